@@ -1,0 +1,106 @@
+package agentsig
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Instructions returns the text for an agent's prompt that tells it how to
+// signal in a role: every signal it may say, in the exact form for this task
+// (for an expert, its request) and this session's nonce, if there is one.
+//
+// The examples are indented, so that a prompt that is echoed never counts as a
+// signal.
+func Instructions(role Role, task, nonce string) (string, error) {
+	if !slices.Contains(Roles(), role) {
+		return "", fmt.Errorf("unknown role %s: expected one of %s", quote(string(role)), join(Roles()))
+	}
+	if !validID([]byte(task)) {
+		return "", fmt.Errorf("the id %s can't be signalled: %s", quote(task), ReasonBadID.Hint())
+	}
+	if nonce != "" && !validID([]byte(nonce)) {
+		return "", fmt.Errorf("the nonce %s can't be signalled: it has to have the form of an id", quote(nonce))
+	}
+	var b strings.Builder
+	b.WriteString(`## How to signal
+
+You are read by a program. It acts on signals, and on nothing else that you say:
+without a signal your work counts as unknown, never as done.
+
+A signal is a line of its own, in your own reply, starting at the first column,
+in upper case, exactly as below. Not in a code fence, not quoted, not in bold,
+not in a list, not in the middle of a sentence. (Below, signals are indented
+only because this is a description; yours must not be.)
+
+End your work with exactly one of these. Two different ones cancel each other.
+`)
+	writeEntries(&b, role, task, nonce, true)
+	b.WriteString("\nThese may come at any time, and do not end your work:\n")
+	writeEntries(&b, role, task, nonce, false)
+	if nonce != "" {
+		fmt.Fprintf(&b, "\nrun=%s belongs to this session. Copy it exactly; a signal without it does not count.\n", nonce)
+	}
+	if phase, ok := role.Phase(); ok {
+		writeExit(&b, phase)
+	}
+	return b.String(), nil
+}
+
+func writeEntries(b *strings.Builder, role Role, task, nonce string, terminal bool) {
+	for i := range vocabulary {
+		e := &vocabulary[i]
+		if e.Dialect != DialectLine || e.Terminal != terminal || !e.MayBeSaidBy(role) {
+			continue
+		}
+		s := Signal{Kind: e.Kind, Run: nonce}
+		switch e.Argument {
+		case TaskArgument, RequestArgument:
+			s.Subject = task
+		case NameArgument:
+			s.Subject = "security-reviewer"
+		case PathArgument:
+			s.Subject = "path/to/the/file"
+		}
+		fmt.Fprintf(b, "\n    %s\nSay it when %s.", strings.TrimSuffix(s.lineText(e), "\n"), e.When)
+		if len(e.Keys) > 0 {
+			b.WriteString(" Below it, a line each:\n")
+			for _, k := range e.Keys {
+				fmt.Fprintf(b, "- %s: %s\n", k.Name, strings.Join(k.Values, ", ")+dots(k.Values))
+			}
+			continue
+		}
+		b.WriteString("\n")
+	}
+}
+
+func dots(values []string) string {
+	if len(values) > 0 {
+		return " (one of them)"
+	}
+	return "…"
+}
+
+func writeExit(b *strings.Builder, phase Phase) {
+	data, err := NewExitSignal(phase, ExitCompleted).WithNotes("what you did, in a sentence").JSON()
+	if err != nil {
+		panic("agentsig: the example of an exit record is not valid: " + err.Error())
+	}
+	fmt.Fprintf(b, `
+### Handing over the phase
+
+Instead of the line you may print an exit record: one JSON object that starts at
+the first column, with these members and no others.
+
+    %s
+
+- phase_completed is %s, the phase that you hold.
+- exit_reason is completed; or blocked, if something outside your reach stops
+  you; or error, if the session cannot go on.
+- Optional: pr_url (the https URL of the pull request), evidence_bundle_ref (a
+  relative path), notes.
+
+Do NOT poll for CI status after you have signalled. Checks run by themselves,
+and whoever is needed next is started without you. Signal, then stop.
+`, data, phase)
+}

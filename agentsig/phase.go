@@ -1,0 +1,100 @@
+package agentsig
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Phase is a phase in the life of a work item.
+type Phase string
+
+// The phases.
+const (
+	PhaseDraft          Phase = "DRAFT"
+	PhaseImplementation Phase = "IMPLEMENTATION"
+	PhaseCIPending      Phase = "CI_PENDING"
+	PhaseReadyForReview Phase = "READY_FOR_REVIEW"
+	PhaseReview         Phase = "REVIEW"
+	PhaseReadyForMerge  Phase = "READY_FOR_MERGE"
+	PhaseCompleted      Phase = "COMPLETED"
+	PhaseBlocked        Phase = "BLOCKED"
+)
+
+// Phases lists every phase in the order a work item passes them; BLOCKED,
+// which can come at any time, is last.
+func Phases() []Phase {
+	return []Phase{
+		PhaseDraft, PhaseImplementation, PhaseCIPending, PhaseReadyForReview, PhaseReview, PhaseReadyForMerge,
+		PhaseCompleted, PhaseBlocked,
+	}
+}
+
+// ExitReason says why a session ends.
+type ExitReason string
+
+// The exit reasons.
+const (
+	ExitCompleted ExitReason = "completed"
+	ExitBlocked   ExitReason = "blocked"
+	ExitError     ExitReason = "error"
+)
+
+// ExitReasons lists every exit reason.
+func ExitReasons() []ExitReason { return []ExitReason{ExitCompleted, ExitBlocked, ExitError} }
+
+// Transition is a row of the phase table.
+type Transition struct {
+	From    Phase
+	Reasons []ExitReason
+	To      Phase
+	ByGate  bool // only the gate may complete it; otherwise the holder of the lease
+}
+
+// Transitions returns the phase table. What is not in it is not allowed.
+func Transitions() []Transition { return slices.Clone(transitions) }
+
+var transitions = []Transition{
+	{From: PhaseDraft, Reasons: []ExitReason{ExitCompleted}, To: PhaseImplementation},
+	{From: PhaseImplementation, Reasons: []ExitReason{ExitCompleted}, To: PhaseCIPending},
+	{From: PhaseCIPending, Reasons: []ExitReason{ExitCompleted}, To: PhaseReadyForReview, ByGate: true},
+	{From: PhaseReadyForReview, Reasons: []ExitReason{ExitCompleted}, To: PhaseReview},
+	{From: PhaseReview, Reasons: []ExitReason{ExitCompleted}, To: PhaseReadyForMerge},
+	{From: PhaseReadyForMerge, Reasons: []ExitReason{ExitCompleted}, To: PhaseCompleted},
+	{From: PhaseDraft, Reasons: []ExitReason{ExitBlocked, ExitError}, To: PhaseBlocked},
+	{From: PhaseImplementation, Reasons: []ExitReason{ExitBlocked, ExitError}, To: PhaseBlocked},
+	{From: PhaseCIPending, Reasons: []ExitReason{ExitBlocked, ExitError}, To: PhaseBlocked},
+	{From: PhaseReadyForReview, Reasons: []ExitReason{ExitBlocked, ExitError}, To: PhaseBlocked},
+	{From: PhaseReview, Reasons: []ExitReason{ExitBlocked, ExitError}, To: PhaseBlocked},
+	{From: PhaseReadyForMerge, Reasons: []ExitReason{ExitBlocked, ExitError}, To: PhaseBlocked},
+	{From: PhaseBlocked, Reasons: []ExitReason{ExitBlocked, ExitError}, To: PhaseBlocked},
+}
+
+// What the phase table refuses.
+var (
+	ErrPhaseTerminal = errors.New("the work is COMPLETED: nothing follows")
+	ErrPhaseBlocked  = errors.New("the work is BLOCKED: an answer or remediation unblocks it, not an exit record")
+	ErrGateOnly      = errors.New("only the gate may complete CI_PENDING")
+)
+
+// NextPhase looks up what follows when a phase ends for a reason.
+// It refuses with [ErrPhaseTerminal] or [ErrPhaseBlocked].
+func NextPhase(from Phase, reason ExitReason) (Phase, error) {
+	t, err := transitionOf(from, reason)
+	return t.To, err
+}
+
+func transitionOf(from Phase, reason ExitReason) (Transition, error) {
+	for _, t := range transitions {
+		if t.From == from && slices.Contains(t.Reasons, reason) {
+			return t, nil
+		}
+	}
+	switch {
+	case from == PhaseCompleted:
+		return Transition{}, ErrPhaseTerminal
+	case from == PhaseBlocked && reason == ExitCompleted:
+		return Transition{}, ErrPhaseBlocked
+	}
+	return Transition{}, fmt.Errorf("no phase follows %s with reason %s", quote(string(from)), quote(string(reason)))
+}

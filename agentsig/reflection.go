@@ -1,0 +1,247 @@
+package agentsig
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Reflection is a self-reflection signal: what a model says about its own turn.
+// Its JSON form is that of a parsed signal: type, confidence, fields, raw_xml
+// and timestamp.
+type Reflection struct {
+	Type       Kind      `json:"type"`
+	Confidence float64   `json:"confidence"` // from 0 to 1; 0.5 where none could be read
+	Fields     Fields    `json:"fields"`
+	RawXML     string    `json:"raw_xml"`
+	Timestamp  time.Time `json:"timestamp,omitzero"`
+
+	// Defaulted says that no confidence could be read.
+	Defaulted bool `json:"-"`
+	// Dropped names the optional fields that could not be used.
+	Dropped []string `json:"-"`
+}
+
+const (
+	defaultConfidence = 0.5
+	maxInteger        = 999_999_999
+)
+
+// ParseReflection reads the self-reflection signal in a model's reply, and
+// returns false if there is none that is valid. The time is the signal's
+// timestamp; it is kept in UTC.
+func ParseReflection(reply string, at time.Time) (Reflection, bool) {
+	var found *Reflection
+	s := NewScanner(Options{}, Sink{Finding: func(f Finding) {
+		if r, ok := f.Signal.Reflection(); ok && f.Outcome == Accepted {
+			found = &r
+		}
+	}})
+	s.WriteString(reply)
+	s.Close()
+	if found == nil {
+		return Reflection{}, false
+	}
+	found.Timestamp = at.UTC()
+	return *found, true
+}
+
+func (r Reflection) allFields() Fields {
+	f := append(slices.Clone(r.Fields), Field{"confidence", r.Confidence})
+	if r.Defaulted {
+		f = append(f, Field{"defaulted", []string{"confidence"}})
+	}
+	if len(r.Dropped) > 0 {
+		f = append(f, Field{"dropped", r.Dropped})
+	}
+	return f
+}
+
+// NeedTurn asks for another turn.
+type NeedTurn struct {
+	Reason        string
+	ExpectedTurns int // 0 if not said
+}
+
+// ContextSufficient says that the reply is the answer.
+type ContextSufficient struct {
+	SourcesFound int
+	SourceTypes  []string
+}
+
+// Stuck says that the model cannot go on.
+type Stuck struct {
+	Attempted   []string
+	Blocker     string
+	Suggestions []string
+}
+
+// NeedCapability says what the model lacks.
+type NeedCapability struct {
+	Capability string
+	Reason     string
+	Workaround string
+}
+
+// PartialAnswer says that the reply answers a part.
+type PartialAnswer struct {
+	Missing string
+	Caveat  string
+}
+
+// DelegationRecommended says that another agent should do a part.
+type DelegationRecommended struct {
+	Reason          string
+	Scope           string
+	EstimatedTokens int // 0 if not said
+	SubagentType    string
+}
+
+// View returns the signal as a [NeedTurn], [ContextSufficient], [Stuck],
+// [NeedCapability], [PartialAnswer] or [DelegationRecommended], for a type switch.
+func (r Reflection) View() any {
+	f := r.Fields
+	switch r.Type {
+	case KindNeedTurn:
+		return NeedTurn{f.Text("reason"), f.number("expected_turns")}
+	case KindContextSufficient:
+		return ContextSufficient{f.number("sources_found"), f.List("source_types")}
+	case KindStuck:
+		return Stuck{f.List("attempted"), f.Text("blocker"), f.List("suggestions")}
+	case KindNeedCapability:
+		return NeedCapability{f.Text("capability"), f.Text("reason"), f.Text("workaround")}
+	case KindPartialAnswer:
+		return PartialAnswer{f.Text("missing"), f.Text("caveat")}
+	case KindDelegationRecommended:
+		return DelegationRecommended{f.Text("reason"), f.Text("scope"), f.number("estimated_tokens"), f.Text("subagent_type")}
+	}
+	return nil
+}
+
+// reflect makes a reflection of the kind e out of what its block says. It fails
+// only for a required text or list that is missing or of the wrong size.
+func reflect(e *Entry, says *xmlBlock) (*Reflection, error) {
+	r := &Reflection{Type: e.Kind, RawXML: says.raw}
+	r.Confidence, r.Defaulted = confidence(says)
+	for _, k := range e.Keys {
+		texts := says.values(k.Name)
+		value, problem := k.value(texts)
+		switch {
+		case problem == "" && value != nil:
+			r.Fields = append(r.Fields, Field{k.Name, value})
+		case problem == "":
+		case k.Required:
+			return r, fmt.Errorf("%s of %s %s", k.Name, e.Wire, problem)
+		default:
+			r.Dropped = append(r.Dropped, k.Name)
+		}
+	}
+	return r, nil
+}
+
+// value reads a field from the texts given for it. A nil value without a
+// problem is a field that was left out.
+func (k Key) value(texts []string) (value any, problem string) {
+	if k.Type == ListKey {
+		var list []string
+		for _, t := range texts {
+			list = append(list, listItems(t)...)
+		}
+		switch {
+		case len(list) < k.Min:
+			return nil, fmt.Sprintf("has %d entries, and needs at least %d", len(list), k.Min)
+		case list == nil:
+			return nil, ""
+		}
+		return list, ""
+	}
+	if len(texts) == 0 {
+		switch {
+		case !k.Required:
+			return nil, ""
+		case k.Type == IntKey:
+			return 0, ""
+		}
+		return nil, "is missing"
+	}
+	text := texts[len(texts)-1]
+	if k.Type == IntKey {
+		n, ok := integer(text)
+		switch {
+		case ok && (n < k.Min || n > k.Max):
+			return nil, fmt.Sprintf("is %d, and has to be from %d to %d", n, k.Min, k.Max)
+		case !ok && !k.zero:
+			return nil, "is not a whole number"
+		}
+		return n, ""
+	}
+	if n := utf8.RuneCountInString(text); n < k.Min || n > k.Max {
+		return nil, fmt.Sprintf("has %d characters, and needs %d to %d", n, k.Min, k.Max)
+	}
+	if text == "" {
+		return nil, ""
+	}
+	return text, ""
+}
+
+// integer reads ASCII digits; what is unreadable is 0.
+func integer(s string) (n int, ok bool) {
+	if s == "" || len(s) > 9 || strings.Trim(s, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.Atoi(s)
+	return n, err == nil
+}
+
+// confidence reads the element, then the attribute.
+func confidence(says *xmlBlock) (value float64, defaulted bool) {
+	texts := says.values("confidence")
+	if len(texts) == 0 {
+		return defaultConfidence, true
+	}
+	text, percent := strings.CutSuffix(texts[len(texts)-1], "%")
+	text = strings.TrimSpace(text)
+	if strings.Trim(text, "0123456789.eE+-") != "" {
+		return defaultConfidence, true
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
+		return defaultConfidence, true
+	}
+	if percent {
+		v /= 100
+	}
+	return min(max(v, 0), 1), false
+}
+
+// listItems reads a list: a JSON array, child elements, or else the text as
+// its one element.
+func listItems(text string) []string {
+	if text == "" {
+		return nil
+	}
+	var array []any
+	if text[0] == '[' && json.Unmarshal([]byte(text), &array) == nil {
+		items := []string{}
+		for _, v := range array {
+			switch v := v.(type) {
+			case string:
+				items = append(items, v)
+			case float64:
+				items = append(items, strconv.FormatFloat(v, 'g', -1, 64))
+			default:
+				return []string{text}
+			}
+		}
+		return items
+	}
+	if items, ok := childTexts(text); ok {
+		return items
+	}
+	return []string{text}
+}

@@ -1,0 +1,686 @@
+package agentsig
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// stepText settles the next line, or the next fragment of a line too long to
+// be held, outside signals.
+func (s *Scanner) stepText(c *cursor, last bool) (more bool) {
+	if s.off == 0 && c.i == 0 {
+		rest := c.w[:min(len(c.w), len(bom))]
+		switch {
+		case string(rest) == bom:
+			c.i = len(bom)
+			return false
+		case !last && bytes.HasPrefix([]byte(bom), rest):
+			return true
+		}
+	}
+	if !s.mid {
+		s.plainLines(c)
+	}
+	rest := c.w[c.i:]
+	if len(rest) == 0 {
+		return false
+	}
+	if !s.mid && s.objectBegins(c, rest) {
+		s.mode, s.object, s.wreck, s.taken = inObject, object{}, wreck{}, 0
+		return false
+	}
+	ln, size, whole := cutLine(rest, last)
+	if size == 0 {
+		s.giveText(c, c.i+s.safeText(rest))
+		return true
+	}
+	if s.masked() {
+		if !s.mid {
+			s.maskedLine(c, ln, size, whole)
+		}
+		s.take(c, size, whole)
+		return false
+	}
+	if s.mid {
+		s.openText(c, ln, size, whole, nil)
+		return false
+	}
+	s.lineStart(c, ln, size, whole)
+	return false
+}
+
+// cutLine returns the first line of b without its ending, and how many bytes
+// it takes with it. A line that is too long is cut into fragments, which are
+// not whole. The size is 0 if the line is not complete.
+func cutLine(b []byte, last bool) (ln []byte, size int, whole bool) {
+	if nl := bytes.IndexByte(b[:min(len(b), maxLine+2)], '\n'); nl >= 0 {
+		if ln = trimCR(b[:nl]); len(ln) <= maxLine {
+			return ln, nl + 1, true
+		}
+	} else if len(b) < maxLine+2 {
+		if !last {
+			return nil, 0, false
+		}
+		if len(b) <= maxLine {
+			return b, len(b), true
+		}
+	}
+	size = maxLine
+	for i := size - len(closeTag); i < size; i++ { // a tag or a run of backticks is not cut in two
+		if b[i] != '<' {
+			continue
+		}
+		if _, partial := tagAt(b[i:size], openTag); partial {
+			size = i
+		} else if _, partial := tagAt(b[i:size], closeTag); partial {
+			size = i
+		}
+	}
+	if ticks := bytes.TrimRight(b[:size], "`"); len(ticks) > 0 {
+		size = len(ticks)
+	}
+	return b[:size], size, false
+}
+
+// take passes over a line that stays in the text.
+func (s *Scanner) take(c *cursor, size int, whole bool) {
+	end := c.i + size
+	if whole {
+		s.nextLine(c, end)
+		return
+	}
+	s.mid, s.fresh, s.blankEnd = true, false, isBlank(c.w[end-1:end])
+	c.i = end
+}
+
+// nextLine passes over the rest of a line that ends at end.
+func (s *Scanner) nextLine(c *cursor, end int) {
+	if c.w[end-1] == '\n' {
+		s.line++
+	}
+	s.mid, s.quoted = false, false
+	c.i = end
+}
+
+func (s *Scanner) masked() bool { return s.fence.length > 0 || s.delegation || s.quoted }
+
+// maskedLine looks at a line inside a fence, a delegation prompt or a quote.
+func (s *Scanner) maskedLine(c *cursor, ln []byte, size int, whole bool) {
+	reason := ReasonFenced
+	if s.delegation {
+		reason = ReasonDelegation
+		if isDelegation(ln, delegationEnd) {
+			s.delegation = false
+			return
+		}
+	} else if whole && s.fence.closedBy(ln) {
+		s.fence = fence{}
+		return
+	}
+	s.mention(c, ln, c.i, size, reason)
+}
+
+// lineStart looks at a line that starts at the first column, outside every
+// masked region.
+func (s *Scanner) lineStart(c *cursor, ln []byte, size int, whole bool) {
+	if isBlank(ln) {
+		s.ticks.reset()
+		s.take(c, size, whole)
+		return
+	}
+	if isQuote(ln) {
+		s.ticks.reset()
+		quote := bytes.TrimLeft(ln, "> \t")
+		s.mention(c, quote, c.i+len(ln)-len(quote), size, ReasonQuoted)
+		s.take(c, size, whole)
+		s.quoted = !whole
+		return
+	}
+	if f, opens := openFence(ln); opens {
+		s.ticks.reset()
+		s.fence = f
+		s.take(c, size, whole)
+		return
+	}
+	if isDelegation(ln, delegationStart) {
+		s.ticks.reset()
+		s.delegation = true
+		s.take(c, size, whole)
+		return
+	}
+	text := trimBlanks(ln)
+	e, n := lineName(text)
+	if e == nil {
+		var near *Finding
+		if e, subject, reason, start := nearLine(text); e != nil {
+			near = s.lineMiss(c, Signal{Kind: e.Kind, Subject: subject}, reason, nil, c.i+start, len(text)-start)
+		}
+		s.openText(c, ln, size, whole, near)
+		return
+	}
+	r := parseLine(e, text, n, &s.opts)
+	switch {
+	case !whole:
+		r.reason, r.err = "", nil
+		r.refuse(ReasonTooLong, "the line of %s is longer than %d bytes", e.Wire, maxLine)
+	case hasTag(ln):
+		r.refuse(ReasonMalformed, "a <signal> tag stands on the line of %s", e.Wire)
+	}
+	if r.reason != "" {
+		s.openText(c, ln, size, whole, s.lineMiss(c, r.signal, r.reason, r.err, c.i, len(text)))
+		return
+	}
+	f := Finding{Outcome: Accepted, Dialect: DialectLine, Signal: r.signal, Span: s.span(c, c.i, len(text))}
+	s.giveText(c, c.i)
+	s.nextLine(c, c.i+size)
+	c.text = c.i
+	s.report(f)
+}
+
+func (s *Scanner) lineMiss(c *cursor, sig Signal, r Reason, err error, from, n int) *Finding {
+	return s.miss(c, DialectLine, sig, r, err, from, n)
+}
+
+func hasTag(ln []byte) bool {
+	for i := 0; ; i++ {
+		k := bytes.IndexByte(ln[i:], '<')
+		if k < 0 {
+			return false
+		}
+		i += k
+		for _, tag := range []string{openTag, closeTag} {
+			if is, partial := tagAt(ln[i:], tag); is || partial {
+				return true
+			}
+		}
+	}
+}
+
+// mention reports the exact signals of a line on which none counts. The line
+// stands at w[from:]; it stays in the text.
+func (s *Scanner) mention(c *cursor, ln []byte, from, size int, reason Reason) {
+	text := trimBlanks(ln)
+	sig, d, start, n := mentioned(text)
+	if d == "" {
+		return
+	}
+	s.giveText(c, c.i+size)
+	s.report(*s.miss(c, d, sig, reason, nil, from+start, n))
+}
+
+// mentioned finds a signal that a line would be, or begin, if it counted there.
+func mentioned(text []byte) (sig Signal, d Dialect, start, n int) {
+	if e, n := lineName(text); e != nil {
+		if r := parseLine(e, text, n, &Options{}); r.reason == "" {
+			return r.signal, DialectLine, 0, len(text)
+		}
+	}
+	if start, kind := mentionedTag(text); kind != "" {
+		return Signal{Kind: kind}, DialectXML, start, len(text) - start
+	}
+	if start := mentionedExit(text); start >= 0 {
+		return Signal{Kind: KindExit}, DialectExit, start, len(text) - start
+	}
+	return Signal{}, "", 0, 0
+}
+
+// mentionedTag finds an opening tag with a known type.
+func mentionedTag(text []byte) (start int, kind Kind) {
+	for i := bytes.Index(text, []byte(openTag)); i >= 0; {
+		if attrs, _, ok := attributes(string(text[i+len(openTag):])); ok {
+			x := xmlBlock{attrs: attrs}
+			if e := entryOf(Kind(x.attribute("type"))); e != nil && e.Dialect == DialectXML {
+				return i, e.Kind
+			}
+		}
+		k := bytes.Index(text[i+1:], []byte(openTag))
+		if k < 0 {
+			break
+		}
+		i += 1 + k
+	}
+	return -1, ""
+}
+
+// mentionedExit finds the member that makes an object an exit record.
+func mentionedExit(text []byte) int {
+	i := bytes.Index(text, []byte(`"`+ExitProtocol+`"`))
+	if i < 0 {
+		return -1
+	}
+	before := bytes.TrimRight(text[:i], " \t")
+	before, ok := bytes.CutSuffix(before, []byte(":"))
+	if !ok {
+		return -1
+	}
+	key := []byte(`"protocol"`)
+	before = bytes.TrimRight(before, " \t")
+	if len(before) < len(key) || !bytes.EqualFold(before[len(before)-len(key):], key) {
+		return -1
+	}
+	start := len(before) - len(key)
+	if open := bytes.TrimRight(before[:start], " \t"); bytes.HasSuffix(open, []byte("{")) {
+		start = len(open) - 1
+	}
+	return start
+}
+
+// openText looks at a line or a part of one that is text, in which tags may
+// stand. What is known to be a near miss of its start is given.
+func (s *Scanner) openText(c *cursor, ln []byte, size int, whole bool, near *Finding) {
+	first := c.i
+	reportNear := func() {
+		if near != nil {
+			s.report(*near)
+			near = nil
+		}
+	}
+	hadNear := near != nil
+	s.runs = tickRuns(s.runs[:0], ln)
+	counted := 0
+	for p := 0; p < len(ln); p++ {
+		k := bytes.IndexByte(ln[p:], '<')
+		if k < 0 {
+			break
+		}
+		p += k
+		what := s.tag(c, ln, first+p, whole)
+		if what == noTag {
+			continue
+		}
+		for counted < len(s.runs) && s.runs[counted].start < p {
+			s.ticks.add(s.runs[counted].length)
+			counted++
+		}
+		s.giveText(c, first+p)
+		reportNear()
+		hadNear = true
+		at := s.off + int64(first+p)
+		if what == caseTag {
+			continue
+		}
+		if inCode(s.runs, p) || at < s.maskUntil {
+			s.codeMiss(c, first+p)
+			continue
+		}
+		s.moveTo(c, first, p)
+		switch {
+		case s.ticks.any() && at != s.liveAt:
+			s.mode, s.ahead, s.after = inParagraph, 0, s.after[:0]
+		case what == openingTag:
+			s.mode, s.block = inBlock, block{}
+		default: // a closing tag, or the beginning of a tag at the very end
+			s.looseTag(c, first+len(ln))
+		}
+		return
+	}
+	for _, r := range s.runs[counted:] {
+		s.ticks.add(r.length)
+	}
+	var mid *Finding
+	if !hadNear {
+		mid = s.midLineMiss(c, ln)
+	}
+	if near != nil || mid != nil {
+		s.giveText(c, first+size)
+	}
+	reportNear()
+	s.take(c, size, whole)
+	if mid != nil {
+		s.report(*mid)
+	}
+}
+
+// moveTo settles the text of a line up to position p of it.
+func (s *Scanner) moveTo(c *cursor, first, p int) {
+	switch {
+	case p > 0:
+		s.fresh, s.blankEnd = false, isBlank(c.w[first+p-1:first+p])
+	case !s.mid:
+		s.fresh, s.blankEnd = true, true
+	}
+	s.mid = true
+	c.i = first + p
+}
+
+type tagKind uint8
+
+const (
+	noTag tagKind = iota
+	openingTag
+	closingTag
+	partialTag // the output ends in the middle of a tag's name
+	caseTag    // an opening tag in another case: text, and a near miss
+)
+
+// tag tells what the '<' at w[at] begins.
+func (s *Scanner) tag(c *cursor, ln []byte, at int, whole bool) tagKind {
+	b := c.w[at:]
+	open, partialOpen := tagAt(b, openTag)
+	closing, partialClose := tagAt(b, closeTag)
+	switch {
+	case open:
+		return openingTag
+	case closing:
+		return closingTag
+	case partialOpen && len(b) == len(openTag):
+		return openingTag
+	case (partialOpen || partialClose) && whole:
+		return partialTag
+	case len(b) > len(openTag) && bytes.EqualFold(b[:len(openTag)], []byte(openTag)):
+		end := min(len(b), len(ln))
+		lower := bytes.ToLower(b[:end])
+		if _, kind := mentionedTag(lower); kind != "" {
+			s.giveText(c, at)
+			s.report(*s.miss(c, DialectXML, Signal{Kind: kind}, ReasonCase, nil, at, len(openTag)))
+			return caseTag
+		}
+	}
+	return noTag
+}
+
+// codeMiss reports an opening tag that stands in inline code.
+func (s *Scanner) codeMiss(c *cursor, at int) {
+	if is, _ := tagAt(c.w[at:], openTag); !is {
+		return
+	}
+	ln := c.w[at:min(len(c.w), at+maxLine)]
+	if nl := bytes.IndexByte(ln, '\n'); nl >= 0 {
+		ln = ln[:nl]
+	}
+	kind := Kind("")
+	if start, k := mentionedTag(ln); start == 0 {
+		kind = k
+	}
+	s.report(*s.miss(c, DialectXML, Signal{Kind: kind}, ReasonInlineCode, nil, at, len(openTag)))
+}
+
+// looseTag takes out a closing tag that nothing opened, or a tag that the
+// output breaks off in.
+func (s *Scanner) looseTag(c *cursor, lineEnd int) {
+	b := c.w[c.i:lineEnd]
+	reason, n := ReasonUnclosed, len(b)
+	if is, _ := tagAt(c.w[c.i:], closeTag); is {
+		reason, n = ReasonUnopened, len(closeTag)
+		if end := len(closeTag) + leadingBlanks(b[len(closeTag):]); end < len(b) && b[end] == '>' {
+			n = end + 1
+		}
+	}
+	f := s.miss(c, DialectXML, Signal{}, reason, nil, c.i, n)
+	c.i += n
+	c.text = c.i
+	s.mode = afterBlock
+	s.report(*f)
+}
+
+// midLineMiss looks for a signal in the middle of a line.
+func (s *Scanner) midLineMiss(c *cursor, ln []byte) *Finding {
+	text := trimBlanks(ln)
+	for p := 0; p < len(text); p++ {
+		k := bytes.IndexByte(text[p:], '_')
+		if k < 0 {
+			return nil
+		}
+		p += k
+		if !underscoreMatters(text, p) {
+			continue
+		}
+		if e, subject, start := midLine(text, p); e != nil {
+			reason := ReasonMidLine
+			if inCode(s.runs, start) {
+				reason = ReasonInlineCode
+			}
+			return s.lineMiss(c, Signal{Kind: e.Kind, Subject: subject}, reason, nil, c.i+start, len(text)-start)
+		}
+		if start := mentionedExit(text); start >= 0 && p > start {
+			reason := ReasonMidLine
+			switch indent := leadingBlanks(text); {
+			case start == indent && indent > 0 && !s.mid:
+				reason = ReasonIndented
+			case start == indent && !s.mid:
+				reason = ReasonMalformed
+			}
+			return s.miss(c, DialectExit, Signal{Kind: KindExit}, reason, nil, c.i+start, len(text)-start)
+		}
+	}
+	return nil
+}
+
+// safeText returns how much of an incomplete line can't be, or become, a part
+// of a signal.
+func (s *Scanner) safeText(b []byte) int {
+	if s.masked() {
+		return len(b)
+	}
+	if !s.mid {
+		if isQuote(b) {
+			return len(b)
+		}
+		for i := range vocabulary {
+			if e := &vocabulary[i]; e.Dialect == DialectLine {
+				if n := min(len(b), len(e.Wire)); string(b[:n]) == e.Wire[:n] {
+					return 0
+				}
+			}
+		}
+	}
+	for i := 0; i < len(b); i++ {
+		k := bytes.IndexByte(b[i:], '<')
+		if k < 0 {
+			break
+		}
+		i += k
+		for _, tag := range []string{openTag, closeTag} {
+			if is, partial := tagAt(b[i:], tag); is || partial {
+				return i
+			}
+		}
+	}
+	return len(b)
+}
+
+// plainLines passes over complete lines that neither hold anything nor change
+// anything. This is where a scanner spends its time.
+func (s *Scanner) plainLines(c *cursor) {
+	if s.delegation {
+		return
+	}
+	w, i := c.w, c.i
+	for i < len(w) {
+		nl := bytes.IndexByte(w[i:min(len(w), i+maxLine)], '\n')
+		if nl < 0 {
+			break
+		}
+		end := i + nl
+		if c.tag < i {
+			c.tag = nextTag(w, i)
+		}
+		if c.under < i {
+			c.under = nextUnderscore(w, i)
+		}
+		if c.tag < end || c.under < end {
+			break
+		}
+		if s.fence.length > 0 {
+			if !s.plainInFence(w[i:end]) {
+				break
+			}
+		} else {
+			if !s.plainStart(w[i:end]) {
+				break
+			}
+			if c.tick < i {
+				c.tick = nextByte(w, i, '`')
+			}
+			if c.tick < end {
+				s.runs = tickRuns(s.runs[:0], w[i:end])
+				for _, r := range s.runs {
+					s.ticks.add(r.length)
+				}
+			}
+		}
+		s.line++
+		i = end + 1
+	}
+	c.i = i
+}
+
+// plainInFence reports whether a line in a fence neither closes it nor starts
+// with a signal's name. It may err to the safe side.
+func (s *Scanner) plainInFence(ln []byte) bool {
+	if len(ln) == 0 {
+		return true
+	}
+	if startClass[ln[0]] == startLetter {
+		return !mayStartName(ln)
+	}
+	i := leadingBlanks(ln)
+	return i == len(ln) || ln[i] != s.fence.char
+}
+
+// plainStart reports whether nothing at the start of a line matters. It may err
+// to the safe side.
+func (s *Scanner) plainStart(ln []byte) bool {
+	if len(ln) == 0 || ln[0] == '\r' && len(ln) == 1 {
+		if s.ticks.any() {
+			s.ticks.reset()
+		}
+		return true
+	}
+	switch startClass[ln[0]] {
+	case startPlain:
+		return true
+	case startLetter:
+		return !mayStartName(ln)
+	case startLook:
+		return false
+	}
+	i := 1
+	for i < len(ln) && startClass[ln[i]] == startDecoration {
+		i++
+	}
+	if i == len(ln) {
+		return !s.ticks.any()
+	}
+	switch startClass[ln[i]] {
+	case startPlain:
+		return true
+	case startLetter:
+		return !mayStartName(ln[i:])
+	}
+	if ln[i] < utf8.RuneSelf {
+		return ln[i] == '{' // not at the first column
+	}
+	r, _ := utf8.DecodeRune(ln[i:])
+	return r != utf8.RuneError && !invisible(r) && lookAlike(r) == 0
+}
+
+// What the first byte of a line can be.
+const (
+	startPlain      = iota
+	startLetter     // the first letter of a name, in either case
+	startDecoration // what can stand before a name or a marker
+	startLook       // what has to be looked at more closely
+)
+
+var startClass = func() (t [256]uint8) {
+	for c := range t {
+		switch {
+		case c < ' ' || c >= 0x7f:
+			t[c] = startLook
+		case bytes.IndexByte([]byte("`~>{"), byte(c)) >= 0:
+			t[c] = startLook
+		case bytes.IndexByte([]byte(" *_-=#[]<+.)0123456789"), byte(c)) >= 0:
+			t[c] = startDecoration
+		}
+	}
+	t['\t'], t['\r'] = startDecoration, startDecoration
+	for _, e := range vocabulary {
+		if e.Dialect == DialectLine {
+			t[e.Wire[0]], t[e.Wire[0]|0x20] = startLetter, startLetter
+		}
+	}
+	t[delegationStart[0]] = startLetter
+	return t
+}()
+
+// mayStartName reports whether b may start with a name or a delegation marker,
+// exactly or in disguise, judged by its first three bytes.
+func mayStartName(b []byte) bool {
+	if len(b) < 3 {
+		return false
+	}
+	for _, c := range b[:3] {
+		if c < ' ' || c >= 0x7f {
+			return true
+		}
+	}
+	key := [3]byte{b[0] | 0x20, b[1] | 0x20, b[2] | 0x20}
+	return nameStarts[key]
+}
+
+var nameStarts = func() map[[3]byte]bool {
+	m := map[[3]byte]bool{}
+	add := func(s string) { m[[3]byte{s[0] | 0x20, s[1] | 0x20, s[2] | 0x20}] = true }
+	for _, e := range vocabulary {
+		if e.Dialect == DialectLine {
+			add(e.Wire)
+		}
+	}
+	add(delegationStart)
+	return m
+}()
+
+func nextByte(w []byte, from int, c byte) int {
+	if k := bytes.IndexByte(w[from:], c); k >= 0 {
+		return from + k
+	}
+	return len(w)
+}
+
+// nextTag returns where the next '<' stands that may begin a tag of ours.
+func nextTag(w []byte, from int) int {
+	for i := nextByte(w, from, '<'); i < len(w); i = nextByte(w, i+1, '<') {
+		b := w[i+1:]
+		if len(b) > 0 && b[0] == '/' {
+			b = b[1:]
+		}
+		if len(b) < 2 || b[0]|0x20 == 's' && b[1]|0x20 == 'i' {
+			return i
+		}
+	}
+	return len(w)
+}
+
+// nextUnderscore returns where the next underscore stands that may belong to a
+// terminal signal's name or to the exit protocol's.
+func nextUnderscore(w []byte, from int) int {
+	for i := nextByte(w, from, '_'); i < len(w); i = nextByte(w, i+1, '_') {
+		if underscoreMatters(w, i) {
+			return i
+		}
+	}
+	return len(w)
+}
+
+// underscoreMatters looks at the characters around an underscore.
+func underscoreMatters(w []byte, i int) bool {
+	if i == 0 || i+1 == len(w) {
+		return i+1 == len(w)
+	}
+	return underscoreAfter[w[i-1]] && underscoreBefore[w[i+1]]
+}
+
+var underscoreAfter, underscoreBefore = func() (after, before [256]bool) {
+	add := func(s string) {
+		i := bytes.IndexByte([]byte(s), '_')
+		after[s[i-1]], before[s[i+1]] = true, true
+	}
+	for _, e := range vocabulary {
+		if e.Dialect == DialectLine && e.Terminal {
+			add(e.Wire)
+		}
+	}
+	add(ExitProtocol)
+	return after, before
+}()
