@@ -275,13 +275,16 @@ func renderText(text, voice []byte) corpusBlock {
 	if strings.TrimSuffix(s, "\n") == s {
 		mods = append(mods, "no newline")
 	}
-	b.lines = strings.Split(strings.TrimSuffix(s, "\n"), "\n")
-	if agentsig.EscapeLines(s) != s || strings.Contains(s, "\n--- ") || strings.Contains(s, "\n== ") {
+	body := strings.TrimRight(s, "\n")
+	b.lines = strings.Split(body, "\n")
+	blank := max(0, len(s)-len(body)-1) // blank lines at the end, which would not show
+	if blank > 0 || agentsig.EscapeLines(s) != s || strings.Contains(s, "\n--- ") || strings.Contains(s, "\n== ") {
 		mods = append(mods, "escaped")
 		for i, line := range b.lines {
 			q := strconv.QuoteToASCII(line)
 			b.lines[i] = strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
 		}
+		b.lines[len(b.lines)-1] += strings.Repeat(`\n`, blank)
 	}
 	if mods != nil {
 		b.header += " (" + strings.Join(mods, ", ") + ")"

@@ -127,12 +127,13 @@ func (o *Options) checkExit(e ExitSignal) error {
 // remove takes n bytes at w[i] out of the text.
 func (s *Scanner) remove(c *cursor, n int) {
 	s.giveText(c, c.i)
+	s.countTicks(c, c.i)
 	if !s.mid {
 		s.fresh, s.blankEnd, s.mid = true, true, true
 	}
 	s.line += bytes.Count(c.w[c.i:c.i+n], []byte{'\n'})
 	c.i += n
-	c.text = c.i
+	c.text, c.ticked = c.i, c.i
 	s.mode = afterBlock
 }
 

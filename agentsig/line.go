@@ -18,9 +18,11 @@ const (
 // where the name ends; the end is -1 if there is none. A name ends at the end
 // of the line, a colon or a blank. Of HEALTH_AUDIT the word behind it is a part.
 func lineName(line []byte) (*Entry, int) {
-	for i := range vocabulary {
-		e := &vocabulary[i]
-		if e.Dialect != DialectLine || len(line) < len(e.Wire) || string(line[:len(e.Wire)]) != e.Wire {
+	if len(line) == 0 {
+		return nil, -1
+	}
+	for _, e := range namesByLetter[line[0]] {
+		if len(line) < len(e.Wire) || string(line[:len(e.Wire)]) != e.Wire {
 			continue
 		}
 		if n := len(e.Wire); n == len(line) || line[n] == ':' || line[n] == ' ' || line[n] == '\t' {

@@ -116,7 +116,12 @@ func trimCR(line []byte) []byte {
 	return line
 }
 
-func trimBlanks(b []byte) []byte { return bytes.TrimRight(b, " \t") }
+func trimBlanks(b []byte) []byte {
+	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\t') {
+		b = b[:len(b)-1]
+	}
+	return b
+}
 
 // run returns how often b's first byte repeats at its start.
 func run(b []byte) int {

@@ -8,6 +8,7 @@ import (
 	"hash"
 	"io"
 	"strings"
+	"unicode/utf8"
 )
 
 // Options say what is known about the agent that speaks. What is left out is
@@ -99,8 +100,8 @@ type Scanner struct {
 	taken  int // bytes of the object, or of its wreck
 	skip   skip
 
-	pending  *Finding  // a line signal whose payload is still coming
-	payload  []byte    // of it
+	pending  *Finding // a line signal whose payload is still coming
+	payload  strings.Builder
 	carriage bool      // a CR of the payload waits for what follows
 	queue    []Finding // what was found after it
 	sawXML   bool
@@ -243,13 +244,14 @@ type cursor struct {
 	i    int // everything before is settled
 	text int // clean text up to here was given out
 
-	tag, under, tick int // where the next of these that matters stands, if at or behind i
+	tag, under int // where the next of these that matters stands, if not before i
+	ticked     int // the backticks before it are counted
 }
 
 // run settles as much of w as it can and returns how much that is. If w is the
 // last of the output, that is all of it, in one call or several.
 func (s *Scanner) run(w []byte, last bool) int {
-	c := cursor{w: w, text: s.released, tag: -1, under: -1, tick: -1}
+	c := cursor{w: w, text: s.released, tag: -1, under: -1}
 	s.released = 0
 	for c.i < len(w) {
 		var more bool
@@ -272,6 +274,7 @@ func (s *Scanner) run(w []byte, last bool) int {
 		}
 	}
 	s.giveText(&c, c.i)
+	s.countTicks(&c, c.i)
 	if c.text > c.i {
 		s.released = c.text - c.i
 	}
@@ -299,11 +302,14 @@ func (s *Scanner) giveBytes(p []byte) {
 
 // addPayload keeps text below a line signal, with CRLF as LF.
 func (s *Scanner) addPayload(p []byte) {
-	for len(p) > 0 && len(s.payload) < maxPayload {
+	if s.payload.Cap() == 0 {
+		s.payload.Grow(maxPayload)
+	}
+	for len(p) > 0 && s.payload.Len() < maxPayload {
 		if s.carriage {
 			s.carriage = false
 			if p[0] != '\n' {
-				s.payload = append(s.payload, '\r')
+				s.payload.WriteByte('\r')
 				continue
 			}
 		}
@@ -311,15 +317,15 @@ func (s *Scanner) addPayload(p []byte) {
 		if n < 0 {
 			n = len(p)
 		}
-		n = min(n, maxPayload-len(s.payload))
-		s.payload = append(s.payload, p[:n]...)
+		n = min(n, maxPayload-s.payload.Len())
+		s.payload.Write(p[:n])
 		p = p[n:]
-		if len(p) > 0 && p[0] == '\r' && len(s.payload) < maxPayload {
+		if len(p) > 0 && p[0] == '\r' && s.payload.Len() < maxPayload {
 			s.carriage = true
 			p = p[1:]
 		}
 	}
-	if len(s.payload) >= maxPayload {
+	if s.payload.Len() >= maxPayload {
 		s.flushPending()
 	}
 }
@@ -353,8 +359,14 @@ func (s *Scanner) flushPending() {
 		return
 	}
 	f := *s.pending
-	f.Signal.Payload = strings.ToValidUTF8(string(s.payload), "\ufffd")
-	s.pending, s.payload, s.carriage = nil, s.payload[:0], false
+	if f.Signal.Payload = s.payload.String(); !utf8.ValidString(f.Signal.Payload) {
+		f.Signal.Payload = strings.ToValidUTF8(f.Signal.Payload, "\ufffd")
+	}
+	if len(f.Signal.Payload) < maxPayload/2 {
+		f.Signal.Payload = strings.Clone(f.Signal.Payload) // not to keep the whole buffer for it
+	}
+	s.payload.Reset()
+	s.pending, s.carriage = nil, false
 	s.give(f)
 	for _, q := range s.queue {
 		s.give(q)

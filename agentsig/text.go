@@ -35,6 +35,7 @@ func (s *Scanner) stepText(c *cursor, last bool) (more bool) {
 		return true
 	}
 	if s.masked() {
+		c.ticked = c.i + size
 		if !s.mid {
 			s.maskedLine(c, ln, size, whole)
 		}
@@ -123,13 +124,14 @@ func (s *Scanner) maskedLine(c *cursor, ln []byte, size int, whole bool) {
 // lineStart looks at a line that starts at the first column, outside every
 // masked region.
 func (s *Scanner) lineStart(c *cursor, ln []byte, size int, whole bool) {
+	end := c.i + size
 	if isBlank(ln) {
-		s.ticks.reset()
+		s.endParagraph(c, end)
 		s.take(c, size, whole)
 		return
 	}
 	if isQuote(ln) {
-		s.ticks.reset()
+		s.endParagraph(c, end)
 		quote := bytes.TrimLeft(ln, "> \t")
 		s.mention(c, quote, c.i+len(ln)-len(quote), size, ReasonQuoted)
 		s.take(c, size, whole)
@@ -137,13 +139,13 @@ func (s *Scanner) lineStart(c *cursor, ln []byte, size int, whole bool) {
 		return
 	}
 	if f, opens := openFence(ln); opens {
-		s.ticks.reset()
+		s.endParagraph(c, end)
 		s.fence = f
 		s.take(c, size, whole)
 		return
 	}
 	if isDelegation(ln, delegationStart) {
-		s.ticks.reset()
+		s.endParagraph(c, end)
 		s.delegation = true
 		s.take(c, size, whole)
 		return
@@ -171,9 +173,10 @@ func (s *Scanner) lineStart(c *cursor, ln []byte, size int, whole bool) {
 		return
 	}
 	f := Finding{Outcome: Accepted, Dialect: DialectLine, Signal: r.signal, Span: s.span(c, c.i, len(text))}
+	s.countTicks(c, c.i)
 	s.giveText(c, c.i)
-	s.nextLine(c, c.i+size)
-	c.text = c.i
+	s.nextLine(c, end)
+	c.text, c.ticked = end, end
 	s.report(f)
 }
 
@@ -276,6 +279,7 @@ func (s *Scanner) openText(c *cursor, ln []byte, size int, whole bool, near *Fin
 		}
 	}
 	hadNear := near != nil
+	s.countTicks(c, first)
 	s.runs = tickRuns(s.runs[:0], ln)
 	counted := 0
 	for p := 0; p < len(ln); p++ {
@@ -317,6 +321,7 @@ func (s *Scanner) openText(c *cursor, ln []byte, size int, whole bool, near *Fin
 	for _, r := range s.runs[counted:] {
 		s.ticks.add(r.length)
 	}
+	c.ticked = first + size
 	var mid *Finding
 	if !hadNear {
 		mid = s.midLineMiss(c, ln)
@@ -340,7 +345,7 @@ func (s *Scanner) moveTo(c *cursor, first, p int) {
 		s.fresh, s.blankEnd = true, true
 	}
 	s.mid = true
-	c.i = first + p
+	c.i, c.ticked = first+p, first+p
 }
 
 type tagKind uint8
@@ -407,9 +412,7 @@ func (s *Scanner) looseTag(c *cursor, lineEnd int) {
 		}
 	}
 	f := s.miss(c, DialectXML, Signal{}, reason, nil, c.i, n)
-	c.i += n
-	c.text = c.i
-	s.mode = afterBlock
+	s.remove(c, n)
 	s.report(*f)
 }
 
@@ -480,7 +483,8 @@ func (s *Scanner) safeText(b []byte) int {
 }
 
 // plainLines passes over complete lines that neither hold anything nor change
-// anything. This is where a scanner spends its time.
+// anything. This is where a scanner spends its time, so it looks for what
+// matters inside lines in the whole of w, not line by line.
 func (s *Scanner) plainLines(c *cursor) {
 	if s.delegation {
 		return
@@ -501,23 +505,10 @@ func (s *Scanner) plainLines(c *cursor) {
 		if c.tag < end || c.under < end {
 			break
 		}
-		if s.fence.length > 0 {
-			if !s.plainInFence(w[i:end]) {
-				break
-			}
-		} else {
-			if !s.plainStart(w[i:end]) {
-				break
-			}
-			if c.tick < i {
-				c.tick = nextByte(w, i, '`')
-			}
-			if c.tick < end {
-				s.runs = tickRuns(s.runs[:0], w[i:end])
-				for _, r := range s.runs {
-					s.ticks.add(r.length)
-				}
-			}
+		if nl == 0 && s.fence.length == 0 {
+			s.endParagraph(c, end+1)
+		} else if startClass[w[i]] != startPlain && !s.plainStart(w[i:end+1]) {
+			break
 		}
 		s.line++
 		i = end + 1
@@ -525,54 +516,69 @@ func (s *Scanner) plainLines(c *cursor) {
 	c.i = i
 }
 
-// plainInFence reports whether a line in a fence neither closes it nor starts
-// with a signal's name. It may err to the safe side.
-func (s *Scanner) plainInFence(ln []byte) bool {
-	if len(ln) == 0 {
-		return true
+// endParagraph forgets the backticks before w[at].
+func (s *Scanner) endParagraph(c *cursor, at int) {
+	s.ticks.reset()
+	c.ticked = at
+}
+
+// countTicks takes the backticks before w[at] into account.
+func (s *Scanner) countTicks(c *cursor, at int) {
+	if c.ticked >= at {
+		return
 	}
-	if startClass[ln[0]] == startLetter {
-		return !mayStartName(ln)
+	if s.fence.length == 0 && !s.delegation {
+		s.runs = tickRuns(s.runs[:0], c.w[c.ticked:at])
+		for _, r := range s.runs {
+			s.ticks.add(r.length)
+		}
 	}
-	i := leadingBlanks(ln)
-	return i == len(ln) || ln[i] != s.fence.char
+	c.ticked = at
 }
 
 // plainStart reports whether nothing at the start of a line matters. It may err
-// to the safe side.
+// to the safe side. The line has its newline.
 func (s *Scanner) plainStart(ln []byte) bool {
-	if len(ln) == 0 || ln[0] == '\r' && len(ln) == 1 {
-		if s.ticks.any() {
-			s.ticks.reset()
-		}
-		return true
+	k := 0
+	for startClass[ln[k]] == startDecoration {
+		k++
 	}
-	switch startClass[ln[0]] {
+	if s.fence.length > 0 {
+		return ln[k] != s.fence.char && (k > 0 || startClass[ln[k]] != startLetter || !mayStartName(ln))
+	}
+	switch startClass[ln[k]] {
 	case startPlain:
 		return true
 	case startLetter:
-		return !mayStartName(ln)
-	case startLook:
+		return !mayStartName(ln[k:])
+	case startNewline:
+		return !isBlank(trimCR(ln[:k]))
+	}
+	if ln[k] == '{' {
+		return k > 0 || plainObject(ln[:len(ln)-1])
+	}
+	if k == 0 || ln[k] < utf8.RuneSelf {
 		return false
 	}
-	i := 1
-	for i < len(ln) && startClass[ln[i]] == startDecoration {
-		i++
-	}
-	if i == len(ln) {
-		return !s.ticks.any()
-	}
-	switch startClass[ln[i]] {
-	case startPlain:
-		return true
-	case startLetter:
-		return !mayStartName(ln[i:])
-	}
-	if ln[i] < utf8.RuneSelf {
-		return ln[i] == '{' // not at the first column
-	}
-	r, _ := utf8.DecodeRune(ln[i:])
+	r, _ := utf8.DecodeRune(ln[k:])
 	return r != utf8.RuneError && !invisible(r) && lookAlike(r) == 0
+}
+
+// plainObject reports whether a line is a JSON object, or as good as one, that
+// can't be an exit record. It may err to the safe side.
+func plainObject(ln []byte) bool {
+	if bytes.IndexByte(ln, '\\') >= 0 || bytes.Contains(ln, []byte("protocol")) {
+		return false
+	}
+	ln = trimBlanks(trimCR(ln))
+	if ln[len(ln)-1] != '}' {
+		return false
+	}
+	if bytes.IndexByte(ln[1:], '{') < 0 && bytes.IndexByte(ln, '}') == len(ln)-1 {
+		return bytes.Count(ln, []byte{'"'})%2 == 0
+	}
+	var o object
+	return o.feed(ln) == len(ln) && o.done
 }
 
 // What the first byte of a line can be.
@@ -580,7 +586,8 @@ const (
 	startPlain      = iota
 	startLetter     // the first letter of a name, in either case
 	startDecoration // what can stand before a name or a marker
-	startLook       // what has to be looked at more closely
+	startNewline
+	startLook // what has to be looked at more closely
 )
 
 var startClass = func() (t [256]uint8) {
@@ -594,76 +601,105 @@ var startClass = func() (t [256]uint8) {
 			t[c] = startDecoration
 		}
 	}
-	t['\t'], t['\r'] = startDecoration, startDecoration
-	for _, e := range vocabulary {
-		if e.Dialect == DialectLine {
-			t[e.Wire[0]], t[e.Wire[0]|0x20] = startLetter, startLetter
+	t['\t'], t['\r'], t['\n'] = startDecoration, startDecoration, startNewline
+	for c, names := range namesByLetter {
+		if names != nil {
+			t[c] = startLetter
 		}
 	}
 	t[delegationStart[0]] = startLetter
 	return t
 }()
 
-// mayStartName reports whether b may start with a name or a delegation marker,
-// exactly or in disguise, judged by its first three bytes.
+// mayStartName reports whether b, which ends with a newline, may start with a
+// name or a delegation marker, exactly or in disguise. It may err to the safe
+// side.
 func mayStartName(b []byte) bool {
-	if len(b) < 3 {
+	if c := b[1]; c&^0x20 != secondLetter[b[0]] && c > ' ' && c < 0x7f {
 		return false
 	}
-	for _, c := range b[:3] {
-		if c < ' ' || c >= 0x7f {
-			return true
-		}
+	if b[0] == delegationStart[0] {
+		return true
 	}
-	key := [3]byte{b[0] | 0x20, b[1] | 0x20, b[2] | 0x20}
-	return nameStarts[key]
+names:
+	for _, e := range namesByLetter[b[0]] {
+		for i := 1; i < len(e.Wire); i++ {
+			switch c := b[i]; {
+			case c&^0x20 == e.Wire[i]&^0x20:
+			case c < ' ' || c >= 0x7f || c == '\\' || e.Wire[i] == ' ':
+				return true
+			default:
+				continue names
+			}
+		}
+		return true
+	}
+	return false
 }
 
-var nameStarts = func() map[[3]byte]bool {
-	m := map[[3]byte]bool{}
-	add := func(s string) { m[[3]byte{s[0] | 0x20, s[1] | 0x20, s[2] | 0x20}] = true }
-	for _, e := range vocabulary {
-		if e.Dialect == DialectLine {
-			add(e.Wire)
+// namesByLetter lists the line signals by the first letter of their names, in
+// either case.
+var namesByLetter = func() (t [256][]*Entry) {
+	for i := range vocabulary {
+		if e := &vocabulary[i]; e.Dialect == DialectLine {
+			t[e.Wire[0]] = append(t[e.Wire[0]], e)
+			t[e.Wire[0]|0x20] = append(t[e.Wire[0]|0x20], e)
 		}
 	}
-	add(delegationStart)
-	return m
+	return t
 }()
 
-func nextByte(w []byte, from int, c byte) int {
-	if k := bytes.IndexByte(w[from:], c); k >= 0 {
-		return from + k
+// secondLetter is what follows the first letter of a name: the same letter in
+// all names that start alike.
+var secondLetter = func() (t [256]byte) {
+	for c, names := range namesByLetter {
+		for _, e := range names {
+			if t[c] != 0 && t[c] != e.Wire[1] {
+				panic("agentsig: names that start alike differ in their second letter")
+			}
+			t[c] = e.Wire[1]
+		}
 	}
-	return len(w)
-}
+	t[delegationStart[0]] = delegationStart[1]
+	return t
+}()
 
-// nextTag returns where the next '<' stands that may begin a tag of ours.
+// nextTag returns where the next '<' stands that may begin a tag of ours, or
+// len(w).
 func nextTag(w []byte, from int) int {
-	for i := nextByte(w, from, '<'); i < len(w); i = nextByte(w, i+1, '<') {
-		b := w[i+1:]
+	for {
+		k := bytes.IndexByte(w[from:], '<')
+		if k < 0 {
+			return len(w)
+		}
+		from += k + 1
+		b := w[from:]
 		if len(b) > 0 && b[0] == '/' {
 			b = b[1:]
 		}
 		if len(b) < 2 || b[0]|0x20 == 's' && b[1]|0x20 == 'i' {
-			return i
+			return from - 1
 		}
 	}
-	return len(w)
 }
 
-// nextUnderscore returns where the next underscore stands that may belong to a
-// terminal signal's name or to the exit protocol's.
+// nextUnderscore returns where the next underscore stands that matters, or
+// len(w).
 func nextUnderscore(w []byte, from int) int {
-	for i := nextByte(w, from, '_'); i < len(w); i = nextByte(w, i+1, '_') {
-		if underscoreMatters(w, i) {
-			return i
+	for {
+		k := bytes.IndexByte(w[from:], '_')
+		if k < 0 {
+			return len(w)
+		}
+		from += k + 1
+		if underscoreMatters(w, from-1) {
+			return from - 1
 		}
 	}
-	return len(w)
 }
 
-// underscoreMatters looks at the characters around an underscore.
+// underscoreMatters reports whether the underscore at w[i] may belong to a
+// terminal signal's name or to the exit protocol's.
 func underscoreMatters(w []byte, i int) bool {
 	if i == 0 || i+1 == len(w) {
 		return i+1 == len(w)
