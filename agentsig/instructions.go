@@ -16,10 +16,10 @@ func Instructions(role Role, task, nonce string) (string, error) {
 	if !slices.Contains(Roles(), role) {
 		return "", fmt.Errorf("unknown role %s: expected one of %s", quote(string(role)), join(Roles()))
 	}
-	if !validID([]byte(task)) {
+	if !ValidID(task) {
 		return "", fmt.Errorf("the id %s can't be signalled: %s", quote(task), ReasonBadID.Hint())
 	}
-	if nonce != "" && !validID([]byte(nonce)) {
+	if nonce != "" && !ValidID(nonce) {
 		return "", fmt.Errorf("the nonce %s can't be signalled: it has to have the form of an id", quote(nonce))
 	}
 	var b strings.Builder

@@ -148,7 +148,10 @@ func (r *lineResult) withRun(o *Options) lineResult {
 	return *r
 }
 
-// validID reports whether b is a task or request id (or a nonce).
+// ValidID reports whether s can be a task's or request's id, or a nonce: letters,
+// digits, '.', '_' and '-', the first one a letter or digit, at most 128 bytes.
+func ValidID(s string) bool { return validID([]byte(s)) }
+
 func validID(b []byte) bool {
 	if len(b) == 0 || len(b) > maxID || !alphanumeric(b[0]) {
 		return false

@@ -1,0 +1,18 @@
+// Command signalbox reads what AI agents say.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/signalbox-dev/signalbox/internal/cli"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := cli.Run(ctx, os.Args[1:], cli.Terminal())
+	stop()
+	os.Exit(code)
+}

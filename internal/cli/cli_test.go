@@ -1,0 +1,138 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/signalbox-dev/signalbox/internal/cli"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"signalbox": func() {
+			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+			defer stop()
+			os.Exit(cli.Run(ctx, os.Args[1:], cli.Terminal()))
+		},
+	})
+}
+
+// TestScripts runs the command line as a user would; the scripts are the manual.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{Dir: "testdata/script"})
+}
+
+// run runs the command line in this process.
+func run(t *testing.T, env cli.Env, args ...string) (code int, out, err string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	env.Out, env.Err = &stdout, &stderr
+	code = cli.Run(t.Context(), args, env)
+	return code, stdout.String(), stderr.String()
+}
+
+// A finding has to appear while the agent still runs.
+func TestScanIsLive(t *testing.T) {
+	in, agent := io.Pipe()
+	out, w := io.Pipe()
+	code := make(chan int, 1)
+	go func() {
+		code <- cli.Run(t.Context(), []string{"scan", "--json"}, cli.Env{In: in, Out: w, Err: io.Discard})
+		_ = w.Close()
+	}()
+	say := func(s string) {
+		if _, err := io.WriteString(agent, s); err != nil {
+			t.Error(err)
+		}
+	}
+	lines := make(chan string)
+	go func() {
+		buf := make([]byte, 4096)
+		for {
+			n, err := out.Read(buf)
+			if err != nil {
+				close(lines)
+				return
+			}
+			lines <- string(buf[:n])
+		}
+	}()
+	expect := func(want string) {
+		t.Helper()
+		select {
+		case got := <-lines:
+			if !strings.Contains(got, want) {
+				t.Fatalf("got %q, want %q in it", got, want)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("nothing appeared, want %q", want)
+		}
+	}
+	say("> READY_FOR_REVIEW: T-1\n")
+	expect(`"reason":"quoted"`)
+	say("READY_FOR_REVIEW: T-1\nSummary: done\n") // and then silence
+	expect(`"fields":{"Summary":"done"}`)
+	say("<signal type=\"need_turn\"><reason>one more look</reason>\n</signal>")
+	expect(`"kind":"need_turn"`)
+	_ = agent.Close()
+	expect(`"verdict":"signal"`)
+	if c := <-code; c != 0 {
+		t.Errorf("exit code %d", c)
+	}
+}
+
+// Whatever an agent says, a terminal shows it and does nothing else.
+func TestTerminalIsSafe(t *testing.T) {
+	hostile := "\x1b[2J\x1b]0;title\x07 \u202egnp.exe \u200b \x9b31m caf\xe9 \u009b31m\r\n" +
+		"READY_FOR_REVIEW: T-1 \x1b[31mred\r\n" +
+		"Sum\x1bmary: x\r\nSummary: \x1b[31m\u202e\u009b\r\n" +
+		"FILE CONFLICT: a\x1b[2Jb\r\n" +
+		`{"protocol":"\u001b[2J\u202e"}` + "\r\n" +
+		`{"protocol":"apm2_agent_exit","version":"1.0.0","phase_completed":"DRAFT","exit_reason":"completed","notes":"\u001b[2J\u009b\u202e"}` + "\n" +
+		"<signal type=\"\x1b[2J\">x</signal>\n<signal type=\"need_turn\"><reason>\x1b[2J\u202eabc\x7f</reason></signal>\n"
+	for _, args := range [][]string{{"scan"}, {"scan", "--json"}, {"scan", "--text"}} {
+		_, out, errs := run(t, cli.Env{In: strings.NewReader(hostile), OutTTY: true}, args...)
+		if out == "" {
+			t.Errorf("%v printed nothing", args)
+		}
+		for _, r := range out + errs {
+			if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || r == 0x202e || r == 0x200b || r == 0xfffd && args[len(args)-1] == "--text" {
+				t.Errorf("%v let %q through:\n%s", args, r, out)
+				break
+			}
+		}
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	in, agent := io.Pipe()
+	defer agent.Close()
+	code := make(chan int, 1)
+	go func() { code <- cli.Run(ctx, []string{"scan"}, cli.Env{In: in, Out: io.Discard, Err: io.Discard}) }()
+	if _, err := io.WriteString(agent, "hello\n"); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if c := <-code; c != 130 {
+		t.Errorf("exit code %d, want 130", c)
+	}
+}
+
+func TestOutputThatFails(t *testing.T) {
+	r, w := io.Pipe()
+	_ = r.Close()
+	var stderr bytes.Buffer
+	code := cli.Run(t.Context(), []string{"scan"}, cli.Env{In: strings.NewReader("READY_FOR_REVIEW: T-1\n"), Out: w, Err: &stderr})
+	if code != 1 || !strings.Contains(stderr.String(), "closed pipe") {
+		t.Errorf("exit code %d, %q", code, stderr.String())
+	}
+}
