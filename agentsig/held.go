@@ -199,7 +199,7 @@ func (s *Scanner) readBlock(raw []byte) (sig Signal, reason Reason, err error) {
 	if x.nested {
 		return sig, ReasonNested, fmt.Errorf("another <signal> opens inside the %s signal", typ)
 	}
-	r, err := reflect(e, x)
+	r, err := newReflection(e, x)
 	if err != nil {
 		return sig, ReasonInvalidField, err
 	}

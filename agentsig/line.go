@@ -77,7 +77,7 @@ func parseLine(e *Entry, line []byte, n int, o *Options) lineResult {
 	}
 	r.signal.Subject = string(id)
 	r.takeRun(&note)
-	r.signal.Note = string(bytes.ToValidUTF8(note, []byte("\ufffd")))
+	r.signal.Note = string(bytes.ToValidUTF8(bytes.TrimRight(note, " \t\r"), []byte("\ufffd")))
 	r.checkSpeaker(e, o)
 	if o.Task != "" && r.signal.Subject != o.Task {
 		r.refuse(ReasonWrongID, "this agent was assigned %s, not %s", quote(o.Task), quote(r.signal.Subject))

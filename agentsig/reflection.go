@@ -123,9 +123,9 @@ func (r Reflection) View() any {
 	return nil
 }
 
-// reflect makes a reflection of the kind e out of what its block says. It fails
+// newReflection makes a reflection of the kind e out of what its block says. It fails
 // only for a required text or list that is missing or of the wrong size.
-func reflect(e *Entry, says *xmlBlock) (*Reflection, error) {
+func newReflection(e *Entry, says *xmlBlock) (*Reflection, error) {
 	r := &Reflection{Type: e.Kind, RawXML: says.raw}
 	r.Confidence, r.Defaulted = confidence(says)
 	for _, k := range e.Keys {
@@ -173,7 +173,7 @@ func (k Key) value(texts []string) (value any, problem string) {
 	if k.Type == IntKey {
 		n, ok := integer(text)
 		switch {
-		case ok && (n < k.Min || n > k.Max):
+		case ok && (n < k.Min || n > k.Max) && (n != 0 || !k.zero):
 			return nil, fmt.Sprintf("is %d, and has to be from %d to %d", n, k.Min, k.Max)
 		case !ok && !k.zero:
 			return nil, "is not a whole number"

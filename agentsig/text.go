@@ -165,8 +165,13 @@ func (s *Scanner) lineStart(c *cursor, ln []byte, size int, whole bool) {
 	case !whole:
 		r.reason, r.err = "", nil
 		r.refuse(ReasonTooLong, "the line of %s is longer than %d bytes", e.Wire, maxLine)
-	case hasTag(ln):
+	case looseTagIn(ln) >= 0:
+		r.reason, r.err = "", nil
 		r.refuse(ReasonMalformed, "a <signal> tag stands on the line of %s", e.Wire)
+		near := s.lineMiss(c, r.signal, r.reason, r.err, c.i, len(text))
+		s.remove(c, looseTagIn(ln)) // without the tag it would look like a signal
+		s.report(*near)
+		return
 	}
 	if r.reason != "" {
 		s.openText(c, ln, size, whole, s.lineMiss(c, r.signal, r.reason, r.err, c.i, len(text)))
@@ -184,17 +189,24 @@ func (s *Scanner) lineMiss(c *cursor, sig Signal, r Reason, err error, from, n i
 	return s.miss(c, DialectLine, sig, r, err, from, n)
 }
 
-func hasTag(ln []byte) bool {
+// looseTagIn returns where the first tag stands in a line that is not in inline
+// code, or -1.
+func looseTagIn(ln []byte) int {
+	var runs []tickRun
 	for i := 0; ; i++ {
 		k := bytes.IndexByte(ln[i:], '<')
 		if k < 0 {
-			return false
+			return -1
 		}
 		i += k
-		for _, tag := range []string{openTag, closeTag} {
-			if is, partial := tagAt(ln[i:], tag); is || partial {
-				return true
-			}
+		if !tagBegins(ln[i:]) {
+			continue
+		}
+		if runs == nil {
+			runs = tickRuns(nil, ln)
+		}
+		if !inCode(runs, i) {
+			return i
 		}
 	}
 }
@@ -473,10 +485,8 @@ func (s *Scanner) safeText(b []byte) int {
 			break
 		}
 		i += k
-		for _, tag := range []string{openTag, closeTag} {
-			if is, partial := tagAt(b[i:], tag); is || partial {
-				return i
-			}
+		if tagBegins(b[i:]) {
+			return i
 		}
 	}
 	return len(b)

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"slices"
+	"reflect"
 	"strconv"
 	"strings"
 )
@@ -55,26 +55,31 @@ func (s Signal) readsBack(text string, hosts []string) error {
 	if err != nil {
 		return err
 	}
+	var read []Signal
 	for _, f := range res.Findings {
-		if f.Outcome != Accepted {
-			return fmt.Errorf("the %s signal can't be written: %w", s.Kind, f.Err)
+		if f.Outcome == Accepted {
+			read = append(read, f.Signal)
 		}
 	}
-	if len(res.Findings) != 1 || !s.equal(res.Findings[0].Signal) {
+	switch {
+	case len(read) == 0 && len(res.Findings) > 0:
+		return fmt.Errorf("the %s signal can't be written: %w", s.Kind, res.Findings[0].Err)
+	case len(read) != 1 || !s.equal(read[0]):
 		return fmt.Errorf("the %s signal can't be written so that it reads the same", s.Kind)
 	}
 	return nil
 }
 
+// equal reports whether both say the same, however they were written.
 func (s Signal) equal(t Signal) bool {
 	if s.Kind != t.Kind || s.Subject != t.Subject || s.Run != t.Run || s.Note != t.Note || s.Payload != t.Payload {
 		return false
 	}
-	return slices.EqualFunc(s.Fields(), t.Fields(), func(a, b Field) bool {
-		x, errX := json.Marshal(a)
-		y, errY := json.Marshal(b)
-		return errX == nil && errY == nil && string(x) == string(y)
-	})
+	if s.reflection != nil && t.reflection != nil {
+		a, b := s.reflection, t.reflection
+		return reflect.DeepEqual(a.Fields, b.Fields) && a.Confidence == b.Confidence && a.Defaulted == b.Defaulted
+	}
+	return reflect.DeepEqual(s.Fields(), t.Fields())
 }
 
 func (s Signal) lineText(e *Entry) string {
