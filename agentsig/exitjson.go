@@ -496,8 +496,8 @@ const wreckPeek = 256
 func (k *wreck) feed(b []byte, last bool) (n int, ended bool) {
 	for i, c := range b {
 		if k.atLine {
-			line := b[i:]
-			if nl := bytes.IndexByte(line[:min(len(line), wreckPeek)], '\n'); nl >= 0 {
+			line := b[i:min(len(b), i+wreckPeek)]
+			if nl := bytes.IndexByte(line, '\n'); nl >= 0 {
 				line = line[:nl]
 			} else if len(line) < wreckPeek && !last {
 				return i, false
@@ -527,8 +527,8 @@ func (k *wreck) feed(b []byte, last bool) (n int, ended bool) {
 	return len(b), last
 }
 
-// beginsAnew reports whether a line is something of its own and can't belong
-// to a broken object before it.
+// beginsAnew reports whether a line is something of its own, which belongs
+// neither to a paragraph nor to a broken object before it.
 func beginsAnew(line []byte) bool {
 	if len(bytes.TrimLeft(line, " \t")) == 0 || line[0] == '{' {
 		return true

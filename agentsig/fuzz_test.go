@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -28,6 +30,11 @@ func FuzzScanner(f *testing.F) {
 // checkScan holds a scan against everything that is true of every scan.
 func checkScan(t *testing.T, data []byte, size int) {
 	t.Helper()
+	defer func() {
+		if t.Failed() {
+			t.Logf("the input is %q", data)
+		}
+	}()
 	whole := scanIn(t, data, len(data)+1)
 	for _, n := range []int{1, 1 + size} {
 		parts := scanIn(t, data, n)
@@ -38,23 +45,46 @@ func checkScan(t *testing.T, data []byte, size int) {
 			t.Fatalf("in pieces of %d: clean text\nwhole  %q\npieces %q", n, whole.text, parts.text)
 		}
 	}
-	// No tag is left, whole or in part, but where it is only mentioned.
-	again := scanIn(t, whole.text, len(whole.text)+1)
-	for _, f := range again.findings {
-		switch f.Reason {
-		case agentsig.ReasonFenced, agentsig.ReasonQuoted, agentsig.ReasonInlineCode, agentsig.ReasonDelegation, agentsig.ReasonCase:
-			continue
-		}
-		if f.Dialect == agentsig.DialectXML {
-			t.Fatalf("the clean text %q still has %s", whole.text, renderFinding(f))
-		}
-		if f.Dialect == agentsig.DialectLine && f.Outcome == agentsig.Accepted {
-			t.Fatalf("the clean text %q still has the signal %s", whole.text, renderFinding(f))
-		}
+	if !maskable(data) {
+		checkClean(t, whole.text)
+	}
+	cut := false // something was cut out of the text that is no signal
+	for _, f := range whole.findings {
+		cut = cut || f.Outcome != agentsig.Accepted && f.Dialect != agentsig.DialectLine
 	}
 	for _, f := range whole.findings {
-		if f.Outcome == agentsig.Accepted {
+		if f.Outcome == agentsig.Accepted && !(cut && f.Signal.Payload != "") {
 			rewrite(t, f.Signal)
+		}
+	}
+}
+
+// maskable reports whether anything in an output may be only mentioned.
+func maskable(data []byte) bool {
+	return bytes.ContainsAny(data, "`~") || bytes.Contains(data, []byte("DELEGATION")) ||
+		regexp.MustCompile(`(?m)^(\x{feff})?[ \t]*>`).Match(data)
+}
+
+var tag = regexp.MustCompile(`</?signal[ \t\r\n></]`)
+
+// checkClean looks at the clean text of an output in which nothing is only
+// mentioned: no tag is left in it, whole or in part, and no line signal.
+func checkClean(t *testing.T, text []byte) {
+	t.Helper()
+	if at := tag.FindIndex(text); at != nil {
+		t.Fatalf("the clean text has a tag: %q", text[at[0]:])
+	}
+	for _, name := range []string{"<signal", "</signal"} {
+		for n := len(name); n > 0; n-- {
+			if bytes.HasSuffix(text, []byte(name[:n])) {
+				t.Fatalf("the clean text ends in a part of a tag: %q", text)
+			}
+		}
+	}
+	text = append([]byte("\n"), text...) // a byte order mark is dropped only at the very start
+	for _, f := range scanIn(t, text, len(text)+1).findings {
+		if f.Dialect == agentsig.DialectLine && f.Outcome == agentsig.Accepted {
+			t.Fatalf("the clean text %q has the signal %s", text, renderFinding(f))
 		}
 	}
 }
@@ -184,4 +214,54 @@ func FuzzExit(f *testing.F) {
 		}
 		checkScan(t, data, 9)
 	})
+}
+
+// fragments are what interesting outputs are made of.
+var fragments = []string{
+	"\n", "\r\n", "\n\n", " ", "\t", "a", "some prose ", "é", "\x1b[1m", "\u200b", "\x00", "\xff", "\\", "\r",
+	"`", "``", "```", "````", "~~~", "```go\n", "```\n", "> ", "- ", "1. ", "**", "_", "+", "# ", "    ",
+	"READY_FOR_REVIEW: T-1", "READY_FOR_REVIEW:", "READY_FOR_", "REVIEW_PASSED: T-1\n", "REVIEW_FAILED: T-1\n", "\nCHECKPOINT: T-1\n",
+	"EXPERT_REQUEST\n", "HEALTH_AUDIT: HEALTHY", "FILE CONFLICT: a b", "ready_for_review: T-1", "\nSummary: x\n", "Files Modified:\n- a\n",
+	"DELEGATION PROMPT START\n", "DELEGATION PROMPT END\n", " run=n1", "T-1",
+	"<", "</", "<sig", "nal", "<signal", "<signal ", "<signal>", "</signal>", "</signal", ">", "/>", "<SIGNAL type=\"need_turn\">",
+	`<signal type="need_turn">`, `<signal type="stuck"><attempted>a</attempted><blocker>the wall</blocker></signal>`,
+	"<reason>", "one more look", "</reason>", "<![CDATA[", "]]>", "&lt;", `type="need_turn"`, "'", `"`, "=",
+	`<signal type="context_sufficient"/>`,
+	"{", "}", "{\n", "}\n", `"protocol"`, ":", `"apm2_agent_exit"`, ",", "[", "]", `\u0070`, "1", "null",
+	`{"protocol":"apm2_agent_exit","version":"1.0.0","phase_completed":"REVIEW","exit_reason":"completed"}`,
+	`{"protocol":"apm2_agent_exit",`, `"version":"1.0.0","phase_completed":"DRAFT","exit_reason":"error"}`, `{"a":1}`, `{"a":{"b":[1,2]}}`,
+	"\ufeff",
+}
+
+// FuzzFragments puts outputs together from fragments, each byte naming one.
+func FuzzFragments(f *testing.F) {
+	f.Add([]byte{30, 0, 40, 17, 31, 0, 3}, uint8(4))
+	f.Add([]byte{14, 57, 61, 62, 63, 52, 14, 0}, uint8(2))
+	f.Fuzz(func(t *testing.T, choice []byte, size uint8) {
+		if len(choice) > 200 {
+			return
+		}
+		checkScan(t, compose(choice), int(size))
+	})
+}
+
+func compose(choice []byte) []byte {
+	var b []byte
+	for _, c := range choice {
+		b = append(b, fragments[int(c)%len(fragments)]...)
+	}
+	return b
+}
+
+// TestFragments is FuzzFragments without a fuzzer: the same compositions every
+// time.
+func TestFragments(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 11))
+	for range 20_000 {
+		choice := make([]byte, 1+r.IntN(25))
+		for i := range choice {
+			choice[i] = byte(r.IntN(256))
+		}
+		checkScan(t, compose(choice), r.IntN(10))
+	}
 }

@@ -131,6 +131,10 @@ func (s *Scanner) remove(c *cursor, n int) {
 	if !s.mid {
 		s.fresh, s.blankEnd, s.mid = true, true, true
 	}
+	if i := bytes.LastIndexByte(s.tail, '<'); i >= 0 && tagBegins(s.tail[i:]) {
+		s.giveBytes([]byte{' '}) // or it would be the beginning of a tag
+		s.fresh, s.blankEnd = false, true
+	}
 	s.line += bytes.Count(c.w[c.i:c.i+n], []byte{'\n'})
 	c.i += n
 	c.text, c.ticked = c.i, c.i
@@ -368,10 +372,8 @@ func (s *Scanner) stepParagraph(c *cursor, last bool) (more bool) {
 			nl = len(rest)
 		}
 		ln := rest[:nl]
-		if s.ahead > 0 {
-			if _, opens := openFence(ln); opens || isBlank(trimCR(ln)) {
-				break
-			}
+		if s.ahead > 0 && beginsAnew(trimCR(ln)) {
+			break
 		}
 		s.runs = tickRuns(s.runs[:0], ln)
 		for _, r := range s.runs {
@@ -405,7 +407,10 @@ func (s *Scanner) stepParagraph(c *cursor, last bool) (more bool) {
 // inlineCode settles that the tag at w[i], and all tags up to n bytes behind
 // it, are only mentioned.
 func (s *Scanner) inlineCode(c *cursor, n int) {
-	s.codeMiss(c, c.i)
+	if is, _ := tagAt(c.w[c.i:], openTag); is {
+		ln, _, _ := bytes.Cut(c.w[c.i:min(len(c.w), c.i+maxMention)], []byte{'\n'})
+		s.tagMiss(c, ln, c.i, ReasonInlineCode)
+	}
 	s.maskUntil, s.mode = s.at(c)+int64(max(n, 1)), inText
 	s.fresh, s.blankEnd = false, false
 	c.i++ // the tag's '<' is text now

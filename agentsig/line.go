@@ -3,6 +3,7 @@ package agentsig
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -108,7 +109,7 @@ func (r *lineResult) withRest(e *Entry, rest []byte, o *Options) lineResult {
 	case len(rest) > maxRest:
 		r.signal.Subject = ""
 		return r.refuse(ReasonTooLong, "the %s of %s is longer than %d bytes", e.Argument, e.Wire, maxRest)
-	case Escape(r.signal.Subject) != r.signal.Subject:
+	case Escape(r.signal.Subject) != r.signal.Subject || strings.ContainsRune(r.signal.Subject, utf8.RuneError):
 		return r.refuse(ReasonInvisible, "the %s of %s contains control or invisible characters", e.Argument, e.Wire)
 	}
 	r.checkSpeaker(e, o)

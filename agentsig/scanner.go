@@ -100,14 +100,13 @@ type Scanner struct {
 	taken  int // bytes of the object, or of its wreck
 	skip   skip
 
-	pending  *Finding // a line signal whose payload is still coming
-	payload  strings.Builder
-	carriage bool      // a CR of the payload waits for what follows
-	queue    []Finding // what was found after it
-	sawXML   bool
-	verdict  verdict
+	pending *Finding // a line signal whose payload is still coming
+	payload strings.Builder
+	queue   []Finding // what was found after it
+	sawXML  bool
+	verdict verdict
 
-	textEnd    byte   // the last byte of clean text
+	tail       []byte // the last bytes of clean text, as many as a tag's name has
 	foreign    []byte // the current line of a source that is not the voice
 	foreignOff int64  // its offset
 }
@@ -178,7 +177,7 @@ func (s *Scanner) WriteFrom(from Source, p []byte) (int, error) {
 	}
 	if !s.begun {
 		s.begun = true
-		if s.textEnd != 0 && s.textEnd != '\n' {
+		if n := len(s.tail); n > 0 && s.tail[n-1] != '\n' {
 			s.giveBytes([]byte{'\n'}) // so that two messages do not run together
 		}
 	}
@@ -293,39 +292,21 @@ func (s *Scanner) giveText(c *cursor, upto int) {
 }
 
 func (s *Scanner) giveBytes(p []byte) {
-	s.textEnd = p[len(p)-1]
+	s.tail = append(s.tail, p[max(0, len(p)-len(closeTag)):]...)
+	s.tail = s.tail[:copy(s.tail, s.tail[max(0, len(s.tail)-len(closeTag)):])]
 	s.sink.Text(p)
 	if s.pending != nil {
 		s.addPayload(p)
 	}
 }
 
-// addPayload keeps text below a line signal, with CRLF as LF.
+// addPayload keeps text below a line signal.
 func (s *Scanner) addPayload(p []byte) {
 	if s.payload.Cap() == 0 {
 		s.payload.Grow(maxPayload)
 	}
-	for len(p) > 0 && s.payload.Len() < maxPayload {
-		if s.carriage {
-			s.carriage = false
-			if p[0] != '\n' {
-				s.payload.WriteByte('\r')
-				continue
-			}
-		}
-		n := bytes.IndexByte(p, '\r')
-		if n < 0 {
-			n = len(p)
-		}
-		n = min(n, maxPayload-s.payload.Len())
-		s.payload.Write(p[:n])
-		p = p[n:]
-		if len(p) > 0 && p[0] == '\r' && s.payload.Len() < maxPayload {
-			s.carriage = true
-			p = p[1:]
-		}
-	}
-	if s.payload.Len() >= maxPayload {
+	s.payload.Write(p[:min(len(p), maxPayload-s.payload.Len())])
+	if s.payload.Len() == maxPayload {
 		s.flushPending()
 	}
 }
@@ -366,7 +347,7 @@ func (s *Scanner) flushPending() {
 		f.Signal.Payload = strings.Clone(f.Signal.Payload) // not to keep the whole buffer for it
 	}
 	s.payload.Reset()
-	s.pending, s.carriage = nil, false
+	s.pending = nil
 	s.give(f)
 	for _, q := range s.queue {
 		s.give(q)

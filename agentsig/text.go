@@ -2,6 +2,7 @@ package agentsig
 
 import (
 	"bytes"
+	"fmt"
 	"unicode/utf8"
 )
 
@@ -26,6 +27,7 @@ func (s *Scanner) stepText(c *cursor, last bool) (more bool) {
 		return false
 	}
 	if !s.mid && s.objectBegins(c, rest) {
+		s.endParagraph(c, c.i)
 		s.mode, s.object, s.wreck, s.taken = inObject, object{}, wreck{}, 0
 		return false
 	}
@@ -151,7 +153,23 @@ func (s *Scanner) lineStart(c *cursor, ln []byte, size int, whole bool) {
 		return
 	}
 	text := trimBlanks(ln)
+	if tag := looseTagIn(c.w[c.i:], len(ln)); tag >= 0 {
+		text = trimBlanks(ln[:tag])
+		if e, n := lineName(text); e != nil {
+			s.endParagraph(c, c.i)
+			// Without what follows it would look like a signal, so it goes too.
+			r := parseLine(e, text, n, &Options{})
+			err := fmt.Errorf("a <signal> tag stands on the line of %s", e.Wire)
+			near := s.lineMiss(c, r.signal, ReasonMalformed, err, c.i, len(text))
+			s.remove(c, tag)
+			s.report(*near)
+			return
+		}
+	}
 	e, n := lineName(text)
+	if e != nil || ln[0] == '{' {
+		s.endParagraph(c, c.i)
+	}
 	if e == nil {
 		var near *Finding
 		if e, subject, reason, start := nearLine(text); e != nil {
@@ -161,24 +179,15 @@ func (s *Scanner) lineStart(c *cursor, ln []byte, size int, whole bool) {
 		return
 	}
 	r := parseLine(e, text, n, &s.opts)
-	switch {
-	case !whole:
+	if !whole {
 		r.reason, r.err = "", nil
 		r.refuse(ReasonTooLong, "the line of %s is longer than %d bytes", e.Wire, maxLine)
-	case looseTagIn(ln) >= 0:
-		r.reason, r.err = "", nil
-		r.refuse(ReasonMalformed, "a <signal> tag stands on the line of %s", e.Wire)
-		near := s.lineMiss(c, r.signal, r.reason, r.err, c.i, len(text))
-		s.remove(c, looseTagIn(ln)) // without the tag it would look like a signal
-		s.report(*near)
-		return
 	}
 	if r.reason != "" {
 		s.openText(c, ln, size, whole, s.lineMiss(c, r.signal, r.reason, r.err, c.i, len(text)))
 		return
 	}
 	f := Finding{Outcome: Accepted, Dialect: DialectLine, Signal: r.signal, Span: s.span(c, c.i, len(text))}
-	s.countTicks(c, c.i)
 	s.giveText(c, c.i)
 	s.nextLine(c, end)
 	c.text, c.ticked = end, end
@@ -189,21 +198,21 @@ func (s *Scanner) lineMiss(c *cursor, sig Signal, r Reason, err error, from, n i
 	return s.miss(c, DialectLine, sig, r, err, from, n)
 }
 
-// looseTagIn returns where the first tag stands in a line that is not in inline
-// code, or -1.
-func looseTagIn(ln []byte) int {
+// looseTagIn returns where the first tag stands in the first n bytes of w, a
+// line, that is not in inline code, or -1.
+func looseTagIn(w []byte, n int) int {
 	var runs []tickRun
 	for i := 0; ; i++ {
-		k := bytes.IndexByte(ln[i:], '<')
+		k := bytes.IndexByte(w[i:n], '<')
 		if k < 0 {
 			return -1
 		}
 		i += k
-		if !tagBegins(ln[i:]) {
+		if !tagBegins(w[i:]) {
 			continue
 		}
 		if runs == nil {
-			runs = tickRuns(nil, ln)
+			runs = tickRuns(nil, w[:n])
 		}
 		if !inCode(runs, i) {
 			return i
@@ -239,20 +248,28 @@ func mentioned(text []byte) (sig Signal, d Dialect, start, n int) {
 	return Signal{}, "", 0, 0
 }
 
+// Of a tag that is only mentioned, so many bytes are read, and of several on a
+// line, so many are looked at.
+const (
+	maxMention  = 512
+	maxMentions = 8
+)
+
 // mentionedTag finds an opening tag with a known type.
 func mentionedTag(text []byte) (start int, kind Kind) {
-	for i := bytes.Index(text, []byte(openTag)); i >= 0; {
-		if attrs, _, ok := attributes(string(text[i+len(openTag):])); ok {
-			x := xmlBlock{attrs: attrs}
-			if e := entryOf(Kind(x.attribute("type"))); e != nil && e.Dialect == DialectXML {
-				return i, e.Kind
-			}
-		}
-		k := bytes.Index(text[i+1:], []byte(openTag))
+	for range maxMentions {
+		k := bytes.Index(text[start:], []byte(openTag))
 		if k < 0 {
 			break
 		}
-		i += 1 + k
+		start += k
+		rest := text[start+len(openTag):]
+		attrs, _, _ := attributes(string(rest[:min(len(rest), maxMention)]))
+		x := xmlBlock{attrs: attrs}
+		if e := entryOf(Kind(x.attribute("type"))); e != nil && e.Dialect == DialectXML {
+			return start, e.Kind
+		}
+		start++
 	}
 	return -1, ""
 }
@@ -300,7 +317,7 @@ func (s *Scanner) openText(c *cursor, ln []byte, size int, whole bool, near *Fin
 			break
 		}
 		p += k
-		what := s.tag(c, ln, first+p, whole)
+		what := tagKindAt(c.w[first+p:], ln[p:], whole)
 		if what == noTag {
 			continue
 		}
@@ -313,10 +330,13 @@ func (s *Scanner) openText(c *cursor, ln []byte, size int, whole bool, near *Fin
 		hadNear = true
 		at := s.off + int64(first+p)
 		if what == caseTag {
+			s.tagMiss(c, ln[p:], first+p, ReasonCase)
 			continue
 		}
 		if inCode(s.runs, p) || at < s.maskUntil {
-			s.codeMiss(c, first+p)
+			if what == openingTag {
+				s.tagMiss(c, ln[p:], first+p, ReasonInlineCode)
+			}
 			continue
 		}
 		s.moveTo(c, first, p)
@@ -370,46 +390,34 @@ const (
 	caseTag    // an opening tag in another case: text, and a near miss
 )
 
-// tag tells what the '<' at w[at] begins.
-func (s *Scanner) tag(c *cursor, ln []byte, at int, whole bool) tagKind {
-	b := c.w[at:]
-	open, partialOpen := tagAt(b, openTag)
-	closing, partialClose := tagAt(b, closeTag)
+// tagKindAt tells what the '<' at the start of w begins; ln is the rest of its
+// line.
+func tagKindAt(w, ln []byte, whole bool) tagKind {
+	open, partialOpen := tagAt(w, openTag)
+	closing, partialClose := tagAt(w, closeTag)
 	switch {
-	case open:
+	case open, partialOpen && len(w) == len(openTag):
 		return openingTag
 	case closing:
 		return closingTag
-	case partialOpen && len(b) == len(openTag):
-		return openingTag
 	case (partialOpen || partialClose) && whole:
 		return partialTag
-	case len(b) > len(openTag) && bytes.EqualFold(b[:len(openTag)], []byte(openTag)):
-		end := min(len(b), len(ln))
-		lower := bytes.ToLower(b[:end])
-		if _, kind := mentionedTag(lower); kind != "" {
-			s.giveText(c, at)
-			s.report(*s.miss(c, DialectXML, Signal{Kind: kind}, ReasonCase, nil, at, len(openTag)))
+	}
+	if n := len(openTag); len(ln) > n && bytes.EqualFold(ln[:n], []byte(openTag)) {
+		if start, kind := mentionedTag(bytes.ToLower(ln[:min(len(ln), maxMention)])); start == 0 && kind != "" {
 			return caseTag
 		}
 	}
 	return noTag
 }
 
-// codeMiss reports an opening tag that stands in inline code.
-func (s *Scanner) codeMiss(c *cursor, at int) {
-	if is, _ := tagAt(c.w[at:], openTag); !is {
-		return
+// tagMiss reports a tag at w[at] that is only mentioned or misspelt.
+func (s *Scanner) tagMiss(c *cursor, ln []byte, at int, reason Reason) {
+	var sig Signal
+	if start, kind := mentionedTag(bytes.ToLower(ln[:min(len(ln), maxMention)])); start == 0 {
+		sig.Kind = kind
 	}
-	ln := c.w[at:min(len(c.w), at+maxLine)]
-	if nl := bytes.IndexByte(ln, '\n'); nl >= 0 {
-		ln = ln[:nl]
-	}
-	kind := Kind("")
-	if start, k := mentionedTag(ln); start == 0 {
-		kind = k
-	}
-	s.report(*s.miss(c, DialectXML, Signal{Kind: kind}, ReasonInlineCode, nil, at, len(openTag)))
+	s.report(*s.miss(c, DialectXML, sig, reason, nil, at, len(openTag)))
 }
 
 // looseTag takes out a closing tag that nothing opened, or a tag that the
@@ -517,8 +525,13 @@ func (s *Scanner) plainLines(c *cursor) {
 		}
 		if nl == 0 && s.fence.length == 0 {
 			s.endParagraph(c, end+1)
-		} else if startClass[w[i]] != startPlain && !s.plainStart(w[i:end+1]) {
-			break
+		} else if startClass[w[i]] != startPlain {
+			if !s.plainStart(w[i : end+1]) {
+				break
+			}
+			if w[i] == '{' && s.fence.length == 0 {
+				s.endParagraph(c, i)
+			}
 		}
 		s.line++
 		i = end + 1

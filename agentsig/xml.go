@@ -31,7 +31,7 @@ func tagAt(b []byte, tag string) (is, partial bool) {
 		return false, true
 	}
 	switch b[len(tag)] {
-	case ' ', '\t', '\r', '\n', '>', '/':
+	case ' ', '\t', '\r', '\n', '>', '/', '<':
 		return true, false
 	}
 	return false, false
