@@ -53,7 +53,7 @@ func checkScan(t *testing.T, data []byte, size int) {
 		cut = cut || f.Outcome != agentsig.Accepted && f.Dialect != agentsig.DialectLine
 	}
 	for _, f := range whole.findings {
-		if f.Outcome == agentsig.Accepted && !(cut && f.Signal.Payload != "") {
+		if f.Outcome == agentsig.Accepted && (!cut || f.Signal.Payload == "") {
 			rewrite(t, f.Signal)
 		}
 	}

@@ -23,7 +23,7 @@ func TestMention(t *testing.T) {
 		way := mentionWays[i%len(mentionWays)]
 		parts, open := way.make(g)
 		made[way.name]++
-		var want agentsig.Kind = agentsig.KindUnknown
+		want := agentsig.KindUnknown
 		if !open && g.IntN(2) == 0 { // a mention must not deafen the scanner
 			parts = append(parts, said{agentsig.Voice, "\nAUDIT_PASSED: REAL-1\n"})
 			want = agentsig.KindAuditPassed

@@ -37,13 +37,11 @@ const (
 // timestamp; it is kept in UTC.
 func ParseReflection(reply string, at time.Time) (Reflection, bool) {
 	var found *Reflection
-	s := NewScanner(Options{}, Sink{Finding: func(f Finding) {
+	scanText(reply, Options{}, func(f Finding) {
 		if r, ok := f.Signal.Reflection(); ok && f.Outcome == Accepted {
 			found = &r
 		}
-	}})
-	s.WriteString(reply)
-	s.Close()
+	})
 	if found == nil {
 		return Reflection{}, false
 	}

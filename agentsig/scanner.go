@@ -153,9 +153,6 @@ var ErrClosed = errors.New("agentsig: scanner is closed")
 // Write takes a chunk of what the agent itself says.
 func (s *Scanner) Write(p []byte) (int, error) { return s.WriteFrom(Voice, p) }
 
-// WriteString is like Write.
-func (s *Scanner) WriteString(p string) (int, error) { return s.WriteFrom(Voice, []byte(p)) }
-
 // WriteFrom takes a chunk of output from a source. Only the agent's voice can
 // hold signals and only it becomes clean text; elsewhere signals are near
 // misses. A change of source ends the line.
@@ -391,6 +388,13 @@ func Scan(r io.Reader, o Options) (Result, error) {
 	res.Verdict = s.Close()
 	res.Text = text.String()
 	return res, err
+}
+
+// scanText scans a whole text.
+func scanText(text string, o Options, finding func(Finding)) Verdict {
+	s := NewScanner(o, Sink{Finding: finding})
+	s.write([]byte(text))
+	return s.Close()
 }
 
 // Result is what [Scan] returns.

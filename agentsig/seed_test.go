@@ -126,7 +126,7 @@ func TestExitErrors(t *testing.T) {
 func TestExitProtocolEnabled(t *testing.T) {
 	for value, want := range map[string]bool{
 		"true": true, "TRUE": true, "1": true, "yes": true, "Yes": true,
-		"false": false, "0": false, "no": false, "": false, "on": false, " true": false, "truee": false,
+		"false": false, "0": false, "no": false, "": false, "on": false, "true\t": false, "truee": false,
 	} {
 		for _, configured := range []bool{false, true} {
 			got := agentsig.ExitProtocolEnabled(func(string) (string, bool) { return value, true }, configured)
@@ -175,12 +175,12 @@ func TestOpenEvidence(t *testing.T) {
 
 // The parsed self-reflection signal, with the fields and values of its source.
 func TestParseReflection(t *testing.T) {
-	reply := `The search encountered an error. Let me try a different approach.
-
-<signal type="need_turn">
+	const prose = "The search encountered an error. Let me try a different approach.\n\n"
+	const xml = `<signal type="need_turn">
   <reason>search_code failed, trying vault search instead</reason>
   <confidence>0.8</confidence>
 </signal>`
+	reply := prose + xml
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.FixedZone("", 3600))
 	r, ok := agentsig.ParseReflection(reply, at)
 	if !ok {
@@ -197,7 +197,7 @@ func TestParseReflection(t *testing.T) {
 	want := map[string]any{
 		"type": "need_turn", "confidence": 0.8,
 		"fields":    map[string]any{"reason": "search_code failed, trying vault search instead"},
-		"raw_xml":   reply[strings.Index(reply, "<signal"):],
+		"raw_xml":   xml,
 		"timestamp": "2026-05-01T11:00:00Z",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -206,7 +206,7 @@ func TestParseReflection(t *testing.T) {
 	if _, ok := agentsig.ParseReflection("no signal", at); ok {
 		t.Error("found a signal where there is none")
 	}
-	if _, ok := agentsig.ParseReflection("`"+reply[strings.Index(reply, "<signal"):]+"`", at); ok {
+	if _, ok := agentsig.ParseReflection("`"+xml+"`", at); ok {
 		t.Error("found a signal that is only mentioned")
 	}
 }

@@ -51,19 +51,18 @@ func (s Signal) Wire() (string, error) {
 
 // readsBack checks that a scanner reads exactly this signal from the text.
 func (s Signal) readsBack(text string, hosts []string) error {
-	res, err := Scan(strings.NewReader(text), Options{Nonce: s.Run, Hosts: hosts})
-	if err != nil {
-		return err
-	}
 	var read []Signal
-	for _, f := range res.Findings {
+	var why error
+	scanText(text, Options{Nonce: s.Run, Hosts: hosts}, func(f Finding) {
 		if f.Outcome == Accepted {
 			read = append(read, f.Signal)
+		} else if why == nil {
+			why = f.Err
 		}
-	}
+	})
 	switch {
-	case len(read) == 0 && len(res.Findings) > 0:
-		return fmt.Errorf("the %s signal can't be written: %w", s.Kind, res.Findings[0].Err)
+	case len(read) == 0 && why != nil:
+		return fmt.Errorf("the %s signal can't be written: %w", s.Kind, why)
 	case len(read) != 1 || !s.equal(read[0]):
 		return fmt.Errorf("the %s signal can't be written so that it reads the same", s.Kind)
 	}
@@ -159,13 +158,11 @@ type ParsedSignal struct {
 // more than that; [Scan] tells why.
 func ParseSignal(output string) ParsedSignal {
 	var v verdict
-	s := NewScanner(Options{}, Sink{Finding: func(f Finding) {
+	scanText(output, Options{}, func(f Finding) {
 		if f.Outcome == Accepted && f.Dialect == DialectLine {
 			v.add(f.Signal)
 		}
-	}})
-	s.WriteString(output)
-	s.Close()
+	})
 	r := v.result()
 	if !r.OK() {
 		return ParsedSignal{Signal: KindUnknown, Handler: RequestClarification, RawOutput: output}

@@ -52,7 +52,7 @@ func (m Mutant) Run(ctx context.Context, dir, pattern string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(temp)
+	defer func() { _ = os.RemoveAll(temp) }() // what is left of it harms nobody
 	changed := filepath.Join(temp, m.File)
 	if err := os.WriteFile(changed, []byte(strings.Replace(string(data), m.Old, m.New, 1)), 0o600); err != nil {
 		return err

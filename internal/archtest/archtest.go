@@ -1,0 +1,159 @@
+// Package archtest keeps the structure of the module: who may import what, what
+// every package has, and what none may do. Its test runs over the module's own
+// sources.
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const module = "github.com/signalbox-dev/signalbox"
+
+// public packages are for everyone to import, so they stand alone.
+var public = []string{"agentsig"}
+
+// standardOnly packages import nothing but the standard library.
+var standardOnly = []string{"agentsig"}
+
+// owners says which package may use an outside module, or a part of the
+// standard library that reaches outside the process.
+var owners = map[string][]string{
+	"github.com/spf13/cobra": {"internal/cli"},
+	"os/exec":                {"internal/mutant"},
+}
+
+// testSupport packages are imported by tests only.
+var testSupport = []string{"internal/mutant", "internal/archtest"}
+
+// file is one source file that is not a test.
+type file struct {
+	name string // from the module's root, with slashes
+	ast  *ast.File
+	fset *token.FileSet
+}
+
+func (f file) dir() string { return path.Dir(f.name) }
+
+func (f file) at(pos token.Pos) string {
+	return fmt.Sprintf("%s:%d", f.name, f.fset.Position(pos).Line)
+}
+
+// load reads the module's sources below root.
+func load(root string) ([]file, error) {
+	var files []file
+	fsys := os.DirFS(root)
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		base := path.Base(name)
+		if d.IsDir() {
+			if name != "." && (strings.HasPrefix(base, ".") || base == "testdata") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(base, ".go") || strings.HasSuffix(base, "_test.go") {
+			return nil
+		}
+		data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+		if err != nil {
+			return err
+		}
+		f, err := parse(name, data)
+		files = append(files, f)
+		return err
+	})
+	return files, err
+}
+
+func parse(name string, data []byte) (file, error) {
+	fset := token.NewFileSet()
+	tree, err := parser.ParseFile(fset, name, data, parser.ParseComments|parser.SkipObjectResolution)
+	return file{name, tree, fset}, err
+}
+
+// check returns what is wrong with the files, in words.
+func check(files []file) []string {
+	var wrong []string
+	documented, dirs := map[string]bool{}, map[string]bool{}
+	for _, f := range files {
+		dirs[f.dir()] = true
+		documented[f.dir()] = documented[f.dir()] || f.ast.Doc.Text() != ""
+		wrong = append(wrong, checkImports(f)...)
+		wrong = append(wrong, checkCode(f)...)
+	}
+	for dir := range dirs {
+		if !documented[dir] {
+			wrong = append(wrong, dir+": the package has no comment")
+		}
+		switch base := path.Base(dir); base {
+		case "util", "utils", "pkg", "common", "helpers", "misc":
+			wrong = append(wrong, dir+": a package names one thing, and "+base+" names none")
+		}
+	}
+	slices.Sort(wrong)
+	return wrong
+}
+
+func checkImports(f file) (wrong []string) {
+	for _, spec := range f.ast.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			continue
+		}
+		say := func(why string) { wrong = append(wrong, f.at(spec.Pos())+": imports "+imported+": "+why) }
+		inside, isOurs := strings.CutPrefix(imported, module+"/")
+		first, _, _ := strings.Cut(imported, "/")
+		outside := !isOurs && strings.Contains(first, ".")
+		if isOurs && slices.Contains(public, f.dir()) && strings.HasPrefix(inside, "internal/") {
+			say("a public package stands alone")
+		}
+		if (isOurs || outside) && slices.Contains(standardOnly, f.dir()) {
+			say("this package uses the standard library only")
+		}
+		if isOurs && slices.Contains(testSupport, inside) {
+			say("only tests may")
+		}
+		owned := false
+		for dependency, dirs := range owners {
+			if imported == dependency || strings.HasPrefix(imported, dependency+"/") {
+				owned = true
+				if !slices.Contains(dirs, f.dir()) {
+					say("only " + strings.Join(dirs, ", ") + " may")
+				}
+			}
+		}
+		if outside && !owned {
+			say("no package owns it; name one in archtest, and the reason in docs/dependencies.md")
+		}
+	}
+	return wrong
+}
+
+func checkCode(f file) (wrong []string) {
+	ast.Inspect(f.ast, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			if n.Name.Name == "init" && n.Recv == nil {
+				wrong = append(wrong, f.at(n.Pos())+": has an init function; make it a value or call it")
+			}
+		case *ast.SelectorExpr:
+			if x, ok := n.X.(*ast.Ident); ok && x.Name == "os" && n.Sel.Name == "Exit" && f.ast.Name.Name != "main" {
+				wrong = append(wrong, f.at(n.Pos())+": calls os.Exit outside main; return an error")
+			}
+		}
+		return true
+	})
+	return wrong
+}
