@@ -299,8 +299,8 @@ func (s *Scanner) giveBytes(p []byte) {
 
 // addPayload keeps text below a line signal.
 func (s *Scanner) addPayload(p []byte) {
-	if s.payload.Cap() == 0 {
-		s.payload.Grow(maxPayload)
+	if long := 4 << 10; s.payload.Len()+len(p) > long && s.payload.Cap() < maxPayload {
+		s.payload.Grow(maxPayload - s.payload.Len()) // at once: it will fill up
 	}
 	s.payload.Write(p[:min(len(p), maxPayload-s.payload.Len())])
 	if s.payload.Len() == maxPayload {

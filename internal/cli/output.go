@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
@@ -23,6 +24,9 @@ func writeJSON(w io.Writer, v any) error {
 // inertJSON escapes what JSON allows in a string and a terminal acts upon:
 // C1 controls, and characters that hide or turn text around.
 func inertJSON(data []byte) []byte {
+	if !slices.ContainsFunc(data, func(c byte) bool { return c >= 0x7f }) {
+		return data // as nearly always
+	}
 	var out bytes.Buffer
 	for len(data) > 0 {
 		r, size := utf8.DecodeRune(data)

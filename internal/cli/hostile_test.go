@@ -1,0 +1,88 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"flag"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var hostileMiB = flag.Int("hostile", 4, "MiB of each hostile input to scan; 1024 for the full measure")
+
+// hostile inputs: something before, and something without end.
+var hostile = []struct{ name, before, endless string }{
+	{"endless line", "", "word "},
+	{"endless bytes that are no text", "", "\xff\x00"},
+	{"endless brackets", "{\"protocol\":", "["},
+	{"endless braces", "", "{"},
+	{"endless braces, a line each", "", "{\n"},
+	{"endless objects", "", "{\"a\":{\"protocol\":1}}\n"},
+	{"endless string", "{\"protocol\":\"", "x"},
+	{"endless unclosed block", "<signal type=\"need_turn\"><reason>", "more "},
+	{"endless opening tags", "", "<signal "},
+	{"endless opening tags in inline code", "`", "<signal type=\"stuck\"> "},
+	{"endless tags in another case", "", "<SIGNAL type=\"stuck\"> "},
+	{"endless closing tags", "", "</signal>"},
+	{"endless blocks", "", "<signal type=\"need_turn\"><reason>one more look</reason></signal>\n"},
+	{"endless fields", "<signal type=\"stuck\">", "<reason>"},
+	{"a million fences", "", "```\n"},
+	{"endless backticks", "", "`"},
+	{"endless backticks of all lengths", "", "` `` ``` ```` <signal> "},
+	{"endless quotes", "", "> > READY_FOR_REVIEW: T-1\n"},
+	{"endless signals", "", "READY_FOR_REVIEW: T-1\nSummary: x\n"},
+	{"endless near misses", "READY_FOR_REVIEW: T-1\n", "ready_for_review: T-1\n"},
+	{"endless name", "", "READY_FOR_REVIEW: "},
+	{"endless blank lines", "", "\n"},
+	{"endless carriage returns", "READY_FOR_REVIEW: T-1\n", "\r"},
+}
+
+// TestHostile scans what a hostile agent might print, within 64 MiB of memory.
+func TestHostile(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "signalbox")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/signalbox")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, h := range hostile {
+		t.Run(h.name, func(t *testing.T) {
+			size := int64(*hostileMiB) << 20
+			cmd := exec.CommandContext(t.Context(), binary, "scan", "--json")
+			chunk := strings.Repeat(h.endless, 1+(256<<10)/len(h.endless))
+			cmd.Stdin = io.LimitReader(io.MultiReader(strings.NewReader(h.before), &endless{text: chunk}), size)
+			cmd.Stdout = io.Discard
+			start := time.Now()
+			err := cmd.Run()
+			took := time.Since(start)
+			if code := cmd.ProcessState.ExitCode(); code != 0 && code != 1 {
+				t.Fatalf("exit code %d: %v", code, err)
+			}
+			rss := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
+			if runtime.GOOS != "darwin" { // there it is in bytes
+				rss <<= 10
+			}
+			t.Logf("%4d MiB in %6.2f s (%4.0f MiB/s), %2d MiB resident", *hostileMiB, took.Seconds(), float64(*hostileMiB)/took.Seconds(), rss>>20)
+			if rss > 64<<20 {
+				t.Errorf("%d MiB resident, of which 64 are allowed", rss>>20)
+			}
+		})
+	}
+}
+
+// endless reads a text over and over.
+type endless struct {
+	text string
+	at   int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	n := copy(p, e.text[e.at:])
+	e.at = (e.at + n) % len(e.text)
+	return n, nil
+}
