@@ -64,21 +64,18 @@ func writeEntries(b *strings.Builder, role Role, task, nonce string, terminal bo
 		}
 		fmt.Fprintf(b, "\n    %s\nSay it when %s.", strings.TrimSuffix(s.lineText(e), "\n"), e.When)
 		if len(e.Keys) > 0 {
-			b.WriteString(" Below it, a line each:\n")
-			for _, k := range e.Keys {
-				fmt.Fprintf(b, "- %s: %s\n", k.Name, strings.Join(k.Values, ", ")+dots(k.Values))
-			}
-			continue
+			b.WriteString(" Follow it with these lines:\n")
+		} else {
+			b.WriteString("\n")
 		}
-		b.WriteString("\n")
+		for _, k := range e.Keys {
+			value := "…"
+			if k.Values != nil {
+				value = strings.Join(k.Values, " or ")
+			}
+			fmt.Fprintf(b, "%s: %s\n", k.Name, value)
+		}
 	}
-}
-
-func dots(values []string) string {
-	if len(values) > 0 {
-		return " (one of them)"
-	}
-	return "…"
 }
 
 func writeExit(b *strings.Builder, phase Phase) {

@@ -236,45 +236,59 @@ const (
 	ReasonWrongPhase    Reason = "wrong_phase"
 )
 
+// Reasons lists every reason.
+func Reasons() []Reason {
+	all := make([]Reason, len(reasons))
+	for i, r := range reasons {
+		all[i] = r.reason
+	}
+	return all
+}
+
 // Hint says in words, for a person or an agent, what was wrong and what to do.
 func (r Reason) Hint() string {
-	if h, ok := hints[r]; ok {
-		return h
+	for _, x := range reasons {
+		if x.reason == r {
+			return x.hint
+		}
 	}
 	return string(r)
 }
 
-var hints = map[Reason]string{
-	ReasonFenced:        "it stands inside a code fence; write it outside, at the start of a line",
-	ReasonQuoted:        "it stands in a block quote; write it without the >",
-	ReasonIndented:      "it is indented; start it at the first column",
-	ReasonBold:          "it is set in bold or italics; write it without * and _",
-	ReasonInlineCode:    "it stands in inline code; write it without backticks",
-	ReasonMidLine:       "it stands in the middle of a line; give it a line of its own",
-	ReasonDelegation:    "it stands inside a delegation prompt; write it after " + delegationEnd,
-	ReasonInsideSignal:  "it stands inside another signal; write it before or after that one",
-	ReasonToolText:      "it stands in a tool's result; only what the agent itself says counts",
-	ReasonEchoedPrompt:  "it stands in the echoed prompt; only what the agent itself says counts",
-	ReasonStderr:        "it was written to standard error; only what the agent itself says counts",
-	ReasonCase:          "it is not written exactly as in the table; upper and lower case matter",
-	ReasonANSI:          "it contains terminal escapes; write plain text",
-	ReasonLookAlike:     "it contains look-alike characters; write plain ASCII",
-	ReasonInvisible:     "it contains invisible characters; write plain ASCII",
-	ReasonMalformed:     "it is not written in the exact form",
-	ReasonMissingID:     "the id is missing; put it on the same line, after the colon",
-	ReasonBadID:         "the id is not one; ids are letters, digits, '.', '_' and '-', and start with a letter or digit",
-	ReasonWrongID:       "it names another id than the one this agent was assigned",
-	ReasonWrongRole:     "this role may not say it",
-	ReasonExtraText:     "nothing may follow it on its line; details go on the lines below",
-	ReasonTooLong:       "it is too long",
-	ReasonMissingNonce:  "it lacks this session's run=<nonce>",
-	ReasonWrongNonce:    "it carries another session's nonce",
-	ReasonUnclosed:      "the tag is not closed; end it with </signal>",
-	ReasonUnopened:      "the closing tag has no <signal> before it",
-	ReasonUnknownType:   "there is no signal of this type",
-	ReasonInvalidField:  "a required field is missing or has the wrong size",
-	ReasonNested:        "another <signal> opens inside it; close the first one",
-	ReasonFurtherSignal: "a reply has one signal, and the first one counts",
-	ReasonInvalidRecord: "it is not a valid exit record",
-	ReasonWrongPhase:    "the session does not hold this phase",
+var reasons = []struct {
+	reason Reason
+	hint   string
+}{
+	{ReasonFenced, "it stands inside a code fence; write it outside, at the start of a line"},
+	{ReasonQuoted, "it stands in a block quote; write it without the >"},
+	{ReasonIndented, "it is indented; start it at the first column"},
+	{ReasonBold, "it is set in bold or italics; write it without * and _"},
+	{ReasonInlineCode, "it stands in inline code; write it without backticks"},
+	{ReasonMidLine, "it stands in the middle of a line; give it a line of its own"},
+	{ReasonDelegation, "it stands inside a delegation prompt; write it after " + delegationEnd},
+	{ReasonInsideSignal, "it stands inside another signal; write it before or after that one"},
+	{ReasonToolText, "it stands in a tool's result; only what the agent itself says counts"},
+	{ReasonEchoedPrompt, "it stands in the echoed prompt; only what the agent itself says counts"},
+	{ReasonStderr, "it was written to standard error; only what the agent itself says counts"},
+	{ReasonCase, "it is not written exactly as in the table; upper and lower case matter"},
+	{ReasonANSI, "it contains terminal escapes; write plain text"},
+	{ReasonLookAlike, "it contains look-alike characters; write plain ASCII"},
+	{ReasonInvisible, "it contains invisible characters; write plain ASCII"},
+	{ReasonMalformed, "it is not written in the exact form"},
+	{ReasonMissingID, "the id is missing; put it on the same line, after the colon"},
+	{ReasonBadID, "the id is not one; ids are letters, digits, '.', '_' and '-', and start with a letter or digit"},
+	{ReasonWrongID, "it names another id than the one this agent was assigned"},
+	{ReasonWrongRole, "this role may not say it"},
+	{ReasonExtraText, "nothing may follow it on its line; details go on the lines below"},
+	{ReasonTooLong, "it is too long"},
+	{ReasonMissingNonce, "it lacks this session's run=<nonce>"},
+	{ReasonWrongNonce, "it carries another session's nonce"},
+	{ReasonUnclosed, "the tag is not closed; end it with </signal>"},
+	{ReasonUnopened, "the closing tag has no <signal> before it"},
+	{ReasonUnknownType, "there is no signal of this type"},
+	{ReasonInvalidField, "a required field is missing or has the wrong size"},
+	{ReasonNested, "another <signal> opens inside it; close the first one"},
+	{ReasonFurtherSignal, "a reply has one signal, and the first one counts"},
+	{ReasonInvalidRecord, "it is not a valid exit record"},
+	{ReasonWrongPhase, "the session does not hold this phase"},
 }
