@@ -33,6 +33,18 @@ func lineName(line []byte) (*Entry, int) {
 	return nil, -1
 }
 
+// namesByLetter lists the line signals by the first letter of their names, in
+// either case.
+var namesByLetter = func() (t [256][]*Entry) {
+	for i := range vocabulary {
+		if e := &vocabulary[i]; e.Dialect == DialectLine {
+			t[e.Wire[0]] = append(t[e.Wire[0]], e)
+			t[e.Wire[0]|0x20] = append(t[e.Wire[0]|0x20], e)
+		}
+	}
+	return t
+}()
+
 // lineResult is what a line that starts with a signal's name turned out to be.
 type lineResult struct {
 	signal Signal

@@ -77,6 +77,7 @@ type Scanner struct {
 	line     int    // its line
 	begun    bool   // the agent has begun a message
 	closed   bool
+	slow     bool // for tests: no line is passed over as plain
 
 	mode       mode
 	mid        bool  // the next byte does not stand at the first column
@@ -240,14 +241,13 @@ type cursor struct {
 	i    int // everything before is settled
 	text int // clean text up to here was given out
 
-	tag, under int // where the next of these that matters stands, if not before i
-	ticked     int // the backticks before it are counted
+	ticked int // the backticks before it are counted
 }
 
 // run settles as much of w as it can and returns how much that is. If w is the
 // last of the output, that is all of it, in one call or several.
 func (s *Scanner) run(w []byte, last bool) int {
-	c := cursor{w: w, text: s.released, tag: -1, under: -1}
+	c := cursor{w: w, text: s.released}
 	s.released = 0
 	for c.i < len(w) {
 		var more bool
