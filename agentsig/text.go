@@ -153,7 +153,7 @@ func (s *Scanner) lineStart(c *cursor, ln []byte, size int, whole bool) {
 	}
 	text := trimBlanks(ln)
 	if tag := looseTagIn(c.w[c.i:], len(ln)); tag >= 0 {
-		text = trimBlanks(ln[:tag])
+		text = bytes.TrimRight(ln[:tag], " \t\r")
 		if e, n := lineName(text); e != nil {
 			s.endParagraph(c, c.i)
 			// Without what follows it would look like a signal, so it goes too.
