@@ -187,12 +187,12 @@ func (g mentioner) prompt() ([]said, bool) {
 // The rules that keep mention from use, each dropped once.
 var mutants = []mutant.Mutant{
 	{Name: "code fences mask", File: "text.go", Old: "return s.fence.length > 0 || s.delegation || s.quoted", New: "return s.delegation || s.quoted"},
-	{Name: "block quotes mask", File: "text.go", Old: "if isQuote(ln) {\n\t\ts.endParagraph", New: "if false {\n\t\ts.endParagraph"},
+	{Name: "block quotes mask", File: "text.go", Old: "case isQuote(ln):", New: "case false:"},
 	{Name: "a line signal starts at the first column", File: "text.go", Old: "\ttext := trimBlanks(ln)\n\tif tag :=", New: "\ttext := bytes.TrimSpace(ln)\n\tif tag :="},
 	{Name: "an exit record starts at the first column", File: "held.go", Old: "return rest[0] == '{'", New: "return bytes.TrimLeft(rest, \" \\t\\n\\r\")[:1][0] == '{'"},
 	{Name: "inline code on a line masks", File: "text.go", Old: "if inCode(s.runs, p) ||", New: "if"},
 	{Name: "inline code over several lines masks", File: "text.go", Old: "case s.ticks.any() && at != s.liveAt:", New: "case false:"},
-	{Name: "delegation prompts mask", File: "text.go", Old: "if isDelegation(ln, delegationStart) {", New: "if false {"},
+	{Name: "delegation prompts mask", File: "text.go", Old: "case isDelegation(ln, delegationStart):", New: "case false:"},
 	{Name: "tool text is not the agent's voice", File: "scanner.go", Old: "\tif from != Voice {\n\t\ts.writeForeign(p)", New: "\tif from != Voice && from != Tool {\n\t\ts.writeForeign(p)"},
 	{Name: "the echoed prompt is not the agent's voice", File: "scanner.go", Old: "\tif from != Voice {\n\t\ts.writeForeign(p)", New: "\tif from != Voice && from != Prompt {\n\t\ts.writeForeign(p)"},
 	{Name: "a fence is closed by one at least as long", File: "markdown.go", Old: "return n >= f.length &&", New: "return n >= f.length-1 &&"},

@@ -122,35 +122,35 @@ func (s *Scanner) maskedLine(c *cursor, ln []byte, size int, whole bool) {
 	s.mention(c, ln, c.i, size, reason)
 }
 
+// blockStart takes a line that ends a paragraph, and may begin a masked region.
+func (s *Scanner) blockStart(c *cursor, ln []byte, size int, whole bool) (taken bool) {
+	quoted := false
+	switch f, opens := openFence(ln); {
+	case isBlank(ln):
+	case isQuote(ln):
+		quoted = !whole
+		text := bytes.TrimLeft(ln, "> \t")
+		s.mention(c, text, c.i+len(ln)-len(text), size, ReasonQuoted)
+	case opens:
+		s.fence = f
+	case isDelegation(ln, delegationStart):
+		s.delegation = true
+	default:
+		return false
+	}
+	s.endParagraph(c, c.i+size)
+	s.take(c, size, whole)
+	s.quoted = quoted
+	return true
+}
+
 // lineStart looks at a line that starts at the first column, outside every
 // masked region.
 func (s *Scanner) lineStart(c *cursor, ln []byte, size int, whole bool) {
+	if s.blockStart(c, ln, size, whole) {
+		return
+	}
 	end := c.i + size
-	if isBlank(ln) {
-		s.endParagraph(c, end)
-		s.take(c, size, whole)
-		return
-	}
-	if isQuote(ln) {
-		s.endParagraph(c, end)
-		quote := bytes.TrimLeft(ln, "> \t")
-		s.mention(c, quote, c.i+len(ln)-len(quote), size, ReasonQuoted)
-		s.take(c, size, whole)
-		s.quoted = !whole
-		return
-	}
-	if f, opens := openFence(ln); opens {
-		s.endParagraph(c, end)
-		s.fence = f
-		s.take(c, size, whole)
-		return
-	}
-	if isDelegation(ln, delegationStart) {
-		s.endParagraph(c, end)
-		s.delegation = true
-		s.take(c, size, whole)
-		return
-	}
 	text := trimBlanks(ln)
 	if tag := looseTagIn(c.w[c.i:], len(ln)); tag >= 0 {
 		text = bytes.TrimRight(ln[:tag], " \t\r")
