@@ -131,7 +131,7 @@ type skip struct {
 }
 
 const (
-	maxQueue = 256
+	maxQueue = 64
 	maxAfter = 1024
 	maxFeed  = 32 << 10
 	bom      = "\ufeff"

@@ -328,7 +328,7 @@ func (v *scanView) show(f agentsig.Finding) {
 	}
 	v.note(fmt.Fprintf(v.out, "line %-5d %s  %s%s\n", f.Span.Line, outcome, name(f.Signal), note))
 	if f.Outcome != agentsig.Accepted {
-		v.note(fmt.Fprintf(v.out, "%s%s\n", margin, f.Err))
+		v.note(fmt.Fprintf(v.out, "%s%s: %s\n", margin, f.Reason, f.Err))
 		if hint := f.Reason.Hint(); hint != f.Err.Error() && f.Outcome == agentsig.NearMiss {
 			v.note(fmt.Fprintf(v.out, "%s%s\n", margin, v.paint(faint, hint)))
 		}
