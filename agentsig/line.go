@@ -82,7 +82,7 @@ func parseLine(e *Entry, line []byte, n int, o *Options) lineResult {
 	}
 	id, note := rest, []byte(nil)
 	if i := bytes.IndexAny(rest, " \t"); i >= 0 {
-		id, note = rest[:i], bytes.TrimLeft(rest[i:], " \t")
+		id, note = rest[:i], bytes.Trim(rest[i:], " \t\r")
 	}
 	if !validID(id) {
 		r.signal.Subject = printableID(id)
@@ -90,7 +90,7 @@ func parseLine(e *Entry, line []byte, n int, o *Options) lineResult {
 	}
 	r.signal.Subject = string(id)
 	r.takeRun(&note)
-	r.signal.Note = string(bytes.ToValidUTF8(bytes.TrimRight(note, " \t\r"), []byte("\ufffd")))
+	r.signal.Note = string(bytes.ToValidUTF8(note, []byte("\ufffd")))
 	r.checkSpeaker(e, o)
 	if o.Task != "" && r.signal.Subject != o.Task {
 		r.refuse(ReasonWrongID, "this agent was assigned %s, not %s", quote(o.Task), quote(r.signal.Subject))
