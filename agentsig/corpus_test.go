@@ -81,7 +81,7 @@ type corpusBlock struct {
 }
 
 var corpusSources = map[string]agentsig.Source{
-	"input": agentsig.Voice, "tool": agentsig.Tool, "prompt": agentsig.Prompt, "stderr": agentsig.Stderr,
+	"input": agentsig.Voice, "tool": agentsig.Tool, "prompt": agentsig.Prompt,
 }
 
 func readCorpus(t testing.TB, path string) *corpus {

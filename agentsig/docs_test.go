@@ -3,6 +3,7 @@ package agentsig_test
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -149,7 +150,7 @@ func phaseTable() string {
 func reasonTable() string {
 	b := table("reason", "what was wrong, and what to do")
 	for _, r := range agentsig.Reasons() {
-		row(b, "`"+string(r)+"`", strings.ReplaceAll(strings.ReplaceAll(r.Hint(), "<", "`<"), ">", ">`"))
+		row(b, "`"+string(r)+"`", regexp.MustCompile("</?[a-z]+>").ReplaceAllString(r.Hint(), "`$0`"))
 	}
 	return b.String()
 }

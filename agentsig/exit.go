@@ -82,7 +82,16 @@ var forges = []string{
 
 // Validate checks every field. A pull request's URL must point to a common
 // forge or to one of the given hosts (such as that of the repository's origin).
+// Whether anything may follow the phase is for [NextPhase] to say.
 func (e ExitSignal) Validate(hosts ...string) error {
+	if err := e.check(); err != nil || e.PRURL == "" {
+		return err
+	}
+	return checkHost(e.PRURL, hosts)
+}
+
+// check checks all but the host of the pull request's URL.
+func (e ExitSignal) check() error {
 	if e.Protocol != ExitProtocol {
 		return &ProtocolError{e.Protocol}
 	}
@@ -109,7 +118,7 @@ func (e ExitSignal) Validate(hosts ...string) error {
 		}
 	}
 	if e.PRURL != "" {
-		if err := checkPRURL(e.PRURL, hosts); err != nil {
+		if err := checkPRURL(e.PRURL); err != nil {
 			return err
 		}
 	}
@@ -153,7 +162,7 @@ func supportedVersion(v string) bool {
 	return true
 }
 
-func checkPRURL(raw string, hosts []string) error {
+func checkPRURL(raw string) error {
 	bad := func(problem string) error { return &FieldError{"pr_url", problem + ": " + quote(raw)} }
 	if Escape(raw) != raw || strings.ContainsAny(raw, " \\") {
 		return bad("contains blanks, backslashes or control characters")
@@ -168,14 +177,23 @@ func checkPRURL(raw string, hosts []string) error {
 		return &FieldError{"pr_url", "carries a user name or a password"} // which is not to be repeated
 	case u.Port() != "" || strings.HasSuffix(u.Host, ":"):
 		return bad("names a port")
+	case u.Hostname() == "":
+		return bad("names no host")
 	}
-	host := strings.ToLower(u.Hostname())
+	return nil
+}
+
+func checkHost(raw string, hosts []string) error {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return &FieldError{"pr_url", "not a URL"}
+	}
 	for _, h := range slices.Concat(forges, hosts) {
-		if h != "" && host == strings.ToLower(h) {
+		if h != "" && strings.EqualFold(u.Hostname(), h) {
 			return nil
 		}
 	}
-	return bad("the host is neither a known forge nor the origin's")
+	return &FieldError{"pr_url", "the host is neither a known forge nor the origin's: " + quote(raw)}
 }
 
 func checkEvidenceRef(ref string) error {
@@ -191,8 +209,8 @@ func checkEvidenceRef(ref string) error {
 		return bad("names a drive")
 	}
 	for part := range strings.SplitSeq(ref, "/") {
-		if part == "" || part == "." || part == ".." {
-			return bad("has an empty, '.' or '..' part")
+		if part == ".." {
+			return bad("leads upwards")
 		}
 	}
 	return nil
@@ -213,13 +231,11 @@ func (e ExitSignal) OpenEvidence(root *os.Root) (*os.File, error) {
 // NextPhase returns the phase that follows; see [NextPhase].
 func (e ExitSignal) NextPhase() (Phase, error) { return NextPhase(e.PhaseCompleted, e.ExitReason) }
 
-// JSON returns the record as one line of JSON.
+// JSON returns the record as one line of JSON. It checks all that
+// [ExitSignal.Validate] does but the host of the pull request's URL.
 func (e ExitSignal) JSON() ([]byte, error) {
-	if err := e.Validate(); err != nil {
-		var f *FieldError
-		if !errors.As(err, &f) || f.Field != "pr_url" { // the caller's hosts are not known here
-			return nil, err
-		}
+	if err := e.check(); err != nil {
+		return nil, err
 	}
 	data, err := json.Marshal(e)
 	if err == nil && len(data) > maxExit {

@@ -76,7 +76,7 @@ func exitMembers(data []byte) (ExitSignal, error) {
 			return e, err
 		}
 		if seen[name] {
-			return e, &FieldError{Escape(name), "appears twice"}
+			return e, &FieldError{quote(name), "appears twice"}
 		}
 		seen[name] = true
 		if !slices.ContainsFunc(entryOf(KindExit).Keys, func(k Key) bool { return k.Name == name }) {
@@ -134,7 +134,6 @@ func jsonBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == 
 // object follows one JSON object byte by byte, in bounded memory, until it is
 // done or breaks the grammar.
 type object struct {
-	size     int  // bytes taken so far
 	done     bool // the closing brace was taken
 	err      *SyntaxError
 	protocol bool // a member named protocol was seen at the top
@@ -189,7 +188,6 @@ func (o *object) feed(b []byte) int {
 				o.addKey(b[i : i+n])
 			}
 			o.col += n
-			o.size += n
 			i += n
 			if i == len(b) {
 				return i
@@ -199,7 +197,6 @@ func (o *object) feed(b []byte) int {
 			o.err = o.problem(problem)
 			return i
 		}
-		o.size++
 		o.next(b[i])
 		if o.done {
 			return i + 1
@@ -221,7 +218,10 @@ func (o *object) problem(what string) *SyntaxError {
 }
 
 // wreck returns where to go on after the object broke.
-func (o *object) wreck() wreck { return wreck{depth: o.depth, atLine: o.line > 0 && o.col == 0} }
+func (o *object) wreck() wreck {
+	quote := o.want == inString || o.want == inEscape || o.want == inHex
+	return wreck{depth: o.depth, quote: quote, open: quote, atLine: o.line > 0 && o.col == 0}
+}
 
 // plainString returns how many bytes of b belong to a string without being
 // special in it.
@@ -482,7 +482,8 @@ func (o *object) inNumber(c byte) (taken bool, problem string) {
 // whole what was wrong: until its braces balance or something else begins.
 type wreck struct {
 	depth  int
-	quote  bool
+	quote  bool // inside a string
+	open   bool // inside the string in which the object broke; it may go on over lines
 	skip   bool // the next byte is escaped
 	atLine bool // the next byte starts a line
 }
@@ -502,18 +503,19 @@ func (k *wreck) feed(b []byte, last bool) (n int, ended bool) {
 			} else if len(line) < wreckPeek && !last {
 				return i, false
 			}
-			if beginsAnew(trimCR(line)) {
+			if k.endsBefore(trimCR(line)) {
 				return i, true
 			}
 			k.atLine = false
 		}
 		switch {
 		case c == '\n':
-			k.quote, k.skip, k.atLine = false, false, true
+			k.quote, k.skip, k.atLine = k.open, false, true
 		case k.skip:
 			k.skip = false
 		case k.quote:
 			k.quote, k.skip = c != '"', c == '\\'
+			k.open = k.open && k.quote
 		case c == '"':
 			k.quote = true
 		case c == '{':
@@ -525,6 +527,16 @@ func (k *wreck) feed(b []byte, last bool) (n int, ended bool) {
 		}
 	}
 	return len(b), last
+}
+
+// endsBefore reports whether a line can't belong to the wreck. Inside a string
+// that lacks its end, only what can't be in it ends the wreck: a signal there is
+// part of what somebody wrote.
+func (k *wreck) endsBefore(line []byte) bool {
+	if k.open {
+		return isBlank(line) || line[0] == '{'
+	}
+	return beginsAnew(line) || bytes.HasPrefix(line, []byte(openTag))
 }
 
 // beginsAnew reports whether a line is something of its own, which belongs

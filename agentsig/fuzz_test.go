@@ -62,7 +62,7 @@ func checkScan(t *testing.T, data []byte, size int) {
 // maskable reports whether anything in an output may be only mentioned.
 func maskable(data []byte) bool {
 	return bytes.ContainsAny(data, "`~") || bytes.Contains(data, []byte("DELEGATION")) ||
-		regexp.MustCompile(`(?m)^(\x{feff})?[ \t]*>`).Match(data)
+		regexp.MustCompile(`(?m)^(\x{feff})?([ \t]*>| {0,3}\t| {4})`).Match(data)
 }
 
 var tag = regexp.MustCompile(`</?signal[ \t\r\n></]`)

@@ -3,12 +3,13 @@ package agentsig
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 )
 
 // objectBegins reports whether a JSON object that may be an exit record begins here.
 func (s *Scanner) objectBegins(c *cursor, rest []byte) bool {
-	return rest[0] == '{' && !s.masked() && s.at(c) >= s.noObject
+	return rest[0] == '{' && !s.masked() && !s.inObject && s.at(c) >= s.noObject
 }
 
 // stepObject follows an object that begins at w[i] until it is clear whether it
@@ -36,6 +37,7 @@ func (s *Scanner) stepObject(c *cursor, last bool) (more bool) {
 	case len(b) > maxExit:
 		if !o.protocol && (o.err == nil || !namesProtocol(held)) {
 			s.noObject, s.mode = s.at(c)+maxExit, inText
+			s.inObject = o.err == nil && bytes.IndexByte(held, '\n') >= 0 // or it ends with its line
 			return false
 		}
 		s.beginSkip(c, Finding{
@@ -65,7 +67,8 @@ func (s *Scanner) wholeObject(c *cursor, b []byte, last bool) (more bool) {
 	behind = behind[blanks:]
 	var err error
 	switch {
-	case blanks == wreckPeek:
+	case blanks == wreckPeek: // too many to see what is behind them
+		err = s.object.problem("trailing characters")
 	case len(behind) < 2 && !last && (len(behind) == 0 || behind[0] == '\r'):
 		return true
 	case len(behind) > 0 && behind[0] != '\n' && !bytes.HasPrefix(behind, []byte("\r\n")):
@@ -87,7 +90,7 @@ func (s *Scanner) brokenObject(c *cursor, b []byte, err *SyntaxError) {
 }
 
 // exitObject settles an object that is meant as an exit record. Valid or not,
-// it is taken out of the text.
+// it is taken out of the text, unless it is of another protocol.
 func (s *Scanner) exitObject(c *cursor, b []byte, err error) {
 	f := Finding{
 		Outcome: Accepted, Dialect: DialectExit, Signal: Signal{Kind: KindExit},
@@ -100,28 +103,38 @@ func (s *Scanner) exitObject(c *cursor, b []byte, err error) {
 	reason := ReasonInvalidRecord
 	if err == nil {
 		f.Signal.exit = &e
-		err = s.opts.checkExit(e)
-		reason = ReasonWrongPhase
+		reason, err = s.opts.checkExit(e)
 	}
-	if err != nil {
-		f.Outcome, f.Reason, f.Err = Rejected, reason, err
+	if err == nil {
+		s.remove(c, len(b))
+		s.report(f)
+		return
 	}
-	s.remove(c, len(b))
+	f.Outcome, f.Reason, f.Err = Rejected, reason, err
+	inside := s.insideMisses(c, b)
+	if bytes.Contains(b, []byte(ExitProtocol)) {
+		s.remove(c, len(b))
+	} else { // somebody else's record: people may want to see it
+		s.noObject, s.mode = s.at(c)+int64(len(b)), inText
+	}
 	s.report(f)
+	for _, m := range inside {
+		s.report(m)
+	}
 }
 
 // checkExit holds a valid exit record against the phase table and the session.
-func (o *Options) checkExit(e ExitSignal) error {
+func (o *Options) checkExit(e ExitSignal) (Reason, error) {
 	t, err := transitionOf(e.PhaseCompleted, e.ExitReason)
 	switch {
 	case err != nil:
-		return err
+		return ReasonInvalidRecord, err
 	case t.ByGate && o.Role != "":
-		return ErrGateOnly
+		return ReasonWrongRole, ErrGateOnly
 	case o.Phase != "" && e.PhaseCompleted != o.Phase:
-		return fmt.Errorf("the session holds phase %s, not %s", o.Phase, e.PhaseCompleted)
+		return ReasonWrongPhase, fmt.Errorf("the session holds phase %s, not %s", o.Phase, e.PhaseCompleted)
 	}
-	return nil
+	return "", nil
 }
 
 // remove takes n bytes at w[i] out of the text.
@@ -158,8 +171,12 @@ func (s *Scanner) stepBlock(c *cursor, last bool) (more bool) {
 		return false
 	case last:
 		f := s.miss(c, DialectXML, Signal{}, ReasonUnclosed, nil, c.i, len(b))
+		inside := s.insideMisses(c, b)
 		s.remove(c, len(b))
 		s.report(*f)
+		for _, m := range inside {
+			s.report(m)
+		}
 		return false
 	}
 	return true
@@ -189,13 +206,16 @@ func (s *Scanner) xmlBlock(c *cursor, raw []byte) {
 func (s *Scanner) readBlock(raw []byte) (sig Signal, reason Reason, err error) {
 	x := parseBlock(raw)
 	if !x.ok {
-		return sig, ReasonMalformed, fmt.Errorf("the opening tag is not well formed")
+		return sig, ReasonMalformed, errors.New("the opening tag is not well formed")
+	}
+	if reason, err := s.opts.checkNonce(x.attribute("run")); reason == ReasonWrongNonce {
+		return sig, reason, err
 	}
 	typ := x.attribute("type")
 	e := entryOf(Kind(typ))
 	switch {
 	case typ == "":
-		return sig, ReasonMalformed, fmt.Errorf("the tag has no type")
+		return sig, ReasonMalformed, errors.New("the tag has no type")
 	case e == nil || e.Dialect != DialectXML:
 		return sig, ReasonUnknownType, fmt.Errorf("there is no signal of type %s", quote(typ))
 	}
@@ -217,24 +237,26 @@ func (s *Scanner) readBlock(raw []byte) (sig Signal, reason Reason, err error) {
 	return sig, "", nil
 }
 
-// insideMisses finds line signals inside a block.
+// insideMisses finds the first line signals inside a block or an object.
 func (s *Scanner) insideMisses(c *cursor, raw []byte) (found []Finding) {
-	for i := bytes.IndexByte(raw, '\n'); i >= 0; {
-		ln := raw[i+1:]
-		end := bytes.IndexByte(ln, '\n')
-		if end >= 0 {
-			ln = ln[:end]
+	const most = 16
+	line := s.line
+	for at := 0; len(found) < most; {
+		nl := bytes.IndexByte(raw[at:], '\n')
+		if nl < 0 {
+			break
 		}
+		at += nl + 1
+		line++
+		ln, _, _ := bytes.Cut(raw[at:], []byte{'\n'})
 		text := trimBlanks(trimCR(ln))
 		if e, n := lineName(text); e != nil {
 			if r := parseLine(e, text, n, &Options{}); r.reason == "" {
-				found = append(found, *s.miss(c, DialectLine, r.signal, ReasonInsideSignal, nil, c.i+i+1, len(text)))
+				f := s.miss(c, DialectLine, r.signal, ReasonInsideSignal, nil, c.i+at, len(text))
+				f.Span.Line = line
+				found = append(found, *f)
 			}
 		}
-		if end < 0 {
-			break
-		}
-		i += 1 + end
 	}
 	return found
 }
@@ -291,7 +313,7 @@ func (s *Scanner) endSkip(unclosed bool) {
 	f := s.skip.finding
 	s.skip.hash.Sum(f.Span.SHA256[:0])
 	if unclosed {
-		f.Reason, f.Err = ReasonUnclosed, fmt.Errorf("%s", ReasonUnclosed.Hint())
+		f.Reason, f.Err = ReasonUnclosed, errors.New(ReasonUnclosed.Hint())
 	}
 	s.skip = skip{}
 	s.report(f)
@@ -317,8 +339,9 @@ func (s *Scanner) stepAfterBlock(c *cursor, last bool) (more bool) {
 	s.mode = inText
 	end := -1
 	switch {
-	case len(behind) == 0:
+	case len(behind) == 0 && last:
 		end = 0
+	case len(behind) == 0:
 	case behind[0] == '\n':
 		end = 1
 	case bytes.HasPrefix(behind, []byte("\r\n")):
@@ -377,11 +400,11 @@ func (s *Scanner) stepParagraph(c *cursor, last bool) (more bool) {
 		}
 		s.runs = tickRuns(s.runs[:0], ln)
 		for _, r := range s.runs {
-			if s.ticks.full || r.length == s.ticks.open[0] || len(s.after) == maxAfter {
+			if s.para.full || r.closes == s.para.open[0].opens || len(s.after) == maxAfter {
 				s.inlineCode(c, s.ahead+r.start)
 				return false
 			}
-			s.after = append(s.after, r.length)
+			s.after = append(s.after, r.ticks)
 		}
 		s.ahead = min(s.ahead+nl+1, len(held))
 		if s.ahead == len(held) {
@@ -395,11 +418,11 @@ func (s *Scanner) stepParagraph(c *cursor, last bool) (more bool) {
 			return true
 		}
 	}
-	if s.ticks.enclose(s.after) {
+	if s.para.encloses(s.after) {
 		s.inlineCode(c, s.ahead)
 		return false
 	}
-	s.ticks.reset()
+	s.para.reset()
 	s.liveAt, s.mode = s.at(c), inText
 	return false
 }

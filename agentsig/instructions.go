@@ -39,7 +39,7 @@ End your work with exactly one of these. Two different ones cancel each other.
 	b.WriteString("\nThese may come at any time, and do not end your work:\n")
 	writeEntries(&b, role, task, nonce, false)
 	if nonce != "" {
-		fmt.Fprintf(&b, "\nrun=%s belongs to this session. Copy it exactly; a signal without it does not count.\n", nonce)
+		fmt.Fprintf(&b, "\nrun=%s belongs to this session. Copy it exactly; a line without it does not count.\n", nonce)
 	}
 	if phase, ok := role.Phase(); ok {
 		writeExit(&b, phase)

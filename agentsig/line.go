@@ -84,14 +84,14 @@ func parseLine(e *Entry, line []byte, n int, o *Options) lineResult {
 	if i := bytes.IndexAny(rest, " \t"); i >= 0 {
 		id, note = rest[:i], bytes.Trim(rest[i:], " \t\r")
 	}
-	if !validID(id) {
-		r.signal.Subject = printableID(id)
-		return r.refuse(ReasonBadID, "%s is not an id", quote(string(id)))
-	}
-	r.signal.Subject = string(id)
 	r.takeRun(&note)
+	r.signal.Subject = printableID(id)
 	r.signal.Note = string(bytes.ToValidUTF8(note, []byte("\ufffd")))
-	r.checkSpeaker(e, o)
+	r.checkNonce(o)
+	if !validID(id) {
+		return r.refuse(ReasonBadID, "%s is not an id: %s", quote(string(id)), idForm)
+	}
+	r.checkRole(e, o)
 	if o.Task != "" && r.signal.Subject != o.Task {
 		r.refuse(ReasonWrongID, "this agent was assigned %s, not %s", quote(o.Task), quote(r.signal.Subject))
 	}
@@ -101,10 +101,12 @@ func parseLine(e *Entry, line []byte, n int, o *Options) lineResult {
 func (r *lineResult) withoutArgument(e *Entry, rest []byte, o *Options) lineResult {
 	rest = bytes.TrimLeft(rest, " \t")
 	r.takeRun(&rest)
+	r.checkNonce(o)
 	if len(rest) > 0 {
 		return r.refuse(ReasonExtraText, "nothing may follow %s on its line, but %s does", e.Wire, quote(string(rest)))
 	}
-	r.checkSpeaker(e, o)
+	r.checkNonce(o)
+	r.checkRole(e, o)
 	return r.withRun(o)
 }
 
@@ -124,7 +126,8 @@ func (r *lineResult) withRest(e *Entry, rest []byte, o *Options) lineResult {
 	case Escape(r.signal.Subject) != r.signal.Subject || strings.ContainsRune(r.signal.Subject, utf8.RuneError):
 		return r.refuse(ReasonInvisible, "the %s of %s contains control or invisible characters", e.Argument, e.Wire)
 	}
-	r.checkSpeaker(e, o)
+	r.checkNonce(o)
+	r.checkRole(e, o)
 	return r.withRun(o)
 }
 
@@ -135,19 +138,22 @@ func (r *lineResult) takeRun(b *[]byte) bool {
 		word, after = word[:i], bytes.TrimLeft(word[i:], " \t")
 	}
 	nonce, ok := bytes.CutPrefix(word, []byte("run="))
-	if !ok || !validID(nonce) {
+	if !ok || len(nonce) == 0 {
 		return false
 	}
 	r.signal.Run, *b = string(nonce), after
 	return true
 }
 
-// checkSpeaker looks at who speaks: a wrong nonce is the gravest thing that can be
-// wrong with a signal, so it comes first.
-func (r *lineResult) checkSpeaker(e *Entry, o *Options) {
+// checkNonce looks for a wrong nonce: the gravest thing that can be wrong with a
+// signal, so it is checked first.
+func (r *lineResult) checkNonce(o *Options) {
 	if reason, err := o.checkNonce(r.signal.Run); reason == ReasonWrongNonce {
 		r.refuse(reason, "%w", err)
 	}
+}
+
+func (r *lineResult) checkRole(e *Entry, o *Options) {
 	if !e.MayBeSaidBy(o.Role) {
 		r.refuse(ReasonWrongRole, "the role %s may not say %s; %s may", o.Role, e.Wire, join(e.Roles))
 	}
@@ -160,6 +166,8 @@ func (r *lineResult) withRun(o *Options) lineResult {
 	}
 	return *r
 }
+
+const idForm = "ids are letters, digits, '.', '_' and '-', and start with a letter or digit"
 
 // ValidID reports whether s can be a task's or request's id, or a nonce: letters,
 // digits, '.', '_' and '-', the first one a letter or digit, at most 128 bytes.
@@ -192,6 +200,12 @@ func alphanumeric(c byte) bool {
 // indentation, quotes, emphasis, terminal escapes or invisible characters, in
 // another case, or spelt with look-alikes. The start is where it begins.
 func nearLine(line []byte) (e *Entry, subject string, reason Reason, start int) {
+	if e := strayName(line); e != nil {
+		if e.Argument == NoArgument {
+			return e, "", ReasonExtraText, 0
+		}
+		return e, "", ReasonMalformed, 0
+	}
 	d := disguise{rest: line}
 	start = leadingBlanks(line)
 	if start > 0 {
@@ -215,6 +229,23 @@ func nearLine(line []byte) (e *Entry, subject string, reason Reason, start int) 
 	return nil, "", "", 0
 }
 
+// strayName finds the name that a line starts with exactly, but with something
+// behind it that neither ends the name nor belongs to a longer one, such as a
+// full stop.
+func strayName(line []byte) *Entry {
+	if len(line) == 0 {
+		return nil
+	}
+	for _, e := range namesByLetter[line[0]] {
+		n := len(e.Wire)
+		if len(line) > n && string(line[:n]) == e.Wire && line[n] < utf8.RuneSelf && line[n] > ' ' && line[n] < 0x7f &&
+			!alphanumeric(line[n]) && bytes.IndexByte([]byte("_:"), line[n]) < 0 {
+			return e
+		}
+	}
+	return nil
+}
+
 // disguise reads a line as the eye does, and keeps the first thing that an
 // exact reader would not forgive.
 type disguise struct {
@@ -235,6 +266,9 @@ func (d *disguise) skipDecoration() {
 		case ' ', '\t':
 			d.rest = d.rest[1:]
 		case '*', '_':
+			if listMarker(d.rest) > 0 {
+				return
+			}
 			d.blame(ReasonBold)
 			d.rest = d.rest[1:]
 		case '`':

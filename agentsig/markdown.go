@@ -21,27 +21,33 @@ func isDelegation(line []byte, marker string) bool {
 
 // fence is an open code fence; its zero value is none.
 type fence struct {
-	char   byte
-	length int
-	indent int // how far the closing fence may be indented
+	char    byte
+	length  int
+	content int // the column at which the list item's content begins that it stands in; 0 for none
 }
 
 // openFence reads a line that opens a fenced code block, as CommonMark has it:
-// three or more backticks or tildes, indented by at most three blanks, with no
-// backtick in the info string of a backtick fence. A list marker may stand
+// three or more backticks or tildes, indented by at most three columns, with no
+// backtick in the info string of a backtick fence. List markers may stand
 // before it.
 func openFence(line []byte) (fence, bool) {
-	start, columns := indentation(line)
+	start, columns := indentation(line, 0)
 	if columns > 3 {
 		return fence{}, false
 	}
+	f := fence{}
 	for marker := listMarker(line[start:]); marker > 0; marker = listMarker(line[start:]) {
-		start += marker
+		blanks, after := indentation(line[start+marker:], columns+marker)
+		if blanks == 0 || after-columns-marker > 4 {
+			break
+		}
+		start, columns = start+marker+blanks, after
+		f.content = columns
 	}
 	if start == len(line) || line[start] != '`' && line[start] != '~' {
 		return fence{}, false
 	}
-	f := fence{char: line[start], length: run(line[start:]), indent: start + 3}
+	f.char, f.length = line[start], run(line[start:])
 	if f.length < 3 || f.char == '`' && bytes.IndexByte(line[start+f.length:], '`') >= 0 {
 		return fence{}, false
 	}
@@ -50,45 +56,49 @@ func openFence(line []byte) (fence, bool) {
 
 // closedBy reports whether a line closes the fence.
 func (f fence) closedBy(line []byte) bool {
-	start, columns := indentation(line)
-	if columns > f.indent || start == len(line) || line[start] != f.char {
+	start, columns := indentation(line, 0)
+	if columns < f.content || columns > f.content+3 || start == len(line) || line[start] != f.char {
 		return false
 	}
 	n := run(line[start:])
 	return n >= f.length && isBlank(line[start+n:])
 }
 
-// listMarker returns the length of a list marker with its blanks, or 0.
+// replacedBy reports whether a line ends the list item that the fence stands
+// in, and opens a fence of its own.
+func (f fence) replacedBy(line []byte) (fence, bool) {
+	if _, columns := indentation(line, 0); columns >= f.content {
+		return fence{}, false
+	}
+	return openFence(line)
+}
+
+// listMarker returns the length of a list marker that a blank follows, or 0.
 func listMarker(b []byte) int {
 	i := 0
 	for i < len(b) && i < 9 && b[i] >= '0' && b[i] <= '9' {
 		i++
 	}
 	switch {
-	case i == len(b):
+	case i+1 >= len(b) || b[i+1] != ' ' && b[i+1] != '\t':
 		return 0
-	case i == 0 && (b[0] == '-' || b[0] == '*' || b[0] == '+'):
-	case i > 0 && (b[i] == '.' || b[i] == ')'):
-	default:
-		return 0
+	case i == 0 && (b[0] == '-' || b[0] == '*' || b[0] == '+'), i > 0 && (b[i] == '.' || b[i] == ')'):
+		return i + 1
 	}
-	i++
-	blanks := leadingBlanks(b[i:])
-	if blanks == 0 || blanks > 4 {
-		return 0
-	}
-	return i + blanks
+	return 0
 }
 
 // isQuote reports whether a line belongs to a block quote.
 func isQuote(line []byte) bool {
-	i, columns := indentation(line)
+	i, columns := indentation(line, 0)
 	return columns <= 3 && i < len(line) && line[i] == '>'
 }
 
-// indentation returns how many bytes a line is indented by, and how many
-// columns that is: a tab goes to the next multiple of four.
-func indentation(line []byte) (n, columns int) {
+// indentation returns how many blanks there are at the start of b, which stands
+// at a column, and the column behind them: a tab goes to the next multiple of
+// four.
+func indentation(line []byte, from int) (n, columns int) {
+	columns = from
 	for n < len(line) && (line[n] == ' ' || line[n] == '\t') {
 		columns++
 		if line[n] == '\t' {
@@ -132,9 +142,16 @@ func run(b []byte) int {
 	return n
 }
 
-// tickRun is a run of backticks: bytes start to end, of which length count (a
-// backslash before the run takes one of them away).
-type tickRun struct{ start, end, length int }
+// tickRun is a run of backticks: bytes start to end of a line.
+type tickRun struct {
+	start, end int
+	ticks
+}
+
+// ticks says what a run of backticks can do: close inline code that a run of so
+// many opened, and open inline code. A backslash before the run takes one away
+// from what it opens; inside inline code a backslash is just that.
+type ticks struct{ closes, opens int }
 
 // tickRuns appends the runs of b to dst.
 func tickRuns(dst []tickRun, b []byte) []tickRun {
@@ -145,9 +162,7 @@ func tickRuns(dst []tickRun, b []byte) []tickRun {
 		}
 		i += k
 		n := run(b[i:])
-		if length := n - escapes(b[:i]); length > 0 {
-			dst = append(dst, tickRun{i, i + n, length})
-		}
+		dst = append(dst, tickRun{i, i + n, ticks{n, n - escapes(b[:i])}})
 		i += n
 	}
 }
@@ -165,8 +180,8 @@ func escapes(b []byte) int {
 // and closes on that line, whose runs are given.
 func inCode(runs []tickRun, at int) bool {
 	for i := 0; i < len(runs) && runs[i].start < at; i++ {
-		for j := i + 1; j < len(runs); j++ {
-			if runs[j].length == runs[i].length {
+		for j := i + 1; j < len(runs) && runs[i].opens > 0; j++ {
+			if runs[j].closes == runs[i].opens {
 				if runs[j].start > at {
 					return true
 				}
@@ -178,41 +193,44 @@ func inCode(runs []tickRun, at int) bool {
 	return false
 }
 
-// ticks are the backtick runs of a paragraph so far. A run opens inline code if
-// a run of the same length follows in the paragraph; otherwise it is text. That
-// can only be known at the paragraph's end.
-type ticks struct {
-	open []int // lengths of the runs since the last point that is outside inline code for certain
-	full bool  // there were too many to tell
+// paragraph holds the backticks of a paragraph so far. A run opens inline code
+// if a run of the same length follows in the paragraph; otherwise it is text.
+// That can only be known at the paragraph's end.
+type paragraph struct {
+	open []ticks // the runs since the last point that is outside inline code for certain
+	full bool    // there were too many to tell
 }
 
 const maxTicks = 256
 
-func (t *ticks) reset() { t.open, t.full = t.open[:0], false }
+func (p *paragraph) reset() { p.open, p.full = p.open[:0], false }
 
-func (t *ticks) any() bool { return len(t.open) > 0 || t.full }
+func (p *paragraph) any() bool { return len(p.open) > 0 || p.full }
 
-func (t *ticks) add(length int) {
+func (p *paragraph) add(t ticks) {
 	switch {
-	case len(t.open) > 0 && t.open[0] == length:
-		t.open = t.open[:0]
-	case len(t.open) == maxTicks:
-		t.full = true
-	default:
-		t.open = append(t.open, length)
+	case len(p.open) > 0 && p.open[0].opens == t.closes:
+		p.open = p.open[:0]
+	case len(p.open) == maxTicks:
+		p.full = true
+	case len(p.open) > 0 || t.opens > 0:
+		p.open = append(p.open, t)
 	}
 }
 
-// enclose reports whether a point after the runs of t is inside inline code,
-// given the lengths of the runs that follow it in the paragraph.
-func (t *ticks) enclose(after []int) bool {
-	if t.full {
+// encloses reports whether a point after the runs of p is inside inline code,
+// given the runs that follow it in the paragraph.
+func (p *paragraph) encloses(after []ticks) bool {
+	if p.full {
 		return true
 	}
-	for i := 0; i < len(t.open); i++ {
-		if j := slices.Index(t.open[i+1:], t.open[i]); j >= 0 {
+	for i := 0; i < len(p.open); i++ {
+		closes := func(t ticks) bool { return t.closes == p.open[i].opens }
+		if p.open[i].opens == 0 {
+			continue
+		} else if j := slices.IndexFunc(p.open[i+1:], closes); j >= 0 {
 			i += 1 + j
-		} else if slices.Contains(after, t.open[i]) {
+		} else if slices.ContainsFunc(after, closes) {
 			return true
 		}
 	}

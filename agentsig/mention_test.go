@@ -118,12 +118,22 @@ func (g mentioner) fence() ([]said, bool) {
 	n := 3 + g.IntN(3)
 	rail := strings.Repeat(char, n)
 	end := g.ending()
-	text := g.filler() + g.pick("", " ", "   ", "- ", "1. ") + rail + g.pick("", "text", " json ", "go") + end
+	lead := g.pick("", " ", "   ", "- ", "1. ")
+	inside := ""
+	if strings.TrimSpace(lead) != "" { // as far in as the list item
+		inside = strings.Repeat(" ", len(lead))
+	}
+	text := g.filler() + lead + rail + g.pick("", "text", " json ", "go") + end
 	for range 1 + g.IntN(3) {
 		s, _ := g.signal()
 		switch g.IntN(5) {
 		case 0: // what looks like the end of the fence, and is not
-			text += g.pick("       "+rail, "\t\t"+rail, rail[:n-1], rail+" x", strings.Repeat(map[string]string{"`": "~", "~": "`"}[char], n)) + end
+			if inside != "" && g.IntN(2) == 0 {
+				text += rail + end // at the margin: the list item ends, and another fence begins
+				inside = ""
+				break
+			}
+			text += g.pick("       "+rail, "\t\t"+rail, inside+rail[:n-1], inside+rail+" x", inside+strings.Repeat(map[string]string{"`": "~", "~": "`"}[char], n)) + end
 		case 1:
 			text += end
 		}
@@ -132,7 +142,7 @@ func (g mentioner) fence() ([]said, bool) {
 	if g.IntN(4) == 0 {
 		return []said{{agentsig.Voice, text}}, true // unclosed
 	}
-	return []said{{agentsig.Voice, text + g.pick("", "  ") + rail + g.pick("", char, " \t") + end + g.filler()}}, false
+	return []said{{agentsig.Voice, text + inside + rail + g.pick("", char, " \t") + end + g.filler()}}, false
 }
 
 func (g mentioner) quote() ([]said, bool) {
@@ -146,6 +156,9 @@ func (g mentioner) prose() ([]said, bool) {
 	s = strings.TrimRight(s, " \n")
 	end := g.ending()
 	if xml { // in prose it would be used, but for the backticks
+		if g.IntN(4) == 0 {
+			return []said{{agentsig.Voice, "Example:" + end + end + each(s, g.pick("    ", "\t", "  \t", "       "), end) + end}}, false
+		}
 		ticks := strings.Repeat("`", 1+g.IntN(3))
 		if g.IntN(4) == 0 && !strings.Contains(s, "\n") { // a stray backtick before it pairs with nothing on its line
 			return []said{{agentsig.Voice, "- the " + ticks + " key" + end + "- the " + ticks + s + ticks + " tag" + end + end}}, false
@@ -161,8 +174,7 @@ func (g mentioner) prose() ([]said, bool) {
 
 func (g mentioner) tool() ([]said, bool) {
 	s, _ := g.signal()
-	from := []agentsig.Source{agentsig.Tool, agentsig.Stderr}[g.IntN(2)]
-	return []said{{agentsig.Voice, g.filler()}, {from, s + g.pick("", "\n")}, {agentsig.Voice, g.filler() + "ok\n"}}, false
+	return []said{{agentsig.Voice, g.filler()}, {agentsig.Tool, s + g.pick("", "\n")}, {agentsig.Voice, g.filler() + "ok\n"}}, false
 }
 
 func (g mentioner) prompt() ([]said, bool) {
@@ -190,8 +202,10 @@ var mutants = []mutant.Mutant{
 	{Name: "block quotes mask", File: "text.go", Old: "case isQuote(ln):", New: "case false:"},
 	{Name: "a line signal starts at the first column", File: "text.go", Old: "\ttext := trimBlanks(ln)\n\tif tag :=", New: "\ttext := bytes.TrimSpace(ln)\n\tif tag :="},
 	{Name: "an exit record starts at the first column", File: "held.go", Old: "return rest[0] == '{'", New: "return bytes.TrimLeft(rest, \" \\t\\n\\r\")[:1][0] == '{'"},
-	{Name: "inline code on a line masks", File: "text.go", Old: "if inCode(s.runs, p) ||", New: "if"},
-	{Name: "inline code over several lines masks", File: "text.go", Old: "case s.ticks.any() && at != s.liveAt:", New: "case false:"},
+	{Name: "inline code on a line masks", File: "text.go", Old: "if inCode(s.runs, p) || at", New: "if at"},
+	{Name: "inline code over several lines masks", File: "text.go", Old: "case s.para.any() && at != s.liveAt:", New: "case false:"},
+	{Name: "indented code masks tags", File: "text.go", Old: "columns > 3 && !s.mid {", New: "columns > 99 && !s.mid {"},
+	{Name: "a list item's fence is not closed at the margin", File: "markdown.go", Old: "if columns < f.content || columns", New: "if columns"},
 	{Name: "delegation prompts mask", File: "text.go", Old: "case isDelegation(ln, delegationStart):", New: "case false:"},
 	{Name: "tool text is not the agent's voice", File: "scanner.go", Old: "\tif from != Voice {\n\t\ts.writeForeign(p)", New: "\tif from != Voice && from != Tool {\n\t\ts.writeForeign(p)"},
 	{Name: "the echoed prompt is not the agent's voice", File: "scanner.go", Old: "\tif from != Voice {\n\t\ts.writeForeign(p)", New: "\tif from != Voice && from != Prompt {\n\t\ts.writeForeign(p)"},
@@ -199,7 +213,7 @@ var mutants = []mutant.Mutant{
 	{Name: "tildes make a fence", File: "markdown.go", Old: "line[start] != '`' && line[start] != '~'", New: "line[start] != '`'"},
 	{Name: "a fence may be indented by three", File: "markdown.go", Old: "\tif columns > 3 {\n\t\treturn fence{}, false", New: "\tif columns > 0 {\n\t\treturn fence{}, false"},
 	{Name: "a closing fence has nothing behind it", File: "markdown.go", Old: "n >= f.length && isBlank(line[start+n:])", New: "n >= f.length"},
-	{Name: "a closing fence is not indented further", File: "markdown.go", Old: "if columns > f.indent || start", New: "if columns > 99 || start"},
+	{Name: "a closing fence is not indented further", File: "markdown.go", Old: "columns > f.content+3 ||", New: "columns > 99 ||"},
 	{Name: "a name is upper case", File: "line.go", Old: "string(line[:len(e.Wire)]) != e.Wire {", New: "!strings.EqualFold(string(line[:len(e.Wire)]), e.Wire) {"},
 }
 

@@ -103,7 +103,7 @@ func fieldValue(lines []string) any {
 			list = false
 			break
 		}
-		items = append(items, text[n:])
+		items = append(items, strings.TrimSpace(text[n:]))
 	}
 	if list && len(items) > 0 {
 		return items

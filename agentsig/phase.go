@@ -70,7 +70,8 @@ var transitions = []Transition{
 	{From: PhaseBlocked, Reasons: []ExitReason{ExitBlocked, ExitError}, To: PhaseBlocked},
 }
 
-// What the phase table refuses.
+// What the phase table refuses. [ErrGateOnly] is for an agent's record; the gate
+// itself asks [NextPhase].
 var (
 	ErrPhaseTerminal = errors.New("the work is COMPLETED: nothing follows")
 	ErrPhaseBlocked  = errors.New("the work is BLOCKED: an answer or remediation unblocks it, not an exit record")

@@ -153,21 +153,21 @@ func (k Key) value(texts []string) (value any, problem string) {
 		switch {
 		case len(list) < k.Min:
 			return nil, fmt.Sprintf("has %d entries, and needs at least %d", len(list), k.Min)
-		case list == nil:
+		case len(list) == 0:
 			return nil, ""
 		}
 		return list, ""
 	}
 	if len(texts) == 0 {
 		switch {
+		case k.zero:
+			return 0, ""
 		case !k.Required:
 			return nil, ""
-		case k.Type == IntKey:
-			return 0, ""
 		}
 		return nil, "is missing"
 	}
-	text := texts[len(texts)-1]
+	text := plainText(texts[len(texts)-1])
 	if k.Type == IntKey {
 		n, ok := integer(text)
 		switch {
@@ -202,7 +202,7 @@ func confidence(says *xmlBlock) (value float64, defaulted bool) {
 	if len(texts) == 0 {
 		return defaultConfidence, true
 	}
-	text, percent := strings.CutSuffix(texts[len(texts)-1], "%")
+	text, percent := strings.CutSuffix(plainText(texts[len(texts)-1]), "%")
 	text = strings.TrimSpace(text)
 	if strings.Trim(text, "0123456789.eE+-") != "" {
 		return defaultConfidence, true
@@ -217,29 +217,34 @@ func confidence(says *xmlBlock) (value float64, defaulted bool) {
 	return min(max(v, 0), 1), false
 }
 
-// listItems reads a list: a JSON array, child elements, or else the text as
-// its one element.
-func listItems(text string) []string {
-	if text == "" {
-		return nil
-	}
-	var array []any
-	if text[0] == '[' && json.Unmarshal([]byte(text), &array) == nil {
-		items := []string{}
-		for _, v := range array {
-			switch v := v.(type) {
-			case string:
-				items = append(items, v)
-			case float64:
-				items = append(items, strconv.FormatFloat(v, 'g', -1, 64))
-			default:
-				return []string{text}
-			}
+// listItems reads a list as it is written: a JSON array, child elements, or else
+// the text as its one element. Empty elements are left out.
+func listItems(raw string) []string {
+	items, ok := childTexts(raw)
+	if !ok {
+		text := plainText(raw)
+		if items, ok = arrayItems(text); !ok {
+			items = []string{text}
 		}
-		return items
 	}
-	if items, ok := childTexts(text); ok {
-		return items
+	return slices.DeleteFunc(items, func(s string) bool { return s == "" })
+}
+
+func arrayItems(text string) ([]string, bool) {
+	var array []any
+	if !strings.HasPrefix(text, "[") || json.Unmarshal([]byte(text), &array) != nil {
+		return nil, false
 	}
-	return []string{text}
+	var items []string
+	for _, v := range array {
+		switch v := v.(type) {
+		case string:
+			items = append(items, strings.TrimSpace(v))
+		case float64:
+			items = append(items, strconv.FormatFloat(v, 'g', -1, 64))
+		default:
+			return nil, false
+		}
+	}
+	return items, true
 }

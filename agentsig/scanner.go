@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -17,8 +18,23 @@ type Options struct {
 	Role  Role
 	Task  string   // the id that this agent was assigned; for an expert, its request's
 	Phase Phase    // the phase that the session holds
-	Nonce string   // if set, line and XML signals have to carry it
+	Nonce string   // if set, line and XML signals have to carry it; exit records can't
 	Hosts []string // hosts that a pull request's URL may point to, besides the common forges
+}
+
+// Validate reports an option that no signal could ever satisfy.
+func (o Options) Validate() error {
+	switch {
+	case o.Role != "" && !slices.Contains(Roles(), o.Role):
+		return fmt.Errorf("unknown role %s: use one of %s", quote(string(o.Role)), join(Roles()))
+	case o.Phase != "" && !slices.Contains(Phases(), o.Phase):
+		return fmt.Errorf("unknown phase %s: use one of %s", quote(string(o.Phase)), join(Phases()))
+	case o.Task != "" && !ValidID(o.Task):
+		return fmt.Errorf("no signal can carry the task id %s: %s", quote(o.Task), idForm)
+	case o.Nonce != "" && !ValidID(o.Nonce):
+		return fmt.Errorf("no signal can carry the nonce %s: it has to have the form of an id; %s", quote(o.Nonce), idForm)
+	}
+	return nil
 }
 
 func (o *Options) checkNonce(got string) (Reason, error) {
@@ -39,33 +55,31 @@ const (
 	Voice  Source = iota // what the agent itself says
 	Tool                 // a tool's result
 	Prompt               // the prompt, echoed
-	Stderr               // a process's standard error
 )
 
 func (s Source) reason() Reason {
-	switch s {
-	case Tool:
+	if s == Tool {
 		return ReasonToolText
-	case Prompt:
-		return ReasonEchoedPrompt
 	}
-	return ReasonStderr
+	return ReasonEchoedPrompt
 }
 
 // Sink receives what a scanner finds. Either function may be nil.
 type Sink struct {
 	// Finding is called for each finding, in the order of their offsets. That
-	// of a line signal comes when its payload is complete.
+	// of a line signal comes when its payload is complete, so after the text of
+	// the payload.
 	Finding func(Finding)
-	// Text is called with the clean text, in order. The bytes are the
-	// scanner's: they are good until the function returns.
+	// Text is called with the clean text, in order: without line signals, but
+	// with their payload; without XML blocks and exit records, valid or not. The
+	// bytes are the scanner's: they are good until the function returns.
 	Text func([]byte)
 }
 
-// Scanner reads an agent's output as it comes. Write to it in chunks of any
-// size, then call Close; what it finds does not depend on the chunks. It holds
-// less than 1 MiB, whatever is written to it. A Scanner is not safe for
-// concurrent use.
+// Scanner reads an agent's output as it comes; [NewScanner] makes one. Write to
+// it in chunks of any size, then call Close; what it finds does not depend on the
+// chunks. It holds less than 1 MiB, whatever is written to it. A Scanner is not
+// safe for concurrent use.
 type Scanner struct {
 	opts Options
 	sink Sink
@@ -87,11 +101,12 @@ type Scanner struct {
 	fence      fence // the code fence that is open
 	delegation bool  // a delegation prompt is open
 	noObject   int64 // below this offset, no object begins
+	inObject   bool  // inside an object too large to be an exit record
 
-	ticks     ticks
+	para      paragraph
 	runs      []tickRun // scratch: the backticks of the current line
 	ahead     int       // how far inline code was looked ahead for
-	after     []int     // the backtick runs met there
+	after     []ticks   // the backticks met there
 	maskUntil int64     // below this offset, tags stand in inline code
 	liveAt    int64     // the tag at this offset does not
 
@@ -204,7 +219,8 @@ func (s *Scanner) write(p []byte) {
 }
 
 // Flush reports a line signal whose payload is still coming, with the payload
-// so far. A listener calls it when the agent has fallen silent.
+// so far; what comes later is text, and not part of it. A listener calls it when
+// the agent has fallen silent.
 func (s *Scanner) Flush() { s.flushPending() }
 
 // Close ends the output and returns the verdict on the whole of it.
@@ -232,7 +248,7 @@ func (s *Scanner) settle() {
 		s.endSkip(!s.skip.object)
 	}
 	s.mode, s.mid, s.quoted, s.released, s.begun = inText, false, false, 0, false
-	s.ticks.reset()
+	s.para.reset()
 }
 
 // cursor is the scanner's place in the bytes at hand.
@@ -311,6 +327,9 @@ func (s *Scanner) addPayload(p []byte) {
 // report gives out a finding, or keeps it while a line signal before it waits
 // for the rest of its payload.
 func (s *Scanner) report(f Finding) {
+	if f.Outcome != Accepted {
+		f.Signal.exit, f.Signal.reflection = nil, nil // they may be large, and do not count
+	}
 	if s.pending != nil {
 		if f.Outcome != Accepted && len(s.queue) < maxQueue {
 			s.queue = append(s.queue, f)
@@ -339,6 +358,9 @@ func (s *Scanner) flushPending() {
 	f := *s.pending
 	if f.Signal.Payload = s.payload.String(); !utf8.ValidString(f.Signal.Payload) {
 		f.Signal.Payload = strings.ToValidUTF8(f.Signal.Payload, "\ufffd")
+	}
+	if len(f.Signal.Payload) > maxPayload { // by what replaced invalid bytes
+		f.Signal.Payload = strings.ToValidUTF8(f.Signal.Payload[:maxPayload], "")
 	}
 	if len(f.Signal.Payload) < maxPayload/2 {
 		f.Signal.Payload = strings.Clone(f.Signal.Payload) // not to keep the whole buffer for it
@@ -379,6 +401,9 @@ func (s *Scanner) miss(c *cursor, d Dialect, sig Signal, r Reason, err error, fr
 // verdict. Use a [Scanner] for output that is large or still coming.
 func Scan(r io.Reader, o Options) (Result, error) {
 	var res Result
+	if err := o.Validate(); err != nil {
+		return res, err
+	}
 	var text bytes.Buffer
 	s := NewScanner(o, Sink{
 		Finding: func(f Finding) { res.Findings = append(res.Findings, f) },

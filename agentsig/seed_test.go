@@ -196,7 +196,7 @@ func TestParseReflection(t *testing.T) {
 	}
 	want := map[string]any{
 		"type": "need_turn", "confidence": 0.8,
-		"fields":    map[string]any{"reason": "search_code failed, trying vault search instead"},
+		"fields":    map[string]any{"reason": "search_code failed, trying vault search instead", "expected_turns": 0.0},
 		"raw_xml":   xml,
 		"timestamp": "2026-05-01T11:00:00Z",
 	}

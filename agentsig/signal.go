@@ -212,7 +212,6 @@ const (
 	ReasonInsideSignal  Reason = "inside_signal"
 	ReasonToolText      Reason = "tool_text"
 	ReasonEchoedPrompt  Reason = "echoed_prompt"
-	ReasonStderr        Reason = "stderr"
 	ReasonCase          Reason = "case"
 	ReasonANSI          Reason = "ansi"
 	ReasonLookAlike     Reason = "look_alike"
@@ -264,19 +263,18 @@ var reasons = []struct {
 	{ReasonIndented, "it is indented; start it at the first column"},
 	{ReasonBold, "it is set in bold or italics; write it without * and _"},
 	{ReasonInlineCode, "it stands in inline code; write it without backticks"},
-	{ReasonMidLine, "it stands in the middle of a line; give it a line of its own"},
+	{ReasonMidLine, "something stands before it on its line; a signal starts its line"},
 	{ReasonDelegation, "it stands inside a delegation prompt; write it after " + delegationEnd},
 	{ReasonInsideSignal, "it stands inside another signal; write it before or after that one"},
 	{ReasonToolText, "it stands in a tool's result; only what the agent itself says counts"},
 	{ReasonEchoedPrompt, "it stands in the echoed prompt; only what the agent itself says counts"},
-	{ReasonStderr, "it was written to standard error; only what the agent itself says counts"},
-	{ReasonCase, "it is not written exactly as in the table; upper and lower case matter"},
+	{ReasonCase, "upper and lower case matter; write it exactly as in the instructions"},
 	{ReasonANSI, "it contains terminal escapes; write plain text"},
 	{ReasonLookAlike, "it contains look-alike characters; write plain ASCII"},
 	{ReasonInvisible, "it contains invisible characters; write plain ASCII"},
 	{ReasonMalformed, "it is not written in the exact form"},
 	{ReasonMissingID, "the id is missing; put it on the same line, after the colon"},
-	{ReasonBadID, "the id is not one; ids are letters, digits, '.', '_' and '-', and start with a letter or digit"},
+	{ReasonBadID, "the id is not one; " + idForm},
 	{ReasonWrongID, "it names another id than the one this agent was assigned"},
 	{ReasonWrongRole, "this role may not say it"},
 	{ReasonExtraText, "nothing may follow it on its line; details go on the lines below"},

@@ -25,6 +25,9 @@ func (s *Scanner) stepText(c *cursor, last bool) (more bool) {
 	if len(rest) == 0 {
 		return false
 	}
+	if s.inObject && !s.mid && bytes.IndexByte([]byte("}]\r\n"), rest[0]) >= 0 {
+		s.inObject = false
+	}
 	if !s.mid && s.objectBegins(c, rest) {
 		s.endParagraph(c, c.i)
 		s.mode, s.object, s.wreck, s.taken = inObject, object{}, wreck{}, 0
@@ -117,6 +120,9 @@ func (s *Scanner) maskedLine(c *cursor, ln []byte, size int, whole bool) {
 		}
 	} else if whole && s.fence.closedBy(ln) {
 		s.fence = fence{}
+		return
+	} else if f, opens := s.fence.replacedBy(ln); opens && f.char == s.fence.char {
+		s.fence = f
 		return
 	}
 	s.mention(c, ln, c.i, size, reason)
@@ -213,7 +219,7 @@ func looseTagIn(w []byte, n int) int {
 		if runs == nil {
 			runs = tickRuns(nil, w[:n])
 		}
-		if !inCode(runs, i) {
+		if _, columns := indentation(w[:n], 0); columns <= 3 && !inCode(runs, i) {
 			return i
 		}
 	}
@@ -239,7 +245,7 @@ func mentioned(text []byte) (sig Signal, d Dialect, start, n int) {
 		}
 	}
 	if start, kind := mentionedTag(text); kind != "" {
-		return Signal{Kind: kind}, DialectXML, start, len(text) - start
+		return Signal{Kind: kind}, DialectXML, start, len(openTag)
 	}
 	if start := mentionedExit(text); start >= 0 {
 		return Signal{Kind: KindExit}, DialectExit, start, len(text) - start
@@ -321,7 +327,7 @@ func (s *Scanner) openText(c *cursor, ln []byte, size int, whole bool, near *Fin
 			continue
 		}
 		for counted < len(s.runs) && s.runs[counted].start < p {
-			s.ticks.add(s.runs[counted].length)
+			s.para.add(s.runs[counted].ticks)
 			counted++
 		}
 		s.giveText(c, first+p)
@@ -332,15 +338,15 @@ func (s *Scanner) openText(c *cursor, ln []byte, size int, whole bool, near *Fin
 			s.tagMiss(c, ln[p:], first+p, ReasonCase)
 			continue
 		}
-		if inCode(s.runs, p) || at < s.maskUntil {
+		if masked := s.tagMask(ln, p, at); masked != "" {
 			if what == openingTag {
-				s.tagMiss(c, ln[p:], first+p, ReasonInlineCode)
+				s.tagMiss(c, ln[p:], first+p, masked)
 			}
 			continue
 		}
 		s.moveTo(c, first, p)
 		switch {
-		case s.ticks.any() && at != s.liveAt:
+		case s.para.any() && at != s.liveAt:
 			s.mode, s.ahead, s.after = inParagraph, 0, s.after[:0]
 		case what == openingTag:
 			s.mode, s.block = inBlock, block{}
@@ -350,7 +356,7 @@ func (s *Scanner) openText(c *cursor, ln []byte, size int, whole bool, near *Fin
 		return
 	}
 	for _, r := range s.runs[counted:] {
-		s.ticks.add(r.length)
+		s.para.add(r.ticks)
 	}
 	c.ticked = first + size
 	var mid *Finding
@@ -365,6 +371,19 @@ func (s *Scanner) openText(c *cursor, ln []byte, size int, whole bool, near *Fin
 	if mid != nil {
 		s.report(*mid)
 	}
+}
+
+// tagMask says why the tag at position p of a line does not count, as far as
+// that can be seen on the line; at is its offset. Indented code is masked, and so
+// is what stands in it.
+func (s *Scanner) tagMask(ln []byte, p int, at int64) Reason {
+	if _, columns := indentation(ln, 0); columns > 3 && !s.mid {
+		return ReasonIndented
+	}
+	if inCode(s.runs, p) || at < s.maskUntil {
+		return ReasonInlineCode
+	}
+	return ""
 }
 
 // moveTo settles the text of a line up to position p of it.
@@ -456,11 +475,14 @@ func (s *Scanner) midLineMiss(c *cursor, ln []byte) *Finding {
 		}
 		if start := mentionedExit(text); start >= 0 && p > start {
 			reason := ReasonMidLine
-			switch indent := leadingBlanks(text); {
-			case start == indent && indent > 0 && !s.mid:
-				reason = ReasonIndented
-			case start == indent && !s.mid:
+			d := disguise{rest: text}
+			if d.skipDecoration(); start == len(text)-len(d.rest) && !s.mid {
 				reason = ReasonMalformed
+				if d.reason != "" {
+					reason = d.reason
+				} else if start > 0 {
+					reason = ReasonIndented
+				}
 			}
 			return s.miss(c, DialectExit, Signal{Kind: KindExit}, reason, nil, c.i+start, len(text)-start)
 		}
@@ -501,7 +523,7 @@ func (s *Scanner) safeText(b []byte) int {
 
 // endParagraph forgets the backticks before w[at].
 func (s *Scanner) endParagraph(c *cursor, at int) {
-	s.ticks.reset()
+	s.para.reset()
 	c.ticked = at
 }
 
@@ -513,7 +535,7 @@ func (s *Scanner) countTicks(c *cursor, at int) {
 	if s.fence.length == 0 && !s.delegation {
 		s.runs = tickRuns(s.runs[:0], c.w[c.ticked:at])
 		for _, r := range s.runs {
-			s.ticks.add(r.length)
+			s.para.add(r.ticks)
 		}
 	}
 	c.ticked = at

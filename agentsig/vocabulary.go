@@ -172,7 +172,13 @@ func (e Entry) MayBeSaidBy(r Role) bool {
 }
 
 // Vocabulary returns every kind of signal, in the order of the three dialects.
-func Vocabulary() []Entry { return slices.Clone(vocabulary) }
+func Vocabulary() []Entry {
+	all := slices.Clone(vocabulary)
+	for i := range all {
+		all[i].Roles, all[i].Keys = slices.Clone(all[i].Roles), slices.Clone(all[i].Keys)
+	}
+	return all
+}
 
 // Lookup returns the entry of a kind.
 func Lookup(k Kind) (Entry, bool) {

@@ -76,7 +76,12 @@ func (s Signal) equal(t Signal) bool {
 	}
 	if s.reflection != nil && t.reflection != nil {
 		a, b := s.reflection, t.reflection
-		return reflect.DeepEqual(a.Fields, b.Fields) && a.Confidence == b.Confidence && a.Defaulted == b.Defaulted
+		for _, f := range a.Fields {
+			if _, ok := b.Fields.Get(f.Name); !ok && !reflect.ValueOf(f.Value).IsZero() {
+				return false
+			}
+		}
+		return reflect.DeepEqual(a.View(), b.View()) && a.Confidence == b.Confidence && a.Defaulted == b.Defaulted
 	}
 	return reflect.DeepEqual(s.Fields(), t.Fields())
 }
@@ -124,6 +129,9 @@ func (r Reflection) xml(run string) string {
 	}
 	b.WriteString(">\n")
 	for _, f := range r.Fields {
+		if f.Value == 0 {
+			continue // the same as not to say it
+		}
 		var text string
 		switch v := f.Value.(type) {
 		case []string:

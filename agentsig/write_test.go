@@ -42,7 +42,12 @@ func TestWire(t *testing.T) {
 			continue
 		}
 		got := res.Findings[0].Signal
-		if diff := cmp.Diff(s.Fields(), got.Fields()); diff != "" || got.Subject != s.Subject || got.Run != s.Run {
+		r1, _ := s.Reflection()
+		r2, _ := got.Reflection()
+		if diff := cmp.Diff(r1.View(), r2.View()); diff != "" {
+			t.Errorf("%s: %s", e.Kind, diff)
+		}
+		if diff := cmp.Diff(s.Fields(), got.Fields()); diff != "" && e.Dialect != agentsig.DialectXML || got.Subject != s.Subject || got.Run != s.Run {
 			t.Errorf("%s: %s", e.Kind, diff)
 		}
 	}

@@ -12,6 +12,9 @@ import (
 const (
 	maxBlock     = 64 << 10
 	maxAttribute = 4 << 10
+
+	maxAttributes = 64 // in number
+	maxEntity     = 12 // with its semicolon
 )
 
 const (
@@ -165,9 +168,11 @@ type xmlBlock struct {
 	elements []xmlText
 }
 
+// xmlText is an element or attribute: its text as written.
 type xmlText struct{ name, text string }
 
-// values returns the texts of all elements of that name, or else of the attribute.
+// values returns the texts of all elements of that name, or else of the
+// attribute, as they are written.
 func (x *xmlBlock) values(name string) []string {
 	for _, from := range [][]xmlText{x.elements, x.attrs} {
 		var texts []string
@@ -203,7 +208,7 @@ func parseBlock(raw []byte) *xmlBlock {
 func (x *xmlBlock) attribute(name string) string {
 	for _, a := range x.attrs {
 		if a.name == name {
-			return a.text
+			return plainText(a.text)
 		}
 	}
 	return ""
@@ -244,7 +249,7 @@ func (x *xmlBlock) takeElements(body string) {
 			body = after
 			continue
 		}
-		x.elements = append(x.elements, xmlText{name, plainText(text)})
+		x.elements = append(x.elements, xmlText{name, text})
 		body = behind
 	}
 }
@@ -316,13 +321,14 @@ func attributes(s string) (attrs []xmlText, rest string, ok bool) {
 			return attrs, after, true
 		}
 		n := nameLength(s)
-		if n == 0 {
+		if n == 0 || len(attrs) == maxAttributes {
 			return nil, "", false
 		}
 		name := s[:n]
 		s = strings.TrimLeft(s[n:], " \t\r\n")
-		if !strings.HasPrefix(s, "=") {
-			return nil, "", false
+		if !strings.HasPrefix(s, "=") { // as in HTML
+			attrs = append(attrs, xmlText{name, ""})
+			continue
 		}
 		s = strings.TrimLeft(s[1:], " \t\r\n")
 		if s == "" || s[0] != '"' && s[0] != '\'' {
@@ -332,7 +338,7 @@ func attributes(s string) (attrs []xmlText, rest string, ok bool) {
 		if end < 0 || slices.ContainsFunc(attrs, func(a xmlText) bool { return a.name == name }) {
 			return nil, "", false
 		}
-		attrs = append(attrs, xmlText{name, strings.TrimSpace(unescape(s[1 : 1+end]))})
+		attrs = append(attrs, xmlText{name, s[1 : 1+end]})
 		s = s[end+2:]
 	}
 }
@@ -378,15 +384,16 @@ func unescape(s string) string {
 		if !found {
 			return b.String()
 		}
-		name, rest, ended := strings.Cut(after, ";")
-		r, ok := entity(name)
-		if !ended || !ok {
-			b.WriteByte('&')
-			s = after
-			continue
+		end := strings.IndexByte(after[:min(len(after), maxEntity)], ';')
+		if end >= 0 {
+			if r, ok := entity(after[:end]); ok {
+				b.WriteRune(r)
+				s = after[end+1:]
+				continue
+			}
 		}
-		b.WriteRune(r)
-		s = rest
+		b.WriteByte('&')
+		s = after
 	}
 }
 
@@ -433,7 +440,7 @@ func childTexts(text string) ([]string, bool) {
 		if !closed {
 			return nil, false
 		}
-		items = append(items, strings.TrimSpace(inner))
+		items = append(items, plainText(inner))
 		text = rest
 	}
 	return items, true

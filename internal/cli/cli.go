@@ -103,6 +103,7 @@ mentioned, says why a near miss is one, and gives a verdict on the whole output.
 		Example: `  my-agent | signalbox scan --role developer --task T-1
   signalbox signals --role critic
   signalbox signals --instructions --role developer --task T-1 >> prompt.md`,
+		Version:          buildVersion().Version,
 		SilenceErrors:    true,
 		SilenceUsage:     true,
 		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },

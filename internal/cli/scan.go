@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +23,7 @@ func (a *app) scanCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scan [FILE]",
 		Short: "Find the signals in an agent's output",
-		Long: `Scan reads what one agent said, from FILE or from standard input, and reports
+		Long: `Scan reads what one agent said, from FILE or from standard input (also as -), and reports
 every signal in it, everything that was nearly one and why, and the verdict on
 the whole output: one signal, ambiguous, or unknown.
 
@@ -34,21 +33,26 @@ phase. Scan only reads; nothing is acted upon.
 
 On a live pipe findings appear as they come. A line signal is reported with the
 lines below it, so it waits until these end: at the next signal, at the end, or
-when the agent has been silent for a moment.
+when the agent has been silent for 300 ms. What it says after that is not part of
+the signal any more.
 
 With --json each finding is an object on a line of its own, with the keys
 outcome (signal, near_miss or rejected), dialect (line, xml or exit), kind,
-subject, reason, error, line, offset, length, sha256 and fields; the last line
-is the verdict, with verdict, kind, subject and action.
+subject, note (if there is one), reason, error, line, offset, length, sha256 and
+fields; the last line is the verdict, with verdict, kind, subject and action.
 
-Exit codes: 0 if the verdict is a signal, 1 if it is not, 2 for wrong usage.`,
+With --text, line signals, XML blocks and exit records are taken out of the output;
+the lines below a signal, and what is only mentioned, stay.
+
+Exit codes: 0 if the verdict is a signal, whatever it says; 1 if it is not, or the
+input can't be read; 2 for wrong usage; 130 if interrupted.`,
 		Example: `  my-agent | signalbox scan --role developer --task T-1
   signalbox scan --json transcript.txt
   my-agent | signalbox scan --text`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Role, o.Phase = agentsig.Role(role), agentsig.Phase(phase)
-			if err := a.checkOptions(o); err != nil {
+			if err := a.checkOptions(cmd, o); err != nil {
 				return err
 			}
 			if textOnly && a.json {
@@ -65,24 +69,24 @@ Exit codes: 0 if the verdict is a signal, 1 if it is not, 2 for wrong usage.`,
 	f := cmd.Flags()
 	f.StringVar(&role, "role", "", "the agent's `ROLE`: "+list(agentsig.Roles()))
 	f.StringVar(&o.Task, "task", "", "the `ID` of the task that the agent was assigned (for an expert: of its request)")
-	f.StringVar(&phase, "phase", "", "the `PHASE` that the agent's session holds, such as IMPLEMENTATION")
-	f.StringVar(&o.Nonce, "nonce", "", "the `NONCE` that signals have to carry, as run=NONCE")
+	f.StringVar(&phase, "phase", "", "the `PHASE` that the agent's session holds: "+list(agentsig.Phases()))
+	f.StringVar(&o.Nonce, "nonce", "", "the `NONCE` that line and XML signals have to carry (READY_FOR_REVIEW: T-1 run=NONCE)")
 	f.BoolVar(&textOnly, "text", false, "print only the clean text: the output without its signals")
 	complete(cmd, "role", agentsig.Roles())
 	complete(cmd, "phase", agentsig.Phases())
 	return cmd
 }
 
-func (a *app) checkOptions(o agentsig.Options) error {
-	switch {
-	case o.Role != "" && !slices.Contains(agentsig.Roles(), o.Role):
-		return a.usageError("unknown role %q: use one of %s", o.Role, list(agentsig.Roles()))
-	case o.Phase != "" && !slices.Contains(agentsig.Phases(), o.Phase):
-		return a.usageError("unknown phase %q: use one of %s", o.Phase, list(agentsig.Phases()))
-	case o.Task != "" && !agentsig.ValidID(o.Task):
-		return a.usageError("no signal can carry the task id %q: %s", o.Task, agentsig.ReasonBadID.Hint())
-	case o.Nonce != "" && !agentsig.ValidID(o.Nonce):
-		return a.usageError("no signal can carry the nonce %q: it has to have the form of an id", o.Nonce)
+// checkOptions refuses flags that can't be meant: a value that no signal could
+// satisfy, or an empty one, which would switch the check off.
+func (a *app) checkOptions(cmd *cobra.Command, o agentsig.Options) error {
+	for _, name := range []string{"role", "task", "phase", "nonce"} {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
+			return a.usageError("--%s is empty: leave it out, or give it a value", name)
+		}
+	}
+	if err := o.Validate(); err != nil {
+		return a.usageError("%w", err)
 	}
 	return nil
 }
@@ -117,6 +121,10 @@ func (a *app) open(args []string) (io.Reader, func(), error) {
 	f, err := os.Open(args[0])
 	if err != nil {
 		return nil, nil, err
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		_ = f.Close()
+		return nil, nil, fmt.Errorf("%s is a directory: name a file, or pipe an agent's output into scan", args[0])
 	}
 	return f, func() { _ = f.Close() }, nil // read only: closing it can't lose anything
 }
@@ -194,6 +202,8 @@ func follow(ctx context.Context, in io.Reader, s *agentsig.Scanner, flush func()
 	for {
 		select {
 		case <-ctx.Done():
+			s.Flush()
+			_ = flush() // what was found so far; the interruption is what is reported
 			return ctx.Err()
 		case <-idle.C:
 			s.Flush()
@@ -329,9 +339,6 @@ func (v *scanView) show(f agentsig.Finding) {
 	v.note(fmt.Fprintf(v.out, "line %-5d %s  %s%s\n", f.Span.Line, outcome, name(f.Signal), note))
 	if f.Outcome != agentsig.Accepted {
 		v.note(fmt.Fprintf(v.out, "%s%s: %s\n", margin, f.Reason, f.Err))
-		if hint := f.Reason.Hint(); hint != f.Err.Error() && f.Outcome == agentsig.NearMiss {
-			v.note(fmt.Fprintf(v.out, "%s%s\n", margin, v.paint(faint, hint)))
-		}
 		return
 	}
 	for _, x := range f.Signal.Fields() {

@@ -25,9 +25,9 @@ signal in this role, for this task.`,
 		Example: `  signalbox signals --role critic
   signalbox signals --instructions --role developer --task T-1 >> prompt.md`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			o := agentsig.Options{Role: agentsig.Role(role), Task: task, Nonce: nonce}
-			if err := a.checkOptions(o); err != nil {
+			if err := a.checkOptions(cmd, o); err != nil {
 				return err
 			}
 			if !instructions {
