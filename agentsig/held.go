@@ -111,12 +111,13 @@ func (s *Scanner) exitObject(c *cursor, b []byte, err error) {
 		return
 	}
 	f.Outcome, f.Reason, f.Err = Rejected, reason, err
-	inside := s.insideMisses(c, b)
-	if bytes.Contains(b, []byte(ExitProtocol)) {
-		s.remove(c, len(b))
-	} else { // somebody else's record: people may want to see it
+	if !bytes.Contains(b, []byte(ExitProtocol)) { // somebody else's record: it is text, and read as such
 		s.noObject, s.mode = s.at(c)+int64(len(b)), inText
+		s.report(f)
+		return
 	}
+	inside := s.insideMisses(c, b)
+	s.remove(c, len(b))
 	s.report(f)
 	for _, m := range inside {
 		s.report(m)

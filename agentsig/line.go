@@ -99,7 +99,7 @@ func parseLine(e *Entry, line []byte, n int, o *Options) lineResult {
 }
 
 func (r *lineResult) withoutArgument(e *Entry, rest []byte, o *Options) lineResult {
-	rest = bytes.TrimLeft(rest, " \t")
+	rest = bytes.Trim(rest, " \t\r")
 	r.takeRun(&rest)
 	r.checkNonce(o)
 	if len(rest) > 0 {
@@ -113,7 +113,7 @@ func (r *lineResult) withoutArgument(e *Entry, rest []byte, o *Options) lineResu
 func (r *lineResult) withRest(e *Entry, rest []byte, o *Options) lineResult {
 	if o.Nonce != "" { // it stands last: a path may contain blanks
 		if i := bytes.LastIndexAny(rest, " \t"); i >= 0 {
-			if tail := rest[i+1:]; r.takeRun(&tail) {
+			if tail := bytes.TrimRight(rest[i+1:], "\r"); r.takeRun(&tail) {
 				rest = trimBlanks(rest[:i])
 			}
 		}
