@@ -13,9 +13,12 @@ const (
 )
 
 // isDelegation reports whether a line is the marker, with or without rules and
-// emphasis around it.
+// emphasis around it. Indented or as a list item, it is only mentioned.
 func isDelegation(line []byte, marker string) bool {
 	const around = " \t-=*#_~[]<>"
+	if leadingBlanks(line) > 0 || listMarker(line) > 0 {
+		return false
+	}
 	return string(bytes.TrimRight(bytes.TrimLeft(line, around), around+":")) == marker
 }
 
