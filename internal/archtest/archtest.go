@@ -20,7 +20,7 @@ import (
 const module = "github.com/signalbox-dev/signalbox"
 
 // public packages are for everyone to import, so they stand alone.
-var public = []string{"agentsig"}
+var public = []string{"agentsig", "ledger"}
 
 // standardOnly packages import nothing but the standard library.
 var standardOnly = []string{"agentsig"}
@@ -29,6 +29,7 @@ var standardOnly = []string{"agentsig"}
 // standard library that reaches outside the process.
 var owners = map[string][]string{
 	"github.com/spf13/cobra": {"internal/cli"},
+	"golang.org/x/mod":       {"ledger"},
 	"os/exec":                {"internal/mutant"},
 }
 
