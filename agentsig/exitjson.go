@@ -138,7 +138,9 @@ type object struct {
 	err      *SyntaxError
 	protocol bool // a member named protocol was seen at the top
 
-	line, col int // of the next byte, from 0
+	line, col int  // of the next byte, from 0
+	blank     bool // there is nothing on its line yet
+	gap       bool // there was a blank line before it
 	want      jsonWant
 	depth     int
 	arrays    [maxDepth/64 + 1]uint64 // which open containers are arrays
@@ -207,10 +209,13 @@ func (o *object) feed(b []byte) int {
 
 func (o *object) next(c byte) {
 	if c == '\n' {
-		o.line, o.col = o.line+1, 0
+		o.line, o.col, o.gap, o.blank = o.line+1, 0, o.gap || o.blank, true
 		return
 	}
 	o.col++
+	if !jsonBlank(c) {
+		o.gap, o.blank = false, false
+	}
 }
 
 func (o *object) problem(what string) *SyntaxError {
@@ -220,7 +225,7 @@ func (o *object) problem(what string) *SyntaxError {
 // wreck returns where to go on after the object broke.
 func (o *object) wreck() wreck {
 	quote := o.want == inString || o.want == inEscape || o.want == inHex
-	return wreck{depth: o.depth, quote: quote, open: quote, atLine: o.line > 0 && o.col == 0}
+	return wreck{depth: o.depth, quote: quote, open: quote, atLine: o.line > 0 && o.col == 0, gap: o.gap}
 }
 
 // plainString returns how many bytes of b belong to a string without being
@@ -486,6 +491,7 @@ type wreck struct {
 	open   bool // inside the string in which the object broke; it may go on over lines
 	skip   bool // the next byte is escaped
 	atLine bool // the next byte starts a line
+	gap    bool // there was a blank line before it
 }
 
 // wreckPeek is how much of a line is needed to see whether something else
@@ -536,7 +542,7 @@ func (k *wreck) endsBefore(line []byte) bool {
 	if k.open {
 		return isBlank(line) || line[0] == '{'
 	}
-	return beginsAnew(line) || bytes.HasPrefix(line, []byte(openTag))
+	return k.gap || beginsAnew(line) || bytes.HasPrefix(line, []byte(openTag))
 }
 
 // beginsAnew reports whether a line is something of its own, which belongs

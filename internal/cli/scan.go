@@ -341,8 +341,16 @@ func (v *scanView) show(f agentsig.Finding) {
 		v.note(fmt.Fprintf(v.out, "%s%s: %s\n", margin, f.Reason, f.Err))
 		return
 	}
+	r, _ := f.Signal.Reflection()
 	for _, x := range f.Signal.Fields() {
-		v.note(fmt.Fprintf(v.out, "%s%s %s\n", margin, v.paint(faint, agentsig.Escape(x.Name)+":"), shorten(x.Value)))
+		value := shorten(x.Value)
+		switch {
+		case x.Name == "defaulted" && r.Defaulted, x.Value == 0:
+			continue // nobody said it
+		case x.Name == "confidence" && r.Defaulted:
+			value += " (not said)"
+		}
+		v.note(fmt.Fprintf(v.out, "%s%s %s\n", margin, v.paint(faint, agentsig.Escape(x.Name)+":"), value))
 	}
 }
 
