@@ -9,7 +9,7 @@ import (
 
 // objectBegins reports whether a JSON object that may be an exit record begins here.
 func (s *Scanner) objectBegins(c *cursor, rest []byte) bool {
-	return rest[0] == '{' && !s.masked() && !s.inObject && s.at(c) >= s.noObject
+	return rest[0] == '{' && !s.masked() && !s.largeObject && s.at(c) >= s.noObject
 }
 
 // stepObject follows an object that begins at w[i] until it is clear whether it
@@ -37,7 +37,7 @@ func (s *Scanner) stepObject(c *cursor, last bool) (more bool) {
 	case len(b) > maxExit:
 		if !o.protocol && (o.err == nil || !namesProtocol(held)) {
 			s.noObject, s.mode = s.at(c)+maxExit, inText
-			s.inObject = o.err == nil && bytes.IndexByte(held, '\n') >= 0 // or it ends with its line
+			s.largeObject = o.err == nil && bytes.IndexByte(held, '\n') >= 0 // or it ends with its line
 			return false
 		}
 		s.beginSkip(c, Finding{

@@ -93,15 +93,15 @@ type Scanner struct {
 	closed   bool
 	slow     bool // for tests: no line is passed over as plain
 
-	mode       mode
-	mid        bool  // the next byte does not stand at the first column
-	fresh      bool  // if mid: nothing stands before it but what was removed
-	blankEnd   bool  // if mid: the byte before it is a blank
-	quoted     bool  // if mid: the line is a quotation
-	fence      fence // the code fence that is open
-	delegation bool  // a delegation prompt is open
-	noObject   int64 // below this offset, no object begins
-	inObject   bool  // inside an object too large to be an exit record
+	mode        mode
+	mid         bool  // the next byte does not stand at the first column
+	fresh       bool  // if mid: nothing stands before it but what was removed
+	blankEnd    bool  // if mid: the byte before it is a blank
+	quoted      bool  // if mid: the line is a quotation
+	fence       fence // the code fence that is open
+	delegation  bool  // a delegation prompt is open
+	noObject    int64 // below this offset, no object begins
+	largeObject bool  // inside an object too large to be an exit record
 
 	para      paragraph
 	runs      []tickRun // scratch: the backticks of the current line

@@ -25,8 +25,8 @@ func (s *Scanner) stepText(c *cursor, last bool) (more bool) {
 	if len(rest) == 0 {
 		return false
 	}
-	if s.inObject && !s.mid && bytes.IndexByte([]byte("}]\r\n"), rest[0]) >= 0 {
-		s.inObject = false
+	if s.largeObject && !s.mid && bytes.IndexByte([]byte("}]\r\n"), rest[0]) >= 0 {
+		s.largeObject = false
 	}
 	if !s.mid && s.objectBegins(c, rest) {
 		s.endParagraph(c, c.i)
