@@ -85,15 +85,18 @@ func (a *app) vocabulary(role agentsig.Role) error {
 		return writeJSON(a.Out, entriesJSON(entries))
 	}
 	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	headings := map[agentsig.Dialect]string{
-		agentsig.DialectLine: "LINE SIGNALS\tLEADS TO\tENDS THE WORK\tSAID BY",
-		agentsig.DialectXML:  "\nXML SIGNALS\tLEADS TO\tENDS THE TURN\tSAID BY",
-		agentsig.DialectExit: "\nEXIT RECORD\tLEADS TO\tENDS THE WORK\tSAID BY",
+	row := func(cells ...string) {
+		if role != "" {
+			cells = cells[:len(cells)-1] // who may say it is known
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
+	var last agentsig.Dialect
 	for _, e := range entries {
-		if h := headings[e.Dialect]; h != "" {
-			fmt.Fprintln(w, h)
-			delete(headings, e.Dialect)
+		if e.Dialect != last {
+			heading := headings[e.Dialect]
+			row(heading[0], "LEADS TO", heading[1], "SAID BY")
+			last = e.Dialect
 		}
 		who, ends := list(e.Roles), "no"
 		if e.Roles == nil {
@@ -105,9 +108,15 @@ func (a *app) vocabulary(role agentsig.Role) error {
 		if e.Terminal {
 			ends = "yes"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", written(e), e.Action, ends, who)
+		row(written(e), string(e.Action), ends, who)
 	}
 	return w.Flush()
+}
+
+var headings = map[agentsig.Dialect][2]string{
+	agentsig.DialectLine: {"LINE SIGNALS", "ENDS THE WORK"},
+	agentsig.DialectXML:  {"\nXML SIGNALS", "ENDS THE TURN"},
+	agentsig.DialectExit: {"\nEXIT RECORD", "ENDS THE WORK"},
 }
 
 func written(e agentsig.Entry) string {
