@@ -367,7 +367,7 @@ names:
 	for _, e := range namesByLetter[b[0]] {
 		for i := 1; i < len(e.Wire); i++ {
 			switch c := b[i]; {
-			case c < ' ' || c >= 0x7f || c == '\\' || e.Wire[i] == ' ': // any number of blanks, or an underscore
+			case c < ' ' || c >= 0x7f || c == '\\', e.Wire[i] == ' ', e.Wire[i] == '_' && c == ' ': // as match reads it
 				return true
 			case c&^0x20 == e.Wire[i]&^0x20:
 			default:

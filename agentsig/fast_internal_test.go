@@ -15,7 +15,7 @@ var fastNames = func() (names []string) {
 		}
 	}
 	return append(names, "R\u0415ADY_FOR_REVIEW: T-1", "READY\\_FOR\\_REVIEW: T-1", "RE\x1b[1mADY_FOR_REVIEW: T-1",
-		"R\u200bEADY_FOR_REVIEW: T-1", "R\x1b[1mEADY_FOR_REVIEW: T-1", "t\x01ask_incomplete: T-1", "C\x01HECKPOINT: T-1", "FILE  CONFLICT: a.go", "REVIEW_PASSED T-1", "AUDIT_PASSED:", "Ready", "checking",
+		"R\u200bEADY_FOR_REVIEW: T-1", "R\x1b[1mEADY_FOR_REVIEW: T-1", "t\x01ask_incomplete: T-1", "C\x01HECKPOINT: T-1", "FILE  CONFLICT: a.go", "READY FOR REVIEW: T-1", "Audit passed: T-1", "REVIEW_PASSED T-1", "AUDIT_PASSED:", "Ready", "checking",
 		"**READY_FOR_REVIEW: T-1**", "`TASK_INCOMPLETE: T-1`", "\x1b[31mINFRA_BLOCKED: T-1\x1b[0m", delegationStart, delegationEnd)
 }()
 

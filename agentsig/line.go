@@ -345,9 +345,14 @@ func (d *disguise) next() byte {
 }
 
 // match reads a name. Where it has a blank, any number of them is read, or an
-// underscore.
+// underscore; where it has an underscore, a blank is read too.
 func (d *disguise) match(name string) bool {
 	for i := range len(name) {
+		if name[i] == '_' && len(d.rest) > 0 && d.rest[0] == ' ' {
+			d.blame(ReasonMalformed)
+			d.rest = d.rest[1:]
+			continue
+		}
 		if name[i] == ' ' {
 			if len(d.rest) > 0 && d.rest[0] == '_' {
 				d.blame(ReasonMalformed)
