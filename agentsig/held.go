@@ -116,8 +116,14 @@ func (s *Scanner) exitObject(c *cursor, b []byte, err error) {
 		s.report(f)
 		return
 	}
-	inside := s.insideMisses(c, b)
-	s.remove(c, len(b))
+	s.takeOut(c, len(b), f)
+}
+
+// takeOut takes n bytes at w[i] out of the text, and reports what they are and
+// which line signals stand inside.
+func (s *Scanner) takeOut(c *cursor, n int, f Finding) {
+	inside := s.insideMisses(c, c.w[c.i:c.i+n])
+	s.remove(c, n)
 	s.report(f)
 	for _, m := range inside {
 		s.report(m)
@@ -171,13 +177,7 @@ func (s *Scanner) stepBlock(c *cursor, last bool) (more bool) {
 		}, s.block.size)
 		return false
 	case last:
-		f := s.miss(c, DialectXML, Signal{}, ReasonUnclosed, nil, c.i, len(b))
-		inside := s.insideMisses(c, b)
-		s.remove(c, len(b))
-		s.report(*f)
-		for _, m := range inside {
-			s.report(m)
-		}
+		s.takeOut(c, len(b), *s.miss(c, DialectXML, Signal{}, ReasonUnclosed, nil, c.i, len(b)))
 		return false
 	}
 	return true
@@ -186,22 +186,12 @@ func (s *Scanner) stepBlock(c *cursor, last bool) (more bool) {
 // xmlBlock settles a complete block. Valid or not, it is taken out of the text.
 func (s *Scanner) xmlBlock(c *cursor, raw []byte) {
 	sig, reason, err := s.readBlock(raw)
-	span := s.span(c, c.i, len(raw))
-	inside := s.insideMisses(c, raw)
-	s.remove(c, len(raw))
-	f := Finding{Outcome: Accepted, Dialect: DialectXML, Signal: sig, Reason: reason, Err: err, Span: span}
-	switch reason {
-	case "":
-		s.sawXML = true
-	case ReasonWrongNonce:
-		f.Outcome = Rejected
-	default:
-		f.Outcome = NearMiss
+	if reason != "" {
+		s.takeOut(c, len(raw), *s.miss(c, DialectXML, sig, reason, err, c.i, len(raw)))
+		return
 	}
-	s.report(f)
-	for _, m := range inside {
-		s.report(m)
-	}
+	s.sawXML = true
+	s.takeOut(c, len(raw), Finding{Outcome: Accepted, Dialect: DialectXML, Signal: sig, Span: s.span(c, c.i, len(raw))})
 }
 
 func (s *Scanner) readBlock(raw []byte) (sig Signal, reason Reason, err error) {

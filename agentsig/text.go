@@ -165,7 +165,7 @@ func (s *Scanner) lineStart(c *cursor, ln []byte, size int, whole bool) {
 			// Without what follows it would look like a signal, so it goes too.
 			r := parseLine(e, text, n, &Options{})
 			err := fmt.Errorf("a <signal> tag stands on the line of %s", e.Wire)
-			near := s.lineMiss(c, r.signal, ReasonMalformed, err, c.i, len(text))
+			near := s.miss(c, DialectLine, r.signal, ReasonMalformed, err, c.i, len(text))
 			s.remove(c, tag)
 			s.report(*near)
 			return
@@ -178,7 +178,7 @@ func (s *Scanner) lineStart(c *cursor, ln []byte, size int, whole bool) {
 	if e == nil {
 		var near *Finding
 		if e, subject, reason, start := nearLine(text); e != nil {
-			near = s.lineMiss(c, Signal{Kind: e.Kind, Subject: subject}, reason, nil, c.i+start, len(text)-start)
+			near = s.miss(c, DialectLine, Signal{Kind: e.Kind, Subject: subject}, reason, nil, c.i+start, len(text)-start)
 		}
 		s.openText(c, ln, size, whole, near)
 		return
@@ -189,7 +189,7 @@ func (s *Scanner) lineStart(c *cursor, ln []byte, size int, whole bool) {
 		r.refuse(ReasonTooLong, "the line of %s is longer than %d bytes", e.Wire, maxLine)
 	}
 	if r.reason != "" {
-		s.openText(c, ln, size, whole, s.lineMiss(c, r.signal, r.reason, r.err, c.i, len(text)))
+		s.openText(c, ln, size, whole, s.miss(c, DialectLine, r.signal, r.reason, r.err, c.i, len(text)))
 		return
 	}
 	f := Finding{Outcome: Accepted, Dialect: DialectLine, Signal: r.signal, Span: s.span(c, c.i, len(text))}
@@ -199,13 +199,12 @@ func (s *Scanner) lineStart(c *cursor, ln []byte, size int, whole bool) {
 	s.report(f)
 }
 
-func (s *Scanner) lineMiss(c *cursor, sig Signal, r Reason, err error, from, n int) *Finding {
-	return s.miss(c, DialectLine, sig, r, err, from, n)
-}
-
 // looseTagIn returns where the first tag stands in the first n bytes of w, a
-// line, that is not in inline code, or -1.
+// line, that is neither in inline code nor in indented code, or -1.
 func looseTagIn(w []byte, n int) int {
+	if _, columns := indentation(w[:n], 0); columns > 3 {
+		return -1 // indented code
+	}
 	var runs []tickRun
 	for i := 0; ; i++ {
 		k := bytes.IndexByte(w[i:n], '<')
@@ -219,7 +218,7 @@ func looseTagIn(w []byte, n int) int {
 		if runs == nil {
 			runs = tickRuns(nil, w[:n])
 		}
-		if _, columns := indentation(w[:n], 0); columns <= 3 && !inCode(runs, i) {
+		if !inCode(runs, i) {
 			return i
 		}
 	}
@@ -471,7 +470,7 @@ func (s *Scanner) midLineMiss(c *cursor, ln []byte) *Finding {
 			if inCode(s.runs, start) {
 				reason = ReasonInlineCode
 			}
-			return s.lineMiss(c, Signal{Kind: e.Kind, Subject: subject}, reason, nil, c.i+start, len(text)-start)
+			return s.miss(c, DialectLine, Signal{Kind: e.Kind, Subject: subject}, reason, nil, c.i+start, len(text)-start)
 		}
 		if start := mentionedExit(text); start >= 0 && p > start {
 			reason := ReasonMidLine
@@ -551,15 +550,9 @@ func underscoreMatters(w []byte, i int) bool {
 }
 
 var underscoreAfter, underscoreBefore = func() (after, before [256]bool) {
-	add := func(s string) {
-		i := bytes.IndexByte([]byte(s), '_')
-		after[s[i-1]], before[s[i+1]] = true, true
+	for _, name := range midLineNames() {
+		i := bytes.IndexByte([]byte(name), '_')
+		after[name[i-1]], before[name[i+1]] = true, true
 	}
-	for _, e := range vocabulary {
-		if e.Dialect == DialectLine && e.Terminal {
-			add(e.Wire)
-		}
-	}
-	add(ExitProtocol)
 	return after, before
 }()
