@@ -85,6 +85,51 @@ func NextPhase(from Phase, reason ExitReason) (Phase, error) {
 	return t.To, err
 }
 
+// Handover is what the end of a session does to the phase that it held.
+type Handover struct {
+	From   Phase
+	Reason ExitReason
+	To     Phase
+}
+
+// What keeps a signal from handing over a phase.
+var (
+	ErrNoHandover = errors.New("the signal hands over no phase")
+	ErrWrongPhase = errors.New("the session does not hold this phase")
+)
+
+// Handover says what the signal does to the phase that its session holds. It
+// follows the phase table, but for signals that send work back. It refuses with
+// [ErrNoHandover], [ErrWrongPhase], [ErrGateOnly], or as [NextPhase] does.
+func (s Signal) Handover(held Phase) (Handover, error) {
+	h := Handover{}
+	if e := entryOf(s.Kind); e != nil {
+		h = e.handover
+	}
+	if s.exit != nil {
+		h = Handover{From: s.exit.PhaseCompleted, Reason: s.exit.ExitReason}
+	}
+	if h.Reason == "" {
+		return Handover{}, ErrNoHandover
+	}
+	if h.From == "" {
+		h.From = held
+	}
+	if h.From != held {
+		return Handover{}, fmt.Errorf("%w: it says %s, and holds %s", ErrWrongPhase, quote(string(h.From)), held)
+	}
+	t, err := transitionOf(held, h.Reason)
+	switch {
+	case err != nil:
+		return Handover{}, err
+	case t.ByGate:
+		return Handover{}, ErrGateOnly
+	case h.To == "":
+		h.To = t.To
+	}
+	return h, nil
+}
+
 func transitionOf(from Phase, reason ExitReason) (Transition, error) {
 	for _, t := range transitions {
 		if t.From == from && slices.Contains(t.Reasons, reason) {

@@ -89,10 +89,10 @@ func (s Signal) same(t Signal) bool {
 
 func (s Signal) means(x *ExitSignal) bool {
 	e := entryOf(s.Kind)
-	if e == nil || e.completes.phase != x.PhaseCompleted {
+	if e == nil || e.handover.From != x.PhaseCompleted || e.handover.To != "" {
 		return false
 	}
-	return (e.completes.reason == ExitCompleted) == (x.ExitReason == ExitCompleted)
+	return (e.handover.Reason == ExitCompleted) == (x.ExitReason == ExitCompleted)
 }
 
 // Field is one named value of a signal. Value is a string, a []string, an int

@@ -156,13 +156,10 @@ type Entry struct {
 	Keys     []Key
 	When     string // when an agent is to say it
 
-	// completes is the exit record that means the same.
-	completes exitMeaning
-}
-
-type exitMeaning struct {
-	phase  Phase
-	reason ExitReason
+	// handover is what the end of a session with this signal does to its phase.
+	// Without To it follows the phase table, as the exit record that means the
+	// same would; without From it ends any phase.
+	handover Handover
 }
 
 // MayBeSaidBy reports whether an agent in this role may say it.
@@ -209,62 +206,65 @@ var vocabulary = []Entry{
 	{
 		Kind: KindReadyForReview, Dialect: DialectLine, Wire: "READY_FOR_REVIEW", Argument: TaskArgument,
 		Roles: []Role{RoleDeveloper}, Action: "DISPATCH_CRITIC", Terminal: true, Priority: PriorityWorkflow,
-		Keys:      texts("Files Modified", "Tests Written", "Environments Tested", "Summary"),
-		When:      "the task is done and you have verified it yourself",
-		completes: exitMeaning{PhaseImplementation, ExitCompleted},
+		Keys:     texts("Files Modified", "Tests Written", "Environments Tested", "Summary"),
+		When:     "the task is done and you have verified it yourself",
+		handover: Handover{From: PhaseImplementation, Reason: ExitCompleted},
 	},
 	{
 		Kind: KindTaskIncomplete, Dialect: DialectLine, Wire: "TASK_INCOMPLETE", Argument: TaskArgument,
 		Roles: []Role{RoleDeveloper}, Action: "LOG_AND_FILL_SLOTS", Terminal: true, Priority: PriorityWorkflow,
-		Keys: texts("Blocker", "Attempted", "Needed"),
-		When: "you cannot finish the task; say what stands in the way",
+		Keys:     texts("Blocker", "Attempted", "Needed"),
+		When:     "you cannot finish the task; say what stands in the way",
+		handover: Handover{From: PhaseImplementation, Reason: ExitBlocked, To: PhaseImplementation},
 	},
 	{
 		Kind: KindInfraBlocked, Dialect: DialectLine, Wire: "INFRA_BLOCKED", Argument: TaskArgument,
 		Roles: []Role{RoleDeveloper}, Action: "ENTER_REMEDIATION", Terminal: true, Priority: PriorityBlocked,
-		Keys:      texts("Issue", "Command", "Output", "Environment"),
-		When:      "the environment is broken (build, tools, disk, network), not your change",
-		completes: exitMeaning{PhaseImplementation, ExitBlocked},
+		Keys:     texts("Issue", "Command", "Output", "Environment"),
+		When:     "the environment is broken (build, tools, disk, network), not your change",
+		handover: Handover{From: PhaseImplementation, Reason: ExitBlocked},
 	},
 	{
 		Kind: KindReviewPassed, Dialect: DialectLine, Wire: "REVIEW_PASSED", Argument: TaskArgument,
 		Roles: []Role{RoleCritic}, Action: "DISPATCH_AUDITOR", Terminal: true, Priority: PriorityWorkflow,
-		Keys:      texts("Files Reviewed", "Summary"),
-		When:      "you reviewed the change and found nothing that must be fixed",
-		completes: exitMeaning{PhaseReview, ExitCompleted},
+		Keys:     texts("Files Reviewed", "Summary"),
+		When:     "you reviewed the change and found nothing that must be fixed",
+		handover: Handover{From: PhaseReview, Reason: ExitCompleted},
 	},
 	{
 		Kind: KindReviewFailed, Dialect: DialectLine, Wire: "REVIEW_FAILED", Argument: TaskArgument,
 		Roles: []Role{RoleCritic}, Action: "DISPATCH_DEVELOPER_REWORK", Terminal: true, Priority: PriorityWorkflow,
-		Keys: texts("Files Reviewed", "Issues Found", "Required Fixes", "Priority", "Summary"),
-		When: "something must be fixed before the change can go on",
+		Keys:     texts("Files Reviewed", "Issues Found", "Required Fixes", "Priority", "Summary"),
+		When:     "something must be fixed before the change can go on",
+		handover: Handover{From: PhaseReview, Reason: ExitCompleted, To: PhaseImplementation},
 	},
 	{
 		Kind: KindAuditPassed, Dialect: DialectLine, Wire: "AUDIT_PASSED", Argument: TaskArgument,
 		Roles: []Role{RoleAuditor}, Action: "MARK_COMPLETE", Terminal: true, Priority: PriorityWorkflow,
-		Keys:      texts("Passing Criteria", "Pre-existing Failures"),
-		When:      "every acceptance criterion is met, and you checked each yourself",
-		completes: exitMeaning{PhaseReadyForMerge, ExitCompleted},
+		Keys:     texts("Passing Criteria", "Pre-existing Failures"),
+		When:     "every acceptance criterion is met, and you checked each yourself",
+		handover: Handover{From: PhaseReadyForMerge, Reason: ExitCompleted},
 	},
 	{
 		Kind: KindAuditFailed, Dialect: DialectLine, Wire: "AUDIT_FAILED", Argument: TaskArgument,
 		Roles: []Role{RoleAuditor}, Action: "DISPATCH_DEVELOPER_REWORK", Terminal: true, Priority: PriorityWorkflow,
-		Keys: texts("Failed Criteria", "Passing Criteria", "Required Fixes", "Pre-existing Failures"),
-		When: "an acceptance criterion is not met",
+		Keys:     texts("Failed Criteria", "Passing Criteria", "Required Fixes", "Pre-existing Failures"),
+		When:     "an acceptance criterion is not met",
+		handover: Handover{From: PhaseReadyForMerge, Reason: ExitCompleted, To: PhaseImplementation},
 	},
 	{
 		Kind: KindAuditBlocked, Dialect: DialectLine, Wire: "AUDIT_BLOCKED", Argument: TaskArgument,
 		Roles: []Role{RoleAuditor}, Action: "ENTER_REMEDIATION", Terminal: true, Priority: PriorityBlocked,
-		Keys:      texts("Failed Criteria", "Passing Criteria", "Required Fixes", "Pre-existing Failures"),
-		When:      "you cannot audit because the environment is broken or failed before the change",
-		completes: exitMeaning{PhaseReadyForMerge, ExitBlocked},
+		Keys:     texts("Failed Criteria", "Passing Criteria", "Required Fixes", "Pre-existing Failures"),
+		When:     "you cannot audit because the environment is broken or failed before the change",
+		handover: Handover{From: PhaseReadyForMerge, Reason: ExitBlocked},
 	},
 	{
 		Kind: KindExpandedSpec, Dialect: DialectLine, Wire: "EXPANDED_TASK_SPECIFICATION", Argument: TaskArgument,
 		Roles: []Role{RoleAnalyst}, Action: "PROCESS_EXPANSION", Terminal: true, Priority: PriorityWorkflow,
-		Keys:      []Key{{Name: "Confidence", Type: TextKey, Values: []string{"HIGH", "MEDIUM", "LOW"}}},
-		When:      "the task is specified well enough to be built",
-		completes: exitMeaning{PhaseDraft, ExitCompleted},
+		Keys:     []Key{{Name: "Confidence", Type: TextKey, Values: []string{"HIGH", "MEDIUM", "LOW"}}},
+		When:     "the task is specified well enough to be built",
+		handover: Handover{From: PhaseDraft, Reason: ExitCompleted},
 	},
 	{
 		Kind: KindRemediationComplete, Dialect: DialectLine, Wire: "REMEDIATION_COMPLETE",
@@ -285,8 +285,9 @@ var vocabulary = []Entry{
 		Kind: KindDivineClarification, Dialect: DialectLine, Wire: "SEEKING_DIVINE_CLARIFICATION",
 		Roles:  []Role{RoleDeveloper, RoleCritic, RoleAuditor, RoleAnalyst, RoleRemediation},
 		Action: "AWAIT_DIVINE_RESPONSE", Terminal: true, Priority: PriorityQuestion,
-		Keys: texts("Question", "Context", "Options Considered", "Attempts Made", "What Would Help"),
-		When: "only a person can answer what you need to know",
+		Keys:     texts("Question", "Context", "Options Considered", "Attempts Made", "What Would Help"),
+		When:     "only a person can answer what you need to know",
+		handover: Handover{Reason: ExitBlocked, To: PhaseBlocked},
 	},
 	{
 		Kind: KindExpertRequest, Dialect: DialectLine, Wire: "EXPERT_REQUEST",

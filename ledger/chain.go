@@ -11,8 +11,8 @@ type Chains struct {
 // Tip is the end of a subject's chain: the place of its last event, and the
 // event's hash. The zero value is the tip of a subject without events.
 type Tip struct {
-	ItemSeq uint64
-	Sum     Hash
+	ItemSeq uint64 `json:"item_seq"`
+	Sum     Hash   `json:"sum"`
 }
 
 // ChainError says where a subject's chain breaks.
@@ -24,6 +24,18 @@ type ChainError struct {
 
 func (e *ChainError) Error() string {
 	return fmt.Sprintf("event %d of subject %q: %s", e.ItemSeq, e.Subject, e.Problem)
+}
+
+// Next returns the tip after an event that was decoded from stored. It refuses an
+// event that does not continue the chain.
+func (t Tip) Next(e Event, stored []byte) (Tip, error) {
+	switch {
+	case e.ItemSeq != t.ItemSeq+1:
+		return t, &ChainError{e.Subject, e.ItemSeq, fmt.Sprintf("comes after event %d", t.ItemSeq)}
+	case e.Prev != t.Sum:
+		return t, &ChainError{e.Subject, e.ItemSeq, fmt.Sprintf("names %s as the event before it, which is %s", e.Prev, t.Sum)}
+	}
+	return Tip{e.ItemSeq, Sum(stored)}, nil
 }
 
 // Tip returns the end of a subject's chain.
@@ -39,16 +51,13 @@ func (c *Chains) Add(stored []byte) (Event, error) {
 	if err != nil {
 		return Event{}, err
 	}
-	tip := c.tips[e.Subject]
-	switch {
-	case e.ItemSeq != tip.ItemSeq+1:
-		return Event{}, &ChainError{e.Subject, e.ItemSeq, fmt.Sprintf("comes after event %d", tip.ItemSeq)}
-	case e.Prev != tip.Sum:
-		return Event{}, &ChainError{e.Subject, e.ItemSeq, fmt.Sprintf("names %s as the event before it, which is %s", e.Prev, tip.Sum)}
+	tip, err := c.tips[e.Subject].Next(e, stored)
+	if err != nil {
+		return Event{}, err
 	}
 	if c.tips == nil {
 		c.tips = map[string]Tip{}
 	}
-	c.tips[e.Subject] = Tip{e.ItemSeq, Sum(stored)}
+	c.tips[e.Subject] = tip
 	return e, nil
 }

@@ -25,16 +25,29 @@ var public = []string{"agentsig", "ledger"}
 // standardOnly packages import nothing but the standard library.
 var standardOnly = []string{"agentsig"}
 
+// pure packages decide and do nothing else: time, order and chance come to them
+// as values.
+var pure = []string{"internal/work"}
+
+// impure is what a pure package may not import, and not name of package time.
+var (
+	impure      = []string{"context", "crypto/rand", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"}
+	impureClock = []string{"After", "AfterFunc", "NewTicker", "NewTimer", "Now", "Since", "Sleep", "Tick", "Until"}
+)
+
 // owners says which package may use an outside module, or a part of the
 // standard library that reaches outside the process.
 var owners = map[string][]string{
-	"github.com/spf13/cobra": {"internal/cli"},
-	"golang.org/x/mod":       {"ledger"},
-	"os/exec":                {"internal/mutant"},
+	"github.com/nats-io":      {"internal/engine"},
+	"github.com/oklog/ulid/v2": {"internal/box"},
+	"github.com/spf13/cobra":   {"internal/cli"},
+	"go.yaml.in/yaml/v3":       {"internal/config"},
+	"golang.org/x/mod":         {"ledger"},
+	"os/exec":                  {"internal/mutant", "internal/bench"},
 }
 
 // testSupport packages are imported by tests only.
-var testSupport = []string{"internal/mutant", "internal/archtest"}
+var testSupport = []string{"internal/mutant", "internal/archtest", "internal/engine/enginetest", "internal/archive/archivetest"}
 
 // file is one source file that is not a test.
 type file struct {
@@ -126,6 +139,9 @@ func checkImports(f file) (wrong []string) {
 		if isOurs && slices.Contains(testSupport, inside) {
 			say("only tests may")
 		}
+		if slices.Contains(pure, f.dir()) && slices.Contains(impure, imported) {
+			say("a pure package takes it as a value")
+		}
 		owned := false
 		for dependency, dirs := range owners {
 			if imported == dependency || strings.HasPrefix(imported, dependency+"/") {
@@ -149,7 +165,14 @@ func checkCode(f file) (wrong []string) {
 			if n.Name.Name == "init" && n.Recv == nil {
 				wrong = append(wrong, f.at(n.Pos())+": has an init function; make it a value or call it")
 			}
+		case *ast.GoStmt:
+			if slices.Contains(pure, f.dir()) {
+				wrong = append(wrong, f.at(n.Pos())+": starts a goroutine in a pure package")
+			}
 		case *ast.SelectorExpr:
+			if x, ok := n.X.(*ast.Ident); ok && x.Name == "time" && slices.Contains(impureClock, n.Sel.Name) && slices.Contains(pure, f.dir()) {
+				wrong = append(wrong, f.at(n.Pos())+": reads the clock in a pure package; take the time as a value")
+			}
 			if x, ok := n.X.(*ast.Ident); ok && x.Name == "os" && n.Sel.Name == "Exit" && f.ast.Name.Name != "main" {
 				wrong = append(wrong, f.at(n.Pos())+": calls os.Exit outside main; return an error")
 			}

@@ -1,0 +1,315 @@
+package work
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+)
+
+// Limits of a lease's term.
+const (
+	MinTTL = time.Second
+	MaxTTL = 24 * time.Hour
+)
+
+// Limits of what people write, in bytes.
+const (
+	maxTitle  = 1 << 10
+	maxReason = 4 << 10
+	maxName   = 128 // of an actor
+)
+
+// Why a command is refused. An item that is held is refused with [HeldError], a
+// role that may not hold a phase with [RoleError], a session's end as
+// [agentsig.Signal.Handover] has it.
+var (
+	ErrExists      = errors.New("there is an item with this id already")
+	ErrNoItem      = errors.New("there is no such work item")
+	ErrNoSession   = errors.New("there is no such session")
+	ErrBadID       = errors.New("an id begins with a letter or digit, and has letters, digits, '.', '_' and '-' after it, 128 at most")
+	ErrNoTitle     = errors.New("a work item needs a title")
+	ErrTooLong     = errors.New("the text is too long")
+	ErrBadPhase    = errors.New("there is no such phase")
+	ErrBadRole     = errors.New("there is no such role")
+	ErrBadActor    = errors.New("an actor's name has 1 to 128 characters, none of them a blank or a control character")
+	ErrBadTTL      = fmt.Errorf("a lease lasts from %v to %v", MinTTL, MaxTTL)
+	ErrCompleted   = errors.New("the work is COMPLETED: there is nothing left to claim")
+	ErrBlocked     = errors.New("the work is BLOCKED: override its phase once what blocked it is out of the way")
+	ErrNotHolder   = errors.New("the session does not hold the item any more")
+	ErrSessionOver = errors.New("the session has ended by its own signal already")
+	ErrNotPending  = errors.New("the gate reports on work in CI_PENDING only")
+	ErrBadCommit   = errors.New("a commit is named by 7 to 64 hexadecimal digits in lower case")
+	ErrNoReason    = errors.New("an override needs a reason")
+	ErrSamePhase   = errors.New("the work is in this phase already")
+)
+
+// HeldError refuses an item that somebody holds.
+type HeldError struct{ Item, Actor, Session string }
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("%s is held by %s (session %s): wait for it, or claim other work", e.Item, agentsig.Escape(e.Actor), e.Session)
+}
+
+// RoleError refuses a phase to a role.
+type RoleError struct {
+	Role  agentsig.Role
+	Phase agentsig.Phase
+}
+
+func (e *RoleError) Error() string {
+	return fmt.Sprintf("the role %s does not hold %s", e.Role, e.Phase)
+}
+
+// Command is what somebody wants of an item: Add, Grant, End, Note, Release,
+// Expire, Report or Override.
+type Command interface {
+	decide(Item) (Event, error)
+}
+
+// Decide says which event a command leads to, or why it is refused. The event
+// holds only as long as nothing else happens to the item.
+func Decide(i Item, c Command) (Event, error) {
+	_, isAdd := c.(Add)
+	switch {
+	case isAdd && i.Exists():
+		return Event{}, ErrExists
+	case !isAdd && !i.Exists():
+		return Event{}, ErrNoItem
+	}
+	return c.decide(i)
+}
+
+// Add makes the item.
+type Add struct {
+	ID, Title string
+	Phase     agentsig.Phase
+	Actor     string
+	Key       string
+}
+
+func (c Add) decide(Item) (Event, error) {
+	switch {
+	case !agentsig.ValidID(c.ID):
+		return Event{}, ErrBadID
+	case strings.TrimSpace(c.Title) == "":
+		return Event{}, ErrNoTitle
+	case len(c.Title) > maxTitle:
+		return Event{}, fmt.Errorf("the title has %d bytes of %d: %w", len(c.Title), maxTitle, ErrTooLong)
+	case !slices.Contains(agentsig.Phases(), c.Phase):
+		return Event{}, ErrBadPhase
+	case !validActor(c.Actor):
+		return Event{}, ErrBadActor
+	}
+	return Event{Type: WorkAdded, Actor: c.Actor, Key: c.Key, Payload: Added{c.ID, c.Title, c.Phase}}, nil
+}
+
+// Grant gives the item to an agent.
+type Grant struct {
+	Epoch uint64
+	Actor string
+	Role  agentsig.Role
+	TTL   time.Duration
+	Key   string
+}
+
+func (c Grant) decide(i Item) (Event, error) {
+	switch {
+	case !validActor(c.Actor):
+		return Event{}, ErrBadActor
+	case c.Role != "" && !slices.Contains(agentsig.Roles(), c.Role):
+		return Event{}, ErrBadRole
+	case c.TTL < MinTTL || c.TTL > MaxTTL:
+		return Event{}, ErrBadTTL
+	case i.Phase == agentsig.PhaseCompleted:
+		return Event{}, ErrCompleted
+	case i.Phase == agentsig.PhaseBlocked:
+		return Event{}, ErrBlocked
+	case i.Lease != nil:
+		return Event{}, &HeldError{i.ID, i.Lease.Actor, i.Session()}
+	case !MayHold(c.Role, i.Phase):
+		return Event{}, &RoleError{c.Role, i.Phase}
+	}
+	what, phase := LeaseGranted, i.Phase
+	if c.Role == agentsig.RoleCritic && phase == agentsig.PhaseReadyForReview {
+		what, phase = ReviewStarted, agentsig.PhaseReview
+	}
+	t := Token{c.Epoch, i.Granted + 1}
+	return Event{
+		Type: what, Actor: c.Actor, Session: t.Session(i.Subject), Token: t, Key: c.Key,
+		Payload: Granted{phase, c.Role, c.TTL.Milliseconds()},
+	}, nil
+}
+
+// End ends a session by its signal: it moves the phase and releases the lease in
+// one event. If the lease was taken meanwhile, the event is LateResultRecorded.
+type End struct {
+	Token  Token
+	Actor  string // of the session; who a late result came from
+	Signal agentsig.Signal
+	Said   Said
+	Key    string
+}
+
+func (c End) decide(i Item) (Event, error) {
+	session := c.Token.Session(i.Subject)
+	e := Event{Type: LateResultRecorded, Actor: c.Actor, Session: session, Token: c.Token, Key: c.Key}
+	if err := i.checkSession(c.Token); err != nil {
+		return Event{}, err
+	}
+	record := resultOf(c.Signal)
+	record.Session, record.Actor = session, c.Actor
+	if i.holds(c.Token) {
+		h, err := c.Signal.Handover(i.Phase)
+		if err != nil {
+			return Event{}, err
+		}
+		e.Type, e.Actor = AgentSessionCompleted, i.Lease.Actor
+		record.Actor, record.PhaseCompleted, record.ExitReason, record.NextPhase = i.Lease.Actor, h.From, h.Reason, h.To
+	}
+	e.Payload = Result{record, c.Said}
+	return e, nil
+}
+
+// resultOf is the part of the seed's event that the signal itself says.
+func resultOf(s agentsig.Signal) agentsig.AgentSessionCompleted {
+	x, ok := s.Exit()
+	if !ok {
+		return agentsig.AgentSessionCompleted{}
+	}
+	return agentsig.AgentSessionCompleted{
+		PhaseCompleted: x.PhaseCompleted, ExitReason: x.ExitReason,
+		PRURL: x.PRURL, EvidenceBundleRef: x.EvidenceBundleRef, Notes: x.Notes,
+	}
+}
+
+// Note records a signal that ends nothing.
+type Note struct {
+	Token Token
+	Said  Said
+	Key   string
+}
+
+func (c Note) decide(i Item) (Event, error) {
+	if err := i.checkHolder(c.Token); err != nil {
+		return Event{}, err
+	}
+	return Event{
+		Type: SignalRecorded, Actor: i.Lease.Actor, Session: i.Session(), Token: c.Token, Key: c.Key, Payload: Signalled{c.Said},
+	}, nil
+}
+
+// Release gives the item back; its phase stays.
+type Release struct {
+	Token Token
+	Key   string
+}
+
+func (c Release) decide(i Item) (Event, error) {
+	return i.endLease(LeaseReleased, c.Token, c.Key)
+}
+
+// Expire takes the lease away from a holder whose term is over.
+type Expire struct{ Token Token }
+
+func (c Expire) decide(i Item) (Event, error) {
+	e, err := i.endLease(LeaseExpired, c.Token, "")
+	e.Actor = BoxActor
+	return e, err
+}
+
+// BoxActor is the actor of what the box does by itself.
+const BoxActor = "box"
+
+func (i Item) endLease(what string, t Token, key string) (Event, error) {
+	if err := i.checkHolder(t); err != nil {
+		return Event{}, err
+	}
+	return Event{
+		Type: what, Actor: i.Lease.Actor, Session: i.Session(), Token: t, Key: key, Payload: Ended{i.Phase},
+	}, nil
+}
+
+// Report is the gate's word on work in CI_PENDING.
+type Report struct {
+	Commit string
+	Passed bool
+	Key    string
+}
+
+// GateActor is the actor of the gate's reports.
+const GateActor = "gate"
+
+func (c Report) decide(i Item) (Event, error) {
+	switch {
+	case !validCommit(c.Commit):
+		return Event{}, ErrBadCommit
+	case i.Phase != agentsig.PhaseCIPending:
+		return Event{}, fmt.Errorf("%s is in %s: %w", i.ID, i.Phase, ErrNotPending)
+	}
+	if !c.Passed {
+		return Event{Type: GateFailed, Actor: GateActor, Key: c.Key, Payload: Gate{c.Commit, agentsig.PhaseImplementation}}, nil
+	}
+	next, err := agentsig.NextPhase(i.Phase, agentsig.ExitCompleted)
+	return Event{Type: GatePassed, Actor: GateActor, Key: c.Key, Payload: Gate{c.Commit, next}}, err
+}
+
+// Override is the operator's word: it sets the phase and ends the lease.
+type Override struct {
+	Phase  agentsig.Phase
+	Reason string
+	Key    string
+}
+
+// OperatorActor is the actor of what the operator does.
+const OperatorActor = "operator"
+
+func (c Override) decide(i Item) (Event, error) {
+	switch {
+	case !slices.Contains(agentsig.Phases(), c.Phase):
+		return Event{}, ErrBadPhase
+	case strings.TrimSpace(c.Reason) == "":
+		return Event{}, ErrNoReason
+	case len(c.Reason) > maxReason:
+		return Event{}, fmt.Errorf("the reason has %d bytes of %d: %w", len(c.Reason), maxReason, ErrTooLong)
+	case c.Phase == i.Phase:
+		return Event{}, fmt.Errorf("%s is in %s: %w", i.ID, i.Phase, ErrSamePhase)
+	}
+	return Event{Type: WorkOverridden, Actor: OperatorActor, Key: c.Key, Payload: Overridden{i.Phase, c.Phase, c.Reason}}, nil
+}
+
+// holds reports whether the token is the one that fences the item now.
+func (i Item) holds(t Token) bool { return i.Lease != nil && i.Lease.Token == t }
+
+// checkSession refuses a token that was never granted, and that of a session
+// which ended by itself.
+func (i Item) checkSession(t Token) error {
+	switch {
+	case t.Counter == 0 || t.Counter > i.Granted:
+		return ErrNoSession
+	case t.Counter == i.Completed:
+		return ErrSessionOver
+	}
+	return nil
+}
+
+func (i Item) checkHolder(t Token) error {
+	if err := i.checkSession(t); err != nil {
+		return err
+	}
+	if !i.holds(t) {
+		return ErrNotHolder
+	}
+	return nil
+}
+
+func validActor(name string) bool {
+	return name != "" && len(name) <= maxName && agentsig.Escape(name) == name && !strings.ContainsAny(name, " \t")
+}
+
+func validCommit(sha string) bool {
+	return len(sha) >= 7 && len(sha) <= 64 && strings.Trim(sha, "0123456789abcdef") == ""
+}

@@ -1,0 +1,89 @@
+package work
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// Fold takes the next event of the item, as stored at the ledger's sequence seq.
+// It refuses one that does not continue the item's chain, or that [Evolve] does
+// not know.
+func Fold(i Item, seq uint64, stored []byte) (Item, ledger.Event, error) {
+	e, err := ledger.Decode(stored)
+	if err != nil {
+		return i, e, err
+	}
+	tip, err := i.Tip.Next(e, stored)
+	if err != nil {
+		return i, e, err
+	}
+	i, err = Evolve(i, seq, e)
+	i.Tip = tip
+	return i, e, err
+}
+
+// Evolve returns the item after an event. It checks nothing that [Decide] has
+// decided: an event is a fact.
+func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
+	i.Seq = seq
+	if e.Key != "" {
+		copy(i.Keys[1:], i.Keys[:])
+		i.Keys[0] = KeyedSeq{keySum(e.Key), seq}
+	}
+	switch e.Type {
+	case WorkAdded:
+		p, err := payload[Added](e)
+		i.Subject, i.ID, i.Title = e.Subject, p.ID, p.Title
+		return i.to(p.Phase), err
+	case LeaseGranted, ReviewStarted:
+		p, err := payload[Granted](e)
+		var t Token
+		if err == nil {
+			err = t.UnmarshalText([]byte(e.Lease))
+		}
+		i = i.to(p.Phase)
+		i.Lease = &Lease{Token: t, Actor: e.Actor, Role: p.Role, TTL: time.Duration(p.TTLMS) * time.Millisecond, Key: e.Key}
+		i.Granted = t.Counter
+		return i, err
+	case AgentSessionCompleted:
+		p, err := payload[Result](e)
+		i.Completed = i.Granted
+		return i.to(p.NextPhase), err
+	case LeaseReleased, LeaseExpired:
+		return i.to(i.Phase), nil
+	case GatePassed, GateFailed:
+		p, err := payload[Gate](e)
+		return i.to(p.NextPhase), err
+	case WorkOverridden:
+		p, err := payload[Overridden](e)
+		return i.to(p.NextPhase), err
+	case SignalRecorded, LateResultRecorded:
+		return i, nil
+	}
+	return i, fmt.Errorf("event %d of %s is of the type %q, which this version does not know", e.ItemSeq, e.Subject, e.Type)
+}
+
+// to moves the item to a phase and ends its lease.
+func (i Item) to(phase agentsig.Phase) Item {
+	i.Lease = nil
+	switch {
+	case phase != agentsig.PhaseBlocked:
+		i.BlockedFrom = ""
+	case i.Phase != agentsig.PhaseBlocked:
+		i.BlockedFrom = i.Phase
+	}
+	i.Phase = phase
+	return i
+}
+
+func payload[P any](e ledger.Event) (P, error) {
+	var p P
+	if err := json.Unmarshal(e.Payload, &p); err != nil {
+		return p, fmt.Errorf("the payload of %s, event %d of %s: %w", e.Type, e.ItemSeq, e.Subject, err)
+	}
+	return p, nil
+}

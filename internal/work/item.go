@@ -1,0 +1,135 @@
+package work
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// Token fences a lease: a later grant of the same item has a larger one.
+type Token struct {
+	Epoch   uint64
+	Counter uint64
+}
+
+func (t Token) String() string { return fmt.Sprintf("%d.%d", t.Epoch, t.Counter) }
+
+// MarshalText writes the token as in "1.7".
+func (t Token) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText reads what MarshalText writes, and nothing else.
+func (t *Token) UnmarshalText(text []byte) error {
+	epoch, counter, _ := strings.Cut(string(text), ".")
+	e, errE := strconv.ParseUint(epoch, 10, 64)
+	c, errC := strconv.ParseUint(counter, 10, 64)
+	if read := (Token{e, c}); errE != nil || errC != nil || read.String() != string(text) {
+		return fmt.Errorf("%q is not a token: it is an epoch and a counter, as in 1.7", text)
+	}
+	*t = Token{e, c}
+	return nil
+}
+
+// Session names the session that a token was granted to. The item is part of the
+// name, so that a late result finds its way.
+func (t Token) Session(subject string) string { return fmt.Sprintf("%s-%s", subject, t) }
+
+// ParseSession takes the name of a session apart.
+func ParseSession(session string) (subject string, t Token, err error) {
+	subject, token, ok := strings.Cut(session, "-")
+	if !ok || subject == "" {
+		return "", Token{}, ErrNoSession
+	}
+	if err := t.UnmarshalText([]byte(token)); err != nil {
+		return "", Token{}, ErrNoSession
+	}
+	return subject, t, nil
+}
+
+// Lease is who holds an item.
+type Lease struct {
+	Token Token         `json:"token"`
+	Actor string        `json:"actor"`
+	Role  agentsig.Role `json:"role,omitempty"`
+	TTL   time.Duration `json:"ttl"`
+	Key   string        `json:"key,omitempty"` // of the request that it was granted to
+}
+
+// Item is a work item: the fold of its events. The zero Item is one that does not
+// exist yet.
+type Item struct {
+	Subject     string         `json:"subject"` // its subject in the ledger
+	ID          string         `json:"id"`      // its name for people
+	Title       string         `json:"title"`
+	Phase       agentsig.Phase `json:"phase"`
+	BlockedFrom agentsig.Phase `json:"blocked_from,omitempty"` // the phase that a BLOCKED item came from
+	Lease       *Lease         `json:"lease,omitempty"`        // nil if nobody holds it; never changed in place
+	Granted     uint64         `json:"granted"`                // the counter of the latest grant
+	Completed   uint64         `json:"completed"`              // the counter of the session that ended last by itself
+	Seq         uint64         `json:"seq"`                    // the ledger's sequence of its last event
+	Tip         ledger.Tip     `json:"tip"`                    // the end of its chain
+	Keys        [4]KeyedSeq    `json:"keys"`                   // where the latest keyed requests were recorded
+}
+
+// KeyedSeq says at which sequence of the ledger a request was recorded. Sum is a
+// short hash of the request's key: the event itself has the whole of it.
+type KeyedSeq struct {
+	Sum uint64 `json:"sum"`
+	Seq uint64 `json:"seq"`
+}
+
+// Recorded returns the sequences at which a request with this key may have been
+// recorded, latest first.
+func (i Item) Recorded(key string) []uint64 {
+	var all []uint64
+	for _, k := range i.Keys {
+		if k.Seq != 0 && k.Sum == keySum(key) {
+			all = append(all, k.Seq)
+		}
+	}
+	return all
+}
+
+// keySum is FNV-1a.
+func keySum(key string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(key) {
+		h = (h ^ uint64(key[i])) * 1099511628211
+	}
+	return h
+}
+
+// Exists reports whether the item was added.
+func (i Item) Exists() bool { return i.ID != "" }
+
+// Session names the session that holds the item, if one does.
+func (i Item) Session() string {
+	if i.Lease == nil {
+		return ""
+	}
+	return i.Lease.Token.Session(i.Subject)
+}
+
+// Claimable reports whether an agent may take the item: nobody holds it, and it
+// is in a phase that is left by an agent's work. CI_PENDING is left by the gate,
+// and is given only to who asks for that phase.
+func (i Item) Claimable() bool {
+	return i.Lease == nil && i.Phase != agentsig.PhaseCompleted && i.Phase != agentsig.PhaseBlocked
+}
+
+// MayHold reports whether an agent in this role may hold an item in this phase.
+// Without a role nothing is checked.
+func MayHold(role agentsig.Role, phase agentsig.Phase) bool {
+	switch own, _ := role.Phase(); {
+	case role == "" || phase == own:
+		return true
+	case role == agentsig.RoleDeveloper:
+		return phase == agentsig.PhaseDraft
+	case role == agentsig.RoleCritic:
+		return phase == agentsig.PhaseReadyForReview
+	}
+	return false
+}

@@ -1,0 +1,214 @@
+package work_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/work"
+)
+
+var schedules = flag.Int("schedules", 20_000, "how many schedules TestSchedules runs")
+
+// TestSchedules plays clients against one item: their messages are delayed,
+// doubled and reordered, leases expire at any time, and every decision is taken
+// on a state that may be old and is written only if it still is the latest. After
+// each write the history is held against the rules of fencing.
+func TestSchedules(t *testing.T) {
+	reached := map[string]int{}
+	for seed := range *schedules {
+		s := schedule{rand: rand.New(rand.NewPCG(uint64(seed), 7)), reached: reached}
+		s.run(t)
+		if err := s.check(); err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, s.story())
+		}
+	}
+	for _, what := range append(work.Types(), "conflict", "refused", "doubled") {
+		if what != work.SignalRecorded && reached[what] < 100 {
+			t.Errorf("%s was reached %d times, want 100", what, reached[what])
+		}
+	}
+	t.Logf("reached: %v", reached)
+}
+
+type schedule struct {
+	rand    *rand.Rand
+	reached map[string]int
+	item    work.Item
+	old     []work.Item // states that a decider may still have in hand
+	flight  []work.Command
+	tokens  []work.Token // granted so far
+	sent    []work.Token // of every End that was delivered
+	history []entry
+}
+
+type entry struct {
+	event  work.Event
+	before work.Item
+	after  work.Item
+}
+
+func (s *schedule) run(t *testing.T) {
+	s.deliver(t, work.Add{ID: "T-1", Title: "t", Phase: agentsig.PhaseDraft, Actor: "operator"})
+	for range 40 {
+		switch n := s.rand.IntN(10); {
+		case n < 3:
+			s.flight = append(s.flight, work.Grant{Epoch: 1, Actor: fmt.Sprint("agent", s.rand.IntN(3)), TTL: time.Minute, Role: s.role()})
+		case n < 6 && len(s.tokens) > 0:
+			token := s.tokens[s.rand.IntN(len(s.tokens))]
+			if s.item.Lease != nil && s.rand.IntN(2) == 0 {
+				token = s.item.Lease.Token
+			}
+			phase := s.item.Phase
+			if s.rand.IntN(4) == 0 {
+				phase = agentsig.Phases()[s.rand.IntN(8)]
+			}
+			reason := agentsig.ExitCompleted
+			if s.rand.IntN(8) == 0 {
+				reason = agentsig.ExitBlocked
+			}
+			s.flight = append(s.flight, work.End{Token: token, Actor: "agent", Signal: exit(phase, reason)})
+		case n < 7 && len(s.tokens) > 0:
+			token := s.tokens[len(s.tokens)-1]
+			s.flight = append(s.flight, work.Expire{Token: token})
+			if s.rand.IntN(3) == 0 {
+				s.flight = append(s.flight, work.Release{Token: token})
+			}
+		case n < 8:
+			s.flight = append(s.flight, work.Report{Commit: "0123abc", Passed: s.rand.IntN(3) > 0})
+			if s.item.Phase == agentsig.PhaseBlocked {
+				s.flight = append(s.flight, work.Override{Phase: s.item.BlockedFrom, Reason: "go on"})
+			}
+		}
+		if len(s.flight) > 0 {
+			k := s.rand.IntN(len(s.flight))
+			s.deliver(t, s.flight[k])
+			if s.rand.IntN(4) == 0 {
+				s.reached["doubled"]++
+			} else {
+				s.flight = slices.Delete(s.flight, k, k+1)
+			}
+		}
+	}
+}
+
+func (s *schedule) role() agentsig.Role {
+	all := []agentsig.Role{"", "", "", agentsig.RoleDeveloper, agentsig.RoleCritic, agentsig.RoleAuditor}
+	return all[s.rand.IntN(len(all))]
+}
+
+// deliver decides on the latest state or an older one, and writes the event if
+// that state is the latest: the compare-and-set. The loser looks again.
+func (s *schedule) deliver(t *testing.T, c work.Command) {
+	seen := s.item
+	if len(s.old) > 0 && s.rand.IntN(3) == 0 {
+		seen = s.old[len(s.old)-1-s.rand.IntN(min(3, len(s.old)))]
+	}
+	for {
+		e, err := work.Decide(seen, c)
+		if err != nil {
+			if seen.Seq != s.item.Seq && s.rand.IntN(2) == 0 {
+				seen = s.item // refused on what is old: a careful caller looks again
+				continue
+			}
+			s.reached["refused"]++
+			return
+		}
+		if seen.Seq != s.item.Seq {
+			s.reached["conflict"]++
+			seen = s.item
+			continue
+		}
+		if end, ok := c.(work.End); ok {
+			s.sent = append(s.sent, end.Token)
+		}
+		s.old = append(s.old, s.item)
+		after := apply(t, s.item, e)
+		s.history = append(s.history, entry{e, s.item, after})
+		s.item = after
+		s.reached[e.Type]++
+		if after.Lease != nil && e.Token == after.Lease.Token && e.Type != work.LateResultRecorded {
+			s.tokens = append(s.tokens, e.Token)
+		}
+		return
+	}
+}
+
+// check reads the history as an outsider: who was the holder is taken from the
+// events alone.
+func (s *schedule) check() error {
+	var holder, last work.Token
+	var none work.Token
+	completions, late := map[work.Token]int{}, map[work.Token]int{}
+	phase := agentsig.PhaseDraft
+	for n, h := range s.history {
+		moved := h.before.Phase != h.after.Phase
+		switch e := h.event; e.Type {
+		case work.LeaseGranted, work.ReviewStarted:
+			if holder != none {
+				return fmt.Errorf("event %d grants what %v holds", n, holder)
+			}
+			if e.Token.Counter <= last.Counter {
+				return fmt.Errorf("event %d: token %v does not rise over %v", n, e.Token, last)
+			}
+			holder, last = e.Token, e.Token
+		case work.AgentSessionCompleted:
+			if e.Token != holder {
+				return fmt.Errorf("event %d: %v completes what %v holds", n, e.Token, holder)
+			}
+			if completions[e.Token]++; completions[e.Token] > 1 {
+				return fmt.Errorf("event %d: %v completes again", n, e.Token)
+			}
+			holder = none
+		case work.LeaseExpired, work.LeaseReleased:
+			if e.Token != holder {
+				return fmt.Errorf("event %d: takes the lease of %v, and %v has it", n, e.Token, holder)
+			}
+			if moved {
+				return fmt.Errorf("event %d moves the phase", n)
+			}
+			holder = none
+		case work.GatePassed, work.GateFailed:
+			if h.before.Phase != agentsig.PhaseCIPending {
+				return fmt.Errorf("event %d: the gate moves %s", n, h.before.Phase)
+			}
+			holder = none
+		case work.WorkOverridden:
+			holder = none
+		case work.LateResultRecorded:
+			if e.Token == holder {
+				return fmt.Errorf("event %d: %v holds the item, and is called late", n, e.Token)
+			}
+			if moved || (h.after.Lease == nil) != (h.before.Lease == nil) {
+				return fmt.Errorf("event %d: a late result moves the item", n)
+			}
+			late[e.Token]++
+		}
+		if h.before.Phase == agentsig.PhaseCIPending && h.after.Phase == agentsig.PhaseReadyForReview && h.event.Type != work.GatePassed {
+			return fmt.Errorf("event %d: %s passes CI", n, h.event.Type)
+		}
+		phase = h.after.Phase
+	}
+	if phase != s.item.Phase {
+		return errors.New("the fold lost the phase")
+	}
+	for _, token := range s.sent {
+		if completions[token]+late[token] == 0 {
+			return fmt.Errorf("a result of %v was taken, and is not in the history", token)
+		}
+	}
+	return nil
+}
+
+func (s *schedule) story() string {
+	out := ""
+	for n, h := range s.history {
+		out += fmt.Sprintf("%2d %-22s token %v by %-8s %s -> %s\n", n, h.event.Type, h.event.Token, h.event.Actor, h.before.Phase, h.after.Phase)
+	}
+	return out
+}

@@ -1,0 +1,227 @@
+package work_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+const subject = "01JD0000000000000000000001"
+
+// apply records an event on the item, as the ledger would.
+func apply(t *testing.T, i work.Item, e work.Event) work.Item {
+	t.Helper()
+	next, _, err := work.Fold(i, i.Seq+1, stored(t, i, e))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return next
+}
+
+func stored(t *testing.T, i work.Item, e work.Event) []byte {
+	t.Helper()
+	payload, err := json.Marshal(e.Payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease := ""
+	if e.Token != (work.Token{}) {
+		lease = e.Token.String()
+	}
+	data, err := ledger.Event{
+		Format: ledger.Format, Epoch: 1, Subject: subject, ItemSeq: i.Tip.ItemSeq + 1, Prev: i.Tip.Sum,
+		Type: e.Type, Actor: e.Actor, Session: e.Session, Lease: lease, Key: e.Key,
+		Time: time.Unix(0, 0), Payload: payload,
+	}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func do(t *testing.T, i work.Item, c work.Command) work.Item {
+	t.Helper()
+	e, err := work.Decide(i, c)
+	if err != nil {
+		t.Fatalf("%#v on %s: %v", c, i.Phase, err)
+	}
+	return apply(t, i, e)
+}
+
+func added(t *testing.T, phase agentsig.Phase) work.Item {
+	return do(t, work.Item{}, work.Add{ID: "T-1", Title: "a title", Phase: phase, Actor: "operator"})
+}
+
+func grant(role agentsig.Role) work.Grant {
+	return work.Grant{Epoch: 1, Actor: "ann", Role: role, TTL: time.Minute}
+}
+
+func exit(phase agentsig.Phase, reason agentsig.ExitReason) agentsig.Signal {
+	return agentsig.NewExitSignal(phase, reason).Signal()
+}
+
+func line(kind agentsig.Kind) agentsig.Signal { return agentsig.Signal{Kind: kind, Subject: "T-1"} }
+
+// The path of the phase table, with the gate where only the gate may go on.
+func TestPhases(t *testing.T) {
+	i := added(t, agentsig.PhaseDraft)
+	for _, step := range []struct {
+		role agentsig.Role
+		say  agentsig.Signal
+		next agentsig.Phase
+	}{
+		{agentsig.RoleAnalyst, line(agentsig.KindExpandedSpec), agentsig.PhaseImplementation},
+		{agentsig.RoleDeveloper, exit(agentsig.PhaseImplementation, agentsig.ExitCompleted), agentsig.PhaseCIPending},
+		{},
+		{"", exit(agentsig.PhaseReadyForReview, agentsig.ExitCompleted), agentsig.PhaseReview},
+		{agentsig.RoleCritic, line(agentsig.KindReviewFailed), agentsig.PhaseImplementation},
+		{agentsig.RoleDeveloper, line(agentsig.KindReadyForReview), agentsig.PhaseCIPending},
+		{},
+		{agentsig.RoleCritic, line(agentsig.KindReviewPassed), agentsig.PhaseReadyForMerge},
+		{agentsig.RoleAuditor, line(agentsig.KindAuditPassed), agentsig.PhaseCompleted},
+	} {
+		if step.next == "" {
+			i = do(t, i, work.Report{Commit: "0123abc", Passed: true})
+			continue
+		}
+		i = do(t, i, grant(step.role))
+		i = do(t, i, work.End{Token: i.Lease.Token, Actor: "ann", Signal: step.say})
+		if i.Phase != step.next || i.Lease != nil {
+			t.Fatalf("after %v: %s, lease %v, want %s", step.say.Kind, i.Phase, i.Lease, step.next)
+		}
+	}
+	if i.Granted != 7 {
+		t.Errorf("%d grants, want 7", i.Granted)
+	}
+}
+
+// Every refusal has its own error, and changes nothing.
+func TestRefusals(t *testing.T) {
+	draft := added(t, agentsig.PhaseDraft)
+	held := do(t, draft, grant(""))
+	released := do(t, held, work.Release{Token: held.Lease.Token})
+	ended := do(t, held, work.End{Token: held.Lease.Token, Signal: exit(agentsig.PhaseDraft, agentsig.ExitCompleted), Actor: "ann"})
+	pending := do(t, added(t, agentsig.PhaseCIPending), grant(""))
+	token := held.Lease.Token
+	for _, c := range []struct {
+		name string
+		item work.Item
+		do   work.Command
+		want error
+	}{
+		{"add twice", draft, work.Add{ID: "T-1", Title: "t", Phase: agentsig.PhaseDraft, Actor: "a"}, work.ErrExists},
+		{"bad id", work.Item{}, work.Add{ID: "../x", Title: "t", Phase: agentsig.PhaseDraft, Actor: "a"}, work.ErrBadID},
+		{"no title", work.Item{}, work.Add{ID: "T", Title: " ", Phase: agentsig.PhaseDraft, Actor: "a"}, work.ErrNoTitle},
+		{"long title", work.Item{}, work.Add{ID: "T", Title: string(make([]byte, 2000)), Phase: agentsig.PhaseDraft, Actor: "a"}, work.ErrTooLong},
+		{"bad phase", work.Item{}, work.Add{ID: "T", Title: "t", Phase: "DONE", Actor: "a"}, work.ErrBadPhase},
+		{"bad actor", work.Item{}, work.Add{ID: "T", Title: "t", Phase: agentsig.PhaseDraft, Actor: "a\nb"}, work.ErrBadActor},
+		{"no item", work.Item{}, grant(""), work.ErrNoItem},
+		{"role unknown", draft, grant("boss"), work.ErrBadRole},
+		{"role of another phase", draft, grant(agentsig.RoleCritic), &work.RoleError{}},
+		{"term too short", draft, work.Grant{Epoch: 1, Actor: "a", TTL: 1}, work.ErrBadTTL},
+		{"completed", added(t, agentsig.PhaseCompleted), grant(""), work.ErrCompleted},
+		{"blocked", added(t, agentsig.PhaseBlocked), grant(""), work.ErrBlocked},
+		{"held", held, grant(""), &work.HeldError{}},
+		{"never granted", draft, work.Release{Token: token}, work.ErrNoSession},
+		{"from the future", held, work.Release{Token: work.Token{Epoch: 1, Counter: 2}}, work.ErrNoSession},
+		{"released", released, work.Release{Token: token}, work.ErrNotHolder},
+		{"expire what was released", released, work.Expire{Token: token}, work.ErrNotHolder},
+		{"note without lease", released, work.Note{Token: token}, work.ErrNotHolder},
+		{"over", ended, work.End{Token: token, Signal: exit(agentsig.PhaseDraft, agentsig.ExitCompleted)}, work.ErrSessionOver},
+		{"other phase", held, work.End{Token: token, Signal: exit(agentsig.PhaseReview, agentsig.ExitCompleted)}, agentsig.ErrWrongPhase},
+		{"no handover", held, work.End{Token: token, Signal: line(agentsig.KindExpertRequest)}, agentsig.ErrNoHandover},
+		{"gate only", pending, work.End{Token: pending.Lease.Token, Signal: exit(agentsig.PhaseCIPending, agentsig.ExitCompleted)}, agentsig.ErrGateOnly},
+		{"not pending", draft, work.Report{Commit: "0123abc"}, work.ErrNotPending},
+		{"bad commit", pending, work.Report{Commit: "HEAD"}, work.ErrBadCommit},
+		{"no reason", draft, work.Override{Phase: agentsig.PhaseReview}, work.ErrNoReason},
+		{"long reason", draft, work.Override{Phase: agentsig.PhaseReview, Reason: string(make([]byte, 5000)) + "x"}, work.ErrTooLong},
+		{"same phase", draft, work.Override{Phase: agentsig.PhaseDraft, Reason: "r"}, work.ErrSamePhase},
+		{"override to nowhere", draft, work.Override{Phase: "X", Reason: "r"}, work.ErrBadPhase},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e, err := work.Decide(c.item, c.do)
+			switch want := c.want.(type) {
+			case *work.HeldError:
+				if !errors.As(err, &want) {
+					t.Errorf("got %v, want a HeldError", err)
+				}
+			case *work.RoleError:
+				if !errors.As(err, &want) {
+					t.Errorf("got %v, want a RoleError", err)
+				}
+			default:
+				if !errors.Is(err, c.want) {
+					t.Errorf("got %v, want %v", err, c.want)
+				}
+			}
+			if e.Type != "" {
+				t.Errorf("refused, and yet %s", e.Type)
+			}
+		})
+	}
+}
+
+// The phase that a blocked item came from is kept, and an override ends a lease.
+func TestBlockedAndOverridden(t *testing.T) {
+	i := do(t, added(t, agentsig.PhaseImplementation), grant(agentsig.RoleDeveloper))
+	i = do(t, i, work.End{Token: i.Lease.Token, Signal: line(agentsig.KindInfraBlocked)})
+	if i.Phase != agentsig.PhaseBlocked || i.BlockedFrom != agentsig.PhaseImplementation {
+		t.Fatalf("%s from %s", i.Phase, i.BlockedFrom)
+	}
+	i = do(t, i, work.Override{Phase: i.BlockedFrom, Reason: "disk is back"})
+	if i.BlockedFrom != "" {
+		t.Errorf("still blocked from %s", i.BlockedFrom)
+	}
+	i = do(t, i, grant(""))
+	late := i.Lease.Token
+	i = do(t, i, work.Override{Phase: agentsig.PhaseReview, Reason: "by hand"})
+	e, err := work.Decide(i, work.End{Token: late, Actor: "ann", Signal: exit(agentsig.PhaseImplementation, agentsig.ExitCompleted)})
+	if err != nil || e.Type != work.LateResultRecorded {
+		t.Fatalf("%s, %v, want a late result", e.Type, err)
+	}
+	if after := apply(t, i, e); after.Phase != agentsig.PhaseReview || after.Lease != nil {
+		t.Errorf("a late result moved the item: %+v", after)
+	}
+}
+
+// Requests are found by their keys, the latest four of them.
+func TestKeys(t *testing.T) {
+	i := added(t, agentsig.PhaseDraft)
+	for _, key := range []string{"a", "b", "c", "d", "e"} {
+		i = do(t, i, work.Override{Phase: other(i.Phase), Reason: "r", Key: key})
+	}
+	if got := i.Recorded("e"); len(got) != 1 || got[0] != i.Seq {
+		t.Errorf("e was recorded at %v, want %d", got, i.Seq)
+	}
+	if got := i.Recorded("b"); len(got) != 1 {
+		t.Errorf("b was recorded at %v", got)
+	}
+	if got := i.Recorded("a"); len(got) != 0 {
+		t.Errorf("a is remembered for longer than four requests: %v", got)
+	}
+}
+
+func other(p agentsig.Phase) agentsig.Phase {
+	if p == agentsig.PhaseDraft {
+		return agentsig.PhaseImplementation
+	}
+	return agentsig.PhaseDraft
+}
+
+func TestNames(t *testing.T) {
+	token := work.Token{Epoch: 2, Counter: 17}
+	s, back, err := work.ParseSession(token.Session(subject))
+	if err != nil || s != subject || back != token {
+		t.Errorf("%s %v %v", s, back, err)
+	}
+	for _, bad := range []string{"", "x", "-1.1", "x-1", "x-01.1", "x-1.1.1", "x-1.-1", "x-1.1 "} {
+		if _, _, err := work.ParseSession(bad); !errors.Is(err, work.ErrNoSession) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
