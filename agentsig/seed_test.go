@@ -229,3 +229,44 @@ func TestReflectionViews(t *testing.T) {
 		t.Errorf("got %v", v)
 	}
 }
+
+// What each signal does to the phase that its session holds.
+func TestHandover(t *testing.T) {
+	exit := func(p agentsig.Phase, r agentsig.ExitReason) agentsig.Signal { return agentsig.NewExitSignal(p, r).Signal() }
+	line := func(k agentsig.Kind) agentsig.Signal { return agentsig.Signal{Kind: k, Subject: "T-1"} }
+	for _, c := range []struct {
+		signal agentsig.Signal
+		held   agentsig.Phase
+		reason agentsig.ExitReason
+		to     agentsig.Phase
+		err    error
+	}{
+		{exit(agentsig.PhaseDraft, agentsig.ExitCompleted), agentsig.PhaseDraft, agentsig.ExitCompleted, agentsig.PhaseImplementation, nil},
+		{exit(agentsig.PhaseReview, agentsig.ExitError), agentsig.PhaseReview, agentsig.ExitError, agentsig.PhaseBlocked, nil},
+		{exit(agentsig.PhaseReview, agentsig.ExitCompleted), agentsig.PhaseDraft, "", "", agentsig.ErrWrongPhase},
+		{exit(agentsig.PhaseCIPending, agentsig.ExitCompleted), agentsig.PhaseCIPending, "", "", agentsig.ErrGateOnly},
+		{exit(agentsig.PhaseCIPending, agentsig.ExitBlocked), agentsig.PhaseCIPending, agentsig.ExitBlocked, agentsig.PhaseBlocked, nil},
+		{exit(agentsig.PhaseCompleted, agentsig.ExitCompleted), agentsig.PhaseCompleted, "", "", agentsig.ErrPhaseTerminal},
+		{exit(agentsig.PhaseBlocked, agentsig.ExitCompleted), agentsig.PhaseBlocked, "", "", agentsig.ErrPhaseBlocked},
+		{line(agentsig.KindReadyForReview), agentsig.PhaseImplementation, agentsig.ExitCompleted, agentsig.PhaseCIPending, nil},
+		{line(agentsig.KindTaskIncomplete), agentsig.PhaseImplementation, agentsig.ExitBlocked, agentsig.PhaseImplementation, nil},
+		{line(agentsig.KindInfraBlocked), agentsig.PhaseImplementation, agentsig.ExitBlocked, agentsig.PhaseBlocked, nil},
+		{line(agentsig.KindReviewPassed), agentsig.PhaseReview, agentsig.ExitCompleted, agentsig.PhaseReadyForMerge, nil},
+		{line(agentsig.KindReviewFailed), agentsig.PhaseReview, agentsig.ExitCompleted, agentsig.PhaseImplementation, nil},
+		{line(agentsig.KindAuditPassed), agentsig.PhaseReadyForMerge, agentsig.ExitCompleted, agentsig.PhaseCompleted, nil},
+		{line(agentsig.KindAuditFailed), agentsig.PhaseReadyForMerge, agentsig.ExitCompleted, agentsig.PhaseImplementation, nil},
+		{line(agentsig.KindDivineClarification), agentsig.PhaseReview, agentsig.ExitBlocked, agentsig.PhaseBlocked, nil},
+		{line(agentsig.KindReviewPassed), agentsig.PhaseImplementation, "", "", agentsig.ErrWrongPhase},
+		{line(agentsig.KindExpertRequest), agentsig.PhaseImplementation, "", "", agentsig.ErrNoHandover},
+		{line(agentsig.KindCheckpoint), agentsig.PhaseImplementation, "", "", agentsig.ErrNoHandover},
+	} {
+		got, err := c.signal.Handover(c.held)
+		want := agentsig.Handover{}
+		if c.err == nil {
+			want = agentsig.Handover{From: c.held, Reason: c.reason, To: c.to}
+		}
+		if !errors.Is(err, c.err) || got != want {
+			t.Errorf("%s in %s: %v, %v, want %v, %v", c.signal.Kind, c.held, got, err, want, c.err)
+		}
+	}
+}
