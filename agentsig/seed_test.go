@@ -232,7 +232,9 @@ func TestReflectionViews(t *testing.T) {
 
 // What each signal does to the phase that its session holds.
 func TestHandover(t *testing.T) {
-	exit := func(p agentsig.Phase, r agentsig.ExitReason) agentsig.Signal { return agentsig.NewExitSignal(p, r).Signal() }
+	exit := func(p agentsig.Phase, r agentsig.ExitReason) agentsig.Signal {
+		return agentsig.NewExitSignal(p, r).Signal()
+	}
 	line := func(k agentsig.Kind) agentsig.Signal { return agentsig.Signal{Kind: k, Subject: "T-1"} }
 	for _, c := range []struct {
 		signal agentsig.Signal
