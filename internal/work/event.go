@@ -75,6 +75,7 @@ type Said struct {
 	Length     int64         `json:"length"`
 	SHA256     ledger.Hash   `json:"sha256"`
 	Transcript Transcript    `json:"transcript"`
+	Shortened  bool          `json:"shortened,omitempty"` // what was too long is in the transcript alone
 }
 
 // Field is a named value of a signal. The names are the agent's, so they stand

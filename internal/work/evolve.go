@@ -9,21 +9,20 @@ import (
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
-// Fold takes the next event of the item, as stored at the ledger's sequence seq.
-// It refuses one that does not continue the item's chain, or that [Evolve] does
-// not know.
-func Fold(i Item, seq uint64, stored []byte) (Item, ledger.Event, error) {
-	e, err := ledger.Decode(stored)
-	if err != nil {
-		return i, e, err
-	}
+// Fold takes the next event of the item, decoded from stored, which has the
+// ledger's sequence seq. It refuses one that does not continue the item's chain,
+// or that [Evolve] does not know.
+func Fold(i Item, seq uint64, e ledger.Event, stored []byte) (Item, error) {
 	tip, err := i.Tip.Next(e, stored)
 	if err != nil {
-		return i, e, err
+		return i, err
 	}
-	i, err = Evolve(i, seq, e)
-	i.Tip = tip
-	return i, e, err
+	next, err := Evolve(i, seq, e)
+	if err != nil {
+		return i, err
+	}
+	next.Tip = tip
+	return next, nil
 }
 
 // Evolve returns the item after an event. It checks nothing that [Decide] has

@@ -16,7 +16,12 @@ const subject = "01JD0000000000000000000001"
 // apply records an event on the item, as the ledger would.
 func apply(t *testing.T, i work.Item, e work.Event) work.Item {
 	t.Helper()
-	next, _, err := work.Fold(i, i.Seq+1, stored(t, i, e))
+	data := stored(t, i, e)
+	event, err := ledger.Decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := work.Fold(i, i.Seq+1, event, data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,149 @@
+// Package api is what a box and its clients say to each other over HTTP: the
+// requests, the answers, and the client. docs/openapi.yaml describes the same for
+// other languages.
+package api
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/work"
+)
+
+// KeyHeader carries a request's idempotency key: the same request with the same
+// key is carried out once, and answered alike.
+const KeyHeader = "Idempotency-Key"
+
+// MaxOutput is how much of an agent's output one request may carry, in bytes.
+const MaxOutput = 16 << 20
+
+// MaxKey is the longest idempotency key, in bytes.
+const MaxKey = 128
+
+// AddWork asks for a work item.
+type AddWork struct {
+	ID    string         `json:"id,omitempty"`    // made up if empty
+	Title string         `json:"title"`           //
+	Phase agentsig.Phase `json:"phase,omitempty"` // DRAFT if empty
+}
+
+// Work is a work item.
+type Work struct {
+	ID          string         `json:"id"`
+	Title       string         `json:"title"`
+	Phase       agentsig.Phase `json:"phase"`
+	BlockedFrom agentsig.Phase `json:"blocked_from,omitempty"`
+	Holder      *Holder        `json:"holder,omitempty"`
+	Subject     string         `json:"subject"`  // its name in the ledger
+	Events      uint64         `json:"events"`   // how many it has there
+	Sequence    uint64         `json:"sequence"` // of the last one
+}
+
+// Holder is who holds a work item.
+type Holder struct {
+	Session   string        `json:"session"`
+	Actor     string        `json:"actor"`
+	Role      agentsig.Role `json:"role,omitempty"`
+	ExpiresAt time.Time     `json:"expires_at"`
+}
+
+// Claim asks for something to work on.
+type Claim struct {
+	Work  string         `json:"work,omitempty"`  // this item, or any
+	Phase agentsig.Phase `json:"phase,omitempty"` // in this phase, or any that the role may hold
+	Role  agentsig.Role  `json:"role,omitempty"`
+	Actor string         `json:"actor"`
+	TTLMS int64          `json:"ttl_ms,omitempty"` // how long the lease lasts without renewal; 10 minutes if 0
+	Wait  bool           `json:"wait,omitempty"`   // until there is something
+}
+
+// Grant is a lease.
+type Grant struct {
+	Session   string         `json:"session"`
+	Work      string         `json:"work"`
+	Phase     agentsig.Phase `json:"phase"`
+	Token     work.Token     `json:"token"`
+	ExpiresAt time.Time      `json:"expires_at"`
+}
+
+// Emitted says what became of an agent's output. If it was not accepted, Error
+// says why.
+type Emitted struct {
+	Accepted       bool                `json:"accepted"`
+	Event          string              `json:"event,omitempty"`
+	Work           string              `json:"work,omitempty"`
+	PhaseCompleted agentsig.Phase      `json:"phase_completed,omitempty"`
+	ExitReason     agentsig.ExitReason `json:"exit_reason,omitempty"`
+	NextPhase      agentsig.Phase      `json:"next_phase,omitempty"`
+	Sequence       uint64              `json:"sequence,omitempty"`
+	Error          string              `json:"error,omitempty"`
+	NearMisses     []NearMiss          `json:"near_misses,omitempty"`
+}
+
+// NearMiss is something that was nearly a signal.
+type NearMiss struct {
+	Line   int             `json:"line"`
+	Kind   agentsig.Kind   `json:"kind"`
+	Reason agentsig.Reason `json:"reason"`
+	Hint   string          `json:"hint"`
+}
+
+// Report is the gate's word on an item in CI_PENDING.
+type Report struct {
+	Commit string `json:"commit"`
+	Result string `json:"result"` // pass or fail
+}
+
+// Override is the operator's.
+type Override struct {
+	Phase  agentsig.Phase `json:"phase"`
+	Reason string         `json:"reason"`
+}
+
+// Recorded says where in the ledger something was recorded.
+type Recorded struct {
+	Event    string         `json:"event"`
+	Work     string         `json:"work"`
+	Phase    agentsig.Phase `json:"phase"` // after it
+	Sequence uint64         `json:"sequence"`
+}
+
+// Event is an event of the ledger.
+type Event struct {
+	Sequence uint64          `json:"sequence"`
+	Work     string          `json:"work"`
+	Event    json.RawMessage `json:"event"` // as stored
+}
+
+// Status is what a box says of itself.
+type Status struct {
+	Version  string `json:"version"`
+	Events   uint64 `json:"events"`
+	Items    int    `json:"items"`
+	Leases   int    `json:"leases"`
+	Waiting  int    `json:"waiting"` // claims that wait
+	Exit     bool   `json:"exit_protocol"`
+	Verifier string `json:"verifier_key"`
+}
+
+// Problem is how a refused request is answered.
+type Problem struct {
+	Code    string `json:"code"`
+	Message string `json:"error"`
+}
+
+func (p *Problem) Error() string { return p.Message }
+
+// Codes of problems that a client may want to tell apart.
+const (
+	CodeNothing      = "nothing_to_claim"
+	CodeHeld         = "held"
+	CodeNotFound     = "not_found"
+	CodeConflict     = "conflict"
+	CodeInvalid      = "invalid"
+	CodeUnauthorized = "unauthorized"
+	CodeStopping     = "stopping"
+	CodeUnknown      = "unknown_outcome" // ask again with the same key
+	CodeInternal     = "internal"
+)

@@ -1,0 +1,224 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+)
+
+// Client talks to a box. Requests that change something carry a key, and are
+// repeated for a while if the answer is lost: the box carries them out once.
+type Client struct {
+	base, token string
+	http        *http.Client
+	patience    time.Duration // for how long to go on asking a box that went away
+}
+
+// ErrNoBox is returned if nobody answers where the box should be.
+var ErrNoBox = errors.New("no box answers")
+
+// NewClient returns a client for the box at an address such as 127.0.0.1:7071.
+func NewClient(address, token string) *Client {
+	transport := &http.Transport{MaxIdleConns: 4096, MaxIdleConnsPerHost: 4096, IdleConnTimeout: time.Minute}
+	return &Client{base: "http://" + address, token: token, http: &http.Client{Transport: transport}, patience: 15 * time.Second}
+}
+
+// WithPatience returns a client that goes on for this long to ask a box which
+// went away in the middle of a request.
+func (c *Client) WithPatience(d time.Duration) *Client {
+	other := *c
+	other.patience = d
+	return &other
+}
+
+// Close closes idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// NewKey makes an idempotency key.
+func NewKey() string { return rand.Text() }
+
+// Add adds a work item.
+func (c *Client) Add(ctx context.Context, a AddWork) (Work, error) {
+	return post[Work](ctx, c, "/v1/work", NewKey(), a)
+}
+
+// Work returns a work item.
+func (c *Client) Work(ctx context.Context, id string) (Work, error) {
+	return get[Work](ctx, c, "/v1/work/"+url.PathEscape(id))
+}
+
+// List returns the work items in a phase, or all.
+func (c *Client) List(ctx context.Context, phase agentsig.Phase) ([]Work, error) {
+	return get[[]Work](ctx, c, "/v1/work?phase="+url.QueryEscape(string(phase)))
+}
+
+// Override sets the phase of an item, as the operator.
+func (c *Client) Override(ctx context.Context, id string, o Override) (Recorded, error) {
+	return post[Recorded](ctx, c, "/v1/work/"+url.PathEscape(id)+"/override", NewKey(), o)
+}
+
+// Report tells the gate's result; the client's token has to be the gate's.
+func (c *Client) Report(ctx context.Context, id string, r Report) (Recorded, error) {
+	return post[Recorded](ctx, c, "/v1/work/"+url.PathEscape(id)+"/gate", NewKey(), r)
+}
+
+// Claim takes something to work on. With Wait it returns when there is
+// something, or with ctx.
+func (c *Client) Claim(ctx context.Context, q Claim) (Grant, error) {
+	return post[Grant](ctx, c, "/v1/claims", NewKey(), q)
+}
+
+// Renew starts the lease's term anew.
+func (c *Client) Renew(ctx context.Context, session string) (Grant, error) {
+	return post[Grant](ctx, c, "/v1/sessions/"+url.PathEscape(session)+"/renew", "", nil)
+}
+
+// Release gives the item back.
+func (c *Client) Release(ctx context.Context, session string) (Recorded, error) {
+	return post[Recorded](ctx, c, "/v1/sessions/"+url.PathEscape(session)+"/release", NewKey(), nil)
+}
+
+// Emit hands in an agent's output. The box makes the key from the session and
+// the output, so saying the same twice is saying it once.
+func (c *Client) Emit(ctx context.Context, session string, output []byte) (Emitted, error) {
+	return post[Emitted](ctx, c, "/v1/sessions/"+url.PathEscape(session)+"/emit", "", output)
+}
+
+// Status asks the box for its state.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	return get[Status](ctx, c, "/v1/status")
+}
+
+// Events calls f for the events after a sequence, of one item or of all; with
+// follow it goes on with those that come, until ctx ends.
+func (c *Client) Events(ctx context.Context, id string, after uint64, follow bool, f func(Event) error) error {
+	q := url.Values{"after": {strconv.FormatUint(after, 10)}, "follow": {strconv.FormatBool(follow)}}
+	if id != "" {
+		q.Set("work", id)
+	}
+	resp, err := c.send(ctx, http.MethodGet, "/v1/events?"+q.Encode(), "", nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		var e Event
+		if err := json.Unmarshal([]byte(data), &e); err != nil {
+			return fmt.Errorf("the box sent an event that can't be read: %w", err)
+		}
+		if err := f(e); err != nil {
+			return err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := lines.Err(); err != nil || follow {
+		return errors.Join(ErrNoBox, err)
+	}
+	return nil
+}
+
+func get[T any](ctx context.Context, c *Client, path string) (T, error) {
+	return answer[T](c.send(ctx, http.MethodGet, path, "", nil))
+}
+
+// post sends a request until it is answered: one whose answer was lost may have
+// been carried out, and its key makes the box say so.
+func post[T any](ctx context.Context, c *Client, path, key string, body any) (T, error) {
+	data, isText := body.([]byte)
+	if !isText && body != nil {
+		var err error
+		if data, err = json.Marshal(body); err != nil {
+			var none T
+			return none, err
+		}
+	}
+	var lost time.Time // when the first answer was
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
+		v, err := answer[T](c.send(ctx, http.MethodPost, path, key, data))
+		var p *Problem
+		again := errors.Is(err, ErrNoBox) || errors.As(err, &p) && (p.Code == CodeUnknown || p.Code == CodeStopping)
+		refused := errors.Is(err, syscall.ECONNREFUSED) && lost.IsZero()
+		if !again || refused || ctx.Err() != nil {
+			return v, err
+		}
+		if lost.IsZero() {
+			lost = time.Now()
+		}
+		if time.Since(lost) > c.patience {
+			return v, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return v, ctx.Err()
+		}
+	}
+}
+
+func (c *Client) send(ctx context.Context, method, path, key string, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	if key != "" {
+		req.Header.Set(KeyHeader, key)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("%w at %s: %w", ErrNoBox, c.base, err)
+	}
+	if resp.StatusCode < 400 {
+		return resp, nil
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		return nil, fmt.Errorf("%w at %s: %w", ErrNoBox, c.base, err)
+	}
+	p := &Problem{}
+	if json.Unmarshal(data, p) != nil || p.Code == "" {
+		return nil, fmt.Errorf("what answers at %s is not a box: %s", c.base, resp.Status)
+	}
+	return nil, p
+}
+
+func answer[T any](resp *http.Response, err error) (T, error) {
+	var v T
+	if err != nil {
+		return v, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return v, fmt.Errorf("%w: the answer broke off: %w", ErrNoBox, err)
+	}
+	if err := json.Unmarshal(data, &v); err != nil {
+		return v, fmt.Errorf("the box answered what can't be read: %w", err)
+	}
+	return v, nil
+}

@@ -1,0 +1,374 @@
+package archive
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+const keyPath = "key"
+
+// Keys are the pair that [ledger.NewKey] makes for the ledger's origin.
+type Keys struct {
+	Signer   string // a secret
+	Verifier string
+}
+
+// origin is the name that the key is for. A verifier's key begins with it.
+func (k Keys) origin() string {
+	name, _, _ := strings.Cut(k.Verifier, "+")
+	return name
+}
+
+// Archive is an open archive. Its methods may be called concurrently.
+type Archive struct {
+	files *store
+	keys  Keys
+
+	// What Open found, for Reconcile.
+	fresh      bool // there is nothing yet
+	keyMissing bool
+	superseded []string // segments of the log to remove
+
+	appending sync.Mutex // held while the log is written
+	log       File       // the last segment; nil before Reconcile and after Close
+	logBytes  int        // its size
+
+	sealing sync.Mutex // held while tiles are written
+
+	mu       sync.Mutex // guards what follows, and is never held during I/O
+	state    error      // why nothing can be written, besides a failed store
+	segments []int64    // the first index of each segment of the log
+	tail     *fault     // what is not whole at the log's end
+	full     int64      // how many events are in full bundles under the checkpoint
+	recent   [][]byte   // the events after those
+	tree     ledger.Tree
+	sealed   ledger.Checkpoint
+	note     []byte // the same, signed
+}
+
+// Open looks at the archive in fs and reads its log. It writes nothing: an archive
+// that is not there yet is made by [Archive.Reconcile], which has to run before
+// anything is written. What Open can see to be wrong is a [Damage].
+func Open(fs FS, keys Keys) (*Archive, error) {
+	if err := checkKeys(keys); err != nil {
+		return nil, err
+	}
+	a := &Archive{files: newStore(fs), keys: keys, state: ErrNotReconciled}
+	if err := a.readKey(); err != nil {
+		return nil, err
+	}
+	note, err := fs.ReadFile(ledger.CheckpointPath)
+	switch {
+	case missing(err):
+		a.fresh, err = a.nothingYet()
+		if err == nil && !a.fresh {
+			err = &Damage{Where: ledger.CheckpointPath, What: "it is missing", Advice: adviceRepair}
+		}
+		return a, err
+	case err != nil:
+		return nil, fmt.Errorf("open the archive: %w", err)
+	}
+	a.note = note
+	if a.sealed, err = ledger.OpenCheckpoint(note, keys.Verifier); err != nil {
+		return nil, &Damage{Where: ledger.CheckpointPath, What: "it is damaged", Err: err, Advice: adviceRepair}
+	}
+	return a, a.readLog()
+}
+
+// checkKeys says whether the two keys are a pair.
+func checkKeys(keys Keys) error {
+	signed, err := ledger.Checkpoint{Origin: keys.origin()}.Sign(keys.Signer)
+	if err == nil {
+		_, err = ledger.OpenCheckpoint(signed, keys.Verifier)
+	}
+	if err != nil {
+		return fmt.Errorf("the archive's keys are not a pair: %w", err)
+	}
+	return nil
+}
+
+func (a *Archive) readKey() error {
+	key, err := a.files.ReadFile(keyPath)
+	switch {
+	case missing(err):
+		a.keyMissing = true
+		return nil
+	case err != nil:
+		return fmt.Errorf("open the archive: %w", err)
+	case strings.TrimSuffix(string(key), "\n") != a.keys.Verifier:
+		return &Damage{Where: keyPath, What: "it is another key than the one in use", Advice: adviceKey}
+	}
+	return nil
+}
+
+// nothingYet says whether an archive without a checkpoint holds nothing: the
+// checkpoint is the last file that is written when an archive is made.
+func (a *Archive) nothingYet() (bool, error) {
+	names, err := a.files.ReadDir(".")
+	if err != nil && !missing(err) {
+		return false, fmt.Errorf("open the archive: %w", err)
+	}
+	for _, name := range names {
+		if name != keyPath && name != logDir && name != tmpDir {
+			return false, nil
+		}
+	}
+	segments, _, err := readLog(a.files, 0)
+	for _, s := range segments {
+		if s.first != 0 || len(s.data) > segmentHead {
+			return false, nil
+		}
+	}
+	return err == nil, err
+}
+
+// readLog takes the events that are not in full bundles from the log.
+func (a *Archive) readLog() error {
+	a.full = fullBundles(a.sealed.Size)
+	segments, superseded, err := readLog(a.files, a.full)
+	if err != nil {
+		return err
+	}
+	a.superseded = superseded
+	if a.recent, a.tail, err = joinLog(segments, a.full); err != nil {
+		return err
+	}
+	if a.size() < a.sealed.Size {
+		return damagedLog(logDir, "it ends after event %d, and the checkpoint covers %d events", a.size()-1, a.sealed.Size)
+	}
+	for _, s := range segments {
+		a.segments = append(a.segments, s.first)
+	}
+	a.logBytes = len(segments[len(segments)-1].data)
+	return nil
+}
+
+// fullBundles returns how many of so many events are in full bundles.
+func fullBundles(size int64) int64 { return size / ledger.TileWidth * ledger.TileWidth }
+
+func (a *Archive) size() int64 { return a.full + int64(len(a.recent)) }
+
+// Size returns how many events the archive holds.
+func (a *Archive) Size() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.size()
+}
+
+// Sealed returns how many events the last checkpoint covers.
+func (a *Archive) Sealed() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.sealed.Size
+}
+
+// Checkpoint returns the last signed checkpoint.
+func (a *Archive) Checkpoint() []byte {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return bytes.Clone(a.note)
+}
+
+// usable says whether the archive can be written.
+func (a *Archive) usable() error {
+	a.mu.Lock()
+	err := a.state
+	a.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return a.files.usable()
+}
+
+// Append adds events, as stored, and returns when they are durable: one write, one
+// sync. After an error nothing can be appended any more, and whether these events
+// are in the archive shows when it is opened again.
+func (a *Archive) Append(events [][]byte) error {
+	for _, stored := range events {
+		if len(stored) == 0 || len(stored) > ledger.MaxEvent {
+			return fmt.Errorf("archive an event of %d bytes: it has at least 1, and at most %d", len(stored), ledger.MaxEvent)
+		}
+	}
+	a.appending.Lock()
+	defer a.appending.Unlock()
+	if err := a.usable(); err != nil {
+		return err
+	}
+	return a.append(events)
+}
+
+func (a *Archive) append(events [][]byte) error {
+	if len(events) == 0 {
+		return nil
+	}
+	kept, err := a.writeBatch(events)
+	if err != nil {
+		return a.files.fail(fmt.Errorf("append to the archive's log: %w", err))
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, stored := range kept {
+		if err := a.tree.Append(stored); err != nil {
+			return a.files.fail(err)
+		}
+	}
+	a.recent = append(a.recent, kept...)
+	return nil
+}
+
+// writeBatch writes events to the log, to a new segment if the last one is large.
+// It returns them as the archive may keep them.
+func (a *Archive) writeBatch(events [][]byte) ([][]byte, error) {
+	first := a.Size()
+	if a.logBytes <= segmentLimit {
+		data, kept := appendBatch(nil, first, events)
+		a.logBytes += len(data)
+		return kept, writeSync(a.log, data)
+	}
+	data, kept := appendBatch(newSegment(first), first, events)
+	next, err := a.files.Create(segmentName(first))
+	if err != nil {
+		return nil, err
+	}
+	last := a.log
+	a.log, a.logBytes = next, len(data)
+	if err := errors.Join(last.Close(), writeSync(next, data), a.files.syncDir(logDir)); err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	a.segments = append(a.segments, first)
+	a.mu.Unlock()
+	return kept, nil
+}
+
+func writeSync(f File, data []byte) error {
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// Entries calls f for every event from an index on, as stored, up to the last one
+// at the time of the call. The bytes are f's to keep, not to change.
+func (a *Archive) Entries(from int64, f func(index int64, stored []byte) error) error {
+	a.mu.Lock()
+	full, recent := a.full, a.recent
+	a.mu.Unlock()
+	if from < 0 || from > full+int64(len(recent)) {
+		return fmt.Errorf("the archive has %d events: there is no event %d", full+int64(len(recent)), from)
+	}
+	for from < full {
+		events, err := readBundle(a.files, from/ledger.TileWidth, ledger.TileWidth)
+		if err != nil {
+			return err
+		}
+		for _, stored := range events[from%ledger.TileWidth:] {
+			if err := f(from, stored); err != nil {
+				return err
+			}
+			from++
+		}
+	}
+	for _, stored := range recent[from-full:] {
+		if err := f(from, stored); err != nil {
+			return err
+		}
+		from++
+	}
+	return nil
+}
+
+// readBundle reads the events of a bundle.
+func readBundle(fs FS, index int64, width int) ([][]byte, error) {
+	name := ledger.EntriesPath(index, width)
+	data, err := fs.ReadFile(name)
+	switch {
+	case missing(err):
+		return nil, &Damage{Where: name, What: "it is missing", Advice: adviceRepair}
+	case err != nil:
+		return nil, fmt.Errorf("read %s of the archive: %w", name, err)
+	}
+	events, err := ledger.Entries(data)
+	if err == nil && len(events) != width {
+		err = fmt.Errorf("there are %d events in it, and should be %d", len(events), width)
+	}
+	if err != nil {
+		return nil, &Damage{Where: name, What: "it is damaged", Err: err, Advice: adviceRepair}
+	}
+	return events, nil
+}
+
+// Prove proves that an event is in the ledger as the last checkpoint has it. The
+// proof was checked before it is returned.
+func (a *Archive) Prove(index int64) (ledger.Proof, error) {
+	a.mu.Lock()
+	tree, note, sealed := a.tree, a.note, a.sealed.Size
+	a.mu.Unlock()
+	switch {
+	case index < 0:
+		return ledger.Proof{}, fmt.Errorf("there is no event %d", index)
+	case index >= sealed:
+		return ledger.Proof{}, fmt.Errorf("event %d: %w", index, ErrNotSealed)
+	case tree.Size() < sealed:
+		return ledger.Proof{}, ErrNotReconciled
+	}
+	stored, err := a.event(index)
+	if err != nil {
+		return ledger.Proof{}, err
+	}
+	proof, err := tree.Prove(index, stored, note)
+	if err != nil {
+		return ledger.Proof{}, err
+	}
+	if _, _, err := proof.Verify(a.keys.Verifier); err != nil {
+		name := ledger.EntriesPath(index/ledger.TileWidth, ledger.TileWidth)
+		return ledger.Proof{}, &Damage{Where: name, What: fmt.Sprintf("event %d is not the one that was signed", index), Err: err, Advice: adviceRepair}
+	}
+	return proof, nil
+}
+
+// event returns one event that is sealed.
+func (a *Archive) event(index int64) ([]byte, error) {
+	a.mu.Lock()
+	full, recent := a.full, a.recent
+	a.mu.Unlock()
+	if index >= full {
+		return recent[index-full], nil
+	}
+	events, err := readBundle(a.files, index/ledger.TileWidth, ledger.TileWidth)
+	if err != nil {
+		return nil, err
+	}
+	return events[index%ledger.TileWidth], nil
+}
+
+// Close seals what is not sealed, and closes the archive.
+func (a *Archive) Close() error {
+	_, err := a.Seal()
+	if errors.Is(err, ErrNotReconciled) || errors.Is(err, ErrClosed) {
+		err = nil
+	}
+	a.appending.Lock()
+	defer a.appending.Unlock()
+	a.mu.Lock()
+	a.state = ErrClosed
+	a.mu.Unlock()
+	if a.log != nil {
+		err = errors.Join(err, a.log.Close())
+		a.log = nil
+	}
+	return err
+}
+
+// drop forgets events that are in full bundles now. The slice is copied, so that
+// their bytes can be collected.
+func (a *Archive) drop(full int64) {
+	a.recent = slices.Clone(a.recent[full-a.full:])
+	a.full = full
+}

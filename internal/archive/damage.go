@@ -1,0 +1,48 @@
+package archive
+
+import "errors"
+
+// Damage is a refusal: something could mean that an acknowledged event is lost or
+// altered, and a person has to look at it.
+type Damage struct {
+	Where  string // the file, or "the stream"
+	What   string // what is wrong with it
+	Advice string // what to do
+	Err    error  // the cause, if there is another error
+}
+
+func (d *Damage) Error() string {
+	text := d.Where + ": " + d.What
+	if d.Err != nil {
+		text += ": " + d.Err.Error()
+	}
+	return text + ": " + d.Advice
+}
+
+func (d *Damage) Unwrap() error { return d.Err }
+
+const (
+	adviceRepair = "run `signalbox ledger repair`"
+	adviceBackup = "put the file back from a copy of the archive; it can't be made again"
+	adviceKey    = "use the key that this archive was made with, or another directory"
+	adviceDir    = "put the archive's directory back, or give the right one; is its disk there?"
+
+	theStream = "the stream"
+)
+
+var (
+	// ErrFailed is returned by everything that writes after a write to the log
+	// or a sync failed: nobody knows what is on the disk then. Open the archive
+	// again.
+	ErrFailed = errors.New("the archive takes nothing more after a failed write: start again")
+
+	// ErrNotReconciled is returned by everything that writes before Reconcile.
+	ErrNotReconciled = errors.New("the archive was not yet held against the stream")
+
+	// ErrNotSealed is returned for the proof of an event that no checkpoint
+	// covers yet.
+	ErrNotSealed = errors.New("no checkpoint covers the event yet")
+
+	// ErrClosed is returned by everything that writes after Close.
+	ErrClosed = errors.New("the archive is closed")
+)

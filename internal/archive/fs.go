@@ -1,0 +1,86 @@
+package archive
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// FS is what the archive does with files. Names are relative and have slashes.
+// Nothing is durable before it was synced: a file's bytes by Sync, and that a name
+// was created, renamed or removed by SyncDir of the directory that it is in.
+// Errors for a name that does not exist satisfy errors.Is(err, fs.ErrNotExist).
+type FS interface {
+	ReadFile(name string) ([]byte, error)
+	ReadDir(name string) ([]string, error) // in order
+	Create(name string) (File, error)      // for writing; what was there is gone
+	Extend(name string) (File, error)      // for writing at the end
+	Rename(from, to string) error          // replaces what was there
+	Remove(name string) error              // a file, or an empty directory
+	Mkdir(name string) error               // no error if it is there; "." is made durably, with its parents
+	SyncDir(name string) error
+}
+
+// File is a file that is being written.
+type File interface {
+	io.WriteCloser
+	Sync() error
+}
+
+// Dir returns the files below a directory, which need not exist.
+func Dir(path string) FS { return dir(path) }
+
+type dir string
+
+func (d dir) path(name string) string { return filepath.Join(string(d), filepath.FromSlash(name)) }
+
+func (d dir) ReadFile(name string) ([]byte, error) { return os.ReadFile(d.path(name)) }
+
+func (d dir) ReadDir(name string) ([]string, error) {
+	entries, err := os.ReadDir(d.path(name))
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	return names, err
+}
+
+func (d dir) Create(name string) (File, error) {
+	return os.OpenFile(d.path(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+}
+
+func (d dir) Extend(name string) (File, error) {
+	return os.OpenFile(d.path(name), os.O_WRONLY|os.O_APPEND, 0)
+}
+
+func (d dir) Rename(from, to string) error { return os.Rename(d.path(from), d.path(to)) }
+func (d dir) Remove(name string) error     { return os.Remove(d.path(name)) }
+
+func (d dir) Mkdir(name string) error {
+	if name == "." {
+		if err := os.MkdirAll(string(d), 0o700); err != nil {
+			return err
+		}
+		return syncDir(filepath.Dir(string(d)))
+	}
+	err := os.Mkdir(d.path(name), 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+func (d dir) SyncDir(name string) error { return syncDir(d.path(name)) }
+
+func syncDir(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// missing says whether a file is not there.
+func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -1,0 +1,254 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"slices"
+
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// A segment of the log begins with
+//
+//	magic [8]  first index [8]  CRC-32C of these [4]
+//
+// and holds batches. A batch is
+//
+//	magic [4]  count [4]  length of the body [4]  first index [8]
+//	CRC-32C of the body [4]  CRC-32C of these [4]
+//
+// and its body: the events, as a bundle of package ledger has them. Numbers are
+// big-endian. A batch's head has a checksum of its own, so that a broken length is
+// never taken for a write that ended early.
+const (
+	logDir       = "log"
+	segmentMagic = "sboxlog1"
+	segmentHead  = len(segmentMagic) + 8 + 4
+	batchMagic   = "bat1"
+	batchHead    = len(batchMagic) + 4 + 4 + 8 + 4 + 4
+	segmentLimit = 1 << 20 // a segment that is larger is followed by another one
+	sector       = 512     // what a disk writes whole or not at all
+)
+
+func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
+
+func segmentName(first int64) string { return fmt.Sprintf("%s/%020d.log", logDir, first) }
+
+func newSegment(first int64) []byte {
+	head := binary.BigEndian.AppendUint64([]byte(segmentMagic), uint64(first))
+	return binary.BigEndian.AppendUint32(head, checksum(head))
+}
+
+// appendBatch adds a batch to b, and returns it with the events as they lie in it.
+func appendBatch(b []byte, first int64, events [][]byte) ([]byte, [][]byte) {
+	size := batchHead
+	for _, stored := range events {
+		size += 2 + len(stored)
+	}
+	b = slices.Grow(b, size)
+	at := len(b)
+	b = b[:at+batchHead]
+	kept := make([][]byte, len(events))
+	for i, stored := range events {
+		b = ledger.AppendEntry(b, stored)
+		kept[i] = b[len(b)-len(stored) : len(b) : len(b)]
+	}
+	body := b[at+batchHead:]
+	head := append(make([]byte, 0, batchHead), batchMagic...)
+	head = binary.BigEndian.AppendUint32(head, uint32(len(events)))
+	head = binary.BigEndian.AppendUint32(head, uint32(len(body)))
+	head = binary.BigEndian.AppendUint64(head, uint64(first))
+	head = binary.BigEndian.AppendUint32(head, checksum(body))
+	head = binary.BigEndian.AppendUint32(head, checksum(head))
+	copy(b[at:], head)
+	return b, kept
+}
+
+// segment is a file of the log, read.
+type segment struct {
+	name    string
+	data    []byte
+	first   int64 // as its name says
+	batches []batch
+	faults  []fault
+}
+
+// batch is a batch that is whole.
+type batch struct {
+	first  int64
+	events [][]byte
+}
+
+func (b batch) end() int64 { return b.first + int64(len(b.events)) }
+
+// fault is a place in a segment where no whole batch is.
+type fault struct {
+	segment string
+	at      int   // the byte where it begins
+	first   int64 // the first event that should be there
+	count   int64 // how many events; 0 if that can't be known
+	last    bool  // nothing follows it
+	torn    bool  // it looks like a write that a power cut ended
+}
+
+// readSegment reads what is whole in a segment.
+func readSegment(name string, data []byte) segment {
+	s := segment{name: name, data: data}
+	_, _ = fmt.Sscanf(name, logDir+"/%d.log", &s.first) // the caller knows that it is a segment's name
+	if !bytes.HasPrefix(data, newSegment(s.first)) {
+		f := fault{segment: name, first: s.first, last: nextBatch(data, 0) < 0, torn: torn(data, 0, segmentHead)}
+		s.faults = append(s.faults, f)
+		if f.last {
+			return s
+		}
+	}
+	next := s.first
+	for at := segmentHead; at < len(data); {
+		h, ok := readHead(data[at:])
+		if !ok {
+			f := fault{segment: name, at: at, first: next, torn: torn(data, at, at+batchHead)}
+			follows := nextBatch(data, at+1)
+			f.last = follows < 0
+			s.faults = append(s.faults, f)
+			if f.last {
+				break
+			}
+			at = follows
+			continue
+		}
+		end := at + batchHead + h.length
+		events, ok := readBody(data[at+batchHead:min(end, len(data))], h)
+		if ok {
+			s.batches = append(s.batches, batch{h.first, events})
+		} else {
+			s.faults = append(s.faults, fault{segment: name, at: at, first: h.first, count: h.count,
+				last: end >= len(data), torn: torn(data, at, end)})
+		}
+		next, at = h.first+h.count, end
+	}
+	return s
+}
+
+type head struct {
+	first, count int64
+	length       int
+	body         uint32
+}
+
+func readHead(b []byte) (head, bool) {
+	if len(b) < batchHead || string(b[:len(batchMagic)]) != batchMagic {
+		return head{}, false
+	}
+	n := b[len(batchMagic):]
+	h := head{
+		count:  int64(binary.BigEndian.Uint32(n)),
+		length: int(binary.BigEndian.Uint32(n[4:])),
+		first:  int64(binary.BigEndian.Uint64(n[8:])),
+		body:   binary.BigEndian.Uint32(n[16:]),
+	}
+	return h, binary.BigEndian.Uint32(n[20:]) == checksum(b[:batchHead-4])
+}
+
+func readBody(body []byte, h head) ([][]byte, bool) {
+	if len(body) != h.length || checksum(body) != h.body {
+		return nil, false
+	}
+	events, err := ledger.Entries(body)
+	return events, err == nil && int64(len(events)) == h.count
+}
+
+// nextBatch returns where the next head of a batch is, or -1.
+func nextBatch(data []byte, from int) int {
+	for from < len(data) {
+		i := bytes.Index(data[from:], []byte(batchMagic))
+		if i < 0 {
+			break
+		}
+		if _, ok := readHead(data[from+i:]); ok {
+			return from + i
+		}
+		from += i + 1
+	}
+	return -1
+}
+
+// torn says whether what should lie from at to end looks like a write that a power
+// cut ended: the file is too short, or a sector was never written.
+func torn(data []byte, at, end int) bool {
+	if len(data) < end {
+		return true
+	}
+	for at < end {
+		next := min((at/sector+1)*sector, len(data))
+		if len(bytes.Trim(data[at:next], "\x00")) == 0 {
+			return true
+		}
+		at = next
+	}
+	return false
+}
+
+// readLog reads the segments that hold event from and those after it. Segments
+// before them are superseded, and a power cut can bring them back.
+func readLog(fs FS, from int64) (segments []segment, superseded []string, err error) {
+	names, err := fs.ReadDir(logDir)
+	if err != nil && !missing(err) {
+		return nil, nil, fmt.Errorf("read the archive's log: %w", err)
+	}
+	var all []string
+	start := 0
+	for _, name := range names {
+		var first int64
+		name = logDir + "/" + name
+		if _, err := fmt.Sscanf(name, logDir+"/%d.log", &first); err != nil || segmentName(first) != name {
+			continue
+		}
+		if first <= from {
+			start = len(all)
+		}
+		all = append(all, name)
+	}
+	for _, name := range all[start:] {
+		data, err := fs.ReadFile(name)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read the archive's log: %w", err)
+		}
+		segments = append(segments, readSegment(name, data))
+	}
+	return segments, all[:start], nil
+}
+
+// damagedLog is a refusal because of the log.
+func damagedLog(where, what string, args ...any) *Damage {
+	return &Damage{Where: where, What: fmt.Sprintf(what, args...), Advice: adviceRepair}
+}
+
+// joinLog returns the events from index from on, and the fault at the log's very
+// end if there is one. Anything else that is not whole is damage.
+func joinLog(segments []segment, from int64) (events [][]byte, tail *fault, err error) {
+	if len(segments) == 0 || segments[0].first > from {
+		return nil, nil, damagedLog(logDir, "the log's file with event %d is missing", from)
+	}
+	next := segments[0].first
+	for i, s := range segments {
+		if s.first != next {
+			return nil, nil, damagedLog(s.name, "events %d to %d are missing before it", next, s.first-1)
+		}
+		for _, f := range s.faults {
+			if !f.last || i < len(segments)-1 {
+				return nil, nil, damagedLog(s.name, "it is damaged at byte %d, in event %d or after it", f.at, f.first)
+			}
+			tail = &f
+		}
+		for _, b := range s.batches {
+			if b.first != next {
+				return nil, nil, damagedLog(s.name, "event %d comes where event %d should be", b.first, next)
+			}
+			events = append(events, b.events[min(int64(len(b.events)), max(0, from-b.first)):]...)
+			next = b.end()
+		}
+	}
+	return events, tail, nil
+}

@@ -1,0 +1,285 @@
+package box
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/engine"
+	"github.com/signalbox-dev/signalbox/internal/redact"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// ErrLocked is returned if another box runs in the directory.
+var ErrLocked = errors.New("another box is running in this directory")
+
+// Options say how a box is to run.
+type Options struct {
+	Dir         Dir
+	Archive     string   // where the archive lies; in Dir if empty
+	ExitEnabled bool     // exit records are acted upon
+	Hosts       []string // that a pull request's URL may name, besides the common forges
+	Redact      []string // patterns of the operator's own secrets
+	Version     string   // of the program
+	Logger      *slog.Logger
+}
+
+// Box records what happens to work items and hands them from agent to agent.
+type Box struct {
+	dir         Dir
+	log         engine.Log
+	archive     *archive.Archive
+	verifier    string
+	epoch       uint64
+	state       *state
+	redact      *redact.Redactor
+	hosts       []string
+	exitEnabled bool
+	version     string
+	logger      *slog.Logger
+	now         func() time.Time
+
+	apiToken, gateToken string
+
+	ctx     context.Context // ends when the box stops
+	cancel  context.CancelFunc
+	stopped chan struct{} // closed when the follower has ended
+	sealing sealing
+	running sync.WaitGroup
+	failure struct {
+		sync.Mutex
+		err error
+	}
+	release func() error // of the directory's lock
+}
+
+// Found is what a box found when it started.
+type Found struct {
+	archive.Findings
+	Events   uint64
+	Items    int
+	Leases   int
+	Snapshot bool // the state came from a snapshot, and the events after it
+	Took     time.Duration
+}
+
+// Open starts a box in a directory, which is made if need be. It refuses with
+// [ErrLocked] if another box runs there, and with an [archive.Damage] if the
+// ledger is not what was recorded.
+func Open(ctx context.Context, o Options) (*Box, Found, error) {
+	begun := time.Now()
+	if err := o.Dir.create(); err != nil {
+		return nil, Found{}, err
+	}
+	release, err := o.Dir.lock()
+	if err != nil {
+		return nil, Found{}, err
+	}
+	b, found, err := open(ctx, o)
+	if err != nil {
+		return nil, Found{}, errors.Join(err, release())
+	}
+	b.release = release
+	found.Took = time.Since(begun)
+	return b, found, nil
+}
+
+func open(ctx context.Context, o Options) (*Box, Found, error) {
+	keys, err := o.Dir.secrets(o.Dir.Archive(o.Archive))
+	if err != nil {
+		return nil, Found{}, err
+	}
+	a, err := archive.Open(archive.Dir(o.Dir.Archive(o.Archive)), keys)
+	if err != nil {
+		return nil, Found{}, err
+	}
+	log, err := engine.Open(ctx, engine.Options{Dir: o.Dir.Engine(), Logger: o.Logger})
+	if err != nil {
+		return nil, Found{}, errors.Join(err, a.Close())
+	}
+	b, found, err := start(ctx, o, log, a, keys.Verifier)
+	if err != nil {
+		return nil, Found{}, errors.Join(err, log.Close(), a.Close())
+	}
+	return b, found, nil
+}
+
+// start runs a box on an open log and archive.
+func start(ctx context.Context, o Options, log engine.Log, a *archive.Archive, verifier string) (*Box, Found, error) {
+	b := &Box{
+		dir: o.Dir, log: log, archive: a, verifier: verifier, hosts: o.Hosts, exitEnabled: o.ExitEnabled,
+		version: o.Version, logger: o.Logger, now: time.Now,
+		stopped: make(chan struct{}), sealing: sealing{dirty: make(chan struct{}, 1)},
+		release: func() error { return nil },
+	}
+	if b.logger == nil {
+		b.logger = slog.New(slog.DiscardHandler)
+	}
+	var err error
+	if b.redact, err = redact.New(o.Redact); err != nil {
+		return nil, Found{}, err
+	}
+	if b.apiToken, err = o.Dir.APIToken(); err != nil {
+		return nil, Found{}, err
+	}
+	if b.gateToken, err = o.Dir.read(gateFile); err != nil {
+		return nil, Found{}, err
+	}
+	if b.epoch, err = epochOf(verifier); err != nil {
+		return nil, Found{}, err
+	}
+	found, err := b.load(ctx)
+	if err != nil {
+		return nil, Found{}, err
+	}
+	b.ctx, b.cancel = context.WithCancel(context.Background())
+	b.state.start(b.now, b.expire)
+	b.running.Go(func() {
+		defer close(b.stopped)
+		b.fail(b.follow(b.ctx, found.Events+1))
+	})
+	b.running.Go(func() { b.sealing.run(b.ctx, b) })
+	return b, found, nil
+}
+
+// load brings the state back: from a snapshot, if there is one that belongs to
+// this ledger, and from the events after it.
+func (b *Box) load(ctx context.Context) (Found, error) {
+	b.state = newState()
+	snap, at, ok := b.dir.loadSnapshot(b.verifier)
+	if ok = ok && at.Size <= b.archive.Size(); ok {
+		b.state.restore(snap, uint64(at.Size))
+	}
+	each := func(index int64, stored []byte) error {
+		if index < int64(b.state.folded) {
+			return nil
+		}
+		return b.state.fold(uint64(index)+1, stored)
+	}
+	findings, err := b.archive.Reconcile(ctx, b.log, each)
+	if err != nil {
+		return Found{}, err
+	}
+	if ok {
+		root, err := b.archive.Root(at.Size)
+		if err != nil {
+			return Found{}, err
+		}
+		if ok = root == at.Root; !ok {
+			findings.Notes = append(findings.Notes, "the snapshot belongs to another ledger: folded from the first event instead")
+			b.state = newState()
+			if err := b.archive.Entries(0, each); err != nil {
+				return Found{}, err
+			}
+		}
+	}
+	items, _, _ := b.state.counts()
+	found := Found{Findings: findings, Events: b.state.folded, Items: items, Snapshot: ok}
+	for _, i := range b.state.all("") {
+		if i.Lease != nil {
+			found.Leases++
+		}
+	}
+	return found, nil
+}
+
+func epochOf(verifier string) (uint64, error) {
+	origin, _, _ := strings.Cut(verifier, "+")
+	_, epoch, err := ledger.ParseOrigin(origin)
+	return epoch, err
+}
+
+// fail stops the box because of an error. The first one is what Close returns.
+func (b *Box) fail(err error) {
+	if b.ctx.Err() == nil && err != nil {
+		b.failure.Lock()
+		b.failure.err = errors.Join(b.failure.err, err)
+		b.failure.Unlock()
+		b.logger.Error("the box stops", "error", err)
+	}
+	b.cancel()
+}
+
+// Done is closed when the box stops by itself, because it can't record any more.
+func (b *Box) Done() <-chan struct{} { return b.ctx.Done() }
+
+// Status says how the box is.
+func (b *Box) Status() api.Status {
+	items, leases, waiting := b.state.counts()
+	folded, _ := b.state.progress()
+	return api.Status{
+		Version: b.version, Events: folded, Items: items, Leases: leases, Waiting: waiting,
+		Exit: b.exitEnabled, Verifier: b.verifier,
+	}
+}
+
+// Close stops the box: what waits is ended, what was recorded is sealed, and the
+// state is kept as a snapshot.
+func (b *Box) Close() error {
+	b.cancel()
+	b.state.stop()
+	b.running.Wait()
+	b.failure.Lock()
+	failed := b.failure.err
+	b.failure.Unlock()
+	var err error
+	if failed == nil {
+		err = b.saveSnapshot()
+	}
+	removed := os.Remove(b.dir.path(addressFile))
+	if errors.Is(removed, os.ErrNotExist) {
+		removed = nil
+	}
+	return errors.Join(failed, err, b.archive.Close(), b.log.Close(), removed, b.release())
+}
+
+func (b *Box) saveSnapshot() error {
+	checkpoint, err := b.archive.Seal()
+	if err != nil || b.state.folded == 0 {
+		return err
+	}
+	data, err := b.state.snapshot(checkpoint)
+	if err != nil {
+		return err
+	}
+	return b.dir.write(snapshotFile, data)
+}
+
+// sealing signs checkpoints while events come, and does nothing otherwise.
+type sealing struct{ dirty chan struct{} }
+
+// sealAfter is how long an event waits for the checkpoint that covers it.
+const sealAfter = time.Second
+
+func (s *sealing) wake() {
+	select {
+	case s.dirty <- struct{}{}:
+	default:
+	}
+}
+
+func (s *sealing) run(ctx context.Context, b *Box) {
+	for {
+		select {
+		case <-s.dirty:
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-time.After(sealAfter):
+		case <-ctx.Done():
+			return
+		}
+		if _, err := b.archive.Seal(); err != nil {
+			b.fail(fmt.Errorf("seal the archive: %w", err))
+			return
+		}
+	}
+}

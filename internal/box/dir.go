@@ -1,0 +1,169 @@
+package box
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// Dir is a box's directory. Everything in it is for its owner alone.
+type Dir string
+
+// What lies in the directory, besides the engine's and the archive's own.
+const (
+	lockFile     = "lock"
+	addressFile  = "box.json"
+	signerFile   = "signer.key"
+	verifierFile = "verifier.key"
+	apiTokenFile = "api.token"
+	gateFile     = "gate.token"
+	snapshotFile = "snapshot.json"
+	engineDir    = "engine"
+	archiveDir   = "archive"
+)
+
+// ErrNoDir is returned where a box was never started.
+var ErrNoDir = errors.New("there is no box here")
+
+func (d Dir) path(name string) string { return filepath.Join(string(d), name) }
+
+// Archive returns where the archive lies: in the directory, or elsewhere if it is
+// configured so.
+func (d Dir) Archive(configured string) string {
+	if configured != "" {
+		return configured
+	}
+	return d.path(archiveDir)
+}
+
+// Engine returns where the engine's store lies.
+func (d Dir) Engine() string { return d.path(engineDir) }
+
+// create makes the directory, and keeps it out of version control.
+func (d Dir) create() error {
+	if err := os.MkdirAll(string(d), 0o700); err != nil {
+		return err
+	}
+	return d.once(".gitignore", func() (string, error) { return "*\n", nil })
+}
+
+// once writes a file unless it is there.
+func (d Dir) once(name string, content func() (string, error)) error {
+	if _, err := os.Stat(d.path(name)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	text, err := content()
+	if err != nil {
+		return err
+	}
+	return d.write(name, []byte(text))
+}
+
+// write replaces a file durably.
+func (d Dir) write(name string, data []byte) error {
+	f, err := os.CreateTemp(string(d), name+".*") // for its owner alone
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), d.path(name))
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return syncDir(string(d))
+}
+
+func (d Dir) read(name string) (string, error) {
+	data, err := os.ReadFile(d.path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%w: %s has no %s: start one with `signalbox up`", ErrNoDir, d, name)
+	}
+	return strings.TrimSuffix(string(data), "\n"), err
+}
+
+// APIToken returns the token that requests carry.
+func (d Dir) APIToken() (string, error) { return d.read(apiTokenFile) }
+
+// Verifier returns the key that checks the ledger's signatures.
+func (d Dir) Verifier() (string, error) { return d.read(verifierFile) }
+
+// Address returns where the running box listens.
+func (d Dir) Address() (string, error) {
+	data, err := os.ReadFile(d.path(addressFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("no box is running in %s: start one with `signalbox up`", d)
+	}
+	if err != nil {
+		return "", err
+	}
+	var a struct {
+		Address string `json:"address"`
+	}
+	if err := json.Unmarshal(data, &a); err != nil || a.Address == "" {
+		return "", fmt.Errorf("%s can't be read: stop the box and start it again", d.path(addressFile))
+	}
+	return a.Address, nil
+}
+
+func (d Dir) setAddress(address string) error {
+	data, err := json.Marshal(map[string]any{"address": address, "pid": os.Getpid()})
+	if err != nil {
+		return err
+	}
+	return d.write(addressFile, append(data, '\n'))
+}
+
+// secrets makes the tokens and, for a new ledger, its keys. A ledger that is there
+// without its key is not given another: that would be another ledger.
+func (d Dir) secrets(archiveDir string) (archive.Keys, error) {
+	for _, name := range []string{apiTokenFile, gateFile} {
+		if err := d.once(name, func() (string, error) { return rand.Text() + "\n", nil }); err != nil {
+			return archive.Keys{}, err
+		}
+	}
+	_, err := os.Stat(d.path(signerFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := d.newKeys(archiveDir); err != nil {
+			return archive.Keys{}, err
+		}
+	}
+	return d.keys()
+}
+
+func (d Dir) keys() (archive.Keys, error) {
+	signer, err := d.read(signerFile)
+	if err != nil {
+		return archive.Keys{}, err
+	}
+	verifier, err := d.read(verifierFile)
+	return archive.Keys{Signer: signer, Verifier: verifier}, err
+}
+
+func (d Dir) newKeys(archiveDir string) error {
+	for _, there := range []string{d.Engine(), archiveDir} {
+		if entries, err := os.ReadDir(there); err == nil && len(entries) > 0 {
+			return fmt.Errorf("%s is gone, and %s holds a ledger that was signed with it: put the key back from a copy",
+				d.path(signerFile), there)
+		}
+	}
+	origin := ledger.Origin("signalbox/"+strings.ToLower(rand.Text()), 1)
+	signer, verifier, err := ledger.NewKey(origin)
+	if err != nil {
+		return err
+	}
+	if err := d.write(verifierFile, []byte(verifier+"\n")); err != nil {
+		return err
+	}
+	return d.write(signerFile, []byte(signer+"\n"))
+}

@@ -1,0 +1,256 @@
+package box
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+const (
+	// A transcript that takes more than this in JSON is kept as a blob.
+	maxInline = 4 << 10
+	// Fields that take more than this in JSON are not repeated beside the
+	// transcript, and a text among them is cut.
+	maxFields = 4 << 10
+	maxText   = 1 << 10
+)
+
+// Why an output is not accepted. An exit record that is not valid is refused with
+// its own error.
+var (
+	errNoSignal  = errors.New("the output contains no signal that counts")
+	errAmbiguous = errors.New("the output says two different things")
+)
+
+// Emit takes a session's output: it looks for the signal in it and records what
+// the signal says. What is wrong with the output is said in the answer; a
+// rejection changes nothing, and the session can try again.
+func (b *Box) Emit(ctx context.Context, session string, output []byte) (api.Emitted, error) {
+	item, token, err := b.session(session)
+	if err != nil {
+		return api.Emitted{}, err
+	}
+	text := b.redact.Bytes(output)
+	key := emitKey(session, text)
+	if r, ok, err := b.find(ctx, item, key); ok || err != nil {
+		return emitted(item, r), err
+	}
+	said, err := b.read(item, token, text)
+	if err != nil {
+		return rejected(item, said, err), nil
+	}
+	signal := b.cleanSignal(said.verdict.Signal)
+	about, err := b.said(said.finding, text)
+	if err == nil {
+		signal, about, err = b.fit(signal, about, text)
+	}
+	if err != nil {
+		return api.Emitted{}, err
+	}
+	var command work.Command = work.End{Token: token, Actor: b.actorOf(item, token), Signal: signal, Said: about, Key: key}
+	if !signal.Terminal() {
+		command = work.Note{Token: token, Said: about, Key: key}
+	}
+	r, err := b.record(ctx, item.Subject, key, command)
+	if refusal(err) {
+		return rejected(item, said, err), nil
+	}
+	return emitted(item, r), err
+}
+
+// emitKey makes the same output of a session the same request.
+func emitKey(session string, text []byte) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "emit %s\n", session)
+	h.Write(text)
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// reading is what was found in an output.
+type reading struct {
+	verdict    agentsig.Verdict
+	finding    agentsig.Finding // of the verdict's signal
+	nearMisses []agentsig.Finding
+}
+
+// read looks for the one signal in an output.
+func (b *Box) read(item work.Item, token work.Token, text []byte) (reading, error) {
+	o := agentsig.Options{Task: item.ID, Hosts: b.hosts}
+	if item.Lease != nil && item.Lease.Token == token {
+		o.Role, o.Phase = item.Lease.Role, item.Phase
+	}
+	var all []agentsig.Finding
+	s := agentsig.NewScanner(o, agentsig.Sink{Finding: func(f agentsig.Finding) { all = append(all, f) }})
+	if _, err := s.Write(text); err != nil {
+		return reading{}, err
+	}
+	r := reading{verdict: s.Close()}
+	var refused error
+	exit := false
+	for _, f := range all {
+		switch f.Outcome {
+		case agentsig.Rejected:
+			if refused == nil {
+				refused = f.Err
+			}
+			exit = exit || f.Dialect == agentsig.DialectExit
+		case agentsig.NearMiss:
+			r.nearMisses = append(r.nearMisses, f)
+		case agentsig.Accepted:
+			exit = exit || f.Dialect == agentsig.DialectExit
+			if r.finding.Outcome == "" && f.Signal.Kind == r.verdict.Kind {
+				r.finding = f
+			}
+		}
+	}
+	switch {
+	case exit && !b.exitEnabled:
+		return r, agentsig.ErrExitDisabled
+	case refused != nil:
+		return r, refused
+	case r.verdict.Kind == agentsig.KindAmbiguous:
+		return r, errAmbiguous
+	case !r.verdict.OK():
+		return r, errNoSignal
+	}
+	return r, nil
+}
+
+// said is what is recorded of a signal and where it was said.
+func (b *Box) said(f agentsig.Finding, text []byte) (work.Said, error) {
+	s := work.Said{
+		Signal: f.Signal.Kind, Subject: b.short(f.Signal.Subject), Note: b.short(f.Signal.Note),
+		Offset: f.Span.Offset, Length: f.Span.Length, SHA256: ledger.Hash(f.Span.SHA256),
+	}
+	if _, isExit := f.Signal.Exit(); !isExit { // whose fields are in the event itself
+		for _, x := range f.Signal.Fields() {
+			s.Fields = append(s.Fields, work.Field{Name: b.short(x.Name), Value: b.clean(x.Value)})
+		}
+		if data, err := json.Marshal(s.Fields); err != nil || len(data) > maxFields {
+			s.Fields = nil
+		}
+	}
+	if data, err := json.Marshal(string(text)); err == nil && len(data) <= maxInline && utf8.Valid(text) {
+		s.Transcript.Text = string(text)
+		return s, nil
+	}
+	blob, err := b.archive.PutBlob(text)
+	s.Transcript.Blob = &blob
+	return s, err
+}
+
+// fit makes sure that what is recorded has room in an event: what is too long
+// stays in the transcript alone.
+func (b *Box) fit(signal agentsig.Signal, s work.Said, text []byte) (agentsig.Signal, work.Said, error) {
+	x, _ := signal.Exit()
+	data, err := json.Marshal([]any{s, x})
+	if err != nil || len(data) <= ledger.MaxPayload-maxText {
+		return signal, s, err
+	}
+	s.Shortened, s.Note, s.Subject, s.Fields = true, "", "", nil
+	if s.Transcript.Blob == nil {
+		blob, err := b.archive.PutBlob(text)
+		if err != nil {
+			return signal, s, err
+		}
+		s.Transcript = work.Transcript{Blob: &blob}
+	}
+	if x.Protocol != "" {
+		x.Notes, x.EvidenceBundleRef, x.PRURL = "", "", ""
+		signal = x.Signal()
+	}
+	return signal, s, nil
+}
+
+// cleanSignal redacts an exit record once more, since escapes in it were read.
+func (b *Box) cleanSignal(s agentsig.Signal) agentsig.Signal {
+	x, ok := s.Exit()
+	if !ok {
+		return s
+	}
+	x.Notes, x.PRURL, x.EvidenceBundleRef = b.redact.Text(x.Notes), b.redact.Text(x.PRURL), b.redact.Text(x.EvidenceBundleRef)
+	return x.Signal()
+}
+
+// short redacts a text once more, since escapes in it were read, and cuts it.
+func (b *Box) short(s string) string {
+	s = b.redact.Text(s)
+	if len(s) <= maxText {
+		return s
+	}
+	n := maxText
+	for !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+func (b *Box) clean(value any) any {
+	switch v := value.(type) {
+	case string:
+		return b.redact.Text(v)
+	case []string:
+		out := make([]string, len(v))
+		for i, s := range v {
+			out[i] = b.redact.Text(s)
+		}
+		return out
+	}
+	return value
+}
+
+// actorOf says who a session belongs to, as far as that is known.
+func (b *Box) actorOf(item work.Item, token work.Token) string {
+	if item.Lease != nil && item.Lease.Token == token {
+		return item.Lease.Actor
+	}
+	return "session"
+}
+
+// refusal reports whether an error is about what the session said, and not about
+// the box.
+func refusal(err error) bool {
+	for _, e := range []error{
+		agentsig.ErrNoHandover, agentsig.ErrWrongPhase, agentsig.ErrGateOnly, agentsig.ErrPhaseTerminal, agentsig.ErrPhaseBlocked,
+		work.ErrNotHolder, work.ErrSessionOver,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+func rejected(item work.Item, r reading, err error) api.Emitted {
+	out := api.Emitted{Work: item.ID, Error: err.Error()}
+	for _, f := range r.nearMisses {
+		if len(out.NearMisses) == 20 {
+			break
+		}
+		out.NearMisses = append(out.NearMisses, api.NearMiss{Line: f.Span.Line, Kind: f.Signal.Kind, Reason: f.Reason, Hint: f.Reason.Hint()})
+	}
+	return out
+}
+
+// emitted answers with what was recorded.
+func emitted(item work.Item, r recorded) api.Emitted {
+	out := api.Emitted{Accepted: true, Event: r.event.Type, Work: item.ID, Sequence: r.seq}
+	var p work.Result
+	if json.Unmarshal(r.event.Payload, &p) == nil {
+		out.PhaseCompleted, out.ExitReason, out.NextPhase = p.PhaseCompleted, p.ExitReason, p.NextPhase
+	}
+	if r.event.Type == work.LateResultRecorded {
+		out.Accepted = false
+		out.Error = fmt.Sprintf("the session's lease was taken before this result came: it is recorded as late (event %d) and moves nothing", r.seq)
+	}
+	return out
+}

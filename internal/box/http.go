@@ -1,0 +1,346 @@
+package box
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/engine"
+	"github.com/signalbox-dev/signalbox/internal/work"
+)
+
+const maxRequest = 64 << 10 // of a request in JSON
+
+// Serve answers HTTP on the listener until ctx ends or the box stops.
+func (b *Box) Serve(ctx context.Context, l net.Listener) error {
+	if err := b.dir.setAddress(l.Addr().String()); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	s := &http.Server{
+		Handler: b.Handler(), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10,
+		BaseContext: func(net.Listener) context.Context { return b.ctx },
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(l) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	case <-b.ctx.Done():
+	}
+	b.cancel() // ends what waits, so that the server can shut down
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	err := s.Shutdown(grace)
+	<-ended
+	return err
+}
+
+// Listen opens the address that the box answers on. It has to be on this machine:
+// requests are not encrypted.
+func Listen(ctx context.Context, address string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("the address to listen on: %w", err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, fmt.Errorf("a box listens on loopback only (127.0.0.1, ::1, localhost), not on %q: requests are not encrypted", agentsig.Escape(host))
+	}
+	var config net.ListenConfig
+	return config.Listen(ctx, "tcp", address)
+}
+
+// Handler answers the API's requests.
+func (b *Box) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	for _, r := range b.routes() {
+		mux.HandleFunc(r.pattern, func(w http.ResponseWriter, req *http.Request) {
+			if err := b.authorize(req, r.gate); err != nil {
+				problem(w, err)
+				return
+			}
+			if err := r.handle(w, req); err != nil {
+				problem(w, err)
+			}
+		})
+	}
+	return mux
+}
+
+// route is a request that the API knows.
+type route struct {
+	pattern string
+	gate    bool // it takes the gate's token, and no other
+	handle  func(http.ResponseWriter, *http.Request) error
+}
+
+func (b *Box) routes() []route {
+	return []route{
+		{"GET /v1/status", false, func(w http.ResponseWriter, _ *http.Request) error { return reply(w, b.Status(), nil) }},
+		{"GET /v1/work", false, func(w http.ResponseWriter, r *http.Request) error {
+			phase := agentsig.Phase(r.FormValue("phase"))
+			if phase != "" && !known(agentsig.Phases(), phase) {
+				return work.ErrBadPhase
+			}
+			return reply(w, b.List(phase), nil)
+		}},
+		{"POST /v1/work", false, func(w http.ResponseWriter, r *http.Request) error {
+			q, key, err := request[api.AddWork](r)
+			if err != nil {
+				return err
+			}
+			v, err := b.Add(r.Context(), q, key)
+			return reply(w, v, err)
+		}},
+		{"GET /v1/work/{id}", false, func(w http.ResponseWriter, r *http.Request) error {
+			v, err := b.Work(r.PathValue("id"))
+			return reply(w, v, err)
+		}},
+		{"POST /v1/work/{id}/override", false, func(w http.ResponseWriter, r *http.Request) error {
+			q, key, err := request[api.Override](r)
+			if err != nil {
+				return err
+			}
+			v, err := b.Override(r.Context(), r.PathValue("id"), q, key)
+			return reply(w, v, err)
+		}},
+		{"POST /v1/work/{id}/gate", true, func(w http.ResponseWriter, r *http.Request) error {
+			q, key, err := request[api.Report](r)
+			if err != nil {
+				return err
+			}
+			v, err := b.Report(r.Context(), r.PathValue("id"), q, key)
+			return reply(w, v, err)
+		}},
+		{"POST /v1/claims", false, func(w http.ResponseWriter, r *http.Request) error {
+			q, key, err := request[api.Claim](r)
+			if err != nil {
+				return err
+			}
+			v, err := b.Claim(r.Context(), q, key)
+			return reply(w, v, err)
+		}},
+		{"POST /v1/sessions/{session}/renew", false, func(w http.ResponseWriter, r *http.Request) error {
+			v, err := b.Renew(r.PathValue("session"))
+			return reply(w, v, err)
+		}},
+		{"POST /v1/sessions/{session}/release", false, func(w http.ResponseWriter, r *http.Request) error {
+			key, err := keyOf(r)
+			if err != nil {
+				return err
+			}
+			v, err := b.Release(r.Context(), r.PathValue("session"), key)
+			return reply(w, v, err)
+		}},
+		{"POST /v1/sessions/{session}/emit", false, func(w http.ResponseWriter, r *http.Request) error {
+			output, err := io.ReadAll(http.MaxBytesReader(w, r.Body, api.MaxOutput))
+			if err != nil {
+				return err
+			}
+			v, err := b.Emit(r.Context(), r.PathValue("session"), output)
+			return reply(w, v, err)
+		}},
+		{"GET /v1/events", false, b.events},
+	}
+}
+
+// authorize checks the request's token. The gate's own token is for its reports
+// alone, and they take no other: an agent that could pass its own CI would.
+func (b *Box) authorize(r *http.Request, gate bool) error {
+	want, refusal := b.apiToken, errToken
+	if gate {
+		want, refusal = b.gateToken, errGateToken
+	}
+	got, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok || subtle.ConstantTimeCompare([]byte(got), []byte(want)) != 1 {
+		return refusal
+	}
+	return nil
+}
+
+var (
+	errToken     = errors.New("the request has no valid token: it is in api.token in the box's directory, and goes into the header Authorization: Bearer TOKEN")
+	errGateToken = errors.New("the gate's own token is needed: it is in gate.token in the box's directory, and `signalbox gate report` takes it from SIGNALBOX_GATE_TOKEN")
+	errBadKey    = fmt.Errorf("an %s has at most %d characters, none of them a control character", api.KeyHeader, api.MaxKey)
+)
+
+func keyOf(r *http.Request) (string, error) {
+	key := r.Header.Get(api.KeyHeader)
+	if len(key) > api.MaxKey || agentsig.Escape(key) != key {
+		return "", errBadKey
+	}
+	return key, nil
+}
+
+// badRequest is what the caller got wrong in the form of a request.
+type badRequest struct{ error }
+
+func request[T any](r *http.Request) (v T, key string, err error) {
+	if key, err = keyOf(r); err != nil {
+		return v, "", err
+	}
+	d := json.NewDecoder(io.LimitReader(r.Body, maxRequest))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&v); err != nil {
+		return v, "", badRequest{fmt.Errorf("the request is not what it should be: %w", err)}
+	}
+	return v, key, nil
+}
+
+func reply(w http.ResponseWriter, v any, err error) error {
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	return json.NewEncoder(w).Encode(v)
+}
+
+// problems says how an error is answered. What is not here is the box's fault.
+var problems = []struct {
+	err    error
+	status int
+	code   string
+}{
+	{ErrNothing, http.StatusNotFound, api.CodeNothing},
+	{ErrStopping, http.StatusServiceUnavailable, api.CodeStopping},
+	{ErrOutcomeUnknown, http.StatusServiceUnavailable, api.CodeUnknown},
+	{engine.ErrUnknown, http.StatusServiceUnavailable, api.CodeUnknown},
+	{engine.ErrNotReady, http.StatusServiceUnavailable, api.CodeUnknown},
+	{engine.ErrClosed, http.StatusServiceUnavailable, api.CodeStopping},
+	{context.Canceled, http.StatusServiceUnavailable, api.CodeStopping},
+	{errToken, http.StatusUnauthorized, api.CodeUnauthorized},
+	{errGateToken, http.StatusForbidden, api.CodeUnauthorized},
+	{work.ErrNoItem, http.StatusNotFound, api.CodeNotFound},
+	{work.ErrNoSession, http.StatusNotFound, api.CodeNotFound},
+	{work.ErrExists, http.StatusConflict, api.CodeConflict},
+	{work.ErrCompleted, http.StatusConflict, api.CodeConflict},
+	{work.ErrBlocked, http.StatusConflict, api.CodeConflict},
+	{work.ErrNotHolder, http.StatusConflict, api.CodeConflict},
+	{work.ErrSessionOver, http.StatusConflict, api.CodeConflict},
+	{work.ErrNotPending, http.StatusConflict, api.CodeConflict},
+	{work.ErrSamePhase, http.StatusConflict, api.CodeConflict},
+	{work.ErrBadID, http.StatusBadRequest, api.CodeInvalid},
+	{work.ErrNoTitle, http.StatusBadRequest, api.CodeInvalid},
+	{work.ErrTooLong, http.StatusBadRequest, api.CodeInvalid},
+	{work.ErrBadPhase, http.StatusBadRequest, api.CodeInvalid},
+	{work.ErrBadRole, http.StatusBadRequest, api.CodeInvalid},
+	{work.ErrBadActor, http.StatusBadRequest, api.CodeInvalid},
+	{work.ErrBadTTL, http.StatusBadRequest, api.CodeInvalid},
+	{work.ErrBadCommit, http.StatusBadRequest, api.CodeInvalid},
+	{work.ErrNoReason, http.StatusBadRequest, api.CodeInvalid},
+	{errBadResult, http.StatusBadRequest, api.CodeInvalid},
+	{errBadKey, http.StatusBadRequest, api.CodeInvalid},
+	{errBadAfter, http.StatusBadRequest, api.CodeInvalid},
+}
+
+func problem(w http.ResponseWriter, err error) {
+	status, p := http.StatusInternalServerError, api.Problem{Code: api.CodeInternal, Message: err.Error()}
+	var held *work.HeldError
+	var role *work.RoleError
+	var form badRequest
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &held):
+		status, p.Code = http.StatusConflict, api.CodeHeld
+	case errors.As(err, &role), errors.As(err, &form):
+		status, p.Code = http.StatusBadRequest, api.CodeInvalid
+	case errors.As(err, &large):
+		status, p.Code = http.StatusRequestEntityTooLarge, api.CodeInvalid
+		p.Message = fmt.Sprintf("an output has at most %d MiB: send its last part, with the signal", api.MaxOutput>>20)
+	default:
+		for _, known := range problems {
+			if errors.Is(err, known.err) {
+				status, p.Code = known.status, known.code
+				break
+			}
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(p) // who does not hear it has gone
+}
+
+var errBadAfter = errors.New("after is the sequence of an event")
+
+// events sends the events after a sequence as server-sent events; the id of each
+// is its sequence, so a client that comes back goes on where it was.
+func (b *Box) events(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	last := q.Get("after")
+	if id := r.Header.Get("Last-Event-ID"); id != "" {
+		last = id
+	}
+	after := uint64(0)
+	if last != "" {
+		var err error
+		if after, err = strconv.ParseUint(last, 10, 64); err != nil {
+			return errBadAfter
+		}
+	}
+	subject := ""
+	if id := q.Get("work"); id != "" {
+		item, err := b.state.named(id)
+		if err != nil {
+			return err
+		}
+		subject = item.Subject
+	}
+	upto, _ := b.state.progress()
+	follow := q.Get("follow") == "true"
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	flush := http.NewResponseController(w).Flush
+	if after >= upto && !follow {
+		return nil
+	}
+	if err := flush(); err != nil {
+		return nil // the client has gone
+	}
+	err := b.log.Watch(r.Context(), after+1, func(records []engine.Record) error {
+		for _, rec := range records {
+			if err := b.await(r.Context(), rec.Seq); err != nil { // only what is archived is shown
+				return err
+			}
+			if subject == "" || subject == rec.Subject {
+				e := api.Event{Sequence: rec.Seq, Work: b.state.item(rec.Subject).ID, Event: rec.Data}
+				if err := sendEvent(w, e); err != nil {
+					return err
+				}
+			}
+			if !follow && rec.Seq >= upto {
+				return errStop
+			}
+		}
+		return flush()
+	})
+	if err != nil && !errors.Is(err, errStop) && r.Context().Err() == nil {
+		b.logger.Warn("an events request broke off", "error", err)
+	}
+	return nil
+}
+
+// sendEvent writes an event with its bytes as they are stored.
+func sendEvent(w io.Writer, e api.Event) error {
+	if _, err := fmt.Fprintf(w, "id: %d\ndata: ", e.Sequence); err != nil {
+		return err
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(e); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}

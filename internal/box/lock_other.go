@@ -1,0 +1,12 @@
+//go:build !unix
+
+package box
+
+import "errors"
+
+// lock refuses: without it two boxes could write to one directory.
+func (Dir) lock() (release func() error, err error) {
+	return nil, errors.New("a box runs on Linux and macOS only")
+}
+
+func syncDir(string) error { return nil }

@@ -1,0 +1,278 @@
+package box
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/work"
+)
+
+// DefaultTTL is how long a lease lasts that is not renewed.
+const DefaultTTL = 10 * time.Minute
+
+// What a box answers besides the refusals of package work.
+var (
+	ErrNothing        = errors.New("there is nothing to claim")
+	ErrStopping       = errors.New("the box is stopping")
+	ErrOutcomeUnknown = errors.New("nobody knows yet whether it was recorded: ask again with the same key")
+)
+
+// Add adds a work item.
+func (b *Box) Add(ctx context.Context, a api.AddWork, key string) (api.Work, error) {
+	key = orNewKey(key)
+	if i, ok := b.state.addedBy(key); ok {
+		return b.show(i), nil
+	}
+	if a.Phase == "" {
+		a.Phase = agentsig.PhaseDraft
+	}
+	subject := ulid.MustNew(ulid.Timestamp(b.now()), rand.Reader).String()
+	id, err := b.state.reserve(a.ID, subject)
+	if err != nil {
+		return api.Work{}, err
+	}
+	defer b.state.unreserve(id, subject)
+	title := b.redact.Text(a.Title)
+	r, err := b.record(ctx, subject, key, work.Add{ID: id, Title: title, Phase: a.Phase, Actor: work.OperatorActor, Key: key})
+	return b.show(r.item), err
+}
+
+// Work returns a work item.
+func (b *Box) Work(id string) (api.Work, error) {
+	i, err := b.state.named(id)
+	return b.show(i), err
+}
+
+// List returns the items in a phase, or all.
+func (b *Box) List(phase agentsig.Phase) []api.Work {
+	all := []api.Work{}
+	for _, i := range b.state.all(phase) {
+		all = append(all, b.show(i))
+	}
+	return all
+}
+
+func (b *Box) show(i work.Item) api.Work {
+	w := api.Work{
+		ID: i.ID, Title: i.Title, Phase: i.Phase, BlockedFrom: i.BlockedFrom,
+		Subject: i.Subject, Events: i.Tip.ItemSeq, Sequence: i.Seq,
+	}
+	if l := i.Lease; l != nil {
+		w.Holder = &api.Holder{Session: i.Session(), Actor: l.Actor, Role: l.Role, ExpiresAt: b.state.expiry(i.Subject)}
+	}
+	return w
+}
+
+// Claim gives an agent something to work on. If the caller is gone when the lease
+// is granted, it is given back.
+func (b *Box) Claim(ctx context.Context, q api.Claim, key string) (api.Grant, error) {
+	key = orNewKey(key)
+	if i, ok := b.state.granted(key); ok {
+		return b.grant(i), nil
+	}
+	c := work.Grant{Epoch: b.epoch, Actor: b.redact.Text(q.Actor), Role: q.Role, TTL: time.Duration(q.TTLMS) * time.Millisecond, Key: key}
+	if c.TTL == 0 {
+		c.TTL = DefaultTTL
+	}
+	w := wish{phase: q.Phase, role: q.Role}
+	if q.Work != "" {
+		i, err := b.state.named(q.Work)
+		if err != nil {
+			return api.Grant{}, err
+		}
+		w.subject = i.Subject
+	}
+	if err := b.checkClaim(w, c, q.Wait); err != nil {
+		return api.Grant{}, err
+	}
+	for {
+		subject, err := b.pick(ctx, w, q.Wait)
+		if err != nil {
+			return api.Grant{}, err
+		}
+		r, err := b.record(ctx, subject, key, c)
+		switch {
+		case err == nil && ctx.Err() != nil:
+			_, err = b.record(b.ctx, subject, "", work.Release{Token: r.item.Lease.Token})
+			return api.Grant{}, errors.Join(ctx.Err(), err)
+		case err == nil:
+			return b.grant(r.item), nil
+		}
+		b.state.giveBack(subject)
+		if !lostRace(err) || w.subject != "" && !q.Wait {
+			return api.Grant{}, err
+		}
+	}
+}
+
+// checkClaim refuses what can't be granted whatever is ready, so that nobody
+// waits for it: a bad request, or an item that will never be claimable.
+func (b *Box) checkClaim(w wish, c work.Grant, wait bool) error {
+	item := work.Item{ID: "any", Phase: agentsig.PhaseDraft}
+	c.Role, item.Phase = "", agentsig.PhaseDraft
+	if _, err := work.Decide(item, c); err != nil {
+		return err
+	}
+	switch {
+	case w.role != "" && !known(agentsig.Roles(), w.role):
+		return work.ErrBadRole
+	case w.phase != "" && !known(agentsig.Phases(), w.phase):
+		return work.ErrBadPhase
+	case w.phase == agentsig.PhaseCompleted:
+		return work.ErrCompleted
+	case w.phase == agentsig.PhaseBlocked:
+		return work.ErrBlocked
+	case w.phase != "" && !work.MayHold(w.role, w.phase):
+		return &work.RoleError{Role: w.role, Phase: w.phase}
+	}
+	if w.subject == "" {
+		return nil
+	}
+	item = b.state.item(w.subject)
+	c.Role = w.role
+	_, err := work.Decide(item, c)
+	switch {
+	case err == nil && w.phase != "" && w.phase != item.Phase && !wait:
+		return fmt.Errorf("%s is in %s, not in %s: %w", item.ID, item.Phase, w.phase, ErrNothing)
+	case wait && !errors.Is(err, work.ErrCompleted):
+		return nil
+	}
+	return err
+}
+
+// pick returns an item to try, which nobody else is offered meanwhile.
+func (b *Box) pick(ctx context.Context, w wish, wait bool) (string, error) {
+	subject, line := b.state.pick(w, wait)
+	switch {
+	case subject != "":
+		return subject, nil
+	case line == nil:
+		return "", ErrNothing
+	}
+	var err error
+	select {
+	case subject := <-line.offer:
+		return subject, nil
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-b.stopped:
+		err = ErrStopping
+	}
+	b.state.leave(line)
+	return "", err
+}
+
+// lostRace reports whether the item was taken or moved on between the offer and
+// the grant.
+func lostRace(err error) bool {
+	var held *work.HeldError
+	var role *work.RoleError
+	return errors.As(err, &held) || errors.As(err, &role) || errors.Is(err, work.ErrCompleted) || errors.Is(err, work.ErrBlocked)
+}
+
+func (b *Box) grant(i work.Item) api.Grant {
+	return api.Grant{
+		Session: i.Session(), Work: i.ID, Phase: i.Phase, Token: i.Lease.Token, ExpiresAt: b.state.expiry(i.Subject),
+	}
+}
+
+// Renew starts the term of a session's lease anew. It is no event.
+func (b *Box) Renew(session string) (api.Grant, error) {
+	item, token, err := b.session(session)
+	if err != nil {
+		return api.Grant{}, err
+	}
+	if err := b.state.renew(item.Subject, token); err != nil {
+		return api.Grant{}, err
+	}
+	return b.grant(b.state.item(item.Subject)), nil
+}
+
+// Release gives a session's item back.
+func (b *Box) Release(ctx context.Context, session, key string) (api.Recorded, error) {
+	item, token, err := b.session(session)
+	if err != nil {
+		return api.Recorded{}, err
+	}
+	key = orNewKey(key)
+	return b.answer(b.record(ctx, item.Subject, key, work.Release{Token: token, Key: key}))
+}
+
+// Report takes the gate's word.
+func (b *Box) Report(ctx context.Context, id string, r api.Report, key string) (api.Recorded, error) {
+	item, err := b.state.named(id)
+	if err != nil {
+		return api.Recorded{}, err
+	}
+	if r.Result != "pass" && r.Result != "fail" {
+		return api.Recorded{}, errBadResult
+	}
+	key = orNewKey(key)
+	return b.answer(b.record(ctx, item.Subject, key, work.Report{Commit: r.Commit, Passed: r.Result == "pass", Key: key}))
+}
+
+var errBadResult = errors.New("a result is pass or fail")
+
+// Override sets an item's phase, as the operator.
+func (b *Box) Override(ctx context.Context, id string, o api.Override, key string) (api.Recorded, error) {
+	item, err := b.state.named(id)
+	if err != nil {
+		return api.Recorded{}, err
+	}
+	key = orNewKey(key)
+	return b.answer(b.record(ctx, item.Subject, key, work.Override{Phase: o.Phase, Reason: b.redact.Text(o.Reason), Key: key}))
+}
+
+func (b *Box) answer(r recorded, err error) (api.Recorded, error) {
+	if err != nil {
+		return api.Recorded{}, err
+	}
+	return api.Recorded{Event: r.event.Type, Work: r.item.ID, Phase: r.item.Phase, Sequence: r.seq}, nil
+}
+
+// session returns the item that a session is about, and its token.
+func (b *Box) session(session string) (work.Item, work.Token, error) {
+	subject, token, err := work.ParseSession(session)
+	if err != nil {
+		return work.Item{}, token, err
+	}
+	item := b.state.item(subject)
+	if !item.Exists() || token.Epoch != b.epoch || token.Counter > item.Granted || token.Counter == 0 {
+		return work.Item{}, token, work.ErrNoSession
+	}
+	return item, token, nil
+}
+
+// expire takes a lease away whose term is over. It goes on until that is
+// recorded, the lease ended otherwise, or the box stops.
+func (b *Box) expire(subject string, token work.Token) {
+	_, err := b.record(b.ctx, subject, "", work.Expire{Token: token})
+	switch {
+	case err == nil, errors.Is(err, work.ErrNotHolder), errors.Is(err, work.ErrSessionOver), b.ctx.Err() != nil, errors.Is(err, ErrStopping):
+	default:
+		b.fail(fmt.Errorf("take the lease %s of %s away: %w", token, subject, err))
+	}
+}
+
+func orNewKey(key string) string {
+	if key == "" {
+		return api.NewKey()
+	}
+	return key
+}
+
+func known[S comparable](all []S, one S) bool {
+	for _, s := range all {
+		if s == one {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,363 @@
+package box
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// state is the fold over the archived events, and what is derived from it: names,
+// what is claimable, who waits. Its methods lock it.
+type state struct {
+	mu      sync.Mutex
+	folded  uint64                // the sequence up to which it is the fold
+	items   map[string]*work.Item // by subject
+	ids     map[string]string     // name -> subject; also of items that are being added
+	grants  map[string]string     // key of a request -> subject that it holds
+	adds    recentKeys            // of the latest items that were added
+	queue   queue
+	leases  leases
+	waiting map[uint64][]chan struct{} // for the fold to reach a sequence
+	moved   chan struct{}              // closed at the next fold
+
+	now    func() time.Time // nil until the state is live
+	expire func(subject string, token work.Token)
+}
+
+func newState() *state {
+	return &state{
+		items: map[string]*work.Item{}, ids: map[string]string{}, grants: map[string]string{},
+		queue: newQueue(), leases: leases{}, waiting: map[uint64][]chan struct{}{}, moved: make(chan struct{}),
+	}
+}
+
+// fold takes the event of the next sequence.
+func (s *state) fold(seq uint64, stored []byte) error {
+	e, err := ledger.Decode(stored)
+	if err != nil {
+		return fmt.Errorf("event %d: %w", seq, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if seq != s.folded+1 {
+		return fmt.Errorf("event %d comes after event %d", seq, s.folded)
+	}
+	before := s.items[e.Subject]
+	if before == nil {
+		before = &work.Item{}
+	}
+	after, err := work.Fold(*before, seq, e, stored)
+	if err != nil {
+		return fmt.Errorf("event %d: %w", seq, err)
+	}
+	s.folded = seq
+	s.put(before, &after)
+	if e.Type == work.WorkAdded {
+		s.adds.add(e.Key, e.Subject)
+	}
+	return nil
+}
+
+// put replaces an item and brings up to date what is derived from it.
+func (s *state) put(before, after *work.Item) {
+	s.items[after.Subject] = after
+	s.ids[after.ID] = after.Subject
+	if l := before.Lease; l != nil && l != after.Lease {
+		delete(s.grants, l.Key)
+		s.leases.end(before.Subject)
+	}
+	if l := after.Lease; l != nil && l != before.Lease {
+		s.grants[l.Key] = after.Subject
+		if s.now != nil {
+			s.begin(after)
+		}
+	}
+	s.queue.update(*after)
+}
+
+// dispatch gives what is claimable to the claims that wait for it, and wakes who
+// waits for the fold.
+func (s *state) dispatch() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue.match()
+	for seq, waiters := range s.waiting {
+		if seq <= s.folded {
+			for _, w := range waiters {
+				close(w)
+			}
+			delete(s.waiting, seq)
+		}
+	}
+	close(s.moved)
+	s.moved = make(chan struct{})
+}
+
+// reached returns a channel that is closed when the fold has reached a sequence.
+func (s *state) reached(seq uint64) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	done := make(chan struct{})
+	if seq <= s.folded {
+		close(done)
+		return done
+	}
+	s.waiting[seq] = append(s.waiting[seq], done)
+	return done
+}
+
+// progress returns up to where the state is folded, and a channel that is closed
+// when it goes on.
+func (s *state) progress() (uint64, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.folded, s.moved
+}
+
+// item returns the item with a subject; the zero Item if there is none.
+func (s *state) item(subject string) work.Item {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := s.items[subject]; i != nil {
+		return *i
+	}
+	return work.Item{}
+}
+
+// named returns the item with a name for people.
+func (s *state) named(id string) (work.Item, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := s.items[s.ids[id]]; i != nil {
+		return *i, nil
+	}
+	return work.Item{}, fmt.Errorf("%w: %s", work.ErrNoItem, agentsig.Escape(id))
+}
+
+// all returns the items in a phase, or every item, in the order they were added.
+func (s *state) all(phase agentsig.Phase) []work.Item {
+	s.mu.Lock()
+	var items []work.Item
+	for _, i := range s.items {
+		if phase == "" || i.Phase == phase {
+			items = append(items, *i)
+		}
+	}
+	s.mu.Unlock()
+	slices.SortFunc(items, func(a, b work.Item) int { return cmp.Compare(a.Subject, b.Subject) })
+	return items
+}
+
+// reserve takes a name for an item that is about to be added; without one it
+// makes one up. The name is given back by unreserve if the item is not added.
+func (s *state) reserve(id, subject string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for n := len(s.items) + 1; id == ""; n++ {
+		if name := fmt.Sprintf("W-%05d", n); s.ids[name] == "" {
+			id = name
+		}
+	}
+	if s.ids[id] != "" {
+		return "", fmt.Errorf("%w: %s", work.ErrExists, agentsig.Escape(id))
+	}
+	s.ids[id] = subject
+	return id, nil
+}
+
+func (s *state) unreserve(id, subject string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ids[id] == subject && s.items[subject] == nil {
+		delete(s.ids, id)
+	}
+}
+
+// granted returns the item that a request with this key holds.
+func (s *state) granted(key string) (work.Item, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := s.items[s.grants[key]]; i != nil && i.Lease != nil && i.Lease.Key == key {
+		return *i, true
+	}
+	return work.Item{}, false
+}
+
+// addedBy returns the item that a request with this key added, if that is not
+// long ago.
+func (s *state) addedBy(key string) (work.Item, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := s.items[s.adds.find(key)]; i != nil {
+		return *i, true
+	}
+	return work.Item{}, false
+}
+
+// recentKeys remembers the latest requests that added an item.
+type recentKeys struct {
+	ring [1024]addedKey
+	next int
+}
+
+type addedKey struct {
+	Key     string `json:"key"`
+	Subject string `json:"subject"`
+}
+
+func (r *recentKeys) add(key, subject string) {
+	r.ring[r.next%len(r.ring)] = addedKey{key, subject}
+	r.next++
+}
+
+func (r *recentKeys) find(key string) string {
+	for _, k := range r.ring {
+		if k.Key == key && key != "" {
+			return k.Subject
+		}
+	}
+	return ""
+}
+
+// all returns them, oldest first.
+func (r *recentKeys) all() []addedKey {
+	n := min(r.next, len(r.ring))
+	all := make([]addedKey, 0, n)
+	for i := r.next - n; i < r.next; i++ {
+		all = append(all, r.ring[i%len(r.ring)])
+	}
+	return all
+}
+
+// pick takes an item that fits out of the queue. If there is none and the claim
+// may wait, it is put in line.
+func (s *state) pick(w wish, wait bool) (subject string, line *waiter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if subject, ok := s.queue.take(w); ok || !wait {
+		return subject, nil
+	}
+	return "", s.queue.wait(w)
+}
+
+// leave takes a claim out of the line.
+func (s *state) leave(line *waiter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if subject, offered := s.queue.leave(line); offered {
+		s.requeue(subject)
+	}
+}
+
+// giveBack puts an item back into the queue that was picked and not granted.
+func (s *state) giveBack(subject string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requeue(subject)
+}
+
+func (s *state) requeue(subject string) {
+	if i := s.items[subject]; i != nil {
+		s.queue.update(*i)
+		s.queue.match()
+	}
+}
+
+// leases are the terms that run, by subject.
+type leases map[string]*term
+
+type term struct {
+	token   work.Token
+	expires time.Time
+	timer   *time.Timer
+	over    bool // it is being taken away: too late to renew
+}
+
+func (l leases) end(subject string) {
+	if t := l[subject]; t != nil {
+		t.timer.Stop()
+		delete(l, subject)
+	}
+}
+
+// begin lets the term of an item's lease run from now.
+func (s *state) begin(i *work.Item) {
+	s.leases.end(i.Subject)
+	subject, token := i.Subject, i.Lease.Token
+	s.leases[subject] = &term{
+		token: token, expires: s.now().Add(i.Lease.TTL),
+		timer: time.AfterFunc(i.Lease.TTL, func() { s.runOut(subject, token) }),
+	}
+}
+
+// runOut is called when a term is over. A term that was renewed meanwhile goes on.
+func (s *state) runOut(subject string, token work.Token) {
+	s.mu.Lock()
+	t := s.leases[subject]
+	ended := t != nil && t.token == token && !s.now().Before(t.expires)
+	if ended {
+		t.over = true
+	}
+	s.mu.Unlock()
+	if ended {
+		s.expire(subject, token)
+	}
+}
+
+// start begins the terms of all open leases: they have one full term from now.
+// From then on every grant begins its own. Expire is called, each time in a
+// goroutine of its own, when a term is over.
+func (s *state) start(now func() time.Time, expire func(subject string, token work.Token)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now, s.expire = now, expire
+	for _, i := range s.items {
+		if i.Lease != nil {
+			s.begin(i)
+		}
+	}
+}
+
+// renew begins the term of a lease anew.
+func (s *state) renew(subject string, token work.Token) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, t := s.items[subject], s.leases[subject]
+	if i == nil || i.Lease == nil || i.Lease.Token != token || t == nil || t.over {
+		return work.ErrNotHolder
+	}
+	s.begin(i)
+	return nil
+}
+
+// expiry says when the term of an item's lease is over.
+func (s *state) expiry(subject string) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.leases[subject]; t != nil {
+		return t.expires.UTC().Truncate(time.Millisecond)
+	}
+	return time.Time{}
+}
+
+// stop ends all terms.
+func (s *state) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for subject := range s.leases {
+		s.leases.end(subject)
+	}
+}
+
+// counts returns how many items, leases and waiting claims there are.
+func (s *state) counts() (items, leases, waiting int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.items), len(s.leases), s.queue.waiters.Len()
+}

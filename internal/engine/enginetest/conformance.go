@@ -1,0 +1,551 @@
+package enginetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/signalbox-dev/signalbox/internal/engine"
+)
+
+// patience ends a test that hangs.
+const patience = 30 * time.Second
+
+// Conformance checks that a log does what [engine.Log] says. It opens a new log
+// for every test, in an empty directory, and closes it.
+func Conformance(t *testing.T, open func(t *testing.T, dir string) engine.Log) {
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, suite)
+	}{
+		{"append and read", testAppendRead},
+		{"compare and set", testCompareAndSet},
+		{"one winner", testOneWinner},
+		{"subjects are independent", testIndependent},
+		{"what is stored", testStored},
+		{"what is refused", testRefused},
+		{"watch", testWatch},
+		{"watch ends", testWatchEnds},
+		{"read while appending", testReadWhileAppending},
+		{"read ends", testReadEnds},
+		{"restore", testRestore},
+		{"restore refuses", testRestoreRefuses},
+		{"restore loses a race", testRestoreRace},
+		{"close", testClose},
+		{"context", testContext},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			t.Cleanup(cancel)
+			s := suite{ctx, open(t, t.TempDir())}
+			t.Cleanup(func() {
+				if err := s.log.Close(); err != nil {
+					t.Error("close:", err)
+				}
+			})
+			c.test(t, s)
+		})
+	}
+}
+
+type suite struct {
+	ctx context.Context
+	log engine.Log
+}
+
+func (s suite) append(t *testing.T, subject string, last uint64, data string) uint64 {
+	t.Helper()
+	seq, err := s.log.Append(s.ctx, subject, last, []byte(data))
+	if err != nil {
+		t.Fatalf("append %q on %s after %d: %v", data, subject, last, err)
+	}
+	return seq
+}
+
+func (s suite) tip(t *testing.T, want uint64) {
+	t.Helper()
+	if got, err := s.log.Tip(s.ctx); got != want || err != nil {
+		t.Fatalf("the tip is %d, want %d: %v", got, want, err)
+	}
+}
+
+func (s suite) read(t *testing.T, from uint64) []engine.Record {
+	t.Helper()
+	var all []engine.Record
+	err := s.log.Read(s.ctx, from, func(r engine.Record) error {
+		all = append(all, r)
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("read from %d: %v", from, err)
+	}
+	return all
+}
+
+// fill appends records on a few subjects, until there are n.
+func (s suite) fill(t *testing.T, n int) []engine.Record {
+	t.Helper()
+	last := map[string]uint64{}
+	var all []engine.Record
+	for i := range n {
+		subject := fmt.Sprint("S", i*i%7)
+		data := fmt.Sprint("record ", i+1)
+		seq := s.append(t, subject, last[subject], data)
+		last[subject] = seq
+		all = append(all, engine.Record{Seq: seq, Subject: subject, Data: []byte(data)})
+	}
+	return all
+}
+
+func same(t *testing.T, what string, got, want []engine.Record) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func testAppendRead(t *testing.T, s suite) {
+	s.tip(t, 0)
+	if got := s.read(t, 1); len(got) != 0 {
+		t.Fatalf("an empty log has %v", got)
+	}
+	const n = 30
+	all := s.fill(t, n)
+	for i, r := range all {
+		if r.Seq != uint64(i)+1 {
+			t.Fatalf("append %d got the sequence %d", i+1, r.Seq)
+		}
+	}
+	s.tip(t, n)
+	for i := range all {
+		same(t, fmt.Sprintf("from %d", i+1), s.read(t, uint64(i)+1), all[i:])
+	}
+	for _, from := range []uint64{n + 1, n + 2, n + 1000} {
+		if got := s.read(t, from); len(got) != 0 {
+			t.Fatalf("from %d, past the tip: %v", from, got)
+		}
+	}
+}
+
+func testCompareAndSet(t *testing.T, s suite) {
+	first := s.append(t, "A", 0, "a1")
+	other := s.append(t, "B", 0, "b1")
+	second := s.append(t, "A", first, "a2")
+	for _, c := range []struct {
+		why     string
+		subject string
+		last    uint64
+	}{
+		{"as if there were none", "A", 0},
+		{"stale", "A", first},
+		{"another subject's", "A", other},
+		{"ahead of the tip", "A", second + 1},
+		{"ahead of the tip, on a new subject", "C", second + 1},
+		{"the log's last, on a new subject", "C", second},
+	} {
+		seq, err := s.log.Append(s.ctx, c.subject, c.last, []byte("x"))
+		if !errors.Is(err, engine.ErrConflict) || seq != 0 {
+			t.Errorf("%s: got %d and %v, want a conflict", c.why, seq, err)
+		}
+	}
+	s.tip(t, second)
+	if seq := s.append(t, "A", second, "a3"); seq != second+1 {
+		t.Errorf("a conflict used a sequence: the next is %d", seq)
+	}
+}
+
+func testOneWinner(t *testing.T, s suite) {
+	const rounds, writers = 40, 8
+	var last uint64
+	for round := range rounds {
+		won := make(chan uint64, writers)
+		var all sync.WaitGroup
+		for w := range writers {
+			all.Go(func() {
+				seq, err := s.log.Append(s.ctx, "A", last, fmt.Appendf(nil, "%d by %d", round, w))
+				switch {
+				case err == nil:
+					won <- seq
+				case !errors.Is(err, engine.ErrConflict):
+					t.Errorf("round %d, writer %d: %v", round, w, err)
+				}
+			})
+		}
+		all.Wait()
+		if len(won) != 1 {
+			t.Fatalf("round %d has %d winners", round, len(won))
+		}
+		last = <-won
+	}
+	s.tip(t, rounds)
+}
+
+func testIndependent(t *testing.T, s suite) {
+	const writers, each = 8, 25
+	var all sync.WaitGroup
+	for w := range writers {
+		all.Go(func() {
+			var last uint64
+			for i := range each {
+				seq, err := s.log.Append(s.ctx, fmt.Sprint("W", w), last, fmt.Append(nil, i))
+				if err != nil || seq <= last {
+					t.Errorf("writer %d, record %d after %d: %d, %v", w, i, last, seq, err)
+					return
+				}
+				last = seq
+			}
+		})
+	}
+	all.Wait()
+	count := map[string]int{}
+	for i, r := range s.read(t, 1) {
+		if r.Seq != uint64(i)+1 || string(r.Data) != fmt.Sprint(count[r.Subject]) {
+			t.Fatalf("record %d is %d on %s: %q", i+1, r.Seq, r.Subject, r.Data)
+		}
+		count[r.Subject]++
+	}
+	s.tip(t, writers*each)
+}
+
+func testStored(t *testing.T, s suite) {
+	every := make([]byte, 256)
+	for i := range every {
+		every[i] = byte(i)
+	}
+	data := [][]byte{{}, every, []byte("NATS/1.0 503\r\n\r\n"), []byte(strings.Repeat("x", engine.MaxRecord))}
+	subjects := []string{"01JZZZZZZZZZZZZZZZZZZZZZZZ", "_-azAZ09", strings.Repeat("s", 64), "0"}
+	for i, d := range data {
+		given := bytes.Clone(d)
+		if _, err := s.log.Append(s.ctx, subjects[i], 0, given); err != nil {
+			t.Fatal(err)
+		}
+		clear(given) // it is the caller's
+	}
+	got := s.read(t, 1)
+	for i, d := range data {
+		if got[i].Subject != subjects[i] || string(got[i].Data) != string(d) {
+			t.Errorf("record %d came back as %s with %d bytes", i+1, got[i].Subject, len(got[i].Data))
+		}
+	}
+}
+
+func testRefused(t *testing.T, s suite) {
+	refused := func(what string, err error) {
+		t.Helper()
+		for _, known := range []error{nil, engine.ErrConflict, engine.ErrNotReady, engine.ErrUnknown} {
+			if errors.Is(err, known) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	}
+	for _, subject := range []string{"", "a.b", "*", ">", "a b", "a\n", "é", "$JS", "a\x00", strings.Repeat("s", 65)} {
+		_, err := s.log.Append(s.ctx, subject, 0, []byte("x"))
+		refused(fmt.Sprintf("subject %q", subject), err)
+	}
+	_, err := s.log.Append(s.ctx, "A", 0, make([]byte, engine.MaxRecord+1))
+	refused("a record that is too large", err)
+	refused("read from 0", s.log.Read(s.ctx, 0, func(engine.Record) error { return nil }))
+	refused("watch from 0", s.log.Watch(s.ctx, 0, func([]engine.Record) error { return nil }))
+	s.tip(t, 0)
+}
+
+// errEnough ends a Watch or a Read.
+var errEnough = errors.New("enough")
+
+// collect watches until the record with the sequence to has come.
+func (s suite) collect(from, to uint64) ([]engine.Record, error) {
+	var all []engine.Record
+	err := s.log.Watch(s.ctx, from, func(batch []engine.Record) error {
+		if len(batch) == 0 || len(batch) > engine.MaxBatch {
+			return fmt.Errorf("a batch of %d", len(batch))
+		}
+		all = append(all, batch...)
+		if all[len(all)-1].Seq >= to {
+			return errEnough
+		}
+		return nil
+	})
+	if !errors.Is(err, errEnough) {
+		return all, fmt.Errorf("watch from %d: %w", from, err)
+	}
+	return all, nil
+}
+
+func testWatch(t *testing.T, s suite) {
+	const before, writers, each = 1500, 4, 200
+	const total = before + writers*each
+	err := s.log.Restore(s.ctx, numbered(1, before))
+	if err != nil {
+		t.Fatal(err)
+	}
+	froms := []uint64{1, 2, before / 2, before, before + 1, before + 50}
+	watched := make([][]engine.Record, len(froms))
+	var all sync.WaitGroup
+	for i, from := range froms {
+		all.Go(func() {
+			var err error
+			if watched[i], err = s.collect(from, total); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for w := range writers {
+		all.Go(func() {
+			var last uint64
+			for i := range each {
+				var err error
+				if last, err = s.log.Append(s.ctx, fmt.Sprint("W", w), last, fmt.Append(nil, i)); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	want := s.read(t, 1)
+	if len(want) != total {
+		t.Fatalf("there are %d records, want %d", len(want), total)
+	}
+	for i, from := range froms {
+		same(t, fmt.Sprintf("watched from %d", from), watched[i], want[from-1:])
+	}
+}
+
+func testWatchEnds(t *testing.T, s suite) {
+	s.append(t, "A", 0, "x")
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	seen := make(chan struct{})
+	end := make(chan error)
+	go func() {
+		end <- s.log.Watch(ctx, 1, func([]engine.Record) error {
+			close(seen)
+			return nil
+		})
+	}()
+	<-seen
+	cancel()
+	if err := <-end; !errors.Is(err, context.Canceled) {
+		t.Errorf("after the context: %v", err)
+	}
+}
+
+func testReadWhileAppending(t *testing.T, s suite) {
+	const n = 300
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for i := range n {
+			if _, err := s.log.Append(s.ctx, fmt.Sprint("S", i), 0, []byte("x")); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	defer writer.Wait()
+	for seen := 0; seen < n; {
+		tip, err := s.log.Tip(s.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := s.read(t, 1)
+		if len(got) < int(tip) || len(got) < seen {
+			t.Fatalf("%d records, after %d, with the tip at %d", len(got), seen, tip)
+		}
+		seen = len(got)
+		for i, r := range got {
+			if r.Seq != uint64(i)+1 || r.Subject != fmt.Sprint("S", i) {
+				t.Fatalf("record %d is %d on %s", i+1, r.Seq, r.Subject)
+			}
+		}
+	}
+}
+
+func testReadEnds(t *testing.T, s suite) {
+	s.fill(t, 10)
+	calls := 0
+	err := s.log.Read(s.ctx, 1, func(engine.Record) error {
+		if calls++; calls == 3 {
+			return errEnough
+		}
+		return nil
+	})
+	if !errors.Is(err, errEnough) || calls != 3 {
+		t.Errorf("%d calls and %v", calls, err)
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	calls = 0
+	err = s.log.Watch(ctx, 1, func([]engine.Record) error {
+		calls++
+		cancel()
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) || calls != 1 {
+		t.Errorf("%d calls and %v", calls, err)
+	}
+}
+
+// numbered yields records with the sequences from to to.
+func numbered(from, to uint64) iter.Seq2[engine.Record, error] {
+	return func(yield func(engine.Record, error) bool) {
+		for seq := from; seq <= to; seq++ {
+			if !yield(engine.Record{Seq: seq, Subject: fmt.Sprint("S", seq%100), Data: fmt.Append(nil, "restored ", seq)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func testRestore(t *testing.T, s suite) {
+	const n = 3000
+	for _, part := range [][2]uint64{{1, 0}, {1, 1}, {2, 1024}, {1025, n}} {
+		if err := s.log.Restore(s.ctx, numbered(part[0], part[1])); err != nil {
+			t.Fatalf("restore %d to %d: %v", part[0], part[1], err)
+		}
+		s.tip(t, max(part[0]-1, part[1]))
+	}
+	var want []engine.Record
+	for r := range numbered(1, n) {
+		want = append(want, r)
+	}
+	same(t, "restored", s.read(t, 1), want)
+	if _, err := s.log.Append(s.ctx, "S0", 0, []byte("x")); !errors.Is(err, engine.ErrConflict) {
+		t.Errorf("append on a restored subject as if it were new: %v", err)
+	}
+	if seq := s.append(t, "S0", n, "x"); seq != n+1 {
+		t.Errorf("the record after the restored ones has the sequence %d", seq)
+	}
+}
+
+func testRestoreRefuses(t *testing.T, s suite) {
+	tip := uint64(len(s.fill(t, 3)))
+	record := func(seq uint64) engine.Record { return engine.Record{Seq: seq, Subject: "R", Data: []byte("x")} }
+	list := func(end error, all ...engine.Record) iter.Seq2[engine.Record, error] {
+		return func(yield func(engine.Record, error) bool) {
+			for _, r := range all {
+				if !yield(r, nil) {
+					return
+				}
+			}
+			if end != nil {
+				yield(engine.Record{}, end)
+			}
+		}
+	}
+	// Each continues where the one before it ended.
+	for _, c := range []struct {
+		why     string
+		records iter.Seq2[engine.Record, error]
+		want    error
+		stored  uint64
+	}{
+		{"what is there", list(nil, record(3)), &engine.GapError{Want: 4, Got: 3}, 0},
+		{"not what follows", list(nil, record(5)), &engine.GapError{Want: 4, Got: 5}, 0},
+		{"a hole", list(nil, record(4), record(6)), &engine.GapError{Want: 5, Got: 6}, 1},
+		{"one twice", list(nil, record(5), record(5)), &engine.GapError{Want: 6, Got: 5}, 1},
+		{"what can't be read", list(errEnough, record(6)), errEnough, 1},
+		{"a bad subject", list(nil, record(7), engine.Record{Seq: 8, Subject: "a.b"}), nil, 1},
+	} {
+		err := s.log.Restore(s.ctx, c.records)
+		if err == nil {
+			t.Errorf("%s: restored", c.why)
+		}
+		var gap, wantGap *engine.GapError
+		if errors.As(c.want, &wantGap) {
+			if !errors.As(err, &gap) || *gap != *wantGap {
+				t.Errorf("%s: got %v, want %v", c.why, err, c.want)
+			}
+		} else if c.want != nil && !errors.Is(err, c.want) {
+			t.Errorf("%s: got %v, want %v", c.why, err, c.want)
+		}
+		tip += c.stored
+		s.tip(t, tip)
+	}
+}
+
+func testRestoreRace(t *testing.T, s suite) {
+	const n, rival = 20, 7
+	err := s.log.Restore(s.ctx, func(yield func(engine.Record, error) bool) {
+		for r, err := range numbered(1, n) {
+			if r.Seq == rival {
+				s.append(t, "rival", 0, "x")
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	})
+	if !errors.Is(err, engine.ErrConflict) {
+		t.Errorf("someone else appended: %v", err)
+	}
+	rivals := 0
+	for _, r := range s.read(t, 1) {
+		if r.Subject == "rival" {
+			rivals++
+		} else if want := fmt.Sprint("restored ", r.Seq); string(r.Data) != want {
+			t.Errorf("record %d is %q", r.Seq, r.Data)
+		}
+	}
+	if rivals != 1 {
+		t.Errorf("the rival's record is there %d times", rivals)
+	}
+}
+
+func testClose(t *testing.T, s suite) {
+	s.append(t, "A", 0, "x")
+	seen := make(chan struct{})
+	end := make(chan error)
+	go func() {
+		end <- s.log.Watch(s.ctx, 1, func([]engine.Record) error {
+			close(seen)
+			return nil
+		})
+	}()
+	<-seen
+	if err := s.log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-end; !errors.Is(err, engine.ErrClosed) {
+		t.Errorf("a watch that waited: %v", err)
+	}
+	for call, err := range s.calls(s.ctx) {
+		if !errors.Is(err, engine.ErrClosed) {
+			t.Errorf("%s after close: %v", call, err)
+		}
+	}
+	if err := s.log.Close(); err != nil {
+		t.Errorf("close again: %v", err)
+	}
+}
+
+func testContext(t *testing.T, s suite) {
+	s.append(t, "A", 0, "x")
+	ctx, cancel := context.WithCancel(s.ctx)
+	cancel()
+	for call, err := range s.calls(ctx) {
+		if !errors.Is(err, context.Canceled) || errors.Is(err, engine.ErrUnknown) {
+			t.Errorf("%s after its context: %v", call, err)
+		}
+	}
+	s.tip(t, 1)
+}
+
+// calls makes every call once, on a log with one record.
+func (s suite) calls(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		_, appendErr := s.log.Append(ctx, "B", 0, []byte("x"))
+		_, tipErr := s.log.Tip(ctx)
+		_ = yield("append", appendErr) &&
+			yield("tip", tipErr) &&
+			yield("read", s.log.Read(ctx, 1, func(engine.Record) error { return nil })) &&
+			yield("watch", s.log.Watch(ctx, 1, func([]engine.Record) error { return nil })) &&
+			yield("restore", s.log.Restore(ctx, numbered(2, 2)))
+	}
+}
