@@ -30,8 +30,12 @@ const (
 	archiveDir   = "archive"
 )
 
-// ErrNoDir is returned where a box was never started.
-var ErrNoDir = errors.New("there is no box here")
+// ErrNoDir is returned where a box was never started, and ErrNotRunning where
+// none runs.
+var (
+	ErrNoDir      = errors.New("there is no box here")
+	ErrNotRunning = errors.New("no box is running")
+)
 
 func (d Dir) path(name string) string { return filepath.Join(string(d), name) }
 
@@ -102,7 +106,7 @@ func (d Dir) Verifier() (string, error) { return d.read(verifierFile) }
 func (d Dir) Address() (string, error) {
 	data, err := os.ReadFile(d.path(addressFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("no box is running in %s: start one with `signalbox up`", d)
+		return "", ErrNotRunning
 	}
 	if err != nil {
 		return "", err

@@ -11,6 +11,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
 )
 
 // Exit codes.
@@ -56,7 +58,9 @@ var errQuiet = errors.New("")
 type app struct {
 	Env
 	json    bool
+	dir     string
 	started bool // a command has begun: what fails now is not a matter of usage
+	served  bool // it ran until it was told to stop: an interrupt is no failure
 }
 
 // Run runs the command line and returns its exit code.
@@ -68,12 +72,18 @@ func Run(ctx context.Context, args []string, env Env) int {
 	root.SetOut(env.Out)
 	root.SetErr(env.Err)
 	err := root.ExecuteContext(ctx)
+	var problem *api.Problem
 	switch {
-	case ctx.Err() != nil:
+	case err == nil && a.served:
+		return exitOK
+	case ctx.Err() != nil && !a.served:
 		return exitInterrupted
 	case err == nil:
 		return exitOK
 	case errors.Is(err, errQuiet):
+		return exitFailure
+	case a.json && errors.As(err, &problem):
+		_ = writeJSON(env.Out, problem) // there is nobody left to tell
 		return exitFailure
 	}
 	fmt.Fprintf(env.Err, "signalbox: %v\n", err)
@@ -93,23 +103,35 @@ func (a *app) usageError(format string, args ...any) error {
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "signalbox",
-		Short: "Reads what AI agents say",
-		Long: `Signalbox reads what AI agents say.
+		Short: "Reads what AI agents say, records it, and hands work from agent to agent",
+		Long: `Signalbox reads what AI agents say, records it, and hands work from agent to agent.
 
 Agents end their work with signals: a line such as READY_FOR_REVIEW: T-1, an XML
 tag at the end of a model's reply, or a JSON exit record. Signalbox finds them in
-whatever an agent prints, tells a signal that is used from one that is only
-mentioned, says why a near miss is one, and gives a verdict on the whole output.`,
-		Example: `  my-agent | signalbox scan --role developer --task T-1
-  signalbox signals --role critic
-  signalbox signals --instructions --role developer --task T-1 >> prompt.md`,
+whatever an agent prints and tells a signal that is used from one that is only
+mentioned (scan, signals).
+
+A box (up) keeps work items. Agents claim them, and what they say when they end is
+checked, recorded in a ledger that can't be changed quietly, and decides what is
+next: whoever waits for that has it at once (work, claim, emit, gate, events).
+Anyone can prove afterwards what happened (ledger).`,
+		Example: `  signalbox up &
+  signalbox work add --title "fix the parser" --phase IMPLEMENTATION
+  signalbox claim --role developer
+  my-agent | signalbox emit --session SESSION
+  signalbox ledger verify`,
 		Version:          buildVersion().Version,
 		SilenceErrors:    true,
 		SilenceUsage:     true,
 		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON for programs instead of text for people")
-	root.AddCommand(a.scanCommand(), a.signalsCommand(), a.versionCommand())
+	root.PersistentFlags().StringVar(&a.dir, "dir", ".signalbox", "the box's `DIRECTORY`")
+	root.AddCommand(
+		a.upCommand(), a.workCommand(), a.claimCommand(), a.renewCommand(), a.releaseCommand(), a.emitCommand(),
+		a.gateCommand(), a.eventsCommand(), a.ledgerCommand(), a.benchCommand(),
+		a.scanCommand(), a.signalsCommand(), a.versionCommand(),
+	)
 	root.SetUsageTemplate(usage)
 	return root
 }

@@ -3,9 +3,11 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +29,37 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs the command line as a user would; the scripts are the manual.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script"})
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"session":   setSession,
+			"gatetoken": setGateToken,
+			"cmpevents": compareEvents,
+		},
+	})
+}
+
+// setSession takes the session that a claim printed into $SESSION.
+func setSession(ts *testscript.TestScript, _ bool, args []string) {
+	var claim struct {
+		Session string `json:"session"`
+	}
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &claim))
+	ts.Setenv("SESSION", claim.Session)
+}
+
+// setGateToken does what a person does: it reads the token from the directory.
+func setGateToken(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Setenv("SIGNALBOX_GATE_TOKEN", strings.TrimSpace(ts.ReadFile(".signalbox/gate.token")))
+}
+
+// compareEvents compares two listings of events, of which the first has times.
+func compareEvents(ts *testscript.TestScript, _ bool, args []string) {
+	times := regexp.MustCompile(`  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
+	got, want := times.ReplaceAllString(ts.ReadFile(args[0]), ""), ts.ReadFile(args[1])
+	if got != want {
+		ts.Fatalf("the events are\n%s\nand should be\n%s", got, want)
+	}
 }
 
 // run runs the command line in this process.

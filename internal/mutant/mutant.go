@@ -20,7 +20,7 @@ import (
 // Mutant is one rule dropped.
 type Mutant struct {
 	Name string // the rule, in words
-	File string // in the package's directory
+	File string // from the package's directory; it may be another package's, as ../other/file.go
 	Old  string // what to replace; it stands in the file exactly once
 	New  string
 }
@@ -53,7 +53,7 @@ func (m Mutant) Run(ctx context.Context, dir, pattern string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(temp) }() // what is left of it harms nobody
-	changed := filepath.Join(temp, m.File)
+	changed := filepath.Join(temp, filepath.Base(m.File))
 	if err := os.WriteFile(changed, []byte(strings.Replace(string(data), m.Old, m.New, 1)), 0o600); err != nil {
 		return err
 	}

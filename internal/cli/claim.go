@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/box"
+)
+
+func (a *app) claimCommand() *cobra.Command {
+	var q api.Claim
+	var phase, role string
+	var ttl time.Duration
+	cmd := &cobra.Command{
+		Use:   "claim",
+		Short: "Take something to work on",
+		Long: `Claim takes a work item and holds it for a session. The session ends when its
+agent's signal is handed in (emit), when it is released, or when its time runs out
+without a renewal.
+
+Without --work it takes what has been ready for longest: in the given phase, in a
+phase that the role holds, or in any. The roles hold: analyst DRAFT; developer DRAFT
+and IMPLEMENTATION; critic READY_FOR_REVIEW and REVIEW; auditor READY_FOR_MERGE. A
+critic who takes work in READY_FOR_REVIEW enters REVIEW. CI_PENDING waits for the
+gate, and is taken only if it is asked for.
+
+With --wait it returns as soon as there is something; it does not poll. With --json
+it prints session, work, phase, token and expires_at. Exit code 1 if there is
+nothing.`,
+		Example: `  signalbox claim --role developer --wait
+  signalbox claim --work T-1 --actor ann --ttl 30m --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, name := range []string{"work", "phase", "role", "actor"} {
+				if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
+					return a.usageError("--%s is empty: leave it out, or give it a value", name)
+				}
+			}
+			if cmd.Flags().Changed("ttl") && ttl <= 0 {
+				return a.usageError("--ttl is how long the lease lasts, such as 30m")
+			}
+			q.Phase, q.Role, q.TTLMS = agentsig.Phase(phase), agentsig.Role(role), ttl.Milliseconds()
+			g, err := ask(cmd.Context(), a, box.Dir.APIToken, func(c *api.Client) (api.Grant, error) { return c.Claim(cmd.Context(), q) })
+			return a.granted(g, err)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&q.Work, "work", "", "this work item (`ID`)")
+	f.StringVar(&phase, "phase", "", "in this `PHASE`")
+	f.StringVar(&role, "role", "", "as an agent in this `ROLE`: "+list(agentsig.Roles()))
+	f.StringVar(&q.Actor, "actor", "agent", "who works on it, for the record")
+	f.BoolVar(&q.Wait, "wait", false, "wait until there is something")
+	f.DurationVar(&ttl, "ttl", 0, "how long the lease lasts without a renewal (default 10m)")
+	complete(cmd, "phase", agentsig.Phases())
+	complete(cmd, "role", agentsig.Roles())
+	return cmd
+}
+
+func (a *app) granted(g api.Grant, err error) error {
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return writeJSON(a.Out, g)
+	}
+	a.rows([][2]string{
+		{"session", g.Session}, {"work", g.Work}, {"phase", string(g.Phase)}, {"token", g.Token.String()},
+		{"expires", fmt.Sprintf("%s (in %v)", g.ExpiresAt.Local().Format("2006-01-02 15:04:05"), time.Until(g.ExpiresAt).Round(time.Second))},
+	})
+	return nil
+}
+
+// sessionFlag makes --session a flag that a command can't do without.
+func sessionFlag(cmd *cobra.Command, session *string) {
+	cmd.Flags().StringVar(session, "session", "", "the `SESSION`, as claim printed it")
+	require(cmd, "session")
+}
+
+func (a *app) renewCommand() *cobra.Command {
+	var session string
+	cmd := &cobra.Command{
+		Use:   "renew --session SESSION",
+		Short: "Hold a work item for another term",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			g, err := ask(cmd.Context(), a, box.Dir.APIToken, func(c *api.Client) (api.Grant, error) { return c.Renew(cmd.Context(), session) })
+			return a.granted(g, err)
+		},
+	}
+	sessionFlag(cmd, &session)
+	return cmd
+}
+
+func (a *app) releaseCommand() *cobra.Command {
+	var session string
+	cmd := &cobra.Command{
+		Use:   "release --session SESSION",
+		Short: "Give a work item back",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := ask(cmd.Context(), a, box.Dir.APIToken, func(c *api.Client) (api.Recorded, error) { return c.Release(cmd.Context(), session) })
+			return a.recorded(r, err)
+		},
+	}
+	sessionFlag(cmd, &session)
+	return cmd
+}
+
+func (a *app) emitCommand() *cobra.Command {
+	var session string
+	cmd := &cobra.Command{
+		Use:   "emit --session SESSION [FILE]",
+		Short: "Hand in what a session's agent said",
+		Long: `Emit reads an agent's output, from FILE or from standard input, and hands it in for
+the session: the signal in it, in any dialect, is checked and recorded, the work item
+moves to its next phase, the lease ends, and whoever waits for the work has it.
+
+A rejection changes nothing: the session goes on, and can try again. Saying the same
+twice is saying it once. A result that comes after the lease was taken away is
+recorded as late, and moves nothing.
+
+With --json the last line is an object with accepted; if true: event, work,
+phase_completed, exit_reason, next_phase and sequence; if false: error, and near_misses
+if there were any. Exit code 0 if the signal was accepted, 1 if not.`,
+		Example: `  my-agent | signalbox emit --session 01K9Z3J0T6X8E4V5R7B2N1M0QD-1.1`,
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in, closeIn, err := a.open(args)
+			if err != nil {
+				return err
+			}
+			defer closeIn()
+			output, err := io.ReadAll(io.LimitReader(in, api.MaxOutput+1))
+			if err != nil {
+				return fmt.Errorf("read the agent's output: %w", err)
+			}
+			e, err := ask(cmd.Context(), a, box.Dir.APIToken, func(c *api.Client) (api.Emitted, error) { return c.Emit(cmd.Context(), session, output) })
+			return a.emitted(e, err)
+		},
+	}
+	sessionFlag(cmd, &session)
+	return cmd
+}
+
+func (a *app) emitted(e api.Emitted, err error) error {
+	if a.json {
+		if err != nil {
+			e = api.Emitted{Error: err.Error()}
+		}
+		if err := writeJSON(a.Out, e); err != nil {
+			return err
+		}
+		if !e.Accepted {
+			return errQuiet
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !e.Accepted {
+		for _, m := range e.NearMisses {
+			fmt.Fprintf(a.Err, "line %d  near miss  %s\n        %s: %s\n", m.Line, agentsig.Escape(string(m.Kind)), m.Reason, m.Hint)
+		}
+		return fmt.Errorf("%s", agentsig.Escape(e.Error))
+	}
+	if e.NextPhase == "" {
+		fmt.Fprintf(a.Out, "%s %s: recorded for %s (event %d); the session goes on\n", a.paint(green, "accepted"), e.Event, e.Work, e.Sequence)
+		return nil
+	}
+	fmt.Fprintf(a.Out, "%s %s: %s %s in %s, and is now in %s (event %d)\n",
+		a.paint(green, "accepted"), e.Event, e.Work, e.ExitReason, e.PhaseCompleted, e.NextPhase, e.Sequence)
+	return nil
+}

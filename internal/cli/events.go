@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+func (a *app) eventsCommand() *cobra.Command {
+	var id string
+	var after uint64
+	var follow bool
+	cmd := &cobra.Command{
+		Use:   "events",
+		Short: "Show what happened, and what happens",
+		Long: `Events shows the events of the ledger, oldest first; with --follow it goes on with
+those that come. An event is shown once it is in the archive.
+
+With --json each is an object on a line of its own, with sequence, work and event,
+which is the event as it is stored and hashed.`,
+		Example: `  signalbox events --work T-1
+  signalbox events --follow --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := ask(cmd.Context(), a, box.Dir.APIToken, func(c *api.Client) (struct{}, error) {
+				return struct{}{}, c.Events(cmd.Context(), id, after, follow, a.event)
+			})
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&id, "work", "", "only those of this work item (`ID`)")
+	cmd.Flags().Uint64Var(&after, "after", 0, "only those after this `SEQUENCE`")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with those that come")
+	return cmd
+}
+
+func (a *app) event(e api.Event) error {
+	if a.json {
+		return writeJSON(a.Out, e)
+	}
+	stored, err := ledger.Decode(e.Event)
+	if err != nil {
+		return fmt.Errorf("event %d: %w", e.Sequence, err)
+	}
+	_, err = fmt.Fprintf(a.Out, "%6d  %s  %-12s  %s  %s\n", e.Sequence, a.paint(faint, stored.Time.Local().Format("2006-01-02 15:04:05")),
+		agentsig.Escape(e.Work), a.paint(bold, stored.Type), what(stored))
+	return err
+}
+
+// apiEvent is the event of a proof.
+func apiEvent(p ledger.Proof) api.Event {
+	var e struct {
+		Subject string `json:"subject"`
+	}
+	_ = json.Unmarshal(p.Event, &e) // the proof was checked: it is an event
+	return api.Event{Sequence: uint64(p.Index) + 1, Work: e.Subject, Event: p.Event}
+}
+
+// what says in a few words what an event did.
+func what(e ledger.Event) string {
+	var p struct {
+		Title          string         `json:"title"`
+		Phase          agentsig.Phase `json:"phase"`
+		PhaseCompleted agentsig.Phase `json:"phase_completed"`
+		ExitReason     string         `json:"exit_reason"`
+		NextPhase      agentsig.Phase `json:"next_phase"`
+		Role           string         `json:"role"`
+		Reason         string         `json:"reason"`
+		Commit         string         `json:"commit"`
+		Signal         string         `json:"signal"`
+	}
+	if err := json.Unmarshal(e.Payload, &p); err != nil {
+		return ""
+	}
+	text := agentsig.Escape(e.Actor)
+	switch {
+	case p.PhaseCompleted != "":
+		text += fmt.Sprintf(": %s %s", p.PhaseCompleted, p.ExitReason)
+	case p.Phase != "":
+		text += ": " + string(p.Phase)
+	case p.Signal != "":
+		text += ": " + p.Signal
+	}
+	if p.NextPhase != "" {
+		text += " -> " + string(p.NextPhase)
+	}
+	for _, more := range []string{p.Role, p.Commit, p.Title, p.Reason} {
+		if more != "" {
+			text += "  " + shorten(more)
+		}
+	}
+	return text
+}

@@ -1,0 +1,351 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+func (a *app) ledgerCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "ledger",
+		Short: "Verify, prove, check, export and repair the ledger",
+		Long: `The ledger is what happened, in an archive of files: events, each with the hash of
+the one before it on the same work item, and a Merkle tree over all of them, signed
+at checkpoints. Whoever has the verifier's key (ledger key) can check it, without a
+box and on any copy.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.verifyCommand(), a.proveCommand(), a.checkCommand(), a.exportCommand(), a.keyCommand())
+	return cmd
+}
+
+// place says where a ledger lies, and with which key it is checked.
+type place struct{ archive, key string }
+
+func (p *place) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.archive, "archive", "", "the archive's or export's `DIRECTORY` (default: that of the box)")
+	cmd.Flags().StringVar(&p.key, "key", "", "the verifier's `KEY`, or a file with it (default: that of the box)")
+}
+
+func (a *app) archiveDir(p place) (string, error) {
+	if p.archive != "" {
+		return p.archive, nil
+	}
+	c, err := config.Load("")
+	return box.Dir(a.dir).Archive(c.Archive), err
+}
+
+func (a *app) verifierKey(p place) (string, error) {
+	if p.key == "" {
+		return box.Dir(a.dir).Verifier()
+	}
+	if data, err := os.ReadFile(p.key); err == nil {
+		return string(bytes.TrimSpace(data)), nil
+	}
+	return p.key, nil
+}
+
+// resolve returns the files of a ledger and its key.
+func (a *app) resolve(p place) (fs.FS, string, error) {
+	dir, err := a.archiveDir(p)
+	if err != nil {
+		return nil, "", err
+	}
+	if _, err := os.Stat(filepath.Join(dir, ledger.CheckpointPath)); err != nil {
+		return nil, "", fmt.Errorf("%s holds no ledger: %w", agentsig.Escape(dir), err)
+	}
+	key, err := a.verifierKey(p)
+	return os.DirFS(dir), key, err
+}
+
+func (a *app) verifyCommand() *cobra.Command {
+	var p place
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Check the whole ledger",
+		Long: `Verify checks the signature of the latest checkpoint, every event that it covers, the
+chain of every work item, every tile of the tree, the root, and every blob that an
+event refers to. It needs no box: a copy of the archive, or an export, and the key.
+A running box seals what it records within a second.
+
+Take the key from somebody you trust, not from the copy you check.`,
+		Example: `  signalbox ledger verify
+  signalbox ledger verify --archive copy/ --key verifier.key`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			files, key, err := a.resolve(p)
+			if err != nil {
+				return err
+			}
+			r, err := ledger.Verify(files, key)
+			if a.json {
+				out := map[string]any{"ok": err == nil, "events": r.Events, "subjects": r.Subjects, "blobs": r.Blobs, "origin": r.Checkpoint.Origin, "root": r.Checkpoint.Root}
+				if err != nil {
+					out = map[string]any{"ok": false, "error": err.Error()}
+				}
+				if err := writeJSON(a.Out, out); err != nil {
+					return err
+				}
+			}
+			switch {
+			case err != nil && a.json:
+				return errQuiet
+			case err != nil:
+				return fmt.Errorf("%s: %w", a.paint(red, "the ledger does not verify"), err)
+			case !a.json:
+				fmt.Fprintf(a.Out, "%s: %s on %s, %s\n", a.paint(green, "verified"),
+					count(int(r.Events), "event"), count(r.Subjects, "work item"), count(r.Blobs, "blob"))
+				a.rows([][2]string{{"signed by", r.Checkpoint.Origin}, {"root", r.Checkpoint.Root.String()}})
+				fmt.Fprintln(a.Out, `
+This proves that the holder of the key signed these events in this order, and that
+nothing was changed, left out or moved since. It does not prove that what an agent
+said is true, and not that nobody else has read the key: agents that run as the
+box's own user, without a sandbox, could.`)
+			}
+			return nil
+		},
+	}
+	p.flags(cmd)
+	return cmd
+}
+
+func (a *app) proveCommand() *cobra.Command {
+	var p place
+	cmd := &cobra.Command{
+		Use:   "prove SEQUENCE",
+		Short: "Prove that an event is in the ledger",
+		Long: `Prove prints a proof for the event with this sequence (as in the output of events):
+the event, the hashes from it to the signed root, and the checkpoint. Whoever has the
+verifier's key can check it without the ledger, with ledger check or with the Go
+package ledger.`,
+		Example: `  signalbox ledger prove 12 > proof.json
+  signalbox ledger check proof.json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			seq, err := strconv.ParseInt(args[0], 10, 64)
+			if err != nil || seq < 1 {
+				return a.usageError("%q is not the sequence of an event: they are numbered from 1", args[0])
+			}
+			files, key, err := a.resolve(p)
+			if err != nil {
+				return err
+			}
+			f, err := ledger.OpenFiles(files, key)
+			if err != nil {
+				return err
+			}
+			if seq > f.Checkpoint.Size {
+				return fmt.Errorf("the latest checkpoint covers %s: a running box covers new ones within a second", count(int(f.Checkpoint.Size), "event"))
+			}
+			proof, err := f.Prove(seq - 1)
+			if err != nil {
+				return err
+			}
+			return writeJSON(a.Out, proof)
+		},
+	}
+	p.flags(cmd)
+	return cmd
+}
+
+func (a *app) checkCommand() *cobra.Command {
+	var p place
+	cmd := &cobra.Command{
+		Use:   "check FILE",
+		Short: "Check a proof, or an older checkpoint",
+		Long: `Check checks a proof that ledger prove made: it needs the verifier's key and nothing
+else. Given a checkpoint that was kept or published earlier, it checks that the ledger
+still begins with it: a ledger whose history was rewritten does not.`,
+		Example: `  signalbox ledger check proof.json --key verifier.key
+  signalbox ledger check old-checkpoint`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			data, err := os.ReadFile(args[0])
+			if err != nil {
+				return err
+			}
+			if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+				return a.checkProof(data, p)
+			}
+			return a.checkCheckpoint(data, p)
+		},
+	}
+	p.flags(cmd)
+	return cmd
+}
+
+func (a *app) checkProof(data []byte, p place) error {
+	key, err := a.verifierKey(p)
+	if err != nil {
+		return err
+	}
+	var proof ledger.Proof
+	if err := json.Unmarshal(data, &proof); err != nil {
+		return fmt.Errorf("not a proof: %w", err)
+	}
+	e, c, err := proof.Verify(key)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return writeJSON(a.Out, map[string]any{"ok": true, "sequence": proof.Index + 1, "type": e.Type, "subject": e.Subject, "origin": c.Origin, "size": c.Size})
+	}
+	fmt.Fprintf(a.Out, "%s: event %d of %s is in the ledger of %s\n", a.paint(green, "proven"), proof.Index+1, c.Origin, count(int(c.Size), "event"))
+	return a.event(apiEvent(proof))
+}
+
+func (a *app) checkCheckpoint(data []byte, p place) error {
+	files, key, err := a.resolve(p)
+	if err != nil {
+		return err
+	}
+	older, err := ledger.OpenCheckpoint(data, key)
+	if err != nil {
+		return err
+	}
+	f, err := ledger.OpenFiles(files, key)
+	if err != nil {
+		return err
+	}
+	if older.Size > f.Checkpoint.Size {
+		return fmt.Errorf("the checkpoint covers %s, and the ledger only %d: events were taken away, or this is an old copy",
+			count(int(older.Size), "event"), f.Checkpoint.Size)
+	}
+	root, err := f.Root(older.Size)
+	if err != nil {
+		return err
+	}
+	if root != older.Root {
+		return fmt.Errorf("the ledger does not begin with the %s that were signed: history was changed", count(int(older.Size), "event"))
+	}
+	if a.json {
+		return writeJSON(a.Out, map[string]any{"ok": true, "size": older.Size, "ledger_size": f.Checkpoint.Size})
+	}
+	fmt.Fprintf(a.Out, "%s: the ledger of %s begins with the %d that were signed\n", a.paint(green, "consistent"), count(int(f.Checkpoint.Size), "event"), older.Size)
+	return nil
+}
+
+func (a *app) exportCommand() *cobra.Command {
+	var p place
+	cmd := &cobra.Command{
+		Use:   "export DIRECTORY",
+		Short: "Copy the sealed ledger to an empty directory",
+		Long: `Export copies what the latest checkpoint covers, with tiles and blobs, to a directory
+that is not there or empty, and verifies the copy. It works while the box runs.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			files, key, err := a.resolve(p)
+			if err != nil {
+				return err
+			}
+			r, err := export(files, key, args[0])
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.Out, map[string]any{"events": r.Events, "directory": args[0]})
+			}
+			fmt.Fprintf(a.Out, "%s exported to %s and verified\n", count(int(r.Events), "event"), agentsig.Escape(args[0]))
+			return nil
+		},
+	}
+	p.flags(cmd)
+	return cmd
+}
+
+// export copies a ledger. A box may seal meanwhile and remove what only the older
+// checkpoint needs: then the copy does not verify, and is made again.
+func export(files fs.FS, key, to string) (ledger.Report, error) {
+	if entries, err := os.ReadDir(to); err == nil && len(entries) > 0 {
+		return ledger.Report{}, fmt.Errorf("%s is not empty: give a new directory", agentsig.Escape(to))
+	}
+	var err error
+	for range 5 {
+		if err = copyLedger(files, to); err == nil {
+			var r ledger.Report
+			if r, err = ledger.Verify(os.DirFS(to), key); err == nil {
+				return r, nil
+			}
+		}
+		if err := os.RemoveAll(to); err != nil {
+			return ledger.Report{}, err
+		}
+	}
+	return ledger.Report{}, err
+}
+
+func copyLedger(files fs.FS, to string) error {
+	for _, name := range []string{ledger.CheckpointPath, "key", "tile", "blob"} {
+		err := fs.WalkDir(files, name, func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				return nil // a ledger without blobs; or a partial tile that is gone: Verify tells
+			case err != nil:
+				return err
+			case d.IsDir():
+				return os.MkdirAll(filepath.Join(to, filepath.FromSlash(path)), 0o700)
+			}
+			return copyFile(files, path, filepath.Join(to, filepath.FromSlash(path)))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyFile(files fs.FS, from, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	in, err := files.Open(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }() // read only
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+func (a *app) keyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "key",
+		Short: "Print the verifier's key",
+		Long: `Key prints the key that the ledger is checked with. Give it to whoever is to check
+your proofs; it signs nothing.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			key, err := box.Dir(a.dir).Verifier()
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.Out, map[string]string{"key": key})
+			}
+			fmt.Fprintln(a.Out, key)
+			return nil
+		},
+	}
+}

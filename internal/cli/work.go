@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/box"
+)
+
+func (a *app) workCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "work",
+		Short: "Add, list, show and override work items",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.workAddCommand(), a.workListCommand(), a.workShowCommand(), a.workOverrideCommand())
+	return cmd
+}
+
+func (a *app) workAddCommand() *cobra.Command {
+	var w api.AddWork
+	var phase string
+	cmd := &cobra.Command{
+		Use:     "add --title TITLE",
+		Short:   "Add a work item",
+		Example: `  signalbox work add --title "fix the parser" --id T-1 --phase IMPLEMENTATION`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w.Phase = agentsig.Phase(phase)
+			added, err := ask(cmd.Context(), a, box.Dir.APIToken, func(c *api.Client) (api.Work, error) { return c.Add(cmd.Context(), w) })
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.Out, added)
+			}
+			fmt.Fprintf(a.Out, "%s added in %s (event %d)\n", added.ID, added.Phase, added.Sequence)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&w.Title, "title", "", "what is to be done")
+	cmd.Flags().StringVar(&w.ID, "id", "", "its `ID` (default: the next of W-00001, W-00002, …)")
+	cmd.Flags().StringVar(&phase, "phase", "", "the `PHASE` it starts in (default DRAFT)")
+	require(cmd, "title")
+	complete(cmd, "phase", agentsig.Phases())
+	return cmd
+}
+
+func require(cmd *cobra.Command, flag string) {
+	if err := cmd.MarkFlagRequired(flag); err != nil {
+		panic(err) // the flag is not there: a mistake in this program
+	}
+}
+
+func (a *app) workListCommand() *cobra.Command {
+	var phase string
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the work items",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			all, err := ask(cmd.Context(), a, box.Dir.APIToken, func(c *api.Client) ([]api.Work, error) { return c.List(cmd.Context(), agentsig.Phase(phase)) })
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.Out, all)
+			}
+			if len(all) == 0 {
+				fmt.Fprintln(a.Err, "no work items")
+				return nil
+			}
+			t := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
+			fmt.Fprintln(t, "ID\tPHASE\tHELD BY\tTITLE")
+			for _, w := range all {
+				holder := "-"
+				if w.Holder != nil {
+					holder = w.Holder.Actor
+				}
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", w.ID, w.Phase, agentsig.Escape(holder), shorten(w.Title))
+			}
+			return t.Flush()
+		},
+	}
+	cmd.Flags().StringVar(&phase, "phase", "", "only those in this `PHASE`")
+	complete(cmd, "phase", agentsig.Phases())
+	return cmd
+}
+
+func (a *app) workShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show WORK",
+		Short: "Show a work item",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := ask(cmd.Context(), a, box.Dir.APIToken, func(c *api.Client) (api.Work, error) { return c.Work(cmd.Context(), args[0]) })
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.Out, w)
+			}
+			rows := [][2]string{{"work", w.ID}, {"title", agentsig.Escape(w.Title)}, {"phase", string(w.Phase)}}
+			if w.BlockedFrom != "" {
+				rows = append(rows, [2]string{"blocked in", string(w.BlockedFrom)})
+			}
+			if h := w.Holder; h != nil {
+				rows = append(rows, [2]string{"held by", agentsig.Escape(h.Actor)}, [2]string{"session", h.Session},
+					[2]string{"expires", h.ExpiresAt.Local().Format("2006-01-02 15:04:05")})
+			}
+			rows = append(rows, [2]string{"events", fmt.Sprintf("%d, the last is number %d of the ledger", w.Events, w.Sequence)})
+			a.rows(rows)
+			return nil
+		},
+	}
+}
+
+// rows prints names and values in two columns.
+func (a *app) rows(rows [][2]string) {
+	t := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
+	for _, r := range rows {
+		fmt.Fprintf(t, "%s\t%s\n", r[0], r[1])
+	}
+	t.Flush()
+}
+
+func (a *app) workOverrideCommand() *cobra.Command {
+	var o api.Override
+	var phase string
+	cmd := &cobra.Command{
+		Use:   "override WORK --phase PHASE --reason REASON",
+		Short: "Set the phase of a work item by hand",
+		Long: `Override sets the phase of a work item, whatever it is in, and takes it away from
+whoever holds it. It is recorded as the operator's doing, with the reason.`,
+		Example: `  signalbox work override T-1 --phase IMPLEMENTATION --reason "the disk is back"`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Phase = agentsig.Phase(phase)
+			r, err := ask(cmd.Context(), a, box.Dir.APIToken, func(c *api.Client) (api.Recorded, error) { return c.Override(cmd.Context(), args[0], o) })
+			return a.recorded(r, err)
+		},
+	}
+	cmd.Flags().StringVar(&phase, "phase", "", "the `PHASE` it is to be in")
+	cmd.Flags().StringVar(&o.Reason, "reason", "", "why")
+	require(cmd, "phase")
+	require(cmd, "reason")
+	complete(cmd, "phase", agentsig.Phases())
+	return cmd
+}
+
+// recorded says what was recorded.
+func (a *app) recorded(r api.Recorded, err error) error {
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return writeJSON(a.Out, r)
+	}
+	fmt.Fprintf(a.Out, "%s: %s is now in %s (event %d)\n", r.Event, r.Work, r.Phase, r.Sequence)
+	return nil
+}
+
+// gateTokenVariable is where the gate's token comes from.
+const gateTokenVariable = "SIGNALBOX_GATE_TOKEN"
+
+func (a *app) gateCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "gate",
+		Short: "Report what a CI found",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	var r api.Report
+	report := &cobra.Command{
+		Use:   "report WORK --commit SHA --result pass|fail",
+		Short: "Let work in CI_PENDING go on, or back",
+		Long: `Report is the way out of CI_PENDING for a CI outside of the box: pass leads to
+READY_FOR_REVIEW, fail back to IMPLEMENTATION. It needs the gate's own token in
+` + gateTokenVariable + `; the box made it at its first start, in gate.token in its
+directory. Keep it from the agents: one that has it can pass its own CI.`,
+		Example: `  ` + gateTokenVariable + `=$(cat .signalbox/gate.token) signalbox gate report T-1 --commit 0a1b2c3 --result pass`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			token := os.Getenv(gateTokenVariable)
+			if token == "" {
+				return errors.New("the gate's own token is needed: put what is in gate.token in the box's directory into " + gateTokenVariable)
+			}
+			if r.Result != "pass" && r.Result != "fail" {
+				return a.usageError("--result is pass or fail")
+			}
+			gate := func(box.Dir) (string, error) { return token, nil }
+			done, err := ask(cmd.Context(), a, gate, func(c *api.Client) (api.Recorded, error) { return c.Report(cmd.Context(), args[0], r) })
+			return a.recorded(done, err)
+		},
+	}
+	report.Flags().StringVar(&r.Commit, "commit", "", "the commit (`SHA`) that was checked")
+	report.Flags().StringVar(&r.Result, "result", "", "pass or fail")
+	require(report, "commit")
+	require(report, "result")
+	complete(report, "result", []string{"pass", "fail"})
+	cmd.AddCommand(report)
+	return cmd
+}
