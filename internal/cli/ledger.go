@@ -30,7 +30,7 @@ box and on any copy.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.verifyCommand(), a.proveCommand(), a.checkCommand(), a.exportCommand(), a.keyCommand())
+	cmd.AddCommand(a.verifyCommand(), a.proveCommand(), a.checkCommand(), a.exportCommand(), a.repairCommand(), a.keyCommand())
 	return cmd
 }
 
@@ -348,4 +348,44 @@ your proofs; it signs nothing.`,
 			return nil
 		},
 	}
+}
+
+func (a *app) repairCommand() *cobra.Command {
+	var archiveDir string
+	cmd := &cobra.Command{
+		Use:   "repair",
+		Short: "Rebuild what is damaged from what proves itself",
+		Long: `Repair holds the archive and the engine's store against the signed root and against
+each other, and rebuilds what is damaged from the copy that is proven. What it
+replaces is kept: files of the archive under damaged-1 and so on in its directory,
+the engine's store as engine.damaged-1. What neither copy holds it can't restore; it
+says so and changes nothing. The box must not run.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dir, err := a.archiveDir(place{archive: archiveDir})
+			if err != nil {
+				return err
+			}
+			done, found, err := box.Repair(cmd.Context(), box.Options{Dir: box.Dir(a.dir), Archive: dir})
+			if err != nil {
+				for _, what := range done {
+					fmt.Fprintln(a.Err, agentsig.Escape(what))
+				}
+				return err
+			}
+			if a.json {
+				return writeJSON(a.Out, map[string]any{"repaired": append([]string{}, done...), "events": found.Events})
+			}
+			for _, what := range done {
+				fmt.Fprintln(a.Out, agentsig.Escape(what))
+			}
+			if len(done) == 0 {
+				fmt.Fprintln(a.Out, "nothing had to be repaired")
+			}
+			fmt.Fprintf(a.Out, "the ledger is whole: %s\n", count(int(found.Events), "event"))
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&archiveDir, "archive", "", "the archive's `DIRECTORY` (default: that of the box)")
+	return cmd
 }
