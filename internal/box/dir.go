@@ -25,7 +25,7 @@ const (
 	verifierFile = "verifier.key"
 	apiTokenFile = "api.token"
 	gateFile     = "gate.token"
-	snapshotFile = "snapshot.json"
+	snapshotFile = "snapshot"
 	engineDir    = "engine"
 	archiveDir   = "archive"
 )

@@ -355,6 +355,18 @@ func (s *state) stop() {
 	}
 }
 
+// sums returns how many items there are, and how many of them are held.
+func (s *state) sums() (items, held int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, i := range s.items {
+		if i.Lease != nil {
+			held++
+		}
+	}
+	return len(s.items), held
+}
+
 // counts returns how many items, leases and waiting claims there are.
 func (s *state) counts() (items, leases, waiting int) {
 	s.mu.Lock()

@@ -1,0 +1,221 @@
+//go:build linux
+
+package box
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"iter"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/engine"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+var sizeEvents = flag.Int("events", 50_000, "how many events TestSize starts a box on; 1000000 for the full measure")
+
+// TestSize starts a box on a large ledger: with a snapshot and without, and
+// verifies it. The limits are for a million events on 200,000 items.
+func TestSize(t *testing.T) {
+	dir := Dir(t.TempDir())
+	size := *sizeEvents / 5 * 5
+	fill(t, dir, size)
+	b := timed(t, "start without a snapshot", size, 30*time.Second, func() *Box { return reopen(t, dir, false) })
+	timed(t, "stop", size, 30*time.Second, func() error { return b.Close() })
+	b = timed(t, "start with a snapshot", size, 10*time.Second, func() *Box { return reopen(t, dir, true) })
+	if items, _, _ := b.state.counts(); items != size/5 {
+		t.Errorf("%d items, want %d", items, size/5)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	key, err := dir.Verifier()
+	if err != nil {
+		t.Fatal(err)
+	}
+	timed(t, "verify", size, 60*time.Second, func() error {
+		r, err := ledger.Verify(os.DirFS(dir.Archive("")), key)
+		if err != nil || r.Events != int64(size) {
+			t.Errorf("%+v, %v", r, err)
+		}
+		return err
+	})
+	t.Logf("%d events: %d MiB resident", size, resident(t, dir)>>20)
+}
+
+// TestIdleMemory holds a box with 10,000 items to 100 MB.
+func TestIdleMemory(t *testing.T) {
+	dir := Dir(t.TempDir())
+	fill(t, dir, 50_000)
+	got := resident(t, dir)
+	t.Logf("10,000 items: %d MB resident", got/1e6)
+	if got > 100e6 {
+		t.Errorf("%d MB resident, of which 100 are allowed", got/1e6)
+	}
+}
+
+// timed fails if something takes longer than it may for a million events.
+func timed[T any](t *testing.T, what string, size int, limit time.Duration, f func() T) T {
+	t.Helper()
+	begun := time.Now()
+	v := f()
+	took := time.Since(begun)
+	t.Logf("%d events: %s in %.2f s", size, what, took.Seconds())
+	if took > limit {
+		t.Errorf("%s took %v, and may take %v", what, took, limit)
+	}
+	return v
+}
+
+func reopen(t *testing.T, dir Dir, snapshot bool) *Box {
+	t.Helper()
+	b, found, err := Open(t.Context(), Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found.Snapshot != snapshot || len(found.Notes) > 0 || found.Restored+found.Archived > 0 {
+		t.Fatalf("found %+v", found)
+	}
+	return b
+}
+
+// fill writes a ledger of items with five events each, as a box would have, past
+// the box.
+func fill(t *testing.T, dir Dir, size int) {
+	t.Helper()
+	if err := dir.create(); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := dir.secrets(dir.Archive(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := engine.Open(t.Context(), engine.Options{Dir: dir.Engine()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := archive.Open(archive.Dir(dir.Archive("")), keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Reconcile(t.Context(), log, nil); err != nil {
+		t.Fatal(err)
+	}
+	var batch [][]byte
+	records := func(yield func(engine.Record, error) bool) {
+		for r, err := range history(size) {
+			batch = append(batch, r.Data)
+			if len(batch) == 1000 || r.Seq == uint64(size) {
+				if err := a.Append(batch); err != nil {
+					yield(engine.Record{}, err)
+					return
+				}
+				batch = nil
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+	if err := log.Restore(t.Context(), records); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// history is what five requests on each item would have recorded.
+func history(size int) iter.Seq2[engine.Record, error] {
+	b := &Box{epoch: 1, now: time.Now}
+	exit := func(p agentsig.Phase) agentsig.Signal {
+		return agentsig.NewExitSignal(p, agentsig.ExitCompleted).WithNotes("done, and all tests pass").Signal()
+	}
+	grant := func(key string) work.Grant { return work.Grant{Epoch: 1, Actor: "agent", TTL: time.Minute, Key: key} }
+	return func(yield func(engine.Record, error) bool) {
+		var item work.Item
+		for n := range size {
+			subject := fmt.Sprintf("%026d", n/5)
+			key := fmt.Sprintf("%026x", n)
+			var c work.Command
+			switch n % 5 {
+			case 0:
+				item = work.Item{}
+				c = work.Add{ID: "T-" + strconv.Itoa(n/5), Title: "a title as people write them", Phase: agentsig.PhaseDraft, Actor: "operator", Key: key}
+			case 1, 3:
+				c = grant(key)
+			default:
+				c = work.End{Token: item.Lease.Token, Actor: "agent", Signal: exit(item.Phase), Said: work.Said{Signal: agentsig.KindExit}, Key: key}
+			}
+			e, err := work.Decide(item, c)
+			if err != nil {
+				yield(engine.Record{}, err)
+				return
+			}
+			event, stored, err := b.stamp(item, subject, e)
+			if err == nil {
+				item, err = work.Fold(item, uint64(n)+1, event, stored)
+			}
+			if !yield(engine.Record{Seq: uint64(n) + 1, Subject: subject, Data: stored}, err) {
+				return
+			}
+		}
+	}
+}
+
+// resident starts a box in a process of its own and returns how much memory it
+// has when it listens.
+func resident(t *testing.T, dir Dir) int64 {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "signalbox")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../cmd/signalbox").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cmd := exec.CommandContext(t.Context(), program, "up", "--json", "--dir", string(dir))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err != nil || !json.Valid(line) {
+		t.Fatalf("the box said %q, %v", line, err)
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(status)
+	if m == nil {
+		t.Fatal("no VmRSS")
+	}
+	kb, err := strconv.ParseInt(string(m[1]), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kb << 10
+}
