@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
@@ -115,4 +116,20 @@ func treeHashes(hashes []Hash) []tlog.Hash {
 		out[i] = tlog.Hash(h)
 	}
 	return out
+}
+
+// VerifierKey returns the key that verifies what the signer's key signs.
+func VerifierKey(signerKey string) (string, error) {
+	bad := errors.New("not a signing key")
+	name, rest, ok := strings.Cut(strings.TrimPrefix(signerKey, "PRIVATE+KEY+"), "+")
+	_, encoded, ok2 := strings.Cut(rest, "+")
+	data, err := base64.StdEncoding.DecodeString(encoded)
+	if !ok || !ok2 || err != nil || len(data) != 1+ed25519.SeedSize {
+		return "", bad
+	}
+	if _, err := note.NewSigner(signerKey); err != nil {
+		return "", bad
+	}
+	public, _ := ed25519.NewKeyFromSeed(data[1:]).Public().(ed25519.PublicKey)
+	return note.NewEd25519VerifierKey(name, public)
 }

@@ -362,3 +362,18 @@ func TestRoot(t *testing.T) {
 		t.Error("there is a root of more events than there are")
 	}
 }
+
+func TestVerifierKey(t *testing.T) {
+	signer, want, err := ledger.NewKey(origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ledger.VerifierKey(signer); err != nil || got != want {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+	for _, bad := range []string{"", want, signer[1:], signer[:len(signer)-4], strings.Replace(signer, "epoch/1", "epoch/2", 1)} {
+		if got, err := ledger.VerifierKey(bad); err == nil {
+			t.Errorf("%q has the verifier's key %q", bad, got)
+		}
+	}
+}

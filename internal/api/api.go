@@ -12,7 +12,8 @@ import (
 )
 
 // KeyHeader carries a request's idempotency key: the same request with the same
-// key is carried out once, and answered alike.
+// key is carried out once, and answered alike, for as long as no more than three
+// other requests change the same item, or a thousand others add one.
 const KeyHeader = "Idempotency-Key"
 
 // MaxOutput is how much of an agent's output one request may carry, in bytes.
@@ -143,6 +144,7 @@ const (
 	CodeConflict     = "conflict"
 	CodeInvalid      = "invalid"
 	CodeUnauthorized = "unauthorized"
+	CodeBusy         = "busy"
 	CodeStopping     = "stopping"
 	CodeUnknown      = "unknown_outcome" // ask again with the same key
 	CodeInternal     = "internal"

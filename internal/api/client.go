@@ -116,15 +116,20 @@ func (c *Client) Events(ctx context.Context, id string, after uint64, follow boo
 	defer func() { _ = resp.Body.Close() }()
 	lines := bufio.NewScanner(resp.Body)
 	lines.Buffer(nil, 1<<20)
+	var data string
 	for lines.Scan() {
-		data, ok := strings.CutPrefix(lines.Text(), "data: ")
-		if !ok {
-			continue
+		line := lines.Text()
+		if text, ok := strings.CutPrefix(line, "data: "); ok {
+			data = text
+		}
+		if line != "" || data == "" {
+			continue // an event ends with an empty line, or it is not whole
 		}
 		var e Event
 		if err := json.Unmarshal([]byte(data), &e); err != nil {
 			return fmt.Errorf("the box sent an event that can't be read: %w", err)
 		}
+		data = ""
 		if err := f(e); err != nil {
 			return err
 		}

@@ -60,26 +60,28 @@ func Open(fs FS, keys Keys) (*Archive, error) {
 		return nil, err
 	}
 	a := &Archive{files: newStore(fs), keys: keys, state: ErrNotReconciled}
-	if err := a.readKey(); err != nil {
+	key, keyErr := fs.ReadFile(keyPath)
+	note, err := fs.ReadFile(ledger.CheckpointPath)
+	for _, err := range []error{keyErr, err} {
+		if err != nil && !missing(err) {
+			return nil, fmt.Errorf("open the archive: %w", err)
+		}
+	}
+	if a.keyMissing = missing(keyErr); !a.keyMissing && !bytes.Equal(key, keyFile(keys)) {
+		return nil, &Damage{Where: keyPath, What: "it is another key than the one in use", Advice: adviceKey}
+	}
+	if missing(err) {
+		err = a.expectNothing()
+	} else {
+		err = a.readSealed(note)
+	}
+	if err != nil {
 		return nil, err
 	}
-	note, err := fs.ReadFile(ledger.CheckpointPath)
-	switch {
-	case missing(err):
-		a.fresh, err = a.nothingYet()
-		if err == nil && !a.fresh {
-			err = &Damage{Where: ledger.CheckpointPath, What: "it is missing", Advice: adviceRepair}
-		}
-		return a, err
-	case err != nil:
-		return nil, fmt.Errorf("open the archive: %w", err)
-	}
-	a.note = note
-	if a.sealed, err = ledger.OpenCheckpoint(note, keys.Verifier); err != nil {
-		return nil, &Damage{Where: ledger.CheckpointPath, What: "it is damaged", Err: err, Advice: adviceRepair}
-	}
-	return a, a.readLog()
+	return a, nil
 }
+
+func keyFile(keys Keys) []byte { return []byte(keys.Verifier + "\n") }
 
 // checkKeys says whether the two keys are a pair.
 func checkKeys(keys Keys) error {
@@ -93,39 +95,44 @@ func checkKeys(keys Keys) error {
 	return nil
 }
 
-func (a *Archive) readKey() error {
-	key, err := a.files.ReadFile(keyPath)
-	switch {
-	case missing(err):
-		a.keyMissing = true
-		return nil
-	case err != nil:
-		return fmt.Errorf("open the archive: %w", err)
-	case strings.TrimSuffix(string(key), "\n") != a.keys.Verifier:
-		return &Damage{Where: keyPath, What: "it is another key than the one in use", Advice: adviceKey}
-	}
-	return nil
-}
-
-// nothingYet says whether an archive without a checkpoint holds nothing: the
-// checkpoint is the last file that is written when an archive is made.
-func (a *Archive) nothingYet() (bool, error) {
+// expectNothing says that the archive is still to be made, and refuses if there
+// are signs of one. The checkpoint is the last file that is written when an archive
+// is made, after the log and the key.
+func (a *Archive) expectNothing() error {
+	lost := &Damage{Where: ledger.CheckpointPath, What: "it is missing", Advice: adviceRepair}
 	names, err := a.files.ReadDir(".")
 	if err != nil && !missing(err) {
-		return false, fmt.Errorf("open the archive: %w", err)
+		return fmt.Errorf("open the archive: %w", err)
 	}
 	for _, name := range names {
 		if name != keyPath && name != logDir && name != tmpDir {
-			return false, nil
+			return lost
 		}
 	}
 	segments, _, err := readLog(a.files, 0)
+	if err != nil {
+		return err
+	}
 	for _, s := range segments {
 		if s.first != 0 || len(s.data) > segmentHead {
-			return false, nil
+			return lost
 		}
 	}
-	return err == nil, err
+	if len(segments) == 0 && !a.keyMissing {
+		return lost
+	}
+	a.fresh = true
+	return nil
+}
+
+// readSealed reads the checkpoint and what goes on from it.
+func (a *Archive) readSealed(note []byte) error {
+	c, err := ledger.OpenCheckpoint(note, a.keys.Verifier)
+	if err != nil {
+		return &Damage{Where: ledger.CheckpointPath, What: "it is damaged", Err: err, Advice: adviceRepair}
+	}
+	a.sealed, a.note = c, note
+	return a.readLog()
 }
 
 // readLog takes the events that are not in full bundles from the log.
@@ -187,8 +194,8 @@ func (a *Archive) usable() error {
 }
 
 // Append adds events, as stored, and returns when they are durable: one write, one
-// sync. After an error nothing can be appended any more, and whether these events
-// are in the archive shows when it is opened again.
+// sync. After a write that failed nothing can be appended any more, and whether
+// these events are in the archive shows when it is opened again.
 func (a *Archive) Append(events [][]byte) error {
 	for _, stored := range events {
 		if len(stored) == 0 || len(stored) > ledger.MaxEvent {

@@ -24,7 +24,7 @@ func (d *Damage) Unwrap() error { return d.Err }
 const (
 	adviceRepair = "run `signalbox ledger repair`"
 	adviceBackup = "put the file back from a copy of the archive; it can't be made again"
-	adviceKey    = "use the key that this archive was made with, or another directory"
+	adviceKey    = "use the key that this archive was made with; if this is the one, run `signalbox ledger repair`"
 	adviceDir    = "put the archive's directory back, or give the right one; is its disk there?"
 
 	theStream = "the stream"

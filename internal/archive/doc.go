@@ -26,8 +26,13 @@
 //
 // [Open] looks at the archive alone, [Archive.Reconcile] holds it against the
 // engine's stream, event by event; event i of the archive is record i+1 of the
-// stream. Both heal what is derived, give back to the stream an end that it lost,
-// and refuse with [Damage] whatever could mean that an acknowledged event is lost
-// or altered. [Repair] is for a person to run after that. It rebuilds each copy
-// from what is proven, and deletes nothing.
+// stream. Reconcile heals what is derived and gives back to the stream an end that
+// it lost. Both refuse with [Damage] whatever could mean that an acknowledged event
+// is lost or altered. [Repair] is for a person to run after that: it rebuilds each
+// copy from what is proven, and deletes nothing.
+//
+// One loss can't be seen: that of the newest events, not sealed yet, from both
+// copies at once, if the log ends there as a torn write would.
+//
+// An archive belongs to one process. Whoever opens it sees to that.
 package archive

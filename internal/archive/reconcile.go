@@ -87,7 +87,7 @@ func (a *Archive) create(tip uint64) error {
 	for _, f := range []struct {
 		name string
 		data []byte
-	}{{segmentName(0), newSegment(0)}, {keyPath, a.keyFile()}, {ledger.CheckpointPath, note}} {
+	}{{segmentName(0), newSegment(0)}, {keyPath, keyFile(a.keys)}, {ledger.CheckpointPath, note}} {
 		if err := a.files.write(f.name, f.data); err != nil {
 			return err
 		}
@@ -99,8 +99,6 @@ func (a *Archive) create(tip uint64) error {
 	a.log, err = a.files.Extend(segmentName(0))
 	return err
 }
-
-func (a *Archive) keyFile() []byte { return []byte(a.keys.Verifier + "\n") }
 
 func (a *Archive) reconcile(ctx context.Context, stream Stream, tip int64, each func(int64, []byte) error) (Findings, error) {
 	blobs, err := readBlobs(a.files)
@@ -176,6 +174,9 @@ func (p *pass) run(ctx context.Context, stream Stream) error {
 		}
 	}()
 	for c := range chunks {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		for i, stored := range c.events {
 			if err := p.event(c.first+int64(i), stored); err != nil {
 				return err
@@ -393,7 +394,7 @@ func (p *pass) heal(found *Findings) error {
 		}
 	}
 	if a.keyMissing {
-		if err := a.files.write(keyPath, a.keyFile()); err != nil {
+		if err := a.files.write(keyPath, keyFile(a.keys)); err != nil {
 			return err
 		}
 		found.note("the file %s was missing, and was written again", keyPath)

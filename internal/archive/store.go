@@ -107,6 +107,7 @@ func (s *store) place(name string, data []byte) error {
 		err = s.Rename(temp, name)
 	}
 	if err != nil {
+		_ = s.Remove(temp) // a full disk needs the room; what stays is removed at the next start
 		return fmt.Errorf("write %s of the archive: %w", name, err)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/engine"
 	"github.com/signalbox-dev/signalbox/internal/redact"
+	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -38,9 +40,11 @@ type Box struct {
 	dir         Dir
 	log         engine.Log
 	archive     *archive.Archive
-	verifier    string
+	keys        archive.Keys
 	epoch       uint64
 	state       *state
+	turns       turns
+	large       large
 	redact      *redact.Redactor
 	hosts       []string
 	exitEnabled bool
@@ -80,7 +84,7 @@ func Open(ctx context.Context, o Options) (*Box, Found, error) {
 	if err := o.Dir.create(); err != nil {
 		return nil, Found{}, err
 	}
-	release, err := o.Dir.lock()
+	release, err := o.lock()
 	if err != nil {
 		return nil, Found{}, err
 	}
@@ -91,6 +95,22 @@ func Open(ctx context.Context, o Options) (*Box, Found, error) {
 	b.release = release
 	found.Took = time.Since(begun)
 	return b, found, nil
+}
+
+// lock keeps other boxes out of the directory, and out of an archive elsewhere.
+func (o Options) lock() (release func() error, err error) {
+	release, err = o.Dir.lock()
+	if err != nil || o.Archive == "" {
+		return release, err
+	}
+	if err := os.MkdirAll(o.Archive, 0o700); err != nil {
+		return nil, errors.Join(err, release())
+	}
+	other, err := Dir(o.Archive).lock()
+	if err != nil {
+		return nil, errors.Join(err, release())
+	}
+	return func() error { return errors.Join(other(), release()) }, nil
 }
 
 func (o Options) files() archive.FS {
@@ -113,7 +133,7 @@ func open(ctx context.Context, o Options) (*Box, Found, error) {
 	if err != nil {
 		return nil, Found{}, errors.Join(err, a.Close())
 	}
-	b, found, err := start(ctx, o, log, a, keys.Verifier)
+	b, found, err := start(ctx, o, log, a, keys)
 	if err == nil {
 		return b, found, nil
 	}
@@ -130,27 +150,28 @@ func open(ctx context.Context, o Options) (*Box, Found, error) {
 }
 
 // start runs a box on an open log and archive.
-func start(ctx context.Context, o Options, log engine.Log, a *archive.Archive, verifier string) (*Box, Found, error) {
+func start(ctx context.Context, o Options, log engine.Log, a *archive.Archive, keys archive.Keys) (*Box, Found, error) {
 	b := &Box{
-		dir: o.Dir, log: log, archive: a, verifier: verifier, hosts: o.Hosts, exitEnabled: o.ExitEnabled,
+		dir: o.Dir, log: log, archive: a, keys: keys, hosts: o.Hosts, exitEnabled: o.ExitEnabled,
 		version: o.Version, logger: o.Logger, now: time.Now,
-		stopped: make(chan struct{}), sealing: sealing{dirty: make(chan struct{}, 1)},
+		large: make(large, largeOutputs), stopped: make(chan struct{}), sealing: sealing{dirty: make(chan struct{}, 1)},
 		release: func() error { return nil },
 	}
 	if b.logger == nil {
 		b.logger = slog.New(slog.DiscardHandler)
 	}
 	var err error
-	if b.redact, err = redact.New(o.Redact); err != nil {
-		return nil, Found{}, err
-	}
 	if b.apiToken, err = o.Dir.APIToken(); err != nil {
 		return nil, Found{}, err
 	}
 	if b.gateToken, err = o.Dir.read(gateFile); err != nil {
 		return nil, Found{}, err
 	}
-	if b.epoch, err = epochOf(verifier); err != nil {
+	own := []string{regexp.QuoteMeta(b.apiToken), regexp.QuoteMeta(b.gateToken)}
+	if b.redact, err = redact.New(append(own, o.Redact...)); err != nil {
+		return nil, Found{}, err
+	}
+	if b.epoch, err = epochOf(keys.Verifier); err != nil {
 		return nil, Found{}, err
 	}
 	found, err := b.load(ctx)
@@ -158,7 +179,9 @@ func start(ctx context.Context, o Options, log engine.Log, a *archive.Archive, v
 		return nil, Found{}, err
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
-	b.state.start(b.now, b.expire)
+	b.state.start(b.now, func(subject string, token work.Token) {
+		b.running.Go(func() { b.expire(subject, token) })
+	})
 	b.running.Go(func() {
 		defer close(b.stopped)
 		b.fail(b.follow(b.ctx, found.Events+1))
@@ -178,13 +201,10 @@ func (b *Box) load(ctx context.Context) (Found, error) {
 	defer debug.FreeOSMemory()
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	var at ledger.Checkpoint
-	b.state, at = b.dir.loadSnapshot(b.verifier)
+	b.state, at = b.dir.loadSnapshot(b.keys)
 	found := Found{Snapshot: b.state != nil}
-	switch {
-	case b.state == nil:
+	if !found.Snapshot {
 		b.state = newState()
-	case at.Size > b.archive.Size():
-		return Found{}, errSnapshot
 	}
 	var err error
 	found.Findings, err = b.archive.Reconcile(ctx, b.log, func(index int64, stored []byte) error {
@@ -200,10 +220,14 @@ func (b *Box) load(ctx context.Context) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	if found.Snapshot {
-		if root, err := b.archive.Root(at.Size); err != nil || root != at.Root {
-			return Found{}, errors.Join(errSnapshot, err)
+	if size := b.archive.Size(); at.Size > size {
+		return Found{}, &archive.Damage{
+			Where: "the archive", What: fmt.Sprintf("it ends after %d events, and a checkpoint over %d was signed: an old copy of archive and engine was put back", size, at.Size),
+			Advice: "put the newer one back; to go on with the old one, and lose what came after, remove " + b.dir.path(snapshotFile),
 		}
+	}
+	if root, err := b.archive.Root(at.Size); found.Snapshot && (err != nil || root != at.Root) {
+		return Found{}, errors.Join(errSnapshot, err)
 	}
 	found.Events = b.state.folded
 	found.Items, found.Leases = b.state.sums()
@@ -233,10 +257,9 @@ func (b *Box) Done() <-chan struct{} { return b.ctx.Done() }
 // Status says how the box is.
 func (b *Box) Status() api.Status {
 	items, leases, waiting := b.state.counts()
-	folded, _ := b.state.progress()
 	return api.Status{
-		Version: b.version, Events: folded, Items: items, Leases: leases, Waiting: waiting,
-		Exit: b.exitEnabled, Verifier: b.verifier,
+		Version: b.version, Events: b.state.upTo(), Items: items, Leases: leases, Waiting: waiting,
+		Exit: b.exitEnabled, Verifier: b.keys.Verifier,
 	}
 }
 
@@ -265,7 +288,7 @@ func (b *Box) saveSnapshot() error {
 	if err != nil || b.state.folded == 0 {
 		return err
 	}
-	data, err := b.state.snapshot(checkpoint)
+	data, err := b.state.snapshot(b.keys.Signer, checkpoint)
 	if err != nil {
 		return err
 	}

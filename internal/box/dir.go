@@ -93,7 +93,11 @@ func (d Dir) read(name string) (string, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%w: %s has no %s: start one with `signalbox up`", ErrNoDir, d, name)
 	}
-	return strings.TrimSuffix(string(data), "\n"), err
+	text := strings.TrimSuffix(string(data), "\n")
+	if err == nil && text == "" {
+		err = fmt.Errorf("%s is empty: put it back from a copy; a token is made anew if you remove the file", d.path(name))
+	}
+	return text, err
 }
 
 // APIToken returns the token that requests carry.
@@ -102,8 +106,12 @@ func (d Dir) APIToken() (string, error) { return d.read(apiTokenFile) }
 // Verifier returns the key that checks the ledger's signatures.
 func (d Dir) Verifier() (string, error) { return d.read(verifierFile) }
 
-// Address returns where the running box listens.
+// Address returns where the running box listens. A box that was killed leaves its
+// address behind, where somebody else may listen by now: the lock tells.
 func (d Dir) Address() (string, error) {
+	if !d.locked() {
+		return "", ErrNotRunning
+	}
 	data, err := os.ReadFile(d.path(addressFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", ErrNotRunning
@@ -145,13 +153,23 @@ func (d Dir) secrets(archiveDir string) (archive.Keys, error) {
 	return d.keys()
 }
 
+// keys reads the signer's key and makes the verifier's from it, which is kept in a
+// file of its own for people.
 func (d Dir) keys() (archive.Keys, error) {
 	signer, err := d.read(signerFile)
 	if err != nil {
 		return archive.Keys{}, err
 	}
-	verifier, err := d.read(verifierFile)
-	return archive.Keys{Signer: signer, Verifier: verifier}, err
+	verifier, err := ledger.VerifierKey(signer)
+	if err != nil {
+		return archive.Keys{}, fmt.Errorf("%s is damaged (%w): put it back from a copy", d.path(signerFile), err)
+	}
+	if got, err := d.read(verifierFile); err != nil || got != verifier {
+		if err := d.write(verifierFile, []byte(verifier+"\n")); err != nil {
+			return archive.Keys{}, err
+		}
+	}
+	return archive.Keys{Signer: signer, Verifier: verifier}, nil
 }
 
 func (d Dir) newKeys(archiveDir string) error {
@@ -162,11 +180,8 @@ func (d Dir) newKeys(archiveDir string) error {
 		}
 	}
 	origin := ledger.Origin("signalbox/"+strings.ToLower(rand.Text()), 1)
-	signer, verifier, err := ledger.NewKey(origin)
+	signer, _, err := ledger.NewKey(origin)
 	if err != nil {
-		return err
-	}
-	if err := d.write(verifierFile, []byte(verifier+"\n")); err != nil {
 		return err
 	}
 	return d.write(signerFile, []byte(signer+"\n"))

@@ -1,12 +1,14 @@
 package box
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
@@ -22,6 +24,8 @@ const (
 	// transcript, and a text among them is cut.
 	maxFields = 4 << 10
 	maxText   = 1 << 10
+	// More near misses than this help nobody.
+	maxNearMisses = 20
 )
 
 // Why an output is not accepted. An exit record that is not valid is refused with
@@ -41,7 +45,7 @@ func (b *Box) Emit(ctx context.Context, session string, output []byte) (api.Emit
 	}
 	text := b.redact.Bytes(output)
 	key := emitKey(session, text)
-	if r, ok, err := b.find(ctx, item, key); ok || err != nil {
+	if r, ok, err := b.find(ctx, item, key, slices.Concat(work.End{}.Events(), work.Note{}.Events())); ok || err != nil {
 		return emitted(item, r), err
 	}
 	said, err := b.read(item, token, text)
@@ -49,6 +53,9 @@ func (b *Box) Emit(ctx context.Context, session string, output []byte) (api.Emit
 		return rejected(item, said, err), nil
 	}
 	signal := b.cleanSignal(said.verdict.Signal)
+	if _, err := work.Decide(item, ending(item, token, signal, work.Said{}, key)); refusal(err) {
+		return rejected(item, said, err), nil // before anything of it is stored
+	}
 	about, err := b.said(said.finding, text)
 	if err == nil {
 		signal, about, err = b.fit(signal, about, text)
@@ -56,15 +63,23 @@ func (b *Box) Emit(ctx context.Context, session string, output []byte) (api.Emit
 	if err != nil {
 		return api.Emitted{}, err
 	}
-	var command work.Command = work.End{Token: token, Actor: b.actorOf(item, token), Signal: signal, Said: about, Key: key}
-	if !signal.Terminal() {
-		command = work.Note{Token: token, Said: about, Key: key}
-	}
-	r, err := b.record(ctx, item.Subject, key, command)
+	r, err := b.record(item.Subject, key, ending(item, token, signal, about, key))
 	if refusal(err) {
 		return rejected(item, said, err), nil
 	}
 	return emitted(item, r), err
+}
+
+// ending is what a session's signal asks for.
+func ending(item work.Item, token work.Token, signal agentsig.Signal, about work.Said, key string) work.Command {
+	if !signal.Terminal() {
+		return work.Note{Token: token, Said: about, Key: key}
+	}
+	actor := "unknown" // whose the lease was is in the ledger
+	if item.Lease != nil && item.Lease.Token == token {
+		actor = item.Lease.Actor
+	}
+	return work.End{Token: token, Actor: actor, Signal: signal, Said: about, Key: key}
 }
 
 // emitKey makes the same output of a session the same request.
@@ -88,30 +103,31 @@ func (b *Box) read(item work.Item, token work.Token, text []byte) (reading, erro
 	if item.Lease != nil && item.Lease.Token == token {
 		o.Role, o.Phase = item.Lease.Role, item.Phase
 	}
-	var all []agentsig.Finding
-	s := agentsig.NewScanner(o, agentsig.Sink{Finding: func(f agentsig.Finding) { all = append(all, f) }})
-	if _, err := s.Write(text); err != nil {
-		return reading{}, err
-	}
-	r := reading{verdict: s.Close()}
+	var r reading
 	var refused error
 	exit := false
-	for _, f := range all {
+	first := map[agentsig.Kind]agentsig.Finding{} // of each kind that counts
+	s := agentsig.NewScanner(o, agentsig.Sink{Finding: func(f agentsig.Finding) {
 		switch f.Outcome {
 		case agentsig.Rejected:
-			if refused == nil {
-				refused = f.Err
-			}
+			refused = cmp.Or(refused, f.Err)
 			exit = exit || f.Dialect == agentsig.DialectExit
 		case agentsig.NearMiss:
-			r.nearMisses = append(r.nearMisses, f)
+			if len(r.nearMisses) < maxNearMisses {
+				r.nearMisses = append(r.nearMisses, f)
+			}
 		case agentsig.Accepted:
 			exit = exit || f.Dialect == agentsig.DialectExit
-			if r.finding.Outcome == "" && f.Signal.Kind == r.verdict.Kind {
-				r.finding = f
+			if _, ok := first[f.Signal.Kind]; !ok {
+				first[f.Signal.Kind] = f
 			}
 		}
+	}})
+	if _, err := s.Write(text); err != nil {
+		return r, err
 	}
+	r.verdict = s.Close()
+	r.finding = first[r.verdict.Kind]
 	switch {
 	case exit && !b.exitEnabled:
 		return r, agentsig.ErrExitDisabled
@@ -139,9 +155,11 @@ func (b *Box) said(f agentsig.Finding, text []byte) (work.Said, error) {
 			s.Fields = nil
 		}
 	}
-	if data, err := json.Marshal(string(text)); err == nil && len(data) <= maxInline && utf8.Valid(text) {
-		s.Transcript.Text = string(text)
-		return s, nil
+	if len(text) <= maxInline && utf8.Valid(text) {
+		if data, err := json.Marshal(string(text)); err == nil && len(data) <= maxInline {
+			s.Transcript.Text = string(text)
+			return s, nil
+		}
 	}
 	blob, err := b.archive.PutBlob(text)
 	s.Transcript.Blob = &blob
@@ -208,14 +226,6 @@ func (b *Box) clean(value any) any {
 	return value
 }
 
-// actorOf says who a session belongs to, as far as that is known.
-func (b *Box) actorOf(item work.Item, token work.Token) string {
-	if item.Lease != nil && item.Lease.Token == token {
-		return item.Lease.Actor
-	}
-	return "session"
-}
-
 // refusal reports whether an error is about what the session said, and not about
 // the box.
 func refusal(err error) bool {
@@ -233,9 +243,6 @@ func refusal(err error) bool {
 func rejected(item work.Item, r reading, err error) api.Emitted {
 	out := api.Emitted{Work: item.ID, Error: err.Error()}
 	for _, f := range r.nearMisses {
-		if len(out.NearMisses) == 20 {
-			break
-		}
 		out.NearMisses = append(out.NearMisses, api.NearMiss{Line: f.Span.Line, Kind: f.Signal.Kind, Reason: f.Reason, Hint: f.Reason.Hint()})
 	}
 	return out
@@ -250,7 +257,7 @@ func emitted(item work.Item, r recorded) api.Emitted {
 	}
 	if r.event.Type == work.LateResultRecorded {
 		out.Accepted = false
-		out.Error = fmt.Sprintf("the session's lease was taken before this result came: it is recorded as late (event %d) and moves nothing", r.seq)
+		out.Error = fmt.Sprintf("the session did not hold the work any more when this result came: it is recorded as late (event %d), and moves nothing", r.seq)
 	}
 	return out
 }

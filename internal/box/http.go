@@ -7,14 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/engine"
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
@@ -27,7 +30,8 @@ func (b *Box) Serve(ctx context.Context, l net.Listener) error {
 		return errors.Join(err, l.Close())
 	}
 	s := &http.Server{
-		Handler: b.Handler(), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10,
+		Handler: b.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: 16 << 10,
+		ErrorLog:    slog.NewLogLogger(b.logger.Handler(), slog.LevelWarn),
 		BaseContext: func(net.Listener) context.Context { return b.ctx },
 	}
 	ended := make(chan error, 1)
@@ -41,9 +45,11 @@ func (b *Box) Serve(ctx context.Context, l net.Listener) error {
 	b.cancel() // ends what waits, so that the server can shut down
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	err := s.Shutdown(grace)
+	if s.Shutdown(grace) != nil {
+		_ = s.Close() // who has not finished by now is cut off
+	}
 	<-ended
-	return err
+	return nil
 }
 
 // Listen opens the address that the box answers on. It has to be on this machine:
@@ -54,7 +60,7 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 		return nil, fmt.Errorf("the address to listen on: %w", err)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fmt.Errorf("a box listens on loopback only (127.0.0.1, ::1, localhost), not on %q: requests are not encrypted", agentsig.Escape(host))
+		return nil, fmt.Errorf("a box listens on loopback only (127.0.0.1, ::1, localhost), not on %q: requests are not encrypted", host)
 	}
 	var config net.ListenConfig
 	return config.Listen(ctx, "tcp", address)
@@ -64,7 +70,13 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 func (b *Box) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if b.ctx.Err() != nil {
+			problem(w, ErrStopping)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
 	for _, r := range b.routes() {
 		mux.HandleFunc(r.pattern, func(w http.ResponseWriter, req *http.Request) {
 			if err := b.authorize(req, r.gate); err != nil {
@@ -91,7 +103,7 @@ func (b *Box) routes() []route {
 		{"GET /v1/status", false, func(w http.ResponseWriter, _ *http.Request) error { return reply(w, b.Status(), nil) }},
 		{"GET /v1/work", false, func(w http.ResponseWriter, r *http.Request) error {
 			phase := agentsig.Phase(r.FormValue("phase"))
-			if phase != "" && !known(agentsig.Phases(), phase) {
+			if phase != "" && !slices.Contains(agentsig.Phases(), phase) {
 				return work.ErrBadPhase
 			}
 			return reply(w, b.List(phase), nil)
@@ -113,7 +125,7 @@ func (b *Box) routes() []route {
 			if err != nil {
 				return err
 			}
-			v, err := b.Override(r.Context(), r.PathValue("id"), q, key)
+			v, err := b.Override(r.PathValue("id"), q, key)
 			return reply(w, v, err)
 		}},
 		{"POST /v1/work/{id}/gate", true, func(w http.ResponseWriter, r *http.Request) error {
@@ -121,7 +133,7 @@ func (b *Box) routes() []route {
 			if err != nil {
 				return err
 			}
-			v, err := b.Report(r.Context(), r.PathValue("id"), q, key)
+			v, err := b.Report(r.PathValue("id"), q, key)
 			return reply(w, v, err)
 		}},
 		{"POST /v1/claims", false, func(w http.ResponseWriter, r *http.Request) error {
@@ -141,10 +153,18 @@ func (b *Box) routes() []route {
 			if err != nil {
 				return err
 			}
-			v, err := b.Release(r.Context(), r.PathValue("session"), key)
+			v, err := b.Release(r.PathValue("session"), key)
 			return reply(w, v, err)
 		}},
 		{"POST /v1/sessions/{session}/emit", false, func(w http.ResponseWriter, r *http.Request) error {
+			end, err := b.large.take(r)
+			if err != nil {
+				return err
+			}
+			defer end()
+			if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(time.Minute)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+				return err
+			}
 			output, err := io.ReadAll(http.MaxBytesReader(w, r.Body, api.MaxOutput))
 			if err != nil {
 				return err
@@ -191,9 +211,13 @@ func request[T any](r *http.Request) (v T, key string, err error) {
 	if key, err = keyOf(r); err != nil {
 		return v, "", err
 	}
-	d := json.NewDecoder(io.LimitReader(r.Body, maxRequest))
+	d := json.NewDecoder(http.MaxBytesReader(nil, r.Body, maxRequest))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&v); err != nil {
+		var large *http.MaxBytesError
+		if errors.As(err, &large) {
+			return v, "", err
+		}
 		return v, "", badRequest{fmt.Errorf("the request is not what it should be: %w", err)}
 	}
 	return v, key, nil
@@ -219,6 +243,7 @@ var problems = []struct {
 	{engine.ErrUnknown, http.StatusServiceUnavailable, api.CodeUnknown},
 	{engine.ErrNotReady, http.StatusServiceUnavailable, api.CodeUnknown},
 	{engine.ErrClosed, http.StatusServiceUnavailable, api.CodeStopping},
+	{archive.ErrFailed, http.StatusServiceUnavailable, api.CodeStopping},
 	{context.Canceled, http.StatusServiceUnavailable, api.CodeStopping},
 	{errToken, http.StatusUnauthorized, api.CodeUnauthorized},
 	{errGateToken, http.StatusForbidden, api.CodeUnauthorized},
@@ -241,6 +266,9 @@ var problems = []struct {
 	{work.ErrBadCommit, http.StatusBadRequest, api.CodeInvalid},
 	{work.ErrNoReason, http.StatusBadRequest, api.CodeInvalid},
 	{errBadResult, http.StatusBadRequest, api.CodeInvalid},
+	{errKeyReused, http.StatusConflict, api.CodeConflict},
+	{errSecretID, http.StatusBadRequest, api.CodeInvalid},
+	{errTooMany, http.StatusServiceUnavailable, api.CodeBusy},
 	{errBadKey, http.StatusBadRequest, api.CodeInvalid},
 	{errBadAfter, http.StatusBadRequest, api.CodeInvalid},
 }
@@ -258,7 +286,7 @@ func problem(w http.ResponseWriter, err error) {
 		status, p.Code = http.StatusBadRequest, api.CodeInvalid
 	case errors.As(err, &large):
 		status, p.Code = http.StatusRequestEntityTooLarge, api.CodeInvalid
-		p.Message = fmt.Sprintf("an output has at most %d MiB: send its last part, with the signal", api.MaxOutput>>20)
+		p.Message = fmt.Sprintf("the request has more than %d bytes; of an agent's output send the last part, with the signal", large.Limit)
 	default:
 		for _, known := range problems {
 			if errors.Is(err, known.err) {
@@ -268,11 +296,14 @@ func problem(w http.ResponseWriter, err error) {
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(p) // who does not hear it has gone
 }
 
-var errBadAfter = errors.New("after is the sequence of an event")
+var errBadAfter = errors.New("after, or Last-Event-ID, is the sequence of an event that there is, or 0")
 
 // events sends the events after a sequence as server-sent events; the id of each
 // is its sequence, so a client that comes back goes on where it was.
@@ -297,7 +328,10 @@ func (b *Box) events(w http.ResponseWriter, r *http.Request) error {
 		}
 		subject = item.Subject
 	}
-	upto, _ := b.state.progress()
+	upto := b.state.upTo()
+	if after > upto {
+		return errBadAfter
+	}
 	follow := q.Get("follow") == "true"
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
@@ -325,10 +359,13 @@ func (b *Box) events(w http.ResponseWriter, r *http.Request) error {
 		}
 		return flush()
 	})
-	if err != nil && !errors.Is(err, errStop) && r.Context().Err() == nil {
+	if err == nil || errors.Is(err, errStop) {
+		return nil
+	}
+	if r.Context().Err() == nil {
 		b.logger.Warn("an events request broke off", "error", err)
 	}
-	return nil
+	panic(http.ErrAbortHandler) // what was sent must not look whole
 }
 
 // sendEvent writes an event with its bytes as they are stored.

@@ -9,4 +9,6 @@ func (Dir) lock() (release func() error, err error) {
 	return nil, errors.New("a box runs on Linux and macOS only")
 }
 
+func (Dir) locked() bool { return false }
+
 func syncDir(string) error { return nil }

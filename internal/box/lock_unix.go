@@ -7,21 +7,40 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+	"time"
 )
 
 // lock keeps a second box out of the directory for as long as the process lives.
+// It takes a moment to see that the lock is held: a client may be looking at it.
 func (d Dir) lock() (release func() error, err error) {
 	f, err := os.OpenFile(d.path(lockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	for try := 0; ; try++ {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) || try == 10 {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if err != nil {
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			err = fmt.Errorf("%w: %s", ErrLocked, d)
 		}
 		return nil, errors.Join(err, f.Close())
 	}
 	return f.Close, nil
+}
+
+// locked reports whether a box runs in the directory.
+func (d Dir) locked() bool {
+	f, err := os.Open(d.path(lockFile))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }() // which also ends the lock
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
 }
 
 func syncDir(path string) error {

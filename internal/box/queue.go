@@ -62,7 +62,16 @@ func (q *queue) update(i work.Item) {
 		l = list.New()
 		q.ready[i.Phase] = l
 	}
-	q.place[i.Subject] = l.PushBack(readyItem{i.Subject, i.Phase, i.Seq})
+	before := l.Back()
+	for before != nil && before.Value.(readyItem).since > i.Seq {
+		before = before.Prev() // it was offered, and comes back
+	}
+	item := readyItem{i.Subject, i.Phase, i.Seq}
+	if before == nil {
+		q.place[i.Subject] = l.PushFront(item)
+		return
+	}
+	q.place[i.Subject] = l.InsertAfter(item, before)
 }
 
 func (q *queue) remove(subject string) {

@@ -5,14 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/engine"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
-// recorded is an event in the archive, and the item after it.
+// recorded is an event in the archive, and the item after it; or the item as it is
+// now, if the event was found.
 type recorded struct {
 	seq   uint64
 	event ledger.Event
@@ -23,13 +26,14 @@ type recorded struct {
 var errStop = errors.New("enough")
 
 // record decides a command on an item and records the event. It returns when the
-// event is in the archive and in the state. The key makes the request one: if it
-// was recorded before, that is the answer. A command without a key may be
-// repeated without harm.
-func (b *Box) record(ctx context.Context, subject, key string, c work.Command) (recorded, error) {
-	for {
+// event is in the archive and in the state, and does not end with its caller: who
+// asks again has to find what was recorded. The key makes the request one: if it
+// was recorded before, that is the answer. A command without a key may be repeated
+// without harm.
+func (b *Box) record(subject, key string, c work.Command) (recorded, error) {
+	for pause := pauseFirst; ; pause = min(2*pause, pauseLongest) {
 		item := b.state.item(subject)
-		if r, ok, err := b.find(ctx, item, key); ok || err != nil {
+		if r, ok, err := b.find(b.ctx, item, key, c.Events()); ok || err != nil {
 			return r, err
 		}
 		decided, err := work.Decide(item, c)
@@ -40,20 +44,42 @@ func (b *Box) record(ctx context.Context, subject, key string, c work.Command) (
 		if err != nil {
 			return recorded{}, err
 		}
-		seq, err := b.log.Append(ctx, subject, item.Seq, stored)
+		seq, err := b.log.Append(b.ctx, subject, item.Seq, stored)
 		if err == nil {
-			err = b.await(ctx, seq)
-			return recorded{seq, event, b.state.item(subject)}, err
+			if err := b.await(b.ctx, seq); err != nil {
+				return recorded{}, err
+			}
+			after, err := work.Fold(item, seq, event, stored)
+			return recorded{seq, event, after}, err
 		}
 		if !errors.Is(err, engine.ErrConflict) && !errors.Is(err, engine.ErrUnknown) {
 			return recorded{}, err
 		}
 		// Someone was first, or nobody knows: what is in the log by now will tell.
-		if err := b.catchUp(ctx); err != nil {
+		if err := b.catchUp(b.ctx); err != nil {
 			return recorded{}, err
+		}
+		if b.state.item(subject).Seq != item.Seq {
+			pause = pauseFirst
+			continue
+		}
+		// Nothing came of it. That can't last: if it does, engine and state disagree.
+		if pause == pauseLongest {
+			return recorded{}, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+		}
+		select {
+		case <-time.After(pause):
+		case <-b.ctx.Done():
+			return recorded{}, ErrStopping
 		}
 	}
 }
+
+// How long record waits before it tries again what had no outcome: 2 s altogether.
+const (
+	pauseFirst   = time.Millisecond
+	pauseLongest = 1024 * time.Millisecond
+)
 
 // stamp makes the ledger's event out of what was decided on an item.
 func (b *Box) stamp(item work.Item, subject string, e work.Event) (ledger.Event, []byte, error) {
@@ -96,21 +122,34 @@ func (b *Box) catchUp(ctx context.Context) error {
 }
 
 // find looks for an event on the item that was recorded for a request with this
-// key.
-func (b *Box) find(ctx context.Context, item work.Item, key string) (recorded, bool, error) {
+// key, and still stands. It refuses a key that was used for another kind of
+// request.
+func (b *Box) find(ctx context.Context, item work.Item, key string, types []string) (recorded, bool, error) {
 	if key == "" {
 		return recorded{}, false, nil
 	}
 	for _, seq := range item.Recorded(key) {
 		e, err := b.event(ctx, seq)
-		if err != nil {
+		switch {
+		case err != nil:
 			return recorded{}, false, err
-		}
-		if e.Key == key && e.Subject == item.Subject {
+		case e.Key != key || e.Subject != item.Subject || leaseOver(item, e):
+		case !slices.Contains(types, e.Type):
+			return recorded{}, false, errKeyReused
+		default:
 			return recorded{seq, e, item}, true, nil
 		}
 	}
 	return recorded{}, false, nil
+}
+
+var errKeyReused = fmt.Errorf("the %s was used for another request: make a new one for each", api.KeyHeader)
+
+// leaseOver reports whether an event granted a lease that the item has no more.
+// Who asks for it again gets another one.
+func leaseOver(item work.Item, e ledger.Event) bool {
+	granted := e.Type == work.LeaseGranted || e.Type == work.ReviewStarted
+	return granted && (item.Lease == nil || item.Session() != e.Session)
 }
 
 // event reads one event of the log.

@@ -18,7 +18,7 @@ func Repair(ctx context.Context, o Options) (done []string, found Found, err err
 	if _, err := os.Stat(o.Dir.path(signerFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil, Found{}, fmt.Errorf("%w: %s", ErrNoDir, o.Dir)
 	}
-	release, err := o.Dir.lock()
+	release, err := o.lock()
 	if err != nil {
 		return nil, Found{}, err
 	}
@@ -62,7 +62,7 @@ func repair(ctx context.Context, o Options) (done []string, err error) {
 		log, err = engine.Open(ctx, engine.Options{Dir: o.Dir.Engine()})
 		return log, err
 	}
-	did, err := archive.Repair(ctx, archive.Dir(o.Dir.Archive(o.Archive)), keys, stream, empty)
+	did, err := archive.Repair(ctx, o.files(), keys, stream, empty)
 	done = append(done, did...)
 	if log != nil {
 		err = errors.Join(err, log.Close())

@@ -1,10 +1,13 @@
 package box
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -12,6 +15,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
 )
 
 // DefaultTTL is how long a lease lasts that is not renewed.
@@ -20,18 +24,34 @@ const DefaultTTL = 10 * time.Minute
 // What a box answers besides the refusals of package work.
 var (
 	ErrNothing        = errors.New("there is nothing to claim")
-	ErrStopping       = errors.New("the box is stopping")
+	ErrStopping       = errors.New("the box is stopping: ask again with the same key")
 	ErrOutcomeUnknown = errors.New("nobody knows yet whether it was recorded: ask again with the same key")
 )
+
+var (
+	errSecretID = errors.New("the id looks like a secret: give it another name")
+	errTooMany  = fmt.Errorf("%d requests of this kind are under way already: try again later", maxWaiting)
+)
+
+// maxWaiting is how many claims may wait, and how many may follow the events.
+const maxWaiting = 10_000
 
 // Add adds a work item.
 func (b *Box) Add(ctx context.Context, a api.AddWork, key string) (api.Work, error) {
 	key = orNewKey(key)
+	end, err := b.turns.take(ctx, key)
+	if err != nil {
+		return api.Work{}, err
+	}
+	defer end()
 	if i, ok := b.state.addedBy(key); ok {
 		return b.show(i), nil
 	}
 	if a.Phase == "" {
 		a.Phase = agentsig.PhaseDraft
+	}
+	if b.redact.Text(a.ID) != a.ID {
+		return api.Work{}, errSecretID
 	}
 	subject := ulid.MustNew(ulid.Timestamp(b.now()), rand.Reader).String()
 	id, err := b.state.reserve(a.ID, subject)
@@ -40,7 +60,7 @@ func (b *Box) Add(ctx context.Context, a api.AddWork, key string) (api.Work, err
 	}
 	defer b.state.unreserve(id, subject)
 	title := b.redact.Text(a.Title)
-	r, err := b.record(ctx, subject, key, work.Add{ID: id, Title: title, Phase: a.Phase, Actor: work.OperatorActor, Key: key})
+	r, err := b.record(subject, key, work.Add{ID: id, Title: title, Phase: a.Phase, Actor: work.OperatorActor, Key: key})
 	return b.show(r.item), err
 }
 
@@ -74,8 +94,16 @@ func (b *Box) show(i work.Item) api.Work {
 // is granted, it is given back.
 func (b *Box) Claim(ctx context.Context, q api.Claim, key string) (api.Grant, error) {
 	key = orNewKey(key)
+	end, err := b.turns.take(ctx, key)
+	if err != nil {
+		return api.Grant{}, err
+	}
+	defer end()
 	if i, ok := b.state.granted(key); ok {
 		return b.grant(i), nil
+	}
+	if q.TTLMS < 0 || q.TTLMS > work.MaxTTL.Milliseconds() {
+		return api.Grant{}, work.ErrBadTTL
 	}
 	c := work.Grant{Epoch: b.epoch, Actor: b.redact.Text(q.Actor), Role: q.Role, TTL: time.Duration(q.TTLMS) * time.Millisecond, Key: key}
 	if c.TTL == 0 {
@@ -97,10 +125,10 @@ func (b *Box) Claim(ctx context.Context, q api.Claim, key string) (api.Grant, er
 		if err != nil {
 			return api.Grant{}, err
 		}
-		r, err := b.record(ctx, subject, key, c)
+		r, err := b.record(subject, key, c)
 		switch {
 		case err == nil && ctx.Err() != nil:
-			_, err = b.record(b.ctx, subject, "", work.Release{Token: r.item.Lease.Token})
+			_, err = b.record(subject, "", work.Release{Token: r.item.Lease.Token})
 			return api.Grant{}, errors.Join(ctx.Err(), err)
 		case err == nil:
 			return b.grant(r.item), nil
@@ -121,9 +149,9 @@ func (b *Box) checkClaim(w wish, c work.Grant, wait bool) error {
 		return err
 	}
 	switch {
-	case w.role != "" && !known(agentsig.Roles(), w.role):
+	case w.role != "" && !slices.Contains(agentsig.Roles(), w.role):
 		return work.ErrBadRole
-	case w.phase != "" && !known(agentsig.Phases(), w.phase):
+	case w.phase != "" && !slices.Contains(agentsig.Phases(), w.phase):
 		return work.ErrBadPhase
 	case w.phase == agentsig.PhaseCompleted:
 		return work.ErrCompleted
@@ -149,10 +177,15 @@ func (b *Box) checkClaim(w wish, c work.Grant, wait bool) error {
 
 // pick returns an item to try, which nobody else is offered meanwhile.
 func (b *Box) pick(ctx context.Context, w wish, wait bool) (string, error) {
+	if _, _, waiting := b.state.counts(); wait && waiting >= maxWaiting {
+		return "", errTooMany
+	}
 	subject, line := b.state.pick(w, wait)
 	switch {
 	case subject != "":
 		return subject, nil
+	case w.subject != "" && !wait:
+		return w.subject, nil // whether it can be had, the grant tells
 	case line == nil:
 		return "", ErrNothing
 	}
@@ -196,17 +229,17 @@ func (b *Box) Renew(session string) (api.Grant, error) {
 }
 
 // Release gives a session's item back.
-func (b *Box) Release(ctx context.Context, session, key string) (api.Recorded, error) {
+func (b *Box) Release(session, key string) (api.Recorded, error) {
 	item, token, err := b.session(session)
 	if err != nil {
 		return api.Recorded{}, err
 	}
 	key = orNewKey(key)
-	return b.answer(b.record(ctx, item.Subject, key, work.Release{Token: token, Key: key}))
+	return b.answer(b.record(item.Subject, key, work.Release{Token: token, Key: key}))
 }
 
 // Report takes the gate's word.
-func (b *Box) Report(ctx context.Context, id string, r api.Report, key string) (api.Recorded, error) {
+func (b *Box) Report(id string, r api.Report, key string) (api.Recorded, error) {
 	item, err := b.state.named(id)
 	if err != nil {
 		return api.Recorded{}, err
@@ -215,26 +248,38 @@ func (b *Box) Report(ctx context.Context, id string, r api.Report, key string) (
 		return api.Recorded{}, errBadResult
 	}
 	key = orNewKey(key)
-	return b.answer(b.record(ctx, item.Subject, key, work.Report{Commit: r.Commit, Passed: r.Result == "pass", Key: key}))
+	return b.answer(b.record(item.Subject, key, work.Report{Commit: r.Commit, Passed: r.Result == "pass", Key: key}))
 }
 
 var errBadResult = errors.New("a result is pass or fail")
 
 // Override sets an item's phase, as the operator.
-func (b *Box) Override(ctx context.Context, id string, o api.Override, key string) (api.Recorded, error) {
+func (b *Box) Override(id string, o api.Override, key string) (api.Recorded, error) {
 	item, err := b.state.named(id)
 	if err != nil {
 		return api.Recorded{}, err
 	}
 	key = orNewKey(key)
-	return b.answer(b.record(ctx, item.Subject, key, work.Override{Phase: o.Phase, Reason: b.redact.Text(o.Reason), Key: key}))
+	return b.answer(b.record(item.Subject, key, work.Override{Phase: o.Phase, Reason: b.redact.Text(o.Reason), Key: key}))
 }
 
 func (b *Box) answer(r recorded, err error) (api.Recorded, error) {
 	if err != nil {
 		return api.Recorded{}, err
 	}
-	return api.Recorded{Event: r.event.Type, Work: r.item.ID, Phase: r.item.Phase, Sequence: r.seq}, nil
+	phase, err := phaseAfter(r.event)
+	return api.Recorded{Event: r.event.Type, Work: r.item.ID, Phase: phase, Sequence: r.seq}, err
+}
+
+// phaseAfter returns the phase that an event left its item in. The item itself may
+// have moved on since.
+func phaseAfter(e ledger.Event) (agentsig.Phase, error) {
+	var p struct {
+		Phase     agentsig.Phase `json:"phase"`      // which stays
+		NextPhase agentsig.Phase `json:"next_phase"` // otherwise
+	}
+	err := json.Unmarshal(e.Payload, &p)
+	return cmp.Or(p.NextPhase, p.Phase), err
 }
 
 // session returns the item that a session is about, and its token.
@@ -251,28 +296,27 @@ func (b *Box) session(session string) (work.Item, work.Token, error) {
 }
 
 // expire takes a lease away whose term is over. It goes on until that is
-// recorded, the lease ended otherwise, or the box stops.
+// recorded, the lease has ended otherwise, or the box stops.
 func (b *Box) expire(subject string, token work.Token) {
-	_, err := b.record(b.ctx, subject, "", work.Expire{Token: token})
-	switch {
-	case err == nil, errors.Is(err, work.ErrNotHolder), errors.Is(err, work.ErrSessionOver), b.ctx.Err() != nil, errors.Is(err, ErrStopping):
-	default:
-		b.fail(fmt.Errorf("take the lease %s of %s away: %w", token, subject, err))
+	for {
+		_, err := b.record(subject, "", work.Expire{Token: token})
+		switch {
+		case err == nil, errors.Is(err, work.ErrNotHolder), errors.Is(err, work.ErrSessionOver), errors.Is(err, ErrStopping), b.ctx.Err() != nil:
+			return
+		}
+		b.logger.Warn("a lease can't be taken away yet", "subject", subject, "token", token.String(), "error", err)
+		select {
+		case <-time.After(expirePause):
+		case <-b.ctx.Done():
+		}
 	}
 }
+
+const expirePause = 100 * time.Millisecond
 
 func orNewKey(key string) string {
 	if key == "" {
 		return api.NewKey()
 	}
 	return key
-}
-
-func known[S comparable](all []S, one S) bool {
-	for _, s := range all {
-		if s == one {
-			return true
-		}
-	}
-	return false
 }

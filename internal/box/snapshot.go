@@ -1,11 +1,16 @@
 package box
 
 import (
-	"bufio"
 	"bytes"
+	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/gob"
+	"fmt"
 	"os"
+	"slices"
 
+	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -21,41 +26,54 @@ type snapshot struct {
 type snapshotHead struct {
 	Format     int
 	Checkpoint string // signed
+	MAC        []byte // of the checkpoint and the rest, by a key that only the box has
 }
 
 const snapshotFormat = 1
 
+// snapshotMAC keeps anybody else from writing a snapshot that the box believes.
+func snapshotMAC(signer, checkpoint string, body []byte) []byte {
+	key := sha256.Sum256([]byte("signalbox snapshot\n" + signer))
+	h := hmac.New(sha256.New, key[:])
+	fmt.Fprintf(h, "%d\n%s", len(checkpoint), checkpoint)
+	h.Write(body)
+	return h.Sum(nil)
+}
+
 // snapshot returns the state as bytes, the same for the same state.
-func (s *state) snapshot(checkpoint []byte) ([]byte, error) {
+func (s *state) snapshot(signer string, checkpoint []byte) ([]byte, error) {
 	snap := snapshot{Items: s.all("")}
 	s.mu.Lock()
 	snap.Adds = s.adds.all()
 	s.mu.Unlock()
-	var b bytes.Buffer
-	enc := gob.NewEncoder(&b)
-	if err := enc.Encode(snapshotHead{snapshotFormat, string(checkpoint)}); err != nil {
+	var body, file bytes.Buffer
+	if err := gob.NewEncoder(&body).Encode(snap); err != nil {
 		return nil, err
 	}
-	err := enc.Encode(snap)
-	return b.Bytes(), err
+	head := snapshotHead{snapshotFormat, string(checkpoint), snapshotMAC(signer, string(checkpoint), body.Bytes())}
+	if err := gob.NewEncoder(&file).Encode(head); err != nil {
+		return nil, err
+	}
+	_, err := body.WriteTo(&file)
+	return file.Bytes(), err
 }
 
 // loadSnapshot reads the snapshot, and returns the state and the checkpoint that
-// it belongs to; nil if there is none of a checkpoint that this key signed.
-func (d Dir) loadSnapshot(verifier string) (*state, ledger.Checkpoint) {
-	f, err := os.Open(d.path(snapshotFile))
+// it belongs to; nil if there is none that this box wrote.
+func (d Dir) loadSnapshot(keys archive.Keys) (*state, ledger.Checkpoint) {
+	data, err := os.ReadFile(d.path(snapshotFile))
 	if err != nil {
 		return nil, ledger.Checkpoint{}
 	}
-	defer func() { _ = f.Close() }() // read only
 	var head snapshotHead
 	var snap snapshot
-	dec := gob.NewDecoder(bufio.NewReaderSize(f, 1<<20))
-	if dec.Decode(&head) != nil || head.Format != snapshotFormat || dec.Decode(&snap) != nil {
+	rest := bytes.NewReader(data) // as a ByteReader it is read no further than need be
+	if gob.NewDecoder(rest).Decode(&head) != nil || head.Format != snapshotFormat {
 		return nil, ledger.Checkpoint{}
 	}
-	at, err := ledger.OpenCheckpoint([]byte(head.Checkpoint), verifier)
-	if err != nil {
+	body := data[len(data)-rest.Len():]
+	at, err := ledger.OpenCheckpoint([]byte(head.Checkpoint), keys.Verifier)
+	if err != nil || !hmac.Equal(head.MAC, snapshotMAC(keys.Signer, head.Checkpoint, body)) || gob.NewDecoder(rest).Decode(&snap) != nil {
 		return nil, ledger.Checkpoint{}
 	}
 	s := newState()
@@ -67,8 +85,10 @@ func (d Dir) loadSnapshot(verifier string) (*state, ledger.Checkpoint) {
 func (s *state) restore(snap *snapshot, size uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range snap.Items {
-		s.put(&work.Item{}, &snap.Items[i])
+	items := slices.Clone(snap.Items)
+	slices.SortFunc(items, func(a, b work.Item) int { return cmp.Compare(a.Seq, b.Seq) }) // as they became ready
+	for i := range items {
+		s.put(&work.Item{}, &items[i])
 	}
 	for _, a := range snap.Adds {
 		s.adds.add(a.Key, a.Subject)

@@ -24,7 +24,6 @@ type state struct {
 	queue   queue
 	leases  leases
 	waiting map[uint64][]chan struct{} // for the fold to reach a sequence
-	moved   chan struct{}              // closed at the next fold
 
 	now    func() time.Time // nil until the state is live
 	expire func(subject string, token work.Token)
@@ -33,7 +32,7 @@ type state struct {
 func newState() *state {
 	return &state{
 		items: map[string]*work.Item{}, ids: map[string]string{}, grants: map[string]string{},
-		queue: newQueue(), leases: leases{}, waiting: map[uint64][]chan struct{}{}, moved: make(chan struct{}),
+		queue: newQueue(), leases: leases{}, waiting: map[uint64][]chan struct{}{},
 	}
 }
 
@@ -95,8 +94,6 @@ func (s *state) dispatch() {
 			delete(s.waiting, seq)
 		}
 	}
-	close(s.moved)
-	s.moved = make(chan struct{})
 }
 
 // reached returns a channel that is closed when the fold has reached a sequence.
@@ -112,12 +109,11 @@ func (s *state) reached(seq uint64) <-chan struct{} {
 	return done
 }
 
-// progress returns up to where the state is folded, and a channel that is closed
-// when it goes on.
-func (s *state) progress() (uint64, <-chan struct{}) {
+// upTo returns the sequence up to which the state is folded.
+func (s *state) upTo() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.folded, s.moved
+	return s.folded
 }
 
 // item returns the item with a subject; the zero Item if there is none.
@@ -299,20 +295,18 @@ func (s *state) begin(i *work.Item) {
 // runOut is called when a term is over. A term that was renewed meanwhile goes on.
 func (s *state) runOut(subject string, token work.Token) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	t := s.leases[subject]
-	ended := t != nil && t.token == token && !s.now().Before(t.expires)
-	if ended {
-		t.over = true
+	if t == nil || t.token != token || s.now().Before(t.expires) {
+		return
 	}
-	s.mu.Unlock()
-	if ended {
-		s.expire(subject, token)
-	}
+	t.over = true
+	s.expire(subject, token)
 }
 
 // start begins the terms of all open leases: they have one full term from now.
-// From then on every grant begins its own. Expire is called, each time in a
-// goroutine of its own, when a term is over.
+// From then on every grant begins its own. Expire is called when a term is over,
+// under the state's lock; it must not wait.
 func (s *state) start(now func() time.Time, expire func(subject string, token work.Token)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -49,8 +49,8 @@ type JetStream struct {
 	closing chan struct{}
 	close   sync.Once
 
-	// How long a reader that gets nothing waits before it asks why.
-	stallWait time.Duration
+	readyWait time.Duration // how long attempts go on while the engine is not ready
+	stallWait time.Duration // how long a reader that gets nothing waits before it asks why
 }
 
 var _ Log = (*JetStream)(nil)
@@ -61,7 +61,7 @@ func Open(ctx context.Context, o Options) (*JetStream, error) {
 	if o.Dir == "" {
 		return nil, errors.New("the engine needs a directory")
 	}
-	j := &JetStream{closing: make(chan struct{}), stallWait: 5 * time.Second}
+	j := &JetStream{closing: make(chan struct{}), readyWait: 5 * time.Second, stallWait: 5 * time.Second}
 	err := j.open(ctx, o)
 	switch {
 	case err == nil:
@@ -152,15 +152,15 @@ func streamConfig() jetstream.StreamConfig {
 }
 
 // Tip returns the last sequence, 0 for none.
-func (j *JetStream) Tip(ctx context.Context) (uint64, error) {
-	if err := j.usable(ctx); err != nil {
-		return 0, err
-	}
-	info, err := j.stream.Info(ctx)
-	if err != nil {
-		return 0, j.because(fmt.Errorf("ask the engine for its last record: %w", err))
-	}
-	return info.State.LastSeq, nil
+func (j *JetStream) Tip(ctx context.Context) (tip uint64, err error) {
+	err = j.insist(ctx, "its last record", func(ctx context.Context) error {
+		info, err := j.stream.Info(ctx)
+		if err == nil {
+			tip = info.State.LastSeq
+		}
+		return err
+	})
+	return tip, err
 }
 
 // Close ends every call that still waits, and stops the server.
@@ -176,23 +176,4 @@ func (j *JetStream) Close() error {
 		}
 	})
 	return nil
-}
-
-func (j *JetStream) usable(ctx context.Context) error {
-	select {
-	case <-j.closing:
-		return ErrClosed
-	default:
-		return ctx.Err()
-	}
-}
-
-// because returns ErrClosed for an error that comes from closing.
-func (j *JetStream) because(err error) error {
-	select {
-	case <-j.closing:
-		return ErrClosed
-	default:
-		return err
-	}
 }

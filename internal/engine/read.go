@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,8 +26,7 @@ const (
 	byeWait  = time.Second
 )
 
-// errAgain says that a delivery broke off although the record that follows is
-// there.
+// errAgain says that a delivery broke off and can be started again.
 var errAgain = errors.New("the delivery broke off")
 
 // Read calls f for every record from a sequence to the tip; see [Log].
@@ -58,25 +58,22 @@ func (j *JetStream) Watch(ctx context.Context, from uint64, f func([]Record) err
 
 // deliver calls f with the records from the sequence next to the sequence last.
 func (j *JetStream) deliver(ctx context.Context, next, last uint64, f func([]Record) error) error {
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		if err := j.usable(ctx); err != nil {
-			return err
-		}
+	var p patience
+	for {
 		d, err := j.startDelivery(ctx, next, last)
 		if err != nil {
-			return j.because(err)
+			return err
 		}
-		began := next
 		err = d.run(ctx, f)
 		d.stop()
 		if !errors.Is(err, errAgain) {
 			return err
 		}
-		if next = d.next; next != began {
-			pause = firstPause
+		if d.next != next || d.calm {
+			p = patience{}
 		}
-		if err := j.sleep(ctx, pause); err != nil {
-			return err
+		if next = d.next; !p.again(ctx, j) {
+			return j.because(ctx, fmt.Errorf("record %d does not come: %w", next, ErrNotReady))
 		}
 	}
 }
@@ -88,6 +85,7 @@ type delivery struct {
 	next, last uint64 // the sequences still to hand over
 	owed       uint64 // how many records were asked for and have not come
 	held       uint64 // how many the store holds from next on, by its own account
+	calm       bool   // whether nothing came because there was nothing
 	consumer   string
 	inbox      *nats.Subscription
 	messages   chan *nats.Msg
@@ -95,23 +93,30 @@ type delivery struct {
 }
 
 func (j *JetStream) startDelivery(ctx context.Context, next, last uint64) (*delivery, error) {
-	c, err := j.stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
-		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
-		OptStartSeq:       next,
-		AckPolicy:         jetstream.AckNonePolicy,
-		MemoryStorage:     true,
-		InactiveThreshold: idleWait,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("ask the engine for records from %d on: %w", next, err)
-	}
 	d := &delivery{
-		j: j, next: next, last: last, held: c.CachedInfo().NumPending, consumer: c.CachedInfo().Name,
+		j: j, next: next, last: last,
 		messages: make(chan *nats.Msg, 2*window), // the second half is for what the server says besides
 		batch:    make([]Record, 0, MaxBatch),
 	}
-	if d.inbox, err = j.conn.ChanSubscribe(j.conn.NewInbox(), d.messages); err != nil {
-		return nil, fmt.Errorf("ask the engine for records from %d on: %w", next, err)
+	err := j.insist(ctx, fmt.Sprintf("the records from %d on", next), func(ctx context.Context) error {
+		c, err := j.stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
+			DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
+			OptStartSeq:       next,
+			AckPolicy:         jetstream.AckNonePolicy,
+			MemoryStorage:     true,
+			InactiveThreshold: idleWait,
+		})
+		if err == nil {
+			d.consumer, d.held = c.CachedInfo().Name, c.CachedInfo().NumPending
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.inbox, err = j.conn.ChanSubscribe(j.conn.NewInbox(), d.messages)
+	if err != nil { // only a closed connection refuses
+		return nil, j.because(ctx, err)
 	}
 	return d, nil
 }
@@ -122,11 +127,14 @@ func (d *delivery) run(ctx context.Context, f func([]Record) error) error {
 	defer stall.Stop()
 	before := d.next
 	for d.next <= d.last {
-		if d.held == 0 && d.last != forever {
-			return d.missing(ctx)
+		if err := d.j.usable(ctx); err != nil {
+			return err
 		}
-		if err := d.ask(); err != nil {
-			return d.j.because(err)
+		if d.held == 0 && d.last != forever {
+			return cmp.Or(d.missing(ctx), errAgain)
+		}
+		if d.ask() != nil {
+			return errAgain
 		}
 		select {
 		case m := <-d.messages:
@@ -144,6 +152,7 @@ func (d *delivery) run(ctx context.Context, f func([]Record) error) error {
 				if err := d.missing(ctx); err != nil {
 					return err
 				}
+				d.calm = true
 			}
 			before = d.next
 		case <-ctx.Done():
@@ -216,14 +225,22 @@ func (d *delivery) missing(ctx context.Context) error {
 	if err != nil || tip < d.next {
 		return err
 	}
-	m, err := d.j.stream.GetMsg(ctx, d.next, jetstream.WithGetMsgSubject(allSubjects))
+	found := tip + 1
+	err = d.j.insist(ctx, fmt.Sprint("record ", d.next), func(ctx context.Context) error {
+		m, err := d.j.stream.GetMsg(ctx, d.next, jetstream.WithGetMsgSubject(allSubjects))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return nil
+		}
+		if err == nil {
+			found = m.Sequence
+		}
+		return err
+	})
 	switch {
-	case errors.Is(err, jetstream.ErrMsgNotFound):
-		return hole(d.next, tip+1)
 	case err != nil:
-		return d.j.because(fmt.Errorf("ask the engine for record %d: %w", d.next, err))
-	case m.Sequence > d.next:
-		return hole(d.next, m.Sequence)
+		return err
+	case found > d.next:
+		return hole(d.next, found)
 	}
 	return errAgain
 }

@@ -26,7 +26,7 @@ func (j *JetStream) Restore(ctx context.Context, records iter.Seq2[Record, error
 	r := &restoration{j: j, answers: make(chan *nats.Msg, restoreWindow)}
 	r.inbox, err = j.conn.ChanSubscribe(j.conn.NewInbox(), r.answers)
 	if err != nil {
-		return j.because(fmt.Errorf("restore: %w", err))
+		return j.because(ctx, fmt.Errorf("restore: %w", err))
 	}
 	for record, err := range records {
 		if err == nil {
@@ -71,7 +71,7 @@ func (r *restoration) send(ctx context.Context, tip uint64, record Record) error
 		Data:    record.Data,
 	})
 	if err != nil {
-		return r.j.because(fmt.Errorf("restore record %d: %w", record.Seq, err))
+		return r.j.because(ctx, fmt.Errorf("restore record %d: %w", record.Seq, err))
 	}
 	r.waiting++
 	return nil

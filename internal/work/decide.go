@@ -67,6 +67,8 @@ func (e *RoleError) Error() string {
 // Command is what somebody wants of an item: Add, Grant, End, Note, Release,
 // Expire, Report or Override.
 type Command interface {
+	// Events returns the types of events that it can lead to.
+	Events() []string
 	decide(Item) (Event, error)
 }
 
@@ -90,6 +92,9 @@ type Add struct {
 	Actor     string
 	Key       string
 }
+
+// Events implements [Command].
+func (Add) Events() []string { return []string{WorkAdded} }
 
 func (c Add) decide(Item) (Event, error) {
 	switch {
@@ -115,6 +120,9 @@ type Grant struct {
 	TTL   time.Duration
 	Key   string
 }
+
+// Events implements [Command].
+func (Grant) Events() []string { return []string{LeaseGranted, ReviewStarted} }
 
 func (c Grant) decide(i Item) (Event, error) {
 	switch {
@@ -153,6 +161,9 @@ type End struct {
 	Said   Said
 	Key    string
 }
+
+// Events implements [Command].
+func (End) Events() []string { return []string{AgentSessionCompleted, LateResultRecorded} }
 
 func (c End) decide(i Item) (Event, error) {
 	session := c.Token.Session(i.Subject)
@@ -193,6 +204,9 @@ type Note struct {
 	Key   string
 }
 
+// Events implements [Command].
+func (Note) Events() []string { return []string{SignalRecorded} }
+
 func (c Note) decide(i Item) (Event, error) {
 	if err := i.checkHolder(c.Token); err != nil {
 		return Event{}, err
@@ -208,12 +222,18 @@ type Release struct {
 	Key   string
 }
 
+// Events implements [Command].
+func (Release) Events() []string { return []string{LeaseReleased} }
+
 func (c Release) decide(i Item) (Event, error) {
 	return i.endLease(LeaseReleased, c.Token, c.Key)
 }
 
 // Expire takes the lease away from a holder whose term is over.
 type Expire struct{ Token Token }
+
+// Events implements [Command].
+func (Expire) Events() []string { return []string{LeaseExpired} }
 
 func (c Expire) decide(i Item) (Event, error) {
 	e, err := i.endLease(LeaseExpired, c.Token, "")
@@ -243,6 +263,9 @@ type Report struct {
 // GateActor is the actor of the gate's reports.
 const GateActor = "gate"
 
+// Events implements [Command].
+func (Report) Events() []string { return []string{GatePassed, GateFailed} }
+
 func (c Report) decide(i Item) (Event, error) {
 	switch {
 	case !validCommit(c.Commit):
@@ -266,6 +289,9 @@ type Override struct {
 
 // OperatorActor is the actor of what the operator does.
 const OperatorActor = "operator"
+
+// Events implements [Command].
+func (Override) Events() []string { return []string{WorkOverridden} }
 
 func (c Override) decide(i Item) (Event, error) {
 	switch {

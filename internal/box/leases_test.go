@@ -1,0 +1,301 @@
+package box
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/engine"
+	"github.com/signalbox-dev/signalbox/internal/engine/enginetest"
+	"github.com/signalbox-dev/signalbox/internal/work"
+)
+
+// In these tests time is the test's own: sleeping lets it pass.
+
+// oneItem is a box with the item T-1 in IMPLEMENTATION.
+func oneItem(t *testing.T, dir Dir, log engine.Log) *Box {
+	t.Helper()
+	b := onLog(t, dir, log, archive.Dir(dir.Archive("")))
+	if _, err := b.Add(t.Context(), api.AddWork{ID: "T-1", Title: "a title", Phase: agentsig.PhaseImplementation}, ""); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func second(ctx context.Context, b *Box) (api.Grant, error) {
+	return b.Claim(ctx, api.Claim{Actor: "ann", TTLMS: 1000}, "")
+}
+
+// holder returns the session that holds T-1 once all that is due has happened.
+func holder(t *testing.T, b *Box) string {
+	t.Helper()
+	synctest.Wait()
+	w, err := b.Work("T-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.Holder == nil {
+		return ""
+	}
+	return w.Holder.Session
+}
+
+func closeBox(t *testing.T, b *Box) {
+	t.Helper()
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRenewedLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := oneItem(t, Dir(t.TempDir()), &enginetest.Memory{})
+		defer closeBox(t, b)
+		g, err := second(t.Context(), b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(600 * time.Millisecond)
+		again, err := b.Renew(g.Session)
+		if err != nil || again.Token != g.Token || again.ExpiresAt.Sub(g.ExpiresAt) != 600*time.Millisecond {
+			t.Fatalf("%+v, then %+v, %v", g, again, err)
+		}
+		time.Sleep(600 * time.Millisecond)
+		if holder(t, b) != g.Session {
+			t.Error("the lease was taken away in its second term")
+		}
+		time.Sleep(500 * time.Millisecond)
+		if holder(t, b) != "" {
+			t.Error("the lease stays for longer than its second term")
+		}
+		if _, err := b.Renew(g.Session); !errors.Is(err, work.ErrNotHolder) {
+			t.Errorf("renewed after it was taken away: %v", err)
+		}
+	})
+}
+
+// A lease that is open when the box stops has one full term after its start.
+func TestLeaseAfterRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := Dir(t.TempDir())
+		b := oneItem(t, dir, &enginetest.Memory{})
+		g, err := second(t.Context(), b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(900 * time.Millisecond)
+		closeBox(t, b)
+		b = onLog(t, dir, &enginetest.Memory{}, archive.Dir(dir.Archive("")))
+		defer closeBox(t, b)
+		time.Sleep(900 * time.Millisecond)
+		if holder(t, b) != g.Session {
+			t.Error("the lease did not get a full term")
+		}
+		time.Sleep(200 * time.Millisecond)
+		if holder(t, b) != "" {
+			t.Error("the lease stays for longer than a term")
+		}
+	})
+}
+
+// A lease is taken away as soon as the engine can, and an engine that is not ready
+// does not stop the box.
+func TestExpiryOnBusyEngine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &enginetest.Memory{Faults: func(n int, _ string) enginetest.Fault {
+			if n == 3 || n == 4 { // after the item and the grant
+				return enginetest.NotReady
+			}
+			return enginetest.None
+		}}
+		b := oneItem(t, Dir(t.TempDir()), log)
+		defer closeBox(t, b)
+		if _, err := second(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second)
+		if s := holder(t, b); s != "" {
+			t.Errorf("%s holds it for three seconds", s)
+		}
+		if err := b.ctx.Err(); err != nil {
+			t.Errorf("the box stopped: %v", err)
+		}
+	})
+}
+
+// A claim whose caller went away before it heard of its lease gives it back.
+func TestClaimantGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		deliver := make(chan struct{})
+		close(deliver)
+		log := &enginetest.Memory{BeforeDelivery: func(ctx context.Context, _ []engine.Record) {
+			select {
+			case <-deliver:
+			case <-ctx.Done():
+			}
+		}}
+		b := oneItem(t, Dir(t.TempDir()), log)
+		defer closeBox(t, b)
+		synctest.Wait()
+		deliver = make(chan struct{})
+		ctx, leave := context.WithCancel(t.Context())
+		gone := make(chan error, 1)
+		go func() {
+			_, err := second(ctx, b)
+			gone <- err
+		}()
+		synctest.Wait() // the grant is in the log, and not in the archive yet
+		leave()
+		synctest.Wait()
+		close(deliver)
+		if err := <-gone; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if s := holder(t, b); s != "" {
+			t.Errorf("%s holds it, and its client never heard of it", s)
+		}
+		if w, err := b.Work("T-1"); err != nil || w.Events != 3 {
+			t.Errorf("%+v, %v: want it added, granted and released", w, err)
+		}
+	})
+}
+
+// A request is answered when its event is in the archive, and not before.
+func TestAnswerWaitsForArchive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		deliver := make(chan struct{})
+		log := &enginetest.Memory{BeforeDelivery: func(ctx context.Context, _ []engine.Record) {
+			select {
+			case <-deliver:
+			case <-ctx.Done():
+			}
+		}}
+		dir := Dir(t.TempDir())
+		b := onLog(t, dir, log, archive.Dir(dir.Archive("")))
+		defer closeBox(t, b)
+		answered := make(chan error, 1)
+		go func() {
+			_, err := b.Add(t.Context(), api.AddWork{ID: "T-1", Title: "a title"}, "")
+			answered <- err
+		}()
+		synctest.Wait()
+		if len(answered) > 0 {
+			t.Fatalf("answered with %d events in the archive: %v", b.archive.Size(), <-answered)
+		}
+		close(deliver)
+		if err := <-answered; err != nil || b.archive.Size() != 1 {
+			t.Fatalf("%d events in the archive: %v", b.archive.Size(), err)
+		}
+	})
+}
+
+// noSync is a disk that stops taking anything.
+type noSync struct {
+	archive.FS
+	broken atomic.Bool
+}
+
+var errDisk = errors.New("the disk is broken")
+
+func (n *noSync) Create(name string) (archive.File, error) { return n.wrap(n.FS.Create(name)) }
+func (n *noSync) Extend(name string) (archive.File, error) { return n.wrap(n.FS.Extend(name)) }
+func (n *noSync) wrap(f archive.File, err error) (archive.File, error) {
+	return noSyncFile{f, n}, err
+}
+
+type noSyncFile struct {
+	archive.File
+	disk *noSync
+}
+
+func (f noSyncFile) Sync() error {
+	if f.disk.broken.Load() {
+		return errDisk
+	}
+	return f.File.Sync()
+}
+
+// What can't be archived is not acknowledged, and the box stops.
+func TestArchiveFails(t *testing.T) {
+	dir := Dir(t.TempDir())
+	disk := &noSync{FS: archive.Dir(dir.Archive(""))}
+	b := onLog(t, dir, &enginetest.Memory{}, disk)
+	disk.broken.Store(true)
+	if w, err := b.Add(t.Context(), api.AddWork{ID: "T-1", Title: "a title"}, ""); err == nil {
+		t.Fatalf("acknowledged: %+v, %v", w, b.Close())
+	}
+	<-b.Done()
+	if err := b.Close(); !errors.Is(err, errDisk) {
+		t.Error(err)
+	}
+}
+
+// An item that could not be granted is there for the next claim.
+func TestGrantFails(t *testing.T) {
+	log := &enginetest.Memory{Faults: func(n int, _ string) enginetest.Fault {
+		if n == 2 {
+			return enginetest.NotReady
+		}
+		return enginetest.None
+	}}
+	b := oneItem(t, Dir(t.TempDir()), log)
+	defer closeBox(t, b)
+	if _, err := second(t.Context(), b); !errors.Is(err, engine.ErrNotReady) {
+		t.Fatal(err)
+	}
+	if g, err := second(t.Context(), b); err != nil || g.Token.Counter != 1 {
+		t.Errorf("%+v, %v", g, err)
+	}
+}
+
+// A claim that is repeated with its key gets no second item.
+func TestClaimIsRepeated(t *testing.T) {
+	b := oneItem(t, Dir(t.TempDir()), &enginetest.Memory{})
+	defer closeBox(t, b)
+	if _, err := b.Add(t.Context(), api.AddWork{ID: "T-2", Title: "a title"}, ""); err != nil {
+		t.Fatal(err)
+	}
+	var sessions []string
+	for range 2 {
+		g, err := b.Claim(t.Context(), api.Claim{Actor: "ann"}, "the key")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sessions = append(sessions, g.Session)
+	}
+	if sessions[0] != sessions[1] {
+		t.Errorf("one claim has two sessions: %q", sessions)
+	}
+}
+
+// The gate's reports take the gate's token, and nothing else does.
+func TestGateToken(t *testing.T) {
+	b := oneItem(t, Dir(t.TempDir()), &enginetest.Memory{})
+	defer closeBox(t, b)
+	for _, c := range []struct {
+		path, token string
+		want        int
+	}{
+		{"/v1/work/T-1/gate", b.apiToken, http.StatusForbidden},
+		{"/v1/work/T-1/gate", b.gateToken, http.StatusConflict}, // it is not in CI_PENDING
+		{"/v1/work/T-1/override", b.gateToken, http.StatusUnauthorized},
+		{"/v1/work/T-1/override", "", http.StatusUnauthorized},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, c.path, strings.NewReader(`{"commit":"0123abc","result":"pass"}`))
+		r.Header.Set("Authorization", "Bearer "+c.token)
+		w := httptest.NewRecorder()
+		b.Handler().ServeHTTP(w, r)
+		if w.Code != c.want {
+			t.Errorf("%s: %d %s, want %d", c.path, w.Code, w.Body, c.want)
+		}
+	}
+}

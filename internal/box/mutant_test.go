@@ -1,0 +1,52 @@
+package box_test
+
+import (
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/mutant"
+)
+
+// Each of these faults, put in on purpose, is noticed by the test beside it.
+func TestBoxMutants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the package anew for each mutant; not with -short")
+	}
+	const linearizable = "TestLinearizable/briefly"
+	for _, m := range []struct {
+		name, file, before, after, test string
+	}{
+		{"the compare-and-set is skipped", "../engine/enginetest/memory.go",
+			"if m.last[subject] != last {", "if false {", linearizable},
+		{"the request's key is not looked for", "record.go",
+			`if key == "" {`, `if true {`, linearizable},
+		{"an answer does not wait for the archive", "record.go",
+			"case <-b.state.reached(seq):\n\t\treturn nil", "default:\n\t\treturn nil", "TestAnswerWaitsForArchive"},
+		{"what the archive did not take is acknowledged", "record.go",
+			"b.archive.Append(batch); err != nil {", "b.archive.Append(batch); err != nil && false {", "TestArchiveFails"},
+		{"an event names another as the one before it", "record.go",
+			"Prev: item.Tip.Sum,", "Prev: map[bool]ledger.Hash{false: {1}}[item.Tip.ItemSeq == 0],", "TestClaimIsRepeated"},
+		{"an event has another's place", "record.go",
+			"ItemSeq: item.Tip.ItemSeq + 1,", "ItemSeq: 2*item.Tip.ItemSeq + 1,", "TestClaimIsRepeated|TestRenewedLease"},
+		{"a renewed lease runs out all the same", "state.go",
+			"\ts.begin(i)\n\treturn", "\treturn", "TestRenewedLease"},
+		{"leases are forgotten at a restart", "state.go",
+			"if i.Lease != nil {\n\t\t\ts.begin(i)", "if false {\n\t\t\ts.begin(i)", "TestLeaseAfterRestart"},
+		{"who holds what by which key is forgotten", "state.go",
+			"s.grants[l.Key] = after.Subject\n", "", "TestClaimIsRepeated"},
+		{"a caller who went away keeps the lease", "requests.go",
+			"case err == nil && ctx.Err() != nil:", "case false:", "TestClaimantGoes"},
+		{"what was not granted is not offered again", "requests.go",
+			"b.state.giveBack(subject)\n\t\tif", "if", "TestGrantFails"},
+		{"a lease that is over is handed out", "requests.go",
+			"case err == nil && leaseOver(r.item, r.event):", "case false:", linearizable},
+		{"the gate's token is not asked for", "http.go",
+			"if gate {", "if false {", "TestGateToken"},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			if err := (mutant.Mutant{Name: m.name, File: m.file, Old: m.before, New: m.after}).Run(t.Context(), ".", m.test); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

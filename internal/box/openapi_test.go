@@ -1,0 +1,270 @@
+package box
+
+import (
+	"encoding"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// description is the part of docs/openapi.yaml that the code can be held against.
+type description struct {
+	Security []map[string][]string           `yaml:"security"`
+	Paths    map[string]map[string]yaml.Node `yaml:"paths"`
+
+	Components struct {
+		Schemas map[string]schema `yaml:"schemas"`
+	} `yaml:"components"`
+}
+
+type operation struct {
+	Security  *[]map[string][]string `yaml:"security"` // nil for that of the whole API
+	Responses map[string]yaml.Node   `yaml:"responses"`
+}
+
+type schema struct {
+	Ref        string            `yaml:"$ref"`
+	Type       string            `yaml:"type"`
+	Required   []string          `yaml:"required"`
+	Properties map[string]schema `yaml:"properties"`
+	Additional *bool             `yaml:"additionalProperties"`
+	Enum       []string          `yaml:"enum"`
+}
+
+func describe(t *testing.T) description { return read[description](t) }
+
+func read[T any](t *testing.T) T {
+	t.Helper()
+	data, err := os.ReadFile("../../docs/openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v T
+	if err := yaml.Unmarshal(data, &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestOpenAPIIsWhole(t *testing.T) {
+	root := read[map[string]any](t)
+	var walk func(any)
+	walk = func(node any) {
+		switch n := node.(type) {
+		case []any:
+			for _, child := range n {
+				walk(child)
+			}
+		case map[string]any:
+			if ref, ok := n["$ref"].(string); ok && lookUp(root, ref) == nil {
+				t.Errorf("%s leads nowhere", ref)
+			}
+			for name, child := range n {
+				if child == nil {
+					t.Errorf("%q has no value: a text with a comma needs quotes", name)
+				}
+				walk(child)
+			}
+		}
+	}
+	walk(root)
+}
+
+// lookUp returns what a reference such as #/components/schemas/Work leads to.
+func lookUp(root map[string]any, ref string) any {
+	var at any = root
+	for name := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
+		members, _ := at.(map[string]any)
+		at = members[name]
+	}
+	return at
+}
+
+// operations returns what is described, by method and path, with the name of the
+// security scheme; "" for none.
+func (d description) operations(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for path, methods := range d.Paths {
+		for method, node := range methods {
+			if method == "parameters" {
+				continue
+			}
+			var o operation
+			if err := node.Decode(&o); err != nil {
+				t.Fatalf("%s %s: %v", method, path, err)
+			}
+			if len(o.Responses) < 1 {
+				t.Errorf("%s %s has no answers", method, path)
+			}
+			if o.Security == nil {
+				o.Security = &d.Security
+			}
+			scheme := ""
+			for _, s := range *o.Security {
+				for name := range s {
+					scheme += name
+				}
+			}
+			all[strings.ToUpper(method)+" "+path] = scheme
+		}
+	}
+	return all
+}
+
+func TestOpenAPIRoutes(t *testing.T) {
+	b := &Box{ctx: t.Context(), apiToken: "the API's", gateToken: "the gate's"}
+	want := map[string]string{"GET /healthz": "", "GET /readyz": ""}
+	for _, r := range b.routes() {
+		want[r.pattern] = "apiToken"
+		if r.gate {
+			want[r.pattern] = "gateToken"
+		}
+	}
+	described := describe(t).operations(t)
+	if diff := cmp.Diff(want, described); diff != "" {
+		t.Errorf("routes (-) and docs/openapi.yaml (+):\n%s", diff)
+	}
+	// The handler keeps what is described: no token opens what is not its own.
+	h := b.Handler()
+	refusal := map[string]int{"": http.StatusOK, "apiToken": http.StatusUnauthorized, "gateToken": http.StatusForbidden}
+	others := map[string][]string{"": {""}, "apiToken": {"", b.gateToken}, "gateToken": {"", b.apiToken}}
+	for what, scheme := range described {
+		method, path, _ := strings.Cut(what, " ")
+		for _, token := range others[scheme] {
+			r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
+			r.Header.Set("Authorization", "Bearer "+token)
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if w.Code != refusal[scheme] {
+				t.Errorf("%s with the token %q is answered with %d, not %d", what, token, w.Code, refusal[scheme])
+			}
+		}
+	}
+}
+
+func TestOpenAPISchemas(t *testing.T) {
+	d := describe(t)
+	requests := []any{api.AddWork{}, api.Claim{}, api.Report{}, api.Override{}}
+	answers := []any{
+		api.Work{}, api.Holder{}, api.Grant{}, api.Emitted{}, api.NearMiss{}, api.Recorded{}, api.Event{}, api.Status{}, api.Problem{},
+	}
+	for _, v := range slices.Concat(requests, answers) {
+		d.compare(t, reflect.TypeOf(v).Name(), v)
+	}
+	d.compare(t, "LedgerEvent", ledger.Event{})
+	for _, v := range requests {
+		// The box refuses members that it does not know.
+		if a := d.Components.Schemas[reflect.TypeOf(v).Name()].Additional; a == nil || *a {
+			t.Errorf("%T: additionalProperties has to be false", v)
+		}
+	}
+}
+
+// compare holds a schema against the type that is written or read.
+func (d description) compare(t *testing.T, name string, v any) {
+	t.Helper()
+	s, ok := d.Components.Schemas[name]
+	if !ok {
+		t.Errorf("there is no schema %s", name)
+		return
+	}
+	want, got := map[string]string{}, map[string]string{}
+	var required []string
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
+		member, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		want[member] = jsonType(f.Type)
+		if !strings.Contains(options, "omitempty") {
+			required = append(required, member)
+		}
+	}
+	for member, p := range s.Properties {
+		if p.Ref != "" {
+			p = d.Components.Schemas[strings.TrimPrefix(p.Ref, "#/components/schemas/")]
+		}
+		got[member] = p.Type
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s, members of %T (-) and of the schema (+):\n%s", name, v, diff)
+	}
+	slices.Sort(required)
+	slices.Sort(s.Required)
+	if diff := cmp.Diff(required, s.Required); diff != "" {
+		t.Errorf("%s, what %T always has (-) and what the schema requires (+):\n%s", name, v, diff)
+	}
+}
+
+// jsonType is what a Go type becomes in JSON.
+func jsonType(t reflect.Type) string {
+	switch {
+	case t == reflect.TypeFor[json.RawMessage]():
+		return "object"
+	case t.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
+		return "string"
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Int, reflect.Int64, reflect.Uint64:
+		return "integer"
+	case reflect.Slice:
+		return "array"
+	case reflect.Struct, reflect.Pointer:
+		return "object"
+	}
+	return t.String()
+}
+
+func TestOpenAPIEnums(t *testing.T) {
+	d := describe(t)
+	schemas := d.Components.Schemas
+	codes := []string{codeOf(&work.HeldError{}), codeOf(errors.New("anything else"))}
+	for _, p := range problems {
+		codes = append(codes, p.code)
+	}
+	slices.Sort(codes)
+	described := slices.Sorted(slices.Values(schemas["Problem"].Properties["code"].Enum))
+	if diff := cmp.Diff(slices.Compact(codes), described); diff != "" {
+		t.Errorf("codes of problems (-) and the schema's (+):\n%s", diff)
+	}
+	for name, want := range map[string][]string{
+		"Phase": texts(agentsig.Phases()), "Role": texts(agentsig.Roles()), "ExitReason": texts(agentsig.ExitReasons()), "EventType": work.Types(),
+	} {
+		if diff := cmp.Diff(want, schemas[name].Enum); diff != "" {
+			t.Errorf("%s in the code (-) and in the schema (+):\n%s", name, diff)
+		}
+	}
+}
+
+// codeOf returns the code that an error is answered with.
+func codeOf(err error) string {
+	w := httptest.NewRecorder()
+	problem(w, err)
+	var p api.Problem
+	_ = json.Unmarshal(w.Body.Bytes(), &p) // without a code it is not in the enum
+	return p.Code
+}
+
+func texts[S ~string](all []S) []string {
+	out := make([]string, len(all))
+	for i, s := range all {
+		out[i] = string(s)
+	}
+	return out
+}
