@@ -49,7 +49,7 @@ func (f *Files) Root(size int64) (Hash, error) {
 func (f *Files) Prove(index int64) (Proof, error) {
 	size := f.Checkpoint.Size
 	if index < 0 || index >= size {
-		return Proof{}, fmt.Errorf("the checkpoint covers %d events: event %d is not among them", size, index)
+		return Proof{}, fmt.Errorf("the checkpoint covers %d events: the one with index %d is not among them", size, index)
 	}
 	width := int(min(TileWidth, size-index/TileWidth*TileWidth))
 	bundle, err := fs.ReadFile(f.files, EntriesPath(index/TileWidth, width))
@@ -61,7 +61,7 @@ func (f *Files) Prove(index int64) (Proof, error) {
 		return Proof{}, err
 	}
 	if index%TileWidth >= int64(len(events)) {
-		return Proof{}, fmt.Errorf("%s ends before event %d", EntriesPath(index/TileWidth, width), index)
+		return Proof{}, fmt.Errorf("%s ends before the event with index %d", EntriesPath(index/TileWidth, width), index)
 	}
 	p, err := tlog.ProveRecord(size, index, f.hashes)
 	if err != nil {

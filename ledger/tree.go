@@ -79,7 +79,7 @@ func (t *Tree) Prove(index int64, stored, signed []byte) (Proof, error) {
 		return Proof{}, err
 	}
 	if index < 0 || index >= size || size > t.size {
-		return Proof{}, fmt.Errorf("the checkpoint covers %d events of %d: event %d is not among them", size, t.size, index)
+		return Proof{}, fmt.Errorf("the checkpoint covers %d events of %d: the one with index %d is not among them", size, t.size, index)
 	}
 	p, err := tlog.ProveRecord(size, index, t.hashes)
 	if err != nil {

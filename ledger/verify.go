@@ -19,13 +19,13 @@ type Report struct {
 // VerifyError says what is wrong with a ledger, and where.
 type VerifyError struct {
 	Path    string // the file
-	Event   int64  // the event's place in the ledger, or -1
+	Event   int64  // the event's index, or -1; in the text events are counted from 1
 	Problem error
 }
 
 func (e *VerifyError) Error() string {
 	if e.Event >= 0 {
-		return fmt.Sprintf("%s: event %d: %v", e.Path, e.Event, e.Problem)
+		return fmt.Sprintf("%s: event %d: %v", e.Path, e.Event+1, e.Problem)
 	}
 	return fmt.Sprintf("%s: %v", e.Path, e.Problem)
 }

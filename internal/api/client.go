@@ -207,7 +207,7 @@ func (c *Client) send(ctx context.Context, method, path, key string, body []byte
 	}
 	p := &Problem{}
 	if json.Unmarshal(data, p) != nil || p.Code == "" {
-		return nil, fmt.Errorf("what answers at %s is not a box: %s", c.base, resp.Status)
+		return nil, fmt.Errorf("what answers at %s is not a box: status %d", c.base, resp.StatusCode)
 	}
 	return nil, p
 }

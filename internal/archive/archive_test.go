@@ -38,6 +38,9 @@ func TestSealedDirectoryVerifies(t *testing.T) {
 		if report.Events != b.Size() || b.Sealed() != b.Size() {
 			t.Errorf("of %d events, %d are sealed and %d verified", b.Size(), b.Sealed(), report.Events)
 		}
+		if root, err := b.Root(b.Size()); err != nil || root != report.Checkpoint.Root {
+			t.Errorf("the root is %s, %v; %s was signed", root, err, report.Checkpoint.Root)
+		}
 		again, err := b.Seal()
 		if err != nil || !bytes.Equal(again, note) || !bytes.Equal(b.Checkpoint(), note) {
 			t.Errorf("nothing to seal, and another checkpoint: %v", err)

@@ -132,32 +132,39 @@ func TestExpiryOnBusyEngine(t *testing.T) {
 	})
 }
 
+// granting is a box in the middle of a claim: T-1 is granted in the log, which does
+// not deliver it before the channel is closed. Then the claim ends.
+func granting(ctx context.Context, t *testing.T) (b *Box, deliver chan<- struct{}, claimed <-chan error) {
+	t.Helper()
+	until := make(chan struct{})
+	close(until)
+	b = oneItem(t, Dir(t.TempDir()), &enginetest.Memory{BeforeDelivery: func(ctx context.Context, _ []engine.Record) {
+		select {
+		case <-until:
+		case <-ctx.Done():
+		}
+	}})
+	synctest.Wait()
+	until = make(chan struct{})
+	done := make(chan error, 1)
+	go func() {
+		_, err := second(ctx, b)
+		done <- err
+	}()
+	synctest.Wait()
+	return b, until, done
+}
+
 // A claim whose caller went away before it heard of its lease gives it back.
 func TestClaimantGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		deliver := make(chan struct{})
-		close(deliver)
-		log := &enginetest.Memory{BeforeDelivery: func(ctx context.Context, _ []engine.Record) {
-			select {
-			case <-deliver:
-			case <-ctx.Done():
-			}
-		}}
-		b := oneItem(t, Dir(t.TempDir()), log)
-		defer closeBox(t, b)
-		synctest.Wait()
-		deliver = make(chan struct{})
 		ctx, leave := context.WithCancel(t.Context())
-		gone := make(chan error, 1)
-		go func() {
-			_, err := second(ctx, b)
-			gone <- err
-		}()
-		synctest.Wait() // the grant is in the log, and not in the archive yet
+		b, deliver, claimed := granting(ctx, t)
+		defer closeBox(t, b)
 		leave()
 		synctest.Wait()
 		close(deliver)
-		if err := <-gone; !errors.Is(err, context.Canceled) {
+		if err := <-claimed; !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 		if s := holder(t, b); s != "" {
@@ -169,31 +176,40 @@ func TestClaimantGoes(t *testing.T) {
 	})
 }
 
+// Who names an item that is being granted hears who has it, once that is known.
+func TestClaimByName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, deliver, claimed := granting(t.Context(), t)
+		defer closeBox(t, b)
+		refused := make(chan error, 1)
+		go func() {
+			_, err := b.Claim(t.Context(), api.Claim{Work: "T-1", Actor: "bob"}, "")
+			refused <- err
+		}()
+		synctest.Wait()
+		close(deliver)
+		var held *work.HeldError
+		if err := <-refused; !errors.As(err, &held) || held.Actor != "ann" {
+			t.Error(err)
+		}
+		if err := <-claimed; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A request is answered when its event is in the archive, and not before.
 func TestAnswerWaitsForArchive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		deliver := make(chan struct{})
-		log := &enginetest.Memory{BeforeDelivery: func(ctx context.Context, _ []engine.Record) {
-			select {
-			case <-deliver:
-			case <-ctx.Done():
-			}
-		}}
-		dir := Dir(t.TempDir())
-		b := onLog(t, dir, log, archive.Dir(dir.Archive("")))
+		b, deliver, claimed := granting(t.Context(), t)
 		defer closeBox(t, b)
-		answered := make(chan error, 1)
-		go func() {
-			_, err := b.Add(t.Context(), api.AddWork{ID: "T-1", Title: "a title"}, "")
-			answered <- err
-		}()
-		synctest.Wait()
-		if len(answered) > 0 {
-			t.Fatalf("answered with %d events in the archive: %v", b.archive.Size(), <-answered)
+		if len(claimed) > 0 {
+			t.Errorf("answered with %d events in the archive: %v", b.archive.Size(), <-claimed)
+			return
 		}
 		close(deliver)
-		if err := <-answered; err != nil || b.archive.Size() != 1 {
-			t.Fatalf("%d events in the archive: %v", b.archive.Size(), err)
+		if err := <-claimed; err != nil || b.archive.Size() != 2 {
+			t.Errorf("%d events in the archive: %v", b.archive.Size(), err)
 		}
 	})
 }
@@ -257,23 +273,33 @@ func TestGrantFails(t *testing.T) {
 	}
 }
 
-// A claim that is repeated with its key gets no second item.
+// A claim that is repeated with its key gets no second item, and another lease
+// only if the first is over.
 func TestClaimIsRepeated(t *testing.T) {
 	b := oneItem(t, Dir(t.TempDir()), &enginetest.Memory{})
 	defer closeBox(t, b)
 	if _, err := b.Add(t.Context(), api.AddWork{ID: "T-2", Title: "a title"}, ""); err != nil {
 		t.Fatal(err)
 	}
-	var sessions []string
-	for range 2 {
+	claim := func() api.Grant {
 		g, err := b.Claim(t.Context(), api.Claim{Actor: "ann"}, "the key")
 		if err != nil {
 			t.Fatal(err)
 		}
-		sessions = append(sessions, g.Session)
+		return g
 	}
-	if sessions[0] != sessions[1] {
-		t.Errorf("one claim has two sessions: %q", sessions)
+	first := claim()
+	if again := claim(); first.Work != "T-1" || again.Session != first.Session {
+		t.Errorf("one claim has two sessions: %+v, then %+v", first, again)
+	}
+	if _, err := b.Override("T-2", api.Override{Phase: agentsig.PhaseBlocked, Reason: "so that T-1 is all there is"}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Override("T-1", api.Override{Phase: agentsig.PhaseReview, Reason: "the lease ends"}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if g := claim(); g.Work != "T-1" || g.Token.Counter != first.Token.Counter+1 {
+		t.Errorf("after the lease %+v was over: %+v", first, g)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 )
 
@@ -86,7 +87,7 @@ func Run(ctx context.Context, args []string, env Env) int {
 		_ = writeJSON(env.Out, problem) // there is nobody left to tell
 		return exitFailure
 	}
-	fmt.Fprintf(env.Err, "signalbox: %v\n", err)
+	fmt.Fprintf(env.Err, "signalbox: %s\n", agentsig.EscapeLines(err.Error()))
 	if a.started {
 		return exitFailure
 	}

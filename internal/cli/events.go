@@ -49,7 +49,7 @@ func (a *app) event(e api.Event) error {
 		return fmt.Errorf("event %d: %w", e.Sequence, err)
 	}
 	_, err = fmt.Fprintf(a.Out, "%6d  %s  %-12s  %s  %s\n", e.Sequence, a.paint(faint, stored.Time.Local().Format("2006-01-02 15:04:05")),
-		agentsig.Escape(e.Work), a.paint(bold, stored.Type), what(stored))
+		agentsig.Escape(e.Work), a.paint(bold, agentsig.Escape(stored.Type)), agentsig.Escape(what(stored)))
 	return err
 }
 
@@ -78,7 +78,7 @@ func what(e ledger.Event) string {
 	if err := json.Unmarshal(e.Payload, &p); err != nil {
 		return ""
 	}
-	text := agentsig.Escape(e.Actor)
+	text := e.Actor
 	switch {
 	case p.PhaseCompleted != "":
 		text += fmt.Sprintf(": %s %s", p.PhaseCompleted, p.ExitReason)

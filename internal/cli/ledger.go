@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/ledger"
@@ -60,17 +61,17 @@ func (a *app) verifierKey(p place) (string, error) {
 	return p.key, nil
 }
 
-// resolve returns the files of a ledger and its key.
-func (a *app) resolve(p place) (fs.FS, string, error) {
-	dir, err := a.archiveDir(p)
+// resolve returns where a ledger lies, and its key.
+func (a *app) resolve(p place) (dir, key string, err error) {
+	dir, err = a.archiveDir(p)
 	if err != nil {
-		return nil, "", err
+		return "", "", err
 	}
 	if _, err := os.Stat(filepath.Join(dir, ledger.CheckpointPath)); err != nil {
-		return nil, "", fmt.Errorf("%s holds no ledger: %w", agentsig.Escape(dir), err)
+		return "", "", fmt.Errorf("%s holds no ledger: it has no file %s", agentsig.Escape(dir), ledger.CheckpointPath)
 	}
-	key, err := a.verifierKey(p)
-	return os.DirFS(dir), key, err
+	key, err = a.verifierKey(p)
+	return dir, key, err
 }
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -80,21 +81,21 @@ func (a *app) verifyCommand() *cobra.Command {
 		Short: "Check the whole ledger",
 		Long: `Verify checks the signature of the latest checkpoint, every event that it covers, the
 chain of every work item, every tile of the tree, the root, and every blob that an
-event refers to. It needs no box: a copy of the archive, or an export, and the key.
-A running box seals what it records within a second.
+event refers to, and the log of what is not sealed yet. It needs no box: a copy of the
+archive, or an export, and the key. A running box seals what it records within a second.
 
 Take the key from somebody you trust, not from the copy you check.`,
 		Example: `  signalbox ledger verify
   signalbox ledger verify --archive copy/ --key verifier.key`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			files, key, err := a.resolve(p)
+			dir, key, err := a.resolve(p)
 			if err != nil {
 				return err
 			}
-			r, err := ledger.Verify(files, key)
+			r, unsealed, err := archive.Verify(dir, key)
 			if a.json {
-				out := map[string]any{"ok": err == nil, "events": r.Events, "subjects": r.Subjects, "blobs": r.Blobs, "origin": r.Checkpoint.Origin, "root": r.Checkpoint.Root}
+				out := map[string]any{"ok": err == nil, "events": r.Events, "subjects": r.Subjects, "blobs": r.Blobs, "origin": r.Checkpoint.Origin, "root": r.Checkpoint.Root, "unsealed": unsealed}
 				if err != nil {
 					out = map[string]any{"ok": false, "error": err.Error()}
 				}
@@ -106,16 +107,20 @@ Take the key from somebody you trust, not from the copy you check.`,
 			case err != nil && a.json:
 				return errQuiet
 			case err != nil:
-				return fmt.Errorf("%s: %w", a.paint(red, "the ledger does not verify"), err)
+				return fmt.Errorf("the ledger does not verify: %w", err)
 			case !a.json:
 				fmt.Fprintf(a.Out, "%s: %s on %s, %s\n", a.paint(green, "verified"),
 					count(int(r.Events), "event"), count(r.Subjects, "work item"), count(r.Blobs, "blob"))
-				a.rows([][2]string{{"signed by", r.Checkpoint.Origin}, {"root", r.Checkpoint.Root.String()}})
+				if unsealed > 0 {
+					fmt.Fprintf(a.Out, "%s: the log has %s that no checkpoint covers yet\n", a.paint(yellow, "note"), count(int(unsealed), "event"))
+				}
+				a.rows([][2]string{{"signed by", agentsig.Escape(r.Checkpoint.Origin)}, {"root", r.Checkpoint.Root.String()}})
 				fmt.Fprintln(a.Out, `
-This proves that the holder of the key signed these events in this order, and that
-nothing was changed, left out or moved since. It does not prove that what an agent
-said is true, and not that nobody else has read the key: agents that run as the
-box's own user, without a sandbox, could.`)
+This proves that the holder of the key signed these events in this order, and that up
+to this checkpoint nothing was changed, left out or moved since. It does not prove
+that this is the latest checkpoint (hold an older or published one against it with
+ledger check), that what an agent said is true, or that nobody else has the key: an
+agent that runs as the box's own user, without a sandbox, could read it.`)
 			}
 			return nil
 		},
@@ -141,11 +146,11 @@ package ledger.`,
 			if err != nil || seq < 1 {
 				return a.usageError("%q is not the sequence of an event: they are numbered from 1", args[0])
 			}
-			files, key, err := a.resolve(p)
+			dir, key, err := a.resolve(p)
 			if err != nil {
 				return err
 			}
-			f, err := ledger.OpenFiles(files, key)
+			f, err := ledger.OpenFiles(os.DirFS(dir), key)
 			if err != nil {
 				return err
 			}
@@ -205,12 +210,12 @@ func (a *app) checkProof(data []byte, p place) error {
 	if a.json {
 		return writeJSON(a.Out, map[string]any{"ok": true, "sequence": proof.Index + 1, "type": e.Type, "subject": e.Subject, "origin": c.Origin, "size": c.Size})
 	}
-	fmt.Fprintf(a.Out, "%s: event %d of %s is in the ledger of %s\n", a.paint(green, "proven"), proof.Index+1, c.Origin, count(int(c.Size), "event"))
+	fmt.Fprintf(a.Out, "%s: event %d of %s is in the ledger of %s\n", a.paint(green, "proven"), proof.Index+1, agentsig.Escape(c.Origin), count(int(c.Size), "event"))
 	return a.event(apiEvent(proof))
 }
 
 func (a *app) checkCheckpoint(data []byte, p place) error {
-	files, key, err := a.resolve(p)
+	dir, key, err := a.resolve(p)
 	if err != nil {
 		return err
 	}
@@ -218,7 +223,7 @@ func (a *app) checkCheckpoint(data []byte, p place) error {
 	if err != nil {
 		return err
 	}
-	f, err := ledger.OpenFiles(files, key)
+	f, err := ledger.OpenFiles(os.DirFS(dir), key)
 	if err != nil {
 		return err
 	}
@@ -249,11 +254,11 @@ func (a *app) exportCommand() *cobra.Command {
 that is not there or empty, and verifies the copy. It works while the box runs.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			files, key, err := a.resolve(p)
+			dir, key, err := a.resolve(p)
 			if err != nil {
 				return err
 			}
-			r, err := export(files, key, args[0])
+			r, err := export(os.DirFS(dir), key, args[0])
 			if err != nil {
 				return err
 			}

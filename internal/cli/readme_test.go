@@ -1,13 +1,16 @@
 package cli_test
 
 import (
+	"bufio"
 	"go/format"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 var block = regexp.MustCompile("(?ms)^```(sh|text|go)\n(.*?)^```$")
@@ -24,7 +27,7 @@ func TestReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	bin := filepath.Join(dir, "bin")
+	sh := newShell(t, filepath.Join(dir, "bin"))
 	var output string
 	ran, compared := 0, 0
 	for _, m := range block.FindAllStringSubmatch(string(data), -1) {
@@ -40,23 +43,66 @@ func TestReadme(t *testing.T) {
 				t.Errorf("the README shows\n%s\nbut there comes\n%s", text, output)
 			}
 		case "sh":
-			cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", text)
-			cmd.Dir = dir
+			where := dir
 			if strings.HasPrefix(text, "go install") {
-				cmd.Dir = module
+				where = module
 			}
-			cmd.Env = append(os.Environ(), "GOBIN="+bin, "PATH="+bin+":"+os.Getenv("PATH"))
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v\n%s\n%s", err, text, out)
-			}
-			output = string(out)
+			output = sh.paste("cd '" + where + "'\n" + text)
 			ran++
 		}
 	}
 	if ran < 5 || compared < 3 {
 		t.Errorf("ran %d blocks and compared %d", ran, compared)
 	}
+}
+
+// shell is a shell that a person pastes into.
+type shell struct {
+	t     *testing.T
+	in    io.Writer
+	lines *bufio.Scanner
+}
+
+func newShell(t *testing.T, bin string) *shell {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail")
+	cmd.Env = append(os.Environ(), "GOBIN="+bin, "PATH="+bin+":"+os.Getenv("PATH"))
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = cmd.Stdout
+	cmd.WaitDelay = time.Second
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, _ = io.WriteString(in, "\nkill $(jobs -p) 2>/dev/null\n") // what a failure left running
+		_ = in.Close()
+		_ = cmd.Wait()
+	})
+	return &shell{t, in, bufio.NewScanner(out)}
+}
+
+// paste runs commands and returns what they print.
+func (s *shell) paste(commands string) string {
+	const end = "that was all"
+	if _, err := io.WriteString(s.in, commands+"\necho '"+end+"'\n"); err != nil {
+		s.t.Fatal(err)
+	}
+	var out strings.Builder
+	for s.lines.Scan() {
+		if s.lines.Text() == end {
+			return out.String()
+		}
+		out.WriteString(s.lines.Text() + "\n")
+	}
+	s.t.Fatalf("the shell ended at\n%s\n%s", commands, out.String())
+	return ""
 }
 
 var link = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)

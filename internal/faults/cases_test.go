@@ -1,46 +1,167 @@
 package faults_test
 
-// corruptions lists every file and what happens to it.
+import "slices"
+
+const stream = "engine/jetstream/$G/streams/LEDGER/"
+
+// corruptions lists every file, what happens to it, and what becomes of the box
+// after a kill and after a clean stop.
 func corruptions() []corruption {
 	var all []corruption
 	for _, f := range []struct {
 		kind, file string
-		damages    []string
+		pick       func([]string) string
+		outcomes   []outcomes
 	}{
-		{"engine: first block", stream + "msgs/1.blk", []string{"bit flipped", "truncated", "emptied", "deleted"}},
-		{"engine: middle block", stream + "msgs/2.blk", []string{"bit flipped", "truncated", "deleted"}},
-		{"engine: last block", stream + "msgs/[0-9]*.blk", []string{"bit flipped early", "bit flipped late", "truncated", "truncated a little", "deleted"}},
-		{"engine: index.db", stream + "msgs/index.db", []string{"bit flipped", "truncated", "deleted", "old copy"}},
-		{"engine: meta.inf", stream + "meta.inf", []string{"bit flipped", "truncated", "deleted"}},
-		{"engine: meta.sum", stream + "meta.sum", []string{"bit flipped", "truncated", "deleted"}},
-		{"engine: blocks' directory", stream + "msgs", []string{"deleted", "old copy", "another box's", "stray __new_msgs__"}},
-		{"engine: stream's directory", "engine/jetstream/$G/streams/LEDGER", []string{"deleted", "old copy", "another box's"}},
-		{"engine: its directory", "engine", []string{"deleted", "old copy", "another box's"}},
-		{"archive: log, first file", "archive/log/0*.log", []string{"bit flipped early"}},
-		{"archive: log, last file", "archive/log/*.log", []string{"bit flipped early", "bit flipped late", "truncated", "truncated a little", "emptied", "deleted"}},
-		{"archive: log's directory", "archive/log", []string{"deleted", "old copy"}},
-		{"archive: full bundle", "archive/tile/entries/003", []string{"bit flipped", "truncated", "deleted"}},
-		{"archive: partial bundle", "archive/tile/entries/*.p/*", []string{"bit flipped", "truncated", "deleted"}},
-		{"archive: full tile", "archive/tile/0/003", []string{"bit flipped", "truncated", "deleted"}},
-		{"archive: partial tile", "archive/tile/0/*.p/*", []string{"bit flipped", "truncated", "deleted"}},
-		{"archive: tile of level 1", "archive/tile/1/000.p/*", []string{"bit flipped", "truncated", "deleted"}},
-		{"archive: checkpoint", "archive/checkpoint", []string{"bit flipped", "truncated", "deleted", "old copy", "another box's"}},
-		{"archive: key", "archive/key", []string{"bit flipped", "truncated", "deleted", "another box's"}},
-		{"archive: blob", "archive/blob/*/*", []string{"bit flipped", "truncated", "deleted"}},
-		{"archive: its directory", "archive", []string{"deleted", "old copy", "another box's"}},
-		{"snapshot", "snapshot", []string{"bit flipped", "truncated", "deleted", "old copy", "another box's"}},
-		{"signer.key", "signer.key", []string{"bit flipped", "truncated", "deleted", "another box's"}},
-		{"verifier.key", "verifier.key", []string{"bit flipped", "truncated", "deleted", "another box's"}},
-		{"api.token", "api.token", []string{"deleted"}},
-		{"gate.token", "gate.token", []string{"deleted"}},
+		{"engine: first block", stream + "msgs/1.blk", last, []outcomes{
+			{"bit flipped", repaired, repaired},
+			{"truncated", repaired, repaired},
+			{"emptied", repaired, repaired},
+			{"deleted", repaired, repaired},
+		}},
+		{"engine: middle block", stream + "msgs/2.blk", last, []outcomes{
+			{"bit flipped", repaired, repaired},
+			{"truncated", repaired, repaired},
+			{"deleted", repaired, repaired},
+		}},
+		{"engine: last block", stream + "msgs/[0-9]*.blk", last, []outcomes{
+			{"bit flipped early", healed, repaired},
+			{"bit flipped late", healed, repaired},
+			{"truncated", healed, repaired},
+			{"truncated a little", healed, repaired},
+			{"deleted", healed, repaired},
+		}},
+		{"engine: index.db", stream + "msgs/index.db", last, []outcomes{
+			{"bit flipped", healed, healed},
+			{"truncated", healed, healed},
+			{"deleted", healed, healed},
+			{"old copy", healed, healed},
+		}},
+		{"engine: meta.inf", stream + "meta.inf", last, []outcomes{
+			{"bit flipped", healed, healed},
+			{"truncated", healed, healed},
+			{"deleted", healed, healed},
+		}},
+		{"engine: meta.sum", stream + "meta.sum", last, []outcomes{
+			{"bit flipped", healed, healed},
+			{"truncated", healed, healed},
+			{"deleted", healed, healed},
+		}},
+		{"engine: blocks' directory", stream + "msgs", last, []outcomes{
+			{"deleted", healed, healed},
+			{"old copy", healed, healed},
+			{"another box's", repaired, repaired},
+			{"stray __new_msgs__", healed, healed},
+		}},
+		{"engine: stream's directory", "engine/jetstream/$G/streams/LEDGER", last, []outcomes{
+			{"deleted", healed, healed},
+			{"old copy", healed, healed},
+			{"another box's", repaired, repaired},
+		}},
+		{"engine: its directory", "engine", last, []outcomes{
+			{"deleted", healed, healed},
+			{"old copy", healed, healed},
+			{"another box's", repaired, repaired},
+		}},
+		{"archive: log, first file", "archive/log/*.log", first, []outcomes{
+			{"bit flipped early", healed, repaired},
+		}},
+		{"archive: log, last file", "archive/log/*.log", last, []outcomes{
+			{"bit flipped early", healed, repaired},
+			{"bit flipped late", healed, repaired},
+			{"truncated", healed, repaired},
+			{"truncated a little", healed, repaired},
+			{"emptied", healed, repaired},
+			{"deleted", healed, repaired},
+		}},
+		{"archive: log's directory", "archive/log", last, []outcomes{
+			{"deleted", repaired, repaired},
+			{"old copy", repaired, repaired},
+		}},
+		{"archive: full bundle", "archive/tile/entries/003", last, []outcomes{
+			{"bit flipped", repaired, repaired},
+			{"truncated", repaired, repaired},
+			{"deleted", repaired, repaired},
+		}},
+		{"archive: partial bundle", "archive/tile/entries/*.p/*", last, []outcomes{
+			{"bit flipped", healed, healed},
+			{"truncated", healed, healed},
+			{"deleted", healed, healed},
+		}},
+		{"archive: full tile", "archive/tile/0/003", last, []outcomes{
+			{"bit flipped", healed, healed},
+			{"truncated", healed, healed},
+			{"deleted", healed, healed},
+		}},
+		{"archive: partial tile", "archive/tile/0/*.p/*", last, []outcomes{
+			{"bit flipped", healed, healed},
+			{"truncated", healed, healed},
+			{"deleted", healed, healed},
+		}},
+		{"archive: tile of level 1", "archive/tile/1/000.p/*", last, []outcomes{
+			{"bit flipped", healed, healed},
+			{"truncated", healed, healed},
+			{"deleted", healed, healed},
+		}},
+		{"archive: checkpoint", "archive/checkpoint", last, []outcomes{
+			{"bit flipped", repaired, repaired},
+			{"truncated", repaired, repaired},
+			{"deleted", repaired, repaired},
+			{"old copy", repaired, repaired},
+			{"another box's", repaired, repaired},
+		}},
+		{"archive: key", "archive/key", last, []outcomes{
+			{"bit flipped", repaired, repaired},
+			{"truncated", repaired, repaired},
+			{"deleted", healed, healed},
+			{"another box's", repaired, repaired},
+		}},
+		{"archive: blob", "archive/blob/*/*", last, []outcomes{
+			{"bit flipped", lost, lost},
+			{"truncated", lost, lost},
+			{"deleted", lost, lost},
+		}},
+		{"archive: its directory", "archive", last, []outcomes{
+			{"deleted", lost, lost},
+			{"old copy", healed, healed},
+			{"another box's", lost, lost},
+		}},
+		{"snapshot", "snapshot", last, []outcomes{
+			{"bit flipped", healed, healed},
+			{"truncated", healed, healed},
+			{"deleted", healed, healed},
+			{"old copy", healed, healed},
+			{"another box's", healed, healed},
+		}},
+		{"signer.key", "signer.key", last, []outcomes{
+			{"bit flipped", lost, lost},
+			{"truncated", lost, lost},
+			{"deleted", lost, lost},
+			{"another box's", lost, lost},
+		}},
+		{"verifier.key", "verifier.key", last, []outcomes{
+			{"bit flipped", healed, healed},
+			{"truncated", healed, healed},
+			{"deleted", healed, healed},
+			{"another box's", healed, healed},
+		}},
+		{"api.token", "api.token", last, []outcomes{
+			{"deleted", healed, healed},
+		}},
+		{"gate.token", "gate.token", last, []outcomes{
+			{"deleted", healed, healed},
+		}},
 	} {
-		for _, image := range []string{"killed", "stopped"} {
-			for _, d := range f.damages {
-				all = append(all, corruption{image: image, kind: f.kind, file: f.file, damage: d})
-			}
+		for _, o := range f.outcomes {
+			all = append(all,
+				corruption{"killed", f.kind, f.file, f.pick, o.damage, o.killed},
+				corruption{"stopped", f.kind, f.file, f.pick, o.damage, o.stopped})
 		}
 	}
 	return all
 }
 
-const stream = "engine/jetstream/$G/streams/LEDGER/"
+type outcomes struct{ damage, killed, stopped string }
+
+func first(names []string) string { return slices.Min(names) }
+func last(names []string) string  { return slices.Max(names) }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -56,10 +55,11 @@ func TestCorruption(t *testing.T) {
 
 // corruption is one file and what happens to it.
 type corruption struct {
-	image  string // killed or stopped
-	kind   string // which file, in words
-	file   string // a pattern below the box's directory; the last match is meant
-	damage string // of damages
+	image  string                // killed or stopped
+	kind   string                // which file, in words
+	file   string                // a pattern below the box's directory
+	pick   func([]string) string // of those that match
+	damage string                // of damages
 	want   string
 }
 
@@ -212,7 +212,7 @@ func (i *images) apply(c corruption, dir string) error {
 	if err != nil || len(matches) == 0 {
 		return fmt.Errorf("there is no %s: %w", c.file, errors.Join(err, fs.ErrNotExist))
 	}
-	name := slices.Max(matches)
+	name := c.pick(matches)
 	rest, err := filepath.Rel(dir, name)
 	if err != nil {
 		return err

@@ -30,8 +30,8 @@ type images struct {
 
 const (
 	imageItems = 16
-	earlier    = 1500 // events before the old copy
-	later      = 3000 // events at least after it
+	earlier    = 1000 // events before the old copy
+	later      = 2400 // events at least after it
 	burst      = 320  // events right before the kill: more than a segment of the log
 )
 

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/signalbox-dev/signalbox/internal/engine"
 )
 
@@ -107,8 +105,16 @@ func (s suite) fill(t *testing.T, n int) []engine.Record {
 
 func same(t *testing.T, what string, got, want []engine.Record) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Fatalf("%s (-want +got):\n%s", what, diff)
+	for i, w := range want {
+		if i == len(got) {
+			t.Fatalf("%s: record %d and what follows is missing", what, w.Seq)
+		}
+		if g := got[i]; g.Seq != w.Seq || g.Subject != w.Subject || string(g.Data) != string(w.Data) {
+			t.Fatalf("%s: got record %d on %s, %q, want record %d on %s, %q", what, g.Seq, g.Subject, g.Data, w.Seq, w.Subject, w.Data)
+		}
+	}
+	if len(got) > len(want) {
+		t.Fatalf("%s: %d records too many", what, len(got)-len(want))
 	}
 }
 

@@ -1,0 +1,239 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/cli"
+)
+
+// recordSome runs a box for a while and returns its directory.
+func recordSome(t *testing.T, outputs ...string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "box")
+	b, _, err := box.Open(t.Context(), box.Options{Dir: box.Dir(dir), ExitEnabled: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, output := range outputs {
+		id := fmt.Sprint("T-", n)
+		if _, err := b.Add(t.Context(), api.AddWork{ID: id, Title: "a title", Phase: agentsig.PhaseImplementation}, ""); err != nil {
+			t.Fatal(err)
+		}
+		g, err := b.Claim(t.Context(), api.Claim{Work: id, Actor: "ann"}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, err := b.Emit(t.Context(), g.Session, []byte(output)); err != nil || !e.Accepted {
+			t.Fatalf("%+v, %v", e, err)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func exitRecord(notes string) string {
+	data, err := agentsig.NewExitSignal(agentsig.PhaseImplementation, agentsig.ExitCompleted).WithNotes(notes).JSON()
+	if err != nil {
+		panic(err)
+	}
+	return string(data) + "\n"
+}
+
+// verify finds each of a thousand one-byte edits of a copied archive, with no box.
+func TestVerifyFindsEdits(t *testing.T) {
+	var outputs []string
+	for n := range 100 {
+		outputs = append(outputs, strings.Repeat("word ", n*20)+"\n"+exitRecord(fmt.Sprint("done ", n)))
+	}
+	dir := recordSome(t, outputs...)
+	copied := filepath.Join(t.TempDir(), "copy")
+	if err := os.CopyFS(copied, os.DirFS(filepath.Join(dir, "archive"))); err != nil {
+		t.Fatal(err)
+	}
+	key := filepath.Join(dir, "verifier.key")
+	verify := func() (int, string) {
+		code, out, errOut := run(t, cli.Env{}, "ledger", "verify", "--archive", copied, "--key", key)
+		return code, out + errOut
+	}
+	if code, out := verify(); code != 0 {
+		t.Fatalf("the copy does not verify: %s", out)
+	}
+	var files []string
+	err := fs.WalkDir(os.DirFS(copied), ".", func(path string, d fs.DirEntry, err error) error {
+		if info, statErr := d.Info(); err == nil && statErr == nil && !d.IsDir() && info.Size() > 0 {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	kinds := map[string]int{}
+	for range 1000 {
+		name := files[r.IntN(len(files))]
+		path := filepath.Join(copied, name)
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, by := r.IntN(len(data)), byte(1+r.IntN(255))
+		data[at] ^= by
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, _ := verify(); code == 0 {
+			t.Errorf("byte %d of %s, changed by %#x: not noticed", at, name, by)
+		}
+		data[at] ^= by
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		kind, _, _ := strings.Cut(name, "/")
+		kinds[kind]++
+	}
+	if code, out := verify(); code != 0 {
+		t.Fatalf("the copy does not verify any more: %s", out)
+	}
+	t.Logf("edits: %v", kinds)
+}
+
+// A program that knows nothing but the package ledger checks a proof.
+func TestCheckProofExample(t *testing.T) {
+	dir := recordSome(t, exitRecord("done"))
+	code, proof, errOut := run(t, cli.Env{}, "ledger", "prove", "3", "--dir", dir)
+	if code != 0 {
+		t.Fatal(errOut)
+	}
+	file := filepath.Join(t.TempDir(), "proof.json")
+	key, err := box.Dir(dir).Verifier()
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(proof string) (string, error) {
+		if err := os.WriteFile(file, []byte(proof), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.CommandContext(t.Context(), "go", "run", "../../examples/checkproof", file, key).CombinedOutput()
+		return string(out), err
+	}
+	if out, err := check(proof); err != nil || !strings.Contains(out, `proven: "AgentSessionCompleted" by "ann", one of 3 events signed by signalbox/`) {
+		t.Errorf("%v: %s", err, out)
+	}
+	var p map[string]any
+	if err := json.Unmarshal([]byte(proof), &p); err != nil {
+		t.Fatal(err)
+	}
+	p["index"] = 1
+	other, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := check(string(other)); err == nil || !strings.Contains(out, "not proven") {
+		t.Errorf("a proof for another place holds: %s", out)
+	}
+}
+
+// Secrets that an agent prints reach no file under the directory, whatever form
+// they have in its output.
+func TestSecretsAreNotStored(t *testing.T) {
+	secrets := []string{
+		"ghp_" + strings.Repeat("a1B2", 9),
+		"AKIA" + "IOSFODNN7EXAMPLE",
+		"sk-ant-api03-" + strings.Repeat("Zx9_", 23) + "AA",
+		"eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0NTY3ODkwIn0." + strings.Repeat("dBjftJeZ", 5),
+		"MIIEvQIBADANBgkqhkiG9w0BAQEFAASC" + strings.Repeat("Qb7k", 10),
+		"xoxb-" + "123456789012-123456789012-" + strings.Repeat("aB3d", 6),
+	}
+	pem := "-----BEGIN PRIVATE KEY-----\n" + secrets[4] + "\n-----END PRIVATE KEY-----"
+	all := strings.Join(append(secrets[:4:4], pem, secrets[5]), " and ")
+	escaped := strings.Replace(exitRecord("token "+secrets[0]), secrets[0], `\u0067`+secrets[0][1:], 1)
+	dir := recordSome(t,
+		exitRecord(all),
+		all+"\nREADY_FOR_REVIEW: T-1 with "+secrets[0]+"\nSummary: "+secrets[1]+"\n",
+		strings.Repeat("much was said\n", 1000)+all+"\n"+exitRecord(all), // kept as a blob
+		escaped,
+	)
+	found := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		for _, s := range secrets {
+			if bytes.Contains(data, []byte(s)) {
+				t.Errorf("%s contains the secret %.12s…", path, s)
+			}
+		}
+		found += bytes.Count(data, []byte("[redacted:"))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found < 20 {
+		t.Errorf("%d redactions in the files: the secrets were not there to begin with", found)
+	}
+}
+
+// What an agent says acts on no terminal, through whichever command it comes.
+func TestBoxOutputIsInert(t *testing.T) {
+	const evil = "\x1b[2J\x1b]0;owned\x07 \u202etxet \u009b31m\r\nforged: line"
+	dir := recordSome(t, exitRecord(evil))
+	b, _, err := box.Open(t.Context(), box.Options{Dir: box.Dir(dir), ExitEnabled: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Add(t.Context(), api.AddWork{ID: "E-1", Title: evil, Phase: agentsig.PhaseReview}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Override("E-1", api.Override{Phase: agentsig.PhaseDraft, Reason: evil}, ""); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := box.Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- b.Serve(ctx, listener) }()
+	for _, args := range [][]string{
+		{"work", "list"}, {"work", "show", "E-1"}, {"events"}, {"events", "--json"}, {"work", "list", "--json"},
+		{"work", "show", evil}, {"claim", "--work", evil}, {"claim", "--actor", evil}, {"emit", "--session", evil}, {"ledger", "verify", "--archive", evil},
+	} {
+		_, out, errOut := run(t, cli.Env{In: strings.NewReader(evil)}, append(args, "--dir", dir)...)
+		if out+errOut == "" {
+			t.Errorf("%q says nothing", args)
+		}
+		for _, r := range out + errOut {
+			if r != '\n' && r != '\t' && agentsig.Escape(string(r)) != string(r) {
+				t.Errorf("%q prints %q", args, r)
+			}
+		}
+		if strings.Contains(out+errOut, "\nforged") {
+			t.Errorf("%q prints a forged line", args)
+		}
+	}
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}
