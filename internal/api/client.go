@@ -144,7 +144,7 @@ func (c *Client) Events(ctx context.Context, id string, after uint64, follow boo
 }
 
 func get[T any](ctx context.Context, c *Client, path string) (T, error) {
-	return answer[T](c.send(ctx, http.MethodGet, path, "", nil))
+	return do[T](ctx, c, http.MethodGet, path, "", nil)
 }
 
 // post sends a request until it is answered: one whose answer was lost may have
@@ -160,7 +160,7 @@ func post[T any](ctx context.Context, c *Client, path, key string, body any) (T,
 	}
 	var lost time.Time // when the first answer was
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
-		v, err := answer[T](c.send(ctx, http.MethodPost, path, key, data))
+		v, err := do[T](ctx, c, http.MethodPost, path, key, data)
 		var p *Problem
 		again := errors.Is(err, ErrNoBox) || errors.As(err, &p) && (p.Code == CodeUnknown || p.Code == CodeStopping)
 		refused := errors.Is(err, syscall.ECONNREFUSED) && lost.IsZero()
@@ -212,8 +212,9 @@ func (c *Client) send(ctx context.Context, method, path, key string, body []byte
 	return nil, p
 }
 
-func answer[T any](resp *http.Response, err error) (T, error) {
+func do[T any](ctx context.Context, c *Client, method, path, key string, body []byte) (T, error) {
 	var v T
+	resp, err := c.send(ctx, method, path, key, body)
 	if err != nil {
 		return v, err
 	}

@@ -38,7 +38,7 @@ var (
 // owners says which package may use an outside module, or a part of the
 // standard library that reaches outside the process.
 var owners = map[string][]string{
-	"github.com/nats-io":      {"internal/engine"},
+	"github.com/nats-io":       {"internal/engine"},
 	"github.com/oklog/ulid/v2": {"internal/box"},
 	"github.com/spf13/cobra":   {"internal/cli"},
 	"go.yaml.in/yaml/v3":       {"internal/config"},

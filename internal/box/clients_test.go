@@ -29,7 +29,7 @@ func TestManyClients(t *testing.T) {
 	const agents, reporters = 64, 4
 	begun := time.Now()
 	u := up(t, t.TempDir())
-	c := &crowd{bench: u, left: atomic.Int64{}, pending: make(chan string, *items)}
+	c := &crowd{bench: u, pending: make(chan string, *items)}
 	c.left.Store(int64(*items))
 	ctx, done := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer done()

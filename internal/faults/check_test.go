@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
@@ -19,6 +20,8 @@ var errLost = errors.New("what was acknowledged is not in the ledger")
 
 // listed asks a box for all its events, as stored.
 func listed(ctx context.Context, address, token string) ([][]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
 	c := api.NewClient(address, token)
 	defer c.Close()
 	var all [][]byte
