@@ -147,7 +147,7 @@ func (a *Archive) readLog() error {
 		return err
 	}
 	if a.size() < a.sealed.Size {
-		return damagedLog(logDir, "it ends after event %d, and the checkpoint covers %d events", a.size()-1, a.sealed.Size)
+		return damagedLog(logDir, "it ends after event %d, and the checkpoint covers %d events", a.size(), a.sealed.Size)
 	}
 	for _, s := range segments {
 		a.segments = append(a.segments, s.first)
@@ -268,7 +268,7 @@ func (a *Archive) Entries(from int64, f func(index int64, stored []byte) error) 
 	full, recent := a.full, a.recent
 	a.mu.Unlock()
 	if from < 0 || from > full+int64(len(recent)) {
-		return fmt.Errorf("the archive has %d events: there is no event %d", full+int64(len(recent)), from)
+		return fmt.Errorf("the archive has %d events: there is no event %d", full+int64(len(recent)), from+1)
 	}
 	for from < full {
 		events, err := readBundle(a.files, from/ledger.TileWidth, ledger.TileWidth)
@@ -311,6 +311,13 @@ func readBundle(fs FS, index int64, width int) ([][]byte, error) {
 	return events, nil
 }
 
+// Root returns the root of the tree of the first size events.
+func (a *Archive) Root(size int64) (ledger.Hash, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.tree.Root(size)
+}
+
 // Prove proves that an event is in the ledger as the last checkpoint has it. The
 // proof was checked before it is returned.
 func (a *Archive) Prove(index int64) (ledger.Proof, error) {
@@ -319,9 +326,9 @@ func (a *Archive) Prove(index int64) (ledger.Proof, error) {
 	a.mu.Unlock()
 	switch {
 	case index < 0:
-		return ledger.Proof{}, fmt.Errorf("there is no event %d", index)
+		return ledger.Proof{}, fmt.Errorf("there is no event %d", index+1)
 	case index >= sealed:
-		return ledger.Proof{}, fmt.Errorf("event %d: %w", index, ErrNotSealed)
+		return ledger.Proof{}, fmt.Errorf("event %d: %w", index+1, ErrNotSealed)
 	case tree.Size() < sealed:
 		return ledger.Proof{}, ErrNotReconciled
 	}
@@ -335,7 +342,7 @@ func (a *Archive) Prove(index int64) (ledger.Proof, error) {
 	}
 	if _, _, err := proof.Verify(a.keys.Verifier); err != nil {
 		name := ledger.EntriesPath(index/ledger.TileWidth, ledger.TileWidth)
-		return ledger.Proof{}, &Damage{Where: name, What: fmt.Sprintf("event %d is not the one that was signed", index), Err: err, Advice: adviceRepair}
+		return ledger.Proof{}, &Damage{Where: name, What: fmt.Sprintf("event %d is not the one that was signed", index+1), Err: err, Advice: adviceRepair}
 	}
 	return proof, nil
 }

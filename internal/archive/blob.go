@@ -86,22 +86,22 @@ func (b blobs) check(index int64, stored []byte) error {
 		Payload json.RawMessage `json:"payload"`
 	}
 	if err := json.Unmarshal(stored, &e); err != nil {
-		return fmt.Errorf("event %d: %w", index, err)
+		return fmt.Errorf("event %d: %w", index+1, err)
 	}
 	refs, err := ledger.Event{Payload: e.Payload}.Blobs()
 	if err != nil {
-		return fmt.Errorf("event %d: %w", index, err)
+		return fmt.Errorf("event %d: %w", index+1, err)
 	}
 	for _, ref := range refs {
 		name := ledger.BlobPath(ref.SHA256)
 		size, whole := b.sizes[ref.SHA256]
 		switch {
 		case b.damaged[name]:
-			return damagedBlob(name, "its bytes are not those that event %d refers to", index)
+			return damagedBlob(name, "its bytes are not those that event %d refers to", index+1)
 		case !whole:
-			return damagedBlob(name, "it is missing, and event %d refers to it", index)
+			return damagedBlob(name, "it is missing, and event %d refers to it", index+1)
 		case size != ref.Size:
-			return damagedBlob(name, "it has %d bytes, and event %d says %d", size, index, ref.Size)
+			return damagedBlob(name, "it has %d bytes, and event %d says %d", size, index+1, ref.Size)
 		}
 	}
 	return nil

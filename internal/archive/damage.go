@@ -3,7 +3,8 @@ package archive
 import "errors"
 
 // Damage is a refusal: something could mean that an acknowledged event is lost or
-// altered, and a person has to look at it.
+// altered, and a person has to look at it. In its text events are counted from 1, as
+// sequences are.
 type Damage struct {
 	Where  string // the file, or "the stream"
 	What   string // what is wrong with it

@@ -138,7 +138,7 @@ func (x *examination) readLog() error {
 	case tail != nil:
 		x.logFault = fmt.Sprintf("%s: it is not whole at byte %d", tail.segment, tail.at)
 	case end < x.signed.Size:
-		x.logFault = fmt.Sprintf("%s: it ends after event %d, and the checkpoint covers %d events", logDir, end-1, x.signed.Size)
+		x.logFault = fmt.Sprintf("%s: it ends after event %d, and the checkpoint covers %d events", logDir, end, x.signed.Size)
 	}
 	return nil
 }
@@ -168,11 +168,11 @@ func (x *examination) walk(ctx context.Context, prefer preference) (bool, error)
 		}
 		chosen := x.choose(index, ours, theirs, prefer)
 		if chosen == nil {
-			x.lost = fmt.Sprintf("event %d is neither in the archive nor in the stream", index)
+			x.lost = fmt.Sprintf("event %d is neither in the archive nor in the stream", index+1)
 			break
 		}
 		if theirs != nil && !bytes.Equal(theirs, chosen) && x.streamBad == "" {
-			x.streamBad = fmt.Sprintf("its event %d is not the one that is proven", index)
+			x.streamBad = fmt.Sprintf("its event %d is not the one that is proven", index+1)
 		}
 		more, err := x.take(index, chosen, ours != nil)
 		if err != nil {
@@ -222,14 +222,14 @@ func (x *examination) theirs(index int64) []byte {
 		return nil
 	case r.Seq != uint64(index)+1:
 		if x.streamBad == "" {
-			x.streamBad = fmt.Sprintf("it lacks event %d", index)
+			x.streamBad = fmt.Sprintf("it lacks event %d", index+1)
 		}
 		return nil
 	}
 	x.cursor.advance()
 	x.theirEnd = index + 1
 	if !sameEvent(r, r.Data) && x.streamBad == "" {
-		x.streamBad = fmt.Sprintf("its event %d lies on the subject %q", index, r.Subject)
+		x.streamBad = fmt.Sprintf("its event %d lies on the subject %q", index+1, r.Subject)
 	}
 	return r.Data
 }
@@ -283,10 +283,10 @@ func (x *examination) inTile(index int64) []byte {
 func (x *examination) take(index int64, stored []byte, archived bool) (bool, error) {
 	if _, err := x.chains.Add(stored); err != nil && index >= x.signed.Size {
 		if !archived && index >= x.logEnd {
-			x.streamBad = fmt.Sprintf("its event %d, which the archive does not have, does not continue the ledger: %v", index, err)
+			x.streamBad = fmt.Sprintf("its event %d, which the archive does not have, does not continue the ledger: %v", index+1, err)
 			return false, nil
 		}
-		x.lost = fmt.Sprintf("event %d is damaged in the archive, and the stream's does not continue the ledger: %v", index, err)
+		x.lost = fmt.Sprintf("event %d is damaged in the archive, and the stream's does not continue the ledger: %v", index+1, err)
 		return false, nil
 	}
 	if err := x.blobs.check(index, stored); err != nil {
@@ -328,7 +328,7 @@ func (x *examination) endStream(ctx context.Context) error {
 	case err != nil:
 		x.streamBad = err.Error()
 	case int64(tip) > x.theirEnd:
-		x.streamBad = fmt.Sprintf("it lacks event %d", x.theirEnd)
+		x.streamBad = fmt.Sprintf("it lacks event %d", x.theirEnd+1)
 	}
 	return nil
 }

@@ -229,22 +229,22 @@ func damagedLog(where, what string, args ...any) *Damage {
 // end if there is one. Anything else that is not whole is damage.
 func joinLog(segments []segment, from int64) (events [][]byte, tail *fault, err error) {
 	if len(segments) == 0 || segments[0].first > from {
-		return nil, nil, damagedLog(logDir, "the log's file with event %d is missing", from)
+		return nil, nil, damagedLog(logDir, "the log's file with event %d is missing", from+1)
 	}
 	next := segments[0].first
 	for i, s := range segments {
 		if s.first != next {
-			return nil, nil, damagedLog(s.name, "events %d to %d are missing before it", next, s.first-1)
+			return nil, nil, damagedLog(s.name, "events %d to %d are missing before it", next+1, s.first)
 		}
 		for _, f := range s.faults {
 			if !f.last || i < len(segments)-1 {
-				return nil, nil, damagedLog(s.name, "it is damaged at byte %d, in event %d or after it", f.at, f.first)
+				return nil, nil, damagedLog(s.name, "it is damaged at byte %d, in event %d or after it", f.at, f.first+1)
 			}
 			tail = &f
 		}
 		for _, b := range s.batches {
 			if b.first != next {
-				return nil, nil, damagedLog(s.name, "event %d comes where event %d should be", b.first, next)
+				return nil, nil, damagedLog(s.name, "event %d comes where event %d should be", b.first+1, next+1)
 			}
 			events = append(events, b.events[min(int64(len(b.events)), max(0, from-b.first)):]...)
 			next = b.end()

@@ -123,7 +123,7 @@ func (a *Archive) reconcile(ctx context.Context, stream Stream, tip int64, each 
 	}
 	if size := a.Size(); tip < size {
 		if err := stream.Restore(ctx, records(tip, a.Entries)); err != nil {
-			return Findings{}, fmt.Errorf("give events %d to %d back to the stream: %w", tip, size-1, err)
+			return Findings{}, fmt.Errorf("give events %d to %d back to the stream: %w", tip+1, size, err)
 		}
 		found.Restored = size - tip
 	}
@@ -238,7 +238,7 @@ func (p *pass) event(index int64, stored []byte) error {
 	}
 	if p.eachErr == nil {
 		if err := p.each(index, stored); err != nil {
-			p.eachErr = fmt.Errorf("event %d: %w", index, err)
+			p.eachErr = fmt.Errorf("event %d: %w", index+1, err)
 		}
 	}
 	return nil
@@ -259,7 +259,7 @@ func (p *pass) compare(index int64, stored []byte) error {
 		return nil
 	}
 	if !sameEvent(r, stored) {
-		p.differs = &Damage{Where: theStream, What: fmt.Sprintf("it differs from the archive at event %d", index), Advice: adviceRepair}
+		p.differs = &Damage{Where: theStream, What: fmt.Sprintf("it differs from the archive at event %d", index+1), Advice: adviceRepair}
 	}
 	return nil
 }
@@ -272,7 +272,7 @@ func sameEvent(r engine.Record, stored []byte) bool {
 // missingInStream is the damage of a stream that lacks the events from one to
 // before another.
 func missingInStream(from, to int64) *Damage {
-	return &Damage{Where: theStream, What: fmt.Sprintf("it lacks event %d, and goes on with event %d", from, to), Advice: adviceRepair}
+	return &Damage{Where: theStream, What: fmt.Sprintf("it lacks event %d, and goes on with event %d", from+1, to+1), Advice: adviceRepair}
 }
 
 // verdict says what is wrong with the archive's events or the stream's, now that
@@ -360,7 +360,7 @@ func (p *pass) rest() error {
 			err = fmt.Errorf("it lies on the subject %q", r.Subject)
 		}
 		if err != nil {
-			return &Damage{Where: theStream, What: fmt.Sprintf("its event %d, which the archive does not have, can't be taken", index), Err: err, Advice: adviceRepair}
+			return &Damage{Where: theStream, What: fmt.Sprintf("its event %d, which the archive does not have, can't be taken", index+1), Err: err, Advice: adviceRepair}
 		}
 		p.extra = append(p.extra, r.Data)
 	}
@@ -377,7 +377,7 @@ func (p *pass) settleTail(found *Findings) error {
 	case tail.torn:
 		found.note("a write to %s that was never finished, nor acknowledged, was removed", tail.segment)
 	default:
-		return damagedLog(tail.segment, "it is damaged at byte %d, in event %d or after it, and the stream does not have what was there", tail.at, tail.first)
+		return damagedLog(tail.segment, "it is damaged at byte %d, in event %d or after it, and the stream does not have what was there", tail.at, tail.first+1)
 	}
 	return nil
 }

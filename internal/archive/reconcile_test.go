@@ -34,17 +34,17 @@ func TestReconcileWithTheStream(t *testing.T) {
 		{"has more", func(x *stream) { x.add(extra[0]); x.add(extra[1]) }, archive.Findings{Archived: 2}, ""},
 		{"has more that does not follow", func(x *stream) { x.add(stranger) }, archive.Findings{}, "can't be taken"},
 		{"has more without its blob", func(x *stream) { x.add(withoutBlob) }, archive.Findings{}, "it is missing"},
-		{"other bytes, sealed", func(x *stream) { x.records[3].Data = flip(x.records[3].Data, 20) }, archive.Findings{}, "differs from the archive at event 3, and what the archive has"},
-		{"other bytes, not sealed", func(x *stream) { x.records[610].Data = stranger }, archive.Findings{}, "differs from the archive at event 610"},
-		{"another subject", func(x *stream) { x.records[5].Subject = "item-9" }, archive.Findings{}, "event 5"},
-		{"another order", func(x *stream) { x.records[5].Data, x.records[6].Data = x.records[6].Data, x.records[5].Data }, archive.Findings{}, "event 5"},
-		{"a hole", func(x *stream) { x.records = slices.Delete(x.records, 8, 10) }, archive.Findings{}, "lacks event 8, and goes on with event 10"},
-		{"a hole at the end", func(x *stream) { x.records, x.tip = x.records[:610], sampleSize }, archive.Findings{}, "lacks event 610"},
+		{"other bytes, sealed", func(x *stream) { x.records[3].Data = flip(x.records[3].Data, 20) }, archive.Findings{}, "differs from the archive at event 4, and what the archive has"},
+		{"other bytes, not sealed", func(x *stream) { x.records[610].Data = stranger }, archive.Findings{}, "differs from the archive at event 611"},
+		{"another subject", func(x *stream) { x.records[5].Subject = "item-9" }, archive.Findings{}, "event 6"},
+		{"another order", func(x *stream) { x.records[5].Data, x.records[6].Data = x.records[6].Data, x.records[5].Data }, archive.Findings{}, "event 6"},
+		{"a hole", func(x *stream) { x.records = slices.Delete(x.records, 8, 10) }, archive.Findings{}, "lacks event 9, and goes on with event 11"},
+		{"a hole at the end", func(x *stream) { x.records, x.tip = x.records[:610], sampleSize }, archive.Findings{}, "lacks event 611"},
 		{"a hole after the archive's end", func(x *stream) {
 			x.add(extra[0])
 			x.add(extra[1])
 			x.records = slices.Delete(x.records, sampleSize, sampleSize+1)
-		}, archive.Findings{}, "lacks event 620"},
+		}, archive.Findings{}, "lacks event 621"},
 	} {
 		l, x := s.with("", nil), s.stream.clone()
 		c.change(x)

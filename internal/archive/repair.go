@@ -180,7 +180,7 @@ func (r *repair) rebuildLog() error {
 	}
 	r.did("the log was rebuilt (%s): it has %d events, and %d of them were taken from the stream", r.logFault, len(r.tail), r.taken)
 	if r.logUnsure {
-		r.did("how many events the damaged log had is not known: what the stream did not have after event %d is lost", next-1)
+		r.did("how many events the damaged log had is not known: what the stream did not have after event %d is lost", next)
 	}
 	return nil
 }

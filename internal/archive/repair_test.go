@@ -100,7 +100,7 @@ func TestRepair(t *testing.T) {
 			c.x.records[383].Data = stranger
 			c.x.records[385].Data = stranger
 		}, nil, "those that were signed"},
-		{"bundle gone, and the stream's end", func(c scene) { c.remove("tile/entries/001"); c.remove("log/"); c.x.records = c.x.records[:400] }, nil, "event 400 is neither"},
+		{"bundle gone, and the stream's end", func(c scene) { c.remove("tile/entries/001"); c.remove("log/"); c.x.records = c.x.records[:400] }, nil, "event 401 is neither"},
 	} {
 		sc := scene{s, s.with("", nil), s.stream.clone()}
 		c.damage(sc)

@@ -16,7 +16,7 @@ import (
 // returns what it did, in words; what it replaces is kept.
 func Repair(ctx context.Context, o Options) (done []string, found Found, err error) {
 	if _, err := os.Stat(o.Dir.path(signerFile)); errors.Is(err, fs.ErrNotExist) {
-		return nil, Found{}, fmt.Errorf("%w: %s", ErrNoDir, o.Dir)
+		return nil, Found{}, fmt.Errorf("%w: %s has no %s: give the right directory, or put the key back from a copy", ErrNoDir, o.Dir, signerFile)
 	}
 	release, err := o.lock()
 	if err != nil {

@@ -195,7 +195,7 @@ func (h history) request(r request, ended bool) error {
 	case r.outcome == underway && ended:
 		return fmt.Errorf("request %s was never answered", r.mark)
 	case r.outcome == refused && len(at) > 0:
-		return fmt.Errorf("request %s was refused (%v), and is recorded as event %d", r.mark, r.err, at[0])
+		return fmt.Errorf("request %s is recorded as event %d, and was refused: %w", r.mark, at[0], r.err)
 	case r.outcome != acked:
 		return nil
 	case len(at) == 0:

@@ -107,7 +107,7 @@ func (p *power) run(ctx context.Context, cuts int) (events int, err error) {
 	defer func() {
 		cancel()
 		if p.box != nil {
-			p.off()
+			err = errors.Join(err, p.off())
 		}
 		err = errors.Join(err, p.line.close())
 		if p.crowd != nil {
