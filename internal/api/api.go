@@ -12,7 +12,7 @@ import (
 )
 
 // KeyHeader carries a request's idempotency key: the same request with the same
-// key is carried out once, and answered alike, for as long as no more than three
+// key is carried out once, and answered alike, for as long as no more than seven
 // other requests change the same item, or a thousand others add one.
 const KeyHeader = "Idempotency-Key"
 

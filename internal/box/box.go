@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime/debug"
 	"strings"
@@ -98,15 +99,15 @@ func Open(ctx context.Context, o Options) (*Box, Found, error) {
 }
 
 // lock keeps other boxes out of the directory, and out of an archive elsewhere.
-func (o Options) lock() (release func() error, err error) {
-	release, err = o.Dir.lock()
+func (o Options) lock() (func() error, error) {
+	release, err := lock(o.Dir.path(lockFile))
 	if err != nil || o.Archive == "" {
 		return release, err
 	}
-	if err := os.MkdirAll(o.Archive, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(o.Archive), 0o700); err != nil {
 		return nil, errors.Join(err, release())
 	}
-	other, err := Dir(o.Archive).lock()
+	other, err := lock(filepath.Clean(o.Archive) + ".lock")
 	if err != nil {
 		return nil, errors.Join(err, release())
 	}

@@ -277,11 +277,14 @@ func problem(w http.ResponseWriter, err error) {
 	status, p := http.StatusInternalServerError, api.Problem{Code: api.CodeInternal, Message: err.Error()}
 	var held *work.HeldError
 	var role *work.RoleError
+	var phase *work.PhaseError
 	var form badRequest
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &held):
 		status, p.Code = http.StatusConflict, api.CodeHeld
+	case errors.As(err, &phase):
+		status, p.Code = http.StatusConflict, api.CodeConflict
 	case errors.As(err, &role), errors.As(err, &form):
 		status, p.Code = http.StatusBadRequest, api.CodeInvalid
 	case errors.As(err, &large):

@@ -6,14 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 )
 
-// lock keeps a second box out of the directory for as long as the process lives.
-// It takes a moment to see that the lock is held: a client may be looking at it.
-func (d Dir) lock() (release func() error, err error) {
-	f, err := os.OpenFile(d.path(lockFile), os.O_RDWR|os.O_CREATE, 0o600)
+// lock takes a file for as long as the process lives, to keep a second box out. It
+// takes a moment to see that somebody else has it: a client may be looking.
+func lock(path string) (release func() error, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +27,7 @@ func (d Dir) lock() (release func() error, err error) {
 	}
 	if err != nil {
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			err = fmt.Errorf("%w: %s", ErrLocked, d)
+			err = fmt.Errorf("%w: %s", ErrLocked, filepath.Dir(path))
 		}
 		return nil, errors.Join(err, f.Close())
 	}

@@ -105,7 +105,7 @@ func (b *Box) Claim(ctx context.Context, q api.Claim, key string) (api.Grant, er
 	if q.TTLMS < 0 || q.TTLMS > work.MaxTTL.Milliseconds() {
 		return api.Grant{}, work.ErrBadTTL
 	}
-	c := work.Grant{Epoch: b.epoch, Actor: b.redact.Text(q.Actor), Role: q.Role, TTL: time.Duration(q.TTLMS) * time.Millisecond, Key: key}
+	c := work.Grant{Epoch: b.epoch, Phase: q.Phase, Actor: b.redact.Text(q.Actor), Role: q.Role, TTL: time.Duration(q.TTLMS) * time.Millisecond, Key: key}
 	if c.TTL == 0 {
 		c.TTL = DefaultTTL
 	}
@@ -144,8 +144,9 @@ func (b *Box) Claim(ctx context.Context, q api.Claim, key string) (api.Grant, er
 // waits for it: a bad request, or an item that will never be claimable.
 func (b *Box) checkClaim(w wish, c work.Grant, wait bool) error {
 	item := work.Item{ID: "any", Phase: agentsig.PhaseDraft}
-	c.Role, item.Phase = "", agentsig.PhaseDraft
-	if _, err := work.Decide(item, c); err != nil {
+	any := c
+	any.Role, any.Phase = "", ""
+	if _, err := work.Decide(item, any); err != nil {
 		return err
 	}
 	switch {
@@ -163,13 +164,8 @@ func (b *Box) checkClaim(w wish, c work.Grant, wait bool) error {
 	if w.subject == "" {
 		return nil
 	}
-	item = b.state.item(w.subject)
-	c.Role = w.role
-	_, err := work.Decide(item, c)
-	switch {
-	case err == nil && w.phase != "" && w.phase != item.Phase && !wait:
-		return fmt.Errorf("%s is in %s, not in %s: %w", item.ID, item.Phase, w.phase, ErrNothing)
-	case wait && !errors.Is(err, work.ErrCompleted):
+	_, err := work.Decide(b.state.item(w.subject), c)
+	if wait && !errors.Is(err, work.ErrCompleted) {
 		return nil
 	}
 	return err
@@ -207,7 +203,8 @@ func (b *Box) pick(ctx context.Context, w wish, wait bool) (string, error) {
 func lostRace(err error) bool {
 	var held *work.HeldError
 	var role *work.RoleError
-	return errors.As(err, &held) || errors.As(err, &role) || errors.Is(err, work.ErrCompleted) || errors.Is(err, work.ErrBlocked)
+	var phase *work.PhaseError
+	return errors.As(err, &held) || errors.As(err, &role) || errors.As(err, &phase) || errors.Is(err, work.ErrCompleted) || errors.Is(err, work.ErrBlocked)
 }
 
 func (b *Box) grant(i work.Item) api.Grant {
@@ -222,10 +219,11 @@ func (b *Box) Renew(session string) (api.Grant, error) {
 	if err != nil {
 		return api.Grant{}, err
 	}
-	if err := b.state.renew(item.Subject, token); err != nil {
+	item, err = b.state.renew(item.Subject, token)
+	if err != nil {
 		return api.Grant{}, err
 	}
-	return b.grant(b.state.item(item.Subject)), nil
+	return b.grant(item), nil
 }
 
 // Release gives a session's item back.

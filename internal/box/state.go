@@ -319,15 +319,15 @@ func (s *state) start(now func() time.Time, expire func(subject string, token wo
 }
 
 // renew begins the term of a lease anew.
-func (s *state) renew(subject string, token work.Token) error {
+func (s *state) renew(subject string, token work.Token) (work.Item, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i, t := s.items[subject], s.leases[subject]
 	if i == nil || i.Lease == nil || i.Lease.Token != token || t == nil || t.over {
-		return work.ErrNotHolder
+		return work.Item{}, work.ErrNotHolder
 	}
 	s.begin(i)
-	return nil
+	return *i, nil
 }
 
 // expiry says when the term of an item's lease is over.

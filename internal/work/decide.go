@@ -23,8 +23,8 @@ const (
 	maxName   = 128 // of an actor
 )
 
-// Why a command is refused. An item that is held is refused with [HeldError], a
-// role that may not hold a phase with [RoleError], a session's end as
+// Why a command is refused. An item that is held is refused with [HeldError], one in
+// another phase with [PhaseError], a role that may not hold a phase with [RoleError], a session's end as
 // [agentsig.Signal.Handover] has it.
 var (
 	ErrExists      = errors.New("there is an item with this id already")
@@ -52,6 +52,16 @@ type HeldError struct{ Item, Actor, Session string }
 
 func (e *HeldError) Error() string {
 	return fmt.Sprintf("%s is held by %s (session %s): wait for it, or claim other work", e.Item, agentsig.Escape(e.Actor), e.Session)
+}
+
+// PhaseError refuses an item that is not in the phase that was asked for.
+type PhaseError struct {
+	Item          string
+	Phase, Wanted agentsig.Phase
+}
+
+func (e *PhaseError) Error() string {
+	return fmt.Sprintf("%s is in %s, not in %s", e.Item, e.Phase, e.Wanted)
 }
 
 // RoleError refuses a phase to a role.
@@ -115,6 +125,7 @@ func (c Add) decide(Item) (Event, error) {
 // Grant gives the item to an agent.
 type Grant struct {
 	Epoch uint64
+	Phase agentsig.Phase // only in this phase; in any if empty
 	Actor string
 	Role  agentsig.Role
 	TTL   time.Duration
@@ -138,6 +149,8 @@ func (c Grant) decide(i Item) (Event, error) {
 		return Event{}, ErrBlocked
 	case i.Lease != nil:
 		return Event{}, &HeldError{i.ID, i.Lease.Actor, i.Session()}
+	case c.Phase != "" && c.Phase != i.Phase:
+		return Event{}, &PhaseError{i.ID, i.Phase, c.Phase}
 	case !MayHold(c.Role, i.Phase):
 		return Event{}, &RoleError{c.Role, i.Phase}
 	}

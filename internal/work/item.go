@@ -71,7 +71,7 @@ type Item struct {
 	Completed   uint64         `json:"completed"`              // the counter of the session that ended last by itself
 	Seq         uint64         `json:"seq"`                    // the ledger's sequence of its last event
 	Tip         ledger.Tip     `json:"tip"`                    // the end of its chain
-	Keys        [4]KeyedSeq    `json:"keys"`                   // where the latest keyed requests were recorded
+	Keys        [8]KeyedSeq    `json:"keys"`                   // where the latest keyed requests were recorded
 }
 
 // KeyedSeq says at which sequence of the ledger a request was recorded. Sum is a

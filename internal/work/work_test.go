@@ -193,20 +193,20 @@ func TestBlockedAndOverridden(t *testing.T) {
 	}
 }
 
-// Requests are found by their keys, the latest four of them.
+// Requests are found by their keys, the latest eight of them.
 func TestKeys(t *testing.T) {
 	i := added(t, agentsig.PhaseDraft)
-	for _, key := range []string{"a", "b", "c", "d", "e"} {
+	for _, key := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i"} {
 		i = do(t, i, work.Override{Phase: other(i.Phase), Reason: "r", Key: key})
 	}
-	if got := i.Recorded("e"); len(got) != 1 || got[0] != i.Seq {
-		t.Errorf("e was recorded at %v, want %d", got, i.Seq)
+	if got := i.Recorded("i"); len(got) != 1 || got[0] != i.Seq {
+		t.Errorf("i was recorded at %v, want %d", got, i.Seq)
 	}
 	if got := i.Recorded("b"); len(got) != 1 {
 		t.Errorf("b was recorded at %v", got)
 	}
 	if got := i.Recorded("a"); len(got) != 0 {
-		t.Errorf("a is remembered for longer than four requests: %v", got)
+		t.Errorf("a is remembered for longer than eight requests: %v", got)
 	}
 }
 
