@@ -50,6 +50,10 @@ func OpenCheckpoint(signed []byte, verifierKey string) (Checkpoint, error) {
 		return Checkpoint{}, fmt.Errorf("the verifier's key: %w", err)
 	}
 	n, err := note.Open(signed, note.VerifierList(v))
+	var unverified *note.UnverifiedNoteError
+	if errors.As(err, &unverified) {
+		return Checkpoint{}, errors.New("the checkpoint was signed by another key, or changed")
+	}
 	if err != nil {
 		return Checkpoint{}, fmt.Errorf("the checkpoint's signature: %w", err)
 	}

@@ -149,3 +149,6 @@ const (
 	CodeUnknown      = "unknown_outcome" // ask again with the same key
 	CodeInternal     = "internal"
 )
+
+// CodeFailed is for what went wrong at the client.
+const CodeFailed = "failed"

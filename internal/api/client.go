@@ -22,19 +22,34 @@ import (
 // Client talks to a box. Requests that change something carry a key, and are
 // repeated for a while if the answer is lost: the box carries them out once.
 type Client struct {
-	base, token string
-	http        *http.Client
-	patience    time.Duration // for how long to go on asking a box that went away
+	locate   func() (address string, err error)
+	token    string
+	http     *http.Client
+	patience time.Duration // for how long to go on asking a box that went away
 }
 
-// ErrNoBox is returned if nobody answers where the box should be.
-var ErrNoBox = errors.New("no box answers")
+// ErrNoBox is returned if nobody answers where the box should be, and together with
+// ErrNotRunning if it is known that none runs.
+var (
+	ErrNoBox      = errors.New("no box answers")
+	ErrNotRunning = errors.New("no box is running")
+)
 
 // NewClient returns a client for the box at an address such as 127.0.0.1:7071.
 func NewClient(address, token string) *Client {
-	transport := &http.Transport{MaxIdleConns: 4096, MaxIdleConnsPerHost: 4096, IdleConnTimeout: time.Minute}
-	return &Client{base: "http://" + address, token: token, http: &http.Client{Transport: transport}, patience: 15 * time.Second}
+	return FollowingClient(func() (string, error) { return address, nil }, token)
 }
+
+// FollowingClient returns a client that looks for the box at each request: it may
+// have been started anew, at another address.
+func FollowingClient(locate func() (address string, err error), token string) *Client {
+	transport := &http.Transport{MaxIdleConns: 4096, MaxIdleConnsPerHost: 4096, IdleConnTimeout: time.Minute}
+	return &Client{locate: locate, token: token, http: &http.Client{Transport: transport}, patience: Patience}
+}
+
+// Patience is for how long a client goes on to ask a box that went away in the
+// middle of a request.
+const Patience = 15 * time.Second
 
 // WithPatience returns a client that goes on for this long to ask a box which
 // went away in the middle of a request.
@@ -47,6 +62,12 @@ func (c *Client) WithPatience(d time.Duration) *Client {
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
+// Missing reports whether an error says that the request was not even sent: there
+// is no box.
+func Missing(err error) bool {
+	return errors.Is(err, ErrNotRunning) || errors.Is(err, ErrNoBox) && errors.Is(err, syscall.ECONNREFUSED)
+}
+
 // NewKey makes an idempotency key.
 func NewKey() string { return rand.Text() }
 
@@ -57,7 +78,7 @@ func (c *Client) Add(ctx context.Context, a AddWork) (Work, error) {
 
 // Work returns a work item.
 func (c *Client) Work(ctx context.Context, id string) (Work, error) {
-	return get[Work](ctx, c, "/v1/work/"+url.PathEscape(id))
+	return get[Work](ctx, c, workPath(id))
 }
 
 // List returns the work items in a phase, or all.
@@ -67,12 +88,12 @@ func (c *Client) List(ctx context.Context, phase agentsig.Phase) ([]Work, error)
 
 // Override sets the phase of an item, as the operator.
 func (c *Client) Override(ctx context.Context, id string, o Override) (Recorded, error) {
-	return post[Recorded](ctx, c, "/v1/work/"+url.PathEscape(id)+"/override", NewKey(), o)
+	return post[Recorded](ctx, c, workPath(id)+"/override", NewKey(), o)
 }
 
 // Report tells the gate's result; the client's token has to be the gate's.
 func (c *Client) Report(ctx context.Context, id string, r Report) (Recorded, error) {
-	return post[Recorded](ctx, c, "/v1/work/"+url.PathEscape(id)+"/gate", NewKey(), r)
+	return post[Recorded](ctx, c, workPath(id)+"/gate", NewKey(), r)
 }
 
 // Claim takes something to work on. With Wait it returns when there is
@@ -83,18 +104,31 @@ func (c *Client) Claim(ctx context.Context, q Claim) (Grant, error) {
 
 // Renew starts the lease's term anew.
 func (c *Client) Renew(ctx context.Context, session string) (Grant, error) {
-	return post[Grant](ctx, c, "/v1/sessions/"+url.PathEscape(session)+"/renew", "", nil)
+	return post[Grant](ctx, c, sessionPath(session)+"/renew", "", nil)
 }
 
 // Release gives the item back.
 func (c *Client) Release(ctx context.Context, session string) (Recorded, error) {
-	return post[Recorded](ctx, c, "/v1/sessions/"+url.PathEscape(session)+"/release", NewKey(), nil)
+	return post[Recorded](ctx, c, sessionPath(session)+"/release", NewKey(), nil)
 }
 
 // Emit hands in an agent's output. The box makes the key from the session and
 // the output, so saying the same twice is saying it once.
 func (c *Client) Emit(ctx context.Context, session string, output []byte) (Emitted, error) {
-	return post[Emitted](ctx, c, "/v1/sessions/"+url.PathEscape(session)+"/emit", "", output)
+	return post[Emitted](ctx, c, sessionPath(session)+"/emit", "", output)
+}
+
+func sessionPath(session string) string { return "/v1/sessions/" + escapePath(session) }
+func workPath(id string) string         { return "/v1/work/" + escapePath(id) }
+
+// escapePath escapes a name that is one element of a path, also one that means
+// something in a path.
+func escapePath(name string) string {
+	switch name {
+	case "", ".", "..":
+		return "-" // no item and no session has this name
+	}
+	return url.PathEscape(name)
 }
 
 // Status asks the box for its state.
@@ -163,15 +197,14 @@ func post[T any](ctx context.Context, c *Client, path, key string, body any) (T,
 		v, err := do[T](ctx, c, http.MethodPost, path, key, data)
 		var p *Problem
 		again := errors.Is(err, ErrNoBox) || errors.As(err, &p) && (p.Code == CodeUnknown || p.Code == CodeStopping)
-		refused := errors.Is(err, syscall.ECONNREFUSED) && lost.IsZero()
-		if !again || refused || ctx.Err() != nil {
+		if !again || lost.IsZero() && Missing(err) || ctx.Err() != nil {
 			return v, err
 		}
 		if lost.IsZero() {
 			lost = time.Now()
 		}
 		if time.Since(lost) > c.patience {
-			return v, err
+			return v, fmt.Errorf("the box went away, and none came back within %v: %w", c.patience, err)
 		}
 		select {
 		case <-time.After(pause):
@@ -182,7 +215,11 @@ func post[T any](ctx context.Context, c *Client, path, key string, body any) (T,
 }
 
 func (c *Client) send(ctx context.Context, method, path, key string, body []byte) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	address, err := c.locate()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoBox, err)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+address+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +232,7 @@ func (c *Client) send(ctx context.Context, method, path, key string, body []byte
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, fmt.Errorf("%w at %s: %w", ErrNoBox, c.base, err)
+		return nil, fmt.Errorf("%w at %s: %w", ErrNoBox, address, err)
 	}
 	if resp.StatusCode < 400 {
 		return resp, nil
@@ -203,11 +240,11 @@ func (c *Client) send(ctx context.Context, method, path, key string, body []byte
 	defer func() { _ = resp.Body.Close() }()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
-		return nil, fmt.Errorf("%w at %s: %w", ErrNoBox, c.base, err)
+		return nil, fmt.Errorf("%w at %s: %w", ErrNoBox, address, err)
 	}
 	p := &Problem{}
 	if json.Unmarshal(data, p) != nil || p.Code == "" {
-		return nil, fmt.Errorf("what answers at %s is not a box: status %d", c.base, resp.StatusCode)
+		return nil, fmt.Errorf("what answers at %s is not a box: status %d", address, resp.StatusCode)
 	}
 	return nil, p
 }

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 
@@ -21,6 +22,10 @@ func Verify(path, verifier string) (r ledger.Report, unsealed int64, err error) 
 		if err == nil || bytes.Equal(before, mark(path)) {
 			break
 		}
+	}
+	var d *Damage
+	if errors.As(err, &d) { // its advice is for who runs the box
+		err = &ledger.VerifyError{Path: d.Where, Event: -1, Problem: errors.New(d.What)}
 	}
 	return r, unsealed, err
 }

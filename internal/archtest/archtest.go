@@ -41,6 +41,7 @@ var owners = map[string][]string{
 	"github.com/nats-io":       {"internal/engine"},
 	"github.com/oklog/ulid/v2": {"internal/box"},
 	"github.com/spf13/cobra":   {"internal/cli"},
+	"github.com/spf13/pflag":   {"internal/cli"},
 	"go.yaml.in/yaml/v3":       {"internal/config"},
 	"golang.org/x/mod":         {"ledger"},
 	"os/exec":                  {"internal/mutant", "internal/bench"},

@@ -9,10 +9,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/engine"
@@ -22,7 +24,7 @@ import (
 )
 
 // ErrLocked is returned if another box runs in the directory.
-var ErrLocked = errors.New("another box is running in this directory")
+var ErrLocked = errors.New("a box is running here already")
 
 // Options say how a box is to run.
 type Options struct {
@@ -89,9 +91,16 @@ func Open(ctx context.Context, o Options) (*Box, Found, error) {
 	if err != nil {
 		return nil, Found{}, err
 	}
-	b, found, err := open(ctx, o)
+	if o.Archive != "" {
+		err = o.Dir.setArchive(o.Archive)
+	}
+	var b *Box
+	var found Found
+	if err == nil {
+		b, found, err = open(ctx, o)
+	}
 	if err != nil {
-		return nil, Found{}, errors.Join(err, release())
+		return nil, Found{}, errors.Join(o.locate(err), release())
 	}
 	b.release = release
 	found.Took = time.Since(begun)
@@ -112,6 +121,16 @@ func (o Options) lock() (func() error, error) {
 		return nil, errors.Join(err, release())
 	}
 	return func() error { return errors.Join(other(), release()) }, nil
+}
+
+// locate adds to a refusal of the archive where it lies.
+func (o Options) locate(err error) error {
+	var damage *archive.Damage
+	var lost *archive.LostError
+	if errors.As(err, &damage) || errors.As(err, &lost) {
+		return fmt.Errorf("the archive in %s: %w", agentsig.Escape(o.Dir.Archive(o.Archive)), err)
+	}
+	return err
 }
 
 func (o Options) files() archive.FS {
@@ -169,7 +188,7 @@ func start(ctx context.Context, o Options, log engine.Log, a *archive.Archive, k
 		return nil, Found{}, err
 	}
 	own := []string{regexp.QuoteMeta(b.apiToken), regexp.QuoteMeta(b.gateToken)}
-	if b.redact, err = redact.New(append(own, o.Redact...)); err != nil {
+	if b.redact, err = redact.New(append(slices.Clone(o.Redact), own...)); err != nil {
 		return nil, Found{}, err
 	}
 	if b.epoch, err = epochOf(keys.Verifier); err != nil {

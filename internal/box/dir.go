@@ -1,6 +1,7 @@
 package box
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -28,24 +30,33 @@ const (
 	snapshotFile = "snapshot"
 	engineDir    = "engine"
 	archiveDir   = "archive"
+	archiveFile  = "archive.path" // where it lies, if elsewhere
 )
 
-// ErrNoDir is returned where a box was never started, and ErrNotRunning where
-// none runs.
-var (
-	ErrNoDir      = errors.New("there is no box here")
-	ErrNotRunning = errors.New("no box is running")
-)
+// ErrNoDir is returned where a box was never started.
+var ErrNoDir = errors.New("there is no box here")
 
 func (d Dir) path(name string) string { return filepath.Join(string(d), name) }
 
-// Archive returns where the archive lies: in the directory, or elsewhere if it is
-// configured so.
+// Archive returns where the archive lies: where it is configured to lie, where it
+// lay when the box was last started, or in the directory.
 func (d Dir) Archive(configured string) string {
 	if configured != "" {
 		return configured
 	}
+	if data, err := os.ReadFile(d.path(archiveFile)); err == nil && len(data) > 0 {
+		return strings.TrimSuffix(string(data), "\n")
+	}
 	return d.path(archiveDir)
+}
+
+// setArchive remembers that the archive lies elsewhere.
+func (d Dir) setArchive(configured string) error {
+	path, err := filepath.Abs(configured)
+	if err != nil {
+		return err
+	}
+	return d.write(archiveFile, []byte(path+"\n"))
 }
 
 // Engine returns where the engine's store lies.
@@ -109,12 +120,12 @@ func (d Dir) Verifier() (string, error) { return d.read(verifierFile) }
 // Address returns where the running box listens. A box that was killed leaves its
 // address behind, where somebody else may listen by now: the lock tells.
 func (d Dir) Address() (string, error) {
-	if !d.locked() {
-		return "", ErrNotRunning
+	if held, err := locked(d.path(lockFile)); err != nil || !held {
+		return "", cmp.Or(err, api.ErrNotRunning)
 	}
 	data, err := os.ReadFile(d.path(addressFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", ErrNotRunning
+		return "", api.ErrNotRunning
 	}
 	if err != nil {
 		return "", err

@@ -54,6 +54,9 @@ func (b *Box) Emit(ctx context.Context, session string, output []byte) (api.Emit
 	}
 	signal := b.cleanSignal(said.verdict.Signal)
 	if _, err := work.Decide(item, ending(item, token, signal, work.Said{}, key)); refusal(err) {
+		if errors.Is(err, agentsig.ErrNoHandover) {
+			err = fmt.Errorf("%s: %w, and the session goes on: end it with a signal that hands over %s, or an exit record", signal.Kind, err, item.Phase)
+		}
 		return rejected(item, said, err), nil // before anything of it is stored
 	}
 	about, err := b.said(said.finding, text)

@@ -1,6 +1,7 @@
 package box
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"encoding/json"
@@ -261,6 +262,7 @@ var problems = []struct {
 	{work.ErrTooLong, http.StatusBadRequest, api.CodeInvalid},
 	{work.ErrBadPhase, http.StatusBadRequest, api.CodeInvalid},
 	{work.ErrBadRole, http.StatusBadRequest, api.CodeInvalid},
+	{work.ErrIdleRole, http.StatusBadRequest, api.CodeInvalid},
 	{work.ErrBadActor, http.StatusBadRequest, api.CodeInvalid},
 	{work.ErrBadTTL, http.StatusBadRequest, api.CodeInvalid},
 	{work.ErrBadCommit, http.StatusBadRequest, api.CodeInvalid},
@@ -271,6 +273,7 @@ var problems = []struct {
 	{errTooMany, http.StatusServiceUnavailable, api.CodeBusy},
 	{errBadKey, http.StatusBadRequest, api.CodeInvalid},
 	{errBadAfter, http.StatusBadRequest, api.CodeInvalid},
+	{errBadFollow, http.StatusBadRequest, api.CodeInvalid},
 }
 
 func problem(w http.ResponseWriter, err error) {
@@ -306,7 +309,10 @@ func problem(w http.ResponseWriter, err error) {
 	_ = json.NewEncoder(w).Encode(p) // who does not hear it has gone
 }
 
-var errBadAfter = errors.New("after, or Last-Event-ID, is the sequence of an event that there is, or 0")
+var (
+	errBadAfter  = errors.New("after (or the header Last-Event-ID) is the sequence of an event that there is, or 0")
+	errBadFollow = errors.New("follow is true or false")
+)
 
 // events sends the events after a sequence as server-sent events; the id of each
 // is its sequence, so a client that comes back goes on where it was.
@@ -335,7 +341,10 @@ func (b *Box) events(w http.ResponseWriter, r *http.Request) error {
 	if after > upto {
 		return errBadAfter
 	}
-	follow := q.Get("follow") == "true"
+	follow, err := strconv.ParseBool(cmp.Or(q.Get("follow"), "false"))
+	if err != nil {
+		return errBadFollow
+	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	flush := http.NewResponseController(w).Flush
@@ -345,7 +354,7 @@ func (b *Box) events(w http.ResponseWriter, r *http.Request) error {
 	if err := flush(); err != nil {
 		return nil // the client has gone
 	}
-	err := b.log.Watch(r.Context(), after+1, func(records []engine.Record) error {
+	err = b.log.Watch(r.Context(), after+1, func(records []engine.Record) error {
 		for _, rec := range records {
 			if err := b.await(r.Context(), rec.Seq); err != nil { // only what is archived is shown
 				return err

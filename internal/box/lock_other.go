@@ -9,6 +9,6 @@ func lock(string) (release func() error, err error) {
 	return nil, errors.New("a box runs on Linux and macOS only")
 }
 
-func (Dir) locked() bool { return false }
+func locked(string) (bool, error) { return false, nil }
 
 func syncDir(string) error { return nil }

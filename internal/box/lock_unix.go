@@ -34,14 +34,17 @@ func lock(path string) (release func() error, err error) {
 	return f.Close, nil
 }
 
-// locked reports whether a box runs in the directory.
-func (d Dir) locked() bool {
-	f, err := os.Open(d.path(lockFile))
+// locked reports whether somebody has a lock.
+func locked(path string) (bool, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
 	if err != nil {
-		return false
+		return false, err
 	}
 	defer func() { _ = f.Close() }() // which also ends the lock
-	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil, nil
 }
 
 func syncDir(path string) error {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/engine"
 )
@@ -23,12 +24,16 @@ func Repair(ctx context.Context, o Options) (done []string, found Found, err err
 		return nil, Found{}, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
+	where := o.Dir.Archive(o.Archive)
+	if entries, err := os.ReadDir(where); o.Files == nil && (err != nil || len(entries) == 0) {
+		return nil, Found{}, fmt.Errorf("%s holds no archive: is it on another disk? Name it with --archive, or put it back from a copy; it is not made from the engine's store alone", agentsig.Escape(where))
+	}
 	if done, err = repair(ctx, o); err != nil {
-		return done, Found{}, err
+		return done, Found{}, o.locate(err)
 	}
 	b, found, err := open(ctx, o)
 	if err != nil {
-		return done, Found{}, err
+		return done, Found{}, o.locate(err)
 	}
 	return done, found, b.Close()
 }

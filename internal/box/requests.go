@@ -45,6 +45,9 @@ func (b *Box) Add(ctx context.Context, a api.AddWork, key string) (api.Work, err
 	}
 	defer end()
 	if i, ok := b.state.addedBy(key); ok {
+		if a.ID != "" && a.ID != i.ID {
+			return api.Work{}, errKeyReused
+		}
 		return b.show(i), nil
 	}
 	if a.Phase == "" {
@@ -152,6 +155,8 @@ func (b *Box) checkClaim(w wish, c work.Grant, wait bool) error {
 	switch {
 	case w.role != "" && !slices.Contains(agentsig.Roles(), w.role):
 		return work.ErrBadRole
+	case !slices.ContainsFunc(agentsig.Phases(), func(p agentsig.Phase) bool { return work.MayHold(w.role, p) }):
+		return work.ErrIdleRole
 	case w.phase != "" && !slices.Contains(agentsig.Phases(), w.phase):
 		return work.ErrBadPhase
 	case w.phase == agentsig.PhaseCompleted:

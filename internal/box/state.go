@@ -19,6 +19,7 @@ type state struct {
 	folded  uint64                // the sequence up to which it is the fold
 	items   map[string]*work.Item // by subject
 	ids     map[string]string     // name -> subject; also of items that are being added
+	madeUp  int                   // the largest number in a name that was made up
 	grants  map[string]string     // key of a request -> subject that it holds
 	adds    recentKeys            // of the latest items that were added
 	queue   queue
@@ -67,6 +68,11 @@ func (s *state) fold(seq uint64, stored []byte) error {
 func (s *state) put(before, after *work.Item) {
 	s.items[after.Subject] = after
 	s.ids[after.ID] = after.Subject
+	if n := 0; !before.Exists() {
+		if _, err := fmt.Sscanf(after.ID, madeUpName, &n); err == nil {
+			s.madeUp = max(s.madeUp, n)
+		}
+	}
 	if l := before.Lease; l != nil && l != after.Lease {
 		delete(s.grants, l.Key)
 		s.leases.end(before.Subject)
@@ -150,13 +156,16 @@ func (s *state) all(phase agentsig.Phase) []work.Item {
 	return items
 }
 
+// madeUpName is the form of names for items that were given none.
+const madeUpName = "W-%05d"
+
 // reserve takes a name for an item that is about to be added; without one it
 // makes one up. The name is given back by unreserve if the item is not added.
 func (s *state) reserve(id, subject string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for n := len(s.items) + 1; id == ""; n++ {
-		if name := fmt.Sprintf("W-%05d", n); s.ids[name] == "" {
+	for n := s.madeUp + 1; id == ""; n++ {
+		if name := fmt.Sprintf(madeUpName, n); s.ids[name] == "" {
 			id = name
 		}
 	}

@@ -26,7 +26,7 @@ at 1,000 signals a second with as many claims waiting as there are clients.
 
 It works in a temporary directory, and leaves nothing behind. With --json it prints
 handoffs_per_s, bare_appends_per_s, ratio, p50_ms, p99_ms, items, clients and signals.`,
-		Args: cobra.NoArgs,
+		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if o.Items < 1 || o.Clients < 1 {
 				return a.usageError("--items and --clients are at least 1")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/config"
 )
 
 func (a *app) claimCommand() *cobra.Command {
@@ -29,22 +31,20 @@ and IMPLEMENTATION; critic READY_FOR_REVIEW and REVIEW; auditor READY_FOR_MERGE.
 critic who takes work in READY_FOR_REVIEW enters REVIEW. CI_PENDING waits for the
 gate, and is taken only if it is asked for.
 
-With --wait it returns as soon as there is something; it does not poll. With --json
-it prints session, work, phase, token and expires_at. Exit code 1 if there is
-nothing.`,
+With --wait it returns as soon as there is something; it does not poll, and goes on
+waiting if the box is started anew within 15 seconds. With --json it prints session,
+work, phase, token and expires_at. Exit code 1 if there is nothing.`,
 		Example: `  signalbox claim --role developer --wait
   signalbox claim --work T-1 --actor ann --ttl 30m --json`,
-		Args: cobra.NoArgs,
+		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, name := range []string{"work", "phase", "role", "actor"} {
-				if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
-					return a.usageError("--%s is empty: leave it out, or give it a value", name)
-				}
+			q.Phase, q.Role, q.TTLMS = agentsig.Phase(phase), agentsig.Role(role), ttl.Milliseconds()
+			if err := a.checkOptions(cmd, agentsig.Options{Phase: q.Phase, Role: q.Role}); err != nil {
+				return err
 			}
 			if cmd.Flags().Changed("ttl") && ttl <= 0 {
 				return a.usageError("--ttl is how long the lease lasts, such as 30m")
 			}
-			q.Phase, q.Role, q.TTLMS = agentsig.Phase(phase), agentsig.Role(role), ttl.Milliseconds()
 			g, err := ask(cmd.Context(), a, box.Dir.APIToken, func(c *api.Client) (api.Grant, error) { return c.Claim(cmd.Context(), q) })
 			return a.granted(g, err)
 		},
@@ -86,8 +86,11 @@ func (a *app) renewCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "renew --session SESSION",
 		Short: "Hold a work item for another term",
-		Args:  cobra.NoArgs,
+		Args:  none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.checkOptions(cmd, agentsig.Options{}); err != nil {
+				return err
+			}
 			g, err := ask(cmd.Context(), a, box.Dir.APIToken, func(c *api.Client) (api.Grant, error) { return c.Renew(cmd.Context(), session) })
 			return a.granted(g, err)
 		},
@@ -101,8 +104,11 @@ func (a *app) releaseCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "release --session SESSION",
 		Short: "Give a work item back",
-		Args:  cobra.NoArgs,
+		Args:  none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.checkOptions(cmd, agentsig.Options{}); err != nil {
+				return err
+			}
 			r, err := ask(cmd.Context(), a, box.Dir.APIToken, func(c *api.Client) (api.Recorded, error) { return c.Release(cmd.Context(), session) })
 			return a.recorded(r, err)
 		},
@@ -126,25 +132,57 @@ recorded as late, and moves nothing.
 
 With --json the last line is an object with accepted; if true: event, work,
 phase_completed, exit_reason, next_phase and sequence; if false: error, and near_misses
-if there were any. Exit code 0 if the signal was accepted, 1 if not.`,
-		Example: `  my-agent | signalbox emit --session 01K9Z3J0T6X8E4V5R7B2N1M0QD-1.1`,
+if there were any. Exit code 0 if the signal was accepted, 1 if not, 130 if interrupted:
+nothing is handed in then. A pipe hides the agent's own exit code, and can't be read
+twice: keep the output with tee if you may need it.`,
+		Example: `  my-agent | tee output.txt | signalbox emit --session 01K9Z3J0T6X8E4V5R7B2N1M0QD-1.1`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in, closeIn, err := a.open(args)
-			if err != nil {
+			if err := a.checkOptions(cmd, agentsig.Options{}); err != nil {
 				return err
 			}
-			defer closeIn()
-			output, err := io.ReadAll(io.LimitReader(in, api.MaxOutput+1))
-			if err != nil {
-				return fmt.Errorf("read the agent's output: %w", err)
-			}
-			e, err := ask(cmd.Context(), a, box.Dir.APIToken, func(c *api.Client) (api.Emitted, error) { return c.Emit(cmd.Context(), session, output) })
+			e, err := a.emit(cmd.Context(), session, args)
 			return a.emitted(e, err)
 		},
 	}
 	sessionFlag(cmd, &session)
 	return cmd
+}
+
+// emit looks for the box before it reads: what an agent says once can't be read
+// again.
+func (a *app) emit(ctx context.Context, session string, args []string) (api.Emitted, error) {
+	return ask(ctx, a, box.Dir.APIToken, func(c *api.Client) (api.Emitted, error) {
+		in, closeIn, err := a.open(args)
+		if err != nil {
+			return api.Emitted{}, err
+		}
+		defer closeIn()
+		output, err := readAll(ctx, in, api.MaxOutput+1)
+		if err != nil {
+			return api.Emitted{}, fmt.Errorf("read the agent's output: %w", err)
+		}
+		return c.Emit(ctx, session, output)
+	})
+}
+
+// readAll reads to the end, or until ctx ends, but not more than most bytes.
+func readAll(ctx context.Context, in io.Reader, most int64) ([]byte, error) {
+	type result struct {
+		data []byte
+		err  error
+	}
+	done := make(chan result, 1) // a read that never ends is left behind: the program is about to
+	go func() {
+		data, err := io.ReadAll(io.LimitReader(in, most))
+		done <- result{data, err}
+	}()
+	select {
+	case r := <-done:
+		return r.data, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 func (a *app) emitted(e api.Emitted, err error) error {
@@ -167,7 +205,11 @@ func (a *app) emitted(e api.Emitted, err error) error {
 		for _, m := range e.NearMisses {
 			fmt.Fprintf(a.Err, "line %d  near miss  %s\n        %s: %s\n", m.Line, agentsig.Escape(string(m.Kind)), m.Reason, m.Hint)
 		}
-		return fmt.Errorf("%s", agentsig.Escape(e.Error))
+		if e.Error == agentsig.ErrExitDisabled.Error() {
+			defer fmt.Fprintf(a.Err, "Start the box with %s=true, or with exit_protocol: true in %s.\n", agentsig.ExitProtocolVariable, config.File)
+		}
+		fmt.Fprintf(a.Err, "signalbox: %s\n", agentsig.Escape(e.Error))
+		return errQuiet
 	}
 	if e.NextPhase == "" {
 		fmt.Fprintf(a.Out, "%s %s: recorded for %s (event %d); the session goes on\n", a.paint(green, "accepted"), e.Event, e.Work, e.Sequence)

@@ -72,26 +72,28 @@ func Run(ctx context.Context, args []string, env Env) int {
 	root.SetIn(env.In)
 	root.SetOut(env.Out)
 	root.SetErr(env.Err)
-	err := root.ExecuteContext(ctx)
-	var problem *api.Problem
+	cmd, err := root.ExecuteContextC(ctx)
 	switch {
-	case err == nil && a.served:
+	case err == nil && (ctx.Err() == nil || a.served):
 		return exitOK
 	case ctx.Err() != nil && !a.served:
 		return exitInterrupted
-	case err == nil:
-		return exitOK
 	case errors.Is(err, errQuiet):
 		return exitFailure
-	case a.json && errors.As(err, &problem):
-		_ = writeJSON(env.Out, problem) // there is nobody left to tell
-		return exitFailure
 	}
-	fmt.Fprintf(env.Err, "signalbox: %s\n", agentsig.EscapeLines(err.Error()))
+	if a.json {
+		p := &api.Problem{Code: api.CodeFailed, Message: err.Error()}
+		errors.As(err, &p)
+		_ = writeJSON(env.Out, p) // there is nobody left to tell
+	} else {
+		fmt.Fprintf(env.Err, "signalbox: %s\n", agentsig.EscapeLines(err.Error()))
+	}
 	if a.started {
 		return exitFailure
 	}
-	fmt.Fprintln(env.Err, "Run 'signalbox --help' or 'signalbox COMMAND --help' for how to use it.")
+	if !a.json {
+		fmt.Fprintf(env.Err, "Run '%s --help' for how to use it.\n", cmd.CommandPath())
+	}
 	return exitUsage
 }
 
@@ -115,16 +117,26 @@ mentioned (scan, signals).
 A box (up) keeps work items. Agents claim them, and what they say when they end is
 checked, recorded in a ledger that can't be changed quietly, and decides what is
 next: whoever waits for that has it at once (work, claim, emit, gate, events).
-Anyone can prove afterwards what happened (ledger).`,
+Anyone can prove afterwards what happened (ledger).
+
+Exit codes: 0 ok, 1 failure or refusal, 2 wrong usage, 130 interrupted. With --json a
+failure is an object with code and error on standard output (of emit and ledger verify,
+as their help says).`,
 		Example: `  signalbox up &
   signalbox work add --title "fix the parser" --phase IMPLEMENTATION
   signalbox claim --role developer
   my-agent | signalbox emit --session SESSION
   signalbox ledger verify`,
-		Version:          buildVersion().Version,
-		SilenceErrors:    true,
-		SilenceUsage:     true,
-		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },
+		Version:       buildVersion().Version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cmd.ValidateRequiredFlags(); err != nil {
+				return err
+			}
+			a.started = true
+			return nil
+		},
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON for programs instead of text for people")
 	root.PersistentFlags().StringVar(&a.dir, "dir", ".signalbox", "the box's `DIRECTORY`")

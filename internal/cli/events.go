@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -26,11 +27,17 @@ With --json each is an object on a line of its own, with sequence, work and even
 which is the event as it is stored and hashed.`,
 		Example: `  signalbox events --work T-1
   signalbox events --follow --json`,
-		Args: cobra.NoArgs,
+		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := ask(cmd.Context(), a, box.Dir.APIToken, func(c *api.Client) (struct{}, error) {
-				return struct{}{}, c.Events(cmd.Context(), id, after, follow, a.event)
+				return struct{}{}, c.Events(cmd.Context(), id, after, follow, func(e api.Event) error {
+					after = e.Sequence
+					return a.event(e)
+				})
 			})
+			if follow && errors.Is(err, api.ErrNoBox) && cmd.Context().Err() == nil {
+				return fmt.Errorf("the box stopped: go on with --after %d once it runs again", after)
+			}
 			return err
 		},
 	}

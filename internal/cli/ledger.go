@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +29,7 @@ func (a *app) ledgerCommand() *cobra.Command {
 the one before it on the same work item, and a Merkle tree over all of them, signed
 at checkpoints. Whoever has the verifier's key (ledger key) can check it, without a
 box and on any copy.`,
-		Args: cobra.NoArgs,
+		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.verifyCommand(), a.proveCommand(), a.checkCommand(), a.exportCommand(), a.repairCommand(), a.keyCommand())
@@ -55,10 +56,14 @@ func (a *app) verifierKey(p place) (string, error) {
 	if p.key == "" {
 		return box.Dir(a.dir).Verifier()
 	}
+	key := p.key
 	if data, err := os.ReadFile(p.key); err == nil {
-		return string(bytes.TrimSpace(data)), nil
+		key = string(bytes.TrimSpace(data))
 	}
-	return p.key, nil
+	if strings.Count(key, "+") < 2 || strings.HasPrefix(key, "PRIVATE+KEY+") {
+		return "", fmt.Errorf("%s is neither a verifier's key nor a file with one: ledger key prints it", agentsig.Escape(p.key))
+	}
+	return key, nil
 }
 
 // resolve returns where a ledger lies, and its key.
@@ -87,7 +92,7 @@ archive, or an export, and the key. A running box seals what it records within a
 Take the key from somebody you trust, not from the copy you check.`,
 		Example: `  signalbox ledger verify
   signalbox ledger verify --archive copy/ --key verifier.key`,
-		Args: cobra.NoArgs,
+		Args: none,
 		RunE: func(*cobra.Command, []string) error {
 			dir, key, err := a.resolve(p)
 			if err != nil {
@@ -116,11 +121,12 @@ Take the key from somebody you trust, not from the copy you check.`,
 				}
 				a.rows([][2]string{{"signed by", agentsig.Escape(r.Checkpoint.Origin)}, {"root", r.Checkpoint.Root.String()}})
 				fmt.Fprintln(a.Out, `
-This proves that the holder of the key signed these events in this order, and that up
-to this checkpoint nothing was changed, left out or moved since. It does not prove
-that this is the latest checkpoint (hold an older or published one against it with
-ledger check), that what an agent said is true, or that nobody else has the key: an
-agent that runs as the box's own user, without a sandbox, could read it.`)
+This proves that the holder of the key signed these events in this order, and
+that up to this checkpoint nothing was changed, left out or moved since. It does
+not prove that this is the latest checkpoint (hold an older or published one
+against it with ledger check), that what an agent said is true, or that nobody
+else has the key: an agent that runs as the box's own user, without a sandbox,
+could read it.`)
 			}
 			return nil
 		},
@@ -137,10 +143,11 @@ func (a *app) proveCommand() *cobra.Command {
 		Long: `Prove prints a proof for the event with this sequence (as in the output of events):
 the event, the hashes from it to the signed root, and the checkpoint. Whoever has the
 verifier's key can check it without the ledger, with ledger check or with the Go
-package ledger.`,
+package ledger. The event names its work item by its subject, as work show --json does;
+the index in the proof counts from 0.`,
 		Example: `  signalbox ledger prove 12 > proof.json
   signalbox ledger check proof.json`,
-		Args: cobra.ExactArgs(1),
+		Args: one("the sequence of an event"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			seq, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || seq < 1 {
@@ -178,9 +185,14 @@ else. Given a checkpoint that was kept or published earlier, it checks that the 
 still begins with it: a ledger whose history was rewritten does not.`,
 		Example: `  signalbox ledger check proof.json --key verifier.key
   signalbox ledger check old-checkpoint`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			data, err := os.ReadFile(args[0])
+		Args: one("a file with a proof or a checkpoint"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in, closeIn, err := a.open(args)
+			if err != nil {
+				return err
+			}
+			defer closeIn()
+			data, err := readAll(cmd.Context(), in, 1<<20)
 			if err != nil {
 				return err
 			}
@@ -221,7 +233,7 @@ func (a *app) checkCheckpoint(data []byte, p place) error {
 	}
 	older, err := ledger.OpenCheckpoint(data, key)
 	if err != nil {
-		return err
+		return fmt.Errorf("neither a proof nor a checkpoint of this ledger: %w", err)
 	}
 	f, err := ledger.OpenFiles(os.DirFS(dir), key)
 	if err != nil {
@@ -252,7 +264,7 @@ func (a *app) exportCommand() *cobra.Command {
 		Short: "Copy the sealed ledger to an empty directory",
 		Long: `Export copies what the latest checkpoint covers, with tiles and blobs, to a directory
 that is not there or empty, and verifies the copy. It works while the box runs.`,
-		Args: cobra.ExactArgs(1),
+		Args: one("the directory to copy to"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir, key, err := a.resolve(p)
 			if err != nil {
@@ -340,7 +352,7 @@ func (a *app) keyCommand() *cobra.Command {
 		Short: "Print the verifier's key",
 		Long: `Key prints the key that the ledger is checked with. Give it to whoever is to check
 your proofs; it signs nothing.`,
-		Args: cobra.NoArgs,
+		Args: none,
 		RunE: func(*cobra.Command, []string) error {
 			key, err := box.Dir(a.dir).Verifier()
 			if err != nil {
@@ -365,7 +377,7 @@ each other, and rebuilds what is damaged from the copy that is proven. What it
 replaces is kept: files of the archive under damaged-1 and so on in its directory,
 the engine's store as engine.damaged-1. What neither copy holds it can't restore; it
 says so and changes nothing. The box must not run.`,
-		Args: cobra.NoArgs,
+		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, err := a.archiveDir(place{archive: archiveDir})
 			if err != nil {

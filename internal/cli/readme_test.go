@@ -43,11 +43,10 @@ func TestReadme(t *testing.T) {
 				t.Errorf("the README shows\n%s\nbut there comes\n%s", text, output)
 			}
 		case "sh":
-			where := dir
-			if strings.HasPrefix(text, "go install") {
-				where = module
+			if strings.HasPrefix(text, "go install") { // in the clone, which stays as it is
+				text = "cd '" + module + "'\n" + text + "cd '" + dir + "'\n"
 			}
-			output = sh.paste("cd '" + where + "'\n" + text)
+			output = sh.paste(text)
 			ran++
 		}
 	}

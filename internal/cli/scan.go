@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 )
@@ -80,10 +81,14 @@ input can't be read; 2 for wrong usage; 130 if interrupted.`,
 // checkOptions refuses flags that can't be meant: a value that no signal could
 // satisfy, or an empty one, which would switch the check off.
 func (a *app) checkOptions(cmd *cobra.Command, o agentsig.Options) error {
-	for _, name := range []string{"role", "task", "phase", "nonce"} {
-		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
-			return a.usageError("--%s is empty: leave it out, or give it a value", name)
+	var empty error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "string" && f.Value.String() == "" {
+			empty = a.usageError("--%s is empty: leave it out, or give it a value", f.Name)
 		}
+	})
+	if empty != nil {
+		return empty
 	}
 	if err := o.Validate(); err != nil {
 		return a.usageError("%w", err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,8 +25,9 @@ func (a *app) upCommand() *cobra.Command {
 
 Its directory holds the engine's store, the archive that proves what happened, the
 keys and the tokens. At the start every archived event is held against the engine's
-store: what the store lost at its end is restored, and anything else that differs is
-refused with what to do about it. One box runs in a directory; a second is refused.
+store: what the store lost at its end is restored, damaged tiles are made again, and
+anything else that differs is refused with what to do about it. One box runs in a
+directory; a second is refused.
 
 Settings come from signalbox.yaml in the working directory, if there is one:
 
@@ -38,8 +38,8 @@ Settings come from signalbox.yaml in the working directory, if there is one:
   redact: ['ACME-[0-9]+']  # secrets of your own that must not be stored
 
 With --json one line says where it listens and what it found: address, events,
-items, leases, restored, archived, notes, exit_protocol.`,
-		Args: cobra.NoArgs,
+items, leases, restored, archived, notes, exit_protocol, snapshot, start_ms.`,
+		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := config.Load(configFile)
 			if err != nil {
@@ -102,9 +102,13 @@ func (a *app) sayFound(address string, found box.Found, enabled bool) {
 	for _, note := range found.Notes {
 		fmt.Fprintf(a.Out, "%s: %s\n", a.paint(yellow, "note"), agentsig.Escape(note))
 	}
-	if enabled {
+	value, set := os.LookupEnv(agentsig.ExitProtocolVariable)
+	switch {
+	case enabled:
 		fmt.Fprintln(a.Out, "exit records are acted upon")
-	} else {
+	case set:
+		fmt.Fprintf(a.Out, "exit records are not acted upon: %s is %q, and only true, 1 or yes enables them\n", agentsig.ExitProtocolVariable, value)
+	default:
 		fmt.Fprintf(a.Out, "exit records are not acted upon: set %s=true, or exit_protocol: true in %s\n", agentsig.ExitProtocolVariable, config.File)
 	}
 	fmt.Fprintf(a.Out, "listening on http://%s; stop with Ctrl-C\n", address)
@@ -120,38 +124,47 @@ func count(n int, what string) string {
 // startGrace is how long a command waits for a box that was only just started.
 const startGrace = time.Second
 
-// ask calls the box with a token, and says so if it is not there.
-func ask[T any](ctx context.Context, a *app, token func(box.Dir) (string, error), call func(*api.Client) (T, error)) (T, error) {
+// client returns a client for the box in the directory, with one of its tokens. If
+// none runs, it says so.
+func (a *app) client(ctx context.Context, token func(box.Dir) (string, error)) (*api.Client, error) {
 	dir := box.Dir(a.dir)
-	deadline := time.Now().Add(startGrace)
-	for {
-		v, err := askOnce(dir, token, call)
-		missing := errors.Is(err, box.ErrNotRunning) || errors.Is(err, api.ErrNoBox) && errors.Is(err, syscall.ECONNREFUSED)
-		if !missing {
-			return v, err
+	for deadline := time.Now().Add(startGrace); ; {
+		_, err := dir.Address()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, api.ErrNotRunning) {
+			return nil, err
 		}
 		if time.Now().After(deadline) {
-			return v, fmt.Errorf("%w in %s: start one with `signalbox up`", box.ErrNotRunning, agentsig.Escape(a.dir))
+			return nil, a.explain(err)
 		}
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-ctx.Done():
-			return v, ctx.Err()
+			return nil, ctx.Err()
 		}
 	}
+	t, err := token(dir)
+	return api.FollowingClient(dir.Address, t), err
 }
 
-func askOnce[T any](dir box.Dir, token func(box.Dir) (string, error), call func(*api.Client) (T, error)) (T, error) {
-	var none T
-	address, err := dir.Address()
+// explain says what to do if no box runs.
+func (a *app) explain(err error) error {
+	if api.Missing(err) {
+		return fmt.Errorf("no box is running in %s: start one with `signalbox up`", agentsig.Escape(a.dir))
+	}
+	return err
+}
+
+// ask calls the box with a token.
+func ask[T any](ctx context.Context, a *app, token func(box.Dir) (string, error), call func(*api.Client) (T, error)) (T, error) {
+	c, err := a.client(ctx, token)
 	if err != nil {
+		var none T
 		return none, err
 	}
-	t, err := token(dir)
-	if err != nil {
-		return none, err
-	}
-	c := api.NewClient(address, t)
 	defer c.Close()
-	return call(c)
+	v, err := call(c)
+	return v, a.explain(err)
 }

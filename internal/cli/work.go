@@ -17,7 +17,7 @@ func (a *app) workCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "work",
 		Short: "Add, list, show and override work items",
-		Args:  cobra.NoArgs,
+		Args:  none,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.workAddCommand(), a.workListCommand(), a.workShowCommand(), a.workOverrideCommand())
@@ -28,12 +28,17 @@ func (a *app) workAddCommand() *cobra.Command {
 	var w api.AddWork
 	var phase string
 	cmd := &cobra.Command{
-		Use:     "add --title TITLE",
-		Short:   "Add a work item",
+		Use:   "add --title TITLE",
+		Short: "Add a work item",
+		Long: `Add adds a work item in DRAFT, which analysts and developers claim, or in another
+phase: IMPLEMENTATION is where developers begin that need no draft.`,
 		Example: `  signalbox work add --title "fix the parser" --id T-1 --phase IMPLEMENTATION`,
-		Args:    cobra.NoArgs,
+		Args:    none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w.Phase = agentsig.Phase(phase)
+			if err := a.checkOptions(cmd, agentsig.Options{Phase: w.Phase}); err != nil {
+				return err
+			}
 			added, err := ask(cmd.Context(), a, box.Dir.APIToken, func(c *api.Client) (api.Work, error) { return c.Add(cmd.Context(), w) })
 			if err != nil {
 				return err
@@ -53,6 +58,24 @@ func (a *app) workAddCommand() *cobra.Command {
 	return cmd
 }
 
+// one takes exactly one argument.
+func one(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("%s needs one argument, %s", cmd.CommandPath(), what)
+		}
+		return nil
+	}
+}
+
+// none takes no argument.
+func none(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes no argument, and there is %q: its settings are flags", cmd.CommandPath(), args[0])
+	}
+	return nil
+}
+
 func require(cmd *cobra.Command, flag string) {
 	if err := cmd.MarkFlagRequired(flag); err != nil {
 		panic(err) // the flag is not there: a mistake in this program
@@ -64,8 +87,11 @@ func (a *app) workListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the work items",
-		Args:  cobra.NoArgs,
+		Args:  none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.checkOptions(cmd, agentsig.Options{Phase: agentsig.Phase(phase)}); err != nil {
+				return err
+			}
 			all, err := ask(cmd.Context(), a, box.Dir.APIToken, func(c *api.Client) ([]api.Work, error) { return c.List(cmd.Context(), agentsig.Phase(phase)) })
 			if err != nil {
 				return err
@@ -98,7 +124,7 @@ func (a *app) workShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show WORK",
 		Short: "Show a work item",
-		Args:  cobra.ExactArgs(1),
+		Args:  one("the id of a work item"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, err := ask(cmd.Context(), a, box.Dir.APIToken, func(c *api.Client) (api.Work, error) { return c.Work(cmd.Context(), args[0]) })
 			if err != nil {
@@ -140,9 +166,12 @@ func (a *app) workOverrideCommand() *cobra.Command {
 		Long: `Override sets the phase of a work item, whatever it is in, and takes it away from
 whoever holds it. It is recorded as the operator's doing, with the reason.`,
 		Example: `  signalbox work override T-1 --phase IMPLEMENTATION --reason "the disk is back"`,
-		Args:    cobra.ExactArgs(1),
+		Args:    one("the id of a work item"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Phase = agentsig.Phase(phase)
+			if err := a.checkOptions(cmd, agentsig.Options{Phase: o.Phase}); err != nil {
+				return err
+			}
 			r, err := ask(cmd.Context(), a, box.Dir.APIToken, func(c *api.Client) (api.Recorded, error) { return c.Override(cmd.Context(), args[0], o) })
 			return a.recorded(r, err)
 		},
@@ -174,7 +203,7 @@ func (a *app) gateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gate",
 		Short: "Report what a CI found",
-		Args:  cobra.NoArgs,
+		Args:  none,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var r api.Report
@@ -186,7 +215,7 @@ READY_FOR_REVIEW, fail back to IMPLEMENTATION. It needs the gate's own token in
 ` + gateTokenVariable + `; the box made it at its first start, in gate.token in its
 directory. Keep it from the agents: one that has it can pass its own CI.`,
 		Example: `  ` + gateTokenVariable + `=$(cat .signalbox/gate.token) signalbox gate report T-1 --commit 0a1b2c3 --result pass`,
-		Args:    cobra.ExactArgs(1),
+		Args:    one("the id of a work item"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			token := os.Getenv(gateTokenVariable)
 			if token == "" {

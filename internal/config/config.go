@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -47,7 +48,7 @@ func Load(path string) (Config, error) {
 	d := yaml.NewDecoder(f)
 	d.KnownFields(true)
 	if err := d.Decode(&c); err != nil && !errors.Is(err, io.EOF) {
-		return Config{}, fmt.Errorf("%s: %w", name, err)
+		return Config{}, fmt.Errorf("%s: %s", name, strings.ReplaceAll(err.Error(), " in type config.Config", ": it is no setting"))
 	}
 	if c.Archive != "" && !filepath.IsAbs(c.Archive) {
 		c.Archive = filepath.Join(filepath.Dir(name), c.Archive)

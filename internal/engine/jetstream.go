@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -75,6 +78,9 @@ func Open(ctx context.Context, o Options) (*JetStream, error) {
 }
 
 func (j *JetStream) open(ctx context.Context, o Options) error {
+	if err := forgetIndex(o.Dir); err != nil {
+		return err
+	}
 	if err := j.startServer(ctx, o); err != nil {
 		return err
 	}
@@ -94,6 +100,18 @@ func (j *JetStream) open(ctx context.Context, o Options) error {
 		return fmt.Errorf("open the stream: %w", err)
 	}
 	return nil
+}
+
+// forgetIndex removes the server's index of its blocks, so that it reads them and
+// holds every record against its checksum. With an index it believes the blocks:
+// a flipped bit in the sequence of one record makes it fill its memory with the
+// records that seem to be missing, without end.
+func forgetIndex(dir string) error {
+	err := os.Remove(filepath.Join(dir, server.JetStreamStoreDir, server.DEFAULT_GLOBAL_ACCOUNT, "streams", streamName, "msgs", "index.db"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // startServer returns when the server has recovered what is on disk.

@@ -3,6 +3,7 @@ package faults_test
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -168,28 +169,43 @@ func kept(t *testing.T, dir box.Dir) map[string][sha256.Size]byte {
 // damages are what can happen to a file or directory, whose name is given, and
 // that of its old copy and of another box's.
 var damages = map[string]func(name, old, other string) error{
-	"bit flipped early":  flip(0.1),
-	"bit flipped":        flip(0.5),
-	"bit flipped late":   flip(0.97),
-	"truncated":          cutTo(0.5),
-	"truncated a little": cutTo(0.999),
-	"emptied":            cutTo(0),
-	"deleted":            func(name, _, _ string) error { return os.RemoveAll(name) },
-	"old copy":           func(name, old, _ string) error { return putBack(name, old) },
-	"another box's":      func(name, _, other string) error { return putBack(name, other) },
+	"bit flipped early":      flip(func(size int) int { return size / 10 }),
+	"bit flipped":            flip(func(size int) int { return size / 2 }),
+	"bit flipped at the end": flip(func(size int) int { return size - 100 }),
+	"sequence flipped":       flipSequence,
+	"truncated":              cutTo(0.5),
+	"truncated a little":     cutTo(0.999),
+	"emptied":                cutTo(0),
+	"deleted":                func(name, _, _ string) error { return os.RemoveAll(name) },
+	"old copy":               func(name, old, _ string) error { return putBack(name, old) },
+	"another box's":          func(name, _, other string) error { return putBack(name, other) },
 	"stray __new_msgs__": func(name, _, _ string) error {
 		stray := filepath.Join(filepath.Dir(name), "__new_msgs__")
 		return errors.Join(os.Mkdir(stray, 0o700), os.WriteFile(filepath.Join(stray, "9.blk"), nil, 0o600))
 	},
 }
 
-func flip(where float64) func(name, old, other string) error {
+func flip(at func(size int) int) func(name, old, other string) error {
 	return func(name, _, _ string) error {
 		return edit(name, func(data []byte) []byte {
-			data[int(float64(len(data))*where)] ^= 4
+			data[at(len(data))] ^= 4
 			return data
 		})
 	}
+}
+
+// flipSequence flips a bit in the sequence of a record in the middle of an engine's
+// block. A record begins with its length, whose highest bit is a flag, and its
+// sequence, both with the lowest byte first.
+func flipSequence(name, _, _ string) error {
+	return edit(name, func(data []byte) []byte {
+		at := 0
+		for at < len(data)/2 {
+			at += int(binary.LittleEndian.Uint32(data[at:]) &^ (1 << 31))
+		}
+		data[at+4+3] ^= 1
+		return data
+	})
 }
 
 func cutTo(part float64) func(name, old, other string) error {

@@ -122,6 +122,11 @@ func (c *crowd) work(ctx, open context.Context, n int, chance *rand.Rand) {
 	}
 	defer m.box.Close()
 	defer m.gate.Close()
+	// A box remembers the last few requests on an item. With too few items, others
+	// would make so many before a client asks again.
+	for range 16 {
+		m.add(ctx)
+	}
 	for open.Err() == nil {
 		switch chance.IntN(10) {
 		case 0, 1:

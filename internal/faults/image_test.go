@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
@@ -31,7 +32,7 @@ type images struct {
 const (
 	imageItems = 16
 	earlier    = 1000 // events before the old copy
-	later      = 2400 // events at least after it
+	later      = 2900 // events at least after it
 	burst      = 320  // events right before the kill: more than a segment of the log
 )
 
@@ -51,6 +52,7 @@ func takeImages(t *testing.T) *images {
 	w.up(t, program)
 	w.write(t, later)
 	for {
+		w.untilSealed(t)
 		w.write(t, burst)
 		if err := w.box.kill(); err != nil {
 			t.Fatal(err)
@@ -138,6 +140,16 @@ func (w *writer) sealed(t *testing.T) int64 {
 		t.Fatal(err)
 	}
 	return c.Size
+}
+
+// untilSealed returns when the checkpoint covers everything.
+func (w *writer) untilSealed(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); w.sealed(t) < w.events; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the box does not seal")
+		}
+	}
 }
 
 // begin adds the items, and hands in an output that is too large for an event.

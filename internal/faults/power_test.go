@@ -35,7 +35,7 @@ func TestPowerCuts(t *testing.T) {
 	for _, r := range p.crowd.told() {
 		count[r.outcome]++
 	}
-	t.Logf("%d power cuts, %d of them while the box started, in %.1f s; %d acknowledged, %d refused, %d failed, %d abandoned; %d events, of which the engine had lost %d and the archive's log had not yet %d; %d torn writes removed; %d times a repair was needed",
+	t.Logf("%d power cuts, %d of them while the box started, in %.1f s; %d acknowledged, %d refused, %d failed, %d abandoned; %d events, of which the engine had lost %d and the archive's log had not yet %d; %d torn writes removed; repairs were needed: %q",
 		p.cuts, p.atStart, time.Since(begun).Seconds(), count[acked], count[refused], count[failed], count[abandoned], events, p.restored, p.archived, p.torn, p.repaired)
 }
 
@@ -81,8 +81,9 @@ type power struct {
 	server *httptest.Server
 	older  string // a copy of the engine's directory
 
-	cuts, atStart, repaired, torn int
-	restored, archived            int64
+	cuts, atStart, torn int
+	restored, archived  int64
+	repaired            []string // why a repair was needed
 }
 
 func newPower(t *testing.T, seed uint64) *power {
@@ -162,7 +163,7 @@ func (p *power) on(ctx context.Context) error {
 		} else if err != nil {
 			return fmt.Errorf("repair: %w", err)
 		}
-		p.repaired++
+		p.repaired = append(p.repaired, err.Error())
 		b, found, err = box.Open(ctx, o)
 	}
 	if err != nil {

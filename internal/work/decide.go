@@ -35,6 +35,7 @@ var (
 	ErrTooLong     = errors.New("the text is too long")
 	ErrBadPhase    = errors.New("there is no such phase")
 	ErrBadRole     = errors.New("there is no such role")
+	ErrIdleRole    = errors.New("this role holds no phase: claim without a role, or as analyst, developer, critic or auditor")
 	ErrBadActor    = errors.New("an actor's name has 1 to 128 characters, none of them a blank or a control character")
 	ErrBadTTL      = fmt.Errorf("a lease lasts from %v to %v", MinTTL, MaxTTL)
 	ErrCompleted   = errors.New("the work is COMPLETED: there is nothing left to claim")
@@ -51,7 +52,7 @@ var (
 type HeldError struct{ Item, Actor, Session string }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("%s is held by %s (session %s): wait for it, or claim other work", e.Item, agentsig.Escape(e.Actor), e.Session)
+	return fmt.Sprintf("%s is held by %s (session %s): claim it with --wait, or claim other work", e.Item, agentsig.Escape(e.Actor), e.Session)
 }
 
 // PhaseError refuses an item that is not in the phase that was asked for.
