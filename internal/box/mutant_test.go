@@ -20,7 +20,7 @@ func TestBoxMutants(t *testing.T) {
 		{"the request's key is not looked for", "record.go",
 			`if key == "" {`, `if true {`, linearizable},
 		{"an answer does not wait for the archive", "record.go",
-			"case <-b.state.reached(seq):\n\t\treturn nil", "default:\n\t\treturn nil", "TestAnswerWaitsForArchive"},
+			"case after := <-b.state.reached(seq):\n\t\treturn after, nil", "default:\n\t\treturn work.Item{}, nil", "TestAnswerWaitsForArchive"},
 		{"what the archive did not take is acknowledged", "record.go",
 			"b.archive.Append(batch); err != nil {", "b.archive.Append(batch); err != nil && false {", "TestArchiveFails"},
 		{"an event names another as the one before it", "record.go",

@@ -46,10 +46,10 @@ func (b *Box) record(subject, key string, c work.Command) (recorded, error) {
 		}
 		seq, err := b.log.Append(b.ctx, subject, item.Seq, stored)
 		if err == nil {
-			if err := b.await(b.ctx, seq); err != nil {
-				return recorded{}, err
+			after, err := b.await(b.ctx, seq)
+			if err == nil && !after.Exists() { // it was folded before anybody waited for it
+				after, err = work.Fold(item, seq, event, stored)
 			}
-			after, err := work.Fold(item, seq, event, stored)
 			return recorded{seq, event, after}, err
 		}
 		if !errors.Is(err, engine.ErrConflict) && !errors.Is(err, engine.ErrUnknown) {
@@ -100,15 +100,16 @@ func (b *Box) stamp(item work.Item, subject string, e work.Event) (ledger.Event,
 	return event, stored, err
 }
 
-// await returns when the event at a sequence is in the archive and in the state.
-func (b *Box) await(ctx context.Context, seq uint64) error {
+// await returns when the event at a sequence is in the archive and in the state. It
+// returns the item after it, or none if that was long ago.
+func (b *Box) await(ctx context.Context, seq uint64) (work.Item, error) {
 	select {
-	case <-b.state.reached(seq):
-		return nil
+	case after := <-b.state.reached(seq):
+		return after, nil
 	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, ctx.Err())
+		return work.Item{}, fmt.Errorf("%w: %w", ErrOutcomeUnknown, ctx.Err())
 	case <-b.stopped:
-		return ErrStopping
+		return work.Item{}, ErrStopping
 	}
 }
 
@@ -118,7 +119,8 @@ func (b *Box) catchUp(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	}
-	return b.await(ctx, tip)
+	_, err = b.await(ctx, tip)
+	return err
 }
 
 // find looks for an event on the item that was recorded for a request with this

@@ -24,7 +24,7 @@ type state struct {
 	adds    recentKeys            // of the latest items that were added
 	queue   queue
 	leases  leases
-	waiting map[uint64][]chan struct{} // for the fold to reach a sequence
+	waiting map[uint64][]chan work.Item // for the fold to reach a sequence; each gets the item after it
 
 	now    func() time.Time // nil until the state is live
 	expire func(subject string, token work.Token)
@@ -33,7 +33,7 @@ type state struct {
 func newState() *state {
 	return &state{
 		items: map[string]*work.Item{}, ids: map[string]string{}, grants: map[string]string{},
-		queue: newQueue(), leases: leases{}, waiting: map[uint64][]chan struct{}{},
+		queue: newQueue(), leases: leases{}, waiting: map[uint64][]chan work.Item{},
 	}
 }
 
@@ -58,6 +58,10 @@ func (s *state) fold(seq uint64, stored []byte) error {
 	}
 	s.folded = seq
 	s.put(before, &after)
+	for _, w := range s.waiting[seq] {
+		w <- after
+	}
+	delete(s.waiting, seq)
 	if e.Type == work.WorkAdded {
 		s.adds.add(e.Key, e.Subject)
 	}
@@ -86,27 +90,19 @@ func (s *state) put(before, after *work.Item) {
 	s.queue.update(*after)
 }
 
-// dispatch gives what is claimable to the claims that wait for it, and wakes who
-// waits for the fold.
+// dispatch gives what is claimable to the claims that wait for it.
 func (s *state) dispatch() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.queue.match()
-	for seq, waiters := range s.waiting {
-		if seq <= s.folded {
-			for _, w := range waiters {
-				close(w)
-			}
-			delete(s.waiting, seq)
-		}
-	}
 }
 
-// reached returns a channel that is closed when the fold has reached a sequence.
-func (s *state) reached(seq uint64) <-chan struct{} {
+// reached returns a channel that gets the item after the event at a sequence, once
+// the fold has reached it. If it has already, it is closed.
+func (s *state) reached(seq uint64) <-chan work.Item {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	done := make(chan struct{})
+	done := make(chan work.Item, 1)
 	if seq <= s.folded {
 		close(done)
 		return done

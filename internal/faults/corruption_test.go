@@ -97,7 +97,7 @@ func (i *images) corrupt(t *testing.T, c corruption) string {
 	o := box.Options{Dir: box.Dir(dir)}
 	b, found, err := box.Open(t.Context(), o)
 	if err == nil {
-		if err := errors.Join(b.Close(), i.whole(t.Context(), o.Dir)); err != nil {
+		if err := i.closed(t.Context(), b, o.Dir); err != nil {
 			t.Errorf("it starts, and not everything is there: %v", err)
 		}
 		t.Logf("found %+v", found.Findings)
@@ -140,7 +140,7 @@ func (i *images) opens(ctx context.Context, o box.Options) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(b.Close(), i.whole(ctx, o.Dir))
+	return i.closed(ctx, b, o.Dir)
 }
 
 // kept returns the hashes of the archive's files and of the keys.

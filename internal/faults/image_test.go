@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
@@ -27,6 +29,7 @@ type images struct {
 
 	key    string
 	events [][]byte // of killed and of stopped
+	items  []api.Work
 }
 
 const (
@@ -64,8 +67,11 @@ func takeImages(t *testing.T) *images {
 	}
 	w.keep(t, i.killed)
 	w.up(t, program)
-	w.down(t, i.stopped)
 	var err error
+	if i.items, err = w.client.List(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	w.down(t, i.stopped)
 	if i.key, err = box.Dir(dir).Verifier(); err != nil {
 		t.Fatal(err)
 	}
@@ -206,6 +212,16 @@ func (w *writer) write(t *testing.T, events int) {
 		t.Fatal(err)
 	}
 	w.events += int64(events)
+}
+
+// closed stops a box, and says whether its state was what the events make, and
+// whether everything is there.
+func (i *images) closed(ctx context.Context, b *box.Box, dir box.Dir) error {
+	var wrong error
+	if d := cmp.Diff(i.items, b.List("")); d != "" {
+		wrong = fmt.Errorf("the items differ (-want +got):\n%s", d)
+	}
+	return errors.Join(wrong, b.Close(), i.whole(ctx, dir))
 }
 
 // whole says whether everything is in a box that was stopped: in its archive, and
