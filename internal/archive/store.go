@@ -82,13 +82,20 @@ func (s *store) rmdir(name string) {
 	_ = s.Remove(name) // what is not empty stays
 }
 
-// place puts a file in its place with all its bytes. It is durable after syncDir.
-func (s *store) place(name string, data []byte) error {
+// draft is a file that has its bytes, and not its name yet.
+type draft struct {
+	store      *store
+	file       File
+	temp, name string
+}
+
+// draft writes a file beside its place.
+func (s *store) draft(name string, data []byte) (*draft, error) {
 	if err := s.usable(); err != nil {
-		return err
+		return nil, err
 	}
 	if err := errors.Join(s.mkdir(tmpDir), s.mkdir(path.Dir(name))); err != nil {
-		return err
+		return nil, err
 	}
 	s.mu.Lock()
 	s.temps++
@@ -96,29 +103,47 @@ func (s *store) place(name string, data []byte) error {
 	s.mu.Unlock()
 	f, err := s.Create(temp)
 	if err != nil {
-		return fmt.Errorf("write %s of the archive: %w", name, err)
+		return nil, fmt.Errorf("write %s of the archive: %w", name, err)
 	}
-	if _, err = f.Write(data); err == nil {
-		if err = f.Sync(); err != nil {
-			err = s.fail(err)
-		}
+	d := &draft{s, f, temp, name}
+	if _, err := f.Write(data); err != nil {
+		return nil, d.abandon(errors.Join(err, f.Close()))
 	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = s.Rename(temp, name)
-	}
+	return d, nil
+}
+
+// sync makes the bytes durable.
+func (d *draft) sync() error {
+	err := d.file.Sync()
 	if err != nil {
-		_ = s.Remove(temp) // a full disk needs the room; what stays is removed at the next start
-		return fmt.Errorf("write %s of the archive: %w", name, err)
+		err = d.store.fail(err)
+	}
+	if err = errors.Join(err, d.file.Close()); err != nil {
+		return d.abandon(err)
 	}
 	return nil
 }
 
+// rename puts the file in its place. It is durable after syncDir.
+func (d *draft) rename() error {
+	if err := d.store.Rename(d.temp, d.name); err != nil {
+		return d.abandon(err)
+	}
+	return nil
+}
+
+func (d *draft) abandon(err error) error {
+	_ = d.store.Remove(d.temp) // a full disk needs the room; what stays is removed at the next start
+	return fmt.Errorf("write %s of the archive: %w", d.name, err)
+}
+
 // write replaces a file, durably.
 func (s *store) write(name string, data []byte) error {
-	if err := s.place(name, data); err != nil {
+	w := writer{store: s}
+	if err := w.put(name, data); err != nil {
 		return err
 	}
-	return s.syncDir(path.Dir(name))
+	return w.sync()
 }
 
 // clear removes what writes that were cut off left behind.
@@ -133,21 +158,55 @@ func (s *store) clear() error {
 	return err
 }
 
-// writer places many files and makes them durable together.
+// writer writes many files and makes them durable together: one sync of the disk's
+// journal then serves for all of them.
 type writer struct {
 	*store
+	drafts  []*draft
 	touched []string // directories to sync
 }
 
+// maxDrafts is how many files a writer holds open.
+const maxDrafts = 64
+
 func (w *writer) put(name string, data []byte) error {
-	dir := path.Dir(name)
-	if len(w.touched) == 0 || w.touched[len(w.touched)-1] != dir {
+	if len(w.drafts) == maxDrafts {
+		if err := w.place(); err != nil {
+			return err
+		}
+	}
+	d, err := w.draft(name, data)
+	if err != nil {
+		return errors.Join(err, w.place())
+	}
+	w.drafts = append(w.drafts, d)
+	if dir := path.Dir(name); len(w.touched) == 0 || w.touched[len(w.touched)-1] != dir {
 		w.touched = append(w.touched, dir)
 	}
-	return w.place(name, data)
+	return nil
+}
+
+// place gives the files their names, each after its bytes are durable.
+func (w *writer) place() error {
+	var err error
+	for _, d := range w.drafts {
+		err = errors.Join(err, d.sync())
+	}
+	for _, d := range w.drafts {
+		if err == nil {
+			err = d.rename()
+		} else {
+			_ = w.Remove(d.temp) // as it would be if it had been the only one
+		}
+	}
+	w.drafts = nil
+	return err
 }
 
 func (w *writer) sync() error {
+	if err := w.place(); err != nil {
+		return err
+	}
 	done := map[string]bool{}
 	for _, dir := range w.touched {
 		if done[dir] {

@@ -216,10 +216,7 @@ var errSnapshot = errors.New("the snapshot does not belong to this ledger")
 // load brings the state back: from a snapshot, if there is one, and from the
 // events after it. It fails with errSnapshot if they do not go together.
 func (b *Box) load(ctx context.Context) (Found, error) {
-	// Much is allocated here, and collecting it as usual takes a fifth of the time.
-	// What is left over is given back at the end.
-	defer debug.FreeOSMemory()
-	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	defer debug.FreeOSMemory() // much is left over
 	var at ledger.Checkpoint
 	b.state, at = b.dir.loadSnapshot(b.keys)
 	found := Found{Snapshot: b.state != nil}
@@ -315,11 +312,15 @@ func (b *Box) saveSnapshot() error {
 	return b.dir.write(snapshotFile, data)
 }
 
-// sealing signs checkpoints while events come, and does nothing otherwise.
+// sealing signs checkpoints while events come. When they stop coming it gives memory
+// back, and does nothing after that.
 type sealing struct{ dirty chan struct{} }
 
 // sealAfter is how long an event waits for the checkpoint that covers it.
 const sealAfter = time.Second
+
+// idleAfter is how long after the last checkpoint memory is given back.
+const idleAfter = 10 * time.Second
 
 func (s *sealing) wake() {
 	select {
@@ -329,11 +330,16 @@ func (s *sealing) wake() {
 }
 
 func (s *sealing) run(ctx context.Context, b *Box) {
+	var idle <-chan time.Time
 	for {
 		select {
 		case <-s.dirty:
 		case <-ctx.Done():
 			return
+		case <-idle:
+			debug.FreeOSMemory()
+			idle = nil
+			continue
 		}
 		select {
 		case <-time.After(sealAfter):
@@ -344,5 +350,6 @@ func (s *sealing) run(ctx context.Context, b *Box) {
 			b.fail(fmt.Errorf("seal the archive: %w", err))
 			return
 		}
+		idle = time.After(idleAfter)
 	}
 }

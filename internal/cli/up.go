@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -61,6 +62,9 @@ func (a *app) up(cmd *cobra.Command, c config.Config) error {
 	listener, err := box.Listen(ctx, c.Listen)
 	if err != nil {
 		return err
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400) // collecting is what makes handoffs wait; memory is given back when it is idle
 	}
 	enabled := agentsig.ExitProtocolEnabled(os.LookupEnv, c.ExitProtocol)
 	b, found, err := box.Open(ctx, box.Options{
