@@ -29,7 +29,7 @@ var ErrLocked = errors.New("a box is running here already")
 // Options say how a box is to run.
 type Options struct {
 	Dir         Dir
-	Archive     string     // where the archive lies; in Dir if empty
+	Archive     string     // where the archive lies; if empty, where it lay, or in Dir
 	Files       archive.FS // the archive's files; those where it lies if nil
 	ExitEnabled bool       // exit records are acted upon
 	Hosts       []string   // that a pull request's URL may name, besides the common forges
@@ -87,30 +87,32 @@ func Open(ctx context.Context, o Options) (*Box, Found, error) {
 	if err := o.Dir.create(); err != nil {
 		return nil, Found{}, err
 	}
+	o.Archive = o.Dir.Archive(o.Archive)
 	release, err := o.lock()
 	if err != nil {
 		return nil, Found{}, err
 	}
-	if o.Archive != "" {
-		err = o.Dir.setArchive(o.Archive)
-	}
-	var b *Box
-	var found Found
-	if err == nil {
-		b, found, err = open(ctx, o)
-	}
+	b, found, err := open(ctx, o)
 	if err != nil {
 		return nil, Found{}, errors.Join(o.locate(err), release())
 	}
 	b.release = release
+	if o.elsewhere() {
+		if err := o.Dir.setArchive(o.Archive); err != nil {
+			return nil, Found{}, errors.Join(err, b.Close())
+		}
+	}
 	found.Took = time.Since(begun)
 	return b, found, nil
 }
 
+// elsewhere reports whether the archive lies outside of the box's directory.
+func (o Options) elsewhere() bool { return o.Archive != o.Dir.path(archiveDir) }
+
 // lock keeps other boxes out of the directory, and out of an archive elsewhere.
 func (o Options) lock() (func() error, error) {
 	release, err := lock(o.Dir.path(lockFile))
-	if err != nil || o.Archive == "" {
+	if err != nil || !o.elsewhere() {
 		return release, err
 	}
 	if err := os.MkdirAll(filepath.Dir(o.Archive), 0o700); err != nil {
@@ -128,7 +130,7 @@ func (o Options) locate(err error) error {
 	var damage *archive.Damage
 	var lost *archive.LostError
 	if errors.As(err, &damage) || errors.As(err, &lost) {
-		return fmt.Errorf("the archive in %s: %w", agentsig.Escape(o.Dir.Archive(o.Archive)), err)
+		return fmt.Errorf("the archive in %s: %w", agentsig.Escape(o.Archive), err)
 	}
 	return err
 }
@@ -137,11 +139,11 @@ func (o Options) files() archive.FS {
 	if o.Files != nil {
 		return o.Files
 	}
-	return archive.Dir(o.Dir.Archive(o.Archive))
+	return archive.Dir(o.Archive)
 }
 
 func open(ctx context.Context, o Options) (*Box, Found, error) {
-	keys, err := o.Dir.secrets(o.Dir.Archive(o.Archive))
+	keys, err := o.Dir.secrets(o.Archive)
 	if err != nil {
 		return nil, Found{}, err
 	}

@@ -19,14 +19,14 @@ func Repair(ctx context.Context, o Options) (done []string, found Found, err err
 	if _, err := os.Stat(o.Dir.path(signerFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil, Found{}, fmt.Errorf("%w: %s has no %s: give the right directory, or put the key back from a copy", ErrNoDir, o.Dir, signerFile)
 	}
+	o.Archive = o.Dir.Archive(o.Archive)
 	release, err := o.lock()
 	if err != nil {
 		return nil, Found{}, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	where := o.Dir.Archive(o.Archive)
-	if entries, err := os.ReadDir(where); o.Files == nil && (err != nil || len(entries) == 0) {
-		return nil, Found{}, fmt.Errorf("%s holds no archive: is it on another disk? Name it with --archive, or put it back from a copy; it is not made from the engine's store alone", agentsig.Escape(where))
+	if entries, err := os.ReadDir(o.Archive); o.Files == nil && (err != nil || len(entries) == 0) {
+		return nil, Found{}, fmt.Errorf("%s holds no archive: is it on another disk? Name it with --archive, or put it back from a copy; it is not made from the engine's store alone", agentsig.Escape(o.Archive))
 	}
 	if done, err = repair(ctx, o); err != nil {
 		return done, Found{}, o.locate(err)

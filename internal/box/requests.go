@@ -147,9 +147,9 @@ func (b *Box) Claim(ctx context.Context, q api.Claim, key string) (api.Grant, er
 // waits for it: a bad request, or an item that will never be claimable.
 func (b *Box) checkClaim(w wish, c work.Grant, wait bool) error {
 	item := work.Item{ID: "any", Phase: agentsig.PhaseDraft}
-	any := c
-	any.Role, any.Phase = "", ""
-	if _, err := work.Decide(item, any); err != nil {
+	plain := c
+	plain.Role, plain.Phase = "", ""
+	if _, err := work.Decide(item, plain); err != nil {
 		return err
 	}
 	switch {
