@@ -20,7 +20,7 @@ func TestDocumentation(t *testing.T) {
 	}
 	text := string(data)
 	for name, table := range map[string]string{
-		"line": lineTable(), "xml": xmlTable(), "exit": exitTable(), "phases": phaseTable(), "reasons": reasonTable(),
+		"line": lineTable(), "xml": xmlTable(), "exit": exitTable(), "phases": phaseTable(), "handovers": handoverTable(), "reasons": reasonTable(),
 	} {
 		begin, end := "<!-- "+name+" -->\n", "<!-- end -->\n"
 		before, rest, ok := strings.Cut(text, begin)
@@ -143,6 +143,28 @@ func phaseTable() string {
 			who = "the gate"
 		}
 		row(b, string(tr.From), strings.Join(reasons, ", "), string(tr.To), who)
+	}
+	return b.String()
+}
+
+func handoverTable() string {
+	b := table("signal", "in the phase", "counts as", "leads to")
+	for _, e := range agentsig.Vocabulary() {
+		var phases []string
+		var h agentsig.Handover
+		for _, p := range agentsig.Phases() {
+			if e.Dialect == agentsig.DialectLine && p != agentsig.PhaseBlocked {
+				if got, err := (agentsig.Signal{Kind: e.Kind}).Handover(p); err == nil {
+					h, phases = got, append(phases, string(p))
+				}
+			}
+		}
+		switch {
+		case len(phases) > 1:
+			row(b, e.Wire, "any but COMPLETED", string(h.Reason), string(h.To))
+		case len(phases) == 1:
+			row(b, e.Wire, phases[0], string(h.Reason), string(h.To))
+		}
 	}
 	return b.String()
 }
