@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -146,7 +148,42 @@ as their help says).`,
 		a.scanCommand(), a.signalsCommand(), a.versionCommand(),
 	)
 	root.SetUsageTemplate(usage)
+	reflow(root)
 	return root
+}
+
+// reflow sets the long help of a command and those below it to 80 columns.
+func reflow(cmd *cobra.Command) {
+	paragraphs := strings.Split(cmd.Long, "\n\n")
+	for i, p := range paragraphs {
+		if !strings.HasPrefix(p, " ") { // which is an example
+			paragraphs[i] = wrap(strings.Fields(p), 80)
+		}
+	}
+	cmd.Long = strings.Join(paragraphs, "\n\n")
+	for _, c := range cmd.Commands() {
+		reflow(c)
+	}
+}
+
+// wrap puts words on lines of so many columns.
+func wrap(words []string, columns int) string {
+	var b strings.Builder
+	at := 0
+	for _, w := range words {
+		switch n := utf8.RuneCountInString(w); {
+		case at == 0:
+			at = n
+		case at+1+n > columns:
+			b.WriteByte('\n')
+			at = n
+		default:
+			b.WriteByte(' ')
+			at += 1 + n
+		}
+		b.WriteString(w)
+	}
+	return b.String()
 }
 
 const usage = `Usage:
@@ -159,8 +196,8 @@ Commands:{{range .Commands}}{{if (or .IsAvailableCommand (eq .Name "help"))}}
   {{rpad .Name .NamePadding}}  {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
 
 Flags:
-{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
+{{.LocalFlags.FlagUsagesWrapped 80 | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
 
 Flags of every command:
-{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
+{{.InheritedFlags.FlagUsagesWrapped 80 | trimTrailingWhitespaces}}{{end}}
 `
