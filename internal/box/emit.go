@@ -78,9 +78,9 @@ func ending(item work.Item, token work.Token, signal agentsig.Signal, about work
 	if !signal.Terminal() {
 		return work.Note{Token: token, Said: about, Key: key}
 	}
-	actor := "unknown" // whose the lease was is in the ledger
-	if item.Lease != nil && item.Lease.Token == token {
-		actor = item.Lease.Actor
+	actor, ok := item.ActorOf(token)
+	if !ok {
+		actor = "unknown" // the ledger has it, with the grant
 	}
 	return work.End{Token: token, Actor: actor, Signal: signal, Said: about, Key: key}
 }

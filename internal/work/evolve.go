@@ -68,7 +68,9 @@ func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
 
 // to moves the item to a phase and ends its lease.
 func (i Item) to(phase agentsig.Phase) Item {
-	i.Lease = nil
+	if i.Lease != nil {
+		i.Past, i.Lease = i.Lease, nil
+	}
 	switch {
 	case phase != agentsig.PhaseBlocked:
 		i.BlockedFrom = ""

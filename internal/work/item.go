@@ -67,6 +67,7 @@ type Item struct {
 	Phase       agentsig.Phase `json:"phase"`
 	BlockedFrom agentsig.Phase `json:"blocked_from,omitempty"` // the phase that a BLOCKED item came from
 	Lease       *Lease         `json:"lease,omitempty"`        // nil if nobody holds it; never changed in place
+	Past        *Lease         `json:"past,omitempty"`         // the one that ended last
 	Granted     uint64         `json:"granted"`                // the counter of the latest grant
 	Completed   uint64         `json:"completed"`              // the counter of the session that ended last by itself
 	Seq         uint64         `json:"seq"`                    // the ledger's sequence of its last event
@@ -111,6 +112,16 @@ func (i Item) Session() string {
 		return ""
 	}
 	return i.Lease.Token.Session(i.Subject)
+}
+
+// ActorOf says who a token was granted to, if it is one of the last two.
+func (i Item) ActorOf(t Token) (string, bool) {
+	for _, l := range []*Lease{i.Lease, i.Past} {
+		if l != nil && l.Token == t {
+			return l.Actor, true
+		}
+	}
+	return "", false
 }
 
 // Claimable reports whether an agent may take the item: nobody holds it, and it
