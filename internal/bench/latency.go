@@ -12,15 +12,19 @@ import (
 
 // latency sends signals at a fixed rate, whatever comes back, while as many
 // claimers wait as there are clients. It returns the times from when a signal was
-// due to when a claimer had the work that it handed over.
+// due to when a claimer had the work that it handed over. The first second is not
+// counted.
 func (o Options) latency(ctx context.Context, b *running) ([]time.Duration, error) {
 	if err := o.addItems(ctx, b, "l"); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	l := &loop{sessions: make(chan api.Grant, o.Items*len(phases)), due: map[string]time.Time{}, want: o.Items * (len(phases) - 1)}
+	l := &loop{sessions: make(chan api.Grant, o.Items*len(phases)), due: map[string]time.Time{}}
 	l.done = make(chan struct{})
+	signals := o.Items * (len(phases) - 1)
+	warm := min(o.Rate, signals/4) // until what adding and claiming the items left behind is settled
+	l.want = signals - warm
 	var running sync.WaitGroup
 	for range o.Clients {
 		running.Go(func() {
@@ -51,7 +55,7 @@ func (o Options) latency(ctx context.Context, b *running) ([]time.Duration, erro
 		l.sessions <- g
 	}
 	start, gap := time.Now(), time.Second/time.Duration(o.Rate)
-	for i := range l.want {
+	for i := range signals {
 		due := start.Add(time.Duration(i) * gap)
 		select {
 		case <-time.After(time.Until(due)):
@@ -63,7 +67,9 @@ func (o Options) latency(ctx context.Context, b *running) ([]time.Duration, erro
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
-		l.expect(g.Work, due)
+		if i >= warm {
+			l.expect(g.Work, due)
+		}
 		running.Go(func() {
 			if err := accepted(b.client.Emit(ctx, g.Session, outputs[g.Phase])); err != nil {
 				cancel(err)

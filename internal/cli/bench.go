@@ -38,6 +38,7 @@ handoffs_per_s, bare_appends_per_s, ratio, p50_ms, p99_ms, items, clients and si
 				return err
 			}
 			defer func() { err = errors.Join(err, os.RemoveAll(o.Dir)) }()
+			collectLess() // as the box does: the bare engine runs in this process
 			o.Progress = func(what string) { fmt.Fprintln(a.Err, a.paint(faint, what)) }
 			r, err := bench.Run(cmd.Context(), o)
 			if err != nil {
