@@ -204,6 +204,7 @@ func start(ctx context.Context, o Options, log engine.Log, a *archive.Archive, k
 	b.state.start(b.now, func(subject string, token work.Token) {
 		b.running.Go(func() { b.expire(subject, token) })
 	})
+	found.Items, found.Leases, _ = b.state.counts()
 	b.running.Go(func() {
 		defer close(b.stopped)
 		b.fail(b.follow(b.ctx, found.Events+1))
@@ -249,7 +250,6 @@ func (b *Box) load(ctx context.Context) (Found, error) {
 		return Found{}, errors.Join(errSnapshot, err)
 	}
 	found.Events = b.state.folded
-	found.Items, found.Leases = b.state.sums()
 	return found, nil
 }
 

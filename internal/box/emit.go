@@ -103,7 +103,7 @@ type reading struct {
 // read looks for the one signal in an output.
 func (b *Box) read(item work.Item, token work.Token, text []byte) (reading, error) {
 	o := agentsig.Options{Task: item.ID, Hosts: b.hosts}
-	if item.Lease != nil && item.Lease.Token == token {
+	if item.Holds(token) {
 		o.Role, o.Phase = item.Lease.Role, item.Phase
 	}
 	var r reading

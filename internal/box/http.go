@@ -109,42 +109,22 @@ func (b *Box) routes() []route {
 			}
 			return reply(w, b.List(phase), nil)
 		}},
-		{"POST /v1/work", false, func(w http.ResponseWriter, r *http.Request) error {
-			q, key, err := request[api.AddWork](r)
-			if err != nil {
-				return err
-			}
-			v, err := b.Add(r.Context(), q, key)
-			return reply(w, v, err)
-		}},
+		{"POST /v1/work", false, post(func(r *http.Request, q api.AddWork, key string) (api.Work, error) {
+			return b.Add(r.Context(), q, key)
+		})},
 		{"GET /v1/work/{id}", false, func(w http.ResponseWriter, r *http.Request) error {
 			v, err := b.Work(r.PathValue("id"))
 			return reply(w, v, err)
 		}},
-		{"POST /v1/work/{id}/override", false, func(w http.ResponseWriter, r *http.Request) error {
-			q, key, err := request[api.Override](r)
-			if err != nil {
-				return err
-			}
-			v, err := b.Override(r.PathValue("id"), q, key)
-			return reply(w, v, err)
-		}},
-		{"POST /v1/work/{id}/gate", true, func(w http.ResponseWriter, r *http.Request) error {
-			q, key, err := request[api.Report](r)
-			if err != nil {
-				return err
-			}
-			v, err := b.Report(r.PathValue("id"), q, key)
-			return reply(w, v, err)
-		}},
-		{"POST /v1/claims", false, func(w http.ResponseWriter, r *http.Request) error {
-			q, key, err := request[api.Claim](r)
-			if err != nil {
-				return err
-			}
-			v, err := b.Claim(r.Context(), q, key)
-			return reply(w, v, err)
-		}},
+		{"POST /v1/work/{id}/override", false, post(func(r *http.Request, q api.Override, key string) (api.Recorded, error) {
+			return b.Override(r.PathValue("id"), q, key)
+		})},
+		{"POST /v1/work/{id}/gate", true, post(func(r *http.Request, q api.Report, key string) (api.Recorded, error) {
+			return b.Report(r.PathValue("id"), q, key)
+		})},
+		{"POST /v1/claims", false, post(func(r *http.Request, q api.Claim, key string) (api.Grant, error) {
+			return b.Claim(r.Context(), q, key)
+		})},
 		{"POST /v1/sessions/{session}/renew", false, func(w http.ResponseWriter, r *http.Request) error {
 			v, err := b.Renew(r.PathValue("session"))
 			return reply(w, v, err)
@@ -174,6 +154,18 @@ func (b *Box) routes() []route {
 			return reply(w, v, err)
 		}},
 		{"GET /v1/events", false, b.events},
+	}
+}
+
+// post reads a request with its key, carries it out and answers.
+func post[Q, V any](do func(r *http.Request, q Q, key string) (V, error)) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		q, key, err := request[Q](r)
+		if err != nil {
+			return err
+		}
+		v, err := do(r, q, key)
+		return reply(w, v, err)
 	}
 }
 

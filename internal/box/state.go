@@ -208,8 +208,7 @@ type recentKeys struct {
 }
 
 type addedKey struct {
-	Key     string `json:"key"`
-	Subject string `json:"subject"`
+	Key, Subject string
 }
 
 func (r *recentKeys) add(key, subject string) {
@@ -328,7 +327,7 @@ func (s *state) renew(subject string, token work.Token) (work.Item, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i, t := s.items[subject], s.leases[subject]
-	if i == nil || i.Lease == nil || i.Lease.Token != token || t == nil || t.over {
+	if i == nil || !i.Holds(token) || t == nil || t.over {
 		return work.Item{}, work.ErrNotHolder
 	}
 	s.begin(i)
@@ -352,18 +351,6 @@ func (s *state) stop() {
 	for subject := range s.leases {
 		s.leases.end(subject)
 	}
-}
-
-// sums returns how many items there are, and how many of them are held.
-func (s *state) sums() (items, held int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, i := range s.items {
-		if i.Lease != nil {
-			held++
-		}
-	}
-	return len(s.items), held
 }
 
 // counts returns how many items, leases and waiting claims there are.

@@ -187,7 +187,7 @@ func (c End) decide(i Item) (Event, error) {
 	}
 	record := resultOf(c.Signal)
 	record.Session, record.Actor = session, c.Actor
-	if i.holds(c.Token) {
+	if i.Holds(c.Token) {
 		h, err := c.Signal.Handover(i.Phase)
 		if err != nil {
 			return Event{}, err
@@ -321,9 +321,6 @@ func (c Override) decide(i Item) (Event, error) {
 	return Event{Type: WorkOverridden, Actor: OperatorActor, Key: c.Key, Payload: Overridden{i.Phase, c.Phase, c.Reason}}, nil
 }
 
-// holds reports whether the token is the one that fences the item now.
-func (i Item) holds(t Token) bool { return i.Lease != nil && i.Lease.Token == t }
-
 // checkSession refuses a token that was never granted, and that of a session
 // which ended by itself.
 func (i Item) checkSession(t Token) error {
@@ -340,7 +337,7 @@ func (i Item) checkHolder(t Token) error {
 	if err := i.checkSession(t); err != nil {
 		return err
 	}
-	if !i.holds(t) {
+	if !i.Holds(t) {
 		return ErrNotHolder
 	}
 	return nil

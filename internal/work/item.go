@@ -2,6 +2,7 @@ package work
 
 import (
 	"fmt"
+	"hash/fnv"
 	"strconv"
 	"strings"
 	"time"
@@ -94,13 +95,10 @@ func (i Item) Recorded(key string) []uint64 {
 	return all
 }
 
-// keySum is FNV-1a.
 func keySum(key string) uint64 {
-	h := uint64(14695981039346656037)
-	for i := range len(key) {
-		h = (h ^ uint64(key[i])) * 1099511628211
-	}
-	return h
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(key)) // which never fails
+	return h.Sum64()
 }
 
 // Exists reports whether the item was added.
@@ -123,6 +121,9 @@ func (i Item) ActorOf(t Token) (string, bool) {
 	}
 	return "", false
 }
+
+// Holds reports whether the token is the one that fences the item now.
+func (i Item) Holds(t Token) bool { return i.Lease != nil && i.Lease.Token == t }
 
 // Claimable reports whether an agent may take the item: nobody holds it, and it
 // is in a phase that is left by an agent's work. CI_PENDING is left by the gate,

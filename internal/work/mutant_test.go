@@ -12,13 +12,13 @@ func TestMutants(t *testing.T) {
 		t.Skip("compiles the package anew for each mutant; not with -short")
 	}
 	for _, m := range []mutant.Mutant{
-		{Name: "the token is ignored", File: "decide.go", Old: "i.Lease != nil && i.Lease.Token == t", New: "i.Lease != nil"},
+		{Name: "the token is ignored", File: "item.go", Old: "i.Lease != nil && i.Lease.Token == t", New: "i.Lease != nil"},
 		{Name: "a held item is granted", File: "decide.go", Old: "case i.Lease != nil:\n\t\treturn Event{}, &HeldError", New: "case false:\n\t\treturn Event{}, &HeldError"},
 		{Name: "tokens do not rise", File: "decide.go", Old: "i.Granted + 1", New: "max(i.Granted, 1)"},
 		{Name: "the gate moves any phase", File: "decide.go", Old: "i.Phase != agentsig.PhaseCIPending:", New: "false:"},
 		{Name: "a completion keeps the lease", File: "evolve.go", Old: "i.Completed = i.Granted\n\t\treturn i.to(p.NextPhase), err", New: "i.Completed = i.Granted\n\t\tl := i.Lease\n\t\ti = i.to(p.NextPhase)\n\t\ti.Lease = l\n\t\treturn i, err"},
 		{Name: "a late result moves the phase", File: "evolve.go", Old: "case SignalRecorded, LateResultRecorded:", New: "case LateResultRecorded:\n\t\tp, err := payload[Result](e)\n\t\ti.Phase = p.PhaseCompleted\n\t\treturn i, err\n\tcase SignalRecorded:"},
-		{Name: "a late result is thrown away", File: "decide.go", Old: "if i.holds(c.Token) {\n\t\th, err", New: "if !i.holds(c.Token) {\n\t\treturn Event{}, ErrNotHolder\n\t}\n\tif true {\n\t\th, err"},
+		{Name: "a late result is thrown away", File: "decide.go", Old: "if i.Holds(c.Token) {\n\t\th, err", New: "if !i.Holds(c.Token) {\n\t\treturn Event{}, ErrNotHolder\n\t}\n\tif true {\n\t\th, err"},
 	} {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
