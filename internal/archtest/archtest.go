@@ -27,7 +27,7 @@ var standardOnly = []string{"agentsig"}
 
 // pure packages decide and do nothing else: time, order and chance come to them
 // as values.
-var pure = []string{"internal/work"}
+var pure = []string{"internal/work", "internal/delivery", "internal/plan"}
 
 // impure is what a pure package may not import, and not name of package time.
 var (
@@ -44,7 +44,8 @@ var owners = map[string][]string{
 	"github.com/spf13/pflag":   {"internal/cli"},
 	"go.yaml.in/yaml/v3":       {"internal/config"},
 	"golang.org/x/mod":         {"ledger"},
-	"os/exec":                  {"internal/mutant", "internal/bench"},
+	"golang.org/x/term":        {"internal/cli"},
+	"os/exec":                  {"internal/mutant", "internal/bench", "internal/process", "internal/worktree", "internal/config"},
 }
 
 // testSupport packages are imported by tests only.

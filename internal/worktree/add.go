@@ -1,0 +1,318 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+)
+
+const (
+	// unfinished is the reason of the lock, which git shows, on a worktree that
+	// is being made or removed. One that is found so has nothing of anybody's.
+	unfinished = "signalbox has not finished making or removing this worktree"
+	// ownBranch is a ref of each worktree's own. It stands for the branch that
+	// the worktree is for, wherever its HEAD goes.
+	ownBranch = "refs/worktree/signalbox"
+)
+
+// Add sees to a worktree at a path on a branch, which is made at base if it is
+// not there. A worktree that is there already is kept with all that is in it,
+// also if it has to be repaired after a crash; lock files in it are removed.
+func (r *Repo) Add(ctx context.Context, path, branch, base string) error {
+	path, err := r.outside(path)
+	if err != nil {
+		return err
+	}
+	if _, err := r.Branch(ctx, branch, base); err != nil {
+		return err
+	}
+	at, err := r.claim(ctx, path, branch, "")
+	if err != nil || at.gitDir == "" {
+		return err
+	}
+	own, err := r.symref(ctx, at, ownBranch)
+	if err == nil && own == "" {
+		own, err = r.symref(ctx, at, "HEAD") // not made here
+	}
+	if err != nil {
+		return err
+	}
+	if own != ref(branch) {
+		return fmt.Errorf("%s is there for %s: %w", agentsig.Escape(path), agentsig.Escape(own), ErrOtherBranch)
+	}
+	return r.change(ctx, at, "symbolic-ref", ownBranch, own)
+}
+
+// AddDetached sees to a worktree at a path that is at a commit and on no
+// branch, for commands to run in. One that is there already is moved to the
+// commit and cleaned; ignored files, such as what a build left, are kept.
+func (r *Repo) AddDetached(ctx context.Context, path, commit string) error {
+	path, err := r.outside(path)
+	if err != nil {
+		return err
+	}
+	if commit, err = r.Resolve(ctx, commit); err != nil {
+		return err
+	}
+	at, err := r.claim(ctx, path, "", commit)
+	if err != nil || at.gitDir == "" {
+		return err
+	}
+	switch own, err := r.symref(ctx, at, ownBranch); {
+	case err != nil:
+		return err
+	case own != "":
+		return fmt.Errorf("%s is there for %s: %w", agentsig.Escape(path), agentsig.Escape(own), ErrOtherBranch)
+	}
+	return r.detach(ctx, at, commit)
+}
+
+// detach moves a worktree to a commit, leaving whatever branch it is on.
+func (r *Repo) detach(ctx context.Context, at place, commit string) error {
+	if err := r.quit(ctx, at); err != nil {
+		return err
+	}
+	if err := r.change(ctx, at, "checkout", "--quiet", "--force", "--detach", commit); err != nil {
+		return err
+	}
+	return r.clean(ctx, at)
+}
+
+// clean removes what git neither has nor ignores, other repositories included.
+func (r *Repo) clean(ctx context.Context, at place) error {
+	return r.change(ctx, at, "clean", "--quiet", "-ffd")
+}
+
+// outside makes a path absolute and refuses the user's checkout.
+func (r *Repo) outside(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	path = followed(path)
+	if path == followed(r.home.dir) || path == followed(filepath.Dir(r.common)) {
+		return "", fmt.Errorf("%s: %w", agentsig.Escape(path), ErrCheckout)
+	}
+	return path, nil
+}
+
+// claim returns the worktree at a path. If there is none that can be used, it
+// makes one, on a branch or at a commit, and returns no place.
+func (r *Repo) claim(ctx context.Context, path, branch, commit string) (place, error) {
+	release, err := r.lock(ctx)
+	if err != nil {
+		return place{}, err
+	}
+	at, err := r.recover(ctx, path)
+	if err != nil || at.gitDir != "" {
+		release()
+		return at, err
+	}
+	at, err = r.register(ctx, path, branch, commit)
+	release() // the files come next, and need no turn
+	if err != nil {
+		return place{}, err
+	}
+	if err := r.change(ctx, at, "reset", "--quiet", "--hard"); err != nil {
+		return place{}, err
+	}
+	if branch != "" {
+		if err := r.change(ctx, at, "symbolic-ref", ownBranch, ref(branch)); err != nil {
+			return place{}, err
+		}
+	}
+	return place{}, os.Remove(filepath.Join(at.gitDir, "locked"))
+}
+
+// register makes a worktree without files, locked as unfinished.
+func (r *Repo) register(ctx context.Context, path, branch, commit string) (place, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return place{}, err
+	}
+	args := []string{"worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", unfinished}
+	if branch == "" {
+		args = append(args, "--detach", "--", path, commit)
+	} else {
+		if err := r.checkedOut(ctx, branch, ""); err != nil {
+			return place{}, err
+		}
+		args = append(args, "--", path, branch)
+	}
+	if err := r.change(ctx, r.home, args...); err != nil {
+		return place{}, err
+	}
+	return r.link(path)
+}
+
+// recover returns the worktree at a path if it is whole, repaired if need be.
+// Otherwise it clears the path: what an unfinished operation left is deleted,
+// anything else is moved aside.
+func (r *Repo) recover(ctx context.Context, path string) (place, error) {
+	at, err := r.link(path)
+	if errors.Is(err, ErrNotWorktree) && occupied(path) {
+		// The repository may have been moved, and only the links be broken.
+		repair := r.change(ctx, r.home, "worktree", "repair", "--", path)
+		if failed := (*GitError)(nil); repair != nil && !errors.As(repair, &failed) {
+			return place{}, repair
+		}
+		at, err = r.link(path)
+	}
+	registered := at.gitDir
+	if err == nil && !isUnfinished(registered) {
+		return at, unlock(at)
+	}
+	if err != nil && !errors.Is(err, ErrNotWorktree) {
+		return place{}, err
+	}
+	if registered == "" {
+		registered = r.registration(path)
+	}
+	switch {
+	case isUnfinished(registered):
+		err = os.RemoveAll(path)
+	case occupied(path):
+		err = moveAside(path)
+	default:
+		err = nil
+	}
+	if err == nil && registered != "" {
+		err = r.change(ctx, r.home, "worktree", "remove", "--force", "--force", "--", path)
+	}
+	return place{}, err
+}
+
+// Remove removes the worktree at a path with all that is in it, and never a
+// branch. That it has gone already is no error; a directory that is no worktree
+// of the repository is [ErrNotWorktree].
+func (r *Repo) Remove(ctx context.Context, path string) error {
+	path, err := r.outside(path)
+	if err != nil {
+		return err
+	}
+	release, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	at, err := r.link(path)
+	if err != nil {
+		at.gitDir = r.registration(path)
+	}
+	if at.gitDir == "" {
+		if !occupied(path) {
+			return nil
+		}
+		return err
+	}
+	if !isUnfinished(at.gitDir) {
+		if err := os.WriteFile(filepath.Join(at.gitDir, "locked"), []byte(unfinished), 0o644); err != nil {
+			return err
+		}
+	}
+	if err := os.RemoveAll(path); err != nil {
+		return err
+	}
+	return r.change(ctx, r.home, "worktree", "remove", "--force", "--force", "--", path)
+}
+
+// link follows a worktree's .git file to what git keeps for it, and sees that
+// it is this repository's and leads back. It is [ErrNotWorktree] if not.
+func (r *Repo) link(path string) (place, error) {
+	name := filepath.Join(path, ".git")
+	no := fmt.Errorf("%s: %w", agentsig.Escape(path), ErrNotWorktree)
+	switch info, err := os.Lstat(name); {
+	case errors.Is(err, fs.ErrNotExist):
+		return place{}, no
+	case err != nil:
+		return place{}, err
+	case !info.Mode().IsRegular() || info.Size() > maxOutput:
+		return place{}, no
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return place{}, err
+	}
+	to, ok := strings.CutPrefix(string(data), "gitdir: ")
+	if !ok {
+		return place{}, no
+	}
+	dir := below(path, to)
+	if !same(filepath.Dir(dir), filepath.Join(r.common, "worktrees")) || !leadsTo(dir, path) {
+		return place{}, no
+	}
+	return place{path, dir}, nil
+}
+
+// registration finds what git keeps for a worktree at a path, whatever is
+// there; it is empty if git keeps nothing.
+func (r *Repo) registration(path string) string {
+	dirs, err := os.ReadDir(filepath.Join(r.common, "worktrees"))
+	if err != nil {
+		return ""
+	}
+	for _, d := range dirs {
+		if dir := filepath.Join(r.common, "worktrees", d.Name()); leadsTo(dir, path) {
+			return dir
+		}
+	}
+	return ""
+}
+
+// leadsTo reports whether what git keeps in a directory is for a path.
+func leadsTo(gitDir, path string) bool {
+	to, err := os.ReadFile(filepath.Join(gitDir, "gitdir"))
+	return err == nil && same(filepath.Dir(below(gitDir, string(to))), path)
+}
+
+// below reads a path out of one of git's files; it may be relative to a directory.
+func below(dir, line string) string {
+	path := filepath.FromSlash(strings.TrimSuffix(line, "\n"))
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
+// isUnfinished reports whether a worktree was being made or removed.
+func isUnfinished(gitDir string) bool {
+	if gitDir == "" {
+		return false
+	}
+	reason, err := os.ReadFile(filepath.Join(gitDir, "locked"))
+	return err == nil && strings.TrimSuffix(string(reason), "\n") == unfinished
+}
+
+// unlock removes the lock files that a crash left in a worktree's own part.
+func unlock(at place) error {
+	for _, name := range []string{"index.lock", "HEAD.lock"} {
+		if err := os.Remove(filepath.Join(at.gitDir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// occupied reports whether there is anything at a path but an empty directory.
+func occupied(path string) bool {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	entries, err := os.ReadDir(path)
+	return err != nil || len(entries) > 0
+}
+
+// moveAside renames what is at a path to the first free name beside it.
+func moveAside(path string) error {
+	for n := 1; ; n++ {
+		aside := fmt.Sprintf("%s.kept-%d", path, n)
+		if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {
+			return os.Rename(path, aside)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+)
+
+// Merge is a commit to merge into a branch.
+type Merge struct {
+	Path    string // of a worktree to merge in, made if it is not there
+	Branch  string // that takes the commit
+	Old     string // where the branch is expected to be
+	Commit  string
+	Message string
+	// Check looks at the result, a commit that is checked out in a directory,
+	// before the branch moves. It may be nil.
+	Check func(ctx context.Context, dir, commit string) error
+}
+
+// Merged is what came of a merge.
+type Merged struct {
+	Commit  string // where the branch is
+	Already bool   // it had the commit before
+}
+
+// Merge merges a commit into a branch with a commit of its own, and moves the
+// branch there only if Check finds nothing wrong with it and the branch is still
+// where it was. If the branch is elsewhere the error is [ErrMoved], if files
+// conflict a [ConflictError], and what Check returns is wrapped; the branch has
+// not moved then. A branch that has the commit already stays as it is.
+func (r *Repo) Merge(ctx context.Context, m Merge) (Merged, error) {
+	tip, err := r.Resolve(ctx, ref(m.Branch))
+	if err != nil {
+		return Merged{}, err
+	}
+	if m.Commit, err = r.Resolve(ctx, m.Commit); err != nil {
+		return Merged{}, err
+	}
+	switch has, err := r.contains(ctx, tip, m.Commit); {
+	case err != nil:
+		return Merged{}, err
+	case has:
+		return Merged{tip, true}, nil
+	}
+	if m.Old, err = r.Resolve(ctx, m.Old); err != nil {
+		return Merged{}, err
+	}
+	if m.Old != tip {
+		return Merged{}, fmt.Errorf("%s is at %s and not at %s: %w", agentsig.Escape(m.Branch), short(tip), short(m.Old), ErrMoved)
+	}
+	if err := r.mayMove(ctx, m.Branch); err != nil {
+		return Merged{}, err // before the work, and not only after it
+	}
+	commit, dir, err := r.join(ctx, m)
+	if err != nil {
+		return Merged{}, err
+	}
+	if m.Check != nil {
+		if err := m.Check(ctx, dir, commit); err != nil {
+			return Merged{}, fmt.Errorf("the merge of %s into %s: %w", short(m.Commit), agentsig.Escape(m.Branch), err)
+		}
+	}
+	if err := r.advance(ctx, m.Branch, commit, m.Old); err != nil {
+		return Merged{}, err
+	}
+	return Merged{Commit: commit}, nil
+}
+
+// join makes the merge commit in the worktree for it.
+func (r *Repo) join(ctx context.Context, m Merge) (commit, dir string, err error) {
+	if err := r.AddDetached(ctx, m.Path, m.Old); err != nil {
+		return "", "", err
+	}
+	at, err := r.Tree(m.Path).place()
+	if err != nil {
+		return "", "", err
+	}
+	merge := r.change(ctx, at, "merge", "--quiet", "--no-ff", "--no-commit", "--no-autostash", "--no-verify-signatures", m.Commit)
+	if failed := (*GitError)(nil); errors.As(merge, &failed) {
+		files, err := r.conflicts(ctx, at)
+		if err != nil || len(files) == 0 {
+			return "", "", errors.Join(merge, err)
+		}
+		return "", "", errors.Join(&ConflictError{m.Commit, m.Branch, files}, r.detach(ctx, at, m.Old))
+	}
+	if merge != nil {
+		return "", "", merge
+	}
+	if err := r.commit(ctx, at, m.Message); err != nil {
+		return "", "", err
+	}
+	commit, err = r.resolve(ctx, at, "HEAD")
+	return commit, at.dir, err
+}
+
+// mayMove is [ErrCheckedOut] for a branch that is checked out.
+func (r *Repo) mayMove(ctx context.Context, branch string) error {
+	release, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return r.checkedOut(ctx, branch, "")
+}
+
+// advance moves a branch, if it is where it was and nobody has it checked out.
+func (r *Repo) advance(ctx context.Context, branch, to, from string) error {
+	release, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := r.checkedOut(ctx, branch, ""); err != nil {
+		return err
+	}
+	return r.moved(branch, r.change(ctx, r.home, "update-ref", "-m", "signalbox: merge", ref(branch), to, from))
+}
+
+// commit commits the index.
+func (r *Repo) commit(ctx context.Context, at place, message string) error {
+	who, err := r.identity(ctx, at)
+	if err != nil {
+		return err
+	}
+	return r.write(ctx, at, call{
+		args:  []string{"commit", "--quiet", "--no-verify", "--cleanup=whitespace", "--file=-"},
+		env:   who,
+		stdin: message,
+	})
+}
+
+// identity is the environment that names who commits: nothing if the user told
+// git a name and an address.
+func (r *Repo) identity(ctx context.Context, at place) ([]string, error) {
+	for _, who := range []string{"GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"} {
+		_, err := r.read(ctx, at, "-c", "user.useConfigOnly=true", "var", who)
+		if failed := (*GitError)(nil); errors.As(err, &failed) {
+			const name, address = "Signalbox", "signalbox@localhost"
+			return []string{
+				"GIT_AUTHOR_NAME=" + name, "GIT_AUTHOR_EMAIL=" + address,
+				"GIT_COMMITTER_NAME=" + name, "GIT_COMMITTER_EMAIL=" + address,
+			}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
