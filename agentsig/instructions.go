@@ -8,11 +8,22 @@ import (
 
 // Instructions returns the text for an agent's prompt that tells it how to
 // signal in a role: every signal it may say, in the exact form for this task
-// (for an expert, its request) and this session's nonce, if there is one.
+// (for an expert, its request) and this session's nonce, if there is one; and the
+// exit record, for a role that hands over a phase.
 //
 // The examples are indented, so that a prompt that is echoed never counts as a
 // signal.
 func Instructions(role Role, task, nonce string) (string, error) {
+	text, err := LineInstructions(role, task, nonce)
+	if phase, ok := role.Phase(); ok && err == nil {
+		text += exitInstructions(phase)
+	}
+	return text, err
+}
+
+// LineInstructions returns the same without the exit record, for a listener that
+// does not act upon one.
+func LineInstructions(role Role, task, nonce string) (string, error) {
 	if !slices.Contains(Roles(), role) {
 		return "", fmt.Errorf("unknown role %s: expected one of %s", quote(string(role)), join(Roles()))
 	}
@@ -40,9 +51,6 @@ End your work with exactly one of these. Two different ones cancel each other.
 	writeEntries(&b, role, task, nonce, false)
 	if nonce != "" {
 		fmt.Fprintf(&b, "\nrun=%s belongs to this session. Copy it exactly; a line without it does not count.\n", nonce)
-	}
-	if phase, ok := role.Phase(); ok {
-		writeExit(&b, phase)
 	}
 	return b.String(), nil
 }
@@ -78,12 +86,12 @@ func writeEntries(b *strings.Builder, role Role, task, nonce string, terminal bo
 	}
 }
 
-func writeExit(b *strings.Builder, phase Phase) {
+func exitInstructions(phase Phase) string {
 	data, err := NewExitSignal(phase, ExitCompleted).WithNotes("what you did, in a sentence").JSON()
 	if err != nil {
 		panic("agentsig: the example of an exit record is not valid: " + err.Error())
 	}
-	fmt.Fprintf(b, `
+	return fmt.Sprintf(`
 ### Handing over the phase
 
 Instead of the line you may print an exit record: one JSON object that starts at

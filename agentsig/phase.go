@@ -112,6 +112,9 @@ func (s Signal) Handover(held Phase) (Handover, error) {
 	if h.Reason == "" {
 		return Handover{}, ErrNoHandover
 	}
+	if s.Kind == KindExpandedSpec && s.Fields().Text("Confidence") == "LOW" {
+		h = Handover{From: PhaseDraft, Reason: ExitBlocked, To: PhaseBlocked} // a person has to look at it first
+	}
 	if h.From == "" {
 		h.From = held
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
@@ -35,6 +36,8 @@ type Options struct {
 	Hosts       []string   // that a pull request's URL may name, besides the common forges
 	Redact      []string   // patterns of the operator's own secrets
 	Version     string     // of the program
+	Delivery    *Delivery  // to deliver plans; nil if this box does not
+	Resting     bool       // it takes requests, and starts nothing
 	Logger      *slog.Logger
 }
 
@@ -54,6 +57,12 @@ type Box struct {
 	version     string
 	logger      *slog.Logger
 	now         func() time.Time
+
+	hub        *hub
+	rim        rim // nil if this box delivers no plans
+	conducting sync.Mutex
+	conductors map[string]*conductor // by the run's subject
+	rest       atomic.Bool           // no agent is started any more
 
 	apiToken, gateToken string
 
@@ -91,6 +100,10 @@ func Open(ctx context.Context, o Options) (*Box, Found, error) {
 	release, err := o.lock()
 	if err != nil {
 		return nil, Found{}, err
+	}
+	// Somebody else may listen by now where a box that was killed did.
+	if err := os.Remove(o.Dir.path(addressFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, Found{}, errors.Join(err, release())
 	}
 	b, found, err := open(ctx, o)
 	if err != nil {
@@ -177,7 +190,7 @@ func start(ctx context.Context, o Options, log engine.Log, a *archive.Archive, k
 		dir: o.Dir, log: log, archive: a, keys: keys, hosts: o.Hosts, exitEnabled: o.ExitEnabled,
 		version: o.Version, logger: o.Logger, now: time.Now,
 		large: make(large, largeOutputs), stopped: make(chan struct{}), sealing: sealing{dirty: make(chan struct{}, 1)},
-		release: func() error { return nil },
+		release: func() error { return nil }, hub: newHub(), conductors: map[string]*conductor{},
 	}
 	if b.logger == nil {
 		b.logger = slog.New(slog.DiscardHandler)
@@ -204,12 +217,19 @@ func start(ctx context.Context, o Options, log engine.Log, a *archive.Archive, k
 	b.state.start(b.now, func(subject string, token work.Token) {
 		b.running.Go(func() { b.expire(subject, token) })
 	})
+	b.rest.Store(o.Resting)
+	if err := b.deliver(ctx, o.Delivery); err != nil {
+		b.cancel()
+		b.state.stop()
+		return nil, Found{}, err
+	}
 	found.Items, found.Leases, _ = b.state.counts()
 	b.running.Go(func() {
 		defer close(b.stopped)
 		b.fail(b.follow(b.ctx, found.Events+1))
 	})
 	b.running.Go(func() { b.sealing.run(b.ctx, b) })
+	b.conduct()
 	return b, found, nil
 }
 

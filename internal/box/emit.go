@@ -21,7 +21,7 @@ const (
 	// A transcript that takes more than this in JSON is kept as a blob.
 	maxInline = 4 << 10
 	// Fields that take more than this in JSON are not repeated beside the
-	// transcript, and a text among them is cut.
+	// transcript, the last ones first, and a text among them is cut.
 	maxFields = 4 << 10
 	maxText   = 1 << 10
 	// More near misses than this help nobody.
@@ -154,8 +154,11 @@ func (b *Box) said(f agentsig.Finding, text []byte) (work.Said, error) {
 		for _, x := range f.Signal.Fields() {
 			s.Fields = append(s.Fields, work.Field{Name: b.short(x.Name), Value: b.clean(x.Value)})
 		}
-		if data, err := json.Marshal(s.Fields); err != nil || len(data) > maxFields {
-			s.Fields = nil
+		for len(s.Fields) > 0 {
+			if data, err := json.Marshal(s.Fields); err == nil && len(data) <= maxFields {
+				break
+			}
+			s.Fields = s.Fields[:len(s.Fields)-1]
 		}
 	}
 	if len(text) <= maxInline && utf8.Valid(text) {
@@ -218,11 +221,11 @@ func (b *Box) short(s string) string {
 func (b *Box) clean(value any) any {
 	switch v := value.(type) {
 	case string:
-		return b.redact.Text(v)
+		return b.short(v)
 	case []string:
 		out := make([]string, len(v))
 		for i, s := range v {
-			out[i] = b.redact.Text(s)
+			out[i] = b.short(s)
 		}
 		return out
 	}

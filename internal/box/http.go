@@ -19,6 +19,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/engine"
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
@@ -153,8 +154,67 @@ func (b *Box) routes() []route {
 			v, err := b.Emit(r.Context(), r.PathValue("session"), output)
 			return reply(w, v, err)
 		}},
+		{"POST /v1/sessions/{session}/report", false, func(w http.ResponseWriter, r *http.Request) error {
+			q, err := decode[api.SessionReport](r, api.MaxReport)
+			if err == nil {
+				err = b.SessionReport(r.Context(), r.PathValue("session"), q)
+			}
+			return reply(w, struct{}{}, err)
+		}},
+		{"POST /v1/sessions/{session}/activity", false, func(w http.ResponseWriter, r *http.Request) error {
+			q, err := decode[struct {
+				Line string `json:"line"`
+			}](r, maxRequest)
+			if err == nil {
+				err = b.Activity(r.PathValue("session"), q.Line)
+			}
+			return reply(w, struct{}{}, err)
+		}},
+		{"GET /v1/sessions/{session}/commands", false, b.commands},
 		{"GET /v1/events", false, b.events},
+		{"GET /v1/runs", false, func(w http.ResponseWriter, _ *http.Request) error { return reply(w, b.Runs(), nil) }},
+		{"POST /v1/runs", false, func(w http.ResponseWriter, r *http.Request) error {
+			key, err := keyOf(r)
+			if err != nil {
+				return err
+			}
+			q, err := decode[api.StartRun](r, 2*api.MaxPlan)
+			if err != nil {
+				return err
+			}
+			v, err := b.Deliver(r.Context(), q, key)
+			return reply(w, v, err)
+		}},
+		{"GET /v1/runs/{run}", false, func(w http.ResponseWriter, r *http.Request) error {
+			v, err := b.Run(r.PathValue("run"))
+			return reply(w, v, err)
+		}},
+		{"GET /v1/runs/{run}/watch", false, b.watchRun},
+		{"POST /v1/runs/{run}/pause", false, b.onRun("pause")},
+		{"POST /v1/runs/{run}/resume", false, b.onRun("resume")},
+		{"POST /v1/runs/{run}/cancel", false, b.onRun("cancel")},
+		{"GET /v1/questions", false, func(w http.ResponseWriter, _ *http.Request) error { return reply(w, b.Questions(), nil) }},
+		{"POST /v1/questions/{question}/answer", false, post(func(r *http.Request, q api.Answer, _ string) (api.Question, error) {
+			return b.Answer(r.Context(), r.PathValue("question"), q)
+		})},
+		{"POST /v1/work/{id}/tell", false, post(func(r *http.Request, q api.Message, key string) (api.Told, error) {
+			return b.Tell(r.Context(), r.PathValue("id"), q, key)
+		})},
+		{"POST /v1/work/{id}/cancel", false, b.onTask("cancel")},
+		{"POST /v1/work/{id}/retry", false, b.onTask("retry")},
 	}
+}
+
+func (b *Box) onRun(verb string) func(http.ResponseWriter, *http.Request) error {
+	return post(func(r *http.Request, q api.Message, _ string) (api.Run, error) {
+		return b.OnRun(r.Context(), r.PathValue("run"), verb, q)
+	})
+}
+
+func (b *Box) onTask(verb string) func(http.ResponseWriter, *http.Request) error {
+	return post(func(r *http.Request, q api.Message, _ string) (api.Run, error) {
+		return b.OnTask(r.Context(), r.PathValue("id"), verb, q)
+	})
 }
 
 // post reads a request with its key, carries it out and answers.
@@ -204,16 +264,22 @@ func request[T any](r *http.Request) (v T, key string, err error) {
 	if key, err = keyOf(r); err != nil {
 		return v, "", err
 	}
-	d := json.NewDecoder(http.MaxBytesReader(nil, r.Body, maxRequest))
+	v, err = decode[T](r, maxRequest)
+	return v, key, err
+}
+
+// decode reads a request's body.
+func decode[T any](r *http.Request, most int64) (v T, err error) {
+	d := json.NewDecoder(http.MaxBytesReader(nil, r.Body, most))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&v); err != nil {
 		var large *http.MaxBytesError
 		if errors.As(err, &large) {
-			return v, "", err
+			return v, err
 		}
-		return v, "", badRequest{fmt.Errorf("the request is not what it should be: %w", err)}
+		return v, badRequest{fmt.Errorf("the request is not what it should be: %w", err)}
 	}
-	return v, key, nil
+	return v, nil
 }
 
 func reply(w http.ResponseWriter, v any, err error) error {
@@ -259,6 +325,18 @@ var problems = []struct {
 	{work.ErrBadTTL, http.StatusBadRequest, api.CodeInvalid},
 	{work.ErrBadCommit, http.StatusBadRequest, api.CodeInvalid},
 	{work.ErrNoReason, http.StatusBadRequest, api.CodeInvalid},
+	{work.ErrAudited, http.StatusConflict, api.CodeConflict},
+	{delivery.ErrFinished, http.StatusConflict, api.CodeConflict},
+	{delivery.ErrNoTask, http.StatusNotFound, api.CodeNotFound},
+	{delivery.ErrNoQuestion, http.StatusNotFound, api.CodeNotFound},
+	{delivery.ErrAnswered, http.StatusConflict, api.CodeConflict},
+	{delivery.ErrNoAnswer, http.StatusBadRequest, api.CodeInvalid},
+	{delivery.ErrTaskOver, http.StatusConflict, api.CodeConflict},
+	{errNoRun, http.StatusNotFound, api.CodeNotFound},
+	{errNoDelivery, http.StatusConflict, api.CodeConflict},
+	{errNoAgent, http.StatusConflict, api.CodeConflict},
+	{errSessionGone, http.StatusNotFound, api.CodeGone},
+	{errNoMessage, http.StatusBadRequest, api.CodeInvalid},
 	{errBadResult, http.StatusBadRequest, api.CodeInvalid},
 	{errKeyReused, http.StatusConflict, api.CodeConflict},
 	{errSecretID, http.StatusBadRequest, api.CodeInvalid},

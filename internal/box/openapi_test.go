@@ -4,11 +4,15 @@ import (
 	"encoding"
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -17,6 +21,9 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/plan"
+	"github.com/signalbox-dev/signalbox/internal/prompt"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -159,9 +166,12 @@ func TestOpenAPIRoutes(t *testing.T) {
 
 func TestOpenAPISchemas(t *testing.T) {
 	d := describe(t)
-	requests := []any{api.AddWork{}, api.Claim{}, api.Report{}, api.Override{}}
+	requests := []any{
+		api.AddWork{}, api.Claim{}, api.Report{}, api.Override{}, api.StartRun{}, api.Answer{}, api.Message{}, api.SessionReport{}, api.SaidSignal{},
+	}
 	answers := []any{
 		api.Work{}, api.Holder{}, api.Grant{}, api.Emitted{}, api.NearMiss{}, api.Recorded{}, api.Event{}, api.Status{}, api.Problem{},
+		api.Run{}, api.Task{}, api.Agent{}, api.Provider{}, api.Question{}, api.Notice{}, api.Told{}, api.SessionCommand{}, delivery.Usage{},
 	}
 	for _, v := range slices.Concat(requests, answers) {
 		d.compare(t, reflect.TypeOf(v).Name(), v)
@@ -188,7 +198,7 @@ func (d description) compare(t *testing.T, name string, v any) {
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
 		member, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		want[member] = jsonType(f.Type)
-		if !strings.Contains(options, "omitempty") {
+		if !strings.Contains(options, "omit") {
 			required = append(required, member)
 		}
 	}
@@ -223,9 +233,13 @@ func jsonType(t reflect.Type) string {
 		return "boolean"
 	case reflect.Int, reflect.Int64, reflect.Uint64:
 		return "integer"
+	case reflect.Float64:
+		return "number"
 	case reflect.Slice:
 		return "array"
-	case reflect.Struct, reflect.Pointer:
+	case reflect.Pointer:
+		return jsonType(t.Elem())
+	case reflect.Struct:
 		return "object"
 	}
 	return t.String()
@@ -244,10 +258,50 @@ func TestOpenAPIEnums(t *testing.T) {
 		t.Errorf("codes of problems (-) and the schema's (+):\n%s", diff)
 	}
 	for name, want := range map[string][]string{
-		"Phase": texts(agentsig.Phases()), "Role": texts(agentsig.Roles()), "ExitReason": texts(agentsig.ExitReasons()), "EventType": work.Types(),
+		"Phase": texts(agentsig.Phases()), "Role": texts(agentsig.Roles()), "ExitReason": texts(agentsig.ExitReasons()),
+		"EventType": work.Types(), "RunEventType": delivery.Types(),
+		"RunState":    constants(t, "../api/run.go", "RunState"),
+		"ReportKind":  constants(t, "../api/session.go", "Report"),
+		"Ending":      constants(t, "../api/session.go", "How"),
+		"CommandKind": constants(t, "../api/session.go", "Command"),
+		"Cause":       constants(t, "../delivery/event.go", "Cause"),
+		"Choice":      constants(t, "../delivery/event.go", "Choose"),
+		"Outcome":     constants(t, "../delivery/event.go", "Outcome"),
+		"Ask":         constants(t, "../delivery/run.go", "Ask"),
 	} {
 		if diff := cmp.Diff(want, schemas[name].Enum); diff != "" {
 			t.Errorf("%s in the code (-) and in the schema (+):\n%s", name, diff)
+		}
+	}
+	said, recorded := constants(t, "../api/session.go", "How"), constants(t, "../delivery/event.go", "How")
+	slices.Sort(said)
+	slices.Sort(recorded)
+	if diff := cmp.Diff(said, recorded); diff != "" {
+		t.Errorf("ends that a session reports (-) and that a run knows (+):\n%s", diff)
+	}
+}
+
+// TestDeliveryPage sees that docs/delivery.md names every cause of a question and
+// every field of a prompt.
+func TestDeliveryPage(t *testing.T) {
+	data, err := os.ReadFile("../../docs/delivery.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, cause := range constants(t, "../delivery/event.go", "Cause") {
+		if cause != string(delivery.CauseInfrastructure) { // which blocks, and is not asked
+			names = append(names, cause)
+		}
+	}
+	for _, v := range []any{prompt.Data{}, plan.Check{}, delivery.Brief{}} {
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
+			names = append(names, "."+f.Name)
+		}
+	}
+	for _, name := range names {
+		if !strings.Contains(string(data), "`"+name+"`") {
+			t.Errorf("docs/delivery.md does not name %s", name)
 		}
 	}
 }
@@ -259,6 +313,40 @@ func codeOf(err error) string {
 	var p api.Problem
 	_ = json.Unmarshal(w.Body.Bytes(), &p) // without a code it is not in the enum
 	return p.Code
+}
+
+// constants returns the values of a file's constants of a type, or whose names begin
+// so if they have none, in their order: a new one has to be described.
+func constants(t *testing.T, file, of string) []string {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values []string
+	for _, d := range parsed.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.CONST {
+			continue
+		}
+		for _, s := range g.Specs {
+			spec, ok := s.(*ast.ValueSpec)
+			if !ok || len(spec.Values) != 1 {
+				continue
+			}
+			named, typed := spec.Type.(*ast.Ident)
+			text, isText := spec.Values[0].(*ast.BasicLit)
+			if !isText || typed && named.Name != of || !typed && !strings.HasPrefix(spec.Names[0].Name, of) {
+				continue
+			}
+			value, err := strconv.Unquote(text.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			values = append(values, value)
+		}
+	}
+	return values
 }
 
 func texts[S ~string](all []S) []string {

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -20,6 +21,7 @@ import (
 type snapshot struct {
 	Items []work.Item // in the order of their subjects
 	Adds  []addedKey  // oldest first
+	Runs  []delivery.Run
 }
 
 // snapshotHead comes before it.
@@ -29,7 +31,7 @@ type snapshotHead struct {
 	MAC        []byte // of the checkpoint and the rest, by a key that only the box has
 }
 
-const snapshotFormat = 1
+const snapshotFormat = 2
 
 // snapshotMAC keeps anybody else from writing a snapshot that the box believes.
 func snapshotMAC(signer, checkpoint string, body []byte) []byte {
@@ -45,6 +47,10 @@ func (s *state) snapshot(signer string, checkpoint []byte) ([]byte, error) {
 	snap := snapshot{Items: s.all("")}
 	s.mu.Lock()
 	snap.Adds = s.adds.all()
+	for _, r := range s.runs {
+		snap.Runs = append(snap.Runs, *r)
+	}
+	slices.SortFunc(snap.Runs, func(a, b delivery.Run) int { return cmp.Compare(a.Subject, b.Subject) })
 	s.mu.Unlock()
 	var body, file bytes.Buffer
 	if err := gob.NewEncoder(&body).Encode(snap); err != nil {
@@ -92,6 +98,11 @@ func (s *state) restore(snap *snapshot, size uint64) {
 	}
 	for _, a := range snap.Adds {
 		s.adds.add(a.Key, a.Subject)
+	}
+	for i := range snap.Runs {
+		r := &snap.Runs[i]
+		r.Restored()
+		s.runs[r.Subject] = r
 	}
 	s.folded = size
 }

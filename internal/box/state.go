@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -16,24 +17,27 @@ import (
 // what is claimable, who waits. Its methods lock it.
 type state struct {
 	mu      sync.Mutex
-	folded  uint64                // the sequence up to which it is the fold
-	items   map[string]*work.Item // by subject
-	ids     map[string]string     // name -> subject; also of items that are being added
-	madeUp  int                   // the largest number in a name that was made up
-	grants  map[string]string     // key of a request -> subject that it holds
-	adds    recentKeys            // of the latest items that were added
+	folded  uint64                   // the sequence up to which it is the fold
+	items   map[string]*work.Item    // by subject
+	ids     map[string]string        // name -> subject; also of items that are being added
+	madeUp  int                      // the largest number in a name that was made up
+	grants  map[string]string        // key of a request -> subject that it holds
+	adds    recentKeys               // of the latest items that were added
+	runs    map[string]*delivery.Run // by subject
+	news    map[string]*news         // of runs, since the box was started
 	queue   queue
 	leases  leases
 	waiting map[uint64][]chan work.Item // for the fold to reach a sequence; each gets the item after it
 
 	now    func() time.Time // nil until the state is live
 	expire func(subject string, token work.Token)
+	moved  func(run string) // something happened to a run; called under the lock, it must not wait
 }
 
 func newState() *state {
 	return &state{
 		items: map[string]*work.Item{}, ids: map[string]string{}, grants: map[string]string{},
-		queue: newQueue(), leases: leases{}, waiting: map[uint64][]chan work.Item{},
+		runs: map[string]*delivery.Run{}, news: map[string]*news{}, queue: newQueue(), leases: leases{}, waiting: map[uint64][]chan work.Item{},
 	}
 }
 
@@ -48,16 +52,16 @@ func (s *state) fold(seq uint64, stored []byte) error {
 	if seq != s.folded+1 {
 		return fmt.Errorf("event %d comes after event %d", seq, s.folded)
 	}
-	before := s.items[e.Subject]
-	if before == nil {
-		before = &work.Item{}
+	var after work.Item
+	if s.runs[e.Subject] != nil || e.Type == delivery.RunStarted {
+		err = s.foldRun(seq, e, stored)
+	} else {
+		after, err = s.foldItem(seq, e, stored)
 	}
-	after, err := work.Fold(*before, seq, e, stored)
 	if err != nil {
 		return fmt.Errorf("event %d: %w", seq, err)
 	}
 	s.folded = seq
-	s.put(before, &after)
 	for _, w := range s.waiting[seq] {
 		w <- after
 	}
@@ -66,6 +70,27 @@ func (s *state) fold(seq uint64, stored []byte) error {
 		s.adds.add(e.Key, e.Subject)
 	}
 	return nil
+}
+
+func (s *state) foldItem(seq uint64, e ledger.Event, stored []byte) (work.Item, error) {
+	before := s.items[e.Subject]
+	if before == nil {
+		before = &work.Item{}
+	}
+	after, err := work.Fold(*before, seq, e, stored)
+	if err != nil {
+		return after, err
+	}
+	s.put(before, &after)
+	run := s.runs[after.Run]
+	if run == nil {
+		return after, nil
+	}
+	if err := run.EvolveItem(after, e); err != nil {
+		return after, err
+	}
+	s.tell(run, seq, e)
+	return after, nil
 }
 
 // put replaces an item and brings up to date what is derived from it.
@@ -128,12 +153,16 @@ func (s *state) item(subject string) work.Item {
 	return work.Item{}
 }
 
-// named returns the item with a name for people.
+// named returns the item with a name for people, or the one of the task with this
+// id in the latest run that has one.
 func (s *state) named(id string) (work.Item, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if i := s.items[s.ids[id]]; i != nil {
 		return *i, nil
+	}
+	if t := s.taskOf(id); t != nil {
+		return t.Item, nil
 	}
 	return work.Item{}, fmt.Errorf("%w: %s", work.ErrNoItem, agentsig.Escape(id))
 }

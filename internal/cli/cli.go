@@ -82,6 +82,8 @@ func Run(ctx context.Context, args []string, env Env) int {
 		return exitInterrupted
 	case errors.Is(err, errQuiet):
 		return exitFailure
+	case errors.Is(err, errQuestions):
+		return exitUsage
 	}
 	if a.json {
 		p := &api.Problem{Code: api.CodeFailed, Message: err.Error()}
@@ -108,26 +110,28 @@ func (a *app) usageError(format string, args ...any) error {
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "signalbox",
-		Short: "Reads what AI agents say, records it, and hands work from agent to agent",
-		Long: `Signalbox reads what AI agents say, records it, and hands work from agent to agent.
+		Short: "Delivers plans with AI agents, and proves what happened",
+		Long: `Signalbox delivers plans with AI agents, and proves what happened.
 
-Agents end their work with signals: a line such as READY_FOR_REVIEW: T-1, an XML
-tag at the end of a model's reply, or a JSON exit record. Signalbox finds them in
-whatever an agent prints and tells a signal that is used from one that is only
-mentioned (scan, signals).
+A plan goes in (run). Agents, which can be any programs, are started in git worktrees of
+their own; each task goes from developer to critic to auditor; your checks are run by a gate
+and not by the agent that claims they pass; work is merged to a branch when it is proven; and
+you are asked only what only you can answer (inbox, answer).
 
-A box (up) keeps work items. Agents claim them, and what they say when they end is
-checked, recorded in a ledger that can't be changed quietly, and decides what is
-next: whoever waits for that has it at once (work, claim, emit, gate, events).
-Anyone can prove afterwards what happened (ledger).
+Agents say in signals what they did and need: a line such as READY_FOR_REVIEW: T-1, an XML tag
+at the end of a model's reply, or a JSON exit record. Signalbox finds them in whatever an agent
+prints, and tells a signal that is used from one that is only mentioned (scan, signals). Agents
+that you start yourself take part by hand (up, work, claim, emit).
 
-Exit codes: 0 ok, 1 failure or refusal, 2 wrong usage, 130 interrupted. With --json a
-failure is an object with code and error on standard output (of emit and ledger verify,
-as their help says).`,
-		Example: `  signalbox up &
-  signalbox work add --title "fix the parser" --phase IMPLEMENTATION
-  signalbox claim --role developer
-  my-agent | signalbox emit --session SESSION
+Everything is recorded in a ledger that can't be changed quietly: anyone can prove afterwards
+what happened (ledger).
+
+Exit codes: 0 ok, 1 failure or refusal, 2 wrong usage or a person is needed, 130 interrupted.
+With --json a failure is an object with code and error on standard output (of emit and ledger
+verify, as their help says).`,
+		Example: `  signalbox init
+  signalbox run plan.md
+  signalbox inbox
   signalbox ledger verify`,
 		Version:       buildVersion().Version,
 		SilenceErrors: true,
@@ -142,14 +146,25 @@ as their help says).`,
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON for programs instead of text for people")
 	root.PersistentFlags().StringVar(&a.dir, "dir", ".signalbox", "the box's `DIRECTORY`")
-	root.AddCommand(
-		a.upCommand(), a.workCommand(), a.claimCommand(), a.renewCommand(), a.releaseCommand(), a.emitCommand(),
-		a.gateCommand(), a.eventsCommand(), a.ledgerCommand(), a.benchCommand(),
-		a.scanCommand(), a.signalsCommand(), a.versionCommand(),
-	)
+	a.group(root, "Deliver a plan", a.initCommand(), a.doctorCommand(), a.planCommand(), a.runCommand(), a.statusCommand(),
+		a.inboxCommand(), a.answerCommand(), a.tellCommand(), a.logsCommand(), a.pauseCommand(), a.cancelCommand(), a.retryCommand())
+	a.group(root, "Hand work over by hand", a.upCommand(), a.workCommand(), a.claimCommand(), a.renewCommand(), a.releaseCommand(),
+		a.emitCommand(), a.gateCommand(), a.eventsCommand())
+	a.group(root, "Read and teach signals", a.scanCommand(), a.signalsCommand())
+	a.group(root, "Prove, keep, measure", a.ledgerCommand(), a.backupCommand(), a.restoreCommand(), a.benchCommand(), a.versionCommand())
+	root.AddCommand(a.sessionCommand())
 	root.SetUsageTemplate(usage)
 	reflow(root)
 	return root
+}
+
+// group adds commands under a heading.
+func (a *app) group(root *cobra.Command, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, c := range commands {
+		c.GroupID = title
+	}
+	root.AddCommand(commands...)
 }
 
 // reflow sets the long help of a command and those below it to 80 columns.
@@ -190,10 +205,13 @@ const usage = `Usage:
   {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND [flags]{{else}}{{.UseLine}}{{end}}{{if .HasExample}}
 
 Examples:
-{{.Example}}{{end}}{{if .HasAvailableSubCommands}}
+{{.Example}}{{end}}{{if .HasAvailableSubCommands}}{{$commands := .Commands}}{{range $group := .Groups}}
 
-Commands:{{range .Commands}}{{if (or .IsAvailableCommand (eq .Name "help"))}}
-  {{rpad .Name .NamePadding}}  {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
+{{.Title}}:{{range $commands}}{{if (and (eq .GroupID $group.ID) .IsAvailableCommand)}}
+  {{rpad .Name .NamePadding}}  {{.Short}}{{end}}{{end}}{{end}}{{if not .AllChildCommandsHaveGroup}}
+
+{{if .Groups}}Other commands{{else}}Commands{{end}}:{{range .Commands}}{{if (and (eq .GroupID "") (or .IsAvailableCommand (eq .Name "help")))}}
+  {{rpad .Name .NamePadding}}  {{.Short}}{{end}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
 
 Flags:
 {{.LocalFlags.FlagUsagesWrapped 80 | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}

@@ -115,7 +115,7 @@ Take the key from somebody you trust, not from the copy you check.`,
 				return fmt.Errorf("the ledger does not verify: %w", err)
 			case !a.json:
 				fmt.Fprintf(a.Out, "%s: %s on %s, %s\n", a.paint(green, "verified"),
-					count(int(r.Events), "event"), count(r.Subjects, "work item"), count(r.Blobs, "blob"))
+					count(int(r.Events), "event"), count(r.Subjects, "subject"), count(r.Blobs, "blob"))
 				if unsealed > 0 {
 					fmt.Fprintf(a.Out, "%s: the log has %s that no checkpoint covers yet\n", a.paint(yellow, "note"), count(int(unsealed), "event"))
 				}

@@ -65,10 +65,7 @@ func (a *app) up(cmd *cobra.Command, c config.Config) error {
 	}
 	collectLess()
 	enabled := agentsig.ExitProtocolEnabled(os.LookupEnv, c.ExitProtocol)
-	b, found, err := box.Open(ctx, box.Options{
-		Dir: box.Dir(a.dir), Archive: c.Archive, ExitEnabled: enabled, Hosts: c.Hosts, Redact: c.Redact,
-		Version: buildVersion().Version, Logger: slog.New(slog.NewTextHandler(a.Err, nil)),
-	})
+	b, found, err := a.openBox(ctx, c, false, a.logger())
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -83,6 +80,9 @@ func (a *app) up(cmd *cobra.Command, c config.Config) error {
 	}
 	return nil
 }
+
+// logger writes to standard error.
+func (a *app) logger() *slog.Logger { return slog.New(slog.NewTextHandler(a.Err, nil)) }
 
 // collectLess lets garbage grow to four times what is in use: collecting is what
 // makes handoffs wait. A box gives memory back when it is idle.

@@ -1,16 +1,19 @@
-// Package config reads signalbox.yaml, the settings of a box.
+// Package config reads signalbox.yaml, the settings of a box and of a delivery.
+//
+// The comment of a field is its description in docs/signalbox.schema.json.
 package config
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
 )
 
 // File is the name that is looked for if none is given.
@@ -18,40 +21,267 @@ const File = "signalbox.yaml"
 
 // Config is what can be set. Every setting has a default.
 type Config struct {
-	ExitProtocol bool     `yaml:"exit_protocol"` // act upon exit records, if the environment does not say otherwise
-	Archive      string   `yaml:"archive"`       // where the archive lies, from the file's own directory; in the box's directory if empty
-	Listen       string   `yaml:"listen"`        // the address to listen on
-	Hosts        []string `yaml:"hosts"`         // that a pull request's URL may name, besides the common forges
-	Redact       []string `yaml:"redact"`        // patterns (RE2) of secrets that must not be stored
+	ExitProtocol bool             `yaml:"exit_protocol"` // act upon exit records, if the environment does not say otherwise
+	Archive      string           `yaml:"archive"`       // where the archive lies, from the file's own directory; in the box's directory if empty
+	Listen       string           `yaml:"listen"`        // the address to listen on
+	Hosts        []string         `yaml:"hosts"`         // hosts that a pull request's URL may name, besides the common forges
+	Redact       []string         `yaml:"redact"`        // patterns (RE2) of secrets that must not be stored
+	Agents       map[string]Agent `yaml:"agents"`        // the programs that play roles, each by a name of your choice
+	Roles        Roles            `yaml:"roles"`         // who plays what
+	Experts      []string         `yaml:"experts"`       // names that EXPERT_REQUEST may target from the start
+	Analyst      bool             `yaml:"analyst"`       // whether tasks start in DRAFT, and an analyst expands them first
+	Checks       []Check          `yaml:"checks"`        // what the gate runs; without any, it passes and records that nothing was checked
+	Worktree     Worktree         `yaml:"worktree"`      // what a task's worktree needs before an agent can work in it
+	Merge        Merge            `yaml:"merge"`         // how finished work is merged: to the integration branch (branch), or by a pull request (pr)
+	Branch       string           `yaml:"branch"`        // the integration branch; {run} stands for the run's id
+	Limits       Limits           `yaml:"limits"`        // when enough is enough
+	Budget       Budget           `yaml:"budget"`        // what a run may spend; checked before an agent is started
+	Notify       Notify           `yaml:"notify"`        // who is told of each new question
+
+	// Dir is the directory of the file, absolute: relative paths and commands
+	// start there.
+	Dir string `yaml:"-"`
 }
 
 // DefaultListen is any free port of this machine.
 const DefaultListen = "127.0.0.1:0"
 
+// DefaultAgent is the name of the agent that plays what no other does.
+const DefaultAgent = "default"
+
+// Agent is a program that plays roles.
+type Agent struct {
+	Command  []string          `yaml:"command"`  // the program and its arguments; it gets the prompt on standard input, and its standard output is its voice
+	Input    Input             `yaml:"input"`    // what standard input is: the prompt (once), or a message on each line for as long as it is open (json)
+	Provider string            `yaml:"provider"` // whose usage limit it shares; the agent's own name if empty
+	Env      map[string]string `yaml:"env"`      // variables that are added to its environment
+}
+
+// Input is how an agent is spoken to.
+type Input string
+
+// Ways to speak to an agent.
+const (
+	InputOnce Input = "once"
+	InputJSON Input = "json"
+)
+
+// Resolve returns the command with a program that is given by a relative path
+// (./ or ../) made absolute, from dir.
+func (a Agent) Resolve(dir string) []string {
+	command := append([]string{}, a.Command...)
+	if len(command) > 0 && (strings.HasPrefix(command[0], "./") || strings.HasPrefix(command[0], "../")) {
+		command[0] = filepath.Join(dir, filepath.FromSlash(command[0]))
+	}
+	return command
+}
+
+// Roles are the seven that agents play.
+type Roles struct {
+	Developer     Role `yaml:"developer"`      // writes the change
+	Critic        Role `yaml:"critic"`         // reviews it
+	Auditor       Role `yaml:"auditor"`        // has the last look before it is merged
+	Analyst       Role `yaml:"analyst"`        // expands a task before it is worked on
+	Remediation   Role `yaml:"remediation"`    // puts broken infrastructure right
+	HealthAuditor Role `yaml:"health_auditor"` // says whether it is right again
+	Expert        Role `yaml:"expert"`         // advises an agent that asks
+}
+
+func (r *Roles) of(role agentsig.Role) *Role {
+	switch role {
+	case agentsig.RoleDeveloper:
+		return &r.Developer
+	case agentsig.RoleCritic:
+		return &r.Critic
+	case agentsig.RoleAuditor:
+		return &r.Auditor
+	case agentsig.RoleAnalyst:
+		return &r.Analyst
+	case agentsig.RoleRemediation:
+		return &r.Remediation
+	case agentsig.RoleHealthAuditor:
+		return &r.HealthAuditor
+	case agentsig.RoleExpert:
+		return &r.Expert
+	}
+	return &Role{}
+}
+
+// Role is how one role is played.
+type Role struct {
+	Agent     string        `yaml:"agent"`      // the agent that plays it; the one called default, or the only one, if empty
+	AtOnce    int           `yaml:"at_once"`    // how many at once; 0 for no limit but that of all agents
+	WallClock time.Duration `yaml:"wall_clock"` // how long one turn of it may take
+	Prompt    string        `yaml:"prompt"`     // a file with a prompt of your own, from the file's own directory
+	Nonce     bool          `yaml:"nonce"`      // whether its signals must carry the session's nonce
+}
+
+// Role returns how a role is played, with nothing left open: Agent is empty only
+// if there are no agents, AtOnce is not 0, and Prompt is absolute unless empty.
+func (c Config) Role(role agentsig.Role) Role { return *c.Roles.of(role) }
+
+// Check is a command that the gate runs.
+type Check struct {
+	Name        string        `yaml:"name"`        // what it is called in reports
+	Command     string        `yaml:"command"`     // a command line for the shell
+	Exit        int           `yaml:"exit"`        // the exit code that passes
+	Timeout     time.Duration `yaml:"timeout"`     // how long it may take
+	Environment string        `yaml:"environment"` // variables as KEY=value, or a name that is only shown
+}
+
+// UnmarshalYAML fills in the defaults of a check.
+func (c *Check) UnmarshalYAML(n *yaml.Node) error {
+	type plain Check
+	p := plain{Timeout: DefaultCheckTimeout}
+	err := n.Decode(&p)
+	*c = Check(p)
+	return err
+}
+
+// DefaultCheckTimeout is how long a check may take that says nothing else.
+const DefaultCheckTimeout = 10 * time.Minute
+
+// Worktree is how a worktree is made ready.
+type Worktree struct {
+	Setup        string        `yaml:"setup"`         // a command line for the shell that is run in each new one, such as npm ci
+	Copy         []string      `yaml:"copy"`          // files to copy from your checkout, such as .env
+	SetupTimeout time.Duration `yaml:"setup_timeout"` // how long setup may take
+}
+
+// Merge is where finished work goes.
+type Merge string
+
+// Ways to merge.
+const (
+	MergeBranch Merge = "branch"
+	MergePR     Merge = "pr"
+)
+
+// runMark stands for the run's id in the name of the integration branch.
+const runMark = "{run}"
+
+// BranchOf returns the name of a run's integration branch.
+func (c Config) BranchOf(run string) string { return strings.ReplaceAll(c.Branch, runMark, run) }
+
+// Limits say when enough is enough.
+type Limits struct {
+	Agents            int           `yaml:"agents"`             // agents at once, of all roles
+	Silence           time.Duration `yaml:"silence"`            // how long an agent may be silent before it is asked for progress
+	Answer            time.Duration `yaml:"answer"`             // how long it has to answer
+	Misses            int           `yaml:"misses"`             // answers missed before it counts as stalled
+	Reviews           int           `yaml:"reviews"`            // failed reviews of a task before a question
+	Audits            int           `yaml:"audits"`             // failed audits of a task before a question
+	Gates             int           `yaml:"gates"`              // failures of a task at the gate before a question
+	Crashes           int           `yaml:"crashes"`            // crashes of a task's agents before a question
+	Timeouts          int           `yaml:"timeouts"`           // time-outs of a task's agents before a question
+	ExpertRequests    int           `yaml:"expert_requests"`    // how often an agent may ask experts
+	ExpertAttempts    int           `yaml:"expert_attempts"`    // how often an expert may try
+	ExpertAtOnce      int           `yaml:"expert_at_once"`     // requests at once to one expert
+	RemediationRounds int           `yaml:"remediation_rounds"` // rounds of remediation before a question
+	ConflictWait      time.Duration `yaml:"conflict_wait"`      // how long a task waits for files that another one changes
+	ConflictRetries   int           `yaml:"conflict_retries"`   // how often it tries again before a question
+	Grace             time.Duration `yaml:"grace"`              // from asking a process to end until it is killed
+	Linger            time.Duration `yaml:"linger"`             // how long an agent must be quiet after its signal for its turn to be over
+	Orphan            time.Duration `yaml:"orphan"`             // how long an agent goes on while the box is away
+}
+
+// Budget is what a run may spend.
+type Budget struct {
+	Tokens  int64   `yaml:"tokens"`   // tokens, in and out; 0 for no limit
+	CostUSD float64 `yaml:"cost_usd"` // US dollars, as the programs report them; 0 for no limit
+}
+
+// Notify is who is told of each new question.
+type Notify struct {
+	Command string `yaml:"command"` // a command line for the shell, run in the file's own directory
+	Webhook string `yaml:"webhook"` // an http or https address that gets a POST
+}
+
+// Default returns what holds where nothing is set.
+func Default() Config {
+	const minutes = time.Minute
+	return Config{
+		Listen: DefaultListen,
+		Roles: Roles{
+			Developer:     Role{WallClock: 60 * minutes},
+			Critic:        Role{WallClock: 30 * minutes},
+			Auditor:       Role{WallClock: 30 * minutes},
+			Analyst:       Role{WallClock: 60 * minutes},
+			Remediation:   Role{WallClock: 15 * minutes},
+			HealthAuditor: Role{WallClock: 15 * minutes},
+			Expert:        Role{WallClock: 30 * minutes},
+		},
+		Worktree: Worktree{SetupTimeout: 10 * minutes},
+		Merge:    MergeBranch,
+		Branch:   "signalbox/" + runMark,
+		Limits: Limits{
+			Agents: 5, Silence: 5 * minutes, Answer: 30 * time.Second, Misses: 3,
+			Reviews: 3, Audits: 3, Gates: 3, Crashes: 3, Timeouts: 3,
+			ExpertRequests: 3, ExpertAttempts: 3, ExpertAtOnce: 2, RemediationRounds: 10,
+			ConflictWait: 30 * minutes, ConflictRetries: 3,
+			Grace: 5 * time.Second, Linger: 2 * time.Second, Orphan: 30 * minutes,
+		},
+	}
+}
+
 // Load reads a configuration. Without a path it reads signalbox.yaml in the
-// working directory, if that is there. A setting that it does not know is an
-// error.
+// working directory, if that is there. A setting that it does not know, or that
+// can't be, is an error; it names every one of them.
 func Load(path string) (Config, error) {
 	name, given := path, path != ""
 	if !given {
 		name = File
 	}
-	f, err := os.Open(name)
-	if errors.Is(err, fs.ErrNotExist) && !given {
-		return Config{Listen: DefaultListen}, nil
-	}
-	if err != nil {
+	data, err := os.ReadFile(name)
+	if err != nil && (given || !errors.Is(err, fs.ErrNotExist)) {
 		return Config{}, err
 	}
-	defer func() { _ = f.Close() }() // read only
-	c := Config{Listen: DefaultListen}
-	d := yaml.NewDecoder(f)
-	d.KnownFields(true)
-	if err := d.Decode(&c); err != nil && !errors.Is(err, io.EOF) {
-		return Config{}, fmt.Errorf("%s: %s", name, strings.ReplaceAll(err.Error(), " in type config.Config", ": it is no setting"))
+	c := Default()
+	if c.Dir, err = filepath.Abs(filepath.Dir(name)); err != nil {
+		return Config{}, err
 	}
-	if c.Archive != "" && !filepath.IsAbs(c.Archive) {
-		c.Archive = filepath.Join(filepath.Dir(name), c.Archive)
+	if err := c.read(name, data); err != nil {
+		return Config{}, err
+	}
+	c.settle()
+	if err := c.validate(name); err != nil {
+		return Config{}, err
 	}
 	return c, nil
+}
+
+// settle fills in what depends on other settings.
+func (c *Config) settle() {
+	c.Archive = c.from(c.Archive)
+	fallback := ""
+	for name, a := range c.Agents {
+		if a.Provider == "" {
+			a.Provider = name
+		}
+		if a.Input == "" {
+			a.Input = InputOnce
+		}
+		c.Agents[name] = a
+		if name == DefaultAgent || len(c.Agents) == 1 {
+			fallback = name
+		}
+	}
+	for _, role := range agentsig.Roles() {
+		r := c.Roles.of(role)
+		if r.Agent == "" {
+			r.Agent = fallback
+		}
+		if r.AtOnce == 0 {
+			r.AtOnce = c.Limits.Agents
+		}
+		r.Prompt = c.from(r.Prompt)
+	}
+}
+
+// from makes a path absolute that is relative to the file's own directory.
+func (c *Config) from(path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(c.Dir, path)
 }

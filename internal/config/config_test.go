@@ -3,50 +3,246 @@ package config_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/config"
 )
 
-func TestLoad(t *testing.T) {
+// load loads a text as the file in dir.
+func load(t *testing.T, dir, text string) (config.Config, error) {
+	t.Helper()
+	path := filepath.Join(dir, config.File)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return config.Load(path)
+}
+
+// settled is the default as Load returns it.
+func settled(dir string) config.Config {
+	c := config.Default()
+	c.Dir = dir
+	r := &c.Roles
+	for _, role := range []*config.Role{&r.Developer, &r.Critic, &r.Auditor, &r.Analyst, &r.Remediation, &r.HealthAuditor, &r.Expert} {
+		role.AtOnce = c.Limits.Agents
+	}
+	return c
+}
+
+func TestDefaults(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	got, err := config.Load("")
-	if want := (config.Config{Listen: config.DefaultListen}); err != nil || !cmp.Equal(got, want) {
-		t.Errorf("without a file: %+v, %v", got, err)
+	if diff := cmp.Diff(settled(dir), got); err != nil || diff != "" {
+		t.Errorf("without a file: %v\n%s", err, diff)
 	}
 	if _, err := config.Load("missing.yaml"); err == nil {
 		t.Error("a file that was named and is not there is no error")
 	}
-	for _, c := range []struct {
-		text string
-		want config.Config
-		err  string
-	}{
-		{"", config.Config{Listen: config.DefaultListen}, ""},
-		{"exit_protocol: true\narchive: ../copy\nlisten: 127.0.0.1:7071\nhosts: [git.example.org]\nredact: ['X-[0-9]+']\n", config.Config{
-			ExitProtocol: true, Archive: filepath.Join(dir, "../copy"), Listen: "127.0.0.1:7071",
-			Hosts: []string{"git.example.org"}, Redact: []string{"X-[0-9]+"},
-		}, ""},
-		{"exit_protcol: true\n", config.Config{}, "exit_protcol"},
-		{"exit_protocol: maybe\n", config.Config{}, "line 1"},
+	for _, text := range []string{"", "# nothing\n", "roles:\nlimits:\n  agents:\nchecks: ~\n"} {
+		got, err := load(t, dir, text)
+		if diff := cmp.Diff(settled(dir), got); err != nil || diff != "" {
+			t.Errorf("%q: %v\n%s", text, err, diff)
+		}
+	}
+}
+
+const everything = `
+exit_protocol: true
+archive: ../copy
+listen: 127.0.0.1:7071
+hosts: [git.example.org]
+redact: ['X-[0-9]+']
+agents:
+  scripted: {command: [./agent.sh, -q], input: json, provider: acme, env: {PORT: 8080}}
+  default: {command: [claude, -p]}
+roles:
+  developer: {agent: scripted, at_once: 3, wall_clock: 90m, prompt: prompts/developer.md, nonce: true}
+  critic: {wall_clock: 90s}
+experts: [security, data base]
+analyst: true
+checks:
+  - {name: test, command: go test ./..., exit: 3, timeout: 1m, environment: CGO_ENABLED=0}
+  - {name: vet, command: go vet ./...}
+worktree: {setup: npm ci, copy: [.env, config/local.json], setup_timeout: 2m}
+merge: pr
+branch: work/{run}/all
+limits: {agents: 7, silence: 1m, conflict_retries: 1}
+budget: {tokens: 1000, cost_usd: 2.5}
+notify: {command: ./notify.sh, webhook: 'https://example.org/hook'}
+`
+
+func TestEverySetting(t *testing.T) {
+	dir := t.TempDir()
+	prompt := filepath.Join(dir, "prompts", "developer.md")
+	if err := os.Mkdir(filepath.Dir(prompt), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(prompt, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := config.Default()
+	want.Dir = dir
+	want.ExitProtocol, want.Archive, want.Listen = true, filepath.Join(dir, "../copy"), "127.0.0.1:7071"
+	want.Hosts, want.Redact = []string{"git.example.org"}, []string{"X-[0-9]+"}
+	want.Agents = map[string]config.Agent{
+		"scripted": {Command: []string{"./agent.sh", "-q"}, Input: config.InputJSON, Provider: "acme", Env: map[string]string{"PORT": "8080"}},
+		"default":  {Command: []string{"claude", "-p"}, Input: config.InputOnce, Provider: "default"},
+	}
+	want.Roles = config.Roles{
+		Developer:     config.Role{Agent: "scripted", AtOnce: 3, WallClock: 90 * time.Minute, Prompt: prompt, Nonce: true},
+		Critic:        config.Role{Agent: "default", AtOnce: 7, WallClock: 90 * time.Second},
+		Auditor:       config.Role{Agent: "default", AtOnce: 7, WallClock: 30 * time.Minute},
+		Analyst:       config.Role{Agent: "default", AtOnce: 7, WallClock: 60 * time.Minute},
+		Remediation:   config.Role{Agent: "default", AtOnce: 7, WallClock: 15 * time.Minute},
+		HealthAuditor: config.Role{Agent: "default", AtOnce: 7, WallClock: 15 * time.Minute},
+		Expert:        config.Role{Agent: "default", AtOnce: 7, WallClock: 30 * time.Minute},
+	}
+	want.Experts, want.Analyst = []string{"security", "data base"}, true
+	want.Checks = []config.Check{
+		{Name: "test", Command: "go test ./...", Exit: 3, Timeout: time.Minute, Environment: "CGO_ENABLED=0"},
+		{Name: "vet", Command: "go vet ./...", Timeout: 10 * time.Minute},
+	}
+	want.Worktree = config.Worktree{Setup: "npm ci", Copy: []string{".env", "config/local.json"}, SetupTimeout: 2 * time.Minute}
+	want.Merge, want.Branch = config.MergePR, "work/{run}/all"
+	want.Limits.Agents, want.Limits.Silence, want.Limits.ConflictRetries = 7, time.Minute, 1
+	want.Budget = config.Budget{Tokens: 1000, CostUSD: 2.5}
+	want.Notify = config.Notify{Command: "./notify.sh", Webhook: "https://example.org/hook"}
+
+	got, err := load(t, dir, everything)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Fatalf("%v\n%s", err, diff)
+	}
+	if branch := got.BranchOf("R1"); branch != "work/R1/all" {
+		t.Errorf("the branch is %s", branch)
+	}
+	for _, role := range agentsig.Roles() {
+		if got.Role(role).WallClock == 0 {
+			t.Errorf("nothing is set for the role %s", role)
+		}
+	}
+	if role := got.Role(agentsig.RoleDeveloper); role != want.Roles.Developer {
+		t.Errorf("the developer is %+v", role)
+	}
+}
+
+func TestTheOnlyAgentPlaysEveryRole(t *testing.T) {
+	c, err := load(t, t.TempDir(), "agents: {codex: {command: [codex, exec]}}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, role := range agentsig.Roles() {
+		if got := c.Role(role).Agent; got != "codex" {
+			t.Errorf("%s is played by %q", role, got)
+		}
+	}
+}
+
+func TestResolve(t *testing.T) {
+	dir := filepath.FromSlash("/repo")
+	for in, want := range map[string]string{
+		"./agent.sh": filepath.Join(dir, "agent.sh"), "../a/b": filepath.FromSlash("/a/b"),
+		"claude": "claude", "bin/agent": "bin/agent", ".agent": ".agent", "/bin/sh": "/bin/sh",
 	} {
-		path := filepath.Join(dir, config.File)
-		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
+		a := config.Agent{Command: []string{in, "./x"}}
+		if got := a.Resolve(dir); !slices.Equal(got, []string{want, "./x"}) {
+			t.Errorf("%s is resolved to %q", in, got)
 		}
-		got, err := config.Load(path)
-		if c.err != "" {
-			if err == nil || !strings.Contains(err.Error(), c.err) {
-				t.Errorf("%q: %v, want an error with %q", c.text, err, c.err)
-			}
-			continue
+		if a.Command[0] != in {
+			t.Errorf("%s was changed to %s", in, a.Command[0])
 		}
-		if err != nil || !cmp.Equal(got, c.want) {
-			t.Errorf("%q: %v\n%s", c.text, err, cmp.Diff(c.want, got))
+	}
+}
+
+// refused are files that are no good, and what has to be said of them. Those of
+// the first list can be seen by the schema too.
+var refused = []struct{ text, want string }{
+	{"exit_protcol: true", "exit_protcol: line 1: it is no setting; there are: exit_protocol, archive, "},
+	{"exit_protocol: maybe", "exit_protocol: line 1: it has to be true or false"},
+	{"- a", "the file: line 1: it has to be settings"},
+	{"just text", "the file: line 1: it has to be settings"},
+	{"hosts: git.example.org", "hosts: line 1: it has to be a list"},
+	{"agents: [a]", "agents: line 1: it has to be names"},
+	{"agents: {a: {command: claude -p}}", "agents.a.command: line 1: it has to be a list"},
+	{"agents: {a: {input: once}}", "agents.a.command: it has to be a program and its arguments"},
+	{"agents: {a: {command: []}}", "agents.a.command: it has to be a program"},
+	{"agents: {a: {command: [''], input: pipe}}", `agents.a.input: "pipe": it has to be once or json`},
+	{"agents: {a: {command: [b], comand: [c]}}", "agents.a.comand: line 1: it is no setting; there are: command, input, provider, env"},
+	{"roles: {tester: {}}", "roles.tester: line 1: it is no setting; there are: developer, critic, auditor, analyst, remediation, health_auditor, expert"},
+	{"roles:\n  developer: {wall_clock: 5}", "roles.developer.wall_clock: line 2: it has to be a time such as 90s"},
+	{"roles: {developer: {wall_clock: 5 minutes}}", "roles.developer.wall_clock: line 1: it has to be a time such as 90s"},
+	{"roles: {developer: {at_once: -1}}", "roles.developer.at_once: -1: it has to be 0"},
+	{"roles: {developer: {at_once: many}}", "roles.developer.at_once: line 1: it has to be a whole number"},
+	{"checks: [go test]", "checks[1]: line 1: it has to be settings, with these names: name, command"},
+	{"checks: [{command: a}]", `checks[1].name: "" is no name`},
+	{"checks: [{name: a}]", "checks[1].command: it has to be a command line"},
+	{"checks: [{name: a, command: b, exit: 256}]", "checks[1].exit: 256: an exit code is 0 to 255"},
+	{"checks: [{name: a, command: b, exit: -1}]", "checks[1].exit: -1: "},
+	{"merge: rebase", `merge: "rebase": it has to be branch or pr`},
+	{"limits: {agents: 0}", "limits.agents: 0: it has to be 1 or more"},
+	{"limits: {gates: -3}", "limits.gates: -3: it has to be 1 or more"},
+	{"limits: {gate: 3}", "limits.gate: line 1: it is no setting; there are: agents, silence"},
+	{"budget: {tokens: -1}", "budget.tokens: -1: it has to be 0"},
+	{"budget: {tokens: 1.5}", "budget.tokens: line 1: it has to be a whole number"},
+	{"budget: {cost_usd: -0.5}", "budget.cost_usd: -0.5: it has to be 0"},
+	{"notify: {webhook: 'file:///etc/passwd'}", `notify.webhook: "file:///etc/passwd": it has to be an http:// or https:// address`},
+}
+
+var refusedByLoad = []struct{ text, want string }{
+	{"listen: [", "signalbox.yaml: yaml: line "},
+	{"listen: a\nlisten: b", `"listen" already defined`},
+	{"listen: a\n---\nlisten: b", "it goes on after the settings"},
+	{"agents: &a {x: *a}", "agents.x.x: line 1: it is no setting"},
+	{"redact: ['(']", `redact: secret pattern 1, "(": `},
+	{"redact: ['a*']", "it matches empty text"},
+	{"agents: {'a b': {command: [x]}}", `agents."a b": a name begins with a letter or digit`},
+	{"agents: {a: {command: [' ']}}", "agents.a.command: it has to be a program"},
+	{`agents: {a: {command: [x, "\0"]}}`, "agents.a.command: no argument"},
+	{"agents: {a: {command: [x], env: {'A=B': c}}}", `agents.a.env: "A=B" can't be a variable`},
+	{`agents: {a: {command: [x], provider: "\e[1m"}}`, `agents.a.provider: "\x1b[1m" is no name`},
+	{"agents: {a: {command: [x]}, b: {command: [y]}}\nroles: {developer: {agent: a}}", "roles.critic.agent: nobody plays it: name one of a, b here, or call one of them default"},
+	{"agents: {a: {command: [x]}}\nroles: {critic: {agent: b}}", `roles.critic.agent: there is no agent "b", but: a`},
+	{"roles: {critic: {agent: b}}", `roles.critic.agent: there is no agent "b": describe it under agents`},
+	{"roles: {critic: {wall_clock: 0s}}", "roles.critic.wall_clock: 0s: it has to be longer than 0s"},
+	{"roles: {critic: {prompt: prompts/critic.md}}", filepath.Join("prompts", "critic.md") + ": no such file"},
+	{"roles: {critic: {prompt: .}}", "is no file"},
+	{"experts: [a, a]", `experts[2]: "a" is there twice`},
+	{"experts: ['']", `experts[1]: "" is no name`},
+	{"checks: [{name: a, command: b}, {name: a, command: c}]", `checks[2].name: "a" is there twice`},
+	{"checks: [{name: a, command: b, timeout: 0s}]", "checks[1].timeout: 0s: it has to be longer than 0s"},
+	{"worktree: {copy: [../.env]}", `worktree.copy[1]: "../.env": it has to be a path below the repository`},
+	{"worktree: {copy: [.env, /etc/passwd]}", "worktree.copy[2]: "},
+	{"worktree: {copy: [a/../..]}", "worktree.copy[1]: "},
+	{"worktree: {copy: [.]}", "worktree.copy[1]: "},
+	{"worktree: {copy: [.git/config]}", "is git's own"},
+	{"worktree: {setup_timeout: 0s}", "worktree.setup_timeout: 0s: "},
+	{"branch: a b", `branch: "a b" is no name of a git branch`},
+	{"branch: a//b", "branch: "}, {"branch: -f", "branch: "}, {"branch: a..b", "branch: "}, {"branch: a.lock/b", "branch: "},
+	{"branch: .a", "branch: "}, {"branch: HEAD", "branch: "}, {"branch: ''", "branch: "}, {"branch: 'a@{1}'", "branch: "},
+	{"limits: {grace: 0s}", "limits.grace: 0s: "}, {"limits: {silence: -5m}", "limits.silence: -5m0s: "},
+	{"budget: {cost_usd: .nan}", "budget.cost_usd: NaN: "}, {"budget: {cost_usd: .inf}", "budget.cost_usd: +Inf: "},
+	{"notify: {webhook: 'https:///x'}", "notify.webhook: "},
+}
+
+func TestRefused(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range slices.Concat(refused, refusedByLoad) {
+		_, err := load(t, dir, c.text)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), config.File) {
+			t.Errorf("%s\n%v, want an error with %q and the file's name", c.text, err, c.want)
 		}
+	}
+}
+
+func TestEveryProblemIsNamed(t *testing.T) {
+	_, err := load(t, t.TempDir(), "merge: rebase\nlimits: {agents: 0, grace: 0s}\nbudget: {tokens: -1}\n")
+	if err == nil || strings.Count(err.Error(), "\n") != 3 {
+		t.Errorf("four settings are wrong, and it says: %v", err)
 	}
 }

@@ -65,8 +65,10 @@ func (m Mutant) Run(ctx context.Context, dir, pattern string) error {
 	if err := os.WriteFile(overlayFile, overlay, 0o600); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "go", "test", "-overlay", overlayFile, "-count=1", "-run", pattern, ".")
+	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-run", pattern, ".")
 	cmd.Dir = dir
+	// A program that the tests build has the mutant too.
+	cmd.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlayFile))
 	out, err := cmd.CombinedOutput()
 	switch {
 	case err == nil:

@@ -28,6 +28,43 @@ type Group struct {
 // Start starts a program. Whoever starts one calls End at the last, also if the
 // program has ended by itself: its children may not have.
 func Start(c Command) (*Group, error) {
+	cmd, err := c.prepare()
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.connect(cmd)
+	if err == nil {
+		err = cmd.Start()
+	}
+	for _, o := range out {
+		_ = o.end.Close() // the program has it, or nobody
+		if err != nil {
+			_ = o.pipe.Close()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	g := &Group{pid: cmd.Process.Pid, marker: c.Marker, done: make(chan struct{})}
+	g.started = StartedAt(g.pid) // it has not been waited for, so this is about it
+	for _, o := range out {
+		go o.copy()
+	}
+	go func() {
+		defer close(g.done)
+		g.exit, g.err = outcome(cmd.Wait(), cmd.ProcessState)
+		for _, o := range out {
+			o.hurry()
+		}
+		for _, o := range out {
+			g.err = errors.Join(g.err, <-o.done)
+		}
+	}()
+	return g, nil
+}
+
+// prepare finds the program and its directory.
+func (c Command) prepare() (*exec.Cmd, error) {
 	if c.Dir != "" {
 		if info, err := os.Stat(c.Dir); err != nil {
 			return nil, fmt.Errorf("the directory to run %s in: %w", c.Path, err)
@@ -37,7 +74,7 @@ func Start(c Command) (*Group, error) {
 	}
 	cmd := &exec.Cmd{
 		Path: c.Path, Args: append([]string{c.Path}, c.Args...), Dir: c.Dir, Env: c.Env,
-		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, WaitDelay: outputGrace,
+		Stdin: c.Stdin, WaitDelay: outputGrace,
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: !c.Detached, Setsid: c.Detached},
 	}
 	path, err := exec.LookPath(c.Path)
@@ -52,16 +89,7 @@ func Start(c Command) (*Group, error) {
 	if c.Marker != "" {
 		cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], MarkerName+"="+c.Marker)
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	g := &Group{pid: cmd.Process.Pid, marker: c.Marker, done: make(chan struct{})}
-	g.started = StartedAt(g.pid) // it has not been waited for, so this is about it
-	go func() {
-		defer close(g.done)
-		g.exit, g.err = outcome(cmd.Wait(), cmd.ProcessState)
-	}()
-	return g, nil
+	return cmd, nil
 }
 
 // outcome tells how a program ended from what went wrong with its input and output.

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -115,6 +116,56 @@ func TestChildKeepsOutput(t *testing.T) {
 		t.Error("the child lives")
 	}
 }
+
+// slow is a writer that takes its time with the first piece, longer than the grace.
+type slow struct {
+	bytes.Buffer
+	once sync.Once
+}
+
+func (s *slow) Write(p []byte) (int, error) {
+	s.once.Do(func() { time.Sleep(2500 * time.Millisecond) })
+	return s.Buffer.Write(p)
+}
+
+// What a program printed before it ended is not lost to a slow writer.
+func TestSlowWriter(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{"alone": "", "a child keeps it open": "sleep 300 & "} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out slow
+			g, err := process.Start(process.Command{
+				Path: "sh", Args: []string{"-c", script + "head -c 60000 /dev/zero; echo end"}, Env: os.Environ(), Stdout: &out, Stderr: &out,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			exit, err := g.Wait()
+			g.End(0)
+			if exit != 0 || err != nil || out.Len() != 60004 {
+				t.Errorf("exit %d, %v, %d bytes", exit, err, out.Len())
+			}
+		})
+	}
+}
+
+// A writer that fails is told of, and the program is not waited for in vain.
+func TestWriterFails(t *testing.T) {
+	broken := errors.New("the disk is full")
+	g, err := process.Start(process.Command{Path: "yes", Env: os.Environ(), Stdout: writer(func([]byte) (int, error) { return 0, broken })})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.End(0)
+	if _, err := g.Wait(); !errors.Is(err, broken) {
+		t.Error(err)
+	}
+}
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
 
 func TestEnd(t *testing.T) {
 	t.Run("TERM", func(t *testing.T) {

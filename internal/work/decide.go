@@ -46,6 +46,9 @@ var (
 	ErrBadCommit   = errors.New("a commit is named by 7 to 64 hexadecimal digits in lower case")
 	ErrNoReason    = errors.New("an override needs a reason")
 	ErrSamePhase   = errors.New("the work is in this phase already")
+	ErrAudited     = errors.New("the work is audited and waits for its merge")
+	ErrNotAudited  = errors.New("the work is not audited: there is nothing to merge")
+	ErrNotBlocked  = errors.New("the work is not BLOCKED")
 )
 
 // HeldError refuses an item that somebody holds.
@@ -76,7 +79,7 @@ func (e *RoleError) Error() string {
 }
 
 // Command is what somebody wants of an item: Add, Grant, End, Note, Release,
-// Expire, Report or Override.
+// Expire, Report, Block, Unblock, Merged, Unmerged or Override.
 type Command interface {
 	// Events returns the types of events that it can lead to.
 	Events() []string
@@ -102,6 +105,10 @@ type Add struct {
 	Phase     agentsig.Phase
 	Actor     string
 	Key       string
+
+	// Of a task of a plan's run.
+	Run, Task string
+	BlockedBy []string
 }
 
 // Events implements [Command].
@@ -120,7 +127,7 @@ func (c Add) decide(Item) (Event, error) {
 	case !validActor(c.Actor):
 		return Event{}, ErrBadActor
 	}
-	return Event{Type: WorkAdded, Actor: c.Actor, Key: c.Key, Payload: Added{c.ID, c.Title, c.Phase}}, nil
+	return Event{Type: WorkAdded, Actor: c.Actor, Key: c.Key, Payload: Added{c.ID, c.Title, c.Phase, c.Run, c.Task, c.BlockedBy}}, nil
 }
 
 // Grant gives the item to an agent.
@@ -129,6 +136,7 @@ type Grant struct {
 	Phase agentsig.Phase // only in this phase; in any if empty
 	Actor string
 	Role  agentsig.Role
+	Agent string // that the box starts for it; empty if somebody claims it
 	TTL   time.Duration
 	Key   string
 }
@@ -148,6 +156,8 @@ func (c Grant) decide(i Item) (Event, error) {
 		return Event{}, ErrCompleted
 	case i.Phase == agentsig.PhaseBlocked:
 		return Event{}, ErrBlocked
+	case i.Audited:
+		return Event{}, ErrAudited
 	case i.Lease != nil:
 		return Event{}, &HeldError{i.ID, i.Lease.Actor, i.Session()}
 	case c.Phase != "" && c.Phase != i.Phase:
@@ -162,7 +172,7 @@ func (c Grant) decide(i Item) (Event, error) {
 	t := Token{c.Epoch, i.Granted + 1}
 	return Event{
 		Type: what, Actor: c.Actor, Session: t.Session(i.Subject), Token: t, Key: c.Key,
-		Payload: Granted{phase, c.Role, c.TTL.Milliseconds()},
+		Payload: Granted{phase, c.Role, c.TTL.Milliseconds(), c.Agent},
 	}, nil
 }
 
@@ -185,7 +195,7 @@ func (c End) decide(i Item) (Event, error) {
 	if err := i.checkSession(c.Token); err != nil {
 		return Event{}, err
 	}
-	record := resultOf(c.Signal)
+	record, audited := resultOf(c.Signal), false
 	record.Session, record.Actor = session, c.Actor
 	if i.Holds(c.Token) {
 		h, err := c.Signal.Handover(i.Phase)
@@ -193,9 +203,12 @@ func (c End) decide(i Item) (Event, error) {
 			return Event{}, err
 		}
 		e.Type, e.Actor = AgentSessionCompleted, i.Lease.Actor
+		if audited = i.Run != "" && h.To == agentsig.PhaseCompleted; audited {
+			h.To = h.From // where there is a branch, work is completed when its merge is proven
+		}
 		record.Actor, record.PhaseCompleted, record.ExitReason, record.NextPhase = i.Lease.Actor, h.From, h.Reason, h.To
 	}
-	e.Payload = Result{record, c.Said}
+	e.Payload = Result{record, audited, c.Said}
 	return e, nil
 }
 
@@ -271,6 +284,8 @@ func (i Item) endLease(what string, t Token, key string) (Event, error) {
 type Report struct {
 	Commit string
 	Passed bool
+	Checks []Check
+	Output string
 	Key    string
 }
 
@@ -288,10 +303,89 @@ func (c Report) decide(i Item) (Event, error) {
 		return Event{}, fmt.Errorf("%s is in %s: %w", i.ID, i.Phase, ErrNotPending)
 	}
 	if !c.Passed {
-		return Event{Type: GateFailed, Actor: GateActor, Key: c.Key, Payload: Gate{c.Commit, agentsig.PhaseImplementation}}, nil
+		return Event{Type: GateFailed, Actor: GateActor, Key: c.Key, Payload: Gate{c.Commit, c.Checks, c.Output, agentsig.PhaseImplementation}}, nil
 	}
 	next, err := agentsig.NextPhase(i.Phase, agentsig.ExitCompleted)
-	return Event{Type: GatePassed, Actor: GateActor, Key: c.Key, Payload: Gate{c.Commit, next}}, err
+	return Event{Type: GatePassed, Actor: GateActor, Key: c.Key, Payload: Gate{c.Commit, c.Checks, c.Output, next}}, err
+}
+
+// Block keeps the item from going on until an answer, or the end of what was
+// wrong, unblocks it.
+type Block struct {
+	Cause, Reason string
+	Key           string
+}
+
+// Events implements [Command].
+func (Block) Events() []string { return []string{WorkBlocked} }
+
+func (c Block) decide(i Item) (Event, error) {
+	switch {
+	case i.Phase == agentsig.PhaseCompleted:
+		return Event{}, ErrCompleted
+	case i.Phase == agentsig.PhaseBlocked:
+		return Event{}, fmt.Errorf("%s is in %s: %w", i.ID, i.Phase, ErrSamePhase)
+	case i.Lease != nil:
+		return Event{}, &HeldError{i.ID, i.Lease.Actor, i.Session()}
+	}
+	return Event{Type: WorkBlocked, Actor: BoxActor, Key: c.Key, Payload: Blocked{i.Phase, agentsig.PhaseBlocked, c.Cause, c.Reason}}, nil
+}
+
+// Unblock returns the item to the phase that it came from.
+type Unblock struct {
+	Reason string
+	Key    string
+}
+
+// Events implements [Command].
+func (Unblock) Events() []string { return []string{WorkUnblocked} }
+
+func (c Unblock) decide(i Item) (Event, error) {
+	if i.Phase != agentsig.PhaseBlocked {
+		return Event{}, fmt.Errorf("%s is in %s: %w", i.ID, i.Phase, ErrNotBlocked)
+	}
+	back := i.BlockedFrom
+	if back == "" { // it was added BLOCKED
+		back = agentsig.PhaseDraft
+	}
+	return Event{Type: WorkUnblocked, Actor: BoxActor, Key: c.Key, Payload: Unblocked{back, c.Reason}}, nil
+}
+
+// Merged says that the audited commit is merged, which completes the work.
+type Merged struct {
+	Commit, Result string // what was audited, and the merge
+	Key            string
+}
+
+// Events implements [Command].
+func (Merged) Events() []string { return []string{WorkMerged} }
+
+func (c Merged) decide(i Item) (Event, error) {
+	return i.merge(WorkMerged, Merge{c.Commit, c.Result, agentsig.PhaseCompleted, ""}, c.Key)
+}
+
+// Unmerged says that the audited commit can't be merged as it is: it goes back to
+// be worked on.
+type Unmerged struct {
+	Commit, Reason string
+	Key            string
+}
+
+// Events implements [Command].
+func (Unmerged) Events() []string { return []string{MergeFailed} }
+
+func (c Unmerged) decide(i Item) (Event, error) {
+	return i.merge(MergeFailed, Merge{c.Commit, "", agentsig.PhaseImplementation, c.Reason}, c.Key)
+}
+
+func (i Item) merge(what string, m Merge, key string) (Event, error) {
+	switch {
+	case !validCommit(m.Commit):
+		return Event{}, ErrBadCommit
+	case !i.Audited || i.Commit != "" && m.Commit != i.Commit:
+		return Event{}, fmt.Errorf("%s at %s: %w", i.ID, m.Commit, ErrNotAudited)
+	}
+	return Event{Type: what, Actor: BoxActor, Key: key, Payload: m}, nil
 }
 
 // Override is the operator's word: it sets the phase and ends the lease.

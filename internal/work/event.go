@@ -1,6 +1,9 @@
 package work
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -16,6 +19,10 @@ const (
 	GatePassed            = "GatePassed"
 	GateFailed            = "GateFailed"
 	WorkOverridden        = "WorkOverridden"
+	WorkBlocked           = "WorkBlocked"        // by the box: a limit, or trouble that is nobody's fault
+	WorkUnblocked         = "WorkUnblocked"      // an answer or remediation took away what blocked it
+	WorkMerged            = "WorkMerged"         // audited, and its merge is proven
+	MergeFailed           = "MergeFailed"        // audited, and it can't be merged as it is
 	SignalRecorded        = "SignalRecorded"     // a signal that ends nothing
 	LateResultRecorded    = "LateResultRecorded" // from a session whose lease was taken
 )
@@ -24,7 +31,8 @@ const (
 func Types() []string {
 	return []string{
 		WorkAdded, LeaseGranted, ReviewStarted, AgentSessionCompleted, LeaseReleased, LeaseExpired,
-		GatePassed, GateFailed, WorkOverridden, SignalRecorded, LateResultRecorded,
+		GatePassed, GateFailed, WorkOverridden, WorkBlocked, WorkUnblocked, WorkMerged, MergeFailed,
+		SignalRecorded, LateResultRecorded,
 	}
 }
 
@@ -44,6 +52,11 @@ type Added struct {
 	ID    string         `json:"id"`
 	Title string         `json:"title"`
 	Phase agentsig.Phase `json:"phase"`
+
+	// Of a task of a plan's run.
+	Run       string   `json:"run,omitempty"`  // the run's subject
+	Task      string   `json:"task,omitempty"` // its id in the plan
+	BlockedBy []string `json:"blocked_by,omitempty"`
 }
 
 // Granted is the payload of LeaseGranted and ReviewStarted.
@@ -51,12 +64,14 @@ type Granted struct {
 	Phase agentsig.Phase `json:"phase"` // that the session holds
 	Role  agentsig.Role  `json:"role,omitempty"`
 	TTLMS int64          `json:"ttl_ms"`
+	Agent string         `json:"agent,omitempty"` // that the box starts; empty if somebody claimed it
 }
 
 // Result is the payload of AgentSessionCompleted and LateResultRecorded: the
 // exit record's event, and where it was said.
 type Result struct {
 	agentsig.AgentSessionCompleted
+	Audited bool `json:"audited,omitempty"` // it stays in READY_FOR_MERGE until its merge is proven
 	Said
 }
 
@@ -100,7 +115,38 @@ type Ended struct {
 // Gate is the payload of GatePassed and GateFailed.
 type Gate struct {
 	Commit    string         `json:"commit"`
+	Checks    []Check        `json:"checks,omitempty"` // that the box ran; none if nothing was checked, or the report came from outside
+	Output    string         `json:"output,omitempty"` // of what failed, its end
 	NextPhase agentsig.Phase `json:"next_phase"`
+}
+
+// Check is how one verification command ended.
+type Check struct {
+	Name   string `json:"name"`
+	Passed bool   `json:"passed"`
+	Flaky  bool   `json:"flaky,omitempty"` // it failed, and passed when it ran again
+}
+
+// Blocked is the payload of WorkBlocked.
+type Blocked struct {
+	From      agentsig.Phase `json:"from"`
+	NextPhase agentsig.Phase `json:"next_phase"`
+	Cause     string         `json:"cause"`
+	Reason    string         `json:"reason"`
+}
+
+// Unblocked is the payload of WorkUnblocked.
+type Unblocked struct {
+	NextPhase agentsig.Phase `json:"next_phase"` // it came from
+	Reason    string         `json:"reason"`
+}
+
+// Merge is the payload of WorkMerged and MergeFailed.
+type Merge struct {
+	Commit    string         `json:"commit"`           // that was audited
+	Result    string         `json:"result,omitempty"` // the merge, if there is one
+	NextPhase agentsig.Phase `json:"next_phase"`
+	Reason    string         `json:"reason,omitempty"` // why it failed
 }
 
 // Overridden is the payload of WorkOverridden.
@@ -108,4 +154,47 @@ type Overridden struct {
 	From      agentsig.Phase `json:"from"`
 	NextPhase agentsig.Phase `json:"next_phase"`
 	Reason    string         `json:"reason"`
+}
+
+// Field returns the value of a field as text, the elements of a list on lines of
+// their own; empty if there is none.
+func (s Said) Field(name string) string {
+	for _, f := range s.Fields {
+		if f.Name != name {
+			continue
+		}
+		switch v := f.Value.(type) {
+		case string:
+			return v
+		case []string:
+			return strings.Join(v, "\n")
+		case []any:
+			lines := make([]string, len(v))
+			for i, x := range v {
+				lines[i] = fmt.Sprint(x)
+			}
+			return strings.Join(lines, "\n")
+		}
+	}
+	return ""
+}
+
+// Besides returns the other fields than this one, in words.
+func (s Said) Besides(name string) string {
+	var b strings.Builder
+	for _, f := range s.Fields {
+		if f.Name != name {
+			fmt.Fprintf(&b, "%s: %s\n", f.Name, s.Field(f.Name))
+		}
+	}
+	return b.String()
+}
+
+// Text returns what was said, in words: the transcript if it is in place, the
+// fields otherwise.
+func (s Said) Text() string {
+	if s.Transcript.Text != "" {
+		return s.Transcript.Text
+	}
+	return s.Besides("")
 }

@@ -36,7 +36,7 @@ func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
 	switch e.Type {
 	case WorkAdded:
 		p, err := payload[Added](e)
-		i.Subject, i.ID, i.Title = e.Subject, p.ID, p.Title
+		i.Subject, i.ID, i.Title, i.Run, i.Task = e.Subject, p.ID, p.Title, p.Run, p.Task
 		return i.to(p.Phase), err
 	case LeaseGranted, ReviewStarted:
 		p, err := payload[Granted](e)
@@ -45,20 +45,33 @@ func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
 			err = t.UnmarshalText([]byte(e.Lease))
 		}
 		i = i.to(p.Phase)
-		i.Lease = &Lease{Token: t, Actor: e.Actor, Role: p.Role, TTL: time.Duration(p.TTLMS) * time.Millisecond, Key: e.Key}
+		i.Lease = &Lease{Token: t, Actor: e.Actor, Role: p.Role, Agent: p.Agent, TTL: time.Duration(p.TTLMS) * time.Millisecond, Key: e.Key}
 		i.Granted = t.Counter
 		return i, err
 	case AgentSessionCompleted:
 		p, err := payload[Result](e)
 		i.Completed = i.Granted
-		return i.to(p.NextPhase), err
+		i = i.to(p.NextPhase)
+		i.Audited = p.Audited
+		return i, err
 	case LeaseReleased, LeaseExpired:
 		return i.to(i.Phase), nil
 	case GatePassed, GateFailed:
 		p, err := payload[Gate](e)
+		i.Commit = p.Commit
+		return i.to(p.NextPhase), err
+	case WorkBlocked:
+		p, err := payload[Blocked](e)
+		return i.to(p.NextPhase), err
+	case WorkUnblocked:
+		p, err := payload[Unblocked](e)
+		return i.to(p.NextPhase), err
+	case WorkMerged, MergeFailed:
+		p, err := payload[Merge](e)
 		return i.to(p.NextPhase), err
 	case WorkOverridden:
 		p, err := payload[Overridden](e)
+		i.Commit = "" // what the gate saw may not be what is there by now
 		return i.to(p.NextPhase), err
 	case SignalRecorded, LateResultRecorded:
 		return i, nil
@@ -71,6 +84,7 @@ func (i Item) to(phase agentsig.Phase) Item {
 	if i.Lease != nil {
 		i.Past, i.Lease = i.Lease, nil
 	}
+	i.Audited = i.Audited && phase == i.Phase
 	switch {
 	case phase != agentsig.PhaseBlocked:
 		i.BlockedFrom = ""

@@ -52,35 +52,39 @@ func ParseSession(session string) (subject string, t Token, err error) {
 
 // Lease is who holds an item.
 type Lease struct {
-	Token Token         `json:"token"`
-	Actor string        `json:"actor"`
-	Role  agentsig.Role `json:"role,omitempty"`
-	TTL   time.Duration `json:"ttl"`
-	Key   string        `json:"key,omitempty"` // of the request that it was granted to
+	Token Token
+	Actor string
+	Role  agentsig.Role
+	Agent string // that the box started for it; empty if somebody claimed it
+	TTL   time.Duration
+	Key   string // of the request that it was granted to
 }
 
 // Item is a work item: the fold of its events. The zero Item is one that does not
 // exist yet.
 type Item struct {
-	Subject     string         `json:"subject"` // its subject in the ledger
-	ID          string         `json:"id"`      // its name for people
-	Title       string         `json:"title"`
-	Phase       agentsig.Phase `json:"phase"`
-	BlockedFrom agentsig.Phase `json:"blocked_from,omitempty"` // the phase that a BLOCKED item came from
-	Lease       *Lease         `json:"lease,omitempty"`        // nil if nobody holds it; never changed in place
-	Past        *Lease         `json:"past,omitempty"`         // the one that ended last
-	Granted     uint64         `json:"granted"`                // the counter of the latest grant
-	Completed   uint64         `json:"completed"`              // the counter of the session that ended last by itself
-	Seq         uint64         `json:"seq"`                    // the ledger's sequence of its last event
-	Tip         ledger.Tip     `json:"tip"`                    // the end of its chain
-	Keys        [8]KeyedSeq    `json:"keys"`                   // where the latest keyed requests were recorded
+	Subject     string // its subject in the ledger
+	ID          string // its name for people
+	Title       string
+	Run, Task   string // the plan's run that it is a task of, and its id there; empty if it stands alone
+	Phase       agentsig.Phase
+	BlockedFrom agentsig.Phase // the phase that a BLOCKED item came from
+	Commit      string         // that the gate spoke of last
+	Audited     bool           // it waits for its merge
+	Lease       *Lease         // nil if nobody holds it; never changed in place
+	Past        *Lease         // the one that ended last
+	Granted     uint64         // the counter of the latest grant
+	Completed   uint64         // the counter of the session that ended last by itself
+	Seq         uint64         // the ledger's sequence of its last event
+	Tip         ledger.Tip     // the end of its chain
+	Keys        [8]KeyedSeq    // where the latest keyed requests were recorded
 }
 
 // KeyedSeq says at which sequence of the ledger a request was recorded. Sum is a
 // short hash of the request's key: the event itself has the whole of it.
 type KeyedSeq struct {
-	Sum uint64 `json:"sum"`
-	Seq uint64 `json:"seq"`
+	Sum uint64
+	Seq uint64
 }
 
 // Recorded returns the sequences at which a request with this key may have been
@@ -127,9 +131,10 @@ func (i Item) Holds(t Token) bool { return i.Lease != nil && i.Lease.Token == t 
 
 // Claimable reports whether an agent may take the item: nobody holds it, and it
 // is in a phase that is left by an agent's work. CI_PENDING is left by the gate,
-// and is given only to who asks for that phase.
+// and is given only to who asks for that phase. A task of a plan's run is given out
+// by the run.
 func (i Item) Claimable() bool {
-	return i.Lease == nil && i.Phase != agentsig.PhaseCompleted && i.Phase != agentsig.PhaseBlocked
+	return i.Lease == nil && i.Run == "" && i.Phase != agentsig.PhaseCompleted && i.Phase != agentsig.PhaseBlocked
 }
 
 // MayHold reports whether an agent in this role may hold an item in this phase.

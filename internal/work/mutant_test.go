@@ -13,10 +13,16 @@ func TestMutants(t *testing.T) {
 	}
 	for _, m := range []mutant.Mutant{
 		{Name: "the token is ignored", File: "item.go", Old: "i.Lease != nil && i.Lease.Token == t", New: "i.Lease != nil"},
-		{Name: "a held item is granted", File: "decide.go", Old: "case i.Lease != nil:\n\t\treturn Event{}, &HeldError", New: "case false:\n\t\treturn Event{}, &HeldError"},
+		{Name: "a held item is granted", File: "decide.go", Old: "ErrAudited\n\tcase i.Lease != nil:", New: "ErrAudited\n\tcase false:"},
+		{Name: "audited work is granted", File: "decide.go", Old: "case i.Audited:", New: "case false:"},
+		{Name: "work is merged without an audit", File: "decide.go", Old: "case !i.Audited || i.Commit", New: "case i.Commit"},
+		{Name: "another commit is merged", File: "decide.go", Old: "i.Commit != \"\" && m.Commit != i.Commit", New: "false"},
+		{Name: "an auditor's word completes", File: "decide.go", Old: "audited = i.Run != \"\"", New: "audited = i.Run == \"none\""},
+		{Name: "a held item is blocked", File: "decide.go", Old: "ErrSamePhase)\n\tcase i.Lease != nil:", New: "ErrSamePhase)\n\tcase false:"},
+		{Name: "an item forgets where it was blocked", File: "decide.go", Old: "back := i.BlockedFrom", New: "back := agentsig.PhaseDraft"},
 		{Name: "tokens do not rise", File: "decide.go", Old: "i.Granted + 1", New: "max(i.Granted, 1)"},
 		{Name: "the gate moves any phase", File: "decide.go", Old: "i.Phase != agentsig.PhaseCIPending:", New: "false:"},
-		{Name: "a completion keeps the lease", File: "evolve.go", Old: "i.Completed = i.Granted\n\t\treturn i.to(p.NextPhase), err", New: "i.Completed = i.Granted\n\t\tl := i.Lease\n\t\ti = i.to(p.NextPhase)\n\t\ti.Lease = l\n\t\treturn i, err"},
+		{Name: "a completion keeps the lease", File: "evolve.go", Old: "i.Completed = i.Granted\n\t\ti = i.to(p.NextPhase)", New: "i.Completed = i.Granted\n\t\tl := i.Lease\n\t\ti = i.to(p.NextPhase)\n\t\ti.Lease = l"},
 		{Name: "a late result moves the phase", File: "evolve.go", Old: "case SignalRecorded, LateResultRecorded:", New: "case LateResultRecorded:\n\t\tp, err := payload[Result](e)\n\t\ti.Phase = p.PhaseCompleted\n\t\treturn i, err\n\tcase SignalRecorded:"},
 		{Name: "a late result is thrown away", File: "decide.go", Old: "if i.Holds(c.Token) {\n\t\th, err", New: "if !i.Holds(c.Token) {\n\t\treturn Event{}, ErrNotHolder\n\t}\n\tif true {\n\t\th, err"},
 	} {

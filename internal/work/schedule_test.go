@@ -24,7 +24,7 @@ func TestSchedules(t *testing.T) {
 	for seed := range *schedules {
 		s := schedule{rand: rand.New(rand.NewPCG(uint64(seed), 7)), reached: reached}
 		s.run(t)
-		if err := s.check(); err != nil {
+		if err := errors.Join(s.check(), s.checkTask()); err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, s.story())
 		}
 	}
@@ -54,9 +54,14 @@ type entry struct {
 }
 
 func (s *schedule) run(t *testing.T) {
-	s.deliver(t, work.Add{ID: "T-1", Title: "t", Phase: agentsig.PhaseDraft, Actor: "operator"})
+	add := work.Add{ID: "T-1", Title: "t", Phase: agentsig.PhaseDraft, Actor: "operator"}
+	if s.rand.IntN(2) == 0 {
+		add.Run, add.Task = "01JD0000000000000000000002", "T-1"
+		add.Phase = []agentsig.Phase{agentsig.PhaseDraft, agentsig.PhaseCIPending, agentsig.PhaseReadyForMerge}[s.rand.IntN(3)]
+	}
+	s.deliver(t, add)
 	for range 40 {
-		switch n := s.rand.IntN(10); {
+		switch n := s.rand.IntN(12); {
 		case n < 3:
 			s.flight = append(s.flight, work.Grant{Epoch: 1, Actor: fmt.Sprint("agent", s.rand.IntN(3)), TTL: time.Minute, Role: s.role()})
 		case n < 6 && len(s.tokens) > 0:
@@ -83,6 +88,17 @@ func (s *schedule) run(t *testing.T) {
 			s.flight = append(s.flight, work.Report{Commit: "0123abc", Passed: s.rand.IntN(3) > 0})
 			if s.item.Phase == agentsig.PhaseBlocked {
 				s.flight = append(s.flight, work.Override{Phase: s.item.BlockedFrom, Reason: "go on"})
+			}
+		case n < 9:
+			commit := []string{"0123abc", "0123abc", "0123abc", "fffffff"}[s.rand.IntN(4)]
+			s.flight = append(s.flight, work.Merged{Commit: commit, Result: "0123abd"})
+			if s.rand.IntN(2) == 0 {
+				s.flight = append(s.flight, work.Unmerged{Commit: commit, Reason: "conflict"})
+			}
+		case n < 10:
+			s.flight = append(s.flight, work.Unblock{Reason: "answered"})
+			if s.rand.IntN(4) == 0 {
+				s.flight = append(s.flight, work.Block{Cause: "gates", Reason: "too often"})
 			}
 		}
 		if len(s.flight) > 0 {
@@ -164,6 +180,9 @@ func (s *schedule) check() error {
 			if completions[e.Token]++; completions[e.Token] > 1 {
 				return fmt.Errorf("event %d: %v completes again", n, e.Token)
 			}
+			if h.after.Lease != nil {
+				return fmt.Errorf("event %d: %v completes, and keeps the item", n, e.Token)
+			}
 			holder = none
 		case work.LeaseExpired, work.LeaseReleased:
 			if e.Token != holder {
@@ -189,7 +208,7 @@ func (s *schedule) check() error {
 			}
 			late[e.Token]++
 		}
-		if h.before.Phase == agentsig.PhaseCIPending && h.after.Phase == agentsig.PhaseReadyForReview && h.event.Type != work.GatePassed {
+		if h.before.Phase == agentsig.PhaseCIPending && h.after.Phase == agentsig.PhaseReadyForReview && h.event.Type != work.GatePassed && h.event.Type != work.WorkOverridden {
 			return fmt.Errorf("event %d: %s passes CI", n, h.event.Type)
 		}
 		phase = h.after.Phase
@@ -200,6 +219,50 @@ func (s *schedule) check() error {
 	for _, token := range s.sent {
 		if completions[token]+late[token] == 0 {
 			return fmt.Errorf("a result of %v was taken, and is not in the history", token)
+		}
+	}
+	return nil
+}
+
+// checkTask holds the history of an item against what a run may rely on: it is
+// completed by a merge of what the gate saw and an auditor passed, and blocked only
+// to return to where it was.
+func (s *schedule) checkTask() error {
+	from, audited, gated := agentsig.PhaseDraft, false, ""
+	for n, h := range s.history {
+		moved := h.before.Phase != h.after.Phase
+		if moved && h.after.Phase == agentsig.PhaseBlocked {
+			from = h.before.Phase
+		}
+		if h.after.Phase == agentsig.PhaseCompleted && moved && s.item.Run != "" && h.event.Type != work.WorkMerged && h.event.Type != work.WorkOverridden {
+			return fmt.Errorf("event %d: a task is completed by %s", n, h.event.Type)
+		}
+		switch p := h.event.Payload.(type) {
+		case work.Gate:
+			gated = p.Commit
+		case work.Overridden:
+			gated = "" // what the gate saw may not be what is there by now
+		case work.Merge:
+			if !audited || gated != "" && p.Commit != gated {
+				return fmt.Errorf("event %d speaks of a merge of %s; audited %v at %q", n, p.Commit, audited, gated)
+			}
+		case work.Blocked:
+			if h.before.Lease != nil || h.before.Phase == agentsig.PhaseCompleted {
+				return fmt.Errorf("event %d blocks what is in %s", n, h.before.Phase)
+			}
+		case work.Unblocked:
+			if h.before.Phase != agentsig.PhaseBlocked || h.after.Phase != from {
+				return fmt.Errorf("event %d: %s from %s becomes %s", n, h.before.Phase, from, h.after.Phase)
+			}
+		case work.Granted:
+			if audited {
+				return fmt.Errorf("event %d grants what waits for its merge", n)
+			}
+		}
+		if p, ok := h.event.Payload.(work.Result); ok && h.event.Type == work.AgentSessionCompleted {
+			audited = s.item.Run != "" && p.PhaseCompleted == agentsig.PhaseReadyForMerge && p.ExitReason == agentsig.ExitCompleted
+		} else if moved {
+			audited = false
 		}
 	}
 	return nil

@@ -112,6 +112,7 @@ func TestRefusals(t *testing.T) {
 	released := do(t, held, work.Release{Token: held.Lease.Token})
 	ended := do(t, held, work.End{Token: held.Lease.Token, Signal: exit(agentsig.PhaseDraft, agentsig.ExitCompleted), Actor: "ann"})
 	pending := do(t, added(t, agentsig.PhaseCIPending), grant(""))
+	audited := auditedTask(t)
 	token := held.Lease.Token
 	anyHeld, anyRole := errors.New("a HeldError"), errors.New("a RoleError")
 	for _, c := range []struct {
@@ -148,6 +149,15 @@ func TestRefusals(t *testing.T) {
 		{"long reason", draft, work.Override{Phase: agentsig.PhaseReview, Reason: string(make([]byte, 5000)) + "x"}, work.ErrTooLong},
 		{"same phase", draft, work.Override{Phase: agentsig.PhaseDraft, Reason: "r"}, work.ErrSamePhase},
 		{"override to nowhere", draft, work.Override{Phase: "X", Reason: "r"}, work.ErrBadPhase},
+		{"audited", audited, grant(""), work.ErrAudited},
+		{"merge without audit", draft, work.Merged{Commit: "0123abc"}, work.ErrNotAudited},
+		{"merge of another commit", audited, work.Merged{Commit: "fffffff"}, work.ErrNotAudited},
+		{"failed merge of another commit", audited, work.Unmerged{Commit: "fffffff"}, work.ErrNotAudited},
+		{"merge of nothing", audited, work.Merged{Commit: "HEAD"}, work.ErrBadCommit},
+		{"block what is held", held, work.Block{Cause: "c", Reason: "r"}, anyHeld},
+		{"block what is completed", added(t, agentsig.PhaseCompleted), work.Block{Cause: "c", Reason: "r"}, work.ErrCompleted},
+		{"block twice", added(t, agentsig.PhaseBlocked), work.Block{Cause: "c", Reason: "r"}, work.ErrSamePhase},
+		{"unblock what is not", draft, work.Unblock{Reason: "r"}, work.ErrNotBlocked},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e, err := work.Decide(c.item, c.do)
@@ -190,6 +200,37 @@ func TestBlockedAndOverridden(t *testing.T) {
 	}
 	if after := apply(t, i, e); after.Phase != agentsig.PhaseReview || after.Lease != nil {
 		t.Errorf("a late result moved the item: %+v", after)
+	}
+}
+
+// auditedTask is a task of a run whose work passed the gate, the review and the
+// audit.
+func auditedTask(t *testing.T) work.Item {
+	t.Helper()
+	i := do(t, work.Item{}, work.Add{ID: "T-1", Title: "a title", Phase: agentsig.PhaseCIPending, Actor: "operator", Run: "R", Task: "T-1"})
+	i = do(t, i, work.Report{Commit: "0123abc", Passed: true})
+	i = do(t, i, grant(agentsig.RoleCritic))
+	i = do(t, i, work.End{Token: i.Lease.Token, Signal: line(agentsig.KindReviewPassed)})
+	i = do(t, i, grant(agentsig.RoleAuditor))
+	return do(t, i, work.End{Token: i.Lease.Token, Signal: line(agentsig.KindAuditPassed)})
+}
+
+// A task of a run is completed by its merge, and an audit holds only for the phase
+// that it was given in.
+func TestMerges(t *testing.T) {
+	i := auditedTask(t)
+	if i.Phase != agentsig.PhaseReadyForMerge || !i.Audited {
+		t.Fatalf("%s, audited %v", i.Phase, i.Audited)
+	}
+	if done := do(t, i, work.Merged{Commit: "0123abc", Result: "0123abd"}); done.Phase != agentsig.PhaseCompleted {
+		t.Errorf("merged, and %s", done.Phase)
+	}
+	if back := do(t, i, work.Unmerged{Commit: "0123abc", Reason: "conflict"}); back.Phase != agentsig.PhaseImplementation || back.Audited {
+		t.Errorf("not merged, and %s, audited %v", back.Phase, back.Audited)
+	}
+	blocked := do(t, i, work.Block{Cause: "c", Reason: "r"})
+	if back := do(t, blocked, work.Unblock{Reason: "r"}); back.Phase != agentsig.PhaseReadyForMerge || back.Audited {
+		t.Errorf("unblocked, and %s, audited %v", back.Phase, back.Audited)
 	}
 }
 

@@ -35,9 +35,6 @@ type Fingerprint struct {
 func (r *Repo) Fingerprint(ctx context.Context, except string) (Fingerprint, error) {
 	f := Fingerprint{Files: map[string]string{}}
 	var err error
-	if f.Branch, f.Commit, err = r.Head(ctx); err != nil && !errors.Is(err, ErrNoCommit) {
-		return f, err
-	}
 	if f.Stash, err = r.Resolve(ctx, "refs/stash"); err != nil && !errors.Is(err, ErrUnknown) {
 		return f, err
 	}
@@ -46,11 +43,15 @@ func (r *Repo) Fingerprint(ctx context.Context, except string) (Fingerprint, err
 		return f, err
 	}
 	defer func() { _ = root.Close() }()
-	args := []string{"status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--", "."}
+	args := []string{"status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames", "--", "."}
 	if except != "" {
 		args = append(args, ":(top,exclude,literal)"+except)
 	}
 	err = r.each(ctx, r.home, func(record string) {
+		if head, ok := strings.CutPrefix(record, "# "); ok {
+			f.head(head)
+			return
+		}
 		state, name := splitStatus(record)
 		if len(f.Files) == maxPrinted {
 			f.Unseen++
@@ -59,6 +60,20 @@ func (r *Repo) Fingerprint(ctx context.Context, except string) (Fingerprint, err
 		f.Files[name] = state + " " + contents(root, name)
 	}, call{args: args})
 	return f, err
+}
+
+// head takes what git status says of HEAD. Its words in brackets are no names.
+func (f *Fingerprint) head(line string) {
+	what, value, _ := strings.Cut(line, " ")
+	if strings.HasPrefix(value, "(") {
+		value = ""
+	}
+	switch what {
+	case "branch.oid":
+		f.Commit = value
+	case "branch.head":
+		f.Branch = value
+	}
 }
 
 // splitStatus cuts a record of git status into what it says of a file, which is

@@ -250,9 +250,6 @@ func (t *Tree) Reset(ctx context.Context, commit string) error {
 		return err
 	}
 	r := t.repo
-	if commit, err = r.Resolve(ctx, commit); err != nil {
-		return err
-	}
 	if err := unlock(at); err != nil {
 		return err
 	}
@@ -263,11 +260,11 @@ func (t *Tree) Reset(ctx context.Context, commit string) error {
 	if err := r.quit(ctx, at); err != nil {
 		return err
 	}
-	// Wherever HEAD is: a reset moves the branch that it is on.
-	if err := r.change(ctx, at, "symbolic-ref", "HEAD", ref(own)); err != nil {
-		return err
-	}
-	if err := r.change(ctx, at, "reset", "--quiet", "--hard", commit); err != nil {
+	// Wherever HEAD is: it comes back to the branch, which moves to the commit.
+	if err := r.change(ctx, at, "checkout", "--quiet", "--force", "--no-track", "-B", own, commit, "--"); err != nil {
+		if _, unknown := r.Resolve(ctx, commit); unknown != nil {
+			return unknown
+		}
 		return err
 	}
 	return r.clean(ctx, at)

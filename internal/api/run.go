@@ -1,0 +1,225 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+)
+
+// StartRun asks for a plan to be delivered. The same plan again is the same run,
+// for as long as it has not ended.
+type StartRun struct {
+	Plan   string `json:"plan"`              // Markdown
+	DryRun bool   `json:"dry_run,omitempty"` // nothing is recorded or started
+}
+
+// MaxPlan is the largest plan, in bytes.
+const MaxPlan = 1 << 20
+
+// Run is a plan's run as people see it.
+type Run struct {
+	ID         string           `json:"id"`
+	Title      string           `json:"title"`
+	State      RunState         `json:"state"`
+	Outcome    delivery.Outcome `json:"outcome,omitempty"`
+	Branch     string           `json:"branch"` // that work is merged to
+	Base       string           `json:"base"`
+	StartedAt  time.Time        `json:"started_at,omitzero"`
+	FinishedAt time.Time        `json:"finished_at,omitzero"`
+	Agents     int              `json:"agents"`            // that work now
+	AtOnce     int              `json:"at_once"`           // that may
+	Checks     int              `json:"checks"`            // that the gate runs
+	Tasks      []Task           `json:"tasks"`             // in the plan's order
+	Others     []Agent          `json:"others"`            // agents that hold no task: remediation, health audit, experts
+	Questions  []Question       `json:"questions"`         // open ones
+	Trouble    string           `json:"trouble,omitempty"` // what remediation is about
+	Round      int              `json:"round,omitempty"`
+	Providers  []Provider       `json:"providers,omitempty"` // that are paused
+	Usage      delivery.Usage   `json:"usage"`
+	Notices    []Notice         `json:"notices"` // what happened last, oldest first
+	Sequence   uint64           `json:"sequence"`
+}
+
+// RunState is what a run does.
+type RunState string
+
+// The states.
+const (
+	RunRunning  RunState = "running"
+	RunWaiting  RunState = "waiting" // only a person can bring it on
+	RunPaused   RunState = "paused"
+	RunFinished RunState = "finished"
+	RunDry      RunState = "dry_run"
+)
+
+// Task is a task of a run.
+type Task struct {
+	ID        string         `json:"id"`
+	Work      string         `json:"work"` // its item's id
+	Title     string         `json:"title"`
+	Phase     agentsig.Phase `json:"phase"`
+	BlockedBy []string       `json:"blocked_by,omitempty"`
+	Why       string         `json:"why,omitempty"`   // what it waits for: blocker, agents, role, provider, question, environment, gate, merge, conflict, dependency, paused, budget; completed, cancelled
+	Waits     string         `json:"waits,omitempty"` // the same in words: "for T-1", "for the gate", "for R1-Q1"
+	Agent     *Agent         `json:"agent,omitempty"` // that works on it
+	Since     time.Time      `json:"since,omitzero"`
+	Rework    int            `json:"rework,omitempty"` // how often it was sent back since a person looked at it
+	Usage     delivery.Usage `json:"usage"`
+}
+
+// Agent is an agent at work.
+type Agent struct {
+	Session   string        `json:"session"`
+	Role      agentsig.Role `json:"role"`
+	Name      string        `json:"name"`
+	Task      string        `json:"task,omitempty"`
+	StartedAt time.Time     `json:"started_at"`
+	Says      string        `json:"says,omitempty"`    // the last line that it printed
+	Asked     string        `json:"asked,omitempty"`   // what it was asked last: progress, signal …
+	Waiting   string        `json:"waiting,omitempty"` // the expert request that it waits for
+	Away      bool          `json:"away,omitempty"`    // it is not in touch with the box
+	Ending    string        `json:"ending,omitempty"`
+}
+
+// Provider is one whose usage limit pauses its agents.
+type Provider struct {
+	Name  string    `json:"name"`
+	Until time.Time `json:"until"`
+}
+
+// Question waits for a person.
+type Question struct {
+	ID      string         `json:"id"`
+	Run     string         `json:"run"`
+	Task    string         `json:"task,omitempty"`
+	Cause   delivery.Cause `json:"cause"`
+	Text    string         `json:"text"`
+	Context string         `json:"context,omitempty"`
+	Choices []string       `json:"choices,omitempty"`
+	AskedAt time.Time      `json:"asked_at"`
+}
+
+// Notice is something that happened, in words.
+type Notice struct {
+	Sequence uint64    `json:"sequence"`
+	At       time.Time `json:"at"`
+	Text     string    `json:"text"`
+	Grave    bool      `json:"grave,omitempty"` // a person should see it
+}
+
+// Answer answers a question.
+type Answer struct {
+	Choice string `json:"choice,omitempty"`
+	Text   string `json:"text,omitempty"`
+}
+
+// Message is an operator's word on a run or a task: a message, or a reason.
+type Message struct {
+	Text string `json:"text,omitempty"`
+}
+
+// Told says what became of a message.
+type Told struct {
+	Work string `json:"work"`
+	Now  bool   `json:"now"` // the agent has it; if not, the next one on the task is told
+}
+
+// Deliver starts the delivery of a plan, or finds the run that does.
+func (c *Client) Deliver(ctx context.Context, q StartRun) (Run, error) {
+	return post[Run](ctx, c, "/v1/runs", NewKey(), q)
+}
+
+// Runs lists the runs, the latest last.
+func (c *Client) Runs(ctx context.Context) ([]Run, error) { return get[[]Run](ctx, c, "/v1/runs") }
+
+// Run returns a run.
+func (c *Client) Run(ctx context.Context, id string) (Run, error) {
+	return get[Run](ctx, c, runPath(id))
+}
+
+// FollowRun calls f with the run as it is, and again whenever it has changed, at
+// most some times a second, until it has ended or ctx does.
+func (c *Client) FollowRun(ctx context.Context, id string, f func(Run) error) error {
+	err := stream(ctx, c, runPath(id)+"/watch", func(r Run) error {
+		if err := f(r); err != nil {
+			return err
+		}
+		if r.State == RunFinished {
+			return errEnded
+		}
+		return nil
+	})
+	if errors.Is(err, errEnded) {
+		return nil
+	}
+	return err
+}
+
+// PauseRun stops new starts, ResumeRun goes on, CancelRun ends the run.
+func (c *Client) PauseRun(ctx context.Context, id string, m Message) (Run, error) {
+	return post[Run](ctx, c, runPath(id)+"/pause", NewKey(), m)
+}
+
+// ResumeRun goes on with a run that was paused.
+func (c *Client) ResumeRun(ctx context.Context, id string, m Message) (Run, error) {
+	return post[Run](ctx, c, runPath(id)+"/resume", NewKey(), m)
+}
+
+// CancelRun ends a run.
+func (c *Client) CancelRun(ctx context.Context, id string, m Message) (Run, error) {
+	return post[Run](ctx, c, runPath(id)+"/cancel", NewKey(), m)
+}
+
+// Questions lists what waits for a person.
+func (c *Client) Questions(ctx context.Context) ([]Question, error) {
+	return get[[]Question](ctx, c, "/v1/questions")
+}
+
+// Answer answers a question.
+func (c *Client) Answer(ctx context.Context, id string, a Answer) (Question, error) {
+	return post[Question](ctx, c, "/v1/questions/"+escapePath(id)+"/answer", NewKey(), a)
+}
+
+// Tell gives a message to the agent on a task, or to the next one.
+func (c *Client) Tell(ctx context.Context, work string, m Message) (Told, error) {
+	return post[Told](ctx, c, workPath(work)+"/tell", NewKey(), m)
+}
+
+// CancelTask gives a task up.
+func (c *Client) CancelTask(ctx context.Context, work string, m Message) (Run, error) {
+	return post[Run](ctx, c, workPath(work)+"/cancel", NewKey(), m)
+}
+
+// RetryTask tries a task again, as if nothing had gone wrong with it.
+func (c *Client) RetryTask(ctx context.Context, work string, m Message) (Run, error) {
+	return post[Run](ctx, c, workPath(work)+"/retry", NewKey(), m)
+}
+
+// errEnded ends the watching of a run that has ended.
+var errEnded = errors.New("the run has ended")
+
+func runPath(id string) string { return "/v1/runs/" + url.PathEscape(id) }
+
+// stream calls f with each value that a box sends, until it sends no more.
+func stream[T any](ctx context.Context, c *Client, path string, f func(T) error) error {
+	resp, err := c.send(ctx, http.MethodGet, path, "", nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	err = serverSent(resp.Body, func(data string) error {
+		var v T
+		if err := json.Unmarshal([]byte(data), &v); err != nil {
+			return fmt.Errorf("the box sent what can't be read: %w", err)
+		}
+		return f(v)
+	})
+	return errors.Join(ctx.Err(), err)
+}

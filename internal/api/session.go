@@ -1,0 +1,164 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+)
+
+// MaxReport is how long a session's report can be in JSON, in bytes.
+const MaxReport = 1 << 20
+
+// CodeGone answers a session that the box has given up: it ends its agent.
+const CodeGone = "gone"
+
+// Kinds of a session's report.
+const (
+	ReportTurn  = "turn"  // a turn is over
+	ReportNote  = "note"  // something was said that ends nothing, or a tell was carried out
+	ReportEnded = "ended" // the last one
+)
+
+// How a session ended.
+const (
+	HowDone     = "done"      // it was told to end
+	HowCrashed  = "crashed"   // its program failed, or could not be started
+	HowTimedOut = "timed_out" // a turn took too long
+	HowStalled  = "stalled"   // nothing was heard of it
+	HowLimited  = "limited"   // its provider's usage limit was reached
+	HowOrphaned = "orphaned"  // the box stayed away
+	HowStopped  = "stopped"   // the session was stopped, or the box has given it up
+)
+
+// SessionReport is what a session tells the box. The box answers it when it is kept;
+// until then the session repeats it, so one may come twice.
+type SessionReport struct {
+	Seq        int            `json:"seq"`                   // from 1, in the session's order
+	Kind       string         `json:"kind"`                  // ReportTurn, ReportNote or ReportEnded
+	Turn       int            `json:"turn,omitempty"`        // which turn it is about, from 1
+	Prompt     string         `json:"prompt,omitempty"`      // the id of the command that the turn or the note answers
+	Verdict    agentsig.Kind  `json:"verdict,omitempty"`     // on the whole turn
+	Signals    []SaidSignal   `json:"signals,omitempty"`     // that count, in the order they were said
+	NearMisses []NearMiss     `json:"near_misses,omitempty"` // the first 20, with what was refused
+	Preview    string         `json:"preview,omitempty"`     // what was said last, 200 characters, escaped
+	NoAnswer   bool           `json:"no_answer,omitempty"`   // the deadline went by; of a tell: the agent was not told
+	How        string         `json:"how,omitempty"`         // of the end
+	Detail     string         `json:"detail,omitempty"`      // in words, escaped
+	ResetAt    time.Time      `json:"reset_at,omitzero"`     // when a usage limit ends, if that is known
+	Exit       *int           `json:"exit,omitempty"`        // of the agent's program, if it has ended
+	Usage      delivery.Usage `json:"usage,omitzero"`        // of the turn; of the end: of all turns
+	Bytes      int64          `json:"bytes"`                 // of the transcript so far, as it is kept
+	SHA256     string         `json:"sha256"`                // of those bytes
+	At         time.Time      `json:"at"`
+}
+
+// SaidSignal is a signal and where it stands in what the session's agent said.
+type SaidSignal struct {
+	Wire   string `json:"wire"` // as [agentsig.Signal.Wire] writes it; its first line alone if it can't, or if it is one of too many
+	Offset int64  `json:"offset"`
+	Length int64  `json:"length"`
+	SHA256 string `json:"sha256"`
+	Line   int    `json:"line"`
+}
+
+// Kinds of a session's command.
+const (
+	CommandPrompt = "prompt" // a further turn
+	CommandTell   = "tell"   // a message into the turn that runs
+	CommandEnd    = "end"
+)
+
+// SessionCommand is what the box wants of a session. It is sent again until it is
+// answered: a prompt by the report of its turn, a tell by a note, an end by the end.
+type SessionCommand struct {
+	ID       string `json:"id"`
+	Kind     string `json:"kind"`
+	Text     string `json:"text,omitempty"`
+	AnswerMS int64  `json:"answer_ms,omitempty"` // by when the turn is over or a signal is said; 0 for no deadline
+	Reason   string `json:"reason,omitempty"`    // of an end
+}
+
+// Gone reports whether an error says that the box has given up the session.
+func Gone(err error) bool {
+	var p *Problem
+	if !errors.As(err, &p) {
+		return false
+	}
+	switch p.Code {
+	case CodeNotFound, CodeConflict, CodeGone:
+		return true
+	}
+	return false
+}
+
+// SendReport hands in a session's report. Its number is its key: the box keeps it once.
+func (c *Client) SendReport(ctx context.Context, session string, r SessionReport) error {
+	_, err := post[struct{}](ctx, c, sessionPath(session)+"/report", "report-"+strconv.Itoa(r.Seq), r)
+	return err
+}
+
+// activity is a sign of life.
+type activity struct {
+	Line string `json:"line"`
+}
+
+// Activity tells the box what the session's agent said last. It is not repeated.
+func (c *Client) Activity(ctx context.Context, session, lastLine string) error {
+	data, err := json.Marshal(activity{lastLine})
+	if err != nil {
+		return err
+	}
+	_, err = do[struct{}](ctx, c, http.MethodPost, sessionPath(session)+"/activity", "", data)
+	return err
+}
+
+// Commands calls connected once the box has answered, and then f for each command as
+// it comes, until ctx ends, f fails or the box goes away.
+func (c *Client) Commands(ctx context.Context, session string, connected func(), f func(SessionCommand) error) error {
+	resp, err := c.send(ctx, http.MethodGet, sessionPath(session)+"/commands", "", nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	connected()
+	err = serverSent(resp.Body, func(data string) error {
+		var command SessionCommand
+		if err := json.Unmarshal([]byte(data), &command); err != nil {
+			return fmt.Errorf("the box sent a command that can't be read: %w", err)
+		}
+		return f(command)
+	})
+	return errors.Join(ctx.Err(), err)
+}
+
+// serverSent calls f with the data of each server-sent event. What ends before its
+// empty line is not an event. It returns f's error, or ErrNoBox when the stream ends.
+func serverSent(r io.Reader, f func(data string) error) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 4<<20)
+	var data string
+	for lines.Scan() {
+		line := lines.Text()
+		if text, ok := strings.CutPrefix(line, "data: "); ok {
+			data = text
+		}
+		if line != "" || data == "" {
+			continue
+		}
+		if err := f(data); err != nil {
+			return err
+		}
+		data = ""
+	}
+	return errors.Join(ErrNoBox, lines.Err())
+}

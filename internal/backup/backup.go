@@ -1,0 +1,182 @@
+// Package backup makes one file of a box's directory, and a directory of that file.
+//
+// A backup is a gzipped tar archive. It holds what can't be made again: the
+// ledger's archive with its log, the keys, the tokens, and what sessions left. It
+// does not hold the engine's store, which a box restores from the archive when it
+// starts, nor the snapshot, which is a cache.
+//
+// A box may run meanwhile. Of its archive only the checkpoint, the log, and the
+// last tile of each level change; they are read together, until a reading lies
+// between two checkpoints. Everything else is never changed once it is there. So
+// the copy ends at a whole event, and has every event that was acknowledged before
+// it began. It is verified before it is packed.
+//
+// The last file, SHA256SUMS, has the hashes of the others, in the form that
+// sha256sum -c reads. It finds accidents, and edits of what nothing else proves;
+// whoever has the backup has the signer's key, too.
+package backup
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// What lies in a backup. The names are those of a box's directory.
+const (
+	archiveDir  = "archive"
+	sessionsDir = "sessions"
+	signerFile  = "signer.key"
+	aboutFile   = "backup.json" // of the backup alone; its first file
+	sumsFile    = "SHA256SUMS"  // of the backup alone; its last file
+)
+
+// secretFiles are for the owner of the box alone.
+func secretFiles() []string { return []string{signerFile, "verifier.key", "api.token", "gate.token"} }
+
+// Report says what a backup holds.
+type Report struct {
+	Events int64 `json:"events"`
+	Items  int   `json:"items"` // work items
+}
+
+// about is the backup's first file.
+type about struct {
+	Format int `json:"format"`
+	Report
+}
+
+const format = 1
+
+// ErrExists is returned where a backup would be written over a file.
+var ErrExists = errors.New("the file is there already: give another name")
+
+// Write writes a backup of the box in dir, whose archive lies in archivePath, to a
+// file that is not there yet and that only its owner can read. It needs room for an
+// unpacked copy beside the file.
+func Write(ctx context.Context, dir, archivePath, file string) (r Report, err error) {
+	if _, err := os.Lstat(file); err == nil {
+		return Report{}, fmt.Errorf("%s: %w", file, ErrExists)
+	}
+	stage, err := os.MkdirTemp(filepath.Dir(file), ".backup-*") // for its owner alone
+	if err != nil {
+		return Report{}, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(stage)) }()
+	content := filepath.Join(stage, "content")
+	c := copier{ctx: ctx, from: dir, to: content, files: archive.Dir(archivePath)}
+	if r, err = c.copyBox(); err != nil {
+		return Report{}, err
+	}
+	packed := filepath.Join(stage, "packed")
+	if err := pack(ctx, content, packed, r); err != nil {
+		return Report{}, err
+	}
+	if err := os.Rename(packed, file); err != nil {
+		return Report{}, err
+	}
+	return r, archive.Dir(filepath.Dir(file)).SyncDir(".")
+}
+
+// verify checks an unpacked backup, and says what it holds.
+func verify(dir string) (Report, error) {
+	signer, err := os.ReadFile(filepath.Join(dir, signerFile))
+	if err != nil {
+		return Report{}, fmt.Errorf("%s: %w", signerFile, errors.Unwrap(err))
+	}
+	key := strings.TrimSuffix(string(signer), "\n")
+	verifier, err := ledger.VerifierKey(key)
+	if err != nil {
+		return Report{}, fmt.Errorf("%s: %w", signerFile, err)
+	}
+	path := filepath.Join(dir, archiveDir)
+	if _, _, err := archive.Verify(path, verifier); err != nil {
+		return Report{}, fmt.Errorf("the ledger does not verify: %w", err)
+	}
+	a, err := archive.Open(archive.Dir(path), archive.Keys{Signer: key, Verifier: verifier})
+	if err != nil {
+		return Report{}, err
+	}
+	r := Report{Events: a.Size()}
+	err = a.Entries(0, func(_ int64, stored []byte) error {
+		e, err := ledger.Decode(stored)
+		if e.Type == work.WorkAdded {
+			r.Items++
+		}
+		return err
+	})
+	return r, errors.Join(err, a.Close())
+}
+
+// pack writes the files below a directory to a file.
+func pack(ctx context.Context, dir, file string, r Report) error {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	z := gzip.NewWriter(f)
+	p := packer{tar: tar.NewWriter(z)}
+	text, err := json.Marshal(about{format, r})
+	if err == nil {
+		err = p.add(aboutFile, int64(len(text)), strings.NewReader(string(text)))
+	}
+	if err == nil {
+		err = p.walk(ctx, dir)
+	}
+	if err == nil {
+		sums := p.sums.String()
+		err = p.add(sumsFile, int64(len(sums)), strings.NewReader(sums))
+	}
+	return errors.Join(err, p.tar.Close(), z.Close(), f.Sync(), f.Close())
+}
+
+// packer writes files to a tar archive, and remembers their hashes.
+type packer struct {
+	tar  *tar.Writer
+	sums strings.Builder
+}
+
+func (p *packer) walk(ctx context.Context, dir string) error {
+	files := os.DirFS(dir)
+	return fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || ctx.Err() != nil || d.IsDir() {
+			return errors.Join(err, ctx.Err())
+		}
+		f, err := files.Open(name)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }() // read only
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		return p.add(name, info.Size(), f)
+	})
+}
+
+func (p *packer) add(name string, size int64, content io.Reader) error {
+	h := tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o600, Size: size, Format: tar.FormatPAX}
+	if err := p.tar.WriteHeader(&h); err != nil {
+		return err
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(p.tar, sum), content); err != nil {
+		return err
+	}
+	fmt.Fprintf(&p.sums, "%x  %s\n", sum.Sum(nil), name)
+	return nil
+}

@@ -1,0 +1,299 @@
+package backup_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/backup"
+	"github.com/signalbox-dev/signalbox/internal/box"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t *testing.T, dir, archive string) (*box.Box, box.Found) {
+	t.Helper()
+	b, found, err := box.Open(t.Context(), box.Options{Dir: box.Dir(dir), Archive: archive})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, found
+}
+
+func closeBox(t *testing.T, b *box.Box) {
+	t.Helper()
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// deliver adds an item and ends a session on it, with more output than an event
+// holds.
+func deliver(ctx context.Context, b *box.Box, id string) error {
+	if _, err := b.Add(ctx, api.AddWork{ID: id, Title: "work", Phase: agentsig.PhaseImplementation}, "add "+id); err != nil {
+		return err
+	}
+	g, err := b.Claim(ctx, api.Claim{Work: id, Role: agentsig.RoleDeveloper, Actor: "agent"}, "claim "+id)
+	if err != nil {
+		return err
+	}
+	said := strings.Repeat("working on "+id+"\n", 400) + "READY_FOR_REVIEW: " + id + "\n"
+	_, err = b.Emit(ctx, g.Session, []byte(said))
+	return err
+}
+
+// crowd is clients that write to a box until they are told to stop.
+type crowd struct {
+	stop, wait func()
+	mu         sync.Mutex
+	done       []string      // items that were delivered, and acknowledged
+	many       chan struct{} // closed when there are enough to fill bundles
+}
+
+func (c *crowd) acknowledged() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]string{}, c.done...)
+}
+
+func clients(t *testing.T, b *box.Box, n int) *crowd {
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	c := &crowd{stop: cancel, wait: running.Wait, many: make(chan struct{})}
+	for client := range n {
+		running.Go(func() {
+			for i := 0; ctx.Err() == nil && i < 1000; i++ { // so that a slow machine ends
+				id := fmt.Sprintf("C%d-%d", client, i)
+				if err := deliver(context.WithoutCancel(ctx), b, id); err != nil {
+					t.Errorf("deliver %s: %v", id, err)
+					return
+				}
+				c.mu.Lock()
+				if c.done = append(c.done, id); len(c.done) == 100 {
+					close(c.many)
+				}
+				c.mu.Unlock()
+			}
+		})
+	}
+	return c
+}
+
+// TestWhileClientsWrite backs up a box that is written to. Each backup has what was
+// acknowledged before it began, and a box can be started from it.
+func TestWhileClientsWrite(t *testing.T) {
+	dir, elsewhere, files := t.TempDir(), filepath.Join(t.TempDir(), "elsewhere"), t.TempDir()
+	b, _ := open(t, dir, elsewhere)
+	c := clients(t, b, 4)
+	<-c.many
+	const backups = 3
+	var before [backups][]string
+	var said [backups]backup.Report
+	for i := range backups {
+		before[i] = c.acknowledged()
+		r, err := backup.Write(t.Context(), dir, elsewhere, filepath.Join(files, fmt.Sprint(i)))
+		if err != nil {
+			t.Errorf("backup %d: %v", i, err)
+		}
+		said[i] = r
+	}
+	if len(c.acknowledged()) == len(before[0]) {
+		t.Error("nobody wrote meanwhile")
+	}
+	c.stop()
+	c.wait()
+	closeBox(t, b)
+	for i, ids := range before {
+		restored := filepath.Join(t.TempDir(), "restored", "box")
+		r, err := backup.Restore(t.Context(), filepath.Join(files, fmt.Sprint(i)), restored)
+		if err != nil || r != said[i] {
+			t.Fatalf("backup %d: %+v, %v; it said %+v", i, r, err, said[i])
+		}
+		key, err := box.Dir(restored).Verifier()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := archive.Verify(filepath.Join(restored, "archive"), key); err != nil {
+			t.Errorf("backup %d: %v", i, err)
+		}
+		t.Logf("backup %d has %+v", i, r)
+		b, found := open(t, restored, "")
+		if int64(found.Events) != r.Events || found.Items != r.Items || len(found.Notes) > 0 {
+			t.Errorf("backup %d had %+v, and the box found %+v", i, r, found)
+		}
+		for _, id := range ids {
+			if w, err := b.Work(id); err != nil || w.Phase != agentsig.PhaseCIPending {
+				t.Errorf("%s was acknowledged before backup %d, and is %+v, %v", id, i, w, err)
+			}
+		}
+		if err := deliver(t.Context(), b, "NEW"); err != nil {
+			t.Errorf("the box from backup %d does not go on: %v", i, err)
+		}
+		closeBox(t, b)
+	}
+}
+
+// small makes a box that has been stopped, with a few events, and sessions.
+func small(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	b, _ := open(t, dir, "")
+	for i := range 3 {
+		if err := deliver(t.Context(), b, fmt.Sprint("W-", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closeBox(t, b)
+	for name, text := range map[string]string{
+		"transcript": "said\n", "outbox/00001.json": "{}", "lock": "", "agent.json": "{}", "\x1b[1m": "", "line\nend": "",
+	} {
+		path := filepath.Join(dir, "sessions", "S-1", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "sessions", "S-1", "link")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// backUp backs up a box whose archive lies in its directory.
+func backUp(t *testing.T, dir string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "box.tar.gz")
+	if _, err := backup.Write(t.Context(), dir, filepath.Join(dir, "archive"), file); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// tree returns the files below a directory.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all[filepath.ToSlash(name)] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestWhatIsKept: a restored directory has what can't be made again, and nothing
+// that belongs to this machine's processes.
+func TestWhatIsKept(t *testing.T) {
+	dir := small(t)
+	file := backUp(t, dir)
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the backup's mode is %v, %v", info.Mode(), err)
+	}
+	if names, err := os.ReadDir(filepath.Dir(file)); err != nil || len(names) != 1 {
+		t.Errorf("beside the backup there are %v, %v", names, err)
+	}
+	restored := t.TempDir()
+	if _, err := backup.Restore(t.Context(), file, restored); err != nil {
+		t.Fatal(err)
+	}
+	want := tree(t, dir)
+	for name := range want {
+		base := filepath.Base(name)
+		if strings.HasPrefix(name, "engine/") || base == "lock" || base == "agent.json" || base == "link" || name == "snapshot" || name == ".gitignore" ||
+			strings.HasPrefix(base, "\x1b") || strings.HasPrefix(base, "line") {
+			delete(want, name)
+		}
+	}
+	if diff := cmp.Diff(want, tree(t, restored)); diff != "" {
+		t.Errorf("what was restored differs:\n%s", diff)
+	}
+	b, found := open(t, restored, "")
+	defer closeBox(t, b)
+	if found.Items != 3 || found.Restored == 0 || len(found.Notes) > 0 {
+		t.Errorf("the box found %+v", found)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	dir := small(t)
+	file := backUp(t, dir)
+	write := func(dir string) error {
+		_, err := backup.Write(t.Context(), dir, filepath.Join(dir, "archive"), filepath.Join(t.TempDir(), "b"))
+		return err
+	}
+	if _, err := backup.Write(t.Context(), dir, filepath.Join(dir, "archive"), file); !errors.Is(err, backup.ErrExists) {
+		t.Errorf("over a file: %v", err)
+	}
+	if err := write(t.TempDir()); err == nil || !strings.Contains(err.Error(), "there is no box in") {
+		t.Errorf("of no box: %v", err)
+	}
+	full := t.TempDir()
+	if err := os.WriteFile(filepath.Join(full, "x"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := backup.Restore(t.Context(), file, full); !errors.Is(err, backup.ErrNotEmpty) {
+		t.Errorf("into a directory with a file: %v", err)
+	}
+	if _, err := backup.Restore(t.Context(), filepath.Join(full, "none"), filepath.Join(full, "new")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("of no file: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := backup.Restore(ctx, file, filepath.Join(full, "new")); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if _, err := backup.Write(ctx, dir, filepath.Join(dir, "archive"), filepath.Join(full, "b")); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if names, err := os.ReadDir(full); err != nil || len(names) != 1 {
+		t.Errorf("left behind: %v, %v", names, err)
+	}
+}
+
+// TestDamagedBoxIsNotBackedUp: a backup that could not be restored is no backup.
+func TestDamagedBoxIsNotBackedUp(t *testing.T) {
+	dir := small(t)
+	for name, data := range tree(t, filepath.Join(dir, "archive")) {
+		path := filepath.Join(dir, "archive", name)
+		broken := []byte(data)
+		broken[len(broken)/2] ^= 1
+		if err := os.WriteFile(path, broken, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out := t.TempDir()
+		_, err := backup.Write(t.Context(), dir, filepath.Join(dir, "archive"), filepath.Join(out, "b"))
+		if err == nil || !strings.Contains(err.Error(), "signalbox ledger repair") {
+			t.Errorf("%s is damaged: %v", name, err)
+		}
+		if names, err := os.ReadDir(out); err != nil || len(names) > 0 {
+			t.Errorf("left behind: %v, %v", names, err)
+		}
+		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	backUp(t, dir)
+}

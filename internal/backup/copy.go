@@ -1,0 +1,287 @@
+package backup
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// copier copies a box, which may run, to a directory.
+type copier struct {
+	ctx      context.Context
+	from, to string
+	files    archive.FS // the archive's
+	verifier string
+}
+
+// copyBox copies everything and verifies the copy. Sessions come first: a report
+// of theirs that the box takes meanwhile is then in both, and not in neither.
+func (c *copier) copyBox() (Report, error) {
+	if err := c.copySecrets(); err != nil {
+		return Report{}, err
+	}
+	if err := c.copySessions(); err != nil {
+		return Report{}, err
+	}
+	return c.copyLedger()
+}
+
+func (c *copier) copySecrets() error {
+	for _, name := range secretFiles() {
+		data, err := os.ReadFile(filepath.Join(c.from, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("there is no box in %s to back up: it has no %s", agentsig.Escape(c.from), name)
+		}
+		if err == nil {
+			err = c.write(name, data)
+		}
+		if err == nil && name == signerFile {
+			c.verifier, err = ledger.VerifierKey(strings.TrimSuffix(string(data), "\n"))
+		}
+		if err != nil {
+			return fmt.Errorf("back up %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// processFiles are about processes of this machine: a copy has none.
+func processFiles() []string { return []string{"lock", "agent.json"} }
+
+// copySessions copies what sessions left. A file that grows is copied as far as it
+// goes, and one that goes away is left out; so is what no session writes, as agents
+// may have put anything there.
+func (c *copier) copySessions() error {
+	root, err := os.OpenRoot(c.from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }() // read only
+	err = fs.WalkDir(root.FS(), sessionsDir, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil || c.ctx.Err() != nil:
+			return errors.Join(err, c.ctx.Err())
+		case !d.Type().IsRegular() || !expected(name) || slices.Contains(processFiles(), d.Name()):
+			return nil
+		}
+		f, err := root.Open(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }() // read only
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		return c.put(name, io.LimitReader(f, min(info.Size(), maxFile)))
+	})
+	if err != nil {
+		return fmt.Errorf("back up the sessions: %w", err)
+	}
+	return nil
+}
+
+// maxCopies is how often the ledger is copied until a copy is whole: a batch that
+// is just being written spoils one.
+const maxCopies = 10
+
+func (c *copier) copyLedger() (Report, error) {
+	var last moving
+	for copies := 1; ; copies++ {
+		m, err := c.capture()
+		if err != nil {
+			return Report{}, err
+		}
+		if err := c.copyFixed(m.size); err != nil {
+			return Report{}, err
+		}
+		if err := c.place(m, last); err != nil {
+			return Report{}, err
+		}
+		r, err := verify(c.to)
+		if err == nil {
+			return r, nil
+		}
+		if copies == maxCopies || maps.EqualFunc(m.files, last.files, bytes.Equal) {
+			return Report{}, fmt.Errorf("the ledger can't be backed up as it is: %w: start the box, or run `signalbox ledger repair`, and try again", err)
+		}
+		last = m
+	}
+}
+
+// moving is what a box changes in its archive, as it was at one moment.
+type moving struct {
+	size  int64 // of the checkpoint
+	files map[string][]byte
+}
+
+// maxCaptures is how often a reading is begun again because a checkpoint came. The
+// box signs one a second, and a reading takes milliseconds.
+const maxCaptures = 100
+
+// capture reads what a box changes, between two checkpoints.
+func (c *copier) capture() (moving, error) {
+	for range maxCaptures {
+		if err := c.ctx.Err(); err != nil {
+			return moving{}, err
+		}
+		note, err := c.files.ReadFile(ledger.CheckpointPath)
+		if err != nil {
+			return moving{}, fmt.Errorf("there is no ledger to back up: %w", err)
+		}
+		checkpoint, err := ledger.OpenCheckpoint(note, c.verifier)
+		if err != nil {
+			return moving{}, fmt.Errorf("back up %s: %w: run `signalbox ledger repair`", ledger.CheckpointPath, err)
+		}
+		m := moving{checkpoint.Size, map[string][]byte{ledger.CheckpointPath: note}}
+		if err := c.readMoving(m); err != nil {
+			return moving{}, fmt.Errorf("back up the ledger: %w", err)
+		}
+		if again, err := c.files.ReadFile(ledger.CheckpointPath); err == nil && bytes.Equal(again, note) {
+			return m, nil
+		}
+	}
+	return moving{}, errors.New("the ledger's checkpoint changed whenever it was read: try again")
+}
+
+func (c *copier) readMoving(m moving) error {
+	names, err := c.movingNames(m.size)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		data, err := c.files.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // superseded just now; if it was not, the copy does not verify
+		}
+		if err != nil {
+			return err
+		}
+		m.files[name] = data
+	}
+	return nil
+}
+
+// movingNames returns the names of what a box changes, besides the checkpoint.
+func (c *copier) movingNames(size int64) ([]string, error) {
+	names := []string{"key"}
+	segments, err := c.files.ReadDir("log")
+	for _, name := range segments {
+		names = append(names, "log/"+name)
+	}
+	for level, n := 0, size; n > 0; level, n = level+1, n/ledger.TileWidth {
+		if width := int(n % ledger.TileWidth); width > 0 {
+			names = append(names, ledger.TilePath(level, n/ledger.TileWidth, width))
+			if level == 0 {
+				names = append(names, ledger.EntriesPath(n/ledger.TileWidth, width))
+			}
+		}
+	}
+	return names, err
+}
+
+// place puts what was captured into the copy, instead of what an earlier capture
+// put there.
+func (c *copier) place(m, earlier moving) error {
+	for name := range earlier.files {
+		if err := os.Remove(c.path(archiveDir + "/" + name)); err != nil {
+			return err
+		}
+	}
+	for name, data := range m.files {
+		if err := c.write(archiveDir+"/"+name, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyFixed copies what is never changed, less what is there already: the full
+// tiles and bundles of so many events, and the blobs.
+func (c *copier) copyFixed(size int64) error {
+	for level, n := 0, size/ledger.TileWidth; n > 0; level, n = level+1, n/ledger.TileWidth {
+		for i := range n {
+			if err := c.copyOnce(ledger.TilePath(level, i, ledger.TileWidth)); err != nil {
+				return err
+			}
+			if level > 0 {
+				continue
+			}
+			if err := c.copyOnce(ledger.EntriesPath(i, ledger.TileWidth)); err != nil {
+				return err
+			}
+		}
+	}
+	prefixes, err := c.files.ReadDir("blob")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, prefix := range prefixes {
+		names, err := c.files.ReadDir("blob/" + prefix)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := c.copyOnce("blob/" + prefix + "/" + name); err != nil {
+				return err
+			}
+		}
+	}
+	return err
+}
+
+// copyOnce copies a file of the archive, if it is there and the copy is not.
+func (c *copier) copyOnce(name string) error {
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(c.path(archiveDir + "/" + name)); err == nil {
+		return nil
+	}
+	data, err := c.files.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // the verification tells whether it is needed
+	}
+	if err != nil {
+		return fmt.Errorf("back up the ledger: %w", err)
+	}
+	if strings.HasPrefix(name, "blob/") && ledger.BlobPath(ledger.NewBlob(data).SHA256) != name {
+		return fmt.Errorf("%s of the archive is damaged: run `signalbox ledger repair`, and try again", name)
+	}
+	return c.write(archiveDir+"/"+name, data)
+}
+
+func (c *copier) path(name string) string { return filepath.Join(c.to, filepath.FromSlash(name)) }
+
+func (c *copier) write(name string, data []byte) error { return c.put(name, bytes.NewReader(data)) }
+
+// put writes a file of the copy.
+func (c *copier) put(name string, content io.Reader) error {
+	if err := os.MkdirAll(c.path(path.Dir(name)), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(c.path(name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, content)
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,269 @@
+package backup
+
+import (
+	"archive/tar"
+	"bufio"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/archive"
+)
+
+var (
+	// ErrNotEmpty is returned where a restored box would lie among other files.
+	ErrNotEmpty = errors.New("there is something in it already: a box is restored into an empty directory, or one that is not there")
+
+	// ErrDamaged is returned for a file that is no backup, or not a whole one.
+	ErrDamaged = errors.New("this is no whole backup, and nothing was restored")
+)
+
+func damaged(format string, args ...any) error {
+	return fmt.Errorf("%w: %w: use another copy of it", ErrDamaged, fmt.Errorf(format, args...))
+}
+
+// Limits of what is unpacked.
+const (
+	maxFile  = 1 << 30  // bytes of a file
+	maxFiles = 1 << 22  // files
+	maxAbout = 64 << 10 // bytes of backup.json
+)
+
+// Restore unpacks a backup, verifies it, and makes it the directory dir, which is
+// not there or empty. If it fails, the directory is as it was.
+func Restore(ctx context.Context, file, dir string) (r Report, err error) {
+	if entries, err := os.ReadDir(dir); len(entries) > 0 {
+		return Report{}, fmt.Errorf("%s: %w", dir, ErrNotEmpty)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Report{}, err
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return Report{}, err
+	}
+	defer func() { _ = f.Close() }() // read only
+	parent := filepath.Dir(filepath.Clean(dir))
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return Report{}, err
+	}
+	stage, err := os.MkdirTemp(parent, ".restore-*") // for its owner alone
+	if err != nil {
+		return Report{}, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(stage)) }()
+	root, err := os.OpenRoot(stage)
+	if err != nil {
+		return Report{}, err
+	}
+	u := unpacker{ctx: ctx, root: root, sums: map[string]string{}}
+	err = errors.Join(u.unpack(f), root.Close())
+	if err != nil {
+		return Report{}, fmt.Errorf("%s: %w", file, err)
+	}
+	if r, err = verify(stage); err != nil {
+		return Report{}, fmt.Errorf("%s: %w", file, damaged("%w", err))
+	}
+	if r != u.about.Report {
+		return Report{}, fmt.Errorf("%s: %w", file, damaged("it has %d events on %d items, and says %d on %d", r.Events, r.Items, u.about.Events, u.about.Items))
+	}
+	if err := syncDirs(stage); err != nil {
+		return Report{}, err
+	}
+	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) { // it is empty, if it is there
+		return Report{}, err
+	}
+	if err := os.Rename(stage, dir); err != nil {
+		return Report{}, err
+	}
+	return r, archive.Dir(parent).SyncDir(".")
+}
+
+// syncDirs makes the names of files durable.
+func syncDirs(root string) error {
+	return filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		return archive.Dir(name).SyncDir(".")
+	})
+}
+
+// unpacker takes files out of a backup, and trusts nothing about them.
+type unpacker struct {
+	ctx   context.Context
+	root  *os.Root
+	about about
+	sums  map[string]string // of every file so far
+}
+
+func (u *unpacker) unpack(f io.Reader) error {
+	in := bufio.NewReader(f)
+	z, err := gzip.NewReader(in)
+	if err != nil {
+		return damaged("it does not begin as one: %w", err)
+	}
+	z.Multistream(false)
+	t := tar.NewReader(z)
+	for {
+		if err := u.ctx.Err(); err != nil {
+			return err
+		}
+		h, err := t.Next()
+		switch {
+		case err != nil && !errors.Is(err, io.EOF):
+			return damaged("%w", whole(err))
+		case err != nil:
+			return damaged("it ends before %s", sumsFile)
+		case h.Typeflag != tar.TypeReg:
+			return damaged("%q is not a file", h.Name)
+		}
+		if h.Name == sumsFile {
+			if err := u.checkSums(t); err != nil {
+				return err
+			}
+			break
+		}
+		if err := u.take(h, t); err != nil {
+			return err
+		}
+	}
+	_, err = t.Next()
+	if errors.Is(err, io.EOF) {
+		_, err = io.CopyN(io.Discard, z, maxPadding) // after which is the checksum
+	}
+	if err == nil {
+		return damaged("it goes on after %s", sumsFile)
+	}
+	if !errors.Is(err, io.EOF) {
+		return damaged("%w", whole(err))
+	}
+	if _, err := in.Peek(1); !errors.Is(err, io.EOF) {
+		return damaged("something follows it")
+	}
+	return nil
+}
+
+// maxPadding is more than any program pads a tar archive with.
+const maxPadding = 1 << 20
+
+// whole says in words that a file was cut off.
+func whole(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("it was cut off")
+	}
+	return err
+}
+
+// take writes one file.
+func (u *unpacker) take(h *tar.Header, content io.Reader) error {
+	name := h.Name
+	switch {
+	case len(u.sums) == 0 && name != aboutFile:
+		return damaged("it does not begin with %s", aboutFile)
+	case name == aboutFile && len(u.sums) > 0, u.sums[name] != "":
+		return damaged("%q is there twice", name)
+	case name != aboutFile && !expected(name):
+		return damaged("%q does not belong there", name)
+	case h.Size > maxFile || name == aboutFile && h.Size > maxAbout:
+		return damaged("%q has %d bytes, which is too much", name, h.Size)
+	case len(u.sums) == maxFiles:
+		return damaged("it has more than %d files", maxFiles)
+	}
+	sum := sha256.New()
+	content = io.TeeReader(content, sum)
+	var err error
+	if name == aboutFile {
+		err = u.readAbout(content)
+	} else {
+		err = u.write(name, content)
+	}
+	u.sums[name] = fmt.Sprintf("%x", sum.Sum(nil))
+	return err
+}
+
+func (u *unpacker) readAbout(content io.Reader) error {
+	text, err := io.ReadAll(content)
+	if err != nil {
+		return damaged("%w", whole(err))
+	}
+	if err := json.Unmarshal(text, &u.about); err != nil {
+		return damaged("%s: %w", aboutFile, err)
+	}
+	if u.about.Format != format {
+		return fmt.Errorf("its format is %d, and this program reads %d: use the program that wrote it", u.about.Format, format)
+	}
+	return nil
+}
+
+// expected says whether a name can be that of a file in a backup.
+func expected(name string) bool {
+	if path.Clean(name) != name || !filepath.IsLocal(filepath.FromSlash(name)) || agentsig.Escape(name) != name || strings.Contains(name, `\`) {
+		return false
+	}
+	return slices.Contains(secretFiles(), name) || strings.HasPrefix(name, archiveDir+"/") || strings.HasPrefix(name, sessionsDir+"/")
+}
+
+func (u *unpacker) write(name string, content io.Reader) error {
+	if err := u.root.MkdirAll(path.Dir(name), 0o700); err != nil {
+		return damaged("%q: %w", name, err)
+	}
+	f, err := u.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return damaged("%q: %w", name, err)
+	}
+	r := &reading{from: content}
+	_, err = io.Copy(f, r)
+	if r.err != nil {
+		return errors.Join(damaged("%q: %w", name, whole(r.err)), f.Close())
+	}
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// reading keeps the error of a reader apart from that of a writer.
+type reading struct {
+	from io.Reader
+	err  error
+}
+
+func (r *reading) Read(p []byte) (int, error) {
+	n, err := r.from.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
+	return n, err
+}
+
+// checkSums holds the hashes of all files against the backup's last one.
+func (u *unpacker) checkSums(content io.Reader) error {
+	lines := bufio.NewScanner(content)
+	left := len(u.sums)
+	for lines.Scan() {
+		sum, name, _ := strings.Cut(lines.Text(), "  ")
+		switch got, ok := u.sums[name]; {
+		case !ok:
+			return damaged("%q is missing, or named twice in %s", name, sumsFile)
+		case got != sum:
+			return damaged("%q is not what was backed up", name)
+		}
+		delete(u.sums, name)
+		left--
+	}
+	if err := lines.Err(); err != nil {
+		return damaged("%s: %w", sumsFile, whole(err))
+	}
+	if left > 0 {
+		return damaged("%d files are not in %s", left, sumsFile)
+	}
+	return nil
+}

@@ -1,0 +1,352 @@
+package box
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/prompt"
+	"github.com/signalbox-dev/signalbox/internal/session"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// How often a session that is out of touch is looked for, and how often the lease
+// of one that is in touch is renewed.
+const (
+	lookAgain  = 200 * time.Millisecond
+	renewEvery = 3 * time.Minute
+)
+
+// attend starts a session, if it has not been started, and stays with it until its
+// process is gone.
+func (d *deliverer) attend(ctx context.Context, c *conductor, s delivery.Session) error {
+	dir := d.box.sessionDir(s.ID)
+	if !session.Ran(dir) && !session.Alive(dir) {
+		_, err := session.Read(dir)
+		if err != nil { // not prepared before by a box that was killed
+			err = transient(ctx, func() error { return d.prepare(ctx, c, s) })
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil {
+			_, err = session.Start(d.program, dir)
+		}
+		if err != nil && !session.Ran(dir) {
+			return c.tell(ctx, delivery.End{Session: s.ID, Ended: delivery.Ended{How: delivery.Crashed, Detail: d.box.redact.Text(err.Error())}})
+		}
+	}
+	return d.stay(ctx, c, s)
+}
+
+// stay returns when a session's process is gone and all that it had to report is
+// recorded.
+func (d *deliverer) stay(ctx context.Context, c *conductor, s delivery.Session) error {
+	dir := d.box.sessionDir(s.ID)
+	for session.Alive(dir) {
+		in, lost := d.box.hub.connected(s.ID)
+		wait := lookAgain
+		if in {
+			wait = renewEvery
+			d.renew(s.ID)
+		}
+		select {
+		case <-lost:
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return d.collect(ctx, c, s)
+}
+
+// renew lets the lease of a session that is in touch go on.
+func (d *deliverer) renew(name string) {
+	if subject, token, err := work.ParseSession(name); err == nil {
+		_, _ = d.box.state.renew(subject, token) // one that has ended is dealt with elsewhere
+	}
+}
+
+// collect takes what a session whose process is gone has left behind.
+func (d *deliverer) collect(ctx context.Context, c *conductor, s delivery.Session) error {
+	dir := d.box.sessionDir(s.ID)
+	if err := session.Clean(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	reports, err := session.Pending(dir)
+	if err != nil {
+		d.box.logger.Warn("reports of a session can't be read", "session", s.ID, "error", err)
+	}
+	for _, r := range reports {
+		if err := d.box.takeReport(ctx, c, s.ID, r); err != nil {
+			return err
+		}
+		if err := session.Acknowledge(dir, r.Seq); err != nil {
+			return err
+		}
+	}
+	err = c.tell(ctx, delivery.End{Session: s.ID, Ended: delivery.Ended{How: delivery.Crashed, Detail: "the session's process was killed"}})
+	d.box.hub.forget(s.ID)
+	return err
+}
+
+// end tells a session to end, and stays until it has.
+func (d *deliverer) end(ctx context.Context, c *conductor, s delivery.Session) error {
+	if !session.Ran(d.box.sessionDir(s.ID)) && !session.Alive(d.box.sessionDir(s.ID)) {
+		return c.tell(ctx, delivery.End{Session: s.ID, Ended: delivery.Ended{How: delivery.Stopped, Detail: s.Over}})
+	}
+	d.box.hub.send(s.ID, api.SessionCommand{ID: "end/" + s.ID, Kind: api.CommandEnd, Reason: s.Over}, nil)
+	return d.stay(ctx, c, s)
+}
+
+// further makes the command that prompts a session in the same conversation.
+func (d *deliverer) further(s delivery.Session) (api.SessionCommand, error) {
+	spec, err := session.Read(d.box.sessionDir(s.ID))
+	if err != nil {
+		return api.SessionCommand{}, err
+	}
+	text, err := prompt.Further(*s.Prompt, s.Role, prompt.Voice{Subject: spec.Task, Nonce: spec.Nonce, Exit: d.box.exitEnabled})
+	return api.SessionCommand{ID: s.Prompt.ID, Kind: api.CommandPrompt, Text: text, AnswerMS: s.Prompt.Answer.Milliseconds()}, err
+}
+
+// back is called when a session has connected. What it was told and has not answered
+// may have been lost on the way: it is told again, and knows it by its id.
+func (d *deliverer) back(c *conductor, name string) error {
+	var s delivery.Session
+	d.box.state.withRun(c.subject, func(r *delivery.Run) {
+		if live := r.Sessions[name]; live != nil && live.Prompt != nil && live.Prompt.Delivered && live.Over == "" {
+			s = *delivery.Command{Session: live}.Copy().Session
+		}
+	})
+	if s.Prompt == nil {
+		return nil
+	}
+	command, err := d.further(s)
+	if err == nil {
+		d.box.hub.send(name, command, nil)
+	}
+	return err
+}
+
+// prompt says something to a session in the same conversation.
+func (d *deliverer) prompt(ctx context.Context, c *conductor, s delivery.Session) error {
+	command, err := d.further(s)
+	if err != nil {
+		return err
+	}
+	out := make(chan struct{}, 1)
+	d.box.hub.send(s.ID, command, func(id string) {
+		if id == s.Prompt.ID {
+			select {
+			case out <- struct{}{}:
+			default:
+			}
+		}
+	})
+	select {
+	case <-out:
+		return c.tell(ctx, delivery.Prompted{Session: s.ID, Prompt: s.Prompt.ID})
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// takeReport records what a session reports. One that was recorded before leads to
+// nothing.
+func (b *Box) takeReport(ctx context.Context, c *conductor, name string, r api.SessionReport) error {
+	switch r.Kind {
+	case api.ReportTurn:
+		b.hub.answered(name, r.Prompt, false)
+		in, err := b.turn(name, r)
+		if err != nil {
+			return err
+		}
+		return c.tell(ctx, in)
+	case api.ReportNote:
+		if r.Prompt != "" && len(r.Signals) == 0 {
+			b.hub.answered(name, r.Prompt, !r.NoAnswer)
+			return nil
+		}
+		for _, said := range r.Signals {
+			_, about, err := b.hear(said)
+			if err != nil {
+				return err
+			}
+			note := delivery.Note{Session: name, Report: r.Seq, Said: about, Key: fmt.Sprintf("note/%s/%d", name, r.Seq)}
+			if err := c.tell(ctx, note); err != nil {
+				return err
+			}
+		}
+		return nil
+	case api.ReportEnded:
+		err := b.sessionEnded(ctx, c, name, r)
+		if err == nil {
+			b.hub.forget(name)
+		}
+		return err
+	}
+	return badRequest{fmt.Errorf("a report is a turn, a note or the end, not %q", r.Kind)}
+}
+
+func (b *Box) sessionEnded(ctx context.Context, c *conductor, name string, r api.SessionReport) error {
+	how := delivery.How(r.How)
+	if b.resting() && how == delivery.Done {
+		how = delivery.Stopped
+	}
+	looked := func() {}
+	if b.rim != nil {
+		looked = b.rim.left(ctx, c, name)
+	}
+	if !c.goesOn(name) { // this may be the last that happens to the run
+		looked()
+	}
+	defer looked()
+	return c.tell(ctx, delivery.End{Session: name, Ended: delivery.Ended{
+		How: how, Detail: b.short(r.Detail), ResetAt: r.ResetAt, Bytes: r.Bytes, SHA256: r.SHA256,
+		Usage: r.Usage,
+	}})
+}
+
+// left looks whether the user's checkout was changed while a session ran. The next
+// agent on the task does not wait for it; the task's merge does.
+func (d *deliverer) left(ctx context.Context, c *conductor, name string) (recorded func()) {
+	task := ""
+	d.box.state.withRun(c.subject, func(r *delivery.Run) {
+		if s := r.Sessions[name]; s != nil {
+			task = s.Task
+		}
+	})
+	ended, done := d.touched.begin()
+	go func() {
+		defer done()
+		d.changed(ctx, c, name, task, append(d.touched.look(ctx), d.astray(ctx, d.run(c).Branch)...))
+	}()
+	return func() { <-ended }
+}
+
+// changed records what somebody did outside of the worktrees, if anything.
+func (d *deliverer) changed(ctx context.Context, c *conductor, session, task string, what []string) {
+	if len(what) == 0 {
+		return
+	}
+	in := delivery.Touched{Session: session, Task: task, Text: d.box.redact.Text(strings.Join(what, "; "))}
+	if err := c.tell(ctx, in); err != nil && ctx.Err() == nil {
+		d.box.logger.Warn("a change outside of the worktrees was not recorded", "error", err)
+	}
+}
+
+// turn reads what a session reports of a turn.
+func (b *Box) turn(name string, r api.SessionReport) (delivery.Turn, error) {
+	in := delivery.Turn{
+		Session: name, Turn: r.Turn, Verdict: r.Verdict, Preview: b.redact.Text(r.Preview), NoAnswer: r.NoAnswer,
+		Key: fmt.Sprintf("turn/%s/%d", name, r.Turn),
+	}
+	for _, m := range r.NearMisses {
+		in.NearMisses = append(in.NearMisses, delivery.NearMiss{Line: m.Line, Kind: m.Kind, Reason: m.Reason})
+	}
+	for _, said := range r.Signals {
+		signal, about, err := b.hear(said)
+		if err != nil {
+			return in, err
+		}
+		if signal.Kind == r.Verdict && in.Signal.Kind == "" {
+			in.Signal, in.Said = signal, about
+		}
+	}
+	if in.Signal.Kind == agentsig.KindExit && !b.exitEnabled {
+		in.Verdict, in.Signal, in.Said = agentsig.KindUnknown, agentsig.Signal{}, work.Said{}
+	}
+	if in.Signal.Kind == "" && r.Verdict != agentsig.KindAmbiguous {
+		in.Verdict = agentsig.KindUnknown
+	}
+	return in, nil
+}
+
+// hear reads a signal that a session passes on, and makes of it what is recorded.
+func (b *Box) hear(said api.SaidSignal) (agentsig.Signal, work.Said, error) {
+	text := b.redact.Text(said.Wire)
+	found, err := agentsig.Scan(strings.NewReader(text), agentsig.Options{Hosts: b.hosts})
+	if err != nil {
+		return agentsig.Signal{}, work.Said{}, err
+	}
+	for _, f := range found.Findings {
+		if f.Outcome != agentsig.Accepted {
+			continue
+		}
+		f.Span.Offset, f.Span.Length, f.Span.Line = said.Offset, said.Length, said.Line
+		if sum, err := hex.DecodeString(said.SHA256); err == nil && len(sum) == len(f.Span.SHA256) {
+			copy(f.Span.SHA256[:], sum)
+		}
+		signal := b.cleanSignal(f.Signal)
+		about, err := b.said(f, []byte(text))
+		if err == nil {
+			signal, about, err = b.fit(signal, about, []byte(text))
+		}
+		return signal, about, err
+	}
+	return agentsig.Signal{}, work.Said{SHA256: ledger.Hash{}}, nil
+}
+
+// Report takes what a session's process has to say.
+func (b *Box) SessionReport(ctx context.Context, name string, r api.SessionReport) error {
+	c, err := b.conductorOf(name)
+	if err != nil {
+		return err
+	}
+	return b.takeReport(ctx, c, name, r)
+}
+
+// conductorOf returns who conducts the run that a session belongs to.
+func (b *Box) conductorOf(name string) (*conductor, error) {
+	subject, _, err := work.ParseSession(name)
+	if err != nil {
+		return nil, err
+	}
+	run := cmp.Or(b.state.item(subject).Run, subject)
+	b.conducting.Lock()
+	c := b.conductors[run]
+	b.conducting.Unlock()
+	if c != nil {
+		return c, nil
+	}
+	open := false
+	b.state.withRun(run, func(r *delivery.Run) { open = r.Live() && r.Sessions[name] != nil })
+	if open {
+		return nil, ErrStopping // a box that delivers plans will come; told otherwise, the session would end its agent
+	}
+	return nil, errSessionGone
+}
+
+// knows reports whether a session is one that has not ended.
+func (c *conductor) knows(name string) bool {
+	known := false
+	c.box.state.withRun(c.subject, func(r *delivery.Run) { known = r.Sessions[name] != nil })
+	return known
+}
+
+// goesOn reports whether there is more to come of the task that a session works on.
+func (c *conductor) goesOn(name string) bool {
+	more := false
+	c.box.state.withRun(c.subject, func(r *delivery.Run) {
+		if s := r.Sessions[name]; s != nil && r.Stopping == "" {
+			t := r.Task(s.Task)
+			more = t != nil && !t.Cancelled
+		}
+	})
+	return more
+}
+
+// Transcript returns where a session's transcript lies.
+func (d Dir) Transcript(session string) string {
+	return d.path(filepath.Join("sessions", session, "transcript"))
+}

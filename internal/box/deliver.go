@@ -1,0 +1,437 @@
+package box
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/gate"
+	"github.com/signalbox-dev/signalbox/internal/plan"
+	"github.com/signalbox-dev/signalbox/internal/prompt"
+	"github.com/signalbox-dev/signalbox/internal/session"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/internal/worktree"
+)
+
+// Delivery is what a box needs to deliver plans.
+type Delivery struct {
+	Repo    string // a directory of the user's checkout
+	Program string // this program, which sessions are started with
+	Config  config.Config
+}
+
+// deliverer carries out the commands of runs: git, agents' sessions, the gate.
+type deliverer struct {
+	box     *Box
+	repo    *worktree.Repo
+	program string
+	config  config.Config
+	dir     string        // the box's directory, absolute
+	gates   chan int      // free places for checks to run in
+	touched fingerprinter // the user's checkout
+
+	mu       sync.Mutex
+	plans    map[string]plan.Plan    // by the run's subject
+	branches map[string]*integration // that work is merged to
+}
+
+// gatePlaces is how many commits are checked at once.
+const gatePlaces = 2
+
+func newDeliverer(ctx context.Context, b *Box, o Delivery) (*deliverer, error) {
+	repo, err := worktree.Open(ctx, o.Repo)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := filepath.Abs(string(b.dir))
+	if err != nil {
+		return nil, err
+	}
+	d := &deliverer{
+		box: b, repo: repo, program: o.Program, config: o.Config, dir: dir,
+		gates: make(chan int, gatePlaces), plans: map[string]plan.Plan{}, branches: map[string]*integration{},
+	}
+	for n := range gatePlaces {
+		d.gates <- n
+	}
+	d.touched.repo, d.touched.except = repo, except(repo.Root(), dir)
+	return d, nil
+}
+
+// except returns the directory at the top of the checkout that the box lies in, if
+// it does.
+func except(root, dir string) string {
+	rel, err := filepath.Rel(root, dir)
+	if err != nil || strings.HasPrefix(rel, "..") {
+		return ""
+	}
+	return strings.Split(filepath.ToSlash(rel), "/")[0]
+}
+
+// Where things lie in the box's directory.
+func (d *deliverer) treePath(run, task string) string {
+	return filepath.Join(d.dir, "worktrees", run, task)
+}
+func (d *deliverer) gatePath(n int) string       { return filepath.Join(d.dir, "gates", fmt.Sprint(n)) }
+func (d *deliverer) mergePath(run string) string { return filepath.Join(d.dir, "gates", "merge-"+run) }
+
+func (b *Box) sessionDir(session string) string {
+	return b.dir.path(filepath.Join("sessions", session))
+}
+
+// taskBranch is the branch that a task's work is on.
+func taskBranch(run, task string) string { return "signalbox-tasks/" + run + "/" + task }
+
+// remediationTree is the name of the worktree that remediation works in. No task can
+// have it.
+const remediationTree = "+remediation"
+
+func (d *deliverer) carryOut(ctx context.Context, c *conductor, cmd delivery.Command) error {
+	switch cmd.Do {
+	case delivery.DoAddTask:
+		return d.addTask(c, cmd.N)
+	case delivery.DoBaseline:
+		return d.baseline(ctx, c, cmd.ID)
+	case delivery.DoStart:
+		return d.attend(ctx, c, *cmd.Session)
+	case delivery.DoPrompt:
+		return d.prompt(ctx, c, *cmd.Session)
+	case delivery.DoEnd:
+		return d.end(ctx, c, *cmd.Session)
+	case delivery.DoGate:
+		return d.gate(ctx, c, cmd.ID, *cmd.Task)
+	case delivery.DoMerge:
+		return d.merge(ctx, c, cmd.ID, *cmd.Task)
+	case delivery.DoPublish:
+		return d.publish(ctx, c)
+	}
+	return fmt.Errorf("there is no way to carry out %s", cmd.ID)
+}
+
+// run returns what a command needs to know of its run.
+func (d *deliverer) run(c *conductor) (r delivery.Run) {
+	d.box.state.withRun(c.subject, func(live *delivery.Run) { r = live.Copy() })
+	return r
+}
+
+// planOf returns the plan of a run, as it was handed in.
+func (d *deliverer) planOf(r delivery.Run) (plan.Plan, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if p, ok := d.plans[r.Subject]; ok {
+		return p, nil
+	}
+	text, err := d.box.archive.Blob(r.Plan.SHA256)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	p, err := plan.Parse(text)
+	if err == nil {
+		d.plans[r.Subject] = p
+	}
+	return p, err
+}
+
+// checks returns what the gate runs for a plan.
+func (d *deliverer) checks(p plan.Plan) []gate.Check {
+	var all []gate.Check
+	for _, c := range d.config.Checks {
+		all = append(all, gate.Check{Name: c.Name, Environment: c.Environment, Command: c.Command, Exit: c.Exit, Timeout: c.Timeout})
+	}
+	for _, c := range p.Checks {
+		all = append(all, gate.Check{Name: c.Name, Environment: c.Environment, Command: c.Command, Exit: c.Exit, Timeout: config.DefaultCheckTimeout})
+	}
+	return all
+}
+
+// addTask adds the item of a plan's task.
+func (d *deliverer) addTask(c *conductor, n int) error {
+	r := d.run(c)
+	p, err := d.planOf(r)
+	if err != nil {
+		return err
+	}
+	if n >= len(p.Tasks) {
+		return nil
+	}
+	t := p.Tasks[n]
+	phase := agentsig.PhaseImplementation
+	if d.config.Analyst {
+		phase = agentsig.PhaseDraft
+	}
+	_, err = d.box.addItem(work.Add{
+		ID: itemID(r.ID, t.ID), Title: t.Title, Phase: phase, Actor: work.OperatorActor, Run: r.Subject, Task: t.ID, BlockedBy: t.BlockedBy,
+		Key: r.Subject + "/" + t.ID,
+	})
+	return err
+}
+
+// itemID is the name of the work item of a run's task.
+func itemID(run, task string) string { return run + "." + task }
+
+// transient tries something again that fails for reasons that may pass: three
+// times, after 1, 2 and 4 seconds.
+func transient(ctx context.Context, do func() error) error {
+	err := do()
+	for pause := time.Second; err != nil && pause <= 4*time.Second; pause *= 2 {
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		err = do()
+	}
+	return err
+}
+
+// tree sees to the worktree of a task, ready to work in.
+func (d *deliverer) tree(ctx context.Context, r delivery.Run, task string) (*worktree.Tree, error) {
+	path := d.treePath(r.ID, task)
+	_, missing := os.Stat(path)
+	err := transient(ctx, func() error {
+		head, err := d.repo.Resolve(ctx, "refs/heads/"+r.Branch)
+		if err != nil {
+			return err
+		}
+		return d.repo.Add(ctx, path, taskBranch(r.ID, task), head)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if missing != nil {
+		if err := d.setUp(ctx, path); err != nil {
+			return nil, errors.Join(err, d.repo.Remove(ctx, path))
+		}
+	}
+	return d.repo.Tree(path), nil
+}
+
+// setUp copies files into a new worktree and runs the user's setup command.
+func (d *deliverer) setUp(ctx context.Context, path string) error {
+	w := d.config.Worktree
+	if len(w.Copy) > 0 {
+		if err := d.repo.Copy(ctx, path, w.Copy); err != nil {
+			return err
+		}
+	}
+	if w.Setup == "" {
+		return nil
+	}
+	report, err := gate.Run(ctx, []gate.Check{{Name: "setup", Command: w.Setup, Timeout: w.SetupTimeout}}, gate.Options{Dir: path})
+	if err == nil && !report.Passed() {
+		err = fmt.Errorf("the setup command failed in a new worktree: %s", agentsig.EscapeLines(report.Checks[0].Output))
+	}
+	return err
+}
+
+// prepare makes a session's directory: its worktree, its prompt, what it may do.
+func (d *deliverer) prepare(ctx context.Context, c *conductor, s delivery.Session) error {
+	r := d.run(c)
+	p, err := d.planOf(r)
+	if err != nil {
+		return err
+	}
+	t, err := d.room(ctx, r, s)
+	if err != nil {
+		return err
+	}
+	data := prompt.Data{Run: r.ID, Plan: p.Title, Branch: r.Branch, Round: s.Round, Trouble: r.Remediation.Cause, Hint: r.Remediation.Hint}
+	for _, check := range d.checks(p) {
+		data.Checks = append(data.Checks, plan.Check{Name: check.Name, Environment: check.Environment, Command: check.Command, Exit: check.Exit})
+	}
+	subject, phase := cmp.Or(s.Task, string(agentsig.RoleRemediation)), agentsig.Phase("")
+	if task := r.Task(s.Task); task != nil {
+		phase = task.Item.Phase
+		data.Briefs, data.Commit = task.Briefs, task.Item.Commit
+		data.Task = p.Tasks[slices.IndexFunc(p.Tasks, func(t plan.Task) bool { return t.ID == s.Task })]
+	}
+	if data.Base, err = d.repo.Base(ctx, taskBranch(r.ID, roomName(s)), r.Branch); err != nil {
+		return err
+	}
+	for _, q := range r.Requests {
+		if q.Request == s.Request {
+			data.Request, subject, phase = q.ExpertCall, q.Request, ""
+		}
+	}
+	return d.write(s, subject, phase, t.Path(), data)
+}
+
+// roomName is the name of the worktree that a session works in.
+func roomName(s delivery.Session) string { return cmp.Or(s.Task, remediationTree) }
+
+// room sees to the worktree that a session works in. What a reviewer left there is
+// taken away; what a developer left stays, and the next one goes on with it. An expert
+// looks at what the one it advises is working on.
+func (d *deliverer) room(ctx context.Context, r delivery.Run, s delivery.Session) (*worktree.Tree, error) {
+	task := r.Task(s.Task)
+	tidy := task != nil && s.Holds() && reviewed(task.Item)
+	if tidy { // it is there, but for an accident: the shortest way to the next start
+		t := d.repo.Tree(d.treePath(r.ID, roomName(s)))
+		if t.Reset(ctx, task.Item.Commit) == nil {
+			return t, nil
+		}
+	}
+	t, err := d.tree(ctx, r, roomName(s))
+	if err == nil && tidy {
+		err = t.Reset(ctx, task.Item.Commit)
+	}
+	return t, err
+}
+
+// reviewed reports whether a reviewer has an item, or had it last.
+func reviewed(i work.Item) bool {
+	reviewer := func(r agentsig.Role) bool { return r == agentsig.RoleCritic || r == agentsig.RoleAuditor }
+	return i.Commit != "" && i.Past != nil && (reviewer(i.Past.Role) || i.Lease != nil && reviewer(i.Lease.Role))
+}
+
+// write writes what a session's process needs to know.
+func (d *deliverer) write(s delivery.Session, subject string, phase agentsig.Phase, dir string, data prompt.Data) error {
+	role, limits := d.config.Role(s.Role), d.config.Limits
+	agent, ok := d.config.Agents[s.Agent]
+	if !ok {
+		return fmt.Errorf("there is no agent called %q in the settings any more", s.Agent)
+	}
+	own := ""
+	if role.Prompt != "" {
+		text, err := os.ReadFile(role.Prompt)
+		if err != nil {
+			return err
+		}
+		own = string(text)
+	}
+	nonce := ""
+	if role.Nonce {
+		nonce = rand.Text()[:12]
+	}
+	text, err := prompt.First(s.Role, own, prompt.Voice{Subject: subject, Nonce: nonce, Exit: d.box.exitEnabled}, data)
+	if err != nil {
+		return err
+	}
+	var env []string
+	for name, value := range agent.Env {
+		env = append(env, name+"="+value)
+	}
+	slices.Sort(env)
+	return session.Write(d.box.sessionDir(s.ID), session.Spec{
+		Session: s.ID, Box: d.dir, Dir: dir, Role: s.Role, Task: subject, Phase: phase, Nonce: nonce, Hosts: d.box.hosts,
+		Agent:  session.Agent{Name: s.Agent, Command: agent.Resolve(d.config.Dir), Input: string(agent.Input)},
+		Prompt: text, Env: env,
+		WallClock: session.Duration(role.WallClock), Silence: session.Duration(limits.Silence), Answer: session.Duration(limits.Answer),
+		Misses: limits.Misses, Grace: session.Duration(limits.Grace), Linger: session.Duration(limits.Linger), Orphan: session.Duration(limits.Orphan),
+	})
+}
+
+// finished takes away what a run that has ended does not need any more: the
+// worktrees of what is merged, whose branches are deleted once that is proven, and
+// those for checks. What is not merged stays.
+func (d *deliverer) finished(ctx context.Context, r delivery.Run) {
+	var errs []error
+	for _, t := range r.Tasks {
+		if t.Item.Phase != agentsig.PhaseCompleted {
+			continue
+		}
+		if merged, err := d.repo.Merged(ctx, taskBranch(r.ID, t.ID), r.Branch); err != nil || !merged {
+			continue
+		}
+		errs = append(errs, d.repo.Remove(ctx, d.treePath(r.ID, t.ID)), d.repo.DeleteMerged(ctx, taskBranch(r.ID, t.ID), r.Branch))
+	}
+	errs = append(errs, d.repo.Remove(ctx, d.mergePath(r.ID)))
+	if err := errors.Join(errs...); err != nil && ctx.Err() == nil {
+		d.box.logger.Warn("worktrees of a run that has ended were not removed", "run", r.ID, "error", err)
+	}
+}
+
+// fingerprinter tells when the user's checkout was changed by somebody.
+type fingerprinter struct {
+	repo   *worktree.Repo
+	except string
+
+	mu    sync.Mutex
+	began time.Time // the last look
+	last  *worktree.Fingerprint
+
+	pending sync.Mutex
+	looks   map[chan struct{}]bool // each closed when what it saw is recorded
+}
+
+// look compares the checkout with how it was at the last look, and says in words
+// what is different. If another look began meanwhile, that has said it.
+func (f *fingerprinter) look(ctx context.Context) []string {
+	called := time.Now()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.began.After(called) {
+		return nil
+	}
+	f.began = time.Now()
+	now, err := f.repo.Fingerprint(ctx, f.except)
+	if err != nil {
+		return nil
+	}
+	var changed []string
+	if f.last != nil {
+		changed = f.last.Diff(now)
+	}
+	f.last = &now
+	return changed
+}
+
+// lookFirst looks how everything is that agents should leave alone, so that what they
+// change from now on is seen.
+func (d *deliverer) lookFirst(ctx context.Context, branches ...string) {
+	d.touched.look(ctx)
+	for _, branch := range branches {
+		d.astray(ctx, branch)
+	}
+}
+
+// begin notes that a look is under way, until done is called.
+func (f *fingerprinter) begin() (ended <-chan struct{}, done func()) {
+	look := make(chan struct{})
+	f.pending.Lock()
+	defer f.pending.Unlock()
+	if f.looks == nil {
+		f.looks = map[chan struct{}]bool{}
+	}
+	f.looks[look] = true
+	return look, func() {
+		f.pending.Lock()
+		defer f.pending.Unlock()
+		delete(f.looks, look)
+		close(look)
+	}
+}
+
+// settle returns when the looks that are under way have ended.
+func (f *fingerprinter) settle(ctx context.Context) {
+	f.pending.Lock()
+	looks := slices.Collect(maps.Keys(f.looks))
+	f.pending.Unlock()
+	for _, look := range looks {
+		select {
+		case <-look:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// digest identifies a plan by its text.
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}

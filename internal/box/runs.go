@@ -1,0 +1,329 @@
+package box
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// news is what happened to a run since the box was started, in words.
+type news struct {
+	notices []api.Notice
+	watch   []chan struct{} // whoever wants to know that there is more
+}
+
+// maxNotices is how many notices are kept of a run.
+const maxNotices = 200
+
+// foldRun takes an event on a run's own subject.
+func (s *state) foldRun(seq uint64, e ledger.Event, stored []byte) error {
+	run := s.runs[e.Subject]
+	if run == nil {
+		run = &delivery.Run{}
+	}
+	if err := run.Fold(seq, e, stored); err != nil {
+		return err
+	}
+	s.runs[e.Subject] = run
+	s.tell(run, seq, e)
+	return nil
+}
+
+// tell passes on that something happened to a run.
+func (s *state) tell(run *delivery.Run, seq uint64, e ledger.Event) {
+	if s.now == nil { // the past is being read
+		return
+	}
+	n := s.newsOf(run.Subject)
+	if !dull(e) {
+		n.notices = append(n.notices, api.Notice{Sequence: seq, At: e.Time, Text: delivery.Words(e, run.NameOf), Grave: grave(e.Type)})
+	}
+	if len(n.notices) > maxNotices {
+		n.notices = slices.Delete(n.notices, 0, len(n.notices)-maxNotices)
+	}
+	n.changed()
+	if s.moved != nil {
+		s.moved(run.Subject)
+	}
+}
+
+func (s *state) newsOf(subject string) *news {
+	n := s.news[subject]
+	if n == nil {
+		n = &news{}
+		s.news[subject] = n
+	}
+	return n
+}
+
+func (n *news) changed() {
+	for _, w := range n.watch {
+		select {
+		case w <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// dull reports whether an event says nothing new to a person: that an agent ended
+// which had said its last word, or that something it was to be told has reached it.
+func dull(e ledger.Event) bool {
+	var p delivery.Ended
+	return e.Type == delivery.PromptDelivered ||
+		e.Type == delivery.SessionEnded && json.Unmarshal(e.Payload, &p) == nil && p.How == delivery.Done
+}
+
+// grave reports whether a person should see an event of this type.
+func grave(event string) bool {
+	switch event {
+	case delivery.QuestionAsked, delivery.SignalFailure, delivery.SignalRefused, delivery.CheckoutTouched,
+		delivery.RemediationStarted, delivery.ProviderPaused:
+		return true
+	}
+	return false
+}
+
+// withRun calls f with a run, under the lock; f must not keep it. It reports
+// whether there is one.
+func (s *state) withRun(subject string, f func(*delivery.Run)) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	run := s.runs[subject]
+	if run != nil {
+		f(run)
+	}
+	return run != nil
+}
+
+// liveRuns returns the subjects of the runs that go on.
+func (s *state) liveRuns() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []string
+	for subject, run := range s.runs {
+		if run.Live() {
+			all = append(all, subject)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// runNamed returns the subject of the run with this id; of the latest if it is
+// empty.
+func (s *state) runNamed(id string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found *delivery.Run
+	for _, run := range s.runs {
+		if (id == "" || run.ID == id) && (found == nil || found.Subject < run.Subject) {
+			found = run
+		}
+	}
+	if found == nil {
+		return "", fmt.Errorf("%w: %s", errNoRun, agentsig.Escape(cmp.Or(id, "none was started yet")))
+	}
+	return found.Subject, nil
+}
+
+// taskNamed finds a task by its item's id, or by its id in the latest run that has
+// one.
+func (s *state) taskNamed(id string) (run, task string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := s.items[s.ids[id]]; i != nil && i.Run != "" {
+		return i.Run, i.Task, nil
+	}
+	if t := s.taskOf(id); t != nil {
+		return t.Item.Run, t.ID, nil
+	}
+	return "", "", fmt.Errorf("%w: %s", delivery.ErrNoTask, agentsig.Escape(id))
+}
+
+// taskOf returns the task with this id in the latest run that has one, or nil.
+func (s *state) taskOf(id string) *delivery.Task {
+	var found *delivery.Task
+	for _, r := range s.runs {
+		if t := r.Task(id); t != nil && (found == nil || found.Item.Run < r.Subject) {
+			found = t
+		}
+	}
+	return found
+}
+
+// showRun returns a run as people see it. The rest is what the rim knows.
+func (b *Box) showRun(subject string) (api.Run, error) {
+	s := b.state
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.runs[subject]
+	if r == nil {
+		return api.Run{}, errNoRun
+	}
+	now := b.now()
+	v := api.Run{
+		ID: r.ID, Title: r.Title, State: runState(r, now), Branch: r.Branch, Base: r.Base, StartedAt: r.At, FinishedAt: r.FinishedAt,
+		AtOnce: r.Settings.Limits.Agents, Checks: r.Checks, Round: r.Remediation.Round, Usage: r.Used,
+		Tasks: []api.Task{}, Others: []api.Agent{}, Questions: []api.Question{}, Sequence: s.folded,
+		Notices: append([]api.Notice{}, s.newsOf(subject).notices...),
+	}
+	if r.Finished != nil {
+		v.Outcome = r.Finished.Outcome
+	}
+	if r.Remediation.Stage != "" {
+		v.Trouble = r.Remediation.Cause
+	}
+	for _, t := range r.Tasks {
+		v.Tasks = append(v.Tasks, b.showTask(r, t, now))
+	}
+	for _, a := range r.Sessions {
+		if a.Over == "" && a.Waiting == "" {
+			v.Agents++
+		}
+		if !a.Holds() {
+			v.Others = append(v.Others, b.showAgent(a))
+		}
+	}
+	slices.SortFunc(v.Others, func(a, b api.Agent) int { return cmp.Compare(a.Session, b.Session) })
+	for _, q := range r.Open() {
+		v.Questions = append(v.Questions, showQuestion(r, q))
+	}
+	for name, until := range r.Waits {
+		if until.After(now) {
+			v.Providers = append(v.Providers, api.Provider{Name: name, Until: until})
+		}
+	}
+	slices.SortFunc(v.Providers, func(a, b api.Provider) int { return cmp.Compare(a.Name, b.Name) })
+	return v, nil
+}
+
+func runState(r *delivery.Run, now time.Time) api.RunState {
+	switch {
+	case !r.Live():
+		return api.RunFinished
+	case r.Paused:
+		return api.RunPaused
+	case r.WaitsForPerson(now):
+		return api.RunWaiting
+	}
+	return api.RunRunning
+}
+
+func (b *Box) showTask(r *delivery.Run, t *delivery.Task, now time.Time) api.Task {
+	v := api.Task{
+		ID: t.ID, Work: t.Item.ID, Title: t.Item.Title, Phase: t.Item.Phase, BlockedBy: t.BlockedBy, Why: r.Why(t, now), Since: t.Since,
+		Rework: t.Count.Reviews + t.Count.Audits + t.Count.Gates, Usage: t.Used,
+	}
+	if a := r.SessionOf(t.ID); a != nil {
+		shown := b.showAgent(a)
+		v.Agent = &shown
+	} else if t.Item.Lease != nil { // somebody claimed it
+		v.Agent = &api.Agent{Session: t.Item.Session(), Role: t.Item.Lease.Role, Name: t.Item.Lease.Actor, Task: t.ID, StartedAt: t.Since}
+	}
+	v.Waits = waits(r, t, v.Why)
+	return v
+}
+
+// waits says in words what a task waits for.
+func waits(r *delivery.Run, t *delivery.Task, why string) string {
+	switch why {
+	case "question":
+		return "for " + cmp.Or(t.Question, "a person")
+	case "blocker":
+		var open []string
+		for _, id := range t.BlockedBy {
+			if o := r.Task(id); o != nil && o.Item.Phase != agentsig.PhaseCompleted {
+				open = append(open, id)
+			}
+		}
+		return "for " + strings.Join(open, ", ")
+	case "dependency":
+		return "for " + t.Awaits
+	case "conflict":
+		return "for " + t.Conflict.Path
+	case "environment":
+		return "for the environment"
+	case "gate":
+		return "for the gate"
+	case "merge":
+		return "for its merge"
+	case "agents", "role":
+		return "for a free agent"
+	case "provider":
+		return "for the provider's limit"
+	case "budget":
+		return "for the budget"
+	case "paused":
+		return "while paused"
+	case "blocked":
+		return "blocked"
+	}
+	return ""
+}
+
+func (b *Box) showAgent(a *delivery.Session) api.Agent {
+	v := api.Agent{Session: a.ID, Role: a.Role, Name: a.Agent, Task: a.Task, StartedAt: a.Started, Waiting: a.Waiting, Ending: a.Over}
+	v.Says, v.Away = b.hub.seen(a.ID)
+	if a.Prompt != nil {
+		v.Asked = string(a.Prompt.Ask)
+	}
+	return v
+}
+
+func showQuestion(r *delivery.Run, q *delivery.Asked) api.Question {
+	return api.Question{
+		ID: q.ID, Run: r.ID, Task: q.Task, Cause: q.Cause, Text: q.Text, Context: q.Context, Choices: q.Choices, AskedAt: q.At,
+	}
+}
+
+// Runs lists the runs, the latest last.
+func (b *Box) Runs() []api.Run {
+	b.state.mu.Lock()
+	var subjects []string
+	for subject := range b.state.runs {
+		subjects = append(subjects, subject)
+	}
+	b.state.mu.Unlock()
+	slices.Sort(subjects)
+	all := make([]api.Run, 0, len(subjects))
+	for _, subject := range subjects {
+		if v, err := b.showRun(subject); err == nil {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// Run returns a run by its id; the latest if that is empty.
+func (b *Box) Run(id string) (api.Run, error) {
+	subject, err := b.state.runNamed(id)
+	if err != nil {
+		return api.Run{}, err
+	}
+	return b.showRun(subject)
+}
+
+// Questions lists what waits for a person, oldest first.
+func (b *Box) Questions() []api.Question {
+	b.state.mu.Lock()
+	defer b.state.mu.Unlock()
+	all := []api.Question{}
+	for _, r := range b.state.runs {
+		if !r.Live() {
+			continue
+		}
+		for _, q := range r.Open() {
+			all = append(all, showQuestion(r, q))
+		}
+	}
+	slices.SortFunc(all, func(a, b api.Question) int { return cmp.Or(a.AskedAt.Compare(b.AskedAt), cmp.Compare(a.ID, b.ID)) })
+	return all
+}

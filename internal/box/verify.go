@@ -1,0 +1,351 @@
+package box
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/gate"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/internal/worktree"
+)
+
+// checked is what the checks say of a commit.
+type checked struct {
+	checks []work.Check
+	failed []gate.Check
+	output string // of what failed
+}
+
+func (c checked) passed() bool { return len(c.failed) == 0 }
+
+// check runs checks at a commit, on a clean tree of its own.
+func (d *deliverer) check(ctx context.Context, commit string, checks []gate.Check) (checked, error) {
+	if len(checks) == 0 {
+		return checked{}, nil
+	}
+	var place int
+	select {
+	case place = <-d.gates:
+	case <-ctx.Done():
+		return checked{}, ctx.Err()
+	}
+	defer func() { d.gates <- place }()
+	path := d.gatePath(place)
+	if err := transient(ctx, func() error { return d.repo.AddDetached(ctx, path, commit) }); err != nil {
+		return checked{}, err
+	}
+	return d.checkIn(ctx, path, checks)
+}
+
+// checkIn runs checks in a worktree, made ready as the user wants it.
+func (d *deliverer) checkIn(ctx context.Context, path string, checks []gate.Check) (checked, error) {
+	if len(checks) == 0 {
+		return checked{}, nil
+	}
+	if err := d.setUp(ctx, path); err != nil {
+		return checked{}, err
+	}
+	report, err := gate.Run(ctx, checks, gate.Options{Dir: path})
+	if err != nil {
+		return checked{}, err
+	}
+	var c checked
+	var output strings.Builder
+	for n, r := range report.Checks {
+		c.checks = append(c.checks, work.Check{Name: r.Name, Passed: r.Passed, Flaky: r.Flaky})
+		if r.Passed {
+			continue
+		}
+		c.failed = append(c.failed, checks[n])
+		how := fmt.Sprintf("exit code %d, expected %d", r.Exit, checks[n].Exit)
+		if r.TimedOut {
+			how = fmt.Sprintf("it did not end within %v", checks[n].Timeout)
+		}
+		fmt.Fprintf(&output, "%s (%s): %s\n%s\n", r.Name, checks[n].Command, how, last(r.Output, 2<<10))
+	}
+	c.output = d.box.redact.Text(agentsig.EscapeLines(output.String()))
+	return c, nil
+}
+
+// last returns the end of a text, from the start of a line.
+func last(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	s = s[len(s)-most:]
+	if _, rest, ok := strings.Cut(s, "\n"); ok {
+		s = rest
+	}
+	return "…\n" + s
+}
+
+// tolerate takes out the checks that may fail.
+func (c checked) tolerate(names []string) checked {
+	c.failed = slices.DeleteFunc(c.failed, func(f gate.Check) bool { return slices.Contains(names, f.Name) })
+	return c
+}
+
+// gate runs the checks on a task's work as it is committed.
+func (d *deliverer) gate(ctx context.Context, c *conductor, id string, t delivery.Task) error {
+	r := d.run(c)
+	in := delivery.GateRan{Command: id}
+	if err := d.gateRun(ctx, r, t, &in); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		in.Trouble = d.box.redact.Text("the gate could not run: " + err.Error())
+	}
+	return c.tell(ctx, in)
+}
+
+func (d *deliverer) gateRun(ctx context.Context, r delivery.Run, t delivery.Task, in *delivery.GateRan) error {
+	p, err := d.planOf(r)
+	if err != nil {
+		return err
+	}
+	tree, err := d.tree(ctx, r, t.ID)
+	if err != nil {
+		return err
+	}
+	if in.Commit, _, err = tree.Settle(ctx, t.ID+": "+t.Item.Title); err != nil {
+		var stray *worktree.StrayError
+		if errors.As(err, &stray) && stray.Commit != "" {
+			in.Commit, in.Output = stray.Commit, err.Error()
+			return nil // it did not pass
+		}
+		return err
+	}
+	result, err := d.check(ctx, in.Commit, d.checks(p))
+	if err != nil {
+		return err
+	}
+	in.Checks, in.Output = result.checks, result.output
+	failed := result.tolerate(r.Tolerated)
+	if in.Passed = failed.passed(); in.Passed {
+		return nil
+	}
+	// What fails without the change too is not the change's fault.
+	head, err := d.repo.Resolve(ctx, "refs/heads/"+r.Branch)
+	if err != nil {
+		return err
+	}
+	before, err := d.check(ctx, head, failed.failed)
+	if err != nil {
+		return err
+	}
+	if len(before.failed) == len(failed.failed) {
+		in.Trouble = "what fails here fails on " + r.Branch + " too:\n" + before.output
+		return nil
+	}
+	if behind, err := d.repo.Merged(ctx, head, in.Commit); err == nil && !behind {
+		in.Output += "\n" + r.Branch + " has moved on since this branch began, and passes what fails here: merge it into this branch first.\n"
+	}
+	return nil
+}
+
+// baseline runs the checks on what the work starts from; in remediation, on what
+// was repaired, which is merged if it passes.
+func (d *deliverer) baseline(ctx context.Context, c *conductor, id string) error {
+	r := d.run(c)
+	in := delivery.BaselineRan{Command: id}
+	err := d.baselineRun(ctx, c, r, &in.Baseline)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		in.Trouble = d.box.redact.Text("the checks could not be run: " + err.Error())
+	}
+	return c.tell(ctx, in)
+}
+
+func (d *deliverer) baselineRun(ctx context.Context, c *conductor, r delivery.Run, b *delivery.Baseline) error {
+	p, err := d.planOf(r)
+	if err != nil {
+		return err
+	}
+	if b.Commit, err = d.repo.Resolve(ctx, "refs/heads/"+r.Branch); err != nil {
+		return err
+	}
+	if r.Remediation.Stage == delivery.StageVerify {
+		repaired, err := d.repaired(ctx, r)
+		if err != nil {
+			return err
+		}
+		b.Commit = repaired
+	}
+	result, err := d.check(ctx, b.Commit, d.checks(p))
+	b.Checks, b.Output = result.checks, result.output
+	good := result.tolerate(r.Tolerated).passed() || r.Remediation.Declared
+	if err != nil || r.Remediation.Stage != delivery.StageVerify || !good {
+		return err
+	}
+	return d.mergeRepair(ctx, c, r, b.Commit)
+}
+
+// repaired returns the commit with what remediation did, if it changed anything.
+func (d *deliverer) repaired(ctx context.Context, r delivery.Run) (string, error) {
+	tree, err := d.tree(ctx, r, remediationTree)
+	if err != nil {
+		return "", err
+	}
+	commit, _, err := tree.Settle(ctx, "repair of the environment")
+	return commit, err
+}
+
+func (d *deliverer) mergeRepair(ctx context.Context, c *conductor, r delivery.Run, commit string) error {
+	_, err := d.advance(ctx, c, "", worktree.Merge{
+		Path: d.mergePath(r.ID), Branch: r.Branch, Commit: commit, Message: "Merge the repair of the environment",
+	})
+	return err
+}
+
+// integration is a branch that work is merged to. It is locked while the box moves it.
+type integration struct {
+	sync.Mutex
+	tip string // where the box has left it; empty until it was looked at
+}
+
+func (d *deliverer) integration(branch string) *integration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	i := d.branches[branch]
+	if i == nil {
+		i = &integration{}
+		d.branches[branch] = i
+	}
+	return i
+}
+
+// look says in words what somebody else did to the branch. One that was deleted is
+// made again where it was.
+func (i *integration) look(ctx context.Context, repo *worktree.Repo, branch string) []string {
+	now, err := repo.Resolve(ctx, "refs/heads/"+branch)
+	before := i.tip
+	switch {
+	case errors.Is(err, worktree.ErrUnknown) && before != "":
+		if _, err := repo.Branch(ctx, branch, before); err != nil {
+			return nil // it fails again where the branch is needed
+		}
+		return []string{fmt.Sprintf("the branch %s was deleted, and is made again at %.12s", branch, before)}
+	case err != nil:
+		return nil
+	}
+	i.tip = now
+	if before == "" || before == now {
+		return nil
+	}
+	return []string{fmt.Sprintf("the branch %s was at %.12s and is at %.12s: nobody reviewed what is between", branch, before, now)}
+}
+
+// astray says in words what somebody else did to a branch that work is merged to.
+func (d *deliverer) astray(ctx context.Context, branch string) []string {
+	i := d.integration(branch)
+	if !i.TryLock() {
+		return nil // a merge has begun, and looked
+	}
+	defer i.Unlock()
+	return i.look(ctx, d.repo, branch)
+}
+
+// advance merges into a run's branch, from where it is. That somebody else moved it is
+// recorded before.
+func (d *deliverer) advance(ctx context.Context, c *conductor, task string, m worktree.Merge) (string, error) {
+	i := d.integration(m.Branch)
+	i.Lock()
+	defer i.Unlock()
+	d.changed(ctx, c, "", task, i.look(ctx, d.repo, m.Branch))
+	m.Old = i.tip
+	merged, err := d.repo.Merge(ctx, m)
+	if err == nil {
+		i.tip = merged.Commit
+	}
+	return merged.Commit, err
+}
+
+// publish opens a pull request for what was merged.
+func (d *deliverer) publish(ctx context.Context, c *conductor) error {
+	r := d.run(c)
+	p, err := d.planOf(r)
+	if err != nil {
+		return err
+	}
+	var body strings.Builder
+	for _, t := range r.Tasks {
+		if t.Item.Phase == agentsig.PhaseCompleted {
+			fmt.Fprintf(&body, "- %s: %s\n", t.ID, t.Item.Title)
+		}
+	}
+	var in delivery.Published
+	in.URL, err = d.repo.Publish(ctx, worktree.PullRequest{
+		Branch: r.Branch, Onto: r.Onto, Title: cmp.Or(p.Title, r.Title), Body: body.String(),
+	})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		in.Problem = d.box.redact.Text(err.Error())
+	}
+	return c.tell(ctx, in)
+}
+
+// errChecks says that the checks fail on a merge.
+var errChecks = errors.New("the checks fail on the merge")
+
+// merge merges the audited commit of a task, after the checks have passed on the
+// result.
+func (d *deliverer) merge(ctx context.Context, c *conductor, id string, t delivery.Task) error {
+	r := d.run(c)
+	if t.Item.Commit == "" { // the operator took it past the gate
+		tree, err := d.tree(ctx, r, t.ID)
+		if err != nil {
+			return err
+		}
+		if t.Item.Commit, _, err = tree.Settle(ctx, t.ID+": "+t.Item.Title); err != nil {
+			return err
+		}
+	}
+	d.touched.settle(ctx) // what was seen of the task's agents is recorded before it is completed
+	in := delivery.MergeRan{Command: id, Commit: t.Item.Commit}
+	err := transient(ctx, func() error {
+		result, err := d.mergeRun(ctx, c, r, t)
+		var conflict *worktree.ConflictError
+		if errors.As(err, &conflict) || errors.Is(err, errChecks) {
+			in.Failed = d.box.redact.Text(err.Error())
+			return nil
+		}
+		in.Result = result
+		return err
+	})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		in.Trouble = d.box.redact.Text("the merge could not be made: " + err.Error())
+	}
+	return c.tell(ctx, in)
+}
+
+func (d *deliverer) mergeRun(ctx context.Context, c *conductor, r delivery.Run, t delivery.Task) (string, error) {
+	p, err := d.planOf(r)
+	if err != nil {
+		return "", err
+	}
+	return d.advance(ctx, c, t.ID, worktree.Merge{
+		Path: d.mergePath(r.ID), Branch: r.Branch, Commit: t.Item.Commit,
+		Message: fmt.Sprintf("Merge %s: %s", t.ID, t.Item.Title),
+		Check: func(ctx context.Context, dir, _ string) error {
+			result, err := d.checkIn(ctx, dir, d.checks(p))
+			if err == nil && !result.tolerate(r.Tolerated).passed() {
+				err = fmt.Errorf("%w:\n%s", errChecks, result.output)
+			}
+			return err
+		},
+	})
+}

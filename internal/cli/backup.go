@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/backup"
+	"github.com/signalbox-dev/signalbox/internal/config"
+)
+
+func (a *app) backupCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "backup FILE.tar.gz",
+		Short: "Copy the box to one file",
+		Long: `Backup writes everything of a box that can't be made again to one file: the ledger's
+archive, wherever it lies, the keys, the tokens, and what sessions left. The box may run:
+the copy ends at a whole event, and has all that was acknowledged before it began. It is
+verified before the file appears. Work in git is in your repository, and not in here.
+
+The file holds the key that signs the ledger, and the tokens: whoever has it can act as
+this box. Only you can read it; keep it so, on another disk. It takes room for an
+unpacked copy while it is written.`,
+		Example: `  signalbox backup /mnt/backup/box-1.tar.gz
+  signalbox restore /mnt/backup/box-1.tar.gz --dir restored`,
+		Args: one("the file to write"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			archive, err := a.archiveDir(place{})
+			if err != nil {
+				return err
+			}
+			r, err := backup.Write(cmd.Context(), a.dir, archive, args[0])
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.Out, map[string]any{"file": args[0], "events": r.Events, "items": r.Items})
+			}
+			fmt.Fprintf(a.Out, "%s on %s backed up to %s and verified\n", count(int(r.Events), "event"), count(r.Items, "subject"), agentsig.Escape(args[0]))
+			fmt.Fprintln(a.Out, "It holds the signer's key and the tokens: keep it to yourself.")
+			return nil
+		},
+	}
+}
+
+func (a *app) restoreCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "restore FILE.tar.gz",
+		Short: "Make a box of a backup",
+		Long: `Restore unpacks a backup into the box's directory (--dir), which has to be empty or not
+there, with the archive in it. It verifies the ledger first, and refuses a file that was
+cut off or changed. Then start the box: its engine's store is made from the archive.
+
+The box goes on from the backup. What was recorded after it is gone: a checkpoint
+that was signed since does not fit any more, as ledger check tells, and an agent that got
+its lease since must be ended, as its session may be given out again. Never run both.`,
+		Example: `  signalbox restore /mnt/backup/box-1.tar.gz
+  signalbox up`,
+		Args: one("the file to restore"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := config.Load("")
+			if err != nil {
+				return err
+			}
+			r, err := backup.Restore(cmd.Context(), args[0], a.dir)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.Out, map[string]any{"directory": a.dir, "events": r.Events, "items": r.Items, "archive_setting": c.Archive})
+			}
+			fmt.Fprintf(a.Out, "%s on %s restored to %s and verified\n", count(int(r.Events), "event"), count(r.Items, "subject"), agentsig.Escape(a.dir))
+			if c.Archive != "" {
+				fmt.Fprintf(a.Out, "%s: %s says that the archive lies in %s: before you start the box, put %s/archive there, or take the setting out\n",
+					a.paint(yellow, "note"), config.File, agentsig.Escape(c.Archive), agentsig.Escape(a.dir))
+			}
+			return nil
+		},
+	}
+}

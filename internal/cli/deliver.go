@@ -1,0 +1,423 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/plan"
+	"github.com/signalbox-dev/signalbox/internal/tui"
+)
+
+func (a *app) runCommand() *cobra.Command {
+	var configFile string
+	var dry, wait bool
+	cmd := &cobra.Command{
+		Use:   "run [PLAN | SENTENCE]",
+		Short: "Deliver a plan with agents, and watch it",
+		Long: `Run delivers a plan: it starts agents in git worktrees of their own, hands each task
+from developer to critic to auditor, runs your checks itself, and merges what is proven to
+a branch of its own. Your checkout and your branch are not touched.
+
+PLAN is a file in Markdown (see signalbox plan --help); one sentence in quotes is a plan
+too. Without an argument it goes on with the run that was not finished, and so it does if
+the plan is the same. Agents, roles, checks and limits come from signalbox.yaml
+(signalbox init writes one).
+
+If a box runs in the directory, it does the work, and run only watches. If not, run is the
+box: Ctrl-C ends its agents, whose work stays where it is, and the next run goes on.
+
+It ends when the plan is done, or when only questions to you remain; with --wait it stays,
+and goes on when they are answered (signalbox inbox, signalbox answer). Exit code 0 if every
+task is completed, 2 if questions remain, 1 otherwise. With --json it prints the run as it is
+at the end.`,
+		Example: `  signalbox run plan.md --dry-run
+  signalbox run plan.md
+  signalbox run "fix the flaky login test"`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return fmt.Errorf("%s takes one argument, a file or a sentence in quotes", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := config.Load(configFile)
+			if err != nil {
+				return err
+			}
+			text := ""
+			if len(args) == 1 {
+				if text, err = a.planText(args[0]); err != nil {
+					return err
+				}
+			}
+			if dry {
+				return a.dryRun(cmd.Context(), c, text)
+			}
+			return a.deliver(cmd.Context(), c, text, wait)
+		},
+	}
+	cmd.Flags().StringVar(&configFile, "config", "", "the `FILE` with the settings (default signalbox.yaml, if it is there)")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what would be started and what it may cost, and start nothing")
+	cmd.Flags().BoolVar(&wait, "wait", false, "stay while only questions remain")
+	return cmd
+}
+
+// planText returns a plan's text: of a file, or of a sentence.
+func (a *app) planText(arg string) (string, error) {
+	data, err := os.ReadFile(arg)
+	switch {
+	case err == nil:
+		p, err := plan.Parse(data)
+		if err != nil {
+			return "", fmt.Errorf("%s is refused:\n%w", agentsig.Escape(arg), err)
+		}
+		return string(data), delivery.CheckSize(len(p.Tasks))
+	case errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(arg, " \t\n"), len(arg) > 200:
+		p, err := plan.Sentence(arg)
+		return p.Markdown(), err
+	case errors.Is(err, fs.ErrNotExist):
+		return "", a.usageError("there is no file %s: name a plan, or put a sentence in quotes", agentsig.Escape(arg))
+	}
+	return "", err
+}
+
+// delivery returns what a box needs to deliver plans with these settings; nil if
+// there are no agents.
+func (a *app) delivery(c config.Config) (*box.Delivery, error) {
+	if len(c.Agents) == 0 {
+		return nil, nil
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return &box.Delivery{Repo: c.Dir, Program: program, Config: c}, nil
+}
+
+// openBox opens a box in the directory.
+func (a *app) openBox(ctx context.Context, c config.Config, resting bool, logger *slog.Logger) (*box.Box, box.Found, error) {
+	d, err := a.delivery(c)
+	if err != nil {
+		return nil, box.Found{}, err
+	}
+	return box.Open(ctx, box.Options{
+		Dir: box.Dir(a.dir), Archive: c.Archive, ExitEnabled: agentsig.ExitProtocolEnabled(os.LookupEnv, c.ExitProtocol),
+		Hosts: c.Hosts, Redact: c.Redact, Version: buildVersion().Version, Delivery: d, Resting: resting, Logger: logger,
+	})
+}
+
+// errQuestions ends a run in which only questions remain.
+var errQuestions = errors.New("only questions remain")
+
+// deliver brings a plan on its way and shows it.
+func (a *app) deliver(ctx context.Context, c config.Config, text string, wait bool) error {
+	own, err := a.ownBox(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer own.close(context.WithoutCancel(ctx))
+	client, err := a.client(ctx, box.Dir.APIToken)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	r, err := a.begin(ctx, client, text)
+	if err != nil {
+		return err
+	}
+	last, err := a.watch(ctx, client, r.ID, wait)
+	switch {
+	case ctx.Err() != nil:
+		own.rest(context.WithoutCancel(ctx))
+		if !a.json {
+			fmt.Fprintf(a.Err, "\n%s\n", own.parting(r.ID))
+		}
+		return ctx.Err()
+	case err != nil && !errors.Is(err, errQuestions):
+		return err
+	}
+	if own != nil {
+		own.rest(ctx)
+	}
+	return a.sayRun(last)
+}
+
+// begin hands the plan in, or finds the run to go on with.
+func (a *app) begin(ctx context.Context, client *api.Client, text string) (api.Run, error) {
+	if text != "" {
+		return client.Deliver(ctx, api.StartRun{Plan: text})
+	}
+	runs, err := client.Runs(ctx)
+	if err != nil {
+		return api.Run{}, err
+	}
+	for i := len(runs) - 1; i >= 0; i-- {
+		if runs[i].State != api.RunFinished {
+			return runs[i], nil
+		}
+	}
+	return api.Run{}, a.usageError("there is no run to go on with: name a plan, or put a sentence in quotes")
+}
+
+// watch shows a run until it has ended, or only questions remain.
+func (a *app) watch(ctx context.Context, client *api.Client, id string, wait bool) (api.Run, error) {
+	v := a.view()
+	var last api.Run
+	err := client.FollowRun(ctx, id, func(r api.Run) error {
+		last = r
+		v.show(r)
+		if r.State == api.RunWaiting && !wait {
+			return errQuestions
+		}
+		return nil
+	})
+	v.close(ctx.Err() == nil)
+	return last, err
+}
+
+// view shows a run as it goes on.
+type view struct {
+	show  func(api.Run)
+	close func(over bool) // if it is over, a summary follows
+}
+
+// view returns what shows a run here: in place on a terminal, line by line elsewhere.
+func (a *app) view() view {
+	switch {
+	case a.json:
+		return view{func(api.Run) {}, func(bool) {}}
+	case !a.OutTTY:
+		p := tui.NewPlain(a.Out)
+		return view{func(r api.Run) { _ = p.Show(r) }, func(bool) {}} // nobody reads it: the run goes on
+	}
+	live := tui.NewLive(a.Out, terminalSize, a.Color)
+	runs, ended := make(chan api.Run), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(time.Second) // times go on, and the window may change its size
+		defer tick.Stop()
+		var last api.Run
+		for {
+			select {
+			case r, ok := <-runs:
+				if !ok {
+					return
+				}
+				last = r
+			case <-tick.C:
+			}
+			if last.ID != "" {
+				_ = live.Show(last, time.Now())
+			}
+		}
+	}()
+	return view{func(r api.Run) { runs <- r }, func(over bool) {
+		close(runs)
+		<-ended
+		if over {
+			_ = live.Erase()
+		}
+		_ = live.Close()
+	}}
+}
+
+func terminalSize() (columns, rows int) {
+	columns, rows, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil || columns <= 0 || rows <= 0 {
+		return 80, 24
+	}
+	return columns, rows
+}
+
+// sayRun says how a run ended, or what it waits for.
+func (a *app) sayRun(r api.Run) error {
+	if a.json {
+		if err := writeJSON(a.Out, r); err != nil {
+			return err
+		}
+	} else {
+		for _, line := range tui.Summary(r, a.frame()) {
+			fmt.Fprintln(a.Out, line)
+		}
+	}
+	switch {
+	case r.Outcome == delivery.Completed:
+		return nil
+	case r.State == api.RunWaiting:
+		return errQuestions
+	}
+	return errQuiet
+}
+
+// frame says how runs are drawn here.
+func (a *app) frame() tui.Options {
+	o := tui.Options{Width: 80, Height: 24, Color: a.Color, Now: time.Now()}
+	if a.OutTTY {
+		o.Width, o.Height = terminalSize()
+	}
+	return o
+}
+
+func (a *app) dryRun(ctx context.Context, c config.Config, text string) error {
+	if text == "" {
+		return a.usageError("--dry-run needs a plan")
+	}
+	p, err := plan.Parse([]byte(text))
+	if err != nil {
+		return err
+	}
+	r, err := withBox(ctx, a, c, func(client *api.Client) (api.Run, error) {
+		return client.Deliver(ctx, api.StartRun{Plan: text, DryRun: true})
+	})
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return writeJSON(a.Out, r)
+	}
+	fmt.Fprint(a.Out, p.Draw(a.frame().Width))
+	fmt.Fprintf(a.Out, "\nat first: %s\n", firstStarts(r))
+	fmt.Fprintf(a.Out, "at once: %s at most; the gate runs %s\n", count(r.AtOnce, "agent"), count(r.Checks, "check"))
+	fmt.Fprintf(a.Out, "ceiling: %s\n", ceiling(c))
+	fmt.Fprintln(a.Out, "nothing was recorded or started")
+	return nil
+}
+
+func firstStarts(r api.Run) string {
+	var all []string
+	for _, t := range r.Tasks {
+		if t.Agent != nil {
+			all = append(all, fmt.Sprintf("%s (%s, %s)", agentsig.Escape(t.ID), t.Agent.Role, agentsig.Escape(t.Agent.Name)))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// ceiling says what a run may cost before a person is asked.
+func ceiling(c config.Config) string {
+	var parts []string
+	if c.Budget.CostUSD > 0 {
+		parts = append(parts, fmt.Sprintf("%.2f USD", c.Budget.CostUSD))
+	}
+	if c.Budget.Tokens > 0 {
+		parts = append(parts, fmt.Sprintf("%d tokens", c.Budget.Tokens))
+	}
+	if len(parts) == 0 {
+		return fmt.Sprintf("no budget is set; a developer has %v at most, and after %d failed reviews, audits or gates you are asked", c.Role(agentsig.RoleDeveloper).WallClock, c.Limits.Reviews)
+	}
+	return strings.Join(parts, " or ") + "; then you are asked (what runs by then is not stopped)"
+}
+
+// ownBox is the box of a command that is one itself; nil if another runs.
+type ownBox struct {
+	app    *app
+	box    *box.Box
+	served chan error
+	cancel context.CancelFunc
+	grace  time.Duration
+	log    *os.File
+}
+
+// ownBox starts a box in this process, unless one runs in the directory.
+func (a *app) ownBox(ctx context.Context, c config.Config) (*ownBox, error) {
+	if _, err := box.Dir(a.dir).Address(); err == nil {
+		return nil, nil
+	}
+	if len(c.Agents) == 0 {
+		return nil, fmt.Errorf("there are no agents: name some in %s (`signalbox init` proposes it)", config.File)
+	}
+	if err := os.MkdirAll(a.dir, 0o700); err != nil {
+		return nil, err
+	}
+	log, err := os.OpenFile(filepath.Join(a.dir, "box.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	collectLess()
+	own, err := a.serve(ctx, c, false, slog.New(slog.NewTextHandler(log, nil)))
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	own.log = log
+	return own, nil
+}
+
+// serve opens a box and lets it answer requests.
+func (a *app) serve(ctx context.Context, c config.Config, resting bool, logger *slog.Logger) (*ownBox, error) {
+	listener, err := box.Listen(ctx, c.Listen)
+	if err != nil {
+		return nil, err
+	}
+	b, _, err := a.openBox(ctx, c, resting, logger)
+	if errors.Is(err, box.ErrLocked) { // another came first
+		return nil, listener.Close()
+	}
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	own := &ownBox{app: a, box: b, served: make(chan error, 1), cancel: cancel, grace: c.Limits.Grace}
+	go func() { own.served <- b.Serve(serving, listener) }()
+	return own, nil
+}
+
+// rest ends the box's agents.
+func (o *ownBox) rest(ctx context.Context) {
+	if o == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.grace+5*time.Second)
+	defer cancel()
+	o.box.Rest(ctx)
+}
+
+func (o *ownBox) close(context.Context) {
+	if o == nil {
+		return
+	}
+	o.cancel()
+	err := errors.Join(<-o.served, o.box.Close())
+	if o.log != nil {
+		err = errors.Join(err, o.log.Close())
+	}
+	if err != nil {
+		fmt.Fprintf(o.app.Err, "signalbox: %s\n", agentsig.EscapeLines(err.Error()))
+	}
+}
+
+// parting says what becomes of a run that nobody watches any more.
+func (o *ownBox) parting(run string) string {
+	if o == nil {
+		return fmt.Sprintf("%s goes on in the box; `signalbox run` watches it again", run)
+	}
+	return fmt.Sprintf("stopped; agents are ended, their work is kept, and `signalbox run` goes on with %s", run)
+}
+
+// withBox calls the box in the directory. If none runs, it opens it for the one
+// request, and starts nothing.
+func withBox[T any](ctx context.Context, a *app, c config.Config, call func(*api.Client) (T, error)) (T, error) {
+	var none T
+	if _, err := box.Dir(a.dir).Address(); err != nil {
+		own, err := a.serve(ctx, c, true, slog.New(slog.DiscardHandler))
+		if err != nil {
+			return none, err
+		}
+		defer own.close(ctx)
+	}
+	return ask(ctx, a, box.Dir.APIToken, call)
+}

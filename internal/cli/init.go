@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/config"
+)
+
+func (a *app) initCommand() *cobra.Command {
+	var force, show bool
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Propose settings for a repository",
+		Long: `Init looks at the git repository that you are in and writes signalbox.yaml to its
+top directory: which agent programs are installed, how its tests are run, what a fresh
+worktree needs. Read the file and change what is not right: nothing of it is run before
+you run it.
+
+A file that is there is left alone, unless --force is given. The box's directory,
+.signalbox/, is added to .git/info/exclude, so that git does not see it.
+
+With --json it says what it wrote: file, written, agents, checks, setup, copy, excluded.`,
+		Example: `  signalbox init --print
+  signalbox init`,
+		Args: none,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			found, err := config.Look(cmd.Context(), ".")
+			if err != nil {
+				return err
+			}
+			if show && !a.json {
+				_, err := a.Out.Write(found.Propose())
+				return err
+			}
+			made := proposal{
+				File: filepath.Join(found.Root, config.File), Agents: append([]string{}, found.Agents...),
+				Checks: []string{}, Setup: found.Setup, Copy: append([]string{}, found.Copy...),
+			}
+			for _, c := range found.Checks {
+				made.Checks = append(made.Checks, c.Command)
+			}
+			if !show {
+				if err := writeProposal(made.File, found.Propose(), force); err != nil {
+					return err
+				}
+				made.Written = true
+				if made.Excluded, err = found.Exclude(cmd.Context(), ".signalbox/"); err != nil {
+					return err
+				}
+			}
+			return a.sayProposal(made)
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "write over a file that is there")
+	cmd.Flags().BoolVar(&show, "print", false, "print the settings, and write nothing")
+	return cmd
+}
+
+// proposal is what init found and did.
+type proposal struct {
+	File     string   `json:"file"`
+	Written  bool     `json:"written"`
+	Agents   []string `json:"agents"`
+	Checks   []string `json:"checks"`
+	Setup    string   `json:"setup,omitempty"`
+	Copy     []string `json:"copy"`
+	Excluded bool     `json:"excluded"`
+}
+
+func writeProposal(file string, text []byte, force bool) error {
+	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if force {
+		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	f, err := os.OpenFile(file, flags, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already: change it, see what would be written with --print, or write over it with --force", file)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}
+
+func (a *app) sayProposal(p proposal) error {
+	if a.json {
+		return writeJSON(a.Out, p)
+	}
+	say := func(what string, found []string, without string) {
+		if len(found) == 0 {
+			fmt.Fprintf(a.Out, "  %-7s %s\n", what, a.paint(yellow, without))
+			return
+		}
+		fmt.Fprintf(a.Out, "  %-7s %s\n", what, strings.Join(found, ", "))
+	}
+	fmt.Fprintf(a.Out, "%s written\n", a.paint(bold, agentsig.Escape(p.File)))
+	say("agents", p.Agents, "none found of "+strings.Join(config.KnownAgents(), ", ")+": fill in yours")
+	say("checks", p.Checks, "none found: without any, the gate lets everything pass")
+	if p.Setup != "" {
+		say("setup", []string{p.Setup}, "")
+	}
+	if len(p.Copy) > 0 {
+		say("copy", p.Copy, "")
+	}
+	if p.Excluded {
+		fmt.Fprintln(a.Out, ".signalbox/ added to .git/info/exclude")
+	}
+	fmt.Fprintln(a.Out, "Read it before you use it: it says what agents may do here.")
+	return nil
+}

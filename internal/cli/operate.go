@@ -1,0 +1,332 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/session"
+	"github.com/signalbox-dev/signalbox/internal/tui"
+)
+
+// operate calls the box about its runs; if none runs, it is opened for the one
+// request.
+func operate[T any](ctx context.Context, a *app, call func(*api.Client) (T, error)) (T, error) {
+	var none T
+	if _, err := os.Stat(a.dir); err != nil {
+		return none, fmt.Errorf("there is no box in %s: `signalbox run PLAN` makes one", agentsig.Escape(a.dir))
+	}
+	c, err := config.Load("")
+	if err != nil {
+		return none, err
+	}
+	return withBox(ctx, a, c, call)
+}
+
+func (a *app) statusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status [RUN]",
+		Short: "Show how a run is",
+		Long: `Status shows a run as it is now: the latest, or the one that is named. It does not
+need a box to be running. With --json it prints the run.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := operate(cmd.Context(), a, func(c *api.Client) (api.Run, error) { return latest(cmd.Context(), c, args) })
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.Out, r)
+			}
+			o := a.frame()
+			o.Height = 1000
+			for _, line := range tui.Frame(r, o) {
+				fmt.Fprintln(a.Out, line)
+			}
+			return nil
+		},
+	}
+}
+
+var errNoRuns = errors.New("no plan was delivered here yet: `signalbox run PLAN` does")
+
+// latest returns the run that is named, or the latest.
+func latest(ctx context.Context, c *api.Client, args []string) (api.Run, error) {
+	if len(args) == 1 {
+		return c.Run(ctx, args[0])
+	}
+	runs, err := c.Runs(ctx)
+	if err == nil && len(runs) == 0 {
+		err = errNoRuns
+	}
+	if err != nil {
+		return api.Run{}, err
+	}
+	return runs[len(runs)-1], nil
+}
+
+func (a *app) inboxCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "inbox",
+		Short: "List the questions that wait for you",
+		Long: `Inbox lists the questions that only a person can answer, oldest first, with what each is
+about and how to answer it. They wait for as long as it takes. It does not need a box to be
+running. With --json it prints a list.`,
+		Args: none,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			questions, err := operate(cmd.Context(), a, func(c *api.Client) ([]api.Question, error) { return c.Questions(cmd.Context()) })
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.Out, questions)
+			}
+			if len(questions) == 0 {
+				fmt.Fprintln(a.Out, "nothing waits for you")
+			}
+			for i, q := range questions {
+				if i > 0 {
+					fmt.Fprintln(a.Out)
+				}
+				a.sayQuestion(q)
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) sayQuestion(q api.Question) {
+	about := q.Run
+	if q.Task != "" {
+		about = q.Task
+	}
+	fmt.Fprintf(a.Out, "%s  %s, asked %s (%s)\n", a.paint(bold, q.ID), agentsig.Escape(about), q.AskedAt.Local().Format("2006-01-02 15:04"), strings.ReplaceAll(string(q.Cause), "_", " "))
+	fmt.Fprintf(a.Out, "  %s\n", indent(agentsig.EscapeLines(q.Text)))
+	if context := strings.TrimSpace(q.Context); context != "" && context != strings.TrimSpace(q.Text) {
+		fmt.Fprintf(a.Out, "  %s\n", a.paint(faint, indent(agentsig.EscapeLines(context))))
+	}
+	fmt.Fprintf(a.Out, "  answer: signalbox answer %s \"…\"", q.ID)
+	for _, c := range q.Choices {
+		fmt.Fprintf(a.Out, " | %s", c)
+	}
+	fmt.Fprintln(a.Out)
+}
+
+func indent(text string) string {
+	return strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ")
+}
+
+func (a *app) answerCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "answer QUESTION ANSWER…",
+		Short: "Answer a question",
+		Long: `Answer answers a question of the inbox. Some answers have a meaning: retry and cancel for a
+task; retry, healthy (declare the environment healthy) and halt for remediation; continue and
+halt for a budget. Any other text is handed to the agent that goes on with the task.
+
+It does not need a box to be running: the answer is recorded, and the next run goes on with it.`,
+		Example: `  signalbox answer R1-Q1 "use the v2 API; v1 goes away in May"
+  signalbox answer R1-Q2 cancel`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return fmt.Errorf("%s needs the question's id and an answer", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text := strings.Join(args[1:], " ")
+			running := a.running()
+			q, err := operate(cmd.Context(), a, func(c *api.Client) (api.Question, error) {
+				return c.Answer(cmd.Context(), args[0], api.Answer{Text: text})
+			})
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.Out, q)
+			}
+			fmt.Fprintf(a.Out, "%s is answered%s\n", q.ID, goesOn(running))
+			return nil
+		},
+	}
+}
+
+// running reports whether a box runs in the directory.
+func (a *app) running() bool {
+	_, err := box.Dir(a.dir).Address()
+	return err == nil
+}
+
+// goesOn says who brings a run on after a word of the operator's.
+func goesOn(running bool) string {
+	if running {
+		return ""
+	}
+	return "; no box is running: `signalbox run` goes on"
+}
+
+func (a *app) tellCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "tell WORK MESSAGE…",
+		Short: "Give a message to the agent on a task",
+		Long: `Tell gives a message to the agent that works on a task. One that can be told in the middle
+of its work has it at once (an agent with input: json); otherwise the next agent on the task
+gets it with its prompt. With --json it prints work and now.`,
+		Example: `  signalbox tell T-2 "leave the public API as it is"`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return fmt.Errorf("%s needs a task and a message", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			told, err := operate(cmd.Context(), a, func(c *api.Client) (api.Told, error) {
+				return c.Tell(cmd.Context(), args[0], api.Message{Text: strings.Join(args[1:], " ")})
+			})
+			if err != nil {
+				return err
+			}
+			switch {
+			case a.json:
+				return writeJSON(a.Out, told)
+			case told.Now:
+				fmt.Fprintln(a.Out, "the agent has it")
+			default:
+				fmt.Fprintln(a.Out, "the next agent on the task will be told: no agent works on it now that could be")
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) pauseCommand() *cobra.Command {
+	var resume bool
+	cmd := &cobra.Command{
+		Use:   "pause [RUN]",
+		Short: "Start no further agents; with --resume, go on",
+		Long: `Pause keeps a run from starting further agents; those that work go on to their end, and the
+gate and merges too. With --resume it starts them again. Without a name it is the latest run.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			return a.onRun(ctx, args, func(c *api.Client, id string) (api.Run, error) {
+				if resume {
+					return c.ResumeRun(ctx, id, api.Message{})
+				}
+				return c.PauseRun(ctx, id, api.Message{})
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&resume, "resume", false, "go on")
+	return cmd
+}
+
+func (a *app) onRun(ctx context.Context, args []string, do func(c *api.Client, id string) (api.Run, error)) error {
+	r, err := operate(ctx, a, func(c *api.Client) (api.Run, error) {
+		r, err := latest(ctx, c, args)
+		if err != nil {
+			return r, err
+		}
+		return do(c, r.ID)
+	})
+	return a.saidRun(r, err)
+}
+
+// saidRun says in a line how a run is after a word of the operator's.
+func (a *app) saidRun(r api.Run, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case a.json:
+		return writeJSON(a.Out, r)
+	}
+	state := string(r.State)
+	if r.Outcome != "" {
+		state = string(r.Outcome)
+	}
+	fmt.Fprintf(a.Out, "%s is %s\n", r.ID, state)
+	return nil
+}
+
+func (a *app) cancelCommand() *cobra.Command {
+	var reason string
+	var whole bool
+	cmd := &cobra.Command{
+		Use:   "cancel WORK | --run [RUN]",
+		Short: "Give up a task, or a whole run",
+		Long: `Cancel gives up a task: its agent is ended, and so are the chances of whatever depends on it;
+the rest of the plan goes on. With --run it gives up the run. What was merged stays merged, and
+no branch is deleted.`,
+		Example: `  signalbox cancel T-3 --reason "not needed any more"
+  signalbox cancel --run`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			m := api.Message{Text: reason}
+			if whole {
+				return a.onRun(ctx, args, func(c *api.Client, id string) (api.Run, error) { return c.CancelRun(ctx, id, m) })
+			}
+			if len(args) == 0 {
+				return a.usageError("name a task, or give --run")
+			}
+			return a.saidRun(operate(ctx, a, func(c *api.Client) (api.Run, error) { return c.CancelTask(ctx, args[0], m) }))
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	cmd.Flags().BoolVar(&whole, "run", false, "the whole run: the latest, or the one that is named")
+	return cmd
+}
+
+func (a *app) retryCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "retry WORK [MESSAGE…]",
+		Short: "Try a task again",
+		Long: `Retry forgets what went wrong with a task and starts it again, also one that was cancelled or
+waits for an answer; the agent on it now is ended. The message goes to the next agent.`,
+		Example: `  signalbox retry T-2 "the test database is up again"`,
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			running := a.running()
+			r, err := operate(cmd.Context(), a, func(c *api.Client) (api.Run, error) {
+				return c.RetryTask(cmd.Context(), args[0], api.Message{Text: strings.Join(args[1:], " ")})
+			})
+			if err != nil || a.json {
+				return a.saidRun(r, err)
+			}
+			fmt.Fprintf(a.Out, "%s is tried again%s\n", agentsig.Escape(args[0]), goesOn(running))
+			return nil
+		},
+	}
+}
+
+func (a *app) sessionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "session DIRECTORY",
+		Short:  "Run one agent's session (the box starts it)",
+		Hidden: true,
+		Args:   one("the session's directory"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			spec, err := session.Read(args[0])
+			if err != nil {
+				return err
+			}
+			dir := box.Dir(spec.Box)
+			token, err := dir.APIToken()
+			if err != nil {
+				return err
+			}
+			client := api.FollowingClient(dir.Address, token)
+			defer client.Close()
+			a.served = true
+			return session.Run(cmd.Context(), args[0], client, a.logger())
+		},
+	}
+}

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/plan"
+)
+
+func (a *app) planCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "Check a plan, and see its dependencies",
+		Long: `A plan is a file in Markdown:
+
+  # A title
+
+  ### Phase 1: Groundwork
+
+  #### Task T-1: What is to be done
+
+  **Work**: what, in as many words as it takes.
+
+  **Acceptance Criteria**:
+  - [ ] how one sees that it is done
+
+  **Blocked By**: none
+
+A task is started when all that it is blocked by is completed. Required Reading and
+Environment are optional. A section "### Verification" with a table of check,
+environment, command and expected exit code adds to the checks of signalbox.yaml.`,
+	}
+	cmd.AddCommand(a.planCheckCommand(), a.planShowCommand())
+	return cmd
+}
+
+func (a *app) planCheckCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check PLAN",
+		Short: "Say whether a plan can be delivered, and what is wrong with it",
+		Long: `Check reads a plan and names everything that is wrong with it, by line. Exit code 1 if
+anything is. With --json it prints ok, tasks, checks and errors (line, text).`,
+		Args: one("a plan"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			data, err := os.ReadFile(args[0])
+			if err != nil {
+				return err
+			}
+			p, err := plan.Parse(data)
+			if err == nil {
+				err = delivery.CheckSize(len(p.Tasks))
+			}
+			if a.json {
+				return a.sayChecked(p, err)
+			}
+			if err != nil {
+				return fmt.Errorf("%s is refused:\n%w", agentsig.Escape(args[0]), err)
+			}
+			fmt.Fprintf(a.Out, "%s: %s in %s, %s\n", a.paint(green, "ok"), count(len(p.Tasks), "task"), count(len(p.Waves()), "step"), count(len(p.Checks), "check"))
+			return nil
+		},
+	}
+}
+
+func (a *app) sayChecked(p plan.Plan, err error) error {
+	type wrong struct {
+		Line int    `json:"line"`
+		Text string `json:"text"`
+	}
+	list := []wrong{}
+	var all *plan.Errors
+	switch {
+	case errors.As(err, &all):
+		for _, e := range all.List {
+			list = append(list, wrong{e.Line, e.Text})
+		}
+	case err != nil:
+		list = append(list, wrong{0, err.Error()})
+	}
+	if werr := writeJSON(a.Out, map[string]any{"ok": err == nil, "tasks": len(p.Tasks), "checks": len(p.Checks), "errors": list}); werr != nil {
+		return werr
+	}
+	if err != nil {
+		return errQuiet
+	}
+	return nil
+}
+
+func (a *app) planShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show PLAN",
+		Short: "Draw a plan's tasks and what they wait for",
+		Long: `Show draws a plan by the steps in which its tasks can be started. With --json it prints
+title, tasks (id, title, phase, blocked_by, step) and checks.`,
+		Args: one("a plan"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			data, err := os.ReadFile(args[0])
+			if err != nil {
+				return err
+			}
+			p, err := plan.Parse(data)
+			if err != nil {
+				return fmt.Errorf("%s is refused:\n%w", agentsig.Escape(args[0]), err)
+			}
+			if a.json {
+				return a.showPlan(p)
+			}
+			fmt.Fprint(a.Out, p.Draw(a.frame().Width))
+			return nil
+		},
+	}
+}
+
+func (a *app) showPlan(p plan.Plan) error {
+	type task struct {
+		ID        string   `json:"id"`
+		Title     string   `json:"title"`
+		Phase     string   `json:"phase,omitempty"`
+		BlockedBy []string `json:"blocked_by"`
+		Step      int      `json:"step"`
+	}
+	tasks := []task{}
+	for n, wave := range p.Waves() {
+		for _, t := range wave {
+			tasks = append(tasks, task{t.ID, t.Title, t.Phase, append([]string{}, t.BlockedBy...), n + 1})
+		}
+	}
+	checks := []string{}
+	for _, c := range p.Checks {
+		checks = append(checks, strings.TrimSpace(c.Name+": "+c.Command))
+	}
+	return writeJSON(a.Out, map[string]any{"title": p.Title, "tasks": tasks, "checks": checks})
+}

@@ -1,0 +1,232 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+)
+
+// ErrNoRepository is returned where there is no git repository to look at.
+var ErrNoRepository = errors.New("git finds no repository here, and agents work in git's worktrees: go to yours, or make one with `git init`")
+
+// Found is what a repository and the machine have, as far as settings follow from
+// it.
+type Found struct {
+	Root   string   // the repository's top directory
+	Agents []string // known programs that are installed
+	Checks []Check  // what can be run to check it; no timeout is set
+	Setup  string   // what makes a fresh worktree ready
+	Copy   []string // files that work needs, and git does not bring along
+}
+
+// Look looks at the git repository that dir is in. It changes nothing.
+func Look(ctx context.Context, dir string) (Found, error) {
+	root, err := git(ctx, dir, "rev-parse", "--show-toplevel")
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = fmt.Errorf("%w (%w)", ErrNoRepository, err)
+	}
+	if err != nil {
+		return Found{}, err
+	}
+	f := Found{Root: filepath.FromSlash(root)}
+	for _, a := range knownAgents {
+		if _, err := exec.LookPath(a.name); err == nil {
+			f.Agents = append(f.Agents, a.name)
+		}
+	}
+	f.lookGo()
+	f.lookNode()
+	f.lookPython()
+	f.lookRust()
+	if len(f.Checks) == 0 {
+		f.lookMake()
+	}
+	if info, err := os.Lstat(f.path(".env")); err == nil && info.Mode().IsRegular() {
+		ignored, err := ignores(ctx, root, ".env")
+		if err != nil {
+			return Found{}, err
+		}
+		if ignored {
+			f.Copy = []string{".env"}
+		}
+	}
+	return f, nil
+}
+
+// Exclude keeps a directory such as .signalbox/ out of version control by the
+// repository's own exclude file, which is not shared. It says whether it had to.
+func (f Found) Exclude(ctx context.Context, dir string) (bool, error) {
+	ignored, err := ignores(ctx, f.Root, dir)
+	if err != nil || ignored {
+		return false, err
+	}
+	name, err := git(ctx, f.Root, "rev-parse", "--git-path", "info/exclude")
+	if err != nil {
+		return false, err
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(f.Root, name)
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return false, err
+	}
+	text, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, err
+	}
+	line := dir + "\n"
+	if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
+		line = "\n" + line
+	}
+	file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return false, err
+	}
+	_, err = file.WriteString(line)
+	return true, errors.Join(err, file.Close())
+}
+
+// ignores says whether git ignores a path.
+func ignores(ctx context.Context, root, name string) (bool, error) {
+	_, err := git(ctx, root, "check-ignore", "--quiet", "--", name)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// git runs git in a directory and returns what it prints, less the line's end.
+func git(ctx context.Context, dir string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case errors.Is(err, exec.ErrNotFound):
+		return "", errors.New("git is not installed, and agents work in git worktrees: install it first")
+	case err != nil:
+		return "", fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, agentsig.Escape(strings.TrimSpace(said.String())))
+	}
+	return strings.TrimSuffix(string(out), "\n"), nil
+}
+
+func (f *Found) path(name string) string { return filepath.Join(f.Root, name) }
+
+func (f *Found) has(name string) bool {
+	info, err := os.Stat(f.path(name))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// maxLook is how much of a file is looked at.
+const maxLook = 1 << 20
+
+// read returns the beginning of a file, and nothing of one that is not there.
+func (f *Found) read(name string) []byte {
+	if !f.has(name) {
+		return nil
+	}
+	file, err := os.Open(f.path(name))
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = file.Close() }()                  // read only
+	data, _ := io.ReadAll(io.LimitReader(file, maxLook)) // what can't be read proposes nothing
+	return data
+}
+
+func (f *Found) check(name, command string) {
+	f.Checks = append(f.Checks, Check{Name: name, Command: command})
+}
+
+func (f *Found) lookGo() {
+	if f.has("go.mod") {
+		f.check("go-vet", "go vet ./...")
+		f.check("go-test", "go test ./...")
+	}
+}
+
+func (f *Found) lookNode() {
+	var pkg struct {
+		Scripts map[string]string `json:"scripts"`
+	}
+	if json.Unmarshal(f.read("package.json"), &pkg) != nil {
+		return
+	}
+	manager := "npm"
+	for _, m := range []struct{ lock, manager, setup string }{
+		{"package-lock.json", "npm", "npm ci"},
+		{"npm-shrinkwrap.json", "npm", "npm ci"},
+		{"pnpm-lock.yaml", "pnpm", "pnpm install --frozen-lockfile"},
+		{"yarn.lock", "yarn", "yarn install --frozen-lockfile"},
+	} {
+		if f.has(m.lock) {
+			manager, f.Setup = m.manager, m.setup
+			break
+		}
+	}
+	// npm init writes a test that says there is none, and fails.
+	if test := pkg.Scripts["test"]; test != "" && !strings.Contains(test, "no test specified") {
+		f.check(manager+"-test", manager+" test")
+	}
+}
+
+func (f *Found) lookPython() {
+	tested := f.has("pytest.ini") || f.has("conftest.py") || f.has("tests/conftest.py")
+	for _, name := range []string{"pyproject.toml", "setup.cfg", "tox.ini"} {
+		tested = tested || bytes.Contains(f.read(name), []byte("pytest"))
+	}
+	switch {
+	case tested && f.has("uv.lock"):
+		f.check("pytest", "uv run pytest")
+	case tested && f.has("poetry.lock"):
+		f.check("pytest", "poetry run pytest")
+	case tested:
+		f.check("pytest", "python3 -m pytest")
+	}
+}
+
+func (f *Found) lookRust() {
+	if f.has("Cargo.toml") {
+		f.check("cargo-test", "cargo test")
+	}
+}
+
+// makeTest matches a rule for the target test, and no variable of that name.
+var makeTest = regexp.MustCompile(`(?m)^(?:[\w./-]+[ \t]+)*test(?:[ \t]+[\w./-]+)*[ \t]*:(?:[^=:]|$)`)
+
+func (f *Found) lookMake() {
+	for _, name := range []string{"GNUmakefile", "makefile", "Makefile"} {
+		if f.has(name) {
+			if makeTest.Match(f.read(name)) {
+				f.check("make-test", "make test")
+			}
+			return // make reads the first one only
+		}
+	}
+}
+
+// Find returns where the agent's program is.
+func (a Agent) Find(dir string) (string, error) {
+	command := a.Resolve(dir)
+	path, err := exec.LookPath(command[0])
+	if err != nil {
+		return "", fmt.Errorf("%s is not there, or can't be run", agentsig.Escape(command[0]))
+	}
+	return path, nil
+}

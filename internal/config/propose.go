@@ -1,0 +1,188 @@
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+)
+
+// knownAgents are programs that can be used as they are: they take the prompt from
+// standard input. What they may do is for their user to say.
+var knownAgents = []struct{ name, command, leave string }{
+	{"claude", "[claude, -p]", "to let it edit files, add --permission-mode, acceptEdits"},
+	{"codex", `[codex, exec, "-"]`, "to let it edit files, add --sandbox, workspace-write"},
+	{"gemini", "[gemini]", "to let it edit files, add --approval-mode, auto_edit"},
+	{"opencode", "[opencode, run]", "what it may do is in its own settings"},
+}
+
+// KnownAgents returns the names of the programs that are looked for.
+func KnownAgents() []string {
+	var names []string
+	for _, a := range knownAgents {
+		names = append(names, a.name)
+	}
+	return names
+}
+
+// Propose returns the text of a settings file for what was found. Settings that
+// are rarely needed are in it as comments, with their defaults.
+func (f Found) Propose() []byte {
+	var b strings.Builder
+	b.WriteString(proposeHead)
+	f.proposeAgents(&b)
+	f.proposeRoles(&b)
+	b.WriteString(proposePlan)
+	f.proposeChecks(&b)
+	f.proposeWorktree(&b)
+	b.WriteString(proposeRest)
+	var aligned bytes.Buffer
+	w := tabwriter.NewWriter(&aligned, 0, 0, 1, ' ', 0)
+	fmt.Fprint(w, b.String())
+	w.Flush()
+	return aligned.Bytes()
+}
+
+func (f Found) proposeAgents(b *strings.Builder) {
+	b.WriteString(`
+# The programs that play roles, each by a name of your choice. The prompt comes on a
+# program's standard input; its standard output is its voice.
+#   command   the program and its arguments; ./ is this file's directory
+#   input     once: standard input is the prompt; json: a message on each line
+#   provider  whose usage limit it shares; if left out, the agent's own name
+#   env       variables that are added to its environment
+`)
+	if len(f.Agents) == 0 {
+		b.WriteString(`# None was found of ` + strings.Join(KnownAgents(), ", ") + `: put yours here, such as
+#   my-agent: {command: [./agent.sh], input: once, provider: acme, env: {KEY: value}}
+agents: {}
+`)
+		return
+	}
+	b.WriteString("agents:\n")
+	for _, a := range knownAgents {
+		if slices.Contains(f.Agents, a.name) {
+			fmt.Fprintf(b, "  %s: {command: %s}\t# %s\n", a.name, a.command, a.leave)
+		}
+	}
+}
+
+func (f Found) proposeRoles(b *strings.Builder) {
+	b.WriteString(`
+# Who plays what. One that is left out is played by the agent called default, or the
+# only one.
+#   agent       who plays it
+#   at_once     how many at once; 0, the default, for no limit but that of all agents
+#   wall_clock  how long one may take
+#   prompt      a file with a prompt of your own, from this file's directory
+#   nonce       whether its signals must carry the session's nonce; default false
+roles:
+`)
+	defaults := Default()
+	about := map[agentsig.Role]string{
+		agentsig.RoleDeveloper: "writes the change", agentsig.RoleCritic: "reviews it",
+		agentsig.RoleAuditor: "has the last look before it is merged", agentsig.RoleAnalyst: "expands a task before it is worked on",
+		agentsig.RoleRemediation: "puts broken infrastructure right", agentsig.RoleHealthAuditor: "says whether it is right again",
+		agentsig.RoleExpert: "advises an agent that asks",
+	}
+	for _, role := range agentsig.Roles() {
+		agent := ""
+		if len(f.Agents) > 0 {
+			agent = "agent: " + f.Agents[0] + ", "
+		}
+		fmt.Fprintf(b, "  %s: {%swall_clock: %dm}\t# %s\n", role, agent, int(defaults.Role(role).WallClock.Minutes()), about[role])
+	}
+}
+
+func (f Found) proposeChecks(b *strings.Builder) {
+	b.WriteString(`
+# What the gate runs before a change is reviewed, and again on the merged result.
+#   name         what it is called in reports
+#   command      a command line for the shell
+#   exit         the exit code that passes; default 0
+#   timeout      how long it may take; default 10m
+#   environment  variables as KEY=value, or a name that is only shown
+`)
+	if len(f.Checks) == 0 {
+		b.WriteString(`# Nothing was found that could be run. Without checks the gate passes everything, and
+# records that nothing was checked: put your tests here, such as
+#   - {name: test, command: make test, exit: 0, timeout: 10m, environment: CI=1}
+checks: []
+`)
+		return
+	}
+	b.WriteString("checks:\n")
+	for _, c := range f.Checks {
+		fmt.Fprintf(b, "  - {name: %s, command: %s}\n", c.Name, c.Command)
+	}
+}
+
+func (f Found) proposeWorktree(b *strings.Builder) {
+	b.WriteString("\n# What a task's own worktree needs before an agent can work in it.\nworktree:\n")
+	setup := `  #setup: ""`
+	if f.Setup != "" {
+		setup = "  setup: " + f.Setup
+	}
+	files := "  #copy: []"
+	if len(f.Copy) > 0 {
+		files = "  copy: [" + strings.Join(f.Copy, ", ") + "]"
+	}
+	fmt.Fprintf(b, "%s\t# a command line that is run in each new one, such as npm ci\n", setup)
+	fmt.Fprintf(b, "%s\t# files that git ignores and work needs, such as .env\n", files)
+	b.WriteString("  #setup_timeout: 10m\t# how long setup may take\n")
+}
+
+const proposeHead = `# Settings of Signalbox for this repository. A line with # and no blank after it is a
+# setting with its default: remove the # and change it.
+`
+
+const proposePlan = `
+#experts: []	# names that EXPERT_REQUEST may target from the start
+#analyst: false	# true: an analyst expands each task before a developer gets it
+`
+
+const proposeRest = `
+merge: branch	# how finished work is merged: branch, to the integration branch; pr, by a pull request
+#branch: signalbox/{run}	# the integration branch; {run} stands for the run's id
+
+# When enough is enough.
+limits:
+  agents: 5	# agents at once, of all roles
+  #silence: 5m	# how long an agent may be silent before it is asked for progress
+  #answer: 30s	# how long it has to answer
+  #misses: 3	# answers missed before it counts as stalled
+  #reviews: 3	# failed reviews of a task before you are asked
+  #audits: 3	# failed audits of a task before you are asked
+  #gates: 3	# failures of a task at the gate before you are asked
+  #crashes: 3	# crashes of a task's agents before you are asked
+  #timeouts: 3	# time-outs of a task's agents before you are asked
+  #expert_requests: 3	# how often an agent may ask experts
+  #expert_attempts: 3	# how often an expert may try
+  #expert_at_once: 2	# requests at once to one expert
+  #remediation_rounds: 10	# rounds of remediation before you are asked
+  #conflict_wait: 30m	# how long a task waits for files that another one changes
+  #conflict_retries: 3	# how often it tries again before you are asked
+  #grace: 5s	# from asking a process to end until it is killed
+  #linger: 2s	# how long an agent must be quiet after its signal for its turn to be over
+  #orphan: 30m	# how long an agent goes on while the box is away
+
+# What a run may spend; 0 for no limit. It is checked before an agent is started.
+budget:
+  tokens: 0	# tokens, in and out
+  cost_usd: 0	# US dollars, as the programs report them
+
+# Who is told of each new question.
+notify:
+  #command: ""	# a command line for the shell, run in this file's directory
+  #webhook: ""	# an http or https address that gets a POST
+
+# The box itself.
+#exit_protocol: false	# act upon exit records; AGENT_EXIT_PROTOCOL_ENABLED wins
+#archive: ""	# where the archive lies, if not in .signalbox/
+#listen: 127.0.0.1:0	# on loopback only; port 0 is any that is free
+#hosts: []	# that a pull request's URL may name, besides the common forges
+#redact: []	# patterns (RE2) of secrets that must not be stored
+`

@@ -1,0 +1,203 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/redact"
+)
+
+// validate finds the settings that can't be.
+func (c *Config) validate(file string) error {
+	p := problems{file: file}
+	if _, err := redact.New(c.Redact); err != nil {
+		p.add("redact", "%w", err)
+	}
+	c.validateAgents(&p)
+	c.validateRoles(&p)
+	c.validateExperts(&p)
+	c.validateChecks(&p)
+	c.validateWorktree(&p)
+	if c.Merge != MergeBranch && c.Merge != MergePR {
+		p.add("merge", "%q: it has to be %s or %s", c.Merge, MergeBranch, MergePR)
+	}
+	if !validBranch(c.BranchOf("r")) {
+		p.add("branch", "%q is no name of a git branch", c.Branch)
+	}
+	c.Limits.validate(&p)
+	if c.Budget.Tokens < 0 {
+		p.add("budget.tokens", "%d: it has to be 0, for no limit, or more", c.Budget.Tokens)
+	}
+	if usd := c.Budget.CostUSD; !(usd >= 0) || math.IsInf(usd, 0) {
+		p.add("budget.cost_usd", "%v: it has to be 0, for no limit, or more", usd)
+	}
+	if c.Notify.Webhook != "" && !validWebhook(c.Notify.Webhook) {
+		p.add("notify.webhook", "%q: it has to be an http:// or https:// address", c.Notify.Webhook)
+	}
+	return p.err()
+}
+
+func (c *Config) validateAgents(p *problems) {
+	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
+		a, at := c.Agents[name], join("agents", name)
+		if !agentsig.ValidID(name) {
+			p.add(at, "a name begins with a letter or digit, and has letters, digits, '.', '_' and '-' after it, 128 at most")
+		}
+		switch {
+		case len(a.Command) == 0 || strings.TrimSpace(a.Command[0]) == "":
+			p.add(at+".command", "it has to be a program and its arguments, such as [claude, -p]")
+		case slices.ContainsFunc(a.Command, func(s string) bool { return strings.Contains(s, "\x00") }):
+			p.add(at+".command", "no argument of a program can have a zero byte")
+		}
+		if a.Input != InputOnce && a.Input != InputJSON {
+			p.add(at+".input", "%q: it has to be %s or %s", a.Input, InputOnce, InputJSON)
+		}
+		if !plain(a.Provider) {
+			p.add(at+".provider", "%q is no name", a.Provider)
+		}
+		for _, key := range slices.Sorted(maps.Keys(a.Env)) {
+			if key == "" || strings.ContainsAny(key, "=\x00") || strings.Contains(a.Env[key], "\x00") {
+				p.add(at+".env", "%q can't be a variable of the environment", key)
+			}
+		}
+	}
+}
+
+func (c *Config) validateRoles(p *problems) {
+	agents := slices.Sorted(maps.Keys(c.Agents))
+	for _, role := range agentsig.Roles() {
+		r, at := c.Role(role), "roles."+string(role)
+		_, there := c.Agents[r.Agent]
+		switch {
+		case there || r.Agent == "" && len(agents) == 0:
+		case r.Agent == "":
+			p.add(at+".agent", "nobody plays it: name one of %s here, or call one of them %s", strings.Join(agents, ", "), DefaultAgent)
+		case len(agents) == 0:
+			p.add(at+".agent", "there is no agent %q: describe it under agents", r.Agent)
+		default:
+			p.add(at+".agent", "there is no agent %q, but: %s", r.Agent, strings.Join(agents, ", "))
+		}
+		if r.AtOnce < 0 {
+			p.add(at+".at_once", "%d: it has to be 0, for no limit but that of all agents, or more", r.AtOnce)
+		}
+		if r.WallClock <= 0 {
+			p.add(at+".wall_clock", "%v: it has to be longer than 0s", r.WallClock)
+		}
+		if r.Prompt == "" {
+			continue
+		}
+		if info, err := os.Stat(r.Prompt); err != nil {
+			p.add(at+".prompt", "%w", err)
+		} else if !info.Mode().IsRegular() {
+			p.add(at+".prompt", "%s is no file", r.Prompt)
+		}
+	}
+}
+
+func (c *Config) validateExperts(p *problems) {
+	for i, name := range c.Experts {
+		switch at := fmt.Sprintf("experts[%d]", i+1); {
+		case !plain(name):
+			p.add(at, "%q is no name", name)
+		case slices.Contains(c.Experts[:i], name):
+			p.add(at, "%q is there twice", name)
+		}
+	}
+}
+
+func (c *Config) validateChecks(p *problems) {
+	for i, k := range c.Checks {
+		at := fmt.Sprintf("checks[%d]", i+1)
+		switch {
+		case !plain(k.Name):
+			p.add(at+".name", "%q is no name: call it what it checks, such as test", k.Name)
+		case slices.ContainsFunc(c.Checks[:i], func(o Check) bool { return o.Name == k.Name }):
+			p.add(at+".name", "%q is there twice", k.Name)
+		}
+		if strings.TrimSpace(k.Command) == "" {
+			p.add(at+".command", "it has to be a command line, such as go test ./...")
+		}
+		if k.Exit < 0 || k.Exit > 255 {
+			p.add(at+".exit", "%d: an exit code is 0 to 255", k.Exit)
+		}
+		if k.Timeout <= 0 {
+			p.add(at+".timeout", "%v: it has to be longer than 0s", k.Timeout)
+		}
+	}
+}
+
+func (c *Config) validateWorktree(p *problems) {
+	for i, name := range c.Worktree.Copy {
+		at := fmt.Sprintf("worktree.copy[%d]", i+1)
+		clean := path.Clean(filepath.ToSlash(name))
+		switch {
+		case name == "" || clean == "." || !filepath.IsLocal(name) || strings.HasPrefix(name, "/"):
+			p.add(at, "%q: it has to be a path below the repository's top directory, without ..", name)
+		case clean == ".git" || strings.HasPrefix(clean, ".git/"):
+			p.add(at, "%q: what is in .git is git's own", name)
+		}
+	}
+	if c.Worktree.SetupTimeout <= 0 {
+		p.add("worktree.setup_timeout", "%v: it has to be longer than 0s", c.Worktree.SetupTimeout)
+	}
+}
+
+func (l Limits) validate(p *problems) {
+	for _, n := range []struct {
+		name  string
+		value int
+	}{
+		{"agents", l.Agents}, {"misses", l.Misses}, {"reviews", l.Reviews}, {"audits", l.Audits}, {"gates", l.Gates},
+		{"crashes", l.Crashes}, {"timeouts", l.Timeouts}, {"expert_requests", l.ExpertRequests},
+		{"expert_attempts", l.ExpertAttempts}, {"expert_at_once", l.ExpertAtOnce},
+		{"remediation_rounds", l.RemediationRounds}, {"conflict_retries", l.ConflictRetries},
+	} {
+		if n.value < 1 {
+			p.add("limits."+n.name, "%d: it has to be 1 or more", n.value)
+		}
+	}
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"silence", l.Silence}, {"answer", l.Answer}, {"conflict_wait", l.ConflictWait},
+		{"grace", l.Grace}, {"linger", l.Linger}, {"orphan", l.Orphan},
+	} {
+		if d.value <= 0 {
+			p.add("limits."+d.name, "%v: it has to be longer than 0s", d.value)
+		}
+	}
+}
+
+// plain says whether a name can be shown as it is.
+func plain(name string) bool {
+	return name != "" && strings.TrimSpace(name) == name && agentsig.Escape(name) == name
+}
+
+// validBranch says whether git takes a name for a branch (git check-ref-format).
+func validBranch(name string) bool {
+	if !plain(name) || strings.ContainsAny(name, " ~^:?*[\\\x7f") || strings.Contains(name, "..") || strings.Contains(name, "@{") ||
+		strings.HasPrefix(name, "-") || strings.HasSuffix(name, ".") {
+		return false
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part == "" || part == "@" || strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock") {
+			return false
+		}
+	}
+	return name != "HEAD"
+}
+
+func validWebhook(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}

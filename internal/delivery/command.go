@@ -1,0 +1,110 @@
+package delivery
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+)
+
+// Command is something that should be under way outside. ID stays the same for as
+// long as it is due.
+type Command struct {
+	ID      string
+	Do      Verb
+	Session *Session // of Start, Prompt and End
+	Task    *Task    // of Gate and Merge
+	N       int      // of AddTask: which task of the plan
+}
+
+// Verb is what a command does.
+type Verb string
+
+// The verbs; the package's comment says how each is carried out once.
+const (
+	DoStart    Verb = "start"
+	DoPrompt   Verb = "prompt"
+	DoEnd      Verb = "end"
+	DoGate     Verb = "gate"
+	DoMerge    Verb = "merge"
+	DoBaseline Verb = "baseline"
+	DoAddTask  Verb = "add_task"
+	DoPublish  Verb = "publish"
+)
+
+// Commands lists what should be under way outside, in a stable order.
+func (r *Run) Commands() []Command {
+	if !r.Live() {
+		return nil
+	}
+	if !r.Planned() {
+		return []Command{{ID: fmt.Sprintf("add/%d", len(r.Tasks)), Do: DoAddTask, N: len(r.Tasks)}}
+	}
+	var all []Command
+	for _, s := range r.Sessions {
+		switch {
+		case s.Over != "":
+			all = append(all, Command{ID: "end/" + s.ID, Do: DoEnd, Session: s})
+			continue
+		case s.Prompt != nil && !s.Prompt.Delivered:
+			all = append(all, Command{ID: s.Prompt.ID, Do: DoPrompt, Session: s})
+		}
+		all = append(all, Command{ID: "start/" + s.ID, Do: DoStart, Session: s})
+	}
+	if r.Stopping == "" && r.Baseline == nil {
+		all = append(all, Command{ID: r.baselineCommand(), Do: DoBaseline})
+	}
+	var merge *Task
+	for _, t := range r.Tasks {
+		if r.Stopping != "" || r.dead(t) || r.SessionOf(t.ID) != nil {
+			continue
+		}
+		if t.Item.Phase == agentsig.PhaseCIPending && t.Item.Lease == nil && t.Need == nil {
+			all = append(all, Command{ID: t.command(DoGate), Do: DoGate, Task: t})
+		}
+		if t.Item.Audited && (merge == nil || t.Moved < merge.Moved) {
+			merge = t // one at a time: each is checked on top of the one before
+		}
+	}
+	if merge != nil {
+		all = append(all, Command{ID: merge.command(DoMerge), Do: DoMerge, Task: merge})
+	}
+	if r.publishes() && r.over() && len(r.Sessions) == 0 {
+		all = append(all, Command{ID: string(DoPublish), Do: DoPublish})
+	}
+	slices.SortFunc(all, func(a, b Command) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
+
+// command names a command on a task. What is recorded without moving the task,
+// such as a late result, leaves the name as it is.
+func (t *Task) command(do Verb) string { return fmt.Sprintf("%s/%s/%d", do, t.ID, t.Moved) }
+
+func (r *Run) baselineCommand() string { return fmt.Sprintf("%s/%d", DoBaseline, r.Verified) }
+
+// due returns the task that a command is for, or nil if it is not due any more: a
+// result that comes too late is not one of what is there now.
+func (r *Run) due(do Verb, command string) *Task {
+	for _, t := range r.Tasks {
+		if r.Live() && t.command(do) == command {
+			return t
+		}
+	}
+	return nil
+}
+
+// WaitsForPerson reports whether only a person can bring the run on: nothing is
+// under way, nothing is due, and nothing will be by the time alone.
+func (r *Run) WaitsForPerson(now time.Time) bool {
+	if _, due := r.Next(now); due || !r.Live() || !r.Planned() || !r.Wake(now).IsZero() {
+		return false
+	}
+	for _, c := range r.Commands() {
+		if c.Do != DoStart || c.Session.Waiting == "" {
+			return false
+		}
+	}
+	return r.Paused || len(r.Open()) > 0
+}

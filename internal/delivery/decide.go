@@ -1,0 +1,406 @@
+package delivery
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/work"
+)
+
+// Write is something to be recorded: a command on the item of a task, or an event
+// on the run.
+type Write struct {
+	Item  string // the item's subject; empty for an event on the run
+	Do    work.Command
+	Event Event
+}
+
+func (t *Task) do(c work.Command) Write { return Write{Item: t.Item.Subject, Do: c} }
+
+func (r *Run) event(what, session string, payload any) Write {
+	return Write{Event: Event{Type: what, Actor: work.BoxActor, Session: session, Payload: payload}}
+}
+
+// Input is what happened outside: a [Turn], a [Note], an [End] of a process, the
+// result of a command, or an operator's word.
+type Input interface {
+	decide(r *Run, now time.Time) ([]Write, error)
+}
+
+// Decide says what an input leads to, or why it is refused. What was dealt with
+// before leads to nothing. The writes hold in their order, each only as long as
+// nothing else happens to the same subject.
+func (r *Run) Decide(in Input, now time.Time) ([]Write, error) { return in.decide(r, now) }
+
+// Turn is the end of an agent's turn.
+type Turn struct {
+	Session    string
+	Turn       int
+	Verdict    agentsig.Kind // of its one signal, or unknown or ambiguous
+	Signal     agentsig.Signal
+	Said       work.Said
+	Key        string // of the request that an item's event is recorded for
+	NearMisses []NearMiss
+	Preview    string
+	NoAnswer   bool // it was asked, and did not answer in time
+}
+
+func (in Turn) decide(r *Run, now time.Time) ([]Write, error) {
+	s := r.Sessions[in.Session]
+	switch {
+	case s != nil && in.Turn <= s.Turn:
+		return nil, nil
+	case s == nil || s.Over != "" && s.Holds() && !r.holdsLease(s):
+		return r.late(in)
+	case s.Over != "" || s.Waiting != "" && !in.handsOver():
+		return nil, nil // it repeats itself, or has been told to end
+	}
+	writes := r.refusals(s, in)
+	w, err := r.handle(s, in, now)
+	if err != nil {
+		return nil, err
+	}
+	return append(writes, w...), nil
+}
+
+// handsOver reports whether the turn's signal is one that ends work on an item.
+func (in Turn) handsOver() bool {
+	_, err := in.Signal.Handover(agentsig.PhaseImplementation)
+	return in.Signal.Terminal() && in.Verdict == in.Signal.Kind && !errors.Is(err, agentsig.ErrNoHandover)
+}
+
+func (r *Run) holdsLease(s *Session) bool {
+	t := r.Task(s.Task)
+	return t != nil && t.Item.Lease != nil && t.Item.Session() == s.ID
+}
+
+// late records a result whose session does not hold its item any more.
+func (r *Run) late(in Turn) ([]Write, error) {
+	subject, token, err := work.ParseSession(in.Session)
+	t := r.ofSubject(subject)
+	if err != nil || t == nil || !in.handsOver() {
+		return nil, nil
+	}
+	if t.Item.Holds(token) {
+		return nil, nil // its process has ended, and the item is about to be given back
+	}
+	if t.Item.Completed == token.Counter || len(t.Item.Recorded(in.Key)) > 0 {
+		return nil, nil // it is the word that ended it
+	}
+	actor, ok := t.Item.ActorOf(token)
+	if !ok {
+		actor = "unknown"
+	}
+	return []Write{t.do(work.End{Token: token, Actor: actor, Signal: in.Signal, Said: in.Said, Key: in.Key})}, nil
+}
+
+// refusals are signals that an agent gave in another's name.
+func (r *Run) refusals(s *Session, in Turn) []Write {
+	var writes []Write
+	for _, m := range in.NearMisses {
+		switch m.Reason {
+		case agentsig.ReasonWrongID, agentsig.ReasonWrongRole, agentsig.ReasonWrongNonce:
+			if len(writes) < maxRefusals {
+				writes = append(writes, r.event(SignalRefused, s.ID, Refused{s.Task, m}))
+			}
+		}
+	}
+	return writes
+}
+
+// maxRefusals bounds how many of a turn's refused signals are recorded.
+const maxRefusals = 3
+
+// handle is the table of the signals: what each leads to, said by an agent that
+// may say it.
+func (r *Run) handle(s *Session, in Turn, now time.Time) ([]Write, error) {
+	one := func(what string, payload any) ([]Write, error) {
+		return []Write{r.event(what, s.ID, payload)}, nil
+	}
+	switch in.Verdict {
+	case agentsig.KindExpertRequest:
+		if s.Holds() {
+			return r.expertRequest(s, in), nil
+		}
+	case agentsig.KindExpertAdvice:
+		return one(ExpertAdvised, ExpertCall{Request: s.Request, Task: s.Task, Text: advice(in), Turn: in.Turn})
+	case agentsig.KindExpertUnsuccessful:
+		return one(ExpertFailed, ExpertCall{Request: s.Request, Task: s.Task, Text: advice(in), Turn: in.Turn})
+	case agentsig.KindRemediationComplete:
+		return one(RemediationCompleted, Round{Round: s.Round, Turn: in.Turn})
+	case agentsig.KindHealthHealthy, agentsig.KindHealthUnhealthy:
+		return one(HealthAudited, Round{Round: s.Round, Turn: in.Turn, Healthy: in.Verdict == agentsig.KindHealthHealthy, Detail: cut(in.Signal.Payload)})
+	case agentsig.KindFileConflict:
+		if s.Holds() {
+			return one(ConflictReported, r.conflict(s, in, now))
+		}
+	case agentsig.KindDivineClarification:
+		if !s.Holds() {
+			return one(QuestionAsked, Question{
+				ID: r.questionID(), Cause: CauseClarification, Text: cut(orSome(in.Said.Field("Question"), "remediation needs a person")),
+				Context: cut(in.Said.Text()), Choices: remediationChoices, Session: s.ID, Turn: in.Turn,
+			})
+		}
+	}
+	t := r.Task(s.Task)
+	if s.Holds() && t != nil && in.handsOver() {
+		end := work.End{Token: t.Item.Lease.Token, Actor: s.Agent, Signal: in.Signal, Said: in.Said, Key: in.Key}
+		if _, err := work.Decide(t.Item, end); err == nil {
+			return []Write{t.do(end)}, nil
+		}
+	}
+	return r.unknown(s, in), nil
+}
+
+// advice is what an expert says below its signal, and on its line.
+func advice(in Turn) string {
+	return cut(strings.TrimSpace(strings.TrimSpace(in.Signal.Note) + "\n" + in.Signal.Payload))
+}
+
+// Bounds on texts in an event, in bytes of JSON: two texts fit in one.
+const (
+	maxText = 6 << 10
+	maxName = 256
+)
+
+func cut(s string) string { return cutTo(s, maxText) }
+
+// cutTo shortens a text on a rune, so that it takes no more than most bytes of JSON
+// and a few.
+func cutTo(s string, most int) string {
+	n := 0
+	for i, c := range s {
+		switch {
+		case strings.ContainsRune("\"\\\n\r\t", c):
+			n += 2
+		case c < ' ' || strings.ContainsRune("<>&\u2028\u2029\ufffd", c):
+			n += len(`\u0000`)
+		default:
+			n += utf8.RuneLen(c)
+		}
+		if n > most {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+// unknown is the ladder for output without a signal that counts: twice the agent
+// is asked how far it is and then for its signal, the third time it is given up.
+func (r *Run) unknown(s *Session, in Turn) []Write {
+	progress := in.Verdict == agentsig.KindCheckpoint
+	asked := s.Prompt != nil && s.Prompt.Ask == AskProgress
+	switch {
+	case asked && in.NoAnswer:
+		return []Write{r.event(AnswerMissed, s.ID, Turned{Turn: in.Turn})}
+	case asked && progress:
+		return []Write{r.event(SignalRequested, s.ID, Turned{Turn: in.Turn, NearMisses: s.Prompt.NearMisses})}
+	}
+	n := r.Unknown[r.unknownKey(s)] + 1
+	u := Unknown{
+		TaskID: orSome(s.Task, string(s.Role)), AgentID: s.ID, Turn: in.Turn, Attempt: n, OutputPreview: in.Preview,
+		NearMisses: in.NearMisses, Ambiguous: in.Verdict == agentsig.KindAmbiguous, Progress: progress,
+	}
+	if n >= r.Settings.Limits.Unknown {
+		return []Write{r.event(SignalFailure, s.ID, Unknown{TaskID: u.TaskID, AgentID: s.ID, Turn: in.Turn, Reason: unknownReason, OutputPreview: in.Preview})}
+	}
+	u.Level = "warning"
+	if n > 1 {
+		u.Level = "error"
+	}
+	return []Write{r.event(UnknownRecovery, s.ID, u)}
+}
+
+func (r *Run) expertRequest(s *Session, in Turn) []Write {
+	target := cutTo(strings.TrimSpace(in.Said.Field("Target Agent")), maxName)
+	call := ExpertCall{Task: s.Task, Target: target, Type: cutTo(in.Said.Field("Request Type"), maxName), Turn: in.Turn}
+	switch {
+	case s.Asks >= r.Settings.Limits.ExpertRequests:
+		return []Write{r.event(QuestionAsked, s.ID, Question{
+			ID: r.questionID(), Task: s.Task, Cause: CauseExpertRequests, Session: s.ID, Turn: in.Turn,
+			Text:    fmt.Sprintf("the agent asked for an expert %d times, and asks again: what now?", s.Asks),
+			Context: cut(in.Said.Text()), Choices: taskChoices,
+		})}
+	case r.Settings.Roles[agentsig.RoleExpert].Agent == "":
+		call.Text = "Nobody plays the role of an expert in this run. Go on without one."
+		return []Write{r.event(ExpertRefused, s.ID, call)}
+	case !slices.Contains(r.Known, target):
+		call.Known = r.Known
+		call.Text = fmt.Sprintf("There is no expert called %q. Known experts: %s.", target, orSome(strings.Join(r.Known, ", "), "none"))
+		return []Write{r.event(ExpertRefused, s.ID, call)}
+	}
+	call.Request = fmt.Sprintf("%s-E%d", r.ID, r.Calls+1)
+	call.Text = cut(in.Signal.Payload)
+	return []Write{r.event(ExpertRequested, s.ID, call)}
+}
+
+func (r *Run) conflict(s *Session, in Turn, now time.Time) FileConflict {
+	t := r.Task(s.Task)
+	c := FileConflict{
+		Task: s.Task, Path: cut(in.Signal.Subject), Reason: cut(in.Said.Field("Reason")), CanWait: !strings.HasPrefix(in.Said.Field("Can Wait"), "NO"),
+		Attempt: t.Count.Conflicts + 1, Turn: in.Turn,
+	}
+	if c.CanWait {
+		c.Until = now.Add(r.Settings.Limits.ConflictWait)
+	}
+	if o := r.named(t, in.Said.Field("Assigned To")); o != "" {
+		c.Holder = o
+	}
+	return c
+}
+
+func (r *Run) questionID() string { return fmt.Sprintf("%s-Q%d", r.ID, r.Asks+1) }
+
+// Note is a signal that ends nothing, said in the middle of a turn.
+type Note struct {
+	Session string
+	Report  int
+	Said    work.Said
+	Key     string
+}
+
+func (in Note) decide(r *Run, _ time.Time) ([]Write, error) {
+	s := r.Sessions[in.Session]
+	if s == nil || s.Over != "" {
+		return nil, nil
+	}
+	if !s.Holds() {
+		if in.Report <= s.Noted {
+			return nil, nil
+		}
+		return []Write{r.event(SignalNoted, s.ID, Noted{in.Report, in.Said})}, nil
+	}
+	t := r.Task(s.Task)
+	if t == nil || !r.holdsLease(s) || len(t.Item.Recorded(in.Key)) > 0 {
+		return nil, nil
+	}
+	return []Write{t.do(work.Note{Token: t.Item.Lease.Token, Said: in.Said, Key: in.Key})}, nil
+}
+
+// End is the end of an agent's process.
+type End struct {
+	Session string
+	Ended
+}
+
+func (in End) decide(r *Run, now time.Time) ([]Write, error) {
+	s := r.Sessions[in.Session]
+	if s == nil {
+		return nil, nil
+	}
+	in.Role, in.Task, in.Detail = string(s.Role), s.Task, cut(in.Detail)
+	var writes []Write
+	if provider := r.Settings.Roles[s.Role].Provider; in.How == Limited && s.Over == "" {
+		until := in.ResetAt
+		if !until.After(now) {
+			until = now.Add(r.Settings.Limits.ProviderPause)
+		}
+		writes = append(writes, r.event(ProviderPaused, s.ID, Pause{provider, until, in.Detail}))
+	}
+	return append(writes, r.event(SessionEnded, s.ID, in.Ended)), nil
+}
+
+// Prompted says that a prompt has reached its session.
+type Prompted struct{ Session, Prompt string }
+
+func (in Prompted) decide(r *Run, _ time.Time) ([]Write, error) {
+	s := r.Sessions[in.Session]
+	if s == nil || s.Prompt == nil || s.Prompt.ID != in.Prompt || s.Prompt.Delivered {
+		return nil, nil
+	}
+	return []Write{r.event(PromptDelivered, s.ID, Delivered{in.Prompt})}, nil
+}
+
+// GateRan is the gate's result on a task.
+type GateRan struct {
+	Command string // whose result it is
+	Commit  string
+	Passed  bool
+	Checks  []work.Check
+	Output  string
+	Trouble string // why it could not be told, or that the same checks fail without the change
+}
+
+func (in GateRan) decide(r *Run, _ time.Time) ([]Write, error) {
+	t := r.due(DoGate, in.Command)
+	if t == nil || t.Item.Phase != agentsig.PhaseCIPending || t.Item.Lease != nil {
+		return nil, nil
+	}
+	if in.Trouble != "" {
+		return []Write{t.do(work.Block{Cause: string(CauseInfrastructure), Reason: cut(in.Trouble)})}, nil
+	}
+	return []Write{t.do(work.Report{Commit: in.Commit, Passed: in.Passed, Checks: in.Checks, Output: cut(in.Output)})}, nil
+}
+
+// BaselineRan is the gate's result on what the work starts from.
+type BaselineRan struct {
+	Command string // whose result it is
+	Baseline
+}
+
+func (in BaselineRan) decide(r *Run, _ time.Time) ([]Write, error) {
+	if !r.Live() || r.Baseline != nil || in.Command != r.baselineCommand() {
+		return nil, nil
+	}
+	in.Output, in.Trouble = cut(in.Output), cut(in.Trouble)
+	return []Write{r.event(BaselineChecked, "", in.Baseline)}, nil
+}
+
+// MergeRan is what became of a merge.
+type MergeRan struct {
+	Command string // whose result it is
+	Commit  string
+	Result  string // the merge
+	Failed  string // why there is none: it goes back to be worked on
+	Trouble string // why it could not be tried: a person is asked
+}
+
+func (in MergeRan) decide(r *Run, _ time.Time) ([]Write, error) {
+	t := r.due(DoMerge, in.Command)
+	if t == nil || !t.Item.Audited || t.Item.Commit != "" && t.Item.Commit != in.Commit {
+		return nil, nil
+	}
+	if in.Trouble != "" {
+		return []Write{t.do(work.Block{Cause: string(CauseMerge), Reason: cut(in.Trouble)})}, nil
+	}
+	if in.Failed != "" {
+		return []Write{t.do(work.Unmerged{Commit: in.Commit, Reason: cut(in.Failed)})}, nil
+	}
+	return []Write{t.do(work.Merged{Commit: in.Commit, Result: in.Result})}, nil
+}
+
+// Published says what became of the pull request.
+type Published struct{ PullRequest }
+
+func (in Published) decide(r *Run, _ time.Time) ([]Write, error) {
+	if !r.Live() || r.Publication != nil {
+		return nil, nil
+	}
+	in.Problem = cut(in.Problem)
+	return []Write{r.event(PullRequestOpened, "", in.PullRequest)}, nil
+}
+
+// Touched says that something outside of its worktree changed while an agent ran.
+type Touched struct{ Session, Task, Text string }
+
+func (in Touched) decide(r *Run, _ time.Time) ([]Write, error) {
+	if !r.Live() {
+		return nil, nil
+	}
+	return []Write{r.event(CheckoutTouched, in.Session, OnTask{in.Task, cut(in.Text)})}, nil
+}
+
+// Why an operator's word is refused.
+var (
+	ErrFinished   = errors.New("the run has ended")
+	ErrNoTask     = errors.New("the run has no such task")
+	ErrNoQuestion = errors.New("there is no such question")
+	ErrAnswered   = errors.New("the question has been answered already")
+	ErrNoAnswer   = errors.New("an answer needs a text, or one of the question's choices")
+	ErrTaskOver   = errors.New("the task is COMPLETED")
+)

@@ -1,0 +1,447 @@
+package delivery
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// Fold takes the next event on the run's own subject, decoded from stored, which
+// has the ledger's sequence seq. It refuses one that does not continue the chain,
+// or that [Run.Evolve] does not know.
+func (r *Run) Fold(seq uint64, e ledger.Event, stored []byte) error {
+	tip, err := r.Tip.Next(e, stored)
+	if err != nil {
+		return err
+	}
+	if err := r.Evolve(seq, e); err != nil {
+		return err
+	}
+	r.Tip = tip
+	return nil
+}
+
+// Evolve changes the run by an event on its own subject. It checks nothing that
+// was decided: an event is a fact.
+func (r *Run) Evolve(seq uint64, e ledger.Event) error {
+	r.Seq, r.Epoch = seq, e.Epoch
+	f, ok := evolvers[e.Type]
+	if !ok {
+		return fmt.Errorf("event %d of %s is of the type %q, which this version does not know", e.ItemSeq, e.Subject, e.Type)
+	}
+	if err := f(r, e); err != nil {
+		return fmt.Errorf("the payload of %s, event %d of %s: %w", e.Type, e.ItemSeq, e.Subject, err)
+	}
+	return nil
+}
+
+// with makes an evolver out of a function that takes the payload.
+func with[P any](f func(*Run, ledger.Event, P)) func(*Run, ledger.Event) error {
+	return func(r *Run, e ledger.Event) error {
+		var p P
+		if err := json.Unmarshal(e.Payload, &p); err != nil {
+			return err
+		}
+		f(r, e, p)
+		return nil
+	}
+}
+
+var evolvers = map[string]func(*Run, ledger.Event) error{
+	RunStarted: with(func(r *Run, e ledger.Event, p Started) {
+		*r = Run{
+			Started: p, Subject: e.Subject, Seq: r.Seq, Epoch: r.Epoch, At: e.Time, Known: slices.Clone(p.Settings.Experts),
+			Sessions: map[string]*Session{}, Waits: map[string]time.Time{}, Unknown: map[string]int{},
+		}
+	}),
+	RunPaused:       with(func(r *Run, _ ledger.Event, _ Reason) { r.Paused = true }),
+	RunResumed:      with(func(r *Run, _ ledger.Event, _ Reason) { r.Paused = false }),
+	RunCancelled:    with(func(r *Run, _ ledger.Event, _ Reason) { r.stop(Cancelled) }),
+	RunFinished:     with(func(r *Run, e ledger.Event, p Finished) { r.Finished, r.FinishedAt = &p, e.Time }),
+	BaselineChecked: with((*Run).baselineChecked),
+	SessionGranted: with(func(r *Run, e ledger.Event, p Granted) {
+		r.Granted++
+		r.Sessions[e.Session] = &Session{
+			ID: e.Session, Role: p.Role, Agent: p.Agent, Task: p.Task, Request: p.Request, Round: p.Round, Started: e.Time,
+		}
+		if q := r.request(p.Request); q != nil {
+			q.Expert = e.Session
+		}
+	}),
+	SessionEnded: with((*Run).sessionEnded),
+	PromptDelivered: with(func(r *Run, e ledger.Event, p Delivered) {
+		if s := r.Sessions[e.Session]; s != nil && s.Prompt != nil && s.Prompt.ID == p.Prompt {
+			s.Prompt.Delivered = true
+		}
+	}),
+	UnknownRecovery: with((*Run).unknownRecovery),
+	SignalFailure: with(func(r *Run, e ledger.Event, p Unknown) {
+		s := r.turned(e.Session, p.Turn)
+		if s == nil {
+			return
+		}
+		delete(r.Unknown, r.unknownKey(s))
+		r.giveUp(s, "unknown output", Brief{"signals", unknownContext})
+	}),
+	SignalRequested: with(func(r *Run, e ledger.Event, p Turned) {
+		if s := r.turned(e.Session, p.Turn); s != nil {
+			s.ask(Prompt{Ask: AskSignal, NearMisses: p.NearMisses})
+		}
+	}),
+	AnswerMissed: with(func(r *Run, e ledger.Event, p Turned) {
+		if s := r.turned(e.Session, p.Turn); s != nil {
+			r.giveUp(s, "no answer", Brief{"time-out", "The agent before you did not answer when it was asked for its progress."})
+		}
+	}),
+	SignalRefused: with(func(*Run, ledger.Event, Refused) {}),
+	SignalNoted: with(func(r *Run, e ledger.Event, p Noted) {
+		if s := r.Sessions[e.Session]; s != nil {
+			s.Noted = p.Report
+		}
+		r.noted(p.Said)
+	}),
+	QuestionAsked:    with((*Run).questionAsked),
+	QuestionAnswered: with((*Run).questionAnswered),
+	RemediationStarted: with(func(r *Run, _ ledger.Event, p Round) {
+		r.Remediation = Remediation{Stage: StageRepair, Round: p.Round, Task: p.Task, Cause: p.Detail, Hint: r.Remediation.Hint}
+	}),
+	RemediationCompleted: with(func(r *Run, e ledger.Event, p Round) {
+		if s := r.turned(e.Session, p.Turn); s != nil {
+			s.Over = "it has said its last word"
+			delete(r.Unknown, r.unknownKey(s))
+		}
+		r.Remediation.Stage = StageAudit
+	}),
+	HealthAudited: with(func(r *Run, e ledger.Event, p Round) {
+		if s := r.turned(e.Session, p.Turn); s != nil {
+			s.Over = "it has said its last word"
+			delete(r.Unknown, r.unknownKey(s))
+		}
+		if p.Healthy {
+			r.Remediation.Stage, r.Baseline = StageVerify, nil
+		} else {
+			r.nextRound(p.Detail)
+		}
+	}),
+	RemediationEnded: with(func(r *Run, _ ledger.Event, _ Round) {
+		r.Remediation = Remediation{}
+		for _, t := range r.Tasks {
+			t.Trouble = false
+		}
+	}),
+	ExpertRequested: with(func(r *Run, e ledger.Event, p ExpertCall) {
+		r.Calls++
+		s := r.turned(e.Session, p.Turn)
+		if s == nil {
+			return
+		}
+		delete(r.Unknown, r.unknownKey(s))
+		s.Asks++
+		s.Waiting = p.Request
+		r.Requests = append(r.Requests, &Request{ExpertCall: p, Session: e.Session})
+	}),
+	ExpertRefused: with(func(r *Run, e ledger.Event, p ExpertCall) {
+		if s := r.turned(e.Session, p.Turn); s != nil {
+			delete(r.Unknown, r.unknownKey(s))
+			s.Asks++
+			s.ask(Prompt{Ask: AskRefused, Text: p.Text})
+		}
+	}),
+	ExpertAdvised: with(func(r *Run, e ledger.Event, p ExpertCall) {
+		r.expertSpoke(e.Session, p, func(q *Request) { q.Advised, q.Advice = true, p.Text })
+	}),
+	ExpertFailed: with(func(r *Run, e ledger.Event, p ExpertCall) {
+		r.expertSpoke(e.Session, p, func(q *Request) { q.Failed = orSome(p.Text, "The expert gave no reason.") })
+	}),
+	RequesterResumed: with(func(r *Run, e ledger.Event, p ExpertCall) {
+		q, s := r.request(p.Request), r.Sessions[e.Session]
+		if q == nil || s == nil {
+			return
+		}
+		s.Waiting = ""
+		s.ask(Prompt{Ask: AskAdvice, Text: q.Advice})
+		r.drop(q)
+	}),
+	ConflictReported: with((*Run).conflictReported),
+	ProviderPaused: with(func(r *Run, _ ledger.Event, p Pause) {
+		if p.Until.After(r.Waits[p.Provider]) {
+			r.Waits[p.Provider] = p.Until
+		}
+	}),
+	TaskCancelled: with(func(r *Run, _ ledger.Event, p OnTask) {
+		if t := r.Task(p.Task); t != nil {
+			r.cancel(t)
+		}
+	}),
+	TaskRetried: with((*Run).taskRetried),
+	MessageTold: with(func(r *Run, e ledger.Event, p Message) {
+		if r.Told = append(r.Told, Told{p.Key, e.Session}); len(r.Told) > maxTold {
+			r.Told = r.Told[1:]
+		}
+		if s := r.Sessions[e.Session]; s != nil {
+			return // it has been told
+		}
+		if t := r.Task(p.Task); t != nil {
+			t.Briefs = append(t.Briefs, Brief{"operator", p.Text})
+		}
+	}),
+	PullRequestOpened: with(func(r *Run, _ ledger.Event, p PullRequest) { r.Publication = &p }),
+	CheckoutTouched:   with(func(*Run, ledger.Event, OnTask) {}),
+}
+
+func orSome(text, otherwise string) string {
+	if strings.TrimSpace(text) == "" {
+		return otherwise
+	}
+	return text
+}
+
+// turned notes that a session's turn was dealt with.
+func (r *Run) turned(session string, turn int) *Session {
+	s := r.Sessions[session]
+	if s == nil {
+		return nil
+	}
+	s.Turn = max(s.Turn, turn)
+	s.Prompt = nil
+	return s
+}
+
+// ask gives a session its next prompt.
+func (s *Session) ask(p Prompt) {
+	s.Prompts++
+	p.ID = fmt.Sprintf("%s/prompt-%d", s.ID, s.Prompts)
+	s.Prompt = &p
+}
+
+func (r *Run) unknownKey(s *Session) string {
+	switch {
+	case s.Request != "":
+		return s.Request
+	case s.Round != 0:
+		return string(s.Role)
+	}
+	return s.Task + "/" + string(s.Role)
+}
+
+// giveUp ends a session as one whose time is over.
+func (r *Run) giveUp(s *Session, why string, b Brief) {
+	s.Over = why
+	if t := r.Task(s.Task); t != nil && s.Holds() {
+		t.Count.Timeouts++
+		t.Briefs = append(t.Briefs, b)
+		r.limit(t, t.Count.Timeouts, r.Settings.Limits.Timeouts, CauseTimeouts, "agents on this task do not come to an end", b.Text)
+	}
+	r.attemptOver(s)
+}
+
+// attemptOver counts an expert's attempt, or a round of remediation, that came to
+// nothing.
+func (r *Run) attemptOver(s *Session) {
+	if q := r.request(s.Request); q != nil && q.Expert == s.ID {
+		q.Expert = ""
+		q.Attempts++
+	}
+	current := s.Role == agentsig.RoleRemediation && r.Remediation.Stage == StageRepair || s.Role == agentsig.RoleHealthAuditor && r.Remediation.Stage == StageAudit
+	if s.Round != 0 && s.Round == r.Remediation.Round && current {
+		r.nextRound("the agent ended without a word that counts")
+	}
+}
+
+// nextRound begins the next round of remediation, or asks after the last.
+func (r *Run) nextRound(why string) {
+	m := &r.Remediation
+	m.Cause = orSome(why, m.Cause)
+	if m.Round >= r.Settings.Limits.RemediationRounds {
+		m.Stage = StageAsked
+		return
+	}
+	m.Round++
+	m.Stage = StageRepair
+}
+
+// limit asks a person once something went wrong too often.
+func (r *Run) limit(t *Task, n, most int, cause Cause, text, context string) {
+	if n >= most && t.Need == nil && t.Question == "" {
+		t.Need = &Need{Cause: cause, Text: fmt.Sprintf("%s (%d times): what now?", text, n), Context: context}
+	}
+}
+
+func (r *Run) baselineChecked(_ ledger.Event, p Baseline) {
+	r.Baseline = &p
+	r.Verified++
+	if r.Remediation.Declared {
+		r.tolerate()
+		return
+	}
+	failing := r.failing()
+	trouble := orSome(p.Trouble, "")
+	if len(failing) > 0 {
+		trouble = "these checks fail on what the work starts from: " + strings.Join(failing, ", ")
+	}
+	if r.Remediation.Stage == StageVerify {
+		if trouble != "" {
+			r.nextRound("the environment was called healthy, but " + trouble + "\n" + p.Output)
+		}
+		return
+	}
+	if trouble != "" {
+		r.Remediation.Cause = trouble + "\n" + p.Output
+	}
+}
+
+// tolerate lets the checks fail from here on that fail now: the operator declared
+// the environment healthy.
+func (r *Run) tolerate() {
+	for _, name := range r.failing() {
+		r.Tolerated = append(r.Tolerated, name)
+	}
+}
+
+func (r *Run) sessionEnded(e ledger.Event, p Ended) {
+	r.Used.Add(p.Usage)
+	s := r.Sessions[e.Session]
+	if s == nil {
+		return
+	}
+	delete(r.Sessions, e.Session)
+	t := r.Task(s.Task)
+	if t != nil {
+		t.Used.Add(p.Usage)
+	}
+	r.requesterGone(s, t)
+	if s.Over != "" {
+		return // what it came to is counted already
+	}
+	switch p.How {
+	case Limited, Stopped, Orphaned: // nobody's fault
+		if q := r.request(s.Request); q != nil && q.Expert == s.ID {
+			q.Expert = ""
+		}
+		return
+	}
+	r.attemptOver(s)
+	if t == nil || !s.Holds() {
+		return
+	}
+	switch p.How {
+	case TimedOut, Stalled:
+		r.timedOut(t, "The agent before you ran out of time. What it left is in the worktree.", p.Detail)
+	default:
+		t.Count.Crashes++
+		t.Briefs = append(t.Briefs, Brief{"crash", "The agent before you ended without a signal. What it left is in the worktree."})
+		r.limit(t, t.Count.Crashes, r.Settings.Limits.Crashes, CauseCrashes, "agents on this task crash", p.Detail)
+	}
+}
+
+// timedOut counts an agent that did not come to an end.
+func (r *Run) timedOut(t *Task, brief, context string) {
+	t.Count.Timeouts++
+	t.Briefs = append(t.Briefs, Brief{"time-out", brief})
+	r.limit(t, t.Count.Timeouts, r.Settings.Limits.Timeouts, CauseTimeouts, "agents on this task do not come to an end", context)
+}
+
+// requesterGone settles what a session waited for that will not come back: advice
+// that is there goes to the next agent on the task.
+func (r *Run) requesterGone(s *Session, t *Task) {
+	for _, q := range slices.Clone(r.Requests) {
+		if q.Session != s.ID {
+			continue
+		}
+		if x := r.Sessions[q.Expert]; x != nil {
+			x.Over = "nobody waits for its advice any more"
+		}
+		if q.Advised && t != nil {
+			t.Briefs = append(t.Briefs, Brief{"advice", q.Advice})
+		}
+		for _, open := range r.Open() {
+			if open.Request == q.Request && t != nil {
+				open.Request, t.Question, t.Need = "", open.ID, nil // one question at a time
+			}
+		}
+		r.drop(q)
+	}
+}
+
+func (r *Run) drop(q *Request) {
+	r.Requests = slices.DeleteFunc(r.Requests, func(other *Request) bool { return other == q })
+}
+
+func (r *Run) unknownRecovery(e ledger.Event, p Unknown) {
+	s := r.turned(e.Session, p.Turn)
+	if s == nil {
+		return
+	}
+	r.Unknown[r.unknownKey(s)]++
+	if p.Progress {
+		s.ask(Prompt{Ask: AskSignal, NearMisses: p.NearMisses})
+		return
+	}
+	s.ask(Prompt{Ask: AskProgress, NearMisses: p.NearMisses, Answer: r.Settings.Limits.Answer})
+}
+
+// noted takes from a signal that ends nothing what concerns the run.
+func (r *Run) noted(said work.Said) {
+	name := strings.TrimSpace(said.Subject)
+	usable := name != "" && len(name) <= maxExpertName && agentsig.Escape(name) == name
+	if said.Signal == agentsig.KindExpertCreated && usable && !slices.Contains(r.Known, name) && len(r.Known) < maxExperts {
+		r.Known = append(r.Known, name)
+	}
+}
+
+// Bounds on the names that agents make usable: all of them fit in an event, twice.
+const (
+	maxExperts    = 50
+	maxExpertName = 64
+)
+
+func (r *Run) expertSpoke(session string, p ExpertCall, said func(*Request)) {
+	if s := r.turned(session, p.Turn); s != nil {
+		s.Over = "it has said its last word"
+		delete(r.Unknown, r.unknownKey(s))
+	}
+	if q := r.request(p.Request); q != nil {
+		said(q)
+		q.Expert = ""
+	}
+}
+
+func (r *Run) conflictReported(e ledger.Event, p FileConflict) {
+	if s := r.turned(e.Session, p.Turn); s != nil {
+		s.Over = "it waits for a file"
+		delete(r.Unknown, r.unknownKey(s))
+	}
+	t := r.Task(p.Task)
+	if t == nil {
+		return
+	}
+	t.Count.Conflicts = p.Attempt
+	t.Conflict = &p
+	text := fmt.Sprintf("it needs %s, which %s is changing", p.Path, orSome(p.Holder, "another task"))
+	if !p.CanWait {
+		t.Need = &Need{Cause: CauseConflict, Text: text + ", and can't wait: what now?", Context: p.Reason}
+		return
+	}
+	t.Briefs = append(t.Briefs, Brief{"conflict", "You reported a conflict: " + text + ". Look whether it is free now."})
+	r.limit(t, p.Attempt, r.Settings.Limits.ConflictRetries+1, CauseConflict, text, p.Reason)
+}
+
+// fingerprint is the same for findings that say the same but for numbers, case
+// and punctuation.
+func fingerprint(finding string) (uint64, bool) {
+	words := strings.FieldsFunc(strings.ToLower(finding), func(c rune) bool { return !unicode.IsLetter(c) })
+	if len(words) < 2 {
+		return 0, false
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(strings.Join(words, " "))) // which never fails
+	return h.Sum64(), true
+}

@@ -1,0 +1,285 @@
+package delivery
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// EvolveItem changes the run by an event on the item of one of its tasks, which
+// is as given after it.
+func (r *Run) EvolveItem(after work.Item, e ledger.Event) error {
+	t := r.ofSubject(after.Subject)
+	if e.Type == work.WorkAdded {
+		var p work.Added
+		if err := json.Unmarshal(e.Payload, &p); err != nil {
+			return err
+		}
+		r.Tasks = append(r.Tasks, &Task{ID: p.Task, BlockedBy: p.BlockedBy, Item: after, Since: e.Time, Moved: after.Seq})
+		return nil
+	}
+	if t == nil {
+		return fmt.Errorf("%s is no task of %s", after.Subject, r.ID)
+	}
+	before := t.Item
+	t.Item = after
+	if before.Phase != after.Phase || (before.Lease == nil) != (after.Lease == nil) {
+		t.Since, t.Moved = e.Time, after.Seq
+	}
+	if l := before.Lease; l != nil && after.Lease == nil {
+		if s := r.Sessions[before.Session()]; s != nil && s.Over == "" {
+			s.Over = leaseEnds(e.Type)
+			if e.Type == work.LeaseExpired {
+				r.timedOut(t, "The agent before you was out of touch for too long. What it left is in the worktree.", "its lease ran out")
+			}
+		}
+	}
+	return r.itemEvent(t, before, e)
+}
+
+// leaseEnds says why a session has to end whose lease an event took.
+func leaseEnds(event string) string {
+	switch event {
+	case work.AgentSessionCompleted:
+		return "it has said its last word"
+	case work.LeaseExpired:
+		return "its lease ran out"
+	case work.WorkOverridden:
+		return "the operator has taken over"
+	}
+	return "its lease was ended"
+}
+
+func (r *Run) itemEvent(t *Task, before work.Item, e ledger.Event) error {
+	switch e.Type {
+	case work.LeaseGranted, work.ReviewStarted:
+		if l := t.Item.Lease; l.Agent != "" {
+			r.Sessions[t.Item.Session()] = &Session{ID: t.Item.Session(), Role: l.Role, Agent: l.Agent, Task: t.ID, Started: e.Time}
+			t.Conflict, t.Awaits = keepTries(t.Conflict), ""
+		}
+	case work.AgentSessionCompleted:
+		return decoded(e, func(p work.Result) { r.sessionCompleted(t, before, p) })
+	case work.SignalRecorded:
+		return decoded(e, func(p work.Signalled) { r.noted(p.Said) })
+	case work.GatePassed:
+		t.Count.Gates = 0
+	case work.GateFailed:
+		return decoded(e, func(p work.Gate) {
+			text := "The gate ran the checks, and these failed: " + strings.Join(failed(p.Checks), ", ") + "\n" + p.Output
+			r.rework(t, "gate", &t.Count.Gates, r.Settings.Limits.Gates, CauseGates, "the gate fails", text)
+		})
+	case work.MergeFailed:
+		return decoded(e, func(p work.Merge) {
+			text := "Your work was audited, but it can't be merged to " + r.Branch + " as it is. Merge that branch into yours, and mend what does not fit.\n" + p.Reason
+			r.rework(t, "merge", &t.Count.Merges, r.Settings.Limits.Gates, CauseMerges, "the merge fails", text)
+		})
+	case work.WorkBlocked:
+		return decoded(e, func(p work.Blocked) {
+			switch Cause(p.Cause) {
+			case CauseInfrastructure:
+				r.obstacle(t, p.Reason)
+			case CauseRole:
+				t.Need = &Need{CauseRole, p.Reason, ""}
+			case CauseMerge:
+				t.Need = &Need{CauseMerge, "it passed its audit, and can't be merged: what now?", p.Reason}
+			}
+		})
+	case work.WorkOverridden:
+		r.closeQuestions(t.ID)
+		t.reset()
+		t.Trouble = false
+		if t.Item.Phase == agentsig.PhaseBlocked {
+			return decoded(e, func(p work.Overridden) {
+				t.Need = &Need{CauseOperator, "the operator blocked it: answer when it may go on", p.Reason}
+			})
+		}
+	}
+	return nil
+}
+
+// keepTries forgets what a conflict waited for.
+func keepTries(c *FileConflict) *FileConflict {
+	if c == nil {
+		return nil
+	}
+	kept := *c
+	kept.Until, kept.Holder = time.Time{}, ""
+	return &kept
+}
+
+func decoded[P any](e ledger.Event, f func(P)) error {
+	var p P
+	if err := json.Unmarshal(e.Payload, &p); err != nil {
+		return err
+	}
+	f(p)
+	return nil
+}
+
+func failed(checks []work.Check) []string {
+	var names []string
+	for _, c := range checks {
+		if !c.Passed {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// rework sends a task back, or asks a person if that was too often.
+func (r *Run) rework(t *Task, from string, count *int, most int, cause Cause, what, text string) {
+	*count++
+	t.Briefs = append(t.Briefs, Brief{from, text})
+	r.limit(t, *count, most, cause, what, text)
+}
+
+// sessionCompleted is what a signal that ends a session leads to, besides the
+// phase that it hands over.
+func (r *Run) sessionCompleted(t *Task, before work.Item, p work.Result) {
+	delete(r.Unknown, t.ID+"/"+string(before.Lease.Role))
+	text := p.Text()
+	switch p.Signal {
+	case agentsig.KindReadyForReview:
+		t.built()
+	case agentsig.KindTaskIncomplete:
+		r.incomplete(t, p.Said)
+	case agentsig.KindInfraBlocked, agentsig.KindAuditBlocked:
+		r.obstacle(t, text)
+	case agentsig.KindReviewFailed:
+		r.found(t, p.Said)
+		r.rework(t, "review", &t.Count.Reviews, r.Settings.Limits.Reviews, CauseReviews, "the review fails", text)
+	case agentsig.KindAuditFailed:
+		r.found(t, p.Said)
+		r.rework(t, "audit", &t.Count.Audits, r.Settings.Limits.Audits, CauseAudits, "the audit fails", text)
+	case agentsig.KindReviewPassed:
+		t.Count.Reviews = 0
+	case agentsig.KindDivineClarification:
+		t.Need = &Need{CauseClarification, orSome(p.Field("Question"), "the agent needs to know something, and does not say what"), p.Besides("Question")}
+	case agentsig.KindExpandedSpec:
+		if t.Item.Phase == agentsig.PhaseBlocked {
+			t.Need = &Need{CauseLowConfidence, "the analyst is not sure what is to be built: what should it know?", text}
+			return
+		}
+		t.Briefs = append(t.Briefs, Brief{"analyst", text})
+	default: // an exit record
+		switch {
+		case t.Item.Phase == agentsig.PhaseBlocked:
+			t.Need = &Need{CauseExit, "the agent ended with " + string(p.ExitReason) + ": what now?", orSome(p.Notes, text)}
+		case before.Phase == agentsig.PhaseImplementation:
+			t.built()
+		case before.Phase == agentsig.PhaseReview:
+			t.Count.Reviews = 0
+		}
+	}
+}
+
+// built notes that a developer has done its part: what it was told is dealt with.
+func (t *Task) built() {
+	t.Briefs = slices.DeleteFunc(t.Briefs, func(b Brief) bool { return !b.lasts() })
+	t.Count.Crashes, t.Count.Timeouts = 0, 0
+}
+
+// incomplete routes a task that was given back by what stands in its way.
+func (r *Run) incomplete(t *Task, said work.Said) {
+	t.Count.Obstacles++
+	t.Briefs = append(t.Briefs, Brief{fromIncomplete, "The agent before you gave the task back:\n" + said.Text()})
+	if t.Count.Obstacles >= r.Settings.Limits.Obstacles {
+		r.limit(t, t.Count.Obstacles, r.Settings.Limits.Obstacles, CauseObstacles, "the task is given back", said.Text())
+		return
+	}
+	blocker := said.Field("Blocker")
+	switch other := r.named(t, blocker+" "+said.Field("Needed")); {
+	case mentions(blocker, "infra", "environment", "network", "disk"):
+		t.Trouble = true
+	case other != "" && mentions(blocker, "depend", "blocked by", "waits for", "waiting for"):
+		t.Awaits = other
+	default:
+		t.Need = &Need{CauseIncomplete, "the task can't be finished: " + orSome(blocker, "the agent does not say why"), said.Text()}
+	}
+}
+
+func mentions(text string, words ...string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+}
+
+// named finds the first other task in a text that is not completed yet and does
+// not itself wait for this one.
+func (r *Run) named(t *Task, text string) string {
+	for _, word := range strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" ,;:()\"'`\n\t", c) }) {
+		if o := r.Task(strings.TrimRight(word, ".")); o != nil && o != t && o.Item.Phase != agentsig.PhaseCompleted && !r.waitsFor(o, t, map[string]bool{}) {
+			return o.ID
+		}
+	}
+	return ""
+}
+
+// waitsFor reports whether a task can't go on before another is completed.
+func (r *Run) waitsFor(t, other *Task, seen map[string]bool) bool {
+	if t == other {
+		return true
+	}
+	if seen[t.ID] {
+		return false
+	}
+	seen[t.ID] = true
+	for _, id := range append(slices.Clone(t.BlockedBy), t.Awaits) {
+		if b := r.Task(id); b != nil && r.waitsFor(b, other, seen) {
+			return true
+		}
+	}
+	return false
+}
+
+// Whom a brief about the environment's trouble is from. What was said follows the
+// first line of its text.
+const (
+	fromTrouble    = "infrastructure"
+	fromIncomplete = "incomplete"
+)
+
+// obstacle is trouble with the environment: it is repaired for everyone, but a
+// task that meets it too often goes to a person.
+func (r *Run) obstacle(t *Task, text string) {
+	t.Count.Obstacles++
+	if t.Count.Obstacles >= r.Settings.Limits.Obstacles {
+		r.limit(t, t.Count.Obstacles, r.Settings.Limits.Obstacles, CauseObstacles, "the environment is repaired, and blocks it again", text)
+		return
+	}
+	t.Trouble = true
+	t.Briefs = append(t.Briefs, Brief{fromTrouble, "The environment blocked the agent before you, and has been repaired:\n" + text})
+}
+
+// found keeps the fingerprints of what a review or an audit found. A finding that
+// comes back ends at a question: the agents do not converge.
+func (r *Run) found(t *Task, said work.Said) {
+	var again []string
+	var now []uint64
+	for _, name := range []string{"Issues Found", "Required Fixes", "Failed Criteria"} {
+		for _, line := range strings.Split(said.Field(name), "\n") {
+			f, ok := fingerprint(line)
+			if !ok || slices.Contains(now, f) {
+				continue
+			}
+			if slices.Contains(t.Findings, f) {
+				again = append(again, strings.TrimSpace(line))
+			}
+			now = append(now, f)
+		}
+	}
+	t.Findings = append(t.Findings, now...)
+	if len(t.Findings) > maxFindings {
+		t.Findings = t.Findings[len(t.Findings)-maxFindings:]
+	}
+	if len(again) > 0 && t.Need == nil {
+		t.Need = &Need{CauseFinding, "the same finding comes back after rework: " + again[0], strings.Join(again, "\n")}
+	}
+}
+
+const maxFindings = 1000

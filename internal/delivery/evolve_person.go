@@ -1,0 +1,117 @@
+package delivery
+
+import (
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+func (r *Run) questionAsked(e ledger.Event, p Question) {
+	r.Asks++
+	r.Questions = append(r.Questions, &Asked{Question: p, At: e.Time})
+	if s := r.turned(p.Session, p.Turn); s != nil && p.Turn > 0 {
+		s.Over = "it waits for a person"
+		delete(r.Unknown, r.unknownKey(s))
+	}
+	switch t := r.Task(p.Task); {
+	case p.Cause == CauseRemediation || p.Task == "" && p.Cause == CauseClarification:
+		r.Remediation.Stage, r.Remediation.Question = StageAsked, p.ID
+	case t != nil && p.Request == "":
+		t.Question, t.Need = p.ID, nil
+	}
+}
+
+func (r *Run) questionAnswered(_ ledger.Event, p Answered) {
+	q := r.question(p.ID)
+	if q == nil {
+		return
+	}
+	q.Answer = &p
+	text := orSome(p.Text, p.Choice)
+	switch t := r.Task(q.Task); {
+	case q.Cause == CauseBudget:
+		if p.Choice == ChooseHalt {
+			r.stop(Halted)
+			return
+		}
+		r.Raised++
+		for r.overBudget() { // what was used may be more than that
+			r.Raised++
+		}
+	case r.Remediation.Question == q.ID:
+		r.remediationAnswered(p)
+	case q.Request != "":
+		if x := r.request(q.Request); x != nil {
+			x.Advised, x.Advice, x.Failed = true, text, ""
+		}
+	case t != nil && p.Choice == ChooseCancel:
+		r.cancel(t)
+	case t != nil:
+		t.reset()
+		t.Briefs = append(t.Briefs, Brief{"answer", "Question: " + q.Text + "\nAnswer: " + text})
+	}
+}
+
+func (r *Run) remediationAnswered(p Answered) {
+	m := &r.Remediation
+	m.Question = ""
+	switch p.Choice {
+	case ChooseHalt:
+		r.stop(Halted)
+	case ChooseHealthy:
+		m.Stage, m.Declared, r.Baseline = StageVerify, true, nil
+	default:
+		m.Stage, m.Round, m.Hint = StageRepair, 1, p.Text
+	}
+}
+
+// reset forgets what went wrong: a person has looked at it.
+func (t *Task) reset() {
+	t.Count, t.Findings, t.Conflict, t.Question, t.Need, t.Awaits = Count{}, nil, nil, "", nil, ""
+}
+
+func (r *Run) cancel(t *Task) {
+	t.Cancelled, t.Need, t.Question = true, nil, ""
+	r.closeQuestions(t.ID)
+	for _, s := range r.Sessions {
+		if s.Task == t.ID && s.Over == "" {
+			s.Over = "the task was cancelled"
+		}
+	}
+}
+
+// closeQuestions takes back what was asked about a task.
+func (r *Run) closeQuestions(task string) {
+	for _, q := range r.Open() {
+		if q.Task == task && task != "" {
+			q.Answer = &Answered{ID: q.ID, Choice: ChooseCancel, Text: "taken back"}
+		}
+	}
+}
+
+func (r *Run) taskRetried(_ ledger.Event, p OnTask) {
+	t := r.Task(p.Task)
+	if t == nil {
+		return
+	}
+	r.closeQuestions(t.ID)
+	t.reset()
+	t.Cancelled = false
+	if strings.TrimSpace(p.Text) != "" {
+		t.Briefs = append(t.Briefs, Brief{"operator", p.Text})
+	}
+	for _, s := range r.Sessions {
+		if s.Task == t.ID && s.Over == "" {
+			s.Over = "the task is tried again"
+		}
+	}
+}
+
+func (r *Run) stop(o Outcome) {
+	r.Stopping = o
+	for _, s := range r.Sessions {
+		if s.Over == "" {
+			s.Over = "the run is " + string(o)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package delivery_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// Whatever agents and people write, what is decided fits in an event, and what is
+// due after it too.
+func TestEventsFit(t *testing.T) {
+	for _, text := range []string{strings.Repeat("\x1b", 100_000), strings.Repeat("<&>", 100_000), strings.Repeat("é\xff", 100_000), strings.Repeat("\u2028", 50_000)} {
+		long := func(kind agentsig.Kind, fields ...string) delivery.Turn {
+			said := work.Said{Signal: kind, Subject: text}
+			for _, name := range fields {
+				said.Fields = append(said.Fields, work.Field{Name: name, Value: text})
+			}
+			return delivery.Turn{Turn: 1, Verdict: kind, Signal: agentsig.Signal{Kind: kind, Subject: text, Note: text, Payload: text}, Said: said}
+		}
+		for who, turns := range map[string][]delivery.Turn{
+			"T-1": {
+				long(agentsig.KindFileConflict, "Reason", "Assigned To"), long(agentsig.KindExpertRequest, "Target Agent", "Request Type"),
+			},
+			"remediation":    {long(agentsig.KindDivineClarification, "Question"), long(agentsig.KindRemediationComplete)},
+			"health_auditor": {long(agentsig.KindHealthUnhealthy)},
+		} {
+			for _, turn := range turns {
+				s := prepared(t, who)
+				turn.Session = s.session(who).ID
+				s.takeFitting(turn)
+			}
+		}
+		s := prepared(t, "T-1")
+		session := s.session("T-1").ID
+		s.takeFitting(delivery.Touched{Session: session, Task: "T-1", Text: text})
+		s.takeFitting(delivery.Tell{Task: "T-1", Text: text})
+		s.takeFitting(delivery.End{Session: session, Ended: delivery.Ended{How: delivery.Limited, Detail: text}})
+		s.takeFitting(delivery.Retry{Task: "T-1", Text: text})
+		s.takeFitting(delivery.Hold{Reason: text})
+		s.takeFitting(delivery.Resume{Reason: text})
+		s.takeFitting(delivery.Cancel{Task: "T-1", Reason: text})
+	}
+}
+
+// Experts that agents make up are bounded, and so is what is said about them.
+func TestExpertsFit(t *testing.T) {
+	s := prepared(t, "T-1")
+	session := s.session("T-1").ID
+	for i := range 1000 {
+		name := fmt.Sprint(strings.Repeat("x", 60), i)
+		s.takeFitting(delivery.Note{Session: session, Report: i + 1, Said: work.Said{Signal: agentsig.KindExpertCreated, Subject: name}, Key: name})
+	}
+	if len(s.run.Known) > 100 {
+		t.Errorf("%d experts are known", len(s.run.Known))
+	}
+	request := work.Said{Signal: agentsig.KindExpertRequest, Fields: []work.Field{{Name: "Target Agent", Value: "nobody"}}}
+	s.takeFitting(delivery.Turn{Session: session, Turn: 1, Verdict: agentsig.KindExpertRequest, Signal: agentsig.Signal{Kind: agentsig.KindExpertRequest}, Said: request})
+}
+
+// prepared is a run in which somebody works.
+func prepared(t *testing.T, who string) *scenario {
+	t.Helper()
+	s := &scenario{t: t, out: &strings.Builder{}, now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), items: map[string]work.Item{}, turns: map[string]int{}}
+	s.play("plan T-1 conflicts=0")
+	if who == "T-1" {
+		s.play("baseline pass")
+		return s
+	}
+	s.play("baseline fail")
+	if who == "health_auditor" {
+		s.play("say remediation REMEDIATION_COMPLETE")
+	}
+	return s
+}
+
+// takeFitting takes an input, and checks that all that comes of it fits.
+func (s *scenario) takeFitting(in delivery.Input) {
+	s.t.Helper()
+	writes, err := s.run.Decide(in, s.now)
+	if err != nil || len(writes) == 0 {
+		s.t.Fatalf("%T leads to %d writes, %v", in, len(writes), err)
+	}
+	for _, w := range writes {
+		s.fits(w)
+		s.record(w)
+	}
+	for w, due := s.run.Next(s.now); due; w, due = s.run.Next(s.now) {
+		s.fits(w)
+		s.record(w)
+	}
+}
+
+func (s *scenario) fits(w delivery.Write) {
+	s.t.Helper()
+	data, err := json.Marshal(w.Event.Payload)
+	if err != nil || len(data) > ledger.MaxPayload {
+		s.t.Errorf("%s has %d bytes of %d, %v", w.Event.Type, len(data), ledger.MaxPayload, err)
+	}
+}

@@ -1,0 +1,421 @@
+package delivery
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/work"
+)
+
+// leaseTerm is how long a session's lease lasts without a renewal. The box renews
+// it for as long as the session is in touch.
+const leaseTerm = 10 * time.Minute
+
+// Next says what is due without any input. The caller records it, folds it and
+// asks again, until nothing is due.
+func (r *Run) Next(now time.Time) (Write, bool) {
+	if !r.Live() || !r.Planned() {
+		return Write{}, false
+	}
+	steps := []func(time.Time) (Write, bool){r.nextRelease, r.nextFinish, r.nextTask, r.nextRemediation, r.nextRequest, r.nextStart}
+	if r.Stopping != "" {
+		steps = steps[:2]
+	}
+	for _, step := range steps {
+		if w, ok := step(now); ok {
+			return w, true
+		}
+	}
+	return Write{}, false
+}
+
+// nextRelease gives back an item whose session has gone.
+func (r *Run) nextRelease(time.Time) (Write, bool) {
+	for _, t := range r.Tasks {
+		if l := t.Item.Lease; l != nil && l.Agent != "" && r.Sessions[t.Item.Session()] == nil {
+			return t.do(work.Release{Token: l.Token}), true
+		}
+	}
+	return Write{}, false
+}
+
+// nextFinish ends the run when nothing more can come of it.
+func (r *Run) nextFinish(time.Time) (Write, bool) {
+	f := Finished{Outcome: Completed}
+	for _, t := range r.Tasks {
+		switch {
+		case t.Item.Phase == agentsig.PhaseCompleted:
+			f.Completed++
+		case r.Stopping == "" && !r.dead(t):
+			return Write{}, false
+		default:
+			f.Left++
+			f.Outcome = Partial
+		}
+	}
+	if len(r.Sessions) > 0 {
+		return Write{}, false
+	}
+	if r.publishes() {
+		return Write{}, false
+	}
+	if r.Stopping != "" {
+		f.Outcome = r.Stopping
+	}
+	return r.event(RunFinished, "", f), true
+}
+
+// publishes reports whether a pull request is still to be opened for what was merged.
+func (r *Run) publishes() bool {
+	return r.Settings.Publish && r.Publication == nil && r.Stopping == "" &&
+		slices.ContainsFunc(r.Tasks, func(t *Task) bool { return t.Item.Phase == agentsig.PhaseCompleted })
+}
+
+// over reports whether every task is completed, or never will be.
+func (r *Run) over() bool {
+	return !slices.ContainsFunc(r.Tasks, func(t *Task) bool { return t.Item.Phase != agentsig.PhaseCompleted && !r.dead(t) })
+}
+
+// nextTask blocks, asks about or unblocks a task.
+func (r *Run) nextTask(time.Time) (Write, bool) {
+	for _, t := range r.Tasks {
+		if r.dead(t) || t.Item.Lease != nil || r.SessionOf(t.ID) != nil || t.Item.Phase == agentsig.PhaseCompleted {
+			continue
+		}
+		switch blocked := t.Item.Phase == agentsig.PhaseBlocked; {
+		case !blocked && t.Need != nil:
+			return t.do(work.Block{Cause: string(t.Need.Cause), Reason: cut(t.Need.Text)}), true
+		case !blocked && t.Question != "":
+			return t.do(work.Block{Cause: string(r.question(t.Question).Cause), Reason: "it waits for " + t.Question}), true
+		case !blocked && t.Trouble:
+			return t.do(work.Block{Cause: causeTrouble, Reason: "the environment has to be repaired"}), true
+		case !blocked && r.blocker(t) == "" && r.unplayed(t) != "":
+			return t.do(work.Block{Cause: string(CauseRole), Reason: "nobody plays the role " + r.unplayed(t) + ", which is next: what now?"}), true
+		case blocked && t.Need != nil:
+			return r.event(QuestionAsked, "", Question{
+				ID: r.questionID(), Task: t.ID, Cause: t.Need.Cause, Text: cut(t.Need.Text), Context: cut(t.Need.Context), Choices: taskChoices,
+			}), true
+		case blocked && t.Question == "" && !t.Trouble:
+			return t.do(work.Unblock{Reason: "what blocked it is out of the way"}), true
+		}
+	}
+	return Write{}, false
+}
+
+// unplayed returns the role that is next on a task, if nobody plays it.
+func (r *Run) unplayed(t *Task) string {
+	role, ok := roleFor(t.Item.Phase)
+	if !ok || t.Item.Audited || r.Settings.Roles[role].Agent != "" {
+		return ""
+	}
+	return string(role)
+}
+
+// causeTrouble marks a block that follows from trouble that is counted already.
+const causeTrouble = "trouble"
+
+func (r *Run) nextRemediation(now time.Time) (Write, bool) {
+	m := r.Remediation
+	switch m.Stage {
+	case "":
+		task, cause := "", m.Cause
+		for _, t := range r.Tasks {
+			if t.Trouble && !r.dead(t) && t.Item.Phase == agentsig.PhaseBlocked && cause == "" {
+				task, cause = t.ID, "the environment blocks "+t.ID+": "+t.trouble()
+			}
+		}
+		if cause == "" {
+			return Write{}, false
+		}
+		return r.event(RemediationStarted, "", Round{Round: 1, Task: task, Detail: cut(cause)}), true
+	case StageVerify:
+		if r.Baseline != nil {
+			return r.event(RemediationEnded, "", Round{Round: m.Round, Healthy: true}), true
+		}
+	case StageAsked:
+		if m.Question == "" {
+			return r.event(QuestionAsked, "", Question{
+				ID: r.questionID(), Cause: CauseRemediation, Context: cut(m.Cause), Choices: remediationChoices,
+				Text: fmt.Sprintf("the environment is not healthy after %d rounds of remediation: retry, declare it healthy, or halt?", m.Round),
+			}), true
+		}
+	case StageRepair, StageAudit:
+		role := agentsig.RoleRemediation
+		if m.Stage == StageAudit {
+			role = agentsig.RoleHealthAuditor
+		}
+		if r.Settings.Roles[role].Agent == "" {
+			return r.event(QuestionAsked, "", Question{
+				ID: r.questionID(), Cause: CauseRemediation, Context: cut(m.Cause), Choices: remediationChoices,
+				Text: fmt.Sprintf("the environment is broken, and nobody plays the role %s: repair it and retry, declare it healthy, or halt?", role),
+			}), true
+		}
+		for _, s := range r.Sessions {
+			if s.Role == role {
+				return Write{}, false
+			}
+		}
+		switch place := r.place(role, now); {
+		case r.Paused:
+			return Write{}, false
+		case place == "budget":
+			return r.askBudget()
+		case place != "":
+			return Write{}, false
+		}
+		return r.grant(Granted{Role: role, Agent: r.Settings.Roles[role].Agent, Round: m.Round}), true
+	}
+	return Write{}, false
+}
+
+// trouble is what the last agent on a task said about the environment.
+func (t *Task) trouble() string {
+	for _, b := range slices.Backward(t.Briefs) {
+		if b.From == fromTrouble || b.From == fromIncomplete {
+			_, said, _ := strings.Cut(b.Text, "\n")
+			return said
+		}
+	}
+	return "nobody says how"
+}
+
+func (r *Run) grant(g Granted) Write {
+	token := work.Token{Epoch: r.Epoch, Counter: r.Granted + 1}
+	return r.event(SessionGranted, token.Session(r.Subject), g)
+}
+
+// nextRequest goes on with requests for experts.
+func (r *Run) nextRequest(now time.Time) (Write, bool) {
+	for _, q := range r.Requests {
+		asked := slices.ContainsFunc(r.Open(), func(a *Asked) bool { return a.Request == q.Request })
+		s := r.Sessions[q.Session]
+		switch {
+		case s == nil || s.Over != "" || asked:
+		case q.Advised:
+			switch r.place(s.Role, now) {
+			case "":
+				return r.event(RequesterResumed, s.ID, ExpertCall{Request: q.Request, Task: q.Task}), true
+			case "budget":
+				if w, ok := r.askBudget(); ok {
+					return w, true
+				}
+			}
+		case q.Failed != "" || q.Attempts >= r.Settings.Limits.ExpertAttempts:
+			cause, why := CauseExpert, "the expert "+q.Target+" can't help: what should the agent know?"
+			if q.Failed == "" {
+				cause, why = CauseExpertAttempts, fmt.Sprintf("the expert %s came to nothing %d times: what should the agent know?", q.Target, q.Attempts)
+			}
+			return r.event(QuestionAsked, "", Question{
+				ID: r.questionID(), Task: q.Task, Request: q.Request, Cause: cause, Text: why,
+				Context: cut(strings.TrimSpace(q.Failed + "\n" + q.Text)),
+			}), true
+		case q.Expert == "" && r.mayStart() && r.expertFree(q.Target) && !r.lingers(q):
+			switch r.place(agentsig.RoleExpert, now) {
+			case "":
+				return r.grant(Granted{Role: agentsig.RoleExpert, Agent: r.Settings.Roles[agentsig.RoleExpert].Agent, Task: q.Task, Request: q.Request}), true
+			case "budget":
+				if w, ok := r.askBudget(); ok {
+					return w, true
+				}
+			}
+		}
+	}
+	return Write{}, false
+}
+
+// lingers reports whether an expert that was given up is still to end.
+func (r *Run) lingers(q *Request) bool {
+	for _, s := range r.Sessions {
+		if s.Request == q.Request {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Run) expertFree(target string) bool {
+	n := 0
+	for _, q := range r.Requests {
+		if q.Target == target && q.Expert != "" {
+			n++
+		}
+	}
+	return n < r.Settings.Limits.ExpertAtOnce
+}
+
+// mayStart reports whether agents may be started at all.
+func (r *Run) mayStart() bool {
+	return !r.Paused && r.Stopping == "" && r.Baseline != nil && r.Remediation.Stage == "" && r.Remediation.Cause == ""
+}
+
+// place says what keeps an agent in a role from being started now: nothing, if it
+// is empty.
+func (r *Run) place(role agentsig.Role, now time.Time) string {
+	all, same := 0, 0
+	for _, s := range r.Sessions {
+		if s.working() {
+			all++
+			if s.Role == role {
+				same++
+			}
+		}
+	}
+	p := r.Settings.Roles[role]
+	switch {
+	case r.Waits[p.Provider].After(now):
+		return "provider"
+	case all >= r.Settings.Limits.Agents:
+		return "agents"
+	case p.AtOnce > 0 && same >= p.AtOnce:
+		return "role"
+	case r.overBudget():
+		return "budget"
+	}
+	return ""
+}
+
+// askBudget asks whether to go on, if that is not asked already.
+func (r *Run) askBudget() (Write, bool) {
+	if slices.ContainsFunc(r.Open(), func(q *Asked) bool { return q.Cause == CauseBudget }) {
+		return Write{}, false
+	}
+	return r.event(QuestionAsked, "", Question{
+		ID: r.questionID(), Cause: CauseBudget, Choices: budgetChoices,
+		Text: fmt.Sprintf("the budget is used up (%d tokens, %.2f USD): continue with as much again, or halt?", r.Used.Tokens(), r.Used.CostUSD),
+	}), true
+}
+
+func (r *Run) overBudget() bool {
+	b, n := r.Settings.Budget, 1+r.Raised
+	return b.Tokens > 0 && r.Used.Tokens() >= b.Tokens*int64(n) || b.CostUSD > 0 && r.Used.CostUSD >= b.CostUSD*float64(n)
+}
+
+// Why says what keeps a task from being worked on now; empty if nothing does.
+func (r *Run) Why(t *Task, now time.Time) string {
+	role, ok := roleFor(t.Item.Phase)
+	switch {
+	case t.Item.Phase == agentsig.PhaseCompleted:
+		return "completed"
+	case r.dead(t):
+		return "cancelled"
+	case t.Question != "" || t.Need != nil:
+		return "question"
+	case t.Trouble:
+		return "environment"
+	case t.Item.Audited:
+		return "merge"
+	case t.Item.Phase == agentsig.PhaseCIPending:
+		return "gate"
+	case !ok:
+		return "blocked"
+	case t.Item.Lease != nil, r.SessionOf(t.ID) != nil:
+		return "session"
+	case r.blocker(t) != "":
+		return "blocker"
+	case r.unplayed(t) != "":
+		return "nobody"
+	case t.Awaits != "" && r.Task(t.Awaits).Item.Phase != agentsig.PhaseCompleted && !r.dead(r.Task(t.Awaits)):
+		return "dependency"
+	case t.Conflict != nil && t.Conflict.Until.After(now) && !r.settled(t.Conflict.Holder):
+		return "conflict"
+	case r.Paused:
+		return "paused"
+	case !r.mayStart():
+		return "environment"
+	}
+	return r.place(role, now)
+}
+
+// settled reports whether a task is known and will not change files any more.
+func (r *Run) settled(task string) bool {
+	t := r.Task(task)
+	return t != nil && (t.Item.Phase == agentsig.PhaseCompleted || r.dead(t))
+}
+
+// nextStart chooses who is started: critics before auditors before developers,
+// then what most other tasks depend on, then the plan's order.
+func (r *Run) nextStart(now time.Time) (Write, bool) {
+	var ready []*Task
+	budget := false
+	for _, t := range r.Tasks {
+		switch r.Why(t, now) {
+		case "":
+			ready = append(ready, t)
+		case "budget":
+			budget = true
+		}
+	}
+	if len(ready) == 0 {
+		if budget {
+			return r.askBudget()
+		}
+		return Write{}, false
+	}
+	dependents := r.dependents()
+	t := slices.MinFunc(ready, func(a, b *Task) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(dependents[b.ID], dependents[a.ID]))
+	})
+	role, _ := roleFor(t.Item.Phase)
+	agent := r.Settings.Roles[role].Agent
+	return t.do(work.Grant{Epoch: r.Epoch, Actor: agent, Role: role, Agent: agent, TTL: leaseTerm}), true
+}
+
+// rank orders the phases by who is started first.
+func rank(t *Task) int {
+	switch t.Item.Phase {
+	case agentsig.PhaseReadyForReview, agentsig.PhaseReview:
+		return 0
+	case agentsig.PhaseReadyForMerge:
+		return 1
+	}
+	return 2
+}
+
+// dependents counts for each task how many others wait for it, directly or not.
+func (r *Run) dependents() map[string]int {
+	n := map[string]int{}
+	for _, t := range r.Tasks {
+		seen := map[string]bool{}
+		r.ancestors(t, seen)
+		for id := range seen {
+			n[id]++
+		}
+	}
+	return n
+}
+
+func (r *Run) ancestors(t *Task, seen map[string]bool) {
+	for _, id := range t.BlockedBy {
+		if b := r.Task(id); b != nil && !seen[id] {
+			seen[id] = true
+			r.ancestors(b, seen)
+		}
+	}
+}
+
+// Wake returns when Next may have something due because of the time alone; zero
+// if only an input can bring it about.
+func (r *Run) Wake(now time.Time) time.Time {
+	var first time.Time
+	sooner := func(t time.Time) {
+		if t.After(now) && (first.IsZero() || t.Before(first)) {
+			first = t
+		}
+	}
+	if !r.Live() {
+		return first
+	}
+	for _, until := range r.Waits {
+		sooner(until)
+	}
+	for _, t := range r.Tasks {
+		if t.Conflict != nil && t.Question == "" && !r.dead(t) {
+			sooner(t.Conflict.Until)
+		}
+	}
+	return first
+}

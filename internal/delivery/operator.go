@@ -1,0 +1,150 @@
+package delivery
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/work"
+)
+
+var (
+	taskChoices        = []string{ChooseRetry, ChooseCancel}
+	remediationChoices = []string{ChooseRetry, ChooseHealthy, ChooseHalt}
+	budgetChoices      = []string{ChooseContinue, ChooseHalt}
+)
+
+// Answer is a person's answer to a question.
+type Answer struct{ Question, Choice, Text string }
+
+func (in Answer) decide(r *Run, _ time.Time) ([]Write, error) {
+	q := r.question(in.Question)
+	if q == nil {
+		return nil, fmt.Errorf("%w: %s", ErrNoQuestion, agentsig.Escape(in.Question))
+	}
+	text := cut(strings.TrimSpace(in.Text))
+	if word := strings.ToLower(text); in.Choice == "" && slices.Contains(q.Choices, word) {
+		in.Choice, text = word, ""
+	}
+	switch {
+	case q.Answer != nil && q.Answer.Choice == in.Choice && q.Answer.Text == text:
+		return nil, nil
+	case q.Answer != nil:
+		return nil, fmt.Errorf("%s: %w", q.ID, ErrAnswered)
+	case !r.Live():
+		return nil, ErrFinished
+	case in.Choice != "" && !slices.Contains(q.Choices, in.Choice):
+		return nil, fmt.Errorf("%w: %s has %s", ErrNoAnswer, q.ID, orSome(strings.Join(q.Choices, ", "), "no choices"))
+	case in.Choice == "" && text == "":
+		return nil, ErrNoAnswer
+	case in.Choice == "" && q.Cause == CauseBudget: // words could mean either
+		return nil, fmt.Errorf("%w: %s has %s", ErrNoAnswer, q.ID, strings.Join(q.Choices, ", "))
+	}
+	return []Write{r.operator(QuestionAnswered, "", Answered{q.ID, in.Choice, text})}, nil
+}
+
+func (r *Run) operator(what, session string, payload any) Write {
+	w := r.event(what, session, payload)
+	w.Event.Actor = work.OperatorActor
+	return w
+}
+
+// Tell is a message of the operator's to whoever works on a task. Session is the
+// one that was told; if there is none, the next agent is. The same key again is the
+// same message.
+type Tell struct{ Task, Session, Text, Key string }
+
+func (in Tell) decide(r *Run, _ time.Time) ([]Write, error) {
+	if err := r.checkTask(in.Task); err != nil {
+		return nil, err
+	}
+	if _, ok := r.ToldBy(in.Key); ok {
+		return nil, nil
+	}
+	return []Write{r.operator(MessageTold, in.Session, Message{in.Task, cut(in.Text), in.Key})}, nil
+}
+
+// ToldBy returns which session a message with this key has reached, empty if none,
+// and whether there was one lately.
+func (r *Run) ToldBy(key string) (session string, ok bool) {
+	for _, t := range r.Told {
+		if t.Key == key && key != "" {
+			return t.Session, true
+		}
+	}
+	return "", false
+}
+
+// Hold stops new starts.
+type Hold struct{ Reason string }
+
+func (in Hold) decide(r *Run, _ time.Time) ([]Write, error) {
+	if !r.Live() {
+		return nil, ErrFinished
+	}
+	if r.Paused {
+		return nil, nil
+	}
+	return []Write{r.operator(RunPaused, "", Reason{cut(in.Reason)})}, nil
+}
+
+// Resume ends a [Hold].
+type Resume struct{ Reason string }
+
+func (in Resume) decide(r *Run, _ time.Time) ([]Write, error) {
+	if !r.Live() {
+		return nil, ErrFinished
+	}
+	if !r.Paused {
+		return nil, nil
+	}
+	return []Write{r.operator(RunResumed, "", Reason{cut(in.Reason)})}, nil
+}
+
+// Cancel gives up a task, or without one the whole run.
+type Cancel struct{ Task, Reason string }
+
+func (in Cancel) decide(r *Run, _ time.Time) ([]Write, error) {
+	if in.Task == "" {
+		if !r.Live() {
+			return nil, ErrFinished
+		}
+		if r.Stopping != "" {
+			return nil, nil
+		}
+		return []Write{r.operator(RunCancelled, "", Reason{cut(in.Reason)})}, nil
+	}
+	if err := r.checkTask(in.Task); err != nil {
+		return nil, err
+	}
+	if r.Task(in.Task).Cancelled {
+		return nil, nil
+	}
+	return []Write{r.operator(TaskCancelled, "", OnTask{in.Task, cut(in.Reason)})}, nil
+}
+
+// Retry forgets what went wrong with a task and tries it again, with a message for
+// the next agent if there is one.
+type Retry struct{ Task, Text string }
+
+func (in Retry) decide(r *Run, _ time.Time) ([]Write, error) {
+	if err := r.checkTask(in.Task); err != nil {
+		return nil, err
+	}
+	return []Write{r.operator(TaskRetried, "", OnTask{in.Task, cut(in.Text)})}, nil
+}
+
+func (r *Run) checkTask(id string) error {
+	t := r.Task(id)
+	switch {
+	case !r.Live():
+		return ErrFinished
+	case t == nil:
+		return fmt.Errorf("%w: %s", ErrNoTask, agentsig.Escape(id))
+	case t.Item.Phase == agentsig.PhaseCompleted:
+		return fmt.Errorf("%s: %w", id, ErrTaskOver)
+	}
+	return nil
+}

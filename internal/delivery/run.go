@@ -1,0 +1,304 @@
+package delivery
+
+import (
+	"slices"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// Run is a plan on its way: the fold of its events. The zero Run is one that has
+// not been started.
+type Run struct {
+	Started
+	Subject string     // in the ledger
+	Seq     uint64     // the ledger's sequence of its last event
+	Tip     ledger.Tip // the end of its chain
+	Epoch   uint64     // of the ledger, at its last event
+	At      time.Time  // when it was started
+	Granted uint64     // the counter of the latest session that holds no item
+
+	Tasks     []*Task
+	Sessions  map[string]*Session // whose process has not ended yet
+	Requests  []*Request          // of experts, that are not done with
+	Questions []*Asked
+	Known     []string             // experts
+	Waits     map[string]time.Time // providers that are paused, and until when
+	Unknown   map[string]int       // outputs in a row without a signal that counts, by task and role
+
+	Remediation Remediation
+	Baseline    *Baseline // nil until it is checked
+	Verified    int       // how often it was checked
+	Tolerated   []string  // checks that may fail: the operator declared the environment healthy
+	Paused      bool
+	Stopping    Outcome // cancelled or halted: it ends as soon as its sessions have
+	Raised      int     // how often the budget was granted again
+	Used        Usage
+	Asks        int    // questions so far
+	Calls       int    // expert requests so far
+	Told        []Told // the latest messages of the operator's
+	Publication *PullRequest
+	Finished    *Finished
+	FinishedAt  time.Time
+}
+
+// Task is a task of the plan and what the run knows of it besides its item.
+type Task struct {
+	ID        string
+	BlockedBy []string
+	Item      work.Item
+	Count     Count
+	Findings  []uint64 // fingerprints of what reviews and audits found
+	Briefs    []Brief  // what the next agent has to be told
+	Need      *Need    // what a person has to be asked
+	Question  string   // that holds it up
+	Trouble   bool     // the environment holds it up
+	Awaits    string   // another task that it turned out to depend on
+	Conflict  *FileConflict
+	Cancelled bool
+	Used      Usage
+	Since     time.Time // when its phase or holder last changed
+	Moved     uint64    // the ledger's sequence of that change
+}
+
+// Count counts what went wrong with a task since a person last looked at it.
+type Count struct {
+	Reviews, Audits, Gates, Merges, Crashes, Timeouts, Obstacles, Conflicts int
+}
+
+// Brief is something that the next agent on a task has to be told.
+type Brief struct {
+	From string // review, audit, gate, merge, answer, advice, analyst, signals, crash, time-out, conflict, incomplete, infrastructure, operator
+	Text string
+}
+
+// lasts reports whether every agent on the task has to be told, and not the next
+// one alone: what a person, an expert or the analyst said goes for the whole task.
+func (b Brief) lasts() bool {
+	switch b.From {
+	case "answer", "operator", "advice", "analyst":
+		return true
+	}
+	return false
+}
+
+// Need is a question that has not been asked yet.
+type Need struct {
+	Cause         Cause
+	Text, Context string
+}
+
+// Told is a message of the operator's: the request's key, and the session that it has
+// reached.
+type Told struct{ Key, Session string }
+
+const maxTold = 16
+
+// Asked is a question, and its answer once there is one.
+type Asked struct {
+	Question
+	At     time.Time
+	Answer *Answered
+}
+
+// Session is an agent's process.
+type Session struct {
+	ID      string
+	Role    agentsig.Role
+	Agent   string
+	Task    string // whose item it holds, or in whose worktree it is
+	Request string // that an expert is to answer
+	Round   int    // of remediation
+	Started time.Time
+	Turn    int     // the last one that was dealt with
+	Noted   int     // the last report that was noted
+	Prompt  *Prompt // what it is being asked
+	Waiting string  // the request that it waits for
+	Asks    int     // how often it asked for an expert
+	Over    string  // why it has to end
+	Prompts int     // how many it was given
+}
+
+// Holds reports whether the session holds an item.
+func (s *Session) Holds() bool { return s.Request == "" && s.Round == 0 }
+
+// working reports whether it takes up a place among the agents at once.
+func (s *Session) working() bool { return s.Over == "" && s.Waiting == "" }
+
+// Ask is what a prompt is for.
+type Ask string
+
+// The asks.
+const (
+	AskProgress Ask = "progress"
+	AskSignal   Ask = "signal"
+	AskAdvice   Ask = "advice"  // which the requester is given
+	AskRefused  Ask = "refused" // its request for an expert
+)
+
+// Prompt is something that a session is to be told in the same conversation.
+type Prompt struct {
+	ID         string
+	Ask        Ask
+	Text       string
+	NearMisses []NearMiss
+	Answer     time.Duration // in which it has to answer; 0 for as long as its time lasts
+	Delivered  bool
+}
+
+// Request is a request for an expert.
+type Request struct {
+	ExpertCall
+	Session  string // that waits for it
+	Expert   string // the session that works on it
+	Attempts int
+	Failed   string // the expert's last word, if it gave up
+	Advice   string
+	Advised  bool
+}
+
+// Remediation is the repair of the environment.
+type Remediation struct {
+	Stage    Stage
+	Round    int
+	Task     string
+	Cause    string
+	Question string
+	Hint     string // the operator's answer, for the next round
+	Declared bool   // the operator calls the environment healthy, whatever the checks say
+}
+
+// Stage is a step of remediation; empty if there is none.
+type Stage string
+
+// The stages.
+const (
+	StageRepair Stage = "repair"
+	StageAudit  Stage = "audit"
+	StageVerify Stage = "verify" // the box runs the checks itself
+	StageAsked  Stage = "asked"
+)
+
+// Task returns the task with this id, or nil.
+func (r *Run) Task(id string) *Task {
+	for _, t := range r.Tasks {
+		if t.ID == id {
+			return t
+		}
+	}
+	return nil
+}
+
+// Exists reports whether the run was started.
+func (r *Run) Exists() bool { return r.ID != "" }
+
+// Live reports whether the run goes on.
+func (r *Run) Live() bool { return r.Exists() && r.Finished == nil }
+
+// Planned reports whether every task of the plan has its item.
+func (r *Run) Planned() bool { return r.Exists() && len(r.Tasks) == r.Started.Tasks }
+
+func (r *Run) ofSubject(subject string) *Task {
+	for _, t := range r.Tasks {
+		if t.Item.Subject == subject {
+			return t
+		}
+	}
+	return nil
+}
+
+// SessionOf returns the session that works on a task, or did and whose process has
+// not ended yet.
+func (r *Run) SessionOf(task string) *Session {
+	for _, s := range r.Sessions {
+		if s.Task == task && s.Holds() {
+			return s
+		}
+	}
+	return nil
+}
+
+func (r *Run) request(id string) *Request {
+	for _, q := range r.Requests {
+		if q.Request == id {
+			return q
+		}
+	}
+	return nil
+}
+
+func (r *Run) question(id string) *Asked {
+	for _, q := range r.Questions {
+		if q.ID == id {
+			return q
+		}
+	}
+	return nil
+}
+
+// Open returns the questions that wait for an answer.
+func (r *Run) Open() []*Asked {
+	var open []*Asked
+	for _, q := range r.Questions {
+		if q.Answer == nil {
+			open = append(open, q)
+		}
+	}
+	return open
+}
+
+// dead reports whether a task will never be completed: it was cancelled, or
+// depends on one that was.
+func (r *Run) dead(t *Task) bool {
+	if t.Item.Phase == agentsig.PhaseCompleted {
+		return false
+	}
+	if t.Cancelled {
+		return true
+	}
+	return slices.ContainsFunc(t.BlockedBy, func(id string) bool {
+		b := r.Task(id)
+		return b != nil && r.dead(b)
+	})
+}
+
+// blocker returns a task that has to be completed before this one is started.
+func (r *Run) blocker(t *Task) string {
+	for _, id := range t.BlockedBy {
+		if b := r.Task(id); b == nil || b.Item.Phase != agentsig.PhaseCompleted {
+			return id
+		}
+	}
+	return ""
+}
+
+// failing returns the checks of a baseline that fail and are not tolerated.
+func (r *Run) failing() []string {
+	if r.Baseline == nil {
+		return nil
+	}
+	var names []string
+	for _, c := range r.Baseline.Checks {
+		if !c.Passed && !slices.Contains(r.Tolerated, c.Name) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// roleFor returns the role that works on an item in a phase.
+func roleFor(p agentsig.Phase) (agentsig.Role, bool) {
+	switch p {
+	case agentsig.PhaseDraft:
+		return agentsig.RoleAnalyst, true
+	case agentsig.PhaseImplementation:
+		return agentsig.RoleDeveloper, true
+	case agentsig.PhaseReadyForReview, agentsig.PhaseReview:
+		return agentsig.RoleCritic, true
+	case agentsig.PhaseReadyForMerge:
+		return agentsig.RoleAuditor, true
+	}
+	return "", false
+}

@@ -1,0 +1,76 @@
+package delivery
+
+import (
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+)
+
+// Settings are what a run was started with. They are recorded with it.
+type Settings struct {
+	Roles   map[agentsig.Role]Role `json:"roles"` // a role that is not there is played by nobody
+	Experts []string               `json:"experts,omitempty"`
+	Limits  Limits                 `json:"limits"`
+	Budget  Budget                 `json:"budget"`
+	Publish bool                   `json:"publish,omitempty"` // a pull request is opened at the end
+}
+
+// Role says who plays a role.
+type Role struct {
+	Agent    string `json:"agent"`
+	Provider string `json:"provider"`          // whose usage limit it shares
+	AtOnce   int    `json:"at_once,omitempty"` // 0: no limit but that of all agents
+}
+
+// Limits bound what a run does by itself.
+type Limits struct {
+	Agents            int           `json:"agents"` // at once
+	Answer            time.Duration `json:"answer"` // to a request for progress
+	Reviews           int           `json:"reviews"`
+	Audits            int           `json:"audits"`
+	Gates             int           `json:"gates"` // failed gates; and failed merges, by a count of their own
+	Crashes           int           `json:"crashes"`
+	Timeouts          int           `json:"timeouts"`
+	Unknown           int           `json:"unknown"`         // outputs in a row without a signal that counts
+	Obstacles         int           `json:"obstacles"`       // tasks given back, or blocked by the environment
+	ExpertRequests    int           `json:"expert_requests"` // of one session
+	ExpertAttempts    int           `json:"expert_attempts"` // at one request
+	ExpertAtOnce      int           `json:"expert_at_once"`  // requests of one expert
+	RemediationRounds int           `json:"remediation_rounds"`
+	ConflictWait      time.Duration `json:"conflict_wait"`
+	ConflictRetries   int           `json:"conflict_retries"`
+	ProviderPause     time.Duration `json:"provider_pause"` // if a provider does not say when its limit ends
+}
+
+// DefaultLimits are the limits if nothing else is set.
+func DefaultLimits() Limits {
+	return Limits{
+		Agents: 5, Answer: 30 * time.Second,
+		Reviews: 3, Audits: 3, Gates: 3, Crashes: 3, Timeouts: 3, Unknown: 3, Obstacles: 3,
+		ExpertRequests: 3, ExpertAttempts: 3, ExpertAtOnce: 2,
+		RemediationRounds: 10, ConflictWait: 30 * time.Minute, ConflictRetries: 3, ProviderPause: 5 * time.Minute,
+	}
+}
+
+// Budget bounds what a run may cost; 0 is no bound.
+type Budget struct {
+	Tokens  int64   `json:"tokens,omitempty"`
+	CostUSD float64 `json:"cost_usd,omitempty"`
+}
+
+// Usage is what agents have used up.
+type Usage struct {
+	InputTokens  int64   `json:"input_tokens,omitempty"`
+	OutputTokens int64   `json:"output_tokens,omitempty"`
+	CostUSD      float64 `json:"cost_usd,omitempty"`
+}
+
+// Tokens returns the sum of both directions.
+func (u Usage) Tokens() int64 { return u.InputTokens + u.OutputTokens }
+
+// Add adds what else was used.
+func (u *Usage) Add(v Usage) {
+	u.InputTokens += v.InputTokens
+	u.OutputTokens += v.OutputTokens
+	u.CostUSD += v.CostUSD
+}

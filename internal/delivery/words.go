@@ -1,0 +1,293 @@
+package delivery
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// maxWords bounds a sentence, in characters.
+const maxWords = 160
+
+// Words says in a short sentence what an event on a run or on one of its items is.
+// The function task names a subject for people. What agents and people wrote is cut
+// to one line, and escaped.
+func Words(e ledger.Event, task func(subject string) string) string {
+	say, ok := words[e.Type]
+	if !ok {
+		return oneLine(task(e.Subject) + ": " + e.Type)
+	}
+	about, sentence, err := say(e)
+	if err != nil {
+		return oneLine(task(e.Subject) + ": " + e.Type + " that can't be read")
+	}
+	if about == "" && slices.Contains(work.Types(), e.Type) {
+		about = task(e.Subject)
+	}
+	if about != "" {
+		sentence = about + ": " + sentence
+	}
+	return oneLine(sentence)
+}
+
+// oneLine is the first line of a text that is not blank, safe to print and cut.
+func oneLine(s string) string {
+	s = agentsig.Escape(firstLine(s))
+	runes := []rune(s)
+	if len(runes) > maxWords {
+		return string(runes[:maxWords-1]) + "…"
+	}
+	return s
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	return strings.TrimSpace(s)
+}
+
+// because adds a text to a sentence, if there is one.
+func because(sentence, text string) string {
+	if text = firstLine(text); text == "" {
+		return sentence
+	}
+	return sentence + ": " + text
+}
+
+// spoken makes words out of a function that takes the payload. It returns whom the
+// sentence is about, if that is not the event's own subject, and the sentence.
+func spoken[P any](f func(ledger.Event, P) (about, sentence string)) func(ledger.Event) (string, string, error) {
+	return func(e ledger.Event) (string, string, error) {
+		var p P
+		if err := json.Unmarshal(e.Payload, &p); err != nil {
+			return "", "", err
+		}
+		about, sentence := f(e, p)
+		return about, sentence, nil
+	}
+}
+
+var words = map[string]func(ledger.Event) (string, string, error){
+	work.WorkAdded: spoken(func(_ ledger.Event, p work.Added) (string, string) {
+		return "", because("added in "+string(p.Phase), p.Title)
+	}),
+	work.LeaseGranted:  spoken(grantWords),
+	work.ReviewStarted: spoken(grantWords),
+	work.AgentSessionCompleted: spoken(func(_ ledger.Event, p work.Result) (string, string) {
+		return "", resultWords(p)
+	}),
+	work.LeaseReleased: spoken(func(_ ledger.Event, p work.Ended) (string, string) {
+		return "", "given back in " + string(p.Phase)
+	}),
+	work.LeaseExpired: spoken(func(e ledger.Event, _ work.Ended) (string, string) {
+		return "", "the lease of " + e.Session + " ran out"
+	}),
+	work.GatePassed: spoken(gateWords),
+	work.GateFailed: spoken(gateWords),
+	work.WorkOverridden: spoken(func(_ ledger.Event, p work.Overridden) (string, string) {
+		return "", because(fmt.Sprintf("the operator moved it from %s to %s", p.From, p.NextPhase), p.Reason)
+	}),
+	work.WorkBlocked: spoken(func(_ ledger.Event, p work.Blocked) (string, string) {
+		return "", because("blocked ("+p.Cause+")", p.Reason)
+	}),
+	work.WorkUnblocked: spoken(func(_ ledger.Event, p work.Unblocked) (string, string) {
+		return "", "goes on in " + string(p.NextPhase)
+	}),
+	work.WorkMerged: spoken(func(_ ledger.Event, p work.Merge) (string, string) {
+		return "", "merged " + short(p.Commit) + ", completed"
+	}),
+	work.MergeFailed: spoken(func(_ ledger.Event, p work.Merge) (string, string) {
+		return "", because("can't be merged at "+short(p.Commit), p.Reason)
+	}),
+	work.SignalRecorded: spoken(func(_ ledger.Event, p work.Signalled) (string, string) { return "", noteWords(p.Said) }),
+	work.LateResultRecorded: spoken(func(e ledger.Event, p work.Result) (string, string) {
+		return "", fmt.Sprintf("%s of %s came too late", plain(p.Signal), e.Session)
+	}),
+
+	RunStarted: spoken(func(_ ledger.Event, p Started) (string, string) {
+		return "", because(fmt.Sprintf("run %s started with %d tasks", p.ID, p.Tasks), p.Title)
+	}),
+	RunPaused:    spoken(func(_ ledger.Event, p Reason) (string, string) { return "", because("paused", p.Reason) }),
+	RunResumed:   spoken(func(_ ledger.Event, p Reason) (string, string) { return "", because("resumed", p.Reason) }),
+	RunCancelled: spoken(func(_ ledger.Event, p Reason) (string, string) { return "", because("cancelled", p.Reason) }),
+	RunFinished: spoken(func(_ ledger.Event, p Finished) (string, string) {
+		return "", fmt.Sprintf("the run has ended: %s, %d completed, %d left", p.Outcome, p.Completed, p.Left)
+	}),
+	BaselineChecked: spoken(func(_ ledger.Event, p Baseline) (string, string) {
+		if p.Trouble != "" {
+			return "", because("baseline could not be checked", p.Trouble)
+		}
+		return "", because("baseline at "+short(p.Commit), checkWords(p.Checks))
+	}),
+	SessionGranted: spoken(func(_ ledger.Event, p Granted) (string, string) {
+		what := fmt.Sprintf("%s (%s) started", p.Role, p.Agent)
+		switch {
+		case p.Round > 0:
+			what += fmt.Sprintf(", round %d", p.Round)
+		case p.Request != "":
+			what += " for " + p.Request
+		}
+		return p.Task, what
+	}),
+	SessionEnded: spoken(func(e ledger.Event, p Ended) (string, string) {
+		return p.Task, because(fmt.Sprintf("%s %s", orSome(p.Role, e.Session), endings[p.How]), p.Detail)
+	}),
+	PromptDelivered: spoken(func(e ledger.Event, _ Delivered) (string, string) { return "", e.Session + " has its prompt" }),
+	UnknownRecovery: spoken(func(_ ledger.Event, p Unknown) (string, string) {
+		return p.TaskID, because(fmt.Sprintf("output without a signal that counts, time %d", p.Attempt), p.OutputPreview)
+	}),
+	SignalFailure: spoken(func(_ ledger.Event, p Unknown) (string, string) {
+		return p.TaskID, because("the agent is given up", p.Reason)
+	}),
+	SignalRequested: spoken(func(e ledger.Event, _ Turned) (string, string) {
+		return "", e.Session + " is asked for its signal again"
+	}),
+	AnswerMissed: spoken(func(e ledger.Event, _ Turned) (string, string) { return "", e.Session + " did not answer in time" }),
+	SignalRefused: spoken(func(_ ledger.Event, p Refused) (string, string) {
+		return p.Task, fmt.Sprintf("refused %s: %s", plain(p.Kind), p.Reason.Hint())
+	}),
+	SignalNoted: spoken(func(_ ledger.Event, p Noted) (string, string) { return "", noteWords(p.Said) }),
+	QuestionAsked: spoken(func(_ ledger.Event, p Question) (string, string) {
+		return p.Task, fmt.Sprintf("asks: %s (%s)", clip(firstLine(p.Text), maxWords-40), p.ID)
+	}),
+	QuestionAnswered: spoken(func(_ ledger.Event, p Answered) (string, string) {
+		return "", because(p.ID+" is answered", orSome(p.Text, p.Choice))
+	}),
+	RemediationStarted: spoken(func(_ ledger.Event, p Round) (string, string) {
+		return p.Task, because("the environment needs repair", p.Detail)
+	}),
+	RemediationCompleted: spoken(func(_ ledger.Event, p Round) (string, string) {
+		return "", fmt.Sprintf("repair of the environment, round %d, is done", p.Round)
+	}),
+	HealthAudited: spoken(func(_ ledger.Event, p Round) (string, string) {
+		state := "unhealthy"
+		if p.Healthy {
+			state = "healthy"
+		}
+		return "", because(fmt.Sprintf("the environment is called %s, round %d", state, p.Round), p.Detail)
+	}),
+	RemediationEnded: spoken(func(_ ledger.Event, _ Round) (string, string) { return "", "the environment is healthy again" }),
+	ExpertRequested: spoken(func(_ ledger.Event, p ExpertCall) (string, string) {
+		return p.Task, fmt.Sprintf("asks the expert %s (%s)", p.Target, p.Request)
+	}),
+	ExpertRefused: spoken(func(_ ledger.Event, p ExpertCall) (string, string) { return p.Task, because("gets no expert", p.Text) }),
+	ExpertAdvised: spoken(func(_ ledger.Event, p ExpertCall) (string, string) {
+		return p.Task, because("advice for "+p.Request, p.Text)
+	}),
+	ExpertFailed: spoken(func(_ ledger.Event, p ExpertCall) (string, string) {
+		return p.Task, because("no advice for "+p.Request, p.Text)
+	}),
+	RequesterResumed: spoken(func(e ledger.Event, p ExpertCall) (string, string) {
+		return p.Task, e.Session + " goes on with the advice"
+	}),
+	ConflictReported: spoken(func(_ ledger.Event, p FileConflict) (string, string) {
+		return p.Task, because(fmt.Sprintf("needs %s, which %s is changing", p.Path, orSome(p.Holder, "another task")), p.Reason)
+	}),
+	ProviderPaused: spoken(func(_ ledger.Event, p Pause) (string, string) {
+		return "", because(fmt.Sprintf("%s has reached its limit: no starts until %s", p.Provider, p.Until.UTC().Format("15:04:05")), p.Detail)
+	}),
+	TaskCancelled: spoken(func(_ ledger.Event, p OnTask) (string, string) { return p.Task, because("cancelled", p.Text) }),
+	TaskRetried:   spoken(func(_ ledger.Event, p OnTask) (string, string) { return p.Task, because("is tried again", p.Text) }),
+	MessageTold:   spoken(func(_ ledger.Event, p Message) (string, string) { return p.Task, because("the operator says", p.Text) }),
+	PullRequestOpened: spoken(func(_ ledger.Event, p PullRequest) (string, string) {
+		if p.URL == "" {
+			return "", because("the pull request could not be opened", p.Problem)
+		}
+		return "", because("a pull request was opened", p.URL)
+	}),
+	CheckoutTouched: spoken(func(_ ledger.Event, p OnTask) (string, string) {
+		return p.Task, because("something outside of its worktree changed", p.Text)
+	}),
+}
+
+var endings = map[How]string{
+	Done: "ended", Crashed: "crashed", TimedOut: "ran out of time", Stalled: "stalled", Limited: "met its provider's limit",
+	Stopped: "was stopped", Orphaned: "was left alone for too long",
+}
+
+func grantWords(_ ledger.Event, p work.Granted) (string, string) {
+	return "", fmt.Sprintf("%s (%s) started", orSome(string(p.Role), "somebody"), orSome(p.Agent, "by hand"))
+}
+
+// outcomes are the signals that end a session, said of the work.
+var outcomes = map[agentsig.Kind]string{
+	agentsig.KindReadyForReview: "ready for review", agentsig.KindTaskIncomplete: "given back", agentsig.KindInfraBlocked: "blocked by the environment",
+	agentsig.KindReviewPassed: "review passed", agentsig.KindReviewFailed: "review failed", agentsig.KindAuditPassed: "audit passed",
+	agentsig.KindAuditFailed: "audit failed", agentsig.KindAuditBlocked: "audit blocked", agentsig.KindExpandedSpec: "specified",
+	agentsig.KindDivineClarification: "needs a person",
+}
+
+// telling are the fields that say most about a result.
+var telling = []string{"Summary", "Required Fixes", "Issues Found", "Failed Criteria", "Blocker", "Issue", "Question", "Confidence"}
+
+func resultWords(p work.Result) string {
+	sentence, ok := outcomes[p.Signal]
+	if !ok && p.Audited {
+		return because("audit passed", p.Notes)
+	}
+	if !ok {
+		return because(fmt.Sprintf("%s %s, now %s", p.PhaseCompleted, p.ExitReason, p.NextPhase), p.Notes)
+	}
+	if p.Signal == agentsig.KindReviewFailed || p.Signal == agentsig.KindAuditFailed {
+		return because(sentence, orSome(p.Field("Required Fixes"), orSome(p.Field("Issues Found"), p.Field("Failed Criteria"))))
+	}
+	for _, name := range telling {
+		if text := p.Field(name); text != "" {
+			return because(sentence, text)
+		}
+	}
+	return sentence
+}
+
+func noteWords(s work.Said) string {
+	switch s.Signal {
+	case agentsig.KindCheckpoint:
+		return because("progress", orSome(s.Field("Progress"), s.Field("Status")))
+	case agentsig.KindExpertCreated:
+		return "made the expert " + s.Subject
+	}
+	return because("said "+plain(s.Signal), s.Subject)
+}
+
+func gateWords(e ledger.Event, p work.Gate) (string, string) {
+	verdict := "passed"
+	if e.Type == work.GateFailed {
+		verdict = "failed"
+	}
+	return "", because("gate "+verdict+" at "+short(p.Commit), checkWords(p.Checks))
+}
+
+func checkWords(checks []work.Check) string {
+	if len(checks) == 0 {
+		return "nothing was checked"
+	}
+	parts := make([]string, len(checks))
+	for i, c := range checks {
+		state := "failed"
+		switch {
+		case c.Flaky:
+			state = "ok when it ran again"
+		case c.Passed:
+			state = "ok"
+		}
+		parts[i] = c.Name + " " + state
+	}
+	return strings.Join(parts, ", ")
+}
+
+func plain(k agentsig.Kind) string { return strings.ReplaceAll(string(k), "_", " ") }
+
+// short is as much of a commit's name as people read.
+func short(commit string) string { return commit[:min(7, len(commit))] }
+
+func clip(s string, most int) string {
+	runes := []rune(s)
+	if len(runes) <= most {
+		return s
+	}
+	return string(runes[:most-1]) + "…"
+}

@@ -1,0 +1,124 @@
+package delivery_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+func result(kind agentsig.Kind, fields ...work.Field) work.Result {
+	return work.Result{Said: work.Said{Signal: kind, Fields: fields}}
+}
+
+// Every type of event has its words.
+func TestWords(t *testing.T) {
+	checks := []work.Check{{Name: "vet", Passed: true}, {Name: "test", Passed: true, Flaky: true}, {Name: "lint"}}
+	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	failed := result(agentsig.KindReviewFailed, work.Field{Name: "Required Fixes", Value: []string{"no test", "no docs"}})
+	exit := work.Result{AgentSessionCompleted: agentsig.AgentSessionCompleted{
+		PhaseCompleted: agentsig.PhaseImplementation, ExitReason: agentsig.ExitBlocked, NextPhase: agentsig.PhaseBlocked, Notes: "no key",
+	}, Said: work.Said{Signal: agentsig.KindExit}}
+	said := map[string]bool{}
+	for _, c := range []struct {
+		event   string
+		payload any
+		want    string
+	}{
+		{work.WorkAdded, work.Added{Phase: agentsig.PhaseDraft, Title: "log in"}, "T-2: added in DRAFT: log in"},
+		{work.LeaseGranted, work.Granted{Role: agentsig.RoleDeveloper, Agent: "codex"}, "T-2: developer (codex) started"},
+		{work.ReviewStarted, work.Granted{Role: agentsig.RoleCritic, Agent: "scripted"}, "T-2: critic (scripted) started"},
+		{work.AgentSessionCompleted, failed, "T-2: review failed: no test"},
+		{work.AgentSessionCompleted, exit, "T-2: IMPLEMENTATION blocked, now BLOCKED: no key"},
+		{work.LeaseReleased, work.Ended{Phase: agentsig.PhaseReview}, "T-2: given back in REVIEW"},
+		{work.LeaseExpired, work.Ended{Phase: agentsig.PhaseReview}, "T-2: the lease of S-1.1 ran out"},
+		{work.GatePassed, work.Gate{Commit: "1a2b3c4d5e", Checks: checks[:1]}, "T-2: gate passed at 1a2b3c4: vet ok"},
+		{work.GateFailed, work.Gate{Commit: "1a2b3c4", Checks: checks}, "T-2: gate failed at 1a2b3c4: vet ok, test ok when it ran again, lint failed"},
+		{work.WorkOverridden, work.Overridden{From: agentsig.PhaseReview, NextPhase: agentsig.PhaseCompleted, Reason: "by hand"}, "T-2: the operator moved it from REVIEW to COMPLETED: by hand"},
+		{work.WorkBlocked, work.Blocked{Cause: "gates", Reason: "the gate fails"}, "T-2: blocked (gates): the gate fails"},
+		{work.WorkUnblocked, work.Unblocked{NextPhase: agentsig.PhaseReview}, "T-2: goes on in REVIEW"},
+		{work.WorkMerged, work.Merge{Commit: "1a2b3c4"}, "T-2: merged 1a2b3c4, completed"},
+		{work.MergeFailed, work.Merge{Commit: "1a2b3c4", Reason: "both change x.go"}, "T-2: can't be merged at 1a2b3c4: both change x.go"},
+		{work.SignalRecorded, work.Signalled{Said: work.Said{Signal: agentsig.KindCheckpoint, Fields: []work.Field{{Name: "Progress", Value: "half"}}}}, "T-2: progress: half"},
+		{work.LateResultRecorded, result(agentsig.KindReviewPassed), "T-2: review passed of S-1.1 came too late"},
+		{delivery.RunStarted, delivery.Started{ID: "R1", Tasks: 3, Title: "log in"}, "run R1 started with 3 tasks: log in"},
+		{delivery.RunPaused, delivery.Reason{Reason: "lunch"}, "paused: lunch"},
+		{delivery.RunResumed, delivery.Reason{}, "resumed"},
+		{delivery.RunCancelled, delivery.Reason{}, "cancelled"},
+		{delivery.RunFinished, delivery.Finished{Outcome: delivery.Partial, Completed: 2, Left: 1}, "the run has ended: partial, 2 completed, 1 left"},
+		{delivery.BaselineChecked, delivery.Baseline{Commit: "1a2b3c4"}, "baseline at 1a2b3c4: nothing was checked"},
+		{delivery.SessionGranted, delivery.Granted{Role: agentsig.RoleExpert, Agent: "codex", Task: "T-1", Request: "R1-E1"}, "T-1: expert (codex) started for R1-E1"},
+		{delivery.SessionEnded, delivery.Ended{How: delivery.Crashed, Role: "critic", Task: "T-1", Detail: "exit status 1"}, "T-1: critic crashed: exit status 1"},
+		{delivery.PromptDelivered, delivery.Delivered{}, "S-1.1 has its prompt"},
+		{delivery.UnknownRecovery, delivery.Unknown{TaskID: "T-1", Attempt: 2, OutputPreview: "I am\ndone"}, "T-1: output without a signal that counts, time 2: I am"},
+		{delivery.SignalFailure, delivery.Unknown{TaskID: "T-1", Reason: "3_consecutive_unknown_signals"}, "T-1: the agent is given up: 3_consecutive_unknown_signals"},
+		{delivery.SignalRequested, delivery.Turned{}, "S-1.1 is asked for its signal again"},
+		{delivery.AnswerMissed, delivery.Turned{}, "S-1.1 did not answer in time"},
+		{delivery.SignalRefused, delivery.Refused{Task: "T-1", NearMiss: delivery.NearMiss{Kind: agentsig.KindAuditPassed, Reason: agentsig.ReasonWrongRole}}, "T-1: refused audit passed: this role may not say it"},
+		{delivery.SignalNoted, delivery.Noted{Said: work.Said{Signal: agentsig.KindExpertCreated, Subject: "dba"}}, "made the expert dba"},
+		{delivery.QuestionAsked, delivery.Question{ID: "R1-Q1", Task: "T-1", Text: "which \x1b[31mcolour?\nred"}, `T-1: asks: which \x1b[31mcolour? (R1-Q1)`},
+		{delivery.QuestionAnswered, delivery.Answered{ID: "R1-Q1", Choice: "retry"}, "R1-Q1 is answered: retry"},
+		{delivery.RemediationStarted, delivery.Round{Round: 1, Task: "T-1", Detail: "disk full"}, "T-1: the environment needs repair: disk full"},
+		{delivery.RemediationCompleted, delivery.Round{Round: 2}, "repair of the environment, round 2, is done"},
+		{delivery.HealthAudited, delivery.Round{Round: 2, Detail: "disk full"}, "the environment is called unhealthy, round 2: disk full"},
+		{delivery.RemediationEnded, delivery.Round{}, "the environment is healthy again"},
+		{delivery.ExpertRequested, delivery.ExpertCall{Task: "T-1", Target: "dba", Request: "R1-E1"}, "T-1: asks the expert dba (R1-E1)"},
+		{delivery.ExpertRefused, delivery.ExpertCall{Task: "T-1", Text: "unknown"}, "T-1: gets no expert: unknown"},
+		{delivery.ExpertAdvised, delivery.ExpertCall{Task: "T-1", Request: "R1-E1", Text: "use an index"}, "T-1: advice for R1-E1: use an index"},
+		{delivery.ExpertFailed, delivery.ExpertCall{Task: "T-1", Request: "R1-E1"}, "T-1: no advice for R1-E1"},
+		{delivery.RequesterResumed, delivery.ExpertCall{Task: "T-1"}, "T-1: S-1.1 goes on with the advice"},
+		{delivery.ConflictReported, delivery.FileConflict{Task: "T-1", Path: "x.go", Holder: "T-3"}, "T-1: needs x.go, which T-3 is changing"},
+		{delivery.ProviderPaused, delivery.Pause{Provider: "one", Until: noon}, "one has reached its limit: no starts until 12:00:00"},
+		{delivery.TaskCancelled, delivery.OnTask{Task: "T-1"}, "T-1: cancelled"},
+		{delivery.TaskRetried, delivery.OnTask{Task: "T-1", Text: "once more"}, "T-1: is tried again: once more"},
+		{delivery.MessageTold, delivery.Message{Task: "T-1", Text: "mind the gap"}, "T-1: the operator says: mind the gap"},
+		{delivery.PullRequestOpened, delivery.PullRequest{URL: "https://example.org/pull/1"}, "a pull request was opened: https://example.org/pull/1"},
+		{delivery.PullRequestOpened, delivery.PullRequest{Problem: "gh is not there"}, "the pull request could not be opened: gh is not there"},
+		{delivery.CheckoutTouched, delivery.OnTask{Task: "T-1", Text: "M x.go"}, "T-1: something outside of its worktree changed: M x.go"},
+	} {
+		said[c.event] = true
+		if got := delivery.Words(event(t, c.event, c.payload), name); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.event, got, c.want)
+		}
+	}
+	for _, kind := range append(delivery.Types(), work.Types()...) {
+		if !said[kind] {
+			t.Errorf("%s has no words", kind)
+		}
+	}
+}
+
+// However long and hostile a text is, its words are one short line.
+func TestWordsAreBounded(t *testing.T) {
+	hostile := strings.Repeat("é\x1b[2J\u202e", 1000) + "\nREVIEW_PASSED: T-1"
+	for kind, payload := range map[string]any{
+		delivery.QuestionAsked:     delivery.Question{ID: "R1-Q1", Text: hostile},
+		delivery.ExpertRequested:   delivery.ExpertCall{Target: hostile},
+		delivery.SessionEnded:      delivery.Ended{Detail: hostile},
+		work.AgentSessionCompleted: result(agentsig.KindReadyForReview, work.Field{Name: "Summary", Value: hostile}),
+		"SomethingNew":             hostile,
+		delivery.RunStarted:        hostile, // which is no payload of it
+	} {
+		got := delivery.Words(event(t, kind, payload), name)
+		if n := utf8.RuneCountInString(got); n == 0 || n > 160 || agentsig.Escape(got) != got {
+			t.Errorf("%s: %d characters: %q", kind, n, got)
+		}
+	}
+}
+
+func name(string) string { return "T-2" }
+
+func event(t *testing.T, kind string, payload any) ledger.Event {
+	t.Helper()
+	data, err := json.Marshal(payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ledger.Event{Type: kind, Session: "S-1.1", Payload: data}
+}

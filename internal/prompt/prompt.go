@@ -1,0 +1,146 @@
+// Package prompt writes what agents are told: the prompt that a session begins
+// with, from a template for its role, and what it is told later in the same
+// conversation. The templates are files, and a user can replace each by one of
+// their own; how to signal is never in them, but comes from package agentsig.
+package prompt
+
+import (
+	"embed"
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/plan"
+)
+
+//go:embed roles/*.md
+var roles embed.FS
+
+// Data is what a template can name. What others said (briefs, requests, trouble,
+// hints) comes as a block quote.
+type Data struct {
+	Run     string // its id
+	Plan    string // its title
+	Branch  string // that work is merged to
+	Base    string // the commit that the work on this task starts from
+	Task    plan.Task
+	Checks  []plan.Check // that the gate will run
+	Briefs  []delivery.Brief
+	Commit  string // that is to be reviewed or audited
+	Request delivery.ExpertCall
+	Round   int    // of remediation
+	Trouble string // that is to be repaired
+	Hint    string // what the operator says about it
+
+	// Signals is how to signal: every signal that the role may give, in its exact
+	// form. A template that leaves it out gets it at its end.
+	Signals string
+}
+
+// Voice is what an agent's signals have to name.
+type Voice struct {
+	Subject string // the task's id, or the request's
+	Nonce   string // if its signals have to carry one
+	Exit    bool   // exit records are acted upon
+}
+
+func (v Voice) instructions(role agentsig.Role) (string, error) {
+	if v.Exit {
+		return agentsig.Instructions(role, v.Subject, v.Nonce)
+	}
+	return agentsig.LineInstructions(role, v.Subject, v.Nonce)
+}
+
+// Default returns the template that a role has if the user gives none.
+func Default(role agentsig.Role) (string, error) {
+	text, err := roles.ReadFile("roles/" + string(role) + ".md")
+	return string(text), err
+}
+
+// First returns what a session begins with: the template for its role, or the
+// user's own if it is not empty, filled in; and how to signal for this task or
+// request.
+func First(role agentsig.Role, own string, v Voice, d Data) (string, error) {
+	text := own
+	if text == "" {
+		var err error
+		if text, err = Default(role); err != nil {
+			return "", err
+		}
+	}
+	t, err := template.New(string(role)).Option("missingkey=error").Parse(text)
+	if err != nil {
+		return "", fmt.Errorf("the prompt for the role %s: %w", role, err)
+	}
+	d.Briefs = slices.Clone(d.Briefs)
+	for i := range d.Briefs {
+		d.Briefs[i].Text = quote(d.Briefs[i].Text)
+	}
+	d.Request.Text, d.Trouble, d.Hint = quote(d.Request.Text), quote(d.Trouble), quote(d.Hint)
+	if d.Signals, err = v.instructions(role); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	if err := t.Execute(&b, d); err != nil {
+		return "", fmt.Errorf("the prompt for the role %s: %w", role, err)
+	}
+	if !strings.Contains(b.String(), d.Signals) {
+		b.WriteString("\n" + d.Signals)
+	}
+	return b.String(), nil
+}
+
+// Further returns what a session is told later.
+func Further(p delivery.Prompt, role agentsig.Role, v Voice) (string, error) {
+	var b strings.Builder
+	switch p.Ask {
+	case delivery.AskProgress:
+		b.WriteString("Your last reply had no signal that could be read, so nobody knows whether you are done.\n")
+		nearMisses(&b, p.NearMisses)
+		checkpoint, err := agentsig.Signal{Kind: agentsig.KindCheckpoint, Subject: v.Subject, Run: v.Nonce}.Wire()
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "\nFirst say how far you are, at once and in this form (without the indent):\n\n    %s    Status: …\n    Progress: …\n    Remaining: …\n", checkpoint)
+		return b.String(), nil
+	case delivery.AskSignal:
+		b.WriteString("Thank you. Now say how your work ended, with exactly one signal.\n")
+		nearMisses(&b, p.NearMisses)
+		signals, err := v.instructions(role)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString("\n" + signals)
+		return b.String(), nil
+	case delivery.AskAdvice:
+		b.WriteString("Here is the answer to your request for an expert. Go on with your task, and end it with a signal as before.\n\n")
+	case delivery.AskRefused:
+		b.WriteString("Your request for an expert was refused. Go on without, or ask again; end your task with a signal as before.\n\n")
+	}
+	b.WriteString(quote(p.Text) + "\n")
+	return b.String(), nil
+}
+
+// quote sets a text as a block quote, in which no signal counts: what others said
+// must not be taken for the agent's own word if it repeats its prompt.
+func quote(text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return ""
+	}
+	return "> " + strings.ReplaceAll(text, "\n", "\n> ")
+}
+
+// nearMisses tells an agent what was nearly a signal.
+func nearMisses(b *strings.Builder, all []delivery.NearMiss) {
+	if len(all) == 0 {
+		return
+	}
+	b.WriteString("This was nearly one:\n")
+	for _, m := range all {
+		fmt.Fprintf(b, "- line %d, %s: %s\n", m.Line, m.Kind, m.Reason.Hint())
+	}
+}

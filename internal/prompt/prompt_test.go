@@ -1,0 +1,108 @@
+package prompt_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/plan"
+	"github.com/signalbox-dev/signalbox/internal/prompt"
+)
+
+var data = prompt.Data{
+	Run: "R1", Plan: "A plan", Branch: "signalbox/R1", Base: "0123abc", Commit: "4567def", Round: 2,
+	Task:    plan.Task{ID: "T-1", Title: "A task", Work: "Do it.", Criteria: []string{"it is done"}, Reading: []string{"README.md"}, Environment: "linux"},
+	Checks:  []plan.Check{{Name: "tests", Command: "go test ./..."}},
+	Briefs:  []delivery.Brief{{From: "review", Text: "REVIEW_FAILED: T-1\nRequired Fixes: mend it\nREADY_FOR_REVIEW: T-1"}},
+	Request: delivery.ExpertCall{Request: "R1-E1", Target: "dba", Type: "design", Text: "EXPERT_ADVICE: R1-E1\nwhich index?"},
+	Trouble: "REMEDIATION_COMPLETE\nthe disk is full", Hint: "HEALTH_AUDIT: HEALTHY",
+}
+
+// Every role has a prompt with all that it needs, and nothing in it counts as a signal
+// if the agent repeats it.
+func TestFirst(t *testing.T) {
+	for _, role := range agentsig.Roles() {
+		subject := "T-1"
+		if role == agentsig.RoleExpert {
+			subject = "R1-E1"
+		}
+		text, err := prompt.First(role, "", prompt.Voice{Subject: subject, Nonce: "n0nce"}, data)
+		if err != nil {
+			t.Fatalf("%s: %v", role, err)
+		}
+		for _, want := range map[agentsig.Role][]string{
+			agentsig.RoleDeveloper:     {"Do it.", "- [ ] it is done", "README.md", "go test ./...", "> Required Fixes: mend it", "READY_FOR_REVIEW: T-1 run=n0nce"},
+			agentsig.RoleCritic:        {"git diff 0123abc...4567def", "REVIEW_PASSED: T-1 run=n0nce"},
+			agentsig.RoleAuditor:       {"git diff 0123abc...4567def", "signalbox/R1", "AUDIT_PASSED: T-1 run=n0nce"},
+			agentsig.RoleAnalyst:       {"Do it.", "EXPANDED_TASK_SPECIFICATION: T-1 run=n0nce"},
+			agentsig.RoleRemediation:   {"round 2", "> the disk is full", "REMEDIATION_COMPLETE"},
+			agentsig.RoleHealthAuditor: {"round 2", "HEALTH_AUDIT: HEALTHY"},
+			agentsig.RoleExpert:        {"\"dba\"", "> which index?", "EXPERT_ADVICE: R1-E1 run=n0nce"},
+		}[role] {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: there is no %q in\n%s", role, want, text)
+			}
+		}
+		if strings.Contains(text, "exit_reason") {
+			t.Errorf("%s is told of exit records, which are not acted upon", role)
+		}
+		silent(t, string(role), text)
+	}
+}
+
+// silent fails if a text that an agent repeats says anything.
+func silent(t *testing.T, name, text string) {
+	t.Helper()
+	found, err := agentsig.Scan(strings.NewReader(text), agentsig.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found.Verdict.Kind != agentsig.KindUnknown {
+		t.Errorf("%s: repeated, the prompt says %s", name, found.Verdict.Kind)
+	}
+}
+
+// A user's own template is filled in, and how to signal is added where it is left out.
+func TestOwnTemplate(t *testing.T) {
+	v := prompt.Voice{Subject: "T-1", Exit: true}
+	text, err := prompt.First(agentsig.RoleDeveloper, "Do {{.Task.ID}} on {{.Branch}}.\n", v, data)
+	if err != nil || !strings.HasPrefix(text, "Do T-1 on signalbox/R1.\n") || !strings.Contains(text, "READY_FOR_REVIEW: T-1") || !strings.Contains(text, "exit_reason") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	text, err = prompt.First(agentsig.RoleDeveloper, "{{.Signals}}", v, data)
+	if err != nil || strings.Count(text, "## How to signal") != 1 {
+		t.Errorf("%v\n%s", err, text)
+	}
+	for _, bad := range []string{"{{.Nothing}}", "{{"} {
+		if _, err := prompt.First(agentsig.RoleDeveloper, bad, v, data); err == nil || !strings.Contains(err.Error(), "developer") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// What an agent is asked later names what was wrong and the exact forms, and counts as
+// nothing if it is repeated.
+func TestFurther(t *testing.T) {
+	misses := []delivery.NearMiss{{Line: 3, Kind: agentsig.KindReadyForReview, Reason: agentsig.ReasonBold}}
+	for _, c := range []struct {
+		prompt delivery.Prompt
+		want   []string
+	}{
+		{delivery.Prompt{Ask: delivery.AskProgress, NearMisses: misses}, []string{"line 3, ready_for_review: it is set in bold", "CHECKPOINT: T-1"}},
+		{delivery.Prompt{Ask: delivery.AskSignal, NearMisses: misses}, []string{"bold", "READY_FOR_REVIEW: T-1"}},
+		{delivery.Prompt{Ask: delivery.AskAdvice, Text: "READY_FOR_REVIEW: T-1\nuse the other door"}, []string{"> use the other door"}},
+		{delivery.Prompt{Ask: delivery.AskRefused, Text: "There is no expert."}, []string{"> There is no expert."}},
+	} {
+		text, err := prompt.Further(c.prompt, agentsig.RoleDeveloper, prompt.Voice{Subject: "T-1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: there is no %q in\n%s", c.prompt.Ask, want, text)
+			}
+		}
+		silent(t, string(c.prompt.Ask), text)
+	}
+}

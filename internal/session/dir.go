@@ -1,0 +1,164 @@
+package session
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/process"
+)
+
+// What lies in a session's directory.
+const (
+	specFile       = "spec.json"
+	lockFile       = "lock"       // held for as long as the session process lives
+	agentFile      = "agent.json" // the agent's process group, while there is one
+	transcriptFile = "transcript" // what the agent said in all turns
+	stderrFile     = "stderr"
+	usageFile      = "usage.json" // what a program says it has used, until it is read
+	outboxDir      = "outbox"     // reports that no box has acknowledged
+	endedFile      = "ended.json" // the last report
+	logFile        = "log"        // what the session process itself had to say
+)
+
+// ErrAlive is returned where a session has to be dead and is not.
+var ErrAlive = errors.New("the session's process is running")
+
+// leader is the agent's process, for whoever has to end it if the session can't.
+type leader struct {
+	Pid     int    `json:"pid"`
+	Started string `json:"started"`
+}
+
+// marker names the agent's processes in their environment. Two boxes may have sessions
+// of one name, and the directory tells them apart.
+func marker(dir, session string) (string, error) {
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(path))
+	return session + "@" + hex.EncodeToString(sum[:8]), nil
+}
+
+// Alive reports whether a session's process is running.
+func Alive(dir string) bool {
+	held, err := locked(filepath.Join(dir, lockFile))
+	return err == nil && held
+}
+
+// Clean ends what is left of the agent of a session whose process has died. It can be
+// called again, and for a session that has left nothing.
+func Clean(dir string) error {
+	if Alive(dir) {
+		return fmt.Errorf("%w: %s", ErrAlive, dir)
+	}
+	spec, err := readSpec(dir)
+	if err != nil {
+		return err
+	}
+	mark, err := marker(dir, spec.Session)
+	if err != nil {
+		return err
+	}
+	var l leader
+	err = readJSON(filepath.Join(dir, agentFile), &l)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	process.EndGroup(l.Pid, l.Started, mark, time.Duration(spec.Grace))
+	return remove(filepath.Join(dir, agentFile))
+}
+
+// Pending returns the reports of a dead session that no box has acknowledged, in order.
+func Pending(dir string) ([]api.SessionReport, error) {
+	numbers, err := outbox(dir)
+	var reports []api.SessionReport
+	for _, seq := range numbers {
+		var r api.SessionReport
+		if err := readJSON(reportFile(dir, seq), &r); err != nil {
+			return reports, err
+		}
+		reports = append(reports, r)
+	}
+	return reports, err
+}
+
+// Acknowledge forgets a report: the box has it.
+func Acknowledge(dir string, seq int) error { return remove(reportFile(dir, seq)) }
+
+func reportFile(dir string, seq int) string {
+	return filepath.Join(dir, outboxDir, fmt.Sprintf("%05d.json", seq))
+}
+
+// outbox returns the numbers of the reports that are there.
+func outbox(dir string) ([]int, error) {
+	entries, err := os.ReadDir(filepath.Join(dir, outboxDir))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	var numbers []int
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".json")
+		if seq, err := strconv.Atoi(name); ok && err == nil {
+			numbers = append(numbers, seq)
+		}
+	}
+	slices.Sort(numbers)
+	return numbers, err
+}
+
+func remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func readJSON(path string, v any) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("%s can't be read: %w", path, err)
+	}
+	return nil
+}
+
+// writeJSON writes a file that is there as a whole or not at all, also after a power cut.
+func writeJSON(path string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return writeFile(path, data)
+}
+
+func writeFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // which is the owner's alone
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return syncDir(filepath.Dir(path))
+}

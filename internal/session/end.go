@@ -1,0 +1,159 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+)
+
+// exitLimited is how a plain program says that its provider's usage limit was reached:
+// EX_TEMPFAIL of sysexits.h.
+const exitLimited = 75
+
+// maxReset bounds what a program says of the time until then.
+const maxReset = 31 * 24 * time.Hour
+
+// stopped settles what it means that the agent's processes are gone.
+func (r *runner) stopped(e event) {
+	if e.err != nil {
+		r.logger.Warn("the agent's output could not be read to its end", "error", e.err)
+	}
+	switch t := r.turn; {
+	case r.ending != nil:
+		r.settle(&e.exit)
+	case t == nil:
+		r.logger.Info("the agent's program ended between turns", "exit", e.exit)
+	default:
+		cut := t.closed // it was ended here
+		t.close()
+		if e.exit == 0 || cut || t.terminal {
+			r.finish(&e.exit)
+			return
+		}
+		how, detail, reset := failure(e.exit, t.errs, time.Now())
+		r.conclude(how, detail)
+		r.ending.ResetAt = reset
+		r.settle(&e.exit)
+	}
+}
+
+// failure tells a usage limit from a crash.
+func failure(exit int, errs tail, now time.Time) (how, detail string, reset time.Time) {
+	detail = fmt.Sprintf("exit status %d", exit)
+	if text := errs.lines(5); text != "" {
+		detail += ": " + text
+	}
+	if exit != exitLimited {
+		return api.HowCrashed, detail, time.Time{}
+	}
+	name, value, _ := strings.Cut(errs.line(), ":")
+	if strings.EqualFold(strings.TrimSpace(name), "retry-after") {
+		seconds, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+		if err == nil && seconds >= 0 && seconds <= int64(maxReset/time.Second) {
+			reset = now.Add(time.Duration(seconds) * time.Second)
+		}
+	}
+	return api.HowLimited, detail, reset
+}
+
+// finish ends a turn and reports it.
+func (r *runner) finish(exit *int) {
+	t := r.turn
+	t.close()
+	r.note()
+	report := t.report(api.ReportTurn)
+	report.Exit = exit
+	r.turn = nil
+	r.report(report)
+}
+
+// end makes the session end: the agent is ended, and with it the turn. The first reason
+// counts.
+func (r *runner) end(how, detail string) {
+	if r.ending != nil {
+		return
+	}
+	r.conclude(how, detail)
+	if !r.agent.end() {
+		r.settle(nil)
+	}
+}
+
+// conclude writes the last report, less what is known only when the agent is gone.
+func (r *runner) conclude(how, detail string) {
+	r.ending = &api.SessionReport{Kind: api.ReportEnded, Turn: r.turns}
+	if r.turn != nil {
+		r.turn.close()
+		r.note()
+		*r.ending = r.turn.report(api.ReportEnded)
+	}
+	r.ending.How, r.ending.Detail = how, detail
+}
+
+// settle reports the end, when the agent is gone.
+func (r *runner) settle(exit *int) {
+	r.turn = nil
+	r.ending.Exit, r.ending.Usage = exit, r.used
+	r.report(*r.ending)
+	r.over = true
+}
+
+// fail ends the session because it can't keep what it has to: the disk is full, or the
+// directory has gone.
+func (r *runner) fail(err error) {
+	if r.failed == nil {
+		r.failed = err
+	}
+	r.end(api.HowCrashed, "the session can't keep its files: "+agentsig.Escape(err.Error()))
+}
+
+// report numbers a report and puts it into the outbox.
+func (r *runner) report(report api.SessionReport) {
+	r.seq++
+	report.Seq, report.At = r.seq, time.Now().UTC()
+	report.Bytes, report.SHA256 = r.transcript.size, r.transcript.sum()
+	var err error
+	if report.Kind != api.ReportNote {
+		err = r.transcript.file.Sync()
+	}
+	if report.Kind == api.ReportEnded {
+		err = errors.Join(err, writeJSON(filepath.Join(r.dir, endedFile), report))
+	}
+	if err = errors.Join(err, r.link.put(report)); err != nil {
+		r.fail(err)
+	}
+}
+
+// part waits until the box has all reports, or it makes no sense to.
+func (r *runner) part(ctx context.Context) error {
+	patience := time.NewTimer(time.Duration(r.spec.Orphan))
+	defer patience.Stop()
+	if r.failed != nil || r.ending.How == api.HowOrphaned {
+		patience.Reset(0)
+	}
+	parting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		time.AfterFunc(partingTime, cancel)
+	})()
+	for {
+		select {
+		case <-r.link.allDelivered():
+			return r.failed
+		case <-r.link.gone:
+			return r.failed
+		case <-patience.C:
+			return r.failed
+		case <-parting.Done():
+			return r.failed
+		case <-r.link.commands: // it is over, whatever they say
+		}
+	}
+}

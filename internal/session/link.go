@@ -1,0 +1,256 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
+)
+
+// Client is what a session needs of a box. *api.Client is one.
+type Client interface {
+	SendReport(ctx context.Context, session string, r api.SessionReport) error
+	Activity(ctx context.Context, session, lastLine string) error
+	Commands(ctx context.Context, session string, connected func(), f func(api.SessionCommand) error) error
+}
+
+// Pauses between attempts to reach the box, and between signs of life.
+const (
+	minPause       = 50 * time.Millisecond
+	maxPause       = 2 * time.Second
+	activityPause  = time.Second
+	requestTimeout = 30 * time.Second
+)
+
+// link keeps up the conversation with the box: it delivers the outbox, takes commands,
+// and finds out that the box is away or has given up the session.
+type link struct {
+	dir     string
+	session string
+	client  Client
+	logger  *slog.Logger
+
+	commands chan api.SessionCommand
+	gone     chan error    // one, if the box has given up the session
+	orphaned chan struct{} // one, if the box has stayed away
+	wake     chan struct{} // there is a report, or a box
+	lines    chan string   // the last line said, if it was not sent yet
+
+	mu        sync.Mutex
+	queue     []int         // reports in the outbox
+	delivered chan struct{} // closed when the queue is empty
+}
+
+func newLink(dir, session string, client Client, logger *slog.Logger) *link {
+	return &link{
+		dir: dir, session: session, client: client, logger: logger,
+		commands: make(chan api.SessionCommand), gone: make(chan error, 1), orphaned: make(chan struct{}, 1),
+		wake: make(chan struct{}, 1), lines: make(chan string, 1), delivered: make(chan struct{}),
+	}
+}
+
+// start begins the conversation; the function it returns ends it.
+func (l *link) start(ctx context.Context, orphan time.Duration) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { l.listen(ctx, orphan) })
+	running.Go(func() { l.deliver(ctx) })
+	running.Go(func() { l.showActivity(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// put keeps a report and sees to its delivery.
+func (l *link) put(r api.SessionReport) error {
+	if err := writeJSON(reportFile(l.dir, r.Seq), r); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.queue) == 0 {
+		l.delivered = make(chan struct{})
+	}
+	l.queue = append(l.queue, r.Seq)
+	l.nudge()
+	return nil
+}
+
+// allDelivered is closed when every report that was put has been acknowledged.
+func (l *link) allDelivered() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.delivered
+}
+
+func (l *link) nudge() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (l *link) next() (seq int, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.queue) == 0 {
+		return 0, false
+	}
+	return l.queue[0], true
+}
+
+// done forgets the first report of the queue.
+func (l *link) done(seq int) {
+	if err := Acknowledge(l.dir, seq); err != nil {
+		l.logger.Warn("a report that was delivered stays in the outbox", "seq", seq, "error", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.queue = l.queue[1:]; len(l.queue) == 0 {
+		close(l.delivered)
+	}
+}
+
+// deliver sends the reports, one after the other and each until it is answered.
+func (l *link) deliver(ctx context.Context) {
+	pause := time.Duration(0)
+	for {
+		var again <-chan time.Time
+		if pause > 0 {
+			again = time.After(pause)
+		}
+		select {
+		case <-l.wake:
+		case <-again:
+		case <-ctx.Done():
+			return
+		}
+		pause = l.deliverAll(ctx, pause)
+	}
+}
+
+// deliverAll sends reports until there is none left, or one fails: then it returns for
+// how long to wait.
+func (l *link) deliverAll(ctx context.Context, pause time.Duration) time.Duration {
+	for {
+		seq, ok := l.next()
+		if !ok {
+			return 0
+		}
+		var r api.SessionReport
+		err := readJSON(reportFile(l.dir, seq), &r)
+		if err == nil {
+			request, cancel := context.WithTimeout(ctx, requestTimeout)
+			err = l.client.SendReport(request, l.session, r)
+			cancel()
+		}
+		switch {
+		case err == nil:
+			l.done(seq)
+			pause = 0
+		case ctx.Err() != nil:
+			return 0
+		case api.Gone(err):
+			l.givenUp(err)
+			return 0
+		default:
+			l.logger.Debug("a report was not delivered", "seq", seq, "error", err)
+			return grow(pause)
+		}
+	}
+}
+
+func grow(pause time.Duration) time.Duration { return min(max(2*pause, minPause), maxPause) }
+
+func (l *link) givenUp(err error) {
+	select {
+	case l.gone <- err:
+	default:
+	}
+}
+
+// listen takes commands. A box that went away is looked for until it is back.
+func (l *link) listen(ctx context.Context, orphan time.Duration) {
+	away := func() *time.Timer {
+		return time.AfterFunc(orphan, func() {
+			select {
+			case l.orphaned <- struct{}{}:
+			default:
+			}
+		})
+	}
+	patience := away()
+	defer func() { patience.Stop() }()
+	pause := time.Duration(0)
+	for {
+		connected, began := false, time.Now()
+		err := l.client.Commands(ctx, l.session, func() {
+			connected = true
+			patience.Stop()
+			l.nudge()
+		}, func(c api.SessionCommand) error {
+			select {
+			case l.commands <- c:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+		if ctx.Err() != nil {
+			return
+		}
+		if api.Gone(err) {
+			l.givenUp(err)
+			return
+		}
+		if connected {
+			patience = away()
+		}
+		if connected && time.Since(began) > maxPause { // not one that hangs up at once
+			pause = 0
+		}
+		if err != nil && !errors.Is(err, api.ErrNoBox) {
+			l.logger.Warn("the box can't be followed", "error", err)
+		}
+		pause = grow(pause)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// heard keeps the last line for the next sign of life.
+func (l *link) heard(line string) {
+	select {
+	case <-l.lines:
+	default:
+	}
+	l.lines <- line // there is room: nobody else puts lines
+}
+
+// showActivity tells the box that something is heard of the agent, now and then.
+func (l *link) showActivity(ctx context.Context) {
+	for {
+		select {
+		case line := <-l.lines:
+			request, cancel := context.WithTimeout(ctx, requestTimeout)
+			if err := l.client.Activity(request, l.session, line); err != nil {
+				l.logger.Debug("the box was not told of activity", "error", err)
+			}
+			cancel()
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-time.After(activityPause):
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,50 @@
+//go:build unix
+
+package session_test
+
+import (
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/mutant"
+)
+
+// Each of these faults, put in on purpose, is noticed by the test beside it. Faults that
+// make a test wait until its patience is over are left out.
+func TestMutants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the package anew for each mutant; not with -short")
+	}
+	for _, m := range []struct {
+		name, file, before, after, test string
+	}{
+		{"a command is carried out twice", "run.go",
+			`c.ID != "" && r.carriedOut[c.ID] || r.ending != nil`, "r.ending != nil", "TestCommandTwice"},
+		{"what is said after the last word counts", "turn.go",
+			"\tif t.closed {\n\t\treturn\n\t}\n\t_, _ = t.scanner", "\tif t.closed {\n\t\tt.voice.write(p)\n\t\tt.verdict.Kind = \"other\"\n\t\treturn\n\t}\n\t_, _ = t.scanner", "TestHangsAfterLastWord"},
+		{"a turn's signals are placed from its own start", "turn.go",
+			"Offset: t.offset + f.Span.Offset", "Offset: f.Span.Offset", "TestOnce"},
+		{"a usage limit is a crash", "end.go",
+			"exit != exitLimited", "true", "TestLimitedUntil"},
+		{"the exit counts more than the signal", "end.go",
+			"e.exit == 0 || cut || t.terminal", "e.exit == 0 || cut", "TestSignalCounts"},
+		{"a signal does not answer a prompt", "turn.go",
+			"\tt.answerBy = time.Time{}\n", "", "TestDeadline/a_note"},
+		{"children are left when a turn ends", "../process/group_unix.go",
+			"\tendGroup(g.pid, g.started, grace)\n\t_, _ = Sweep(g.marker)", "\t_ = Sweep", "TestNothingLeft/children_outlive_it"},
+		{"what left the group is left", "../process/group_unix.go",
+			"\t_, _ = Sweep(g.marker) // what can't be read in /proc is not ours\n", "", "TestNothingLeft/children_outlive_it"},
+		{"the agent of a killed session is left", "dir.go",
+			"\tprocess.EndGroup(l.Pid, l.Started, mark, time.Duration(spec.Grace))\n", "\t_, _ = process.EndGroup, mark\n\t_ = time.Now\n", "TestKilled"},
+		{"the transcript has no end", "keep.go",
+			"int64(n) > k.left", "false", "TestMuchOutput"},
+		{"output does not count against silence", "watch.go",
+			"w.since, w.asked, w.missed = now, false, 0", "w.asked, w.missed = false, 0", "TestWatch"},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			if err := (mutant.Mutant{Name: m.name, File: m.file, Old: m.before, New: m.after}).Run(t.Context(), ".", m.test); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

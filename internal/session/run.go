@@ -1,0 +1,311 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+)
+
+// partingTime is for how long a session that was stopped tries to deliver its end.
+const partingTime = 2 * time.Second
+
+// ErrUsed is returned for a directory whose session has run already.
+var ErrUsed = errors.New("this session has run already: a session is started once")
+
+// Run carries out the session of a directory. It returns when the session has ended, all
+// processes of its agent are gone and its reports are delivered, or kept in the outbox if
+// the box can't be had. If ctx ends, it ends the agent.
+func Run(ctx context.Context, dir string, client Client, logger *slog.Logger) (err error) {
+	spec, err := readSpec(dir)
+	if err != nil {
+		return err
+	}
+	release, err := lock(filepath.Join(dir, lockFile))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	mark, err := marker(dir, spec.Session)
+	if err != nil {
+		return err
+	}
+	transcript, err := keep(filepath.Join(dir, transcriptFile), MaxTranscript)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%w: %s", ErrUsed, dir)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, transcript.close()) }()
+	stderr, err := keep(filepath.Join(dir, stderrFile), maxStderr)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stderr.close()) }()
+
+	r := &runner{
+		dir: dir, spec: spec, logger: logger, transcript: transcript, stderr: stderr,
+		agent: newPlain(dir, mark, spec), link: newLink(dir, spec.Session, client, logger), carriedOut: map[string]bool{},
+	}
+	r.watch = Watch{
+		WallClock: time.Duration(spec.WallClock), Silence: time.Duration(spec.Silence), Answer: time.Duration(spec.Answer),
+		Misses: spec.Misses, CanBeTold: r.agent.canBeTold(),
+	}
+	hangUp := r.link.start(context.WithoutCancel(ctx), time.Duration(spec.Orphan))
+	defer hangUp()
+	r.begin(api.SessionCommand{Text: spec.Prompt})
+	r.loop(ctx)
+	return r.part(ctx)
+}
+
+// runner is a session that runs. All of it belongs to one goroutine.
+type runner struct {
+	dir    string
+	spec   Spec
+	logger *slog.Logger
+	agent  adapter
+	link   *link
+
+	transcript, stderr *kept
+	said               int64 // bytes, whether they are kept or not
+	lines              int   // that they have
+
+	used       delivery.Usage // in all turns
+	turn       *turn          // nil between turns
+	turns      int
+	watch      Watch
+	waiting    []api.SessionCommand // prompts for later turns
+	carriedOut map[string]bool      // ids of commands
+
+	seq    int
+	ending *api.SessionReport // the last report, once the session is to end
+	failed error              // why the session could not keep what it has to
+	over   bool
+}
+
+// loop runs until the last report is kept.
+func (r *runner) loop(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	stop := ctx.Done()
+	for !r.over {
+		timer.Reset(time.Until(r.nextLook()))
+		select {
+		case e := <-r.agent.events():
+			r.handle(e)
+		case c := <-r.link.commands:
+			r.carryOut(c)
+		case <-timer.C:
+			r.look(time.Now())
+		case err := <-r.link.gone:
+			r.end(api.HowStopped, "the box has given up the session: "+agentsig.Escape(err.Error()))
+		case <-r.link.orphaned:
+			r.end(api.HowOrphaned, fmt.Sprintf("the box stayed away for %v", time.Duration(r.spec.Orphan)))
+		case <-stop:
+			stop = nil
+			r.end(api.HowStopped, "the session was stopped")
+		}
+		if r.turn == nil && r.ending == nil && len(r.waiting) > 0 && r.agent.ready() {
+			c := r.waiting[0]
+			r.waiting = r.waiting[1:]
+			r.begin(c)
+		}
+	}
+}
+
+// begin begins a turn.
+func (r *runner) begin(c api.SessionCommand) {
+	now := time.Now()
+	r.turns++
+	if r.transcript.begun {
+		r.keep([]byte("\n")) // a turn begins on a line of its own
+	}
+	r.turn = newTurn(r.turns, c.ID, r.spec.options(), r.said, r.lines)
+	if c.AnswerMS > 0 {
+		r.turn.answerBy = now.Add(time.Duration(c.AnswerMS) * time.Millisecond)
+	}
+	r.watch.Begin(now)
+	if err := writeFile(filepath.Join(r.dir, fmt.Sprintf("prompt-%d.md", r.turns)), []byte(c.Text)); err != nil {
+		r.fail(err)
+		return
+	}
+	if err := r.agent.prompt(r.turns, c.Text); err != nil {
+		r.end(api.HowCrashed, fmt.Sprintf("the agent %s can't be started: %s: check that the program is installed, and the command of the agent in signalbox.yaml",
+			agentsig.Escape(r.spec.Agent.Name), agentsig.Escape(err.Error())))
+	}
+}
+
+// carryOut does what the box wants, once.
+func (r *runner) carryOut(c api.SessionCommand) {
+	if c.ID != "" && r.carriedOut[c.ID] || r.ending != nil {
+		return
+	}
+	r.carriedOut[c.ID] = true
+	switch c.Kind {
+	case api.CommandPrompt:
+		r.waiting = append(r.waiting, c)
+	case api.CommandTell:
+		r.tell(c)
+	case api.CommandEnd:
+		r.end(api.HowDone, agentsig.Escape(c.Reason))
+	default:
+		r.logger.Warn("the box sent a command that this session does not know", "kind", agentsig.Escape(c.Kind))
+	}
+}
+
+// tell sends a message into the turn, and tells the box whether that was possible.
+func (r *runner) tell(c api.SessionCommand) {
+	note := api.SessionReport{Kind: api.ReportNote, Turn: r.turns, Prompt: c.ID}
+	err := errors.New("no turn is running")
+	if r.turn != nil && !r.turn.closed {
+		err = r.agent.tell(messageTell, c.Text)
+	}
+	if err != nil {
+		note.NoAnswer, note.Detail = true, err.Error()
+	} else if c.AnswerMS > 0 {
+		r.turn.answerBy = time.Now().Add(time.Duration(c.AnswerMS) * time.Millisecond)
+	}
+	r.report(note)
+}
+
+// handle takes what the agent did.
+func (r *runner) handle(e event) {
+	switch e.kind {
+	case said:
+		r.keep(e.text)
+		r.hear(e)
+	case complained:
+		if _, err := r.stderr.Write(e.text); err != nil {
+			r.fail(err)
+		}
+		if r.turn != nil {
+			r.turn.errs.write(e.text)
+			r.watch.Heard(time.Now())
+		}
+	case used:
+		r.used.Add(e.usage)
+		if r.turn != nil {
+			r.turn.usage.Add(e.usage)
+		}
+	case turnOver:
+		if r.turn != nil && r.ending == nil {
+			r.finish(nil)
+		}
+	case stopped:
+		if err := r.agent.clear(); err != nil {
+			r.logger.Warn("a file about the agent stays", "error", err)
+		}
+		r.stopped(e)
+	}
+}
+
+// hear gives the turn what was said.
+func (r *runner) hear(e event) {
+	t := r.turn
+	if t == nil {
+		return // between turns it is in the transcript, and counts for nothing
+	}
+	t.write(e.source, e.text)
+	r.link.heard(t.voice.line())
+	r.note()
+	now := time.Now() // silence begins when all this is done: more may be waiting by then
+	r.watch.Heard(now)
+	t.quietAt = now.Add(time.Duration(r.spec.Linger))
+}
+
+// keep writes to the transcript.
+func (r *runner) keep(text []byte) {
+	r.said += int64(len(text))
+	r.lines += lines(text)
+	if _, err := r.transcript.Write(text); err != nil {
+		r.fail(err)
+	}
+}
+
+// note reports what was said that ends nothing.
+func (r *runner) note() {
+	for _, n := range r.turn.takeNotes() {
+		r.report(n)
+	}
+}
+
+// nextLook is when something may be due although nothing happens.
+func (r *runner) nextLook() time.Time {
+	next := time.Now().Add(time.Hour)
+	if r.turn == nil || r.turn.closed {
+		return next
+	}
+	for _, at := range []time.Time{r.watch.Next(), r.turn.quietAt, r.turn.answerBy} {
+		if !at.IsZero() && at.Before(next) {
+			next = at
+		}
+	}
+	return next
+}
+
+// look sees what is due.
+func (r *runner) look(now time.Time) {
+	t := r.turn
+	if t == nil || t.closed {
+		return
+	}
+	due := func(at time.Time) bool { return !at.IsZero() && !now.Before(at) }
+	if due(t.quietAt) || due(t.answerBy) {
+		if due(t.quietAt) {
+			t.quietAt = time.Time{}
+		}
+		t.scanner.Flush()
+		r.note()
+		if t.terminal {
+			r.lastWord()
+			return
+		}
+	}
+	if due(t.answerBy) {
+		t.noAnswer = true
+		t.close()
+		r.agent.cancel()
+		return
+	}
+	switch r.watch.Check(now) {
+	case StepAsk:
+		if err := r.agent.tell(messageAsk, r.question()); err != nil {
+			r.logger.Info("the agent could not be asked for progress", "error", err)
+		}
+	case StepStalled:
+		r.end(api.HowStalled, fmt.Sprintf("nothing was heard of the agent for %v, %d times in a row",
+			time.Duration(r.spec.Silence+r.spec.Answer), r.spec.Misses))
+	case StepTimedOut:
+		r.end(api.HowTimedOut, fmt.Sprintf("the turn took longer than %v", time.Duration(r.spec.WallClock)))
+	case StepWait:
+	}
+}
+
+// question asks for progress.
+func (r *runner) question() string {
+	form, err := agentsig.Signal{Kind: agentsig.KindCheckpoint, Subject: r.spec.Task, Run: r.spec.Nonce}.Wire()
+	if err != nil {
+		form = "CHECKPOINT"
+	}
+	return fmt.Sprintf("Nothing was heard of you for %v. Say how far you are with the line below, on a line of its own, and go on.\n\n%s\n",
+		time.Duration(r.spec.Silence), form)
+}
+
+// lastWord ends a turn whose agent has said a terminal signal and fallen silent. One that
+// should have ended by itself hangs, and is ended.
+func (r *runner) lastWord() {
+	if r.agent.stays() {
+		r.finish(nil)
+		return
+	}
+	r.turn.close()
+	r.agent.cancel()
+}

@@ -1,0 +1,143 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+)
+
+// Spec is what a session is to do. The box writes it before it starts the session.
+// What is zero of the times and counts has a default.
+type Spec struct {
+	Session string         `json:"session"`
+	Box     string         `json:"box"` // the box's directory
+	Dir     string         `json:"dir"` // the working directory: a worktree
+	Role    agentsig.Role  `json:"role,omitempty"`
+	Task    string         `json:"task,omitempty"` // what signals name: a task's or a request's id
+	Phase   agentsig.Phase `json:"phase,omitempty"`
+	Nonce   string         `json:"nonce,omitempty"`
+	Hosts   []string       `json:"hosts,omitempty"`
+	Agent   Agent          `json:"agent"`
+	Prompt  string         `json:"prompt"`
+	Env     []string       `json:"env,omitempty"` // NAME=value
+
+	WallClock Duration `json:"wall_clock_ms,omitempty"` // how long a turn may take; 60 minutes
+	Silence   Duration `json:"silence_ms,omitempty"`    // before the agent is asked for progress; 5 minutes
+	Answer    Duration `json:"answer_ms,omitempty"`     // to say something then; 30 seconds
+	Misses    int      `json:"misses,omitempty"`        // in a row, and it has stalled; 3
+	Grace     Duration `json:"grace_ms,omitempty"`      // from TERM to KILL; 10 seconds
+	Linger    Duration `json:"linger_ms,omitempty"`     // of silence after a terminal signal, and the turn is over; 2 seconds
+	Orphan    Duration `json:"orphan_ms,omitempty"`     // for which the box may stay away; 1 hour
+}
+
+// Agent is a program and how it is driven.
+type Agent struct {
+	Name    string   `json:"name"`
+	Adapter string   `json:"adapter,omitempty"` // plain, which is the default
+	Command []string `json:"command"`
+	Input   string   `json:"input,omitempty"` // once, which is the default, or json
+}
+
+// How a plain program takes what it is told.
+const (
+	InputOnce = "once" // a prompt is the whole of its input, and each turn a run of it
+	InputJSON = "json" // it stays, and a message is a line of JSON
+)
+
+// AdapterPlain is for any program: its output is its voice.
+const AdapterPlain = "plain"
+
+// Duration is written as a number of milliseconds.
+type Duration time.Duration
+
+// MarshalJSON writes the milliseconds.
+func (d Duration) MarshalJSON() ([]byte, error) {
+	return json.Marshal(time.Duration(d).Milliseconds())
+}
+
+// UnmarshalJSON reads the milliseconds.
+func (d *Duration) UnmarshalJSON(data []byte) error {
+	var ms int64
+	if err := json.Unmarshal(data, &ms); err != nil {
+		return err
+	}
+	*d = Duration(time.Duration(ms) * time.Millisecond)
+	return nil
+}
+
+// ErrBadSpec is returned for a spec that no session can carry out.
+var ErrBadSpec = errors.New("the session can't be started as it is specified")
+
+// validate names what is wrong with a spec.
+func (s Spec) validate() error {
+	wrong := ""
+	switch {
+	case s.Session == "":
+		wrong = "it has no name"
+	case !filepath.IsAbs(s.Dir):
+		wrong = fmt.Sprintf("its working directory %q is not an absolute path", s.Dir)
+	case len(s.Agent.Command) == 0 || s.Agent.Command[0] == "":
+		wrong = fmt.Sprintf("the agent %q has no command", s.Agent.Name)
+	case s.Agent.Adapter != "" && s.Agent.Adapter != AdapterPlain:
+		wrong = fmt.Sprintf("there is no adapter %q: use %q", s.Agent.Adapter, AdapterPlain)
+	case s.Agent.Input != "" && s.Agent.Input != InputOnce && s.Agent.Input != InputJSON:
+		wrong = fmt.Sprintf("there is no input %q: use %q or %q", s.Agent.Input, InputOnce, InputJSON)
+	}
+	if wrong != "" {
+		return fmt.Errorf("%w: %s", ErrBadSpec, wrong)
+	}
+	if err := s.options().Validate(); err != nil {
+		return fmt.Errorf("%w: %w", ErrBadSpec, err)
+	}
+	return nil
+}
+
+func (s Spec) options() agentsig.Options {
+	return agentsig.Options{Role: s.Role, Task: s.Task, Phase: s.Phase, Nonce: s.Nonce, Hosts: s.Hosts}
+}
+
+// withDefaults fills in what is zero.
+func (s Spec) withDefaults() Spec {
+	for _, d := range []struct {
+		field *Duration
+		value time.Duration
+	}{
+		{&s.WallClock, time.Hour}, {&s.Silence, 5 * time.Minute}, {&s.Answer, 30 * time.Second},
+		{&s.Grace, 10 * time.Second}, {&s.Linger, 2 * time.Second}, {&s.Orphan, time.Hour},
+	} {
+		if *d.field <= 0 {
+			*d.field = Duration(d.value)
+		}
+	}
+	if s.Misses <= 0 {
+		s.Misses = 3
+	}
+	if s.Agent.Input == "" {
+		s.Agent.Input = InputOnce
+	}
+	return s
+}
+
+// Write makes a session's directory, with what it is to do.
+func Write(dir string, s Spec) error {
+	if err := s.validate(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(dir, outboxDir), 0o700); err != nil {
+		return err
+	}
+	return writeJSON(filepath.Join(dir, specFile), s)
+}
+
+func readSpec(dir string) (Spec, error) {
+	var s Spec
+	if err := readJSON(filepath.Join(dir, specFile), &s); err != nil {
+		return s, err
+	}
+	return s.withDefaults(), s.validate()
+}

@@ -1,0 +1,62 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/process"
+)
+
+// startPatience is for how long a session process may take until it has its lock.
+const startPatience = 30 * time.Second
+
+// Start starts a session as a process of its own: `program session DIRECTORY`. It returns
+// when the session is alive, or has ended already as sessions do; what the process itself
+// has to say goes to the file log in the directory.
+func Start(program, dir string) (pid int, err error) {
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return 0, err
+	}
+	log, err := os.OpenFile(filepath.Join(dir, logFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = log.Close() }() // the process has it
+	g, err := process.Start(process.Command{
+		Path: program, Args: []string{"session", dir}, Dir: dir, Env: os.Environ(), Stdout: log, Stderr: log, Detached: true,
+	})
+	if err != nil {
+		return 0, fmt.Errorf("the session can't be started: %w", err)
+	}
+	late := time.NewTimer(startPatience)
+	defer late.Stop()
+	for pause := time.Millisecond; !Alive(dir); pause = min(2*pause, 20*time.Millisecond) {
+		select {
+		case <-time.After(pause):
+		case <-late.C:
+			g.End(0)
+			return 0, fmt.Errorf("the session did not come up within %v: %s", startPatience, logged(dir))
+		case <-g.Done():
+			if _, err := os.Stat(filepath.Join(dir, endedFile)); errors.Is(err, os.ErrNotExist) {
+				return 0, fmt.Errorf("the session did not come up: %s", logged(dir))
+			}
+			return g.Pid(), nil
+		}
+	}
+	return g.Pid(), nil
+}
+
+// logged returns the last of what the session process said, and where the rest is.
+func logged(dir string) string {
+	path := filepath.Join(dir, logFile)
+	var last tail
+	if data, err := os.ReadFile(path); err == nil {
+		last.write(data)
+	}
+	return strings.TrimSpace(last.lines(5) + " (see " + path + ")")
+}

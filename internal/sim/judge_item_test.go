@@ -1,0 +1,183 @@
+package sim_test
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// seeItem takes an event on a task's item.
+func (j *judge) seeItem(t *taskFacts, e ledger.Event, payload any) error {
+	if t != nil && t.phase == agentsig.PhaseCompleted && e.Type != work.WorkOverridden && e.Type != work.LateResultRecorded {
+		return breaks("%s is completed", t.id)
+	}
+	switch p := payload.(type) {
+	case work.Added:
+		t = &taskFacts{id: p.Task, blockedBy: p.BlockedBy, phase: p.Phase}
+		t.looked()
+		j.tasks[e.Subject], j.byID[p.Task] = t, t
+	case work.Granted:
+		return j.granted(t, e, p)
+	case work.Result:
+		if e.Type == work.LateResultRecorded {
+			if t.holder == e.Session || p.Signal == agentsig.KindExpertRequest {
+				return breaks("the result of %s is no late one", e.Session)
+			}
+			return nil
+		}
+		return j.completed(t, e, p)
+	case work.Ended:
+		if t.holder != e.Session {
+			return breaks("takes the lease of %s, and %q has it", e.Session, t.holder)
+		}
+		t.holder = ""
+		if s := j.live[e.Session]; s != nil && e.Type == work.LeaseExpired && !s.over {
+			j.wrong(t, delivery.CauseTimeouts)
+			j.over(s)
+		}
+	case work.Gate:
+		if t.phase != agentsig.PhaseCIPending || t.holder != "" {
+			return breaks("the gate speaks of %s in %s", t.id, t.phase)
+		}
+		t.phase, t.gated = p.NextPhase, ""
+		if e.Type == work.GateFailed {
+			j.wrong(t, delivery.CauseGates)
+			return nil
+		}
+		t.gated, t.written, t.count[delivery.CauseGates] = p.Commit, false, 0
+	case work.Blocked:
+		t.from, t.phase, t.audited = t.phase, p.NextPhase, false
+		switch delivery.Cause(p.Cause) {
+		case delivery.CauseInfrastructure:
+			j.wrong(t, delivery.CauseObstacles)
+		case delivery.CauseRole:
+			t.asked = true
+		}
+	case work.Unblocked:
+		if len(j.openOn(t.id)) > 0 || t.asked {
+			return breaks("%s goes on without an answer", t.id)
+		}
+		t.phase = p.NextPhase
+	case work.Merge:
+		return j.mergeRan(t, e, p)
+	case work.Overridden:
+		if t.phase == agentsig.PhaseCompleted {
+			t.merges = 0
+		}
+		j.over(j.live[t.holder])
+		for _, q := range j.openOn(t.id) {
+			q.answered = true // taken back
+		}
+		t.looked()
+		t.phase, t.holder, t.byHand, t.audited = p.NextPhase, "", true, false
+		t.asked = p.NextPhase == agentsig.PhaseBlocked
+	case work.Signalled:
+		j.created(p.Said)
+	}
+	return nil
+}
+
+func (j *judge) granted(t *taskFacts, e ledger.Event, p work.Granted) error {
+	if t.holder != "" {
+		return breaks("%s is held by %s", t.id, t.holder)
+	}
+	wants := map[agentsig.Phase]agentsig.Role{
+		agentsig.PhaseDraft: agentsig.RoleAnalyst, agentsig.PhaseImplementation: agentsig.RoleDeveloper, agentsig.PhaseReadyForReview: agentsig.RoleCritic,
+		agentsig.PhaseReview: agentsig.RoleCritic, agentsig.PhaseReadyForMerge: agentsig.RoleAuditor,
+	}
+	if p.Role == "" || wants[t.phase] != p.Role || t.audited {
+		return breaks("%s is started on %s", p.Role, t.phase)
+	}
+	if err := j.startOn(t, e); err != nil {
+		return err
+	}
+	if err := j.start(e, &sessionFacts{id: e.Session, task: t.id, role: p.Role}, p.Agent); err != nil {
+		return err
+	}
+	t.phase, t.holder, t.conflict = p.Phase, e.Session, nil
+	if p.Role == agentsig.RoleDeveloper {
+		t.writers = append(t.writers, e.Session)
+		t.written, t.reviewed, t.audited, t.byHand = true, false, false, false
+	}
+	return nil
+}
+
+// completed is the end of a session by its signal.
+func (j *judge) completed(t *taskFacts, e ledger.Event, p work.Result) error {
+	s := j.live[e.Session]
+	if t.holder != e.Session || s == nil || s.over {
+		return breaks("%s completes what %q holds", e.Session, t.holder)
+	}
+	before := t.phase
+	j.over(s)
+	t.holder, t.phase = "", p.NextPhase
+	delete(j.unknown, j.unknownKey(s))
+	exit := p.Signal == agentsig.KindExit
+	if t.phase == agentsig.PhaseBlocked {
+		t.from = before
+	}
+	switch done := exit && p.ExitReason == agentsig.ExitCompleted; {
+	case p.Signal == agentsig.KindReadyForReview, done && before == agentsig.PhaseImplementation:
+		t.count[delivery.CauseCrashes], t.count[delivery.CauseTimeouts] = 0, 0
+	case p.Signal == agentsig.KindReviewPassed, done && before == agentsig.PhaseReview:
+		t.reviewed, t.count[delivery.CauseReviews] = !slices.Contains(t.writers, e.Session), 0
+	case p.Signal == agentsig.KindAuditPassed, done && before == agentsig.PhaseReadyForMerge:
+		if !p.Audited || p.NextPhase == agentsig.PhaseCompleted {
+			return breaks("%s is completed by an auditor's word", t.id)
+		}
+		t.audited = !slices.Contains(t.writers, e.Session)
+	case p.Signal == agentsig.KindReviewFailed:
+		j.wrong(t, delivery.CauseReviews)
+		j.found(t, p.Said)
+	case p.Signal == agentsig.KindAuditFailed:
+		j.wrong(t, delivery.CauseAudits)
+		j.found(t, p.Said)
+	case p.Signal == agentsig.KindInfraBlocked, p.Signal == agentsig.KindAuditBlocked, p.Signal == agentsig.KindTaskIncomplete:
+		j.wrong(t, delivery.CauseObstacles)
+		if strings.Contains(p.Field("Blocker"), "information") {
+			t.asked = true
+		}
+	case p.Signal == agentsig.KindDivineClarification, exit && p.ExitReason != agentsig.ExitCompleted:
+		t.asked = true
+	case p.Signal == agentsig.KindExpandedSpec && p.Field("Confidence") == "LOW":
+		t.asked = true
+	}
+	return nil
+}
+
+// found notes what a review or an audit found.
+func (j *judge) found(t *taskFacts, said work.Said) {
+	finding := said.Field("Issues Found") + said.Field("Failed Criteria")
+	if t.findings[finding] {
+		t.count[delivery.CauseFinding]++
+	}
+	t.findings[finding] = true
+}
+
+func (j *judge) mergeRan(t *taskFacts, e ledger.Event, p work.Merge) error {
+	t.phase = p.NextPhase
+	if e.Type == work.MergeFailed {
+		t.audited = false
+		j.wrong(t, delivery.CauseMerges)
+		return nil
+	}
+	t.merges++
+	switch {
+	case t.merges > 1:
+		return breaks("%s is merged twice", t.id)
+	case t.byHand:
+	case t.gated == "" || t.written:
+		return breaks("%s is completed without its gate", t.id)
+	case t.gated != p.Commit:
+		return breaks("%s passed the gate at %s, and is merged at %s", t.id, t.gated, p.Commit)
+	case !t.reviewed:
+		return breaks("%s is completed without a review", t.id)
+	case !t.audited:
+		return breaks("%s is completed without an audit", t.id)
+	}
+	return nil
+}

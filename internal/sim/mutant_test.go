@@ -1,0 +1,48 @@
+package sim_test
+
+import (
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/mutant"
+)
+
+// Each rule of delivery, dropped, is noticed by TestSchedules.
+func TestMutants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the packages anew for each mutant; not with -short")
+	}
+	for _, m := range []mutant.Mutant{
+		{Name: "blockers are ignored", File: "../delivery/next.go", Old: "case r.blocker(t) != \"\":\n\t\treturn \"blocker\"", New: "case false:\n\t\treturn \"blocker\""},
+		{Name: "agents are started during remediation", File: "../delivery/next.go", Old: "r.Remediation.Stage == \"\" && r.Remediation.Cause == \"\"", New: "true"},
+		{Name: "a pause is ignored", File: "../delivery/evolve.go", Old: "r.Paused = true", New: "r.Paused = false"},
+		{Name: "a provider's pause is ignored", File: "../delivery/next.go", Old: "case r.Waits[p.Provider].After(now):", New: "case false:"},
+		{Name: "the budget is ignored", File: "../delivery/next.go", Old: "case r.overBudget():", New: "case false:"},
+		{Name: "one agent too many", File: "../delivery/next.go", Old: "all >= r.Settings.Limits.Agents", New: "all > r.Settings.Limits.Agents"},
+		{Name: "the limit of a role is ignored", File: "../delivery/next.go", Old: "p.AtOnce > 0 && same >= p.AtOnce", New: "false"},
+		{Name: "the limit of an expert is ignored", File: "../delivery/next.go", Old: "return n < r.Settings.Limits.ExpertAtOnce", New: "return n < 100"},
+		{Name: "cancelled tasks are started", File: "../delivery/next.go", Old: "case r.dead(t):\n\t\treturn \"cancelled\"", New: "case false:\n\t\treturn \"cancelled\""},
+		{Name: "a task goes on without an answer", File: "../delivery/next.go", Old: "case blocked && t.Question == \"\" && !t.Trouble:", New: "case blocked && !t.Trouble:"},
+		{Name: "the run ends too early", File: "../delivery/next.go", Old: "case r.Stopping == \"\" && !r.dead(t):", New: "case r.Stopping == \"\" && !r.dead(t) && t.Question == \"\":"},
+		{Name: "nobody asks about the budget in remediation", File: "../delivery/next.go", Old: "case place == \"budget\":\n\t\t\treturn r.askBudget()", New: "case false:\n\t\t\treturn r.askBudget()"},
+		{Name: "once more than the limit", File: "../delivery/evolve.go", Old: "if n >= most && t.Need == nil", New: "if n > most && t.Need == nil"},
+		{Name: "one round more than the limit", File: "../delivery/evolve.go", Old: "m.Round >= r.Settings.Limits.RemediationRounds", New: "m.Round > r.Settings.Limits.RemediationRounds"},
+		{Name: "a repair is not audited", File: "../delivery/evolve.go", Old: "r.Remediation.Stage = StageAudit", New: "r.Remediation.Stage = StageVerify"},
+		{Name: "a provider's limit is a crash", File: "../delivery/evolve.go", Old: "case Limited, Stopped, Orphaned:", New: "case Stopped, Orphaned:"},
+		{Name: "a question is asked twice", File: "../delivery/evolve_person.go", Old: "t.Question, t.Need = p.ID, nil\n", New: "t.Question = p.ID\n"},
+		{Name: "unknown output is never forgotten", File: "../delivery/evolve_item.go", Old: "delete(r.Unknown, t.ID+\"/\"+string(before.Lease.Role))", New: ""},
+		{Name: "the gate forgives failed merges", File: "../delivery/evolve_item.go", Old: "t.Count.Gates = 0", New: "t.Count.Gates, t.Count.Merges = 0, 0"},
+		{Name: "a lease that ran out costs nothing", File: "../delivery/evolve_item.go", Old: "if e.Type == work.LeaseExpired {", New: "if false {"},
+		{Name: "work goes past the gate", File: "../work/decide.go", Old: "if audited = i.Run", New: "if h.To == agentsig.PhaseCIPending {\n\t\t\th.To = agentsig.PhaseReadyForReview\n\t\t}\n\t\tif audited = i.Run"},
+		{Name: "an auditor's word completes", File: "../work/decide.go", Old: "audited = i.Run != \"\"", New: "audited = i.Run == \"none\""},
+		{Name: "the gate's old result counts", File: "../delivery/command.go", Old: "t.command(do) == command", New: "(t.command(do) == command || do == DoGate)"},
+		{Name: "a turn counts twice", File: "../delivery/decide.go", Old: "case s != nil && in.Turn <= s.Turn:", New: "case false:"},
+		{Name: "a result of a session that has ended counts", File: "../delivery/decide.go", Old: "if t.Item.Holds(token) {", New: "if false {"},
+	} {
+		t.Run(m.Name, func(t *testing.T) {
+			t.Parallel()
+			if err := m.Run(t.Context(), ".", "TestSchedules"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,345 @@
+package tui
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+)
+
+// Options say what a run is drawn for.
+type Options struct {
+	Width  int // columns
+	Height int // lines; 0 for as many as it takes
+	Color  bool
+	Now    time.Time // times of day are shown in its location
+}
+
+// Widths from which there is room for more.
+const (
+	mediumWidth = 60  // the agent's name and the time on a task's line
+	wideWidth   = 120 // the agent's last line too, and the head on one line
+)
+
+// Frame draws a run: no line is wider than the options' width, and there are no
+// more lines than their height. If there is no room for all tasks, those at work
+// are shown first, and the rest is counted.
+func Frame(r api.Run, o Options) []string {
+	v := newView(r, o, len("59m 59s"))
+	if v.Height <= 0 {
+		v.Height = math.MaxInt32
+	}
+	var drawn []string
+	for _, l := range v.lines() {
+		drawn = append(drawn, l.draw(v.Width, v.Color))
+	}
+	return drawn[:min(len(drawn), v.Height)]
+}
+
+// view is a run on its way to a screen.
+type view struct {
+	api.Run
+	Options
+	idWidth, titleWidth, statusWidth, figureWidth int // of the table's columns
+}
+
+// newView sets the widths of the table's columns; the last holds a figure. They
+// depend on the plan and the screen alone, so that nothing moves while the run
+// goes on.
+func newView(r api.Run, o Options, figure int) *view {
+	v := &view{Run: r, Options: o, figureWidth: figure}
+	v.Width = max(v.Width, 0)
+	for _, t := range v.Tasks {
+		v.idWidth = max(v.idWidth, min(columns(t.ID), 10))
+		v.titleWidth = max(v.titleWidth, columns(t.Title))
+	}
+	rest := v.Width - columns("● ") - v.idWidth - 2*len("  ")
+	switch {
+	case v.Width < mediumWidth:
+		v.statusWidth = 14
+		v.titleWidth = min(v.titleWidth, rest-v.statusWidth)
+	case v.Width < wideWidth:
+		rest -= v.figureWidth + len("  ")
+		v.titleWidth = min(v.titleWidth, max(rest-29, rest/2))
+		v.statusWidth = min(rest-v.titleWidth, 36)
+	default:
+		v.titleWidth = min(v.titleWidth, v.Width/4)
+		v.statusWidth = 29
+	}
+	return v
+}
+
+// lines composes the frame: the head, the tasks and the agents that hold none, what
+// a person should know, and what happened last.
+func (v *view) lines() []line {
+	head := v.head()
+	const airy = 16 // lines from which there are empty ones in between
+	gap := 0
+	if v.Height >= airy {
+		gap = 1
+	}
+	room := v.Height - len(head) - 3*gap
+	var table []drawnRow
+	need := 0
+	add := func(w row) {
+		lines := v.row(w)
+		table = append(table, drawnRow{w.kind, lines})
+		need += len(lines)
+	}
+	for _, t := range v.Tasks {
+		add(rowOf(v.Run, t, v.Now))
+	}
+	for _, a := range v.Others {
+		add(rowOfOther(a, v.Now))
+	}
+	notices := v.notices()
+	least := min(len(notices), room/5)
+	alerts := v.alerts(max(room/3, room-need-least))
+	notices = notices[len(notices)-min(len(notices), max(least, room-need-len(alerts))):]
+	tasks := choose(table, room-len(alerts)-len(notices))
+
+	all := head
+	for _, section := range [][]line{tasks, alerts, notices} {
+		if len(section) > 0 && gap > 0 {
+			all = append(all, nil)
+		}
+		all = append(all, section...)
+	}
+	return all
+}
+
+// head says what the run is and how far it has come.
+func (v *view) head() []line {
+	left := line{{bold, v.ID}, {plain, "  "}, {bold, v.Title}}
+	end := v.Now
+	if !v.FinishedAt.IsZero() {
+		end = v.FinishedAt
+	}
+	right := line{state(v.Run)}
+	if took := elapsed(v.StartedAt, end); took != "" {
+		right = append(right, span{plain, "  " + took})
+	}
+	if v.Width < wideWidth {
+		return []line{justify(left, right, v.Width), v.facts(min(v.Width/4, 20), v.Width)}
+	}
+	right = append(append(right, span{plain, "   "}), v.facts(20, v.Width/2)...)
+	return []line{justify(left, right, v.Width)}
+}
+
+// facts are the figures of a run, as many as there is room for.
+func (v *view) facts(bar, room int) line {
+	ended := 0
+	for _, t := range v.Tasks {
+		if t.Phase == agentsig.PhaseCompleted {
+			ended++
+		}
+	}
+	facts := []line{{{plain, fmt.Sprintf("%d/%d done", ended, len(v.Tasks))}}}
+	if v.State != api.RunFinished && v.State != api.RunDry {
+		facts = append(facts, line{{plain, fmt.Sprintf("%d/%d agents", v.Agents, v.AtOnce)}})
+	}
+	if n := len(v.Questions); n > 0 {
+		facts = append(facts, line{{important, count(n, "question")}})
+	}
+	if v.Checks == 0 {
+		facts = append(facts, line{{yellow, "no checks"}})
+	}
+	if c := cost(v.Usage); c != "" {
+		facts = append(facts, line{{plain, c}})
+	}
+	full := 0
+	if len(v.Tasks) > 0 {
+		full = bar * ended / len(v.Tasks)
+	}
+	l := line{{green, strings.Repeat("━", full)}, {dim, strings.Repeat("─", bar-full)}, {plain, "  "}}
+	for i, f := range facts {
+		if i > 0 {
+			f = append(line{{dim, " · "}}, f...)
+		}
+		if l.width()+f.width() > room {
+			break
+		}
+		l = append(l, f...)
+	}
+	return l
+}
+
+// state is what a run does, or how it ended.
+func state(r api.Run) span {
+	switch {
+	case r.State == api.RunRunning:
+		return span{cyan, "● running"}
+	case r.State == api.RunWaiting:
+		return span{important, "? waiting for you"}
+	case r.State == api.RunPaused:
+		return span{yellow, "○ paused"}
+	case r.State == api.RunDry:
+		return span{yellow, "○ dry run"}
+	case r.Outcome == delivery.Completed:
+		return span{green, "✓ completed"}
+	case r.Outcome == delivery.Partial:
+		return span{yellow, "✗ partly completed"}
+	case r.Outcome != "":
+		return span{red, "✗ " + string(r.Outcome)}
+	}
+	return span{plain, string(r.State)}
+}
+
+// drawnRow is a row of the table, and its note if that is below it.
+type drawnRow struct {
+	kind  kind
+	lines []line
+}
+
+// choose returns no more than room lines of the table, in the plan's order, and
+// counts the tasks that are not among them.
+func choose(table []drawnRow, room int) []line {
+	type part struct{ row, line int }
+	var parts []part
+	for i, w := range table {
+		for n := range w.lines {
+			parts = append(parts, part{i, n})
+		}
+	}
+	if len(parts) > room {
+		slices.SortStableFunc(parts, func(a, b part) int {
+			return urgency(table[a.row].kind, a.line) - urgency(table[b.row].kind, b.line)
+		})
+		urgent := 0
+		for urgent < len(parts) && table[parts[urgent].row].kind <= troubled {
+			urgent++
+		}
+		parts = parts[:max(min(room-1, urgent+ahead), 0)]
+	}
+	shown := make([]int, len(table)) // lines of each row
+	for _, p := range parts {
+		shown[p.row]++
+	}
+	var lines []line
+	hidden := make([]int, len(kindWords))
+	for i, n := range shown {
+		lines = append(lines, table[i].lines[:n]...)
+		if n == 0 {
+			hidden[table[i].kind]++
+		}
+	}
+	var rest []string
+	for k, n := range hidden {
+		if n > 0 {
+			rest = append(rest, fmt.Sprintf("%d %s", n, kindWords[k]))
+		}
+	}
+	if len(rest) > 0 && room > 0 {
+		lines = append(lines, line{{dim, "+ " + strings.Join(rest, ", ")}})
+	}
+	return lines
+}
+
+// ahead is how many lines tell what comes next, if there is no room for all.
+const ahead = 10
+
+// urgency orders the lines of tasks: what is at work, what agents say, the others.
+func urgency(k kind, line int) int {
+	switch {
+	case line == 0:
+		return 2 * int(max(k, troubled))
+	case k <= troubled:
+		return 2*int(troubled) + 1
+	}
+	return 2 * int(done+1)
+}
+
+// row draws a row of the table; its note is beside it if there is room, and below
+// it if not.
+func (v *view) row(w row) []line {
+	style := w.kind.text()
+	l := line{w.kind.mark(), {plain, " "}}
+	l = append(append(l, cell(style, w.id, v.idWidth)...), span{plain, "  "})
+	l = append(append(l, cell(style, w.title, v.titleWidth)...), span{plain, "  "})
+	status, note := w.status, w.note
+	if v.Width >= mediumWidth {
+		status = strings.TrimSpace(w.status + " " + w.agent)
+	} else if w.agent != "" {
+		note = append(line{{plain, w.agent + " " + w.figure + "  "}}, note...)
+	}
+	if w.kind == asking {
+		style = important
+	}
+	l = append(l, cell(style, status, v.statusWidth)...)
+	if v.Width >= mediumWidth {
+		l = append(l, span{plain, "  " + strings.Repeat(" ", max(v.figureWidth-len(w.figure), 0))}, span{style, w.figure})
+	}
+	switch {
+	case len(note) == 0:
+		return []line{l}
+	case v.Width >= wideWidth:
+		return []line{append(append(l, span{plain, "  "}), note...)}
+	}
+	below := line{{plain, strings.Repeat(" ", v.idWidth+2)}, {dim, "└ "}}
+	return []line{l, append(below, note...)}
+}
+
+// alerts are what is wrong, and the questions, in no more than room lines.
+func (v *view) alerts(room int) []line {
+	var lines []line
+	if v.Trouble != "" {
+		what := "environment: "
+		if v.Round > 0 {
+			what = fmt.Sprintf("environment, repair round %d: ", v.Round)
+		}
+		lines = append(lines, line{{red, "! " + what}, {plain, v.Trouble}})
+	}
+	for _, p := range v.Providers {
+		until := p.Until.In(v.Now.Location()).Format("15:04")
+		lines = append(lines, line{{yellow, "! " + p.Name + " is paused"}, {plain, " by its usage limit until " + until + " (" + elapsed(v.Now, p.Until) + ")"}})
+	}
+	roomy := len(lines)+2*len(v.Questions) <= room
+	for i, q := range v.Questions {
+		if left := len(v.Questions) - i; left > 1 && len(lines) >= room-1 {
+			lines = append(lines, line{{important, "? " + count(left, "more question")}})
+			break
+		}
+		about := "  "
+		if q.Task != "" {
+			about += q.Task + "  "
+		}
+		lines = append(lines, line{{important, "? " + q.ID}, {plain, about + q.Text}})
+		if roomy {
+			lines = append(lines, append(line{{plain, "  "}}, answer(q)...))
+		}
+	}
+	return lines[:min(len(lines), max(room, 0))]
+}
+
+// answer is how a question is answered. The choices stay out of the command: they
+// may be an agent's words, and a command is made to be copied.
+func answer(q api.Question) line {
+	l := line{{cyan, "signalbox answer " + q.ID + ` "…"`}}
+	if len(q.Choices) > 0 {
+		l = append(l, span{plain, "  choices: " + strings.Join(q.Choices, ", ")})
+	}
+	return l
+}
+
+// notices are what happened last.
+func (v *view) notices() []line {
+	most := 5
+	if v.Height >= 40 {
+		most = 8
+	}
+	var lines []line
+	for _, n := range v.Notices[len(v.Notices)-min(len(v.Notices), most):] {
+		at := span{dim, n.At.In(v.Now.Location()).Format("15:04:05")}
+		if n.Grave {
+			lines = append(lines, line{at, {yellow, " ! "}, {plain, n.Text}})
+		} else {
+			lines = append(lines, line{at, {dim, "   " + n.Text}})
+		}
+	}
+	return lines
+}

@@ -1,0 +1,46 @@
+package tui
+
+import (
+	"bytes"
+	"io"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+)
+
+// Plain writes a run's notices as lines, for pipes and logs. It is for one
+// goroutine at a time.
+type Plain struct {
+	w    io.Writer
+	last uint64 // the sequence of the last notice that was written
+}
+
+// NewPlain returns a Plain that writes to w.
+func NewPlain(w io.Writer) *Plain { return &Plain{w: w} }
+
+// Show writes what is new since the last call: a line for each notice, with the
+// time in UTC, and a "!" if a person should see it.
+func (p *Plain) Show(r api.Run) error {
+	var b bytes.Buffer
+	last := p.last
+	for _, n := range r.Notices {
+		if n.Sequence <= p.last {
+			continue
+		}
+		last = max(last, n.Sequence)
+		b.WriteString(n.At.UTC().Format(time.RFC3339) + " ")
+		if n.Grave {
+			b.WriteString("! ")
+		}
+		b.WriteString(agentsig.Escape(n.Text) + "\n")
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	if _, err := p.w.Write(b.Bytes()); err != nil {
+		return err
+	}
+	p.last = last
+	return nil
+}

@@ -1,0 +1,152 @@
+package tui
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+)
+
+// maxProse is how many lines of a text are shown in a summary.
+const maxProse = 12
+
+// Summary is what is left on the screen when a run has ended, or when only
+// questions remain: the outcome, a line for each task, the questions and how to
+// answer them, and where the work is. It is as long as it has to be. No line is
+// wider than the options' width but those with a command, which are never cut.
+func Summary(r api.Run, o Options) []string {
+	v := newView(r, o, len("99.9k tokens"))
+	ended := 0
+	for _, t := range r.Tasks {
+		if t.Phase == agentsig.PhaseCompleted {
+			ended++
+		}
+	}
+	var drawn []string
+	draw := func(lines ...line) {
+		for _, l := range lines {
+			drawn = append(drawn, l.draw(v.Width, v.Color))
+		}
+	}
+	command := func(text string) {
+		drawn = append(drawn, "    "+paint(cyan, agentsig.Escape(text), v.Color))
+	}
+
+	draw(v.outcome(ended), nil)
+	for _, t := range r.Tasks {
+		draw(v.result(t))
+	}
+	if r.Trouble != "" {
+		draw(nil, line{{red, "! environment: "}, {plain, r.Trouble}})
+	}
+	for _, q := range r.Questions {
+		draw(nil, line{{important, "? " + q.ID}, {plain, "  " + q.Task}})
+		draw(prose(plain, q.Text, v.Width)...)
+		draw(prose(dim, q.Context, v.Width)...)
+		if len(q.Choices) > 0 {
+			draw(prose(plain, "choices: "+strings.Join(q.Choices, ", "), v.Width)...)
+		}
+		command("signalbox answer " + q.ID + ` "…"`)
+	}
+	if ended > 0 {
+		base, branch := shellWord(shortCommit(r.Base)), shellWord(r.Branch)
+		draw(nil, line{{plain, count(ended, "task") + " merged to the branch "}, {bold, r.Branch}})
+		command("git log --oneline " + base + ".." + branch)
+		command("git diff " + base + "..." + branch)
+		if r.Checks == 0 {
+			draw(line{{yellow, "! no checks are configured: nothing of it was tested"}})
+		}
+	}
+	if c := costs(r.Usage); c != "" {
+		draw(nil, line{{plain, c}})
+	}
+	return drawn
+}
+
+// outcome says in one line how a run ended, or how far it is.
+func (v *view) outcome(ended int) line {
+	end := v.Now
+	if !v.FinishedAt.IsZero() {
+		end = v.FinishedAt
+	}
+	facts := fmt.Sprintf("  %d of %s", ended, count(len(v.Tasks), "task"))
+	if took := elapsed(v.StartedAt, end); took != "" {
+		facts += " in " + took
+	}
+	left := line{{bold, v.ID}, {plain, "  "}, {bold, v.Title}}
+	return justify(left, line{state(v.Run), {plain, facts}}, v.Width)
+}
+
+// result says what became of a task.
+func (v *view) result(t api.Task) line {
+	w := rowOf(v.Run, t, v.Now)
+	w.note, w.figure = nil, cost(t.Usage)
+	if w.kind == done {
+		w.status = "merged"
+	}
+	return v.row(w)[0]
+}
+
+// prose is a text in lines that are not wider than width, and no more of them than
+// a screen can bear. A bar sets it apart, so that it can't pass for a command.
+func prose(style, text string, width int) []line {
+	const bar = "  │ "
+	var lines []line
+	for paragraph := range strings.Lines(strings.TrimSpace(text)) {
+		for _, s := range wrap(paragraph, max(width-columns(bar), 2), maxProse+1) {
+			lines = append(lines, line{{dim, bar}, {style, s}})
+		}
+		if len(lines) > maxProse {
+			return append(lines[:maxProse-1], line{{dim, bar}, {dim, "…"}})
+		}
+	}
+	return lines
+}
+
+// wrap breaks a paragraph into lines of no more than room columns, between words
+// where it can, and stops when there are as many as most.
+func wrap(paragraph string, room, most int) []string {
+	var lines []string
+	now := ""
+	for word := range strings.FieldsSeq(paragraph) {
+		word, _ = clip(word, math.MaxInt)
+		if now != "" && columns(now)+1+columns(word) > room {
+			lines = append(lines, now)
+			now = ""
+		}
+		now = strings.TrimLeft(now+" "+word, " ")
+		for len(lines) < most && columns(now) > room {
+			part, _ := clip(now, room)
+			lines = append(lines, part)
+			now = now[len(part):]
+		}
+		if len(lines) >= most {
+			return lines
+		}
+	}
+	return append(lines, now)
+}
+
+var (
+	wholeCommit = regexp.MustCompile(`^[0-9a-f]{40,64}$`)
+	safeWord    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/@+-]*$`)
+)
+
+// shortCommit shortens a commit's name; a branch's stays as it is.
+func shortCommit(name string) string {
+	if wholeCommit.MatchString(name) {
+		return name[:12]
+	}
+	return name
+}
+
+// shellWord quotes what a shell would not take for one plain word.
+func shellWord(s string) string {
+	if safeWord.MatchString(s) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

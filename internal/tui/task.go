@@ -1,0 +1,197 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+)
+
+// kind is what a person takes a task for. The kinds are in the order in which they
+// are shown if there is no room for all.
+type kind int
+
+const (
+	working kind = iota // an agent, the gate or a merge
+	asking              // a person
+	troubled
+	ready // for a free agent
+	waiting
+	cancelled
+	done
+)
+
+// kindWords name tasks that are counted and not shown.
+var kindWords = []string{"at work", "asking", "blocked", "ready", "waiting", "cancelled", "done"}
+
+func kindOf(r api.Run, t api.Task) kind {
+	switch {
+	case t.Phase == agentsig.PhaseCompleted:
+		return done
+	case t.Why == "cancelled":
+		return cancelled
+	case t.Why == "question":
+		return asking
+	case t.Agent != nil, t.Why == "session", t.Why == "gate", t.Why == "merge":
+		return working
+	case t.Why == "environment" && r.Trouble != "", t.Phase == agentsig.PhaseBlocked:
+		return troubled
+	case t.Why == "", t.Why == "agents", t.Why == "role":
+		return ready
+	}
+	return waiting
+}
+
+// mark is a kind's sign and its colour.
+func (k kind) mark() span {
+	switch k {
+	case working:
+		return span{cyan, "●"}
+	case asking:
+		return span{important, "?"}
+	case troubled:
+		return span{red, "!"}
+	case cancelled:
+		return span{red, "✗"}
+	case done:
+		return span{green, "✓"}
+	}
+	return span{dim, "○"}
+}
+
+// text is the style of what is said about a task.
+func (k kind) text() string {
+	switch k {
+	case waiting, cancelled, done:
+		return dim
+	}
+	return plain
+}
+
+// row is a line of the table of tasks.
+type row struct {
+	kind      kind
+	id, title string
+	status    string
+	agent     string // beside the status, if there is room
+	figure    string // how long, or how much
+	note      line
+}
+
+// rowOf says what there is to say about a task.
+func rowOf(r api.Run, t api.Task, now time.Time) row {
+	w := row{kind: kindOf(r, t), id: t.ID, title: t.Title}
+	switch w.kind {
+	case done:
+		w.status = "done"
+	case cancelled:
+		w.status = "cancelled"
+		for _, b := range r.Tasks {
+			if slices.Contains(t.BlockedBy, b.ID) && kindOf(r, b) == cancelled {
+				w.status = "left: " + b.ID + " is cancelled"
+			}
+		}
+	case asking:
+		w.status = waits(t, "for an answer")
+		for _, q := range r.Questions {
+			if q.Task == t.ID {
+				w.status = "asks " + q.ID
+			}
+		}
+		w.figure = elapsed(t.Since, now)
+	case working:
+		w.figure = elapsed(t.Since, now)
+		switch {
+		case t.Agent != nil:
+			w.status, w.agent, w.figure, w.note = string(t.Agent.Role), t.Agent.Name, elapsed(t.Agent.StartedAt, now), noteOf(*t.Agent)
+		case t.Why == "gate" && r.Checks == 0:
+			w.status = "gate, no checks"
+		case t.Why == "gate":
+			w.status = "gate, " + count(r.Checks, "check")
+		case t.Why == "merge":
+			w.status = "merge"
+		default:
+			w.status = "at work"
+		}
+	case ready:
+		w.status = waits(t, "")
+	case troubled:
+		w.status = waits(t, "for the environment")
+		w.figure = elapsed(t.Since, now)
+	case waiting:
+		w.status = waits(t, "for "+strings.Join(t.BlockedBy, ", "))
+	}
+	if t.Rework > 0 && w.kind != done && w.kind != cancelled {
+		w.note = join(line{{yellow, fmt.Sprintf("sent back %d×", t.Rework)}}, w.note)
+	}
+	return w
+}
+
+// waits says what a task waits for, and what for it will be taken up again.
+func waits(t api.Task, what string) string {
+	if t.Waits != "" {
+		what = t.Waits
+	}
+	next := ""
+	switch t.Phase {
+	case agentsig.PhaseReadyForReview, agentsig.PhaseReview:
+		next = "review"
+	case agentsig.PhaseReadyForMerge:
+		next = "audit"
+	}
+	switch {
+	case what == "" && next == "":
+		return "ready"
+	case what == "":
+		return "ready for " + next
+	case next == "":
+		return "waits " + what
+	}
+	return next + " waits " + what
+}
+
+// noteOf says what is special about an agent, and then its own last line.
+func noteOf(a api.Agent) line {
+	var l line
+	if a.Away {
+		l = join(l, line{{red, "out of touch"}})
+	}
+	if a.Ending != "" {
+		l = join(l, line{{yellow, "ending: " + a.Ending}})
+	}
+	if a.Waiting != "" {
+		l = join(l, line{{yellow, "waits for expert request " + a.Waiting}})
+	}
+	if a.Asked != "" {
+		l = join(l, line{{yellow, "prompted: " + a.Asked}})
+	}
+	if said := strings.TrimSpace(a.Says); said != "" {
+		l = join(l, line{{plain, said}})
+	}
+	return l
+}
+
+// rowOfOther is the row of an agent that holds no task.
+func rowOfOther(a api.Agent, now time.Time) row {
+	w := row{kind: working, id: a.Task, status: string(a.Role), agent: a.Name, figure: elapsed(a.StartedAt, now), note: noteOf(a)}
+	switch a.Role {
+	case agentsig.RoleRemediation:
+		w.title = "Repair of the environment"
+	case agentsig.RoleHealthAuditor:
+		w.title, w.status = "Audit of the repair", "health auditor"
+	case agentsig.RoleExpert:
+		w.title = "Advice"
+	}
+	return w
+}
+
+// join puts a dot between two parts of a line, if there are two.
+func join(a, b line) line {
+	if len(a) == 0 || len(b) == 0 {
+		return append(a, b...)
+	}
+	return append(append(a, span{dim, " · "}), b...)
+}
