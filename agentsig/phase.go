@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Phase is a phase in the life of a work item.
@@ -112,7 +113,7 @@ func (s Signal) Handover(held Phase) (Handover, error) {
 	if h.Reason == "" {
 		return Handover{}, ErrNoHandover
 	}
-	if s.Kind == KindExpandedSpec && s.Fields().Text("Confidence") == "LOW" {
+	if s.Kind == KindExpandedSpec && !s.confident() {
 		h = Handover{From: PhaseDraft, Reason: ExitBlocked, To: PhaseBlocked} // a person has to look at it first
 	}
 	if h.From == "" {
@@ -131,6 +132,13 @@ func (s Signal) Handover(held Phase) (Handover, error) {
 		h.To = t.To
 	}
 	return h, nil
+}
+
+// confident reports whether an analyst says HIGH or MEDIUM. What is not said is not
+// taken for it.
+func (s Signal) confident() bool {
+	words := strings.Fields(s.Fields().Text("Confidence"))
+	return len(words) > 0 && (words[0] == "HIGH" || words[0] == "MEDIUM")
 }
 
 func transitionOf(from Phase, reason ExitReason) (Transition, error) {

@@ -34,7 +34,7 @@ func (d *deliverer) attend(ctx context.Context, c *conductor, s delivery.Session
 	if !session.Ran(dir) && !session.Alive(dir) {
 		_, err := session.Read(dir)
 		if err != nil { // not prepared before by a box that was killed
-			err = transient(ctx, func() error { return d.prepare(ctx, c, s) })
+			err = d.prepare(ctx, c, s)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -297,7 +297,7 @@ func (b *Box) hear(said api.SaidSignal) (agentsig.Signal, work.Said, error) {
 	return agentsig.Signal{}, work.Said{SHA256: ledger.Hash{}}, nil
 }
 
-// Report takes what a session's process has to say.
+// SessionReport takes what a session's process has to say.
 func (b *Box) SessionReport(ctx context.Context, name string, r api.SessionReport) error {
 	c, err := b.conductorOf(name)
 	if err != nil {

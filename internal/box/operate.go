@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"os"
 	"slices"
 	"time"
 
@@ -108,18 +109,11 @@ func (b *Box) Rest(ctx context.Context) {
 		}
 	}
 	for {
-		alive := false
-		for _, subject := range b.state.liveRuns() {
-			b.state.withRun(subject, func(r *delivery.Run) {
-				for id := range r.Sessions {
-					if session.Alive(b.sessionDir(id)) {
-						alive = true
-						b.hub.send(id, api.SessionCommand{ID: "end/" + id, Kind: api.CommandEnd, Reason: "the operator stopped the box"}, nil)
-					}
-				}
-			})
+		alive := b.aliveSessions()
+		for _, id := range alive {
+			b.hub.send(id, api.SessionCommand{ID: "end/" + id, Kind: api.CommandEnd, Reason: "the operator stopped the box"}, nil)
 		}
-		if !alive {
+		if len(alive) == 0 {
 			return
 		}
 		select {
@@ -128,6 +122,21 @@ func (b *Box) Rest(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// aliveSessions returns the sessions whose processes run.
+func (b *Box) aliveSessions() []string {
+	entries, err := os.ReadDir(b.sessionDir(""))
+	if err != nil {
+		return nil
+	}
+	var alive []string
+	for _, e := range entries {
+		if session.Alive(b.sessionDir(e.Name())) {
+			alive = append(alive, e.Name())
+		}
+	}
+	return alive
 }
 
 // Deliver starts the delivery of a plan. The same plan again is the same run, for as
@@ -447,10 +456,16 @@ func (b *Box) Activity(name, line string) error {
 		return err
 	}
 	b.hub.heard(name, b.redact.Text(line))
-	b.state.mu.Lock()
-	defer b.state.mu.Unlock()
-	b.state.newsOf(c.subject).changed()
+	b.state.show(c.subject)
 	return nil
+}
+
+// show tells those who watch a run that it looks different, though nothing was
+// recorded.
+func (s *state) show(subject string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.newsOf(subject).changed()
 }
 
 // commands sends a session what the box wants of it, for as long as both are there.
@@ -474,7 +489,9 @@ func (b *Box) commands(w http.ResponseWriter, r *http.Request) error {
 	}
 	b.hub.connect(name)
 	_, _, lost := b.hub.next(name)
+	defer b.state.show(c.subject)
 	defer b.hub.disconnect(name, lost)
+	b.state.show(c.subject)
 	c.stir()
 	for {
 		commands, more, nowLost := b.hub.next(name)

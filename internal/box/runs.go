@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
-// news is what happened to a run since the box was started, in words.
+// news is what happened to a run lately, in words.
 type news struct {
 	notices []api.Notice
 	watch   []chan struct{} // whoever wants to know that there is more
@@ -39,9 +39,6 @@ func (s *state) foldRun(seq uint64, e ledger.Event, stored []byte) error {
 
 // tell passes on that something happened to a run.
 func (s *state) tell(run *delivery.Run, seq uint64, e ledger.Event) {
-	if s.now == nil { // the past is being read
-		return
-	}
 	n := s.newsOf(run.Subject)
 	if !dull(e) {
 		n.notices = append(n.notices, api.Notice{Sequence: seq, At: e.Time, Text: delivery.Words(e, run.NameOf), Grave: grave(e.Type)})
@@ -50,7 +47,7 @@ func (s *state) tell(run *delivery.Run, seq uint64, e ledger.Event) {
 		n.notices = slices.Delete(n.notices, 0, len(n.notices)-maxNotices)
 	}
 	n.changed()
-	if s.moved != nil {
+	if s.moved != nil { // nil while the past is being read
 		s.moved(run.Subject)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
@@ -22,6 +23,7 @@ type snapshot struct {
 	Items []work.Item // in the order of their subjects
 	Adds  []addedKey  // oldest first
 	Runs  []delivery.Run
+	News  map[string][]api.Notice // of runs, by subject
 }
 
 // snapshotHead comes before it.
@@ -44,11 +46,12 @@ func snapshotMAC(signer, checkpoint string, body []byte) []byte {
 
 // snapshot returns the state as bytes, the same for the same state.
 func (s *state) snapshot(signer string, checkpoint []byte) ([]byte, error) {
-	snap := snapshot{Items: s.all("")}
+	snap := snapshot{Items: s.all(""), News: map[string][]api.Notice{}}
 	s.mu.Lock()
 	snap.Adds = s.adds.all()
 	for _, r := range s.runs {
 		snap.Runs = append(snap.Runs, *r)
+		snap.News[r.Subject] = s.newsOf(r.Subject).notices
 	}
 	slices.SortFunc(snap.Runs, func(a, b delivery.Run) int { return cmp.Compare(a.Subject, b.Subject) })
 	s.mu.Unlock()
@@ -103,6 +106,7 @@ func (s *state) restore(snap *snapshot, size uint64) {
 		r := &snap.Runs[i]
 		r.Restored()
 		s.runs[r.Subject] = r
+		s.newsOf(r.Subject).notices = snap.News[r.Subject]
 	}
 	s.folded = size
 }

@@ -24,7 +24,7 @@ type state struct {
 	grants  map[string]string        // key of a request -> subject that it holds
 	adds    recentKeys               // of the latest items that were added
 	runs    map[string]*delivery.Run // by subject
-	news    map[string]*news         // of runs, since the box was started
+	news    map[string]*news         // of runs, by subject
 	queue   queue
 	leases  leases
 	waiting map[uint64][]chan work.Item // for the fold to reach a sequence; each gets the item after it

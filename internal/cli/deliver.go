@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -136,11 +137,16 @@ func (a *app) deliver(ctx context.Context, c config.Config, text string, wait bo
 		return err
 	}
 	defer client.Close()
+	begun := time.Now()
 	r, err := a.begin(ctx, client, text)
 	if err != nil {
 		return err
 	}
-	last, err := a.watch(ctx, client, r.ID, wait)
+	after := uint64(0)
+	if r.StartedAt.Before(begun.Add(-time.Second)) { // what happened before is known
+		after = r.Sequence
+	}
+	last, err := a.watch(ctx, client, r.ID, after, wait)
 	switch {
 	case ctx.Err() != nil:
 		own.rest(context.WithoutCancel(ctx))
@@ -159,24 +165,30 @@ func (a *app) deliver(ctx context.Context, c config.Config, text string, wait bo
 
 // begin hands the plan in, or finds the run to go on with.
 func (a *app) begin(ctx context.Context, client *api.Client, text string) (api.Run, error) {
-	if text != "" {
-		return client.Deliver(ctx, api.StartRun{Plan: text})
-	}
 	runs, err := client.Runs(ctx)
 	if err != nil {
 		return api.Run{}, err
 	}
-	for i := len(runs) - 1; i >= 0; i-- {
-		if runs[i].State != api.RunFinished {
-			return runs[i], nil
+	live := slices.DeleteFunc(runs, func(r api.Run) bool { return r.State == api.RunFinished })
+	if text != "" {
+		r, err := client.Deliver(ctx, api.StartRun{Plan: text})
+		for _, other := range live {
+			if err == nil && other.ID != r.ID {
+				fmt.Fprintf(a.Err, "%s: %s (%s) has not ended, and goes on beside it; `signalbox cancel --run %s` ends it\n",
+					a.paint(yellow, "note"), other.ID, agentsig.Escape(other.Title), other.ID)
+			}
 		}
+		return r, err
+	}
+	if len(live) > 0 {
+		return live[len(live)-1], nil
 	}
 	return api.Run{}, a.usageError("there is no run to go on with: name a plan, or put a sentence in quotes")
 }
 
 // watch shows a run until it has ended, or only questions remain.
-func (a *app) watch(ctx context.Context, client *api.Client, id string, wait bool) (api.Run, error) {
-	v := a.view()
+func (a *app) watch(ctx context.Context, client *api.Client, id string, after uint64, wait bool) (api.Run, error) {
+	v := a.view(after)
 	var last api.Run
 	err := client.FollowRun(ctx, id, func(r api.Run) error {
 		last = r
@@ -196,13 +208,14 @@ type view struct {
 	close func(over bool) // if it is over, a summary follows
 }
 
-// view returns what shows a run here: in place on a terminal, line by line elsewhere.
-func (a *app) view() view {
+// view returns what shows a run here: in place on a terminal; elsewhere line by line,
+// what comes after a sequence.
+func (a *app) view(after uint64) view {
 	switch {
 	case a.json:
 		return view{func(api.Run) {}, func(bool) {}}
 	case !a.OutTTY:
-		p := tui.NewPlain(a.Out)
+		p := tui.NewPlain(a.Out, after)
 		return view{func(r api.Run) { _ = p.Show(r) }, func(bool) {}} // nobody reads it: the run goes on
 	}
 	live := tui.NewLive(a.Out, terminalSize, a.Color)

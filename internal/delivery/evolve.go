@@ -301,9 +301,7 @@ func (r *Run) baselineChecked(_ ledger.Event, p Baseline) {
 // tolerate lets the checks fail from here on that fail now: the operator declared
 // the environment healthy.
 func (r *Run) tolerate() {
-	for _, name := range r.failing() {
-		r.Tolerated = append(r.Tolerated, name)
-	}
+	r.Tolerated = append(r.Tolerated, r.failing()...)
 }
 
 func (r *Run) sessionEnded(e ledger.Event, p Ended) {

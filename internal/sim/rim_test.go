@@ -131,11 +131,12 @@ func (w *world) merge(c delivery.Command) {
 		commit = w.branches[c.Task.ID].commit
 	}
 	r := delivery.MergeRan{Command: c.ID, Commit: commit, Result: "fedcba9"}
-	if !w.merged[commit] && !w.calm && (w.theme.conflicts && w.chance(80) || w.chance(5)) {
+	switch fresh := !w.merged[commit] && !w.calm; {
+	case fresh && (w.theme.conflicts && w.chance(80) || w.chance(5)):
 		r.Result, r.Failed = "", "both change main.go"
-	} else if !w.merged[commit] && !w.calm && w.chance(4) {
+	case fresh && w.chance(4):
 		r.Result, r.Trouble = "", "the branch is checked out elsewhere"
-	} else {
+	default:
 		w.merged[commit] = true
 	}
 	w.results = append(w.results, r)

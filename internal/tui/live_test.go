@@ -135,7 +135,7 @@ func TestLiveReportsAFailedWrite(t *testing.T) {
 
 func TestPlain(t *testing.T) {
 	var w writes
-	p := tui.NewPlain(&w)
+	p := tui.NewPlain(&w, 0)
 	r := api.Run{}
 	for i, text := range []string{"the run is started", "T-1 \x1b[2Jis\nmerged", "R1-Q1 needs an answer", "done"} {
 		r.Notices = append(r.Notices, api.Notice{Sequence: uint64(2 * i), At: start.Add(time.Duration(i) * time.Second).In(time.FixedZone("", 3600)), Text: text, Grave: i == 2})
@@ -164,7 +164,7 @@ func TestPlain(t *testing.T) {
 
 func TestPlainReportsAFailedWrite(t *testing.T) {
 	w := writes{fail: errors.New("gone")}
-	p := tui.NewPlain(&w)
+	p := tui.NewPlain(&w, 0)
 	if err := p.Show(states()); !errors.Is(err, w.fail) {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ type Plain struct {
 	last uint64 // the sequence of the last notice that was written
 }
 
-// NewPlain returns a Plain that writes to w.
-func NewPlain(w io.Writer) *Plain { return &Plain{w: w} }
+// NewPlain returns a Plain that writes to w what comes after a sequence.
+func NewPlain(w io.Writer, after uint64) *Plain { return &Plain{w: w, last: after} }
 
 // Show writes what is new since the last call: a line for each notice, with the
 // time in UTC, and a "!" if a person should see it.

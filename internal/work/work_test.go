@@ -80,7 +80,7 @@ func TestPhases(t *testing.T) {
 		say  agentsig.Signal
 		next agentsig.Phase
 	}{
-		{agentsig.RoleAnalyst, line(agentsig.KindExpandedSpec), agentsig.PhaseImplementation},
+		{agentsig.RoleAnalyst, agentsig.Signal{Kind: agentsig.KindExpandedSpec, Subject: "T-1", Payload: "Confidence: HIGH\n"}, agentsig.PhaseImplementation},
 		{agentsig.RoleDeveloper, exit(agentsig.PhaseImplementation, agentsig.ExitCompleted), agentsig.PhaseCIPending},
 		{},
 		{"", exit(agentsig.PhaseReadyForReview, agentsig.ExitCompleted), agentsig.PhaseReview},
