@@ -150,6 +150,16 @@ func phaseTable() string {
 func handoverTable() string {
 	b := table("signal", "in the phase", "counts as", "leads to")
 	for _, e := range agentsig.Vocabulary() {
+		if e.Kind == agentsig.KindExpandedSpec { // which goes by what it carries
+			for _, c := range []struct{ payload, how string }{{"Confidence: HIGH\n", "HIGH or MEDIUM"}, {"Confidence: LOW\n", "LOW, or none"}} {
+				h, err := agentsig.Signal{Kind: e.Kind, Payload: c.payload}.Handover(agentsig.PhaseDraft)
+				if err != nil {
+					panic(err)
+				}
+				row(b, e.Wire+", Confidence "+c.how, string(h.From), string(h.Reason), string(h.To))
+			}
+			continue
+		}
 		var phases []string
 		var h agentsig.Handover
 		for _, p := range agentsig.Phases() {
