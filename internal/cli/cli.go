@@ -33,6 +33,7 @@ type Env struct {
 	InTTY    bool // In is a terminal
 	OutTTY   bool // Out is a terminal
 	Color    bool // Out shows colours
+	Live     bool // Out can be drawn over
 }
 
 // Terminal returns the process's own environment.
@@ -42,6 +43,7 @@ func Terminal() Env {
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		InTTY: isTerminal(os.Stdin), OutTTY: out,
 		Color: out && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
+		Live:  out && os.Getenv("TERM") != "dumb",
 	}
 }
 

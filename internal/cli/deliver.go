@@ -92,7 +92,7 @@ func (a *app) planText(arg string) (string, error) {
 		p, err := plan.Sentence(arg)
 		return p.Markdown(), err
 	case errors.Is(err, fs.ErrNotExist):
-		return "", a.usageError("there is no file %s: name a plan, or put a sentence in quotes", agentsig.Escape(arg))
+		return "", a.usageError("there is no file %q; a plan of one sentence has more than one word", agentsig.Escape(arg))
 	}
 	return "", err
 }
@@ -125,42 +125,55 @@ func (a *app) openBox(ctx context.Context, c config.Config, resting bool, logger
 // errQuestions ends a run in which only questions remain.
 var errQuestions = errors.New("only questions remain")
 
-// deliver brings a plan on its way and shows it.
+// deliver brings a plan on its way and shows it. If another process was the box and
+// ends, it takes over.
 func (a *app) deliver(ctx context.Context, c config.Config, text string, wait bool) error {
-	own, err := a.ownBox(ctx, c)
-	if err != nil {
-		return err
+	for {
+		own, err := a.ownBox(ctx, c)
+		if err != nil {
+			return err
+		}
+		last, err := a.deliverBy(ctx, text, wait)
+		own.rest(context.WithoutCancel(ctx))
+		own.close()
+		if ctx.Err() != nil && last.ID != "" && !a.json {
+			fmt.Fprintf(a.Err, "\n%s\n", own.parting(last.ID))
+		}
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, api.ErrNoBox) && own == nil && last.ID != "":
+			text = "" // the same run
+			continue
+		case err != nil && !errors.Is(err, errQuestions):
+			return err
+		}
+		return a.sayRun(last)
 	}
-	defer own.close(context.WithoutCancel(ctx))
+}
+
+// deliverBy hands the plan to a box, this process's own or another's, and returns the
+// run as it was last seen.
+func (a *app) deliverBy(ctx context.Context, text string, wait bool) (api.Run, error) {
 	client, err := a.client(ctx, box.Dir.APIToken)
 	if err != nil {
-		return err
+		return api.Run{}, err
 	}
 	defer client.Close()
 	begun := time.Now()
 	r, err := a.begin(ctx, client, text)
 	if err != nil {
-		return err
+		return api.Run{}, err
 	}
 	after := uint64(0)
 	if r.StartedAt.Before(begun.Add(-time.Second)) { // what happened before is known
 		after = r.Sequence
 	}
 	last, err := a.watch(ctx, client, r.ID, after, wait)
-	switch {
-	case ctx.Err() != nil:
-		own.rest(context.WithoutCancel(ctx))
-		if !a.json {
-			fmt.Fprintf(a.Err, "\n%s\n", own.parting(r.ID))
-		}
-		return ctx.Err()
-	case err != nil && !errors.Is(err, errQuestions):
-		return err
+	if last.ID == "" {
+		last = r
 	}
-	if own != nil {
-		own.rest(ctx)
-	}
-	return a.sayRun(last)
+	return last, err
 }
 
 // begin hands the plan in, or finds the run to go on with.
@@ -171,6 +184,7 @@ func (a *app) begin(ctx context.Context, client *api.Client, text string) (api.R
 	}
 	live := slices.DeleteFunc(runs, func(r api.Run) bool { return r.State == api.RunFinished })
 	if text != "" {
+		a.noteDirty(ctx)
 		r, err := client.Deliver(ctx, api.StartRun{Plan: text})
 		for _, other := range live {
 			if err == nil && other.ID != r.ID {
@@ -184,6 +198,13 @@ func (a *app) begin(ctx context.Context, client *api.Client, text string) (api.R
 		return live[len(live)-1], nil
 	}
 	return api.Run{}, a.usageError("there is no run to go on with: name a plan, or put a sentence in quotes")
+}
+
+// noteDirty says that agents do not see what is not committed.
+func (a *app) noteDirty(ctx context.Context) {
+	if n, err := a.uncommitted(ctx); err == nil && n > 0 && !a.json {
+		fmt.Fprintf(a.Err, "%s: %s not committed; agents start from the last commit\n", a.paint(yellow, "note"), count(n, "change"))
+	}
 }
 
 // watch shows a run until it has ended, or only questions remain.
@@ -214,7 +235,7 @@ func (a *app) view(after uint64) view {
 	switch {
 	case a.json:
 		return view{func(api.Run) {}, func(bool) {}}
-	case !a.OutTTY:
+	case !a.Live:
 		p := tui.NewPlain(a.Out, after)
 		return view{func(r api.Run) { _ = p.Show(r) }, func(bool) {}} // nobody reads it: the run goes on
 	}
@@ -363,14 +384,14 @@ func (a *app) ownBox(ctx context.Context, c config.Config) (*ownBox, error) {
 	}
 	collectLess()
 	own, err := a.serve(ctx, c, false, slog.New(slog.NewTextHandler(log, nil)))
-	if err != nil {
+	if err != nil || own == nil {
 		return nil, errors.Join(err, log.Close())
 	}
 	own.log = log
 	return own, nil
 }
 
-// serve opens a box and lets it answer requests.
+// serve opens a box and lets it answer requests; nil if another came first.
 func (a *app) serve(ctx context.Context, c config.Config, resting bool, logger *slog.Logger) (*ownBox, error) {
 	listener, err := box.Listen(ctx, c.Listen)
 	if err != nil {
@@ -399,7 +420,7 @@ func (o *ownBox) rest(ctx context.Context) {
 	o.box.Rest(ctx)
 }
 
-func (o *ownBox) close(context.Context) {
+func (o *ownBox) close() {
 	if o == nil {
 		return
 	}
@@ -430,7 +451,7 @@ func withBox[T any](ctx context.Context, a *app, c config.Config, call func(*api
 		if err != nil {
 			return none, err
 		}
-		defer own.close(ctx)
+		defer own.close()
 	}
 	return ask(ctx, a, box.Dir.APIToken, call)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -61,8 +62,27 @@ const (
 func (a *app) sayDiagnosis(found []diagnosis) {
 	colours := map[string]string{fine: green, warning: yellow, missing: red}
 	for _, d := range found {
-		fmt.Fprintf(a.Out, "%s  %-10s %s\n", a.paint(colours[d.State], fmt.Sprintf("%-7s", d.State)), d.Name, agentsig.Escape(d.Text))
+		text := strings.ReplaceAll(agentsig.EscapeLines(d.Text), "\n", "\n"+strings.Repeat(" ", 25))
+		fmt.Fprintf(a.Out, "%s  %-14s  %s\n", a.paint(colours[d.State], fmt.Sprintf("%-7s", d.State)), d.Name, text)
 	}
+}
+
+// uncommitted counts the changes in the checkout that are not committed.
+func (a *app) uncommitted(ctx context.Context) (int, error) {
+	repo, err := worktree.Open(ctx, ".")
+	if err != nil {
+		return 0, err
+	}
+	dir, err := filepath.Abs(a.dir)
+	if err != nil {
+		return 0, err
+	}
+	inside, err := filepath.Rel(repo.Root(), dir)
+	if err != nil || strings.HasPrefix(inside, "..") {
+		inside = ""
+	}
+	found, err := repo.Fingerprint(ctx, strings.Split(filepath.ToSlash(inside), "/")[0])
+	return len(found.Files) + found.Unseen, err
 }
 
 func (a *app) diagnose(ctx context.Context) []diagnosis {
@@ -103,12 +123,11 @@ func (a *app) diagnoseCheckout(ctx context.Context, repo *worktree.Repo, say fun
 		branch = "no branch"
 	}
 	say("git", fine, "%s at %.7s", branch, commit)
-	print, err := repo.Fingerprint(ctx, strings.TrimPrefix(a.dir, "./"))
-	switch {
+	switch n, err := a.uncommitted(ctx); {
 	case err != nil:
 		say("checkout", warning, "%v", err)
-	case len(print.Files) > 0:
-		say("checkout", warning, "%s not committed: agents start from the last commit, and do not see them", count(len(print.Files), "change"))
+	case n > 0:
+		say("checkout", warning, "%s not committed: agents start from the last commit", count(n, "change"))
 	default:
 		say("checkout", fine, "clean")
 	}

@@ -58,7 +58,8 @@ need a box to be running. With --json it prints the run.`,
 
 var errNoRuns = errors.New("no plan was delivered here yet: `signalbox run PLAN` does")
 
-// latest returns the run that is named, or the latest.
+// latest returns the run that is named; or the latest that has not ended, or the
+// latest.
 func latest(ctx context.Context, c *api.Client, args []string) (api.Run, error) {
 	if len(args) == 1 {
 		return c.Run(ctx, args[0])
@@ -69,6 +70,11 @@ func latest(ctx context.Context, c *api.Client, args []string) (api.Run, error) 
 	}
 	if err != nil {
 		return api.Run{}, err
+	}
+	for i := len(runs) - 1; i >= 0; i-- {
+		if runs[i].State != api.RunFinished {
+			return runs[i], nil
+		}
 	}
 	return runs[len(runs)-1], nil
 }
@@ -217,7 +223,11 @@ gate and merges too. With --resume it starts them again. Without a name it is th
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			return a.onRun(ctx, args, func(c *api.Client, id string) (api.Run, error) {
+			state := "paused; `signalbox pause --resume` goes on"
+			if resume {
+				state = "going on"
+			}
+			return a.onRun(ctx, args, state, func(c *api.Client, id string) (api.Run, error) {
 				if resume {
 					return c.ResumeRun(ctx, id, api.Message{})
 				}
@@ -229,7 +239,7 @@ gate and merges too. With --resume it starts them again. Without a name it is th
 	return cmd
 }
 
-func (a *app) onRun(ctx context.Context, args []string, do func(c *api.Client, id string) (api.Run, error)) error {
+func (a *app) onRun(ctx context.Context, args []string, state string, do func(c *api.Client, id string) (api.Run, error)) error {
 	r, err := operate(ctx, a, func(c *api.Client) (api.Run, error) {
 		r, err := latest(ctx, c, args)
 		if err != nil {
@@ -237,22 +247,18 @@ func (a *app) onRun(ctx context.Context, args []string, do func(c *api.Client, i
 		}
 		return do(c, r.ID)
 	})
-	return a.saidRun(r, err)
+	return a.saidRun(r, r.ID, state, err)
 }
 
-// saidRun says in a line how a run is after a word of the operator's.
-func (a *app) saidRun(r api.Run, err error) error {
+// saidRun says in a line what became of a word of the operator's.
+func (a *app) saidRun(r api.Run, what, state string, err error) error {
 	switch {
 	case err != nil:
 		return err
 	case a.json:
 		return writeJSON(a.Out, r)
 	}
-	state := string(r.State)
-	if r.Outcome != "" {
-		state = string(r.Outcome)
-	}
-	fmt.Fprintf(a.Out, "%s is %s\n", r.ID, state)
+	fmt.Fprintf(a.Out, "%s is %s\n", agentsig.Escape(what), state)
 	return nil
 }
 
@@ -272,12 +278,13 @@ no branch is deleted.`,
 			ctx := cmd.Context()
 			m := api.Message{Text: reason}
 			if whole {
-				return a.onRun(ctx, args, func(c *api.Client, id string) (api.Run, error) { return c.CancelRun(ctx, id, m) })
+				return a.onRun(ctx, args, "cancelled", func(c *api.Client, id string) (api.Run, error) { return c.CancelRun(ctx, id, m) })
 			}
 			if len(args) == 0 {
 				return a.usageError("name a task, or give --run")
 			}
-			return a.saidRun(operate(ctx, a, func(c *api.Client) (api.Run, error) { return c.CancelTask(ctx, args[0], m) }))
+			r, err := operate(ctx, a, func(c *api.Client) (api.Run, error) { return c.CancelTask(ctx, args[0], m) })
+			return a.saidRun(r, args[0], "cancelled, and so is what depends on it", err)
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
@@ -298,11 +305,7 @@ waits for an answer; the agent on it now is ended. The message goes to the next 
 			r, err := operate(cmd.Context(), a, func(c *api.Client) (api.Run, error) {
 				return c.RetryTask(cmd.Context(), args[0], api.Message{Text: strings.Join(args[1:], " ")})
 			})
-			if err != nil || a.json {
-				return a.saidRun(r, err)
-			}
-			fmt.Fprintf(a.Out, "%s is tried again%s\n", agentsig.Escape(args[0]), goesOn(running))
-			return nil
+			return a.saidRun(r, args[0], "tried again"+goesOn(running), err)
 		},
 	}
 }

@@ -78,7 +78,14 @@ func (r *Repo) join(ctx context.Context, m Merge) (commit, dir string, err error
 	if err != nil {
 		return "", "", err
 	}
-	merge := r.change(ctx, at, "merge", "--quiet", "--no-ff", "--no-commit", "--no-autostash", "--no-verify-signatures", m.Commit)
+	who, err := r.identity(ctx, at) // git asks for one even if it does not commit
+	if err != nil {
+		return "", "", err
+	}
+	merge := r.write(ctx, at, call{
+		args: []string{"merge", "--quiet", "--no-ff", "--no-commit", "--no-autostash", "--no-verify-signatures", m.Commit},
+		env:  who,
+	})
 	if failed := (*GitError)(nil); errors.As(merge, &failed) {
 		files, err := r.conflicts(ctx, at)
 		if err != nil || len(files) == 0 {
