@@ -55,6 +55,8 @@ const (
 	RunRunning  RunState = "running"
 	RunWaiting  RunState = "waiting" // only a person can bring it on
 	RunPaused   RunState = "paused"
+	RunEnding   RunState = "ending"  // it was cancelled or halted, and its agents end
+	RunStopped  RunState = "stopped" // no box is there to bring it on
 	RunFinished RunState = "finished"
 	RunDry      RunState = "dry_run"
 )
@@ -80,7 +82,7 @@ type Agent struct {
 	Role      agentsig.Role `json:"role"`
 	Name      string        `json:"name"`
 	Task      string        `json:"task,omitempty"`
-	StartedAt time.Time     `json:"started_at"`
+	StartedAt time.Time     `json:"started_at,omitzero"`
 	Says      string        `json:"says,omitempty"`    // the last line that it printed
 	Asked     string        `json:"asked,omitempty"`   // what it was asked last: progress, signal …
 	Waiting   string        `json:"waiting,omitempty"` // the expert request that it waits for

@@ -76,16 +76,17 @@ const (
 	CommandPrompt = "prompt" // a further turn
 	CommandTell   = "tell"   // a message into the turn that runs
 	CommandEnd    = "end"
+	CommandStop   = "stop" // as an end, but the session was not done: its end is HowStopped
 )
 
 // SessionCommand is what the box wants of a session. It is sent again until it is
-// answered: a prompt by the report of its turn, a tell by a note, an end by the end.
+// answered: a prompt by the report of its turn, a tell by a note, an end or a stop by the end.
 type SessionCommand struct {
 	ID       string `json:"id"`
 	Kind     string `json:"kind"`
 	Text     string `json:"text,omitempty"`
 	AnswerMS int64  `json:"answer_ms,omitempty"` // by when the turn is over or a signal is said; 0 for no deadline
-	Reason   string `json:"reason,omitempty"`    // of an end
+	Reason   string `json:"reason,omitempty"`    // of an end or a stop
 }
 
 // Gone reports whether an error says that the box has given up the session.

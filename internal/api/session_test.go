@@ -74,7 +74,7 @@ func TestActivity(t *testing.T) {
 func TestCommands(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, ": hello\n\n", `data: {"id":"1","kind":"prompt","text":"go on","answer_ms":5}`, "\n\n",
-			`data: {"id":"2","kind":"end"}`, "\n\n", `data: {"id":"3","kind":"end"}`, "\n")
+			`data: {"id":"2","kind":"stop","reason":"later"}`, "\n\n", `data: {"id":"3","kind":"end"}`, "\n")
 	})
 	var got []api.SessionCommand
 	connected := 0
@@ -82,7 +82,7 @@ func TestCommands(t *testing.T) {
 		got = append(got, command)
 		return nil
 	})
-	want := []api.SessionCommand{{ID: "1", Kind: api.CommandPrompt, Text: "go on", AnswerMS: 5}, {ID: "2", Kind: api.CommandEnd}}
+	want := []api.SessionCommand{{ID: "1", Kind: api.CommandPrompt, Text: "go on", AnswerMS: 5}, {ID: "2", Kind: api.CommandStop, Reason: "later"}}
 	if diff := cmp.Diff(want, got); diff != "" || connected != 1 || !errors.Is(err, api.ErrNoBox) {
 		t.Errorf("%s connected %d times, %v", diff, connected, err)
 	}

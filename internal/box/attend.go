@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
@@ -30,28 +31,51 @@ const (
 // attend starts a session, if it has not been started, and stays with it until its
 // process is gone.
 func (d *deliverer) attend(ctx context.Context, c *conductor, s delivery.Session) error {
+	how, err := d.start(ctx, c, s)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return c.tell(ctx, delivery.End{Session: s.ID, Ended: delivery.Ended{How: how, Detail: d.box.redact.Text(err.Error())}})
+	}
+	return d.stay(ctx, c, s, time.Time{})
+}
+
+// start starts a session that was never started. If that fails, it says how.
+func (d *deliverer) start(ctx context.Context, c *conductor, s delivery.Session) (delivery.How, error) {
+	defer d.alone(s.ID)()
 	dir := d.box.sessionDir(s.ID)
-	if !session.Ran(dir) && !session.Alive(dir) {
-		_, err := session.Read(dir)
-		if err != nil { // not prepared before by a box that was killed
-			err = d.prepare(ctx, c, s)
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err == nil {
-			_, err = session.Start(d.program, dir)
-		}
-		if err != nil && !session.Ran(dir) {
-			return c.tell(ctx, delivery.End{Session: s.ID, Ended: delivery.Ended{How: delivery.Crashed, Detail: d.box.redact.Text(err.Error())}})
+	if ctx.Err() != nil || session.Ran(dir) || session.Alive(dir) {
+		return "", ctx.Err()
+	}
+	if _, err := session.Read(dir); err != nil { // not prepared before by a box that was killed
+		if err := d.prepare(ctx, c, s); err != nil {
+			return delivery.Broken, err
 		}
 	}
-	return d.stay(ctx, c, s)
+	if _, err := session.Start(ctx, d.program, dir); err != nil && !session.Ran(dir) {
+		return delivery.Crashed, err
+	}
+	return "", nil
+}
+
+// alone keeps others from starting or ending a session until the function that it
+// returns is called.
+func (d *deliverer) alone(session string) func() {
+	d.mu.Lock()
+	lock := d.starting[session]
+	if lock == nil {
+		lock = &sync.Mutex{}
+		d.starting[session] = lock
+	}
+	d.mu.Unlock()
+	lock.Lock()
+	return lock.Unlock
 }
 
 // stay returns when a session's process is gone and all that it had to report is
-// recorded.
-func (d *deliverer) stay(ctx context.Context, c *conductor, s delivery.Session) error {
+// recorded. One that has to be gone by a time is killed then.
+func (d *deliverer) stay(ctx context.Context, c *conductor, s delivery.Session, by time.Time) error {
 	dir := d.box.sessionDir(s.ID)
 	for session.Alive(dir) {
 		in, lost := d.box.hub.connected(s.ID)
@@ -59,6 +83,15 @@ func (d *deliverer) stay(ctx context.Context, c *conductor, s delivery.Session) 
 		if in {
 			wait = renewEvery
 			d.renew(s.ID)
+		}
+		if left := by.Sub(d.box.now()); !by.IsZero() {
+			if wait = min(wait, left); left <= 0 {
+				d.box.logger.Warn("a session does not end, and is killed", "session", s.ID)
+				if err := session.Kill(dir); err != nil {
+					return err
+				}
+				continue
+			}
 		}
 		select {
 		case <-lost:
@@ -96,17 +129,33 @@ func (d *deliverer) collect(ctx context.Context, c *conductor, s delivery.Sessio
 		}
 	}
 	err = c.tell(ctx, delivery.End{Session: s.ID, Ended: delivery.Ended{How: delivery.Crashed, Detail: "the session's process was killed"}})
-	d.box.hub.forget(s.ID)
+	d.gone(s.ID)
 	return err
 }
 
+// gone forgets a session that has ended.
+func (d *deliverer) gone(name string) {
+	d.box.hub.forget(name)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.starting, name)
+}
+
+// endPatience is for how long a session that is told to end may take, besides the time
+// that its agent has.
+const endPatience = 15 * time.Second
+
 // end tells a session to end, and stays until it has.
 func (d *deliverer) end(ctx context.Context, c *conductor, s delivery.Session) error {
-	if !session.Ran(d.box.sessionDir(s.ID)) && !session.Alive(d.box.sessionDir(s.ID)) {
+	dir := d.box.sessionDir(s.ID)
+	free := d.alone(s.ID)
+	never := !session.Ran(dir) && !session.Alive(dir)
+	free()
+	if never {
 		return c.tell(ctx, delivery.End{Session: s.ID, Ended: delivery.Ended{How: delivery.Stopped, Detail: s.Over}})
 	}
 	d.box.hub.send(s.ID, api.SessionCommand{ID: "end/" + s.ID, Kind: api.CommandEnd, Reason: s.Over}, nil)
-	return d.stay(ctx, c, s)
+	return d.stay(ctx, c, s, d.box.now().Add(d.config.Limits.Grace+endPatience))
 }
 
 // further makes the command that prompts a session in the same conversation.
@@ -145,12 +194,10 @@ func (d *deliverer) prompt(ctx context.Context, c *conductor, s delivery.Session
 		return err
 	}
 	out := make(chan struct{}, 1)
-	d.box.hub.send(s.ID, command, func(id string) {
-		if id == s.Prompt.ID {
-			select {
-			case out <- struct{}{}:
-			default:
-			}
+	d.box.hub.send(s.ID, command, func() {
+		select {
+		case out <- struct{}{}:
+		default:
 		}
 	})
 	select {
@@ -191,7 +238,7 @@ func (b *Box) takeReport(ctx context.Context, c *conductor, name string, r api.S
 	case api.ReportEnded:
 		err := b.sessionEnded(ctx, c, name, r)
 		if err == nil {
-			b.hub.forget(name)
+			b.rim.gone(name)
 		}
 		return err
 	}
@@ -199,27 +246,23 @@ func (b *Box) takeReport(ctx context.Context, c *conductor, name string, r api.S
 }
 
 func (b *Box) sessionEnded(ctx context.Context, c *conductor, name string, r api.SessionReport) error {
-	how := delivery.How(r.How)
-	if b.resting() && how == delivery.Done {
-		how = delivery.Stopped
-	}
-	looked := func() {}
-	if b.rim != nil {
-		looked = b.rim.left(ctx, c, name)
-	}
+	looked := b.rim.left(c, name)
 	if !c.goesOn(name) { // this may be the last that happens to the run
-		looked()
+		select {
+		case <-looked:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	defer looked()
 	return c.tell(ctx, delivery.End{Session: name, Ended: delivery.Ended{
-		How: how, Detail: b.short(r.Detail), ResetAt: r.ResetAt, Bytes: r.Bytes, SHA256: r.SHA256,
+		How: delivery.How(r.How), Detail: b.short(r.Detail), ResetAt: r.ResetAt, Bytes: r.Bytes, SHA256: r.SHA256,
 		Usage: r.Usage,
 	}})
 }
 
 // left looks whether the user's checkout was changed while a session ran. The next
 // agent on the task does not wait for it; the task's merge does.
-func (d *deliverer) left(ctx context.Context, c *conductor, name string) (recorded func()) {
+func (d *deliverer) left(c *conductor, name string) (recorded <-chan struct{}) {
 	task := ""
 	d.box.state.withRun(c.subject, func(r *delivery.Run) {
 		if s := r.Sessions[name]; s != nil {
@@ -227,12 +270,17 @@ func (d *deliverer) left(ctx context.Context, c *conductor, name string) (record
 		}
 	})
 	ended, done := d.touched.begin()
-	go func() {
+	d.box.running.Go(func() {
 		defer done()
+		ctx, cancel := context.WithTimeout(d.box.ctx, lookPatience)
+		defer cancel()
 		d.changed(ctx, c, name, task, append(d.touched.look(ctx), d.astray(ctx, d.run(c).Branch)...))
-	}()
-	return func() { <-ended }
+	})
+	return ended
 }
+
+// lookPatience is for how long the user's checkout is looked at.
+const lookPatience = time.Minute
 
 // changed records what somebody did outside of the worktrees, if anything.
 func (d *deliverer) changed(ctx context.Context, c *conductor, session, task string, what []string) {

@@ -63,6 +63,7 @@ type Box struct {
 	conducting sync.Mutex
 	conductors map[string]*conductor // by the run's subject
 	rest       atomic.Bool           // no agent is started any more
+	rested     chan struct{}         // closed then
 
 	apiToken, gateToken string
 
@@ -190,7 +191,7 @@ func start(ctx context.Context, o Options, log engine.Log, a *archive.Archive, k
 		dir: o.Dir, log: log, archive: a, keys: keys, hosts: o.Hosts, exitEnabled: o.ExitEnabled,
 		version: o.Version, logger: o.Logger, now: time.Now,
 		large: make(large, largeOutputs), stopped: make(chan struct{}), sealing: sealing{dirty: make(chan struct{}, 1)},
-		release: func() error { return nil }, hub: newHub(), conductors: map[string]*conductor{},
+		release: func() error { return nil }, hub: newHub(), conductors: map[string]*conductor{}, rested: make(chan struct{}),
 	}
 	if b.logger == nil {
 		b.logger = slog.New(slog.DiscardHandler)

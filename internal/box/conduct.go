@@ -23,8 +23,9 @@ type conductor struct {
 	subject string
 	rim     rim
 	inputs  chan input
-	moved   chan struct{} // something happened to the run
-	over    chan struct{} // closed when it has ended
+	moved   chan struct{}      // something happened to the run
+	halts   chan chan struct{} // somebody waits for it to have looked whether it may go on
+	over    chan struct{}      // closed when it has ended
 	flights flights
 	asked   map[string]bool // questions that somebody was told of
 	telling sync.WaitGroup  // of them
@@ -37,8 +38,10 @@ type rim interface {
 	// and that it is to be tried again.
 	carryOut(ctx context.Context, c *conductor, cmd delivery.Command) error
 	// left looks at what a session that has ended did beside its work. What it
-	// returns waits until that is recorded.
-	left(ctx context.Context, c *conductor, session string) (recorded func())
+	// returns is closed when that is recorded.
+	left(c *conductor, session string) (recorded <-chan struct{})
+	// gone is called when a session has ended, and its end is recorded.
+	gone(session string)
 	// back is called when a session has connected.
 	back(c *conductor, session string) error
 	// asked is called for each open question, once a box.
@@ -56,15 +59,18 @@ type input struct {
 // flights are the commands that are under way, by id.
 type flights struct {
 	mu      sync.Mutex
-	cancel  map[string]context.CancelFunc
+	due     map[string]*flight
 	running sync.WaitGroup
 }
+
+// flight is a command under way.
+type flight struct{ cancel context.CancelFunc }
 
 // begin makes a conductor for a run, and starts it.
 func (b *Box) begin(subject string) *conductor {
 	c := &conductor{
-		box: b, subject: subject, rim: b.rim, inputs: make(chan input), moved: make(chan struct{}, 1), over: make(chan struct{}),
-		flights: flights{cancel: map[string]context.CancelFunc{}}, asked: map[string]bool{},
+		box: b, subject: subject, rim: b.rim, inputs: make(chan input), moved: make(chan struct{}, 1), halts: make(chan chan struct{}), over: make(chan struct{}),
+		flights: flights{due: map[string]*flight{}}, asked: map[string]bool{},
 	}
 	b.running.Go(func() {
 		defer close(c.over)
@@ -104,6 +110,20 @@ func (c *conductor) tell(ctx context.Context, what delivery.Input) error {
 	}
 }
 
+// halt returns when the conductor has seen that the box rests, and nothing is under way.
+func (c *conductor) halt(ctx context.Context) {
+	looked := make(chan struct{})
+	select {
+	case c.halts <- looked:
+		within(ctx, func() { <-looked })
+	case <-c.over:
+	case <-ctx.Done():
+		return
+	}
+	within(ctx, c.flights.running.Wait)
+	within(ctx, c.telling.Wait)
+}
+
 func (c *conductor) run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -131,6 +151,11 @@ func (c *conductor) run(ctx context.Context) error {
 		select {
 		case in := <-c.inputs:
 			in.reply <- c.take(ctx, in.what)
+		case looked := <-c.halts:
+			if _, _, err := c.goOn(ctx); err != nil {
+				return err
+			}
+			close(looked)
 		case <-c.moved:
 		case <-timer.C:
 		case <-ctx.Done():
@@ -151,7 +176,8 @@ func (c *conductor) goOn(ctx context.Context) (wake time.Time, live bool, err er
 			break
 		}
 		if err := c.record(ctx, w); err != nil {
-			if unsure(err) { // the ledger will tell
+			var again conflictError
+			if unsure(err) || errors.As(err, &again) { // the ledger will tell
 				c.box.logger.Warn("what was due is not recorded yet", "run", c.subject, "error", err)
 				return c.box.now().Add(unsurePause), true, nil
 			}
@@ -319,24 +345,25 @@ func (f *flights) update(ctx context.Context, c *conductor, commands []delivery.
 	due := map[string]bool{}
 	for _, cmd := range commands {
 		due[cmd.ID] = true
-		if f.cancel[cmd.ID] != nil || ctx.Err() != nil {
+		if f.due[cmd.ID] != nil || ctx.Err() != nil {
 			continue
 		}
-		flight, cancel := context.WithCancel(ctx)
-		f.cancel[cmd.ID] = cancel
-		f.running.Go(func() { f.fly(flight, c, cmd) })
+		flying, cancel := context.WithCancel(ctx)
+		own := &flight{cancel}
+		f.due[cmd.ID] = own
+		f.running.Go(func() { f.fly(flying, c, cmd, own) })
 	}
-	for id, cancel := range f.cancel {
+	for id, own := range f.due {
 		if !due[id] {
-			cancel()
-			delete(f.cancel, id)
+			own.cancel()
+			delete(f.due, id)
 		}
 	}
 }
 
 // fly carries out a command. One that failed is forgotten after a while, so that it
 // begins anew if it is still due.
-func (f *flights) fly(ctx context.Context, c *conductor, cmd delivery.Command) {
+func (f *flights) fly(ctx context.Context, c *conductor, cmd delivery.Command, own *flight) {
 	err := c.rim.carryOut(ctx, c, cmd)
 	if err == nil || ctx.Err() != nil {
 		return
@@ -348,8 +375,11 @@ func (f *flights) fly(ctx context.Context, c *conductor, cmd delivery.Command) {
 		return
 	}
 	f.mu.Lock()
-	delete(f.cancel, cmd.ID)
+	if f.due[cmd.ID] == own {
+		delete(f.due, cmd.ID)
+	}
 	f.mu.Unlock()
+	own.cancel()
 	c.stir()
 }
 
@@ -369,8 +399,8 @@ func within(ctx context.Context, wait func()) {
 // end cancels everything and waits for it.
 func (f *flights) end() {
 	f.mu.Lock()
-	for _, cancel := range f.cancel {
-		cancel()
+	for _, own := range f.due {
+		own.cancel()
 	}
 	f.mu.Unlock()
 	f.running.Wait()

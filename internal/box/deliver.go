@@ -21,6 +21,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/gate"
 	"github.com/signalbox-dev/signalbox/internal/plan"
+	"github.com/signalbox-dev/signalbox/internal/process"
 	"github.com/signalbox-dev/signalbox/internal/prompt"
 	"github.com/signalbox-dev/signalbox/internal/session"
 	"github.com/signalbox-dev/signalbox/internal/work"
@@ -47,6 +48,7 @@ type deliverer struct {
 	mu       sync.Mutex
 	plans    map[string]plan.Plan    // by the run's subject
 	branches map[string]*integration // that work is merged to
+	starting map[string]*sync.Mutex  // by session: who starts or ends it
 }
 
 // gatePlaces is how many commits are checked at once.
@@ -64,8 +66,10 @@ func newDeliverer(ctx context.Context, b *Box, o Delivery) (*deliverer, error) {
 	d := &deliverer{
 		box: b, repo: repo, program: o.Program, config: o.Config, dir: dir,
 		gates: make(chan int, gatePlaces), plans: map[string]plan.Plan{}, branches: map[string]*integration{},
+		starting: map[string]*sync.Mutex{},
 	}
 	for n := range gatePlaces {
+		d.sweep(d.gatePath(n)) // what a box that was killed left running
 		d.gates <- n
 	}
 	d.touched.repo, d.touched.except = repo, except(repo.Root(), dir)
@@ -198,10 +202,26 @@ func transient(ctx context.Context, do func() error) error {
 	return err
 }
 
+// marker marks the processes that the box starts in a place, so that none is left.
+func marker(path string) string {
+	sum := sha256.Sum256([]byte(path))
+	return "place@" + hex.EncodeToString(sum[:8])
+}
+
+// sweep ends what is left of the processes that were started in a place.
+func (d *deliverer) sweep(path string) {
+	if killed, err := process.Sweep(marker(path)); killed > 0 || err != nil {
+		d.box.logger.Warn("processes were left over", "place", path, "killed", killed, "error", err)
+	}
+}
+
 // tree sees to the worktree of a task, ready to work in.
 func (d *deliverer) tree(ctx context.Context, r delivery.Run, task string) (*worktree.Tree, error) {
 	path := d.treePath(r.ID, task)
-	_, missing := os.Stat(path)
+	ready := path + ".ready" // there once the worktree is set up
+	if _, err := os.Stat(path); err != nil {
+		_ = os.Remove(ready) // the next setup makes it anew
+	}
 	err := transient(ctx, func() error {
 		head, err := d.repo.Resolve(ctx, "refs/heads/"+r.Branch)
 		if err != nil {
@@ -212,9 +232,12 @@ func (d *deliverer) tree(ctx context.Context, r delivery.Run, task string) (*wor
 	if err != nil {
 		return nil, err
 	}
-	if missing != nil {
+	if _, err := os.Stat(ready); err != nil {
 		if err := d.setUp(ctx, path); err != nil {
-			return nil, errors.Join(err, d.repo.Remove(ctx, path))
+			return nil, err
+		}
+		if err := os.WriteFile(ready, nil, 0o600); err != nil {
+			return nil, err
 		}
 	}
 	return d.repo.Tree(path), nil
@@ -231,7 +254,8 @@ func (d *deliverer) setUp(ctx context.Context, path string) error {
 	if w.Setup == "" {
 		return nil
 	}
-	report, err := gate.Run(ctx, []gate.Check{{Name: "setup", Command: w.Setup, Timeout: w.SetupTimeout}}, gate.Options{Dir: path})
+	d.sweep(path)
+	report, err := gate.Run(ctx, []gate.Check{{Name: "setup", Command: w.Setup, Timeout: w.SetupTimeout}}, gate.Options{Dir: path, Session: marker(path), Once: true})
 	if err == nil && !report.Passed() {
 		err = fmt.Errorf("the setup command failed in a new worktree: %s", agentsig.EscapeLines(report.Checks[0].Output))
 	}
@@ -249,7 +273,7 @@ func (d *deliverer) prepare(ctx context.Context, c *conductor, s delivery.Sessio
 	if err != nil {
 		return err
 	}
-	data := prompt.Data{Run: r.ID, Plan: p.Title, Branch: r.Branch, Round: s.Round, Trouble: r.Remediation.Cause, Hint: r.Remediation.Hint}
+	data := prompt.Data{Run: r.ID, Plan: p.Title, Experts: r.Known, Branch: r.Branch, Round: s.Round, Trouble: r.Remediation.Cause, Hint: r.Remediation.Hint}
 	for _, check := range d.checks(p) {
 		data.Checks = append(data.Checks, plan.Check{Name: check.Name, Environment: check.Environment, Command: check.Command, Exit: check.Exit})
 	}
@@ -286,10 +310,36 @@ func (d *deliverer) room(ctx context.Context, r delivery.Run, s delivery.Session
 		}
 	}
 	t, err := d.tree(ctx, r, roomName(s))
-	if err == nil && tidy {
+	switch {
+	case err != nil:
+		return nil, err
+	case tidy:
 		err = t.Reset(ctx, task.Item.Commit)
+	case s.Round != 0:
+		err = d.catchUp(ctx, r, t)
 	}
 	return t, err
+}
+
+// catchUp brings the worktree of remediation to where the run's branch is, unless there
+// is work in it that was not merged.
+func (d *deliverer) catchUp(ctx context.Context, r delivery.Run, t *worktree.Tree) error {
+	head, err := t.Head(ctx)
+	if err != nil {
+		return err
+	}
+	merged, err := d.repo.Merged(ctx, head, r.Branch)
+	if err != nil || !merged {
+		return err
+	}
+	if dirty, err := t.Dirty(ctx); err != nil || len(dirty) > 0 {
+		return err
+	}
+	tip, err := d.repo.Resolve(ctx, "refs/heads/"+r.Branch)
+	if err != nil {
+		return err
+	}
+	return t.Reset(ctx, tip)
 }
 
 // reviewed reports whether a reviewer has an item, or had it last.
@@ -340,19 +390,30 @@ func (d *deliverer) write(s delivery.Session, subject string, phase agentsig.Pha
 // those for checks. What is not merged stays.
 func (d *deliverer) finished(ctx context.Context, r delivery.Run) {
 	var errs []error
+	trees := []string{remediationTree}
 	for _, t := range r.Tasks {
-		if t.Item.Phase != agentsig.PhaseCompleted {
-			continue
+		if t.Item.Phase == agentsig.PhaseCompleted {
+			trees = append(trees, t.ID)
 		}
-		if merged, err := d.repo.Merged(ctx, taskBranch(r.ID, t.ID), r.Branch); err != nil || !merged {
-			continue
-		}
-		errs = append(errs, d.repo.Remove(ctx, d.treePath(r.ID, t.ID)), d.repo.DeleteMerged(ctx, taskBranch(r.ID, t.ID), r.Branch))
 	}
-	errs = append(errs, d.repo.Remove(ctx, d.mergePath(r.ID)))
+	for _, name := range trees {
+		path, branch := d.treePath(r.ID, name), taskBranch(r.ID, name)
+		if merged, err := d.repo.Merged(ctx, branch, r.Branch); err != nil || !merged {
+			continue // never made, gone, or not merged
+		}
+		errs = append(errs, d.repo.Remove(ctx, path), d.repo.DeleteMerged(ctx, branch, r.Branch))
+		_ = os.Remove(path + ".ready")
+	}
+	if _, err := os.Stat(d.mergePath(r.ID)); err == nil {
+		errs = append(errs, d.repo.Remove(ctx, d.mergePath(r.ID)))
+	}
+	_ = os.Remove(d.treePath(r.ID, "")) // if nothing is left in it
 	if err := errors.Join(errs...); err != nil && ctx.Err() == nil {
 		d.box.logger.Warn("worktrees of a run that has ended were not removed", "run", r.ID, "error", err)
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.plans, r.Subject)
 }
 
 // fingerprinter tells when the user's checkout was changed by somebody.

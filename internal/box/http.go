@@ -22,6 +22,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/engine"
 	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/internal/worktree"
 )
 
 const maxRequest = 64 << 10 // of a request in JSON
@@ -335,6 +336,9 @@ var problems = []struct {
 	{errNoRun, http.StatusNotFound, api.CodeNotFound},
 	{errNoDelivery, http.StatusConflict, api.CodeConflict},
 	{errNoAgent, http.StatusConflict, api.CodeConflict},
+	{errNoProgram, http.StatusConflict, api.CodeConflict},
+	{errBranchTaken, http.StatusConflict, api.CodeConflict},
+	{worktree.ErrNoCommit, http.StatusConflict, api.CodeConflict},
 	{errSessionGone, http.StatusNotFound, api.CodeGone},
 	{errNoMessage, http.StatusBadRequest, api.CodeInvalid},
 	{errBadResult, http.StatusBadRequest, api.CodeInvalid},
@@ -430,7 +434,7 @@ func (b *Box) events(w http.ResponseWriter, r *http.Request) error {
 				return err
 			}
 			if subject == "" || subject == rec.Subject {
-				e := api.Event{Sequence: rec.Seq, Work: b.state.item(rec.Subject).ID, Event: rec.Data}
+				e := api.Event{Sequence: rec.Seq, Work: b.state.nameOf(rec.Subject), Event: rec.Data}
 				if err := sendEvent(w, e); err != nil {
 					return err
 				}

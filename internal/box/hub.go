@@ -17,13 +17,18 @@ type hub struct {
 
 // line is the box's side of a session.
 type line struct {
-	pending   []api.SessionCommand // not answered yet; sent again when the session connects
-	sent      map[string]bool      // on the connection that there is now
-	wake      chan struct{}        // closed when there is more to send; nil while not connected
-	lost      chan struct{}        // closed when the connection breaks
-	delivered func(id string)      // called when a command was written
-	answers   map[string]chan bool // of tells: whether the agent was told
-	says      string
+	pending []pending            // not answered yet; sent again when the session connects
+	sent    map[string]bool      // on the connection that there is now
+	wake    chan struct{}        // closed when there is more to send; nil while not connected
+	lost    chan struct{}        // closed when the connection breaks
+	answers map[string]chan bool // of tells: whether the agent was told
+	says    string
+}
+
+// pending is a command that the session has not answered.
+type pending struct {
+	api.SessionCommand
+	delivered func() // called when it was written; may be nil
 }
 
 func newHub() *hub { return &hub{lines: map[string]*line{}} }
@@ -52,13 +57,15 @@ func (h *hub) forget(session string) {
 
 // send says something to a session, now or when it connects. Saying it twice is
 // saying it once.
-func (h *hub) send(session string, c api.SessionCommand, delivered func(id string)) {
+func (h *hub) send(session string, c api.SessionCommand, delivered func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l := h.line(session)
-	l.delivered = delivered
-	if !slices.ContainsFunc(l.pending, func(p api.SessionCommand) bool { return p.ID == c.ID }) {
-		l.pending = append(l.pending, c)
+	if i := slices.IndexFunc(l.pending, func(p pending) bool { return p.ID == c.ID }); i < 0 {
+		l.pending = append(l.pending, pending{c, delivered})
+	} else if delivered != nil {
+		l.pending[i].delivered = delivered
+		delete(l.sent, c.ID) // it is said again, for whoever waits for it
 	}
 	l.stir()
 }
@@ -86,7 +93,7 @@ func (h *hub) answered(session, id string, told bool) {
 	if l == nil {
 		return
 	}
-	l.pending = slices.DeleteFunc(l.pending, func(c api.SessionCommand) bool { return c.ID == id })
+	l.pending = slices.DeleteFunc(l.pending, func(p pending) bool { return p.ID == id })
 	if answer := l.answers[id]; answer != nil {
 		answer <- told
 		delete(l.answers, id)
@@ -118,9 +125,9 @@ func (h *hub) next(session string) (commands []api.SessionCommand, more, lost <-
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l := h.line(session)
-	for _, c := range l.pending {
-		if !l.sent[c.ID] {
-			commands = append(commands, c)
+	for _, p := range l.pending {
+		if !l.sent[p.ID] {
+			commands = append(commands, p.SessionCommand)
 		}
 	}
 	return commands, l.wake, l.lost
@@ -131,10 +138,15 @@ func (h *hub) wrote(session, id string) {
 	h.mu.Lock()
 	l := h.line(session)
 	l.sent[id] = true
-	delivered := l.delivered
+	var delivered func()
+	for _, p := range l.pending {
+		if p.ID == id {
+			delivered = p.delivered
+		}
+	}
 	h.mu.Unlock()
 	if delivered != nil {
-		delivered(id)
+		delivered()
 	}
 }
 
@@ -168,7 +180,9 @@ func (h *hub) connected(session string) (bool, <-chan struct{}) {
 func (h *hub) heard(session, says string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.line(session).says = says
+	if l := h.lines[session]; l != nil {
+		l.says = says
+	}
 }
 
 // seen returns the last line that an agent printed, and whether its session is out

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"time"
 
+	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/gate"
 )
@@ -16,45 +19,72 @@ import (
 const notifyPatience = 30 * time.Second
 
 // asked runs the user's command and calls the user's webhook for a question. It is
-// told at least once: again when a box is started while it is open, with the same id.
+// told at least once, with the same id: one that fails is tried again while the box
+// runs, and so is every open question when a box is started.
 func (d *deliverer) asked(ctx context.Context, q api.Question) {
-	n := d.config.Notify
-	if n.Command != "" {
-		report, err := gate.Run(ctx, []gate.Check{{Name: "notify", Command: n.Command, Timeout: notifyPatience}}, gate.Options{
-			Dir: d.config.Dir,
-			Env: []string{"QUESTION_ID=" + q.ID, "QUESTION_RUN=" + q.Run, "QUESTION_TASK=" + q.Task, "QUESTION_TEXT=" + q.Text},
-		})
-		if err == nil && !report.Passed() {
-			err = fmt.Errorf("exit code %d: %s", report.Checks[0].Exit, report.Checks[0].Output)
-		}
-		d.notified(ctx, "command", q, err)
+	if command := d.config.Notify.Command; command != "" {
+		d.notify(ctx, "command", q, func() error { return d.notifyCommand(ctx, command, q) })
 	}
-	if n.Webhook != "" {
-		d.notified(ctx, "webhook", q, callWebhook(ctx, n.Webhook, q))
+	if address := d.config.Notify.Webhook; address != "" {
+		d.notify(ctx, "webhook", q, func() error { return callWebhook(ctx, address, q) })
 	}
 }
 
-func (d *deliverer) notified(ctx context.Context, what string, q api.Question, err error) {
-	if err != nil && ctx.Err() == nil {
+// Pauses between tries to tell somebody of a question.
+const (
+	notifyAgain   = 10 * time.Second
+	notifySlowest = 10 * time.Minute
+)
+
+func (d *deliverer) notify(ctx context.Context, what string, q api.Question, tell func() error) {
+	for pause := notifyAgain; ; pause = min(2*pause, notifySlowest) {
+		err := tell()
+		if err == nil || ctx.Err() != nil || d.box.resting() || !d.box.open(q.ID) {
+			return
+		}
 		d.box.logger.Warn("nobody was told of a question by the "+what, "question", q.ID, "error", err)
+		select {
+		case <-time.After(pause):
+		case <-d.box.rested:
+			return
+		case <-ctx.Done():
+			return
+		}
 	}
+}
+
+func (d *deliverer) notifyCommand(ctx context.Context, command string, q api.Question) error {
+	report, err := gate.Run(ctx, []gate.Check{{Name: "notify", Command: command, Timeout: notifyPatience}}, gate.Options{
+		Dir: d.config.Dir, Session: marker(d.config.Dir), Once: true,
+		Env: []string{ // agents' words: a NUL would be refused
+			"QUESTION_ID=" + q.ID, "QUESTION_RUN=" + q.Run, "QUESTION_TASK=" + q.Task, "QUESTION_TEXT=" + agentsig.EscapeLines(q.Text),
+		},
+	})
+	if err == nil && !report.Passed() {
+		err = fmt.Errorf("exit code %d: %s", report.Checks[0].Exit, agentsig.Escape(report.Checks[0].Output))
+	}
+	return err
 }
 
 // callWebhook posts a question as JSON.
-func callWebhook(ctx context.Context, url string, q api.Question) error {
+func callWebhook(ctx context.Context, address string, q api.Question) error {
 	ctx, cancel := context.WithTimeout(ctx, notifyPatience)
 	defer cancel()
 	data, err := json.Marshal(q)
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(data))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(data))
 	if err != nil {
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set(api.KeyHeader, q.ID)
 	resp, err := http.DefaultClient.Do(req)
+	var failed *url.Error
+	if errors.As(err, &failed) {
+		return fmt.Errorf("%s: %w", req.URL.Hostname(), failed.Err) // the address may be a secret
+	}
 	if err != nil {
 		return err
 	}
@@ -62,7 +92,7 @@ func callWebhook(ctx context.Context, url string, q api.Question) error {
 		return err
 	}
 	if resp.StatusCode >= 300 {
-		return fmt.Errorf("it answered %s", resp.Status)
+		return fmt.Errorf("%s answered %s", req.URL.Hostname(), resp.Status)
 	}
 	return nil
 }

@@ -274,6 +274,7 @@ func TestOpenAPIEnums(t *testing.T) {
 		}
 	}
 	said, recorded := constants(t, "../api/session.go", "How"), constants(t, "../delivery/event.go", "How")
+	said = append(said, string(delivery.Broken)) // which the box says itself
 	slices.Sort(said)
 	slices.Sort(recorded)
 	if diff := cmp.Diff(said, recorded); diff != "" {

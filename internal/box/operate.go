@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -29,7 +30,9 @@ var (
 	errNoRun       = errors.New("there is no such run")
 	errNoDelivery  = errors.New("this box delivers no plans: start it in a git checkout, with agents in " + config.File + " (`signalbox init` writes one)")
 	errNoAgent     = errors.New("nobody plays this role: name an agent for it in " + config.File)
+	errNoProgram   = errors.New("an agent's program is missing: install it, or change its command in " + config.File)
 	errSessionGone = errors.New("the session is not one of the box's any more")
+	errBranchTaken = errors.New("the branch that work is merged to is there already: delete or rename it, or put {run} into `branch` in " + config.File)
 	errNoMessage   = errors.New("a message needs a text")
 )
 
@@ -71,6 +74,24 @@ func (b *Box) conduct() {
 	for _, subject := range live {
 		b.conductRun(subject)
 	}
+	if !b.resting() {
+		b.running.Go(func() { b.tidy(b.ctx) })
+	}
+}
+
+// tidy takes away what ended runs left behind because their box was killed.
+func (b *Box) tidy(ctx context.Context) {
+	var ended []delivery.Run
+	b.state.mu.Lock()
+	for _, r := range b.state.runs {
+		if !r.Live() {
+			ended = append(ended, r.Copy())
+		}
+	}
+	b.state.mu.Unlock()
+	for _, r := range ended {
+		b.rim.finished(ctx, r)
+	}
 }
 
 func (b *Box) conductRun(subject string) *conductor {
@@ -89,40 +110,45 @@ func (b *Box) resting() bool { return b.rest.Load() }
 
 // Rest ends all agents, as one does before leaving: their work stays where it is,
 // nothing is counted against it, and the next box goes on with it. It returns when
-// they are gone and what was under way has ended.
-func (b *Box) Rest(ctx context.Context) {
-	b.rest.Store(true)
+// they are gone and what was under way has ended, or with ctx; and how many are left.
+func (b *Box) Rest(ctx context.Context) (left int) {
+	if b.rest.CompareAndSwap(false, true) {
+		close(b.rested)
+	}
 	b.conducting.Lock()
 	conductors := slices.Collect(maps.Values(b.conductors))
 	b.conducting.Unlock()
 	for _, c := range conductors {
-		c.stir()
-		within(ctx, c.flights.running.Wait)
-		within(ctx, c.telling.Wait)
+		c.halt(ctx)
 		live := true
 		b.state.withRun(c.subject, func(r *delivery.Run) { live = r.Live() })
 		if !live { // it is tidying up
-			select {
-			case <-c.over:
-			case <-ctx.Done():
-			}
+			within(ctx, func() { <-c.over })
 		}
 	}
 	for {
 		alive := b.aliveSessions()
 		for _, id := range alive {
-			b.hub.send(id, api.SessionCommand{ID: "end/" + id, Kind: api.CommandEnd, Reason: "the operator stopped the box"}, nil)
+			b.hub.send(id, api.SessionCommand{ID: "stop/" + id, Kind: api.CommandStop, Reason: "the operator stopped the box"}, nil)
 		}
 		if len(alive) == 0 {
-			return
+			return 0
 		}
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-ctx.Done():
-			return
+			return len(alive)
 		}
 	}
 }
+
+// open reports whether a question waits for an answer.
+func (b *Box) open(question string) bool {
+	return slices.ContainsFunc(b.Questions(), func(q api.Question) bool { return q.ID == question })
+}
+
+// Agents returns how many sessions of agents run.
+func (b *Box) Agents() int { return len(b.aliveSessions()) }
 
 // aliveSessions returns the sessions whose processes run.
 func (b *Box) aliveSessions() []string {
@@ -158,8 +184,8 @@ func (b *Box) Deliver(ctx context.Context, q api.StartRun, key string) (api.Run,
 	if err != nil {
 		return api.Run{}, err
 	}
-	if q.DryRun {
-		return d.dryRun(p, settings), nil
+	if _, _, err := d.repo.Head(ctx); err != nil || q.DryRun {
+		return d.dryRun(p, settings), err
 	}
 	end, err := b.turns.take(ctx, "run")
 	if err != nil {
@@ -204,20 +230,40 @@ func (d *deliverer) startRun(ctx context.Context, text []byte, p plan.Plan, sett
 		Title: cmp.Or(p.Title, p.Tasks[0].Title), Plan: blob, Digest: digest(text), Tasks: len(p.Tasks), Settings: settings,
 		Base: base, Repo: d.repo.Root(), Checks: len(d.checks(p)), Key: key, Onto: onto,
 	}
-	for n := len(d.box.Runs()) + 1; ; n++ { // a branch of an earlier box is not taken for ours
-		started.ID = fmt.Sprintf("R%d", n)
-		started.Branch = d.config.BranchOf(started.ID)
-		made, err := d.repo.Branch(ctx, started.Branch, base)
-		if err != nil {
-			return "", err
-		}
-		if made {
-			break
+	if err := d.takeBranch(ctx, &started); err != nil {
+		return "", err
+	}
+	for _, t := range p.Tasks {
+		if _, err := d.box.state.exact(itemID(started.ID, t.ID)); err == nil {
+			return "", fmt.Errorf("%w: %s", work.ErrExists, itemID(started.ID, t.ID))
 		}
 	}
 	d.lookFirst(ctx, started.Branch)
 	subject := ulid.MustNew(ulid.Timestamp(d.box.now()), rand.Reader).String()
 	return subject, d.box.recordRun(ctx, subject, delivery.Event{Type: delivery.RunStarted, Actor: work.OperatorActor, Payload: started})
+}
+
+// takeBranch gives a run its number and the branch that work is merged to. Branches of
+// an earlier box are not taken for ours.
+func (d *deliverer) takeBranch(ctx context.Context, s *delivery.Started) error {
+	for n := d.box.state.lastRun() + 1; ; n++ {
+		s.ID = fmt.Sprintf("R%d", n)
+		s.Branch = d.config.BranchOf(s.ID)
+		taken, err := d.repo.Taken(ctx, strings.TrimSuffix(taskBranch(s.ID, ""), "/"))
+		if err != nil {
+			return err
+		}
+		if taken {
+			continue
+		}
+		made, err := d.repo.Branch(ctx, s.Branch, s.Base)
+		switch {
+		case err != nil || made:
+			return err
+		case d.config.BranchOf("") == s.Branch:
+			return fmt.Errorf("%w: %s", errBranchTaken, s.Branch)
+		}
+	}
 }
 
 // settings are what a run is recorded with.
@@ -237,6 +283,11 @@ func (d *deliverer) settings() (delivery.Settings, error) {
 		set := c.Role(role)
 		agent, ok := c.Agents[set.Agent]
 		needed := role == agentsig.RoleDeveloper || role == agentsig.RoleCritic || role == agentsig.RoleAuditor || role == agentsig.RoleAnalyst && c.Analyst
+		if ok {
+			if _, err := agent.Find(c.Dir); err != nil {
+				return s, fmt.Errorf("%w (%s, which plays %s: %w)", errNoProgram, agentsig.Escape(set.Agent), role, err)
+			}
+		}
 		switch {
 		case ok:
 			s.Roles[role] = delivery.Role{Agent: set.Agent, Provider: cmp.Or(agent.Provider, set.Agent), AtOnce: set.AtOnce}
@@ -520,7 +571,10 @@ func (b *Box) commands(w http.ResponseWriter, r *http.Request) error {
 
 // addItem adds the item of a plan's task.
 func (b *Box) addItem(a work.Add) (work.Item, error) {
-	if i, err := b.state.named(a.ID); err == nil {
+	if i, err := b.state.exact(a.ID); err == nil {
+		if i.Run != a.Run || i.Task != a.Task {
+			return i, fmt.Errorf("%w: %s", work.ErrExists, a.ID)
+		}
 		return i, nil
 	}
 	subject := ulid.MustNew(ulid.Timestamp(b.now()), rand.Reader).String()

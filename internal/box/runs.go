@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -100,6 +101,43 @@ func (s *state) withRun(subject string, f func(*delivery.Run)) bool {
 	return run != nil
 }
 
+// lastRun returns the largest number of a run.
+func (s *state) lastRun() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := 0
+	for _, r := range s.runs {
+		n := 0
+		if _, err := fmt.Sscanf(r.ID, "R%d", &n); err == nil {
+			last = max(last, n)
+		}
+	}
+	return last
+}
+
+// nameOf returns what people call a subject: an item's id, or a run's.
+func (s *state) nameOf(subject string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.runs[subject]; r != nil {
+		return r.ID
+	}
+	if i := s.items[subject]; i != nil {
+		return i.ID
+	}
+	return ""
+}
+
+// exact returns the item with this name.
+func (s *state) exact(id string) (work.Item, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := s.items[s.ids[id]]; i != nil {
+		return *i, nil
+	}
+	return work.Item{}, work.ErrNoItem
+}
+
 // liveRuns returns the subjects of the runs that go on.
 func (s *state) liveRuns() []string {
 	s.mu.Lock()
@@ -167,7 +205,7 @@ func (b *Box) showRun(subject string) (api.Run, error) {
 	}
 	now := b.now()
 	v := api.Run{
-		ID: r.ID, Title: r.Title, State: runState(r, now), Branch: r.Branch, Base: r.Base, StartedAt: r.At, FinishedAt: r.FinishedAt,
+		ID: r.ID, Title: r.Title, State: b.runState(r, now), Branch: r.Branch, Base: r.Base, StartedAt: r.At, FinishedAt: r.FinishedAt,
 		AtOnce: r.Settings.Limits.Agents, Checks: r.Checks, Round: r.Remediation.Round, Usage: r.Used,
 		Tasks: []api.Task{}, Others: []api.Agent{}, Questions: []api.Question{}, Sequence: s.folded,
 		Notices: append([]api.Notice{}, s.newsOf(subject).notices...),
@@ -191,7 +229,9 @@ func (b *Box) showRun(subject string) (api.Run, error) {
 	}
 	slices.SortFunc(v.Others, func(a, b api.Agent) int { return cmp.Compare(a.Session, b.Session) })
 	for _, q := range r.Open() {
-		v.Questions = append(v.Questions, showQuestion(r, q))
+		if r.Live() {
+			v.Questions = append(v.Questions, showQuestion(r, q))
+		}
 	}
 	for name, until := range r.Waits {
 		if until.After(now) {
@@ -202,14 +242,18 @@ func (b *Box) showRun(subject string) (api.Run, error) {
 	return v, nil
 }
 
-func runState(r *delivery.Run, now time.Time) api.RunState {
+func (b *Box) runState(r *delivery.Run, now time.Time) api.RunState {
 	switch {
 	case !r.Live():
 		return api.RunFinished
+	case r.Stopping != "":
+		return api.RunEnding
 	case r.Paused:
 		return api.RunPaused
 	case r.WaitsForPerson(now):
 		return api.RunWaiting
+	case b.resting():
+		return api.RunStopped
 	}
 	return api.RunRunning
 }
@@ -246,6 +290,8 @@ func waits(r *delivery.Run, t *delivery.Task, why string) string {
 		return "for " + t.Awaits
 	case "conflict":
 		return "for " + t.Conflict.Path
+	case "baseline":
+		return "for the first checks"
 	case "environment":
 		return "for the environment"
 	case "gate":

@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -26,7 +29,7 @@ type checked struct {
 func (c checked) passed() bool { return len(c.failed) == 0 }
 
 // check runs checks at a commit, on a clean tree of its own.
-func (d *deliverer) check(ctx context.Context, commit string, checks []gate.Check) (checked, error) {
+func (d *deliverer) check(ctx context.Context, commit string, checks []gate.Check, log io.Writer) (checked, error) {
 	if len(checks) == 0 {
 		return checked{}, nil
 	}
@@ -38,21 +41,22 @@ func (d *deliverer) check(ctx context.Context, commit string, checks []gate.Chec
 	}
 	defer func() { d.gates <- place }()
 	path := d.gatePath(place)
+	d.sweep(path)
 	if err := transient(ctx, func() error { return d.repo.AddDetached(ctx, path, commit) }); err != nil {
 		return checked{}, err
 	}
-	return d.checkIn(ctx, path, checks)
+	return d.checkIn(ctx, path, checks, log)
 }
 
 // checkIn runs checks in a worktree, made ready as the user wants it.
-func (d *deliverer) checkIn(ctx context.Context, path string, checks []gate.Check) (checked, error) {
+func (d *deliverer) checkIn(ctx context.Context, path string, checks []gate.Check, log io.Writer) (checked, error) {
 	if len(checks) == 0 {
 		return checked{}, nil
 	}
 	if err := d.setUp(ctx, path); err != nil {
 		return checked{}, err
 	}
-	report, err := gate.Run(ctx, checks, gate.Options{Dir: path})
+	report, err := gate.Run(ctx, checks, gate.Options{Dir: path, Session: marker(path), Log: log})
 	if err != nil {
 		return checked{}, err
 	}
@@ -122,8 +126,15 @@ func (d *deliverer) gateRun(ctx context.Context, r delivery.Run, t delivery.Task
 		}
 		return err
 	}
-	result, err := d.check(ctx, in.Commit, d.checks(p))
+	if changes, err := tree.Changes(ctx, r.Branch); err == nil {
+		in.Files = &changes.Files
+	}
+	log, err := d.gateLog(t.Item)
 	if err != nil {
+		return err
+	}
+	result, err := d.check(ctx, in.Commit, d.checks(p), log)
+	if err := errors.Join(err, log.Close()); err != nil {
 		return err
 	}
 	in.Checks, in.Output = result.checks, result.output
@@ -136,7 +147,7 @@ func (d *deliverer) gateRun(ctx context.Context, r delivery.Run, t delivery.Task
 	if err != nil {
 		return err
 	}
-	before, err := d.check(ctx, head, failed.failed)
+	before, err := d.check(ctx, head, failed.failed, nil)
 	if err != nil {
 		return err
 	}
@@ -148,6 +159,20 @@ func (d *deliverer) gateRun(ctx context.Context, r delivery.Run, t delivery.Task
 		in.Output += "\n" + r.Branch + " has moved on since this branch began, and passes what fails here: merge it into this branch first.\n"
 	}
 	return nil
+}
+
+// gateLog opens the file that what the checks print on an item's work is kept in: beside
+// the session whose work it is.
+func (d *deliverer) gateLog(i work.Item) (*os.File, error) {
+	dir := filepath.Join(d.dir, "gates", "log")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	name := i.Subject
+	if i.Past != nil {
+		name = i.Past.Token.Session(i.Subject)
+	}
+	return os.OpenFile(filepath.Join(dir, name+".log"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 }
 
 // baseline runs the checks on what the work starts from; in remediation, on what
@@ -178,15 +203,13 @@ func (d *deliverer) baselineRun(ctx context.Context, c *conductor, r delivery.Ru
 		if err != nil {
 			return err
 		}
-		b.Commit = repaired
+		if merged, err := d.repo.Merged(ctx, repaired, r.Branch); err != nil || !merged {
+			return errors.Join(err, d.mergeRepair(ctx, c, r, repaired, d.checks(p), b))
+		}
 	}
-	result, err := d.check(ctx, b.Commit, d.checks(p))
+	result, err := d.check(ctx, b.Commit, d.checks(p), nil)
 	b.Checks, b.Output = result.checks, result.output
-	good := result.tolerate(r.Tolerated).passed() || r.Remediation.Declared
-	if err != nil || r.Remediation.Stage != delivery.StageVerify || !good {
-		return err
-	}
-	return d.mergeRepair(ctx, c, r, b.Commit)
+	return err
 }
 
 // repaired returns the commit with what remediation did, if it changed anything.
@@ -199,10 +222,23 @@ func (d *deliverer) repaired(ctx context.Context, r delivery.Run) (string, error
 	return commit, err
 }
 
-func (d *deliverer) mergeRepair(ctx context.Context, c *conductor, r delivery.Run, commit string) error {
+// mergeRepair merges what remediation did, if the checks pass on the result, or a person
+// has declared that they need not.
+func (d *deliverer) mergeRepair(ctx context.Context, c *conductor, r delivery.Run, commit string, checks []gate.Check, b *delivery.Baseline) error {
 	_, err := d.advance(ctx, c, "", worktree.Merge{
 		Path: d.mergePath(r.ID), Branch: r.Branch, Commit: commit, Message: "Merge the repair of the environment",
+		Check: func(ctx context.Context, dir, merge string) error {
+			result, err := d.checkIn(ctx, dir, checks, nil)
+			b.Commit, b.Checks, b.Output = merge, result.checks, result.output
+			if err == nil && !result.tolerate(r.Tolerated).passed() && !r.Remediation.Declared {
+				err = errChecks
+			}
+			return err
+		},
 	})
+	if errors.Is(err, errChecks) {
+		return nil // what failed is said in the baseline
+	}
 	return err
 }
 
@@ -302,18 +338,16 @@ var errChecks = errors.New("the checks fail on the merge")
 // result.
 func (d *deliverer) merge(ctx context.Context, c *conductor, id string, t delivery.Task) error {
 	r := d.run(c)
-	if t.Item.Commit == "" { // the operator took it past the gate
-		tree, err := d.tree(ctx, r, t.ID)
-		if err != nil {
-			return err
-		}
-		if t.Item.Commit, _, err = tree.Settle(ctx, t.ID+": "+t.Item.Title); err != nil {
-			return err
-		}
-	}
 	d.touched.settle(ctx) // what was seen of the task's agents is recorded before it is completed
 	in := delivery.MergeRan{Command: id, Commit: t.Item.Commit}
 	err := transient(ctx, func() error {
+		if t.Item.Commit == "" { // the operator took it past the gate
+			commit, err := d.settled(ctx, r, t)
+			if err != nil {
+				return err
+			}
+			t.Item.Commit, in.Commit = commit, commit
+		}
 		result, err := d.mergeRun(ctx, c, r, t)
 		var conflict *worktree.ConflictError
 		if errors.As(err, &conflict) || errors.Is(err, errChecks) {
@@ -332,6 +366,16 @@ func (d *deliverer) merge(ctx context.Context, c *conductor, id string, t delive
 	return c.tell(ctx, in)
 }
 
+// settled returns the commit with all that is in a task's worktree.
+func (d *deliverer) settled(ctx context.Context, r delivery.Run, t delivery.Task) (string, error) {
+	tree, err := d.tree(ctx, r, t.ID)
+	if err != nil {
+		return "", err
+	}
+	commit, _, err := tree.Settle(ctx, t.ID+": "+t.Item.Title)
+	return commit, err
+}
+
 func (d *deliverer) mergeRun(ctx context.Context, c *conductor, r delivery.Run, t delivery.Task) (string, error) {
 	p, err := d.planOf(r)
 	if err != nil {
@@ -341,7 +385,7 @@ func (d *deliverer) mergeRun(ctx context.Context, c *conductor, r delivery.Run, 
 		Path: d.mergePath(r.ID), Branch: r.Branch, Commit: t.Item.Commit,
 		Message: fmt.Sprintf("Merge %s: %s", t.ID, t.Item.Title),
 		Check: func(ctx context.Context, dir, _ string) error {
-			result, err := d.checkIn(ctx, dir, d.checks(p))
+			result, err := d.checkIn(ctx, dir, d.checks(p), nil)
 			if err == nil && !result.tolerate(r.Tolerated).passed() {
 				err = fmt.Errorf("%w:\n%s", errChecks, result.output)
 			}

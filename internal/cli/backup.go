@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -59,9 +60,12 @@ its lease since must be ended, as its session may be given out again. Never run 
   signalbox up`,
 		Args: one("the file to restore"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := config.Load("")
+			c, err := a.settings("")
 			if err != nil {
 				return err
+			}
+			if _, err := os.Stat(args[0]); err != nil {
+				return notThere(err, args[0], "name one that `signalbox backup` has written")
 			}
 			r, err := backup.Restore(cmd.Context(), args[0], a.dir)
 			if err != nil {

@@ -63,9 +63,10 @@ var errQuiet = errors.New("")
 type app struct {
 	Env
 	json    bool
-	dir     string
-	started bool // a command has begun: what fails now is not a matter of usage
-	served  bool // it ran until it was told to stop: an interrupt is no failure
+	dir     string // the box's
+	home    string // where its settings are
+	started bool   // a command has begun: what fails now is not a matter of usage
+	served  bool   // it ran until it was told to stop: an interrupt is no failure
 }
 
 // Run runs the command line and returns its exit code.
@@ -142,12 +143,13 @@ verify, as their help says).`,
 			if err := cmd.ValidateRequiredFlags(); err != nil {
 				return err
 			}
+			a.locate(cmd.Flags().Changed("dir"))
 			a.started = true
 			return nil
 		},
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON for programs instead of text for people")
-	root.PersistentFlags().StringVar(&a.dir, "dir", ".signalbox", "the box's `DIRECTORY`")
+	root.PersistentFlags().StringVar(&a.dir, "dir", "", "the box's `DIRECTORY` (default .signalbox, here or in a directory above)")
 	a.group(root, "Deliver a plan", a.initCommand(), a.doctorCommand(), a.planCommand(), a.runCommand(), a.statusCommand(),
 		a.inboxCommand(), a.answerCommand(), a.tellCommand(), a.logsCommand(), a.pauseCommand(), a.cancelCommand(), a.retryCommand())
 	a.group(root, "Hand work over by hand", a.upCommand(), a.workCommand(), a.claimCommand(), a.renewCommand(), a.releaseCommand(),

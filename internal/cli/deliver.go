@@ -37,7 +37,7 @@ a branch of its own. Your checkout and your branch are not touched.
 PLAN is a file in Markdown (see signalbox plan --help); one sentence in quotes is a plan
 too. Without an argument it goes on with the run that was not finished, and so it does if
 the plan is the same. Agents, roles, checks and limits come from signalbox.yaml
-(signalbox init writes one).
+(signalbox init writes one), here or in a directory above.
 
 If a box runs in the directory, it does the work, and run only watches. If not, run is the
 box: Ctrl-C ends its agents, whose work stays where it is, and the next run goes on.
@@ -56,7 +56,7 @@ at the end.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := config.Load(configFile)
+			c, err := a.settings(configFile)
 			if err != nil {
 				return err
 			}
@@ -72,7 +72,7 @@ at the end.`,
 			return a.deliver(cmd.Context(), c, text, wait)
 		},
 	}
-	cmd.Flags().StringVar(&configFile, "config", "", "the `FILE` with the settings (default signalbox.yaml, if it is there)")
+	cmd.Flags().StringVar(&configFile, "config", "", "the `FILE` with the settings (default: signalbox.yaml beside the box, if it is there)")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what would be started and what it may cost, and start nothing")
 	cmd.Flags().BoolVar(&wait, "wait", false, "stay while only questions remain")
 	return cmd
@@ -80,6 +80,9 @@ at the end.`,
 
 // planText returns a plan's text: of a file, or of a sentence.
 func (a *app) planText(arg string) (string, error) {
+	if strings.TrimSpace(arg) == "" {
+		return "", a.usageError("the plan is empty: name a file, or put a sentence in quotes; without an argument, run goes on with what has not ended")
+	}
 	data, err := os.ReadFile(arg)
 	switch {
 	case err == nil:
@@ -92,7 +95,7 @@ func (a *app) planText(arg string) (string, error) {
 		p, err := plan.Sentence(arg)
 		return p.Markdown(), err
 	case errors.Is(err, fs.ErrNotExist):
-		return "", a.usageError("there is no file %q; a plan of one sentence has more than one word", agentsig.Escape(arg))
+		return "", a.usageError("there is no file %s: name a plan, or say in a sentence what is to be done, as in \"fix the flaky login test\"", agentsig.Escape(arg))
 	}
 	return "", err
 }
@@ -128,6 +131,9 @@ var errQuestions = errors.New("only questions remain")
 // deliver brings a plan on its way and shows it. If another process was the box and
 // ends, it takes over.
 func (a *app) deliver(ctx context.Context, c config.Config, text string, wait bool) error {
+	if err := a.rehearse(ctx, c, text); err != nil {
+		return err
+	}
 	for {
 		own, err := a.ownBox(ctx, c)
 		if err != nil {
@@ -150,6 +156,50 @@ func (a *app) deliver(ctx context.Context, c config.Config, text string, wait bo
 		}
 		return a.sayRun(last)
 	}
+}
+
+// rehearse finds out, where there is no box yet, whether the plan would be refused:
+// then none is left behind.
+func (a *app) rehearse(ctx context.Context, c config.Config, text string) error {
+	if _, err := os.Stat(a.dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if text == "" {
+		return a.nothingToGoOn()
+	}
+	_, err := a.preview(ctx, c, text)
+	return err
+}
+
+// preview returns what a run of a plan would be like, or why there would be none. If
+// there is no box, it asks one that is gone afterwards.
+func (a *app) preview(ctx context.Context, c config.Config, text string) (r api.Run, err error) {
+	if err := a.haveAgents(c); err != nil && !a.running() {
+		return api.Run{}, err
+	}
+	asked := *a
+	if _, there := os.Stat(a.dir); errors.Is(there, fs.ErrNotExist) {
+		if asked.dir, err = os.MkdirTemp("", "signalbox-"); err != nil {
+			return api.Run{}, err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(asked.dir)) }()
+		c.Archive = ""
+	}
+	return withBox(ctx, &asked, c, func(client *api.Client) (api.Run, error) {
+		return client.Deliver(ctx, api.StartRun{Plan: text, DryRun: true})
+	})
+}
+
+// haveAgents refuses settings without agents.
+func (a *app) haveAgents(c config.Config) error {
+	if len(c.Agents) == 0 {
+		return fmt.Errorf("there are no agents: name some in %s (`signalbox init` proposes it)", agentsig.Escape(filepath.Join(a.home, config.File)))
+	}
+	return nil
+}
+
+func (a *app) nothingToGoOn() error {
+	return a.usageError("there is no run to go on with: name a plan, or put a sentence in quotes")
 }
 
 // deliverBy hands the plan to a box, this process's own or another's, and returns the
@@ -197,7 +247,7 @@ func (a *app) begin(ctx context.Context, client *api.Client, text string) (api.R
 	if len(live) > 0 {
 		return live[len(live)-1], nil
 	}
-	return api.Run{}, a.usageError("there is no run to go on with: name a plan, or put a sentence in quotes")
+	return api.Run{}, a.nothingToGoOn()
 }
 
 // noteDirty says that agents do not see what is not committed.
@@ -315,9 +365,7 @@ func (a *app) dryRun(ctx context.Context, c config.Config, text string) error {
 	if err != nil {
 		return err
 	}
-	r, err := withBox(ctx, a, c, func(client *api.Client) (api.Run, error) {
-		return client.Deliver(ctx, api.StartRun{Plan: text, DryRun: true})
-	})
+	r, err := a.preview(ctx, c, text)
 	if err != nil {
 		return err
 	}
@@ -355,103 +403,4 @@ func ceiling(c config.Config) string {
 		return fmt.Sprintf("no budget is set; a developer has %v at most, and after %d failed reviews, audits or gates you are asked", c.Role(agentsig.RoleDeveloper).WallClock, c.Limits.Reviews)
 	}
 	return strings.Join(parts, " or ") + "; then you are asked (what runs by then is not stopped)"
-}
-
-// ownBox is the box of a command that is one itself; nil if another runs.
-type ownBox struct {
-	app    *app
-	box    *box.Box
-	served chan error
-	cancel context.CancelFunc
-	grace  time.Duration
-	log    *os.File
-}
-
-// ownBox starts a box in this process, unless one runs in the directory.
-func (a *app) ownBox(ctx context.Context, c config.Config) (*ownBox, error) {
-	if _, err := box.Dir(a.dir).Address(); err == nil {
-		return nil, nil
-	}
-	if len(c.Agents) == 0 {
-		return nil, fmt.Errorf("there are no agents: name some in %s (`signalbox init` proposes it)", config.File)
-	}
-	if err := os.MkdirAll(a.dir, 0o700); err != nil {
-		return nil, err
-	}
-	log, err := os.OpenFile(filepath.Join(a.dir, "box.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	collectLess()
-	own, err := a.serve(ctx, c, false, slog.New(slog.NewTextHandler(log, nil)))
-	if err != nil || own == nil {
-		return nil, errors.Join(err, log.Close())
-	}
-	own.log = log
-	return own, nil
-}
-
-// serve opens a box and lets it answer requests; nil if another came first.
-func (a *app) serve(ctx context.Context, c config.Config, resting bool, logger *slog.Logger) (*ownBox, error) {
-	listener, err := box.Listen(ctx, c.Listen)
-	if err != nil {
-		return nil, err
-	}
-	b, _, err := a.openBox(ctx, c, resting, logger)
-	if errors.Is(err, box.ErrLocked) { // another came first
-		return nil, listener.Close()
-	}
-	if err != nil {
-		return nil, errors.Join(err, listener.Close())
-	}
-	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	own := &ownBox{app: a, box: b, served: make(chan error, 1), cancel: cancel, grace: c.Limits.Grace}
-	go func() { own.served <- b.Serve(serving, listener) }()
-	return own, nil
-}
-
-// rest ends the box's agents.
-func (o *ownBox) rest(ctx context.Context) {
-	if o == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, o.grace+5*time.Second)
-	defer cancel()
-	o.box.Rest(ctx)
-}
-
-func (o *ownBox) close() {
-	if o == nil {
-		return
-	}
-	o.cancel()
-	err := errors.Join(<-o.served, o.box.Close())
-	if o.log != nil {
-		err = errors.Join(err, o.log.Close())
-	}
-	if err != nil {
-		fmt.Fprintf(o.app.Err, "signalbox: %s\n", agentsig.EscapeLines(err.Error()))
-	}
-}
-
-// parting says what becomes of a run that nobody watches any more.
-func (o *ownBox) parting(run string) string {
-	if o == nil {
-		return fmt.Sprintf("%s goes on in the box; `signalbox run` watches it again", run)
-	}
-	return fmt.Sprintf("stopped; agents are ended, their work is kept, and `signalbox run` goes on with %s", run)
-}
-
-// withBox calls the box in the directory. If none runs, it opens it for the one
-// request, and starts nothing.
-func withBox[T any](ctx context.Context, a *app, c config.Config, call func(*api.Client) (T, error)) (T, error) {
-	var none T
-	if _, err := box.Dir(a.dir).Address(); err != nil {
-		own, err := a.serve(ctx, c, true, slog.New(slog.DiscardHandler))
-		if err != nil {
-			return none, err
-		}
-		defer own.close()
-	}
-	return ask(ctx, a, box.Dir.APIToken, call)
 }

@@ -69,7 +69,7 @@ func (a *app) sayDiagnosis(found []diagnosis) {
 
 // uncommitted counts the changes in the checkout that are not committed.
 func (a *app) uncommitted(ctx context.Context) (int, error) {
-	repo, err := worktree.Open(ctx, ".")
+	repo, err := worktree.Open(ctx, a.home)
 	if err != nil {
 		return 0, err
 	}
@@ -90,13 +90,13 @@ func (a *app) diagnose(ctx context.Context) []diagnosis {
 	say := func(name, state, format string, args ...any) {
 		all = append(all, diagnosis{name, state, fmt.Sprintf(format, args...)})
 	}
-	repo, err := worktree.Open(ctx, ".")
+	repo, err := worktree.Open(ctx, a.home)
 	if err != nil {
 		say("git", missing, "%v", err)
 	} else {
 		a.diagnoseCheckout(ctx, repo, say)
 	}
-	c, err := config.Load("")
+	c, err := a.settings("")
 	if err != nil {
 		say("settings", missing, "%v", err)
 	} else {
@@ -135,7 +135,7 @@ func (a *app) diagnoseCheckout(ctx context.Context, repo *worktree.Repo, say fun
 
 func (a *app) diagnoseSettings(c config.Config, say func(name, state, format string, args ...any)) {
 	if len(c.Agents) == 0 {
-		say("settings", missing, "there are no agents: name some in %s (`signalbox init` writes one)", config.File)
+		say("settings", missing, "there are no agents: name some in %s (`signalbox init` writes one)", filepath.Join(a.home, config.File))
 		return
 	}
 	say("settings", fine, "%s, %s", count(len(c.Agents), "agent"), count(len(c.Checks), "check"))

@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -21,7 +23,8 @@ func (a *app) eventsCommand() *cobra.Command {
 		Use:   "events",
 		Short: "Show what happened, and what happens",
 		Long: `Events shows the events of the ledger, oldest first; with --follow it goes on with
-those that come. An event is shown once it is in the archive.
+those that come, for which a box has to be running. An event is shown once it is in the
+archive.
 
 With --json each is an object on a line of its own, with sequence, work and event,
 which is the event as it is stored and hashed.`,
@@ -29,13 +32,18 @@ which is the event as it is stored and hashed.`,
   signalbox events --follow --json`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := ask(cmd.Context(), a, box.Dir.APIToken, func(c *api.Client) (struct{}, error) {
+			show := func(c *api.Client) (struct{}, error) {
 				return struct{}{}, c.Events(cmd.Context(), id, after, follow, func(e api.Event) error {
 					after = e.Sequence
 					return a.event(e)
 				})
-			})
-			if follow && errors.Is(err, api.ErrNoBox) && cmd.Context().Err() == nil {
+			}
+			if !follow {
+				_, err := operate(cmd.Context(), a, show)
+				return err
+			}
+			_, err := ask(cmd.Context(), a, box.Dir.APIToken, show)
+			if errors.Is(err, api.ErrNoBox) && cmd.Context().Err() == nil {
 				return fmt.Errorf("the box stopped: go on with --after %d once it runs again", after)
 			}
 			return err
@@ -56,7 +64,7 @@ func (a *app) event(e api.Event) error {
 		return fmt.Errorf("event %d: %w", e.Sequence, err)
 	}
 	_, err = fmt.Fprintf(a.Out, "%6d  %s  %-12s  %s  %s\n", e.Sequence, a.paint(faint, stored.Time.Local().Format("2006-01-02 15:04:05")),
-		agentsig.Escape(e.Work), a.paint(bold, agentsig.Escape(stored.Type)), agentsig.Escape(what(stored)))
+		agentsig.Escape(e.Work), a.paint(bold, agentsig.Escape(stored.Type)), agentsig.Escape(what(e.Work, stored)))
 	return err
 }
 
@@ -69,8 +77,11 @@ func apiEvent(p ledger.Proof) api.Event {
 	return api.Event{Sequence: uint64(p.Index) + 1, Work: e.Subject, Event: p.Event}
 }
 
-// what says in a few words what an event did.
-func what(e ledger.Event) string {
+// what says in a few words what an event did to a work item or a run.
+func what(name string, e ledger.Event) string {
+	if slices.Contains(delivery.Types(), e.Type) {
+		return delivery.Words(e, func(string) string { return name })
+	}
 	var p struct {
 		Title          string         `json:"title"`
 		Phase          agentsig.Phase `json:"phase"`

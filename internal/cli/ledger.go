@@ -17,7 +17,6 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/box"
-	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -48,7 +47,7 @@ func (a *app) archiveDir(p place) (string, error) {
 	if p.archive != "" {
 		return p.archive, nil
 	}
-	c, err := config.Load("")
+	c, err := a.settings("")
 	return box.Dir(a.dir).Archive(c.Archive), err
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -23,12 +24,17 @@ func (a *app) logsCommand() *cobra.Command {
 	var follow, errs bool
 	cmd := &cobra.Command{
 		Use:   "logs WORK",
-		Short: "Show what the agents on a task said",
+		Short: "Show what the agents on a task said, and the gate",
 		Long: `Logs prints the transcripts of a task's agents, one after the other, with everything escaped
-that a terminal would act upon. With --follow it goes on as they speak, until Ctrl-C. With
---stderr it prints what they wrote to standard error.
+that a terminal would act upon; and after each what the gate's checks printed on its work. With
+--follow it goes on as they speak, until Ctrl-C. With --stderr it prints what they wrote to
+standard error.
 
-Transcripts lie in the box's directory, under sessions/; the ledger has their hashes.`,
+With --json each is an object on a line of its own, with session, role (gate for the gate),
+agent, transcript (the file) and text; a long one goes on in further objects.
+
+Transcripts lie in the box's directory, under sessions/, and what the gate printed under
+gates/log/; the ledger has the hashes of transcripts.`,
 		Example: `  signalbox logs T-2
   signalbox logs -f T-2`,
 		Args: one("a task or work item"),
@@ -37,10 +43,7 @@ Transcripts lie in the box's directory, under sessions/; the ledger has their ha
 			if err != nil {
 				return err
 			}
-			l := logs{app: a, subject: item.Subject, file: "transcript", read: map[string]int64{}}
-			if errs {
-				l.file = "stderr"
-			}
+			l := logs{app: a, subject: item.Subject, errs: errs, read: map[string]int64{}}
 			if follow {
 				a.served = true
 				return l.follow(cmd.Context())
@@ -57,13 +60,31 @@ Transcripts lie in the box's directory, under sessions/; the ledger has their ha
 	return cmd
 }
 
-// logs prints the transcripts of an item's sessions.
+// logs prints what was said in an item's sessions.
 type logs struct {
 	app     *app
 	subject string
-	file    string
-	read    map[string]int64 // how much of each was printed
-	last    string           // the session that was printed last
+	errs    bool             // of standard error
+	read    map[string]int64 // how much of each file was printed
+}
+
+// speech is who said what is in a file.
+type speech struct {
+	Session    string `json:"session"`
+	Role       string `json:"role"`
+	Agent      string `json:"agent,omitempty"`
+	Transcript string `json:"transcript"`
+	Text       string `json:"text"`
+}
+
+// roleGate stands for the gate among the roles.
+const roleGate = "gate"
+
+func (s speech) heading() string {
+	if s.Role == roleGate {
+		return "== gate"
+	}
+	return fmt.Sprintf("== %s (%s), session %s", s.Role, agentsig.Escape(s.Agent), s.Session)
 }
 
 // print prints what was not printed yet, and reports whether there was a session.
@@ -85,41 +106,95 @@ func (l *logs) print() (bool, error) {
 		return int(a.Counter) - int(b.Counter)
 	})
 	for _, name := range sessions {
-		if err := l.printOne(filepath.Join(root, name), name); err != nil {
+		if err := l.printSession(filepath.Join(root, name), name); err != nil {
 			return true, err
 		}
 	}
 	return len(sessions) > 0, nil
 }
 
-func (l *logs) printOne(dir, name string) error {
-	f, err := os.Open(filepath.Join(dir, l.file))
+// printSession prints a session's transcript, and what the gate said on its work.
+func (l *logs) printSession(dir, name string) error {
+	spec, err := session.Read(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it has not begun yet
 	}
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // read only
-	if info, err := f.Stat(); err != nil || info.Size() <= l.read[name] && l.last == name {
+	who := speech{Session: name, Role: string(spec.Role), Agent: spec.Agent.Name, Transcript: filepath.Join(dir, "transcript")}
+	if l.errs {
+		who.Transcript = filepath.Join(dir, "stderr")
+		return l.printFile(who)
+	}
+	if err := l.printFile(who); err != nil {
 		return err
 	}
-	if _, seen := l.read[name]; !seen {
-		spec, err := session.Read(dir)
-		if err != nil {
-			return err
-		}
-		heading := fmt.Sprintf("== %s (%s), session %s", spec.Role, agentsig.Escape(spec.Agent.Name), name)
-		fmt.Fprintln(l.app.Out, l.app.paint(bold, heading))
+	return l.printFile(speech{Session: name, Role: roleGate, Transcript: filepath.Join(l.app.dir, "gates", "log", name+".log")})
+}
+
+// printFile prints what is new in a file.
+func (l *logs) printFile(who speech) error {
+	name := who.Transcript
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it has not begun yet, or there is none
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // read only
+	_, seen := l.read[name]
+	if info, err := f.Stat(); err != nil || seen && info.Size() <= l.read[name] {
+		return err
 	}
 	if _, err := f.Seek(l.read[name], io.SeekStart); err != nil {
 		return err
 	}
+	if l.app.json {
+		return l.writeObjects(f, who, !seen)
+	}
+	if !seen {
+		fmt.Fprintln(l.app.Out, l.app.paint(bold, who.heading()))
+	}
 	text := &inertText{to: l.app.Out}
 	n, err := io.Copy(text, f)
 	l.read[name] += n
-	l.last = name
 	return errors.Join(err, text.Close())
+}
+
+// maxObject is the most text in one object, in bytes.
+const maxObject = 1 << 20
+
+// writeObjects writes what is left of a file as objects, and one for an empty file if
+// it is the first time.
+func (l *logs) writeObjects(f io.Reader, who speech, first bool) error {
+	var held []byte // the beginning of a character
+	for ; ; first = false {
+		text, err := io.ReadAll(io.LimitReader(f, maxObject))
+		if err != nil {
+			return err
+		}
+		l.read[who.Transcript] += int64(len(text))
+		more := len(text) == maxObject
+		text = append(held, text...)
+		whole := len(text)
+		for back := 1; more && back < utf8.UTFMax; back++ {
+			if c := text[len(text)-back:]; utf8.RuneStart(c[0]) && !utf8.FullRune(c) {
+				whole -= back
+			}
+		}
+		if whole > 0 || first {
+			who.Text = string(text[:whole])
+			if err := writeJSON(l.app.Out, who); err != nil {
+				return err
+			}
+		}
+		if !more {
+			return nil
+		}
+		held = slices.Clone(text[whole:])
+	}
 }
 
 // follow prints what comes until ctx ends.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,23 +12,31 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
-	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/session"
 	"github.com/signalbox-dev/signalbox/internal/tui"
 )
 
 // operate calls the box about its runs; if none runs, it is opened for the one
-// request.
+// request. It makes none.
 func operate[T any](ctx context.Context, a *app, call func(*api.Client) (T, error)) (T, error) {
 	var none T
-	if _, err := os.Stat(a.dir); err != nil {
-		return none, fmt.Errorf("there is no box in %s: `signalbox run PLAN` makes one", agentsig.Escape(a.dir))
+	if _, err := patiently(ctx, box.ErrNoDir, box.Dir(a.dir).Verifier); err != nil {
+		return none, a.absent(err)
 	}
-	c, err := config.Load("")
+	c, err := a.settings("")
 	if err != nil {
 		return none, err
 	}
 	return withBox(ctx, a, c, call)
+}
+
+// absent says what to do if there is no box.
+func (a *app) absent(err error) error {
+	if errors.Is(err, box.ErrNoDir) {
+		return fmt.Errorf("there is no box in %s: `signalbox run PLAN` or `signalbox up` makes one", agentsig.Escape(a.dir))
+	}
+	return err
 }
 
 func (a *app) statusCommand() *cobra.Command {
@@ -39,6 +47,7 @@ func (a *app) statusCommand() *cobra.Command {
 need a box to be running. With --json it prints the run.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			running := a.running()
 			r, err := operate(cmd.Context(), a, func(c *api.Client) (api.Run, error) { return latest(cmd.Context(), c, args) })
 			if err != nil {
 				return err
@@ -50,6 +59,9 @@ need a box to be running. With --json it prints the run.`,
 			o.Height = 1000
 			for _, line := range tui.Frame(r, o) {
 				fmt.Fprintln(a.Out, line)
+			}
+			if r.State == api.RunStopped || r.State == api.RunEnding && !running {
+				fmt.Fprintln(a.Out, "\nno box is running: `signalbox run` goes on")
 			}
 			return nil
 		},
@@ -151,6 +163,9 @@ It does not need a box to be running: the answer is recorded, and the next run g
 			text := strings.Join(args[1:], " ")
 			running := a.running()
 			q, err := operate(cmd.Context(), a, func(c *api.Client) (api.Question, error) {
+				if err := fits(cmd.Context(), c, args[0], text); err != nil {
+					return api.Question{}, err
+				}
 				return c.Answer(cmd.Context(), args[0], api.Answer{Text: text})
 			})
 			if err != nil {
@@ -163,6 +178,25 @@ It does not need a box to be running: the answer is recorded, and the next run g
 			return nil
 		},
 	}
+}
+
+// fits refuses a word that means something to another kind of question: the agent
+// that would be told it could make nothing of it.
+func fits(ctx context.Context, c *api.Client, id, text string) error {
+	word := strings.ToLower(strings.TrimSpace(text))
+	if !slices.Contains([]string{delivery.ChooseRetry, delivery.ChooseCancel, delivery.ChooseHealthy, delivery.ChooseHalt, delivery.ChooseContinue}, word) {
+		return nil
+	}
+	questions, err := c.Questions(ctx)
+	if err != nil {
+		return err
+	}
+	for _, q := range questions {
+		if q.ID == id && len(q.Choices) > 0 && !slices.Contains(q.Choices, word) {
+			return fmt.Errorf("%s is no answer to %s: answer %s, or in your own words", word, q.ID, strings.Join(q.Choices, " or "))
+		}
+	}
+	return nil
 }
 
 // running reports whether a box runs in the directory.

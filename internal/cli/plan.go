@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,6 +39,8 @@ environment, command and expected exit code adds to the checks of signalbox.yaml
 	return cmd
 }
 
+const namePlan = "name a plan, such as `signalbox plan --help` shows"
+
 func (a *app) planCheckCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check PLAN",
@@ -48,7 +49,7 @@ func (a *app) planCheckCommand() *cobra.Command {
 anything is. With --json it prints ok, tasks, checks and errors (line, text).`,
 		Args: one("a plan"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			data, err := os.ReadFile(args[0])
+			data, err := readFile(args[0], namePlan)
 			if err != nil {
 				return err
 			}
@@ -100,7 +101,7 @@ func (a *app) planShowCommand() *cobra.Command {
 title, tasks (id, title, phase, blocked_by, step) and checks.`,
 		Args: one("a plan"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			data, err := os.ReadFile(args[0])
+			data, err := readFile(args[0], namePlan)
 			if err != nil {
 				return err
 			}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,7 +31,10 @@ store: what the store lost at its end is restored, damaged tiles are made again,
 anything else that differs is refused with what to do about it. One box runs in a
 directory; a second is refused.
 
-Settings come from signalbox.yaml in the working directory, if there is one:
+Agents that work on a plan go on when the box stops, and the next box takes them over;
+without one they end after a while (limits.orphan, 30m). Ctrl-C in a run ends them.
+
+Settings come from signalbox.yaml beside the box's directory, if there is one:
 
   exit_protocol: true      # act upon exit records; AGENT_EXIT_PROTOCOL_ENABLED wins
   archive: /other/disk     # where the archive lies
@@ -42,7 +46,7 @@ With --json one line says where it listens and what it found: address, events,
 items, leases, restored, archived, notes, exit_protocol, snapshot, start_ms.`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := config.Load(configFile)
+			c, err := a.settings(configFile)
 			if err != nil {
 				return err
 			}
@@ -52,7 +56,7 @@ items, leases, restored, archived, notes, exit_protocol, snapshot, start_ms.`,
 			return a.up(cmd, c)
 		},
 	}
-	cmd.Flags().StringVar(&configFile, "config", "", "the `FILE` with the settings (default signalbox.yaml, if it is there)")
+	cmd.Flags().StringVar(&configFile, "config", "", "the `FILE` with the settings (default: signalbox.yaml beside the box, if it is there)")
 	cmd.Flags().StringVar(&listen, "listen", "", "the `ADDRESS` to listen on, such as 127.0.0.1:7071")
 	return cmd
 }
@@ -65,20 +69,48 @@ func (a *app) up(cmd *cobra.Command, c config.Config) error {
 	}
 	collectLess()
 	enabled := agentsig.ExitProtocolEnabled(os.LookupEnv, c.ExitProtocol)
-	b, found, err := a.openBox(ctx, c, false, a.logger())
+	var found box.Found
+	b, err := patiently(ctx, box.ErrLocked, func() (b *box.Box, err error) { // it may be open for a single request
+		b, found, err = a.openBox(ctx, c, false, a.logger())
+		return b, err
+	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	a.sayFound(listener.Addr().String(), found, enabled)
 	a.served = true
 	served := b.Serve(ctx, listener)
+	agents := b.Agents()
 	if err := errors.Join(b.Close(), served); err != nil {
 		return err
 	}
-	if !a.json {
-		fmt.Fprintln(a.Err, "stopped; everything that was acknowledged is in the archive")
+	if a.json {
+		return nil
+	}
+	fmt.Fprintln(a.Err, "stopped; everything that was acknowledged is in the archive")
+	if agents > 0 {
+		fmt.Fprintf(a.Err, "%s on; the next box takes them over, and without one they end after %s\n", goOn(agents), length(c.Limits.Orphan))
 	}
 	return nil
+}
+
+func goOn(agents int) string {
+	if agents == 1 {
+		return "1 agent goes"
+	}
+	return count(agents, "agent") + " go"
+}
+
+// length writes a time as people do: 30m, and not 30m0s.
+func length(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }
 
 // logger writes to standard error.
@@ -103,7 +135,10 @@ func (a *app) sayFound(address string, found box.Found, enabled bool) {
 	}
 	fmt.Fprintf(a.Out, "%s in %s: %s, %s, %s; ready in %v\n", a.paint(bold, "box"), agentsig.Escape(a.dir),
 		count(int(found.Events), "event"), count(found.Items, "work item"), count(found.Leases, "open lease"), found.Took.Round(1e6))
-	if found.Restored > 0 {
+	switch {
+	case found.Restored > 0 && uint64(found.Restored) == found.Events:
+		fmt.Fprintf(a.Out, "%s: the engine's store was made anew from the archive (%s)\n", a.paint(yellow, "note"), count(int(found.Restored), "event"))
+	case found.Restored > 0:
 		fmt.Fprintf(a.Out, "%s: the engine had lost its last %s; restored from the archive\n", a.paint(yellow, "note"), count(int(found.Restored), "event"))
 	}
 	if found.Archived > 0 {
@@ -134,26 +169,27 @@ func count(n int, what string) string {
 // startGrace is how long a command waits for a box that was only just started.
 const startGrace = time.Second
 
-// client returns a client for the box in the directory, with one of its tokens. If
-// none runs, it says so.
-func (a *app) client(ctx context.Context, token func(box.Dir) (string, error)) (*api.Client, error) {
-	dir := box.Dir(a.dir)
+// patiently tries again for as long as startGrace while something fails in this way.
+func patiently[T any](ctx context.Context, fails error, try func() (T, error)) (T, error) {
 	for deadline := time.Now().Add(startGrace); ; {
-		_, err := dir.Address()
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, api.ErrNotRunning) {
-			return nil, err
-		}
-		if time.Now().After(deadline) {
-			return nil, a.explain(err)
+		v, err := try()
+		if !errors.Is(err, fails) || time.Now().After(deadline) {
+			return v, err
 		}
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return v, ctx.Err()
 		}
+	}
+}
+
+// client returns a client for the box in the directory, with one of its tokens. If
+// none runs, it says so.
+func (a *app) client(ctx context.Context, token func(box.Dir) (string, error)) (*api.Client, error) {
+	dir := box.Dir(a.dir)
+	if _, err := patiently(ctx, api.ErrNotRunning, dir.Address); err != nil {
+		return nil, a.explain(err)
 	}
 	t, err := token(dir)
 	return api.FollowingClient(dir.Address, t), err

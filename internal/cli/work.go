@@ -92,7 +92,7 @@ func (a *app) workListCommand() *cobra.Command {
 			if err := a.checkOptions(cmd, agentsig.Options{Phase: agentsig.Phase(phase)}); err != nil {
 				return err
 			}
-			all, err := ask(cmd.Context(), a, box.Dir.APIToken, func(c *api.Client) ([]api.Work, error) { return c.List(cmd.Context(), agentsig.Phase(phase)) })
+			all, err := operate(cmd.Context(), a, func(c *api.Client) ([]api.Work, error) { return c.List(cmd.Context(), agentsig.Phase(phase)) })
 			if err != nil {
 				return err
 			}
@@ -126,7 +126,7 @@ func (a *app) workShowCommand() *cobra.Command {
 		Short: "Show a work item",
 		Args:  one("the id of a work item"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := ask(cmd.Context(), a, box.Dir.APIToken, func(c *api.Client) (api.Work, error) { return c.Work(cmd.Context(), args[0]) })
+			w, err := operate(cmd.Context(), a, func(c *api.Client) (api.Work, error) { return c.Work(cmd.Context(), args[0]) })
 			if err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -224,27 +225,41 @@ func Default() Config {
 	}
 }
 
-// Load reads a configuration. Without a path it reads signalbox.yaml in the
-// working directory, if that is there. A setting that it does not know, or that
-// can't be, is an error; it names every one of them.
+// Load reads a configuration. A setting that it does not know, or that can't be, is
+// an error; it names every one of them.
 func Load(path string) (Config, error) {
-	name, given := path, path != ""
-	if !given {
-		name = File
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Config{}, fmt.Errorf("the settings can't be read: %w", err)
 	}
-	data, err := os.ReadFile(name)
-	if err != nil && (given || !errors.Is(err, fs.ErrNotExist)) {
+	return parse(path, data)
+}
+
+// LoadIn reads signalbox.yaml in a directory, as [Load] does. Without one, the
+// defaults hold.
+func LoadIn(dir string) (Config, error) {
+	path := filepath.Join(dir, File)
+	c, err := Load(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return parse(path, nil)
+	}
+	return c, err
+}
+
+func parse(path string, data []byte) (Config, error) {
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
 		return Config{}, err
 	}
 	c := Default()
-	if c.Dir, err = filepath.Abs(filepath.Dir(name)); err != nil {
-		return Config{}, err
-	}
-	if err := c.read(name, data); err != nil {
+	c.Dir = dir
+	p := problems{file: path, lines: map[string]int{}}
+	if err := c.read(&p, data); err != nil {
 		return Config{}, err
 	}
 	c.settle()
-	if err := c.validate(name); err != nil {
+	c.validate(&p)
+	if err := p.err(); err != nil {
 		return Config{}, err
 	}
 	return c, nil
@@ -271,7 +286,7 @@ func (c *Config) settle() {
 		if r.Agent == "" {
 			r.Agent = fallback
 		}
-		if r.AtOnce == 0 {
+		if r.AtOnce == 0 && c.Limits.Agents > 0 { // else that is what is wrong
 			r.AtOnce = c.Limits.Agents
 		}
 		r.Prompt = c.from(r.Prompt)

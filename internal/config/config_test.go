@@ -38,7 +38,7 @@ func settled(dir string) config.Config {
 func TestDefaults(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	got, err := config.Load("")
+	got, err := config.LoadIn(".")
 	if diff := cmp.Diff(settled(dir), got); err != nil || diff != "" {
 		t.Errorf("without a file: %v\n%s", err, diff)
 	}
@@ -163,23 +163,23 @@ func TestResolve(t *testing.T) {
 // refused are files that are no good, and what has to be said of them. Those of
 // the first list can be seen by the schema too.
 var refused = []struct{ text, want string }{
-	{"exit_protcol: true", "exit_protcol: line 1: it is no setting; there are: exit_protocol, archive, "},
-	{"exit_protocol: maybe", "exit_protocol: line 1: it has to be true or false"},
-	{"- a", "the file: line 1: it has to be settings"},
-	{"just text", "the file: line 1: it has to be settings"},
-	{"hosts: git.example.org", "hosts: line 1: it has to be a list"},
-	{"agents: [a]", "agents: line 1: it has to be names"},
-	{"agents: {a: {command: claude -p}}", "agents.a.command: line 1: it has to be a list"},
+	{"exit_protcol: true", "exit_protcol: it is no setting; there are: exit_protocol, archive, "},
+	{"exit_protocol: maybe", "exit_protocol: it has to be true or false"},
+	{"- a", "the file: it has to be settings"},
+	{"just text", "the file: it has to be settings"},
+	{"hosts: git.example.org", "hosts: it has to be a list"},
+	{"agents: [a]", "agents: it has to be names"},
+	{"agents: {a: {command: claude -p}}", "agents.a.command: it has to be a list"},
 	{"agents: {a: {input: once}}", "agents.a.command: it has to be a program and its arguments"},
 	{"agents: {a: {command: []}}", "agents.a.command: it has to be a program"},
 	{"agents: {a: {command: [''], input: pipe}}", `agents.a.input: "pipe": it has to be once or json`},
-	{"agents: {a: {command: [b], comand: [c]}}", "agents.a.comand: line 1: it is no setting; there are: command, input, provider, env"},
-	{"roles: {tester: {}}", "roles.tester: line 1: it is no setting; there are: developer, critic, auditor, analyst, remediation, health_auditor, expert"},
-	{"roles:\n  developer: {wall_clock: 5}", "roles.developer.wall_clock: line 2: it has to be a time such as 90s"},
-	{"roles: {developer: {wall_clock: 5 minutes}}", "roles.developer.wall_clock: line 1: it has to be a time such as 90s"},
+	{"agents: {a: {command: [b], comand: [c]}}", "agents.a.comand: it is no setting; there are: command, input, provider, env"},
+	{"roles: {tester: {}}", "roles.tester: it is no setting; there are: developer, critic, auditor, analyst, remediation, health_auditor, expert"},
+	{"roles:\n  developer: {wall_clock: 5}", "roles.developer.wall_clock: it has to be a time such as 90s"},
+	{"roles: {developer: {wall_clock: 5 minutes}}", "roles.developer.wall_clock: it has to be a time such as 90s"},
 	{"roles: {developer: {at_once: -1}}", "roles.developer.at_once: -1: it has to be 0"},
-	{"roles: {developer: {at_once: many}}", "roles.developer.at_once: line 1: it has to be a whole number"},
-	{"checks: [go test]", "checks[1]: line 1: it has to be settings, with these names: name, command"},
+	{"roles: {developer: {at_once: many}}", "roles.developer.at_once: it has to be a whole number"},
+	{"checks: [go test]", "checks[1]: it has to be settings, with these names: name, command"},
 	{"checks: [{command: a}]", `checks[1].name: "" is no name`},
 	{"checks: [{name: a}]", "checks[1].command: it has to be a command line"},
 	{"checks: [{name: a, command: b, exit: 256}]", "checks[1].exit: 256: an exit code is 0 to 255"},
@@ -187,18 +187,21 @@ var refused = []struct{ text, want string }{
 	{"merge: rebase", `merge: "rebase": it has to be branch or pr`},
 	{"limits: {agents: 0}", "limits.agents: 0: it has to be 1 or more"},
 	{"limits: {gates: -3}", "limits.gates: -3: it has to be 1 or more"},
-	{"limits: {gate: 3}", "limits.gate: line 1: it is no setting; there are: agents, silence"},
+	{"limits: {gate: 3}", "limits.gate: it is no setting; there are: agents, silence"},
 	{"budget: {tokens: -1}", "budget.tokens: -1: it has to be 0"},
-	{"budget: {tokens: 1.5}", "budget.tokens: line 1: it has to be a whole number"},
+	{"budget: {tokens: 1.5}", "budget.tokens: it has to be a whole number"},
 	{"budget: {cost_usd: -0.5}", "budget.cost_usd: -0.5: it has to be 0"},
 	{"notify: {webhook: 'file:///etc/passwd'}", `notify.webhook: "file:///etc/passwd": it has to be an http:// or https:// address`},
 }
 
 var refusedByLoad = []struct{ text, want string }{
 	{"listen: [", "signalbox.yaml: yaml: line "},
-	{"listen: a\nlisten: b", `"listen" already defined`},
+	{"listen: a\nlisten: b", "signalbox.yaml:2: listen: it is there twice"},
+	{"agents: {a: {command: [x]}, a: {command: [y]}}", "agents.a: it is there twice"},
+	{"\nlimits:\n\n  agents: 0", "signalbox.yaml:4: limits.agents: 0: it has to be 1 or more"},
+	{"checks:\n- {name: a, command: b}\n- {name: c}", "signalbox.yaml:3: checks[2].command: it has to be a command line"},
 	{"listen: a\n---\nlisten: b", "it goes on after the settings"},
-	{"agents: &a {x: *a}", "agents.x.x: line 1: it is no setting"},
+	{"agents: &a {x: *a}", "agents.x.x: it is no setting"},
 	{"redact: ['(']", `redact: secret pattern 1, "(": `},
 	{"redact: ['a*']", "it matches empty text"},
 	{"agents: {'a b': {command: [x]}}", `agents."a b": a name begins with a letter or digit`},
@@ -240,9 +243,34 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// Every problem is named once, whether a setting can't be read or can't be.
 func TestEveryProblemIsNamed(t *testing.T) {
-	_, err := load(t, t.TempDir(), "merge: rebase\nlimits: {agents: 0, grace: 0s}\nbudget: {tokens: -1}\n")
-	if err == nil || strings.Count(err.Error(), "\n") != 3 {
-		t.Errorf("four settings are wrong, and it says: %v", err)
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"merge: rebase\nlimits: {agents: 0, grace: 0s}\nbudget: {tokens: -1}\n", []string{
+			":1: merge: ", ":2: limits.agents: ", ":2: limits.grace: ", ":3: budget.tokens: ",
+		}},
+		{"limits: {agents: -1}\n", []string{":1: limits.agents: "}},
+		{"mrege: pr\nlimits: {agents: many, gates: 0}\nagents:\n  a: {command: claude}\n  b: {}\n", []string{
+			":1: mrege: ", ":2: limits.agents: ", ":4: agents.a.command: ", ":5: agents.b.command: ", ":2: limits.gates: ",
+		}},
+		{"agnets: {a: {command: [x]}}\nroles: {critic: {agent: a, at_once: -1}}\n", []string{":1: agnets: ", ":2: roles.critic.at_once: "}},
+		{"checks: [go test, {name: a}]\nmerge: rebase\n", []string{":1: checks[1]: ", ":2: merge: "}},
+	} {
+		_, err := load(t, t.TempDir(), c.text)
+		if err == nil {
+			t.Errorf("%s\nis loaded", c.text)
+			continue
+		}
+		got := strings.Split(err.Error(), "\n")
+		ok := len(got) == len(c.want)
+		for i := 0; ok && i < len(got); i++ {
+			ok = strings.Contains(got[i], config.File+c.want[i])
+		}
+		if !ok {
+			t.Errorf("%s\nis refused with\n%v\nwant %q", c.text, err, c.want)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,35 +16,64 @@ import (
 // problems are everything that is wrong with a file, so that it can be put right
 // at once.
 type problems struct {
-	file string
-	errs []error
+	file  string
+	lines map[string]int // where each setting stands
+	shape []string       // settings that could not be read
+	lost  bool           // there is a section that is none: what it says is not known
+	errs  []error
 }
 
+// add names a problem, with the line that the setting stands on, or what it would be
+// part of.
 func (p *problems) add(setting, format string, args ...any) {
-	p.errs = append(p.errs, fmt.Errorf("%s: %s: %w", p.file, setting, fmt.Errorf(format, args...)))
+	if slices.ContainsFunc(p.shape, func(s string) bool { return within(setting, s) }) {
+		return // it has been named
+	}
+	where := p.file
+	for at := setting; at != ""; at = at[:max(strings.LastIndexAny(at, ".["), 0)] {
+		if line, ok := p.lines[at]; ok {
+			where = fmt.Sprintf("%s:%d", p.file, line)
+			break
+		}
+	}
+	p.errs = append(p.errs, fmt.Errorf("%s: %s: %w", where, setting, fmt.Errorf(format, args...)))
+}
+
+// misshapen names a setting that can't be read, and of which no more is said.
+func (p *problems) misshapen(setting, format string, args ...any) {
+	p.add(setting, format, args...)
+	p.shape = append(p.shape, setting)
+}
+
+// whole reports whether everything in a section could be read.
+func (p *problems) whole(section string) bool {
+	return !slices.ContainsFunc(p.shape, func(s string) bool { return within(s, section) })
+}
+
+// within reports whether a setting is another one, or a part of it.
+func within(setting, other string) bool {
+	rest, ok := strings.CutPrefix(setting, other)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 func (p *problems) err() error { return errors.Join(p.errs...) }
 
-// read reads settings from YAML over those that are there.
-func (c *Config) read(file string, data []byte) error {
+// read reads settings from YAML over those that are there. What is wrong with a
+// setting is a problem; the error is that there are no settings to read.
+func (c *Config) read(p *problems, data []byte) error {
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, more yaml.Node
 	if err := d.Decode(&doc); errors.Is(err, io.EOF) {
 		return nil
 	} else if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+		return fmt.Errorf("%s: %w", p.file, err)
 	}
 	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: it goes on after the settings: remove the line with --- and what follows it", file)
+		return fmt.Errorf("%s: it goes on after the settings: remove the line with --- and what follows it", p.file)
 	}
-	p := problems{file: file}
 	p.check(doc.Content[0], reflect.TypeFor[Config](), "")
-	if err := p.err(); err != nil {
-		return err
-	}
-	if err := doc.Decode(c); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+	if err := doc.Decode(c); err != nil && len(p.errs) == 0 { // what is named is left as it was
+		return fmt.Errorf("%s: %w", p.file, err)
 	}
 	return nil
 }
@@ -60,28 +90,44 @@ func (p *problems) check(n *yaml.Node, t reflect.Type, at string) {
 	switch {
 	case t.Kind() == reflect.Struct && n.Kind == yaml.MappingNode:
 		fields := settings(t)
-		for i := 0; i < len(n.Content); i += 2 {
-			key, value := n.Content[i], n.Content[i+1]
-			f, ok := fields[key.Value]
-			if !ok {
-				p.add(join(at, key.Value), "line %d: it is no setting; there are: %s", key.Line, strings.Join(names(t), ", "))
-				continue
+		p.pairs(n, at, func(key string, value *yaml.Node, setting string) {
+			if f, ok := fields[key]; ok {
+				p.check(value, f, setting)
+				return
 			}
-			p.check(value, f, join(at, key.Value))
-		}
+			p.lost = p.lost || at == ""
+			p.misshapen(setting, "it is no setting; there are: %s", strings.Join(names(t), ", "))
+		})
 	case t.Kind() == reflect.Map && n.Kind == yaml.MappingNode:
-		for i := 0; i < len(n.Content); i += 2 {
-			p.check(n.Content[i+1], t.Elem(), join(at, n.Content[i].Value))
-		}
+		p.pairs(n, at, func(_ string, value *yaml.Node, setting string) { p.check(value, t.Elem(), setting) })
 	case t.Kind() == reflect.Slice && n.Kind == yaml.SequenceNode:
 		for i, e := range n.Content {
-			p.check(e, t.Elem(), fmt.Sprintf("%s[%d]", at, i+1))
+			element := fmt.Sprintf("%s[%d]", at, i+1)
+			p.lines[element] = e.Line
+			p.check(e, t.Elem(), element)
 		}
 	case !scalar(n, t):
 		if at == "" {
 			at = "the file"
+			p.lines[at] = n.Line
 		}
-		p.add(at, "line %d: it has to be %s", n.Line, kind(t))
+		p.misshapen(at, "it has to be %s", kind(t))
+	}
+}
+
+// pairs goes through the settings of a section, and notes where each stands.
+func (p *problems) pairs(n *yaml.Node, at string, each func(key string, value *yaml.Node, setting string)) {
+	seen := map[string]bool{}
+	for i := 0; i < len(n.Content); i += 2 {
+		key := n.Content[i]
+		setting := join(at, key.Value)
+		p.lines[setting] = key.Line
+		if seen[key.Value] {
+			p.misshapen(setting, "it is there twice")
+			continue
+		}
+		seen[key.Value] = true
+		each(key.Value, n.Content[i+1], setting)
 	}
 }
 

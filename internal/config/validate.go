@@ -16,24 +16,30 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/redact"
 )
 
-// validate finds the settings that can't be.
-func (c *Config) validate(file string) error {
-	p := problems{file: file}
+// validate finds the settings that can't be. Elements of a list have their numbers
+// only if all of them could be read.
+func (c *Config) validate(p *problems) {
 	if _, err := redact.New(c.Redact); err != nil {
 		p.add("redact", "%w", err)
 	}
-	c.validateAgents(&p)
-	c.validateRoles(&p)
-	c.validateExperts(&p)
-	c.validateChecks(&p)
-	c.validateWorktree(&p)
+	c.validateAgents(p)
+	c.validateRoles(p)
+	if p.whole("experts") {
+		c.validateExperts(p)
+	}
+	if p.whole("checks") {
+		c.validateChecks(p)
+	}
+	if p.whole("worktree") {
+		c.validateWorktree(p)
+	}
 	if c.Merge != MergeBranch && c.Merge != MergePR {
 		p.add("merge", "%q: it has to be %s or %s", c.Merge, MergeBranch, MergePR)
 	}
 	if !validBranch(c.BranchOf("r")) {
 		p.add("branch", "%q is no name of a git branch", c.Branch)
 	}
-	c.Limits.validate(&p)
+	c.Limits.validate(p)
 	if c.Budget.Tokens < 0 {
 		p.add("budget.tokens", "%d: it has to be 0, for no limit, or more", c.Budget.Tokens)
 	}
@@ -43,7 +49,6 @@ func (c *Config) validate(file string) error {
 	if c.Notify.Webhook != "" && !validWebhook(c.Notify.Webhook) {
 		p.add("notify.webhook", "%q: it has to be an http:// or https:// address", c.Notify.Webhook)
 	}
-	return p.err()
 }
 
 func (c *Config) validateAgents(p *problems) {
@@ -79,6 +84,7 @@ func (c *Config) validateRoles(p *problems) {
 		_, there := c.Agents[r.Agent]
 		switch {
 		case there || r.Agent == "" && len(agents) == 0:
+		case p.lost || !p.whole("agents"): // it may be among what could not be read
 		case r.Agent == "":
 			p.add(at+".agent", "nobody plays it: name one of %s here, or call one of them %s", strings.Join(agents, ", "), DefaultAgent)
 		case len(agents) == 0:

@@ -39,7 +39,7 @@ func (r *Run) Commands() []Command {
 	if !r.Live() {
 		return nil
 	}
-	if !r.Planned() {
+	if !r.Planned() && r.Stopping == "" {
 		return []Command{{ID: fmt.Sprintf("add/%d", len(r.Tasks)), Do: DoAddTask, N: len(r.Tasks)}}
 	}
 	var all []Command

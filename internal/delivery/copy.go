@@ -14,6 +14,7 @@ func (r *Run) Copy() Run {
 		task.Briefs = slices.Clone(t.Briefs)
 		c.Tasks[i] = &task
 	}
+	c.index()
 	c.Requests = make([]*Request, len(r.Requests))
 	for i, q := range r.Requests {
 		request := *q

@@ -323,6 +323,7 @@ type GateRan struct {
 	Passed  bool
 	Checks  []work.Check
 	Output  string
+	Files   *int   // that the change touches, if that is known
 	Trouble string // why it could not be told, or that the same checks fail without the change
 }
 
@@ -334,7 +335,7 @@ func (in GateRan) decide(r *Run, _ time.Time) ([]Write, error) {
 	if in.Trouble != "" {
 		return []Write{t.do(work.Block{Cause: string(CauseInfrastructure), Reason: cut(in.Trouble)})}, nil
 	}
-	return []Write{t.do(work.Report{Commit: in.Commit, Passed: in.Passed, Checks: in.Checks, Output: cut(in.Output)})}, nil
+	return []Write{t.do(work.Report{Commit: in.Commit, Passed: in.Passed, Checks: in.Checks, Output: cut(in.Output), Files: in.Files})}, nil
 }
 
 // BaselineRan is the gate's result on what the work starts from.

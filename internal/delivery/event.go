@@ -146,6 +146,7 @@ const (
 	Limited  How = "limited"  // its provider's usage limit
 	Stopped  How = "stopped"  // by the operator, or with the box
 	Orphaned How = "orphaned" // the box stayed away too long
+	Broken   How = "broken"   // it was not started: its worktree could not be made ready
 )
 
 // Delivered is the payload of PromptDelivered.

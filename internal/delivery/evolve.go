@@ -61,6 +61,7 @@ var evolvers = map[string]func(*Run, ledger.Event) error{
 			Started: p, Subject: e.Subject, Seq: r.Seq, Epoch: r.Epoch, At: e.Time, Known: slices.Clone(p.Settings.Experts),
 			Sessions: map[string]*Session{}, Waits: map[string]time.Time{}, Unknown: map[string]int{},
 		}
+		r.index()
 	}),
 	RunPaused:       with(func(r *Run, _ ledger.Event, _ Reason) { r.Paused = true }),
 	RunResumed:      with(func(r *Run, _ ledger.Event, _ Reason) { r.Paused = false }),
@@ -331,6 +332,8 @@ func (r *Run) sessionEnded(e ledger.Event, p Ended) {
 		return
 	}
 	switch p.How {
+	case Broken:
+		r.obstacle(t, p.Detail)
 	case TimedOut, Stalled:
 		r.timedOut(t, "The agent before you ran out of time. What it left is in the worktree.", p.Detail)
 	default:

@@ -22,6 +22,11 @@ func (r *Run) EvolveItem(after work.Item, e ledger.Event) error {
 			return err
 		}
 		r.Tasks = append(r.Tasks, &Task{ID: p.Task, BlockedBy: p.BlockedBy, Item: after, Since: e.Time, Moved: after.Seq})
+		r.index()
+		if r.Planned() {
+			r.countDependents()
+			r.bury()
+		}
 		return nil
 	}
 	if t == nil {
@@ -31,6 +36,9 @@ func (r *Run) EvolveItem(after work.Item, e ledger.Event) error {
 	t.Item = after
 	if before.Phase != after.Phase || (before.Lease == nil) != (after.Lease == nil) {
 		t.Since, t.Moved = e.Time, after.Seq
+	}
+	if done := agentsig.PhaseCompleted; (before.Phase == done) != (after.Phase == done) {
+		r.bury()
 	}
 	if l := before.Lease; l != nil && after.Lease == nil {
 		if s := r.Sessions[before.Session()]; s != nil && s.Over == "" {

@@ -72,6 +72,7 @@ func (t *Task) reset() {
 
 func (r *Run) cancel(t *Task) {
 	t.Cancelled, t.Need, t.Question = true, nil, ""
+	r.bury()
 	r.closeQuestions(t.ID)
 	for _, s := range r.Sessions {
 		if s.Task == t.ID && s.Over == "" {
@@ -97,6 +98,7 @@ func (r *Run) taskRetried(_ ledger.Event, p OnTask) {
 	r.closeQuestions(t.ID)
 	t.reset()
 	t.Cancelled = false
+	r.bury()
 	if strings.TrimSpace(p.Text) != "" {
 		t.Briefs = append(t.Briefs, Brief{"operator", p.Text})
 	}

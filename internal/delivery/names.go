@@ -25,6 +25,15 @@ func (r *Run) Restored() {
 	if r.Unknown == nil {
 		r.Unknown = map[string]int{}
 	}
+	r.index()
+}
+
+// index finds tasks by their ids and subjects.
+func (r *Run) index() {
+	r.byID, r.bySubject = make(map[string]*Task, len(r.Tasks)), make(map[string]*Task, len(r.Tasks))
+	for _, t := range r.Tasks {
+		r.byID[t.ID], r.bySubject[t.Item.Subject] = t, t
+	}
 }
 
 // MaxTasks is how many tasks one run delivers.

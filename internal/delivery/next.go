@@ -18,7 +18,7 @@ const leaseTerm = 10 * time.Minute
 // Next says what is due without any input. The caller records it, folds it and
 // asks again, until nothing is due.
 func (r *Run) Next(now time.Time) (Write, bool) {
-	if !r.Live() || !r.Planned() {
+	if !r.Live() || !r.Planned() && r.Stopping == "" {
 		return Write{}, false
 	}
 	steps := []func(time.Time) (Write, bool){r.nextRelease, r.nextFinish, r.nextTask, r.nextRemediation, r.nextRequest, r.nextStart}
@@ -53,10 +53,10 @@ func (r *Run) nextFinish(time.Time) (Write, bool) {
 		case r.Stopping == "" && !r.dead(t):
 			return Write{}, false
 		default:
-			f.Left++
 			f.Outcome = Partial
 		}
 	}
+	f.Left = r.Started.Tasks - f.Completed // also those that were never added
 	if len(r.Sessions) > 0 {
 		return Write{}, false
 	}
@@ -300,7 +300,7 @@ func (r *Run) Why(t *Task, now time.Time) string {
 	switch {
 	case t.Item.Phase == agentsig.PhaseCompleted:
 		return "completed"
-	case r.dead(t):
+	case r.dead(t) || !r.Live():
 		return "cancelled"
 	case t.Question != "" || t.Need != nil:
 		return "question"
@@ -324,6 +324,8 @@ func (r *Run) Why(t *Task, now time.Time) string {
 		return "conflict"
 	case r.Paused:
 		return "paused"
+	case r.Baseline == nil && r.Remediation.Stage == "":
+		return "baseline"
 	case !r.mayStart():
 		return "environment"
 	}
@@ -355,9 +357,8 @@ func (r *Run) nextStart(now time.Time) (Write, bool) {
 		}
 		return Write{}, false
 	}
-	dependents := r.dependents()
 	t := slices.MinFunc(ready, func(a, b *Task) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(dependents[b.ID], dependents[a.ID]))
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.Dependents, a.Dependents))
 	})
 	role, _ := roleFor(t.Item.Phase)
 	agent := r.Settings.Roles[role].Agent
@@ -375,19 +376,7 @@ func rank(t *Task) int {
 	return 2
 }
 
-// dependents counts for each task how many others wait for it, directly or not.
-func (r *Run) dependents() map[string]int {
-	n := map[string]int{}
-	for _, t := range r.Tasks {
-		seen := map[string]bool{}
-		r.ancestors(t, seen)
-		for id := range seen {
-			n[id]++
-		}
-	}
-	return n
-}
-
+// ancestors finds all that a task waits for.
 func (r *Run) ancestors(t *Task, seen map[string]bool) {
 	for _, id := range t.BlockedBy {
 		if b := r.Task(id); b != nil && !seen[id] {

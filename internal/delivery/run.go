@@ -42,25 +42,29 @@ type Run struct {
 	Publication *PullRequest
 	Finished    *Finished
 	FinishedAt  time.Time
+
+	byID, bySubject map[string]*Task
 }
 
 // Task is a task of the plan and what the run knows of it besides its item.
 type Task struct {
-	ID        string
-	BlockedBy []string
-	Item      work.Item
-	Count     Count
-	Findings  []uint64 // fingerprints of what reviews and audits found
-	Briefs    []Brief  // what the next agent has to be told
-	Need      *Need    // what a person has to be asked
-	Question  string   // that holds it up
-	Trouble   bool     // the environment holds it up
-	Awaits    string   // another task that it turned out to depend on
-	Conflict  *FileConflict
-	Cancelled bool
-	Used      Usage
-	Since     time.Time // when its phase or holder last changed
-	Moved     uint64    // the ledger's sequence of that change
+	ID         string
+	BlockedBy  []string
+	Item       work.Item
+	Count      Count
+	Findings   []uint64 // fingerprints of what reviews and audits found
+	Briefs     []Brief  // what the next agent has to be told
+	Need       *Need    // what a person has to be asked
+	Question   string   // that holds it up
+	Trouble    bool     // the environment holds it up
+	Awaits     string   // another task that it turned out to depend on
+	Conflict   *FileConflict
+	Cancelled  bool
+	Dead       bool // it will never be completed
+	Dependents int  // how many others wait for it, directly or not
+	Used       Usage
+	Since      time.Time // when its phase or holder last changed
+	Moved      uint64    // the ledger's sequence of that change
 }
 
 // Count counts what went wrong with a task since a person last looked at it.
@@ -182,14 +186,7 @@ const (
 )
 
 // Task returns the task with this id, or nil.
-func (r *Run) Task(id string) *Task {
-	for _, t := range r.Tasks {
-		if t.ID == id {
-			return t
-		}
-	}
-	return nil
-}
+func (r *Run) Task(id string) *Task { return r.byID[id] }
 
 // Exists reports whether the run was started.
 func (r *Run) Exists() bool { return r.ID != "" }
@@ -200,14 +197,7 @@ func (r *Run) Live() bool { return r.Exists() && r.Finished == nil }
 // Planned reports whether every task of the plan has its item.
 func (r *Run) Planned() bool { return r.Exists() && len(r.Tasks) == r.Started.Tasks }
 
-func (r *Run) ofSubject(subject string) *Task {
-	for _, t := range r.Tasks {
-		if t.Item.Subject == subject {
-			return t
-		}
-	}
-	return nil
-}
+func (r *Run) ofSubject(subject string) *Task { return r.bySubject[subject] }
 
 // SessionOf returns the session that works on a task, or did and whose process has
 // not ended yet.
@@ -251,17 +241,40 @@ func (r *Run) Open() []*Asked {
 
 // dead reports whether a task will never be completed: it was cancelled, or
 // depends on one that was.
-func (r *Run) dead(t *Task) bool {
-	if t.Item.Phase == agentsig.PhaseCompleted {
-		return false
+func (r *Run) dead(t *Task) bool { return t.Dead }
+
+// bury marks the tasks that will never be completed.
+func (r *Run) bury() {
+	seen := map[string]bool{}
+	for _, t := range r.Tasks {
+		r.buryOne(t, seen)
 	}
-	if t.Cancelled {
-		return true
+}
+
+func (r *Run) buryOne(t *Task, seen map[string]bool) {
+	if seen[t.ID] {
+		return
 	}
-	return slices.ContainsFunc(t.BlockedBy, func(id string) bool {
-		b := r.Task(id)
-		return b != nil && r.dead(b)
-	})
+	seen[t.ID] = true
+	t.Dead = t.Cancelled
+	for _, id := range t.BlockedBy {
+		if b := r.Task(id); b != nil {
+			r.buryOne(b, seen)
+			t.Dead = t.Dead || b.Dead
+		}
+	}
+	t.Dead = t.Dead && t.Item.Phase != agentsig.PhaseCompleted
+}
+
+// countDependents counts for each task how many others wait for it, directly or not.
+func (r *Run) countDependents() {
+	for _, t := range r.Tasks {
+		seen := map[string]bool{}
+		r.ancestors(t, seen)
+		for id := range seen {
+			r.Task(id).Dependents++
+		}
+	}
 }
 
 // blocker returns a task that has to be completed before this one is started.

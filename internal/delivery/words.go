@@ -50,6 +50,11 @@ func firstLine(s string) string {
 	return strings.TrimSpace(s)
 }
 
+func lastLine(s string) string {
+	s = strings.TrimSpace(s)
+	return strings.TrimSpace(s[strings.LastIndex(s, "\n")+1:])
+}
+
 // because adds a text to a sentence, if there is one.
 func because(sentence, text string) string {
 	if text = firstLine(text); text == "" {
@@ -109,7 +114,7 @@ var words = map[string]func(ledger.Event) (string, string, error){
 	}),
 
 	RunStarted: spoken(func(_ ledger.Event, p Started) (string, string) {
-		return "", because(fmt.Sprintf("run %s started with %d tasks", p.ID, p.Tasks), p.Title)
+		return "", because(fmt.Sprintf("run %s started with %s", p.ID, count(p.Tasks, "task")), p.Title)
 	}),
 	RunPaused:    spoken(func(_ ledger.Event, p Reason) (string, string) { return "", because("paused", p.Reason) }),
 	RunResumed:   spoken(func(_ ledger.Event, p Reason) (string, string) { return "", because("resumed", p.Reason) }),
@@ -121,7 +126,7 @@ var words = map[string]func(ledger.Event) (string, string, error){
 		if p.Trouble != "" {
 			return "", because("baseline could not be checked", p.Trouble)
 		}
-		return "", because("baseline at "+short(p.Commit), checkWords(p.Checks))
+		return "", because("baseline at "+short(p.Commit), checkWords(p.Checks, false))
 	}),
 	SessionGranted: spoken(func(_ ledger.Event, p Granted) (string, string) {
 		what := fmt.Sprintf("%s (%s) started", p.Role, p.Agent)
@@ -138,7 +143,8 @@ var words = map[string]func(ledger.Event) (string, string, error){
 	}),
 	PromptDelivered: spoken(func(e ledger.Event, _ Delivered) (string, string) { return "", e.Session + " has its prompt" }),
 	UnknownRecovery: spoken(func(_ ledger.Event, p Unknown) (string, string) {
-		return p.TaskID, because(fmt.Sprintf("output without a signal that counts, time %d", p.Attempt), p.OutputPreview)
+		sentence := fmt.Sprintf("output without a signal that counts, time %d", p.Attempt)
+		return p.TaskID, because(sentence+nearly(p.NearMisses), lastLine(p.OutputPreview))
 	}),
 	SignalFailure: spoken(func(_ ledger.Event, p Unknown) (string, string) {
 		return p.TaskID, because("the agent is given up", p.Reason)
@@ -206,7 +212,7 @@ var words = map[string]func(ledger.Event) (string, string, error){
 
 var endings = map[How]string{
 	Done: "ended", Crashed: "crashed", TimedOut: "ran out of time", Stalled: "stalled", Limited: "met its provider's limit",
-	Stopped: "was stopped", Orphaned: "was left alone for too long",
+	Stopped: "was stopped", Orphaned: "was left alone for too long", Broken: "could not be started",
 }
 
 func grantWords(_ ledger.Event, p work.Granted) (string, string) {
@@ -258,10 +264,16 @@ func gateWords(e ledger.Event, p work.Gate) (string, string) {
 	if e.Type == work.GateFailed {
 		verdict = "failed"
 	}
-	return "", because("gate "+verdict+" at "+short(p.Commit), checkWords(p.Checks))
+	checked := checkWords(p.Checks, e.Type == work.GatePassed)
+	if p.Files != nil && *p.Files == 0 {
+		checked += "; nothing was changed"
+	}
+	return "", because("gate "+verdict+" at "+short(p.Commit), checked)
 }
 
-func checkWords(checks []work.Check) string {
+// checkWords says how checks ended. One that fails though all of them passed is one
+// that may.
+func checkWords(checks []work.Check, passed bool) string {
 	if len(checks) == 0 {
 		return "nothing was checked"
 	}
@@ -273,16 +285,36 @@ func checkWords(checks []work.Check) string {
 			state = "ok when it ran again"
 		case c.Passed:
 			state = "ok"
+		case passed:
+			state = "failed (tolerated)"
 		}
 		parts[i] = c.Name + " " + state
 	}
 	return strings.Join(parts, ", ")
 }
 
+// nearly names the last thing that was nearly a signal: what ends the output is
+// likeliest to be meant as one.
+func nearly(all []NearMiss) string {
+	if len(all) == 0 {
+		return ""
+	}
+	last := all[len(all)-1]
+	what, _, _ := strings.Cut(last.Reason.Hint(), ";")
+	return fmt.Sprintf(", nearly %s (%s)", last.Kind, what)
+}
+
 func plain(k agentsig.Kind) string { return strings.ReplaceAll(string(k), "_", " ") }
 
 // short is as much of a commit's name as people read.
 func short(commit string) string { return commit[:min(7, len(commit))] }
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
 
 func clip(s string, most int) string {
 	runes := []rune(s)

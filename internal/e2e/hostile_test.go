@@ -345,20 +345,29 @@ limits: {crashes: 1, timeouts: 1}
 	}
 }
 
-// An agent whose program is not there is said to be so.
+// An agent whose program is not there is refused before anything is started; one that
+// goes away later crashes, and the person is told which program it was.
 func TestNoProgram(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "limits: {crashes: 2}\n")
-	w.write("signalbox.yaml", "agents: {absent: {command: [./no-such-agent]}}\nlimits: {crashes: 2}\n")
 	w.tasks("T-1")
+	settings := "agents: {fleeting: {command: [./fleeting]}}\nlimits: {crashes: 2}\n"
+	w.write("signalbox.yaml", settings)
+	if r := w.signalbox("run", "plan.md"); r.code != 1 || !strings.Contains(r.err, "an agent's program is missing") || !strings.Contains(r.err, "fleeting") {
+		t.Errorf("run: exit code %d\n%s%s", r.code, r.out, r.err)
+	}
+	program := filepath.Join(w.dir, "fleeting")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\nrm -f "+program+"\nexit 3\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	r := w.signalbox("run", "plan.md")
-	if r.code != 2 || !strings.Contains(r.out, "the agent absent can't be started") || !strings.Contains(r.out, "agents on this task crash (2 times)") {
+	if r.code != 2 || !strings.Contains(r.out, "the agent fleeting can't be started") || !strings.Contains(r.out, "agents on this task crash (2 times)") {
 		t.Errorf("run: exit code %d\n%s%s", r.code, r.out, r.err)
 	}
 	if diff := cmp.Diff([]string{added, develops, "LeaseReleased IMPLEMENTATION", develops, "LeaseReleased IMPLEMENTATION", "WorkBlocked crashes BLOCKED"}, w.tale("T-1")); diff != "" {
 		t.Errorf("on the task (-want +got):\n%s", diff)
 	}
-	if inbox := w.must("inbox"); !strings.Contains(inbox, "no-such-agent") {
+	if inbox := w.must("inbox"); !strings.Contains(inbox, "fleeting") {
 		t.Errorf("the inbox does not say which program:\n%s", inbox)
 	}
 }

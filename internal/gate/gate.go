@@ -70,12 +70,13 @@ type Options struct {
 	Env     []string  // besides what is inherited
 	Log     io.Writer // gets what every run prints, the first 64 MiB of it; may be nil
 	Session string    // marks all processes, so that none that hides is left
+	Once    bool      // a command that fails is not run again
 }
 
 // Run runs checks one after the other, each with all that it starts in a
 // process group that is gone when Run returns. A check that fails is run once
-// more. The environment is inherited, without what an outer agent or git left in
-// it.
+// more, unless Once is set. The environment is inherited, without what an outer
+// agent or git left in it.
 //
 // A check that fails is no error; that a command can't be started, the log can't
 // be written or the context ends is one, and the report then has the checks that
@@ -92,10 +93,10 @@ func Run(ctx context.Context, checks []Check, o Options) (Report, error) {
 	return report, nil
 }
 
-// run runs a check, and once more if it fails.
+// run runs a check, and once more if it fails and may be.
 func run(ctx context.Context, c Check, o Options) (Result, error) {
 	first, err := attempt(ctx, c, o)
-	if err != nil || first.Passed {
+	if err != nil || first.Passed || o.Once {
 		return first, err
 	}
 	second, err := attempt(ctx, c, o)

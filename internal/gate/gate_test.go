@@ -85,6 +85,15 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// What is not a check, such as a command that sets something up, is not run again.
+func TestOnce(t *testing.T) {
+	dir := t.TempDir()
+	r := one(t, Check{Command: "echo run >>runs; cat runs; exit 1"}, Options{Dir: dir, Once: true})
+	if r.Passed || r.Flaky || r.Exit != 1 || r.Output != "run\n[exit code 1, not 0]\n" {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestNoChecks(t *testing.T) {
 	report, err := Run(t.Context(), nil, Options{})
 	if len(report.Checks) > 0 || !report.Passed() || err != nil {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -202,17 +203,34 @@ func (p *parser) begin(s string) {
 	case !ok:
 		p.errs.add(p.line, "the task has no id or no title, %s is all there is: write %q", quote(s), form)
 		p.task.task.ID = ""
-	case !agentsig.ValidID(id):
-		p.errs.add(p.line, "%s can't be an id: use letters, digits, '.', '_' and '-', the first one a letter or digit, 128 at most", quote(id))
-		p.task.task.ID = ""
-	case strings.EqualFold(id, "none"):
-		p.errs.add(p.line, "%s can't be an id: in Blocked By it means that there is no blocker", quote(id))
+	case refusal(id) != "":
+		p.errs.add(p.line, "%s can't be an id: %s", quote(id), refusal(id))
 		p.task.task.ID = ""
 	case title == "":
 		p.errs.add(p.line, "task %s has no title: write %q", id, form)
 	case len(title) > maxTitle:
 		p.errs.add(p.line, "the title of task %s has %d bytes of at most %d: put the rest into Work", id, len(title), maxTitle)
 	}
+}
+
+// refusal says why something can't be an id; nothing if it can. An id is part of the name
+// of the task's branch, so what git does not take there is no id.
+func refusal(id string) string {
+	switch {
+	case len(id) > maxID:
+		return fmt.Sprintf("it has %d bytes of at most %d", len(id), maxID)
+	case !agentsig.ValidID(id):
+		return "use letters, digits, '.', '_' and '-', the first one a letter or digit"
+	case strings.EqualFold(id, "none"):
+		return "in Blocked By it means that there is no blocker"
+	case strings.Contains(id, ".."):
+		return "git refuses '..' in the name of a branch"
+	case strings.HasSuffix(id, "."):
+		return "git refuses '.' at the end of a branch's name"
+	case strings.HasSuffix(id, ".lock"):
+		return "git refuses '.lock' at the end of a branch's name"
+	}
+	return ""
 }
 
 // label begins a section of the task.

@@ -42,6 +42,7 @@ const (
 	MaxText  = 1 << 20 // bytes
 	MaxTasks = 10_000
 	maxTitle = 1 << 10 // bytes, as work items have it
+	maxID    = 100     // bytes: branches and directories have it in their names
 )
 
 // Plan is what is to be done.

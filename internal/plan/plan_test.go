@@ -150,6 +150,8 @@ func TestLimits(t *testing.T) {
 		{"as large as it may be", large, ""},
 		{"a byte more", large + "a", "the plan has 1048577 bytes of at most 1048576: make two plans of it"},
 		{"not UTF-8", task(1) + "\xff", "line 3: the text is not UTF-8: save the plan as UTF-8"},
+		{"as long an id as there may be", "#### Task " + strings.Repeat("a", 100) + ": x\nWork: y", ""},
+		{"a long id", "#### Task " + strings.Repeat("a", 101) + ": x\nWork: y", `line 1: "` + strings.Repeat("a", 59) + `…" can't be an id: it has 101 bytes of at most 100`},
 		{"a long title", "#### Task 1: " + strings.Repeat("a", 1025) + "\nWork: y", "line 1: the title of task 1 has 1025 bytes of at most 1024: put the rest into Work"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -98,9 +98,10 @@ func marked(pgid int, marker string) bool {
 }
 
 // lives reports whether a group has a member that is not a zombie: those wait for a
-// parent, which may never look.
+// parent, which may never look. A zombie whose other threads are still ending has its
+// files open, and so may hold a lock.
 func lives(pgid int) bool {
-	return member(pgid, func(_ int, s stat) bool { return s.state != "Z" && s.state != "X" })
+	return member(pgid, func(_ int, s stat) bool { return s.state != "Z" && s.state != "X" || s.threads > 1 })
 }
 
 func member(pgid int, is func(int, stat) bool) bool {
@@ -134,9 +135,10 @@ func all() ([]int, error) {
 
 // stat is what the kernel says of a process.
 type stat struct {
-	state string
-	group int
-	began string // in ticks since the machine was started
+	state   string
+	group   int
+	threads int
+	began   string // in ticks since the machine was started
 }
 
 func statOf(pid int) (stat, bool) {
@@ -150,5 +152,9 @@ func statOf(pid int) (stat, bool) {
 		return stat{}, false
 	}
 	group, err := strconv.Atoi(fields[2])
-	return stat{state: fields[0], group: group, began: fields[19]}, err == nil
+	if err != nil {
+		return stat{}, false
+	}
+	threads, err := strconv.Atoi(fields[17])
+	return stat{state: fields[0], group: group, threads: threads, began: fields[19]}, err == nil
 }

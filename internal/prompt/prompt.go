@@ -29,7 +29,8 @@ type Data struct {
 	Task    plan.Task
 	Checks  []plan.Check // that the gate will run
 	Briefs  []delivery.Brief
-	Commit  string // that is to be reviewed or audited
+	Commit  string   // that is to be reviewed or audited
+	Experts []string // that can be asked
 	Request delivery.ExpertCall
 	Round   int    // of remediation
 	Trouble string // that is to be repaired

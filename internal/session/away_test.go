@@ -201,7 +201,7 @@ func TestKilled(t *testing.T) {
 	}
 	t.Cleanup(func() { nothingLeft(t, dir) })
 	t.Setenv(boxAddress, "127.0.0.1:1") // nobody is there
-	pid, err := session.Start(program, dir)
+	pid, err := session.Start(t.Context(), program, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +260,7 @@ func TestStart(t *testing.T) {
 		if err := session.Write(dir, what); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := session.Start(program, dir); err != nil {
+		if _, err := session.Start(t.Context(), program, dir); err != nil {
 			t.Fatal(err)
 		}
 		await(t, filepath.Join(dir, "ended.json"))
@@ -281,10 +281,10 @@ func TestStartFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := session.Start(program, t.TempDir()); err == nil || !strings.Contains(err.Error(), "spec.json") || !strings.Contains(err.Error(), "(see ") {
+	if _, err := session.Start(t.Context(), program, t.TempDir()); err == nil || !strings.Contains(err.Error(), "spec.json") || !strings.Contains(err.Error(), "(see ") {
 		t.Errorf("no spec: %v", err)
 	}
-	if _, err := session.Start("no-such-program", t.TempDir()); err == nil || !strings.Contains(err.Error(), "no-such-program") {
+	if _, err := session.Start(t.Context(), "no-such-program", t.TempDir()); err == nil || !strings.Contains(err.Error(), "no-such-program") {
 		t.Errorf("no program: %v", err)
 	}
 }

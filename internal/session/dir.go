@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,9 +21,10 @@ import (
 // What lies in a session's directory.
 const (
 	specFile       = "spec.json"
-	lockFile       = "lock"       // held for as long as the session process lives
-	agentFile      = "agent.json" // the agent's process group, while there is one
-	transcriptFile = "transcript" // what the agent said in all turns
+	lockFile       = "lock"         // held for as long as the session process lives
+	sessionFile    = "session.json" // the session's own process, while it lives
+	agentFile      = "agent.json"   // the agent's process group, while there is one
+	transcriptFile = "transcript"   // what the agent said in all turns
 	stderrFile     = "stderr"
 	usageFile      = "usage.json" // what a program says it has used, until it is read
 	outboxDir      = "outbox"     // reports that no box has acknowledged
@@ -30,10 +32,13 @@ const (
 	logFile        = "log"        // what the session process itself had to say
 )
 
+// killPatience bounds the wait for a session that was killed.
+const killPatience = 5 * time.Second
+
 // ErrAlive is returned where a session has to be dead and is not.
 var ErrAlive = errors.New("the session's process is running")
 
-// leader is the agent's process, for whoever has to end it if the session can't.
+// leader is the first process of a group, for whoever has to end it.
 type leader struct {
 	Pid     int    `json:"pid"`
 	Started string `json:"started"`
@@ -57,6 +62,29 @@ func marker(dir, session string) (string, error) {
 func Alive(dir string) bool {
 	held, err := locked(filepath.Join(dir, lockFile))
 	return err == nil && held
+}
+
+// Kill kills a session's process, also one that is stopped and can't be told anything, and
+// returns when it is gone. What is left of its agent is for [Clean]. Another process that
+// has got the same number is left alone; that there is nothing to kill is no error.
+func Kill(dir string) error {
+	var l leader
+	err := readJSON(filepath.Join(dir, sessionFile), &l)
+	if err == nil && l.Started != "" && process.StartedAt(l.Pid) == l.Started {
+		process.EndGroup(l.Pid, l.Started, "", 0)
+		// A child that was about to become the agent has the lock until it has.
+		for end := time.Now().Add(killPatience); Alive(dir) && time.Now().Before(end); {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	switch {
+	case !Alive(dir):
+		return nil
+	case err != nil:
+		return fmt.Errorf("%w, and which one it is can't be told: %w", ErrAlive, err)
+	}
+	return fmt.Errorf("%w, and process %d, which %s names, is not it or can't be killed: end it by hand",
+		ErrAlive, l.Pid, filepath.Join(dir, sessionFile))
 }
 
 // Clean ends what is left of the agent of a session whose process has died. It can be
@@ -127,9 +155,26 @@ func remove(path string) error {
 	return nil
 }
 
-func readJSON(path string, v any) error {
-	data, err := os.ReadFile(path)
+// open opens a file that agents can get at. What is not a regular file is refused: a
+// named pipe would be waited for without end.
+func open(path string) (*os.File, error) {
+	info, err := os.Lstat(path)
 	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file: remove it", path)
+	}
+	return os.Open(path)
+}
+
+func readJSON(path string, v any) error {
+	f, err := open(path)
+	if err != nil {
+		return err
+	}
+	data, err := io.ReadAll(f)
+	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(data, v); err != nil {

@@ -44,23 +44,33 @@ func (r *runner) stopped(e event) {
 	}
 }
 
-// failure tells a usage limit from a crash.
+// failure tells a usage limit from a crash. The cause is what a program says last.
 func failure(exit int, errs tail, now time.Time) (how, detail string, reset time.Time) {
-	detail = fmt.Sprintf("exit status %d", exit)
-	if text := errs.lines(5); text != "" {
-		detail += ": " + text
-	}
-	if exit != exitLimited {
-		return api.HowCrashed, detail, time.Time{}
-	}
-	name, value, _ := strings.Cut(errs.line(), ":")
-	if strings.EqualFold(strings.TrimSpace(name), "retry-after") {
-		seconds, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
-		if err == nil && seconds >= 0 && seconds <= int64(maxReset/time.Second) {
-			reset = now.Add(time.Duration(seconds) * time.Second)
+	how = api.HowCrashed
+	if exit == exitLimited {
+		how = api.HowLimited
+		if reset = retryAfter(errs.line(), now); !reset.IsZero() {
+			errs = errs.beforeLast()
 		}
 	}
-	return api.HowLimited, detail, reset
+	detail = fmt.Sprintf("exit status %d", exit)
+	if cause := errs.line(); cause != "" {
+		detail += ": " + cause
+	}
+	if before := errs.beforeLast().lines(4); before != "" {
+		detail += "\nafter:\n" + before
+	}
+	return how, detail, reset
+}
+
+// retryAfter reads when a usage limit ends; zero if a line does not say so.
+func retryAfter(line string, now time.Time) time.Time {
+	name, value, _ := strings.Cut(line, ":")
+	seconds, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+	if !strings.EqualFold(strings.TrimSpace(name), "retry-after") || err != nil || seconds < 0 || seconds > int64(maxReset/time.Second) {
+		return time.Time{}
+	}
+	return now.Add(time.Duration(seconds) * time.Second)
 }
 
 // finish ends a turn and reports it.
@@ -86,11 +96,18 @@ func (r *runner) end(how, detail string) {
 	}
 }
 
-// conclude writes the last report, less what is known only when the agent is gone.
+// conclude writes the last report, less what is known only when the agent is gone. A turn
+// that is cut counts if the agent has said a terminal signal in it: it is reported first.
 func (r *runner) conclude(how, detail string) {
 	r.ending = &api.SessionReport{Kind: api.ReportEnded, Turn: r.turns}
 	if r.turn != nil {
 		r.turn.close()
+	}
+	switch {
+	case r.turn == nil:
+	case r.turn.terminal:
+		r.finish(nil)
+	default:
 		r.note()
 		*r.ending = r.turn.report(api.ReportEnded)
 	}

@@ -34,7 +34,11 @@ func TestEnds(t *testing.T) {
 		how    string
 		detail string
 	}{
-		"crashed":         {script: `echo hello; echo 'cannot reach the server' >&2; exit 3`, how: api.HowCrashed, detail: "exit status 3: cannot reach the server"},
+		"crashed": {script: `echo hello; echo 'cannot reach the server' >&2; exit 3`, how: api.HowCrashed, detail: "exit status 3: cannot reach the server"},
+		"crashed with much to say": {
+			script: `for i in 1 2 3 4 5 6; do echo "at frame $i" >&2; done; printf '%s\n\n' 'out of memory' >&2; exit 3`, how: api.HowCrashed,
+			detail: "exit status 3: out of memory\nafter:\nat frame 3\nat frame 4\nat frame 5\nat frame 6",
+		},
 		"killed":          {script: `kill -9 $$`, how: api.HowCrashed, detail: "exit status 137"},
 		"limited":         {script: `echo busy >&2; exit 75`, how: api.HowLimited, detail: "exit status 75: busy"},
 		"crashed in JSON": {script: `read -r prompt; exit 9`, adjust: func(s *session.Spec) { s.Agent.Input = session.InputJSON }, how: api.HowCrashed, detail: "exit status 9"},
@@ -65,6 +69,13 @@ func TestEnds(t *testing.T) {
 			script: `echo up; sleep 300`,
 			during: func(r *run) { r.send(api.SessionCommand{ID: "e", Kind: api.CommandEnd, Reason: "not needed"}) },
 			how:    api.HowDone, detail: "not needed",
+		},
+		"told to stop": {
+			script: `echo up; sleep 300`,
+			during: func(r *run) {
+				r.send(api.SessionCommand{ID: "s", Kind: api.CommandStop, Reason: "the box \x1b leaves"})
+			},
+			how: api.HowStopped, detail: `the box \x1b leaves`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +132,8 @@ func TestLimitedUntil(t *testing.T) {
 	r := start(t, spec(t, `echo 'CHECKPOINT: T-1'; printf 'limit reached\nRetry-After: 3600\n\n' >&2; exit 75`))
 	r.next(api.ReportNote)
 	last := r.finish()
-	if wait := last.ResetAt.Sub(last.At); last.How != api.HowLimited || wait < 3590*time.Second || wait > 3600*time.Second {
+	if wait := last.ResetAt.Sub(last.At); last.How != api.HowLimited || wait < 3590*time.Second || wait > 3600*time.Second ||
+		last.Detail != "exit status 75: limit reached" {
 		t.Errorf("%+v", last)
 	}
 }
@@ -136,6 +148,67 @@ func TestSignalCounts(t *testing.T) {
 			t.Errorf("exit %s: %+v", exit, turn)
 		}
 		r.end()
+	}
+}
+
+// What was said before a turn is cut counts: the turn is reported, and then the end.
+func TestSignalBeforeTheCut(t *testing.T) {
+	t.Parallel()
+	const script = `echo 'READY_FOR_REVIEW: T-1'; echo; echo; echo up >&2; `
+	long := session.Duration(2 * time.Second) // enough for the signal to be said
+	for name, c := range map[string]struct {
+		script  string
+		adjust  func(*session.Spec)
+		command string
+		how     string
+	}{
+		"wall clock": {`while :; do echo busy >&2; sleep 0.01; done`, func(s *session.Spec) { s.WallClock = long }, "", api.HowTimedOut},
+		"stall":      {`sleep 300`, func(s *session.Spec) { s.Silence, s.Answer, s.Misses = long, long/20, 1 }, "", api.HowStalled},
+		"end":        {`sleep 300`, func(*session.Spec) {}, api.CommandEnd, api.HowDone},
+		"stop":       {`sleep 300`, func(*session.Spec) {}, api.CommandStop, api.HowStopped},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := spec(t, script+c.script)
+			s.Linger = session.Duration(patience)
+			c.adjust(&s)
+			r := start(t, s)
+			if c.command != "" {
+				r.until("output", func(b *box) bool { return len(b.lines) > 0 })
+				await(t, filepath.Join(r.dir, "stderr"))
+				r.send(api.SessionCommand{ID: "c", Kind: c.command})
+			}
+			turn := r.next(api.ReportTurn)
+			if turn.Verdict != agentsig.KindReadyForReview || turn.Turn != 1 {
+				t.Errorf("%+v", turn)
+			}
+			stands(t, r, turn, "READY_FOR_REVIEW: T-1")
+			if last := r.finish(); last.How != c.how || last.Turn != 1 || len(last.Signals) > 0 {
+				t.Errorf("%+v", last)
+			}
+		})
+	}
+}
+
+// Whatever a program makes of the file for its usage, the session goes on, and the next
+// turn can use it.
+func TestUsageIsNoFile(t *testing.T) {
+	t.Parallel()
+	for name, left := range map[string]string{
+		"a named pipe": `mkfifo "$SIGNALBOX_USAGE"`, "a directory": `mkdir "$SIGNALBOX_USAGE"`, "a link": `mkfifo pipe; ln -s "$PWD/pipe" "$SIGNALBOX_USAGE"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := start(t, spec(t, `if [ "$SIGNALBOX_TURN" = 1 ]; then `+left+`; else echo '{"input_tokens":7}' > "$SIGNALBOX_USAGE"; fi`))
+			if turn := r.next(api.ReportTurn); turn.Usage.InputTokens != 0 {
+				t.Errorf("%+v", turn)
+			}
+			r.send(api.SessionCommand{ID: "p", Kind: api.CommandPrompt, Text: "again"})
+			if turn := r.next(api.ReportTurn); turn.Usage.InputTokens != 7 {
+				t.Errorf("%+v", turn)
+			}
+			r.end()
+		})
 	}
 }
 

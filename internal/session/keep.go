@@ -92,6 +92,12 @@ func (t tail) line() string {
 	return agentsig.Escape(lastRunes(text, maxPreview))
 }
 
+// beforeLast returns what was said before that line.
+func (t tail) beforeLast() tail {
+	text := bytes.TrimSpace(t)
+	return tail(text[:bytes.LastIndexAny(text, "\r\n")+1])
+}
+
 // lines returns the last lines, escaped.
 func (t tail) lines(n int) string {
 	lines := strings.Split(strings.TrimSpace(lastRunes(string(t), maxTail)), "\n")

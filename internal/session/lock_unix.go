@@ -36,7 +36,7 @@ func lock(path string) (release func() error, err error) {
 
 // locked reports whether another process has a lock, or this one by another file.
 func locked(path string) (bool, error) {
-	f, err := os.Open(path)
+	f, err := open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}

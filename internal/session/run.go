@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/process"
 )
 
 // partingTime is for how long a session that was stopped tries to deliver its end.
@@ -33,6 +34,11 @@ func Run(ctx context.Context, dir string, client Client, logger *slog.Logger) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
+	own := filepath.Join(dir, sessionFile)
+	if err := writeJSON(own, leader{os.Getpid(), process.StartedAt(os.Getpid())}); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, remove(own)) }()
 	mark, err := marker(dir, spec.Session)
 	if err != nil {
 		return err
@@ -156,6 +162,8 @@ func (r *runner) carryOut(c api.SessionCommand) {
 		r.tell(c)
 	case api.CommandEnd:
 		r.end(api.HowDone, agentsig.Escape(c.Reason))
+	case api.CommandStop:
+		r.end(api.HowStopped, agentsig.Escape(c.Reason))
 	default:
 		r.logger.Warn("the box sent a command that this session does not know", "kind", agentsig.Escape(c.Kind))
 	}

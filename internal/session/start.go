@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,13 +12,18 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/process"
 )
 
-// startPatience is for how long a session process may take until it has its lock.
+// startPatience is for how long a session process may take until it is up.
 const startPatience = 30 * time.Second
 
 // Start starts a session as a process of its own: `program session DIRECTORY`. It returns
 // when the session is alive, or has ended already as sessions do; what the process itself
-// has to say goes to the file log in the directory.
-func Start(program, dir string) (pid int, err error) {
+// has to say goes to the file log in the directory. If ctx has ended nothing is started. If
+// it ends later, Start goes on until it knows whether the session lives: only then can the
+// caller end it.
+func Start(ctx context.Context, program, dir string) (pid int, err error) {
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
+	}
 	dir, err = filepath.Abs(dir)
 	if err != nil {
 		return 0, err
@@ -35,7 +41,7 @@ func Start(program, dir string) (pid int, err error) {
 	}
 	late := time.NewTimer(startPatience)
 	defer late.Stop()
-	for pause := time.Millisecond; !Alive(dir); pause = min(2*pause, 20*time.Millisecond) {
+	for pause := time.Millisecond; !up(dir); pause = min(2*pause, 20*time.Millisecond) {
 		select {
 		case <-time.After(pause):
 		case <-late.C:
@@ -49,6 +55,13 @@ func Start(program, dir string) (pid int, err error) {
 		}
 	}
 	return g.Pid(), nil
+}
+
+// up reports whether a session is alive and has said which process it is, so that it can
+// be killed.
+func up(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, sessionFile))
+	return err == nil && Alive(dir)
 }
 
 // logged returns the last of what the session process said, and where the rest is.

@@ -60,7 +60,7 @@ func coverage(reached counts) (table string, missing []string) {
 	for _, c := range causes {
 		want["cause"] = append(want["cause"], string(c))
 	}
-	for _, h := range []delivery.How{delivery.Done, delivery.Crashed, delivery.TimedOut, delivery.Stalled, delivery.Limited, delivery.Stopped, delivery.Orphaned} {
+	for _, h := range []delivery.How{delivery.Done, delivery.Crashed, delivery.TimedOut, delivery.Stalled, delivery.Limited, delivery.Stopped, delivery.Orphaned, delivery.Broken} {
 		want["ended"] = append(want["ended"], string(h))
 	}
 	var b strings.Builder

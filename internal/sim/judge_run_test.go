@@ -116,7 +116,7 @@ func (j *judge) runFinished(p delivery.Finished) error {
 	switch {
 	case len(j.live) > 0:
 		return breaks("the run ends with %d sessions", len(j.live))
-	case done != p.Completed || len(j.tasks)-done != p.Left || len(j.tasks) != j.set.Tasks:
+	case done != p.Completed || j.set.Tasks-done != p.Left || len(j.tasks) != j.set.Tasks && !j.stopping:
 		return breaks("%d of %d tasks are completed, and it says %d, %d left", done, j.set.Tasks, p.Completed, p.Left)
 	case (p.Outcome == delivery.Completed) != (p.Left == 0) && !j.stopping:
 		return breaks("%s with %d left", p.Outcome, p.Left)
@@ -181,6 +181,8 @@ func (j *judge) sessionEnded(e ledger.Event, s *sessionFacts, p delivery.Ended) 
 		return nil
 	case delivery.TimedOut, delivery.Stalled:
 		j.cameToNothing(s, delivery.CauseTimeouts)
+	case delivery.Broken:
+		j.cameToNothing(s, delivery.CauseObstacles)
 	default:
 		j.cameToNothing(s, delivery.CauseCrashes)
 	}

@@ -112,6 +112,9 @@ func (w *world) start(s *delivery.Session) *process {
 		p = &process{id: s.ID, role: s.Role, task: s.Task, request: s.Request, asks: []delivery.Ask{""}, manner: w.mannerOf(s.Role)}
 		w.processes[s.ID] = p
 		w.order = append(w.order, s.ID)
+		if !w.calm && w.chance(1) {
+			p.end(delivery.Broken, delivery.Usage{})
+		}
 	}
 	if p.killed {
 		p.killed = false

@@ -52,6 +52,9 @@ type view struct {
 // depend on the plan and the screen alone, so that nothing moves while the run
 // goes on.
 func newView(r api.Run, o Options, figure int) *view {
+	if r.State == api.RunFinished { // nobody works or waits any more
+		r.Questions, r.Others, r.Providers = nil, nil, nil
+	}
 	v := &view{Run: r, Options: o, figureWidth: figure}
 	v.Width = max(v.Width, 0)
 	for _, t := range v.Tasks {
@@ -178,6 +181,10 @@ func state(r api.Run) span {
 		return span{important, "? waiting for you"}
 	case r.State == api.RunPaused:
 		return span{yellow, "○ paused"}
+	case r.State == api.RunEnding:
+		return span{yellow, "○ ending"}
+	case r.State == api.RunStopped:
+		return span{yellow, "○ stopped"}
 	case r.State == api.RunDry:
 		return span{yellow, "○ dry run"}
 	case r.Outcome == delivery.Completed:

@@ -22,6 +22,7 @@ func ago(d time.Duration) time.Time { return now.Add(-d) }
 func runs() map[string]api.Run {
 	return map[string]api.Run{
 		"starting":  starting(),
+		"stopped":   stopped(),
 		"states":    states(),
 		"questions": questions(),
 		"finished":  ended(delivery.Completed),
@@ -37,11 +38,17 @@ func starting() api.Run {
 		ID: "R1", Title: "Rate limits for the public API", State: api.RunRunning, AtOnce: 5, Checks: 3, StartedAt: ago(2 * time.Second),
 		Branch: "signalbox/r1", Base: "main",
 		Tasks: []api.Task{
-			{ID: "T-1", Title: "Settings for limits", Phase: agentsig.PhaseImplementation, Why: "environment", Waits: "for the first checks"},
+			{ID: "T-1", Title: "Settings for limits", Phase: agentsig.PhaseImplementation, Why: "baseline", Waits: "for the first checks"},
 			{ID: "T-2", Title: "Token bucket in the gateway", Phase: agentsig.PhaseImplementation, Why: "blocker", Waits: "for T-1", BlockedBy: []string{"T-1"}},
 		},
 		Notices: []api.Notice{{Sequence: 1, At: ago(2 * time.Second), Text: "the run is started"}},
 	}
+}
+
+func stopped() api.Run {
+	r := starting()
+	r.State, r.Agents = api.RunStopped, 0
+	return r
 }
 
 func states() api.Run {
@@ -78,7 +85,7 @@ func states() api.Run {
 		}},
 		Notices: []api.Notice{
 			{Sequence: 40, At: ago(4 * time.Minute), Text: "T-1 is merged"},
-			{Sequence: 44, At: ago(3 * time.Minute), Text: "R1-Q1: T-4 needs an answer", Grave: true},
+			{Sequence: 44, At: ago(3 * time.Minute), Text: "T-4: asks: Should the health checks of partners be exempt? (R1-Q1)", Grave: true},
 			{Sequence: 47, At: ago(50 * time.Second), Text: "T-3 goes to a critic (codex)"},
 			{Sequence: 51, At: ago(2 * time.Second), Text: "T-6 passed its audit"},
 		},
@@ -109,8 +116,14 @@ func ended(o delivery.Outcome) api.Run {
 	}
 	if o != delivery.Completed {
 		r.Tasks[3].Phase, r.Tasks[3].Why = agentsig.PhaseImplementation, "cancelled"
+		r.Tasks[4].Phase, r.Tasks[4].Why = agentsig.PhaseImplementation, "session"
+		r.Tasks[4].Agent = &api.Agent{Role: agentsig.RoleDeveloper, Name: "claude", StartedAt: ago(time.Minute)}
+		r.Questions, r.Others = states().Questions, trouble().Others
 		r.Checks = 0
 		r.Usage.CostUSD = 0
+		for i := range 6 {
+			r.Notices = append(r.Notices, api.Notice{At: ago(time.Second), Text: fmt.Sprintf("T-2: something outside of its worktree changed: M file%d.go", i), Grave: true})
+		}
 		for i := range r.Tasks {
 			r.Tasks[i].Usage = delivery.Usage{InputTokens: 99_950 * int64(i)}
 		}
@@ -142,6 +155,7 @@ func large(n int) api.Run {
 
 func trouble() api.Run {
 	r := starting()
+	r.Tasks[0].Why, r.Tasks[0].Waits = "environment", "for the environment"
 	r.Trouble, r.Round = "check \"unit\" fails at the start: connection refused", 2
 	r.Agents = 2
 	r.Others = []api.Agent{
@@ -193,7 +207,7 @@ func random(g *rand.Rand) api.Run {
 		return delivery.Usage{InputTokens: g.Int64N(1 << (1 + g.IntN(50))), CostUSD: float64(g.IntN(3)) * g.Float64() * 100}
 	}
 	r := api.Run{
-		ID: text(), Title: text(), State: []api.RunState{api.RunRunning, api.RunWaiting, api.RunPaused, api.RunFinished, api.RunDry, "x"}[g.IntN(6)],
+		ID: text(), Title: text(), State: []api.RunState{api.RunRunning, api.RunWaiting, api.RunPaused, api.RunStopped, api.RunFinished, api.RunDry, "x"}[g.IntN(7)],
 		Outcome: []delivery.Outcome{"", delivery.Completed, delivery.Partial, delivery.Halted}[g.IntN(4)], Branch: text(), Base: text(),
 		StartedAt: when(), FinishedAt: when(), Agents: g.IntN(9), AtOnce: g.IntN(9), Checks: g.IntN(3), Trouble: text(), Round: g.IntN(3), Usage: usage(),
 	}

@@ -15,7 +15,7 @@ const maxProse = 12
 
 // Summary is what is left on the screen when a run has ended, or when only
 // questions remain: the outcome, a line for each task, the questions and how to
-// answer them, and where the work is. It is as long as it has to be. No line is
+// answer them, what else a person should know, and where the work is. It is as long as it has to be. No line is
 // wider than the options' width but those with a command, which are never cut.
 func Summary(r api.Run, o Options) []string {
 	v := newView(r, o, len("99.9k tokens"))
@@ -42,7 +42,13 @@ func Summary(r api.Run, o Options) []string {
 	if r.Trouble != "" {
 		draw(nil, line{{red, "! environment: "}, {plain, r.Trouble}})
 	}
-	for _, q := range r.Questions {
+	if grave := graveNotices(r.Notices); len(grave) > 0 {
+		draw(nil)
+		for _, n := range grave {
+			draw(line{{yellow, "! "}, {plain, n.Text}})
+		}
+	}
+	for _, q := range v.Questions {
 		draw(nil, line{{important, "? " + q.ID}, {plain, "  " + q.Task}})
 		draw(prose(plain, q.Text, v.Width)...)
 		draw(prose(dim, q.Context, v.Width)...)
@@ -56,6 +62,9 @@ func Summary(r api.Run, o Options) []string {
 		draw(nil, line{{plain, count(ended, "task") + " merged to the branch "}, {bold, r.Branch}})
 		command("git log --oneline " + base + ".." + branch)
 		command("git diff " + base + "..." + branch)
+		if r.State == api.RunFinished {
+			command("git merge " + branch)
+		}
 		if r.Checks == 0 {
 			draw(line{{yellow, "! no checks are configured: nothing of it was tested"}})
 		}
@@ -64,6 +73,24 @@ func Summary(r api.Run, o Options) []string {
 		draw(nil, line{{plain, c}})
 	}
 	return drawn
+}
+
+// maxGrave is how many grave notices a summary repeats.
+const maxGrave = 5
+
+// asked matches the notice of a question, by the id at its end.
+var asked = regexp.MustCompile(`-Q\d+\)$`)
+
+// graveNotices are the last ones that a person should have seen. Questions are shown
+// by themselves for as long as they are open.
+func graveNotices(all []api.Notice) []api.Notice {
+	var grave []api.Notice
+	for _, n := range all {
+		if n.Grave && !asked.MatchString(n.Text) {
+			grave = append(grave, n)
+		}
+	}
+	return grave[max(len(grave)-maxGrave, 0):]
 }
 
 // outcome says in one line how a run ended, or how far it is.

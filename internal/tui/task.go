@@ -31,7 +31,7 @@ func kindOf(r api.Run, t api.Task) kind {
 	switch {
 	case t.Phase == agentsig.PhaseCompleted:
 		return done
-	case t.Why == "cancelled":
+	case t.Why == "cancelled", r.State == api.RunFinished:
 		return cancelled
 	case t.Why == "question":
 		return asking
@@ -88,7 +88,10 @@ func rowOf(r api.Run, t api.Task, now time.Time) row {
 	case done:
 		w.status = "done"
 	case cancelled:
-		w.status = "cancelled"
+		w.status = "left"
+		if t.Why == "cancelled" {
+			w.status = "cancelled"
+		}
 		for _, b := range r.Tasks {
 			if slices.Contains(t.BlockedBy, b.ID) && kindOf(r, b) == cancelled {
 				w.status = "left: " + b.ID + " is cancelled"
@@ -120,6 +123,9 @@ func rowOf(r api.Run, t api.Task, now time.Time) row {
 		w.status = waits(t, "")
 	case troubled:
 		w.status = waits(t, "for the environment")
+		if t.Why == "blocked" {
+			w.status = t.Why
+		}
 		w.figure = elapsed(t.Since, now)
 	case waiting:
 		w.status = waits(t, "for "+strings.Join(t.BlockedBy, ", "))

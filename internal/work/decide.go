@@ -286,6 +286,7 @@ type Report struct {
 	Passed bool
 	Checks []Check
 	Output string
+	Files  *int // that the change touches, if that is known
 	Key    string
 }
 
@@ -303,10 +304,10 @@ func (c Report) decide(i Item) (Event, error) {
 		return Event{}, fmt.Errorf("%s is in %s: %w", i.ID, i.Phase, ErrNotPending)
 	}
 	if !c.Passed {
-		return Event{Type: GateFailed, Actor: GateActor, Key: c.Key, Payload: Gate{c.Commit, c.Checks, c.Output, agentsig.PhaseImplementation}}, nil
+		return Event{Type: GateFailed, Actor: GateActor, Key: c.Key, Payload: Gate{c.Commit, c.Checks, c.Output, c.Files, agentsig.PhaseImplementation}}, nil
 	}
 	next, err := agentsig.NextPhase(i.Phase, agentsig.ExitCompleted)
-	return Event{Type: GatePassed, Actor: GateActor, Key: c.Key, Payload: Gate{c.Commit, c.Checks, c.Output, next}}, err
+	return Event{Type: GatePassed, Actor: GateActor, Key: c.Key, Payload: Gate{c.Commit, c.Checks, c.Output, c.Files, next}}, err
 }
 
 // Block keeps the item from going on until an answer, or the end of what was

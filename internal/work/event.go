@@ -117,6 +117,7 @@ type Gate struct {
 	Commit    string         `json:"commit"`
 	Checks    []Check        `json:"checks,omitempty"` // that the box ran; none if nothing was checked, or the report came from outside
 	Output    string         `json:"output,omitempty"` // of what failed, its end
+	Files     *int           `json:"files,omitempty"`  // that the change touches, if that is known
 	NextPhase agentsig.Phase `json:"next_phase"`
 }
 

@@ -51,7 +51,9 @@ func (r *Repo) Add(ctx context.Context, path, branch, base string) error {
 
 // AddDetached sees to a worktree at a path that is at a commit and on no
 // branch, for commands to run in. One that is there already is moved to the
-// commit and cleaned; ignored files, such as what a build left, are kept.
+// commit and has nothing else in it then: what ran there before, ignored files
+// included, must not decide on what runs next. One that git can't clean is made
+// anew.
 func (r *Repo) AddDetached(ctx context.Context, path, commit string) error {
 	path, err := r.outside(path)
 	if err != nil {
@@ -70,10 +72,18 @@ func (r *Repo) AddDetached(ctx context.Context, path, commit string) error {
 	case own != "":
 		return fmt.Errorf("%s is there for %s: %w", agentsig.Escape(path), agentsig.Escape(own), ErrOtherBranch)
 	}
-	return r.detach(ctx, at, commit)
+	if err := r.detach(ctx, at, commit); err == nil || ctx.Err() != nil {
+		return err
+	}
+	if err := r.Remove(ctx, path); err != nil {
+		return err
+	}
+	_, err = r.claim(ctx, path, "", commit)
+	return err
 }
 
-// detach moves a worktree to a commit, leaving whatever branch it is on.
+// detach moves a worktree to a commit, leaving whatever branch it is on, and
+// removes all that git does not have, other repositories included.
 func (r *Repo) detach(ctx context.Context, at place, commit string) error {
 	if err := r.quit(ctx, at); err != nil {
 		return err
@@ -81,12 +91,7 @@ func (r *Repo) detach(ctx context.Context, at place, commit string) error {
 	if err := r.change(ctx, at, "checkout", "--quiet", "--force", "--detach", commit); err != nil {
 		return err
 	}
-	return r.clean(ctx, at)
-}
-
-// clean removes what git neither has nor ignores, other repositories included.
-func (r *Repo) clean(ctx context.Context, at place) error {
-	return r.change(ctx, at, "clean", "--quiet", "-ffd")
+	return r.change(ctx, at, "clean", "--quiet", "-ffdx")
 }
 
 // outside makes a path absolute and refuses the user's checkout.
@@ -175,7 +180,7 @@ func (r *Repo) recover(ctx context.Context, path string) (place, error) {
 	}
 	switch {
 	case isUnfinished(registered):
-		err = os.RemoveAll(path)
+		err = removeAll(path)
 	case occupied(path):
 		err = moveAside(path)
 	default:
@@ -215,7 +220,7 @@ func (r *Repo) Remove(ctx context.Context, path string) error {
 			return err
 		}
 	}
-	if err := os.RemoveAll(path); err != nil {
+	if err := removeAll(path); err != nil {
 		return err
 	}
 	return r.change(ctx, r.home, "worktree", "remove", "--force", "--force", "--", path)
@@ -224,21 +229,12 @@ func (r *Repo) Remove(ctx context.Context, path string) error {
 // link follows a worktree's .git file to what git keeps for it, and sees that
 // it is this repository's and leads back. It is [ErrNotWorktree] if not.
 func (r *Repo) link(path string) (place, error) {
-	name := filepath.Join(path, ".git")
 	no := fmt.Errorf("%s: %w", agentsig.Escape(path), ErrNotWorktree)
-	switch info, err := os.Lstat(name); {
-	case errors.Is(err, fs.ErrNotExist):
-		return place{}, no
-	case err != nil:
-		return place{}, err
-	case !info.Mode().IsRegular() || info.Size() > maxOutput:
-		return place{}, no
-	}
-	data, err := os.ReadFile(name)
-	if err != nil {
+	data, err := readLink(filepath.Join(path, ".git"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return place{}, err
 	}
-	to, ok := strings.CutPrefix(string(data), "gitdir: ")
+	to, ok := strings.CutPrefix(data, "gitdir: ")
 	if !ok {
 		return place{}, no
 	}
@@ -247,6 +243,20 @@ func (r *Repo) link(path string) (place, error) {
 		return place{}, no
 	}
 	return place{path, dir}, nil
+}
+
+// readLink reads one of git's small files. What can't be one, such as a named pipe,
+// which would be waited for without end, is [fs.ErrNotExist].
+func readLink(name string) (string, error) {
+	info, err := os.Lstat(name)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxOutput {
+		return "", fs.ErrNotExist
+	}
+	data, err := os.ReadFile(name)
+	return string(data), err
 }
 
 // registration finds what git keeps for a worktree at a path, whatever is
@@ -266,8 +276,8 @@ func (r *Repo) registration(path string) string {
 
 // leadsTo reports whether what git keeps in a directory is for a path.
 func leadsTo(gitDir, path string) bool {
-	to, err := os.ReadFile(filepath.Join(gitDir, "gitdir"))
-	return err == nil && same(filepath.Dir(below(gitDir, string(to))), path)
+	to, err := readLink(filepath.Join(gitDir, "gitdir"))
+	return err == nil && same(filepath.Dir(below(gitDir, to)), path)
 }
 
 // below reads a path out of one of git's files; it may be relative to a directory.
@@ -284,8 +294,8 @@ func isUnfinished(gitDir string) bool {
 	if gitDir == "" {
 		return false
 	}
-	reason, err := os.ReadFile(filepath.Join(gitDir, "locked"))
-	return err == nil && strings.TrimSuffix(string(reason), "\n") == unfinished
+	reason, err := readLink(filepath.Join(gitDir, "locked"))
+	return err == nil && strings.TrimSuffix(reason, "\n") == unfinished
 }
 
 // unlock removes the lock files that a crash left in a worktree's own part.
@@ -296,6 +306,22 @@ func unlock(at place) error {
 		}
 	}
 	return nil
+}
+
+// removeAll removes a directory with all that is in it, also directories that
+// nobody may write to, as some tools leave them.
+func removeAll(path string) error {
+	err := os.RemoveAll(path)
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	_ = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			_ = os.Chmod(name, 0o700) // what can't be changed can't be removed, which is told below
+		}
+		return nil
+	})
+	return os.RemoveAll(path)
 }
 
 // occupied reports whether there is anything at a path but an empty directory.

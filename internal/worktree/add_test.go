@@ -3,10 +3,12 @@ package worktree
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -164,7 +166,7 @@ func TestAddDetached(t *testing.T) {
 	path := f.path("gate")
 	must(t, f.repo.AddDetached(t.Context(), path, f.base))
 	holds(t, path, "a.txt", "one\ntwo\nthree\n")
-	write(t, path, "ignored/cache", "kept")
+	write(t, path, "ignored/cache", "of another task")
 	write(t, path, "left.txt", "by a test")
 	write(t, path, "a.txt", "by a test")
 	git(t, path, "init", "--quiet", "nested")
@@ -172,11 +174,45 @@ func TestAddDetached(t *testing.T) {
 	must(t, f.repo.AddDetached(t.Context(), path, commit))
 	f.at("sb/left", f.base)
 	holds(t, path, "a.txt", "other\n")
-	holds(t, path, "ignored/cache", "kept")
+	holds(t, path, "ignored/cache", nil)
 	holds(t, path, "left.txt", nil)
 	holds(t, path, "nested/.git/HEAD", nil)
 	fails(t, path, "symbolic-ref", "--quiet", "HEAD")
 	is(t, f.repo.AddDetached(t.Context(), path, "nope"), ErrUnknown)
+}
+
+// TestAddDetachedAnew sees that a worktree that git can't clean is made anew.
+func TestAddDetachedAnew(t *testing.T) {
+	f := newFixture(t)
+	path := f.path("gate")
+	must(t, f.repo.AddDetached(t.Context(), path, f.base))
+	mkfifo(t, filepath.Join(path, ".gitattributes"))
+	f.repo.patience = 2 * time.Second // for the one that hangs, and plenty for the others
+	write(t, path, "left.txt", "by a test")
+	must(t, f.repo.AddDetached(t.Context(), path, f.base))
+	holds(t, path, "a.txt", "one\ntwo\nthree\n")
+	holds(t, path, "left.txt", nil)
+	if _, err := os.Lstat(filepath.Join(path, ".gitattributes")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the pipe is there: %v", err)
+	}
+}
+
+func TestRemoveReadOnly(t *testing.T) {
+	f := newFixture(t)
+	path := f.path("gate")
+	must(t, f.repo.AddDetached(t.Context(), path, f.base))
+	for _, again := range []func() error{
+		func() error { return f.repo.AddDetached(t.Context(), path, f.base) },
+		func() error { return f.repo.Remove(t.Context(), path) },
+	} {
+		write(t, path, "ignored/cache/module/file", "x")
+		must(t, os.Chmod(filepath.Join(path, "ignored/cache/module"), 0o555))
+		must(t, os.Chmod(filepath.Join(path, "ignored/cache"), 0o555))
+		must(t, again())
+		if _, err := os.Lstat(filepath.Join(path, "ignored")); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("it is there: %v", err)
+		}
+	}
 }
 
 func TestCopy(t *testing.T) {

@@ -25,6 +25,7 @@ var (
 	ErrNotWorktree = errors.New("this is not a worktree of the repository")
 	ErrCheckout    = errors.New("this is the user's checkout, which is never changed")
 	ErrTooMuch     = errors.New("git printed more than can be held")
+	ErrTooSlow     = errors.New("it took too long: look for a named pipe among the files, or a disk or server that does not answer")
 )
 
 // GitError is a git command that failed.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -21,13 +20,15 @@ const (
 	maxTold    = 20       // files that Diff names
 )
 
-// Fingerprint is how the user's checkout is: two that differ show that
-// somebody changed it in between.
+// Fingerprint is how the user's checkout is, and how git is set up for all
+// worktrees of the repository: two that differ show that somebody changed it in
+// between.
 type Fingerprint struct {
 	Branch, Commit string
 	Stash          string            // the newest entry; empty if none
 	Files          map[string]string // changed files, and what their contents are known by
 	Unseen         int               // changed files beyond the 10,000 that were looked at
+	Settings       map[string]string // git's own files that steer it, and what their contents are known by
 }
 
 // Fingerprint looks at the user's checkout, but for one directory at its top.
@@ -35,6 +36,9 @@ type Fingerprint struct {
 func (r *Repo) Fingerprint(ctx context.Context, except string) (Fingerprint, error) {
 	f := Fingerprint{Files: map[string]string{}}
 	var err error
+	if f.Settings, err = r.settings(); err != nil {
+		return f, err
+	}
 	if f.Stash, err = r.Resolve(ctx, "refs/stash"); err != nil && !errors.Is(err, ErrUnknown) {
 		return f, err
 	}
@@ -60,6 +64,37 @@ func (r *Repo) Fingerprint(ctx context.Context, except string) (Fingerprint, err
 		f.Files[name] = state + " " + contents(root, name)
 	}, call{args: args})
 	return f, err
+}
+
+// settings looks at what steers git in all worktrees. Nothing that this package
+// does changes any of it.
+func (r *Repo) settings() (map[string]string, error) {
+	root, err := os.OpenRoot(r.common)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	found := map[string]string{}
+	for _, name := range []string{"config", "config.worktree", "info/attributes", "info/exclude", "hooks"} {
+		found[name] = contents(root, name)
+	}
+	if info, err := root.Lstat("hooks"); err != nil || !info.IsDir() {
+		return found, nil // that it is none is noted
+	}
+	hooks, err := root.Open("hooks")
+	if err != nil {
+		return found, nil // as is that it can't be read
+	}
+	defer func() { _ = hooks.Close() }()
+	entries, err := hooks.ReadDir(maxPrinted)
+	for _, e := range entries {
+		name := "hooks/" + e.Name()
+		found[name] = contents(root, name)
+	}
+	if errors.Is(err, io.EOF) { // there are none
+		err = nil
+	}
+	return found, err
 }
 
 // head takes what git status says of HEAD. Its words in brackets are no names.
@@ -133,21 +168,17 @@ func (f Fingerprint) Diff(later Fingerprint) []string {
 	if f.Stash != later.Stash {
 		said = append(said, "the stash has changed")
 	}
-	names := maps.Clone(f.Files)
-	if names == nil {
-		names = map[string]string{}
+	names, more := different(f.Settings, later.Settings)
+	for _, name := range names {
+		said = append(said, "git's "+agentsig.Escape(name)+" changed")
 	}
-	maps.Copy(names, later.Files)
-	different := 0
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		before, was := f.Files[name]
-		after, is := later.Files[name]
-		if before == after {
-			continue
-		}
-		if different++; different > maxTold {
-			continue
-		}
+	if more > 0 {
+		said = append(said, fmt.Sprintf("%d more files of git's changed", more))
+	}
+	names, more = different(f.Files, later.Files)
+	for _, name := range names {
+		_, was := f.Files[name]
+		_, is := later.Files[name]
 		switch {
 		case !was:
 			said = append(said, agentsig.Escape(name)+" was changed")
@@ -157,13 +188,31 @@ func (f Fingerprint) Diff(later Fingerprint) []string {
 			said = append(said, agentsig.Escape(name)+" was changed further")
 		}
 	}
-	if more := different - maxTold; more > 0 {
+	if more > 0 {
 		said = append(said, fmt.Sprintf("%d more files were changed", more))
 	}
 	if f.Unseen != later.Unseen {
 		said = append(said, fmt.Sprintf("beyond the first %d changed files there were %d and are %d", maxPrinted, f.Unseen, later.Unseen))
 	}
 	return said
+}
+
+// different names the files that are not the same, in order, and counts those beyond
+// what is told.
+func different(before, after map[string]string) (names []string, more int) {
+	for name, now := range after {
+		if was, ok := before[name]; !ok || was != now {
+			names = append(names, name)
+		}
+	}
+	for name := range before {
+		if _, ok := after[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	more = max(0, len(names)-maxTold)
+	return names[:len(names)-more], more
 }
 
 func branchName(branch string) string {

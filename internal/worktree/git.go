@@ -22,6 +22,9 @@ const (
 	// How long git may take to end once it is told to, and how long what it
 	// started may hold its output open.
 	endGrace = 2 * time.Second
+	// patience is for how long a command may run. One that meets a named pipe in
+	// the place of a file would wait for ever.
+	patience = 5 * time.Minute
 )
 
 // always is what every command gets: nothing of the user's runs by itself, and
@@ -73,8 +76,11 @@ type call struct {
 	out   io.Writer // may be nil
 }
 
-// run runs git once. Its whole process group is ended with the context.
+// run runs git once. Its whole process group is ended with the context, or when it
+// takes too long.
 func (r *Repo) run(ctx context.Context, at place, c call) error {
+	ctx, cancel := r.limit(ctx)
+	defer cancel()
 	cmd := exec.CommandContext(ctx, r.program, slices.Concat(always, c.args)...)
 	cmd.Dir = at.dir
 	cmd.Env = slices.Concat(r.env, c.env)
@@ -98,6 +104,11 @@ func (r *Repo) run(ctx context.Context, at place, c call) error {
 		return &GitError{words, exit.ExitCode(), string(stderr)}
 	}
 	return fmt.Errorf("git %s: %w", agentsig.Escape(words), err)
+}
+
+// limit gives a command its time. What ends for having none left is [ErrTooSlow].
+func (r *Repo) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, r.patience, fmt.Errorf("after %v: %w", r.patience, ErrTooSlow))
 }
 
 // write runs a command, and tries again if something of somebody else's was in

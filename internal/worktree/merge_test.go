@@ -180,7 +180,7 @@ func TestFingerprint(t *testing.T) {
 	git(t, root, "config", "user.name", "Ada")
 	git(t, root, "config", "user.email", "ada@example.org")
 	git(t, root, "add", "ü \n-b")
-	expect(`ü \n-b was changed further`)
+	expect("git's config changed", `ü \n-b was changed further`)
 	git(t, root, "commit", "--quiet", "-m", "first")
 	first := git(t, root, "rev-parse", "HEAD")
 	expect("HEAD was at no commit and is at "+first[:12], `ü \n-b is as in the commit again, or gone`)
@@ -197,13 +197,51 @@ func TestFingerprint(t *testing.T) {
 	expect(`ü \n-b was changed`)
 	git(t, root, "stash", "--quiet")
 	expect("the stash has changed", `ü \n-b is as in the commit again, or gone`)
+	write(t, root, ".git/hooks/pre-\x1b", "#!/bin/sh\n")
+	write(t, root, ".git/info/attributes", "* filter=x\n")
+	write(t, root, ".git/info/exclude", "secret\n")
+	expect(`git's hooks/pre-\x1b changed`, "git's info/attributes changed", "git's info/exclude changed")
+	must(t, os.Chmod(filepath.Join(root, ".git/hooks/pre-\x1b"), 0o755))
+	expect(`git's hooks/pre-\x1b changed`)
+	must(t, os.RemoveAll(filepath.Join(root, ".git/hooks")))
+	mkfifo(t, filepath.Join(root, ".git/hooks"))
+	now, err := repo.Fingerprint(t.Context(), ".signalbox")
+	must(t, err)
+	if said := seen.Diff(now); len(said) == 0 || said[0] != "git's hooks changed" {
+		t.Errorf("%q", said)
+	}
+	seen = now
 	for i := range 25 {
 		write(t, root, "many/"+string(rune('a'+i)), "x")
 	}
-	now, err := repo.Fingerprint(t.Context(), ".signalbox")
+	now, err = repo.Fingerprint(t.Context(), ".signalbox")
 	must(t, err)
 	said := seen.Diff(now)
 	if len(said) != maxTold+1 || said[maxTold] != "5 more files were changed" {
+		t.Errorf("%q", said)
+	}
+}
+
+// TestFingerprintOfOurs sees that a delivery's own work is not taken for somebody's.
+func TestFingerprintOfOurs(t *testing.T) {
+	f := newFixture(t)
+	git(t, f.repo.Root(), "config", "extensions.worktreeConfig", "true")
+	t.Cleanup(func() {
+		gitIn(context.WithoutCancel(t.Context()), t, f.repo.Root(), "config", "--unset", "extensions.worktreeConfig")
+	})
+	seen, err := f.repo.Fingerprint(t.Context(), ".signalbox")
+	must(t, err)
+	tree, commit := f.settled("a", "a.txt", "other\n")
+	_, err = f.repo.Branch(t.Context(), "sb/run", f.base)
+	must(t, err)
+	_, err = f.repo.Merge(t.Context(), Merge{Path: f.path("merge"), Branch: "sb/run", Old: f.base, Commit: commit, Message: "merge"})
+	must(t, err)
+	must(t, tree.Reset(t.Context(), f.base))
+	must(t, f.repo.Remove(t.Context(), tree.path))
+	must(t, f.repo.DeleteMerged(t.Context(), "sb/a", "sb/run"))
+	now, err := f.repo.Fingerprint(t.Context(), ".signalbox")
+	must(t, err)
+	if said := seen.Diff(now); len(said) > 0 {
 		t.Errorf("%q", said)
 	}
 }

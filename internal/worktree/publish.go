@@ -47,6 +47,8 @@ func (r *Repo) Publish(ctx context.Context, p PullRequest) (string, error) {
 
 // gh runs the gh program and returns what it prints.
 func (r *Repo) gh(ctx context.Context, args ...string) (string, error) {
+	ctx, cancel := r.limit(ctx)
+	defer cancel()
 	cmd := exec.CommandContext(ctx, "gh", args...)
 	cmd.Dir = r.home.dir
 	cmd.Env = append(environment(), "GH_PROMPT_DISABLED=1")
@@ -59,6 +61,9 @@ func (r *Repo) gh(ctx context.Context, args ...string) (string, error) {
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
 		return "", ErrNoGH
+	case ctx.Err() != nil && err != nil:
+		endGroup(cmd)
+		return "", fmt.Errorf("gh %s was stopped: %w", args[1], context.Cause(ctx))
 	case err != nil:
 		endGroup(cmd)
 		return "", fmt.Errorf("gh %s: %w: %s", args[1], err, agentsig.EscapeLines(strings.TrimSpace(string(stderr))))

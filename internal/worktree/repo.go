@@ -19,12 +19,13 @@ const minVersion = "2.34"
 
 // Repo is a git repository, seen from a checkout of the user's.
 type Repo struct {
-	program string
-	env     []string
-	home    place           // the user's checkout
-	common  string          // what all worktrees share: refs, objects, their registrations
-	turn    chan struct{}   // full while somebody changes what is shared
-	pauses  []time.Duration // between tries, if somebody else holds a lock
+	program  string
+	env      []string
+	home     place           // the user's checkout
+	common   string          // what all worktrees share: refs, objects, their registrations
+	turn     chan struct{}   // full while somebody changes what is shared
+	pauses   []time.Duration // between tries, if somebody else holds a lock
+	patience time.Duration   // with a command
 }
 
 // Open finds the checkout that a directory is in.
@@ -34,10 +35,11 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 		return nil, fmt.Errorf("%w (%w)", ErrNoGit, err)
 	}
 	r := &Repo{
-		program: program,
-		env:     environment(),
-		turn:    make(chan struct{}, 1),
-		pauses:  []time.Duration{time.Second, 2 * time.Second, 4 * time.Second},
+		program:  program,
+		env:      environment(),
+		turn:     make(chan struct{}, 1),
+		pauses:   []time.Duration{time.Second, 2 * time.Second, 4 * time.Second},
+		patience: patience,
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
@@ -170,6 +172,15 @@ func (r *Repo) checkBranch(ctx context.Context, name string) error {
 
 // ref is the full name of a branch, which can't be taken for anything else.
 func ref(branch string) string { return "refs/heads/" + branch }
+
+// Taken reports whether there is a branch below a prefix, as PREFIX/anything.
+func (r *Repo) Taken(ctx context.Context, prefix string) (bool, error) {
+	if err := r.checkBranch(ctx, prefix); err != nil {
+		return false, err
+	}
+	found, err := r.read(ctx, r.home, "for-each-ref", "--count=1", "--format=%(refname)", ref(prefix)+"/")
+	return found != "", err
+}
 
 // Merged reports whether a branch contains a commit.
 func (r *Repo) Merged(ctx context.Context, commit, branch string) (bool, error) {

@@ -267,5 +267,5 @@ func (t *Tree) Reset(ctx context.Context, commit string) error {
 		}
 		return err
 	}
-	return r.clean(ctx, at)
+	return r.change(ctx, at, "clean", "--quiet", "-ffd") // other repositories included
 }

@@ -171,6 +171,11 @@ func write(t *testing.T, dir, name, text string) {
 	must(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
+func mkfifo(t *testing.T, path string) {
+	t.Helper()
+	must(t, exec.CommandContext(t.Context(), "mkfifo", path).Run())
+}
+
 // holds checks what is in a file; a nil text is no file.
 func holds(t *testing.T, dir, name string, text any) {
 	t.Helper()
@@ -357,7 +362,7 @@ func TestStopped(t *testing.T) {
 	held := filepath.Join(dir, "held")
 	script := fmt.Sprintf("#!/bin/sh\n(trap '' TERM; exec 3>%s; echo up >&3; exec sleep 60) &\nwait\n", held)
 	must(t, os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755))
-	must(t, exec.CommandContext(t.Context(), "mkfifo", held).Run())
+	mkfifo(t, held)
 	f.repo.program = filepath.Join(dir, "git")
 	ctx, cancel := context.WithCancel(t.Context())
 	pipe := make(chan *os.File, 1)
@@ -376,6 +381,65 @@ func TestStopped(t *testing.T) {
 	must(t, p.SetReadDeadline(time.Now().Add(10*time.Second)))
 	if _, err := p.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("the child of git lives: %v", err)
+	}
+}
+
+// TestTooSlow has git and gh meet what never answers.
+func TestTooSlow(t *testing.T) {
+	f := newFixture(t)
+	tree := f.add("a")
+	write(t, tree.path, "new.txt", "x") // for which git looks into .gitignore
+	must(t, os.Remove(filepath.Join(tree.path, ".gitignore")))
+	mkfifo(t, filepath.Join(tree.path, ".gitignore"))
+	f.repo.patience = 100 * time.Millisecond
+	_, err := tree.Dirty(t.Context())
+	is(t, err, ErrTooSlow)
+	if want := "git status --porcelain=v1 -z --untracked-files=all --no-renames was stopped: after 100ms: it took too long"; !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%q", err)
+	}
+	bin := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(bin, "gh"), []byte("#!/bin/sh\nsleep 60 &\nwait\n"), 0o755))
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	_, err = f.repo.gh(t.Context(), "pr", "view")
+	is(t, err, ErrTooSlow)
+}
+
+// TestPipesOfGits sees that named pipes in the place of git's own files hold up nobody.
+func TestPipesOfGits(t *testing.T) {
+	for _, name := range []string{"gitdir", "locked"} {
+		f := newFixture(t)
+		tree := f.add("a")
+		at, err := f.repo.link(tree.path)
+		must(t, err)
+		if err := os.Remove(filepath.Join(at.gitDir, name)); !errors.Is(err, fs.ErrNotExist) {
+			must(t, err)
+		}
+		mkfifo(t, filepath.Join(at.gitDir, name))
+		if name == "locked" {
+			if isUnfinished(at.gitDir) {
+				t.Error("it is unfinished")
+			}
+		} else if leadsTo(at.gitDir, tree.path) {
+			t.Error("it leads there")
+		}
+	}
+}
+
+func TestTaken(t *testing.T) {
+	f := newFixture(t)
+	f.add("run/a")
+	git(t, f.repo.Root(), "tag", "signalbox/x/y")
+	t.Cleanup(func() { gitIn(context.WithoutCancel(t.Context()), t, f.repo.Root(), "tag", "-d", "signalbox/x/y") })
+	for prefix, want := range map[string]bool{
+		"sb": true, "sb/run": true, "sb/run/a": false, "sb/ru": false, "main": false, "nope": false, "signalbox/x": false, "refs/heads/sb": false,
+	} {
+		if taken, err := f.repo.Taken(t.Context(), prefix); taken != want || err != nil {
+			t.Errorf("%s: %v, %v", prefix, taken, err)
+		}
+	}
+	for _, prefix := range []string{"", "*", "s?", "a..b"} {
+		_, err := f.repo.Taken(t.Context(), prefix)
+		is(t, err, ErrBadBranch)
 	}
 }
 

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/config"
+)
+
+// ownBox is the box of a command that is one itself; nil if another runs.
+type ownBox struct {
+	app    *app
+	box    *box.Box
+	served chan error
+	cancel context.CancelFunc
+	limits config.Limits
+	left   int // agents that did not end in time
+	log    *os.File
+}
+
+// ownBox starts a box in this process, unless one runs in the directory.
+func (a *app) ownBox(ctx context.Context, c config.Config) (*ownBox, error) {
+	if _, err := box.Dir(a.dir).Address(); err == nil {
+		return nil, nil
+	}
+	if err := a.haveAgents(c); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(a.dir, 0o700); err != nil {
+		return nil, err
+	}
+	log, err := os.OpenFile(filepath.Join(a.dir, "box.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	collectLess()
+	own, err := a.serve(ctx, c, false, slog.New(slog.NewTextHandler(log, nil)))
+	if err != nil || own == nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	own.log = log
+	return own, nil
+}
+
+// serve opens a box and lets it answer requests; nil if another came first.
+func (a *app) serve(ctx context.Context, c config.Config, resting bool, logger *slog.Logger) (*ownBox, error) {
+	listener, err := box.Listen(ctx, c.Listen)
+	if err != nil {
+		return nil, err
+	}
+	b, _, err := a.openBox(ctx, c, resting, logger)
+	if errors.Is(err, box.ErrLocked) { // another came first
+		return nil, listener.Close()
+	}
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	own := &ownBox{app: a, box: b, served: make(chan error, 1), cancel: cancel, limits: c.Limits}
+	go func() { own.served <- b.Serve(serving, listener) }()
+	return own, nil
+}
+
+// rest ends the box's agents.
+func (o *ownBox) rest(ctx context.Context) {
+	if o == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.limits.Grace+5*time.Second)
+	defer cancel()
+	o.left = o.box.Rest(ctx)
+}
+
+func (o *ownBox) close() {
+	if o == nil {
+		return
+	}
+	o.cancel()
+	err := errors.Join(<-o.served, o.box.Close())
+	if o.log != nil {
+		err = errors.Join(err, o.log.Close())
+	}
+	if err != nil {
+		fmt.Fprintf(o.app.Err, "signalbox: %s\n", agentsig.EscapeLines(err.Error()))
+	}
+}
+
+// parting says what becomes of a run that nobody watches any more.
+func (o *ownBox) parting(run string) string {
+	if o == nil {
+		return fmt.Sprintf("%s goes on in the box; `signalbox run` watches it again", run)
+	}
+	if o.left > 0 {
+		return fmt.Sprintf("stopped; %s on, and without a box they end after %s; `signalbox run` goes on with %s", goOn(o.left), length(o.limits.Orphan), run)
+	}
+	return fmt.Sprintf("stopped; agents are ended, their work is kept, and `signalbox run` goes on with %s", run)
+}
+
+// withBox calls the box in the directory. If none runs, it opens it for the one
+// request, and starts nothing.
+func withBox[T any](ctx context.Context, a *app, c config.Config, call func(*api.Client) (T, error)) (T, error) {
+	var none T
+	if _, err := box.Dir(a.dir).Address(); err != nil {
+		own, err := a.serve(ctx, c, true, slog.New(slog.DiscardHandler))
+		if err != nil {
+			return none, err
+		}
+		defer own.close()
+	}
+	return ask(ctx, a, box.Dir.APIToken, call)
+}
