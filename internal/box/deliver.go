@@ -49,6 +49,7 @@ type deliverer struct {
 	plans    map[string]plan.Plan    // by the run's subject
 	branches map[string]*integration // that work is merged to
 	starting map[string]*sync.Mutex  // by session: who starts or ends it
+	bases    map[string]string       // of commits that passed the gate: where their work begins
 }
 
 // gatePlaces is how many commits are checked at once.
@@ -66,7 +67,7 @@ func newDeliverer(ctx context.Context, b *Box, o Delivery) (*deliverer, error) {
 	d := &deliverer{
 		box: b, repo: repo, program: o.Program, config: o.Config, dir: dir,
 		gates: make(chan int, gatePlaces), plans: map[string]plan.Plan{}, branches: map[string]*integration{},
-		starting: map[string]*sync.Mutex{},
+		starting: map[string]*sync.Mutex{}, bases: map[string]string{},
 	}
 	for n := range gatePlaces {
 		d.sweep(d.gatePath(n)) // what a box that was killed left running
@@ -283,7 +284,7 @@ func (d *deliverer) prepare(ctx context.Context, c *conductor, s delivery.Sessio
 		data.Briefs, data.Commit = task.Briefs, task.Item.Commit
 		data.Task = p.Tasks[slices.IndexFunc(p.Tasks, func(t plan.Task) bool { return t.ID == s.Task })]
 	}
-	if data.Base, err = d.repo.Base(ctx, taskBranch(r.ID, roomName(s)), r.Branch); err != nil {
+	if data.Base, err = d.base(ctx, r, s, data.Commit); err != nil {
 		return err
 	}
 	for _, q := range r.Requests {
@@ -292,6 +293,21 @@ func (d *deliverer) prepare(ctx context.Context, c *conductor, s delivery.Sessio
 		}
 	}
 	return d.write(s, subject, phase, t.Path(), data)
+}
+
+// base returns where the work that a session is about begins. What a reviewer looks at
+// does not move, so it is looked up once.
+func (d *deliverer) base(ctx context.Context, r delivery.Run, s delivery.Session, commit string) (string, error) {
+	reviews := s.Role == agentsig.RoleCritic || s.Role == agentsig.RoleAuditor
+	if reviews && commit != "" {
+		d.mu.Lock()
+		base := d.bases[commit]
+		d.mu.Unlock()
+		if base != "" {
+			return base, nil
+		}
+	}
+	return d.repo.Base(ctx, taskBranch(r.ID, roomName(s)), r.Branch)
 }
 
 // roomName is the name of the worktree that a session works in.
@@ -305,6 +321,9 @@ func (d *deliverer) room(ctx context.Context, r delivery.Run, s delivery.Session
 	tidy := task != nil && s.Holds() && reviewed(task.Item)
 	if tidy { // it is there, but for an accident: the shortest way to the next start
 		t := d.repo.Tree(d.treePath(r.ID, roomName(s)))
+		if clean, err := t.Is(ctx, taskBranch(r.ID, roomName(s)), task.Item.Commit); err == nil && clean {
+			return t, nil
+		}
 		if t.Reset(ctx, task.Item.Commit) == nil {
 			return t, nil
 		}

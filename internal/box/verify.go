@@ -126,8 +126,8 @@ func (d *deliverer) gateRun(ctx context.Context, r delivery.Run, t delivery.Task
 		}
 		return err
 	}
-	if changes, err := tree.Changes(ctx, r.Branch); err == nil {
-		in.Files = &changes.Files
+	if err := d.measure(ctx, r, tree, in); err != nil {
+		return err
 	}
 	log, err := d.gateLog(t.Item)
 	if err != nil {
@@ -158,6 +158,23 @@ func (d *deliverer) gateRun(ctx context.Context, r delivery.Run, t delivery.Task
 	if behind, err := d.repo.Merged(ctx, head, in.Commit); err == nil && !behind {
 		in.Output += "\n" + r.Branch + " has moved on since this branch began, and passes what fails here: merge it into this branch first.\n"
 	}
+	return nil
+}
+
+// measure finds out how much a change is, and remembers where it begins.
+func (d *deliverer) measure(ctx context.Context, r delivery.Run, tree *worktree.Tree, in *delivery.GateRan) error {
+	base, err := d.repo.Base(ctx, in.Commit, r.Branch)
+	if err != nil {
+		return err
+	}
+	changes, err := tree.Changes(ctx, base)
+	if err != nil {
+		return err
+	}
+	in.Files = &changes.Files
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.bases[in.Commit] = base
 	return nil
 }
 
