@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/rand"
@@ -12,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -148,33 +146,20 @@ func (c *Client) Events(ctx context.Context, id string, after uint64, follow boo
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	lines := bufio.NewScanner(resp.Body)
-	lines.Buffer(nil, 1<<20)
-	var data string
-	for lines.Scan() {
-		line := lines.Text()
-		if text, ok := strings.CutPrefix(line, "data: "); ok {
-			data = text
-		}
-		if line != "" || data == "" {
-			continue // an event ends with an empty line, or it is not whole
-		}
+	err = serverSent(resp.Body, func(data string) error {
 		var e Event
 		if err := json.Unmarshal([]byte(data), &e); err != nil {
 			return fmt.Errorf("the box sent an event that can't be read: %w", err)
 		}
-		data = ""
-		if err := f(e); err != nil {
-			return err
-		}
+		return f(e)
+	})
+	if err == nil && follow {
+		err = ErrNoBox
 	}
-	if err := ctx.Err(); err != nil {
-		return err
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
-	if err := lines.Err(); err != nil || follow {
-		return errors.Join(ErrNoBox, err)
-	}
-	return nil
+	return err
 }
 
 func get[T any](ctx context.Context, c *Client, path string) (T, error) {

@@ -223,5 +223,8 @@ func stream[T any](ctx context.Context, c *Client, path string, f func(T) error)
 		}
 		return f(v)
 	})
+	if err == nil {
+		err = ErrNoBox // which went away before there was an end to see
+	}
 	return errors.Join(ctx.Err(), err)
 }

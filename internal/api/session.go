@@ -139,11 +139,15 @@ func (c *Client) Commands(ctx context.Context, session string, connected func(),
 		}
 		return f(command)
 	})
+	if err == nil {
+		err = ErrNoBox // which went away
+	}
 	return errors.Join(ctx.Err(), err)
 }
 
 // serverSent calls f with the data of each server-sent event. What ends before its
-// empty line is not an event. It returns f's error, or ErrNoBox when the stream ends.
+// empty line is not an event. It returns f's error, ErrNoBox if the stream breaks, and
+// nil when it ends.
 func serverSent(r io.Reader, f func(data string) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 4<<20)
@@ -161,5 +165,8 @@ func serverSent(r io.Reader, f func(data string) error) error {
 		}
 		data = ""
 	}
-	return errors.Join(ErrNoBox, lines.Err())
+	if err := lines.Err(); err != nil {
+		return errors.Join(ErrNoBox, err)
+	}
+	return nil
 }

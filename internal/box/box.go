@@ -19,6 +19,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/engine"
+	"github.com/signalbox-dev/signalbox/internal/filelock"
 	"github.com/signalbox-dev/signalbox/internal/redact"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
@@ -137,6 +138,15 @@ func (o Options) lock() (func() error, error) {
 		return nil, errors.Join(err, release())
 	}
 	return func() error { return errors.Join(other(), release()) }, nil
+}
+
+// lock keeps a second box out.
+func lock(path string) (release func() error, err error) {
+	release, err = filelock.Take(path)
+	if errors.Is(err, filelock.ErrTaken) {
+		err = fmt.Errorf("%w: %s", ErrLocked, filepath.Dir(path))
+	}
+	return release, err
 }
 
 // locate adds to a refusal of the archive where it lies.

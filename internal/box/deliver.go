@@ -233,15 +233,17 @@ func (d *deliverer) tree(ctx context.Context, r delivery.Run, task string) (*wor
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(ready); err != nil {
-		if err := d.setUp(ctx, path); err != nil {
-			return nil, err
-		}
-		if err := os.WriteFile(ready, nil, 0o600); err != nil {
-			return nil, err
-		}
+	if _, err := os.Stat(ready); err == nil {
+		return d.repo.Tree(path), nil
 	}
-	return d.repo.Tree(path), nil
+	err = d.setUp(ctx, path)
+	switch {
+	case err == nil:
+		err = os.WriteFile(ready, nil, 0o600)
+	case task == remediationTree && ctx.Err() == nil:
+		err = nil // it may be what is to be repaired
+	}
+	return d.repo.Tree(path), err
 }
 
 // setUp copies files into a new worktree and runs the user's setup command.

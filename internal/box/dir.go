@@ -13,6 +13,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/filelock"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -120,7 +121,7 @@ func (d Dir) Verifier() (string, error) { return d.read(verifierFile) }
 // Address returns where the running box listens. A box that was killed leaves its
 // address behind, where somebody else may listen by now: the lock tells.
 func (d Dir) Address() (string, error) {
-	if held, err := locked(d.path(lockFile)); err != nil || !held {
+	if held, err := filelock.Held(d.path(lockFile)); err != nil || !held {
 		return "", cmp.Or(err, api.ErrNotRunning)
 	}
 	data, err := os.ReadFile(d.path(addressFile))

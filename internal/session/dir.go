@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/filelock"
 	"github.com/signalbox-dev/signalbox/internal/process"
 )
 
@@ -60,7 +61,7 @@ func marker(dir, session string) (string, error) {
 
 // Alive reports whether a session's process is running.
 func Alive(dir string) bool {
-	held, err := locked(filepath.Join(dir, lockFile))
+	held, err := filelock.Held(filepath.Join(dir, lockFile))
 	return err == nil && held
 }
 

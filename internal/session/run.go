@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/filelock"
 	"github.com/signalbox-dev/signalbox/internal/process"
 )
 
@@ -29,7 +30,10 @@ func Run(ctx context.Context, dir string, client Client, logger *slog.Logger) (e
 	if err != nil {
 		return err
 	}
-	release, err := lock(filepath.Join(dir, lockFile))
+	release, err := filelock.Take(filepath.Join(dir, lockFile))
+	if errors.Is(err, filelock.ErrTaken) {
+		err = fmt.Errorf("%w: %s", ErrAlive, dir)
+	}
 	if err != nil {
 		return err
 	}

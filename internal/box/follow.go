@@ -1,0 +1,161 @@
+package box
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/work"
+)
+
+// watchRun sends a run as it is, and again when it has changed, until it has ended.
+func (b *Box) watchRun(w http.ResponseWriter, r *http.Request) error {
+	subject, err := b.state.runNamed(r.PathValue("run"))
+	if err != nil {
+		return err
+	}
+	changed := b.state.watch(subject)
+	defer b.state.unwatch(subject, changed)
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	flush := http.NewResponseController(w).Flush
+	for {
+		v, err := b.showRun(subject)
+		if err != nil {
+			return err
+		}
+		data, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(w, "data: %s\n\n", data); err != nil || flush() != nil || v.State == api.RunFinished {
+			return nil // the client has gone, or there is nothing more to see
+		}
+		select {
+		case <-changed:
+		case <-r.Context().Done():
+			return nil
+		}
+		select {
+		case <-time.After(watchPause): // many changes are one
+		case <-r.Context().Done():
+			return nil
+		}
+	}
+}
+
+const watchPause = 50 * time.Millisecond
+
+// watch returns a channel that gets something when a run has changed.
+func (s *state) watch(subject string) chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := make(chan struct{}, 1)
+	n := s.newsOf(subject)
+	n.watch = append(n.watch, w)
+	return w
+}
+
+func (s *state) unwatch(subject string, w chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.newsOf(subject)
+	for i, other := range n.watch {
+		if other == w {
+			n.watch = append(n.watch[:i:i], n.watch[i+1:]...)
+			return
+		}
+	}
+}
+
+// Activity takes a sign of life of a session.
+func (b *Box) Activity(name, line string) error {
+	c, err := b.conductorOf(name)
+	if err != nil {
+		return err
+	}
+	b.hub.heard(name, b.redact.Text(line))
+	b.state.show(c.subject)
+	return nil
+}
+
+// show tells those who watch a run that it looks different, though nothing was
+// recorded.
+func (s *state) show(subject string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.newsOf(subject).changed()
+}
+
+// commands sends a session what the box wants of it, for as long as both are there.
+func (b *Box) commands(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("session")
+	c, err := b.conductorOf(name)
+	if err != nil {
+		return err
+	}
+	if !c.knows(name) {
+		return errSessionGone
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	flush := http.NewResponseController(w).Flush
+	if err := flush(); err != nil {
+		return nil // the session has gone
+	}
+	if err := b.rim.back(c, name); err != nil {
+		return err
+	}
+	b.hub.connect(name)
+	_, _, lost := b.hub.next(name)
+	defer b.state.show(c.subject)
+	defer b.hub.disconnect(name, lost)
+	b.state.show(c.subject)
+	c.stir()
+	for {
+		commands, more, nowLost := b.hub.next(name)
+		if nowLost != lost {
+			return nil // it has connected anew
+		}
+		for _, cmd := range commands {
+			data, err := json.Marshal(cmd)
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintf(w, "data: %s\n\n", data); err != nil || flush() != nil {
+				return nil
+			}
+			b.hub.wrote(name, cmd.ID)
+		}
+		select {
+		case <-more:
+		case <-lost:
+			return nil
+		case <-r.Context().Done():
+			return nil
+		}
+	}
+}
+
+// addItem adds the item of a plan's task.
+func (b *Box) addItem(a work.Add) (work.Item, error) {
+	if i, err := b.state.exact(a.ID); err == nil {
+		if i.Run != a.Run || i.Task != a.Task {
+			return i, fmt.Errorf("%w: %s", work.ErrExists, a.ID)
+		}
+		return i, nil
+	}
+	subject := ulid.MustNew(ulid.Timestamp(b.now()), rand.Reader).String()
+	id, err := b.state.reserve(a.ID, subject)
+	if err != nil {
+		return work.Item{}, err
+	}
+	defer b.state.unreserve(id, subject)
+	r, err := b.record(subject, a.Key, a)
+	return r.item, err
+}

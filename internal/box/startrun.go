@@ -1,0 +1,180 @@
+package box
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/plan"
+	"github.com/signalbox-dev/signalbox/internal/work"
+)
+
+// Deliver starts the delivery of a plan. The same plan again is the same run, for as
+// long as that has not ended.
+func (b *Box) Deliver(ctx context.Context, q api.StartRun, key string) (api.Run, error) {
+	d, ok := b.rim.(*deliverer)
+	if !ok {
+		return api.Run{}, errNoDelivery
+	}
+	text := b.redact.Bytes([]byte(q.Plan))
+	p, err := plan.Parse(text)
+	if err == nil {
+		err = delivery.CheckSize(len(p.Tasks))
+	}
+	if err != nil {
+		return api.Run{}, badRequest{err}
+	}
+	settings, err := d.settings()
+	if err != nil {
+		return api.Run{}, err
+	}
+	if _, _, err := d.repo.Head(ctx); err != nil || q.DryRun {
+		return d.dryRun(p, settings), err
+	}
+	end, err := b.turns.take(ctx, "run")
+	if err != nil {
+		return api.Run{}, err
+	}
+	defer end()
+	if subject := b.state.delivering(digest(text), key); subject != "" {
+		return b.showRun(subject)
+	}
+	subject, err := d.startRun(ctx, text, p, settings, key)
+	if err != nil {
+		return api.Run{}, err
+	}
+	b.conductRun(subject)
+	return b.showRun(subject)
+}
+
+// delivering returns the run that delivers a plan and has not ended, or that was
+// started by the request with this key.
+func (s *state) delivering(digest, key string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for subject, r := range s.runs {
+		if r.Digest == digest && (r.Live() || r.Key == key && key != "") {
+			return subject
+		}
+	}
+	return ""
+}
+
+// startRun records a run, with a branch that work is merged to.
+func (d *deliverer) startRun(ctx context.Context, text []byte, p plan.Plan, settings delivery.Settings, key string) (string, error) {
+	onto, base, err := d.repo.Head(ctx)
+	if err != nil {
+		return "", err
+	}
+	blob, err := d.box.archive.PutBlob(text)
+	if err != nil {
+		return "", err
+	}
+	started := delivery.Started{
+		Title: cmp.Or(p.Title, p.Tasks[0].Title), Plan: blob, Digest: digest(text), Tasks: len(p.Tasks), Settings: settings,
+		Base: base, Repo: d.repo.Root(), Checks: len(d.checks(p)), Key: key, Onto: onto,
+	}
+	if err := d.takeBranch(ctx, &started); err != nil {
+		return "", err
+	}
+	for _, t := range p.Tasks {
+		if _, err := d.box.state.exact(itemID(started.ID, t.ID)); err == nil {
+			return "", fmt.Errorf("%w: %s", work.ErrExists, itemID(started.ID, t.ID))
+		}
+	}
+	d.lookFirst(ctx, started.Branch)
+	subject := ulid.MustNew(ulid.Timestamp(d.box.now()), rand.Reader).String()
+	return subject, d.box.recordRun(ctx, subject, delivery.Event{Type: delivery.RunStarted, Actor: work.OperatorActor, Payload: started})
+}
+
+// takeBranch gives a run its number and the branch that work is merged to. Branches of
+// an earlier box are not taken for ours.
+func (d *deliverer) takeBranch(ctx context.Context, s *delivery.Started) error {
+	for n := d.box.state.lastRun() + 1; ; n++ {
+		s.ID = fmt.Sprintf("R%d", n)
+		s.Branch = d.config.BranchOf(s.ID)
+		taken, err := d.repo.Taken(ctx, strings.TrimSuffix(taskBranch(s.ID, ""), "/"))
+		if err != nil {
+			return err
+		}
+		if taken {
+			continue
+		}
+		made, err := d.repo.Branch(ctx, s.Branch, s.Base)
+		switch {
+		case err != nil || made:
+			return err
+		case d.config.BranchOf("") == s.Branch:
+			return fmt.Errorf("%w: %s", errBranchTaken, s.Branch)
+		}
+	}
+}
+
+// settings are what a run is recorded with.
+func (d *deliverer) settings() (delivery.Settings, error) {
+	c := d.config
+	s := delivery.Settings{
+		Roles: map[agentsig.Role]delivery.Role{}, Experts: c.Experts,
+		Budget: delivery.Budget{Tokens: c.Budget.Tokens, CostUSD: c.Budget.CostUSD}, Limits: delivery.DefaultLimits(),
+		Publish: c.Merge == config.MergePR,
+	}
+	l := &s.Limits
+	l.Agents, l.Answer = c.Limits.Agents, c.Limits.Answer
+	l.Reviews, l.Audits, l.Gates, l.Crashes, l.Timeouts = c.Limits.Reviews, c.Limits.Audits, c.Limits.Gates, c.Limits.Crashes, c.Limits.Timeouts
+	l.ExpertRequests, l.ExpertAttempts, l.ExpertAtOnce = c.Limits.ExpertRequests, c.Limits.ExpertAttempts, c.Limits.ExpertAtOnce
+	l.RemediationRounds, l.ConflictWait, l.ConflictRetries = c.Limits.RemediationRounds, c.Limits.ConflictWait, c.Limits.ConflictRetries
+	for _, role := range agentsig.Roles() {
+		set := c.Role(role)
+		agent, ok := c.Agents[set.Agent]
+		needed := role == agentsig.RoleDeveloper || role == agentsig.RoleCritic || role == agentsig.RoleAuditor || role == agentsig.RoleAnalyst && c.Analyst
+		if ok {
+			if _, err := agent.Find(c.Dir); err != nil {
+				return s, fmt.Errorf("%w (%s, which plays %s: %w)", errNoProgram, agentsig.Escape(set.Agent), role, err)
+			}
+		}
+		switch {
+		case ok:
+			s.Roles[role] = delivery.Role{Agent: set.Agent, Provider: cmp.Or(agent.Provider, set.Agent), AtOnce: set.AtOnce}
+		case needed:
+			return s, fmt.Errorf("%w: %s", errNoAgent, role)
+		}
+	}
+	return s, nil
+}
+
+// dryRun says what a run would be like.
+func (d *deliverer) dryRun(p plan.Plan, s delivery.Settings) api.Run {
+	v := api.Run{
+		Title: cmp.Or(p.Title, p.Tasks[0].Title), State: api.RunDry, AtOnce: s.Limits.Agents, Checks: len(d.checks(p)), Branch: d.config.Branch,
+		Tasks: []api.Task{}, Others: []api.Agent{}, Questions: []api.Question{}, Notices: []api.Notice{},
+	}
+	for _, t := range p.Tasks {
+		task := api.Task{ID: t.ID, Title: t.Title, Phase: agentsig.PhaseImplementation, BlockedBy: t.BlockedBy}
+		if d.config.Analyst {
+			task.Phase = agentsig.PhaseDraft
+		}
+		switch {
+		case len(t.BlockedBy) > 0:
+			task.Why = "blocker"
+		case v.Agents >= s.Limits.Agents:
+			task.Why = "agents"
+		default:
+			v.Agents++
+			role := agentsig.RoleDeveloper
+			if d.config.Analyst {
+				role = agentsig.RoleAnalyst
+			}
+			task.Agent = &api.Agent{Role: role, Name: s.Roles[role].Agent, Task: t.ID}
+		}
+		v.Tasks = append(v.Tasks, task)
+	}
+	return v
+}

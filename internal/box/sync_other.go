@@ -1,0 +1,5 @@
+//go:build !unix
+
+package box
+
+func syncDir(string) error { return nil }

@@ -1,0 +1,9 @@
+//go:build !unix
+
+package filelock
+
+// Take refuses.
+func Take(string) (release func() error, err error) { return nil, ErrUnsupported }
+
+// Held reports that nobody has the lock.
+func Held(string) (bool, error) { return false, nil }

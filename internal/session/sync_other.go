@@ -1,0 +1,5 @@
+//go:build !unix
+
+package session
+
+func syncDir(string) error { return nil }
