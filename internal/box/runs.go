@@ -266,8 +266,11 @@ func (b *Box) showTask(r *delivery.Run, t *delivery.Task, now time.Time) api.Tas
 	if a := r.SessionOf(t.ID); a != nil {
 		shown := b.showAgent(a)
 		v.Agent = &shown
-	} else if t.Item.Lease != nil { // somebody claimed it
+	} else if t.Item.Lease != nil && t.Item.Lease.Agent == "" { // somebody claimed it
 		v.Agent = &api.Agent{Session: t.Item.Session(), Role: t.Item.Lease.Role, Name: t.Item.Lease.Actor, Task: t.ID, StartedAt: t.Since}
+	}
+	if v.Why == "session" && v.Agent == nil { // the last one was stopped
+		v.Why = "agents"
 	}
 	v.Waits = waits(r, t, v.Why)
 	return v
