@@ -20,7 +20,7 @@ func TestMutants(t *testing.T) {
 		{Name: "one agent too many", File: "../delivery/next.go", Old: "all >= r.Settings.Limits.Agents", New: "all > r.Settings.Limits.Agents"},
 		{Name: "the limit of a role is ignored", File: "../delivery/next.go", Old: "p.AtOnce > 0 && same >= p.AtOnce", New: "false"},
 		{Name: "the limit of an expert is ignored", File: "../delivery/next.go", Old: "return n < r.Settings.Limits.ExpertAtOnce", New: "return n < 100"},
-		{Name: "cancelled tasks are started", File: "../delivery/next.go", Old: "case r.dead(t):\n\t\treturn \"cancelled\"", New: "case false:\n\t\treturn \"cancelled\""},
+		{Name: "cancelled tasks are started", File: "../delivery/next.go", Old: "case r.dead(t) || !r.Live():\n\t\treturn \"cancelled\"", New: "case false:\n\t\treturn \"cancelled\""},
 		{Name: "a task goes on without an answer", File: "../delivery/next.go", Old: "case blocked && t.Question == \"\" && !t.Trouble:", New: "case blocked && !t.Trouble:"},
 		{Name: "the run ends too early", File: "../delivery/next.go", Old: "case r.Stopping == \"\" && !r.dead(t):", New: "case r.Stopping == \"\" && !r.dead(t) && t.Question == \"\":"},
 		{Name: "nobody asks about the budget in remediation", File: "../delivery/next.go", Old: "case place == \"budget\":\n\t\t\treturn r.askBudget()", New: "case false:\n\t\t\treturn r.askBudget()"},
