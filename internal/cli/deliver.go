@@ -134,12 +134,16 @@ func (a *app) deliver(ctx context.Context, c config.Config, text string, wait bo
 	if err := a.rehearse(ctx, c, text); err != nil {
 		return err
 	}
-	for {
+	var last api.Run
+	for tries := 0; ; tries++ {
 		own, err := a.ownBox(ctx, c)
 		if err != nil {
 			return err
 		}
-		last, err := a.deliverBy(ctx, text, wait)
+		seen, err := a.deliverBy(ctx, text, last.ID, wait)
+		if seen.ID != "" {
+			last, tries = seen, 0
+		}
 		own.rest(context.WithoutCancel(ctx))
 		own.close()
 		if ctx.Err() != nil && last.ID != "" && !a.json {
@@ -148,8 +152,11 @@ func (a *app) deliver(ctx context.Context, c config.Config, text string, wait bo
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, api.ErrNoBox) && own == nil && last.ID != "":
-			text = "" // the same run
+		case errors.Is(err, api.ErrNoBox) && own == nil && last.ID != "" && tries < takeOver:
+			select {
+			case <-time.After(takeOverPause):
+			case <-ctx.Done():
+			}
 			continue
 		case err != nil && !errors.Is(err, errQuestions):
 			return err
@@ -202,16 +209,23 @@ func (a *app) nothingToGoOn() error {
 	return a.usageError("there is no run to go on with: name a plan, or put a sentence in quotes")
 }
 
-// deliverBy hands the plan to a box, this process's own or another's, and returns the
-// run as it was last seen.
-func (a *app) deliverBy(ctx context.Context, text string, wait bool) (api.Run, error) {
+// How often, and with which pause, a process tries to take over from a box that went
+// away: it may still be closing.
+const (
+	takeOver      = 100
+	takeOverPause = 50 * time.Millisecond
+)
+
+// deliverBy hands the plan to a box, this process's own or another's, or goes on with
+// the run that has the id, and returns the run as it was last seen.
+func (a *app) deliverBy(ctx context.Context, text, id string, wait bool) (api.Run, error) {
 	client, err := a.client(ctx, box.Dir.APIToken)
 	if err != nil {
 		return api.Run{}, err
 	}
 	defer client.Close()
 	begun := time.Now()
-	r, err := a.begin(ctx, client, text)
+	r, err := a.begin(ctx, client, text, id)
 	if err != nil {
 		return api.Run{}, err
 	}
@@ -227,7 +241,10 @@ func (a *app) deliverBy(ctx context.Context, text string, wait bool) (api.Run, e
 }
 
 // begin hands the plan in, or finds the run to go on with.
-func (a *app) begin(ctx context.Context, client *api.Client, text string) (api.Run, error) {
+func (a *app) begin(ctx context.Context, client *api.Client, text, id string) (api.Run, error) {
+	if id != "" {
+		return client.Run(ctx, id)
+	}
 	runs, err := client.Runs(ctx)
 	if err != nil {
 		return api.Run{}, err

@@ -171,10 +171,14 @@ func TestCommandTwice(t *testing.T) {
 	r.send(p)
 	r.send(p)
 	r.next(api.ReportTurn)
+	r.send(api.SessionCommand{ID: "p-2", Kind: api.CommandPrompt, Text: "and again"})
+	if turn := r.next(api.ReportTurn); turn.Prompt != "p-2" {
+		t.Errorf("after p-1 comes %s, and not p-2", turn.Prompt)
+	}
 	r.box.change(func() { r.box.away = true })
 	r.box.change(func() { r.box.away = false }) // and now all commands come again
 	r.end()
-	if strings.Contains(r.file("transcript"), "turn 3") {
+	if strings.Contains(r.file("transcript"), "turn 4") {
 		t.Error("it was carried out again")
 	}
 }
