@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -18,7 +17,6 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/prompt"
 	"github.com/signalbox-dev/signalbox/internal/session"
 	"github.com/signalbox-dev/signalbox/internal/work"
-	"github.com/signalbox-dev/signalbox/ledger"
 )
 
 // How often a session that is out of touch is looked for, and how often the lease
@@ -238,7 +236,7 @@ func (b *Box) takeReport(ctx context.Context, c *conductor, name string, r api.S
 	case api.ReportEnded:
 		err := b.sessionEnded(ctx, c, name, r)
 		if err == nil {
-			b.rim.gone(name)
+			b.deliverer.gone(name)
 		}
 		return err
 	}
@@ -246,7 +244,7 @@ func (b *Box) takeReport(ctx context.Context, c *conductor, name string, r api.S
 }
 
 func (b *Box) sessionEnded(ctx context.Context, c *conductor, name string, r api.SessionReport) error {
-	looked := b.rim.left(c, name)
+	looked := b.deliverer.left(c, name)
 	if !c.goesOn(name) { // this may be the last that happens to the run
 		select {
 		case <-looked:
@@ -263,8 +261,9 @@ func (b *Box) sessionEnded(ctx context.Context, c *conductor, name string, r api
 // left looks whether the user's checkout was changed while a session ran. The next
 // agent on the task does not wait for it; the task's merge does.
 func (d *deliverer) left(c *conductor, name string) (recorded <-chan struct{}) {
-	task := ""
+	task, branch := "", ""
 	d.box.state.withRun(c.subject, func(r *delivery.Run) {
+		branch = r.Branch
 		if s := r.Sessions[name]; s != nil {
 			task = s.Task
 		}
@@ -274,7 +273,7 @@ func (d *deliverer) left(c *conductor, name string) (recorded <-chan struct{}) {
 		defer done()
 		ctx, cancel := context.WithTimeout(d.box.ctx, lookPatience)
 		defer cancel()
-		d.changed(ctx, c, name, task, append(d.touched.look(ctx), d.astray(ctx, d.run(c).Branch)...))
+		d.changed(ctx, c, name, task, append(d.touched.look(ctx), d.astray(ctx, branch)...))
 	})
 	return ended
 }
@@ -342,7 +341,7 @@ func (b *Box) hear(said api.SaidSignal) (agentsig.Signal, work.Said, error) {
 		}
 		return signal, about, err
 	}
-	return agentsig.Signal{}, work.Said{SHA256: ledger.Hash{}}, nil
+	return agentsig.Signal{}, work.Said{}, nil
 }
 
 // SessionReport takes what a session's process has to say.
@@ -392,9 +391,4 @@ func (c *conductor) goesOn(name string) bool {
 		}
 	})
 	return more
-}
-
-// Transcript returns where a session's transcript lies.
-func (d Dir) Transcript(session string) string {
-	return d.path(filepath.Join("sessions", session, "transcript"))
 }

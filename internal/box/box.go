@@ -60,7 +60,7 @@ type Box struct {
 	now         func() time.Time
 
 	hub        *hub
-	rim        rim // nil if this box delivers no plans
+	deliverer  *deliverer // nil if this box delivers no plans
 	conducting sync.Mutex
 	conductors map[string]*conductor // by the run's subject
 	rest       atomic.Bool           // no agent is started any more

@@ -2,7 +2,6 @@ package box
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -21,7 +20,6 @@ import (
 type conductor struct {
 	box     *Box
 	subject string
-	rim     rim
 	inputs  chan input
 	moved   chan struct{}      // something happened to the run
 	halts   chan chan struct{} // somebody waits for it to have looked whether it may go on
@@ -29,25 +27,6 @@ type conductor struct {
 	flights flights
 	asked   map[string]bool // questions that somebody was told of
 	telling sync.WaitGroup  // of them
-}
-
-// rim carries out a run's commands.
-type rim interface {
-	// carryOut does what a command says, and returns when it is done or ctx ends.
-	// What comes of it is said to the conductor; an error means that nobody was told,
-	// and that it is to be tried again.
-	carryOut(ctx context.Context, c *conductor, cmd delivery.Command) error
-	// left looks at what a session that has ended did beside its work. What it
-	// returns is closed when that is recorded.
-	left(c *conductor, session string) (recorded <-chan struct{})
-	// gone is called when a session has ended, and its end is recorded.
-	gone(session string)
-	// back is called when a session has connected.
-	back(c *conductor, session string) error
-	// asked is called for each open question, once a box.
-	asked(ctx context.Context, q api.Question)
-	// finished is called when a run has ended.
-	finished(ctx context.Context, r delivery.Run)
 }
 
 // input is something that happened, and where its outcome goes.
@@ -69,7 +48,7 @@ type flight struct{ cancel context.CancelFunc }
 // begin makes a conductor for a run, and starts it.
 func (b *Box) begin(subject string) *conductor {
 	c := &conductor{
-		box: b, subject: subject, rim: b.rim, inputs: make(chan input), moved: make(chan struct{}, 1), halts: make(chan chan struct{}), over: make(chan struct{}),
+		box: b, subject: subject, inputs: make(chan input), moved: make(chan struct{}, 1), halts: make(chan chan struct{}), over: make(chan struct{}),
 		flights: flights{due: map[string]*flight{}}, asked: map[string]bool{},
 	}
 	b.running.Go(func() {
@@ -136,7 +115,7 @@ func (c *conductor) run(ctx context.Context) error {
 			var r delivery.Run
 			c.box.state.withRun(c.subject, func(ended *delivery.Run) { r = ended.Copy() })
 			c.flights.end()
-			c.rim.finished(ctx, r)
+			c.box.deliverer.finished(ctx, r)
 			return nil
 		}
 		if !timer.Stop() {
@@ -218,7 +197,7 @@ func (c *conductor) pass(ctx context.Context) {
 		}
 	})
 	for _, q := range fresh {
-		c.telling.Go(func() { c.rim.asked(ctx, q) })
+		c.telling.Go(func() { c.box.deliverer.asked(ctx, q) })
 	}
 }
 
@@ -303,22 +282,10 @@ func keyOfCommand(c work.Command) string {
 
 // recordRun appends an event to a run's subject.
 func (b *Box) recordRun(ctx context.Context, subject string, e delivery.Event) error {
-	payload, err := json.Marshal(e.Payload)
-	if err != nil {
-		return err
-	}
 	var seq uint64
-	event := ledger.Event{
-		Format: ledger.Format, Epoch: b.epoch, Subject: subject, Type: e.Type, Actor: e.Actor, Session: e.Session,
-		Time: b.now().UTC().Truncate(time.Millisecond), Payload: payload,
-	}
-	b.state.withRun(subject, func(r *delivery.Run) {
-		event.ItemSeq, event.Prev, seq = r.Tip.ItemSeq+1, r.Tip.Sum, r.Seq
-	})
-	if event.ItemSeq == 0 {
-		event.ItemSeq = 1 // the run's first
-	}
-	stored, err := event.Encode()
+	var tip ledger.Tip // zero before the run's first event
+	b.state.withRun(subject, func(r *delivery.Run) { seq, tip = r.Seq, r.Tip })
+	_, stored, err := b.stamp(tip, subject, work.Event{Type: e.Type, Actor: e.Actor, Session: e.Session, Payload: e.Payload})
 	if err != nil {
 		return err
 	}
@@ -364,7 +331,7 @@ func (f *flights) update(ctx context.Context, c *conductor, commands []delivery.
 // fly carries out a command. One that failed is forgotten after a while, so that it
 // begins anew if it is still due.
 func (f *flights) fly(ctx context.Context, c *conductor, cmd delivery.Command, own *flight) {
-	err := c.rim.carryOut(ctx, c, cmd)
+	err := c.box.deliverer.carryOut(ctx, c, cmd)
 	if err == nil || ctx.Err() != nil {
 		return
 	}

@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -73,18 +72,8 @@ func newDeliverer(ctx context.Context, b *Box, o Delivery) (*deliverer, error) {
 		d.sweep(d.gatePath(n)) // what a box that was killed left running
 		d.gates <- n
 	}
-	d.touched.repo, d.touched.except = repo, except(repo.Root(), dir)
+	d.touched.repo, d.touched.except = repo, repo.Top(dir)
 	return d, nil
-}
-
-// except returns the directory at the top of the checkout that the box lies in, if
-// it does.
-func except(root, dir string) string {
-	rel, err := filepath.Rel(root, dir)
-	if err != nil || strings.HasPrefix(rel, "..") {
-		return ""
-	}
-	return strings.Split(filepath.ToSlash(rel), "/")[0]
 }
 
 // Where things lie in the box's directory.
@@ -174,12 +163,13 @@ func (d *deliverer) addTask(c *conductor, n int) error {
 		return nil
 	}
 	t := p.Tasks[n]
-	phase := agentsig.PhaseImplementation
-	if d.config.Analyst {
-		phase = agentsig.PhaseDraft
+	id := itemID(r.ID, t.ID)
+	if i, err := d.box.state.exact(id); err == nil && i.Run == r.Subject && i.Task == t.ID {
+		return nil // a box that was killed has added it
 	}
-	_, err = d.box.addItem(work.Add{
-		ID: itemID(r.ID, t.ID), Title: t.Title, Phase: phase, Actor: work.OperatorActor, Run: r.Subject, Task: t.ID, BlockedBy: t.BlockedBy,
+	phase, _ := d.first()
+	_, err = d.box.add(work.Add{
+		ID: id, Title: t.Title, Phase: phase, Actor: work.OperatorActor, Run: r.Subject, Task: t.ID, BlockedBy: t.BlockedBy,
 		Key: r.Subject + "/" + t.ID,
 	})
 	return err
@@ -224,7 +214,7 @@ func (d *deliverer) tree(ctx context.Context, r delivery.Run, task string) (*wor
 		_ = os.Remove(ready) // the next setup makes it anew
 	}
 	err := transient(ctx, func() error {
-		head, err := d.repo.Resolve(ctx, "refs/heads/"+r.Branch)
+		head, err := d.tip(ctx, r)
 		if err != nil {
 			return err
 		}
@@ -244,6 +234,11 @@ func (d *deliverer) tree(ctx context.Context, r delivery.Run, task string) (*wor
 		err = nil // it may be what is to be repaired
 	}
 	return d.repo.Tree(path), err
+}
+
+// tip returns where a run's branch is.
+func (d *deliverer) tip(ctx context.Context, r delivery.Run) (string, error) {
+	return d.repo.Resolve(ctx, "refs/heads/"+r.Branch)
 }
 
 // setUp copies files into a new worktree and runs the user's setup command.
@@ -300,8 +295,7 @@ func (d *deliverer) prepare(ctx context.Context, c *conductor, s delivery.Sessio
 // base returns where the work that a session is about begins. What a reviewer looks at
 // does not move, so it is looked up once.
 func (d *deliverer) base(ctx context.Context, r delivery.Run, s delivery.Session, commit string) (string, error) {
-	reviews := s.Role == agentsig.RoleCritic || s.Role == agentsig.RoleAuditor
-	if reviews && commit != "" {
+	if reviewer(s.Role) && commit != "" {
 		d.mu.Lock()
 		base := d.bases[commit]
 		d.mu.Unlock()
@@ -356,7 +350,7 @@ func (d *deliverer) catchUp(ctx context.Context, r delivery.Run, t *worktree.Tre
 	if dirty, err := t.Dirty(ctx); err != nil || len(dirty) > 0 {
 		return err
 	}
-	tip, err := d.repo.Resolve(ctx, "refs/heads/"+r.Branch)
+	tip, err := d.tip(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -365,9 +359,11 @@ func (d *deliverer) catchUp(ctx context.Context, r delivery.Run, t *worktree.Tre
 
 // reviewed reports whether a reviewer has an item, or had it last.
 func reviewed(i work.Item) bool {
-	reviewer := func(r agentsig.Role) bool { return r == agentsig.RoleCritic || r == agentsig.RoleAuditor }
 	return i.Commit != "" && i.Past != nil && (reviewer(i.Past.Role) || i.Lease != nil && reviewer(i.Lease.Role))
 }
+
+// reviewer reports whether a role looks at work and changes nothing.
+func reviewer(r agentsig.Role) bool { return r == agentsig.RoleCritic || r == agentsig.RoleAuditor }
 
 // write writes what a session's process needs to know.
 func (d *deliverer) write(s delivery.Session, subject string, phase agentsig.Phase, dir string, data prompt.Data) error {
@@ -435,6 +431,10 @@ func (d *deliverer) finished(ctx context.Context, r delivery.Run) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.plans, r.Subject)
+	delete(d.branches, r.Branch)
+	for _, t := range r.Tasks {
+		delete(d.bases, t.Item.Commit)
+	}
 }
 
 // fingerprinter tells when the user's checkout was changed by somebody.

@@ -1,16 +1,12 @@
 package box
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
 
-	"github.com/oklog/ulid/v2"
-
 	"github.com/signalbox-dev/signalbox/internal/api"
-	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // watchRun sends a run as it is, and again when it has changed, until it has ended.
@@ -21,9 +17,7 @@ func (b *Box) watchRun(w http.ResponseWriter, r *http.Request) error {
 	}
 	changed := b.state.watch(subject)
 	defer b.state.unwatch(subject, changed)
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
-	flush := http.NewResponseController(w).Flush
+	flush := eventStream(w)
 	for {
 		v, err := b.showRun(subject)
 		if err != nil {
@@ -102,13 +96,11 @@ func (b *Box) commands(w http.ResponseWriter, r *http.Request) error {
 	if !c.knows(name) {
 		return errSessionGone
 	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
-	flush := http.NewResponseController(w).Flush
+	flush := eventStream(w)
 	if err := flush(); err != nil {
 		return nil // the session has gone
 	}
-	if err := b.rim.back(c, name); err != nil {
+	if err := b.deliverer.back(c, name); err != nil {
 		return err
 	}
 	b.hub.connect(name)
@@ -140,22 +132,4 @@ func (b *Box) commands(w http.ResponseWriter, r *http.Request) error {
 			return nil
 		}
 	}
-}
-
-// addItem adds the item of a plan's task.
-func (b *Box) addItem(a work.Add) (work.Item, error) {
-	if i, err := b.state.exact(a.ID); err == nil {
-		if i.Run != a.Run || i.Task != a.Task {
-			return i, fmt.Errorf("%w: %s", work.ErrExists, a.ID)
-		}
-		return i, nil
-	}
-	subject := ulid.MustNew(ulid.Timestamp(b.now()), rand.Reader).String()
-	id, err := b.state.reserve(a.ID, subject)
-	if err != nil {
-		return work.Item{}, err
-	}
-	defer b.state.unreserve(id, subject)
-	r, err := b.record(subject, a.Key, a)
-	return r.item, err
 }

@@ -419,9 +419,7 @@ func (b *Box) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return errBadFollow
 	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
-	flush := http.NewResponseController(w).Flush
+	flush := eventStream(w)
 	if after >= upto && !follow {
 		return nil
 	}
@@ -452,6 +450,14 @@ func (b *Box) events(w http.ResponseWriter, r *http.Request) error {
 		b.logger.Warn("an events request broke off", "error", err)
 	}
 	panic(http.ErrAbortHandler) // what was sent must not look whole
+}
+
+// eventStream begins an answer of server-sent events, and returns what sends on what was
+// written.
+func eventStream(w http.ResponseWriter) (flush func() error) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	return http.NewResponseController(w).Flush
 }
 
 // sendEvent writes an event with its bytes as they are stored.

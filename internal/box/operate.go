@@ -28,21 +28,16 @@ var (
 )
 
 // deliver makes the box ready to deliver plans.
-func (b *Box) deliver(ctx context.Context, o *Delivery) error {
-	if o == nil {
-		return nil
+func (b *Box) deliver(ctx context.Context, o *Delivery) (err error) {
+	if o != nil {
+		b.deliverer, err = newDeliverer(ctx, b, *o)
 	}
-	d, err := newDeliverer(ctx, b, *o)
-	if err != nil {
-		return err
-	}
-	b.rim = d
-	return nil
+	return err
 }
 
 // conduct brings on all runs that have not ended.
 func (b *Box) conduct() {
-	if b.rim == nil {
+	if b.deliverer == nil {
 		return
 	}
 	b.state.mu.Lock()
@@ -59,8 +54,8 @@ func (b *Box) conduct() {
 	for _, subject := range live {
 		b.state.withRun(subject, func(r *delivery.Run) { branches = append(branches, r.Branch) })
 	}
-	if d, ok := b.rim.(*deliverer); ok && len(live) > 0 && !b.resting() {
-		d.lookFirst(b.ctx, branches...)
+	if len(live) > 0 && !b.resting() {
+		b.deliverer.lookFirst(b.ctx, branches...)
 	}
 	for _, subject := range live {
 		b.conductRun(subject)
@@ -81,7 +76,7 @@ func (b *Box) tidy(ctx context.Context) {
 	}
 	b.state.mu.Unlock()
 	for _, r := range ended {
-		b.rim.finished(ctx, r)
+		b.deliverer.finished(ctx, r)
 	}
 }
 

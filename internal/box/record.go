@@ -40,7 +40,7 @@ func (b *Box) record(subject, key string, c work.Command) (recorded, error) {
 		if err != nil {
 			return recorded{}, err
 		}
-		event, stored, err := b.stamp(item, subject, decided)
+		event, stored, err := b.stamp(item.Tip, subject, decided)
 		if err != nil {
 			return recorded{}, err
 		}
@@ -81,15 +81,16 @@ const (
 	pauseLongest = 1024 * time.Millisecond
 )
 
-// stamp makes the ledger's event out of what was decided on an item.
-func (b *Box) stamp(item work.Item, subject string, e work.Event) (ledger.Event, []byte, error) {
+// stamp makes the ledger's event out of what was decided on a subject whose chain ends
+// with tip.
+func (b *Box) stamp(tip ledger.Tip, subject string, e work.Event) (ledger.Event, []byte, error) {
 	payload, err := json.Marshal(e.Payload)
 	if err != nil {
 		return ledger.Event{}, nil, err
 	}
 	event := ledger.Event{
 		Format: ledger.Format, Epoch: b.epoch, Subject: subject,
-		ItemSeq: item.Tip.ItemSeq + 1, Prev: item.Tip.Sum,
+		ItemSeq: tip.ItemSeq + 1, Prev: tip.Sum,
 		Type: e.Type, Actor: e.Actor, Session: e.Session, Key: e.Key,
 		Time: b.now().UTC().Truncate(time.Millisecond), Payload: payload,
 	}

@@ -56,16 +56,25 @@ func (b *Box) Add(ctx context.Context, a api.AddWork, key string) (api.Work, err
 	if b.redact.Text(a.ID) != a.ID {
 		return api.Work{}, errSecretID
 	}
-	subject := ulid.MustNew(ulid.Timestamp(b.now()), rand.Reader).String()
+	i, err := b.add(work.Add{ID: a.ID, Title: b.redact.Text(a.Title), Phase: a.Phase, Actor: work.OperatorActor, Key: key})
+	return b.show(i), err
+}
+
+// add records a new item, with a name of its own if it is given none.
+func (b *Box) add(a work.Add) (work.Item, error) {
+	subject := b.newSubject()
 	id, err := b.state.reserve(a.ID, subject)
 	if err != nil {
-		return api.Work{}, err
+		return work.Item{}, err
 	}
 	defer b.state.unreserve(id, subject)
-	title := b.redact.Text(a.Title)
-	r, err := b.record(subject, key, work.Add{ID: id, Title: title, Phase: a.Phase, Actor: work.OperatorActor, Key: key})
-	return b.show(r.item), err
+	a.ID = id
+	r, err := b.record(subject, a.Key, a)
+	return r.item, err
 }
+
+// newSubject makes a subject for the ledger, later than all before.
+func (b *Box) newSubject() string { return ulid.MustNew(ulid.Timestamp(b.now()), rand.Reader).String() }
 
 // Work returns a work item.
 func (b *Box) Work(id string) (api.Work, error) {

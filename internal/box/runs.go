@@ -220,7 +220,7 @@ func (b *Box) showRun(subject string) (api.Run, error) {
 		v.Tasks = append(v.Tasks, b.showTask(r, t, now))
 	}
 	for _, a := range r.Sessions {
-		if a.Over == "" && a.Waiting == "" {
+		if a.Working() {
 			v.Agents++
 		}
 		if !a.Holds() {

@@ -169,7 +169,7 @@ func history(size int) iter.Seq2[engine.Record, error] {
 				yield(engine.Record{}, err)
 				return
 			}
-			event, stored, err := b.stamp(item, subject, e)
+			event, stored, err := b.stamp(item.Tip, subject, e)
 			if err == nil {
 				item, err = work.Fold(item, uint64(n)+1, event, stored)
 			}

@@ -3,11 +3,8 @@ package box
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"fmt"
 	"strings"
-
-	"github.com/oklog/ulid/v2"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
@@ -20,8 +17,8 @@ import (
 // Deliver starts the delivery of a plan. The same plan again is the same run, for as
 // long as that has not ended.
 func (b *Box) Deliver(ctx context.Context, q api.StartRun, key string) (api.Run, error) {
-	d, ok := b.rim.(*deliverer)
-	if !ok {
+	d := b.deliverer
+	if d == nil {
 		return api.Run{}, errNoDelivery
 	}
 	text := b.redact.Bytes([]byte(q.Plan))
@@ -36,7 +33,8 @@ func (b *Box) Deliver(ctx context.Context, q api.StartRun, key string) (api.Run,
 	if err != nil {
 		return api.Run{}, err
 	}
-	if _, _, err := d.repo.Head(ctx); err != nil || q.DryRun {
+	onto, base, err := d.repo.Head(ctx)
+	if err != nil || q.DryRun {
 		return d.dryRun(p, settings), err
 	}
 	end, err := b.turns.take(ctx, "run")
@@ -47,7 +45,7 @@ func (b *Box) Deliver(ctx context.Context, q api.StartRun, key string) (api.Run,
 	if subject := b.state.delivering(digest(text), key); subject != "" {
 		return b.showRun(subject)
 	}
-	subject, err := d.startRun(ctx, text, p, settings, key)
+	subject, err := d.startRun(ctx, text, p, delivery.Started{Settings: settings, Base: base, Onto: onto, Key: key})
 	if err != nil {
 		return api.Run{}, err
 	}
@@ -68,20 +66,14 @@ func (s *state) delivering(digest, key string) string {
 	return ""
 }
 
-// startRun records a run, with a branch that work is merged to.
-func (d *deliverer) startRun(ctx context.Context, text []byte, p plan.Plan, settings delivery.Settings, key string) (string, error) {
-	onto, base, err := d.repo.Head(ctx)
-	if err != nil {
-		return "", err
-	}
+// startRun records a run of a plan, with a branch that work is merged to.
+func (d *deliverer) startRun(ctx context.Context, text []byte, p plan.Plan, started delivery.Started) (string, error) {
 	blob, err := d.box.archive.PutBlob(text)
 	if err != nil {
 		return "", err
 	}
-	started := delivery.Started{
-		Title: cmp.Or(p.Title, p.Tasks[0].Title), Plan: blob, Digest: digest(text), Tasks: len(p.Tasks), Settings: settings,
-		Base: base, Repo: d.repo.Root(), Checks: len(d.checks(p)), Key: key, Onto: onto,
-	}
+	started.Title, started.Plan, started.Digest, started.Tasks = titleOf(p), blob, digest(text), len(p.Tasks)
+	started.Repo, started.Checks = d.repo.Root(), len(d.checks(p))
 	if err := d.takeBranch(ctx, &started); err != nil {
 		return "", err
 	}
@@ -91,9 +83,12 @@ func (d *deliverer) startRun(ctx context.Context, text []byte, p plan.Plan, sett
 		}
 	}
 	d.lookFirst(ctx, started.Branch)
-	subject := ulid.MustNew(ulid.Timestamp(d.box.now()), rand.Reader).String()
+	subject := d.box.newSubject()
 	return subject, d.box.recordRun(ctx, subject, delivery.Event{Type: delivery.RunStarted, Actor: work.OperatorActor, Payload: started})
 }
+
+// titleOf returns what a plan is called.
+func titleOf(p plan.Plan) string { return cmp.Or(p.Title, p.Tasks[0].Title) }
 
 // takeBranch gives a run its number and the branch that work is merged to. Branches of
 // an earlier box are not taken for ours.
@@ -150,17 +145,23 @@ func (d *deliverer) settings() (delivery.Settings, error) {
 	return s, nil
 }
 
+// first returns the phase that tasks begin in, and who works on them then.
+func (d *deliverer) first() (agentsig.Phase, agentsig.Role) {
+	if d.config.Analyst {
+		return agentsig.PhaseDraft, agentsig.RoleAnalyst
+	}
+	return agentsig.PhaseImplementation, agentsig.RoleDeveloper
+}
+
 // dryRun says what a run would be like.
 func (d *deliverer) dryRun(p plan.Plan, s delivery.Settings) api.Run {
 	v := api.Run{
-		Title: cmp.Or(p.Title, p.Tasks[0].Title), State: api.RunDry, AtOnce: s.Limits.Agents, Checks: len(d.checks(p)), Branch: d.config.Branch,
+		Title: titleOf(p), State: api.RunDry, AtOnce: s.Limits.Agents, Checks: len(d.checks(p)), Branch: d.config.Branch,
 		Tasks: []api.Task{}, Others: []api.Agent{}, Questions: []api.Question{}, Notices: []api.Notice{},
 	}
+	phase, role := d.first()
 	for _, t := range p.Tasks {
-		task := api.Task{ID: t.ID, Title: t.Title, Phase: agentsig.PhaseImplementation, BlockedBy: t.BlockedBy}
-		if d.config.Analyst {
-			task.Phase = agentsig.PhaseDraft
-		}
+		task := api.Task{ID: t.ID, Title: t.Title, Phase: phase, BlockedBy: t.BlockedBy}
 		switch {
 		case len(t.BlockedBy) > 0:
 			task.Why = "blocker"
@@ -168,10 +169,6 @@ func (d *deliverer) dryRun(p plan.Plan, s delivery.Settings) api.Run {
 			task.Why = "agents"
 		default:
 			v.Agents++
-			role := agentsig.RoleDeveloper
-			if d.config.Analyst {
-				role = agentsig.RoleAnalyst
-			}
 			task.Agent = &api.Agent{Role: role, Name: s.Roles[role].Agent, Task: t.ID}
 		}
 		v.Tasks = append(v.Tasks, task)

@@ -114,11 +114,8 @@ func (d *deliverer) gateRun(ctx context.Context, r delivery.Run, t delivery.Task
 	if err != nil {
 		return err
 	}
-	tree, err := d.tree(ctx, r, t.ID)
-	if err != nil {
-		return err
-	}
-	if in.Commit, _, err = tree.Settle(ctx, t.ID+": "+t.Item.Title); err != nil {
+	tree, commit, err := d.settled(ctx, r, t.ID, commitMessage(t))
+	if in.Commit = commit; err != nil {
 		var stray *worktree.StrayError
 		if errors.As(err, &stray) && stray.Commit != "" {
 			in.Commit, in.Output = stray.Commit, err.Error()
@@ -143,7 +140,7 @@ func (d *deliverer) gateRun(ctx context.Context, r delivery.Run, t delivery.Task
 		return nil
 	}
 	// What fails without the change too is not the change's fault.
-	head, err := d.repo.Resolve(ctx, "refs/heads/"+r.Branch)
+	head, err := d.tip(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -212,11 +209,11 @@ func (d *deliverer) baselineRun(ctx context.Context, c *conductor, r delivery.Ru
 	if err != nil {
 		return err
 	}
-	if b.Commit, err = d.repo.Resolve(ctx, "refs/heads/"+r.Branch); err != nil {
+	if b.Commit, err = d.tip(ctx, r); err != nil {
 		return err
 	}
 	if r.Remediation.Stage == delivery.StageVerify {
-		repaired, err := d.repaired(ctx, r)
+		_, repaired, err := d.settled(ctx, r, remediationTree, "repair of the environment")
 		if err != nil {
 			return err
 		}
@@ -227,16 +224,6 @@ func (d *deliverer) baselineRun(ctx context.Context, c *conductor, r delivery.Ru
 	result, err := d.check(ctx, b.Commit, d.checks(p), nil)
 	b.Checks, b.Output = result.checks, result.output
 	return err
-}
-
-// repaired returns the commit with what remediation did, if it changed anything.
-func (d *deliverer) repaired(ctx context.Context, r delivery.Run) (string, error) {
-	tree, err := d.tree(ctx, r, remediationTree)
-	if err != nil {
-		return "", err
-	}
-	commit, _, err := tree.Settle(ctx, "repair of the environment")
-	return commit, err
 }
 
 // mergeRepair merges what remediation did, if the checks pass on the result, or a person
@@ -359,7 +346,7 @@ func (d *deliverer) merge(ctx context.Context, c *conductor, id string, t delive
 	in := delivery.MergeRan{Command: id, Commit: t.Item.Commit}
 	err := transient(ctx, func() error {
 		if t.Item.Commit == "" { // the operator took it past the gate
-			commit, err := d.settled(ctx, r, t)
+			_, commit, err := d.settled(ctx, r, t.ID, commitMessage(t))
 			if err != nil {
 				return err
 			}
@@ -383,15 +370,18 @@ func (d *deliverer) merge(ctx context.Context, c *conductor, id string, t delive
 	return c.tell(ctx, in)
 }
 
-// settled returns the commit with all that is in a task's worktree.
-func (d *deliverer) settled(ctx context.Context, r delivery.Run, t delivery.Task) (string, error) {
-	tree, err := d.tree(ctx, r, t.ID)
+// settled returns a worktree, and the commit with all that is in it.
+func (d *deliverer) settled(ctx context.Context, r delivery.Run, name, message string) (*worktree.Tree, string, error) {
+	tree, err := d.tree(ctx, r, name)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
-	commit, _, err := tree.Settle(ctx, t.ID+": "+t.Item.Title)
-	return commit, err
+	commit, _, err := tree.Settle(ctx, message)
+	return tree, commit, err
 }
+
+// commitMessage is for what an agent left uncommitted.
+func commitMessage(t delivery.Task) string { return t.ID + ": " + t.Item.Title }
 
 func (d *deliverer) mergeRun(ctx context.Context, c *conductor, r delivery.Run, t delivery.Task) (string, error) {
 	p, err := d.planOf(r)

@@ -77,11 +77,7 @@ func (a *app) uncommitted(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	inside, err := filepath.Rel(repo.Root(), dir)
-	if err != nil || strings.HasPrefix(inside, "..") {
-		inside = ""
-	}
-	found, err := repo.Fingerprint(ctx, strings.Split(filepath.ToSlash(inside), "/")[0])
+	found, err := repo.Fingerprint(ctx, repo.Top(dir))
 	return len(found.Files) + found.Unseen, err
 }
 

@@ -28,7 +28,7 @@ type ownBox struct {
 
 // ownBox starts a box in this process, unless one runs in the directory.
 func (a *app) ownBox(ctx context.Context, c config.Config) (*ownBox, error) {
-	if _, err := box.Dir(a.dir).Address(); err == nil {
+	if a.running() {
 		return nil, nil
 	}
 	if err := a.haveAgents(c); err != nil {
@@ -108,7 +108,7 @@ func (o *ownBox) parting(run string) string {
 // request, and starts nothing.
 func withBox[T any](ctx context.Context, a *app, c config.Config, call func(*api.Client) (T, error)) (T, error) {
 	var none T
-	if _, err := box.Dir(a.dir).Address(); err != nil {
+	if !a.running() {
 		own, err := a.serve(ctx, c, true, slog.New(slog.DiscardHandler))
 		if err != nil {
 			return none, err

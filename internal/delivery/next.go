@@ -257,7 +257,7 @@ func (r *Run) mayStart() bool {
 func (r *Run) place(role agentsig.Role, now time.Time) string {
 	all, same := 0, 0
 	for _, s := range r.Sessions {
-		if s.working() {
+		if s.Working() {
 			all++
 			if s.Role == role {
 				same++

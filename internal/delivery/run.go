@@ -128,8 +128,8 @@ type Session struct {
 // Holds reports whether the session holds an item.
 func (s *Session) Holds() bool { return s.Request == "" && s.Round == 0 }
 
-// working reports whether it takes up a place among the agents at once.
-func (s *Session) working() bool { return s.Over == "" && s.Waiting == "" }
+// Working reports whether it takes up a place among the agents at once.
+func (s *Session) Working() bool { return s.Over == "" && s.Waiting == "" }
 
 // Ask is what a prompt is for.
 type Ask string

@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 )
 
@@ -36,4 +37,14 @@ func (t *Tree) Is(ctx context.Context, branch, commit string) (bool, error) {
 		}
 	}
 	return head && here, nil
+}
+
+// Top returns the directory at the top of the user's checkout that a path lies in; empty
+// if it lies elsewhere.
+func (r *Repo) Top(path string) string {
+	inside, err := filepath.Rel(r.Root(), path)
+	if err != nil || strings.HasPrefix(inside, "..") {
+		return ""
+	}
+	return strings.Split(filepath.ToSlash(inside), "/")[0]
 }
