@@ -51,6 +51,7 @@ type SessionReport struct {
 	Signals    []SaidSignal   `json:"signals,omitempty"`     // that count, in the order they were said
 	NearMisses []NearMiss     `json:"near_misses,omitempty"` // the first 20, with what was refused
 	Preview    string         `json:"preview,omitempty"`     // what was said last, 200 characters, escaped
+	Denied     string         `json:"denied,omitempty"`      // of a note: what was refused the agent, escaped
 	NoAnswer   bool           `json:"no_answer,omitempty"`   // the deadline went by; of a tell: the agent was not told
 	How        string         `json:"how,omitempty"`         // of the end
 	Detail     string         `json:"detail,omitempty"`      // in words, escaped

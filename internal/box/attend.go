@@ -218,6 +218,9 @@ func (b *Box) takeReport(ctx context.Context, c *conductor, name string, r api.S
 		}
 		return c.tell(ctx, in)
 	case api.ReportNote:
+		if r.Denied != "" {
+			return c.tell(ctx, delivery.Denied{Session: name, Report: r.Seq, Text: b.short(r.Denied)})
+		}
 		if r.Prompt != "" && len(r.Signals) == 0 {
 			b.hub.answered(name, r.Prompt, !r.NoAnswer)
 			return nil

@@ -392,11 +392,20 @@ func (d *deliverer) write(s delivery.Session, subject string, phase agentsig.Pha
 	for name, value := range agent.Env {
 		env = append(env, name+"="+value)
 	}
+	var allow []session.Permission
+	for _, permission := range role.Allow {
+		allow = append(allow, session.Permission(permission))
+	}
+	if !slices.Contains(role.Allow, config.AllowEdit) {
+		env = append(env, "GIT_OPTIONAL_LOCKS=0") // to look is not to write the index
+	}
 	slices.Sort(env)
 	return session.Write(d.box.sessionDir(s.ID), session.Spec{
 		Session: s.ID, Box: d.dir, Dir: dir, Role: s.Role, Task: subject, Phase: phase, Nonce: nonce, Hosts: d.box.hosts,
-		Agent:  session.Agent{Name: s.Agent, Command: agent.Resolve(d.config.Dir), Input: string(agent.Input)},
-		Prompt: text, Env: env,
+		Agent: session.Agent{
+			Name: s.Agent, Adapter: string(agent.Adapter), Command: agent.Resolve(d.config.Dir), Input: string(agent.Input),
+		},
+		Prompt: text, Env: env, Allow: allow,
 		WallClock: session.Duration(role.WallClock), Silence: session.Duration(limits.Silence), Answer: session.Duration(limits.Answer),
 		Misses: limits.Misses, Grace: session.Duration(limits.Grace), Linger: session.Duration(limits.Linger), Orphan: session.Duration(limits.Orphan),
 	})

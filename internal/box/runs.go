@@ -82,7 +82,7 @@ func dull(e ledger.Event) bool {
 // grave reports whether a person should see an event of this type.
 func grave(event string) bool {
 	switch event {
-	case delivery.QuestionAsked, delivery.SignalFailure, delivery.SignalRefused, delivery.CheckoutTouched,
+	case delivery.QuestionAsked, delivery.SignalFailure, delivery.SignalRefused, delivery.CheckoutTouched, delivery.PermissionDenied,
 		delivery.RemediationStarted, delivery.ProviderPaused:
 		return true
 	}

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +17,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/sandbox"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
 )
 
@@ -22,7 +26,8 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "See whether everything is there to deliver a plan",
 		Long: `Doctor looks at what a delivery needs: git and the checkout, the settings, the agents'
-programs, room on the disk, the box. It changes nothing. Exit code 1 if something is missing.
+programs and their versions, what each role may do, the sandboxes, room on the disk, the box.
+It changes nothing. Exit code 1 if something is missing.
 With --json it prints a list of name, state (ok, warning, missing) and text.`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -62,7 +67,13 @@ const (
 func (a *app) sayDiagnosis(found []diagnosis) {
 	colours := map[string]string{fine: green, warning: yellow, missing: red}
 	for _, d := range found {
-		text := strings.ReplaceAll(agentsig.EscapeLines(d.Text), "\n", "\n"+strings.Repeat(" ", 25))
+		lines := strings.Split(agentsig.EscapeLines(d.Text), "\n")
+		if a.OutTTY {
+			for i, line := range lines {
+				lines[i] = wrap(strings.Fields(line), a.frame().Width-25)
+			}
+		}
+		text := strings.ReplaceAll(strings.Join(lines, "\n"), "\n", "\n"+strings.Repeat(" ", 25))
 		fmt.Fprintf(a.Out, "%s  %-14s  %s\n", a.paint(colours[d.State], fmt.Sprintf("%-7s", d.State)), d.Name, text)
 	}
 }
@@ -96,7 +107,7 @@ func (a *app) diagnose(ctx context.Context) []diagnosis {
 	if err != nil {
 		say("settings", missing, "%v", err)
 	} else {
-		a.diagnoseSettings(c, say)
+		a.diagnoseSettings(ctx, c, say)
 	}
 	if free, err := freeSpace(a.dir); err == nil {
 		state := fine
@@ -129,7 +140,7 @@ func (a *app) diagnoseCheckout(ctx context.Context, repo *worktree.Repo, say fun
 	}
 }
 
-func (a *app) diagnoseSettings(c config.Config, say func(name, state, format string, args ...any)) {
+func (a *app) diagnoseSettings(ctx context.Context, c config.Config, say func(name, state, format string, args ...any)) {
 	if len(c.Agents) == 0 {
 		say("settings", missing, "there are no agents: name some in %s (`signalbox init` writes one)", filepath.Join(a.home, config.File))
 		return
@@ -138,17 +149,86 @@ func (a *app) diagnoseSettings(c config.Config, say func(name, state, format str
 	if len(c.Checks) == 0 {
 		say("checks", warning, "the gate runs nothing: add checks to %s, or a Verification section to the plan", config.File)
 	}
+	diagnoseAgents(ctx, c, say)
 	for _, role := range agentsig.Roles() {
-		name := c.Role(role).Agent
-		agent, ok := c.Agents[name]
-		if !ok {
-			say(string(role), missing, "nobody plays it")
+		say(string(role), fine, "%s", played(c, c.Role(role)))
+	}
+	diagnoseSandboxes(c, say)
+}
+
+// diagnoseAgents examines those that play a role, all at once: some take seconds to
+// tell their version.
+func diagnoseAgents(ctx context.Context, c config.Config, say func(name, state, format string, args ...any)) {
+	var names []string
+	for _, role := range agentsig.Roles() {
+		names = append(names, c.Role(role).Agent)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	programs, errs := make([]config.Program, len(names)), make([]error, len(names))
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() { programs[i], errs[i] = c.Agents[name].Examine(ctx, c.Dir) })
+	}
+	all.Wait()
+	for i, name := range names {
+		if errs[i] != nil {
+			say("agent", missing, "%s: %v", name, errs[i])
 			continue
 		}
-		if path, err := agent.Find(c.Dir); err != nil {
-			say(string(role), missing, "%s: %v", name, err)
+		p, state := programs[i], fine
+		text := name + ": "
+		if p.Version != "" {
+			text += p.Version + ", "
+		}
+		text += drivenBy(c.Agents[name].Adapter)
+		if len(p.Warnings) > 0 {
+			state = warning
+		}
+		say("agent", state, "%s", strings.Join(append([]string{text, p.Path}, p.Warnings...), "\n"))
+	}
+}
+
+// played says who plays a role, and what that may do.
+func played(c config.Config, r config.Role) string {
+	may := "read only"
+	if c.Agents[r.Agent].Adapter == config.AdapterPlain {
+		may = "do what its program permits"
+	} else if len(r.Allow) > 0 {
+		var words []string
+		for _, p := range r.Allow {
+			words = append(words, string(p))
+		}
+		may = strings.Join(words, ", ")
+	}
+	in := "no sandbox"
+	if r.Sandbox != sandbox.None {
+		in = string(r.Sandbox)
+		if r.Network == config.Off {
+			in += ", offline"
+		}
+	}
+	return fmt.Sprintf("%s: may %s; %s", r.Agent, may, in)
+}
+
+// diagnoseSandboxes tries those that a role has, and looks for what may be written in
+// them: without it no agent is started there.
+func diagnoseSandboxes(c config.Config, say func(name, state, format string, args ...any)) {
+	used := map[sandbox.Kind]bool{}
+	for _, role := range agentsig.Roles() {
+		used[c.Role(role).Sandbox] = true
+	}
+	delete(used, sandbox.None)
+	for _, kind := range slices.Sorted(maps.Keys(used)) {
+		if err := sandbox.Available(kind); err != nil {
+			say("sandbox", missing, "%s: %v", kind, err)
 		} else {
-			say(string(role), fine, "%s: %s", name, path)
+			say("sandbox", fine, "%s works here", kind)
+		}
+	}
+	for _, path := range c.Sandbox.Write {
+		if _, err := os.Stat(path); err != nil && len(used) > 0 {
+			say("sandbox", missing, "%s may be written and is not there: make it, or take it out of sandbox.write", path)
 		}
 	}
 }

@@ -27,7 +27,8 @@ you run it.
 A file that is there is left alone, unless --force is given. The box's directory,
 .signalbox/, is added to .git/info/exclude, so that git does not see it.
 
-With --json it says what it wrote: file, written, agents, checks, setup, copy, excluded.`,
+With --json it says what it wrote: file, written, agents (name, adapter, command), checks,
+setup, copy, excluded.`,
 		Example: `  signalbox init --print
   signalbox init`,
 		Args: none,
@@ -41,8 +42,11 @@ With --json it says what it wrote: file, written, agents, checks, setup, copy, e
 				return err
 			}
 			made := proposal{
-				File: filepath.Join(found.Root, config.File), Agents: append([]string{}, found.Agents...),
+				File: filepath.Join(found.Root, config.File), Agents: []offered{},
 				Checks: []string{}, Setup: found.Setup, Copy: append([]string{}, found.Copy...),
+			}
+			for _, o := range found.Agents {
+				made.Agents = append(made.Agents, offered{o.Name, o.Adapter, o.Command})
 			}
 			for _, c := range found.Checks {
 				made.Checks = append(made.Checks, c.Command)
@@ -66,13 +70,20 @@ With --json it says what it wrote: file, written, agents, checks, setup, copy, e
 
 // proposal is what init found and did.
 type proposal struct {
-	File     string   `json:"file"`
-	Written  bool     `json:"written"`
-	Agents   []string `json:"agents"`
-	Checks   []string `json:"checks"`
-	Setup    string   `json:"setup,omitempty"`
-	Copy     []string `json:"copy"`
-	Excluded bool     `json:"excluded"`
+	File     string    `json:"file"`
+	Written  bool      `json:"written"`
+	Agents   []offered `json:"agents"`
+	Checks   []string  `json:"checks"`
+	Setup    string    `json:"setup,omitempty"`
+	Copy     []string  `json:"copy"`
+	Excluded bool      `json:"excluded"`
+}
+
+// offered is an agent that is proposed.
+type offered struct {
+	Name    string         `json:"name"`
+	Adapter config.Adapter `json:"adapter"`
+	Command []string       `json:"command"`
 }
 
 func writeProposal(file string, text []byte, force bool) error {
@@ -95,25 +106,43 @@ func (a *app) sayProposal(p proposal) error {
 	if a.json {
 		return writeJSON(a.Out, p)
 	}
-	say := func(what string, found []string, without string) {
-		if len(found) == 0 {
-			fmt.Fprintf(a.Out, "  %-7s %s\n", what, a.paint(yellow, without))
-			return
-		}
-		fmt.Fprintf(a.Out, "  %-7s %s\n", what, strings.Join(found, ", "))
-	}
+	say := func(what, text string) { fmt.Fprintf(a.Out, "  %-7s %s\n", what, text) }
 	fmt.Fprintf(a.Out, "%s written\n", a.paint(bold, agentsig.Escape(p.File)))
-	say("agents", p.Agents, "none found of "+strings.Join(config.KnownAgents(), ", ")+": fill in yours")
-	say("checks", p.Checks, "none found: without any, the gate lets everything pass")
+	what := "agents"
+	for _, o := range p.Agents {
+		say(what, fmt.Sprintf("%-8s  %s, %s", o.Name, strings.Join(o.Command, " "), drivenBy(o.Adapter)))
+		what = ""
+	}
+	if len(p.Agents) == 0 {
+		say(what, a.paint(yellow, "none found of "+strings.Join(config.KnownAgents(), ", ")+": fill in yours"))
+	}
+	if len(p.Checks) == 0 {
+		say("checks", a.paint(yellow, "none found: without any, the gate lets everything pass"))
+	} else {
+		say("checks", strings.Join(p.Checks, ", "))
+	}
 	if p.Setup != "" {
-		say("setup", []string{p.Setup}, "")
+		say("setup", p.Setup)
 	}
 	if len(p.Copy) > 0 {
-		say("copy", p.Copy, "")
+		say("copy", strings.Join(p.Copy, ", "))
 	}
 	if p.Excluded {
 		fmt.Fprintln(a.Out, ".signalbox/ added to .git/info/exclude")
 	}
 	fmt.Fprintln(a.Out, "Read it before you use it: it says what agents may do here.")
 	return nil
+}
+
+// drivenBy says in words how an agent is driven.
+func drivenBy(adapter config.Adapter) string {
+	switch adapter {
+	case config.AdapterACP:
+		return "by the Agent Client Protocol"
+	case config.AdapterClaude:
+		return "by Claude Code's stream"
+	case config.AdapterCodex:
+		return "by Codex's stream"
+	}
+	return "by its input and output"
 }

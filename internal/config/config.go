@@ -4,6 +4,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/sandbox"
 )
 
 // File is the name that is looked for if none is given.
@@ -31,6 +33,7 @@ type Config struct {
 	Roles        Roles            `yaml:"roles"`         // who plays what
 	Experts      []string         `yaml:"experts"`       // names that EXPERT_REQUEST may target from the start
 	Analyst      bool             `yaml:"analyst"`       // whether tasks start in DRAFT, and an analyst expands them first
+	Sandbox      Sandbox          `yaml:"sandbox"`       // what keeps agents where they belong
 	Checks       []Check          `yaml:"checks"`        // what the gate runs; without any, it passes and records that nothing was checked
 	Worktree     Worktree         `yaml:"worktree"`      // what a task's worktree needs before an agent can work in it
 	Merge        Merge            `yaml:"merge"`         // how finished work is merged: to the integration branch (branch), or by a pull request (pr)
@@ -52,13 +55,28 @@ const DefaultAgent = "default"
 
 // Agent is a program that plays roles.
 type Agent struct {
-	Command  []string          `yaml:"command"`  // the program and its arguments; it gets the prompt on standard input, and its standard output is its voice
-	Input    Input             `yaml:"input"`    // what standard input is: the prompt (once), or a message on each line for as long as it is open (json)
+	Adapter  Adapter           `yaml:"adapter"`  // how it is driven: any program by its input and output (plain), by the Agent Client Protocol (acp), or as Claude Code's own program (claude) or Codex's (codex)
+	Command  []string          `yaml:"command"`  // the program and its arguments; a plain one gets the prompt on standard input, and its standard output is its voice
+	Input    Input             `yaml:"input"`    // what a plain program's standard input is: the prompt (once), or a message on each line for as long as it is open (json)
 	Provider string            `yaml:"provider"` // whose usage limit it shares; the agent's own name if empty
 	Env      map[string]string `yaml:"env"`      // variables that are added to its environment
 }
 
-// Input is how an agent is spoken to.
+// Adapter is how an agent is driven.
+type Adapter string
+
+// Ways to drive an agent.
+const (
+	AdapterPlain  Adapter = "plain"
+	AdapterACP    Adapter = "acp"
+	AdapterClaude Adapter = "claude"
+	AdapterCodex  Adapter = "codex"
+)
+
+// adapters returns all there are.
+func adapters() []Adapter { return []Adapter{AdapterPlain, AdapterACP, AdapterClaude, AdapterCodex} }
+
+// Input is how a plain agent is spoken to.
 type Input string
 
 // Ways to speak to an agent.
@@ -115,10 +133,46 @@ type Role struct {
 	WallClock time.Duration `yaml:"wall_clock"` // how long one turn of it may take
 	Prompt    string        `yaml:"prompt"`     // a file with a prompt of your own, from the file's own directory
 	Nonce     bool          `yaml:"nonce"`      // whether its signals must carry the session's nonce
+	Allow     []Permission  `yaml:"allow"`      // what it may do besides reading: change files (edit), run commands (execute), use the network (fetch); a plain agent is not kept to it
+	Sandbox   sandbox.Kind  `yaml:"sandbox"`    // what keeps it in; as for all roles if left out
+	Network   Switch        `yaml:"network"`    // whether its sandbox lets it use the network; as for all roles if left out
 }
 
+// Permission is something that a role may do besides reading.
+type Permission string
+
+// What a role may do.
+const (
+	AllowEdit    Permission = "edit"
+	AllowExecute Permission = "execute"
+	AllowFetch   Permission = "fetch"
+)
+
+// permissions returns all there are.
+func permissions() []Permission { return []Permission{AllowEdit, AllowExecute, AllowFetch} }
+
+// withoutEdit is for roles that judge or advise: they run things, and change none.
+func withoutEdit() []Permission { return []Permission{AllowExecute, AllowFetch} }
+
+// Sandbox is what keeps agents where they belong.
+type Sandbox struct {
+	Kind    sandbox.Kind `yaml:"kind"`    // nothing (none), the kernel's Landlock (landlock), or namespaces by the bwrap program (bubblewrap)
+	Network Switch       `yaml:"network"` // whether agents in a sandbox may use the network (on or off); without it they do not reach a model either
+	Write   []string     `yaml:"write"`   // files and directories that agents in a sandbox may write, besides their worktree, temporary files and the programs' own; ~ is your home
+}
+
+// Switch is on or off.
+type Switch string
+
+// The two of them.
+const (
+	On  Switch = "on"
+	Off Switch = "off"
+)
+
 // Role returns how a role is played, with nothing left open: Agent is empty only
-// if there are no agents, AtOnce is not 0, and Prompt is absolute unless empty.
+// if there are no agents, AtOnce is not 0, Sandbox and Network are not empty, and
+// Prompt is absolute unless empty.
 func (c Config) Role(role agentsig.Role) Role { return *c.Roles.of(role) }
 
 // Check is a command that the gate runs.
@@ -204,14 +258,15 @@ func Default() Config {
 	return Config{
 		Listen: DefaultListen,
 		Roles: Roles{
-			Developer:     Role{WallClock: 60 * minutes},
-			Critic:        Role{WallClock: 30 * minutes},
-			Auditor:       Role{WallClock: 30 * minutes},
-			Analyst:       Role{WallClock: 60 * minutes},
-			Remediation:   Role{WallClock: 15 * minutes},
-			HealthAuditor: Role{WallClock: 15 * minutes},
-			Expert:        Role{WallClock: 30 * minutes},
+			Developer:     Role{WallClock: 60 * minutes, Allow: permissions()},
+			Critic:        Role{WallClock: 30 * minutes, Allow: withoutEdit()},
+			Auditor:       Role{WallClock: 30 * minutes, Allow: withoutEdit()},
+			Analyst:       Role{WallClock: 60 * minutes, Allow: withoutEdit()},
+			Remediation:   Role{WallClock: 15 * minutes, Allow: permissions()},
+			HealthAuditor: Role{WallClock: 15 * minutes, Allow: withoutEdit()},
+			Expert:        Role{WallClock: 30 * minutes, Allow: withoutEdit()},
 		},
+		Sandbox:  Sandbox{Kind: sandbox.None, Network: On},
 		Worktree: Worktree{SetupTimeout: 10 * minutes},
 		Merge:    MergeBranch,
 		Branch:   "signalbox/" + runMark,
@@ -268,14 +323,14 @@ func parse(path string, data []byte) (Config, error) {
 // settle fills in what depends on other settings.
 func (c *Config) settle() {
 	c.Archive = c.from(c.Archive)
+	for i, path := range c.Sandbox.Write {
+		c.Sandbox.Write[i] = c.fromHome(path)
+	}
 	fallback := ""
 	for name, a := range c.Agents {
-		if a.Provider == "" {
-			a.Provider = name
-		}
-		if a.Input == "" {
-			a.Input = InputOnce
-		}
+		a.Provider = cmp.Or(a.Provider, name)
+		a.Adapter = cmp.Or(a.Adapter, AdapterPlain)
+		a.Input = cmp.Or(a.Input, InputOnce)
 		c.Agents[name] = a
 		if name == DefaultAgent || len(c.Agents) == 1 {
 			fallback = name
@@ -283,14 +338,27 @@ func (c *Config) settle() {
 	}
 	for _, role := range agentsig.Roles() {
 		r := c.Roles.of(role)
-		if r.Agent == "" {
-			r.Agent = fallback
-		}
+		r.Agent = cmp.Or(r.Agent, fallback)
+		r.Sandbox = cmp.Or(r.Sandbox, c.Sandbox.Kind)
+		r.Network = cmp.Or(r.Network, c.Sandbox.Network)
 		if r.AtOnce == 0 && c.Limits.Agents > 0 { // else that is what is wrong
 			r.AtOnce = c.Limits.Agents
 		}
 		r.Prompt = c.from(r.Prompt)
 	}
+}
+
+// fromHome makes a path absolute that is relative or begins with ~. One whose home
+// is not known stays as it is.
+func (c *Config) fromHome(path string) string {
+	rest, ok := strings.CutPrefix(path, "~")
+	if !ok {
+		return c.from(path)
+	}
+	if home, err := os.UserHomeDir(); err == nil && (rest == "" || os.IsPathSeparator(rest[0])) {
+		return filepath.Join(home, rest)
+	}
+	return path
 }
 
 // from makes a path absolute that is relative to the file's own directory.

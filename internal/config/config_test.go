@@ -12,6 +12,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/sandbox"
 )
 
 // load loads a text as the file in dir.
@@ -30,7 +31,7 @@ func settled(dir string) config.Config {
 	c.Dir = dir
 	r := &c.Roles
 	for _, role := range []*config.Role{&r.Developer, &r.Critic, &r.Auditor, &r.Analyst, &r.Remediation, &r.HealthAuditor, &r.Expert} {
-		role.AtOnce = c.Limits.Agents
+		role.AtOnce, role.Sandbox, role.Network = c.Limits.Agents, sandbox.None, config.On
 	}
 	return c
 }
@@ -61,10 +62,13 @@ hosts: [git.example.org]
 redact: ['X-[0-9]+']
 agents:
   scripted: {command: [./agent.sh, -q], input: json, provider: acme, env: {PORT: 8080}}
-  default: {command: [claude, -p]}
+  default: {adapter: acp, command: [gemini, --acp]}
 roles:
-  developer: {agent: scripted, at_once: 3, wall_clock: 90m, prompt: prompts/developer.md, nonce: true}
-  critic: {wall_clock: 90s}
+  developer: {agent: scripted, at_once: 3, wall_clock: 90m, prompt: prompts/developer.md, nonce: true, network: on}
+  critic: {wall_clock: 90s, allow: []}
+  auditor: {allow: [fetch], sandbox: none}
+  expert: {sandbox: bubblewrap}
+sandbox: {kind: landlock, network: off, write: [~/.cache/go-build, "~", /var/tmp, build]}
 experts: [security, data base]
 analyst: true
 checks:
@@ -79,7 +83,8 @@ notify: {command: ./notify.sh, webhook: 'https://example.org/hook'}
 `
 
 func TestEverySetting(t *testing.T) {
-	dir := t.TempDir()
+	dir, home := t.TempDir(), t.TempDir()
+	t.Setenv("HOME", home)
 	prompt := filepath.Join(dir, "prompts", "developer.md")
 	if err := os.Mkdir(filepath.Dir(prompt), 0o700); err != nil {
 		t.Fatal(err)
@@ -92,18 +97,27 @@ func TestEverySetting(t *testing.T) {
 	want.ExitProtocol, want.Archive, want.Listen = true, filepath.Join(dir, "../copy"), "127.0.0.1:7071"
 	want.Hosts, want.Redact = []string{"git.example.org"}, []string{"X-[0-9]+"}
 	want.Agents = map[string]config.Agent{
-		"scripted": {Command: []string{"./agent.sh", "-q"}, Input: config.InputJSON, Provider: "acme", Env: map[string]string{"PORT": "8080"}},
-		"default":  {Command: []string{"claude", "-p"}, Input: config.InputOnce, Provider: "default"},
+		"scripted": {Adapter: config.AdapterPlain, Command: []string{"./agent.sh", "-q"}, Input: config.InputJSON, Provider: "acme", Env: map[string]string{"PORT": "8080"}},
+		"default":  {Adapter: config.AdapterACP, Command: []string{"gemini", "--acp"}, Input: config.InputOnce, Provider: "default"},
+	}
+	all := []config.Permission{config.AllowEdit, config.AllowExecute, config.AllowFetch}
+	role := func(agent string, wallClock time.Duration, allow []config.Permission) config.Role {
+		return config.Role{Agent: agent, AtOnce: 7, WallClock: wallClock, Allow: allow, Sandbox: sandbox.Landlock, Network: config.Off}
 	}
 	want.Roles = config.Roles{
-		Developer:     config.Role{Agent: "scripted", AtOnce: 3, WallClock: 90 * time.Minute, Prompt: prompt, Nonce: true},
-		Critic:        config.Role{Agent: "default", AtOnce: 7, WallClock: 90 * time.Second},
-		Auditor:       config.Role{Agent: "default", AtOnce: 7, WallClock: 30 * time.Minute},
-		Analyst:       config.Role{Agent: "default", AtOnce: 7, WallClock: 60 * time.Minute},
-		Remediation:   config.Role{Agent: "default", AtOnce: 7, WallClock: 15 * time.Minute},
-		HealthAuditor: config.Role{Agent: "default", AtOnce: 7, WallClock: 15 * time.Minute},
-		Expert:        config.Role{Agent: "default", AtOnce: 7, WallClock: 30 * time.Minute},
+		Developer:     role("scripted", 90*time.Minute, all),
+		Critic:        role("default", 90*time.Second, []config.Permission{}),
+		Auditor:       role("default", 30*time.Minute, all[2:]),
+		Analyst:       role("default", 60*time.Minute, all[1:]),
+		Remediation:   role("default", 15*time.Minute, all),
+		HealthAuditor: role("default", 15*time.Minute, all[1:]),
+		Expert:        role("default", 30*time.Minute, all[1:]),
 	}
+	developer := &want.Roles.Developer
+	developer.AtOnce, developer.Prompt, developer.Nonce, developer.Network = 3, prompt, true, config.On
+	want.Roles.Auditor.Sandbox, want.Roles.Expert.Sandbox = sandbox.None, sandbox.Bubblewrap
+	want.Sandbox = config.Sandbox{Kind: sandbox.Landlock, Network: config.Off,
+		Write: []string{filepath.Join(home, ".cache/go-build"), home, "/var/tmp", filepath.Join(dir, "build")}}
 	want.Experts, want.Analyst = []string{"security", "data base"}, true
 	want.Checks = []config.Check{
 		{Name: "test", Command: "go test ./...", Exit: 3, Timeout: time.Minute, Environment: "CGO_ENABLED=0"},
@@ -127,8 +141,8 @@ func TestEverySetting(t *testing.T) {
 			t.Errorf("nothing is set for the role %s", role)
 		}
 	}
-	if role := got.Role(agentsig.RoleDeveloper); role != want.Roles.Developer {
-		t.Errorf("the developer is %+v", role)
+	if diff := cmp.Diff(*developer, got.Role(agentsig.RoleDeveloper)); diff != "" {
+		t.Errorf("the developer: %s", diff)
 	}
 }
 
@@ -173,12 +187,21 @@ var refused = []struct{ text, want string }{
 	{"agents: {a: {input: once}}", "agents.a.command: it has to be a program and its arguments"},
 	{"agents: {a: {command: []}}", "agents.a.command: it has to be a program"},
 	{"agents: {a: {command: [''], input: pipe}}", `agents.a.input: "pipe": it has to be once or json`},
-	{"agents: {a: {command: [b], comand: [c]}}", "agents.a.comand: it is no setting; there are: command, input, provider, env"},
+	{"agents: {a: {command: [b], comand: [c]}}", "agents.a.comand: it is no setting; there are: adapter, command, input, provider, env"},
+	{"agents: {a: {command: [b], adapter: mcp}}", `agents.a.adapter: "mcp": it has to be plain, acp, claude or codex`},
 	{"roles: {tester: {}}", "roles.tester: it is no setting; there are: developer, critic, auditor, analyst, remediation, health_auditor, expert"},
 	{"roles:\n  developer: {wall_clock: 5}", "roles.developer.wall_clock: it has to be a time such as 90s"},
 	{"roles: {developer: {wall_clock: 5 minutes}}", "roles.developer.wall_clock: it has to be a time such as 90s"},
 	{"roles: {developer: {at_once: -1}}", "roles.developer.at_once: -1: it has to be 0"},
 	{"roles: {developer: {at_once: many}}", "roles.developer.at_once: it has to be a whole number"},
+	{"roles: {critic: {allow: edit}}", "roles.critic.allow: it has to be a list"},
+	{"roles: {critic: {allow: [fetch, write]}}", `roles.critic.allow[2]: "write": it has to be edit, execute or fetch`},
+	{"roles: {critic: {sandbox: docker}}", `roles.critic.sandbox: "docker": it has to be none, landlock or bubblewrap`},
+	{"roles: {critic: {network: none}}", `roles.critic.network: "none": it has to be on or off`},
+	{"sandbox: landlock", "sandbox: it has to be settings, with these names: kind, network, write"},
+	{"sandbox: {kind: seatbelt}", `sandbox.kind: "seatbelt": it has to be none, landlock or bubblewrap`},
+	{"sandbox: {network: false}", `sandbox.network: "false": it has to be on or off`},
+	{"sandbox: {write: ['']}", `sandbox.write[1]: "" is no path`},
 	{"checks: [go test]", "checks[1]: it has to be settings, with these names: name, command"},
 	{"checks: [{command: a}]", `checks[1].name: "" is no name`},
 	{"checks: [{name: a}]", "checks[1].command: it has to be a command line"},
@@ -209,6 +232,11 @@ var refusedByLoad = []struct{ text, want string }{
 	{`agents: {a: {command: [x, "\0"]}}`, "agents.a.command: no argument"},
 	{"agents: {a: {command: [x], env: {'A=B': c}}}", `agents.a.env: "A=B" can't be a variable`},
 	{`agents: {a: {command: [x], provider: "\e[1m"}}`, `agents.a.provider: "\x1b[1m" is no name`},
+	{"agents: {a: {command: [x], adapter: acp, input: json}}", "agents.a.input: json is for plain agents: the adapter acp has its own way to speak to one"},
+	{"sandbox: {write: [~]}", `sandbox.write[1]: "~" is nothing: it has to be text; put it in quotes`},
+	{"experts: [a, ]\nhosts:\n-\n", "signalbox.yaml:3: hosts[1]: "},
+	{"sandbox: {write: [/a, ~root/b]}", `sandbox.write[2]: "~root/b": ~ is your own home`},
+	{`sandbox: {write: ["/a\0"]}`, `sandbox.write[1]: "/a\x00" is no path`},
 	{"agents: {a: {command: [x]}, b: {command: [y]}}\nroles: {developer: {agent: a}}", "roles.critic.agent: nobody plays it: name one of a, b here, or call one of them default"},
 	{"agents: {a: {command: [x]}}\nroles: {critic: {agent: b}}", `roles.critic.agent: there is no agent "b", but: a`},
 	{"roles: {critic: {agent: b}}", `roles.critic.agent: there is no agent "b": describe it under agents`},
@@ -257,6 +285,10 @@ func TestEveryProblemIsNamed(t *testing.T) {
 			":1: mrege: ", ":2: limits.agents: ", ":4: agents.a.command: ", ":5: agents.b.command: ", ":2: limits.gates: ",
 		}},
 		{"agnets: {a: {command: [x]}}\nroles: {critic: {agent: a, at_once: -1}}\n", []string{":1: agnets: ", ":2: roles.critic.at_once: "}},
+		{"sandbox: {kind: jail}\nroles:\n  critic: {sandbox: jail, allow: [[edit], fly]}\n", []string{
+			":3: roles.critic.allow[1]: ", ":3: roles.critic.sandbox: ", ":1: sandbox.kind: ",
+		}},
+		{"agents: {a: {command: [x], adapter: y, input: json}}\n", []string{":1: agents.a.adapter: "}},
 		{"checks: [go test, {name: a}]\nmerge: rebase\n", []string{":1: checks[1]: ", ":2: merge: "}},
 	} {
 		_, err := load(t, t.TempDir(), c.text)

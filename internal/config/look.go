@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/sandbox"
 )
 
 // ErrNoRepository is returned where there is no git repository to look at.
@@ -22,11 +23,12 @@ var ErrNoRepository = errors.New("git finds no repository here, and agents work 
 // Found is what a repository and the machine have, as far as settings follow from
 // it.
 type Found struct {
-	Root   string   // the repository's top directory
-	Agents []string // known programs that are installed
-	Checks []Check  // what can be run to check it; no timeout is set
-	Setup  string   // what makes a fresh worktree ready
-	Copy   []string // files that work needs, and git does not bring along
+	Root      string         // the repository's top directory
+	Agents    []Offer        // known programs that are installed
+	Sandboxes []sandbox.Kind // that can be had here
+	Checks    []Check        // what can be run to check it; no timeout is set
+	Setup     string         // what makes a fresh worktree ready
+	Copy      []string       // files that work needs, and git does not bring along
 }
 
 // Look looks at the git repository that dir is in. It changes nothing.
@@ -39,10 +41,10 @@ func Look(ctx context.Context, dir string) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	f := Found{Root: filepath.FromSlash(root)}
-	for _, a := range knownAgents {
-		if _, err := exec.LookPath(a.name); err == nil {
-			f.Agents = append(f.Agents, a.name)
+	f := Found{Root: filepath.FromSlash(root), Agents: installed()}
+	for _, k := range sandbox.Kinds() {
+		if k != sandbox.None && sandbox.Available(k) == nil {
+			f.Sandboxes = append(f.Sandboxes, k)
 		}
 	}
 	f.lookGo()
@@ -219,14 +221,4 @@ func (f *Found) lookMake() {
 			return // make reads the first one only
 		}
 	}
-}
-
-// Find returns where the agent's program is.
-func (a Agent) Find(dir string) (string, error) {
-	command := a.Resolve(dir)
-	path, err := exec.LookPath(command[0])
-	if err != nil {
-		return "", fmt.Errorf("%s is not there, or can't be run", agentsig.Escape(command[0]))
-	}
-	return path, nil
 }

@@ -3,30 +3,13 @@ package config
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 )
-
-// knownAgents are programs that can be used as they are: they take the prompt from
-// standard input. What they may do is for their user to say.
-var knownAgents = []struct{ name, command, leave string }{
-	{"claude", "[claude, -p]", "to let it edit files, add --permission-mode, acceptEdits"},
-	{"codex", `[codex, exec, "-"]`, "to let it edit files, add --sandbox, workspace-write"},
-	{"gemini", "[gemini]", "to let it edit files, add --approval-mode, auto_edit"},
-	{"opencode", "[opencode, run]", "what it may do is in its own settings"},
-}
-
-// KnownAgents returns the names of the programs that are looked for.
-func KnownAgents() []string {
-	var names []string
-	for _, a := range knownAgents {
-		names = append(names, a.name)
-	}
-	return names
-}
 
 // Propose returns the text of a settings file for what was found. Settings that
 // are rarely needed are in it as comments, with their defaults.
@@ -35,6 +18,7 @@ func (f Found) Propose() []byte {
 	b.WriteString(proposeHead)
 	f.proposeAgents(&b)
 	f.proposeRoles(&b)
+	f.proposeSandbox(&b)
 	b.WriteString(proposePlan)
 	f.proposeChecks(&b)
 	f.proposeWorktree(&b)
@@ -48,26 +32,44 @@ func (f Found) Propose() []byte {
 
 func (f Found) proposeAgents(b *strings.Builder) {
 	b.WriteString(`
-# The programs that play roles, each by a name of your choice. The prompt comes on a
-# program's standard input; its standard output is its voice.
+# The programs that play roles, each by a name of your choice. They use your logins and
+# settings.
+#   adapter   how it is driven: by the Agent Client Protocol (acp), as Claude Code's own
+#             program (claude) or Codex's (codex), or as any other (plain, the default),
+#             which gets the prompt on standard input, and says all on standard output
 #   command   the program and its arguments; ./ is this file's directory
-#   input     once: standard input is the prompt; json: a message on each line
+#   input     of a plain one, once: standard input is the prompt; json: a message on each line
 #   provider  whose usage limit it shares; if left out, the agent's own name
 #   env       variables that are added to its environment
 `)
 	if len(f.Agents) == 0 {
 		b.WriteString(`# None was found of ` + strings.Join(KnownAgents(), ", ") + `: put yours here, such as
-#   my-agent: {command: [./agent.sh], input: once, provider: acme, env: {KEY: value}}
+#   my-agent: {adapter: plain, command: [./agent.sh], input: once, provider: acme, env: {KEY: value}}
 agents: {}
 `)
 		return
 	}
 	b.WriteString("agents:\n")
-	for _, a := range knownAgents {
-		if slices.Contains(f.Agents, a.name) {
-			fmt.Fprintf(b, "  %s: {command: %s}\t# %s\n", a.name, a.command, a.leave)
-		}
+	for _, o := range f.Agents {
+		k, _ := o.known()
+		fmt.Fprintf(b, "  # %s\n  %s: %s\n", k.title, o.Name, o.flow())
 	}
+}
+
+// flow writes an agent's settings as YAML does between braces.
+func (a Agent) flow() string {
+	s := fmt.Sprintf("{adapter: %s, command: [%s]", a.Adapter, strings.Join(a.Command, ", "))
+	if a.Provider != "" {
+		s += ", provider: " + a.Provider
+	}
+	var env []string
+	for _, name := range slices.Sorted(maps.Keys(a.Env)) {
+		env = append(env, fmt.Sprintf("%s: '%s'", name, a.Env[name]))
+	}
+	if env != nil {
+		s += ",\n    env: {" + strings.Join(env, ", ") + "}"
+	}
+	return s + "}"
 }
 
 func (f Found) proposeRoles(b *strings.Builder) {
@@ -79,6 +81,11 @@ func (f Found) proposeRoles(b *strings.Builder) {
 #   wall_clock  how long one may take
 #   prompt      a file with a prompt of your own, from this file's directory
 #   nonce       whether its signals must carry the session's nonce; default false
+#   allow       what it may do besides reading: edit (change files), execute (run commands),
+#               fetch (use the network). Default all for developer and remediation, and for
+#               the others all but edit. A plain agent is not kept to it.
+#   sandbox     what keeps it in, if not what is set for all below
+#   network     on or off for its sandbox, if not as is set for all below
 roles:
 `)
 	defaults := Default()
@@ -89,12 +96,46 @@ roles:
 		agentsig.RoleExpert: "advises an agent that asks",
 	}
 	for _, role := range agentsig.Roles() {
-		agent := ""
+		agent, allow := "", ""
 		if len(f.Agents) > 0 {
-			agent = "agent: " + f.Agents[0] + ", "
+			agent = "agent: " + f.Agents[0].Name + ", "
 		}
-		fmt.Fprintf(b, "  %s: {%swall_clock: %dm}\t# %s\n", role, agent, int(defaults.Role(role).WallClock.Minutes()), about[role])
+		r := defaults.Role(role)
+		if len(r.Allow) < len(permissions()) {
+			allow = ", allow: [" + list(r.Allow, ", ") + "]"
+		}
+		fmt.Fprintf(b, "  %s: {%swall_clock: %dm%s}\t# %s\n", role, agent, int(r.WallClock.Minutes()), allow, about[role])
 	}
+}
+
+func (f Found) proposeSandbox(b *strings.Builder) {
+	b.WriteString(`
+# What keeps agents in. In a sandbox they can't read the box's directory, and can write
+# their worktree, temporary files, their program's own files, and what you list here. It
+# is none at first: an agent in a sandbox can't write your caches or reach what your tests
+# need until you have listed it.
+`)
+	switch len(f.Sandboxes) {
+	case 0:
+		b.WriteString("# None works here; `signalbox doctor` says why, of one that is set.\n")
+	case 1:
+		fmt.Fprintf(b, "# Of them, %s works here.\n", f.Sandboxes[0])
+	default:
+		fmt.Fprintf(b, "# Here %s work.\n", list(f.Sandboxes, " and "))
+	}
+	b.WriteString(`sandbox:
+  kind: none	# none; landlock, by the kernel; bubblewrap, by the program bwrap
+  #network: on	# off: none in a sandbox, not even to a model's server
+  #write: []	# files and directories, such as [~/.cache/go-build]; ~ is your home
+`)
+}
+
+func list[T ~string](all []T, between string) string {
+	var words []string
+	for _, one := range all {
+		words = append(words, string(one))
+	}
+	return strings.Join(words, between)
 }
 
 func (f Found) proposeChecks(b *strings.Builder) {

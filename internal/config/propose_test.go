@@ -10,9 +10,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/sandbox"
 )
 
 // repository makes a git repository with files, and a PATH with git and programs.
@@ -56,14 +58,26 @@ func TestLook(t *testing.T) {
 		}
 		return all
 	}
+	acp := func(name, provider string, command ...string) config.Offer {
+		return config.Offer{Name: name, Agent: config.Agent{Adapter: config.AdapterACP, Command: command, Provider: provider}}
+	}
+	claude, codex := acp("claude", "anthropic", "claude"), acp("codex", "openai", "codex")
+	claude.Adapter, codex.Adapter = config.AdapterClaude, config.AdapterCodex
+	opencode := acp("opencode", "", "opencode", "acp")
+	opencode.Env = map[string]string{"OPENCODE_PERMISSION": `{"edit":"ask","bash":"ask","webfetch":"ask"}`}
 	for name, c := range map[string]struct {
 		files    map[string]string
 		programs []string
 		want     config.Found
 	}{
 		"nothing": {},
+		"every program": {nil, []string{"copilot", "opencode", "gemini", "codex", "codex-acp", "claude", "claude-agent-acp"},
+			config.Found{Agents: []config.Offer{
+				acp("claude", "anthropic", "claude-agent-acp"), acp("codex", "openai", "codex-acp"), acp("gemini", "google", "gemini", "--acp"),
+				opencode, acp("copilot", "", "copilot", "--acp"),
+			}}},
 		"go": {map[string]string{"go.mod": "module m\n", "Makefile": "test:\n"}, []string{"codex", "claude"},
-			config.Found{Agents: []string{"claude", "codex"}, Checks: check("go-vet", "go vet ./...", "go-test", "go test ./...")}},
+			config.Found{Agents: []config.Offer{claude, codex}, Checks: check("go-vet", "go vet ./...", "go-test", "go test ./...")}},
 		"npm": {map[string]string{"package.json": `{"scripts":{"test":"vitest"}}`, "package-lock.json": "{}"}, nil,
 			config.Found{Checks: check("npm-test", "npm test"), Setup: "npm ci"}},
 		"npm without a lock or a test": {map[string]string{"package.json": `{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}`}, nil, config.Found{}},
@@ -87,6 +101,11 @@ func TestLook(t *testing.T) {
 			}
 			got, err := config.Look(t.Context(), below)
 			c.want.Root = root
+			for _, kind := range []sandbox.Kind{sandbox.Landlock, sandbox.Bubblewrap} {
+				if sandbox.Available(kind) == nil {
+					c.want.Sandboxes = append(c.want.Sandboxes, kind)
+				}
+			}
 			if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
 				t.Fatalf("%v\n%s", err, diff)
 			}
@@ -128,15 +147,18 @@ func checkProposal(t *testing.T, f config.Found) {
 		want.Checks = append(want.Checks, c)
 	}
 	for _, got := range loaded {
-		if len(got.Agents) != len(f.Agents) {
-			t.Errorf("the agents are %v", got.Agents)
-		}
-		for _, name := range f.Agents {
-			if a := got.Agents[name]; len(a.Command) == 0 || a.Command[0] != name {
-				t.Errorf("the agent %s is %+v", name, a)
+		agents := map[string]config.Agent{}
+		for _, o := range f.Agents {
+			o.Input = config.InputOnce
+			if o.Provider == "" {
+				o.Provider = o.Name
 			}
+			agents[o.Name] = o.Agent
 		}
-		if len(f.Agents) > 0 && got.Roles.Critic.Agent != f.Agents[0] {
+		if diff := cmp.Diff(agents, got.Agents, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("the agents are others:\n%s", diff)
+		}
+		if len(f.Agents) > 0 && got.Roles.Critic.Agent != f.Agents[0].Name {
 			t.Errorf("the critic is %+v", got.Roles.Critic)
 		}
 		got.Agents = nil
@@ -144,8 +166,7 @@ func checkProposal(t *testing.T, f config.Found) {
 			&got.Roles.Remediation, &got.Roles.HealthAuditor, &got.Roles.Expert} {
 			r.Agent = ""
 		}
-		if diff := cmp.Diff(want, got, cmp.FilterValues(func(a, b []string) bool { return len(a)+len(b) == 0 }, cmp.Ignore()),
-			cmp.FilterValues(func(a, b []config.Check) bool { return len(a)+len(b) == 0 }, cmp.Ignore())); diff != "" {
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("the proposal says otherwise:\n%s", diff)
 		}
 	}

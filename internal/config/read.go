@@ -50,6 +50,12 @@ func (p *problems) whole(section string) bool {
 	return !slices.ContainsFunc(p.shape, func(s string) bool { return within(s, section) })
 }
 
+// has reports whether the file has a setting.
+func (p *problems) has(setting string) bool {
+	_, ok := p.lines[setting]
+	return ok
+}
+
 // within reports whether a setting is another one, or a part of it.
 func within(setting, other string) bool {
 	rest, ok := strings.CutPrefix(setting, other)
@@ -104,6 +110,10 @@ func (p *problems) check(n *yaml.Node, t reflect.Type, at string) {
 		for i, e := range n.Content {
 			element := fmt.Sprintf("%s[%d]", at, i+1)
 			p.lines[element] = e.Line
+			if e.Tag == "!!null" { // which would be passed over
+				p.misshapen(element, "%q is nothing: it has to be %s; put it in quotes if it is meant as it stands", e.Value, kind(t.Elem()))
+				continue
+			}
 			p.check(e, t.Elem(), element)
 		}
 	case !scalar(n, t):

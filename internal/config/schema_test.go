@@ -78,6 +78,20 @@ func (s *schema) constrain(at string) {
 		s.MinItems = 1
 	case at == "agents.*.input":
 		s.Enum, s.Default = []string{string(config.InputOnce), string(config.InputJSON)}, config.InputOnce
+	case at == "agents.*.adapter":
+		s.Enum, s.Default = []string{"plain", "acp", "claude", "codex"}, "plain"
+	case at == "sandbox.kind":
+		s.Enum = []string{"none", "landlock", "bubblewrap"}
+	case at == "sandbox.network":
+		s.Enum = []string{"on", "off"}
+	case at == "sandbox.write.*":
+		s.MinLength = 1
+	case strings.HasSuffix(at, ".allow.*"):
+		s.Enum = []string{"edit", "execute", "fetch"}
+	case strings.HasSuffix(at, ".sandbox"): // of a role: as for all, which is not a value of its own
+		s.Enum, s.Default = []string{"none", "landlock", "bubblewrap"}, nil
+	case strings.HasSuffix(at, ".network"):
+		s.Enum, s.Default = []string{"on", "off"}, nil
 	case at == "merge":
 		s.Enum = []string{string(config.MergeBranch), string(config.MergePR)}
 	case at == "checks.*":
@@ -123,6 +137,9 @@ func describe(v reflect.Value, at string, comments map[string]string) *schema {
 		s.Type, s.Additional = "object", describe(reflect.Zero(t.Elem()), at+".*", comments)
 	case t.Kind() == reflect.Slice:
 		s.Type, s.Items = "array", describe(reflect.Zero(t.Elem()), at+".*", comments)
+		if v.Len() > 0 {
+			s.Default = v.Interface()
+		}
 	default:
 		s.Type = map[reflect.Kind]string{
 			reflect.Bool: "boolean", reflect.Int: "integer", reflect.Int64: "integer", reflect.Float64: "number", reflect.String: "string",

@@ -14,6 +14,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/redact"
+	"github.com/signalbox-dev/signalbox/internal/sandbox"
 )
 
 // validate finds the settings that can't be. Elements of a list have their numbers
@@ -24,6 +25,7 @@ func (c *Config) validate(p *problems) {
 	}
 	c.validateAgents(p)
 	c.validateRoles(p)
+	c.Sandbox.validate(p)
 	if p.whole("experts") {
 		c.validateExperts(p)
 	}
@@ -33,9 +35,7 @@ func (c *Config) validate(p *problems) {
 	if p.whole("worktree") {
 		c.validateWorktree(p)
 	}
-	if c.Merge != MergeBranch && c.Merge != MergePR {
-		p.add("merge", "%q: it has to be %s or %s", c.Merge, MergeBranch, MergePR)
-	}
+	oneOf(p, "merge", c.Merge, []Merge{MergeBranch, MergePR})
 	if !validBranch(c.BranchOf("r")) {
 		p.add("branch", "%q is no name of a git branch", c.Branch)
 	}
@@ -51,6 +51,24 @@ func (c *Config) validate(p *problems) {
 	}
 }
 
+// oneOf names a setting that is none of those there are.
+func oneOf[T ~string](p *problems, at string, value T, all []T) {
+	if slices.Contains(all, value) {
+		return
+	}
+	var words strings.Builder
+	for i, one := range all {
+		switch {
+		case i == len(all)-1:
+			words.WriteString(" or ")
+		case i > 0:
+			words.WriteString(", ")
+		}
+		words.WriteString(string(one))
+	}
+	p.add(at, "%q: it has to be %s", value, words.String())
+}
+
 func (c *Config) validateAgents(p *problems) {
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
 		a, at := c.Agents[name], join("agents", name)
@@ -59,12 +77,14 @@ func (c *Config) validateAgents(p *problems) {
 		}
 		switch {
 		case len(a.Command) == 0 || strings.TrimSpace(a.Command[0]) == "":
-			p.add(at+".command", "it has to be a program and its arguments, such as [claude, -p]")
+			p.add(at+".command", "it has to be a program and its arguments, such as [gemini, --acp]")
 		case slices.ContainsFunc(a.Command, func(s string) bool { return strings.Contains(s, "\x00") }):
 			p.add(at+".command", "no argument of a program can have a zero byte")
 		}
-		if a.Input != InputOnce && a.Input != InputJSON {
-			p.add(at+".input", "%q: it has to be %s or %s", a.Input, InputOnce, InputJSON)
+		oneOf(p, at+".adapter", a.Adapter, adapters())
+		oneOf(p, at+".input", a.Input, []Input{InputOnce, InputJSON})
+		if a.Input == InputJSON && a.Adapter != AdapterPlain && slices.Contains(adapters(), a.Adapter) {
+			p.add(at+".input", "%s is for plain agents: the adapter %s has its own way to speak to one; leave it out", a.Input, a.Adapter)
 		}
 		if !plain(a.Provider) {
 			p.add(at+".provider", "%q is no name", a.Provider)
@@ -97,6 +117,17 @@ func (c *Config) validateRoles(p *problems) {
 		}
 		if r.WallClock <= 0 {
 			p.add(at+".wall_clock", "%v: it has to be longer than 0s", r.WallClock)
+		}
+		if p.whole(at + ".allow") {
+			for i, permission := range r.Allow {
+				oneOf(p, fmt.Sprintf("%s.allow[%d]", at, i+1), permission, permissions())
+			}
+		}
+		if p.has(at + ".sandbox") { // else it is that of all roles
+			oneOf(p, at+".sandbox", r.Sandbox, sandbox.Kinds())
+		}
+		if p.has(at + ".network") {
+			oneOf(p, at+".network", r.Network, []Switch{On, Off})
 		}
 		if r.Prompt == "" {
 			continue
@@ -137,6 +168,22 @@ func (c *Config) validateChecks(p *problems) {
 		}
 		if k.Timeout <= 0 {
 			p.add(at+".timeout", "%v: it has to be longer than 0s", k.Timeout)
+		}
+	}
+}
+
+func (s Sandbox) validate(p *problems) {
+	oneOf(p, "sandbox.kind", s.Kind, sandbox.Kinds())
+	oneOf(p, "sandbox.network", s.Network, []Switch{On, Off})
+	if !p.whole("sandbox.write") {
+		return
+	}
+	for i, path := range s.Write {
+		switch at := fmt.Sprintf("sandbox.write[%d]", i+1); {
+		case path == "" || strings.Contains(path, "\x00"):
+			p.add(at, "%q is no path", path)
+		case !filepath.IsAbs(path):
+			p.add(at, "%q: ~ is your own home, as far as it is known: write the whole path", path)
 		}
 	}
 }

@@ -282,6 +282,22 @@ func (in Note) decide(r *Run, _ time.Time) ([]Write, error) {
 	return []Write{t.do(work.Note{Token: t.Item.Lease.Token, Said: in.Said, Key: in.Key})}, nil
 }
 
+// Denied says that something was refused an agent: by the policy of its role, or by its
+// own program.
+type Denied struct {
+	Session string
+	Report  int
+	Text    string
+}
+
+func (in Denied) decide(r *Run, _ time.Time) ([]Write, error) {
+	s := r.Sessions[in.Session]
+	if s == nil || in.Report <= s.Noted {
+		return nil, nil
+	}
+	return []Write{r.event(PermissionDenied, s.ID, Denial{in.Report, s.Task, cut(in.Text)})}, nil
+}
+
 // End is the end of an agent's process.
 type End struct {
 	Session string

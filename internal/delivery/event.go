@@ -44,6 +44,7 @@ const (
 	MessageTold          = "MessageTold"
 	PullRequestOpened    = "PullRequestOpened" // or why it could not be
 	CheckoutTouched      = "CheckoutTouched"   // something outside of its worktree changed while an agent ran
+	PermissionDenied     = "PermissionDenied"  // something that an agent wanted to do was refused
 )
 
 // Types lists every type of event on a run.
@@ -53,7 +54,7 @@ func Types() []string {
 		PromptDelivered, UnknownRecovery, SignalFailure, SignalRequested, AnswerMissed, SignalRefused, SignalNoted,
 		QuestionAsked, QuestionAnswered, RemediationStarted, RemediationCompleted, HealthAudited, RemediationEnded,
 		ExpertRequested, ExpertRefused, ExpertAdvised, ExpertFailed, RequesterResumed, ConflictReported, ProviderPaused,
-		TaskCancelled, TaskRetried, MessageTold, PullRequestOpened, CheckoutTouched,
+		TaskCancelled, TaskRetried, MessageTold, PullRequestOpened, CheckoutTouched, PermissionDenied,
 	}
 }
 
@@ -199,6 +200,13 @@ type Refused struct {
 type Noted struct {
 	Report int `json:"report"`
 	work.Said
+}
+
+// Denial is the payload of PermissionDenied.
+type Denial struct {
+	Report int    `json:"report"`
+	Task   string `json:"task,omitempty"`
+	Text   string `json:"text"`
 }
 
 // Question is the payload of QuestionAsked.

@@ -196,6 +196,14 @@ var evolvers = map[string]func(*Run, ledger.Event) error{
 	}),
 	PullRequestOpened: with(func(r *Run, _ ledger.Event, p PullRequest) { r.Publication = &p }),
 	CheckoutTouched:   with(func(*Run, ledger.Event, OnTask) {}),
+	PermissionDenied: with(func(r *Run, e ledger.Event, p Denial) {
+		if s := r.Sessions[e.Session]; s != nil {
+			s.Noted = p.Report
+			if len(s.Denied) < maxDenied {
+				s.Denied = append(s.Denied, p.Text)
+			}
+		}
+	}),
 }
 
 func orSome(text, otherwise string) string {
@@ -216,9 +224,13 @@ func (r *Run) turned(session string, turn int) *Session {
 	return s
 }
 
-// ask gives a session its next prompt.
+// maxDenied is how much of what it was refused an agent is reminded of.
+const maxDenied = 5
+
+// ask gives a session its next prompt. It is told once what it was refused.
 func (s *Session) ask(p Prompt) {
 	s.Prompts++
+	p.Denied, s.Denied = s.Denied, nil
 	p.ID = fmt.Sprintf("%s/prompt-%d", s.ID, s.Prompts)
 	s.Prompt = &p
 }

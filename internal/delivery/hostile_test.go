@@ -40,6 +40,7 @@ func TestEventsFit(t *testing.T) {
 		s := prepared(t, "T-1")
 		session := s.session("T-1").ID
 		s.takeFitting(delivery.Touched{Session: session, Task: "T-1", Text: text})
+		s.takeFitting(delivery.Denied{Session: session, Report: 1, Text: text})
 		s.takeFitting(delivery.Tell{Task: "T-1", Text: text})
 		s.takeFitting(delivery.End{Session: session, Ended: delivery.Ended{How: delivery.Limited, Detail: text}})
 		s.takeFitting(delivery.Retry{Task: "T-1", Text: text})

@@ -116,13 +116,14 @@ type Session struct {
 	Request string // that an expert is to answer
 	Round   int    // of remediation
 	Started time.Time
-	Turn    int     // the last one that was dealt with
-	Noted   int     // the last report that was noted
-	Prompt  *Prompt // what it is being asked
-	Waiting string  // the request that it waits for
-	Asks    int     // how often it asked for an expert
-	Over    string  // why it has to end
-	Prompts int     // how many it was given
+	Turn    int      // the last one that was dealt with
+	Noted   int      // the last report that was noted
+	Prompt  *Prompt  // what it is being asked
+	Waiting string   // the request that it waits for
+	Asks    int      // how often it asked for an expert
+	Over    string   // why it has to end
+	Prompts int      // how many it was given
+	Denied  []string // what it was refused since the last of them
 }
 
 // Holds reports whether the session holds an item.
@@ -148,6 +149,7 @@ type Prompt struct {
 	Ask        Ask
 	Text       string
 	NearMisses []NearMiss
+	Denied     []string      // what the agent was refused before
 	Answer     time.Duration // in which it has to answer; 0 for as long as its time lasts
 	Delivered  bool
 }

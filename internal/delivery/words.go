@@ -208,6 +208,7 @@ var words = map[string]func(ledger.Event) (string, string, error){
 	CheckoutTouched: spoken(func(_ ledger.Event, p OnTask) (string, string) {
 		return p.Task, because("something outside of its worktree changed", p.Text)
 	}),
+	PermissionDenied: spoken(func(_ ledger.Event, p Denial) (string, string) { return p.Task, because("was refused", p.Text) }),
 }
 
 var endings = map[How]string{

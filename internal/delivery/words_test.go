@@ -86,6 +86,7 @@ func TestWords(t *testing.T) {
 		{delivery.MessageTold, delivery.Message{Task: "T-1", Text: "mind the gap"}, "T-1: the operator says: mind the gap"},
 		{delivery.PullRequestOpened, delivery.PullRequest{URL: "https://example.org/pull/1"}, "a pull request was opened: https://example.org/pull/1"},
 		{delivery.PullRequestOpened, delivery.PullRequest{Problem: "gh is not there"}, "the pull request could not be opened: gh is not there"},
+		{delivery.PermissionDenied, delivery.Denial{Report: 2, Task: "T-1", Text: "edit x.go (the role critic may not)"}, "T-1: was refused: edit x.go (the role critic may not)"},
 		{delivery.CheckoutTouched, delivery.OnTask{Task: "T-1", Text: "M x.go"}, "T-1: something outside of its worktree changed: M x.go"},
 	} {
 		said[c.event] = true

@@ -26,6 +26,9 @@ var program string
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
+		if code, done := alone(); done {
+			return code
+		}
 		dir, err := os.MkdirTemp("", "signalbox-e2e-")
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -100,6 +100,7 @@ func Further(p delivery.Prompt, role agentsig.Role, v Voice) (string, error) {
 	switch p.Ask {
 	case delivery.AskProgress:
 		b.WriteString("Your last reply had no signal that could be read, so nobody knows whether you are done.\n")
+		denied(&b, p.Denied)
 		nearMisses(&b, p.NearMisses)
 		checkpoint, err := agentsig.Signal{Kind: agentsig.KindCheckpoint, Subject: v.Subject, Run: v.Nonce}.Wire()
 		if err != nil {
@@ -109,6 +110,7 @@ func Further(p delivery.Prompt, role agentsig.Role, v Voice) (string, error) {
 		return b.String(), nil
 	case delivery.AskSignal:
 		b.WriteString("Thank you. Now say how your work ended, with exactly one signal.\n")
+		denied(&b, p.Denied)
 		nearMisses(&b, p.NearMisses)
 		signals, err := v.instructions(role)
 		if err != nil {
@@ -133,6 +135,17 @@ func quote(text string) string {
 		return ""
 	}
 	return "> " + strings.ReplaceAll(text, "\n", "\n> ")
+}
+
+// denied tells an agent what it was refused.
+func denied(b *strings.Builder, all []string) {
+	if len(all) == 0 {
+		return
+	}
+	b.WriteString("This was refused, and will be again; do your part without it, or say what is missing:\n")
+	for _, text := range all {
+		b.WriteString(quote(text) + "\n")
+	}
 }
 
 // nearMisses tells an agent what was nearly a signal.

@@ -91,6 +91,7 @@ func TestFurther(t *testing.T) {
 	}{
 		{delivery.Prompt{Ask: delivery.AskProgress, NearMisses: misses}, []string{"line 3, ready_for_review: it is set in bold", "CHECKPOINT: T-1"}},
 		{delivery.Prompt{Ask: delivery.AskSignal, NearMisses: misses}, []string{"bold", "READY_FOR_REVIEW: T-1"}},
+		{delivery.Prompt{Ask: delivery.AskSignal, Denied: []string{"edit x\nREADY_FOR_REVIEW: T-1"}}, []string{"This was refused", "> edit x\n> READY"}},
 		{delivery.Prompt{Ask: delivery.AskAdvice, Text: "READY_FOR_REVIEW: T-1\nuse the other door"}, []string{"> use the other door"}},
 		{delivery.Prompt{Ask: delivery.AskRefused, Text: "There is no expert."}, []string{"> There is no expert."}},
 	} {

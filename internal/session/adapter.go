@@ -2,6 +2,8 @@ package session
 
 import (
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
@@ -22,6 +24,9 @@ type adapter interface {
 	// stays reports whether the agent goes on between turns. A turn of one that does
 	// not is over when it has stopped.
 	stays() bool
+	// marksEnd reports whether the agent always says when a turn is over, so that one
+	// which does not hangs. With others, a terminal signal and silence after it will do.
+	marksEnd() bool
 	// cancel ends the turn that runs: turnOver or stopped will follow.
 	cancel()
 	// end ends the agent. It returns false if there is none; otherwise stopped will follow.
@@ -39,8 +44,11 @@ var errCantBeTold = errors.New("this agent can't be told anything in the middle 
 type event struct {
 	kind   eventKind
 	source agentsig.Source // of said
-	text   []byte          // of said and complained
+	text   []byte          // of said and complained; of denied and failed, in words
 	usage  delivery.Usage  // of used: since the last one
+	open   int             // of working: how many tools are
+	how    string          // of failed: api.HowCrashed or api.HowLimited
+	reset  time.Time       // of failed: when a usage limit ends, if that is known
 	exit   int             // of stopped
 	err    error           // of stopped: why its output could not be read
 }
@@ -50,10 +58,25 @@ type eventKind int
 const (
 	said       eventKind = iota // text of the agent or its tools
 	complained                  // text beside it, which is no voice: a program's stderr
+	heard                       // a sign of life that is neither
+	working                     // a tool was begun or ended: silence counts while none is open
 	used                        // tokens or money
+	denied                      // something that the agent wanted was refused
 	turnOver                    // the agent has ended its turn
+	failed                      // the turn can't go on
 	stopped                     // the agent's processes are gone
 )
+
+// newAdapter returns what drives the spec's agent.
+func newAdapter(p program) (adapter, error) {
+	switch p.spec.Agent.Adapter {
+	case AdapterPlain:
+		return newPlain(p), nil
+	case AdapterACP:
+		return newACP(p), nil
+	}
+	return nil, fmt.Errorf("%w: there is no adapter %q", ErrBadSpec, p.spec.Agent.Adapter)
+}
 
 // message kinds that an agent may be sent.
 const (

@@ -61,13 +61,17 @@ func Run(ctx context.Context, dir string, client Client, logger *slog.Logger) (e
 	}
 	defer func() { err = errors.Join(err, stderr.close()) }()
 
+	agent, err := newAdapter(newProgram(dir, mark, spec))
+	if err != nil {
+		return err
+	}
 	r := &runner{
 		dir: dir, spec: spec, logger: logger, transcript: transcript, stderr: stderr,
-		agent: newPlain(dir, mark, spec), link: newLink(dir, spec.Session, client, logger), carriedOut: map[string]bool{},
+		agent: agent, link: newLink(dir, spec.Session, client, logger), carriedOut: map[string]bool{},
 	}
 	r.watch = Watch{
 		WallClock: time.Duration(spec.WallClock), Silence: time.Duration(spec.Silence), Answer: time.Duration(spec.Answer),
-		Misses: spec.Misses, CanBeTold: r.agent.canBeTold(),
+		Misses: spec.Misses,
 	}
 	hangUp := r.link.start(context.WithoutCancel(ctx), time.Duration(spec.Orphan))
 	defer hangUp()
@@ -94,6 +98,8 @@ type runner struct {
 	watch      Watch
 	waiting    []api.SessionCommand // prompts for later turns
 	carriedOut map[string]bool      // ids of commands
+	goneBy     time.Time            // when the agent is ended if it is not done by itself
+	refused    int                  // things that the agent was denied
 
 	seq    int
 	ending *api.SessionReport // the last report, once the session is to end
@@ -203,18 +209,37 @@ func (r *runner) handle(e event) {
 			r.watch.Heard(time.Now())
 		}
 	case used:
+		if u := e.usage; u.InputTokens < 0 || u.OutputTokens < 0 || !(u.CostUSD >= 0) {
+			break // a program that can't count
+		}
 		r.used.Add(e.usage)
 		if r.turn != nil {
 			r.turn.usage.Add(e.usage)
 		}
+	case heard:
+		r.watch.Heard(time.Now())
+	case working:
+		r.working(e.open > 0, time.Now())
+	case denied:
+		r.denied(string(e.text))
 	case turnOver:
 		if r.turn != nil && r.ending == nil {
 			r.finish(nil)
+		}
+		r.goneBy = time.Time{}
+		if !r.agent.stays() {
+			r.goneBy = time.Now().Add(time.Duration(r.spec.Linger))
+		}
+	case failed:
+		if r.turn != nil && r.ending == nil {
+			r.end(e.how, string(e.text))
+			r.ending.ResetAt = e.reset
 		}
 	case stopped:
 		if err := r.agent.clear(); err != nil {
 			r.logger.Warn("a file about the agent stays", "error", err)
 		}
+		r.goneBy = time.Time{}
 		r.stopped(e)
 	}
 }
@@ -230,7 +255,33 @@ func (r *runner) hear(e event) {
 	r.note()
 	now := time.Now() // silence begins when all this is done: more may be waiting by then
 	r.watch.Heard(now)
-	t.quietAt = now.Add(time.Duration(r.spec.Linger))
+	t.quietAt = now.Add(r.linger())
+}
+
+// linger is for how long an agent has to be silent after a terminal signal.
+func (r *runner) linger() time.Duration {
+	if r.agent.marksEnd() {
+		return time.Duration(r.spec.Answer)
+	}
+	return time.Duration(r.spec.Linger)
+}
+
+// working takes note that the agent waits for a tool, or does not any more.
+func (r *runner) working(busy bool, now time.Time) {
+	r.watch.Working(busy, now)
+	if t := r.turn; t != nil {
+		t.quietAt = time.Time{}
+		if !busy {
+			t.quietAt = now.Add(r.linger())
+		}
+	}
+}
+
+// denied tells the box that something was refused the agent.
+func (r *runner) denied(what string) {
+	if r.refused++; r.refused <= maxDenied {
+		r.report(api.SessionReport{Kind: api.ReportNote, Turn: r.turns, Denied: what})
+	}
 }
 
 // keep writes to the transcript.
@@ -252,9 +303,13 @@ func (r *runner) note() {
 // nextLook is when something may be due although nothing happens.
 func (r *runner) nextLook() time.Time {
 	next := time.Now().Add(time.Hour)
+	if !r.goneBy.IsZero() {
+		next = r.goneBy
+	}
 	if r.turn == nil || r.turn.closed {
 		return next
 	}
+	r.watch.CanBeTold = r.agent.canBeTold() // some say so only when they are up
 	for _, at := range []time.Time{r.watch.Next(), r.turn.quietAt, r.turn.answerBy} {
 		if !at.IsZero() && at.Before(next) {
 			next = at
@@ -265,11 +320,15 @@ func (r *runner) nextLook() time.Time {
 
 // look sees what is due.
 func (r *runner) look(now time.Time) {
+	due := func(at time.Time) bool { return !at.IsZero() && !now.Before(at) }
+	if due(r.goneBy) {
+		r.goneBy = time.Time{}
+		r.agent.end()
+	}
 	t := r.turn
 	if t == nil || t.closed {
 		return
 	}
-	due := func(at time.Time) bool { return !at.IsZero() && !now.Before(at) }
 	if due(t.quietAt) || due(t.answerBy) {
 		if due(t.quietAt) {
 			t.quietAt = time.Time{}
@@ -283,8 +342,7 @@ func (r *runner) look(now time.Time) {
 	}
 	if due(t.answerBy) {
 		t.noAnswer = true
-		t.close()
-		r.agent.cancel()
+		r.cancel()
 		return
 	}
 	switch r.watch.Check(now) {
@@ -314,10 +372,16 @@ func (r *runner) question() string {
 // lastWord ends a turn whose agent has said a terminal signal and fallen silent. One that
 // should have ended by itself hangs, and is ended.
 func (r *runner) lastWord() {
-	if r.agent.stays() {
+	if r.agent.stays() && !r.agent.marksEnd() {
 		r.finish(nil)
 		return
 	}
+	r.cancel()
+}
+
+// cancel ends a turn. An agent that does not heed it is ended.
+func (r *runner) cancel() {
 	r.turn.close()
+	r.goneBy = time.Now().Add(time.Duration(r.spec.Grace))
 	r.agent.cancel()
 }

@@ -1,11 +1,13 @@
 package session
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
@@ -24,7 +26,8 @@ type Spec struct {
 	Hosts   []string       `json:"hosts,omitempty"`
 	Agent   Agent          `json:"agent"`
 	Prompt  string         `json:"prompt"`
-	Env     []string       `json:"env,omitempty"` // NAME=value
+	Env     []string       `json:"env,omitempty"`   // NAME=value
+	Allow   []Permission   `json:"allow,omitempty"` // what the agent may do besides reading
 
 	WallClock Duration `json:"wall_clock_ms,omitempty"` // how long a turn may take; 60 minutes
 	Silence   Duration `json:"silence_ms,omitempty"`    // before the agent is asked for progress; 5 minutes
@@ -38,7 +41,7 @@ type Spec struct {
 // Agent is a program and how it is driven.
 type Agent struct {
 	Name    string   `json:"name"`
-	Adapter string   `json:"adapter,omitempty"` // plain, which is the default
+	Adapter string   `json:"adapter,omitempty"` // one of Adapters; plain is the default
 	Command []string `json:"command"`
 	Input   string   `json:"input,omitempty"` // once, which is the default, or json
 }
@@ -49,8 +52,31 @@ const (
 	InputJSON = "json" // it stays, and a message is a line of JSON
 )
 
-// AdapterPlain is for any program: its output is its voice.
-const AdapterPlain = "plain"
+// The adapters.
+const (
+	AdapterPlain  = "plain"  // any program: its output is its voice
+	AdapterACP    = "acp"    // one that speaks the Agent Client Protocol
+	AdapterClaude = "claude" // Claude Code's own program, which streams JSON
+	AdapterCodex  = "codex"  // Codex's own program, which streams JSON
+)
+
+// Adapters returns the adapters there are.
+func Adapters() []string { return []string{AdapterPlain, AdapterACP, AdapterClaude, AdapterCodex} }
+
+// Permission is something that an agent may be allowed to do besides reading.
+type Permission string
+
+// The permissions.
+const (
+	Edit    Permission = "edit"    // change files with the agent's own tools
+	Execute Permission = "execute" // run commands, and tools of which nothing is known
+	Fetch   Permission = "fetch"   // get something from the network
+)
+
+// Permissions returns the permissions there are.
+func Permissions() []Permission { return []Permission{Edit, Execute, Fetch} }
+
+func (s Spec) may(p Permission) bool { return slices.Contains(s.Allow, p) }
 
 // Duration is written as a number of milliseconds.
 type Duration time.Duration
@@ -83,8 +109,8 @@ func (s Spec) validate() error {
 		wrong = fmt.Sprintf("its working directory %q is not an absolute path", s.Dir)
 	case len(s.Agent.Command) == 0 || s.Agent.Command[0] == "":
 		wrong = fmt.Sprintf("the agent %q has no command", s.Agent.Name)
-	case s.Agent.Adapter != "" && s.Agent.Adapter != AdapterPlain:
-		wrong = fmt.Sprintf("there is no adapter %q: use %q", s.Agent.Adapter, AdapterPlain)
+	case s.Agent.Adapter != "" && !slices.Contains(Adapters(), s.Agent.Adapter):
+		wrong = fmt.Sprintf("there is no adapter %q: use one of %q", s.Agent.Adapter, Adapters())
 	case s.Agent.Input != "" && s.Agent.Input != InputOnce && s.Agent.Input != InputJSON:
 		wrong = fmt.Sprintf("there is no input %q: use %q or %q", s.Agent.Input, InputOnce, InputJSON)
 	}
@@ -117,9 +143,8 @@ func (s Spec) withDefaults() Spec {
 	if s.Misses <= 0 {
 		s.Misses = 3
 	}
-	if s.Agent.Input == "" {
-		s.Agent.Input = InputOnce
-	}
+	s.Agent.Input = cmp.Or(s.Agent.Input, InputOnce)
+	s.Agent.Adapter = cmp.Or(s.Agent.Adapter, AdapterPlain)
 	return s
 }
 
@@ -141,3 +166,6 @@ func readSpec(dir string) (Spec, error) {
 	}
 	return s.withDefaults(), s.validate()
 }
+
+// confined reports whether the agent runs in a sandbox.
+func (s Spec) confined() bool { return false }

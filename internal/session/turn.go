@@ -17,6 +17,7 @@ const (
 	maxNotes      = 200
 	maxSignals    = 100
 	maxNearMisses = 20
+	maxDenied     = 20
 	maxWire       = 128 << 10 // of all signals of a report, in bytes, so that it fits api.MaxReport
 )
 

@@ -7,8 +7,8 @@ import "time"
 //
 // After Silence without output an agent that can be told things is asked for progress.
 // Silence and Answer without output are a miss, asked or not; Misses in a row, and the
-// agent has stalled. Any output begins anew. A turn that takes longer than WallClock has
-// timed out, whatever is heard.
+// agent has stalled. Any output begins anew, and an agent that waits for a tool is not
+// silent. A turn that takes longer than WallClock has timed out, whatever is heard.
 type Watch struct {
 	WallClock, Silence, Answer time.Duration
 	Misses                     int
@@ -18,6 +18,7 @@ type Watch struct {
 	since  time.Time // of the last output or miss
 	asked  bool      // since then
 	missed int       // in a row
+	busy   bool      // a tool is open
 }
 
 // Step is what a Watch wants done.
@@ -33,12 +34,18 @@ const (
 
 // Begin begins a turn.
 func (w *Watch) Begin(now time.Time) {
-	w.began = now
+	w.began, w.busy = now, false
 	w.Heard(now)
 }
 
 // Heard takes note of output.
 func (w *Watch) Heard(now time.Time) { w.since, w.asked, w.missed = now, false, 0 }
+
+// Working takes note that the agent waits for a tool, or does not any more.
+func (w *Watch) Working(busy bool, now time.Time) {
+	w.busy = busy
+	w.Heard(now)
+}
 
 // Next returns when Check may have something to say.
 func (w *Watch) Next() time.Time {
@@ -46,7 +53,7 @@ func (w *Watch) Next() time.Time {
 	if w.asked || !w.CanBeTold {
 		next = next.Add(w.Answer)
 	}
-	if end := w.began.Add(w.WallClock); end.Before(next) {
+	if end := w.began.Add(w.WallClock); w.busy || end.Before(next) {
 		return end
 	}
 	return next

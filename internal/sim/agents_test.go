@@ -134,6 +134,9 @@ func (w *world) behave(p *process, m manner) {
 		}
 		p.send(delivery.End{Session: p.id, Ended: delivery.Ended{How: delivery.Limited, ResetAt: reset, Usage: w.usage()}})
 	case m == garbage, m == mute, m == forges, m == ambiguous:
+		if w.chance(30) {
+			w.deny(p)
+		}
 		w.nothing(p, m)
 	case m == reports:
 		w.say(p, agentsig.KindCheckpoint, p.task, "Status: busy")
@@ -295,6 +298,12 @@ func (w *world) nothing(p *process, m manner) {
 		}
 	}
 	p.send(t)
+}
+
+// deny refuses an agent something.
+func (w *world) deny(p *process) {
+	p.reports++
+	p.send(delivery.Denied{Session: p.id, Report: p.reports, Text: "edit main.go"})
 }
 
 // note says something that ends nothing, in the middle of a turn.

@@ -1,0 +1,190 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/modeltest"
+)
+
+// agentsVariable names the directory that the agent programs were installed to, by
+// testdata/agents/install. Without it they are not tested.
+const agentsVariable = "SIGNALBOX_AGENTS"
+
+// real is a program that people run, and how it is pointed to a model server.
+type real struct {
+	name    string
+	adapter string
+	command []string
+	prepare func(home, url string) (files, env map[string]string)
+}
+
+// The programs. A switch that is off here would reach out: these tests run without a
+// network, and the programs are not to wait for it.
+var reals = []real{
+	{"claude-acp", "acp", []string{"claude-agent-acp"}, claude},
+	{"claude", "claude", []string{"claude"}, claude},
+	{"codex-acp", "acp", []string{"codex-acp"}, codex},
+	{"codex", "codex", []string{"codex"}, codex},
+	{"gemini", "acp", []string{"gemini", "--acp", "-m", "gemini-2.5-pro"}, gemini},
+	{"opencode", "acp", []string{"opencode", "acp"}, opencode},
+}
+
+func claude(home, url string) (files, env map[string]string) {
+	return nil, map[string]string{
+		"CLAUDE_CONFIG_DIR": filepath.Join(home, ".claude"), "ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "dummy",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1",
+	}
+}
+
+func codex(home, url string) (files, env map[string]string) {
+	return map[string]string{".codex/config.toml": fmt.Sprintf(`
+model = "gpt-5.5"
+model_provider = "scripted"
+check_for_update_on_startup = false
+[analytics]
+enabled = false
+[model_providers.scripted]
+name = "scripted"
+base_url = "%s/v1"
+env_key = "SCRIPTED_KEY"
+wire_api = "responses"
+`, url)}, map[string]string{"CODEX_HOME": filepath.Join(home, ".codex"), "SCRIPTED_KEY": "dummy"}
+}
+
+func gemini(_, url string) (files, env map[string]string) {
+	return map[string]string{".gemini/settings.json": `{
+		"security": {"auth": {"selectedType": "gemini-api-key"}},
+		"general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
+		"privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false}}`,
+	}, map[string]string{"GEMINI_API_KEY": "dummy", "GOOGLE_GEMINI_BASE_URL": url, "GEMINI_CLI_TRUST_WORKSPACE": "true"}
+}
+
+func opencode(home, url string) (files, env map[string]string) {
+	env = map[string]string{
+		"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+		"OPENCODE_DISABLE_DEFAULT_PLUGINS": "1", "OPENCODE_PERMISSION": `{"edit":"ask","bash":"ask","webfetch":"ask"}`,
+	}
+	for _, kind := range []string{"CONFIG", "DATA", "CACHE", "STATE"} {
+		env["XDG_"+kind+"_HOME"] = filepath.Join(home, "xdg", strings.ToLower(kind))
+	}
+	return map[string]string{"xdg/config/opencode/opencode.json": fmt.Sprintf(`{
+		"autoupdate": false, "share": "disabled", "model": "scripted/model",
+		"provider": {"scripted": {"npm": "@ai-sdk/openai-compatible", "name": "scripted",
+			"options": {"baseURL": "%s/v1", "apiKey": "dummy"}, "models": {"model": {"name": "model"}}}}}`, url),
+	}, env
+}
+
+// installed returns the directory with the program, or skips the test and says why.
+func (r real) installed(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv(agentsVariable)
+	if dir == "" {
+		t.Skipf("NOT TESTED: %s was not installed: run internal/e2e/testdata/agents/install DIR, and set %s=DIR", r.name, agentsVariable)
+	}
+	bin := filepath.Join(dir, "node_modules", ".bin")
+	if _, err := exec.LookPath(filepath.Join(bin, r.command[0])); err != nil {
+		t.Skipf("NOT TESTED: %s can't be found in %s: %v", r.command[0], bin, err)
+	}
+	return bin
+}
+
+// entry returns the program as an agent of the settings, in JSON, which is YAML too.
+func (r real) entry(t *testing.T, url, provider string) string {
+	t.Helper()
+	bin := r.installed(t)
+	home, err := os.MkdirTemp(os.Getenv(agentsVariable), "home-") // Codex refuses one below /tmp
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(home); err != nil {
+			t.Error(err)
+		}
+	})
+	files, env := r.prepare(home, url)
+	for name, text := range files {
+		path := filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env["HOME"] = home
+	env["PATH"] = bin + ":" + os.Getenv("PATH")
+	command := append([]string{filepath.Join(bin, r.command[0])}, r.command[1:]...)
+	if os.Getenv("TEE") != "" {
+		command = append([]string{"/tmp/teeagent"}, command...)
+	}
+	entry, err := json.Marshal(map[string]any{"adapter": r.adapter, "command": command, "env": env, "provider": provider})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(entry)
+}
+
+// scripted starts a model server with scripts of testdata/agents.
+func scripted(t *testing.T, names ...string) *modeltest.Server {
+	t.Helper()
+	var scripts []modeltest.Script
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join("testdata", "agents", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := modeltest.Parse(name, string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		scripts = append(scripts, s)
+	}
+	server, err := modeltest.Start(scripts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, r := range server.Unexpected() {
+			t.Errorf("the model was asked what the script does not have (%s %s): %s\n%.300s", r.Wire, r.Path, r.Problem, r.Prompt)
+		}
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return server
+}
+
+// One task, from DRAFT to the merged code, by each program in all roles.
+func TestAgents(t *testing.T) {
+	for _, r := range reals {
+		t.Run(r.name, func(t *testing.T) {
+			server := scripted(t, "life.txt")
+			w := newWorld(t, "")
+			w.write("notes.txt", "READY_FOR_REVIEW: T-1\n")
+			w.write("signalbox.yaml", fmt.Sprintf("agents: {real: %s}\nanalyst: true\n", r.entry(t, server.URL(), r.name)))
+			w.git("add", "-A")
+			w.git("commit", "-qm", "notes")
+			w.tasks("T-1")
+			w.completed(w.deliver())
+			if got := w.git("show", "signalbox/R1:greeting.txt"); got != "hello" {
+				t.Errorf("merged: %q", got)
+			}
+			if d := payload[delivery.Denial](w, delivery.PermissionDenied); !strings.Contains(d.Text, "greeting.txt") {
+				t.Errorf("refused: %+v", d)
+			}
+			t.Log("\n" + w.story())
+		})
+	}
+}
+
+var _ = api.Run{}

@@ -1,0 +1,119 @@
+package modeltest
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// place is a reply of a script.
+type place struct {
+	conversation *conversation
+	turn, reply  int
+}
+
+func (p place) get() *reply { return p.conversation.turns[p.turn].replies[p.reply] }
+
+// history is what a request tells about how far its conversation has come.
+type history struct {
+	prompts []string
+	replies int      // since the newest prompt
+	results []string // since the newest reply
+}
+
+func (a *ask) history() history {
+	var h history
+	previous := user
+	for _, m := range a.messages {
+		switch m.from {
+		case user:
+			h.prompts = append(h.prompts, m.text)
+			h.replies, h.results = 0, nil
+		case model:
+			if previous != model {
+				h.replies++
+			}
+			h.results = nil
+		case result:
+			h.results = append(h.results, m.text)
+		}
+		previous = m.from
+	}
+	return h
+}
+
+// prompt is the user's newest text.
+func (h history) prompt() string {
+	if len(h.prompts) == 0 {
+		return ""
+	}
+	return h.prompts[len(h.prompts)-1]
+}
+
+// choose finds the reply that a request asks for. The error says why there is none.
+func choose(scripts []Script, h history) (place, error) {
+	for _, s := range scripts {
+		for _, c := range s.conversations {
+			turn, ok := c.follow(h.prompts)
+			if !ok {
+				continue
+			}
+			at := place{c, turn, h.replies}
+			if h.replies >= len(c.turns[turn].replies) {
+				return place{}, fmt.Errorf("the script ends: %s has no reply %d to %s", quote(c.name), h.replies+1, quote(h.prompt()))
+			}
+			r := at.get()
+			for _, want := range r.results {
+				if !matchesAny(want, h.results) {
+					return place{}, fmt.Errorf("%s:%d: no result of a call matches %s, there is %s", s.name, r.line, quote(strings.TrimPrefix(want.String(), "(?m)")), quote(strings.Join(h.results, "\n")))
+				}
+			}
+			return at, nil
+		}
+	}
+	return place{}, fmt.Errorf("no conversation of the script fits the prompt %s", quote(h.prompt()))
+}
+
+// follow tells which turn the newest prompt belongs to, if it is one of this conversation.
+// Earlier prompts that fit nothing are passed over. After trouble a prompt can come again,
+// or be missing: some programs forget what was not answered.
+func (c *conversation) follow(prompts []string) (int, bool) {
+	at, fits := -1, false
+	for _, p := range prompts {
+		next := at + 1
+		for next < len(c.turns) && !c.turns[next].fits(p) && c.turns[next].fails() {
+			next++
+		}
+		switch {
+		case next < len(c.turns) && c.turns[next].fits(p):
+			at, fits = next, true
+		default:
+			fits = at >= 0 && c.turns[at].fits(p)
+		}
+	}
+	return at, fits
+}
+
+// fails reports whether the turn has no answer.
+func (t *turn) fails() bool {
+	last := t.replies[len(t.replies)-1]
+	return last.attempts[len(last.attempts)-1].over()
+}
+
+func (t *turn) fits(prompt string) bool {
+	for _, re := range t.asked {
+		if !re.MatchString(prompt) {
+			return false
+		}
+	}
+	return true
+}
+
+func matchesAny(re *regexp.Regexp, texts []string) bool {
+	for _, t := range texts {
+		if re.MatchString(t) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,188 @@
+package modeltest
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// answer finds the reply to a request and gives it.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, form wire, a *ask, body []byte, seen Request) {
+	seen.Wire = form.name()
+	if err := form.read(body, a); err != nil {
+		s.refuse(w, form, seen, err)
+		return
+	}
+	h := a.history()
+	seen.Model, seen.Prompt, seen.Results = a.model, h.prompt(), h.results
+	seen.Side = isSide(r.UserAgent(), seen.Prompt, a)
+	try := &attempt{parts: []part{{verb: "says", text: sideAnswer(a)}}, usage: defaultUsage()}
+	if !seen.Side {
+		at, err := choose(s.scripts, h)
+		if err != nil {
+			s.refuse(w, form, seen, err)
+			return
+		}
+		seen.Conversation, seen.Turn, seen.Reply = at.conversation.name, at.turn+1, at.reply+1
+		try = at.get().at(s.try(at))
+	}
+	said, err := s.prepare(try, a)
+	if err != nil {
+		s.refuse(w, form, seen, err)
+		return
+	}
+	s.remember(seen)
+	p := player{s, r.Context(), w, form, try, said}
+	switch last := try.parts[len(try.parts)-1]; {
+	case last.verb == "fails" || last.verb == "limits":
+		p.fail(last)
+	case a.stream:
+		p.stream()
+	default:
+		p.whole()
+	}
+}
+
+// prepare makes what is said out of an attempt: a content for each text and call.
+func (s *Server) prepare(try *attempt, a *ask) (said, error) {
+	out := said{id: s.nextID(), model: a.model, usage: try.usage, tell: a.usage}
+	for _, p := range try.parts {
+		var c content
+		switch {
+		case p.verb == "says":
+			c.text = p.text
+		case p.verb == "floods":
+			c.text = strings.Repeat("x", p.size)
+		case isCall(p.verb):
+			var err error
+			if c, err = translate(p, a); err != nil {
+				return said{}, err
+			}
+		default:
+			continue
+		}
+		c.id = s.nextID()
+		out.contents = append(out.contents, c)
+	}
+	return out, nil
+}
+
+// player gives one reply to one client.
+type player struct {
+	server *Server
+	ctx    context.Context
+	w      http.ResponseWriter
+	form   wire
+	try    *attempt
+	said   said
+}
+
+// stream sends a reply as it comes about.
+func (p player) stream() {
+	p.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	p.w.Header().Set("Cache-Control", "no-cache")
+	p.w.WriteHeader(http.StatusOK)
+	out := p.form.stream(&events{p.w}, p.said)
+	out.begin()
+	_ = http.NewResponseController(p.w).Flush() // the client's absence shows in its context
+	sent := 0
+	for i, part := range p.try.parts {
+		p.wait(part)
+		if part.verb != "says" && part.verb != "floods" && !isCall(part.verb) {
+			continue
+		}
+		all := p.pieces(p.said.contents[sent].text, p.try.parts[i+1:])
+		if isCall(part.verb) {
+			out.call(sent, all)
+		} else {
+			out.text(sent, all)
+		}
+		sent++
+	}
+	out.end()
+}
+
+// pieces splits what is said. If trouble is next, it comes after the last piece, before
+// the format can say that the content is complete.
+func (p player) pieces(text string, next []part) iter.Seq[string] {
+	size := p.try.pieces
+	if size == 0 {
+		size = max(defaultPieces, min(len(text)/64, floodPieces))
+	}
+	return func(yield func(string) bool) {
+		for piece := range pieces(text, size) {
+			if p.ctx.Err() != nil {
+				panic(http.ErrAbortHandler)
+			}
+			if !yield(piece) {
+				return
+			}
+		}
+		if len(next) > 0 && isTrouble(next[0].verb) {
+			p.wait(next[0])
+		}
+	}
+}
+
+// wait does what a part has to do with time. After trouble, or when the client is gone, the
+// connection is cut.
+func (p player) wait(next part) {
+	switch next.verb {
+	case "breaks":
+		panic(http.ErrAbortHandler)
+	case "stalls":
+		<-p.ctx.Done()
+		panic(http.ErrAbortHandler)
+	case "waits":
+		h := p.server.hold(next.name)
+		p.server.reach(h)
+		select {
+		case <-h.released:
+		case <-p.ctx.Done():
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
+
+// whole sends a reply at once. One that breaks is cut in its middle.
+func (p player) whole() {
+	body := encode(p.form.whole(p.said))
+	for _, part := range p.try.parts {
+		if part.verb == "breaks" {
+			_, _ = p.w.Write(body[:len(body)/2]) // cut off anyway
+			_ = http.NewResponseController(p.w).Flush()
+		}
+		p.wait(part)
+	}
+	sendJSON(p.w, http.StatusOK, p.form.whole(p.said))
+}
+
+// fail answers with an HTTP error.
+func (p player) fail(with part) {
+	for _, part := range p.try.parts {
+		p.wait(part)
+	}
+	f := with.fail
+	body := p.form.failure(f.status, f.message)
+	if with.verb == "limits" {
+		now, until := time.Now(), with.at
+		if until.IsZero() {
+			until = now.Add(with.in)
+		}
+		f, body = p.form.limit(now, until)
+	}
+	for name, values := range f.header {
+		p.w.Header()[name] = values
+	}
+	if f.body == "" {
+		sendJSON(p.w, f.status, body)
+		return
+	}
+	if p.w.Header().Get("Content-Type") == "" {
+		p.w.Header().Set("Content-Type", "application/json")
+	}
+	p.w.WriteHeader(f.status)
+	_, _ = p.w.Write([]byte(f.body)) // a client that has gone needs no answer
+}

@@ -1,0 +1,242 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/process"
+)
+
+// maxQueued messages wait for a program that does not read its input.
+const maxQueued = 16
+
+// program is the agent's program: its process group, its input and its end. Adapters
+// have one, and give its output a meaning.
+type program struct {
+	dir    string // the session's
+	spec   Spec
+	marker string
+	out    chan event
+
+	group    *process.Group // nil if none runs
+	messages chan<- []byte  // to its input, if that stays open
+	stop     chan struct{}  // closed to end it
+	ending   bool
+}
+
+func newProgram(dir, marker string, spec Spec) program {
+	return program{dir: dir, spec: spec, marker: marker, out: make(chan event)}
+}
+
+// output takes what a program prints. It is ended once, when nothing more comes.
+type output interface {
+	io.Writer
+	end()
+}
+
+func (p *program) events() <-chan event { return p.out }
+
+func (p *program) ready() bool {
+	if p.group == nil {
+		return true
+	}
+	select {
+	case <-p.group.Done():
+		return false
+	default:
+		return !p.ending
+	}
+}
+
+func (p *program) end() bool {
+	if p.group == nil {
+		return false
+	}
+	if !p.ending {
+		p.ending = true
+		close(p.stop)
+	}
+	return true
+}
+
+func (p *program) clear() error {
+	p.group = nil
+	return remove(filepath.Join(p.dir, agentFile))
+}
+
+// once runs the program with a text as the whole of its input.
+func (p *program) once(turn int, command []string, text string, out output) error {
+	return p.start(turn, command, strings.NewReader(text), out)
+}
+
+// open runs the program with an input that stays open for messages.
+func (p *program) open(turn int, command []string, messages chan []byte, out output) error {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	p.messages = messages
+	if err = p.start(turn, command, r, out); err == nil {
+		go feed(w, messages, p.group.Done(), p.stop)
+	}
+	_ = r.Close() // the program has it
+	if err != nil {
+		return errors.Join(err, w.Close())
+	}
+	return nil
+}
+
+// offer queues a message for a program's input.
+func offer(messages chan<- []byte, message []byte) error {
+	select {
+	case messages <- message:
+		return nil
+	default:
+		return errors.New("the agent does not read what it is told")
+	}
+}
+
+// environment is what the program gets.
+func (p *program) environment(turn int) []string {
+	env := append(process.CleanEnv(os.Environ()), p.spec.Env...)
+	env = append(env, "PWD="+p.spec.Dir, "SIGNALBOX_TASK="+p.spec.Task, "SIGNALBOX_ROLE="+string(p.spec.Role), "SIGNALBOX_TURN="+strconv.Itoa(turn),
+		usageVariable+"="+filepath.Join(p.dir, usageFile))
+	if p.spec.Nonce != "" {
+		env = append(env, "SIGNALBOX_RUN="+p.spec.Nonce)
+	}
+	return env
+}
+
+// start runs the program.
+func (p *program) start(turn int, command []string, stdin io.Reader, out output) error {
+	group, err := process.Start(process.Command{
+		Path: command[0], Args: command[1:], Dir: p.spec.Dir, Env: p.environment(turn), Marker: p.marker,
+		Stdin: stdin, Stdout: out, Stderr: sender{p.out, complained},
+	})
+	if err != nil {
+		return err
+	}
+	err = writeJSON(filepath.Join(p.dir, agentFile), leader{group.Pid(), group.Started()})
+	p.group, p.stop, p.ending = group, make(chan struct{}), false
+	go p.wait(group, p.stop, out)
+	if err != nil {
+		p.end()
+	}
+	return err
+}
+
+// wait tells that the program has stopped, by itself or because it has to, once all that
+// came from it is gone too.
+func (p *program) wait(group *process.Group, stop <-chan struct{}, out output) {
+	select {
+	case <-group.Done():
+	case <-stop:
+	}
+	group.End(time.Duration(p.spec.Grace))
+	exit, err := group.Wait()
+	out.end()
+	p.out <- event{kind: stopped, exit: exit, err: err}
+}
+
+// feed writes messages to a program's input until the program has ended or has to: some
+// heed the end of their input and no signal.
+func feed(w *os.File, messages <-chan []byte, done, stop <-chan struct{}) {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		select {
+		case <-done:
+		case <-stop:
+		}
+		_ = w.Close() // ends a write that nobody reads
+	}()
+	for {
+		select {
+		case m := <-messages:
+			if _, err := w.Write(m); err != nil {
+				return // it has closed its input; its output goes on
+			}
+		case <-over:
+			return
+		}
+	}
+}
+
+// sender makes events of what is written to it.
+type sender struct {
+	out  chan<- event
+	kind eventKind
+}
+
+func (s sender) Write(p []byte) (int, error) {
+	s.out <- event{kind: s.kind, source: agentsig.Voice, text: bytes.Clone(p)}
+	return len(p), nil
+}
+
+// maxLine is how long a line of a program that speaks in JSON can be. Some print more
+// than 10 MiB in one.
+const maxLine = 32 << 20
+
+// lineReader calls line with each line that is written to it, and tooLong once for one
+// that is longer than maxLine, which is passed over. The bytes are good until line
+// returns.
+type lineReader struct {
+	line    func([]byte)
+	tooLong func()
+
+	held []byte
+	skip bool // in the middle of a line that is too long
+}
+
+func (l *lineReader) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		i := bytes.IndexByte(p, '\n')
+		whole := i >= 0
+		if !whole {
+			i = len(p)
+		}
+		switch {
+		case l.skip:
+		case len(l.held)+i > maxLine:
+			l.skip, l.held = true, nil
+			l.tooLong()
+		case whole && len(l.held) == 0:
+			l.line(p[:i])
+		default:
+			l.held = append(l.held, p[:i]...)
+			if whole {
+				l.line(l.held)
+				l.held = l.held[:0]
+			}
+		}
+		if !whole {
+			break
+		}
+		l.skip = false
+		p = p[i+1:]
+	}
+	if cap(l.held) > 1<<20 && len(l.held) == 0 {
+		l.held = nil // one long line is no reason to keep the room for another
+	}
+	return n, nil
+}
+
+// end gives out a last line that has no newline.
+func (l *lineReader) end() {
+	if len(l.held) > 0 {
+		l.line(l.held)
+	}
+	l.held = nil
+}
+
+// mayNot says why something is refused.
+func (s Spec) mayNot() string { return fmt.Sprintf("the role %s may not", s.Role) }

@@ -1,0 +1,129 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+)
+
+// teller makes events of what an agent says and of the tools it uses, for adapters whose
+// programs tell these apart. It belongs to the goroutine that hears the program.
+type teller struct {
+	out    chan<- event
+	inLine bool             // the voice has not ended its line
+	tools  map[string]*tool // that are open
+}
+
+// tool is a tool that an agent uses.
+type tool struct {
+	title, kind string
+	said        string // of the title, in the transcript
+	result      string
+}
+
+// Limits of what is remembered and kept of tools.
+const (
+	maxTools  = 256
+	maxResult = 8 << 10
+	maxTitle  = 200
+)
+
+// heard tells of a sign of life.
+func (t *teller) heard() { t.out <- event{kind: heard} }
+
+// speak gives out text of a source.
+func (t *teller) speak(from agentsig.Source, text string) {
+	if text == "" {
+		t.heard()
+		return
+	}
+	if from != agentsig.Voice {
+		t.endLine()
+	}
+	t.out <- event{kind: said, source: from, text: []byte(text)}
+	t.inLine = from == agentsig.Voice && !strings.HasSuffix(text, "\n")
+}
+
+// endLine ends the voice's line, so that what it says next begins one.
+func (t *teller) endLine() {
+	if t.inLine {
+		t.out <- event{kind: said, source: agentsig.Voice, text: []byte("\n")}
+	}
+	t.inLine = false
+}
+
+// remark puts a line into the transcript that the agent has not said.
+func (t *teller) remark(text string) {
+	t.speak(agentsig.Tool, "["+agentsig.Escape(text)+"]\n")
+}
+
+// tool returns the tool of an id, with what is new of it.
+func (t *teller) tool(id, kind, title string) *tool {
+	known := t.tools[id]
+	if known == nil {
+		known = &tool{}
+		if t.tools == nil {
+			t.tools = map[string]*tool{}
+		}
+		if len(t.tools) < maxTools {
+			t.tools[id] = known
+		}
+	}
+	if title != "" {
+		known.title = short(title, maxTitle)
+	}
+	if kind != "" {
+		known.kind = kind
+	}
+	return known
+}
+
+// uses tells that a tool is open, and what it does if that is new.
+func (t *teller) uses(known *tool) {
+	if known.said != known.title {
+		known.said = known.title
+		t.remark(known.words())
+	}
+	t.out <- event{kind: working, open: len(t.tools)}
+}
+
+// words say what a tool does.
+func (t *tool) words() string { return strings.TrimSpace(t.kind + " " + t.title) }
+
+// used tells that a tool is done, with its result.
+func (t *teller) used(id string, known *tool, failed bool) {
+	t.uses(known)
+	delete(t.tools, id)
+	if known.result != "" {
+		t.speak(agentsig.Tool, strings.TrimRight(short(known.result, maxResult), "\n")+"\n")
+	}
+	if failed {
+		t.remark("it failed")
+	}
+	t.out <- event{kind: working, open: len(t.tools)}
+}
+
+// deny tells that the agent was refused something.
+func (t *teller) deny(what, by string) {
+	t.remark("refused: " + what)
+	t.out <- event{kind: denied, text: []byte(agentsig.Escape(fmt.Sprintf("%s (%s)", what, by)))}
+}
+
+// rest ends the line and forgets the tools that are open, when a turn ends.
+func (t *teller) rest() {
+	t.endLine()
+	if len(t.tools) > 0 {
+		clear(t.tools)
+		t.out <- event{kind: working}
+	}
+}
+
+// short cuts a text to so many bytes and says so.
+func short(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	cut := strings.ToValidUTF8(text[:most], "")
+	return fmt.Sprintf("%s\n[%d bytes more]", cut, len(text)-len(cut))
+}
