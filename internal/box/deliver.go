@@ -87,8 +87,12 @@ func (b *Box) sessionDir(session string) string {
 	return b.dir.path(filepath.Join("sessions", session))
 }
 
-// taskBranch is the branch that a task's work is on.
-func taskBranch(run, task string) string { return "signalbox-tasks/" + run + "/" + task }
+// taskBranch is the branch that a task's work is on. It is in a directory of its own, so
+// that a sandbox can let an agent write there and nowhere else.
+func taskBranch(run, task string) string { return taskBranches(run) + "/" + task + "/work" }
+
+// taskBranches is what the branches of a run's tasks are in.
+func taskBranches(run string) string { return "signalbox-tasks/" + run }
 
 // remediationTree is the name of the worktree that remediation works in. No task can
 // have it.
@@ -289,7 +293,7 @@ func (d *deliverer) prepare(ctx context.Context, c *conductor, s delivery.Sessio
 			data.Request, subject, phase = q.ExpertCall, q.Request, ""
 		}
 	}
-	return d.write(s, subject, phase, t.Path(), data)
+	return d.write(r, s, subject, phase, t.Path(), data)
 }
 
 // base returns where the work that a session is about begins. What a reviewer looks at
@@ -366,7 +370,7 @@ func reviewed(i work.Item) bool {
 func reviewer(r agentsig.Role) bool { return r == agentsig.RoleCritic || r == agentsig.RoleAuditor }
 
 // write writes what a session's process needs to know.
-func (d *deliverer) write(s delivery.Session, subject string, phase agentsig.Phase, dir string, data prompt.Data) error {
+func (d *deliverer) write(r delivery.Run, s delivery.Session, subject string, phase agentsig.Phase, tree string, data prompt.Data) error {
 	role, limits := d.config.Role(s.Role), d.config.Limits
 	agent, ok := d.config.Agents[s.Agent]
 	if !ok {
@@ -400,12 +404,17 @@ func (d *deliverer) write(s delivery.Session, subject string, phase agentsig.Pha
 		env = append(env, "GIT_OPTIONAL_LOCKS=0") // to look is not to write the index
 	}
 	slices.Sort(env)
+	command := agent.Resolve(d.config.Dir)
+	confine, err := d.confine(s, role, agent, command, tree, taskBranch(r.ID, roomName(s)))
+	if err != nil {
+		return err
+	}
 	return session.Write(d.box.sessionDir(s.ID), session.Spec{
-		Session: s.ID, Box: d.dir, Dir: dir, Role: s.Role, Task: subject, Phase: phase, Nonce: nonce, Hosts: d.box.hosts,
+		Session: s.ID, Box: d.dir, Dir: tree, Role: s.Role, Task: subject, Phase: phase, Nonce: nonce, Hosts: d.box.hosts,
 		Agent: session.Agent{
-			Name: s.Agent, Adapter: string(agent.Adapter), Command: agent.Resolve(d.config.Dir), Input: string(agent.Input),
+			Name: s.Agent, Adapter: string(agent.Adapter), Command: command, Input: string(agent.Input),
 		},
-		Prompt: text, Env: env, Allow: allow,
+		Prompt: text, Env: env, Allow: allow, Confine: confine,
 		WallClock: session.Duration(role.WallClock), Silence: session.Duration(limits.Silence), Answer: session.Duration(limits.Answer),
 		Misses: limits.Misses, Grace: session.Duration(limits.Grace), Linger: session.Duration(limits.Linger), Orphan: session.Duration(limits.Orphan),
 	})

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
@@ -96,7 +95,7 @@ func (d *deliverer) takeBranch(ctx context.Context, s *delivery.Started) error {
 	for n := d.box.state.lastRun() + 1; ; n++ {
 		s.ID = fmt.Sprintf("R%d", n)
 		s.Branch = d.config.BranchOf(s.ID)
-		taken, err := d.repo.Taken(ctx, strings.TrimSuffix(taskBranch(s.ID, ""), "/"))
+		taken, err := d.repo.Taken(ctx, taskBranches(s.ID))
 		if err != nil {
 			return err
 		}

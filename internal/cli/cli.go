@@ -156,7 +156,7 @@ verify, as their help says).`,
 		a.emitCommand(), a.gateCommand(), a.eventsCommand())
 	a.group(root, "Read and teach signals", a.scanCommand(), a.signalsCommand())
 	a.group(root, "Prove, keep, measure", a.ledgerCommand(), a.backupCommand(), a.restoreCommand(), a.benchCommand(), a.versionCommand())
-	root.AddCommand(a.sessionCommand())
+	root.AddCommand(a.sessionCommand(), confineCommand())
 	root.SetUsageTemplate(usage)
 	reflow(root)
 	return root

@@ -13,6 +13,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/sandbox"
 	"github.com/signalbox-dev/signalbox/internal/session"
 	"github.com/signalbox-dev/signalbox/internal/tui"
 )
@@ -364,6 +365,22 @@ func (a *app) sessionCommand() *cobra.Command {
 			defer client.Close()
 			a.served = true
 			return session.Run(cmd.Context(), args[0], client, a.logger())
+		},
+	}
+}
+
+// confineCommand is what a session starts an agent with that has a sandbox.
+func confineCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:                "confine POLICY -- COMMAND...",
+		Short:              "Run a command in a sandbox (a session starts it)",
+		Hidden:             true,
+		DisableFlagParsing: true, // what follows is the command's
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) < 3 || args[1] != "--" {
+				return errors.New("a policy, -- and a command are needed: a session starts this, not you")
+			}
+			return sandbox.Enter(args[0], args[2:])
 		},
 	}
 }

@@ -110,8 +110,13 @@ func TestExamineEnds(t *testing.T) {
 		t.Fatalf("%q, %v", line, err)
 	}
 	cancel()
-	if got := <-done; got.Version != "1.2" || got.error != nil {
-		t.Errorf("it is %+v", got)
+	select {
+	case got := <-done:
+		if got.Version != "1.2" || got.error != nil {
+			t.Errorf("it is %+v", got)
+		}
+	case <-time.After(15 * time.Second):
+		t.Fatal("it is still waited for")
 	}
 	if err := file.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		t.Fatal(err)

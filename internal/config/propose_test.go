@@ -227,3 +227,17 @@ func TestExclude(t *testing.T) {
 		t.Errorf("one that .gitignore names: %v, %v", did, err)
 	}
 }
+
+func TestProposeSaysWhichSandboxesWork(t *testing.T) {
+	for want, kinds := range map[string][]sandbox.Kind{
+		"# None works here; `signalbox doctor` says why, of one that is set.\n": nil,
+		"# Of them, landlock works here.\n":                                     {sandbox.Landlock},
+		"# Here landlock and bubblewrap work.\n":                                {sandbox.Landlock, sandbox.Bubblewrap},
+	} {
+		f := config.Found{Root: t.TempDir(), Sandboxes: kinds}
+		if text := string(f.Propose()); !strings.Contains(text, want) {
+			t.Errorf("it does not say %q:\n%s", want, text)
+		}
+		checkProposal(t, f)
+	}
+}

@@ -8,12 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/modeltest"
+	"github.com/signalbox-dev/signalbox/internal/sandbox"
 )
 
 // agentsVariable names the directory that the agent programs were installed to, by
@@ -99,7 +101,18 @@ func (r real) installed(t *testing.T) string {
 }
 
 // entry returns the program as an agent of the settings, in JSON, which is YAML too.
-func (r real) entry(t *testing.T, url, provider string) string {
+func (r real) entry(t *testing.T, url string) string {
+	t.Helper()
+	command, env := r.start(t, url)
+	entry, err := json.Marshal(map[string]any{"adapter": r.adapter, "command": command, "env": env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(entry)
+}
+
+// start returns how the program is started, with a home of its own.
+func (r real) start(t *testing.T, url string) (command []string, env map[string]string) {
 	t.Helper()
 	bin := r.installed(t)
 	home, err := os.MkdirTemp(os.Getenv(agentsVariable), "home-") // Codex refuses one below /tmp
@@ -112,6 +125,8 @@ func (r real) entry(t *testing.T, url, provider string) string {
 		}
 	})
 	files, env := r.prepare(home, url)
+	env["HOME"] = home
+	env["PATH"] = bin + ":" + os.Getenv("PATH")
 	for name, text := range files {
 		path := filepath.Join(home, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -121,17 +136,7 @@ func (r real) entry(t *testing.T, url, provider string) string {
 			t.Fatal(err)
 		}
 	}
-	env["HOME"] = home
-	env["PATH"] = bin + ":" + os.Getenv("PATH")
-	command := append([]string{filepath.Join(bin, r.command[0])}, r.command[1:]...)
-	if os.Getenv("TEE") != "" {
-		command = append([]string{"/tmp/teeagent"}, command...)
-	}
-	entry, err := json.Marshal(map[string]any{"adapter": r.adapter, "command": command, "env": env, "provider": provider})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(entry)
+	return append([]string{filepath.Join(bin, r.command[0])}, r.command[1:]...), env
 }
 
 // scripted starts a model server with scripts of testdata/agents.
@@ -149,6 +154,12 @@ func scripted(t *testing.T, names ...string) *modeltest.Server {
 		}
 		scripts = append(scripts, s)
 	}
+	return serve(t, scripts...)
+}
+
+// serve starts a model server. What it is asked and does not know fails the test.
+func serve(t *testing.T, scripts ...modeltest.Script) *modeltest.Server {
+	t.Helper()
 	server, err := modeltest.Start(scripts...)
 	if err != nil {
 		t.Fatal(err)
@@ -167,24 +178,63 @@ func scripted(t *testing.T, names ...string) *modeltest.Server {
 // One task, from DRAFT to the merged code, by each program in all roles.
 func TestAgents(t *testing.T) {
 	for _, r := range reals {
-		t.Run(r.name, func(t *testing.T) {
-			server := scripted(t, "life.txt")
-			w := newWorld(t, "")
-			w.write("notes.txt", "READY_FOR_REVIEW: T-1\n")
-			w.write("signalbox.yaml", fmt.Sprintf("agents: {real: %s}\nanalyst: true\n", r.entry(t, server.URL(), r.name)))
-			w.git("add", "-A")
-			w.git("commit", "-qm", "notes")
-			w.tasks("T-1")
-			w.completed(w.deliver())
-			if got := w.git("show", "signalbox/R1:greeting.txt"); got != "hello" {
-				t.Errorf("merged: %q", got)
-			}
-			if d := payload[delivery.Denial](w, delivery.PermissionDenied); !strings.Contains(d.Text, "greeting.txt") {
-				t.Errorf("refused: %+v", d)
-			}
-			t.Log("\n" + w.story())
-		})
+		t.Run(r.name, func(t *testing.T) { r.deliver(t, "") })
 	}
 }
 
-var _ = api.Run{}
+// The same in each sandbox: the programs find their logins and settings, and work.
+func TestAgentsConfined(t *testing.T) {
+	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
+		for _, r := range reals {
+			t.Run(r.name, func(t *testing.T) { r.deliver(t, fmt.Sprintf("sandbox: {kind: %s}\n", kind)) })
+		}
+	})
+}
+
+// deliver lets the program do what life.txt says.
+func (r real) deliver(t *testing.T, settings string) {
+	server := scripted(t, "life.txt")
+	w := newWorld(t, "")
+	w.write("notes.txt", "READY_FOR_REVIEW: T-1\n")
+	w.write("signalbox.yaml", fmt.Sprintf("agents: {real: %s}\nanalyst: true\n%s", r.entry(t, server.URL()), settings))
+	w.git("add", "-A")
+	w.git("commit", "-qm", "notes")
+	w.tasks("T-1")
+	w.completed(w.deliver())
+	if got := w.git("show", "signalbox/R1:greeting.txt"); got != "hello" {
+		t.Errorf("merged: %q", got)
+	}
+	w.sameConversation()
+	if d := payload[delivery.Denial](w, delivery.PermissionDenied); !strings.Contains(d.Text, "greeting.txt") {
+		t.Errorf("refused: %+v", d)
+	}
+	for _, e := range w.events() {
+		var end delivery.Ended
+		if e.Type == delivery.SessionEnded && json.Unmarshal(e.Payload, &end) == nil && end.Usage.InputTokens < 100 {
+			t.Errorf("the %s has used %+v", end.Role, end.Usage)
+		}
+	}
+	if t.Failed() {
+		t.Log(w.story())
+	}
+}
+
+// sameConversation fails the test unless one developer was asked again for the signal that
+// it had left out, after it had one in a fence, and in what a tool gave it.
+func (w *world) sameConversation() {
+	w.t.Helper()
+	u := payload[delivery.Unknown](w, delivery.UnknownRecovery)
+	fenced := slices.ContainsFunc(u.NearMisses, func(m delivery.NearMiss) bool { return m.Reason == agentsig.ReasonFenced })
+	if u.TaskID != "T-1" || u.Turn != 1 || !fenced {
+		w.t.Errorf("the missing signal: %+v", u)
+	}
+	started := 0
+	for _, e := range w.events() {
+		if e.Type == "LeaseGranted" && strings.Contains(string(e.Payload), `"developer"`) {
+			started++
+		}
+	}
+	if started != 1 {
+		w.t.Errorf("%d developers were started", started)
+	}
+}

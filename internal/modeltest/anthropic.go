@@ -39,7 +39,7 @@ func (anthropic) read(body []byte, a *ask) error {
 	for _, m := range in.Messages {
 		switch m.Role {
 		case "assistant":
-			a.add(model, textOf(m.Content))
+			a.reply()
 		case "user":
 			readAnthropicUser(m.Content, a)
 		default:
@@ -61,7 +61,7 @@ func readAnthropicUser(raw json.RawMessage, a *ask) {
 	for _, b := range blocks {
 		switch b.Type {
 		case "tool_result":
-			a.add(result, textOf(b.Content))
+			a.result(textOf(b.Content))
 		case "text":
 			a.hear(b.Text)
 		}

@@ -44,9 +44,9 @@ func (chat) read(body []byte, a *ask) error {
 				a.hear(t)
 			}
 		case "assistant":
-			a.add(model, textOf(m.Content))
+			a.reply()
 		case "tool":
-			a.add(result, textOf(m.Content))
+			a.result(textOf(m.Content))
 		default:
 			a.context = append(a.context, textsOf(m.Content)...)
 		}

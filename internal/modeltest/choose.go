@@ -18,9 +18,11 @@ func (p place) get() *reply { return p.conversation.turns[p.turn].replies[p.repl
 type history struct {
 	prompts []string
 	replies int      // since the newest prompt
-	results []string // since the newest reply
+	results []string // of the newest reply's calls
 }
 
+// history counts a reply when its calls have results. All but the last of a turn have
+// calls, and what a program may have kept of a reply that was cut is no reply.
 func (a *ask) history() history {
 	var h history
 	previous := user
@@ -29,12 +31,11 @@ func (a *ask) history() history {
 		case user:
 			h.prompts = append(h.prompts, m.text)
 			h.replies, h.results = 0, nil
-		case model:
-			if previous != model {
-				h.replies++
-			}
-			h.results = nil
 		case result:
+			if previous != result {
+				h.replies++
+				h.results = nil
+			}
 			h.results = append(h.results, m.text)
 		}
 		previous = m.from

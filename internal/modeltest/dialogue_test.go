@@ -165,12 +165,15 @@ func TestRequests(t *testing.T) {
 	s := start(t, "greet.script")
 	walk(t, s, chatClient(), true,
 		said{From: "user", Text: "# G-1: Hello"},
-		said{From: "tool", Results: []string{"File created"}})
+		said{From: "tool", Results: []string{"File created"}},
+		said{From: "tool", Results: []string{"", "Hello"}})
 	want := []modeltest.Request{
 		{Wire: "chat", Path: "POST /v1/chat/completions", Model: "m", Prompt: "# G-1: Hello",
 			Conversation: "the developer of G-1", Turn: 1, Reply: 1},
 		{Wire: "chat", Path: "POST /v1/chat/completions", Model: "m", Prompt: "# G-1: Hello", Results: []string{"File created"},
 			Conversation: "the developer of G-1", Turn: 1, Reply: 2},
+		{Wire: "chat", Path: "POST /v1/chat/completions", Model: "m", Prompt: "# G-1: Hello", Results: []string{"", "Hello"},
+			Conversation: "the developer of G-1", Turn: 1, Reply: 3},
 	}
 	if diff := cmp.Diff(want, s.Requests()); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
@@ -227,5 +230,26 @@ func TestNoWebsocket(t *testing.T) {
 	status, _ := probe(t, "GET", s.URL()+"/v1/responses", "Upgrade", "websocket", "Connection", "Upgrade")
 	if status != http.StatusUpgradeRequired {
 		t.Errorf("status %d, want 426", status)
+	}
+}
+
+// What a program has kept of a reply that was cut does not count as one.
+func TestCutReplyIsAskedForAgain(t *testing.T) {
+	for _, f := range formats() {
+		s := start(t, "greet.script")
+		h := []said{
+			{From: "user", Text: "# G-1: Hello"}, {From: "model", Text: "I wri"},
+			{From: "model", Text: "I write.", Calls: []call{{"1", "Write", "{}"}}}, {From: "tool", Results: []string{"file"}},
+			{From: "model", Text: "Now I"},
+		}
+		f.ask(t, s, h[:2], []string{"Write"}, true)
+		f.ask(t, s, h, []string{"Bash", "Read"}, true)
+		var replies []int
+		for _, r := range s.Requests() {
+			replies = append(replies, r.Reply)
+		}
+		if diff := cmp.Diff([]int{1, 2}, replies); diff != "" {
+			t.Errorf("%s: replies (-want +got):\n%s", f.name, diff)
+		}
 	}
 }

@@ -59,8 +59,8 @@
 // # Which reply is meant
 //
 // The programs send the whole history with each request. The conversation and its turn
-// follow from the user's texts in it, the reply from how many there are since the newest
-// one. The first conversation that fits is meant. Nothing but the attempts is counted, for
+// follow from the user's texts in it, the reply from how often tools have given results
+// since the newest one. The first conversation that fits is meant. Nothing but the attempts is counted, for
 // all that is asked of a conversation together; so any number of programs can go through
 // the same conversation at once.
 //

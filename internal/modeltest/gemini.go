@@ -48,12 +48,12 @@ func (gemini) read(body []byte, a *ask) error {
 	a.context = append(a.context, textsOf(in.SystemInstruction.Parts)...)
 	for _, c := range in.Contents {
 		if c.Role == "model" {
-			a.add(model, "")
+			a.reply()
 			continue
 		}
 		for _, p := range c.Parts {
 			if p.FunctionResponse != nil {
-				a.add(result, functionResult(p.FunctionResponse.Response))
+				a.result(functionResult(p.FunctionResponse.Response))
 			} else if p.Text != "" {
 				a.hear(p.Text)
 			}

@@ -190,7 +190,7 @@ func (p *parser) result(value string) error {
 func pattern(value string) (*regexp.Regexp, error) {
 	re, err := regexp.Compile("(?m)" + value)
 	if err != nil {
-		return nil, fmt.Errorf("not a regular expression: %w", err)
+		return nil, errors.New("not a regular expression: " + agentsig.Escape(err.Error()))
 	}
 	return re, nil
 }
@@ -244,7 +244,7 @@ func (p *parser) setting(verb, value string) error {
 		return nil
 	}
 	if !a.over() {
-		return errors.New("times: must follow trouble: breaks:, stalls:, fails: or limits:")
+		return errors.New("times: must follow trouble (breaks:, stalls:, fails: or limits:)")
 	}
 	a.times = n
 	return nil

@@ -45,7 +45,7 @@ func TestParseErrors(t *testing.T) {
 		{begun + "says: x\nusage: 1 up\n", `s:4: usage: has in, cached and out, not "up"`},
 		{begun + "says: x\nusage: 1 in, 2 cached\n", `s:4: usage: cached tokens are part of those that went in, so there can't be more of them`},
 		{begun + "says: x\npieces: 0\n", `s:4: pieces: needs a number from 1 on, not "0"`},
-		{begun + "says: x\ntimes: 2\n", `s:4: times: must follow trouble: breaks:, stalls:, fails: or limits:`},
+		{begun + "says: x\ntimes: 2\n", `s:4: times: must follow trouble (breaks:, stalls:, fails: or limits:)`},
 		{begun + "breaks: now\n", `s:3: breaks: stands alone, without "now"`},
 		{begun + "fails: 200\n", `s:3: fails: needs a status from 400 to 599, not "200"`},
 		{begun + "fails: 500\n  body\n", `s:3: fails: below it are headers, then an empty line and a body; "body" is no header`},
@@ -75,6 +75,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(string(raw))
 	}
 	f.Add("== a\nasked: x\nruns: y\nfails: 500\n\ttimes: 1\n \tx\n")
+	f.Add("== a\nasked: \x99\r\xa6\n")
 	line := regexp.MustCompile(`^s:[1-9][0-9]*: \S`)
 	f.Fuzz(func(t *testing.T, text string) {
 		_, err := modeltest.Parse("s", text)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"strings"
+	"strconv"
 	"time"
 )
 
@@ -54,7 +54,7 @@ func (s *Server) prepare(try *attempt, a *ask) (said, error) {
 		case p.verb == "says":
 			c.text = p.text
 		case p.verb == "floods":
-			c.text = strings.Repeat("x", p.size)
+			c.text = flood(p.size)
 		case isCall(p.verb):
 			var err error
 			if c, err = translate(p, a); err != nil {
@@ -67,6 +67,16 @@ func (s *Server) prepare(try *attempt, a *ask) (said, error) {
 		out.contents = append(out.contents, c)
 	}
 	return out, nil
+}
+
+// flood is one line of that many bytes. It does not repeat itself: some programs take that
+// for a model that has gone astray.
+func flood(size int) string {
+	b := make([]byte, 0, size+20)
+	for i := int64(0); len(b) < size; i++ {
+		b = append(strconv.AppendInt(b, i, 10), ' ')
+	}
+	return string(b[:size])
 }
 
 // player gives one reply to one client.

@@ -50,9 +50,9 @@ func (responses) read(body []byte, a *ask) error {
 	for _, item := range items {
 		switch {
 		case item.Type == "function_call_output", item.Type == "custom_tool_call_output":
-			a.add(result, textOf(item.Output))
+			a.result(textOf(item.Output))
 		case item.Type == "function_call", item.Type == "custom_tool_call", item.Role == "assistant":
-			a.add(model, textOf(item.Content))
+			a.reply()
 		case item.Role == "user":
 			for _, t := range textsOf(item.Content) {
 				a.hear(t)

@@ -25,7 +25,6 @@ type Server struct {
 	scripts []Script
 	http    *http.Server
 	url     string
-	stop    context.CancelFunc
 	running sync.WaitGroup
 
 	mu         sync.Mutex
@@ -61,23 +60,19 @@ type Request struct {
 // Start serves the scripts on a port of its own on 127.0.0.1. Of conversations that fit a
 // request the first is meant.
 func Start(scripts ...Script) (*Server, error) {
-	ctx, stop := context.WithCancel(context.Background())
 	var listen net.ListenConfig
-	l, err := listen.Listen(ctx, "tcp", "127.0.0.1:0")
+	l, err := listen.Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
-		stop()
 		return nil, fmt.Errorf("model server: %w", err)
 	}
 	s := &Server{
 		scripts: scripts,
 		url:     "http://" + l.Addr().String(),
-		stop:    stop,
 		tries:   map[place]int{},
 		holds:   map[string]*hold{},
 	}
 	s.http = &http.Server{
 		Handler:           http.HandlerFunc(s.handle),
-		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: time.Minute,
 	}
 	s.running.Go(func() {
@@ -96,7 +91,6 @@ func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.stop()
 	err := s.http.Close()
 	s.running.Wait()
 	return err

@@ -104,12 +104,31 @@ func TestStalls(t *testing.T) {
 	for _, resp := range []*http.Response{leaving, staying} {
 		readUntil(t, resp.Body, "fall silent")
 	}
+	end := make(chan error, 1)
+	go func() {
+		_, err := io.ReadAll(staying.Body)
+		end <- err
+	}()
 	cancel()
+	others(t, s)
+	select {
+	case <-end:
+		t.Error("the stream has ended by itself")
+	default:
+	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := io.ReadAll(staying.Body); err == nil {
-		t.Error("the stream has an end")
+	if err := <-end; err == nil {
+		t.Error("the stream has an end, and was not cut")
+	}
+}
+
+// others keeps the server busy, so that what it should not do has had time to happen.
+func others(t *testing.T, s *modeltest.Server) {
+	t.Helper()
+	for range 20 {
+		probe(t, http.MethodGet, s.URL()+"/v1/models")
 	}
 }
 
@@ -138,11 +157,21 @@ func TestWaits(t *testing.T) {
 	defer resp.Body.Close()
 	readUntil(t, resp.Body, "before")
 	<-s.Reached("me")
+	rest := make(chan string, 1)
+	go func() {
+		raw, _ := io.ReadAll(resp.Body)
+		rest <- string(raw)
+	}()
+	others(t, s)
+	select {
+	case got := <-rest:
+		t.Errorf("it did not wait: %q", got)
+	default:
+	}
 	s.Release("me")
 	s.Release("me")
-	rest, err := io.ReadAll(resp.Body)
-	if err != nil || !strings.Contains(string(rest), "after") {
-		t.Errorf("then %q, %v", rest, err)
+	if got := <-rest; !strings.Contains(got, "after") || !strings.Contains(got, "[DONE]") {
+		t.Errorf("then it says %q", got)
 	}
 	if reply := chatClient().ask(t, s, []said{{From: "user", Text: "go"}}, nil, false); reply.Text != "before\nafter" {
 		t.Errorf("once released, it says %q", reply.Text)
@@ -190,6 +219,7 @@ func TestLimits(t *testing.T) {
 			for _, h := range [][]said{
 				{{From: "user", Text: "limit"}, {From: "user", Text: "go on"}},
 				{{From: "user", Text: "go on"}},
+				{{From: "user", Text: "go on"}, {From: "user", Text: "go on"}},
 			} {
 				if reply := f.ask(t, s, h, []string{"Bash"}, true); reply.Text != "I am back." {
 					t.Errorf("then it says %q", reply.Text)

@@ -76,8 +76,14 @@ func (a *ask) hear(text string) {
 	a.messages = append(a.messages, message{user, text})
 }
 
-func (a *ask) add(from speaker, text string) {
-	a.messages = append(a.messages, message{from, text})
+// reply notes that the model has said something here. What it was is of no account.
+func (a *ask) reply() {
+	a.messages = append(a.messages, message{from: model})
+}
+
+// result adds what a tool has given.
+func (a *ask) result(text string) {
+	a.messages = append(a.messages, message{result, text})
 }
 
 // remark matches what programs add in the user's name.

@@ -7,10 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
-	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 )
 
@@ -112,7 +110,7 @@ func (a *acp) begin(turn int) error {
 		send: func(line []byte) error { return offer(messages, line) },
 	}
 	conn.line = conn.hear
-	conn.tooLong = func() { a.remark(fmt.Sprintf("a message of more than %d MiB was passed over", maxLine>>20)) }
+	conn.tooLong = a.passOver
 	a.hearing = hearing{teller: teller{out: a.program.out}, cost: a.cost}
 	a.mu.Lock()
 	a.conn, a.going, a.running, a.waiting = conn, false, 0, ""
@@ -280,9 +278,10 @@ func (a *acp) begun(before string, result json.RawMessage) {
 
 // modes are the names of modes, the best first. In "default" Claude Code and Gemini CLI
 // ask before they do something. The others are Codex's: what lies between them, its
-// workspace-write, keeps an agent from committing in a worktree.
+// workspace-write, keeps an agent from committing in a worktree, and its own sandbox does
+// not work inside of another one.
 func (a *acp) modes() []string {
-	if a.spec.may(Edit) {
+	if a.spec.may(Edit) || a.spec.confined() {
 		return []string{"default", "full-access"}
 	}
 	return []string{"default", "read-only"}
@@ -300,7 +299,9 @@ func (a *acp) goOn() {
 	a.mu.Unlock()
 	if err != nil {
 		a.fail("it can't be prompted", err)
+		return
 	}
+	a.heard() // and it is known by now whether it can be told things
 }
 
 // answered takes the end of a prompt. The turn is over when none is left.
@@ -353,20 +354,13 @@ func (a *acp) answered(conn *rpc, result json.RawMessage, err error) {
 
 // fail tells that the agent can't go on. A provider's usage limit is told apart.
 func (a *acp) fail(what string, err error) {
-	e := event{kind: failed, how: api.HowCrashed}
-	text := fmt.Sprintf("the agent %s: %s: %s", agentsig.Escape(a.spec.Agent.Name), what, err)
+	text, cause := fmt.Sprintf("the agent %s: %s: %s", agentsig.Escape(a.spec.Agent.Name), what, err), ""
 	var refused *rpcError
 	if errors.As(err, &refused) {
 		if refused.Code == codeLogin {
 			text += ": log in with the program itself, or give it a key in its env"
 		}
-		if limited, reset := limit(refused.Message+" "+string(refused.Data), time.Now()); limited {
-			e.how, e.reset = api.HowLimited, reset
-			if reset.IsZero() {
-				e.reset = a.resets
-			}
-		}
+		cause = refused.Message + " " + string(refused.Data)
 	}
-	e.text = []byte(text)
-	a.out <- e
+	a.out <- failing(text, cause, a.resets)
 }

@@ -71,6 +71,15 @@ func (c content) String() string {
 	return "[" + c.Type + "]"
 }
 
+// texts returns the text of pieces, each on lines of its own.
+func texts(all []content) string {
+	var b strings.Builder
+	for _, c := range all {
+		b.WriteString(short(c.String(), maxResult) + "\n")
+	}
+	return b.String()
+}
+
 // notified takes what the agent tells. What is not known is a sign of life.
 func (a *acp) notified(method string, params json.RawMessage) {
 	var n struct {
@@ -128,11 +137,7 @@ func (a *acp) toolUpdate(u update) {
 	t := a.tool(u.ID, u.ToolKind, u.Title)
 	var all []content
 	if json.Unmarshal(u.Content, &all) == nil && len(all) > 0 {
-		var b strings.Builder
-		for _, c := range all {
-			b.WriteString(short(c.String(), maxResult) + "\n")
-		}
-		t.result = b.String()
+		t.result = texts(all)
 	}
 	if u.Status != "completed" && u.Status != "failed" {
 		a.uses(t)
@@ -144,7 +149,11 @@ func (a *acp) toolUpdate(u update) {
 	if json.Unmarshal(u.Output, &output) == nil {
 		t.result = cmp.Or(output.Text, t.result)
 	}
-	a.teller.used(u.ID, t, u.Status == "failed")
+	failed := u.Status == "failed"
+	a.teller.used(u.ID, t, failed)
+	if failed && !t.refused && !a.spec.allows(t.kind) { // by a sandbox, which does not ask
+		a.deny(t.words(), a.spec.mayNot())
+	}
 }
 
 // request answers what the agent wants. It is offered nothing but questions for
@@ -170,6 +179,7 @@ func (a *acp) request(method string, params json.RawMessage) (any, *rpcError) {
 	choices := []string{"allow_once", "allow_always"}
 	if !a.spec.allows(t.kind) {
 		choices = []string{"reject_once", "reject_always"}
+		t.refused = true
 		a.deny(t.words(), a.spec.mayNot())
 	}
 	if !broken {

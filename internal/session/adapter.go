@@ -27,7 +27,7 @@ type adapter interface {
 	// marksEnd reports whether the agent always says when a turn is over, so that one
 	// which does not hangs. With others, a terminal signal and silence after it will do.
 	marksEnd() bool
-	// cancel ends the turn that runs: turnOver or stopped will follow.
+	// cancel ends the turn that runs: turnOver, failed or stopped will follow.
 	cancel()
 	// end ends the agent. It returns false if there is none; otherwise stopped will follow.
 	end() bool
@@ -46,7 +46,7 @@ type event struct {
 	source agentsig.Source // of said
 	text   []byte          // of said and complained; of denied and failed, in words
 	usage  delivery.Usage  // of used: since the last one
-	open   int             // of working: how many tools are
+	open   int             // of working: how many tools are; of turnOver: how many things of the agent run on
 	how    string          // of failed: api.HowCrashed or api.HowLimited
 	reset  time.Time       // of failed: when a usage limit ends, if that is known
 	exit   int             // of stopped
@@ -74,6 +74,10 @@ func newAdapter(p program) (adapter, error) {
 		return newPlain(p), nil
 	case AdapterACP:
 		return newACP(p), nil
+	case AdapterClaude:
+		return newClaude(p), nil
+	case AdapterCodex:
+		return newCodex(p), nil
 	}
 	return nil, fmt.Errorf("%w: there is no adapter %q", ErrBadSpec, p.spec.Agent.Adapter)
 }

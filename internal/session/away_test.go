@@ -294,7 +294,7 @@ func TestBadSpec(t *testing.T) {
 		"no name":          func(s *session.Spec) { s.Session = "" },
 		"absolute path":    func(s *session.Spec) { s.Dir = "work" },
 		"no command":       func(s *session.Spec) { s.Agent.Command = nil },
-		"no adapter":       func(s *session.Spec) { s.Agent.Adapter = "acp" },
+		"no adapter":       func(s *session.Spec) { s.Agent.Adapter = "telepathy" },
 		`no input "often"`: func(s *session.Spec) { s.Agent.Input = "often" },
 	} {
 		s := spec(t, "")

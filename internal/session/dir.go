@@ -27,7 +27,8 @@ const (
 	agentFile      = "agent.json"   // the agent's process group, while there is one
 	transcriptFile = "transcript"   // what the agent said in all turns
 	stderrFile     = "stderr"
-	usageFile      = "usage.json" // what a program says it has used, until it is read
+	tempDir        = "tmp"        // what the agent may write, removed at the end
+	usageFile      = "usage.json" // there: what a program says it has used, until it is read
 	outboxDir      = "outbox"     // reports that no box has acknowledged
 	endedFile      = "ended.json" // the last report
 	logFile        = "log"        // what the session process itself had to say
@@ -108,7 +109,7 @@ func Clean(dir string) error {
 		return err
 	}
 	process.EndGroup(l.Pid, l.Started, mark, time.Duration(spec.Grace))
-	return remove(filepath.Join(dir, agentFile))
+	return errors.Join(remove(filepath.Join(dir, agentFile)), os.RemoveAll(Temp(dir)))
 }
 
 // Pending returns the reports of a dead session that no box has acknowledged, in order.

@@ -31,9 +31,9 @@ func (r *runner) stopped(e event) {
 	case t == nil:
 		r.logger.Info("the agent's program ended between turns", "exit", e.exit)
 	default:
-		cut := t.closed // it was ended here
+		done := t.over || t.closed || e.exit == 0 && !r.agent.marksEnd() // closed: it was ended here
 		t.close()
-		if e.exit == 0 || cut || t.terminal {
+		if done || t.terminal {
 			r.finish(&e.exit)
 			return
 		}
@@ -54,6 +54,9 @@ func failure(exit int, errs tail, now time.Time) (how, detail string, reset time
 		}
 	}
 	detail = fmt.Sprintf("exit status %d", exit)
+	if exit == 0 {
+		detail = "the program ended in the middle of its turn"
+	}
 	if cause := errs.line(); cause != "" {
 		detail += ": " + cause
 	}

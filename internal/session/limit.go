@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
 )
 
 // limit reports whether a program that failed says that its provider's usage or rate
@@ -26,8 +28,21 @@ func limit(text string, now time.Time) (limited bool, reset time.Time) {
 	return true, time.Time{}
 }
 
+// failing is a turn that can't go on, for a cause as its program has put it. A provider's
+// usage limit is told apart; reset is when that ends if the cause does not say so.
+func failing(text, cause string, reset time.Time) event {
+	e := event{kind: failed, text: []byte(text), how: api.HowCrashed}
+	if limited, at := limit(cause, time.Now()); limited {
+		e.how, e.reset = api.HowLimited, at
+		if at.IsZero() {
+			e.reset = reset
+		}
+	}
+	return e
+}
+
 // limitWords are how providers and their programs name it.
-var limitWords = regexp.MustCompile(`(?i)usage[ _]limit|rate[ _-]?limit|hit your limit|limit reached|\bquota\b|RESOURCE_EXHAUSTED|too many requests|\b429\b`)
+var limitWords = regexp.MustCompile(`(?i)usage[ _]limit|rate[ _-]?limit|hit your [a-z0-9-]* ?limit|limit reached|\bquota\b|RESOURCE_EXHAUSTED|too many requests|\b429\b`)
 
 // resetForms are how they say until when.
 var resetForms = []struct {
@@ -39,6 +54,7 @@ var resetForms = []struct {
 	{regexp.MustCompile(`(?i)"?retryDelay"?\s*[:=]\s*"?(\d+(?:\.\d+)?)s`), seconds},
 	{regexp.MustCompile(`(?i)(?:reset|retry|try again|available)[a-z ]* at (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))`), moment},
 	{regexp.MustCompile(`(?i)(?:reset|retry|try again|available)[a-z ]* (?:in|after) ((?:\d+(?:\.\d+)?\s*(?:days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|[dhms])[ ,]*(?:and )?)+)`), spoken},
+	{regexp.MustCompile(`(?i)(?:resets|try again)(?: at)? ((?:[a-z]{3} \d{1,2}(?:st|nd|rd|th)?,?(?: \d{4})?,?(?: at)? )?\d{1,2}(?::\d\d)? ?[ap]m\b(?: \([a-z_/+-]+\))?)`), clock},
 }
 
 func epoch(s string, _ time.Time) time.Time {
@@ -73,4 +89,48 @@ func spoken(s string, now time.Time) time.Time {
 		return time.Time{}
 	}
 	return now.Add(time.Duration(total * float64(time.Second)))
+}
+
+var (
+	clockZone  = regexp.MustCompile(`\(([^)]+)\)`)
+	clockWords = regexp.MustCompile(`(?i)(\d)(?:st|nd|rd|th)\b|,| at\b`)
+	clockForms = []string{"Jan 2 2006 3:04PM", "Jan 2 2006 3PM", "Jan 2 3:04PM", "Jan 2 3PM", "3:04PM", "3PM"}
+)
+
+// clock reads such as "Nov 20th, 2026 11:47 AM" or "3pm (Europe/Berlin)": the next time
+// that it is so late, in the zone of this machine if none is named. The minute counts as
+// a whole: its seconds are not told.
+func clock(s string, now time.Time) time.Time {
+	zone := now.Location()
+	if m := clockZone.FindStringSubmatch(s); m != nil {
+		if named, err := time.LoadLocation(m[1]); err == nil {
+			zone = named
+		}
+		s = clockZone.ReplaceAllString(s, "")
+	}
+	words := strings.Fields(strings.ToUpper(clockWords.ReplaceAllString(s, "$1")))
+	if n := len(words); n > 1 && len(words[n-1]) == 2 { // AM or PM, by itself
+		words = append(words[:n-2], words[n-2]+words[n-1])
+	}
+	now = now.In(zone)
+	for _, form := range clockForms {
+		at, err := time.ParseInLocation(form, strings.Join(words, " "), zone)
+		switch {
+		case err != nil:
+			continue
+		case at.Year() > 0:
+			at = at.Add(time.Minute)
+		case strings.HasPrefix(form, "Jan"):
+			if at = at.AddDate(now.Year(), 0, 0).Add(time.Minute); !at.After(now) {
+				at = at.AddDate(1, 0, 0)
+			}
+		default:
+			at = time.Date(now.Year(), now.Month(), now.Day(), at.Hour(), at.Minute()+1, 0, 0, zone)
+			if !at.After(now) {
+				at = at.AddDate(0, 0, 1)
+			}
+		}
+		return at
+	}
+	return time.Time{}
 }

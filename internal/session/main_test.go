@@ -37,6 +37,10 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if len(os.Args) > 1 && os.Args[1] == acpVerb {
+		runACPAgent(os.Args[2:])
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 

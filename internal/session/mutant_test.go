@@ -26,7 +26,7 @@ func TestMutants(t *testing.T) {
 		{"a usage limit is a crash", "end.go",
 			"exit == exitLimited", "false", "TestLimitedUntil"},
 		{"the exit counts more than the signal", "end.go",
-			"e.exit == 0 || cut || t.terminal", "e.exit == 0 || cut", "TestSignalCounts"},
+			"done || t.terminal", "done", "TestSignalCounts"},
 		{"a turn that is cut does not count", "end.go",
 			"\tcase r.turn.terminal:\n\t\tr.finish(nil)\n", "", "TestSignalBeforeTheCut"},
 		{"a stop is an end", "run.go",

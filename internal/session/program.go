@@ -25,6 +25,7 @@ type program struct {
 	spec   Spec
 	marker string
 	out    chan event
+	stderr io.Writer // takes what it complains of
 
 	group    *process.Group // nil if none runs
 	messages chan<- []byte  // to its input, if that stays open
@@ -33,7 +34,8 @@ type program struct {
 }
 
 func newProgram(dir, marker string, spec Spec) program {
-	return program{dir: dir, spec: spec, marker: marker, out: make(chan event)}
+	out := make(chan event)
+	return program{dir: dir, spec: spec, marker: marker, out: out, stderr: sender{out, complained}}
 }
 
 // output takes what a program prints. It is ended once, when nothing more comes.
@@ -108,18 +110,34 @@ func offer(messages chan<- []byte, message []byte) error {
 func (p *program) environment(turn int) []string {
 	env := append(process.CleanEnv(os.Environ()), p.spec.Env...)
 	env = append(env, "PWD="+p.spec.Dir, "SIGNALBOX_TASK="+p.spec.Task, "SIGNALBOX_ROLE="+string(p.spec.Role), "SIGNALBOX_TURN="+strconv.Itoa(turn),
-		usageVariable+"="+filepath.Join(p.dir, usageFile))
+		usageVariable+"="+filepath.Join(Temp(p.dir), usageFile))
 	if p.spec.Nonce != "" {
 		env = append(env, "SIGNALBOX_RUN="+p.spec.Nonce)
 	}
 	return env
 }
 
+// confine returns how a command is run in the agent's sandbox.
+func (p *program) confine(command []string) ([]string, error) {
+	if !p.spec.confined() {
+		return command, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return p.spec.Confine.Command(self, command)
+}
+
 // start runs the program.
 func (p *program) start(turn int, command []string, stdin io.Reader, out output) error {
+	command, err := p.confine(command)
+	if err != nil {
+		return err
+	}
 	group, err := process.Start(process.Command{
 		Path: command[0], Args: command[1:], Dir: p.spec.Dir, Env: p.environment(turn), Marker: p.marker,
-		Stdin: stdin, Stdout: out, Stderr: sender{p.out, complained},
+		Stdin: stdin, Stdout: out, Stderr: p.stderr,
 	})
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/filelock"
 	"github.com/signalbox-dev/signalbox/internal/process"
+	"github.com/signalbox-dev/signalbox/internal/sandbox"
 )
 
 // partingTime is for how long a session that was stopped tries to deliver its end.
@@ -59,7 +60,7 @@ func Run(ctx context.Context, dir string, client Client, logger *slog.Logger) (e
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, stderr.close()) }()
+	defer func() { err = errors.Join(err, stderr.close(), os.RemoveAll(Temp(dir))) }()
 
 	agent, err := newAdapter(newProgram(dir, mark, spec))
 	if err != nil {
@@ -154,8 +155,11 @@ func (r *runner) begin(c api.SessionCommand) {
 		return
 	}
 	if err := r.agent.prompt(r.turns, c.Text); err != nil {
-		r.end(api.HowCrashed, fmt.Sprintf("the agent %s can't be started: %s: check that the program is installed, and the command of the agent in signalbox.yaml",
-			agentsig.Escape(r.spec.Agent.Name), agentsig.Escape(err.Error())))
+		advice := "check that the program is installed, and the command of the agent in signalbox.yaml"
+		if errors.Is(err, sandbox.ErrUnavailable) || errors.Is(err, sandbox.ErrBadPolicy) {
+			advice = "see `signalbox doctor`, and sandbox in signalbox.yaml"
+		}
+		r.end(api.HowCrashed, fmt.Sprintf("the agent %s can't be started: %s: %s", agentsig.Escape(r.spec.Agent.Name), agentsig.Escape(err.Error()), advice))
 	}
 }
 
@@ -198,6 +202,7 @@ func (r *runner) tell(c api.SessionCommand) {
 func (r *runner) handle(e event) {
 	switch e.kind {
 	case said:
+		r.goesOn()
 		r.keep(e.text)
 		r.hear(e)
 	case complained:
@@ -219,21 +224,13 @@ func (r *runner) handle(e event) {
 	case heard:
 		r.watch.Heard(time.Now())
 	case working:
+		r.goesOn()
 		r.working(e.open > 0, time.Now())
 	case denied:
 		r.denied(string(e.text))
-	case turnOver:
+	case turnOver, failed:
 		if r.turn != nil && r.ending == nil {
-			r.finish(nil)
-		}
-		r.goneBy = time.Time{}
-		if !r.agent.stays() {
-			r.goneBy = time.Now().Add(time.Duration(r.spec.Linger))
-		}
-	case failed:
-		if r.turn != nil && r.ending == nil {
-			r.end(e.how, string(e.text))
-			r.ending.ResetAt = e.reset
+			r.agentEnds(e)
 		}
 	case stopped:
 		if err := r.agent.clear(); err != nil {
@@ -241,6 +238,38 @@ func (r *runner) handle(e event) {
 		}
 		r.goneBy = time.Time{}
 		r.stopped(e)
+	}
+}
+
+// agentEnds takes the end of a turn as the agent tells it. A failure does not count if the
+// agent has said a terminal signal, or was told to stop. One that does not stay has a
+// moment to stop by itself, which is when the turn is over; if it has not said what it had
+// to and something of it runs on, it waits for that.
+func (r *runner) agentEnds(e event) {
+	t, now := r.turn, time.Now()
+	if !t.closed {
+		t.scanner.Flush()
+		r.note()
+	}
+	switch settled := t.closed || t.terminal; {
+	case e.kind == failed && !settled:
+		r.end(e.how, string(e.text))
+		r.ending.ResetAt = e.reset
+	case r.agent.stays():
+		r.goneBy = time.Time{}
+		r.finish(nil)
+	case e.open > 0 && !settled:
+		r.working(true, now)
+	default:
+		t.over = true
+		r.goneBy = now.Add(time.Duration(r.spec.Linger))
+	}
+}
+
+// goesOn takes back that the turn is over.
+func (r *runner) goesOn() {
+	if t := r.turn; t != nil && t.over && !t.closed {
+		t.over, r.goneBy = false, time.Time{}
 	}
 }
 
@@ -321,11 +350,14 @@ func (r *runner) nextLook() time.Time {
 // look sees what is due.
 func (r *runner) look(now time.Time) {
 	due := func(at time.Time) bool { return !at.IsZero() && !now.Before(at) }
+	t := r.turn
 	if due(r.goneBy) {
 		r.goneBy = time.Time{}
+		if t != nil {
+			t.close()
+		}
 		r.agent.end()
 	}
-	t := r.turn
 	if t == nil || t.closed {
 		return
 	}

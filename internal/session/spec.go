@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/sandbox"
 )
 
 // Spec is what a session is to do. The box writes it before it starts the session.
@@ -28,6 +29,10 @@ type Spec struct {
 	Prompt  string         `json:"prompt"`
 	Env     []string       `json:"env,omitempty"`   // NAME=value
 	Allow   []Permission   `json:"allow,omitempty"` // what the agent may do besides reading
+
+	// Confine is the sandbox that the agent\'s program runs in; nil for none.
+	Confine *sandbox.Policy `json:"confine,omitempty"`
+	Commits []string        `json:"commits,omitempty"` // directories outside Dir that git writes when the agent commits, for a program with a sandbox of its own
 
 	WallClock Duration `json:"wall_clock_ms,omitempty"` // how long a turn may take; 60 minutes
 	Silence   Duration `json:"silence_ms,omitempty"`    // before the agent is asked for progress; 5 minutes
@@ -153,8 +158,10 @@ func Write(dir string, s Spec) error {
 	if err := s.validate(); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Join(dir, outboxDir), 0o700); err != nil {
-		return err
+	for _, sub := range []string{outboxDir, tempDir} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
+			return err
+		}
 	}
 	return writeJSON(filepath.Join(dir, specFile), s)
 }
@@ -168,4 +175,8 @@ func readSpec(dir string) (Spec, error) {
 }
 
 // confined reports whether the agent runs in a sandbox.
-func (s Spec) confined() bool { return false }
+func (s Spec) confined() bool { return s.Confine != nil }
+
+// Temp returns the directory for temporary files of a session's agent. It is the only part
+// of the session's directory that a confined agent can reach.
+func Temp(dir string) string { return filepath.Join(dir, tempDir) }

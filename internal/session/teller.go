@@ -20,6 +20,7 @@ type tool struct {
 	title, kind string
 	said        string // of the title, in the transcript
 	result      string
+	refused     bool
 }
 
 // Limits of what is remembered and kept of tools.
@@ -56,6 +57,11 @@ func (t *teller) endLine() {
 // remark puts a line into the transcript that the agent has not said.
 func (t *teller) remark(text string) {
 	t.speak(agentsig.Tool, "["+agentsig.Escape(text)+"]\n")
+}
+
+// passOver tells of a line that is too long to be read.
+func (t *teller) passOver() {
+	t.remark(fmt.Sprintf("a message of more than %d MiB was passed over", maxLine>>20))
 }
 
 // tool returns the tool of an id, with what is new of it.

@@ -29,6 +29,7 @@ type turn struct {
 	quietAt  time.Time // when the agent has been silent for long enough; zero if it was
 	noAnswer bool
 	closed   bool // what is said from now on does not count
+	over     bool // the agent has ended it, and is to stop
 
 	scanner     *agentsig.Scanner
 	offset      int64 // of the turn's first byte in all that was said

@@ -88,6 +88,9 @@ func recent(version string) bool {
 // Root is the top directory of the user's checkout.
 func (r *Repo) Root() string { return r.home.dir }
 
+// Common is the directory that all worktrees share: refs, objects, their registrations.
+func (r *Repo) Common() string { return r.common }
+
 // Head returns the branch and the commit of the user's checkout. The branch is
 // empty if HEAD is detached.
 func (r *Repo) Head(ctx context.Context) (branch, commit string, err error) {

@@ -1,0 +1,53 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/sandbox"
+)
+
+// sandboxes are those that confine something. One that can't be had here is not tested.
+func sandboxes(t *testing.T, f func(t *testing.T, kind sandbox.Kind)) {
+	for _, kind := range sandbox.Kinds()[1:] {
+		t.Run(string(kind), func(t *testing.T) {
+			if err := sandbox.Available(kind); err != nil {
+				t.Skipf("NOT TESTED: %v", err)
+			}
+			f(t, kind)
+		})
+	}
+}
+
+// In a sandbox a developer can commit, and neither read the box's directory nor write the
+// user's checkout; a critic can't write its worktree either; the work is delivered.
+func TestSandbox(t *testing.T) {
+	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
+		w := newWorld(t, "")
+		w.settings("sandbox: {kind: %s, network: off, write: [%s/starts]}\nchecks: [{name: there, command: test ! -f evil}]\n", kind, w.scripts)
+		w.git("commit", "-qam", "settings")
+		secrets := filepath.Join(w.dir, ".signalbox")
+		try := func(what, command string) string {
+			return fmt.Sprintf("if (%s) 2>/dev/null >&2; then echo '%s: let through'; else echo '%s: refused'; fi\n", command, what, what)
+		}
+		w.script("developer", try("token", "cat "+secrets+"/api.token")+try("list", "ls "+secrets+" | grep token")+try("checkout", "echo evil >"+w.dir+"/evil")+
+			try("hook", "echo evil >"+w.dir+"/.git/hooks/pre-commit")+try("own", "echo x >own")+"rm -f own\n"+honest["developer"])
+		w.script("critic", try("worktree", "echo x >critic.txt")+honest["critic"])
+		w.tasks("T-1")
+		w.completed(w.deliver())
+		want := "token: refused\nlist: refused\ncheckout: refused\nhook: refused\nown: let through\n"
+		if said := w.signalbox("logs", "T-1"); !strings.Contains(said.out, strings.Split(want, "\n")[0]) {
+			t.Errorf("logs:\n%s%s", said.out, said.err)
+		} else {
+			for line := range strings.Lines(want + "worktree: refused\n") {
+				if !strings.Contains(said.out, strings.TrimSpace(line)) {
+					t.Errorf("there is no %q in\n%s", line, said.out)
+				}
+			}
+		}
+	})
+}
