@@ -44,8 +44,9 @@ var owners = map[string][]string{
 	"github.com/spf13/pflag":   {"internal/cli"},
 	"go.yaml.in/yaml/v3":       {"internal/config"},
 	"golang.org/x/mod":         {"ledger"},
+	"golang.org/x/sys":         {"internal/sandbox"},
 	"golang.org/x/term":        {"internal/cli"},
-	"os/exec":                  {"internal/mutant", "internal/bench", "internal/process", "internal/worktree", "internal/config"},
+	"os/exec":                  {"internal/mutant", "internal/bench", "internal/process", "internal/worktree", "internal/config", "internal/sandbox"},
 }
 
 // testSupport packages are imported by tests only.

@@ -3,7 +3,9 @@
 package e2e_test
 
 import (
+	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
@@ -182,13 +185,41 @@ func TestAgents(t *testing.T) {
 	}
 }
 
-// The same in each sandbox: the programs find their logins and settings, and work.
+var confined = flag.Bool("confined", false, "each program in each sandbox; otherwise each in one of them")
+
+// The same in a sandbox: the programs find their logins and settings, and work.
 func TestAgentsConfined(t *testing.T) {
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
-		for _, r := range reals {
-			t.Run(r.name, func(t *testing.T) { r.deliver(t, fmt.Sprintf("sandbox: {kind: %s}\n", kind)) })
+		for i, r := range reals {
+			if *confined || kind == sandbox.Kinds()[1+i/2%2] {
+				t.Run(r.name, func(t *testing.T) { r.deliver(t, fmt.Sprintf("sandbox: {kind: %s}\n", kind)) })
+			}
 		}
 	})
+}
+
+// The examples deliver their plan, with the scripted model.
+func TestExamples(t *testing.T) {
+	for _, e := range []struct{ name, command string }{{"claude-code", "claude"}, {"codex", "codex"}, {"gemini", "gemini"}} {
+		t.Run(e.name, func(t *testing.T) {
+			bin := real{name: e.name, command: []string{e.command}}.installed(t)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+			defer cancel()
+			demo := exec.CommandContext(ctx, filepath.Join("..", "..", "examples", e.name, "demo"))
+			demo.Env = append(os.Environ(), "SIGNALBOX="+program, "PATH="+bin+":"+os.Getenv("PATH"), "XDG_CACHE_HOME="+os.Getenv(agentsVariable))
+			demo.Cancel = func() error { return demo.Process.Signal(os.Interrupt) }
+			demo.WaitDelay = 20 * time.Second
+			out, err := demo.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			for _, want := range []string{"G-2: gate failed", "G-2: goodbye has an e", "3 of 3 tasks", "verified:"} {
+				if !strings.Contains(string(out), want) {
+					t.Errorf("there is no %q in\n%s", want, out)
+				}
+			}
+		})
+	}
 }
 
 // deliver lets the program do what life.txt says.

@@ -14,8 +14,8 @@ var (
 
 // Of these names, what the user logs in with and where the settings are.
 var (
-	userNames    = []string{"CLAUDE_CODE_OAUTH_TOKEN", "CODEX_HOME", "CODEX_API_KEY"}
-	userPrefixes = []string{"CLAUDE_CODE_USE_", "CLAUDE_CODE_SKIP_"}
+	userNames    = []string{"CLAUDE_CODE_OAUTH_TOKEN", "CODEX_HOME", "CODEX_API_KEY", "GEMINI_CLI_HOME", "GEMINI_CLI_TRUST_WORKSPACE"}
+	userPrefixes = []string{"CLAUDE_CODE_USE_", "CLAUDE_CODE_SKIP_", "CLAUDE_CODE_DISABLE_", "CLAUDE_CODE_MAX_"}
 )
 
 // What makes git work on another repository than the one it is started in.

@@ -302,12 +302,12 @@ func TestDetached(t *testing.T) {
 func TestCleanEnv(t *testing.T) {
 	env := []string{
 		"PATH=/bin", "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_OAUTH_TOKEN=x", "CLAUDE_CODE_USE_BEDROCK=1",
-		"CODEX_SANDBOX=seatbelt", "CODEX_HOME=/c", "GEMINI_CLI=1", "GEMINI_CLI_IDE_PID=1", "GEMINI_API_KEY=y",
+		"CODEX_SANDBOX=seatbelt", "CODEX_HOME=/c", "GEMINI_CLI=1", "GEMINI_CLI_IDE_PID=1", "GEMINI_API_KEY=y", "GEMINI_CLI_HOME=/g", "CLAUDE_CODE_DISABLE_X=1",
 		"SIGNALBOX_SESSION=s", "GIT_DIR=/x", "GIT_INDEX_FILE=/x/index", "GIT_AUTHOR_NAME=me", "HOME=/root=1",
 	}
 	before := strings.Join(env, " ")
 	want := []string{
-		"PATH=/bin", "CLAUDE_CODE_OAUTH_TOKEN=x", "CLAUDE_CODE_USE_BEDROCK=1", "CODEX_HOME=/c", "GEMINI_API_KEY=y",
+		"PATH=/bin", "CLAUDE_CODE_OAUTH_TOKEN=x", "CLAUDE_CODE_USE_BEDROCK=1", "CODEX_HOME=/c", "GEMINI_API_KEY=y", "GEMINI_CLI_HOME=/g", "CLAUDE_CODE_DISABLE_X=1",
 		"GIT_AUTHOR_NAME=me", "HOME=/root=1",
 	}
 	if diff := cmp.Diff(want, process.CleanEnv(env)); diff != "" {
