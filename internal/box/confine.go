@@ -2,6 +2,7 @@ package box
 
 import (
 	"cmp"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,11 +13,29 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/session"
 )
 
+// gitPaths is what an agent's git has to write, and may only read, besides its worktree.
+type gitPaths struct{ write, read []string }
+
+// commits returns what an agent needs that commits its work: nothing if its role changes no
+// files. In a repository where that would give it too much it can't commit, if something
+// holds it; the gate commits what it leaves.
+func (d *deliverer) commits(role config.Role, tree, branch string) (gitPaths, error) {
+	if !slices.Contains(role.Allow, config.AllowEdit) {
+		return gitPaths{}, nil
+	}
+	write, read, err := sandbox.GitPaths(d.repo.Common(), tree, branch)
+	if errors.Is(err, sandbox.ErrNoCommits) {
+		d.box.logger.Warn("an agent that is confined can't commit here", "error", err)
+		return gitPaths{read: []string{d.repo.Common()}}, nil
+	}
+	return gitPaths{write, read}, err
+}
+
 // confine says what keeps an agent in: nothing, or a sandbox in which it can write its
 // worktree, if its role changes files, and commit there; temporary files, what its program
 // keeps of the user's, and what the settings name. The box's directory, with its secrets
 // and what other agents do, is hidden from it, and so is an archive that lies elsewhere.
-func (d *deliverer) confine(s delivery.Session, role config.Role, agent config.Agent, command []string, tree, branch string) (*sandbox.Policy, error) {
+func (d *deliverer) confine(s delivery.Session, role config.Role, agent config.Agent, command []string, tree string, commits gitPaths) (*sandbox.Policy, error) {
 	if role.Sandbox == sandbox.None {
 		return nil, nil
 	}
@@ -24,32 +43,59 @@ func (d *deliverer) confine(s delivery.Session, role config.Role, agent config.A
 	if err != nil {
 		return nil, err
 	}
-	archive, err := filepath.Abs(d.box.dir.Archive(d.config.Archive))
+	p, err := d.policy(role.Sandbox, role.Network, session.Temp(dir))
 	if err != nil {
 		return nil, err
 	}
-	p := &sandbox.Policy{
-		Kind: role.Sandbox, Network: role.Network == config.On, Temp: session.Temp(dir),
-		Hidden: []string{d.dir, archive},
-		// All can be read anyway, unless it lies in what is hidden, or among temporary files.
-		Read: []string{d.repo.Root(), tree},
-	}
+	p.Read = append(p.Read, tree)
 	if slices.Contains(role.Allow, config.AllowEdit) {
-		write, read, err := sandbox.GitPaths(d.repo.Common(), tree, branch)
-		if err != nil {
-			return nil, err
-		}
-		p.Write, p.Read = append(write, tree), append(p.Read[:1], read...)
+		p.Write, p.Read = append(commits.write, tree), append(p.Read[:1], commits.read...)
 	}
 	if filepath.IsAbs(command[0]) {
 		p.Read = append(p.Read, filepath.Dir(command[0]))
 	}
-	getenv := func(name string) string { return cmp.Or(agent.Env[name], os.Getenv(name)) }
-	home := getenv("HOME")
-	kept, err := sandbox.State(command, home, getenv)
-	if err != nil {
-		return nil, err
-	}
+	return p, d.keep(p, command, func(name string) string { return cmp.Or(agent.Env[name], os.Getenv(name)) })
+}
+
+// policy is what every sandbox of the box's has: its directory, and an archive that lies
+// elsewhere, are hidden. The rest can be read, also where a sandbox has its own temporary
+// files, which the checkout may be among.
+func (d *deliverer) policy(kind sandbox.Kind, network config.Switch, temp string) (*sandbox.Policy, error) {
+	archive, err := filepath.Abs(d.box.dir.Archive(d.config.Archive))
+	return &sandbox.Policy{
+		Kind: kind, Network: network == config.On, Temp: temp, Hidden: []string{d.dir, archive}, Read: []string{d.repo.Root()},
+	}, err
+}
+
+// keep lets a command write what programs keep of the user's, and what the settings name.
+func (d *deliverer) keep(p *sandbox.Policy, command []string, getenv func(string) string) error {
+	kept, err := sandbox.State(command, getenv("HOME"), getenv)
 	p.Write = append(append(p.Write, kept...), d.config.Sandbox.Write...)
-	return p, nil
+	return err
+}
+
+// shell returns what runs the user's command lines in a worktree, and what is to be called
+// when that is done. They run what agents wrote, so they are confined as agents are, unless
+// the settings say otherwise.
+func (d *deliverer) shell(tree string) (shell []string, done func(), err error) {
+	c := d.config.Sandbox
+	if c.Kind == sandbox.None || c.Checks == config.Off {
+		return []string{"sh"}, func() {}, nil
+	}
+	temp := tree + ".tmp"
+	done = func() { _ = os.RemoveAll(temp) } // the next one does it otherwise
+	done()
+	if err := os.MkdirAll(temp, 0o700); err != nil {
+		return nil, nil, err
+	}
+	p, err := d.policy(c.Kind, c.Network, temp)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.Write = []string{tree}
+	if err := d.keep(p, nil, os.Getenv); err != nil {
+		return nil, nil, err
+	}
+	shell, err = p.Command(d.program, []string{"sh"})
+	return shell, done, err
 }

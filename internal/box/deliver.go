@@ -257,7 +257,13 @@ func (d *deliverer) setUp(ctx context.Context, path string) error {
 		return nil
 	}
 	d.sweep(path)
-	report, err := gate.Run(ctx, []gate.Check{{Name: "setup", Command: w.Setup, Timeout: w.SetupTimeout}}, gate.Options{Dir: path, Session: marker(path), Once: true})
+	shell, done, err := d.shell(path)
+	if err != nil {
+		return err
+	}
+	defer done()
+	report, err := gate.Run(ctx, []gate.Check{{Name: "setup", Command: w.Setup, Timeout: w.SetupTimeout}},
+		gate.Options{Dir: path, Session: marker(path), Once: true, Shell: shell})
 	if err == nil && !report.Passed() {
 		err = fmt.Errorf("the setup command failed in a new worktree: %s", agentsig.EscapeLines(report.Checks[0].Output))
 	}
@@ -405,7 +411,11 @@ func (d *deliverer) write(r delivery.Run, s delivery.Session, subject string, ph
 	}
 	slices.Sort(env)
 	command := agent.Resolve(d.config.Dir)
-	confine, err := d.confine(s, role, agent, command, tree, taskBranch(r.ID, roomName(s)))
+	commits, err := d.commits(role, tree, taskBranch(r.ID, roomName(s)))
+	if err != nil {
+		return err
+	}
+	confine, err := d.confine(s, role, agent, command, tree, commits)
 	if err != nil {
 		return err
 	}
@@ -414,7 +424,7 @@ func (d *deliverer) write(r delivery.Run, s delivery.Session, subject string, ph
 		Agent: session.Agent{
 			Name: s.Agent, Adapter: string(agent.Adapter), Command: command, Input: string(agent.Input),
 		},
-		Prompt: text, Env: env, Allow: allow, Confine: confine,
+		Prompt: text, Env: env, Allow: allow, Commits: commits.write, Confine: confine,
 		WallClock: session.Duration(role.WallClock), Silence: session.Duration(limits.Silence), Answer: session.Duration(limits.Answer),
 		Misses: limits.Misses, Grace: session.Duration(limits.Grace), Linger: session.Duration(limits.Linger), Orphan: session.Duration(limits.Orphan),
 	})

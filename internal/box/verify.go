@@ -56,7 +56,12 @@ func (d *deliverer) checkIn(ctx context.Context, path string, checks []gate.Chec
 	if err := d.setUp(ctx, path); err != nil {
 		return checked{}, err
 	}
-	report, err := gate.Run(ctx, checks, gate.Options{Dir: path, Session: marker(path), Log: log})
+	shell, done, err := d.shell(path)
+	if err != nil {
+		return checked{}, err
+	}
+	defer done()
+	report, err := gate.Run(ctx, checks, gate.Options{Dir: path, Session: marker(path), Log: log, Shell: shell})
 	if err != nil {
 		return checked{}, err
 	}

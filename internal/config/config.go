@@ -158,6 +158,7 @@ func withoutEdit() []Permission { return []Permission{AllowExecute, AllowFetch} 
 type Sandbox struct {
 	Kind    sandbox.Kind `yaml:"kind"`    // nothing (none), the kernel's Landlock (landlock), or namespaces by the bwrap program (bubblewrap)
 	Network Switch       `yaml:"network"` // whether agents in a sandbox may use the network (on or off); without it they do not reach a model either
+	Checks  Switch       `yaml:"checks"`  // whether checks and the setup of worktrees run in the sandbox too: they run what agents wrote (on or off)
 	Write   []string     `yaml:"write"`   // files and directories that agents in a sandbox may write, besides their worktree, temporary files and the programs' own; ~ is your home
 }
 
@@ -266,7 +267,7 @@ func Default() Config {
 			HealthAuditor: Role{WallClock: 15 * minutes, Allow: withoutEdit()},
 			Expert:        Role{WallClock: 30 * minutes, Allow: withoutEdit()},
 		},
-		Sandbox:  Sandbox{Kind: sandbox.None, Network: On},
+		Sandbox:  Sandbox{Kind: sandbox.None, Network: On, Checks: On},
 		Worktree: Worktree{SetupTimeout: 10 * minutes},
 		Merge:    MergeBranch,
 		Branch:   "signalbox/" + runMark,

@@ -68,7 +68,7 @@ roles:
   critic: {wall_clock: 90s, allow: []}
   auditor: {allow: [fetch], sandbox: none}
   expert: {sandbox: bubblewrap}
-sandbox: {kind: landlock, network: off, write: [~/.cache/go-build, "~", /var/tmp, build]}
+sandbox: {kind: landlock, network: off, checks: off, write: [~/.cache/go-build, "~", /var/tmp, build]}
 experts: [security, data base]
 analyst: true
 checks:
@@ -116,7 +116,7 @@ func TestEverySetting(t *testing.T) {
 	developer := &want.Roles.Developer
 	developer.AtOnce, developer.Prompt, developer.Nonce, developer.Network = 3, prompt, true, config.On
 	want.Roles.Auditor.Sandbox, want.Roles.Expert.Sandbox = sandbox.None, sandbox.Bubblewrap
-	want.Sandbox = config.Sandbox{Kind: sandbox.Landlock, Network: config.Off,
+	want.Sandbox = config.Sandbox{Kind: sandbox.Landlock, Network: config.Off, Checks: config.Off,
 		Write: []string{filepath.Join(home, ".cache/go-build"), home, "/var/tmp", filepath.Join(dir, "build")}}
 	want.Experts, want.Analyst = []string{"security", "data base"}, true
 	want.Checks = []config.Check{
@@ -198,9 +198,10 @@ var refused = []struct{ text, want string }{
 	{"roles: {critic: {allow: [fetch, write]}}", `roles.critic.allow[2]: "write": it has to be edit, execute or fetch`},
 	{"roles: {critic: {sandbox: docker}}", `roles.critic.sandbox: "docker": it has to be none, landlock or bubblewrap`},
 	{"roles: {critic: {network: none}}", `roles.critic.network: "none": it has to be on or off`},
-	{"sandbox: landlock", "sandbox: it has to be settings, with these names: kind, network, write"},
+	{"sandbox: landlock", "sandbox: it has to be settings, with these names: kind, network, checks, write"},
 	{"sandbox: {kind: seatbelt}", `sandbox.kind: "seatbelt": it has to be none, landlock or bubblewrap`},
 	{"sandbox: {network: false}", `sandbox.network: "false": it has to be on or off`},
+	{"sandbox: {checks: no}", `sandbox.checks: "no": it has to be on or off`},
 	{"sandbox: {write: ['']}", `sandbox.write[1]: "" is no path`},
 	{"checks: [go test]", "checks[1]: it has to be settings, with these names: name, command"},
 	{"checks: [{command: a}]", `checks[1].name: "" is no name`},

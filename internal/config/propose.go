@@ -126,6 +126,7 @@ func (f Found) proposeSandbox(b *strings.Builder) {
 	b.WriteString(`sandbox:
   kind: none	# none; landlock, by the kernel; bubblewrap, by the program bwrap
   #network: on	# off: none in a sandbox, not even to a model's server
+  #checks: on	# off: checks and setup run outside of it, with what agents wrote
   #write: []	# files and directories, such as [~/.cache/go-build]; ~ is your home
 `)
 }

@@ -82,7 +82,7 @@ func (s *schema) constrain(at string) {
 		s.Enum, s.Default = []string{"plain", "acp", "claude", "codex"}, "plain"
 	case at == "sandbox.kind":
 		s.Enum = []string{"none", "landlock", "bubblewrap"}
-	case at == "sandbox.network":
+	case at == "sandbox.network" || at == "sandbox.checks":
 		s.Enum = []string{"on", "off"}
 	case at == "sandbox.write.*":
 		s.MinLength = 1

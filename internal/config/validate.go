@@ -175,6 +175,7 @@ func (c *Config) validateChecks(p *problems) {
 func (s Sandbox) validate(p *problems) {
 	oneOf(p, "sandbox.kind", s.Kind, sandbox.Kinds())
 	oneOf(p, "sandbox.network", s.Network, []Switch{On, Off})
+	oneOf(p, "sandbox.checks", s.Checks, []Switch{On, Off})
 	if !p.whole("sandbox.write") {
 		return
 	}

@@ -24,11 +24,12 @@ func sandboxes(t *testing.T, f func(t *testing.T, kind sandbox.Kind)) {
 }
 
 // In a sandbox a developer can commit, and neither read the box's directory nor write the
-// user's checkout; a critic can't write its worktree either; the work is delivered.
+// user's checkout; a critic can't write its worktree either; checks are confined as well, and
+// the work is delivered.
 func TestSandbox(t *testing.T) {
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
 		w := newWorld(t, "")
-		w.settings("sandbox: {kind: %s, network: off, write: [%s/starts]}\nchecks: [{name: there, command: test ! -f evil}]\n", kind, w.scripts)
+		w.settings("sandbox: {kind: %s, network: off, write: [%s/starts]}\nchecks: [{name: confined, command: \"! cat %s/.signalbox/api.token\"}]\n", kind, w.scripts, w.dir)
 		w.git("commit", "-qam", "settings")
 		secrets := filepath.Join(w.dir, ".signalbox")
 		try := func(what, command string) string {

@@ -71,6 +71,7 @@ type Options struct {
 	Log     io.Writer // gets what every run prints, the first 64 MiB of it; may be nil
 	Session string    // marks all processes, so that none that hides is left
 	Once    bool      // a command that fails is not run again
+	Shell   []string  // what runs a command line, given as the argument of -c; sh if empty
 }
 
 // Run runs checks one after the other, each with all that it starts in a
@@ -119,8 +120,12 @@ func attempt(ctx context.Context, c Check, o Options) (Result, error) {
 	out := &output{log: o.Log}
 	out.record([]byte("$ " + agentsig.EscapeLines(c.Command) + "\n"))
 	began := time.Now()
+	shell := o.Shell
+	if len(shell) == 0 {
+		shell = []string{"sh"}
+	}
 	group, err := process.Start(process.Command{
-		Path: "sh", Args: []string{"-c", c.Command}, Dir: o.Dir,
+		Path: shell[0], Args: slices.Concat(shell[1:], []string{"-c", c.Command}), Dir: o.Dir,
 		Env:    slices.Concat(process.CleanEnv(os.Environ()), o.Env, variables(c.Environment)),
 		Stdout: out, Stderr: out, Marker: o.Session,
 	})

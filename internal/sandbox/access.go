@@ -69,7 +69,7 @@ func (e entries) around(path string) access {
 
 // grants says the same by permissions alone, each of which adds to what it is in. A
 // directory with less access somewhere below it is not permitted itself, but each thing in
-// it is that is there now. Links are not: they would permit what they lead to.
+// it is that is there now. A link is permitted as a link, and not what it leads to.
 func (e entries) grants() ([]grant, error) {
 	var all []grant
 	var visit func(path string, around access) error
@@ -100,8 +100,8 @@ func (e entries) grants() ([]grant, error) {
 	return all, visit("/", readable)
 }
 
-// children names what is in a directory and is no link. If the directory can't be listed,
-// it is what leads to some paths below it.
+// children names what is in a directory. If the directory can't be listed, it is what leads
+// to some paths below it.
 func children(dir string, below []string) ([]string, error) {
 	var names []string
 	entries, err := os.ReadDir(dir)
@@ -113,9 +113,7 @@ func children(dir string, below []string) ([]string, error) {
 		return slices.Compact(names), nil
 	}
 	for _, d := range entries {
-		if d.Type()&fs.ModeSymlink == 0 {
-			names = append(names, d.Name())
-		}
+		names = append(names, d.Name())
 	}
 	return names, err
 }

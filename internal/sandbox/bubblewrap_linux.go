@@ -80,7 +80,7 @@ func (p Policy) wrap(e entries) []string {
 	var shut []string
 	for _, path := range e.paths() {
 		switch a := e[path]; {
-		case a == e.around(path) && !(p.Temp != "" && within(path, sharedTemp)):
+		case a == e.around(path) && (p.Temp == "" || !within(path, sharedTemp)):
 		case a == writable:
 			args = append(args, "--bind", path, path)
 		case a == readable:

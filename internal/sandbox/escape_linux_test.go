@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package sandbox_test
 
 import (
@@ -33,6 +35,8 @@ var probes = []probe{
 	{name: "read another session's report", script: `cat "$BOX"/sessions/s2/report`},
 	{name: "write another session's report", script: `echo forged > "$BOX"/sessions/s2/report`},
 	{name: "add a report to a session", script: `echo forged > "$BOX"/sessions/s2/another`},
+	{name: "add to the box's directory", script: `echo forged > "$BOX"/forged`},
+	{name: "follow a link of the user's to the sessions", script: `cat "$REPO"/link/s2/report`},
 	{name: "remove the token", script: `rm "$BOX"/api.token`},
 	{name: "move the token here", script: `mv "$BOX"/api.token . && cat api.token`},
 	{name: "link the token here", script: `ln "$BOX"/api.token hard && cat hard`},
@@ -119,6 +123,7 @@ var probes = []probe{
 	// Privileges.
 	{name: "gain privileges by setuid", script: `grep -q 'NoNewPrivs:.0' /proc/self/status`},
 	{name: "have an administrator's capabilities", perhaps: true, script: `unshare --mount true`, root: true},
+	{name: "open a device", script: `for d in /dev/fuse /dev/net/tun /dev/loop-control /dev/kmsg; do test -r $d && (: < $d) && exit; done; exit 1`, perhaps: true},
 	{name: "make a device", perhaps: true, script: `"$SELF" try device`, root: true},
 	{name: "unmount what hides", perhaps: true, script: `unshare -Urm sh -c 'umount -l "$BOX"; cat "$BOX"/api.token'`},
 	{name: "mount the root again", perhaps: true, script: `unshare -Urm sh -c 'mkdir -p m && mount --bind / m && cat m"$BOX"/api.token || { mount --rbind / m && cat m"$BOX"/api.token; }'`},

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
@@ -51,7 +52,7 @@ func GitPaths(common, worktree, branch string) (write, read []string, err error)
 	refs := filepath.Join("refs", "heads", filepath.FromSlash(path.Dir(branch)))
 	write = []string{own, objects, filepath.Join(common, refs), filepath.Join(common, "logs", refs)}
 	read = []string{common, filepath.Join(objects, "pack"), filepath.Join(objects, "info")}
-	made := append(write[2:4:4], read[1:]...)
+	made := slices.Concat(write[2:], read[1:])
 	for n := range 256 {
 		made = append(made, filepath.Join(objects, fmt.Sprintf("%02x", n)))
 	}

@@ -34,6 +34,11 @@ var devices = map[string]uint64{
 
 func landlockAvailable() error {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	return enough(int(abi), errno)
+}
+
+// enough judges what the kernel says of its Landlock.
+func enough(abi int, errno unix.Errno) error {
 	switch {
 	case errno != 0:
 		return fmt.Errorf("%w: the kernel has no Landlock, or it is switched off (%w): start Linux 6.12 or later with landlock among its lsm, or use %s",
@@ -87,8 +92,8 @@ func (p Policy) restrictSelf(e entries) error {
 	return errors.Join(unix.Close(ruleset), filter(p.Network, false).install())
 }
 
-// permit adds a rule: rights for a directory with all below it, or for a file. What is gone
-// needs none.
+// permit adds a rule: rights for a directory with all below it, or for a file. A link is a
+// file, and not followed. What is gone needs no rule.
 func permit(ruleset int, path string, dir, file uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {

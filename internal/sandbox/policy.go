@@ -79,8 +79,8 @@ func Available(k Kind) error {
 	return fmt.Errorf("%w: there is no sandbox %q: use %s, %s or %s", ErrBadPolicy, agentsig.Escape(string(k)), None, Landlock, Bubblewrap)
 }
 
-// Enter is what [Policy.Command] starts: it confines this process and becomes the command.
-// It returns only if that failed.
+// Enter is what [Policy.Command] starts, which has seen that the sandbox can be had: it
+// confines this process and becomes the command. It returns only if that failed.
 func Enter(policy string, command []string) error {
 	var p Policy
 	if err := json.Unmarshal([]byte(policy), &p); err != nil {
@@ -89,11 +89,8 @@ func Enter(policy string, command []string) error {
 	if len(command) == 0 {
 		return fmt.Errorf("%w: there is no command", ErrBadPolicy)
 	}
-	if p.Kind == None {
-		return fmt.Errorf("%w: %s is no sandbox to enter", ErrBadPolicy, None)
-	}
-	if err := Available(p.Kind); err != nil {
-		return err
+	if p.Kind != Landlock && p.Kind != Bubblewrap {
+		return fmt.Errorf("%w: '%s' is no sandbox to enter", ErrBadPolicy, agentsig.Escape(string(p.Kind)))
 	}
 	entries, err := p.entries()
 	if err != nil {

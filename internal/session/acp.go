@@ -105,16 +105,7 @@ func (a *acp) cancel() {
 // begin starts the program and greets it.
 func (a *acp) begin(turn int) error {
 	messages := make(chan []byte, maxQueued)
-	conn := &rpc{
-		pending: map[int]func(json.RawMessage, error){}, requests: a.request, notified: a.notified,
-		send: func(line []byte) error { return offer(messages, line) },
-	}
-	conn.line = conn.hear
-	conn.tooLong = a.passOver
-	a.hearing = hearing{teller: teller{out: a.program.out}, cost: a.cost}
-	a.mu.Lock()
-	a.conn, a.going, a.running, a.waiting = conn, false, 0, ""
-	a.mu.Unlock()
+	conn := a.connect(func(line []byte) error { return offer(messages, line) })
 	if err := a.open(turn, a.spec.Agent.Command, messages, conn); err != nil {
 		return err
 	}
@@ -123,6 +114,18 @@ func (a *acp) begin(turn int) error {
 		"clientCapabilities": map[string]any{"fs": map[string]bool{"readTextFile": false, "writeTextFile": false}, "terminal": false},
 		"clientInfo":         map[string]string{"name": "signalbox", "version": "1"},
 	}, a.greeted)
+}
+
+// connect makes the connection with a program that is to be started.
+func (a *acp) connect(send func([]byte) error) *rpc {
+	conn := &rpc{pending: map[int]func(json.RawMessage, error){}, requests: a.request, notified: a.notified, send: send}
+	conn.line = conn.hear
+	conn.tooLong = a.passOver
+	a.hearing = hearing{teller: teller{out: a.out}, cost: a.cost}
+	a.mu.Lock()
+	a.conn, a.going, a.running, a.waiting = conn, false, 0, ""
+	a.mu.Unlock()
+	return conn
 }
 
 // greeting is what a program says of itself.
@@ -172,8 +175,11 @@ func (a *acp) greeted(result json.RawMessage, err error) {
 func (a *acp) converse(g greeting, mayLogIn bool) {
 	params := map[string]any{
 		"cwd": a.spec.Dir, "mcpServers": []any{},
-		// Claude Code's bridge: whoever asks for no permission can't be refused any.
-		"_meta": map[string]any{"claudeCode": map[string]any{"options": map[string]any{"allowDangerouslySkipPermissions": false}}},
+		// For Claude Code's bridge: who asks for no permission can't be refused any, and
+		// what the user's own settings allow is not asked for.
+		"_meta": map[string]any{"claudeCode": map[string]any{"options": map[string]any{
+			"allowDangerouslySkipPermissions": false, "disallowedTools": a.spec.claudeRefuses(),
+		}}},
 	}
 	method := "session/new"
 	a.mu.Lock()
@@ -341,7 +347,7 @@ func (a *acp) answered(conn *rpc, result json.RawMessage, err error) {
 		a.fail("its turn failed", err)
 	case left > 0:
 	case more:
-		a.endLine()
+		a.endMessage()
 		a.goOn()
 	default:
 		if answer.Reason != "end_turn" && answer.Reason != "cancelled" && err == nil {

@@ -98,7 +98,7 @@ func (a *acp) notified(method string, params json.RawMessage) {
 			return
 		}
 		if u.MessageID != a.message {
-			a.endLine()
+			a.endMessage()
 			a.message = u.MessageID
 		}
 		a.speak(agentsig.Voice, c.String())
@@ -150,7 +150,7 @@ func (a *acp) toolUpdate(u update) {
 		t.result = cmp.Or(output.Text, t.result)
 	}
 	failed := u.Status == "failed"
-	a.teller.used(u.ID, t, failed)
+	a.used(u.ID, t, failed)
 	if failed && !t.refused && !a.spec.allows(t.kind) { // by a sandbox, which does not ask
 		a.deny(t.words(), a.spec.mayNot())
 	}

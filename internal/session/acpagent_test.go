@@ -10,7 +10,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"github.com/coder/acp-go-sdk"
+	"github.com/signalbox-dev/signalbox/internal/process"
 )
 
 // acpVerb makes the test binary an agent that speaks the Agent Client Protocol, by another
@@ -74,7 +74,12 @@ func (w *sharedWriter) Write(p []byte) (int, error) {
 func runACPAgent(greets []string) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	a := &acpAgent{greets: greets, out: &sharedWriter{to: os.Stdout}, more: make(chan struct{}), stop: make(chan struct{})}
-	a.conn = acp.NewAgentSideConnection(a, a.out, os.Stdin)
+	in, begin := io.Pipe() // it reads at once, and has to know the connection first
+	a.conn = acp.NewAgentSideConnection(a, a.out, in)
+	go func() {
+		_, err := io.Copy(begin, os.Stdin)
+		_ = begin.CloseWithError(err)
+	}()
 	<-a.conn.Done()
 }
 
@@ -127,11 +132,15 @@ func (a *acpAgent) Initialize(_ context.Context, r acp.InitializeRequest) (acp.I
 
 func (a *acpAgent) Authenticate(_ context.Context, r acp.AuthenticateRequest) (acp.AuthenticateResponse, error) {
 	note("authenticate %s", r.MethodId)
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.logged = true
 	return acp.AuthenticateResponse{}, nil
 }
 
 func (a *acpAgent) NewSession(_ context.Context, r acp.NewSessionRequest) (acp.NewSessionResponse, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if a.is("login") && !a.logged {
 		return acp.NewSessionResponse{}, acp.NewAuthRequired(nil)
 	}
@@ -192,7 +201,7 @@ func (a *acpAgent) Prompt(_ context.Context, r acp.PromptRequest) (acp.PromptRes
 	a.prompts++
 	close(a.more)
 	a.more = make(chan struct{})
-	more, stop := a.more, a.stop
+	number, more, stop := a.prompts, a.more, a.stop
 	a.mu.Unlock()
 	text := r.Prompt[0].Text.Text
 	note("prompt %s", strings.ReplaceAll(text, "\n", "; "))
@@ -203,7 +212,7 @@ func (a *acpAgent) Prompt(_ context.Context, r acp.PromptRequest) (acp.PromptRes
 		a.turn.Lock()
 	}
 	defer a.turn.Unlock()
-	t := acpTurn{acpAgent: a, text: text, more: more, stop: stop, answer: acp.PromptResponse{StopReason: acp.StopReasonEndTurn}}
+	t := acpTurn{acpAgent: a, number: number, text: text, more: more, stop: stop, answer: acp.PromptResponse{StopReason: acp.StopReasonEndTurn}}
 	for line := range strings.Lines(text) {
 		verb, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		if t.do(verb, strings.ReplaceAll(rest, `\n`, "\n")); t.err != nil {
@@ -223,6 +232,7 @@ func (a *acpAgent) tell(u acp.SessionUpdate) {
 // acpTurn is a prompt that is carried out.
 type acpTurn struct {
 	*acpAgent
+	number     int // of its prompt
 	text       string
 	more, stop chan struct{}
 	tools      int
@@ -269,8 +279,7 @@ func (t *acpTurn) do(verb, rest string) {
 			t.do("raw", `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"c-1","update":{"sessionUpdate":"mood","content":{"type":"text","text":"READY_FOR_REVIEW: T-1\n"}}}}`)
 		}
 	case "fork":
-		child := exec.Command("setsid", "sh", "-c", `trap "" TERM HUP; while :; do sleep 1; done`)
-		t.err = child.Start()
+		_, t.err = process.Start(process.Command{Path: "sh", Args: []string{"-c", `trap "" TERM HUP; while :; do sleep 1; done`}, Env: os.Environ(), Detached: true})
 	case "later":
 		go func() {
 			awaitFile("leave")
@@ -311,7 +320,7 @@ func (t *acpTurn) wait(verb, rest string) {
 
 func (t *acpTurn) useTool(verb, what, result string) {
 	t.tools++
-	id := acp.ToolCallId(fmt.Sprintf("t-%d-%d", t.prompts, t.tools))
+	id := acp.ToolCallId(fmt.Sprintf("t-%d-%d", t.number, t.tools))
 	kind, title, _ := strings.Cut(what, " ")
 	if verb == "open" {
 		kind, title = "execute", what

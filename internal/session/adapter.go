@@ -58,6 +58,7 @@ type eventKind int
 const (
 	said       eventKind = iota // text of the agent or its tools
 	complained                  // text beside it, which is no voice: a program's stderr
+	paused                      // a message of the agent is whole: no more of it will come
 	heard                       // a sign of life that is neither
 	working                     // a tool was begun or ended: silence counts while none is open
 	used                        // tokens or money

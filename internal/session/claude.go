@@ -13,7 +13,7 @@ import (
 
 // claude drives Claude Code's own program. Nobody can answer its questions for
 // permission, so it is told not to ask: what the role may do is allowed beforehand, and
-// what it may not is not offered to the model.
+// what it may not is refused.
 type claude struct {
 	stream
 	background int     // tasks that go on when the agent has ended its turn, which wake it
@@ -23,13 +23,12 @@ type claude struct {
 func newClaude(p program) *claude { return &claude{stream: stream{program: p}} }
 
 func (c *claude) prompt(turn int, text string) error {
-	allowed, denied := c.tools()
 	arguments := []string{
 		"-p", "--output-format=stream-json", "--verbose", "--permission-mode=dontAsk",
-		"--allowedTools=" + strings.Join(allowed, ","),
+		"--allowedTools=" + strings.Join(c.spec.claudeAllows(), ","),
 	}
-	if len(denied) > 0 {
-		arguments = append(arguments, "--disallowedTools="+strings.Join(denied, ","))
+	if refused := c.spec.claudeRefuses(); len(refused) > 0 {
+		arguments = append(arguments, "--disallowedTools="+strings.Join(refused, ","))
 	}
 	if c.id != "" {
 		arguments = append(arguments, "--resume="+c.id)
@@ -42,33 +41,48 @@ func (c *claude) prompt(turn int, text string) error {
 // wants to allow them names each server.
 const foreign = "mcp__"
 
-// tools returns what the role may use without being asked, and what it may not use.
-func (c *claude) tools() (allowed, denied []string) {
-	allowed = []string{"Read", "Glob", "Grep"}
-	for _, need := range []struct {
-		permission Permission
-		tools      []string
-	}{
-		{Edit, []string{"Edit", "Write", "NotebookEdit"}},
-		{Execute, []string{"Bash", "PowerShell", "Monitor"}},
-		{Fetch, []string{"WebFetch", "WebSearch"}},
-	} {
-		if c.spec.may(need.permission) {
-			allowed = append(allowed, need.tools...)
-		} else {
-			denied = append(denied, need.tools...)
-		}
-	}
-	if !c.spec.may(Execute) {
-		denied = append(denied, foreign+"*")
-	}
-	return allowed, denied
+// claudeTools are the tools that a permission is about, and the rules that refuse them
+// whatever the user's own settings allow. A tool that is named as a whole is not offered to
+// the model; one whose every path is refused is, and the model is told why it can't.
+var claudeTools = []struct {
+	permission    Permission
+	tools, refuse []string
+}{
+	{Edit, []string{"Edit", "Write", "NotebookEdit"}, []string{"Edit(//**)", "NotebookEdit"}},
+	{Execute, []string{"Bash", "PowerShell", "Monitor"}, []string{"Bash", "PowerShell", "Monitor", foreign + "*"}},
+	{Fetch, []string{"WebFetch", "WebSearch"}, []string{"WebFetch", "WebSearch"}},
 }
 
-// mayUse reports whether a tool is not one that was denied.
+// claudeAllows returns what the role may use without being asked.
+func (s Spec) claudeAllows() []string {
+	allowed := []string{"Read", "Glob", "Grep"}
+	for _, of := range claudeTools {
+		if s.may(of.permission) {
+			allowed = append(allowed, of.tools...)
+		}
+	}
+	return allowed
+}
+
+// claudeRefuses returns the rules for what the role may not use.
+func (s Spec) claudeRefuses() []string {
+	refused := []string{}
+	for _, of := range claudeTools {
+		if !s.may(of.permission) {
+			refused = append(refused, of.refuse...)
+		}
+	}
+	return refused
+}
+
+// mayUse reports whether a tool is not one that is refused.
 func (c *claude) mayUse(tool string) bool {
-	_, denied := c.tools()
-	return !slices.Contains(denied, tool) && (c.spec.may(Execute) || !strings.HasPrefix(tool, foreign))
+	for _, of := range claudeTools {
+		if slices.Contains(of.tools, tool) {
+			return c.spec.may(of.permission)
+		}
+	}
+	return c.spec.may(Execute) || !strings.HasPrefix(tool, foreign)
 }
 
 // claudeEvent is a line of the program. Only some fields are there, by its type.
@@ -191,7 +205,7 @@ func (c *claude) assistant(e claudeEvent) {
 			c.speak(agentsig.Tool, short(b.Text, maxResult)+"\n")
 		case b.Type == "text":
 			c.speak(agentsig.Voice, b.Text)
-			c.endLine()
+			c.endMessage()
 		case b.Type == "tool_use":
 			t := c.tool(b.ID, b.Name, subject(b.Input))
 			c.uses(t)

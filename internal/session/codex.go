@@ -19,10 +19,13 @@ type codex struct {
 	spent delivery.Usage // in the whole conversation, as the program counts
 }
 
+// codexKeeps is why something is refused.
+const codexKeeps = "Codex's sandbox does not let it"
+
 func newCodex(p program) *codex {
 	c := &codex{stream: stream{program: p}}
 	c.stderr = newRejections(c.stderr, func(what string) {
-		c.program.out <- event{kind: denied, text: []byte(agentsig.Escape(what + " (" + c.spec.mayNot() + ")"))}
+		c.program.out <- event{kind: denied, text: []byte(agentsig.Escape(what + " (" + codexKeeps + ")"))}
 	})
 	return c
 }
@@ -143,7 +146,7 @@ func (c *codex) item(i codexItem, done bool) {
 	case "agent_message":
 		if done {
 			c.speak(agentsig.Voice, i.Text)
-			c.endLine()
+			c.endMessage()
 		}
 		return
 	case "error":
@@ -169,7 +172,7 @@ func (c *codex) item(i codexItem, done bool) {
 	t.result = cmp.Or(i.Output, texts(i.Result.Content), i.Error.Message)
 	c.used(i.ID, t, i.Status == "failed")
 	if i.Status == "declined" || i.Status == "failed" && i.Type == "file_change" {
-		c.deny(t.words(), "Codex's sandbox does not let it")
+		c.deny(t.words(), codexKeeps)
 	}
 }
 

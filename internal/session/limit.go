@@ -21,20 +21,24 @@ func limit(text string, now time.Time) (limited bool, reset time.Time) {
 		if m == nil {
 			continue
 		}
-		if at := form.at(m[1], now); at.After(now) && at.Before(now.Add(maxReset)) {
+		if at := form.at(m[1], now); sound(at, now) {
 			return true, at
 		}
 	}
 	return true, time.Time{}
 }
 
+// sound reports whether a limit can end at a time.
+func sound(reset, now time.Time) bool { return reset.After(now) && reset.Before(now.Add(maxReset)) }
+
 // failing is a turn that can't go on, for a cause as its program has put it. A provider's
 // usage limit is told apart; reset is when that ends if the cause does not say so.
 func failing(text, cause string, reset time.Time) event {
 	e := event{kind: failed, text: []byte(text), how: api.HowCrashed}
-	if limited, at := limit(cause, time.Now()); limited {
+	now := time.Now()
+	if limited, at := limit(cause, now); limited {
 		e.how, e.reset = api.HowLimited, at
-		if at.IsZero() {
+		if at.IsZero() && sound(reset, now) {
 			e.reset = reset
 		}
 	}

@@ -180,7 +180,7 @@ func (r *run) until(what string, is func(b *box) bool) {
 	late := time.After(patience)
 	for {
 		r.box.mu.Lock()
-		ok, changed := is(r.box), r.box.changed
+		ok, changed, reports := is(r.box), r.box.changed, r.box.reports
 		r.box.mu.Unlock()
 		if ok {
 			return
@@ -188,7 +188,7 @@ func (r *run) until(what string, is func(b *box) bool) {
 		select {
 		case <-changed:
 		case <-late:
-			r.t.Fatalf("no %s; reports: %+v", what, r.box.reports)
+			r.t.Fatalf("no %s; reports: %+v", what, reports)
 		}
 	}
 }

@@ -205,6 +205,8 @@ func (r *runner) handle(e event) {
 		r.goesOn()
 		r.keep(e.text)
 		r.hear(e)
+	case paused:
+		r.flush()
 	case complained:
 		if _, err := r.stderr.Write(e.text); err != nil {
 			r.fail(err)
@@ -247,10 +249,7 @@ func (r *runner) handle(e event) {
 // to and something of it runs on, it waits for that.
 func (r *runner) agentEnds(e event) {
 	t, now := r.turn, time.Now()
-	if !t.closed {
-		t.scanner.Flush()
-		r.note()
-	}
+	r.flush()
 	switch settled := t.closed || t.terminal; {
 	case e.kind == failed && !settled:
 		r.end(e.how, string(e.text))
@@ -329,6 +328,14 @@ func (r *runner) note() {
 	}
 }
 
+// flush takes what was said so far as whole.
+func (r *runner) flush() {
+	if t := r.turn; t != nil && !t.closed {
+		t.scanner.Flush()
+		r.note()
+	}
+}
+
 // nextLook is when something may be due although nothing happens.
 func (r *runner) nextLook() time.Time {
 	next := time.Now().Add(time.Hour)
@@ -365,8 +372,7 @@ func (r *runner) look(now time.Time) {
 		if due(t.quietAt) {
 			t.quietAt = time.Time{}
 		}
-		t.scanner.Flush()
-		r.note()
+		r.flush()
 		if t.terminal {
 			r.lastWord()
 			return

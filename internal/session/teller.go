@@ -11,7 +11,8 @@ import (
 // programs tell these apart. It belongs to the goroutine that hears the program.
 type teller struct {
 	out    chan<- event
-	inLine bool             // the voice has not ended its line
+	spoken bool             // the voice has begun a message, and not ended it
+	inLine bool             // nor its last line
 	tools  map[string]*tool // that are open
 }
 
@@ -40,18 +41,23 @@ func (t *teller) speak(from agentsig.Source, text string) {
 		return
 	}
 	if from != agentsig.Voice {
-		t.endLine()
+		t.endMessage()
 	}
 	t.out <- event{kind: said, source: from, text: []byte(text)}
-	t.inLine = from == agentsig.Voice && !strings.HasSuffix(text, "\n")
+	t.spoken = from == agentsig.Voice
+	t.inLine = t.spoken && !strings.HasSuffix(text, "\n")
 }
 
-// endLine ends the voice's line, so that what it says next begins one.
-func (t *teller) endLine() {
+// endMessage ends the voice's message: what it has said is whole, and what it says next
+// begins a line.
+func (t *teller) endMessage() {
 	if t.inLine {
 		t.out <- event{kind: said, source: agentsig.Voice, text: []byte("\n")}
 	}
-	t.inLine = false
+	if t.spoken {
+		t.out <- event{kind: paused}
+	}
+	t.spoken, t.inLine = false, false
 }
 
 // remark puts a line into the transcript that the agent has not said.
@@ -116,9 +122,9 @@ func (t *teller) deny(what, by string) {
 	t.out <- event{kind: denied, text: []byte(agentsig.Escape(fmt.Sprintf("%s (%s)", what, by)))}
 }
 
-// rest ends the line and forgets the tools that are open, when a turn ends.
+// rest ends the message and forgets the tools that are open, when a turn ends.
 func (t *teller) rest() {
-	t.endLine()
+	t.endMessage()
 	if len(t.tools) > 0 {
 		clear(t.tools)
 		t.out <- event{kind: working}

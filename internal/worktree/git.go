@@ -87,6 +87,9 @@ func (r *Repo) run(ctx context.Context, at place, c call) error {
 	if at.gitDir != "" {
 		cmd.Env = append(cmd.Env, "GIT_DIR="+at.gitDir, "GIT_WORK_TREE="+at.dir)
 	}
+	if r.common != "" { // an agent could have its worktree name another one, with settings that run something
+		cmd.Env = append(cmd.Env, "GIT_COMMON_DIR="+r.common)
+	}
 	var stderr tail
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(c.stdin), c.out, &stderr
 	ownGroup(cmd)

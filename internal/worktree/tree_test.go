@@ -231,3 +231,25 @@ func TestManyChanges(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
+
+// TestCommonDir sees that a worktree that names another repository as its own, with settings
+// that run a program, is not believed.
+func TestCommonDir(t *testing.T) {
+	f := newFixture(t)
+	tree := f.add("a")
+	evil := filepath.Join(t.TempDir(), "evil")
+	must(t, os.CopyFS(evil, os.DirFS(f.repo.common)))
+	ran := filepath.Join(t.TempDir(), "ran")
+	git(t, f.repo.Root(), "config", "--file", filepath.Join(evil, "config"), "filter.evil.clean", "touch '"+ran+"'; cat")
+	at, err := tree.place()
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(at.gitDir, "commondir"), []byte(evil+"\n"), 0o644))
+	write(t, tree.path, ".gitattributes", "*.txt filter=evil\n")
+	write(t, tree.path, "a.txt", "changed\n")
+	if _, _, err := tree.Settle(t.Context(), "work"); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("a program of the other repository's was run")
+	}
+}
