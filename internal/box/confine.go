@@ -49,7 +49,7 @@ func (d *deliverer) confine(s delivery.Session, role config.Role, agent config.A
 	}
 	p.Read = append(p.Read, tree)
 	if slices.Contains(role.Allow, config.AllowEdit) {
-		p.Write, p.Read = append(commits.write, tree), append(p.Read[:1], commits.read...)
+		p.Write, p.Read = slices.Concat(commits.write, []string{tree}), slices.Concat(p.Read[:1], commits.read)
 	}
 	if filepath.IsAbs(command[0]) {
 		p.Read = append(p.Read, filepath.Dir(command[0]))

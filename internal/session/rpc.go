@@ -14,7 +14,7 @@ import (
 // after the other, so a program that prints faster than it is heard has to wait.
 //
 // It is here, and not a library's, because of what that does with a program that prints
-// much: docs/adr/0011-acp.md.
+// much: ADR 11.
 type rpc struct {
 	lineReader
 	send     func([]byte) error // queues a line
