@@ -185,9 +185,12 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.running.Done()
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if large := (*http.MaxBytesError)(nil); err != nil && !errors.As(err, &large) {
+		panic(http.ErrAbortHandler) // the client went away in the middle of it
+	}
 	if err != nil {
 		s.remember(Request{Path: r.Method + " " + r.URL.Path, Problem: "the body can't be read: " + err.Error()})
-		http.Error(w, "the request is too large or was cut off", http.StatusRequestEntityTooLarge)
+		http.Error(w, "the request is too large", http.StatusRequestEntityTooLarge)
 		return
 	}
 	seen := Request{Path: r.Method + " " + r.URL.Path}
