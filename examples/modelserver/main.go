@@ -4,9 +4,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/signalbox-dev/signalbox/internal/modeltest"
@@ -21,8 +23,8 @@ func main() {
 
 // run prints the server's address and serves until it is told to end.
 func run() error {
-	if len(os.Args) != 2 {
-		return fmt.Errorf("which script? modelserver FILE")
+	if len(os.Args) != 2 || strings.HasPrefix(os.Args[1], "-") {
+		return errors.New("which script? modelserver FILE (`go doc ./internal/modeltest` has the form of scripts)")
 	}
 	text, err := os.ReadFile(os.Args[1])
 	if err != nil {

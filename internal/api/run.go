@@ -26,6 +26,7 @@ const MaxPlan = 1 << 20
 // Run is a plan's run as people see it.
 type Run struct {
 	ID         string           `json:"id"`
+	Subject    string           `json:"subject,omitempty"` // of its events; a dry run has none
 	Title      string           `json:"title"`
 	State      RunState         `json:"state"`
 	Outcome    delivery.Outcome `json:"outcome,omitempty"`

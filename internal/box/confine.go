@@ -3,10 +3,12 @@ package box
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
@@ -98,4 +100,28 @@ func (d *deliverer) shell(tree string) (shell []string, done func(), err error) 
 	}
 	shell, err = p.Command(d.program, []string{"sh"})
 	return shell, done, err
+}
+
+// errNoSandbox refuses a run whose agents could not be confined as the settings want it.
+var errNoSandbox = errors.New("the sandbox that is set can't be made; `signalbox doctor` says more")
+
+// canConfine reports why the sandboxes of the settings can't be made, if that is so.
+func (d *deliverer) canConfine() error {
+	kinds := []sandbox.Kind{d.config.Sandbox.Kind}
+	for _, role := range agentsig.Roles() {
+		kinds = append(kinds, d.config.Role(role).Sandbox)
+	}
+	slices.Sort(kinds)
+	kinds = slices.DeleteFunc(slices.Compact(kinds), func(k sandbox.Kind) bool { return k == sandbox.None })
+	for _, kind := range kinds {
+		if err := sandbox.Available(kind); err != nil {
+			return fmt.Errorf("%w (%w)", errNoSandbox, err)
+		}
+	}
+	for _, path := range d.config.Sandbox.Write {
+		if _, err := os.Stat(path); err != nil && len(kinds) > 0 {
+			return fmt.Errorf("%w (sandbox.write: %w: make it, or take it out)", errNoSandbox, err)
+		}
+	}
+	return nil
 }

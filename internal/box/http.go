@@ -337,6 +337,7 @@ var problems = []struct {
 	{errNoDelivery, http.StatusConflict, api.CodeConflict},
 	{errNoAgent, http.StatusConflict, api.CodeConflict},
 	{errNoProgram, http.StatusConflict, api.CodeConflict},
+	{errNoSandbox, http.StatusConflict, api.CodeConflict},
 	{errBranchTaken, http.StatusConflict, api.CodeConflict},
 	{worktree.ErrNoCommit, http.StatusConflict, api.CodeConflict},
 	{errSessionGone, http.StatusNotFound, api.CodeGone},

@@ -205,7 +205,7 @@ func (b *Box) showRun(subject string) (api.Run, error) {
 	}
 	now := b.now()
 	v := api.Run{
-		ID: r.ID, Title: r.Title, State: b.runState(r, now), Branch: r.Branch, Base: r.Base, StartedAt: r.At, FinishedAt: r.FinishedAt,
+		ID: r.ID, Subject: subject, Title: r.Title, State: b.runState(r, now), Branch: r.Branch, Base: r.Base, StartedAt: r.At, FinishedAt: r.FinishedAt,
 		AtOnce: r.Settings.Limits.Agents, Checks: r.Checks, Round: r.Remediation.Round, Usage: r.Used,
 		Tasks: []api.Task{}, Others: []api.Agent{}, Questions: []api.Question{}, Sequence: s.folded,
 		Notices: append([]api.Notice{}, s.newsOf(subject).notices...),

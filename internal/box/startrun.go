@@ -125,6 +125,9 @@ func (d *deliverer) settings() (delivery.Settings, error) {
 	l.Reviews, l.Audits, l.Gates, l.Crashes, l.Timeouts = c.Limits.Reviews, c.Limits.Audits, c.Limits.Gates, c.Limits.Crashes, c.Limits.Timeouts
 	l.ExpertRequests, l.ExpertAttempts, l.ExpertAtOnce = c.Limits.ExpertRequests, c.Limits.ExpertAttempts, c.Limits.ExpertAtOnce
 	l.RemediationRounds, l.ConflictWait, l.ConflictRetries = c.Limits.RemediationRounds, c.Limits.ConflictWait, c.Limits.ConflictRetries
+	if err := d.canConfine(); err != nil {
+		return s, err
+	}
 	for _, role := range agentsig.Roles() {
 		set := c.Role(role)
 		agent, ok := c.Agents[set.Agent]

@@ -183,13 +183,18 @@ func (d *deliverer) measure(ctx context.Context, r delivery.Run, tree *worktree.
 // gateLog opens the file that what the checks print on an item's work is kept in: beside
 // the session whose work it is.
 func (d *deliverer) gateLog(i work.Item) (*os.File, error) {
-	dir := filepath.Join(d.dir, "gates", "log")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
 	name := i.Subject
 	if i.Past != nil {
 		name = i.Past.Token.Session(i.Subject)
+	}
+	return d.openLog(name)
+}
+
+// openLog opens the file that what checks print is kept in. The last run of them counts.
+func (d *deliverer) openLog(name string) (*os.File, error) {
+	dir := filepath.Join(d.dir, "gates", "log")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
 	}
 	return os.OpenFile(filepath.Join(dir, name+".log"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 }
@@ -226,9 +231,13 @@ func (d *deliverer) baselineRun(ctx context.Context, c *conductor, r delivery.Ru
 			return errors.Join(err, d.mergeRepair(ctx, c, r, repaired, d.checks(p), b))
 		}
 	}
-	result, err := d.check(ctx, b.Commit, d.checks(p), nil)
+	log, err := d.openLog(r.Subject)
+	if err != nil {
+		return err
+	}
+	result, err := d.check(ctx, b.Commit, d.checks(p), log)
 	b.Checks, b.Output = result.checks, result.output
-	return err
+	return errors.Join(err, log.Close())
 }
 
 // mergeRepair merges what remediation did, if the checks pass on the result, or a person

@@ -23,27 +23,32 @@ import (
 func (a *app) logsCommand() *cobra.Command {
 	var follow, errs bool
 	cmd := &cobra.Command{
-		Use:   "logs WORK",
+		Use:   "logs WORK|RUN",
 		Short: "Show what the agents on a task said, and the gate",
 		Long: `Logs prints the transcripts of a task's agents, one after the other, with everything escaped
 that a terminal would act upon; and after each what the gate's checks printed on its work. With
 --follow it goes on as they speak, until Ctrl-C. With --stderr it prints what they wrote to
 standard error.
 
-With --json each is an object on a line of its own, with session, role (gate for the gate),
+T-2 is the latest run's, R1.T-2 that of another one. Of a run, such as R1, it prints what the
+checks said on what the work starts from, and the agents that work for no task: remediation,
+health audits, experts.
+
+With --json each is an object on a line of its own, with session, role (gate or baseline for checks),
 agent, transcript (the file) and text; a long one goes on in further objects.
 
 Transcripts lie in the box's directory, under sessions/, and what the gate printed under
 gates/log/; the ledger has the hashes of transcripts.`,
 		Example: `  signalbox logs T-2
-  signalbox logs -f T-2`,
-		Args: one("a task or work item"),
+  signalbox logs -f T-2
+  signalbox logs R1`,
+		Args: one("a task, work item or run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			item, err := operate(cmd.Context(), a, func(c *api.Client) (api.Work, error) { return c.Work(cmd.Context(), args[0]) })
+			subject, err := operate(cmd.Context(), a, func(c *api.Client) (string, error) { return subjectOf(cmd.Context(), c, args[0]) })
 			if err != nil {
 				return err
 			}
-			l := logs{app: a, subject: item.Subject, errs: errs, read: map[string]int64{}}
+			l := logs{app: a, subject: subject, errs: errs, read: map[string]int64{}}
 			if follow {
 				a.served = true
 				return l.follow(cmd.Context())
@@ -58,6 +63,18 @@ gates/log/; the ledger has the hashes of transcripts.`,
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on as they speak")
 	cmd.Flags().BoolVar(&errs, "stderr", false, "what they wrote to standard error")
 	return cmd
+}
+
+// subjectOf returns the subject of a work item, or of a run.
+func subjectOf(ctx context.Context, c *api.Client, name string) (string, error) {
+	item, err := c.Work(ctx, name)
+	var p *api.Problem
+	if err != nil && errors.As(err, &p) && p.Code == api.CodeNotFound {
+		if run, err := c.Run(ctx, name); err == nil {
+			return run.Subject, nil
+		}
+	}
+	return item.Subject, err
 }
 
 // logs prints what was said in an item's sessions.
@@ -77,12 +94,15 @@ type speech struct {
 	Text       string `json:"text"`
 }
 
-// roleGate stands for the gate among the roles.
-const roleGate = "gate"
+// These stand for the gate among the roles.
+const (
+	roleGate     = "gate"
+	roleBaseline = "baseline" // the gate on what the work starts from
+)
 
 func (s speech) heading() string {
-	if s.Role == roleGate {
-		return "== gate"
+	if s.Role == roleGate || s.Role == roleBaseline {
+		return "== " + s.Role
 	}
 	return fmt.Sprintf("== %s (%s), session %s", s.Role, agentsig.Escape(s.Agent), s.Session)
 }
@@ -105,12 +125,22 @@ func (l *logs) print() (bool, error) {
 		_, b, _ := work.ParseSession(y)
 		return int(a.Counter) - int(b.Counter)
 	})
+	start := speech{Role: roleBaseline, Transcript: l.gateFile(l.subject)}
+	if err := l.printFile(start); err != nil {
+		return true, err
+	}
+	_, said := l.read[start.Transcript]
 	for _, name := range sessions {
 		if err := l.printSession(filepath.Join(root, name), name); err != nil {
 			return true, err
 		}
 	}
-	return len(sessions) > 0, nil
+	return said || len(sessions) > 0, nil
+}
+
+// gateFile is where what checks printed is kept.
+func (l *logs) gateFile(name string) string {
+	return filepath.Join(l.app.dir, "gates", "log", name+".log")
 }
 
 // printSession prints a session's transcript, and what the gate said on its work.
@@ -130,7 +160,7 @@ func (l *logs) printSession(dir, name string) error {
 	if err := l.printFile(who); err != nil {
 		return err
 	}
-	return l.printFile(speech{Session: name, Role: roleGate, Transcript: filepath.Join(l.app.dir, "gates", "log", name+".log")})
+	return l.printFile(speech{Session: name, Role: roleGate, Transcript: l.gateFile(name)})
 }
 
 // printFile prints what is new in a file.

@@ -241,7 +241,7 @@ gets it with its prompt. With --json it prints work and now.`,
 			case told.Now:
 				fmt.Fprintln(a.Out, "the agent has it")
 			default:
-				fmt.Fprintln(a.Out, "the next agent on the task will be told: no agent works on it now that could be")
+				fmt.Fprintln(a.Out, "the next agent on the task will be told: none works on it now, or its program takes no messages while it works")
 			}
 			return nil
 		},

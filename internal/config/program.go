@@ -127,6 +127,9 @@ func (a Agent) Examine(ctx context.Context, dir string) (Program, error) {
 			p.warn("it is made for Node %s or later, and `node --version` says %s: update Node", known.node, cmp.Or(node, "nothing"))
 		}
 	}
+	if name := filepath.Base(a.Command[0]); a.Adapter == AdapterACP && (name == "claude" || name == "codex") {
+		p.warn("%s does not speak the Agent Client Protocol: use adapter: %s, or the bridge (docs/agents.md)", name, name)
+	}
 	return p, nil
 }
 

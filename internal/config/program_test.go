@@ -65,6 +65,7 @@ func TestExamine(t *testing.T) {
 		"Node":                 {config.Agent{Adapter: acp, Command: []string{"claude-agent-acp"}, Env: map[string]string{"NODE": "v22.0.0"}}, "0.99.0", nil},
 		"no Node":              {config.Agent{Adapter: acp, Command: []string{"claude-agent-acp"}, Env: map[string]string{"NODE": " "}}, "0.99.0", []string{"it is made for Node 22 or later, and `node --version` says nothing: update Node"}},
 		"hostile":              {config.Agent{Adapter: acp, Command: []string{"copilot", "--acp"}}, `\x1b[1m0.0.1 \u009b` + strings.Repeat("0", 60-len(`\x1b[1m0.0.1 \u009b`)), nil},
+		"not a bridge":         {config.Agent{Adapter: acp, Command: []string{"claude"}}, "2.1.400 (Claude Code)", []string{"claude does not speak the Agent Client Protocol: use adapter: claude, or the bridge (docs/agents.md)"}},
 		"loud":                 {config.Agent{Adapter: acp, Command: []string{"loud"}}, "", nil},
 		"without what is ours": {config.Agent{Adapter: acp, Command: []string{"outer", "x"}}, "1.2 1--version", nil},
 		"plain and unknown":    {config.Agent{Adapter: config.AdapterPlain, Command: []string{"./agent"}}, "", nil},

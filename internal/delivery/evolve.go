@@ -253,26 +253,35 @@ func (r *Run) giveUp(s *Session, why string, b Brief) {
 		t.Briefs = append(t.Briefs, b)
 		r.limit(t, t.Count.Timeouts, r.Settings.Limits.Timeouts, CauseTimeouts, "agents on this task do not come to an end", b.Text)
 	}
-	r.attemptOver(s)
+	r.attemptOver(s, Done, b.Text)
 }
 
 // attemptOver counts an expert's attempt, or a round of remediation, that came to
 // nothing.
-func (r *Run) attemptOver(s *Session) {
+func (r *Run) attemptOver(s *Session, how How, detail string) {
 	if q := r.request(s.Request); q != nil && q.Expert == s.ID {
 		q.Expert = ""
 		q.Attempts++
 	}
 	current := s.Role == agentsig.RoleRemediation && r.Remediation.Stage == StageRepair || s.Role == agentsig.RoleHealthAuditor && r.Remediation.Stage == StageAudit
 	if s.Round != 0 && s.Round == r.Remediation.Round && current {
-		r.nextRound("the agent ended without a word that counts")
+		r.Remediation.Last = orSome(detail, "it ended without a word that counts")
+		r.nextRound("")
+		if r.Remediation.Crashes++; how != Crashed && how != Broken {
+			r.Remediation.Crashes = 0
+		}
+		if r.Remediation.Crashes >= r.Settings.Limits.Crashes {
+			r.Remediation.Stage = StageAsked // the next one will not do better
+		}
 	}
 }
 
 // nextRound begins the next round of remediation, or asks after the last.
 func (r *Run) nextRound(why string) {
 	m := &r.Remediation
-	m.Cause = orSome(why, m.Cause)
+	if why != "" {
+		m.Cause, m.Last, m.Crashes = why, "", 0
+	}
 	if m.Round >= r.Settings.Limits.RemediationRounds {
 		m.Stage = StageAsked
 		return
@@ -339,7 +348,7 @@ func (r *Run) sessionEnded(e ledger.Event, p Ended) {
 		}
 		return
 	}
-	r.attemptOver(s)
+	r.attemptOver(s, p.How, p.Detail)
 	if t == nil || !s.Holds() {
 		return
 	}

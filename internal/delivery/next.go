@@ -138,9 +138,13 @@ func (r *Run) nextRemediation(now time.Time) (Write, bool) {
 		}
 	case StageAsked:
 		if m.Question == "" {
+			text := fmt.Sprintf("the environment is not healthy after %d rounds of remediation", m.Round)
+			if m.Crashes >= r.Settings.Limits.Crashes {
+				text = fmt.Sprintf("the environment is broken, and agents that should repair it crash (%d times)", m.Crashes)
+			}
 			return r.event(QuestionAsked, "", Question{
-				ID: r.questionID(), Cause: CauseRemediation, Context: cut(m.Cause), Choices: remediationChoices,
-				Text: fmt.Sprintf("the environment is not healthy after %d rounds of remediation: retry, declare it healthy, or halt?", m.Round),
+				ID: r.questionID(), Cause: CauseRemediation, Context: m.context(), Choices: remediationChoices,
+				Text: text + ": retry, declare it healthy, or halt?",
 			}), true
 		}
 	case StageRepair, StageAudit:
@@ -150,7 +154,7 @@ func (r *Run) nextRemediation(now time.Time) (Write, bool) {
 		}
 		if r.Settings.Roles[role].Agent == "" {
 			return r.event(QuestionAsked, "", Question{
-				ID: r.questionID(), Cause: CauseRemediation, Context: cut(m.Cause), Choices: remediationChoices,
+				ID: r.questionID(), Cause: CauseRemediation, Context: m.context(), Choices: remediationChoices,
 				Text: fmt.Sprintf("the environment is broken, and nobody plays the role %s: repair it and retry, declare it healthy, or halt?", role),
 			}), true
 		}
@@ -170,6 +174,14 @@ func (r *Run) nextRemediation(now time.Time) (Write, bool) {
 		return r.grant(Granted{Role: role, Agent: r.Settings.Roles[role].Agent, Round: m.Round}), true
 	}
 	return Write{}, false
+}
+
+// context is what a person should know: what is broken, and how the last repair went.
+func (m *Remediation) context() string {
+	if m.Last == "" {
+		return cut(m.Cause)
+	}
+	return cutTo(m.Cause, maxText/2) + "\nThe last agent: " + cutTo(m.Last, maxText/3)
 }
 
 // trouble is what the last agent on a task said about the environment.

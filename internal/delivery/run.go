@@ -173,6 +173,8 @@ type Remediation struct {
 	Cause    string
 	Question string
 	Hint     string // the operator's answer, for the next round
+	Last     string // how the last agent ended that had nothing to say
+	Crashes  int    // of agents in a row
 	Declared bool   // the operator calls the environment healthy, whatever the checks say
 }
 

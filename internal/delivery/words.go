@@ -3,6 +3,7 @@ package delivery
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -49,6 +50,9 @@ func firstLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
 	return strings.TrimSpace(s)
 }
+
+// complaint is the gate's own last line on a check, which says less than what is before it.
+var complaint = regexp.MustCompile(`(?m)^\[exit code .*\]$`)
 
 func lastLine(s string) string {
 	s = strings.TrimSpace(s)
@@ -126,7 +130,8 @@ var words = map[string]func(ledger.Event) (string, string, error){
 		if p.Trouble != "" {
 			return "", because("baseline could not be checked", p.Trouble)
 		}
-		return "", because("baseline at "+short(p.Commit), checkWords(p.Checks, false))
+		words := because("baseline at "+short(p.Commit), checkWords(p.Checks, false))
+		return "", because(words, lastLine(complaint.ReplaceAllString(p.Output, "")))
 	}),
 	SessionGranted: spoken(func(_ ledger.Event, p Granted) (string, string) {
 		what := fmt.Sprintf("%s (%s) started", p.Role, p.Agent)

@@ -206,7 +206,7 @@ func TestExamples(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
 			demo := exec.CommandContext(ctx, filepath.Join("..", "..", "examples", e.name, "demo"))
-			demo.Env = append(os.Environ(), "SIGNALBOX="+program, "PATH="+bin+":"+os.Getenv("PATH"), "XDG_CACHE_HOME="+os.Getenv(agentsVariable))
+			demo.Env = append(os.Environ(), "SIGNALBOX="+program, "PATH="+bin+":"+os.Getenv("PATH"))
 			demo.Cancel = func() error { return demo.Process.Signal(os.Interrupt) }
 			demo.WaitDelay = 20 * time.Second
 			out, err := demo.CombinedOutput()

@@ -128,6 +128,16 @@ func within(path, dir string) bool {
 	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
 }
 
+// writableWith reports whether a path is writable with a directory that it is in, and nothing
+// in between says otherwise.
+func writableWith(path string, write []string, other ...[]string) bool {
+	return slices.ContainsFunc(write, func(dir string) bool {
+		return belowAny(path, []string{dir}) && !slices.ContainsFunc(slices.Concat(other...), func(between string) bool {
+			return belowAny(between, []string{dir}) && within(filepath.Clean(path), filepath.Clean(between))
+		})
+	})
+}
+
 // belowAny reports whether a path is in one of some directories, and none of them.
 func belowAny(path string, dirs []string) bool {
 	path = filepath.Clean(path)

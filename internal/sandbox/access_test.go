@@ -163,3 +163,16 @@ func TestCommand(t *testing.T) {
 		}
 	}
 }
+
+// A worktree in a box that is in a directory which can be written, such as a cache, is
+// writable, and the rest of the box stays hidden.
+func TestBoxBelowWritable(t *testing.T) {
+	cache := realDir(t)
+	box, tree := filepath.Join(cache, "repo", ".signalbox"), filepath.Join(cache, "repo", ".signalbox", "tree")
+	check(t, os.MkdirAll(tree, 0o700))
+	got, err := Policy{Write: []string{cache, tree}, Hidden: []string{box}}.entries()
+	check(t, err)
+	if diff := cmp.Diff(entries{"/": readable, cache: writable, box: hidden, tree: writable}, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -114,7 +114,7 @@ func (p Policy) entries() (entries, error) {
 			if !filepath.IsAbs(path) {
 				return nil, fmt.Errorf("%w: %s is not an absolute path", ErrBadPolicy, agentsig.Escape(path))
 			}
-			if list.access == writable && belowAny(path, write) {
+			if list.access == writable && writableWith(path, write, p.Hidden, p.Read) {
 				continue
 			}
 			if err := all.add(path, list.access); err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
@@ -24,13 +25,14 @@ type acp struct {
 	hearing // belongs to the goroutine that hears the program
 
 	mu      sync.Mutex
-	conn    *rpc   // with the program that runs
-	id      string // of the conversation, once there is one
-	going   bool   // the conversation has begun with this program
-	queues  bool   // it takes a prompt in the middle of a turn
-	waiting string // a prompt for when the conversation has begun, or the one that runs is answered
-	running int    // prompts that were not answered
-	broken  bool   // the turn is broken off: how it fails is no news
+	conn    *rpc        // with the program that runs
+	id      string      // of the conversation, once there is one
+	going   bool        // the conversation has begun with this program
+	queues  bool        // it takes a prompt in the middle of a turn
+	waiting string      // a prompt for when the conversation has begun, or the one that runs is answered
+	running int         // prompts that were not answered
+	broken  bool        // the turn is broken off: how it fails is no news
+	mute    *time.Timer // ends a program that does not answer
 }
 
 func newACP(p program) *acp { return &acp{program: p} }
@@ -63,9 +65,8 @@ func (a *acp) say(text string) error {
 		return nil
 	}
 	a.running++
-	conn := a.conn
 	params := map[string]any{"sessionId": a.id, "prompt": []any{map[string]any{"type": "text", "text": text}}}
-	return conn.call("session/prompt", params, func(result json.RawMessage, err error) { a.answered(conn, result, err) })
+	return a.conn.call("session/prompt", params, a.answered)
 }
 
 // tell sends a message into the turn. Where the program takes none, the turn is broken
@@ -104,11 +105,18 @@ func (a *acp) cancel() {
 
 // begin starts the program and greets it.
 func (a *acp) begin(turn int) error {
-	messages := make(chan []byte, maxQueued)
-	conn := a.connect(func(line []byte) error { return offer(messages, line) })
-	if err := a.open(turn, a.spec.Agent.Command, messages, conn); err != nil {
+	in := newInlet()
+	conn := a.connect(in.offer, in.give)
+	if err := a.open(turn, a.spec.Agent.Command, in, conn); err != nil {
 		return err
 	}
+	group := a.group
+	a.mute = time.AfterFunc(greetings*time.Duration(a.spec.Answer), func() {
+		select {
+		case a.program.out <- a.failure("the Agent Client Protocol can't be spoken with it", errMute):
+		case <-group.Done():
+		}
+	})
 	return conn.call("initialize", map[string]any{
 		"protocolVersion":    1,
 		"clientCapabilities": map[string]any{"fs": map[string]bool{"readTextFile": false, "writeTextFile": false}, "terminal": false},
@@ -117,8 +125,8 @@ func (a *acp) begin(turn int) error {
 }
 
 // connect makes the connection with a program that is to be started.
-func (a *acp) connect(send func([]byte) error) *rpc {
-	conn := &rpc{pending: map[int]func(json.RawMessage, error){}, requests: a.request, notified: a.notified, send: send}
+func (a *acp) connect(send func([]byte) error, reply func([]byte)) *rpc {
+	conn := &rpc{pending: map[int]func(json.RawMessage, error){}, requests: a.request, notified: a.notified, send: send, reply: reply}
 	conn.line = conn.hear
 	conn.tooLong = a.passOver
 	a.hearing = hearing{teller: teller{out: a.out}, cost: a.cost}
@@ -151,7 +159,14 @@ type greeting struct {
 	} `json:"authMethods"`
 }
 
+// A program that speaks something else may wait for ever for what it understands. It has
+// four times as long as an agent has to answer.
+const greetings = 4
+
+var errMute = errors.New("it does not answer: is it the right adapter? Claude Code's and Codex's own programs have theirs")
+
 func (a *acp) greeted(result json.RawMessage, err error) {
+	a.mute.Stop()
 	var g greeting
 	if err == nil {
 		err = json.Unmarshal(result, &g)
@@ -198,7 +213,6 @@ func (a *acp) converse(g greeting, mayLogIn bool) {
 		}
 	}
 	err := conn.call(method, params, func(result json.RawMessage, err error) {
-		a.past = false
 		login := ""
 		if refused := (*rpcError)(nil); mayLogIn && errors.As(err, &refused) && refused.Code == codeLogin {
 			login = a.login(g)
@@ -208,9 +222,29 @@ func (a *acp) converse(g greeting, mayLogIn bool) {
 			a.ask("it can't log in", "authenticate", map[string]any{"methodId": login}, func(json.RawMessage) { a.converse(g, false) })
 		case err != nil:
 			a.fail("it can't begin a conversation", err)
+		case a.past:
+			a.afterPast(func() { a.begun(before, result) })
 		default:
 			a.begun(before, result)
 		}
+	})
+	if err != nil {
+		a.fail("it can't begin a conversation", err)
+	}
+}
+
+// afterPast goes on when the program has told all that was said before. Gemini CLI answers
+// before it has, so that is when it has told nothing while it answered something else:
+// a question that no program knows.
+func (a *acp) afterPast(then func()) {
+	before := a.retold
+	err := a.conn.call("_signalbox/ready", struct{}{}, func(json.RawMessage, error) {
+		if a.retold > before {
+			a.afterPast(then)
+			return
+		}
+		a.past = false
+		then()
 	})
 	if err != nil {
 		a.fail("it can't begin a conversation", err)
@@ -311,7 +345,7 @@ func (a *acp) goOn() {
 }
 
 // answered takes the end of a prompt. The turn is over when none is left.
-func (a *acp) answered(conn *rpc, result json.RawMessage, err error) {
+func (a *acp) answered(result json.RawMessage, err error) {
 	var answer struct {
 		Reason string `json:"stopReason"`
 		Usage  *struct {
@@ -344,6 +378,7 @@ func (a *acp) answered(conn *rpc, result json.RawMessage, err error) {
 	a.mu.Unlock()
 	switch {
 	case err != nil && !broken && !more:
+		a.rest()
 		a.fail("its turn failed", err)
 	case left > 0:
 	case more:
@@ -351,7 +386,7 @@ func (a *acp) answered(conn *rpc, result json.RawMessage, err error) {
 		a.goOn()
 	default:
 		if answer.Reason != "end_turn" && answer.Reason != "cancelled" && err == nil {
-			a.remark("the agent's turn ended: " + answer.Reason)
+			a.remark("the agent's turn ended: " + short(answer.Reason, maxTitle))
 		}
 		a.rest()
 		a.out <- event{kind: turnOver}
@@ -359,8 +394,10 @@ func (a *acp) answered(conn *rpc, result json.RawMessage, err error) {
 }
 
 // fail tells that the agent can't go on. A provider's usage limit is told apart.
-func (a *acp) fail(what string, err error) {
-	text, cause := fmt.Sprintf("the agent %s: %s: %s", agentsig.Escape(a.spec.Agent.Name), what, err), ""
+func (a *acp) fail(what string, err error) { a.out <- a.failure(what, err) }
+
+func (a *acp) failure(what string, err error) event {
+	text, cause := fmt.Sprintf("the agent %s: %s: %s", agentsig.Escape(a.spec.Agent.Name), what, agentsig.Escape(lastRunes(err.Error(), maxTail))), ""
 	var refused *rpcError
 	if errors.As(err, &refused) {
 		if refused.Code == codeLogin {
@@ -368,5 +405,5 @@ func (a *acp) fail(what string, err error) {
 		}
 		cause = refused.Message + " " + string(refused.Data)
 	}
-	a.out <- failing(text, cause, a.resets)
+	return failing(text, cause, a.resets)
 }

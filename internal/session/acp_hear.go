@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 type hearing struct {
 	teller
 	past    bool      // what comes was said before
+	retold  int       // updates that did
 	message string    // the id of the message that the voice speaks
 	cost    float64   // of the whole conversation, in US dollars
 	context int64     // tokens of each model call of this turn, added up
@@ -85,7 +85,10 @@ func (a *acp) notified(method string, params json.RawMessage) {
 	var n struct {
 		Update update `json:"update"`
 	}
-	if a.past || method != "session/update" || json.Unmarshal(params, &n) != nil {
+	if a.past {
+		a.retold++
+	}
+	if a.past || method != "session/update" || !decode(params, &n) {
 		a.heard()
 		return
 	}
@@ -93,8 +96,8 @@ func (a *acp) notified(method string, params json.RawMessage) {
 	case "agent_message_chunk":
 		var c content
 		_ = json.Unmarshal(u.Content, &c) // what can't be read says nothing
-		if u.Meta.Claude.Parent != "" {   // an agent of the agent's
-			a.speak(agentsig.Tool, c.String())
+		if u.Meta.Claude.Parent != "" {   // an agent of the agent's, which must not cut its words
+			a.heard()
 			return
 		}
 		if u.MessageID != a.message {
@@ -108,6 +111,9 @@ func (a *acp) notified(method string, params json.RawMessage) {
 		a.speak(agentsig.Prompt, c.String())
 	case "tool_call", "tool_call_update":
 		a.toolUpdate(u)
+	case "agent_thought_chunk", "plan": // what is said next is another message, though it may not be told so
+		a.endMessage()
+		a.heard()
 	case "usage_update":
 		a.usageUpdate(u)
 	default:
@@ -137,7 +143,7 @@ func (a *acp) toolUpdate(u update) {
 	t := a.tool(u.ID, u.ToolKind, u.Title)
 	var all []content
 	if json.Unmarshal(u.Content, &all) == nil && len(all) > 0 {
-		t.result = texts(all)
+		t.gives(texts(all))
 	}
 	if u.Status != "completed" && u.Status != "failed" {
 		a.uses(t)
@@ -146,8 +152,8 @@ func (a *acp) toolUpdate(u update) {
 	var output struct { // Codex has it nowhere else
 		Text string `json:"formatted_output"`
 	}
-	if json.Unmarshal(u.Output, &output) == nil {
-		t.result = cmp.Or(output.Text, t.result)
+	if json.Unmarshal(u.Output, &output) == nil && output.Text != "" {
+		t.gives(output.Text)
 	}
 	failed := u.Status == "failed"
 	a.used(u.ID, t, failed)
@@ -169,8 +175,8 @@ func (a *acp) request(method string, params json.RawMessage) (any, *rpcError) {
 			Kind string `json:"kind"`
 		} `json:"options"`
 	}
-	if err := json.Unmarshal(params, &ask); err != nil {
-		return nil, &rpcError{Code: codeBadParams, Message: "the question can't be read: " + err.Error()}
+	if !decode(params, &ask) {
+		return nil, &rpcError{Code: codeBadParams, Message: "the question can't be read"}
 	}
 	a.mu.Lock()
 	broken := a.broken

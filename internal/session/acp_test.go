@@ -313,8 +313,8 @@ func TestACPCancel(t *testing.T) {
 // again counts for nothing.
 func TestACPResume(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ greets, call string }{{"resume", "resume c-1"}, {"load", "load c-1"}, {"", "new"}} {
-		t.Run(c.call, func(t *testing.T) {
+	for _, c := range []struct{ greets, call string }{{"resume", "resume c-1"}, {"load", "load c-1"}, {"late", "load c-1"}, {"", "new"}} {
+		t.Run(c.greets, func(t *testing.T) {
 			t.Parallel()
 			s := acpSpec(t, "say hello\nusage 10 1 0.5\nlater 4", c.greets)
 			r := start(t, s)
@@ -374,4 +374,15 @@ func TestACPSilence(t *testing.T) {
 		}
 		r.end()
 	})
+}
+
+// A program that speaks something else does not keep the session waiting for ever.
+func TestACPMute(t *testing.T) {
+	t.Parallel()
+	s := spec(t, "cat >/dev/null")
+	s.Agent.Adapter, s.Answer = session.AdapterACP, session.Duration(20*time.Millisecond)
+	last := start(t, s).finish()
+	if last.How != api.HowCrashed || !strings.Contains(last.Detail, "it does not answer: is it the right adapter?") {
+		t.Errorf("%s, %q", last.How, last.Detail)
+	}
 }

@@ -47,12 +47,13 @@ const acpVerb = "acp-agent"
 
 // acpAgent is the agent.
 type acpAgent struct {
-	greets []string // version2, refuse, login, key, queues, resume, load, modes
+	greets []string // version2, refuse, login, key, queues, resume, load, late, modes
 	conn   *acp.AgentSideConnection
 	out    *sharedWriter
 	logged bool // in
 
 	mu      sync.Mutex
+	past    int           // things that were said before, which it has yet to tell
 	prompts int           // that have come
 	more    chan struct{} // closed when another one comes
 	stop    chan struct{} // closed when the turn is to be broken off
@@ -114,7 +115,7 @@ func (a *acpAgent) Initialize(_ context.Context, r acp.InitializeRequest) (acp.I
 	if r.ClientCapabilities.Terminal || r.ClientCapabilities.Fs.ReadTextFile || r.ClientCapabilities.Fs.WriteTextFile {
 		return acp.InitializeResponse{}, errors.New("more is offered than there is")
 	}
-	g := acp.InitializeResponse{ProtocolVersion: 1, AgentCapabilities: acp.AgentCapabilities{LoadSession: a.is("load")}, AuthMethods: []acp.AuthMethod{
+	g := acp.InitializeResponse{ProtocolVersion: 1, AgentCapabilities: acp.AgentCapabilities{LoadSession: a.is("load") || a.is("late")}, AuthMethods: []acp.AuthMethod{
 		{Agent: &acp.AuthMethodAgent{Id: "browser", Name: "browser"}},
 		{EnvVar: &acp.AuthMethodEnvVarInline{Id: "key", Name: "key", Type: "env_var", Vars: []acp.AuthEnvVar{{Name: "AGENT_KEY"}}}},
 	}}
@@ -163,11 +164,33 @@ func (a *acpAgent) ResumeSession(_ context.Context, r acp.ResumeSessionRequest) 
 	return acp.ResumeSessionResponse{}, nil
 }
 
-// LoadSession tells all that was said before, a signal too.
+// LoadSession tells all that was said before, a signal too; or it does so later.
 func (a *acpAgent) LoadSession(_ context.Context, r acp.LoadSessionRequest) (acp.LoadSessionResponse, error) {
 	note("load %s", r.SessionId)
-	a.tell(acp.UpdateAgentMessageText("TASK_INCOMPLETE: T-1\n"))
+	a.mu.Lock()
+	a.past = 3
+	a.mu.Unlock()
+	for !a.is("late") && a.remember() {
+	}
 	return acp.LoadSessionResponse{}, nil
+}
+
+// remember tells one thing that was said before, if there is one left.
+func (a *acpAgent) remember() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.past == 0 {
+		return false
+	}
+	a.past--
+	a.tell(acp.UpdateAgentMessageText("TASK_INCOMPLETE: T-1\n"))
+	return true
+}
+
+// HandleExtensionMethod knows none.
+func (a *acpAgent) HandleExtensionMethod(_ context.Context, method string, _ json.RawMessage) (any, error) {
+	a.remember()
+	return nil, acp.NewMethodNotFound(method)
 }
 
 func (a *acpAgent) SetSessionMode(_ context.Context, r acp.SetSessionModeRequest) (acp.SetSessionModeResponse, error) {
@@ -203,6 +226,8 @@ func (a *acpAgent) Prompt(_ context.Context, r acp.PromptRequest) (acp.PromptRes
 	a.more = make(chan struct{})
 	number, more, stop := a.prompts, a.more, a.stop
 	a.mu.Unlock()
+	for a.remember() {
+	}
 	text := r.Prompt[0].Text.Text
 	note("prompt %s", strings.ReplaceAll(text, "\n", "; "))
 	if !a.turn.TryLock() {

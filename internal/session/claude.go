@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -95,8 +96,10 @@ type claudeEvent struct {
 		Model   string          `json:"model"`
 		Content json.RawMessage `json:"content"`
 	} `json:"message"`
-	Tasks     []json.RawMessage `json:"tasks"`
-	RateLimit struct {
+	Tasks      []json.RawMessage `json:"tasks"`
+	Attempt    int               `json:"attempt"`
+	MaxRetries int               `json:"max_retries"`
+	RateLimit  struct {
 		Status   string `json:"status"`
 		ResetsAt int64  `json:"resetsAt"`
 	} `json:"rate_limit_info"`
@@ -178,6 +181,8 @@ func (c *claude) system(e claudeEvent) {
 	case "background_tasks_changed":
 		c.background = len(e.Tasks)
 		c.heard()
+	case "api_retry":
+		c.remark(fmt.Sprintf("no answer from the model's server: try %d of %d", e.Attempt, e.MaxRetries))
 	default:
 		c.heard()
 	}
@@ -224,7 +229,7 @@ func (c *claude) user(e claudeEvent) {
 		switch b.Type {
 		case "tool_result":
 			t := c.tool(b.Use, "", "")
-			t.result = resultText(b.Content)
+			t.gives(resultText(b.Content))
 			c.used(b.Use, t, b.IsError)
 		case "text":
 			c.speak(agentsig.Prompt, short(b.Text, maxResult)+"\n")
@@ -239,7 +244,7 @@ func (c *claude) result(r claudeResult) {
 	c.spend(c.usage(r))
 	for _, d := range r.Denials {
 		if c.mayUse(d.Tool) { // otherwise it was told already
-			c.deny(strings.TrimSpace(d.Tool+" "+short(subject(d.Input), maxTitle)), "Claude Code asks before it does that, and nobody can answer")
+			c.deny(strings.TrimSpace(short(d.Tool, maxTitle)+" "+short(subject(d.Input), maxTitle)), "Claude Code asks before it does that, and nobody can answer")
 		}
 	}
 	if r.IsError {

@@ -169,7 +169,7 @@ func (c *codex) item(i codexItem, done bool) {
 		c.uses(t)
 		return
 	}
-	t.result = cmp.Or(i.Output, texts(i.Result.Content), i.Error.Message)
+	t.gives(cmp.Or(i.Output, texts(i.Result.Content), i.Error.Message))
 	c.used(i.ID, t, i.Status == "failed")
 	if i.Status == "declined" || i.Status == "failed" && i.Type == "file_change" {
 		c.deny(t.words(), codexKeeps)

@@ -80,7 +80,7 @@ func hearer(p program, sent *int) output {
 		return &lineReader{line: c.line, tooLong: c.passOver}
 	}
 	a := newACP(p)
-	conn := a.connect(func([]byte) error { *sent++; return nil })
+	conn := a.connect(func([]byte) error { *sent++; return nil }, func([]byte) { *sent++ })
 	a.waiting = "do it"
 	_ = conn.call("initialize", nil, a.greeted) // it is queued, and nobody reads it
 	return conn

@@ -13,7 +13,7 @@ import (
 // limit was reached, and until when, if it says so. It is asked about errors only, never
 // about what an agent says.
 func limit(text string, now time.Time) (limited bool, reset time.Time) {
-	if !limitWords.MatchString(text) {
+	if !limitWords.MatchString(otherLimits.ReplaceAllString(text, "")) {
 		return false, time.Time{}
 	}
 	for _, form := range resetForms {
@@ -45,8 +45,12 @@ func failing(text, cause string, reset time.Time) event {
 	return e
 }
 
-// limitWords are how providers and their programs name it.
-var limitWords = regexp.MustCompile(`(?i)usage[ _]limit|rate[ _-]?limit|hit your [a-z0-9-]* ?limit|limit reached|\bquota\b|RESOURCE_EXHAUSTED|too many requests|\b429\b`)
+// limitWords are how providers and their programs name it. The status 429 counts where it
+// is called a status, and not as the number of a line.
+var limitWords = regexp.MustCompile(`(?i)usage[ _]limit|rate[ _-]?limit|hit your [a-z0-9-]* ?limit|(?:hour|daily|weekly|monthly|session) limit reached|\bquota\b|RESOURCE_EXHAUSTED|too many requests|^(?:0 )?429\b|(?:status|code|error|http(?:/[\d.]+)?)\W{1,4}429\b`)
+
+// otherLimits are none of a provider.
+var otherLimits = regexp.MustCompile(`(?i)disk quota`)
 
 // resetForms are how they say until when.
 var resetForms = []struct {
@@ -54,10 +58,10 @@ var resetForms = []struct {
 	at      func(string, time.Time) time.Time
 }{
 	{regexp.MustCompile(`(?i)(?:limit reached\||"?resets_?at"?\s*[:=]\s*"?)(\d{10})\b`), epoch},
+	{regexp.MustCompile(`(?i)(?:reset|retry|try again|available)[a-z ]* (?:at|after) (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))`), moment},
+	{regexp.MustCompile(`(?i)(?:reset|retry|try again|available)[a-z ]* (?:in|after) ((?:\d+(?:\.\d+)?\s*[a-z]+[ ,]*(?:and )?)+)`), spoken},
 	{regexp.MustCompile(`(?i)"?(?:resets_in_seconds|retry[-_ ]after)"?\s*[:=]?\s*"?(\d+(?:\.\d+)?)\b`), seconds},
 	{regexp.MustCompile(`(?i)"?retryDelay"?\s*[:=]\s*"?(\d+(?:\.\d+)?)s`), seconds},
-	{regexp.MustCompile(`(?i)(?:reset|retry|try again|available)[a-z ]* at (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))`), moment},
-	{regexp.MustCompile(`(?i)(?:reset|retry|try again|available)[a-z ]* (?:in|after) ((?:\d+(?:\.\d+)?\s*(?:days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|[dhms])[ ,]*(?:and )?)+)`), spoken},
 	{regexp.MustCompile(`(?i)(?:resets|try again)(?: at)? ((?:[a-z]{3} \d{1,2}(?:st|nd|rd|th)?,?(?: \d{4})?,?(?: at)? )?\d{1,2}(?::\d\d)? ?[ap]m\b(?: \([a-z_/+-]+\))?)`), clock},
 }
 
@@ -79,15 +83,24 @@ func moment(s string, _ time.Time) time.Time {
 	return at
 }
 
-var spokenPart = regexp.MustCompile(`(\d+(?:\.\d+)?)\s*([a-zA-Z])`)
+var spokenPart = regexp.MustCompile(`(\d+(?:\.\d+)?)\s*([a-z]+)`)
+
+// spokenUnits are in seconds.
+var spokenUnits = map[string]float64{
+	"d": 86400, "day": 86400, "days": 86400, "h": 3600, "hr": 3600, "hrs": 3600, "hour": 3600, "hours": 3600,
+	"m": 60, "min": 60, "mins": 60, "minute": 60, "minutes": 60, "s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1, "ms": 0.001,
+}
 
 // spoken reads such as "2 hours 3 minutes" or "34.5s".
 func spoken(s string, now time.Time) time.Time {
-	units := map[string]float64{"d": 86400, "h": 3600, "m": 60, "s": 1}
 	total := 0.0
-	for _, part := range spokenPart.FindAllStringSubmatch(s, 8) {
+	for _, part := range spokenPart.FindAllStringSubmatch(strings.ToLower(s), 8) {
 		n, _ := strconv.ParseFloat(part[1], 64)
-		total += n * units[strings.ToLower(part[2])]
+		unit, known := spokenUnits[part[2]]
+		if !known {
+			return time.Time{}
+		}
+		total += n * unit
 	}
 	if total > maxReset.Seconds() {
 		return time.Time{}

@@ -30,6 +30,10 @@ func TestLimit(t *testing.T) {
 		`{"type":"usage_limit_reached","resets_in_seconds":7200}`:                             at(2 * time.Hour),
 		`{"type":"usage_limit_reached","resets_at":1794738620}`:                               time.Unix(1794738620, 0),
 		"Rate limit reached for gpt: Limit 30000, Used 29000. Please try again in 34.5s.":     at(34500 * time.Millisecond),
+		"Rate limit reached for gpt: Please try again in 856ms. Visit":                        at(856 * time.Millisecond),
+		"Rate limit. Please retry after 5 minutes.":                                           at(5 * time.Minute),
+		"Rate limit. Retry after 30 or later.":                                                at(30 * time.Second),
+		"rate limit, retry after 2026-11-15T12:00:00Z":                                        time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC),
 		"rate_limit_error: retry-after: 120":                                                  at(2 * time.Minute),
 		`{"status":"RESOURCE_EXHAUSTED","details":[{"retryDelay":"40s"}]}`:                    at(40 * time.Second),
 		"You have exhausted your capacity on this model. Your quota will reset after 1h2m3s.": at(time.Hour + 2*time.Minute + 3*time.Second),
@@ -37,6 +41,12 @@ func TestLimit(t *testing.T) {
 		"exceeded retry limit, last status: 429 Too Many Requests":                            {},
 		"rate limit: try again in 400 days":                                                   {}, // which nobody waits for
 		"rate limit: retry-after: 99999999999999999999":                                       {},
+		"429 status code (no body)":                                                           {},
+		"0 429 status code (no body)":                                                         {},
+		`Internal error {"httpStatus":429}`:                                                   {},
+		"API Error: 429":                                                                      {},
+		"HTTP/1.1 429":                                                                        {},
+		"5-hour limit reached":                                                                {},
 		"usage limit reached|1000000000":                                                      {}, // long ago
 		"usage limit reached|9999999999":                                                      {},
 		"usage limit; resets at 25:99 pm":                                                     {},
@@ -49,6 +59,8 @@ func TestLimit(t *testing.T) {
 	for _, text := range []string{
 		"", "Internal error", "Credit balance is too low", "401 invalid x-api-key", "unlimited patience", "exit status 1: line 4291", "529 Overloaded",
 		"No conversation found with session ID: x", "context limit exceeded", "Reached max turns (5)",
+		"Context limit reached · /compact or /clear to continue", "EDQUOT: disk quota exceeded, write", "TypeError: x is not a function at f (/lib/cli.js:429:13)",
+		"0 prompt is too long: 429 tokens over", "JIT stack limit reached",
 	} {
 		if limited, _ := session.Limit(text, now); limited {
 			t.Errorf("%q is no usage limit", text)

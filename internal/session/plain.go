@@ -25,7 +25,7 @@ func (p *plain) prompt(turn int, text string) error {
 		return p.once(turn, p.spec.Agent.Command, text, out)
 	}
 	if p.group == nil {
-		if err := p.open(turn, p.spec.Agent.Command, make(chan []byte, maxQueued), out); err != nil {
+		if err := p.open(turn, p.spec.Agent.Command, newInlet(), out); err != nil {
 			return err
 		}
 	}
@@ -48,7 +48,7 @@ func (p *plain) message(kind, text string) error {
 	if err != nil {
 		return err
 	}
-	return offer(p.messages, append(line, '\n'))
+	return p.in.offer(append(line, '\n'))
 }
 
 // usageVariable names the file that a plain program may write to say what it has used,

@@ -27,10 +27,10 @@ type program struct {
 	out    chan event
 	stderr io.Writer // takes what it complains of
 
-	group    *process.Group // nil if none runs
-	messages chan<- []byte  // to its input, if that stays open
-	stop     chan struct{}  // closed to end it
-	ending   bool
+	group  *process.Group // nil if none runs
+	in     inlet          // to its input, if that stays open
+	stop   chan struct{}  // closed to end it
+	ending bool
 }
 
 func newProgram(dir, marker string, spec Spec) program {
@@ -80,14 +80,14 @@ func (p *program) once(turn int, command []string, text string, out output) erro
 }
 
 // open runs the program with an input that stays open for messages.
-func (p *program) open(turn int, command []string, messages chan []byte, out output) error {
+func (p *program) open(turn int, command []string, in inlet, out output) error {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return err
 	}
-	p.messages = messages
+	p.in = in
 	if err = p.start(turn, command, r, out); err == nil {
-		go feed(w, messages, p.group.Done(), p.stop)
+		go in.feed(w, p.group.Done(), p.stop)
 	}
 	_ = r.Close() // the program has it
 	if err != nil {
@@ -96,13 +96,30 @@ func (p *program) open(turn int, command []string, messages chan []byte, out out
 	return nil
 }
 
-// offer queues a message for a program's input.
-func offer(messages chan<- []byte, message []byte) error {
+// inlet takes messages for a program's input.
+type inlet struct {
+	messages chan []byte
+	closed   chan struct{} // when nobody passes them on any more
+}
+
+func newInlet() inlet { return inlet{make(chan []byte, maxQueued), make(chan struct{})} }
+
+// offer queues a message if there is room.
+func (i inlet) offer(message []byte) error {
 	select {
-	case messages <- message:
+	case i.messages <- message:
 		return nil
 	default:
 		return errors.New("the agent does not read what it is told")
+	}
+}
+
+// give queues a message once there is room. It is for whoever hears the program, which
+// may ask for more at once than it reads, and has to wait then.
+func (i inlet) give(message []byte) {
+	select {
+	case i.messages <- message:
+	case <-i.closed:
 	}
 }
 
@@ -166,7 +183,8 @@ func (p *program) wait(group *process.Group, stop <-chan struct{}, out output) {
 
 // feed writes messages to a program's input until the program has ended or has to: some
 // heed the end of their input and no signal.
-func feed(w *os.File, messages <-chan []byte, done, stop <-chan struct{}) {
+func (i inlet) feed(w *os.File, done, stop <-chan struct{}) {
+	defer close(i.closed)
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
@@ -178,7 +196,7 @@ func feed(w *os.File, messages <-chan []byte, done, stop <-chan struct{}) {
 	}()
 	for {
 		select {
-		case m := <-messages:
+		case m := <-i.messages:
 			if _, err := w.Write(m); err != nil {
 				return // it has closed its input; its output goes on
 			}

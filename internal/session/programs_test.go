@@ -86,6 +86,16 @@ func TestClaudeWaits(t *testing.T) {
 	r.end()
 }
 
+// If the program ends what runs on, and itself, the turn is over: nothing has failed.
+func TestClaudeEndsWhatRuns(t *testing.T) {
+	t.Parallel()
+	r := start(t, claude.spec(t, `sed 's/READY_FOR_REVIEW: T-1//' "$DATA/server.jsonl"`))
+	if turn := r.next(api.ReportTurn); turn.Verdict != agentsig.KindUnknown || *turn.Exit != 0 {
+		t.Errorf("%+v", turn)
+	}
+	r.end()
+}
+
 // A result is not the end if the program goes on after it.
 func TestClaudeGoesOn(t *testing.T) {
 	t.Parallel()

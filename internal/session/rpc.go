@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -17,7 +18,8 @@ import (
 // much: ADR 11.
 type rpc struct {
 	lineReader
-	send     func([]byte) error // queues a line
+	send     func([]byte) error // queues a line, or fails
+	reply    func([]byte)       // queues a line, and waits until it can
 	requests func(method string, params json.RawMessage) (result any, err *rpcError)
 	notified func(method string, params json.RawMessage)
 
@@ -35,7 +37,7 @@ type rpcError struct {
 
 // Error says what the other side says, with what the data has of it in words.
 func (e *rpcError) Error() string {
-	text := e.Message
+	text := cmp.Or(e.Message, "it does not say why")
 	var data struct {
 		Details string `json:"details"`
 		Message string `json:"message"`
@@ -85,12 +87,17 @@ func (c *rpc) notify(method string, params any) error {
 }
 
 func (c *rpc) write(m rpcMessage) error {
-	m.Version = "2.0"
-	line, err := json.Marshal(m)
+	line, err := encode(m)
 	if err != nil {
 		return err
 	}
-	return c.send(append(line, '\n'))
+	return c.send(line)
+}
+
+func encode(m rpcMessage) ([]byte, error) {
+	m.Version = "2.0"
+	line, err := json.Marshal(m)
+	return append(line, '\n'), err
 }
 
 // hear handles one line. What is not a message is passed over: programs print warnings
@@ -103,7 +110,7 @@ func (c *rpc) hear(line []byte) {
 		Result json.RawMessage `json:"result"`
 		Error  *rpcError       `json:"error"`
 	}
-	if !strings.HasPrefix(strings.TrimSpace(string(line[:min(len(line), 64)])), "{") || json.Unmarshal(line, &m) != nil {
+	if !strings.HasPrefix(strings.TrimSpace(string(line[:min(len(line), 64)])), "{") || !decode(line, &m) {
 		return
 	}
 	switch {
@@ -112,7 +119,9 @@ func (c *rpc) hear(line []byte) {
 		if err == nil && result == nil {
 			result = struct{}{}
 		}
-		_ = c.write(rpcMessage{ID: m.ID, Result: result, Error: err}) // one that does not read will stall
+		if line, err := encode(rpcMessage{ID: m.ID, Result: result, Error: err}); err == nil {
+			c.reply(line)
+		}
 	case m.Method != "":
 		c.notified(m.Method, m.Params)
 	default:

@@ -20,6 +20,12 @@ import (
 // partingTime is for how long a session that was stopped tries to deliver its end.
 const partingTime = 2 * time.Second
 
+// What an agent of one session can have used, at most, so that the sums of many can be kept.
+const (
+	maxTokens = 1e12
+	maxCost   = 1e6
+)
+
 // ErrUsed is returned for a directory whose session has run already.
 var ErrUsed = errors.New("this session has run already: a session is started once")
 
@@ -216,13 +222,7 @@ func (r *runner) handle(e event) {
 			r.watch.Heard(time.Now())
 		}
 	case used:
-		if u := e.usage; u.InputTokens < 0 || u.OutputTokens < 0 || !(u.CostUSD >= 0) {
-			break // a program that can't count
-		}
-		r.used.Add(e.usage)
-		if r.turn != nil {
-			r.turn.usage.Add(e.usage)
-		}
+		r.count(e.usage)
 	case heard:
 		r.watch.Heard(time.Now())
 	case working:
@@ -243,6 +243,18 @@ func (r *runner) handle(e event) {
 	}
 }
 
+// count adds what was used, unless the program can't count.
+func (r *runner) count(u delivery.Usage) {
+	if u.InputTokens < 0 || u.OutputTokens < 0 || !(u.CostUSD >= 0) ||
+		u.InputTokens > maxTokens-r.used.InputTokens || u.OutputTokens > maxTokens-r.used.OutputTokens || u.CostUSD > maxCost-r.used.CostUSD {
+		return
+	}
+	r.used.Add(u)
+	if r.turn != nil {
+		r.turn.usage.Add(u)
+	}
+}
+
 // agentEnds takes the end of a turn as the agent tells it. A failure does not count if the
 // agent has said a terminal signal, or was told to stop. One that does not stay has a
 // moment to stop by itself, which is when the turn is over; if it has not said what it had
@@ -258,6 +270,7 @@ func (r *runner) agentEnds(e event) {
 		r.goneBy = time.Time{}
 		r.finish(nil)
 	case e.open > 0 && !settled:
+		t.over = true // unless it goes on
 		r.working(true, now)
 	default:
 		t.over = true
@@ -279,7 +292,7 @@ func (r *runner) hear(e event) {
 		return // between turns it is in the transcript, and counts for nothing
 	}
 	t.write(e.source, e.text)
-	r.link.heard(t.voice.line())
+	r.link.heard(t.last.line())
 	r.note()
 	now := time.Now() // silence begins when all this is done: more may be waiting by then
 	r.watch.Heard(now)

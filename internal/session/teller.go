@@ -72,6 +72,7 @@ func (t *teller) passOver() {
 
 // tool returns the tool of an id, with what is new of it.
 func (t *teller) tool(id, kind, title string) *tool {
+	id = short(id, maxTitle)
 	known := t.tools[id]
 	if known == nil {
 		known = &tool{}
@@ -83,16 +84,18 @@ func (t *teller) tool(id, kind, title string) *tool {
 		}
 	}
 	if title != "" {
-		known.title = short(title, maxTitle)
+		known.title = oneLine(title, maxTitle)
 	}
 	if kind != "" {
-		known.kind = kind
+		known.kind = short(kind, maxTitle)
 	}
 	return known
 }
 
-// uses tells that a tool is open, and what it does if that is new.
+// uses tells that a tool is open, and what it does if that is new. What the voice says
+// next is another message.
 func (t *teller) uses(known *tool) {
+	t.endMessage()
 	if known.said != known.title {
 		known.said = known.title
 		t.remark(known.words())
@@ -103,12 +106,15 @@ func (t *teller) uses(known *tool) {
 // words say what a tool does.
 func (t *tool) words() string { return strings.TrimSpace(t.kind + " " + t.title) }
 
+// gives takes what a tool has given so far.
+func (t *tool) gives(result string) { t.result = strings.TrimRight(short(result, maxResult), "\n") }
+
 // used tells that a tool is done, with its result.
 func (t *teller) used(id string, known *tool, failed bool) {
 	t.uses(known)
-	delete(t.tools, id)
+	delete(t.tools, short(id, maxTitle))
 	if known.result != "" {
-		t.speak(agentsig.Tool, strings.TrimRight(short(known.result, maxResult), "\n")+"\n")
+		t.speak(agentsig.Tool, known.result+"\n")
 	}
 	if failed {
 		t.remark("it failed")
@@ -129,6 +135,15 @@ func (t *teller) rest() {
 		clear(t.tools)
 		t.out <- event{kind: working}
 	}
+}
+
+// oneLine makes one line of a text, and no more than so many bytes.
+func oneLine(text string, most int) string {
+	line := strings.Join(strings.Fields(text[:min(len(text), 8*most)]), " ")
+	if len(line) > most {
+		return strings.ToValidUTF8(line[:most], "") + "…"
+	}
+	return line
 }
 
 // short cuts a text to so many bytes and says so.

@@ -42,6 +42,7 @@ type turn struct {
 	nearMisses  []api.NearMiss
 	usage       delivery.Usage
 	voice, errs tail
+	last        tail // of everything, for whoever watches
 }
 
 func newTurn(number int, prompt string, o agentsig.Options, offset int64, line int) *turn {
@@ -83,6 +84,7 @@ func (t *turn) write(from agentsig.Source, p []byte) {
 	if from == agentsig.Voice {
 		t.voice.write(p)
 	}
+	t.last.write(p)
 }
 
 // close ends what counts.

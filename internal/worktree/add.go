@@ -29,6 +29,9 @@ func (r *Repo) Add(ctx context.Context, path, branch, base string) error {
 	if err != nil {
 		return err
 	}
+	if err := r.disarmBranch(branch); err != nil {
+		return err
+	}
 	if _, err := r.Branch(ctx, branch, base); err != nil {
 		return err
 	}
@@ -85,7 +88,7 @@ func (r *Repo) AddDetached(ctx context.Context, path, commit string) error {
 // detach moves a worktree to a commit, leaving whatever branch it is on, and
 // removes all that git does not have, other repositories included.
 func (r *Repo) detach(ctx context.Context, at place, commit string) error {
-	if err := r.quit(ctx, at); err != nil {
+	if err := quit(at); err != nil {
 		return err
 	}
 	if err := r.change(ctx, at, "checkout", "--quiet", "--force", "--detach", commit); err != nil {
@@ -162,15 +165,14 @@ func (r *Repo) recover(ctx context.Context, path string) (place, error) {
 	at, err := r.link(path)
 	if errors.Is(err, ErrNotWorktree) && occupied(path) {
 		// The repository may have been moved, and only the links be broken.
-		repair := r.change(ctx, r.home, "worktree", "repair", "--", path)
-		if failed := (*GitError)(nil); repair != nil && !errors.As(repair, &failed) {
-			return place{}, repair
+		if err := r.relink(path); err != nil {
+			return place{}, err
 		}
 		at, err = r.link(path)
 	}
 	registered := at.gitDir
 	if err == nil && !isUnfinished(registered) {
-		return at, unlock(at)
+		return at, errors.Join(unlock(at), disarm(at))
 	}
 	if err != nil && !errors.Is(err, ErrNotWorktree) {
 		return place{}, err
@@ -190,6 +192,37 @@ func (r *Repo) recover(ctx context.Context, path string) (place, error) {
 		err = r.change(ctx, r.home, "worktree", "remove", "--force", "--force", "--", path)
 	}
 	return place{}, err
+}
+
+// relink makes the links of a worktree at a path again, if it is known which they were. Git's
+// own repair would believe every worktree's word on where it lies, and write there.
+func (r *Repo) relink(path string) error {
+	dotGit := filepath.Join(path, ".git")
+	dir := r.registration(path)
+	if data, err := readLink(dotGit); err == nil {
+		to, _ := strings.CutPrefix(data, "gitdir: ")
+		dir = filepath.Join(r.common, "worktrees", filepath.Base(below(path, to)))
+		if back, err := readLink(filepath.Join(dir, "gitdir")); err != nil || !leadsTo(dir, path) && occupied(below(dir, back)) {
+			return nil // another's, or nobody's
+		}
+	}
+	if info, err := os.Lstat(dotGit); dir == "" || err == nil && info.IsDir() {
+		return nil
+	}
+	return errors.Join(renew(dotGit, "gitdir: "+dir+"\n"), renew(filepath.Join(dir, "gitdir"), dotGit+"\n"))
+}
+
+// renew writes a file anew. A link that is in its place is not written through.
+func renew(name, text string) error {
+	if err := os.RemoveAll(name); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
 }
 
 // Remove removes the worktree at a path with all that is in it, and never a
@@ -216,7 +249,7 @@ func (r *Repo) Remove(ctx context.Context, path string) error {
 		return err
 	}
 	if !isUnfinished(at.gitDir) {
-		if err := os.WriteFile(filepath.Join(at.gitDir, "locked"), []byte(unfinished), 0o644); err != nil {
+		if err := renew(filepath.Join(at.gitDir, "locked"), unfinished); err != nil {
 			return err
 		}
 	}
@@ -301,7 +334,7 @@ func isUnfinished(gitDir string) bool {
 // unlock removes the lock files that a crash left in a worktree's own part.
 func unlock(at place) error {
 	for _, name := range []string{"index.lock", "HEAD.lock"} {
-		if err := os.Remove(filepath.Join(at.gitDir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := remove(at, name); err != nil {
 			return err
 		}
 	}

@@ -21,7 +21,7 @@ func (t *Tree) Is(ctx context.Context, branch, commit string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	out, err := t.repo.read(ctx, at, "status", "--porcelain=v2", "--branch", "--untracked-files=normal")
+	out, err := t.repo.read(ctx, at, "status", "--porcelain=v2", "--branch", "--untracked-files=normal", "--ignore-submodules=dirty")
 	if err != nil {
 		return false, err
 	}

@@ -154,7 +154,7 @@ func (r *Repo) Branch(ctx context.Context, name, at string) (created bool, err e
 	case !errors.Is(err, ErrUnknown):
 		return false, err
 	}
-	err = r.change(ctx, r.home, "update-ref", ref(name), commit, strings.Repeat("0", len(commit)))
+	err = r.change(ctx, r.home, "update-ref", "--no-deref", ref(name), commit, strings.Repeat("0", len(commit)))
 	return err == nil, err
 }
 
@@ -256,11 +256,16 @@ func (r *Repo) checkedOut(ctx context.Context, branch, except string) error {
 	return fmt.Errorf("%s is checked out at %s: %w", agentsig.Escape(branch), agentsig.Escape(dir), ErrCheckedOut)
 }
 
-// lock waits for the turn to change what all worktrees share.
+// lock waits for the turn to change what all worktrees share. Git looks at all of them then.
 func (r *Repo) lock(ctx context.Context) (release func(), err error) {
 	select {
 	case r.turn <- struct{}{}:
-		return func() { <-r.turn }, nil
+		release = func() { <-r.turn }
+		if err := r.disarmShared(); err != nil {
+			release()
+			return nil, err
+		}
+		return release, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}

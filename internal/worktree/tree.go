@@ -2,9 +2,11 @@ package worktree
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,13 +25,18 @@ type Tree struct {
 // Tree returns the worktree at a path, which need not be there yet.
 func (r *Repo) Tree(path string) *Tree { return &Tree{r, path} }
 
-// place finds the worktree, and refuses whatever is not one of the repository.
+// place finds the worktree, safe for git to run in, and refuses whatever is not one of the
+// repository.
 func (t *Tree) place() (place, error) {
 	path, err := t.repo.outside(t.path)
 	if err != nil {
 		return place{}, err
 	}
-	return t.repo.link(path)
+	at, err := t.repo.link(path)
+	if err != nil {
+		return place{}, err
+	}
+	return at, disarm(at)
 }
 
 // Head returns the commit that the worktree is at.
@@ -56,7 +63,7 @@ func (r *Repo) dirty(ctx context.Context, at place) (names []string, err error) 
 		if len(record) > 3 && len(names) < maxNames {
 			names = append(names, record[3:]) // after two letters and a blank
 		}
-	}, call{args: []string{"status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"}})
+	}, call{args: []string{"status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"}})
 	return names, err
 }
 
@@ -91,59 +98,58 @@ func (t *Tree) Changes(ctx context.Context, base string) (Changes, error) {
 	return c, err
 }
 
-// operation is something that git does in steps and an agent can leave in the
-// middle. While it lasts there is a file in the worktree's own part.
-type operation struct {
-	file  string
-	abort []string // back to how it was before
-	quit  []string // forget about it, and leave all files as they are
+// steps are what git leaves, while an operation that it does in steps lasts, in the
+// worktree's own part. An agent can leave anything there, also refs to be moved or deleted:
+// so git is never told to go on with it, or back.
+var steps = []string{
+	"rebase-apply", "rebase-merge", "sequencer", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "MERGE_HEAD", "MERGE_MODE", "MERGE_MSG",
+	"SQUASH_MSG", "AUTO_MERGE", "BISECT_LOG", "BISECT_START", "BISECT_NAMES", "BISECT_TERMS", "BISECT_EXPECTED_REV", "BISECT_ANCESTORS_OK",
+	"BISECT_FIRST_PARENT", "BISECT_RUN", "BISECT_HEAD", "refs/bisect",
 }
 
-// operations are tried in this order: a rebase leaves the files of its steps too.
-var operations = []operation{
-	{"rebase-apply/applying", []string{"am", "--abort"}, []string{"am", "--quit"}},
-	{"rebase-apply", []string{"rebase", "--abort"}, []string{"rebase", "--quit"}},
-	{"rebase-merge", []string{"rebase", "--abort"}, []string{"rebase", "--quit"}},
-	{"CHERRY_PICK_HEAD", []string{"cherry-pick", "--abort"}, []string{"cherry-pick", "--quit"}},
-	{"REVERT_HEAD", []string{"revert", "--abort"}, []string{"revert", "--quit"}},
-	{"MERGE_HEAD", []string{"merge", "--abort"}, []string{"merge", "--quit"}},
-	{"BISECT_LOG", []string{"bisect", "reset"}, []string{"bisect", "reset", "HEAD"}},
+// open reports whether any of some operations is not finished.
+func open(at place, steps ...string) bool {
+	return slices.ContainsFunc(steps, func(name string) bool {
+		_, err := os.Lstat(filepath.Join(at.gitDir, name))
+		return err == nil
+	})
 }
 
-func (o operation) open(at place) bool {
-	_, err := os.Lstat(filepath.Join(at.gitDir, filepath.FromSlash(o.file)))
-	return err == nil
-}
-
-// quit forgets about operations that are not finished.
-func (r *Repo) quit(ctx context.Context, at place) error {
-	for _, o := range operations {
-		if o.open(at) {
-			if err := r.change(ctx, at, o.quit...); err != nil {
-				return err
-			}
-		}
+// quit forgets about operations that are not finished, and leaves all files as they are.
+func quit(at place) error {
+	var errs []error
+	for _, name := range steps {
+		errs = append(errs, remove(at, name))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
-// abort undoes operations that are not finished, but for a merge whose
-// conflicts are all solved: the next commit finishes it.
-func (r *Repo) abort(ctx context.Context, at place) error {
-	for _, o := range operations {
-		if !o.open(at) {
-			continue
+// abort undoes an operation that is not finished: a worktree that was in the middle of a
+// rebase or a search is back on its branch, and what conflicts is as in the commit. A merge
+// whose conflicts are all solved is left to the next commit, which finishes it.
+func (r *Repo) abort(ctx context.Context, at place, own string) error {
+	rebase, search := open(at, "rebase-apply", "rebase-merge"), open(at, "BISECT_LOG")
+	if !rebase && !search {
+		if !open(at, "CHERRY_PICK_HEAD", "REVERT_HEAD", "MERGE_HEAD") {
+			return nil
 		}
-		if o.file == "MERGE_HEAD" {
-			if open, err := r.conflicts(ctx, at); err != nil || len(open) == 0 {
-				return err
-			}
-		}
-		if err := r.change(ctx, at, o.abort...); err != nil {
+		if conflicts, err := r.conflicts(ctx, at); err != nil || len(conflicts) == 0 && open(at, "MERGE_HEAD") {
 			return err
 		}
 	}
-	return nil
+	if err := quit(at); err != nil {
+		return err
+	}
+	switch {
+	case rebase:
+		if err := r.change(ctx, at, "symbolic-ref", "HEAD", ref(own)); err != nil {
+			return err
+		}
+		return r.change(ctx, at, "reset", "--quiet", "--hard")
+	case search:
+		return r.change(ctx, at, "checkout", "--quiet", "--ignore-other-worktrees", own, "--")
+	}
+	return r.change(ctx, at, "reset", "--quiet", "--merge")
 }
 
 // conflicts names the files that a merge left for somebody to solve.
@@ -152,7 +158,7 @@ func (r *Repo) conflicts(ctx context.Context, at place) (names []string, err err
 		if len(names) < maxNames {
 			names = append(names, name)
 		}
-	}, call{args: []string{"diff", "--name-only", "-z", "--diff-filter=U", "--no-ext-diff", "--"}})
+	}, call{args: []string{"diff", "--name-only", "-z", "--diff-filter=U", "--no-ext-diff", "--ignore-submodules=dirty", "--"}})
 	return names, err
 }
 
@@ -168,22 +174,26 @@ func (t *Tree) Settle(ctx context.Context, message string) (commit string, commi
 		return "", false, err
 	}
 	r := t.repo
-	if err := unlock(at); err != nil {
+	if err := errors.Join(unlock(at), disarmFiles(at)); err != nil {
 		return "", false, err
 	}
-	if err := r.abort(ctx, at); err != nil {
+	own, err := r.own(ctx, at)
+	if err != nil {
 		return "", false, err
 	}
-	if err := r.comeBack(ctx, at); err != nil {
+	if err := r.abort(ctx, at, own); err != nil {
+		return "", false, err
+	}
+	if err := r.comeBack(ctx, at, own); err != nil {
 		return "", false, err
 	}
 	left, err := r.dirty(ctx, at)
 	if err != nil {
 		return "", false, err
 	}
-	merging := operation{file: "MERGE_HEAD"}.open(at)
+	merging := open(at, "MERGE_HEAD")
 	if committed = len(left) > 0 || merging; committed {
-		if err := r.change(ctx, at, "add", "--all"); err != nil {
+		if err := r.stage(ctx, at); err != nil {
 			return "", false, err
 		}
 		if err := r.commit(ctx, at, message); err != nil {
@@ -195,11 +205,7 @@ func (t *Tree) Settle(ctx context.Context, message string) (commit string, commi
 }
 
 // comeBack puts a worktree on its own branch again, with no file changed.
-func (r *Repo) comeBack(ctx context.Context, at place) error {
-	own, err := r.own(ctx, at)
-	if err != nil {
-		return err
-	}
+func (r *Repo) comeBack(ctx context.Context, at place, own string) error {
 	head, err := r.branchOf(ctx, at)
 	if err != nil || head == own {
 		return err
@@ -250,14 +256,14 @@ func (t *Tree) Reset(ctx context.Context, commit string) error {
 		return err
 	}
 	r := t.repo
-	if err := unlock(at); err != nil {
+	if err := errors.Join(unlock(at), disarmFiles(at)); err != nil {
 		return err
 	}
 	own, err := r.own(ctx, at)
 	if err != nil {
 		return err
 	}
-	if err := r.quit(ctx, at); err != nil {
+	if err := quit(at); err != nil {
 		return err
 	}
 	// Wherever HEAD is: it comes back to the branch, which moves to the commit.

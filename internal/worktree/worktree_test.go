@@ -394,7 +394,7 @@ func TestTooSlow(t *testing.T) {
 	f.repo.patience = 100 * time.Millisecond
 	_, err := tree.Dirty(t.Context())
 	is(t, err, ErrTooSlow)
-	if want := "git status --porcelain=v1 -z --untracked-files=all --no-renames was stopped: after 100ms: it took too long"; !strings.HasPrefix(err.Error(), want) {
+	if want := "git status --porcelain=v1 -z --untracked-files=all --no-renames --ignore-submodules=dirty was stopped: after 100ms: it took too long"; !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("%q", err)
 	}
 	bin := t.TempDir()
