@@ -352,3 +352,23 @@ func TestRunTwice(t *testing.T) {
 	}
 	w.untouched()
 }
+
+// What a check said on what the work starts from can be read, and so can those who were to
+// repair it; if they can't be started, a person is asked soon.
+func TestLogsOfRun(t *testing.T) {
+	w := newWorld(t, "checks: [{name: tools, command: echo no compiler here; exit 3}]\n")
+	w.script("remediation", "echo I have no hands\nexit 4\n")
+	w.tasks("T-1")
+	r := w.signalbox("run", "plan.md")
+	for _, want := range []string{"tools failed: no compiler here", "agents that should repair it crash (3 times)", "The last agent: exit status 4"} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("there is no %q in\n%s%s", want, r.out, r.err)
+		}
+	}
+	said := w.signalbox("logs", "R1")
+	for _, want := range []string{"== baseline", "no compiler here", "== remediation", "I have no hands"} {
+		if !strings.Contains(said.out, want) {
+			t.Errorf("there is no %q in\n%s%s", want, said.out, said.err)
+		}
+	}
+}

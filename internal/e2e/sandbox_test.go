@@ -52,3 +52,15 @@ func TestSandbox(t *testing.T) {
 		}
 	})
 }
+
+// A run whose sandbox can't be made is refused before anything is started.
+func TestSandboxRefused(t *testing.T) {
+	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
+		w := newWorld(t, fmt.Sprintf("sandbox: {kind: %s, write: [/no/such/directory]}\n", kind))
+		w.tasks("T-1")
+		r := w.signalbox("run", "plan.md")
+		if r.code != 1 || !strings.Contains(r.err, "/no/such/directory") || !strings.Contains(r.err, "signalbox doctor") {
+			t.Errorf("exit code %d\n%s%s", r.code, r.out, r.err)
+		}
+	})
+}

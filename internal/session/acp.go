@@ -113,7 +113,7 @@ func (a *acp) begin(turn int) error {
 	group := a.group
 	a.mute = time.AfterFunc(greetings*time.Duration(a.spec.Answer), func() {
 		select {
-		case a.program.out <- a.failure("the Agent Client Protocol can't be spoken with it", errMute):
+		case a.out <- a.failure("the Agent Client Protocol can't be spoken with it", errMute):
 		case <-group.Done():
 		}
 	})
