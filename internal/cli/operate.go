@@ -13,6 +13,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/process"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 	"github.com/signalbox-dev/signalbox/internal/session"
 	"github.com/signalbox-dev/signalbox/internal/tui"
@@ -364,6 +365,9 @@ func (a *app) sessionCommand() *cobra.Command {
 			client := api.FollowingClient(dir.Address, token)
 			defer client.Close()
 			a.served = true
+			if err := process.AdoptOrphans(); err != nil { // they are still found by their marker
+				a.logger().Warn("what an agent leaves can't be adopted", "error", err)
+			}
 			return session.Run(cmd.Context(), args[0], client, a.logger())
 		},
 	}

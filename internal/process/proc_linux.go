@@ -136,6 +136,7 @@ func all() ([]int, error) {
 // stat is what the kernel says of a process.
 type stat struct {
 	state   string
+	parent  int
 	group   int
 	threads int
 	began   string // in ticks since the machine was started
@@ -151,10 +152,14 @@ func statOf(pid int) (stat, bool) {
 	if len(fields) < 20 {
 		return stat{}, false
 	}
+	parent, err := strconv.Atoi(fields[1])
+	if err != nil {
+		return stat{}, false
+	}
 	group, err := strconv.Atoi(fields[2])
 	if err != nil {
 		return stat{}, false
 	}
 	threads, err := strconv.Atoi(fields[17])
-	return stat{state: fields[0], group: group, threads: threads, began: fields[19]}, err == nil
+	return stat{state: fields[0], parent: parent, group: group, threads: threads, began: fields[19]}, err == nil
 }

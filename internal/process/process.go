@@ -3,8 +3,8 @@
 //
 // Three things tell which processes are whose. The group holds the program and all
 // its descendants that did not leave it. A marker in the environment finds those that
-// did, on Linux; one that has left the group and wiped its environment as well is out
-// of reach. And the time at which a process began tells it from a later one with the
+// did, on Linux; one that has left the group and wiped its environment as well is found
+// only by a process that adopts orphans ([AdoptOrphans]). And the time at which a process began tells it from a later one with the
 // same number.
 //
 // Groups are Unix's: elsewhere [Start] fails with [ErrNoGroups].

@@ -81,7 +81,7 @@ func hearer(p program, sent *int) output {
 	}
 	a := newACP(p)
 	conn := a.connect(func([]byte) error { *sent++; return nil }, func([]byte) { *sent++ })
-	a.waiting = "do it"
+	a.waiting, a.mute = "do it", time.NewTimer(time.Hour)
 	_ = conn.call("initialize", nil, a.greeted) // it is queued, and nobody reads it
 	return conn
 }

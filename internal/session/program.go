@@ -177,6 +177,7 @@ func (p *program) wait(group *process.Group, stop <-chan struct{}, out output) {
 	}
 	group.End(time.Duration(p.spec.Grace))
 	exit, err := group.Wait()
+	process.EndOrphans()
 	out.end()
 	p.out <- event{kind: stopped, exit: exit, err: err}
 }
