@@ -96,6 +96,9 @@ func (r real) installed(t *testing.T) string {
 	if dir == "" {
 		t.Skipf("NOT TESTED: %s was not installed: run internal/e2e/testdata/agents/install DIR, and set %s=DIR", r.name, agentsVariable)
 	}
+	if os.Getenv(isAlone) == "" {
+		t.Skipf("NOT TESTED: %s would have a network", r.name)
+	}
 	bin := filepath.Join(dir, "node_modules", ".bin")
 	if _, err := exec.LookPath(filepath.Join(bin, r.command[0])); err != nil {
 		t.Skipf("NOT TESTED: %s can't be found in %s: %v", r.command[0], bin, err)
@@ -203,7 +206,7 @@ func TestExamples(t *testing.T) {
 	for _, e := range []struct{ name, command string }{{"claude-code", "claude"}, {"codex", "codex"}, {"gemini", "gemini"}} {
 		t.Run(e.name, func(t *testing.T) {
 			bin := real{name: e.name, command: []string{e.command}}.installed(t)
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			demo := exec.CommandContext(ctx, filepath.Join("..", "..", "examples", e.name, "demo"))
 			demo.Env = append(os.Environ(), "SIGNALBOX="+program, "PATH="+bin+":"+os.Getenv("PATH"))
@@ -236,7 +239,7 @@ func (r real) deliver(t *testing.T, settings string) {
 	server := scripted(t, "life.txt")
 	w := newWorld(t, "")
 	w.write("notes.txt", "READY_FOR_REVIEW: T-1\n")
-	w.write("signalbox.yaml", fmt.Sprintf("agents: {real: %s}\nanalyst: true\n%s", r.entry(t, server.URL()), settings))
+	w.write("signalbox.yaml", fmt.Sprintf("agents: {real: %s}\nanalyst: true\nlimits: {answer: 2m}\n%s", r.entry(t, server.URL()), settings))
 	w.git("add", "-A")
 	w.git("commit", "-qm", "notes")
 	w.tasks("T-1")

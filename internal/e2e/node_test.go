@@ -115,7 +115,7 @@ func (n *node) reach(ctx context.Context, events uint64) {
 // has ended or waits for a person.
 func (n *node) finish(w *world) api.Run {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(n.t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(n.t.Context(), 5*time.Minute)
 	defer cancel()
 	runs, err := n.client.Runs(ctx)
 	if err != nil {

@@ -162,10 +162,10 @@ func (w *world) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// signalbox runs a command to its end, which must come within two minutes.
+// signalbox runs a command to its end, which must come within five minutes.
 func (w *world) signalbox(args ...string) result {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := w.command(ctx, args...)
 	var out, errs bytes.Buffer

@@ -91,6 +91,7 @@ func (p *program) open(turn int, command []string, in inlet, out output) error {
 	}
 	_ = r.Close() // the program has it
 	if err != nil {
+		close(in.closed)
 		return errors.Join(err, w.Close())
 	}
 	return nil
