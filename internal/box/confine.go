@@ -19,10 +19,11 @@ import (
 type gitPaths struct{ write, read []string }
 
 // commits returns what an agent needs that commits its work: nothing if its role changes no
-// files. In a repository where that would give it too much it can't commit, if something
+// files, or nothing holds it. In a repository where that would give it too much it can't commit, if something
 // holds it; the gate commits what it leaves.
-func (d *deliverer) commits(role config.Role, tree, branch string) (gitPaths, error) {
-	if !slices.Contains(role.Allow, config.AllowEdit) {
+func (d *deliverer) commits(role config.Role, agent config.Agent, tree, branch string) (gitPaths, error) {
+	held := role.Sandbox != sandbox.None || agent.Adapter == config.AdapterCodex // which has a sandbox of its own
+	if !held || !slices.Contains(role.Allow, config.AllowEdit) {
 		return gitPaths{}, nil
 	}
 	write, read, err := sandbox.GitPaths(d.repo.Common(), tree, branch)

@@ -411,7 +411,7 @@ func (d *deliverer) write(r delivery.Run, s delivery.Session, subject string, ph
 	}
 	slices.Sort(env)
 	command := agent.Resolve(d.config.Dir)
-	commits, err := d.commits(role, tree, taskBranch(r.ID, roomName(s)))
+	commits, err := d.commits(role, agent, tree, taskBranch(r.ID, roomName(s)))
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/durable"
 	"github.com/signalbox-dev/signalbox/internal/filelock"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -84,21 +85,7 @@ func (d Dir) once(name string, content func() (string, error)) error {
 }
 
 // write replaces a file durably.
-func (d Dir) write(name string, data []byte) error {
-	f, err := os.CreateTemp(string(d), name+".*") // for its owner alone
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), d.path(name))
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return syncDir(string(d))
-}
+func (d Dir) write(name string, data []byte) error { return durable.WriteFile(d.path(name), data) }
 
 func (d Dir) read(name string) (string, error) {
 	data, err := os.ReadFile(d.path(name))

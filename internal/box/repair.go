@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/durable"
 	"github.com/signalbox-dev/signalbox/internal/engine"
 )
 
@@ -90,6 +91,6 @@ func (d Dir) setAside(name string) (string, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", nil
 		}
-		return kept, errors.Join(err, syncDir(string(d)))
+		return kept, errors.Join(err, durable.SyncDir(string(d)))
 	}
 }

@@ -107,13 +107,14 @@ func (a *acp) cancel() {
 func (a *acp) begin(turn int) error {
 	in := newInlet()
 	conn := a.connect(in.offer, in.give)
+	mute := a.failure("the Agent Client Protocol can't be spoken with it", errMute) // while nobody else is hearing
 	if err := a.open(turn, a.spec.Agent.Command, in, conn); err != nil {
 		return err
 	}
 	group := a.group
 	a.mute = time.AfterFunc(greetings*time.Duration(a.spec.Answer), func() {
 		select {
-		case a.out <- a.failure("the Agent Client Protocol can't be spoken with it", errMute):
+		case a.out <- mute:
 		case <-group.Done():
 		}
 	})

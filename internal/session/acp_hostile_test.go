@@ -52,8 +52,9 @@ func TestACPBurst(t *testing.T) {
 	const questions = 500
 	s := spec(t, "")
 	s.Agent = session.Agent{Name: "agent", Adapter: session.AdapterACP, Command: []string{"sh", "-c", fmt.Sprintf(`
-echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
-echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"c"}}'
+read -r initialize; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
+read -r new; echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"c"}}'
+read -r prompt
 i=0; while [ $i -lt %d ]; do i=$((i+1)); echo '{"jsonrpc":"2.0","id":"q'$i'","method":"session/request_permission","params":{"toolCall":{"toolCallId":"t","kind":"read"},"options":[{"optionId":"y","kind":"allow_once"}]}}'; done > burst
 cat burst
 answers=0; while read -r line; do case $line in *'"optionId":"y"'*) answers=$((answers+1)); [ $answers -lt %[1]d ] || break;; esac; done

@@ -188,6 +188,7 @@ func TestACPFails(t *testing.T) {
 		how    string
 		detail string
 		reset  time.Duration
+		told   time.Duration // from now: when the limit ends, as it is told before the turn fails
 	}{
 		"initialize": {greets: []string{"refuse"}, how: api.HowCrashed,
 			detail: `the agent agent: the Agent Client Protocol can't be spoken with it: Internal error: no \x1b disk`},
@@ -200,7 +201,7 @@ func TestACPFails(t *testing.T) {
 		"the turn":      {prompt: "fail -32603 Internal error|{\"details\":\"bad\\u001b\"}", how: api.HowCrashed, detail: `the agent agent: its turn failed: Internal error: bad\x1b`},
 		"a usage limit": {prompt: `fail -32603 Internal error|{"details":"usage limit reached, resets_in_seconds: 3600"}`, how: api.HowLimited, detail: "the agent agent: its turn failed: Internal error: usage limit reached, resets_in_seconds: 3600", reset: time.Hour},
 		"a limit told before": {
-			prompt: toldBefore(time.Now().Add(time.Hour)), how: api.HowLimited, detail: "the agent agent: its turn failed: You've hit your limit", reset: time.Hour,
+			told: time.Hour, how: api.HowLimited, detail: "the agent agent: its turn failed: You've hit your limit", reset: time.Hour,
 		},
 		"a limit without end": {prompt: toldBefore(time.Unix(1<<33, 0)), how: api.HowLimited, detail: "the agent agent: its turn failed: You've hit your limit"},
 		"it dies":             {prompt: "raw {\"jsonrpc\":\"2.0\",\"meth\ndie 3", how: api.HowCrashed, detail: "exit status 3"},
@@ -208,6 +209,9 @@ func TestACPFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if c.told > 0 {
+				c.prompt = toldBefore(time.Now().Add(c.told))
+			}
 			s := acpSpec(t, c.prompt, c.greets...)
 			s.Env = c.env
 			last := start(t, s).finish()

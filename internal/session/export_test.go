@@ -85,3 +85,6 @@ func hearer(p program, sent *int) output {
 	_ = conn.call("initialize", nil, a.greeted) // it is queued, and nobody reads it
 	return conn
 }
+
+// Permissions returns the permissions there are.
+func Permissions() []Permission { return []Permission{Edit, Execute, Fetch} }

@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/durable"
 	"github.com/signalbox-dev/signalbox/internal/filelock"
 	"github.com/signalbox-dev/signalbox/internal/process"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
@@ -156,7 +157,7 @@ func (r *runner) begin(c api.SessionCommand) {
 		r.turn.answerBy = now.Add(time.Duration(c.AnswerMS) * time.Millisecond)
 	}
 	r.watch.Begin(now)
-	if err := writeFile(filepath.Join(r.dir, fmt.Sprintf("prompt-%d.md", r.turns)), []byte(c.Text)); err != nil {
+	if err := durable.WriteFile(filepath.Join(r.dir, fmt.Sprintf("prompt-%d.md", r.turns)), []byte(c.Text)); err != nil {
 		r.fail(err)
 		return
 	}

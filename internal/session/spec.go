@@ -78,9 +78,6 @@ const (
 	Fetch   Permission = "fetch"   // get something from the network
 )
 
-// Permissions returns the permissions there are.
-func Permissions() []Permission { return []Permission{Edit, Execute, Fetch} }
-
 func (s Spec) may(p Permission) bool { return slices.Contains(s.Allow, p) }
 
 // Duration is written as a number of milliseconds.

@@ -1,13 +1,14 @@
 //go:build unix
 
-package box
+package durable
 
 import (
 	"errors"
 	"os"
 )
 
-func syncDir(path string) error {
+// SyncDir makes the names in a directory durable.
+func SyncDir(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err

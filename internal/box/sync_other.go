@@ -1,5 +1,0 @@
-//go:build !unix
-
-package box
-
-func syncDir(string) error { return nil }

@@ -1,0 +1,25 @@
+// Package durable writes files so that a power cut leaves the old one or the new one.
+package durable
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// WriteFile writes a file, for its owner alone, that is there as a whole or not at all.
+func WriteFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // which is the owner's alone
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return SyncDir(filepath.Dir(path))
+}

@@ -1,5 +1,0 @@
-//go:build !unix
-
-package session
-
-func syncDir(string) error { return nil }
