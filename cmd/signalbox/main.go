@@ -8,11 +8,12 @@ import (
 	"syscall"
 
 	"github.com/signalbox-dev/signalbox/internal/cli"
+	"github.com/signalbox-dev/signalbox/internal/command"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := cli.Run(ctx, os.Args[1:], cli.Terminal())
+	code := cli.Run(ctx, os.Args[1:], command.Terminal())
 	stop()
 	os.Exit(code)
 }

@@ -20,14 +20,15 @@ import (
 const module = "github.com/signalbox-dev/signalbox"
 
 // public packages are for everyone to import, so they stand alone.
-var public = []string{"agentsig", "ledger"}
+var public = []string{"agentformat", "agentsig", "ledger"}
 
 // standardOnly packages import nothing but the standard library.
-var standardOnly = []string{"agentsig"}
+var standardOnly = []string{"agentformat", "agentsig"}
 
 // pure packages decide and do nothing else: time, order and chance come to them
 // as values.
-var pure = []string{"internal/work", "internal/delivery", "internal/plan"}
+var pure = []string{"internal/work", "internal/delivery", "internal/plan",
+	"internal/portfolio", "internal/portfolio/lots", "internal/portfolio/exitrule"}
 
 // impure is what a pure package may not import, and not name of package time.
 var (
@@ -38,15 +39,18 @@ var (
 // owners says which package may use an outside module, or a part of the
 // standard library that reaches outside the process.
 var owners = map[string][]string{
-	"github.com/nats-io":       {"internal/engine"},
-	"github.com/oklog/ulid/v2": {"internal/box"},
-	"github.com/spf13/cobra":   {"internal/cli"},
-	"github.com/spf13/pflag":   {"internal/cli"},
-	"go.yaml.in/yaml/v3":       {"internal/config"},
-	"golang.org/x/mod":         {"ledger"},
-	"golang.org/x/sys":         {"internal/sandbox"},
-	"golang.org/x/term":        {"internal/cli"},
-	"os/exec":                  {"internal/mutant", "internal/bench", "internal/process", "internal/worktree", "internal/config", "internal/sandbox"},
+	"github.com/cockroachdb/apd/v3":          {"internal/portfolio"},
+	"github.com/modelcontextprotocol/go-sdk": {"internal/portfolio/mcpserver"},
+	"github.com/nats-io":                     {"internal/engine"},
+	"github.com/oklog/ulid/v2":               {"internal/box"},
+	"github.com/spf13/cobra":                 {"internal/cli", "internal/portfolio/cli", "internal/command"},
+	"github.com/spf13/pflag":                 {"internal/cli"},
+	"go.yaml.in/yaml/v3":                     {"internal/config", "internal/portfolio/settings"},
+	"golang.org/x/mod":                       {"ledger"},
+	"golang.org/x/sys":                       {"internal/sandbox"},
+	"golang.org/x/term":                      {"internal/cli"},
+	"modernc.org/sqlite":                     {"internal/portfolio/store"},
+	"os/exec":                                {"internal/mutant", "internal/bench", "internal/process", "internal/worktree", "internal/config", "internal/sandbox"},
 }
 
 // testSupport packages are imported by tests only.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/backup"
+	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
 )
 
@@ -36,7 +37,7 @@ unpacked copy while it is written.`,
 				return err
 			}
 			if a.json {
-				return writeJSON(a.Out, map[string]any{"file": args[0], "events": r.Events, "items": r.Items})
+				return command.WriteJSON(a.Out, map[string]any{"file": args[0], "events": r.Events, "items": r.Items})
 			}
 			fmt.Fprintf(a.Out, "%s on %s backed up to %s and verified\n", count(int(r.Events), "event"), count(r.Items, "work item"), agentsig.Escape(args[0]))
 			fmt.Fprintln(a.Out, "It holds the signer's key and the tokens: keep it to yourself.")
@@ -72,12 +73,12 @@ its lease since must be ended, as its session may be given out again. Never run 
 				return err
 			}
 			if a.json {
-				return writeJSON(a.Out, map[string]any{"directory": a.dir, "events": r.Events, "items": r.Items, "archive_setting": c.Archive})
+				return command.WriteJSON(a.Out, map[string]any{"directory": a.dir, "events": r.Events, "items": r.Items, "archive_setting": c.Archive})
 			}
 			fmt.Fprintf(a.Out, "%s on %s restored to %s and verified\n", count(int(r.Events), "event"), count(r.Items, "work item"), agentsig.Escape(a.dir))
 			if c.Archive != "" {
 				fmt.Fprintf(a.Out, "%s: %s says that the archive lies in %s: before you start the box, put %s/archive there, or take the setting out\n",
-					a.paint(yellow, "note"), config.File, agentsig.Escape(c.Archive), agentsig.Escape(a.dir))
+					a.Paint(command.Yellow, "note"), config.File, agentsig.Escape(c.Archive), agentsig.Escape(a.dir))
 			}
 			return nil
 		},

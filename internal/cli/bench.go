@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/internal/bench"
+	"github.com/signalbox-dev/signalbox/internal/command"
 )
 
 func (a *app) benchCommand() *cobra.Command {
@@ -39,13 +40,13 @@ handoffs_per_s, bare_appends_per_s, ratio, p50_ms, p99_ms, items, clients and si
 			}
 			defer func() { err = errors.Join(err, os.RemoveAll(o.Dir)) }()
 			collectLess() // as the box does: the bare engine runs in this process
-			o.Progress = func(what string) { fmt.Fprintln(a.Err, a.paint(faint, what)) }
+			o.Progress = func(what string) { fmt.Fprintln(a.Err, a.Paint(command.Faint, what)) }
 			r, err := bench.Run(cmd.Context(), o)
 			if err != nil {
 				return err
 			}
 			if a.json {
-				return writeJSON(a.Out, r)
+				return command.WriteJSON(a.Out, r)
 			}
 			a.rows([][2]string{
 				{"handoffs", fmt.Sprintf("%.0f a second, over HTTP, with %s", r.Handoffs, count(r.Clients, "client"))},

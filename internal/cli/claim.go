@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
 )
 
@@ -66,7 +67,7 @@ func (a *app) granted(g api.Grant, err error) error {
 		return err
 	}
 	if a.json {
-		return writeJSON(a.Out, g)
+		return command.WriteJSON(a.Out, g)
 	}
 	a.rows([][2]string{
 		{"session", g.Session}, {"work", g.Work}, {"phase", string(g.Phase)}, {"token", g.Token.String()},
@@ -190,7 +191,7 @@ func (a *app) emitted(e api.Emitted, err error) error {
 		if err != nil {
 			e = api.Emitted{Error: err.Error()}
 		}
-		if err := writeJSON(a.Out, e); err != nil {
+		if err := command.WriteJSON(a.Out, e); err != nil {
 			return err
 		}
 		if !e.Accepted {
@@ -212,10 +213,10 @@ func (a *app) emitted(e api.Emitted, err error) error {
 		return errQuiet
 	}
 	if e.NextPhase == "" {
-		fmt.Fprintf(a.Out, "%s %s: recorded for %s (event %d); the session goes on\n", a.paint(green, "accepted"), e.Event, e.Work, e.Sequence)
+		fmt.Fprintf(a.Out, "%s %s: recorded for %s (event %d); the session goes on\n", a.Paint(command.Green, "accepted"), e.Event, e.Work, e.Sequence)
 		return nil
 	}
 	fmt.Fprintf(a.Out, "%s %s: %s %s in %s, and is now in %s (event %d)\n",
-		a.paint(green, "accepted"), e.Event, e.Work, e.ExitReason, e.PhaseCompleted, e.NextPhase, e.Sequence)
+		a.Paint(command.Green, "accepted"), e.Event, e.Work, e.ExitReason, e.PhaseCompleted, e.NextPhase, e.Sequence)
 	return nil
 }

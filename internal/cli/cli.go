@@ -7,61 +7,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/command"
 )
-
-// Exit codes.
-const (
-	exitOK          = 0
-	exitFailure     = 1
-	exitUsage       = 2
-	exitInterrupted = 130
-)
-
-// Env is what a command talks to.
-type Env struct {
-	In       io.Reader
-	Out, Err io.Writer
-	InTTY    bool // In is a terminal
-	OutTTY   bool // Out is a terminal
-	Color    bool // Out shows colours
-	Live     bool // Out can be drawn over
-}
-
-// Terminal returns the process's own environment.
-func Terminal() Env {
-	out := isTerminal(os.Stdout)
-	return Env{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
-		InTTY: isTerminal(os.Stdin), OutTTY: out,
-		Color: out && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
-		Live:  out && os.Getenv("TERM") != "dumb",
-	}
-}
-
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return false
-	}
-	null, err := os.Stat(os.DevNull)
-	return err != nil || !os.SameFile(info, null)
-}
 
 // errQuiet ends a command with exit code 1 when all has been said.
 var errQuiet = errors.New("")
 
 // app is one run of the program.
 type app struct {
-	Env
+	command.Env
 	json    bool
 	dir     string // the box's
 	home    string // where its settings are
@@ -70,7 +29,7 @@ type app struct {
 }
 
 // Run runs the command line and returns its exit code.
-func Run(ctx context.Context, args []string, env Env) int {
+func Run(ctx context.Context, args []string, env command.Env) int {
 	a := &app{Env: env}
 	root := a.root()
 	root.SetArgs(args)
@@ -80,28 +39,28 @@ func Run(ctx context.Context, args []string, env Env) int {
 	cmd, err := root.ExecuteContextC(ctx)
 	switch {
 	case err == nil && (ctx.Err() == nil || a.served):
-		return exitOK
+		return command.ExitOK
 	case ctx.Err() != nil && !a.served:
-		return exitInterrupted
+		return command.ExitInterrupted
 	case errors.Is(err, errQuiet):
-		return exitFailure
+		return command.ExitFailure
 	case errors.Is(err, errQuestions):
-		return exitUsage
+		return command.ExitUsage
 	}
 	if a.json {
 		p := &api.Problem{Code: api.CodeFailed, Message: err.Error()}
 		errors.As(err, &p)
-		_ = writeJSON(env.Out, p) // there is nobody left to tell
+		_ = command.WriteJSON(env.Out, p) // there is nobody left to tell
 	} else {
 		fmt.Fprintf(env.Err, "signalbox: %s\n", agentsig.EscapeLines(err.Error()))
 	}
 	if a.started {
-		return exitFailure
+		return command.ExitFailure
 	}
 	if !a.json {
 		fmt.Fprintf(env.Err, "Run '%s --help' for how to use it.\n", cmd.CommandPath())
 	}
-	return exitUsage
+	return command.ExitUsage
 }
 
 // usageError is an error in what the user typed that only the command can see.
@@ -136,7 +95,7 @@ verify, as their help says).`,
   signalbox run plan.md
   signalbox inbox
   signalbox ledger verify`,
-		Version:       buildVersion().Version,
+		Version:       command.BuildVersion().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
@@ -150,76 +109,13 @@ verify, as their help says).`,
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON for programs instead of text for people")
 	root.PersistentFlags().StringVar(&a.dir, "dir", "", "the box's `DIRECTORY` (default .signalbox, here or in a directory above)")
-	a.group(root, "Deliver a plan", a.initCommand(), a.doctorCommand(), a.planCommand(), a.runCommand(), a.statusCommand(),
+	command.Group(root, "Deliver a plan", a.initCommand(), a.doctorCommand(), a.planCommand(), a.runCommand(), a.statusCommand(),
 		a.inboxCommand(), a.answerCommand(), a.tellCommand(), a.logsCommand(), a.pauseCommand(), a.cancelCommand(), a.retryCommand())
-	a.group(root, "Hand work over by hand", a.upCommand(), a.workCommand(), a.claimCommand(), a.renewCommand(), a.releaseCommand(),
+	command.Group(root, "Hand work over by hand", a.upCommand(), a.workCommand(), a.claimCommand(), a.renewCommand(), a.releaseCommand(),
 		a.emitCommand(), a.gateCommand(), a.eventsCommand())
-	a.group(root, "Read and teach signals", a.scanCommand(), a.signalsCommand())
-	a.group(root, "Prove, keep, measure", a.ledgerCommand(), a.backupCommand(), a.restoreCommand(), a.benchCommand(), a.versionCommand())
+	command.Group(root, "Read and teach signals", a.scanCommand(), a.signalsCommand())
+	command.Group(root, "Prove, keep, measure", a.ledgerCommand(), a.backupCommand(), a.restoreCommand(), a.benchCommand(), a.versionCommand())
 	root.AddCommand(a.sessionCommand(), confineCommand())
-	root.SetUsageTemplate(usage)
-	reflow(root)
+	command.Dress(root)
 	return root
 }
-
-// group adds commands under a heading.
-func (a *app) group(root *cobra.Command, title string, commands ...*cobra.Command) {
-	root.AddGroup(&cobra.Group{ID: title, Title: title})
-	for _, c := range commands {
-		c.GroupID = title
-	}
-	root.AddCommand(commands...)
-}
-
-// reflow sets the long help of a command and those below it to 80 columns.
-func reflow(cmd *cobra.Command) {
-	paragraphs := strings.Split(cmd.Long, "\n\n")
-	for i, p := range paragraphs {
-		if !strings.HasPrefix(p, " ") { // which is an example
-			paragraphs[i] = wrap(strings.Fields(p), 80)
-		}
-	}
-	cmd.Long = strings.Join(paragraphs, "\n\n")
-	for _, c := range cmd.Commands() {
-		reflow(c)
-	}
-}
-
-// wrap puts words on lines of so many columns.
-func wrap(words []string, columns int) string {
-	var b strings.Builder
-	at := 0
-	for _, w := range words {
-		switch n := utf8.RuneCountInString(w); {
-		case at == 0:
-			at = n
-		case at+1+n > columns:
-			b.WriteByte('\n')
-			at = n
-		default:
-			b.WriteByte(' ')
-			at += 1 + n
-		}
-		b.WriteString(w)
-	}
-	return b.String()
-}
-
-const usage = `Usage:
-  {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND [flags]{{else}}{{.UseLine}}{{end}}{{if .HasExample}}
-
-Examples:
-{{.Example}}{{end}}{{if .HasAvailableSubCommands}}{{$commands := .Commands}}{{range $group := .Groups}}
-
-{{.Title}}:{{range $commands}}{{if (and (eq .GroupID $group.ID) .IsAvailableCommand)}}
-  {{rpad .Name .NamePadding}}  {{.Short}}{{end}}{{end}}{{end}}{{if not .AllChildCommandsHaveGroup}}
-
-{{if .Groups}}Other commands{{else}}Commands{{end}}:{{range .Commands}}{{if (and (eq .GroupID "") (or .IsAvailableCommand (eq .Name "help")))}}
-  {{rpad .Name .NamePadding}}  {{.Short}}{{end}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
-
-Flags:
-{{.LocalFlags.FlagUsagesWrapped 80 | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
-
-Flags of every command:
-{{.InheritedFlags.FlagUsagesWrapped 80 | trimTrailingWhitespaces}}{{end}}
-`

@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/signalbox-dev/signalbox/internal/cli"
+	"github.com/signalbox-dev/signalbox/internal/command"
 )
 
 func TestMain(m *testing.M) {
@@ -22,7 +23,7 @@ func TestMain(m *testing.M) {
 		"signalbox": func() {
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 			defer stop()
-			os.Exit(cli.Run(ctx, os.Args[1:], cli.Terminal()))
+			os.Exit(cli.Run(ctx, os.Args[1:], command.Terminal()))
 		},
 	})
 }
@@ -63,7 +64,7 @@ func compareEvents(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // run runs the command line in this process.
-func run(t *testing.T, env cli.Env, args ...string) (code int, out, err string) {
+func run(t *testing.T, env command.Env, args ...string) (code int, out, err string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	env.Out, env.Err = &stdout, &stderr
@@ -77,7 +78,7 @@ func TestScanIsLive(t *testing.T) {
 	out, w := io.Pipe()
 	code := make(chan int, 1)
 	go func() {
-		code <- cli.Run(t.Context(), []string{"scan", "--json"}, cli.Env{In: in, Out: w, Err: io.Discard})
+		code <- cli.Run(t.Context(), []string{"scan", "--json"}, command.Env{In: in, Out: w, Err: io.Discard})
 		_ = w.Close()
 	}()
 	say := func(s string) {
@@ -131,7 +132,7 @@ func TestTerminalIsSafe(t *testing.T) {
 		`{"protocol":"apm2_agent_exit","version":"1.0.0","phase_completed":"DRAFT","exit_reason":"completed","notes":"\u001b[2J\u009b\u202e"}` + "\n" +
 		"<signal type=\"\x1b[2J\">x</signal>\n<signal type=\"need_turn\"><reason>\x1b[2J\u202eabc\x7f</reason></signal>\n"
 	for _, args := range [][]string{{"scan"}, {"scan", "--json"}, {"scan", "--text"}} {
-		_, out, errs := run(t, cli.Env{In: strings.NewReader(hostile), OutTTY: true}, args...)
+		_, out, errs := run(t, command.Env{In: strings.NewReader(hostile), OutTTY: true}, args...)
 		if out == "" {
 			t.Errorf("%v printed nothing", args)
 		}
@@ -149,7 +150,7 @@ func TestInterrupted(t *testing.T) {
 	in, agent := io.Pipe()
 	defer agent.Close()
 	code := make(chan int, 1)
-	go func() { code <- cli.Run(ctx, []string{"scan"}, cli.Env{In: in, Out: io.Discard, Err: io.Discard}) }()
+	go func() { code <- cli.Run(ctx, []string{"scan"}, command.Env{In: in, Out: io.Discard, Err: io.Discard}) }()
 	if _, err := io.WriteString(agent, "hello\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +164,7 @@ func TestOutputThatFails(t *testing.T) {
 	r, w := io.Pipe()
 	_ = r.Close()
 	var stderr bytes.Buffer
-	code := cli.Run(t.Context(), []string{"scan"}, cli.Env{In: strings.NewReader("READY_FOR_REVIEW: T-1\n"), Out: w, Err: &stderr})
+	code := cli.Run(t.Context(), []string{"scan"}, command.Env{In: strings.NewReader("READY_FOR_REVIEW: T-1\n"), Out: w, Err: &stderr})
 	if code != 1 || !strings.Contains(stderr.String(), "closed pipe") {
 		t.Errorf("exit code %d, %q", code, stderr.String())
 	}

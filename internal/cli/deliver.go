@@ -18,6 +18,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/plan"
@@ -121,7 +122,7 @@ func (a *app) openBox(ctx context.Context, c config.Config, resting bool, logger
 	}
 	return box.Open(ctx, box.Options{
 		Dir: box.Dir(a.dir), Archive: c.Archive, ExitEnabled: agentsig.ExitProtocolEnabled(os.LookupEnv, c.ExitProtocol),
-		Hosts: c.Hosts, Redact: c.Redact, Version: buildVersion().Version, Delivery: d, Resting: resting, Logger: logger,
+		Hosts: c.Hosts, Redact: c.Redact, Version: command.BuildVersion().Version, Delivery: d, Resting: resting, Logger: logger,
 	})
 }
 
@@ -256,7 +257,7 @@ func (a *app) begin(ctx context.Context, client *api.Client, text, id string) (a
 		for _, other := range live {
 			if err == nil && other.ID != r.ID {
 				fmt.Fprintf(a.Err, "%s: %s (%s) has not ended, and goes on beside it; `signalbox cancel --run %s` ends it\n",
-					a.paint(yellow, "note"), other.ID, agentsig.Escape(other.Title), other.ID)
+					a.Paint(command.Yellow, "note"), other.ID, agentsig.Escape(other.Title), other.ID)
 			}
 		}
 		return r, err
@@ -270,7 +271,7 @@ func (a *app) begin(ctx context.Context, client *api.Client, text, id string) (a
 // noteDirty says that agents do not see what is not committed.
 func (a *app) noteDirty(ctx context.Context) {
 	if n, err := a.uncommitted(ctx); err == nil && n > 0 && !a.json {
-		fmt.Fprintf(a.Err, "%s: %s not committed; agents start from the last commit\n", a.paint(yellow, "note"), count(n, "change"))
+		fmt.Fprintf(a.Err, "%s: %s not committed; agents start from the last commit\n", a.Paint(command.Yellow, "note"), count(n, "change"))
 	}
 }
 
@@ -348,7 +349,7 @@ func terminalSize() (columns, rows int) {
 // sayRun says how a run ended, or what it waits for.
 func (a *app) sayRun(r api.Run) error {
 	if a.json {
-		if err := writeJSON(a.Out, r); err != nil {
+		if err := command.WriteJSON(a.Out, r); err != nil {
 			return err
 		}
 	} else {
@@ -387,7 +388,7 @@ func (a *app) dryRun(ctx context.Context, c config.Config, text string) error {
 		return err
 	}
 	if a.json {
-		return writeJSON(a.Out, r)
+		return command.WriteJSON(a.Out, r)
 	}
 	fmt.Fprint(a.Out, p.Draw(a.frame().Width))
 	fmt.Fprintf(a.Out, "\nat first: %s\n", firstStarts(r))

@@ -16,6 +16,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
@@ -34,47 +35,20 @@ With --json it prints a list of name, state (ok, warning, missing) and text.`,
 			found := a.diagnose(cmd.Context())
 			bad := false
 			for _, d := range found {
-				bad = bad || d.State == missing
+				bad = bad || d.State == command.Missing
 			}
 			if a.json {
-				if err := writeJSON(a.Out, found); err != nil {
+				if err := command.WriteJSON(a.Out, found); err != nil {
 					return err
 				}
 			} else {
-				a.sayDiagnosis(found)
+				a.SayFindings(found, a.frame().Width)
 			}
 			if bad {
 				return errQuiet
 			}
 			return nil
 		},
-	}
-}
-
-// diagnosis is what doctor found about one thing.
-type diagnosis struct {
-	Name  string `json:"name"`
-	State string `json:"state"`
-	Text  string `json:"text"`
-}
-
-const (
-	fine    = "ok"
-	warning = "warning"
-	missing = "missing"
-)
-
-func (a *app) sayDiagnosis(found []diagnosis) {
-	colours := map[string]string{fine: green, warning: yellow, missing: red}
-	for _, d := range found {
-		lines := strings.Split(agentsig.EscapeLines(d.Text), "\n")
-		if a.OutTTY {
-			for i, line := range lines {
-				lines[i] = wrap(strings.Fields(line), a.frame().Width-25)
-			}
-		}
-		text := strings.ReplaceAll(strings.Join(lines, "\n"), "\n", "\n"+strings.Repeat(" ", 25))
-		fmt.Fprintf(a.Out, "%s  %-14s  %s\n", a.paint(colours[d.State], fmt.Sprintf("%-7s", d.State)), d.Name, text)
 	}
 }
 
@@ -92,27 +66,27 @@ func (a *app) uncommitted(ctx context.Context) (int, error) {
 	return len(found.Files) + found.Unseen, err
 }
 
-func (a *app) diagnose(ctx context.Context) []diagnosis {
-	var all []diagnosis
+func (a *app) diagnose(ctx context.Context) []command.Finding {
+	var all []command.Finding
 	say := func(name, state, format string, args ...any) {
-		all = append(all, diagnosis{name, state, fmt.Sprintf(format, args...)})
+		all = append(all, command.Finding{Name: name, State: state, Text: fmt.Sprintf(format, args...)})
 	}
 	repo, err := worktree.Open(ctx, a.home)
 	if err != nil {
-		say("git", missing, "%v", err)
+		say("git", command.Missing, "%v", err)
 	} else {
 		a.diagnoseCheckout(ctx, repo, say)
 	}
 	c, err := a.settings("")
 	if err != nil {
-		say("settings", missing, "%v", err)
+		say("settings", command.Missing, "%v", err)
 	} else {
 		a.diagnoseSettings(ctx, c, say)
 	}
 	if free, err := freeSpace(a.dir); err == nil {
-		state := fine
+		state := command.Fine
 		if free < 1<<30 {
-			state = warning
+			state = command.Warning
 		}
 		say("disk", state, "%.1f GB free", float64(free)/1e9)
 	}
@@ -123,35 +97,35 @@ func (a *app) diagnose(ctx context.Context) []diagnosis {
 func (a *app) diagnoseCheckout(ctx context.Context, repo *worktree.Repo, say func(name, state, format string, args ...any)) {
 	branch, commit, err := repo.Head(ctx)
 	if err != nil {
-		say("git", missing, "%v", err)
+		say("git", command.Missing, "%v", err)
 		return
 	}
 	if branch == "" {
 		branch = "no branch"
 	}
-	say("git", fine, "%s at %.7s", branch, commit)
+	say("git", command.Fine, "%s at %.7s", branch, commit)
 	switch n, err := a.uncommitted(ctx); {
 	case err != nil:
-		say("checkout", warning, "%v", err)
+		say("checkout", command.Warning, "%v", err)
 	case n > 0:
-		say("checkout", warning, "%s not committed: agents start from the last commit", count(n, "change"))
+		say("checkout", command.Warning, "%s not committed: agents start from the last commit", count(n, "change"))
 	default:
-		say("checkout", fine, "clean")
+		say("checkout", command.Fine, "clean")
 	}
 }
 
 func (a *app) diagnoseSettings(ctx context.Context, c config.Config, say func(name, state, format string, args ...any)) {
 	if len(c.Agents) == 0 {
-		say("settings", missing, "there are no agents: name some in %s (`signalbox init` writes one)", filepath.Join(a.home, config.File))
+		say("settings", command.Missing, "there are no agents: name some in %s (`signalbox init` writes one)", filepath.Join(a.home, config.File))
 		return
 	}
-	say("settings", fine, "%s, %s", count(len(c.Agents), "agent"), count(len(c.Checks), "check"))
+	say("settings", command.Fine, "%s, %s", count(len(c.Agents), "agent"), count(len(c.Checks), "check"))
 	if len(c.Checks) == 0 {
-		say("checks", warning, "the gate runs nothing: add checks to %s, or a Verification section to the plan", config.File)
+		say("checks", command.Warning, "the gate runs nothing: add checks to %s, or a Verification section to the plan", config.File)
 	}
 	diagnoseAgents(ctx, c, say)
 	for _, role := range agentsig.Roles() {
-		say(string(role), fine, "%s", played(c, c.Role(role)))
+		say(string(role), command.Fine, "%s", played(c, c.Role(role)))
 	}
 	diagnoseSandboxes(c, say)
 }
@@ -173,17 +147,17 @@ func diagnoseAgents(ctx context.Context, c config.Config, say func(name, state, 
 	all.Wait()
 	for i, name := range names {
 		if errs[i] != nil {
-			say("agent", missing, "%s: %v", name, errs[i])
+			say("agent", command.Missing, "%s: %v", name, errs[i])
 			continue
 		}
-		p, state := programs[i], fine
+		p, state := programs[i], command.Fine
 		text := name + ": "
 		if p.Version != "" {
 			text += p.Version + ", "
 		}
 		text += drivenBy(c.Agents[name].Adapter)
 		if len(p.Warnings) > 0 {
-			state = warning
+			state = command.Warning
 		}
 		say("agent", state, "%s", strings.Join(append([]string{text, p.Path}, p.Warnings...), "\n"))
 	}
@@ -221,31 +195,31 @@ func diagnoseSandboxes(c config.Config, say func(name, state, format string, arg
 	delete(used, sandbox.None)
 	for _, kind := range slices.Sorted(maps.Keys(used)) {
 		if err := sandbox.Available(kind); err != nil {
-			say("sandbox", missing, "%s: %v", kind, err)
+			say("sandbox", command.Missing, "%s: %v", kind, err)
 		} else {
-			say("sandbox", fine, "%s works here", kind)
+			say("sandbox", command.Fine, "%s works here", kind)
 		}
 	}
 	for _, path := range c.Sandbox.Write {
 		if _, err := os.Stat(path); err != nil && len(used) > 0 {
-			say("sandbox", missing, "%s may be written and is not there: make it, or take it out of sandbox.write", path)
+			say("sandbox", command.Missing, "%s may be written and is not there: make it, or take it out of sandbox.write", path)
 		}
 	}
 }
 
 func (a *app) diagnoseBox(ctx context.Context, say func(name, state, format string, args ...any)) {
 	if _, err := os.Stat(a.dir); errors.Is(err, os.ErrNotExist) {
-		say("box", fine, "none yet; `signalbox run` makes one in %s", a.dir)
+		say("box", command.Fine, "none yet; `signalbox run` makes one in %s", a.dir)
 		return
 	}
 	if !a.running() {
-		say("box", fine, "not running; `signalbox run` or `signalbox up` starts it")
+		say("box", command.Fine, "not running; `signalbox run` or `signalbox up` starts it")
 		return
 	}
 	status, err := ask(ctx, a, box.Dir.APIToken, func(c *api.Client) (api.Status, error) { return c.Status(ctx) })
 	if err != nil {
-		say("box", missing, "%v", err)
+		say("box", command.Missing, "%v", err)
 		return
 	}
-	say("box", fine, "running; %s", count(int(status.Events), "event"))
+	say("box", command.Fine, "running; %s", count(int(status.Events), "event"))
 }

@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/signalbox-dev/signalbox/internal/cli"
+	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
 )
 
 // On a terminal what doctor says is as wide as that, and aligned.
 func TestDoctorFitsTheTerminal(t *testing.T) {
-	if cli.Terminal().OutTTY {
+	if command.Terminal().OutTTY {
 		t.Skip("the width would be that of this terminal")
 	}
 	t.Chdir(t.TempDir())
@@ -21,7 +21,7 @@ func TestDoctorFitsTheTerminal(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(".", config.File), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, out, errs := run(t, cli.Env{OutTTY: true}, "doctor")
+	code, out, errs := run(t, command.Env{OutTTY: true}, "doctor")
 	if code != 1 || errs != "" || !strings.Contains(out, "\n                         install -g @agentclientprotocol/claude-agent-acp`\n") {
 		t.Errorf("exit code %d, %s\n%s", code, errs, out)
 	}

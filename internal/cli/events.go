@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -57,14 +58,14 @@ which is the event as it is stored and hashed.`,
 
 func (a *app) event(e api.Event) error {
 	if a.json {
-		return writeJSON(a.Out, e)
+		return command.WriteJSON(a.Out, e)
 	}
 	stored, err := ledger.Decode(e.Event)
 	if err != nil {
 		return fmt.Errorf("event %d: %w", e.Sequence, err)
 	}
-	_, err = fmt.Fprintf(a.Out, "%6d  %s  %-12s  %s  %s\n", e.Sequence, a.paint(faint, stored.Time.Local().Format("2006-01-02 15:04:05")),
-		agentsig.Escape(e.Work), a.paint(bold, agentsig.Escape(stored.Type)), agentsig.Escape(what(e.Work, stored)))
+	_, err = fmt.Fprintf(a.Out, "%6d  %s  %-12s  %s  %s\n", e.Sequence, a.Paint(command.Faint, stored.Time.Local().Format("2006-01-02 15:04:05")),
+		agentsig.Escape(e.Work), a.Paint(command.Bold, agentsig.Escape(stored.Type)), agentsig.Escape(what(e.Work, stored)))
 	return err
 }
 

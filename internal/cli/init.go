@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
 )
 
@@ -104,20 +105,20 @@ func writeProposal(file string, text []byte, force bool) error {
 
 func (a *app) sayProposal(p proposal) error {
 	if a.json {
-		return writeJSON(a.Out, p)
+		return command.WriteJSON(a.Out, p)
 	}
 	say := func(what, text string) { fmt.Fprintf(a.Out, "  %-7s %s\n", what, text) }
-	fmt.Fprintf(a.Out, "%s written\n", a.paint(bold, agentsig.Escape(p.File)))
+	fmt.Fprintf(a.Out, "%s written\n", a.Paint(command.Bold, agentsig.Escape(p.File)))
 	what := "agents"
 	for _, o := range p.Agents {
 		say(what, fmt.Sprintf("%-8s  %s, %s", o.Name, strings.Join(o.Command, " "), drivenBy(o.Adapter)))
 		what = ""
 	}
 	if len(p.Agents) == 0 {
-		say(what, a.paint(yellow, "none found of "+strings.Join(config.KnownAgents(), ", ")+": fill in yours"))
+		say(what, a.Paint(command.Yellow, "none found of "+strings.Join(config.KnownAgents(), ", ")+": fill in yours"))
 	}
 	if len(p.Checks) == 0 {
-		say("checks", a.paint(yellow, "none found: without any, the gate lets everything pass"))
+		say("checks", a.Paint(command.Yellow, "none found: without any, the gate lets everything pass"))
 	} else {
 		say("checks", strings.Join(p.Checks, ", "))
 	}

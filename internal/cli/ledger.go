@@ -17,6 +17,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -103,7 +104,7 @@ Take the key from somebody you trust, not from the copy you check.`,
 				if err != nil {
 					out = map[string]any{"ok": false, "error": err.Error()}
 				}
-				if err := writeJSON(a.Out, out); err != nil {
+				if err := command.WriteJSON(a.Out, out); err != nil {
 					return err
 				}
 			}
@@ -113,10 +114,10 @@ Take the key from somebody you trust, not from the copy you check.`,
 			case err != nil:
 				return fmt.Errorf("the ledger does not verify: %w", err)
 			case !a.json:
-				fmt.Fprintf(a.Out, "%s: %s on %s, %s\n", a.paint(green, "verified"),
+				fmt.Fprintf(a.Out, "%s: %s on %s, %s\n", a.Paint(command.Green, "verified"),
 					count(int(r.Events), "event"), count(r.Subjects, "subject"), count(r.Blobs, "blob"))
 				if unsealed > 0 {
-					fmt.Fprintf(a.Out, "%s: the log has %s that no checkpoint covers yet\n", a.paint(yellow, "note"), count(int(unsealed), "event"))
+					fmt.Fprintf(a.Out, "%s: the log has %s that no checkpoint covers yet\n", a.Paint(command.Yellow, "note"), count(int(unsealed), "event"))
 				}
 				a.rows([][2]string{{"signed by", agentsig.Escape(r.Checkpoint.Origin)}, {"root", r.Checkpoint.Root.String()}})
 				fmt.Fprintln(a.Out, `
@@ -167,7 +168,7 @@ the index in the proof counts from 0.`,
 			if err != nil {
 				return err
 			}
-			return writeJSON(a.Out, proof)
+			return command.WriteJSON(a.Out, proof)
 		},
 	}
 	p.flags(cmd)
@@ -219,9 +220,9 @@ func (a *app) checkProof(data []byte, p place) error {
 		return err
 	}
 	if a.json {
-		return writeJSON(a.Out, map[string]any{"ok": true, "sequence": proof.Index + 1, "type": e.Type, "subject": e.Subject, "origin": c.Origin, "size": c.Size})
+		return command.WriteJSON(a.Out, map[string]any{"ok": true, "sequence": proof.Index + 1, "type": e.Type, "subject": e.Subject, "origin": c.Origin, "size": c.Size})
 	}
-	fmt.Fprintf(a.Out, "%s: event %d of %s is in the ledger of %s\n", a.paint(green, "proven"), proof.Index+1, agentsig.Escape(c.Origin), count(int(c.Size), "event"))
+	fmt.Fprintf(a.Out, "%s: event %d of %s is in the ledger of %s\n", a.Paint(command.Green, "proven"), proof.Index+1, agentsig.Escape(c.Origin), count(int(c.Size), "event"))
 	return a.event(apiEvent(proof))
 }
 
@@ -250,9 +251,9 @@ func (a *app) checkCheckpoint(data []byte, p place) error {
 		return fmt.Errorf("the ledger does not begin with the %s that were signed: history was changed", count(int(older.Size), "event"))
 	}
 	if a.json {
-		return writeJSON(a.Out, map[string]any{"ok": true, "size": older.Size, "ledger_size": f.Checkpoint.Size})
+		return command.WriteJSON(a.Out, map[string]any{"ok": true, "size": older.Size, "ledger_size": f.Checkpoint.Size})
 	}
-	fmt.Fprintf(a.Out, "%s: the ledger of %s begins with the %d that were signed\n", a.paint(green, "consistent"), count(int(f.Checkpoint.Size), "event"), older.Size)
+	fmt.Fprintf(a.Out, "%s: the ledger of %s begins with the %d that were signed\n", a.Paint(command.Green, "consistent"), count(int(f.Checkpoint.Size), "event"), older.Size)
 	return nil
 }
 
@@ -274,7 +275,7 @@ that is not there or empty, and verifies the copy. It works while the box runs.`
 				return err
 			}
 			if a.json {
-				return writeJSON(a.Out, map[string]any{"events": r.Events, "directory": args[0]})
+				return command.WriteJSON(a.Out, map[string]any{"events": r.Events, "directory": args[0]})
 			}
 			fmt.Fprintf(a.Out, "%s exported to %s and verified\n", count(int(r.Events), "event"), agentsig.Escape(args[0]))
 			return nil
@@ -358,7 +359,7 @@ your proofs; it signs nothing.`,
 				return err
 			}
 			if a.json {
-				return writeJSON(a.Out, map[string]string{"key": key})
+				return command.WriteJSON(a.Out, map[string]string{"key": key})
 			}
 			fmt.Fprintln(a.Out, key)
 			return nil
@@ -390,7 +391,7 @@ says so and changes nothing. The box must not run.`,
 				return err
 			}
 			if a.json {
-				return writeJSON(a.Out, map[string]any{"repaired": append([]string{}, done...), "events": found.Events})
+				return command.WriteJSON(a.Out, map[string]any{"repaired": append([]string{}, done...), "events": found.Events})
 			}
 			for _, what := range done {
 				fmt.Fprintln(a.Out, agentsig.Escape(what))

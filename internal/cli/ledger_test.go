@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
-	"github.com/signalbox-dev/signalbox/internal/cli"
+	"github.com/signalbox-dev/signalbox/internal/command"
 )
 
 // recordSome runs a box for a while and returns its directory.
@@ -67,7 +67,7 @@ func TestVerifyFindsEdits(t *testing.T) {
 	}
 	key := filepath.Join(dir, "verifier.key")
 	verify := func() (int, string) {
-		code, out, errOut := run(t, cli.Env{}, "ledger", "verify", "--archive", copied, "--key", key)
+		code, out, errOut := run(t, command.Env{}, "ledger", "verify", "--archive", copied, "--key", key)
 		return code, out + errOut
 	}
 	if code, out := verify(); code != 0 {
@@ -116,7 +116,7 @@ func TestVerifyFindsEdits(t *testing.T) {
 // A program that knows nothing but the package ledger checks a proof.
 func TestCheckProofExample(t *testing.T) {
 	dir := recordSome(t, exitRecord("done"))
-	code, proof, errOut := run(t, cli.Env{}, "ledger", "prove", "3", "--dir", dir)
+	code, proof, errOut := run(t, command.Env{}, "ledger", "prove", "3", "--dir", dir)
 	if code != 0 {
 		t.Fatal(errOut)
 	}
@@ -216,7 +216,7 @@ func TestBoxOutputIsInert(t *testing.T) {
 		{"work", "list"}, {"work", "show", "E-1"}, {"events"}, {"events", "--json"}, {"work", "list", "--json"},
 		{"work", "show", evil}, {"claim", "--work", evil}, {"claim", "--actor", evil}, {"emit", "--session", evil}, {"ledger", "verify", "--archive", evil},
 	} {
-		_, out, errOut := run(t, cli.Env{In: strings.NewReader(evil)}, append(args, "--dir", dir)...)
+		_, out, errOut := run(t, command.Env{In: strings.NewReader(evil)}, append(args, "--dir", dir)...)
 		if out+errOut == "" {
 			t.Errorf("%q says nothing", args)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/session"
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
@@ -185,7 +186,7 @@ func (l *logs) printFile(who speech) error {
 		return l.writeObjects(f, who, !seen)
 	}
 	if !seen {
-		fmt.Fprintln(l.app.Out, l.app.paint(bold, who.heading()))
+		fmt.Fprintln(l.app.Out, l.app.Paint(command.Bold, who.heading()))
 	}
 	text := &inertText{to: l.app.Out}
 	n, err := io.Copy(text, f)
@@ -216,7 +217,7 @@ func (l *logs) writeObjects(f io.Reader, who speech, first bool) error {
 		}
 		if whole > 0 || first {
 			who.Text = string(text[:whole])
-			if err := writeJSON(l.app.Out, who); err != nil {
+			if err := command.WriteJSON(l.app.Out, who); err != nil {
 				return err
 			}
 		}

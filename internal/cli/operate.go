@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/process"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
@@ -55,7 +56,7 @@ need a box to be running. With --json it prints the run.`,
 				return err
 			}
 			if a.json {
-				return writeJSON(a.Out, r)
+				return command.WriteJSON(a.Out, r)
 			}
 			o := a.frame()
 			o.Height = 1000
@@ -107,7 +108,7 @@ running. With --json it prints a list.`,
 				return err
 			}
 			if a.json {
-				return writeJSON(a.Out, questions)
+				return command.WriteJSON(a.Out, questions)
 			}
 			if len(questions) == 0 {
 				fmt.Fprintln(a.Out, "nothing waits for you")
@@ -128,10 +129,10 @@ func (a *app) sayQuestion(q api.Question) {
 	if q.Task != "" {
 		about = q.Task
 	}
-	fmt.Fprintf(a.Out, "%s  %s, asked %s (%s)\n", a.paint(bold, q.ID), agentsig.Escape(about), q.AskedAt.Local().Format("2006-01-02 15:04"), strings.ReplaceAll(string(q.Cause), "_", " "))
+	fmt.Fprintf(a.Out, "%s  %s, asked %s (%s)\n", a.Paint(command.Bold, q.ID), agentsig.Escape(about), q.AskedAt.Local().Format("2006-01-02 15:04"), strings.ReplaceAll(string(q.Cause), "_", " "))
 	fmt.Fprintf(a.Out, "  %s\n", indent(agentsig.EscapeLines(q.Text)))
 	if context := strings.TrimSpace(q.Context); context != "" && context != strings.TrimSpace(q.Text) {
-		fmt.Fprintf(a.Out, "  %s\n", a.paint(faint, indent(agentsig.EscapeLines(context))))
+		fmt.Fprintf(a.Out, "  %s\n", a.Paint(command.Faint, indent(agentsig.EscapeLines(context))))
 	}
 	fmt.Fprintf(a.Out, "  answer: signalbox answer %s \"…\"", q.ID)
 	for _, c := range q.Choices {
@@ -174,7 +175,7 @@ It does not need a box to be running: the answer is recorded, and the next run g
 				return err
 			}
 			if a.json {
-				return writeJSON(a.Out, q)
+				return command.WriteJSON(a.Out, q)
 			}
 			fmt.Fprintf(a.Out, "%s is answered%s\n", q.ID, goesOn(running))
 			return nil
@@ -238,7 +239,7 @@ gets it with its prompt. With --json it prints work and now.`,
 			}
 			switch {
 			case a.json:
-				return writeJSON(a.Out, told)
+				return command.WriteJSON(a.Out, told)
 			case told.Now:
 				fmt.Fprintln(a.Out, "the agent has it")
 			default:
@@ -292,7 +293,7 @@ func (a *app) saidRun(r api.Run, what, state string, err error) error {
 	case err != nil:
 		return err
 	case a.json:
-		return writeJSON(a.Out, r)
+		return command.WriteJSON(a.Out, r)
 	}
 	fmt.Fprintf(a.Out, "%s is %s\n", agentsig.Escape(what), state)
 	return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/plan"
 )
@@ -63,7 +64,7 @@ anything is. With --json it prints ok, tasks, checks and errors (line, text).`,
 			if err != nil {
 				return fmt.Errorf("%s is refused:\n%w", agentsig.Escape(args[0]), err)
 			}
-			fmt.Fprintf(a.Out, "%s: %s in %s, %s\n", a.paint(green, "ok"), count(len(p.Tasks), "task"), count(len(p.Waves()), "step"), count(len(p.Checks), "check"))
+			fmt.Fprintf(a.Out, "%s: %s in %s, %s\n", a.Paint(command.Green, "ok"), count(len(p.Tasks), "task"), count(len(p.Waves()), "step"), count(len(p.Checks), "check"))
 			return nil
 		},
 	}
@@ -84,7 +85,7 @@ func (a *app) sayChecked(p plan.Plan, err error) error {
 	case err != nil:
 		list = append(list, wrong{0, err.Error()})
 	}
-	if werr := writeJSON(a.Out, map[string]any{"ok": err == nil, "tasks": len(p.Tasks), "checks": len(p.Checks), "errors": list}); werr != nil {
+	if werr := command.WriteJSON(a.Out, map[string]any{"ok": err == nil, "tasks": len(p.Tasks), "checks": len(p.Checks), "errors": list}); werr != nil {
 		return werr
 	}
 	if err != nil {
@@ -136,5 +137,5 @@ func (a *app) showPlan(p plan.Plan) error {
 	for _, c := range p.Checks {
 		checks = append(checks, strings.TrimSpace(c.Name+": "+c.Command))
 	}
-	return writeJSON(a.Out, map[string]any{"title": p.Title, "tasks": tasks, "checks": checks})
+	return command.WriteJSON(a.Out, map[string]any{"title": p.Title, "tasks": tasks, "checks": checks})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/command"
 )
 
 func (a *app) scanCommand() *cobra.Command {
@@ -285,7 +286,7 @@ func (v *scanView) finding(f agentsig.Finding) {
 	if f.Outcome == agentsig.Accepted {
 		j.Fields = f.Signal.Fields()
 	}
-	v.note(0, writeJSON(v.out, j))
+	v.note(0, command.WriteJSON(v.out, j))
 }
 
 func (v *scanView) verdict(d agentsig.Verdict) {
@@ -295,19 +296,19 @@ func (v *scanView) verdict(d agentsig.Verdict) {
 		word, subject = string(d.Kind), ""
 	}
 	if v.json {
-		v.note(0, writeJSON(v.out, verdictJSON{word, d.Kind, subject, d.Action}))
+		v.note(0, command.WriteJSON(v.out, verdictJSON{word, d.Kind, subject, d.Action}))
 		return
 	}
 	var text string
 	switch d.Kind {
 	case agentsig.KindUnknown:
-		text = v.paint(red, "unknown") + ": no signal that counts"
+		text = v.Paint(command.Red, "unknown") + ": no signal that counts"
 	case agentsig.KindAmbiguous:
-		text = fmt.Sprintf("%s: it says both %s and %s", v.paint(red, "ambiguous"), name(d.Signal), name(d.Other))
+		text = fmt.Sprintf("%s: it says both %s and %s", v.Paint(command.Red, "ambiguous"), name(d.Signal), name(d.Other))
 	default:
-		text = v.paint(green, name(d.Signal))
+		text = v.Paint(command.Green, name(d.Signal))
 	}
-	v.note(fmt.Fprintf(v.out, "%s %s; next: %s\n", v.paint(bold, "verdict"), text, d.Action))
+	v.note(fmt.Fprintf(v.out, "%s %s; next: %s\n", v.Paint(command.Bold, "verdict"), text, d.Action))
 }
 
 // name says which signal it is, as it is written.
@@ -333,13 +334,13 @@ func name(s agentsig.Signal) string {
 func (v *scanView) show(f agentsig.Finding) {
 	const margin = "                      "
 	outcome := map[agentsig.Outcome]string{
-		agentsig.Accepted: v.paint(green, "signal   "),
-		agentsig.NearMiss: v.paint(yellow, "near miss"),
-		agentsig.Rejected: v.paint(red, "rejected "),
+		agentsig.Accepted: v.Paint(command.Green, "signal   "),
+		agentsig.NearMiss: v.Paint(command.Yellow, "near miss"),
+		agentsig.Rejected: v.Paint(command.Red, "rejected "),
 	}[f.Outcome]
 	note := ""
 	if f.Signal.Note != "" {
-		note = v.paint(faint, "  "+agentsig.Escape(f.Signal.Note))
+		note = v.Paint(command.Faint, "  "+agentsig.Escape(f.Signal.Note))
 	}
 	v.note(fmt.Fprintf(v.out, "line %-5d %s  %s%s\n", f.Span.Line, outcome, name(f.Signal), note))
 	if f.Outcome != agentsig.Accepted {
@@ -355,7 +356,7 @@ func (v *scanView) show(f agentsig.Finding) {
 		case x.Name == "confidence" && r.Defaulted:
 			value += " (not said)"
 		}
-		v.note(fmt.Fprintf(v.out, "%s%s %s\n", margin, v.paint(faint, agentsig.Escape(x.Name)+":"), value))
+		v.note(fmt.Fprintf(v.out, "%s%s %s\n", margin, v.Paint(command.Faint, agentsig.Escape(x.Name)+":"), value))
 	}
 }
 

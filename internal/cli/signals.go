@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/command"
 )
 
 func (a *app) signalsCommand() *cobra.Command {
@@ -57,7 +58,7 @@ func (a *app) instructions(o agentsig.Options) error {
 		return err
 	}
 	if a.json {
-		return writeJSON(a.Out, struct {
+		return command.WriteJSON(a.Out, struct {
 			Role         agentsig.Role `json:"role"`
 			Task         string        `json:"task"`
 			Instructions string        `json:"instructions"`
@@ -82,7 +83,7 @@ func spoken(role agentsig.Role) []agentsig.Entry {
 func (a *app) vocabulary(role agentsig.Role) error {
 	entries := spoken(role)
 	if a.json {
-		return writeJSON(a.Out, entriesJSON(entries))
+		return command.WriteJSON(a.Out, entriesJSON(entries))
 	}
 	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	row := func(cells ...string) {

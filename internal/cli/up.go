@@ -15,6 +15,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
 )
 
@@ -126,26 +127,26 @@ func collectLess() {
 
 func (a *app) sayFound(address string, found box.Found, enabled bool) {
 	if a.json {
-		_ = writeJSON(a.Out, map[string]any{ // nobody reads it: the box runs all the same
+		_ = command.WriteJSON(a.Out, map[string]any{ // nobody reads it: the box runs all the same
 			"address": address, "events": found.Events, "items": found.Items, "leases": found.Leases,
 			"restored": found.Restored, "archived": found.Archived, "notes": append([]string{}, found.Notes...), "exit_protocol": enabled,
 			"snapshot": found.Snapshot, "start_ms": found.Took.Milliseconds(),
 		})
 		return
 	}
-	fmt.Fprintf(a.Out, "%s in %s: %s, %s, %s; ready in %v\n", a.paint(bold, "box"), agentsig.Escape(a.dir),
+	fmt.Fprintf(a.Out, "%s in %s: %s, %s, %s; ready in %v\n", a.Paint(command.Bold, "box"), agentsig.Escape(a.dir),
 		count(int(found.Events), "event"), count(found.Items, "work item"), count(found.Leases, "open lease"), found.Took.Round(1e6))
 	switch {
 	case found.Restored > 0 && uint64(found.Restored) == found.Events:
-		fmt.Fprintf(a.Out, "%s: the engine's store was made anew from the archive (%s)\n", a.paint(yellow, "note"), count(int(found.Restored), "event"))
+		fmt.Fprintf(a.Out, "%s: the engine's store was made anew from the archive (%s)\n", a.Paint(command.Yellow, "note"), count(int(found.Restored), "event"))
 	case found.Restored > 0:
-		fmt.Fprintf(a.Out, "%s: the engine had lost its last %s; restored from the archive\n", a.paint(yellow, "note"), count(int(found.Restored), "event"))
+		fmt.Fprintf(a.Out, "%s: the engine had lost its last %s; restored from the archive\n", a.Paint(command.Yellow, "note"), count(int(found.Restored), "event"))
 	}
 	if found.Archived > 0 {
-		fmt.Fprintf(a.Out, "%s: %s in the engine and not in the archive yet; archived now\n", a.paint(yellow, "note"), count(int(found.Archived), "event"))
+		fmt.Fprintf(a.Out, "%s: %s in the engine and not in the archive yet; archived now\n", a.Paint(command.Yellow, "note"), count(int(found.Archived), "event"))
 	}
 	for _, note := range found.Notes {
-		fmt.Fprintf(a.Out, "%s: %s\n", a.paint(yellow, "note"), agentsig.Escape(note))
+		fmt.Fprintf(a.Out, "%s: %s\n", a.Paint(command.Yellow, "note"), agentsig.Escape(note))
 	}
 	value, set := os.LookupEnv(agentsig.ExitProtocolVariable)
 	switch {

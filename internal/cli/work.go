@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/command"
 )
 
 func (a *app) workCommand() *cobra.Command {
@@ -44,7 +45,7 @@ phase: IMPLEMENTATION is where developers begin that need no draft.`,
 				return err
 			}
 			if a.json {
-				return writeJSON(a.Out, added)
+				return command.WriteJSON(a.Out, added)
 			}
 			fmt.Fprintf(a.Out, "%s added in %s (event %d)\n", added.ID, added.Phase, added.Sequence)
 			return nil
@@ -97,7 +98,7 @@ func (a *app) workListCommand() *cobra.Command {
 				return err
 			}
 			if a.json {
-				return writeJSON(a.Out, all)
+				return command.WriteJSON(a.Out, all)
 			}
 			if len(all) == 0 {
 				fmt.Fprintln(a.Err, "no work items")
@@ -131,7 +132,7 @@ func (a *app) workShowCommand() *cobra.Command {
 				return err
 			}
 			if a.json {
-				return writeJSON(a.Out, w)
+				return command.WriteJSON(a.Out, w)
 			}
 			rows := [][2]string{{"work", w.ID}, {"title", agentsig.Escape(w.Title)}, {"phase", string(w.Phase)}}
 			if w.BlockedFrom != "" {
@@ -190,7 +191,7 @@ func (a *app) recorded(r api.Recorded, err error) error {
 		return err
 	}
 	if a.json {
-		return writeJSON(a.Out, r)
+		return command.WriteJSON(a.Out, r)
 	}
 	fmt.Fprintf(a.Out, "%s: %s is now in %s (event %d)\n", r.Event, r.Work, r.Phase, r.Sequence)
 	return nil

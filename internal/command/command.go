@@ -1,0 +1,164 @@
+// Package command has what the module's command lines share: what a command talks to, exit
+// codes, JSON and colours that are safe for a terminal, help that reads like a page, versions,
+// and what a doctor says.
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+)
+
+// Exit codes.
+const (
+	ExitOK          = 0
+	ExitFailure     = 1
+	ExitUsage       = 2
+	ExitInterrupted = 130
+)
+
+// Env is what a command talks to.
+type Env struct {
+	In       io.Reader
+	Out, Err io.Writer
+	InTTY    bool // In is a terminal
+	OutTTY   bool // Out is a terminal
+	Color    bool // Out shows colours
+	Live     bool // Out can be drawn over
+}
+
+// Terminal returns the process's own environment.
+func Terminal() Env {
+	out := isTerminal(os.Stdout)
+	return Env{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		InTTY: isTerminal(os.Stdin), OutTTY: out,
+		Color: out && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
+		Live:  out && os.Getenv("TERM") != "dumb",
+	}
+}
+
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
+}
+
+// Colours, for people.
+const (
+	Green  = "32"
+	Yellow = "33"
+	Red    = "31"
+	Bold   = "1"
+	Faint  = "2"
+)
+
+// Paint gives text a colour, where colours are shown.
+func (e Env) Paint(colour, text string) string {
+	if !e.Color {
+		return text
+	}
+	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+}
+
+// WriteJSON writes one value on one line.
+func WriteJSON(w io.Writer, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(InertJSON(data), '\n'))
+	return err
+}
+
+// InertJSON escapes what JSON allows in a string and a terminal acts upon:
+// C1 controls, and characters that hide or turn text around.
+func InertJSON(data []byte) []byte {
+	if !slices.ContainsFunc(data, func(c byte) bool { return c >= 0x7f }) {
+		return data // as nearly always
+	}
+	var out bytes.Buffer
+	for len(data) > 0 {
+		r, size := utf8.DecodeRune(data)
+		c := string(data[:size])
+		switch {
+		case r < 0x7f || agentsig.Escape(c) == c:
+			out.WriteString(c)
+		case r > 0xffff:
+			r -= 0x10000
+			fmt.Fprintf(&out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+		data = data[size:]
+	}
+	return out.Bytes()
+}
+
+// Version is what the Go toolchain recorded in a program.
+type Version struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"`
+	Go      string `json:"go"`
+	System  string `json:"system"`
+}
+
+// BuildVersion is this program's.
+func BuildVersion() Version {
+	v := Version{Version: "(devel)", Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	if info.Main.Version != "" {
+		v.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			v.Commit = s.Value
+		}
+	}
+	return v
+}
+
+// A Finding is what a doctor found about one thing.
+type Finding struct {
+	Name  string `json:"name"`
+	State string `json:"state"`
+	Text  string `json:"text"`
+}
+
+// The states of a finding.
+const (
+	Fine    = "ok"
+	Warning = "warning"
+	Missing = "missing"
+)
+
+// SayFindings shows findings to a person, on a terminal of so many columns.
+func (e Env) SayFindings(found []Finding, columns int) {
+	const indent = 25
+	colours := map[string]string{Fine: Green, Warning: Yellow, Missing: Red}
+	for _, d := range found {
+		lines := strings.Split(agentsig.EscapeLines(d.Text), "\n")
+		if e.OutTTY {
+			for i, line := range lines {
+				lines[i] = wrap(strings.Fields(line), columns-indent)
+			}
+		}
+		text := strings.ReplaceAll(strings.Join(lines, "\n"), "\n", "\n"+strings.Repeat(" ", indent))
+		fmt.Fprintf(e.Out, "%s  %-14s  %s\n", e.Paint(colours[d.State], fmt.Sprintf("%-7s", d.State)), d.Name, text)
+	}
+}

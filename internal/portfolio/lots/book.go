@@ -1,0 +1,99 @@
+// Package lots says who bought and sold what: open lots, realised gains, and the losses that
+// the wash-sale rule takes away (IRC 1091). It is a function from a history to a book.
+//
+// A lot is what is left of one purchase. A sale takes lots of its own account: those that its
+// note names, else the oldest first or the dearest first. A loss is disallowed as far as
+// substantially identical shares were bought within 30 days before or after the sale in any
+// account of the household: share for share, earliest loss first, earliest purchase first, each
+// bought share once. The disallowed loss moves to the basis of the replacement, whose holding
+// period grows by the days that the sold shares were held. In an IRA it is lost for good. Shares
+// of the same purchase as the sold ones replace nothing, nor do shares that were sold before or
+// together with them.
+package lots
+
+import "github.com/signalbox-dev/signalbox/internal/portfolio"
+
+// A Lot is shares of one purchase that are still held. One purchase can be several lots: a
+// replacement of a wash sale has a basis and a holding period of its own.
+type Lot struct {
+	Purchase     int // the same for all lots of one purchase
+	Account      string
+	Symbol       string
+	Acquired     portfolio.Date
+	HoldingSince portfolio.Date // earlier than Acquired by what a wash sale added
+	Quantity     portfolio.Decimal
+	Basis        portfolio.Decimal
+	Deferred     portfolio.Decimal // the part of Basis that is a disallowed loss
+	Reinvested   bool
+}
+
+// A Disposal is what one sale took of one lot: a row of Form 8949. Sales in retirement accounts
+// are none.
+type Disposal struct {
+	Account      string
+	Symbol       string
+	Acquired     portfolio.Date
+	HoldingSince portfolio.Date
+	Sold         portfolio.Date
+	Quantity     portfolio.Decimal
+	Proceeds     portfolio.Decimal
+	Basis        portfolio.Decimal
+	Disallowed   portfolio.Decimal // all that is disallowed of a loss
+	Permanent    portfolio.Decimal // the part of it that no basis got
+	Unsettled    portfolio.Decimal // not disallowed here, but the law does not say so for sure
+	Washes       []Wash
+}
+
+// Gain is proceeds less basis, before anything is disallowed.
+func (d Disposal) Gain() portfolio.Decimal { return d.Proceeds.Sub(d.Basis) }
+
+// Long tells whether the gain or loss is long-term.
+func (d Disposal) Long() bool { return !d.Sold.Before(d.HoldingSince.LongTermFrom()) }
+
+// A Wash is a loss that one purchase takes away.
+type Wash struct {
+	Account   string // of the purchase
+	Symbol    string
+	Bought    portfolio.Date
+	Quantity  portfolio.Decimal // bought shares that replace sold ones
+	Loss      portfolio.Decimal // disallowed, more than zero
+	Permanent bool              // an IRA bought: nobody gets the loss
+	Unsettled bool              // a 401(k) or similar fund bought: the loss is not counted as disallowed
+}
+
+// A Position is how many shares an account has by its transactions. Those without a lot came in
+// with a transfer that said nothing of their cost.
+type Position struct {
+	Account  string
+	Symbol   string
+	Quantity portfolio.Decimal
+	InLots   portfolio.Decimal
+}
+
+// A Problem is a transaction that the history does not explain.
+type Problem struct {
+	Date    portfolio.Date
+	Account string
+	Symbol  string
+	Text    string
+}
+
+// Rules are what a book is kept by.
+type Rules struct {
+	Accounts  []portfolio.Account // what is not in it is taxable, first in first out
+	Identical [][]string          // symbols that are one for the wash-sale rule
+	Similar   [][]string          // symbols of which nobody knows: labelled, not disallowed
+}
+
+// A Book is what a history comes to on a day.
+type Book struct {
+	AsOf      portfolio.Date
+	Lots      []Lot      // open, by symbol, account and day
+	Disposals []Disposal // by day of sale
+	Positions []Position // by symbol and account; none that are empty
+	Problems  []Problem
+
+	groups   groups
+	washing  map[string]*washing
+	doubtful []purchase
+}

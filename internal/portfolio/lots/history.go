@@ -1,0 +1,123 @@
+package lots
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/internal/portfolio"
+)
+
+// An event is a transaction in the order in which it takes effect. A transfer between two
+// accounts of the household is one event, with the account it goes to.
+type event struct {
+	*portfolio.Transaction
+	date portfolio.Date
+	rank int
+	to   string
+}
+
+// events puts a history up to a day in order. Rows of one day and kind are ordered by what they
+// say, so that the order of a file's rows makes no difference.
+func events(history []portfolio.Transaction, asOf portfolio.Date) []event {
+	rank := map[portfolio.Action]int{}
+	for i, action := range portfolio.Actions() {
+		rank[action] = i
+	}
+	list := make([]event, 0, len(history))
+	for i := range history {
+		if t := &history[i]; !t.Date.After(asOf) && t.Action != portfolio.Dividend {
+			list = append(list, event{Transaction: t, date: t.Date, rank: rank[t.Action]})
+		}
+	}
+	slices.SortFunc(list, compare)
+	return slices.DeleteFunc(pairTransfers(mergeSplits(list)), func(e event) bool { return e.Transaction == nil })
+}
+
+func compare(a, b event) int {
+	if c := a.date.Compare(b.date); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(a.rank, b.rank); c != 0 {
+		return c
+	}
+	return cmp.Or(strings.Compare(a.Symbol, b.Symbol), strings.Compare(a.Account, b.Account),
+		a.Price.Cmp(b.Price), a.Quantity.Cmp(b.Quantity), a.Fees.Cmp(b.Fees), a.Amount.Cmp(b.Amount), strings.Compare(a.Note, b.Note))
+}
+
+// splitDays is how far apart two brokers may book the same split.
+const splitDays = 7
+
+// mergeSplits leaves one of the rows in which several accounts tell the same split: a split is a
+// fact of the symbol, and takes effect everywhere on its first day.
+func mergeSplits(list []event) []event {
+	type told struct {
+		first    portfolio.Date
+		ratio    portfolio.Decimal
+		accounts []string
+	}
+	last := map[string]*told{}
+	for i, e := range list {
+		if e.Action != portfolio.Split {
+			continue
+		}
+		t := last[e.Symbol]
+		if t != nil && e.date.Sub(t.first) <= splitDays && t.ratio.Cmp(e.Quantity) == 0 && !slices.Contains(t.accounts, e.Account) {
+			t.accounts = append(t.accounts, e.Account)
+			list[i].Transaction = nil
+			continue
+		}
+		last[e.Symbol] = &told{e.date, e.Quantity, []string{e.Account}}
+	}
+	return list
+}
+
+// transferDays is how long shares may be on their way between two brokers.
+const transferDays = 10
+
+// pairTransfers makes one event of the two rows of a transfer between accounts of the household:
+// the same shares leave one account and come to another within some days. It takes effect on the
+// earlier day, so that shares are never in two places or in none.
+func pairTransfers(list []event) []event {
+	type shares struct{ symbol, quantity string }
+	arrivals := map[shares][]int{}
+	for i, e := range list {
+		if e.Transaction != nil && e.Action == portfolio.TransferIn {
+			key := shares{e.Symbol, e.Quantity.String()}
+			arrivals[key] = append(arrivals[key], i)
+		}
+	}
+	if len(arrivals) == 0 {
+		return list
+	}
+	moved := false
+	for i, e := range list {
+		if e.Transaction == nil || e.Action != portfolio.TransferOut {
+			continue
+		}
+		best, bestDays := -1, transferDays+1
+		for _, j := range arrivals[shares{e.Symbol, e.Quantity.String()}] {
+			in := list[j]
+			if days := abs(in.Date.Sub(e.Date)); in.Transaction != nil && in.Account != e.Account && days < bestDays {
+				best, bestDays = j, days
+			}
+		}
+		if best < 0 {
+			continue
+		}
+		in := list[best]
+		list[i].to = in.Account
+		if in.date.Before(e.date) {
+			list[i].date, moved = in.date, true
+		}
+		list[best].Transaction = nil
+	}
+	if !moved {
+		return list
+	}
+	list = slices.DeleteFunc(list, func(e event) bool { return e.Transaction == nil })
+	slices.SortStableFunc(list, compare)
+	return list
+}
+
+func abs(n int) int { return max(n, -n) }

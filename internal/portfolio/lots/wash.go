@@ -1,0 +1,218 @@
+package lots
+
+import (
+	"slices"
+
+	"github.com/signalbox-dev/signalbox/internal/portfolio"
+)
+
+// washDays is how far from a loss a purchase replaces the sold shares, on either side.
+const washDays = 30
+
+// groups say which symbols are one for the wash-sale rule, and which may be.
+type groups struct {
+	of      map[string]string   // a symbol's group, where it is not its own
+	similar map[string][]string // a symbol's doubtful relatives
+}
+
+func newGroups(rules Rules) groups {
+	g := groups{map[string]string{}, map[string][]string{}}
+	for _, group := range rules.Identical {
+		for _, symbol := range group {
+			g.of[symbol] = group[0]
+		}
+	}
+	for _, group := range rules.Similar {
+		for _, symbol := range group {
+			g.similar[symbol] = append(g.similar[symbol], group...)
+		}
+	}
+	return g
+}
+
+func (g groups) name(symbol string) string {
+	if name, ok := g.of[symbol]; ok {
+		return name
+	}
+	return symbol
+}
+
+// doubtful tells whether nobody knows if a purchase replaces shares of a symbol: a 401(k) bought
+// the same, or anyone bought something similar.
+func (g groups) doubtful(p purchase, sold string) bool {
+	if g.name(p.symbol) == g.name(sold) {
+		return p.kind == portfolio.K401
+	}
+	return slices.Contains(g.similar[sold], p.symbol)
+}
+
+// A loss is what is not yet washed of one disposal.
+type loss struct {
+	disposal int
+	symbol   string
+	purchase int // of the sold shares
+	sold     portfolio.Date
+	held     int               // days
+	shares   portfolio.Decimal // as they would be now, after splits
+	amount   portfolio.Decimal
+}
+
+// part takes out what n of the sold shares lost.
+func (p *loss) part(n portfolio.Decimal) portfolio.Decimal {
+	part := p.amount.Share(n, p.shares)
+	p.shares, p.amount = p.shares.Sub(n), p.amount.Sub(part)
+	return part
+}
+
+// A purchase is one that may or may not replace sold shares.
+type purchase struct {
+	date     portfolio.Date
+	account  string
+	symbol   string
+	kind     portfolio.Kind
+	quantity portfolio.Decimal
+}
+
+// washing is the state of a group: losses that a purchase can still wash, earliest first, and
+// purchases that a loss can still be washed by, earliest first.
+type washing struct {
+	pending []*loss
+	recent  []*lot
+}
+
+func (k *keeper) group(symbol string) *washing {
+	name := k.groups.name(symbol)
+	w, ok := k.washing[name]
+	if !ok {
+		w = &washing{}
+		k.washing[name] = w
+	}
+	return w
+}
+
+func within(a, b portfolio.Date) bool { return abs(a.Sub(b)) <= washDays }
+
+// note tells the group of a purchase: it washes the earliest losses that wait for one, and what is
+// left of it waits for later ones.
+func (k *keeper) note(h *holding, l *lot) {
+	kind := h.account.Kind
+	l.untaxed = kind != portfolio.Taxable
+	if kind == portfolio.K401 || len(k.groups.similar[l.Symbol]) > 0 {
+		k.doubtful = append(k.doubtful, purchase{l.bought, l.Account, l.Symbol, kind, l.Quantity})
+	}
+	if kind == portfolio.K401 {
+		return
+	}
+	w := k.group(l.Symbol)
+	w.pending = slices.DeleteFunc(w.pending, func(p *loss) bool { return p.sold.Before(l.bought.Add(-washDays)) || p.shares.IsZero() })
+	for _, p := range w.pending {
+		if !within(p.sold, l.bought) {
+			continue
+		}
+		if k.match(p, h, l); l.replaces {
+			return
+		}
+	}
+	i := len(w.recent)
+	for i > 0 && w.recent[i-1].bought.After(l.bought) {
+		i--
+	}
+	w.recent = slices.Insert(w.recent, i, l)
+}
+
+// forget drops the purchases that can't wash a loss of that day or later.
+func (w *washing) forget(day portfolio.Date) {
+	w.recent = slices.DeleteFunc(w.recent, func(l *lot) bool {
+		return l.gone || l.replaces || l.bought.Before(day.Add(-washDays))
+	})
+}
+
+// wash finds purchases for the day's losses among those already made, and lets what is left wait
+// for later ones. The sold shares are gone by then, so none of them is a replacement.
+func (k *keeper) wash() {
+	for _, p := range k.today {
+		w := k.group(p.symbol)
+		w.forget(p.sold)
+		for _, l := range w.recent {
+			if l.Purchase == p.purchase || p.shares.IsZero() {
+				continue
+			}
+			k.match(p, k.holding(l.Account, l.Symbol), l)
+		}
+		if p.shares.Sign() > 0 {
+			w.pending = append(w.pending, p)
+		}
+	}
+	k.losses = append(k.losses, k.today...)
+	k.today = k.today[:0]
+}
+
+// match lets a lot replace as many of the sold shares as it can. If those are not all of it, they
+// become a lot of their own.
+func (k *keeper) match(p *loss, h *holding, l *lot) {
+	n := p.shares.Min(l.Quantity)
+	if n.IsZero() {
+		return
+	}
+	l = h.cut(slices.Index(h.lots, l), n)
+	amount := p.part(n)
+	l.replaces = true
+	d := &k.book.Disposals[p.disposal]
+	d.Disallowed = d.Disallowed.Add(amount)
+	if l.untaxed {
+		d.Permanent = d.Permanent.Add(amount)
+	} else {
+		l.Basis, l.Deferred = l.Basis.Add(amount), l.Deferred.Add(amount)
+		l.HoldingSince = l.HoldingSince.Add(-p.held)
+	}
+	d.Washes = append(d.Washes, Wash{Account: l.Account, Symbol: l.Symbol, Bought: l.bought, Quantity: n, Loss: amount, Permanent: l.untaxed})
+}
+
+// IfSold says what would be washed of a loss if an open lot were sold on the day of the book: by
+// purchases that were made in the 30 days before. Those of the 30 days after nobody knows.
+func (b *Book) IfSold(l Lot, amount portfolio.Decimal) (washes []Wash) {
+	p := &loss{symbol: l.Symbol, purchase: l.Purchase, sold: b.AsOf, shares: l.Quantity, amount: amount}
+	if w := b.washing[b.groups.name(l.Symbol)]; w != nil {
+		for _, by := range w.recent {
+			if by.Purchase == l.Purchase || p.shares.IsZero() {
+				continue
+			}
+			n := p.shares.Min(by.Quantity)
+			washes = append(washes, Wash{Account: by.Account, Symbol: by.Symbol, Bought: by.bought, Quantity: n, Loss: p.part(n), Permanent: by.untaxed})
+		}
+	}
+	for _, by := range b.doubtful {
+		if !by.date.Before(b.AsOf.Add(-washDays)) && b.groups.doubtful(by, l.Symbol) {
+			if w, ok := unsettled(p, &by); ok {
+				washes = append(washes, w)
+			}
+		}
+	}
+	return washes
+}
+
+// label says what of the losses may be disallowed, though nobody knows.
+func (k *keeper) label() {
+	left := slices.Clone(k.doubtful)
+	for _, p := range k.losses {
+		d := &k.book.Disposals[p.disposal]
+		for i := range left {
+			if !within(left[i].date, p.sold) || !k.groups.doubtful(left[i], p.symbol) {
+				continue
+			}
+			if w, ok := unsettled(p, &left[i]); ok {
+				d.Unsettled = d.Unsettled.Add(w.Loss)
+				d.Washes = append(d.Washes, w)
+			}
+		}
+	}
+}
+
+func unsettled(p *loss, by *purchase) (Wash, bool) {
+	n := p.shares.Min(by.quantity)
+	if n.Sign() <= 0 {
+		return Wash{}, false
+	}
+	by.quantity = by.quantity.Sub(n)
+	return Wash{Account: by.account, Symbol: by.symbol, Bought: by.date, Quantity: n, Loss: p.part(n), Unsettled: true}, true
+}

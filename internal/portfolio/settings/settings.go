@@ -1,0 +1,143 @@
+// Package settings reads what an owner says of a portfolio, from one YAML file: the accounts,
+// which symbols are one for the wash-sale rule, how taxes are filed, and the exit rules.
+//
+//	accounts:
+//	  - {id: schwab-1234, kind: taxable, owner: me, method: fifo, reinvest: true}
+//	identical:
+//	  - [GOOG, GOOGL]
+//	similar:
+//	  - [VOO, IVV]
+//	filing: joint
+//	exit:
+//	  index: SPY
+//	  rules:
+//	    - {name: trend_sma10m, primary: true}
+package settings
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
+)
+
+// The ways to file taxes.
+const (
+	Single            = "single"
+	Joint             = "joint"
+	MarriedSeparately = "married_separately"
+)
+
+// Settings are what the file says, and what holds where it says nothing.
+type Settings struct {
+	Accounts  []portfolio.Account
+	Identical [][]string
+	Similar   [][]string
+	Filing    string
+	Exit      exitrule.Config
+}
+
+// Rules are what a book is kept by.
+func (s Settings) Rules() lots.Rules {
+	return lots.Rules{Accounts: s.Accounts, Identical: s.Identical, Similar: s.Similar}
+}
+
+// Account is what is said of an account, or taken of one that nobody described.
+func (s Settings) Account(id string) (account portfolio.Account, listed bool) {
+	if i := slices.IndexFunc(s.Accounts, func(a portfolio.Account) bool { return a.ID == id }); i >= 0 {
+		return s.Accounts[i], true
+	}
+	return portfolio.Unlisted(id), false
+}
+
+// Default is what holds without a file.
+func Default() Settings { return Settings{Filing: Single, Exit: exitrule.Default()} }
+
+// The limits of a file.
+const (
+	maxBytes    = 1 << 20
+	maxAccounts = 1000
+	maxGroups   = 1000
+)
+
+// document is the file as it is written.
+type document struct {
+	Accounts []struct {
+		ID       string           `yaml:"id"`
+		Kind     portfolio.Kind   `yaml:"kind"`
+		Owner    string           `yaml:"owner"`
+		Method   portfolio.Method `yaml:"method"`
+		Reinvest *bool            `yaml:"reinvest"`
+	} `yaml:"accounts"`
+	Identical [][]string      `yaml:"identical"`
+	Similar   [][]string      `yaml:"similar"`
+	Filing    string          `yaml:"filing"`
+	Exit      exitrule.Config `yaml:"exit"`
+}
+
+// Parse reads a file. What it does not know is an error, with its line.
+func Parse(data []byte) (Settings, error) {
+	if len(data) > maxBytes {
+		return Settings{}, fmt.Errorf("the file has %d bytes; at most %d are read", len(data), maxBytes)
+	}
+	doc := document{Filing: Single, Exit: exitrule.Default()}
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
+		return Settings{}, fmt.Errorf("the file can't be read: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	s := Settings{Identical: doc.Identical, Similar: doc.Similar, Filing: doc.Filing, Exit: doc.Exit}
+	for _, a := range doc.Accounts {
+		if a.Method == "" {
+			a.Method = portfolio.FIFO
+		}
+		s.Accounts = append(s.Accounts, portfolio.Account{ID: a.ID, Kind: a.Kind, Owner: a.Owner, Method: a.Method, Reinvest: a.Reinvest})
+	}
+	return s, s.check()
+}
+
+func (s Settings) check() error {
+	if len(s.Accounts) > maxAccounts || len(s.Identical)+len(s.Similar) > maxGroups {
+		return fmt.Errorf("at most %d accounts and %d groups of symbols are kept", maxAccounts, maxGroups)
+	}
+	for i, a := range s.Accounts {
+		if err := a.Check(); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(s.Accounts[:i], func(b portfolio.Account) bool { return a.ID == b.ID }) {
+			return fmt.Errorf("two accounts have the id %q", a.ID)
+		}
+	}
+	grouped := map[string]bool{}
+	for _, group := range s.Identical {
+		if len(group) < 2 {
+			return fmt.Errorf("identical: a group has two symbols or more, not %q", group)
+		}
+		for _, symbol := range group {
+			if grouped[symbol] {
+				return fmt.Errorf("identical: %q is in two groups; make them one", symbol)
+			}
+			grouped[symbol] = true
+		}
+	}
+	for _, group := range s.Similar {
+		if len(group) < 2 {
+			return fmt.Errorf("similar: a group has two symbols or more, not %q", group)
+		}
+	}
+	if !slices.Contains([]string{Single, Joint, MarriedSeparately}, s.Filing) {
+		return fmt.Errorf("filing: taxes are filed single, joint or married_separately, not %.40q", s.Filing)
+	}
+	if err := s.Exit.Check(); err != nil {
+		return fmt.Errorf("exit: %w", err)
+	}
+	return nil
+}
