@@ -245,18 +245,12 @@ func (k *keeper) explain(e event, h *holding, missing portfolio.Decimal) (unknow
 	return unknown
 }
 
-// quantityDecimals is how fine shares are counted after splits.
-const quantityDecimals = 18
+// quantityDecimals is how fine shares are counted after a split: finer than any broker does, and so
+// that a third, which a file can only write as 0.333333333333, gives whole shares again.
+const quantityDecimals = 9
 
 func (k *keeper) split(e event) {
-	scale := func(n portfolio.Decimal) portfolio.Decimal {
-		n = n.Mul(e.Quantity)
-		if n.Decimals() > quantityDecimals {
-			k.problem(e, "the split leaves %d decimals of a share; they are cut to %d", n.Decimals(), quantityDecimals)
-			n = n.Floor(quantityDecimals)
-		}
-		return n
-	}
+	scale := func(n portfolio.Decimal) portfolio.Decimal { return n.Mul(e.Quantity).Round(quantityDecimals) }
 	for _, h := range k.bySymbol[e.Symbol] {
 		for _, l := range h.lots {
 			l.Quantity = scale(l.Quantity)

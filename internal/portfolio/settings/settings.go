@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -92,9 +93,15 @@ func Parse(data []byte) (Settings, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
-		return Settings{}, fmt.Errorf("the file can't be read: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+		return Settings{}, fmt.Errorf("the file can't be read: %s", plain(err))
 	}
 	s := Settings{Identical: doc.Identical, Similar: doc.Similar, Filing: doc.Filing, Exit: doc.Exit}
+	for _, group := range slices.Concat(s.Identical, s.Similar, [][]string{s.Exit.Basket}) {
+		for i := range group {
+			group[i] = strings.ToUpper(group[i]) // as transactions and prices have them
+		}
+	}
+	s.Exit.Index = strings.ToUpper(s.Exit.Index)
 	for _, a := range doc.Accounts {
 		if a.Method == "" {
 			a.Method = portfolio.FIFO
@@ -103,6 +110,18 @@ func Parse(data []byte) (Settings, error) {
 	}
 	return s, s.check()
 }
+
+// plain is what the YAML library says, on one line and without the names of this program's types.
+func plain(err error) string {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	var wrong *yaml.TypeError
+	if errors.As(err, &wrong) {
+		text = strings.Join(wrong.Errors, "; ")
+	}
+	return inType.ReplaceAllString(text, "")
+}
+
+var inType = regexp.MustCompile(` (in type|into) [\w.\[\]*]+`)
 
 func (s Settings) check() error {
 	if len(s.Accounts) > maxAccounts || len(s.Identical)+len(s.Similar) > maxGroups {

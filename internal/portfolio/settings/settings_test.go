@@ -16,7 +16,7 @@ accounts:
   - id: fidelity
     kind: ira
     owner: me
-identical: [[GOOG, GOOGL]]
+identical: [[goog, GOOGL]]
 similar: [[VOO, IVV]]
 filing: married_separately
 exit:
@@ -37,7 +37,7 @@ exit:
 		t.Error(diff)
 	}
 	rules := s.Rules()
-	if len(rules.Identical) != 1 || len(rules.Similar) != 1 || s.Filing != MarriedSeparately {
+	if len(rules.Identical) != 1 || rules.Identical[0][0] != "GOOG" || len(rules.Similar) != 1 || s.Filing != MarriedSeparately {
 		t.Errorf("%+v", s)
 	}
 	if s.Exit.Tick.String() != "0.05" || s.Exit.Rules[1].Months != 12 || s.Exit.Index != "SPY" {

@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
+)
+
+// asked are the flags that both tools have.
+type asked struct{ account, format, output string }
+
+func (a *app) askFlags(c *cobra.Command, formats string) *asked {
+	var q asked
+	c.Flags().StringVar(&q.account, "account", "", "only the account with this `ID`")
+	c.Flags().StringVar(&q.format, "format", "", "print the reply that an agent gets in this `FORMAT`: "+formats)
+	c.Flags().StringVar(&q.output, "output", tools.OutputInline, "file also writes the full result to a file; `WHERE` is inline or file")
+	c.Flags().StringVar(&a.logs, "logs", "logs", "the `DIRECTORY` for such files")
+	return &q
+}
+
+func (a *app) exitSignalsCommand() *cobra.Command {
+	var shares string
+	var q *asked
+	c := &cobra.Command{
+		Use:   "exit-signals TICKER",
+		Short: "Whether your rules say to leave a position",
+		Long: `Exit-signals checks the exit rules for a ticker: by default the trend (the last month's end below
+its 10-month mean) and the market's regime (the index below its 200-day mean). It says what that
+comes to, how much to sell, where a stop goes, and what the sale would mean in tax. It recommends,
+and places no orders.
+
+Too little history and old prices are an error, never a reason to hold. With --format or --json it
+prints the reply that an agent gets.`,
+		Example: `  portfolio exit-signals SLV
+  portfolio exit-signals SLV --format agent --output file`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p := tools.ExitParams{Ticker: args[0], AccountID: q.account, Format: q.format, Output: q.output}
+			if shares != "" {
+				n, err := portfolio.ParseDecimal(shares)
+				if err != nil {
+					return a.usageError("--shares: %w", err)
+				}
+				p.Shares = &n
+			}
+			return a.with(cmd.Context(), func(s *tools.Service) error {
+				if p.Format != "" || a.json {
+					return a.sayReply(s.CheckExitSignals(cmd.Context(), p))
+				}
+				return a.sayExit(s.Exit(cmd.Context(), p))
+			})
+		},
+	}
+	q = a.askFlags(c, "summary (default), full or agent")
+	c.Flags().StringVar(&shares, "shares", "", "how many shares to decide on, if not all that are held (`N`)")
+	return c
+}
+
+func (a *app) harvestCommand() *cobra.Command {
+	var least, order string
+	var q *asked
+	c := &cobra.Command{
+		Use:   "harvest",
+		Short: "Which losses could be realised, and what would be washed",
+		Long: `Harvest lists the lots in taxable accounts that are at a loss: how much, short- or long-term, what
+a sale today would lose to the wash-sale rule and by which purchase, from which day buying again is
+safe, and whether a sale that names no lot would reach this one.
+
+With --format or --json it prints the reply that an agent gets; --format report prints Markdown.`,
+		Example: `  portfolio harvest --min-loss 100
+  portfolio harvest --format agent`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p := tools.HarvestParams{SortBy: order, AccountID: q.account, Format: q.format, Output: q.output}
+			if least != "" {
+				n, err := portfolio.ParseDecimal(least)
+				if err != nil {
+					return a.usageError("--min-loss: %w", err)
+				}
+				p.MinLoss = &n
+			}
+			return a.with(cmd.Context(), func(s *tools.Service) error {
+				switch {
+				case p.Format == tools.FormatReport && !a.json:
+					return a.sayMarkdown(s.Harvest(cmd.Context(), p))
+				case p.Format != "" || a.json:
+					return a.sayReply(s.SuggestTaxLossHarvest(cmd.Context(), p))
+				}
+				return a.sayHarvest(s.Harvest(cmd.Context(), p))
+			})
+		},
+	}
+	q = a.askFlags(c, "summary (default), full, report or agent")
+	c.Flags().StringVar(&least, "min-loss", "", "leave out lots that lost less than this `AMOUNT`")
+	c.Flags().StringVar(&order, "sort-by", "", "`ORDER` of the lots: loss (default), ticker, date or term")
+	return c
+}
+
+// sayReply prints a tool's reply as it is.
+func (a *app) sayReply(r tools.Reply) error {
+	if err := command.WriteJSON(a.Out, r.Body); err != nil {
+		return err
+	}
+	if r.Failed {
+		return errQuiet
+	}
+	return nil
+}
+
+// sayFlags shows what to know first.
+func (a *app) sayFlags(flags []agentformat.Flag) {
+	colours := map[agentformat.Severity]string{
+		agentformat.Error: command.Red, agentformat.Warning: command.Yellow, agentformat.Success: command.Green,
+	}
+	for _, f := range flags {
+		fmt.Fprintf(a.Out, "  %s  %s\n", a.Paint(colours[f.Severity], fmt.Sprintf("%-7s", f.Severity)), agentsig.Escape(f.Message))
+	}
+}
+
+func (a *app) sayFile(file agentformat.File) {
+	if file.Err != nil {
+		fmt.Fprintf(a.Err, "portfolio: the full result could not be written: %s\n", agentsig.EscapeLines(file.Err.Error()))
+	} else if file.Path != "" {
+		fmt.Fprintf(a.Out, "\nThe full result is in %s\n", agentsig.Escape(file.Path))
+	}
+}
+
+// sayVerdict shows a snapshot's first line and its flags.
+func sayVerdict[S agentformat.Snapshot[S]](a *app, status, verdict string, snapshot S) error {
+	fmt.Fprintln(a.Out, a.Paint(command.Bold, agentsig.Escape(verdict)))
+	a.sayFlags(agentformat.Respond(status, snapshot, agentformat.File{}).Flags)
+	if status != agentformat.StatusSuccess {
+		return errQuiet
+	}
+	fmt.Fprintln(a.Out)
+	return nil
+}
+
+func (a *app) sayExit(result *tools.ExitResult, file agentformat.File) error {
+	snapshot := result.Snapshot()
+	if err := sayVerdict(a, result.Status, snapshot.Verdict, snapshot); err != nil {
+		return err
+	}
+	t := newTable("rule", "", "says", ">severity", "why")
+	for _, s := range result.Signals {
+		says := map[bool]string{true: "exit", false: "stay"}[s.Triggered]
+		if s.Status != exitrule.StatusOK {
+			says = "can't say"
+		}
+		t.add(s.RuleName, map[bool]string{true: "primary", false: ""}[s.IsPrimary], says, fmt.Sprintf("%.2f", s.Severity), s.Message)
+	}
+	t.write(a.Out)
+	for _, line := range slices.Concat(result.ActionLines(), result.TaxLines(), result.Notes) {
+		fmt.Fprintf(a.Out, "\n%s", agentsig.Escape(line))
+	}
+	fmt.Fprintln(a.Out)
+	a.sayFile(file)
+	fmt.Fprintf(a.Out, "\n%s\n", a.Paint(command.Faint, result.Disclaimer))
+	return nil
+}
+
+func (a *app) sayHarvest(result *tools.HarvestResult, file agentformat.File) error {
+	snapshot := result.Snapshot()
+	if err := sayVerdict(a, result.Status, snapshot.Verdict, snapshot); err != nil {
+		return err
+	}
+	if len(result.Candidates) > 0 {
+		t := newTable("ticker", "account", "acquired", ">quantity", ">basis", ">value", ">loss", "term", ">washed now", "buy again from", "")
+		for _, c := range result.Candidates {
+			washed := ""
+			if !c.Disallowed.IsZero() {
+				washed = c.Disallowed.Cents()
+			}
+			t.add(c.Ticker, c.Account, c.Acquired.String(), c.Quantity.String(), c.Basis.Cents(), c.Value.Cents(), c.UnrealizedLoss.Cents(),
+				c.Term, washed, c.NoBuyUntil.String(), strings.Join(remarks(c), "; "))
+		}
+		t.write(a.Out)
+	}
+	a.sayFile(file)
+	fmt.Fprintf(a.Out, "\n%s\n", a.Paint(command.Faint, result.Disclaimer))
+	return nil
+}
+
+func (a *app) sayMarkdown(result *tools.HarvestResult, file agentformat.File) error {
+	if result.Status != agentformat.StatusSuccess {
+		return errors.New(result.Error)
+	}
+	fmt.Fprint(a.Out, agentsig.EscapeLines(result.Markdown()))
+	a.sayFile(file)
+	return nil
+}
+
+// remarks are what to know before a lot is sold.
+func remarks(c tools.HarvestCandidate) (list []string) {
+	if !c.Permanent.IsZero() {
+		list = append(list, c.Permanent.Cents()+" of it for good")
+	}
+	if !c.Unsettled.IsZero() {
+		list = append(list, c.Unsettled.Cents()+" unsettled")
+	}
+	if !c.WashFreeFrom.IsZero() {
+		list = append(list, "nothing washed from "+c.WashFreeFrom.String())
+	}
+	for _, p := range c.Projected {
+		list = append(list, "a dividend may buy on "+p.Date.String())
+	}
+	if !c.FIFOReaches {
+		list = append(list, "name the lot")
+	}
+	return list
+}

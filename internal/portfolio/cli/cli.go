@@ -1,0 +1,187 @@
+// Package cli is the portfolio command line: it reads flags, calls one function for each command,
+// and shows the result to a person or, with --json, to a program.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
+)
+
+// errQuiet ends a command with exit code 1 when all has been said.
+var errQuiet = errors.New("")
+
+// app is one run of the program.
+type app struct {
+	command.Env
+	json    bool
+	db      string
+	asOf    string
+	logs    string
+	now     func() time.Time
+	day     portfolio.Date // of asOf; no day is today
+	started bool           // a command has begun: what fails now is not a matter of usage
+	served  bool           // it ran until it was told to stop: an interrupt is no failure
+}
+
+// Run runs the command line and returns its exit code.
+func Run(ctx context.Context, args []string, env command.Env) int {
+	a := &app{Env: env, now: time.Now}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(env.In)
+	root.SetOut(env.Out)
+	root.SetErr(env.Err)
+	cmd, err := root.ExecuteContextC(ctx)
+	switch {
+	case err == nil && (ctx.Err() == nil || a.served):
+		return command.ExitOK
+	case ctx.Err() != nil && !a.served:
+		return command.ExitInterrupted
+	case errors.Is(err, errQuiet):
+		return command.ExitFailure
+	}
+	if a.json {
+		_ = command.WriteJSON(env.Out, map[string]string{"status": "error", "error": err.Error()}) // there is nobody left to tell
+	} else {
+		fmt.Fprintf(env.Err, "portfolio: %s\n", agentsig.EscapeLines(err.Error()))
+	}
+	if a.started {
+		return command.ExitFailure
+	}
+	if !a.json {
+		fmt.Fprintf(env.Err, "Run '%s --help' for how to use it.\n", cmd.CommandPath())
+	}
+	return command.ExitUsage
+}
+
+// usageError is an error in what the user typed that only the command can see.
+func (a *app) usageError(format string, args ...any) error {
+	a.started = false
+	return fmt.Errorf(format, args...)
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "portfolio",
+		Short: "Lots, wash sales and exit signals of your own portfolio, offline",
+		Long: `Portfolio reads the files that your brokers give you and keeps them in one file on this
+machine. From them it works out what you hold in which lots, what you realised and what the
+wash-sale rule took of it (positions, gains), which positions your rules say to leave
+(exit-signals), and which losses could be realised without being washed (harvest).
+
+Nothing leaves the machine, and no orders are placed. Agents ask the same questions over the
+Model Context Protocol (mcp).
+
+It informs; it is no tax or investment advice.
+
+Exit codes: 0 ok, 1 failure, 2 wrong usage, 130 interrupted. With --json a failure is an object
+with status and error.`,
+		Example: `  portfolio accounts import accounts.yaml
+  portfolio import schwab.csv fidelity.csv ibkr.xml
+  portfolio prices import prices.csv
+  portfolio harvest
+  portfolio exit-signals SLV
+  portfolio report report.html`,
+		Version:       command.BuildVersion().Version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if a.asOf != "" {
+				day, err := portfolio.ParseDate(a.asOf)
+				if err != nil {
+					return fmt.Errorf("--as-of: %w", err)
+				}
+				a.day = day
+			}
+			a.started = true
+			return nil
+		},
+	}
+	flags := root.PersistentFlags()
+	flags.BoolVar(&a.json, "json", false, "print JSON for programs instead of text for people")
+	flags.StringVar(&a.asOf, "as-of", "", "look at the portfolio as it was on this `DATE`, as 2006-01-02 (default today)")
+	flags.StringVar(&a.db, "db", "", "the database `FILE` (default $PORTFOLIO_DB, else portfolio/portfolio.db in your configuration directory)")
+	command.Group(root, "Bring data in", a.importCommand(), a.accountsCommand(), a.pricesCommand(), a.doctorCommand())
+	command.Group(root, "Look at it", a.positionsCommand(), a.gainsCommand(), a.exitSignalsCommand(), a.harvestCommand(), a.reportCommand())
+	command.Group(root, "For agents, and about the program", a.mcpCommand(), a.benchCommand(), a.versionCommand())
+	command.Dress(root)
+	return root
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			v := command.BuildVersion()
+			if a.json {
+				return command.WriteJSON(a.Out, v)
+			}
+			_, err := fmt.Fprintf(a.Out, "portfolio %s\n%s, %s\n", v.Version, v.Go, v.System)
+			return err
+		},
+	}
+}
+
+// database is the file that is used.
+func (a *app) database() (string, error) {
+	if a.db != "" {
+		return a.db, nil
+	}
+	if db := os.Getenv("PORTFOLIO_DB"); db != "" {
+		return db, nil
+	}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("there is no configuration directory for the database: %w; name one with --db", err)
+	}
+	return filepath.Join(dir, "portfolio", "portfolio.db"), nil
+}
+
+// with opens the portfolio for one command.
+func (a *app) with(ctx context.Context, use func(*tools.Service) error) error {
+	path, err := a.database()
+	if err != nil {
+		return err
+	}
+	s, err := store.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(use(&tools.Service{Store: s, Logs: a.logs, AsOf: a.day, Now: a.now}), s.Close())
+}
+
+// load reads the portfolio, and says to people what is odd about its history.
+func (a *app) load(ctx context.Context) (state tools.State, err error) {
+	err = a.with(ctx, func(s *tools.Service) error {
+		state, err = s.Load(ctx, portfolio.Date{})
+		return err
+	})
+	return state, err
+}
+
+// warn tells of what the history does not explain, beside the result.
+func (a *app) warn(state tools.State) {
+	const most = 5
+	problems := state.Book.Problems
+	for i, p := range problems {
+		if i == most {
+			fmt.Fprintf(a.Err, "portfolio: %d more; see `portfolio doctor`\n", len(problems)-most)
+			break
+		}
+		fmt.Fprintf(a.Err, "portfolio: %s %s %s: %s\n", p.Date, p.Account, p.Symbol, agentsig.EscapeLines(p.Text))
+	}
+}

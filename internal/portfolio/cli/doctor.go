@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
+)
+
+func (a *app) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "See whether the data is whole, and what is missing",
+		Long: `Doctor looks at the database, the imports, the accounts, the history and the prices, and says
+what is missing for the answers to be right. It changes nothing. Exit code 1 if something is missing.
+With --json it prints a list of name, state (ok, warning, missing) and text.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var found []command.Finding
+			err := a.with(cmd.Context(), func(s *tools.Service) (err error) {
+				found, err = a.diagnose(cmd.Context(), s)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if a.json {
+				err = command.WriteJSON(a.Out, found)
+			} else {
+				a.SayFindings(found, 100)
+			}
+			for _, f := range found {
+				if f.State == command.Missing && err == nil {
+					return errQuiet
+				}
+			}
+			return err
+		},
+	}
+}
+
+func (a *app) diagnose(ctx context.Context, s *tools.Service) (found []command.Finding, err error) {
+	say := func(name, state, format string, args ...any) {
+		found = append(found, command.Finding{Name: name, State: state, Text: fmt.Sprintf(format, args...)})
+	}
+	if err := s.Store.Check(ctx); err != nil {
+		say("database", command.Missing, "%v", err)
+		return found, nil
+	}
+	path, err := a.database()
+	if err != nil {
+		return nil, err
+	}
+	say("database", command.Fine, "%s", path)
+	imports, err := s.Store.Imports(ctx)
+	if err != nil {
+		return nil, err
+	}
+	state, err := s.Load(ctx, a.day)
+	if err != nil {
+		return nil, err
+	}
+	sayImports(say, imports)
+	if len(state.History) == 0 {
+		return found, nil
+	}
+	var unlisted []string
+	for _, l := range accountsOf(state) {
+		if !l.Listed {
+			unlisted = append(unlisted, l.ID)
+		}
+	}
+	if len(unlisted) > 0 {
+		say("accounts", command.Warning, "not described, so taken for taxable, fifo: %s (portfolio accounts --help)", strings.Join(unlisted, ", "))
+	} else {
+		say("accounts", command.Fine, "%s described", count(len(state.Settings.Accounts), "account"))
+	}
+	sayBook(say, state)
+	return found, nil
+}
+
+func sayImports(say func(name, state, format string, args ...any), imports []store.ImportRow) {
+	kinds := map[store.Kind]int{}
+	for _, i := range imports {
+		kinds[i.Kind]++
+	}
+	for _, kind := range []store.Kind{store.Transactions, store.Prices} {
+		if kinds[kind] == 0 {
+			say(string(kind), command.Missing, "none yet (portfolio %s --help)", map[store.Kind]string{store.Transactions: "import", store.Prices: "prices import"}[kind])
+		} else {
+			say(string(kind), command.Fine, "%s", count(kinds[kind], "import"))
+		}
+	}
+}
+
+// sayBook says what of the history and the prices makes answers less than right.
+func sayBook(say func(name, state, format string, args ...any), state tools.State) {
+	for _, p := range state.Book.Problems {
+		say("history", command.Warning, "%s, %s in %s: %s", p.Date, p.Symbol, p.Account, p.Text)
+	}
+	for _, p := range state.Book.Positions {
+		if unknown := p.Quantity.Sub(p.InLots); !unknown.IsZero() {
+			say("lots", command.Warning, "%s in %s: nothing says what %s of %s shares cost", p.Symbol, p.Account, unknown, p.Quantity)
+		}
+	}
+	harvest := state.Harvest(tools.HarvestParams{})
+	for _, m := range harvest.Unreconciled {
+		say("lots", command.Warning, "%s in %s: the lots have %s shares, and the broker reports %s", m.Ticker, m.Account, m.InLots, m.Reported)
+	}
+	if len(harvest.MissingPrices) > 0 {
+		say("prices", command.Warning, "none of %s", strings.Join(harvest.MissingPrices, ", "))
+	}
+	for _, p := range harvest.StalePrices {
+		say("prices", command.Warning, "the last of %s is of %s", p.Ticker, p.Date)
+	}
+	for _, symbol := range state.Settings.Exit.Symbols() {
+		if _, ok := state.Closes[symbol]; !ok {
+			say("prices", command.Warning, "none of %s, which the exit rules look at", symbol)
+		}
+	}
+}

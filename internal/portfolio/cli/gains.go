@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
+)
+
+func (a *app) gainsCommand() *cobra.Command {
+	var year int
+	c := &cobra.Command{
+		Use:   "gains",
+		Short: "What was realised, as rows of Form 8949",
+		Long: `Gains lists what every sale in a taxable account realised, lot by lot, with what the wash-sale
+rule disallows of a loss: the rows of Form 8949. Of a disallowed loss, what another purchase took
+over is in that purchase's basis (positions --lots); what an IRA's purchase took is lost for good.
+
+In JSON, gain is proceeds less basis; adjusted_gain, column (h) of the form, is that without what is
+disallowed. Amounts are strings, and exact.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("year") && (year < 1900 || year > 9999) {
+				return a.usageError("--year: %d is no year", year)
+			}
+			state, err := a.load(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer a.warn(state)
+			disposals := state.Book.Disposals
+			if year != 0 {
+				disposals = slices.DeleteFunc(disposals, func(d lots.Disposal) bool { return d.Sold.Year() != year })
+			}
+			if a.json {
+				return command.WriteJSON(a.Out, gainsJSON(disposals))
+			}
+			a.sayGains(disposals)
+			return nil
+		},
+	}
+	c.Flags().IntVar(&year, "year", 0, "only what was sold in this `YEAR`")
+	return c
+}
+
+// A gain is a disposal as JSON has it.
+type gain struct {
+	Account      string            `json:"account"`
+	Symbol       string            `json:"symbol"`
+	Acquired     portfolio.Date    `json:"acquired"`
+	HoldingSince portfolio.Date    `json:"holding_since"`
+	Sold         portfolio.Date    `json:"sold"`
+	Quantity     portfolio.Decimal `json:"quantity"`
+	Proceeds     string            `json:"proceeds"`
+	Basis        string            `json:"basis"`
+	Gain         string            `json:"gain"`
+	Disallowed   string            `json:"disallowed"`
+	Permanent    string            `json:"permanently_disallowed"`
+	Unsettled    string            `json:"unsettled"`
+	Adjusted     string            `json:"adjusted_gain"`
+	Term         string            `json:"term"`
+}
+
+func gainsJSON(disposals []lots.Disposal) []gain {
+	list := []gain{}
+	for _, d := range disposals {
+		list = append(list, gain{
+			Account: d.Account, Symbol: d.Symbol, Acquired: d.Acquired, HoldingSince: d.HoldingSince, Sold: d.Sold,
+			Quantity: d.Quantity, Proceeds: d.Proceeds.Money(), Basis: d.Basis.Money(), Gain: d.Gain().Money(),
+			Disallowed: d.Disallowed.Money(), Permanent: d.Permanent.Money(), Unsettled: d.Unsettled.Money(),
+			Adjusted: d.Gain().Add(d.Disallowed).Money(), Term: term(d),
+		})
+	}
+	return list
+}
+
+func term(d lots.Disposal) string {
+	if d.Long() {
+		return "long"
+	}
+	return "short"
+}
+
+func (a *app) sayGains(disposals []lots.Disposal) {
+	if len(disposals) == 0 {
+		fmt.Fprintln(a.Out, "Nothing was sold in a taxable account.")
+		return
+	}
+	t := newTable(">quantity", "symbol", "account", "acquired", "sold", ">proceeds", ">basis", "code", ">disallowed", ">gain", "term", "")
+	totals := map[bool]*[4]portfolio.Decimal{false: {}, true: {}}
+	for _, d := range disposals {
+		code, disallowed, remark := "", "", ""
+		if !d.Disallowed.IsZero() {
+			code, disallowed = "W", d.Disallowed.Cents()
+		}
+		if !d.Permanent.IsZero() {
+			remark = d.Permanent.Cents() + " lost for good"
+		}
+		if !d.Unsettled.IsZero() {
+			remark += " " + d.Unsettled.Cents() + " unsettled"
+		}
+		adjusted := d.Gain().Add(d.Disallowed)
+		t.add(d.Quantity.String(), d.Symbol, d.Account, d.Acquired.String(), d.Sold.String(), d.Proceeds.Cents(), d.Basis.Cents(),
+			code, disallowed, adjusted.Cents(), term(d), remark)
+		sums := totals[d.Long()]
+		for i, amount := range []portfolio.Decimal{d.Proceeds, d.Basis, d.Disallowed, adjusted} {
+			sums[i] = sums[i].Add(amount)
+		}
+	}
+	for _, long := range []bool{false, true} {
+		name := map[bool]string{false: "short", true: "long"}[long]
+		if sums := totals[long]; !sums[0].IsZero() || !sums[1].IsZero() {
+			t.add("", "", "", "", "all", sums[0].Cents(), sums[1].Cents(), "", sums[2].Cents(), sums[3].Cents(), name, "")
+		}
+	}
+	t.write(a.Out)
+}

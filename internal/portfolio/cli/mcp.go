@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/mcpserver"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
+)
+
+func (a *app) mcpCommand() *cobra.Command {
+	var http string
+	var hosts []string
+	c := &cobra.Command{
+		Use:   "mcp",
+		Short: "Answer agents over the Model Context Protocol",
+		Long: `Mcp offers two tools to agents: check_exit_signals and suggest_tax_loss_harvest. Without flags it
+speaks on standard input and output, which is how clients start it themselves; with --http it
+listens on this machine until it is interrupted. It reads the database and writes nothing but the
+files that a call asks for with output=file.
+
+There is no password: who reaches the address reads the portfolio. So only this machine does,
+unless --host says by which other names it may be reached.`,
+		Example: `  portfolio mcp
+  portfolio mcp --http 127.0.0.1:8765`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			logger := slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+			return a.with(ctx, func(s *tools.Service) error {
+				server := mcpserver.New(s, command.BuildVersion().Version, mcpserver.Options{Hosts: hosts, Logger: logger})
+				a.served = true
+				if http == "" {
+					return server.ServeStdio(ctx, io.NopCloser(a.In), a.Out)
+				}
+				return server.ListenAndServe(ctx, http, func(url string) { fmt.Fprintf(a.Err, "portfolio: listening on %s\n", url) })
+			})
+		},
+	}
+	c.Flags().StringVar(&http, "http", "", "listen on this `ADDRESS` for streamable HTTP, as 127.0.0.1:8765")
+	c.Flags().StringSliceVar(&hosts, "host", nil, "a `NAME` by which other machines may reach it")
+	c.Flags().StringVar(&a.logs, "logs", "logs", "the `DIRECTORY` for full results (output=file)")
+	return c
+}

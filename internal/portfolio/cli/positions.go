@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
+)
+
+func (a *app) positionsCommand() *cobra.Command {
+	var byLot bool
+	c := &cobra.Command{
+		Use:   "positions",
+		Short: "What is held, where, at which cost",
+		Long: `Positions lists what every account holds. With --lots it lists the open lots: what is left of
+each purchase, with its basis (a loss that a wash sale moved here included) and the day from which
+its holding counts. Quantities and amounts are strings in JSON, and exact.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			state, err := a.load(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer a.warn(state)
+			if byLot {
+				return a.sayLots(state)
+			}
+			return a.sayPositions(state)
+		},
+	}
+	c.Flags().BoolVar(&byLot, "lots", false, "list the open lots")
+	return c
+}
+
+// An openLot is a lot as JSON has it.
+type openLot struct {
+	Account      string            `json:"account"`
+	Symbol       string            `json:"symbol"`
+	Acquired     portfolio.Date    `json:"acquired"`
+	Quantity     portfolio.Decimal `json:"quantity"`
+	Basis        string            `json:"basis"`
+	HoldingSince portfolio.Date    `json:"holding_since"`
+	Deferred     string            `json:"deferred_loss_in_basis"`
+}
+
+func (a *app) sayLots(state tools.State) error {
+	if a.json {
+		list := []openLot{}
+		for _, l := range state.Book.Lots {
+			list = append(list, openLot{l.Account, l.Symbol, l.Acquired, l.Quantity, l.Basis.Money(), l.HoldingSince, l.Deferred.Money()})
+		}
+		return command.WriteJSON(a.Out, list)
+	}
+	if len(state.Book.Lots) == 0 {
+		fmt.Fprintln(a.Out, "There are no open lots.")
+		return nil
+	}
+	t := newTable("symbol", "account", "acquired", "held since", ">quantity", ">basis", ">a share", ">washed in", "long-term from")
+	for _, l := range state.Book.Lots {
+		washed := ""
+		if !l.Deferred.IsZero() {
+			washed = l.Deferred.Cents()
+		}
+		t.add(l.Symbol, l.Account, l.Acquired.String(), l.HoldingSince.String(), l.Quantity.String(), l.Basis.Cents(),
+			l.Basis.Over(l.Quantity, 2).Cents(), washed, l.HoldingSince.LongTermFrom().String())
+	}
+	t.write(a.Out)
+	return nil
+}
+
+// A position is one as JSON has it. What is not known is null.
+type position struct {
+	Symbol   string            `json:"symbol"`
+	Account  string            `json:"account"`
+	Quantity portfolio.Decimal `json:"quantity"`
+	InLots   portfolio.Decimal `json:"in_lots"`
+	Basis    string            `json:"basis"`
+	Price    *string           `json:"price"`
+	PricedOn *portfolio.Date   `json:"priced_on"`
+	Value    *string           `json:"value"`
+	Gain     *string           `json:"gain"` // of what is in lots
+}
+
+func (a *app) sayPositions(state tools.State) error {
+	list := []position{}
+	t := newTable("symbol", "account", ">quantity", ">basis", ">price", "on", ">value", ">gain", "")
+	for _, p := range reportPositions(state) {
+		row := position{Symbol: p.Symbol, Account: p.Account, Quantity: p.Quantity, InLots: p.InLots, Basis: p.Basis.Money()}
+		cells := []string{"", "", "", ""}
+		if !p.PricedOn.IsZero() {
+			last, value, gain := p.Price.Money(), p.Value().Money(), p.Gain().Money()
+			row.Price, row.PricedOn, row.Value, row.Gain = &last, &p.PricedOn, &value, &gain
+			cells = []string{p.Price.Cents(), p.PricedOn.String(), p.Value().Cents(), p.Gain().Cents()}
+		}
+		remark := ""
+		if unknown := p.Quantity.Sub(p.InLots); !unknown.IsZero() {
+			remark = "cost of " + unknown.String() + " shares unknown"
+		}
+		list = append(list, row)
+		t.add(append(append([]string{p.Symbol, p.Account, p.Quantity.String(), p.Basis.Cents()}, cells...), remark)...)
+	}
+	if a.json {
+		return command.WriteJSON(a.Out, list)
+	}
+	if len(list) == 0 {
+		fmt.Fprintf(a.Out, "There are no positions on %s: import a broker's file (portfolio import --help).\n", state.AsOf)
+		return nil
+	}
+	t.write(a.Out)
+	return nil
+}

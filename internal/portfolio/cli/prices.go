@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/price"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/price/fetch"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
+)
+
+func (a *app) pricesCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "prices",
+		Short: "List and import daily prices",
+		Long: `Prices lists the last price of every symbol. Exit rules need daily prices of about a year
+and of an index; the harvest needs the last one of each position.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			state, err := a.load(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return a.sayPrices(state)
+		},
+	}
+	c.AddCommand(a.pricesImportCommand(), a.pricesFetchCommand())
+	return c
+}
+
+// A lastPrice is a symbol's last bar.
+type lastPrice struct {
+	Symbol   string         `json:"symbol"`
+	Date     portfolio.Date `json:"date"`
+	Close    string         `json:"close"`
+	AdjClose string         `json:"adj_close"`
+}
+
+func (a *app) sayPrices(state tools.State) error {
+	list := []lastPrice{}
+	for _, symbol := range slices.Sorted(maps.Keys(state.Closes)) {
+		bar := state.Closes[symbol]
+		list = append(list, lastPrice{symbol, bar.Date, bar.Close.Money(), bar.Adj.Money()})
+	}
+	if a.json {
+		return command.WriteJSON(a.Out, list)
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(a.Out, "There are no prices yet (portfolio prices import --help).")
+		return nil
+	}
+	t := newTable("symbol", "date", ">close", ">adjusted")
+	for _, p := range list {
+		t.add(p.Symbol, p.Date.String(), p.Close, p.AdjClose)
+	}
+	t.write(a.Out)
+	return nil
+}
+
+func (a *app) pricesImportCommand() *cobra.Command {
+	var symbol string
+	c := &cobra.Command{
+		Use:   "import FILE...",
+		Short: "Read daily prices from files",
+		Long: `Import reads daily prices: a plain CSV with date, symbol, open, high, low, close, adj_close;
+Yahoo's and Stooq's CSV, which name no symbol (the file's name does, or --symbol); and Yahoo's chart
+JSON. A later import of the same day replaces the price, because adjusted prices change with every
+dividend.`,
+		Example: `  portfolio prices import prices.csv
+  portfolio prices import --symbol SLV downloaded.csv`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			ctx := cmd.Context()
+			return a.with(ctx, func(s *tools.Service) error {
+				return a.importFiles(ctx, files, func(in *input) (imported, error) {
+					return importPrices(ctx, s, in, symbol)
+				}, "price")
+			})
+		},
+	}
+	c.Flags().StringVar(&symbol, "symbol", "", "the `SYMBOL` of files that name none")
+	return c
+}
+
+func importPrices(ctx context.Context, s *tools.Service, in *input, symbol string) (imported, error) {
+	if symbol == "" {
+		symbol = strings.ToUpper(strings.TrimSuffix(in.name, filepath.Ext(in.name)))
+	}
+	hash := sha256.New()
+	file, err := price.Read(io.TeeReader(in, hash), symbol)
+	if err != nil {
+		return imported{}, err
+	}
+	result := imported{Format: file.Format, Skipped: skippedPrices(file.Skipped, file.More)}
+	fmt.Fprintf(hash, "\x00symbol %s", symbol)
+	counts, err := s.Store.ImportPrices(ctx, store.Import{
+		Name: in.name, Format: file.Format, Hash: [32]byte(hash.Sum(nil)), At: s.Now(),
+	}, file.Quotes)
+	result.Added, result.Known, result.Changed = counts.Added, counts.Known, counts.Changed
+	return result, err
+}
+
+// skippedPrices are rows of prices that could not be read, and how many more there were.
+func skippedPrices(rows []price.Skipped, more int) (list []skipped) {
+	for _, row := range rows {
+		list = append(list, skipped{Line: row.Line, Text: agentsig.Escape(row.Text), Reason: row.Reason})
+	}
+	if more > 0 {
+		list = append(list, skipped{Reason: fmt.Sprintf("%d more rows could not be read", more)})
+	}
+	return list
+}
+
+// tiingo is where prices come from, if anyone asks for them.
+const tiingo = "https://api.tiingo.com"
+
+// fetchTimeout bounds one symbol's download.
+const fetchTimeout = time.Minute
+
+func (a *app) pricesFetchCommand() *cobra.Command {
+	var from, url string
+	c := &cobra.Command{
+		Use:   "fetch SYMBOL...",
+		Short: "Download daily prices with your own key",
+		Long: `Fetch downloads daily prices from Tiingo. It is the only command that uses the network, and
+only with a key of yours in the environment variable TIINGO_TOKEN.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, symbols []string) error {
+			key := os.Getenv("TIINGO_TOKEN")
+			if key == "" {
+				return fmt.Errorf("there is no key: put yours into the environment variable TIINGO_TOKEN, or import files (portfolio prices import)")
+			}
+			begin, err := portfolio.ParseDate(from)
+			if err != nil {
+				return a.usageError("--from: %w", err)
+			}
+			provider := fetch.Provider{URL: url, Key: key, Client: &http.Client{Timeout: fetchTimeout}}
+			return a.with(cmd.Context(), func(s *tools.Service) error {
+				return a.fetchPrices(cmd.Context(), s, provider, symbols, begin)
+			})
+		},
+	}
+	c.Flags().StringVar(&from, "from", "2020-01-01", "the first `DATE`")
+	c.Flags().StringVar(&url, "url", tiingo, "the provider's `URL`")
+	return c
+}
+
+func (a *app) fetchPrices(ctx context.Context, s *tools.Service, provider fetch.Provider, symbols []string, from portfolio.Date) error {
+	all := make([]imported, 0, len(symbols))
+	for _, symbol := range symbols {
+		quotes, err := provider.Fetch(ctx, symbol, from, s.Day(portfolio.Date{}))
+		var odd *fetch.SkippedError // some rows, beside which the others are good
+		if err != nil && !errors.As(err, &odd) {
+			return err
+		}
+		at := s.Now()
+		hash := sha256.Sum256(fmt.Appendf(nil, "fetched %s %s %s", symbol, from, at.Format(time.RFC3339Nano)))
+		counts, err := s.Store.ImportPrices(ctx, store.Import{Name: symbol, Format: "fetched", Hash: hash, At: at}, quotes)
+		if err != nil {
+			return err
+		}
+		result := imported{File: symbol, Format: "fetched", Added: counts.Added, Known: counts.Known, Changed: counts.Changed, Skipped: []skipped{}}
+		if odd != nil {
+			result.Skipped = skippedPrices(odd.Rows, odd.More)
+		}
+		all = append(all, result)
+		if !a.json {
+			a.sayImported(result, "price")
+		}
+	}
+	if a.json {
+		return command.WriteJSON(a.Out, all)
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// A table is rows of texts under headings. Columns whose heading begins with ">" are set to the
+// right.
+type table struct {
+	headings []string
+	rows     [][]string
+}
+
+func newTable(headings ...string) *table { return &table{headings: headings} }
+
+func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+
+func (t *table) write(w io.Writer) {
+	widths := make([]int, len(t.headings))
+	heading := make([]string, len(t.headings))
+	for i, h := range t.headings {
+		heading[i] = strings.TrimPrefix(h, ">")
+		widths[i] = utf8.RuneCountInString(heading[i])
+		for _, row := range t.rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+	}
+	for _, row := range append([][]string{heading}, t.rows...) {
+		var line strings.Builder
+		for i, cell := range row {
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if strings.HasPrefix(t.headings[i], ">") {
+				line.WriteString(pad + cell + "  ")
+			} else {
+				line.WriteString(cell + pad + "  ")
+			}
+		}
+		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+	}
+}
+
+// count is a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

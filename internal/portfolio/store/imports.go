@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+)
+
+// An Import is a file that was read.
+type Import struct {
+	Name   string // without its directory; as it is, so to be escaped before it is printed
+	Format string
+	// Hash is of the content. Where a reader is told something that the content does not say,
+	// such as an account, the hash is of that too: the same hash is not imported again.
+	Hash [32]byte
+	At   time.Time
+}
+
+// Counts are what an import did.
+type Counts struct {
+	Added   int
+	Known   int // there already, and the same
+	Changed int // there already with other numbers, and replaced; of prices alone
+}
+
+// A Kind is what an import was of.
+type Kind string
+
+// The kinds of imports.
+const (
+	Transactions Kind = "transactions"
+	Prices       Kind = "prices"
+)
+
+// An ImportRow is an import that was done.
+type ImportRow struct {
+	Import
+	Counts
+	Kind Kind
+}
+
+// Imports are all imports, in their order. The same content is there once.
+func (s *Store) Imports(ctx context.Context) ([]ImportRow, error) {
+	var imports []ImportRow
+	err := s.read(ctx, func(rows *sql.Rows) error {
+		var row ImportRow
+		var hash, at string
+		err := rows.Scan(&row.Kind, &row.Name, &row.Format, &hash, &at, &row.Added, &row.Known, &row.Changed)
+		if err != nil {
+			return err
+		}
+		if n, err := hex.Decode(row.Hash[:], []byte(hash)); err != nil || n != len(row.Hash) {
+			return s.damaged(fmt.Errorf("%.80q is no hash", hash))
+		}
+		if row.At, err = time.Parse(time.RFC3339Nano, at); err != nil {
+			return s.damaged(err)
+		}
+		imports = append(imports, row)
+		return nil
+	}, "SELECT kind, name, format, hash, at, added, known, changed FROM imports ORDER BY id")
+	return imports, err
+}
+
+// imported tells whether an import was done before.
+func imported(ctx context.Context, tx *sql.Tx, kind Kind, hash [32]byte) (done bool, err error) {
+	err = tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM imports WHERE kind = ? AND hash = ?)",
+		string(kind), hex.EncodeToString(hash[:])).Scan(&done)
+	return done, err
+}
+
+// record notes an import and returns its id.
+func record(ctx context.Context, tx *sql.Tx, kind Kind, file Import, counts Counts) (int64, error) {
+	result, err := tx.ExecContext(ctx, "INSERT INTO imports (kind, name, format, hash, at, added, known, changed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		string(kind), file.Name, file.Format, hex.EncodeToString(file.Hash[:]), file.At.UTC().Format(time.RFC3339Nano),
+		counts.Added, counts.Known, counts.Changed)
+	if err != nil {
+		return 0, err
+	}
+	return result.LastInsertId()
+}
+
+// unfit says which entry of a file can't be kept.
+func unfit(what string, i int, file Import, err error) error {
+	return fmt.Errorf("%s %d of %s can't be kept: %w", what, i+1, agentsig.Escape(file.Name), err)
+}

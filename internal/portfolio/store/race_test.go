@@ -1,0 +1,7 @@
+//go:build race
+
+package store
+
+// histories is fewer here: the detector makes SQLite ten times slower, and has little to find in
+// a test that does one thing after the other.
+const histories = 300

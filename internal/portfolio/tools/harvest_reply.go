@@ -1,0 +1,130 @@
+package tools
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/portfolio"
+)
+
+// A HarvestSummary is the result in short: totals, the first candidates in the order that was
+// asked for, and the flags.
+type HarvestSummary struct {
+	Status               string             `json:"status"`
+	Format               string             `json:"format"`
+	AsOf                 portfolio.Date     `json:"as_of"`
+	Verdict              string             `json:"verdict"`
+	TotalHarvestableLoss portfolio.Decimal  `json:"total_harvestable_loss"`
+	ShortTermLoss        portfolio.Decimal  `json:"short_term_loss"`
+	LongTermLoss         portfolio.Decimal  `json:"long_term_loss"`
+	IfAllSold            HarvestSale        `json:"if_all_sold"`
+	CandidateCount       int                `json:"candidate_count"`
+	Candidates           []HarvestLot       `json:"candidates"`
+	CandidatesOmitted    int                `json:"candidates_omitted"`
+	DataCoveragePct      float64            `json:"data_coverage_pct"`
+	Metadata             HarvestMetadata    `json:"metadata"`
+	Flags                []agentformat.Flag `json:"flags"`
+	Disclaimer           string             `json:"disclaimer"`
+	harvestFile
+}
+
+// A HarvestLot is a candidate in short.
+type HarvestLot struct {
+	Ticker         string            `json:"ticker"`
+	Account        string            `json:"account"`
+	Acquired       portfolio.Date    `json:"acquired"`
+	Quantity       portfolio.Decimal `json:"quantity"`
+	UnrealizedLoss portfolio.Decimal `json:"unrealized_loss"`
+	HoldingPeriod  string            `json:"holding_period"`
+	WashSaleRisk   bool              `json:"wash_sale_risk"`
+	Disallowed     portfolio.Decimal `json:"disallowed"`
+}
+
+// harvestFile says what became of the file, if one was asked for.
+type harvestFile struct {
+	FilePath  string `json:"file_path,omitempty"`
+	FileError string `json:"file_error,omitempty"`
+}
+
+func newHarvestFile(file agentformat.File) harvestFile {
+	if file.Err != nil {
+		return harvestFile{FileError: file.Err.Error()}
+	}
+	return harvestFile{FilePath: file.Path}
+}
+
+type harvestFull struct {
+	*HarvestResult
+	Format string `json:"format"`
+	harvestFile
+}
+
+type harvestReport struct {
+	Status string `json:"status"`
+	Format string `json:"format"`
+	Report string `json:"report"` // Markdown
+	harvestFile
+}
+
+type harvestFailure struct {
+	Status string `json:"status"`
+	Error  string `json:"error"`
+	harvestFile
+}
+
+// HarvestReply answers in the format that was asked for. The file is what became of the full
+// result where it was asked for as one.
+func HarvestReply(result *HarvestResult, params HarvestParams, file agentformat.File) Reply {
+	formats, outputs := []string{FormatFull, FormatSummary, FormatReport, FormatAgent}, []string{OutputInline, OutputFile}
+	format := cmp.Or(params.Format, FormatSummary)
+	switch {
+	case !slices.Contains(formats, format):
+		result = HarvestError(fmt.Errorf("format is %s, not %.40q", alternatives(formats), format))
+	case !slices.Contains(outputs, cmp.Or(params.Output, OutputInline)):
+		result = HarvestError(fmt.Errorf("output is %s, not %.40q", alternatives(outputs), params.Output))
+	}
+	reply := Reply{Failed: result.Status != agentformat.StatusSuccess}
+	if file.Err == nil {
+		reply.FilePath = file.Path
+	}
+	told := newHarvestFile(file)
+	switch {
+	case format == FormatAgent:
+		if file.Err != nil {
+			file.Err = errors.New(shorten(file.Err.Error(), maxFileError))
+		}
+		reply.Body = agentformat.Respond(result.Status, result.Snapshot(), file)
+	case reply.Failed:
+		reply.Body = harvestFailure{agentformat.StatusError, cmp.Or(result.Error, "unknown error"), told}
+	case format == FormatFull:
+		reply.Body = harvestFull{result, FormatFull, told}
+	case format == FormatReport:
+		reply.Body = harvestReport{result.Status, FormatReport, result.Markdown(), told}
+	default:
+		summary := result.Summary()
+		summary.harvestFile = told
+		reply.Body = summary
+	}
+	return reply
+}
+
+// maxSummary is how many candidates a summary has.
+const maxSummary = 10
+
+// Summary is the result in short.
+func (r *HarvestResult) Summary() HarvestSummary {
+	snapshot := r.Snapshot()
+	s := HarvestSummary{
+		Status: r.Status, Format: FormatSummary, AsOf: r.AsOf, Verdict: snapshot.Verdict,
+		TotalHarvestableLoss: r.TotalHarvestableLoss, ShortTermLoss: r.ShortTermLoss, LongTermLoss: r.LongTermLoss, IfAllSold: r.IfAllSold,
+		CandidateCount: r.CandidateCount, Candidates: []HarvestLot{}, CandidatesOmitted: max(len(r.Candidates)-maxSummary, 0),
+		DataCoveragePct: r.DataCoveragePct, Metadata: r.Metadata, Flags: snapshot.Flags(), Disclaimer: r.Disclaimer,
+	}
+	for _, c := range r.Candidates[:min(len(r.Candidates), maxSummary)] {
+		s.Candidates = append(s.Candidates, HarvestLot{c.Ticker, c.Account, c.Acquired, c.Quantity, c.UnrealizedLoss, c.HoldingPeriod, c.WashSaleRisk, c.Disallowed})
+	}
+	return s
+}

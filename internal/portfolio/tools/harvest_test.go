@@ -1,0 +1,628 @@
+package tools
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/broker"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/price"
+)
+
+// harvestInput is a portfolio on Friday, 2026-11-13. The history has rows of
+// "date account action symbol quantity price [note]", the closes are "symbol close [date]".
+func harvestInput(t *testing.T, history, closes string) HarvestInput {
+	t.Helper()
+	in := HarvestInput{AsOf: dayOf("2026-11-13"), Closes: map[string]price.Bar{}}
+	in.Rules.Accounts = []portfolio.Account{
+		{ID: "home", Kind: portfolio.Taxable, Method: portfolio.FIFO},
+		{ID: "high", Kind: portfolio.Taxable, Method: portfolio.HIFO},
+		{ID: "ira", Kind: portfolio.IRA, Method: portfolio.FIFO},
+		{ID: "work", Kind: portfolio.K401, Method: portfolio.FIFO},
+	}
+	for line := range strings.Lines(history) {
+		f := append(strings.Fields(line), "")
+		if len(f) < 7 {
+			continue
+		}
+		row := portfolio.Transaction{Date: dayOf(f[0]), Account: f[1], Action: portfolio.Action(f[2]), Symbol: f[3], Quantity: usd(f[4]), Price: usd(f[5]), Note: f[6]}
+		if err := row.Check(); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		in.History = append(in.History, row)
+	}
+	for line := range strings.Lines(closes) {
+		f := append(strings.Fields(line), "2026-11-13")
+		if len(f) < 3 {
+			continue
+		}
+		in.Closes[f[0]] = price.Bar{Date: dayOf(f[2]), Close: usd(f[1])}
+	}
+	return in
+}
+
+// harvest keeps the book and looks into it.
+func harvest(in HarvestInput) *HarvestResult {
+	in.Book = lots.Build(in.History, in.Rules, in.AsOf)
+	return Harvest(in)
+}
+
+func wantSuccess(t *testing.T, r *HarvestResult) {
+	t.Helper()
+	if r.Status != agentformat.StatusSuccess {
+		t.Fatalf("%s: %s", r.Status, r.Error)
+	}
+}
+
+func wantAmount(t *testing.T, what string, got portfolio.Decimal, want string) {
+	t.Helper()
+	if got.Cmp(usd(want)) != 0 {
+		t.Errorf("%s is %s, want %s", what, got, want)
+	}
+}
+
+func TestHarvestCandidate(t *testing.T) {
+	r := harvest(harvestInput(t, `
+		2025-01-10 home BUY SLV 100 30
+		2026-06-01 home BUY SLV 10 41
+		2026-03-02 ira BUY SLV 100 90
+		2025-01-10 home BUY WIN 5 10
+	`, `
+		SLV 25.5
+		WIN 12
+	`))
+	wantSuccess(t, r)
+	want := []HarvestCandidate{
+		{
+			Ticker: "SLV", Account: "home", UnrealizedLoss: usd("-450"), HoldingPeriod: "long_term", Term: "long",
+			Acquired: dayOf("2025-01-10"), HoldingSince: dayOf("2025-01-10"), LongTermFrom: dayOf("2026-01-11"),
+			Quantity: usd("100"), Basis: usd("3000"), Price: usd("25.5"), PriceDate: dayOf("2026-11-13"), Value: usd("2550"),
+			Method: portfolio.FIFO, FIFOReaches: true, HarvestSale: HarvestSale{Allowed: usd("-450")},
+			Washes: []HarvestWash{}, NoBuyUntil: dayOf("2026-12-14"), Projected: []HarvestReinvestment{},
+		},
+		{
+			Ticker: "SLV", Account: "home", UnrealizedLoss: usd("-155"), HoldingPeriod: "short_term", Term: "short",
+			Acquired: dayOf("2026-06-01"), HoldingSince: dayOf("2026-06-01"), LongTermFrom: dayOf("2027-06-02"),
+			Quantity: usd("10"), Basis: usd("410"), Price: usd("25.5"), PriceDate: dayOf("2026-11-13"), Value: usd("255"),
+			Method: portfolio.FIFO, FIFOReaches: true, HarvestSale: HarvestSale{Allowed: usd("-155")},
+			Washes: []HarvestWash{}, NoBuyUntil: dayOf("2026-12-14"), Projected: []HarvestReinvestment{},
+		},
+	}
+	same := cmp.Comparer(func(a, b portfolio.Decimal) bool { return a.Cmp(b) == 0 })
+	days := cmp.Comparer(func(a, b portfolio.Date) bool { return a == b })
+	hidden := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".purchase" }, cmp.Ignore())
+	if diff := cmp.Diff(want, r.Candidates, same, days, hidden); diff != "" {
+		t.Error(diff)
+	}
+	wantAmount(t, "total", r.TotalHarvestableLoss, "-605")
+	wantAmount(t, "short", r.ShortTermLoss, "-155")
+	wantAmount(t, "long", r.LongTermLoss, "-450")
+	wantAmount(t, "allowed", r.IfAllSold.Allowed, "-605")
+	if r.CandidateCount != 2 || r.DataCoveragePct != 100 || len(r.WashSaleWarnings) != 0 {
+		t.Errorf("%+v", r)
+	}
+	if m := r.Metadata; m.PositionsAnalyzed != 2 || m.PositionsWithLots != 2 || m.LotsAnalyzed != 3 || m.LotsAtALoss != 2 || m.PositionsUncertain != 0 {
+		t.Errorf("%+v", m)
+	}
+}
+
+// Long-term begins on the day after a year, by the calendar.
+func TestHarvestTermBoundary(t *testing.T) {
+	for bought, want := range map[string]string{"2025-11-11": "long", "2025-11-12": "long", "2025-11-13": "short"} {
+		r := harvest(harvestInput(t, bought+" home BUY A 1 10", "A 5"))
+		if got := r.Candidates[0].Term; got != want {
+			t.Errorf("bought %s: %s, want %s", bought, got, want)
+		}
+	}
+}
+
+// A replacement of a wash sale has the holding period and the loss of what it replaces.
+func TestHarvestTermOfReplacement(t *testing.T) {
+	r := harvest(harvestInput(t, `
+		2025-01-10 home BUY SLV 10 30
+		2026-03-10 home SELL SLV 10 20
+		2026-03-15 home BUY SLV 10 22
+	`, "SLV 20"))
+	c := r.Candidates[0]
+	if c.Term != "long" || c.Acquired != dayOf("2026-03-15") || c.LongTermFrom.After(r.AsOf) {
+		t.Errorf("%+v", c)
+	}
+	wantAmount(t, "deferred", c.Deferred, "100")
+	wantAmount(t, "loss", c.UnrealizedLoss, "-120")
+}
+
+func TestHarvestWashes(t *testing.T) {
+	r := harvest(harvestInput(t, `
+		2025-01-10 home BUY SLV 100 30
+		2026-11-02 ira BUY SLV 40 20
+		2026-10-20 high BUY SLV 25 20
+	`, `SLV 20`))
+	c := r.Candidates[0]
+	want := []HarvestPurchase{
+		{"high", "SLV", dayOf("2026-10-20"), false, false},
+		{"ira", "SLV", dayOf("2026-11-02"), true, false},
+	}
+	var got []HarvestPurchase
+	for _, w := range c.Washes {
+		got = append(got, w.HarvestPurchase)
+	}
+	days := cmp.Comparer(func(a, b portfolio.Date) bool { return a == b })
+	if diff := cmp.Diff(want, got, days); diff != "" {
+		t.Error(diff)
+	}
+	wantAmount(t, "disallowed", c.Disallowed, "650")
+	wantAmount(t, "permanent", c.Permanent, "400")
+	wantAmount(t, "allowed", c.Allowed, "-350")
+	if !c.WashSaleRisk || c.WashFreeFrom != dayOf("2026-12-03") {
+		t.Errorf("risk %t, free from %s", c.WashSaleRisk, c.WashFreeFrom)
+	}
+	wantAmount(t, "disallowed of all", r.IfAllSold.Disallowed, "650")
+	wantAmount(t, "permanent of all", r.IfAllSold.Permanent, "400")
+	if len(r.WashSaleWarnings) != 1 || r.WashSaleWarnings[0].Ticker != "SLV" {
+		t.Fatalf("%+v", r.WashSaleWarnings)
+	}
+	if diff := cmp.Diff(want, r.WashSaleWarnings[0].Purchases, days); diff != "" {
+		t.Error(diff)
+	}
+	wantHarvestFlag(t, r, agentformat.Flag{Name: "wash_sale_permanent", Severity: agentformat.Warning, Message: "$400 would be lost for good if sold now: an IRA bought within 30 days"})
+}
+
+// A purchase on day 30 washes, on day 31 it does not.
+func TestHarvestWashWindow(t *testing.T) {
+	for bought, want := range map[string]string{"2026-10-14": "50", "2026-10-13": "0"} {
+		r := harvest(harvestInput(t, "2025-01-10 home BUY SLV 100 30\n"+bought+" ira BUY SLV 5 20", "SLV 20"))
+		wantAmount(t, "disallowed with a purchase on "+bought, r.Candidates[0].Disallowed, want)
+	}
+}
+
+// A recent purchase alone is no risk: nothing is there that it replaces.
+func TestHarvestRecentPurchaseAloneIsNoRisk(t *testing.T) {
+	r := harvest(harvestInput(t, "2026-11-02 home BUY SLV 100 30", "SLV 20"))
+	if r.Candidates[0].WashSaleRisk || len(r.WashSaleWarnings) != 0 {
+		t.Errorf("%+v", r.WashSaleWarnings)
+	}
+}
+
+// A 401(k) purchase and a similar fund are labelled, not counted.
+func TestHarvestUnsettled(t *testing.T) {
+	in := harvestInput(t, `
+		2025-01-10 home BUY VOO 10 500
+		2025-01-10 home BUY GLD 10 200
+		2026-11-02 high BUY IVV 4 400
+		2026-11-02 work BUY GLD 5 100
+	`, "VOO 400\nGLD 100\nIVV 400")
+	in.Rules.Similar = [][]string{{"VOO", "IVV"}}
+	r := harvest(in)
+	wantAmount(t, "disallowed", r.IfAllSold.Disallowed, "0")
+	wantAmount(t, "unsettled", r.IfAllSold.Unsettled, "900")
+	wantAmount(t, "allowed", r.IfAllSold.Allowed, "-2000")
+	if len(r.WashSaleWarnings) != 2 || !r.WashSaleWarnings[0].Purchases[0].Unsettled {
+		t.Errorf("%+v", r.WashSaleWarnings)
+	}
+	wantHarvestFlag(t, r, agentformat.Flag{Name: "wash_sale_unsettled", Severity: agentformat.Info, Message: "$900 may be disallowed: the law on 401(k)s and similar funds is unsettled"})
+}
+
+// A purchase washes one loss only, so all lots together lose less than each alone.
+func TestHarvestTogether(t *testing.T) {
+	r := harvest(harvestInput(t, `
+		2025-01-10 home BUY SLV 10 30
+		2025-02-10 home BUY SLV 10 40
+		2025-02-10 high BUY SLV 10 25
+		2026-11-02 ira BUY SLV 10 20
+		2025-01-10 home BUY ETC 10 30
+	`, "SLV 20\nETC 1"))
+	for _, c := range r.Candidates {
+		if c.Ticker == "SLV" {
+			wantAmount(t, "alone", c.Disallowed, c.UnrealizedLoss.Neg().String())
+		}
+	}
+	// The sales of one day go by account: the ten shares of the account "high" are the first.
+	wantAmount(t, "together", r.IfAllSold.Disallowed, "50")
+	wantAmount(t, "allowed", r.IfAllSold.Allowed, "-590")
+}
+
+// Shares that are sold together replace nothing of each other.
+func TestHarvestTogetherSellsReplacements(t *testing.T) {
+	r := harvest(harvestInput(t, `
+		2025-01-10 home BUY SLV 10 30
+		2026-11-02 home BUY SLV 10 25
+	`, "SLV 20"))
+	wantAmount(t, "the old lot alone", r.Candidates[0].Disallowed, "100")
+	wantAmount(t, "together", r.IfAllSold.Disallowed, "0")
+	wantAmount(t, "allowed", r.IfAllSold.Allowed, "-150")
+}
+
+// If a day has a lot at a gain, too, the sum of what each loses alone is what is said.
+func TestHarvestTogetherWithGainOfTheSameDay(t *testing.T) {
+	r := harvest(harvestInput(t, `
+		2025-01-10 home BUY SLV 10 15
+		2025-01-10 home BUY SLV 10 30
+		2026-11-02 ira BUY SLV 4 20
+	`, "SLV 20"))
+	if r.CandidateCount != 1 {
+		t.Fatalf("%+v", r.Candidates)
+	}
+	wantAmount(t, "together", r.IfAllSold.Disallowed, "40")
+}
+
+// What was really sold today is not counted again.
+func TestHarvestTogetherAfterRealSale(t *testing.T) {
+	r := harvest(harvestInput(t, `
+		2025-01-10 home BUY SLV 10 30
+		2025-02-10 home BUY SLV 10 30
+		2026-11-13 home SELL SLV 10 20
+		2026-11-02 ira BUY SLV 12 20
+	`, "SLV 20"))
+	wantAmount(t, "alone", r.Candidates[0].Disallowed, "20")
+	wantAmount(t, "together", r.IfAllSold.Disallowed, "20")
+}
+
+func TestHarvestIdenticalSymbols(t *testing.T) {
+	in := harvestInput(t, `
+		2025-01-10 home BUY GOOG 10 30
+		2026-11-02 home BUY GOOGL 4 20
+	`, "GOOG 20\nGOOGL 20")
+	in.Rules.Identical = [][]string{{"GOOG", "GOOGL"}}
+	r := harvest(in)
+	wantAmount(t, "disallowed", r.IfAllSold.Disallowed, "40")
+	if w := r.Candidates[0].Washes; len(w) != 1 || w[0].Ticker != "GOOGL" {
+		t.Errorf("%+v", w)
+	}
+}
+
+// The wash-sale rule looks at the household, whatever account is asked for.
+func TestHarvestAccount(t *testing.T) {
+	history := `
+		2025-01-10 home BUY SLV 10 30
+		2025-01-10 high BUY SLV 10 30
+		2026-11-02 ira BUY SLV 4 20
+		2025-01-10 other BUY SLV 10 30
+	`
+	in := harvestInput(t, history, "SLV 20")
+	in.AccountID = "high"
+	r := harvest(in)
+	wantSuccess(t, r)
+	if r.CandidateCount != 1 || r.Candidates[0].Account != "high" || r.Metadata.PositionsAnalyzed != 1 {
+		t.Errorf("%+v", r.Candidates)
+	}
+	wantAmount(t, "disallowed", r.IfAllSold.Disallowed, "40")
+	in.AccountID = ""
+	if r := harvest(in); r.CandidateCount != 3 {
+		t.Errorf("an account that nobody described is taxable: %+v", r.Candidates)
+	}
+}
+
+func TestHarvestRefuses(t *testing.T) {
+	negative := usd("-1")
+	for want, change := range map[string]func(*HarvestInput){
+		`sort_by is loss, ticker, date or term, not "size"`:                                                                    func(in *HarvestInput) { in.SortBy = "size" },
+		`min_loss is an amount of zero or more, not -1`:                                                                        func(in *HarvestInput) { in.MinLoss = &negative },
+		`there is no account "nobody"; the taxable accounts are "high", "home"`:                                                func(in *HarvestInput) { in.AccountID = "nobody" },
+		`account "ira" is of the kind ira, where losses can't be harvested; ask for a taxable account, or for none to see all`: func(in *HarvestInput) { in.AccountID = "ira" },
+		`there is no as_of date`: func(in *HarvestInput) { in.AsOf = portfolio.Date{} },
+	} {
+		in := harvestInput(t, "2025-01-10 home BUY SLV 10 30", "SLV 20")
+		change(&in)
+		if r := harvest(in); r.Status != agentformat.StatusError || r.Error != want {
+			t.Errorf("%s: %s\nwant %s", r.Status, r.Error, want)
+		}
+	}
+}
+
+func TestHarvestSortBy(t *testing.T) {
+	in := harvestInput(t, `
+		2026-10-01 home BUY CCC 10 30
+		2024-01-10 home BUY BBB 10 22
+		2025-01-10 home BUY AAA 10 25
+	`, "AAA 20\nBBB 20\nCCC 20")
+	for by, want := range map[string]string{"": "CCC AAA BBB", SortLoss: "CCC AAA BBB", SortTicker: "AAA BBB CCC", SortDate: "BBB AAA CCC", SortTerm: "CCC AAA BBB"} {
+		in.SortBy = by
+		var got []string
+		for _, c := range harvest(in).Candidates {
+			got = append(got, c.Ticker)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("by %q: %v, want %s", by, got, want)
+		}
+	}
+}
+
+func TestHarvestMinLoss(t *testing.T) {
+	in := harvestInput(t, `
+		2025-01-10 home BUY AAA 10 25
+		2025-01-10 home BUY BBB 10 30
+	`, "AAA 20\nBBB 20")
+	minimum := usd("100")
+	in.MinLoss = &minimum
+	r := harvest(in)
+	if r.CandidateCount != 1 || r.Candidates[0].Ticker != "BBB" || r.Metadata.LotsFiltered != 1 {
+		t.Errorf("%+v", r)
+	}
+	wantNoHarvestFlag(t, r, "filtered_out")
+	minimum = usd("100.01")
+	r = harvest(in)
+	if r.NoCandidates != filteredOut || r.CandidateCount != 0 {
+		t.Errorf("%+v", r)
+	}
+	wantOnlyHarvestFlag(t, r, agentformat.Flag{Name: "filtered_out", Severity: agentformat.Info, Message: "2 lots with $150 in losses below the minimum of $100.01 a lot"})
+	if v := r.Snapshot().Verdict; v != "No tax-loss harvesting candidates found (2 positions analyzed): all lots at a loss are below the minimum" {
+		t.Error(v)
+	}
+}
+
+func TestHarvestFIFOReaches(t *testing.T) {
+	history := `
+		2025-01-10 %[1]s BUY SLV 10 30
+		2025-02-10 %[1]s BUY SLV 10 20
+		2025-03-10 %[1]s BUY SLV 10 10
+		2025-04-10 %[1]s BUY SLV 10 40
+	`
+	for account, want := range map[string]map[string]bool{
+		"home": {"2025-01-10": true, "2025-04-10": false},
+		"high": {"2025-01-10": true, "2025-04-10": true},
+	} {
+		r := harvest(harvestInput(t, fmt.Sprintf(history, account), "SLV 20"))
+		got := map[string]bool{}
+		for _, c := range r.Candidates {
+			got[c.Acquired.String()] = c.FIFOReaches
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(account, diff)
+		}
+		_, flagged := harvestFlag(r, "name_the_lot")
+		if flagged != (account == "home") {
+			t.Errorf("%s: name_the_lot is %t", account, flagged)
+		}
+	}
+}
+
+func TestHarvestProjectedReinvestments(t *testing.T) {
+	yes, no := true, false
+	quarterly := `
+		2025-01-10 home BUY SLV 10 30
+		2026-02-20 home REINVEST SLV 0.1 25
+		2026-05-20 home REINVEST SLV 0.1 25
+		2026-08-21 home REINVEST SLV 0.1 25
+	`
+	dividends := strings.ReplaceAll(strings.ReplaceAll(quarterly, "REINVEST", "DIVIDEND"), "0.1 25", "1 0.2")
+	monthly := `
+		2025-01-10 home BUY SLV 10 30
+		2026-08-10 home REINVEST SLV 0.1 25
+		2026-09-10 home REINVEST SLV 0.1 25
+		2026-10-12 home REINVEST SLV 0.1 25
+		2026-11-10 home REINVEST SLV 0.1 25
+	`
+	for name, c := range map[string]struct {
+		history  string
+		reinvest *bool
+		want     []string
+	}{
+		"quarterly":                      {quarterly, nil, []string{"2026-11-20"}},
+		"said to reinvest":               {quarterly, &yes, []string{"2026-11-20"}},
+		"said not to reinvest":           {quarterly, &no, nil},
+		"dividends, said to reinvest":    {dividends, &yes, []string{"2026-11-20"}},
+		"dividends, nothing said":        {dividends, nil, nil},
+		"monthly":                        {monthly, nil, []string{"2026-12-11"}},
+		"a single payment":               {"2025-01-10 home BUY SLV 10 30\n2026-08-20 home REINVEST SLV 0.1 25", nil, nil},
+		"late by some days":              {strings.ReplaceAll(quarterly, "2026-08-21", "2026-08-11"), nil, []string{"2026-11-13"}},
+		"stopped long ago":               {strings.ReplaceAll(quarterly, "2026-", "2025-"), nil, nil},
+		"sold out, so nothing is paid":   {quarterly + "2026-09-01 home SELL SLV 10.3 25\n2025-01-10 high BUY SLV 1 30", nil, nil},
+		"the other account has the same": {quarterly + "2025-01-10 high BUY SLV 1 30", &yes, []string{"2026-11-20"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := harvestInput(t, c.history, "SLV 20")
+			in.Rules.Accounts[0].Reinvest = c.reinvest
+			r := harvest(in)
+			for _, candidate := range r.Candidates {
+				var got []string
+				for _, p := range candidate.Projected {
+					got = append(got, p.Date.String())
+				}
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Error(diff)
+				}
+				if len(c.want) > 0 && !candidate.WashSaleRisk {
+					t.Error("a reinvestment to come is no risk")
+				}
+			}
+			if len(r.Candidates) == 0 || len(c.want) > 0 && len(r.WashSaleWarnings[0].Projected) != len(c.want) {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
+
+func TestHarvestProjectsIdenticalSymbols(t *testing.T) {
+	in := harvestInput(t, `
+		2025-01-10 home BUY GOOG 10 30
+		2026-05-20 high REINVEST GOOGL 1 25
+		2026-08-20 high REINVEST GOOGL 1 25
+	`, "GOOG 20\nGOOGL 30")
+	in.Rules.Identical = [][]string{{"GOOG", "GOOGL"}}
+	r := harvest(in)
+	if p := r.Candidates[0].Projected; len(p) != 1 || p[0].Account != "high" || p[0].Ticker != "GOOGL" || p[0].Date != dayOf("2026-11-20") {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestHarvestNoLotData(t *testing.T) {
+	for name, history := range map[string]string{
+		"nothing":         "",
+		"later":           "2026-11-14 home BUY SLV 10 30",
+		"in the IRA only": "2025-01-10 ira BUY SLV 10 30",
+	} {
+		r := harvest(harvestInput(t, history, "SLV 20"))
+		wantSuccess(t, r)
+		wantOnlyHarvestFlag(t, r, agentformat.Flag{
+			Name: "no_lot_data", Severity: agentformat.Warning,
+			Message: "No transaction history in taxable accounts — whether there are losses is unknown; import your broker's transactions",
+		})
+		if v := r.Snapshot().Verdict; v != "No tax-loss harvesting candidates found (0 positions analyzed): there is no transaction history" {
+			t.Errorf("%s: %s", name, v)
+		}
+	}
+}
+
+func TestHarvestNoOpenLots(t *testing.T) {
+	r := harvest(harvestInput(t, "2025-01-10 home BUY SLV 10 30\n2025-02-10 home SELL SLV 10 20", "SLV 20"))
+	wantOnlyHarvestFlag(t, r, agentformat.Flag{
+		Name: "no_open_lots", Severity: agentformat.Info,
+		Message: "No open lots in taxable accounts — there is nothing to sell that has a known cost",
+	})
+	r = harvest(harvestInput(t, "2025-01-10 home TRANSFER_IN SLV 10 0", "SLV 20"))
+	if r.NoCandidates != noOpenLots || r.Metadata.PositionsAnalyzed != 1 {
+		t.Errorf("%+v", r)
+	}
+	wantHarvestFlag(t, r, agentformat.Flag{Name: "low_coverage", Severity: agentformat.Warning, Message: "Only 0% of positions have FIFO lot data — losses may be understated"})
+}
+
+func TestHarvestAllAtAGain(t *testing.T) {
+	in := harvestInput(t, "2025-01-10 home BUY SLV 10 20\n2025-01-10 home BUY WIN 10 20", "SLV 20\nWIN 30")
+	wantOnlyHarvestFlag(t, harvest(in), agentformat.Flag{Name: "no_candidates", Severity: agentformat.Success, Message: "No unrealized losses to harvest — all lots are at a gain or break-even"})
+	delete(in.Closes, "WIN")
+	wantNoHarvestFlag(t, harvest(in), "no_candidates")
+	in.History = append(in.History, portfolio.Transaction{Date: dayOf("2025-01-10"), Account: "home", Action: portfolio.TransferIn, Symbol: "SLV", Quantity: usd("1")})
+	in.Closes["WIN"] = price.Bar{Date: in.AsOf, Close: usd("30")}
+	r := harvest(in)
+	wantNoHarvestFlag(t, r, "no_candidates")
+	wantHarvestFlag(t, r, agentformat.Flag{
+		Name: "no_known_candidates", Severity: agentformat.Info,
+		Message: "No unrealized losses among the lots with a current price — 1 of 2 positions lack lots or a current price",
+	})
+}
+
+func TestHarvestPrices(t *testing.T) {
+	r := harvest(harvestInput(t, `
+		2025-01-10 home BUY NONE 10 30
+		2025-01-10 home BUY ZERO 10 30
+		2025-01-10 home BUY OLD 10 30
+		2025-01-10 home BUY WEEK 10 30
+		2025-01-10 home BUY SPLIT 10 30
+		2026-11-12 home SPLIT SPLIT 0.1 0
+		2025-01-10 home BUY LATER 10 30
+		2025-01-10 ira BUY IRAS 10 30
+	`, `
+		ZERO 0
+		OLD 20 2026-11-05
+		WEEK 20 2026-11-06
+		SPLIT 20 2026-11-11
+		LATER 20 2026-11-14
+	`))
+	if diff := cmp.Diff([]string{"LATER", "NONE", "SPLIT", "ZERO"}, r.MissingPrices); diff != "" {
+		t.Error(diff)
+	}
+	if len(r.StalePrices) != 1 || r.StalePrices[0].Ticker != "OLD" || r.StalePrices[0].Date != dayOf("2026-11-05") {
+		t.Errorf("%v", r.StalePrices)
+	}
+	if r.CandidateCount != 2 || r.Metadata.PositionsUncertain != 5 {
+		t.Errorf("%d candidates, %+v", r.CandidateCount, r.Metadata)
+	}
+	wantHarvestFlag(t, r, agentformat.Flag{Name: "missing_prices", Severity: agentformat.Warning, Message: "No price for 4 tickers: LATER, NONE, SPLIT + 1 more"})
+	wantHarvestFlag(t, r, agentformat.Flag{Name: "stale_prices", Severity: agentformat.Warning, Message: "Prices over 5 sessions old for 1 ticker: OLD"})
+}
+
+func TestHarvestCoverage(t *testing.T) {
+	in := harvestInput(t, `
+		2025-01-10 home BUY FULL 10 30
+		2025-01-10 home TRANSFER_IN HALF 10 0
+		2025-01-10 home BUY HALF 10 1
+		2025-01-10 home TRANSFER_IN NONE 10 0
+	`, "FULL 60\nHALF 10\nNONE 20")
+	r := harvest(in)
+	if got := r.DataCoveragePct; got != 200.0/3 {
+		t.Errorf("by positions %v", got)
+	}
+	// 600 + 100 of 600 + 200 + 200 dollars
+	if got := r.Metadata.CoverageByValuePct; got == nil || *got != 70 {
+		t.Errorf("by value %v", *got)
+	}
+	if r.Metadata.CoverageByQuantityPct != nil {
+		t.Error("nobody reported a quantity")
+	}
+}
+
+func TestHarvestReconciles(t *testing.T) {
+	in := harvestInput(t, `
+		2025-01-10 home BUY SAME 10 1
+		2025-01-10 home BUY LESS 10 1
+		2025-01-10 home BUY SOLD 10 1
+		2025-01-10 home BUY MOVED 10 1
+		2026-11-11 home BUY MOVED 5 1
+		2025-01-10 home BUY CUT 10 1
+		2026-11-11 high SPLIT CUT 2 0
+		2026-11-12 home DIVIDEND SAME 1 1
+		2025-01-10 high BUY SAME 10 1
+	`, "SAME 2\nLESS 2\nSOLD 2\nMOVED 2\nCUT 2\nNEW 2")
+	report := func(account, symbol, quantity, day string) broker.Holding {
+		return broker.Holding{Account: account, Symbol: symbol, Quantity: usd(quantity), AsOf: dayOf(day)}
+	}
+	in.Holdings = []broker.Holding{
+		report("home", "SAME", "99", "2026-09-30"), // an old report
+		report("home", "SAME", "10", "2026-10-30"),
+		report("home", "LESS", "20", "2026-10-30"),
+		report("home", "MOVED", "10", "2026-10-30"), // bought since
+		report("home", "CUT", "10", "2026-10-30"),   // split since
+		report("home", "NEW", "5", "2026-10-30"),    // the history has none
+		report("home", "SHORT", "-5", "2026-10-30"),
+		report("home", "SAME", "7", "2026-11-20"), // after the day
+		report("ira", "SAME", "7", "2026-10-30"),
+	}
+	r := harvest(in)
+	same := cmp.Comparer(func(a, b portfolio.Decimal) bool { return a.Cmp(b) == 0 })
+	want := []HarvestMismatch{
+		{"home", "LESS", usd("10"), usd("20")},
+		{"home", "NEW", usd("0"), usd("5")},
+		{"home", "SOLD", usd("10"), usd("0")},
+	}
+	if diff := cmp.Diff(want, r.Unreconciled, same); diff != "" {
+		t.Error(diff)
+	}
+	// SAME 100, LESS 50, NEW 0, SOLD 0
+	if got := r.Metadata.CoverageByQuantityPct; got == nil || *got != 37.5 {
+		t.Errorf("by quantity %v", got)
+	}
+	if r.Metadata.PositionsAnalyzed != 7 || r.Metadata.PositionsWithLots != 6 {
+		t.Errorf("%+v", r.Metadata)
+	}
+	wantHarvestFlag(t, r, agentformat.Flag{Name: "unreconciled", Severity: agentformat.Warning, Message: "The broker reports other quantities of 3 positions"})
+	wantNoHarvestFlag(t, r, "no_candidates")
+}
+
+func TestHarvestProblems(t *testing.T) {
+	var history strings.Builder
+	history.WriteString("2025-01-10 home BUY SLV 10 30\n")
+	for i := range 30 {
+		fmt.Fprintf(&history, "2025-02-10 home SELL T%d 10 30\n", i)
+	}
+	r := harvest(harvestInput(t, history.String(), "SLV 20"))
+	if r.ProblemCount != 30 || len(r.Problems) != maxProblems || r.Problems[0].Text == "" {
+		t.Errorf("%d, %d", r.ProblemCount, len(r.Problems))
+	}
+	wantHarvestFlag(t, r, agentformat.Flag{Name: "history_problems", Severity: agentformat.Warning, Message: "30 transactions not explained by the history — lots may be wrong"})
+}
+
+// The result is the same for the same input, and the input is left alone.
+func TestHarvestIsPure(t *testing.T) {
+	in := harvestInput(t, `
+		2025-01-10 home BUY SLV 10 30
+		2025-02-10 home BUY SLV 10 40
+		2026-11-02 ira BUY SLV 10 20
+		2026-08-20 home REINVEST SLV 1 20
+		2026-05-20 home REINVEST SLV 1 20
+	`, "SLV 19")
+	in.Book = lots.Build(in.History, in.Rules, in.AsOf)
+	history := slices.Clone(in.History)
+	first, second := jsonObject(t, Harvest(in)), jsonObject(t, Harvest(in))
+	if diff := cmp.Diff(first, second); diff != "" {
+		t.Error(diff)
+	}
+	if !slices.EqualFunc(history, in.History, func(a, b portfolio.Transaction) bool { return a.Date == b.Date && a.Action == b.Action }) {
+		t.Error("the history changed")
+	}
+}

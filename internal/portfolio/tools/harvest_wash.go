@@ -1,0 +1,230 @@
+package tools
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
+)
+
+// warn says what could wash the candidates, by ticker, and what the wash-sale rule makes of all of
+// them.
+func (h *harvester) warn(r *HarvestResult) {
+	together := h.together(r.Candidates)
+	byTicker := map[string]*HarvestWarning{}
+	for _, c := range r.Candidates {
+		w, ok := byTicker[c.Ticker]
+		if !ok {
+			w = &HarvestWarning{Ticker: c.Ticker, HarvestSale: together[c.Ticker], Purchases: []HarvestPurchase{}, Projected: c.Projected}
+			byTicker[c.Ticker] = w
+		}
+		w.Lots++
+		w.Allowed = w.Allowed.Add(c.UnrealizedLoss)
+		for _, wash := range c.Washes {
+			if !slices.Contains(w.Purchases, wash.HarvestPurchase) {
+				w.Purchases = append(w.Purchases, wash.HarvestPurchase)
+			}
+		}
+	}
+	all := &r.IfAllSold
+	for _, w := range byTicker {
+		w.Allowed = w.Allowed.Add(w.Disallowed)
+		all.Disallowed = all.Disallowed.Add(w.Disallowed)
+		all.Permanent = all.Permanent.Add(w.Permanent)
+		all.Unsettled = all.Unsettled.Add(w.Unsettled)
+		all.Allowed = all.Allowed.Add(w.Allowed)
+		if len(w.Purchases)+len(w.Projected) > 0 {
+			r.WashSaleWarnings = append(r.WashSaleWarnings, *w)
+		}
+	}
+	slices.SortFunc(r.WashSaleWarnings, func(a, b HarvestWarning) int {
+		return cmp.Or(b.Disallowed.Cmp(a.Disallowed), b.Unsettled.Cmp(a.Unsettled), strings.Compare(a.Ticker, b.Ticker))
+	})
+}
+
+// together is what is disallowed by ticker if all candidates are sold today: less than the sum of
+// what is disallowed of each alone, since a purchase washes only one loss, and none if it is sold
+// as well. The sales are added to the history, and the book is kept of that.
+func (h *harvester) together(candidates []HarvestCandidate) map[string]HarvestSale {
+	alone := map[string]HarvestSale{}
+	var washed []string
+	for _, c := range candidates {
+		if len(c.Washes) == 0 {
+			continue
+		}
+		s := alone[c.Ticker]
+		alone[c.Ticker] = HarvestSale{
+			Disallowed: s.Disallowed.Add(c.Disallowed),
+			Permanent:  s.Permanent.Add(c.Permanent),
+			Unsettled:  s.Unsettled.Add(c.Unsettled),
+		}
+		washed = append(washed, c.Ticker)
+	}
+	if len(washed) == 0 {
+		return alone
+	}
+	related := h.related(washed)
+	var history []portfolio.Transaction
+	for i := range h.History {
+		if related[h.History[i].Symbol] {
+			history = append(history, h.History[i])
+		}
+	}
+	expected := map[string]portfolio.Decimal{}
+	for _, c := range candidates {
+		if related[c.Ticker] {
+			expected[c.Ticker] = expected[c.Ticker].Add(c.UnrealizedLoss)
+			history = append(history, portfolio.Transaction{
+				Date: h.AsOf, Account: c.Account, Action: portfolio.Sell, Symbol: c.Ticker,
+				Quantity: c.Quantity, Price: c.Price, Note: "lot:" + c.Acquired.String(),
+			})
+		}
+	}
+	before, after := soldLast(h.Book), soldLast(lots.Build(history, h.Rules, h.AsOf))
+	sales := map[string]HarvestSale{}
+	for ticker, sum := range alone {
+		a, b := after[ticker], before[ticker]
+		if a.gain.Sub(b.gain).Cmp(expected[ticker]) == 0 {
+			sum = HarvestSale{
+				Disallowed: a.Disallowed.Sub(b.Disallowed),
+				Permanent:  a.Permanent.Sub(b.Permanent),
+				Unsettled:  a.Unsettled.Sub(b.Unsettled),
+			}
+		} // else the sales took other lots of the same day: the sum is what it comes to at most.
+		sales[ticker] = sum
+	}
+	return sales
+}
+
+// sold is what a day's sales of one symbol come to.
+type sold struct {
+	HarvestSale
+	gain portfolio.Decimal
+}
+
+// soldLast is what was sold on the day of the book, by symbol.
+func soldLast(book *lots.Book) map[string]sold {
+	sums := map[string]sold{}
+	for _, d := range book.Disposals {
+		if d.Sold != book.AsOf {
+			continue
+		}
+		s := sums[d.Symbol]
+		s.gain = s.gain.Add(d.Gain())
+		s.Disallowed = s.Disallowed.Add(d.Disallowed)
+		s.Permanent = s.Permanent.Add(d.Permanent)
+		s.Unsettled = s.Unsettled.Add(d.Unsettled)
+		sums[d.Symbol] = s
+	}
+	return sums
+}
+
+// related are the symbols that can have to do with the washes of some, themselves included.
+func (h *harvester) related(symbols []string) map[string]bool {
+	related := map[string]bool{}
+	for _, symbol := range symbols {
+		related[symbol] = true
+	}
+	groups := slices.Concat(h.Rules.Identical, h.Rules.Similar)
+	for grown := true; grown; {
+		grown = false
+		for _, group := range groups {
+			if !slices.ContainsFunc(group, func(s string) bool { return related[s] }) {
+				continue
+			}
+			for _, symbol := range group {
+				grown = grown || !related[symbol]
+				related[symbol] = true
+			}
+		}
+	}
+	return related
+}
+
+// projections are the reinvestments to be expected within 30 days, in any account, that would wash
+// a sale of a symbol today.
+func (h *harvester) projections() map[string][]HarvestReinvestment {
+	paid := map[harvestPlace]*payments{}
+	for i := range h.History {
+		t := &h.History[i]
+		if t.Date.After(h.AsOf) || t.Action != portfolio.Reinvest && t.Action != portfolio.Dividend {
+			continue
+		}
+		at := harvestPlace{t.Account, t.Symbol}
+		p, ok := paid[at]
+		if !ok {
+			p = &payments{}
+			paid[at] = p
+		}
+		if t.Action == portfolio.Reinvest {
+			p.reinvested = append(p.reinvested, t.Date)
+		} else {
+			p.dividends = append(p.dividends, t.Date)
+		}
+	}
+	projected := map[string][]HarvestReinvestment{}
+	for _, position := range h.Book.Positions {
+		if p, ok := paid[harvestPlace{position.Account, position.Symbol}]; ok {
+			for _, date := range p.next(h.account(position.Account).Reinvest, h.AsOf) {
+				projected[position.Symbol] = append(projected[position.Symbol], HarvestReinvestment{position.Account, position.Symbol, date})
+			}
+		}
+	}
+	own := maps.Clone(projected)
+	for _, group := range h.Rules.Identical {
+		var all []HarvestReinvestment
+		for _, symbol := range group {
+			all = append(all, own[symbol]...)
+		}
+		for _, symbol := range group {
+			projected[symbol] = all
+		}
+	}
+	return projected
+}
+
+// payments are the days on which an account got dividends of a symbol.
+type payments struct{ reinvested, dividends []portfolio.Date }
+
+// lastPayments is how many are looked at, so that a change of cadence is seen.
+const lastPayments = 9
+
+// next are the days of the next 30 on which a reinvestment is to be expected: after the median gap
+// of the last ones. One that is late by less than half of the gap is expected today. An account
+// that says nothing of reinvesting is taken to go on as it did.
+func (p *payments) next(reinvest *bool, asOf portfolio.Date) (dates []portfolio.Date) {
+	if reinvest != nil && !*reinvest {
+		return nil
+	}
+	days := p.reinvested
+	if len(days) < 2 && reinvest != nil {
+		days = p.dividends
+	}
+	slices.SortFunc(days, portfolio.Date.Compare)
+	days = slices.Compact(days)
+	days = days[max(len(days)-lastPayments, 0):]
+	if len(days) < 2 {
+		return nil
+	}
+	var gaps []int
+	for i := 1; i < len(days); i++ {
+		gaps = append(gaps, days[i].Sub(days[i-1]))
+	}
+	slices.Sort(gaps)
+	n := len(gaps)
+	gap := (gaps[(n-1)/2] + gaps[n/2]) / 2
+	day := days[len(days)-1].Add(gap)
+	if 2*asOf.Sub(day) > gap {
+		return nil
+	}
+	if day.Before(asOf) {
+		day = asOf
+	}
+	for ; !day.After(asOf.Add(washDays)); day = day.Add(gap) {
+		dates = append(dates, day)
+	}
+	return dates
+}

@@ -1,0 +1,188 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/broker"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/price"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/settings"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
+)
+
+// A Service answers the two tools from a store. It can be called concurrently.
+type Service struct {
+	Store *store.Store
+	Logs  string           // the directory below which full results are written, as logs/exit_signals
+	AsOf  portfolio.Date   // taken where a call names no day; no day is today
+	Now   func() time.Time // the clock: today, and the names of files
+}
+
+// The directories and names of full results.
+const (
+	exitFiles    = "exit_signals"
+	harvestFiles = "tax_harvest"
+)
+
+// CheckExitSignals is the tool check_exit_signals.
+func (s *Service) CheckExitSignals(ctx context.Context, p ExitParams) Reply {
+	result, file := s.Exit(ctx, p)
+	return ExitReply(result, p, file)
+}
+
+// ExitSignalsFailed is the reply to a call that failed outside the tool.
+func (s *Service) ExitSignalsFailed(p ExitParams, err error) Reply {
+	return ExitReply(ExitError(p.Ticker, err), p, agentformat.File{})
+}
+
+// SuggestTaxLossHarvest is the tool suggest_tax_loss_harvest.
+func (s *Service) SuggestTaxLossHarvest(ctx context.Context, p HarvestParams) Reply {
+	result, file := s.Harvest(ctx, p)
+	return HarvestReply(result, p, file)
+}
+
+// TaxLossHarvestFailed is the reply to a call that failed outside the tool.
+func (s *Service) TaxLossHarvestFailed(p HarvestParams, err error) Reply {
+	return HarvestReply(HarvestError(err), p, agentformat.File{})
+}
+
+// Exit checks the exit rules, and writes the result to a file if that is asked for.
+func (s *Service) Exit(ctx context.Context, p ExitParams) (*ExitResult, agentformat.File) {
+	if err := p.check(); err != nil {
+		return ExitError(p.Ticker, err), agentformat.File{}
+	}
+	p.Ticker = strings.ToUpper(strings.TrimSpace(p.Ticker)) // as people spell it, and files have it
+	result, err := s.exit(ctx, p)
+	if err != nil {
+		result = ExitError(p.Ticker, err)
+	}
+	return result, s.save(p.Output, exitFiles, result.FileName(), result)
+}
+
+// Harvest looks for losses, and writes the result to a file if that is asked for.
+func (s *Service) Harvest(ctx context.Context, p HarvestParams) (*HarvestResult, agentformat.File) {
+	if err := p.check(); err != nil {
+		return HarvestError(err), agentformat.File{}
+	}
+	state, err := s.Load(ctx, p.AsOf)
+	result := state.Harvest(p)
+	if err != nil {
+		result = HarvestError(err)
+	}
+	return result, s.save(p.Output, harvestFiles, harvestFiles, result)
+}
+
+// save writes the full result where a file was asked for.
+func (s *Service) save(output, dir, name string, result any) agentformat.File {
+	if output != OutputFile {
+		return agentformat.File{}
+	}
+	return agentformat.Save(filepath.Join(s.Logs, dir), name, s.Now(), result)
+}
+
+// Day is the day that a call is about.
+func (s *Service) Day(asOf portfolio.Date) portfolio.Date {
+	switch {
+	case !asOf.IsZero():
+		return asOf
+	case !s.AsOf.IsZero():
+		return s.AsOf
+	}
+	return portfolio.DateOf(s.Now())
+}
+
+// Settings are what was saved, or the defaults.
+func (s *Service) Settings(ctx context.Context) (settings.Settings, error) {
+	document, err := s.Store.Settings(ctx)
+	if err != nil {
+		return settings.Settings{}, err
+	}
+	set, err := settings.Parse(document)
+	if err != nil {
+		return set, fmt.Errorf("the saved settings: %w; import them again", err)
+	}
+	return set, nil
+}
+
+// A State is a portfolio on a day.
+type State struct {
+	AsOf     portfolio.Date
+	Settings settings.Settings
+	History  []portfolio.Transaction // up to AsOf
+	Book     *lots.Book
+	Closes   map[string]price.Bar // each symbol's last bar up to AsOf
+	Holdings []broker.Holding
+}
+
+// Load reads the portfolio as it was on a day.
+func (s *Service) Load(ctx context.Context, asOf portfolio.Date) (state State, err error) {
+	state.AsOf = s.Day(asOf)
+	if state.Settings, err = s.Settings(ctx); err != nil {
+		return state, err
+	}
+	if state.History, err = s.Store.Transactions(ctx, state.AsOf); err != nil {
+		return state, err
+	}
+	if state.Closes, err = s.Store.Closes(ctx, state.AsOf); err != nil {
+		return state, err
+	}
+	if state.Holdings, err = s.Store.Holdings(ctx, state.AsOf); err != nil {
+		return state, err
+	}
+	state.Book = lots.Build(state.History, state.Settings.Rules(), state.AsOf)
+	return state, nil
+}
+
+// Harvest looks for losses in a portfolio.
+func (state State) Harvest(p HarvestParams) *HarvestResult {
+	return Harvest(HarvestInput{
+		AsOf: state.AsOf, MinLoss: p.MinLoss, SortBy: p.SortBy, AccountID: p.AccountID,
+		Book: state.Book, Closes: state.Closes, History: state.History, Holdings: state.Holdings,
+		Rules: state.Settings.Rules(), Filing: state.Settings.Filing,
+	})
+}
+
+// ExitSignals checks a ticker of a portfolio, given its prices.
+func (state State) ExitSignals(p ExitParams, market exitrule.Market) *ExitResult {
+	return ExitSignals(ExitInput{
+		Ticker: p.Ticker, Shares: p.Shares, AccountID: p.AccountID, AsOf: state.AsOf,
+		Config: state.Settings.Exit, Market: market, History: state.History, Rules: state.Settings.Rules(),
+	})
+}
+
+// Market reads the prices that the exit rules need for a ticker.
+func (s *Service) Market(ctx context.Context, config exitrule.Config, ticker string, asOf portfolio.Date) (market exitrule.Market, err error) {
+	if market.Bars, err = s.Store.Bars(ctx, ticker, asOf); err != nil {
+		return market, err
+	}
+	market.Others = map[string][]price.Bar{}
+	for _, symbol := range config.Symbols() {
+		if market.Others[symbol], err = s.Store.Bars(ctx, symbol, asOf); err != nil {
+			return market, err
+		}
+	}
+	return market, nil
+}
+
+func (s *Service) exit(ctx context.Context, p ExitParams) (*ExitResult, error) {
+	state := State{AsOf: s.Day(p.AsOf)}
+	var err error
+	if state.Settings, err = s.Settings(ctx); err != nil {
+		return nil, err
+	}
+	if state.History, err = s.Store.Transactions(ctx, state.AsOf); err != nil {
+		return nil, err
+	}
+	market, err := s.Market(ctx, state.Settings.Exit, p.Ticker, state.AsOf)
+	if err != nil {
+		return nil, err
+	}
+	return state.ExitSignals(p, market), nil
+}
