@@ -226,7 +226,7 @@ func reportHarvest(r *tools.HarvestResult) report.Harvest {
 	for _, c := range r.Candidates {
 		shown := report.Candidate{
 			Symbol: c.Ticker, Account: c.Account, Acquired: c.Acquired, Long: c.Term == "long", Quantity: c.Quantity, Basis: c.Basis,
-			Value: c.Value, Loss: c.UnrealizedLoss.Neg(), Washed: c.Disallowed, Permanent: c.Permanent, BuyAgain: c.NoBuyUntil, Reached: c.FIFOReaches,
+			Value: c.Value, Loss: c.UnrealizedLoss.Neg(), Washed: c.Disallowed, Permanent: c.Permanent, Unsettled: c.Unsettled, BuyAgain: c.NoBuyUntil, Reached: c.FIFOReaches,
 		}
 		for _, w := range c.Washes {
 			shown.WashedBy = append(shown.WashedBy, report.Purchase{Account: w.Account, Date: w.Bought, Quantity: w.Quantity})

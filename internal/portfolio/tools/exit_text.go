@@ -32,21 +32,33 @@ func (r *ExitResult) TaxLines() (lines []string) {
 		from = append(from, fmt.Sprintf("%s from %s (%s)", s.Shares, s.AccountID, s.Kind))
 	}
 	lines = append(lines, fmt.Sprintf("That is %s.", strings.Join(from, ", ")))
-	if !t.ShortTermGain.IsZero() || !t.LongTermGain.IsZero() {
-		lines = append(lines, fmt.Sprintf("In tax: %s short-term and %s long-term at %s a share.", gainWords(t.ShortTermGain), gainWords(t.LongTermGain), t.Price.Cents()))
+	var gains []string
+	for _, g := range []struct {
+		gain portfolio.Decimal
+		term string
+	}{{t.ShortTermGain, "short-term"}, {t.LongTermGain, "long-term"}} {
+		if !g.gain.IsZero() {
+			gains = append(gains, gainWords(g.gain)+" "+g.term)
+		}
+	}
+	if len(gains) > 0 {
+		lines = append(lines, fmt.Sprintf("In tax: %s, at %s a share.", strings.Join(gains, " and "), t.Price.Cents()))
 	}
 	if !t.Disallowed.IsZero() {
-		line := fmt.Sprintf("The wash-sale rule would disallow %s of it", t.Disallowed.Cents())
-		if !t.PermanentlyDisallowed.IsZero() {
-			line += fmt.Sprintf(", %s for good", t.PermanentlyDisallowed.Cents())
+		lost := "all of which a purchase takes over"
+		switch kept := t.Disallowed.Sub(t.PermanentlyDisallowed); {
+		case kept.IsZero():
+			lost = "for good, because a retirement account bought"
+		case !t.PermanentlyDisallowed.IsZero():
+			lost = t.PermanentlyDisallowed.Cents() + " of it for good"
 		}
-		lines = append(lines, line+".")
+		lines = append(lines, fmt.Sprintf("The wash-sale rule would disallow %s of the loss, %s.", t.Disallowed.Cents(), lost))
 	}
 	if !t.Unsettled.IsZero() {
 		lines = append(lines, fmt.Sprintf("Of %s nobody knows whether it would be disallowed.", t.Unsettled.Cents()))
 	}
 	if !t.NoBuyUntil.IsZero() {
-		lines = append(lines, fmt.Sprintf("Buying again washes the loss until %s.", t.NoBuyUntil.Add(-1)))
+		lines = append(lines, fmt.Sprintf("Buy no more of it before %s: that would wash the loss.", t.NoBuyUntil))
 	}
 	return lines
 }

@@ -209,6 +209,16 @@ func TestHarvestSnapshotTickerNormalization(t *testing.T) {
 	}
 }
 
+// One lot at risk puts its ticker at risk.
+func TestHarvestSnapshotWashSaleRisk(t *testing.T) {
+	risky := harvestCandidate("AAA", "-10", "short_term")
+	risky.WashSaleRisk = true
+	s := harvested(risky, harvestCandidate("AAA", "-10", "short_term"), harvestCandidate("BBB", "-1", "short_term")).Snapshot()
+	if !s.TopCandidates[0].WashSaleRisk || s.TopCandidates[1].WashSaleRisk {
+		t.Errorf("%v", s.TopCandidates)
+	}
+}
+
 // Amounts are numbers with two decimals, coverage has one.
 func TestHarvestSnapshotRounds(t *testing.T) {
 	r := harvested(harvestCandidate("AAA", "-2999.996", "short_term"))
