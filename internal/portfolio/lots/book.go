@@ -16,6 +16,7 @@ import "github.com/signalbox-dev/signalbox/internal/portfolio"
 // A Lot is shares of one purchase that are still held. One purchase can be several lots: a
 // replacement of a wash sale has a basis and a holding period of its own.
 type Lot struct {
+	ID           int // in its book
 	Purchase     int // the same for all lots of one purchase
 	Account      string
 	Symbol       string

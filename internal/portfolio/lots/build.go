@@ -305,6 +305,9 @@ func (k *keeper) leave(e event) {
 	for _, l := range taken {
 		l.Account, l.gone = e.to, false
 		to.add(l)
+		if w := k.group(l.Symbol); !l.bought.IsZero() && !l.replaces && to.account.Kind != portfolio.K401 {
+			w.remember(l)
+		}
 	}
 	to.unknown = to.unknown.Add(unknown)
 }
@@ -316,20 +319,26 @@ func (k *keeper) close() {
 	for _, w := range k.washing {
 		w.forget(b.AsOf)
 	}
+	var open []*lot
 	for at, h := range k.holdings {
 		quantity, inLots := h.unknown, portfolio.Decimal{}
 		for _, l := range h.lots {
-			b.Lots = append(b.Lots, l.Lot)
 			inLots = inLots.Add(l.Quantity)
 		}
+		open = append(open, h.lots...)
 		if quantity = quantity.Add(inLots); quantity.Sign() > 0 {
 			b.Positions = append(b.Positions, Position{at.account, at.symbol, quantity, inLots})
 		}
 	}
-	slices.SortFunc(b.Lots, func(x, y Lot) int {
+	slices.SortFunc(open, func(x, y *lot) int {
 		return cmp.Or(strings.Compare(x.Symbol, y.Symbol), strings.Compare(x.Account, y.Account), x.Acquired.Compare(y.Acquired),
 			x.Purchase-y.Purchase, x.HoldingSince.Compare(y.HoldingSince), x.Basis.Cmp(y.Basis))
 	})
+	b.Lots = make([]Lot, len(open))
+	for i, l := range open {
+		l.ID = i + 1
+		b.Lots[i] = l.Lot
+	}
 	slices.SortFunc(b.Positions, func(x, y Position) int {
 		return cmp.Or(strings.Compare(x.Symbol, y.Symbol), strings.Compare(x.Account, y.Account))
 	})

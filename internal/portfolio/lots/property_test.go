@@ -304,7 +304,7 @@ func TestIfSold(t *testing.T) {
 			if d.Basis.Cmp(loss) != 0 {
 				continue // another piece of the same purchase went
 			}
-			got := b.IfSold(l, loss)
+			got := b.IfSold(Sale{l, loss})[0]
 			washed += len(got)
 			if diff := cmp.Diff(fmt.Sprint(d.Washes), fmt.Sprint(got)); diff != "" {
 				return fmt.Sprintf("%+v: %s", l, diff)

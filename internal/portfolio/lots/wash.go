@@ -113,11 +113,18 @@ func (k *keeper) note(h *holding, l *lot) {
 			return
 		}
 	}
+	w.remember(l)
+}
+
+// remember keeps a purchase for losses to come, in order of its day.
+func (w *washing) remember(l *lot) {
 	i := len(w.recent)
 	for i > 0 && w.recent[i-1].bought.After(l.bought) {
 		i--
 	}
-	w.recent = slices.Insert(w.recent, i, l)
+	if !slices.Contains(w.recent, l) {
+		w.recent = slices.Insert(w.recent, i, l)
+	}
 }
 
 // forget drops the purchases that can't wash a loss of that day or later.
@@ -168,23 +175,40 @@ func (k *keeper) match(p *loss, h *holding, l *lot) {
 	d.Washes = append(d.Washes, Wash{Account: l.Account, Symbol: l.Symbol, Bought: l.bought, Quantity: n, Loss: amount, Permanent: l.untaxed})
 }
 
-// IfSold says what would be washed of a loss if an open lot were sold on the day of the book: by
-// purchases that were made in the 30 days before. Those of the 30 days after nobody knows.
-func (b *Book) IfSold(l Lot, amount portfolio.Decimal) (washes []Wash) {
-	p := &loss{symbol: l.Symbol, purchase: l.Purchase, sold: b.AsOf, shares: l.Quantity, amount: amount}
-	if w := b.washing[b.groups.name(l.Symbol)]; w != nil {
-		for _, by := range w.recent {
-			if by.Purchase == l.Purchase || p.shares.IsZero() {
-				continue
-			}
-			n := p.shares.Min(by.Quantity)
-			washes = append(washes, Wash{Account: by.Account, Symbol: by.Symbol, Bought: by.bought, Quantity: n, Loss: p.part(n), Permanent: by.untaxed})
-		}
+// A Sale is an open lot that could be sold on the day of its book, and what that would lose.
+type Sale struct {
+	Lot  Lot
+	Loss portfolio.Decimal
+}
+
+// IfSold says what would be washed of each loss if these lots were sold together on the day of the
+// book: by purchases that were made in the 30 days before, and are not sold with them. Those of
+// the 30 days after nobody knows.
+func (b *Book) IfSold(sales ...Sale) [][]Wash {
+	used := map[int]portfolio.Decimal{} // shares, by the lot that replaces them
+	sold := map[int]bool{}
+	for _, s := range sales {
+		sold[s.Lot.ID] = true
 	}
-	for _, by := range b.doubtful {
-		if !by.date.Before(b.AsOf.Add(-washDays)) && b.groups.doubtful(by, l.Symbol) {
-			if w, ok := unsettled(p, &by); ok {
-				washes = append(washes, w)
+	doubtful := slices.DeleteFunc(slices.Clone(b.doubtful), func(p purchase) bool { return p.date.Before(b.AsOf.Add(-washDays)) })
+	washes := make([][]Wash, len(sales))
+	for i, s := range sales {
+		p := &loss{symbol: s.Lot.Symbol, purchase: s.Lot.Purchase, sold: b.AsOf, shares: s.Lot.Quantity, amount: s.Loss}
+		if w := b.washing[b.groups.name(p.symbol)]; w != nil {
+			for _, by := range w.recent {
+				n := p.shares.Min(by.Quantity.Sub(used[by.ID]))
+				if sold[by.ID] || by.Purchase == p.purchase || n.IsZero() {
+					continue
+				}
+				used[by.ID] = used[by.ID].Add(n)
+				washes[i] = append(washes[i], Wash{Account: by.Account, Symbol: by.Symbol, Bought: by.bought, Quantity: n, Loss: p.part(n), Permanent: by.untaxed})
+			}
+		}
+		for j := range doubtful {
+			if b.groups.doubtful(doubtful[j], p.symbol) {
+				if w, ok := unsettled(p, &doubtful[j]); ok {
+					washes[i] = append(washes[i], w)
+				}
 			}
 		}
 	}
@@ -193,14 +217,13 @@ func (b *Book) IfSold(l Lot, amount portfolio.Decimal) (washes []Wash) {
 
 // label says what of the losses may be disallowed, though nobody knows.
 func (k *keeper) label() {
-	left := slices.Clone(k.doubtful)
 	for _, p := range k.losses {
 		d := &k.book.Disposals[p.disposal]
-		for i := range left {
-			if !within(left[i].date, p.sold) || !k.groups.doubtful(left[i], p.symbol) {
+		for i := range k.doubtful {
+			if !within(k.doubtful[i].date, p.sold) || !k.groups.doubtful(k.doubtful[i], p.symbol) {
 				continue
 			}
-			if w, ok := unsettled(p, &left[i]); ok {
+			if w, ok := unsettled(p, &k.doubtful[i]); ok {
 				d.Unsettled = d.Unsettled.Add(w.Loss)
 				d.Washes = append(d.Washes, w)
 			}

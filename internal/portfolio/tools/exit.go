@@ -60,7 +60,7 @@ type ExitHolding struct {
 	Shares    portfolio.Decimal `json:"shares"`
 }
 
-const exitDisclaimer = "Information, not tax or investment advice. Nothing was ordered: check the figures with your broker before you trade."
+const exitDisclaimer = disclaimer + " Nothing was ordered: check the figures with your broker before you trade."
 
 // ExitError is the result of a check that failed.
 func ExitError(ticker string, err error) *ExitResult {
@@ -181,7 +181,7 @@ func (r *ExitResult) note(format string, args ...any) {
 
 // related is the history up to the day of what the wash-sale rule can connect with the ticker.
 func (in ExitInput) related() []portfolio.Transaction {
-	symbols := newHarvester(HarvestInput{Rules: in.Rules}).related([]string{in.Ticker})
+	symbols := related(in.Rules, in.Ticker)
 	var history []portfolio.Transaction
 	for _, t := range in.History {
 		if symbols[t.Symbol] && !t.Date.After(in.AsOf) {
@@ -240,4 +240,26 @@ func (in ExitInput) position(r *ExitResult, book *lots.Book) {
 		open = open.Sub(p.Accounts[i].Shares)
 	}
 	p.Accounts = slices.DeleteFunc(p.Accounts, func(a ExitHolding) bool { return a.Shares.IsZero() })
+}
+
+// related are the symbols that can have to do with the washes of some, themselves included.
+func related(rules lots.Rules, symbols ...string) map[string]bool {
+	related := map[string]bool{}
+	for _, symbol := range symbols {
+		related[symbol] = true
+	}
+	groups := slices.Concat(rules.Identical, rules.Similar)
+	for grown := true; grown; {
+		grown = false
+		for _, group := range groups {
+			if !slices.ContainsFunc(group, func(s string) bool { return related[s] }) {
+				continue
+			}
+			for _, symbol := range group {
+				grown = grown || !related[symbol]
+				related[symbol] = true
+			}
+		}
+	}
+	return related
 }

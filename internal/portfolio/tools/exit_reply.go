@@ -1,11 +1,6 @@
 package tools
 
 import (
-	"cmp"
-	"errors"
-	"fmt"
-	"slices"
-
 	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
@@ -32,50 +27,29 @@ type ExitSummary struct {
 	Flags              []agentformat.Flag  `json:"flags"`
 	Notes              []string            `json:"notes"`
 	Disclaimer         string              `json:"disclaimer"`
-	harvestFile
+	fileKeys
 }
 
 type exitFull struct {
 	*ExitResult
 	Format string `json:"format"`
-	harvestFile
+	fileKeys
 }
-
-// maxFileError is how much of the reason an agent is told why there is no file.
-const maxFileError = 160
 
 // ExitReply answers in the format that was asked for. The file is what became of the full result
 // where it was asked for as one.
 func ExitReply(result *ExitResult, params ExitParams, file agentformat.File) Reply {
-	formats, outputs := []string{FormatSummary, FormatFull, FormatAgent}, []string{OutputInline, OutputFile}
-	format := cmp.Or(params.Format, FormatSummary)
-	switch {
-	case !slices.Contains(formats, format):
-		result = ExitError(result.Ticker, fmt.Errorf("format is %s, not %.40q", alternatives(formats), format))
-	case !slices.Contains(outputs, cmp.Or(params.Output, OutputInline)):
-		result = ExitError(result.Ticker, fmt.Errorf("output is %s, not %.40q", alternatives(outputs), params.Output))
+	if err := params.check(); err != nil {
+		result = ExitError(result.Ticker, err)
 	}
-	reply := Reply{Failed: result.Status != agentformat.StatusSuccess}
-	if file.Err == nil {
-		reply.FilePath = file.Path
-	}
-	told := newHarvestFile(file)
-	switch {
-	case format == FormatAgent:
-		if file.Err != nil {
-			file.Err = errors.New(shorten(file.Err.Error(), maxFileError))
+	return answer(params.Format, result.Status, result.Error, result.Snapshot(), file, func(told fileKeys) any {
+		if params.Format == FormatFull {
+			return exitFull{result, FormatFull, told}
 		}
-		reply.Body = agentformat.Respond(result.Status, result.Snapshot(), file)
-	case reply.Failed:
-		reply.Body = harvestFailure{agentformat.StatusError, cmp.Or(result.Error, "unknown error"), told}
-	case format == FormatFull:
-		reply.Body = exitFull{result, FormatFull, told}
-	default:
 		summary := result.Summary()
-		summary.harvestFile = told
-		reply.Body = summary
-	}
-	return reply
+		summary.fileKeys = told
+		return summary
+	})
 }
 
 // Summary is the result in short.

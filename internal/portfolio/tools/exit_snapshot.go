@@ -2,7 +2,6 @@ package tools
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -205,14 +204,4 @@ func (s ExitSnapshot) Capped() ExitSnapshot {
 		s.Signals = s.Signals[:len(s.Signals)-1]
 	}
 	return s
-}
-
-// jsonLength is how long a value is in JSON. The numbers of a snapshot are all finite, so there is
-// no value that JSON does not have.
-func jsonLength(v any) int {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return 0
-	}
-	return len(text)
 }

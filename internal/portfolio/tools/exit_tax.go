@@ -90,7 +90,7 @@ func (t *ExitTax) add(d lots.Disposal) {
 		t.ShortTermGain = t.ShortTermGain.Add(lot.Gain)
 	}
 	for _, w := range d.Washes {
-		lot.Washes = append(lot.Washes, HarvestWash{HarvestPurchase{w.Account, w.Symbol, w.Bought, w.Permanent, w.Unsettled}, w.Quantity, w.Loss})
+		lot.Washes = append(lot.Washes, newWash(w))
 	}
 	t.Disallowed = t.Disallowed.Add(d.Disallowed)
 	t.PermanentlyDisallowed = t.PermanentlyDisallowed.Add(d.Permanent)

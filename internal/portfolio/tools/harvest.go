@@ -128,7 +128,7 @@ type HarvestCandidate struct {
 	// Projected are the reinvestments to be expected before NoBuyUntil.
 	Projected []HarvestReinvestment `json:"projected_reinvestments"`
 
-	purchase int
+	lot lots.Lot
 }
 
 // A HarvestWash is a purchase that washes a part of a candidate.
@@ -145,6 +145,10 @@ type HarvestPurchase struct {
 	Bought    portfolio.Date `json:"bought"`
 	Permanent bool           `json:"permanent"` // by an IRA
 	Unsettled bool           `json:"unsettled"` // by a 401(k), or of a similar fund
+}
+
+func newWash(w lots.Wash) HarvestWash {
+	return HarvestWash{HarvestPurchase{w.Account, w.Symbol, w.Bought, w.Permanent, w.Unsettled}, w.Quantity, w.Loss}
 }
 
 // A HarvestReinvestment is a purchase that a coming dividend is likely to make.
@@ -186,7 +190,7 @@ type HarvestProblem struct {
 	Text    string         `json:"text"`
 }
 
-const harvestDisclaimer = "Information, not tax or investment advice."
+const disclaimer = "Information, not tax or investment advice."
 
 // HarvestError is the result of an analysis that failed.
 func HarvestError(err error) *HarvestResult {
@@ -204,7 +208,7 @@ func newHarvestResult() *HarvestResult {
 		StalePrices:      []HarvestPrice{},
 		Unreconciled:     []HarvestMismatch{},
 		Problems:         []HarvestProblem{},
-		Disclaimer:       harvestDisclaimer,
+		Disclaimer:       disclaimer,
 	}
 }
 
@@ -331,10 +335,4 @@ func (h *harvester) taxableAccounts() string {
 		return fmt.Sprintf("%s and %d more", strings.Join(quoted[:most], ", "), more)
 	}
 	return strings.Join(quoted, ", ")
-}
-
-// alternatives writes what is allowed: "a, b or c".
-func alternatives(allowed []string) string {
-	last := len(allowed) - 1
-	return strings.Join(allowed[:last], ", ") + " or " + allowed[last]
 }

@@ -112,24 +112,17 @@ func (h *harvester) candidate(l lots.Lot, loss portfolio.Decimal, bar price.Bar)
 		Acquired: l.Acquired, HoldingSince: l.HoldingSince, LongTermFrom: l.HoldingSince.LongTermFrom(),
 		Quantity: l.Quantity, Basis: l.Basis, Deferred: l.Deferred,
 		Price: bar.Close, PriceDate: bar.Date, Value: l.Quantity.Mul(bar.Close),
-		NoBuyUntil: h.AsOf.Add(washDays + 1), Washes: []HarvestWash{}, purchase: l.Purchase,
+		NoBuyUntil: h.AsOf.Add(washDays + 1), Washes: []HarvestWash{}, lot: l,
 	}
 	if !h.AsOf.Before(c.LongTermFrom) {
 		c.HoldingPeriod, c.Term = "long_term", termLong
 	}
-	for _, w := range h.Book.IfSold(l, loss) {
-		c.Washes = append(c.Washes, HarvestWash{HarvestPurchase{w.Account, w.Symbol, w.Bought, w.Permanent, w.Unsettled}, w.Quantity, w.Loss})
+	for _, w := range h.Book.IfSold(lots.Sale{Lot: l, Loss: loss})[0] {
+		c.Washes = append(c.Washes, newWash(w))
 		if free := w.Bought.Add(washDays + 1); free.After(c.WashFreeFrom) {
 			c.WashFreeFrom = free
 		}
-		switch {
-		case w.Unsettled:
-			c.Unsettled = c.Unsettled.Add(w.Loss)
-			continue
-		case w.Permanent:
-			c.Permanent = c.Permanent.Add(w.Loss)
-		}
-		c.Disallowed = c.Disallowed.Add(w.Loss)
+		c.add(w)
 	}
 	c.Allowed = c.UnrealizedLoss.Add(c.Disallowed)
 	return c
@@ -149,6 +142,6 @@ func candidateOrder(sortBy string) func(a, b HarvestCandidate) int {
 			by = -strings.Compare(a.Term, b.Term)
 		}
 		return cmp.Or(by, a.UnrealizedLoss.Cmp(b.UnrealizedLoss), strings.Compare(a.Ticker, b.Ticker),
-			strings.Compare(a.Account, b.Account), a.Acquired.Compare(b.Acquired), a.purchase-b.purchase)
+			strings.Compare(a.Account, b.Account), a.Acquired.Compare(b.Acquired), a.lot.Purchase-b.lot.Purchase)
 	}
 }

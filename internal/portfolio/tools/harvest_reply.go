@@ -1,11 +1,6 @@
 package tools
 
 import (
-	"cmp"
-	"errors"
-	"fmt"
-	"slices"
-
 	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 )
@@ -28,7 +23,7 @@ type HarvestSummary struct {
 	Metadata             HarvestMetadata    `json:"metadata"`
 	Flags                []agentformat.Flag `json:"flags"`
 	Disclaimer           string             `json:"disclaimer"`
-	harvestFile
+	fileKeys
 }
 
 // A HarvestLot is a candidate in short.
@@ -43,72 +38,36 @@ type HarvestLot struct {
 	Disallowed     portfolio.Decimal `json:"disallowed"`
 }
 
-// harvestFile says what became of the file, if one was asked for.
-type harvestFile struct {
-	FilePath  string `json:"file_path,omitempty"`
-	FileError string `json:"file_error,omitempty"`
-}
-
-func newHarvestFile(file agentformat.File) harvestFile {
-	if file.Err != nil {
-		return harvestFile{FileError: file.Err.Error()}
-	}
-	return harvestFile{FilePath: file.Path}
-}
-
 type harvestFull struct {
 	*HarvestResult
 	Format string `json:"format"`
-	harvestFile
+	fileKeys
 }
 
 type harvestReport struct {
 	Status string `json:"status"`
 	Format string `json:"format"`
 	Report string `json:"report"` // Markdown
-	harvestFile
-}
-
-type harvestFailure struct {
-	Status string `json:"status"`
-	Error  string `json:"error"`
-	harvestFile
+	fileKeys
 }
 
 // HarvestReply answers in the format that was asked for. The file is what became of the full
 // result where it was asked for as one.
 func HarvestReply(result *HarvestResult, params HarvestParams, file agentformat.File) Reply {
-	formats, outputs := []string{FormatFull, FormatSummary, FormatReport, FormatAgent}, []string{OutputInline, OutputFile}
-	format := cmp.Or(params.Format, FormatSummary)
-	switch {
-	case !slices.Contains(formats, format):
-		result = HarvestError(fmt.Errorf("format is %s, not %.40q", alternatives(formats), format))
-	case !slices.Contains(outputs, cmp.Or(params.Output, OutputInline)):
-		result = HarvestError(fmt.Errorf("output is %s, not %.40q", alternatives(outputs), params.Output))
+	if err := params.check(); err != nil {
+		result = HarvestError(err)
 	}
-	reply := Reply{Failed: result.Status != agentformat.StatusSuccess}
-	if file.Err == nil {
-		reply.FilePath = file.Path
-	}
-	told := newHarvestFile(file)
-	switch {
-	case format == FormatAgent:
-		if file.Err != nil {
-			file.Err = errors.New(shorten(file.Err.Error(), maxFileError))
+	return answer(params.Format, result.Status, result.Error, result.Snapshot(), file, func(told fileKeys) any {
+		switch params.Format {
+		case FormatFull:
+			return harvestFull{result, FormatFull, told}
+		case FormatReport:
+			return harvestReport{result.Status, FormatReport, result.Markdown(), told}
 		}
-		reply.Body = agentformat.Respond(result.Status, result.Snapshot(), file)
-	case reply.Failed:
-		reply.Body = harvestFailure{agentformat.StatusError, cmp.Or(result.Error, "unknown error"), told}
-	case format == FormatFull:
-		reply.Body = harvestFull{result, FormatFull, told}
-	case format == FormatReport:
-		reply.Body = harvestReport{result.Status, FormatReport, result.Markdown(), told}
-	default:
 		summary := result.Summary()
-		summary.harvestFile = told
-		reply.Body = summary
-	}
-	return reply
+		summary.fileKeys = told
+		return summary
+	})
 }
 
 // maxSummary is how many candidates a summary has.

@@ -233,7 +233,7 @@ func TestHarvestReport(t *testing.T) {
 		"| SLV | home | 2025-01-10 | long | 100 | 3,000.00 | 20 on 2026-11-13 | -1,000.00 | 400.00 | 400.00 | 0.00 | fifo |",
 		"from 2026-12-14",
 		"- **SLV**: 400.00 disallowed if sold today; ira bought SLV on 2026-11-02 (lost for good)",
-		harvestDisclaimer,
+		disclaimer,
 	} {
 		if !strings.Contains(report, want) {
 			t.Errorf("no %q in\n%s", want, report)

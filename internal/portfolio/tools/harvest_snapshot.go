@@ -8,10 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 )
 
@@ -89,7 +87,7 @@ const (
 // Snapshot is what an agent needs of the result. Tickers are consolidated.
 func (r *HarvestResult) Snapshot() HarvestSnapshot {
 	s := HarvestSnapshot{
-		Status: cmp.Or(r.Status, agentformat.StatusError), AsOf: r.AsOf, Disclaimer: harvestDisclaimer,
+		Status: cmp.Or(r.Status, agentformat.StatusError), AsOf: r.AsOf, Disclaimer: disclaimer,
 		TopCandidates: []HarvestTicker{}, WashSaleTickers: []string{},
 	}
 	if s.Status != agentformat.StatusSuccess {
@@ -269,13 +267,6 @@ func coverageText(pct float64) string {
 	return strconv.FormatFloat(rounded, 'f', 0, 64)
 }
 
-func plural(n int) string {
-	if n == 1 {
-		return ""
-	}
-	return "s"
-}
-
 // named writes a few tickers and the number of the others: "A, B, C + 2 more".
 func named(tickers []string) string {
 	var names []string
@@ -287,53 +278,4 @@ func named(tickers []string) string {
 		list += fmt.Sprintf(" + %d more", more)
 	}
 	return list
-}
-
-// shorten makes text from files safe to print, and cuts it so that JSON has it in at most so many
-// bytes.
-func shorten(s string, most int) string { return cutMiddle(s, most, 0) }
-
-// shortTicker keeps both ends of a ticker, since long ones are often alike in the first.
-func shortTicker(s string) string { return cutMiddle(s, maxTickerText, maxTickerTail) }
-
-// cutMiddle is shorten, with so many of the bytes kept for the end of the text.
-func cutMiddle(s string, most, tail int) string {
-	if len(s) > 2*most { // neither escaping nor JSON makes text shorter
-		s = s[:most] + s[len(s)-most:]
-	}
-	s = agentsig.Escape(s)
-	total := 0
-	for _, r := range s {
-		total += jsonBytes(r)
-	}
-	if total <= most {
-		return s
-	}
-	head, size := 0, tail+len("…")
-	for i, r := range s {
-		if size += jsonBytes(r); size > most {
-			head = i
-			break
-		}
-	}
-	end := len(s)
-	for size = 0; end > head; {
-		r, n := utf8.DecodeLastRuneInString(s[:end])
-		if size += jsonBytes(r); size > tail {
-			break
-		}
-		end -= n
-	}
-	return s[:head] + "…" + s[end:]
-}
-
-// jsonBytes is how long a printable character is in JSON, which may be escaped for HTML, too.
-func jsonBytes(r rune) int {
-	switch r {
-	case '"', '\\':
-		return len(`\"`)
-	case '<', '>', '&':
-		return len(`\u0026`)
-	}
-	return utf8.RuneLen(r)
 }

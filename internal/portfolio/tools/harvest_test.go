@@ -96,7 +96,7 @@ func TestHarvestCandidate(t *testing.T) {
 	}
 	same := cmp.Comparer(func(a, b portfolio.Decimal) bool { return a.Cmp(b) == 0 })
 	days := cmp.Comparer(func(a, b portfolio.Date) bool { return a == b })
-	hidden := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".purchase" }, cmp.Ignore())
+	hidden := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".lot" }, cmp.Ignore())
 	if diff := cmp.Diff(want, r.Candidates, same, days, hidden); diff != "" {
 		t.Error(diff)
 	}

@@ -47,101 +47,33 @@ func (h *harvester) warn(r *HarvestResult) {
 
 // together is what is disallowed by ticker if all candidates are sold today: less than the sum of
 // what is disallowed of each alone, since a purchase washes only one loss, and none if it is sold
-// as well. The sales are added to the history, and the book is kept of that.
+// as well.
 func (h *harvester) together(candidates []HarvestCandidate) map[string]HarvestSale {
-	alone := map[string]HarvestSale{}
-	var washed []string
+	all := make([]lots.Sale, 0, len(candidates))
 	for _, c := range candidates {
-		if len(c.Washes) == 0 {
-			continue
-		}
-		s := alone[c.Ticker]
-		alone[c.Ticker] = HarvestSale{
-			Disallowed: s.Disallowed.Add(c.Disallowed),
-			Permanent:  s.Permanent.Add(c.Permanent),
-			Unsettled:  s.Unsettled.Add(c.Unsettled),
-		}
-		washed = append(washed, c.Ticker)
+		all = append(all, lots.Sale{Lot: c.lot, Loss: c.UnrealizedLoss.Neg()})
 	}
-	if len(washed) == 0 {
-		return alone
-	}
-	related := h.related(washed)
-	var history []portfolio.Transaction
-	for i := range h.History {
-		if related[h.History[i].Symbol] {
-			history = append(history, h.History[i])
-		}
-	}
-	expected := map[string]portfolio.Decimal{}
-	for _, c := range candidates {
-		if related[c.Ticker] {
-			expected[c.Ticker] = expected[c.Ticker].Add(c.UnrealizedLoss)
-			history = append(history, portfolio.Transaction{
-				Date: h.AsOf, Account: c.Account, Action: portfolio.Sell, Symbol: c.Ticker,
-				Quantity: c.Quantity, Price: c.Price, Note: "lot:" + c.Acquired.String(),
-			})
-		}
-	}
-	before, after := soldLast(h.Book), soldLast(lots.Build(history, h.Rules, h.AsOf))
 	sales := map[string]HarvestSale{}
-	for ticker, sum := range alone {
-		a, b := after[ticker], before[ticker]
-		if a.gain.Sub(b.gain).Cmp(expected[ticker]) == 0 {
-			sum = HarvestSale{
-				Disallowed: a.Disallowed.Sub(b.Disallowed),
-				Permanent:  a.Permanent.Sub(b.Permanent),
-				Unsettled:  a.Unsettled.Sub(b.Unsettled),
-			}
-		} // else the sales took other lots of the same day: the sum is what it comes to at most.
-		sales[ticker] = sum
+	for i, washes := range h.Book.IfSold(all...) {
+		s := sales[candidates[i].Ticker]
+		for _, w := range washes {
+			s.add(w)
+		}
+		sales[candidates[i].Ticker] = s
 	}
 	return sales
 }
 
-// sold is what a day's sales of one symbol come to.
-type sold struct {
-	HarvestSale
-	gain portfolio.Decimal
-}
-
-// soldLast is what was sold on the day of the book, by symbol.
-func soldLast(book *lots.Book) map[string]sold {
-	sums := map[string]sold{}
-	for _, d := range book.Disposals {
-		if d.Sold != book.AsOf {
-			continue
-		}
-		s := sums[d.Symbol]
-		s.gain = s.gain.Add(d.Gain())
-		s.Disallowed = s.Disallowed.Add(d.Disallowed)
-		s.Permanent = s.Permanent.Add(d.Permanent)
-		s.Unsettled = s.Unsettled.Add(d.Unsettled)
-		sums[d.Symbol] = s
+// add counts one wash.
+func (s *HarvestSale) add(w lots.Wash) {
+	switch {
+	case w.Unsettled:
+		s.Unsettled = s.Unsettled.Add(w.Loss)
+		return
+	case w.Permanent:
+		s.Permanent = s.Permanent.Add(w.Loss)
 	}
-	return sums
-}
-
-// related are the symbols that can have to do with the washes of some, themselves included.
-func (h *harvester) related(symbols []string) map[string]bool {
-	related := map[string]bool{}
-	for _, symbol := range symbols {
-		related[symbol] = true
-	}
-	groups := slices.Concat(h.Rules.Identical, h.Rules.Similar)
-	for grown := true; grown; {
-		grown = false
-		for _, group := range groups {
-			if !slices.ContainsFunc(group, func(s string) bool { return related[s] }) {
-				continue
-			}
-			for _, symbol := range group {
-				grown = grown || !related[symbol]
-				related[symbol] = true
-			}
-		}
-	}
-	return related
+	s.Disallowed = s.Disallowed.Add(w.Loss)
 }
 
 // projections are the reinvestments to be expected within 30 days, in any account, that would wash

@@ -3,12 +3,7 @@
 // the MCP server call the same functions.
 package tools
 
-import (
-	"fmt"
-	"slices"
-
-	"github.com/signalbox-dev/signalbox/internal/portfolio"
-)
+import "github.com/signalbox-dev/signalbox/internal/portfolio"
 
 // The formats of a reply.
 const (
@@ -44,32 +39,4 @@ type HarvestParams struct {
 	AsOf      portfolio.Date
 	Format    string
 	Output    string
-}
-
-// A Reply is what a tool answers, on success and on failure: a value that is one JSON object,
-// in the format that was asked for.
-type Reply struct {
-	Body     any
-	Failed   bool   // the body says why
-	FilePath string // of the full result, where a file was asked for and written
-}
-
-// check says what of the parameters that every reply depends on is wrong.
-func (p ExitParams) check() error {
-	return checkReply(p.Format, p.Output, FormatSummary, FormatFull, FormatAgent)
-}
-
-func (p HarvestParams) check() error {
-	return checkReply(p.Format, p.Output, FormatFull, FormatSummary, FormatReport, FormatAgent)
-}
-
-func checkReply(format, output string, formats ...string) error {
-	outputs := []string{OutputInline, OutputFile}
-	switch {
-	case format != "" && !slices.Contains(formats, format):
-		return fmt.Errorf("format is %s, not %.40q", alternatives(formats), format)
-	case output != "" && !slices.Contains(outputs, output):
-		return fmt.Errorf("output is %s, not %.40q", alternatives(outputs), output)
-	}
-	return nil
 }
