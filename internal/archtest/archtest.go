@@ -50,11 +50,11 @@ var owners = map[string][]string{
 	"golang.org/x/sys":                       {"internal/sandbox"},
 	"golang.org/x/term":                      {"internal/cli"},
 	"modernc.org/sqlite":                     {"internal/portfolio/store"},
-	"os/exec":                                {"internal/mutant", "internal/bench", "internal/process", "internal/worktree", "internal/config", "internal/sandbox"},
+	"os/exec":                                {"internal/mutant", "internal/doctest", "internal/bench", "internal/process", "internal/worktree", "internal/config", "internal/sandbox"},
 }
 
 // testSupport packages are imported by tests only.
-var testSupport = []string{"internal/mutant", "internal/archtest", "internal/engine/enginetest", "internal/archive/archivetest"}
+var testSupport = []string{"internal/doctest", "internal/mutant", "internal/archtest", "internal/engine/enginetest", "internal/archive/archivetest"}
 
 // file is one source file that is not a test.
 type file struct {
