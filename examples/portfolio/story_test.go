@@ -184,7 +184,7 @@ func TestLosses(t *testing.T) {
 			t.Errorf("%s from %s is long-term: %t", c.symbol, c.acquired, long)
 		}
 		var shares portfolio.Decimal
-		for _, w := range h.book.IfSold(l, loss) {
+		for _, w := range h.book.IfSold(lots.Sale{Lot: l, Loss: loss})[0] {
 			shares = shares.Add(w.Quantity)
 			if w.Account != c.by || w.Permanent != c.permanent || w.Unsettled != c.unsettled {
 				t.Errorf("%s from %s: %+v", c.symbol, c.acquired, w)

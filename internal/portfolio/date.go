@@ -32,7 +32,7 @@ func day(y, m, d int) Date {
 // ParseDate reads 2006-01-02, and nothing else.
 func ParseDate(s string) (Date, error) {
 	if len(s) != len("2006-01-02") || s[4] != '-' || s[7] != '-' {
-		return Date{}, fmt.Errorf("%.40q is no date; write it as 2006-01-02", s)
+		return Date{}, fmt.Errorf("%.40q is no date; write it as YYYY-MM-DD", s)
 	}
 	y, okY := number(s[:4])
 	m, okM := number(s[5:7])

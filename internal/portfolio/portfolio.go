@@ -106,7 +106,7 @@ func (t Transaction) Check() error {
 		return errors.New("there is no symbol")
 	case len(t.Account) > maxAccount || !printable(t.Account):
 		return fmt.Errorf("the account's name is longer than %d bytes or has characters that can't be printed", maxAccount)
-	case !symbol(t.Symbol):
+	case !IsSymbol(t.Symbol):
 		return fmt.Errorf("%.40q is no symbol", t.Symbol)
 	case len(t.Note) > maxNote || !printable(t.Note):
 		return fmt.Errorf("the note is longer than %d bytes or has characters that can't be printed", maxNote)
@@ -120,15 +120,21 @@ func (t Transaction) Check() error {
 	return nil
 }
 
-// symbol tells whether s can be a ticker: no blanks, so that it stands in a file name, a table
+// Symbol is a ticker as it is kept: in capitals, and with a point before the class of a share,
+// which some write with a slash.
+func Symbol(s string) string {
+	return strings.ReplaceAll(strings.ToUpper(strings.TrimSpace(s)), "/", ".")
+}
+
+// IsSymbol tells whether s can be a ticker: no blanks, so that it stands in a file name, a table
 // and a sentence.
-func symbol(s string) bool {
+func IsSymbol(s string) bool {
 	for _, c := range s {
 		if c <= ' ' || c > '~' || strings.ContainsRune(`"'<>\,;`, c) {
 			return false
 		}
 	}
-	return len(s) <= maxSymbol
+	return s != "" && len(s) <= maxSymbol
 }
 
 func printable(s string) bool {

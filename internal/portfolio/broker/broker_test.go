@@ -151,9 +151,20 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// A purchase without a price is not one for nothing; a price of 0 is.
+func TestPriceIsSaid(t *testing.T) {
+	file, err := Read(strings.NewReader("date,account,action,symbol,quantity,price\n2024-01-02,a,BUY,BRK/B,1,\n2024-01-03,a,BUY,BRK/B,1,0\n2024-01-03,a,SPLIT,BRK/B,2,\n"), Options{})
+	if err != nil || len(file.Transactions) != 2 || len(file.Skipped) != 1 || file.Skipped[0].Line != 2 || !strings.Contains(file.Skipped[0].Reason, "a BUY has a price") {
+		t.Errorf("%+v, %v", file, err)
+	}
+	if symbol := file.Transactions[0].Symbol; symbol != "BRK.B" {
+		t.Error(symbol)
+	}
+}
+
 // An option's account is for rows that name none, and for no others.
 func TestOptionsAccount(t *testing.T) {
-	text := "date,account,action,symbol,quantity\n2024-01-02,,BUY,SLV,1\n2024-01-03,mine,BUY,SLV,1\n"
+	text := "date,account,action,symbol,quantity,price\n2024-01-02,,BUY,SLV,1,9\n2024-01-03,mine,BUY,SLV,1,9\n"
 	file, err := Read(strings.NewReader(text), Options{Account: "given"})
 	if err != nil {
 		t.Fatal(err)
@@ -301,7 +312,7 @@ func TestTableFaults(t *testing.T) {
 
 // What a file says reaches the terminal escaped.
 func TestSkippedIsEscaped(t *testing.T) {
-	text := "date,account,action,symbol,quantity\n2024-01-02,a,BUY,SLV,1\n2024-01-02,a,\x1b[31mBUY,S\x1b]0;x,\u202e1\n"
+	text := "date,account,action,symbol,quantity,price\n2024-01-02,a,BUY,SLV,1,9\n2024-01-02,a,\x1b[31mBUY,S\x1b]0;x,\u202e1\n"
 	file, err := Read(strings.NewReader(text), Options{})
 	if err != nil {
 		t.Fatal(err)

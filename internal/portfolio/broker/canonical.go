@@ -84,7 +84,7 @@ func (r *reading) canonical(t *table, c columns, width int) error {
 // canonicalRow makes a transaction of a row, or skips it.
 func (r *reading) canonicalRow(at place, fields *canonicalRow) {
 	t := portfolio.Transaction{
-		Account: fields[accountColumn], Action: action(fields[actionColumn]), Symbol: strings.ToUpper(fields[symbolColumn]),
+		Account: fields[accountColumn], Action: action(fields[actionColumn]), Symbol: portfolio.Symbol(fields[symbolColumn]),
 		Note: note(fields[noteColumn]),
 	}
 	var err error
@@ -110,6 +110,11 @@ func (r *reading) canonicalRow(at place, fields *canonicalRow) {
 			r.unread(at, "the row names no account; name the account of such rows with --account")
 			return
 		}
+	}
+	traded := t.Action == portfolio.Buy || t.Action == portfolio.Sell || t.Action == portfolio.Reinvest
+	if traded && fields[priceColumn] == "" && t.Check() == nil {
+		r.unread(at, "a "+string(t.Action)+" has a price; write 0 if nothing was paid")
+		return
 	}
 	r.add(at, t)
 }

@@ -59,7 +59,7 @@ const (
 
 // book makes a transaction of an entry, or skips it with the reason.
 func (r *reading) book(e entry) {
-	e.symbol = strings.ToUpper(strings.TrimSpace(e.symbol))
+	e.symbol = portfolio.Symbol(e.symbol)
 	switch {
 	case e.does == sweeps, (e.does == cash || e.does == moves) && e.quantity.IsZero(), e.does == unclear && e.symbol == "" && e.quantity.IsZero():
 		r.known(e.place, cashAlone)

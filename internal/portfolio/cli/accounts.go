@@ -3,14 +3,13 @@ package cli
 import (
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/settings"
-	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
 )
 
 func (a *app) accountsCommand() *cobra.Command {
@@ -35,7 +34,7 @@ docs/portfolio.md has them all.`,
 			if err != nil {
 				return err
 			}
-			accounts := accountsOf(state)
+			accounts := state.Accounts()
 			if a.json {
 				return command.WriteJSON(a.Out, accounts)
 			}
@@ -46,7 +45,9 @@ docs/portfolio.md has them all.`,
 	c.AddCommand(&cobra.Command{
 		Use:   "import FILE",
 		Short: "Say what the accounts are, from a YAML file",
-		Args:  cobra.ExactArgs(1),
+		Long: `Import reads a YAML file of accounts and rules and puts it in the place of the one before, as a
+whole: what is not in it is forgotten.`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			data, err := os.ReadFile(args[0])
 			if err != nil {
@@ -56,12 +57,25 @@ docs/portfolio.md has them all.`,
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
-			err = a.with(cmd.Context(), func(s *tools.Service) error { return s.Store.SaveSettings(cmd.Context(), data) })
+			a.fills = true
+			var accounts []answer.Account
+			err = a.with(cmd.Context(), func(s *answer.Service) error {
+				before, err := s.Load(cmd.Context(), portfolio.Date{})
+				if err != nil {
+					return err
+				}
+				if len(set.Accounts) == 0 && len(before.Settings.Accounts) > 0 {
+					return fmt.Errorf("%s describes no account, and would take the place of %s: it has to have them all", args[0], count(len(before.Settings.Accounts), "account"))
+				}
+				before.Settings = set
+				accounts = before.Accounts()
+				return s.Store.SaveSettings(cmd.Context(), data)
+			})
 			if err != nil {
 				return err
 			}
 			if a.json {
-				return command.WriteJSON(a.Out, listed(set.Accounts))
+				return command.WriteJSON(a.Out, accounts)
 			}
 			fmt.Fprintf(a.Out, "%s and the rules of %s are in place of those before.\n", count(len(set.Accounts), "account"), args[0])
 			return nil
@@ -70,36 +84,7 @@ docs/portfolio.md has them all.`,
 	return c
 }
 
-// A listing is an account as it is shown.
-type listing struct {
-	portfolio.Account
-	Listed       bool `json:"listed"` // somebody described it
-	Transactions int  `json:"transactions"`
-}
-
-func listed(accounts []portfolio.Account) []listing {
-	list := make([]listing, 0, len(accounts))
-	for _, account := range accounts {
-		list = append(list, listing{Account: account, Listed: true})
-	}
-	return list
-}
-
-// accountsOf are the accounts that are described, and those that only have transactions.
-func accountsOf(state tools.State) []listing {
-	list := listed(state.Settings.Accounts)
-	for _, t := range state.History {
-		i := slices.IndexFunc(list, func(l listing) bool { return l.ID == t.Account })
-		if i < 0 {
-			i = len(list)
-			list = append(list, listing{Account: portfolio.Unlisted(t.Account)})
-		}
-		list[i].Transactions++
-	}
-	return list
-}
-
-func (a *app) sayAccounts(accounts []listing) {
+func (a *app) sayAccounts(accounts []answer.Account) {
 	if len(accounts) == 0 {
 		fmt.Fprintln(a.Out, "There are no accounts yet: import a broker's file, or say what they are (portfolio accounts --help).")
 		return

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
 )
@@ -53,7 +53,7 @@ prints the reply that an agent gets.`,
 				}
 				p.Shares = &n
 			}
-			return a.with(cmd.Context(), func(s *tools.Service) error {
+			return a.with(cmd.Context(), func(s *answer.Service) error {
 				if p.Format != "" || a.json {
 					return a.sayReply(s.CheckExitSignals(cmd.Context(), p))
 				}
@@ -89,7 +89,7 @@ With --format or --json it prints the reply that an agent gets; --format report 
 				}
 				p.MinLoss = &n
 			}
-			return a.with(cmd.Context(), func(s *tools.Service) error {
+			return a.with(cmd.Context(), func(s *answer.Service) error {
 				switch {
 				case p.Format == tools.FormatReport && !a.json:
 					return a.sayMarkdown(s.Harvest(cmd.Context(), p))
@@ -137,20 +137,21 @@ func (a *app) sayFile(file agentformat.File) {
 
 // sayVerdict shows a snapshot's first line and its flags.
 func sayVerdict[S agentformat.Snapshot[S]](a *app, status, verdict string, snapshot S) error {
+	if status != agentformat.StatusSuccess {
+		return errors.New(verdict)
+	}
 	fmt.Fprintln(a.Out, a.Paint(command.Bold, agentsig.Escape(verdict)))
 	a.sayFlags(agentformat.Respond(status, snapshot, agentformat.File{}).Flags)
-	if status != agentformat.StatusSuccess {
-		return errQuiet
-	}
-	fmt.Fprintln(a.Out)
 	return nil
 }
 
 func (a *app) sayExit(result *tools.ExitResult, file agentformat.File) error {
 	snapshot := result.Snapshot()
+	defer a.sayFile(file)
 	if err := sayVerdict(a, result.Status, snapshot.Verdict, snapshot); err != nil {
 		return err
 	}
+	fmt.Fprintln(a.Out)
 	t := newTable("rule", "", "says", ">severity", "why")
 	for _, s := range result.Signals {
 		says := map[bool]string{true: "exit", false: "stay"}[s.Triggered]
@@ -160,62 +161,67 @@ func (a *app) sayExit(result *tools.ExitResult, file agentformat.File) error {
 		t.add(s.RuleName, map[bool]string{true: "primary", false: ""}[s.IsPrimary], says, fmt.Sprintf("%.2f", s.Severity), s.Message)
 	}
 	t.write(a.Out)
-	for _, line := range slices.Concat(result.ActionLines(), result.TaxLines(), result.Notes) {
-		fmt.Fprintf(a.Out, "\n%s", agentsig.Escape(line))
+	lines := slices.Concat(result.ActionLines(), result.TaxLines(), result.Notes)
+	if len(lines) > 0 {
+		fmt.Fprintln(a.Out)
 	}
-	fmt.Fprintln(a.Out)
-	a.sayFile(file)
+	for _, line := range lines {
+		fmt.Fprintln(a.Out, agentsig.Escape(line))
+	}
 	fmt.Fprintf(a.Out, "\n%s\n", a.Paint(command.Faint, result.Disclaimer))
 	return nil
 }
 
 func (a *app) sayHarvest(result *tools.HarvestResult, file agentformat.File) error {
 	snapshot := result.Snapshot()
+	defer a.sayFile(file)
 	if err := sayVerdict(a, result.Status, snapshot.Verdict, snapshot); err != nil {
 		return err
 	}
 	if len(result.Candidates) > 0 {
-		t := newTable("ticker", "account", "acquired", ">quantity", ">basis", ">value", ">loss", "term", ">washed now", "buy again from", "")
+		fmt.Fprintln(a.Out)
+		t := newTable("ticker", "account", "acquired", ">quantity", ">basis", ">value", ">loss", "term")
 		for _, c := range result.Candidates {
-			washed := ""
-			if !c.Disallowed.IsZero() {
-				washed = c.Disallowed.Cents()
-			}
-			t.add(c.Ticker, c.Account, c.Acquired.String(), c.Quantity.String(), c.Basis.Cents(), c.Value.Cents(), c.UnrealizedLoss.Cents(),
-				c.Term, washed, c.NoBuyUntil.String(), strings.Join(remarks(c), "; "))
+			t.add(c.Ticker, c.Account, c.Acquired.String(), c.Quantity.String(), c.Basis.Cents(), c.Value.Cents(), c.UnrealizedLoss.Cents(), c.Term)
+			t.remark(remarks(c)...)
 		}
 		t.write(a.Out)
+		fmt.Fprintf(a.Out, "\nEach lot's remarks hold if it is sold alone today; all of them together would lose %s to the\nwash-sale rule, %s of it for good. Buying any of these again before %s washes the loss.\n",
+			result.IfAllSold.Disallowed.Cents(), result.IfAllSold.Permanent.Cents(), result.Candidates[0].NoBuyUntil)
 	}
-	a.sayFile(file)
 	fmt.Fprintf(a.Out, "\n%s\n", a.Paint(command.Faint, result.Disclaimer))
 	return nil
 }
 
 func (a *app) sayMarkdown(result *tools.HarvestResult, file agentformat.File) error {
+	defer a.sayFile(file)
 	if result.Status != agentformat.StatusSuccess {
 		return errors.New(result.Error)
 	}
 	fmt.Fprint(a.Out, agentsig.EscapeLines(result.Markdown()))
-	a.sayFile(file)
 	return nil
 }
 
 // remarks are what to know before a lot is sold.
 func remarks(c tools.HarvestCandidate) (list []string) {
-	if !c.Permanent.IsZero() {
-		list = append(list, c.Permanent.Cents()+" of it for good")
+	if !c.Disallowed.IsZero() {
+		washed := c.Disallowed.Cents() + " would be washed"
+		if !c.Permanent.IsZero() {
+			washed += ", " + c.Permanent.Cents() + " of it for good"
+		}
+		list = append(list, washed)
 	}
 	if !c.Unsettled.IsZero() {
-		list = append(list, c.Unsettled.Cents()+" unsettled")
+		list = append(list, "whether "+c.Unsettled.Cents()+" would be washed is unsettled")
 	}
 	if !c.WashFreeFrom.IsZero() {
-		list = append(list, "nothing washed from "+c.WashFreeFrom.String())
+		list = append(list, "not washed from "+c.WashFreeFrom.String())
 	}
 	for _, p := range c.Projected {
 		list = append(list, "a dividend may buy on "+p.Date.String())
 	}
 	if !c.FIFOReaches {
-		list = append(list, "name the lot")
+		list = append(list, "name the lot, or the account's method sells a gain first")
 	}
 	return list
 }

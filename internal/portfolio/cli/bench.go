@@ -18,6 +18,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/broker"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/price"
@@ -189,7 +190,7 @@ func (made madeUp) round(ctx context.Context) (m measured, err error) {
 		closes[q.Symbol] = q.Bar
 	}
 	agent := tools.HarvestParams{Format: tools.FormatAgent}
-	state := tools.State{AsOf: made.end, History: file.Transactions, Book: book, Closes: closes}
+	state := answer.State{AsOf: made.end, History: file.Transactions, Book: book, Closes: closes}
 	reply, err := json.Marshal(tools.HarvestReply(state.Harvest(agent), agent, agentformat.File{}).Body)
 	if err != nil {
 		return m, err
@@ -224,7 +225,7 @@ func (made madeUp) throughDatabase(ctx context.Context, m *measured, lap func() 
 		return err
 	}
 	m.Import = lap()
-	service := &tools.Service{Store: s, AsOf: made.end, Now: time.Now}
+	service := &answer.Service{Store: s, AsOf: made.end, Now: time.Now}
 	if _, err := json.Marshal(service.SuggestTaxLossHarvest(ctx, tools.HarvestParams{Format: tools.FormatAgent}).Body); err != nil {
 		return err
 	}

@@ -3,9 +3,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -15,8 +18,8 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
-	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
 )
 
 // errQuiet ends a command with exit code 1 when all has been said.
@@ -25,18 +28,23 @@ var errQuiet = errors.New("")
 // app is one run of the program.
 type app struct {
 	command.Env
-	json    bool
-	db      string
-	asOf    string
-	logs    string
-	now     func() time.Time
-	day     portfolio.Date // of asOf; no day is today
-	started bool           // a command has begun: what fails now is not a matter of usage
-	served  bool           // it ran until it was told to stop: an interrupt is no failure
+	json  bool
+	db    string
+	asOf  string
+	logs  string
+	now   func() time.Time
+	day   portfolio.Date // of asOf; no day is today
+	fills bool           // the command brings data in
+	// needsData is a command that has nothing to say without data.
+	needsData bool
+	started   bool // a command has begun: what fails now is not a matter of usage
+	served    bool // it ran until it was told to stop: an interrupt is no failure
 }
 
 // Run runs the command line and returns its exit code.
 func Run(ctx context.Context, args []string, env command.Env) int {
+	out := &checked{to: env.Out}
+	env.Out = out
 	a := &app{Env: env, now: time.Now}
 	root := a.root()
 	root.SetArgs(args)
@@ -44,6 +52,9 @@ func Run(ctx context.Context, args []string, env command.Env) int {
 	root.SetOut(env.Out)
 	root.SetErr(env.Err)
 	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = out.err
+	}
 	switch {
 	case err == nil && (ctx.Err() == nil || a.served):
 		return command.ExitOK
@@ -64,6 +75,18 @@ func Run(ctx context.Context, args []string, env command.Env) int {
 		fmt.Fprintf(env.Err, "Run '%s --help' for how to use it.\n", cmd.CommandPath())
 	}
 	return command.ExitUsage
+}
+
+// checked remembers that something could not be written: an answer that nobody got is none.
+type checked struct {
+	to  io.Writer
+	err error
+}
+
+func (c *checked) Write(p []byte) (int, error) {
+	n, err := c.to.Write(p)
+	c.err = cmp.Or(c.err, err)
+	return n, err
 }
 
 // usageError is an error in what the user typed that only the command can see.
@@ -111,9 +134,9 @@ with status and error.`,
 	}
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "print JSON for programs instead of text for people")
-	flags.StringVar(&a.asOf, "as-of", "", "look at the portfolio as it was on this `DATE`, as 2006-01-02 (default today)")
+	flags.StringVar(&a.asOf, "as-of", "", "look at the portfolio as it was on this `DATE`, as YYYY-MM-DD (default today)")
 	flags.StringVar(&a.db, "db", "", "the database `FILE` (default $PORTFOLIO_DB, else portfolio/portfolio.db in your configuration directory)")
-	command.Group(root, "Bring data in", a.importCommand(), a.accountsCommand(), a.pricesCommand(), a.doctorCommand())
+	command.Group(root, "Bring data in", a.importCommand(), a.importsCommand(), a.accountsCommand(), a.pricesCommand(), a.doctorCommand())
 	command.Group(root, "Look at it", a.positionsCommand(), a.gainsCommand(), a.exitSignalsCommand(), a.harvestCommand(), a.reportCommand())
 	command.Group(root, "For agents, and about the program", a.mcpCommand(), a.benchCommand(), a.versionCommand())
 	command.Dress(root)
@@ -151,22 +174,29 @@ func (a *app) database() (string, error) {
 	return filepath.Join(dir, "portfolio", "portfolio.db"), nil
 }
 
-// with opens the portfolio for one command.
-func (a *app) with(ctx context.Context, use func(*tools.Service) error) error {
+// with opens the portfolio for one command. Where there is none yet, a command that does not bring
+// data in says so: it may be the wrong file.
+func (a *app) with(ctx context.Context, use func(*answer.Service) error) error {
 	path, err := a.database()
 	if err != nil {
 		return err
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !a.fills {
+		if a.needsData {
+			return fmt.Errorf("there is no database at %s: import something first, or name another with --db or PORTFOLIO_DB", agentsig.Escape(path))
+		}
+		fmt.Fprintf(a.Err, "portfolio: %s is a new, empty database; --db or PORTFOLIO_DB names another\n", agentsig.Escape(path))
 	}
 	s, err := store.Open(ctx, path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(use(&tools.Service{Store: s, Logs: a.logs, AsOf: a.day, Now: a.now}), s.Close())
+	return errors.Join(use(&answer.Service{Store: s, Logs: a.logs, AsOf: a.day, Now: a.now}), s.Close())
 }
 
 // load reads the portfolio, and says to people what is odd about its history.
-func (a *app) load(ctx context.Context) (state tools.State, err error) {
-	err = a.with(ctx, func(s *tools.Service) error {
+func (a *app) load(ctx context.Context) (state answer.State, err error) {
+	err = a.with(ctx, func(s *answer.Service) error {
 		state, err = s.Load(ctx, portfolio.Date{})
 		return err
 	})
@@ -174,7 +204,7 @@ func (a *app) load(ctx context.Context) (state tools.State, err error) {
 }
 
 // warn tells of what the history does not explain, beside the result.
-func (a *app) warn(state tools.State) {
+func (a *app) warn(state answer.State) {
 	const most = 5
 	problems := state.Book.Problems
 	for i, p := range problems {

@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
 )
@@ -22,7 +25,7 @@ With --json it prints a list of name, state (ok, warning, missing) and text.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var found []command.Finding
-			err := a.with(cmd.Context(), func(s *tools.Service) (err error) {
+			err := a.with(cmd.Context(), func(s *answer.Service) (err error) {
 				found, err = a.diagnose(cmd.Context(), s)
 				return err
 			})
@@ -44,7 +47,7 @@ With --json it prints a list of name, state (ok, warning, missing) and text.`,
 	}
 }
 
-func (a *app) diagnose(ctx context.Context, s *tools.Service) (found []command.Finding, err error) {
+func (a *app) diagnose(ctx context.Context, s *answer.Service) (found []command.Finding, err error) {
 	say := func(name, state, format string, args ...any) {
 		found = append(found, command.Finding{Name: name, State: state, Text: fmt.Sprintf(format, args...)})
 	}
@@ -66,11 +69,18 @@ func (a *app) diagnose(ctx context.Context, s *tools.Service) (found []command.F
 		return nil, err
 	}
 	sayImports(say, imports)
+	all, err := s.Store.Transactions(ctx, portfolio.NewDate(9999, time.December, 31))
+	if err != nil {
+		return nil, err
+	}
+	if n := len(all) - len(state.History); n > 0 {
+		say("history", command.Warning, "%s dated after %s, and not looked at", count(n, "transaction"), state.AsOf)
+	}
 	if len(state.History) == 0 {
 		return found, nil
 	}
 	var unlisted []string
-	for _, l := range accountsOf(state) {
+	for _, l := range state.Accounts() {
 		if !l.Listed {
 			unlisted = append(unlisted, l.ID)
 		}
@@ -99,7 +109,7 @@ func sayImports(say func(name, state, format string, args ...any), imports []sto
 }
 
 // sayBook says what of the history and the prices makes answers less than right.
-func sayBook(say func(name, state, format string, args ...any), state tools.State) {
+func sayBook(say func(name, state, format string, args ...any), state answer.State) {
 	for _, p := range state.Book.Problems {
 		say("history", command.Warning, "%s, %s in %s: %s", p.Date, p.Symbol, p.Account, p.Text)
 	}

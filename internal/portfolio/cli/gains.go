@@ -32,7 +32,7 @@ disallowed. Amounts are strings, and exact.`,
 				return err
 			}
 			defer a.warn(state)
-			disposals := state.Book.Disposals
+			disposals := state.Book.Rows()
 			if year != 0 {
 				disposals = slices.DeleteFunc(disposals, func(d lots.Disposal) bool { return d.Sold.Year() != year })
 			}
@@ -49,27 +49,26 @@ disallowed. Amounts are strings, and exact.`,
 
 // A gain is a disposal as JSON has it.
 type gain struct {
-	Account      string            `json:"account"`
-	Symbol       string            `json:"symbol"`
-	Acquired     portfolio.Date    `json:"acquired"`
-	HoldingSince portfolio.Date    `json:"holding_since"`
-	Sold         portfolio.Date    `json:"sold"`
-	Quantity     portfolio.Decimal `json:"quantity"`
-	Proceeds     string            `json:"proceeds"`
-	Basis        string            `json:"basis"`
-	Gain         string            `json:"gain"`
-	Disallowed   string            `json:"disallowed"`
-	Permanent    string            `json:"permanently_disallowed"`
-	Unsettled    string            `json:"unsettled"`
-	Adjusted     string            `json:"adjusted_gain"`
-	Term         string            `json:"term"`
+	Account    string            `json:"account"`
+	Symbol     string            `json:"symbol"`
+	Acquired   portfolio.Date    `json:"acquired"`
+	Sold       portfolio.Date    `json:"sold"`
+	Quantity   portfolio.Decimal `json:"quantity"`
+	Proceeds   string            `json:"proceeds"`
+	Basis      string            `json:"basis"`
+	Gain       string            `json:"gain"`
+	Disallowed string            `json:"disallowed"`
+	Permanent  string            `json:"permanently_disallowed"`
+	Unsettled  string            `json:"unsettled"`
+	Adjusted   string            `json:"adjusted_gain"`
+	Term       string            `json:"term"`
 }
 
 func gainsJSON(disposals []lots.Disposal) []gain {
 	list := []gain{}
 	for _, d := range disposals {
 		list = append(list, gain{
-			Account: d.Account, Symbol: d.Symbol, Acquired: d.Acquired, HoldingSince: d.HoldingSince, Sold: d.Sold,
+			Account: d.Account, Symbol: d.Symbol, Acquired: d.Acquired, Sold: d.Sold,
 			Quantity: d.Quantity, Proceeds: d.Proceeds.Money(), Basis: d.Basis.Money(), Gain: d.Gain().Money(),
 			Disallowed: d.Disallowed.Money(), Permanent: d.Permanent.Money(), Unsettled: d.Unsettled.Money(),
 			Adjusted: d.Gain().Add(d.Disallowed).Money(), Term: term(d),
@@ -90,22 +89,22 @@ func (a *app) sayGains(disposals []lots.Disposal) {
 		fmt.Fprintln(a.Out, "Nothing was sold in a taxable account.")
 		return
 	}
-	t := newTable(">quantity", "symbol", "account", "acquired", "sold", ">proceeds", ">basis", "code", ">disallowed", ">gain", "term", "")
+	t := newTable(">quantity", "symbol", "account", "acquired", "sold", ">proceeds", ">basis", "code", ">disallowed", ">gain", "term")
 	totals := map[bool]*[4]portfolio.Decimal{false: {}, true: {}}
 	for _, d := range disposals {
-		code, disallowed, remark := "", "", ""
+		code, disallowed := "", ""
 		if !d.Disallowed.IsZero() {
 			code, disallowed = "W", d.Disallowed.Cents()
 		}
-		if !d.Permanent.IsZero() {
-			remark = d.Permanent.Cents() + " lost for good"
-		}
-		if !d.Unsettled.IsZero() {
-			remark += " " + d.Unsettled.Cents() + " unsettled"
-		}
 		adjusted := d.Gain().Add(d.Disallowed)
 		t.add(d.Quantity.String(), d.Symbol, d.Account, d.Acquired.String(), d.Sold.String(), d.Proceeds.Cents(), d.Basis.Cents(),
-			code, disallowed, adjusted.Cents(), term(d), remark)
+			code, disallowed, adjusted.Cents(), term(d))
+		if !d.Permanent.IsZero() {
+			t.remark(d.Permanent.Cents() + " of the loss is gone for good: a retirement account bought")
+		}
+		if !d.Unsettled.IsZero() {
+			t.remark("whether " + d.Unsettled.Cents() + " of the loss is disallowed is unsettled")
+		}
 		sums := totals[d.Long()]
 		for i, amount := range []portfolio.Decimal{d.Proceeds, d.Basis, d.Disallowed, adjusted} {
 			sums[i] = sums[i].Add(amount)
@@ -114,7 +113,7 @@ func (a *app) sayGains(disposals []lots.Disposal) {
 	for _, long := range []bool{false, true} {
 		name := map[bool]string{false: "short", true: "long"}[long]
 		if sums := totals[long]; !sums[0].IsZero() || !sums[1].IsZero() {
-			t.add("", "", "", "", "all", sums[0].Cents(), sums[1].Cents(), "", sums[2].Cents(), sums[3].Cents(), name, "")
+			t.add("", "", "", "", "all", sums[0].Cents(), sums[1].Cents(), "", sums[2].Cents(), sums[3].Cents(), name)
 		}
 	}
 	t.write(a.Out)

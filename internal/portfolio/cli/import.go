@@ -15,9 +15,9 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/broker"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
-	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
 )
 
 // An imported is what became of one file.
@@ -56,7 +56,8 @@ overlaps with another, adds only what is new.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			ctx := cmd.Context()
-			return a.with(ctx, func(s *tools.Service) error {
+			a.fills = true
+			return a.with(ctx, func(s *answer.Service) error {
 				return a.importFiles(ctx, files, func(in *input) (imported, error) {
 					return importTransactions(ctx, s, in, account)
 				}, "transaction")
@@ -118,9 +119,12 @@ func (a *app) importFile(path string, read func(*input) (imported, error)) (impo
 	return result, errors.Join(err, f.Close())
 }
 
-func importTransactions(ctx context.Context, s *tools.Service, in *input, account string) (imported, error) {
+func importTransactions(ctx context.Context, s *answer.Service, in *input, account string) (imported, error) {
 	hash := sha256.New()
 	file, err := broker.Read(io.TeeReader(in, hash), broker.Options{Account: account})
+	if errors.Is(err, broker.ErrUnknownFormat) {
+		err = fmt.Errorf("%w (prices: portfolio prices import; accounts: portfolio accounts import)", err)
+	}
 	if err != nil {
 		return imported{}, err
 	}
@@ -153,10 +157,19 @@ func (a *app) sayImported(result imported, noun string) {
 	if result.Changed > 0 {
 		fmt.Fprintf(a.Out, ", %d changed", result.Changed)
 	}
-	fmt.Fprintln(a.Out)
 	const most = 20
 	var reasons []string
 	counted, look := map[string]int{}, 0
+	for _, row := range result.Skipped {
+		if !row.Known {
+			look++
+		}
+	}
+	if look > 0 {
+		fmt.Fprintf(a.Out, ", %s", a.Paint(command.Yellow, count(look, "row")+" not read"))
+	}
+	fmt.Fprintln(a.Out)
+	look = 0
 	for _, row := range result.Skipped {
 		if row.Known {
 			if counted[row.Reason] == 0 {

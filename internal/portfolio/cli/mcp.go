@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/mcpserver"
-	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
 )
 
 func (a *app) mcpCommand() *cobra.Command {
@@ -20,8 +20,8 @@ func (a *app) mcpCommand() *cobra.Command {
 		Short: "Answer agents over the Model Context Protocol",
 		Long: `Mcp offers two tools to agents: check_exit_signals and suggest_tax_loss_harvest. Without flags it
 speaks on standard input and output, which is how clients start it themselves; with --http it
-listens on this machine until it is interrupted. It reads the database and writes nothing but the
-files that a call asks for with output=file.
+listens on this machine until it is interrupted. It needs a database, reads it, and writes nothing
+but the files that a call asks for with output=file.
 
 There is no password: who reaches the address reads the portfolio. So only this machine does,
 unless --host says by which other names it may be reached.`,
@@ -30,8 +30,13 @@ unless --host says by which other names it may be reached.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
+			a.needsData = true
+			a.json = false // standard output is the protocol's alone
+			if a.InTTY && http == "" {
+				fmt.Fprintln(a.Err, "portfolio: an MCP client speaks here, on standard input; Ctrl-C ends it")
+			}
 			logger := slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-			return a.with(ctx, func(s *tools.Service) error {
+			return a.with(ctx, func(s *answer.Service) error {
 				server := mcpserver.New(s, command.BuildVersion().Version, mcpserver.Options{Hosts: hosts, Logger: logger})
 				a.served = true
 				if http == "" {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
-	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 )
 
 func (a *app) positionsCommand() *cobra.Command {
@@ -26,6 +26,7 @@ its holding counts. Quantities and amounts are strings in JSON, and exact.`,
 			}
 			defer a.warn(state)
 			if byLot {
+				a.warnUnknown(state)
 				return a.sayLots(state)
 			}
 			return a.sayPositions(state)
@@ -33,6 +34,15 @@ its holding counts. Quantities and amounts are strings in JSON, and exact.`,
 	}
 	c.Flags().BoolVar(&byLot, "lots", false, "list the open lots")
 	return c
+}
+
+// warnUnknown tells of shares that are in no lot, since nothing says what they cost.
+func (a *app) warnUnknown(state answer.State) {
+	for _, p := range state.Book.Positions {
+		if unknown := p.Quantity.Sub(p.InLots); !unknown.IsZero() {
+			fmt.Fprintf(a.Err, "portfolio: %s in %s: %s of %s shares are in no lot, because nothing says what they cost\n", p.Symbol, p.Account, unknown, p.Quantity)
+		}
+	}
 }
 
 // An openLot is a lot as JSON has it.
@@ -46,10 +56,10 @@ type openLot struct {
 	Deferred     string            `json:"deferred_loss_in_basis"`
 }
 
-func (a *app) sayLots(state tools.State) error {
+func (a *app) sayLots(state answer.State) error {
 	if a.json {
 		list := []openLot{}
-		for _, l := range state.Book.Lots {
+		for _, l := range state.Book.LotRows() {
 			list = append(list, openLot{l.Account, l.Symbol, l.Acquired, l.Quantity, l.Basis.Money(), l.HoldingSince, l.Deferred.Money()})
 		}
 		return command.WriteJSON(a.Out, list)
@@ -58,14 +68,12 @@ func (a *app) sayLots(state tools.State) error {
 		fmt.Fprintln(a.Out, "There are no open lots.")
 		return nil
 	}
-	t := newTable("symbol", "account", "acquired", "held since", ">quantity", ">basis", ">a share", ">washed in", "long-term from")
-	for _, l := range state.Book.Lots {
-		washed := ""
+	t := newTable("symbol", "account", "acquired", ">quantity", ">basis", ">a share", "long-term from")
+	for _, l := range state.Book.LotRows() {
+		t.add(l.Symbol, l.Account, l.Acquired.String(), l.Quantity.String(), l.Basis.Cents(), l.Basis.Over(l.Quantity, 2).Cents(), l.HoldingSince.LongTermFrom().String())
 		if !l.Deferred.IsZero() {
-			washed = l.Deferred.Cents()
+			t.remark(fmt.Sprintf("%s of the basis is a loss that a wash sale moved here; held since %s with it", l.Deferred.Cents(), l.HoldingSince))
 		}
-		t.add(l.Symbol, l.Account, l.Acquired.String(), l.HoldingSince.String(), l.Quantity.String(), l.Basis.Cents(),
-			l.Basis.Over(l.Quantity, 2).Cents(), washed, l.HoldingSince.LongTermFrom().String())
 	}
 	t.write(a.Out)
 	return nil
@@ -84,10 +92,10 @@ type position struct {
 	Gain     *string           `json:"gain"` // of what is in lots
 }
 
-func (a *app) sayPositions(state tools.State) error {
+func (a *app) sayPositions(state answer.State) error {
 	list := []position{}
-	t := newTable("symbol", "account", ">quantity", ">basis", ">price", "on", ">value", ">gain", "")
-	for _, p := range reportPositions(state) {
+	t := newTable("symbol", "account", ">quantity", ">basis", ">price", "on", ">value", ">gain")
+	for _, p := range state.Positions() {
 		row := position{Symbol: p.Symbol, Account: p.Account, Quantity: p.Quantity, InLots: p.InLots, Basis: p.Basis.Money()}
 		cells := []string{"", "", "", ""}
 		if !p.PricedOn.IsZero() {
@@ -95,12 +103,11 @@ func (a *app) sayPositions(state tools.State) error {
 			row.Price, row.PricedOn, row.Value, row.Gain = &last, &p.PricedOn, &value, &gain
 			cells = []string{p.Price.Cents(), p.PricedOn.String(), p.Value().Cents(), p.Gain().Cents()}
 		}
-		remark := ""
-		if unknown := p.Quantity.Sub(p.InLots); !unknown.IsZero() {
-			remark = "cost of " + unknown.String() + " shares unknown"
-		}
 		list = append(list, row)
-		t.add(append(append([]string{p.Symbol, p.Account, p.Quantity.String(), p.Basis.Cents()}, cells...), remark)...)
+		t.add(append([]string{p.Symbol, p.Account, p.Quantity.String(), p.Basis.Cents()}, cells...)...)
+		if unknown := p.Quantity.Sub(p.InLots); !unknown.IsZero() {
+			t.remark(fmt.Sprintf("what %s of the shares cost is not known; basis and gain are of the others", unknown))
+		}
 	}
 	if a.json {
 		return command.WriteJSON(a.Out, list)

@@ -19,10 +19,10 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/price"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/price/fetch"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
-	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
 )
 
 func (a *app) pricesCommand() *cobra.Command {
@@ -52,7 +52,7 @@ type lastPrice struct {
 	AdjClose string         `json:"adj_close"`
 }
 
-func (a *app) sayPrices(state tools.State) error {
+func (a *app) sayPrices(state answer.State) error {
 	list := []lastPrice{}
 	for _, symbol := range slices.Sorted(maps.Keys(state.Closes)) {
 		bar := state.Closes[symbol]
@@ -87,7 +87,8 @@ dividend.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			ctx := cmd.Context()
-			return a.with(ctx, func(s *tools.Service) error {
+			a.fills = true
+			return a.with(ctx, func(s *answer.Service) error {
 				return a.importFiles(ctx, files, func(in *input) (imported, error) {
 					return importPrices(ctx, s, in, symbol)
 				}, "price")
@@ -98,7 +99,7 @@ dividend.`,
 	return c
 }
 
-func importPrices(ctx context.Context, s *tools.Service, in *input, symbol string) (imported, error) {
+func importPrices(ctx context.Context, s *answer.Service, in *input, symbol string) (imported, error) {
 	if symbol == "" {
 		symbol = strings.ToUpper(strings.TrimSuffix(in.name, filepath.Ext(in.name)))
 	}
@@ -150,8 +151,9 @@ only with a key of yours in the environment variable TIINGO_TOKEN.`,
 			if err != nil {
 				return a.usageError("--from: %w", err)
 			}
+			a.fills = true
 			provider := fetch.Provider{URL: url, Key: key, Client: &http.Client{Timeout: fetchTimeout}}
-			return a.with(cmd.Context(), func(s *tools.Service) error {
+			return a.with(cmd.Context(), func(s *answer.Service) error {
 				return a.fetchPrices(cmd.Context(), s, provider, symbols, begin)
 			})
 		},
@@ -161,7 +163,7 @@ only with a key of yours in the environment variable TIINGO_TOKEN.`,
 	return c
 }
 
-func (a *app) fetchPrices(ctx context.Context, s *tools.Service, provider fetch.Provider, symbols []string, from portfolio.Date) error {
+func (a *app) fetchPrices(ctx context.Context, s *answer.Service, provider fetch.Provider, symbols []string, from portfolio.Date) error {
 	all := make([]imported, 0, len(symbols))
 	for _, symbol := range symbols {
 		quotes, err := provider.Fetch(ctx, symbol, from, s.Day(portfolio.Date{}))

@@ -1,17 +1,17 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/broker"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
-
-	"bytes"
 )
 
 // A large portfolio is answered in few bytes; all of it is in a file.
@@ -32,7 +32,7 @@ func TestSizes(t *testing.T) {
 	if _, err := s.ImportPrices(ctx, store.Import{Name: "p", Hash: [32]byte{2}}, made.quotes); err != nil {
 		t.Fatal(err)
 	}
-	service := &tools.Service{Store: s, Logs: filepath.Join(dir, "logs"), AsOf: made.end, Now: time.Now}
+	service := &answer.Service{Store: s, Logs: filepath.Join(dir, "logs"), AsOf: made.end, Now: time.Now}
 	state, err := service.Load(ctx, made.end)
 	if err != nil || len(state.Book.Positions) != 500 || len(state.Book.Lots) < 5000 || len(state.Book.Problems) > 0 {
 		t.Fatalf("%d positions, %d lots, %v, %v", len(state.Book.Positions), len(state.Book.Lots), state.Book.Problems, err)

@@ -12,9 +12,18 @@ import (
 type table struct {
 	headings []string
 	rows     [][]string
+	remarks  map[int]string // of a row, below it
 }
 
 func newTable(headings ...string) *table { return &table{headings: headings} }
+
+// remark puts a line below the last row, if there is anything to say.
+func (t *table) remark(what ...string) {
+	if t.remarks == nil {
+		t.remarks = map[int]string{}
+	}
+	t.remarks[len(t.rows)] = strings.Join(what, "; ")
+}
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
@@ -28,17 +37,20 @@ func (t *table) write(w io.Writer) {
 			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
 		}
 	}
-	for _, row := range append([][]string{heading}, t.rows...) {
+	for i, row := range append([][]string{heading}, t.rows...) {
 		var line strings.Builder
-		for i, cell := range row {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if strings.HasPrefix(t.headings[i], ">") {
+		for j, cell := range row {
+			pad := strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell))
+			if strings.HasPrefix(t.headings[j], ">") {
 				line.WriteString(pad + cell + "  ")
 			} else {
 				line.WriteString(cell + pad + "  ")
 			}
 		}
 		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+		if remark := t.remarks[i]; remark != "" {
+			fmt.Fprintln(w, "    "+remark)
+		}
 	}
 }
 

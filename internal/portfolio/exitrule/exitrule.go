@@ -32,6 +32,7 @@ import (
 type Market struct {
 	Bars   []price.Bar            // of the ticker
 	Others map[string][]price.Bar // of the index and the basket: Config.Symbols
+	Split  portfolio.Date         // the ticker's last split, if there was one
 }
 
 // The states of a signal.
@@ -87,7 +88,7 @@ const maxAge = 5
 // Evaluate makes the verdict of a day. The configuration is one that Check accepts.
 func Evaluate(config Config, market Market, asOf portfolio.Date) Verdict {
 	bars := upTo(market.Bars, asOf)
-	unfit := fresh(bars, asOf)
+	unfit := fresh(bars, market.Split, asOf)
 	v := Verdict{AsOf: asOf, Signals: make([]Signal, 0, len(config.Rules))}
 	for _, rule := range config.Rules {
 		s := evaluate(scene{config, market.Others, bars, unfit, asOf}, rule)

@@ -97,51 +97,51 @@ func TestRules(t *testing.T) {
 		{
 			"trend below its mean", exitrule.Rule{Name: "trend_sma10m"},
 			monthly(end, append(wave, 84)...), true, 84, 102.4, 18.4 / 102.4, 0.2737247944,
-			"the month-end close is 18.0 % below its 10-month mean of 102.40",
+			"the close of 2024-05-31 is 17.97 % below its 10-month mean of 102.40",
 		},
 		{
 			"trend above its mean", exitrule.Rule{Name: "trend_sma10m"},
 			monthly(end, append(wave, 110)...), false, 110, 105, -5.0 / 105, 0,
-			"the month-end close is 4.8 % above its 10-month mean of 105.00",
+			"the close of 2024-05-31 is 4.76 % above its 10-month mean of 105.00",
 		},
 		{
 			"a price that never moves is at its mean", exitrule.Rule{Name: "trend_sma10m"},
 			monthly(end, repeat(100.1, 10)...), false, 100.1, 100.1, 0, 0,
-			"the month-end close is at its 10-month mean of 100.10",
+			"the close of 2024-05-31 is at its 10-month mean of 100.10",
 		},
 		{
 			"a trend of three months", exitrule.Rule{Name: "short", Like: "trend_sma10m", Months: 3},
 			monthly(end, 50, 100, 100, 70), true, 70, 90, 20.0 / 90, 0.4276668661,
-			"the month-end close is 22.2 % below its 3-month mean of 90.00",
+			"the close of 2024-05-31 is 22.22 % below its 3-month mean of 90.00",
 		},
 		{
 			"a return of twelve months below zero", exitrule.Rule{Name: "tsmom_12"},
 			monthly(end, 200, 190, 190, 190, 190, 190, 190, 190, 190, 190, 190, 190, 180), true, -0.1, 0, 0.1, 0.7544376663,
-			"the 12-month return is -10.0 %",
+			"the 12-month return is -10.00 %",
 		},
 		{
 			"a return of twelve months of zero", exitrule.Rule{Name: "tsmom_12"},
 			monthly(end, 200, 190, 190, 190, 190, 190, 190, 190, 190, 190, 190, 190, 200), false, 0, 0, 0, 0,
-			"the 12-month return is 0.0 %",
+			"the 12-month return is 0.00 %",
 		},
 		{
 			"momentum in even steps has no volatility", exitrule.Rule{Name: "two", Like: "tsmom_12", Months: 2},
-			monthly(end, 100, 50, 25), true, -0.75, 0, 0.75, 0.5, "the 2-month return is -75.0 %",
+			monthly(end, 100, 50, 25), true, -0.75, 0, 0.75, 0.5, "the 2-month return is -75.00 %",
 		},
 		{
 			"deceleration", exitrule.Rule{Name: "return_deceleration"},
 			monthly(end, 100, 110, 121, 133.1, 133.1), true, 0, 0.1, 0.1, 1,
-			"the last month's return is 0.0 %, the mean of the 3 before 10.0 %",
+			"the last month's return is 0.00 %, the mean of the 3 before 10.00 %",
 		},
 		{
 			"acceleration", exitrule.Rule{Name: "return_deceleration"},
 			monthly(end, 100, 100, 100, 100, 110), false, 0.1, 0, -0.1, 0,
-			"the last month's return is 10.0 %, the mean of the 3 before 0.0 %",
+			"the last month's return is 10.00 %, the mean of the 3 before 0.00 %",
 		},
 		{
 			"chandelier", exitrule.Rule{Name: "chandelier_22_3"},
 			daily(end, append(repeat(100, 22), 78)...), true, 78, 97, 19.0 / 97, 0.4556494845,
-			"the close is 19.6 % below 97.00, which is 3 average ranges below the highest of 22 days",
+			"the close is 19.59 % below 97.00, which is 3 average ranges below the highest of 22 days",
 		},
 		{
 			"chandelier of a price that never moves", exitrule.Rule{Name: "chandelier_22_3"},
@@ -151,7 +151,7 @@ func TestRules(t *testing.T) {
 		{
 			"ranges wider than the price", exitrule.Rule{Name: "wide", Like: "chandelier_22_3", Days: 2, Multiple: dec("3")},
 			daily(end, 100, 40, 90), false, 90, -75, -1, 0,
-			"the close is 100.0 % above -75.00, which is 3 average ranges below the highest of 2 days",
+			"the close is 100.00 % above -75.00, which is 3 average ranges below the highest of 2 days",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

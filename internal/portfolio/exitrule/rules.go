@@ -108,7 +108,8 @@ func (s scene) trend(rule Rule) (measure, error) {
 	}
 	m := below(last(closes), mean(closes))
 	m.volatility = volatility(closes) * math.Sqrt(float64(rule.Months))
-	m.text = fmt.Sprintf("the month-end close is %s its %d-month mean of %s", m.side(), rule.Months, amount(m.threshold))
+	ends := price.MonthEnds(s.bars, s.asOf)
+	m.text = fmt.Sprintf("the close of %s is %s its %d-month mean of %s", ends[len(ends)-1].Date, m.side(), rule.Months, amount(m.threshold))
 	return m, nil
 }
 
@@ -119,7 +120,7 @@ func (s scene) momentum(rule Rule) (measure, error) {
 	}
 	value := last(price.ROC(closes, rule.Months))
 	return measure{
-		value: value, gap: -value, volatility: volatility(closes) * math.Sqrt(float64(rule.Months)),
+		value: value, gap: 0 - value, volatility: volatility(closes) * math.Sqrt(float64(rule.Months)),
 		text: fmt.Sprintf("the %d-month return is %s", rule.Months, percent(value)),
 	}, nil
 }
@@ -151,7 +152,7 @@ func (s scene) chandelier(rule Rule) (measure, error) {
 
 func (s scene) indexRegime(rule Rule) (measure, error) {
 	bars := upTo(s.others[s.config.Index], s.asOf)
-	if err := fresh(bars, s.asOf); err != nil {
+	if err := fresh(bars, portfolio.Date{}, s.asOf); err != nil {
 		return measure{}, fmt.Errorf("index %s: %w", s.config.Index, err)
 	}
 	bars, err := days(bars, s.asOf, rule.Days)
@@ -173,7 +174,7 @@ func (s scene) basketRegime(rule Rule) (measure, error) {
 	share := 1 / float64(len(s.config.Basket))
 	for _, symbol := range s.config.Basket {
 		bars := upTo(s.others[symbol], s.asOf)
-		err := fresh(bars, s.asOf)
+		err := fresh(bars, portfolio.Date{}, s.asOf)
 		var closes []float64
 		if err == nil {
 			closes, err = months(bars, s.asOf, rule.Months+1)
@@ -187,7 +188,7 @@ func (s scene) basketRegime(rule Rule) (measure, error) {
 		}
 	}
 	return measure{
-		value: total, gap: -total, volatility: deviation(monthly) * math.Sqrt(float64(rule.Months)),
+		value: total, gap: 0 - total, volatility: deviation(monthly) * math.Sqrt(float64(rule.Months)),
 		text: fmt.Sprintf("the %d-month return of the basket is %s", rule.Months, percent(total)),
 	}, nil
 }
@@ -212,6 +213,6 @@ func (m measure) side() string {
 	return "at"
 }
 
-func percent(f float64) string { return fmt.Sprintf("%.1f %%", 100*f) }
+func percent(f float64) string { return fmt.Sprintf("%.2f %%", 100*f) }
 
 func amount(f float64) string { return fmt.Sprintf("%.2f", f) }

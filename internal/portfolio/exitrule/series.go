@@ -15,12 +15,16 @@ func upTo(bars []price.Bar, day portfolio.Date) []price.Bar {
 	return bars[:n]
 }
 
-// fresh says why bars are too old for a verdict on a day, if they are.
-func fresh(bars []price.Bar, asOf portfolio.Date) error {
+// fresh says why bars are too old for a verdict on a day, if they are. Prices from before a split
+// are of other shares than those that are held.
+func fresh(bars []price.Bar, split, asOf portfolio.Date) error {
 	if len(bars) == 0 {
 		return fmt.Errorf("there are no prices up to %s; import some", asOf)
 	}
 	newest := last(bars).Date
+	if newest.Before(split) {
+		return fmt.Errorf("the last price is of %s, before the split of %s; import newer ones", newest, split)
+	}
 	if age := price.SessionsBetween(newest, asOf); age > maxAge {
 		return fmt.Errorf("the last price is of %s, %d sessions before %s; import newer ones", newest, age, asOf)
 	}

@@ -11,7 +11,11 @@
 // together with them.
 package lots
 
-import "github.com/signalbox-dev/signalbox/internal/portfolio"
+import (
+	"slices"
+
+	"github.com/signalbox-dev/signalbox/internal/portfolio"
+)
 
 // A Lot is shares of one purchase that are still held. One purchase can be several lots: a
 // replacement of a wash sale has a basis and a holding period of its own.
@@ -31,6 +35,8 @@ type Lot struct {
 // A Disposal is what one sale took of one lot: a row of Form 8949. Sales in retirement accounts
 // are none.
 type Disposal struct {
+	Sale         int // the same for all that one sale took
+	Purchase     int // the same for all lots of one purchase
 	Account      string
 	Symbol       string
 	Acquired     portfolio.Date
@@ -43,6 +49,38 @@ type Disposal struct {
 	Permanent    portfolio.Decimal // the part of it that no basis got
 	Unsettled    portfolio.Decimal // not disallowed here, but the law does not say so for sure
 	Washes       []Wash
+}
+
+// Rows are the disposals as a form has them: what one sale took of one purchase, short- or
+// long-term, is one row, though a wash sale may have given the purchase several bases.
+func (b *Book) Rows() (rows []Disposal) {
+	for _, d := range b.Disposals {
+		i := len(rows) - 1
+		for i >= 0 && rows[i].Sale == d.Sale && (rows[i].Purchase != d.Purchase || rows[i].Long() != d.Long()) {
+			i--
+		}
+		if i < 0 || rows[i].Sale != d.Sale {
+			rows = append(rows, d)
+			continue
+		}
+		row := &rows[i]
+		row.Quantity, row.Proceeds, row.Basis = row.Quantity.Add(d.Quantity), row.Proceeds.Add(d.Proceeds), row.Basis.Add(d.Basis)
+		row.Disallowed, row.Permanent, row.Unsettled = row.Disallowed.Add(d.Disallowed), row.Permanent.Add(d.Permanent), row.Unsettled.Add(d.Unsettled)
+		row.Washes = slices.Concat(row.Washes, d.Washes)
+	}
+	return rows
+}
+
+// LotRows are the lots with those of one purchase together that are held for the same time.
+func (b *Book) LotRows() (rows []Lot) {
+	for _, l := range b.Lots {
+		if i := len(rows) - 1; i >= 0 && rows[i].Purchase == l.Purchase && rows[i].Account == l.Account && rows[i].HoldingSince == l.HoldingSince {
+			rows[i].Quantity, rows[i].Basis, rows[i].Deferred = rows[i].Quantity.Add(l.Quantity), rows[i].Basis.Add(l.Basis), rows[i].Deferred.Add(l.Deferred)
+			continue
+		}
+		rows = append(rows, l)
+	}
+	return rows
 }
 
 // Gain is proceeds less basis, before anything is disallowed.
@@ -92,7 +130,9 @@ type Book struct {
 	Lots      []Lot      // open, by symbol, account and day
 	Disposals []Disposal // by day of sale
 	Positions []Position // by symbol and account; none that are empty
-	Problems  []Problem
+	// Splits are the days of each symbol's last split: prices from before it are of other shares.
+	Splits   map[string]portfolio.Date
+	Problems []Problem
 
 	groups   groups
 	washing  map[string]*washing

@@ -12,10 +12,11 @@ import (
 // A lot is an open lot while the book is kept.
 type lot struct {
 	Lot
-	bought   portfolio.Date // when it counts as a purchase; a transfer alone is none
-	replaces bool           // a loss already: each share does so once
-	untaxed  bool           // bought in a retirement account, so a loss that it replaces is lost
-	gone     bool           // sold, or out of the household
+	bought   portfolio.Date    // when it counts as a purchase; a transfer alone is none
+	replaces bool              // a loss already: each share does so once
+	untaxed  bool              // bought in a retirement account, so a loss that it replaces is lost
+	each     portfolio.Decimal // the basis of one share, to compare by; zero is not worked out
+	gone     bool              // sold, or out of the household
 }
 
 // A holding is one symbol in one account: its lots, oldest first, and the shares of which nobody
@@ -37,6 +38,7 @@ type keeper struct {
 	groups    groups
 	washing   map[string]*washing // by group
 	purchases int
+	sales     int
 	today     []*loss // of one day: what is sold on it replaces nothing that is sold on it
 	losses    []*loss // of all days, with what no purchase washed
 	doubtful  []purchase
@@ -46,7 +48,7 @@ type keeper struct {
 // difference.
 func Build(history []portfolio.Transaction, rules Rules, asOf portfolio.Date) *Book {
 	k := &keeper{
-		book:     &Book{AsOf: asOf},
+		book:     &Book{AsOf: asOf, Splits: map[string]portfolio.Date{}},
 		accounts: map[string]portfolio.Account{},
 		holdings: map[place]*holding{},
 		bySymbol: map[string][]*holding{},
@@ -56,11 +58,18 @@ func Build(history []portfolio.Transaction, rules Rules, asOf portfolio.Date) *B
 	for _, a := range rules.Accounts {
 		k.accounts[a.ID] = a
 	}
-	list := events(history, asOf)
+	untaxed := map[string]bool{}
+	for _, a := range rules.Accounts {
+		untaxed[a.ID] = a.Kind != portfolio.Taxable
+	}
+	list := events(history, asOf, untaxed)
 	sales := 0
 	for _, e := range list {
 		if e.Action == portfolio.Sell {
 			sales++
+		}
+		if _, named := e.NamedLot(); named && e.Action == portfolio.TransferIn {
+			k.group(e.Symbol).patient = true
 		}
 	}
 	k.book.Disposals = make([]Disposal, 0, sales) // and more, if a sale takes several lots
@@ -145,6 +154,7 @@ func (h *holding) cut(i int, n portfolio.Decimal) *lot {
 	piece.Quantity = n
 	piece.Basis = l.Basis.Share(n, l.Quantity)
 	piece.Deferred = l.Deferred.Share(n, l.Quantity)
+	piece.each = l.each
 	l.Basis = l.Basis.Sub(piece.Basis)
 	l.Deferred = l.Deferred.Sub(piece.Deferred)
 	l.Quantity = l.Quantity.Sub(n)
@@ -167,24 +177,33 @@ func (h *holding) take(t *portfolio.Transaction, n portfolio.Decimal) (taken []*
 	return taken, n
 }
 
-// next is the lot that goes first.
+// next is the lot that goes first: by the account's method, of those that are named as long as
+// there are any.
 func (h *holding) next(named portfolio.Date, naming bool) int {
+	first := 0
 	if naming {
-		if i := slices.IndexFunc(h.lots, func(l *lot) bool { return l.Acquired == named }); i >= 0 {
-			return i
-		}
+		first = max(slices.IndexFunc(h.lots, func(l *lot) bool { return l.Acquired == named }), 0)
 	}
 	if h.account.Method != portfolio.HIFO {
-		return 0
+		return first
 	}
-	best := 0
+	best := first
+	naming = naming && h.lots[first].Acquired == named
 	for i, l := range h.lots {
-		// The basis of one share, compared without dividing.
-		if l.Basis.Mul(h.lots[best].Quantity).Cmp(h.lots[best].Basis.Mul(l.Quantity)) > 0 {
+		if (!naming || l.Acquired == named) && l.costOfOne().Cmp(h.lots[best].costOfOne()) > 0 {
 			best = i
 		}
 	}
 	return best
+}
+
+// costOfOne is the basis of one share to a hundredth of a cent: below that, lots cost the same, and
+// the older goes first.
+func (l *lot) costOfOne() portfolio.Decimal {
+	if l.each.IsZero() {
+		l.each = l.Basis.Over(l.Quantity, 4)
+	}
+	return l.each
 }
 
 // names tells whether the holding has as many shares of the named day as are to go.
@@ -198,8 +217,12 @@ func (h *holding) names(day portfolio.Date, n portfolio.Decimal) bool {
 }
 
 func (k *keeper) checkNamed(e event, h *holding) {
-	if day, naming := e.NamedLot(); naming && !h.names(day, e.Quantity) {
+	day, naming := e.NamedLot()
+	switch {
+	case naming && !h.names(day, e.Quantity):
 		k.problem(e, "the note names the lot of %s, which does not have %s shares; the account's method picks the rest", day, e.Quantity)
+	case !naming && strings.Contains(strings.ToLower(e.Note), "lot:"):
+		k.problem(e, "the note %.60q names no lot that can be read; write lot:YYYY-MM-DD", e.Note)
 	}
 }
 
@@ -211,17 +234,18 @@ func (k *keeper) sell(e event) {
 	if h.account.Kind != portfolio.Taxable {
 		return
 	}
+	k.sales++
 	proceeds, quantity := e.Proceeds(), e.Quantity
 	for _, l := range taken {
 		part := proceeds.Share(l.Quantity, quantity)
 		proceeds, quantity = proceeds.Sub(part), quantity.Sub(l.Quantity)
 		d := Disposal{
-			Account: e.Account, Symbol: e.Symbol, Acquired: l.Acquired, HoldingSince: l.HoldingSince, Sold: e.Date,
+			Sale: k.sales, Purchase: l.Purchase, Account: e.Account, Symbol: e.Symbol, Acquired: l.Acquired, HoldingSince: l.HoldingSince, Sold: e.Date,
 			Quantity: l.Quantity, Proceeds: part, Basis: l.Basis,
 		}
 		if gain := d.Gain(); gain.Sign() < 0 {
 			k.today = append(k.today, &loss{
-				disposal: len(k.book.Disposals), symbol: e.Symbol, purchase: l.Purchase, sold: e.Date,
+				disposal: len(k.book.Disposals), symbol: e.Symbol, purchase: l.Purchase, acquired: l.Acquired, sold: e.Date,
 				held: e.Date.Sub(l.HoldingSince), shares: l.Quantity, amount: gain.Neg(),
 			})
 		}
@@ -250,18 +274,41 @@ func (k *keeper) explain(e event, h *holding, missing portfolio.Decimal) (unknow
 const quantityDecimals = 9
 
 func (k *keeper) split(e event) {
-	scale := func(n portfolio.Decimal) portfolio.Decimal { return n.Mul(e.Quantity).Round(quantityDecimals) }
+	if len(e.odd) > 0 {
+		k.problem(e, "accounts tell different ratios of this split; %s is taken, not %s", e.Quantity, e.odd)
+	}
+	scale := ratio(e.Quantity)
+	k.book.Splits[e.Symbol] = e.date
 	for _, h := range k.bySymbol[e.Symbol] {
 		for _, l := range h.lots {
-			l.Quantity = scale(l.Quantity)
+			l.Quantity, l.each = scale(l.Quantity), portfolio.Decimal{}
 		}
 		h.unknown = scale(h.unknown)
 	}
-	for _, w := range k.group(e.Symbol).pending {
-		if w.symbol == e.Symbol {
-			w.shares = scale(w.shares)
+	for _, p := range k.losses { // those that wait for a purchase among them
+		if p.symbol == e.Symbol {
+			p.shares = scale(p.shares)
 		}
 	}
+	for i := range k.doubtful {
+		if p := &k.doubtful[i]; p.symbol == e.Symbol {
+			p.quantity = scale(p.quantity)
+		}
+	}
+}
+
+// ratio makes a function of a split's ratio. One share for n can't be written as a decimal in most
+// cases, so what is near it is taken for it.
+func ratio(r portfolio.Decimal) func(portfolio.Decimal) portfolio.Decimal {
+	const most = 1000
+	one := portfolio.NewDecimal(1, 0)
+	if r.Sign() > 0 && r.Cmp(one) < 0 {
+		n := one.Over(r, 0)
+		if n.Cmp(portfolio.NewDecimal(most, 0)) <= 0 && alike(one, r.Mul(n)) {
+			return func(shares portfolio.Decimal) portfolio.Decimal { return shares.Over(n, quantityDecimals) }
+		}
+	}
+	return func(shares portfolio.Decimal) portfolio.Decimal { return shares.Mul(r).Round(quantityDecimals) }
 }
 
 // arrive takes in shares from outside the household's accounts. They were not bought now, so they
@@ -302,6 +349,13 @@ func (k *keeper) leave(e event) {
 	if (from.account.Kind == portfolio.Taxable) != (to.account.Kind == portfolio.Taxable) {
 		k.problem(e, "shares went from %s (%s) to %s (%s); a contribution or distribution in kind is not worked out", e.Account, from.account.Kind, e.to, to.account.Kind)
 	}
+	var cost portfolio.Decimal
+	for _, l := range taken {
+		cost = cost.Add(l.Basis)
+	}
+	if !e.cost.IsZero() && e.cost.Cmp(cost) != 0 {
+		k.problem(e, "the shares arrived in %s at a cost of %s; those that left cost %s, which is kept", e.to, e.cost.Money(), cost.Money())
+	}
 	for _, l := range taken {
 		l.Account, l.gone = e.to, false
 		to.add(l)
@@ -315,7 +369,8 @@ func (k *keeper) leave(e event) {
 // close writes down what is left.
 func (k *keeper) close() {
 	b := k.book
-	b.groups, b.washing, b.doubtful = k.groups, k.washing, k.doubtful
+	b.groups, b.washing = k.groups, k.washing
+	b.doubtful = slices.DeleteFunc(k.doubtful, func(p purchase) bool { return p.date.Before(b.AsOf.Add(-WashDays)) })
 	for _, w := range k.washing {
 		w.forget(b.AsOf)
 	}

@@ -15,20 +15,30 @@ type event struct {
 	date portfolio.Date
 	rank int
 	to   string
+	cost portfolio.Decimal   // what the arriving side of a transfer says the shares cost, if it does
+	odd  []portfolio.Decimal // ratios that other accounts tell of the same split
 }
 
 // events puts a history up to a day in order. Rows of one day and kind are ordered by what they
-// say, so that the order of a file's rows makes no difference.
-func events(history []portfolio.Transaction, asOf portfolio.Date) []event {
+// say, so that the order of a file's rows makes no difference; of purchases, those in taxable
+// accounts come first, so that a loss is deferred rather than gone where both could replace it.
+func events(history []portfolio.Transaction, asOf portfolio.Date, untaxed map[string]bool) []event {
 	rank := map[portfolio.Action]int{}
 	for i, action := range portfolio.Actions() {
-		rank[action] = i
+		rank[action] = 2 * i
 	}
+	rank[portfolio.Reinvest] = rank[portfolio.Buy]
 	list := make([]event, 0, len(history))
 	for i := range history {
-		if t := &history[i]; !t.Date.After(asOf) && t.Action != portfolio.Dividend {
-			list = append(list, event{Transaction: t, date: t.Date, rank: rank[t.Action]})
+		t := &history[i]
+		if t.Date.After(asOf) || t.Action == portfolio.Dividend {
+			continue
 		}
+		e := event{Transaction: t, date: t.Date, rank: rank[t.Action]}
+		if e.rank == rank[portfolio.Buy] && untaxed[t.Account] {
+			e.rank++
+		}
+		list = append(list, e)
 	}
 	slices.SortFunc(list, compare)
 	return slices.DeleteFunc(pairTransfers(mergeSplits(list)), func(e event) bool { return e.Transaction == nil })
@@ -52,8 +62,7 @@ const splitDays = 7
 // fact of the symbol, and takes effect everywhere on its first day.
 func mergeSplits(list []event) []event {
 	type told struct {
-		first    portfolio.Date
-		ratio    portfolio.Decimal
+		first    int
 		accounts []string
 	}
 	last := map[string]*told{}
@@ -62,18 +71,26 @@ func mergeSplits(list []event) []event {
 			continue
 		}
 		t := last[e.Symbol]
-		if t != nil && e.date.Sub(t.first) <= splitDays && t.ratio.Cmp(e.Quantity) == 0 && !slices.Contains(t.accounts, e.Account) {
-			t.accounts = append(t.accounts, e.Account)
-			list[i].Transaction = nil
+		if t == nil || e.date.Sub(list[t.first].date) > splitDays || slices.Contains(t.accounts, e.Account) {
+			last[e.Symbol] = &told{i, []string{e.Account}}
 			continue
 		}
-		last[e.Symbol] = &told{e.date, e.Quantity, []string{e.Account}}
+		t.accounts = append(t.accounts, e.Account)
+		if first := &list[t.first]; !alike(first.Quantity, e.Quantity) {
+			first.odd = append(first.odd, e.Quantity)
+		}
+		list[i].Transaction = nil
 	}
 	return list
 }
 
+// alike tells whether two ratios are the same but for how they were rounded.
+func alike(a, b portfolio.Decimal) bool {
+	return a.Sub(b).Abs().Mul(portfolio.NewDecimal(1000, 0)).Cmp(a) < 0
+}
+
 // transferDays is how long shares may be on their way between two brokers.
-const transferDays = 10
+const transferDays = 21
 
 // pairTransfers makes one event of the two rows of a transfer between accounts of the household:
 // the same shares leave one account and come to another within some days. It takes effect on the
@@ -98,7 +115,10 @@ func pairTransfers(list []event) []event {
 		best, bestDays := -1, transferDays+1
 		for _, j := range arrivals[shares{e.Symbol, e.Quantity.String()}] {
 			in := list[j]
-			if days := abs(in.Date.Sub(e.Date)); in.Transaction != nil && in.Account != e.Account && days < bestDays {
+			if in.Transaction == nil || in.Account == e.Account { // taken, or no transfer
+				continue
+			}
+			if days := abs(in.Date.Sub(e.Date)); days < bestDays {
 				best, bestDays = j, days
 			}
 		}
@@ -106,7 +126,7 @@ func pairTransfers(list []event) []event {
 			continue
 		}
 		in := list[best]
-		list[i].to = in.Account
+		list[i].to, list[i].cost = in.Account, in.Cost()
 		if in.date.Before(e.date) {
 			list[i].date, moved = in.date, true
 		}

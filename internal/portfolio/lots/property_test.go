@@ -209,6 +209,42 @@ func TestLossIsConserved(t *testing.T) {
 	})
 }
 
+// Rows and lots that are put together come to the same.
+func TestRowsAreTheSame(t *testing.T) {
+	forHistories(t, true, func(history []portfolio.Transaction) string {
+		b := Build(history, household, endOf(history))
+		type key struct {
+			sale, purchase int
+			long           bool
+		}
+		seen := map[key]bool{}
+		for _, d := range b.Rows() {
+			k := key{d.Sale, d.Purchase, d.Long()}
+			if seen[k] {
+				return fmt.Sprintf("two rows of %+v", k)
+			}
+			seen[k] = true
+		}
+		for _, of := range []func(Disposal) portfolio.Decimal{
+			func(d Disposal) portfolio.Decimal { return d.Quantity }, func(d Disposal) portfolio.Decimal { return d.Proceeds },
+			func(d Disposal) portfolio.Decimal { return d.Basis }, func(d Disposal) portfolio.Decimal { return d.Disallowed },
+			func(d Disposal) portfolio.Decimal { return d.Permanent },
+		} {
+			if sum(b.Rows(), of).Cmp(sum(b.Disposals, of)) != 0 {
+				return "rows and disposals differ"
+			}
+		}
+		for _, of := range []func(Lot) portfolio.Decimal{
+			func(l Lot) portfolio.Decimal { return l.Quantity }, func(l Lot) portfolio.Decimal { return l.Basis },
+		} {
+			if sum(b.LotRows(), of).Cmp(sum(b.Lots, of)) != 0 {
+				return "lots and their rows differ"
+			}
+		}
+		return ""
+	})
+}
+
 // No bought share takes more than one loss away.
 func TestShareReplacesOnce(t *testing.T) {
 	forHistories(t, false, func(history []portfolio.Transaction) string {
@@ -277,7 +313,7 @@ func TestPastStays(t *testing.T) {
 		cut := history[len(history)/2].Date
 		settled := func(b *Book) (list []string) {
 			for i, d := range b.Disposals {
-				if d.Sold.Before(cut.Add(-washDays)) {
+				if d.Sold.Before(cut.Add(-WashDays)) {
 					list = append(list, gainLines(b)[i])
 				}
 			}

@@ -29,12 +29,7 @@ func reference(history []portfolio.Transaction) (sales []string, open []string) 
 			shares = append(shares, &share{purchase: i, account: row.Account, symbol: row.Symbol, bought: row.Date, since: row.Date, basis: row.Price})
 		}
 	}
-	slices.SortStableFunc(shares, func(a, b *share) int {
-		if c := a.bought.Compare(b.bought); c != 0 {
-			return c
-		}
-		return cmpString(rankOf(history[a.purchase])+a.symbol+a.account, rankOf(history[b.purchase])+b.symbol+b.account)
-	})
+	slices.SortStableFunc(shares, acquiredBefore)
 	rows := slices.Clone(history)
 	slices.SortStableFunc(rows, func(a, b portfolio.Transaction) int {
 		if c := a.Date.Compare(b.Date); c != 0 {
@@ -67,6 +62,7 @@ func reference(history []portfolio.Transaction) (sales []string, open []string) 
 				}
 			}
 		}
+		slices.SortStableFunc(losses, func(a, b lost) int { return acquiredBefore(a.share, b.share) })
 		for _, l := range losses {
 			for _, r := range shares {
 				heldAfter := r.sold.IsZero() && !r.bought.After(day) || r.bought.After(day)
@@ -99,8 +95,11 @@ func reference(history []portfolio.Transaction) (sales []string, open []string) 
 	return sales, open
 }
 
-func rankOf(t portfolio.Transaction) string {
-	return fmt.Sprint(slices.Index(portfolio.Actions(), t.Action))
+func acquiredBefore(a, b *share) int {
+	if c := a.bought.Compare(b.bought); c != 0 {
+		return c
+	}
+	return cmpString(a.symbol+a.account, b.symbol+b.account)
 }
 
 func cmpString(a, b string) int {

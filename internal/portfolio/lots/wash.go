@@ -1,13 +1,14 @@
 package lots
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 )
 
-// washDays is how far from a loss a purchase replaces the sold shares, on either side.
-const washDays = 30
+// WashDays is how far from a loss a purchase replaces the sold shares, on either side.
+const WashDays = 30
 
 // groups say which symbols are one for the wash-sale rule, and which may be.
 type groups struct {
@@ -51,6 +52,7 @@ type loss struct {
 	disposal int
 	symbol   string
 	purchase int // of the sold shares
+	acquired portfolio.Date
 	sold     portfolio.Date
 	held     int               // days
 	shares   portfolio.Decimal // as they would be now, after splits
@@ -78,6 +80,7 @@ type purchase struct {
 type washing struct {
 	pending []*loss
 	recent  []*lot
+	patient bool // shares may arrive late that were bought within a window
 }
 
 func (k *keeper) group(symbol string) *washing {
@@ -90,7 +93,7 @@ func (k *keeper) group(symbol string) *washing {
 	return w
 }
 
-func within(a, b portfolio.Date) bool { return abs(a.Sub(b)) <= washDays }
+func within(a, b portfolio.Date) bool { return abs(a.Sub(b)) <= WashDays }
 
 // note tells the group of a purchase: it washes the earliest losses that wait for one, and what is
 // left of it waits for later ones.
@@ -104,7 +107,9 @@ func (k *keeper) note(h *holding, l *lot) {
 		return
 	}
 	w := k.group(l.Symbol)
-	w.pending = slices.DeleteFunc(w.pending, func(p *loss) bool { return p.sold.Before(l.bought.Add(-washDays)) || p.shares.IsZero() })
+	w.pending = slices.DeleteFunc(w.pending, func(p *loss) bool {
+		return p.shares.IsZero() || !w.patient && p.sold.Before(l.bought.Add(-WashDays))
+	})
 	for _, p := range w.pending {
 		if !within(p.sold, l.bought) {
 			continue
@@ -130,13 +135,18 @@ func (w *washing) remember(l *lot) {
 // forget drops the purchases that can't wash a loss of that day or later.
 func (w *washing) forget(day portfolio.Date) {
 	w.recent = slices.DeleteFunc(w.recent, func(l *lot) bool {
-		return l.gone || l.replaces || l.bought.Before(day.Add(-washDays))
+		return l.gone || l.replaces || l.bought.Before(day.Add(-WashDays))
 	})
 }
 
 // wash finds purchases for the day's losses among those already made, and lets what is left wait
 // for later ones. The sold shares are gone by then, so none of them is a replacement.
 func (k *keeper) wash() {
+	// Of one day, nobody knows the order; then it is that in which the shares were acquired
+	// (Reg. 1.1091-1(b)).
+	slices.SortStableFunc(k.today, func(x, y *loss) int {
+		return cmp.Or(x.acquired.Compare(y.acquired), x.purchase-y.purchase)
+	})
 	for _, p := range k.today {
 		w := k.group(p.symbol)
 		w.forget(p.sold)
@@ -169,7 +179,7 @@ func (k *keeper) match(p *loss, h *holding, l *lot) {
 	if l.untaxed {
 		d.Permanent = d.Permanent.Add(amount)
 	} else {
-		l.Basis, l.Deferred = l.Basis.Add(amount), l.Deferred.Add(amount)
+		l.Basis, l.Deferred, l.each = l.Basis.Add(amount), l.Deferred.Add(amount), portfolio.Decimal{}
 		l.HoldingSince = l.HoldingSince.Add(-p.held)
 	}
 	d.Washes = append(d.Washes, Wash{Account: l.Account, Symbol: l.Symbol, Bought: l.bought, Quantity: n, Loss: amount, Permanent: l.untaxed})
@@ -190,7 +200,7 @@ func (b *Book) IfSold(sales ...Sale) [][]Wash {
 	for _, s := range sales {
 		sold[s.Lot.ID] = true
 	}
-	doubtful := slices.DeleteFunc(slices.Clone(b.doubtful), func(p purchase) bool { return p.date.Before(b.AsOf.Add(-washDays)) })
+	doubtful := slices.Clone(b.doubtful)
 	washes := make([][]Wash, len(sales))
 	for i, s := range sales {
 		p := &loss{symbol: s.Lot.Symbol, purchase: s.Lot.Purchase, sold: b.AsOf, shares: s.Lot.Quantity, amount: s.Loss}
@@ -217,10 +227,12 @@ func (b *Book) IfSold(sales ...Sale) [][]Wash {
 
 // label says what of the losses may be disallowed, though nobody knows.
 func (k *keeper) label() {
+	slices.SortStableFunc(k.doubtful, func(x, y purchase) int { return x.date.Compare(y.date) })
 	for _, p := range k.losses {
 		d := &k.book.Disposals[p.disposal]
-		for i := range k.doubtful {
-			if !within(k.doubtful[i].date, p.sold) || !k.groups.doubtful(k.doubtful[i], p.symbol) {
+		first, _ := slices.BinarySearchFunc(k.doubtful, p.sold.Add(-WashDays), func(x purchase, day portfolio.Date) int { return x.date.Compare(day) })
+		for i := first; i < len(k.doubtful) && within(k.doubtful[i].date, p.sold); i++ {
+			if !k.groups.doubtful(k.doubtful[i], p.symbol) {
 				continue
 			}
 			if w, ok := unsettled(p, &k.doubtful[i]); ok {

@@ -287,7 +287,7 @@ func TestWrongArguments(t *testing.T) {
 		{`{"ticker":"A","shares":1e400}`, `shares is a number in plain digits, such as 1250.5: "1e400" is not a number`},
 		{`{"ticker":"A","shares":"NaN"}`, `shares is a number, not "NaN"`},
 		{`{"ticker":"A","as_of":"2025-02-29"}`, `as_of: "2025-02-29" is no day of the calendar`},
-		{`{"ticker":"A","as_of":"tomorrow"}`, `as_of: "tomorrow" is no date; write it as 2006-01-02`},
+		{`{"ticker":"A","as_of":"tomorrow"}`, `as_of: "tomorrow" is no date; write it as YYYY-MM-DD`},
 		{`{"ticker":"A","as_of":20250101}`, `as_of is a string such as "2026-01-31", not 20250101`},
 		{`{"ticker":"A","format":"report"}`, `format is summary, full or agent, not "report"`},
 		{`{"ticker":"A","format":["full"]}`, `format is summary, full or agent, not ["full"]`},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 )
@@ -115,15 +114,13 @@ func readTable(in *lines, symbol string) (File, error) {
 	}
 }
 
-// ParseSymbol reads a symbol as prices are kept by: in upper case, without blanks around it.
+// ParseSymbol reads a symbol as prices are kept by.
 func ParseSymbol(s string) (string, error) {
-	const longest = 32
-	s = strings.ToUpper(strings.TrimSpace(s))
+	s = portfolio.Symbol(s)
 	if s == "" {
 		return "", ErrNoSymbol
 	}
-	bad := func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune(`"'<>\,;`, c) }
-	if len(s) > longest || strings.ContainsFunc(s, bad) {
+	if !portfolio.IsSymbol(s) {
 		return "", fmt.Errorf("%.40q is no symbol", s)
 	}
 	return s, nil

@@ -160,7 +160,7 @@ func TestLossChart(t *testing.T) {
 	h := Harvest{Candidates: []Candidate{
 		{Symbol: "B", Loss: cents(10000)},
 		{Symbol: "A", Loss: cents(20000), Long: true},
-		{Symbol: "A", Loss: cents(20000), Washed: cents(5000)},
+		{Symbol: "A", Loss: cents(20000), WashedWithAll: cents(5000)},
 	}}
 	c := newLossChart(h.losses())
 	var got []string

@@ -166,6 +166,7 @@ func harvest() Harvest {
 		},
 	}
 	h.Candidates[1].Washed, h.Candidates[1].Permanent = cents(68483), cents(34241)
+	h.Candidates[1].WashedWithAll, h.Candidates[1].WashFree = cents(34242), portfolio.NewDate(2025, time.April, 3)
 	h.Candidates[1].WashedBy = []Purchase{{"ira-ada", portfolio.NewDate(2025, time.February, 24), shares(10)}, {"trading", portfolio.NewDate(2025, time.March, 3), shares(10)}}
 	h.Candidates[1].Reached = false
 	h.Candidates[3].Washed = cents(31592)
@@ -269,6 +270,7 @@ func hostile() Data {
 			c.Loss, c.Basis = huge, huge
 		}
 		c.Washed = c.Loss.Share(shares(1), shares(3))
+		c.WashedWithAll = c.Washed
 		c.WashedBy = []Purchase{{account, today.Add(-3), huge}}
 		d.Harvest.Candidates = append(d.Harvest.Candidates, c)
 		d.Calendar = append(d.Calendar, Window{symbol, account, today.Add(-i), i%4 == 0, huge,

@@ -241,7 +241,7 @@ func numbers(d Data) []string {
 		for _, n := range []portfolio.Decimal{c.Basis, c.Value, c.Loss, c.Washed, c.Permanent, c.Unsettled} {
 			list = append(list, n.Cents())
 		}
-		list = append(list, c.Quantity.String(), c.Acquired.String(), c.BuyAgain.String(), purchases(c.WashedBy), days(c.Reinvestments))
+		list = append(list, c.Quantity.String(), c.Acquired.String(), c.BuyAgain.String(), c.WashFree.String(), purchases(c.WashedBy), days(c.Reinvestments))
 	}
 	for _, w := range d.Calendar {
 		list = append(list, w.Sale.String(), w.First().String(), w.Last().String(), w.BuyAgain().String(), w.Loss.Cents(), purchases(w.Purchases), days(w.Reinvestments))

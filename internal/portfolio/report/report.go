@@ -115,10 +115,12 @@ type Candidate struct {
 	Basis         portfolio.Decimal
 	Value         portfolio.Decimal
 	Loss          portfolio.Decimal
-	Washed        portfolio.Decimal // of Loss: what a sale now would not bring, by purchases that were made
+	Washed        portfolio.Decimal // of Loss: what a sale of this lot alone would not bring now, by purchases that were made
+	WashedWithAll portfolio.Decimal // of Loss: the same, if all candidates are sold
 	Permanent     portfolio.Decimal // of Washed: what would be lost for good
 	Unsettled     portfolio.Decimal // of Loss, not in Washed: what the law does not say for sure
 	WashedBy      []Purchase
+	WashFree      portfolio.Date   // the first day on which no purchase made so far washes it; no day if none does
 	BuyAgain      portfolio.Date   // the first day on which buying again washes nothing of a sale now
 	Reinvestments []portfolio.Date // dividends expected to buy shares before BuyAgain
 	Reached       bool             // the account's method sells this lot before others

@@ -267,9 +267,9 @@ func (h Harvest) losses() []loss {
 		}
 		l := &list[i]
 		if c.Long {
-			l.Long, l.WashedLong = l.Long.Add(c.Loss), l.WashedLong.Add(c.Washed)
+			l.Long, l.WashedLong = l.Long.Add(c.Loss), l.WashedLong.Add(c.WashedWithAll)
 		} else {
-			l.Short, l.WashedShort = l.Short.Add(c.Loss), l.WashedShort.Add(c.Washed)
+			l.Short, l.WashedShort = l.Short.Add(c.Loss), l.WashedShort.Add(c.WashedWithAll)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b loss) int {
@@ -287,7 +287,7 @@ func term(long bool) string {
 
 func (h Harvest) table() table {
 	t := table{
-		Caption: "Lots at a loss, in US dollars",
+		Caption: "Lots at a loss, in US dollars; each row holds if its lot is sold alone",
 		Columns: []column{{Name: "Symbol"}, {"Loss", "number"}, {Name: "Term"}, {"Washed now", "number"}, {"Lost for good", "number"},
 			{Name: "Buy again from"}, {"Account", "name"}, {Name: "Acquired"}, {"Shares", "number"},
 			{"Basis", "number"}, {"Value", "number"}, {"Remarks", "words"}},
@@ -297,6 +297,9 @@ func (h Harvest) table() table {
 		var remarks []string
 		if len(c.WashedBy) > 0 {
 			remarks = append(remarks, "bought "+purchases(c.WashedBy))
+		}
+		if !c.WashFree.IsZero() {
+			remarks = append(remarks, "not washed from "+c.WashFree.String())
 		}
 		if c.Unsettled.Sign() > 0 {
 			remarks = append(remarks, "the law does not say whether "+c.Unsettled.Cents()+" of the loss would be washed")

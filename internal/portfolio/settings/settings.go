@@ -16,6 +16,7 @@ package settings
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -71,17 +72,20 @@ const (
 
 // document is the file as it is written.
 type document struct {
-	Accounts []struct {
-		ID       string           `yaml:"id"`
-		Kind     portfolio.Kind   `yaml:"kind"`
-		Owner    string           `yaml:"owner"`
-		Method   portfolio.Method `yaml:"method"`
-		Reinvest *bool            `yaml:"reinvest"`
-	} `yaml:"accounts"`
+	Accounts  []entry         `yaml:"accounts"`
 	Identical [][]string      `yaml:"identical"`
 	Similar   [][]string      `yaml:"similar"`
 	Filing    string          `yaml:"filing"`
 	Exit      exitrule.Config `yaml:"exit"`
+}
+
+// entry is an account as it is written.
+type entry struct {
+	ID       string `yaml:"id"`
+	Kind     string `yaml:"kind"`
+	Owner    string `yaml:"owner"`
+	Method   string `yaml:"method"`
+	Reinvest *bool  `yaml:"reinvest"`
 }
 
 // Parse reads a file. What it does not know is an error, with its line.
@@ -98,15 +102,13 @@ func Parse(data []byte) (Settings, error) {
 	s := Settings{Identical: doc.Identical, Similar: doc.Similar, Filing: doc.Filing, Exit: doc.Exit}
 	for _, group := range slices.Concat(s.Identical, s.Similar, [][]string{s.Exit.Basket}) {
 		for i := range group {
-			group[i] = strings.ToUpper(group[i]) // as transactions and prices have them
+			group[i] = portfolio.Symbol(group[i]) // as transactions and prices have them
 		}
 	}
-	s.Exit.Index = strings.ToUpper(s.Exit.Index)
+	s.Exit.Index = portfolio.Symbol(s.Exit.Index)
 	for _, a := range doc.Accounts {
-		if a.Method == "" {
-			a.Method = portfolio.FIFO
-		}
-		s.Accounts = append(s.Accounts, portfolio.Account{ID: a.ID, Kind: a.Kind, Owner: a.Owner, Method: a.Method, Reinvest: a.Reinvest})
+		kind, method := portfolio.Kind(strings.ToLower(a.Kind)), portfolio.Method(strings.ToLower(a.Method))
+		s.Accounts = append(s.Accounts, portfolio.Account{ID: a.ID, Kind: kind, Owner: a.Owner, Method: cmp.Or(method, portfolio.FIFO), Reinvest: a.Reinvest})
 	}
 	return s, s.check()
 }
@@ -118,45 +120,47 @@ func plain(err error) string {
 	if errors.As(err, &wrong) {
 		text = strings.Join(wrong.Errors, "; ")
 	}
-	return inType.ReplaceAllString(text, "")
+	return misfit.ReplaceAllString(inType.ReplaceAllString(text, ""), "`$1` does not belong here")
 }
 
-var inType = regexp.MustCompile(` (in type|into) [\w.\[\]*]+`)
+var (
+	inType = regexp.MustCompile(` in type [\w.]+`)
+	misfit = regexp.MustCompile("cannot unmarshal !!\\w+ `([^`]*)` into [\\w.\\[\\]*]+")
+)
 
 func (s Settings) check() error {
 	if len(s.Accounts) > maxAccounts || len(s.Identical)+len(s.Similar) > maxGroups {
 		return fmt.Errorf("at most %d accounts and %d groups of symbols are kept", maxAccounts, maxGroups)
 	}
+	var wrong []error // all at once: a file is mended in one go
 	for i, a := range s.Accounts {
-		if err := a.Check(); err != nil {
-			return err
-		}
+		wrong = append(wrong, a.Check())
 		if slices.ContainsFunc(s.Accounts[:i], func(b portfolio.Account) bool { return a.ID == b.ID }) {
-			return fmt.Errorf("two accounts have the id %q", a.ID)
+			wrong = append(wrong, fmt.Errorf("two accounts have the id %q", a.ID))
 		}
 	}
 	grouped := map[string]bool{}
 	for _, group := range s.Identical {
 		if len(group) < 2 {
-			return fmt.Errorf("identical: a group has two symbols or more, not %q", group)
+			wrong = append(wrong, fmt.Errorf("identical: a group has two symbols or more, not %q", group))
 		}
 		for _, symbol := range group {
 			if grouped[symbol] {
-				return fmt.Errorf("identical: %q is in two groups; make them one", symbol)
+				wrong = append(wrong, fmt.Errorf("identical: %q is in two groups; make them one", symbol))
 			}
 			grouped[symbol] = true
 		}
 	}
 	for _, group := range s.Similar {
 		if len(group) < 2 {
-			return fmt.Errorf("similar: a group has two symbols or more, not %q", group)
+			wrong = append(wrong, fmt.Errorf("similar: a group has two symbols or more, not %q", group))
 		}
 	}
 	if !slices.Contains([]string{Single, Joint, MarriedSeparately}, s.Filing) {
-		return fmt.Errorf("filing: taxes are filed single, joint or married_separately, not %.40q", s.Filing)
+		wrong = append(wrong, fmt.Errorf("filing: taxes are filed single, joint or married_separately, not %.40q", s.Filing))
 	}
 	if err := s.Exit.Check(); err != nil {
-		return fmt.Errorf("exit: %w", err)
+		wrong = append(wrong, fmt.Errorf("exit: %w", err))
 	}
-	return nil
+	return errors.Join(wrong...)
 }

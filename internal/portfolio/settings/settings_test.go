@@ -12,7 +12,7 @@ import (
 func TestParse(t *testing.T) {
 	s, err := Parse([]byte(`
 accounts:
-  - {id: schwab, kind: taxable, owner: me, method: hifo, reinvest: true}
+  - {id: schwab, kind: Taxable, owner: me, method: hifo, reinvest: true}
   - id: fidelity
     kind: ira
     owner: me
@@ -59,11 +59,14 @@ func TestParseNothing(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"accounts: [{id: a, kind: hedge, method: fifo}]":     "the kind is taxable, ira, roth or 401k",
-		"accounts: [{id: a, kind: ira, method: lifo}]":       "the method is fifo or hifo",
-		"accounts: [{kind: ira}]":                            "an account's id",
-		"accounts: [{id: a, kind: ira}, {id: a, kind: ira}]": "two accounts have the id",
-		"accounts: [{id: \"a\\x1b[2J\", kind: ira}]":         "printable",
+		"accounts: [{id: a, kind: hedge, method: fifo}]":                  "the kind is taxable, ira, roth or 401k",
+		"accounts: [{id: a, kind: ira, method: lifo}]":                    "the method is fifo or hifo",
+		"accounts: [{kind: ira}]":                                         "an account's id",
+		"accounts: [{id: a, kind: ira}, {id: a, kind: ira}]":              "two accounts have the id",
+		"accounts: [{id: \"a\\x1b[2J\", kind: ira}]":                      "printable",
+		"accounts: [{id: a, kind: hedge}, {id: b, kind: ira, method: x}]": "kind is taxable, ira, roth or 401k, not \"hedge\"\naccount b: the method",
+		"accounts: [{id: a, knd: ira}]":                                   "line 1: field knd not found",
+		"accounts: [{id: a, kind: ira, reinvest: maybe}]":                 "line 1: `maybe` does not belong here",
 		"acounts: []":                 "line 1: field acounts not found",
 		"accounts: 7":                 "line 1",
 		"identical: [[A]]":            "two symbols or more",

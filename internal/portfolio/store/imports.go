@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"time"
 
@@ -38,6 +40,7 @@ const (
 
 // An ImportRow is an import that was done.
 type ImportRow struct {
+	ID int64
 	Import
 	Counts
 	Kind Kind
@@ -49,7 +52,7 @@ func (s *Store) Imports(ctx context.Context) ([]ImportRow, error) {
 	err := s.read(ctx, func(rows *sql.Rows) error {
 		var row ImportRow
 		var hash, at string
-		err := rows.Scan(&row.Kind, &row.Name, &row.Format, &hash, &at, &row.Added, &row.Known, &row.Changed)
+		err := rows.Scan(&row.ID, &row.Kind, &row.Name, &row.Format, &hash, &at, &row.Added, &row.Known, &row.Changed)
 		if err != nil {
 			return err
 		}
@@ -61,8 +64,31 @@ func (s *Store) Imports(ctx context.Context) ([]ImportRow, error) {
 		}
 		imports = append(imports, row)
 		return nil
-	}, "SELECT kind, name, format, hash, at, added, known, changed FROM imports ORDER BY id")
+	}, "SELECT id, kind, name, format, hash, at, added, known, changed FROM imports ORDER BY id")
 	return imports, err
+}
+
+// ErrNoImport is what there is to say of an import that can't be removed.
+var ErrNoImport = errors.New("there is no such import of transactions")
+
+// RemoveImport takes out the transactions that an import added. Imports after it that had some of
+// them too can be read again, and then add those.
+func (s *Store) RemoveImport(ctx context.Context, id int64) error {
+	return s.write(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM transaction_batches WHERE import = ?", id); err != nil {
+			return err
+		}
+		result, err := tx.ExecContext(ctx, "DELETE FROM imports WHERE id = ? AND kind = ?", id, string(Transactions))
+		if err != nil {
+			return err
+		}
+		if n, err := result.RowsAffected(); err != nil || n == 0 {
+			return cmp.Or(err, ErrNoImport)
+		}
+		// No content has this hash, so nothing is taken for known because of it.
+		_, err = tx.ExecContext(ctx, "UPDATE imports SET hash = printf('%064x', id) WHERE kind = ? AND id > ? AND known > 0", string(Transactions), id)
+		return err
+	})
 }
 
 // imported tells whether an import was done before.

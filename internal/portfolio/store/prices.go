@@ -172,6 +172,9 @@ func (s *Store) Closes(ctx context.Context, upTo portfolio.Date) (map[string]pri
 func lastLine(lines, upTo string) string {
 	begin := func(i int) int { return strings.LastIndexByte(lines[:i], '\n') + 1 }
 	end := sort.Search(len(lines), func(i int) bool { return day(lines[begin(i):]) > upTo })
+	if end == 0 {
+		return lines // damaged: there is no such line
+	}
 	if end < len(lines) {
 		end-- // the newline between
 	}

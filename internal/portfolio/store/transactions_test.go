@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -230,4 +231,44 @@ func TestImportingAgainChangesNothing(t *testing.T) {
 			rt.Fatalf("%v are there, %v, want %v", got, err, most)
 		}
 	})
+}
+
+// What an import added can be taken back, and what later files had of it too comes with them again.
+func TestRemoveImport(t *testing.T) {
+	s := openNew(t)
+	one, two := bought(1, "VTI", "10"), bought(2, "VTI", "20")
+	read := func(name string, rows ...portfolio.Transaction) Counts {
+		t.Helper()
+		counts, err := s.ImportTransactions(t.Context(), named(name), rows, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return counts
+	}
+	read("first", one)
+	read("second", one, two)
+	read("third", two)
+	imports, err := s.Imports(t.Context())
+	if err != nil || len(imports) != 3 {
+		t.Fatal(imports, err)
+	}
+	if err := s.RemoveImport(t.Context(), imports[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := read("second", one, two); got != (Counts{Added: 1, Known: 1}) {
+		t.Error(got)
+	}
+	all, err := s.Transactions(t.Context(), everyDay)
+	if err != nil || len(all) != 2 {
+		t.Error(all, err)
+	}
+	if err := s.RemoveImport(t.Context(), imports[0].ID); !errors.Is(err, ErrNoImport) {
+		t.Error(err)
+	}
+	if err := s.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Imports(t.Context()); err != nil {
+		t.Error(err)
+	}
 }

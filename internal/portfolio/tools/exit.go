@@ -97,13 +97,15 @@ func ExitSignals(in ExitInput) *ExitResult {
 	}
 	r := newExitResult(in.Ticker)
 	r.AccountID, r.AsOf = in.AccountID, in.AsOf
+	history := in.related()
+	book := lots.Build(history, in.Rules, in.AsOf)
+	in.Market.Split = book.Splits[in.Ticker]
 	verdict := exitrule.Evaluate(in.Config, in.Market, in.AsOf)
 	r.Assessment, r.OverallAssessment, r.Signals = verdict.Assessment, verdict.Text, verdict.Signals
 	r.LastPrice, r.LastPriceDate = verdict.Last.Close, verdict.Last.Date
 
-	history := in.related()
 	if traded {
-		in.position(r, lots.Build(history, in.Rules, in.AsOf))
+		in.position(r, book)
 	} else if in.Shares != nil {
 		r.Position.Shares, r.Position.Requested = *in.Shares, in.Shares
 		r.note("there is no history of %s, so the %s shares are taken as said", in.Ticker, in.Shares)
@@ -219,10 +221,17 @@ func (in ExitInput) position(r *ExitResult, book *lots.Book) {
 		}
 		return strings.Compare(a.AccountID, b.AccountID)
 	})
+	odd := 0
 	for _, problem := range book.Problems {
-		if problem.Symbol == in.Ticker {
+		if problem.Symbol != in.Ticker {
+			continue
+		}
+		if odd++; odd <= maxProblems {
 			r.note("%s, account %.40q: %s", problem.Date, problem.Account, problem.Text)
 		}
+	}
+	if odd > maxProblems {
+		r.note("%d transactions more are not explained by the history", odd-maxProblems)
 	}
 	p.Shares = p.Held
 	if in.Shares == nil {

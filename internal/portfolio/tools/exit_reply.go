@@ -39,7 +39,7 @@ type exitFull struct {
 // ExitReply answers in the format that was asked for. The file is what became of the full result
 // where it was asked for as one.
 func ExitReply(result *ExitResult, params ExitParams, file agentformat.File) Reply {
-	if err := params.check(); err != nil {
+	if err := params.Check(); err != nil {
 		result = ExitError(result.Ticker, err)
 	}
 	return answer(params.Format, result.Status, result.Error, result.Snapshot(), file, func(told fileKeys) any {

@@ -52,7 +52,9 @@ type ExitTaxes struct {
 	ShortTermGain float64        `json:"short_term_gain"`
 	LongTermGain  float64        `json:"long_term_gain"`
 	Disallowed    float64        `json:"disallowed"`
+	Permanently   float64        `json:"permanently_disallowed"`
 	NoBuyUntil    portfolio.Date `json:"no_buy_until,omitzero"`
+	WashFreeFrom  portfolio.Date `json:"wash_free_from,omitzero"`
 }
 
 // How much a snapshot has. Texts are counted in bytes of JSON.
@@ -118,7 +120,10 @@ func (r *ExitResult) Snapshot() ExitSnapshot {
 	}
 	s.LastPrice = agentformat.Round(r.LastPrice.Float(), 6)
 	if r.Tax != nil {
-		s.Tax = &ExitTaxes{cents(r.Tax.ShortTermGain), cents(r.Tax.LongTermGain), cents(r.Tax.Disallowed), r.Tax.NoBuyUntil}
+		s.Tax = &ExitTaxes{
+			ShortTermGain: cents(r.Tax.ShortTermGain), LongTermGain: cents(r.Tax.LongTermGain), Disallowed: cents(r.Tax.Disallowed),
+			Permanently: cents(r.Tax.PermanentlyDisallowed), NoBuyUntil: r.Tax.NoBuyUntil, WashFreeFrom: r.Tax.WashFreeFrom,
+		}
 	}
 	s.Verdict = s.Ticker + ": " + s.OverallAssessment
 	if s.TradeEligible && len(s.RecommendedActions) > 0 {

@@ -160,7 +160,7 @@ func TestExitSnapshotNumbers(t *testing.T) {
 	if s.Verdict != "SLV: EXIT — sell 0.45 of 0.9 shares" || s.LastPrice != 90.123457 || s.RecommendedActions[1].StopPrice != 88.5 {
 		t.Errorf("got %+v", s)
 	}
-	if diff := cmp.Diff(&ExitTaxes{-10.01, 3, 1.5, dayOf("2024-07-01")}, s.Tax, cmp.Comparer(func(a, b portfolio.Date) bool { return a == b })); diff != "" {
+	if diff := cmp.Diff(&ExitTaxes{ShortTermGain: -10.01, LongTermGain: 3, Disallowed: 1.5, NoBuyUntil: dayOf("2024-07-01")}, s.Tax, cmp.Comparer(func(a, b portfolio.Date) bool { return a == b })); diff != "" {
 		t.Error(diff)
 	}
 }

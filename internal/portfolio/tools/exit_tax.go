@@ -21,7 +21,9 @@ type ExitTax struct {
 	QuantityWithoutCost   portfolio.Decimal `json:"quantity_without_cost"`  // whose gain is unknown
 	// NoBuyUntil is the first day on which a purchase no longer washes a loss of the sale.
 	NoBuyUntil portfolio.Date `json:"no_buy_until,omitzero"`
-	Lots       []ExitLot      `json:"lots"`
+	// WashFreeFrom is the first day on which no purchase made so far washes the sale.
+	WashFreeFrom portfolio.Date `json:"wash_free_from,omitzero"`
+	Lots         []ExitLot      `json:"lots"`
 }
 
 // An ExitLot is what a sale takes of one lot.
@@ -50,6 +52,9 @@ func (in ExitInput) tax(r *ExitResult, sales []portfolio.Decimal, history []port
 		if t.Symbol == in.Ticker && t.Action == portfolio.Sell && t.Date == in.AsOf {
 			tax.SaleDate = in.AsOf.Add(1)
 		}
+	}
+	if tax.SaleDate != in.AsOf {
+		r.note("%s was sold on %s already, so the sale is worked out for the day after", in.Ticker, in.AsOf)
 	}
 	for i, quantity := range sales {
 		if quantity.IsZero() {
@@ -91,13 +96,16 @@ func (t *ExitTax) add(d lots.Disposal) {
 	}
 	for _, w := range d.Washes {
 		lot.Washes = append(lot.Washes, newWash(w))
+		if free := w.Bought.Add(lots.WashDays + 1); free.After(t.WashFreeFrom) {
+			t.WashFreeFrom = free
+		}
 	}
 	t.Disallowed = t.Disallowed.Add(d.Disallowed)
 	t.PermanentlyDisallowed = t.PermanentlyDisallowed.Add(d.Permanent)
 	t.Unsettled = t.Unsettled.Add(d.Unsettled)
 	t.QuantityWithoutCost = t.QuantityWithoutCost.Sub(d.Quantity)
 	if lot.Gain.Sign() < 0 {
-		t.NoBuyUntil = t.SaleDate.Add(washDays + 1)
+		t.NoBuyUntil = t.SaleDate.Add(lots.WashDays + 1)
 	}
 	t.Lots = append(t.Lots, lot)
 }

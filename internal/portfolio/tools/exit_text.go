@@ -8,14 +8,34 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
 )
 
-// ActionLines are the recommended orders for a person, one sentence each.
+// ActionLines are the recommended orders for a person, one sentence each. An order is for one
+// account, so each account's part is named.
 func (r *ExitResult) ActionLines() (lines []string) {
+	var sold, kept []string
+	for i, a := range r.Position.Accounts {
+		if r.Sizing == nil || i >= len(r.Sizing.Sales) {
+			break
+		}
+		if n := r.Sizing.Sales[i]; !n.IsZero() {
+			sold = append(sold, fmt.Sprintf("%s in %s (%s)", n, a.AccountID, a.Kind))
+		}
+		if n := a.Shares.Sub(r.Sizing.Sales[i]); !n.IsZero() {
+			kept = append(kept, fmt.Sprintf("%s in %s", n, a.AccountID))
+		}
+	}
+	where := func(parts []string) string {
+		if len(parts) == 0 {
+			return ""
+		}
+		return ": " + strings.Join(parts, ", ")
+	}
 	for _, o := range r.RecommendedActions {
 		switch {
 		case o.Action == exitrule.ActionSell:
-			lines = append(lines, fmt.Sprintf("Sell %s of %s shares of %s.", o.Quantity, r.Position.Shares, o.Ticker))
+			lines = append(lines, fmt.Sprintf("Sell %s of %s shares of %s%s.", o.Quantity, r.Position.Shares, o.Ticker, where(sold)))
 		case o.StopPrice != nil:
-			lines = append(lines, fmt.Sprintf("After that, a stop at %s on the other %s, good till cancelled; look again on %s.", o.StopPrice.Cents(), o.Quantity, o.ReviewDate))
+			lines = append(lines, fmt.Sprintf("After that, a stop at %s on %s of the rest, good till cancelled%s; look again on %s.",
+				o.StopPrice.Cents(), o.Quantity, where(kept), o.ReviewDate))
 		}
 	}
 	return lines
@@ -27,11 +47,6 @@ func (r *ExitResult) TaxLines() (lines []string) {
 	if t == nil {
 		return nil
 	}
-	var from []string
-	for _, s := range t.Sales {
-		from = append(from, fmt.Sprintf("%s from %s (%s)", s.Shares, s.AccountID, s.Kind))
-	}
-	lines = append(lines, fmt.Sprintf("That is %s.", strings.Join(from, ", ")))
 	var gains []string
 	for _, g := range []struct {
 		gain portfolio.Decimal
@@ -45,7 +60,7 @@ func (r *ExitResult) TaxLines() (lines []string) {
 		lines = append(lines, fmt.Sprintf("In tax: %s, at %s a share.", strings.Join(gains, " and "), t.Price.Cents()))
 	}
 	if !t.Disallowed.IsZero() {
-		lost := "all of which a purchase takes over"
+		lost := "which is added to the basis of the shares bought instead"
 		switch kept := t.Disallowed.Sub(t.PermanentlyDisallowed); {
 		case kept.IsZero():
 			lost = "for good, because a retirement account bought"
@@ -53,6 +68,7 @@ func (r *ExitResult) TaxLines() (lines []string) {
 			lost = t.PermanentlyDisallowed.Cents() + " of it for good"
 		}
 		lines = append(lines, fmt.Sprintf("The wash-sale rule would disallow %s of the loss, %s.", t.Disallowed.Cents(), lost))
+		lines = append(lines, fmt.Sprintf("A sale from %s on would not be washed by any purchase made so far.", t.WashFreeFrom))
 	}
 	if !t.Unsettled.IsZero() {
 		lines = append(lines, fmt.Sprintf("Of %s nobody knows whether it would be disallowed.", t.Unsettled.Cents()))

@@ -121,6 +121,8 @@ type HarvestCandidate struct {
 	FIFOReaches bool `json:"fifo_reaches"`
 	HarvestSale
 	Washes []HarvestWash `json:"washes"`
+	// DisallowedIfAllSold is what is disallowed of it if all candidates are sold today.
+	DisallowedIfAllSold portfolio.Decimal `json:"disallowed_if_all_sold"`
 	// WashFreeFrom is the first day on which no purchase made so far washes a sale.
 	WashFreeFrom portfolio.Date `json:"wash_free_from,omitzero"`
 	// NoBuyUntil is the first day on which a purchase no longer washes a sale of today.
@@ -247,12 +249,11 @@ const maxProblems = 20
 type harvester struct {
 	HarvestInput
 	accounts map[string]portfolio.Account
-	splits   map[string]portfolio.Date       // the last one of a symbol
 	moved    map[harvestPlace]portfolio.Date // when shares last came or went; only if there are holdings
 }
 
 func newHarvester(in HarvestInput) *harvester {
-	h := &harvester{in, map[string]portfolio.Account{}, map[string]portfolio.Date{}, map[harvestPlace]portfolio.Date{}}
+	h := &harvester{in, map[string]portfolio.Account{}, map[harvestPlace]portfolio.Date{}}
 	for _, a := range in.Rules.Accounts {
 		h.accounts[a.ID] = a
 	}
@@ -261,8 +262,6 @@ func newHarvester(in HarvestInput) *harvester {
 		at := harvestPlace{t.Account, t.Symbol}
 		switch {
 		case t.Date.After(in.AsOf) || t.Action == portfolio.Dividend:
-		case t.Action == portfolio.Split && t.Date.After(h.splits[t.Symbol]):
-			h.splits[t.Symbol] = t.Date
 		case t.Action != portfolio.Split && len(in.Holdings) > 0 && t.Date.After(h.moved[at]):
 			h.moved[at] = t.Date
 		}

@@ -10,9 +10,6 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio/price"
 )
 
-// washDays is how far from a sale at a loss a purchase washes it.
-const washDays = 30
-
 // findCandidates lists the lots at a loss, and sums them up.
 func (h *harvester) findCandidates(r *HarvestResult) {
 	m := &r.Metadata
@@ -112,14 +109,14 @@ func (h *harvester) candidate(l lots.Lot, loss portfolio.Decimal, bar price.Bar)
 		Acquired: l.Acquired, HoldingSince: l.HoldingSince, LongTermFrom: l.HoldingSince.LongTermFrom(),
 		Quantity: l.Quantity, Basis: l.Basis, Deferred: l.Deferred,
 		Price: bar.Close, PriceDate: bar.Date, Value: l.Quantity.Mul(bar.Close),
-		NoBuyUntil: h.AsOf.Add(washDays + 1), Washes: []HarvestWash{}, lot: l,
+		NoBuyUntil: h.AsOf.Add(lots.WashDays + 1), Washes: []HarvestWash{}, lot: l,
 	}
 	if !h.AsOf.Before(c.LongTermFrom) {
 		c.HoldingPeriod, c.Term = "long_term", termLong
 	}
 	for _, w := range h.Book.IfSold(lots.Sale{Lot: l, Loss: loss})[0] {
 		c.Washes = append(c.Washes, newWash(w))
-		if free := w.Bought.Add(washDays + 1); free.After(c.WashFreeFrom) {
+		if free := w.Bought.Add(lots.WashDays + 1); free.After(c.WashFreeFrom) {
 			c.WashFreeFrom = free
 		}
 		c.add(w)

@@ -114,8 +114,8 @@ func (f *harvestFlags) addDoubts(s HarvestSnapshot) {
 	if n := len(c.stale); n > 0 {
 		f.add("stale_prices", agentformat.Warning, "Prices over %d sessions old for %d ticker%s: %s", staleSessions, n, plural(n), named(c.stale))
 	}
-	if n := c.unreconciled; n > 0 {
-		f.add("unreconciled", agentformat.Warning, "The broker reports other quantities of %d position%s", n, plural(n))
+	if n := len(c.unreconciled); n > 0 {
+		f.add("unreconciled", agentformat.Warning, "The broker reports other quantities of %d ticker%s: %s", n, plural(n), named(c.unreconciled))
 	}
 	if c.problems > 0 {
 		f.add("history_problems", agentformat.Warning, "%d transaction%s not explained by the history — lots may be wrong", c.problems, plural(c.problems))

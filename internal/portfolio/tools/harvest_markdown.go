@@ -79,15 +79,15 @@ func (m *harvestMarkdown) candidates(list []HarvestCandidate) {
 		return
 	}
 	m.line("## Candidates")
-	m.row("| Ticker | Account | Acquired | Term | Quantity | Basis | Price | Loss | Disallowed today | Lost for good | Unsettled | Sold by |")
-	m.row("|---|---|---|---|---:|---:|---:|---:|---:|---:|---:|---|")
+	m.row("| Ticker | Account | Acquired | Term | Quantity | Basis | Price | Loss | Disallowed today | Lost for good | Unsettled | Not washed from | Sold by |")
+	m.row("|---|---|---|---|---:|---:|---:|---:|---:|---:|---:|---|---|")
 	for _, c := range list[:min(len(list), maxReport)] {
 		reached := string(c.Method)
 		if !c.FIFOReaches {
 			reached = "name the lot"
 		}
-		m.row("| %s | %s | %s | %s | %s | %s | %s on %s | %s | %s | %s | %s | %s |", plain(tickerName(c.Ticker)), plain(c.Account), c.Acquired, c.Term,
-			c.Quantity, c.Basis.Cents(), c.Price, c.PriceDate, c.UnrealizedLoss.Cents(), c.Disallowed.Cents(), c.Permanent.Cents(), c.Unsettled.Cents(), plain(reached))
+		m.row("| %s | %s | %s | %s | %s | %s | %s on %s | %s | %s | %s | %s | %s | %s |", plain(tickerName(c.Ticker)), plain(c.Account), c.Acquired, c.Term,
+			c.Quantity, c.Basis.Cents(), c.Price, c.PriceDate, c.UnrealizedLoss.Cents(), c.Disallowed.Cents(), c.Permanent.Cents(), c.Unsettled.Cents(), c.WashFreeFrom, plain(reached))
 	}
 	m.omitted(len(list))
 	m.line("Each row holds if its lot is sold alone. A purchase no longer washes these sales from %s.", list[0].NoBuyUntil)

@@ -27,7 +27,7 @@ type harvestPosition struct {
 // shares than those that are held.
 func (h *harvester) price(symbol string) (bar price.Bar, ok bool) {
 	bar, ok = h.Closes[symbol]
-	return bar, ok && bar.Close.Sign() > 0 && !bar.Date.After(h.AsOf) && !bar.Date.Before(h.splits[symbol])
+	return bar, ok && bar.Close.Sign() > 0 && !bar.Date.After(h.AsOf) && !bar.Date.Before(h.Book.Splits[symbol])
 }
 
 func (h *harvester) stale(bar price.Bar) bool {
@@ -161,5 +161,5 @@ func (h *harvester) reports() map[string]brokerReport {
 // overtaken tells whether shares moved or were split after the day of a report, which then says
 // nothing of the shares that are there now.
 func (h *harvester) overtaken(at harvestPlace, reported portfolio.Date) bool {
-	return h.moved[at].After(reported) || h.splits[at.symbol].After(reported)
+	return h.moved[at].After(reported) || h.Book.Splits[at.symbol].After(reported)
 }

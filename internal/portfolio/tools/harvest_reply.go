@@ -36,6 +36,7 @@ type HarvestLot struct {
 	HoldingPeriod  string            `json:"holding_period"`
 	WashSaleRisk   bool              `json:"wash_sale_risk"`
 	Disallowed     portfolio.Decimal `json:"disallowed"`
+	WashFreeFrom   portfolio.Date    `json:"wash_free_from,omitzero"`
 }
 
 type harvestFull struct {
@@ -54,7 +55,7 @@ type harvestReport struct {
 // HarvestReply answers in the format that was asked for. The file is what became of the full
 // result where it was asked for as one.
 func HarvestReply(result *HarvestResult, params HarvestParams, file agentformat.File) Reply {
-	if err := params.check(); err != nil {
+	if err := params.Check(); err != nil {
 		result = HarvestError(err)
 	}
 	return answer(params.Format, result.Status, result.Error, result.Snapshot(), file, func(told fileKeys) any {
@@ -83,7 +84,7 @@ func (r *HarvestResult) Summary() HarvestSummary {
 		DataCoveragePct: r.DataCoveragePct, Metadata: r.Metadata, Flags: snapshot.Flags(), Disclaimer: r.Disclaimer,
 	}
 	for _, c := range r.Candidates[:min(len(r.Candidates), maxSummary)] {
-		s.Candidates = append(s.Candidates, HarvestLot{c.Ticker, c.Account, c.Acquired, c.Quantity, c.UnrealizedLoss, c.HoldingPeriod, c.WashSaleRisk, c.Disallowed})
+		s.Candidates = append(s.Candidates, HarvestLot{c.Ticker, c.Account, c.Acquired, c.Quantity, c.UnrealizedLoss, c.HoldingPeriod, c.WashSaleRisk, c.Disallowed, c.WashFreeFrom})
 	}
 	return s
 }

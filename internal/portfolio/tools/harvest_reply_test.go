@@ -230,7 +230,7 @@ func TestHarvestReport(t *testing.T) {
 		"$1,000 harvestable losses across 1 lots (100% long-term), 100% data coverage, wash sale risk on 1 ticker.",
 		"- **warning** Wash sale risk on 1 ticker: SLV",
 		"| Lost for good of it | 400.00 |",
-		"| SLV | home | 2025-01-10 | long | 100 | 3,000.00 | 20 on 2026-11-13 | -1,000.00 | 400.00 | 400.00 | 0.00 | fifo |",
+		"| SLV | home | 2025-01-10 | long | 100 | 3,000.00 | 20 on 2026-11-13 | -1,000.00 | 400.00 | 400.00 | 0.00 | 2026-12-03 | fifo |",
 		"from 2026-12-14",
 		"- **SLV**: 400.00 disallowed if sold today; ira bought SLV on 2026-11-02 (lost for good)",
 		disclaimer,

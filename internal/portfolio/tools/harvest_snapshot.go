@@ -11,6 +11,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
 )
 
 // A HarvestSnapshot is what an agent decides from. It has whole lists and unrounded numbers;
@@ -36,6 +37,7 @@ type HarvestSnapshot struct {
 	DisallowedIfSold float64        `json:"disallowed_if_sold"`
 	AllowedIfSold    float64        `json:"allowed_if_sold"`
 	NoBuyUntil       portfolio.Date `json:"no_buy_until"`
+	WashFreeFrom     portfolio.Date `json:"wash_free_from"` // the first day on which no purchase made so far washes any of them
 	AsOf             portfolio.Date `json:"as_of"`
 	Disclaimer       string         `json:"disclaimer"`
 
@@ -64,7 +66,7 @@ type harvestCaveats struct {
 	unreached    int // lots
 	missing      []string
 	stale        []string
-	unreconciled int // positions
+	unreconciled []string // tickers
 	problems     int
 }
 
@@ -106,7 +108,12 @@ func (r *HarvestResult) Snapshot() HarvestSnapshot {
 	s.DisallowedIfSold = agentformat.Number(r.IfAllSold.Disallowed)
 	s.AllowedIfSold = agentformat.Number(r.IfAllSold.Allowed)
 	if r.CandidateCount > 0 && !r.AsOf.IsZero() {
-		s.NoBuyUntil = r.AsOf.Add(washDays + 1)
+		s.NoBuyUntil = r.AsOf.Add(lots.WashDays + 1)
+	}
+	for _, c := range r.Candidates {
+		if c.WashFreeFrom.After(s.WashFreeFrom) {
+			s.WashFreeFrom = c.WashFreeFrom
+		}
 	}
 	s.TopCandidates = byTicker(r.Candidates)
 	for _, w := range r.WashSaleWarnings {
@@ -118,13 +125,22 @@ func (r *HarvestResult) Snapshot() HarvestSnapshot {
 	return s
 }
 
+func unreconciledTickers(list []HarvestMismatch) (tickers []string) {
+	for _, m := range list {
+		if !slices.Contains(tickers, m.Ticker) {
+			tickers = append(tickers, m.Ticker)
+		}
+	}
+	return tickers
+}
+
 func (r *HarvestResult) caveats() harvestCaveats {
 	c := harvestCaveats{
 		filing: r.FilingStatus, because: r.NoCandidates,
 		filtered: r.Metadata.LotsFiltered, filteredLoss: agentformat.Number(r.Metadata.LossFiltered),
 		uncertain: r.Metadata.PositionsUncertain,
 		permanent: agentformat.Number(r.IfAllSold.Permanent), unsettled: agentformat.Number(r.IfAllSold.Unsettled),
-		missing: r.MissingPrices, unreconciled: len(r.Unreconciled), problems: r.ProblemCount,
+		missing: r.MissingPrices, unreconciled: unreconciledTickers(r.Unreconciled), problems: r.ProblemCount,
 	}
 	if r.MinLoss != nil {
 		c.minLoss = strings.TrimSuffix("$"+r.MinLoss.Cents(), ".00")

@@ -356,7 +356,7 @@ func TestHarvestReconciles(t *testing.T) {
 	if r.Metadata.PositionsAnalyzed != 7 || r.Metadata.PositionsWithLots != 6 {
 		t.Errorf("%+v", r.Metadata)
 	}
-	wantHarvestFlag(t, r, agentformat.Flag{Name: "unreconciled", Severity: agentformat.Warning, Message: "The broker reports other quantities of 3 positions"})
+	wantHarvestFlag(t, r, agentformat.Flag{Name: "unreconciled", Severity: agentformat.Warning, Message: "The broker reports other quantities of 3 tickers: LESS, NEW, SOLD"})
 	wantNoHarvestFlag(t, r, "no_candidates")
 }
 

@@ -47,7 +47,7 @@ func (h *harvester) warn(r *HarvestResult) {
 
 // together is what is disallowed by ticker if all candidates are sold today: less than the sum of
 // what is disallowed of each alone, since a purchase washes only one loss, and none if it is sold
-// as well.
+// as well. Each candidate is told its part.
 func (h *harvester) together(candidates []HarvestCandidate) map[string]HarvestSale {
 	all := make([]lots.Sale, 0, len(candidates))
 	for _, c := range candidates {
@@ -56,9 +56,12 @@ func (h *harvester) together(candidates []HarvestCandidate) map[string]HarvestSa
 	sales := map[string]HarvestSale{}
 	for i, washes := range h.Book.IfSold(all...) {
 		s := sales[candidates[i].Ticker]
+		var one HarvestSale
 		for _, w := range washes {
 			s.add(w)
+			one.add(w)
 		}
+		candidates[i].DisallowedIfAllSold = one.Disallowed
 		sales[candidates[i].Ticker] = s
 	}
 	return sales
@@ -155,7 +158,7 @@ func (p *payments) next(reinvest *bool, asOf portfolio.Date) (dates []portfolio.
 	if day.Before(asOf) {
 		day = asOf
 	}
-	for ; !day.After(asOf.Add(washDays)); day = day.Add(gap) {
+	for ; !day.After(asOf.Add(lots.WashDays)); day = day.Add(gap) {
 		dates = append(dates, day)
 	}
 	return dates

@@ -58,12 +58,13 @@ func answer[S agentformat.Snapshot[S]](format, status, why string, snapshot S, f
 	return reply
 }
 
-// check says what of the parameters that every reply depends on is wrong.
-func (p ExitParams) check() error {
+// Check says what of the parameters that every reply depends on is wrong.
+func (p ExitParams) Check() error {
 	return checkReply(p.Format, p.Output, FormatSummary, FormatFull, FormatAgent)
 }
 
-func (p HarvestParams) check() error {
+// Check says what of the parameters that every reply depends on is wrong.
+func (p HarvestParams) Check() error {
 	return checkReply(p.Format, p.Output, FormatFull, FormatSummary, FormatReport, FormatAgent)
 }
 

@@ -1,10 +1,11 @@
-package tools
+// Package answer answers questions about a portfolio from its store: what it is on a day, the two
+// tools, and the report. It does the reading and writing around functions that do none.
+package answer
 
 import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
@@ -15,6 +16,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio/price"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/settings"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
 )
 
 // A Service answers the two tools from a store. It can be called concurrently.
@@ -32,56 +34,45 @@ const (
 )
 
 // CheckExitSignals is the tool check_exit_signals.
-func (s *Service) CheckExitSignals(ctx context.Context, p ExitParams) Reply {
+func (s *Service) CheckExitSignals(ctx context.Context, p tools.ExitParams) tools.Reply {
 	result, file := s.Exit(ctx, p)
-	return ExitReply(result, p, file)
-}
-
-// ExitSignalsFailed is the reply to a call that failed outside the tool.
-func (s *Service) ExitSignalsFailed(p ExitParams, err error) Reply {
-	return ExitReply(ExitError(p.Ticker, err), p, agentformat.File{})
+	return tools.ExitReply(result, p, file)
 }
 
 // SuggestTaxLossHarvest is the tool suggest_tax_loss_harvest.
-func (s *Service) SuggestTaxLossHarvest(ctx context.Context, p HarvestParams) Reply {
+func (s *Service) SuggestTaxLossHarvest(ctx context.Context, p tools.HarvestParams) tools.Reply {
 	result, file := s.Harvest(ctx, p)
-	return HarvestReply(result, p, file)
-}
-
-// TaxLossHarvestFailed is the reply to a call that failed outside the tool.
-func (s *Service) TaxLossHarvestFailed(p HarvestParams, err error) Reply {
-	return HarvestReply(HarvestError(err), p, agentformat.File{})
+	return tools.HarvestReply(result, p, file)
 }
 
 // Exit checks the exit rules, and writes the result to a file if that is asked for.
-func (s *Service) Exit(ctx context.Context, p ExitParams) (*ExitResult, agentformat.File) {
-	if err := p.check(); err != nil {
-		return ExitError(p.Ticker, err), agentformat.File{}
+func (s *Service) Exit(ctx context.Context, p tools.ExitParams) (*tools.ExitResult, agentformat.File) {
+	if err := p.Check(); err != nil {
+		return tools.ExitError(p.Ticker, err), agentformat.File{}
 	}
-	p.Ticker = strings.ToUpper(strings.TrimSpace(p.Ticker)) // as people spell it, and files have it
+	p.Ticker = portfolio.Symbol(p.Ticker) // as people spell it, and files have it
 	result, err := s.exit(ctx, p)
 	if err != nil {
-		result = ExitError(p.Ticker, err)
+		result = tools.ExitError(p.Ticker, err)
 	}
 	return result, s.save(p.Output, exitFiles, result.FileName(), result)
 }
 
 // Harvest looks for losses, and writes the result to a file if that is asked for.
-func (s *Service) Harvest(ctx context.Context, p HarvestParams) (*HarvestResult, agentformat.File) {
-	if err := p.check(); err != nil {
-		return HarvestError(err), agentformat.File{}
+func (s *Service) Harvest(ctx context.Context, p tools.HarvestParams) (*tools.HarvestResult, agentformat.File) {
+	if err := p.Check(); err != nil {
+		return tools.HarvestError(err), agentformat.File{}
 	}
-	state, err := s.Load(ctx, p.AsOf)
-	result := state.Harvest(p)
+	result, err := s.harvest(ctx, p)
 	if err != nil {
-		result = HarvestError(err)
+		result = tools.HarvestError(err)
 	}
 	return result, s.save(p.Output, harvestFiles, harvestFiles, result)
 }
 
 // save writes the full result where a file was asked for.
 func (s *Service) save(output, dir, name string, result any) agentformat.File {
-	if output != OutputFile {
+	if output != tools.OutputFile {
 		return agentformat.File{}
 	}
 	return agentformat.Save(filepath.Join(s.Logs, dir), name, s.Now(), result)
@@ -141,8 +132,8 @@ func (s *Service) Load(ctx context.Context, asOf portfolio.Date) (state State, e
 }
 
 // Harvest looks for losses in a portfolio.
-func (state State) Harvest(p HarvestParams) *HarvestResult {
-	return Harvest(HarvestInput{
+func (state State) Harvest(p tools.HarvestParams) *tools.HarvestResult {
+	return tools.Harvest(tools.HarvestInput{
 		AsOf: state.AsOf, MinLoss: p.MinLoss, SortBy: p.SortBy, AccountID: p.AccountID,
 		Book: state.Book, Closes: state.Closes, History: state.History, Holdings: state.Holdings,
 		Rules: state.Settings.Rules(), Filing: state.Settings.Filing,
@@ -150,8 +141,8 @@ func (state State) Harvest(p HarvestParams) *HarvestResult {
 }
 
 // ExitSignals checks a ticker of a portfolio, given its prices.
-func (state State) ExitSignals(p ExitParams, market exitrule.Market) *ExitResult {
-	return ExitSignals(ExitInput{
+func (state State) ExitSignals(p tools.ExitParams, market exitrule.Market) *tools.ExitResult {
+	return tools.ExitSignals(tools.ExitInput{
 		Ticker: p.Ticker, Shares: p.Shares, AccountID: p.AccountID, AsOf: state.AsOf,
 		Config: state.Settings.Exit, Market: market, History: state.History, Rules: state.Settings.Rules(),
 	})
@@ -171,7 +162,15 @@ func (s *Service) Market(ctx context.Context, config exitrule.Config, ticker str
 	return market, nil
 }
 
-func (s *Service) exit(ctx context.Context, p ExitParams) (*ExitResult, error) {
+func (s *Service) harvest(ctx context.Context, p tools.HarvestParams) (*tools.HarvestResult, error) {
+	state, err := s.Load(ctx, p.AsOf)
+	if err != nil {
+		return nil, err
+	}
+	return state.Harvest(p), nil
+}
+
+func (s *Service) exit(ctx context.Context, p tools.ExitParams) (*tools.ExitResult, error) {
 	state := State{AsOf: s.Day(p.AsOf)}
 	var err error
 	if state.Settings, err = s.Settings(ctx); err != nil {
@@ -185,4 +184,30 @@ func (s *Service) exit(ctx context.Context, p ExitParams) (*ExitResult, error) {
 		return nil, err
 	}
 	return state.ExitSignals(p, market), nil
+}
+
+// An Account is one as it is shown.
+type Account struct {
+	portfolio.Account
+	Listed       bool `json:"listed"` // somebody described it
+	Transactions int  `json:"transactions"`
+}
+
+// Accounts are the accounts that are described, and those that only have transactions.
+func (state State) Accounts() []Account {
+	list := make([]Account, 0, len(state.Settings.Accounts))
+	at := map[string]int{}
+	for _, a := range state.Settings.Accounts {
+		at[a.ID] = len(list)
+		list = append(list, Account{Account: a, Listed: true})
+	}
+	for i := range state.History {
+		id := state.History[i].Account
+		if _, known := at[id]; !known {
+			at[id] = len(list)
+			list = append(list, Account{Account: portfolio.Unlisted(id)})
+		}
+		list[at[id]].Transactions++
+	}
+	return list
 }
