@@ -28,7 +28,9 @@ type imported struct {
 	Known   int       `json:"known"`
 	Changed int       `json:"changed,omitempty"`
 	Skipped []skipped `json:"skipped"`
-	Error   string    `json:"error,omitempty"`
+	// LotsDiffer says where the broker's own lots, if the file has any, are not as ours.
+	LotsDiffer []string `json:"lots_differ,omitempty"`
+	Error      string   `json:"error,omitempty"`
 }
 
 // A skipped is a row that became nothing.
@@ -139,6 +141,12 @@ func importTransactions(ctx context.Context, s *answer.Service, in *input, accou
 		Name: in.name, Format: file.Format, Hash: [32]byte(hash.Sum(nil)), At: s.Now(),
 	}, file.Transactions, file.Holdings)
 	result.Added, result.Known = counts.Added, counts.Known
+	if err == nil && len(file.Lots) > 0 {
+		var state answer.State
+		if state, err = s.Load(ctx, file.Lots[0].AsOf); err == nil {
+			result.LotsDiffer = state.CompareLots(file.Lots)
+		}
+	}
 	return result, err
 }
 
@@ -184,6 +192,13 @@ func (a *app) sayImported(result imported, noun string) {
 	}
 	if look > most {
 		fmt.Fprintf(a.Out, "  and %d more that could not be read; --json lists them all\n", look-most)
+	}
+	for i, difference := range result.LotsDiffer {
+		if i == most {
+			fmt.Fprintf(a.Out, "  and %d lots more; --json lists them all\n", len(result.LotsDiffer)-most)
+			break
+		}
+		fmt.Fprintf(a.Out, "  %s %s\n", a.Paint(command.Yellow, "lots differ:"), agentsig.Escape(difference))
 	}
 	for _, reason := range reasons {
 		fmt.Fprintf(a.Out, "  no effect: %s, %s\n", count(counted[reason], "row"), reason)

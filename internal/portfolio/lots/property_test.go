@@ -19,6 +19,7 @@ var household = Rules{Accounts: []portfolio.Account{
 	{ID: "A", Kind: portfolio.Taxable, Method: portfolio.FIFO},
 	{ID: "C", Kind: portfolio.Taxable, Method: portfolio.HIFO},
 	{ID: "R", Kind: portfolio.IRA, Method: portfolio.FIFO},
+	{ID: "K", Kind: portfolio.K401, Method: portfolio.FIFO},
 }}
 
 // A generator makes histories that are possible: nothing is sold that is not held. An account
@@ -29,14 +30,15 @@ type generator struct {
 	held     map[place]int
 	bought   map[string]bool
 	history  []portfolio.Transaction
-	splits   bool
-	fraction int // quantities are whole over this
+	rich     bool           // with splits, transfers, fees, named lots and a 401(k)
+	moved    portfolio.Date // of the last transfer: one a day
+	fraction int            // quantities are whole over this
 }
 
 func (g *generator) date() portfolio.Date { return portfolio.NewDate(2023, 11, 1).Add(g.IntN(180)) }
 
-func generate(seed uint64, splits bool, fraction int) []portfolio.Transaction {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1)), held: map[place]int{}, bought: map[string]bool{}, splits: splits, fraction: fraction}
+func generate(seed uint64, rich bool, fraction int) []portfolio.Transaction {
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1)), held: map[place]int{}, bought: map[string]bool{}, rich: rich, fraction: fraction}
 	days := make([]portfolio.Date, 4+g.IntN(20))
 	for i := range days {
 		days[i] = g.date()
@@ -49,14 +51,31 @@ func generate(seed uint64, splits bool, fraction int) []portfolio.Transaction {
 }
 
 func (g *generator) step(d portfolio.Date) {
-	at := place{household.Accounts[g.IntN(3)].ID, []string{"X", "X", "Y"}[g.IntN(3)]}
+	accounts := 3
+	if g.rich {
+		accounts = 4
+	}
+	at := place{household.Accounts[g.IntN(accounts)].ID, []string{"X", "X", "Y"}[g.IntN(3)]}
 	row := portfolio.Transaction{Date: d, Account: at.account, Symbol: at.symbol, Price: portfolio.NewDecimal(int64(500+g.IntN(1500)), -2)}
+	if g.rich {
+		row.Fees = portfolio.NewDecimal(int64(g.IntN(300)), -2)
+	}
 	switch choice := g.IntN(10); {
 	case choice < 4 && g.held[at] > 0:
 		n := 1 + g.IntN(g.held[at])
 		g.held[at] -= n
 		row.Action, row.Quantity = portfolio.Sell, g.shares(n)
-	case choice == 9 && g.splits && endOf(g.history).Before(d):
+		if g.rich && g.IntN(3) == 0 {
+			row.Note = "lot:" + g.history[g.IntN(len(g.history))].Date.String()
+		}
+	case choice == 8 && g.rich && g.held[at] > 0 && taxable(at.account) && g.moved != d:
+		n := 1 + g.IntN(g.held[at])
+		other := place{map[string]string{"A": "C", "C": "A"}[at.account], at.symbol}
+		g.held[at], g.held[other], g.moved = g.held[at]-n, g.held[other]+n, d
+		row.Action, row.Quantity, row.Price, row.Fees = portfolio.TransferOut, g.shares(n), portfolio.Decimal{}, portfolio.Decimal{}
+		g.history = append(g.history, row)
+		row.Action, row.Account = portfolio.TransferIn, other.account
+	case choice == 9 && g.rich && endOf(g.history).Before(d):
 		row.Account = "A" // two accounts that tell a split within a week tell the same one
 		row.Action, row.Quantity = portfolio.Split, portfolio.NewDecimal(int64(2+g.IntN(2)), 0)
 		ratio := 2
@@ -104,10 +123,10 @@ func endOf(history []portfolio.Transaction) (end portfolio.Date) {
 }
 
 // forHistories runs a property over so many generated histories, and shows the first that breaks it.
-func forHistories(t *testing.T, splits bool, property func(history []portfolio.Transaction) string) {
+func forHistories(t *testing.T, rich bool, property func(history []portfolio.Transaction) string) {
 	t.Helper()
 	for seed := range uint64(*histories) {
-		history := generate(seed, splits, []int{1, 8}[seed%2])
+		history := generate(seed, rich, []int{1, 8}[seed%2])
 		if wrong := property(history); wrong != "" {
 			t.Fatalf("seed %d: %s\n%s", seed, wrong, lines(history))
 		}
@@ -128,7 +147,7 @@ func TestQuantityIsConserved(t *testing.T) {
 		for _, row := range history {
 			at := place{row.Account, row.Symbol}
 			switch row.Action {
-			case portfolio.Sell:
+			case portfolio.Sell, portfolio.TransferOut:
 				want[at] = want[at].Sub(row.Quantity)
 			case portfolio.Split:
 				for p := range want {
@@ -157,7 +176,7 @@ func TestQuantityIsConserved(t *testing.T) {
 	})
 }
 
-func taxable(account string) bool { return account != "R" }
+func taxable(account string) bool { return account == "A" || account == "C" }
 
 // What was paid, and what losses moved into bases, is in the bases of what was sold and of what is
 // still there.
@@ -195,13 +214,13 @@ func TestLossIsConserved(t *testing.T) {
 				loss = portfolio.Decimal{}
 			}
 			deferred := sum(d.Washes, func(w Wash) (none portfolio.Decimal) {
-				if w.Permanent {
+				if w.Permanent || w.Unsettled {
 					return none
 				}
 				return w.Loss
 			})
 			allowed := loss.Sub(d.Disallowed)
-			if allowed.Sign() < 0 || deferred.Add(d.Permanent).Cmp(d.Disallowed) != 0 || allowed.Add(deferred).Add(d.Permanent).Cmp(loss) != 0 {
+			if allowed.Cmp(d.Unsettled) < 0 || deferred.Add(d.Permanent).Cmp(d.Disallowed) != 0 || allowed.Add(deferred).Add(d.Permanent).Cmp(loss) != 0 {
 				return fmt.Sprintf("%+v", d)
 			}
 		}

@@ -83,7 +83,7 @@ var readCases = []struct {
 		[]string{
 			"canonical",
 			"2024-01-02,SLV,21.93,22.08,21.5,21.65,21.65",
-			`skipped 3: 01/03/2024,SLV,21.33,21.40,20.97,21.02,21.02 | "01/03/2024" is no date; write it as 2006-01-02`,
+			`skipped 3: 01/03/2024,SLV,21.33,21.40,20.97,21.02,21.02 | "01/03/2024" is no date; write it as YYYY-MM-DD`,
 			`skipped 4: 2024-02-30,SLV,21.33,21.40,20.97,21.02,21.02 | "2024-02-30" is no day of the calendar`,
 			"skipped 6: 2024-01-05,SLV,21.33,21.40,20.97 | the row has 5 fields of the 7 needed",
 			"skipped 7: 2024-01-05,,21.33,21.40,20.97,21.02,21.02 | the row has no symbol",
@@ -154,7 +154,7 @@ var readCases = []struct {
 			"2024-01-31,SLV,20.95,21.23,20.83,21,21",
 			"2024-01-31,VOD.UK,66,67,65.5,66.5,66.5",
 			`skipped 5: SLV.US,60,20240131,160000,20.95,21.23,20.83,21,20021347,0 | the period "60" is not D: only daily prices are read`,
-			`skipped 6: SLV.US,D,2024013,000000,20.95,21.23,20.83,21,20021347,0 | "2024013" is no date; write it as 2006-01-02`,
+			`skipped 6: SLV.US,D,2024013,000000,20.95,21.23,20.83,21,20021347,0 | "2024013" is no date; write it as YYYY-MM-DD`,
 		}},
 	{"yahoo-chart", "", `{"chart":{"result":[{"meta":{"currency":"USD","symbol":"SLV","gmtoffset":-18000,"dataGranularity":"1d"},
 		"timestamp":[1704205800,1704292200,null,1704465000,1704724200,1704724300,1704810600],
