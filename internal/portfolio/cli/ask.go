@@ -206,22 +206,22 @@ func (a *app) sayMarkdown(result *tools.HarvestResult, file agentformat.File) er
 func remarks(c tools.HarvestCandidate) (list []string) {
 	if !c.Disallowed.IsZero() {
 		washed := c.Disallowed.Cents() + " would be washed"
-		if !c.Permanent.IsZero() {
+		switch {
+		case c.Permanent.Cmp(c.Disallowed) == 0:
+			washed += " for good"
+		case !c.Permanent.IsZero():
 			washed += ", " + c.Permanent.Cents() + " of it for good"
 		}
-		list = append(list, washed)
+		list = append(list, washed+"; nothing from "+c.WashFreeFrom.String()+" on")
 	}
 	if !c.Unsettled.IsZero() {
-		list = append(list, "whether "+c.Unsettled.Cents()+" would be washed is unsettled")
-	}
-	if !c.WashFreeFrom.IsZero() {
-		list = append(list, "not washed from "+c.WashFreeFrom.String())
+		list = append(list, "whether "+c.Unsettled.Cents()+" would be washed is unsettled; nothing from "+c.WashFreeFrom.String()+" on")
 	}
 	for _, p := range c.Projected {
 		list = append(list, "a dividend may buy on "+p.Date.String())
 	}
 	if !c.FIFOReaches {
-		list = append(list, "name the lot, or the account's method sells a gain first")
+		list = append(list, "name this lot in the sale, or the account sells a gain first")
 	}
 	return list
 }

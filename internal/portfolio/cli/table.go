@@ -12,17 +12,17 @@ import (
 type table struct {
 	headings []string
 	rows     [][]string
-	remarks  map[int]string // of a row, below it
+	remarks  map[int][]string // of a row, below it
 }
 
 func newTable(headings ...string) *table { return &table{headings: headings} }
 
-// remark puts a line below the last row, if there is anything to say.
-func (t *table) remark(what ...string) {
+// remark puts lines below the last row, if there is anything to say.
+func (t *table) remark(lines ...string) {
 	if t.remarks == nil {
-		t.remarks = map[int]string{}
+		t.remarks = map[int][]string{}
 	}
-	t.remarks[len(t.rows)] = strings.Join(what, "; ")
+	t.remarks[len(t.rows)] = append(t.remarks[len(t.rows)], lines...)
 }
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
@@ -48,7 +48,7 @@ func (t *table) write(w io.Writer) {
 			}
 		}
 		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
-		if remark := t.remarks[i]; remark != "" {
+		for _, remark := range t.remarks[i] {
 			fmt.Fprintln(w, "    "+remark)
 		}
 	}
