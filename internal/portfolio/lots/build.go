@@ -72,7 +72,7 @@ func Build(history []portfolio.Transaction, rules Rules, asOf portfolio.Date) *B
 			k.group(e.Symbol).patient = true
 		}
 	}
-	k.book.Disposals = make([]Disposal, 0, sales) // and more, if a sale takes several lots
+	k.book.Disposals = make([]Disposal, 0, 2*sales) // a sale often takes several lots
 	var day portfolio.Date
 	for _, e := range list {
 		if e.date != day {
@@ -274,8 +274,8 @@ func (k *keeper) explain(e event, h *holding, missing portfolio.Decimal) (unknow
 const quantityDecimals = 9
 
 func (k *keeper) split(e event) {
-	if len(e.odd) > 0 {
-		k.problem(e, "accounts tell different ratios of this split; %s is taken, not %s", e.Quantity, e.odd)
+	if e.more != nil {
+		k.problem(e, "accounts tell different ratios of this split; %s is taken, not %s", e.Quantity, e.more.odd)
 	}
 	scale := ratio(e.Quantity)
 	k.book.Splits[e.Symbol] = e.date
@@ -342,22 +342,22 @@ func (k *keeper) leave(e event) {
 	k.checkNamed(e, from)
 	taken, missing := from.take(e.Transaction, e.Quantity)
 	unknown := k.explain(e, from, missing)
-	if e.to == "" {
+	if e.more == nil {
 		return
 	}
-	to := k.holding(e.to, e.Symbol)
+	to := k.holding(e.more.to, e.Symbol)
 	if (from.account.Kind == portfolio.Taxable) != (to.account.Kind == portfolio.Taxable) {
-		k.problem(e, "shares went from %s (%s) to %s (%s); a contribution or distribution in kind is not worked out", e.Account, from.account.Kind, e.to, to.account.Kind)
+		k.problem(e, "shares went from %s (%s) to %s (%s); a contribution or distribution in kind is not worked out", e.Account, from.account.Kind, e.more.to, to.account.Kind)
 	}
 	var cost portfolio.Decimal
 	for _, l := range taken {
 		cost = cost.Add(l.Basis)
 	}
-	if !e.cost.IsZero() && e.cost.Cmp(cost) != 0 {
-		k.problem(e, "the shares arrived in %s at a cost of %s; those that left cost %s, which is kept", e.to, e.cost.Money(), cost.Money())
+	if said := e.more.cost; !said.IsZero() && said.Cmp(cost) != 0 {
+		k.problem(e, "the shares arrived in %s at a cost of %s; those that left cost %s, which is kept", e.more.to, said.Money(), cost.Money())
 	}
 	for _, l := range taken {
-		l.Account, l.gone = e.to, false
+		l.Account, l.gone = e.more.to, false
 		to.add(l)
 		if w := k.group(l.Symbol); !l.bought.IsZero() && !l.replaces && to.account.Kind != portfolio.K401 {
 			w.remember(l)

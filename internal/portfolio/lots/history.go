@@ -13,9 +13,14 @@ import (
 type event struct {
 	*portfolio.Transaction
 	date portfolio.Date
-	rank int
-	to   string
-	cost portfolio.Decimal   // what the arriving side of a transfer says the shares cost, if it does
+	rank int32
+	more *more // of few events, so that the others are quick to put in order
+}
+
+// more is what other rows say of an event.
+type more struct {
+	to   string              // the account that a transfer goes to
+	cost portfolio.Decimal   // what its arriving side says the shares cost, if it does
 	odd  []portfolio.Decimal // ratios that other accounts tell of the same split
 }
 
@@ -23,9 +28,9 @@ type event struct {
 // say, so that the order of a file's rows makes no difference; of purchases, those in taxable
 // accounts come first, so that a loss is deferred rather than gone where both could replace it.
 func events(history []portfolio.Transaction, asOf portfolio.Date, untaxed map[string]bool) []event {
-	rank := map[portfolio.Action]int{}
+	rank := map[portfolio.Action]int32{}
 	for i, action := range portfolio.Actions() {
-		rank[action] = 2 * i
+		rank[action] = 2 * int32(i)
 	}
 	rank[portfolio.Reinvest] = rank[portfolio.Buy]
 	list := make([]event, 0, len(history))
@@ -77,7 +82,10 @@ func mergeSplits(list []event) []event {
 		}
 		t.accounts = append(t.accounts, e.Account)
 		if first := &list[t.first]; !alike(first.Quantity, e.Quantity) {
-			first.odd = append(first.odd, e.Quantity)
+			if first.more == nil {
+				first.more = &more{}
+			}
+			first.more.odd = append(first.more.odd, e.Quantity)
 		}
 		list[i].Transaction = nil
 	}
@@ -126,7 +134,7 @@ func pairTransfers(list []event) []event {
 			continue
 		}
 		in := list[best]
-		list[i].to, list[i].cost = in.Account, in.Cost()
+		list[i].more = &more{to: in.Account, cost: in.Cost()}
 		if in.date.Before(e.date) {
 			list[i].date, moved = in.date, true
 		}

@@ -47,7 +47,7 @@ func TestMutants(t *testing.T) {
 		{Name: "a split counts once for each account", File: "history.go",
 			Old: "\t\tlist[i].Transaction = nil\n\t}\n\treturn list\n}\n\n// alike", New: "\t}\n\treturn list\n}\n\n// alike"},
 		{Name: "a transfer is a purchase", File: "build.go",
-			Old: "\t\tl.Account, l.gone = e.to, false\n", New: "\t\tl.Account, l.gone, l.bought, l.Acquired = e.to, false, e.Date, e.Date\n"},
+			Old: "\t\tl.Account, l.gone = e.more.to, false\n", New: "\t\tl.Account, l.gone, l.bought, l.Acquired = e.more.to, false, e.Date, e.Date\n"},
 		{Name: "a moved purchase is forgotten", File: "build.go",
 			Old: "!l.bought.IsZero() && !l.replaces && to.account.Kind != portfolio.K401", New: "false"},
 		{Name: "sales in an IRA are reported", File: "build.go",
