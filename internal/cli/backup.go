@@ -36,7 +36,7 @@ unpacked copy while it is written.`,
 			if err != nil {
 				return err
 			}
-			if a.json {
+			if a.JSON {
 				return command.WriteJSON(a.Out, map[string]any{"file": args[0], "events": r.Events, "items": r.Items})
 			}
 			fmt.Fprintf(a.Out, "%s on %s backed up to %s and verified\n", count(int(r.Events), "event"), count(r.Items, "work item"), agentsig.Escape(args[0]))
@@ -72,7 +72,7 @@ its lease since must be ended, as its session may be given out again. Never run 
 			if err != nil {
 				return err
 			}
-			if a.json {
+			if a.JSON {
 				return command.WriteJSON(a.Out, map[string]any{"directory": a.dir, "events": r.Events, "items": r.Items, "archive_setting": c.Archive})
 			}
 			fmt.Fprintf(a.Out, "%s on %s restored to %s and verified\n", count(int(r.Events), "event"), count(r.Items, "work item"), agentsig.Escape(a.dir))

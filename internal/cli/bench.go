@@ -30,7 +30,7 @@ handoffs_per_s, bare_appends_per_s, ratio, p50_ms, p99_ms, items, clients and si
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if o.Items < 1 || o.Clients < 1 {
-				return a.usageError("--items and --clients are at least 1")
+				return a.UsageError("--items and --clients are at least 1")
 			}
 			if o.Program, err = os.Executable(); err != nil {
 				return err
@@ -45,7 +45,7 @@ handoffs_per_s, bare_appends_per_s, ratio, p50_ms, p99_ms, items, clients and si
 			if err != nil {
 				return err
 			}
-			if a.json {
+			if a.JSON {
 				return command.WriteJSON(a.Out, r)
 			}
 			a.rows([][2]string{

@@ -44,7 +44,7 @@ work, phase, token and expires_at. Exit code 1 if there is nothing.`,
 				return err
 			}
 			if cmd.Flags().Changed("ttl") && ttl <= 0 {
-				return a.usageError("--ttl is how long the lease lasts, such as 30m")
+				return a.UsageError("--ttl is how long the lease lasts, such as 30m")
 			}
 			g, err := ask(cmd.Context(), a, box.Dir.APIToken, func(c *api.Client) (api.Grant, error) { return c.Claim(cmd.Context(), q) })
 			return a.granted(g, err)
@@ -66,7 +66,7 @@ func (a *app) granted(g api.Grant, err error) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
+	if a.JSON {
 		return command.WriteJSON(a.Out, g)
 	}
 	a.rows([][2]string{
@@ -187,7 +187,7 @@ func readAll(ctx context.Context, in io.Reader, most int64) ([]byte, error) {
 }
 
 func (a *app) emitted(e api.Emitted, err error) error {
-	if a.json {
+	if a.JSON {
 		if err != nil {
 			e = api.Emitted{Error: err.Error()}
 		}

@@ -6,67 +6,31 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/command"
 )
 
 // errQuiet ends a command with exit code 1 when all has been said.
-var errQuiet = errors.New("")
+const errQuiet = command.Exit(command.ExitFailure)
 
 // app is one run of the program.
 type app struct {
-	command.Env
-	json    bool
-	dir     string // the box's
-	home    string // where its settings are
-	started bool   // a command has begun: what fails now is not a matter of usage
-	served  bool   // it ran until it was told to stop: an interrupt is no failure
+	command.Program
+	dir  string // the box's
+	home string // where its settings are
 }
 
 // Run runs the command line and returns its exit code.
 func Run(ctx context.Context, args []string, env command.Env) int {
-	a := &app{Env: env}
-	root := a.root()
-	root.SetArgs(args)
-	root.SetIn(env.In)
-	root.SetOut(env.Out)
-	root.SetErr(env.Err)
-	cmd, err := root.ExecuteContextC(ctx)
-	switch {
-	case err == nil && (ctx.Err() == nil || a.served):
-		return command.ExitOK
-	case ctx.Err() != nil && !a.served:
-		return command.ExitInterrupted
-	case errors.Is(err, errQuiet):
-		return command.ExitFailure
-	case errors.Is(err, errQuestions):
-		return command.ExitUsage
-	}
-	if a.json {
+	a := &app{Program: command.Program{Env: env}}
+	return a.Execute(ctx, a.root(), args, func(err error) any {
 		p := &api.Problem{Code: api.CodeFailed, Message: err.Error()}
 		errors.As(err, &p)
-		_ = command.WriteJSON(env.Out, p) // there is nobody left to tell
-	} else {
-		fmt.Fprintf(env.Err, "signalbox: %s\n", agentsig.EscapeLines(err.Error()))
-	}
-	if a.started {
-		return command.ExitFailure
-	}
-	if !a.json {
-		fmt.Fprintf(env.Err, "Run '%s --help' for how to use it.\n", cmd.CommandPath())
-	}
-	return command.ExitUsage
-}
-
-// usageError is an error in what the user typed that only the command can see.
-func (a *app) usageError(format string, args ...any) error {
-	a.started = false
-	return fmt.Errorf(format, args...)
+		return p
+	})
 }
 
 func (a *app) root() *cobra.Command {
@@ -103,18 +67,18 @@ verify, as their help says).`,
 				return err
 			}
 			a.locate(cmd.Flags().Changed("dir"))
-			a.started = true
+			a.Started = true
 			return nil
 		},
 	}
-	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON for programs instead of text for people")
+	root.PersistentFlags().BoolVar(&a.JSON, "json", false, "print JSON for programs instead of text for people")
 	root.PersistentFlags().StringVar(&a.dir, "dir", "", "the box's `DIRECTORY` (default .signalbox, here or in a directory above)")
 	command.Group(root, "Deliver a plan", a.initCommand(), a.doctorCommand(), a.planCommand(), a.runCommand(), a.statusCommand(),
 		a.inboxCommand(), a.answerCommand(), a.tellCommand(), a.logsCommand(), a.pauseCommand(), a.cancelCommand(), a.retryCommand())
 	command.Group(root, "Hand work over by hand", a.upCommand(), a.workCommand(), a.claimCommand(), a.renewCommand(), a.releaseCommand(),
 		a.emitCommand(), a.gateCommand(), a.eventsCommand())
 	command.Group(root, "Read and teach signals", a.scanCommand(), a.signalsCommand())
-	command.Group(root, "Prove, keep, measure", a.ledgerCommand(), a.backupCommand(), a.restoreCommand(), a.benchCommand(), a.versionCommand())
+	command.Group(root, "Prove, keep, measure", a.ledgerCommand(), a.backupCommand(), a.restoreCommand(), a.benchCommand(), a.VersionCommand("signalbox"))
 	root.AddCommand(a.sessionCommand(), confineCommand())
 	command.Dress(root)
 	return root

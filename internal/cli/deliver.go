@@ -82,7 +82,7 @@ at the end.`,
 // planText returns a plan's text: of a file, or of a sentence.
 func (a *app) planText(arg string) (string, error) {
 	if strings.TrimSpace(arg) == "" {
-		return "", a.usageError("the plan is empty: name a file, or put a sentence in quotes; without an argument, run goes on with what has not ended")
+		return "", a.UsageError("the plan is empty: name a file, or put a sentence in quotes; without an argument, run goes on with what has not ended")
 	}
 	data, err := os.ReadFile(arg)
 	switch {
@@ -96,7 +96,7 @@ func (a *app) planText(arg string) (string, error) {
 		p, err := plan.Sentence(arg)
 		return p.Markdown(), err
 	case errors.Is(err, fs.ErrNotExist):
-		return "", a.usageError("there is no file %s: name a plan, or say in a sentence what is to be done, as in \"fix the flaky login test\"", agentsig.Escape(arg))
+		return "", a.UsageError("there is no file %s: name a plan, or say in a sentence what is to be done, as in \"fix the flaky login test\"", agentsig.Escape(arg))
 	}
 	return "", err
 }
@@ -127,7 +127,7 @@ func (a *app) openBox(ctx context.Context, c config.Config, resting bool, logger
 }
 
 // errQuestions ends a run in which only questions remain.
-var errQuestions = errors.New("only questions remain")
+const errQuestions = command.Exit(command.ExitUsage)
 
 // deliver brings a plan on its way and shows it. If another process was the box and
 // ends, it takes over.
@@ -147,7 +147,7 @@ func (a *app) deliver(ctx context.Context, c config.Config, text string, wait bo
 		}
 		own.rest(context.WithoutCancel(ctx))
 		own.close()
-		if ctx.Err() != nil && last.ID != "" && !a.json {
+		if ctx.Err() != nil && last.ID != "" && !a.JSON {
 			fmt.Fprintf(a.Err, "\n%s\n", own.parting(last.ID))
 		}
 		switch {
@@ -207,7 +207,7 @@ func (a *app) haveAgents(c config.Config) error {
 }
 
 func (a *app) nothingToGoOn() error {
-	return a.usageError("there is no run to go on with: name a plan, or put a sentence in quotes")
+	return a.UsageError("there is no run to go on with: name a plan, or put a sentence in quotes")
 }
 
 // How often, and with which pause, a process tries to take over from a box that went
@@ -270,7 +270,7 @@ func (a *app) begin(ctx context.Context, client *api.Client, text, id string) (a
 
 // noteDirty says that agents do not see what is not committed.
 func (a *app) noteDirty(ctx context.Context) {
-	if n, err := a.uncommitted(ctx); err == nil && n > 0 && !a.json {
+	if n, err := a.uncommitted(ctx); err == nil && n > 0 && !a.JSON {
 		fmt.Fprintf(a.Err, "%s: %s not committed; agents start from the last commit\n", a.Paint(command.Yellow, "note"), count(n, "change"))
 	}
 }
@@ -301,7 +301,7 @@ type view struct {
 // what comes after a sequence.
 func (a *app) view(after uint64) view {
 	switch {
-	case a.json:
+	case a.JSON:
 		return view{func(api.Run) {}, func(bool) {}}
 	case !a.Live:
 		p := tui.NewPlain(a.Out, after)
@@ -348,7 +348,7 @@ func terminalSize() (columns, rows int) {
 
 // sayRun says how a run ended, or what it waits for.
 func (a *app) sayRun(r api.Run) error {
-	if a.json {
+	if a.JSON {
 		if err := command.WriteJSON(a.Out, r); err != nil {
 			return err
 		}
@@ -377,7 +377,7 @@ func (a *app) frame() tui.Options {
 
 func (a *app) dryRun(ctx context.Context, c config.Config, text string) error {
 	if text == "" {
-		return a.usageError("--dry-run needs a plan")
+		return a.UsageError("--dry-run needs a plan")
 	}
 	p, err := plan.Parse([]byte(text))
 	if err != nil {
@@ -387,7 +387,7 @@ func (a *app) dryRun(ctx context.Context, c config.Config, text string) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
+	if a.JSON {
 		return command.WriteJSON(a.Out, r)
 	}
 	fmt.Fprint(a.Out, p.Draw(a.frame().Width))

@@ -37,7 +37,7 @@ With --json it prints a list of name, state (ok, warning, missing) and text.`,
 			for _, d := range found {
 				bad = bad || d.State == command.Missing
 			}
-			if a.json {
+			if a.JSON {
 				if err := command.WriteJSON(a.Out, found); err != nil {
 					return err
 				}

@@ -57,7 +57,7 @@ which is the event as it is stored and hashed.`,
 }
 
 func (a *app) event(e api.Event) error {
-	if a.json {
+	if a.JSON {
 		return command.WriteJSON(a.Out, e)
 	}
 	stored, err := ledger.Decode(e.Event)

@@ -38,7 +38,7 @@ setup, copy, excluded.`,
 			if err != nil {
 				return err
 			}
-			if show && !a.json {
+			if show && !a.JSON {
 				_, err := a.Out.Write(found.Propose())
 				return err
 			}
@@ -104,7 +104,7 @@ func writeProposal(file string, text []byte, force bool) error {
 }
 
 func (a *app) sayProposal(p proposal) error {
-	if a.json {
+	if a.JSON {
 		return command.WriteJSON(a.Out, p)
 	}
 	say := func(what, text string) { fmt.Fprintf(a.Out, "  %-7s %s\n", what, text) }

@@ -99,7 +99,7 @@ Take the key from somebody you trust, not from the copy you check.`,
 				return err
 			}
 			r, unsealed, err := archive.Verify(dir, key)
-			if a.json {
+			if a.JSON {
 				out := map[string]any{"ok": err == nil, "events": r.Events, "subjects": r.Subjects, "blobs": r.Blobs, "origin": r.Checkpoint.Origin, "root": r.Checkpoint.Root, "unsealed": unsealed}
 				if err != nil {
 					out = map[string]any{"ok": false, "error": err.Error()}
@@ -109,11 +109,11 @@ Take the key from somebody you trust, not from the copy you check.`,
 				}
 			}
 			switch {
-			case err != nil && a.json:
+			case err != nil && a.JSON:
 				return errQuiet
 			case err != nil:
 				return fmt.Errorf("the ledger does not verify: %w", err)
-			case !a.json:
+			case !a.JSON:
 				fmt.Fprintf(a.Out, "%s: %s on %s, %s\n", a.Paint(command.Green, "verified"),
 					count(int(r.Events), "event"), count(r.Subjects, "subject"), count(r.Blobs, "blob"))
 				if unsealed > 0 {
@@ -151,7 +151,7 @@ the index in the proof counts from 0.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			seq, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || seq < 1 {
-				return a.usageError("%q is not the sequence of an event: they are numbered from 1", args[0])
+				return a.UsageError("%q is not the sequence of an event: they are numbered from 1", args[0])
 			}
 			dir, key, err := a.resolve(p)
 			if err != nil {
@@ -219,7 +219,7 @@ func (a *app) checkProof(data []byte, p place) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
+	if a.JSON {
 		return command.WriteJSON(a.Out, map[string]any{"ok": true, "sequence": proof.Index + 1, "type": e.Type, "subject": e.Subject, "origin": c.Origin, "size": c.Size})
 	}
 	fmt.Fprintf(a.Out, "%s: event %d of %s is in the ledger of %s\n", a.Paint(command.Green, "proven"), proof.Index+1, agentsig.Escape(c.Origin), count(int(c.Size), "event"))
@@ -250,7 +250,7 @@ func (a *app) checkCheckpoint(data []byte, p place) error {
 	if root != older.Root {
 		return fmt.Errorf("the ledger does not begin with the %s that were signed: history was changed", count(int(older.Size), "event"))
 	}
-	if a.json {
+	if a.JSON {
 		return command.WriteJSON(a.Out, map[string]any{"ok": true, "size": older.Size, "ledger_size": f.Checkpoint.Size})
 	}
 	fmt.Fprintf(a.Out, "%s: the ledger of %s begins with the %d that were signed\n", a.Paint(command.Green, "consistent"), count(int(f.Checkpoint.Size), "event"), older.Size)
@@ -274,7 +274,7 @@ that is not there or empty, and verifies the copy. It works while the box runs.`
 			if err != nil {
 				return err
 			}
-			if a.json {
+			if a.JSON {
 				return command.WriteJSON(a.Out, map[string]any{"events": r.Events, "directory": args[0]})
 			}
 			fmt.Fprintf(a.Out, "%s exported to %s and verified\n", count(int(r.Events), "event"), agentsig.Escape(args[0]))
@@ -358,7 +358,7 @@ your proofs; it signs nothing.`,
 			if err != nil {
 				return err
 			}
-			if a.json {
+			if a.JSON {
 				return command.WriteJSON(a.Out, map[string]string{"key": key})
 			}
 			fmt.Fprintln(a.Out, key)
@@ -390,7 +390,7 @@ says so and changes nothing. The box must not run.`,
 				}
 				return err
 			}
-			if a.json {
+			if a.JSON {
 				return command.WriteJSON(a.Out, map[string]any{"repaired": append([]string{}, done...), "events": found.Events})
 			}
 			for _, what := range done {

@@ -51,7 +51,7 @@ gates/log/; the ledger has the hashes of transcripts.`,
 			}
 			l := logs{app: a, subject: subject, errs: errs, read: map[string]int64{}}
 			if follow {
-				a.served = true
+				a.Served = true
 				return l.follow(cmd.Context())
 			}
 			found, err := l.print()
@@ -182,7 +182,7 @@ func (l *logs) printFile(who speech) error {
 	if _, err := f.Seek(l.read[name], io.SeekStart); err != nil {
 		return err
 	}
-	if l.app.json {
+	if l.app.JSON {
 		return l.writeObjects(f, who, !seen)
 	}
 	if !seen {

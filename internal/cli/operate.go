@@ -55,7 +55,7 @@ need a box to be running. With --json it prints the run.`,
 			if err != nil {
 				return err
 			}
-			if a.json {
+			if a.JSON {
 				return command.WriteJSON(a.Out, r)
 			}
 			o := a.frame()
@@ -107,7 +107,7 @@ running. With --json it prints a list.`,
 			if err != nil {
 				return err
 			}
-			if a.json {
+			if a.JSON {
 				return command.WriteJSON(a.Out, questions)
 			}
 			if len(questions) == 0 {
@@ -174,7 +174,7 @@ It does not need a box to be running: the answer is recorded, and the next run g
 			if err != nil {
 				return err
 			}
-			if a.json {
+			if a.JSON {
 				return command.WriteJSON(a.Out, q)
 			}
 			fmt.Fprintf(a.Out, "%s is answered%s\n", q.ID, goesOn(running))
@@ -238,7 +238,7 @@ gets it with its prompt. With --json it prints work and now.`,
 				return err
 			}
 			switch {
-			case a.json:
+			case a.JSON:
 				return command.WriteJSON(a.Out, told)
 			case told.Now:
 				fmt.Fprintln(a.Out, "the agent has it")
@@ -292,7 +292,7 @@ func (a *app) saidRun(r api.Run, what, state string, err error) error {
 	switch {
 	case err != nil:
 		return err
-	case a.json:
+	case a.JSON:
 		return command.WriteJSON(a.Out, r)
 	}
 	fmt.Fprintf(a.Out, "%s is %s\n", agentsig.Escape(what), state)
@@ -318,7 +318,7 @@ no branch is deleted.`,
 				return a.onRun(ctx, args, "cancelled", func(c *api.Client, id string) (api.Run, error) { return c.CancelRun(ctx, id, m) })
 			}
 			if len(args) == 0 {
-				return a.usageError("name a task, or give --run")
+				return a.UsageError("name a task, or give --run")
 			}
 			r, err := operate(ctx, a, func(c *api.Client) (api.Run, error) { return c.CancelTask(ctx, args[0], m) })
 			return a.saidRun(r, args[0], "cancelled, and so is what depends on it", err)
@@ -365,7 +365,7 @@ func (a *app) sessionCommand() *cobra.Command {
 			}
 			client := api.FollowingClient(dir.Address, token)
 			defer client.Close()
-			a.served = true
+			a.Served = true
 			if err := process.AdoptOrphans(); err != nil { // they are still found by their marker
 				a.logger().Warn("what an agent leaves can't be adopted", "error", err)
 			}

@@ -58,7 +58,7 @@ anything is. With --json it prints ok, tasks, checks and errors (line, text).`,
 			if err == nil {
 				err = delivery.CheckSize(len(p.Tasks))
 			}
-			if a.json {
+			if a.JSON {
 				return a.sayChecked(p, err)
 			}
 			if err != nil {
@@ -110,7 +110,7 @@ title, tasks (id, title, phase, blocked_by, step) and checks.`,
 			if err != nil {
 				return fmt.Errorf("%s is refused:\n%w", agentsig.Escape(args[0]), err)
 			}
-			if a.json {
+			if a.JSON {
 				return a.showPlan(p)
 			}
 			fmt.Fprint(a.Out, p.Draw(a.frame().Width))

@@ -57,8 +57,8 @@ input can't be read; 2 for wrong usage; 130 if interrupted.`,
 			if err := a.checkOptions(cmd, o); err != nil {
 				return err
 			}
-			if textOnly && a.json {
-				return a.usageError("--text and --json exclude each other")
+			if textOnly && a.JSON {
+				return a.UsageError("--text and --json exclude each other")
 			}
 			in, closeIn, err := a.open(args)
 			if err != nil {
@@ -85,14 +85,14 @@ func (a *app) checkOptions(cmd *cobra.Command, o agentsig.Options) error {
 	var empty error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if f.Value.Type() == "string" && f.Value.String() == "" {
-			empty = a.usageError("--%s is empty: leave it out, or give it a value", f.Name)
+			empty = a.UsageError("--%s is empty: leave it out, or give it a value", f.Name)
 		}
 	})
 	if empty != nil {
 		return empty
 	}
 	if err := o.Validate(); err != nil {
-		return a.usageError("%w", err)
+		return a.UsageError("%w", err)
 	}
 	return nil
 }
@@ -271,7 +271,7 @@ type verdictJSON struct {
 }
 
 func (v *scanView) finding(f agentsig.Finding) {
-	if !v.json {
+	if !v.JSON {
 		v.show(f)
 		return
 	}
@@ -295,7 +295,7 @@ func (v *scanView) verdict(d agentsig.Verdict) {
 	if !d.OK() {
 		word, subject = string(d.Kind), ""
 	}
-	if v.json {
+	if v.JSON {
 		v.note(0, command.WriteJSON(v.out, verdictJSON{word, d.Kind, subject, d.Action}))
 		return
 	}

@@ -33,12 +33,12 @@ signal in this role, for this task.`,
 			}
 			if !instructions {
 				if task != "" || nonce != "" {
-					return a.usageError("--task and --nonce go with --instructions")
+					return a.UsageError("--task and --nonce go with --instructions")
 				}
 				return a.vocabulary(o.Role)
 			}
 			if role == "" || task == "" {
-				return a.usageError("--instructions needs --role and --task")
+				return a.UsageError("--instructions needs --role and --task")
 			}
 			return a.instructions(o)
 		},
@@ -57,7 +57,7 @@ func (a *app) instructions(o agentsig.Options) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
+	if a.JSON {
 		return command.WriteJSON(a.Out, struct {
 			Role         agentsig.Role `json:"role"`
 			Task         string        `json:"task"`
@@ -82,7 +82,7 @@ func spoken(role agentsig.Role) []agentsig.Entry {
 
 func (a *app) vocabulary(role agentsig.Role) error {
 	entries := spoken(role)
-	if a.json {
+	if a.JSON {
 		return command.WriteJSON(a.Out, entriesJSON(entries))
 	}
 	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)

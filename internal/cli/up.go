@@ -79,13 +79,13 @@ func (a *app) up(cmd *cobra.Command, c config.Config) error {
 		return errors.Join(err, listener.Close())
 	}
 	a.sayFound(listener.Addr().String(), found, enabled)
-	a.served = true
+	a.Served = true
 	served := b.Serve(ctx, listener)
 	agents := b.Agents()
 	if err := errors.Join(b.Close(), served); err != nil {
 		return err
 	}
-	if a.json {
+	if a.JSON {
 		return nil
 	}
 	fmt.Fprintln(a.Err, "stopped; everything that was acknowledged is in the archive")
@@ -126,7 +126,7 @@ func collectLess() {
 }
 
 func (a *app) sayFound(address string, found box.Found, enabled bool) {
-	if a.json {
+	if a.JSON {
 		_ = command.WriteJSON(a.Out, map[string]any{ // nobody reads it: the box runs all the same
 			"address": address, "events": found.Events, "items": found.Items, "leases": found.Leases,
 			"restored": found.Restored, "archived": found.Archived, "notes": append([]string{}, found.Notes...), "exit_protocol": enabled,

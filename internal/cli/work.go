@@ -44,7 +44,7 @@ phase: IMPLEMENTATION is where developers begin that need no draft.`,
 			if err != nil {
 				return err
 			}
-			if a.json {
+			if a.JSON {
 				return command.WriteJSON(a.Out, added)
 			}
 			fmt.Fprintf(a.Out, "%s added in %s (event %d)\n", added.ID, added.Phase, added.Sequence)
@@ -97,7 +97,7 @@ func (a *app) workListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.json {
+			if a.JSON {
 				return command.WriteJSON(a.Out, all)
 			}
 			if len(all) == 0 {
@@ -131,7 +131,7 @@ func (a *app) workShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.json {
+			if a.JSON {
 				return command.WriteJSON(a.Out, w)
 			}
 			rows := [][2]string{{"work", w.ID}, {"title", agentsig.Escape(w.Title)}, {"phase", string(w.Phase)}}
@@ -190,7 +190,7 @@ func (a *app) recorded(r api.Recorded, err error) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
+	if a.JSON {
 		return command.WriteJSON(a.Out, r)
 	}
 	fmt.Fprintf(a.Out, "%s: %s is now in %s (event %d)\n", r.Event, r.Work, r.Phase, r.Sequence)
@@ -223,7 +223,7 @@ directory. Keep it from the agents: one that has it can pass its own CI.`,
 				return errors.New("the gate's own token is needed: put what is in gate.token in the box's directory into " + gateTokenVariable)
 			}
 			if r.Result != "pass" && r.Result != "fail" {
-				return a.usageError("--result is pass or fail")
+				return a.UsageError("--result is pass or fail")
 			}
 			gate := func(box.Dir) (string, error) { return token, nil }
 			done, err := ask(cmd.Context(), a, gate, func(c *api.Client) (api.Recorded, error) { return c.Report(cmd.Context(), args[0], r) })

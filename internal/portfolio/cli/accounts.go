@@ -35,7 +35,7 @@ docs/portfolio.md has them all.`,
 				return err
 			}
 			accounts := state.Accounts()
-			if a.json {
+			if a.JSON {
 				return command.WriteJSON(a.Out, accounts)
 			}
 			a.sayAccounts(accounts)
@@ -74,7 +74,7 @@ whole: what is not in it is forgotten.`,
 			if err != nil {
 				return err
 			}
-			if a.json {
+			if a.JSON {
 				return command.WriteJSON(a.Out, accounts)
 			}
 			fmt.Fprintf(a.Out, "%s and the rules of %s are in place of those before.\n", count(len(set.Accounts), "account"), args[0])

@@ -49,12 +49,12 @@ prints the reply that an agent gets.`,
 			if shares != "" {
 				n, err := portfolio.ParseDecimal(shares)
 				if err != nil {
-					return a.usageError("--shares: %w", err)
+					return a.UsageError("--shares: %w", err)
 				}
 				p.Shares = &n
 			}
 			return a.with(cmd.Context(), func(s *answer.Service) error {
-				if p.Format != "" || a.json {
+				if p.Format != "" || a.JSON {
 					return a.sayReply(s.CheckExitSignals(cmd.Context(), p))
 				}
 				return a.sayExit(s.Exit(cmd.Context(), p))
@@ -85,15 +85,15 @@ With --format or --json it prints the reply that an agent gets; --format report 
 			if least != "" {
 				n, err := portfolio.ParseDecimal(least)
 				if err != nil {
-					return a.usageError("--min-loss: %w", err)
+					return a.UsageError("--min-loss: %w", err)
 				}
 				p.MinLoss = &n
 			}
 			return a.with(cmd.Context(), func(s *answer.Service) error {
 				switch {
-				case p.Format == tools.FormatReport && !a.json:
+				case p.Format == tools.FormatReport && !a.JSON:
 					return a.sayMarkdown(s.Harvest(cmd.Context(), p))
-				case p.Format != "" || a.json:
+				case p.Format != "" || a.JSON:
 					return a.sayReply(s.SuggestTaxLossHarvest(cmd.Context(), p))
 				}
 				return a.sayHarvest(s.Harvest(cmd.Context(), p))

@@ -38,13 +38,13 @@ some rounds.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if n < 1000 || n > 10_000_000 || rounds < 1 || rounds > 100 {
-				return a.usageError("--transactions is 1000 to 10000000, --rounds 1 to 100")
+				return a.UsageError("--transactions is 1000 to 10000000, --rounds 1 to 100")
 			}
 			m, err := measure(cmd.Context(), n, rounds)
 			if err != nil {
 				return err
 			}
-			if a.json {
+			if a.JSON {
 				return command.WriteJSON(a.Out, m)
 			}
 			m.say(a.Out)

@@ -3,11 +3,9 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,12 +21,11 @@ import (
 )
 
 // errQuiet ends a command with exit code 1 when all has been said.
-var errQuiet = errors.New("")
+const errQuiet = command.Exit(command.ExitFailure)
 
 // app is one run of the program.
 type app struct {
-	command.Env
-	json  bool
+	command.Program
 	db    string
 	asOf  string
 	logs  string
@@ -37,62 +34,14 @@ type app struct {
 	fills bool           // the command brings data in
 	// needsData is a command that has nothing to say without data.
 	needsData bool
-	started   bool // a command has begun: what fails now is not a matter of usage
-	served    bool // it ran until it was told to stop: an interrupt is no failure
 }
 
 // Run runs the command line and returns its exit code.
 func Run(ctx context.Context, args []string, env command.Env) int {
-	out := &checked{to: env.Out}
-	env.Out = out
-	a := &app{Env: env, now: time.Now}
-	root := a.root()
-	root.SetArgs(args)
-	root.SetIn(env.In)
-	root.SetOut(env.Out)
-	root.SetErr(env.Err)
-	cmd, err := root.ExecuteContextC(ctx)
-	if err == nil {
-		err = out.err
-	}
-	switch {
-	case err == nil && (ctx.Err() == nil || a.served):
-		return command.ExitOK
-	case ctx.Err() != nil && !a.served:
-		return command.ExitInterrupted
-	case errors.Is(err, errQuiet):
-		return command.ExitFailure
-	}
-	if a.json {
-		_ = command.WriteJSON(env.Out, map[string]string{"status": "error", "error": err.Error()}) // there is nobody left to tell
-	} else {
-		fmt.Fprintf(env.Err, "portfolio: %s\n", agentsig.EscapeLines(err.Error()))
-	}
-	if a.started {
-		return command.ExitFailure
-	}
-	if !a.json {
-		fmt.Fprintf(env.Err, "Run '%s --help' for how to use it.\n", cmd.CommandPath())
-	}
-	return command.ExitUsage
-}
-
-// checked remembers that something could not be written: an answer that nobody got is none.
-type checked struct {
-	to  io.Writer
-	err error
-}
-
-func (c *checked) Write(p []byte) (int, error) {
-	n, err := c.to.Write(p)
-	c.err = cmp.Or(c.err, err)
-	return n, err
-}
-
-// usageError is an error in what the user typed that only the command can see.
-func (a *app) usageError(format string, args ...any) error {
-	a.started = false
-	return fmt.Errorf(format, args...)
+	a := &app{Program: command.Program{Env: env}, now: time.Now}
+	return a.Execute(ctx, a.root(), args, func(err error) any {
+		return map[string]string{"status": "error", "error": err.Error()}
+	})
 }
 
 func (a *app) root() *cobra.Command {
@@ -128,35 +77,19 @@ with status and error.`,
 				}
 				a.day = day
 			}
-			a.started = true
+			a.Started = true
 			return nil
 		},
 	}
 	flags := root.PersistentFlags()
-	flags.BoolVar(&a.json, "json", false, "print JSON for programs instead of text for people")
+	flags.BoolVar(&a.JSON, "json", false, "print JSON for programs instead of text for people")
 	flags.StringVar(&a.asOf, "as-of", "", "look at the portfolio as it was on this `DATE`, as YYYY-MM-DD (default today)")
 	flags.StringVar(&a.db, "db", "", "the database `FILE` (default $PORTFOLIO_DB, else portfolio/portfolio.db in your configuration directory)")
 	command.Group(root, "Bring data in", a.importCommand(), a.importsCommand(), a.accountsCommand(), a.pricesCommand(), a.doctorCommand())
 	command.Group(root, "Look at it", a.positionsCommand(), a.gainsCommand(), a.exitSignalsCommand(), a.harvestCommand(), a.reportCommand())
-	command.Group(root, "For agents, and about the program", a.mcpCommand(), a.benchCommand(), a.versionCommand())
+	command.Group(root, "For agents, and about the program", a.mcpCommand(), a.benchCommand(), a.VersionCommand("portfolio"))
 	command.Dress(root)
 	return root
-}
-
-func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			v := command.BuildVersion()
-			if a.json {
-				return command.WriteJSON(a.Out, v)
-			}
-			_, err := fmt.Fprintf(a.Out, "portfolio %s\n%s, %s\n", v.Version, v.Go, v.System)
-			return err
-		},
-	}
 }
 
 // database is the file that is used.

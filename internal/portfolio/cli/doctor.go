@@ -32,7 +32,7 @@ With --json it prints a list of name, state (ok, warning, missing) and text.`,
 			if err != nil {
 				return err
 			}
-			if a.json {
+			if a.JSON {
 				err = command.WriteJSON(a.Out, found)
 			} else {
 				a.SayFindings(found, 100)

@@ -25,7 +25,7 @@ disallowed. Amounts are strings, and exact.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("year") && (year < 1900 || year > 9999) {
-				return a.usageError("--year: %d is no year", year)
+				return a.UsageError("--year: %d is no year", year)
 			}
 			state, err := a.load(cmd.Context())
 			if err != nil {
@@ -36,7 +36,7 @@ disallowed. Amounts are strings, and exact.`,
 			if year != 0 {
 				disposals = slices.DeleteFunc(disposals, func(d lots.Disposal) bool { return d.Sold.Year() != year })
 			}
-			if a.json {
+			if a.JSON {
 				return command.WriteJSON(a.Out, gainsJSON(disposals))
 			}
 			a.sayGains(disposals)

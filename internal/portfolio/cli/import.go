@@ -88,11 +88,11 @@ func (a *app) importFiles(ctx context.Context, files []string, read func(*input)
 			result.Skipped = []skipped{}
 		}
 		all = append(all, result)
-		if !a.json {
+		if !a.JSON {
 			a.sayImported(result, noun)
 		}
 	}
-	if a.json {
+	if a.JSON {
 		if err := command.WriteJSON(a.Out, all); err != nil {
 			return err
 		}

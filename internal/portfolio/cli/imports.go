@@ -38,13 +38,13 @@ of them too are to be imported again; they add what is missing.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil {
-				return a.usageError("%.40q is no id of an import; `portfolio imports` lists them", args[0])
+				return a.UsageError("%.40q is no id of an import; `portfolio imports` lists them", args[0])
 			}
 			return a.with(cmd.Context(), func(s *answer.Service) error {
 				if err := s.Store.RemoveImport(cmd.Context(), id); err != nil {
 					return fmt.Errorf("import %d: %w; `portfolio imports` lists them", id, err)
 				}
-				if a.json {
+				if a.JSON {
 					return command.WriteJSON(a.Out, map[string]int64{"removed": id})
 				}
 				fmt.Fprintf(a.Out, "Import %d is taken back.\n", id)
@@ -75,7 +75,7 @@ func (a *app) sayImports(imports []store.ImportRow) error {
 		list = append(list, row)
 		t.add(fmt.Sprint(row.ID), i.At.Local().Format("2006-01-02 15:04"), agentsig.Escape(row.File), row.Format, row.Kind, fmt.Sprint(row.Added), fmt.Sprint(row.Known))
 	}
-	if a.json {
+	if a.JSON {
 		return command.WriteJSON(a.Out, list)
 	}
 	if len(list) == 0 {

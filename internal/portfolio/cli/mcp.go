@@ -31,14 +31,14 @@ unless --host says by which other names it may be reached.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			a.needsData = true
-			a.json = false // standard output is the protocol's alone
+			a.JSON = false // standard output is the protocol's alone
 			if a.InTTY && http == "" {
 				fmt.Fprintln(a.Err, "portfolio: an MCP client speaks here, on standard input; Ctrl-C ends it")
 			}
 			logger := slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 			return a.with(ctx, func(s *answer.Service) error {
 				server := mcpserver.New(s, command.BuildVersion().Version, mcpserver.Options{Hosts: hosts, Logger: logger})
-				a.served = true
+				a.Served = true
 				if http == "" {
 					return server.ServeStdio(ctx, io.NopCloser(a.In), a.Out)
 				}

@@ -57,7 +57,7 @@ type openLot struct {
 }
 
 func (a *app) sayLots(state answer.State) error {
-	if a.json {
+	if a.JSON {
 		list := []openLot{}
 		for _, l := range state.Book.LotRows() {
 			list = append(list, openLot{l.Account, l.Symbol, l.Acquired, l.Quantity, l.Basis.Money(), l.HoldingSince, l.Deferred.Money()})
@@ -109,7 +109,7 @@ func (a *app) sayPositions(state answer.State) error {
 			t.remark(fmt.Sprintf("what %s of the shares cost is not known; basis and gain are of the others", unknown))
 		}
 	}
-	if a.json {
+	if a.JSON {
 		return command.WriteJSON(a.Out, list)
 	}
 	if len(list) == 0 {

@@ -58,7 +58,7 @@ func (a *app) sayPrices(state answer.State) error {
 		bar := state.Closes[symbol]
 		list = append(list, lastPrice{symbol, bar.Date, bar.Close.Money(), bar.Adj.Money()})
 	}
-	if a.json {
+	if a.JSON {
 		return command.WriteJSON(a.Out, list)
 	}
 	if len(list) == 0 {
@@ -149,7 +149,7 @@ only with a key of yours in the environment variable TIINGO_TOKEN.`,
 			}
 			begin, err := portfolio.ParseDate(from)
 			if err != nil {
-				return a.usageError("--from: %w", err)
+				return a.UsageError("--from: %w", err)
 			}
 			a.fills = true
 			provider := fetch.Provider{URL: url, Key: key, Client: &http.Client{Timeout: fetchTimeout}}
@@ -182,11 +182,11 @@ func (a *app) fetchPrices(ctx context.Context, s *answer.Service, provider fetch
 			result.Skipped = skippedPrices(odd.Rows, odd.More)
 		}
 		all = append(all, result)
-		if !a.json {
+		if !a.JSON {
 			a.sayImported(result, "price")
 		}
 	}
-	if a.json {
+	if a.JSON {
 		return command.WriteJSON(a.Out, all)
 	}
 	return nil

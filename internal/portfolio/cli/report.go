@@ -29,7 +29,7 @@ page that needs nothing else and no network; one that ends in .md is Markdown; -
 		RunE: func(cmd *cobra.Command, args []string) error {
 			write, err := reportWriter(args[0])
 			if err != nil {
-				return a.usageError("%w", err)
+				return a.UsageError("%w", err)
 			}
 			var data report.Data
 			err = a.with(cmd.Context(), func(s *answer.Service) error {
@@ -54,7 +54,7 @@ page that needs nothing else and no network; one that ends in .md is Markdown; -
 			if err := durable.WriteFile(path, page.Bytes()); err != nil {
 				return err
 			}
-			if a.json {
+			if a.JSON {
 				return command.WriteJSON(a.Out, map[string]string{"file_path": path})
 			}
 			fmt.Fprintf(a.Out, "The report is in %s\n", agentsig.Escape(path))
