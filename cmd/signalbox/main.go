@@ -13,6 +13,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program as it is
 	code := cli.Run(ctx, os.Args[1:], command.Terminal())
 	stop()
 	os.Exit(code)

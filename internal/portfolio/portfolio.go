@@ -17,6 +17,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
 )
 
 // An Action is what a transaction does.
@@ -93,6 +95,9 @@ const (
 	maxNote    = 512
 )
 
+// The ratios that splits have.
+var leastRatio, mostRatio = NewDecimal(1, -6), NewDecimal(1, 6)
+
 // Check says what is wrong with a transaction, if anything is.
 func (t Transaction) Check() error {
 	switch {
@@ -112,6 +117,8 @@ func (t Transaction) Check() error {
 		return fmt.Errorf("the note is longer than %d bytes or has characters that can't be printed", maxNote)
 	case t.Quantity.Sign() < 0 || t.Quantity.IsZero() && t.Action != Dividend:
 		return fmt.Errorf("the quantity of a %s is more than zero, not %s", t.Action, t.Quantity)
+	case t.Action == Split && (t.Quantity.Cmp(leastRatio) < 0 || t.Quantity.Cmp(mostRatio) > 0):
+		return fmt.Errorf("a split gives %s to %s new shares for one old, not %s", leastRatio, mostRatio, t.Quantity)
 	case t.Price.Sign() < 0:
 		return fmt.Errorf("the price %s is less than zero", t.Price)
 	case t.Amount.Sign() < 0:
@@ -137,14 +144,7 @@ func IsSymbol(s string) bool {
 	return s != "" && len(s) <= maxSymbol
 }
 
-func printable(s string) bool {
-	for _, c := range s {
-		if c < ' ' || c == 0x7f || c == '\uFFFD' || c >= 0x80 && c < 0xa0 || c >= 0x2028 && c <= 0x202e || c >= 0x2066 && c <= 0x2069 {
-			return false
-		}
-	}
-	return true
-}
+func printable(s string) bool { return agentsig.Escape(s) == s }
 
 // A Kind is what an account is for the tax office.
 type Kind string

@@ -46,7 +46,7 @@ func (state State) Positions() []report.Position {
 	for _, p := range state.Book.Positions {
 		row := report.Position{Symbol: p.Symbol, Account: p.Account, Quantity: p.Quantity, InLots: p.InLots}
 		bar, priced := state.Closes[p.Symbol]
-		priced = priced && !bar.Date.Before(state.Book.Splits[p.Symbol])
+		priced = priced && !bar.Date.Before(state.Book.LastSplit(p.Symbol))
 		if priced {
 			row.Price, row.PricedOn = bar.Close, bar.Date
 		}

@@ -162,6 +162,14 @@ func TestPriceIsSaid(t *testing.T) {
 	}
 }
 
+// Fees with a minus, as some write them, would lessen the cost.
+func TestFeesAreNotNegative(t *testing.T) {
+	file, err := Read(strings.NewReader("date,account,action,symbol,quantity,price,fees\n2024-01-02,a,BUY,X,1,9,-5\n2024-01-02,a,BUY,X,1,9,5\n"), Options{})
+	if err != nil || len(file.Transactions) != 1 || len(file.Skipped) != 1 || !strings.Contains(file.Skipped[0].Reason, "fees are zero or more") {
+		t.Errorf("%+v, %v", file, err)
+	}
+}
+
 // An option's account is for rows that name none, and for no others.
 func TestOptionsAccount(t *testing.T) {
 	text := "date,account,action,symbol,quantity,price\n2024-01-02,,BUY,SLV,1,9\n2024-01-03,mine,BUY,SLV,1,9\n"

@@ -111,6 +111,10 @@ func (r *reading) canonicalRow(at place, fields *canonicalRow) {
 			return
 		}
 	}
+	if t.Fees.Sign() < 0 && t.Check() == nil {
+		r.unread(at, "fees are zero or more: they add to what was paid and lessen what was received")
+		return
+	}
 	traded := t.Action == portfolio.Buy || t.Action == portfolio.Sell || t.Action == portfolio.Reinvest
 	if traded && fields[priceColumn] == "" && t.Check() == nil {
 		r.unread(at, "a "+string(t.Action)+" has a price; write 0 if nothing was paid")

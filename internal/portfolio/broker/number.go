@@ -89,7 +89,9 @@ func day(s string) (portfolio.Date, error) {
 		return portfolio.Date{}, wrong
 	}
 	if len(parts[0]) == 2 {
-		year += 2000
+		if year += 2000; year >= 2070 {
+			year -= 100
+		}
 	}
 	month, err := strconv.ParseUint(parts[1], 10, 8)
 	if name, nameErr := time.Parse("Jan", parts[1]); nameErr == nil {

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
@@ -49,13 +52,18 @@ docs/portfolio.md has them all.`,
 whole: what is not in it is forgotten.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			data, err := os.ReadFile(args[0])
+			name := agentsig.Escape(args[0])
+			f, err := os.Open(args[0])
 			if err != nil {
+				return errors.New(agentsig.Escape(err.Error()))
+			}
+			data, err := io.ReadAll(io.LimitReader(f, settings.MaxBytes+1))
+			if err := errors.Join(err, f.Close()); err != nil {
 				return err
 			}
 			set, err := settings.Parse(data)
 			if err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
+				return fmt.Errorf("%s: %w", name, err)
 			}
 			a.fills = true
 			var accounts []answer.Account
@@ -65,7 +73,7 @@ whole: what is not in it is forgotten.`,
 					return err
 				}
 				if len(set.Accounts) == 0 && len(before.Settings.Accounts) > 0 {
-					return fmt.Errorf("%s describes no account, and would take the place of %s: it has to have them all", args[0], count(len(before.Settings.Accounts), "account"))
+					return fmt.Errorf("%s describes no account, and would take the place of %s: it has to have them all", name, count(len(before.Settings.Accounts), "account"))
 				}
 				before.Settings = set
 				accounts = before.Accounts()
@@ -77,7 +85,7 @@ whole: what is not in it is forgotten.`,
 			if a.JSON {
 				return command.WriteJSON(a.Out, accounts)
 			}
-			fmt.Fprintf(a.Out, "%s and the rules of %s are in place of those before.\n", count(len(set.Accounts), "account"), args[0])
+			fmt.Fprintf(a.Out, "%s and the rules of %s are in place of those before.\n", count(len(set.Accounts), "account"), name)
 			return nil
 		},
 	})

@@ -39,10 +39,29 @@ type app struct {
 // Run runs the command line and returns its exit code.
 func Run(ctx context.Context, args []string, env command.Env) int {
 	a := &app{Program: command.Program{Env: env}, now: time.Now}
-	return a.Execute(ctx, a.root(), args, func(err error) any {
-		return map[string]string{"status": "error", "error": err.Error()}
-	})
+	ended := make(chan int, 1)
+	go func() {
+		ended <- a.Execute(ctx, a.root(), args, func(err error) any {
+			return map[string]string{"status": "error", "error": err.Error()}
+		})
+	}()
+	select {
+	case code := <-ended:
+		return code
+	case <-ctx.Done():
+	}
+	// What computes does not look at the context. It has no side effects that could be left half
+	// done, so it need not be waited for.
+	select {
+	case code := <-ended:
+		return code
+	case <-time.After(grace):
+		return command.ExitInterrupted
+	}
 }
+
+// grace is how long a command may take to end once it is interrupted.
+const grace = 5 * time.Second
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{

@@ -104,20 +104,22 @@ func (a *app) importFiles(ctx context.Context, files []string, read func(*input)
 }
 
 func (a *app) importFile(path string, read func(*input) (imported, error)) (imported, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return imported{}, errors.New(agentsig.Escape(err.Error()))
+	case info.IsDir():
+		return imported{}, errors.New("it is a directory; name the files in it")
+	case !info.Mode().IsRegular():
+		return imported{}, errors.New("it is no regular file")
+	}
 	f, err := os.Open(path)
 	if err != nil {
-		return imported{}, err
+		return imported{}, errors.New(agentsig.Escape(err.Error()))
 	}
-	info, err := f.Stat()
-	if err == nil && info.IsDir() {
-		err = fmt.Errorf("%s is a directory; name the files in it", agentsig.Escape(path))
-	}
-	var result imported
-	if err == nil {
-		in := &input{app: a, from: f, name: filepath.Base(path), size: info.Size(), began: a.now()}
-		result, err = read(in)
-		in.done()
-	}
+	in := &input{app: a, from: f, name: filepath.Base(path), size: info.Size(), began: a.now()}
+	result, err := read(in)
+	in.done()
 	return result, errors.Join(err, f.Close())
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -50,6 +51,12 @@ page that needs nothing else and no network; one that ends in .md is Markdown; -
 			path, err := filepath.Abs(args[0])
 			if err != nil {
 				return err
+			}
+			if info, err := os.Stat(path); err == nil && info.IsDir() {
+				return fmt.Errorf("%s is a directory; name a file", agentsig.Escape(path))
+			}
+			if _, err := os.Stat(filepath.Dir(path)); err != nil {
+				return fmt.Errorf("there is no directory %s", agentsig.Escape(filepath.Dir(path)))
 			}
 			if err := durable.WriteFile(path, page.Bytes()); err != nil {
 				return err

@@ -19,6 +19,7 @@
 package exitrule
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,7 +33,13 @@ import (
 type Market struct {
 	Bars   []price.Bar            // of the ticker
 	Others map[string][]price.Bar // of the index and the basket: Config.Symbols
-	Split  portfolio.Date         // the ticker's last split, if there was one
+	Splits []Split                // of the ticker that the history knows, by day
+}
+
+// A Split is one of the ticker's.
+type Split struct {
+	Date  portfolio.Date
+	Ratio float64 // new shares for one old
 }
 
 // The states of a signal.
@@ -88,7 +95,7 @@ const maxAge = 5
 // Evaluate makes the verdict of a day. The configuration is one that Check accepts.
 func Evaluate(config Config, market Market, asOf portfolio.Date) Verdict {
 	bars := upTo(market.Bars, asOf)
-	unfit := fresh(bars, market.Split, asOf)
+	unfit := cmp.Or(fresh(bars, asOf), whole(bars, market.Splits))
 	v := Verdict{AsOf: asOf, Signals: make([]Signal, 0, len(config.Rules))}
 	for _, rule := range config.Rules {
 		s := evaluate(scene{config, market.Others, bars, unfit, asOf}, rule)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -485,5 +486,31 @@ func TestSymbols(t *testing.T) {
 	config.Rules = append(config.Rules, exitrule.Rule{Name: "b", Like: "regime_basket"})
 	if diff := cmp.Diff([]string{"IWM", "QQQ", "SPY"}, config.Symbols()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Prices that fall by a split's ratio on its day are not adjusted, and say nothing of the trend.
+func TestSplits(t *testing.T) {
+	end := portfolio.NewDate(2024, 5, 31)
+	bars := monthly(end, 100, 101, 102, 103, 104, 105, 106, 107, 54, 55, 56, 57, 58)
+	fall := slices.IndexFunc(bars, func(b price.Bar) bool { return b.Adj.Float() < 60 })
+	split := func(i int, ratio float64) exitrule.Market {
+		return exitrule.Market{Bars: bars, Splits: []exitrule.Split{{bars[i].Date, ratio}}}
+	}
+	for _, c := range []struct {
+		name   string
+		market exitrule.Market
+		want   string
+	}{
+		{"not adjusted", split(fall, 2), "not adjusted for the split"},
+		{"adjusted", split(fall-1, 2), ""},
+		{"too small to be seen", split(fall, 1.2), ""},
+		{"no price after it", exitrule.Market{Bars: bars, Splits: []exitrule.Split{{end.Add(1), 2}}}, "before the split of 2024-06-01"},
+		{"before all prices", exitrule.Market{Bars: bars, Splits: []exitrule.Split{{bars[0].Date.Add(-400), 2}}}, ""},
+	} {
+		v := exitrule.Evaluate(exitrule.Config{Rules: []exitrule.Rule{{Name: "trend_sma10m", Primary: true}}}, c.market, end.Add(2))
+		if failed := v.Assessment == exitrule.Error; failed != (c.want != "") || !strings.Contains(v.Signals[0].Message, c.want) {
+			t.Errorf("%s: %+v", c.name, v)
+		}
 	}
 }

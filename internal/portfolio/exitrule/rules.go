@@ -152,7 +152,7 @@ func (s scene) chandelier(rule Rule) (measure, error) {
 
 func (s scene) indexRegime(rule Rule) (measure, error) {
 	bars := upTo(s.others[s.config.Index], s.asOf)
-	if err := fresh(bars, portfolio.Date{}, s.asOf); err != nil {
+	if err := fresh(bars, s.asOf); err != nil {
 		return measure{}, fmt.Errorf("index %s: %w", s.config.Index, err)
 	}
 	bars, err := days(bars, s.asOf, rule.Days)
@@ -174,7 +174,7 @@ func (s scene) basketRegime(rule Rule) (measure, error) {
 	share := 1 / float64(len(s.config.Basket))
 	for _, symbol := range s.config.Basket {
 		bars := upTo(s.others[symbol], s.asOf)
-		err := fresh(bars, portfolio.Date{}, s.asOf)
+		err := fresh(bars, s.asOf)
 		var closes []float64
 		if err == nil {
 			closes, err = months(bars, s.asOf, rule.Months+1)

@@ -15,16 +15,34 @@ func upTo(bars []price.Bar, day portfolio.Date) []price.Bar {
 	return bars[:n]
 }
 
-// fresh says why bars are too old for a verdict on a day, if they are. Prices from before a split
-// are of other shares than those that are held.
-func fresh(bars []price.Bar, split, asOf portfolio.Date) error {
+// whole says why bars do not go with the ticker's splits, if they don't: they end before one, so
+// that they are of other shares than those that are held, or fall by its ratio on its day, so that
+// they are not adjusted.
+func whole(bars []price.Bar, splits []Split) error {
+	for _, s := range splits {
+		at, _ := slices.BinarySearchFunc(bars, s.Date, func(b price.Bar, day portfolio.Date) int { return b.Date.Compare(day) })
+		if at == len(bars) {
+			return fmt.Errorf("the last price is of %s, before the split of %s; import newer ones", last(bars).Date, s.Date)
+		}
+		if at == 0 || math.Abs(math.Log(s.Ratio)) < leastJump {
+			continue
+		}
+		if jump := math.Log(bars[at].Adj.Float() / bars[at-1].Adj.Float()); math.Abs(jump+math.Log(s.Ratio)) < math.Abs(jump) {
+			return fmt.Errorf("the prices are not adjusted for the split of %s; import them with adjusted closes", s.Date)
+		}
+	}
+	return nil
+}
+
+// leastJump is a split that can be told from a day's change of price: five shares for four.
+const leastJump = 0.22
+
+// fresh says why bars are too old for a verdict on a day, if they are.
+func fresh(bars []price.Bar, asOf portfolio.Date) error {
 	if len(bars) == 0 {
 		return fmt.Errorf("there are no prices up to %s; import some", asOf)
 	}
 	newest := last(bars).Date
-	if newest.Before(split) {
-		return fmt.Errorf("the last price is of %s, before the split of %s; import newer ones", newest, split)
-	}
 	if age := price.SessionsBetween(newest, asOf); age > maxAge {
 		return fmt.Errorf("the last price is of %s, %d sessions before %s; import newer ones", newest, age, asOf)
 	}

@@ -117,6 +117,21 @@ type Problem struct {
 	Text    string
 }
 
+// A Split is one that took effect.
+type Split struct {
+	Date  portfolio.Date
+	Ratio portfolio.Decimal // new shares for one old
+}
+
+// LastSplit is the day of a symbol's last split, or no day. Prices from before it are of other
+// shares than those that are held.
+func (b *Book) LastSplit(symbol string) (day portfolio.Date) {
+	if splits := b.Splits[symbol]; len(splits) > 0 {
+		day = splits[len(splits)-1].Date
+	}
+	return day
+}
+
 // Rules are what a book is kept by.
 type Rules struct {
 	Accounts  []portfolio.Account // what is not in it is taxable, first in first out
@@ -127,12 +142,11 @@ type Rules struct {
 // A Book is what a history comes to on a day.
 type Book struct {
 	AsOf      portfolio.Date
-	Lots      []Lot      // open, by symbol, account and day
-	Disposals []Disposal // by day of sale
-	Positions []Position // by symbol and account; none that are empty
-	// Splits are the days of each symbol's last split: prices from before it are of other shares.
-	Splits   map[string]portfolio.Date
-	Problems []Problem
+	Lots      []Lot              // open, by symbol, account and day
+	Disposals []Disposal         // by day of sale
+	Positions []Position         // by symbol and account; none that are empty
+	Splits    map[string][]Split // of each symbol, by day
+	Problems  []Problem
 
 	groups   groups
 	washing  map[string]*washing

@@ -48,7 +48,7 @@ type keeper struct {
 // difference.
 func Build(history []portfolio.Transaction, rules Rules, asOf portfolio.Date) *Book {
 	k := &keeper{
-		book:     &Book{AsOf: asOf, Splits: map[string]portfolio.Date{}},
+		book:     &Book{AsOf: asOf, Splits: map[string][]Split{}},
 		accounts: map[string]portfolio.Account{},
 		holdings: map[place]*holding{},
 		bySymbol: map[string][]*holding{},
@@ -269,6 +269,9 @@ func (k *keeper) explain(e event, h *holding, missing portfolio.Decimal) (unknow
 	return unknown
 }
 
+// mostShares is more than any lot has; beyond it a history is nonsense, and slow to compute.
+var mostShares = portfolio.NewDecimal(1, 18)
+
 // quantityDecimals is how fine shares are counted after a split: finer than any broker does, and so
 // that a third, which a file can only write as 0.333333333333, gives whole shares again.
 const quantityDecimals = 9
@@ -278,7 +281,15 @@ func (k *keeper) split(e event) {
 		k.problem(e, "accounts tell different ratios of this split; %s is taken, not %s", e.Quantity, e.more.odd)
 	}
 	scale := ratio(e.Quantity)
-	k.book.Splits[e.Symbol] = e.date
+	k.book.Splits[e.Symbol] = append(k.book.Splits[e.Symbol], Split{e.date, e.Quantity})
+	for _, h := range k.bySymbol[e.Symbol] {
+		for _, l := range h.lots {
+			if l.Quantity.Mul(e.Quantity).Cmp(mostShares) > 0 {
+				k.problem(e, "the split makes more than %s shares of a lot; it is left out", mostShares)
+				return
+			}
+		}
+	}
 	for _, h := range k.bySymbol[e.Symbol] {
 		for _, l := range h.lots {
 			l.Quantity, l.each = scale(l.Quantity), portfolio.Decimal{}
@@ -308,7 +319,13 @@ func ratio(r portfolio.Decimal) func(portfolio.Decimal) portfolio.Decimal {
 			return func(shares portfolio.Decimal) portfolio.Decimal { return shares.Over(n, quantityDecimals) }
 		}
 	}
-	return func(shares portfolio.Decimal) portfolio.Decimal { return shares.Mul(r).Round(quantityDecimals) }
+	return func(shares portfolio.Decimal) portfolio.Decimal {
+		scaled := shares.Mul(r)
+		if rounded := scaled.Round(quantityDecimals); !rounded.IsZero() {
+			return rounded
+		}
+		return scaled // less than a billionth, but not nothing
+	}
 }
 
 // arrive takes in shares from outside the household's accounts. They were not bought now, so they
@@ -359,7 +376,7 @@ func (k *keeper) leave(e event) {
 	for _, l := range taken {
 		l.Account, l.gone = e.more.to, false
 		to.add(l)
-		if w := k.group(l.Symbol); !l.bought.IsZero() && !l.replaces && to.account.Kind != portfolio.K401 {
+		if w := k.group(l.Symbol); !l.bought.IsZero() && !l.replaces && to.account.Kind != portfolio.K401 && !slices.Contains(w.recent, l) {
 			w.remember(l)
 		}
 	}

@@ -76,7 +76,8 @@ func mergeSplits(list []event) []event {
 			continue
 		}
 		t := last[e.Symbol]
-		if t == nil || e.date.Sub(list[t.first].date) > splitDays || slices.Contains(t.accounts, e.Account) {
+		// No symbol splits twice on one day: then it is told twice, by a broker and by hand.
+		if t == nil || e.date.Sub(list[t.first].date) > splitDays || e.date != list[t.first].date && slices.Contains(t.accounts, e.Account) {
 			last[e.Symbol] = &told{i, []string{e.Account}}
 			continue
 		}

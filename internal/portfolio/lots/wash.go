@@ -12,20 +12,20 @@ const WashDays = 30
 
 // groups say which symbols are one for the wash-sale rule, and which may be.
 type groups struct {
-	of      map[string]string   // a symbol's group, where it is not its own
-	similar map[string][]string // a symbol's doubtful relatives
+	of      map[string]string // a symbol's group, where it is not its own
+	similar map[string][]int  // the groups in which a symbol has doubtful relatives
 }
 
 func newGroups(rules Rules) groups {
-	g := groups{map[string]string{}, map[string][]string{}}
+	g := groups{map[string]string{}, map[string][]int{}}
 	for _, group := range rules.Identical {
 		for _, symbol := range group {
 			g.of[symbol] = group[0]
 		}
 	}
-	for _, group := range rules.Similar {
+	for i, group := range rules.Similar {
 		for _, symbol := range group {
-			g.similar[symbol] = append(g.similar[symbol], group...)
+			g.similar[symbol] = append(g.similar[symbol], i)
 		}
 	}
 	return g
@@ -44,7 +44,7 @@ func (g groups) doubtful(p purchase, sold string) bool {
 	if g.name(p.symbol) == g.name(sold) {
 		return p.kind == portfolio.K401
 	}
-	return slices.Contains(g.similar[sold], p.symbol)
+	return slices.ContainsFunc(g.similar[sold], func(group int) bool { return slices.Contains(g.similar[p.symbol], group) })
 }
 
 // A loss is what is not yet washed of one disposal.
@@ -123,13 +123,14 @@ func (k *keeper) note(h *holding, l *lot) {
 
 // remember keeps a purchase for losses to come, in order of its day.
 func (w *washing) remember(l *lot) {
+	for len(w.recent) > 0 && w.recent[0].bought.Before(l.bought.Add(-WashDays)) {
+		w.recent = w.recent[1:]
+	}
 	i := len(w.recent)
 	for i > 0 && w.recent[i-1].bought.After(l.bought) {
 		i--
 	}
-	if !slices.Contains(w.recent, l) {
-		w.recent = slices.Insert(w.recent, i, l)
-	}
+	w.recent = slices.Insert(w.recent, i, l)
 }
 
 // forget drops the purchases that can't wash a loss of that day or later.
@@ -231,7 +232,7 @@ func (k *keeper) label() {
 	for _, p := range k.losses {
 		d := &k.book.Disposals[p.disposal]
 		first, _ := slices.BinarySearchFunc(k.doubtful, p.sold.Add(-WashDays), func(x purchase, day portfolio.Date) int { return x.date.Compare(day) })
-		for i := first; i < len(k.doubtful) && within(k.doubtful[i].date, p.sold); i++ {
+		for i := first; i < len(k.doubtful) && within(k.doubtful[i].date, p.sold) && p.shares.Sign() > 0; i++ {
 			if !k.groups.doubtful(k.doubtful[i], p.symbol) {
 				continue
 			}

@@ -45,14 +45,18 @@ type Server struct {
 	logger *slog.Logger
 	mcp    *mcp.Server
 	files  files
+	slots  chan struct{} // one for each call that is worked on
 }
+
+// maxCalls is how many calls are worked on at once; others wait. Each holds the whole history.
+const maxCalls = 4
 
 const instructions = "Exit signals and tax-loss harvesting from the user's own files, offline; nothing is traded. " +
 	"Prefer format=agent for a verdict with flags, and output=file when every detail is needed."
 
 // New makes a server of the tools. The version is what clients are told.
 func New(t Tools, version string, o Options) *Server {
-	s := &Server{tools: t, logger: o.Logger}
+	s := &Server{tools: t, logger: o.Logger, slots: make(chan struct{}, maxCalls)}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
 	}
@@ -145,6 +149,12 @@ func (s *Server) guarded(ctx context.Context, tool string, c call) (result *mcp.
 			result, err = nil, errFault
 		}
 	}()
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	return s.answer(ctx, c)
 }
 

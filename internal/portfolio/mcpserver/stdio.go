@@ -51,7 +51,7 @@ func (t answering) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &answeringConn{Connection: c, answered: make(chan struct{}, 1), closed: make(chan struct{})}, nil
+	return &answeringConn{Connection: c, answered: make(chan struct{}, 1), closed: make(chan struct{}), open: map[any]bool{}}, nil
 }
 
 type answeringConn struct {
@@ -61,22 +61,31 @@ type answeringConn struct {
 	closed   chan struct{}
 
 	mu   sync.Mutex
-	open int // calls without an answer
+	open map[any]bool // calls without an answer, by their id: one that is used twice is answered once
 }
 
-func (c *answeringConn) count(n int) int {
+func (c *answeringConn) waits(id jsonrpc.ID, open bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.open += n
-	return c.open
+	if open {
+		c.open[id.Raw()] = true
+	} else {
+		delete(c.open, id.Raw())
+	}
+}
+
+func (c *answeringConn) waiting() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.open) > 0
 }
 
 func (c *answeringConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := c.Connection.Read(ctx)
 	if request, ok := m.(*jsonrpc.Request); ok && err == nil && request.IsCall() {
-		c.count(1)
+		c.waits(request.ID, true)
 	}
-	for err != nil && c.count(0) > 0 {
+	for err != nil && c.waiting() {
 		select {
 		case <-c.answered:
 		case <-c.closed:
@@ -88,8 +97,8 @@ func (c *answeringConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 func (c *answeringConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	err := c.Connection.Write(ctx, m)
-	if _, ok := m.(*jsonrpc.Response); ok {
-		c.count(-1)
+	if response, ok := m.(*jsonrpc.Response); ok {
+		c.waits(response.ID, false)
 		select {
 		case c.answered <- struct{}{}:
 		default: // the reader has yet to see an earlier one

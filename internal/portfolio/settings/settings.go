@@ -26,6 +26,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
@@ -63,9 +64,11 @@ func (s Settings) Account(id string) (account portfolio.Account, listed bool) {
 // Default is what holds without a file.
 func Default() Settings { return Settings{Filing: Single, Exit: exitrule.Default()} }
 
-// The limits of a file.
+// MaxBytes is how long a file may be.
+const MaxBytes = 1 << 20
+
+// The limits of what is in it.
 const (
-	maxBytes    = 1 << 20
 	maxAccounts = 1000
 	maxGroups   = 1000
 )
@@ -90,8 +93,8 @@ type entry struct {
 
 // Parse reads a file. What it does not know is an error, with its line.
 func Parse(data []byte) (Settings, error) {
-	if len(data) > maxBytes {
-		return Settings{}, fmt.Errorf("the file has %d bytes; at most %d are read", len(data), maxBytes)
+	if len(data) > MaxBytes {
+		return Settings{}, fmt.Errorf("the file has %d bytes; at most %d are read", len(data), MaxBytes)
 	}
 	doc := document{Filing: Single, Exit: exitrule.Default()}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
@@ -120,6 +123,7 @@ func plain(err error) string {
 	if errors.As(err, &wrong) {
 		text = strings.Join(wrong.Errors, "; ")
 	}
+	text = agentsig.Escape(text)
 	return misfit.ReplaceAllString(inType.ReplaceAllString(text, ""), "`$1` does not belong here")
 }
 

@@ -75,7 +75,7 @@ func TestParseErrors(t *testing.T) {
 		"filing: alone":               "single, joint or married_separately",
 		"exit: {rules: [{name: hunch, primary: true}]}":                   "exit: ",
 		"exit: {tick: much}":                                              "not a number",
-		strings.Repeat("#", maxBytes+1):                                   "at most",
+		strings.Repeat("#", MaxBytes+1):                                   "at most",
 		"a: &a [x,x,x]\nb: &b [*a,*a,*a]\nc: &c [*b,*b,*b]\naccounts: *c": "line",
 	} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {

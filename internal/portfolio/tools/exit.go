@@ -99,7 +99,9 @@ func ExitSignals(in ExitInput) *ExitResult {
 	r.AccountID, r.AsOf = in.AccountID, in.AsOf
 	history := in.related()
 	book := lots.Build(history, in.Rules, in.AsOf)
-	in.Market.Split = book.Splits[in.Ticker]
+	for _, s := range book.Splits[in.Ticker] {
+		in.Market.Splits = append(in.Market.Splits, exitrule.Split{Date: s.Date, Ratio: s.Ratio.Float()})
+	}
 	verdict := exitrule.Evaluate(in.Config, in.Market, in.AsOf)
 	r.Assessment, r.OverallAssessment, r.Signals = verdict.Assessment, verdict.Text, verdict.Signals
 	r.LastPrice, r.LastPriceDate = verdict.Last.Close, verdict.Last.Date

@@ -27,11 +27,12 @@ type harvestPosition struct {
 // shares than those that are held.
 func (h *harvester) price(symbol string) (bar price.Bar, ok bool) {
 	bar, ok = h.Closes[symbol]
-	return bar, ok && bar.Close.Sign() > 0 && !bar.Date.After(h.AsOf) && !bar.Date.Before(h.Book.Splits[symbol])
+	return bar, ok && bar.Close.Sign() > 0 && !bar.Date.After(h.AsOf) && !bar.Date.Before(h.Book.LastSplit(symbol))
 }
 
 func (h *harvester) stale(bar price.Bar) bool {
-	return price.SessionsBetween(bar.Date, h.AsOf) > staleSessions
+	const surely = 30 // days are more sessions than that, and quicker to count
+	return h.AsOf.Sub(bar.Date) > surely || price.SessionsBetween(bar.Date, h.AsOf) > staleSessions
 }
 
 // analyzePositions says how much of what is held is in lots and has a price.
@@ -161,5 +162,5 @@ func (h *harvester) reports() map[string]brokerReport {
 // overtaken tells whether shares moved or were split after the day of a report, which then says
 // nothing of the shares that are there now.
 func (h *harvester) overtaken(at harvestPlace, reported portfolio.Date) bool {
-	return h.moved[at].After(reported) || h.Book.Splits[at.symbol].After(reported)
+	return h.moved[at].After(reported) || h.Book.LastSplit(at.symbol).After(reported)
 }
