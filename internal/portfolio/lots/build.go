@@ -316,16 +316,23 @@ func ratio(r portfolio.Decimal) func(portfolio.Decimal) portfolio.Decimal {
 	if r.Sign() > 0 && r.Cmp(one) < 0 {
 		n := one.Over(r, 0)
 		if n.Cmp(portfolio.NewDecimal(most, 0)) <= 0 && alike(one, r.Mul(n)) {
-			return func(shares portfolio.Decimal) portfolio.Decimal { return shares.Over(n, quantityDecimals) }
+			return func(shares portfolio.Decimal) portfolio.Decimal {
+				return notNothing(shares.Over(n, quantityDecimals), shares.Mul(r))
+			}
 		}
 	}
 	return func(shares portfolio.Decimal) portfolio.Decimal {
 		scaled := shares.Mul(r)
-		if rounded := scaled.Round(quantityDecimals); !rounded.IsZero() {
-			return rounded
-		}
-		return scaled // less than a billionth, but not nothing
+		return notNothing(scaled.Round(quantityDecimals), scaled)
 	}
+}
+
+// notNothing is the rounded number of shares, unless that is none: dust keeps its cost.
+func notNothing(rounded, exact portfolio.Decimal) portfolio.Decimal {
+	if rounded.IsZero() {
+		return exact
+	}
+	return rounded
 }
 
 // arrive takes in shares from outside the household's accounts. They were not bought now, so they
