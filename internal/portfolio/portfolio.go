@@ -10,6 +10,9 @@
 //	exitrule  rules that say when to leave a position
 //	tools     the two tools that agents call
 //	report    the same for people, as a page
+//	answer    answers questions from a store: the reading and writing around the above
+//	mcpserver the tools over the Model Context Protocol
+//	cli       the command line
 package portfolio
 
 import (

@@ -1,8 +1,10 @@
 package answer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -80,16 +82,27 @@ func reportYears(book *lots.Book) []report.Year {
 	return years
 }
 
-// maxCharts is how many tickers get a chart: a page with hundreds is none.
-const maxCharts = 40
+// A page with thousands of tickers is none, so only the largest positions are checked, and fewer
+// get a chart.
+const (
+	maxExits  = 200
+	maxCharts = 40
+)
+
+// byValue are the held tickers that are checked, those that are worth most first.
+func (state State) byValue() []string {
+	value := map[string]portfolio.Decimal{}
+	for _, p := range state.Positions() {
+		value[p.Symbol] = value[p.Symbol].Add(p.Value())
+	}
+	tickers := slices.SortedFunc(maps.Keys(value), func(a, b string) int {
+		return cmp.Or(value[b].Cmp(value[a]), strings.Compare(a, b))
+	})
+	return tickers[:min(len(tickers), maxExits)]
+}
 
 func reportExits(ctx context.Context, s *Service, state State) (exits []report.Exit, err error) {
-	var tickers []string
-	for _, p := range state.Book.Positions {
-		if !slices.Contains(tickers, p.Symbol) {
-			tickers = append(tickers, p.Symbol)
-		}
-	}
+	tickers := state.byValue()
 	config := state.Settings.Exit
 	for i, ticker := range tickers {
 		market, err := s.Market(ctx, config, ticker, state.AsOf)
@@ -216,6 +229,13 @@ func reportCalendar(book *lots.Book, harvest *tools.HarvestResult) (windows []re
 func reportNotes(state State, harvest *tools.HarvestResult) (notes []string) {
 	for _, p := range state.Book.Problems {
 		notes = append(notes, fmt.Sprintf("%s, %s in %s: %s.", p.Date, p.Symbol, p.Account, p.Text))
+	}
+	held := map[string]bool{}
+	for _, p := range state.Book.Positions {
+		held[p.Symbol] = true
+	}
+	if n := len(held) - maxExits; n > 0 {
+		notes = append(notes, fmt.Sprintf("Exit signals are of the %d largest positions; %d smaller ones were not checked.", maxExits, n))
 	}
 	if len(harvest.MissingPrices) > 0 {
 		notes = append(notes, "There are no prices of "+strings.Join(harvest.MissingPrices, ", ")+".")
