@@ -55,11 +55,9 @@ func Build(history []portfolio.Transaction, rules Rules, asOf portfolio.Date) *B
 		groups:   newGroups(rules),
 		washing:  map[string]*washing{},
 	}
-	for _, a := range rules.Accounts {
-		k.accounts[a.ID] = a
-	}
 	untaxed := map[string]bool{}
 	for _, a := range rules.Accounts {
+		k.accounts[a.ID] = a
 		untaxed[a.ID] = a.Kind != portfolio.Taxable
 	}
 	list := events(history, asOf, untaxed)
