@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +51,7 @@ docs/portfolio.md has them all.`,
 		Short: "Say what the accounts are, from a YAML file",
 		Long: `Import reads a YAML file of accounts and rules and puts it in the place of the one before, as a
 whole: what is not in it is forgotten.`,
-		Args: cobra.ExactArgs(1),
+		Args: one("a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := agentsig.Escape(args[0])
 			f, err := os.Open(args[0])
@@ -86,6 +87,15 @@ whole: what is not in it is forgotten.`,
 				return command.WriteJSON(a.Out, accounts)
 			}
 			fmt.Fprintf(a.Out, "%s and the rules of %s are in place of those before.\n", count(len(set.Accounts), "account"), name)
+			begun := slices.ContainsFunc(accounts, func(l answer.Account) bool { return l.Transactions > 0 })
+			for _, l := range accounts {
+				switch {
+				case !l.Listed:
+					fmt.Fprintf(a.Out, "%s is not described, so it is taken for taxable, fifo.\n", l.ID)
+				case l.Transactions == 0 && begun: // its id may be misspelt
+					fmt.Fprintf(a.Out, "%s has no transactions yet.\n", l.ID)
+				}
+			}
 			return nil
 		},
 	})

@@ -43,7 +43,7 @@ Too little history and old prices are an error, never a reason to hold. With --f
 prints the reply that an agent gets.`,
 		Example: `  portfolio exit-signals SLV
   portfolio exit-signals SLV --format agent --output file`,
-		Args: cobra.ExactArgs(1),
+		Args: one("a ticker"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p := tools.ExitParams{Ticker: args[0], AccountID: q.account, Format: q.format, Output: q.output}
 			if shares != "" {
@@ -186,7 +186,7 @@ func (a *app) sayHarvest(result *tools.HarvestResult, file agentformat.File) err
 			t.remark(remarks(c)...)
 		}
 		t.write(a.Out)
-		fmt.Fprintf(a.Out, "\nEach lot's remarks hold if it is sold alone today; all of them together would lose %s to the\nwash-sale rule, %s of it for good. Buying any of these again before %s washes the loss.\n",
+		fmt.Fprintf(a.Out, "\nEach lot's remarks hold if it is sold alone today.\nAll of them together would lose %s to the wash-sale rule, %s for good.\nBuying any of these again before %s washes the loss.\n",
 			result.IfAllSold.Disallowed.Cents(), result.IfAllSold.Permanent.Cents(), result.Candidates[0].NoBuyUntil)
 	}
 	fmt.Fprintf(a.Out, "\n%s\n", a.Paint(command.Faint, result.Disclaimer))

@@ -111,6 +111,16 @@ with status and error.`,
 	return root
 }
 
+// one is for commands that take one argument.
+func one(what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("name %s, and nothing else", what)
+		}
+		return nil
+	}
+}
+
 // database is the file that is used.
 func (a *app) database() (string, error) {
 	if a.db != "" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
@@ -98,6 +99,9 @@ func sayImports(say func(name, state, format string, args ...any), imports []sto
 	kinds := map[store.Kind]int{}
 	for _, i := range imports {
 		kinds[i.Kind]++
+		if i.Unread > 0 {
+			say(string(i.Kind), command.Warning, "%s of %s, import %d, could not be read; import it again with --json to see them", count(i.Unread, "row"), agentsig.Escape(i.Name), i.ID)
+		}
 	}
 	for _, kind := range []store.Kind{store.Transactions, store.Prices} {
 		if kinds[kind] == 0 {

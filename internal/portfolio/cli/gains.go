@@ -33,13 +33,27 @@ disallowed. Amounts are strings, and exact.`,
 			}
 			defer a.warn(state)
 			disposals := state.Book.Rows()
+			untold := state.Book.Untold
 			if year != 0 {
 				disposals = slices.DeleteFunc(disposals, func(d lots.Disposal) bool { return d.Sold.Year() != year })
+				untold = slices.DeleteFunc(untold, func(u lots.Untold) bool { return u.Sold.Year() != year })
 			}
 			if a.JSON {
 				return command.WriteJSON(a.Out, gainsJSON(disposals))
 			}
+			when := ""
+			if year != 0 {
+				when = fmt.Sprintf(" in %d", year)
+			}
+			if len(disposals)+len(untold) == 0 {
+				fmt.Fprintf(a.Out, "Nothing was sold%s in a taxable account.\n", when)
+				return nil
+			}
 			a.sayGains(disposals)
+			for _, u := range untold {
+				fmt.Fprintf(a.Out, "%s %s of %s, sold on %s in %s for %s: the gain is not known, because nothing says what they cost.\n",
+					a.Paint(command.Yellow, "Not in the rows:"), u.Quantity, u.Symbol, u.Sold, u.Account, u.Proceeds.Cents())
+			}
 			return nil
 		},
 	}
@@ -86,7 +100,6 @@ func term(d lots.Disposal) string {
 
 func (a *app) sayGains(disposals []lots.Disposal) {
 	if len(disposals) == 0 {
-		fmt.Fprintln(a.Out, "Nothing was sold in a taxable account.")
 		return
 	}
 	t := newTable(">quantity", "symbol", "account", "acquired", "sold", ">proceeds", ">basis", "code", ">disallowed", ">gain", "term")

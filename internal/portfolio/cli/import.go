@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,6 +32,16 @@ type imported struct {
 	// LotsDiffer says where the broker's own lots, if the file has any, are not as ours.
 	LotsDiffer []string `json:"lots_differ,omitempty"`
 	Error      string   `json:"error,omitempty"`
+}
+
+// unread is how many rows somebody has to look at.
+func (i imported) unread() (n int) {
+	for _, row := range i.Skipped {
+		if !row.Known {
+			n++
+		}
+	}
+	return n
 }
 
 // A skipped is a row that became nothing.
@@ -106,6 +117,8 @@ func (a *app) importFiles(ctx context.Context, files []string, read func(*input)
 func (a *app) importFile(path string, read func(*input) (imported, error)) (imported, error) {
 	info, err := os.Stat(path)
 	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return imported{}, errors.New("there is no such file")
 	case err != nil:
 		return imported{}, errors.New(agentsig.Escape(err.Error()))
 	case info.IsDir():
@@ -140,7 +153,7 @@ func importTransactions(ctx context.Context, s *answer.Service, in *input, accou
 		fmt.Fprintf(hash, "\x00account %s", account)
 	}
 	counts, err := s.Store.ImportTransactions(ctx, store.Import{
-		Name: in.name, Format: file.Format, Hash: [32]byte(hash.Sum(nil)), At: s.Now(),
+		Name: in.name, Format: file.Format, Hash: [32]byte(hash.Sum(nil)), At: s.Now(), Unread: result.unread(),
 	}, file.Transactions, file.Holdings)
 	result.Added, result.Known = counts.Added, counts.Known
 	if err == nil && len(file.Lots) > 0 {
@@ -170,16 +183,10 @@ func (a *app) sayImported(result imported, noun string) {
 	const most = 20
 	var reasons []string
 	counted, look := map[string]int{}, 0
-	for _, row := range result.Skipped {
-		if !row.Known {
-			look++
-		}
-	}
-	if look > 0 {
-		fmt.Fprintf(a.Out, ", %s", a.Paint(command.Yellow, count(look, "row")+" not read"))
+	if n := result.unread(); n > 0 {
+		fmt.Fprintf(a.Out, ", %s", a.Paint(command.Yellow, count(n, "row")+" not read"))
 	}
 	fmt.Fprintln(a.Out)
-	look = 0
 	for _, row := range result.Skipped {
 		if row.Known {
 			if counted[row.Reason] == 0 {

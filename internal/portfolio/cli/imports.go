@@ -34,7 +34,7 @@ and reading the mended file: reading it alone would add the mended rows to the w
 		Short: "Take back the transactions that an import added",
 		Long: `Remove takes back the transactions that an import added. Files that were read after it and had some
 of them too are to be imported again; they add what is missing.`,
-		Args: cobra.ExactArgs(1),
+		Args: one("an import by its id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil {
@@ -65,15 +65,16 @@ type importRow struct {
 	Added   int    `json:"added"`
 	Known   int    `json:"known"`
 	Changed int    `json:"changed"`
+	Unread  int    `json:"unread"`
 }
 
 func (a *app) sayImports(imports []store.ImportRow) error {
 	list := []importRow{}
-	t := newTable(">id", "read", "file", "format", "of", ">added", ">known")
+	t := newTable(">id", "read", "file", "of", ">added", ">known", ">changed", ">unread")
 	for _, i := range imports {
-		row := importRow{i.ID, string(i.Kind), i.Name, i.Format, i.At.Format("2006-01-02T15:04:05Z07:00"), i.Added, i.Known, i.Changed}
+		row := importRow{i.ID, string(i.Kind), i.Name, i.Format, i.At.Format("2006-01-02T15:04:05Z07:00"), i.Added, i.Known, i.Changed, i.Unread}
 		list = append(list, row)
-		t.add(fmt.Sprint(row.ID), i.At.Local().Format("2006-01-02 15:04"), agentsig.Escape(row.File), row.Format, row.Kind, fmt.Sprint(row.Added), fmt.Sprint(row.Known))
+		t.add(fmt.Sprint(row.ID), i.At.Local().Format("2006-01-02 15:04"), agentsig.Escape(row.File), row.Kind, fmt.Sprint(row.Added), fmt.Sprint(row.Known), fmt.Sprint(row.Changed), fmt.Sprint(row.Unread))
 	}
 	if a.JSON {
 		return command.WriteJSON(a.Out, list)

@@ -109,9 +109,12 @@ func importPrices(ctx context.Context, s *answer.Service, in *input, symbol stri
 		return imported{}, err
 	}
 	result := imported{Format: file.Format, Skipped: skippedPrices(file.Skipped, file.More)}
+	if n := len(file.Quotes); n > 0 && file.Quotes[0].Symbol == file.Quotes[n-1].Symbol { // they are by symbol
+		result.Format += " of " + file.Quotes[0].Symbol
+	}
 	fmt.Fprintf(hash, "\x00symbol %s", symbol)
 	counts, err := s.Store.ImportPrices(ctx, store.Import{
-		Name: in.name, Format: file.Format, Hash: [32]byte(hash.Sum(nil)), At: s.Now(),
+		Name: in.name, Format: result.Format, Hash: [32]byte(hash.Sum(nil)), At: s.Now(), Unread: result.unread(),
 	}, file.Quotes)
 	result.Added, result.Known, result.Changed = counts.Added, counts.Known, counts.Changed
 	return result, err

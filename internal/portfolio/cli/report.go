@@ -26,7 +26,7 @@ charts, losses that could be realised, and a calendar of wash sales. A FILE that
 page that needs nothing else and no network; one that ends in .md is Markdown; - prints Markdown.`,
 		Example: `  portfolio report report.html
   portfolio report -`,
-		Args: cobra.ExactArgs(1),
+		Args: one("a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			write, err := reportWriter(args[0])
 			if err != nil {

@@ -117,6 +117,16 @@ type Problem struct {
 	Text    string
 }
 
+// Untold is what was sold in a taxable account and is in no row of gains, because nobody knows what
+// it cost.
+type Untold struct {
+	Account  string
+	Symbol   string
+	Sold     portfolio.Date
+	Quantity portfolio.Decimal
+	Proceeds portfolio.Decimal
+}
+
 // A Split is one that took effect.
 type Split struct {
 	Date  portfolio.Date
@@ -147,6 +157,7 @@ type Book struct {
 	Positions []Position         // by symbol and account; none that are empty
 	Splits    map[string][]Split // of each symbol, by day
 	Problems  []Problem
+	Untold    []Untold // sales, or parts of them, that no lot explains
 
 	groups   groups
 	washing  map[string]*washing

@@ -249,6 +249,9 @@ func (k *keeper) sell(e event) {
 		}
 		k.book.Disposals = append(k.book.Disposals, d)
 	}
+	if quantity.Sign() > 0 {
+		k.book.Untold = append(k.book.Untold, Untold{e.Account, e.Symbol, e.Date, quantity, proceeds})
+	}
 }
 
 // explain says what is odd about shares that went and were not in any lot.

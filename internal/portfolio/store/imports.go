@@ -20,6 +20,8 @@ type Import struct {
 	// such as an account, the hash is of that too: the same hash is not imported again.
 	Hash [32]byte
 	At   time.Time
+	// Unread is how many rows of the file could not be read.
+	Unread int
 }
 
 // Counts are what an import did.
@@ -52,7 +54,7 @@ func (s *Store) Imports(ctx context.Context) ([]ImportRow, error) {
 	err := s.read(ctx, func(rows *sql.Rows) error {
 		var row ImportRow
 		var hash, at string
-		err := rows.Scan(&row.ID, &row.Kind, &row.Name, &row.Format, &hash, &at, &row.Added, &row.Known, &row.Changed)
+		err := rows.Scan(&row.ID, &row.Kind, &row.Name, &row.Format, &hash, &at, &row.Added, &row.Known, &row.Changed, &row.Unread)
 		if err != nil {
 			return err
 		}
@@ -64,12 +66,15 @@ func (s *Store) Imports(ctx context.Context) ([]ImportRow, error) {
 		}
 		imports = append(imports, row)
 		return nil
-	}, "SELECT id, kind, name, format, hash, at, added, known, changed FROM imports ORDER BY id")
+	}, "SELECT id, kind, name, format, hash, at, added, known, changed, unread FROM imports ORDER BY id")
 	return imports, err
 }
 
-// ErrNoImport is what there is to say of an import that can't be removed.
-var ErrNoImport = errors.New("there is no such import of transactions")
+// What there is to say of an import that can't be removed.
+var (
+	ErrNoImport = errors.New("there is no such import")
+	ErrPrices   = errors.New("it is of prices, which are mended by importing the right ones")
+)
 
 // RemoveImport takes out the transactions that an import added. Imports after it that had some of
 // them too can be read again, and then add those.
@@ -77,6 +82,11 @@ func (s *Store) RemoveImport(ctx context.Context, id int64) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM transaction_batches WHERE import = ?", id); err != nil {
 			return err
+		}
+		var kind Kind
+		err := tx.QueryRowContext(ctx, "SELECT kind FROM imports WHERE id = ?", id).Scan(&kind)
+		if err == nil && kind == Prices {
+			return ErrPrices
 		}
 		result, err := tx.ExecContext(ctx, "DELETE FROM imports WHERE id = ? AND kind = ?", id, string(Transactions))
 		if err != nil {
@@ -100,9 +110,9 @@ func imported(ctx context.Context, tx *sql.Tx, kind Kind, hash [32]byte) (done b
 
 // record notes an import and returns its id.
 func record(ctx context.Context, tx *sql.Tx, kind Kind, file Import, counts Counts) (int64, error) {
-	result, err := tx.ExecContext(ctx, "INSERT INTO imports (kind, name, format, hash, at, added, known, changed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+	result, err := tx.ExecContext(ctx, "INSERT INTO imports (kind, name, format, hash, at, added, known, changed, unread) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		string(kind), file.Name, file.Format, hex.EncodeToString(file.Hash[:]), file.At.UTC().Format(time.RFC3339Nano),
-		counts.Added, counts.Known, counts.Changed)
+		counts.Added, counts.Known, counts.Changed, file.Unread)
 	if err != nil {
 		return 0, err
 	}

@@ -29,6 +29,7 @@ CREATE TABLE imports (
 	added   INTEGER NOT NULL,
 	known   INTEGER NOT NULL,
 	changed INTEGER NOT NULL,
+	unread  INTEGER NOT NULL,
 	UNIQUE (kind, hash)
 ) STRICT;
 

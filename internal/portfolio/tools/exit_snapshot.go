@@ -184,6 +184,10 @@ func (s ExitSnapshot) Flags() []agentformat.Flag {
 		}
 		add("trade_recommended", agentformat.Info, "Recommended: sell %s shares (%.0f%% of position)", plainNumber(s.SellQuantity), percentage)
 	}
+	if s.Tax != nil && s.Tax.Disallowed > 0 {
+		add("wash_sale_risk", agentformat.Warning, "%s of the loss would be disallowed (%s for good) if sold before %s",
+			dollars(s.Tax.Disallowed), dollars(s.Tax.Permanently), s.Tax.WashFreeFrom)
+	}
 	agentformat.SortFlags(flags)
 	return flags
 }

@@ -304,3 +304,18 @@ func TestExitManyFailedRules(t *testing.T) {
 }
 
 var _ agentformat.Snapshot[ExitSnapshot] = ExitSnapshot{}
+
+// What a sale would lose to the wash-sale rule is a flag, with the day from which it would not.
+func TestExitWashSaleRiskFlag(t *testing.T) {
+	r := selling(assessed("EXIT"), "5", "10")
+	r.Tax = &ExitTax{Disallowed: usd("345.47"), PermanentlyDisallowed: usd("100"), WashFreeFrom: dayOf("2026-11-28")}
+	for _, f := range r.Snapshot().Flags() {
+		if f.Name == "wash_sale_risk" {
+			if f.Severity != agentformat.Warning || f.Message != "$345 of the loss would be disallowed ($100 for good) if sold before 2026-11-28" {
+				t.Errorf("%+v", f)
+			}
+			return
+		}
+	}
+	t.Error("no flag")
+}

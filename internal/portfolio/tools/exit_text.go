@@ -19,7 +19,11 @@ func (r *ExitResult) ActionLines() (lines []string) {
 		if n := r.Sizing.Sales[i]; !n.IsZero() {
 			sold = append(sold, fmt.Sprintf("%s in %s (%s)", n, a.AccountID, a.Kind))
 		}
-		if n := a.Shares.Sub(r.Sizing.Sales[i]); !n.IsZero() {
+		n := a.Shares.Sub(r.Sizing.Sales[i])
+		if stop := len(r.RecommendedActions) - 1; stop >= 0 && r.RecommendedActions[stop].Quantity.Decimals() == 0 {
+			n = n.Floor(0) // as the stop is of whole shares
+		}
+		if !n.IsZero() {
 			kept = append(kept, fmt.Sprintf("%s in %s", n, a.AccountID))
 		}
 	}

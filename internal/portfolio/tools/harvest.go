@@ -58,6 +58,7 @@ type HarvestResult struct {
 	NoCandidates         string             `json:"no_candidates_because"` // one of the reasons below, if any
 	MissingPrices        []string           `json:"missing_prices"`        // tickers
 	StalePrices          []HarvestPrice     `json:"stale_prices"`
+	UnknownCost          []string           `json:"unknown_cost"` // tickers of which some shares are in no lot
 	Unreconciled         []HarvestMismatch  `json:"unreconciled"`
 	ProblemCount         int                `json:"problem_count"`
 	Problems             []HarvestProblem   `json:"problems"` // the first few
@@ -208,6 +209,7 @@ func newHarvestResult() *HarvestResult {
 		Candidates:       []HarvestCandidate{},
 		MissingPrices:    []string{},
 		StalePrices:      []HarvestPrice{},
+		UnknownCost:      []string{},
 		Unreconciled:     []HarvestMismatch{},
 		Problems:         []HarvestProblem{},
 		Disclaimer:       disclaimer,

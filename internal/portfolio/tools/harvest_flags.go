@@ -114,6 +114,9 @@ func (f *harvestFlags) addDoubts(s HarvestSnapshot) {
 	if n := len(c.stale); n > 0 {
 		f.add("stale_prices", agentformat.Warning, "Prices over %d sessions old for %d ticker%s: %s", staleSessions, n, plural(n), named(c.stale))
 	}
+	if n := len(c.unknown); n > 0 {
+		f.add("unknown_cost", agentformat.Warning, "Nothing says what some shares of %d ticker%s cost: %s", n, plural(n), named(c.unknown))
+	}
 	if n := len(c.unreconciled); n > 0 {
 		f.add("unreconciled", agentformat.Warning, "The broker reports other quantities of %d ticker%s: %s", n, plural(n), named(c.unreconciled))
 	}

@@ -53,6 +53,9 @@ func (h *harvester) analyzePositions(r *HarvestResult) {
 		case h.stale(bar):
 			stale[p.symbol] = bar.Date
 		}
+		if p.inLots.Cmp(p.held) < 0 && !slices.Contains(r.UnknownCost, p.symbol) {
+			r.UnknownCost = append(r.UnknownCost, p.symbol)
+		}
 		if p.inLots.Cmp(p.held) < 0 || !priced || h.stale(bar) {
 			m.PositionsUncertain++
 		}

@@ -66,6 +66,7 @@ type harvestCaveats struct {
 	unreached    int // lots
 	missing      []string
 	stale        []string
+	unknown      []string // tickers of which some shares are in no lot
 	unreconciled []string // tickers
 	problems     int
 }
@@ -140,7 +141,7 @@ func (r *HarvestResult) caveats() harvestCaveats {
 		filtered: r.Metadata.LotsFiltered, filteredLoss: agentformat.Number(r.Metadata.LossFiltered),
 		uncertain: r.Metadata.PositionsUncertain,
 		permanent: agentformat.Number(r.IfAllSold.Permanent), unsettled: agentformat.Number(r.IfAllSold.Unsettled),
-		missing: r.MissingPrices, unreconciled: unreconciledTickers(r.Unreconciled), problems: r.ProblemCount,
+		missing: r.MissingPrices, unknown: r.UnknownCost, unreconciled: unreconciledTickers(r.Unreconciled), problems: r.ProblemCount,
 	}
 	if r.MinLoss != nil {
 		c.minLoss = strings.TrimSuffix("$"+r.MinLoss.Cents(), ".00")

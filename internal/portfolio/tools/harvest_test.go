@@ -392,3 +392,14 @@ func TestHarvestIsPure(t *testing.T) {
 		t.Error("the history changed")
 	}
 }
+
+// Shares of which nobody says what they cost are named, though their position has lots.
+func TestHarvestUnknownCost(t *testing.T) {
+	r := harvest(harvestInput(t, `
+		2025-01-10 home BUY SLV 100 30
+		2025-02-10 home TRANSFER_IN SLV 50 0
+	`, `
+		SLV 25.5
+	`))
+	wantHarvestFlag(t, r, agentformat.Flag{Name: "unknown_cost", Severity: agentformat.Warning, Message: "Nothing says what some shares of 1 ticker cost: SLV"})
+}
