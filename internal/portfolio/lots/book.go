@@ -52,11 +52,12 @@ type Disposal struct {
 }
 
 // Rows are the disposals as a form has them: what one sale took of one purchase, short- or
-// long-term, is one row, though a wash sale may have given the purchase several bases.
+// long-term, at a gain or at a loss, is one row, though a wash sale may have given the purchase
+// several bases.
 func (b *Book) Rows() (rows []Disposal) {
 	for _, d := range b.Disposals {
 		i := len(rows) - 1
-		for i >= 0 && rows[i].Sale == d.Sale && (rows[i].Purchase != d.Purchase || rows[i].Long() != d.Long()) {
+		for i >= 0 && rows[i].Sale == d.Sale && (rows[i].Purchase != d.Purchase || rows[i].Long() != d.Long() || rows[i].atLoss() != d.atLoss()) {
 			i--
 		}
 		if i < 0 || rows[i].Sale != d.Sale {
@@ -85,6 +86,8 @@ func (b *Book) LotRows() (rows []Lot) {
 
 // Gain is proceeds less basis, before anything is disallowed.
 func (d Disposal) Gain() portfolio.Decimal { return d.Proceeds.Sub(d.Basis) }
+
+func (d Disposal) atLoss() bool { return d.Gain().Sign() < 0 }
 
 // Long tells whether the gain or loss is long-term.
 func (d Disposal) Long() bool { return !d.Sold.Before(d.HoldingSince.LongTermFrom()) }

@@ -64,23 +64,28 @@ func compare(a, b event) int {
 const splitDays = 7
 
 // mergeSplits leaves one of the rows in which several accounts tell the same split: a split is a
-// fact of the symbol, and takes effect everywhere on its first day.
+// fact of the symbol, and takes effect everywhere on its first day. No symbol splits twice on one
+// day, so rows of one day tell the same one, by a broker and by hand, or differ by mistake.
 func mergeSplits(list []event) []event {
 	type told struct {
 		first    int
 		accounts []string
 	}
-	last := map[string]*told{}
+	recent := map[string][]*told{}
 	for i, e := range list {
 		if e.Action != portfolio.Split {
 			continue
 		}
-		t := last[e.Symbol]
-		// No symbol splits twice on one day: then it is told twice, by a broker and by hand.
-		if t == nil || e.date.Sub(list[t.first].date) > splitDays || e.date != list[t.first].date && slices.Contains(t.accounts, e.Account) {
-			last[e.Symbol] = &told{i, []string{e.Account}}
+		recent[e.Symbol] = slices.DeleteFunc(recent[e.Symbol], func(t *told) bool { return e.date.Sub(list[t.first].date) > splitDays })
+		same := slices.IndexFunc(recent[e.Symbol], func(t *told) bool {
+			first := list[t.first]
+			return first.date == e.date || alike(first.Quantity, e.Quantity) && !slices.Contains(t.accounts, e.Account)
+		})
+		if same < 0 {
+			recent[e.Symbol] = append(recent[e.Symbol], &told{i, []string{e.Account}})
 			continue
 		}
+		t := recent[e.Symbol][same]
 		t.accounts = append(t.accounts, e.Account)
 		if first := &list[t.first]; !alike(first.Quantity, e.Quantity) {
 			if first.more == nil {

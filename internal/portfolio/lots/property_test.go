@@ -234,11 +234,14 @@ func TestRowsAreTheSame(t *testing.T) {
 		b := Build(history, household, endOf(history))
 		type key struct {
 			sale, purchase int
-			long           bool
+			long, loss     bool
 		}
 		seen := map[key]bool{}
 		for _, d := range b.Rows() {
-			k := key{d.Sale, d.Purchase, d.Long()}
+			k := key{d.Sale, d.Purchase, d.Long(), d.atLoss()}
+			if lost := d.Gain().Neg(); d.Disallowed.Sign() > 0 && d.Disallowed.Cmp(lost) > 0 {
+				return fmt.Sprintf("more is disallowed than was lost: %+v", d)
+			}
 			if seen[k] {
 				return fmt.Sprintf("two rows of %+v", k)
 			}
