@@ -187,13 +187,22 @@ func cutWord(text, word string) (string, bool) {
 // looksTask reports whether a heading has an id and a title.
 func looksTask(s string) bool {
 	id, title, _ := strings.Cut(s, ":")
-	return agentsig.ValidID(strings.TrimSpace(id)) && strings.TrimSpace(title) != ""
+	return agentsig.ValidID(strings.TrimSpace(id)) && trimTitle(title) != ""
+}
+
+// trimTitle is a title without what is around it. Number signs alone are none: they would be read
+// as the end of the heading.
+func trimTitle(s string) string {
+	if s = strings.TrimSpace(s); strings.Trim(s, "#") == "" {
+		return ""
+	}
+	return s
 }
 
 // begin begins a task with what its heading says after "Task".
 func (p *parser) begin(s string) {
 	id, title, ok := strings.Cut(s, ":")
-	id, title = strings.TrimSpace(id), strings.TrimSpace(title)
+	id, title = strings.TrimSpace(id), trimTitle(title)
 	p.task = &draft{task: Task{ID: id, Title: title, Phase: p.phase, Line: p.line}}
 	p.drafts = append(p.drafts, p.task)
 	const form = "#### Task ID: title"
