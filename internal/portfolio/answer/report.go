@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
@@ -54,7 +53,7 @@ func (state State) Positions() []report.Position {
 		}
 		for _, l := range open[place{p.Account, p.Symbol}] {
 			row.Basis = row.Basis.Add(l.Basis)
-			if gain := l.Quantity.Mul(bar.Close).Sub(l.Basis); priced && !state.AsOf.Before(l.HoldingSince.LongTermFrom()) {
+			if gain := l.Quantity.Mul(bar.Close).Sub(l.Basis); priced && l.Long(state.AsOf) {
 				row.Long = row.Long.Add(gain)
 			} else if priced {
 				row.Short = row.Short.Add(gain)
@@ -104,16 +103,21 @@ func (state State) byValue() []string {
 func reportExits(ctx context.Context, s *Service, state State) (exits []report.Exit, err error) {
 	tickers := state.byValue()
 	config := state.Settings.Exit
+	others, err := s.others(ctx, state)
+	if err != nil {
+		return nil, err
+	}
 	for i, ticker := range tickers {
-		market, err := s.Market(ctx, config, ticker, state.AsOf)
+		bars, err := s.Store.Bars(ctx, ticker, state.AsOf)
 		if err != nil {
 			return nil, err
 		}
+		market := exitrule.Market{Bars: bars, Others: others}
 		result := state.ExitSignals(tools.ExitParams{Ticker: ticker}, market)
 		snapshot := result.Snapshot()
 		exit := report.Exit{
 			Ticker: ticker, Assessment: string(result.Assessment), Verdict: snapshot.Verdict,
-			Flags: agentformat.Respond(result.Status, snapshot, agentformat.File{}).Flags,
+			Flags: snapshot.Flags(),
 			Tax:   strings.Join(result.TaxLines(), " "), Actions: result.ActionLines(),
 		}
 		for _, signal := range result.Signals {
@@ -167,12 +171,12 @@ func chart(config exitrule.Config, market exitrule.Market, asOf portfolio.Date) 
 func reportHarvest(r *tools.HarvestResult) report.Harvest {
 	snapshot := r.Snapshot()
 	h := report.Harvest{
-		Verdict: snapshot.Verdict, Flags: agentformat.Respond(r.Status, snapshot, agentformat.File{}).Flags,
+		Verdict: snapshot.Verdict, Flags: snapshot.Flags(),
 		Total: r.TotalHarvestableLoss.Neg(), Short: r.ShortTermLoss.Neg(), Long: r.LongTermLoss.Neg(),
 	}
 	for _, c := range r.Candidates {
 		shown := report.Candidate{
-			Symbol: c.Ticker, Account: c.Account, Acquired: c.Acquired, Long: c.Term == "long", Quantity: c.Quantity, Basis: c.Basis,
+			Symbol: c.Ticker, Account: c.Account, Acquired: c.Acquired, Long: c.Term == lots.LongTerm, Quantity: c.Quantity, Basis: c.Basis,
 			Value: c.Value, Loss: c.UnrealizedLoss.Neg(), Washed: c.Disallowed, WashedWithAll: c.DisallowedIfAllSold, WashFree: c.WashFreeFrom, Permanent: c.Permanent, Unsettled: c.Unsettled, BuyAgain: c.NoBuyUntil, Reached: c.FIFOReaches,
 		}
 		for _, w := range c.Washes {

@@ -148,18 +148,15 @@ func (state State) ExitSignals(p tools.ExitParams, market exitrule.Market) *tool
 	})
 }
 
-// Market reads the prices that the exit rules need for a ticker.
-func (s *Service) Market(ctx context.Context, config exitrule.Config, ticker string, asOf portfolio.Date) (market exitrule.Market, err error) {
-	if market.Bars, err = s.Store.Bars(ctx, ticker, asOf); err != nil {
-		return market, err
-	}
-	market.Others = map[string][]price.Bar{}
-	for _, symbol := range config.Symbols() {
-		if market.Others[symbol], err = s.Store.Bars(ctx, symbol, asOf); err != nil {
-			return market, err
+// others reads the prices of the symbols that the exit rules look at besides a ticker.
+func (s *Service) others(ctx context.Context, state State) (bars map[string][]price.Bar, err error) {
+	bars = map[string][]price.Bar{}
+	for _, symbol := range state.Settings.Exit.Symbols() {
+		if bars[symbol], err = s.Store.Bars(ctx, symbol, state.AsOf); err != nil {
+			return nil, err
 		}
 	}
-	return market, nil
+	return bars, nil
 }
 
 func (s *Service) harvest(ctx context.Context, p tools.HarvestParams) (*tools.HarvestResult, error) {
@@ -179,8 +176,11 @@ func (s *Service) exit(ctx context.Context, p tools.ExitParams) (*tools.ExitResu
 	if state.History, err = s.Store.Transactions(ctx, state.AsOf); err != nil {
 		return nil, err
 	}
-	market, err := s.Market(ctx, state.Settings.Exit, p.Ticker, state.AsOf)
-	if err != nil {
+	var market exitrule.Market
+	if market.Bars, err = s.Store.Bars(ctx, p.Ticker, state.AsOf); err != nil {
+		return nil, err
+	}
+	if market.Others, err = s.others(ctx, state); err != nil {
 		return nil, err
 	}
 	return state.ExitSignals(p, market), nil

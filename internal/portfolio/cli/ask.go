@@ -136,19 +136,19 @@ func (a *app) sayFile(file agentformat.File) {
 }
 
 // sayVerdict shows a snapshot's first line and its flags.
-func sayVerdict[S agentformat.Snapshot[S]](a *app, status, verdict string, snapshot S) error {
+func (a *app) sayVerdict(status, verdict string, flags []agentformat.Flag) error {
 	if status != agentformat.StatusSuccess {
 		return errors.New(verdict)
 	}
 	fmt.Fprintln(a.Out, a.Paint(command.Bold, agentsig.Escape(verdict)))
-	a.sayFlags(agentformat.Respond(status, snapshot, agentformat.File{}).Flags)
+	a.sayFlags(flags)
 	return nil
 }
 
 func (a *app) sayExit(result *tools.ExitResult, file agentformat.File) error {
 	snapshot := result.Snapshot()
 	defer a.sayFile(file)
-	if err := sayVerdict(a, result.Status, snapshot.Verdict, snapshot); err != nil {
+	if err := a.sayVerdict(result.Status, snapshot.Verdict, snapshot.Flags()); err != nil {
 		return err
 	}
 	fmt.Fprintln(a.Out)
@@ -175,7 +175,7 @@ func (a *app) sayExit(result *tools.ExitResult, file agentformat.File) error {
 func (a *app) sayHarvest(result *tools.HarvestResult, file agentformat.File) error {
 	snapshot := result.Snapshot()
 	defer a.sayFile(file)
-	if err := sayVerdict(a, result.Status, snapshot.Verdict, snapshot); err != nil {
+	if err := a.sayVerdict(result.Status, snapshot.Verdict, snapshot.Flags()); err != nil {
 		return err
 	}
 	if len(result.Candidates) > 0 {

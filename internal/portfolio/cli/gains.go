@@ -85,17 +85,10 @@ func gainsJSON(disposals []lots.Disposal) []gain {
 			Account: d.Account, Symbol: d.Symbol, Acquired: d.Acquired, Sold: d.Sold,
 			Quantity: d.Quantity, Proceeds: d.Proceeds.Money(), Basis: d.Basis.Money(), Gain: d.Gain().Money(),
 			Disallowed: d.Disallowed.Money(), Permanent: d.Permanent.Money(), Unsettled: d.Unsettled.Money(),
-			Adjusted: d.Gain().Add(d.Disallowed).Money(), Term: term(d),
+			Adjusted: d.Gain().Add(d.Disallowed).Money(), Term: d.Term(),
 		})
 	}
 	return list
-}
-
-func term(d lots.Disposal) string {
-	if d.Long() {
-		return "long"
-	}
-	return "short"
 }
 
 func (a *app) sayGains(disposals []lots.Disposal) {
@@ -111,7 +104,7 @@ func (a *app) sayGains(disposals []lots.Disposal) {
 		}
 		adjusted := d.Gain().Add(d.Disallowed)
 		t.add(d.Quantity.String(), d.Symbol, d.Account, d.Acquired.String(), d.Sold.String(), d.Proceeds.Cents(), d.Basis.Cents(),
-			code, disallowed, adjusted.Cents(), term(d))
+			code, disallowed, adjusted.Cents(), d.Term())
 		if !d.Permanent.IsZero() {
 			t.remark(d.Permanent.Cents() + " of the loss is gone for good: a retirement account bought")
 		}
@@ -124,7 +117,7 @@ func (a *app) sayGains(disposals []lots.Disposal) {
 		}
 	}
 	for _, long := range []bool{false, true} {
-		name := map[bool]string{false: "short", true: "long"}[long]
+		name := map[bool]string{false: lots.ShortTerm, true: lots.LongTerm}[long]
 		if sums := totals[long]; !sums[0].IsZero() || !sums[1].IsZero() {
 			t.add("", "", "", "", "all", sums[0].Cents(), sums[1].Cents(), "", sums[2].Cents(), sums[3].Cents(), name)
 		}

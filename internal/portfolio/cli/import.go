@@ -67,18 +67,23 @@ overlaps with another, adds only what is new.`,
 		Example: `  portfolio import schwab.csv fidelity.csv
   portfolio import --account schwab-1234 export.csv`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, files []string) error {
-			ctx := cmd.Context()
-			a.fills = true
-			return a.with(ctx, func(s *answer.Service) error {
-				return a.importFiles(ctx, files, func(in *input) (imported, error) {
-					return importTransactions(ctx, s, in, account)
-				}, "transaction")
-			})
-		},
+		RunE: a.importing("transaction", func(ctx context.Context, s *answer.Service, in *input) (imported, error) {
+			return importTransactions(ctx, s, in, account)
+		}),
 	}
 	c.Flags().StringVar(&account, "account", "", "the `ID` of the account, for files that do not name one")
 	return c
+}
+
+// importing is a command that reads files of transactions or prices.
+func (a *app) importing(noun string, read func(context.Context, *answer.Service, *input) (imported, error)) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, files []string) error {
+		ctx := cmd.Context()
+		a.fills = true
+		return a.with(ctx, func(s *answer.Service) error {
+			return a.importFiles(ctx, files, func(in *input) (imported, error) { return read(ctx, s, in) }, noun)
+		})
+	}
 }
 
 // importFiles reads one file after the other. One that can't be read does not keep the others out.

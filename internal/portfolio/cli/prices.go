@@ -85,15 +85,9 @@ dividend.`,
 		Example: `  portfolio prices import prices.csv
   portfolio prices import --symbol SLV downloaded.csv`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, files []string) error {
-			ctx := cmd.Context()
-			a.fills = true
-			return a.with(ctx, func(s *answer.Service) error {
-				return a.importFiles(ctx, files, func(in *input) (imported, error) {
-					return importPrices(ctx, s, in, symbol)
-				}, "price")
-			})
-		},
+		RunE: a.importing("price", func(ctx context.Context, s *answer.Service, in *input) (imported, error) {
+			return importPrices(ctx, s, in, symbol)
+		}),
 	}
 	c.Flags().StringVar(&symbol, "symbol", "", "the `SYMBOL` of files that name none")
 	return c

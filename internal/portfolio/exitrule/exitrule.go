@@ -88,9 +88,9 @@ type Verdict struct {
 // Exits tells whether the verdict is to leave the position.
 func (v Verdict) Exits() bool { return v.Assessment == Exit || v.Assessment == StrongExit }
 
-// maxAge is how many sessions old the last price may be, and how far from a month's end its last
+// MaxAge is how many sessions old the last price may be, and how far from a month's end its last
 // price.
-const maxAge = 5
+const MaxAge = 5
 
 // Evaluate makes the verdict of a day. The configuration is one that Check accepts.
 func Evaluate(config Config, market Market, asOf portfolio.Date) Verdict {

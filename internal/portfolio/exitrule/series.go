@@ -43,7 +43,7 @@ func fresh(bars []price.Bar, asOf portfolio.Date) error {
 		return fmt.Errorf("there are no prices up to %s; import some", asOf)
 	}
 	newest := last(bars).Date
-	if age := price.SessionsBetween(newest, asOf); age > maxAge {
+	if age := price.SessionsBetween(newest, asOf); age > MaxAge {
 		return fmt.Errorf("the last price is of %s, %d sessions before %s; import newer ones", newest, age, asOf)
 	}
 	return nil
@@ -58,7 +58,7 @@ func months(bars []price.Bar, asOf portfolio.Date, n int) ([]float64, error) {
 	if len(ends) > 0 && last(ends).Date.Month() >= asOf.Month()-1 {
 		for newest := last(ends).Date.Month(); row < min(n, len(ends)); row++ {
 			day := ends[len(ends)-1-row].Date
-			if day.Month() != newest-row || price.SessionsBetween(day, monthEnd(day)) > maxAge {
+			if day.Month() != newest-row || price.SessionsBetween(day, monthEnd(day)) > MaxAge {
 				break
 			}
 		}
@@ -82,7 +82,7 @@ func days(bars []price.Bar, asOf portfolio.Date, n int) ([]price.Bar, error) {
 		return nil, fmt.Errorf("there are %d daily prices up to %s, and %d are needed", len(bars), asOf, n)
 	}
 	bars = bars[len(bars)-n:]
-	if sessions := price.SessionsBetween(bars[0].Date, last(bars).Date) + 1; sessions > n+n/10+maxAge {
+	if sessions := price.SessionsBetween(bars[0].Date, last(bars).Date) + 1; sessions > n+n/10+MaxAge {
 		return nil, fmt.Errorf("the last %d prices are spread over %d sessions: daily prices are missing", n, sessions)
 	}
 	return bars, nil

@@ -32,6 +32,15 @@ type Lot struct {
 	Reinvested   bool
 }
 
+// Long tells whether a sale of the lot on a day is long-term.
+func (l Lot) Long(on portfolio.Date) bool { return !on.Before(l.HoldingSince.LongTermFrom()) }
+
+// The terms in a word.
+const (
+	ShortTerm = "short"
+	LongTerm  = "long"
+)
+
 // A Disposal is what one sale took of one lot: a row of Form 8949. Sales in retirement accounts
 // are none.
 type Disposal struct {
@@ -88,6 +97,14 @@ func (b *Book) LotRows() (rows []Lot) {
 func (d Disposal) Gain() portfolio.Decimal { return d.Proceeds.Sub(d.Basis) }
 
 func (d Disposal) atLoss() bool { return d.Gain().Sign() < 0 }
+
+// Term is the gain's or loss's term in a word.
+func (d Disposal) Term() string {
+	if d.Long() {
+		return LongTerm
+	}
+	return ShortTerm
+}
 
 // Long tells whether the gain or loss is long-term.
 func (d Disposal) Long() bool { return !d.Sold.Before(d.HoldingSince.LongTermFrom()) }

@@ -85,11 +85,10 @@ func (in ExitInput) tax(r *ExitResult, sales []portfolio.Decimal, history []port
 func (t *ExitTax) add(d lots.Disposal) {
 	lot := ExitLot{
 		AccountID: d.Account, Acquired: d.Acquired, HoldingSince: d.HoldingSince, Quantity: d.Quantity,
-		Proceeds: d.Proceeds, Basis: d.Basis, Gain: d.Gain(), Term: "short",
+		Proceeds: d.Proceeds, Basis: d.Basis, Gain: d.Gain(), Term: d.Term(),
 		Disallowed: d.Disallowed, PermanentlyDisallowed: d.Permanent, Unsettled: d.Unsettled, Washes: []HarvestWash{},
 	}
 	if d.Long() {
-		lot.Term = "long"
 		t.LongTermGain = t.LongTermGain.Add(lot.Gain)
 	} else {
 		t.ShortTermGain = t.ShortTermGain.Add(lot.Gain)

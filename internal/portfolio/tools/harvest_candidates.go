@@ -47,7 +47,7 @@ func (h *harvester) findCandidates(r *HarvestResult) {
 	}
 	for _, c := range r.Candidates {
 		r.TotalHarvestableLoss = r.TotalHarvestableLoss.Add(c.UnrealizedLoss)
-		if c.Term == termLong {
+		if c.Term == lots.LongTerm {
 			r.LongTermLoss = r.LongTermLoss.Add(c.UnrealizedLoss)
 		} else {
 			r.ShortTermLoss = r.ShortTermLoss.Add(c.UnrealizedLoss)
@@ -96,23 +96,17 @@ func reachable(group []lots.Lot, method portfolio.Method, close portfolio.Decima
 	return reached
 }
 
-// The terms, as realised gains have them.
-const (
-	termShort = "short"
-	termLong  = "long"
-)
-
 func (h *harvester) candidate(l lots.Lot, loss portfolio.Decimal, bar price.Bar) HarvestCandidate {
 	c := HarvestCandidate{
 		Ticker: l.Symbol, Account: l.Account, UnrealizedLoss: loss.Neg(),
-		HoldingPeriod: "short_term", Term: termShort,
+		HoldingPeriod: "short_term", Term: lots.ShortTerm,
 		Acquired: l.Acquired, HoldingSince: l.HoldingSince, LongTermFrom: l.HoldingSince.LongTermFrom(),
 		Quantity: l.Quantity, Basis: l.Basis, Deferred: l.Deferred,
 		Price: bar.Close, PriceDate: bar.Date, Value: l.Quantity.Mul(bar.Close),
 		NoBuyUntil: h.AsOf.Add(lots.WashDays + 1), Washes: []HarvestWash{}, lot: l,
 	}
-	if !h.AsOf.Before(c.LongTermFrom) {
-		c.HoldingPeriod, c.Term = "long_term", termLong
+	if l.Long(h.AsOf) {
+		c.HoldingPeriod, c.Term = "long_term", lots.LongTerm
 	}
 	for _, w := range h.Book.IfSold(lots.Sale{Lot: l, Loss: loss})[0] {
 		c.Washes = append(c.Washes, newWash(w))

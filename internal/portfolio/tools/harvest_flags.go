@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/settings"
 )
 
@@ -112,7 +113,7 @@ func (f *harvestFlags) addDoubts(s HarvestSnapshot) {
 		f.add("missing_prices", agentformat.Warning, "No price for %d ticker%s: %s", n, plural(n), named(c.missing))
 	}
 	if n := len(c.stale); n > 0 {
-		f.add("stale_prices", agentformat.Warning, "Prices over %d sessions old for %d ticker%s: %s", staleSessions, n, plural(n), named(c.stale))
+		f.add("stale_prices", agentformat.Warning, "Prices over %d sessions old for %d ticker%s: %s", exitrule.MaxAge, n, plural(n), named(c.stale))
 	}
 	if n := len(c.unknown); n > 0 {
 		f.add("unknown_cost", agentformat.Warning, "Nothing says what some shares of %d ticker%s cost: %s", n, plural(n), named(c.unknown))

@@ -6,11 +6,9 @@ import (
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/price"
 )
-
-// staleSessions is how many sessions old the last price of a ticker may be.
-const staleSessions = 5
 
 // A harvestPlace is one symbol in one account.
 type harvestPlace struct{ account, symbol string }
@@ -32,7 +30,7 @@ func (h *harvester) price(symbol string) (bar price.Bar, ok bool) {
 
 func (h *harvester) stale(bar price.Bar) bool {
 	const surely = 30 // days are more sessions than that, and quicker to count
-	return h.AsOf.Sub(bar.Date) > surely || price.SessionsBetween(bar.Date, h.AsOf) > staleSessions
+	return h.AsOf.Sub(bar.Date) > surely || price.SessionsBetween(bar.Date, h.AsOf) > exitrule.MaxAge
 }
 
 // analyzePositions says how much of what is held is in lots and has a price.
