@@ -35,7 +35,7 @@ func (anthropic) read(body []byte, a *ask) error {
 	for _, t := range in.Tools {
 		a.tools = append(a.tools, tool{name: t.Name})
 	}
-	a.context = append(a.context, textsOf(in.System)...)
+	a.instruct(textsOf(in.System)...)
 	for _, m := range in.Messages {
 		switch m.Role {
 		case "assistant":
@@ -43,7 +43,7 @@ func (anthropic) read(body []byte, a *ask) error {
 		case "user":
 			readAnthropicUser(m.Content, a)
 		default:
-			a.context = append(a.context, textsOf(m.Content)...)
+			a.instruct(textsOf(m.Content)...)
 		}
 	}
 	return nil
@@ -101,6 +101,13 @@ func (w anthropic) message(r said, contents []any, stop any, u usage) object {
 }
 
 func (anthropic) block(c content, text string) object {
+	if c.thinks {
+		signature := ""
+		if text != "" {
+			signature = scriptedSignature
+		}
+		return object{"type": "thinking", "thinking": text, "signature": signature}
+	}
 	if c.tool == "" {
 		return object{"type": "text", "text": text}
 	}
@@ -110,6 +117,9 @@ func (anthropic) block(c content, text string) object {
 	}
 	return object{"type": "tool_use", "id": "toolu_" + c.id, "name": c.tool, "input": input}
 }
+
+// scriptedSignature stands for what the vendor seals a reasoning with.
+const scriptedSignature = "c2NyaXB0ZWQ="
 
 func (w anthropic) stream(e *events, r said) writer { return anthropicStream{w, e, r} }
 
@@ -130,16 +140,26 @@ func (s anthropicStream) text(i int, pieces iter.Seq[string]) {
 	s.block(i, pieces, "text_delta", "text")
 }
 
+func (s anthropicStream) reasoning(i int, pieces iter.Seq[string]) {
+	s.block(i, pieces, "thinking_delta", "thinking")
+}
+
 func (s anthropicStream) call(i int, pieces iter.Seq[string]) {
 	s.block(i, pieces, "input_json_delta", "partial_json")
 }
 
 func (s anthropicStream) block(i int, pieces iter.Seq[string], kind, field string) {
+	delta := func(kind, field, value string) {
+		s.e.send("content_block_delta", object{"type": "content_block_delta", "index": i,
+			"delta": object{"type": kind, field: value}})
+	}
 	s.e.send("content_block_start", object{"type": "content_block_start", "index": i,
 		"content_block": s.anthropic.block(s.r.contents[i], "")})
 	for p := range pieces {
-		s.e.send("content_block_delta", object{"type": "content_block_delta", "index": i,
-			"delta": object{"type": kind, field: p}})
+		delta(kind, field, p)
+	}
+	if s.r.contents[i].thinks {
+		delta("signature_delta", "signature", scriptedSignature)
 	}
 	s.e.send("content_block_stop", object{"type": "content_block_stop", "index": i})
 }

@@ -48,7 +48,7 @@ func (chat) read(body []byte, a *ask) error {
 		case "tool":
 			a.result(textOf(m.Content))
 		default:
-			a.context = append(a.context, textsOf(m.Content)...)
+			a.instruct(textsOf(m.Content)...)
 		}
 	}
 	return nil
@@ -58,6 +58,9 @@ func (w chat) whole(r said) any {
 	message := object{"role": "assistant", "content": nil, "refusal": nil}
 	if text := r.texts(); text != "" {
 		message["content"] = text
+	}
+	if text := r.reasonings(); text != "" {
+		message["reasoning_content"] = text
 	}
 	var calls []any
 	for _, c := range r.contents {
@@ -117,11 +120,20 @@ func (s *chatStream) begin() {
 }
 
 func (s *chatStream) text(i int, pieces iter.Seq[string]) {
-	if i > 0 {
-		s.send(object{"content": "\n"}, nil)
+	s.field("content", s.r.follows(i, content.says), pieces)
+}
+
+// reasoning has the field that servers of open models use: OpenAI's own shows none.
+func (s *chatStream) reasoning(i int, pieces iter.Seq[string]) {
+	s.field("reasoning_content", s.r.follows(i, func(c content) bool { return c.thinks }), pieces)
+}
+
+func (s *chatStream) field(name string, follows bool, pieces iter.Seq[string]) {
+	if follows {
+		s.send(object{name: "\n"}, nil)
 	}
 	for p := range pieces {
-		s.send(object{"content": p}, nil)
+		s.send(object{name: p}, nil)
 	}
 }
 

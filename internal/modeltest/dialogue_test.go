@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/signalbox-dev/signalbox/internal/modeltest"
 )
@@ -90,6 +92,7 @@ func TestTranscripts(t *testing.T) {
 	const script = `
 == a
 asked: ^G-1
+thinks: Erst grüßen, dann schreiben.
 says: Grüße, ich schreibe die Funktion.
 says: Now.
 runs: true
@@ -162,6 +165,8 @@ func TestDialoguesAtOnce(t *testing.T) {
 }
 
 func TestRequests(t *testing.T) {
+	const environment = "Environment:\n  Working directory: /work tree\n"
+	began := time.Now()
 	s := start(t, "greet.script")
 	walk(t, s, chatClient(), true,
 		said{From: "user", Text: "# G-1: Hello"},
@@ -169,14 +174,22 @@ func TestRequests(t *testing.T) {
 		said{From: "tool", Results: []string{"", "Hello"}})
 	want := []modeltest.Request{
 		{Wire: "chat", Path: "POST /v1/chat/completions", Model: "m", Prompt: "# G-1: Hello",
-			Conversation: "the developer of G-1", Turn: 1, Reply: 1},
+			System: environment, Messages: 1, Conversation: "the developer of G-1", Turn: 1, Reply: 1},
 		{Wire: "chat", Path: "POST /v1/chat/completions", Model: "m", Prompt: "# G-1: Hello", Results: []string{"File created"},
-			Conversation: "the developer of G-1", Turn: 1, Reply: 2},
+			System: environment, Messages: 3, Conversation: "the developer of G-1", Turn: 1, Reply: 2},
 		{Wire: "chat", Path: "POST /v1/chat/completions", Model: "m", Prompt: "# G-1: Hello", Results: []string{"", "Hello"},
-			Conversation: "the developer of G-1", Turn: 1, Reply: 3},
+			System: environment, Messages: 6, Conversation: "the developer of G-1", Turn: 1, Reply: 3},
 	}
-	if diff := cmp.Diff(want, s.Requests()); diff != "" {
+	got := s.Requests()
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreTypes(time.Time{})); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	last := began
+	for i, r := range got {
+		if r.At.Before(last) || r.Done.Before(r.At) {
+			t.Errorf("request %d came at %v and was done at %v; before that it was %v", i, r.At, r.Done, last)
+		}
+		last = r.Done
 	}
 }
 

@@ -29,6 +29,7 @@
 //
 //	asked: REGEXP     the user's newest text must match; so must it all further asked: lines
 //	says: TEXT        a block of text
+//	thinks: TEXT      reasoning, as the vendor shows it apart from the text
 //	floods: 20MiB     a text of that size without a line break (also KiB)
 //	runs: COMMAND     calls the tool for shell commands that the request offers
 //	writes: PATH      calls the tool that writes a file; its content is indented
@@ -43,6 +44,9 @@
 //
 // Calls that follow each other are made in one reply, and a program may carry them out at
 // the same time. A reply ends where text follows a call, or at a result: line.
+//
+// A test that wants replies cut elsewhere says so to the server: [Server.Cut] and
+// [Server.Drip].
 //
 // Where something goes wrong:
 //

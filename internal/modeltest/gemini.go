@@ -45,7 +45,7 @@ func (gemini) read(body []byte, a *ask) error {
 			a.tools = append(a.tools, tool{name: f.Name})
 		}
 	}
-	a.context = append(a.context, textsOf(in.SystemInstruction.Parts)...)
+	a.instruct(textsOf(in.SystemInstruction.Parts)...)
 	for _, c := range in.Contents {
 		if c.Role == "model" {
 			a.reply()
@@ -78,6 +78,9 @@ func functionResult(raw json.RawMessage) string {
 
 func (w gemini) whole(r said) any {
 	var parts []any
+	if text := r.reasonings(); text != "" {
+		parts = append(parts, w.thought(text))
+	}
 	if text := r.texts(); text != "" {
 		parts = append(parts, object{"text": text})
 	}
@@ -88,6 +91,8 @@ func (w gemini) whole(r said) any {
 	}
 	return w.chunk(r, "STOP", parts...)
 }
+
+func (gemini) thought(text string) object { return object{"text": text, "thought": true} }
 
 func (gemini) functionCall(c content) object {
 	return object{"functionCall": object{"name": c.tool, "args": json.RawMessage(c.text)}}
@@ -119,11 +124,17 @@ type geminiStream struct {
 func (geminiStream) begin() {}
 
 func (s geminiStream) text(i int, pieces iter.Seq[string]) {
-	if i > 0 {
+	if s.r.follows(i, content.says) {
 		s.e.send("", s.chunk(s.r, "", object{"text": "\n"}))
 	}
 	for p := range pieces {
 		s.e.send("", s.chunk(s.r, "", object{"text": p}))
+	}
+}
+
+func (s geminiStream) reasoning(_ int, pieces iter.Seq[string]) {
+	for p := range pieces {
+		s.e.send("", s.chunk(s.r, "", s.thought(p)))
 	}
 }
 

@@ -276,14 +276,14 @@ func parseUsage(value string) (usage, error) {
 }
 
 // verbs is for the error that an unknown one gets.
-const verbs = "asked, says, floods, runs, writes, reads, calls, result, waits, usage, pieces, " +
+const verbs = "asked, says, thinks, floods, runs, writes, reads, calls, result, waits, usage, pieces, " +
 	"breaks, stalls, fails, limits, times"
 
 func parsePart(verb, value string, more []string) (part, error) {
 	made := part{verb: verb}
 	text := strings.TrimPrefix(strings.Join(append([]string{value}, more...), "\n"), "\n")
 	switch verb {
-	case "says", "runs":
+	case "says", "thinks", "runs":
 		made.text = text
 		return made, needs(verb, text, "text, on its line or indented below")
 	case "writes":

@@ -28,7 +28,7 @@ func TestParseErrors(t *testing.T) {
 		{"== a\nasked: (\n", "s:2: not a regular expression: error parsing regexp: missing closing ): `(?m)(`"},
 		{"== a\nasked: x\n  y\n", `s:2: asked: is one line`},
 		{begun + "hello\n", `s:3: "hello" is neither a comment (#), a conversation (==) nor a verb with a colon`},
-		{begun + "\x1b[2J: x\n", `s:3: no verb "\x1b[2J"; there are asked, says, floods, runs, writes, reads, calls, result, waits, usage, pieces, breaks, stalls, fails, limits, times`},
+		{begun + "\x1b[2J: x\n", `s:3: no verb "\x1b[2J"; there are asked, says, thinks, floods, runs, writes, reads, calls, result, waits, usage, pieces, breaks, stalls, fails, limits, times`},
 		{begun + "says:\n", `s:3: says: needs text, on its line or indented below`},
 		{begun + "writes:\n  x\n", `s:3: writes: needs a path; what is written is indented below`},
 		{begun + "reads:\n", `s:3: reads: needs a path`},

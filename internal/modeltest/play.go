@@ -4,12 +4,14 @@ import (
 	"context"
 	"iter"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
 // answer finds the reply to a request and gives it.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, form wire, a *ask, body []byte, seen Request) {
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, form wire, a *ask, body []byte, seen *Request) {
 	seen.Wire = form.name()
 	if err := form.read(body, a); err != nil {
 		s.refuse(w, form, seen, err)
@@ -17,6 +19,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, form wire, a *as
 	}
 	h := a.history()
 	seen.Model, seen.Prompt, seen.Results = a.model, h.prompt(), h.results
+	seen.System, seen.Messages = strings.Join(a.system, "\n"), len(a.messages)
 	seen.Side = isSide(r.UserAgent(), seen.Prompt, a)
 	try := &attempt{parts: []part{{verb: "says", text: sideAnswer(a)}}, usage: defaultUsage()}
 	if !seen.Side {
@@ -51,8 +54,8 @@ func (s *Server) prepare(try *attempt, a *ask) (said, error) {
 	for _, p := range try.parts {
 		var c content
 		switch {
-		case p.verb == "says":
-			c.text = p.text
+		case p.verb == "says", p.verb == "thinks":
+			c.text, c.thinks = p.text, p.verb == "thinks"
 		case p.verb == "floods":
 			c.text = flood(p.size)
 		case isCall(p.verb):
@@ -100,13 +103,16 @@ func (p player) stream() {
 	sent := 0
 	for i, part := range p.try.parts {
 		p.wait(part)
-		if part.verb != "says" && part.verb != "floods" && !isCall(part.verb) {
+		if !isText(part.verb) && !isCall(part.verb) {
 			continue
 		}
 		all := p.pieces(p.said.contents[sent].text, p.try.parts[i+1:])
-		if isCall(part.verb) {
+		switch {
+		case isCall(part.verb):
 			out.call(sent, all)
-		} else {
+		case part.verb == "thinks":
+			out.reasoning(sent, all)
+		default:
 			out.text(sent, all)
 		}
 		sent++
@@ -121,8 +127,12 @@ func (p player) pieces(text string, next []part) iter.Seq[string] {
 	if size == 0 {
 		size = max(defaultPieces, min(len(text)/64, floodPieces))
 	}
+	all := pieces(text, size)
+	if at := p.server.cutAt(text); at >= 0 {
+		all = slices.Values(slices.DeleteFunc([]string{text[:at], text[at:]}, isEmpty))
+	}
 	return func(yield func(string) bool) {
-		for piece := range pieces(text, size) {
+		for piece := range all {
 			if p.ctx.Err() != nil {
 				panic(http.ErrAbortHandler)
 			}

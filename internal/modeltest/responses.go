@@ -28,7 +28,7 @@ func (responses) read(body []byte, a *ask) error {
 		return err
 	}
 	a.model, a.stream, a.schema = in.Model, in.Stream, in.Text.Format.Schema
-	a.context = append(a.context, in.Instructions)
+	a.instruct(in.Instructions)
 	for _, t := range in.Tools {
 		if t.Type == "function" || t.Type == "custom" {
 			a.tools = append(a.tools, tool{name: t.Name, custom: t.Type == "custom"})
@@ -58,7 +58,7 @@ func (responses) read(body []byte, a *ask) error {
 				a.hear(t)
 			}
 		default:
-			a.context = append(a.context, textsOf(item.Content)...)
+			a.instruct(textsOf(item.Content)...)
 		}
 	}
 	return nil
@@ -97,6 +97,12 @@ func (w responses) item(c content, status string) object {
 		text = ""
 	}
 	switch {
+	case c.thinks:
+		parts := []any{}
+		if status == "completed" {
+			parts = append(parts, w.summary(text))
+		}
+		return object{"type": "reasoning", "id": "rs_" + c.id, "summary": parts}
 	case c.tool == "":
 		parts := []any{}
 		if status == "completed" {
@@ -113,6 +119,10 @@ func (w responses) item(c content, status string) object {
 
 func (responses) part(text string) object {
 	return object{"type": "output_text", "text": text, "annotations": []any{}, "logprobs": []any{}}
+}
+
+func (responses) summary(text string) object {
+	return object{"type": "summary_text", "text": text}
 }
 
 func (w responses) stream(e *events, r said) writer {
@@ -144,6 +154,21 @@ func (s *responsesStream) item(i int, send func(c content, item object)) {
 	s.send("response.output_item.added", object{"output_index": i, "item": s.responses.item(c, "in_progress")})
 	send(c, done)
 	s.send("response.output_item.done", object{"output_index": i, "item": done})
+}
+
+func (s *responsesStream) reasoning(i int, pieces iter.Seq[string]) {
+	s.item(i, func(c content, item object) {
+		at := func(data object) object {
+			data["item_id"], data["output_index"], data["summary_index"] = item["id"], i, 0
+			return data
+		}
+		s.send("response.reasoning_summary_part.added", at(object{"part": s.summary("")}))
+		for p := range pieces {
+			s.send("response.reasoning_summary_text.delta", at(object{"delta": p}))
+		}
+		s.send("response.reasoning_summary_text.done", at(object{"text": c.text}))
+		s.send("response.reasoning_summary_part.done", at(object{"part": s.summary(c.text)}))
+	})
 }
 
 func (s *responsesStream) text(i int, pieces iter.Seq[string]) {

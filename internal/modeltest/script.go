@@ -68,6 +68,11 @@ const (
 	floodPieces   = 64 << 10
 )
 
+// isText reports whether a verb sends text of its own.
+func isText(verb string) bool {
+	return verb == "says" || verb == "thinks" || verb == "floods"
+}
+
 func isCall(verb string) bool {
 	return verb == "runs" || verb == "writes" || verb == "reads" || verb == "calls"
 }

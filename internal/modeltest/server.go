@@ -32,8 +32,10 @@ type Server struct {
 	ids        int
 	tries      map[place]int
 	holds      map[string]*hold
-	requests   []Request
-	unexpected []Request
+	requests   []*Request
+	unexpected []*Request
+	cut        int
+	drip       bool
 }
 
 // hold is a place where replies wait.
@@ -45,9 +47,12 @@ type Request struct {
 	Path  string // with its method: "POST /v1/messages"
 	Model string
 	// Prompt is the user's newest text, Results what tools have given since the newest
-	// reply. Both are cut at 64 KiB.
+	// reply, System the instructions. Each is cut at 64 KiB.
 	Prompt  string
 	Results []string
+	System  string
+	// Messages counts the history: each text of the user, reply and result is one.
+	Messages int
 	// Conversation, Turn and Reply say which reply was meant; the first is 1.
 	Conversation string
 	Turn, Reply  int
@@ -55,6 +60,9 @@ type Request struct {
 	Side bool
 	// Problem says why the request was not expected, or is empty.
 	Problem string
+	// At is when the request arrived, Done when the newest piece of its answer set out: of
+	// one that has ended, the last. It is never later than the client can know of it.
+	At, Done time.Time
 }
 
 // Start serves the scripts on a port of its own on 127.0.0.1. Of conversations that fit a
@@ -70,6 +78,7 @@ func Start(scripts ...Script) (*Server, error) {
 		url:     "http://" + l.Addr().String(),
 		tries:   map[place]int{},
 		holds:   map[string]*hold{},
+		cut:     -1,
 	}
 	s.http = &http.Server{
 		Handler:           http.HandlerFunc(s.handle),
@@ -77,7 +86,7 @@ func Start(scripts ...Script) (*Server, error) {
 	}
 	s.running.Go(func() {
 		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			s.remember(Request{Problem: "the server has ended: " + err.Error()})
+			s.remember(&Request{At: time.Now(), Problem: "the server has ended: " + err.Error()})
 		}
 	})
 	return s, nil
@@ -94,6 +103,22 @@ func (s *Server) Close() error {
 	err := s.http.Close()
 	s.running.Wait()
 	return err
+}
+
+// Cut has every content of the replies to come sent in two pieces, the first of that many
+// bytes, fewer where these would end within a character. What is shorter is sent whole. It
+// comes before what the script says of pieces, until it is called with less than 0.
+func (s *Server) Cut(bytes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cut = bytes
+}
+
+// Drip has the answers to come sent byte by byte, each byte on its own, or no longer.
+func (s *Server) Drip(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drip = on
 }
 
 // enter counts a request as running, unless the server is being closed.
@@ -144,7 +169,7 @@ func closeOnce(c chan struct{}) {
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.requests)
+	return values(s.requests)
 }
 
 // Unexpected is what the script does not provide for, oldest first, up to 100. A test
@@ -152,11 +177,20 @@ func (s *Server) Requests() []Request {
 func (s *Server) Unexpected() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.unexpected)
+	return values(s.unexpected)
 }
 
-func (s *Server) remember(r Request) {
-	r.Prompt = cut(r.Prompt)
+func values(requests []*Request) []Request {
+	var all []Request
+	for _, r := range requests {
+		all = append(all, *r)
+	}
+	return all
+}
+
+// remember keeps a request. From then on only its Done changes, under the lock.
+func (s *Server) remember(r *Request) {
+	r.Prompt, r.System = cut(r.Prompt), cut(r.System)
 	r.Results = slices.Clone(r.Results)
 	for i := range r.Results {
 		r.Results[i] = cut(r.Results[i])
@@ -184,16 +218,18 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	defer s.running.Done()
+	seen := &Request{Path: r.Method + " " + r.URL.Path, At: time.Now()}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if large := (*http.MaxBytesError)(nil); err != nil && !errors.As(err, &large) {
 		panic(http.ErrAbortHandler) // the client went away in the middle of it
 	}
 	if err != nil {
-		s.remember(Request{Path: r.Method + " " + r.URL.Path, Problem: "the body can't be read: " + err.Error()})
+		seen.Problem = "the body can't be read: " + err.Error()
+		s.remember(seen)
 		http.Error(w, "the request is too large", http.StatusRequestEntityTooLarge)
 		return
 	}
-	seen := Request{Path: r.Method + " " + r.URL.Path}
+	w = s.sender(w, seen)
 	p := r.URL.Path
 	post := r.Method == http.MethodPost
 	gemName, gemVerb, _ := strings.Cut(p[strings.LastIndex(p, "/")+1:], ":")
@@ -212,7 +248,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 }
 
 // probe answers what is not about a reply.
-func (s *Server) probe(w http.ResponseWriter, r *http.Request, seen Request) {
+func (s *Server) probe(w http.ResponseWriter, r *http.Request, seen *Request) {
 	p := r.URL.Path
 	status, body := http.StatusOK, object{}
 	switch {
@@ -249,7 +285,7 @@ func sendJSON(w http.ResponseWriter, status int, body any) {
 
 // refuse answers what the script does not provide for. The status is one that clients
 // do not try again.
-func (s *Server) refuse(w http.ResponseWriter, form wire, seen Request, err error) {
+func (s *Server) refuse(w http.ResponseWriter, form wire, seen *Request, err error) {
 	seen.Problem = err.Error()
 	s.remember(seen)
 	sendJSON(w, http.StatusBadRequest, form.failure(http.StatusBadRequest, seen.Problem))

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -30,6 +31,8 @@ type writer interface {
 	begin()
 	// text sends the content of that number, a text.
 	text(i int, pieces iter.Seq[string])
+	// reasoning sends the content of that number, a reasoning.
+	reasoning(i int, pieces iter.Seq[string])
 	// call sends the content of that number, a call.
 	call(i int, pieces iter.Seq[string])
 	end()
@@ -45,6 +48,7 @@ type ask struct {
 	usage    bool // a streamed reply tells its usage too: Chat Completions only
 	tools    []tool
 	messages []message
+	system   []string        // instructions
 	context  []string        // what else was sent: instructions, the program's own remarks
 	schema   json.RawMessage // what the answer must look like, if that was said
 }
@@ -65,6 +69,12 @@ const (
 type message struct {
 	from speaker
 	text string
+}
+
+// instruct adds instructions.
+func (a *ask) instruct(texts ...string) {
+	a.system = append(a.system, texts...)
+	a.context = append(a.context, texts...)
 }
 
 // hear adds a user's text, unless it is the program's own remark.
@@ -116,10 +126,13 @@ type said struct {
 // content is a text, or a call of a tool if it has a tool.
 type content struct {
 	text   string // or the call's arguments
+	thinks bool   // the text is a reasoning
 	tool   string
 	custom bool
 	id     string // of the call, without the vendor's prefix
 }
+
+func (c content) says() bool { return c.tool == "" && !c.thinks }
 
 func (r said) calls() bool {
 	return len(r.contents) > 0 && r.contents[len(r.contents)-1].tool != ""
@@ -127,13 +140,27 @@ func (r said) calls() bool {
 
 // texts is all that is said, for formats that have one text for a reply.
 func (r said) texts() string {
+	return r.join(content.says)
+}
+
+// reasonings is all that is thought, for formats that have one reasoning for a reply.
+func (r said) reasonings() string {
+	return r.join(func(c content) bool { return c.thinks })
+}
+
+func (r said) join(which func(content) bool) string {
 	var all []string
 	for _, c := range r.contents {
-		if c.tool == "" {
+		if which(c) {
 			all = append(all, c.text)
 		}
 	}
 	return strings.Join(all, "\n")
+}
+
+// follows reports whether a content of the same kind comes before that number.
+func (r said) follows(i int, which func(content) bool) bool {
+	return slices.ContainsFunc(r.contents[:i], which)
 }
 
 // pieces splits text after every n characters.

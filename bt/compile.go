@@ -1,0 +1,550 @@
+package bt
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// What a tree may be at most.
+const (
+	maxNodes    = 10_000 // subtrees counted as often as they are used
+	maxTreeDeep = 500
+	maxPath     = 8192 // bytes
+	maxTime     = 365 * 24 * time.Hour
+	maxProblems = 100 // that are told
+)
+
+// A Library is what a tree's leaves are made of.
+type Library struct {
+	// Functions are for actions and conditions, by names such as "signals.has_signal". A
+	// node's fn finds one by its last components: "bt.conditions.signals.has_signal"
+	// does, and so does "has_signal" if no other function is called like that.
+	Functions map[string]Leaf
+	// Types are types of keys, besides the built-in ones: any, string, bool, int, float,
+	// number, list, map, table.
+	Types map[string]Type
+	// LLM, Tool and Script make the leaves of these kinds. A tree with a kind that the
+	// library does not make is refused.
+	LLM    func(LLMCall) (Leaf, error)
+	Tool   func(ToolCall) (Leaf, error)
+	Script func(name string, s Script) (Leaf, error)
+}
+
+// A Problem is one thing that is wrong with a tree.
+type Problem struct {
+	At   string // file:line, if known
+	Node string // the node's path
+	Text string
+}
+
+// Error returns the problem on one line, as it may be printed.
+func (p Problem) Error() string {
+	const most = 500 // columns of each part
+	var b strings.Builder
+	if p.At != "" {
+		b.WriteString(cut(p.At, most) + ": ")
+	}
+	if p.Node != "" {
+		b.WriteString(cut(p.Node, most) + ": ")
+	}
+	b.WriteString(cut(p.Text, most))
+	return b.String()
+}
+
+// A Program is a tree that was checked and can be run, any number of times.
+type Program struct {
+	name        string
+	description string
+	nodes       []node // in the order of the tree, so that a node's descendants follow it
+	scopes      []scopeInfo
+	types       map[string]Type
+}
+
+// node is a node of a program.
+type node struct {
+	*Node
+	path        string
+	parent, end int32   // its descendants end before end
+	children    []int32 //
+	depth       int32
+	scope       int32 // that its leaves write to
+	parallel    int32 // the nearest parallel node above, or -1
+	leaf        Leaf
+}
+
+// The scopes that every program has.
+const (
+	globalScope = 0
+	treeScope   = 1
+)
+
+// scopeInfo is what is known of a scope. Its keys are declared by name.
+type scopeInfo struct {
+	parent int32
+	name   string
+	keys   Schema
+}
+
+// compiler makes a program out of a tree.
+type compiler struct {
+	Program
+	library  Library
+	subtrees map[string]*Subtree
+	problems []error
+	tooLarge bool
+	using    []string // the subtrees around the present node
+}
+
+// Compile checks a tree and makes it ready to run. The error has every [Problem] that
+// was found.
+func Compile(t Tree, library Library) (*Program, error) {
+	c := &compiler{library: library, subtrees: map[string]*Subtree{}}
+	c.name, c.description = t.Name, t.Description
+	c.types = maps.Clone(builtinTypes)
+	maps.Copy(c.types, library.Types)
+	c.scopes = []scopeInfo{{-1, "global", t.Blackboard}, {globalScope, t.Name, t.Blackboard}}
+	c.schema(t.At, t.Name, t.Blackboard)
+	for i, s := range t.Subtrees {
+		if c.subtrees[s.Name] != nil {
+			c.problem(s.At, s.Name, "there are two subtrees of this name")
+		}
+		c.subtrees[s.Name] = &t.Subtrees[i]
+		c.schema(s.At, s.Name, s.Blackboard)
+		if s.Root == nil {
+			c.problem(s.At, s.Name, "the subtree has no root")
+		}
+	}
+	if t.Root == nil {
+		c.problem(t.At, t.Name, "the tree has no root")
+	} else {
+		c.add(t.Root, -1, treeScope, t.Name)
+	}
+	c.unused(t)
+	if len(c.problems) > 0 {
+		return nil, errors.Join(c.problems...)
+	}
+	return &c.Program, nil
+}
+
+func (c *compiler) problem(at, path, format string, args ...any) {
+	if len(c.problems) < maxProblems {
+		c.problems = append(c.problems, Problem{at, path, fmt.Sprintf(format, args...)})
+	}
+}
+
+// enough reports whether there is no use in going on.
+func (c *compiler) enough() bool { return c.tooLarge || len(c.problems) >= maxProblems }
+
+func (c *compiler) schema(at, name string, s Schema) {
+	for _, key := range slices.Sorted(maps.Keys(s)) {
+		if c.types[s[key]] == nil {
+			c.problem(at, name, "key %.80q has the type %.80q, which there is not: %s", key, s[key], strings.Join(typeNames(c.library.Types), ", "))
+		}
+	}
+}
+
+// unused compiles subtrees that nothing uses, so that what is wrong with them shows; they
+// are no part of the program.
+func (c *compiler) unused(t Tree) {
+	used := map[string]bool{}
+	for _, n := range c.nodes {
+		if n.Kind == KindSubtree {
+			used[n.Subtree] = true
+		}
+	}
+	for _, s := range t.Subtrees {
+		if !used[s.Name] && s.Root != nil && !c.enough() {
+			nodes, scopes := c.nodes, c.scopes
+			c.nodes, c.scopes = nil, slices.Clone(scopes)
+			c.add(&Node{Kind: KindSubtree, Subtree: s.Name, At: s.At}, -1, treeScope, t.Name)
+			c.nodes, c.scopes = nodes, scopes
+		}
+	}
+}
+
+// add appends a node and what is below it.
+func (c *compiler) add(n *Node, parent, scope int32, above string) int32 {
+	if n == nil {
+		c.problem("", above, "a child is missing")
+		return -1
+	}
+	path := above + "/" + n.label()
+	at := int32(len(c.nodes))
+	depth, parallel := int32(0), int32(-1)
+	if parent >= 0 {
+		depth, parallel = c.nodes[parent].depth+1, c.nodes[parent].parallel
+		if c.nodes[parent].Kind == KindParallel {
+			parallel = parent
+		}
+	}
+	if len(c.nodes) >= maxNodes || depth > maxTreeDeep || len(path) > maxPath {
+		c.tooLarge = true
+		c.problem(n.At, above, "the tree is too large: at most %d nodes, %d deep, with paths of %d bytes, and subtrees counted as often as they are used", maxNodes, maxTreeDeep, maxPath)
+		return -1
+	}
+	c.nodes = append(c.nodes, node{Node: n, path: path, parent: parent, depth: depth, scope: scope, parallel: parallel})
+	before := len(c.problems)
+	c.checkNode(n, path)
+	switch {
+	case n.Kind == KindSubtree:
+		c.enter(at, scope, path)
+	case n.Kind.Leaf():
+		if len(c.problems) == before {
+			c.nodes[at].leaf = c.leafOf(n, path)
+			c.checkKeys(n, scope, path, c.nodes[at].leaf)
+		}
+	default:
+		if n.Kind == KindForEach {
+			c.need(n, scope, path, n.List)
+			c.need(n, scope, path, n.Item)
+		}
+		for _, child := range n.Children {
+			i := c.add(child, at, scope, path)
+			if c.enough() {
+				return at
+			}
+			c.nodes[at].children = append(c.nodes[at].children, i)
+		}
+		if n.Kind == KindGuard {
+			c.checkGuard(n, at, path)
+		}
+	}
+	c.nodes[at].end = int32(len(c.nodes))
+	return at
+}
+
+// enter puts a subtree below the node that uses it.
+func (c *compiler) enter(at, scope int32, path string) {
+	n := c.nodes[at]
+	s := c.subtrees[n.Subtree]
+	switch {
+	case s == nil:
+		c.problem(n.At, path, "there is no subtree %.80q%s", n.Subtree, nearest(n.Subtree, slices.Sorted(maps.Keys(c.subtrees))))
+		return
+	case slices.Contains(c.using, n.Subtree):
+		c.problem(n.At, path, "the subtree uses itself: %s", strings.Join(append(slices.Clone(c.using), n.Subtree), " > "))
+		return
+	case s.Root == nil:
+		return
+	}
+	c.using = append(c.using, n.Subtree)
+	c.scopes = append(c.scopes, scopeInfo{scope, s.Name, s.Blackboard})
+	if i := c.add(s.Root, at, int32(len(c.scopes)-1), path); i >= 0 {
+		c.nodes[at].children = []int32{i}
+	}
+	c.using = c.using[:len(c.using)-1]
+}
+
+// label is how a node is called in paths.
+func (n *Node) label() string {
+	switch {
+	case n.Kind == KindSubtree:
+		return n.Subtree
+	case n.Name != "":
+		return n.Name
+	}
+	return string(n.Kind)
+}
+
+// checkNode checks what a node's kind demands of it.
+func (c *compiler) checkNode(n *Node, path string) {
+	say := func(format string, args ...any) { c.problem(n.At, path, format, args...) }
+	want := map[Kind]int{KindTimeout: 1, KindRetry: 1, KindCooldown: 1, KindInverter: 1, KindAlwaysSucceed: 1,
+		KindAlwaysFail: 1, KindRepeat: 1, KindForEach: 1, KindGuard: 2}
+	if count, ok := want[n.Kind]; ok && len(n.Children) != count {
+		say("%s has %d children, and not %d", n.Kind, count, len(n.Children))
+	}
+	if (n.Kind.Leaf() || n.Kind == KindSubtree) && len(n.Children) > 0 {
+		say("%s has no children", n.Kind)
+	}
+	switch n.Kind {
+	case KindSequence, KindSelector, KindInverter, KindAlwaysSucceed, KindAlwaysFail, KindSubtree, KindGuard, KindTool:
+	case KindParallel:
+		if n.Need < 0 || n.Need > len(n.Children) {
+			say("%d of %d children can't succeed", n.Need, len(n.Children))
+		}
+	case KindForEach:
+		if n.List == "" || n.Item == "" {
+			say("it needs the key of a list and a key for its element")
+		}
+		if n.Min < 0 {
+			say("a minimum of %d can't be met", n.Min)
+		}
+	case KindTimeout, KindCooldown:
+		if n.Duration <= 0 || n.Duration > maxTime {
+			say("it needs a time of more than 0, and at most a year")
+		}
+	case KindRetry:
+		if n.Retries < 0 || n.Backoff < 0 || n.Backoff > maxTime {
+			say("retries and back-off are 0 or more, the back-off at most a year")
+		}
+	case KindRepeat:
+		if n.Times < 0 || n.StopOn == Running {
+			say("times is 0 or more, and what stops it is SUCCESS or FAILURE")
+		}
+	case KindAction, KindCondition:
+		if n.Fn == "" {
+			say("it needs fn, the function to call")
+		}
+	case KindLLMCall:
+		c.checkLLM(n, path)
+	case KindScript:
+		if n.Script == nil || n.Script.Source == "" {
+			say("there is no script")
+		} else if n.Script.Timeout < 0 || n.Script.Timeout > MaxScriptTimeout {
+			say("a script's time is at most %v", MaxScriptTimeout)
+		}
+	default:
+		say("there is no kind of node %.80q", n.Kind)
+	}
+	if n.Kind == KindTool && (n.Tool == nil || n.Tool.Tool == "") {
+		say("it needs the name of a tool")
+	}
+}
+
+func (c *compiler) checkLLM(n *Node, path string) {
+	switch {
+	case n.LLM == nil:
+		c.problem(n.At, path, "there is no call")
+	case min(n.LLM.Timeout, n.LLM.Backoff) < 0 || max(n.LLM.Timeout, n.LLM.Backoff) > maxTime || n.LLM.Budget < 0:
+		c.problem(n.At, path, "time-out, back-off and budget are 0 or more, the times at most a year")
+	}
+}
+
+// checkGuard checks that a guard's condition is made of conditions only.
+func (c *compiler) checkGuard(n *Node, at int32, path string) {
+	if len(n.Children) == 0 || n.Children[0] == nil {
+		return
+	}
+	condition := c.nodes[at].children[0]
+	for _, below := range c.nodes[condition:c.nodes[condition].end] {
+		switch below.Kind {
+		case KindCondition, KindSequence, KindSelector, KindInverter:
+		default:
+			c.problem(n.At, path, "a guard's condition is made of conditions: it is asked at each tick, and never RUNNING")
+			return
+		}
+	}
+}
+
+// leafOf finds or makes what a leaf does.
+func (c *compiler) leafOf(n *Node, path string) Leaf {
+	var leaf Leaf
+	var err error
+	missing := false
+	switch n.Kind {
+	case KindAction, KindCondition:
+		return c.function(n, path)
+	case KindLLMCall:
+		if missing = c.library.LLM == nil; !missing {
+			leaf, err = c.library.LLM(n.LLM.withDefaults())
+		}
+	case KindTool:
+		if missing = c.library.Tool == nil; !missing {
+			leaf, err = c.library.Tool(*n.Tool)
+		}
+	case KindScript:
+		if missing = c.library.Script == nil; !missing {
+			s := *n.Script
+			if s.Timeout == 0 {
+				s.Timeout = DefaultScriptTimeout
+			}
+			leaf, err = c.library.Script(n.label(), s)
+		}
+	}
+	switch {
+	case missing:
+		c.problem(n.At, path, "nothing here can do a %s", n.Kind)
+	case err != nil:
+		c.problem(n.At, path, "%v", err)
+	}
+	return leaf
+}
+
+func (l LLMCall) withDefaults() LLMCall {
+	if l.Timeout == 0 {
+		l.Timeout = DefaultLLMTimeout
+	}
+	if l.Backoff == 0 {
+		l.Backoff = DefaultLLMBackoff
+	}
+	if l.Retries == 0 {
+		l.Retries = DefaultRetries
+	}
+	l.Retries = max(l.Retries, 0)
+	return l
+}
+
+// function finds the function that a node names, and checks its arguments.
+func (c *compiler) function(n *Node, path string) Leaf {
+	name, err := resolve(n.Fn, c.library.Functions)
+	if err != nil {
+		c.problem(n.At, path, "%v", err)
+		return Leaf{}
+	}
+	leaf := c.library.Functions[name]
+	for _, arg := range slices.Sorted(maps.Keys(n.Args)) {
+		if !slices.Contains(leaf.Params, arg) {
+			c.problem(n.At, path, "%s takes no argument %.80q%s", name, arg, nearest(arg, leaf.Params))
+		}
+		if _, err := sizeOf(n.Args[arg]); err != nil {
+			c.problem(n.At, path, "argument %.80q: %v", arg, err)
+		}
+	}
+	return leaf
+}
+
+// resolve finds the function that is meant by a name: the one of that name, the longest
+// one that the name ends with, or the only one that ends with it.
+func resolve(fn string, functions map[string]Leaf) (string, error) {
+	if _, ok := functions[fn]; ok {
+		return fn, nil
+	}
+	longest := ""
+	var shorter []string
+	for name := range functions {
+		if strings.HasSuffix(fn, "."+name) && len(name) > len(longest) {
+			longest = name
+		}
+		if strings.HasSuffix(name, "."+fn) {
+			shorter = append(shorter, name)
+		}
+	}
+	switch {
+	case longest != "":
+		return longest, nil
+	case len(shorter) == 1:
+		return shorter[0], nil
+	case len(shorter) > 1:
+		slices.Sort(shorter)
+		return "", fmt.Errorf("fn %.80q can be %s: say which", fn, strings.Join(shorter, " or "))
+	}
+	return "", fmt.Errorf("there is no function %.80q%s", fn, nearest(fn, slices.Sorted(maps.Keys(functions))))
+}
+
+// checkKeys checks that the keys which a leaf is seen to use are declared.
+func (c *compiler) checkKeys(n *Node, scope int32, path string, leaf Leaf) {
+	for _, key := range slices.Concat(leaf.Reads, leaf.Writes) {
+		c.need(n, scope, path, key)
+	}
+	if n.LLM != nil {
+		for _, key := range n.LLM.Prompt {
+			c.need(n, scope, path, key)
+		}
+		if n.LLM.Stream != "" {
+			c.need(n, scope, path, n.LLM.Stream)
+		}
+	}
+	if n.Tool != nil {
+		for _, arg := range slices.Sorted(maps.Keys(n.Tool.From)) {
+			c.need(n, scope, path, n.Tool.From[arg])
+		}
+		if n.Tool.Result != "" {
+			c.need(n, scope, path, n.Tool.Result)
+		}
+	}
+}
+
+func (c *compiler) need(n *Node, scope int32, path, key string) {
+	if key != "" && c.declared(scope, key) == "" {
+		c.problem(n.At, path, "key %.80q is not declared: add it to the blackboard of %q", key, c.scopes[scope].name)
+	}
+}
+
+// declared returns the type of a key as a scope sees it, or "".
+func (p *Program) declared(scope int32, key string) string {
+	for ; scope >= 0; scope = p.scopes[scope].parent {
+		if t := p.scopes[scope].keys[key]; t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// nearest says which of some names may have been meant.
+func nearest(name string, names []string) string {
+	const most = 100 // letters: the work grows with their square
+	last := name[strings.LastIndex(name, ".")+1:]
+	if len(last) > most {
+		return ""
+	}
+	best, distance := "", len(last)/2+1
+	for _, n := range names {
+		other := n[strings.LastIndex(n, ".")+1:]
+		if len(other) > most {
+			continue
+		}
+		if d := distanceOf(last, other); d < distance {
+			best, distance = n, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; is %q meant?", best)
+}
+
+// distanceOf counts the letters to change to make one word of another.
+func distanceOf(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// A NodeInfo is what there is to know about a node of a program.
+type NodeInfo struct {
+	Index    int // its place in the order of the tree
+	Parent   int // -1 for the root
+	Children []int
+	Depth    int
+	Path     string
+	Scope    string // the tree or subtree that it belongs to
+	Node     *Node
+}
+
+// Name returns the tree's name, Description its description.
+func (p *Program) Name() string { return p.name }
+
+// Description returns what the tree says of itself.
+func (p *Program) Description() string { return p.description }
+
+// Nodes returns every node, in the order of the tree, with subtrees in the places where
+// they are used.
+func (p *Program) Nodes() []NodeInfo {
+	all := make([]NodeInfo, len(p.nodes))
+	for i, n := range p.nodes {
+		all[i] = NodeInfo{Index: i, Parent: int(n.parent), Depth: int(n.depth), Path: n.path,
+			Scope: p.scopes[n.scope].name, Node: n.Node}
+		for _, child := range n.children {
+			all[i].Children = append(all[i].Children, int(child))
+		}
+	}
+	return all
+}
+
+// backoff is the pause before a retry, the first of which is number 0.
+func backoff(first time.Duration, retry int32) time.Duration {
+	const most = time.Hour
+	for range min(retry, 40) {
+		first = max(first, min(2*first, most))
+	}
+	return first
+}

@@ -1,0 +1,377 @@
+package bt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// What bounds a run.
+const (
+	MaxTicks  = 1000             // of one event: one call of Drive
+	StallWarn = 30 * time.Second // without progress
+	StallFail = 60 * time.Second
+)
+
+// What ends a run that does not end by itself.
+var (
+	ErrTicks   = errors.New("the tree was ticked 1000 times without an end")
+	ErrStalled = errors.New("nothing has moved in the tree for 60 seconds")
+)
+
+// Options are what a run is given.
+type Options struct {
+	// Blackboard is the global scope. Nil stands for an empty one.
+	Blackboard *Blackboard
+	// Clock is what Drive tells the time by; time.Now if nil.
+	Clock func() time.Time
+	// Trace, if there is one, gets the entries of each tick at its end. They are good
+	// until it returns.
+	Trace func(tick int, at time.Duration, entries []Entry)
+	// Warn, if there is one, is told what is not in order but fails nothing.
+	Warn func(text string)
+	// Record, if there is one, writes down what a replay needs.
+	Record *Recorder
+
+	replay *replayer
+}
+
+// A Run is one run of a program. It is not safe for concurrent use. It must be closed.
+type Run struct {
+	program *Program
+	options Options
+	board   *Blackboard
+	scopes  []scope // by scope; the global one is the blackboard's
+	states  []state
+	entries []Entry
+	warned  map[string]bool
+	context Context
+
+	began    time.Time
+	elapsed  time.Duration // at this tick, from the first
+	ticks    int
+	dueAt    time.Duration // when a tick is due without anything waking it
+	again    bool          // a tick is due at once
+	progress time.Duration // when something last moved
+	stalled  bool          // it was warned of
+	broken   error         // what ended the run
+
+	writers []writer // who wrote what, below a parallel node
+	jobs    sync.WaitGroup
+	woken   chan struct{}
+	living  atomic.Int64 // the time of the last sign of life, in Unix nanoseconds
+}
+
+// state is what a run knows of a node.
+type state struct {
+	status   Status
+	index    int32         // the present child, element, attempt or round
+	count    int32         // how many succeeded, or failed
+	since    time.Duration // when it was first ticked
+	start    time.Duration // of an llm_call: when the present attempt began
+	until    time.Duration // when a pause ends
+	finished time.Duration // of a cooldown: when its child finished last
+	cooling  bool          //
+	conflict string        // of a parallel node: a key that two children have written
+	list     []any
+	asked    bool // of a leaf: its function returned RUNNING
+	job      *job
+}
+
+const never = time.Duration(1<<63 - 1)
+
+// Start begins a run.
+func (p *Program) Start(o Options) *Run {
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.Blackboard == nil {
+		o.Blackboard = &Blackboard{}
+	}
+	r := &Run{
+		program: p, options: o, board: o.Blackboard,
+		scopes: make([]scope, len(p.scopes)), states: make([]state, len(p.nodes)),
+		entries: make([]Entry, 0, len(p.nodes)), warned: map[string]bool{},
+		dueAt: never, woken: make(chan struct{}, 1),
+	}
+	r.scopes[globalScope] = r.board.global()
+	for i := range r.scopes[treeScope:] {
+		r.scopes[treeScope+i] = scope{}
+	}
+	return r
+}
+
+// Tick ticks the tree at a time, which is never before that of the last tick. An error
+// says why the run can't go on: the context's, [ErrStalled], or a replay's.
+func (r *Run) Tick(ctx context.Context, now time.Time) (Status, error) {
+	if r.broken != nil {
+		return Failure, r.broken
+	}
+	if r.ticks == 0 {
+		r.began = now
+		r.options.Record.begin(r)
+	}
+	r.ticks++
+	r.elapsed = max(r.elapsed, now.Sub(r.began))
+	r.dueAt, r.again = never, false
+	r.entries = r.entries[:0]
+	if r.states[0].status.Finished() {
+		r.reset(0)
+		r.board.clear(r.scopes[treeScope])
+	}
+	if sign := r.living.Load(); sign != 0 {
+		if living := time.Unix(0, sign).Sub(r.began); living > r.progress {
+			r.moved(min(living, r.elapsed))
+		}
+	}
+	r.context.ctx, r.context.now = ctx, r.began.Add(r.elapsed)
+	r.options.Record.tick(r)
+	status := r.tick(0)
+	r.stop(-1)
+	if status == Running && r.broken == nil {
+		r.watch()
+	}
+	if r.broken != nil {
+		r.halt(0)
+		status = Failure
+		r.states[0].status = Failure
+		if len(r.entries) > 0 {
+			r.entries[0].Status, r.entries[0].Note = Failure, r.broken.Error()
+		}
+	}
+	if r.options.Trace != nil {
+		r.options.Trace(r.ticks, r.elapsed, r.entries)
+	}
+	return status, r.broken
+}
+
+// watch warns of a run in which nothing moves, and ends it.
+func (r *Run) watch() {
+	still := r.elapsed - r.progress
+	if still >= StallFail {
+		r.broken = ErrStalled
+		return
+	}
+	if still >= StallWarn && !r.stalled {
+		r.stalled = true
+		r.warn(fmt.Sprintf("nothing has moved in the tree for %v", StallWarn))
+	}
+	next := r.progress + StallWarn
+	if r.stalled {
+		next = r.progress + StallFail
+	}
+	r.dueAt = min(r.dueAt, next)
+}
+
+// moved notes that something got ahead.
+func (r *Run) moved(at time.Duration) { r.progress, r.stalled = at, false }
+
+// Due says when the next tick is due if nothing wakes the run before, and false if
+// nothing but a leaf can make a difference.
+func (r *Run) Due() (time.Time, bool) {
+	if r.again {
+		return r.began.Add(r.elapsed), true
+	}
+	return r.began.Add(min(r.dueAt, 1<<61)), r.dueAt != never
+}
+
+// Ticks returns how often the run was ticked.
+func (r *Run) Ticks() int { return r.ticks }
+
+// Trace returns what the last tick did, until the next one.
+func (r *Run) Trace() []Entry { return r.entries }
+
+// Status returns what is known of a node, and for how long it has been or was RUNNING.
+func (r *Run) Status(node int) (Status, time.Duration) {
+	s := r.states[node]
+	switch s.status {
+	case Fresh:
+		return Fresh, 0
+	case Running:
+		return Running, r.elapsed - s.since
+	}
+	return s.status, s.until - s.since
+}
+
+// Drive ticks the tree until it has finished, and waits in between: for a leaf's work,
+// for the time when a tick is due, and for the context. An error says why there is no
+// result of the tree's own: [ErrTicks], [ErrStalled] or the context's.
+func (r *Run) Drive(ctx context.Context) (Status, error) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for range MaxTicks {
+		status, err := r.Tick(ctx, r.options.Clock())
+		if status != Running || err != nil {
+			return status, err
+		}
+		if r.again {
+			continue
+		}
+		at, due := r.Due()
+		if due {
+			timer.Reset(at.Sub(r.options.Clock()))
+		} else {
+			timer.Stop()
+		}
+		select {
+		case <-r.woken:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	r.broken = ErrTicks
+	r.halt(0)
+	return Failure, ErrTicks
+}
+
+// Close gives up what is RUNNING and returns when its work has ended.
+func (r *Run) Close() {
+	if r.states[0].status == Running {
+		r.halt(0)
+	}
+	if r.broken == nil {
+		r.broken = errors.New("the run is closed")
+	}
+	r.jobs.Wait()
+	for _, s := range r.scopes[treeScope:] {
+		r.board.clear(s)
+	}
+}
+
+func (r *Run) wake() {
+	r.alive()
+	select {
+	case r.woken <- struct{}{}:
+	default:
+	}
+}
+
+func (r *Run) alive() { r.living.Store(r.options.Clock().UnixNano()) }
+
+func (r *Run) warn(text string) {
+	if r.options.Warn != nil {
+		r.options.Warn(text)
+	}
+}
+
+// reset makes a node and all below it FRESH.
+func (r *Run) reset(at int32) {
+	for i := at; i < r.program.nodes[at].end; i++ {
+		s := &r.states[i]
+		*s = state{finished: s.finished, cooling: s.cooling}
+	}
+}
+
+// halt gives up what is RUNNING at and below a node, which is FRESH then.
+func (r *Run) halt(at int32) {
+	for i := at; i < r.program.nodes[at].end; i++ {
+		r.haltLeaf(i)
+	}
+	r.reset(at)
+}
+
+// haltLeaf tells a leaf that is under way that it is given up, once.
+func (r *Run) haltLeaf(at int32) {
+	s := &r.states[at]
+	asked, halt := s.asked, r.program.nodes[at].leaf.Halt
+	s.end()
+	if !asked || halt == nil || r.options.replay != nil {
+		return
+	}
+	c := r.contextFor(at)
+	c.halted = true
+	defer func() {
+		if p := recover(); p != nil {
+			r.warn(r.program.nodes[at].path + ": " + panicText(p))
+		}
+	}()
+	halt(c)
+}
+
+// end notes that a leaf is not under way any more, and ends its work if there is any.
+func (s *state) end() {
+	if s.job != nil {
+		s.job.cancel()
+	}
+	s.asked, s.job = false, nil
+}
+
+// contextFor makes the run's one context the leaf's.
+func (r *Run) contextFor(at int32) *Context {
+	c := &r.context
+	c.run, c.node, c.args = r, at, r.program.nodes[at].Args
+	c.halted, c.note, c.fault, c.temporary, c.after = false, "", "", false, 0
+	return c
+}
+
+func panicText(p any) string {
+	const most = 2000
+	stack := debug.Stack()
+	return fmt.Sprintf("it panicked: %.200v\n%.*s", p, most, stack)
+}
+
+// get looks a key up from a node's scope upwards.
+func (r *Run) get(at int32, key string) any {
+	s := r.program.nodes[at].scope
+	if r.program.declared(s, key) == "" {
+		r.undeclared(at, key)
+	}
+	for ; s > globalScope; s = r.program.scopes[s].parent {
+		if c, ok := r.scopes[s][key]; ok {
+			return c.value
+		}
+	}
+	return r.board.Get(key)
+}
+
+// set sets a key in a scope. What is wrong fails the leaf.
+func (r *Run) set(c *Context, in int32, key string, value any) {
+	if c.halted {
+		r.warn(fmt.Sprintf("%s can't set the key %.40q: it was given up", r.program.nodes[c.node].path, key))
+		return
+	}
+	name := r.program.declared(r.program.nodes[c.node].scope, key)
+	if in == globalScope {
+		name = r.program.declared(globalScope, key)
+	}
+	if name == "" {
+		r.undeclared(c.node, key)
+	} else if value != nil {
+		if err := r.program.types[name](value); err != nil {
+			c.fail("key %.40q is a %s: %v", key, name, err)
+			return
+		}
+	}
+	if err := r.board.put(r.scopes[in], key, value); err != nil {
+		c.fail("key %.40q: %v", key, err)
+		return
+	}
+	r.wrote(c.node, in, key)
+	r.options.Record.write(in, key, value)
+}
+
+func (r *Run) undeclared(at int32, key string) {
+	const most = 100
+	text := fmt.Sprintf("%s uses the key %.40q, which is not declared", r.program.nodes[at].path, key)
+	if !r.warned[text] && len(r.warned) < most {
+		r.warned[text] = true
+		r.warn(text)
+	}
+}
+
+func (r *Run) visible(at int32) map[string]any {
+	var chain []int32
+	for s := r.program.nodes[at].scope; s > globalScope; s = r.program.scopes[s].parent {
+		chain = append(chain, s)
+	}
+	all := r.board.Values()
+	for i := len(chain) - 1; i >= 0; i-- {
+		maps.Copy(all, r.scopes[chain[i]].values())
+	}
+	return all
+}
