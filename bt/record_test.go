@@ -64,8 +64,11 @@ func TestReplayOfHalt(t *testing.T) {
 	record := NewRecorder(&recording)
 	run := program.Start(Options{Record: record, Trace: tracer(program, &trace), Warn: func(text string) { warned = append(warned, text) }})
 	defer run.Close()
-	run.Tick(t.Context(), at("0"))
-	run.Tick(t.Context(), at("1"))
+	for _, tick := range []string{"0", "1"} {
+		if _, err := run.Tick(t.Context(), at(tick)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := record.Flush(); err != nil {
 		t.Fatal(err)
 	}
@@ -111,8 +114,11 @@ func TestReplayStartsWithTheGlobalScope(t *testing.T) {
 	record := NewRecorder(&recording)
 	run := program.Start(Options{Blackboard: board, Record: record, Trace: tracer(program, &trace)})
 	defer run.Close()
-	run.Tick(t.Context(), at("0"))
-	run.Tick(t.Context(), at("0"))
+	for range 2 {
+		if _, err := run.Tick(t.Context(), at("0")); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := record.Flush(); err != nil {
 		t.Fatal(err)
 	}

@@ -145,8 +145,12 @@ func TestCancelledNodesTakeNoTime(t *testing.T) {
 	l := newCast("a=RS").library()
 	l.Functions["cancel"] = Func(func(*Context) Status { cancel(); return Success })
 	run := begin(t, Tree{Name: "tree", Root: Sequence(act("a"), do("cancel"), act("b"))}, l, Options{})
-	run.Tick(ctx, at("0"))
-	run.Tick(ctx, at("5"))
+	if status, err := run.Tick(ctx, at("0")); status != Running || err != nil {
+		t.Fatal(status, err)
+	}
+	if _, err := run.Tick(ctx, at("5")); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
 	const want = "tick 2 at 5s\n  sequence FAILURE 5s: context canceled\n    action a SUCCESS 5s\n    action cancel SUCCESS\n    action b FAILURE: context canceled\n"
 	if d := cmp.Diff(want, string(run.program.AppendTrace(nil, 2, 5*time.Second, run.Trace()))); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -274,7 +278,9 @@ func TestWatchdog(t *testing.T) {
 // TestWatchdogOfATimeBefore1970 has a clock that begins at the zero time.
 func TestWatchdogOfATimeBefore1970(t *testing.T) {
 	run := newCast("a=R").start(t, act("a"), Options{})
-	run.Tick(t.Context(), time.Time{})
+	if _, err := run.Tick(t.Context(), time.Time{}); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := run.Tick(t.Context(), time.Time{}.Add(StallFail)); !errors.Is(err, ErrStalled) {
 		t.Error(err)
 	}
@@ -411,7 +417,9 @@ func TestWrappedWorkEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		run := program.Start(Options{})
-		run.Tick(t.Context(), time.Now())
+		if status, err := run.Tick(t.Context(), time.Now()); status != Failure || err != nil {
+			t.Error(status, err)
+		}
 		run.Close()
 	})
 }
@@ -443,7 +451,12 @@ func TestTickDoesNotAllocate(t *testing.T) {
 	run := hundred(t).Start(Options{})
 	defer run.Close()
 	ctx, now := context.Background(), at("0")
-	if n := testing.AllocsPerRun(100, func() { run.Tick(ctx, now) }); n != 0 {
+	tick := func() {
+		if status, err := run.Tick(ctx, now); status != Success || err != nil {
+			t.Error(status, err)
+		}
+	}
+	if n := testing.AllocsPerRun(100, tick); n != 0 {
 		t.Errorf("a tick of 100 nodes allocates %v times", n)
 	}
 }

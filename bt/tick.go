@@ -311,7 +311,7 @@ func (r *Run) guard(n *node) (Status, string) {
 
 func (r *Run) cooldown(n *node, s *state) (Status, string) {
 	child := n.children[0]
-	if ready := s.finished + n.Duration; s.cooling && r.states[child].status == Fresh && r.elapsed < ready {
+	if ready := s.finished + n.Duration; s.cooling && r.elapsed < ready {
 		return Failure, fmt.Sprintf("it cools down for another %v", ready-r.elapsed)
 	}
 	status := r.tick(child)

@@ -13,7 +13,7 @@ import (
 
 // KeyHeader carries a request's idempotency key: the same request with the same
 // key is carried out once, and answered alike, for as long as no more than seven
-// other requests change the same item, or a thousand others add one.
+// other requests change the same item or conversation, or a thousand others add one.
 const KeyHeader = "Idempotency-Key"
 
 // MaxOutput is how much of an agent's output one request may carry, in bytes.
@@ -105,15 +105,15 @@ type Override struct {
 // Recorded says where in the ledger something was recorded.
 type Recorded struct {
 	Event    string         `json:"event"`
-	Work     string         `json:"work"`
-	Phase    agentsig.Phase `json:"phase"` // after it
+	Work     string         `json:"work"`            // the item, or the conversation
+	Phase    agentsig.Phase `json:"phase,omitempty"` // after it; a conversation has none
 	Sequence uint64         `json:"sequence"`
 }
 
 // Event is an event of the ledger.
 type Event struct {
 	Sequence uint64          `json:"sequence"`
-	Work     string          `json:"work"`
+	Work     string          `json:"work"`  // the item, the run or the conversation
 	Event    json.RawMessage `json:"event"` // as stored
 }
 

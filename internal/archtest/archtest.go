@@ -20,14 +20,14 @@ import (
 const module = "github.com/signalbox-dev/signalbox"
 
 // public packages are for everyone to import, so they stand alone.
-var public = []string{"agentformat", "agentsig", "ledger"}
+var public = []string{"agentformat", "agentsig", "bt", "bt/lua", "ledger"}
 
 // standardOnly packages import nothing but the standard library.
-var standardOnly = []string{"agentformat", "agentsig"}
+var standardOnly = []string{"agentformat", "agentsig", "bt"}
 
 // pure packages decide and do nothing else: time, order and chance come to them
 // as values.
-var pure = []string{"internal/work", "internal/delivery", "internal/plan",
+var pure = []string{"internal/work", "internal/delivery", "internal/plan", "internal/conversation", "internal/oracle/question", "internal/rehearsal",
 	"internal/portfolio", "internal/portfolio/lots", "internal/portfolio/exitrule", "internal/portfolio/tools", "internal/portfolio/report"}
 
 // impure is what a pure package may not import, and not name of package time.
@@ -39,8 +39,11 @@ var (
 // owners says which package may use an outside module, or a part of the
 // standard library that reaches outside the process.
 var owners = map[string][]string{
+	"github.com/anthropics/anthropic-sdk-go": {"internal/oracle/model"},
+	"github.com/arnodel/golua":               {"bt/lua"},
 	"github.com/cockroachdb/apd/v3":          {"internal/portfolio"},
-	"github.com/modelcontextprotocol/go-sdk": {"internal/portfolio/mcpserver"},
+	"github.com/modelcontextprotocol/go-sdk": {"internal/portfolio/mcpserver", "internal/oracle/toolbox"},
+	"github.com/openai/openai-go/v3":         {"internal/oracle/model"},
 	"github.com/nats-io":                     {"internal/engine"},
 	"github.com/oklog/ulid/v2":               {"internal/box"},
 	"github.com/spf13/cobra":                 {"internal/cli", "internal/portfolio/cli", "internal/command"},

@@ -45,7 +45,7 @@ func (b *Box) Emit(ctx context.Context, session string, output []byte) (api.Emit
 	}
 	text := b.redact.Bytes(output)
 	key := emitKey(session, text)
-	if r, ok, err := b.find(ctx, item, key, slices.Concat(work.End{}.Events(), work.Note{}.Events())); ok || err != nil {
+	if r, ok, err := ofItems.find(ctx, b, item, key, slices.Concat(work.End{}.Events(), work.Note{}.Events())); ok || err != nil {
 		return emitted(item, r), err
 	}
 	said, err := b.read(item, token, text)
@@ -152,24 +152,41 @@ func (b *Box) said(f agentsig.Finding, text []byte) (work.Said, error) {
 	}
 	if _, isExit := f.Signal.Exit(); !isExit { // whose fields are in the event itself
 		for _, x := range f.Signal.Fields() {
-			s.Fields = append(s.Fields, work.Field{Name: b.short(x.Name), Value: b.clean(x.Value)})
+			s.Fields = append(s.Fields, work.Field{Name: x.Name, Value: x.Value})
 		}
-		for len(s.Fields) > 0 {
-			if data, err := json.Marshal(s.Fields); err == nil && len(data) <= maxFields {
-				break
-			}
-			s.Fields = s.Fields[:len(s.Fields)-1]
-		}
+		s.Fields = b.fields(s.Fields)
 	}
+	var err error
+	s.Transcript, err = b.keep(text)
+	return s, err
+}
+
+// fields returns as many of a signal's fields as an event has room for, redacted once
+// more, since escapes in them were read.
+func (b *Box) fields(said []work.Field) []work.Field {
+	var kept []work.Field
+	size := len("[]")
+	for _, f := range said {
+		f = work.Field{Name: b.short(f.Name), Value: b.clean(f.Value)}
+		data, err := json.Marshal(f)
+		if size += len(data); err != nil || size > maxFields {
+			break
+		}
+		size += len(",")
+		kept = append(kept, f)
+	}
+	return kept
+}
+
+// keep returns a text as an event has it: in place if it is short, as a blob otherwise.
+func (b *Box) keep(text []byte) (work.Transcript, error) {
 	if len(text) <= maxInline && utf8.Valid(text) {
 		if data, err := json.Marshal(string(text)); err == nil && len(data) <= maxInline {
-			s.Transcript.Text = string(text)
-			return s, nil
+			return work.Transcript{Text: string(text)}, nil
 		}
 	}
 	blob, err := b.archive.PutBlob(text)
-	s.Transcript.Blob = &blob
-	return s, err
+	return work.Transcript{Blob: &blob}, err
 }
 
 // fit makes sure that what is recorded has room in an event: what is too long
@@ -255,7 +272,7 @@ func rejected(item work.Item, r reading, err error) api.Emitted {
 }
 
 // emitted answers with what was recorded.
-func emitted(item work.Item, r recorded) api.Emitted {
+func emitted(item work.Item, r recorded[work.Item]) api.Emitted {
 	out := api.Emitted{Accepted: true, Event: r.event.Type, Work: item.ID, Sequence: r.seq}
 	var p work.Result
 	if json.Unmarshal(r.event.Payload, &p) == nil {

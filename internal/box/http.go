@@ -19,6 +19,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/engine"
 	"github.com/signalbox-dev/signalbox/internal/work"
@@ -172,6 +173,15 @@ func (b *Box) routes() []route {
 			return reply(w, struct{}{}, err)
 		}},
 		{"GET /v1/sessions/{session}/commands", false, b.commands},
+		{"POST /v1/conversations", false, postUpTo(api.MaxConversation, func(r *http.Request, q api.Ask, key string) (api.Conversation, error) {
+			return b.Ask(r.Context(), q, key)
+		})},
+		{"POST /v1/conversations/{id}/signals", false, postUpTo(api.MaxConversation, func(r *http.Request, q api.Signalled, key string) (api.Recorded, error) {
+			return b.Signalled(r.Context(), r.PathValue("id"), q, key)
+		})},
+		{"POST /v1/conversations/{id}/end", false, post(func(r *http.Request, q api.Answered, key string) (api.Recorded, error) {
+			return b.Answered(r.PathValue("id"), q, key)
+		})},
 		{"GET /v1/events", false, b.events},
 		{"GET /v1/runs", false, func(w http.ResponseWriter, _ *http.Request) error { return reply(w, b.Runs(), nil) }},
 		{"POST /v1/runs", false, func(w http.ResponseWriter, r *http.Request) error {
@@ -220,8 +230,13 @@ func (b *Box) onTask(verb string) func(http.ResponseWriter, *http.Request) error
 
 // post reads a request with its key, carries it out and answers.
 func post[Q, V any](do func(r *http.Request, q Q, key string) (V, error)) func(http.ResponseWriter, *http.Request) error {
+	return postUpTo(maxRequest, do)
+}
+
+// postUpTo is post for requests of this size at most.
+func postUpTo[Q, V any](most int64, do func(r *http.Request, q Q, key string) (V, error)) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		q, key, err := request[Q](r)
+		q, key, err := request[Q](r, most)
 		if err != nil {
 			return err
 		}
@@ -261,11 +276,11 @@ func keyOf(r *http.Request) (string, error) {
 // badRequest is what the caller got wrong in the form of a request.
 type badRequest struct{ error }
 
-func request[T any](r *http.Request) (v T, key string, err error) {
+func request[T any](r *http.Request, most int64) (v T, key string, err error) {
 	if key, err = keyOf(r); err != nil {
 		return v, "", err
 	}
-	v, err = decode[T](r, maxRequest)
+	v, err = decode[T](r, most)
 	return v, key, err
 }
 
@@ -333,6 +348,16 @@ var problems = []struct {
 	{delivery.ErrAnswered, http.StatusConflict, api.CodeConflict},
 	{delivery.ErrNoAnswer, http.StatusBadRequest, api.CodeInvalid},
 	{delivery.ErrTaskOver, http.StatusConflict, api.CodeConflict},
+	{conversation.ErrNoConversation, http.StatusNotFound, api.CodeNotFound},
+	{conversation.ErrEnded, http.StatusConflict, api.CodeConflict},
+	{conversation.ErrEmptyQuestion, http.StatusBadRequest, api.CodeInvalid},
+	{conversation.ErrBadTurn, http.StatusBadRequest, api.CodeInvalid},
+	{conversation.ErrBadType, http.StatusBadRequest, api.CodeInvalid},
+	{conversation.ErrBadConfidence, http.StatusBadRequest, api.CodeInvalid},
+	{conversation.ErrBadField, http.StatusBadRequest, api.CodeInvalid},
+	{conversation.ErrBadTime, http.StatusBadRequest, api.CodeInvalid},
+	{conversation.ErrBadOutcome, http.StatusBadRequest, api.CodeInvalid},
+	{conversation.ErrBadCount, http.StatusBadRequest, api.CodeInvalid},
 	{errNoRun, http.StatusNotFound, api.CodeNotFound},
 	{errNoDelivery, http.StatusConflict, api.CodeConflict},
 	{errNoAgent, http.StatusConflict, api.CodeConflict},
@@ -406,11 +431,10 @@ func (b *Box) events(w http.ResponseWriter, r *http.Request) error {
 	}
 	subject := ""
 	if id := q.Get("work"); id != "" {
-		item, err := b.state.named(id)
-		if err != nil {
+		var err error
+		if subject, err = b.state.subjectNamed(id); err != nil {
 			return err
 		}
-		subject = item.Subject
 	}
 	upto := b.state.upTo()
 	if after > upto {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/plan"
 	"github.com/signalbox-dev/signalbox/internal/prompt"
@@ -168,10 +169,12 @@ func TestOpenAPISchemas(t *testing.T) {
 	d := describe(t)
 	requests := []any{
 		api.AddWork{}, api.Claim{}, api.Report{}, api.Override{}, api.StartRun{}, api.Answer{}, api.Message{}, api.SessionReport{}, api.SaidSignal{},
+		api.Ask{}, api.Signalled{}, api.Answered{},
 	}
 	answers := []any{
 		api.Work{}, api.Holder{}, api.Grant{}, api.Emitted{}, api.NearMiss{}, api.Recorded{}, api.Event{}, api.Status{}, api.Problem{},
 		api.Run{}, api.Task{}, api.Agent{}, api.Provider{}, api.Question{}, api.Notice{}, api.Told{}, api.SessionCommand{}, delivery.Usage{},
+		api.Conversation{},
 	}
 	for _, v := range slices.Concat(requests, answers) {
 		d.compare(t, reflect.TypeOf(v).Name(), v)
@@ -259,7 +262,8 @@ func TestOpenAPIEnums(t *testing.T) {
 	}
 	for name, want := range map[string][]string{
 		"Phase": texts(agentsig.Phases()), "Role": texts(agentsig.Roles()), "ExitReason": texts(agentsig.ExitReasons()),
-		"EventType": work.Types(), "RunEventType": delivery.Types(),
+		"EventType": work.Types(), "RunEventType": delivery.Types(), "ConversationEventType": conversation.Types(),
+		"ConversationOutcome": constants(t, "../conversation/event.go", "Outcome"), "Reflection": reflections(),
 		"RunState":    constants(t, "../api/run.go", "RunState"),
 		"ReportKind":  constants(t, "../api/session.go", "Report"),
 		"Ending":      constants(t, "../api/session.go", "How"),
@@ -267,7 +271,7 @@ func TestOpenAPIEnums(t *testing.T) {
 		"Cause":       constants(t, "../delivery/event.go", "Cause"),
 		"Choice":      constants(t, "../delivery/event.go", "Choose"),
 		"Outcome":     constants(t, "../delivery/event.go", "Outcome"),
-		"Ask":         constants(t, "../delivery/run.go", "Ask"),
+		"PromptKind":  constants(t, "../delivery/run.go", "Ask"),
 	} {
 		if diff := cmp.Diff(want, schemas[name].Enum); diff != "" {
 			t.Errorf("%s in the code (-) and in the schema (+):\n%s", name, diff)
@@ -348,6 +352,17 @@ func constants(t *testing.T, file, of string) []string {
 		}
 	}
 	return values
+}
+
+// reflections lists the signals of a model about its own turn.
+func reflections() []string {
+	var kinds []string
+	for _, e := range agentsig.Vocabulary() {
+		if e.Dialect == agentsig.DialectXML {
+			kinds = append(kinds, string(e.Kind))
+		}
+	}
+	return kinds
 }
 
 func texts[S ~string](all []S) []string {

@@ -9,68 +9,92 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/engine"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
-// recorded is an event in the archive, and the item after it; or the item as it is
-// now, if the event was found.
-type recorded struct {
+// recorded is an event in the archive, and its subject after it; or the subject as it
+// is now, if the event was found.
+type recorded[S any] struct {
 	seq   uint64
 	event ledger.Event
-	item  work.Item
+	after S
 }
+
+// rules say how requests on one kind of subject are recorded: S is what is folded from
+// its events, C what can be asked for.
+type rules[S interface{ InLedger() work.Chain }, C interface{ Events() []string }] struct {
+	look   func(s *state, subject string) S // the zero value if there is none
+	decide func(S, C) (work.Event, error)
+	fold   func(S, uint64, ledger.Event, []byte) (S, error)
+	over   func(S, ledger.Event) bool // what the event gave is gone; nil if that can't be
+}
+
+var (
+	ofItems         = rules[work.Item, work.Command]{(*state).item, work.Decide, work.Fold, leaseOver}
+	ofConversations = rules[conversation.Conversation, conversation.Command]{(*state).conversation, conversation.Decide, conversation.Fold, nil}
+)
 
 // errStop ends a read that found what it looked for.
 var errStop = errors.New("enough")
 
-// record decides a command on an item and records the event. It returns when the
+// record records a command on an item.
+func (b *Box) record(subject, key string, c work.Command) (recorded[work.Item], error) {
+	return ofItems.record(b, subject, key, c)
+}
+
+// record decides a command on a subject and records the event. It returns when the
 // event is in the archive and in the state, and does not end with its caller: who
 // asks again has to find what was recorded. The key makes the request one: if it
 // was recorded before, that is the answer. A command without a key may be repeated
 // without harm.
-func (b *Box) record(subject, key string, c work.Command) (recorded, error) {
+func (o rules[S, C]) record(b *Box, subject, key string, c C) (recorded[S], error) {
 	for pause := pauseFirst; ; pause = min(2*pause, pauseLongest) {
-		item := b.state.item(subject)
-		if r, ok, err := b.find(b.ctx, item, key, c.Events()); ok || err != nil {
+		now := o.look(b.state, subject)
+		if r, ok, err := o.find(b.ctx, b, now, key, c.Events()); ok || err != nil {
 			return r, err
 		}
-		decided, err := work.Decide(item, c)
+		decided, err := o.decide(now, c)
 		if err != nil {
-			return recorded{}, err
+			return recorded[S]{}, err
 		}
-		event, stored, err := b.stamp(item.Tip, subject, decided)
+		chain := now.InLedger()
+		event, stored, err := b.stamp(chain.Tip, subject, decided)
 		if err != nil {
-			return recorded{}, err
+			return recorded[S]{}, err
 		}
-		seq, err := b.log.Append(b.ctx, subject, item.Seq, stored)
+		seq, err := b.log.Append(b.ctx, subject, chain.Seq, stored)
 		if err == nil {
-			after, err := b.await(b.ctx, seq)
-			if err == nil && !after.Exists() { // it was folded before anybody waited for it
-				after, err = work.Fold(item, seq, event, stored)
+			r := recorded[S]{seq: seq, event: event}
+			folded, err := b.await(b.ctx, seq)
+			if after, ok := folded.(*S); ok {
+				r.after = *after
+			} else if err == nil { // it was folded before anybody waited for it
+				r.after, err = o.fold(now, seq, event, stored)
 			}
-			return recorded{seq, event, after}, err
+			return r, err
 		}
 		if !errors.Is(err, engine.ErrConflict) && !errors.Is(err, engine.ErrUnknown) {
-			return recorded{}, err
+			return recorded[S]{}, err
 		}
 		// Someone was first, or nobody knows: what is in the log by now will tell.
 		if err := b.catchUp(b.ctx); err != nil {
-			return recorded{}, err
+			return recorded[S]{}, err
 		}
-		if b.state.item(subject).Seq != item.Seq {
+		if o.look(b.state, subject).InLedger().Seq != chain.Seq {
 			pause = pauseFirst
 			continue
 		}
 		// Nothing came of it. That can't last: if it does, engine and state disagree.
 		if pause == pauseLongest {
-			return recorded{}, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+			return recorded[S]{}, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 		}
 		select {
 		case <-time.After(pause):
 		case <-b.ctx.Done():
-			return recorded{}, ErrStopping
+			return recorded[S]{}, ErrStopping
 		}
 	}
 }
@@ -102,15 +126,15 @@ func (b *Box) stamp(tip ledger.Tip, subject string, e work.Event) (ledger.Event,
 }
 
 // await returns when the event at a sequence is in the archive and in the state. It
-// returns the item after it, or none if that was long ago.
-func (b *Box) await(ctx context.Context, seq uint64) (work.Item, error) {
+// returns its subject after it, as the state has it, or nil if that was long ago.
+func (b *Box) await(ctx context.Context, seq uint64) (any, error) {
 	select {
 	case after := <-b.state.reached(seq):
 		return after, nil
 	case <-ctx.Done():
-		return work.Item{}, fmt.Errorf("%w: %w", ErrOutcomeUnknown, ctx.Err())
+		return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, ctx.Err())
 	case <-b.stopped:
-		return work.Item{}, ErrStopping
+		return nil, ErrStopping
 	}
 }
 
@@ -124,26 +148,27 @@ func (b *Box) catchUp(ctx context.Context) error {
 	return err
 }
 
-// find looks for an event on the item that was recorded for a request with this
+// find looks for an event on a subject that was recorded for a request with this
 // key, and still stands. It refuses a key that was used for another kind of
 // request.
-func (b *Box) find(ctx context.Context, item work.Item, key string, types []string) (recorded, bool, error) {
+func (o rules[S, C]) find(ctx context.Context, b *Box, now S, key string, types []string) (recorded[S], bool, error) {
 	if key == "" {
-		return recorded{}, false, nil
+		return recorded[S]{}, false, nil
 	}
-	for _, seq := range item.Recorded(key) {
+	chain := now.InLedger()
+	for _, seq := range chain.Recorded(key) {
 		e, err := b.event(ctx, seq)
 		switch {
 		case err != nil:
-			return recorded{}, false, err
-		case e.Key != key || e.Subject != item.Subject || leaseOver(item, e):
+			return recorded[S]{}, false, err
+		case e.Key != key || e.Subject != chain.Subject || o.over != nil && o.over(now, e):
 		case !slices.Contains(types, e.Type):
-			return recorded{}, false, errKeyReused
+			return recorded[S]{}, false, errKeyReused
 		default:
-			return recorded{seq, e, item}, true, nil
+			return recorded[S]{seq, e, now}, true, nil
 		}
 	}
-	return recorded{}, false, nil
+	return recorded[S]{}, false, nil
 }
 
 var errKeyReused = fmt.Errorf("the %s was used for another request: make a new one for each", api.KeyHeader)

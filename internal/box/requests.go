@@ -44,8 +44,9 @@ func (b *Box) Add(ctx context.Context, a api.AddWork, key string) (api.Work, err
 		return api.Work{}, err
 	}
 	defer end()
-	if i, ok := b.state.addedBy(key); ok {
-		if a.ID != "" && a.ID != i.ID {
+	if subject := b.state.addedBy(key); subject != "" {
+		i := b.state.item(subject)
+		if !i.Exists() || a.ID != "" && a.ID != i.ID {
 			return api.Work{}, errKeyReused
 		}
 		return b.show(i), nil
@@ -63,14 +64,14 @@ func (b *Box) Add(ctx context.Context, a api.AddWork, key string) (api.Work, err
 // add records a new item, with a name of its own if it is given none.
 func (b *Box) add(a work.Add) (work.Item, error) {
 	subject := b.newSubject()
-	id, err := b.state.reserve(a.ID, subject)
+	id, err := b.state.reserve(a.ID, subject, itemName)
 	if err != nil {
 		return work.Item{}, err
 	}
 	defer b.state.unreserve(id, subject)
 	a.ID = id
 	r, err := b.record(subject, a.Key, a)
-	return r.item, err
+	return r.after, err
 }
 
 // newSubject makes a subject for the ledger, later than all before.
@@ -140,10 +141,10 @@ func (b *Box) Claim(ctx context.Context, q api.Claim, key string) (api.Grant, er
 		r, err := b.record(subject, key, c)
 		switch {
 		case err == nil && ctx.Err() != nil:
-			_, err = b.record(subject, "", work.Release{Token: r.item.Lease.Token})
+			_, err = b.record(subject, "", work.Release{Token: r.after.Lease.Token})
 			return api.Grant{}, errors.Join(ctx.Err(), err)
 		case err == nil:
-			return b.grant(r.item), nil
+			return b.grant(r.after), nil
 		}
 		b.state.giveBack(subject)
 		if !lostRace(err) || w.subject != "" && !q.Wait {
@@ -275,12 +276,12 @@ func (b *Box) Override(id string, o api.Override, key string) (api.Recorded, err
 	return b.answer(b.record(item.Subject, key, work.Override{Phase: o.Phase, Reason: b.redact.Text(o.Reason), Key: key}))
 }
 
-func (b *Box) answer(r recorded, err error) (api.Recorded, error) {
+func (b *Box) answer(r recorded[work.Item], err error) (api.Recorded, error) {
 	if err != nil {
 		return api.Recorded{}, err
 	}
 	phase, err := phaseAfter(r.event)
-	return api.Recorded{Event: r.event.Type, Work: r.item.ID, Phase: phase, Sequence: r.seq}, err
+	return api.Recorded{Event: r.event.Type, Work: r.after.ID, Phase: phase, Sequence: r.seq}, err
 }
 
 // phaseAfter returns the phase that an event left its item in. The item itself may

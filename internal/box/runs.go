@@ -115,7 +115,7 @@ func (s *state) lastRun() int {
 	return last
 }
 
-// nameOf returns what people call a subject: an item's id, or a run's.
+// nameOf returns what people call a subject: the id of an item, a run or a conversation.
 func (s *state) nameOf(subject string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,6 +124,9 @@ func (s *state) nameOf(subject string) string {
 	}
 	if i := s.items[subject]; i != nil {
 		return i.ID
+	}
+	if c := s.conversations[subject]; c != nil {
+		return c.ID
 	}
 	return ""
 }

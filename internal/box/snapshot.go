@@ -12,6 +12,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
@@ -20,10 +21,11 @@ import (
 // snapshot is the state at a checkpoint. It is a cache: one that does not belong
 // to the ledger at hand, or can't be read, is as good as none.
 type snapshot struct {
-	Items []work.Item // in the order of their subjects
-	Adds  []addedKey  // oldest first
-	Runs  []delivery.Run
-	News  map[string][]api.Notice // of runs, by subject
+	Items         []work.Item // in the order of their subjects
+	Adds          []addedKey  // oldest first
+	Runs          []delivery.Run
+	News          map[string][]api.Notice // of runs, by subject
+	Conversations []conversation.Conversation
 }
 
 // snapshotHead comes before it.
@@ -33,7 +35,9 @@ type snapshotHead struct {
 	MAC        []byte // of the checkpoint and the rest, by a key that only the box has
 }
 
-const snapshotFormat = 2
+// snapshotFormat rises with every change of what is in a snapshot: gob would read an
+// old one without a word, and leave out what it does not find.
+const snapshotFormat = 3
 
 // snapshotMAC keeps anybody else from writing a snapshot that the box believes.
 func snapshotMAC(signer, checkpoint string, body []byte) []byte {
@@ -54,6 +58,10 @@ func (s *state) snapshot(signer string, checkpoint []byte) ([]byte, error) {
 		snap.News[r.Subject] = s.newsOf(r.Subject).notices
 	}
 	slices.SortFunc(snap.Runs, func(a, b delivery.Run) int { return cmp.Compare(a.Subject, b.Subject) })
+	for _, c := range s.conversations {
+		snap.Conversations = append(snap.Conversations, *c)
+	}
+	slices.SortFunc(snap.Conversations, func(a, b conversation.Conversation) int { return cmp.Compare(a.Subject, b.Subject) })
 	s.mu.Unlock()
 	var body, file bytes.Buffer
 	if err := gob.NewEncoder(&body).Encode(snap); err != nil {
@@ -107,6 +115,9 @@ func (s *state) restore(snap *snapshot, size uint64) {
 		r.Restored()
 		s.runs[r.Subject] = r
 		s.newsOf(r.Subject).notices = snap.News[r.Subject]
+	}
+	for i := range snap.Conversations {
+		s.putConversation(&snap.Conversations[i])
 	}
 	s.folded = size
 }

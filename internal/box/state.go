@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
@@ -16,18 +17,19 @@ import (
 // state is the fold over the archived events, and what is derived from it: names,
 // what is claimable, who waits. Its methods lock it.
 type state struct {
-	mu      sync.Mutex
-	folded  uint64                   // the sequence up to which it is the fold
-	items   map[string]*work.Item    // by subject
-	ids     map[string]string        // name -> subject; also of items that are being added
-	madeUp  int                      // the largest number in a name that was made up
-	grants  map[string]string        // key of a request -> subject that it holds
-	adds    recentKeys               // of the latest items that were added
-	runs    map[string]*delivery.Run // by subject
-	news    map[string]*news         // of runs, by subject
-	queue   queue
-	leases  leases
-	waiting map[uint64][]chan work.Item // for the fold to reach a sequence; each gets the item after it
+	mu            sync.Mutex
+	folded        uint64                                // the sequence up to which it is the fold
+	items         map[string]*work.Item                 // by subject
+	conversations map[string]*conversation.Conversation // by subject
+	ids           map[string]string                     // name -> subject, of items and conversations; also of those that are being added
+	madeUp        map[string]int                        // the largest number in a name that was made up, by the name's form
+	grants        map[string]string                     // key of a request -> subject that it holds
+	adds          recentKeys                            // of the latest items that were added, and questions that were asked
+	runs          map[string]*delivery.Run              // by subject
+	news          map[string]*news                      // of runs, by subject
+	queue         queue
+	leases        leases
+	waiting       map[uint64][]chan any // for the fold to reach a sequence; each gets the event's subject after it
 
 	now    func() time.Time // nil until the state is live
 	expire func(subject string, token work.Token)
@@ -36,8 +38,9 @@ type state struct {
 
 func newState() *state {
 	return &state{
-		items: map[string]*work.Item{}, ids: map[string]string{}, grants: map[string]string{},
-		runs: map[string]*delivery.Run{}, news: map[string]*news{}, queue: newQueue(), leases: leases{}, waiting: map[uint64][]chan work.Item{},
+		items: map[string]*work.Item{}, conversations: map[string]*conversation.Conversation{},
+		ids: map[string]string{}, madeUp: map[string]int{}, grants: map[string]string{},
+		runs: map[string]*delivery.Run{}, news: map[string]*news{}, queue: newQueue(), leases: leases{}, waiting: map[uint64][]chan any{},
 	}
 }
 
@@ -52,10 +55,13 @@ func (s *state) fold(seq uint64, stored []byte) error {
 	if seq != s.folded+1 {
 		return fmt.Errorf("event %d comes after event %d", seq, s.folded)
 	}
-	var after work.Item
-	if s.runs[e.Subject] != nil || e.Type == delivery.RunStarted {
+	var after any
+	switch {
+	case s.runs[e.Subject] != nil || e.Type == delivery.RunStarted:
 		err = s.foldRun(seq, e, stored)
-	} else {
+	case s.conversations[e.Subject] != nil || e.Type == conversation.QuestionAsked:
+		after, err = s.foldConversation(seq, e, stored)
+	default:
 		after, err = s.foldItem(seq, e, stored)
 	}
 	if err != nil {
@@ -66,41 +72,38 @@ func (s *state) fold(seq uint64, stored []byte) error {
 		w <- after
 	}
 	delete(s.waiting, seq)
-	if e.Type == work.WorkAdded {
+	if e.Type == work.WorkAdded || e.Type == conversation.QuestionAsked {
 		s.adds.add(e.Key, e.Subject)
 	}
 	return nil
 }
 
-func (s *state) foldItem(seq uint64, e ledger.Event, stored []byte) (work.Item, error) {
+func (s *state) foldItem(seq uint64, e ledger.Event, stored []byte) (*work.Item, error) {
 	before := s.items[e.Subject]
 	if before == nil {
 		before = &work.Item{}
 	}
 	after, err := work.Fold(*before, seq, e, stored)
 	if err != nil {
-		return after, err
+		return nil, err
 	}
 	s.put(before, &after)
 	run := s.runs[after.Run]
 	if run == nil {
-		return after, nil
+		return &after, nil
 	}
 	if err := run.EvolveItem(after, e); err != nil {
-		return after, err
+		return nil, err
 	}
 	s.tell(run, seq, e)
-	return after, nil
+	return &after, nil
 }
 
 // put replaces an item and brings up to date what is derived from it.
 func (s *state) put(before, after *work.Item) {
 	s.items[after.Subject] = after
-	s.ids[after.ID] = after.Subject
-	if n := 0; !before.Exists() {
-		if _, err := fmt.Sscanf(after.ID, madeUpName, &n); err == nil {
-			s.madeUp = max(s.madeUp, n)
-		}
+	if !before.Exists() {
+		s.name(after.ID, after.Subject, itemName)
 	}
 	if l := before.Lease; l != nil && l != after.Lease {
 		delete(s.grants, l.Key)
@@ -122,12 +125,13 @@ func (s *state) dispatch() {
 	s.queue.match()
 }
 
-// reached returns a channel that gets the item after the event at a sequence, once
-// the fold has reached it. If it has already, it is closed.
-func (s *state) reached(seq uint64) <-chan work.Item {
+// reached returns a channel that gets the subject of the event at a sequence as it is
+// after it, once the fold has reached it: a pointer to what must not be changed. If it
+// has already, the channel is closed.
+func (s *state) reached(seq uint64) <-chan any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	done := make(chan work.Item, 1)
+	done := make(chan any, 1)
 	if seq <= s.folded {
 		close(done)
 		return done
@@ -181,16 +185,28 @@ func (s *state) all(phase agentsig.Phase) []work.Item {
 	return items
 }
 
-// madeUpName is the form of names for items that were given none.
-const madeUpName = "W-%05d"
+// The forms of names for what was given none.
+const (
+	itemName         = "W-%05d"
+	conversationName = "Q-%05d"
+)
 
-// reserve takes a name for an item that is about to be added; without one it
-// makes one up. The name is given back by unreserve if the item is not added.
-func (s *state) reserve(id, subject string) (string, error) {
+// name takes note of the name of a subject whose kind has made-up names of this form.
+func (s *state) name(id, subject, form string) {
+	s.ids[id] = subject
+	n := 0
+	if _, err := fmt.Sscanf(id, form, &n); err == nil {
+		s.madeUp[form] = max(s.madeUp[form], n)
+	}
+}
+
+// reserve takes a name for a subject that is about to be added; without one it makes
+// one up, of this form. The name is given back by unreserve if it is not added.
+func (s *state) reserve(id, subject, form string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for n := s.madeUp + 1; id == ""; n++ {
-		if name := fmt.Sprintf(madeUpName, n); s.ids[name] == "" {
+	for n := s.madeUp[form] + 1; id == ""; n++ {
+		if name := fmt.Sprintf(form, n); s.ids[name] == "" {
 			id = name
 		}
 	}
@@ -204,7 +220,7 @@ func (s *state) reserve(id, subject string) (string, error) {
 func (s *state) unreserve(id, subject string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ids[id] == subject && s.items[subject] == nil {
+	if s.ids[id] == subject && s.items[subject] == nil && s.conversations[subject] == nil {
 		delete(s.ids, id)
 	}
 }
@@ -219,18 +235,15 @@ func (s *state) granted(key string) (work.Item, bool) {
 	return work.Item{}, false
 }
 
-// addedBy returns the item that a request with this key added, if that is not
-// long ago.
-func (s *state) addedBy(key string) (work.Item, bool) {
+// addedBy returns the subject that a request with this key added, if that is not
+// long ago; or "".
+func (s *state) addedBy(key string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i := s.items[s.adds.find(key)]; i != nil {
-		return *i, true
-	}
-	return work.Item{}, false
+	return s.adds.find(key)
 }
 
-// recentKeys remembers the latest requests that added an item.
+// recentKeys remembers the latest requests that added an item or asked a question.
 type recentKeys struct {
 	ring [1024]addedKey
 	next int

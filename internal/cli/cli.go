@@ -77,6 +77,7 @@ verify, as their help says).`,
 		a.inboxCommand(), a.answerCommand(), a.tellCommand(), a.logsCommand(), a.pauseCommand(), a.cancelCommand(), a.retryCommand())
 	command.Group(root, "Hand work over by hand", a.upCommand(), a.workCommand(), a.claimCommand(), a.renewCommand(), a.releaseCommand(),
 		a.emitCommand(), a.gateCommand(), a.eventsCommand())
+	command.Group(root, "Ask a model", a.askCommand(), a.treeCommand())
 	command.Group(root, "Read and teach signals", a.scanCommand(), a.signalsCommand())
 	command.Group(root, "Prove, keep, measure", a.ledgerCommand(), a.backupCommand(), a.restoreCommand(), a.benchCommand(), a.VersionCommand("signalbox"))
 	root.AddCommand(a.sessionCommand(), confineCommand())

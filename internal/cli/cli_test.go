@@ -16,6 +16,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/cli"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/modeltest"
 )
 
 func TestMain(m *testing.M) {
@@ -33,9 +34,10 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"session":   setSession,
-			"gatetoken": setGateToken,
-			"cmpevents": compareEvents,
+			"session":     setSession,
+			"gatetoken":   setGateToken,
+			"cmpevents":   compareEvents,
+			"modelserver": serveModel,
 		},
 	})
 }
@@ -47,6 +49,22 @@ func setSession(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &claim))
 	ts.Setenv("SESSION", claim.Session)
+}
+
+// serveModel starts a model that says what a script tells it to, and takes its address
+// into $MODEL.
+func serveModel(ts *testscript.TestScript, _ bool, args []string) {
+	script, err := modeltest.Parse(args[0], ts.ReadFile(args[0]))
+	ts.Check(err)
+	server, err := modeltest.Start(script)
+	ts.Check(err)
+	ts.Setenv("MODEL", server.URL())
+	ts.Defer(func() {
+		for _, r := range server.Unexpected() {
+			ts.Logf("the model was asked for what its script does not have: %s", r.Problem)
+		}
+		_ = server.Close() // nothing is lost with it
+	})
 }
 
 // setGateToken does what a person does: it reads the token from the directory.

@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -50,7 +51,7 @@ which is the event as it is stored and hashed.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&id, "work", "", "only those of this work item (`ID`)")
+	cmd.Flags().StringVar(&id, "work", "", "only those of this work item or conversation (`ID`)")
 	cmd.Flags().Uint64Var(&after, "after", 0, "only those after this `SEQUENCE`")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with those that come")
 	return cmd
@@ -78,10 +79,13 @@ func apiEvent(p ledger.Proof) api.Event {
 	return api.Event{Sequence: uint64(p.Index) + 1, Work: e.Subject, Event: p.Event}
 }
 
-// what says in a few words what an event did to a work item or a run.
+// what says in a few words what an event did to a work item, a run or a conversation.
 func what(name string, e ledger.Event) string {
-	if slices.Contains(delivery.Types(), e.Type) {
+	switch {
+	case slices.Contains(delivery.Types(), e.Type):
 		return delivery.Words(e, func(string) string { return name })
+	case slices.Contains(conversation.Types(), e.Type):
+		return conversation.Words(name, e)
 	}
 	var p struct {
 		Title          string         `json:"title"`

@@ -12,11 +12,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/conversation"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // recordSome runs a box for a while and returns its directory.
@@ -205,6 +208,16 @@ func TestBoxOutputIsInert(t *testing.T) {
 	if _, err := b.Override("E-1", api.Override{Phase: agentsig.PhaseDraft, Reason: evil}, ""); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := b.Ask(t.Context(), api.Ask{Question: evil, Class: evil, Provider: evil, Model: evil}, ""); err != nil {
+		t.Fatal(err)
+	}
+	signal := api.Signalled{Turn: 1, Type: agentsig.KindNeedTurn, At: time.Unix(0, 0), Fields: []work.Field{{Name: "reason", Value: evil}}, RawXML: evil}
+	if _, err := b.Signalled(t.Context(), "Q-00001", signal, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Answered("Q-00001", api.Answered{Outcome: conversation.OutcomePartial, Missing: evil}, ""); err != nil {
+		t.Fatal(err)
+	}
 	listener, err := box.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -213,7 +226,7 @@ func TestBoxOutputIsInert(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- b.Serve(ctx, listener) }()
 	for _, args := range [][]string{
-		{"work", "list"}, {"work", "show", "E-1"}, {"events"}, {"events", "--json"}, {"work", "list", "--json"},
+		{"work", "list"}, {"work", "show", "E-1"}, {"events"}, {"events", "--work", "Q-00001"}, {"events", "--json"}, {"work", "list", "--json"},
 		{"work", "show", evil}, {"claim", "--work", evil}, {"claim", "--actor", evil}, {"emit", "--session", evil}, {"ledger", "verify", "--archive", evil},
 	} {
 		_, out, errOut := run(t, command.Env{In: strings.NewReader(evil)}, append(args, "--dir", dir)...)
@@ -235,5 +248,44 @@ func TestBoxOutputIsInert(t *testing.T) {
 	}
 	if err := b.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Events on a conversation are shown in words, by its name, and can be proven like any.
+func TestConversationInWords(t *testing.T) {
+	dir := recordSome(t, exitRecord("done"))
+	b, _, err := box.Open(t.Context(), box.Options{Dir: box.Dir(dir)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := b.Ask(t.Context(), api.Ask{Question: "where is the parser?"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	signal := api.Signalled{Turn: 1, Type: agentsig.KindNeedTurn, Confidence: 0.8, At: time.Unix(0, 0), Fields: []work.Field{{Name: "reason", Value: "to read it"}}}
+	if _, err := b.Signalled(t.Context(), c.ID, signal, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Answered(c.ID, api.Answered{Outcome: conversation.OutcomeAnswered, Turns: 2}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, out, errOut := run(t, command.Env{}, "events", "--work", "Q-00001", "--dir", dir)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	want := []string{"Q-00001: asked: where is the parser?", "Q-00001: signalled need_turn (0.8): to read it", "Q-00001: answered after 2 turns"}
+	if len(lines) != len(want) {
+		t.Fatalf("%s%s", out, errOut)
+	}
+	for n, line := range lines {
+		if !strings.HasSuffix(line, "  "+want[n]) || !strings.Contains(line, "  Q-00001  ") {
+			t.Errorf("%s\nwant …  %s", line, want[n])
+		}
+	}
+	_, proof, errOut := run(t, command.Env{}, "ledger", "prove", "5", "--dir", dir)
+	_, out, _ = run(t, command.Env{In: strings.NewReader(proof)}, "ledger", "check", "-", "--dir", dir)
+	if !strings.Contains(out, "signalled need_turn (0.8): to read it") {
+		t.Errorf("%s%s", out, errOut)
 	}
 }

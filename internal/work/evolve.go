@@ -28,11 +28,7 @@ func Fold(i Item, seq uint64, e ledger.Event, stored []byte) (Item, error) {
 // Evolve returns the item after an event. It checks nothing that [Decide] has
 // decided: an event is a fact.
 func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
-	i.Seq = seq
-	if e.Key != "" {
-		copy(i.Keys[1:], i.Keys[:])
-		i.Keys[0] = KeyedSeq{keySum(e.Key), seq}
-	}
+	i.Reach(seq, e.Key)
 	switch e.Type {
 	case WorkAdded:
 		p, err := payload[Added](e)

@@ -63,7 +63,7 @@ type Lease struct {
 // Item is a work item: the fold of its events. The zero Item is one that does not
 // exist yet.
 type Item struct {
-	Subject     string // its subject in the ledger
+	Chain
 	ID          string // its name for people
 	Title       string
 	Run, Task   string // the plan's run that it is a task of, and its id there; empty if it stands alone
@@ -75,9 +75,15 @@ type Item struct {
 	Past        *Lease         // the one that ended last
 	Granted     uint64         // the counter of the latest grant
 	Completed   uint64         // the counter of the session that ended last by itself
-	Seq         uint64         // the ledger's sequence of its last event
-	Tip         ledger.Tip     // the end of its chain
-	Keys        [8]KeyedSeq    // where the latest keyed requests were recorded
+}
+
+// Chain is what the ledger has on one subject: where its events end, and where the
+// latest requests are among them.
+type Chain struct {
+	Subject string
+	Seq     uint64      // the ledger's sequence of its last event
+	Tip     ledger.Tip  // the end of its chain
+	Keys    [8]KeyedSeq // where the latest keyed requests were recorded
 }
 
 // KeyedSeq says at which sequence of the ledger a request was recorded. Sum is a
@@ -87,16 +93,29 @@ type KeyedSeq struct {
 	Seq uint64
 }
 
+// InLedger returns the chain of whatever embeds it.
+func (c Chain) InLedger() Chain { return c }
+
 // Recorded returns the sequences at which a request with this key may have been
 // recorded, latest first.
-func (i Item) Recorded(key string) []uint64 {
+func (c Chain) Recorded(key string) []uint64 {
 	var all []uint64
-	for _, k := range i.Keys {
+	for _, k := range c.Keys {
 		if k.Seq != 0 && k.Sum == keySum(key) {
 			all = append(all, k.Seq)
 		}
 	}
 	return all
+}
+
+// Reach notes that an event has the ledger's sequence seq, and the key of the request
+// that led to it, if that had one.
+func (c *Chain) Reach(seq uint64, key string) {
+	c.Seq = seq
+	if key != "" {
+		copy(c.Keys[1:], c.Keys[:])
+		c.Keys[0] = KeyedSeq{keySum(key), seq}
+	}
 }
 
 func keySum(key string) uint64 {

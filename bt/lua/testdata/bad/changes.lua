@@ -1,0 +1,2 @@
+-- A change of BT.
+BT.sequence = nil

@@ -1,0 +1,2 @@
+-- Its own error.
+error("the file says no")

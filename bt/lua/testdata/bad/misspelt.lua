@@ -1,0 +1,3 @@
+-- A misspelt constructor, after something wrong.
+BT.inverter()
+BT.sequense({})

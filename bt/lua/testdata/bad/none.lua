@@ -1,0 +1,2 @@
+-- No tree.
+local x = 1

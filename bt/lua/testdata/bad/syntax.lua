@@ -1,0 +1,4 @@
+-- A syntax error.
+BT.tree("x", {
+  root = BT.sequence({ step, 
+)

@@ -1,0 +1,2 @@
+-- It raises an error whose text loops.
+error(setmetatable({}, { __tostring = function() while true do end end }))

@@ -1,0 +1,2 @@
+-- It runs for ever.
+while true do end

@@ -1,0 +1,3 @@
+-- It runs for ever by tail calls.
+local function f() return f() end
+f()

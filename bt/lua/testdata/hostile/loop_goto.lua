@@ -1,0 +1,2 @@
+-- It runs for ever in one instruction.
+::again:: goto again

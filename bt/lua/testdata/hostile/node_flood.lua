@@ -1,0 +1,2 @@
+-- It describes nodes for ever.
+while true do BT.inverter(BT.action("x", { fn = "f" })) end

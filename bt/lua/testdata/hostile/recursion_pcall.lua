@@ -1,0 +1,3 @@
+-- It calls itself twice by pcall.
+local function f() pcall(f) pcall(f) end
+f()

@@ -1,0 +1,4 @@
+-- It returns a table that is in itself.
+local t = {}
+t.t = t
+return t

@@ -1,0 +1,3 @@
+-- It puts a table into a table for ever.
+local t = {}
+while true do t = { t } end

@@ -1,0 +1,75 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/conversation"
+	"github.com/signalbox-dev/signalbox/internal/work"
+)
+
+// MaxConversation is how long a request about a conversation can be in JSON, in bytes.
+const MaxConversation = 1 << 20
+
+// Ask says that a question is put to a model.
+type Ask struct {
+	Question string `json:"question"`        // at most 16 KiB
+	Class    string `json:"class,omitempty"` // of the question
+	Provider string `json:"provider,omitempty"`
+	Model    string `json:"model,omitempty"`
+}
+
+// Conversation is a question to a model, and what the model signals until it is
+// answered.
+type Conversation struct {
+	ID      string `json:"id"`
+	Subject string `json:"subject"` // its name in the ledger
+}
+
+// Signalled is a signal of the model in one of its turns.
+type Signalled struct {
+	Turn       int           `json:"turn"` // from 1
+	Type       agentsig.Kind `json:"type"`
+	Confidence float64       `json:"confidence"`          // from 0 to 1
+	Defaulted  bool          `json:"defaulted,omitempty"` // no confidence could be read
+	Fields     []work.Field  `json:"fields,omitempty"`    // texts, whole numbers and lists of texts
+	RawXML     string        `json:"raw_xml,omitempty"`
+	At         time.Time     `json:"at"`
+}
+
+// NewSignalled returns a reflection as the signal of a turn.
+func NewSignalled(turn int, r agentsig.Reflection) Signalled {
+	s := Signalled{Turn: turn, Type: r.Type, Confidence: r.Confidence, Defaulted: r.Defaulted, RawXML: r.RawXML, At: r.Timestamp}
+	for _, f := range r.Fields {
+		s.Fields = append(s.Fields, work.Field{Name: f.Name, Value: f.Value})
+	}
+	return s
+}
+
+// Answered says how a conversation ended.
+type Answered struct {
+	Outcome   conversation.Outcome `json:"outcome"`
+	Turns     int                  `json:"turns"`
+	Signals   int                  `json:"signals"`
+	TokensIn  int64                `json:"tokens_in"`
+	TokensOut int64                `json:"tokens_out"`
+	Missing   string               `json:"missing,omitempty"` // from the answer
+}
+
+// Ask records that a question is put to a model.
+func (c *Client) Ask(ctx context.Context, a Ask) (Conversation, error) {
+	return post[Conversation](ctx, c, "/v1/conversations", NewKey(), a)
+}
+
+// Signalled records what the model signalled.
+func (c *Client) Signalled(ctx context.Context, id string, s Signalled) (Recorded, error) {
+	return post[Recorded](ctx, c, conversationPath(id)+"/signals", NewKey(), s)
+}
+
+// Answered records how a conversation ended.
+func (c *Client) Answered(ctx context.Context, id string, a Answered) (Recorded, error) {
+	return post[Recorded](ctx, c, conversationPath(id)+"/end", NewKey(), a)
+}
+
+func conversationPath(id string) string { return "/v1/conversations/" + escapePath(id) }

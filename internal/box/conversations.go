@@ -1,0 +1,168 @@
+package box
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/conversation"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// Ask records that a question is put to a model.
+func (b *Box) Ask(ctx context.Context, a api.Ask, key string) (api.Conversation, error) {
+	key = orNewKey(key)
+	end, err := b.turns.take(ctx, key)
+	if err != nil {
+		return api.Conversation{}, err
+	}
+	defer end()
+	if subject := b.state.addedBy(key); subject != "" {
+		c := b.state.conversation(subject)
+		if !c.Exists() {
+			return api.Conversation{}, errKeyReused
+		}
+		return api.Conversation{ID: c.ID, Subject: subject}, nil
+	}
+	subject := b.newSubject()
+	id, err := b.state.reserve("", subject, conversationName)
+	if err != nil {
+		return api.Conversation{}, err
+	}
+	defer b.state.unreserve(id, subject)
+	asked := conversation.Asked{
+		ID: id, Question: b.redact.Text(a.Question), Class: b.redact.Text(a.Class), Provider: b.redact.Text(a.Provider), Model: b.redact.Text(a.Model),
+	}
+	if _, err := conversation.Decide(conversation.Conversation{}, conversation.Ask{Asked: asked}); err != nil {
+		return api.Conversation{}, err // before anything of it is stored
+	}
+	whole, err := b.keep([]byte(asked.Question))
+	if err != nil {
+		return api.Conversation{}, err
+	}
+	if asked.Stored = whole.Blob; asked.Stored != nil {
+		asked.Question = b.short(asked.Question)
+	}
+	_, err = ofConversations.record(b, subject, key, conversation.Ask{Asked: asked, Key: key})
+	return api.Conversation{ID: id, Subject: subject}, err
+}
+
+// Signalled records what a model said about its own turn.
+func (b *Box) Signalled(ctx context.Context, id string, s api.Signalled, key string) (api.Recorded, error) {
+	c, err := b.state.conversationNamed(id)
+	if err != nil {
+		return api.Recorded{}, err
+	}
+	said := conversation.Signalled{Turn: s.Turn, Type: s.Type, Confidence: s.Confidence, Defaulted: s.Defaulted, At: s.At.UTC()}
+	for _, f := range s.Fields {
+		said.Fields = append(said.Fields, work.Field{Name: f.Name, Value: fieldValue(f.Value)})
+	}
+	key = orNewKey(key)
+	if r, ok, err := ofConversations.find(ctx, b, c, key, conversation.Signal{}.Events()); ok || err != nil {
+		return inConversation(c, r), err
+	}
+	if _, err := conversation.Decide(c, conversation.Signal{Signalled: said}); err != nil {
+		return api.Recorded{}, err // before anything of it is stored
+	}
+	said.Fields = b.fields(said.Fields)
+	raw, err := b.keep(b.redact.Bytes([]byte(s.RawXML)))
+	if err != nil {
+		return api.Recorded{}, err
+	}
+	said.RawXML, said.Stored = raw.Text, raw.Blob
+	r, err := ofConversations.record(b, c.Subject, key, conversation.Signal{Signalled: said, Key: key})
+	return inConversation(c, r), err
+}
+
+// Answered records how a conversation ended.
+func (b *Box) Answered(id string, a api.Answered, key string) (api.Recorded, error) {
+	c, err := b.state.conversationNamed(id)
+	if err != nil {
+		return api.Recorded{}, err
+	}
+	key = orNewKey(key)
+	r, err := ofConversations.record(b, c.Subject, key, conversation.Answer{Key: key, Answered: conversation.Answered{
+		Outcome: a.Outcome, Turns: a.Turns, Signals: a.Signals, TokensIn: a.TokensIn, TokensOut: a.TokensOut, Missing: b.short(a.Missing),
+	}})
+	return inConversation(c, r), err
+}
+
+func inConversation(c conversation.Conversation, r recorded[conversation.Conversation]) api.Recorded {
+	return api.Recorded{Event: r.event.Type, Work: c.ID, Sequence: r.seq}
+}
+
+// fieldValue returns what came as JSON as a signal has it: a whole number as an int, a
+// list of texts as one. Anything else is left as it is.
+func fieldValue(v any) any {
+	switch v := v.(type) {
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) <= math.MaxInt32 {
+			return int(v)
+		}
+	case []any:
+		texts := make([]string, len(v))
+		for i, x := range v {
+			text, ok := x.(string)
+			if !ok {
+				return v
+			}
+			texts[i] = text
+		}
+		return texts
+	}
+	return v
+}
+
+// foldConversation takes an event on a conversation.
+func (s *state) foldConversation(seq uint64, e ledger.Event, stored []byte) (*conversation.Conversation, error) {
+	var before conversation.Conversation
+	if c := s.conversations[e.Subject]; c != nil {
+		before = *c
+	}
+	after, err := conversation.Fold(before, seq, e, stored)
+	if err != nil {
+		return nil, err
+	}
+	s.putConversation(&after)
+	return &after, nil
+}
+
+// putConversation replaces a conversation.
+func (s *state) putConversation(after *conversation.Conversation) {
+	if s.conversations[after.Subject] == nil {
+		s.name(after.ID, after.Subject, conversationName)
+	}
+	s.conversations[after.Subject] = after
+}
+
+// conversation returns the conversation with a subject; the zero one if there is none.
+func (s *state) conversation(subject string) conversation.Conversation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.conversations[subject]; c != nil {
+		return *c
+	}
+	return conversation.Conversation{}
+}
+
+// conversationNamed returns the conversation with a name for people.
+func (s *state) conversationNamed(id string) (conversation.Conversation, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.conversations[s.ids[id]]; c != nil {
+		return *c, nil
+	}
+	return conversation.Conversation{}, fmt.Errorf("%w: %s", conversation.ErrNoConversation, agentsig.Escape(id))
+}
+
+// subjectNamed returns the subject of the item or the conversation with this name.
+func (s *state) subjectNamed(id string) (string, error) {
+	if c, err := s.conversationNamed(id); err == nil {
+		return c.Subject, nil
+	}
+	i, err := s.named(id)
+	return i.Subject, err
+}

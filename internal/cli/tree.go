@@ -1,0 +1,189 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/bt"
+	"github.com/signalbox-dev/signalbox/bt/lua"
+	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/oracle"
+	"github.com/signalbox-dev/signalbox/internal/rehearsal"
+)
+
+func (a *app) treeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "tree",
+		Short: "Check, draw and rehearse behaviour trees",
+		Long: `A behaviour tree decides what ask does after each of the model's turns. Trees are Lua files;
+docs/oracle.md says how they are written. Without a FILE the commands are about the tree that
+is built in.`,
+	}
+	cmd.AddCommand(a.treeShowCommand(), a.treeCheckCommand(), a.treeDrawCommand(), a.treeRunCommand())
+	return cmd
+}
+
+func (a *app) treeShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "show",
+		Short:   "Print the file of the built-in tree",
+		Example: "  signalbox tree show > my-tree.lua",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := a.Out.Write(oracle.Tree())
+			return err
+		},
+	}
+}
+
+func (a *app) treeCheckCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check [FILE]",
+		Short: "Check that a tree can be run",
+		Long: `Check loads a tree and holds it against what ask can do: kinds of nodes, functions and their
+arguments, keys of the blackboard, subtrees. Each problem has its line. Exit codes: 0 if the
+tree is in order, 1 if not.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			tree, err := loadTree(cmd.Context(), first(args))
+			if err != nil {
+				return err
+			}
+			program, err := oracle.Compile(tree)
+			if err != nil {
+				return err
+			}
+			nodes := len(program.Nodes())
+			if a.JSON {
+				return command.WriteJSON(a.Out, map[string]any{"tree": tree.Name, "nodes": nodes})
+			}
+			_, err = fmt.Fprintf(a.Out, "%s is in order: %d nodes\n", agentsig.Escape(tree.Name), nodes)
+			return err
+		},
+	}
+}
+
+func (a *app) treeDrawCommand() *cobra.Command {
+	var svg string
+	cmd := &cobra.Command{
+		Use:   "draw [FILE]",
+		Short: "Draw a tree, as text or SVG",
+		Example: `  signalbox tree draw
+  signalbox tree draw my-tree.lua --svg my-tree.svg`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			tree, err := loadTree(cmd.Context(), first(args))
+			if err != nil {
+				return err
+			}
+			program, err := rehearsal.Compile(tree)
+			if err != nil {
+				return err
+			}
+			if svg == "" {
+				return program.Draw(a.Out, nil, nil)
+			}
+			return writeTo(svg, func(w io.Writer) error { return program.DrawSVG(w, nil) })
+		},
+	}
+	cmd.Flags().StringVar(&svg, "svg", "", "write an SVG document to this `FILE`")
+	return cmd
+}
+
+func (a *app) treeRunCommand() *cobra.Command {
+	var results, svg string
+	cmd := &cobra.Command{
+		Use:   "run [FILE]",
+		Short: "Rehearse a tree: its leaves do nothing, and say what you tell them to",
+		Long: `Run goes through a tree without a model or a tool: each leaf answers what the results say,
+and time passes by itself. It prints what each tick did, and the tree as it was at the end.
+
+Results have a line for each leaf, by its name, with what it returns from tick to tick; the last
+is repeated, and leaves that are not named succeed:
+
+    ask-model: running success
+    is-last-turn: failure
+    has-tool-calls: success failure
+    otherwise: success
+
+To run a tree for real, give it to ask (--tree).`,
+		Example: `  signalbox tree run --results results.txt
+  signalbox tree run my-tree.lua --svg run.svg`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			tree, err := loadTree(cmd.Context(), first(args))
+			if err != nil {
+				return err
+			}
+			return a.rehearseTree(tree, results, svg)
+		},
+	}
+	cmd.Flags().StringVar(&results, "results", "", "the `FILE` with the leaves' results")
+	cmd.Flags().StringVar(&svg, "svg", "", "write the tree with its statuses to this `FILE`, as SVG")
+	return cmd
+}
+
+// rehearseTree runs a tree with the results of a file, and shows what came of it.
+func (a *app) rehearseTree(tree bt.Tree, file, svg string) error {
+	var text []byte
+	var err error
+	if file != "" {
+		if text, err = readFile(file, "name the file with the leaves' results"); err != nil {
+			return err
+		}
+	}
+	results, err := rehearsal.Parse(string(text))
+	if err != nil {
+		return err
+	}
+	o, err := rehearsal.Rehearse(tree, results, a.Out)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(a.Out)
+	if err := o.Program.Draw(a.Out, o.Marks, a.paintStatus); err != nil || svg == "" {
+		return err
+	}
+	return writeTo(svg, func(w io.Writer) error { return o.Program.DrawSVG(w, o.Marks) })
+}
+
+func (a *app) paintStatus(s bt.Status, word string) string {
+	return a.Paint(map[bt.Status]string{bt.Success: command.Green, bt.Failure: command.Red, bt.Running: command.Yellow}[s], word)
+}
+
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+// loadTree reads a tree's file; without a name it is the built-in one.
+func loadTree(ctx context.Context, name string) (bt.Tree, error) {
+	if name == "" {
+		return lua.Load(ctx, oracle.TreeName, oracle.Tree())
+	}
+	source, err := readFile(name, "name a tree's Lua file; `signalbox tree show` prints the built-in one")
+	if err != nil {
+		return bt.Tree{}, err
+	}
+	return lua.Load(ctx, name, source)
+}
+
+// writeTo writes a file that the user named.
+func writeTo(name string, write func(io.Writer) error) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	return err
+}

@@ -1,0 +1,223 @@
+package conversation_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/conversation"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+const subject = "01JD0000000000000000000001"
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// do decides a command on the conversation and records the event, as the ledger would.
+func do(t *testing.T, c conversation.Conversation, command conversation.Command) conversation.Conversation {
+	t.Helper()
+	decided, err := conversation.Decide(c, command)
+	if err != nil {
+		t.Fatalf("%#v: %v", command, err)
+	}
+	if got := command.Events(); !cmp.Equal(got, []string{decided.Type}) {
+		t.Errorf("%#v leads to %s, and says %q", command, decided.Type, got)
+	}
+	e, stored := record(t, c, decided)
+	next, err := conversation.Fold(c, c.Seq+1, e, stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return next
+}
+
+func record(t *testing.T, c conversation.Conversation, decided work.Event) (ledger.Event, []byte) {
+	t.Helper()
+	payload, err := json.Marshal(decided.Payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := ledger.Event{
+		Format: ledger.Format, Epoch: 1, Subject: subject, ItemSeq: c.Tip.ItemSeq + 1, Prev: c.Tip.Sum,
+		Type: decided.Type, Actor: decided.Actor, Key: decided.Key, Time: noon, Payload: payload,
+	}
+	stored, err := e.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, stored
+}
+
+func ask(question string) conversation.Ask {
+	return conversation.Ask{Asked: conversation.Asked{ID: "Q-00001", Question: question, Class: "code", Provider: "p", Model: "m"}, Key: "ask"}
+}
+
+// signal is a valid signal, changed.
+func signal(change func(*conversation.Signal)) conversation.Signal {
+	s := conversation.Signal{Signalled: conversation.Signalled{
+		Turn: 1, Type: agentsig.KindNeedTurn, Confidence: 0.8, RawXML: "<signal/>", At: noon,
+		Fields: []work.Field{{Name: "reason", Value: "to read more"}, {Name: "expected_turns", Value: 2}, {Name: "list", Value: []string{"a"}}},
+	}}
+	if change != nil {
+		change(&s)
+	}
+	return s
+}
+
+func answer(change func(*conversation.Answer)) conversation.Answer {
+	a := conversation.Answer{Answered: conversation.Answered{Outcome: conversation.OutcomeAnswered, Turns: 2, Signals: 1, TokensIn: 100, TokensOut: 20}}
+	if change != nil {
+		change(&a)
+	}
+	return a
+}
+
+func TestConversation(t *testing.T) {
+	c := do(t, conversation.Conversation{}, ask("why?"))
+	if c.ID != "Q-00001" || c.Subject != subject || c.Ended() {
+		t.Fatalf("asked: %+v", c)
+	}
+	c = do(t, c, signal(func(s *conversation.Signal) { s.Key = "first" }))
+	c = do(t, c, signal(nil))
+	if c.Signals != 2 || c.Seq != 3 || c.Ended() || !cmp.Equal(c.Recorded("first"), []uint64{2}) || c.Recorded("second") != nil {
+		t.Fatalf("signalled: %+v", c)
+	}
+	for _, outcome := range []conversation.Outcome{
+		conversation.OutcomeAnswered, conversation.OutcomePartial, conversation.OutcomeStuck, conversation.OutcomeFailed, conversation.OutcomeCancelled,
+	} {
+		ended := do(t, c, answer(func(a *conversation.Answer) { a.Outcome = outcome }))
+		if !ended.Ended() || ended.Outcome != outcome || ended.Signals != 2 {
+			t.Errorf("ended: %+v", ended)
+		}
+		for _, late := range []conversation.Command{signal(nil), answer(nil)} {
+			if e, err := conversation.Decide(ended, late); !errors.Is(err, conversation.ErrEnded) || e.Type != "" {
+				t.Errorf("%s, then %T: %+v, %v", outcome, late, e, err)
+			}
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	var none conversation.Conversation
+	open := do(t, none, ask("why?"))
+	named := func(change func(*conversation.Ask)) conversation.Ask {
+		a := ask("why?")
+		change(&a)
+		return a
+	}
+	for _, c := range []struct {
+		name string
+		of   conversation.Conversation
+		do   conversation.Command
+		want error
+	}{
+		{"asked twice", open, ask("why?"), conversation.ErrExists},
+		{"a signal of nothing", none, signal(nil), conversation.ErrNoConversation},
+		{"an end of nothing", none, answer(nil), conversation.ErrNoConversation},
+		{"bad id", none, named(func(a *conversation.Ask) { a.ID = "../x" }), work.ErrBadID},
+		{"no question", none, ask(" \n"), conversation.ErrEmptyQuestion},
+		{"long question", none, ask(strings.Repeat("a", 16<<10+1)), work.ErrTooLong},
+		{"long class", none, named(func(a *conversation.Ask) { a.Class = strings.Repeat("a", 257) }), work.ErrTooLong},
+		{"long provider", none, named(func(a *conversation.Ask) { a.Provider = strings.Repeat("a", 257) }), work.ErrTooLong},
+		{"long model", none, named(func(a *conversation.Ask) { a.Model = strings.Repeat("a", 257) }), work.ErrTooLong},
+		{"turn 0", open, signal(func(s *conversation.Signal) { s.Turn = 0 }), conversation.ErrBadTurn},
+		{"unknown type", open, signal(func(s *conversation.Signal) { s.Type = "happy" }), conversation.ErrBadType},
+		{"a signal of an agent", open, signal(func(s *conversation.Signal) { s.Type = agentsig.KindReviewPassed }), conversation.ErrBadType},
+		{"too sure", open, signal(func(s *conversation.Signal) { s.Confidence = 1.01 }), conversation.ErrBadConfidence},
+		{"less than unsure", open, signal(func(s *conversation.Signal) { s.Confidence = -0.01 }), conversation.ErrBadConfidence},
+		{"no number", open, signal(func(s *conversation.Signal) { s.Confidence = math.NaN() }), conversation.ErrBadConfidence},
+		{"no time", open, signal(func(s *conversation.Signal) { s.At = time.Time{} }), conversation.ErrBadTime},
+		{"a time that can't be written", open, signal(func(s *conversation.Signal) { s.At = noon.AddDate(8000, 0, 0) }), conversation.ErrBadTime},
+		{"a field with members", open, signal(func(s *conversation.Signal) { s.Fields[0].Value = map[string]any{"blob": "x"} }), conversation.ErrBadField},
+		{"a field that is empty", open, signal(func(s *conversation.Signal) { s.Fields[0].Value = nil }), conversation.ErrBadField},
+		{"a fraction", open, signal(func(s *conversation.Signal) { s.Fields[0].Value = 0.5 }), conversation.ErrBadField},
+		{"no outcome", open, answer(func(a *conversation.Answer) { a.Outcome = "" }), conversation.ErrBadOutcome},
+		{"unknown outcome", open, answer(func(a *conversation.Answer) { a.Outcome = "won" }), conversation.ErrBadOutcome},
+		{"turns", open, answer(func(a *conversation.Answer) { a.Turns = -1 }), conversation.ErrBadCount},
+		{"signals", open, answer(func(a *conversation.Answer) { a.Signals = -1 }), conversation.ErrBadCount},
+		{"tokens in", open, answer(func(a *conversation.Answer) { a.TokensIn = -1 }), conversation.ErrBadCount},
+		{"tokens out", open, answer(func(a *conversation.Answer) { a.TokensOut = -1 }), conversation.ErrBadCount},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if e, err := conversation.Decide(c.of, c.do); !errors.Is(err, c.want) || e.Type != "" {
+				t.Errorf("%+v, %v, want %v", e, err, c.want)
+			}
+		})
+	}
+}
+
+// What the ledger has is folded only in its order, and only if it can be read.
+func TestFoldRefuses(t *testing.T) {
+	c := do(t, conversation.Conversation{}, ask("why?"))
+	decided, err := conversation.Decide(c, signal(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*work.Event, *conversation.Conversation){
+		"an event of an unknown type": func(e *work.Event, _ *conversation.Conversation) { e.Type = "model_laughed" },
+		"an event that can't be read": func(e *work.Event, _ *conversation.Conversation) {
+			e.Type, e.Payload = conversation.QuestionAnswered, 1
+		},
+		"a beginning that can't be read":    func(e *work.Event, _ *conversation.Conversation) { e.Type, e.Payload = conversation.QuestionAsked, 1 },
+		"an event that follows another":     func(_ *work.Event, c *conversation.Conversation) { c.Tip.Sum[0] ^= 1 },
+		"an event that is not next to come": func(_ *work.Event, c *conversation.Conversation) { c.Tip.ItemSeq++ },
+	} {
+		e, before := decided, c
+		change(&e, &before)
+		event, stored := record(t, before, e)
+		if after, err := conversation.Fold(c, 2, event, stored); err == nil || after != c {
+			t.Errorf("%s is folded: %+v", name, after)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	said := map[string]bool{}
+	for _, c := range []struct {
+		kind    string
+		payload any
+		want    string
+	}{
+		{conversation.QuestionAsked, conversation.Asked{Question: "\n why \x1b[31mred?\nmore"}, `Q-00001: asked: why \x1b[31mred?`},
+		{conversation.ModelSignalled, signal(nil).Signalled, "Q-00001: signalled need_turn (0.8): to read more"},
+		{conversation.ModelSignalled, conversation.Signalled{Type: agentsig.KindStuck, Confidence: 0.25, Fields: []work.Field{{Name: "blocker", Value: "no files"}}}, "Q-00001: signalled stuck (0.25): no files"},
+		{conversation.ModelSignalled, conversation.Signalled{Type: agentsig.KindContextSufficient, Confidence: 1}, "Q-00001: signalled context_sufficient (1)"},
+		{conversation.ModelSignalled, conversation.Signalled{Type: agentsig.KindNeedCapability, Confidence: 0.5, Fields: []work.Field{{Name: "capability", Value: "the web"}, {Name: "reason", Value: "old"}}}, "Q-00001: signalled need_capability (0.5): the web"},
+		{conversation.QuestionAnswered, answer(nil).Answered, "Q-00001: answered after 2 turns"},
+		{conversation.QuestionAnswered, conversation.Answered{Outcome: conversation.OutcomePartial, Turns: 1, Missing: "the rest"}, "Q-00001: answered in part after 1 turn: the rest"},
+		{conversation.QuestionAnswered, conversation.Answered{Outcome: conversation.OutcomeCancelled}, "Q-00001: cancelled after 0 turns"},
+		{conversation.QuestionAnswered, 1, "Q-00001: question_answered that can't be read"},
+		{"model_laughed", 1, "Q-00001: model_laughed"},
+	} {
+		said[c.kind] = true
+		data, err := json.Marshal(c.payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := conversation.Words("Q-00001", ledger.Event{Type: c.kind, Payload: data}); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+	for _, kind := range conversation.Types() {
+		if !said[kind] {
+			t.Errorf("%s has no words", kind)
+		}
+	}
+	hostile := strings.Repeat("é\x1b[2J\u202e", 1000)
+	data, err := json.Marshal(conversation.Asked{Question: hostile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := conversation.Words("Q-00001", ledger.Event{Type: conversation.QuestionAsked, Payload: data})
+	if n := utf8.RuneCountInString(got); n != 160 || agentsig.Escape(got) != got {
+		t.Errorf("%d characters: %q", n, got)
+	}
+}

@@ -1,0 +1,124 @@
+package conversation
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// The types of events on a conversation.
+const (
+	QuestionAsked    = "question_asked"
+	ModelSignalled   = "model_signalled"
+	QuestionAnswered = "question_answered" // or given up, as its outcome says
+)
+
+// Types lists every type of event on a conversation.
+func Types() []string { return []string{QuestionAsked, ModelSignalled, QuestionAnswered} }
+
+// Outcome is how a conversation ended.
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeAnswered  Outcome = "answered"
+	OutcomePartial   Outcome = "partial" // a part was answered
+	OutcomeStuck     Outcome = "stuck"   // the model could not go on
+	OutcomeFailed    Outcome = "failed"  // there is no answer, through no doing of the model
+	OutcomeCancelled Outcome = "cancelled"
+)
+
+// Asked is the payload of QuestionAsked.
+type Asked struct {
+	ID       string       `json:"id"`
+	Question string       `json:"question"`         // its beginning, if it is stored
+	Stored   *ledger.Blob `json:"stored,omitempty"` // the whole question, if it is too long for an event
+	Class    string       `json:"class"`
+	Provider string       `json:"provider"`
+	Model    string       `json:"model"`
+}
+
+// Signalled is the payload of ModelSignalled.
+type Signalled struct {
+	Turn       int           `json:"turn"` // from 1
+	Type       agentsig.Kind `json:"type"`
+	Confidence float64       `json:"confidence"`
+	Defaulted  bool          `json:"defaulted,omitempty"` // no confidence could be read
+	Fields     []work.Field  `json:"fields,omitempty"`    // what is too long is in the XML alone
+	RawXML     string        `json:"raw_xml,omitempty"`
+	Stored     *ledger.Blob  `json:"stored,omitempty"` // the XML, if it is too long for an event
+	At         time.Time     `json:"at"`
+}
+
+// Answered is the payload of QuestionAnswered.
+type Answered struct {
+	Outcome   Outcome `json:"outcome"`
+	Turns     int     `json:"turns"`
+	Signals   int     `json:"signals"`
+	TokensIn  int64   `json:"tokens_in"`
+	TokensOut int64   `json:"tokens_out"`
+	Missing   string  `json:"missing,omitempty"` // from the answer
+}
+
+// maxWords bounds a sentence, in characters.
+const maxWords = 160
+
+// Words says in a short sentence what an event on the conversation with this name is.
+// What people and models wrote is cut to one line, and escaped.
+func Words(name string, e ledger.Event) string {
+	sentence, err := sentence(e)
+	if err != nil {
+		sentence = e.Type + " that can't be read"
+	}
+	words := []rune(agentsig.Escape(name + ": " + sentence))
+	if len(words) > maxWords {
+		return string(words[:maxWords-1]) + "…"
+	}
+	return string(words)
+}
+
+func sentence(e ledger.Event) (string, error) {
+	switch e.Type {
+	case QuestionAsked:
+		var p Asked
+		err := json.Unmarshal(e.Payload, &p)
+		return because("asked", p.Question), err
+	case ModelSignalled:
+		var p Signalled
+		err := json.Unmarshal(e.Payload, &p)
+		return because(fmt.Sprintf("signalled %s (%.2g)", p.Type, p.Confidence), p.reason()), err
+	case QuestionAnswered:
+		var p Answered
+		err := json.Unmarshal(e.Payload, &p)
+		turns := "turns"
+		if p.Turns == 1 {
+			turns = "turn"
+		}
+		return because(fmt.Sprintf("%s after %d %s", cmp.Or(ends[p.Outcome], p.Outcome), p.Turns, turns), p.Missing), err
+	}
+	return e.Type, nil
+}
+
+// ends are the outcomes that say too little by themselves.
+var ends = map[Outcome]Outcome{OutcomePartial: "answered in part", OutcomeFailed: "failed without an answer"}
+
+// reason is the field that says most about the signal.
+func (s Signalled) reason() string {
+	said := work.Said{Fields: s.Fields}
+	return cmp.Or(said.Field("blocker"), said.Field("capability"), said.Field("missing"), said.Field("reason"))
+}
+
+// because adds the first line of a text to a sentence, if there is one.
+func because(sentence, text string) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	if text == "" {
+		return sentence
+	}
+	return sentence + ": " + text
+}

@@ -1,0 +1,66 @@
+package oracle
+
+import "time"
+
+// ChunkType says what a chunk is.
+type ChunkType string
+
+// The types of chunks.
+const (
+	Content    ChunkType = "content"     // text of the answer, without signals
+	Reasoning  ChunkType = "reasoning"   // what the model thinks, where it tells
+	ToolCall   ChunkType = "tool_call"   // a tool is called
+	ToolResult ChunkType = "tool_result" // it gave a result, or failed
+	Sources    ChunkType = "sources"     // what the answer rests on
+	System     ChunkType = "system"      // what the oracle itself has to say
+	Error      ChunkType = "error"       // something failed; the question goes on, or done says otherwise
+	Done       ChunkType = "done"        // the end, always the last
+)
+
+// A Chunk is a piece of what happens while a question is answered.
+type Chunk struct {
+	Type      ChunkType `json:"type"`
+	Turn      int       `json:"turn,omitempty"`
+	Text      string    `json:"text,omitempty"`
+	Tool      string    `json:"tool,omitempty"`
+	Arguments string    `json:"arguments,omitempty"` // JSON
+	Failed    bool      `json:"failed,omitempty"`
+	Sources   []string  `json:"sources,omitempty"`
+	Answer    *Answer   `json:"answer,omitempty"` // of the last one
+}
+
+// Outcome says how a question ended.
+type Outcome string
+
+// The outcomes.
+const (
+	Answered  Outcome = "answered"
+	Partial   Outcome = "partial"   // there is an answer, and something is missing
+	Stuck     Outcome = "stuck"     // the model could not go on
+	Failed    Outcome = "failed"    // there is no answer
+	Cancelled Outcome = "cancelled" // it was interrupted
+)
+
+// An Answer is how a question ended.
+type Answer struct {
+	Outcome   Outcome  `json:"outcome"`
+	Text      string   `json:"text"`              // the last reply that said something
+	Missing   string   `json:"missing,omitempty"` // what is missing, of every outcome but answered
+	Class     string   `json:"class"`             // of the question
+	Turns     int      `json:"turns"`             // how often the model was asked
+	Signals   int      `json:"signals"`           // how many of its replies carried a valid signal
+	ToolCalls int      `json:"tool_calls"`        //
+	TokensIn  int      `json:"tokens_in"`         //
+	TokensOut int      `json:"tokens_out"`        //
+	Sources   []string `json:"sources,omitempty"` // what tools found
+}
+
+// An Event is told to subscribers. Its name is one of agent.signal.<type>,
+// budget.warning, budget.exceeded, agent.loop.detected, fallback.triggered,
+// tool.call.started, tool.call.succeeded and tool.call.failed.
+type Event struct {
+	Name   string         `json:"event"`
+	Time   time.Time      `json:"time"`
+	Turn   int            `json:"turn"`
+	Fields map[string]any `json:"fields,omitempty"`
+}

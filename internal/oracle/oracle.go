@@ -1,0 +1,248 @@
+package oracle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/bt"
+	"github.com/signalbox-dev/signalbox/internal/oracle/model"
+	"github.com/signalbox-dev/signalbox/internal/oracle/question"
+)
+
+// MaxQuestion is how long a question can be, in bytes.
+const MaxQuestion = 64 << 10
+
+// Settings are what an oracle works with.
+type Settings struct {
+	Client  model.Client
+	Model   string
+	Tools   Tools // nil for none
+	Tree    bt.Tree
+	Prompts Prompts
+	// Ledger, if there is one, keeps what was asked, signalled and answered.
+	Ledger Ledger
+	// Subscribe, if there is one, is told of events.
+	Subscribe func(Event)
+	// Trace, if there is one, gets the text of each tick of the tree.
+	Trace func(text []byte)
+	// Clock tells the time; time.Now if nil.
+	Clock func() time.Time
+}
+
+// An Oracle answers questions. It is safe for concurrent use.
+type Oracle struct{ settings Settings }
+
+// New returns an oracle, or what is wrong with its tree.
+func New(s Settings) (*Oracle, error) {
+	if _, err := Compile(s.Tree); err != nil {
+		return nil, err
+	}
+	if s.Clock == nil {
+		s.Clock = time.Now
+	}
+	return &Oracle{s}, nil
+}
+
+// Compile checks that a tree is one that an oracle can run, and makes it ready to be
+// drawn. It is not to be started: its leaves belong to no question.
+func Compile(t bt.Tree) (*bt.Program, error) { return bt.Compile(t, (&query{}).library()) }
+
+// query is a question that is being answered. Its fields are the tree's: what runs beside
+// the tree uses the methods that lock.
+type query struct {
+	Settings
+	ledger   *recording
+	question string
+	program  *bt.Program
+	board    *bt.Blackboard
+
+	messages []model.Message
+	reply    model.Reply         // this turn's
+	stage    stage               // of this turn's signal phase
+	signal   agentsig.Reflection // this turn's, if it has one
+	turn     int
+	signals  int
+	said     string // the last reply that said something, without signals
+	used     model.Usage
+	calls    []string // signatures of the latest tool calls
+	called   int
+	sources  []string
+	done     map[string]bool // what happens once a question
+	trouble  error           // the model's last
+
+	mu       sync.Mutex
+	sink     func(Chunk)
+	streamed bool // content was shown
+	newTurn  bool // nothing of this turn was shown
+}
+
+// Ask answers a question. What happens comes to the sink, one chunk at a time; the last
+// one is done. An error is about the question itself, and nothing has happened.
+func (o *Oracle) Ask(ctx context.Context, text string, sink func(Chunk)) (Answer, error) {
+	switch text = strings.TrimSpace(text); {
+	case text == "":
+		return Answer{}, errors.New("the question is empty")
+	case len(text) > MaxQuestion:
+		return Answer{}, fmt.Errorf("the question has %d KiB, more than the %d that are read: put what is long into a file, and ask about that", len(text)>>10, MaxQuestion>>10)
+	case !utf8.ValidString(text):
+		return Answer{}, errors.New("the question is no UTF-8 text")
+	}
+	q, err := o.begin(text, sink)
+	if err != nil {
+		return Answer{}, err
+	}
+	return q.run(ctx), nil
+}
+
+// begin makes a question ready to be answered.
+func (o *Oracle) begin(text string, sink func(Chunk)) (*query, error) {
+	q := &query{
+		Settings: o.settings, question: text, sink: sink, done: map[string]bool{},
+		messages: []model.Message{{Role: model.User, Text: text}},
+	}
+	var err error
+	if q.program, err = bt.Compile(q.Tree, q.library()); err != nil {
+		return nil, err
+	}
+	q.board, err = bt.NewBlackboard(map[string]any{keyQuestion: text})
+	return q, err
+}
+
+// run ticks the tree until there is an answer.
+func (q *query) run(ctx context.Context) Answer {
+	options := bt.Options{Blackboard: q.board, Clock: q.Clock, Warn: func(warning string) { q.emit(Chunk{Type: System, Text: warning}) }}
+	if q.Trace != nil {
+		options.Trace = func(tick int, at time.Duration, entries []bt.Entry) {
+			q.Trace(q.program.AppendTrace(nil, tick, at, entries))
+		}
+	}
+	q.ledger = record(ctx, q.Ledger)
+	run := q.program.Start(options)
+	_, failure := run.Drive(ctx)
+	run.Close()
+	answer := q.answer(failure)
+	q.end(answer)
+	return answer
+}
+
+// answer puts together how the question ended.
+func (q *query) answer(failure error) Answer {
+	outcome, _ := q.board.Get(keyOutcome).(string)
+	missing, _ := q.board.Get(keyMissing).(string)
+	class, _ := q.board.Get(keyClass).(string)
+	a := Answer{
+		Outcome: Outcome(outcome), Text: q.said, Missing: missing, Class: class, Turns: q.turn, Signals: q.signals,
+		ToolCalls: q.called, TokensIn: q.used.In, TokensOut: q.used.Out, Sources: q.sources,
+	}
+	switch {
+	case errors.Is(failure, context.Canceled):
+		a.Outcome, a.Missing = Cancelled, "it was interrupted"
+	case a.Outcome == "" || failure != nil || a.Outcome == Failed && a.Missing == "":
+		a.Outcome, a.Missing = Failed, why(failure, q.trouble)
+	}
+	switch {
+	case a.Text == "" && (a.Outcome == Answered || a.Outcome == Partial):
+		a.Outcome = Failed
+		a.Missing = join(fmt.Sprintf("the model said nothing in %d turns", a.Turns), a.Missing)
+	case a.Text != "" && a.Outcome == Failed:
+		a.Outcome = Partial
+	}
+	if a.Outcome == Answered {
+		a.Missing = ""
+	} else if a.Missing == "" {
+		a.Missing = "it is not known whether this is all"
+	}
+	return a
+}
+
+func why(failure, trouble error) string {
+	switch {
+	case trouble != nil:
+		return trouble.Error()
+	case failure != nil:
+		return failure.Error()
+	}
+	return "the tree ended without an answer"
+}
+
+// join puts reasons beside each other.
+func join(reasons ...string) string {
+	return strings.Join(slices.DeleteFunc(reasons, func(s string) bool { return s == "" }), "; ")
+}
+
+// end says the last: what is missing, what the answer rests on, and that it is over. The
+// ledger has everything before that.
+func (q *query) end(a Answer) {
+	q.record(a)
+	if err := q.ledger.close(); err != nil {
+		q.emit(Chunk{Type: Error, Text: "not all of this is recorded: " + err.Error()})
+	}
+	if a.Missing != "" {
+		q.emit(Chunk{Type: System, Text: notes[a.Outcome] + ": " + a.Missing})
+	}
+	if len(a.Sources) > 0 {
+		q.emit(Chunk{Type: Sources, Sources: a.Sources})
+	}
+	q.emit(Chunk{Type: Done, Answer: &a})
+}
+
+var notes = map[Outcome]string{
+	Partial: "This is not the whole answer", Stuck: "There is no full answer", Failed: "There is no answer", Cancelled: "There is no answer",
+}
+
+// emit hands a chunk on.
+func (q *query) emit(c Chunk) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.sink(c)
+}
+
+// show hands on a piece of a reply that has no signals in it.
+func (q *query) show(turn int, text string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.newTurn && q.streamed {
+		text = "\n\n" + text
+	}
+	q.newTurn, q.streamed = false, true
+	q.sink(Chunk{Type: Content, Turn: turn, Text: text})
+}
+
+// begin says that the next piece of content belongs to another reply.
+func (q *query) begin() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.newTurn = true
+}
+
+// event tells subscribers.
+func (q *query) event(name string, fields map[string]any) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.Subscribe != nil {
+		q.Subscribe(Event{Name: name, Time: q.Clock().UTC(), Turn: q.turn, Fields: fields})
+	}
+}
+
+// classifyQuestion sees what kind of question it is, without a model.
+func (q *query) classifyQuestion(c *bt.Context) bt.Status {
+	text, _ := c.Get(keyQuestion).(string)
+	class := question.Classify(text).Class
+	c.SetGlobal(keyClass, string(class))
+	q.record(Asked{Question: text, Class: string(class), Model: q.Model})
+	return bt.Success
+}
+
+// composePrompt puts the system prompt together.
+func (q *query) composePrompt(c *bt.Context) bt.Status {
+	class, _ := c.Get(keyClass).(string)
+	c.SetGlobal(keyPrompt, q.Prompts.Compose(question.Class(class)))
+	return bt.Success
+}

@@ -1,0 +1,215 @@
+package oracle
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/bt"
+	"github.com/signalbox-dev/signalbox/internal/oracle/model"
+	"github.com/signalbox-dev/signalbox/internal/oracle/toolbox"
+)
+
+// Tools are what a model may call.
+type Tools interface {
+	Tools() []toolbox.Tool
+	Call(ctx context.Context, name string, arguments json.RawMessage) toolbox.Result
+}
+
+const (
+	toolsAtOnce  = 4                // calls of one reply that run at the same time
+	signOfLife   = 10 * time.Second // from a tool that runs; its own time-out ends it
+	maxPreview   = 2000             // characters of a result that the blackboard and a chunk show
+	loopWindow   = 6                // tool calls
+	loopRepeated = 3                // of them alike
+)
+
+func (q *query) hasToolCalls(*bt.Context) bt.Status { return status(len(q.reply.Calls) > 0) }
+
+// runTools makes the leaf that runs what this turn's reply calls. A tool that fails is a
+// result like any other.
+func (q *query) runTools() bt.Leaf {
+	return bt.Async(func(c *bt.Context) bt.Work {
+		calls, turn, alive := q.reply.Calls, q.turn, c.Alive()
+		for _, call := range calls {
+			q.emit(Chunk{Type: ToolCall, Turn: turn, Tool: call.Name, Arguments: string(call.Arguments)})
+			q.event("tool.call.started", map[string]any{"tool": call.Name})
+		}
+		return func(ctx context.Context) func(*bt.Context) bt.Status {
+			results := q.call(ctx, calls, alive)
+			return func(c *bt.Context) bt.Status {
+				q.keep(c, calls, results)
+				return bt.Success
+			}
+		}
+	})
+}
+
+// call runs calls, some at the same time, and returns their results in order.
+func (q *query) call(ctx context.Context, calls []model.Call, alive func()) []toolbox.Result {
+	life := time.NewTicker(signOfLife)
+	defer life.Stop()
+	over := make(chan struct{})
+	defer close(over)
+	go func() {
+		for {
+			select {
+			case <-life.C:
+				alive()
+			case <-over:
+				return
+			}
+		}
+	}()
+	results := make([]toolbox.Result, len(calls))
+	places := make(chan struct{}, toolsAtOnce)
+	var running sync.WaitGroup
+	for i, call := range calls {
+		places <- struct{}{}
+		running.Go(func() {
+			defer func() { <-places }()
+			results[i] = q.callOne(ctx, call)
+		})
+	}
+	running.Wait()
+	return results
+}
+
+// callOne runs a call. One that can't be run has a result that says so.
+func (q *query) callOne(ctx context.Context, call model.Call) (result toolbox.Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			result = toolbox.Result{Text: fmt.Sprintf("the tool broke down: %.200v", p), Failed: true}
+		}
+	}()
+	failed := func(text string) toolbox.Result { return toolbox.Result{Text: text, Failed: true} }
+	raw, unreadable := call.Unreadable()
+	switch {
+	case q.Tools == nil:
+		return failed("there are no tools")
+	case unreadable:
+		return failed(fmt.Sprintf("the arguments are no JSON object, but %.200q: call it again with one", raw))
+	case ctx.Err() != nil:
+		return failed("it was not called any more")
+	}
+	return q.Tools.Call(ctx, call.Name, call.Arguments)
+}
+
+// keep puts results into the history and gives them to the model. A model that calls the
+// same again and again is told so.
+func (q *query) keep(c *bt.Context, calls []model.Call, results []toolbox.Result) {
+	history, _ := c.Get(keyToolResults).([]any)
+	history = history[:len(history):len(history)]
+	message := model.Message{Role: model.ToolResults}
+	var looping []string
+	for i, r := range results {
+		call := calls[i]
+		preview := cut(r.Text, maxPreview)
+		history = append(history, map[string]any{
+			"tool": call.Name, "arguments": cut(string(call.Arguments), maxPreview), "success": !r.Failed, "result": preview, "turn": q.turn})
+		message.Results = append(message.Results, model.Result{ID: call.ID, Text: r.Text, Failed: r.Failed})
+		q.called++
+		name := "tool.call.succeeded"
+		if r.Failed {
+			name = "tool.call.failed"
+		}
+		q.event(name, map[string]any{"tool": call.Name, "bytes": len(r.Text)})
+		q.emit(Chunk{Type: ToolResult, Turn: q.turn, Tool: call.Name, Text: preview, Failed: r.Failed, Sources: r.Sources})
+		for _, source := range r.Sources {
+			if !r.Failed && !slices.Contains(q.sources, source) {
+				q.sources = append(q.sources, source)
+			}
+		}
+		if q.repeats(call) && !slices.Contains(looping, call.Name) {
+			looping = append(looping, call.Name)
+		}
+	}
+	c.SetGlobal(keyToolResults, history)
+	q.messages = append(q.messages, message)
+	for _, tool := range looping {
+		q.event("agent.loop.detected", map[string]any{"kind": "tool", "tool": tool})
+		q.emit(Chunk{Type: System, Turn: q.turn, Text: fmt.Sprintf("The model calls %s with the same arguments over and over; it is told so.", agentsig.Escape(tool))})
+		q.say(fmt.Sprintf(tellLoop, tool, loopRepeated))
+	}
+}
+
+// repeats notes a call, and reports whether there are three alike among the last six. Then
+// it begins to count anew.
+func (q *query) repeats(call model.Call) bool {
+	signature := call.Name + " " + canonical(call.Arguments)
+	q.calls = append(q.calls, signature)
+	q.calls = q.calls[max(0, len(q.calls)-loopWindow):]
+	alike := 0
+	for _, s := range q.calls {
+		if s == signature {
+			alike++
+		}
+	}
+	if alike < loopRepeated {
+		return false
+	}
+	q.calls = slices.DeleteFunc(q.calls, func(s string) bool { return s == signature })
+	return true
+}
+
+// canonical makes arguments comparable: the same values in any order and spacing.
+func canonical(arguments json.RawMessage) string {
+	d := json.NewDecoder(bytes.NewReader(arguments))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return string(arguments)
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return string(arguments)
+	}
+	return string(out)
+}
+
+// cut shortens a text to so many bytes, on a rune.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && text[most]&0xc0 == 0x80 {
+		most--
+	}
+	return text[:most] + "…"
+}
+
+// callTool makes the leaf of a tool node.
+func (q *query) callTool(call bt.ToolCall) (bt.Leaf, error) {
+	return bt.Async(func(c *bt.Context) bt.Work {
+		arguments := map[string]any{}
+		for name, value := range call.Args {
+			arguments[name] = value
+		}
+		for name, key := range call.From {
+			arguments[name] = c.Get(key)
+		}
+		encoded, err := json.Marshal(arguments)
+		if err != nil {
+			c.Note("the arguments: %v", err)
+			return nil
+		}
+		calls, alive := []model.Call{{Name: call.Tool, Arguments: encoded}}, c.Alive()
+		q.emit(Chunk{Type: ToolCall, Turn: q.turn, Tool: call.Tool, Arguments: string(encoded)})
+		return func(ctx context.Context) func(*bt.Context) bt.Status {
+			r := q.call(ctx, calls, alive)[0]
+			return func(c *bt.Context) bt.Status {
+				q.called++
+				q.emit(Chunk{Type: ToolResult, Turn: q.turn, Tool: call.Tool, Text: cut(r.Text, maxPreview), Failed: r.Failed, Sources: r.Sources})
+				if call.Result != "" {
+					c.Set(call.Result, r.Text)
+				}
+				return status(!r.Failed)
+			}
+		}
+	}), nil
+}

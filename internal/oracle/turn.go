@@ -1,0 +1,267 @@
+package oracle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/bt"
+	"github.com/signalbox-dev/signalbox/internal/oracle/model"
+)
+
+// What a question may take if its tree does not say.
+const (
+	defaultTurns  = 30
+	defaultTokens = 400_000
+)
+
+// buildRequest begins a turn. It warns when the budget runs low; when it is spent, the
+// turn is the last and its reply has to be the answer.
+func (q *query) buildRequest(c *bt.Context) bt.Status {
+	turns, tokens := c.Args().Int("max_turns", defaultTurns), c.Args().Int("max_tokens", defaultTokens)
+	q.turn++
+	used := q.used.In + q.used.Out
+	if 10*q.turn >= 7*turns && q.once("warned of turns") {
+		q.event("budget.warning", map[string]any{"kind": "turns", "used": q.turn, "of": turns})
+	}
+	if 10*used >= 8*tokens && q.once("warned of tokens") {
+		q.event("budget.warning", map[string]any{"kind": "tokens", "used": used, "of": tokens})
+	}
+	last := q.turn >= turns || used >= tokens
+	if last {
+		kind, missing := "turns", fmt.Sprintf("the budget of %d turns is spent", turns)
+		if used >= tokens {
+			kind, missing = "tokens", fmt.Sprintf("the budget of %d tokens is spent", tokens)
+		}
+		q.event("budget.exceeded", map[string]any{"kind": kind, "turns": q.turn, "tokens": used})
+		c.SetGlobal(keyMissing, missing)
+		q.say(tellLast)
+	}
+	c.SetGlobal(keyTurn, q.turn)
+	c.SetGlobal(keyLastTurn, last)
+	return bt.Success
+}
+
+func isLastTurn(c *bt.Context) bt.Status { return status(c.Get(keyLastTurn) == true) }
+
+func isFinished(c *bt.Context) bt.Status {
+	outcome, _ := c.Get(keyOutcome).(string)
+	return status(outcome != "")
+}
+
+// once reports whether something happens for the first time in this question.
+func (q *query) once(what string) bool {
+	before := q.done[what]
+	q.done[what] = true
+	return !before
+}
+
+// firstTime holds the first time it is asked about something.
+func (q *query) firstTime(c *bt.Context) bt.Status {
+	return status(q.once("tree: " + c.Args().Text("what", "")))
+}
+
+// say adds to what the model is told next.
+func (q *query) say(text string) {
+	q.messages = append(q.messages, model.Message{Role: model.User, Text: text})
+}
+
+// askModel makes the leaf of an llm_call.
+func (q *query) askModel(call bt.LLMCall) (bt.Leaf, error) {
+	leaf := bt.Async(func(c *bt.Context) bt.Work {
+		request := q.request(c, call)
+		turn, alive := q.turn, c.Alive()
+		q.begin()
+		return func(ctx context.Context) func(*bt.Context) bt.Status {
+			var clean strings.Builder
+			scanner := agentsig.NewScanner(agentsig.Options{}, agentsig.Sink{Text: func(text []byte) {
+				clean.Write(text)
+				if ctx.Err() == nil { // of an attempt that was given up nothing more is shown
+					q.show(turn, string(text))
+				}
+			}})
+			reply, err := q.Client.Reply(ctx, request, model.Sink{
+				Text:      func(text string) { _, _ = scanner.Write([]byte(text)) }, // it fails only when closed
+				Reasoning: func(text string) { q.emit(Chunk{Type: Reasoning, Turn: turn, Text: text}) },
+				Alive:     alive,
+			})
+			scanner.Close()
+			return func(c *bt.Context) bt.Status {
+				if err != nil {
+					return q.noReply(c, err)
+				}
+				q.heard(c, call, reply, strings.TrimSpace(clean.String()))
+				return bt.Success
+			}
+		}
+	})
+	leaf.Halt = func(c *bt.Context) {
+		if c.Context().Err() == nil {
+			q.noReply(c, errLate)
+		}
+	}
+	return leaf, nil
+}
+
+// errLate is why an attempt at a reply is given up.
+var errLate = errors.New("the model's reply has not come to its end in time")
+
+// request is what the model is asked now.
+func (q *query) request(c *bt.Context, call bt.LLMCall) model.Request {
+	r := model.Request{Model: call.Model, Messages: q.messages[:len(q.messages):len(q.messages)], MaxTokens: call.Budget}
+	if r.Model == "" {
+		r.Model = q.Model
+	}
+	var prompt []string
+	for _, key := range call.Prompt {
+		text, _ := c.Get(key).(string)
+		prompt = append(prompt, text)
+	}
+	r.System = strings.Join(prompt, "\n\n")
+	if q.Tools != nil && c.Get(keyLastTurn) != true {
+		for _, t := range q.Tools.Tools() {
+			r.Tools = append(r.Tools, model.Tool{Name: t.Name, Description: t.Description, Schema: t.Schema})
+		}
+	}
+	return r
+}
+
+// noReply tells what went wrong, and whether trying again may help.
+func (q *query) noReply(c *bt.Context, err error) bt.Status {
+	q.trouble = err
+	c.Note("%s", err)
+	if trouble := (*model.Error)(nil); errors.As(err, &trouble) && trouble.Temporary {
+		c.Temporary(trouble.RetryAfter)
+	}
+	q.emit(Chunk{Type: Error, Turn: q.turn, Text: err.Error()})
+	return bt.Failure
+}
+
+// heard takes in a reply. The signal phase of the turn begins anew.
+func (q *query) heard(c *bt.Context, call bt.LLMCall, reply model.Reply, clean string) {
+	q.trouble = nil
+	q.reply, q.stage = reply, replied
+	q.used.In += reply.Usage.In
+	q.used.Out += reply.Usage.Out
+	q.messages = append(q.messages, model.Message{Role: model.Assistant, Text: reply.Text, Calls: reply.Calls})
+	if clean != "" {
+		q.said = clean
+	}
+	calls := make([]any, len(reply.Calls))
+	for i, call := range reply.Calls {
+		calls[i] = map[string]any{"id": call.ID, "name": call.Name, "arguments": string(call.Arguments)}
+	}
+	c.SetGlobal(keyResponse, map[string]any{"content": reply.Text, "tool_calls": calls})
+	c.SetGlobal(keyPrevSignal, c.Get(keyLastSignal))
+	c.SetGlobal(keyLastSignal, nil) // a signal phase that fails must not leave that of the turn before
+	c.SetGlobal(keyParsed, false)
+	if call.Stream != "" {
+		before, _ := c.Get(call.Stream).(string)
+		if before != "" && reply.Text != "" {
+			before += "\n\n"
+		}
+		c.SetGlobal(call.Stream, before+reply.Text)
+	}
+}
+
+// tellings are what a tree can have the model told, by name.
+var tellings = map[string]string{
+	"go-on": tellGoOn, "doubt": tellDoubt, "lacking": tellLacking, "stuck": tellStuck, "continue": tellContinue, "hint": tellHint,
+}
+
+// tell has the model told something before its next turn: one of the tellings, or a text
+// of the tree's own.
+func (q *query) tell(c *bt.Context) bt.Status {
+	text := c.Args().Text("text", "continue")
+	if text == "hint" {
+		q.once(hinted)
+		q.emit(Chunk{Type: System, Turn: q.turn, Text: "The model's replies carry no signal that can be acted upon; it is asked for one."})
+	}
+	if known, ok := tellings[text]; ok {
+		text = known
+	}
+	q.say(text)
+	return bt.Success
+}
+
+const hinted = "hinted"
+
+// loopDetected tells of a model that asks for another turn for the same reason over and over.
+func (q *query) loopDetected(c *bt.Context) bt.Status {
+	q.event("agent.loop.detected", map[string]any{"kind": "reason", "reason": field(signal(c), "reason"), "times": c.Get(keySameReason)})
+	return bt.Success
+}
+
+// chooseFallback asks the fallback table.
+func (q *query) chooseFallback(c *bt.Context) bt.Status {
+	s := situation{question: q.question, content: q.said, hinted: q.done[hinted]}
+	s.silent, _ = c.Get(keySilent).(int)
+	results, _ := c.Get(keyToolResults).([]any)
+	for _, r := range results {
+		s.toolResults++
+		if result, _ := r.(map[string]any); result["success"] == false {
+			s.toolsFailed++
+		}
+	}
+	if present := signal(c); present != nil {
+		s.signal = says(present)
+		s.confidence, _ = number(present["confidence"])
+	}
+	v, missing := fallback(s)
+	c.SetGlobal(keyFallback, string(v))
+	c.SetGlobal(keyMissing, missing)
+	q.event("fallback.triggered", map[string]any{"verdict": string(v)})
+	return bt.Success
+}
+
+func fallbackIs(c *bt.Context) bt.Status {
+	return status(c.Get(keyFallback) == c.Args().Text("verdict", ""))
+}
+
+// finish ends the question with an outcome.
+func (q *query) finish(c *bt.Context) bt.Status {
+	outcome := Outcome(c.Args().Text("outcome", string(Answered)))
+	missing := c.Args().Text("missing", "")
+	known, _ := c.Get(keyMissing).(string)
+	switch present := signal(c); {
+	case outcome == Answered && q.reply.Cut:
+		outcome, missing = Partial, "the reply was cut off at its limit of tokens"
+	case outcome == Answered:
+		missing = ""
+	case missing != "":
+	case q.trouble != nil:
+		missing = q.trouble.Error()
+	case present != nil && present["type"] != string(agentsig.KindContextSufficient):
+		missing = join(says(present), known)
+		if strings.Contains(known, says(present)) {
+			missing = known
+		}
+	default:
+		missing = known
+	}
+	c.SetGlobal(keyOutcome, string(outcome))
+	c.SetGlobal(keyMissing, missing)
+	return bt.Success
+}
+
+// says puts a signal into words, for the person.
+func says(s map[string]any) string {
+	var text string
+	switch kind := s["type"]; agentsig.Kind(fmt.Sprint(kind)) {
+	case agentsig.KindNeedTurn:
+		text = "the model needs another turn: " + field(s, "reason")
+	case agentsig.KindStuck:
+		text = "the model is stuck: " + field(s, "blocker")
+	case agentsig.KindPartialAnswer:
+		text = join(field(s, "missing"), field(s, "caveat"))
+	case agentsig.KindNeedCapability:
+		text = "the model can't " + field(s, "capability") + ": " + field(s, "reason")
+	case agentsig.KindDelegationRecommended:
+		text = "the model would hand over " + field(s, "scope") + ": " + field(s, "reason")
+	default:
+		text = "the model said " + fmt.Sprint(kind)
+	}
+	return agentsig.Escape(text)
+}

@@ -1,0 +1,221 @@
+package rehearsal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Results are what leaves answer. The zero value lets all succeed.
+type Results struct {
+	leaves    map[string]leafResults
+	otherwise []result
+	ticks     []time.Duration // nil if they come when they are due
+}
+
+// leafResults are the results of leaves of one name.
+type leafResults struct {
+	line    int
+	results []result
+}
+
+// result is what a leaf answers once.
+type result struct {
+	word        string
+	set, global map[string]any
+}
+
+// words are the results that there are.
+const words = "success, failure, running, panic or temporary"
+
+// maxTicks is how many ticks a text may ask for; a run without an end has no more either.
+const maxTicks = 1000
+
+// An Error is what is wrong with a results text.
+type Error struct {
+	Line int
+	Text string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("results, line %d: %s", e.Line, e.Text) }
+
+// Parse reads results.
+func Parse(text string) (Results, error) {
+	r := Results{leaves: map[string]leafResults{}}
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if err := r.line(i+1, line); err != nil {
+			return Results{}, &Error{i + 1, err.Error()}
+		}
+	}
+	return r, nil
+}
+
+func (r *Results) line(number int, line string) error {
+	name, rest, quoted, err := cutName(line)
+	if err != nil {
+		return err
+	}
+	if name == "ticks" && !quoted {
+		if r.ticks != nil {
+			return errors.New("there is a second line of ticks")
+		}
+		r.ticks, err = parseTicks(rest)
+		return err
+	}
+	all, err := parseResults(rest)
+	if err != nil {
+		return err
+	}
+	if name == "otherwise" && !quoted {
+		if r.otherwise != nil {
+			return errors.New("there is a second line otherwise")
+		}
+		r.otherwise = all
+		return nil
+	}
+	if other, ok := r.leaves[name]; ok {
+		return fmt.Errorf("%.80q has results in line %d already: write all of them there", name, other.line)
+	}
+	r.leaves[name] = leafResults{number, all}
+	return nil
+}
+
+// cutName takes the name from the beginning of a line.
+func cutName(line string) (name, rest string, quoted bool, err error) {
+	if line[0] == '"' {
+		d := json.NewDecoder(strings.NewReader(line))
+		if err := d.Decode(&name); err != nil {
+			return "", "", false, fmt.Errorf("the name is no JSON string: %w", err)
+		}
+		line, quoted = line[d.InputOffset():], true
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), ":"); ok {
+			return name, rest, true, nil
+		}
+	} else if name, rest, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) != "" {
+		return strings.TrimSpace(name), rest, false, nil
+	}
+	return "", "", quoted, errors.New("it needs a leaf's name, a colon, and what the leaf answers: " + words)
+}
+
+func parseTicks(text string) ([]time.Duration, error) {
+	var all []time.Duration
+	for _, word := range strings.Fields(text) {
+		at, err := time.ParseDuration(word)
+		if err != nil {
+			return nil, fmt.Errorf("%.40q is no time: write 0s, 1.5s or 2m", word)
+		}
+		if at < 0 || len(all) > 0 && at < all[len(all)-1] {
+			return nil, fmt.Errorf("%v is before the tick that precedes it", at)
+		}
+		all = append(all, at)
+	}
+	if len(all) == 0 || len(all) > maxTicks {
+		return nil, fmt.Errorf("there are %d ticks: it takes at least one, and at most %d", len(all), maxTicks)
+	}
+	return all, nil
+}
+
+// parseResults reads words, each with the keys that are set.
+func parseResults(text string) ([]result, error) {
+	var all []result
+	global := false
+	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
+		if text[0] == '{' {
+			values, rest, err := cutValues(text)
+			if err != nil {
+				return nil, err
+			}
+			if len(all) == 0 {
+				return nil, errors.New("keys follow the result that they come with")
+			}
+			last := &all[len(all)-1]
+			if global {
+				last.global = values
+			} else {
+				last.set = values
+			}
+			text, global = rest, false
+			continue
+		}
+		if global {
+			break
+		}
+		end := strings.IndexAny(text, " \t{")
+		if end < 0 {
+			end = len(text)
+		}
+		word := text[:end]
+		switch word {
+		case "success", "failure", "running", "panic", "temporary":
+			all = append(all, result{word: word})
+		case "global":
+			global = true
+		default:
+			return nil, fmt.Errorf("%.40q is no result: %s", word, words)
+		}
+		text = text[end:]
+	}
+	switch {
+	case global:
+		return nil, errors.New(`after global come keys and values, such as {"found": true}`)
+	case len(all) == 0:
+		return nil, errors.New("there is no result: " + words)
+	}
+	return all, nil
+}
+
+// cutValues takes a JSON object from the beginning of a text.
+func cutValues(text string) (map[string]any, string, error) {
+	d := json.NewDecoder(bytes.NewReader([]byte(text)))
+	d.UseNumber()
+	var values map[string]any
+	if err := d.Decode(&values); err != nil {
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			err = errors.New("it does not end on this line")
+		}
+		return nil, "", fmt.Errorf("the keys and values are no JSON object: %w", err)
+	}
+	for key, v := range values {
+		number, err := withNumbers(v)
+		if err != nil {
+			return nil, "", fmt.Errorf("%.40q: %w", key, err)
+		}
+		values[key] = number
+	}
+	return values, text[d.InputOffset():], nil
+}
+
+// withNumbers returns a value with its numbers as a blackboard has them: one without a
+// point is an int.
+func withNumbers(v any) (any, error) {
+	var err error
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := strconv.Atoi(v.String()); err == nil {
+			return n, nil
+		}
+		return v.Float64()
+	case []any:
+		for i := range v {
+			if v[i], err = withNumbers(v[i]); err != nil {
+				return nil, err
+			}
+		}
+	case map[string]any:
+		for key := range v {
+			if v[key], err = withNumbers(v[key]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return v, nil
+}
