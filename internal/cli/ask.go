@@ -261,13 +261,13 @@ func (v *askView) chunk(c oracle.Chunk) {
 	case oracle.Content:
 		v.content(c.Text)
 	case oracle.ToolCall:
-		v.line(command.Faint, "  > "+c.Tool+" "+shorten(compact(c.Arguments)))
+		v.line(command.Faint, "  > "+agentsig.Escape(c.Tool)+" "+shorten(compact(c.Arguments)))
 	case oracle.ToolResult:
 		colour, word := command.Faint, size(len(c.Text))
 		if c.Failed {
 			colour, word = command.Yellow, "failed"
 		}
-		v.line(colour, "  < "+c.Tool+" "+word+": "+shorten(strings.TrimSpace(c.Text)))
+		v.line(colour, "  < "+agentsig.Escape(c.Tool)+" "+word+": "+shorten(strings.TrimSpace(c.Text)))
 	case oracle.System:
 		v.line(command.Yellow, agentsig.Escape(c.Text))
 	case oracle.Error:

@@ -41,11 +41,11 @@ func (a *app) ownBox(ctx context.Context, c config.Config) (*ownBox, error) {
 	if err != nil {
 		return nil, err
 	}
-	collectLess()
 	own, err := a.serve(ctx, c, false, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil || own == nil {
 		return nil, errors.Join(err, log.Close())
 	}
+	collectLess()
 	own.log = log
 	return own, nil
 }

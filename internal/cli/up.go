@@ -68,7 +68,6 @@ func (a *app) up(cmd *cobra.Command, c config.Config) error {
 	if err != nil {
 		return err
 	}
-	collectLess()
 	enabled := agentsig.ExitProtocolEnabled(os.LookupEnv, c.ExitProtocol)
 	var found box.Found
 	b, err := patiently(ctx, box.ErrLocked, func() (b *box.Box, err error) { // it may be open for a single request
@@ -78,6 +77,7 @@ func (a *app) up(cmd *cobra.Command, c config.Config) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	collectLess()
 	a.sayFound(listener.Addr().String(), found, enabled)
 	a.Served = true
 	served := b.Serve(ctx, listener)
@@ -118,7 +118,8 @@ func length(d time.Duration) string {
 func (a *app) logger() *slog.Logger { return slog.New(slog.NewTextHandler(a.Err, nil)) }
 
 // collectLess lets garbage grow to four times what is in use: collecting is what
-// makes handoffs wait. A box gives memory back when it is idle.
+// makes handoffs wait. A box gives memory back when it is idle, and begins with what
+// it needs: this is called when it has started.
 func collectLess() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)

@@ -34,10 +34,18 @@ type situation struct {
 	hinted      bool    // a hint was given already
 }
 
+// count puts a number of things into words.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
 // fallback is the table: the first row that fits decides. The text says what is missing
 // from what is taken as the answer.
 func fallback(s situation) (verdict, string) {
-	unclear := fmt.Sprintf("the model did not say in %d turns whether it has answered", max(s.silent, 1))
+	unclear := fmt.Sprintf("the model did not say in %s whether it has answered", count(max(s.silent, 1), "turn"))
 	longer := func(text string, n int) bool { return utf8.RuneCountInString(text) > n }
 	hint := func() (verdict, string) {
 		if s.hinted {

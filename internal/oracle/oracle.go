@@ -150,7 +150,7 @@ func (q *query) answer(failure error) Answer {
 	switch {
 	case a.Text == "" && (a.Outcome == Answered || a.Outcome == Partial):
 		a.Outcome = Failed
-		a.Missing = join(fmt.Sprintf("the model said nothing in %d turns", a.Turns), a.Missing)
+		a.Missing = join("the model said nothing in "+count(a.Turns, "turn"), a.Missing)
 	case a.Text != "" && a.Outcome == Failed:
 		a.Outcome = Partial
 	}

@@ -31,7 +31,7 @@ func (q *query) buildRequest(c *bt.Context) bt.Status {
 	}
 	last := q.turn >= turns || used >= tokens
 	if last {
-		kind, missing := "turns", fmt.Sprintf("the budget of %d turns is spent", turns)
+		kind, missing := "turns", fmt.Sprintf("the budget of %s is spent", count(turns, "turn"))
 		if used >= tokens {
 			kind, missing = "tokens", fmt.Sprintf("the budget of %d tokens is spent", tokens)
 		}

@@ -3,6 +3,7 @@ package question
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // line is a line of a table: what each of its patterns gives. Patterns stand
@@ -89,12 +90,16 @@ type part struct {
 	gap, end bool
 }
 
-var tables = compile(aboutTalk, aboutDoing, aboutDocuments, aboutSource, aboutProject, aboutWorld)
+// The tables take a megabyte, so they are made when the first question comes.
+var (
+	tables = sync.OnceValue(func() *table {
+		return compile(aboutTalk, aboutDoing, aboutDocuments, aboutSource, aboutProject, aboutWorld)
+	})
+	wishes = sync.OnceValue(func() *table { return compile(aboutWishing) })
+)
 
-var wishes = compile(aboutWishing)
-
-func compile(all ...[]line) table {
-	t := table{byFirst: map[string][]*pattern{}}
+func compile(all ...[]line) *table {
+	t := &table{byFirst: map[string][]*pattern{}}
 	for _, lines := range all {
 		for _, l := range lines {
 			for text := range strings.SplitSeq(l.patterns, ",") {

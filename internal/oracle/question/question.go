@@ -93,10 +93,10 @@ func Classify(text string) Result {
 	if t.courtesy() {
 		return Result{Conversational, Points{Conversational: pointsTalk}}
 	}
-	points := noHint.plus(tables.points(t))
+	points := noHint.plus(tables().points(t))
 	points = points.plus(form(t, points))
 	if !t.asking() {
-		points = points.plus(wishes.points(t))
+		points = points.plus(wishes().points(t))
 	}
 	best := slices.MaxFunc(Classes(), func(a, b Class) int { return points.Of(a) - points.Of(b) })
 	return Result{best, points}

@@ -199,7 +199,7 @@ func TestSameTextSameResult(t *testing.T) {
 
 // TestTables finds what compile takes for a word although nobody writes it so.
 func TestTables(t *testing.T) {
-	for _, tab := range []table{tables, wishes} {
+	for _, tab := range []*table{tables(), wishes()} {
 		for first, patterns := range tab.byFirst {
 			checkWords(t, newPart(first))
 			for _, p := range patterns {

@@ -162,7 +162,7 @@ func appendWords(words []word, core string, sentence int, first bool) []word {
 		return append(words, newWord(strings.ToLower(core), k, sentence))
 	}
 	lower := strings.ReplaceAll(strings.ToLower(core), "’", "'")
-	if !first && capitalised(core) && !tables.knows(lower) {
+	if !first && capitalised(core) && !tables().knows(lower) {
 		k = isProper
 	}
 	for part := range strings.FieldsFuncSeq(lower, func(r rune) bool { return r == '-' || r == '/' || r == '(' || r == ')' }) {

@@ -9,6 +9,9 @@ local function condition(name, fn, args) return BT.condition(name, { fn = fn, ar
 local function signal_is(kind)
     return condition("is-" .. kind, "conditions.signals.signal_type_is", { expected_type = kind })
 end
+local function same_reason()
+    return condition("same-reason", "conditions.signals.consecutive_same_reason_gte", { count = 3 })
+end
 local function finish(outcome) return action("finish-" .. outcome, "oracle.finish", { outcome = outcome }) end
 local function tell(what) return action("tell-" .. what, "oracle.tell", { text = what }) end
 
@@ -23,7 +26,7 @@ BT.subtree("fall-back", {
             BT.sequence({ condition("answer", "fallback.is", { verdict = "answer" }), finish("answered") }),
             BT.sequence({ condition("answer-partial", "fallback.is", { verdict = "answer_partial" }), finish("partial") }),
             BT.sequence({ condition("hint", "fallback.is", { verdict = "hint" }), tell("hint") }),
-            BT.sequence({ signal_is("stuck"), tell("stuck") }),
+            BT.sequence({ BT.selector({ signal_is("stuck"), same_reason() }), tell("stuck") }),
             tell("continue"),
         }),
     }),
@@ -85,13 +88,7 @@ BT.subtree("agent-turn", {
             BT.sequence("stuck", {
                 BT.selector({
                     signal_is("stuck"),
-                    BT.sequence({
-                        BT.condition("same-reason", {
-                            fn = "conditions.signals.consecutive_same_reason_gte",
-                            args = { count = 3 },
-                        }),
-                        action("note-loop", "oracle.loop_detected"),
-                    }),
+                    BT.sequence({ same_reason(), action("note-loop", "oracle.loop_detected") }),
                 }),
                 BT.selector({
                     BT.sequence({ condition("first-stuck", "oracle.first_time", { what = "stuck" }), BT.subtree("fall-back") }),
