@@ -57,7 +57,7 @@ func TestLastTurn(t *testing.T) {
 			outcome: Partial, text: "Step 30.", missing: "the budget of 30 turns is spent", signals: 30,
 		}, {
 			name: "of 1", tree: []string{"MAX_TURNS = 30", "MAX_TURNS = 1"}, script: lastTurn + "says: It checks. {need 0.8: reason 1}",
-			asks: "last", events: "budget.warning budget.exceeded " + sNeed, outcome: Partial, text: "It checks.", missing: "the budget of 1 turns is spent", signals: 1,
+			asks: "last", events: "budget.warning budget.exceeded " + sNeed, outcome: Partial, text: "It checks.", missing: "the budget of 1 turn is spent", signals: 1,
 		},
 	})
 }

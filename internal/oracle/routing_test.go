@@ -136,8 +136,8 @@ func TestRoutingOfToolCalls(t *testing.T) {
 		}, {
 			name: "before need_turn, whose reason counts",
 			script: asksWhat + "says: A {need 0.8: one look}\ncalls: search {\"n\": 1}\nresult:\nsays: B {need 0.8: one look}\ncalls: search {\"n\": 2}\nresult:\n" +
-				"says: C {need 0.8: one look}\n" + goOn + "says: D {enough 0.9}",
-			asks: "question question question continue", events: sNeed + " " + called + " " + sNeed + " " + called + " " + sNeed + " " + loop + " " + falls + " " + sEnough,
+				"says: C {need 0.8: one look}\n" + another + "says: D {enough 0.9}",
+			asks: "question question question stuck", events: sNeed + " " + called + " " + sNeed + " " + called + " " + sNeed + " " + loop + " " + falls + " " + sEnough,
 			outcome: Answered, text: "D", signals: 4,
 		}, {
 			name:   "without a signal: silent turns are counted, and nothing falls back",
@@ -187,13 +187,13 @@ func TestRoutingOfStuck(t *testing.T) {
 			asks:   "question", events: sStuck + " " + falls, outcome: Partial, text: "A", missing: "the index is gone", signals: 1,
 		}, {
 			name:   "the same reason three times is stuck, and a fourth time the end",
-			script: same(3) + goOn + "says: A {need 0.8: " + reasons[3] + "}",
-			asks:   "question go-on go-on continue", events: sNeed + " " + sNeed + " " + sNeed + " " + loop + " " + falls + " " + sNeed + " " + loop,
+			script: same(3) + another + "says: A {need 0.8: " + reasons[3] + "}",
+			asks:   "question go-on go-on stuck", events: sNeed + " " + sNeed + " " + sNeed + " " + loop + " " + falls + " " + sNeed + " " + loop,
 			outcome: Stuck, text: "A", missing: "one look more", signals: 4,
 		}, {
 			name:   "the same reason three times, then another one: it goes on",
-			script: same(3) + goOn + "says: B {need 0.8: the vault}\n" + goesOn + "says: C {enough 0.9}",
-			asks:   "question go-on go-on continue go-on", events: sNeed + " " + sNeed + " " + sNeed + " " + loop + " " + falls + " " + sNeed + " " + sEnough,
+			script: same(3) + another + "says: B {need 0.8: the vault}\n" + goesOn + "says: C {enough 0.9}",
+			asks:   "question go-on go-on stuck go-on", events: sNeed + " " + sNeed + " " + sNeed + " " + loop + " " + falls + " " + sNeed + " " + sEnough,
 			outcome: Answered, text: "C", signals: 5,
 		}, {
 			name:   "the same reason twice is nothing",
