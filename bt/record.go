@@ -232,25 +232,37 @@ func pointed(v any) any {
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
-func (v *value) UnmarshalJSON(data []byte) error {
+func (v *value) UnmarshalJSON(data []byte) (err error) {
+	v.v, err = ParseValue(data)
+	return err
+}
+
+// ParseValue reads a value of a blackboard from JSON. A number is an int, unless it has a
+// point or an exponent.
+func ParseValue(data []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
-	if err := d.Decode(&v.v); err != nil {
-		return err
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
 	}
-	var err error
-	v.v, err = unpointed(v.v)
-	return err
+	return unpointed(v)
 }
 
 func unpointed(v any) (any, error) {
 	var err error
 	switch v := v.(type) {
 	case json.Number:
+		var n any
 		if strings.ContainsAny(v.String(), ".eE") {
-			return v.Float64()
+			n, err = v.Float64()
+		} else {
+			n, err = strconv.Atoi(v.String())
 		}
-		return strconv.Atoi(v.String())
+		if err != nil {
+			return nil, fmt.Errorf("%.40s is no number that can be kept", v)
+		}
+		return n, nil
 	case []any:
 		for i := range v {
 			if v[i], err = unpointed(v[i]); err != nil {

@@ -28,7 +28,7 @@ var (
 type Options struct {
 	// Blackboard is the global scope. Nil stands for an empty one.
 	Blackboard *Blackboard
-	// Clock is what Drive tells the time by; time.Now if nil.
+	// Clock is what Drive and signs of life tell the time by; time.Now if nil.
 	Clock func() time.Time
 	// Trace, if there is one, gets the entries of each tick at its end. They are good
 	// until it returns.
@@ -204,10 +204,13 @@ func (r *Run) Status(node int) (Status, time.Duration) {
 func (r *Run) Drive(ctx context.Context) (Status, error) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for range MaxTicks {
+	for ticks := 1; ; ticks++ {
 		status, err := r.Tick(ctx, r.options.Clock())
 		if status != Running || err != nil {
 			return status, err
+		}
+		if ticks == MaxTicks {
+			break
 		}
 		if r.again {
 			continue
@@ -343,7 +346,7 @@ func (r *Run) set(c *Context, in int32, key string, value any) {
 		r.undeclared(c.node, key)
 	} else if value != nil {
 		if err := r.program.types[name](value); err != nil {
-			c.fail("key %.40q is a %s: %v", key, name, err)
+			c.fail("key %.40q has the type %s: %v", key, name, err)
 			return
 		}
 	}

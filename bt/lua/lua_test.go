@@ -265,7 +265,7 @@ func TestScript(t *testing.T) {
 		{`bb.set_global("a", 3) return true`, bt.Success, "", "a=3 l=[1 2] m=map[x:1]"},
 		{`bb.set("a", 5) error("no")`, bt.Failure, "decide:1: no", before},
 		{`bb.set("a", 5) return false`, bt.Failure, "", "a=5 l=[1 2] m=map[x:1]"},
-		{`bb.set("a", "text") return true`, bt.Failure, `key "a" is a int: string is no int`, before},
+		{`bb.set("a", "text") return true`, bt.Failure, `key "a" has the type int: string is no int`, before},
 		{`bb.set("m", {}) bb.set("l", {}) return true`, bt.Success, "", "a=1 l=[] m=map[]"},
 		{`bb.get("l")[1] = 7 return bb.get("l")[1] == 1`, bt.Success, "", before},
 		{`bb.set("l", { 1, x = 2 }) return true`, bt.Failure, "decide:1: " + errMixed.Error(), before},

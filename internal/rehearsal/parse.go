@@ -1,14 +1,14 @@
 package rehearsal
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/signalbox-dev/signalbox/bt"
 )
 
 // Results are what leaves answer. The zero value lets all succeed.
@@ -175,47 +175,22 @@ func parseResults(text string) ([]result, error) {
 
 // cutValues takes a JSON object from the beginning of a text.
 func cutValues(text string) (map[string]any, string, error) {
-	d := json.NewDecoder(bytes.NewReader([]byte(text)))
-	d.UseNumber()
-	var values map[string]any
-	if err := d.Decode(&values); err != nil {
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			err = errors.New("it does not end on this line")
-		}
+	d := json.NewDecoder(strings.NewReader(text))
+	var object json.RawMessage
+	err := d.Decode(&object)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errors.New("it does not end on this line")
+	}
+	if err != nil {
 		return nil, "", fmt.Errorf("the keys and values are no JSON object: %w", err)
 	}
-	for key, v := range values {
-		number, err := withNumbers(v)
-		if err != nil {
-			return nil, "", fmt.Errorf("%.40q: %w", key, err)
-		}
-		values[key] = number
+	v, err := bt.ParseValue(object)
+	if err != nil {
+		return nil, "", err
+	}
+	values, ok := v.(map[string]any)
+	if !ok {
+		return nil, "", errors.New("the keys and values are no JSON object")
 	}
 	return values, text[d.InputOffset():], nil
-}
-
-// withNumbers returns a value with its numbers as a blackboard has them: one without a
-// point is an int.
-func withNumbers(v any) (any, error) {
-	var err error
-	switch v := v.(type) {
-	case json.Number:
-		if n, err := strconv.Atoi(v.String()); err == nil {
-			return n, nil
-		}
-		return v.Float64()
-	case []any:
-		for i := range v {
-			if v[i], err = withNumbers(v[i]); err != nil {
-				return nil, err
-			}
-		}
-	case map[string]any:
-		for key := range v {
-			if v[key], err = withNumbers(v[key]); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return v, nil
 }
