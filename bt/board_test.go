@@ -116,7 +116,7 @@ func TestForEach(t *testing.T) {
 		{"all fail, and that is fine", abc, each(0, true), "abc", Success, "abc", ""},
 		{"no list", nil, each(0, true), "", Failure, "", `there is no list under "list"`},
 		{"another thing", 7, each(0, true), "", Failure, "", `there is no list under "list"`},
-		{"an element that the key can't have", []any{"a", 7}, each(0, true), "", Failure, "a", `key "item" is a string: int is no string`},
+		{"an element that the key can't have", []any{"a", 7}, each(0, true), "", Failure, "a", `key "item" has the type string: int is no string`},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			took := ""
