@@ -24,6 +24,9 @@ type Library struct {
 	// node's fn finds one by its last components: "bt.conditions.signals.has_signal"
 	// does, and so does "has_signal" if no other function is called like that.
 	Functions map[string]Leaf
+	// Keys are the types that the functions want keys to have. A tree that declares one of
+	// them otherwise is refused.
+	Keys Schema
 	// Types are types of keys, besides the built-in ones: any, string, bool, int, float,
 	// number, list, map, table.
 	Types map[string]Type
@@ -141,8 +144,12 @@ func (c *compiler) enough() bool { return c.tooLarge || len(c.problems) >= maxPr
 
 func (c *compiler) schema(at, name string, s Schema) {
 	for _, key := range slices.Sorted(maps.Keys(s)) {
-		if c.types[s[key]] == nil {
-			c.problem(at, name, "key %.80q has the type %.80q, which there is not: %s", key, s[key], strings.Join(typeNames(c.library.Types), ", "))
+		want := c.library.Keys[key]
+		switch {
+		case c.types[s[key]] == nil:
+			c.problem(at, name, "key %.80q: there is no type %.80q; there are %s", key, s[key], strings.Join(typeNames(c.library.Types), ", "))
+		case want != "" && s[key] != want:
+			c.problem(at, name, "key %.80q has the type %s, and the functions that use it want %s", key, s[key], want)
 		}
 	}
 }
@@ -201,6 +208,9 @@ func (c *compiler) add(n *Node, parent, scope int32, above string) int32 {
 		if n.Kind == KindForEach {
 			c.need(n, scope, path, n.List)
 			c.need(n, scope, path, n.Item)
+			if t := c.declared(scope, n.List); t != "" && t != "list" && t != "any" {
+				c.problem(n.At, path, "key %.80q has the type %s, and for_each goes through a list", n.List, t)
+			}
 		}
 		for _, child := range n.Children {
 			i := c.add(child, at, scope, path)
@@ -373,7 +383,7 @@ func (l LLMCall) withDefaults() LLMCall {
 		l.Backoff = DefaultLLMBackoff
 	}
 	if l.Retries == 0 {
-		l.Retries = DefaultRetries
+		l.Retries = DefaultLLMRetries
 	}
 	l.Retries = max(l.Retries, 0)
 	return l
@@ -387,6 +397,14 @@ func (c *compiler) function(n *Node, path string) Leaf {
 		return Leaf{}
 	}
 	leaf := c.library.Functions[name]
+	if n.Kind == KindCondition && leaf.async {
+		c.problem(n.At, path, "a condition is never RUNNING, and %s takes its time: make it an action", name)
+	}
+	if leaf.Check != nil {
+		if err := leaf.Check(n.Args); err != nil {
+			c.problem(n.At, path, "%s: %v", name, err)
+		}
+	}
 	for _, arg := range slices.Sorted(maps.Keys(n.Args)) {
 		if !slices.Contains(leaf.Params, arg) {
 			c.problem(n.At, path, "%s takes no argument %.80q%s", name, arg, nearest(arg, leaf.Params))
@@ -450,9 +468,19 @@ func (c *compiler) checkKeys(n *Node, scope int32, path string, leaf Leaf) {
 }
 
 func (c *compiler) need(n *Node, scope int32, path, key string) {
-	if key != "" && c.declared(scope, key) == "" {
-		c.problem(n.At, path, "key %.80q is not declared: add it to the blackboard of %q", key, c.scopes[scope].name)
+	if key == "" || c.declared(scope, key) != "" {
+		return
 	}
+	declaration := "it"
+	if t := c.library.Keys[key]; t != "" {
+		declaration = fmt.Sprintf("%s = %q", key, t)
+	}
+	var known []string
+	for s := scope; s >= 0; s = c.scopes[s].parent {
+		known = slices.AppendSeq(known, maps.Keys(c.scopes[s].keys))
+	}
+	slices.Sort(known)
+	c.problem(n.At, path, "key %.80q is not declared: add %.80s to the blackboard of %q%s", key, declaration, c.scopes[scope].name, nearest(key, known))
 }
 
 // declared returns the type of a key as a scope sees it, or "".
@@ -520,7 +548,7 @@ type NodeInfo struct {
 	Node     *Node
 }
 
-// Name returns the tree's name, Description its description.
+// Name returns the tree's name.
 func (p *Program) Name() string { return p.name }
 
 // Description returns what the tree says of itself.

@@ -19,7 +19,14 @@ func TestProblems(t *testing.T) {
 		"signals.log":         Func(nil),
 		"keys":                Func(nil).Using([]string{"seen"}, []string{"made"}),
 		"other.very.long.one": Func(nil),
-	}}
+		"slow":                Async(nil),
+		"checked": Func(nil, "n").Checked(func(a Args) error {
+			if n := a.Int("n", 0); n != 1 && n != 2 {
+				return errors.New("n is 1 or 2")
+			}
+			return nil
+		}),
+	}, Keys: Schema{"wanted": "int"}}
 	full := good
 	full.LLM = func(LLMCall) (Leaf, error) { return Leaf{}, errors.New("there is no model") }
 	full.Tool = func(ToolCall) (Leaf, error) { return Leaf{}, nil }
@@ -61,9 +68,15 @@ func TestProblems(t *testing.T) {
 		{"an argument that is misspelt", Tree{Root: Action("a", "leaf", Args{"treshold": 1})}, `tree/a: leaf takes no argument "treshold"; is "threshold" meant?`},
 		{"an argument that is no value", Tree{Root: Action("a", "leaf", Args{"threshold": []int{1}})}, `tree/a: argument "threshold": a blackboard holds no []int: only nil, bool, int, float64, string, []any and map[string]any`},
 
-		{"a type that is none", Tree{Root: leaf, Blackboard: Schema{"k": "strnig"}}, `tree: key "k" has the type "strnig", which there is not: any, bool, float, int, list, map, number, string, table`},
+		{"a type that is none", Tree{Root: leaf, Blackboard: Schema{"k": "strnig"}}, `tree: key "k": there is no type "strnig"; there are any, bool, float, int, list, map, number, string, table`},
 		{"keys of a function", Tree{Root: fn("keys"), Blackboard: Schema{"seen": "any"}}, `tree/a: key "made" is not declared: add it to the blackboard of "tree"`},
 		{"keys of for_each", Tree{Root: ForEach("l", "i", leaf), Blackboard: Schema{"l": "list"}}, `tree/for_each: key "i" is not declared: add it to the blackboard of "tree"`},
+		{"a key of another type", Tree{Root: leaf, Blackboard: Schema{"wanted": "string"}}, `tree: key "wanted" has the type string, and the functions that use it want int`},
+		{"a key whose type is known", Tree{Root: ForEach("l", "wanted", leaf), Blackboard: Schema{"l": "list"}}, `tree/for_each: key "wanted" is not declared: add wanted = "int" to the blackboard of "tree"`},
+		{"a key that is misspelt", Tree{Root: ForEach("liszt", "i", leaf), Blackboard: Schema{"list": "list", "i": "any"}}, `tree/for_each: key "liszt" is not declared: add it to the blackboard of "tree"; is "list" meant?`},
+		{"for_each over no list", Tree{Root: ForEach("l", "i", leaf), Blackboard: Schema{"l": "string", "i": "any"}}, `tree/for_each: key "l" has the type string, and for_each goes through a list`},
+		{"an argument that the function refuses", Tree{Root: Action("a", "checked", Args{"n": 3})}, `tree/a: checked: n is 1 or 2`},
+		{"a condition that takes its time", Tree{Root: Condition("a", "slow", nil)}, `tree/a: a condition is never RUNNING, and slow takes its time: make it an action`},
 		{"keys of a tool", Tree{Root: CallTool("a", ToolCall{Tool: "t", From: map[string]string{"x": "from"}, Result: "to"}), Blackboard: Schema{"to": "any"}}, `tree/a: key "from" is not declared: add it to the blackboard of "tree"`},
 		{"keys of a subtree are not the tree's", Tree{Root: Sequence(UseSubtree("s"), fn("keys")), Blackboard: Schema{"made": "any"},
 			Subtrees: []Subtree{{Name: "s", Root: fn("keys"), Blackboard: Schema{"seen": "any"}}}}, `tree/sequence/a: key "seen" is not declared: add it to the blackboard of "tree"`},

@@ -8,7 +8,9 @@ import (
 
 // A Leaf is what a leaf of a tree does.
 type Leaf struct {
-	// Tick does it, or a step of it. It returns Running, Success or Failure.
+	// Tick does it, or a step of it. It returns Running, Success or Failure. One that is
+	// Running is ticked again when something wakes the run: [Async] work that has ended, or
+	// the time that it asked for ([Context.Again]).
 	Tick func(*Context) Status
 	// Halt, if there is one, is called when a leaf that is RUNNING is given up. It can't
 	// set keys.
@@ -16,8 +18,12 @@ type Leaf struct {
 	// Reads and Writes name the keys that Tick uses, so that a tree that does not
 	// declare them is refused.
 	Reads, Writes []string
-	// Params name the arguments that it takes.
+	// Params name the arguments that it takes. Check, if there is one, says what is wrong
+	// with those that a tree binds.
 	Params []string
+	Check  func(Args) error
+
+	async bool
 }
 
 // Func makes a leaf of a function that takes these arguments.
@@ -28,6 +34,12 @@ func Func(tick func(*Context) Status, params ...string) Leaf {
 // Using returns the leaf with the keys that it reads and writes.
 func (l Leaf) Using(reads, writes []string) Leaf {
 	l.Reads, l.Writes = reads, writes
+	return l
+}
+
+// Checked returns the leaf with a check of its bound arguments.
+func (l Leaf) Checked(check func(Args) error) Leaf {
+	l.Check = check
 	return l
 }
 
@@ -125,6 +137,14 @@ func (c *Context) Note(format string, args ...any) { c.note = text(fmt.Sprintf(f
 // earliest after this time.
 func (c *Context) Temporary(after time.Duration) { c.temporary, c.after = true, after }
 
+// Again asks for a tick after this time, for a leaf that is RUNNING and would not be
+// ticked otherwise.
+func (c *Context) Again(after time.Duration) {
+	if c.run != nil {
+		c.run.due(c.run.elapsed + max(after, 0))
+	}
+}
+
 // Alive returns a function for work beside the tree to call when it gets ahead, so that
 // the run does not count as stalled. It may be called from anywhere, at any time.
 func (c *Context) Alive() func() {
@@ -148,7 +168,8 @@ type Work func(context.Context) (decide func(*Context) Status)
 
 // Async makes a leaf of work that takes long. Begin is called in the tick, and may use
 // its context; the work may not. While it runs the leaf is RUNNING; a leaf that is given
-// up ends the work's context. A begin that returns nil fails the leaf.
+// up ends the work's context, and so does the end of the tick's own. A begin that returns
+// nil fails the leaf.
 func Async(begin func(*Context) Work, params ...string) Leaf {
 	return Leaf{
 		Tick: func(c *Context) Status {
@@ -166,6 +187,7 @@ func Async(begin func(*Context) Work, params ...string) Leaf {
 			return Running
 		},
 		Params: params,
+		async:  true,
 	}
 }
 
@@ -205,5 +227,9 @@ func (j *job) poll(c *Context) Status {
 	if j.decide == nil {
 		return Failure
 	}
-	return j.decide(c)
+	if status := j.decide(c); status != Running {
+		return status
+	}
+	c.fail("its work has ended: it can't be RUNNING any more")
+	return Failure
 }

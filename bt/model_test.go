@@ -17,6 +17,7 @@ type model struct {
 	now, due, moved time.Duration
 	cancelled       bool // by a leaf
 	stopped         bool // at a node
+	anew            bool // the root has finished: the next tick is another event
 	over            bool
 	root            func() Status
 	running         map[string]string        // the leaves that are RUNNING, and their names
@@ -57,6 +58,9 @@ func (m *model) tick(now time.Duration) Status {
 		return Failure
 	}
 	m.now, m.due, m.trace = now, never, nil
+	if m.anew {
+		m.moved = now
+	}
 	status := m.root()
 	if still := now - m.moved; m.cancelled || status == Running && still >= StallFail {
 		m.halt("0")
@@ -65,7 +69,7 @@ func (m *model) tick(now time.Duration) Status {
 	} else if still < StallWarn {
 		m.dueAt(m.moved + StallWarn)
 	}
-	if status.Finished() {
+	if m.anew = status.Finished(); m.anew {
 		m.forget("0")
 	}
 	m.dueAt(m.moved + StallFail)
@@ -125,7 +129,7 @@ func (m *model) llmCall(n *Node, scope, path string, start *time.Duration, retry
 	a := m.ask(n, scope, path)
 	if a.status == Running {
 		if m.now-*start < n.LLM.Timeout {
-			return m.dueAt(*start + n.LLM.Timeout)
+			return m.waits(*start + n.LLM.Timeout)
 		}
 		m.halt(path)
 		a = answer{status: Failure, temporary: true}

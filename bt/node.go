@@ -95,13 +95,13 @@ type LLMCall struct {
 	Stream  string        // the key that holds the reply as it comes, if any
 	Budget  int           // tokens of the reply; 0 for the library's choice
 	Timeout time.Duration // of one attempt; DefaultLLMTimeout if 0
-	Retries int           // after a failure that may pass; DefaultRetries if 0, none if negative
+	Retries int           // after a failure that may pass; DefaultLLMRetries if 0, none if negative
 	Backoff time.Duration // before the first retry, doubling; DefaultLLMBackoff if 0
 }
 
 // What holds for an llm_call that says nothing.
 const (
-	DefaultRetries    = 3
+	DefaultLLMRetries = 3
 	DefaultLLMTimeout = 120 * time.Second
 	DefaultLLMBackoff = 2 * time.Second
 )

@@ -26,6 +26,9 @@ func NewRecorder(w io.Writer) *Recorder { return &Recorder{to: bufio.NewWriter(w
 
 // Flush writes what is still held back, and returns the first error there was.
 func (r *Recorder) Flush() error {
+	if r == nil {
+		return nil
+	}
 	if r.err == nil {
 		r.err = r.to.Flush()
 	}
@@ -182,6 +185,10 @@ func (p *replayer) leaf(r *Run, c *Context) Status {
 		r.broken = fmt.Errorf("%w: at tick %d it has %q where the tree asks %q", errDiffers, r.ticks, l.Leaf, path)
 		return Failure
 	}
+	if l.Status != Running && !l.Status.Finished() {
+		r.broken = fmt.Errorf("%w: at tick %d %q returned %v", errDiffers, r.ticks, path, l.Status)
+		return Failure
+	}
 	for _, w := range l.Writes {
 		if w.Scope < 0 || int(w.Scope) >= len(r.scopes) {
 			r.broken = fmt.Errorf("%w: there is no scope %d", errDiffers, w.Scope)
@@ -245,6 +252,9 @@ func ParseValue(data []byte) (any, error) {
 	var v any
 	if err := d.Decode(&v); err != nil {
 		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the value")
 	}
 	return unpointed(v)
 }

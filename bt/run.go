@@ -28,7 +28,7 @@ var (
 type Options struct {
 	// Blackboard is the global scope. Nil stands for an empty one.
 	Blackboard *Blackboard
-	// Clock is what Drive and signs of life tell the time by; time.Now if nil.
+	// Clock is what Drive tells the time by; time.Now if nil.
 	Clock func() time.Time
 	// Trace, if there is one, gets the entries of each tick at its end. They are good
 	// until it returns.
@@ -61,10 +61,10 @@ type Run struct {
 	stalled  bool          // it was warned of
 	broken   error         // what ended the run
 
-	writers []writer // who wrote what, below a parallel node
+	writers map[written]int32 // the child of a parallel node that has written a key
 	jobs    sync.WaitGroup
 	woken   chan struct{}
-	living  atomic.Int64 // the time of the last sign of life, in Unix nanoseconds
+	living  atomic.Bool // there was a sign of life since the last tick
 }
 
 // state is what a run knows of a node.
@@ -123,11 +123,10 @@ func (r *Run) Tick(ctx context.Context, now time.Time) (Status, error) {
 	if r.states[0].status.Finished() {
 		r.reset(0)
 		r.board.clear(r.scopes[treeScope])
+		r.moved(r.elapsed)
 	}
-	if sign := r.living.Load(); sign != 0 {
-		if living := time.Unix(0, sign).Sub(r.began); living > r.progress {
-			r.moved(min(living, r.elapsed))
-		}
+	if r.living.Swap(false) {
+		r.moved(r.elapsed)
 	}
 	r.context.ctx, r.context.now = ctx, r.began.Add(r.elapsed)
 	r.options.Record.tick(r)
@@ -215,12 +214,8 @@ func (r *Run) Drive(ctx context.Context) (Status, error) {
 		if r.again {
 			continue
 		}
-		at, due := r.Due()
-		if due {
-			timer.Reset(at.Sub(r.options.Clock()))
-		} else {
-			timer.Stop()
-		}
+		at, _ := r.Due() // a run that is RUNNING is watched, so there is a time
+		timer.Reset(at.Sub(r.options.Clock()))
 		select {
 		case <-r.woken:
 		case <-timer.C:
@@ -254,7 +249,7 @@ func (r *Run) wake() {
 	}
 }
 
-func (r *Run) alive() { r.living.Store(r.options.Clock().UnixNano()) }
+func (r *Run) alive() { r.living.Store(true) }
 
 func (r *Run) warn(text string) {
 	if r.options.Warn != nil {
@@ -345,7 +340,7 @@ func (r *Run) set(c *Context, in int32, key string, value any) {
 	if name == "" {
 		r.undeclared(c.node, key)
 	} else if value != nil {
-		if err := r.program.types[name](value); err != nil {
+		if err := checked(r.program.types[name], value); err != nil {
 			c.fail("key %.40q has the type %s: %v", key, name, err)
 			return
 		}
@@ -356,6 +351,16 @@ func (r *Run) set(c *Context, in int32, key string, value any) {
 	}
 	r.wrote(c.node, in, key)
 	r.options.Record.write(in, key, value)
+}
+
+// checked calls a type's check, which is the library's and may panic.
+func checked(check Type, value any) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = errors.New(panicText(p))
+		}
+	}()
+	return check(value)
 }
 
 func (r *Run) undeclared(at int32, key string) {

@@ -243,7 +243,8 @@ func TestWatchdog(t *testing.T) {
 	}{
 		{"nothing moves", do("hang"), []event{{30 * time.Second, "nothing has moved in the tree for 30s"}, {60 * time.Second, ErrStalled.Error()}}},
 		{"a failure is a move", Selector(Timeout(10*time.Second, do("hang")), Sequence(do("no")), do("hang")), []event{{40 * time.Second, "nothing has moved in the tree for 30s"}, {70 * time.Second, ErrStalled.Error()}}},
-		{"a sign of life counts", do("once"), []event{{50 * time.Second, "nothing has moved in the tree for 30s"}, {80 * time.Second, ErrStalled.Error()}}},
+		{"a sign of life counts when it is seen", do("once"), []event{{60 * time.Second, "nothing has moved in the tree for 30s"}, {90 * time.Second, ErrStalled.Error()}}},
+		{"a model that is asked has its own time-out", AskModel("ask", LLMCall{Retries: -1}), []event{{120 * time.Second, "FAILURE"}}},
 		{"a pause is no stall", Retry(1, 200*time.Second, do("no")), []event{{200 * time.Second, "FAILURE"}}},
 		{"it is warned of again", Sequence(AlwaysSucceed(Timeout(40*time.Second, do("hang"))), do("yes"), do("hang")),
 			[]event{{30 * time.Second, "nothing has moved in the tree for 30s"}, {70 * time.Second, "nothing has moved in the tree for 30s"}, {100 * time.Second, ErrStalled.Error()}}},
@@ -253,7 +254,7 @@ func TestWatchdog(t *testing.T) {
 				start := time.Now()
 				var got []event
 				say := func(what string) { got = append(got, event{time.Since(start), what}) }
-				l := Library{Functions: map[string]Leaf{"hang": hang, "once": once,
+				l := Library{LLM: func(LLMCall) (Leaf, error) { return hang, nil }, Functions: map[string]Leaf{"hang": hang, "once": once,
 					"no": Func(func(*Context) Status { return Failure }), "yes": Func(func(*Context) Status { return Success })}}
 				program, err := Compile(Tree{Name: "tree", Root: c.root}, l)
 				if err != nil {
@@ -472,5 +473,46 @@ func TestStatusText(t *testing.T) {
 	var s Status
 	if err := s.UnmarshalText([]byte("DONE")); err == nil {
 		t.Error("DONE is a status")
+	}
+}
+
+// A second event does not inherit the stillness before it, and a leaf that asks for a tick
+// gets it.
+func TestEventsAndAgain(t *testing.T) {
+	asked := 0
+	program, err := Compile(Tree{Name: "tree", Root: do("poll")}, Library{Functions: map[string]Leaf{
+		"poll": Func(func(c *Context) Status {
+			if asked++; asked%3 == 0 {
+				return Success
+			}
+			c.Again(time.Second)
+			return Running
+		}),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := program.Start(Options{})
+	defer run.Close()
+	at := time.Unix(0, 0)
+	for event := range 2 {
+		for {
+			status, err := run.Tick(t.Context(), at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if status == Success {
+				break
+			}
+			due, ok := run.Due()
+			if !ok || due.Sub(at) != time.Second {
+				t.Fatalf("event %d: due %v after the tick", event, due.Sub(at))
+			}
+			at = due
+		}
+		at = at.Add(10 * time.Minute)
+	}
+	if asked != 6 {
+		t.Errorf("asked %d times", asked)
 	}
 }

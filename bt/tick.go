@@ -2,6 +2,7 @@ package bt
 
 import (
 	"fmt"
+	"maps"
 	"time"
 )
 
@@ -131,25 +132,23 @@ func once(s, final Status) Status {
 	return s
 }
 
-// writer is a child of a parallel node that has written a key.
-type writer struct {
-	parallel, child, scope int32
-	key                    string
+// written is a key that was written below a parallel node.
+type written struct {
+	parallel, scope int32
+	key             string
 }
 
 // wrote keeps who wrote a key below each parallel node around it.
 func (r *Run) wrote(at, in int32, key string) {
 	for p := r.program.nodes[at].parallel; p >= 0; p = r.program.nodes[p].parallel {
-		w := writer{p, r.program.childAbove(p, at), in, key}
-		known := false
-		for _, other := range r.writers {
-			known = known || other == w
-			if other.parallel == p && other.scope == in && other.key == key && other.child != w.child {
-				r.states[p].conflict = key
+		w, child := written{p, in, key}, r.program.childAbove(p, at)
+		if first, ok := r.writers[w]; ok && first != child {
+			r.states[p].conflict = key
+		} else if !ok {
+			if r.writers == nil {
+				r.writers = map[written]int32{}
 			}
-		}
-		if !known {
-			r.writers = append(r.writers, w)
+			r.writers[w] = child
 		}
 	}
 }
@@ -164,13 +163,7 @@ func (p *Program) childAbove(of, at int32) int32 {
 
 func (r *Run) parallel(at int32, n *node, s *state, fresh bool) (Status, string) {
 	if fresh {
-		kept := r.writers[:0]
-		for _, w := range r.writers {
-			if w.parallel != at {
-				kept = append(kept, w)
-			}
-		}
-		r.writers = kept
+		maps.DeleteFunc(r.writers, func(w written, _ int32) bool { return w.parallel == at })
 	}
 	need, succeeded, failed := n.Need, 0, 0
 	if need == 0 {
@@ -266,7 +259,7 @@ func (r *Run) timeout(n *node, s *state) (Status, string) {
 // due asks for a tick at a time.
 func (r *Run) due(at time.Duration) { r.dueAt = min(r.dueAt, at) }
 
-// pause asks for a tick at the end of a pause, which is no stall.
+// pause asks for a tick at the end of a wait that is no stall.
 func (r *Run) pause(until time.Duration) {
 	r.due(until)
 	r.moved(r.elapsed)
@@ -356,8 +349,8 @@ func (r *Run) llmCall(at int32, n *node, s *state) (Status, string) {
 	status, note := r.leaf(at)
 	temporary, after := r.context.temporary, r.context.after
 	if status == Running {
-		if r.elapsed-s.start < call.Timeout {
-			r.due(s.start + call.Timeout)
+		if r.elapsed-s.start < call.Timeout { // which bounds it, so it is no stall
+			r.pause(s.start + call.Timeout)
 			return Running, note
 		}
 		r.haltLeaf(at)

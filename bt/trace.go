@@ -1,6 +1,7 @@
 package bt
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 )
@@ -29,7 +30,7 @@ func (p *Program) AppendTrace(dst []byte, tick int, at time.Duration, entries []
 	dst = append(dst, "tick "...)
 	dst = strconv.AppendInt(dst, int64(tick), 10)
 	dst = append(dst, " at "...)
-	dst = append(dst, at.String()...)
+	dst = append(dst, cmp.Or(elapsed(at), "0s")...)
 	dst = append(dst, '\n')
 	for _, e := range entries {
 		n := p.nodes[e.Node]
@@ -39,9 +40,9 @@ func (p *Program) AppendTrace(dst []byte, tick int, at time.Duration, entries []
 		dst = append(dst, cut(n.Title(), maxTitle)...)
 		dst = append(dst, ' ')
 		dst = append(dst, e.Status.String()...)
-		if e.Elapsed > 0 {
+		if took := elapsed(e.Elapsed); took != "" {
 			dst = append(dst, ' ')
-			dst = append(dst, e.Elapsed.String()...)
+			dst = append(dst, took...)
 		}
 		if e.Note != "" {
 			dst = append(dst, ": "...)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -9,7 +10,10 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -69,6 +73,9 @@ only in part, 2 for wrong usage, 130 if interrupted.`,
 			if err := a.complete(&q); err != nil {
 				return err
 			}
+			if err := oracle.CheckQuestion(args[0]); err != nil {
+				return a.UsageError("%w", err)
+			}
 			return a.ask(cmd.Context(), q, args[0])
 		},
 	}
@@ -108,12 +115,24 @@ func (a *app) complete(q *asking) error {
 var keyVariables = map[model.Provider]string{model.OpenAI: "OPENAI_API_KEY", model.Anthropic: "ANTHROPIC_API_KEY"}
 
 // ask answers a question.
-func (a *app) ask(ctx context.Context, q asking, question string) error {
+func (a *app) ask(outer context.Context, q asking, question string) error {
+	// Who reads the answer may go away; what happened is recorded all the same.
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, cancel := context.WithCancel(outer)
+	defer cancel()
+	v := &askView{app: a, text: a.Out, stop: cancel}
+	if a.OutTTY {
+		v.inert = &inertText{to: a.Out}
+		v.text = v.inert
+	}
 	settings, err := a.oracleSettings(ctx, q)
 	if err != nil {
 		return err
 	}
-	tools, err := openTools(ctx, q.tools)
+	if q.trace {
+		settings.Trace = v.trace
+	}
+	tools, err := a.openTools(ctx, q.tools)
 	if err != nil {
 		return err
 	}
@@ -132,11 +151,7 @@ func (a *app) ask(ctx context.Context, q asking, question string) error {
 	if err != nil {
 		return err
 	}
-	v := &askView{app: a, text: a.Out}
-	if a.OutTTY {
-		v.inert = &inertText{to: a.Out}
-		v.text = v.inert
-	}
+	v.book = book
 	answer, err := o.Ask(ctx, question, v.chunk)
 	if err != nil {
 		return err
@@ -144,10 +159,10 @@ func (a *app) ask(ctx context.Context, q asking, question string) error {
 	if v.err != nil {
 		return v.err
 	}
-	v.end(answer, book.id)
+	v.end(answer)
 	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
+	case outer.Err() != nil:
+		return outer.Err()
 	case answer.Outcome != oracle.Answered:
 		return errQuiet
 	}
@@ -159,8 +174,11 @@ func (a *app) oracleSettings(ctx context.Context, q asking) (oracle.Settings, er
 	provider := model.Provider(q.provider)
 	var err error
 	s.Client, err = model.New(model.Settings{Provider: provider, BaseURL: q.baseURL, Key: os.Getenv(keyVariables[provider])})
+	if err != nil && q.baseURL == "" {
+		err = fmt.Errorf("%w (the key is read from %s)", err, keyVariables[provider])
+	}
 	if err != nil {
-		return s, fmt.Errorf("%w (the key is read from %s)", err, keyVariables[provider])
+		return s, err
 	}
 	if s.Tree, err = loadTree(ctx, q.tree); err != nil {
 		return s, err
@@ -170,14 +188,13 @@ func (a *app) oracleSettings(ctx context.Context, q asking) (oracle.Settings, er
 	} else {
 		s.Prompts, err = oracle.LoadPrompts(q.prompts)
 	}
-	if q.trace {
-		s.Trace = func(text []byte) { fmt.Fprint(a.Err, a.Paint(command.Faint, agentsig.EscapeLines(string(text)))) }
-	}
 	return s, err
 }
 
 // openTools opens the tools of a configuration, or those that are built in.
-func openTools(ctx context.Context, file string) (*toolbox.Toolbox, error) {
+func (a *app) openTools(ctx context.Context, file string) (*toolbox.Toolbox, error) {
+	waiting := time.AfterFunc(3*time.Second, func() { a.remark(command.Faint, "waiting for the MCP servers of "+agentsig.Escape(file)) })
+	defer waiting.Stop()
 	c := toolbox.Default(".")
 	if file != "" {
 		var err error
@@ -247,14 +264,32 @@ type askView struct {
 	inert   *inertText // it, on a terminal
 	written bool       // something of the answer is on the present line
 	blank   int        // line ends of the answer that are held back
+	trouble string     // the last error that was shown
+	book    *ledgerBook
+	stop    func() // nobody reads what is written
 	err     error
 }
 
-func (v *askView) note(err error) { v.err = cmp.Or(v.err, err) }
+func (v *askView) note(err error) {
+	v.err = cmp.Or(v.err, err)
+	if err != nil {
+		v.stop()
+	}
+}
+
+// chunkJSON is a chunk for programs. The last one says where the ledger has it.
+type chunkJSON struct {
+	oracle.Chunk
+	Conversation string `json:"conversation,omitempty"`
+}
 
 func (v *askView) chunk(c oracle.Chunk) {
 	if v.JSON {
-		v.note(command.WriteJSON(v.Out, c))
+		j := chunkJSON{Chunk: c}
+		if c.Type == oracle.Done {
+			j.Conversation = v.book.id
+		}
+		v.note(command.WriteJSON(v.Out, j))
 		return
 	}
 	switch c.Type {
@@ -263,33 +298,34 @@ func (v *askView) chunk(c oracle.Chunk) {
 	case oracle.ToolCall:
 		v.line(command.Faint, "  > "+agentsig.Escape(c.Tool)+" "+shorten(compact(c.Arguments)))
 	case oracle.ToolResult:
-		colour, word := command.Faint, size(len(c.Text))
+		colour, word := command.Faint, size(c.Bytes)
 		if c.Failed {
 			colour, word = command.Yellow, "failed"
 		}
 		v.line(colour, "  < "+agentsig.Escape(c.Tool)+" "+word+": "+shorten(strings.TrimSpace(c.Text)))
 	case oracle.System:
-		v.line(command.Yellow, agentsig.Escape(c.Text))
+		text := c.Text
+		if before, repeated := strings.CutSuffix(text, ": "+v.trouble); repeated && v.trouble != "" {
+			text = before + "."
+		}
+		v.line(command.Yellow, agentsig.Escape(text))
 	case oracle.Error:
-		v.line(command.Red, agentsig.Escape(c.Text))
+		if c.Text != v.trouble { // an attempt that failed like the one before it
+			v.line(command.Red, agentsig.Escape(c.Text))
+		}
+		v.trouble = c.Text
 	case oracle.Sources:
 		v.line(command.Faint, "sources: "+shorten(c.Sources))
 	}
 }
 
+// compact puts arguments on one line; there may be none.
 func compact(arguments string) string {
-	var v any
-	if json.Unmarshal([]byte(arguments), &v) != nil {
+	var b bytes.Buffer
+	if json.Compact(&b, []byte(arguments)) != nil {
 		return arguments
 	}
-	if m, ok := v.(map[string]any); ok && len(m) == 0 {
-		return ""
-	}
-	out, err := json.Marshal(v)
-	if err != nil {
-		return arguments
-	}
-	return string(out)
+	return strings.TrimPrefix(b.String(), "{}")
 }
 
 func size(bytes int) string {
@@ -327,6 +363,12 @@ func (v *askView) write(text string) {
 	v.note(err)
 }
 
+// trace shows what a tick did.
+func (v *askView) trace(text []byte) {
+	v.freshLine()
+	fmt.Fprint(v.Err, v.Paint(command.Faint, agentsig.EscapeLines(string(text))))
+}
+
 // freshLine ends a line of the answer that is not at its end.
 func (v *askView) freshLine() {
 	if v.written {
@@ -339,7 +381,7 @@ func (v *askView) freshLine() {
 func (a *app) remark(colour, text string) { fmt.Fprintln(a.Err, a.Paint(colour, text)) }
 
 // end says what it took.
-func (v *askView) end(a oracle.Answer, id string) {
+func (v *askView) end(a oracle.Answer) {
 	if v.JSON {
 		return
 	}
@@ -348,5 +390,5 @@ func (v *askView) end(a oracle.Answer, id string) {
 	}
 	v.freshLine()
 	v.remark(command.Faint, fmt.Sprintf("%s in %s, %s, %d tokens in and %d out; %s in the ledger",
-		a.Outcome, count(a.Turns, "turn"), count(a.ToolCalls, "tool call"), a.TokensIn, a.TokensOut, cmp.Or(id, "nothing")))
+		a.Outcome, count(a.Turns, "turn"), count(a.ToolCalls, "tool call"), a.TokensIn, a.TokensOut, cmp.Or(v.book.id, "nothing")))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +24,8 @@ func (a *app) treeCommand() *cobra.Command {
 		Long: `A behaviour tree decides what ask does after each of the model's turns. Trees are Lua files;
 docs/oracle.md says how they are written. Without a FILE the commands are about the tree that
 is built in.`,
+		Args: none,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.treeShowCommand(), a.treeCheckCommand(), a.treeDrawCommand(), a.treeRunCommand())
 	return cmd
@@ -34,10 +37,7 @@ func (a *app) treeShowCommand() *cobra.Command {
 		Short:   "Print the file of the built-in tree",
 		Example: "  signalbox tree show > my-tree.lua",
 		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := a.Out.Write(oracle.Tree())
-			return err
-		},
+		RunE:    func(*cobra.Command, []string) error { return a.sayText("source", string(oracle.Tree())) },
 	}
 }
 
@@ -62,7 +62,7 @@ tree is in order, 1 if not.`,
 			if a.JSON {
 				return command.WriteJSON(a.Out, map[string]any{"tree": tree.Name, "nodes": nodes})
 			}
-			_, err = fmt.Fprintf(a.Out, "%s is in order: %d nodes\n", agentsig.Escape(tree.Name), nodes)
+			_, err = fmt.Fprintf(a.Out, "%s is in order: %s\n", agentsig.Escape(tree.Name), count(nodes, "node"))
 			return err
 		},
 	}
@@ -86,7 +86,11 @@ func (a *app) treeDrawCommand() *cobra.Command {
 				return err
 			}
 			if svg == "" {
-				return program.Draw(a.Out, nil, nil)
+				var text strings.Builder
+				if err := program.Draw(&text, nil, nil); err != nil {
+					return err
+				}
+				return a.sayText("drawing", text.String())
 			}
 			return writeTo(svg, func(w io.Writer) error { return program.DrawSVG(w, nil) })
 		},
@@ -109,7 +113,13 @@ is repeated, and leaves that are not named succeed:
     ask-model: running success
     is-last-turn: failure
     has-tool-calls: success failure
+    find: success {"names": ["a", "b"]}
     otherwise: success
+
+A result is success, failure, running, panic, or temporary for an llm_call that is tried again. Keys
+that a leaf sets follow its result, as JSON; scripts do not run, so what they would set is set like
+this. A line "ticks: 0s 5s 90s" says when the tree is ticked. Any function will do here; check says
+which there are. With --json it prints the end: status, and the nodes with theirs.
 
 To run a tree for real, give it to ask (--tree).`,
 		Example: `  signalbox tree run --results results.txt
@@ -141,15 +151,50 @@ func (a *app) rehearseTree(tree bt.Tree, file, svg string) error {
 	if err != nil {
 		return err
 	}
-	o, err := rehearsal.Rehearse(tree, results, a.Out)
+	trace := a.Out
+	if a.JSON {
+		trace = io.Discard
+	}
+	o, err := rehearsal.Rehearse(tree, results, trace)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(a.Out)
-	if err := o.Program.Draw(a.Out, o.Marks, a.paintStatus); err != nil || svg == "" {
-		return err
+	if svg != "" {
+		if err := writeTo(svg, func(w io.Writer) error { return o.Program.DrawSVG(w, o.Marks) }); err != nil {
+			return err
+		}
 	}
-	return writeTo(svg, func(w io.Writer) error { return o.Program.DrawSVG(w, o.Marks) })
+	if a.JSON {
+		return command.WriteJSON(a.Out, rehearsedJSON(o))
+	}
+	fmt.Fprintln(a.Out)
+	return o.Program.Draw(a.Out, o.Marks, a.paintStatus)
+}
+
+type nodeJSON struct {
+	Path   string    `json:"path"`
+	Kind   bt.Kind   `json:"kind"`
+	Status bt.Status `json:"status"`
+	MS     int64     `json:"ms,omitempty"`
+	Note   string    `json:"note,omitempty"`
+}
+
+func rehearsedJSON(o rehearsal.Outcome) any {
+	nodes := make([]nodeJSON, len(o.Marks))
+	for i, n := range o.Program.Nodes() {
+		m := o.Marks[i]
+		nodes[i] = nodeJSON{n.Path, n.Node.Kind, m.Status, m.Elapsed.Milliseconds(), m.Note}
+	}
+	return map[string]any{"status": o.Status, "nodes": nodes}
+}
+
+// sayText prints a text, or for programs an object that has it.
+func (a *app) sayText(name, text string) error {
+	if a.JSON {
+		return command.WriteJSON(a.Out, map[string]string{name: text})
+	}
+	_, err := io.WriteString(a.Out, text)
+	return err
 }
 
 func (a *app) paintStatus(s bt.Status, word string) string {

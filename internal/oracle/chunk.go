@@ -25,6 +25,7 @@ type Chunk struct {
 	Tool      string    `json:"tool,omitempty"`
 	Arguments string    `json:"arguments,omitempty"` // JSON
 	Failed    bool      `json:"failed,omitempty"`
+	Bytes     int       `json:"bytes,omitempty"` // of a tool's result, of which Text is the beginning
 	Sources   []string  `json:"sources,omitempty"`
 	Answer    *Answer   `json:"answer,omitempty"` // of the last one
 }
@@ -49,9 +50,9 @@ type Answer struct {
 	Class     string   `json:"class"`             // of the question
 	Turns     int      `json:"turns"`             // how often the model was asked
 	Signals   int      `json:"signals"`           // how many of its replies carried a valid signal
-	ToolCalls int      `json:"tool_calls"`        //
-	TokensIn  int      `json:"tokens_in"`         //
-	TokensOut int      `json:"tokens_out"`        //
+	ToolCalls int      `json:"tool_calls"`        // how many were made
+	TokensIn  int      `json:"tokens_in"`         // of all requests
+	TokensOut int      `json:"tokens_out"`        // of all replies
 	Sources   []string `json:"sources,omitempty"` // what tools found
 }
 

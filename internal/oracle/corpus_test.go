@@ -73,7 +73,7 @@ BT.tree("one-reply", {
     action("signal_actions.update_signal_state"),
     action("signal_actions.log_signal"),
     action("signal_actions.strip_signal_from_response"),
-    action("oracle.finish"),
+    BT.action("oracle.finish", { fn = "oracle.finish", args = { outcome = "answered" } }),
   }),
 })`))
 	if err != nil {

@@ -42,32 +42,36 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// fallback is the table: the first row that fits decides. The text says what is missing
-// from what is taken as the answer.
-func fallback(s situation) (verdict, string) {
+// decision is what the table says.
+type decision struct {
+	verdict verdict
+	missing string // from what is taken as the answer
+	all     bool   // all that was said is the answer, and not the last reply alone
+}
+
+// fallback is the table: the first row that fits decides.
+func fallback(s situation) decision {
 	unclear := fmt.Sprintf("the model did not say in %s whether it has answered", count(max(s.silent, 1), "turn"))
 	longer := func(text string, n int) bool { return utf8.RuneCountInString(text) > n }
-	hint := func() (verdict, string) {
-		if s.hinted {
-			return takePart, unclear
-		}
-		return giveHint, ""
+	hint := decision{verdict: giveHint}
+	if s.hinted {
+		hint = decision{verdict: takePart, missing: unclear}
 	}
 	switch {
 	case s.toolResults >= 3 && 10*s.toolsFailed > 7*s.toolResults:
-		return escalate, fmt.Sprintf("%d of %d tool calls failed", s.toolsFailed, s.toolResults)
+		return decision{verdict: escalate, missing: fmt.Sprintf("%d of %d tool calls failed", s.toolsFailed, s.toolResults)}
 	case longer(s.content, muchContent) && s.silent >= 2:
-		return takePart, unclear
+		return decision{takePart, unclear, true}
 	case !longer(s.question, shortQuestion) && s.toolResults == 0 && s.content != "" && s.signal == "":
-		return takeAnswer, ""
+		return decision{verdict: takeAnswer}
 	case !longer(s.question, shortQuestion) && s.toolResults == 0 && s.content != "":
-		return takePart, s.signal
+		return decision{verdict: takePart, missing: s.signal}
 	case s.silent >= 3:
-		return hint()
+		return hint
 	case s.signal != "" && s.confidence < 0.3 && s.content != "":
-		return takePart, s.signal
+		return decision{verdict: takePart, missing: s.signal}
 	case s.signal != "" && s.confidence < 0.3:
-		return hint()
+		return hint
 	}
-	return justContinue, ""
+	return decision{verdict: justContinue}
 }

@@ -41,12 +41,12 @@ func TestFallback(t *testing.T) {
 		{"confidence of 0.3", situation{question: long, content: "Well", signal: "x", confidence: 0.3}, justContinue},
 		{"nothing fits", situation{question: long, silent: 1}, justContinue},
 	} {
-		got, missing := fallback(c.s)
-		if got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		got := fallback(c.s)
+		if got.verdict != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got.verdict, c.want)
 		}
-		if (got == takePart || got == escalate) != (missing != "") {
-			t.Errorf("%s: %s says %q is missing", c.name, got, missing)
+		if (got.verdict == takePart || got.verdict == escalate) != (got.missing != "") {
+			t.Errorf("%s: %s says %q is missing", c.name, got.verdict, got.missing)
 		}
 	}
 }

@@ -60,6 +60,7 @@ type query struct {
 	Settings
 	ledger   *recording
 	question string
+	class    question.Class
 	program  *bt.Program
 	board    *bt.Blackboard
 
@@ -70,12 +71,14 @@ type query struct {
 	turn     int
 	signals  int
 	said     string // the last reply that said something, without signals
+	all      string // all that was said, without signals
 	used     model.Usage
 	calls    []string // signatures of the latest tool calls
 	called   int
 	sources  []string
 	done     map[string]bool // what happens once a question
 	trouble  error           // the model's last
+	fault    string          // what failed in the last tick, and why, as far as a node says it
 
 	mu       sync.Mutex
 	sink     func(Chunk)
@@ -85,26 +88,34 @@ type query struct {
 
 // Ask answers a question. What happens comes to the sink, one chunk at a time; the last
 // one is done. An error is about the question itself, and nothing has happened.
-func (o *Oracle) Ask(ctx context.Context, text string, sink func(Chunk)) (Answer, error) {
-	switch text = strings.TrimSpace(text); {
-	case text == "":
-		return Answer{}, errors.New("the question is empty")
-	case len(text) > MaxQuestion:
-		return Answer{}, fmt.Errorf("the question has %d KiB, more than the %d that are read: put what is long into a file, and ask about that", len(text)>>10, MaxQuestion>>10)
-	case !utf8.ValidString(text):
-		return Answer{}, errors.New("the question is no UTF-8 text")
+func (o *Oracle) Ask(ctx context.Context, question string, sink func(Chunk)) (Answer, error) {
+	if err := CheckQuestion(question); err != nil {
+		return Answer{}, err
 	}
-	q, err := o.begin(text, sink)
+	q, err := o.begin(strings.TrimSpace(question), sink)
 	if err != nil {
 		return Answer{}, err
 	}
 	return q.run(ctx), nil
 }
 
+// CheckQuestion says what is wrong with a question that can't be asked.
+func CheckQuestion(text string) error {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return errors.New("the question is empty")
+	case len(text) > MaxQuestion:
+		return fmt.Errorf("the question has %d KiB, more than the %d that are read: put what is long into a file, and ask about that", len(text)>>10, MaxQuestion>>10)
+	case !utf8.ValidString(text):
+		return errors.New("the question is no UTF-8 text")
+	}
+	return nil
+}
+
 // begin makes a question ready to be answered.
 func (o *Oracle) begin(text string, sink func(Chunk)) (*query, error) {
 	q := &query{
-		Settings: o.settings, question: text, sink: sink, done: map[string]bool{},
+		Settings: o.settings, question: text, class: question.Classify(text).Class, sink: sink, done: map[string]bool{},
 		messages: []model.Message{{Role: model.User, Text: text}},
 	}
 	var err error
@@ -118,12 +129,9 @@ func (o *Oracle) begin(text string, sink func(Chunk)) (*query, error) {
 // run ticks the tree until there is an answer.
 func (q *query) run(ctx context.Context) Answer {
 	options := bt.Options{Blackboard: q.board, Clock: q.Clock, Warn: func(warning string) { q.emit(Chunk{Type: System, Text: warning}) }}
-	if q.Trace != nil {
-		options.Trace = func(tick int, at time.Duration, entries []bt.Entry) {
-			q.Trace(q.program.AppendTrace(nil, tick, at, entries))
-		}
-	}
+	options.Trace = q.traced
 	q.ledger = record(ctx, q.Ledger)
+	q.record(Asked{Question: q.question, Class: string(q.class), Model: q.Model})
 	run := q.program.Start(options)
 	_, failure := run.Drive(ctx)
 	run.Close()
@@ -132,20 +140,36 @@ func (q *query) run(ctx context.Context) Answer {
 	return answer
 }
 
+// traced keeps what a tick says of failures, and hands its trace on.
+func (q *query) traced(tick int, at time.Duration, entries []bt.Entry) {
+	q.fault = ""
+	for _, e := range entries {
+		if e.Status == bt.Failure && e.Note != "" {
+			note, _, _ := strings.Cut(e.Note, "\n")
+			q.fault = agentsig.Escape(q.program.Nodes()[e.Node].Path + ": " + note)
+		}
+	}
+	if q.Trace == nil {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.Trace(q.program.AppendTrace(nil, tick, at, entries))
+}
+
 // answer puts together how the question ended.
 func (q *query) answer(failure error) Answer {
 	outcome, _ := q.board.Get(keyOutcome).(string)
 	missing, _ := q.board.Get(keyMissing).(string)
-	class, _ := q.board.Get(keyClass).(string)
 	a := Answer{
-		Outcome: Outcome(outcome), Text: q.said, Missing: missing, Class: class, Turns: q.turn, Signals: q.signals,
+		Outcome: Outcome(outcome), Text: q.said, Missing: missing, Class: string(q.class), Turns: q.turn, Signals: q.signals,
 		ToolCalls: q.called, TokensIn: q.used.In, TokensOut: q.used.Out, Sources: q.sources,
 	}
 	switch {
 	case errors.Is(failure, context.Canceled):
 		a.Outcome, a.Missing = Cancelled, "it was interrupted"
 	case a.Outcome == "" || failure != nil || a.Outcome == Failed && a.Missing == "":
-		a.Outcome, a.Missing = Failed, why(failure, q.trouble)
+		a.Outcome, a.Missing = Failed, q.why(failure)
 	}
 	switch {
 	case a.Text == "" && (a.Outcome == Answered || a.Outcome == Partial):
@@ -162,12 +186,15 @@ func (q *query) answer(failure error) Answer {
 	return a
 }
 
-func why(failure, trouble error) string {
+// why says why there is no outcome of the tree's own.
+func (q *query) why(failure error) string {
 	switch {
-	case trouble != nil:
-		return trouble.Error()
+	case q.trouble != nil:
+		return q.trouble.Error()
 	case failure != nil:
 		return failure.Error()
+	case q.fault != "":
+		return "the tree ended without an answer: " + q.fault
 	}
 	return "the tree ended without an answer"
 }
@@ -194,7 +221,7 @@ func (q *query) end(a Answer) {
 }
 
 var notes = map[Outcome]string{
-	Partial: "This is not the whole answer", Stuck: "There is no full answer", Failed: "There is no answer", Cancelled: "There is no answer",
+	Partial: "This is not the whole answer", Stuck: "There is no full answer", Failed: "There is no answer", Cancelled: "There is no full answer",
 }
 
 // emit hands a chunk on.
@@ -231,12 +258,9 @@ func (q *query) event(name string, fields map[string]any) {
 	}
 }
 
-// classifyQuestion sees what kind of question it is, without a model.
+// classifyQuestion says what kind of question it is.
 func (q *query) classifyQuestion(c *bt.Context) bt.Status {
-	text, _ := c.Get(keyQuestion).(string)
-	class := question.Classify(text).Class
-	c.SetGlobal(keyClass, string(class))
-	q.record(Asked{Question: text, Class: string(class), Model: q.Model})
+	c.SetGlobal(keyClass, string(q.class))
 	return bt.Success
 }
 

@@ -43,6 +43,9 @@ func LoadPrompts(dir string) (Prompts, error) {
 	if err != nil {
 		return nil, err
 	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("%s is no directory: it takes one with files such as base.md", agentsig.Escape(dir))
+	}
 	own, err := readPrompts(os.DirFS(dir))
 	if err != nil {
 		return nil, fmt.Errorf("the prompts in %s: %w", agentsig.Escape(dir), err)

@@ -73,9 +73,6 @@ func (r *recording) write(ctx context.Context, entry any) error {
 
 // record has something written: Asked, Signalled or an Answer.
 func (q *query) record(entry any) {
-	if _, ok := entry.(Signalled); ok {
-		q.signals++
-	}
 	if q.ledger.ledger != nil {
 		q.ledger.queue <- entry
 	}

@@ -226,7 +226,7 @@ func TestRoutingWithoutSignal(t *testing.T) {
 		}, {
 			name:   "much said in two silent turns: that is it",
 			script: asksWhat + "says: " + much + "\n" + goOn + "says: And " + much,
-			asks:   "question continue", events: falls + " " + falls, outcome: Partial, text: "And " + strings.TrimSpace(much), missing: "did not say in 2 turns",
+			asks:   "question continue", events: falls + " " + falls, outcome: Partial, text: strings.TrimSpace(much) + "\n\nAnd " + strings.TrimSpace(much), missing: "did not say in 2 turns",
 		}, {
 			name: "a short question: the reply is the answer", question: "What does it do?",
 			script: asksWhat + "says: It checks.",

@@ -98,6 +98,7 @@ func (q *query) logSignal(c *bt.Context) bt.Status {
 	}
 	fields, _ := s["fields"].(map[string]any)
 	q.event("agent.signal."+string(q.signal.Type), map[string]any{"confidence": q.signal.Confidence, "fields": fields})
+	q.signals++
 	q.record(Signalled{Turn: q.turn, Signal: q.signal})
 	return bt.Success
 }

@@ -23,7 +23,7 @@ type Tools interface {
 
 const (
 	toolsAtOnce  = 4                // calls of one reply that run at the same time
-	signOfLife   = 10 * time.Second // from a tool that runs; its own time-out ends it
+	signOfLife   = 10 * time.Second // from a model or a tool that is at work
 	maxPreview   = 2000             // characters of a result that the blackboard and a chunk show
 	loopWindow   = 6                // tool calls
 	loopRepeated = 3                // of them alike
@@ -35,10 +35,9 @@ func (q *query) hasToolCalls(*bt.Context) bt.Status { return status(len(q.reply.
 // result like any other.
 func (q *query) runTools() bt.Leaf {
 	return bt.Async(func(c *bt.Context) bt.Work {
-		calls, turn, alive := q.reply.Calls, q.turn, c.Alive()
+		calls, alive := q.reply.Calls, c.Alive()
 		for _, call := range calls {
-			q.emit(Chunk{Type: ToolCall, Turn: turn, Tool: call.Name, Arguments: string(call.Arguments)})
-			q.event("tool.call.started", map[string]any{"tool": call.Name})
+			q.begun(call)
 		}
 		return func(ctx context.Context) func(*bt.Context) bt.Status {
 			results := q.call(ctx, calls, alive)
@@ -52,20 +51,7 @@ func (q *query) runTools() bt.Leaf {
 
 // call runs calls, some at the same time, and returns their results in order.
 func (q *query) call(ctx context.Context, calls []model.Call, alive func()) []toolbox.Result {
-	life := time.NewTicker(signOfLife)
-	defer life.Stop()
-	over := make(chan struct{})
-	defer close(over)
-	go func() {
-		for {
-			select {
-			case <-life.C:
-				alive()
-			case <-over:
-				return
-			}
-		}
-	}()
+	defer keepAlive(alive)()
 	results := make([]toolbox.Result, len(calls))
 	places := make(chan struct{}, toolsAtOnce)
 	var running sync.WaitGroup
@@ -78,6 +64,24 @@ func (q *query) call(ctx context.Context, calls []model.Call, alive func()) []to
 	}
 	running.Wait()
 	return results
+}
+
+// keepAlive gives signs of life until it is stopped, for work that has a time-out of its own.
+func keepAlive(alive func()) (stop func()) {
+	life := time.NewTicker(signOfLife)
+	over := make(chan struct{})
+	go func() {
+		defer life.Stop()
+		for {
+			select {
+			case <-life.C:
+				alive()
+			case <-over:
+				return
+			}
+		}
+	}()
+	return func() { close(over) }
 }
 
 // callOne runs a call. One that can't be run has a result that says so.
@@ -100,41 +104,49 @@ func (q *query) callOne(ctx context.Context, call model.Call) (result toolbox.Re
 	return q.Tools.Call(ctx, call.Name, call.Arguments)
 }
 
-// keep puts results into the history and gives them to the model. A model that calls the
-// same again and again is told so.
+// keep gives results to the model. A model that calls the same again and again is told so.
 func (q *query) keep(c *bt.Context, calls []model.Call, results []toolbox.Result) {
-	history, _ := c.Get(keyToolResults).([]any)
-	history = history[:len(history):len(history)]
 	message := model.Message{Role: model.ToolResults}
 	var looping []string
 	for i, r := range results {
 		call := calls[i]
-		preview := cut(r.Text, maxPreview)
-		history = append(history, map[string]any{
-			"tool": call.Name, "arguments": cut(string(call.Arguments), maxPreview), "success": !r.Failed, "result": preview, "turn": q.turn})
+		q.note(c, call, r)
 		message.Results = append(message.Results, model.Result{ID: call.ID, Text: r.Text, Failed: r.Failed})
-		q.called++
-		name := "tool.call.succeeded"
-		if r.Failed {
-			name = "tool.call.failed"
-		}
-		q.event(name, map[string]any{"tool": call.Name, "bytes": len(r.Text)})
-		q.emit(Chunk{Type: ToolResult, Turn: q.turn, Tool: call.Name, Text: preview, Failed: r.Failed, Sources: r.Sources})
-		for _, source := range r.Sources {
-			if !r.Failed && !slices.Contains(q.sources, source) {
-				q.sources = append(q.sources, source)
-			}
-		}
 		if q.repeats(call) && !slices.Contains(looping, call.Name) {
 			looping = append(looping, call.Name)
 		}
 	}
-	c.SetGlobal(keyToolResults, history)
 	q.messages = append(q.messages, message)
 	for _, tool := range looping {
 		q.event("agent.loop.detected", map[string]any{"kind": "tool", "tool": tool})
 		q.emit(Chunk{Type: System, Turn: q.turn, Text: fmt.Sprintf("The model calls %s with the same arguments over and over; it is told so.", agentsig.Escape(tool))})
 		q.say(fmt.Sprintf(tellLoop, tool, loopRepeated))
+	}
+}
+
+// begun tells of a call.
+func (q *query) begun(call model.Call) {
+	q.emit(Chunk{Type: ToolCall, Turn: q.turn, Tool: call.Name, Arguments: string(call.Arguments)})
+	q.event("tool.call.started", map[string]any{"tool": call.Name})
+}
+
+// note puts a result into the history, and tells of it.
+func (q *query) note(c *bt.Context, call model.Call, r toolbox.Result) {
+	preview := cut(r.Text, maxPreview)
+	history, _ := c.Get(keyToolResults).([]any)
+	c.SetGlobal(keyToolResults, append(history[:len(history):len(history)], map[string]any{
+		"tool": call.Name, "arguments": cut(string(call.Arguments), maxPreview), "success": !r.Failed, "result": preview, "turn": q.turn}))
+	q.called++
+	name := "tool.call.succeeded"
+	if r.Failed {
+		name = "tool.call.failed"
+	}
+	q.event(name, map[string]any{"tool": call.Name, "bytes": len(r.Text)})
+	q.emit(Chunk{Type: ToolResult, Turn: q.turn, Tool: call.Name, Text: preview, Bytes: len(r.Text), Failed: r.Failed, Sources: r.Sources})
+	for _, source := range r.Sources {
+		if !r.Failed && !slices.Contains(q.sources, source) {
+			q.sources = append(q.sources, source)
+		}
 	}
 }
 
@@ -199,17 +211,19 @@ func (q *query) callTool(call bt.ToolCall) (bt.Leaf, error) {
 			return nil
 		}
 		calls, alive := []model.Call{{Name: call.Tool, Arguments: encoded}}, c.Alive()
-		q.emit(Chunk{Type: ToolCall, Turn: q.turn, Tool: call.Tool, Arguments: string(encoded)})
+		q.begun(calls[0])
 		return func(ctx context.Context) func(*bt.Context) bt.Status {
 			r := q.call(ctx, calls, alive)[0]
 			return func(c *bt.Context) bt.Status {
-				q.called++
-				q.emit(Chunk{Type: ToolResult, Turn: q.turn, Tool: call.Tool, Text: cut(r.Text, maxPreview), Failed: r.Failed, Sources: r.Sources})
+				if r.Failed {
+					c.Note("%s", r.Text)
+				}
+				q.note(c, calls[0], r)
 				if call.Result != "" {
 					c.Set(call.Result, r.Text)
 				}
 				return status(!r.Failed)
 			}
 		}
-	}), nil
+	}).Using(nil, []string{keyToolResults}), nil
 }

@@ -83,9 +83,13 @@ func (q *query) askModel(call bt.LLMCall) (bt.Leaf, error) {
 				}
 			}})
 			reply, err := q.Client.Reply(ctx, request, model.Sink{
-				Text:      func(text string) { _, _ = scanner.Write([]byte(text)) }, // it fails only when closed
-				Reasoning: func(text string) { q.emit(Chunk{Type: Reasoning, Turn: turn, Text: text}) },
-				Alive:     alive,
+				Text: func(text string) { _, _ = scanner.Write([]byte(text)) }, // it fails only when closed
+				Reasoning: func(text string) {
+					if ctx.Err() == nil {
+						q.emit(Chunk{Type: Reasoning, Turn: turn, Text: text})
+					}
+				},
+				Alive: alive,
 			})
 			scanner.Close()
 			return func(c *bt.Context) bt.Status {
@@ -97,6 +101,7 @@ func (q *query) askModel(call bt.LLMCall) (bt.Leaf, error) {
 			}
 		}
 	})
+	leaf = leaf.Using([]string{keyLastTurn}, []string{keyResponse, keyLastSignal, keyPrevSignal, keyParsed})
 	leaf.Halt = func(c *bt.Context) {
 		if c.Context().Err() == nil {
 			q.noReply(c, errLate)
@@ -148,6 +153,7 @@ func (q *query) heard(c *bt.Context, call bt.LLMCall, reply model.Reply, clean s
 	q.messages = append(q.messages, model.Message{Role: model.Assistant, Text: reply.Text, Calls: reply.Calls})
 	if clean != "" {
 		q.said = clean
+		q.all = strings.TrimPrefix(q.all+"\n\n"+clean, "\n\n")
 	}
 	calls := make([]any, len(reply.Calls))
 	for i, call := range reply.Calls {
@@ -196,7 +202,7 @@ func (q *query) loopDetected(c *bt.Context) bt.Status {
 
 // chooseFallback asks the fallback table.
 func (q *query) chooseFallback(c *bt.Context) bt.Status {
-	s := situation{question: q.question, content: q.said, hinted: q.done[hinted]}
+	s := situation{question: q.question, content: q.all, hinted: q.done[hinted]}
 	s.silent, _ = c.Get(keySilent).(int)
 	results, _ := c.Get(keyToolResults).([]any)
 	for _, r := range results {
@@ -209,10 +215,13 @@ func (q *query) chooseFallback(c *bt.Context) bt.Status {
 		s.signal = says(present)
 		s.confidence, _ = number(present["confidence"])
 	}
-	v, missing := fallback(s)
-	c.SetGlobal(keyFallback, string(v))
-	c.SetGlobal(keyMissing, missing)
-	q.event("fallback.triggered", map[string]any{"verdict": string(v)})
+	d := fallback(s)
+	if d.all {
+		q.said = q.all
+	}
+	c.SetGlobal(keyFallback, string(d.verdict))
+	c.SetGlobal(keyMissing, d.missing)
+	q.event("fallback.triggered", map[string]any{"verdict": string(d.verdict)})
 	return bt.Success
 }
 

@@ -34,7 +34,7 @@ type result struct {
 const words = "success, failure, running, panic or temporary"
 
 // maxTicks is how many ticks a text may ask for; a run without an end has no more either.
-const maxTicks = 1000
+const maxTicks = bt.MaxTicks
 
 // An Error is what is wrong with a results text.
 type Error struct {

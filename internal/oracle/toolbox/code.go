@@ -145,7 +145,7 @@ func (c *code) open(place string) (*os.File, error) {
 // secretNames are the base names, in lower case, of files and directories that hold
 // secrets by their use.
 var secretNames = []string{
-	".git", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store",
+	".git", ".signalbox", "api.token", "gate.token", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store",
 	".env", ".envrc", ".netrc", "_netrc", ".npmrc", ".yarnrc", ".pypirc", ".pgpass", ".my.cnf", ".htpasswd",
 	".git-credentials", ".dockercfg", ".boto", ".s3cfg", ".vault-token", "credentials", "credentials.json",
 	"secrets.json", "secrets.toml", "secrets.yaml", "secrets.yml",
