@@ -14,7 +14,7 @@ const MaxConversation = 1 << 20
 
 // Ask says that a question is put to a model.
 type Ask struct {
-	Question string `json:"question"`        // at most 16 KiB
+	Question string `json:"question"`        // at most 128 KiB
 	Class    string `json:"class,omitempty"` // of the question
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`

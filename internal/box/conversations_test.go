@@ -323,7 +323,7 @@ func TestConversationRefusals(t *testing.T) {
 		"an end of no conversation":    {unknown, api.CodeNotFound},
 		"a conversation as work":       {noWork, api.CodeNotFound},
 		"no question":                  {asked(api.Ask{Question: " "}), api.CodeInvalid},
-		"a long question":              {asked(api.Ask{Question: strings.Repeat("a", 16<<10+1)}), api.CodeInvalid},
+		"a long question":              {asked(api.Ask{Question: strings.Repeat("a", 128<<10+1)}), api.CodeInvalid},
 		"a very long question":         {asked(api.Ask{Question: strings.Repeat("a", 1<<20)}), api.CodeInvalid},
 		"a long name":                  {asked(api.Ask{Question: "a", Model: strings.Repeat("a", 300)}), api.CodeInvalid},
 		"turn 0":                       {signal(c.ID, func(s *api.Signalled) { s.Turn = 0 }), api.CodeInvalid},

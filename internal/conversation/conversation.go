@@ -20,7 +20,7 @@ import (
 
 // Limits of what is said, in bytes.
 const (
-	maxQuestion = 16 << 10
+	maxQuestion = 128 << 10
 	maxName     = 256 // of a class, a provider, a model
 )
 

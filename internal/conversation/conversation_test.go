@@ -124,7 +124,7 @@ func TestRefusals(t *testing.T) {
 		{"an end of nothing", none, answer(nil), conversation.ErrNoConversation},
 		{"bad id", none, named(func(a *conversation.Ask) { a.ID = "../x" }), work.ErrBadID},
 		{"no question", none, ask(" \n"), conversation.ErrEmptyQuestion},
-		{"long question", none, ask(strings.Repeat("a", 16<<10+1)), work.ErrTooLong},
+		{"long question", none, ask(strings.Repeat("a", 128<<10+1)), work.ErrTooLong},
 		{"long class", none, named(func(a *conversation.Ask) { a.Class = strings.Repeat("a", 257) }), work.ErrTooLong},
 		{"long provider", none, named(func(a *conversation.Ask) { a.Provider = strings.Repeat("a", 257) }), work.ErrTooLong},
 		{"long model", none, named(func(a *conversation.Ask) { a.Model = strings.Repeat("a", 257) }), work.ErrTooLong},

@@ -109,13 +109,13 @@ func read[T any](stream events[T], x *exchange, g *gatherer, take func(T) (bool,
 			return err
 		}
 	}
-	if err := stream.Err(); err != nil {
+	switch err := stream.Err(); {
+	case g.finished: // what breaks after the end mark costs nothing
+		return nil
+	case err != nil:
 		return err
 	}
-	if !g.finished {
-		return x.brokenOff()
-	}
-	return nil
+	return x.brokenOff()
 }
 
 // failure makes the error that Reply returns. That of the context comes before all others:
