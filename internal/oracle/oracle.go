@@ -69,6 +69,8 @@ type query struct {
 	stage    stage               // of this turn's signal phase
 	signal   agentsig.Reflection // this turn's, if it has one
 	turn     int
+	replies  int // how many were had
+	budget   budget
 	signals  int
 	said     string // the last reply that said something, without signals
 	all      string // all that was said, without signals
@@ -115,7 +117,7 @@ func CheckQuestion(text string) error {
 // begin makes a question ready to be answered.
 func (o *Oracle) begin(text string, sink func(Chunk)) (*query, error) {
 	q := &query{
-		Settings: o.settings, question: text, class: question.Classify(text).Class, sink: sink, done: map[string]bool{},
+		Settings: o.settings, budget: budget{defaultTurns, defaultTokens}, question: text, class: question.Classify(text).Class, sink: sink, done: map[string]bool{},
 		messages: []model.Message{{Role: model.User, Text: text}},
 	}
 	var err error
@@ -161,6 +163,9 @@ func (q *query) traced(tick int, at time.Duration, entries []bt.Entry) {
 func (q *query) answer(failure error) Answer {
 	outcome, _ := q.board.Get(keyOutcome).(string)
 	missing, _ := q.board.Get(keyMissing).(string)
+	if outcome != "" && notes[Outcome(outcome)] == "" && outcome != string(Answered) { // a script can set anything
+		outcome, missing = string(Failed), agentsig.Escape(fmt.Sprintf("the tree ended with %.40q, which is no outcome", outcome))
+	}
 	a := Answer{
 		Outcome: Outcome(outcome), Text: q.said, Missing: missing, Class: string(q.class), Turns: q.turn, Signals: q.signals,
 		ToolCalls: q.called, TokensIn: q.used.In, TokensOut: q.used.Out, Sources: q.sources,

@@ -99,7 +99,7 @@ const (
 	tellStuck    = "Try another way. If there is none, answer with what you have and say what is missing."
 	tellContinue = "Go on. End your reply with one signal that says whether you have answered."
 	tellHint     = "Your replies carry no valid signal, so nobody can tell whether you have answered. " +
-		"Answer now, and end with exactly one signal, on its own and not in a code block, such as\n\n" +
+		"Answer now, and end with exactly one signal, at the beginning of a line, not indented and not in a code block, such as\n\n" +
 		"    <signal type=\"context_sufficient\"><sources_found>1</sources_found><confidence>0.8</confidence></signal>\n\n" +
 		"or, if something is missing,\n\n" +
 		"    <signal type=\"partial_answer\"><missing>what is missing</missing><confidence>0.6</confidence></signal>"

@@ -36,6 +36,7 @@ func (q *query) hasToolCalls(*bt.Context) bt.Status { return status(len(q.reply.
 func (q *query) runTools() bt.Leaf {
 	return bt.Async(func(c *bt.Context) bt.Work {
 		calls, alive := q.reply.Calls, c.Alive()
+		q.reply.Calls = nil // they are run once
 		for _, call := range calls {
 			q.begun(call)
 		}

@@ -17,10 +17,26 @@ const (
 	defaultTokens = 400_000
 )
 
+// budget is what a question may take. It holds for every tree.
+type budget struct{ turns, tokens int }
+
+// spent says that the model is not asked any more, or nothing. The reply to the last turn may
+// go beyond the tokens.
+func (q *query) spent(c *bt.Context) error {
+	switch used := q.used.In + q.used.Out; {
+	case q.replies >= q.budget.turns:
+		return fmt.Errorf("the budget of %s is spent", count(q.budget.turns, "turn"))
+	case used >= q.budget.tokens && c.Get(keyLastTurn) != true:
+		return fmt.Errorf("the budget of %d tokens is spent", q.budget.tokens)
+	}
+	return nil
+}
+
 // buildRequest begins a turn. It warns when the budget runs low; when it is spent, the
 // turn is the last and its reply has to be the answer.
 func (q *query) buildRequest(c *bt.Context) bt.Status {
 	turns, tokens := c.Args().Int("max_turns", defaultTurns), c.Args().Int("max_tokens", defaultTokens)
+	q.budget = budget{turns, tokens}
 	q.turn++
 	used := q.used.In + q.used.Out
 	if 10*q.turn >= 7*turns && q.once("warned of turns") {
@@ -71,6 +87,12 @@ func (q *query) say(text string) {
 // askModel makes the leaf of an llm_call.
 func (q *query) askModel(call bt.LLMCall) (bt.Leaf, error) {
 	leaf := bt.Async(func(c *bt.Context) bt.Work {
+		if err := q.spent(c); err != nil {
+			q.trouble = err
+			c.Note("%s", err)
+			return nil
+		}
+		q.turn = max(q.turn, q.replies+1)
 		request := q.request(c, call)
 		turn, alive := q.turn, c.Alive()
 		q.begin()
@@ -148,6 +170,7 @@ func (q *query) noReply(c *bt.Context, err error) bt.Status {
 func (q *query) heard(c *bt.Context, call bt.LLMCall, reply model.Reply, clean string) {
 	q.trouble = nil
 	q.reply, q.stage = reply, replied
+	q.replies++
 	q.used.In += reply.Usage.In
 	q.used.Out += reply.Usage.Out
 	q.messages = append(q.messages, model.Message{Role: model.Assistant, Text: reply.Text, Calls: reply.Calls})

@@ -226,8 +226,13 @@ const maxMessage = 400
 
 // clean makes a message that can be printed.
 func (x *exchange) clean(message string) string {
-	if len(x.key) >= 8 { // a shorter one is no secret, and may be a word
-		message = strings.ReplaceAll(message, x.key, "[key]")
+	return agentsig.Escape(bound(strings.TrimSpace(x.hideKey(message)), maxMessage))
+}
+
+// hideKey takes the key out of a text, which has to be done before it is cut.
+func (x *exchange) hideKey(text string) string {
+	if len(x.key) < 8 { // a shorter one is no secret, and may be a word
+		return text
 	}
-	return agentsig.Escape(bound(strings.TrimSpace(message), maxMessage))
+	return strings.ReplaceAll(text, x.key, "[key]")
 }

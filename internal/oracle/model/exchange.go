@@ -89,7 +89,7 @@ func (x *exchange) noStream(kind string, raw []byte) *Error {
 	if kind == "" {
 		kind = "something"
 	}
-	return &Error{Message: x.clean(fmt.Sprintf("it answers with %s that is no stream of events; is the base URL that of an API? It begins: %s", kind, bound(string(raw), 120)))}
+	return &Error{Message: x.clean(fmt.Sprintf("it answers with %s that is no stream of events; is the base URL that of an API? It begins: %s", kind, bound(x.hideKey(string(raw)), 120)))}
 }
 
 // events is a stream of either vendor's library.

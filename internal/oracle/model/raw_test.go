@@ -94,6 +94,7 @@ func TestNoStream(t *testing.T) {
 		{"text/html; charset=utf-8", "", "<html>Please log in\x1b[0m</html>", `it answers with text/html that is no stream of events; is the base URL that of an API? It begins: <html>Please log in\x1b[0m</html>`},
 		{"application/json", "", `{"models": []}`, `it answers with application/json that is no stream of events; is the base URL that of an API? It begins: {"models": []}`},
 		{"application/json", "", `{"error": "no such model"}`, "the reply ends with an error: no such model"},
+		{"text/html", "", strings.Repeat("x", 115) + "secret-key-0001", "it answers with text/html that is no stream of events; is the base URL that of an API? It begins: " + strings.Repeat("x", 115) + "[key]"},
 		{"text/plain", "", "Ollama is running", "it answers with something that is no stream of events; is the base URL that of an API? It begins: Ollama is running"},
 		{"text/event-stream", "", "\x00\x01\xff\xfe\n\n\x7f", `it answers with something that is no stream of events; is the base URL that of an API? It begins: \x00\x01\xff\xfe\n\n\x7f`},
 		{"text/event-stream", "gzip", "\x1f\x8b", "the reply is compressed, which was not asked for (gzip); is there a proxy in between?"},

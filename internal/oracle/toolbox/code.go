@@ -150,7 +150,8 @@ var secretNames = []string{
 	".git-credentials", ".dockercfg", ".boto", ".s3cfg", ".vault-token", "credentials", "credentials.json",
 	"secrets.json", "secrets.toml", "secrets.yaml", "secrets.yml",
 	"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk",
-	"*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.tfstate", ".env.*",
+	"*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.tfstate", ".env.*", "*.env", "*.token",
+	"service-account.json", "service_account.json",
 }
 
 // harmless are names that look like those, and are written to be read.

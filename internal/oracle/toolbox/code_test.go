@@ -185,6 +185,7 @@ func TestReadFileRefuses(t *testing.T) {
 	outside := tree(t, map[string]string{"secret.txt": "SECRET"})
 	root := tree(t, map[string]string{
 		".env": "SECRET", ".env.local": "SECRET", "a/.ENV": "SECRET", "key.pem": "SECRET", "id_rsa": "SECRET", ".git/config": "SECRET", ".ssh/config": "SECRET", ".netrc": "SECRET",
+		".signalbox/api.token": "SECRET", "box/gate.token": "SECRET", "prod.env": "SECRET", "service-account.json": "SECRET",
 		".env.example": "public", "id_generator.go": "public", "id_rsa.pub": "public", "sub/x": "public",
 	})
 	at := func(name string) string { return filepath.Join(root, name) }
@@ -198,7 +199,7 @@ func TestReadFileRefuses(t *testing.T) {
 	symlink(t, "sub/x", at("fine"))
 	b := opened(t, Config{Root: root})
 	for _, name := range []string{
-		".env", ".env.local", "a/.ENV", "key.pem", "id_rsa", ".git/config", ".git", ".ssh/config", ".netrc", "sub/../.env", ".env/.", ".env::$DATA", ".git./config",
+		".env", ".env.local", "a/.ENV", "key.pem", "id_rsa", ".git/config", ".git", ".ssh/config", ".netrc", ".signalbox/api.token", ".signalbox", "box/gate.token", "prod.env", "service-account.json", "sub/../.env", ".env/.", ".env::$DATA", ".git./config",
 		"absolute", "relative", "directory/secret.txt", "innocent.txt", "sub/history/config", "twice", "loop",
 		"../" + filepath.Base(outside) + "/secret.txt", filepath.Join(outside, "secret.txt"), "/etc/passwd", "sub/../../x", "..",
 	} {

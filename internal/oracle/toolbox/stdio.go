@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -46,7 +48,7 @@ func openStdio(c Server) (*stdio, error) {
 		_, _ = theirIn.Close(), in.Close()
 		return nil, err
 	}
-	env := process.CleanEnv(os.Environ())
+	env := slices.DeleteFunc(process.CleanEnv(os.Environ()), isModelKey)
 	for name, value := range c.Env {
 		env = append(env, name+"="+value)
 	}
@@ -174,4 +176,11 @@ func (t *tail) String() string {
 		_, kept, _ = bytes.Cut(kept, []byte("\n"))
 	}
 	return string(kept)
+}
+
+// isModelKey reports whether a variable holds the key of a model: what a tool's server gets
+// of those is for the configuration to say.
+func isModelKey(variable string) bool {
+	name, _, _ := strings.Cut(variable, "=")
+	return name == "OPENAI_API_KEY" || name == "ANTHROPIC_API_KEY"
 }

@@ -43,9 +43,16 @@ func lives(t *testing.T, pid string) bool {
 }
 
 func TestStdioServer(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-1")
+	t.Setenv("ANTHROPIC_API_KEY", "sk-2")
 	b := opened(t, with(program("ok", "FLAVOUR", "plum")))
 	if got := must(t, b, "echo", testArguments{Text: "hello ä"}); got != "hello ä" {
 		t.Errorf("got %q", got)
+	}
+	for _, key := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY"} {
+		if got := call(t, b, "env", testArguments{Text: key}).Text; strings.Contains(got, "sk-") {
+			t.Errorf("the server gets %s: %s", key, got)
+		}
 	}
 	if got := must(t, b, "env", testArguments{Text: "FLAVOUR"}); got != "plum" {
 		t.Errorf("got %q", got)
