@@ -198,3 +198,41 @@ func FuzzReplay(f *testing.F) {
 		}
 	})
 }
+
+// A sign of life is no leaf's doing, and is replayed all the same.
+func TestReplayOfSigns(t *testing.T) {
+	var alive func()
+	program, err := Compile(Tree{Name: "tree", Root: do("hang")}, Library{Functions: map[string]Leaf{
+		"hang": Func(func(c *Context) Status { alive = c.Alive(); return Running }),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var recording bytes.Buffer
+	var first, second []byte
+	record := NewRecorder(&recording)
+	run := program.Start(Options{Record: record, Trace: func(tick int, at time.Duration, entries []Entry) {
+		first = program.AppendTrace(first, tick, at, entries)
+	}})
+	defer run.Close()
+	for at := range 10 {
+		if _, err := run.Tick(t.Context(), time.Unix(int64(20*at), 0)); err != nil {
+			break
+		}
+		if at == 1 {
+			alive()
+		}
+	}
+	if err := record.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = program.Replay(&recording, func(tick int, at time.Duration, entries []Entry) {
+		second = program.AppendTrace(second, tick, at, entries)
+	})
+	if err != nil || !bytes.Contains(first, []byte("at 1m40s")) {
+		t.Errorf("%v\n%s", err, first)
+	}
+	if d := cmp.Diff(string(first), string(second)); d != "" {
+		t.Error(d)
+	}
+}
