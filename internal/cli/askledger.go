@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/conversation"
+	"github.com/signalbox-dev/signalbox/internal/oracle"
+)
+
+// openBook opens the ledger of the box that runs here, or of one that is opened for the
+// question.
+func (a *app) openBook(ctx context.Context, q asking) (*ledgerBook, func(), error) {
+	closeBox := func() {}
+	if !a.running() {
+		c, err := a.settings("")
+		if err != nil {
+			return nil, nil, err
+		}
+		own, err := a.serve(ctx, c, true, slog.New(slog.DiscardHandler))
+		if err != nil {
+			return nil, nil, err
+		}
+		closeBox = own.close
+	}
+	client, err := a.client(ctx, box.Dir.APIToken)
+	if err != nil {
+		closeBox()
+		return nil, nil, err
+	}
+	book := &ledgerBook{app: a, client: client, provider: q.provider}
+	return book, func() { client.Close(); closeBox(); book.closeBoxes() }, nil
+}
+
+// ledgerBook keeps a conversation in a box's ledger.
+type ledgerBook struct {
+	app      *app
+	client   *api.Client
+	provider string
+	id       string
+	lost     bool // not everything could be kept
+	boxes    []*ownBox
+}
+
+// keep makes a request. The box can be another command's and end with it: then one is
+// opened here.
+func (b *ledgerBook) keep(ctx context.Context, request func() error) error {
+	err := request()
+	if api.Missing(err) {
+		if err = b.openBox(ctx); err == nil {
+			_, err = patiently(ctx, api.ErrNotRunning, func() (struct{}, error) { return struct{}{}, request() })
+		}
+	}
+	b.lost = b.lost || err != nil
+	return err
+}
+
+func (b *ledgerBook) openBox(ctx context.Context) error {
+	c, err := b.app.settings("")
+	if err != nil {
+		return err
+	}
+	own, err := patiently(ctx, errClosing, func() (*ownBox, error) {
+		own, err := b.app.serve(ctx, c, true, slog.New(slog.DiscardHandler))
+		if own == nil && err == nil && !b.app.running() {
+			err = errClosing
+		}
+		return own, err
+	})
+	if own != nil {
+		b.boxes = append(b.boxes, own)
+	}
+	return err
+}
+
+var errClosing = errors.New("the box here is closing")
+
+func (b *ledgerBook) closeBoxes() {
+	for _, own := range b.boxes {
+		own.close()
+	}
+}
+
+func (b *ledgerBook) Asked(ctx context.Context, q oracle.Asked) error {
+	return b.keep(ctx, func() error {
+		c, err := b.client.Ask(ctx, api.Ask{Question: q.Question, Class: q.Class, Provider: b.provider, Model: q.Model})
+		b.id = c.ID
+		return err
+	})
+}
+
+func (b *ledgerBook) Signalled(ctx context.Context, s oracle.Signalled) error {
+	return b.keep(ctx, func() error {
+		_, err := b.client.Signalled(ctx, b.id, api.NewSignalled(s.Turn, s.Signal))
+		return err
+	})
+}
+
+func (b *ledgerBook) Answered(ctx context.Context, a oracle.Answer) error {
+	if b.id == "" {
+		return nil // it ended before it was asked
+	}
+	return b.keep(ctx, func() error {
+		_, err := b.client.Answered(ctx, b.id, api.Answered{
+			Outcome: conversation.Outcome(a.Outcome), Turns: a.Turns, Signals: a.Signals,
+			TokensIn: int64(a.TokensIn), TokensOut: int64(a.TokensOut), Missing: a.Missing,
+		})
+		return err
+	})
+}
+
+// inLedger says what the ledger has.
+func (b *ledgerBook) inLedger() string {
+	switch {
+	case b.id == "":
+		return "nothing in the ledger"
+	case b.lost:
+		return b.id + " in the ledger, but not all of it"
+	}
+	return b.id + " in the ledger"
+}

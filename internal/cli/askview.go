@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/oracle"
+)
+
+// askView shows what happens while a question is answered.
+type askView struct {
+	*app
+	text    io.Writer  // where the answer goes
+	inert   *inertText // it, on a terminal
+	written bool       // something of the answer is on the present line
+	blank   int        // line ends of the answer that are held back
+	trouble string     // the last error that was shown
+	book    *ledgerBook
+	stop    func() // nobody reads what is written
+	err     error
+}
+
+func (v *askView) note(err error) {
+	v.err = cmp.Or(v.err, err)
+	if err != nil {
+		v.stop()
+	}
+}
+
+// chunkJSON is a chunk for programs. The last one says where the ledger has it.
+type chunkJSON struct {
+	oracle.Chunk
+	Conversation string `json:"conversation,omitempty"`
+}
+
+func (v *askView) chunk(c oracle.Chunk) {
+	if v.JSON {
+		j := chunkJSON{Chunk: c}
+		if c.Type == oracle.Done {
+			j.Conversation = v.book.id
+		}
+		v.note(command.WriteJSON(v.Out, j))
+		return
+	}
+	switch c.Type {
+	case oracle.Content:
+		v.content(c.Text)
+	case oracle.ToolCall:
+		v.line(command.Faint, "  > "+agentsig.Escape(c.Tool)+" "+shorten(compact(c.Arguments)))
+	case oracle.ToolResult:
+		colour, word := command.Faint, size(c.Bytes)
+		if c.Failed {
+			colour, word = command.Yellow, "failed"
+		}
+		v.line(colour, "  < "+agentsig.Escape(c.Tool)+" "+word+": "+shorten(strings.TrimSpace(c.Text)))
+	case oracle.System:
+		text := c.Text
+		if before, repeated := strings.CutSuffix(text, ": "+v.trouble); repeated && v.trouble != "" {
+			text = before + "."
+		}
+		v.line(command.Yellow, agentsig.Escape(text))
+	case oracle.Error:
+		if c.Text != v.trouble { // an attempt that failed like the one before it
+			v.line(command.Red, agentsig.Escape(c.Text))
+		}
+		v.trouble = c.Text
+	case oracle.Sources:
+		v.line(command.Faint, "sources: "+shorten(c.Sources))
+	}
+}
+
+// compact puts arguments on one line; there may be none.
+func compact(arguments string) string {
+	var b bytes.Buffer
+	if json.Compact(&b, []byte(arguments)) != nil {
+		return arguments
+	}
+	return strings.TrimPrefix(b.String(), "{}")
+}
+
+func size(bytes int) string {
+	if bytes < 1000 {
+		return fmt.Sprintf("%d bytes", bytes)
+	}
+	return fmt.Sprintf("%.1f KB", float64(bytes)/1000)
+}
+
+// line writes a remark on a line of its own.
+func (v *askView) line(colour, text string) {
+	v.freshLine()
+	v.remark(colour, text)
+}
+
+// content writes a piece of the answer. Where a signal was taken out, or a turn has ended, there
+// is no more than one empty line.
+func (v *askView) content(text string) {
+	rest := strings.TrimLeft(text, "\n")
+	v.blank += len(text) - len(rest)
+	if rest == "" {
+		return
+	}
+	if lines := min(v.blank, 2); v.written {
+		v.write(strings.Repeat("\n", lines))
+	}
+	body := strings.TrimRight(rest, "\n")
+	v.blank = len(rest) - len(body)
+	v.write(body)
+	v.written = true
+}
+
+func (v *askView) write(text string) {
+	_, err := io.WriteString(v.text, text)
+	v.note(err)
+}
+
+// trace shows what a tick did.
+func (v *askView) trace(text []byte) {
+	v.freshLine()
+	fmt.Fprint(v.Err, v.Paint(command.Faint, agentsig.EscapeLines(string(text))))
+}
+
+// freshLine ends a line of the answer that is not at its end.
+func (v *askView) freshLine() {
+	if v.written {
+		v.write("\n")
+	}
+	v.written, v.blank = false, 0
+}
+
+// remark writes a line to standard error.
+func (a *app) remark(colour, text string) { fmt.Fprintln(a.Err, a.Paint(colour, text)) }
+
+// end says what it took.
+func (v *askView) end(a oracle.Answer) {
+	if v.JSON {
+		return
+	}
+	if v.inert != nil {
+		v.note(v.inert.Close())
+	}
+	v.freshLine()
+	v.remark(command.Faint, fmt.Sprintf("%s in %s, %s, %d tokens in and %d out; %s",
+		a.Outcome, count(a.Turns, "turn"), count(a.ToolCalls, "tool call"), a.TokensIn, a.TokensOut, v.book.inLedger()))
+}
