@@ -27,8 +27,8 @@ type Library struct {
 	// Keys are the types that the functions want keys to have. A tree that declares one of
 	// them otherwise is refused.
 	Keys Schema
-	// Types are types of keys, besides the built-in ones: any, string, bool, int, float,
-	// number, list, map, table.
+	// Types are types of keys, besides the built-in ones, which stay as they are: any,
+	// string, bool, int, float, number, list, map, table.
 	Types map[string]Type
 	// LLM, Tool and Script make the leaves of these kinds. A tree with a kind that the
 	// library does not make is refused.
@@ -108,7 +108,11 @@ func Compile(t Tree, library Library) (*Program, error) {
 	c := &compiler{library: library, subtrees: map[string]*Subtree{}}
 	c.name, c.description = t.Name, t.Description
 	c.types = maps.Clone(builtinTypes)
-	maps.Copy(c.types, library.Types)
+	for name, check := range library.Types {
+		if builtinTypes[name] == nil {
+			c.types[name] = check
+		}
+	}
 	c.scopes = []scopeInfo{{-1, "global", t.Blackboard}, {globalScope, t.Name, t.Blackboard}}
 	c.schema(t.At, t.Name, t.Blackboard)
 	for i, s := range t.Subtrees {

@@ -14,25 +14,19 @@ import (
 // openBook opens the ledger of the box that runs here, or of one that is opened for the
 // question.
 func (a *app) openBook(ctx context.Context, q asking) (*ledgerBook, func(), error) {
-	closeBox := func() {}
+	b := &ledgerBook{app: a, provider: q.provider}
 	if !a.running() {
-		c, err := a.settings("")
-		if err != nil {
+		if err := b.openBox(ctx); err != nil {
 			return nil, nil, err
 		}
-		own, err := a.serve(ctx, c, true, slog.New(slog.DiscardHandler))
-		if err != nil {
-			return nil, nil, err
-		}
-		closeBox = own.close
 	}
 	client, err := a.client(ctx, box.Dir.APIToken)
 	if err != nil {
-		closeBox()
+		b.closeBoxes()
 		return nil, nil, err
 	}
-	book := &ledgerBook{app: a, client: client, provider: q.provider}
-	return book, func() { client.Close(); closeBox(); book.closeBoxes() }, nil
+	b.client = client
+	return b, func() { client.Close(); b.closeBoxes() }, nil
 }
 
 // ledgerBook keeps a conversation in a box's ledger.
@@ -41,8 +35,8 @@ type ledgerBook struct {
 	client   *api.Client
 	provider string
 	id       string
-	lost     bool // not everything could be kept
-	boxes    []*ownBox
+	lost     bool      // not everything could be kept
+	boxes    []*ownBox // that were opened for it
 }
 
 // keep makes a request. The box can be another command's and end with it: then one is

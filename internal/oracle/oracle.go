@@ -80,7 +80,7 @@ type query struct {
 	sources  []string
 	done     map[string]bool // what happens once a question
 	trouble  error           // the model's last
-	fault    string          // what failed in the last tick, and why, as far as a node says it
+	fault    bt.Entry        // what failed in the last tick, if it says why
 
 	mu       sync.Mutex
 	sink     func(Chunk)
@@ -144,11 +144,10 @@ func (q *query) run(ctx context.Context) Answer {
 
 // traced keeps what a tick says of failures, and hands its trace on.
 func (q *query) traced(tick int, at time.Duration, entries []bt.Entry) {
-	q.fault = ""
+	q.fault = bt.Entry{}
 	for _, e := range entries {
 		if e.Status == bt.Failure && e.Note != "" {
-			note, _, _ := strings.Cut(e.Note, "\n")
-			q.fault = agentsig.Escape(q.program.Nodes()[e.Node].Path + ": " + note)
+			q.fault = e
 		}
 	}
 	if q.Trace == nil {
@@ -198,8 +197,9 @@ func (q *query) why(failure error) string {
 		return q.trouble.Error()
 	case failure != nil:
 		return failure.Error()
-	case q.fault != "":
-		return "the tree ended without an answer: " + q.fault
+	case q.fault.Note != "":
+		note, _, _ := strings.Cut(q.fault.Note, "\n")
+		return "the tree ended without an answer: " + agentsig.Escape(q.program.Nodes()[q.fault.Node].Path+": "+note)
 	}
 	return "the tree ended without an answer"
 }

@@ -23,19 +23,7 @@ func speak(t *testing.T, provider model.Provider, replies ...string) Settings {
 		fmt.Fprint(w, replies[min(n, len(replies)-1)])
 	}))
 	t.Cleanup(server.Close)
-	base := server.URL
-	if provider == model.OpenAI {
-		base += "/v1"
-	}
-	client, err := model.New(model.Settings{Provider: provider, BaseURL: base})
-	if err != nil {
-		t.Fatal(err)
-	}
-	prompts, err := BuiltinPrompts()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return Settings{Client: client, Model: "raw", Tree: hasty(t), Prompts: prompts}
+	return settingsAt(t, server.URL, provider)
 }
 
 // said is a reply that says something and ends for a reason.

@@ -68,7 +68,12 @@ func hasty(t testing.TB, replace ...string) bt.Tree {
 // settings are those of an oracle that asks a scripted model.
 func settings(t testing.TB, server *modeltest.Server, provider model.Provider) Settings {
 	t.Helper()
-	base := server.URL()
+	return settingsAt(t, server.URL(), provider)
+}
+
+// settingsAt are those of an oracle that asks the model at an address.
+func settingsAt(t testing.TB, base string, provider model.Provider) Settings {
+	t.Helper()
 	if provider == model.OpenAI {
 		base += "/v1"
 	}

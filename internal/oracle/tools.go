@@ -23,7 +23,7 @@ type Tools interface {
 
 const (
 	toolsAtOnce  = 4                // calls of one reply that run at the same time
-	signOfLife   = 10 * time.Second // from a model or a tool that is at work
+	signOfLife   = 10 * time.Second // from tools that are at work
 	maxPreview   = 2000             // characters of a result that the blackboard and a chunk show
 	loopWindow   = 6                // tool calls
 	loopRepeated = 3                // of them alike

@@ -20,36 +20,47 @@ const (
 // budget is what a question may take. It holds for every tree.
 type budget struct{ turns, tokens int }
 
+func (b budget) turnsSpent() string {
+	return fmt.Sprintf("the budget of %s is spent", count(b.turns, "turn"))
+}
+
+func (b budget) tokensSpent() string {
+	return fmt.Sprintf("the budget of %d tokens is spent", b.tokens)
+}
+
 // spent says that the model is not asked any more, or nothing. The reply to the last turn may
 // go beyond the tokens.
 func (q *query) spent(c *bt.Context) error {
-	switch used := q.used.In + q.used.Out; {
+	switch {
 	case q.replies >= q.budget.turns:
-		return fmt.Errorf("the budget of %s is spent", count(q.budget.turns, "turn"))
-	case used >= q.budget.tokens && c.Get(keyLastTurn) != true:
-		return fmt.Errorf("the budget of %d tokens is spent", q.budget.tokens)
+		return errors.New(q.budget.turnsSpent())
+	case q.tokens() >= q.budget.tokens && c.Get(keyLastTurn) != true:
+		return errors.New(q.budget.tokensSpent())
 	}
 	return nil
 }
 
+// tokens is how many were used.
+func (q *query) tokens() int { return q.used.In + q.used.Out }
+
 // buildRequest begins a turn. It warns when the budget runs low; when it is spent, the
 // turn is the last and its reply has to be the answer.
 func (q *query) buildRequest(c *bt.Context) bt.Status {
-	turns, tokens := c.Args().Int("max_turns", defaultTurns), c.Args().Int("max_tokens", defaultTokens)
-	q.budget = budget{turns, tokens}
+	b := budget{c.Args().Int("max_turns", defaultTurns), c.Args().Int("max_tokens", defaultTokens)}
+	q.budget = b
 	q.turn++
-	used := q.used.In + q.used.Out
-	if 10*q.turn >= 7*turns && q.once("warned of turns") {
-		q.event("budget.warning", map[string]any{"kind": "turns", "used": q.turn, "of": turns})
+	used := q.tokens()
+	if 10*q.turn >= 7*b.turns && q.once("warned of turns") {
+		q.event("budget.warning", map[string]any{"kind": "turns", "used": q.turn, "of": b.turns})
 	}
-	if 10*used >= 8*tokens && q.once("warned of tokens") {
-		q.event("budget.warning", map[string]any{"kind": "tokens", "used": used, "of": tokens})
+	if 10*used >= 8*b.tokens && q.once("warned of tokens") {
+		q.event("budget.warning", map[string]any{"kind": "tokens", "used": used, "of": b.tokens})
 	}
-	last := q.turn >= turns || used >= tokens
+	last := q.turn >= b.turns || used >= b.tokens
 	if last {
-		kind, missing := "turns", fmt.Sprintf("the budget of %s is spent", count(turns, "turn"))
-		if used >= tokens {
-			kind, missing = "tokens", fmt.Sprintf("the budget of %d tokens is spent", tokens)
+		kind, missing := "turns", b.turnsSpent()
+		if used >= b.tokens {
+			kind, missing = "tokens", b.tokensSpent()
 		}
 		q.event("budget.exceeded", map[string]any{"kind": kind, "turns": q.turn, "tokens": used})
 		c.SetGlobal(keyMissing, missing)

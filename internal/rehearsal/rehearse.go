@@ -155,10 +155,8 @@ func (p *play) library(tree bt.Tree) bt.Library {
 		Script:    func(string, bt.Script) (bt.Leaf, error) { return leaf, nil },
 	}
 	types := func(s bt.Schema) {
-		for _, name := range s {
-			if !builtIn(name) {
-				l.Types[name] = func(any) error { return nil }
-			}
+		for _, name := range s { // the built-in ones stay as they are
+			l.Types[name] = func(any) error { return nil }
 		}
 	}
 	seen := map[*bt.Node]bool{}
@@ -184,12 +182,6 @@ func (p *play) library(tree bt.Tree) bt.Library {
 		learn(s.Root)
 	}
 	return l
-}
-
-// builtIn reports whether every library has a type.
-func builtIn(name string) bool {
-	_, err := bt.Compile(bt.Tree{Blackboard: bt.Schema{"key": name}, Root: bt.Sequence()}, bt.Library{})
-	return err == nil
 }
 
 // check looks whether the results are for leaves that there are.

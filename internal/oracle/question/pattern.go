@@ -53,15 +53,17 @@ var kinds = [...]string{
 }
 
 // groups are lists of words that patterns name. A name is in none.
-var groups = []group{
-	{"{do}", verbs},
-	{"{doing}", inflected(verbs, gerunds)},
-	{"{done}", inflected(verbs, participles)},
-	{"{setup}", setupVerbs},
-	{"{tell}", tellingVerbs},
-	{"{worked}", worked},
-	{"{tech}", technologies},
-}
+var groups = sync.OnceValue(func() []group {
+	return []group{
+		{"{do}", verbs},
+		{"{doing}", inflected(verbs, gerunds)},
+		{"{done}", inflected(verbs, participles)},
+		{"{setup}", setupVerbs},
+		{"{tell}", tellingVerbs},
+		{"{worked}", worked},
+		{"{tech}", technologies},
+	}
+})
 
 type group struct {
 	name  string
@@ -141,8 +143,8 @@ func newPart(field string) part {
 	for s := range strings.SplitSeq(field, "|") {
 		if k := slices.Index(kinds[:], s); k >= 0 {
 			p.kinds = append(p.kinds, kind(k))
-		} else if i := slices.IndexFunc(groups, func(g group) bool { return g.name == s }); i >= 0 {
-			p.groups = append(p.groups, groups[i])
+		} else if i := slices.IndexFunc(groups(), func(g group) bool { return g.name == s }); i >= 0 {
+			p.groups = append(p.groups, groups()[i])
 		} else {
 			p.words[s] = true
 		}
@@ -173,7 +175,7 @@ func (w word) firsts(yield func(string) bool) {
 	if !yield(kinds[w.kind]) {
 		return
 	}
-	for _, g := range groups {
+	for _, g := range groups() {
 		if w.kind != isName && g.words[w.text] && !yield(g.name) {
 			return
 		}
