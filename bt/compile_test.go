@@ -175,15 +175,13 @@ func TestHugeTrees(t *testing.T) {
 			tree.Name = "tree"
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			began := time.Now()
 			_, err := Compile(tree, newCast("").library())
-			took := time.Since(began)
 			runtime.ReadMemStats(&after)
 			if err == nil {
 				t.Error("it compiles")
 			}
-			if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 10*time.Second || mb > 200 {
-				t.Errorf("it took %v and %d MB", took, mb)
+			if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 200 {
+				t.Errorf("it took %d MB", mb)
 			}
 		})
 	}

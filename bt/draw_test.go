@@ -250,8 +250,63 @@ func checkText(t interface{ Fatalf(string, ...any) }, p *bt.Program, text string
 		if !strings.Contains(lines[i+1], "─ "+want) {
 			t.Fatalf("%q is not in %q", want, lines[i+1])
 		}
-		if most := 250 + 3*n.Depth; len([]rune(lines[i+1])) > most {
-			t.Fatalf("%q is longer than %d", lines[i+1], most)
+		columns, pile := measure(lines[i+1])
+		if most := 250 + 3*n.Depth; columns > most {
+			t.Fatalf("%q takes %d columns, more than %d", lines[i+1], columns, most)
+		}
+		if pile > 3 {
+			t.Fatalf("%q has %d accents on one character", lines[i+1], pile)
+		}
+	}
+}
+
+// measure returns how many columns a line takes at least, and how many accents its highest
+// pile has. Accents take no column: a line of few columns can have many characters.
+func measure(line string) (columns, pile int) {
+	accents := 0
+	for _, r := range line {
+		switch {
+		case unicode.In(r, unicode.Mn, unicode.Me):
+			accents++
+			pile = max(pile, accents)
+			continue
+		case unicode.Is(unicode.Han, r), r >= 0xac00 && r <= 0xd7a3: // Chinese and Korean
+			columns++
+		}
+		columns++
+		accents = 0
+	}
+	return columns, pile
+}
+
+// TestDrawFits draws names of characters that take no column, one, two, or are written as
+// escapes: none takes more columns than names may, and those with room to spare are not cut.
+func TestDrawFits(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		want int // columns, where the name is cut; else all of it shows
+	}{
+		{strings.Repeat("a", 40), 0},
+		{strings.Repeat("a", 41), 40},
+		{strings.Repeat("e\u0301", 40), 0},
+		{strings.Repeat("e\u0301", 41), 40},
+		{"a" + strings.Repeat("\u0301", 100), 38},
+		{strings.Repeat("日", 20), 0},
+		{strings.Repeat("日", 21), 39},
+		{strings.Repeat("한", 20) + "a", 39},
+		{"a\x01\u202e", 11},
+	} {
+		p, _ := drawable(t, bt.Tree{Name: "t", Root: bt.Action(c.name, "x.f", nil)}, nil)
+		_, line, _ := strings.Cut(drawText(t, p, nil), "action ")
+		drawn, _, _ := strings.Cut(line, "  ")
+		columns, pile := measure(drawn)
+		switch {
+		case pile > 3:
+			t.Errorf("%q is drawn as %q, with %d accents on a character", c.name, drawn, pile)
+		case c.want == 0 && drawn != c.name:
+			t.Errorf("%q is drawn as %q", c.name, drawn)
+		case c.want > 0 && columns != c.want:
+			t.Errorf("%q is drawn as %q, in %d columns, want %d", c.name, drawn, columns, c.want)
 		}
 	}
 }

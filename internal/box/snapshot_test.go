@@ -5,7 +5,6 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"testing"
 	"time"
@@ -70,7 +69,7 @@ func TestOlderSnapshot(t *testing.T) {
 // An engine that fails, and does not say what became of an append, makes no signal
 // come twice or not at all.
 func TestSignalsOnBadEngine(t *testing.T) {
-	log := &enginetest.Memory{Faults: enginetest.RandomFaults(rand.Uint64(), 3)}
+	log := &enginetest.Memory{Faults: enginetest.RandomFaults(1, 3)}
 	b := onLog(t, Dir(t.TempDir()), log, archive.Dir(t.TempDir()))
 	defer closeBox(t, b)
 	again := func(what string, try func() error) {

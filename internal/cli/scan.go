@@ -360,16 +360,17 @@ func (v *scanView) show(f agentsig.Finding) {
 	}
 }
 
-// shorten puts a field's value on one line.
+// shorten puts a field's value on one line, safe to print, of at most 100 characters as they
+// are printed: what is escaped counts as its escape.
 func shorten(value any) string {
 	const most = 100
 	text := fmt.Sprint(value)
 	if items, ok := value.([]string); ok {
 		text = strings.Join(items, ", ")
 	}
-	text = strings.ReplaceAll(text, "\n", " ")
+	text = agentsig.Escape(strings.ReplaceAll(text, "\n", " "))
 	if r := []rune(text); len(r) > most {
 		text = string(r[:most-1]) + "…"
 	}
-	return agentsig.Escape(text)
+	return text
 }

@@ -53,14 +53,10 @@ func TestLayers(t *testing.T) {
 	if err := r.Evolve(1000, ledger.Event{Type: delivery.BaselineChecked, Subject: "run", Payload: baseline}); err != nil {
 		t.Fatal(err)
 	}
-	begun := time.Now()
 	if w, due := r.Next(time.Now()); !due || w.Item != "item0" {
 		t.Errorf("due is %+v, %v", w, due)
 	}
 	r.WaitsForPerson(time.Now())
-	if took := time.Since(begun); took > time.Second {
-		t.Errorf("it took %v", took)
-	}
 	if n := r.Task("T-0").Dependents; n != (layers-1)*wide {
 		t.Errorf("%d tasks wait for the first, want %d", n, (layers-1)*wide)
 	}

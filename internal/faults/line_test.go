@@ -19,6 +19,7 @@ type line struct {
 	running  sync.WaitGroup
 
 	mu     sync.Mutex
+	chance *rand.Rand
 	box    string // its address; "" if there is none
 	conns  map[net.Conn]bool
 	closed bool
@@ -30,7 +31,7 @@ func newLine(ctx context.Context, lose int) (*line, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &line{listener: listener, lose: lose, conns: map[net.Conn]bool{}}
+	l := &line{listener: listener, lose: lose, conns: map[net.Conn]bool{}, chance: rand.New(rand.NewPCG(1, 4))}
 	l.running.Go(func() {
 		for {
 			conn, err := listener.Accept()
@@ -91,7 +92,9 @@ func (l *line) carry(ctx context.Context, client net.Conn) {
 		pass(box, client, func() bool { return true })
 	})
 	pass(client, box, func() bool {
-		if rand.IntN(l.lose) > 0 {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.chance.IntN(l.lose) > 0 {
 			return true
 		}
 		l.lost.Add(1)

@@ -153,9 +153,8 @@ func TestTimeout(t *testing.T) {
 
 func TestChildKeepsOutputOpen(t *testing.T) {
 	session := t.TempDir()
-	began := time.Now()
-	r := one(t, Check{Command: "sleep 60 & echo done"}, Options{Session: session})
-	if !r.Passed || r.Output != "done\n" || time.Since(began) > 30*time.Second {
+	r := one(t, Check{Command: "sleep 100000 & echo done"}, Options{Session: session})
+	if !r.Passed || r.Output != "done\n" {
 		t.Errorf("%+v", r)
 	}
 	gone(t, session)

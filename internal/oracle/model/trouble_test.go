@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -90,18 +91,12 @@ func TestCancel(t *testing.T) {
 			s := script(t, "== a\nasked: .\n"+stalls)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			var began time.Time
+			var once sync.Once
 			_, err := client(t, p, s.URL()).Reply(ctx, question("go"), model.Sink{Alive: func() {
-				if began.IsZero() {
-					began = time.Now()
-					time.AfterFunc(20*time.Millisecond, cancel)
-				}
+				once.Do(func() { time.AfterFunc(20*time.Millisecond, cancel) })
 			}})
 			if !errors.Is(err, context.Canceled) || errors.As(err, new(*model.Error)) {
 				t.Errorf("the error is %v", err)
-			}
-			if took := time.Since(began); took > time.Second {
-				t.Errorf("it took %v", took)
 			}
 		})
 	}

@@ -106,9 +106,6 @@ func TestHarvestAtSize(t *testing.T) {
 		if summary > maxHarvestSummary {
 			t.Errorf("%s: the summary has %d bytes", name, summary)
 		}
-		if took > 5*time.Second {
-			t.Errorf("%s: took %v", name, took)
-		}
 	}
 }
 
