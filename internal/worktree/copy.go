@@ -19,6 +19,15 @@ import (
 // it is. A file is copied only if git ignores it there, so that nobody commits
 // it; those that were not copied are named by a [CopyError].
 func (r *Repo) Copy(ctx context.Context, dir string, files []string) error {
+	return r.copyFrom(ctx, r.home.dir, dir, files)
+}
+
+// Copy is [Repo.Copy] for a worktree of the exchange.
+func (x *Exchange) Copy(ctx context.Context, dir string, files []string) error {
+	return x.copyFrom(ctx, x.user.home.dir, dir, files)
+}
+
+func (r *Repo) copyFrom(ctx context.Context, checkout, dir string, files []string) error {
 	for _, f := range files {
 		if !fs.ValidPath(f) || f == "." || strings.ContainsRune(f, 0) {
 			return fmt.Errorf("'%s' can't be copied: name a file by its path from the top of the checkout", agentsig.Escape(f))
@@ -43,7 +52,7 @@ func (r *Repo) Copy(ctx context.Context, dir string, files []string) error {
 	if err != nil {
 		return err
 	}
-	from, err := os.OpenRoot(r.home.dir)
+	from, err := os.OpenRoot(checkout)
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,8 @@ const (
 	// patience is for how long a command may run. One that meets a named pipe in
 	// the place of a file would wait for ever.
 	patience = 5 * time.Minute
+	// fetchPatience is for all of a repository's history, once.
+	fetchPatience = time.Hour
 )
 
 // always is what every command gets: nothing of the user's runs by itself, and
@@ -54,8 +56,9 @@ func environment() []string {
 		return slices.Contains(bending, name) || strings.HasPrefix(name, "GIT_TRACE")
 	})
 	return append(env,
-		"LC_ALL=C",              // errors are told apart by their words
-		"GIT_TERMINAL_PROMPT=0", // nobody is there to answer
+		"LC_ALL=C",                 // errors are told apart by their words
+		"GIT_TERMINAL_PROMPT=0",    // nobody is there to answer
+		"GIT_NO_REPLACE_OBJECTS=1", // a commit is what its name says
 		"GIT_EDITOR=true",
 		"GIT_OPTIONAL_LOCKS=0") // looking at a checkout does not write its index
 }
@@ -65,7 +68,7 @@ func environment() []string {
 // lies above it.
 type place struct {
 	dir    string // the top of the files
-	gitDir string // what git keeps for them; empty before the repository is found
+	gitDir string // what git keeps for them; empty before the repository is found, the same if it has no files
 }
 
 // call is one git command.
@@ -74,18 +77,23 @@ type call struct {
 	env   []string // besides the usual
 	stdin string
 	out   io.Writer // may be nil
+
+	patience time.Duration // with it, if it may take longer than most
 }
 
 // run runs git once. Its whole process group is ended with the context, or when it
 // takes too long.
 func (r *Repo) run(ctx context.Context, at place, c call) error {
-	ctx, cancel := r.limit(ctx)
+	ctx, cancel := r.limit(ctx, c.patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, r.program, slices.Concat(always, c.args)...)
 	cmd.Dir = at.dir
 	cmd.Env = slices.Concat(r.env, c.env)
 	if at.gitDir != "" {
-		cmd.Env = append(cmd.Env, "GIT_DIR="+at.gitDir, "GIT_WORK_TREE="+at.dir)
+		cmd.Env = append(cmd.Env, "GIT_DIR="+at.gitDir)
+	}
+	if at.gitDir != "" && at.gitDir != at.dir {
+		cmd.Env = append(cmd.Env, "GIT_WORK_TREE="+at.dir)
 	}
 	if r.common != "" { // an agent could have its worktree name another one, with settings that run something
 		cmd.Env = append(cmd.Env, "GIT_COMMON_DIR="+r.common)
@@ -110,8 +118,9 @@ func (r *Repo) run(ctx context.Context, at place, c call) error {
 }
 
 // limit gives a command its time. What ends for having none left is [ErrTooSlow].
-func (r *Repo) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, r.patience, fmt.Errorf("after %v: %w", r.patience, ErrTooSlow))
+func (r *Repo) limit(ctx context.Context, longer time.Duration) (context.Context, context.CancelFunc) {
+	long := max(r.patience, longer)
+	return context.WithTimeoutCause(ctx, long, fmt.Errorf("after %v: %w", long, ErrTooSlow))
 }
 
 // write runs a command, and tries again if something of somebody else's was in

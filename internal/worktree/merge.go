@@ -26,35 +26,35 @@ type Merged struct {
 	Already bool   // it had the commit before
 }
 
-// Merge merges a commit into a branch with a commit of its own, and moves the
-// branch there only if Check finds nothing wrong with it and the branch is still
+// Merge merges a commit that was taken into a branch of the user's, with a commit of its own,
+// and moves the branch there only if Check finds nothing wrong with it and the branch is still
 // where it was. If the branch is elsewhere the error is [ErrMoved], if files
 // conflict a [ConflictError], and what Check returns is wrapped; the branch has
 // not moved then. A branch that has the commit already stays as it is.
-func (r *Repo) Merge(ctx context.Context, m Merge) (Merged, error) {
-	tip, err := r.Resolve(ctx, ref(m.Branch))
+func (x *Exchange) Merge(ctx context.Context, m Merge) (Merged, error) {
+	tip, err := x.TakeBranch(ctx, m.Branch)
 	if err != nil {
 		return Merged{}, err
 	}
-	if m.Commit, err = r.Resolve(ctx, m.Commit); err != nil {
+	if m.Commit, err = x.Resolve(ctx, m.Commit); err != nil {
 		return Merged{}, err
 	}
-	switch has, err := r.contains(ctx, tip, m.Commit); {
+	switch has, err := x.contains(ctx, tip, m.Commit); {
 	case err != nil:
 		return Merged{}, err
 	case has:
 		return Merged{tip, true}, nil
 	}
-	if m.Old, err = r.Resolve(ctx, m.Old); err != nil {
+	if m.Old, err = x.Resolve(ctx, m.Old); err != nil {
 		return Merged{}, err
 	}
 	if m.Old != tip {
 		return Merged{}, fmt.Errorf("%s is at %s and not at %s: %w", agentsig.Escape(m.Branch), short(tip), short(m.Old), ErrMoved)
 	}
-	if err := r.mayMove(ctx, m.Branch); err != nil {
+	if err := x.user.mayMove(ctx, m.Branch); err != nil {
 		return Merged{}, err // before the work, and not only after it
 	}
-	commit, dir, err := r.join(ctx, m)
+	commit, dir, err := x.join(ctx, m)
 	if err != nil {
 		return Merged{}, err
 	}
@@ -63,10 +63,13 @@ func (r *Repo) Merge(ctx context.Context, m Merge) (Merged, error) {
 			return Merged{}, fmt.Errorf("the merge of %s into %s: %w", short(m.Commit), agentsig.Escape(m.Branch), err)
 		}
 	}
-	if err := r.advance(ctx, m.Branch, commit, m.Old); err != nil {
+	if err := x.give(ctx, commit, m.Old); err != nil {
 		return Merged{}, err
 	}
-	return Merged{Commit: commit}, nil
+	if err := x.user.advance(ctx, m.Branch, commit, m.Old); err != nil {
+		return Merged{}, err
+	}
+	return Merged{Commit: commit}, x.change(ctx, x.home, "update-ref", ref(m.Branch), commit)
 }
 
 // join makes the merge commit in the worktree for it.

@@ -17,6 +17,7 @@ func (f *fixture) merge(commit string) Merge {
 	f.t.Helper()
 	_, err := f.repo.Branch(f.t.Context(), "sb/run", f.base)
 	must(f.t, err)
+	f.take(commit)
 	return Merge{Path: f.path("merge"), Branch: "sb/run", Old: f.base, Commit: commit, Message: "merge it"}
 }
 
@@ -33,7 +34,7 @@ func TestMerge(t *testing.T) {
 		git(t, dir, "checkout", "--quiet", "--force", "--detach", f.base) // it may do as it likes
 		return nil
 	}
-	merged, err := f.repo.Merge(t.Context(), m)
+	merged, err := f.exchange.Merge(t.Context(), m)
 	must(t, err)
 	if merged.Commit != checked || merged.Already {
 		t.Errorf("%+v, and %s was checked", merged, checked)
@@ -43,17 +44,18 @@ func TestMerge(t *testing.T) {
 		t.Errorf("the merge is %q, not %q", got, want)
 	}
 
-	again, err := f.repo.Merge(t.Context(), m) // asked again after a crash
+	again, err := f.exchange.Merge(t.Context(), m) // asked again after a crash
 	if diff := cmp.Diff(Merged{merged.Commit, true}, again); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
 
 	_, next := f.settled("b", "b.txt", "b\n")
 	m.Commit = next
-	_, err = f.repo.Merge(t.Context(), m)
+	f.take(next)
+	_, err = f.exchange.Merge(t.Context(), m)
 	is(t, err, ErrMoved)
 	m.Old, m.Check = merged.Commit, nil
-	second, err := f.repo.Merge(t.Context(), m)
+	second, err := f.exchange.Merge(t.Context(), m)
 	must(t, err)
 	f.at("sb/run", second.Commit)
 	if files := git(t, f.repo.Root(), "ls-tree", "--name-only", "sb/run"); strings.Contains(files, "left.txt") {
@@ -75,7 +77,7 @@ func TestMergeThatIsNotWanted(t *testing.T) {
 	m := f.merge(commit)
 	failure := errors.New("the tests fail")
 	m.Check = func(context.Context, string, string) error { return failure }
-	_, err := f.repo.Merge(t.Context(), m)
+	_, err := f.exchange.Merge(t.Context(), m)
 	is(t, err, failure)
 	f.at("sb/run", f.base)
 
@@ -83,14 +85,14 @@ func TestMergeThatIsNotWanted(t *testing.T) {
 		git(t, f.repo.Root(), "update-ref", "refs/heads/sb/run", commit)
 		return nil
 	}
-	_, err = f.repo.Merge(t.Context(), m)
+	_, err = f.exchange.Merge(t.Context(), m)
 	is(t, err, ErrMoved)
 	f.at("sb/run", commit)
 	git(t, f.repo.Root(), "update-ref", "refs/heads/sb/run", f.base)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	m.Check = func(context.Context, string, string) error { cancel(); return nil }
-	_, err = f.repo.Merge(ctx, m)
+	_, err = f.exchange.Merge(ctx, m)
 	is(t, err, context.Canceled)
 	f.at("sb/run", f.base)
 }
@@ -104,12 +106,12 @@ func TestMergeIntoCheckedOutBranch(t *testing.T) {
 		return nil
 	}
 	for range 2 { // found after the check, and then before it
-		_, err := f.repo.Merge(t.Context(), m)
+		_, err := f.exchange.Merge(t.Context(), m)
 		is(t, err, ErrCheckedOut)
 		f.at("sb/run", f.base)
 	}
 	m.Branch = "main"
-	_, err := f.repo.Merge(t.Context(), m)
+	_, err := f.exchange.Merge(t.Context(), m)
 	is(t, err, ErrCheckedOut)
 }
 
@@ -117,11 +119,11 @@ func TestMergeConflict(t *testing.T) {
 	f := newFixture(t)
 	_, ours := f.settled("a", "ü \n-b.txt", "ours\n")
 	_, theirs := f.settled("b", "ü \n-b.txt", "theirs\n")
-	merged, err := f.repo.Merge(t.Context(), f.merge(ours))
+	merged, err := f.exchange.Merge(t.Context(), f.merge(ours))
 	must(t, err)
 	m := f.merge(theirs)
 	m.Old = merged.Commit
-	_, err = f.repo.Merge(t.Context(), m)
+	_, err = f.exchange.Merge(t.Context(), m)
 	var conflict *ConflictError
 	if !errors.As(err, &conflict) {
 		t.Fatal(err)
@@ -142,12 +144,13 @@ func TestMergeAfterCrash(t *testing.T) {
 	_, ours := f.settled("a", "a.txt", "ours\n")
 	_, theirs := f.settled("b", "a.txt", "theirs\n")
 	m := f.merge(theirs)
-	must(t, f.repo.AddDetached(t.Context(), m.Path, ours))
+	f.take(ours)
+	must(t, f.exchange.AddDetached(t.Context(), m.Path, ours))
 	fails(t, m.Path, "merge", "--quiet", theirs)
-	at, err := f.repo.link(m.Path)
+	at, err := f.exchange.link(m.Path)
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(at.gitDir, "index.lock"), nil, 0o644))
-	merged, err := f.repo.Merge(t.Context(), m)
+	merged, err := f.exchange.Merge(t.Context(), m)
 	must(t, err)
 	f.at("sb/run", merged.Commit)
 	holds(t, m.Path, "a.txt", "theirs\n")
@@ -234,7 +237,8 @@ func TestFingerprintOfOurs(t *testing.T) {
 	tree, commit := f.settled("a", "a.txt", "other\n")
 	_, err = f.repo.Branch(t.Context(), "sb/run", f.base)
 	must(t, err)
-	_, err = f.repo.Merge(t.Context(), Merge{Path: f.path("merge"), Branch: "sb/run", Old: f.base, Commit: commit, Message: "merge"})
+	f.take(commit)
+	_, err = f.exchange.Merge(t.Context(), Merge{Path: f.path("merge"), Branch: "sb/run", Old: f.base, Commit: commit, Message: "merge"})
 	must(t, err)
 	must(t, tree.Reset(t.Context(), f.base))
 	must(t, f.repo.Remove(t.Context(), tree.path))

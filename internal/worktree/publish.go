@@ -47,7 +47,7 @@ func (r *Repo) Publish(ctx context.Context, p PullRequest) (string, error) {
 
 // gh runs the gh program and returns what it prints.
 func (r *Repo) gh(ctx context.Context, args ...string) (string, error) {
-	ctx, cancel := r.limit(ctx)
+	ctx, cancel := r.limit(ctx, 0)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "gh", args...)
 	cmd.Dir = r.home.dir

@@ -67,23 +67,20 @@ func (r *Repo) dirty(ctx context.Context, at place) (names []string, err error) 
 	return names, err
 }
 
-// Changes is what a worktree's commits changed.
+// Changes is what commits changed.
 type Changes struct {
 	Files, Added, Removed int      // lines; of a binary file none
 	Names                 []string // of the files, 100 at most
 }
 
-// Changes tells what was committed since the worktree's history left base.
-func (t *Tree) Changes(ctx context.Context, base string) (Changes, error) {
-	at, err := t.place()
-	if err != nil {
-		return Changes{}, err
+// Changes tells what was committed since the history of a commit left base.
+func (r *Repo) Changes(ctx context.Context, base, commit string) (c Changes, err error) {
+	for _, rev := range []*string{&base, &commit} {
+		if *rev, err = r.Resolve(ctx, *rev); err != nil {
+			return Changes{}, err
+		}
 	}
-	if base, err = t.repo.Resolve(ctx, base); err != nil {
-		return Changes{}, err
-	}
-	var c Changes
-	err = t.repo.each(ctx, at, func(record string) {
+	err = r.each(ctx, r.home, func(record string) {
 		fields := strings.SplitN(record, "\t", 3)
 		if len(fields) != 3 {
 			return
@@ -94,7 +91,7 @@ func (t *Tree) Changes(ctx context.Context, base string) (Changes, error) {
 		if len(c.Names) < maxNames {
 			c.Names = append(c.Names, fields[2])
 		}
-	}, call{args: []string{"diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", base + "...HEAD", "--"}})
+	}, call{args: []string{"diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", base + "..." + commit, "--"}})
 	return c, err
 }
 

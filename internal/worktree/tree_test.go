@@ -41,7 +41,7 @@ func TestSettle(t *testing.T) {
 	if got := git(t, tree.path, "log", "-1", "--format=%an <%ae> %B"); got != "Ada <ada@example.org> # not a comment\n\nbody\n" {
 		t.Errorf("the commit is %q", got)
 	}
-	changes, err := tree.Changes(t.Context(), f.base)
+	changes, err := f.repo.Changes(t.Context(), f.base, "sb/a")
 	want := Changes{Files: 3, Added: 2, Removed: 4, Names: []string{"-new \nü", "a.txt", "ü \n-b.txt"}}
 	if diff := cmp.Diff(want, changes); diff != "" || err != nil {
 		t.Error(diff, err)
@@ -226,7 +226,7 @@ func TestManyChanges(t *testing.T) {
 	}
 	_, _, err := tree.Settle(t.Context(), "many")
 	must(t, err)
-	c, err := tree.Changes(t.Context(), f.base)
+	c, err := f.repo.Changes(t.Context(), f.base, "sb/a")
 	if c.Files != many+1 || c.Added != many || c.Removed != 0 || len(c.Names) != maxNames || err != nil {
 		t.Errorf("%+v, %v", c, err)
 	}

@@ -40,6 +40,8 @@ type fixture struct {
 	repo *Repo
 	base string // the commit of main
 	dir  string // for worktrees
+
+	exchange *Exchange
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -63,7 +65,9 @@ func newFixture(t *testing.T) *fixture {
 	repo, err := Open(t.Context(), root)
 	must(t, err)
 	repo.pauses = []time.Duration{0, 0, 0}
-	f := &fixture{t, repo, git(t, root, "rev-parse", "HEAD"), filepath.Join(root, ".signalbox", "trees")}
+	exchange, err := OpenExchange(t.Context(), repo, filepath.Join(root, ".signalbox", "exchange.git"))
+	must(t, err)
+	f := &fixture{t, repo, git(t, root, "rev-parse", "HEAD"), filepath.Join(root, ".signalbox", "trees"), exchange}
 	before := f.checkout()
 	t.Cleanup(func() {
 		if diff := cmp.Diff(before, f.checkout()); diff != "" {
@@ -126,6 +130,12 @@ func (f *fixture) settled(task, file, text string) (*Tree, string) {
 		f.t.Fatal("nothing was committed")
 	}
 	return tree, commit
+}
+
+// take brings a commit to the exchange.
+func (f *fixture) take(commit string) {
+	f.t.Helper()
+	must(f.t, f.exchange.Take(f.t.Context(), commit, "R1"))
 }
 
 // at checks where a branch is.
@@ -322,7 +332,8 @@ func TestDeleteMerged(t *testing.T) {
 	is(t, f.repo.DeleteMerged(t.Context(), "sb/a", "sb/a"), ErrNotMerged)
 	is(t, f.repo.DeleteMerged(t.Context(), "sb/a", "sb/none"), ErrUnknown)
 	f.at("sb/a", commit)
-	_, err = f.repo.Merge(t.Context(), Merge{Path: f.path("merge"), Branch: "sb/run", Old: f.base, Commit: commit, Message: "merge"})
+	f.take(commit)
+	_, err = f.exchange.Merge(t.Context(), Merge{Path: f.path("merge"), Branch: "sb/run", Old: f.base, Commit: commit, Message: "merge"})
 	must(t, err)
 	is(t, f.repo.DeleteMerged(t.Context(), "sb/a", "sb/run"), ErrCheckedOut)
 	must(t, f.repo.Remove(t.Context(), tree.path))

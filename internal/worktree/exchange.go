@@ -1,0 +1,212 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+)
+
+// Exchange is a bare repository of the box's own, between agents and the user's repository.
+// Work is checked, reviewed and merged in its worktrees. Agents can write loose objects and
+// their worktrees' indexes in the user's repository, and git believes both; they can write
+// nothing here, and whatever comes in is hashed anew, so a commit here is what its name says.
+type Exchange struct {
+	*Repo
+	user *Repo
+}
+
+// OpenExchange opens the exchange of a repository at a path, and makes it if it is not there.
+// Its settings are the user's, less what would run or hide something.
+func OpenExchange(ctx context.Context, user *Repo, path string) (*Exchange, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	own := *user
+	own.home, own.common, own.turn = place{dir: path, gitDir: path}, path, make(chan struct{}, 1)
+	x := &Exchange{&own, user}
+	format, err := user.read(ctx, user.home, "rev-parse", "--show-object-format")
+	if err != nil {
+		return nil, err
+	}
+	if err := x.configure(ctx, format); err != nil {
+		return nil, fmt.Errorf("the box's own repository %s could not be made: %w", agentsig.Escape(path), err)
+	}
+	return x, nil
+}
+
+// configure makes the repository, or makes its settings right: the user's may lie elsewhere
+// by now.
+func (x *Exchange) configure(ctx context.Context, format string) error {
+	file := filepath.Join(x.common, "config")
+	head := fmt.Sprintf("[include]\n\tpath = %s\n", quoted(filepath.Join(x.user.common, "config")))
+	if text, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(text), head) {
+		if err := os.MkdirAll(x.common, 0o700); err != nil {
+			return err
+		}
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		// Git is not told of a common directory here: there is none yet.
+		made := *x.Repo
+		made.common = ""
+		if err := made.change(ctx, place{dir: x.common}, "init", "--quiet", "--bare", "--template=", "--object-format="+format, "--", x.common); err != nil {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		// What stands later counts: no hook of the user's or the change's runs for a reviewer,
+		// nothing is left out of its worktree, and nothing is collected while it looks.
+		tail := "[core]\n\thooksPath = /dev/null\n\tfsmonitor = false\n\tsparseCheckout = false\n" +
+			"[gc]\n\tauto = 0\n[lfs]\n\tstorage = " + quoted(filepath.Join(x.user.common, "lfs")) + "\n"
+		if err := renew(file, head+string(text)+tail); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"attributes", "exclude"} {
+		if err := x.mirror(filepath.Join("info", name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mirror copies one of the files that steer git from the user's repository.
+func (x *Exchange) mirror(name string) error {
+	from, to := filepath.Join(x.user.common, name), filepath.Join(x.common, name)
+	text, err := readLink(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return os.RemoveAll(to)
+	}
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	return renew(to, text)
+}
+
+// quoted writes a value for a file of git's settings.
+func quoted(value string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(value) + `"`
+}
+
+// TreeOf returns the name of all that is in a commit.
+func (r *Repo) TreeOf(ctx context.Context, commit string) (string, error) {
+	return r.read(ctx, r.home, "rev-parse", "--verify", "--quiet", "--end-of-options", commit+"^{tree}")
+}
+
+// kept is where the refs are that hold what a run needs here.
+func kept(run string) string { return "refs/signalbox/" + run + "/" }
+
+// baseRef holds what the latest run began with: the next one fetches what is new since.
+const baseRef = "refs/signalbox/base"
+
+// ErrObjects says that what a commit consists of is not what its names say, or not formed as
+// git forms it.
+var ErrObjects = errors.New("the commit's objects in git's store are damaged or malformed: commit the files anew")
+
+// TakeBranch brings a branch here as it is in the user's repository, and returns where it is.
+// What is old there may be malformed in ways that the user lives with.
+func (x *Exchange) TakeBranch(ctx context.Context, branch string) (string, error) {
+	tip, err := x.user.Resolve(ctx, ref(branch))
+	if err != nil {
+		return "", err
+	}
+	return tip, x.fetch(ctx, tip, false, ref(branch))
+}
+
+// partial reports whether the user's repository leaves contents to another one until they are
+// needed. Of its history there is no more to be had than the files of one commit.
+func (x *Exchange) partial(ctx context.Context) (bool, error) {
+	return x.user.ask(ctx, x.user.home, "config", "--get-regexp", `^remote\..*\.promisor$`)
+}
+
+// Begin brings a branch here for a run that starts from it.
+func (x *Exchange) Begin(ctx context.Context, branch string) (string, error) {
+	tip, err := x.TakeBranch(ctx, branch)
+	if err != nil {
+		return "", err
+	}
+	return tip, x.change(ctx, x.home, "update-ref", baseRef, tip)
+}
+
+// Take brings a commit here that an agent made, with all that it consists of, and keeps it
+// for a run. It is [ErrObjects] if that is not whole.
+func (x *Exchange) Take(ctx context.Context, commit, run string) error {
+	return x.fetch(ctx, commit, true, kept(run)+commit)
+}
+
+// fetch brings a commit here by git's own protocol, which gives contents and no names: they
+// are named anew here, and all that the commit refers to has to be there then. strict refuses
+// also what is malformed.
+func (x *Exchange) fetch(ctx context.Context, commit string, strict bool, to string) error {
+	if at, err := x.Resolve(ctx, to); err == nil && at == commit {
+		return nil
+	}
+	c := call{args: []string{
+		// Any commit can be asked for by its name.
+		"-c", "protocol.version=2", "-c", "protocol.file.allow=always",
+		"-c", fmt.Sprintf("fetch.fsckObjects=%t", strict),
+		"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--update-shallow", "--no-show-forced-updates",
+		"--", x.user.common, "+" + commit + ":" + to,
+	}}
+	if !strict {
+		c.patience = fetchPatience
+		partial, err := x.partial(ctx)
+		if err != nil {
+			return err
+		}
+		if partial {
+			c.args = slices.Insert(c.args, len(c.args)-3, "--depth=1")
+		}
+	}
+	err := x.write(ctx, x.home, c)
+	if failed := (*GitError)(nil); strict && errors.As(err, &failed) && !failed.short() {
+		return fmt.Errorf("%w (%w)", ErrObjects, err)
+	}
+	return err
+}
+
+// short reports whether the machine ran short of something, or refused it.
+func (e *GitError) short() bool {
+	for _, words := range []string{
+		"No space left", "Disk quota exceeded", "Read-only file system", "Permission denied", "Input/output error", "Too many open files",
+		"Cannot allocate memory", "out of memory", "Out of memory",
+	} {
+		if strings.Contains(e.Stderr, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// Forget drops what was kept for a run that has ended, and the branch that its work was
+// merged to. Now and then it makes room.
+func (x *Exchange) Forget(ctx context.Context, run, branch string) error {
+	var drop strings.Builder
+	err := x.each(ctx, x.home, func(name string) {
+		fmt.Fprintf(&drop, "delete %s\n", strings.TrimPrefix(name, "\n"))
+	}, call{args: []string{"for-each-ref", "--format=%(refname)%00", kept(run), ref(branch)}})
+	if err != nil {
+		return err
+	}
+	if err := x.write(ctx, x.home, call{args: []string{"update-ref", "--stdin"}, stdin: drop.String()}); err != nil {
+		return err
+	}
+	// Another run may be fetching: what is younger than that can take stays.
+	return x.write(ctx, x.home, call{patience: fetchPatience, args: []string{
+		"-c", "gc.auto=2000", "-c", "gc.autoPackLimit=20", "-c", "gc.autoDetach=false", "-c", "gc.pruneExpire=2.hours.ago",
+		"gc", "--auto", "--quiet",
+	}})
+}

@@ -1,0 +1,241 @@
+package worktree
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// overwrite puts other contents where an object of the user's repository lies loose, as an
+// agent can that may write objects.
+func (f *fixture) overwrite(rev, text string) {
+	f.t.Helper()
+	root := f.repo.Root()
+	name, kind := git(f.t, root, "rev-parse", rev), git(f.t, root, "cat-file", "-t", rev)
+	file := filepath.Join(f.repo.Common(), "objects", name[:2], name[2:])
+	var b bytes.Buffer
+	w := zlib.NewWriter(&b)
+	_, err := fmt.Fprintf(w, "%s %d\x00%s", kind, len(text), text)
+	must(f.t, err)
+	must(f.t, w.Close())
+	must(f.t, os.Chmod(file, 0o644))
+	must(f.t, os.WriteFile(file, b.Bytes(), 0o644))
+	if got := git(f.t, root, "cat-file", kind, name); got != strings.TrimSuffix(text, "\n") {
+		f.t.Fatalf("git does not believe it, so this test shows nothing: %q", got)
+	}
+}
+
+// What an agent put in the place of an object does not come in under its name.
+func TestTakeOverwritten(t *testing.T) {
+	for _, what := range []string{":a.txt", "^{tree}", ""} {
+		t.Run("commit"+what, func(t *testing.T) {
+			f := newFixture(t)
+			_, commit := f.settled("a", "a.txt", "a back door\n")
+			text := "harmless\n"
+			switch what {
+			case "^{tree}":
+				text = "" // the empty tree
+			case "":
+				text = git(t, f.repo.Root(), "cat-file", "commit", commit) + " and more\n"
+			}
+			f.overwrite(commit+what, text)
+			is(t, f.exchange.Take(t.Context(), commit, "R1"), ErrObjects)
+			if _, err := f.exchange.Resolve(t.Context(), kept("R1")+commit); err == nil {
+				t.Error("it is kept all the same")
+			}
+		})
+	}
+}
+
+// An agent's objects have to be formed as git forms them; the user's old ones need not.
+func TestTakeMalformed(t *testing.T) {
+	f := newFixture(t)
+	root := f.repo.Root()
+	tree := git(t, root, "rev-parse", f.base+"^{tree}")
+	raw := filepath.Join(t.TempDir(), "commit")
+	who := "A <a@example.org> 1 +0000"
+	must(t, os.WriteFile(raw, []byte("tree "+tree+"\nparent "+f.base+"\nauthor "+who+"\ncommitter "+strings.Replace(who, "<", "", 1)+"\n\nx\n"), 0o600))
+	bad := git(t, root, "hash-object", "-t", "commit", "--literally", "-w", raw)
+	is(t, f.exchange.Take(t.Context(), bad, "R1"), ErrObjects)
+	git(t, root, "update-ref", "refs/heads/sb/old", bad)
+	at, err := f.exchange.TakeBranch(t.Context(), "sb/old")
+	if must(t, err); at != bad {
+		t.Errorf("the branch is at %s", at)
+	}
+}
+
+// A worktree of the exchange has the files of the commit, whatever the index of the one
+// that it was made in says of them.
+func TestExchangeHasItsOwnIndex(t *testing.T) {
+	f := newFixture(t)
+	tree, commit := f.settled("a", "a.txt", "a back door\n")
+	git(t, tree.path, "update-index", "--skip-worktree", "a.txt")
+	write(t, tree.path, "a.txt", "harmless\n")
+	if again, committed, err := tree.Settle(t.Context(), "more"); err != nil || committed || again != commit {
+		t.Fatalf("the index hides nothing: %s %v %v", again, committed, err)
+	}
+	f.take(commit)
+	must(t, f.exchange.AddDetached(t.Context(), f.path("review"), commit))
+	holds(t, f.path("review"), "a.txt", "a back door\n")
+	if got := git(t, f.path("review"), "diff", "--name-only", f.base+"...HEAD"); got != "a.txt" {
+		t.Errorf("the diff names %q", got)
+	}
+	must(t, f.exchange.Remove(t.Context(), f.path("review")))
+}
+
+// What is merged has the contents that were judged, in the user's repository too, also if
+// somebody overwrites objects there after they were taken.
+func TestMergeOfOverwritten(t *testing.T) {
+	f := newFixture(t)
+	_, commit := f.settled("a", "a.txt", "judged\n")
+	m := f.merge(commit)
+	f.overwrite(commit+":a.txt", "not judged\n")
+	m.Check = func(_ context.Context, dir, _ string) error {
+		holds(t, dir, "a.txt", "judged\n")
+		return nil
+	}
+	merged, err := f.exchange.Merge(t.Context(), m)
+	must(t, err)
+	f.at("sb/run", merged.Commit)
+	for _, rev := range []string{"sb/run", commit} {
+		if got := git(t, f.repo.Root(), "show", rev+":a.txt"); got != "judged" {
+			t.Errorf("%s has %q", rev, got)
+		}
+	}
+	out := filepath.Join(t.TempDir(), "clone")
+	git(t, f.repo.Root(), "clone", "--quiet", "--no-local", "--branch", "sb/run", f.repo.Root(), out)
+	holds(t, out, "a.txt", "judged\n")
+}
+
+// Git of the user's that says something else than the names is not asked: replaced
+// objects, and settings that run a program.
+func TestExchangeRunsNothing(t *testing.T) {
+	f := newFixture(t)
+	root := f.repo.Root()
+	_, commit := f.settled("a", "a.txt", "a back door\n")
+	_, other := f.settled("b", "a.txt", "harmless\n")
+	ran := filepath.Join(t.TempDir(), "ran")
+	evil := "touch " + ran + "; exit 1 #"
+	for name, value := range map[string]string{
+		"uploadpack.packObjectsHook": evil, "core.fsmonitor": evil, "core.sshCommand": evil, "remote.origin.uploadpack": evil,
+		"core.hooksPath": filepath.Join(root, ".signalbox", "hooks"),
+	} {
+		git(t, root, "config", name, value)
+		t.Cleanup(func() { gitIn(context.WithoutCancel(t.Context()), t, root, "config", "--unset", name) })
+	}
+	write(t, root, ".signalbox/hooks/post-checkout", "#!/bin/sh\n"+evil)
+	must(t, os.Chmod(filepath.Join(root, ".signalbox/hooks/post-checkout"), 0o755))
+	git(t, root, "replace", commit, other)
+	t.Cleanup(func() { gitIn(context.WithoutCancel(t.Context()), t, root, "replace", "-d", commit) })
+	f.take(commit)
+	must(t, f.exchange.AddDetached(t.Context(), f.path("review"), commit))
+	holds(t, f.path("review"), "a.txt", "a back door\n")
+	git(t, f.path("review"), "status")                      // as a reviewer does
+	git(t, f.path("review"), "checkout", "--quiet", f.base) // and may, without a sandbox
+	if _, err := os.Lstat(ran); err == nil {
+		t.Error("something was run")
+	}
+}
+
+// The user's own settings count in the exchange, wherever the repository is moved to.
+func TestExchangeSettings(t *testing.T) {
+	f := newFixture(t)
+	_, commit := f.settled("a", "b.txt", "x\n")
+	write(t, f.repo.Root(), ".signalbox/exchange.git/info/exclude", "stale\n")
+	for range 2 {
+		x, err := OpenExchange(t.Context(), f.repo, filepath.Join(f.repo.Root(), ".signalbox", "exchange.git"))
+		must(t, err)
+		must(t, x.Take(t.Context(), commit, "R1"))
+		must(t, x.AddDetached(t.Context(), f.path("review"), commit))
+		for want, args := range map[string][]string{
+			"Ada":                                 {"config", "user.name"},
+			"/dev/null":                           {"config", "core.hooksPath"},
+			"true":                                {"config", "core.bare"},
+			filepath.Join(f.repo.Common(), "lfs"): {"config", "lfs.storage"},
+		} {
+			if got := git(t, f.path("review"), args...); got != want {
+				t.Errorf("git %v: %q, not %q", args, got, want)
+			}
+		}
+		must(t, os.WriteFile(filepath.Join(x.common, "config"), []byte("[include]\n\tpath = /elsewhere/config\n[core]\n\tbare = true\n"), 0o600))
+	}
+	if text, err := os.ReadFile(filepath.Join(f.exchange.common, "info", "exclude")); err != nil || string(text) == "stale\n" {
+		t.Errorf("info/exclude is not the user's: %q %v", text, err)
+	}
+	write(t, f.repo.Root(), ".env", "secret\n")
+	t.Cleanup(func() { _ = os.Remove(filepath.Join(f.repo.Root(), ".env")) })
+	must(t, f.exchange.Copy(t.Context(), f.path("review"), []string{".env"}))
+	holds(t, f.path("review"), ".env", "secret\n")
+}
+
+// Nothing is left of a run that has ended but what the next one goes on from.
+func TestForget(t *testing.T) {
+	f := newFixture(t)
+	_, commit := f.settled("a", "a.txt", "changed\n")
+	m := f.merge(commit)
+	_, err := f.exchange.Begin(t.Context(), "sb/run")
+	must(t, err)
+	_, err = f.exchange.Merge(t.Context(), m)
+	must(t, err)
+	must(t, f.exchange.Take(t.Context(), commit, "R10"))
+	must(t, f.exchange.Forget(t.Context(), "R1", "sb/run"))
+	must(t, f.exchange.Forget(t.Context(), "R1", "sb/run")) // again after a crash
+	want := f.base + " " + baseRef + "\n" + commit + " " + kept("R10") + commit
+	got := git(t, f.exchange.common, "for-each-ref", "--format=%(objectname) %(refname)", "--sort=-refname")
+	if lines := strings.Split(got, "\n"); len(lines) != 2 || lines[0]+"\n"+lines[1] != want {
+		t.Errorf("refs are\n%s\nnot\n%s", got, want)
+	}
+}
+
+// Repositories that are not like others.
+func TestExchangeOfOddRepositories(t *testing.T) {
+	origin := t.TempDir()
+	git(t, origin, "init", "--quiet", "--initial-branch=main")
+	for n := range 3 {
+		write(t, origin, "a.txt", fmt.Sprint(n))
+		git(t, origin, "add", "--all")
+		git(t, origin, "-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", fmt.Sprint(n))
+	}
+	git(t, origin, "config", "uploadpack.allowFilter", "true")
+	for name, args := range map[string][]string{
+		"shallow":          {"clone", "--quiet", "--depth=1", "file://" + origin},
+		"alternates":       {"clone", "--quiet", "--shared", origin},
+		"partial":          {"clone", "--quiet", "--filter=blob:none", "file://" + origin},
+		"sha256":           {"init", "--quiet", "--initial-branch=main", "--object-format=sha256"},
+		"separate git dir": {"clone", "--quiet", "--separate-git-dir=" + filepath.Join(t.TempDir(), "git"), origin},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := filepath.Join(t.TempDir(), "repo")
+			git(t, origin, append(args, root)...)
+			git(t, root, "config", "user.name", "Ada")
+			git(t, root, "config", "user.email", "ada@example.org")
+			git(t, root, "commit", "--quiet", "--allow-empty", "-m", "one more")
+			repo, err := Open(t.Context(), root)
+			must(t, err)
+			x, err := OpenExchange(t.Context(), repo, filepath.Join(root, ".signalbox", "exchange.git"))
+			must(t, err)
+			base := git(t, root, "rev-parse", "HEAD")
+			_, err = repo.Branch(t.Context(), "sb/run", base)
+			must(t, err)
+			_, err = x.Begin(t.Context(), "sb/run")
+			must(t, err)
+			path := filepath.Join(root, ".signalbox", "a")
+			must(t, repo.Add(t.Context(), path, "sb/a", base))
+			write(t, path, "a.txt", "changed\n")
+			commit, _, err := repo.Tree(path).Settle(t.Context(), "work")
+			must(t, err)
+			must(t, x.Take(t.Context(), commit, "R1"))
+			merged, err := x.Merge(t.Context(), Merge{Path: path + "-merge", Branch: "sb/run", Old: base, Commit: commit, Message: "merge"})
+			must(t, err)
+			if got := git(t, root, "show", merged.Commit+":a.txt"); got != "changed" {
+				t.Errorf("merged: %q", got)
+			}
+			git(t, root, "fsck", "--no-dangling")
+		})
+	}
+}
