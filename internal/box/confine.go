@@ -50,9 +50,11 @@ func (d *deliverer) confine(s delivery.Session, role config.Role, agent config.A
 	if err != nil {
 		return nil, err
 	}
-	p.Read = append(p.Read, tree)
+	p.Read = append(p.Read, commits.read...)
 	if slices.Contains(role.Allow, config.AllowEdit) {
-		p.Write, p.Read = slices.Concat(commits.write, []string{tree}), slices.Concat(p.Read[:1], commits.read)
+		p.Write = append(commits.write, tree)
+	} else {
+		p.Read = append(p.Read, tree)
 	}
 	if filepath.IsAbs(command[0]) {
 		p.Read = append(p.Read, filepath.Dir(command[0]))
@@ -77,6 +79,9 @@ func (d *deliverer) keep(p *sandbox.Policy, command []string, getenv func(string
 	return err
 }
 
+// tempSuffix ends the name of the directory for temporary files of what runs in a worktree.
+const tempSuffix = ".tmp"
+
 // shell returns what runs the user's command lines in a worktree, and what is to be called
 // when that is done. They run what agents wrote, so they are confined as agents are, unless
 // the settings say otherwise.
@@ -85,7 +90,7 @@ func (d *deliverer) shell(tree string) (shell []string, done func(), err error) 
 	if c.Kind == sandbox.None || c.Checks == config.Off {
 		return []string{"sh"}, func() {}, nil
 	}
-	temp := tree + ".tmp"
+	temp := tree + tempSuffix
 	done = func() { _ = os.RemoveAll(temp) } // the next one does it otherwise
 	done()
 	if err := os.MkdirAll(temp, 0o700); err != nil {
@@ -95,7 +100,7 @@ func (d *deliverer) shell(tree string) (shell []string, done func(), err error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	p.Write = []string{tree}
+	p.Write, p.Read = []string{tree}, append(p.Read, d.exchange.Common()) // what git needs of most of them
 	if err := d.keep(p, nil, os.Getenv); err != nil {
 		return nil, nil, err
 	}

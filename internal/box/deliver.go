@@ -37,12 +37,14 @@ type Delivery struct {
 // deliverer carries out the commands of runs: git, agents' sessions, the gate.
 type deliverer struct {
 	box     *Box
-	repo    *worktree.Repo
+	repo    *worktree.Repo // the user's
 	program string
 	config  config.Config
 	dir     string        // the box's directory, absolute
 	gates   chan int      // free places for checks to run in
 	touched fingerprinter // the user's checkout
+
+	exchange *worktree.Exchange // where work is checked, reviewed and merged
 
 	mu       sync.Mutex
 	plans    map[string]plan.Plan    // by the run's subject
@@ -68,10 +70,14 @@ func newDeliverer(ctx context.Context, b *Box, o Delivery) (*deliverer, error) {
 		gates: make(chan int, gatePlaces), plans: map[string]plan.Plan{}, branches: map[string]*integration{},
 		starting: map[string]*sync.Mutex{}, bases: map[string]string{},
 	}
+	if d.exchange, err = worktree.OpenExchange(ctx, repo, filepath.Join(dir, "exchange.git")); err != nil {
+		return nil, err
+	}
 	for n := range gatePlaces {
 		d.sweep(d.gatePath(n)) // what a box that was killed left running
 		d.gates <- n
 	}
+	d.sweepReviews(ctx)
 	d.touched.repo, d.touched.except = repo, repo.Top(dir)
 	return d, nil
 }
@@ -230,7 +236,7 @@ func (d *deliverer) tree(ctx context.Context, r delivery.Run, task string) (*wor
 	if _, err := os.Stat(ready); err == nil {
 		return d.repo.Tree(path), nil
 	}
-	err = d.setUp(ctx, path)
+	err = d.setUp(ctx, d.repo, path)
 	switch {
 	case err == nil:
 		err = os.WriteFile(ready, nil, 0o600)
@@ -245,11 +251,16 @@ func (d *deliverer) tip(ctx context.Context, r delivery.Run) (string, error) {
 	return d.repo.Resolve(ctx, "refs/heads/"+r.Branch)
 }
 
+// copier copies files of the user's checkout into a worktree of its own.
+type copier interface {
+	Copy(ctx context.Context, dir string, files []string) error
+}
+
 // setUp copies files into a new worktree and runs the user's setup command.
-func (d *deliverer) setUp(ctx context.Context, path string) error {
+func (d *deliverer) setUp(ctx context.Context, repo copier, path string) error {
 	w := d.config.Worktree
 	if len(w.Copy) > 0 {
-		if err := d.repo.Copy(ctx, path, w.Copy); err != nil {
+		if err := repo.Copy(ctx, path, w.Copy); err != nil {
 			return err
 		}
 	}
@@ -277,7 +288,7 @@ func (d *deliverer) prepare(ctx context.Context, c *conductor, s delivery.Sessio
 	if err != nil {
 		return err
 	}
-	t, err := d.room(ctx, r, s)
+	tree, commit, err := d.room(ctx, c, r, s)
 	if err != nil {
 		return err
 	}
@@ -288,7 +299,7 @@ func (d *deliverer) prepare(ctx context.Context, c *conductor, s delivery.Sessio
 	subject, phase := cmp.Or(s.Task, string(agentsig.RoleRemediation)), agentsig.Phase("")
 	if task := r.Task(s.Task); task != nil {
 		phase = task.Item.Phase
-		data.Briefs, data.Commit = task.Briefs, task.Item.Commit
+		data.Briefs, data.Commit = task.Briefs, cmp.Or(commit, task.Item.Commit)
 		data.Task = p.Tasks[slices.IndexFunc(p.Tasks, func(t plan.Task) bool { return t.ID == s.Task })]
 	}
 	if data.Base, err = d.base(ctx, r, s, data.Commit); err != nil {
@@ -299,7 +310,7 @@ func (d *deliverer) prepare(ctx context.Context, c *conductor, s delivery.Sessio
 			data.Request, subject, phase = q.ExpertCall, q.Request, ""
 		}
 	}
-	return d.write(r, s, subject, phase, t.Path(), data)
+	return d.write(r, s, subject, phase, tree, commit != "", data)
 }
 
 // base returns where the work that a session is about begins. What a reviewer looks at
@@ -312,6 +323,7 @@ func (d *deliverer) base(ctx context.Context, r delivery.Run, s delivery.Session
 		if base != "" {
 			return base, nil
 		}
+		return d.exchange.Base(ctx, commit, r.Branch)
 	}
 	return d.repo.Base(ctx, taskBranch(r.ID, roomName(s)), r.Branch)
 }
@@ -319,31 +331,20 @@ func (d *deliverer) base(ctx context.Context, r delivery.Run, s delivery.Session
 // roomName is the name of the worktree that a session works in.
 func roomName(s delivery.Session) string { return cmp.Or(s.Task, remediationTree) }
 
-// room sees to the worktree that a session works in. What a reviewer left there is
-// taken away; what a developer left stays, and the next one goes on with it. An expert
-// looks at what the one it advises is working on.
-func (d *deliverer) room(ctx context.Context, r delivery.Run, s delivery.Session) (*worktree.Tree, error) {
-	task := r.Task(s.Task)
-	tidy := task != nil && s.Holds() && reviewed(task.Item)
-	if tidy { // it is there, but for an accident: the shortest way to the next start
-		t := d.repo.Tree(d.treePath(r.ID, roomName(s)))
-		if clean, err := t.Is(ctx, taskBranch(r.ID, roomName(s)), task.Item.Commit); err == nil && clean {
-			return t, nil
-		}
-		if t.Reset(ctx, task.Item.Commit) == nil {
-			return t, nil
-		}
+// room sees to the worktree that a session works in, and names the commit that it is to look
+// at, if it is there to look. What a developer left stays, and the next one goes on with it.
+func (d *deliverer) room(ctx context.Context, c *conductor, r delivery.Run, s delivery.Session) (path, commit string, err error) {
+	if d.reviews(c, s) {
+		return d.reviewRoom(ctx, r, s)
 	}
 	t, err := d.tree(ctx, r, roomName(s))
-	switch {
-	case err != nil:
-		return nil, err
-	case tidy:
-		err = t.Reset(ctx, task.Item.Commit)
-	case s.Round != 0:
+	if err == nil && s.Round != 0 {
 		err = d.catchUp(ctx, r, t)
 	}
-	return t, err
+	if err != nil {
+		return "", "", err
+	}
+	return t.Path(), "", nil
 }
 
 // catchUp brings the worktree of remediation to where the run's branch is, unless there
@@ -367,16 +368,9 @@ func (d *deliverer) catchUp(ctx context.Context, r delivery.Run, t *worktree.Tre
 	return t.Reset(ctx, tip)
 }
 
-// reviewed reports whether a reviewer has an item, or had it last.
-func reviewed(i work.Item) bool {
-	return i.Commit != "" && i.Past != nil && (reviewer(i.Past.Role) || i.Lease != nil && reviewer(i.Lease.Role))
-}
-
-// reviewer reports whether a role looks at work and changes nothing.
-func reviewer(r agentsig.Role) bool { return r == agentsig.RoleCritic || r == agentsig.RoleAuditor }
-
-// write writes what a session's process needs to know.
-func (d *deliverer) write(r delivery.Run, s delivery.Session, subject string, phase agentsig.Phase, tree string, data prompt.Data) error {
+// write writes what a session's process needs to know. Whoever looks on has a worktree of the
+// exchange.
+func (d *deliverer) write(r delivery.Run, s delivery.Session, subject string, phase agentsig.Phase, tree string, looksOn bool, data prompt.Data) error {
 	role, limits := d.config.Role(s.Role), d.config.Limits
 	agent, ok := d.config.Agents[s.Agent]
 	if !ok {
@@ -411,9 +405,11 @@ func (d *deliverer) write(r delivery.Run, s delivery.Session, subject string, ph
 	}
 	slices.Sort(env)
 	command := agent.Resolve(d.config.Dir)
-	commits, err := d.commits(role, agent, tree, taskBranch(r.ID, roomName(s)))
-	if err != nil {
-		return err
+	commits := gitPaths{read: []string{d.exchange.Common()}}
+	if !looksOn {
+		if commits, err = d.commits(role, agent, tree, taskBranch(r.ID, roomName(s))); err != nil {
+			return err
+		}
 	}
 	confine, err := d.confine(s, role, agent, command, tree, commits)
 	if err != nil {
@@ -450,8 +446,9 @@ func (d *deliverer) finished(ctx context.Context, r delivery.Run) {
 		_ = os.Remove(path + ".ready")
 	}
 	if _, err := os.Stat(d.mergePath(r.ID)); err == nil {
-		errs = append(errs, d.repo.Remove(ctx, d.mergePath(r.ID)))
+		errs = append(errs, d.exchange.Remove(ctx, d.mergePath(r.ID)))
 	}
+	errs = append(errs, d.exchange.Forget(ctx, r.ID, r.Branch))
 	_ = os.Remove(d.treePath(r.ID, "")) // if nothing is left in it
 	if err := errors.Join(errs...); err != nil && ctx.Err() == nil {
 		d.box.logger.Warn("worktrees of a run that has ended were not removed", "run", r.ID, "error", err)

@@ -42,7 +42,7 @@ func (d *deliverer) check(ctx context.Context, commit string, checks []gate.Chec
 	defer func() { d.gates <- place }()
 	path := d.gatePath(place)
 	d.sweep(path)
-	if err := transient(ctx, func() error { return d.repo.AddDetached(ctx, path, commit) }); err != nil {
+	if err := transient(ctx, func() error { return d.exchange.AddDetached(ctx, path, commit) }); err != nil {
 		return checked{}, err
 	}
 	return d.checkIn(ctx, path, checks, log)
@@ -53,7 +53,7 @@ func (d *deliverer) checkIn(ctx context.Context, path string, checks []gate.Chec
 	if len(checks) == 0 {
 		return checked{}, nil
 	}
-	if err := d.setUp(ctx, path); err != nil {
+	if err := d.setUp(ctx, d.exchange, path); err != nil {
 		return checked{}, err
 	}
 	shell, done, err := d.shell(path)
@@ -119,7 +119,7 @@ func (d *deliverer) gateRun(ctx context.Context, r delivery.Run, t delivery.Task
 	if err != nil {
 		return err
 	}
-	tree, commit, err := d.settled(ctx, r, t.ID, commitMessage(t))
+	commit, err := d.settled(ctx, r, t.ID, commitMessage(t))
 	if in.Commit = commit; err != nil {
 		var stray *worktree.StrayError
 		if errors.As(err, &stray) && stray.Commit != "" {
@@ -128,7 +128,11 @@ func (d *deliverer) gateRun(ctx context.Context, r delivery.Run, t delivery.Task
 		}
 		return err
 	}
-	if err := d.measure(ctx, r, tree, in); err != nil {
+	if err := d.takeIn(ctx, r, in); err != nil {
+		if errors.Is(err, worktree.ErrObjects) || errors.Is(err, worktree.ErrUnrelated) {
+			in.Output = err.Error()
+			return nil // it did not pass
+		}
 		return err
 	}
 	log, err := d.gateLog(t.Item)
@@ -145,7 +149,7 @@ func (d *deliverer) gateRun(ctx context.Context, r delivery.Run, t delivery.Task
 		return nil
 	}
 	// What fails without the change too is not the change's fault.
-	head, err := d.tip(ctx, r)
+	head, err := d.exchange.TakeBranch(ctx, r.Branch)
 	if err != nil {
 		return err
 	}
@@ -157,19 +161,23 @@ func (d *deliverer) gateRun(ctx context.Context, r delivery.Run, t delivery.Task
 		in.Trouble = "what fails here fails on " + r.Branch + " too:\n" + before.output
 		return nil
 	}
-	if behind, err := d.repo.Merged(ctx, head, in.Commit); err == nil && !behind {
+	if base, err := d.exchange.Base(ctx, head, in.Commit); err == nil && base != head {
 		in.Output += "\n" + r.Branch + " has moved on since this branch began, and passes what fails here: merge it into this branch first.\n"
 	}
 	return nil
 }
 
-// measure finds out how much a change is, and remembers where it begins.
-func (d *deliverer) measure(ctx context.Context, r delivery.Run, tree *worktree.Tree, in *delivery.GateRan) error {
-	base, err := d.repo.Base(ctx, in.Commit, r.Branch)
+// takeIn brings a commit to where it is checked, finds out how much it changes, and remembers
+// where the change begins.
+func (d *deliverer) takeIn(ctx context.Context, r delivery.Run, in *delivery.GateRan) error {
+	if err := d.exchange.Take(ctx, in.Commit, r.ID); err != nil {
+		return err
+	}
+	base, err := d.exchange.Base(ctx, in.Commit, r.Branch)
 	if err != nil {
 		return err
 	}
-	changes, err := tree.Changes(ctx, base)
+	changes, err := d.exchange.Changes(ctx, base, in.Commit)
 	if err != nil {
 		return err
 	}
@@ -219,11 +227,11 @@ func (d *deliverer) baselineRun(ctx context.Context, c *conductor, r delivery.Ru
 	if err != nil {
 		return err
 	}
-	if b.Commit, err = d.tip(ctx, r); err != nil {
+	if b.Commit, err = d.exchange.Begin(ctx, r.Branch); err != nil {
 		return err
 	}
 	if r.Remediation.Stage == delivery.StageVerify {
-		_, repaired, err := d.settled(ctx, r, remediationTree, "repair of the environment")
+		repaired, err := d.settled(ctx, r, remediationTree, "repair of the environment")
 		if err != nil {
 			return err
 		}
@@ -243,6 +251,9 @@ func (d *deliverer) baselineRun(ctx context.Context, c *conductor, r delivery.Ru
 // mergeRepair merges what remediation did, if the checks pass on the result, or a person
 // has declared that they need not.
 func (d *deliverer) mergeRepair(ctx context.Context, c *conductor, r delivery.Run, commit string, checks []gate.Check, b *delivery.Baseline) error {
+	if err := d.exchange.Take(ctx, commit, r.ID); err != nil {
+		return err
+	}
 	_, err := d.advance(ctx, c, "", worktree.Merge{
 		Path: d.mergePath(r.ID), Branch: r.Branch, Commit: commit, Message: "Merge the repair of the environment",
 		Check: func(ctx context.Context, dir, merge string) error {
@@ -316,7 +327,7 @@ func (d *deliverer) advance(ctx context.Context, c *conductor, task string, m wo
 	defer i.Unlock()
 	d.changed(ctx, c, "", task, i.look(ctx, d.repo, m.Branch))
 	m.Old = i.tip
-	merged, err := d.repo.Merge(ctx, m)
+	merged, err := d.exchange.Merge(ctx, m)
 	if err == nil {
 		i.tip = merged.Commit
 	}
@@ -360,7 +371,7 @@ func (d *deliverer) merge(ctx context.Context, c *conductor, id string, t delive
 	in := delivery.MergeRan{Command: id, Commit: t.Item.Commit}
 	err := transient(ctx, func() error {
 		if t.Item.Commit == "" { // the operator took it past the gate
-			_, commit, err := d.settled(ctx, r, t.ID, commitMessage(t))
+			commit, err := d.settled(ctx, r, t.ID, commitMessage(t))
 			if err != nil {
 				return err
 			}
@@ -384,14 +395,14 @@ func (d *deliverer) merge(ctx context.Context, c *conductor, id string, t delive
 	return c.tell(ctx, in)
 }
 
-// settled returns a worktree, and the commit with all that is in it.
-func (d *deliverer) settled(ctx context.Context, r delivery.Run, name, message string) (*worktree.Tree, string, error) {
+// settled returns the commit with all that is in a worktree.
+func (d *deliverer) settled(ctx context.Context, r delivery.Run, name, message string) (string, error) {
 	tree, err := d.tree(ctx, r, name)
 	if err != nil {
-		return nil, "", err
+		return "", err
 	}
 	commit, _, err := tree.Settle(ctx, message)
-	return tree, commit, err
+	return commit, err
 }
 
 // commitMessage is for what an agent left uncommitted.
@@ -400,6 +411,9 @@ func commitMessage(t delivery.Task) string { return t.ID + ": " + t.Item.Title }
 func (d *deliverer) mergeRun(ctx context.Context, c *conductor, r delivery.Run, t delivery.Task) (string, error) {
 	p, err := d.planOf(r)
 	if err != nil {
+		return "", err
+	}
+	if err := d.exchange.Take(ctx, t.Item.Commit, r.ID); err != nil {
 		return "", err
 	}
 	return d.advance(ctx, c, t.ID, worktree.Merge{

@@ -80,6 +80,9 @@ func (r *Run) itemEvent(t *Task, before work.Item, e ledger.Event) error {
 	case work.GateFailed:
 		return decoded(e, func(p work.Gate) {
 			text := "The gate ran the checks, and these failed: " + strings.Join(failed(p.Checks), ", ") + "\n" + p.Output
+			if len(p.Checks) == 0 {
+				text = "The gate could not take your work as it is:\n" + p.Output
+			}
 			r.rework(t, "gate", &t.Count.Gates, r.Settings.Limits.Gates, CauseGates, "the gate fails", text)
 		})
 	case work.MergeFailed:

@@ -2,41 +2,25 @@ package worktree
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
 )
 
 // Path returns where the worktree lies.
 func (t *Tree) Path() string { return t.path }
 
-// Base returns the newest commit that both of two commits or branches come from.
+// Base returns the newest commit that both of two commits or branches come from. It is
+// [ErrUnrelated] if there is none.
 func (r *Repo) Base(ctx context.Context, one, other string) (string, error) {
-	return r.read(ctx, r.home, "merge-base", "--end-of-options", one, other)
-}
-
-// Is reports whether the worktree is on a branch, at a commit, and nothing in it is
-// changed or new. It is quicker than making it so.
-func (t *Tree) Is(ctx context.Context, branch, commit string) (bool, error) {
-	at, err := t.place()
-	if err != nil {
-		return false, err
+	base, err := r.read(ctx, r.home, "merge-base", "--end-of-options", one, other)
+	if failed := (*GitError)(nil); errors.As(err, &failed) && failed.Exit == 1 {
+		err = fmt.Errorf("%s and %s: %w", short(one), agentsig.Escape(other), ErrUnrelated)
 	}
-	out, err := t.repo.read(ctx, at, "status", "--porcelain=v2", "--branch", "--untracked-files=normal", "--ignore-submodules=dirty")
-	if err != nil {
-		return false, err
-	}
-	head, here := false, false
-	for line := range strings.Lines(out) {
-		switch line = strings.TrimSuffix(line, "\n"); {
-		case line == "# branch.oid "+commit:
-			here = true
-		case line == "# branch.head "+branch:
-			head = true
-		case !strings.HasPrefix(line, "# "):
-			return false, nil
-		}
-	}
-	return head && here, nil
+	return base, err
 }
 
 // Top returns the directory at the top of the user's checkout that a path lies in; empty

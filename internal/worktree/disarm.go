@@ -19,9 +19,21 @@ import (
 // it to do. So they are disarmed before git is run there.
 
 // disarm sees to it that git, run in a worktree, neither follows a link nor waits for a
-// named pipe in what it keeps there, and restores nothing to the user's stash.
+// named pipe in what it keeps there, restores nothing to the user's stash, and looks for refs
+// in the repository that the worktree is of.
 func disarm(at place) error {
-	return errors.Join(plain(at.gitDir, fs.ModeType&^fs.ModeDir), remove(at, "MERGE_AUTOSTASH"))
+	return errors.Join(plain(at.gitDir, fs.ModeType&^fs.ModeDir), remove(at, "MERGE_AUTOSTASH"), ownCommon(at))
+}
+
+// ownCommon makes what git keeps for a worktree name the repository that it lies in. Being told
+// by GIT_COMMON_DIR is not enough: git looks for refs where this file says.
+func ownCommon(at place) error {
+	name := filepath.Join(at.gitDir, "commondir")
+	text, err := readLink(name)
+	if err == nil && same(below(at.gitDir, text), filepath.Join(at.gitDir, "..", "..")) {
+		return nil
+	}
+	return renew(name, "../..\n")
 }
 
 // disarmFiles does so for the worktree's files, of which git reads some for its own ends.

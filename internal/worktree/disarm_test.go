@@ -208,3 +208,22 @@ func TestInnerRepository(t *testing.T) {
 		t.Errorf("settled %q", got)
 	}
 }
+
+// TestForeignRefs sees that a worktree which names another repository's refs as its own is
+// settled on the branch that it has in the right one.
+func TestForeignRefs(t *testing.T) {
+	f := newFixture(t)
+	tree, before := f.settled("a", "a.txt", "changed\n")
+	at, err := f.repo.link(tree.path)
+	must(t, err)
+	other := t.TempDir()
+	git(t, other, "init", "--quiet", "--bare")
+	must(t, os.WriteFile(filepath.Join(at.gitDir, "commondir"), []byte(other+"\n"), 0o600))
+	write(t, tree.path, "a.txt", "further\n")
+	commit, _, err := tree.Settle(t.Context(), "work")
+	must(t, err)
+	f.at("sb/a", commit)
+	if parent := git(t, f.repo.Root(), "rev-parse", commit+"^"); parent != before {
+		t.Errorf("it comes after %s, not %s", parent, before)
+	}
+}

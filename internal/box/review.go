@@ -1,0 +1,88 @@
+package box
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/session"
+)
+
+// Who looks at work and changes nothing has a worktree of its own for each session, made from
+// the exchange: what lies in the developer's, and what its index says, is the developer's to
+// write.
+
+// reviewer reports whether a role looks at work and changes nothing.
+func reviewer(r agentsig.Role) bool { return r == agentsig.RoleCritic || r == agentsig.RoleAuditor }
+
+func (d *deliverer) reviewsDir() string { return filepath.Join(d.dir, "reviews") }
+
+func (d *deliverer) reviewPath(session string) string { return filepath.Join(d.reviewsDir(), session) }
+
+// reviews reports whether a session looks at what passed the gate: a reviewer's, or that of an
+// expert who advises one.
+func (d *deliverer) reviews(c *conductor, s delivery.Session) bool {
+	role := s.Role
+	d.box.state.withRun(c.subject, func(r *delivery.Run) {
+		for _, q := range r.Requests {
+			if asked := r.Sessions[q.Session]; q.Request == s.Request && asked != nil {
+				role = asked.Role
+			}
+		}
+	})
+	return reviewer(role)
+}
+
+// reviewRoom makes the worktree that a session looks at, and names the commit that is in it.
+func (d *deliverer) reviewRoom(ctx context.Context, r delivery.Run, s delivery.Session) (path, commit string, err error) {
+	task := r.Task(s.Task)
+	if commit = task.Item.Commit; commit == "" { // the operator took it past the gate
+		if commit, err = d.settled(ctx, r, s.Task, commitMessage(*task)); err != nil {
+			return "", "", err
+		}
+	}
+	path = d.reviewPath(s.ID)
+	err = transient(ctx, func() error {
+		return errors.Join(d.exchange.Take(ctx, commit, r.ID), d.exchange.AddDetached(ctx, path, commit))
+	})
+	if err != nil {
+		return "", "", err
+	}
+	return path, commit, d.setUp(ctx, d.exchange, path)
+}
+
+// leaveReview removes the worktree that a session looked at, if it had one of its own.
+func (d *deliverer) leaveReview(ctx context.Context, session string) {
+	path := d.reviewPath(session)
+	if _, err := os.Lstat(path); err != nil {
+		return
+	}
+	d.sweep(path)
+	if err := d.exchange.Remove(ctx, path); err != nil && ctx.Err() == nil {
+		d.box.logger.Warn("a reviewer's worktree was not removed", "session", session, "error", err)
+	}
+}
+
+// sweepReviews removes what a box that was killed left of sessions that have ended. One that
+// was made ready and not started yet has its worktree still to come.
+func (d *deliverer) sweepReviews(ctx context.Context) {
+	entries, err := os.ReadDir(d.reviewsDir())
+	if err != nil {
+		return // nobody has reviewed anything
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), tempSuffix) {
+			_ = os.RemoveAll(filepath.Join(d.reviewsDir(), e.Name())) // of a setup that was killed
+			continue
+		}
+		dir := d.box.sessionDir(e.Name())
+		if _, err := session.Read(dir); err == nil && (session.Alive(dir) || !session.Ran(dir)) {
+			continue
+		}
+		d.leaveReview(ctx, e.Name())
+	}
+}
