@@ -384,10 +384,7 @@ func (d *deliverer) write(r delivery.Run, s delivery.Session, subject string, ph
 		}
 		own = string(text)
 	}
-	nonce := ""
-	if role.Nonce {
-		nonce = rand.Text()[:12]
-	}
+	nonce := rand.Text() // in the prompt alone: what the agent runs must not be able to speak for it
 	text, err := prompt.First(s.Role, own, prompt.Voice{Subject: subject, Nonce: nonce, Exit: d.box.exitEnabled}, data)
 	if err != nil {
 		return err

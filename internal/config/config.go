@@ -132,7 +132,6 @@ type Role struct {
 	AtOnce    int           `yaml:"at_once"`    // how many at once; 0 for no limit but that of all agents
 	WallClock time.Duration `yaml:"wall_clock"` // how long one turn of it may take
 	Prompt    string        `yaml:"prompt"`     // a file with a prompt of your own, from the file's own directory
-	Nonce     bool          `yaml:"nonce"`      // whether its signals must carry the session's nonce
 	Allow     []Permission  `yaml:"allow"`      // what it may do besides reading: change files (edit), run commands (execute), use the network (fetch); a plain agent is not kept to it
 	Sandbox   sandbox.Kind  `yaml:"sandbox"`    // what keeps it in; as for all roles if left out
 	Network   Switch        `yaml:"network"`    // whether its sandbox lets it use the network; as for all roles if left out

@@ -64,7 +64,7 @@ agents:
   scripted: {command: [./agent.sh, -q], input: json, provider: acme, env: {PORT: 8080}}
   default: {adapter: acp, command: [gemini, --acp]}
 roles:
-  developer: {agent: scripted, at_once: 3, wall_clock: 90m, prompt: prompts/developer.md, nonce: true, network: on}
+  developer: {agent: scripted, at_once: 3, wall_clock: 90m, prompt: prompts/developer.md, network: on}
   critic: {wall_clock: 90s, allow: []}
   auditor: {allow: [fetch], sandbox: none}
   expert: {sandbox: bubblewrap}
@@ -114,7 +114,7 @@ func TestEverySetting(t *testing.T) {
 		Expert:        role("default", 30*time.Minute, all[1:]),
 	}
 	developer := &want.Roles.Developer
-	developer.AtOnce, developer.Prompt, developer.Nonce, developer.Network = 3, prompt, true, config.On
+	developer.AtOnce, developer.Prompt, developer.Network = 3, prompt, config.On
 	want.Roles.Auditor.Sandbox, want.Roles.Expert.Sandbox = sandbox.None, sandbox.Bubblewrap
 	want.Sandbox = config.Sandbox{Kind: sandbox.Landlock, Network: config.Off, Checks: config.Off,
 		Write: []string{filepath.Join(home, ".cache/go-build"), home, "/var/tmp", filepath.Join(dir, "build")}}

@@ -45,10 +45,10 @@ func TestExamine(t *testing.T) {
 		"copilot":          `printf '\033[1m0.0.1 \302\233%0100d\n' 7`,
 		"loud":             "head -c 100000 /dev/zero | tr '\\0' x; echo; echo 1.2",
 		"agent":            "touch worked; echo 1.2",
-		"outer":            "echo 1.2 $CLAUDECODE $SIGNALBOX_RUN $#$1",
+		"outer":            "echo 1.2 $CLAUDECODE $SIGNALBOX_TASK $#$1",
 	})
 	t.Setenv("CLAUDECODE", "1")
-	t.Setenv("SIGNALBOX_RUN", "R")
+	t.Setenv("SIGNALBOX_TASK", "R")
 	acp := config.AdapterACP
 	for name, c := range map[string]struct {
 		agent    config.Agent

@@ -80,7 +80,6 @@ func (f Found) proposeRoles(b *strings.Builder) {
 #   at_once     how many at once; 0, the default, for no limit but that of all agents
 #   wall_clock  how long one may take
 #   prompt      a file with a prompt of your own, from this file's directory
-#   nonce       whether its signals must carry the session's nonce; default false
 #   allow       what it may do besides reading: edit (change files), execute (run commands),
 #               fetch (use the network). Default all for developer and remediation, and for
 #               the others all but edit. A plain agent is not kept to it.

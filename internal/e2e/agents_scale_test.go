@@ -33,7 +33,7 @@ func TestAgentsAtOnce(t *testing.T) {
 	for n := range *programs {
 		id := fmt.Sprintf("T-%02d", n+1)
 		ids = append(ids, id)
-		fmt.Fprintf(&script, "== developer of %[1]s\nasked: ^# %[1]s:\nwaits: %[1]s\nruns: echo done >%[1]s.txt && git add -A && git commit -qm %[1]s\nsays:\n  READY_FOR_REVIEW: %[1]s\n\n", id)
+		fmt.Fprintf(&script, "== developer of %[1]s\nasked: ^# %[1]s:\nasked: (?P<run>run=\\S+) belongs\nwaits: %[1]s\nruns: echo done >%[1]s.txt && git add -A && git commit -qm %[1]s\nsays:\n  READY_FOR_REVIEW: %[1]s ${run}\n\n", id)
 	}
 	parsed, err := modeltest.Parse("many", script.String())
 	if err != nil {

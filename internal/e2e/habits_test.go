@@ -129,12 +129,13 @@ func TestAnswerForExpert(t *testing.T) {
 const listening = `#!/bin/sh
 task=$SIGNALBOX_TASK role=$SIGNALBOX_ROLE
 while read -r line; do
+  case $line in *'belongs to this session'*) run=run=${line##*run=} run=${run%% *} ;; esac
   printf '%s\n' "$line" >>"$SCRIPTS/$role.heard"
   case $role,$line in
   developer,*'"type":"prompt"'*) mkdir -p "$SCRIPTS/starts/$task.$role.1"; : >"$SCRIPTS/starts/$task.$role.1/prompt"; echo at work; continue;;
-  developer,*) echo READY_FOR_REVIEW: $task;;
-  critic,*) echo REVIEW_PASSED: $task;;
-  auditor,*) echo AUDIT_PASSED: $task;;
+  developer,*) echo READY_FOR_REVIEW: $task $run;;
+  critic,*) echo REVIEW_PASSED: $task $run;;
+  auditor,*) echo AUDIT_PASSED: $task $run;;
   esac
   echo '{"type":"turn_end"}'
 done

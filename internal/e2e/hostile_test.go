@@ -138,13 +138,12 @@ func TestReviewerChangesWork(t *testing.T) {
 	}
 }
 
-// A signal with another session's nonce, or none, is refused where a role demands it.
+// A signal with another session's nonce is refused, and one without does not count.
 func TestNonce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "roles: {developer: {nonce: true}}\n")
+	w := newWorld(t, "")
 	w.tasks("T-1")
 	w.script("T-1.developer.1", say("READY_FOR_REVIEW: T-1 run=abcdef"))
-	w.script("developer", "echo READY_FOR_REVIEW: T-1 run=$SIGNALBOX_RUN\n")
 	w.completed(w.deliver())
 	if diff := cmp.Diff(tell(started, "SignalRefused", "unknown_signal_recovery 1", finished), w.tale("R1")); diff != "" {
 		t.Errorf("on the run (-want +got):\n%s", diff)

@@ -26,7 +26,7 @@ func TestIdle(t *testing.T) {
 	}
 	asking := func(t *testing.T) *world {
 		w := newWorld(t, "")
-		w.script("developer", "echo SEEKING_DIVINE_CLARIFICATION\necho Question: Which one?\n")
+		w.script("developer", "echo SEEKING_DIVINE_CLARIFICATION $run\necho Question: Which one?\n")
 		w.tasks("T-1", "T-2: T-1")
 		return w
 	}

@@ -38,8 +38,8 @@ func killWorld(t *testing.T) *world {
 	for role, text := range honest {
 		w.script(role, "sleep 0.1\n"+text)
 	}
-	w.script("T-1.critic.1", "sleep 0.1\necho REVIEW_FAILED: T-1\necho Issues Found: it is too short\n")
-	w.script("T-1.developer.2", "sleep 0.1\necho more >>T-1.txt\ngit commit -qam more\necho READY_FOR_REVIEW: T-1\n")
+	w.script("T-1.critic.1", "sleep 0.1\necho REVIEW_FAILED: T-1 $run\necho Issues Found: it is too short\n")
+	w.script("T-1.developer.2", "sleep 0.1\necho more >>T-1.txt\ngit commit -qam more\necho READY_FOR_REVIEW: T-1 $run\n")
 	w.tasks("T-1", "T-2: T-1", "T-3")
 	return w
 }

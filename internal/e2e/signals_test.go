@@ -17,8 +17,19 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
-// say is a script of an agent that prints these lines.
-func say(lines ...string) string { return "cat <<'END'\n" + strings.Join(lines, "\n") + "\nEND\n" }
+// say is a script of an agent that prints these lines. Signals among them carry the
+// session's nonce, unless they have one.
+func say(lines ...string) string {
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(line)
+		if agentsig.ParseSignal(line).Signal != agentsig.KindUnknown && !strings.Contains(line, "run=") {
+			b.WriteString(" @run")
+		}
+		b.WriteString("\n")
+	}
+	return "sed \"s/@run/$run/\" <<'END'\n" + b.String() + "END\n"
+}
 
 // tale tells in short lines what was recorded on a task or a run: each event with
 // who and what it is about and the phase after it, as far as it has them.
@@ -429,7 +440,7 @@ func exit(phase agentsig.Phase, reason agentsig.ExitReason) string {
 	if err != nil {
 		panic(err)
 	}
-	return say(string(data))
+	return say("EXIT: @run", string(data))
 }
 
 // Exit records mean the same transitions as lines, if they are acted upon.

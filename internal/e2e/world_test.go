@@ -53,10 +53,11 @@ type world struct {
 
 // The agent of all roles: it runs the first of these that is there, TASK.ROLE.N for
 // its Nth start, TASK.ROLE, ROLE; and notes that it was started. Scripts are shell,
-// and have $prompt (what it was told), $task, $role, $n and $turn.
+// and have $prompt (what it was told), $run (what its signals carry), $task, $role, $n and $turn.
 const agent = `#!/bin/sh
 task=$SIGNALBOX_TASK role=$SIGNALBOX_ROLE turn=$SIGNALBOX_TURN
 prompt=$(cat)
+run=$(printf '%s\n' "$prompt" | sed -n 's/^\(run=[^ ]*\) belongs to this session.*/\1/p' | tail -n 1)
 n=1
 while ! mkdir "$SCRIPTS/starts/$task.$role.$n" 2>/dev/null; do n=$((n+1)); done
 printf '%s' "$prompt" >"$SCRIPTS/starts/$task.$role.$n/prompt"
@@ -70,13 +71,13 @@ exit 9
 
 // What agents do if a test says nothing else: it works.
 var honest = map[string]string{
-	"analyst":        "echo EXPANDED_TASK_SPECIFICATION: $task\necho Confidence: HIGH\n",
-	"developer":      "echo done >$task.txt\ngit add -A && git commit -qm $task\necho READY_FOR_REVIEW: $task\n",
-	"critic":         "echo REVIEW_PASSED: $task\n",
-	"auditor":        "echo AUDIT_PASSED: $task\n",
-	"remediation":    "echo REMEDIATION_COMPLETE\n",
-	"health_auditor": "echo HEALTH_AUDIT: HEALTHY\n",
-	"expert":         "echo EXPERT_ADVICE: $task\necho Use the other door.\n",
+	"analyst":        "echo EXPANDED_TASK_SPECIFICATION: $task $run\necho Confidence: HIGH\n",
+	"developer":      "echo done >$task.txt\ngit add -A && git commit -qm $task\necho READY_FOR_REVIEW: $task $run\n",
+	"critic":         "echo REVIEW_PASSED: $task $run\n",
+	"auditor":        "echo AUDIT_PASSED: $task $run\n",
+	"remediation":    "echo REMEDIATION_COMPLETE $run\n",
+	"health_auditor": "echo HEALTH_AUDIT: HEALTHY $run\n",
+	"expert":         "echo EXPERT_ADVICE: $task $run\necho Use the other door.\n",
 }
 
 // newWorld makes a repository with these settings, besides the agent.

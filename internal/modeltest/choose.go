@@ -95,6 +95,27 @@ func (c *conversation) follow(prompts []string) (int, bool) {
 	return at, fits
 }
 
+// names returns what the named groups of the asked: lines have matched; the newest prompt
+// counts.
+func (c *conversation) names(prompts []string) map[string]string {
+	found := map[string]string{}
+	for _, p := range prompts {
+		for _, t := range c.turns {
+			if !t.fits(p) {
+				continue
+			}
+			for _, re := range t.asked {
+				for i, text := range re.FindStringSubmatch(p) {
+					if name := re.SubexpNames()[i]; name != "" {
+						found[name] = text
+					}
+				}
+			}
+		}
+	}
+	return found
+}
+
 // fails reports whether the turn has no answer.
 func (t *turn) fails() bool {
 	last := t.replies[len(t.replies)-1]

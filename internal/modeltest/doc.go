@@ -42,6 +42,9 @@
 //	                  Without it 100 in, 20 out
 //	pieces: 1         the reply above is sent in pieces of that many characters
 //
+// A named group of an asked: line can be said, run and written later in the conversation:
+// after "asked: (?P<run>run=\S+) belongs", ${run} stands for what the group has matched.
+//
 // Calls that follow each other are made in one reply, and a program may carry them out at
 // the same time. A reply ends where text follows a call, or at a result: line.
 //

@@ -22,6 +22,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, form wire, a *as
 	seen.System, seen.Messages = strings.Join(a.system, "\n"), len(a.messages)
 	seen.Side = isSide(r.UserAgent(), seen.Prompt, a)
 	try := &attempt{parts: []part{{verb: "says", text: sideAnswer(a)}}, usage: defaultUsage()}
+	names := map[string]string{}
 	if !seen.Side {
 		at, err := choose(s.scripts, h)
 		if err != nil {
@@ -29,9 +30,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, form wire, a *as
 			return
 		}
 		seen.Conversation, seen.Turn, seen.Reply = at.conversation.name, at.turn+1, at.reply+1
-		try = at.get().at(s.try(at))
+		try, names = at.get().at(s.try(at)), at.conversation.names(h.prompts)
 	}
-	said, err := s.prepare(try, a)
+	said, err := s.prepare(try, a, names)
 	if err != nil {
 		s.refuse(w, form, seen, err)
 		return
@@ -49,9 +50,13 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, form wire, a *as
 }
 
 // prepare makes what is said out of an attempt: a content for each text and call.
-func (s *Server) prepare(try *attempt, a *ask) (said, error) {
+// Names that the script gave to what was asked are filled in.
+func (s *Server) prepare(try *attempt, a *ask, names map[string]string) (said, error) {
 	out := said{id: s.nextID(), model: a.model, usage: try.usage, tell: a.usage}
 	for _, p := range try.parts {
+		for name, value := range names {
+			p.text = strings.ReplaceAll(p.text, "${"+name+"}", value)
+		}
 		var c content
 		switch {
 		case p.verb == "says", p.verb == "thinks":

@@ -44,7 +44,7 @@ type Data struct {
 // Voice is what an agent's signals have to name.
 type Voice struct {
 	Subject string // the task's id, or the request's
-	Nonce   string // if its signals have to carry one
+	Nonce   string // that its signals have to carry; empty if none
 	Exit    bool   // exit records are acted upon
 }
 
@@ -107,6 +107,7 @@ func Further(p delivery.Prompt, role agentsig.Role, v Voice) (string, error) {
 			return "", err
 		}
 		fmt.Fprintf(&b, "\nFirst say how far you are, at once and in this form (without the indent):\n\n    %s    Status: …\n    Progress: …\n    Remaining: …\n", checkpoint)
+		v.remind(&b)
 		return b.String(), nil
 	case delivery.AskSignal:
 		b.WriteString("Thank you. Now say how your work ended, with exactly one signal.\n")
@@ -124,7 +125,16 @@ func Further(p delivery.Prompt, role agentsig.Role, v Voice) (string, error) {
 		b.WriteString("Your request for an expert was refused. Go on without, or ask again; end your task with a signal as before.\n\n")
 	}
 	b.WriteString(quote(p.Text) + "\n")
+	v.remind(&b)
 	return b.String(), nil
+}
+
+// remind tells an agent its nonce again: some programs are started anew for each prompt, and
+// find it nowhere else.
+func (v Voice) remind(b *strings.Builder) {
+	if v.Nonce != "" {
+		fmt.Fprintf(b, "\nrun=%s belongs to this session. Your signals have to carry it, as before.\n", v.Nonce)
+	}
 }
 
 // quote sets a text as a block quote, in which no signal counts: what others said

@@ -124,15 +124,11 @@ func (i inlet) give(message []byte) {
 	}
 }
 
-// environment is what the program gets.
+// environment is what the program gets, and what it runs inherits: the nonce is not in it.
 func (p *program) environment(turn int) []string {
 	env := append(process.CleanEnv(os.Environ()), p.spec.Env...)
-	env = append(env, "PWD="+p.spec.Dir, "SIGNALBOX_TASK="+p.spec.Task, "SIGNALBOX_ROLE="+string(p.spec.Role), "SIGNALBOX_TURN="+strconv.Itoa(turn),
+	return append(env, "PWD="+p.spec.Dir, "SIGNALBOX_TASK="+p.spec.Task, "SIGNALBOX_ROLE="+string(p.spec.Role), "SIGNALBOX_TURN="+strconv.Itoa(turn),
 		usageVariable+"="+filepath.Join(Temp(p.dir), usageFile))
-	if p.spec.Nonce != "" {
-		env = append(env, "SIGNALBOX_RUN="+p.spec.Nonce)
-	}
-	return env
 }
 
 // confine returns how a command is run in the agent's sandbox.

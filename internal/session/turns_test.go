@@ -44,12 +44,13 @@ func stands(t *testing.T, r *run, report api.SessionReport, want ...string) {
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	s := spec(t, `read -r prompt; rest=$(cat)
-		echo "turn $SIGNALBOX_TURN of $SIGNALBOX_TASK as $SIGNALBOX_ROLE in run $SIGNALBOX_RUN: $prompt$rest, $EXTRA, $(basename "$PWD")"
+		echo "turn $SIGNALBOX_TURN of $SIGNALBOX_TASK as $SIGNALBOX_ROLE: $prompt$rest, $EXTRA, $(basename "$PWD")"
+		env | grep -c n0nce | grep -vx 0
 		if [ "$SIGNALBOX_TURN" = 2 ]; then echo "READY_FOR_REVIEW: T-1 run=n0nce-0123456789"; printf 'Summary: it works'; fi`)
 	s.Nonce, s.Env = "n0nce-0123456789", []string{"EXTRA=more"}
 	r := start(t, s)
 	first := r.next(api.ReportTurn)
-	said := "turn 1 of T-1 as developer in run n0nce-0123456789: do it, more, " + filepath.Base(s.Dir)
+	said := "turn 1 of T-1 as developer: do it, more, " + filepath.Base(s.Dir)
 	if first.Turn != 1 || first.Prompt != "" || first.Verdict != agentsig.KindUnknown || *first.Exit != 0 || first.Preview != said {
 		t.Errorf("%+v", first)
 	}
