@@ -142,9 +142,10 @@ func rank(f agentsig.Finding) int {
 }
 
 // written writes a signal, or as much of it as there is room for: its first line, or its
-// name alone.
+// name alone. The nonce has done its part, and is left out.
 func written(s agentsig.Signal, room int) string {
-	for _, s := range []agentsig.Signal{s, {Kind: s.Kind, Subject: s.Subject, Run: s.Run}} {
+	s.Run = ""
+	for _, s := range []agentsig.Signal{s, {Kind: s.Kind, Subject: s.Subject}} {
 		if wire, err := s.Wire(); err == nil && len(wire) <= room {
 			return wire
 		}
