@@ -63,7 +63,7 @@ func TestOnce(t *testing.T) {
 	if second.Turn != 2 || second.Prompt != "p-1" || second.Verdict != agentsig.KindReadyForReview {
 		t.Errorf("%+v", second)
 	}
-	stands(t, r, second, "READY_FOR_REVIEW: T-1 run=n0nce-0123456789\nSummary: it works")
+	stands(t, r, second, "READY_FOR_REVIEW: T-1\nSummary: it works")
 	r.end()
 	if r.file("prompt-1.md") != "do it" || r.file("prompt-2.md") != "again" || session.Alive(r.dir) {
 		t.Error("prompts, or the lock")
