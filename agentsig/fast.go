@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -227,6 +228,9 @@ var mayStart = func() (t [3][256]uint16) {
 		if c == rune(delegationStart[0]) {
 			names = append(names, &Entry{Wire: delegationStart})
 		}
+		if c == rune(exitLinePrefix[0]) {
+			names = append(slices.Clip(names), &Entry{Wire: exitLinePrefix})
+		}
 		for _, e := range names {
 			for n := range t {
 				t[n][e.Wire[n]] |= bit
@@ -352,15 +356,15 @@ var startClass = func() (t [256]uint8) {
 			t[c] = startLetter
 		}
 	}
-	t[delegationStart[0]] = startLetter
+	t[delegationStart[0]], t[exitLinePrefix[0]] = startLetter, startLetter
 	return t
 }()
 
 // mayStartName reports whether b, which ends with a newline, may start with a
-// name or a delegation marker, exactly or in disguise. It may err to the safe
-// side.
+// name or a delegation marker, exactly or in disguise, or announce an exit
+// record. It may err to the safe side.
 func mayStartName(b []byte) bool {
-	if b[0] == delegationStart[0] {
+	if b[0] == delegationStart[0] || bytes.HasPrefix(b, []byte(exitLinePrefix)) {
 		return true
 	}
 names:

@@ -15,7 +15,7 @@ var fastNames = func() (names []string) {
 		}
 	}
 	return append(names, "R\u0415ADY_FOR_REVIEW: T-1", "READY\\_FOR\\_REVIEW: T-1", "RE\x1b[1mADY_FOR_REVIEW: T-1",
-		"R\u200bEADY_FOR_REVIEW: T-1", "R\x1b[1mEADY_FOR_REVIEW: T-1", "t\x01ask_incomplete: T-1", "C\x01HECKPOINT: T-1", "FILE  CONFLICT: a.go", "READY FOR REVIEW: T-1", "Audit passed: T-1", "REVIEW_PASSED T-1", "AUDIT_PASSED:", "Ready", "checking",
+		"R\u200bEADY_FOR_REVIEW: T-1", "R\x1b[1mEADY_FOR_REVIEW: T-1", "t\x01ask_incomplete: T-1", "C\x01HECKPOINT: T-1", "FILE  CONFLICT: a.go", "READY FOR REVIEW: T-1", "Audit passed: T-1", "REVIEW_PASSED T-1", "AUDIT_PASSED:", "Ready", "checking", "EXIT: run=n1", "EXIT: run=n2 ", "exit: run=n1", "EXIT", "EXIT: run=",
 		"**READY_FOR_REVIEW: T-1**", "`TASK_INCOMPLETE: T-1`", "\x1b[31mINFRA_BLOCKED: T-1\x1b[0m", delegationStart, delegationEnd)
 }()
 
@@ -62,6 +62,9 @@ func fastInput(r *rand.Rand) string {
 		ending = "\r\n"
 	}
 	for range 1 + r.IntN(16) {
+		if r.IntN(16) == 0 {
+			b.WriteString("EXIT: run=n1" + ending + pick(fastObjects) + ending)
+		}
 		if r.IntN(4) == 0 { // so that every place in a word and a block comes up
 			b.WriteString(strings.Repeat("x", r.IntN(70)) + pick([]string{"", " ", "\n"}))
 		}
@@ -97,7 +100,7 @@ func scanned(input string, size int, slow bool) string {
 	var found, text strings.Builder
 	s := NewScanner(Options{}, Sink{
 		Finding: func(f Finding) {
-			fmt.Fprintf(&found, "%s %s %s %s %q %q %v %+v\n", f.Outcome, f.Dialect, f.Reason, f.Signal.Kind, f.Signal.Subject, f.Signal.Payload, f.Err, f.Span)
+			fmt.Fprintf(&found, "%s %s %s %s %q %q %q %v %+v\n", f.Outcome, f.Dialect, f.Reason, f.Signal.Kind, f.Signal.Subject, f.Signal.Run, f.Signal.Payload, f.Err, f.Span)
 		},
 		Text: func(p []byte) { text.Write(p) },
 	})

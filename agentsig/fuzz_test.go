@@ -35,14 +35,10 @@ func checkScan(t *testing.T, data []byte, size int) {
 			t.Logf("the input is %q", data)
 		}
 	}()
-	whole := scanIn(t, data, len(data)+1)
-	for _, n := range []int{1, 1 + size} {
-		parts := scanIn(t, data, n)
-		if diff := cmp.Diff(whole.shown, parts.shown); diff != "" {
-			t.Fatalf("in pieces of %d (-whole +pieces):\n%s", n, diff)
-		}
-		if !bytes.Equal(whole.text, parts.text) {
-			t.Fatalf("in pieces of %d: clean text\nwhole  %q\npieces %q", n, whole.text, parts.text)
+	whole := checkSplits(t, data, size, agentsig.Options{})
+	for _, f := range checkSplits(t, data, size, agentsig.Options{Nonce: "n1"}).findings {
+		if f.Outcome == agentsig.Accepted && f.Dialect == agentsig.DialectExit && !announcement.Match(data[:f.Span.Offset]) {
+			t.Fatalf("without its line before it counts %s", renderFinding(f))
 		}
 	}
 	if !maskable(data) {
@@ -57,6 +53,25 @@ func checkScan(t *testing.T, data []byte, size int) {
 			rewrite(t, f.Signal)
 		}
 	}
+}
+
+// announcement is what stands before an exit record that counts where the nonce n1 is demanded.
+var announcement = regexp.MustCompile(`(^|^\x{feff}|\n)EXIT: run=n1[ \t]*\r?\n$`)
+
+// checkSplits holds a scan of the whole against scans of pieces.
+func checkSplits(t *testing.T, data []byte, size int, o agentsig.Options) scanned {
+	t.Helper()
+	whole := scanIn(t, data, len(data)+1, o)
+	for _, n := range []int{1, 1 + size} {
+		parts := scanIn(t, data, n, o)
+		if diff := cmp.Diff(whole.shown, parts.shown); diff != "" {
+			t.Fatalf("in pieces of %d (-whole +pieces):\n%s", n, diff)
+		}
+		if !bytes.Equal(whole.text, parts.text) {
+			t.Fatalf("in pieces of %d: clean text\nwhole  %q\npieces %q", n, whole.text, parts.text)
+		}
+	}
+	return whole
 }
 
 // maskable reports whether anything in an output may be only mentioned.
@@ -82,7 +97,7 @@ func checkClean(t *testing.T, text []byte) {
 		}
 	}
 	text = append([]byte("\n"), text...) // a byte order mark is dropped only at the very start
-	for _, f := range scanIn(t, text, len(text)+1).findings {
+	for _, f := range scanIn(t, text, len(text)+1, agentsig.Options{}).findings {
 		if f.Dialect == agentsig.DialectLine && f.Outcome == agentsig.Accepted {
 			t.Fatalf("the clean text %q has the signal %s", text, renderFinding(f))
 		}
@@ -106,10 +121,10 @@ type scanned struct {
 	text     []byte
 }
 
-func scanIn(t *testing.T, data []byte, size int) (r scanned) {
+func scanIn(t *testing.T, data []byte, size int, o agentsig.Options) (r scanned) {
 	t.Helper()
 	var last int64
-	s := agentsig.NewScanner(agentsig.Options{}, agentsig.Sink{
+	s := agentsig.NewScanner(o, agentsig.Sink{
 		Finding: func(f agentsig.Finding) {
 			from, to := f.Span.Offset, f.Span.Offset+f.Span.Length
 			if from < last || to > int64(len(data)) || sha256.Sum256(data[from:to]) != f.Span.SHA256 {
@@ -208,11 +223,16 @@ func FuzzExit(f *testing.F) {
 		}
 		e := agentsig.NewExitSignal(agentsig.PhaseReview, agentsig.ExitCompleted).WithPRURL(pr).WithEvidence(ref).WithNotes(notes)
 		if e.Validate() == nil {
-			if wire, err := e.Signal().Wire(); err != nil {
-				t.Fatalf("%+v is valid, and can't be written: %v\n%s", e, err, wire)
+			for _, run := range []string{"", "n1"} {
+				s := e.Signal()
+				s.Run = run
+				if wire, err := s.Wire(); err != nil {
+					t.Fatalf("%+v is valid, and can't be written: %v\n%s", s, err, wire)
+				}
 			}
 		}
 		checkScan(t, data, 9)
+		checkScan(t, append([]byte("EXIT: run=n1\n"), data...), 9)
 	})
 }
 
@@ -230,7 +250,8 @@ var fragments = []string{
 	"{", "}", "{\n", "}\n", `"protocol"`, ":", `"apm2_agent_exit"`, ",", "[", "]", `\u0070`, "1", "null",
 	`{"protocol":"apm2_agent_exit","version":"1.0.0","phase_completed":"REVIEW","exit_reason":"completed"}`,
 	`{"protocol":"apm2_agent_exit",`, `"version":"1.0.0","phase_completed":"DRAFT","exit_reason":"error"}`, `{"a":1}`, `{"a":{"b":[1,2]}}`,
-	"\ufeff",
+	"\ufeff", "EXIT: run=n1", "\nEXIT: run=n1\n", "EXIT: run=n2\n", "EXIT: run=",
+	"\nEXIT: run=n1\n" + `{"protocol":"apm2_agent_exit","version":"1.0.0","phase_completed":"DRAFT","exit_reason":"error"}` + "\n",
 }
 
 // FuzzFragments puts outputs together from fragments, each byte naming one.

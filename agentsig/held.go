@@ -40,10 +40,7 @@ func (s *Scanner) stepObject(c *cursor, last bool) (more bool) {
 			s.largeObject = o.err == nil && bytes.IndexByte(held, '\n') >= 0 // or it ends with its line
 			return false
 		}
-		s.beginSkip(c, Finding{
-			Outcome: Rejected, Dialect: DialectExit, Signal: Signal{Kind: KindExit},
-			Reason: ReasonTooLong, Err: errExitTooLarge,
-		}, s.taken)
+		s.beginSkip(c, s.exitFinding(ReasonTooLong, errExitTooLarge), s.taken)
 		s.skip.object = true
 		return false
 	case last:
@@ -92,31 +89,31 @@ func (s *Scanner) brokenObject(c *cursor, b []byte, err *SyntaxError) {
 // exitObject settles an object that is meant as an exit record. Valid or not,
 // it is taken out of the text, unless it is of another protocol.
 func (s *Scanner) exitObject(c *cursor, b []byte, err error) {
-	f := Finding{
-		Outcome: Accepted, Dialect: DialectExit, Signal: Signal{Kind: KindExit},
-		Span: s.span(c, c.i, len(b)),
-	}
 	var e ExitSignal
 	if err == nil {
 		e, err = ParseExit(b, s.opts.Hosts...)
 	}
 	reason := ReasonInvalidRecord
 	if err == nil {
-		f.Signal.exit = &e
 		reason, err = s.opts.checkExit(e)
 	}
-	if err == nil {
-		s.remove(c, len(b))
-		s.report(f)
-		return
+	foreign := err != nil && !bytes.Contains(b, []byte(ExitProtocol)) // somebody else's record: it is text, and read as such
+	if foreign {
+		s.loneExitLine()
 	}
-	f.Outcome, f.Reason, f.Err = Rejected, reason, err
-	if !bytes.Contains(b, []byte(ExitProtocol)) { // somebody else's record: it is text, and read as such
+	f := s.exitFinding(reason, err)
+	f.Span = s.span(c, c.i, len(b))
+	switch {
+	case foreign:
 		s.noObject, s.mode = s.at(c)+int64(len(b)), inText
 		s.report(f)
-		return
+	case f.Outcome == Accepted:
+		f.Signal.exit = &e
+		s.remove(c, len(b))
+		s.report(f)
+	default:
+		s.takeOut(c, len(b), f)
 	}
-	s.takeOut(c, len(b), f)
 }
 
 // takeOut takes n bytes at w[i] out of the text, and reports what they are and

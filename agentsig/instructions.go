@@ -16,7 +16,7 @@ import (
 func Instructions(role Role, task, nonce string) (string, error) {
 	text, err := LineInstructions(role, task, nonce)
 	if phase, ok := role.Phase(); ok && err == nil {
-		text += exitInstructions(phase)
+		text += exitInstructions(phase, nonce)
 	}
 	return text, err
 }
@@ -86,18 +86,23 @@ func writeEntries(b *strings.Builder, role Role, task, nonce string, terminal bo
 	}
 }
 
-func exitInstructions(phase Phase) string {
+func exitInstructions(phase Phase, nonce string) string {
 	data, err := NewExitSignal(phase, ExitCompleted).WithNotes("what you did, in a sentence").JSON()
 	if err != nil {
 		panic("agentsig: the example of an exit record is not valid: " + err.Error())
+	}
+	rule, line := "", ""
+	if nonce != "" {
+		rule = " The line directly before\nit is EXIT: with run=, as below; without that line a record does not count."
+		line = "    " + exitLinePrefix + nonce + "\n"
 	}
 	return fmt.Sprintf(`
 ### Handing over the phase
 
 Instead of the line you may print an exit record: one JSON object that starts at
-the first column, with these members and no others.
+the first column, with these members and no others.%s
 
-    %s
+%s    %s
 
 - phase_completed is %s, the phase that you hold.
 - exit_reason is completed; or blocked, if something outside your reach stops
@@ -107,5 +112,5 @@ the first column, with these members and no others.
 
 Do NOT poll for CI status after you have signalled. Checks run by themselves,
 and whoever is needed next is started without you. Signal, then stop.
-`, data, phase)
+`, rule, line, data, phase)
 }

@@ -18,7 +18,7 @@ type Options struct {
 	Role  Role
 	Task  string   // the id that this agent was assigned; for an expert, its request's
 	Phase Phase    // the phase that the session holds
-	Nonce string   // if set, line and XML signals have to carry it; exit records can't
+	Nonce string   // if set, signals have to carry it; exit records on the line directly before them, EXIT: run=<nonce>
 	Hosts []string // hosts that a pull request's URL may point to, besides the common forges
 }
 
@@ -71,8 +71,9 @@ type Sink struct {
 	// the payload.
 	Finding func(Finding)
 	// Text is called with the clean text, in order: without line signals, but
-	// with their payload; without XML blocks and exit records, valid or not. The
-	// bytes are the scanner's: they are good until the function returns.
+	// with their payload; without XML blocks and exit records, valid or not, and
+	// the line that announces a record. The bytes are the scanner's: they are
+	// good until the function returns.
 	Text func([]byte)
 }
 
@@ -115,6 +116,8 @@ type Scanner struct {
 	wreck  wreck
 	taken  int // bytes of the object, or of its wreck
 	skip   skip
+
+	announced *exitLine // the line directly before w[i], if it announces an exit record
 
 	pending *Finding // a line signal whose payload is still coming
 	payload strings.Builder
@@ -247,6 +250,7 @@ func (s *Scanner) settle() {
 	if s.mode == inSkip {
 		s.endSkip(!s.skip.object)
 	}
+	s.loneExitLine()
 	s.mode, s.mid, s.quoted, s.released, s.begun = inText, false, false, 0, false
 	s.para.reset()
 }

@@ -232,6 +232,7 @@ const (
 	ReasonNested        Reason = "nested"
 	ReasonFurtherSignal Reason = "further_signal"
 	ReasonInvalidRecord Reason = "invalid_record"
+	ReasonMissingRecord Reason = "missing_record"
 	ReasonWrongPhase    Reason = "wrong_phase"
 )
 
@@ -279,7 +280,7 @@ var reasons = []struct {
 	{ReasonWrongRole, "this role may not say it"},
 	{ReasonExtraText, "nothing may follow it on its line; details go on the lines below"},
 	{ReasonTooLong, "it is too long"},
-	{ReasonMissingNonce, "it lacks this session's run=<nonce>"},
+	{ReasonMissingNonce, "it lacks this session's run=<nonce>; an exit record has it on the line directly before, EXIT: run=<nonce>"},
 	{ReasonWrongNonce, "it carries another session's nonce"},
 	{ReasonUnclosed, "the tag is not closed; end it with </signal>"},
 	{ReasonUnopened, "the closing tag has no <signal> before it"},
@@ -288,5 +289,6 @@ var reasons = []struct {
 	{ReasonNested, "another <signal> opens inside it; close the first one"},
 	{ReasonFurtherSignal, "a reply has one signal, and the first one counts"},
 	{ReasonInvalidRecord, "it is not a valid exit record"},
+	{ReasonMissingRecord, "no exit record stands directly below it; start the record at the first column of the next line"},
 	{ReasonWrongPhase, "the session does not hold this phase"},
 }

@@ -18,7 +18,10 @@ func (s *Scanner) stepText(c *cursor, last bool) (more bool) {
 			return true
 		}
 	}
-	if !s.mid {
+	if s.announced != nil && !s.objectBegins(c, c.w[c.i:]) {
+		s.loneExitLine()
+	}
+	if !s.mid && s.announced == nil {
 		s.plainLines(c)
 	}
 	rest := c.w[c.i:]
@@ -158,6 +161,10 @@ func (s *Scanner) lineStart(c *cursor, ln []byte, size int, whole bool) {
 	}
 	end := c.i + size
 	text := trimBlanks(ln)
+	if run, ok := exitLineRun(text); ok && whole {
+		s.announce(c, run, text, size)
+		return
+	}
 	if tag := looseTagIn(c.w[c.i:], len(ln)); tag >= 0 {
 		text = bytes.TrimRight(ln[:tag], " \t\r")
 		if e, n := lineName(text); e != nil {
@@ -498,6 +505,9 @@ func (s *Scanner) safeText(b []byte) int {
 	if !s.mid {
 		if isQuote(b) {
 			return len(b)
+		}
+		if n := min(len(b), len(exitLinePrefix)); string(b[:n]) == exitLinePrefix[:n] {
+			return 0
 		}
 		for i := range vocabulary {
 			if e := &vocabulary[i]; e.Dialect == DialectLine {

@@ -42,6 +42,9 @@ func (s Signal) Wire() (string, error) {
 			return "", err
 		}
 		text = string(data) + "\n"
+		if s.Run != "" {
+			text = exitLinePrefix + s.Run + "\n" + text
+		}
 		if u, err := url.Parse(s.exit.PRURL); err == nil {
 			hosts = []string{u.Hostname()}
 		}

@@ -107,11 +107,17 @@ func TestInstructions(t *testing.T) {
 				t.Errorf("%s: the echoed prompt reads as %s, %v", role, echo.Verdict.Kind, err)
 			}
 			var said []agentsig.Kind
+			before := ""
 			for line := range strings.Lines(text) {
 				example, ok := strings.CutPrefix(line, "    ")
 				if !ok {
 					continue
 				}
+				if strings.HasPrefix(example, "EXIT: ") { // the record follows on the next line
+					before = example
+					continue
+				}
+				example, before = before+example, ""
 				res, err := agentsig.Scan(strings.NewReader(example), o)
 				if err != nil || len(res.Findings) != 1 || !res.Verdict.OK() {
 					t.Errorf("%s: the example %q reads as %+v, %v", role, example, res.Findings, err)
