@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/home"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 	"github.com/signalbox-dev/signalbox/internal/session"
 )
@@ -82,12 +83,18 @@ func (d *deliverer) keep(p *sandbox.Policy, command []string, getenv func(string
 // tempSuffix ends the name of the directory for temporary files of what runs in a worktree.
 const tempSuffix = ".tmp"
 
+// confinesChecks reports whether checks and the setup of worktrees run in a sandbox.
+func (d *deliverer) confinesChecks() bool {
+	return d.config.Sandbox.Kind != sandbox.None && d.config.Sandbox.Checks != config.Off
+}
+
 // shell returns what runs the user's command lines in a worktree, and what is to be called
 // when that is done. They run what agents wrote, so they are confined as agents are, unless
-// the settings say otherwise.
-func (d *deliverer) shell(tree string) (shell []string, done func(), err error) {
+// the settings say otherwise. With a home directory of their own they don't see what agents
+// can write of the user's.
+func (d *deliverer) shell(tree string, h *home.Home) (shell []string, done func(), err error) {
 	c := d.config.Sandbox
-	if c.Kind == sandbox.None || c.Checks == config.Off {
+	if !d.confinesChecks() {
 		return []string{"sh"}, func() {}, nil
 	}
 	temp := tree + tempSuffix
@@ -101,7 +108,13 @@ func (d *deliverer) shell(tree string) (shell []string, done func(), err error) 
 		return nil, nil, err
 	}
 	p.Write, p.Read = []string{tree}, append(p.Read, d.exchange.Common()) // what git needs of most of them
-	if err := d.keep(p, nil, os.Getenv); err != nil {
+	if h == nil {
+		err = d.keep(p, nil, os.Getenv)
+	} else {
+		p.Write = append(p.Write, h.Path)
+		err = d.hideCaches(p)
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	shell, err = p.Command(d.program, []string{"sh"})

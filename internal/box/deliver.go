@@ -19,6 +19,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/gate"
+	"github.com/signalbox-dev/signalbox/internal/home"
 	"github.com/signalbox-dev/signalbox/internal/plan"
 	"github.com/signalbox-dev/signalbox/internal/process"
 	"github.com/signalbox-dev/signalbox/internal/prompt"
@@ -41,7 +42,8 @@ type deliverer struct {
 	program string
 	config  config.Config
 	dir     string        // the box's directory, absolute
-	gates   chan int      // free places for checks to run in
+	gates   chan struct{} // has one for each of the places that checks run in
+	homes   *home.Store   // of checks
 	touched fingerprinter // the user's checkout
 
 	exchange *worktree.Exchange // where work is checked, reviewed and merged
@@ -51,6 +53,7 @@ type deliverer struct {
 	branches map[string]*integration // that work is merged to
 	starting map[string]*sync.Mutex  // by session: who starts or ends it
 	bases    map[string]string       // of commits that passed the gate: where their work begins
+	places   map[int]bool            // where checks run, by number
 }
 
 // gatePlaces is how many commits are checked at once.
@@ -67,15 +70,17 @@ func newDeliverer(ctx context.Context, b *Box, o Delivery) (*deliverer, error) {
 	}
 	d := &deliverer{
 		box: b, repo: repo, program: o.Program, config: o.Config, dir: dir,
-		gates: make(chan int, gatePlaces), plans: map[string]plan.Plan{}, branches: map[string]*integration{},
-		starting: map[string]*sync.Mutex{}, bases: map[string]string{},
+		gates: make(chan struct{}, gatePlaces), homes: home.Open(filepath.Join(dir, "caches"), b.now), plans: map[string]plan.Plan{}, branches: map[string]*integration{},
+		starting: map[string]*sync.Mutex{}, bases: map[string]string{}, places: map[int]bool{},
 	}
 	if d.exchange, err = worktree.OpenExchange(ctx, repo, filepath.Join(dir, "exchange.git")); err != nil {
 		return nil, err
 	}
 	for n := range gatePlaces {
 		d.sweep(d.gatePath(n)) // what a box that was killed left running
-		d.gates <- n
+	}
+	if err := d.homes.Tidy(); err != nil {
+		b.logger.Warn("what checks left was not removed", "error", err)
 	}
 	d.sweepReviews(ctx)
 	d.touched.repo, d.touched.except = repo, repo.Top(dir)
@@ -236,7 +241,7 @@ func (d *deliverer) tree(ctx context.Context, r delivery.Run, task string) (*wor
 	if _, err := os.Stat(ready); err == nil {
 		return d.repo.Tree(path), nil
 	}
-	err = d.setUp(ctx, d.repo, path)
+	err = d.setUp(ctx, d.repo, path, nil)
 	switch {
 	case err == nil:
 		err = os.WriteFile(ready, nil, 0o600)
@@ -256,8 +261,9 @@ type copier interface {
 	Copy(ctx context.Context, dir string, files []string) error
 }
 
-// setUp copies files into a new worktree and runs the user's setup command.
-func (d *deliverer) setUp(ctx context.Context, repo copier, path string) error {
+// setUp copies files into a new worktree and runs the user's setup command: as checks run,
+// if it is for checks and these have a home directory.
+func (d *deliverer) setUp(ctx context.Context, repo copier, path string, h *home.Home) error {
 	w := d.config.Worktree
 	if len(w.Copy) > 0 {
 		if err := repo.Copy(ctx, path, w.Copy); err != nil {
@@ -268,13 +274,13 @@ func (d *deliverer) setUp(ctx context.Context, repo copier, path string) error {
 		return nil
 	}
 	d.sweep(path)
-	shell, done, err := d.shell(path)
+	shell, done, err := d.shell(path, h)
 	if err != nil {
 		return err
 	}
 	defer done()
 	report, err := gate.Run(ctx, []gate.Check{{Name: "setup", Command: w.Setup, Timeout: w.SetupTimeout}},
-		gate.Options{Dir: path, Session: marker(path), Once: true, Shell: shell})
+		gate.Options{Dir: path, Session: marker(path), Inherit: environment(h), Once: true, Shell: shell})
 	if err == nil && !report.Passed() {
 		err = fmt.Errorf("the setup command failed in a new worktree: %s", agentsig.EscapeLines(report.Checks[0].Output))
 	}
@@ -447,6 +453,7 @@ func (d *deliverer) finished(ctx context.Context, r delivery.Run) {
 	}
 	errs = append(errs, d.exchange.Forget(ctx, r.ID, r.Branch))
 	_ = os.Remove(d.treePath(r.ID, "")) // if nothing is left in it
+	errs = append(errs, d.homes.Retire(r.ID))
 	if err := errors.Join(errs...); err != nil && ctx.Err() == nil {
 		d.box.logger.Warn("worktrees of a run that has ended were not removed", "run", r.ID, "error", err)
 	}

@@ -52,7 +52,7 @@ func (d *deliverer) reviewRoom(ctx context.Context, r delivery.Run, s delivery.S
 	if err != nil {
 		return "", "", err
 	}
-	return path, commit, d.setUp(ctx, d.exchange, path)
+	return path, commit, d.setUp(ctx, d.exchange, path, nil)
 }
 
 // leaveReview removes the worktree that a session looked at, if it had one of its own.

@@ -28,43 +28,60 @@ type checked struct {
 
 func (c checked) passed() bool { return len(c.failed) == 0 }
 
+// trial is what checks are run for.
+type trial struct {
+	run    string // whose checks they are
+	first  bool   // they run on what the run starts from, before any agent is started
+	checks []gate.Check
+	log    io.Writer // may be nil
+}
+
 // check runs checks at a commit, on a clean tree of its own.
-func (d *deliverer) check(ctx context.Context, commit string, checks []gate.Check, log io.Writer) (checked, error) {
-	if len(checks) == 0 {
+func (d *deliverer) check(ctx context.Context, commit string, t trial) (checked, error) {
+	if len(t.checks) == 0 {
 		return checked{}, nil
 	}
-	var place int
-	select {
-	case place = <-d.gates:
-	case <-ctx.Done():
-		return checked{}, ctx.Err()
+	place, leave, err := d.place(ctx)
+	if err != nil {
+		return checked{}, err
 	}
-	defer func() { d.gates <- place }()
+	defer leave()
 	path := d.gatePath(place)
 	d.sweep(path)
 	if err := transient(ctx, func() error { return d.exchange.AddDetached(ctx, path, commit) }); err != nil {
 		return checked{}, err
 	}
-	return d.checkIn(ctx, path, checks, log)
+	return d.checkIn(ctx, path, t)
 }
 
-// checkIn runs checks in a worktree, made ready as the user wants it.
-func (d *deliverer) checkIn(ctx context.Context, path string, checks []gate.Check, log io.Writer) (checked, error) {
-	if len(checks) == 0 {
+// checkIn runs checks in a worktree, made ready as the user wants it, with a home directory
+// of their own.
+func (d *deliverer) checkIn(ctx context.Context, path string, t trial) (c checked, err error) {
+	if len(t.checks) == 0 {
 		return checked{}, nil
 	}
-	if err := d.setUp(ctx, d.exchange, path); err != nil {
+	h, err := d.takeHome(ctx, t)
+	if err != nil {
 		return checked{}, err
 	}
-	shell, done, err := d.shell(path)
+	defer func() { d.leaveHome(h, t, err == nil) }()
+	if err := d.setUp(ctx, d.exchange, path, h); err != nil {
+		return checked{}, err
+	}
+	shell, done, err := d.shell(path, h)
 	if err != nil {
 		return checked{}, err
 	}
 	defer done()
-	report, err := gate.Run(ctx, checks, gate.Options{Dir: path, Session: marker(path), Log: log, Shell: shell})
+	report, err := gate.Run(ctx, t.checks, gate.Options{Dir: path, Session: marker(path), Inherit: environment(h), Log: t.log, Shell: shell})
 	if err != nil {
 		return checked{}, err
 	}
+	return d.judge(report, t.checks), nil
+}
+
+// judge says what a report on checks comes to.
+func (d *deliverer) judge(report gate.Report, checks []gate.Check) checked {
 	var c checked
 	var output strings.Builder
 	for n, r := range report.Checks {
@@ -80,7 +97,7 @@ func (d *deliverer) checkIn(ctx context.Context, path string, checks []gate.Chec
 		fmt.Fprintf(&output, "%s (%s): %s\n%s\n", r.Name, checks[n].Command, how, last(r.Output, 2<<10))
 	}
 	c.output = d.box.redact.Text(agentsig.EscapeLines(output.String()))
-	return c, nil
+	return c
 }
 
 // last returns the end of a text, from the start of a line.
@@ -139,7 +156,7 @@ func (d *deliverer) gateRun(ctx context.Context, r delivery.Run, t delivery.Task
 	if err != nil {
 		return err
 	}
-	result, err := d.check(ctx, in.Commit, d.checks(p), log)
+	result, err := d.check(ctx, in.Commit, trial{run: r.ID, checks: d.checks(p), log: log})
 	if err := errors.Join(err, log.Close()); err != nil {
 		return err
 	}
@@ -153,7 +170,7 @@ func (d *deliverer) gateRun(ctx context.Context, r delivery.Run, t delivery.Task
 	if err != nil {
 		return err
 	}
-	before, err := d.check(ctx, head, failed.failed, nil)
+	before, err := d.check(ctx, head, trial{run: r.ID, checks: failed.failed})
 	if err != nil {
 		return err
 	}
@@ -243,7 +260,7 @@ func (d *deliverer) baselineRun(ctx context.Context, c *conductor, r delivery.Ru
 	if err != nil {
 		return err
 	}
-	result, err := d.check(ctx, b.Commit, d.checks(p), log)
+	result, err := d.check(ctx, b.Commit, trial{run: r.ID, first: r.Verified == 0, checks: d.checks(p), log: log})
 	b.Checks, b.Output = result.checks, result.output
 	return errors.Join(err, log.Close())
 }
@@ -257,7 +274,7 @@ func (d *deliverer) mergeRepair(ctx context.Context, c *conductor, r delivery.Ru
 	_, err := d.advance(ctx, c, "", worktree.Merge{
 		Path: d.mergePath(r.ID), Branch: r.Branch, Commit: commit, Message: "Merge the repair of the environment",
 		Check: func(ctx context.Context, dir, merge string) error {
-			result, err := d.checkIn(ctx, dir, checks, nil)
+			result, err := d.checkIn(ctx, dir, trial{run: r.ID, checks: checks})
 			b.Commit, b.Checks, b.Output = merge, result.checks, result.output
 			if err == nil && !result.tolerate(r.Tolerated).passed() && !r.Remediation.Declared {
 				err = errChecks
@@ -420,7 +437,7 @@ func (d *deliverer) mergeRun(ctx context.Context, c *conductor, r delivery.Run, 
 		Path: d.mergePath(r.ID), Branch: r.Branch, Commit: t.Item.Commit,
 		Message: fmt.Sprintf("Merge %s: %s", t.ID, t.Item.Title),
 		Check: func(ctx context.Context, dir, _ string) error {
-			result, err := d.checkIn(ctx, dir, d.checks(p), nil)
+			result, err := d.checkIn(ctx, dir, trial{run: r.ID, checks: d.checks(p)})
 			if err == nil && !result.tolerate(r.Tolerated).passed() {
 				err = fmt.Errorf("%w:\n%s", errChecks, result.output)
 			}

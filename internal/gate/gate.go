@@ -67,7 +67,8 @@ func (r Report) names(which func(Result) bool) (names []string) {
 // Options say where and how checks run.
 type Options struct {
 	Dir     string
-	Env     []string  // besides what is inherited
+	Inherit []string  // the environment that is inherited; this process's if nil
+	Env     []string  // besides that
 	Log     io.Writer // gets what every run prints, the first 64 MiB of it; may be nil
 	Session string    // marks all processes, so that none that hides is left
 	Once    bool      // a command that fails is not run again
@@ -124,9 +125,13 @@ func attempt(ctx context.Context, c Check, o Options) (Result, error) {
 	if len(shell) == 0 {
 		shell = []string{"sh"}
 	}
+	inherit := o.Inherit
+	if inherit == nil {
+		inherit = os.Environ()
+	}
 	group, err := process.Start(process.Command{
 		Path: shell[0], Args: slices.Concat(shell[1:], []string{"-c", c.Command}), Dir: o.Dir,
-		Env:    slices.Concat(process.CleanEnv(os.Environ()), o.Env, variables(c.Environment)),
+		Env:    slices.Concat(process.CleanEnv(inherit), o.Env, variables(c.Environment)),
 		Stdout: out, Stderr: out, Marker: o.Session,
 	})
 	if err != nil {

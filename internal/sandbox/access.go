@@ -146,3 +146,9 @@ func belowAny(path string, dirs []string) bool {
 		return path != dir && within(path, dir)
 	})
 }
+
+// InAny reports whether a path is one of some directories or in one, by its name alone.
+func InAny(path string, dirs []string) bool {
+	path = filepath.Clean(path)
+	return slices.ContainsFunc(dirs, func(dir string) bool { return within(path, filepath.Clean(dir)) })
+}

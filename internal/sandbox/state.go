@@ -40,12 +40,12 @@ var bases = []struct{ dir, variable string }{
 func State(command []string, home string, getenv func(string) string) ([]string, error) {
 	var all []string
 	for _, dir := range shared {
-		all = append(all, place(dir, home, getenv))
+		all = append(all, Place(dir, home, getenv))
 	}
 	for _, p := range programs {
 		dirs := make([]string, 0, len(p.dirs))
 		for _, dir := range p.dirs {
-			dirs = append(dirs, place(dir, home, getenv))
+			dirs = append(dirs, Place(dir, home, getenv))
 		}
 		if to := getenv(p.moved); p.moved != "" && filepath.IsAbs(to) {
 			dirs[0] = to
@@ -67,8 +67,9 @@ func State(command []string, home string, getenv func(string) string) ([]string,
 	return all, nil
 }
 
-// place is where a directory of the home directory lies.
-func place(dir, home string, getenv func(string) string) string {
+// Place is where a directory of the home directory lies, given by its slash-separated path:
+// below what an XDG variable names, if it is in one of the directories that these move.
+func Place(dir, home string, getenv func(string) string) string {
 	for _, base := range bases {
 		rest, ok := strings.CutPrefix(dir+"/", base.dir+"/")
 		if to := getenv(base.variable); ok && filepath.IsAbs(to) {

@@ -1,0 +1,136 @@
+package box
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/signalbox-dev/signalbox/internal/home"
+	"github.com/signalbox-dev/signalbox/internal/process"
+	"github.com/signalbox-dev/signalbox/internal/sandbox"
+)
+
+// place waits for one of the places that checks run in, the lowest that is free: tools that
+// remember paths find the one that they know.
+func (d *deliverer) place(ctx context.Context) (place int, leave func(), err error) {
+	select {
+	case d.gates <- struct{}{}:
+	case <-ctx.Done():
+		return 0, nil, ctx.Err()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for d.places[place] {
+		place++
+	}
+	d.places[place] = true
+	return place, func() {
+		d.mu.Lock()
+		delete(d.places, place)
+		d.mu.Unlock()
+		<-d.gates
+	}, nil
+}
+
+// takeHome makes the home directory that checks get. The first checks of a run fill the
+// base of the others.
+func (d *deliverer) takeHome(ctx context.Context, t trial) (*home.Home, error) {
+	u, _, err := d.user()
+	if err != nil {
+		return nil, err
+	}
+	if t.first {
+		return d.homes.First(ctx, u)
+	}
+	return d.homes.Take(ctx, t.run, u)
+}
+
+// leaveHome removes the home directory of checks, or keeps that of the first ones if these
+// came to their end.
+func (d *deliverer) leaveHome(h *home.Home, t trial, ended bool) {
+	var err error
+	if t.first && ended {
+		err = h.Keep(t.run)
+	} else {
+		err = h.Close()
+	}
+	if err != nil {
+		d.box.logger.Warn("the home directory of checks was not put away", "run", t.run, "error", err)
+	}
+}
+
+// environment is what commands inherit: that of their home directory, or this process's.
+func environment(h *home.Home) []string {
+	if h == nil {
+		return nil
+	}
+	return h.Env
+}
+
+// user is who checks are run for, and what agents' programs keep of theirs, which agents can
+// write if they are confined, or else have no need to.
+func (d *deliverer) user() (u home.User, kept []string, err error) {
+	if d.confinesChecks() {
+		if kept, err = sandbox.State(nil, os.Getenv("HOME"), os.Getenv); err != nil {
+			return u, nil, err
+		}
+		for _, agent := range d.config.Agents {
+			getenv := func(name string) string { return cmp.Or(agent.Env[name], os.Getenv(name)) }
+			more, err := sandbox.State(agent.Resolve(d.config.Dir), getenv("HOME"), getenv)
+			if err != nil {
+				return u, nil, err
+			}
+			kept = append(kept, more...)
+		}
+	}
+	agents := slices.Concat(kept, d.config.Sandbox.Write)
+	return home.LoadUser(process.CleanEnv(os.Environ()), agents), kept, nil
+}
+
+// hideCaches hides from checks what agents' programs keep of the user's, and the user's
+// caches. What the settings let agents write is writable, less these.
+func (d *deliverer) hideCaches(p *sandbox.Policy) error {
+	u, kept, err := d.user()
+	if err != nil {
+		return err
+	}
+	shut := append(kept, u.Caches()...)
+	slices.Sort(shut) // each comes after what it is in
+	var hidden []string
+	for _, path := range shut {
+		if !sandbox.InAny(path, hidden) && d.hideable(path, p) {
+			hidden = append(hidden, path)
+		}
+	}
+	for _, path := range d.config.Sandbox.Write {
+		if !sandbox.InAny(path, hidden) {
+			p.Write = append(p.Write, path)
+		}
+	}
+	p.Hidden = append(p.Hidden, hidden...)
+	if at := u.GoDownloads(); at != "" {
+		p.Read = append(p.Read, at)
+	}
+	return nil
+}
+
+// hideable reports whether a path can be hidden: it is there, the policy does not say
+// otherwise, and no agent has put a link there, by which something else would be hidden.
+func (d *deliverer) hideable(path string, p *sandbox.Policy) bool {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil || real == "/" || slices.ContainsFunc(slices.Concat(p.Read, p.Write), func(other string) bool {
+		resolved, err := filepath.EvalSymlinks(other)
+		return err == nil && resolved == real
+	}) {
+		return false
+	}
+	for _, dir := range d.config.Sandbox.Write {
+		resolved, err := filepath.EvalSymlinks(dir)
+		if err == nil && sandbox.InAny(path, []string{dir}) && !sandbox.InAny(real, []string{resolved}) {
+			return false
+		}
+	}
+	return true
+}
