@@ -45,23 +45,51 @@ func (f *Files) Root(size int64) (Hash, error) {
 	return Hash(root), err
 }
 
+// Entries calls yield for every event from an index on, as the files have it, until yield
+// returns false. What it is given is not proven; [Files.Prove] does that.
+func (f *Files) Entries(from int64, yield func(index int64, stored []byte) bool) error {
+	if from < 0 {
+		return fmt.Errorf("there is no event with index %d", from)
+	}
+	for from < f.Checkpoint.Size {
+		events, err := f.bundle(from / TileWidth)
+		if err != nil {
+			return err
+		}
+		for _, stored := range events[from%TileWidth:] {
+			if !yield(from, stored) {
+				return nil
+			}
+			from++
+		}
+	}
+	return nil
+}
+
+// bundle reads the events of a bundle.
+func (f *Files) bundle(index int64) ([][]byte, error) {
+	width := int(min(TileWidth, f.Checkpoint.Size-index*TileWidth))
+	path := EntriesPath(index, width)
+	data, err := fs.ReadFile(f.files, path)
+	if err != nil {
+		return nil, err
+	}
+	events, err := Entries(data)
+	if err == nil && len(events) != width {
+		err = fmt.Errorf("%s has %d events, and should have %d", path, len(events), width)
+	}
+	return events, err
+}
+
 // Prove proves that the event at index is in the ledger.
 func (f *Files) Prove(index int64) (Proof, error) {
 	size := f.Checkpoint.Size
 	if index < 0 || index >= size {
 		return Proof{}, fmt.Errorf("the checkpoint covers %d events: the one with index %d is not among them", size, index)
 	}
-	width := int(min(TileWidth, size-index/TileWidth*TileWidth))
-	bundle, err := fs.ReadFile(f.files, EntriesPath(index/TileWidth, width))
+	events, err := f.bundle(index / TileWidth)
 	if err != nil {
 		return Proof{}, err
-	}
-	events, err := Entries(bundle)
-	if err != nil {
-		return Proof{}, err
-	}
-	if index%TileWidth >= int64(len(events)) {
-		return Proof{}, fmt.Errorf("%s ends before the event with index %d", EntriesPath(index/TileWidth, width), index)
 	}
 	p, err := tlog.ProveRecord(size, index, f.hashes)
 	if err != nil {

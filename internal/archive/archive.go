@@ -19,8 +19,8 @@ type Keys struct {
 	Verifier string
 }
 
-// origin is the name that the key is for. A verifier's key begins with it.
-func (k Keys) origin() string {
+// Origin is the name that the key is for. A verifier's key begins with it.
+func (k Keys) Origin() string {
 	name, _, _ := strings.Cut(k.Verifier, "+")
 	return name
 }
@@ -85,7 +85,7 @@ func keyFile(keys Keys) []byte { return []byte(keys.Verifier + "\n") }
 
 // checkKeys says whether the two keys are a pair.
 func checkKeys(keys Keys) error {
-	signed, err := ledger.Checkpoint{Origin: keys.origin()}.Sign(keys.Signer)
+	signed, err := ledger.Checkpoint{Origin: keys.Origin()}.Sign(keys.Signer)
 	if err == nil {
 		_, err = ledger.OpenCheckpoint(signed, keys.Verifier)
 	}

@@ -73,7 +73,7 @@ func (a *Archive) create(tip uint64) error {
 	if err := a.files.Mkdir("."); err != nil {
 		return fmt.Errorf("make the archive's directory: %w", err)
 	}
-	c, err := a.tree.Checkpoint(a.keys.origin())
+	c, err := a.tree.Checkpoint(a.keys.Origin())
 	if err != nil {
 		return err
 	}

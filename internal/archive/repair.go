@@ -191,7 +191,7 @@ func (r *repair) sign() error {
 	if err != nil {
 		return err
 	}
-	note, err := ledger.Checkpoint{Origin: r.keys.origin(), Size: r.signed.Size, Root: root}.Sign(r.keys.Signer)
+	note, err := ledger.Checkpoint{Origin: r.keys.Origin(), Size: r.signed.Size, Root: root}.Sign(r.keys.Signer)
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func (a *Archive) sealTree(tree *ledger.Tree, older, full int64, events [][]byte
 	if err := w.sync(); err != nil {
 		return err
 	}
-	c, err := tree.Checkpoint(a.keys.origin())
+	c, err := tree.Checkpoint(a.keys.Origin())
 	if err != nil {
 		return err
 	}

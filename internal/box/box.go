@@ -229,11 +229,13 @@ func start(ctx context.Context, o Options, log engine.Log, a *archive.Archive, k
 		b.running.Go(func() { b.expire(subject, token) })
 	})
 	b.rest.Store(o.Resting)
-	if err := b.deliver(ctx, o.Delivery); err != nil {
+	notes, err := b.deliver(ctx, o.Delivery)
+	if err != nil {
 		b.cancel()
 		b.state.stop()
 		return nil, Found{}, err
 	}
+	found.Notes = append(found.Notes, notes...)
 	found.Items, found.Leases, _ = b.state.counts()
 	b.running.Go(func() {
 		defer close(b.stopped)

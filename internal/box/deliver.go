@@ -103,7 +103,10 @@ func (b *Box) sessionDir(session string) string {
 func taskBranch(run, task string) string { return taskBranches(run) + "/" + task + "/work" }
 
 // taskBranches is what the branches of a run's tasks are in.
-func taskBranches(run string) string { return "signalbox-tasks/" + run }
+func taskBranches(run string) string { return allTaskBranches + "/" + run }
+
+// allTaskBranches is what the branches of all tasks are in.
+const allTaskBranches = "signalbox-tasks"
 
 // remediationTree is the name of the worktree that remediation works in. No task can
 // have it.

@@ -27,12 +27,16 @@ var (
 	errNoMessage   = errors.New("a message needs a text")
 )
 
-// deliver makes the box ready to deliver plans.
-func (b *Box) deliver(ctx context.Context, o *Delivery) (err error) {
-	if o != nil {
-		b.deliverer, err = newDeliverer(ctx, b, *o)
+// deliver makes the box ready to deliver plans. What is worth a note about the
+// repository's commits is returned.
+func (b *Box) deliver(ctx context.Context, o *Delivery) (notes []string, err error) {
+	if o == nil {
+		return nil, nil
 	}
-	return err
+	if b.deliverer, err = newDeliverer(ctx, b, *o); err != nil {
+		return nil, err
+	}
+	return b.witness(ctx, b.deliverer.repo)
 }
 
 // conduct brings on all runs that have not ended.

@@ -394,7 +394,7 @@ func (d *deliverer) merge(ctx context.Context, c *conductor, id string, t delive
 			}
 			t.Item.Commit, in.Commit = commit, commit
 		}
-		result, err := d.mergeRun(ctx, c, r, t)
+		result, err := d.mergeRun(ctx, c, id, r, t)
 		var conflict *worktree.ConflictError
 		if errors.As(err, &conflict) || errors.Is(err, errChecks) {
 			in.Failed = d.box.redact.Text(err.Error())
@@ -425,7 +425,7 @@ func (d *deliverer) settled(ctx context.Context, r delivery.Run, name, message s
 // commitMessage is for what an agent left uncommitted.
 func commitMessage(t delivery.Task) string { return t.ID + ": " + t.Item.Title }
 
-func (d *deliverer) mergeRun(ctx context.Context, c *conductor, r delivery.Run, t delivery.Task) (string, error) {
+func (d *deliverer) mergeRun(ctx context.Context, c *conductor, id string, r delivery.Run, t delivery.Task) (string, error) {
 	p, err := d.planOf(r)
 	if err != nil {
 		return "", err
@@ -433,9 +433,10 @@ func (d *deliverer) mergeRun(ctx context.Context, c *conductor, r delivery.Run, 
 	if err := d.exchange.Take(ctx, t.Item.Commit, r.ID); err != nil {
 		return "", err
 	}
+	title := fmt.Sprintf("Merge %s: %s", t.ID, t.Item.Title)
 	return d.advance(ctx, c, t.ID, worktree.Merge{
 		Path: d.mergePath(r.ID), Branch: r.Branch, Commit: t.Item.Commit,
-		Message: fmt.Sprintf("Merge %s: %s", t.ID, t.Item.Title),
+		Message: title, Seal: d.allow(c, id, t.Item.Subject, title),
 		Check: func(ctx context.Context, dir, _ string) error {
 			result, err := d.checkIn(ctx, dir, trial{run: r.ID, checks: d.checks(p)})
 			if err == nil && !result.tolerate(r.Tolerated).passed() {

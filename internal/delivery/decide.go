@@ -368,6 +368,27 @@ func (in BaselineRan) decide(r *Run, _ time.Time) ([]Write, error) {
 	return []Write{r.event(BaselineChecked, "", in.Baseline)}, nil
 }
 
+// MergeChecked says that the checks hold on a merge, which is made once that is
+// recorded as [work.MergeAllowed]. Nothing is recorded if the merge is not due any more,
+// or was allowed before; the item tells.
+type MergeChecked struct {
+	Command            string // that it is a part of
+	Commit, Onto, Tree string // as in [work.Allowed]
+}
+
+func (in MergeChecked) decide(r *Run, _ time.Time) ([]Write, error) {
+	t := r.due(DoMerge, in.Command)
+	if t == nil || !t.Item.Audited || t.Item.Commit != "" && t.Item.Commit != in.Commit {
+		return nil, nil
+	}
+	// What moved it last is the audit: no lease is granted on audited work.
+	allowed := work.Allowed{Run: r.ID, Task: t.ID, Verdict: t.Moved, Commit: in.Commit, Onto: in.Onto, Tree: in.Tree}
+	if t.Item.Allowed != nil && t.Item.Allowed.Allowed == allowed {
+		return nil, nil
+	}
+	return []Write{t.do(work.Allow{Allowed: allowed})}, nil
+}
+
 // MergeRan is what became of a merge.
 type MergeRan struct {
 	Command string // whose result it is

@@ -106,6 +106,9 @@ var words = map[string]func(ledger.Event) (string, string, error){
 	work.WorkUnblocked: spoken(func(_ ledger.Event, p work.Unblocked) (string, string) {
 		return "", "goes on in " + string(p.NextPhase)
 	}),
+	work.MergeAllowed: spoken(func(_ ledger.Event, p work.Allowed) (string, string) {
+		return "", fmt.Sprintf("the merge of %s onto %s is allowed", short(p.Commit), short(p.Onto))
+	}),
 	work.WorkMerged: spoken(func(_ ledger.Event, p work.Merge) (string, string) {
 		return "", "merged " + short(p.Commit) + ", completed"
 	}),

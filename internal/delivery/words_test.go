@@ -45,6 +45,7 @@ func TestWords(t *testing.T) {
 		{work.WorkOverridden, work.Overridden{From: agentsig.PhaseReview, NextPhase: agentsig.PhaseCompleted, Reason: "by hand"}, "T-2: the operator moved it from REVIEW to COMPLETED: by hand"},
 		{work.WorkBlocked, work.Blocked{Cause: "gates", Reason: "the gate fails"}, "T-2: blocked (gates): the gate fails"},
 		{work.WorkUnblocked, work.Unblocked{NextPhase: agentsig.PhaseReview}, "T-2: goes on in REVIEW"},
+		{work.MergeAllowed, work.Allowed{Commit: "0123456789", Onto: "9876543210"}, "T-2: the merge of 0123456 onto 9876543 is allowed"},
 		{work.WorkMerged, work.Merge{Commit: "1a2b3c4"}, "T-2: merged 1a2b3c4, completed"},
 		{work.MergeFailed, work.Merge{Commit: "1a2b3c4", Reason: "both change x.go"}, "T-2: can't be merged at 1a2b3c4: both change x.go"},
 		{work.SignalRecorded, work.Signalled{Said: work.Said{Signal: agentsig.KindCheckpoint, Fields: []work.Field{{Name: "Progress", Value: "half"}}}}, "T-2: progress: half"},

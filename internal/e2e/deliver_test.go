@@ -18,7 +18,7 @@ func TestDeliver(t *testing.T) {
 	w.completed(w.deliver())
 	want := []string{
 		"WorkAdded", "LeaseGranted", "AgentSessionCompleted", "GatePassed", "ReviewStarted", "AgentSessionCompleted",
-		"LeaseGranted", "AgentSessionCompleted", "WorkMerged",
+		"LeaseGranted", "AgentSessionCompleted", "MergeAllowed", "WorkMerged",
 	}
 	for _, task := range []string{"T-1", "T-2"} {
 		if diff := cmp.Diff(want, w.types(task)); diff != "" {

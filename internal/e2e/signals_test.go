@@ -86,7 +86,7 @@ var (
 	built    = []string{"AgentSessionCompleted ready_for_review CI_PENDING", "GatePassed READY_FOR_REVIEW"}
 	reviewed = []string{"ReviewStarted critic REVIEW", "AgentSessionCompleted review_passed READY_FOR_MERGE"}
 	audits   = "LeaseGranted auditor READY_FOR_MERGE"
-	audited  = []string{audits, "AgentSessionCompleted audit_passed READY_FOR_MERGE", "WorkMerged COMPLETED"}
+	audited  = []string{audits, "AgentSessionCompleted audit_passed READY_FOR_MERGE", "MergeAllowed", "WorkMerged COMPLETED"}
 	repaired = []string{
 		"SessionGranted remediation 1", "RemediationCompleted 1", "SessionGranted health_auditor 1", "HealthAudited 1 true",
 		"BaselineChecked", "RemediationEnded 1 true",
@@ -458,7 +458,7 @@ func TestExitRecords(t *testing.T) {
 		added, develops, "AgentSessionCompleted exit blocked BLOCKED", "WorkUnblocked IMPLEMENTATION",
 		develops, "AgentSessionCompleted exit completed CI_PENDING", "GatePassed READY_FOR_REVIEW",
 		"ReviewStarted critic REVIEW", "AgentSessionCompleted exit completed READY_FOR_MERGE",
-		audits, "AgentSessionCompleted exit completed READY_FOR_MERGE", "WorkMerged COMPLETED",
+		audits, "AgentSessionCompleted exit completed READY_FOR_MERGE", "MergeAllowed", "WorkMerged COMPLETED",
 	}
 	if diff := cmp.Diff(want, w.tale("T-1")); diff != "" {
 		t.Errorf("on the task (-want +got):\n%s", diff)

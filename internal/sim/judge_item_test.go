@@ -62,6 +62,10 @@ func (j *judge) seeItem(t *taskFacts, e ledger.Event, payload any) error {
 			return breaks("%s goes on without an answer", t.id)
 		}
 		t.phase = p.NextPhase
+	case work.Allowed:
+		if !t.audited || p.Task != t.id || p.Verdict != t.verdict || !t.byHand && p.Commit != t.gated {
+			return breaks("the merge of %s at %s is allowed by event %d; it is audited: %v, by event %d at %s", p.Task, p.Commit, p.Verdict, t.audited, t.verdict, t.gated)
+		}
 	case work.Merge:
 		return j.mergeRan(t, e, p)
 	case work.Overridden:
@@ -129,7 +133,7 @@ func (j *judge) completed(t *taskFacts, e ledger.Event, p work.Result) error {
 		if !p.Audited || p.NextPhase == agentsig.PhaseCompleted {
 			return breaks("%s is completed by an auditor's word", t.id)
 		}
-		t.audited = !slices.Contains(t.writers, e.Session)
+		t.audited, t.verdict = !slices.Contains(t.writers, e.Session), j.seen
 	case p.Signal == agentsig.KindReviewFailed:
 		j.wrong(t, delivery.CauseReviews)
 		j.found(t, p.Said)

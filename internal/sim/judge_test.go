@@ -14,6 +14,7 @@ import (
 // judge reads the recorded events as an outsider and says which rule was broken.
 // It keeps its own account of everything and asks the rules for nothing.
 type judge struct {
+	seen      uint64 // how many events
 	set       delivery.Started
 	tasks     map[string]*taskFacts // by subject
 	byID      map[string]*taskFacts
@@ -49,6 +50,7 @@ type taskFacts struct {
 	gated     string
 	reviewed  bool
 	audited   bool
+	verdict   uint64 // the sequence of the audit
 	merges    int
 	holder    string
 	count     map[delivery.Cause]int // what went wrong since a person last looked
@@ -97,6 +99,7 @@ func newJudge() *judge {
 // see takes the next event on record.
 func (j *judge) see(e ledger.Event, payload any) error {
 	var err error
+	j.seen++
 	if t := j.tasks[e.Subject]; t != nil || e.Type == work.WorkAdded {
 		err = j.seeItem(t, e, payload)
 	} else {

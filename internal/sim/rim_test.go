@@ -141,6 +141,7 @@ func (w *world) merge(c delivery.Command) {
 		r.Result, r.Trouble = "", "the branch is checked out elsewhere"
 	default:
 		w.merged[commit] = true
+		w.results = append(w.results, delivery.MergeChecked{Command: c.ID, Commit: commit, Onto: "fedcba8", Tree: "fedcba7"})
 	}
 	w.results = append(w.results, r)
 }

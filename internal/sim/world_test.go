@@ -212,7 +212,7 @@ func (w *world) snapshotTask(subject, event string) string {
 	for _, t := range w.run.Tasks {
 		if t.Item.Subject == subject {
 			c := *t
-			c.Item.Seq, c.Item.Keys, c.Item.Lease, c.Item.Past = 0, [8]work.KeyedSeq{}, nil, nil
+			c.Item.Seq, c.Item.Keys, c.Item.Lease, c.Item.Past, c.Item.Allowed = 0, [8]work.KeyedSeq{}, nil, nil, nil
 			return fmt.Sprintf("%+v %s", c, t.Item.Session())
 		}
 	}

@@ -79,7 +79,7 @@ func (e *RoleError) Error() string {
 }
 
 // Command is what somebody wants of an item: Add, Grant, End, Note, Release,
-// Expire, Report, Block, Unblock, Merged, Unmerged or Override.
+// Expire, Report, Block, Unblock, Allow, Merged, Unmerged or Override.
 type Command interface {
 	// Events returns the types of events that it can lead to.
 	Events() []string
@@ -352,6 +352,25 @@ func (c Unblock) decide(i Item) (Event, error) {
 	return Event{Type: WorkUnblocked, Actor: BoxActor, Key: c.Key, Payload: Unblocked{back, c.Reason}}, nil
 }
 
+// Allow says which merge of the audited commit is about to be made.
+type Allow struct{ Allowed }
+
+// Events implements [Command].
+func (Allow) Events() []string { return []string{MergeAllowed} }
+
+func (c Allow) decide(i Item) (Event, error) {
+	if !validCommit(c.Onto) || !validCommit(c.Tree) {
+		return Event{}, ErrBadCommit
+	}
+	if c.Task != i.Task {
+		return Event{}, fmt.Errorf("%s is the task %s and not %s: %w", i.ID, i.Task, c.Task, ErrNoItem)
+	}
+	if err := i.mayMerge(c.Commit); err != nil {
+		return Event{}, err
+	}
+	return Event{Type: MergeAllowed, Actor: BoxActor, Payload: c.Allowed}, nil
+}
+
 // Merged says that the audited commit is merged, which completes the work.
 type Merged struct {
 	Commit, Result string // what was audited, and the merge
@@ -379,12 +398,20 @@ func (c Unmerged) decide(i Item) (Event, error) {
 	return i.merge(MergeFailed, Merge{c.Commit, "", agentsig.PhaseImplementation, c.Reason}, c.Key)
 }
 
-func (i Item) merge(what string, m Merge, key string) (Event, error) {
+// mayMerge refuses a commit that is not the audited one.
+func (i Item) mayMerge(commit string) error {
 	switch {
-	case !validCommit(m.Commit):
-		return Event{}, ErrBadCommit
-	case !i.Audited || i.Commit != "" && m.Commit != i.Commit:
-		return Event{}, fmt.Errorf("%s at %s: %w", i.ID, m.Commit, ErrNotAudited)
+	case !validCommit(commit):
+		return ErrBadCommit
+	case !i.Audited || i.Commit != "" && commit != i.Commit:
+		return fmt.Errorf("%s at %s: %w", i.ID, commit, ErrNotAudited)
+	}
+	return nil
+}
+
+func (i Item) merge(what string, m Merge, key string) (Event, error) {
+	if err := i.mayMerge(m.Commit); err != nil {
+		return Event{}, err
 	}
 	return Event{Type: what, Actor: BoxActor, Key: key, Payload: m}, nil
 }

@@ -21,6 +21,7 @@ const (
 	WorkOverridden        = "WorkOverridden"
 	WorkBlocked           = "WorkBlocked"        // by the box: a limit, or trouble that is nobody's fault
 	WorkUnblocked         = "WorkUnblocked"      // an answer or remediation took away what blocked it
+	MergeAllowed          = "MergeAllowed"       // audited, and the checks hold on its merge, which is about to be made
 	WorkMerged            = "WorkMerged"         // audited, and its merge is proven
 	MergeFailed           = "MergeFailed"        // audited, and it can't be merged as it is
 	SignalRecorded        = "SignalRecorded"     // a signal that ends nothing
@@ -31,7 +32,7 @@ const (
 func Types() []string {
 	return []string{
 		WorkAdded, LeaseGranted, ReviewStarted, AgentSessionCompleted, LeaseReleased, LeaseExpired,
-		GatePassed, GateFailed, WorkOverridden, WorkBlocked, WorkUnblocked, WorkMerged, MergeFailed,
+		GatePassed, GateFailed, WorkOverridden, WorkBlocked, WorkUnblocked, MergeAllowed, WorkMerged, MergeFailed,
 		SignalRecorded, LateResultRecorded,
 	}
 }
@@ -140,6 +141,17 @@ type Blocked struct {
 type Unblocked struct {
 	NextPhase agentsig.Phase `json:"next_phase"` // it came from
 	Reason    string         `json:"reason"`
+}
+
+// Allowed is the payload of MergeAllowed. It names what makes a merge commit what it is:
+// its parents and its tree. Who has the commit can hold it against the event.
+type Allowed struct {
+	Run     string `json:"run"`     // the run's id
+	Task    string `json:"task"`    // its id in the plan
+	Verdict uint64 `json:"verdict"` // the ledger's sequence of the audit that passed
+	Commit  string `json:"commit"`  // that was audited: the second parent
+	Onto    string `json:"onto"`    // what it is merged with: the first parent
+	Tree    string `json:"tree"`    // of the merge, which the checks ran on
 }
 
 // Merge is the payload of WorkMerged and MergeFailed.

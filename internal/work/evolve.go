@@ -69,6 +69,10 @@ func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
 		p, err := payload[Overridden](e)
 		i.Commit = "" // what the gate saw may not be what is there by now
 		return i.to(p.NextPhase), err
+	case MergeAllowed:
+		p, err := payload[Allowed](e)
+		i.Allowed = &Permit{seq, p}
+		return i, err
 	case SignalRecorded, LateResultRecorded:
 		return i, nil
 	}
@@ -80,7 +84,9 @@ func (i Item) to(phase agentsig.Phase) Item {
 	if i.Lease != nil {
 		i.Past, i.Lease = i.Lease, nil
 	}
-	i.Audited = i.Audited && phase == i.Phase
+	if i.Audited = i.Audited && phase == i.Phase; !i.Audited {
+		i.Allowed = nil
+	}
 	switch {
 	case phase != agentsig.PhaseBlocked:
 		i.BlockedFrom = ""

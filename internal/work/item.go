@@ -60,6 +60,12 @@ type Lease struct {
 	Key   string // of the request that it was granted to
 }
 
+// Permit is a merge that was allowed, and the ledger's sequence of the event that says so.
+type Permit struct {
+	Seq uint64
+	Allowed
+}
+
 // Item is a work item: the fold of its events. The zero Item is one that does not
 // exist yet.
 type Item struct {
@@ -71,6 +77,7 @@ type Item struct {
 	BlockedFrom agentsig.Phase // the phase that a BLOCKED item came from
 	Commit      string         // that the gate spoke of last
 	Audited     bool           // it waits for its merge
+	Allowed     *Permit        // the merge that was allowed last, since the audit; never changed in place
 	Lease       *Lease         // nil if nobody holds it; never changed in place
 	Past        *Lease         // the one that ended last
 	Granted     uint64         // the counter of the latest grant

@@ -93,6 +93,9 @@ func (s *schedule) run(t *testing.T) {
 			commit := []string{"0123abc", "0123abc", "0123abc", "fffffff"}[s.rand.IntN(4)]
 			s.flight = append(s.flight, work.Merged{Commit: commit, Result: "0123abd"})
 			if s.rand.IntN(2) == 0 {
+				s.flight = append(s.flight, work.Allow{Allowed: work.Allowed{Task: s.item.Task, Commit: commit, Onto: "0123aaa", Tree: "0123bbb"}})
+			}
+			if s.rand.IntN(2) == 0 {
 				s.flight = append(s.flight, work.Unmerged{Commit: commit, Reason: "conflict"})
 			}
 		case n < 10:
@@ -245,6 +248,10 @@ func (s *schedule) checkTask() error {
 		case work.Merge:
 			if !audited || gated != "" && p.Commit != gated {
 				return fmt.Errorf("event %d speaks of a merge of %s; audited %v at %q", n, p.Commit, audited, gated)
+			}
+		case work.Allowed:
+			if !audited || gated != "" && p.Commit != gated || moved {
+				return fmt.Errorf("event %d allows the merge of %s; audited %v at %q", n, p.Commit, audited, gated)
 			}
 		case work.Blocked:
 			if h.before.Lease != nil || h.before.Phase == agentsig.PhaseCompleted {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 )
@@ -18,6 +19,17 @@ type Merge struct {
 	// Check looks at the result, a commit that is checked out in a directory,
 	// before the branch moves. It may be nil.
 	Check func(ctx context.Context, dir, commit string) error
+	// Seal allows the result once Check has found nothing wrong with it, and says
+	// what the message of the commit is that the branch moves to: the one that was
+	// checked but for its message. Without it that is the commit that was checked.
+	Seal func(ctx context.Context, r Result) (message string, err error)
+}
+
+// Result is what makes a merge what it is.
+type Result struct {
+	Onto   string // where the branch was: the first parent
+	Commit string // that was merged: the second parent
+	Tree   string
 }
 
 // Merged is what came of a merge.
@@ -63,6 +75,11 @@ func (x *Exchange) Merge(ctx context.Context, m Merge) (Merged, error) {
 			return Merged{}, fmt.Errorf("the merge of %s into %s: %w", short(m.Commit), agentsig.Escape(m.Branch), err)
 		}
 	}
+	if m.Seal != nil {
+		if commit, err = x.seal(ctx, m, commit); err != nil {
+			return Merged{}, err
+		}
+	}
 	if err := x.give(ctx, commit, m.Old); err != nil {
 		return Merged{}, err
 	}
@@ -104,6 +121,30 @@ func (r *Repo) join(ctx context.Context, m Merge) (commit, dir string, err error
 	}
 	commit, err = r.resolve(ctx, at, "HEAD")
 	return commit, at.dir, err
+}
+
+// seal makes the merge commit anew, with the message that Seal gives it.
+func (r *Repo) seal(ctx context.Context, m Merge, checked string) (string, error) {
+	tree, err := r.read(ctx, r.home, "rev-parse", "--verify", "--quiet", "--end-of-options", checked+"^{tree}")
+	if err != nil {
+		return "", err
+	}
+	message, err := m.Seal(ctx, Result{Onto: m.Old, Commit: m.Commit, Tree: tree})
+	if err != nil {
+		return "", err
+	}
+	who, err := r.identity(ctx, r.home)
+	if err != nil {
+		return "", err
+	}
+	var out limited
+	err = r.run(ctx, r.home, call{
+		args:  []string{"commit-tree", tree, "-p", m.Old, "-p", m.Commit, "-F", "-"},
+		env:   who,
+		stdin: message,
+		out:   &out,
+	})
+	return strings.TrimSpace(string(out.text)), err
 }
 
 // mayMove is [ErrCheckedOut] for a branch that is checked out.
