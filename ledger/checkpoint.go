@@ -122,6 +122,15 @@ func treeHashes(hashes []Hash) []tlog.Hash {
 	return out
 }
 
+// KeyOrigin returns the origin that a verifier's key is for, or why it is no such key.
+func KeyOrigin(verifierKey string) (string, error) {
+	v, err := note.NewVerifier(verifierKey)
+	if err != nil {
+		return "", fmt.Errorf("the verifier's key: %w", err)
+	}
+	return v.Name(), nil
+}
+
 // VerifierKey returns the key that verifies what the signer's key signs.
 func VerifierKey(signerKey string) (string, error) {
 	bad := errors.New("not a signing key")

@@ -50,10 +50,10 @@ prints, and tells a signal that is used from one that is only mentioned (scan, s
 that you start yourself take part by hand (up, work, claim, emit).
 
 Everything is recorded in a ledger that can't be changed quietly: anyone can prove afterwards
-what happened (ledger).
+what happened (ledger), and every merge commit proves itself (verify).
 
 Exit codes: 0 ok, 1 failure or refusal, 2 wrong usage or a person is needed, 130 interrupted.
-With --json a failure is an object with code and error on standard output (of emit and ledger
+With --json a failure is an object with code and error on standard output (of emit, verify and ledger
 verify, as their help says).`,
 		Example: `  signalbox init
   signalbox run plan.md
@@ -79,7 +79,7 @@ verify, as their help says).`,
 		a.emitCommand(), a.gateCommand(), a.eventsCommand())
 	command.Group(root, "Ask a model", a.askCommand(), a.treeCommand())
 	command.Group(root, "Read and teach signals", a.scanCommand(), a.signalsCommand())
-	command.Group(root, "Prove, keep, measure", a.ledgerCommand(), a.backupCommand(), a.restoreCommand(), a.benchCommand(), a.VersionCommand("signalbox"))
+	command.Group(root, "Prove, keep, measure", a.verifyCommitCommand(), a.ledgerCommand(), a.backupCommand(), a.restoreCommand(), a.benchCommand(), a.VersionCommand("signalbox"))
 	root.AddCommand(a.sessionCommand(), confineCommand())
 	command.Dress(root)
 	return root

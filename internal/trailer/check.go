@@ -3,7 +3,6 @@ package trailer
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/work"
@@ -21,8 +20,12 @@ type Proven struct {
 }
 
 // Check holds a commit against its trailers, and those against a key. It needs
-// nothing else. It fails with a [Fault].
+// nothing else. What it finds to be wrong is a [Fault].
 func Check(c Commit, verifierKey string) (Proven, error) {
+	origin, err := ledger.KeyOrigin(verifierKey)
+	if err != nil {
+		return Proven{}, err
+	}
 	t, err := Parse(c.Message)
 	if err != nil {
 		return Proven{}, err
@@ -35,8 +38,8 @@ func Check(c Commit, verifierKey string) (Proven, error) {
 	if err != nil {
 		return Proven{}, edited("%s is %v", nameProof, err)
 	}
-	if name, _, _ := strings.Cut(verifierKey, "+"); name != t.Origin() {
-		return Proven{}, &Fault{Foreign, fmt.Sprintf("they are of %s, and the key is of %s", agentsig.Escape(t.Origin()), agentsig.Escape(name))}
+	if origin != t.Origin() {
+		return Proven{}, &Fault{Foreign, fmt.Sprintf("they are of %s, and the key is of %s", agentsig.Escape(t.Origin()), agentsig.Escape(origin))}
 	}
 	p := Proven{Commit: c, Trailers: t, stored: proof.Event}
 	if p.Event, p.Checkpoint, err = proof.Verify(verifierKey); err != nil {
@@ -67,7 +70,7 @@ func holds(a work.Allowed, c Commit) error {
 	case c.Parents[0] != a.Onto:
 		return moved("%s, and this one is onto %s", was, abbreviated(c.Parents[0]))
 	case c.Tree != a.Tree:
-		return moved("%s with the tree %s, which was checked, and this one has the tree %s: its files are others", was, abbreviated(a.Tree), abbreviated(c.Tree))
+		return moved("%s with the tree %s, and this one has the tree %s: its files are others", was, abbreviated(a.Tree), abbreviated(c.Tree))
 	}
 	return nil
 }

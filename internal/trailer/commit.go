@@ -30,7 +30,7 @@ func ParseCommit(name string, object []byte) (Commit, error) {
 		s := sha256.Sum256(append(head, object...))
 		sum = hex.EncodeToString(s[:])
 	}
-	if sum != name {
+	if sum == "" || sum != name {
 		return Commit{}, fmt.Errorf("the commit %s is damaged in this repository: its bytes have another hash; run git fsck", name)
 	}
 	c := Commit{Name: name}

@@ -151,7 +151,7 @@ type Allowed struct {
 	Verdict uint64 `json:"verdict"` // the ledger's sequence of the audit that passed
 	Commit  string `json:"commit"`  // that was audited: the second parent
 	Onto    string `json:"onto"`    // what it is merged with: the first parent
-	Tree    string `json:"tree"`    // of the merge, which the checks ran on
+	Tree    string `json:"tree"`    // of the merge, which the checks, if there are any, ran on
 }
 
 // Merge is the payload of WorkMerged and MergeFailed.

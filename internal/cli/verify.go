@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/trailer"
+	"github.com/signalbox-dev/signalbox/internal/worktree"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// evidence is what a commit is held against.
+type evidence struct{ key, archive, proof string }
+
+func (a *app) verifyCommitCommand() *cobra.Command {
+	var with evidence
+	cmd := &cobra.Command{
+		Use:   "verify COMMIT",
+		Short: "Check what a merge commit proves about itself",
+		Long: `Verify checks a merge that Signalbox has made, in any clone, bare ones included, and
+without a box. Its trailers carry the event that allowed it, a checkpoint that was
+signed after that, and the hashes between the two. With the verifier's key alone it is
+proven that the key's holder allowed this merge: these two parents, this tree, for this
+task of this run. Trailers that were edited, moved here from another commit, or made
+with another ledger's key, are told apart.
+
+With a copy of the ledger (--archive) it is also checked that the ledger still begins
+with what the commit's checkpoint signed, and that it has the audit, and the merge by
+this commit's name. A proof that ledger prove made (--proof) shows one of these events.
+
+Take the key from somebody you trust (ledger key prints it), never from the repository
+that you check. With --json a failure is an object with ok, fault and error.`,
+		Example: `  signalbox verify HEAD --key verifier.key
+  signalbox verify 1f2e3d4 --key "$KEY" --archive copy/`,
+		Args: one("a commit"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			v, err := a.verifyCommit(cmd.Context(), args[0], with)
+			if err != nil && a.JSON {
+				kind, _ := trailer.IsFault(err)
+				if err := command.WriteJSON(a.Out, map[string]any{"ok": false, "fault": kind, "error": err.Error()}); err != nil {
+					return err
+				}
+				return errQuiet
+			}
+			if err != nil {
+				return err
+			}
+			if a.JSON {
+				return command.WriteJSON(a.Out, v.json())
+			}
+			a.sayVerified(v)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&with.key, "key", "", "the verifier's `KEY`, or a file with it")
+	cmd.Flags().StringVar(&with.archive, "archive", "", "the `DIRECTORY` of the ledger's archive, or of a copy or export of it")
+	cmd.Flags().StringVar(&with.proof, "proof", "", "a `FILE` that ledger prove has written")
+	return cmd
+}
+
+// verified is what was found out about a commit.
+type verified struct {
+	trailer.Proven
+	audit, merged int64 // the sequences of events that were proven too; 0 if they were not
+	auditor       string
+	ledger        int64 // how many events the ledger has that was looked at; 0 if there was none
+}
+
+// verifyCommit holds a commit against all the evidence that there is.
+func (a *app) verifyCommit(ctx context.Context, rev string, with evidence) (verified, error) {
+	name, object, err := worktree.ReadCommit(ctx, ".", rev)
+	if err != nil {
+		return verified{}, err
+	}
+	c, err := trailer.ParseCommit(name, object)
+	if err != nil {
+		return verified{}, err
+	}
+	if with.key == "" {
+		return verified{}, noKey(c)
+	}
+	key, err := a.verifierKey(place{key: with.key})
+	if err != nil {
+		return verified{}, err
+	}
+	v := verified{}
+	if v.Proven, err = trailer.Check(c, key); err != nil {
+		return verified{}, err
+	}
+	if with.proof != "" {
+		r, err := withProof(v.Proven, with.proof, key)
+		if err != nil {
+			return verified{}, err
+		}
+		v.add(r)
+	}
+	if with.archive != "" {
+		r, err := withArchive(v.Proven, with.archive, key)
+		if err != nil {
+			return verified{}, err
+		}
+		v.add(r)
+		v.ledger = r.Size
+	}
+	return v, nil
+}
+
+// noKey says what a commit claims, and that nothing of it is proven.
+func noKey(c trailer.Commit) error {
+	t, err := trailer.Parse(c.Message)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("nothing is proven without a key: the trailers say that event %d of %s allowed the merge of %s (run %s), and anybody can write that; "+
+		"give --key, which `signalbox ledger key` prints where the ledger is", t.Event, agentsig.Escape(t.Origin()), agentsig.Escape(t.Task), agentsig.Escape(t.Run))
+}
+
+func (v *verified) add(r trailer.Recorded) {
+	if r.Audit != nil {
+		v.audit, v.auditor = int64(v.Allowed.Verdict), r.Audit.Actor
+	}
+	v.merged = max(v.merged, r.Merged)
+}
+
+func withProof(p trailer.Proven, file, key string) (trailer.Recorded, error) {
+	data, err := readFile(file, "name one that `signalbox ledger prove` has written")
+	if err != nil {
+		return trailer.Recorded{}, err
+	}
+	var proof ledger.Proof
+	if err := json.Unmarshal(data, &proof); err != nil {
+		return trailer.Recorded{}, fmt.Errorf("%s is not a proof: %w", agentsig.Escape(file), err)
+	}
+	return p.With(proof, key)
+}
+
+// withArchive holds a commit against a ledger. A box may seal meanwhile, and remove
+// what only the older checkpoint needs: then it is looked at again.
+func withArchive(p trailer.Proven, dir, key string) (r trailer.Recorded, err error) {
+	for range 5 {
+		var f *ledger.Files
+		if f, err = ledger.OpenFiles(os.DirFS(dir), key); err != nil {
+			return r, fmt.Errorf("the ledger in %s: %w", agentsig.Escape(dir), err)
+		}
+		if r, err = p.Against(f); !errors.Is(err, fs.ErrNotExist) {
+			return r, err
+		}
+	}
+	return r, fmt.Errorf("the ledger in %s: %w", agentsig.Escape(dir), err)
+}
+
+// unproven says what is not proven.
+func (v verified) unproven() []string {
+	var all []string
+	if v.audit == 0 {
+		all = append(all, fmt.Sprintf("what the audit said, which is event %d: give --archive, or --proof with a proof of it", v.Allowed.Verdict))
+	}
+	if v.merged == 0 {
+		all = append(all, "that this is the commit's name in the ledger: one with the same parents and files, and another message, would prove the same")
+	}
+	if v.ledger == 0 {
+		all = append(all, "that the ledger still is what was signed: give --archive")
+	}
+	return append(all,
+		"author, dates, and what the message says besides",
+		"that the files in this clone are those of the tree: git fsck tells",
+		"that what the agents said is true, or that nobody else has the key")
+}
+
+func (v verified) json() map[string]any {
+	out := map[string]any{
+		"ok": true, "commit": v.Commit.Name, "task": v.Allowed.Task, "run": v.Allowed.Run, "event": v.Trailers.Event, "time": v.Event.Time,
+		"merges": v.Allowed.Commit, "onto": v.Allowed.Onto, "tree": v.Allowed.Tree, "verdict": v.Allowed.Verdict,
+		"origin": v.Checkpoint.Origin, "size": v.Checkpoint.Size, "root": v.Checkpoint.Root, "not_proven": v.unproven(),
+	}
+	if v.audit != 0 {
+		out["auditor"] = v.auditor
+	}
+	if v.merged != 0 {
+		out["merged"] = v.merged
+	}
+	if v.ledger != 0 {
+		out["ledger_size"] = v.ledger
+	}
+	return out
+}
+
+func (a *app) sayVerified(v verified) {
+	fmt.Fprintf(a.Out, "%s: %.12s is the merge of %s (run %s) that event %d allowed\n", a.Paint(command.Green, "proven"),
+		v.Commit.Name, agentsig.Escape(v.Allowed.Task), agentsig.Escape(v.Allowed.Run), v.Trailers.Event)
+	rows := [][2]string{
+		{"signed by", fmt.Sprintf("%s, over %s", agentsig.Escape(v.Checkpoint.Origin), count(int(v.Checkpoint.Size), "event"))},
+		{"merges", fmt.Sprintf("%.12s, which was audited, onto %.12s", v.Allowed.Commit, v.Allowed.Onto)},
+		{"files", fmt.Sprintf("tree %.12s, the result that was allowed", v.Allowed.Tree)},
+		{"allowed", v.Event.Time.Local().Format("2006-01-02 15:04:05")},
+	}
+	if v.audit != 0 {
+		rows = append(rows, [2]string{"audit", fmt.Sprintf("event %d, passed by %s", v.audit, agentsig.Escape(v.auditor))})
+	}
+	if v.merged != 0 {
+		rows = append(rows, [2]string{"recorded", fmt.Sprintf("event %d has this commit's name", v.merged)})
+	}
+	if v.ledger != 0 {
+		rows = append(rows, [2]string{"ledger", fmt.Sprintf("its %s begin with the %d that were signed", count(int(v.ledger), "event"), v.Checkpoint.Size)})
+	}
+	a.rows(rows)
+	fmt.Fprintln(a.Out, "\nnot proven by this:")
+	for _, what := range v.unproven() {
+		fmt.Fprintf(a.Out, "- %s\n", what)
+	}
+}
