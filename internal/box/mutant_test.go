@@ -61,6 +61,12 @@ func TestBoxMutants(t *testing.T) {
 			"for i := range snap.Conversations {", "for i := range snap.Conversations[:0] {", "TestConversationAfterRestart"},
 		{"a snapshot of an older form is believed", "snapshot.go",
 			"const snapshotFormat = 3", "const snapshotFormat = 2", "TestOlderSnapshot"},
+		{"a rolled back ledger starts", "trailers.go",
+			"if broken != nil {", "if false {", "TestWitness"},
+		{"a proof waits for the timer", "trailers.go",
+			"if _, err := b.archive.Seal(); err != nil {", "if b.archive.Checkpoint() == nil {\n\t\tvar err error", "TestProveAtOnce"},
+		{"agents' branches are believed", "trailers.go",
+			"allTaskBranches, func", "\"none\", func", "TestWitness"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()

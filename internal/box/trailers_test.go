@@ -1,0 +1,150 @@
+package box
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/engine/enginetest"
+	"github.com/signalbox-dev/signalbox/internal/trailer"
+	"github.com/signalbox-dev/signalbox/internal/worktree"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// commits is a repository in which tests leave merges with checkpoints.
+type commits struct {
+	t    *testing.T
+	dir  string
+	repo *worktree.Repo
+}
+
+func newCommits(t *testing.T) *commits {
+	t.Helper()
+	c := &commits{t: t, dir: t.TempDir()}
+	c.git("", "init", "-q", "-b", "trunk")
+	c.git("", "commit", "-q", "--allow-empty", "-m", "start")
+	c.git("", "commit", "-q", "--allow-empty", "-m", "next")
+	repo, err := worktree.Open(t.Context(), c.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.repo = repo
+	return c
+}
+
+func (c *commits) git(stdin string, args ...string) string {
+	c.t.Helper()
+	cmd := exec.CommandContext(c.t.Context(), "git", args...)
+	cmd.Dir, cmd.Stdin = c.dir, strings.NewReader(stdin)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@b")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		c.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// merge puts a merge with a checkpoint on a ref, and returns what undoes it.
+func (c *commits) merge(ref, signer string, signed ledger.Checkpoint, parents ...string) func() {
+	c.t.Helper()
+	note, err := signed.Sign(signer)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	line, err := ledger.CheckpointLine(note)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	args := []string{"commit-tree", "HEAD^{tree}", "-F", "-"}
+	for _, p := range parents {
+		args = append(args, "-p", p)
+	}
+	message := fmt.Sprintf("Merge\n\nSignalbox-Task: T\nSignalbox-Run: R\nSignalbox-Event: 1\nSignalbox-Checkpoint: %s\nSignalbox-Proof: AA== \n", line)
+	c.git("", "update-ref", ref, c.git(message, args...))
+	return func() { c.git("", "update-ref", "-d", ref) }
+}
+
+// A ledger that does not go on from a checkpoint in a reachable merge is refused. What
+// others signed, and what stands on agents' branches, is not believed.
+func TestWitness(t *testing.T) {
+	b := oneItem(t, Dir(t.TempDir()), &enginetest.Memory{})
+	defer closeBox(t, b)
+	c := newCommits(t)
+	own := b.keys.Origin()
+	root, err := b.archive.Root(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger, _, err := ledger.NewKey(own) // by the same name
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere, _, err := ledger.NewKey("other/epoch/1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := []string{"HEAD~1", "HEAD"}
+	later := ledger.Checkpoint{Origin: own, Size: 99}
+	for _, w := range []struct {
+		name, ref, signer string
+		signed            ledger.Checkpoint
+		parents           []string
+		want              trailer.Kind
+	}{
+		{"as it is", "refs/heads/a", b.keys.Signer, ledger.Checkpoint{Origin: own, Size: 1, Root: root}, both, ""},
+		{"rolled back", "refs/heads/a", b.keys.Signer, later, both, trailer.RolledBack},
+		{"rolled back, as a remote shows", "refs/remotes/origin/a", b.keys.Signer, later, both, trailer.RolledBack},
+		{"another history", "refs/heads/a", b.keys.Signer, ledger.Checkpoint{Origin: own, Size: 1}, both, trailer.Rewritten},
+		{"another key", "refs/heads/a", stranger, later, both, ""},
+		{"another ledger", "refs/heads/a", elsewhere, ledger.Checkpoint{Origin: "other/epoch/1", Size: 99}, both, ""},
+		{"an agent's branch", "refs/heads/" + taskBranch("R1", "T-1"), b.keys.Signer, later, both, ""},
+		{"no merge", "refs/heads/a", b.keys.Signer, later, both[:1], ""},
+	} {
+		undo := c.merge(w.ref, w.signer, w.signed, w.parents...)
+		notes, err := b.witness(t.Context(), c.repo)
+		kind, _ := trailer.IsFault(err)
+		var damage *archive.Damage
+		if kind != w.want || len(notes) > 0 || (err != nil) != (w.want != "") || err != nil && !errors.As(err, &damage) {
+			t.Errorf("%s: %v %v", w.name, notes, err)
+		}
+		undo()
+	}
+	// One that is not believed hides none that is.
+	c.merge("refs/heads/a", stranger, later, both...)
+	c.merge("refs/heads/b", b.keys.Signer, later, both...)
+	if _, err := b.witness(t.Context(), c.repo); err == nil {
+		t.Error("nothing was seen beside a forged checkpoint")
+	}
+	// A message of any length is looked at from its end.
+	c.git("", "update-ref", "-d", "refs/heads/b")
+	long := c.git(strings.Repeat("x", 2<<20)+"\n\n"+c.git("", "log", "-1", "--format=%B", "a"), "commit-tree", "HEAD^{tree}", "-p", "HEAD~1", "-p", "HEAD", "-F", "-")
+	c.git("", "update-ref", "refs/heads/c", long)
+	c.merge("refs/heads/b", b.keys.Signer, later, both...)
+	if _, err := b.witness(t.Context(), c.repo); err == nil {
+		t.Error("nothing was seen beside a long message")
+	}
+	// What can't be looked at is said.
+	if err := os.RemoveAll(c.dir + "/.git/objects"); err != nil {
+		t.Fatal(err)
+	}
+	if notes, err := b.witness(t.Context(), c.repo); err != nil || len(notes) != 1 {
+		t.Errorf("%v %v", notes, err)
+	}
+}
+
+// A proof of what was just recorded waits for no timer.
+func TestProveAtOnce(t *testing.T) {
+	b := oneItem(t, Dir(t.TempDir()), &enginetest.Memory{})
+	defer closeBox(t, b)
+	p, err := b.prove(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, c, err := p.Verify(b.keys.Verifier); err != nil || c.Size != 1 {
+		t.Errorf("%+v %v", c, err)
+	}
+}
