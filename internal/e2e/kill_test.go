@@ -153,6 +153,11 @@ func (w *world) sound(killed int) {
 	if r := w.signalbox("ledger", "verify"); r.code != 0 {
 		w.t.Errorf("verify: %s%s", r.out, r.err)
 	}
+	for _, merge := range strings.Fields(w.git("log", "--first-parent", "--format=%H", "trunk..signalbox/R1")) {
+		if r := w.signalbox("verify", merge, "--key="+w.key("verifier.key"), "--archive=.signalbox/archive"); r.code != 0 {
+			w.t.Errorf("verify %s: %s%s", merge, r.out, r.err)
+		}
+	}
 }
 
 // startedOnce checks that for each lease that was granted one agent was started, and
