@@ -125,7 +125,7 @@ func (r *Repo) join(ctx context.Context, m Merge) (commit, dir string, err error
 
 // seal makes the merge commit anew, with the message that Seal gives it.
 func (r *Repo) seal(ctx context.Context, m Merge, checked string) (string, error) {
-	tree, err := r.read(ctx, r.home, "rev-parse", "--verify", "--quiet", "--end-of-options", checked+"^{tree}")
+	tree, err := r.TreeOf(ctx, checked)
 	if err != nil {
 		return "", err
 	}

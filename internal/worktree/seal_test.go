@@ -20,7 +20,7 @@ func TestSeal(t *testing.T) {
 		return nil
 	}
 	m.Seal = func(context.Context, Result) (string, error) { return "", refused }
-	_, err := f.repo.Merge(t.Context(), m)
+	_, err := f.exchange.Merge(t.Context(), m)
 	is(t, err, refused)
 	f.at("sb/run", f.base)
 	var saw Result
@@ -28,12 +28,12 @@ func TestSeal(t *testing.T) {
 		saw = r
 		return "sealed\n\nName: value\n", nil
 	}
-	merged, err := f.repo.Merge(t.Context(), m)
+	merged, err := f.exchange.Merge(t.Context(), m)
 	must(t, err)
 	f.at("sb/run", merged.Commit)
 	root := f.repo.Root()
-	if tree := git(t, root, "rev-parse", checked+"^{tree}"); saw != (Result{f.base, change, tree}) {
-		t.Errorf("it saw %+v", saw)
+	if tree, err := f.exchange.TreeOf(t.Context(), checked); err != nil || saw != (Result{f.base, change, tree}) {
+		t.Errorf("it saw %+v: %v", saw, err)
 	}
 	if got := strings.TrimSpace(git(t, root, "log", "-1", "--format=%P %T%n%B", "sb/run")); got != saw.Onto+" "+saw.Commit+" "+saw.Tree+"\nsealed\n\nName: value" {
 		t.Errorf("the branch is at %s", got)
