@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/config"
@@ -35,21 +36,26 @@ func (d *deliverer) commits(role config.Role, agent config.Agent, tree, branch s
 	return gitPaths{write, read}, err
 }
 
+// cage is what keeps an agent in: its program, the commands that the program runs, and those
+// that the session runs for it. All are nil if nothing does.
+type cage struct{ program, nested, commands *sandbox.Policy }
+
 // confine says what keeps an agent in: nothing, or a sandbox in which it can write its
 // worktree, if its role changes files, and commit there; temporary files, what its program
 // keeps of the user's, and what the settings name. The box's directory, with its secrets
 // and what other agents do, is hidden from it, and so is an archive that lies elsewhere.
-func (d *deliverer) confine(s delivery.Session, role config.Role, agent config.Agent, command []string, tree string, commits gitPaths) (*sandbox.Policy, error) {
+// From the commands that it runs, what programs keep is hidden as well, with their prompts.
+func (d *deliverer) confine(s delivery.Session, role config.Role, agent config.Agent, command []string, tree string, commits gitPaths) (cage, error) {
 	if role.Sandbox == sandbox.None {
-		return nil, nil
+		return cage{}, nil
 	}
 	dir, err := filepath.Abs(d.box.sessionDir(s.ID))
 	if err != nil {
-		return nil, err
+		return cage{}, err
 	}
 	p, err := d.policy(role.Sandbox, role.Network, session.Temp(dir))
 	if err != nil {
-		return nil, err
+		return cage{}, err
 	}
 	p.Read = append(p.Read, commits.read...)
 	if slices.Contains(role.Allow, config.AllowEdit) {
@@ -60,7 +66,64 @@ func (d *deliverer) confine(s delivery.Session, role config.Role, agent config.A
 	if filepath.IsAbs(command[0]) {
 		p.Read = append(p.Read, filepath.Dir(command[0]))
 	}
-	return p, d.keep(p, command, func(name string) string { return cmp.Or(agent.Env[name], os.Getenv(name)) })
+	getenv := func(name string) string { return cmp.Or(agent.Env[name], os.Getenv(name)) }
+	state, err := sandbox.FindState(command, getenv("HOME"), getenv)
+	if err != nil {
+		return cage{}, err
+	}
+	p.Write = slices.Concat(p.Write, state.Shared, d.config.Sandbox.Write)
+	commands := *p
+	commands.Temp, commands.Hidden, commands.Read = session.CommandsTemp(dir), slices.Concat(p.Hidden, state.Own), slices.Concat(p.Read, state.Shell)
+	commands.Write = slices.DeleteFunc(slices.Clone(p.Write), func(path string) bool { return slices.Contains(state.Own, path) })
+	p.Write = append(p.Write, state.Own...)
+	p.Read = append(p.Read, session.Nest(dir), filepath.Dir(d.program))
+	nested := state.Nested(role.Sandbox)
+	if d.agentOf(s.Agent, agent, command).Way() == session.WayShells && role.Sandbox == sandbox.Bubblewrap {
+		p.Shells, nested.Shells = session.Nest(dir), session.Nest(dir)
+	}
+	return cage{p, nested, &commands}, nil
+}
+
+// agentOf is an agent of the settings as a session knows it.
+func (d *deliverer) agentOf(name string, a config.Agent, command []string) session.Agent {
+	return session.Agent{
+		Name: name, Adapter: string(a.Adapter), Command: command, Input: string(a.Input), Exec: a.Commands == config.CommandsExec,
+	}
+}
+
+// errUnprotected refuses a run whose verdicts could be forged.
+var errUnprotected = errors.New("a reviewer of this run could not be protected from what it reviews; set review: unprotected to go on all the same")
+
+// unprotected says in words which of the verdicts of a run could be forged by what is judged.
+// Without a sandbox all could.
+func (d *deliverer) unprotected() []string {
+	var all []string
+	if d.config.Sandbox.Kind == sandbox.None || d.config.Sandbox.Checks == config.Off {
+		all = append(all, "the gate: checks run outside of a sandbox")
+	}
+	for _, role := range []agentsig.Role{agentsig.RoleCritic, agentsig.RoleAuditor} {
+		set := d.config.Role(role)
+		agent, ok := d.config.Agents[set.Agent]
+		if !ok {
+			continue
+		}
+		if err := session.Protect(d.agentOf(set.Agent, agent, agent.Resolve(d.config.Dir)), set.Sandbox); err != nil {
+			all = append(all, fmt.Sprintf("the %s: %v", role, err))
+		}
+	}
+	return all
+}
+
+// canReview refuses reviewers for whom what they run could speak, where the settings ask for
+// a sandbox and do not say that this may be.
+func (d *deliverer) canReview() error {
+	if d.config.Sandbox.Kind == sandbox.None || d.config.Review == config.ReviewUnprotected {
+		return nil
+	}
+	if all := d.unprotected(); len(all) > 0 {
+		return fmt.Errorf("%w (%s)", errUnprotected, strings.Join(all, "; "))
+	}
+	return nil
 }
 
 // policy is what every sandbox of the box's has: its directory, and an archive that lies
@@ -75,8 +138,8 @@ func (d *deliverer) policy(kind sandbox.Kind, network config.Switch, temp string
 
 // keep lets a command write what programs keep of the user's, and what the settings name.
 func (d *deliverer) keep(p *sandbox.Policy, command []string, getenv func(string) string) error {
-	kept, err := sandbox.State(command, getenv("HOME"), getenv)
-	p.Write = append(append(p.Write, kept...), d.config.Sandbox.Write...)
+	kept, err := sandbox.FindState(command, getenv("HOME"), getenv)
+	p.Write = slices.Concat(p.Write, kept.Own, kept.Shared, d.config.Sandbox.Write)
 	return err
 }
 

@@ -73,16 +73,18 @@ func environment(h *home.Home) []string {
 // write if they are confined, or else have no need to.
 func (d *deliverer) user() (u home.User, kept []string, err error) {
 	if d.confinesChecks() {
-		if kept, err = sandbox.State(nil, os.Getenv("HOME"), os.Getenv); err != nil {
+		state, err := sandbox.FindState(nil, os.Getenv("HOME"), os.Getenv)
+		if err != nil {
 			return u, nil, err
 		}
+		kept = slices.Concat(state.Own, state.Shared)
 		for _, agent := range d.config.Agents {
 			getenv := func(name string) string { return cmp.Or(agent.Env[name], os.Getenv(name)) }
-			more, err := sandbox.State(agent.Resolve(d.config.Dir), getenv("HOME"), getenv)
+			more, err := sandbox.FindState(agent.Resolve(d.config.Dir), getenv("HOME"), getenv)
 			if err != nil {
 				return u, nil, err
 			}
-			kept = append(kept, more...)
+			kept = slices.Concat(kept, more.Own, more.Shared)
 		}
 	}
 	agents := slices.Concat(kept, d.config.Sandbox.Write)

@@ -128,6 +128,9 @@ func (d *deliverer) settings() (delivery.Settings, error) {
 	if err := d.canConfine(); err != nil {
 		return s, err
 	}
+	if err := d.canReview(); err != nil {
+		return s, err
+	}
 	for _, role := range agentsig.Roles() {
 		set := c.Role(role)
 		agent, ok := c.Agents[set.Agent]

@@ -78,9 +78,9 @@ verify, as their help says).`,
 	command.Group(root, "Hand work over by hand", a.upCommand(), a.workCommand(), a.claimCommand(), a.renewCommand(), a.releaseCommand(),
 		a.emitCommand(), a.gateCommand(), a.eventsCommand())
 	command.Group(root, "Ask a model", a.askCommand(), a.treeCommand())
-	command.Group(root, "Read and teach signals", a.scanCommand(), a.signalsCommand())
+	command.Group(root, "Read and teach signals", a.scanCommand(), a.signalsCommand(), a.execCommand())
 	command.Group(root, "Prove, keep, measure", a.verifyCommitCommand(), a.ledgerCommand(), a.backupCommand(), a.restoreCommand(), a.benchCommand(), a.VersionCommand("signalbox"))
-	root.AddCommand(a.sessionCommand(), confineCommand())
+	root.AddCommand(a.sessionCommand(), confineCommand(), nestedCommand())
 	command.Dress(root)
 	return root
 }

@@ -34,6 +34,7 @@ type Config struct {
 	Experts      []string         `yaml:"experts"`       // names that EXPERT_REQUEST may target from the start
 	Analyst      bool             `yaml:"analyst"`       // whether tasks start in DRAFT, and an analyst expands them first
 	Sandbox      Sandbox          `yaml:"sandbox"`       // what keeps agents where they belong
+	Review       Review           `yaml:"review"`        // whether a run in a sandbox is refused if what a critic or an auditor runs could speak for it (protected), or not (unprotected)
 	Checks       []Check          `yaml:"checks"`        // what the gate runs; without any, it passes and records that nothing was checked
 	Worktree     Worktree         `yaml:"worktree"`      // what a task's worktree needs before an agent can work in it
 	Merge        Merge            `yaml:"merge"`         // how finished work is merged: to the integration branch (branch), or by a pull request (pr)
@@ -58,6 +59,7 @@ type Agent struct {
 	Adapter  Adapter           `yaml:"adapter"`  // how it is driven: any program by its input and output (plain), by the Agent Client Protocol (acp), or as Claude Code's own program (claude) or Codex's (codex)
 	Command  []string          `yaml:"command"`  // the program and its arguments; a plain one gets the prompt on standard input, and its standard output is its voice
 	Input    Input             `yaml:"input"`    // what a plain program's standard input is: the prompt (once), or a message on each line for as long as it is open (json)
+	Commands Commands          `yaml:"commands"` // how it runs commands, if Signalbox can't know: by "signalbox exec" alone (exec)
 	Provider string            `yaml:"provider"` // whose usage limit it shares; the agent's own name if empty
 	Env      map[string]string `yaml:"env"`      // variables that are added to its environment
 }
@@ -75,6 +77,22 @@ const (
 
 // adapters returns all there are.
 func adapters() []Adapter { return []Adapter{AdapterPlain, AdapterACP, AdapterClaude, AdapterCodex} }
+
+// Commands is how an agent runs commands.
+type Commands string
+
+// CommandsExec is for an agent that runs commands by `signalbox exec` alone, so that what it
+// runs can't speak for it.
+const CommandsExec Commands = "exec"
+
+// Review is what is asked of reviewers in a sandbox.
+type Review string
+
+// What is asked: that what a reviewer runs can't speak for it, or not.
+const (
+	ReviewProtected   Review = "protected"
+	ReviewUnprotected Review = "unprotected"
+)
 
 // Input is how a plain agent is spoken to.
 type Input string
@@ -267,6 +285,7 @@ func Default() Config {
 			Expert:        Role{WallClock: 30 * minutes, Allow: withoutEdit()},
 		},
 		Sandbox:  Sandbox{Kind: sandbox.None, Network: On, Checks: On},
+		Review:   ReviewProtected,
 		Worktree: Worktree{SetupTimeout: 10 * minutes},
 		Merge:    MergeBranch,
 		Branch:   "signalbox/" + runMark,

@@ -39,12 +39,14 @@ func (f Found) proposeAgents(b *strings.Builder) {
 #             which gets the prompt on standard input, and says all on standard output
 #   command   the program and its arguments; ./ is this file's directory
 #   input     of a plain one, once: standard input is the prompt; json: a message on each line
+#   commands  exec: it runs commands by "signalbox exec" alone, so that what it runs can't
+#             speak for it; the programs that are known have ways of their own
 #   provider  whose usage limit it shares; if left out, the agent's own name
 #   env       variables that are added to its environment
 `)
 	if len(f.Agents) == 0 {
 		b.WriteString(`# None was found of ` + strings.Join(KnownAgents(), ", ") + `: put yours here, such as
-#   my-agent: {adapter: plain, command: [./agent.sh], input: once, provider: acme, env: {KEY: value}}
+#   my-agent: {adapter: plain, command: [./agent.sh], input: once, commands: exec, provider: acme, env: {KEY: value}}
 agents: {}
 `)
 		return
@@ -127,6 +129,7 @@ func (f Found) proposeSandbox(b *strings.Builder) {
   #network: on	# off: none in a sandbox, not even to a model's server
   #checks: on	# off: checks and setup run outside of it, with what agents wrote
   #write: []	# files and directories, such as [~/.cache/go-build]; ~ is your home
+#review: protected	# unprotected: in a sandbox, critics and auditors may be programs for which what they run could speak
 `)
 }
 

@@ -80,6 +80,10 @@ func (s *schema) constrain(at string) {
 		s.Enum, s.Default = []string{string(config.InputOnce), string(config.InputJSON)}, config.InputOnce
 	case at == "agents.*.adapter":
 		s.Enum, s.Default = []string{"plain", "acp", "claude", "codex"}, "plain"
+	case at == "agents.*.commands":
+		s.Enum = []string{string(config.CommandsExec)}
+	case at == "review":
+		s.Enum = []string{string(config.ReviewProtected), string(config.ReviewUnprotected)}
 	case at == "sandbox.kind":
 		s.Enum = []string{"none", "landlock", "bubblewrap"}
 	case at == "sandbox.network" || at == "sandbox.checks":

@@ -26,6 +26,7 @@ func (c *Config) validate(p *problems) {
 	c.validateAgents(p)
 	c.validateRoles(p)
 	c.Sandbox.validate(p)
+	oneOf(p, "review", c.Review, []Review{ReviewProtected, ReviewUnprotected})
 	if p.whole("experts") {
 		c.validateExperts(p)
 	}
@@ -85,6 +86,9 @@ func (c *Config) validateAgents(p *problems) {
 		oneOf(p, at+".input", a.Input, []Input{InputOnce, InputJSON})
 		if a.Input == InputJSON && a.Adapter != AdapterPlain && slices.Contains(adapters(), a.Adapter) {
 			p.add(at+".input", "%s is for plain agents: the adapter %s has its own way to speak to one; leave it out", a.Input, a.Adapter)
+		}
+		if p.has(at + ".commands") { // else Signalbox knows by the program, or not at all
+			oneOf(p, at+".commands", a.Commands, []Commands{CommandsExec})
 		}
 		if !plain(a.Provider) {
 			p.add(at+".provider", "%q is no name", a.Provider)

@@ -88,7 +88,7 @@ func newWorld(t *testing.T, settings string) *world {
 		t.Fatal(err)
 	}
 	w.write("README.md", "a repository\n")
-	w.write("signalbox.yaml", fmt.Sprintf("agents:\n  scripted:\n    command: [%s]\n    env: {SCRIPTS: %s}\n%s", filepath.Join(w.scripts, "agent"), w.scripts, settings))
+	w.write("signalbox.yaml", fmt.Sprintf("agents:\n  scripted:\n    command: [%s]\n    commands: exec\n    env: {SCRIPTS: %s}\n%s", filepath.Join(w.scripts, "agent"), w.scripts, settings))
 	w.script("agent", agent)
 	for role, text := range honest {
 		w.script(role, text)

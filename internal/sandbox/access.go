@@ -23,8 +23,8 @@ const (
 
 // grant is access to a path.
 type grant struct {
-	path   string
-	access access
+	Path   string `json:"path"`
+	Access access `json:"access"`
 }
 
 // entries is access by path. The longest path that holds a file decides on it.
@@ -64,13 +64,15 @@ func (e entries) around(path string) access {
 			return a
 		}
 	}
-	return readable
+	return e["/"]
 }
 
 // grants says the same by permissions alone, each of which adds to what it is in. A
 // directory with less access somewhere below it is not permitted itself, but each thing in
 // it is that is there now. A link is permitted as a link, and not what it leads to.
+// Devices have rules of their own.
 func (e entries) grants() ([]grant, error) {
+	e["/dev"] = hidden
 	var all []grant
 	var visit func(path string, around access) error
 	visit = func(path string, around access) error {
@@ -97,7 +99,7 @@ func (e entries) grants() ([]grant, error) {
 		}
 		return err
 	}
-	return all, visit("/", readable)
+	return all, visit("/", e["/"])
 }
 
 // children names what is in a directory. If the directory can't be listed, it is what leads

@@ -46,8 +46,8 @@ func TestGrants(t *testing.T) {
 			want, exact := wanted(e, path)
 			got := hidden
 			for _, g := range grants {
-				if within(path, g.path) {
-					got = max(got, g.access)
+				if within(path, g.Path) {
+					got = max(got, g.Access)
 				}
 			}
 			if got > want || exact && got < want {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,20 +50,28 @@ func (p Policy) enterBubblewrap(e entries, command, env []string) error {
 	if err != nil {
 		return err
 	}
-	fd, err := filter(true, true).file()
-	if err != nil {
-		return err
+	args := append([]string{program}, p.wrap(e)...)
+	if !p.Nested { // the filter of what is around holds
+		fd, err := filter(true, true).file()
+		if err != nil {
+			return err
+		}
+		args = append(args, "--seccomp", strconv.Itoa(fd))
 	}
-	args := slices.Concat([]string{program}, p.wrap(e),
-		[]string{"--seccomp", strconv.Itoa(fd), "--chdir", dir, "--"}, command)
-	return execute(program, args, env)
+	return execute(program, slices.Concat(args, []string{"--chdir", dir, "--"}, command), env)
 }
 
-// wrap returns Bubblewrap's options. The process group stays the same, so a signal to it is
-// for the program to act on, with time to do so: Bubblewrap does not die with its parent. The
-// first process of the namespace is in the group as well; it stays as long as anything does,
-// and what has left the group ends when it is killed.
-func (p Policy) wrap(e entries) []string {
+// around returns the options for namespaces, and for what the rest is laid upon. What is
+// nested has a user namespace of its own: it can look into no process outside, though it may
+// see its number. Root's /proc can't be mounted anew there, since parts of it are covered.
+func (p Policy) around() []string {
+	if p.Nested {
+		args := []string{"--unshare-user", "--unshare-pid", "--unshare-ipc", "--bind", "/", "/", "--dev-bind", "/dev", "/dev"}
+		if os.Geteuid() != 0 {
+			args = append(args, "--proc", "/proc")
+		}
+		return args
+	}
 	args := []string{"--unshare-pid", "--unshare-ipc"}
 	if !p.Network {
 		args = append(args, "--unshare-net")
@@ -77,6 +86,15 @@ func (p Policy) wrap(e entries) []string {
 	if p.Temp != "" {
 		args = append(args, "--bind", p.Temp, sharedTemp)
 	}
+	return args
+}
+
+// wrap returns Bubblewrap's options. The process group stays the same, so a signal to it is
+// for the program to act on, with time to do so: Bubblewrap does not die with its parent. The
+// first process of the namespace is in the group as well; it stays as long as anything does,
+// and what has left the group ends when it is killed.
+func (p Policy) wrap(e entries) []string {
+	args := p.around()
 	var shut []string
 	for _, path := range e.paths() {
 		switch a := e[path]; {
@@ -92,7 +110,26 @@ func (p Policy) wrap(e entries) []string {
 			args = append(args, "--ro-bind", os.DevNull, path)
 		}
 	}
-	return append(args, shut...)
+	return slices.Concat(args, shut, p.shells())
+}
+
+// shells returns the options that put the nest's helper in the place of the shells, and the
+// shells where it finds them; for what is nested, the other way round.
+func (p Policy) shells() []string {
+	if p.Shells == "" {
+		return nil
+	}
+	var args, helper []string
+	for name, path := range Shells() {
+		kept := filepath.Join(p.Shells, name)
+		if p.Nested {
+			args = append(args, "--ro-bind", kept, path)
+			continue
+		}
+		args = append(args, "--ro-bind", path, kept)
+		helper = append(helper, "--ro-bind", filepath.Join(p.Shells, helperFile), path)
+	}
+	return append(args, helper...)
 }
 
 func isDir(path string) bool {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -118,7 +119,8 @@ func TestState(t *testing.T) {
 		{"opencode", map[string]string{"XDG_DATA_HOME": moved},
 			[]string{"~/.cache", "~/.local/state", "~/.npm", "~/.claude", "~/.codex", "~/.config/opencode", moved + "/opencode"}},
 	} {
-		got, err := State([]string{c.command}, home, getenv(c.env))
+		state, err := FindState([]string{c.command}, home, getenv(c.env))
+		got := slices.Concat(state.Shared, state.Own)
 		check(t, err)
 		for i := range c.want {
 			c.want[i] = strings.Replace(c.want[i], "~", home, 1)

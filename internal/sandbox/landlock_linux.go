@@ -52,10 +52,12 @@ func enough(abi int, errno unix.Errno) error {
 
 // restrictSelf confines this thread for good.
 func (p Policy) restrictSelf(e entries) error {
-	e["/dev"] = hidden
-	grants, err := e.grants()
-	if err != nil {
-		return err
+	grants := p.Grants
+	if !p.Nested {
+		var err error
+		if grants, err = e.grants(); err != nil {
+			return err
+		}
 	}
 	attr := unix.LandlockRulesetAttr{
 		Handled_access_fs: handled,
@@ -68,10 +70,10 @@ func (p Policy) restrictSelf(e entries) error {
 	ruleset := int(fd)
 	for _, g := range grants {
 		dir, file := uint64(readDir), uint64(readFile)
-		if g.access == writable {
+		if g.Access == writable {
 			dir, file = writeDir, writeFile
 		}
-		if err := permit(ruleset, g.path, dir, file); err != nil {
+		if err := permit(ruleset, g.Path, dir, file); err != nil {
 			return err
 		}
 	}
@@ -89,7 +91,10 @@ func (p Policy) restrictSelf(e entries) error {
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
 		return fmt.Errorf("landlock's rules can't be put in force: %w", errno)
 	}
-	return errors.Join(unix.Close(ruleset), filter(p.Network, false).install())
+	if err := unix.Close(ruleset); err != nil || p.Nested { // the filter of what is around holds
+		return err
+	}
+	return filter(p.Network, false).install()
 }
 
 // permit adds a rule: rights for a directory with all below it, or for a file. A link is a

@@ -99,7 +99,8 @@ func newLayout(t testing.TB) *layout {
 		"SOCKET=" + filepath.Join(home, "run", "box.sock"), "SELF=" + self(t), "LC_ALL=C",
 		"SHARED_TEMP=" + shared, "SHARED_MEMORY=" + memory.Name(), "GIT_CONFIG_NOSYSTEM=1",
 	}}
-	l.state, err = sandbox.State([]string{"claude"}, home, func(string) string { return "" })
+	state, err := sandbox.FindState([]string{"claude"}, home, func(string) string { return "" })
+	l.state = slices.Concat(state.Own, state.Shared)
 	check(t, err)
 	write, read, err := sandbox.GitPaths(common, l.tree, "signalbox-tasks/r/t1")
 	check(t, err)

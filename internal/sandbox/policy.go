@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
@@ -40,6 +42,17 @@ type Policy struct {
 	Hidden  []string `json:"hidden,omitempty"`
 	Temp    string   `json:"temp,omitempty"` // writable, and the program's TMPDIR
 	Network bool     `json:"network,omitempty"`
+
+	// Nested is for a process that is confined already: what it runs keeps all of its access
+	// but to what is hidden, and can neither look into, signal nor trace anything that is not
+	// nested with it. Only Kind, Hidden, Read and Shells count then.
+	Nested bool `json:"nested,omitempty"`
+	// Shells is a nest whose helper stands in the place of every shell, so that a program that
+	// knows no other way runs its commands nested. Bubblewrap can do that.
+	Shells string `json:"shells,omitempty"`
+	// Grants are what a nested policy comes to in Landlock's terms. They are found out outside:
+	// inside, the directories on the way to what is hidden can't be listed.
+	Grants []grant `json:"grants,omitempty"`
 }
 
 // confineCommand is the command of this program that calls [Enter].
@@ -106,6 +119,9 @@ func (p Policy) entries() (entries, error) {
 		write = append(write[:len(write):len(write)], p.Temp)
 	}
 	all := entries{"/": readable}
+	if p.Nested {
+		all["/"] = writable // as far as what is around permits it
+	}
 	for _, list := range []struct {
 		paths  []string
 		access access
@@ -113,6 +129,9 @@ func (p Policy) entries() (entries, error) {
 		for _, path := range list.paths {
 			if !filepath.IsAbs(path) {
 				return nil, fmt.Errorf("%w: %s is not an absolute path", ErrBadPolicy, agentsig.Escape(path))
+			}
+			if _, err := os.Lstat(path); p.Nested && errors.Is(err, fs.ErrNotExist) {
+				continue // there is nothing to hide
 			}
 			if list.access == writable && writableWith(path, write, p.Hidden, p.Read) {
 				continue

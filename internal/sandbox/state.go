@@ -14,16 +14,17 @@ type program struct {
 	name  string
 	dirs  []string // from the home directory
 	moved string   // the variable that names the first of them instead
+	shell string   // what its commands need to read, in the first of them
 }
 
 // programs are those whose logins are known. Claude Code's ~/.claude.json is not among what
 // it may write: it would, unable to make a lock beside it, write it unlocked, and it works
 // without.
 var programs = []program{
-	{"claude", []string{".claude"}, "CLAUDE_CONFIG_DIR"},
-	{"codex", []string{".codex"}, "CODEX_HOME"},
-	{"gemini", []string{".gemini"}, ""},
-	{"opencode", []string{".config/opencode", ".local/share/opencode"}, ""},
+	{"claude", []string{".claude"}, "CLAUDE_CONFIG_DIR", "shell-snapshots"},
+	{"codex", []string{".codex"}, "CODEX_HOME", ""},
+	{"gemini", []string{".gemini"}, "", ""},
+	{"opencode", []string{".config/opencode", ".local/share/opencode"}, "", ""},
 }
 
 // shared is what many programs keep: caches, and state that is no setting.
@@ -34,13 +35,20 @@ var bases = []struct{ dir, variable string }{
 	{".cache", "XDG_CACHE_HOME"}, {".config", "XDG_CONFIG_HOME"}, {".local/share", "XDG_DATA_HOME"}, {".local/state", "XDG_STATE_HOME"},
 }
 
-// State returns the directories that agents' programs must be able to write for the user's
-// logins to stay good: what is there of all that are known. Those of the command's own
-// program, and what many share, are made if they are not there: inside, it could not.
-func State(command []string, home string, getenv func(string) string) ([]string, error) {
-	var all []string
+// State is what agents' programs must be able to write for the user's logins to stay good.
+type State struct {
+	Own    []string // what the programs keep: settings, logins, conversations
+	Shared []string // caches, and state that is no setting
+	Shell  []string // what commands need to read of the former
+}
+
+// FindState returns what is there of all programs that are known. What belongs to the
+// command's own program, and what many share, is made if it is not there: inside, the
+// program could not.
+func FindState(command []string, home string, getenv func(string) string) (State, error) {
+	var s State
 	for _, dir := range shared {
-		all = append(all, Place(dir, home, getenv))
+		s.Shared = append(s.Shared, Place(dir, home, getenv))
 	}
 	for _, p := range programs {
 		dirs := make([]string, 0, len(p.dirs))
@@ -53,18 +61,27 @@ func State(command []string, home string, getenv func(string) string) ([]string,
 		mine := slices.ContainsFunc(command, func(word string) bool { return strings.Contains(filepath.Base(word), p.name) })
 		for _, dir := range dirs {
 			if _, err := os.Stat(dir); err == nil || mine {
-				all = append(all, dir)
+				s.Own = append(s.Own, dir)
+				if p.shell != "" {
+					s.Shell = append(s.Shell, filepath.Join(dir, p.shell))
+				}
 			} else if !errors.Is(err, fs.ErrNotExist) {
-				return nil, err
+				return s, err
 			}
 		}
 	}
-	for _, dir := range all {
+	for _, dir := range slices.Concat(s.Own, s.Shared, s.Shell) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, err
+			return s, err
 		}
 	}
-	return all, nil
+	return s, nil
+}
+
+// Nested returns the policy for commands that a confined program runs within its sandbox:
+// what programs keep is hidden, with the prompts in it, so that no command reads them.
+func (s State) Nested(kind Kind) *Policy {
+	return &Policy{Kind: kind, Nested: true, Hidden: s.Own, Read: s.Shell}
 }
 
 // Place is where a directory of the home directory lies, given by its slash-separated path:

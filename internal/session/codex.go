@@ -58,7 +58,7 @@ func (c *codex) settings() ([]string, error) {
 	case !c.spec.may(Edit):
 		return append(all, `sandbox_mode="read-only"`), nil
 	}
-	roots, err := json.Marshal(append([]string{}, c.spec.Commits...)) // which is TOML too
+	roots, err := json.Marshal(append([]string{}, c.spec.GitWrites...)) // which is TOML too
 	return append(all, `sandbox_mode="workspace-write"`, "sandbox_workspace_write.writable_roots="+string(roots),
 		fmt.Sprintf("sandbox_workspace_write.network_access=%t", c.spec.may(Fetch))), err
 }

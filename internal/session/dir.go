@@ -30,6 +30,8 @@ const (
 	stderrFile     = "stderr"
 	tempDir        = "tmp"        // what the agent may write, removed at the end
 	usageFile      = "usage.json" // there: what a program says it has used, until it is read
+	commandsDir    = "commands"   // what the commands that the session runs for the agent may write, likewise
+	nestDir        = "nest"       // what the agent runs commands through
 	outboxDir      = "outbox"     // reports that no box has acknowledged
 	endedFile      = "ended.json" // the last report
 	logFile        = "log"        // what the session process itself had to say
@@ -110,7 +112,12 @@ func Clean(dir string) error {
 		return err
 	}
 	process.EndGroup(l.Pid, l.Started, mark, time.Duration(spec.Grace))
-	return errors.Join(remove(filepath.Join(dir, agentFile)), os.RemoveAll(Temp(dir)))
+	return errors.Join(remove(filepath.Join(dir, agentFile)), removeTemp(dir))
+}
+
+// removeTemp removes what nobody needs when the agent has gone.
+func removeTemp(dir string) error {
+	return errors.Join(os.RemoveAll(Temp(dir)), os.RemoveAll(CommandsTemp(dir)), os.RemoveAll(Nest(dir)))
 }
 
 // Pending returns the reports of a dead session that no box has acknowledged, in order.

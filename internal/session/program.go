@@ -13,6 +13,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/process"
+	"github.com/signalbox-dev/signalbox/internal/sandbox"
 )
 
 // maxQueued messages wait for a program that does not read its input.
@@ -127,6 +128,10 @@ func (i inlet) give(message []byte) {
 // environment is what the program gets, and what it runs inherits: the nonce is not in it.
 func (p *program) environment(turn int) []string {
 	env := append(process.CleanEnv(os.Environ()), p.spec.Env...)
+	if p.spec.Nested != nil {
+		nest := Nest(p.dir)
+		env = append(env, sandbox.NestVariable+"="+nest, claudePrefix+"="+sandbox.NestPrefix(nest))
+	}
 	return append(env, "PWD="+p.spec.Dir, "SIGNALBOX_TASK="+p.spec.Task, "SIGNALBOX_ROLE="+string(p.spec.Role), "SIGNALBOX_TURN="+strconv.Itoa(turn),
 		usageVariable+"="+filepath.Join(Temp(p.dir), usageFile))
 }

@@ -38,7 +38,7 @@ func TestArguments(t *testing.T) {
 	} {
 		for _, d := range dialects {
 			s := d.spec(t, prints(d.begin, d.over))
-			s.Allow, s.Commits = c.allow, []string{`/repo/.git/worktrees/a "b"`}
+			s.Allow, s.GitWrites = c.allow, []string{`/repo/.git/worktrees/a "b"`}
 			r := start(t, s)
 			r.next(api.ReportTurn)
 			want := map[string]string{claude.adapter: c.claude, codex.adapter: c.codex}[d.adapter]

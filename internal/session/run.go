@@ -67,8 +67,11 @@ func Run(ctx context.Context, dir string, client Client, logger *slog.Logger) (e
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, stderr.close(), os.RemoveAll(Temp(dir))) }()
+	defer func() { err = errors.Join(err, stderr.close(), removeTemp(dir)) }()
 
+	if err := makeNest(dir, spec); err != nil {
+		return err
+	}
 	agent, err := newAdapter(newProgram(dir, mark, spec))
 	if err != nil {
 		return err

@@ -30,9 +30,16 @@ type Spec struct {
 	Env     []string       `json:"env,omitempty"`   // NAME=value
 	Allow   []Permission   `json:"allow,omitempty"` // what the agent may do besides reading
 
-	// Confine is the sandbox that the agent\'s program runs in; nil for none.
-	Confine *sandbox.Policy `json:"confine,omitempty"`
-	Commits []string        `json:"commits,omitempty"` // directories outside Dir that git writes when the agent commits, for a program with a sandbox of its own
+	// Confine is the sandbox that the agent's program runs in; nil for none. What the program
+	// runs is kept in more narrowly: Nested is for commands that it starts, within its own
+	// sandbox, and Commands for those that the session starts for it.
+	Confine  *sandbox.Policy `json:"confine,omitempty"`
+	Nested   *sandbox.Policy `json:"nested,omitempty"`
+	Commands *sandbox.Policy `json:"commands,omitempty"`
+	// Judges is for a role that judges another's work: the agent's program takes no settings
+	// from the worktree.
+	Judges    bool     `json:"judges,omitempty"`
+	GitWrites []string `json:"git_writes,omitempty"` // directories outside Dir that git writes when the agent commits, for a program with a sandbox of its own
 
 	WallClock Duration `json:"wall_clock_ms,omitempty"` // how long a turn may take; 60 minutes
 	Silence   Duration `json:"silence_ms,omitempty"`    // before the agent is asked for progress; 5 minutes
@@ -49,6 +56,7 @@ type Agent struct {
 	Adapter string   `json:"adapter,omitempty"` // one of Adapters; plain is the default
 	Command []string `json:"command"`
 	Input   string   `json:"input,omitempty"` // once, which is the default, or json
+	Exec    bool     `json:"exec,omitempty"`  // it runs commands by `signalbox exec` alone
 }
 
 // How a plain program takes what it is told.
@@ -155,7 +163,7 @@ func Write(dir string, s Spec) error {
 	if err := s.validate(); err != nil {
 		return err
 	}
-	for _, sub := range []string{outboxDir, tempDir} {
+	for _, sub := range []string{outboxDir, tempDir, nestDir, commandsDir} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			return err
 		}
@@ -175,5 +183,13 @@ func readSpec(dir string) (Spec, error) {
 func (s Spec) confined() bool { return s.Confine != nil }
 
 // Temp returns the directory for temporary files of a session's agent. It is the only part
-// of the session's directory that a confined agent can reach.
+// of the session's directory that a confined agent can write.
 func Temp(dir string) string { return filepath.Join(dir, tempDir) }
+
+// CommandsTemp returns the directory for temporary files of commands that the session runs
+// for its agent.
+func CommandsTemp(dir string) string { return filepath.Join(dir, commandsDir) }
+
+// Nest returns the directory that a confined agent runs commands through. It can be read by
+// it, and not written.
+func Nest(dir string) string { return filepath.Join(dir, nestDir) }

@@ -1,0 +1,91 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/sandbox"
+)
+
+// claudePrefix is the variable by which Claude Code takes a program to put before each of
+// its commands, hooks included.
+const claudePrefix = "CLAUDE_CODE_SHELL_PREFIX"
+
+// makeNest makes what a confined agent runs commands through.
+func makeNest(dir string, s Spec) error {
+	if s.Nested == nil {
+		return nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	return sandbox.MakeNest(Nest(dir), self, *s.Nested)
+}
+
+// ErrUnprotected is returned for an agent for which what it runs could speak.
+var ErrUnprotected = errors.New("what it runs, such as the change's own tests, could speak for it")
+
+// Way is how the commands that an agent's program runs come to be kept apart from it.
+type Way string
+
+// The ways.
+const (
+	WayNone     Way = ""
+	WayPrefix   Way = "prefix"   // the program puts Signalbox before each command
+	WayShells   Way = "shells"   // Signalbox stands in the place of the shells
+	WayTerminal Way = "terminal" // the program has the session run its commands
+	WayExec     Way = "exec"     // the program calls `signalbox exec`, as its settings say
+)
+
+// ways are the programs that speak the Agent Client Protocol and are known, by a part of
+// their name.
+var ways = []struct {
+	name string
+	way  Way
+}{
+	{"claude-agent-acp", WayPrefix}, {"codex-acp", WayShells}, {"gemini", WayTerminal}, {"opencode", WayTerminal},
+}
+
+// Way returns how the commands of an agent's program are kept apart from it in a sandbox.
+func (a Agent) Way() Way {
+	switch {
+	case a.Exec:
+		return WayExec
+	case a.Adapter == AdapterClaude:
+		return WayPrefix
+	case a.Adapter == AdapterCodex:
+		return WayShells
+	case a.Adapter != AdapterACP:
+		return WayNone
+	}
+	for _, w := range ways {
+		if slices.ContainsFunc(a.Command, func(word string) bool { return strings.Contains(filepath.Base(word), w.name) }) {
+			return w.way
+		}
+	}
+	return WayNone
+}
+
+// Protect returns nil if what an agent's program runs can't speak for it in a sandbox of a
+// kind. Otherwise the error is [ErrUnprotected], with what to do.
+func Protect(a Agent, kind sandbox.Kind) error {
+	advice := ""
+	switch way := a.Way(); {
+	case kind == sandbox.None:
+		advice = "set a sandbox"
+	case way == WayNone:
+		advice = "have it run commands by `signalbox exec -- COMMAND` alone, and set commands: exec for it"
+	case way == WayShells && kind != sandbox.Bubblewrap:
+		advice = "use the sandbox " + string(sandbox.Bubblewrap)
+	}
+	if advice == "" {
+		return nil
+	}
+	return fmt.Errorf("the agent %s: %w: %s", agentsig.Escape(a.Name), ErrUnprotected, advice)
+}
