@@ -107,5 +107,5 @@ func (w *world) inside() []string {
 // settings replaces the settings besides the agent.
 func (w *world) settings(format string, args ...any) {
 	w.t.Helper()
-	w.write("signalbox.yaml", fmt.Sprintf("agents: {scripted: {command: [%[1]s/agent], env: {SCRIPTS: %[1]s}}}\n", w.scripts)+fmt.Sprintf(format, args...))
+	w.write("signalbox.yaml", fmt.Sprintf("agents: {scripted: {command: [%[1]s/agent], commands: exec, env: {SCRIPTS: %[1]s}}}\n", w.scripts)+fmt.Sprintf(format, args...))
 }
