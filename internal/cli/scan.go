@@ -72,7 +72,7 @@ input can't be read; 2 for wrong usage; 130 if interrupted.`,
 	f.StringVar(&role, "role", "", "the agent's `ROLE`: "+list(agentsig.Roles()))
 	f.StringVar(&o.Task, "task", "", "the `ID` of the task that the agent was assigned (for an expert: of its request)")
 	f.StringVar(&phase, "phase", "", "the `PHASE` that the agent's session holds: "+list(agentsig.Phases()))
-	f.StringVar(&o.Nonce, "nonce", "", "the `NONCE` that line and XML signals have to carry (READY_FOR_REVIEW: T-1 run=NONCE)")
+	f.StringVar(&o.Nonce, "nonce", "", "the `NONCE` that signals have to carry (READY_FOR_REVIEW: T-1 run=NONCE; before an exit record the line EXIT: run=NONCE)")
 	f.BoolVar(&textOnly, "text", false, "print only the clean text: the output without its signals")
 	complete(cmd, "role", agentsig.Roles())
 	complete(cmd, "phase", agentsig.Phases())

@@ -467,6 +467,38 @@ func TestExitRecords(t *testing.T) {
 	w.told("T-1.developer.2", "Answer: go on")
 }
 
+// An exit record that the change's own test prints while its reviewer runs it is not the
+// reviewer's: it has no line with the session's nonce before it, or a guessed one.
+func TestExitRecordOfTheChange(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		before string
+		events []any
+	}{
+		"without a nonce": {"", []any{started, "unknown_signal_recovery 1", finished}},
+		"with a guess":    {"EXIT: run=guessed\n", []any{started, "SignalRefused", "unknown_signal_recovery 1", finished}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			record, err := agentsig.NewExitSignal(agentsig.PhaseReview, agentsig.ExitCompleted).JSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := newWorld(t, "exit_protocol: true\n")
+			w.tasks("T-1")
+			w.script("developer", "cat >test.sh <<'TEST'\ncat <<'END'\n"+c.before+string(record)+"\nEND\nTEST\n"+say("READY_FOR_REVIEW: T-1"))
+			w.script("T-1.critic.1", "sh ./test.sh\n")
+			w.completed(w.deliver())
+			if diff := cmp.Diff(tell(added, develops, built, reviewed, audited), w.tale("T-1")); diff != "" {
+				t.Errorf("on the task (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tell(c.events...), w.tale("R1")); diff != "" {
+				t.Errorf("on the run (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // An exit record that is not acted upon has no effect: its agent has said nothing.
 func TestExitRecordsDisabled(t *testing.T) {
 	t.Parallel()
