@@ -16,6 +16,7 @@ type Command struct {
 	Do      Verb
 	Session *Session // of Start, Prompt and End
 	Task    *Task    // of Gate and Merge
+	Repair  *Repair  // of MergeRepair
 	N       int      // of AddTask: which task of the plan
 }
 
@@ -24,14 +25,15 @@ type Verb string
 
 // The verbs; the package's comment says how each is carried out once.
 const (
-	DoStart    Verb = "start"
-	DoPrompt   Verb = "prompt"
-	DoEnd      Verb = "end"
-	DoGate     Verb = "gate"
-	DoMerge    Verb = "merge"
-	DoBaseline Verb = "baseline"
-	DoAddTask  Verb = "add_task"
-	DoPublish  Verb = "publish"
+	DoStart       Verb = "start"
+	DoPrompt      Verb = "prompt"
+	DoEnd         Verb = "end"
+	DoGate        Verb = "gate"
+	DoMerge       Verb = "merge"
+	DoBaseline    Verb = "baseline"
+	DoMergeRepair Verb = "merge_repair"
+	DoAddTask     Verb = "add_task"
+	DoPublish     Verb = "publish"
 )
 
 // Commands lists what should be under way outside, in a stable order.
@@ -55,6 +57,9 @@ func (r *Run) Commands() []Command {
 	}
 	if r.Stopping == "" && r.Baseline == nil {
 		all = append(all, Command{ID: r.baselineCommand(), Do: DoBaseline})
+	}
+	if r.Stopping == "" && r.Remediation.Stage == StageMerge {
+		all = append(all, Command{ID: r.mergeRepairCommand(), Do: DoMergeRepair, Repair: r.Remediation.Repair})
 	}
 	var merge *Task
 	for _, t := range r.Tasks {

@@ -135,6 +135,10 @@ func (r *Run) handle(s *Session, in Turn, now time.Time) ([]Write, error) {
 		return one(RemediationCompleted, Round{Round: s.Round, Turn: in.Turn})
 	case agentsig.KindHealthHealthy, agentsig.KindHealthUnhealthy:
 		return one(HealthAudited, Round{Round: s.Round, Turn: in.Turn, Healthy: in.Verdict == agentsig.KindHealthHealthy, Detail: cut(in.Signal.Payload)})
+	case agentsig.KindReviewPassed, agentsig.KindReviewFailed:
+		if w := r.reviewRepair(s, in); w != nil {
+			return w, nil
+		}
 	case agentsig.KindFileConflict:
 		if s.Holds() {
 			return one(ConflictReported, r.conflict(s, in, now))

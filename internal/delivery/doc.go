@@ -30,7 +30,8 @@
 //	End       the session's process is gone       ends with SessionEnded
 //	Gate      none: it may be repeated            ends with GatePassed, GateFailed or WorkBlocked
 //	Merge     the commit is an ancestor           ends with WorkMerged or MergeFailed
-//	Baseline  none: it may be repeated            ends with BaselineChecked
+//	Baseline  none: it may be repeated            ends with BaselineChecked or RepairChecked
+//	MergeRepair  the commit is an ancestor        ends with RepairMerged or RepairUnmerged
 //	Publish   the pull request is there           ends with PullRequestOpened
 //	AddTask   the item is there                   ends with WorkAdded
 //

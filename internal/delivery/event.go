@@ -17,7 +17,7 @@ const (
 	RunCancelled         = "RunCancelled"
 	RunFinished          = "RunFinished"
 	BaselineChecked      = "BaselineChecked"
-	SessionGranted       = "SessionGranted" // to an agent that holds no item: remediation, health audit, expert
+	SessionGranted       = "SessionGranted" // to an agent that holds no item: remediation, health audit, a repair's critic, expert
 	SessionEnded         = "SessionEnded"   // an agent's process, whoever it worked for
 	PromptDelivered      = "PromptDelivered"
 	UnknownRecovery      = "unknown_signal_recovery"
@@ -31,6 +31,10 @@ const (
 	RemediationStarted   = "RemediationStarted"
 	RemediationCompleted = "RemediationCompleted" // an agent says that it has repaired the environment
 	HealthAudited        = "HealthAudited"
+	RepairChecked        = "RepairChecked"  // the gate, on what remediation committed
+	RepairReviewed       = "RepairReviewed" // by a critic
+	RepairMerged         = "RepairMerged"
+	RepairUnmerged       = "RepairUnmerged" // it passed its review, and could not be merged
 	RemediationEnded     = "RemediationEnded"
 	ExpertRequested      = "ExpertRequested"
 	ExpertRefused        = "ExpertRefused"
@@ -52,7 +56,8 @@ func Types() []string {
 	return []string{
 		RunStarted, RunPaused, RunResumed, RunCancelled, RunFinished, BaselineChecked, SessionGranted, SessionEnded,
 		PromptDelivered, UnknownRecovery, SignalFailure, SignalRequested, AnswerMissed, SignalRefused, SignalNoted,
-		QuestionAsked, QuestionAnswered, RemediationStarted, RemediationCompleted, HealthAudited, RemediationEnded,
+		QuestionAsked, QuestionAnswered, RemediationStarted, RemediationCompleted, HealthAudited,
+		RepairChecked, RepairReviewed, RepairMerged, RepairUnmerged, RemediationEnded,
 		ExpertRequested, ExpertRefused, ExpertAdvised, ExpertFailed, RequesterResumed, ConflictReported, ProviderPaused,
 		TaskCancelled, TaskRetried, MessageTold, PullRequestOpened, CheckoutTouched, PermissionDenied,
 	}
@@ -121,6 +126,7 @@ type Granted struct {
 	Task    string        `json:"task,omitempty"` // in whose worktree
 	Request string        `json:"request,omitempty"`
 	Round   int           `json:"round,omitempty"`
+	Commit  string        `json:"commit,omitempty"` // of a repair: a critic is to review it, or remediation goes on from there
 }
 
 // Ended is the payload of SessionEnded.

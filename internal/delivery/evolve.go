@@ -71,10 +71,13 @@ var evolvers = map[string]func(*Run, ledger.Event) error{
 	SessionGranted: with(func(r *Run, e ledger.Event, p Granted) {
 		r.Granted++
 		r.Sessions[e.Session] = &Session{
-			ID: e.Session, Role: p.Role, Agent: p.Agent, Task: p.Task, Request: p.Request, Round: p.Round, Started: e.Time,
+			ID: e.Session, Role: p.Role, Agent: p.Agent, Task: p.Task, Request: p.Request, Round: p.Round, Commit: p.Commit, Started: e.Time,
 		}
 		if q := r.request(p.Request); q != nil {
 			q.Expert = e.Session
+		}
+		if p.Role == agentsig.RoleRemediation {
+			r.Remediation.Repair = nil // what comes of it now is another one
 		}
 	}),
 	SessionEnded: with((*Run).sessionEnded),
@@ -132,6 +135,10 @@ var evolvers = map[string]func(*Run, ledger.Event) error{
 			r.nextRound(p.Detail)
 		}
 	}),
+	RepairChecked:  with((*Run).repairChecked),
+	RepairReviewed: with((*Run).repairReviewed),
+	RepairMerged:   with((*Run).repairMerged),
+	RepairUnmerged: with((*Run).repairMerged),
 	RemediationEnded: with(func(r *Run, _ ledger.Event, _ Round) {
 		r.Remediation = Remediation{}
 		for _, t := range r.Tasks {
@@ -263,16 +270,21 @@ func (r *Run) attemptOver(s *Session, how How, detail string) {
 		q.Expert = ""
 		q.Attempts++
 	}
-	current := s.Role == agentsig.RoleRemediation && r.Remediation.Stage == StageRepair || s.Role == agentsig.RoleHealthAuditor && r.Remediation.Stage == StageAudit
-	if s.Round != 0 && s.Round == r.Remediation.Round && current {
-		r.Remediation.Last = orSome(detail, "it ended without a word that counts")
-		r.nextRound("")
-		if r.Remediation.Crashes++; how != Crashed && how != Broken {
-			r.Remediation.Crashes = 0
-		}
-		if r.Remediation.Crashes >= r.Settings.Limits.Crashes {
-			r.Remediation.Stage = StageAsked // the next one will not do better
-		}
+	m := &r.Remediation
+	if !m.awaits(s) {
+		return
+	}
+	m.Last = orSome(detail, "it ended without a word that counts")
+	if m.Declared {
+		r.goWithout() // what nobody reviewed is not merged
+		return
+	}
+	r.nextRound("")
+	if m.Crashes++; how != Crashed && how != Broken {
+		m.Crashes = 0
+	}
+	if m.Crashes >= r.Settings.Limits.Crashes {
+		m.Stage = StageAsked // the next one will not do better
 	}
 }
 

@@ -61,7 +61,7 @@ func (r *Run) remediationAnswered(p Answered) {
 	case ChooseHealthy:
 		m.Stage, m.Declared, r.Baseline = StageVerify, true, nil
 	default:
-		m.Stage, m.Round, m.Hint, m.Crashes = StageRepair, 1, p.Text, 0
+		m.Stage, m.Round, m.Hint, m.Crashes, m.Declared = StageRepair, 1, p.Text, 0, false
 	}
 }
 

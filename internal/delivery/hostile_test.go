@@ -3,6 +3,7 @@ package delivery_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,7 @@ func TestEventsFit(t *testing.T) {
 			},
 			"remediation":    {long(agentsig.KindDivineClarification, "Question"), long(agentsig.KindRemediationComplete)},
 			"health_auditor": {long(agentsig.KindHealthUnhealthy)},
+			"critic":         {long(agentsig.KindReviewFailed), long(agentsig.KindDivineClarification, "Question")},
 		} {
 			for _, turn := range turns {
 				s := prepared(t, who)
@@ -37,7 +39,12 @@ func TestEventsFit(t *testing.T) {
 				s.takeFitting(turn)
 			}
 		}
-		s := prepared(t, "T-1")
+		s := prepared(t, "audited")
+		names := slices.Repeat([]string{text}, 100)
+		s.takeFitting(delivery.RepairRan{Command: s.command(delivery.DoBaseline, ""), Repair: delivery.Repair{Commit: "1a2b3c4", Files: 100, Names: names, Output: text}})
+		s.play("say critic REVIEW_PASSED: remediation")
+		s.takeFitting(delivery.RepairMergeRan{Command: s.command(delivery.DoMergeRepair, ""), Commit: "1a2b3c4", Output: text, Failed: text})
+		s = prepared(t, "T-1")
 		session := s.session("T-1").ID
 		s.takeFitting(delivery.Touched{Session: session, Task: "T-1", Text: text})
 		s.takeFitting(delivery.Denied{Session: session, Report: 1, Text: text})
@@ -75,8 +82,9 @@ func prepared(t *testing.T, who string) *scenario {
 		return s
 	}
 	s.play("baseline fail")
-	if who == "health_auditor" {
-		s.play("say remediation REMEDIATION_COMPLETE")
+	steps := []string{"say remediation REMEDIATION_COMPLETE", "say health_auditor HEALTH_AUDIT: HEALTHY", "repair 1a2b3c4 pass"}
+	for _, step := range steps[:map[string]int{"health_auditor": 1, "audited": 2, "critic": 3}[who]] {
+		s.play(step)
 	}
 	return s
 }

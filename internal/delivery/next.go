@@ -134,7 +134,7 @@ func (r *Run) nextRemediation(now time.Time) (Write, bool) {
 		return r.event(RemediationStarted, "", Round{Round: 1, Task: task, Detail: cut(cause)}), true
 	case StageVerify:
 		if r.Baseline != nil {
-			return r.event(RemediationEnded, "", Round{Round: m.Round, Healthy: true}), true
+			return r.event(RemediationEnded, "", Round{Round: m.Round, Healthy: true, Detail: m.leftOut()}), true
 		}
 	case StageAsked:
 		if m.Question == "" {
@@ -147,41 +147,47 @@ func (r *Run) nextRemediation(now time.Time) (Write, bool) {
 				Text: text + ": retry, declare it healthy, or halt?",
 			}), true
 		}
-	case StageRepair, StageAudit:
-		role := agentsig.RoleRemediation
-		if m.Stage == StageAudit {
-			role = agentsig.RoleHealthAuditor
-		}
-		if r.Settings.Roles[role].Agent == "" {
-			return r.event(QuestionAsked, "", Question{
-				ID: r.questionID(), Cause: CauseRemediation, Context: m.context(), Choices: remediationChoices,
-				Text: fmt.Sprintf("the environment is broken, and nobody plays the role %s: repair it and retry, declare it healthy, or halt?", role),
-			}), true
-		}
-		for _, s := range r.Sessions {
-			if s.Role == role {
-				return Write{}, false
-			}
-		}
-		switch place := r.place(role, now); {
-		case r.Paused:
-			return Write{}, false
-		case place == "budget":
-			return r.askBudget()
-		case place != "":
-			return Write{}, false
-		}
-		return r.grant(Granted{Role: role, Agent: r.Settings.Roles[role].Agent, Round: m.Round}), true
+	case StageRepair, StageAudit, StageReview:
+		return r.nextRepairer(now)
 	}
 	return Write{}, false
+}
+
+// nextRepairer starts the agent that the stage of remediation is for.
+func (r *Run) nextRepairer(now time.Time) (Write, bool) {
+	m, role := r.Remediation, stageRoles[r.Remediation.Stage]
+	if r.Settings.Roles[role].Agent == "" {
+		return r.event(QuestionAsked, "", Question{
+			ID: r.questionID(), Cause: CauseRemediation, Context: m.context(), Choices: remediationChoices,
+			Text: fmt.Sprintf("the environment is broken, and nobody plays the role %s: repair it and retry, declare it healthy, or halt?", role),
+		}), true
+	}
+	for _, s := range r.Sessions {
+		if s.Role == role && s.Round != 0 {
+			return Write{}, false
+		}
+	}
+	switch place := r.place(role, now); {
+	case r.Paused:
+		return Write{}, false
+	case place == "budget":
+		return r.askBudget()
+	case place != "":
+		return Write{}, false
+	}
+	g := Granted{Role: role, Agent: r.Settings.Roles[role].Agent, Round: m.Round}
+	if m.Repair != nil && role != agentsig.RoleHealthAuditor {
+		g.Commit = m.Repair.Commit
+	}
+	return r.grant(g), true
 }
 
 // context is what a person should know: what is broken, and how the last repair went.
 func (m *Remediation) context() string {
 	if m.Last == "" {
-		return cut(m.Cause)
+		return cut(m.Trouble())
 	}
-	return cutTo(m.Cause, maxText/2) + "\nThe last agent: " + cutTo(m.Last, maxText/3)
+	return cutTo(m.Trouble(), maxText/2) + "\nThe last agent: " + cutTo(m.Last, maxText/3)
 }
 
 // trouble is what the last agent on a task said about the environment.

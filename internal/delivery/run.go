@@ -29,9 +29,10 @@ type Run struct {
 	Unknown   map[string]int       // outputs in a row without a signal that counts, by task and role
 
 	Remediation Remediation
-	Baseline    *Baseline // nil until it is checked
-	Verified    int       // how often it was checked
-	Tolerated   []string  // checks that may fail: the operator declared the environment healthy
+	Baseline    *Baseline  // nil until it is checked
+	Verified    int        // how often it was checked, and repairs were checked or merged
+	Repairs     []Repaired // that were merged
+	Tolerated   []string   // checks that may fail: the operator declared the environment healthy
 	Paused      bool
 	Stopping    Outcome // cancelled or halted: it ends as soon as its sessions have
 	Raised      int     // how often the budget was granted again
@@ -115,6 +116,7 @@ type Session struct {
 	Task    string // whose item it holds, or in whose worktree it is
 	Request string // that an expert is to answer
 	Round   int    // of remediation
+	Commit  string // of a repair, that it begins at
 	Started time.Time
 	Turn    int      // the last one that was dealt with
 	Noted   int      // the last report that was noted
@@ -172,10 +174,19 @@ type Remediation struct {
 	Task     string
 	Cause    string
 	Question string
-	Hint     string // the operator's answer, for the next round
-	Last     string // how the last agent ended that had nothing to say
-	Crashes  int    // of agents in a row
-	Declared bool   // the operator calls the environment healthy, whatever the checks say
+	Hint     string  // the operator's answer, for the next round
+	Last     string  // how the last agent ended that had nothing to say
+	Crashes  int     // of agents in a row
+	Declared bool    // the operator calls the environment healthy, whatever the checks say
+	Repair   *Repair // the last one that was checked, until the next round begins
+	SentBack string  // why the last repair was not merged
+	Dropped  bool    // work goes on without the repair
+}
+
+// Repaired is a repair that was merged.
+type Repaired struct {
+	Merged RepairMerge
+	At     time.Time
 }
 
 // Stage is a step of remediation; empty if there is none.
@@ -186,6 +197,8 @@ const (
 	StageRepair Stage = "repair"
 	StageAudit  Stage = "audit"
 	StageVerify Stage = "verify" // the box runs the checks itself
+	StageReview Stage = "review" // a critic reviews what was committed for the repair
+	StageMerge  Stage = "merge"  // the box merges it
 	StageAsked  Stage = "asked"
 )
 

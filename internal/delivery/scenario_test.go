@@ -125,6 +125,17 @@ func (s *scenario) play(line string) {
 		s.take(r)
 	case "baseline":
 		s.take(delivery.BaselineRan{Command: s.command(delivery.DoBaseline, ""), Baseline: delivery.Baseline{Commit: "0000000", Checks: []work.Check{{Name: "test", Passed: who == "pass"}}}})
+	case "repair":
+		passed := words == "pass"
+		s.take(delivery.RepairRan{Command: s.command(delivery.DoBaseline, ""), Repair: delivery.Repair{
+			Commit: who, Base: "0000000", Files: 2, Names: []string{"go.mod", "Dockerfile"}, Checks: []work.Check{{Name: "test", Passed: passed}},
+		}})
+	case "merge-repair":
+		r := delivery.RepairMergeRan{Command: s.command(delivery.DoMergeRepair, ""), Commit: who, Result: "5d6e7f8", Checks: []work.Check{{Name: "test", Passed: true}}}
+		if words == "conflict" {
+			r.Failed = "both change x.go"
+		}
+		s.take(r)
 	case "expire":
 		item := s.run.Task(who).Item
 		s.record(delivery.Write{Item: item.Subject, Do: work.Expire{Token: item.Lease.Token}})

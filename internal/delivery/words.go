@@ -184,7 +184,24 @@ var words = map[string]func(ledger.Event) (string, string, error){
 		}
 		return "", because(fmt.Sprintf("the environment is called %s, round %d", state, p.Round), p.Detail)
 	}),
-	RemediationEnded: spoken(func(_ ledger.Event, _ Round) (string, string) { return "", "the environment is healthy again" }),
+	RepairChecked: spoken(func(_ ledger.Event, p Repair) (string, string) {
+		return "", because(fmt.Sprintf("repair %s changes %s", short(p.Commit), count(p.Files, "file")), checkWords(p.Checks, false))
+	}),
+	RepairReviewed: spoken(func(_ ledger.Event, p RepairReview) (string, string) {
+		if p.Passed {
+			return "", "repair " + short(p.Commit) + ": review passed"
+		}
+		return "", because("repair "+short(p.Commit)+": review failed", p.Findings)
+	}),
+	RepairMerged: spoken(func(_ ledger.Event, p RepairMerge) (string, string) {
+		return "", because(fmt.Sprintf("merged the repair %s as %s", short(p.Commit), short(p.Merge)), fileWords(p.Names, p.Files))
+	}),
+	RepairUnmerged: spoken(func(_ ledger.Event, p RepairMerge) (string, string) {
+		return "", because("repair "+short(p.Commit)+" can't be merged", p.Reason)
+	}),
+	RemediationEnded: spoken(func(_ ledger.Event, p Round) (string, string) {
+		return "", because("the environment is healthy again", p.Detail)
+	}),
 	ExpertRequested: spoken(func(_ ledger.Event, p ExpertCall) (string, string) {
 		return p.Task, fmt.Sprintf("asks the expert %s (%s)", p.Target, p.Request)
 	}),
