@@ -71,6 +71,7 @@ var themes = []theme{
 	{manners: map[agentsig.Role]manner{agentsig.RoleCritic: fails}},
 	{manners: map[agentsig.Role]manner{agentsig.RoleCritic: failsAgain}},
 	{manners: map[agentsig.Role]manner{agentsig.RoleAuditor: fails}},
+	{manners: map[agentsig.Role]manner{agentsig.RoleAuditor: failsAgain}},
 	{manners: map[agentsig.Role]manner{agentsig.RoleAuditor: meetsTrouble}},
 	{manners: map[agentsig.Role]manner{agentsig.RoleAnalyst: unsure, agentsig.RoleDeveloper: crashes}},
 	{conflicts: true}, {budget: true}, {broken: true},
@@ -147,7 +148,7 @@ func (w *world) behave(p *process, m manner) {
 	case m == creates:
 		w.note(p, agentsig.KindExpertCreated, pick(w, []string{"painter", "poet", "\x1b[31mred", strings.Repeat("x", 500)}))
 		w.workHonestly(p)
-	case m == asksPerson && (holds || p.role == agentsig.RoleRemediation):
+	case m == asksPerson && (holds || p.role == agentsig.RoleRemediation || p.role == agentsig.RoleCritic):
 		w.say(p, agentsig.KindDivineClarification, "", "Question: which colour?")
 	case m == asksExpert && holds && p.role != agentsig.RoleAnalyst:
 		w.say(p, agentsig.KindExpertRequest, "", "Target Agent: "+pick(w, []string{"dba", "dba", "painter"})+"\nRequest Type: advice")
@@ -161,6 +162,7 @@ func (w *world) behave(p *process, m manner) {
 		w.branches[p.task].commit, w.branches[p.task].good = w.commit(), false
 		w.say(p, agentsig.KindReadyForReview, p.task, "Summary: all of it works")
 	case m == lies && p.role == agentsig.RoleRemediation:
+		w.repair = branch{commit: w.commit(), good: w.chance(50)}
 		w.say(p, agentsig.KindRemediationComplete, "", "")
 	case m == lies && p.role == agentsig.RoleHealthAuditor:
 		w.say(p, agentsig.KindHealthHealthy, "", "")
@@ -235,6 +237,9 @@ func (w *world) workHonestly(p *process) {
 		w.say(p, agentsig.KindAuditPassed, p.task, "Passing Criteria: all")
 	case agentsig.RoleRemediation:
 		w.broken = w.theme.broken && !w.calm && w.chance(50)
+		if w.chance(50) || w.repair.commit != "" && !w.merged[w.repair.commit] {
+			w.repair = branch{commit: w.commit(), good: true}
+		}
 		w.say(p, agentsig.KindRemediationComplete, "", "")
 	case agentsig.RoleHealthAuditor:
 		kind := agentsig.KindHealthHealthy

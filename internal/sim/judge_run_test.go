@@ -44,6 +44,12 @@ func (j *judge) seeRun(e ledger.Event, payload any) error {
 		return j.answered(p)
 	case delivery.Round:
 		return j.round(e, s, p)
+	case delivery.Repair:
+		return j.repairChecked(p)
+	case delivery.RepairReview:
+		return j.repairReviewed(e, s, p)
+	case delivery.RepairMerge:
+		return j.repairMerged(e, p)
 	case delivery.ExpertCall:
 		return j.expert(e, s, p)
 	case delivery.FileConflict:
@@ -127,7 +133,7 @@ func (j *judge) runFinished(p delivery.Finished) error {
 }
 
 func (j *judge) sessionGranted(e ledger.Event, p delivery.Granted) error {
-	s := &sessionFacts{id: e.Session, task: p.Task, request: p.Request, role: p.Role, round: p.Round}
+	s := &sessionFacts{id: e.Session, task: p.Task, request: p.Request, role: p.Role, round: p.Round, commit: p.Commit}
 	m := &j.remediation
 	switch p.Role {
 	case agentsig.RoleRemediation:
@@ -142,6 +148,10 @@ func (j *judge) sessionGranted(e ledger.Event, p delivery.Granted) error {
 		if !m.on || !m.repaired || p.Round != m.round {
 			return breaks("an audit of round %d without a repair", p.Round)
 		}
+	case agentsig.RoleCritic:
+		if !m.on || m.gated == "" || p.Commit != m.gated || p.Round == 0 || p.Task != "" {
+			return breaks("a critic is started on %q, and %q waits for one", p.Commit, m.gated)
+		}
 	case agentsig.RoleExpert:
 		c := j.calls[p.Request]
 		if c == nil || c.done || c.failed || j.live[c.expert] != nil || c.attempts >= j.limits().ExpertAttempts {
@@ -152,7 +162,7 @@ func (j *judge) sessionGranted(e ledger.Event, p delivery.Granted) error {
 		return breaks("%s holds items", p.Role)
 	}
 	for _, other := range j.live {
-		if s.round != 0 && other.role == s.role {
+		if s.round != 0 && other.round != 0 && other.role == s.role {
 			return breaks("two agents as %s", s.role)
 		}
 	}
@@ -195,6 +205,7 @@ func (j *judge) cameToNothing(s *sessionFacts, cause delivery.Cause) {
 		j.calls[s.request].attempts++
 	case s.round != 0:
 		j.remediation.repaired = false
+		j.sentBack()
 	default:
 		j.wrong(j.byID[s.task], cause)
 	}
@@ -266,7 +277,7 @@ func (j *judge) asked(s *sessionFacts, p delivery.Question) error {
 		}
 		t.asked = false
 	case p.Task == "" && p.Cause != delivery.CauseBudget:
-		j.remediation.repaired = false
+		j.remediation.repaired, j.remediation.gated = false, ""
 	}
 	return nil
 }
@@ -287,7 +298,7 @@ func (j *judge) answered(p delivery.Answered) error {
 	case p.Choice == delivery.ChooseHealthy:
 		m.healthy, m.verified, m.verify, m.declared = true, false, true, true
 	case t == nil:
-		m.round = 0
+		m.round, m.declared = 0, false
 	case q.Request != "" && j.calls[q.Request].session != "" && j.live[j.calls[q.Request].session] != nil:
 		j.calls[q.Request].failed = false
 		j.calls[q.Request].expert = "advised"

@@ -35,6 +35,8 @@ type judge struct {
 	cost        float64
 	raised      int
 	finished    bool
+	repairs     map[string]bool // commits of remediation
+	passed      map[string]bool // those of them that a critic passed
 }
 
 // taskFacts is what is on record about a task.
@@ -63,6 +65,7 @@ type sessionFacts struct {
 	id, task, request string
 	role              agentsig.Role
 	round             int
+	commit            string
 	over, waiting     bool
 	asks              int
 }
@@ -86,13 +89,16 @@ type remediationFacts struct {
 	healthy  bool // by the last audit, or a person's word
 	verify   bool // the baseline has to be checked
 	verified bool
-	declared bool // healthy, by a person
+	declared bool   // healthy, by a person
+	gated    string // the commit that waits for a critic
+	reviewed string // the commit that waits for its merge
 }
 
 func newJudge() *judge {
 	return &judge{
 		tasks: map[string]*taskFacts{}, byID: map[string]*taskFacts{}, sessions: map[string]*sessionFacts{}, live: map[string]*sessionFacts{},
 		questions: map[string]*questionFacts{}, calls: map[string]*callFacts{}, waits: map[string]time.Time{}, unknown: map[string]int{},
+		repairs: map[string]bool{}, passed: map[string]bool{},
 	}
 }
 

@@ -95,7 +95,7 @@ func (w *world) answerAll() (bool, error) {
 			a = delivery.Answer{Question: q.ID, Choice: delivery.ChooseCancel}
 		case q.Cause == delivery.CauseBudget:
 			a = delivery.Answer{Question: q.ID, Choice: delivery.ChooseContinue}
-		case slices.Contains(q.Choices, delivery.ChooseHealthy) && (w.unplayed(agentsig.RoleRemediation) || w.unplayed(agentsig.RoleHealthAuditor)):
+		case slices.Contains(q.Choices, delivery.ChooseHealthy) && (w.unplayed(agentsig.RoleRemediation) || w.unplayed(agentsig.RoleHealthAuditor) || w.unplayed(agentsig.RoleCritic)):
 			w.broken = false // somebody repaired it by hand
 			a = delivery.Answer{Question: q.ID, Choice: delivery.ChooseHealthy}
 		case q.Cause == delivery.CauseObstacles:

@@ -96,12 +96,47 @@ func (w *world) do(c delivery.Command) {
 	case delivery.DoPublish:
 		w.results = append(w.results, delivery.Published{PullRequest: delivery.PullRequest{URL: "https://example.org/pull/1"}})
 	case delivery.DoBaseline:
-		b := delivery.Baseline{Commit: "abcdef0", Checks: []work.Check{{Name: "test", Passed: !w.broken}}}
-		if w.broken && w.chance(30) {
-			b.Checks, b.Trouble = nil, "no compiler"
-		}
-		w.results = append(w.results, delivery.BaselineRan{Command: c.ID, Baseline: b})
+		w.baseline(c)
+	case delivery.DoMergeRepair:
+		w.mergeRepair(c)
 	}
+}
+
+// baseline runs the checks; in remediation, on what was committed for the repair.
+func (w *world) baseline(c delivery.Command) {
+	if m := w.run.Remediation; m.Stage == delivery.StageVerify && !m.Dropped && w.repair.commit != "" && !w.merged[w.repair.commit] {
+		passed := w.repair.good && !w.broken
+		w.judge.repairs[w.repair.commit] = true
+		w.results = append(w.results, delivery.RepairRan{Command: c.ID, Repair: delivery.Repair{
+			Commit: w.repair.commit, Base: "abcdef0", Files: 1, Names: []string{"Dockerfile"}, Checks: []work.Check{{Name: "test", Passed: passed}},
+		}})
+		return
+	}
+	b := delivery.Baseline{Commit: "abcdef0", Checks: []work.Check{{Name: "test", Passed: !w.broken}}}
+	if w.broken && w.chance(30) {
+		b.Checks, b.Trouble = nil, "no compiler"
+	}
+	w.results = append(w.results, delivery.BaselineRan{Command: c.ID, Baseline: b})
+}
+
+// mergeRepair merges the repair that a command names, unless the target has it already.
+// Somebody may have gone on in the worktree meanwhile.
+func (w *world) mergeRepair(c delivery.Command) {
+	r := delivery.RepairMergeRan{Command: c.ID, Commit: c.Repair.Commit, Result: "fedcba8", Checks: []work.Check{{Name: "test", Passed: !w.broken}}}
+	fails := w.broken && !w.run.Remediation.Declared
+	switch fresh := !w.merged[c.Repair.Commit] && !w.calm; {
+	case fails || fresh && (w.theme.conflicts && w.chance(80) || w.chance(10)):
+		r.Result, r.Failed = "", "both change Dockerfile"
+	default:
+		w.merged[r.Commit] = true
+	}
+	if !w.calm && w.chance(5) {
+		w.repair.commit = w.commit()
+		other := r
+		other.Commit = w.repair.commit // which is not what was reviewed
+		w.results = append(w.results, other)
+	}
+	w.results = append(w.results, r)
 }
 
 // start makes the session's process, unless its file is there. One that was killed
@@ -296,7 +331,7 @@ func (w *world) noteHandled(in delivery.Input, writes int) {
 		if writes > 0 {
 			w.reached.add("signal", string(in.Said.Signal))
 		}
-	case delivery.GateRan, delivery.MergeRan, delivery.BaselineRan:
+	case delivery.GateRan, delivery.MergeRan, delivery.BaselineRan, delivery.RepairRan, delivery.RepairMergeRan:
 		if writes == 0 {
 			w.reached.add("world", "result without effect")
 		}

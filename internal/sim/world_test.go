@@ -40,6 +40,7 @@ type world struct {
 	strays    []message // copies that are still under way
 	branches  map[string]*branch
 	merged    map[string]bool // commits that the target has
+	repair    branch          // what remediation has committed
 	commits   int
 	broken    bool // the environment is
 
@@ -190,6 +191,12 @@ func (w *world) noteRecorded(event string, payload any) {
 		w.reached.add("cause", string(p.Cause))
 	case delivery.Ended:
 		w.reached.add("ended", string(p.How))
+	case delivery.RepairReview:
+		w.reached.add("world", map[bool]string{true: "repair passed", false: "repair refused"}[p.Passed])
+	case delivery.Round:
+		if event == delivery.RemediationEnded && p.Detail != "" {
+			w.reached.add("world", "repair left out")
+		}
 	case delivery.Finished:
 		w.reached.add("outcome", string(p.Outcome))
 	}
@@ -360,6 +367,11 @@ func (w *world) play() error {
 	}
 	if w.run.Finished == nil && !w.silent {
 		return breaks("the run has not ended")
+	}
+	for commit := range w.merged {
+		if w.judge.repairs[commit] && !w.judge.passed[commit] {
+			return breaks("%s of remediation is on the branch, and no critic passed it", commit)
+		}
 	}
 	w.epilogue()
 	return w.judge.end(w.run.Finished != nil)
