@@ -55,7 +55,7 @@ func (r *Run) Commands() []Command {
 		}
 		all = append(all, Command{ID: "start/" + s.ID, Do: DoStart, Session: s})
 	}
-	if r.Stopping == "" && r.Baseline == nil {
+	if r.Stopping == "" && r.Baseline == nil && !r.unsettled() {
 		all = append(all, Command{ID: r.baselineCommand(), Do: DoBaseline})
 	}
 	if r.Stopping == "" && r.Remediation.Stage == StageMerge {
@@ -86,6 +86,17 @@ func (r *Run) Commands() []Command {
 // command names a command on a task. What is recorded without moving the task,
 // such as a late result, leaves the name as it is.
 func (t *Task) command(do Verb) string { return fmt.Sprintf("%s/%s/%d", do, t.ID, t.Moved) }
+
+// unsettled reports whether an agent of remediation whose work is to be checked has not
+// ended yet.
+func (r *Run) unsettled() bool {
+	for _, s := range r.Sessions {
+		if s.Round != 0 && r.Remediation.Stage == StageVerify {
+			return true
+		}
+	}
+	return false
+}
 
 func (r *Run) baselineCommand() string { return fmt.Sprintf("%s/%d", DoBaseline, r.Verified) }
 

@@ -163,8 +163,8 @@ func (r *Run) nextRepairer(now time.Time) (Write, bool) {
 		}), true
 	}
 	for _, s := range r.Sessions {
-		if s.Role == role && s.Round != 0 {
-			return Write{}, false
+		if s.Round != 0 && (s.Role == role || m.Stage == StageReview) {
+			return Write{}, false // nobody that can write is beside a critic
 		}
 	}
 	switch place := r.place(role, now); {

@@ -183,18 +183,14 @@ func (in RepairMergeRan) decide(r *Run, _ time.Time) ([]Write, error) {
 }
 
 func (r *Run) repairMerged(e ledger.Event, p RepairMerge) {
-	m := &r.Remediation
-	r.Baseline = &Baseline{Commit: p.Merge, Checks: p.Checks, Output: p.Output}
-	r.Verified++
 	if e.Type == RepairUnmerged {
+		r.Verified++
 		r.sendBack(p.Reason + "\n" + p.Output)
 		return
 	}
 	r.Repairs = append(r.Repairs, Repaired{Merged: p, At: e.Time})
-	m.Stage = StageVerify // which the checks on the merge have done
-	if m.Declared {
-		r.tolerate()
-	}
+	r.Remediation.Stage = StageVerify
+	r.baselineChecked(e, Baseline{Commit: p.Merge, Checks: p.Checks, Output: p.Output})
 }
 
 // leftOut says which commit of remediation's is not merged, if work goes on without it.

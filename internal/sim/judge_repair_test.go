@@ -14,6 +14,9 @@ func (j *judge) repairChecked(p delivery.Repair) error {
 	if !m.on || !m.verify {
 		return breaks("the repair %s is checked, and nobody called the environment healthy", p.Commit)
 	}
+	if j.repairing() != "" {
+		return breaks("the repair %s is checked before %s has ended", p.Commit, j.repairing())
+	}
 	m.gated, m.reviewed = p.Commit, ""
 	for _, c := range p.Checks {
 		if !c.Passed && !m.declared && !slices.Contains(j.tolerated, c.Name) {
@@ -24,6 +27,16 @@ func (j *judge) repairChecked(p delivery.Repair) error {
 		m.gated = ""
 	}
 	return nil
+}
+
+// repairing names an agent of remediation that has not ended.
+func (j *judge) repairing() string {
+	for id, s := range j.live {
+		if s.round != 0 {
+			return id
+		}
+	}
+	return ""
 }
 
 // sentBack notes that a repair that waited for a critic, or for its merge, waits no

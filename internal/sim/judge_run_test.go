@@ -152,6 +152,9 @@ func (j *judge) sessionGranted(e ledger.Event, p delivery.Granted) error {
 		if !m.on || m.gated == "" || p.Commit != m.gated || p.Round == 0 || p.Task != "" {
 			return breaks("a critic is started on %q, and %q waits for one", p.Commit, m.gated)
 		}
+		if j.repairing() != "" {
+			return breaks("a critic is started beside %s", j.repairing())
+		}
 	case agentsig.RoleExpert:
 		c := j.calls[p.Request]
 		if c == nil || c.done || c.failed || j.live[c.expert] != nil || c.attempts >= j.limits().ExpertAttempts {

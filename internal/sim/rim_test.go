@@ -124,8 +124,8 @@ func (w *world) baseline(c delivery.Command) {
 func (w *world) mergeRepair(c delivery.Command) {
 	r := delivery.RepairMergeRan{Command: c.ID, Commit: c.Repair.Commit, Result: "fedcba8", Checks: []work.Check{{Name: "test", Passed: !w.broken}}}
 	fails := w.broken && !w.run.Remediation.Declared
-	switch fresh := !w.merged[c.Repair.Commit] && !w.calm; {
-	case fails || fresh && (w.theme.conflicts && w.chance(80) || w.chance(10)):
+	switch fresh := !w.merged[c.Repair.Commit]; {
+	case fresh && fails, fresh && !w.calm && (w.theme.conflicts && w.chance(80) || w.chance(10)):
 		r.Result, r.Failed = "", "both change Dockerfile"
 	default:
 		w.merged[r.Commit] = true
