@@ -164,7 +164,7 @@ func (d *deliverer) further(s delivery.Session) (api.SessionCommand, error) {
 	if err != nil {
 		return api.SessionCommand{}, err
 	}
-	text, err := prompt.Further(*s.Prompt, s.Role, prompt.Voice{Subject: spec.Task, Nonce: spec.Nonce, Exit: d.box.exitEnabled})
+	text, err := prompt.Further(*s.Prompt, s.Role, prompt.Voice{Subject: spec.Task, Nonce: spec.Nonce, Exit: d.exits(s)})
 	return api.SessionCommand{ID: s.Prompt.ID, Kind: api.CommandPrompt, Text: text, AnswerMS: s.Prompt.Answer.Milliseconds()}, err
 }
 

@@ -128,6 +128,8 @@ func (d *deliverer) carryOut(ctx context.Context, c *conductor, cmd delivery.Com
 		return d.gate(ctx, c, cmd.ID, *cmd.Task)
 	case delivery.DoMerge:
 		return d.merge(ctx, c, cmd.ID, *cmd.Task)
+	case delivery.DoMergeRepair:
+		return d.mergeRepair(ctx, c, cmd.ID, *cmd.Repair)
 	case delivery.DoPublish:
 		return d.publish(ctx, c)
 	}
@@ -301,7 +303,7 @@ func (d *deliverer) prepare(ctx context.Context, c *conductor, s delivery.Sessio
 	if err != nil {
 		return err
 	}
-	data := prompt.Data{Run: r.ID, Plan: p.Title, Experts: r.Known, Branch: r.Branch, Round: s.Round, Trouble: r.Remediation.Cause, Hint: r.Remediation.Hint}
+	data := prompt.Data{Run: r.ID, Plan: p.Title, Experts: r.Known, Branch: r.Branch, Round: s.Round, Trouble: r.Remediation.Trouble(), Hint: r.Remediation.Hint, Repair: repairOf(r, s)}
 	for _, check := range d.checks(p) {
 		data.Checks = append(data.Checks, plan.Check{Name: check.Name, Environment: check.Environment, Command: check.Command, Exit: check.Exit})
 	}
@@ -311,7 +313,9 @@ func (d *deliverer) prepare(ctx context.Context, c *conductor, s delivery.Sessio
 		data.Briefs, data.Commit = task.Briefs, cmp.Or(commit, task.Item.Commit)
 		data.Task = p.Tasks[slices.IndexFunc(p.Tasks, func(t plan.Task) bool { return t.ID == s.Task })]
 	}
-	if data.Base, err = d.base(ctx, r, s, data.Commit); err != nil {
+	if data.Repair != nil { // it is no task's, so nobody else is to be asked about it
+		data.Commit, data.Base, data.Experts = data.Repair.Commit, data.Repair.Base, nil
+	} else if data.Base, err = d.base(ctx, r, s, data.Commit); err != nil {
 		return err
 	}
 	for _, q := range r.Requests {
@@ -377,6 +381,10 @@ func (d *deliverer) catchUp(ctx context.Context, r delivery.Run, t *worktree.Tre
 	return t.Reset(ctx, tip)
 }
 
+// exits reports whether an exit record of a session is acted upon: only where it holds an
+// item, whose phase it names.
+func (d *deliverer) exits(s delivery.Session) bool { return d.box.exitEnabled && s.Holds() }
+
 // write writes what a session's process needs to know. Whoever looks on has a worktree of the
 // exchange.
 func (d *deliverer) write(r delivery.Run, s delivery.Session, subject string, phase agentsig.Phase, tree string, looksOn bool, data prompt.Data) error {
@@ -394,7 +402,7 @@ func (d *deliverer) write(r delivery.Run, s delivery.Session, subject string, ph
 		own = string(text)
 	}
 	nonce := rand.Text() // in the prompt alone: what the agent runs must not be able to speak for it
-	text, err := prompt.First(s.Role, own, prompt.Voice{Subject: subject, Nonce: nonce, Exit: d.box.exitEnabled}, data)
+	text, err := prompt.First(s.Role, own, prompt.Voice{Subject: subject, Nonce: nonce, Exit: d.exits(s)}, data)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,10 @@ func (d *deliverer) reviews(c *conductor, s delivery.Session) bool {
 // reviewRoom makes the worktree that a session looks at, and names the commit that is in it.
 func (d *deliverer) reviewRoom(ctx context.Context, r delivery.Run, s delivery.Session) (path, commit string, err error) {
 	task := r.Task(s.Task)
-	if commit = task.Item.Commit; commit == "" { // the operator took it past the gate
+	if commit = s.Commit; commit == "" { // it looks at a task's work, and not at a repair
+		commit = task.Item.Commit
+	}
+	if commit == "" { // the operator took it past the gate
 		if commit, err = d.settled(ctx, r, s.Task, commitMessage(*task)); err != nil {
 			return "", "", err
 		}

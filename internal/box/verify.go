@@ -224,12 +224,21 @@ func (d *deliverer) openLog(name string) (*os.File, error) {
 	return os.OpenFile(filepath.Join(dir, name+".log"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 }
 
-// baseline runs the checks on what the work starts from; in remediation, on what
-// was repaired, which is merged if it passes.
+// baseline runs the checks on what the work starts from; in remediation, on what was
+// committed for the repair.
 func (d *deliverer) baseline(ctx context.Context, c *conductor, id string) error {
 	r := d.run(c)
 	in := delivery.BaselineRan{Command: id}
-	err := d.baselineRun(ctx, c, r, &in.Baseline)
+	repair, err := d.repaired(ctx, r)
+	switch {
+	case err != nil:
+	case repair != nil:
+		if err = d.checkRepair(ctx, r, repair); err == nil {
+			return c.tell(ctx, delivery.RepairRan{Command: id, Repair: *repair})
+		}
+	default:
+		err = d.baselineRun(ctx, r, &in.Baseline)
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -239,22 +248,13 @@ func (d *deliverer) baseline(ctx context.Context, c *conductor, id string) error
 	return c.tell(ctx, in)
 }
 
-func (d *deliverer) baselineRun(ctx context.Context, c *conductor, r delivery.Run, b *delivery.Baseline) error {
+func (d *deliverer) baselineRun(ctx context.Context, r delivery.Run, b *delivery.Baseline) error {
 	p, err := d.planOf(r)
 	if err != nil {
 		return err
 	}
 	if b.Commit, err = d.exchange.Begin(ctx, r.Branch); err != nil {
 		return err
-	}
-	if r.Remediation.Stage == delivery.StageVerify {
-		repaired, err := d.settled(ctx, r, remediationTree, "repair of the environment")
-		if err != nil {
-			return err
-		}
-		if merged, err := d.repo.Merged(ctx, repaired, r.Branch); err != nil || !merged {
-			return errors.Join(err, d.mergeRepair(ctx, c, r, repaired, d.checks(p), b))
-		}
 	}
 	log, err := d.openLog(r.Subject)
 	if err != nil {
@@ -263,29 +263,6 @@ func (d *deliverer) baselineRun(ctx context.Context, c *conductor, r delivery.Ru
 	result, err := d.check(ctx, b.Commit, trial{run: r.ID, first: r.Verified == 0, checks: d.checks(p), log: log})
 	b.Checks, b.Output = result.checks, result.output
 	return errors.Join(err, log.Close())
-}
-
-// mergeRepair merges what remediation did, if the checks pass on the result, or a person
-// has declared that they need not.
-func (d *deliverer) mergeRepair(ctx context.Context, c *conductor, r delivery.Run, commit string, checks []gate.Check, b *delivery.Baseline) error {
-	if err := d.exchange.Take(ctx, commit, r.ID); err != nil {
-		return err
-	}
-	_, err := d.advance(ctx, c, "", worktree.Merge{
-		Path: d.mergePath(r.ID), Branch: r.Branch, Commit: commit, Message: "Merge the repair of the environment",
-		Check: func(ctx context.Context, dir, merge string) error {
-			result, err := d.checkIn(ctx, dir, trial{run: r.ID, checks: checks})
-			b.Commit, b.Checks, b.Output = merge, result.checks, result.output
-			if err == nil && !result.tolerate(r.Tolerated).passed() && !r.Remediation.Declared {
-				err = errChecks
-			}
-			return err
-		},
-	})
-	if errors.Is(err, errChecks) {
-		return nil // what failed is said in the baseline
-	}
-	return err
 }
 
 // integration is a branch that work is merged to. It is locked while the box moves it.

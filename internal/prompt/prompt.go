@@ -36,6 +36,11 @@ type Data struct {
 	Trouble string // that is to be repaired
 	Hint    string // what the operator says about it
 
+	// Repair is what remediation committed, if that is to be reviewed, and About says what a
+	// critic has to know of it. A template that leaves About out gets it at its beginning.
+	Repair *delivery.Repair
+	About  string
+
 	// Signals is how to signal: every signal that the role may give, in its exact
 	// form. A template that leaves it out gets it at its end.
 	Signals string
@@ -84,14 +89,38 @@ func First(role agentsig.Role, own string, v Voice, d Data) (string, error) {
 	if d.Signals, err = v.instructions(role); err != nil {
 		return "", err
 	}
+	if d.Repair != nil {
+		if d.About, err = about(d); err != nil {
+			return "", err
+		}
+	}
 	var b strings.Builder
 	if err := t.Execute(&b, d); err != nil {
 		return "", fmt.Errorf("the prompt for the role %s: %w", role, err)
+	}
+	if !strings.Contains(b.String(), d.About) {
+		text := b.String()
+		b.Reset()
+		b.WriteString(d.About + "\n" + text)
 	}
 	if !strings.Contains(b.String(), d.Signals) {
 		b.WriteString("\n" + d.Signals)
 	}
 	return b.String(), nil
+}
+
+//go:embed repair.md
+var repair string
+
+// about says what a critic has to know of a repair.
+func about(d Data) (string, error) {
+	t, err := template.New("repair").Option("missingkey=error").Parse(repair)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	err = t.Execute(&b, d)
+	return strings.TrimSpace(b.String()), err
 }
 
 // Further returns what a session is told later.
