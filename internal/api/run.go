@@ -38,10 +38,11 @@ type Run struct {
 	AtOnce     int              `json:"at_once"`           // that may
 	Checks     int              `json:"checks"`            // that the gate runs
 	Tasks      []Task           `json:"tasks"`             // in the plan's order
-	Others     []Agent          `json:"others"`            // agents that hold no task: remediation, health audit, experts
+	Others     []Agent          `json:"others"`            // agents that hold no task: remediation, health audit, a repair's critic, experts
 	Questions  []Question       `json:"questions"`         // open ones
 	Trouble    string           `json:"trouble,omitempty"` // what remediation is about
 	Round      int              `json:"round,omitempty"`
+	Repairs    []Repair         `json:"repairs,omitempty"`   // of the environment, that were merged
 	Providers  []Provider       `json:"providers,omitempty"` // that are paused
 	Usage      delivery.Usage   `json:"usage"`
 	Notices    []Notice         `json:"notices"` // what happened last, oldest first
@@ -95,6 +96,15 @@ type Agent struct {
 type Provider struct {
 	Name  string    `json:"name"`
 	Until time.Time `json:"until"`
+}
+
+// Repair is what remediation committed, a critic passed and the run merged.
+type Repair struct {
+	Commit   string    `json:"commit"` // that was reviewed
+	Merge    string    `json:"merge"`
+	Files    int       `json:"files"` // that it changes
+	Names    []string  `json:"names"` // of the first of them
+	MergedAt time.Time `json:"merged_at"`
 }
 
 // Question waits for a person.

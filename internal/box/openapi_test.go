@@ -173,7 +173,7 @@ func TestOpenAPISchemas(t *testing.T) {
 	}
 	answers := []any{
 		api.Work{}, api.Holder{}, api.Grant{}, api.Emitted{}, api.NearMiss{}, api.Recorded{}, api.Event{}, api.Status{}, api.Problem{},
-		api.Run{}, api.Task{}, api.Agent{}, api.Provider{}, api.Question{}, api.Notice{}, api.Told{}, api.SessionCommand{}, delivery.Usage{},
+		api.Run{}, api.Task{}, api.Agent{}, api.Repair{}, api.Provider{}, api.Question{}, api.Notice{}, api.Told{}, api.SessionCommand{}, delivery.Usage{},
 		api.Conversation{},
 	}
 	for _, v := range slices.Concat(requests, answers) {

@@ -219,6 +219,10 @@ func (b *Box) showRun(subject string) (api.Run, error) {
 	if r.Remediation.Stage != "" {
 		v.Trouble = r.Remediation.Cause
 	}
+	for _, m := range r.Repairs {
+		names := append([]string{}, m.Merged.Names...)
+		v.Repairs = append(v.Repairs, api.Repair{Commit: m.Merged.Commit, Merge: m.Merged.Merge, Files: m.Merged.Files, Names: names, MergedAt: m.At})
+	}
 	for _, t := range r.Tasks {
 		v.Tasks = append(v.Tasks, b.showTask(r, t, now))
 	}

@@ -341,6 +341,9 @@ func (d *deliverer) publish(ctx context.Context, c *conductor) error {
 			fmt.Fprintf(&body, "- %s: %s\n", t.ID, t.Item.Title)
 		}
 	}
+	for _, m := range r.Repairs {
+		fmt.Fprintf(&body, "- repair of the environment: %.12s, files changed: %d\n", m.Merged.Commit, m.Merged.Files)
+	}
 	var in delivery.Published
 	in.URL, err = d.repo.Publish(ctx, worktree.PullRequest{
 		Branch: r.Branch, Onto: r.Onto, Title: cmp.Or(p.Title, r.Title), Body: body.String(),

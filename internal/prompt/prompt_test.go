@@ -8,6 +8,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/plan"
 	"github.com/signalbox-dev/signalbox/internal/prompt"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 var data = prompt.Data{
@@ -48,6 +49,29 @@ func TestFirst(t *testing.T) {
 			t.Errorf("%s is told of exit records, which are not acted upon", role)
 		}
 		silent(t, string(role), text)
+	}
+}
+
+// A critic of a repair is told what it reviews, also where the user's own template knows
+// nothing of repairs.
+func TestRepair(t *testing.T) {
+	d := data
+	d.Task, d.Briefs = plan.Task{}, nil
+	d.Repair = &delivery.Repair{Commit: d.Commit, Checks: []work.Check{{Name: "tests", Passed: true}, {Name: "lint"}}}
+	for _, own := range []string{"", "Be strict about {{.Task.ID}}.\n"} {
+		text, err := prompt.First(agentsig.RoleCritic, own, prompt.Voice{Subject: "remediation", Nonce: "n0nce"}, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{
+			"# Review of a repair of the environment (round 2)", "git diff 0123abc...4567def", "> the disk is full", "> HEALTH_AUDIT: HEALTHY",
+			"- tests: passed", "- lint: failed", "REVIEW_PASSED: remediation run=n0nce",
+		} {
+			if strings.Count(text, want) != 1 {
+				t.Errorf("%q is not there once in\n%s", want, text)
+			}
+		}
+		silent(t, "critic", text)
 	}
 }
 

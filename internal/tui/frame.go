@@ -305,6 +305,9 @@ func (v *view) alerts(room int) []line {
 		until := p.Until.In(v.Now.Location()).Format("15:04")
 		lines = append(lines, line{{yellow, "! " + p.Name + " is paused"}, {plain, " by its usage limit until " + until + " (" + elapsed(v.Now, p.Until) + ")"}})
 	}
+	if n := len(v.Repairs); n > 0 {
+		lines = append(lines, repairLine(v.Repairs[n-1]))
+	}
 	roomy := len(lines)+2*len(v.Questions) <= room
 	for i, q := range v.Questions {
 		if left := len(v.Questions) - i; left > 1 && len(lines) >= room-1 {

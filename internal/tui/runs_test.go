@@ -163,6 +163,7 @@ func trouble() api.Run {
 		{Role: agentsig.RoleExpert, Name: "dba", Task: "T-1", StartedAt: ago(5 * time.Second)},
 	}
 	r.Providers = []api.Provider{{Name: "anthropic", Until: now.Add(18 * time.Minute)}}
+	r.Repairs = []api.Repair{{Commit: "1a2b3c4d5e", Merge: "5d6e7f8a9b", Files: 2, Names: []string{"go.mod", "Dockerfile"}, MergedAt: ago(time.Hour)}}
 	return r
 }
 
@@ -174,6 +175,7 @@ func hostile() api.Run {
 	r.Title, r.ID = nasty, "R\x1b1"
 	r.Trouble, r.Branch = nasty, "signalbox/$(reboot)'s"
 	r.Providers = []api.Provider{{Name: nasty, Until: now}}
+	r.Repairs = []api.Repair{{Commit: "1a2b3c4d5e", Merge: "5d6e7f8a9b", Files: 300, Names: []string{nasty, long}}}
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
 		t.Title = []string{nasty, "日本語のとても長いタイトルです、どこで切れるでしょうか、見てみましょう", long, "\u0301\u0302combining first"}[i%4]
@@ -225,6 +227,7 @@ func random(g *rand.Rand) api.Run {
 	for range g.IntN(3) {
 		r.Others = append(r.Others, agent())
 		r.Providers = append(r.Providers, api.Provider{Name: text(), Until: when()})
+		r.Repairs = append(r.Repairs, api.Repair{Commit: text(), Merge: text(), Files: g.IntN(3), Names: []string{text(), text()}})
 	}
 	for range g.IntN(6) {
 		r.Questions = append(r.Questions, api.Question{ID: text(), Task: text(), Text: text(), Context: text(), Choices: []string{text(), text()}})

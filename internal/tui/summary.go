@@ -15,7 +15,7 @@ const maxProse = 12
 
 // Summary is what is left on the screen when a run has ended, or when only
 // questions remain: the outcome, a line for each task, the questions and how to
-// answer them, what else a person should know, and where the work is. It is as long as it has to be. No line is
+// answer them, what else a person should know, what was merged for the environment, and where the work is. It is as long as it has to be. No line is
 // wider than the options' width but those with a command, which are never cut.
 func Summary(r api.Run, o Options) []string {
 	v := newView(r, o, len("99.9k tokens"))
@@ -57,7 +57,13 @@ func Summary(r api.Run, o Options) []string {
 		}
 		command("signalbox answer " + q.ID + ` "…"`)
 	}
-	if ended > 0 {
+	if len(r.Repairs) > 0 {
+		draw(nil)
+		for _, repair := range r.Repairs {
+			draw(repairLine(repair))
+		}
+	}
+	if ended > 0 || len(r.Repairs) > 0 {
 		base, branch := shellWord(shortCommit(r.Base)), shellWord(r.Branch)
 		draw(nil, line{{plain, count(ended, "task") + " merged to the branch "}, {bold, r.Branch}})
 		command("git log --oneline " + base + ".." + branch)

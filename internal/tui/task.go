@@ -188,10 +188,21 @@ func rowOfOther(a api.Agent, now time.Time) row {
 		w.title = "Repair of the environment"
 	case agentsig.RoleHealthAuditor:
 		w.title, w.status = "Audit of the repair", "health auditor"
+	case agentsig.RoleCritic:
+		w.title = "Review of the repair"
 	case agentsig.RoleExpert:
 		w.title = "Advice"
 	}
 	return w
+}
+
+// repairLine says what was merged for the environment.
+func repairLine(r api.Repair) line {
+	what := fmt.Sprintf("%s as %s, %s", shortCommit(r.Commit), shortCommit(r.Merge), count(r.Files, "file"))
+	if len(r.Names) > 0 {
+		what += ": " + strings.Join(r.Names, ", ")
+	}
+	return line{{yellow, "! repair of the environment merged: "}, {plain, what}}
 }
 
 // join puts a dot between two parts of a line, if there are two.
