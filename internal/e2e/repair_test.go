@@ -37,7 +37,10 @@ func blocked(t *testing.T, settings string) *world {
 func TestRepairRefused(t *testing.T) {
 	t.Parallel()
 	w := blocked(t, "limits: {remediation_rounds: 2}\nchecks: [{name: sound, command: test -f README.md}]\n")
-	w.script("remediation.critic", "echo REVIEW_FAILED: $task $run\necho '- door.txt is a back door: take it out'\n")
+	const refuses = "echo REVIEW_FAILED: $task $run\necho '- door.txt is a back door: take it out'\n"
+	w.script("remediation.critic.1", "echo evil >evil.txt\ngit add -A && git commit -qm evil\n"+refuses)
+	w.script("remediation.critic", refuses)
+	w.script("remediation.remediation.2", "test ! -f evil.txt || touch found.txt\n"+honest["remediation"])
 	r := w.signalbox("run", "plan.md")
 	if r.code != 2 || !strings.Contains(r.out, "review failed: - door.txt is a back door") || !strings.Contains(r.out, "after 2 rounds of remediation") {
 		t.Errorf("run: exit code %d\n%s%s", r.code, r.out, r.err)
@@ -51,6 +54,9 @@ func TestRepairRefused(t *testing.T) {
 		}
 	}
 	nothing()
+	if left := w.git("ls-tree", "--name-only", "signalbox-tasks/R1/+remediation/work"); strings.Contains(left, "found") {
+		t.Errorf("what the critic left is in the next round's worktree:\n%s", left)
+	}
 	w.must("answer", "R1-Q1", "healthy")
 	w.completed(w.goOn())
 	nothing()
