@@ -126,7 +126,7 @@ type Granted struct {
 	Task    string        `json:"task,omitempty"` // in whose worktree
 	Request string        `json:"request,omitempty"`
 	Round   int           `json:"round,omitempty"`
-	Commit  string        `json:"commit,omitempty"` // of a repair: a critic is to review it, or remediation goes on from there
+	Commit  string        `json:"commit,omitempty"` // of a repair, that a critic is to review
 }
 
 // Ended is the payload of SessionEnded.

@@ -76,9 +76,6 @@ var evolvers = map[string]func(*Run, ledger.Event) error{
 		if q := r.request(p.Request); q != nil {
 			q.Expert = e.Session
 		}
-		if p.Role == agentsig.RoleRemediation {
-			r.Remediation.Repair = nil // what comes of it now is another one
-		}
 	}),
 	SessionEnded: with((*Run).sessionEnded),
 	PromptDelivered: with(func(r *Run, e ledger.Event, p Delivered) {

@@ -176,7 +176,7 @@ func (r *Run) nextRepairer(now time.Time) (Write, bool) {
 		return Write{}, false
 	}
 	g := Granted{Role: role, Agent: r.Settings.Roles[role].Agent, Round: m.Round}
-	if m.Repair != nil && role != agentsig.RoleHealthAuditor {
+	if m.Stage == StageReview {
 		g.Commit = m.Repair.Commit
 	}
 	return r.grant(g), true

@@ -116,7 +116,7 @@ type Session struct {
 	Task    string // whose item it holds, or in whose worktree it is
 	Request string // that an expert is to answer
 	Round   int    // of remediation
-	Commit  string // of a repair, that it begins at
+	Commit  string // of a repair, that it is to review
 	Started time.Time
 	Turn    int      // the last one that was dealt with
 	Noted   int      // the last report that was noted
@@ -178,7 +178,7 @@ type Remediation struct {
 	Last     string  // how the last agent ended that had nothing to say
 	Crashes  int     // of agents in a row
 	Declared bool    // the operator calls the environment healthy, whatever the checks say
-	Repair   *Repair // the last one that was checked, until the next round begins
+	Repair   *Repair // the last one that was checked
 	SentBack string  // why the last repair was not merged
 	Dropped  bool    // work goes on without the repair
 }

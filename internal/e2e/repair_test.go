@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -37,10 +38,7 @@ func blocked(t *testing.T, settings string) *world {
 func TestRepairRefused(t *testing.T) {
 	t.Parallel()
 	w := blocked(t, "limits: {remediation_rounds: 2}\nchecks: [{name: sound, command: test -f README.md}]\n")
-	const refuses = "echo REVIEW_FAILED: $task $run\necho '- door.txt is a back door: take it out'\n"
-	w.script("remediation.critic.1", "echo evil >evil.txt\ngit add -A && git commit -qm evil\n"+refuses)
-	w.script("remediation.critic", refuses)
-	w.script("remediation.remediation.2", "test ! -f evil.txt || touch found.txt\n"+honest["remediation"])
+	w.script("remediation.critic", "echo REVIEW_FAILED: $task $run\necho '- door.txt is a back door: take it out'\n")
 	r := w.signalbox("run", "plan.md")
 	if r.code != 2 || !strings.Contains(r.out, "review failed: - door.txt is a back door") || !strings.Contains(r.out, "after 2 rounds of remediation") {
 		t.Errorf("run: exit code %d\n%s%s", r.code, r.out, r.err)
@@ -54,9 +52,6 @@ func TestRepairRefused(t *testing.T) {
 		}
 	}
 	nothing()
-	if left := w.git("ls-tree", "--name-only", "signalbox-tasks/R1/+remediation/work"); strings.Contains(left, "found") {
-		t.Errorf("what the critic left is in the next round's worktree:\n%s", left)
-	}
 	w.must("answer", "R1-Q1", "healthy")
 	w.completed(w.goOn())
 	nothing()
@@ -70,12 +65,14 @@ func TestRepairRefused(t *testing.T) {
 }
 
 // A repair that a critic passes is merged as the critic saw it, and the run says what
-// was merged. What the critic left in the worktree is not in it.
+// was merged. What the critic left in its worktree, and what came to the repair's meanwhile, is
+// not in it.
 func TestRepairMerged(t *testing.T) {
 	t.Parallel()
 	w := blocked(t, "checks: [{name: sound, command: test -f README.md}]\n")
 	w.script("remediation", "echo mended >mended.txt\n"+honest["remediation"]) // which the box commits
-	w.script("remediation.critic", "echo evil >evil.txt\ngit add -A && git commit -qm evil\n"+honest["critic"])
+	const evil = "echo evil >evil.txt\ngit add -A && git commit -qm evil\n"
+	w.script("remediation.critic", evil+"cd '"+filepath.Join(w.dir, ".signalbox", "worktrees", "R1", "+remediation")+"'\n"+evil+honest["critic"])
 	r := w.signalbox("run", "plan.md")
 	if r.code != 0 || !strings.Contains(r.out, "merged the repair ") || !strings.Contains(r.out, "! repair of the environment merged: ") {
 		t.Errorf("run: exit code %d\n%s%s", r.code, r.out, r.err)
@@ -94,6 +91,9 @@ func TestRepairMerged(t *testing.T) {
 	var run api.Run
 	if err := json.Unmarshal([]byte(w.must("status", "--json")), &run); err != nil || len(run.Repairs) != 1 || run.Repairs[0].Merge != merged.Merge {
 		t.Errorf("status: %+v, %v", run.Repairs, err)
+	}
+	if evil := w.git("log", "--format=%s", "signalbox-tasks/R1/+remediation/work"); !strings.HasPrefix(evil, "evil\n") {
+		t.Errorf("the worktree of the repair did not move on:\n%s", evil)
 	}
 	w.untouched()
 }
