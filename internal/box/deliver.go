@@ -348,7 +348,7 @@ func roomName(s delivery.Session) string { return cmp.Or(s.Task, remediationTree
 // at, if it is there to look. What a developer left stays, and the next one goes on with it.
 func (d *deliverer) room(ctx context.Context, c *conductor, r delivery.Run, s delivery.Session) (path, commit string, err error) {
 	if d.reviews(c, s) {
-		return d.reviewRoom(ctx, r, s)
+		return d.reviewRoom(ctx, c, r, s)
 	}
 	t, err := d.tree(ctx, r, roomName(s))
 	if err == nil && s.Round != 0 {

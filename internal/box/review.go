@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/session"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // Who looks at work and changes nothing has a worktree of its own for each session, made from
@@ -37,8 +38,9 @@ func (d *deliverer) reviews(c *conductor, s delivery.Session) bool {
 	return reviewer(role)
 }
 
-// reviewRoom makes the worktree that a session looks at, and names the commit that is in it.
-func (d *deliverer) reviewRoom(ctx context.Context, r delivery.Run, s delivery.Session) (path, commit string, err error) {
+// reviewRoom makes the worktree that a session looks at, and names the commit that is in it. It
+// is recorded what a reviewer is given, before it is: nothing else will be merged on its word.
+func (d *deliverer) reviewRoom(ctx context.Context, c *conductor, r delivery.Run, s delivery.Session) (path, commit string, err error) {
 	task := r.Task(s.Task)
 	if commit = s.Commit; commit == "" { // it looks at a task's work, and not at a repair
 		commit = task.Item.Commit
@@ -55,7 +57,14 @@ func (d *deliverer) reviewRoom(ctx context.Context, r delivery.Run, s delivery.S
 	if err != nil {
 		return "", "", err
 	}
-	return path, commit, d.setUp(ctx, d.exchange, path, nil)
+	if err := d.setUp(ctx, d.exchange, path, nil); err != nil {
+		return "", "", err
+	}
+	tree, err := d.exchange.TreeOf(ctx, commit)
+	if err != nil {
+		return "", "", err
+	}
+	return path, commit, c.tell(ctx, delivery.Shown{Session: s.ID, Commit: commit, Tree: tree})
 }
 
 // leaveReview removes the worktree that a session looked at, if it had one of its own.
@@ -88,4 +97,17 @@ func (d *deliverer) sweepReviews(ctx context.Context) {
 		}
 		d.leaveReview(ctx, e.Name())
 	}
+}
+
+// judged returns the tree of the commit that is to be merged, and refuses one that is not what
+// was judged.
+func (d *deliverer) judged(ctx context.Context, r delivery.Run, i work.Item) (string, error) {
+	if err := d.exchange.Take(ctx, i.Commit, r.ID); err != nil {
+		return "", err
+	}
+	tree, err := d.exchange.TreeOf(ctx, i.Commit)
+	if err == nil {
+		_, err = i.CheckMerge(i.Commit, tree)
+	}
+	return tree, err
 }

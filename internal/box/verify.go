@@ -366,13 +366,19 @@ func (d *deliverer) merge(ctx context.Context, c *conductor, id string, t delive
 	r := d.run(c)
 	d.touched.settle(ctx) // what was seen of the task's agents is recorded before it is completed
 	in := delivery.MergeRan{Command: id, Commit: t.Item.Commit}
-	err := transient(ctx, func() error {
-		if t.Item.Commit == "" { // the operator took it past the gate
+	err := transient(ctx, func() (err error) {
+		if t.Item.Commit == "" { // taken past the gate, and audited when it was not recorded yet what auditors saw
 			commit, err := d.settled(ctx, r, t.ID, commitMessage(t))
 			if err != nil {
 				return err
 			}
 			t.Item.Commit, in.Commit = commit, commit
+		}
+		if in.Tree, err = d.judged(ctx, r, t.Item); errors.Is(err, work.ErrNotSeen) {
+			in.Trouble = err.Error()
+			return nil // to try again would not help
+		} else if err != nil {
+			return err
 		}
 		result, err := d.mergeRun(ctx, c, id, r, t)
 		var conflict *worktree.ConflictError
@@ -408,9 +414,6 @@ func commitMessage(t delivery.Task) string { return t.ID + ": " + t.Item.Title }
 func (d *deliverer) mergeRun(ctx context.Context, c *conductor, id string, r delivery.Run, t delivery.Task) (string, error) {
 	p, err := d.planOf(r)
 	if err != nil {
-		return "", err
-	}
-	if err := d.exchange.Take(ctx, t.Item.Commit, r.ID); err != nil {
 		return "", err
 	}
 	title := fmt.Sprintf("Merge %s: %s", t.ID, t.Item.Title)

@@ -358,6 +358,21 @@ func (in GateRan) decide(r *Run, _ time.Time) ([]Write, error) {
 	return []Write{t.do(work.Report{Commit: in.Commit, Passed: in.Passed, Checks: in.Checks, Output: cut(in.Output), Files: in.Files})}, nil
 }
 
+// Shown says which commit a reviewer is given to look at, before it is started.
+type Shown struct{ Session, Commit, Tree string }
+
+func (in Shown) decide(r *Run, _ time.Time) ([]Write, error) {
+	s := r.Sessions[in.Session]
+	if s == nil || !s.Holds() || !r.holdsLease(s) {
+		return nil, nil
+	}
+	t, seen := r.Task(s.Task), work.Seen{Session: s.ID, Commit: in.Commit, Tree: in.Tree}
+	if t.Item.Review == seen || t.Item.Audit == seen {
+		return nil, nil
+	}
+	return []Write{t.do(work.Show{Token: t.Item.Lease.Token, Commit: in.Commit, Tree: in.Tree})}, nil
+}
+
 // BaselineRan is the gate's result on what the work starts from.
 type BaselineRan struct {
 	Command string // whose result it is
@@ -397,6 +412,7 @@ func (in MergeChecked) decide(r *Run, _ time.Time) ([]Write, error) {
 type MergeRan struct {
 	Command string // whose result it is
 	Commit  string
+	Tree    string // of the commit
 	Result  string // the merge
 	Failed  string // why there is none: it goes back to be worked on
 	Trouble string // why it could not be tried: a person is asked
@@ -407,13 +423,16 @@ func (in MergeRan) decide(r *Run, _ time.Time) ([]Write, error) {
 	if t == nil || !t.Item.Audited || t.Item.Commit != "" && t.Item.Commit != in.Commit {
 		return nil, nil
 	}
+	if _, err := t.Item.CheckMerge(in.Commit, in.Tree); err != nil && in.Failed == "" && in.Trouble == "" {
+		in.Trouble = err.Error()
+	}
 	if in.Trouble != "" {
 		return []Write{t.do(work.Block{Cause: string(CauseMerge), Reason: cut(in.Trouble)})}, nil
 	}
 	if in.Failed != "" {
 		return []Write{t.do(work.Unmerged{Commit: in.Commit, Reason: cut(in.Failed)})}, nil
 	}
-	return []Write{t.do(work.Merged{Commit: in.Commit, Result: in.Result})}, nil
+	return []Write{t.do(work.Merged{Commit: in.Commit, Tree: in.Tree, Result: in.Result})}, nil
 }
 
 // Published says what became of the pull request.

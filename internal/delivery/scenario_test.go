@@ -118,9 +118,12 @@ func (s *scenario) play(line string) {
 		}
 		s.take(r)
 	case "merge":
-		r := delivery.MergeRan{Command: s.command(delivery.DoMerge, who), Commit: "1a2b3c4", Result: "5d6e7f8"}
-		if words == "conflict" {
+		r := delivery.MergeRan{Command: s.command(delivery.DoMerge, who), Commit: "1a2b3c4", Tree: "7ee0000", Result: "5d6e7f8"}
+		switch words {
+		case "conflict":
 			r.Failed = "both change x.go"
+		case "other":
+			r.Tree = "7ee0001"
 		}
 		s.take(r)
 	case "baseline":
@@ -342,6 +345,12 @@ func (s *scenario) settle() {
 		moved := false
 		for _, c := range s.run.Commands() {
 			switch c.Do {
+			case delivery.DoStart:
+				before := s.seq
+				if role := c.Session.Role; role == agentsig.RoleCritic || role == agentsig.RoleAuditor {
+					s.take(delivery.Shown{Session: c.Session.ID, Commit: "1a2b3c4", Tree: "7ee0000"})
+				}
+				moved = s.seq > before
 			case delivery.DoEnd:
 				s.take(delivery.End{Session: c.Session.ID, Ended: delivery.Ended{How: delivery.Done}})
 				moved = true

@@ -110,7 +110,13 @@ var words = map[string]func(ledger.Event) (string, string, error){
 		return "", fmt.Sprintf("the merge of %s onto %s is allowed", short(p.Commit), short(p.Onto))
 	}),
 	work.WorkMerged: spoken(func(_ ledger.Event, p work.Merge) (string, string) {
+		if len(p.Unseen) > 0 {
+			return "", fmt.Sprintf("merged %s, completed, not seen by %v: the operator took it past", short(p.Commit), p.Unseen)
+		}
 		return "", "merged " + short(p.Commit) + ", completed"
+	}),
+	work.WorkShown: spoken(func(_ ledger.Event, p work.Shown) (string, string) {
+		return "", fmt.Sprintf("the %s is shown %s, tree %s", p.Role, short(p.Commit), short(p.Tree))
 	}),
 	work.MergeFailed: spoken(func(_ ledger.Event, p work.Merge) (string, string) {
 		return "", because("can't be merged at "+short(p.Commit), p.Reason)

@@ -43,12 +43,20 @@ func (j *judge) seeItem(t *taskFacts, e ledger.Event, payload any) error {
 		if t.phase != agentsig.PhaseCIPending || t.holder != "" {
 			return breaks("the gate speaks of %s in %s", t.id, t.phase)
 		}
-		t.phase, t.gated = p.NextPhase, ""
+		t.phase, t.gated, t.seen = p.NextPhase, "", map[agentsig.Role]string{}
 		if e.Type == work.GateFailed {
 			j.wrong(t, delivery.CauseGates)
 			return nil
 		}
 		t.gated, t.written, t.count[delivery.CauseGates] = p.Commit, false, 0
+	case work.Shown:
+		if t.holder != e.Session {
+			return breaks("%s is shown to %s, and %q has it", t.id, e.Session, t.holder)
+		}
+		if t.seen == nil {
+			t.seen = map[agentsig.Role]string{}
+		}
+		t.seen[p.Role] = p.Tree
 	case work.Blocked:
 		t.from, t.phase, t.audited = t.phase, p.NextPhase, false
 		switch delivery.Cause(p.Cause) {
@@ -77,7 +85,7 @@ func (j *judge) seeItem(t *taskFacts, e ledger.Event, payload any) error {
 			q.answered = true // taken back
 		}
 		t.looked()
-		t.phase, t.holder, t.byHand, t.audited = p.NextPhase, "", true, false
+		t.phase, t.holder, t.byHand, t.audited, t.seen = p.NextPhase, "", true, false, nil
 		t.asked = p.NextPhase == agentsig.PhaseBlocked
 	case work.Signalled:
 		j.created(p.Said)
@@ -182,6 +190,8 @@ func (j *judge) mergeRan(t *taskFacts, e ledger.Event, p work.Merge) error {
 		return breaks("%s is completed without a review", t.id)
 	case !t.audited:
 		return breaks("%s is completed without an audit", t.id)
+	case t.seen[agentsig.RoleCritic] != p.Tree || t.seen[agentsig.RoleAuditor] != p.Tree:
+		return breaks("%s is merged with the tree %s, and reviewers saw %v", t.id, p.Tree, t.seen)
 	}
 	return nil
 }

@@ -50,6 +50,7 @@ type taskFacts struct {
 	writers   []string
 	written   bool // somebody may have changed it since the gate passed
 	gated     string
+	seen      map[agentsig.Role]string // the tree that a reviewer was shown since the gate passed
 	reviewed  bool
 	audited   bool
 	verdict   uint64 // the sequence of the audit

@@ -52,17 +52,19 @@ func (w *world) carryOut() error {
 	case w.chance(10):
 		w.reached.add("world", "command lost")
 	default:
-		w.do(c)
+		if err := w.do(c); err != nil {
+			return err
+		}
 		if w.chance(8) {
 			w.reached.add("world", "command doubled")
-			w.do(c)
+			return w.do(c)
 		}
 	}
 	return nil
 }
 
 // do carries out a command.
-func (w *world) do(c delivery.Command) {
+func (w *world) do(c delivery.Command) error {
 	if c.Do != delivery.DoStart {
 		w.doing[c.ID] = true
 	}
@@ -70,6 +72,11 @@ func (w *world) do(c delivery.Command) {
 	case delivery.DoAddTask:
 		w.results = append(w.results, addTask{c.N})
 	case delivery.DoStart:
+		if w.processes[c.Session.ID] == nil {
+			if shown, err := w.show(c.Session); err != nil || !shown {
+				return err // the box was killed before it was started
+			}
+		}
 		w.start(c.Session)
 	case delivery.DoPrompt:
 		if p := w.processes[c.Session.ID]; p != nil && !p.over && !p.killed {
@@ -100,6 +107,7 @@ func (w *world) do(c delivery.Command) {
 	case delivery.DoMergeRepair:
 		w.mergeRepair(c)
 	}
+	return nil
 }
 
 // baseline runs the checks; in remediation, on what was committed for the repair.
@@ -139,6 +147,21 @@ func (w *world) mergeRepair(c delivery.Command) {
 	w.results = append(w.results, r)
 }
 
+// show records what a reviewer is given to look at.
+func (w *world) show(s *delivery.Session) (bool, error) {
+	if !s.Holds() || s.Role != agentsig.RoleCritic && s.Role != agentsig.RoleAuditor {
+		return true, nil
+	}
+	commit := w.items[itemOf(s.Task)].Commit
+	if commit == "" { // the operator led it past the gate
+		commit = w.branches[s.Task].commit
+	}
+	return w.take(delivery.Shown{Session: s.ID, Commit: commit, Tree: treeOf(commit)})
+}
+
+// treeOf is the tree of a commit.
+func treeOf(commit string) string { return "7ee" + commit }
+
 // start makes the session's process, unless its file is there. One that was killed
 // is found to be gone.
 func (w *world) start(s *delivery.Session) *process {
@@ -168,7 +191,7 @@ func (w *world) merge(c delivery.Command) {
 	if commit == "" { // the operator led it past the gate
 		commit = w.branches[c.Task.ID].commit
 	}
-	r := delivery.MergeRan{Command: c.ID, Commit: commit, Result: "fedcba9"}
+	r := delivery.MergeRan{Command: c.ID, Commit: commit, Tree: treeOf(commit), Result: "fedcba9"}
 	switch fresh := !w.merged[commit] && !w.calm; {
 	case fresh && (w.theme.conflicts && w.chance(80) || w.chance(5)):
 		r.Result, r.Failed = "", "both change main.go"

@@ -41,7 +41,9 @@ func (w *world) settleOne() (moved bool, err error) {
 	for _, c := range w.run.Commands() {
 		if !w.doing[c.ID] {
 			known := w.settled(c)
-			w.do(c)
+			if err := w.do(c); err != nil {
+				return true, err
+			}
 			moved = moved || !known
 		}
 	}

@@ -112,8 +112,9 @@ func (w *world) begin() error {
 		ID: "R1", Title: "a plan", Tasks: n, Settings: w.settings(), Base: w.commit(), Branch: "main", Checks: 1,
 	}})
 	for err == nil && !w.run.Planned() && w.chance(97) {
-		w.do(w.run.Commands()[0])
-		err = w.finishOutside()
+		if err = w.do(w.run.Commands()[0]); err == nil {
+			err = w.finishOutside()
+		}
 	}
 	return err
 }

@@ -48,6 +48,8 @@ var (
 	ErrSamePhase   = errors.New("the work is in this phase already")
 	ErrAudited     = errors.New("the work is audited and waits for its merge")
 	ErrNotAudited  = errors.New("the work is not audited: there is nothing to merge")
+	ErrOtherCommit = errors.New("this is not the commit that passed the gate")
+	ErrNotSeen     = errors.New("it is not merged: what would be merged is not what was judged; look at both, and set its phase to READY_FOR_REVIEW to have it judged anew")
 	ErrNotBlocked  = errors.New("the work is not BLOCKED")
 )
 
@@ -79,7 +81,7 @@ func (e *RoleError) Error() string {
 }
 
 // Command is what somebody wants of an item: Add, Grant, End, Note, Release,
-// Expire, Report, Block, Unblock, Allow, Merged, Unmerged or Override.
+// Expire, Report, Show, Block, Unblock, Allow, Merged, Unmerged or Override.
 type Command interface {
 	// Events returns the types of events that it can lead to.
 	Events() []string
@@ -243,6 +245,33 @@ func (c Note) decide(i Item) (Event, error) {
 	}, nil
 }
 
+// Show says which commit a reviewer is given to look at, and which tree that has. What the
+// operator took past the gate is known by it from then on.
+type Show struct {
+	Token        Token
+	Commit, Tree string
+}
+
+// Events implements [Command].
+func (Show) Events() []string { return []string{WorkShown} }
+
+func (c Show) decide(i Item) (Event, error) {
+	if err := i.checkHolder(c.Token); err != nil {
+		return Event{}, err
+	}
+	switch {
+	case !validCommit(c.Commit) || !validCommit(c.Tree):
+		return Event{}, ErrBadCommit
+	case i.Lease.Role != agentsig.RoleCritic && i.Lease.Role != agentsig.RoleAuditor:
+		return Event{}, &RoleError{i.Lease.Role, i.Phase}
+	case i.Commit != "" && c.Commit != i.Commit:
+		return Event{}, fmt.Errorf("%s at %s: %w", i.ID, c.Commit, ErrOtherCommit)
+	}
+	return Event{
+		Type: WorkShown, Actor: BoxActor, Session: i.Session(), Token: c.Token, Payload: Shown{i.Lease.Role, c.Commit, c.Tree},
+	}, nil
+}
+
 // Release gives the item back; its phase stays.
 type Release struct {
 	Token Token
@@ -373,15 +402,25 @@ func (c Allow) decide(i Item) (Event, error) {
 
 // Merged says that the audited commit is merged, which completes the work.
 type Merged struct {
-	Commit, Result string // what was audited, and the merge
-	Key            string
+	Commit, Tree string // what was audited
+	Result       string // the merge
+	Key          string
 }
 
 // Events implements [Command].
 func (Merged) Events() []string { return []string{WorkMerged} }
 
 func (c Merged) decide(i Item) (Event, error) {
-	return i.merge(WorkMerged, Merge{c.Commit, c.Result, agentsig.PhaseCompleted, ""}, c.Key)
+	m := Merge{Commit: c.Commit, Tree: c.Tree, Result: c.Result, NextPhase: agentsig.PhaseCompleted}
+	e, err := i.merge(WorkMerged, m, c.Key)
+	if err != nil {
+		return e, err
+	}
+	if m.Unseen, err = i.CheckMerge(c.Commit, c.Tree); err != nil {
+		return Event{}, fmt.Errorf("%s: %w", i.ID, err)
+	}
+	e.Payload = m
+	return e, nil
 }
 
 // Unmerged says that the audited commit can't be merged as it is: it goes back to
@@ -395,7 +434,7 @@ type Unmerged struct {
 func (Unmerged) Events() []string { return []string{MergeFailed} }
 
 func (c Unmerged) decide(i Item) (Event, error) {
-	return i.merge(MergeFailed, Merge{c.Commit, "", agentsig.PhaseImplementation, c.Reason}, c.Key)
+	return i.merge(MergeFailed, Merge{Commit: c.Commit, NextPhase: agentsig.PhaseImplementation, Reason: c.Reason}, c.Key)
 }
 
 // mayMerge refuses a commit that is not the audited one.

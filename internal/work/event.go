@@ -24,6 +24,7 @@ const (
 	MergeAllowed          = "MergeAllowed"       // audited, and the checks hold on its merge, which is about to be made
 	WorkMerged            = "WorkMerged"         // audited, and its merge is proven
 	MergeFailed           = "MergeFailed"        // audited, and it can't be merged as it is
+	WorkShown             = "WorkShown"          // to a reviewer: which commit it was given to look at
 	SignalRecorded        = "SignalRecorded"     // a signal that ends nothing
 	LateResultRecorded    = "LateResultRecorded" // from a session whose lease was taken
 )
@@ -33,7 +34,7 @@ func Types() []string {
 	return []string{
 		WorkAdded, LeaseGranted, ReviewStarted, AgentSessionCompleted, LeaseReleased, LeaseExpired,
 		GatePassed, GateFailed, WorkOverridden, WorkBlocked, WorkUnblocked, MergeAllowed, WorkMerged, MergeFailed,
-		SignalRecorded, LateResultRecorded,
+		WorkShown, SignalRecorded, LateResultRecorded,
 	}
 }
 
@@ -160,6 +161,17 @@ type Merge struct {
 	Result    string         `json:"result,omitempty"` // the merge, if there is one
 	NextPhase agentsig.Phase `json:"next_phase"`
 	Reason    string         `json:"reason,omitempty"` // why it failed
+	Tree      string         `json:"tree,omitempty"`   // of the commit: all that is in it
+	// Unseen are the reviewers that the operator took it past, who have not seen this tree.
+	Unseen []agentsig.Role `json:"unseen,omitempty"`
+}
+
+// Shown is the payload of WorkShown: the commit that a reviewer was given to look at, and its
+// tree.
+type Shown struct {
+	Role   agentsig.Role `json:"role"`
+	Commit string        `json:"commit"`
+	Tree   string        `json:"tree"`
 }
 
 // Overridden is the payload of WorkOverridden.

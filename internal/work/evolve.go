@@ -54,7 +54,7 @@ func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
 		return i.to(i.Phase), nil
 	case GatePassed, GateFailed:
 		p, err := payload[Gate](e)
-		i.Commit = p.Commit
+		i.Commit, i.Review, i.Audit, i.ByHand = p.Commit, Seen{}, Seen{}, false
 		return i.to(p.NextPhase), err
 	case WorkBlocked:
 		p, err := payload[Blocked](e)
@@ -67,11 +67,20 @@ func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
 		return i.to(p.NextPhase), err
 	case WorkOverridden:
 		p, err := payload[Overridden](e)
-		i.Commit = "" // what the gate saw may not be what is there by now
+		i.Commit, i.Review, i.Audit, i.ByHand = "", Seen{}, Seen{}, true // what the gate saw may not be what is there by now
 		return i.to(p.NextPhase), err
 	case MergeAllowed:
 		p, err := payload[Allowed](e)
 		i.Allowed = &Permit{seq, p}
+		return i, err
+	case WorkShown:
+		p, err := payload[Shown](e)
+		i.Commit = p.Commit
+		if p.Role == agentsig.RoleCritic {
+			i.Review = Seen{e.Session, p.Commit, p.Tree}
+		} else {
+			i.Audit = Seen{e.Session, p.Commit, p.Tree}
+		}
 		return i, err
 	case SignalRecorded, LateResultRecorded:
 		return i, nil

@@ -76,12 +76,38 @@ type Item struct {
 	Phase       agentsig.Phase
 	BlockedFrom agentsig.Phase // the phase that a BLOCKED item came from
 	Commit      string         // that the gate spoke of last
+	Review      Seen           // what the critic was given to look at, since the gate spoke last
+	Audit       Seen           // what the auditor was
+	ByHand      bool           // the operator has set its phase since the gate spoke last
 	Audited     bool           // it waits for its merge
 	Allowed     *Permit        // the merge that was allowed last, since the audit; never changed in place
 	Lease       *Lease         // nil if nobody holds it; never changed in place
 	Past        *Lease         // the one that ended last
 	Granted     uint64         // the counter of the latest grant
 	Completed   uint64         // the counter of the session that ended last by itself
+}
+
+// Seen is what a reviewer's session was given to look at: a commit, and its tree.
+type Seen struct{ Session, Commit, Tree string }
+
+// CheckMerge refuses to merge anything but what both the critic and the auditor were given to
+// look at. It returns those whom the operator took the work past.
+func (i Item) CheckMerge(commit, tree string) (unseen []agentsig.Role, err error) {
+	for _, by := range []struct {
+		role agentsig.Role
+		seen Seen
+	}{{agentsig.RoleCritic, i.Review}, {agentsig.RoleAuditor, i.Audit}} {
+		switch {
+		case by.seen == Seen{} && i.ByHand:
+			unseen = append(unseen, by.role)
+		case by.seen == Seen{}:
+			return nil, fmt.Errorf("nothing says what the %s was given to look at: %w", by.role, ErrNotSeen)
+		case by.seen.Commit != commit || by.seen.Tree != tree:
+			return nil, fmt.Errorf("the %s was given %s with the tree %s, and %s has the tree %s: %w",
+				by.role, by.seen.Commit, by.seen.Tree, commit, tree, ErrNotSeen)
+		}
+	}
+	return unseen, nil
 }
 
 // Chain is what the ledger has on one subject: where its events end, and where the

@@ -78,6 +78,12 @@ func (s *schedule) run(t *testing.T) {
 				reason = agentsig.ExitBlocked
 			}
 			s.flight = append(s.flight, work.End{Token: token, Actor: "agent", Signal: exit(phase, reason)})
+		case n < 7 && s.item.Lease != nil && s.rand.IntN(3) > 0:
+			commit := s.item.Commit
+			if commit == "" {
+				commit = "0123abc"
+			}
+			s.flight = append(s.flight, work.Show{Token: s.item.Lease.Token, Commit: commit, Tree: "7ee0123"})
 		case n < 7 && len(s.tokens) > 0:
 			token := s.tokens[len(s.tokens)-1]
 			s.flight = append(s.flight, work.Expire{Token: token})
@@ -91,7 +97,8 @@ func (s *schedule) run(t *testing.T) {
 			}
 		case n < 9:
 			commit := []string{"0123abc", "0123abc", "0123abc", "fffffff"}[s.rand.IntN(4)]
-			s.flight = append(s.flight, work.Merged{Commit: commit, Result: "0123abd"})
+			tree := []string{"7ee0123", "7ee0123", "7ee0123", "7eeffff"}[s.rand.IntN(4)]
+			s.flight = append(s.flight, work.Merged{Commit: commit, Tree: tree, Result: "0123abd"})
 			if s.rand.IntN(2) == 0 {
 				s.flight = append(s.flight, work.Allow{Allowed: work.Allowed{Task: s.item.Task, Commit: commit, Onto: "0123aaa", Tree: "0123bbb"}})
 			}
@@ -117,6 +124,14 @@ func (s *schedule) run(t *testing.T) {
 }
 
 func (s *schedule) role() agentsig.Role {
+	if s.rand.IntN(2) == 0 {
+		switch s.item.Phase {
+		case agentsig.PhaseReadyForReview, agentsig.PhaseReview:
+			return agentsig.RoleCritic
+		case agentsig.PhaseReadyForMerge:
+			return agentsig.RoleAuditor
+		}
+	}
 	all := []agentsig.Role{"", "", "", agentsig.RoleDeveloper, agentsig.RoleCritic, agentsig.RoleAuditor}
 	return all[s.rand.IntN(len(all))]
 }
@@ -151,7 +166,7 @@ func (s *schedule) deliver(t *testing.T, c work.Command) {
 		s.history = append(s.history, entry{e, s.item, after})
 		s.item = after
 		s.reached[e.Type]++
-		if after.Lease != nil && e.Token == after.Lease.Token && e.Type != work.LateResultRecorded {
+		if after.Lease != nil && e.Token == after.Lease.Token && e.Type != work.LateResultRecorded && e.Type != work.WorkShown {
 			s.tokens = append(s.tokens, e.Token)
 		}
 		return
@@ -232,6 +247,7 @@ func (s *schedule) check() error {
 // to return to where it was.
 func (s *schedule) checkTask() error {
 	from, audited, gated := agentsig.PhaseDraft, false, ""
+	seen, byHand := map[agentsig.Role]string{}, false
 	for n, h := range s.history {
 		moved := h.before.Phase != h.after.Phase
 		if moved && h.after.Phase == agentsig.PhaseBlocked {
@@ -242,10 +258,19 @@ func (s *schedule) checkTask() error {
 		}
 		switch p := h.event.Payload.(type) {
 		case work.Gate:
-			gated = p.Commit
+			gated, byHand = p.Commit, false
+			clear(seen)
 		case work.Overridden:
-			gated = "" // what the gate saw may not be what is there by now
+			gated, byHand = "", true // what the gate saw may not be what is there by now
+			clear(seen)
+		case work.Shown:
+			seen[p.Role], gated = p.Tree, p.Commit
 		case work.Merge:
+			for _, role := range []agentsig.Role{agentsig.RoleCritic, agentsig.RoleAuditor} {
+				if h.event.Type == work.WorkMerged && p.Tree != seen[role] && (seen[role] != "" || !byHand) {
+					return fmt.Errorf("event %d merges the tree %s, and the %s saw %q", n, p.Tree, role, seen[role])
+				}
+			}
 			if !audited || gated != "" && p.Commit != gated {
 				return fmt.Errorf("event %d speaks of a merge of %s; audited %v at %q", n, p.Commit, audited, gated)
 			}

@@ -3,6 +3,7 @@ package work_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -113,6 +114,8 @@ func TestRefusals(t *testing.T) {
 	ended := do(t, held, work.End{Token: held.Lease.Token, Signal: exit(agentsig.PhaseDraft, agentsig.ExitCompleted), Actor: "ann"})
 	pending := do(t, added(t, agentsig.PhaseCIPending), grant(""))
 	audited := auditedTask(t)
+	reviewing := do(t, do(t, added(t, agentsig.PhaseCIPending), work.Report{Commit: "0123abc", Passed: true}), grant(agentsig.RoleCritic))
+	building := do(t, added(t, agentsig.PhaseImplementation), grant(agentsig.RoleDeveloper))
 	token := held.Lease.Token
 	anyHeld, anyRole := errors.New("a HeldError"), errors.New("a RoleError")
 	for _, c := range []struct {
@@ -152,6 +155,11 @@ func TestRefusals(t *testing.T) {
 		{"audited", audited, grant(""), work.ErrAudited},
 		{"merge without audit", draft, work.Merged{Commit: "0123abc"}, work.ErrNotAudited},
 		{"merge of another commit", audited, work.Merged{Commit: "fffffff"}, work.ErrNotAudited},
+		{"merge of another tree", audited, work.Merged{Commit: "0123abc", Tree: "7ee9999"}, work.ErrNotSeen},
+		{"showing without lease", released, work.Show{Token: token, Commit: "0123abc", Tree: "7ee0123"}, work.ErrNotHolder},
+		{"showing another commit", reviewing, work.Show{Token: reviewing.Lease.Token, Commit: "fffffff", Tree: "7ee0123"}, work.ErrOtherCommit},
+		{"showing no tree", reviewing, work.Show{Token: reviewing.Lease.Token, Commit: "0123abc"}, work.ErrBadCommit},
+		{"showing to a developer", building, work.Show{Token: building.Lease.Token, Commit: "0123abc", Tree: "7ee0123"}, anyRole},
 		{"failed merge of another commit", audited, work.Unmerged{Commit: "fffffff"}, work.ErrNotAudited},
 		{"merge of nothing", audited, work.Merged{Commit: "HEAD"}, work.ErrBadCommit},
 		{"block what is held", held, work.Block{Cause: "c", Reason: "r"}, anyHeld},
@@ -210,9 +218,48 @@ func auditedTask(t *testing.T) work.Item {
 	i := do(t, work.Item{}, work.Add{ID: "T-1", Title: "a title", Phase: agentsig.PhaseCIPending, Actor: "operator", Run: "R", Task: "T-1"})
 	i = do(t, i, work.Report{Commit: "0123abc", Passed: true})
 	i = do(t, i, grant(agentsig.RoleCritic))
+	i = do(t, i, work.Show{Token: i.Lease.Token, Commit: "0123abc", Tree: "7ee0123"})
 	i = do(t, i, work.End{Token: i.Lease.Token, Signal: line(agentsig.KindReviewPassed)})
 	i = do(t, i, grant(agentsig.RoleAuditor))
+	i = do(t, i, work.Show{Token: i.Lease.Token, Commit: "0123abc", Tree: "7ee0123"})
 	return do(t, i, work.End{Token: i.Lease.Token, Signal: line(agentsig.KindAuditPassed)})
+}
+
+// What is merged was seen by the critic and the auditor of the same round, but for those
+// whom the operator took it past.
+func TestCheckMerge(t *testing.T) {
+	const commit, tree = "0123abc", "7ee0123"
+	i := auditedTask(t)
+	if unseen, err := i.CheckMerge(commit, tree); unseen != nil || err != nil {
+		t.Errorf("%v, %v", unseen, err)
+	}
+	for name, change := range map[string]func(*work.Item){
+		"no review":             func(i *work.Item) { i.Review = work.Seen{} },
+		"no audit":              func(i *work.Item) { i.Audit = work.Seen{} },
+		"another tree reviewed": func(i *work.Item) { i.Review.Tree = "7ee9999" },
+		"another tree audited":  func(i *work.Item) { i.Audit.Tree = "7ee9999" },
+		"another commit":        func(i *work.Item) { i.Audit.Commit = "fffffff" },
+		"another tree by hand":  func(i *work.Item) { i.Review, i.Audit.Tree, i.ByHand = work.Seen{}, "7ee9999", true },
+	} {
+		other := i
+		change(&other)
+		if _, err := other.CheckMerge(commit, tree); !errors.Is(err, work.ErrNotSeen) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	rework := do(t, do(t, i, work.Override{Phase: agentsig.PhaseCIPending, Reason: "r"}), work.Report{Commit: commit, Passed: true})
+	if rework.Review != (work.Seen{}) || rework.Audit != (work.Seen{}) || rework.ByHand {
+		t.Errorf("a gate leaves what was seen before: %+v", rework)
+	}
+	past := do(t, i, work.Override{Phase: agentsig.PhaseReview, Reason: "r"})
+	past = do(t, past, work.Override{Phase: agentsig.PhaseReadyForMerge, Reason: "r"})
+	past = do(t, past, grant(agentsig.RoleAuditor))
+	past = do(t, past, work.Show{Token: past.Lease.Token, Commit: "fffffff", Tree: "7eeffff"})
+	past = do(t, past, work.End{Token: past.Lease.Token, Signal: line(agentsig.KindAuditPassed)})
+	e, err := work.Decide(past, work.Merged{Commit: "fffffff", Tree: "7eeffff", Result: "0123abd"})
+	if m, ok := e.Payload.(work.Merge); err != nil || !ok || !slices.Equal(m.Unseen, []agentsig.Role{agentsig.RoleCritic}) {
+		t.Errorf("past the review: %+v, %v", e.Payload, err)
+	}
 }
 
 // A task of a run is completed by its merge, and an audit holds only for the phase
@@ -222,7 +269,7 @@ func TestMerges(t *testing.T) {
 	if i.Phase != agentsig.PhaseReadyForMerge || !i.Audited {
 		t.Fatalf("%s, audited %v", i.Phase, i.Audited)
 	}
-	if done := do(t, i, work.Merged{Commit: "0123abc", Result: "0123abd"}); done.Phase != agentsig.PhaseCompleted {
+	if done := do(t, i, work.Merged{Commit: "0123abc", Tree: "7ee0123", Result: "0123abd"}); done.Phase != agentsig.PhaseCompleted {
 		t.Errorf("merged, and %s", done.Phase)
 	}
 	if back := do(t, i, work.Unmerged{Commit: "0123abc", Reason: "conflict"}); back.Phase != agentsig.PhaseImplementation || back.Audited {
