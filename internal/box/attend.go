@@ -128,12 +128,12 @@ func (d *deliverer) collect(ctx context.Context, c *conductor, s delivery.Sessio
 	}
 	err = c.tell(ctx, delivery.End{Session: s.ID, Ended: delivery.Ended{How: delivery.Crashed, Detail: "the session's process was killed"}})
 	d.gone(s.ID)
-	d.leaveReview(ctx, s.ID)
 	return err
 }
 
 // gone forgets a session that has ended.
 func (d *deliverer) gone(name string) {
+	d.leaveReview(name)
 	d.box.hub.forget(name)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -151,7 +151,7 @@ func (d *deliverer) end(ctx context.Context, c *conductor, s delivery.Session) e
 	never := !session.Ran(dir) && !session.Alive(dir)
 	free()
 	if never {
-		d.leaveReview(ctx, s.ID) // made, and not started
+		d.leaveReview(s.ID) // made, and not started
 		return c.tell(ctx, delivery.End{Session: s.ID, Ended: delivery.Ended{How: delivery.Stopped, Detail: s.Over}})
 	}
 	d.box.hub.send(s.ID, api.SessionCommand{ID: "end/" + s.ID, Kind: api.CommandEnd, Reason: s.Over}, nil)

@@ -82,7 +82,7 @@ func newDeliverer(ctx context.Context, b *Box, o Delivery) (*deliverer, error) {
 	if err := d.homes.Tidy(); err != nil {
 		b.logger.Warn("what checks left was not removed", "error", err)
 	}
-	d.sweepReviews(ctx)
+	d.sweepReviews()
 	d.touched.repo, d.touched.except = repo, repo.Top(dir)
 	return d, nil
 }

@@ -67,21 +67,26 @@ func (d *deliverer) reviewRoom(ctx context.Context, c *conductor, r delivery.Run
 	return path, commit, c.tell(ctx, delivery.Shown{Session: s.ID, Commit: commit, Tree: tree})
 }
 
-// leaveReview removes the worktree that a session looked at, if it had one of its own.
-func (d *deliverer) leaveReview(ctx context.Context, session string) {
+// leaveReview removes the worktree that a session looked at, if it had one of its own. Nobody
+// waits for it but a box that stops.
+func (d *deliverer) leaveReview(session string) {
 	path := d.reviewPath(session)
 	if _, err := os.Lstat(path); err != nil {
 		return
 	}
-	d.sweep(path)
-	if err := d.exchange.Remove(ctx, path); err != nil && ctx.Err() == nil {
-		d.box.logger.Warn("a reviewer's worktree was not removed", "session", session, "error", err)
-	}
+	d.box.running.Go(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(d.box.ctx), lookPatience)
+		defer cancel()
+		d.sweep(path)
+		if err := d.exchange.Remove(ctx, path); err != nil {
+			d.box.logger.Warn("a reviewer's worktree was not removed", "session", session, "error", err)
+		}
+	})
 }
 
 // sweepReviews removes what a box that was killed left of sessions that have ended. One that
 // was made ready and not started yet has its worktree still to come.
-func (d *deliverer) sweepReviews(ctx context.Context) {
+func (d *deliverer) sweepReviews() {
 	entries, err := os.ReadDir(d.reviewsDir())
 	if err != nil {
 		return // nobody has reviewed anything
@@ -95,7 +100,7 @@ func (d *deliverer) sweepReviews(ctx context.Context) {
 		if _, err := session.Read(dir); err == nil && (session.Alive(dir) || !session.Ran(dir)) {
 			continue
 		}
-		d.leaveReview(ctx, e.Name())
+		d.leaveReview(e.Name())
 	}
 }
 

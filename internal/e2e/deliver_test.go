@@ -17,8 +17,8 @@ func TestDeliver(t *testing.T) {
 	head, status := w.git("rev-parse", "HEAD"), w.git("status", "--porcelain")
 	w.completed(w.deliver())
 	want := []string{
-		"WorkAdded", "LeaseGranted", "AgentSessionCompleted", "GatePassed", "ReviewStarted", "AgentSessionCompleted",
-		"LeaseGranted", "AgentSessionCompleted", "MergeAllowed", "WorkMerged",
+		"WorkAdded", "LeaseGranted", "AgentSessionCompleted", "GatePassed", "ReviewStarted", "WorkShown", "AgentSessionCompleted",
+		"LeaseGranted", "WorkShown", "AgentSessionCompleted", "MergeAllowed", "WorkMerged",
 	}
 	for _, task := range []string{"T-1", "T-2"} {
 		if diff := cmp.Diff(want, w.types(task)); diff != "" {

@@ -37,7 +37,8 @@ func (w *world) tale(work string) []string {
 	w.t.Helper()
 	var tale []string
 	for _, e := range w.events() {
-		if e.Work != work || e.Type == delivery.PromptDelivered { // which may come after its answer
+		if e.Work != work || e.Type == "WorkShown" || // which each start of a reviewer has
+			e.Type == delivery.PromptDelivered { // which may come after its answer
 			continue
 		}
 		var p map[string]any

@@ -114,7 +114,7 @@ const baseRef = "refs/signalbox/base"
 
 // ErrObjects says that what a commit consists of is not what its names say, or not formed as
 // git forms it.
-var ErrObjects = errors.New("the commit's objects in git's store are damaged or malformed: commit the files anew")
+var ErrObjects = errors.New("the commit's objects in git's store are damaged or malformed: go back to the commit before (git reset --soft), remove what is damaged below .git/objects, and commit again")
 
 // TakeBranch brings a branch here as it is in the user's repository, and returns where it is.
 // What is old there may be malformed in ways that the user lives with.
@@ -173,7 +173,7 @@ func (x *Exchange) fetch(ctx context.Context, commit string, strict bool, to str
 	}
 	err := x.write(ctx, x.home, c)
 	if failed := (*GitError)(nil); strict && errors.As(err, &failed) && !failed.short() {
-		return fmt.Errorf("%w (%w)", ErrObjects, err)
+		return fmt.Errorf("%w (git says: %s)", ErrObjects, agentsig.Escape(strings.TrimSpace(failed.Stderr)))
 	}
 	return err
 }
