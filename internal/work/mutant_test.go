@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/mutant"
 )
 
-// Each rule of fencing, dropped, is noticed by TestSchedules.
+// Each rule of fencing, dropped, is noticed by TestSchedules; of what was seen, by TestCheckMerge.
 func TestMutants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles the package anew for each mutant; not with -short")
@@ -33,7 +33,7 @@ func TestMutants(t *testing.T) {
 	} {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			if err := m.Run(t.Context(), ".", "TestSchedules"); err != nil {
+			if err := m.Run(t.Context(), ".", "TestSchedules|TestCheckMerge"); err != nil {
 				t.Error(err)
 			}
 		})

@@ -78,12 +78,6 @@ func (s *schedule) run(t *testing.T) {
 				reason = agentsig.ExitBlocked
 			}
 			s.flight = append(s.flight, work.End{Token: token, Actor: "agent", Signal: exit(phase, reason)})
-		case n < 7 && s.item.Lease != nil && s.rand.IntN(3) > 0:
-			commit := s.item.Commit
-			if commit == "" {
-				commit = "0123abc"
-			}
-			s.flight = append(s.flight, work.Show{Token: s.item.Lease.Token, Commit: commit, Tree: "7ee0123"})
 		case n < 7 && len(s.tokens) > 0:
 			token := s.tokens[len(s.tokens)-1]
 			s.flight = append(s.flight, work.Expire{Token: token})
@@ -110,6 +104,13 @@ func (s *schedule) run(t *testing.T) {
 			if s.rand.IntN(4) == 0 {
 				s.flight = append(s.flight, work.Block{Cause: "gates", Reason: "too often"})
 			}
+		}
+		if l := s.item.Lease; l != nil && (l.Role == agentsig.RoleCritic || l.Role == agentsig.RoleAuditor) && s.rand.IntN(2) == 0 {
+			commit := s.item.Commit
+			if commit == "" {
+				commit = "0123abc"
+			}
+			s.deliver(t, work.Show{Token: l.Token, Commit: commit, Tree: "7ee0123"})
 		}
 		if len(s.flight) > 0 {
 			k := s.rand.IntN(len(s.flight))
