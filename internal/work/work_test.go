@@ -247,7 +247,9 @@ func TestCheckMerge(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	rework := do(t, do(t, i, work.Override{Phase: agentsig.PhaseCIPending, Reason: "r"}), work.Report{Commit: commit, Passed: true})
+	rework := do(t, do(t, i, work.Unmerged{Commit: commit, Reason: "conflict"}), grant(agentsig.RoleDeveloper))
+	rework = do(t, rework, work.End{Token: rework.Lease.Token, Signal: line(agentsig.KindReadyForReview)})
+	rework = do(t, rework, work.Report{Commit: commit, Passed: true})
 	if rework.Review != (work.Seen{}) || rework.Audit != (work.Seen{}) || rework.ByHand {
 		t.Errorf("a gate leaves what was seen before: %+v", rework)
 	}
