@@ -108,7 +108,17 @@ func (a *acp) begin(turn int) error {
 	in := newInlet()
 	conn := a.connect(in.offer, in.give)
 	mute := a.failure("the Agent Client Protocol can't be spoken with it", errMute) // while nobody else is hearing
-	if err := a.open(turn, a.spec.Agent.Command, in, conn); err != nil {
+	command := slices.Clone(a.spec.Agent.Command)
+	if a.spec.Agent.Way() == WayShells { // Codex's bridge
+		settings, err := a.spec.codexJudges()
+		if err != nil {
+			return err
+		}
+		for _, s := range settings {
+			command = append(command, "-c", s)
+		}
+	}
+	if err := a.open(turn, command, in, conn); err != nil {
 		return err
 	}
 	group := a.group
@@ -189,13 +199,14 @@ func (a *acp) greeted(result json.RawMessage, err error) {
 // one had. A program that wants a login and has the key for it in its environment is told
 // to use that.
 func (a *acp) converse(g greeting, mayLogIn bool) {
+	// For Claude Code's bridge: who asks for no permission can't be refused any, and what the
+	// user's own settings allow is not asked for.
+	options := map[string]any{"allowDangerouslySkipPermissions": false, "disallowedTools": a.spec.claudeRefuses()}
+	if a.spec.Judges { // as Claude Code's own program is told to
+		options["settingSources"], options["strictMcpConfig"] = []string{"user"}, true
+	}
 	params := map[string]any{
-		"cwd": a.spec.Dir, "mcpServers": []any{},
-		// For Claude Code's bridge: who asks for no permission can't be refused any, and
-		// what the user's own settings allow is not asked for.
-		"_meta": map[string]any{"claudeCode": map[string]any{"options": map[string]any{
-			"allowDangerouslySkipPermissions": false, "disallowedTools": a.spec.claudeRefuses(),
-		}}},
+		"cwd": a.spec.Dir, "mcpServers": []any{}, "_meta": map[string]any{"claudeCode": map[string]any{"options": options}},
 	}
 	method := "session/new"
 	a.mu.Lock()

@@ -31,6 +31,9 @@ func (c *claude) prompt(turn int, text string) error {
 	if refused := c.spec.claudeRefuses(); len(refused) > 0 {
 		arguments = append(arguments, "--disallowedTools="+strings.Join(refused, ","))
 	}
+	if c.spec.Judges { // settings, hooks, instructions and tool servers of the worktree are the change's
+		arguments = append(arguments, "--setting-sources=user", "--strict-mcp-config")
+	}
 	if c.id != "" {
 		arguments = append(arguments, "--resume="+c.id)
 	}

@@ -37,6 +37,9 @@ func (c *codex) prompt(turn int, text string) error {
 	}
 	// That the directory is a repository is the box's care.
 	arguments := []string{"exec", "--json", "--skip-git-repo-check"}
+	if c.spec.Judges {
+		arguments = append(arguments, "--ignore-rules")
+	}
 	for _, s := range settings {
 		arguments = append(arguments, "-c", s)
 	}
@@ -48,7 +51,10 @@ func (c *codex) prompt(turn int, text string) error {
 
 // settings returns what the role's permissions make of Codex's configuration.
 func (c *codex) settings() ([]string, error) {
-	var all []string
+	all, err := c.spec.codexJudges()
+	if err != nil {
+		return nil, err
+	}
 	if !c.spec.may(Fetch) {
 		all = append(all, `web_search="disabled"`)
 	}
@@ -61,6 +67,16 @@ func (c *codex) settings() ([]string, error) {
 	roots, err := json.Marshal(append([]string{}, c.spec.GitWrites...)) // which is TOML too
 	return append(all, `sandbox_mode="workspace-write"`, "sandbox_workspace_write.writable_roots="+string(roots),
 		fmt.Sprintf("sandbox_workspace_write.network_access=%t", c.spec.may(Fetch))), err
+}
+
+// codexJudges returns the settings of Codex for a role that judges: the worktree is not to be
+// trusted, so that its settings and hooks do not count, and neither do its instructions.
+func (s Spec) codexJudges() ([]string, error) {
+	if !s.Judges {
+		return nil, nil
+	}
+	dir, err := json.Marshal(s.Dir) // which is TOML too
+	return []string{fmt.Sprintf(`projects={%s={trust_level="untrusted"}}`, dir), "project_doc_max_bytes=0"}, err
 }
 
 // codexEvent is a line of the program. Only some fields are there, by its type.
