@@ -47,7 +47,7 @@ func (b *Box) prove(seq uint64) (ledger.Proof, error) {
 }
 
 // witnessPatience is for how long a start looks for checkpoints in commits.
-const witnessPatience = 10 * time.Second
+const witnessPatience = 5 * time.Second
 
 // witness holds the ledger against the checkpoints that are in the repository's
 // commits, which others may have copies of. One that it does not continue refuses the
