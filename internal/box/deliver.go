@@ -110,7 +110,7 @@ const allTaskBranches = "signalbox-tasks"
 
 // remediationTree is the name of the worktree that remediation works in. No task can
 // have it.
-const remediationTree = "+remediation"
+const remediationTree = delivery.RepairTask
 
 func (d *deliverer) carryOut(ctx context.Context, c *conductor, cmd delivery.Command) error {
 	switch cmd.Do {

@@ -87,9 +87,10 @@ func (d *deliverer) mergeRepairRun(ctx context.Context, c *conductor, r delivery
 	if err := d.exchange.Take(ctx, in.Commit, r.ID); err != nil {
 		return err
 	}
-	ran := false
+	ran, title := false, "Merge the repair of the environment"
 	in.Result, err = d.advance(ctx, c, "", worktree.Merge{
-		Path: d.mergePath(r.ID), Branch: r.Branch, Commit: in.Commit, Message: "Merge the repair of the environment",
+		Path: d.mergePath(r.ID), Branch: r.Branch, Commit: in.Commit,
+		Message: title, Seal: d.allow(c, in.Command, title, d.ofRepair(c)),
 		Check: func(ctx context.Context, dir, _ string) error {
 			ran = true
 			result, err := d.checkIn(ctx, dir, trial{run: r.ID, checks: d.checks(p)})

@@ -9,33 +9,44 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/trailer"
+	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
 // errNotAllowed says that a merge was not due any more when it was about to be made.
-var errNotAllowed = errors.New("the merge is not due any more: something happened to the task while it was checked")
+var errNotAllowed = errors.New("the merge is not due any more: something happened to the work while it was checked")
 
-// allow returns what seals the merge of a task: it records which merge is allowed, has
-// the ledger signed up to there, and writes the message that proves it. A merge that is
-// recorded and not made, because the box was killed, is made again and recorded as it is
-// then.
-func (d *deliverer) allow(c *conductor, command, subject, title string) func(context.Context, worktree.Result) (string, error) {
+// allow returns what seals a merge: it records which merge is allowed, has the ledger
+// signed up to there, and writes the message that proves it. The function permit returns
+// what was allowed last for the command. A merge that is recorded and not made, because
+// the box was killed, is made again and recorded as it is then.
+func (d *deliverer) allow(c *conductor, command, title string, permit func() *work.Permit) func(context.Context, worktree.Result) (string, error) {
 	return func(ctx context.Context, m worktree.Result) (string, error) {
 		checked := delivery.MergeChecked{Command: command, Commit: m.Commit, Onto: m.Onto, Tree: m.Tree}
 		if err := c.tell(ctx, checked); err != nil {
 			return "", err
 		}
-		permit := d.box.state.item(subject).Allowed
-		if permit == nil || permit.Commit != m.Commit || permit.Onto != m.Onto || permit.Tree != m.Tree {
+		allowed := permit()
+		if allowed == nil || allowed.Commit != m.Commit || allowed.Onto != m.Onto || allowed.Tree != m.Tree {
 			return "", errNotAllowed
 		}
-		proof, err := d.box.prove(permit.Seq)
+		proof, err := d.box.prove(allowed.Seq)
 		if err != nil {
 			return "", err
 		}
 		return trailer.Message(title, proof)
 	}
+}
+
+// ofTask returns what was allowed last for a task's item.
+func (d *deliverer) ofTask(subject string) func() *work.Permit {
+	return func() *work.Permit { return d.box.state.item(subject).Allowed }
+}
+
+// ofRepair returns what was allowed last for a run's repair.
+func (d *deliverer) ofRepair(c *conductor) func() *work.Permit {
+	return func() *work.Permit { return d.run(c).Remediation.Allowed }
 }
 
 // prove signs what is recorded, and proves an event of it.

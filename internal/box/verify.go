@@ -419,7 +419,7 @@ func (d *deliverer) mergeRun(ctx context.Context, c *conductor, id string, r del
 	title := fmt.Sprintf("Merge %s: %s", t.ID, t.Item.Title)
 	return d.advance(ctx, c, t.ID, worktree.Merge{
 		Path: d.mergePath(r.ID), Branch: r.Branch, Commit: t.Item.Commit,
-		Message: title, Seal: d.allow(c, id, t.Item.Subject, title),
+		Message: title, Seal: d.allow(c, id, title, d.ofTask(t.Item.Subject)),
 		Check: func(ctx context.Context, dir, _ string) error {
 			result, err := d.checkIn(ctx, dir, trial{run: r.ID, checks: d.checks(p)})
 			if err == nil && !result.tolerate(r.Tolerated).passed() {

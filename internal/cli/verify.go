@@ -12,6 +12,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/trailer"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
 	"github.com/signalbox-dev/signalbox/ledger"
@@ -33,7 +34,7 @@ task of this run. Trailers that were edited, moved here from another commit, or 
 with another ledger's key, are told apart.
 
 With a copy of the ledger (--archive) it is also checked that the ledger still begins
-with what the commit's checkpoint signed, and that it has the audit, and the merge by
+with what the commit's checkpoint signed, and that it has the verdict, and the merge by
 this commit's name. A proof that ledger prove made (--proof) shows one of these events.
 
 Take the key from somebody you trust (ledger key prints it), never from the repository
@@ -126,6 +127,9 @@ func noKey(c trailer.Commit) error {
 func (v *verified) add(r trailer.Recorded) {
 	if r.Audit != nil {
 		v.audit, v.auditor = int64(v.Allowed.Verdict), r.Audit.Actor
+		if r.Audit.Type == delivery.RepairReviewed { // which the box records, and a session said
+			v.auditor = "the session " + r.Audit.Session
+		}
 	}
 	v.merged = max(v.merged, r.Merged)
 }
@@ -161,7 +165,7 @@ func withArchive(p trailer.Proven, dir, key string) (r trailer.Recorded, err err
 func (v verified) unproven() []string {
 	var all []string
 	if v.audit == 0 {
-		all = append(all, fmt.Sprintf("what the audit said, which is event %d: give --archive, or --proof with a proof of it", v.Allowed.Verdict))
+		all = append(all, fmt.Sprintf("what the verdict said, which is event %d: give --archive, or --proof with a proof of it", v.Allowed.Verdict))
 	}
 	if v.merged == 0 {
 		all = append(all, "that this is the commit's name in the ledger: one with the same parents and files, and another message, would prove the same")
@@ -198,12 +202,12 @@ func (a *app) sayVerified(v verified) {
 		v.Commit.Name, agentsig.Escape(v.Allowed.Task), agentsig.Escape(v.Allowed.Run), v.Trailers.Event)
 	rows := [][2]string{
 		{"signed by", fmt.Sprintf("%s, over %s", agentsig.Escape(v.Checkpoint.Origin), count(int(v.Checkpoint.Size), "event"))},
-		{"merges", fmt.Sprintf("%.12s, which was audited, onto %.12s", v.Allowed.Commit, v.Allowed.Onto)},
+		{"merges", fmt.Sprintf("%.12s, which was judged, onto %.12s", v.Allowed.Commit, v.Allowed.Onto)},
 		{"files", fmt.Sprintf("tree %.12s, the result that was allowed", v.Allowed.Tree)},
 		{"allowed", v.Event.Time.Local().Format("2006-01-02 15:04:05")},
 	}
 	if v.audit != 0 {
-		rows = append(rows, [2]string{"audit", fmt.Sprintf("event %d, passed by %s", v.audit, agentsig.Escape(v.auditor))})
+		rows = append(rows, [2]string{"verdict", fmt.Sprintf("event %d, passed by %s", v.audit, agentsig.Escape(v.auditor))})
 	}
 	if v.merged != 0 {
 		rows = append(rows, [2]string{"recorded", fmt.Sprintf("event %d has this commit's name", v.merged)})

@@ -389,13 +389,16 @@ func (in BaselineRan) decide(r *Run, _ time.Time) ([]Write, error) {
 
 // MergeChecked says that the checks hold on a merge, which is made once that is
 // recorded as [work.MergeAllowed]. Nothing is recorded if the merge is not due any more,
-// or was allowed before; the item tells.
+// or was allowed before; the item tells, or [Remediation.Allowed] of a repair.
 type MergeChecked struct {
 	Command            string // that it is a part of
 	Commit, Onto, Tree string // as in [work.Allowed]
 }
 
 func (in MergeChecked) decide(r *Run, _ time.Time) ([]Write, error) {
+	if in.Command == r.mergeRepairCommand() {
+		return r.allowRepair(in), nil
+	}
 	t := r.due(DoMerge, in.Command)
 	if t == nil || !t.Item.Audited || t.Item.Commit != "" && t.Item.Commit != in.Commit {
 		return nil, nil

@@ -134,6 +134,9 @@ var evolvers = map[string]func(*Run, ledger.Event) error{
 	}),
 	RepairChecked:  with((*Run).repairChecked),
 	RepairReviewed: with((*Run).repairReviewed),
+	work.MergeAllowed: with(func(r *Run, _ ledger.Event, p work.Allowed) {
+		r.Remediation.Allowed = &work.Permit{Seq: r.Seq, Allowed: p}
+	}),
 	RepairMerged:   with((*Run).repairMerged),
 	RepairUnmerged: with((*Run).repairMerged),
 	RemediationEnded: with(func(r *Run, _ ledger.Event, _ Round) {

@@ -150,13 +150,31 @@ func (r *Run) repairReviewed(e ledger.Event, p RepairReview) {
 		delete(r.Unknown, r.unknownKey(s))
 	}
 	if p.Passed {
-		r.Remediation.Stage = StageMerge
+		r.Remediation.Stage, r.Remediation.Reviewed, r.Remediation.Allowed = StageMerge, r.Seq, nil
 		return
 	}
 	r.sendBack("it failed its review.\n" + p.Findings)
 }
 
 func (r *Run) mergeRepairCommand() string { return fmt.Sprintf("%s/%d", DoMergeRepair, r.Verified) }
+
+// RepairTask stands for a task where the merge of a repair is spoken of. No task can have
+// this name.
+const RepairTask = "+remediation"
+
+// allowRepair records which merge of the repair that passed its review is about to be
+// made, as [MergeChecked] does for a task.
+func (r *Run) allowRepair(in MergeChecked) []Write {
+	m := r.Remediation
+	if !r.Live() || m.Stage != StageMerge || in.Commit != m.Repair.Commit {
+		return nil
+	}
+	allowed := work.Allowed{Run: r.ID, Task: RepairTask, Verdict: m.Reviewed, Commit: in.Commit, Onto: in.Onto, Tree: in.Tree}
+	if m.Allowed != nil && m.Allowed.Allowed == allowed {
+		return nil
+	}
+	return []Write{r.event(work.MergeAllowed, "", allowed)}
+}
 
 // RepairMergeRan is what became of the merge of a repair.
 type RepairMergeRan struct {

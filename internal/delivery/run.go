@@ -174,13 +174,15 @@ type Remediation struct {
 	Task     string
 	Cause    string
 	Question string
-	Hint     string  // the operator's answer, for the next round
-	Last     string  // how the last agent ended that had nothing to say
-	Crashes  int     // of agents in a row
-	Declared bool    // the operator calls the environment healthy, whatever the checks say
-	Repair   *Repair // the last one that was checked
-	SentBack string  // why the last repair was not merged
-	Dropped  bool    // work goes on without the repair
+	Hint     string       // the operator's answer, for the next round
+	Last     string       // how the last agent ended that had nothing to say
+	Crashes  int          // of agents in a row
+	Declared bool         // the operator calls the environment healthy, whatever the checks say
+	Repair   *Repair      // the last one that was checked
+	SentBack string       // why the last repair was not merged
+	Dropped  bool         // work goes on without the repair
+	Reviewed uint64       // the ledger's sequence of the review that passed
+	Allowed  *work.Permit // the merge that was allowed since; never changed in place
 }
 
 // Repaired is a repair that was merged.

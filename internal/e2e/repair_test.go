@@ -77,10 +77,14 @@ func TestRepairMerged(t *testing.T) {
 	if r.code != 0 || !strings.Contains(r.out, "merged the repair ") || !strings.Contains(r.out, "! repair of the environment merged: ") {
 		t.Errorf("run: exit code %d\n%s%s", r.code, r.out, r.err)
 	}
-	if diff := cmp.Diff(tell(started, "RemediationStarted 1", repairs, reviews, "RepairReviewed 1", "RepairMerged", "RemediationEnded 1 true", finished), w.tale("R1")); diff != "" {
+	if diff := cmp.Diff(tell(started, "RemediationStarted 1", repairs, reviews, "RepairReviewed 1", "MergeAllowed", "RepairMerged", "RemediationEnded 1 true", finished), w.tale("R1")); diff != "" {
 		t.Errorf("on the run (-want +got):\n%s", diff)
 	}
 	merged := payload[delivery.RepairMerge](w, delivery.RepairMerged)
+	if r := w.signalbox("verify", merged.Merge, "--key="+w.key("verifier.key"), "--archive=.signalbox/archive"); r.code != 0 ||
+		!strings.Contains(r.out, "is the merge of +remediation (run R1)") || !strings.Contains(r.out, "passed by the session ") || !strings.Contains(r.out, "has this commit's name") {
+		t.Errorf("verify: exit code %d\n%s%s", r.code, r.out, r.err)
+	}
 	reviewed := payload[delivery.RepairReview](w, delivery.RepairReviewed)
 	if merged.Commit != reviewed.Commit || merged.Commit != w.git("rev-parse", merged.Merge+"^2") || !slices.Equal(merged.Names, []string{"mended.txt"}) {
 		t.Errorf("merged: %+v, reviewed: %+v", merged, reviewed)
@@ -107,7 +111,7 @@ func TestRepairReviewAfterRestart(t *testing.T) {
 	w.until("the critic is at work", func() bool { return w.has("remediation.critic.1") })
 	run.interrupt()
 	w.completed(w.goOn())
-	want := tell(started, "RemediationStarted 1", repairs, reviews, "SessionEnded critic stopped", reviews, "RepairReviewed 1", "RepairMerged", "RemediationEnded 1 true", finished)
+	want := tell(started, "RemediationStarted 1", repairs, reviews, "SessionEnded critic stopped", reviews, "RepairReviewed 1", "MergeAllowed", "RepairMerged", "RemediationEnded 1 true", finished)
 	if diff := cmp.Diff(want, w.tale("R1")); diff != "" {
 		t.Errorf("on the run (-want +got):\n%s", diff)
 	}

@@ -64,7 +64,7 @@ func (j *judge) repairReviewed(e ledger.Event, s *sessionFacts, p delivery.Repai
 		j.sentBack()
 		return nil
 	}
-	m.reviewed, j.passed[p.Commit] = p.Commit, true
+	m.reviewed, m.verdict, j.passed[p.Commit] = p.Commit, j.seen, true
 	return nil
 }
 

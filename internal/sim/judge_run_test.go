@@ -48,6 +48,10 @@ func (j *judge) seeRun(e ledger.Event, payload any) error {
 		return j.repairChecked(p)
 	case delivery.RepairReview:
 		return j.repairReviewed(e, s, p)
+	case work.Allowed:
+		if p.Commit != j.remediation.reviewed || p.Verdict != j.remediation.verdict || p.Task != delivery.RepairTask {
+			return breaks("the merge of the repair %s is allowed by event %d, and event %d passed %q", p.Commit, p.Verdict, j.remediation.verdict, j.remediation.reviewed)
+		}
 	case delivery.RepairMerge:
 		return j.repairMerged(e, p)
 	case delivery.ExpertCall:

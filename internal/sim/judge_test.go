@@ -93,6 +93,7 @@ type remediationFacts struct {
 	declared bool   // healthy, by a person
 	gated    string // the commit that waits for a critic
 	reviewed string // the commit that waits for its merge
+	verdict  uint64 // the sequence of that review
 }
 
 func newJudge() *judge {

@@ -137,6 +137,7 @@ func (w *world) mergeRepair(c delivery.Command) {
 		r.Result, r.Failed = "", "both change Dockerfile"
 	default:
 		w.merged[r.Commit] = true
+		w.results = append(w.results, delivery.MergeChecked{Command: c.ID, Commit: r.Commit, Onto: "fedcba6", Tree: "fedcba5"})
 	}
 	if !w.calm && w.chance(5) {
 		w.repair.commit = w.commit()

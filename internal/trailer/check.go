@@ -1,10 +1,13 @@
 package trailer
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -80,8 +83,8 @@ func abbreviated(hash string) string { return agentsig.Escape(hash[:min(len(hash
 // Recorded is what a ledger says of a commit besides what the commit proves itself.
 type Recorded struct {
 	Size    int64         // how many events it, or the proof's checkpoint, has
-	Audit   *ledger.Event // the audit that the merge was allowed for
-	Merged  int64         // the sequence of the WorkMerged event that names the commit; 0 if there is none
+	Audit   *ledger.Event // the audit, or the review of a repair, that the merge was allowed for
+	Merged  int64         // the sequence of the event that names the commit as what the merge became; 0 if there is none
 	Covered bool          // the event that allowed the merge is under this checkpoint too
 }
 
@@ -102,7 +105,7 @@ func (p Proven) Against(f *ledger.Files) (Recorded, error) {
 	at := int64(-1) // of the first event that says what the merge became
 	err = f.Entries(p.Trailers.Event, func(index int64, stored []byte) bool {
 		e, err := ledger.Decode(stored)
-		if err == nil && e.Type == work.WorkMerged && e.Subject == p.Event.Subject {
+		if err == nil && p.tellsResult(e) {
 			at = index
 		}
 		return at < 0
@@ -134,21 +137,34 @@ func (p Proven) With(proof ledger.Proof, verifierKey string) (Recorded, error) {
 		return r, nil
 	case proof.Index+1 == int64(p.Allowed.Verdict):
 		return r, p.audited(proof, &r)
-	case e.Type == work.WorkMerged && e.Subject == p.Event.Subject:
+	case p.tellsResult(e):
 		return r, p.merged(proof, &r)
 	}
 	return r, &Fault{Contrary, fmt.Sprintf("the proof is of event %d, %s, which says nothing of this commit", proof.Index+1, agentsig.Escape(e.Type))}
 }
 
-// audited takes the event, which is proven, that the merge was allowed for.
+// tellsResult reports whether an event says what became of a merge of this work.
+func (p Proven) tellsResult(e ledger.Event) bool {
+	return e.Subject == p.Event.Subject && (e.Type == work.WorkMerged || e.Type == delivery.RepairMerged)
+}
+
+// audited takes the event, which is proven, that the merge was allowed for: the audit of
+// a task, or the review of a repair.
 func (p Proven) audited(proof ledger.Proof, r *Recorded) error {
 	e, err := ledger.Decode(proof.Event)
-	var said work.Result
-	if err == nil && e.Type == work.AgentSessionCompleted {
-		err = json.Unmarshal(e.Payload, &said)
+	passed := false
+	switch e.Type {
+	case work.AgentSessionCompleted:
+		var said work.Result
+		err = errors.Join(err, json.Unmarshal(e.Payload, &said))
+		passed = said.Audited
+	case delivery.RepairReviewed:
+		var said delivery.RepairReview
+		err = errors.Join(err, json.Unmarshal(e.Payload, &said))
+		passed = said.Passed && said.Commit == p.Allowed.Commit
 	}
-	if err != nil || e.Subject != p.Event.Subject || !said.Audited {
-		return &Fault{Contrary, fmt.Sprintf("event %d, which event %d names as the audit, is none of this task", proof.Index+1, p.Trailers.Event)}
+	if err != nil || e.Subject != p.Event.Subject || !passed {
+		return &Fault{Contrary, fmt.Sprintf("event %d, which event %d names as the verdict, is none that passed this", proof.Index+1, p.Trailers.Event)}
 	}
 	r.Audit = &e
 	return nil
@@ -157,15 +173,16 @@ func (p Proven) audited(proof ledger.Proof, r *Recorded) error {
 // merged takes the event, which is proven, that says what became of the merge.
 func (p Proven) merged(proof ledger.Proof, r *Recorded) error {
 	e, err := ledger.Decode(proof.Event)
-	var m work.Merge
-	if err == nil {
-		err = json.Unmarshal(e.Payload, &m)
-	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case m.Commit != p.Allowed.Commit || m.Result != p.Commit.Name:
-		return &Fault{Contrary, fmt.Sprintf("event %d says that the merge of %s became %s, and not this commit", proof.Index+1, abbreviated(m.Commit), abbreviated(m.Result))}
+	}
+	var m struct{ Commit, Result, Merge string } // of a task's merge, or a repair's
+	if err := json.Unmarshal(e.Payload, &m); err != nil {
+		return err
+	}
+	result := cmp.Or(m.Result, m.Merge)
+	if m.Commit != p.Allowed.Commit || result != p.Commit.Name {
+		return &Fault{Contrary, fmt.Sprintf("event %d says that the merge of %s became %s, and not this commit", proof.Index+1, abbreviated(m.Commit), abbreviated(result))}
 	}
 	r.Merged = proof.Index + 1
 	return nil

@@ -26,14 +26,16 @@ func TestMutants(t *testing.T) {
 		{Name: "trailers may stand anywhere", File: "trailer.go", Old: "_, last, ok := cutLast(message, \"\\n\\n\")", New: "_, last, ok := strings.Cut(message, \"\\n\\n\")"},
 		{Name: "an older ledger is let pass", File: "check.go", Old: "case latest.Size < earlier.Size:", New: "case false:"},
 		{Name: "another history is let pass", File: "check.go", Old: "if was != earlier.Root {", New: "if was != earlier.Root && false {"},
-		{Name: "another result is let pass", File: "check.go", Old: " || m.Result != p.Commit.Name", New: ""},
-		{Name: "an audit that failed is let pass", File: "check.go", Old: " || !said.Audited", New: ""},
+		{Name: "another result is let pass", File: "check.go", Old: " || result != p.Commit.Name", New: ""},
+		{Name: "an audit that failed is let pass", File: "check.go", Old: "passed = said.Audited", New: "passed = true"},
+		{Name: "a review that failed is let pass", File: "check.go", Old: "passed = said.Passed && ", New: "passed = "},
+		{Name: "a review of another repair is let pass", File: "check.go", Old: "passed = said.Passed && said.Commit == p.Allowed.Commit", New: "passed = said.Passed"},
 		{Name: "two histories of a size are let pass", File: "check.go", Old: "c.Root != p.Checkpoint.Root", New: "false"},
 		{Name: "an object is not held against its name", File: "commit.go", Old: "if sum == \"\" || sum != name {", New: "if sum == name && false {"},
 	} {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			if err := m.Run(t.Context(), ".", "^Test(Check|Faults|OtherEvents|Against|With|ParseCommit)$"); err != nil {
+			if err := m.Run(t.Context(), ".", "^Test(Check|Faults|OtherEvents|Against|Repair|With|ParseCommit)$"); err != nil {
 				t.Error(err)
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/trailer"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
@@ -298,6 +299,50 @@ func TestAgainst(t *testing.T) {
 	lie.add(work.AgentSessionCompleted, "auditor", work.Result{})
 	_, err = against(lie, lie.commit(lie.add(work.MergeAllowed, work.BoxActor, allowed())))
 	is(err, trailer.Contrary)
+}
+
+// The merge of a repair is allowed on its run, after a critic's review.
+func TestRepair(t *testing.T) {
+	repair := func(review delivery.RepairReview, merge string) (trailer.Recorded, error) {
+		t.Helper()
+		b := newBook(t, "ledger.example")
+		b.add(delivery.RunStarted, "operator", delivery.Started{ID: "R1"})
+		b.add(delivery.RepairChecked, work.BoxActor, delivery.Repair{Commit: merges})
+		b.add(delivery.RepairReviewed, work.BoxActor, review)
+		a := allowed()
+		a.Task = delivery.RepairTask
+		c := b.commit(b.add(work.MergeAllowed, work.BoxActor, a))
+		if merge == "" {
+			merge = c.Name
+		}
+		b.prove(b.add(delivery.RepairMerged, work.BoxActor, delivery.RepairMerge{Commit: merges, Merge: merge}))
+		p, err := trailer.Check(c, b.key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := ledger.OpenFiles(b.files, b.key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Against(f)
+	}
+	if r, err := repair(delivery.RepairReview{Commit: merges, Passed: true}, ""); err != nil || r.Audit == nil || r.Merged != 5 {
+		t.Errorf("%+v %v", r, err)
+	}
+	for name, f := range map[string]func() (trailer.Recorded, error){
+		"failed": func() (trailer.Recorded, error) { return repair(delivery.RepairReview{Commit: merges}, "") },
+		"of another": func() (trailer.Recorded, error) {
+			return repair(delivery.RepairReview{Commit: other, Passed: true}, "")
+		},
+		"another result": func() (trailer.Recorded, error) {
+			return repair(delivery.RepairReview{Commit: merges, Passed: true}, other)
+		},
+	} {
+		_, err := f()
+		if kind, _ := trailer.IsFault(err); kind != trailer.Contrary {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 // A proof shows what the archive would.
