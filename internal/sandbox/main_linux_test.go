@@ -18,7 +18,13 @@ func TestMain(m *testing.M) {
 		role = os.Args[1]
 	}
 	var err error
+	if nest, command := sandbox.Invoked(os.Args, os.Getenv); command != nil {
+		fmt.Fprintln(os.Stderr, sandbox.EnterNest(nest, command))
+		os.Exit(126)
+	}
 	switch role {
+	case "nested":
+		err = sandbox.EnterNest(os.Args[2], os.Args[4:])
 	case "confine":
 		err = sandbox.Enter(os.Args[2], os.Args[4:])
 	case "box":
