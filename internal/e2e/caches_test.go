@@ -5,6 +5,7 @@ package e2e_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -152,5 +153,56 @@ exit 0
 				t.Errorf("%s is %q, %v", path, text, err)
 			}
 		}
+	})
+}
+
+// Only the first checks of a run fill the caches of the others: not those that see whether
+// a repair was one, which run what an agent may have had a hand in.
+func TestFirstChecksFillCaches(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	w.settings("checks: [{name: caches, command: sh check.sh}]\n")
+	w.write("check.sh", ": >$HOME/.cache/began.$$\ntest -f "+w.scripts+"/works || exit 1\n"+
+		"test ! -e $HOME/.cache/filled && : >$HOME/.cache/filled && test $(ls $HOME/.cache | grep -c began) = 3\n")
+	w.git("add", "-A")
+	w.git("commit", "-qm", "checks")
+	// The check that fails at first runs twice, so that those that follow find two files.
+	w.script("remediation", "touch \"$SCRIPTS/works\"\n"+honest["remediation"])
+	w.tasks("T-1")
+	w.completed(w.deliver())
+}
+
+// A Go module whose dependencies the user has downloaded is built without the network.
+func TestGoModulesWithoutNetwork(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Version}}", "golang.org/x/mod").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := strings.TrimSpace(string(out))
+	out, err = exec.CommandContext(t.Context(), "go", "env", "GOMODCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := strings.TrimSpace(string(out))
+	if _, err := os.Stat(filepath.Join(modules, "cache", "download", "golang.org", "x", "mod", "@v", version+".zip")); err != nil {
+		t.Skipf("NOT TESTED: the module is not among those downloaded: %v", err)
+	}
+	sums, err := os.ReadFile("../../go.sum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
+		atHome(t)
+		t.Setenv("GOMODCACHE", modules)
+		t.Setenv("GOFLAGS", "")
+		w := newWorld(t, "")
+		w.settings("sandbox: {kind: %s, network: off, write: [%s/starts]}\nchecks: [{name: list, command: go list -deps .}]\n", kind, w.scripts)
+		w.write("go.mod", "module example.org/m\n\ngo 1.26.0\n\nrequire golang.org/x/mod "+version+"\n")
+		w.write("go.sum", string(sums))
+		w.write("main.go", "package main\n\nimport \"golang.org/x/mod/semver\"\n\nfunc main() { println(semver.IsValid(\"v1\")) }\n")
+		w.git("add", "-A")
+		w.git("commit", "-qm", "a module")
+		w.tasks("T-1")
+		w.completed(w.deliver())
 	})
 }

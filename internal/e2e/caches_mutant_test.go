@@ -1,0 +1,37 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/mutant"
+)
+
+// Each of these faults lets an agent, or a check, decide what the gate runs; the test beside
+// it notices.
+func TestCacheMutants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the program anew for each mutant; not with -short")
+	}
+	for _, m := range []struct {
+		name, file, before, after, test string
+	}{
+		{"checks see the user's caches", "../box/confine.go",
+			"err = d.hideCaches(p)", "err = nil", "TestCachesAreHidden"},
+		{"checks have the user's home", "../box/verify.go",
+			"Inherit: environment(h), ", "", "TestGateBelievesNoCache"},
+		{"the setup has the user's home", "../box/deliver.go",
+			"Inherit: environment(h), ", "", "TestChecksLeaveNoCache"},
+		{"every check is kept", "../box/homes.go",
+			"if t.first && ended {", "if ended {", "TestChecksLeaveNoCache"},
+		{"checks after a repair fill the base", "../box/verify.go",
+			"first: r.Verified == 0,", "first: true,", "TestFirstChecksFillCaches"},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			if err := (mutant.Mutant{Name: m.name, File: m.file, Old: m.before, New: m.after}).Run(t.Context(), ".", m.test); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
