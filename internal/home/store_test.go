@@ -122,13 +122,11 @@ func TestStoreAfterKill(t *testing.T) {
 	s := newShop(t)
 	h := s.first()
 	write(t, filepath.Join(h.Path, "half"), "filled")
-	again := Open(s.dir, s.now)
-	check(t, again.Tidy())
-	s.Store = again
+	s.Store = Open(s.dir, s.now)
 	for _, h := range []*Home{s.first(), s.take("R1")} {
 		s.has(h, "half", "")
-		check(t, h.Close())
 	}
+	check(t, Open(s.dir, s.now).Tidy())
 	if got := s.names(); got != "" {
 		t.Errorf("in the store are %s", got)
 	}
