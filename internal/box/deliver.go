@@ -42,7 +42,7 @@ type deliverer struct {
 	program string
 	config  config.Config
 	dir     string        // the box's directory, absolute
-	gates   chan struct{} // has one for each of the places that checks run in
+	gates   chan struct{} // has one for each commit that is checked
 	homes   *home.Store   // of checks
 	touched fingerprinter // the user's checkout
 
@@ -53,7 +53,7 @@ type deliverer struct {
 	branches map[string]*integration // that work is merged to
 	starting map[string]*sync.Mutex  // by session: who starts or ends it
 	bases    map[string]string       // of commits that passed the gate: where their work begins
-	places   map[int]bool            // where checks run, by number
+	places   map[int]bool            // that are taken by checks and merges, by number
 }
 
 // gatePlaces is how many commits are checked at once.
@@ -76,7 +76,7 @@ func newDeliverer(ctx context.Context, b *Box, o Delivery) (*deliverer, error) {
 	if d.exchange, err = worktree.OpenExchange(ctx, repo, filepath.Join(dir, "exchange.git")); err != nil {
 		return nil, err
 	}
-	for n := range gatePlaces {
+	for n := range gatePlaces + 1 { // merges are checked too
 		d.sweep(d.gatePath(n)) // what a box that was killed left running
 	}
 	if err := d.homes.Tidy(); err != nil {
@@ -91,8 +91,7 @@ func newDeliverer(ctx context.Context, b *Box, o Delivery) (*deliverer, error) {
 func (d *deliverer) treePath(run, task string) string {
 	return filepath.Join(d.dir, "worktrees", run, task)
 }
-func (d *deliverer) gatePath(n int) string       { return filepath.Join(d.dir, "gates", fmt.Sprint(n)) }
-func (d *deliverer) mergePath(run string) string { return filepath.Join(d.dir, "gates", "merge-"+run) }
+func (d *deliverer) gatePath(n int) string { return filepath.Join(d.dir, "gates", fmt.Sprint(n)) }
 
 func (b *Box) sessionDir(session string) string {
 	return b.dir.path(filepath.Join("sessions", session))
@@ -456,9 +455,6 @@ func (d *deliverer) finished(ctx context.Context, r delivery.Run) {
 		}
 		errs = append(errs, d.repo.Remove(ctx, path), d.repo.DeleteMerged(ctx, branch, r.Branch))
 		_ = os.Remove(path + ".ready")
-	}
-	if _, err := os.Stat(d.mergePath(r.ID)); err == nil {
-		errs = append(errs, d.exchange.Remove(ctx, d.mergePath(r.ID)))
 	}
 	errs = append(errs, d.exchange.Forget(ctx, r.ID, r.Branch))
 	_ = os.Remove(d.treePath(r.ID, "")) // if nothing is left in it

@@ -12,26 +12,24 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 )
 
-// place waits for one of the places that checks run in, the lowest that is free: tools that
-// remember paths find the one that they know.
-func (d *deliverer) place(ctx context.Context) (place int, leave func(), err error) {
-	select {
-	case d.gates <- struct{}{}:
-	case <-ctx.Done():
-		return 0, nil, ctx.Err()
-	}
+// place returns where a commit is checked out for checks to run on it, until leave is called:
+// the first place that is free, so that tools that remember paths find one that they know.
+// What is left of the processes that were started there is ended.
+func (d *deliverer) place() (path string, leave func()) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	for d.places[place] {
-		place++
+	n := 0
+	for d.places[n] {
+		n++
 	}
-	d.places[place] = true
-	return place, func() {
+	d.places[n] = true
+	d.mu.Unlock()
+	path = d.gatePath(n)
+	d.sweep(path)
+	return path, func() {
 		d.mu.Lock()
-		delete(d.places, place)
-		d.mu.Unlock()
-		<-d.gates
-	}, nil
+		defer d.mu.Unlock()
+		delete(d.places, n)
+	}
 }
 
 // takeHome makes the home directory that checks get. The first checks of a run fill the

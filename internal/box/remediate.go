@@ -89,7 +89,7 @@ func (d *deliverer) mergeRepairRun(ctx context.Context, c *conductor, r delivery
 	}
 	ran, title := false, "Merge the repair of the environment"
 	in.Result, err = d.advance(ctx, c, "", worktree.Merge{
-		Path: d.mergePath(r.ID), Branch: r.Branch, Commit: in.Commit,
+		Branch: r.Branch, Commit: in.Commit,
 		Message: title, Seal: d.allow(c, in.Command, title, d.ofRepair(c)),
 		Check: func(ctx context.Context, dir, _ string) error {
 			ran = true

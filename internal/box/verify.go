@@ -41,13 +41,14 @@ func (d *deliverer) check(ctx context.Context, commit string, t trial) (checked,
 	if len(t.checks) == 0 {
 		return checked{}, nil
 	}
-	place, leave, err := d.place(ctx)
-	if err != nil {
-		return checked{}, err
+	select {
+	case d.gates <- struct{}{}:
+	case <-ctx.Done():
+		return checked{}, ctx.Err()
 	}
+	defer func() { <-d.gates }()
+	path, leave := d.place()
 	defer leave()
-	path := d.gatePath(place)
-	d.sweep(path)
 	if err := transient(ctx, func() error { return d.exchange.AddDetached(ctx, path, commit) }); err != nil {
 		return checked{}, err
 	}
@@ -321,6 +322,9 @@ func (d *deliverer) advance(ctx context.Context, c *conductor, task string, m wo
 	defer i.Unlock()
 	d.changed(ctx, c, "", task, i.look(ctx, d.repo, m.Branch))
 	m.Old = i.tip
+	path, leave := d.place()
+	defer leave()
+	m.Path = path
 	merged, err := d.exchange.Merge(ctx, m)
 	if err == nil {
 		i.tip = merged.Commit
@@ -418,7 +422,7 @@ func (d *deliverer) mergeRun(ctx context.Context, c *conductor, id string, r del
 	}
 	title := fmt.Sprintf("Merge %s: %s", t.ID, t.Item.Title)
 	return d.advance(ctx, c, t.ID, worktree.Merge{
-		Path: d.mergePath(r.ID), Branch: r.Branch, Commit: t.Item.Commit,
+		Branch: r.Branch, Commit: t.Item.Commit,
 		Message: title, Seal: d.allow(c, id, title, d.ofTask(t.Item.Subject)),
 		Check: func(ctx context.Context, dir, _ string) error {
 			result, err := d.checkIn(ctx, dir, trial{run: r.ID, checks: d.checks(p)})

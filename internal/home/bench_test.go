@@ -43,17 +43,17 @@ var projects = []project{
 }
 
 // BenchmarkGate compares a gate with the user's caches, which all share, with one whose home
-// directory is its own, in turn: at the place where the caches were filled, as the gate runs
-// mostly, and at another, as checks of merges run. The best of all rounds counts: the rest
+// directory is its own, in turn: at the place where the caches were filled, as checks run
+// mostly, and at another, as the second of two at once. The best of all rounds counts: the rest
 // is other load on the machine.
 func BenchmarkGate(b *testing.B) {
 	for _, p := range projects {
 		b.Run(p.name, func(b *testing.B) {
 			top := b.TempDir()
 			b.Cleanup(func() { _ = remove(top) })
-			gates, merges := filepath.Join(top, "0"), filepath.Join(top, "merge")
+			gates, second := filepath.Join(top, "0"), filepath.Join(top, "1")
 			for name, text := range p.files {
-				for _, tree := range []string{gates, merges} {
+				for _, tree := range []string{gates, second} {
 					put(b, filepath.Join(tree, name), text)
 				}
 			}
@@ -65,7 +65,7 @@ func BenchmarkGate(b *testing.B) {
 			p.run(b, gates, h.Env)
 			must(b, h.Keep("R1"))
 			p.run(b, gates, shared)
-			p.run(b, merges, shared)
+			p.run(b, second, shared)
 			own := func(tree string) (all, copying time.Duration) {
 				began := time.Now()
 				h, err := s.Take(b.Context(), "R1", user)
@@ -84,11 +84,11 @@ func BenchmarkGate(b *testing.B) {
 			n := 0
 			for b.Loop() {
 				n++
-				for _, tree := range []string{gates, merges} {
+				for _, tree := range []string{gates, second} {
 					name, text := p.change(n)
 					put(b, filepath.Join(tree, name), text)
 				}
-				for place, tree := range map[string]string{"gate": gates, "merge": merges} {
+				for place, tree := range map[string]string{"gate": gates, "second": second} {
 					note(place+"-before-ms", p.run(b, tree, shared))
 					all, copying := own(tree)
 					note(place+"-after-ms", all)
