@@ -56,7 +56,9 @@ cut off or changed. Then start the box: its engine's store is made from the arch
 
 The box goes on from the backup. What was recorded after it is gone: a checkpoint
 that was signed since does not fit any more, as ledger check tells, and an agent that got
-its lease since must be ended, as its session may be given out again. Never run both.`,
+its lease since must be ended, as its session may be given out again. Never run both.
+In a repository that has merges which the box made since, it does not start: they
+carry later checkpoints, and a new ledger has to be begun there.`,
 		Example: `  signalbox restore /mnt/backup/box-1.tar.gz
   signalbox up`,
 		Args: one("the file to restore"),
