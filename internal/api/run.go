@@ -25,28 +25,29 @@ const MaxPlan = 1 << 20
 
 // Run is a plan's run as people see it.
 type Run struct {
-	ID         string           `json:"id"`
-	Subject    string           `json:"subject,omitempty"` // of its events; a dry run has none
-	Title      string           `json:"title"`
-	State      RunState         `json:"state"`
-	Outcome    delivery.Outcome `json:"outcome,omitempty"`
-	Branch     string           `json:"branch"` // that work is merged to
-	Base       string           `json:"base"`
-	StartedAt  time.Time        `json:"started_at,omitzero"`
-	FinishedAt time.Time        `json:"finished_at,omitzero"`
-	Agents     int              `json:"agents"`            // that work now
-	AtOnce     int              `json:"at_once"`           // that may
-	Checks     int              `json:"checks"`            // that the gate runs
-	Tasks      []Task           `json:"tasks"`             // in the plan's order
-	Others     []Agent          `json:"others"`            // agents that hold no task: remediation, health audit, a repair's critic, experts
-	Questions  []Question       `json:"questions"`         // open ones
-	Trouble    string           `json:"trouble,omitempty"` // what remediation is about
-	Round      int              `json:"round,omitempty"`
-	Repairs    []Repair         `json:"repairs,omitempty"`   // of the environment, that were merged
-	Providers  []Provider       `json:"providers,omitempty"` // that are paused
-	Usage      delivery.Usage   `json:"usage"`
-	Notices    []Notice         `json:"notices"` // what happened last, oldest first
-	Sequence   uint64           `json:"sequence"`
+	ID          string           `json:"id"`
+	Subject     string           `json:"subject,omitempty"` // of its events; a dry run has none
+	Title       string           `json:"title"`
+	State       RunState         `json:"state"`
+	Outcome     delivery.Outcome `json:"outcome,omitempty"`
+	Branch      string           `json:"branch"` // that work is merged to
+	Base        string           `json:"base"`
+	StartedAt   time.Time        `json:"started_at,omitzero"`
+	FinishedAt  time.Time        `json:"finished_at,omitzero"`
+	Agents      int              `json:"agents"`            // that work now
+	AtOnce      int              `json:"at_once"`           // that may
+	Checks      int              `json:"checks"`            // that the gate runs
+	Unprotected []string         `json:"unprotected"`       // which verdicts could be forged, in words
+	Tasks       []Task           `json:"tasks"`             // in the plan's order
+	Others      []Agent          `json:"others"`            // agents that hold no task: remediation, health audit, a repair's critic, experts
+	Questions   []Question       `json:"questions"`         // open ones
+	Trouble     string           `json:"trouble,omitempty"` // what remediation is about
+	Round       int              `json:"round,omitempty"`
+	Repairs     []Repair         `json:"repairs,omitempty"`   // of the environment, that were merged
+	Providers   []Provider       `json:"providers,omitempty"` // that are paused
+	Usage       delivery.Usage   `json:"usage"`
+	Notices     []Notice         `json:"notices"` // what happened last, oldest first
+	Sequence    uint64           `json:"sequence"`
 }
 
 // RunState is what a run does.
@@ -65,17 +66,18 @@ const (
 
 // Task is a task of a run.
 type Task struct {
-	ID        string         `json:"id"`
-	Work      string         `json:"work"` // its item's id
-	Title     string         `json:"title"`
-	Phase     agentsig.Phase `json:"phase"`
-	BlockedBy []string       `json:"blocked_by,omitempty"`
-	Why       string         `json:"why,omitempty"`   // what it waits for: blocker, agents, role, provider, question, environment, gate, merge, conflict, dependency, paused, budget; completed, cancelled
-	Waits     string         `json:"waits,omitempty"` // the same in words: "for T-1", "for the gate", "for R1-Q1"
-	Agent     *Agent         `json:"agent,omitempty"` // that works on it
-	Since     time.Time      `json:"since,omitzero"`
-	Rework    int            `json:"rework,omitempty"` // how often it was sent back since a person looked at it
-	Usage     delivery.Usage `json:"usage"`
+	ID         string              `json:"id"`
+	Work       string              `json:"work"` // its item's id
+	Title      string              `json:"title"`
+	Phase      agentsig.Phase      `json:"phase"`
+	BlockedBy  []string            `json:"blocked_by,omitempty"`
+	Why        string              `json:"why,omitempty"`   // what it waits for: blocker, agents, role, provider, question, environment, gate, merge, conflict, dependency, paused, budget; completed, cancelled
+	Waits      string              `json:"waits,omitempty"` // the same in words: "for T-1", "for the gate", "for R1-Q1"
+	Agent      *Agent              `json:"agent,omitempty"` // that works on it
+	Since      time.Time           `json:"since,omitzero"`
+	Rework     int                 `json:"rework,omitempty"` // how often it was sent back since a person looked at it
+	Usage      delivery.Usage      `json:"usage"`
+	Protection delivery.Protection `json:"protection"` // whether what judges it can't be spoken for
 }
 
 // Agent is an agent at work.

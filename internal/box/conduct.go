@@ -104,6 +104,11 @@ func (c *conductor) halt(ctx context.Context) {
 }
 
 func (c *conductor) run(ctx context.Context) error {
+	if !c.box.resting() {
+		if err := c.take(ctx, delivery.Unprotected{What: Unprotected(c.box.deliverer.config)}); err != nil {
+			c.box.logger.Warn("what is not protected any more is not recorded", "run", c.subject, "error", err)
+		}
+	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {

@@ -78,41 +78,14 @@ func (d *deliverer) confine(s delivery.Session, role config.Role, agent config.A
 	p.Write = append(p.Write, state.Own...)
 	p.Read = append(p.Read, session.Nest(dir), filepath.Dir(d.program))
 	nested := state.Nested(role.Sandbox)
-	if d.agentOf(s.Agent, agent, command).Way() == session.WayShells && role.Sandbox == sandbox.Bubblewrap {
+	if agentOf(s.Agent, agent, command).Way() == session.WayShells && role.Sandbox == sandbox.Bubblewrap {
 		p.Shells, nested.Shells = session.Nest(dir), session.Nest(dir)
 	}
 	return cage{p, nested, &commands}, nil
 }
 
-// agentOf is an agent of the settings as a session knows it.
-func (d *deliverer) agentOf(name string, a config.Agent, command []string) session.Agent {
-	return session.Agent{
-		Name: name, Adapter: string(a.Adapter), Command: command, Input: string(a.Input), Exec: a.Commands == config.CommandsExec,
-	}
-}
-
 // errUnprotected refuses a run whose verdicts could be forged.
 var errUnprotected = errors.New("a reviewer of this run could not be protected from what it reviews; set review: unprotected to go on all the same")
-
-// unprotected says in words which of the verdicts of a run could be forged by what is judged.
-// Without a sandbox all could.
-func (d *deliverer) unprotected() []string {
-	var all []string
-	if d.config.Sandbox.Kind == sandbox.None || d.config.Sandbox.Checks == config.Off {
-		all = append(all, "the gate: checks run outside of a sandbox")
-	}
-	for _, role := range []agentsig.Role{agentsig.RoleCritic, agentsig.RoleAuditor} {
-		set := d.config.Role(role)
-		agent, ok := d.config.Agents[set.Agent]
-		if !ok {
-			continue
-		}
-		if err := session.Protect(d.agentOf(set.Agent, agent, agent.Resolve(d.config.Dir)), set.Sandbox); err != nil {
-			all = append(all, fmt.Sprintf("the %s: %v", role, err))
-		}
-	}
-	return all
-}
 
 // canReview refuses reviewers for whom what they run could speak, where the settings ask for
 // a sandbox and do not say that this may be.
@@ -120,7 +93,7 @@ func (d *deliverer) canReview() error {
 	if d.config.Sandbox.Kind == sandbox.None || d.config.Review == config.ReviewUnprotected {
 		return nil
 	}
-	if all := d.unprotected(); len(all) > 0 {
+	if all := forgeable(d.config); len(all) > 0 {
 		return fmt.Errorf("%w (%s)", errUnprotected, strings.Join(all, "; "))
 	}
 	return nil
@@ -146,18 +119,13 @@ func (d *deliverer) keep(p *sandbox.Policy, command []string, getenv func(string
 // tempSuffix ends the name of the directory for temporary files of what runs in a worktree.
 const tempSuffix = ".tmp"
 
-// confinesChecks reports whether checks and the setup of worktrees run in a sandbox.
-func (d *deliverer) confinesChecks() bool {
-	return d.config.Sandbox.Kind != sandbox.None && d.config.Sandbox.Checks != config.Off
-}
-
 // shell returns what runs the user's command lines in a worktree, and what is to be called
 // when that is done. They run what agents wrote, so they are confined as agents are, unless
 // the settings say otherwise. With a home directory of their own they don't see what agents
 // can write of the user's.
 func (d *deliverer) shell(tree string, h *home.Home) (shell []string, done func(), err error) {
 	c := d.config.Sandbox
-	if !d.confinesChecks() {
+	if !ChecksConfined(d.config) {
 		return []string{"sh"}, func() {}, nil
 	}
 	temp := tree + tempSuffix

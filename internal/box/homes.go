@@ -70,7 +70,7 @@ func environment(h *home.Home) []string {
 // user is who checks are run for, and what agents' programs keep of theirs, which agents can
 // write if they are confined, or else have no need to.
 func (d *deliverer) user() (u home.User, kept []string, err error) {
-	if d.confinesChecks() {
+	if ChecksConfined(d.config) {
 		state, err := sandbox.FindState(nil, os.Getenv("HOME"), os.Getenv)
 		if err != nil {
 			return u, nil, err

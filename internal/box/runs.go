@@ -44,6 +44,9 @@ func (s *state) tell(run *delivery.Run, seq uint64, e ledger.Event) {
 	if !dull(e) {
 		n.notices = append(n.notices, api.Notice{Sequence: seq, At: e.Time, Text: delivery.Words(e, run.NameOf), Grave: grave(e.Type)})
 	}
+	if e.Type == delivery.RunStarted && len(run.Settings.Unprotected) > 0 {
+		n.notices = append(n.notices, api.Notice{Sequence: seq, At: e.Time, Text: delivery.NotProtected(run.Settings.Unprotected)})
+	}
 	if len(n.notices) > maxNotices {
 		n.notices = slices.Delete(n.notices, 0, len(n.notices)-maxNotices)
 	}
@@ -83,7 +86,7 @@ func dull(e ledger.Event) bool {
 func grave(event string) bool {
 	switch event {
 	case delivery.QuestionAsked, delivery.SignalFailure, delivery.SignalRefused, delivery.CheckoutTouched, delivery.PermissionDenied,
-		delivery.RemediationStarted, delivery.ProviderPaused:
+		delivery.RemediationStarted, delivery.ProviderPaused, delivery.ProtectionLost:
 		return true
 	}
 	return false
@@ -210,7 +213,7 @@ func (b *Box) showRun(subject string) (api.Run, error) {
 	v := api.Run{
 		ID: r.ID, Subject: subject, Title: r.Title, State: b.runState(r, now), Branch: r.Branch, Base: r.Base, StartedAt: r.At, FinishedAt: r.FinishedAt,
 		AtOnce: r.Settings.Limits.Agents, Checks: r.Checks, Round: r.Remediation.Round, Usage: r.Used,
-		Tasks: []api.Task{}, Others: []api.Agent{}, Questions: []api.Question{}, Sequence: s.folded,
+		Unprotected: append([]string{}, r.Exposed()...), Tasks: []api.Task{}, Others: []api.Agent{}, Questions: []api.Question{}, Sequence: s.folded,
 		Notices: append([]api.Notice{}, s.newsOf(subject).notices...),
 	}
 	if r.Finished != nil {
@@ -269,6 +272,7 @@ func (b *Box) showTask(r *delivery.Run, t *delivery.Task, now time.Time) api.Tas
 	v := api.Task{
 		ID: t.ID, Work: t.Item.ID, Title: t.Item.Title, Phase: t.Item.Phase, BlockedBy: t.BlockedBy, Why: r.Why(t, now), Since: t.Since,
 		Rework: t.Count.Reviews + t.Count.Audits + t.Count.Gates, Usage: t.Used,
+		Protection: r.Protection(t),
 	}
 	if a := r.SessionOf(t.ID); a != nil {
 		shown := b.showAgent(a)

@@ -131,6 +131,7 @@ func (d *deliverer) settings() (delivery.Settings, error) {
 	if err := d.canReview(); err != nil {
 		return s, err
 	}
+	s.Protect(Unprotected(c))
 	for _, role := range agentsig.Roles() {
 		set := c.Role(role)
 		agent, ok := c.Agents[set.Agent]
@@ -162,11 +163,11 @@ func (d *deliverer) first() (agentsig.Phase, agentsig.Role) {
 func (d *deliverer) dryRun(p plan.Plan, s delivery.Settings) api.Run {
 	v := api.Run{
 		Title: titleOf(p), State: api.RunDry, AtOnce: s.Limits.Agents, Checks: len(d.checks(p)), Branch: d.config.Branch,
-		Tasks: []api.Task{}, Others: []api.Agent{}, Questions: []api.Question{}, Notices: []api.Notice{},
+		Unprotected: append([]string{}, s.Unprotected...), Tasks: []api.Task{}, Others: []api.Agent{}, Questions: []api.Question{}, Notices: []api.Notice{},
 	}
 	phase, role := d.first()
 	for _, t := range p.Tasks {
-		task := api.Task{ID: t.ID, Title: t.Title, Phase: phase, BlockedBy: t.BlockedBy}
+		task := api.Task{ID: t.ID, Title: t.Title, Phase: phase, BlockedBy: t.BlockedBy, Protection: s.Protection}
 		switch {
 		case len(t.BlockedBy) > 0:
 			task.Why = "blocker"

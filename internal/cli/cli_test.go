@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/cli"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/modeltest"
+	"github.com/signalbox-dev/signalbox/internal/sandbox"
 )
 
 func TestMain(m *testing.M) {
@@ -39,7 +42,16 @@ func TestScripts(t *testing.T) {
 			"cmpevents":   compareEvents,
 			"modelserver": serveModel,
 		},
+		Condition: sandboxed,
 	})
+}
+
+// sandboxed reports whether a sandbox can be had here, by its kind.
+func sandboxed(kind string) (bool, error) {
+	if !slices.Contains(sandbox.Kinds(), sandbox.Kind(kind)) {
+		return false, fmt.Errorf("what is %q?", kind)
+	}
+	return sandbox.Available(sandbox.Kind(kind)) == nil, nil
 }
 
 // setSession takes the session that a claim printed into $SESSION.

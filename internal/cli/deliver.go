@@ -234,6 +234,9 @@ func (a *app) deliverBy(ctx context.Context, text, id string, wait bool) (api.Ru
 	if r.StartedAt.Before(begun.Add(-time.Second)) { // what happened before is known
 		after = r.Sequence
 	}
+	if after == 0 && a.Live {
+		a.noteUnprotected(r)
+	}
 	last, err := a.watch(ctx, client, r.ID, after, wait)
 	if last.ID == "" {
 		last = r
@@ -272,6 +275,15 @@ func (a *app) begin(ctx context.Context, client *api.Client, text, id string) (a
 func (a *app) noteDirty(ctx context.Context) {
 	if n, err := a.uncommitted(ctx); err == nil && n > 0 && !a.JSON {
 		fmt.Fprintf(a.Err, "%s: %s not committed; agents start from the last commit\n", a.Paint(command.Yellow, "note"), count(n, "change"))
+	}
+}
+
+// noteUnprotected says what a run does not protect, where the live view has no room for all
+// of it. Elsewhere it is among what is shown line by line.
+func (a *app) noteUnprotected(r api.Run) {
+	if len(r.Unprotected) > 0 {
+		fmt.Fprintf(a.Err, "%s: not protected: %s; `signalbox doctor` says what to do\n",
+			a.Paint(command.Yellow, "note"), agentsig.Escape(strings.Join(r.Unprotected, "; ")))
 	}
 }
 
@@ -394,6 +406,9 @@ func (a *app) dryRun(ctx context.Context, c config.Config, text string) error {
 	fmt.Fprintf(a.Out, "\nat first: %s\n", firstStarts(r))
 	fmt.Fprintf(a.Out, "at once: %s at most; the gate runs %s\n", count(r.AtOnce, "agent"), count(r.Checks, "check"))
 	fmt.Fprintf(a.Out, "ceiling: %s\n", ceiling(c))
+	if len(r.Unprotected) > 0 {
+		fmt.Fprintln(a.Out, delivery.NotProtected(r.Unprotected))
+	}
 	fmt.Fprintln(a.Out, "nothing was recorded or started")
 	return nil
 }

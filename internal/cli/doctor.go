@@ -27,7 +27,8 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "See whether everything is there to deliver a plan",
 		Long: `Doctor looks at what a delivery needs: git and the checkout, the settings, the agents'
-programs and their versions, what each role may do, the sandboxes, room on the disk, the box.
+programs and their versions, what each role may do, whether what critic and auditor run
+could speak for them, the sandboxes, room on the disk, the box.
 It changes nothing. Exit code 1 if something is missing.
 With --json it prints a list of name, state (ok, warning, missing) and text.`,
 		Args: none,
@@ -125,9 +126,43 @@ func (a *app) diagnoseSettings(ctx context.Context, c config.Config, say func(na
 	}
 	diagnoseAgents(ctx, c, say)
 	for _, role := range agentsig.Roles() {
-		say(string(role), command.Fine, "%s", played(c, c.Role(role)))
+		state, text := command.Fine, played(c, c.Role(role))
+		if err := box.Protect(c, role); err != nil {
+			state, text = unprotected(c), text+"\n"+err.Error()
+		} else if role == agentsig.RoleCritic || role == agentsig.RoleAuditor {
+			text += "; what it runs can't speak for it"
+		}
+		say(string(role), state, "%s", text)
+	}
+	if box.ChecksConfined(c) {
+		say("gate", command.Fine, "checks run in %s", c.Sandbox.Kind)
+	} else {
+		say("gate", unprotected(c), "checks run without a sandbox, with what agents wrote")
 	}
 	diagnoseSandboxes(c, say)
+	if c.Sandbox.Kind == sandbox.None {
+		adviseSandbox(c, say)
+	}
+}
+
+// unprotected is the state of what could be spoken for by what it judges: a run is refused
+// for it in a sandbox, unless the settings permit it.
+func unprotected(c config.Config) string {
+	if c.Sandbox.Kind == sandbox.None || c.Review == config.ReviewUnprotected {
+		return command.Warning
+	}
+	return command.Missing
+}
+
+// adviseSandbox says which sandbox would do where none is set.
+func adviseSandbox(c config.Config, say func(name, state, format string, args ...any)) {
+	kind, err := box.Fitting(c)
+	if err != nil {
+		say("sandbox", command.Warning, "none is set: agents can do whatever you can, and forge verdicts; %v", err)
+		return
+	}
+	say("sandbox", command.Warning, "none is set: agents can do whatever you can, and forge verdicts; %s works here: set sandbox: {kind: %s} in %s",
+		kind, kind, config.File)
 }
 
 // diagnoseAgents examines those that play a role, all at once: some take seconds to

@@ -49,6 +49,7 @@ const (
 	PullRequestOpened    = "PullRequestOpened" // or why it could not be
 	CheckoutTouched      = "CheckoutTouched"   // something outside of its worktree changed while an agent ran
 	PermissionDenied     = "PermissionDenied"  // something that an agent wanted to do was refused
+	ProtectionLost       = "ProtectionLost"    // a box goes on with settings by which verdicts could be forged
 )
 
 // Types lists every type of event on a run.
@@ -59,7 +60,7 @@ func Types() []string {
 		QuestionAsked, QuestionAnswered, RemediationStarted, RemediationCompleted, HealthAudited,
 		RepairChecked, RepairReviewed, RepairMerged, RepairUnmerged, RemediationEnded,
 		ExpertRequested, ExpertRefused, ExpertAdvised, ExpertFailed, RequesterResumed, ConflictReported, ProviderPaused,
-		TaskCancelled, TaskRetried, MessageTold, PullRequestOpened, CheckoutTouched, PermissionDenied,
+		TaskCancelled, TaskRetried, MessageTold, PullRequestOpened, CheckoutTouched, PermissionDenied, ProtectionLost,
 	}
 }
 

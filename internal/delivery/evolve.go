@@ -203,6 +203,7 @@ var evolvers = map[string]func(*Run, ledger.Event) error{
 	}),
 	PullRequestOpened: with(func(r *Run, _ ledger.Event, p PullRequest) { r.Publication = &p }),
 	CheckoutTouched:   with(func(*Run, ledger.Event, OnTask) {}),
+	ProtectionLost:    with((*Run).protectionLost),
 	PermissionDenied: with(func(r *Run, e ledger.Event, p Denial) {
 		if s := r.Sessions[e.Session]; s != nil {
 			s.Noted = p.Report

@@ -21,7 +21,9 @@ func (r *Run) EvolveItem(after work.Item, e ledger.Event) error {
 		if err := json.Unmarshal(e.Payload, &p); err != nil {
 			return err
 		}
-		r.Tasks = append(r.Tasks, &Task{ID: p.Task, BlockedBy: p.BlockedBy, Item: after, Since: e.Time, Moved: after.Seq})
+		r.Tasks = append(r.Tasks, &Task{
+			ID: p.Task, BlockedBy: p.BlockedBy, Item: after, Since: e.Time, Moved: after.Seq, Lost: len(r.Lost) > 0,
+		})
 		r.index()
 		if r.Planned() {
 			r.countDependents()
@@ -72,11 +74,13 @@ func (r *Run) itemEvent(t *Task, before work.Item, e ledger.Event) error {
 			t.Conflict, t.Awaits = keepTries(t.Conflict), ""
 		}
 	case work.AgentSessionCompleted:
+		t.workedOn(before)
 		return decoded(e, func(p work.Result) { r.sessionCompleted(t, before, p) })
 	case work.SignalRecorded:
 		return decoded(e, func(p work.Signalled) { r.noted(p.Said) })
 	case work.GatePassed:
 		t.Count.Gates = 0
+		t.ByHand = t.ByHand || e.Key != "" // somebody's report, and not what the box's own gate found
 	case work.GateFailed:
 		return decoded(e, func(p work.Gate) {
 			text := "The gate ran the checks, and these failed: " + strings.Join(failed(p.Checks), ", ") + "\n" + p.Output
@@ -105,6 +109,7 @@ func (r *Run) itemEvent(t *Task, before work.Item, e ledger.Event) error {
 		r.closeQuestions(t.ID)
 		t.reset()
 		t.Trouble = false
+		t.overridden()
 		if t.Item.Phase == agentsig.PhaseBlocked {
 			return decoded(e, func(p work.Overridden) {
 				t.Need = &Need{CauseOperator, "the operator blocked it: answer when it may go on", p.Reason}

@@ -32,6 +32,7 @@ type Run struct {
 	Baseline    *Baseline  // nil until it is checked
 	Verified    int        // how often it was checked, and repairs were checked or merged
 	Repairs     []Repaired // that were merged
+	Lost        []string   // what a box went on without, of what was protected when it was started
 	Tolerated   []string   // checks that may fail: the operator declared the environment healthy
 	Paused      bool
 	Stopping    Outcome // cancelled or halted: it ends as soon as its sessions have
@@ -62,6 +63,9 @@ type Task struct {
 	Conflict   *FileConflict
 	Cancelled  bool
 	Dead       bool // it will never be completed
+	Lost       bool // the run was no longer protected before it was completed
+	Skipped    bool // the operator took it past a verdict
+	ByHand     bool // somebody worked on it, or reported for the gate, whom the box had not started
 	Dependents int  // how many others wait for it, directly or not
 	Used       Usage
 	Since      time.Time // when its phase or holder last changed

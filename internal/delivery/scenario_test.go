@@ -176,7 +176,8 @@ func (s *scenario) operate(verb, who, words string) {
 }
 
 // plan starts a run. A task is written as T-2<T-1 if it is blocked by another, a
-// limit as gates=2, a role that nobody plays as no=analyst.
+// limit as gates=2, a role that nobody plays as no=analyst,
+// what it protects as protected=yes.
 func (s *scenario) plan(words []string) {
 	started := delivery.Started{ID: "R1", Title: "a plan", Branch: "main", Settings: delivery.Settings{
 		Roles: map[agentsig.Role]delivery.Role{}, Experts: []string{"dba"}, Limits: delivery.DefaultLimits(),
@@ -201,7 +202,7 @@ func (s *scenario) plan(words []string) {
 		tasks = append(tasks, add)
 	}
 	started.Tasks = len(tasks)
-	s.append("RUN", delivery.RunStarted, "", "", "", started)
+	s.append("RUN", delivery.RunStarted, "", "", "", "", started)
 	for _, add := range tasks {
 		s.record(delivery.Write{Item: "ITEM" + strings.TrimPrefix(add.Task, "T-"), Do: add})
 	}
@@ -215,6 +216,10 @@ func (s *scenario) set(to *delivery.Settings, name, value string) {
 		"conflicts": &l.ConflictRetries, "requests": &l.ExpertRequests, "attempts": &l.ExpertAttempts, "obstacles": &l.Obstacles,
 	}
 	switch {
+	case name == "protected" && value == "yes":
+		to.Protect(nil)
+	case name == "protected":
+		to.Protect([]string{"no sandbox"})
 	case name == "no":
 		delete(to.Roles, agentsig.Role(value))
 	case name == "tokens" && err == nil:
@@ -297,7 +302,7 @@ func (s *scenario) take(in delivery.Input) {
 
 func (s *scenario) record(w delivery.Write) {
 	if w.Item == "" {
-		s.append("RUN", w.Event.Type, w.Event.Actor, w.Event.Session, "", w.Event.Payload)
+		s.append("RUN", w.Event.Type, w.Event.Actor, w.Event.Session, "", "", w.Event.Payload)
 		return
 	}
 	e, err := work.Decide(s.items[w.Item], w.Do)
@@ -308,16 +313,16 @@ func (s *scenario) record(w delivery.Write) {
 	if e.Token != (work.Token{}) {
 		lease = e.Token.String()
 	}
-	s.append(w.Item, e.Type, e.Actor, e.Session, lease, e.Payload)
+	s.append(w.Item, e.Type, e.Actor, e.Session, lease, e.Key, e.Payload)
 }
 
-func (s *scenario) append(subject, kind, actor, session, lease string, payload any) {
+func (s *scenario) append(subject, kind, actor, session, lease, key string, payload any) {
 	data, err := json.Marshal(payload)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.seq++
-	e := ledger.Event{Epoch: 1, Subject: subject, Type: kind, Actor: actor, Session: session, Lease: lease, Time: s.now, Payload: data}
+	e := ledger.Event{Epoch: 1, Subject: subject, Type: kind, Actor: actor, Session: session, Lease: lease, Key: key, Time: s.now, Payload: data}
 	if subject == "RUN" {
 		err = s.run.Evolve(s.seq, e)
 	} else {

@@ -13,6 +13,9 @@ type Settings struct {
 	Limits  Limits                 `json:"limits"`
 	Budget  Budget                 `json:"budget"`
 	Publish bool                   `json:"publish,omitempty"` // a pull request is opened at the end
+
+	Protection  Protection `json:"protection,omitempty"`  // empty if a version started it that did not record this
+	Unprotected []string   `json:"unprotected,omitempty"` // which verdicts could be forged, in words
 }
 
 // Role says who plays a role.

@@ -239,6 +239,7 @@ var words = map[string]func(ledger.Event) (string, string, error){
 	CheckoutTouched: spoken(func(_ ledger.Event, p OnTask) (string, string) {
 		return p.Task, because("something outside of its worktree changed", p.Text)
 	}),
+	ProtectionLost:   spoken(func(_ ledger.Event, p Exposure) (string, string) { return "", NotProtected(p.Unprotected) }),
 	PermissionDenied: spoken(func(_ ledger.Event, p Denial) (string, string) { return p.Task, because("was refused", p.Text) }),
 }
 

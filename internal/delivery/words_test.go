@@ -96,6 +96,7 @@ func TestWords(t *testing.T) {
 		{delivery.PullRequestOpened, delivery.PullRequest{Problem: "gh is not there"}, "the pull request could not be opened: gh is not there"},
 		{delivery.PermissionDenied, delivery.Denial{Report: 2, Task: "T-1", Text: "edit x.go (the role critic may not)"}, "T-1: was refused: edit x.go (the role critic may not)"},
 		{delivery.BaselineChecked, delivery.Baseline{Commit: "0123456789", Checks: []work.Check{{Name: "test"}}, Output: "test (./test): exit code 1, expected 0\nno such file\n[exit code 1, not 0]\n\n"}, "baseline at 0123456: test failed: no such file"},
+		{delivery.ProtectionLost, delivery.Exposure{Unprotected: []string{"agents run without a sandbox", "the gate"}}, "not protected: agents run without a sandbox; the gate; `signalbox doctor` says what to do"},
 		{delivery.CheckoutTouched, delivery.OnTask{Task: "T-1", Text: "M x.go"}, "T-1: something outside of its worktree changed: M x.go"},
 	} {
 		said[c.event] = true

@@ -152,6 +152,9 @@ func (v *view) facts(bar, room int) line {
 	if v.Checks == 0 {
 		facts = append(facts, line{{yellow, "no checks"}})
 	}
+	if len(v.Unprotected) > 0 {
+		facts = append(facts, line{{yellow, "not protected"}})
+	}
 	if c := cost(v.Usage); c != "" {
 		facts = append(facts, line{{plain, c}})
 	}

@@ -1,0 +1,103 @@
+package box
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/sandbox"
+	"github.com/signalbox-dev/signalbox/internal/session"
+)
+
+// Unprotected says in words which verdicts of a run with these settings could be forged by
+// what is judged: none if the list is empty.
+func Unprotected(c config.Config) []string {
+	var played, outside []agentsig.Role
+	for _, role := range agentsig.Roles() {
+		set := c.Role(role)
+		if _, ok := c.Agents[set.Agent]; !ok {
+			continue
+		}
+		played = append(played, role)
+		if set.Sandbox == sandbox.None {
+			outside = append(outside, role)
+		}
+	}
+	switch {
+	case len(outside) == len(played) && !ChecksConfined(c):
+		return []string{"agents and checks run without a sandbox and could forge verdicts"}
+	case len(outside) == len(played):
+		return []string{"agents run without a sandbox and could forge verdicts"}
+	}
+	all := forgeable(c)
+	for _, role := range outside {
+		if !reviewer(role) { // of whom it is said already
+			all = append(all, fmt.Sprintf("the role %s is played without a sandbox and could forge verdicts", role))
+		}
+	}
+	return all
+}
+
+// forgeable says in words for which of gate, critic and auditor what they run could speak.
+func forgeable(c config.Config) []string {
+	var all []string
+	if !ChecksConfined(c) {
+		all = append(all, "the gate: checks run without a sandbox")
+	}
+	for _, role := range agentsig.Roles() {
+		if err := Protect(c, role); err != nil {
+			all = append(all, fmt.Sprintf("the %s: %v", role, err))
+		}
+	}
+	return all
+}
+
+// ChecksConfined reports whether checks and the setup of worktrees run in a sandbox.
+func ChecksConfined(c config.Config) bool {
+	return c.Sandbox.Kind != sandbox.None && c.Sandbox.Checks != config.Off
+}
+
+// Protect returns nil if what plays a role gives no verdicts, or what it runs can't speak for
+// it. The error, which is [session.ErrUnprotected], says what to do.
+func Protect(c config.Config, role agentsig.Role) error {
+	set := c.Role(role)
+	agent, ok := c.Agents[set.Agent]
+	if !ok || !reviewer(role) {
+		return nil
+	}
+	return session.Protect(agentOf(set.Agent, agent, agent.Resolve(c.Dir)), set.Sandbox)
+}
+
+// agentOf is an agent of the settings as a session knows it.
+func agentOf(name string, a config.Agent, command []string) session.Agent {
+	return session.Agent{
+		Name: name, Adapter: string(a.Adapter), Command: command, Input: string(a.Input), Exec: a.Commands == config.CommandsExec,
+	}
+}
+
+// errNoFit says why no sandbox would protect a run's verdicts.
+var errNoFit = errors.New("no sandbox would protect the verdicts here")
+
+// Fitting returns the sandbox by which a run with these settings would be protected here, or
+// says why there is none.
+func Fitting(c config.Config) (sandbox.Kind, error) {
+	var why []string
+	for _, kind := range []sandbox.Kind{sandbox.Landlock, sandbox.Bubblewrap} {
+		err := sandbox.Available(kind)
+		for _, role := range agentsig.Roles() {
+			if agent, ok := c.Agents[c.Role(role).Agent]; ok && err == nil && reviewer(role) {
+				err = session.Protect(agentOf(c.Role(role).Agent, agent, agent.Resolve(c.Dir)), kind)
+			}
+		}
+		if err == nil {
+			return kind, nil
+		}
+		if !slices.Contains(why, err.Error()) {
+			why = append(why, err.Error())
+		}
+	}
+	return sandbox.None, fmt.Errorf("%w: %s", errNoFit, strings.Join(why, "; "))
+}

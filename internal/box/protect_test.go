@@ -1,0 +1,67 @@
+package box_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/config"
+)
+
+// What a run does not protect follows from its settings alone.
+func TestUnprotected(t *testing.T) {
+	const agents = `
+agents:
+  claude: {adapter: claude, command: [claude]}
+  codex: {adapter: codex, command: [codex]}
+  script: {command: [./script]}
+  careful: {command: [./careful], commands: exec}
+`
+	roles := func(critic, auditor, rest string) string {
+		text := agents + "roles: {critic: {agent: " + critic + "}, auditor: {agent: " + auditor + "}"
+		for _, role := range agentsig.Roles() {
+			if role != agentsig.RoleCritic && role != agentsig.RoleAuditor {
+				text += ", " + string(role) + ": {agent: claude" + rest + "}"
+			}
+		}
+		return text + "}\n"
+	}
+	for _, c := range []struct {
+		name, text string
+		want       []string // the beginnings
+	}{
+		{"no sandbox", roles("claude", "claude", ""), []string{"agents and checks run without a sandbox"}},
+		{"landlock", roles("claude", "careful", "") + "sandbox: {kind: landlock}", nil},
+		{"checks outside", roles("claude", "claude", "") + "sandbox: {kind: landlock, checks: off}", []string{"the gate: "}},
+		{"a script reviews", roles("script", "claude", "") + "sandbox: {kind: landlock}\nreview: unprotected", []string{"the critic: the agent script: "}},
+		{"Codex in landlock", roles("claude", "codex", "") + "sandbox: {kind: landlock}", []string{"the auditor: the agent codex: "}},
+		{"Codex in bubblewrap", roles("codex", "codex", "") + "sandbox: {kind: bubblewrap}", nil},
+		{"reviewers alone", strings.ReplaceAll(roles("claude", "claude", ""), "}, auditor: {agent: claude}", ", sandbox: landlock}, auditor: {agent: claude, sandbox: landlock}"),
+			[]string{"the gate: ", "the role developer is played", "the role analyst", "the role remediation", "the role health_auditor", "the role expert"}},
+		{"a developer outside", strings.Replace(roles("claude", "claude", ""), "developer: {agent: claude", "developer: {agent: claude, sandbox: none", 1) + "sandbox: {kind: landlock}",
+			[]string{"the role developer is played without a sandbox"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), config.File)
+			if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			settings, err := config.Load(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := box.Unprotected(settings)
+			if len(got) != len(c.want) {
+				t.Fatalf("got %q, want %q", got, c.want)
+			}
+			for i, want := range c.want {
+				if !strings.HasPrefix(got[i], want) {
+					t.Errorf("got %q, want %q", got[i], want)
+				}
+			}
+		})
+	}
+}
