@@ -257,6 +257,9 @@ func (d *deliverer) baselineRun(ctx context.Context, r delivery.Run, b *delivery
 	if b.Commit, err = d.exchange.Begin(ctx, r.Branch); err != nil {
 		return err
 	}
+	if err := d.exchange.Guard(ctx); err != nil && ctx.Err() == nil {
+		d.box.logger.Warn("agents could overwrite objects that the run starts from", "run", r.ID, "error", err)
+	}
 	log, err := d.openLog(r.Subject)
 	if err != nil {
 		return err

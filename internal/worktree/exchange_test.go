@@ -112,6 +112,32 @@ func TestMergeOfOverwritten(t *testing.T) {
 	holds(t, out, "a.txt", "judged\n")
 }
 
+// What a run starts from can't be overwritten once it has begun, and is not packed twice.
+func TestGuard(t *testing.T) {
+	f := newFixture(t)
+	packs := func() int {
+		found, err := os.ReadDir(filepath.Join(f.repo.Common(), "objects", "pack"))
+		must(t, err)
+		return len(found)
+	}
+	git(t, f.repo.Root(), "update-ref", "refs/heads/sb/run", f.base)
+	_, err := f.exchange.Begin(t.Context(), "sb/run")
+	must(t, err)
+	must(t, f.exchange.Guard(t.Context()))
+	before := packs()
+	must(t, f.exchange.Guard(t.Context()))
+	if now := packs(); before == 0 || now != before {
+		t.Errorf("there were %d files of packs, and are %d", before, now)
+	}
+	name := git(t, f.repo.Root(), "rev-parse", f.base+":a.txt")
+	file := filepath.Join(f.repo.Common(), "objects", name[:2], name[2:])
+	must(t, os.Chmod(file, 0o644))
+	must(t, os.WriteFile(file, []byte("anything"), 0o644))
+	if got := git(t, f.repo.Root(), "show", f.base+":a.txt"); got != "one\ntwo\nthree" {
+		t.Errorf("the user's file is %q", got)
+	}
+}
+
 // Git of the user's that says something else than the names is not asked: replaced
 // objects, and settings that run a program.
 func TestExchangeRunsNothing(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
@@ -17,17 +18,81 @@ import (
 // judged is found under its name, whatever lies there loose. That is also why git itself is not
 // told to take the pack: it would stumble over the loose one.
 func (x *Exchange) give(ctx context.Context, commit, since string) error {
+	return x.pack(ctx, commit+"\n^"+since+"\n", "--revs")
+}
+
+// Guard brings those objects to the user's repository as a pack that are here and lie loose
+// there: what a run starts from can't be overwritten by an agent then, as packs can't.
+func (x *Exchange) Guard(ctx context.Context) error {
+	loose, err := x.user.loose(ctx)
+	if err != nil || len(loose) == 0 {
+		return err
+	}
+	var found limited
+	err = x.run(ctx, x.home, call{
+		args: []string{"cat-file", "--batch-check=%(objectname)", "--buffer"}, stdin: strings.Join(loose, "\n") + "\n", out: &found,
+	})
+	if err != nil {
+		return err
+	}
+	var here strings.Builder
+	for line := range strings.Lines(string(found.text)) {
+		if !strings.Contains(line, " ") && strings.HasSuffix(line, "\n") { // "NAME missing"
+			here.WriteString(line)
+		}
+	}
+	if here.Len() == 0 {
+		return nil
+	}
+	return x.pack(ctx, here.String())
+}
+
+// maxLoose is how many loose objects are looked at; git packs them itself long before.
+const maxLoose = 20_000
+
+// loose names the objects that lie loose, and in no pack.
+func (r *Repo) loose(ctx context.Context) ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(globbed(r.common), "objects", "[0-9a-f][0-9a-f]", "*"))
+	if err != nil || len(files) == 0 {
+		return nil, err
+	}
+	packed := map[string]bool{}
+	var out limited
+	if err := r.run(ctx, r.home, call{args: []string{"prune-packed", "--dry-run"}, out: &out}); err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(out.text)) {
+		packed[objectName(strings.TrimSpace(line))] = true
+	}
+	var names []string
+	for _, file := range files {
+		if name := objectName(file); !packed[name] && len(names) < maxLoose && strings.Trim(name, "0123456789abcdef") == "" {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// globbed makes a path stand for itself in a pattern.
+func globbed(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// objectName is the name of an object, by the file that it lies in.
+func objectName(file string) string {
+	return filepath.Base(filepath.Dir(file)) + filepath.Base(file)
+}
+
+// pack brings objects to the user's repository that git is told of on its standard input.
+func (x *Exchange) pack(ctx context.Context, which string, options ...string) error {
 	dir, err := os.MkdirTemp(x.common, "outgoing-")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	var name limited
-	err = x.run(ctx, x.home, call{
-		args:  []string{"-c", "pack.packSizeLimit=0", "pack-objects", "--quiet", "--revs", filepath.Join(dir, "pack")},
-		stdin: commit + "\n^" + since + "\n", out: &name,
-	})
-	if err != nil {
+	args := slices.Concat([]string{"-c", "pack.packSizeLimit=0", "pack-objects", "--quiet"}, options, []string{filepath.Join(dir, "pack")})
+	if err := x.run(ctx, x.home, call{args: args, stdin: which, out: &name}); err != nil {
 		return err
 	}
 	pack := "pack-" + strings.TrimSpace(string(name.text))
@@ -37,7 +102,7 @@ func (x *Exchange) give(ctx context.Context, commit, since string) error {
 	}
 	for _, end := range []string{".pack", ".idx"} { // the index last: git finds packs by it
 		if err := placeFile(filepath.Join(dir, pack+end), filepath.Join(to, pack+end)); err != nil {
-			return fmt.Errorf("what is to be merged could not be brought to %s: %w", agentsig.Escape(to), err)
+			return fmt.Errorf("objects could not be brought to %s: %w", agentsig.Escape(to), err)
 		}
 	}
 	return nil

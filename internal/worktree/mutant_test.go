@@ -1,0 +1,31 @@
+package worktree
+
+import (
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/mutant"
+)
+
+// Each of these faults, put in on purpose, is noticed by the test beside it.
+func TestMutants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the package anew for each mutant; not with -short")
+	}
+	for _, m := range []struct{ name, file, before, after, test string }{
+		{"what is malformed is taken", "exchange.go", `fmt.Sprintf("fetch.fsckObjects=%t", strict)`, `fmt.Sprintf("fetch.fsckObjects=%t", strict && false)`, "TestTakeMalformed"},
+		{"damage is trouble of the box's", "exchange.go", "errors.As(err, &failed) && !failed.short()", "errors.As(err, &failed) && failed.short()", "TestTakeOverwritten"},
+		{"a commit is not kept for its run", "exchange.go", "return x.fetch(ctx, commit, true, kept(run)+commit)", "return x.fetch(ctx, commit, true, kept(\"R0\")+commit)", "TestForget"},
+		{"hooks run for reviewers", "exchange.go", `[core]\n\thooksPath = /dev/null\n`, `[core]\n`, "TestExchangeRunsNothing"},
+		{"a file monitor runs for reviewers", "exchange.go", `\tfsmonitor = false\n`, ``, "TestExchangeRunsNothing"},
+		{"a worktree names its refs' repository", "disarm.go", `remove(at, "MERGE_AUTOSTASH"), ownCommon(at))`, `remove(at, "MERGE_AUTOSTASH"))`, "TestForeignRefs"},
+		{"what was judged lies loose", "give.go", `for _, end := range []string{".pack", ".idx"} {`, `for _, end := range []string{".pack"} {`, "TestMergeOfOverwritten"},
+		{"what a run starts from lies loose", "give.go", "if err != nil || len(loose) == 0 {", "if true {", "TestGuard"},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			if err := (mutant.Mutant{Name: m.name, File: m.file, Old: m.before, New: m.after}).Run(t.Context(), ".", m.test); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
