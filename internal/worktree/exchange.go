@@ -119,11 +119,15 @@ var ErrObjects = errors.New("the commit's objects in git's store are damaged or 
 // TakeBranch brings a branch here as it is in the user's repository, and returns where it is.
 // What is old there may be malformed in ways that the user lives with.
 func (x *Exchange) TakeBranch(ctx context.Context, branch string) (string, error) {
+	return x.takeBranch(ctx, branch)
+}
+
+func (x *Exchange) takeBranch(ctx context.Context, branch string, options ...string) (string, error) {
 	tip, err := x.user.Resolve(ctx, ref(branch))
 	if err != nil {
 		return "", err
 	}
-	return tip, x.fetch(ctx, tip, false, ref(branch))
+	return tip, x.fetch(ctx, tip, false, ref(branch), options...)
 }
 
 // partial reports whether the user's repository leaves contents to another one until they are
@@ -134,7 +138,15 @@ func (x *Exchange) partial(ctx context.Context) (bool, error) {
 
 // Begin brings a branch here for a run that starts from it.
 func (x *Exchange) Begin(ctx context.Context, branch string) (string, error) {
-	tip, err := x.TakeBranch(ctx, branch)
+	partial, err := x.partial(ctx)
+	if err != nil {
+		return "", err
+	}
+	var options []string
+	if partial {
+		options = []string{"--depth=1"}
+	}
+	tip, err := x.takeBranch(ctx, branch, options...)
 	if err != nil {
 		return "", err
 	}
@@ -150,26 +162,18 @@ func (x *Exchange) Take(ctx context.Context, commit, run string) error {
 // fetch brings a commit here by git's own protocol, which gives contents and no names: they
 // are named anew here, and all that the commit refers to has to be there then. strict refuses
 // also what is malformed.
-func (x *Exchange) fetch(ctx context.Context, commit string, strict bool, to string) error {
+func (x *Exchange) fetch(ctx context.Context, commit string, strict bool, to string, options ...string) error {
 	if at, err := x.Resolve(ctx, to); err == nil && at == commit {
 		return nil
 	}
-	c := call{args: []string{
+	c := call{args: slices.Concat([]string{
 		// Any commit can be asked for by its name.
 		"-c", "protocol.version=2", "-c", "protocol.file.allow=always",
 		"-c", fmt.Sprintf("fetch.fsckObjects=%t", strict),
 		"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--update-shallow", "--no-show-forced-updates",
-		"--", x.user.common, "+" + commit + ":" + to,
-	}}
+	}, options, []string{"--", x.user.common, "+" + commit + ":" + to})}
 	if !strict {
 		c.patience = fetchPatience
-		partial, err := x.partial(ctx)
-		if err != nil {
-			return err
-		}
-		if partial {
-			c.args = slices.Insert(c.args, len(c.args)-3, "--depth=1")
-		}
 	}
 	err := x.write(ctx, x.home, c)
 	if failed := (*GitError)(nil); strict && errors.As(err, &failed) && !failed.short() {
