@@ -147,3 +147,27 @@ f=$common/objects/$(echo $o | sed 's,^..,&/,'); chmod u+w $f; cat $common/object
 		}
 	})
 }
+
+// An expert who advises a reviewer looks at the same commit, in a worktree of its own; and what
+// a box that was killed left of reviewers' worktrees is gone after the next start.
+func TestExpertOfReviewer(t *testing.T) {
+	w := newWorld(t, "experts: [security]\n")
+	w.tasks("T-1")
+	w.script("developer", build+"git update-index --skip-worktree a.txt; echo harmless line >a.txt\necho READY_FOR_REVIEW: $task $run\n")
+	w.script("T-1.critic.1", say("EXPERT_REQUEST", "Target Agent: security", "Request Type: help"))
+	w.script("expert", "cp a.txt $SCRIPTS/starts/$task.$role.$n/file; pwd >$SCRIPTS/starts/$task.$role.$n/where\n"+honest["expert"])
+	left := filepath.Join(w.dir, ".signalbox", "reviews", "GONE-1.1")
+	if err := os.MkdirAll(left+".tmp", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w.completed(w.deliver())
+	if got := w.note("R1-E1.expert.1", "file"); got != "backdoor line" {
+		t.Errorf("the expert saw %q:\n%s", got, w.story())
+	}
+	if got := w.note("R1-E1.expert.1", "where"); !strings.Contains(got, filepath.Join(".signalbox", "reviews")) {
+		t.Errorf("the expert was in %q", got)
+	}
+	if found, _ := filepath.Glob(filepath.Join(w.dir, ".signalbox", "reviews", "*")); len(found) > 0 {
+		t.Errorf("left over: %v", found)
+	}
+}
