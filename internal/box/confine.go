@@ -87,13 +87,22 @@ func (d *deliverer) confine(s delivery.Session, role config.Role, agent config.A
 // errUnprotected refuses a run whose verdicts could be forged.
 var errUnprotected = errors.New("a reviewer of this run could not be protected from what it reviews; set review: unprotected to go on all the same")
 
-// canReview refuses reviewers for whom what they run could speak, where the settings ask for
-// a sandbox and do not say that this may be.
+// canReview refuses reviewers whose verdicts could be forged although they are confined,
+// unless the settings say that this may be.
 func (d *deliverer) canReview() error {
-	if d.config.Sandbox.Kind == sandbox.None || d.config.Review == config.ReviewUnprotected {
+	if d.config.Review == config.ReviewUnprotected {
 		return nil
 	}
-	if all := forgeable(d.config); len(all) > 0 {
+	var all []string
+	for _, role := range agentsig.Roles() {
+		if d.config.Role(role).Sandbox == sandbox.None {
+			continue // a run says what is not protected then
+		}
+		if err := Protect(d.config, role); err != nil {
+			all = append(all, fmt.Sprintf("the %s: %v", role, err))
+		}
+	}
+	if len(all) > 0 {
 		return fmt.Errorf("%w (%s)", errUnprotected, strings.Join(all, "; "))
 	}
 	return nil

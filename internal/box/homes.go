@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/home"
 	"github.com/signalbox-dev/signalbox/internal/process"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
@@ -71,22 +72,31 @@ func environment(h *home.Home) []string {
 // write if they are confined, or else have no need to.
 func (d *deliverer) user() (u home.User, kept []string, err error) {
 	if ChecksConfined(d.config) {
-		state, err := sandbox.FindState(nil, os.Getenv("HOME"), os.Getenv)
-		if err != nil {
+		if kept, err = programsKeep(d.config); err != nil {
 			return u, nil, err
-		}
-		kept = slices.Concat(state.Own, state.Shared)
-		for _, agent := range d.config.Agents {
-			getenv := func(name string) string { return cmp.Or(agent.Env[name], os.Getenv(name)) }
-			more, err := sandbox.FindState(agent.Resolve(d.config.Dir), getenv("HOME"), getenv)
-			if err != nil {
-				return u, nil, err
-			}
-			kept = slices.Concat(kept, more.Own, more.Shared)
 		}
 	}
 	agents := slices.Concat(kept, d.config.Sandbox.Write)
 	return home.LoadUser(process.CleanEnv(os.Environ()), agents), kept, nil
+}
+
+// programsKeep returns what the programs of all agents keep of the user's, and the caches that
+// they share.
+func programsKeep(c config.Config) ([]string, error) {
+	state, err := sandbox.FindState(nil, os.Getenv("HOME"), os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	kept := slices.Concat(state.Own, state.Shared)
+	for _, agent := range c.Agents {
+		getenv := func(name string) string { return cmp.Or(agent.Env[name], os.Getenv(name)) }
+		more, err := sandbox.FindState(agent.Resolve(c.Dir), getenv("HOME"), getenv)
+		if err != nil {
+			return nil, err
+		}
+		kept = slices.Concat(kept, more.Own, more.Shared)
+	}
+	return kept, nil
 }
 
 // hideCaches hides from checks what agents' programs keep of the user's, and the user's

@@ -3,6 +3,7 @@ package box
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -68,7 +69,33 @@ func Protect(c config.Config, role agentsig.Role) error {
 	if !ok || !reviewer(role) {
 		return nil
 	}
-	return session.Protect(agentOf(set.Agent, agent, agent.Resolve(c.Dir)), set.Sandbox)
+	if err := session.Protect(agentOf(set.Agent, agent, agent.Resolve(c.Dir)), set.Sandbox); err != nil {
+		return err
+	}
+	return outOfReach(c, agent)
+}
+
+// outOfReach reports an agent's program that lies where agents can write: one of them could
+// change it, and speak for the others.
+func outOfReach(c config.Config, agent config.Agent) error {
+	path, err := agent.Find(c.Dir)
+	if err != nil {
+		return nil // that it is not there is said elsewhere
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return err
+	}
+	kept, err := programsKeep(c)
+	if err != nil {
+		return err
+	}
+	for _, dir := range append(kept, c.Sandbox.Write...) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && sandbox.InAny(path, []string{real}) {
+			return fmt.Errorf("%w: its program %s lies in %s, which agents can write: install it elsewhere",
+				session.ErrUnprotected, agentsig.Escape(path), agentsig.Escape(real))
+		}
+	}
+	return nil
 }
 
 // agentOf is an agent of the settings as a session knows it.

@@ -161,7 +161,7 @@ func (w *world) hostileChange(role agentsig.Role) string {
 	for name, text := range planted {
 		files[name] = text
 	}
-	fill := strings.NewReplacer("@OUT@", filepath.Join(w.scripts, "out"), "@AGENTS@", `claude|codex|gemini|opencode|signalbox session`,
+	fill := strings.NewReplacer("@OUT@", filepath.Join(w.scripts, "out"), "@AGENTS@", `claude|codex|gemini|opencode|scripts/agent|signalbox session|/agent`,
 		"@ROLE@", string(role), "@BOX@", filepath.Join(w.dir, ".signalbox"))
 	var b strings.Builder
 	for name, text := range files {

@@ -109,3 +109,26 @@ func TestNestMissing(t *testing.T) {
 		t.Errorf("invoked by its own name: %q", command)
 	}
 }
+
+// What it takes to start a command: as it is, and nested.
+func BenchmarkNested(b *testing.B) {
+	for _, kind := range sandbox.Kinds()[1:] {
+		if err := sandbox.Available(kind); err != nil {
+			b.Logf("NOT MEASURED: %v", err)
+			continue
+		}
+		nest := b.TempDir()
+		if err := sandbox.MakeNest(nest, self(b), sandbox.Policy{Kind: kind, Hidden: []string{b.TempDir()}}); err != nil {
+			b.Fatal(err)
+		}
+		for name, command := range map[string][]string{"plain": {"true"}, "nested": {self(b), "nested", nest, "--", "true"}} {
+			b.Run(string(kind)+"/"+name, func(b *testing.B) {
+				for b.Loop() {
+					if out, err := exec.CommandContext(b.Context(), command[0], command[1:]...).CombinedOutput(); err != nil {
+						b.Fatalf("%v: %s", err, out)
+					}
+				}
+			})
+		}
+	}
+}
