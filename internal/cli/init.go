@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/sandbox"
 )
 
 func (a *app) initCommand() *cobra.Command {
@@ -22,14 +24,16 @@ func (a *app) initCommand() *cobra.Command {
 		Short: "Propose settings for a repository",
 		Long: `Init looks at the git repository that you are in and writes signalbox.yaml to its
 top directory: which agent programs are installed, how its tests are run, what a fresh
-worktree needs. Read the file and change what is not right: nothing of it is run before
-you run it.
+worktree needs. Where a sandbox can be had that protects the proposed reviewers, it tries
+it: setup and checks are run on the last commit, in the sandbox, as a run would, for five
+minutes at most. If they pass, the settings name it; if not, they say none, and it says why.
+Read the file and change what is not right. With --print nothing is tried.
 
 A file that is there is left alone, unless --force is given. The box's directory,
 .signalbox/, is added to .git/info/exclude, so that git does not see it.
 
 With --json it says what it wrote: file, written, agents (name, adapter, command), checks,
-setup, copy, excluded.`,
+setup, copy, sandbox (kind, why), excluded.`,
 		Example: `  signalbox init --print
   signalbox init`,
 		Args: none,
@@ -42,9 +46,19 @@ setup, copy, excluded.`,
 				_, err := a.Out.Write(found.Propose())
 				return err
 			}
+			file := filepath.Join(found.Root, config.File)
+			if !show {
+				if err := mayWrite(file, force); err != nil {
+					return err
+				}
+				if err := a.trySandbox(cmd.Context(), &found); err != nil {
+					return err
+				}
+			}
 			made := proposal{
-				File: filepath.Join(found.Root, config.File), Agents: []offered{},
+				File: file, Agents: []offered{},
 				Checks: []string{}, Setup: found.Setup, Copy: append([]string{}, found.Copy...),
+				Sandbox: tried{cmp.Or(found.Sandbox, sandbox.None), found.Tried},
 			}
 			for _, o := range found.Agents {
 				made.Agents = append(made.Agents, offered{o.Name, o.Adapter, o.Command})
@@ -77,7 +91,14 @@ type proposal struct {
 	Checks   []string  `json:"checks"`
 	Setup    string    `json:"setup,omitempty"`
 	Copy     []string  `json:"copy"`
+	Sandbox  tried     `json:"sandbox"`
 	Excluded bool      `json:"excluded"`
+}
+
+// tried is the sandbox that is proposed.
+type tried struct {
+	Kind sandbox.Kind `json:"kind"`
+	Why  string       `json:"why,omitempty"`
 }
 
 // offered is an agent that is proposed.
@@ -87,6 +108,18 @@ type offered struct {
 	Command []string       `json:"command"`
 }
 
+// mayWrite refuses a file that is there, before anything is tried for it.
+func mayWrite(file string, force bool) error {
+	if _, err := os.Lstat(file); err == nil && !force {
+		return errThere(file)
+	}
+	return nil
+}
+
+func errThere(file string) error {
+	return fmt.Errorf("%s is there already: change it, see what would be written with --print, or write over it with --force", file)
+}
+
 func writeProposal(file string, text []byte, force bool) error {
 	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	if force {
@@ -94,7 +127,7 @@ func writeProposal(file string, text []byte, force bool) error {
 	}
 	f, err := os.OpenFile(file, flags, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already: change it, see what would be written with --print, or write over it with --force", file)
+		return errThere(file)
 	}
 	if err != nil {
 		return err
@@ -127,6 +160,11 @@ func (a *app) sayProposal(p proposal) error {
 	}
 	if len(p.Copy) > 0 {
 		say("copy", strings.Join(p.Copy, ", "))
+	}
+	if p.Sandbox.Kind == sandbox.None {
+		say("sandbox", a.Paint(command.Yellow, "none")+": "+p.Sandbox.Why)
+	} else {
+		say("sandbox", fmt.Sprintf("%s: sandbox.kind is %s", p.Sandbox.Why, a.Paint(command.Green, string(p.Sandbox.Kind))))
 	}
 	if p.Excluded {
 		fmt.Fprintln(a.Out, ".signalbox/ added to .git/info/exclude")

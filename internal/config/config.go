@@ -306,7 +306,7 @@ func Load(path string) (Config, error) {
 	if err != nil {
 		return Config{}, fmt.Errorf("the settings can't be read: %w", err)
 	}
-	return parse(path, data)
+	return Parse(path, data)
 }
 
 // LoadIn reads signalbox.yaml in a directory, as [Load] does. Without one, the
@@ -315,12 +315,13 @@ func LoadIn(dir string) (Config, error) {
 	path := filepath.Join(dir, File)
 	c, err := Load(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return parse(path, nil)
+		return Parse(path, nil)
 	}
 	return c, err
 }
 
-func parse(path string, data []byte) (Config, error) {
+// Parse reads a configuration as [Load] does, as if it were in the file that is named.
+func Parse(path string, data []byte) (Config, error) {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
 		return Config{}, err

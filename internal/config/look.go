@@ -26,6 +26,8 @@ type Found struct {
 	Root      string         // the repository's top directory
 	Agents    []Offer        // known programs that are installed
 	Sandboxes []sandbox.Kind // that can be had here
+	Sandbox   sandbox.Kind   // the one to propose: none if empty
+	Tried     string         // what speaks for it, or for none, in a sentence
 	Checks    []Check        // what can be run to check it; no timeout is set
 	Setup     string         // what makes a fresh worktree ready
 	Copy      []string       // files that work needs, and git does not bring along

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/sandbox"
 )
 
 // Propose returns the text of a settings file for what was found. Settings that
@@ -112,9 +114,8 @@ roles:
 func (f Found) proposeSandbox(b *strings.Builder) {
 	b.WriteString(`
 # What keeps agents in. In a sandbox they can't read the box's directory, and can write
-# their worktree, temporary files, their program's own files, and what you list here. It
-# is none at first: an agent in a sandbox can't write your caches or reach what your tests
-# need until you have listed it.
+# their worktree, temporary files, their program's own files, and what you list here; and
+# what is judged can't speak for the gate, the critic or the auditor. Without one it can.
 `)
 	switch len(f.Sandboxes) {
 	case 0:
@@ -124,13 +125,29 @@ func (f Found) proposeSandbox(b *strings.Builder) {
 	default:
 		fmt.Fprintf(b, "# Here %s work.\n", list(f.Sandboxes, " and "))
 	}
-	b.WriteString(`sandbox:
-  kind: none	# none; landlock, by the kernel; bubblewrap, by the program bwrap
+	if f.Tried != "" {
+		comment(b, "When this was written: "+f.Tried+".")
+	}
+	fmt.Fprintf(b, "sandbox:\n  kind: %s", cmp.Or(f.Sandbox, sandbox.None))
+	b.WriteString(`	# none; landlock, by the kernel; bubblewrap, by the program bwrap
   #network: on	# off: none in a sandbox, not even to a model's server
   #checks: on	# off: checks and setup run outside of it, with what agents wrote
   #write: []	# files and directories, such as [~/.cache/go-build]; ~ is your home
 #review: protected	# unprotected: in a sandbox, critics and auditors may be programs for which what they run could speak
 `)
+}
+
+// comment writes a text as comments, on lines that can be read.
+func comment(b *strings.Builder, text string) {
+	line := "#"
+	for _, word := range strings.Fields(text) {
+		if len(line)+1+len(word) > 90 {
+			b.WriteString(line + "\n")
+			line = "#"
+		}
+		line += " " + word
+	}
+	b.WriteString(line + "\n")
 }
 
 func list[T ~string](all []T, between string) string {

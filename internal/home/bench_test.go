@@ -50,7 +50,7 @@ func BenchmarkGate(b *testing.B) {
 	for _, p := range projects {
 		b.Run(p.name, func(b *testing.B) {
 			top := b.TempDir()
-			b.Cleanup(func() { _ = remove(top) })
+			b.Cleanup(func() { _ = Remove(top) })
 			gates, second := filepath.Join(top, "0"), filepath.Join(top, "1")
 			for name, text := range p.files {
 				for _, tree := range []string{gates, second} {
@@ -137,7 +137,7 @@ func BenchmarkCopy(b *testing.B) {
 		_, err := copyTree(b.Context(), from, to, Size{})
 		must(b, err)
 		copied := time.Now()
-		must(b, remove(to))
+		must(b, Remove(to))
 		copying, removing = copying+copied.Sub(began), removing+time.Since(copied)
 	}
 	b.ReportMetric(float64(copying.Milliseconds())/float64(n), "copy-ms")

@@ -79,7 +79,7 @@ func TestCopy(t *testing.T) {
 	check(t, os.Chmod(filepath.Join(from, "shut", "deep", "file"), 0o400))
 	check(t, os.Chmod(filepath.Join(from, "shut", "deep"), 0o500))
 	check(t, os.Chmod(filepath.Join(from, "shut"), 0o555))
-	t.Cleanup(func() { check(t, errors.Join(remove(from), remove(to))) })
+	t.Cleanup(func() { check(t, errors.Join(Remove(from), Remove(to))) })
 	for name, leads := range map[string]string{"etc": "/etc", "passwd": "/etc/passwd", "up": "../..", "gone": "no/where", "self": "self"} {
 		check(t, os.Symlink(leads, filepath.Join(from, "a", name)))
 	}
@@ -141,7 +141,7 @@ func TestDeep(t *testing.T) {
 	if size.Files != maxDepth+1 {
 		t.Errorf("%d directories were looked at", size.Files)
 	}
-	withDescriptors(t, 100, func() { check(t, remove(from)) })
+	withDescriptors(t, 100, func() { check(t, Remove(from)) })
 }
 
 // withDescriptors calls a function that may have no more than so many files open.
@@ -170,7 +170,7 @@ func TestRemove(t *testing.T) {
 	for _, shut := range []string{"x/y/z", "x/y", "x", "."} {
 		check(t, os.Chmod(filepath.Join(dir, shut), 0))
 	}
-	check(t, remove(dir))
+	check(t, Remove(dir))
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("it is still there: %v", err)
 	}
@@ -178,7 +178,7 @@ func TestRemove(t *testing.T) {
 		t.Error(diff)
 	}
 	check(t, os.Symlink(outside, dir))
-	check(t, remove(dir))
+	check(t, Remove(dir))
 	if diff := cmp.Diff(before, describe(t, outside)); diff != "" || strings.Contains(fmt.Sprint(before), "gone") {
 		t.Error(diff)
 	}

@@ -10,11 +10,11 @@ import (
 	"path"
 )
 
-// remove removes a directory with all that is in it, also directories that nobody may write
+// Remove removes a directory with all that is in it, also directories that nobody may write
 // to, as some tools leave them. It follows no link. What is in a directory's directories is
 // moved up and not descended into, so a tree that was made very deep on purpose takes
 // neither many descriptors nor long paths.
-func remove(dir string) error {
+func Remove(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {
 		return errors.Join(err, os.Remove(dir))

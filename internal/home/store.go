@@ -187,7 +187,7 @@ func (s *Store) discard(name string) error {
 	if err != nil {
 		return err
 	}
-	return remove(aside)
+	return Remove(aside)
 }
 
 func (s *Store) path(name string) string { return filepath.Join(s.dir, name) }

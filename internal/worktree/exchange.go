@@ -153,6 +153,11 @@ func (x *Exchange) Begin(ctx context.Context, branch string) (string, error) {
 	return tip, x.change(ctx, x.home, "update-ref", baseRef, tip)
 }
 
+// TakeBase brings a commit here that work could start from.
+func (x *Exchange) TakeBase(ctx context.Context, commit string) error {
+	return x.fetch(ctx, commit, false, baseRef)
+}
+
 // Take brings a commit here that an agent made, with all that it consists of, and keeps it
 // for a run. It is [ErrObjects] if that is not whole.
 func (x *Exchange) Take(ctx context.Context, commit, run string) error {
