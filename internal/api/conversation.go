@@ -57,19 +57,20 @@ type Answered struct {
 	Missing   string               `json:"missing,omitempty"` // from the answer
 }
 
-// Ask records that a question is put to a model.
-func (c *Client) Ask(ctx context.Context, a Ask) (Conversation, error) {
-	return post[Conversation](ctx, c, "/v1/conversations", NewKey(), a)
+// Ask records that a question is put to a model. The same key again is the same question: for
+// one whose answer was lost with its box.
+func (c *Client) Ask(ctx context.Context, key string, a Ask) (Conversation, error) {
+	return post[Conversation](ctx, c, "/v1/conversations", key, a)
 }
 
 // Signalled records what the model signalled.
-func (c *Client) Signalled(ctx context.Context, id string, s Signalled) (Recorded, error) {
-	return post[Recorded](ctx, c, conversationPath(id)+"/signals", NewKey(), s)
+func (c *Client) Signalled(ctx context.Context, key, id string, s Signalled) (Recorded, error) {
+	return post[Recorded](ctx, c, conversationPath(id)+"/signals", key, s)
 }
 
 // Answered records how a conversation ended.
-func (c *Client) Answered(ctx context.Context, id string, a Answered) (Recorded, error) {
-	return post[Recorded](ctx, c, conversationPath(id)+"/end", NewKey(), a)
+func (c *Client) Answered(ctx context.Context, key, id string, a Answered) (Recorded, error) {
+	return post[Recorded](ctx, c, conversationPath(id)+"/end", key, a)
 }
 
 func conversationPath(id string) string { return "/v1/conversations/" + escapePath(id) }

@@ -31,7 +31,7 @@ func TestConversation(t *testing.T) {
 			t.Errorf("%s with the key %q: %v %s", path, key, err, diff)
 		}
 	}
-	begun, err := c.Ask(t.Context(), api.Ask{Question: "why?", Class: "code", Provider: "p", Model: "m"})
+	begun, err := c.Ask(t.Context(), api.NewKey(), api.Ask{Question: "why?", Class: "code", Provider: "p", Model: "m"})
 	check("POST /v1/conversations", map[string]any{"question": "why?", "class": "code", "provider": "p", "model": "m"}, err)
 	if want := (api.Conversation{ID: "Q-00001", Subject: "S"}); begun != want {
 		t.Errorf("%+v", begun)
@@ -40,7 +40,7 @@ func TestConversation(t *testing.T) {
 		Type: agentsig.KindNeedTurn, Confidence: 0.5, Defaulted: true, Fields: agentsig.Fields{{Name: "reason", Value: "more"}, {Name: "expected_turns", Value: 2}},
 		RawXML: "<signal/>", Timestamp: time.Unix(0, 0).UTC(),
 	}
-	recorded, err := c.Signalled(t.Context(), "Q/1", api.NewSignalled(3, r))
+	recorded, err := c.Signalled(t.Context(), api.NewKey(), "Q/1", api.NewSignalled(3, r))
 	check("POST /v1/conversations/Q%2F1/signals", map[string]any{
 		"turn": 3.0, "type": "need_turn", "confidence": 0.5, "defaulted": true, "raw_xml": "<signal/>", "at": "1970-01-01T00:00:00Z",
 		"fields": []any{map[string]any{"name": "reason", "value": "more"}, map[string]any{"name": "expected_turns", "value": 2.0}},
@@ -48,7 +48,7 @@ func TestConversation(t *testing.T) {
 	if want := (api.Recorded{Event: "e", Work: "Q-00001", Sequence: 7}); recorded != want {
 		t.Errorf("%+v", recorded)
 	}
-	_, err = c.Answered(t.Context(), "Q-00001", api.Answered{Outcome: conversation.OutcomePartial, Turns: 3, Signals: 1, TokensIn: 10, TokensOut: 20, Missing: "tests"})
+	_, err = c.Answered(t.Context(), api.NewKey(), "Q-00001", api.Answered{Outcome: conversation.OutcomePartial, Turns: 3, Signals: 1, TokensIn: 10, TokensOut: 20, Missing: "tests"})
 	check("POST /v1/conversations/Q-00001/end", map[string]any{
 		"outcome": "partial", "turns": 3.0, "signals": 1.0, "tokens_in": 10.0, "tokens_out": 20.0, "missing": "tests",
 	}, err)

@@ -41,7 +41,7 @@ var question = api.Ask{Question: "where is the parser?", Class: "code", Provider
 
 func (u *bench) ask(t *testing.T) api.Conversation {
 	t.Helper()
-	c, err := u.client.Ask(t.Context(), question)
+	c, err := u.client.Ask(t.Context(), api.NewKey(), question)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,12 +79,12 @@ func TestConversation(t *testing.T) {
 	if c.ID != "Q-00001" || c.Subject == "" {
 		t.Fatalf("%+v", c)
 	}
-	signalled, err := u.client.Signalled(t.Context(), c.ID, said(t, 1, needTurn))
+	signalled, err := u.client.Signalled(t.Context(), api.NewKey(), c.ID, said(t, 1, needTurn))
 	if want := (api.Recorded{Event: conversation.ModelSignalled, Work: c.ID, Sequence: 3}); err != nil || signalled != want {
 		t.Errorf("%+v, %v", signalled, err)
 	}
 	end := api.Answered{Outcome: conversation.OutcomePartial, Turns: 2, Signals: 1, TokensIn: 300, TokensOut: 40, Missing: "the tests"}
-	ended, err := u.client.Answered(t.Context(), c.ID, end)
+	ended, err := u.client.Answered(t.Context(), api.NewKey(), c.ID, end)
 	if want := (api.Recorded{Event: conversation.QuestionAnswered, Work: c.ID, Sequence: 4}); err != nil || ended != want {
 		t.Errorf("%+v, %v", ended, err)
 	}
@@ -124,10 +124,10 @@ func TestConversationAfterRestart(t *testing.T) {
 	dir := t.TempDir()
 	u := up(t, dir)
 	over, open := u.ask(t), u.ask(t)
-	if _, err := u.client.Signalled(t.Context(), open.ID, said(t, 1, needTurn)); err != nil {
+	if _, err := u.client.Signalled(t.Context(), api.NewKey(), open.ID, said(t, 1, needTurn)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := u.client.Answered(t.Context(), over.ID, api.Answered{Outcome: conversation.OutcomeStuck}); err != nil {
+	if _, err := u.client.Answered(t.Context(), api.NewKey(), over.ID, api.Answered{Outcome: conversation.OutcomeStuck}); err != nil {
 		t.Fatal(err)
 	}
 	remove := func(name string) {
@@ -157,10 +157,10 @@ func TestConversationAfterRestart(t *testing.T) {
 		if got := u.Status().Events; got != events || u.found.Snapshot != (n != 1 && n != 3) {
 			t.Errorf("start %d: %d events of %d, found %+v", n, got, events, u.found)
 		}
-		if _, err := u.client.Signalled(t.Context(), over.ID, said(t, 1, needTurn)); code(err) != api.CodeConflict {
+		if _, err := u.client.Signalled(t.Context(), api.NewKey(), over.ID, said(t, 1, needTurn)); code(err) != api.CodeConflict {
 			t.Errorf("start %d: after the end: %v", n, err)
 		}
-		if _, err := u.client.Signalled(t.Context(), open.ID, said(t, n+2, needTurn)); err != nil {
+		if _, err := u.client.Signalled(t.Context(), api.NewKey(), open.ID, said(t, n+2, needTurn)); err != nil {
 			t.Errorf("start %d: %v", n, err)
 		}
 		if c := u.ask(t); c.ID != fmt.Sprintf("Q-%05d", n+3) {
@@ -260,7 +260,7 @@ func TestManySignals(t *testing.T) {
 		for turn := first; turn < first+50; turn++ {
 			signal := said(t, turn, needTurn)
 			all.Go(func() {
-				if _, err := u.client.Signalled(t.Context(), c.ID, signal); err != nil {
+				if _, err := u.client.Signalled(t.Context(), api.NewKey(), c.ID, signal); err != nil {
 					t.Error(err)
 				}
 			})
@@ -304,15 +304,15 @@ func TestConversationRefusals(t *testing.T) {
 	signal := func(id string, change func(*api.Signalled)) error {
 		s := said(t, 1, needTurn)
 		change(&s)
-		_, err := u.client.Signalled(ctx, id, s)
+		_, err := u.client.Signalled(ctx, api.NewKey(), id, s)
 		return err
 	}
 	asked := func(q api.Ask) error {
-		_, err := u.client.Ask(ctx, q)
+		_, err := u.client.Ask(ctx, api.NewKey(), q)
 		return err
 	}
-	_, unfinished := u.client.Answered(ctx, c.ID, api.Answered{Outcome: "won"})
-	_, unknown := u.client.Answered(ctx, "Q-1", api.Answered{Outcome: conversation.OutcomeAnswered})
+	_, unfinished := u.client.Answered(ctx, api.NewKey(), c.ID, api.Answered{Outcome: "won"})
+	_, unknown := u.client.Answered(ctx, api.NewKey(), "Q-1", api.Answered{Outcome: conversation.OutcomeAnswered})
 	_, noWork := u.client.Work(ctx, c.ID)
 	for name, refused := range map[string]struct {
 		err  error
@@ -366,7 +366,7 @@ func TestLongConversation(t *testing.T) {
 	ctx := t.Context()
 	long := question
 	long.Question = strings.Repeat("é", 8<<10)
-	c, err := u.client.Ask(ctx, long)
+	c, err := u.client.Ask(ctx, api.NewKey(), long)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -377,7 +377,7 @@ func TestLongConversation(t *testing.T) {
 	for range 10_000 {
 		signal.Fields = append(signal.Fields, work.Field{Name: "more", Value: "and more"})
 	}
-	if _, err := u.client.Signalled(ctx, c.ID, signal); err != nil {
+	if _, err := u.client.Signalled(ctx, api.NewKey(), c.ID, signal); err != nil {
 		t.Fatal(err)
 	}
 	events, _ := u.history(t, c.ID)
@@ -412,17 +412,17 @@ func TestConversationSecrets(t *testing.T) {
 	ctx := t.Context()
 	secret := "ghp_" + strings.Repeat("a1B2", 9)
 	for _, text := range []string{"why is " + secret + " refused?", strings.Repeat("much was said. ", 500) + secret} {
-		c, err := u.client.Ask(ctx, api.Ask{Question: text, Class: secret, Provider: secret, Model: secret})
+		c, err := u.client.Ask(ctx, api.NewKey(), api.Ask{Question: text, Class: secret, Provider: secret, Model: secret})
 		if err != nil {
 			t.Fatal(err)
 		}
 		signal := said(t, 1, needTurn)
 		signal.RawXML = strings.Replace(needTurn, "to read the parser", text, 1)
 		signal.Fields = []work.Field{{Name: "reason", Value: text}, {Name: secret, Value: []string{"a", text}}}
-		if _, err := u.client.Signalled(ctx, c.ID, signal); err != nil {
+		if _, err := u.client.Signalled(ctx, api.NewKey(), c.ID, signal); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := u.client.Answered(ctx, c.ID, api.Answered{Outcome: conversation.OutcomePartial, Missing: secret}); err != nil {
+		if _, err := u.client.Answered(ctx, api.NewKey(), c.ID, api.Answered{Outcome: conversation.OutcomePartial, Missing: secret}); err != nil {
 			t.Fatal(err)
 		}
 	}

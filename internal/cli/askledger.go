@@ -39,9 +39,11 @@ type ledgerBook struct {
 	boxes    []*ownBox // that were opened for it
 }
 
-// keep makes a request. The box can be another command's and end with it: then one is
-// opened here.
-func (b *ledgerBook) keep(ctx context.Context, request func() error) error {
+// keep makes a request. The box can be another command's and end with it: then one is opened
+// here, and asked by the same key, since the one that ended may have carried it out.
+func (b *ledgerBook) keep(ctx context.Context, ask func(key string) error) error {
+	key := api.NewKey()
+	request := func() error { return ask(key) }
 	err := request()
 	if api.Missing(err) {
 		if err = b.openBox(ctx); err == nil {
@@ -79,16 +81,16 @@ func (b *ledgerBook) closeBoxes() {
 }
 
 func (b *ledgerBook) Asked(ctx context.Context, q oracle.Asked) error {
-	return b.keep(ctx, func() error {
-		c, err := b.client.Ask(ctx, api.Ask{Question: q.Question, Class: q.Class, Provider: b.provider, Model: q.Model})
+	return b.keep(ctx, func(key string) error {
+		c, err := b.client.Ask(ctx, key, api.Ask{Question: q.Question, Class: q.Class, Provider: b.provider, Model: q.Model})
 		b.id = c.ID
 		return err
 	})
 }
 
 func (b *ledgerBook) Signalled(ctx context.Context, s oracle.Signalled) error {
-	return b.keep(ctx, func() error {
-		_, err := b.client.Signalled(ctx, b.id, api.NewSignalled(s.Turn, s.Signal))
+	return b.keep(ctx, func(key string) error {
+		_, err := b.client.Signalled(ctx, key, b.id, api.NewSignalled(s.Turn, s.Signal))
 		return err
 	})
 }
@@ -97,8 +99,8 @@ func (b *ledgerBook) Answered(ctx context.Context, a oracle.Answer) error {
 	if b.id == "" {
 		return nil // it ended before it was asked
 	}
-	return b.keep(ctx, func() error {
-		_, err := b.client.Answered(ctx, b.id, api.Answered{
+	return b.keep(ctx, func(key string) error {
+		_, err := b.client.Answered(ctx, key, b.id, api.Answered{
 			Outcome: conversation.Outcome(a.Outcome), Turns: a.Turns, Signals: a.Signals,
 			TokensIn: int64(a.TokensIn), TokensOut: int64(a.TokensOut), Missing: a.Missing,
 		})
