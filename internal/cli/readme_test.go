@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/signalbox-dev/signalbox/internal/doctest"
 )
 
@@ -52,7 +54,7 @@ var link = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
 // TestLinks follows the links between the documents.
 func TestLinks(t *testing.T) {
 	var pages []string
-	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../docs/adr/*.md", "../../agentsig/testdata/*.md"} {
+	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../docs/adr/*.md", "../../agentsig/testdata/*.md", "../../examples/*/*.md"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -74,5 +76,33 @@ func TestLinks(t *testing.T) {
 	}
 	if links < 15 {
 		t.Errorf("found only %d links", links)
+	}
+}
+
+// TestAttacks holds the attacks' README against what is there.
+func TestAttacks(t *testing.T) {
+	const dir = "../../examples/attacks"
+	readme, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for _, m := range regexp.MustCompile(`(?m)^\| (\d\d-[a-z-]+) \|`).FindAllStringSubmatch(string(readme), -1) {
+		told = append(told, m[1])
+	}
+	there, err := filepath.Glob(filepath.Join(dir, "[0-9][0-9]-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, path := range there {
+		there[i] = filepath.Base(path)
+		for _, name := range []string{"expect", "check"} {
+			if _, err := os.Stat(filepath.Join(path, name)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if diff := cmp.Diff(there, told); diff != "" {
+		t.Errorf("the README does not list the attacks that there are (-there +told):\n%s", diff)
 	}
 }
