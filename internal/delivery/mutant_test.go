@@ -1,0 +1,33 @@
+package delivery_test
+
+import (
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/mutant"
+)
+
+// Each of these faults, put in on purpose, is noticed.
+func TestProtectionMutants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the package anew for each mutant; not with -short")
+	}
+	for _, m := range []mutant.Mutant{
+		{Name: "a run that does not say is held", File: "protect.go",
+			Old: "if r.Settings.Protection != Held ||", New: "if r.Settings.Protection == Unheld ||"},
+		{Name: "a run that goes on without a sandbox stays held", File: "protect.go",
+			Old: "t.Lost = t.Lost || t.Item.Phase", New: "t.Lost = t.Lost || false && t.Item.Phase"},
+		{Name: "what was completed before is held no longer", File: "protect.go",
+			Old: "t.Lost = t.Lost || t.Item.Phase != agentsig.PhaseCompleted", New: "t.Lost = true"},
+		{Name: "an override leaves a task held", File: "protect.go", Old: "t.Skipped = true", New: "t.Skipped = false"},
+		{Name: "one who claims is trusted", File: "protect.go", Old: `before.Lease.Agent == ""`, New: "false"},
+		{Name: "a report from outside is trusted", File: "evolve_item.go", Old: `t.ByHand || e.Key != ""`, New: "t.ByHand"},
+		{Name: "a start with gaps is called held", File: "protect.go", Old: "if len(unprotected) > 0 {\n\t\ts.Protection", New: "if false {\n\t\ts.Protection"},
+	} {
+		t.Run(m.Name, func(t *testing.T) {
+			t.Parallel()
+			if err := m.Run(t.Context(), ".", "TestProtection$|TestSettingsProtect"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
