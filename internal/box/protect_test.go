@@ -65,3 +65,30 @@ agents:
 		})
 	}
 }
+
+// The settings that the pages show in a sandbox are protected: a run takes them.
+func TestPagesAreProtected(t *testing.T) {
+	shown := 0
+	for _, page := range []string{"agents.md", "delivery.md"} {
+		data, err := os.ReadFile(filepath.Join("../../docs", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range strings.Split(string(data), "```yaml\n")[1:] {
+			text, _, _ := strings.Cut(block, "```")
+			if !strings.Contains(text, "agents:") || !strings.Contains(text, "sandbox:") {
+				continue
+			}
+			shown++
+			c, err := config.Parse(filepath.Join(t.TempDir(), config.File), []byte(text))
+			if err != nil {
+				t.Errorf("%s: %v\n%s", page, err, text)
+			} else if all := box.Unprotected(c); len(all) > 0 {
+				t.Errorf("%s: %q\n%s", page, all, text)
+			}
+		}
+	}
+	if shown == 0 {
+		t.Error("no page shows settings with a sandbox")
+	}
+}

@@ -40,6 +40,9 @@ too. Without an argument it goes on with the run that was not finished, and so i
 the plan is the same. Agents, roles, checks and limits come from signalbox.yaml
 (signalbox init writes one), here or in a directory above.
 
+It says at its start what it does not protect. Without a sandbox (sandbox.kind in the
+settings) agents can do whatever you can, and what is judged can forge verdicts.
+
 If a box runs in the directory, it does the work, and run only watches. If not, run is the
 box: Ctrl-C ends its agents, whose work stays where it is, and the next run goes on.
 

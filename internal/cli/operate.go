@@ -47,7 +47,8 @@ func (a *app) statusCommand() *cobra.Command {
 		Use:   "status [RUN]",
 		Short: "Show how a run is",
 		Long: `Status shows a run as it is now: the latest, or the one that is named. It does not
-need a box to be running. With --json it prints the run.`,
+need a box to be running. With --json it prints the run: unprotected says in words which of
+its verdicts could be forged, and each task has a protection, held or none.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			running := a.running()
