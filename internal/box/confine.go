@@ -59,7 +59,7 @@ func (d *deliverer) confine(s delivery.Session, role config.Role, agent config.A
 	}
 	p.Read = append(p.Read, commits.read...)
 	if slices.Contains(role.Allow, config.AllowEdit) {
-		p.Write = append(commits.write, tree)
+		p.Write = slices.Concat(commits.write, []string{tree})
 	} else {
 		p.Read = append(p.Read, tree)
 	}

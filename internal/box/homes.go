@@ -106,7 +106,7 @@ func (d *deliverer) hideCaches(p *sandbox.Policy) error {
 	if err != nil {
 		return err
 	}
-	shut := append(kept, u.Caches()...)
+	shut := slices.Concat(kept, u.Caches())
 	slices.Sort(shut) // each comes after what it is in
 	var hidden []string
 	for _, path := range shut {

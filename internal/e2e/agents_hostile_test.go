@@ -98,7 +98,7 @@ func newHostileWorld(t *testing.T, name string, kind sandbox.Kind, role agentsig
 	if err := os.Mkdir(out, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	w.write("signalbox.yaml", fmt.Sprintf("agents:\n  scripted: {command: [%[1]s/agent], commands: exec, env: {SCRIPTS: %[1]s}}\n  real: %[2]s\n"+
+	w.write("signalbox.yaml", fmt.Sprintf("agents:\n  default: {command: [%[1]s/agent], commands: exec, env: {SCRIPTS: %[1]s}}\n  real: %[2]s\n"+
 		"roles: {%[3]s: {agent: real}}\nsandbox: {kind: %[4]s, write: [%[1]s/starts, %[1]s/out]}\n"+
 		"checks: [{name: tests, command: ./test.sh}]\nlimits: {answer: 2m, reviews: 1, audits: 1}\nexit_protocol: true\n",
 		w.scripts, program.entry(t, server.URL()), role, kind))
@@ -107,29 +107,11 @@ func newHostileWorld(t *testing.T, name string, kind sandbox.Kind, role agentsig
 		t.Fatal(err)
 	}
 	w.write("a.txt", "harmless\n")
-	w.settingsFor(role)
 	w.git("add", "-A")
 	w.git("commit", "-qm", "settings")
 	w.tasks("T-1")
 	w.script("developer", w.hostileChange(role))
 	return w
-}
-
-// settingsFor makes the other roles' default agent the scripted one.
-func (w *world) settingsFor(role agentsig.Role) {
-	w.t.Helper()
-	path := filepath.Join(w.dir, "signalbox.yaml")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	text := strings.Replace(string(data), "roles: {", "roles: {", 1)
-	for _, r := range agentsig.Roles() {
-		if r != role {
-			text = strings.Replace(text, "roles: {", fmt.Sprintf("roles: {%s: {agent: scripted}, ", r), 1)
-		}
-	}
-	w.write("signalbox.yaml", text)
 }
 
 // planted are settings of the programs, with a command that leaves a file if it is run.
