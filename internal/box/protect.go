@@ -62,7 +62,7 @@ func ChecksConfined(c config.Config) bool {
 }
 
 // Protect returns nil if what plays a role gives no verdicts, or what it runs can't speak for
-// it. The error, which is [session.ErrUnprotected], says what to do.
+// it, and its program lies where no agent can write. The error says what to do.
 func Protect(c config.Config, role agentsig.Role) error {
 	set := c.Role(role)
 	agent, ok := c.Agents[set.Agent]
@@ -91,8 +91,7 @@ func outOfReach(c config.Config, agent config.Agent) error {
 	}
 	for _, dir := range append(kept, c.Sandbox.Write...) {
 		if real, err := filepath.EvalSymlinks(dir); err == nil && sandbox.InAny(path, []string{real}) {
-			return fmt.Errorf("%w: its program %s lies in %s, which agents can write: install it elsewhere",
-				session.ErrUnprotected, agentsig.Escape(path), agentsig.Escape(real))
+			return fmt.Errorf("its program %s lies in %s, which agents can write: install it elsewhere", agentsig.Escape(path), agentsig.Escape(real))
 		}
 	}
 	return nil
