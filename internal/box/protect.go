@@ -33,20 +33,29 @@ func Unprotected(c config.Config) []string {
 	case len(outside) == len(played):
 		return []string{"agents run without a sandbox and could forge verdicts"}
 	}
-	all := forgeable(c)
-	for _, role := range outside {
-		if !reviewer(role) { // of whom it is said already
+	var all []string
+	if !ChecksConfined(c) {
+		all = append(all, checksOutside)
+	}
+	for _, role := range played {
+		switch {
+		case slices.Contains(outside, role):
 			all = append(all, fmt.Sprintf("the role %s is played without a sandbox and could forge verdicts", role))
+		case Protect(c, role) != nil:
+			all = append(all, fmt.Sprintf("what the %s runs (%s) could speak for it", role, agentsig.Escape(c.Role(role).Agent)))
 		}
 	}
 	return all
 }
 
-// forgeable says in words for which of gate, critic and auditor what they run could speak.
+const checksOutside = "checks run without a sandbox"
+
+// forgeable says for which of gate, critic and auditor what they run could speak, and what to
+// do.
 func forgeable(c config.Config) []string {
 	var all []string
 	if !ChecksConfined(c) {
-		all = append(all, "the gate: checks run without a sandbox")
+		all = append(all, checksOutside+": set sandbox.checks to on")
 	}
 	for _, role := range agentsig.Roles() {
 		if err := Protect(c, role); err != nil {

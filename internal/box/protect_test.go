@@ -35,12 +35,12 @@ agents:
 	}{
 		{"no sandbox", roles("claude", "claude", ""), []string{"agents and checks run without a sandbox"}},
 		{"landlock", roles("claude", "careful", "") + "sandbox: {kind: landlock}", nil},
-		{"checks outside", roles("claude", "claude", "") + "sandbox: {kind: landlock, checks: off}", []string{"the gate: "}},
-		{"a script reviews", roles("script", "claude", "") + "sandbox: {kind: landlock}\nreview: unprotected", []string{"the critic: the agent script: "}},
-		{"Codex in landlock", roles("claude", "codex", "") + "sandbox: {kind: landlock}", []string{"the auditor: the agent codex: "}},
+		{"checks outside", roles("claude", "claude", "") + "sandbox: {kind: landlock, checks: off}", []string{"checks run without"}},
+		{"a script reviews", roles("script", "claude", "") + "sandbox: {kind: landlock}\nreview: unprotected", []string{"what the critic runs (script) could speak for it"}},
+		{"Codex in landlock", roles("claude", "codex", "") + "sandbox: {kind: landlock}", []string{"what the auditor runs (codex) could speak for it"}},
 		{"Codex in bubblewrap", roles("codex", "codex", "") + "sandbox: {kind: bubblewrap}", nil},
 		{"reviewers alone", strings.ReplaceAll(roles("claude", "claude", ""), "}, auditor: {agent: claude}", ", sandbox: landlock}, auditor: {agent: claude, sandbox: landlock}"),
-			[]string{"the gate: ", "the role developer is played", "the role analyst", "the role remediation", "the role health_auditor", "the role expert"}},
+			[]string{"checks run without", "the role developer is played", "the role analyst", "the role remediation", "the role health_auditor", "the role expert"}},
 		{"a developer outside", strings.Replace(roles("claude", "claude", ""), "developer: {agent: claude", "developer: {agent: claude, sandbox: none", 1) + "sandbox: {kind: landlock}",
 			[]string{"the role developer is played without a sandbox"}},
 	} {
