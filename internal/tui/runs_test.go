@@ -35,7 +35,7 @@ func runs() map[string]api.Run {
 
 func starting() api.Run {
 	return api.Run{
-		ID: "R1", Title: "Rate limits for the public API", State: api.RunRunning, AtOnce: 5, Checks: 3, StartedAt: ago(2 * time.Second),
+		ID: "R1", Title: "Rate limits for the public API", State: api.RunRunning, AtOnce: 5, Checks: 3, Unprotected: []string{"agents and checks run without a sandbox and could forge verdicts"}, StartedAt: ago(2 * time.Second),
 		Branch: "signalbox/r1", Base: "main",
 		Tasks: []api.Task{
 			{ID: "T-1", Title: "Settings for limits", Phase: agentsig.PhaseImplementation, Why: "baseline", Waits: "for the first checks"},
