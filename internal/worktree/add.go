@@ -52,11 +52,11 @@ func (r *Repo) Add(ctx context.Context, path, branch, base string) error {
 	return r.change(ctx, at, "symbolic-ref", ownBranch, own)
 }
 
-// AddDetached sees to a worktree at a path that is at a commit and on no
-// branch, for commands to run in. One that is there already is moved to the
-// commit and has nothing else in it then: what ran there before, ignored files
-// included, must not decide on what runs next. One that git can't clean is made
-// anew.
+// AddDetached makes a worktree at a path that is at a commit and on no branch, for commands to
+// run in. One that is there already is made anew: what ran there before must not decide on what
+// runs next. Neither must what is still running there. It may have been let write this directory
+// or have opened files in it, and both are gone with it; another one of the same name is none
+// of its own.
 func (r *Repo) AddDetached(ctx context.Context, path, commit string) error {
 	path, err := r.outside(path)
 	if err != nil {
@@ -74,9 +74,6 @@ func (r *Repo) AddDetached(ctx context.Context, path, commit string) error {
 		return err
 	case own != "":
 		return fmt.Errorf("%s is there for %s: %w", agentsig.Escape(path), agentsig.Escape(own), ErrOtherBranch)
-	}
-	if err := r.detach(ctx, at, commit); err == nil || ctx.Err() != nil {
-		return err
 	}
 	if err := r.Remove(ctx, path); err != nil {
 		return err

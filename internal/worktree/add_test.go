@@ -181,7 +181,7 @@ func TestAddDetached(t *testing.T) {
 	is(t, f.repo.AddDetached(t.Context(), path, "nope"), ErrUnknown)
 }
 
-// TestAddDetachedAnew sees that a worktree that git can't clean is made anew.
+// TestAddDetachedAnew sees that a worktree in which git would hang is made anew.
 func TestAddDetachedAnew(t *testing.T) {
 	f := newFixture(t)
 	path := f.path("gate")
@@ -195,6 +195,28 @@ func TestAddDetachedAnew(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(path, ".gitattributes")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the pipe is there: %v", err)
 	}
+}
+
+// TestAddDetachedIsNew sees that what is left running in a worktree has neither its directory
+// nor a file of it any more when it is used again, also if nothing of it has changed.
+func TestAddDetachedIsNew(t *testing.T) {
+	f := newFixture(t)
+	path := f.path("gate")
+	must(t, f.repo.AddDetached(t.Context(), path, f.base))
+	before, err := os.Stat(path)
+	must(t, err)
+	left, err := os.OpenFile(filepath.Join(path, "a.txt"), os.O_WRONLY, 0)
+	must(t, err)
+	defer func() { must(t, left.Close()) }()
+	must(t, f.repo.AddDetached(t.Context(), path, f.base))
+	after, err := os.Stat(path)
+	must(t, err)
+	if os.SameFile(before, after) {
+		t.Error("it is the same directory")
+	}
+	_, err = left.WriteString("ONE")
+	must(t, err)
+	holds(t, path, "a.txt", "one\ntwo\nthree\n")
 }
 
 func TestRemoveReadOnly(t *testing.T) {
