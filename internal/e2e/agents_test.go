@@ -195,7 +195,7 @@ func TestAgentsConfined(t *testing.T) {
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
 		for i, r := range reals {
 			if *confined || kind == sandbox.Kinds()[1+i/2%2] {
-				t.Run(r.name, func(t *testing.T) { r.deliver(t, fmt.Sprintf("sandbox: {kind: %s}\n", kind)) })
+				t.Run(r.name, func(t *testing.T) { r.deliver(t, fmt.Sprintf("sandbox: {kind: %s}\nreview: unprotected\n", kind)) })
 			}
 		}
 	})
