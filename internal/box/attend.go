@@ -51,6 +51,13 @@ func (d *deliverer) start(ctx context.Context, c *conductor, s delivery.Session)
 			return delivery.Broken, err
 		}
 	}
+	if err := d.trust(ctx, c, s); err != nil {
+		d.leaveReview(s.ID)
+		if errors.Is(err, errDistrust) {
+			return delivery.Stopped, err
+		}
+		return delivery.Broken, err
+	}
 	if _, err := session.Start(ctx, d.program, dir); err != nil && !session.Ran(dir) {
 		return delivery.Crashed, err
 	}
@@ -215,6 +222,9 @@ func (b *Box) takeReport(ctx context.Context, c *conductor, name string, r api.S
 	case api.ReportTurn:
 		b.hub.answered(name, r.Prompt, false)
 		in, err := b.turn(name, r)
+		if err == nil {
+			err = b.deliverer.trustWord(ctx, c, name)
+		}
 		if err != nil {
 			return err
 		}

@@ -120,6 +120,7 @@ func (c *conductor) run(ctx context.Context) error {
 			var r delivery.Run
 			c.box.state.withRun(c.subject, func(ended *delivery.Run) { r = ended.Copy() })
 			c.flights.end()
+			c.box.deliverer.leaveFollowed(r.ID)
 			c.box.deliverer.finished(ctx, r)
 			return nil
 		}

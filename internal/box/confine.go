@@ -73,8 +73,8 @@ func (d *deliverer) confine(s delivery.Session, role config.Role, agent config.A
 	}
 	p.Write = slices.Concat(p.Write, state.Shared, d.config.Sandbox.Write)
 	commands := *p
-	commands.Temp, commands.Hidden, commands.Read = session.CommandsTemp(dir), slices.Concat(p.Hidden, state.Own), slices.Concat(p.Read, state.Shell)
-	commands.Write = slices.DeleteFunc(slices.Clone(p.Write), func(path string) bool { return slices.Contains(state.Own, path) })
+	commands.Temp, commands.Hidden, commands.Read = session.CommandsTemp(dir), slices.Concat(p.Hidden, state.Kept()), slices.Concat(p.Read, state.Shell)
+	commands.Write = slices.DeleteFunc(slices.Clone(p.Write), func(path string) bool { return slices.Contains(state.Kept(), path) })
 	p.Write = append(p.Write, state.Own...)
 	p.Read = append(p.Read, session.Nest(dir), filepath.Dir(d.program))
 	nested := state.Nested(role.Sandbox)

@@ -46,6 +46,8 @@ type deliverer struct {
 	homes   *home.Store   // of checks
 	touched fingerprinter // the user's checkout
 
+	followed *followed // by the programs of reviewers
+
 	exchange *worktree.Exchange // where work is checked, reviewed and merged
 
 	mu       sync.Mutex
@@ -82,6 +84,7 @@ func newDeliverer(ctx context.Context, b *Box, o Delivery) (*deliverer, error) {
 	if err := d.homes.Tidy(); err != nil {
 		b.logger.Warn("what checks left was not removed", "error", err)
 	}
+	d.followed = newFollowed(d.dir, o.Config)
 	d.sweepReviews()
 	d.touched.repo, d.touched.except = repo, repo.Top(dir)
 	return d, nil

@@ -87,14 +87,14 @@ func programsKeep(c config.Config) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept := slices.Concat(state.Own, state.Shared)
+	kept := slices.Concat(state.Kept(), state.Shared)
 	for _, agent := range c.Agents {
 		getenv := func(name string) string { return cmp.Or(agent.Env[name], os.Getenv(name)) }
 		more, err := sandbox.FindState(agent.Resolve(c.Dir), getenv("HOME"), getenv)
 		if err != nil {
 			return nil, err
 		}
-		kept = slices.Concat(kept, more.Own, more.Shared)
+		kept = slices.Concat(kept, more.Kept(), more.Shared)
 	}
 	return kept, nil
 }

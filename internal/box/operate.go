@@ -60,6 +60,9 @@ func (b *Box) conduct() {
 	}
 	if len(live) > 0 && !b.resting() {
 		b.deliverer.lookFirst(b.ctx, branches...)
+		if err := b.deliverer.lookFollowed(); err != nil {
+			b.logger.Warn("it is not known how the settings of reviewers' programs were", "error", err)
+		}
 	}
 	for _, subject := range live {
 		b.conductRun(subject)
@@ -185,6 +188,9 @@ func (b *Box) OnRun(ctx context.Context, id, verb string, m api.Message) (api.Ru
 	case "pause":
 		return b.say(ctx, subject, delivery.Hold{Reason: reason})
 	case "resume":
+		if err := b.acceptFollowed(subject); err != nil {
+			return api.Run{}, err
+		}
 		return b.say(ctx, subject, delivery.Resume{Reason: reason})
 	}
 	return b.say(ctx, subject, delivery.Cancel{Reason: reason})

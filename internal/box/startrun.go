@@ -82,6 +82,9 @@ func (d *deliverer) startRun(ctx context.Context, text []byte, p plan.Plan, star
 		}
 	}
 	d.lookFirst(ctx, started.Branch)
+	if err := d.lookFollowed(); err != nil {
+		return "", err
+	}
 	subject := d.box.newSubject()
 	return subject, d.box.recordRun(ctx, subject, delivery.Event{Type: delivery.RunStarted, Actor: work.OperatorActor, Payload: started})
 }

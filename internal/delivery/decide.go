@@ -459,6 +459,17 @@ func (in Touched) decide(r *Run, _ time.Time) ([]Write, error) {
 	return []Write{r.event(CheckoutTouched, in.Session, OnTask{in.Task, cut(in.Text)})}, nil
 }
 
+// Distrust says that what a session's program follows was changed by somebody. The run is
+// paused, and nothing that the session says counts.
+type Distrust struct{ Session, Reason string }
+
+func (in Distrust) decide(r *Run, _ time.Time) ([]Write, error) {
+	if s := r.Sessions[in.Session]; s == nil || s.Over != "" {
+		return nil, nil
+	}
+	return []Write{r.event(RunPaused, in.Session, Reason{cut(in.Reason)})}, nil
+}
+
 // Why an operator's word is refused.
 var (
 	ErrFinished   = errors.New("the run has ended")

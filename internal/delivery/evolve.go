@@ -63,8 +63,8 @@ var evolvers = map[string]func(*Run, ledger.Event) error{
 		}
 		r.index()
 	}),
-	RunPaused:       with(func(r *Run, _ ledger.Event, _ Reason) { r.Paused = true }),
-	RunResumed:      with(func(r *Run, _ ledger.Event, _ Reason) { r.Paused = false }),
+	RunPaused:       with((*Run).paused),
+	RunResumed:      with(func(r *Run, _ ledger.Event, _ Reason) { r.Paused, r.Distrust = false, "" }),
 	RunCancelled:    with(func(r *Run, _ ledger.Event, _ Reason) { r.stop(Cancelled) }),
 	RunFinished:     with(func(r *Run, e ledger.Event, p Finished) { r.Finished, r.FinishedAt = &p, e.Time }),
 	BaselineChecked: with((*Run).baselineChecked),
@@ -251,6 +251,20 @@ func (r *Run) unknownKey(s *Session) string {
 		return string(s.Role)
 	}
 	return s.Task + "/" + string(s.Role)
+}
+
+// paused keeps agents from being started. A session that is not trusted is ended, and nothing
+// is counted: it is nobody's fault.
+func (r *Run) paused(e ledger.Event, p Reason) {
+	r.Paused = true
+	s := r.Sessions[e.Session]
+	if s == nil {
+		return
+	}
+	r.Distrust, s.Over = p.Reason, "what its program follows was changed"
+	if q := r.request(s.Request); q != nil && q.Expert == s.ID {
+		q.Expert = ""
+	}
 }
 
 // giveUp ends a session as one whose time is over.

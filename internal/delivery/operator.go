@@ -90,7 +90,7 @@ func (in Hold) decide(r *Run, _ time.Time) ([]Write, error) {
 	return []Write{r.operator(RunPaused, "", Reason{cut(in.Reason)})}, nil
 }
 
-// Resume ends a [Hold].
+// Resume ends a [Hold], or a pause for [Distrust].
 type Resume struct{ Reason string }
 
 func (in Resume) decide(r *Run, _ time.Time) ([]Write, error) {

@@ -35,6 +35,7 @@ type Run struct {
 	Lost        []string   // what a box went on without, of what was protected when it was started
 	Tolerated   []string   // checks that may fail: the operator declared the environment healthy
 	Paused      bool
+	Distrust    string  // why the box paused it, if it did
 	Stopping    Outcome // cancelled or halted: it ends as soon as its sessions have
 	Raised      int     // how often the budget was granted again
 	Used        Usage

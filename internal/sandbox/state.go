@@ -11,20 +11,40 @@ import (
 
 // program is what an agent's program keeps of the user's.
 type program struct {
-	name  string
-	dirs  []string // from the home directory
-	moved string   // the variable that names the first of them instead
-	shell string   // what its commands need to read, in the first of them
+	name    string
+	dirs    []string // from the home directory
+	moved   string   // the variable that names the first of them instead
+	shell   string   // what its commands need to read, in the first of them
+	follows []string // patterns of names in the first of them: what it does as they say
+	except  []string // paths below these that it writes by itself
 }
 
 // programs are those whose logins are known. Claude Code's ~/.claude.json is not among what
 // it may write: it would, unable to make a lock beside it, write it unlocked, and it works
 // without.
 var programs = []program{
-	{"claude", []string{".claude"}, "CLAUDE_CONFIG_DIR", "shell-snapshots"},
-	{"codex", []string{".codex"}, "CODEX_HOME", ""},
-	{"gemini", []string{".gemini"}, "", ""},
-	{"opencode", []string{".config/opencode", ".local/share/opencode"}, "", ""},
+	{
+		name: "claude", dirs: []string{".claude"}, moved: "CLAUDE_CONFIG_DIR", shell: "shell-snapshots",
+		follows: []string{
+			"settings.json", "settings.local.json", "CLAUDE.md", "agents", "commands", "skills", "hooks", "rules", "output-styles", "plugins", "local",
+		},
+		except: []string{"plugins/store"},
+	},
+	{
+		name: "codex", dirs: []string{".codex"}, moved: "CODEX_HOME",
+		follows: []string{"config.toml", "*.config.toml", "AGENTS.md", "AGENTS.override.md", "hooks.json", "rules", "skills", "prompts", "plugins"},
+	},
+	{
+		name: "gemini", dirs: []string{".gemini"},
+		follows: []string{
+			"settings.json", "GEMINI.md", ".env", "agents", "commands", "extensions", "hooks", "policies", "skills", "trustedFolders.json",
+		},
+	},
+	{
+		name: "opencode", dirs: []string{".config/opencode", ".local/share/opencode"},
+		follows: []string{"*"},
+		except:  []string{"node_modules", "package.json", "package-lock.json", "bun.lock", "bun.lockb", ".gitignore"},
+	},
 }
 
 // shared is what many programs keep: caches, and state that is no setting.
@@ -37,10 +57,14 @@ var bases = []struct{ dir, variable string }{
 
 // State is what agents' programs must be able to write for the user's logins to stay good.
 type State struct {
-	Own    []string // what the programs keep: settings, logins, conversations
+	Own    []string // what the command's own program keeps: settings, logins, conversations
+	Others []string // what other programs keep
 	Shared []string // caches, and state that is no setting
-	Shell  []string // what commands need to read of the former
+	Shell  []string // what commands need to read of the first two
 }
+
+// Kept is what programs keep, which is nobody else's to read.
+func (s State) Kept() []string { return slices.Concat(s.Own, s.Others) }
 
 // FindState returns what is there of all programs that are known. What belongs to the
 // command's own program, and what many share, is made if it is not there: inside, the
@@ -51,22 +75,20 @@ func FindState(command []string, home string, getenv func(string) string) (State
 		s.Shared = append(s.Shared, Place(dir, home, getenv))
 	}
 	for _, p := range programs {
-		dirs := make([]string, 0, len(p.dirs))
-		for _, dir := range p.dirs {
-			dirs = append(dirs, Place(dir, home, getenv))
-		}
-		if to := getenv(p.moved); p.moved != "" && filepath.IsAbs(to) {
-			dirs[0] = to
-		}
-		mine := slices.ContainsFunc(command, func(word string) bool { return strings.Contains(filepath.Base(word), p.name) })
-		for _, dir := range dirs {
-			if _, err := os.Stat(dir); err == nil || mine {
+		for _, dir := range p.places(home, getenv) {
+			_, err := os.Stat(dir)
+			switch {
+			case p.runs(command):
 				s.Own = append(s.Own, dir)
-				if p.shell != "" {
-					s.Shell = append(s.Shell, filepath.Join(dir, p.shell))
-				}
-			} else if !errors.Is(err, fs.ErrNotExist) {
+			case err == nil:
+				s.Others = append(s.Others, dir)
+			case errors.Is(err, fs.ErrNotExist):
+				continue
+			default:
 				return s, err
+			}
+			if p.shell != "" {
+				s.Shell = append(s.Shell, filepath.Join(dir, p.shell))
 			}
 		}
 	}
@@ -78,10 +100,27 @@ func FindState(command []string, home string, getenv func(string) string) (State
 	return s, nil
 }
 
+// places are where a program keeps what is the user's.
+func (p program) places(home string, getenv func(string) string) []string {
+	dirs := make([]string, 0, len(p.dirs))
+	for _, dir := range p.dirs {
+		dirs = append(dirs, Place(dir, home, getenv))
+	}
+	if to := getenv(p.moved); p.moved != "" && filepath.IsAbs(to) {
+		dirs[0] = to
+	}
+	return dirs
+}
+
+// runs reports whether a command names the program.
+func (p program) runs(command []string) bool {
+	return slices.ContainsFunc(command, func(word string) bool { return strings.Contains(filepath.Base(word), p.name) })
+}
+
 // Nested returns the policy for commands that a confined program runs within its sandbox:
 // what programs keep is hidden, with the prompts in it, so that no command reads them.
 func (s State) Nested(kind Kind) *Policy {
-	return &Policy{Kind: kind, Nested: true, Hidden: s.Own, Read: s.Shell}
+	return &Policy{Kind: kind, Nested: true, Hidden: s.Kept(), Read: s.Shell}
 }
 
 // Place is where a directory of the home directory lies, given by its slash-separated path:

@@ -1,0 +1,84 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/sandbox"
+	"github.com/signalbox-dev/signalbox/internal/work"
+)
+
+// programWorld makes a world in which developers and reviewers are run by scripts with names of
+// programs, which keep their settings in a home directory of the world's own.
+func programWorld(t *testing.T, kind sandbox.Kind, developer, reviewer string) (w *world, settings string) {
+	t.Helper()
+	w = newWorld(t, "")
+	home := t.TempDir()
+	settings = filepath.Join(home, ".claude", "settings.json")
+	if err := os.MkdirAll(filepath.Dir(settings), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(settings, []byte("{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.script("claude", agent)
+	entry := func(name string) string {
+		return fmt.Sprintf("{command: [%s], commands: exec, env: {SCRIPTS: %s, HOME: %s}}", filepath.Join(w.scripts, name), w.scripts, home)
+	}
+	w.write("signalbox.yaml", fmt.Sprintf(`agents:
+  developing: %s
+  default: %s
+roles: {developer: {agent: developing}}
+sandbox: {kind: %s, network: off, write: [%s/starts]}
+`, entry(developer), entry(reviewer), kind, w.scripts))
+	w.git("commit", "-qam", "settings")
+	w.tasks("T-1")
+	return w, settings
+}
+
+// plant writes a hook into the settings of the program that reviews.
+const plant = `if echo '{"hooks": {}}' >"$HOME/.claude/settings.json"; then echo planted; else echo kept out; fi` + "\n"
+
+// A reviewer is not started that would follow what a developer wrote. The run is paused, says why,
+// and goes on when the operator has looked.
+func TestPlantedSettings(t *testing.T) {
+	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
+		w, settings := programWorld(t, kind, "claude", "claude")
+		w.script("developer", plant+honest["developer"])
+		run := w.start("run", "plan.md")
+		w.until("the run is paused", func() bool { return w.has("T-1.developer.1") && w.state() == api.RunPaused })
+		w.until("the critic's session is over", func() bool { return strings.Contains(strings.Join(w.types("R1"), " "), delivery.SessionEnded) })
+		if w.has("T-1.critic.1") {
+			t.Fatalf("a critic was started:\n%s", w.story())
+		}
+		if shown := w.must("status"); !strings.Contains(shown, settings) || !strings.Contains(shown, "pause --resume") {
+			t.Errorf("status does not say why:\n%s", shown)
+		}
+		for _, e := range w.events() {
+			if e.Type == delivery.RunPaused && (e.Actor != work.BoxActor || !strings.Contains(string(e.Payload), settings)) {
+				t.Errorf("it is recorded as %s: %s", e.Actor, e.Payload)
+			}
+		}
+		w.must("pause", "--resume")
+		if r := run.wait(); r.code != 0 {
+			t.Fatalf("run: exit code %d\n%s%s\n%s", r.code, r.out, r.err, w.story())
+		}
+		if n := strings.Count(strings.Join(w.types("R1"), " "), delivery.RunPaused); n != 1 {
+			t.Errorf("it was paused %d times:\n%s", n, w.story())
+		}
+		for _, e := range w.events() {
+			var end delivery.Ended
+			if e.Type == delivery.SessionEnded && json.Unmarshal(e.Payload, &end) == nil && end.How != delivery.Done && end.How != delivery.Stopped {
+				t.Errorf("somebody is blamed: %s", e.Payload)
+			}
+		}
+	})
+}
