@@ -45,6 +45,7 @@ type Run struct {
 	Round       int              `json:"round,omitempty"`
 	Repairs     []Repair         `json:"repairs,omitempty"`   // of the environment, that were merged
 	Providers   []Provider       `json:"providers,omitempty"` // that are paused
+	Distrust    string           `json:"distrust,omitempty"`  // why the box paused it, if it did, and what to do
 	Usage       delivery.Usage   `json:"usage"`
 	Notices     []Notice         `json:"notices"` // what happened last, oldest first
 	Sequence    uint64           `json:"sequence"`

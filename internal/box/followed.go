@@ -240,5 +240,5 @@ func distrustWords(changed []string, run string) string {
 	if more := len(changed) - most; more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
-	return fmt.Sprintf("look at %s, then `signalbox pause --resume %s`: changed while agents could write it, and reviewers follow it", strings.Join(names, ", "), run)
+	return fmt.Sprintf("reviewers follow %s, which was changed while agents could write it: look at it, then `signalbox pause --resume %s`", strings.Join(names, ", "), run)
 }

@@ -219,6 +219,7 @@ func (b *Box) showRun(subject string) (api.Run, error) {
 	if r.Finished != nil {
 		v.Outcome = r.Finished.Outcome
 	}
+	v.Distrust = r.Distrust
 	if r.Remediation.Stage != "" {
 		v.Trouble = r.Remediation.Cause
 	}
@@ -258,10 +259,12 @@ func (b *Box) runState(r *delivery.Run, now time.Time) api.RunState {
 		return api.RunFinished
 	case r.Stopping != "":
 		return api.RunEnding
-	case r.Paused:
+	case r.Paused && r.Distrust == "":
 		return api.RunPaused
 	case r.WaitsForPerson(now):
 		return api.RunWaiting
+	case r.Paused:
+		return api.RunPaused // others are at work yet
 	case b.resting():
 		return api.RunStopped
 	}

@@ -53,14 +53,12 @@ func TestPlantedSettings(t *testing.T) {
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
 		w, settings := programWorld(t, kind, "claude", "claude")
 		w.script("developer", plant+honest["developer"])
-		run := w.start("run", "plan.md")
-		w.until("the run is paused", func() bool { return w.has("T-1.developer.1") && w.state() == api.RunPaused })
-		w.until("the critic's session is over", func() bool { return strings.Contains(strings.Join(w.types("R1"), " "), delivery.SessionEnded) })
-		if w.has("T-1.critic.1") {
-			t.Fatalf("a critic was started:\n%s", w.story())
+		r := w.deliver()
+		if r.State != api.RunWaiting || !strings.Contains(r.Distrust, settings) || w.has("T-1.critic.1") {
+			t.Fatalf("the run is %s: %s\n%s", r.State, r.Distrust, w.story())
 		}
-		if shown := w.must("status"); !strings.Contains(shown, settings) || !strings.Contains(shown, "pause --resume") {
-			t.Errorf("status does not say why:\n%s", shown)
+		if shown := w.signalbox("run", "plan.md"); !strings.Contains(strings.Join(strings.Fields(shown.out), ""), settings) || !strings.Contains(shown.out, "signalbox pause --resume R1") {
+			t.Errorf("it does not say why:\n%s%s", shown.out, shown.err)
 		}
 		for _, e := range w.events() {
 			if e.Type == delivery.RunPaused && (e.Actor != work.BoxActor || !strings.Contains(string(e.Payload), settings)) {
@@ -68,9 +66,7 @@ func TestPlantedSettings(t *testing.T) {
 			}
 		}
 		w.must("pause", "--resume")
-		if r := run.wait(); r.code != 0 {
-			t.Fatalf("run: exit code %d\n%s%s\n%s", r.code, r.out, r.err, w.story())
-		}
+		w.completed(w.deliver())
 		if n := strings.Count(strings.Join(w.types("R1"), " "), delivery.RunPaused); n != 1 {
 			t.Errorf("it was paused %d times:\n%s", n, w.story())
 		}

@@ -304,6 +304,9 @@ func (v *view) alerts(room int) []line {
 		}
 		lines = append(lines, line{{red, "! " + what}, {plain, v.Trouble}})
 	}
+	if v.Distrust != "" {
+		lines = append(lines, line{{red, "! paused: "}, {plain, v.Distrust}})
+	}
 	for _, p := range v.Providers {
 		until := p.Until.In(v.Now.Location()).Format("15:04")
 		lines = append(lines, line{{yellow, "! " + p.Name + " is paused"}, {plain, " by its usage limit until " + until + " (" + elapsed(v.Now, p.Until) + ")"}})

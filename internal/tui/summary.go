@@ -42,6 +42,11 @@ func Summary(r api.Run, o Options) []string {
 	if r.Trouble != "" {
 		draw(nil, line{{red, "! environment: "}, {plain, r.Trouble}})
 	}
+	if r.Distrust != "" {
+		draw(nil, line{{red, "! paused"}})
+		draw(prose(plain, r.Distrust, v.Width)...)
+		command("signalbox pause --resume " + r.ID)
+	}
 	if grave := graveNotices(r.Notices); len(grave) > 0 {
 		draw(nil)
 		for _, n := range grave {
