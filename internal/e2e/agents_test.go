@@ -83,7 +83,7 @@ func opencode(home, url string) (files, env map[string]string) {
 		env["XDG_"+kind+"_HOME"] = filepath.Join(home, "xdg", strings.ToLower(kind))
 	}
 	return map[string]string{"xdg/config/opencode/opencode.json": fmt.Sprintf(`{
-		"autoupdate": false, "share": "disabled", "model": "scripted/model",
+		"$schema": "https://opencode.ai/config.json", "autoupdate": false, "share": "disabled", "model": "scripted/model",
 		"provider": {"scripted": {"npm": "@ai-sdk/openai-compatible", "name": "scripted",
 			"options": {"baseURL": "%s/v1", "apiKey": "dummy"}, "models": {"model": {"name": "model"}}}}}`, url),
 	}, env

@@ -33,6 +33,7 @@ var programs = []program{
 	{
 		name: "codex", dirs: []string{".codex"}, moved: "CODEX_HOME",
 		follows: []string{"config.toml", "*.config.toml", "AGENTS.md", "AGENTS.override.md", "hooks.json", "rules", "skills", "prompts", "plugins"},
+		except:  []string{"skills/.system"}, // which reviewers do without
 	},
 	{
 		name: "gemini", dirs: []string{".gemini"},

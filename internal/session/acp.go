@@ -110,7 +110,7 @@ func (a *acp) begin(turn int) error {
 	mute := a.failure("the Agent Client Protocol can't be spoken with it", errMute) // while nobody else is hearing
 	command := slices.Clone(a.spec.Agent.Command)
 	if a.spec.Agent.Way() == WayShells { // Codex's bridge
-		settings, err := a.spec.codexJudges()
+		settings, err := a.spec.codexTrust()
 		if err != nil {
 			return err
 		}

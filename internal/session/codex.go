@@ -51,7 +51,7 @@ func (c *codex) prompt(turn int, text string) error {
 
 // settings returns what the role's permissions make of Codex's configuration.
 func (c *codex) settings() ([]string, error) {
-	all, err := c.spec.codexJudges()
+	all, err := c.spec.codexTrust()
 	if err != nil {
 		return nil, err
 	}
@@ -69,14 +69,19 @@ func (c *codex) settings() ([]string, error) {
 		fmt.Sprintf("sandbox_workspace_write.network_access=%t", c.spec.may(Fetch))), err
 }
 
-// codexJudges returns the settings of Codex for a role that judges: the worktree is not to be
-// trusted, so that its settings and hooks do not count, and neither do its instructions.
-func (s Spec) codexJudges() ([]string, error) {
-	if !s.Judges {
-		return nil, nil
-	}
+// codexTrust returns the settings of Codex that say what it is to trust. For a role that judges,
+// the worktree's settings, hooks and instructions do not count, and neither do the skills that
+// come with Codex, which lie where an agent can write. In a sandbox another role's worktree is
+// trusted, which Codex would otherwise write into its configuration, that reviewers follow.
+func (s Spec) codexTrust() ([]string, error) {
 	dir, err := json.Marshal(s.Dir) // which is TOML too
-	return []string{fmt.Sprintf(`projects={%s={trust_level="untrusted"}}`, dir), "project_doc_max_bytes=0"}, err
+	switch {
+	case s.Judges:
+		return []string{fmt.Sprintf(`projects={%s={trust_level="untrusted"}}`, dir), "project_doc_max_bytes=0", "skills.bundled.enabled=false"}, err
+	case s.confined():
+		return []string{fmt.Sprintf(`projects={%s={trust_level="trusted"}}`, dir)}, err
+	}
+	return nil, nil
 }
 
 // codexEvent is a line of the program. Only some fields are there, by its type.
