@@ -78,3 +78,50 @@ func TestPlantedSettings(t *testing.T) {
 		}
 	})
 }
+
+// A developer of another program can't write what the reviewers' program keeps.
+func TestSettingsOfOthers(t *testing.T) {
+	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
+		w, settings := programWorld(t, kind, "agent", "claude")
+		w.script("developer", plant+honest["developer"])
+		w.completed(w.deliver())
+		if text, err := os.ReadFile(settings); err != nil || string(text) != "{}\n" {
+			t.Errorf("the settings are %q, %v", text, err)
+		}
+		if said := w.signalbox("logs", "T-1"); !strings.Contains(said.out, "kept out") {
+			t.Errorf("logs:\n%s", said.out)
+		}
+	})
+}
+
+// What is changed while a reviewer runs makes its word void, also if it is put back in between.
+func TestPlantedBesideReviewer(t *testing.T) {
+	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
+		w, settings := programWorld(t, kind, "claude", "claude")
+		w.script("T-1.critic.1", `cp "$HOME/.claude/settings.json" "$HOME/.claude/kept"`+"\n"+plant+`cat "$HOME/.claude/kept" >"$HOME/.claude/settings.json"`+"\n"+honest["critic"])
+		r := w.deliver()
+		if r.State != api.RunWaiting || !strings.Contains(r.Distrust, settings) || w.has("T-1.auditor.1") {
+			t.Fatalf("the run is %s: %s\n%s", r.State, r.Distrust, w.story())
+		}
+		w.must("pause", "--resume")
+		w.completed(w.deliver())
+		if !w.has("T-1.critic.2") {
+			t.Errorf("no other critic was started:\n%s", w.story())
+		}
+	})
+}
+
+// What agents changed when nobody reviewed any more is told in the next run.
+func TestPlantedForNextRun(t *testing.T) {
+	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
+		w, settings := programWorld(t, kind, "claude", "claude")
+		w.script("T-1.developer.1", plant+"echo TASK_INCOMPLETE: $task $run\n")
+		r := w.deliver()
+		w.must("cancel", r.ID)
+		w.tasks("T-2")
+		r = w.deliver()
+		if r.ID != "R2" || r.State != api.RunWaiting || !strings.Contains(r.Distrust, settings) || w.has("T-2.critic.1") {
+			t.Fatalf("the run %s is %s: %s\n%s", r.ID, r.State, r.Distrust, w.story())
+		}
+	})
+}

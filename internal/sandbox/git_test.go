@@ -110,23 +110,31 @@ func TestState(t *testing.T) {
 	for _, c := range []struct {
 		command string
 		env     map[string]string
-		want    []string
+		want    []string // that it may write
+		others  []string
 	}{
-		{"sh", nil, []string{"~/.cache", "~/.local/state", "~/.npm", "~/.codex"}},
-		{"/opt/bin/claude-agent-acp", nil, []string{"~/.cache", "~/.local/state", "~/.npm", "~/.claude", "~/.codex"}},
+		{"sh", nil, []string{"~/.cache", "~/.local/state", "~/.npm"}, []string{"~/.codex"}},
+		{"/opt/bin/claude-agent-acp", nil, []string{"~/.cache", "~/.local/state", "~/.npm", "~/.claude"}, []string{"~/.codex"}},
 		{"sh", map[string]string{"CODEX_HOME": moved, "XDG_CACHE_HOME": moved + "/c", "XDG_STATE_HOME": "relative"},
-			[]string{moved + "/c", "~/.local/state", "~/.npm", "~/.claude", moved}},
+			[]string{moved + "/c", "~/.local/state", "~/.npm"}, []string{"~/.claude", moved}},
 		{"opencode", map[string]string{"XDG_DATA_HOME": moved},
-			[]string{"~/.cache", "~/.local/state", "~/.npm", "~/.claude", "~/.codex", "~/.config/opencode", moved + "/opencode"}},
+			[]string{"~/.cache", "~/.local/state", "~/.npm", "~/.config/opencode", moved + "/opencode"}, []string{"~/.claude", "~/.codex"}},
 	} {
 		state, err := FindState([]string{c.command}, home, getenv(c.env))
 		got := slices.Concat(state.Shared, state.Own)
 		check(t, err)
-		for i := range c.want {
-			c.want[i] = strings.Replace(c.want[i], "~", home, 1)
+		for _, want := range [][]string{c.want, c.others} {
+			for i := range want {
+				want[i] = strings.Replace(want[i], "~", home, 1)
+			}
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
+		if diff := cmp.Diff(c.want, got) + cmp.Diff(c.others, state.Others); diff != "" {
 			t.Errorf("%s: %s", c.command, diff)
+		}
+		for _, dir := range append(state.Own, state.Others...) {
+			if hidden := state.Nested(Landlock).Hidden; !slices.Contains(hidden, dir) {
+				t.Errorf("%s: commands see %s", c.command, dir)
+			}
 		}
 		for _, dir := range got {
 			if _, err := os.Stat(dir); err != nil {
