@@ -117,7 +117,7 @@ func TestPlantedForNextRun(t *testing.T) {
 		w, settings := programWorld(t, kind, "claude", "claude")
 		w.script("T-1.developer.1", plant+"echo TASK_INCOMPLETE: $task $run\n")
 		r := w.deliver()
-		w.must("cancel", r.ID)
+		w.must("cancel", "--run", r.ID)
 		w.tasks("T-2")
 		r = w.deliver()
 		if r.ID != "R2" || r.State != api.RunWaiting || !strings.Contains(r.Distrust, settings) || w.has("T-2.critic.1") {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 )
 
@@ -135,10 +137,11 @@ func (l *look) walk(name string) {
 }
 
 // digest tells one state of a file from another. When it was last changed, which only the
-// kernel sets, is part of it: what was changed and put back was changed.
+// kernel sets, is part of it: what was changed and put back was changed. It is not where a
+// program takes notes, nor are the notes.
 func (l *look) digest(name string, info fs.FileInfo) (string, error) {
 	sum := sha256.New()
-	fmt.Fprintf(sum, "%v %d %d\n", info.Mode(), info.Size(), changed(info))
+	fmt.Fprintf(sum, "%v\n", info.Mode())
 	if info.Mode()&fs.ModeSymlink != 0 {
 		target, err := l.root.Readlink(name)
 		if err != nil {
@@ -146,30 +149,53 @@ func (l *look) digest(name string, info fs.FileInfo) (string, error) {
 		}
 		fmt.Fprintf(sum, "%q\n", target)
 	}
-	if err := l.content(sum, name); err != nil {
+	text, err := l.content(name)
+	if err != nil {
 		return "", err
 	}
+	if name == l.program.notes && text != nil {
+		text = withoutTrust(text)
+	} else if led, err := l.root.Stat(name); err == nil { // what a link leads to, if that is in the directory
+		fmt.Fprintf(sum, "%d %d %d\n", led.Size(), changed(led), changed(info))
+	} else {
+		fmt.Fprintf(sum, "%d\n", changed(info))
+	}
+	sum.Write(text)
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// content writes what is in a file, if that is one, and it or its link leads to no other place.
-func (l *look) content(to io.Writer, name string) error {
-	info, err := l.root.Stat(name)
-	if err != nil || !info.Mode().IsRegular() {
-		return nil // a link that leads out or nowhere, or nothing that holds text
+// trusts matches Codex's notes that a project is trusted: whole tables, each before another or
+// at the end, so that nothing else is in them. Blank lines before a table say nothing.
+var (
+	trusts = regexp.MustCompile(`(?:\n+\[projects\."[^"\\\n]*"\]\ntrust_level = "trusted")+\n+(\[|$)`)
+	blanks = regexp.MustCompile(`\n+(\[|$)`)
+)
+
+// withoutTrust leaves Codex's notes out of its configuration, unless a text of several lines is
+// in that, which could pass for notes.
+func withoutTrust(text []byte) []byte {
+	if bytes.Contains(text, []byte(`"""`)) || bytes.Contains(text, []byte("'''")) {
+		return text
 	}
-	fmt.Fprintf(to, "%d %d\n", info.Size(), changed(info))
-	if info.Size() > l.read {
-		return nil
+	text = slices.Concat([]byte("\n"), text, []byte("\n"))
+	return blanks.ReplaceAll(trusts.ReplaceAll(text, []byte("\n$1")), []byte("\n$1"))
+}
+
+// content returns what is in a file, if that is one, and it or its link leads to no other place;
+// nothing, if enough was read.
+func (l *look) content(name string) ([]byte, error) {
+	info, err := l.root.Stat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > l.read {
+		return nil, nil // a link that leads out or nowhere, nothing that holds text, or too much
 	}
 	file, err := l.root.OpenFile(name, os.O_RDONLY|nonBlocking, 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = file.Close() }() // it was only read
-	n, err := io.Copy(to, io.LimitReader(file, info.Size()))
-	l.read -= n
-	return err
+	text, err := io.ReadAll(io.LimitReader(file, info.Size()))
+	l.read -= int64(len(text))
+	return text, err
 }
 
 // Changed returns the paths, in order, at which something is different now.

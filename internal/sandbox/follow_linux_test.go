@@ -155,3 +155,36 @@ func TestFollowedBounds(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Codex notes which projects are trusted; nothing else can be hidden in the notes.
+func TestFollowedNotes(t *testing.T) {
+	const config = "model = \"m\"\n\n[model_providers.p]\nbase_url = \"http://a\"\n"
+	const says = "says = \"\"\"\nbe good\n[first]\n\"\"\"\n"
+	const note = "\n[projects.\"/home/ann/repo\"]\ntrust_level = \"trusted\"\n"
+	for what, c := range map[string]struct {
+		text    string
+		changed bool
+	}{
+		"at the end":       {config + note, false},
+		"twice":            {config + note + note, false},
+		"before a table":   {strings.Replace(config, "\n[model", note+"\n[model", 1), false},
+		"more in it":       {config + note + "base_url = \"http://evil\"\n", true},
+		"taking a key":     {strings.Replace(config, "base_url", note[1:]+"base_url", 1), true},
+		"in a text":        {strings.Replace(says, "be good\n", "be good"+note, 1) + config, true},
+		"untrusted":        {config + strings.Replace(note, "trusted", "untrusted", 1), true},
+		"another setting":  {config + note + "\n[hooks]\nx = 1\n", true},
+		"a changed server": {strings.Replace(config, "http://a", "http://b", 1) + note, true},
+	} {
+		f := FindFollowed([]string{"codex"}, realDir(t), func(string) string { return "" }, nil)[0]
+		was := config
+		if strings.HasPrefix(c.text, "says") {
+			was = says + config
+		}
+		put(t, filepath.Join(f.Dir, "config.toml"), was)
+		before := lookAt(t, f)
+		put(t, filepath.Join(f.Dir, "config.toml"), c.text)
+		if changed := before.Changed(lookAt(t, f)); (len(changed) > 0) != c.changed {
+			t.Errorf("%s: changed: %q", what, changed)
+		}
+	}
+}

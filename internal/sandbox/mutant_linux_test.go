@@ -15,7 +15,7 @@ func TestMutants(t *testing.T) {
 		t.Skip("compiles the package anew for each mutant; not with -short")
 	}
 	for _, m := range []mutant.Mutant{
-		{Name: "what programs keep is not hidden", File: "state.go", Old: "Nested: true, Hidden: s.Own,", New: "Nested: true,"},
+		{Name: "what programs keep is not hidden", File: "state.go", Old: "Nested: true, Hidden: s.Kept(),", New: "Nested: true,"},
 		{Name: "signals are let out", File: "landlock_linux.go", Old: " | unix.LANDLOCK_SCOPE_SIGNAL", New: ""},
 		{Name: "a nested command has its program's users", File: "bubblewrap_linux.go", Old: `"--unshare-user", `, New: ""},
 		{Name: "a nested command is let read all", File: "nest.go", Old: "p.Grants, err = e.grants()", New: `_, err = e.grants(); p.Grants = []grant{{"/", writable}}`},
@@ -23,6 +23,20 @@ func TestMutants(t *testing.T) {
 	} {
 		t.Run(m.Name, func(t *testing.T) {
 			if err := m.Run(t.Context(), ".", "TestNest"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for _, m := range []mutant.Mutant{
+		{Name: "an agent may write what all programs keep", File: "state.go", Old: "s.Others = append(s.Others, dir)", New: "s.Own = append(s.Own, dir)"},
+		{Name: "hooks are not looked at", File: "state.go", Old: `"skills", "hooks", "rules", "output-styles"`, New: `"skills", "rules", "output-styles"`},
+		{Name: "what was put back was not changed", File: "follow_linux.go", Old: "return s.Ctim.Nano()", New: "_ = s"},
+		{Name: "what is new is no change", File: "follow.go", Old: "if _, ok := s[path]; !ok {", New: "if false {"},
+		{Name: "too many files are passed over", File: "follow.go", Old: "l.trouble(\".\", err)\n\t}\n\tmaps", New: "_ = err\n\t}\n\tmaps"},
+		{Name: "a note may hold more", File: "follow.go", Old: `trust_level = "trusted")+\n+(\[|$)`, New: `trust_level = "trusted")+\n+()`},
+	} {
+		t.Run(m.Name, func(t *testing.T) {
+			if err := m.Run(t.Context(), ".", "TestFollowed|TestState"); err != nil {
 				t.Error(err)
 			}
 		})

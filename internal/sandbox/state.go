@@ -17,6 +17,7 @@ type program struct {
 	shell   string   // what its commands need to read, in the first of them
 	follows []string // patterns of names in the first of them: what it does as they say
 	except  []string // paths below these that it writes by itself
+	notes   string   // the one of these files that it writes notes into, by itself
 }
 
 // programs are those whose logins are known. Claude Code's ~/.claude.json is not among what
@@ -34,6 +35,7 @@ var programs = []program{
 		name: "codex", dirs: []string{".codex"}, moved: "CODEX_HOME",
 		follows: []string{"config.toml", "*.config.toml", "AGENTS.md", "AGENTS.override.md", "hooks.json", "rules", "skills", "prompts", "plugins"},
 		except:  []string{"skills/.system"}, // which reviewers do without
+		notes:   "config.toml",
 	},
 	{
 		name: "gemini", dirs: []string{".gemini"},

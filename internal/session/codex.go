@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
@@ -75,22 +74,14 @@ func (c *codex) settings() ([]string, error) {
 // come with Codex, which lie where an agent can write. In a sandbox another role's worktree is
 // trusted, which Codex would otherwise write into its configuration, that reviewers follow.
 func (s Spec) codexTrust() ([]string, error) {
-	level, more := "trusted", []string(nil)
+	dir, err := json.Marshal(s.Dir) // which is TOML too
 	switch {
 	case s.Judges:
-		level, more = "untrusted", []string{"project_doc_max_bytes=0", "skills.bundled.enabled=false"}
-	case !s.confined():
-		return nil, nil
+		return []string{fmt.Sprintf(`projects={%s={trust_level="untrusted"}}`, dir), "project_doc_max_bytes=0", "skills.bundled.enabled=false"}, err
+	case s.confined():
+		return []string{fmt.Sprintf(`projects={%s={trust_level="trusted"}}`, dir)}, err
 	}
-	var projects []string
-	for _, path := range slices.Compact([]string{s.Dir, cmp.Or(s.Repo, s.Dir)}) { // the bridge asks about the latter
-		name, err := json.Marshal(path) // which is TOML too
-		if err != nil {
-			return nil, err
-		}
-		projects = append(projects, fmt.Sprintf("%s={trust_level=%q}", name, level))
-	}
-	return append([]string{"projects={" + strings.Join(projects, ",") + "}"}, more...), nil
+	return nil, nil
 }
 
 // codexEvent is a line of the program. Only some fields are there, by its type.

@@ -20,7 +20,6 @@ type Spec struct {
 	Session string         `json:"session"`
 	Box     string         `json:"box"`            // the box's directory
 	Dir     string         `json:"dir"`            // the working directory: a worktree
-	Repo    string         `json:"repo,omitempty"` // the checkout that it is a worktree of
 	Role    agentsig.Role  `json:"role,omitempty"`
 	Task    string         `json:"task,omitempty"` // what signals name: a task's or a request's id
 	Phase   agentsig.Phase `json:"phase,omitempty"`
