@@ -105,6 +105,8 @@ func (s *scenario) play(line string) {
 		s.take(delivery.Turn{Session: session.ID, Turn: s.turns[session.ID], Verdict: agentsig.KindUnknown, NoAnswer: true})
 	case "end":
 		s.take(delivery.End{Session: s.session(who).ID, Ended: delivery.Ended{How: delivery.How(words)}})
+	case "distrust":
+		s.take(delivery.Distrust{Session: s.session(who).ID, Reason: words})
 	case "use":
 		tokens, err := strconv.ParseInt(words, 10, 64)
 		if err != nil {
