@@ -75,7 +75,8 @@ func (c Command) prepare() (*exec.Cmd, error) {
 	cmd := &exec.Cmd{
 		Path: c.Path, Args: append([]string{c.Path}, c.Args...), Dir: c.Dir, Env: c.Env,
 		Stdin: c.Stdin, WaitDelay: outputGrace,
-		SysProcAttr: &syscall.SysProcAttr{Setpgid: !c.Detached, Setsid: c.Detached},
+		// A session of its own: it has no terminal, and can't type into the user's.
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	path, err := exec.LookPath(c.Path)
 	if err == nil {

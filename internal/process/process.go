@@ -37,5 +37,4 @@ type Command struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Marker         string // put into the environment as MarkerName, if not empty
-	Detached       bool   // in a session of its own: it outlives its parent and the terminal
 }

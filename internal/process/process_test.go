@@ -286,7 +286,7 @@ func TestRelativePath(t *testing.T) {
 
 func TestDetached(t *testing.T) {
 	var out bytes.Buffer
-	g, err := process.Start(process.Command{Path: "sh", Args: []string{"-c", "ps -o sid= -p $$"}, Env: os.Environ(), Stdout: &out, Detached: true})
+	g, err := process.Start(process.Command{Path: "sh", Args: []string{"-c", "ps -o sid= -p $$"}, Env: os.Environ(), Stdout: &out})
 	if err != nil {
 		t.Fatal(err)
 	}

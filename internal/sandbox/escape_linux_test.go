@@ -101,6 +101,8 @@ var probes = []probe{
 	// Other processes.
 	{name: "kill the box", script: `kill -KILL $PID`},
 	{name: "ask whether the box lives", script: `kill -0 $PID`},
+	{name: "set limits to the box", script: `"$SELF" try limit`},
+	{name: "type into a terminal", script: `"$SELF" try type`},
 	{name: "read by the box's root", script: `cat /proc/$PID/root"$BOX"/api.token`},
 	{name: "read by the box's directory", script: `cat /proc/$PID/cwd/api.token`},
 	{name: "read by the box's descriptor", script: `cat /proc/$PID/fd/$TOKEN_FD`},

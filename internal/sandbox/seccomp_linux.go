@@ -33,8 +33,12 @@ var ipc = []uint32{
 	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
 }
 
+// tioclinux is the request for things of the console, pasting among them.
+const tioclinux = 0x541c
+
 // filter makes one that permits sockets of few families, pairs only of kinds that can't be
-// connected to anything else, and nothing that goes around it.
+// connected to anything else, and nothing that goes around it. Nobody types into a terminal
+// for its user, or sets limits to a process other than itself: Landlock keeps in neither.
 func filter(network, ownIPC bool) bpf {
 	families := []uint32{unix.AF_NETLINK}
 	if network {
@@ -50,6 +54,8 @@ func filter(network, ownIPC bool) bpf {
 		f = append(f, skipUnless(number, 1), answer(missing))
 	}
 	f = slices.Concat(f,
+		except(unix.SYS_IOCTL, bpf{load(argument1)}, []uint32{unix.TIOCSTI, tioclinux}),
+		among(unix.SYS_PRLIMIT64, bpf{load(argument0)}, []uint32{0}),
 		among(unix.SYS_SOCKET, bpf{load(argument0)}, families),
 		among(unix.SYS_SOCKETPAIR, bpf{load(argument1), and(0xf)}, []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}))
 	return append(f, answer(allow))
@@ -62,6 +68,16 @@ func among(number uint32, look bpf, values []uint32) bpf {
 		then = append(then, skipUnless(v, 1), answer(allow))
 	}
 	then = append(then, answer(refuse))
+	return append(bpf{skipUnless(number, uint8(len(then)))}, then...)
+}
+
+// except decides on one call: it is refused if what is looked at is one of some values.
+func except(number uint32, look bpf, values []uint32) bpf {
+	then := slices.Clone(look)
+	for _, v := range values {
+		then = append(then, skipUnless(v, 1), answer(refuse))
+	}
+	then = append(then, answer(allow))
 	return append(bpf{skipUnless(number, uint8(len(then)))}, then...)
 }
 

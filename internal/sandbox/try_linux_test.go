@@ -28,6 +28,8 @@ var tries = map[string]func() error{
 	"packet":    func() error { return justSocket(unix.AF_PACKET, unix.SOCK_DGRAM) },
 	"vsock":     func() error { return justSocket(unix.AF_VSOCK, unix.SOCK_STREAM) },
 	"uring":     tryUring,
+	"limit":     tryLimit,
+	"type":      tryType,
 	"ptrace":    tryPtrace,
 	"memory":    tryMemory,
 	"vm":        tryVM,
@@ -114,6 +116,30 @@ func tryUring() error {
 		return errno
 	}
 	return unix.Close(int(fd))
+}
+
+// tryLimit sets the box the limits that it has.
+func tryLimit() error {
+	var limit unix.Rlimit
+	if err := unix.Prlimit(number("PID"), unix.RLIMIT_CORE, nil, &limit); err != nil {
+		return err
+	}
+	return unix.Prlimit(number("PID"), unix.RLIMIT_CORE, &limit, nil)
+}
+
+// tryType types into what is no terminal: who is let try is told so.
+func tryType() error {
+	null, err := os.OpenFile("/dev/null", os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	letter := byte('x')
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, null.Fd(), unix.TIOCSTI, uintptr(unsafe.Pointer(&letter)))
+	if errno == unix.ENOTTY {
+		return nil
+	}
+	return errno
 }
 
 func tryPtrace() error {

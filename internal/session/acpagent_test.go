@@ -304,7 +304,7 @@ func (t *acpTurn) do(verb, rest string) {
 			t.do("raw", `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"c-1","update":{"sessionUpdate":"mood","content":{"type":"text","text":"READY_FOR_REVIEW: T-1\n"}}}}`)
 		}
 	case "fork":
-		_, t.err = process.Start(process.Command{Path: "sh", Args: []string{"-c", `trap "" TERM HUP; while :; do sleep 1; done`}, Env: os.Environ(), Detached: true})
+		_, t.err = process.Start(process.Command{Path: "sh", Args: []string{"-c", `trap "" TERM HUP; while :; do sleep 1; done`}, Env: os.Environ()})
 	case "later":
 		go func() {
 			awaitFile("leave")

@@ -34,7 +34,7 @@ func Start(ctx context.Context, program, dir string) (pid int, err error) {
 	}
 	defer func() { _ = log.Close() }() // the process has it
 	g, err := process.Start(process.Command{
-		Path: program, Args: []string{"session", dir}, Dir: dir, Env: os.Environ(), Stdout: log, Stderr: log, Detached: true,
+		Path: program, Args: []string{"session", dir}, Dir: dir, Env: os.Environ(), Stdout: log, Stderr: log,
 	})
 	if err != nil {
 		return 0, fmt.Errorf("the session can't be started: %w", err)
