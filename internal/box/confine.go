@@ -152,6 +152,9 @@ func (d *deliverer) shell(tree string, h *home.Home) (shell []string, done func(
 		err = d.keep(p, nil, os.Getenv)
 	} else {
 		p.Write = append(p.Write, h.Path)
+		if c.Kind == sandbox.Bubblewrap { // with Landlock nothing could be made beside it
+			p.Read = append(p.Read, filepath.Join(tree, ".git"))
+		}
 		err = d.hideCaches(p)
 	}
 	if err != nil {

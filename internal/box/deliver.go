@@ -419,6 +419,9 @@ func (d *deliverer) write(r delivery.Run, s delivery.Session, subject string, ph
 	if !slices.Contains(role.Allow, config.AllowEdit) {
 		env = append(env, "GIT_OPTIONAL_LOCKS=0") // to look is not to write the index
 	}
+	if looksOn {
+		env = append(env, "GIT_NO_REPLACE_OBJECTS=1") // a commit is what its name says
+	}
 	slices.Sort(env)
 	command := agent.Resolve(d.config.Dir)
 	commits := gitPaths{read: []string{d.exchange.Common()}}

@@ -91,9 +91,9 @@ func (d *deliverer) mergeRepairRun(ctx context.Context, c *conductor, r delivery
 	in.Result, err = d.advance(ctx, c, "", worktree.Merge{
 		Branch: r.Branch, Commit: in.Commit,
 		Message: title, Seal: d.allow(c, in.Command, title, d.ofRepair(c)),
-		Check: func(ctx context.Context, dir, _ string) error {
+		Check: func(ctx context.Context, dir, commit string) error {
 			ran = true
-			result, err := d.checkIn(ctx, dir, trial{run: r.ID, checks: d.checks(p)})
+			result, err := d.checkIn(ctx, dir, commit, trial{run: r.ID, checks: d.checks(p)})
 			in.Checks, in.Output = result.checks, result.output
 			if err == nil && !result.tolerate(r.Tolerated).passed() && !r.Remediation.Declared {
 				err = errChecks

@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/home"
 	"github.com/signalbox-dev/signalbox/internal/session"
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
@@ -57,7 +58,7 @@ func (d *deliverer) reviewRoom(ctx context.Context, c *conductor, r delivery.Run
 	if err != nil {
 		return "", "", err
 	}
-	if err := d.setUp(ctx, d.exchange, path, nil); err != nil {
+	if err := d.setUpReview(ctx, r.ID, path, commit); err != nil {
 		return "", "", err
 	}
 	tree, err := d.exchange.TreeOf(ctx, commit)
@@ -65,6 +66,32 @@ func (d *deliverer) reviewRoom(ctx context.Context, c *conductor, r delivery.Run
 		return "", "", err
 	}
 	return path, commit, c.tell(ctx, delivery.Shown{Session: s.ID, Commit: commit, Tree: tree})
+}
+
+// setUpReview makes a reviewer's worktree ready, with a home directory that is gone afterwards:
+// the setup may run what is to be reviewed, and the user's is where the reviewer's program keeps
+// what it believes.
+func (d *deliverer) setUpReview(ctx context.Context, run, path, commit string) (err error) {
+	if d.config.Worktree.Setup == "" {
+		return d.setUp(ctx, d.exchange, path, nil)
+	}
+	t := trial{run: run}
+	h, err := d.takeHome(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer func() { d.leaveHome(h, t, err == nil) }()
+	return d.makeReady(ctx, path, commit, h)
+}
+
+// makeReady sets a worktree of the exchange up, and sees to it that it still is what the commit
+// has: the setup may run what is to be judged.
+func (d *deliverer) makeReady(ctx context.Context, path, commit string, h *home.Home) error {
+	err := d.setUp(ctx, d.exchange, path, h)
+	if err == nil && d.config.Worktree.Setup != "" {
+		err = d.exchange.Restore(ctx, path, commit)
+	}
+	return err
 }
 
 // leaveReview removes the worktree that a session looked at, if it had one of its own. Nobody

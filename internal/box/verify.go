@@ -52,12 +52,12 @@ func (d *deliverer) check(ctx context.Context, commit string, t trial) (checked,
 	if err := transient(ctx, func() error { return d.exchange.AddDetached(ctx, path, commit) }); err != nil {
 		return checked{}, err
 	}
-	return d.checkIn(ctx, path, t)
+	return d.checkIn(ctx, path, commit, t)
 }
 
-// checkIn runs checks in a worktree, made ready as the user wants it, with a home directory
+// checkIn runs checks in a worktree that is at a commit, made ready as the user wants it, with a home directory
 // of their own.
-func (d *deliverer) checkIn(ctx context.Context, path string, t trial) (c checked, err error) {
+func (d *deliverer) checkIn(ctx context.Context, path, commit string, t trial) (c checked, err error) {
 	if len(t.checks) == 0 {
 		return checked{}, nil
 	}
@@ -66,7 +66,7 @@ func (d *deliverer) checkIn(ctx context.Context, path string, t trial) (c checke
 		return checked{}, err
 	}
 	defer func() { d.leaveHome(h, t, err == nil) }()
-	if err := d.setUp(ctx, d.exchange, path, h); err != nil {
+	if err := d.makeReady(ctx, path, commit, h); err != nil {
 		return checked{}, err
 	}
 	shell, done, err := d.shell(path, h)
@@ -427,8 +427,8 @@ func (d *deliverer) mergeRun(ctx context.Context, c *conductor, id string, r del
 	return d.advance(ctx, c, t.ID, worktree.Merge{
 		Branch: r.Branch, Commit: t.Item.Commit,
 		Message: title, Seal: d.allow(c, id, title, d.ofTask(t.Item.Subject)),
-		Check: func(ctx context.Context, dir, _ string) error {
-			result, err := d.checkIn(ctx, dir, trial{run: r.ID, checks: d.checks(p)})
+		Check: func(ctx context.Context, dir, commit string) error {
+			result, err := d.checkIn(ctx, dir, commit, trial{run: r.ID, checks: d.checks(p)})
 			if err == nil && !result.tolerate(r.Tolerated).passed() {
 				err = fmt.Errorf("%w:\n%s", errChecks, result.output)
 			}

@@ -27,6 +27,12 @@ func TestCacheMutants(t *testing.T) {
 			"if t.first && ended {", "if ended {", "TestChecksLeaveNoCache"},
 		{"checks after a repair fill the base", "../box/verify.go",
 			"first: r.Verified == 0,", "first: true,", "TestFirstChecksFillCaches"},
+		{"what the setup made of the files is reviewed", "../box/review.go",
+			"err = d.exchange.Restore(ctx, path, commit)", "_ = commit", "TestSetupDisguisesNothing"},
+		{"what the setup made of the files is checked", "../box/review.go",
+			"err = d.exchange.Restore(ctx, path, commit)", "_ = commit", "TestSetupChangesNoTrackedFile"},
+		{"the setup of a review has the user's home", "../box/review.go",
+			"return d.makeReady(ctx, path, commit, h)", "return d.makeReady(ctx, path, commit, nil)", "TestSetupDisguisesNothing"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			if err := (mutant.Mutant{Name: m.name, File: m.file, Old: m.before, New: m.after}).Run(t.Context(), ".", m.test); err != nil {

@@ -20,6 +20,9 @@ func TestMutants(t *testing.T) {
 		{"a worktree names its refs' repository", "disarm.go", `remove(at, "MERGE_AUTOSTASH"), ownCommon(at))`, `remove(at, "MERGE_AUTOSTASH"))`, "TestForeignRefs"},
 		{"what was judged lies loose", "give.go", `for _, end := range []string{".pack", ".idx"} {`, `for _, end := range []string{".pack"} {`, "TestMergeOfOverwritten"},
 		{"what a run starts from lies loose", "give.go", "if err != nil || len(loose) == 0 {", "if true {", "TestGuard"},
+		{"a forged link is believed", "restore.go", "renew(filepath.Join(path, \".git\"), \"gitdir: \"+at.gitDir+\"\\n\"),", "", "TestRestore"},
+		{"attributes that are left decide", "restore.go", "stray, err = r.removeAttributes(ctx, at)", "_ = r.removeAttributes", "TestRestore"},
+		{"what was built looks old", "restore.go", "if err != nil || same {", "if remove(at, \"index\"); err != nil || same {", "TestRestore"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
