@@ -84,23 +84,32 @@ func Protect(c config.Config, role agentsig.Role) error {
 	return outOfReach(c, agent)
 }
 
+// fetchers are programs that run another one out of a cache, which agents can write.
+var fetchers = []string{"npx", "bunx", "uvx", "pipx", "pnpx"}
+
 // outOfReach reports an agent's program that lies where agents can write: one of them could
-// change it, and speak for the others.
+// change it, and speak for the others. What is named by an argument may be the program.
 func outOfReach(c config.Config, agent config.Agent) error {
 	path, err := agent.Find(c.Dir)
 	if err != nil {
 		return nil // that it is not there is said elsewhere
 	}
-	if path, err = filepath.EvalSymlinks(path); err != nil {
-		return err
+	if name := filepath.Base(path); slices.Contains(fetchers, name) {
+		return fmt.Errorf("%s runs its program out of a cache, which agents can write: install the program, and name it", name)
 	}
 	kept, err := programsKeep(c)
 	if err != nil {
 		return err
 	}
-	for _, dir := range append(kept, c.Sandbox.Write...) {
-		if real, err := filepath.EvalSymlinks(dir); err == nil && sandbox.InAny(path, []string{real}) {
-			return fmt.Errorf("its program %s lies in %s, which agents can write: install it elsewhere", agentsig.Escape(path), agentsig.Escape(real))
+	for _, word := range append([]string{path}, agent.Command[1:]...) {
+		file, err := filepath.EvalSymlinks(word)
+		if err != nil || !filepath.IsAbs(file) {
+			continue // no file
+		}
+		for _, dir := range append(kept, c.Sandbox.Write...) {
+			if real, err := filepath.EvalSymlinks(dir); err == nil && sandbox.InAny(file, []string{real}) {
+				return fmt.Errorf("its program %s lies in %s, which agents can write: install it elsewhere", agentsig.Escape(file), agentsig.Escape(real))
+			}
 		}
 	}
 	return nil

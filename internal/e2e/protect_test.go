@@ -41,10 +41,12 @@ func TestReviewRefused(t *testing.T) {
 func TestReviewerThatAgentsCanWrite(t *testing.T) {
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
 		w := newWorld(t, "")
-		w.settings("sandbox: {kind: %s, write: [%s]}\n", kind, w.scripts)
 		w.tasks("T-1")
-		if r := w.signalbox("run", "plan.md"); r.code == 0 || !strings.Contains(r.err, "which agents can write") {
-			t.Errorf("exit code %d: %s%s", r.code, r.out, r.err)
+		for _, command := range []string{w.scripts + "/agent", "sh, " + w.scripts + "/agent", "npx, -y, agent"} {
+			w.write("signalbox.yaml", fmt.Sprintf("agents: {scripted: {command: [%s], commands: exec}}\nsandbox: {kind: %s, write: [%s]}\n", command, kind, w.scripts))
+			if r := w.signalbox("run", "plan.md"); r.code == 0 || !strings.Contains(r.err, "which agents can write") {
+				t.Errorf("%s: exit code %d: %s%s", command, r.code, r.out, r.err)
+			}
 		}
 	})
 }
