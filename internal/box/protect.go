@@ -90,12 +90,12 @@ var fetchers = []string{"npx", "bunx", "uvx", "pipx", "pnpx"}
 // outOfReach reports an agent's program that lies where agents can write: one of them could
 // change it, and speak for the others. What is named by an argument may be the program.
 func outOfReach(c config.Config, agent config.Agent) error {
+	if name := filepath.Base(agent.Command[0]); slices.Contains(fetchers, name) {
+		return fmt.Errorf("%s runs its program out of a cache, which agents can write: install the program, and name it", name)
+	}
 	path, err := agent.Find(c.Dir)
 	if err != nil {
 		return nil // that it is not there is said elsewhere
-	}
-	if name := filepath.Base(path); slices.Contains(fetchers, name) {
-		return fmt.Errorf("%s runs its program out of a cache, which agents can write: install the program, and name it", name)
 	}
 	kept, err := programsKeep(c)
 	if err != nil {
