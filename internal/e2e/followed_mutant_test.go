@@ -1,0 +1,32 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/mutant"
+)
+
+// Each of these faults lets an agent's settings speak for a reviewer; the test beside it notices.
+func TestFollowedMutants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the program anew for each mutant; not with -short")
+	}
+	for _, m := range []struct{ name, file, before, after, test string }{
+		{"a reviewer is started all the same", "../box/attend.go",
+			"if err := d.trust(ctx, c, s); err != nil {", "if err := error(nil); err != nil {", "TestPlantedSettings"},
+		{"its word is taken all the same", "../box/attend.go",
+			"err = b.deliverer.trustWord(ctx, c, name)", "err = nil", "TestPlantedBesideReviewer"},
+		{"nobody looks at the end of a run", "../box/conduct.go",
+			"c.box.deliverer.leaveFollowed(r.ID)", "", "TestPlantedForNextRun"},
+		{"an agent may write what all programs keep", "../sandbox/state.go",
+			"s.Others = append(s.Others, dir)", "s.Own = append(s.Own, dir)", "TestSettingsOfOthers"},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			if err := (mutant.Mutant{Name: m.name, File: m.file, Old: m.before, New: m.after}).Run(t.Context(), ".", m.test); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
