@@ -36,9 +36,9 @@ func (d *deliverer) commits(role config.Role, agent config.Agent, tree, branch s
 	return gitPaths{write, read}, err
 }
 
-// cage is what keeps an agent in: its program, the commands that the program runs, and those
-// that the session runs for it. All are nil if nothing does.
-type cage struct{ program, nested, commands *sandbox.Policy }
+// cage is what keeps an agent in: its program, and the commands that the program runs. Both
+// are nil if nothing does.
+type cage struct{ program, nested *sandbox.Policy }
 
 // confine says what keeps an agent in: nothing, or a sandbox in which it can write its
 // worktree, if its role changes files, and commit there; temporary files, what its program
@@ -71,17 +71,14 @@ func (d *deliverer) confine(s delivery.Session, role config.Role, agent config.A
 	if err != nil {
 		return cage{}, err
 	}
-	p.Write = slices.Concat(p.Write, state.Shared, d.config.Sandbox.Write)
-	commands := *p
-	commands.Temp, commands.Hidden, commands.Read = session.CommandsTemp(dir), slices.Concat(p.Hidden, state.Kept()), slices.Concat(p.Read, state.Shell)
-	commands.Write = slices.DeleteFunc(slices.Clone(p.Write), func(path string) bool { return slices.Contains(state.Kept(), path) })
-	p.Write = append(p.Write, state.Own...)
+	p.Write = slices.Concat(p.Write, state.Own, state.Shared, d.config.Sandbox.Write)
 	p.Read = append(p.Read, session.Nest(dir), filepath.Dir(d.program))
 	nested := state.Nested(role.Sandbox)
-	if agentOf(s.Agent, agent, command).Way() == session.WayShells && role.Sandbox == sandbox.Bubblewrap {
+	way := agentOf(s.Agent, agent, command).Way()
+	if (way == session.WayShells || way == session.WayPath) && role.Sandbox == sandbox.Bubblewrap {
 		p.Shells, nested.Shells = session.Nest(dir), session.Nest(dir)
 	}
-	return cage{p, nested, &commands}, nil
+	return cage{p, nested}, nil
 }
 
 // errUnprotected refuses a run whose verdicts could be forged.

@@ -38,7 +38,10 @@ func (p Policy) enter(e entries, command []string) error {
 	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return fmt.Errorf("descriptors can't be closed: %w", err)
 	}
-	env := slices.DeleteFunc(os.Environ(), func(entry string) bool { return p.Temp != "" && strings.HasPrefix(entry, "TMPDIR=") })
+	env := slices.DeleteFunc(os.Environ(), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return p.Temp != "" && name == "TMPDIR" || slices.Contains(p.Unset, name)
+	})
 	if p.Temp != "" {
 		env = append(env, "TMPDIR="+p.Temp)
 	}

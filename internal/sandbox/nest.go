@@ -18,9 +18,10 @@ import (
 // its own. What a reviewer runs is another's: the change's tests, for one. They must not be
 // able to write to the reviewer's output, end it, or read what it was told.
 //
-// Programs come to it in three ways: one that takes a prefix for its commands is given
-// [NestPrefix]; one that runs shells finds the nest's helper in their place ([Policy].Shells);
-// and any program can call `signalbox exec`.
+// Programs come to it in four ways: one that takes a prefix for its commands is given
+// [NestPrefix]; one that looks for its shell in PATH or SHELL is given [NestShells] there; one
+// that runs shells by their path finds the nest's helper in their place ([Policy].Shells); and
+// any program can call `signalbox exec`.
 
 // NestVariable names the nest in a confined program's environment.
 const NestVariable = "SIGNALBOX_NEST"
@@ -30,6 +31,7 @@ const (
 	nestPolicy = "policy.json"
 	prefixFile = "prefix" // this program: runs the command line that is its last argument
 	helperFile = "shell"  // this program, in the place of a shell
+	shellsDir  = "bin"    // this program, by the names of the shells
 )
 
 // shellNames are the shells that programs run command lines with.
@@ -69,7 +71,8 @@ func MakeNest(dir, self string, p Policy) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(os.WriteFile(filepath.Join(dir, nestPolicy), policy, 0o600), os.Symlink(self, filepath.Join(dir, prefixFile)))
+	err = errors.Join(os.WriteFile(filepath.Join(dir, nestPolicy), policy, 0o600), os.Symlink(self, filepath.Join(dir, prefixFile)),
+		makeShells(NestShells(dir), self))
 	if p.Shells == "" || err != nil {
 		return err
 	}
@@ -78,6 +81,25 @@ func MakeNest(dir, self string, p Policy) error {
 		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
 	return err
+}
+
+// makeShells makes a directory with this program by the names of the shells that are there.
+func makeShells(dir, self string) error {
+	err := os.Mkdir(dir, 0o700)
+	for _, name := range shellNames {
+		if _, missing := os.Stat(shellPath(name)); missing == nil {
+			err = errors.Join(err, os.Symlink(self, filepath.Join(dir, name)))
+		}
+	}
+	return err
+}
+
+// NestShells is a directory to be the first in PATH of a program that looks for its shell there.
+func NestShells(nest string) string { return filepath.Join(nest, shellsDir) }
+
+// NestShell is the shell in it for command lines, for a user who has a shell.
+func NestShell(nest, user string) string {
+	return filepath.Join(NestShells(nest), filepath.Base(lineShell(user)))
 }
 
 // NestPrefix is the program to put before a command line, given as one argument.
@@ -93,9 +115,17 @@ func Invoked(args []string, getenv func(string) string) (nest string, command []
 		return filepath.Dir(args[0]), []string{lineShell(getenv("SHELL")), "-c", args[len(args)-1]}
 	case slices.Contains(shellNames, name):
 		// Inside of the nest the shell has its own place again.
+		if dir := filepath.Dir(args[0]); filepath.IsAbs(dir) && filepath.Base(dir) == shellsDir && isNest(filepath.Dir(dir)) {
+			nest = filepath.Dir(dir) // the program may not have kept the variable
+		}
 		return cmp.Or(nest, "/"), append([]string{shellPath(name)}, args[1:]...)
 	}
 	return "", nil
+}
+
+func isNest(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, nestPolicy))
+	return err == nil
 }
 
 // shellPath is where a shell stands for what is nested.
@@ -126,8 +156,22 @@ func EnterNest(nest string, command []string) error {
 		return fmt.Errorf("%w: %s has no policy to run '%s' by: a program that runs commands has to keep %s in their environment",
 			ErrBadPolicy, agentsig.Escape(nest), agentsig.Escape(strings.Join(command, " ")), NestVariable)
 	}
+	if err == nil {
+		err = leaveShells(NestShells(nest))
+	}
 	if err != nil {
 		return err
 	}
 	return Enter(string(policy), command)
+}
+
+// leaveShells gives what runs in a nest the shells themselves: it is nested, and to nest it
+// again with each shell that it starts would come to an end.
+func leaveShells(dir string) error {
+	paths := slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(path string) bool { return path == dir })
+	err := os.Setenv("PATH", strings.Join(paths, string(filepath.ListSeparator)))
+	if shell := os.Getenv("SHELL"); filepath.Dir(shell) == dir {
+		err = errors.Join(err, os.Setenv("SHELL", shellPath(filepath.Base(shell))))
+	}
+	return err
 }

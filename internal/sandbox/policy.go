@@ -45,11 +45,13 @@ type Policy struct {
 
 	// Nested is for a process that is confined already: what it runs keeps all of its access
 	// but to what is hidden, and can neither look into, signal nor trace anything that is not
-	// nested with it. Only Kind, Hidden, Read and Shells count then.
+	// nested with it. Only Kind, Hidden, Read, Shells and Unset count then.
 	Nested bool `json:"nested,omitempty"`
 	// Shells is a nest whose helper stands in the place of every shell, so that a program that
 	// knows no other way runs its commands nested. Bubblewrap can do that.
 	Shells string `json:"shells,omitempty"`
+	// Unset are the variables that the command does not get.
+	Unset []string `json:"unset,omitempty"`
 	// Grants are what a nested policy comes to in Landlock's terms. They are found out outside:
 	// inside, the directories on the way to what is hidden can't be listed.
 	Grants []grant `json:"grants,omitempty"`

@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +14,6 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/process"
-	"github.com/signalbox-dev/signalbox/internal/sandbox"
 )
 
 // maxQueued messages wait for a program that does not read its input.
@@ -27,6 +27,7 @@ type program struct {
 	marker string
 	out    chan event
 	stderr io.Writer // takes what it complains of
+	secret string    // the password of a server that the program has for itself
 
 	group  *process.Group // nil if none runs
 	in     inlet          // to its input, if that stays open
@@ -36,7 +37,7 @@ type program struct {
 
 func newProgram(dir, marker string, spec Spec) program {
 	out := make(chan event)
-	return program{dir: dir, spec: spec, marker: marker, out: out, stderr: sender{out, complained}}
+	return program{dir: dir, spec: spec, marker: marker, out: out, stderr: sender{out, complained}, secret: rand.Text()}
 }
 
 // output takes what a program prints. It is ended once, when nothing more comes.
@@ -128,10 +129,6 @@ func (i inlet) give(message []byte) {
 // environment is what the program gets, and what it runs inherits: the nonce is not in it.
 func (p *program) environment(turn int) []string {
 	env := append(process.CleanEnv(os.Environ()), p.spec.Env...)
-	if p.spec.Nested != nil {
-		nest := Nest(p.dir)
-		env = append(env, sandbox.NestVariable+"="+nest, claudePrefix+"="+sandbox.NestPrefix(nest))
-	}
 	return append(env, "PWD="+p.spec.Dir, "SIGNALBOX_TASK="+p.spec.Task, "SIGNALBOX_ROLE="+string(p.spec.Role), "SIGNALBOX_TURN="+strconv.Itoa(turn),
 		usageVariable+"="+filepath.Join(Temp(p.dir), usageFile))
 }
@@ -154,8 +151,13 @@ func (p *program) start(turn int, command []string, stdin io.Reader, out output)
 	if err != nil {
 		return err
 	}
+	env := p.environment(turn)
+	settings, err := p.settings(env)
+	if err != nil {
+		return err
+	}
 	group, err := process.Start(process.Command{
-		Path: command[0], Args: command[1:], Dir: p.spec.Dir, Env: p.environment(turn), Marker: p.marker,
+		Path: command[0], Args: command[1:], Dir: p.spec.Dir, Env: append(env, settings...), Marker: p.marker,
 		Stdin: stdin, Stdout: out, Stderr: p.stderr,
 	})
 	if err != nil {

@@ -4,9 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
@@ -25,7 +22,9 @@ func makeNest(dir string, s Spec) error {
 	if err != nil {
 		return err
 	}
-	return sandbox.MakeNest(Nest(dir), self, *s.Nested)
+	nested := *s.Nested
+	nested.Unset = []string{opencodePassword}
+	return sandbox.MakeNest(Nest(dir), self, nested)
 }
 
 // ErrUnprotected is returned for an agent for which what it runs could speak.
@@ -36,11 +35,11 @@ type Way string
 
 // The ways.
 const (
-	WayNone     Way = ""
-	WayPrefix   Way = "prefix"   // the program puts Signalbox before each command
-	WayShells   Way = "shells"   // Signalbox stands in the place of the shells
-	WayTerminal Way = "terminal" // the program has the session run its commands
-	WayExec     Way = "exec"     // the program calls `signalbox exec`, as its settings say
+	WayNone   Way = ""
+	WayPrefix Way = "prefix" // the program puts Signalbox before each command
+	WayShells Way = "shells" // Signalbox stands in the place of the shells
+	WayPath   Way = "path"   // Signalbox stands where the program looks for a shell
+	WayExec   Way = "exec"   // the program calls `signalbox exec`, as its settings say
 )
 
 // ways are the programs that speak the Agent Client Protocol and are known, by a part of
@@ -49,7 +48,7 @@ var ways = []struct {
 	name string
 	way  Way
 }{
-	{"claude-agent-acp", WayPrefix}, {"codex-acp", WayShells}, {"gemini", WayTerminal}, {"opencode", WayTerminal},
+	{"claude-agent-acp", WayPrefix}, {"codex-acp", WayShells}, {"gemini", WayPath}, {"opencode", WayPath},
 }
 
 // Way returns how the commands of an agent's program are kept apart from it in a sandbox.
@@ -65,7 +64,7 @@ func (a Agent) Way() Way {
 		return WayNone
 	}
 	for _, w := range ways {
-		if slices.ContainsFunc(a.Command, func(word string) bool { return strings.Contains(filepath.Base(word), w.name) }) {
+		if a.is(w.name) {
 			return w.way
 		}
 	}

@@ -30,12 +30,10 @@ type Spec struct {
 	Env     []string       `json:"env,omitempty"`   // NAME=value
 	Allow   []Permission   `json:"allow,omitempty"` // what the agent may do besides reading
 
-	// Confine is the sandbox that the agent's program runs in; nil for none. What the program
-	// runs is kept in more narrowly: Nested is for commands that it starts, within its own
-	// sandbox, and Commands for those that the session starts for it.
-	Confine  *sandbox.Policy `json:"confine,omitempty"`
-	Nested   *sandbox.Policy `json:"nested,omitempty"`
-	Commands *sandbox.Policy `json:"commands,omitempty"`
+	// Confine is the sandbox that the agent's program runs in; nil for none. Nested is for the
+	// commands that it starts, which are kept in more narrowly, within its own sandbox.
+	Confine *sandbox.Policy `json:"confine,omitempty"`
+	Nested  *sandbox.Policy `json:"nested,omitempty"`
 	// Judges is for a role that judges another's work: the agent's program takes no settings
 	// from the worktree.
 	Judges    bool     `json:"judges,omitempty"`
@@ -163,7 +161,7 @@ func Write(dir string, s Spec) error {
 	if err := s.validate(); err != nil {
 		return err
 	}
-	for _, sub := range []string{outboxDir, tempDir, nestDir, commandsDir} {
+	for _, sub := range []string{outboxDir, tempDir, nestDir} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			return err
 		}
@@ -185,10 +183,6 @@ func (s Spec) confined() bool { return s.Confine != nil }
 // Temp returns the directory for temporary files of a session's agent. It is the only part
 // of the session's directory that a confined agent can write.
 func Temp(dir string) string { return filepath.Join(dir, tempDir) }
-
-// CommandsTemp returns the directory for temporary files of commands that the session runs
-// for its agent.
-func CommandsTemp(dir string) string { return filepath.Join(dir, commandsDir) }
 
 // Nest returns the directory that a confined agent runs commands through. It can be read by
 // it, and not written.

@@ -1,0 +1,103 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/internal/sandbox"
+)
+
+// What Gemini CLI and OpenCode are told by variables.
+const (
+	geminiTrust      = "GEMINI_CLI_TRUST_WORKSPACE"
+	opencodeConfig   = "OPENCODE_CONFIG_CONTENT"         // settings that go before those of files
+	opencodeProject  = "OPENCODE_DISABLE_PROJECT_CONFIG" // those of the worktree, its plugins, tools and instructions
+	opencodePassword = "OPENCODE_SERVER_PASSWORD"
+)
+
+// geminiLogins are the variables that Gemini CLI takes from a file .env of a directory that it
+// is told not to trust, if its environment has none.
+var geminiLogins = []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"}
+
+// settings returns the variables that keep the commands of a program apart from it, and keep
+// the program from taking settings from what it judges. Env is what it would get otherwise.
+func (p *program) settings(env []string) ([]string, error) {
+	all := p.nestSettings(env)
+	if p.spec.Judges && p.spec.Agent.is("gemini") {
+		all = append(all, geminiTrust+"=false")
+		for _, name := range geminiLogins {
+			if _, ok := lookup(env, name); !ok {
+				all = append(all, name+"=")
+			}
+		}
+	}
+	if !p.spec.Agent.is("opencode") {
+		return all, nil
+	}
+	if p.spec.Judges {
+		all = append(all, opencodeProject+"=1")
+	}
+	config, err := p.opencodeSettings(env)
+	return append(all, config...), err
+}
+
+// nestSettings tells a confined program of its nest.
+func (p *program) nestSettings(env []string) []string {
+	if p.spec.Nested == nil {
+		return nil
+	}
+	nest := Nest(p.dir)
+	all := []string{sandbox.NestVariable + "=" + nest, claudePrefix + "=" + sandbox.NestPrefix(nest)}
+	if p.spec.Agent.Way() == WayPath {
+		path, _ := lookup(env, "PATH")
+		user, _ := lookup(env, "SHELL")
+		all = append(all, "PATH="+strings.TrimSuffix(sandbox.NestShells(nest)+string(os.PathListSeparator)+path, string(os.PathListSeparator)),
+			"SHELL="+sandbox.NestShell(nest, user))
+	}
+	return all
+}
+
+// opencodeSettings returns OpenCode's settings as variables. The shell of its settings would
+// count more than SHELL. Its server, which it talks to itself, would answer to its commands
+// without a password. Language servers and formatters are the change's own programs: it looks
+// for them in the worktree.
+func (p *program) opencodeSettings(env []string) ([]string, error) {
+	config, all := map[string]any{}, []string(nil)
+	if given, ok := lookup(env, opencodeConfig); ok && given != "" {
+		if err := json.Unmarshal([]byte(given), &config); err != nil || config == nil {
+			return nil, fmt.Errorf("the agent's %s is not a JSON object, so nothing can be added to it: put its settings into a file (%w)", opencodeConfig, err)
+		}
+	}
+	if p.spec.Nested != nil {
+		user, _ := lookup(env, "SHELL")
+		config["shell"] = sandbox.NestShell(Nest(p.dir), user)
+		all = append(all, opencodePassword+"="+p.secret)
+	}
+	if p.spec.Judges {
+		config["lsp"], config["formatter"] = false, false
+	}
+	if len(config) == 0 {
+		return all, nil
+	}
+	text, err := json.Marshal(config)
+	return append(all, opencodeConfig+"="+string(text)), err
+}
+
+// is reports whether an agent's program is the one of a name, which may be started by another.
+func (a Agent) is(name string) bool {
+	return slices.ContainsFunc(a.Command, func(word string) bool { return strings.Contains(filepath.Base(word), name) })
+}
+
+// lookup finds the value of a variable, the last one if there are several.
+func lookup(env []string, name string) (value string, ok bool) {
+	for _, entry := range env {
+		if v, is := strings.CutPrefix(entry, name+"="); is {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
