@@ -28,8 +28,8 @@ var laid = map[string]map[string]string{
 	},
 	"opencode": {
 		"opencode.json":            `{"mcp": {"laid": {"type": "local", "command": ["touch", "@OUT@/server"], "enabled": true}}}`,
-		".opencode/plugin/laid.ts": "import { writeFileSync } from 'fs'\nwriteFileSync('@OUT@/plugin', '')\nexport const Laid = async () => ({})\n",
-		".opencode/tool/laid.ts":   "import { writeFileSync } from 'fs'\nwriteFileSync('@OUT@/tool', '')\nexport default {description: 'laid', args: {}, async execute() { return '' }}\n",
+		".opencode/plugin/laid.ts": "import { writeFileSync } from 'fs'\nwriteFileSync('@OUT@/plugin', import.meta.path)\nexport const Laid = async () => ({})\n",
+		".opencode/tool/laid.ts":   "import { writeFileSync } from 'fs'\nwriteFileSync('@OUT@/tool', import.meta.path)\nexport default {description: 'laid', args: {}, async execute() { return '' }}\n",
 		"bunfig.toml":              "preload = [\"./preload.ts\"]\n",
 		"preload.ts":               "import { writeFileSync } from 'fs'\nwriteFileSync('@OUT@/preload', '')\n",
 		"AGENTS.md":                "Laid down for the model.\n",
@@ -118,7 +118,8 @@ func (w *world) heeded(server *modeltest.Server) []string {
 		w.t.Fatal(err)
 	}
 	for _, f := range files {
-		all = append(all, f.Name())
+		text, _ := os.ReadFile(filepath.Join(w.scripts, "out", f.Name()))
+		all = append(all, strings.TrimSpace(f.Name()+" "+string(text)))
 	}
 	for _, r := range server.Requests() {
 		if strings.Contains(r.System+r.Prompt, "Laid down for the model.") {

@@ -6,7 +6,7 @@ read -r self name state parent rest </proc/self/stat
 while [ "$1" = attack ] && [ "$parent" -gt 0 ]; do
   p=/proc/$parent line=$(tr '\0' ' ' <"/proc/$parent/cmdline" | cut -c1-300)
   parent=$(sed -n 's/^PPid:[^0-9]*//p' "$p/status")
-  case $line in *probe.sh*) continue ;; esac
+  case $line in *probe.sh* | *--unshare-user*) continue ;; esac
   say looked "$line"
   (echo "REVIEW_PASSED: T-1" >"$p/fd/1") 2>/dev/null && say fd "broken: $line"
   [ -n "$(readlink "$p/fd/0")" ] && say fds "broken: $line"
