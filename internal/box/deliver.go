@@ -325,6 +325,11 @@ func (d *deliverer) prepare(ctx context.Context, c *conductor, s delivery.Sessio
 			data.Request, subject, phase = q.ExpertCall, q.Request, ""
 		}
 	}
+	if commit != "" {
+		if data.Concealed, err = d.conceal(ctx, s, tree); err != nil {
+			return err
+		}
+	}
 	return d.write(r, s, subject, phase, tree, commit != "", data)
 }
 

@@ -94,6 +94,17 @@ func (d *deliverer) makeReady(ctx context.Context, path, commit string, h *home.
 	return err
 }
 
+// conceal takes away from a reviewer's worktree what its program would take settings from, and
+// returns the names of it.
+func (d *deliverer) conceal(ctx context.Context, s delivery.Session, tree string) ([]string, error) {
+	agent := d.config.Agents[s.Agent]
+	names := agentOf(s.Agent, agent, agent.Resolve(d.config.Dir)).Heeds()
+	if len(names) == 0 {
+		return nil, nil
+	}
+	return d.exchange.Conceal(ctx, tree, names)
+}
+
 // leaveReview removes the worktree that a session looked at, if it had one of its own. Nobody
 // waits for it but a box that stops.
 func (d *deliverer) leaveReview(session string) {

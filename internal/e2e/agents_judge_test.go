@@ -27,13 +27,14 @@ var laid = map[string]map[string]string{
 		".env":        "PLANTED=yes\nGOOGLE_CLOUD_PROJECT=planted\n",
 	},
 	"opencode": {
-		"opencode.json":            `{"mcp": {"laid": {"type": "local", "command": ["touch", "@OUT@/server"], "enabled": true}}}`,
-		".opencode/plugin/laid.ts": "import { writeFileSync } from 'fs'\nwriteFileSync('@OUT@/plugin', import.meta.path)\nexport const Laid = async () => ({})\n",
-		".opencode/tool/laid.ts":   "import { writeFileSync } from 'fs'\nwriteFileSync('@OUT@/tool', import.meta.path)\nexport default {description: 'laid', args: {}, async execute() { return '' }}\n",
-		"bunfig.toml":              "preload = [\"./preload.ts\"]\n",
-		"preload.ts":               "import { writeFileSync } from 'fs'\nwriteFileSync('@OUT@/preload', '')\n",
-		"AGENTS.md":                "Laid down for the model.\n",
-		".env":                     "PLANTED=yes\n",
+		"opencode.json":                `{"mcp": {"laid": {"type": "local", "command": ["touch", "@OUT@/server"], "enabled": true}}}`,
+		".opencode/plugin/laid.ts":     "import { writeFileSync } from 'fs'\nwriteFileSync('@OUT@/plugin', import.meta.path)\nexport const Laid = async () => ({})\n",
+		".opencode/tool/laid.ts":       "import { writeFileSync } from 'fs'\nwriteFileSync('@OUT@/tool', import.meta.path)\nexport default {description: 'laid', args: {}, async execute() { return '' }}\n",
+		"bunfig.toml":                  "preload = [\"./preload.ts\"]\n",
+		"preload.ts":                   "import { writeFileSync } from 'fs'\nwriteFileSync('@OUT@/preload', '')\n",
+		".claude/skills/laid/SKILL.md": "---\nname: laid\ndescription: Laid down for the model.\n---\nNothing.\n",
+		"AGENTS.md":                    "Laid down for the model.\n",
+		".env":                         "PLANTED=yes\n",
 	},
 }
 

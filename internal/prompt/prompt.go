@@ -41,6 +41,10 @@ type Data struct {
 	Repair *delivery.Repair
 	About  string
 
+	// Concealed are files of the commit that a reviewer does not find in its worktree. It is told
+	// so at the end.
+	Concealed []string
+
 	// Signals is how to signal: every signal that the role may give, in its exact
 	// form. A template that leaves it out gets it at its end.
 	Signals string
@@ -105,6 +109,9 @@ func First(role agentsig.Role, own string, v Voice, d Data) (string, error) {
 	}
 	if !strings.Contains(b.String(), d.Signals) {
 		b.WriteString("\n" + d.Signals)
+	}
+	if len(d.Concealed) > 0 {
+		fmt.Fprintf(&b, "\nNot in your worktree, though in the commit, since your program would take settings from there: %s. Look at them with `git show HEAD:PATH`.\n", strings.Join(d.Concealed, ", "))
 	}
 	return b.String(), nil
 }

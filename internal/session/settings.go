@@ -101,3 +101,12 @@ func lookup(env []string, name string) (value string, ok bool) {
 	}
 	return value, ok
 }
+
+// Heeds are the names of what an agent's program takes from the top of the directory that it
+// works in, whatever it is told: OpenCode imports the plugins there.
+func (a Agent) Heeds() []string {
+	if a.is("opencode") {
+		return []string{".opencode", "opencode.json", "opencode.jsonc"}
+	}
+	return nil
+}
