@@ -71,9 +71,10 @@ func (d *deliverer) confine(s delivery.Session, role config.Role, agent config.A
 	if err != nil {
 		return cage{}, err
 	}
-	p.Write = slices.Concat(p.Write, state.Own, state.Shared, d.config.Sandbox.Write)
+	p.Write = slices.Concat(p.Write, state.Own, state.Shared, d.config.Sandbox.Write, []string{session.Private(dir)})
 	p.Read = append(p.Read, session.Nest(dir), filepath.Dir(d.program))
 	nested := state.Nested(role.Sandbox)
+	nested.Hidden = append(nested.Hidden, session.Private(dir))
 	way := agentOf(s.Agent, agent, command).Way()
 	if (way == session.WayShells || way == session.WayPath) && role.Sandbox == sandbox.Bubblewrap {
 		p.Shells, nested.Shells = session.Nest(dir), session.Nest(dir)

@@ -27,15 +27,21 @@ var laid = map[string]map[string]string{
 		".env":        "PLANTED=yes\nGOOGLE_CLOUD_PROJECT=planted\n",
 	},
 	"opencode": {
-		"opencode.json":                `{"mcp": {"laid": {"type": "local", "command": ["touch", "@OUT@/server"], "enabled": true}}}`,
-		".opencode/plugin/laid.ts":     "import { writeFileSync } from 'fs'\nwriteFileSync('@OUT@/plugin', import.meta.path)\nexport const Laid = async () => ({})\n",
-		".opencode/tool/laid.ts":       "import { writeFileSync } from 'fs'\nwriteFileSync('@OUT@/tool', import.meta.path)\nexport default {description: 'laid', args: {}, async execute() { return '' }}\n",
+		"opencode.json":                `{"plugin": ["./laid.ts"], "mcp": {"laid": {"type": "local", "command": ["touch", "@OUT@/server"], "enabled": true}}}`,
+		".opencode/plugin/laid.ts":     "import { writeFileSync } from 'fs'\nwriteFileSync('@OUT@/plugin', '')\nexport const Laid = async () => ({})\n",
+		"laid.ts":                      "import { writeFileSync } from 'fs'\nwriteFileSync('@OUT@/plugin-setting', '')\nexport const Laid = async () => ({})\n",
 		"bunfig.toml":                  "preload = [\"./preload.ts\"]\n",
 		"preload.ts":                   "import { writeFileSync } from 'fs'\nwriteFileSync('@OUT@/preload', '')\n",
 		".claude/skills/laid/SKILL.md": "---\nname: laid\ndescription: Laid down for the model.\n---\nNothing.\n",
 		"AGENTS.md":                    "Laid down for the model.\n",
 		".env":                         "PLANTED=yes\n",
 	},
+}
+
+// controls is what a program is known to heed, and what the probe can do to it.
+var controls = map[string][]string{
+	"gemini":   {"server", "discovery", "env: broken", "project: broken: planted"},
+	"opencode": {"server", "plugin-setting", "instructions", "server: broken"},
 }
 
 // probing is what the model says: it runs the probe in the role that is asked.
@@ -70,8 +76,15 @@ func TestAgentsJudge(t *testing.T) {
 	for _, r := range programs {
 		t.Run("control/"+r.name, func(t *testing.T) {
 			w, server := r.probe(t, "^# T-1:", "", "READY_FOR_REVIEW", "roles: {developer: {agent: real}}\n")
+			w.git("rm", "-rq", "--ignore-unmatch", ".opencode") // it would wait minutes for a network, to get what plugins need
+			w.git("commit", "--allow-empty", "-qm", "quicker")
 			w.completed(w.deliver())
-			t.Logf("heeded: %q", w.heeded(server))
+			heeded := w.heeded(server)
+			for _, want := range controls[r.name] {
+				if !slices.Contains(heeded, want) {
+					t.Errorf("%s: not heeded, so the test above shows nothing: %q", want, heeded)
+				}
+			}
 		})
 	}
 }
@@ -119,8 +132,7 @@ func (w *world) heeded(server *modeltest.Server) []string {
 		w.t.Fatal(err)
 	}
 	for _, f := range files {
-		text, _ := os.ReadFile(filepath.Join(w.scripts, "out", f.Name()))
-		all = append(all, strings.TrimSpace(f.Name()+" "+string(text)))
+		all = append(all, f.Name())
 	}
 	for _, r := range server.Requests() {
 		if strings.Contains(r.System+r.Prompt, "Laid down for the model.") {

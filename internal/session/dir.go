@@ -30,6 +30,7 @@ const (
 	stderrFile     = "stderr"
 	tempDir        = "tmp"        // what the agent may write, removed at the end
 	usageFile      = "usage.json" // there: what a program says it has used, until it is read
+	privateDir     = "private"    // what the agent's program may write and its commands can't see, likewise
 	nestDir        = "nest"       // what the agent runs commands through
 	outboxDir      = "outbox"     // reports that no box has acknowledged
 	endedFile      = "ended.json" // the last report
@@ -116,7 +117,7 @@ func Clean(dir string) error {
 
 // removeTemp removes what nobody needs when the agent has gone.
 func removeTemp(dir string) error {
-	return errors.Join(os.RemoveAll(Temp(dir)), os.RemoveAll(Nest(dir)))
+	return errors.Join(os.RemoveAll(Temp(dir)), os.RemoveAll(Private(dir)), os.RemoveAll(Nest(dir)))
 }
 
 // Pending returns the reports of a dead session that no box has acknowledged, in order.

@@ -88,3 +88,9 @@ func hearer(p program, sent *int) output {
 
 // Permissions returns the permissions there are.
 func Permissions() []Permission { return []Permission{Edit, Execute, Fetch} }
+
+// Settings is what a program is told by variables.
+func Settings(dir string, s Spec, env []string) ([]string, error) {
+	p := newProgram(dir, "", s)
+	return p.settings(env)
+}

@@ -14,9 +14,11 @@ import (
 // What Gemini CLI and OpenCode are told by variables.
 const (
 	geminiTrust      = "GEMINI_CLI_TRUST_WORKSPACE"
-	opencodeConfig   = "OPENCODE_CONFIG_CONTENT"         // settings that go before those of files
-	opencodeProject  = "OPENCODE_DISABLE_PROJECT_CONFIG" // those of the worktree, its plugins, tools and instructions
+	opencodeConfig   = "OPENCODE_CONFIG_CONTENT"          // settings that go before those of files
+	opencodeProject  = "OPENCODE_DISABLE_PROJECT_CONFIG"  // the worktree's settings and instructions
+	opencodeSkills   = "OPENCODE_DISABLE_EXTERNAL_SKILLS" // other programs' skills, the worktree's too
 	opencodePassword = "OPENCODE_SERVER_PASSWORD"
+	opencodeTemp     = "BUN_TMPDIR" // where it puts libraries that it loads
 )
 
 // geminiLogins are the variables that Gemini CLI takes from a file .env of a directory that it
@@ -39,7 +41,7 @@ func (p *program) settings(env []string) ([]string, error) {
 		return all, nil
 	}
 	if p.spec.Judges {
-		all = append(all, opencodeProject+"=1")
+		all = append(all, opencodeProject+"=1", opencodeSkills+"=1")
 	}
 	config, err := p.opencodeSettings(env)
 	return append(all, config...), err
@@ -63,7 +65,7 @@ func (p *program) nestSettings(env []string) []string {
 
 // opencodeSettings returns OpenCode's settings as variables. The shell of its settings would
 // count more than SHELL. Its server, which it talks to itself, would answer to its commands
-// without a password. Language servers and formatters are the change's own programs: it looks
+// without a password, and they could write the libraries that it runs from. Language servers and formatters are the change's own programs: it looks
 // for them in the worktree.
 func (p *program) opencodeSettings(env []string) ([]string, error) {
 	config, all := map[string]any{}, []string(nil)
@@ -75,7 +77,7 @@ func (p *program) opencodeSettings(env []string) ([]string, error) {
 	if p.spec.Nested != nil {
 		user, _ := lookup(env, "SHELL")
 		config["shell"] = sandbox.NestShell(Nest(p.dir), user)
-		all = append(all, opencodePassword+"="+p.secret)
+		all = append(all, opencodePassword+"="+p.secret, opencodeTemp+"="+Private(p.dir))
 	}
 	if p.spec.Judges {
 		config["lsp"], config["formatter"] = false, false

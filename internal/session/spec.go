@@ -161,7 +161,7 @@ func Write(dir string, s Spec) error {
 	if err := s.validate(); err != nil {
 		return err
 	}
-	for _, sub := range []string{outboxDir, tempDir, nestDir} {
+	for _, sub := range []string{outboxDir, tempDir, privateDir, nestDir} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			return err
 		}
@@ -180,9 +180,13 @@ func readSpec(dir string) (Spec, error) {
 // confined reports whether the agent runs in a sandbox.
 func (s Spec) confined() bool { return s.Confine != nil }
 
-// Temp returns the directory for temporary files of a session's agent. It is the only part
-// of the session's directory that a confined agent can write.
+// Temp returns the directory for temporary files of a session's agent. It and [Private] are
+// the only parts of the session's directory that a confined agent can write.
 func Temp(dir string) string { return filepath.Join(dir, tempDir) }
+
+// Private returns a directory for temporary files that an agent's program runs code from. The
+// commands that it starts can't see it.
+func Private(dir string) string { return filepath.Join(dir, privateDir) }
 
 // Nest returns the directory that a confined agent runs commands through. It can be read by
 // it, and not written.

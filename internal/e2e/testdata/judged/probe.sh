@@ -28,4 +28,6 @@ done
 [ -z "$PLANTED" ] || say env broken
 [ -z "$GOOGLE_CLOUD_PROJECT" ] || say project "broken: $GOOGLE_CLOUD_PROJECT"
 say shell "${SHELL##*/} $(bash ./deep.sh 20)"
+[ -z "$(find "$TMPDIR" -name "*.so" -o -name "*.node")" ] || say library broken
+[ -z "$(ls -A "$BUN_TMPDIR")" ] || say private broken
 say tried all
