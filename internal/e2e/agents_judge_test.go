@@ -41,7 +41,7 @@ var laid = map[string]map[string]string{
 // controls is what a program is known to heed, and what the probe can do to it.
 var controls = map[string][]string{
 	"gemini":   {"server", "discovery", "env: broken", "project: broken: planted"},
-	"opencode": {"server", "plugin-setting", "instructions", "server: broken"},
+	"opencode": {"server", "plugin", "plugin-setting", "instructions", "server: broken"},
 }
 
 // probing is what the model says: it runs the probe in the role that is asked.
@@ -75,9 +75,10 @@ func TestAgentsJudge(t *testing.T) {
 	})
 	for _, r := range programs {
 		t.Run("control/"+r.name, func(t *testing.T) {
+			if r.name == "opencode" && !*confined {
+				t.Skip("NOT TESTED: it waits minutes for a network, for what plugins need; with -confined")
+			}
 			w, server := r.probe(t, "^# T-1:", "", "READY_FOR_REVIEW", "roles: {developer: {agent: real}}\n")
-			w.git("rm", "-rq", "--ignore-unmatch", ".opencode") // it would wait minutes for a network, to get what plugins need
-			w.git("commit", "--allow-empty", "-qm", "quicker")
 			w.completed(w.deliver())
 			heeded := w.heeded(server)
 			for _, want := range controls[r.name] {
@@ -139,7 +140,6 @@ func (w *world) heeded(server *modeltest.Server) []string {
 			all = append(all, "instructions")
 		}
 		for _, result := range r.Results {
-			w.t.Log(result)
 			for line := range strings.Lines(result) {
 				if strings.Contains(line, "broken") {
 					all = append(all, strings.TrimSpace(line))

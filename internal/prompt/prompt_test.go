@@ -20,6 +20,17 @@ var data = prompt.Data{
 	Trouble: "REMEDIATION_COMPLETE\nthe disk is full", Hint: "HEALTH_AUDIT: HEALTHY",
 }
 
+// A reviewer is told what is not in its worktree.
+func TestConcealed(t *testing.T) {
+	d := data
+	d.Concealed = []string{".opencode", "opencode.json"}
+	text, err := prompt.First(agentsig.RoleCritic, "", prompt.Voice{Subject: "T-1", Nonce: "n0nce"}, d)
+	if err != nil || !strings.Contains(text, "Not in your worktree, though in the commit") || !strings.Contains(text, ".opencode, opencode.json") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	silent(t, "critic", text)
+}
+
 // Every role has a prompt with all that it needs, and nothing in it counts as a signal
 // if the agent repeats it.
 func TestFirst(t *testing.T) {

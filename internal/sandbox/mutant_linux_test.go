@@ -20,6 +20,8 @@ func TestMutants(t *testing.T) {
 		{Name: "a nested command has its program's users", File: "bubblewrap_linux.go", Old: `"--unshare-user", `, New: ""},
 		{Name: "a nested command is let read all", File: "nest.go", Old: "p.Grants, err = e.grants()", New: `_, err = e.grants(); p.Grants = []grant{{"/", writable}}`},
 		{Name: "a shell without its nest is run", File: "nest.go", Old: "if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {", New: "if errors.Is(err, fs.ErrNotExist) {\n\t\treturn nil\n\t}\n\tif false {"},
+		{Name: "a command has its program's variables", File: "enter_linux.go", Old: " || slices.Contains(p.Unset, name)", New: ""},
+		{Name: "a shell knows its nest by a variable alone", File: "nest.go", Old: "nest = filepath.Dir(dir) // the", New: "// the"},
 	} {
 		t.Run(m.Name, func(t *testing.T) {
 			if err := m.Run(t.Context(), ".", "TestNest"); err != nil {

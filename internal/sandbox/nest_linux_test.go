@@ -25,6 +25,7 @@ var nestProbes = []struct{ name, script string }{
 	{"signal", `kill -USR1 $P`},
 	{"prompt", `grep -q run= $HOME/.claude/projects/p.jsonl`},
 	{"settings", `echo evil >$HOME/.claude/settings.json`},
+	{"variable", `test -n "$PASSWORD"`},
 	{"login", `ls $HOME/.claude | grep -q projects`},
 }
 
@@ -47,11 +48,27 @@ func TestNested(t *testing.T) {
 					t.Errorf("%s got through: %s", p.name, got)
 				}
 			}
-			for name, way := range map[string]string{"nested": `"$SELF" nested "$NEST" -- sh -c`, "prefix": `"$NEST/prefix"`} {
+			for name, way := range map[string]string{"nested": `"$SELF" nested "$NEST" -- sh -c`, "prefix": `"$NEST/prefix"`, "path": `PATH="$NEST/bin:$PATH" sh -c`} {
 				got := runNested(t, kind, "", way+` 'echo work >"$WORK/file" && cat "$HOME/.claude/shell-snapshots/s" && cat "$WORK/file"'`)
 				if !strings.Contains(got, "through") {
 					t.Errorf("%s: a command can't do its work: %s", name, got)
 				}
+			}
+		})
+	}
+}
+
+// Shells that start shells are nested once, however many there are: a process can't be
+// nested more than 16 times.
+func TestNestDeep(t *testing.T) {
+	for _, kind := range sandbox.Kinds()[1:] {
+		t.Run(string(kind), func(t *testing.T) {
+			if err := sandbox.Available(kind); err != nil {
+				t.Skipf("NOT TESTED: %v", err)
+			}
+			got := runNested(t, kind, "", `PATH="$NEST/bin:$PATH" sh -c 'echo "[ \$1 = 0 ] || exec sh \$0 \$((\$1 - 1))" >"$WORK/deep" && sh "$WORK/deep" 20'`)
+			if !strings.Contains(got, "through") {
+				t.Error(got)
 			}
 		})
 	}
@@ -69,7 +86,9 @@ func runNested(t *testing.T, kind sandbox.Kind, way, script string) string {
 		check(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		check(t, os.WriteFile(path, []byte(text), 0o600))
 	}
-	check(t, sandbox.MakeNest(nest, self(t), *state.Nested(kind)))
+	nested := state.Nested(kind)
+	nested.Unset = []string{"PASSWORD"}
+	check(t, sandbox.MakeNest(nest, self(t), *nested))
 	p := sandbox.Policy{Kind: kind, Network: true, Temp: t.TempDir(), Write: append(state.Own, work), Read: []string{nest, filepath.Dir(self(t)), home}}
 	if way != "" {
 		way += " "
@@ -85,7 +104,7 @@ func runNested(t *testing.T, kind sandbox.Kind, way, script string) string {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = work
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "WORK=" + work, "NEST=" + nest, "SELF=" + self(t), "SECRET=1", sandbox.NestVariable + "=" + nest}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "WORK=" + work, "NEST=" + nest, "SELF=" + self(t), "SECRET=1", "PASSWORD=1", sandbox.NestVariable + "=" + nest}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)

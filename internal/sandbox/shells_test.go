@@ -38,7 +38,7 @@ func TestNestShells(t *testing.T) {
 }
 
 // What runs in a nest finds the shells themselves.
-func TestLeaveShells(t *testing.T) {
+func TestNestLeft(t *testing.T) {
 	dir := "/box/nest/bin"
 	t.Setenv("PATH", dir+":/usr/bin:"+dir+":/bin")
 	t.Setenv("SHELL", dir+"/sh")

@@ -75,6 +75,20 @@ func TestMutants(t *testing.T) {
 			"e.how, e.reset = api.HowLimited, at", "e.reset = at", "TestStreamLimited"},
 		{"a limit may end in a hundred years", "limit.go",
 			"reset.After(now) && reset.Before(now.Add(maxReset))", "reset.After(now)", "TestLimit"},
+		{"Gemini CLI trusts what it judges", "settings.go",
+			`geminiTrust+"=false"`, `geminiTrust+"=true"`, "TestSettings"},
+		{"Gemini CLI takes a login from what it judges", "settings.go",
+			`all = append(all, name+"=")`, "_ = name", "TestSettings"},
+		{"OpenCode takes settings from what it judges", "settings.go",
+			`opencodeProject+"=1", `, "", "TestSettings"},
+		{"OpenCode runs language servers of what it judges", "settings.go",
+			`config["lsp"], config["formatter"] = false, false`, "", "TestSettings"},
+		{"OpenCode's settings name another shell", "settings.go",
+			`config["shell"] = sandbox.NestShell(Nest(p.dir), user)`, "_ = user", "TestSettings"},
+		{"OpenCode's server answers to all", "settings.go",
+			`opencodePassword+"="+p.secret, `, "", "TestSettings"},
+		{"what OpenCode runs from lies with its commands' files", "settings.go",
+			`Private(p.dir))`, `Temp(p.dir))`, "TestSettings"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()

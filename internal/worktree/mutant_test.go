@@ -23,6 +23,8 @@ func TestMutants(t *testing.T) {
 		{"a forged link is believed", "restore.go", "renew(filepath.Join(path, \".git\"), \"gitdir: \"+at.gitDir+\"\\n\"),", "", "TestRestore"},
 		{"attributes that are left decide", "restore.go", "stray, err = r.removeAttributes(ctx, at)", "_ = r.removeAttributes", "TestRestore"},
 		{"what was built looks old", "restore.go", "if err != nil || same {", "if remove(at, \"index\"); err != nil || same {", "TestRestore"},
+		{"git tells what is concealed", "conceal.go", "if len(known) > 0 {", "if false {", "TestConceal"},
+		{"what is concealed stays", "conceal.go", "if err := removeAll(file); err != nil {", "if err != nil {", "TestConceal"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
