@@ -144,6 +144,10 @@ func (d *deliverer) gateRun(ctx context.Context, r delivery.Run, t delivery.Task
 			in.Commit, in.Output = stray.Commit, err.Error()
 			return nil // it did not pass
 		}
+		if errors.Is(err, worktree.ErrObjects) && commit != "" {
+			in.Output = err.Error()
+			return nil // nor did this
+		}
 		return err
 	}
 	if err := d.takeIn(ctx, r, in); err != nil {

@@ -124,10 +124,18 @@ func (r *Repo) claim(ctx context.Context, path, branch, commit string) (place, e
 	if err != nil {
 		return place{}, err
 	}
+	// Git takes over what the user left out of a checkout. What is missing from a worktree counts
+	// as deleted here, so nothing is left out.
+	if err := remove(at, "info/sparse-checkout"); err != nil {
+		return place{}, err
+	}
 	if err := r.change(ctx, at, "reset", "--quiet", "--hard"); err != nil {
 		return place{}, err
 	}
 	if branch != "" {
+		if err := r.keep(at); err != nil {
+			return place{}, err
+		}
 		if err := r.change(ctx, at, "symbolic-ref", ownBranch, ref(branch)); err != nil {
 			return place{}, err
 		}
@@ -250,9 +258,10 @@ func (r *Repo) Remove(ctx context.Context, path string) error {
 			return err
 		}
 	}
-	if err := removeAll(path); err != nil {
+	if err := errors.Join(removeAll(path), os.RemoveAll(r.apart(at).gitDir)); err != nil {
 		return err
 	}
+	_ = os.Remove(filepath.Join(r.common, ownDirs)) // if nothing is left in it
 	return r.change(ctx, r.home, "worktree", "remove", "--force", "--force", "--", path)
 }
 

@@ -37,6 +37,9 @@ func (r *Repo) copyFrom(ctx context.Context, checkout, dir string, files []strin
 	if err != nil || len(files) == 0 {
 		return err
 	}
+	if at, err = r.atHead(ctx, at); err != nil {
+		return err
+	}
 	tracked, err := r.among(ctx, at, call{
 		args: append([]string{"ls-files", "-z", "--"}, files...),
 		env:  []string{"GIT_LITERAL_PATHSPECS=1"},

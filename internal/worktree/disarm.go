@@ -112,19 +112,12 @@ const maxInner = 1000
 // and can name commands. They are left out, and the commits that they are at are added by
 // a command that does not look further.
 func (r *Repo) stage(ctx context.Context, at place) error {
-	var inner []string
-	err := r.each(ctx, at, func(record string) {
-		if about, name, ok := strings.Cut(record, "\t"); ok && strings.HasPrefix(about, "160000 ") && len(inner) <= maxInner {
-			inner = append(inner, name)
-		}
-	}, call{args: []string{"ls-files", "--stage", "-z"}})
-	switch {
-	case err != nil:
+	inner, err := r.inner(ctx, at)
+	if err != nil {
 		return err
-	case len(inner) == 0:
+	}
+	if len(inner) == 0 {
 		return r.change(ctx, at, "add", "--all")
-	case len(inner) > maxInner:
-		return fmt.Errorf("%s has more than %d repositories in it: %w", agentsig.Escape(at.dir), maxInner, ErrTooMuch)
 	}
 	const but = "\x00:(top,exclude,literal)"
 	err = r.write(ctx, at, call{
@@ -134,5 +127,22 @@ func (r *Repo) stage(ctx context.Context, at place) error {
 	if err != nil {
 		return err
 	}
+	// Where there was a directory with one in it, there may be a file or a link by now.
+	if inner, err = r.inner(ctx, at); err != nil {
+		return err
+	}
 	return r.write(ctx, at, call{args: []string{"update-index", "--add", "--remove", "-z", "--stdin"}, stdin: strings.Join(inner, "\x00")})
+}
+
+// inner names the repositories that are in the index.
+func (r *Repo) inner(ctx context.Context, at place) (names []string, err error) {
+	err = r.each(ctx, at, func(record string) {
+		if about, name, ok := strings.Cut(record, "\t"); ok && strings.HasPrefix(about, "160000 ") && len(names) <= maxInner {
+			names = append(names, name)
+		}
+	}, call{args: []string{"ls-files", "--stage", "-z"}})
+	if err == nil && len(names) > maxInner {
+		err = fmt.Errorf("%s has more than %d repositories in it: %w", agentsig.Escape(at.dir), maxInner, ErrTooMuch)
+	}
+	return names, err
 }

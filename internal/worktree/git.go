@@ -39,6 +39,8 @@ var always = []string{
 	"-c", "commit.gpgSign=false",
 	"-c", "rerere.enabled=false",
 	"-c", "submodule.recurse=false",
+	"-c", "core.splitIndex=false", // an index is one file
+	"-c", "core.untrackedCache=false",
 	"-c", "advice.detachedHead=false",
 }
 

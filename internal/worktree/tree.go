@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -55,7 +53,11 @@ func (t *Tree) Dirty(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.repo.dirty(ctx, at)
+	own, err := t.repo.atHead(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	return t.repo.dirty(ctx, own)
 }
 
 func (r *Repo) dirty(ctx context.Context, at place) (names []string, err error) {
@@ -95,60 +97,6 @@ func (r *Repo) Changes(ctx context.Context, base, commit string) (c Changes, err
 	return c, err
 }
 
-// steps are what git leaves, while an operation that it does in steps lasts, in the
-// worktree's own part. An agent can leave anything there, also refs to be moved or deleted:
-// so git is never told to go on with it, or back.
-var steps = []string{
-	"rebase-apply", "rebase-merge", "sequencer", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "MERGE_HEAD", "MERGE_MODE", "MERGE_MSG",
-	"SQUASH_MSG", "AUTO_MERGE", "BISECT_LOG", "BISECT_START", "BISECT_NAMES", "BISECT_TERMS", "BISECT_EXPECTED_REV", "BISECT_ANCESTORS_OK",
-	"BISECT_FIRST_PARENT", "BISECT_RUN", "BISECT_HEAD", "refs/bisect",
-}
-
-// open reports whether any of some operations is not finished.
-func open(at place, steps ...string) bool {
-	return slices.ContainsFunc(steps, func(name string) bool {
-		_, err := os.Lstat(filepath.Join(at.gitDir, name))
-		return err == nil
-	})
-}
-
-// quit forgets about operations that are not finished, and leaves all files as they are.
-func quit(at place) error {
-	var errs []error
-	for _, name := range steps {
-		errs = append(errs, remove(at, name))
-	}
-	return errors.Join(errs...)
-}
-
-// abort undoes an operation that is not finished: a worktree that was in the middle of a
-// rebase or a search is back on its branch, and what conflicts is as in the commit. A merge
-// whose conflicts are all solved is left to the next commit, which finishes it.
-func (r *Repo) abort(ctx context.Context, at place, own string) error {
-	rebase, search := open(at, "rebase-apply", "rebase-merge"), open(at, "BISECT_LOG")
-	if !rebase && !search {
-		if !open(at, "CHERRY_PICK_HEAD", "REVERT_HEAD", "MERGE_HEAD") {
-			return nil
-		}
-		if conflicts, err := r.conflicts(ctx, at); err != nil || len(conflicts) == 0 && open(at, "MERGE_HEAD") {
-			return err
-		}
-	}
-	if err := quit(at); err != nil {
-		return err
-	}
-	switch {
-	case rebase:
-		if err := r.change(ctx, at, "symbolic-ref", "HEAD", ref(own)); err != nil {
-			return err
-		}
-		return r.change(ctx, at, "reset", "--quiet", "--hard")
-	case search:
-		return r.change(ctx, at, "checkout", "--quiet", "--ignore-other-worktrees", own, "--")
-	}
-	return r.change(ctx, at, "reset", "--quiet", "--merge")
-}
-
 // conflicts names the files that a merge left for somebody to solve.
 func (r *Repo) conflicts(ctx context.Context, at place) (names []string, err error) {
 	err = r.each(ctx, at, func(name string) {
@@ -174,31 +122,51 @@ func (t *Tree) Settle(ctx context.Context, message string) (commit string, commi
 	if err := errors.Join(unlock(at), disarmFiles(at)); err != nil {
 		return "", false, err
 	}
-	own, err := r.own(ctx, at)
+	branch, err := r.own(ctx, at)
 	if err != nil {
 		return "", false, err
 	}
-	if err := r.abort(ctx, at, own); err != nil {
-		return "", false, err
-	}
-	if err := r.comeBack(ctx, at, own); err != nil {
-		return "", false, err
-	}
-	left, err := r.dirty(ctx, at)
+	merging, err := r.abort(ctx, at, branch)
 	if err != nil {
 		return "", false, err
 	}
-	merging := open(at, "MERGE_HEAD")
-	if committed = len(left) > 0 || merging; committed {
-		if err := r.stage(ctx, at); err != nil {
+	if err := r.comeBack(ctx, at, branch); err != nil {
+		return "", false, err
+	}
+	if commit, err = r.resolve(ctx, at, "HEAD"); err != nil {
+		return "", false, err
+	}
+	own, err := r.trusted(ctx, at, "ref: "+ref(branch), commit)
+	if err != nil {
+		return commit, false, err
+	}
+	left, err := r.dirty(ctx, own)
+	if err != nil {
+		return "", false, err
+	}
+	if committed = len(left) > 0 || len(merging) > 0; committed {
+		if err := r.stage(ctx, own); err != nil {
 			return "", false, err
 		}
-		if err := r.commit(ctx, at, message); err != nil {
+		if commit, err = r.finish(ctx, own, merging, message); err != nil {
 			return "", false, err
 		}
 	}
-	commit, err = r.resolve(ctx, at, "HEAD")
-	return commit, committed, err
+	return commit, committed, errors.Join(quit(at), r.show(at))
+}
+
+// finish commits what is staged, as a merge if there is something that it merges, and returns
+// the commit.
+func (r *Repo) finish(ctx context.Context, own place, merging []string, message string) (string, error) {
+	if len(merging) > 0 {
+		if err := renew(filepath.Join(own.gitDir, "MERGE_HEAD"), strings.Join(merging, "\n")+"\n"); err != nil {
+			return "", err
+		}
+	}
+	if err := r.commit(ctx, own, message); err != nil {
+		return "", err
+	}
+	return r.resolve(ctx, own, "HEAD")
 }
 
 // comeBack puts a worktree on its own branch again, with no file changed.
@@ -256,19 +224,37 @@ func (t *Tree) Reset(ctx context.Context, commit string) error {
 	if err := errors.Join(unlock(at), disarmFiles(at)); err != nil {
 		return err
 	}
-	own, err := r.own(ctx, at)
+	branch, err := r.own(ctx, at)
 	if err != nil {
+		return err
+	}
+	if commit, err = r.Resolve(ctx, commit); err != nil {
 		return err
 	}
 	if err := quit(at); err != nil {
 		return err
 	}
-	// Wherever HEAD is: it comes back to the branch, which moves to the commit.
-	if err := r.change(ctx, at, "checkout", "--quiet", "--force", "--no-track", "-B", own, commit, "--"); err != nil {
-		if _, unknown := r.Resolve(ctx, commit); unknown != nil {
-			return unknown
-		}
+	// Files that git has although it ignores them go with the commit that the worktree is at.
+	head, err := r.resolve(ctx, at, "HEAD")
+	if err != nil {
+		head = commit
+	}
+	own, err := r.trusted(ctx, at, "ref: "+ref(branch), head)
+	if errors.Is(err, ErrObjects) {
+		own, err = r.trusted(ctx, at, "ref: "+ref(branch), commit)
+	}
+	if err != nil {
 		return err
 	}
-	return r.change(ctx, at, "clean", "--quiet", "-ffd") // other repositories included
+	// Wherever HEAD is: it comes back to the branch, which moves to the commit.
+	for _, command := range [][]string{
+		{"update-ref", "--no-deref", "-m", "signalbox: reset", ref(branch), commit},
+		{"reset", "--quiet", "--hard", "--"},
+		{"clean", "--quiet", "-ffd"}, // other repositories included
+	} {
+		if err := r.change(ctx, own, command...); err != nil {
+			return err
+		}
+	}
+	return errors.Join(r.change(ctx, at, "symbolic-ref", "HEAD", ref(branch)), r.show(at))
 }

@@ -88,7 +88,7 @@ func (f *fixture) checkout() map[string]string {
 		}
 		name, _ := filepath.Rel(root, path)
 		if d.IsDir() {
-			if name == ".signalbox" || name == filepath.Join(".git", "objects") || name == filepath.Join(".git", "worktrees") ||
+			if name == ".signalbox" || name == filepath.Join(".git", ownDirs) || name == filepath.Join(".git", "objects") || name == filepath.Join(".git", "worktrees") ||
 				name == filepath.Join(".git", "refs", "heads", "sb") || name == filepath.Join(".git", "logs", "refs", "heads", "sb") {
 				return fs.SkipDir
 			}
