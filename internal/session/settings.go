@@ -105,7 +105,8 @@ func lookup(env []string, name string) (value string, ok bool) {
 }
 
 // Heeds are the names of what an agent's program takes from the top of the directory that it
-// works in, whatever it is told: OpenCode imports the plugins there.
+// works in, whatever it is told: OpenCode (1.18.33) imports the plugins there though its
+// variable for that is set.
 func (a Agent) Heeds() []string {
 	if a.is("opencode") {
 		return []string{".opencode", "opencode.json", "opencode.jsonc"}
