@@ -117,7 +117,7 @@ func (p program) places(home string, getenv func(string) string) []string {
 
 // runs reports whether a command names the program.
 func (p program) runs(command []string) bool {
-	return slices.ContainsFunc(command, func(word string) bool { return strings.Contains(filepath.Base(word), p.name) })
+	return Runs(command, p.name)
 }
 
 // Nested returns the policy for commands that a confined program runs within its sandbox:
@@ -136,4 +136,20 @@ func Place(dir, home string, getenv func(string) string) string {
 		}
 	}
 	return filepath.Join(home, filepath.FromSlash(dir))
+}
+
+// launchers are programs that run the one that their first argument names.
+var launchers = []string{"node", "bun", "deno", "sh", "bash", "env", "npx", "bunx", "pnpx"}
+
+// Runs reports whether a command's program is the one of a name, by itself or by a launcher.
+// What else the command names, such as a model, is no program.
+func Runs(command []string, name string) bool {
+	for _, word := range command {
+		switch base := filepath.Base(word); {
+		case strings.HasPrefix(word, "-"), slices.Contains(launchers, base):
+		default:
+			return strings.Contains(base, name)
+		}
+	}
+	return false
 }

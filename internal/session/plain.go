@@ -60,7 +60,7 @@ const maxUsage = 64 << 10
 
 // usage takes what the program says it has used, if it does.
 func (p *plain) usage() (delivery.Usage, bool) {
-	path := filepath.Join(Temp(p.dir), usageFile)
+	path := filepath.Join(Private(p.dir), usageFile)
 	f, err := open(path)
 	if err != nil {
 		_ = remove(path) // what is there is not what the next turn has used

@@ -130,7 +130,7 @@ func (i inlet) give(message []byte) {
 func (p *program) environment(turn int) []string {
 	env := append(process.CleanEnv(os.Environ()), p.spec.Env...)
 	return append(env, "PWD="+p.spec.Dir, "SIGNALBOX_TASK="+p.spec.Task, "SIGNALBOX_ROLE="+string(p.spec.Role), "SIGNALBOX_TURN="+strconv.Itoa(turn),
-		usageVariable+"="+filepath.Join(Temp(p.dir), usageFile))
+		usageVariable+"="+filepath.Join(Private(p.dir), usageFile))
 }
 
 // confine returns how a command is run in the agent's sandbox.

@@ -27,6 +27,8 @@ func TestProtect(t *testing.T) {
 		{session.Agent{Adapter: session.AdapterACP, Command: []string{"gemini", "--acp"}}, sandbox.Landlock, ""},
 		{session.Agent{Adapter: session.AdapterACP, Command: []string{"opencode", "acp"}}, sandbox.Bubblewrap, ""},
 		{session.Agent{Adapter: session.AdapterACP, Command: []string{"another", "--acp"}}, sandbox.Landlock, "signalbox exec"},
+		{session.Agent{Adapter: session.AdapterACP, Command: []string{"another", "--model", "gemini-2.5-pro"}}, sandbox.Landlock, "signalbox exec"},
+		{session.Agent{Adapter: session.AdapterACP, Command: []string{"node", "/opt/gemini.js", "--acp"}}, sandbox.Landlock, ""},
 		{session.Agent{Command: []string{"./agent"}}, sandbox.Landlock, "signalbox exec"},
 		{session.Agent{Command: []string{"./claude"}}, sandbox.Landlock, "signalbox exec"}, // by whatever name, it is a plain one
 		{session.Agent{Command: []string{"./agent"}, Exec: true}, sandbox.Landlock, ""},

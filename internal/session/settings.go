@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
@@ -90,9 +88,7 @@ func (p *program) opencodeSettings(env []string) ([]string, error) {
 }
 
 // is reports whether an agent's program is the one of a name, which may be started by another.
-func (a Agent) is(name string) bool {
-	return slices.ContainsFunc(a.Command, func(word string) bool { return strings.Contains(filepath.Base(word), name) })
-}
+func (a Agent) is(name string) bool { return sandbox.Runs(a.Command, name) }
 
 // lookup finds the value of a variable, the last one if there are several.
 func lookup(env []string, name string) (value string, ok bool) {
