@@ -453,19 +453,25 @@ func (d *deliverer) write(r delivery.Run, s delivery.Session, subject string, ph
 // those for checks. What is not merged stays.
 func (d *deliverer) finished(ctx context.Context, r delivery.Run) {
 	var errs []error
-	trees := []string{remediationTree}
+	trees, left := []string{remediationTree}, []string(nil)
 	for _, t := range r.Tasks {
 		if t.Item.Phase == agentsig.PhaseCompleted {
 			trees = append(trees, t.ID)
+		} else {
+			left = append(left, t.ID)
 		}
 	}
 	for _, name := range trees {
 		path, branch := d.treePath(r.ID, name), taskBranch(r.ID, name)
 		if merged, err := d.repo.Merged(ctx, branch, r.Branch); err != nil || !merged {
-			continue // never made, gone, or not merged
+			left = append(left, name) // never made, gone, or not merged
+			continue
 		}
-		errs = append(errs, d.repo.Remove(ctx, path), d.repo.DeleteMerged(ctx, branch, r.Branch))
+		errs = append(errs, d.repo.Remove(ctx, path), d.repo.DeleteMerged(ctx, branch, r.Branch), d.repo.Tidy(ctx, branch, r.Branch, true))
 		_ = os.Remove(path + ".ready")
+	}
+	for _, name := range left {
+		errs = append(errs, d.repo.Tidy(ctx, taskBranch(r.ID, name), r.Branch, false))
 	}
 	errs = append(errs, d.exchange.Forget(ctx, r.ID, r.Branch))
 	_ = os.Remove(d.treePath(r.ID, "")) // if nothing is left in it

@@ -29,7 +29,7 @@ func (r *Repo) Add(ctx context.Context, path, branch, base string) error {
 	if err != nil {
 		return err
 	}
-	if err := r.disarmBranch(branch); err != nil {
+	if err := r.disarmBranch(ctx, branch); err != nil {
 		return err
 	}
 	if _, err := r.Branch(ctx, branch, base); err != nil {

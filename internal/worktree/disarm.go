@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 
@@ -42,26 +41,12 @@ func disarmFiles(at place) error {
 	return plain(at.dir, fs.ModeType&^fs.ModeDir&^fs.ModeSymlink)
 }
 
-// disarmBranch does so for the directories of a branch's ref and log. A branch that has no
-// directory of its own is among the user's, and left alone.
-func (r *Repo) disarmBranch(branch string) error {
-	dir := filepath.FromSlash(path.Dir(ref(branch)))
-	if dir == filepath.Join("refs", "heads") {
-		return nil
-	}
-	var errs []error
-	for _, top := range []string{dir, filepath.Join("logs", dir)} {
-		errs = append(errs, plain(filepath.Join(r.common, top), fs.ModeType&^fs.ModeDir))
-	}
-	return errors.Join(errs...)
-}
-
 // disarmShared does so for what git reads of all worktrees when it looks for one, and for
-// the directories of loose objects, which agents may have replaced.
+// the directories of loose objects, which agents may have replaced. Others they can't replace.
 func (r *Repo) disarmShared() error {
 	objects, err := os.ReadDir(filepath.Join(r.common, "objects"))
 	for _, d := range objects {
-		if d.Type()&fs.ModeSymlink != 0 {
+		if d.Type()&fs.ModeSymlink != 0 && len(d.Name()) == 2 && strings.Trim(d.Name(), "0123456789abcdef") == "" { // "pack" may be a link of the user's
 			err = errors.Join(err, os.Remove(filepath.Join(r.common, "objects", d.Name())))
 		}
 	}

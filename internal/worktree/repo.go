@@ -214,6 +214,9 @@ func (r *Repo) DeleteMerged(ctx context.Context, branch, into string) error {
 		return err
 	}
 	defer release()
+	if err := r.disarmBranch(ctx, branch); err != nil {
+		return err
+	}
 	tip, err := r.Resolve(ctx, ref(branch))
 	if errors.Is(err, ErrUnknown) {
 		return nil
