@@ -54,7 +54,6 @@ type deliverer struct {
 	plans    map[string]plan.Plan    // by the run's subject
 	branches map[string]*integration // that work is merged to
 	starting map[string]*sync.Mutex  // by session: who starts or ends it
-	bases    map[string]string       // of commits that passed the gate: where their work begins
 	places   map[int]bool            // that are taken by checks and merges, by number
 }
 
@@ -73,7 +72,7 @@ func newDeliverer(ctx context.Context, b *Box, o Delivery) (*deliverer, error) {
 	d := &deliverer{
 		box: b, repo: repo, program: o.Program, config: o.Config, dir: dir,
 		gates: make(chan struct{}, gatePlaces), homes: home.Open(filepath.Join(dir, "caches"), b.now), plans: map[string]plan.Plan{}, branches: map[string]*integration{},
-		starting: map[string]*sync.Mutex{}, bases: map[string]string{}, places: map[int]bool{},
+		starting: map[string]*sync.Mutex{}, places: map[int]bool{},
 	}
 	if d.exchange, err = worktree.OpenExchange(ctx, repo, filepath.Join(dir, "exchange.git")); err != nil {
 		return nil, err
@@ -333,17 +332,16 @@ func (d *deliverer) prepare(ctx context.Context, c *conductor, s delivery.Sessio
 	return d.write(r, s, subject, phase, tree, commit != "", data)
 }
 
-// base returns where the work that a session is about begins. What a reviewer looks at
-// does not move, so it is looked up once.
+// base returns where the work that a session is about begins: for a reviewer, what is recorded.
 func (d *deliverer) base(ctx context.Context, r delivery.Run, s delivery.Session, commit string) (string, error) {
 	if reviewer(s.Role) && commit != "" {
-		d.mu.Lock()
-		base := d.bases[commit]
-		d.mu.Unlock()
-		if base != "" {
-			return base, nil
+		i := d.box.state.item(r.Task(s.Task).Item.Subject)
+		for _, seen := range []work.Seen{i.Review, i.Audit} {
+			if seen.Session == s.ID {
+				return seen.Base, nil
+			}
 		}
-		return d.exchange.Base(ctx, commit, r.Branch)
+		return d.partsAt(ctx, r, commit)
 	}
 	return d.repo.Base(ctx, taskBranch(r.ID, roomName(s)), r.Branch)
 }
@@ -483,9 +481,6 @@ func (d *deliverer) finished(ctx context.Context, r delivery.Run) {
 	defer d.mu.Unlock()
 	delete(d.plans, r.Subject)
 	delete(d.branches, r.Branch)
-	for _, t := range r.Tasks {
-		delete(d.bases, t.Item.Commit)
-	}
 }
 
 // fingerprinter tells when the user's checkout was changed by somebody.

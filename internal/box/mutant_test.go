@@ -60,7 +60,7 @@ func TestBoxMutants(t *testing.T) {
 		{"a snapshot has no conversations", "snapshot.go",
 			"for i := range snap.Conversations {", "for i := range snap.Conversations[:0] {", "TestConversationAfterRestart"},
 		{"a snapshot of an older form is believed", "snapshot.go",
-			"const snapshotFormat = 4", "const snapshotFormat = 2", "TestOlderSnapshot"},
+			"const snapshotFormat = 5", "const snapshotFormat = 2", "TestOlderSnapshot"},
 		{"a rolled back ledger starts", "trailers.go",
 			"if broken != nil {", "if false {", "TestWitness"},
 		{"a proof waits for the timer", "trailers.go",

@@ -19,14 +19,15 @@ func (d *deliverer) repaired(ctx context.Context, r delivery.Run) (*delivery.Rep
 	if err != nil {
 		return nil, err
 	}
-	if merged, err := d.repo.Merged(ctx, commit, r.Branch); err != nil || merged {
-		return nil, err
+	merged, err := d.repo.Merged(ctx, commit, r.Branch)
+	if err == nil && !merged {
+		err = d.exchange.Take(ctx, commit, r.ID)
 	}
-	if err := d.exchange.Take(ctx, commit, r.ID); err != nil {
-		return nil, err
-	}
-	base, err := d.exchange.Base(ctx, commit, r.Branch)
 	if err != nil {
+		return nil, err
+	}
+	base, err := d.begins(ctx, r, remediationTree, commit)
+	if err != nil || base == commit { // what the branch has is not to be merged
 		return nil, err
 	}
 	changes, err := d.exchange.Changes(ctx, base, commit)
@@ -60,9 +61,9 @@ func (d *deliverer) mergeRepair(ctx context.Context, c *conductor, id string, re
 	r := d.run(c)
 	in := delivery.RepairMergeRan{Command: id, Commit: repair.Commit}
 	err := transient(ctx, func() error {
-		err := d.mergeRepairRun(ctx, c, r, &in)
+		err := d.mergeRepairRun(ctx, c, r, repair.Base, &in)
 		var conflict *worktree.ConflictError
-		if errors.As(err, &conflict) || errors.Is(err, errChecks) {
+		if errors.As(err, &conflict) || errors.Is(err, errChecks) || badWork(err) {
 			in.Failed = d.box.redact.Text(err.Error())
 			return nil
 		}
@@ -79,7 +80,7 @@ func (d *deliverer) mergeRepair(ctx context.Context, c *conductor, id string, re
 
 // mergeRepairRun makes the merge, if the checks pass on the result or a person has
 // declared that they need not.
-func (d *deliverer) mergeRepairRun(ctx context.Context, c *conductor, r delivery.Run, in *delivery.RepairMergeRan) error {
+func (d *deliverer) mergeRepairRun(ctx context.Context, c *conductor, r delivery.Run, base string, in *delivery.RepairMergeRan) error {
 	p, err := d.planOf(r)
 	if err != nil {
 		return err
@@ -87,10 +88,10 @@ func (d *deliverer) mergeRepairRun(ctx context.Context, c *conductor, r delivery
 	if err := d.exchange.Take(ctx, in.Commit, r.ID); err != nil {
 		return err
 	}
-	ran, title := false, "Merge the repair of the environment"
+	ran, title, permit := false, "Merge the repair of the environment", d.ofRepair(c)
 	in.Result, err = d.advance(ctx, c, "", worktree.Merge{
-		Branch: r.Branch, Commit: in.Commit,
-		Message: title, Seal: d.allow(c, in.Command, title, d.ofRepair(c)),
+		Branch: r.Branch, Commit: in.Commit, Base: base, Allowed: before(permit),
+		Message: title, Seal: d.allow(c, in.Command, title, base, permit),
 		Check: func(ctx context.Context, dir, commit string) error {
 			ran = true
 			result, err := d.checkIn(ctx, dir, commit, trial{run: r.ID, checks: d.checks(p)})

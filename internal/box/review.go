@@ -65,7 +65,11 @@ func (d *deliverer) reviewRoom(ctx context.Context, c *conductor, r delivery.Run
 	if err != nil {
 		return "", "", err
 	}
-	return path, commit, c.tell(ctx, delivery.Shown{Session: s.ID, Commit: commit, Tree: tree})
+	base, err := d.partsAt(ctx, r, commit)
+	if err != nil {
+		return "", "", err
+	}
+	return path, commit, c.tell(ctx, delivery.Shown{Session: s.ID, Commit: commit, Tree: tree, Base: base})
 }
 
 // setUpReview makes a reviewer's worktree ready, with a home directory that is gone afterwards:

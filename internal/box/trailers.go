@@ -19,16 +19,16 @@ var errNotAllowed = errors.New("the merge is not due any more: something happene
 
 // allow returns what seals a merge: it records which merge is allowed, has the ledger
 // signed up to there, and writes the message that proves it. The function permit returns
-// what was allowed last for the command. A merge that is recorded and not made, because
+// what was allowed last for the command; base is where reviewers saw the work begin. A merge that is recorded and not made, because
 // the box was killed, is made again and recorded as it is then.
-func (d *deliverer) allow(c *conductor, command, title string, permit func() *work.Permit) func(context.Context, worktree.Result) (string, error) {
+func (d *deliverer) allow(c *conductor, command, title, base string, permit func() *work.Permit) func(context.Context, worktree.Result) (string, error) {
 	return func(ctx context.Context, m worktree.Result) (string, error) {
-		checked := delivery.MergeChecked{Command: command, Commit: m.Commit, Onto: m.Onto, Tree: m.Tree}
+		checked := delivery.MergeChecked{Command: command, Commit: m.Commit, Onto: m.Onto, Tree: m.Tree, Base: base}
 		if err := c.tell(ctx, checked); err != nil {
 			return "", err
 		}
 		allowed := permit()
-		if allowed == nil || allowed.Commit != m.Commit || allowed.Onto != m.Onto || allowed.Tree != m.Tree {
+		if allowed == nil || allowed.Commit != m.Commit || allowed.Onto != m.Onto || allowed.Tree != m.Tree || allowed.Base != base {
 			return "", errNotAllowed
 		}
 		proof, err := d.box.prove(allowed.Seq)
@@ -37,6 +37,15 @@ func (d *deliverer) allow(c *conductor, command, title string, permit func() *wo
 		}
 		return trailer.Message(title, proof)
 	}
+}
+
+// before returns the merge that was allowed before, if one was: a box that was killed may have made it.
+func before(permit func() *work.Permit) *worktree.Result {
+	p := permit()
+	if p == nil {
+		return nil
+	}
+	return &worktree.Result{Onto: p.Onto, Commit: p.Commit, Tree: p.Tree}
 }
 
 // ofTask returns what was allowed last for a task's item.

@@ -150,8 +150,8 @@ func (d *deliverer) gateRun(ctx context.Context, r delivery.Run, t delivery.Task
 		}
 		return err
 	}
-	if err := d.takeIn(ctx, r, in); err != nil {
-		if errors.Is(err, worktree.ErrObjects) || errors.Is(err, worktree.ErrUnrelated) {
+	if err := d.takeIn(ctx, r, t.ID, in); err != nil {
+		if badWork(err) {
 			in.Output = err.Error()
 			return nil // it did not pass
 		}
@@ -189,13 +189,12 @@ func (d *deliverer) gateRun(ctx context.Context, r delivery.Run, t delivery.Task
 	return nil
 }
 
-// takeIn brings a commit to where it is checked, finds out how much it changes, and remembers
-// where the change begins.
-func (d *deliverer) takeIn(ctx context.Context, r delivery.Run, in *delivery.GateRan) error {
+// takeIn brings a commit to where it is checked, and finds out how much it changes.
+func (d *deliverer) takeIn(ctx context.Context, r delivery.Run, task string, in *delivery.GateRan) error {
 	if err := d.exchange.Take(ctx, in.Commit, r.ID); err != nil {
 		return err
 	}
-	base, err := d.exchange.Base(ctx, in.Commit, r.Branch)
+	base, err := d.begins(ctx, r, task, in.Commit)
 	if err != nil {
 		return err
 	}
@@ -204,9 +203,6 @@ func (d *deliverer) takeIn(ctx context.Context, r delivery.Run, in *delivery.Gat
 		return err
 	}
 	in.Files = &changes.Files
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.bases[in.Commit] = base
 	return nil
 }
 
@@ -333,7 +329,7 @@ func (d *deliverer) advance(ctx context.Context, c *conductor, task string, m wo
 	defer leave()
 	m.Path = path
 	merged, err := d.exchange.Merge(ctx, m)
-	if err == nil {
+	if err == nil && !merged.Already {
 		i.tip = merged.Commit
 	}
 	return merged.Commit, err
@@ -393,7 +389,7 @@ func (d *deliverer) merge(ctx context.Context, c *conductor, id string, t delive
 		}
 		result, err := d.mergeRun(ctx, c, id, r, t)
 		var conflict *worktree.ConflictError
-		if errors.As(err, &conflict) || errors.Is(err, errChecks) {
+		if errors.As(err, &conflict) || errors.Is(err, errChecks) || errors.Is(err, work.ErrOtherBase) || badWork(err) {
 			in.Failed = d.box.redact.Text(err.Error())
 			return nil
 		}
@@ -427,10 +423,14 @@ func (d *deliverer) mergeRun(ctx context.Context, c *conductor, id string, r del
 	if err != nil {
 		return "", err
 	}
-	title := fmt.Sprintf("Merge %s: %s", t.ID, t.Item.Title)
+	base := t.Item.Base()
+	if err := t.Item.CheckBase(base); err != nil {
+		return "", err
+	}
+	title, permit := fmt.Sprintf("Merge %s: %s", t.ID, t.Item.Title), d.ofTask(t.Item.Subject)
 	return d.advance(ctx, c, t.ID, worktree.Merge{
-		Branch: r.Branch, Commit: t.Item.Commit,
-		Message: title, Seal: d.allow(c, id, title, d.ofTask(t.Item.Subject)),
+		Branch: r.Branch, Commit: t.Item.Commit, Base: base, Allowed: before(permit),
+		Message: title, Seal: d.allow(c, id, title, base, permit),
 		Check: func(ctx context.Context, dir, commit string) error {
 			result, err := d.checkIn(ctx, dir, commit, trial{run: r.ID, checks: d.checks(p)})
 			if err == nil && !result.tolerate(r.Tolerated).passed() {

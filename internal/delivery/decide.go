@@ -358,19 +358,20 @@ func (in GateRan) decide(r *Run, _ time.Time) ([]Write, error) {
 	return []Write{t.do(work.Report{Commit: in.Commit, Passed: in.Passed, Checks: in.Checks, Output: cut(in.Output), Files: in.Files})}, nil
 }
 
-// Shown says which commit a reviewer is given to look at, before it is started.
-type Shown struct{ Session, Commit, Tree string }
+// Shown says which commit a reviewer is given to look at, and where it is told that the work begins,
+// before it is started.
+type Shown struct{ Session, Commit, Tree, Base string }
 
 func (in Shown) decide(r *Run, _ time.Time) ([]Write, error) {
 	s := r.Sessions[in.Session]
 	if s == nil || !s.Holds() || !r.holdsLease(s) {
 		return nil, nil
 	}
-	t, seen := r.Task(s.Task), work.Seen{Session: s.ID, Commit: in.Commit, Tree: in.Tree}
+	t, seen := r.Task(s.Task), work.Seen{Session: s.ID, Commit: in.Commit, Tree: in.Tree, Base: in.Base}
 	if t.Item.Review == seen || t.Item.Audit == seen {
 		return nil, nil
 	}
-	return []Write{t.do(work.Show{Token: t.Item.Lease.Token, Commit: in.Commit, Tree: in.Tree})}, nil
+	return []Write{t.do(work.Show{Token: t.Item.Lease.Token, Commit: in.Commit, Tree: in.Tree, Base: in.Base})}, nil
 }
 
 // BaselineRan is the gate's result on what the work starts from.
@@ -391,8 +392,8 @@ func (in BaselineRan) decide(r *Run, _ time.Time) ([]Write, error) {
 // recorded as [work.MergeAllowed]. Nothing is recorded if the merge is not due any more,
 // or was allowed before; the item tells, or [Remediation.Allowed] of a repair.
 type MergeChecked struct {
-	Command            string // that it is a part of
-	Commit, Onto, Tree string // as in [work.Allowed]
+	Command                  string // that it is a part of
+	Commit, Onto, Tree, Base string // as in [work.Allowed]
 }
 
 func (in MergeChecked) decide(r *Run, _ time.Time) ([]Write, error) {
@@ -403,8 +404,11 @@ func (in MergeChecked) decide(r *Run, _ time.Time) ([]Write, error) {
 	if t == nil || !t.Item.Audited || t.Item.Commit != "" && t.Item.Commit != in.Commit {
 		return nil, nil
 	}
+	if t.Item.CheckBase(in.Base) != nil {
+		return nil, nil // reviewers saw another change than this
+	}
 	// What moved it last is the audit: no lease is granted on audited work.
-	allowed := work.Allowed{Run: r.ID, Task: t.ID, Verdict: t.Moved, Commit: in.Commit, Onto: in.Onto, Tree: in.Tree}
+	allowed := work.Allowed{Run: r.ID, Task: t.ID, Verdict: t.Moved, Commit: in.Commit, Onto: in.Onto, Tree: in.Tree, Base: in.Base}
 	if t.Item.Allowed != nil && t.Item.Allowed.Allowed == allowed {
 		return nil, nil
 	}
@@ -428,6 +432,9 @@ func (in MergeRan) decide(r *Run, _ time.Time) ([]Write, error) {
 	}
 	if _, err := t.Item.CheckMerge(in.Commit, in.Tree); err != nil && in.Failed == "" && in.Trouble == "" {
 		in.Trouble = err.Error()
+	}
+	if a := t.Item.Allowed; in.Failed == "" && in.Trouble == "" && (a == nil || a.Commit != in.Commit) {
+		in.Trouble = work.ErrNotAllowed.Error()
 	}
 	if in.Trouble != "" {
 		return []Write{t.do(work.Block{Cause: string(CauseMerge), Reason: cut(in.Trouble)})}, nil

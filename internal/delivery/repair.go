@@ -166,10 +166,10 @@ const RepairTask = "+remediation"
 // made, as [MergeChecked] does for a task.
 func (r *Run) allowRepair(in MergeChecked) []Write {
 	m := r.Remediation
-	if !r.Live() || m.Stage != StageMerge || in.Commit != m.Repair.Commit {
+	if !r.Live() || m.Stage != StageMerge || in.Commit != m.Repair.Commit || in.Base != m.Repair.Base {
 		return nil
 	}
-	allowed := work.Allowed{Run: r.ID, Task: RepairTask, Verdict: m.Reviewed, Commit: in.Commit, Onto: in.Onto, Tree: in.Tree}
+	allowed := work.Allowed{Run: r.ID, Task: RepairTask, Verdict: m.Reviewed, Commit: in.Commit, Onto: in.Onto, Tree: in.Tree, Base: in.Base}
 	if m.Allowed != nil && m.Allowed.Allowed == allowed {
 		return nil
 	}
@@ -192,6 +192,9 @@ func (in RepairMergeRan) decide(r *Run, _ time.Time) ([]Write, error) {
 		return nil, nil
 	}
 	merge := RepairMerge{Commit: in.Commit, Files: m.Repair.Files, Names: m.Repair.Names, Checks: in.Checks, Output: cut(in.Output)}
+	if a := m.Allowed; in.Failed == "" && (a == nil || a.Commit != in.Commit) {
+		in.Failed = work.ErrNotAllowed.Error()
+	}
 	if in.Failed != "" {
 		merge.Reason = cut(in.Failed)
 		return []Write{r.event(RepairUnmerged, "", merge)}, nil

@@ -127,6 +127,13 @@ func (s *scenario) play(line string) {
 		case "other":
 			r.Tree = "7ee0001"
 		}
+		if words != "conflict" && words != "already" {
+			base := "0000000"
+			if words == "base" {
+				base = "0000001"
+			}
+			s.take(delivery.MergeChecked{Command: r.Command, Commit: r.Commit, Onto: "0000002", Tree: "7ee0002", Base: base})
+		}
 		s.take(r)
 	case "baseline":
 		s.take(delivery.BaselineRan{Command: s.command(delivery.DoBaseline, ""), Baseline: delivery.Baseline{Commit: "0000000", Checks: []work.Check{{Name: "test", Passed: who == "pass"}}}})
@@ -139,6 +146,9 @@ func (s *scenario) play(line string) {
 		r := delivery.RepairMergeRan{Command: s.command(delivery.DoMergeRepair, ""), Commit: who, Result: "5d6e7f8", Checks: []work.Check{{Name: "test", Passed: true}}}
 		if words == "conflict" {
 			r.Failed = "both change x.go"
+		}
+		if words != "conflict" && words != "already" {
+			s.take(delivery.MergeChecked{Command: r.Command, Commit: r.Commit, Onto: "0000002", Tree: "7ee0002", Base: "0000000"})
 		}
 		s.take(r)
 	case "expire":
@@ -355,7 +365,7 @@ func (s *scenario) settle() {
 			case delivery.DoStart:
 				before := s.seq
 				if role := c.Session.Role; role == agentsig.RoleCritic || role == agentsig.RoleAuditor {
-					s.take(delivery.Shown{Session: c.Session.ID, Commit: "1a2b3c4", Tree: "7ee0000"})
+					s.take(delivery.Shown{Session: c.Session.ID, Commit: "1a2b3c4", Tree: "7ee0000", Base: "0000000"})
 				}
 				moved = s.seq > before
 			case delivery.DoEnd:

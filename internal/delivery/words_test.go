@@ -48,7 +48,7 @@ func TestWords(t *testing.T) {
 		{work.MergeAllowed, work.Allowed{Commit: "0123456789", Onto: "9876543210"}, "T-2: the merge of 0123456 onto 9876543 is allowed"},
 		{work.WorkMerged, work.Merge{Commit: "1a2b3c4"}, "T-2: merged 1a2b3c4, completed"},
 		{work.WorkMerged, work.Merge{Commit: "1a2b3c4", Unseen: []agentsig.Role{agentsig.RoleCritic}}, "T-2: merged 1a2b3c4, completed, not seen by [critic]: the operator took it past"},
-		{work.WorkShown, work.Shown{Role: agentsig.RoleCritic, Commit: "1a2b3c4", Tree: "7ee0000"}, "T-2: the critic is shown 1a2b3c4, tree 7ee0000"},
+		{work.WorkShown, work.Shown{Role: agentsig.RoleCritic, Commit: "1a2b3c4", Tree: "7ee0000", Base: "0000000"}, "T-2: the critic is shown 1a2b3c4, tree 7ee0000"},
 		{work.MergeFailed, work.Merge{Commit: "1a2b3c4", Reason: "both change x.go"}, "T-2: can't be merged at 1a2b3c4: both change x.go"},
 		{work.SignalRecorded, work.Signalled{Said: work.Said{Signal: agentsig.KindCheckpoint, Fields: []work.Field{{Name: "Progress", Value: "half"}}}}, "T-2: progress: half"},
 		{work.LateResultRecorded, result(agentsig.KindReviewPassed), "T-2: review passed of S-1.1 came too late"},

@@ -43,7 +43,7 @@ func (j *judge) seeItem(t *taskFacts, e ledger.Event, payload any) error {
 		if t.phase != agentsig.PhaseCIPending || t.holder != "" {
 			return breaks("the gate speaks of %s in %s", t.id, t.phase)
 		}
-		t.phase, t.gated, t.seen = p.NextPhase, "", map[agentsig.Role]string{}
+		t.phase, t.gated, t.allowed, t.seen = p.NextPhase, "", "", map[agentsig.Role]string{}
 		if e.Type == work.GateFailed {
 			j.wrong(t, delivery.CauseGates)
 			return nil
@@ -56,9 +56,9 @@ func (j *judge) seeItem(t *taskFacts, e ledger.Event, payload any) error {
 		if t.seen == nil {
 			t.seen = map[agentsig.Role]string{}
 		}
-		t.seen[p.Role] = p.Tree
+		t.seen[p.Role] = p.Tree + " from " + p.Base
 	case work.Blocked:
-		t.from, t.phase, t.audited = t.phase, p.NextPhase, false
+		t.from, t.phase, t.audited, t.allowed = t.phase, p.NextPhase, false, ""
 		switch delivery.Cause(p.Cause) {
 		case delivery.CauseInfrastructure:
 			j.wrong(t, delivery.CauseObstacles)
@@ -74,6 +74,12 @@ func (j *judge) seeItem(t *taskFacts, e ledger.Event, payload any) error {
 		if !t.audited || p.Task != t.id || p.Verdict != t.verdict || !t.byHand && p.Commit != t.gated {
 			return breaks("the merge of %s at %s is allowed by event %d; it is audited: %v, by event %d at %s", p.Task, p.Commit, p.Verdict, t.audited, t.verdict, t.gated)
 		}
+		for role, saw := range t.seen {
+			if !strings.HasSuffix(saw, " from "+p.Base) {
+				return breaks("the merge of %s from %s is allowed, and the %s saw %s", t.id, p.Base, role, saw)
+			}
+		}
+		t.allowed = p.Commit
 	case work.Merge:
 		return j.mergeRan(t, e, p)
 	case work.Overridden:
@@ -85,7 +91,7 @@ func (j *judge) seeItem(t *taskFacts, e ledger.Event, payload any) error {
 			q.answered = true // taken back
 		}
 		t.looked()
-		t.phase, t.holder, t.byHand, t.audited, t.seen = p.NextPhase, "", true, false, nil
+		t.phase, t.holder, t.byHand, t.audited, t.allowed, t.seen = p.NextPhase, "", true, false, "", nil
 		t.asked = p.NextPhase == agentsig.PhaseBlocked
 	case work.Signalled:
 		j.created(p.Said)
@@ -181,6 +187,8 @@ func (j *judge) mergeRan(t *taskFacts, e ledger.Event, p work.Merge) error {
 	switch {
 	case t.merges > 1:
 		return breaks("%s is merged twice", t.id)
+	case t.allowed != p.Commit:
+		return breaks("%s is merged at %s, and the merge of %q was allowed", t.id, p.Commit, t.allowed)
 	case t.byHand:
 	case t.gated == "" || t.written:
 		return breaks("%s is completed without its gate", t.id)
@@ -190,8 +198,8 @@ func (j *judge) mergeRan(t *taskFacts, e ledger.Event, p work.Merge) error {
 		return breaks("%s is completed without a review", t.id)
 	case !t.audited:
 		return breaks("%s is completed without an audit", t.id)
-	case t.seen[agentsig.RoleCritic] != p.Tree || t.seen[agentsig.RoleAuditor] != p.Tree:
-		return breaks("%s is merged with the tree %s, and reviewers saw %v", t.id, p.Tree, t.seen)
+	case t.seen[agentsig.RoleCritic] != p.Tree+" from "+p.Base || t.seen[agentsig.RoleAuditor] != p.Tree+" from "+p.Base:
+		return breaks("%s is merged with the tree %s from %s, and reviewers saw %v", t.id, p.Tree, p.Base, t.seen)
 	}
 	return nil
 }

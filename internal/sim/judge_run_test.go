@@ -49,7 +49,7 @@ func (j *judge) seeRun(e ledger.Event, payload any) error {
 	case delivery.RepairReview:
 		return j.repairReviewed(e, s, p)
 	case work.Allowed:
-		if p.Commit != j.remediation.reviewed || p.Verdict != j.remediation.verdict || p.Task != delivery.RepairTask {
+		if p.Commit != j.remediation.reviewed || p.Verdict != j.remediation.verdict || p.Task != delivery.RepairTask || p.Base != repairBase {
 			return breaks("the merge of the repair %s is allowed by event %d, and event %d passed %q", p.Commit, p.Verdict, j.remediation.verdict, j.remediation.reviewed)
 		}
 	case delivery.RepairMerge:

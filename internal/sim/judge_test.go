@@ -50,7 +50,8 @@ type taskFacts struct {
 	writers   []string
 	written   bool // somebody may have changed it since the gate passed
 	gated     string
-	seen      map[agentsig.Role]string // the tree that a reviewer was shown since the gate passed
+	seen      map[agentsig.Role]string // the tree that a reviewer was shown since the gate passed, and where the work was said to begin
+	allowed   string                   // the commit whose merge is about to be made
 	reviewed  bool
 	audited   bool
 	verdict   uint64 // the sequence of the audit

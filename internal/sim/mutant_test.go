@@ -32,6 +32,8 @@ func TestMutants(t *testing.T) {
 		{Name: "another commit than the one that was reviewed is merged", File: "../delivery/repair.go", Old: "in.Command != r.mergeRepairCommand() || in.Commit != m.Repair.Commit", New: "in.Command != r.mergeRepairCommand()"},
 		{Name: "a repair goes past the gate", File: "../delivery/repair.go", Old: "case len(failing) > 0 && !m.Declared:", New: "case false:"},
 		{Name: "a person's word on the environment is a review", File: "../delivery/evolve.go", Old: "r.goWithout() // what nobody reviewed is not merged", New: "m.Stage = StageMerge"},
+		{Name: "a repair is merged from elsewhere", File: "../delivery/repair.go", Old: " || in.Base != m.Repair.Base", New: ""},
+		{Name: "work is merged from elsewhere", File: "../work/item.go", Old: "seen != (Seen{}) && seen.Base != base", New: "false"},
 		{Name: "a provider's limit is a crash", File: "../delivery/evolve.go", Old: "case Limited, Stopped, Orphaned:", New: "case Stopped, Orphaned:"},
 		{Name: "a question is asked twice", File: "../delivery/evolve_person.go", Old: "t.Question, t.Need = p.ID, nil\n", New: "t.Question = p.ID\n"},
 		{Name: "unknown output is never forgotten", File: "../delivery/evolve_item.go", Old: "delete(r.Unknown, t.ID+\"/\"+string(before.Lease.Role))", New: ""},

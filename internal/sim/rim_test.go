@@ -116,7 +116,7 @@ func (w *world) baseline(c delivery.Command) {
 		passed := w.repair.good && !w.broken
 		w.judge.repairs[w.repair.commit] = true
 		w.results = append(w.results, delivery.RepairRan{Command: c.ID, Repair: delivery.Repair{
-			Commit: w.repair.commit, Base: "abcdef0", Files: 1, Names: []string{"Dockerfile"}, Checks: []work.Check{{Name: "test", Passed: passed}},
+			Commit: w.repair.commit, Base: repairBase, Files: 1, Names: []string{"Dockerfile"}, Checks: []work.Check{{Name: "test", Passed: passed}},
 		}})
 		return
 	}
@@ -126,6 +126,9 @@ func (w *world) baseline(c delivery.Command) {
 	}
 	w.results = append(w.results, delivery.BaselineRan{Command: c.ID, Baseline: b})
 }
+
+// repairBase is where every repair begins.
+const repairBase = "abcdef0"
 
 // mergeRepair merges the repair that a command names, unless the target has it already.
 // Somebody may have gone on in the worktree meanwhile.
@@ -137,7 +140,10 @@ func (w *world) mergeRepair(c delivery.Command) {
 		r.Result, r.Failed = "", "both change Dockerfile"
 	default:
 		w.merged[r.Commit] = true
-		w.results = append(w.results, delivery.MergeChecked{Command: c.ID, Commit: r.Commit, Onto: "fedcba6", Tree: "fedcba5"})
+		w.results = append(w.results, delivery.MergeChecked{Command: c.ID, Commit: r.Commit, Onto: "fedcba6", Tree: "fedcba5", Base: c.Repair.Base})
+		if !w.calm && w.chance(5) { // a history that leads elsewhere
+			w.results = append(w.results, delivery.MergeChecked{Command: c.ID, Commit: r.Commit, Onto: "fedcba6", Tree: "fedcba4", Base: "abcdef1"})
+		}
 	}
 	if !w.calm && w.chance(5) {
 		w.repair.commit = w.commit()
@@ -157,11 +163,14 @@ func (w *world) show(s *delivery.Session) (bool, error) {
 	if commit == "" { // the operator led it past the gate
 		commit = w.branches[s.Task].commit
 	}
-	return w.take(delivery.Shown{Session: s.ID, Commit: commit, Tree: treeOf(commit)})
+	return w.take(delivery.Shown{Session: s.ID, Commit: commit, Tree: treeOf(commit), Base: baseOf(commit)})
 }
 
 // treeOf is the tree of a commit.
 func treeOf(commit string) string { return "7ee" + commit }
+
+// baseOf is where the work of a commit begins.
+func baseOf(commit string) string { return "ba5e" + commit }
 
 // start makes the session's process, unless its file is there. One that was killed
 // is found to be gone.
@@ -200,7 +209,10 @@ func (w *world) merge(c delivery.Command) {
 		r.Result, r.Trouble = "", "the branch is checked out elsewhere"
 	default:
 		w.merged[commit] = true
-		w.results = append(w.results, delivery.MergeChecked{Command: c.ID, Commit: commit, Onto: "fedcba8", Tree: "fedcba7"})
+		w.results = append(w.results, delivery.MergeChecked{Command: c.ID, Commit: commit, Onto: "fedcba8", Tree: "fedcba7", Base: c.Task.Item.Base()})
+		if !w.calm && w.chance(5) { // a history that leads elsewhere
+			w.results = append(w.results, delivery.MergeChecked{Command: c.ID, Commit: commit, Onto: "fedcba8", Tree: "fedcba6", Base: "ba5e000"})
+		}
 	}
 	w.results = append(w.results, r)
 }

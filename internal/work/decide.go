@@ -50,6 +50,8 @@ var (
 	ErrNotAudited  = errors.New("the work is not audited: there is nothing to merge")
 	ErrOtherCommit = errors.New("this is not the commit that passed the gate")
 	ErrNotSeen     = errors.New("it is not merged: what would be merged is not what was judged; look at both, and set its phase to READY_FOR_REVIEW to have it judged anew")
+	ErrOtherBase   = errors.New("reviewers did not all see the work begin where git would merge it from: bring the branch that it goes to into yours, see that everything is there, and have it reviewed again")
+	ErrNotAllowed  = errors.New("no merge of this commit was allowed: look at how it came to the branch")
 	ErrNotBlocked  = errors.New("the work is not BLOCKED")
 )
 
@@ -245,11 +247,12 @@ func (c Note) decide(i Item) (Event, error) {
 	}, nil
 }
 
-// Show says which commit a reviewer is given to look at, and which tree that has. What the
+// Show says which commit a reviewer is given to look at, which tree that has, and where it is told
+// that the work begins. What the
 // operator took past the gate is known by it from then on.
 type Show struct {
-	Token        Token
-	Commit, Tree string
+	Token              Token
+	Commit, Tree, Base string
 }
 
 // Events implements [Command].
@@ -260,7 +263,7 @@ func (c Show) decide(i Item) (Event, error) {
 		return Event{}, err
 	}
 	switch {
-	case !validCommit(c.Commit) || !validCommit(c.Tree):
+	case !validCommit(c.Commit) || !validCommit(c.Tree) || !validCommit(c.Base):
 		return Event{}, ErrBadCommit
 	case i.Lease.Role != agentsig.RoleCritic && i.Lease.Role != agentsig.RoleAuditor:
 		return Event{}, &RoleError{i.Lease.Role, i.Phase}
@@ -268,7 +271,7 @@ func (c Show) decide(i Item) (Event, error) {
 		return Event{}, fmt.Errorf("%s at %s: %w", i.ID, c.Commit, ErrOtherCommit)
 	}
 	return Event{
-		Type: WorkShown, Actor: BoxActor, Session: i.Session(), Token: c.Token, Payload: Shown{i.Lease.Role, c.Commit, c.Tree},
+		Type: WorkShown, Actor: BoxActor, Session: i.Session(), Token: c.Token, Payload: Shown{i.Lease.Role, c.Commit, c.Tree, c.Base},
 	}, nil
 }
 
@@ -397,6 +400,9 @@ func (c Allow) decide(i Item) (Event, error) {
 	if err := i.mayMerge(c.Commit); err != nil {
 		return Event{}, err
 	}
+	if err := i.CheckBase(c.Base); err != nil {
+		return Event{}, err
+	}
 	return Event{Type: MergeAllowed, Actor: BoxActor, Payload: c.Allowed}, nil
 }
 
@@ -411,13 +417,16 @@ type Merged struct {
 func (Merged) Events() []string { return []string{WorkMerged} }
 
 func (c Merged) decide(i Item) (Event, error) {
-	m := Merge{Commit: c.Commit, Tree: c.Tree, Result: c.Result, NextPhase: agentsig.PhaseCompleted}
+	m := Merge{Commit: c.Commit, Tree: c.Tree, Base: i.Base(), Result: c.Result, NextPhase: agentsig.PhaseCompleted}
 	e, err := i.merge(WorkMerged, m, c.Key)
 	if err != nil {
 		return e, err
 	}
 	if m.Unseen, err = i.CheckMerge(c.Commit, c.Tree); err != nil {
 		return Event{}, fmt.Errorf("%s: %w", i.ID, err)
+	}
+	if i.Allowed == nil || i.Allowed.Commit != c.Commit {
+		return Event{}, fmt.Errorf("%s at %s: %w", i.ID, c.Commit, ErrNotAllowed)
 	}
 	e.Payload = m
 	return e, nil

@@ -147,12 +147,13 @@ type Unblocked struct {
 // Allowed is the payload of MergeAllowed. It names what makes a merge commit what it is:
 // its parents and its tree. Who has the commit can hold it against the event.
 type Allowed struct {
-	Run     string `json:"run"`     // the run's id
-	Task    string `json:"task"`    // its id in the plan
-	Verdict uint64 `json:"verdict"` // the ledger's sequence of the audit that passed
-	Commit  string `json:"commit"`  // that was audited: the second parent
-	Onto    string `json:"onto"`    // what it is merged with: the first parent
-	Tree    string `json:"tree"`    // of the merge, which the checks, if there are any, ran on
+	Run     string `json:"run"`            // the run's id
+	Task    string `json:"task"`           // its id in the plan
+	Verdict uint64 `json:"verdict"`        // the ledger's sequence of the audit that passed
+	Commit  string `json:"commit"`         // that was audited: the second parent
+	Onto    string `json:"onto"`           // what it is merged with: the first parent
+	Base    string `json:"base,omitempty"` // where reviewers saw the work begin; empty if nobody looked at it
+	Tree    string `json:"tree"`           // of the merge, which the checks, if there are any, ran on
 }
 
 // Merge is the payload of WorkMerged and MergeFailed.
@@ -162,16 +163,18 @@ type Merge struct {
 	NextPhase agentsig.Phase `json:"next_phase"`
 	Reason    string         `json:"reason,omitempty"` // why it failed
 	Tree      string         `json:"tree,omitempty"`   // of the commit: all that is in it
+	Base      string         `json:"base,omitempty"`   // where reviewers saw the work begin
 	// Unseen are the reviewers that the operator took it past, who have not seen this tree.
 	Unseen []agentsig.Role `json:"unseen,omitempty"`
 }
 
-// Shown is the payload of WorkShown: the commit that a reviewer was given to look at, and its
-// tree.
+// Shown is the payload of WorkShown: the commit that a reviewer was given to look at, its
+// tree, and the commit that it was told the work begins from.
 type Shown struct {
 	Role   agentsig.Role `json:"role"`
 	Commit string        `json:"commit"`
 	Tree   string        `json:"tree"`
+	Base   string        `json:"base"`
 }
 
 // Overridden is the payload of WorkOverridden.

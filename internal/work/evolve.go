@@ -77,9 +77,9 @@ func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
 		p, err := payload[Shown](e)
 		i.Commit = p.Commit
 		if p.Role == agentsig.RoleCritic {
-			i.Review = Seen{e.Session, p.Commit, p.Tree}
+			i.Review = Seen{e.Session, p.Commit, p.Tree, p.Base}
 		} else {
-			i.Audit = Seen{e.Session, p.Commit, p.Tree}
+			i.Audit = Seen{e.Session, p.Commit, p.Tree, p.Base}
 		}
 		return i, err
 	case SignalRecorded, LateResultRecorded:

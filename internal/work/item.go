@@ -1,6 +1,7 @@
 package work
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"strconv"
@@ -87,8 +88,22 @@ type Item struct {
 	Completed   uint64         // the counter of the session that ended last by itself
 }
 
-// Seen is what a reviewer's session was given to look at: a commit, and its tree.
-type Seen struct{ Session, Commit, Tree string }
+// Seen is what a reviewer's session was given to look at: a commit, its tree, and the commit that
+// it was told the work begins from.
+type Seen struct{ Session, Commit, Tree, Base string }
+
+// Base returns where reviewers saw the work begin; empty if nobody has looked at it.
+func (i Item) Base() string { return cmp.Or(i.Audit.Base, i.Review.Base) }
+
+// CheckBase refuses a merge from another commit than both reviewers saw the work begin from.
+func (i Item) CheckBase(base string) error {
+	for _, seen := range []Seen{i.Review, i.Audit} {
+		if seen != (Seen{}) && seen.Base != base {
+			return fmt.Errorf("%s was shown from %s, and not from %s: %w", i.ID, seen.Base, base, ErrOtherBase)
+		}
+	}
+	return nil
+}
 
 // CheckMerge refuses to merge anything but what both the critic and the auditor were given to
 // look at. It returns those whom the operator took the work past.

@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/mutant"
 )
 
-// Each rule of fencing, dropped, is noticed by TestSchedules; of what was seen, by TestCheckMerge.
+// Each rule of fencing, dropped, is noticed by TestSchedules; of what was seen, by TestCheckMerge and TestCheckBase.
 func TestMutants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles the package anew for each mutant; not with -short")
@@ -22,6 +22,10 @@ func TestMutants(t *testing.T) {
 		{Name: "a tree that was not audited is merged", File: "item.go", Old: "{{agentsig.RoleCritic, i.Review}, {agentsig.RoleAuditor, i.Audit}}", New: "{{agentsig.RoleCritic, i.Review}}"},
 		{Name: "what was seen before a gate counts after it", File: "evolve.go", Old: "i.Commit, i.Review, i.Audit, i.ByHand = p.Commit, Seen{}, Seen{}, false", New: "i.Commit, i.ByHand = p.Commit, false"},
 		{Name: "what nobody saw is merged", File: "item.go", Old: "case by.seen == Seen{} && i.ByHand:", New: "case by.seen == Seen{}:"},
+		{Name: "what the critic saw begin elsewhere is merged", File: "item.go", Old: "[]Seen{i.Review, i.Audit}", New: "[]Seen{i.Audit}"},
+		{Name: "what the auditor saw begin elsewhere is merged", File: "item.go", Old: "[]Seen{i.Review, i.Audit}", New: "[]Seen{i.Review}"},
+		{Name: "a merge from another base is allowed", File: "decide.go", Old: "if err := i.CheckBase(c.Base); err != nil {", New: "if false {\n\t\tvar err error"},
+		{Name: "what was not allowed counts as merged", File: "decide.go", Old: "if i.Allowed == nil || i.Allowed.Commit != c.Commit {", New: "if false {"},
 		{Name: "an auditor's word completes", File: "decide.go", Old: "audited = i.Run != \"\"", New: "audited = i.Run == \"none\""},
 		{Name: "a held item is blocked", File: "decide.go", Old: "ErrSamePhase)\n\tcase i.Lease != nil:", New: "ErrSamePhase)\n\tcase false:"},
 		{Name: "an item forgets where it was blocked", File: "decide.go", Old: "back := i.BlockedFrom", New: "back := agentsig.PhaseDraft"},
@@ -33,7 +37,7 @@ func TestMutants(t *testing.T) {
 	} {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			if err := m.Run(t.Context(), ".", "TestSchedules|TestCheckMerge"); err != nil {
+			if err := m.Run(t.Context(), ".", "TestSchedules|TestCheckMerge|TestCheckBase"); err != nil {
 				t.Error(err)
 			}
 		})

@@ -1,6 +1,7 @@
 package work_test
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -94,7 +95,7 @@ func (s *schedule) run(t *testing.T) {
 			tree := []string{"7ee0123", "7ee0123", "7ee0123", "7eeffff"}[s.rand.IntN(4)]
 			s.flight = append(s.flight, work.Merged{Commit: commit, Tree: tree, Result: "0123abd"})
 			if s.rand.IntN(2) == 0 {
-				s.flight = append(s.flight, work.Allow{Allowed: work.Allowed{Task: s.item.Task, Commit: commit, Onto: "0123aaa", Tree: "0123bbb"}})
+				s.flight = append(s.flight, work.Allow{Allowed: work.Allowed{Task: s.item.Task, Commit: commit, Base: s.item.Base(), Onto: "0123aaa", Tree: "0123bbb"}})
 			}
 			if s.rand.IntN(2) == 0 {
 				s.flight = append(s.flight, work.Unmerged{Commit: commit, Reason: "conflict"})
@@ -110,7 +111,12 @@ func (s *schedule) run(t *testing.T) {
 			if commit == "" {
 				commit = "0123abc"
 			}
-			s.deliver(t, work.Show{Token: l.Token, Commit: commit, Tree: "7ee0123"})
+			s.deliver(t, work.Show{Token: l.Token, Commit: commit, Tree: "7ee0123", Base: "0123000"})
+		}
+		if s.item.Audited && s.rand.IntN(2) == 0 {
+			base := []string{s.item.Base(), s.item.Base(), s.item.Base(), "0123001"}[s.rand.IntN(4)]
+			s.deliver(t, work.Allow{Allowed: work.Allowed{Task: s.item.Task, Commit: cmp.Or(s.item.Commit, "0123abc"), Base: base, Onto: "0123aaa", Tree: "0123bbb"}})
+			s.flight = append(s.flight, work.Merged{Commit: "0123abc", Tree: "7ee0123", Result: "0123abd"})
 		}
 		if len(s.flight) > 0 {
 			k := s.rand.IntN(len(s.flight))

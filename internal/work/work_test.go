@@ -155,11 +155,14 @@ func TestRefusals(t *testing.T) {
 		{"audited", audited, grant(""), work.ErrAudited},
 		{"merge without audit", draft, work.Merged{Commit: "0123abc"}, work.ErrNotAudited},
 		{"merge of another commit", audited, work.Merged{Commit: "fffffff"}, work.ErrNotAudited},
+		{"merge that was not allowed", audited, work.Merged{Commit: "0123abc", Tree: "7ee0123"}, work.ErrNotAllowed},
+		{"merge from another base", audited, allow("0123abc", "0123001"), work.ErrOtherBase},
 		{"merge of another tree", audited, work.Merged{Commit: "0123abc", Tree: "7ee9999"}, work.ErrNotSeen},
-		{"showing without lease", released, work.Show{Token: token, Commit: "0123abc", Tree: "7ee0123"}, work.ErrNotHolder},
-		{"showing another commit", reviewing, work.Show{Token: reviewing.Lease.Token, Commit: "fffffff", Tree: "7ee0123"}, work.ErrOtherCommit},
-		{"showing no tree", reviewing, work.Show{Token: reviewing.Lease.Token, Commit: "0123abc"}, work.ErrBadCommit},
-		{"showing to a developer", building, work.Show{Token: building.Lease.Token, Commit: "0123abc", Tree: "7ee0123"}, anyRole},
+		{"showing without lease", released, work.Show{Token: token, Commit: "0123abc", Tree: "7ee0123", Base: "0123000"}, work.ErrNotHolder},
+		{"showing another commit", reviewing, work.Show{Token: reviewing.Lease.Token, Commit: "fffffff", Tree: "7ee0123", Base: "0123000"}, work.ErrOtherCommit},
+		{"showing no tree", reviewing, work.Show{Token: reviewing.Lease.Token, Commit: "0123abc", Base: "0123000"}, work.ErrBadCommit},
+		{"showing no base", reviewing, work.Show{Token: reviewing.Lease.Token, Commit: "0123abc", Tree: "7ee0123"}, work.ErrBadCommit},
+		{"showing to a developer", building, work.Show{Token: building.Lease.Token, Commit: "0123abc", Tree: "7ee0123", Base: "0123000"}, anyRole},
 		{"failed merge of another commit", audited, work.Unmerged{Commit: "fffffff"}, work.ErrNotAudited},
 		{"merge of nothing", audited, work.Merged{Commit: "HEAD"}, work.ErrBadCommit},
 		{"block what is held", held, work.Block{Cause: "c", Reason: "r"}, anyHeld},
@@ -218,11 +221,45 @@ func auditedTask(t *testing.T) work.Item {
 	i := do(t, work.Item{}, work.Add{ID: "T-1", Title: "a title", Phase: agentsig.PhaseCIPending, Actor: "operator", Run: "R", Task: "T-1"})
 	i = do(t, i, work.Report{Commit: "0123abc", Passed: true})
 	i = do(t, i, grant(agentsig.RoleCritic))
-	i = do(t, i, work.Show{Token: i.Lease.Token, Commit: "0123abc", Tree: "7ee0123"})
+	i = do(t, i, work.Show{Token: i.Lease.Token, Commit: "0123abc", Tree: "7ee0123", Base: "0123000"})
 	i = do(t, i, work.End{Token: i.Lease.Token, Signal: line(agentsig.KindReviewPassed)})
 	i = do(t, i, grant(agentsig.RoleAuditor))
-	i = do(t, i, work.Show{Token: i.Lease.Token, Commit: "0123abc", Tree: "7ee0123"})
+	i = do(t, i, work.Show{Token: i.Lease.Token, Commit: "0123abc", Tree: "7ee0123", Base: "0123000"})
 	return do(t, i, work.End{Token: i.Lease.Token, Signal: line(agentsig.KindAuditPassed)})
+}
+
+// allow is a merge that is about to be made.
+func allow(commit, base string) work.Allow {
+	return work.Allow{Allowed: work.Allowed{Task: "T-1", Commit: commit, Base: base, Onto: "0123aaa", Tree: "0123bbb"}}
+}
+
+// What reviewers saw begin from one commit is not merged from another one, whichever of them saw
+// it so.
+func TestCheckBase(t *testing.T) {
+	i := auditedTask(t)
+	if err := i.CheckBase("0123000"); err != nil || i.Base() != "0123000" {
+		t.Errorf("%q, %v", i.Base(), err)
+	}
+	for name, change := range map[string]func(*work.Item){
+		"another review": func(i *work.Item) { i.Review.Base = "0123001" },
+		"another audit":  func(i *work.Item) { i.Audit.Base = "0123001" },
+		"none is known":  func(i *work.Item) { i.Review.Base = "" },
+	} {
+		other := i
+		change(&other)
+		if err := other.CheckBase("0123000"); !errors.Is(err, work.ErrOtherBase) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := work.Decide(other, allow("0123abc", "0123000")); !errors.Is(err, work.ErrOtherBase) {
+			t.Errorf("%s is allowed: %v", name, err)
+		}
+	}
+	if _, err := work.Decide(do(t, i, allow("0123abc", "0123000")), work.Merged{Commit: "0123abc", Tree: "7ee0123", Result: "0123abd"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := work.Decide(i, work.Merged{Commit: "0123abc", Tree: "7ee0123", Result: "0123abd"}); !errors.Is(err, work.ErrNotAllowed) {
+		t.Errorf("merged, and not allowed: %v", err)
+	}
 }
 
 // What is merged was seen by the critic and the auditor of the same round, but for those
@@ -234,12 +271,13 @@ func TestCheckMerge(t *testing.T) {
 		t.Errorf("%v, %v", unseen, err)
 	}
 	for name, change := range map[string]func(*work.Item){
-		"no review":             func(i *work.Item) { i.Review = work.Seen{} },
-		"no audit":              func(i *work.Item) { i.Audit = work.Seen{} },
-		"another tree reviewed": func(i *work.Item) { i.Review.Tree = "7ee9999" },
-		"another tree audited":  func(i *work.Item) { i.Audit.Tree = "7ee9999" },
-		"another commit":        func(i *work.Item) { i.Audit.Commit = "fffffff" },
-		"another tree by hand":  func(i *work.Item) { i.Review, i.Audit.Tree, i.ByHand = work.Seen{}, "7ee9999", true },
+		"no review":               func(i *work.Item) { i.Review = work.Seen{} },
+		"no audit":                func(i *work.Item) { i.Audit = work.Seen{} },
+		"another tree reviewed":   func(i *work.Item) { i.Review.Tree = "7ee9999" },
+		"another tree audited":    func(i *work.Item) { i.Audit.Tree = "7ee9999" },
+		"another commit":          func(i *work.Item) { i.Audit.Commit = "fffffff" },
+		"another commit reviewed": func(i *work.Item) { i.Review.Commit = "fffffff" },
+		"another tree by hand":    func(i *work.Item) { i.Review, i.Audit.Tree, i.ByHand = work.Seen{}, "7ee9999", true },
 	} {
 		other := i
 		change(&other)
@@ -256,8 +294,9 @@ func TestCheckMerge(t *testing.T) {
 	past := do(t, i, work.Override{Phase: agentsig.PhaseReview, Reason: "r"})
 	past = do(t, past, work.Override{Phase: agentsig.PhaseReadyForMerge, Reason: "r"})
 	past = do(t, past, grant(agentsig.RoleAuditor))
-	past = do(t, past, work.Show{Token: past.Lease.Token, Commit: "fffffff", Tree: "7eeffff"})
+	past = do(t, past, work.Show{Token: past.Lease.Token, Commit: "fffffff", Tree: "7eeffff", Base: "0123000"})
 	past = do(t, past, work.End{Token: past.Lease.Token, Signal: line(agentsig.KindAuditPassed)})
+	past = do(t, past, allow("fffffff", "0123000"))
 	e, err := work.Decide(past, work.Merged{Commit: "fffffff", Tree: "7eeffff", Result: "0123abd"})
 	if m, ok := e.Payload.(work.Merge); err != nil || !ok || !slices.Equal(m.Unseen, []agentsig.Role{agentsig.RoleCritic}) {
 		t.Errorf("past the review: %+v, %v", e.Payload, err)
@@ -271,7 +310,8 @@ func TestMerges(t *testing.T) {
 	if i.Phase != agentsig.PhaseReadyForMerge || !i.Audited {
 		t.Fatalf("%s, audited %v", i.Phase, i.Audited)
 	}
-	if done := do(t, i, work.Merged{Commit: "0123abc", Tree: "7ee0123", Result: "0123abd"}); done.Phase != agentsig.PhaseCompleted {
+	allowed := do(t, i, allow("0123abc", "0123000"))
+	if done := do(t, allowed, work.Merged{Commit: "0123abc", Tree: "7ee0123", Result: "0123abd"}); done.Phase != agentsig.PhaseCompleted {
 		t.Errorf("merged, and %s", done.Phase)
 	}
 	if back := do(t, i, work.Unmerged{Commit: "0123abc", Reason: "conflict"}); back.Phase != agentsig.PhaseImplementation || back.Audited {

@@ -15,7 +15,11 @@ type Merge struct {
 	Branch  string // that takes the commit
 	Old     string // where the branch is expected to be
 	Commit  string
+	Base    string // where reviewers saw the work begin; empty if nobody looked at it
 	Message string
+	// Allowed is the merge that was allowed last: whoever was to make it may have been killed
+	// just after. It may be nil.
+	Allowed *Result
 	// Check looks at the result, a commit that is checked out in a directory,
 	// before the branch moves. It may be nil.
 	Check func(ctx context.Context, dir, commit string) error
@@ -34,15 +38,17 @@ type Result struct {
 
 // Merged is what came of a merge.
 type Merged struct {
-	Commit  string // where the branch is
-	Already bool   // it had the commit before
+	Commit  string // the merge: where the branch is, if it was not there before
+	Already bool   // it was there before
 }
 
 // Merge merges a commit that was taken into a branch of the user's, with a commit of its own,
 // and moves the branch there only if Check finds nothing wrong with it and the branch is still
 // where it was. If the branch is elsewhere the error is [ErrMoved], if files
 // conflict a [ConflictError], and what Check returns is wrapped; the branch has
-// not moved then. A branch that has the commit already stays as it is.
+// not moved then. It is a [HistoryError] if git would merge something else than what changed since
+// Base. A branch that has the commit already stays as it is: by the merge that was allowed before, or
+// the error is [ErrOnBranch].
 func (x *Exchange) Merge(ctx context.Context, m Merge) (Merged, error) {
 	tip, err := x.TakeBranch(ctx, m.Branch)
 	if err != nil {
@@ -55,13 +61,19 @@ func (x *Exchange) Merge(ctx context.Context, m Merge) (Merged, error) {
 	case err != nil:
 		return Merged{}, err
 	case has:
-		return Merged{tip, true}, nil
+		found, err := x.made(ctx, tip, m)
+		return Merged{found, err == nil}, err
 	}
 	if m.Old, err = x.Resolve(ctx, m.Old); err != nil {
 		return Merged{}, err
 	}
 	if m.Old != tip {
 		return Merged{}, fmt.Errorf("%s is at %s and not at %s: %w", agentsig.Escape(m.Branch), short(tip), short(m.Old), ErrMoved)
+	}
+	if m.Base != "" {
+		if err := x.parted(ctx, tip, m); err != nil {
+			return Merged{}, err
+		}
 	}
 	if err := x.user.mayMove(ctx, m.Branch); err != nil {
 		return Merged{}, err // before the work, and not only after it

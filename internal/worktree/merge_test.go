@@ -44,6 +44,9 @@ func TestMerge(t *testing.T) {
 		t.Errorf("the merge is %q, not %q", got, want)
 	}
 
+	_, err = f.exchange.Merge(t.Context(), m)
+	is(t, err, ErrOnBranch)
+	m.Allowed = &Result{Onto: f.base, Commit: commit, Tree: git(t, f.repo.Root(), "rev-parse", "sb/run^{tree}")}
 	again, err := f.exchange.Merge(t.Context(), m) // asked again after a crash
 	if diff := cmp.Diff(Merged{merged.Commit, true}, again); diff != "" || err != nil {
 		t.Error(diff, err)

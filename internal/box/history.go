@@ -1,0 +1,51 @@
+package box
+
+import (
+	"context"
+	"errors"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/worktree"
+)
+
+// badWork reports whether an error is one that whoever wrote the commit has to mend.
+func badWork(err error) bool {
+	var history *worktree.HistoryError
+	return errors.As(err, &history) || errors.Is(err, worktree.ErrObjects) || errors.Is(err, worktree.ErrUnrelated)
+}
+
+// begins returns where the work of a commit begins that was taken for a task, or for remediation,
+// and refuses a history that holds others' work.
+func (d *deliverer) begins(ctx context.Context, r delivery.Run, name, commit string) (string, error) {
+	others := map[string]string{}
+	for _, t := range r.Tasks {
+		if t.ID == name || t.Item.Phase == agentsig.PhaseCompleted {
+			continue
+		}
+		if t.Item.Commit != "" {
+			others[t.Item.Commit] = t.ID
+		}
+		switch tip, err := d.repo.Resolve(ctx, "refs/heads/"+taskBranch(r.ID, t.ID)); {
+		case err == nil:
+			others[tip] = t.ID
+		case ctx.Err() != nil:
+			return "", ctx.Err() // a branch that is not there, or was broken, is nobody's work yet
+		}
+	}
+	return d.exchange.Begins(ctx, commit, r.Branch, others)
+}
+
+// partsAt returns where the work of a commit begins, as it is shown to a reviewer. If there are more
+// such commits than one it will not be merged.
+func (d *deliverer) partsAt(ctx context.Context, r delivery.Run, commit string) (string, error) {
+	tip, err := d.exchange.TakeBranch(ctx, r.Branch)
+	if err != nil {
+		return "", err
+	}
+	bases, err := d.exchange.Bases(ctx, commit, tip)
+	if err != nil {
+		return "", err
+	}
+	return bases[0], nil
+}
