@@ -77,6 +77,11 @@ func separable(common string) error {
 	case bytes.Contains(config, []byte("reftable")):
 		return fmt.Errorf("%w: its branches are all in one table (extensions.refStorage)", ErrNoCommits)
 	}
+	for _, name := range []string{"objects", "objects/pack", "objects/info"} {
+		if info, err := os.Lstat(filepath.Join(common, name)); err == nil && info.Mode()&os.ModeSymlink != 0 {
+			return fmt.Errorf("%w: its %s are elsewhere, by a link", ErrNoCommits, name)
+		}
+	}
 	return nil
 }
 

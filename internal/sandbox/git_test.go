@@ -87,6 +87,7 @@ func TestGitPathsRefused(t *testing.T) {
 		{"a way elsewhere", ".git/worktrees/t1/gitdir", write("/etc/.git\n"), "tasks/t1", "is not a worktree"},
 		{"a registration that is a link", ".git/worktrees/t1", instead(link), "tasks/t1", "is not a worktree"},
 		{"a ref's directory that is a link", ".git/refs/heads/tasks/t1", link, "tasks/t1/work", "remove the link"},
+		{"packs elsewhere", ".git/objects/pack", instead(link), "tasks/t1", "objects/pack are elsewhere"},
 		{"settings by worktree", ".git/config", write("[extensions]\n\tworktreeConfig = true\n"), "tasks/t1", "extensions.worktreeConfig"},
 		{"one table of refs", ".git/config", write("[extensions]\n\trefStorage = reftable\n"), "tasks/t1", "extensions.refStorage"},
 		{"a branch among all", "t1/x", write(""), "main", "all others are beside it"},
