@@ -53,8 +53,8 @@ says:
 `
 
 // A hostile change against the real programs: its tests, which the reviewer runs, try to
-// speak for it; its settings, hooks and tool servers are there to be loaded; its index shows
-// another file. The verdict stays the reviewer's.
+// speak for it; its settings, hooks and tool servers are there to be loaded. The verdict stays
+// the reviewer's.
 func TestAgentsHostile(t *testing.T) {
 	for _, p := range hostilePrograms {
 		for i, kind := range p.kinds {
@@ -131,8 +131,7 @@ var planted = map[string]string{
 }
 
 // hostileChange is the script of a developer that leaves a hostile change: a back door in
-// a.txt, which its index hides from a checkout; tests that attack whoever runs them in a role;
-// and settings for every program.
+// a.txt; tests that attack whoever runs them in a role; and settings for every program.
 func (w *world) hostileChange(role agentsig.Role) string {
 	w.t.Helper()
 	test, err := os.ReadFile(filepath.Join("testdata", "hostile", "test.sh"))
@@ -150,8 +149,7 @@ func (w *world) hostileChange(role agentsig.Role) string {
 		w.script("change-"+strings.ReplaceAll(name, "/", "-"), fill.Replace(text))
 		fmt.Fprintf(&b, "mkdir -p ./$(dirname %[1]s) && cat %[2]s/change-%[3]s >%[1]s\n", name, w.scripts, strings.ReplaceAll(name, "/", "-"))
 	}
-	b.WriteString("chmod +x test.sh\ngit add -A -f && git commit -qm hostile\n" +
-		"git update-index --skip-worktree a.txt && echo harmless >a.txt\necho READY_FOR_REVIEW: $task $run\n")
+	b.WriteString("chmod +x test.sh\ngit add -A -f && git commit -qm hostile\necho READY_FOR_REVIEW: $task $run\n")
 	return b.String()
 }
 
