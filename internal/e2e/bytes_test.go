@@ -91,7 +91,13 @@ func TestReviewersSeeTheCommit(t *testing.T) {
 				w.script("developer", build+d.script+"\necho READY_FOR_REVIEW: $task $run\n")
 				w.deliver()
 				const critic = "T-1.critic.1"
-				for name, want := range map[string]string{"file": "backdoor line", "show": "backdoor line", "status": "", "wrote": "", "others": ""} {
+				// The box commits what lies in the worktree, by an index of its own: what was hidden
+				// behind the developer's index is not in the commit any more, and all see the rest.
+				judged := "harmless line"
+				if d.name == "commondir" {
+					judged = "backdoor line"
+				}
+				for name, want := range map[string]string{"file": judged, "show": judged, "status": "", "wrote": "", "others": ""} {
 					if got := w.note(critic, name); got != want {
 						t.Errorf("%s: %q, not %q", name, got, want)
 					}
@@ -102,14 +108,15 @@ func TestReviewersSeeTheCommit(t *testing.T) {
 				if got := w.note(critic, "diff"); !strings.Contains(got, "a.txt") && d.name != "commondir" || got == "" {
 					t.Errorf("its diff: %q", got)
 				}
-				if got, want := w.note(critic, "branch"), w.git("rev-parse", "signalbox/R1"); got != want {
+				if got, want := w.note(critic, "branch"), w.git("merge-base", "signalbox/R1", "trunk"); got != want {
 					t.Errorf("the integration branch: %q, not %q", got, want)
 				}
 				if _, err := os.Stat(filepath.Join(w.scripts, "starts", "ran")); err == nil {
 					t.Error("git ran the developer's program for somebody else")
 				}
-				if got := w.types("T-1"); strings.Contains(strings.Join(got, " "), "WorkMerged") {
-					t.Errorf("it was merged: %v\n%s", got, w.story())
+				merged := strings.Contains(strings.Join(w.types("T-1"), " "), "WorkMerged")
+				if merged != (d.name != "commondir") || merged && w.git("show", "signalbox/R1:a.txt") != judged {
+					t.Errorf("merged: %t, what was judged: %s\n%s", merged, judged, w.story())
 				}
 				if left, _ := filepath.Glob(filepath.Join(w.dir, ".signalbox", "reviews", "*")); len(left) > 0 {
 					t.Errorf("left over: %v", left)

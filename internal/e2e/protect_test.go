@@ -60,7 +60,8 @@ func TestForgedReview(t *testing.T) {
 		if err := os.Mkdir(out, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		w.settings("sandbox: {kind: %s, write: [%[2]s/starts, %[2]s/out]}\nexit_protocol: true\nlimits: {reviews: 1, linger: 300ms}\n", kind, w.scripts)
+		w.write("signalbox.yaml", fmt.Sprintf("agents: {scripted: {command: [%[2]s/agent], commands: exec, env: {SCRIPTS: %[2]s, HOME: %[3]s}}}\n"+
+			"sandbox: {kind: %[1]s, write: [%[2]s/starts, %[2]s/out]}\nexit_protocol: true\nlimits: {reviews: 1, linger: 300ms}\n", kind, w.scripts, t.TempDir()))
 		w.script("developer", w.hostileChange("critic"))
 		w.script("critic", program+" exec -- ./test.sh\n"+say("REVIEW_FAILED: T-1", "Issues Found: a back door"))
 		w.tasks("T-1")
