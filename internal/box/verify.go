@@ -74,7 +74,7 @@ func (d *deliverer) checkIn(ctx context.Context, path, commit string, t trial) (
 		return checked{}, err
 	}
 	defer done()
-	report, err := gate.Run(ctx, t.checks, gate.Options{Dir: path, Session: marker(path), Inherit: environment(h), Log: t.log, Shell: shell})
+	report, err := gate.Run(ctx, t.checks, gate.Options{Dir: path, Session: marker(path), Inherit: environment(h), Log: t.log, Shell: shell, Tend: d.program})
 	if err != nil {
 		return checked{}, err
 	}

@@ -80,7 +80,7 @@ verify, as their help says).`,
 	command.Group(root, "Ask a model", a.askCommand(), a.treeCommand())
 	command.Group(root, "Read and teach signals", a.scanCommand(), a.signalsCommand(), a.execCommand())
 	command.Group(root, "Prove, keep, measure", a.verifyCommitCommand(), a.ledgerCommand(), a.backupCommand(), a.restoreCommand(), a.benchCommand(), a.VersionCommand("signalbox"))
-	root.AddCommand(a.sessionCommand(), confineCommand(), nestedCommand())
+	root.AddCommand(a.sessionCommand(), confineCommand(), nestedCommand(), tendCommand())
 	command.Dress(root)
 	return root
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -387,6 +388,30 @@ func confineCommand() *cobra.Command {
 				return errors.New("a policy, -- and a command are needed: a session starts this, not you")
 			}
 			return sandbox.Enter(args[0], args[2:])
+		},
+	}
+}
+
+// tendCommand is what the gate starts commands with.
+func tendCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:                "tend GRACE -- COMMAND...",
+		Short:              "Run a command, and end all that it leaves (the gate starts it)",
+		Hidden:             true,
+		DisableFlagParsing: true, // what follows is the command's
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 3 || args[1] != "--" {
+				return errors.New("a grace, -- and a command are needed: the gate starts this, not you")
+			}
+			grace, err := time.ParseDuration(args[0])
+			if err != nil {
+				return err
+			}
+			exit, err := process.Tend(cmd.Context(), args[2:], grace)
+			if err == nil && exit != 0 {
+				err = command.Exit(exit)
+			}
+			return err
 		},
 	}
 }

@@ -21,6 +21,11 @@ const (
 	defaultTimeout = 10 * time.Minute
 	// endGrace is how long a command may take to end once it is told to.
 	endGrace = 5 * time.Second
+	// tendGrace is how long what tends a command may take for the same: it tells the command,
+	// kills it after its grace, and then all that is left.
+	tendGrace = 4 * endGrace
+	// tendCommand is the command of this program that calls [process.Tend].
+	tendCommand = "tend"
 )
 
 // Check is a command and how it has to end.
@@ -73,10 +78,12 @@ type Options struct {
 	Session string    // marks all processes, so that none that hides is left
 	Once    bool      // a command that fails is not run again
 	Shell   []string  // what runs a command line, given as the argument of -c; sh if empty
+	Tend    string    // this program, by which each command is started and ended with all that it left; may be empty
 }
 
 // Run runs checks one after the other, each with all that it starts in a
-// process group that is gone when Run returns. A check that fails is run once
+// process group that is gone when Run returns; if they are tended, so is what has left
+// the group. A check that fails is run once
 // more, unless Once is set. The environment is inherited, without what an outer
 // agent or git left in it.
 //
@@ -129,6 +136,10 @@ func attempt(ctx context.Context, c Check, o Options) (Result, error) {
 	if inherit == nil {
 		inherit = os.Environ()
 	}
+	grace := endGrace
+	if o.Tend != "" {
+		shell, grace = slices.Concat([]string{o.Tend, tendCommand, endGrace.String(), "--"}, shell), tendGrace
+	}
 	group, err := process.Start(process.Command{
 		Path: shell[0], Args: slices.Concat(shell[1:], []string{"-c", c.Command}), Dir: o.Dir,
 		Env:    slices.Concat(process.CleanEnv(inherit), o.Env, variables(c.Environment)),
@@ -146,7 +157,7 @@ func attempt(ctx context.Context, c Check, o Options) (Result, error) {
 		result.TimedOut = true
 	case <-ctx.Done():
 	}
-	group.End(endGrace)
+	group.End(grace)
 	result.Exit, err = group.Wait()
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)

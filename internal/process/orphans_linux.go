@@ -22,19 +22,19 @@ func AdoptOrphans() error {
 }
 
 // EndOrphans kills all children of this process, and those that they leave, until there are
-// none. It does nothing in a process that has not adopted any. No program that this process
-// has started may be running.
-func EndOrphans() {
+// none; that there always are is an error. It does nothing in a process that has not adopted any.
+// No program that this process has started may be running.
+func EndOrphans() error {
 	var adopts int32
 	_, _, errno := syscall.Syscall(syscall.SYS_PRCTL, prGetChildSubreaper, uintptr(unsafe.Pointer(&adopts)), 0)
 	if errno != 0 || adopts == 0 {
-		return
+		return nil
 	}
 	for range sweeps {
 		children := 0
 		pids, err := all()
 		if err != nil {
-			return
+			return err
 		}
 		for _, pid := range pids {
 			if s, ok := statOf(pid); !ok || s.parent != os.Getpid() {
@@ -45,8 +45,9 @@ func EndOrphans() {
 			_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
 		}
 		if children == 0 {
-			return
+			return nil
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
+	return errTooFast
 }

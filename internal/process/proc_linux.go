@@ -14,6 +14,8 @@ import (
 // killed can't be had.
 const sweeps = 200
 
+var errTooFast = errors.New("processes that a program left behind start others as fast as they are killed")
+
 // StartedAt returns a value that tells a process from a later one with the same
 // number, also after the machine was started anew; "" if there is no such process.
 func StartedAt(pid int) string {
@@ -50,7 +52,7 @@ func Sweep(marker string) (killed int, err error) {
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
-	return killed, errors.New("processes that a program left behind start others as fast as they are killed")
+	return killed, errTooFast
 }
 
 // sweep kills the marked processes that it finds, and waits for none of them: what

@@ -181,7 +181,7 @@ func (p *program) wait(group *process.Group, stop <-chan struct{}, out output) {
 	}
 	group.End(time.Duration(p.spec.Grace))
 	exit, err := group.Wait()
-	process.EndOrphans()
+	_ = process.EndOrphans() // what can't be had is not waited for
 	out.end()
 	p.out <- event{kind: stopped, exit: exit, err: err}
 }
