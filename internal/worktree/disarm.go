@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -101,7 +102,22 @@ func (r *Repo) stage(ctx context.Context, at place) error {
 	if err != nil {
 		return err
 	}
-	if len(inner) == 0 {
+	// Git refuses to hear of what lies beyond a link: it is gone.
+	here, gone := []string(nil), []string(nil)
+	for _, name := range inner {
+		if beyond(at.dir, name) {
+			gone = append(gone, name)
+		} else {
+			here = append(here, name)
+		}
+	}
+	if len(gone) > 0 {
+		err := r.write(ctx, at, call{args: []string{"update-index", "--force-remove", "-z", "--stdin"}, stdin: strings.Join(gone, "\x00")})
+		if err != nil {
+			return err
+		}
+	}
+	if inner = here; len(inner) == 0 {
 		return r.change(ctx, at, "add", "--all")
 	}
 	const but = "\x00:(top,exclude,literal)"
@@ -112,11 +128,17 @@ func (r *Repo) stage(ctx context.Context, at place) error {
 	if err != nil {
 		return err
 	}
-	// Where there was a directory with one in it, there may be a file or a link by now.
-	if inner, err = r.inner(ctx, at); err != nil {
-		return err
-	}
 	return r.write(ctx, at, call{args: []string{"update-index", "--add", "--remove", "-z", "--stdin"}, stdin: strings.Join(inner, "\x00")})
+}
+
+// beyond reports whether something is in the place of a directory that a file was in.
+func beyond(dir, name string) bool {
+	for up := path.Dir(name); up != "."; up = path.Dir(up) {
+		if info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(up))); err == nil && !info.IsDir() {
+			return true
+		}
+	}
+	return false
 }
 
 // inner names the repositories that are in the index.

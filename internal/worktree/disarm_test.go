@@ -209,6 +209,33 @@ func TestInnerRepository(t *testing.T) {
 	}
 }
 
+// TestInnerRepositoryBeyond sees that a repository goes whose directory was replaced.
+func TestInnerRepositoryBeyond(t *testing.T) {
+	for name, replace := range map[string]func(dir string) error{
+		"by a link": func(dir string) error { return os.Symlink("../..", dir) },
+		"by a file": func(dir string) error { return os.WriteFile(dir, nil, 0o600) },
+		"by none":   func(string) error { return nil },
+	} {
+		f := newFixture(t)
+		tree := f.add("a")
+		dir := filepath.Join(tree.path, "d")
+		git(t, tree.path, "init", "--quiet", "d/inner")
+		git(t, filepath.Join(dir, "inner"), "-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "--quiet", "--allow-empty", "--message", "x")
+		_, _, err := tree.Settle(t.Context(), "inner")
+		must(t, err)
+		must(t, os.RemoveAll(dir))
+		must(t, replace(dir))
+		commit, _, err := tree.Settle(t.Context(), "replaced")
+		must(t, err)
+		if got := git(t, tree.path, "ls-tree", "-r", commit, "d/"); got != "" {
+			t.Errorf("%s: settled %q", name, got)
+		}
+		if status := git(t, tree.path, "status", "--porcelain"); status != "" {
+			t.Errorf("%s: the agent sees %q", name, status)
+		}
+	}
+}
+
 // TestForeignRefs sees that a worktree which names another repository's refs as its own is
 // settled on the branch that it has in the right one.
 func TestForeignRefs(t *testing.T) {
