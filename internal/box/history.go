@@ -12,11 +12,12 @@ import (
 // badWork reports whether an error is one that whoever wrote the commit has to mend.
 func badWork(err error) bool {
 	var history *worktree.HistoryError
-	return errors.As(err, &history) || errors.Is(err, worktree.ErrObjects) || errors.Is(err, worktree.ErrUnrelated)
+	var size *worktree.SizeError
+	return errors.As(err, &history) || errors.As(err, &size) || errors.Is(err, worktree.ErrObjects) || errors.Is(err, worktree.ErrUnrelated)
 }
 
 // begins returns where the work of a commit begins that was taken for a task, or for remediation,
-// and refuses a history that holds others' work.
+// and refuses a history that holds others' work, and one with too much in it.
 func (d *deliverer) begins(ctx context.Context, r delivery.Run, name, commit string) (string, error) {
 	others := map[string]string{}
 	for _, t := range r.Tasks {
@@ -33,7 +34,11 @@ func (d *deliverer) begins(ctx context.Context, r delivery.Run, name, commit str
 			return "", ctx.Err() // a branch that is not there, or was broken, is nobody's work yet
 		}
 	}
-	return d.exchange.Begins(ctx, commit, r.Branch, others)
+	base, err := d.exchange.Begins(ctx, commit, r.Branch, others)
+	if err != nil {
+		return "", err
+	}
+	return base, d.exchange.CheckSize(ctx, base, commit)
 }
 
 // partsAt returns where the work of a commit begins, as it is shown to a reviewer. If there are more
@@ -48,4 +53,19 @@ func (d *deliverer) partsAt(ctx context.Context, r delivery.Run, commit string) 
 		return "", err
 	}
 	return bases[0], nil
+}
+
+// checkHead refuses to look at a worktree whose commit has too much in it: git would hold all of it.
+func (d *deliverer) checkHead(ctx context.Context, r delivery.Run, t *worktree.Tree) (head string, err error) {
+	tip, err := d.tip(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	if head, err = t.Head(ctx); errors.Is(err, worktree.ErrUnknown) {
+		return "", nil // there is no commit to look at
+	}
+	if err == nil {
+		err = d.repo.CheckEntries(ctx, tip, head)
+	}
+	return head, err
 }

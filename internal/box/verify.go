@@ -144,7 +144,7 @@ func (d *deliverer) gateRun(ctx context.Context, r delivery.Run, t delivery.Task
 			in.Commit, in.Output = stray.Commit, err.Error()
 			return nil // it did not pass
 		}
-		if errors.Is(err, worktree.ErrObjects) && commit != "" {
+		if badWork(err) && commit != "" {
 			in.Output = err.Error()
 			return nil // nor did this
 		}
@@ -410,6 +410,9 @@ func (d *deliverer) settled(ctx context.Context, r delivery.Run, name, message s
 	tree, err := d.tree(ctx, r, name)
 	if err != nil {
 		return "", err
+	}
+	if head, err := d.checkHead(ctx, r, tree); err != nil {
+		return head, err
 	}
 	commit, _, err := tree.Settle(ctx, message)
 	return commit, err

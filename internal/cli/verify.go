@@ -202,7 +202,7 @@ func (a *app) sayVerified(v verified) {
 		v.Commit.Name, agentsig.Escape(v.Allowed.Task), agentsig.Escape(v.Allowed.Run), v.Trailers.Event)
 	rows := [][2]string{
 		{"signed by", fmt.Sprintf("%s, over %s", agentsig.Escape(v.Checkpoint.Origin), count(int(v.Checkpoint.Size), "event"))},
-		{"merges", fmt.Sprintf("%.12s, which was judged, onto %.12s", v.Allowed.Commit, v.Allowed.Onto)},
+		{"merges", fmt.Sprintf("%.12s onto %.12s, which the box allowed after the verdict of event %d", v.Allowed.Commit, v.Allowed.Onto, v.Allowed.Verdict)},
 		{"files", fmt.Sprintf("tree %.12s, the result that was allowed", v.Allowed.Tree)},
 		{"allowed", v.Event.Time.Local().Format("2006-01-02 15:04:05")},
 	}

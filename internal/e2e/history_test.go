@@ -79,3 +79,44 @@ func TestOthersHistory(t *testing.T) {
 		t.Errorf("the developer is told\n%s", said)
 	}
 }
+
+// A tree that is small in git and large on disk is not checked out: it is rework.
+func TestTreeBomb(t *testing.T) {
+	w := newWorld(t, "")
+	w.tasks("T-1")
+	w.script("T-1.developer.1", `tree=$(echo x | git hash-object -w --stdin) kind="100644 blob"
+for level in 1 2 3 4 5 6 7 8 9 10 11 12; do
+  tree=$(for i in 0 1 2 3 4 5 6 7 8 9; do printf '%s %s\t%s\n' "$kind" $tree $i; done | git mktree) kind="040000 tree"
+done
+root=$({ git ls-tree HEAD; printf '040000 tree %s\tbomb\n' $tree; } | git mktree)
+git update-ref HEAD $(git commit-tree $root -p HEAD -m bomb)
+echo READY_FOR_REVIEW: $task $run
+`)
+	w.script("T-1.developer.2", "git update-ref HEAD HEAD~1\n"+honest["developer"])
+	w.completed(w.deliver())
+	w.delivered("T-1.txt")
+	if said := w.prompt("T-1", "developer", 2); !strings.Contains(said, "is too large to be checked out: it may have 100000 files and directories, and 4 GiB, more than") {
+		t.Errorf("the developer is told\n%s", said)
+	}
+}
+
+// What a check leaves where another repository would be, which git does not clean, is not there when
+// other checks run, or the same ones on the merge, or where a reviewer looks.
+func TestNothingStaysInSubmodules(t *testing.T) {
+	w := newWorld(t, "")
+	w.write("check", "ls deps >>"+w.scripts+"/found 2>/dev/null\nmkdir -p deps; touch deps/left\n")
+	w.settings("checks: [{name: leaves, command: sh ./check}]\n")
+	w.git("add", "-A")
+	w.git("commit", "-qm", "checks")
+	w.tasks("T-1", "T-2: T-1")
+	w.script("T-1.developer", "git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),deps; mkdir -p deps; echo 1 >T-1.txt; git add T-1.txt; git commit -qm T-1\necho READY_FOR_REVIEW: $task $run\n")
+	w.script("T-2.developer", "echo 2 >T-2.txt; git add T-2.txt; git commit -qm T-2\necho READY_FOR_REVIEW: $task $run\n")
+	for _, role := range []string{"critic", "auditor"} {
+		w.script(role, "ls deps >>$SCRIPTS/found\n"+honest[role])
+	}
+	w.completed(w.deliver())
+	w.delivered("T-1.txt", "T-2.txt", "deps")
+	if found := w.read("found"); found != "" {
+		t.Errorf("checks and reviewers found %q", found)
+	}
+}
