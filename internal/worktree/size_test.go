@@ -51,6 +51,7 @@ func TestCheckSize(t *testing.T) {
 		if err := f.repo.CheckEntries(t.Context(), c.base, c.commit); errors.As(err, &size) != c.over || !c.over && err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+		f.take(c.base)
 		f.take(c.commit)
 		if err := f.exchange.CheckSize(t.Context(), c.base, c.commit); errors.As(err, &size) != c.over || !c.over && err != nil {
 			t.Errorf("%s, in the exchange: %v", name, err)
