@@ -55,30 +55,49 @@ func (d *deliverer) check(ctx context.Context, commit string, t trial) (checked,
 	return d.checkIn(ctx, path, commit, t)
 }
 
-// checkIn runs checks in a worktree that is at a commit, made ready as the user wants it, with a home directory
-// of their own.
-func (d *deliverer) checkIn(ctx context.Context, path, commit string, t trial) (c checked, err error) {
+// checkIn runs checks in a worktree that is at a commit. One that fails is run once more, in a
+// worktree that is made anew: what runs is the change's, and could have left something for that.
+func (d *deliverer) checkIn(ctx context.Context, path, commit string, t trial) (checked, error) {
 	if len(t.checks) == 0 {
 		return checked{}, nil
 	}
-	h, err := d.takeHome(ctx, t)
+	report, err := d.attempt(ctx, path, commit, t)
 	if err != nil {
 		return checked{}, err
+	}
+	for n, r := range report.Checks {
+		if r.Passed {
+			continue
+		}
+		if err := transient(ctx, func() error { return d.exchange.AddDetached(ctx, path, commit) }); err != nil {
+			return checked{}, err
+		}
+		again, err := d.attempt(ctx, path, commit, trial{run: t.run, checks: t.checks[n : n+1], log: t.log})
+		if err != nil {
+			return checked{}, err
+		}
+		report.Checks[n] = r.Again(again.Checks[0])
+	}
+	return d.judge(report, t.checks), nil
+}
+
+// attempt runs checks once in a worktree, made ready as the user wants it, with a home directory
+// of their own.
+func (d *deliverer) attempt(ctx context.Context, path, commit string, t trial) (report gate.Report, err error) {
+	h, err := d.takeHome(ctx, t)
+	if err != nil {
+		return report, err
 	}
 	defer func() { d.leaveHome(h, t, err == nil) }()
 	if err := d.makeReady(ctx, path, commit, h); err != nil {
-		return checked{}, err
+		return report, err
 	}
 	shell, done, err := d.shell(path, h)
 	if err != nil {
-		return checked{}, err
+		return report, err
 	}
 	defer done()
-	report, err := gate.Run(ctx, t.checks, gate.Options{Dir: path, Session: marker(path), Inherit: environment(h), Log: t.log, Shell: shell, Tend: d.program})
-	if err != nil {
-		return checked{}, err
-	}
-	return d.judge(report, t.checks), nil
+	return gate.Run(ctx, t.checks, gate.Options{Dir: path, Session: marker(path), Inherit: environment(h), Log: t.log, Once: true, Shell: shell, Tend: d.program})
 }
 
 // judge says what a report on checks comes to.

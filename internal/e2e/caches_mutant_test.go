@@ -27,6 +27,8 @@ func TestCacheMutants(t *testing.T) {
 			"if t.first && ended {", "if ended {", "TestChecksLeaveNoCache"},
 		{"checks after a repair fill the base", "../box/verify.go",
 			"first: r.Verified == 0,", "first: true,", "TestFirstChecksFillCaches"},
+		{"a check runs again where it ran", "../box/verify.go",
+			"Log: t.log, Once: true,", "Log: t.log,", "TestSecondTimeIsClean"},
 		{"what a check leaves goes on", "../box/verify.go",
 			", Tend: d.program}", "}", "TestNothingOutlivesACheck"},
 		{"what the setup leaves goes on", "../box/deliver.go",

@@ -92,3 +92,17 @@ func TestSetupChangesNoTrackedFile(t *testing.T) {
 		}
 	})
 }
+
+// A check that failed is run again where nothing of the first time is left, neither in the
+// worktree nor in the home directory.
+func TestSecondTimeIsClean(t *testing.T) {
+	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
+		w := setupWorld(t, kind, "'test -e mark || test -e $HOME/mark || sh app.sh'")
+		w.script("T-1.developer.1", "echo 'touch mark $HOME/mark; exit 1' >app.sh\ngit add -A; git commit -qm broken\necho READY_FOR_REVIEW: $task $run\n")
+		w.script("T-1.developer.2", "echo 'echo v2' >app.sh\ngit add -A; git commit -qm whole\necho READY_FOR_REVIEW: $task $run\n")
+		w.completed(w.deliver())
+		if got := w.types("T-1")[3]; got != "GateFailed" {
+			t.Errorf("the gate's first word is %s:\n%s", got, w.story())
+		}
+	})
+}

@@ -109,11 +109,16 @@ func run(ctx context.Context, c Check, o Options) (Result, error) {
 		return first, err
 	}
 	second, err := attempt(ctx, c, o)
-	second.Took += first.Took
+	return first.Again(second), err
+}
+
+// Again says what a check that failed comes to when it was run once more.
+func (r Result) Again(second Result) Result {
+	second.Took += r.Took
 	if second.Passed {
-		second.Flaky, second.Output = true, first.Output
+		second.Flaky, second.Output = true, r.Output
 	}
-	return second, err
+	return second
 }
 
 // attempt runs a check's command once.
