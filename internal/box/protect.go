@@ -35,7 +35,7 @@ func Unprotected(c config.Config) []string {
 	}
 	var all []string
 	if !ChecksConfined(c) {
-		all = append(all, checksOutside)
+		all = append(all, "checks run without a sandbox")
 	}
 	for _, role := range played {
 		switch {
@@ -43,23 +43,6 @@ func Unprotected(c config.Config) []string {
 			all = append(all, fmt.Sprintf("the role %s is played without a sandbox and could forge verdicts", role))
 		case Protect(c, role) != nil:
 			all = append(all, fmt.Sprintf("what the %s runs (%s) could speak for it", role, agentsig.Escape(c.Role(role).Agent)))
-		}
-	}
-	return all
-}
-
-const checksOutside = "checks run without a sandbox"
-
-// forgeable says for which of gate, critic and auditor what they run could speak, and what to
-// do.
-func forgeable(c config.Config) []string {
-	var all []string
-	if !ChecksConfined(c) {
-		all = append(all, checksOutside+": set sandbox.checks to on")
-	}
-	for _, role := range agentsig.Roles() {
-		if err := Protect(c, role); err != nil {
-			all = append(all, fmt.Sprintf("the %s: %v", role, err))
 		}
 	}
 	return all
