@@ -127,7 +127,7 @@ func (w *world) commit() string {
 func (w *world) settings() delivery.Settings {
 	limit := func() int { return 1 + w.rand.IntN(3) }
 	s := delivery.Settings{
-		Roles: map[agentsig.Role]delivery.Role{}, Experts: []string{"dba"}, Publish: w.chance(20),
+		Roles: map[agentsig.Role]delivery.Role{}, Experts: []string{"dba"}, Publish: w.chance(20), Protection: delivery.Held,
 		Limits: delivery.Limits{
 			Agents: 1 + w.rand.IntN(3), Answer: 30 * time.Second,
 			Reviews: limit(), Audits: limit(), Gates: limit(), Crashes: limit(), Timeouts: limit(), Unknown: 3, Obstacles: limit(),
@@ -291,6 +291,9 @@ func (w *world) restart() error {
 	w.reached.add("world", "restart")
 	w.tell("     the box restarts")
 	w.doing, w.results = map[string]bool{}, nil
+	if !w.calm && w.chance(5) { // with other settings
+		w.results = append(w.results, delivery.Unprotected{What: []string{"checks run without a sandbox"}})
+	}
 	if len(w.record) == w.checked {
 		return nil
 	}
