@@ -29,7 +29,13 @@ func (r *Repo) Add(ctx context.Context, path, branch, base string) error {
 	if err != nil {
 		return err
 	}
-	if err := r.disarmBranch(ctx, branch); err != nil {
+	release, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	err = r.disarmBranch(ctx, branch)
+	release()
+	if err != nil {
 		return err
 	}
 	if _, err := r.Branch(ctx, branch, base); err != nil {

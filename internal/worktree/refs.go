@@ -35,7 +35,7 @@ func (r *Repo) refDirs(branch string) (refs, logs string) {
 
 // disarmBranch makes the directories of a branch's ref and log safe for git to run: there are
 // only files in them, refs are of commits that are there, logs are of such refs, and nothing is
-// locked.
+// locked. The caller has the turn: a branch that another makes meanwhile would be swept away.
 func (r *Repo) disarmBranch(ctx context.Context, branch string) error {
 	refs, logs := r.refDirs(branch)
 	if refs == "" {
