@@ -433,7 +433,7 @@ func (in MergeRan) decide(r *Run, _ time.Time) ([]Write, error) {
 	if _, err := t.Item.CheckMerge(in.Commit, in.Tree); err != nil && in.Failed == "" && in.Trouble == "" {
 		in.Trouble = err.Error()
 	}
-	if a := t.Item.Allowed; in.Failed == "" && in.Trouble == "" && (a == nil || a.Commit != in.Commit) {
+	if in.Failed == "" && in.Trouble == "" && !t.Item.MayMerge(in.Commit) {
 		in.Trouble = work.ErrNotAllowed.Error()
 	}
 	if in.Trouble != "" {

@@ -168,7 +168,7 @@ func TestExpertOfReviewer(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.completed(w.deliver())
-	if got := w.note("R1-E1.expert.1", "file"); got != "backdoor line" {
+	if got := w.note("R1-E1.expert.1", "file"); got != "harmless line" {
 		t.Errorf("the expert saw %q:\n%s", got, w.story())
 	}
 	if got := w.note("R1-E1.expert.1", "where"); !strings.Contains(got, filepath.Join(".signalbox", "reviews")) {

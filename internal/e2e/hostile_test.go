@@ -259,6 +259,11 @@ func TestInert(t *testing.T) {
 	w := newWorld(t, "")
 	w.tasks("T-1")
 	speak := func(lines ...string) string {
+		for i, line := range lines {
+			if line == "CHECKPOINT: T-1" || line == "SEEKING_DIVINE_CLARIFICATION" {
+				lines[i] = line + ` '"$run"'`
+			}
+		}
 		return "printf '" + strings.ReplaceAll(strings.Join(lines, `\n`), "EVIL", evil) + `\n` + "'\n"
 	}
 	w.script("T-1.developer.1", "printf '"+evil+"\\n' >&2\n"+speak("EVIL", "CHECKPOINT: T-1", "Progress: EVIL", "SEEKING_DIVINE_CLARIFICATION", "Question: EVIL?", "Context: EVIL"))

@@ -141,7 +141,7 @@ func TestManyAgents(t *testing.T) {
 	n.begin(w)
 	var bare []time.Duration
 	for i, role := range roles {
-		w.within(time.Duration(*agents)*time.Second, "all are at work as "+role, func() bool { return len(w.stamps(role)) == *agents })
+		w.within(time.Duration(*agents)*5*time.Second, "all are at work as "+role, func() bool { return len(w.stamps(role)) == *agents })
 		if i == 0 {
 			t.Logf("%d agents were started in %v", *agents, time.Since(began).Round(time.Millisecond))
 		}

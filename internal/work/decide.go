@@ -416,6 +416,12 @@ type Merged struct {
 // Events implements [Command].
 func (Merged) Events() []string { return []string{WorkMerged} }
 
+// MayMerge reports whether a merge of a commit was allowed, or is not needed: reviewers saw that
+// nothing was changed.
+func (i Item) MayMerge(commit string) bool {
+	return i.Allowed != nil && i.Allowed.Commit == commit || commit != "" && i.Base() == commit
+}
+
 func (c Merged) decide(i Item) (Event, error) {
 	m := Merge{Commit: c.Commit, Tree: c.Tree, Base: i.Base(), Result: c.Result, NextPhase: agentsig.PhaseCompleted}
 	e, err := i.merge(WorkMerged, m, c.Key)
@@ -425,7 +431,7 @@ func (c Merged) decide(i Item) (Event, error) {
 	if m.Unseen, err = i.CheckMerge(c.Commit, c.Tree); err != nil {
 		return Event{}, fmt.Errorf("%s: %w", i.ID, err)
 	}
-	if i.Allowed == nil || i.Allowed.Commit != c.Commit {
+	if !i.MayMerge(c.Commit) {
 		return Event{}, fmt.Errorf("%s at %s: %w", i.ID, c.Commit, ErrNotAllowed)
 	}
 	e.Payload = m

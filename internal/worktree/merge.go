@@ -60,6 +60,8 @@ func (x *Exchange) Merge(ctx context.Context, m Merge) (Merged, error) {
 	switch has, err := x.contains(ctx, tip, m.Commit); {
 	case err != nil:
 		return Merged{}, err
+	case has && m.Commit == m.Base:
+		return Merged{tip, true}, nil // nothing was changed: there is nothing to merge
 	case has:
 		found, err := x.made(ctx, tip, m)
 		return Merged{found, err == nil}, err
