@@ -200,7 +200,7 @@ func (g mentioner) prompt() ([]said, bool) {
 var mutants = []mutant.Mutant{
 	{Name: "code fences mask", File: "text.go", Old: "return s.fence.length > 0 || s.delegation || s.quoted", New: "return s.delegation || s.quoted"},
 	{Name: "block quotes mask", File: "text.go", Old: "case isQuote(ln):", New: "case false:"},
-	{Name: "a line signal starts at the first column", File: "text.go", Old: "\ttext := trimBlanks(ln)\n\tif tag :=", New: "\ttext := bytes.TrimSpace(ln)\n\tif tag :="},
+	{Name: "a line signal starts at the first column", File: "text.go", Old: "\ttext := trimBlanks(ln)\n\tif run, ok", New: "\ttext := bytes.TrimSpace(ln)\n\tif run, ok"},
 	{Name: "an exit record starts at the first column", File: "held.go", Old: "return rest[0] == '{'", New: "return bytes.TrimLeft(rest, \" \\t\\n\\r\")[:1][0] == '{'"},
 	{Name: "inline code on a line masks", File: "text.go", Old: "if inCode(s.runs, p) || at", New: "if at"},
 	{Name: "inline code over several lines masks", File: "text.go", Old: "case s.para.any() && at != s.liveAt:", New: "case false:"},

@@ -180,11 +180,26 @@ func (x *Exchange) fetch(ctx context.Context, commit string, strict bool, to str
 	if !strict {
 		c.patience = fetchPatience
 	}
-	err := x.write(ctx, x.home, c)
+	err := x.writeBeside(ctx, c)
 	if failed := (*GitError)(nil); strict && errors.As(err, &failed) && !failed.short() {
 		return fmt.Errorf("%w (git says: %s)", ErrObjects, agentsig.Escape(strings.TrimSpace(failed.Stderr)))
 	}
 	return err
+}
+
+// writeBeside runs a git command that looks at all worktrees. Git names the commit of one that
+// is being made only at the end, and such a command fails before: it is run again in turn.
+func (x *Exchange) writeBeside(ctx context.Context, c call) error {
+	err := x.write(ctx, x.home, c)
+	if failed := (*GitError)(nil); !errors.As(err, &failed) || !strings.Contains(failed.Stderr, "bad object worktrees/") {
+		return err
+	}
+	release, err := x.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return x.write(ctx, x.home, c)
 }
 
 // short reports whether the machine ran short of something, or refused it.
@@ -214,7 +229,7 @@ func (x *Exchange) Forget(ctx context.Context, run, branch string) error {
 		return err
 	}
 	// Another run may be fetching: what is younger than that can take stays.
-	return x.write(ctx, x.home, call{patience: fetchPatience, args: []string{
+	return x.writeBeside(ctx, call{patience: fetchPatience, args: []string{
 		"-c", "gc.auto=2000", "-c", "gc.autoPackLimit=20", "-c", "gc.autoDetach=false", "-c", "gc.pruneExpire=2.hours.ago",
 		"gc", "--auto", "--quiet",
 	}})

@@ -69,6 +69,29 @@ func TestTakeMalformed(t *testing.T) {
 	}
 }
 
+// A commit is taken also while a worktree is made: until its end git has no commit there.
+func TestTakeWhileAWorktreeIsMade(t *testing.T) {
+	f := newFixture(t)
+	_, commit := f.settled("a", "a.txt", "a\n")
+	half := filepath.Join(f.exchange.common, "worktrees", "half")
+	must(t, os.MkdirAll(half, 0o700))
+	write(t, half, "HEAD", strings.Repeat("0", 40)+"\n")
+	write(t, half, "commondir", "../..\n")
+	write(t, half, "gitdir", filepath.Join(t.TempDir(), ".git")+"\n")
+	tries := filepath.Join(t.TempDir(), "tries")
+	done := filepath.Join(t.TempDir(), "git") // the worktree is done after the first try
+	must(t, os.WriteFile(done, []byte(`#!/bin/sh
+"$GIT" "$@"
+end=$?
+case " $* " in *' fetch '*) echo >>"$TRIES"; rm -rf "$HALF" ;; esac
+exit $end
+`), 0o700))
+	f.exchange.env = append(f.exchange.env, "GIT="+f.exchange.program, "TRIES="+tries, "HALF="+half)
+	f.exchange.program = done
+	must(t, f.exchange.Take(t.Context(), commit, "R1"))
+	holds(t, filepath.Dir(tries), "tries", "\n\n")
+}
+
 // A worktree of the exchange has the files of the commit, whatever the index of the one
 // that it was made in says of them.
 func TestExchangeHasItsOwnIndex(t *testing.T) {
