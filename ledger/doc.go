@@ -10,6 +10,9 @@
 //     so that a small [Proof] shows that an event is in the order that was
 //     signed, and that one checkpoint continues another.
 //
+// A [Tree] holds all hashes in memory and proves from them. An [Edge] holds what
+// is needed to go on, whatever the number of events; [OpenFiles] proves from tiles.
+//
 // An event is signed through the checkpoint that covers it. What is proven is
 // that the holder of the key signed this order, not that a claim in an event is
 // true.
