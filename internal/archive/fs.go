@@ -14,6 +14,7 @@ import (
 // Errors for a name that does not exist satisfy errors.Is(err, fs.ErrNotExist).
 type FS interface {
 	ReadFile(name string) ([]byte, error)
+	OpenReader(name string) (Reader, error)
 	ReadDir(name string) ([]string, error) // in order
 	Create(name string) (File, error)      // for writing; what was there is gone
 	Extend(name string) (File, error)      // for writing at the end
@@ -29,6 +30,13 @@ type File interface {
 	Sync() error
 }
 
+// Reader reads a file anywhere, also after its name was removed. It may be used
+// concurrently.
+type Reader interface {
+	io.ReaderAt
+	io.Closer
+}
+
 // Dir returns the files below a directory, which need not exist.
 func Dir(path string) FS { return dir(path) }
 
@@ -37,6 +45,14 @@ type dir string
 func (d dir) path(name string) string { return filepath.Join(string(d), filepath.FromSlash(name)) }
 
 func (d dir) ReadFile(name string) ([]byte, error) { return os.ReadFile(d.path(name)) }
+
+func (d dir) OpenReader(name string) (Reader, error) {
+	f, err := os.Open(d.path(name))
+	if err != nil {
+		return nil, err // and not a Reader that holds a nil *os.File
+	}
+	return f, nil
+}
 
 func (d dir) ReadDir(name string) ([]string, error) {
 	entries, err := os.ReadDir(d.path(name))

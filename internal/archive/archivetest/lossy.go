@@ -3,6 +3,7 @@
 package archivetest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -228,6 +229,20 @@ func (l *Lossy) ReadFile(name string) ([]byte, error) {
 	return slices.Clone(n.data), nil
 }
 
+// OpenReader implements [archive.FS].
+func (l *Lossy) OpenReader(name string) (archive.Reader, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.left == 0 {
+		return nil, ErrPower
+	}
+	n := l.find(name)
+	if n == nil || n.names != nil {
+		return nil, notThere("open", name)
+	}
+	return &file{l, n, l.life}, nil
+}
+
 // ReadDir implements [archive.FS].
 func (l *Lossy) ReadDir(name string) ([]string, error) {
 	l.mu.Lock()
@@ -361,6 +376,16 @@ func (f *file) Write(p []byte) (int, error) {
 	}
 	f.n.data = append(f.n.data, p...)
 	return len(p), nil
+}
+
+// ReadAt implements [archive.Reader].
+func (f *file) ReadAt(p []byte, off int64) (int, error) {
+	f.l.mu.Lock()
+	defer f.l.mu.Unlock()
+	if f.life != f.l.life || f.l.left == 0 {
+		return 0, ErrPower
+	}
+	return bytes.NewReader(f.n.data).ReadAt(p, off)
 }
 
 func (f *file) Sync() error {
