@@ -30,36 +30,35 @@ type Archive struct {
 	files *store
 	keys  Keys
 
-	// What Open found, for Reconcile.
+	// What Open found, for Start.
 	fresh      bool // there is nothing yet
 	keyMissing bool
-	superseded []string // segments of the log to remove
+	tail       *fault // what is not whole at the log's end
+	edgeErr    error  // why the tree's edge can't be read
 
 	appending sync.Mutex // held while the log is written
-	log       File       // the last segment; nil before Reconcile and after Close
+	log       File       // the last segment; nil before Start and after Close
 	logBytes  int        // its size
 
-	sealing sync.Mutex // held while tiles are written
+	sealing sync.Mutex  // held while tiles are written
+	edge    ledger.Edge // of the sealed events
 
-	mu       sync.Mutex // guards what follows, and is never held during I/O
-	state    error      // why nothing can be written, besides a failed store
-	segments []int64    // the first index of each segment of the log
-	tail     *fault     // what is not whole at the log's end
-	full     int64      // how many events are in full bundles under the checkpoint
-	recent   [][]byte   // the events after those
-	tree     ledger.Tree
-	sealed   ledger.Checkpoint
-	note     []byte // the same, signed
+	mu     sync.Mutex // guards what follows, and is never held during I/O
+	state  error      // why nothing can be written, besides a failed store
+	full   int64      // how many events are in full bundles under the checkpoint
+	recent [][]byte   // the events after those
+	sealed ledger.Checkpoint
+	note   []byte // the same, signed
 }
 
-// Open looks at the archive in fs and reads its log. It writes nothing: an archive
-// that is not there yet is made by [Archive.Reconcile], which has to run before
+// Open looks at the archive in fs and reads the end of its log. It writes nothing: an archive
+// that is not there yet is made by [Archive.Start], which has to run before
 // anything is written. What Open can see to be wrong is a [Damage].
 func Open(fs FS, keys Keys) (*Archive, error) {
 	if err := checkKeys(keys); err != nil {
 		return nil, err
 	}
-	a := &Archive{files: newStore(fs), keys: keys, state: ErrNotReconciled}
+	a := &Archive{files: newStore(fs), keys: keys, state: ErrNotStarted}
 	key, keyErr := fs.ReadFile(keyPath)
 	note, err := fs.ReadFile(ledger.CheckpointPath)
 	for _, err := range []error{keyErr, err} {
@@ -109,7 +108,7 @@ func (a *Archive) expectNothing() error {
 			return lost
 		}
 	}
-	segments, _, err := readLog(a.files, 0)
+	segments, err := readLog(a.files, 0)
 	if err != nil {
 		return err
 	}
@@ -132,27 +131,23 @@ func (a *Archive) readSealed(note []byte) error {
 		return &Damage{Where: ledger.CheckpointPath, What: "it is damaged", Err: err, Advice: adviceRepair}
 	}
 	a.sealed, a.note = c, note
+	a.edge, a.edgeErr = ledger.ReadEdge(readable{a.files}, c)
 	return a.readLog()
 }
 
 // readLog takes the events that are not in full bundles from the log.
 func (a *Archive) readLog() error {
 	a.full = fullBundles(a.sealed.Size)
-	segments, superseded, err := readLog(a.files, a.full)
+	segments, err := readLog(a.files, a.full)
 	if err != nil {
 		return err
 	}
-	a.superseded = superseded
 	if a.recent, a.tail, err = joinLog(segments, a.full); err != nil {
 		return err
 	}
 	if a.size() < a.sealed.Size {
 		return damagedLog(logDir, "it ends after event %d, and the checkpoint covers %d events", a.size(), a.sealed.Size)
 	}
-	for _, s := range segments {
-		a.segments = append(a.segments, s.first)
-	}
-	a.logBytes = len(segments[len(segments)-1].data)
 	return nil
 }
 
@@ -194,39 +189,30 @@ func (a *Archive) usable() error {
 }
 
 // Append adds events, as stored, and returns when they are durable: one write, one
-// sync. After a write that failed nothing can be appended any more, and whether
-// these events are in the archive shows when it is opened again.
-func (a *Archive) Append(events [][]byte) error {
+// sync. It returns them as the archive keeps them. After a write that failed nothing can be appended any
+// more, and whether these events are in the archive shows when it is opened again.
+func (a *Archive) Append(events [][]byte) ([][]byte, error) {
 	for _, stored := range events {
 		if len(stored) == 0 || len(stored) > ledger.MaxEvent {
-			return fmt.Errorf("archive an event of %d bytes: it has at least 1, and at most %d", len(stored), ledger.MaxEvent)
+			return nil, fmt.Errorf("archive an event of %d bytes: it has at least 1, and at most %d", len(stored), ledger.MaxEvent)
 		}
 	}
 	a.appending.Lock()
 	defer a.appending.Unlock()
 	if err := a.usable(); err != nil {
-		return err
+		return nil, err
 	}
-	return a.append(events)
-}
-
-func (a *Archive) append(events [][]byte) error {
 	if len(events) == 0 {
-		return nil
+		return nil, nil
 	}
 	kept, err := a.writeBatch(events)
 	if err != nil {
-		return a.files.fail(fmt.Errorf("append to the archive's log: %w", err))
+		return nil, a.files.fail(fmt.Errorf("append to the archive's log: %w", err))
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, stored := range kept {
-		if err := a.tree.Append(stored); err != nil {
-			return a.files.fail(err)
-		}
-	}
 	a.recent = append(a.recent, kept...)
-	return nil
+	return kept, nil
 }
 
 // writeBatch writes events to the log, to a new segment if the last one is large.
@@ -245,13 +231,7 @@ func (a *Archive) writeBatch(events [][]byte) ([][]byte, error) {
 	}
 	last := a.log
 	a.log, a.logBytes = next, len(data)
-	if err := errors.Join(last.Close(), writeSync(next, data), a.files.syncDir(logDir)); err != nil {
-		return nil, err
-	}
-	a.mu.Lock()
-	a.segments = append(a.segments, first)
-	a.mu.Unlock()
-	return kept, nil
+	return kept, errors.Join(last.Close(), writeSync(next, data), a.files.syncDir(logDir))
 }
 
 func writeSync(f File, data []byte) error {
@@ -262,8 +242,13 @@ func writeSync(f File, data []byte) error {
 }
 
 // Entries calls f for every event from an index on, as stored, up to the last one
-// at the time of the call. The bytes are f's to keep, not to change.
+// at the time of the call. The bytes are f's to keep, not to change. Bundles are held against
+// their tiles.
 func (a *Archive) Entries(from int64, f func(index int64, stored []byte) error) error {
+	return a.entries(from, a.provenBundle, f)
+}
+
+func (a *Archive) entries(from int64, bundle func(index int64) ([][]byte, error), f func(index int64, stored []byte) error) error {
 	a.mu.Lock()
 	full, recent := a.full, a.recent
 	a.mu.Unlock()
@@ -271,7 +256,7 @@ func (a *Archive) Entries(from int64, f func(index int64, stored []byte) error) 
 		return fmt.Errorf("the archive has %d events: there is no event %d", full+int64(len(recent)), from+1)
 	}
 	for from < full {
-		events, err := readBundle(a.files, from/ledger.TileWidth, ledger.TileWidth)
+		events, err := bundle(from / ledger.TileWidth)
 		if err != nil {
 			return err
 		}
@@ -289,6 +274,31 @@ func (a *Archive) Entries(from int64, f func(index int64, stored []byte) error) 
 		from++
 	}
 	return nil
+}
+
+// fullBundle reads the events of a full bundle.
+func (a *Archive) fullBundle(index int64) ([][]byte, error) {
+	return readBundle(a.files, index, ledger.TileWidth)
+}
+
+// provenBundle reads the events of a full bundle, and holds them against their tile.
+func (a *Archive) provenBundle(index int64) ([][]byte, error) {
+	events, err := a.fullBundle(index)
+	if err != nil {
+		return nil, err
+	}
+	name := ledger.TilePath(0, index, ledger.TileWidth)
+	tile, err := a.files.ReadFile(name)
+	if err != nil && !missing(err) {
+		return nil, fmt.Errorf("read %s of the archive: %w", name, err)
+	}
+	if i := firstOther(tile, events); i >= 0 {
+		return nil, &Damage{
+			Where: ledger.EntriesPath(index, ledger.TileWidth), Advice: adviceVerify,
+			What: fmt.Sprintf("event %d and its hash in %s do not belong together", index*ledger.TileWidth+int64(i)+1, name),
+		}
+	}
+	return events, nil
 }
 
 // readBundle reads the events of a bundle.
@@ -311,51 +321,58 @@ func readBundle(fs FS, index int64, width int) ([][]byte, error) {
 	return events, nil
 }
 
-// Root returns the root of the tree of the first size events.
-func (a *Archive) Root(size int64) (ledger.Hash, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.tree.Root(size)
+// Root returns the root of the tree of the first size events, which are sealed.
+func (a *Archive) Root(size int64) (root ledger.Hash, err error) {
+	err = a.proven(func(f *ledger.Files) error {
+		root, err = f.Root(size)
+		return err
+	})
+	return root, err
 }
 
 // Prove proves that an event is in the ledger as the last checkpoint has it. The
 // proof was checked before it is returned.
-func (a *Archive) Prove(index int64) (ledger.Proof, error) {
-	a.mu.Lock()
-	tree, note, sealed := a.tree, a.note, a.sealed.Size
-	a.mu.Unlock()
+func (a *Archive) Prove(index int64) (proof ledger.Proof, err error) {
 	switch {
 	case index < 0:
 		return ledger.Proof{}, fmt.Errorf("there is no event %d", index+1)
-	case index >= sealed:
+	case index >= a.Sealed():
 		return ledger.Proof{}, fmt.Errorf("event %d: %w", index+1, ErrNotSealed)
-	case tree.Size() < sealed:
-		return ledger.Proof{}, ErrNotReconciled
 	}
-	stored, err := a.event(index)
+	err = a.proven(func(f *ledger.Files) error {
+		proof, err = f.Prove(index)
+		return err
+	})
 	if err != nil {
-		return ledger.Proof{}, err
-	}
-	proof, err := tree.Prove(index, stored, note)
-	if err != nil {
-		return ledger.Proof{}, err
-	}
-	if _, _, err := proof.Verify(a.keys.Verifier); err != nil {
 		name := ledger.EntriesPath(index/ledger.TileWidth, ledger.TileWidth)
-		return ledger.Proof{}, &Damage{Where: name, What: fmt.Sprintf("event %d is not the one that was signed", index+1), Err: err, Advice: adviceRepair}
+		return ledger.Proof{}, &Damage{Where: name, What: fmt.Sprintf("event %d can't be proven to be the one that was signed", index+1), Err: err, Advice: adviceVerify}
 	}
 	return proof, nil
 }
 
-// event returns one event that is sealed.
-func (a *Archive) event(index int64) ([]byte, error) {
+// proven looks at the sealed ledger, and nothing is sealed meanwhile.
+func (a *Archive) proven(look func(*ledger.Files) error) error {
+	a.sealing.Lock()
+	defer a.sealing.Unlock()
+	f, err := ledger.OpenFiles(readable{a.files}, a.keys.Verifier)
+	if err != nil {
+		return err
+	}
+	return look(f)
+}
+
+// Event returns one event, as stored. The bytes are not to be changed.
+func (a *Archive) Event(index int64) ([]byte, error) {
 	a.mu.Lock()
 	full, recent := a.full, a.recent
 	a.mu.Unlock()
-	if index >= full {
+	switch {
+	case index < 0 || index >= full+int64(len(recent)):
+		return nil, fmt.Errorf("the archive has %d events: there is no event %d", full+int64(len(recent)), index+1)
+	case index >= full:
 		return recent[index-full], nil
 	}
-	events, err := readBundle(a.files, index/ledger.TileWidth, ledger.TileWidth)
+	events, err := a.provenBundle(index / ledger.TileWidth)
 	if err != nil {
 		return nil, err
 	}
@@ -365,7 +382,7 @@ func (a *Archive) event(index int64) ([]byte, error) {
 // Close seals what is not sealed, and closes the archive.
 func (a *Archive) Close() error {
 	_, err := a.Seal()
-	if errors.Is(err, ErrNotReconciled) || errors.Is(err, ErrClosed) {
+	if errors.Is(err, ErrNotStarted) || errors.Is(err, ErrClosed) {
 		err = nil
 	}
 	a.appending.Lock()

@@ -6,7 +6,7 @@ import "errors"
 // altered, and a person has to look at it. In its text events are counted from 1, as
 // sequences are.
 type Damage struct {
-	Where  string // the file, or "the stream"
+	Where  string // the file
 	What   string // what is wrong with it
 	Advice string // what to do
 	Err    error  // the cause, if there is another error
@@ -28,7 +28,7 @@ const (
 	adviceKey    = "use the key that this archive was made with; if this is the one, run `signalbox ledger repair`"
 	adviceDir    = "put the archive's directory back, or give the right one; is its disk there?"
 
-	theStream = "the stream"
+	adviceVerify = "start the box with `signalbox up --verify` to see which of them is right"
 )
 
 var (
@@ -37,8 +37,8 @@ var (
 	// again.
 	ErrFailed = errors.New("the archive takes nothing more after a failed write: start again")
 
-	// ErrNotReconciled is returned by everything that writes before Reconcile.
-	ErrNotReconciled = errors.New("the archive was not yet held against the stream")
+	// ErrNotStarted is returned by everything that writes before Start.
+	ErrNotStarted = errors.New("the archive was not started yet")
 
 	// ErrNotSealed is returned for the proof of an event that no checkpoint
 	// covers yet.

@@ -100,3 +100,11 @@ func syncDir(path string) error {
 
 // missing says whether a file is not there.
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// readable lets package ledger read the archive's files.
+type readable struct{ FS }
+
+// Open implements [fs.FS]. Files are read whole, by ReadFile.
+func (readable) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: errors.ErrUnsupported}
+}

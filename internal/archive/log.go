@@ -190,34 +190,43 @@ func torn(data []byte, at, end int) bool {
 	return false
 }
 
-// readLog reads the segments that hold event from and those after it. Segments
-// before them are superseded, and a power cut can bring them back.
-func readLog(fs FS, from int64) (segments []segment, superseded []string, err error) {
-	names, err := fs.ReadDir(logDir)
+// segmentNames lists the segments of the log, in order, with the first index of each.
+func segmentNames(fs FS) (names []string, firsts []int64, err error) {
+	all, err := fs.ReadDir(logDir)
 	if err != nil && !missing(err) {
 		return nil, nil, fmt.Errorf("read the archive's log: %w", err)
 	}
-	var all []string
-	start := 0
-	for _, name := range names {
+	for _, name := range all {
 		var first int64
 		name = logDir + "/" + name
 		if _, err := fmt.Sscanf(name, logDir+"/%d.log", &first); err != nil || segmentName(first) != name {
 			continue
 		}
-		if first <= from {
-			start = len(all)
-		}
-		all = append(all, name)
+		names, firsts = append(names, name), append(firsts, first)
 	}
-	for _, name := range all[start:] {
+	return names, firsts, nil
+}
+
+// readLog reads the segments that hold event from and those after it.
+func readLog(fs FS, from int64) (segments []segment, err error) {
+	names, firsts, err := segmentNames(fs)
+	if err != nil {
+		return nil, err
+	}
+	start := 0
+	for i, first := range firsts {
+		if first <= from {
+			start = i
+		}
+	}
+	for _, name := range names[start:] {
 		data, err := fs.ReadFile(name)
 		if err != nil {
-			return nil, nil, fmt.Errorf("read the archive's log: %w", err)
+			return nil, fmt.Errorf("read the archive's log: %w", err)
 		}
 		segments = append(segments, readSegment(name, data))
 	}
-	return segments, all[:start], nil
+	return segments, nil
 }
 
 // damagedLog is a refusal because of the log.

@@ -22,24 +22,24 @@ func (a *Archive) Seal() ([]byte, error) {
 		return nil, err
 	}
 	a.mu.Lock()
-	tree, older, full, recent := a.tree, a.sealed.Size, a.full, a.recent
+	older, full, recent := a.sealed.Size, a.full, a.recent
 	a.mu.Unlock()
-	if tree.Size() == older {
+	if full+int64(len(recent)) == older {
 		return a.Checkpoint(), nil
 	}
-	if err := a.sealTree(&tree, older, full, recent); err != nil {
+	if err := a.sealEvents(older, full, recent); err != nil {
 		return nil, fmt.Errorf("seal the archive: %w", err)
 	}
-	if err := a.forget(older); err != nil {
-		return nil, fmt.Errorf("the archive is sealed, but what that supersedes can't be removed: %w", err)
+	if err := a.forgetPartial(older, a.Sealed()); err != nil {
+		return nil, fmt.Errorf("the archive is sealed, but the partial tiles that it supersedes can't be removed: %w", err)
 	}
 	return a.Checkpoint(), nil
 }
 
-// sealTree writes what the tree has and the one of older events had not, given
+// sealEvents writes what the tree has and the one of older events had not, given
 // the events from index full on.
-func (a *Archive) sealTree(tree *ledger.Tree, older, full int64, events [][]byte) error {
-	size := tree.Size()
+func (a *Archive) sealEvents(older, full int64, events [][]byte) error {
+	size := full + int64(len(events))
 	w := writer{store: a.files}
 	for at := full; at < size; at += ledger.TileWidth {
 		end := min(at+ledger.TileWidth, size)
@@ -47,16 +47,19 @@ func (a *Archive) sealTree(tree *ledger.Tree, older, full int64, events [][]byte
 			return err
 		}
 	}
-	if err := tree.Tiles(older, size, w.put); err != nil {
+	edge := a.edge.Clone()
+	for _, stored := range events[older-full:] {
+		if err := edge.Append(stored, w.put); err != nil {
+			return err
+		}
+	}
+	if err := edge.Partial(w.put); err != nil {
 		return err
 	}
 	if err := w.sync(); err != nil {
 		return err
 	}
-	c, err := tree.Checkpoint(a.keys.Origin())
-	if err != nil {
-		return err
-	}
+	c := ledger.Checkpoint{Origin: a.keys.Origin(), Size: size, Root: edge.Root()}
 	note, err := c.Sign(a.keys.Signer)
 	if err != nil {
 		return err
@@ -64,6 +67,7 @@ func (a *Archive) sealTree(tree *ledger.Tree, older, full int64, events [][]byte
 	if err := a.files.write(ledger.CheckpointPath, note); err != nil {
 		return err
 	}
+	a.edge = edge
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.sealed, a.note = c, note
@@ -77,25 +81,6 @@ func bundle(at int64, events [][]byte) (name string, data []byte) {
 		data = ledger.AppendEntry(data, stored)
 	}
 	return ledger.EntriesPath(at/ledger.TileWidth, len(events)), data
-}
-
-// forget removes what the last checkpoint supersedes: segments of the log whose
-// events are all in full bundles, and partial tiles. What a power cut brings back
-// is removed later, or never read.
-func (a *Archive) forget(older int64) error {
-	a.mu.Lock()
-	size := a.sealed.Size
-	var gone []int64
-	for len(a.segments) > 1 && a.segments[1] <= a.full {
-		gone = append(gone, a.segments[0])
-		a.segments = a.segments[1:]
-	}
-	a.mu.Unlock()
-	var err error
-	for _, first := range gone {
-		err = errors.Join(err, a.files.Remove(segmentName(first)))
-	}
-	return errors.Join(err, a.forgetPartial(older, size))
 }
 
 // forgetPartial removes the partial tiles and bundles of the tree of older events,

@@ -39,6 +39,7 @@ type Options struct {
 	Version     string     // of the program
 	Delivery    *Delivery  // to deliver plans; nil if this box does not
 	Resting     bool       // it takes requests, and starts nothing
+	Verify      bool       // read and prove all that is in the archive before it starts
 	Logger      *slog.Logger
 }
 
@@ -70,7 +71,7 @@ type Box struct {
 
 	ctx     context.Context // ends when the box stops
 	cancel  context.CancelFunc
-	stopped chan struct{} // closed when the follower has ended
+	stopped chan struct{} // closed when nothing is recorded any more
 	sealing sealing
 	running sync.WaitGroup
 	failure struct {
@@ -175,15 +176,11 @@ func open(ctx context.Context, o Options) (*Box, Found, error) {
 	if err != nil {
 		return nil, Found{}, err
 	}
-	log, err := engine.Open(ctx, engine.Options{Dir: o.Dir.Engine(), Logger: o.Logger})
-	if err != nil {
-		return nil, Found{}, errors.Join(err, a.Close())
-	}
-	b, found, err := start(ctx, o, log, a, keys)
+	b, found, err := start(ctx, o, a, keys, func(f archive.Follower) engine.Log { return archive.NewLog(a, f) })
 	if err == nil {
 		return b, found, nil
 	}
-	closed := errors.Join(log.Close(), a.Close())
+	closed := a.Close()
 	if errors.Is(err, errSnapshot) && closed == nil {
 		if err := os.Remove(o.Dir.path(snapshotFile)); err != nil {
 			return nil, Found{}, err
@@ -195,10 +192,10 @@ func open(ctx context.Context, o Options) (*Box, Found, error) {
 	return nil, Found{}, errors.Join(err, closed)
 }
 
-// start runs a box on an open log and archive.
-func start(ctx context.Context, o Options, log engine.Log, a *archive.Archive, keys archive.Keys) (*Box, Found, error) {
+// start runs a box on an open archive, and on the log that is made for its state.
+func start(ctx context.Context, o Options, a *archive.Archive, keys archive.Keys, newLog func(archive.Follower) engine.Log) (*Box, Found, error) {
 	b := &Box{
-		dir: o.Dir, log: log, archive: a, keys: keys, hosts: o.Hosts, exitEnabled: o.ExitEnabled,
+		dir: o.Dir, archive: a, keys: keys, hosts: o.Hosts, exitEnabled: o.ExitEnabled,
 		version: o.Version, logger: o.Logger, now: time.Now,
 		large: make(large, largeOutputs), stopped: make(chan struct{}), sealing: sealing{dirty: make(chan struct{}, 1)},
 		release: func() error { return nil }, hub: newHub(), conductors: map[string]*conductor{}, rested: make(chan struct{}),
@@ -220,7 +217,7 @@ func start(ctx context.Context, o Options, log engine.Log, a *archive.Archive, k
 	if b.epoch, err = epochOf(keys.Verifier); err != nil {
 		return nil, Found{}, err
 	}
-	found, err := b.load(ctx)
+	found, err := b.load(ctx, o.Verify)
 	if err != nil {
 		return nil, Found{}, err
 	}
@@ -237,10 +234,7 @@ func start(ctx context.Context, o Options, log engine.Log, a *archive.Archive, k
 	}
 	found.Notes = append(found.Notes, notes...)
 	found.Items, found.Leases, _ = b.state.counts()
-	b.running.Go(func() {
-		defer close(b.stopped)
-		b.fail(b.follow(b.ctx, found.Events+1))
-	})
+	b.log = newLog(b.follower())
 	b.running.Go(func() { b.sealing.run(b.ctx, b) })
 	b.conduct()
 	return b, found, nil
@@ -251,7 +245,7 @@ var errSnapshot = errors.New("the snapshot does not belong to this ledger")
 
 // load brings the state back: from a snapshot, if there is one, and from the
 // events after it. It fails with errSnapshot if they do not go together.
-func (b *Box) load(ctx context.Context) (Found, error) {
+func (b *Box) load(ctx context.Context, everything bool) (Found, error) {
 	defer debug.FreeOSMemory() // much is left over
 	var at ledger.Checkpoint
 	b.state, at = b.dir.loadSnapshot(b.keys)
@@ -259,10 +253,26 @@ func (b *Box) load(ctx context.Context) (Found, error) {
 	if !found.Snapshot {
 		b.state = newState()
 	}
+	if size := b.archive.Size(); at.Size > size {
+		return Found{}, &archive.Damage{
+			Where: "the archive", What: fmt.Sprintf("it ends after %d events, and a checkpoint over %d was signed: an old copy of it was put back", size, at.Size),
+			Advice: "put the newer one back; to go on with the old one, and lose what came after, remove " + b.dir.path(snapshotFile),
+		}
+	}
+	from := at.Size
+	if everything {
+		from = 0
+	}
 	var err error
-	found.Findings, err = b.archive.Reconcile(ctx, b.log, func(index int64, stored []byte) error {
-		if index < at.Size {
-			return nil
+	if found.Findings, err = b.archive.Start(ctx, from); err != nil {
+		return Found{}, err
+	}
+	if root, err := b.archive.Root(at.Size); found.Snapshot && (err != nil || root != at.Root) {
+		return Found{}, errors.Join(errSnapshot, err)
+	}
+	err = b.archive.Entries(at.Size, func(index int64, stored []byte) error {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		err := b.state.fold(uint64(index)+1, stored)
 		if err != nil && found.Snapshot {
@@ -270,20 +280,8 @@ func (b *Box) load(ctx context.Context) (Found, error) {
 		}
 		return err
 	})
-	if err != nil {
-		return Found{}, err
-	}
-	if size := b.archive.Size(); at.Size > size {
-		return Found{}, &archive.Damage{
-			Where: "the archive", What: fmt.Sprintf("it ends after %d events, and a checkpoint over %d was signed: an old copy of archive and engine was put back", size, at.Size),
-			Advice: "put the newer one back; to go on with the old one, and lose what came after, remove " + b.dir.path(snapshotFile),
-		}
-	}
-	if root, err := b.archive.Root(at.Size); found.Snapshot && (err != nil || root != at.Root) {
-		return Found{}, errors.Join(errSnapshot, err)
-	}
 	found.Events = b.state.folded
-	return found, nil
+	return found, err
 }
 
 func epochOf(verifier string) (uint64, error) {
@@ -321,6 +319,7 @@ func (b *Box) Close() error {
 	b.cancel()
 	b.state.stop()
 	b.running.Wait()
+	closed := b.log.Close()
 	b.failure.Lock()
 	failed := b.failure.err
 	b.failure.Unlock()
@@ -332,7 +331,7 @@ func (b *Box) Close() error {
 	if errors.Is(removed, os.ErrNotExist) {
 		removed = nil
 	}
-	return errors.Join(failed, err, b.archive.Close(), b.log.Close(), removed, b.release())
+	return errors.Join(failed, err, closed, b.archive.Close(), removed, b.release())
 }
 
 func (b *Box) saveSnapshot() error {

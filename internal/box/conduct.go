@@ -295,20 +295,13 @@ func (b *Box) recordRun(ctx context.Context, subject string, e delivery.Event) e
 	if err != nil {
 		return err
 	}
-	at, err := b.log.Append(ctx, subject, seq, stored)
-	if err == nil {
-		_, err = b.await(b.ctx, at)
-		return err
+	_, err = b.log.Append(ctx, subject, seq, stored)
+	if errors.Is(err, engine.ErrConflict) || errors.Is(err, engine.ErrUnknown) {
+		// The conductor is the only one who writes here, so what the state has by now is
+		// what it wrote, or nothing.
+		return conflictError{err}
 	}
-	if !errors.Is(err, engine.ErrConflict) && !errors.Is(err, engine.ErrUnknown) {
-		return err
-	}
-	// The conductor is the only one who writes here, so what is in the log by now is
-	// what it wrote, or nothing.
-	if caught := b.catchUp(b.ctx); caught != nil {
-		return caught
-	}
-	return conflictError{err}
+	return err
 }
 
 // update begins what is not under way yet, and ends what is not due any more.

@@ -117,17 +117,17 @@ func fieldValue(v any) any {
 }
 
 // foldConversation takes an event on a conversation.
-func (s *state) foldConversation(seq uint64, e ledger.Event, stored []byte) (*conversation.Conversation, error) {
+func (s *state) foldConversation(seq uint64, e ledger.Event, stored []byte) error {
 	var before conversation.Conversation
 	if c := s.conversations[e.Subject]; c != nil {
 		before = *c
 	}
 	after, err := conversation.Fold(before, seq, e, stored)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.putConversation(&after)
-	return &after, nil
+	return nil
 }
 
 // putConversation replaces a conversation.

@@ -61,9 +61,6 @@ func (d Dir) setArchive(configured string) error {
 	return d.write(archiveFile, []byte(path+"\n"))
 }
 
-// Engine returns where the engine's store lies.
-func (d Dir) Engine() string { return d.path(engineDir) }
-
 // create makes the directory, and keeps it out of version control.
 func (d Dir) create() error {
 	if err := os.MkdirAll(string(d), 0o700); err != nil {
@@ -172,11 +169,9 @@ func (d Dir) keys() (archive.Keys, error) {
 }
 
 func (d Dir) newKeys(archiveDir string) error {
-	for _, there := range []string{d.Engine(), archiveDir} {
-		if entries, err := os.ReadDir(there); err == nil && len(entries) > 0 {
-			return fmt.Errorf("%s is gone, and %s holds a ledger that was signed with it: put the key back from a copy",
-				d.path(signerFile), there)
-		}
+	if entries, err := os.ReadDir(archiveDir); err == nil && len(entries) > 0 {
+		return fmt.Errorf("%s is gone, and %s holds a ledger that was signed with it: put the key back from a copy",
+			d.path(signerFile), archiveDir)
 	}
 	origin := ledger.Origin("signalbox/"+strings.ToLower(rand.Text()), 1)
 	signer, _, err := ledger.NewKey(origin)

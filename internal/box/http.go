@@ -453,9 +453,6 @@ func (b *Box) events(w http.ResponseWriter, r *http.Request) error {
 	}
 	err = b.log.Watch(r.Context(), after+1, func(records []engine.Record) error {
 		for _, rec := range records {
-			if _, err := b.await(r.Context(), rec.Seq); err != nil { // only what is archived is shown
-				return err
-			}
 			if subject == "" || subject == rec.Subject {
 				e := api.Event{Sequence: rec.Seq, Work: b.state.nameOf(rec.Subject), Event: rec.Data}
 				if err := sendEvent(w, e); err != nil {

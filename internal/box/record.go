@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/engine"
 	"github.com/signalbox-dev/signalbox/internal/work"
@@ -67,27 +68,18 @@ func (o rules[S, C]) record(b *Box, subject, key string, c C) (recorded[S], erro
 		}
 		seq, err := b.log.Append(b.ctx, subject, chain.Seq, stored)
 		if err == nil {
-			r := recorded[S]{seq: seq, event: event}
-			folded, err := b.await(b.ctx, seq)
-			if after, ok := folded.(*S); ok {
-				r.after = *after
-			} else if err == nil { // it was folded before anybody waited for it
-				r.after, err = o.fold(now, seq, event, stored)
-			}
-			return r, err
+			after, err := o.fold(now, seq, event, stored)
+			return recorded[S]{seq, event, after}, err
 		}
 		if !errors.Is(err, engine.ErrConflict) && !errors.Is(err, engine.ErrUnknown) {
 			return recorded[S]{}, err
 		}
-		// Someone was first, or nobody knows: what is in the log by now will tell.
-		if err := b.catchUp(b.ctx); err != nil {
-			return recorded[S]{}, err
-		}
+		// Someone was first, or nobody knows: the state has what is in the log by now.
 		if o.look(b.state, subject).InLedger().Seq != chain.Seq {
 			pause = pauseFirst
 			continue
 		}
-		// Nothing came of it. That can't last: if it does, engine and state disagree.
+		// Nothing came of it. That can't last: if it does, log and state disagree.
 		if pause == pauseLongest {
 			return recorded[S]{}, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 		}
@@ -123,29 +115,6 @@ func (b *Box) stamp(tip ledger.Tip, subject string, e work.Event) (ledger.Event,
 	}
 	stored, err := event.Encode()
 	return event, stored, err
-}
-
-// await returns when the event at a sequence is in the archive and in the state. It
-// returns its subject after it, as the state has it, or nil if that was long ago.
-func (b *Box) await(ctx context.Context, seq uint64) (any, error) {
-	select {
-	case after := <-b.state.reached(seq):
-		return after, nil
-	case <-ctx.Done():
-		return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, ctx.Err())
-	case <-b.stopped:
-		return nil, ErrStopping
-	}
-}
-
-// catchUp returns when the state has all that is in the log now.
-func (b *Box) catchUp(ctx context.Context) error {
-	tip, err := b.log.Tip(ctx)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
-	}
-	_, err = b.await(ctx, tip)
-	return err
 }
 
 // find looks for an event on a subject that was recorded for a request with this
@@ -195,23 +164,23 @@ func (b *Box) event(ctx context.Context, seq uint64) (ledger.Event, error) {
 	return e, nil
 }
 
-// follow archives and folds what comes to the log, until ctx ends.
-func (b *Box) follow(ctx context.Context, from uint64) error {
-	return b.log.Watch(ctx, from, func(records []engine.Record) error {
-		batch := make([][]byte, len(records))
-		for i, r := range records {
-			batch[i] = r.Data
-		}
-		if err := b.archive.Append(batch); err != nil {
-			return err
-		}
-		for _, r := range records {
-			if err := b.state.fold(r.Seq, r.Data); err != nil {
-				return err
+// follower is the state, kept up to date by the log's writer.
+func (b *Box) follower() archive.Follower {
+	return archive.Follower{
+		Last: b.state.last,
+		Fold: func(records []engine.Record) error {
+			for _, r := range records {
+				if err := b.state.fold(r.Seq, r.Data); err != nil {
+					return err
+				}
 			}
-		}
-		b.state.dispatch()
-		b.sealing.wake()
-		return nil
-	})
+			b.state.dispatch()
+			b.sealing.wake()
+			return nil
+		},
+		Ended: func(why error) {
+			b.fail(why)
+			close(b.stopped)
+		},
+	}
 }

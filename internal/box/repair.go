@@ -9,8 +9,6 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/archive"
-	"github.com/signalbox-dev/signalbox/internal/durable"
-	"github.com/signalbox-dev/signalbox/internal/engine"
 )
 
 // Repair rebuilds what is damaged in a box's ledger, from the copy that proves
@@ -27,70 +25,19 @@ func Repair(ctx context.Context, o Options) (done []string, found Found, err err
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	if entries, err := os.ReadDir(o.Archive); o.Files == nil && (err != nil || len(entries) == 0) {
-		return nil, Found{}, fmt.Errorf("%s holds no archive: is it on another disk? Name it with --archive, or put it back from a copy; it is not made from the engine's store alone", agentsig.Escape(o.Archive))
+		return nil, Found{}, fmt.Errorf("%s holds no archive: is it on another disk? Name it with --archive, or put it back from a copy", agentsig.Escape(o.Archive))
 	}
-	if done, err = repair(ctx, o); err != nil {
+	keys, err := o.Dir.keys()
+	if err != nil {
+		return nil, Found{}, err
+	}
+	if done, err = archive.Repair(ctx, o.files(), keys); err != nil {
 		return done, Found{}, o.locate(err)
 	}
+	o.Verify = true
 	b, found, err := open(ctx, o)
 	if err != nil {
 		return done, Found{}, o.locate(err)
 	}
 	return done, found, b.Close()
-}
-
-func repair(ctx context.Context, o Options) (done []string, err error) {
-	keys, err := o.Dir.keys()
-	if err != nil {
-		return nil, err
-	}
-	log, err := engine.Open(ctx, engine.Options{Dir: o.Dir.Engine()})
-	if err != nil && !errors.Is(err, engine.ErrDamaged) {
-		return nil, err
-	}
-	var stream archive.Stream // stays nil if the engine can't be opened
-	if err == nil {
-		stream = log
-	}
-	empty := func(ctx context.Context) (archive.Stream, error) {
-		if log != nil {
-			if err := log.Close(); err != nil {
-				return nil, err
-			}
-		}
-		kept, err := o.Dir.setAside(engineDir)
-		if err != nil {
-			return nil, err
-		}
-		if kept != "" {
-			done = append(done, "the engine's store as it was is kept in "+kept)
-		}
-		log, err = engine.Open(ctx, engine.Options{Dir: o.Dir.Engine()})
-		return log, err
-	}
-	did, err := archive.Repair(ctx, o.files(), keys, stream, empty)
-	done = append(done, did...)
-	if log != nil {
-		err = errors.Join(err, log.Close())
-	}
-	return done, err
-}
-
-// setAside renames a part of the directory, and returns its new name; "" if it
-// was not there.
-func (d Dir) setAside(name string) (string, error) {
-	for n := 1; ; n++ {
-		kept := fmt.Sprintf("%s.damaged-%d", name, n)
-		if _, err := os.Stat(d.path(kept)); !errors.Is(err, fs.ErrNotExist) {
-			if err != nil {
-				return "", err
-			}
-			continue
-		}
-		err := os.Rename(d.path(name), d.path(kept))
-		if errors.Is(err, fs.ErrNotExist) {
-			return "", nil
-		}
-		return kept, errors.Join(err, durable.SyncDir(string(d)))
-	}
 }

@@ -29,7 +29,6 @@ type state struct {
 	news          map[string]*news                      // of runs, by subject
 	queue         queue
 	leases        leases
-	waiting       map[uint64][]chan any // for the fold to reach a sequence; each gets the event's subject after it
 
 	now    func() time.Time // nil until the state is live
 	expire func(subject string, token work.Token)
@@ -40,7 +39,7 @@ func newState() *state {
 	return &state{
 		items: map[string]*work.Item{}, conversations: map[string]*conversation.Conversation{},
 		ids: map[string]string{}, madeUp: map[string]int{}, grants: map[string]string{},
-		runs: map[string]*delivery.Run{}, news: map[string]*news{}, queue: newQueue(), leases: leases{}, waiting: map[uint64][]chan any{},
+		runs: map[string]*delivery.Run{}, news: map[string]*news{}, queue: newQueue(), leases: leases{},
 	}
 }
 
@@ -55,48 +54,43 @@ func (s *state) fold(seq uint64, stored []byte) error {
 	if seq != s.folded+1 {
 		return fmt.Errorf("event %d comes after event %d", seq, s.folded)
 	}
-	var after any
 	switch {
 	case s.runs[e.Subject] != nil || e.Type == delivery.RunStarted:
 		err = s.foldRun(seq, e, stored)
 	case s.conversations[e.Subject] != nil || e.Type == conversation.QuestionAsked:
-		after, err = s.foldConversation(seq, e, stored)
+		err = s.foldConversation(seq, e, stored)
 	default:
-		after, err = s.foldItem(seq, e, stored)
+		err = s.foldItem(seq, e, stored)
 	}
 	if err != nil {
 		return fmt.Errorf("event %d: %w", seq, err)
 	}
 	s.folded = seq
-	for _, w := range s.waiting[seq] {
-		w <- after
-	}
-	delete(s.waiting, seq)
 	if e.Type == work.WorkAdded || e.Type == conversation.QuestionAsked {
 		s.adds.add(e.Key, e.Subject)
 	}
 	return nil
 }
 
-func (s *state) foldItem(seq uint64, e ledger.Event, stored []byte) (*work.Item, error) {
+func (s *state) foldItem(seq uint64, e ledger.Event, stored []byte) error {
 	before := s.items[e.Subject]
 	if before == nil {
 		before = &work.Item{}
 	}
 	after, err := work.Fold(*before, seq, e, stored)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.put(before, &after)
 	run := s.runs[after.Run]
 	if run == nil {
-		return &after, nil
+		return nil
 	}
 	if err := run.EvolveItem(after, e); err != nil {
-		return nil, err
+		return err
 	}
 	s.tell(run, seq, e)
-	return &after, nil
+	return nil
 }
 
 // put replaces an item and brings up to date what is derived from it.
@@ -125,19 +119,20 @@ func (s *state) dispatch() {
 	s.queue.match()
 }
 
-// reached returns a channel that gets the subject of the event at a sequence as it is
-// after it, once the fold has reached it: a pointer to what must not be changed. If it
-// has already, the channel is closed.
-func (s *state) reached(seq uint64) <-chan any {
+// last returns the last sequence on a subject, 0 if there is none.
+func (s *state) last(subject string) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	done := make(chan any, 1)
-	if seq <= s.folded {
-		close(done)
-		return done
+	if i := s.items[subject]; i != nil {
+		return i.Seq, nil
 	}
-	s.waiting[seq] = append(s.waiting[seq], done)
-	return done
+	if r := s.runs[subject]; r != nil {
+		return r.Seq, nil
+	}
+	if c := s.conversations[subject]; c != nil {
+		return c.Seq, nil
+	}
+	return 0, nil
 }
 
 // upTo returns the sequence up to which the state is folded.

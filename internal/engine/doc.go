@@ -1,17 +1,13 @@
-// Package engine orders the ledger's events.
+// Package engine says what orders the ledger's events.
 //
 // A [Log] is one sequence of records. Each record lies on a subject, and is
 // appended only if its writer knew the last record on that subject: of two
 // writers who know the same, one wins and the other gets [ErrConflict]. That
 // compare-and-set is all that decides anything in the ledger.
 //
-// The log here, [JetStream], is a NATS server inside this process, without any
-// listener: nothing outside the process reaches it. It promises order, not
-// durability: what it acknowledged can be gone after a power cut, and a damaged
-// file can cost it records without a word. Who needs more keeps a copy, compares
-// it after [Open], and gives back with Restore what is missing.
-//
-// An append ends in one of four ways. Callers tell them apart with errors.Is:
+// The log of one box is its archive (archive.Log), and there an append ends in a sequence, in
+// [ErrConflict], or because the box stops. A log that several boxes share has more ways
+// to end; callers tell them apart with errors.Is:
 //
 //   - a sequence: the record is stored;
 //   - [ErrUnknown]: nobody knows. The record may be stored now, later or never, so

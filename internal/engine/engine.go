@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -26,30 +25,23 @@ type Record struct {
 
 // Log is a sequence of records that many may append to and read at once.
 type Log interface {
-	// Append stores data on subject if the last record there has the sequence
-	// last (0 if there is none), and returns the sequence of the new record. It
-	// waits for a log that is not ready, but not for long. Data stays the caller's.
+	// Append stores data, an event that names its subject, if the last record on that subject has
+	// the sequence last (0 if there is none), and returns the sequence of the new record. By
+	// then it is durable, and whoever follows the log has it. Data stays the caller's.
 	Append(ctx context.Context, subject string, last uint64, data []byte) (uint64, error)
 
 	// Read calls f for every record from the sequence from, which is at least 1,
 	// to the last one at the time of the call, in order. The record is f's to
-	// keep, not to change. A hole in the log is a *[GapError].
+	// keep, not to change.
 	Read(ctx context.Context, from uint64, f func(Record) error) error
 
 	// Watch calls f with every record from the sequence from on, in order, each
 	// once, until ctx ends or f fails, and returns that error. It hands over what
-	// is there, at most [MaxBatch] at once; the slice is f's for the call only. A
-	// hole in the log is a *[GapError].
+	// is there, at most [MaxBatch] at once; the slice is f's for the call only.
 	Watch(ctx context.Context, from uint64, f func([]Record) error) error
 
 	// Tip returns the last sequence, 0 for none.
 	Tip(ctx context.Context) (uint64, error)
-
-	// Restore appends records whose sequences follow the tip. It ends at the
-	// first record that does not get its own sequence: with a *[GapError] if
-	// records does not continue the log, with [ErrConflict] if someone appends
-	// meanwhile. What was stored stays.
-	Restore(ctx context.Context, records iter.Seq2[Record, error]) error
 
 	// Close ends every call that still waits and releases the log. Calls after
 	// it return [ErrClosed].
@@ -65,18 +57,6 @@ var (
 
 // ErrClosed is returned by the calls of a log that has been closed.
 var ErrClosed = errors.New("the engine is closed")
-
-// ErrDamaged is returned by [Open] if what lies in the directory can't be used.
-var ErrDamaged = errors.New("the engine can't use its store")
-
-// GapError says that a record is not where it should be: in the place of the one
-// with the sequence Want comes the one with the sequence Got. At the end of a log
-// that is one past the tip.
-type GapError struct{ Want, Got uint64 }
-
-func (e *GapError) Error() string {
-	return fmt.Sprintf("record %d is missing: record %d comes in its place", e.Want, e.Got)
-}
 
 // CheckRecord says what is wrong with a record that no log takes: a subject has 1
 // to 64 of the characters A-Z, a-z, 0-9, _ and -, and data at most [MaxRecord]
