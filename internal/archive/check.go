@@ -75,7 +75,7 @@ func (p *pass) run(ctx context.Context, hold func(name string, want []byte) erro
 	if err != nil {
 		return err
 	}
-	if err := p.edge.Partial(hold); err != nil || a.sealed.Size == a.full {
+	if err := p.edge.Partial(0, hold); err != nil || a.sealed.Size == a.full {
 		return err
 	}
 	return hold(bundle(a.full, a.recent[:a.sealed.Size-a.full]))

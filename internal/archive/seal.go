@@ -53,13 +53,13 @@ func (a *Archive) sealEvents(older, full int64, events [][]byte) error {
 			return err
 		}
 	}
-	if err := edge.Partial(w.put); err != nil {
+	if err := edge.Partial(older, w.put); err != nil {
 		return err
 	}
 	if err := w.sync(); err != nil {
 		return err
 	}
-	c := ledger.Checkpoint{Origin: a.keys.Origin(), Size: size, Root: edge.Root()}
+	c := edge.Checkpoint(a.keys.Origin())
 	note, err := c.Sign(a.keys.Signer)
 	if err != nil {
 		return err

@@ -61,7 +61,7 @@ func (a *Archive) create() error {
 	if err := a.files.Mkdir("."); err != nil {
 		return fmt.Errorf("make the archive's directory: %w", err)
 	}
-	c := ledger.Checkpoint{Origin: a.keys.Origin(), Root: a.edge.Root()}
+	c := a.edge.Checkpoint(a.keys.Origin())
 	note, err := c.Sign(a.keys.Signer)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -19,7 +20,9 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/engine"
+	"github.com/signalbox-dev/signalbox/ledger"
 )
 
 // Options say what to measure.
@@ -205,21 +208,22 @@ func output(p agentsig.Phase) []byte {
 // stores them here.
 const eventSize = 584
 
-// bare returns how many records the engine by itself stores in a second: synced
-// at every one, from as many goroutines, on as many subjects, each on the
-// condition that it continues its subject.
-func (o Options) bare(ctx context.Context, round int) (float64, error) {
-	log, err := engine.Open(ctx, engine.Options{Dir: filepath.Join(o.Dir, fmt.Sprintf("bare%d", round)), SyncAlways: true})
+// bare returns how many records the log by itself stores in a second: synced, from as
+// many goroutines, on as many subjects, each on the condition that it continues its subject.
+func (o Options) bare(ctx context.Context, round int) (rate float64, err error) {
+	log, end, err := bareLog(ctx, filepath.Join(o.Dir, fmt.Sprintf("bare%d", round)))
 	if err != nil {
 		return 0, err
 	}
-	data := make([]byte, eventSize)
+	defer func() { err = errors.Join(err, end()) }()
 	steps := 2 * len(phases)
 	begun := time.Now()
 	err = o.each(ctx, o.Items, func(ctx context.Context, i int) error {
+		subject := fmt.Sprintf("subject%d", i)
+		data := fmt.Appendf(nil, `{"subject":%q,"filler":%q}`, subject, strings.Repeat("x", eventSize))[:eventSize]
 		last := uint64(0)
 		for range steps {
-			seq, err := log.Append(ctx, fmt.Sprintf("subject%d", i), last, data)
+			seq, err := log.Append(ctx, subject, last, data)
 			if err != nil {
 				return err
 			}
@@ -227,6 +231,32 @@ func (o Options) bare(ctx context.Context, round int) (float64, error) {
 		}
 		return nil
 	})
-	took := time.Since(begun)
-	return float64(o.Items*steps) / took.Seconds(), errors.Join(err, log.Close())
+	return float64(o.Items*steps) / time.Since(begun).Seconds(), err
+}
+
+// bareLog opens a log with nothing around it but who knows the last record of each subject.
+func bareLog(ctx context.Context, dir string) (*archive.Log, func() error, error) {
+	signer, verifier, err := ledger.NewKey(ledger.Origin("bench", 1))
+	if err != nil {
+		return nil, nil, err
+	}
+	a, err := archive.Open(archive.Dir(dir), archive.Keys{Signer: signer, Verifier: verifier})
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := a.Start(ctx, 0); err != nil {
+		return nil, nil, err
+	}
+	last := map[string]uint64{} // the log's writer alone asks
+	log := archive.NewLog(a, archive.Follower{
+		Last: func(subject string) (uint64, error) { return last[subject], nil },
+		Fold: func(records []engine.Record) error {
+			for _, r := range records {
+				last[r.Subject] = r.Seq
+			}
+			return nil
+		},
+		Ended: func(error) {},
+	})
+	return log, func() error { return errors.Join(log.Close(), a.Close()) }, nil
 }

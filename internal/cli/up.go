@@ -130,22 +130,13 @@ func (a *app) sayFound(address string, found box.Found, enabled bool) {
 	if a.JSON {
 		_ = command.WriteJSON(a.Out, map[string]any{ // nobody reads it: the box runs all the same
 			"address": address, "events": found.Events, "items": found.Items, "leases": found.Leases,
-			"restored": found.Restored, "archived": found.Archived, "notes": append([]string{}, found.Notes...), "exit_protocol": enabled,
+			"verified": found.Verified, "notes": append([]string{}, found.Notes...), "exit_protocol": enabled,
 			"snapshot": found.Snapshot, "start_ms": found.Took.Milliseconds(),
 		})
 		return
 	}
 	fmt.Fprintf(a.Out, "%s in %s: %s, %s, %s; ready in %v\n", a.Paint(command.Bold, "box"), agentsig.Escape(a.dir),
 		count(int(found.Events), "event"), count(found.Items, "work item"), count(found.Leases, "open lease"), found.Took.Round(1e6))
-	switch {
-	case found.Restored > 0 && uint64(found.Restored) == found.Events:
-		fmt.Fprintf(a.Out, "%s: the engine's store was made anew from the archive (%s)\n", a.Paint(command.Yellow, "note"), count(int(found.Restored), "event"))
-	case found.Restored > 0:
-		fmt.Fprintf(a.Out, "%s: the engine had lost its last %s; restored from the archive\n", a.Paint(command.Yellow, "note"), count(int(found.Restored), "event"))
-	}
-	if found.Archived > 0 {
-		fmt.Fprintf(a.Out, "%s: %s in the engine and not in the archive yet; archived now\n", a.Paint(command.Yellow, "note"), count(int(found.Archived), "event"))
-	}
 	for _, note := range found.Notes {
 		fmt.Fprintf(a.Out, "%s: %s\n", a.Paint(command.Yellow, "note"), agentsig.Escape(note))
 	}

@@ -1,3 +1,5 @@
+// Package enginetest helps to test what stands on the engine: the suite that every log has to
+// pass, and a log that fails on command.
 package enginetest
 
 import (
@@ -34,9 +36,6 @@ func Conformance(t *testing.T, open func(t *testing.T, dir string) engine.Log) {
 		{"watch ends", testWatchEnds},
 		{"read while appending", testReadWhileAppending},
 		{"read ends", testReadEnds},
-		{"restore", testRestore},
-		{"restore refuses", testRestoreRefuses},
-		{"restore loses a race", testRestoreRace},
 		{"close", testClose},
 		{"context", testContext},
 	} {
@@ -59,11 +58,16 @@ type suite struct {
 	log engine.Log
 }
 
-func (s suite) append(t *testing.T, subject string, last uint64, data string) uint64 {
+// event returns data for a record: it names its subject, as every event does.
+func event(subject string, text any) []byte {
+	return fmt.Appendf(nil, `{"subject":%q,"text":%q}`, subject, fmt.Sprint(text))
+}
+
+func (s suite) append(t *testing.T, subject string, last uint64, text string) uint64 {
 	t.Helper()
-	seq, err := s.log.Append(s.ctx, subject, last, []byte(data))
+	seq, err := s.log.Append(s.ctx, subject, last, event(subject, text))
 	if err != nil {
-		t.Fatalf("append %q on %s after %d: %v", data, subject, last, err)
+		t.Fatalf("append %q on %s after %d: %v", text, subject, last, err)
 	}
 	return seq
 }
@@ -98,7 +102,7 @@ func (s suite) fill(t *testing.T, n int) []engine.Record {
 		data := fmt.Sprint("record ", i+1)
 		seq := s.append(t, subject, last[subject], data)
 		last[subject] = seq
-		all = append(all, engine.Record{Seq: seq, Subject: subject, Data: []byte(data)})
+		all = append(all, engine.Record{Seq: seq, Subject: subject, Data: event(subject, data)})
 	}
 	return all
 }
@@ -157,7 +161,7 @@ func testCompareAndSet(t *testing.T, s suite) {
 		{"ahead of the tip, on a new subject", "C", second + 1},
 		{"the log's last, on a new subject", "C", second},
 	} {
-		seq, err := s.log.Append(s.ctx, c.subject, c.last, []byte("x"))
+		seq, err := s.log.Append(s.ctx, c.subject, c.last, event(c.subject, "x"))
 		if !errors.Is(err, engine.ErrConflict) || seq != 0 {
 			t.Errorf("%s: got %d and %v, want a conflict", c.why, seq, err)
 		}
@@ -176,7 +180,7 @@ func testOneWinner(t *testing.T, s suite) {
 		var all sync.WaitGroup
 		for w := range writers {
 			all.Go(func() {
-				seq, err := s.log.Append(s.ctx, "A", last, fmt.Appendf(nil, "%d by %d", round, w))
+				seq, err := s.log.Append(s.ctx, "A", last, event("A", fmt.Sprintf("%d by %d", round, w)))
 				switch {
 				case err == nil:
 					won <- seq
@@ -201,7 +205,8 @@ func testIndependent(t *testing.T, s suite) {
 		all.Go(func() {
 			var last uint64
 			for i := range each {
-				seq, err := s.log.Append(s.ctx, fmt.Sprint("W", w), last, fmt.Append(nil, i))
+				subject := fmt.Sprint("W", w)
+				seq, err := s.log.Append(s.ctx, subject, last, event(subject, i))
 				if err != nil || seq <= last {
 					t.Errorf("writer %d, record %d after %d: %d, %v", w, i, last, seq, err)
 					return
@@ -213,7 +218,7 @@ func testIndependent(t *testing.T, s suite) {
 	all.Wait()
 	count := map[string]int{}
 	for i, r := range s.read(t, 1) {
-		if r.Seq != uint64(i)+1 || string(r.Data) != fmt.Sprint(count[r.Subject]) {
+		if r.Seq != uint64(i)+1 || string(r.Data) != string(event(r.Subject, count[r.Subject])) {
 			t.Fatalf("record %d is %d on %s: %q", i+1, r.Seq, r.Subject, r.Data)
 		}
 		count[r.Subject]++
@@ -222,15 +227,14 @@ func testIndependent(t *testing.T, s suite) {
 }
 
 func testStored(t *testing.T, s suite) {
-	every := make([]byte, 256)
-	for i := range every {
-		every[i] = byte(i)
-	}
-	data := [][]byte{{}, every, []byte("NATS/1.0 503\r\n\r\n"), []byte(strings.Repeat("x", engine.MaxRecord))}
-	subjects := []string{"01JZZZZZZZZZZZZZZZZZZZZZZZ", "_-azAZ09", strings.Repeat("s", 64), "0"}
-	for i, d := range data {
-		given := bytes.Clone(d)
-		if _, err := s.log.Append(s.ctx, subjects[i], 0, given); err != nil {
+	subjects := []string{"01JZZZZZZZZZZZZZZZZZZZZZZZ", "_-azAZ09", strings.Repeat("s", 64), "0", "1"}
+	long := strings.Repeat("x", engine.MaxRecord-len(event("0", "")))
+	texts := []string{"", "\x00 \"bat1\" é \\ \n", "sboxlog1bat1", long, `,"subject":"0`}
+	var data [][]byte
+	for i, subject := range subjects {
+		data = append(data, event(subject, texts[i]))
+		given := bytes.Clone(data[i])
+		if _, err := s.log.Append(s.ctx, subject, 0, given); err != nil {
 			t.Fatal(err)
 		}
 		clear(given) // it is the caller's
@@ -253,11 +257,15 @@ func testRefused(t *testing.T, s suite) {
 		}
 	}
 	for _, subject := range []string{"", "a.b", "*", ">", "a b", "a\n", "é", "$JS", "a\x00", strings.Repeat("s", 65)} {
-		_, err := s.log.Append(s.ctx, subject, 0, []byte("x"))
+		_, err := s.log.Append(s.ctx, subject, 0, event(subject, "x"))
 		refused(fmt.Sprintf("subject %q", subject), err)
 	}
-	_, err := s.log.Append(s.ctx, "A", 0, make([]byte, engine.MaxRecord+1))
+	_, err := s.log.Append(s.ctx, "A", 0, event("A", strings.Repeat("x", engine.MaxRecord)))
 	refused("a record that is too large", err)
+	_, err = s.log.Append(s.ctx, "A", 0, event("B", "x"))
+	refused("a record that names another subject", err)
+	_, err = s.log.Append(s.ctx, "A", 0, nil)
+	refused("a record without anything", err)
 	refused("read from 0", s.log.Read(s.ctx, 0, func(engine.Record) error { return nil }))
 	refused("watch from 0", s.log.Watch(s.ctx, 0, func([]engine.Record) error { return nil }))
 	s.tip(t, 0)
@@ -288,10 +296,7 @@ func (s suite) collect(from, to uint64) ([]engine.Record, error) {
 func testWatch(t *testing.T, s suite) {
 	const before, writers, each = 1500, 4, 200
 	const total = before + writers*each
-	err := s.log.Restore(s.ctx, numbered(1, before))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.fill(t, before)
 	froms := []uint64{1, 2, before / 2, before, before + 1, before + 50}
 	watched := make([][]engine.Record, len(froms))
 	var all sync.WaitGroup
@@ -308,7 +313,8 @@ func testWatch(t *testing.T, s suite) {
 			var last uint64
 			for i := range each {
 				var err error
-				if last, err = s.log.Append(s.ctx, fmt.Sprint("W", w), last, fmt.Append(nil, i)); err != nil {
+				subject := fmt.Sprint("W", w)
+				if last, err = s.log.Append(s.ctx, subject, last, event(subject, i)); err != nil {
 					t.Error(err)
 					return
 				}
@@ -349,7 +355,8 @@ func testReadWhileAppending(t *testing.T, s suite) {
 	var writer sync.WaitGroup
 	writer.Go(func() {
 		for i := range n {
-			if _, err := s.log.Append(s.ctx, fmt.Sprint("S", i), 0, []byte("x")); err != nil {
+			subject := fmt.Sprint("S", i)
+			if _, err := s.log.Append(s.ctx, subject, 0, event(subject, "x")); err != nil {
 				t.Error(err)
 				return
 			}
@@ -440,12 +447,11 @@ func testContext(t *testing.T, s suite) {
 // calls makes every call once, on a log with one record.
 func (s suite) calls(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		_, appendErr := s.log.Append(ctx, "B", 0, []byte("x"))
+		_, appendErr := s.log.Append(ctx, "B", 0, event("B", "x"))
 		_, tipErr := s.log.Tip(ctx)
 		_ = yield("append", appendErr) &&
 			yield("tip", tipErr) &&
 			yield("read", s.log.Read(ctx, 1, func(engine.Record) error { return nil })) &&
-			yield("watch", s.log.Watch(ctx, 1, func([]engine.Record) error { return nil })) &&
-			yield("restore", s.log.Restore(ctx, numbered(2, 2)))
+			yield("watch", s.log.Watch(ctx, 1, func([]engine.Record) error { return nil }))
 	}
 }
