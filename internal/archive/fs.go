@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 )
@@ -104,7 +105,21 @@ func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 // readable lets package ledger read the archive's files.
 type readable struct{ FS }
 
-// Open implements [fs.FS]. Files are read whole, by ReadFile.
-func (readable) Open(name string) (fs.File, error) {
-	return nil, &fs.PathError{Op: "open", Path: name, Err: errors.ErrUnsupported}
+// Open implements [fs.FS].
+func (r readable) Open(name string) (fs.File, error) {
+	reader, err := r.OpenReader(name)
+	if err != nil {
+		return nil, err
+	}
+	return &opened{reader, io.NewSectionReader(reader, 0, math.MaxInt64)}, nil
 }
+
+// opened reads a file from its beginning.
+type opened struct {
+	io.Closer
+	from *io.SectionReader
+}
+
+func (o *opened) Read(p []byte) (int, error) { return o.from.Read(p) }
+
+func (o *opened) Stat() (fs.FileInfo, error) { return nil, errors.ErrUnsupported }
