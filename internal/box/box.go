@@ -280,7 +280,11 @@ func (b *Box) load(ctx context.Context, everything bool) (Found, error) {
 		}
 		return err
 	})
+	if err != nil {
+		return Found{}, err
+	}
 	found.Events = b.state.folded
+	_, err = b.archive.Seal() // what a kill left unsealed
 	return found, err
 }
 

@@ -5,15 +5,13 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
-	"github.com/signalbox-dev/signalbox/internal/archive"
-	"github.com/signalbox-dev/signalbox/internal/engine/enginetest"
 )
 
 // A session passes an exit record on as it was said, with the line before it or without: the
 // session has checked the nonce, and the box hears the record.
 func TestHearExitRecord(t *testing.T) {
 	dir := Dir(t.TempDir())
-	b := onLog(t, dir, &enginetest.Memory{}, archive.Dir(dir.Archive("")))
+	b := inDir(t, dir)
 	defer closeBox(t, b)
 	record := agentsig.NewExitSignal(agentsig.PhaseReview, agentsig.ExitCompleted)
 	for _, run := range []string{"", "n0nce"} {

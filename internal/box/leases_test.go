@@ -22,13 +22,18 @@ import (
 // In these tests time is the test's own: sleeping lets it pass.
 
 // oneItem is a box with the item T-1 in IMPLEMENTATION.
-func oneItem(t *testing.T, dir Dir, log engine.Log) *Box {
+func oneItem(t *testing.T, dir Dir, faults func(n int, subject string) enginetest.Fault) *Box {
 	t.Helper()
-	b := onLog(t, dir, log, archive.Dir(dir.Archive("")))
+	b := onFiles(t, dir, archive.Dir(dir.Archive("")), faults)
+	addOne(t, b)
+	return b
+}
+
+func addOne(t *testing.T, b *Box) {
+	t.Helper()
 	if _, err := b.Add(t.Context(), api.AddWork{ID: "T-1", Title: "a title", Phase: agentsig.PhaseImplementation}, ""); err != nil {
 		t.Fatal(err)
 	}
-	return b
 }
 
 func second(ctx context.Context, b *Box) (api.Grant, error) {
@@ -58,7 +63,7 @@ func closeBox(t *testing.T, b *Box) {
 
 func TestRenewedLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := oneItem(t, Dir(t.TempDir()), &enginetest.Memory{})
+		b := oneItem(t, Dir(t.TempDir()), nil)
 		defer closeBox(t, b)
 		g, err := second(t.Context(), b)
 		if err != nil {
@@ -87,14 +92,14 @@ func TestRenewedLease(t *testing.T) {
 func TestLeaseAfterRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := Dir(t.TempDir())
-		b := oneItem(t, dir, &enginetest.Memory{})
+		b := oneItem(t, dir, nil)
 		g, err := second(t.Context(), b)
 		if err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(900 * time.Millisecond)
 		closeBox(t, b)
-		b = onLog(t, dir, &enginetest.Memory{}, archive.Dir(dir.Archive("")))
+		b = inDir(t, dir)
 		defer closeBox(t, b)
 		time.Sleep(900 * time.Millisecond)
 		if holder(t, b) != g.Session {
@@ -111,13 +116,13 @@ func TestLeaseAfterRestart(t *testing.T) {
 // does not stop the box.
 func TestExpiryOnBusyEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := &enginetest.Memory{Faults: func(n int, _ string) enginetest.Fault {
+		faults := func(n int, _ string) enginetest.Fault {
 			if n == 3 || n == 4 { // after the item and the grant
 				return enginetest.NotReady
 			}
 			return enginetest.None
-		}}
-		b := oneItem(t, Dir(t.TempDir()), log)
+		}
+		b := oneItem(t, Dir(t.TempDir()), faults)
 		defer closeBox(t, b)
 		if _, err := second(t.Context(), b); err != nil {
 			t.Fatal(err)
@@ -132,20 +137,39 @@ func TestExpiryOnBusyEngine(t *testing.T) {
 	})
 }
 
-// granting is a box in the middle of a claim: T-1 is granted in the log, which does
-// not deliver it before the channel is closed. Then the claim ends.
+// slowDisk is a disk that syncs nothing before it is let go.
+type slowDisk struct {
+	archive.FS
+	until atomic.Pointer[chan struct{}]
+}
+
+func (d *slowDisk) Extend(name string) (archive.File, error) {
+	f, err := d.FS.Extend(name)
+	return slowFile{f, d}, err
+}
+
+type slowFile struct {
+	archive.File
+	disk *slowDisk
+}
+
+func (f slowFile) Sync() error {
+	if until := f.disk.until.Load(); until != nil {
+		<-*until
+	}
+	return f.File.Sync()
+}
+
+// granting is a box in the middle of a claim: T-1 is granted in the log, which is not synced
+// before the channel is closed. Then the claim ends.
 func granting(ctx context.Context, t *testing.T) (b *Box, deliver chan<- struct{}, claimed <-chan error) {
 	t.Helper()
+	dir := Dir(t.TempDir())
+	disk := &slowDisk{FS: archive.Dir(dir.Archive(""))}
+	b = onFiles(t, dir, disk, nil)
+	addOne(t, b)
 	until := make(chan struct{})
-	close(until)
-	b = oneItem(t, Dir(t.TempDir()), &enginetest.Memory{BeforeDelivery: func(ctx context.Context, _ []engine.Record) {
-		select {
-		case <-until:
-		case <-ctx.Done():
-		}
-	}})
-	synctest.Wait()
-	until = make(chan struct{})
+	disk.until.Store(&until)
 	done := make(chan error, 1)
 	go func() {
 		_, err := second(ctx, b)
@@ -244,7 +268,7 @@ func (f noSyncFile) Sync() error {
 func TestArchiveFails(t *testing.T) {
 	dir := Dir(t.TempDir())
 	disk := &noSync{FS: archive.Dir(dir.Archive(""))}
-	b := onLog(t, dir, &enginetest.Memory{}, disk)
+	b := onFiles(t, dir, disk, nil)
 	disk.broken.Store(true)
 	if w, err := b.Add(t.Context(), api.AddWork{ID: "T-1", Title: "a title"}, ""); err == nil {
 		t.Fatalf("acknowledged: %+v, %v", w, b.Close())
@@ -257,13 +281,13 @@ func TestArchiveFails(t *testing.T) {
 
 // An item that could not be granted is there for the next claim.
 func TestGrantFails(t *testing.T) {
-	log := &enginetest.Memory{Faults: func(n int, _ string) enginetest.Fault {
+	faults := func(n int, _ string) enginetest.Fault {
 		if n == 2 {
 			return enginetest.NotReady
 		}
 		return enginetest.None
-	}}
-	b := oneItem(t, Dir(t.TempDir()), log)
+	}
+	b := oneItem(t, Dir(t.TempDir()), faults)
 	defer closeBox(t, b)
 	if _, err := second(t.Context(), b); !errors.Is(err, engine.ErrNotReady) {
 		t.Fatal(err)
@@ -276,7 +300,7 @@ func TestGrantFails(t *testing.T) {
 // A claim that is repeated with its key gets no second item, and another lease
 // only if the first is over.
 func TestClaimIsRepeated(t *testing.T) {
-	b := oneItem(t, Dir(t.TempDir()), &enginetest.Memory{})
+	b := oneItem(t, Dir(t.TempDir()), nil)
 	defer closeBox(t, b)
 	if _, err := b.Add(t.Context(), api.AddWork{ID: "T-2", Title: "a title"}, ""); err != nil {
 		t.Fatal(err)
@@ -305,7 +329,7 @@ func TestClaimIsRepeated(t *testing.T) {
 
 // The gate's reports take the gate's token, and nothing else does.
 func TestGateToken(t *testing.T) {
-	b := oneItem(t, Dir(t.TempDir()), &enginetest.Memory{})
+	b := oneItem(t, Dir(t.TempDir()), nil)
 	defer closeBox(t, b)
 	for _, c := range []struct {
 		path, token string

@@ -117,14 +117,13 @@ func newLinear(t *testing.T) *linear {
 	dir := Dir(t.TempDir())
 	l := &linear{t: t, faults: map[enginetest.Fault]int{}, subjects: map[string]int{}, types: map[string]int{}}
 	faults := enginetest.RandomFaults(1, 8)
-	log := &enginetest.Memory{Faults: func(n int, subject string) enginetest.Fault {
+	l.box = onFiles(t, dir, archive.Dir(dir.Archive("")), func(n int, subject string) enginetest.Fault {
 		f := faults(n, subject)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.faults[f]++
 		return f
-	}}
-	l.box = onLog(t, dir, log, archive.Dir(dir.Archive("")))
+	})
 	l.ctx, l.cancel = context.WithTimeout(l.box.ctx, 2*time.Minute)
 	l.way = &lossy{box: l.box.Handler()}
 	l.server = httptest.NewServer(l.way)

@@ -88,7 +88,7 @@ func reopen(t *testing.T, dir Dir, snapshot bool) *Box {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found.Snapshot != snapshot || len(found.Notes) > 0 || found.Restored+found.Archived > 0 {
+	if found.Snapshot != snapshot || len(found.Notes) > 0 {
 		t.Fatalf("found %+v", found)
 	}
 	return b
@@ -105,40 +105,27 @@ func fill(t *testing.T, dir Dir, size int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, err := engine.Open(t.Context(), engine.Options{Dir: dir.Engine()})
-	if err != nil {
-		t.Fatal(err)
-	}
 	a, err := archive.Open(archive.Dir(dir.Archive("")), keys)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Reconcile(t.Context(), log, nil); err != nil {
+	if _, err := a.Start(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	var batch [][]byte
-	records := func(yield func(engine.Record, error) bool) {
-		for r, err := range history(size) {
-			batch = append(batch, r.Data)
-			if len(batch) == 1000 || r.Seq == uint64(size) {
-				if err := a.Append(batch); err != nil {
-					yield(engine.Record{}, err)
-					return
-				}
-				batch = nil
+	for r, err := range history(size) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		batch = append(batch, r.Data)
+		if len(batch) == 1000 || r.Seq == uint64(size) {
+			if _, err := a.Append(batch); err != nil {
+				t.Fatal(err)
 			}
-			if !yield(r, err) {
-				return
-			}
+			batch = nil
 		}
 	}
-	if err := log.Restore(t.Context(), records); err != nil {
-		t.Fatal(err)
-	}
 	if err := a.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
 }

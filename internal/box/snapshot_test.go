@@ -21,7 +21,7 @@ import (
 // says that there are none.
 func TestOlderSnapshot(t *testing.T) {
 	dir := Dir(t.TempDir())
-	b := oneItem(t, dir, &enginetest.Memory{})
+	b := oneItem(t, dir, nil)
 	if _, err := b.Ask(t.Context(), api.Ask{Question: "why?"}, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -52,14 +52,14 @@ func TestOlderSnapshot(t *testing.T) {
 		}
 	}
 	rewrite(2)
-	b = onLog(t, dir, &enginetest.Memory{}, archive.Dir(dir.Archive("")))
+	b = inDir(t, dir)
 	if _, err := b.Answered("Q-00001", api.Answered{Outcome: conversation.OutcomeAnswered}, ""); err != nil {
 		t.Error(err)
 	}
 	closeBox(t, b)
 	// The same with the form of today would be believed.
 	rewrite(snapshotFormat)
-	b = onLog(t, dir, &enginetest.Memory{}, archive.Dir(dir.Archive("")))
+	b = inDir(t, dir)
 	defer closeBox(t, b)
 	if _, err := b.state.conversationNamed("Q-00001"); !errors.Is(err, conversation.ErrNoConversation) {
 		t.Errorf("the snapshot was not read: %v", err)
@@ -69,8 +69,7 @@ func TestOlderSnapshot(t *testing.T) {
 // An engine that fails, and does not say what became of an append, makes no signal
 // come twice or not at all.
 func TestSignalsOnBadEngine(t *testing.T) {
-	log := &enginetest.Memory{Faults: enginetest.RandomFaults(1, 3)}
-	b := onLog(t, Dir(t.TempDir()), log, archive.Dir(t.TempDir()))
+	b := onFiles(t, Dir(t.TempDir()), archive.Dir(t.TempDir()), enginetest.RandomFaults(1, 3))
 	defer closeBox(t, b)
 	again := func(what string, try func() error) {
 		t.Helper()

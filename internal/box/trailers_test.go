@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/signalbox-dev/signalbox/internal/archive"
-	"github.com/signalbox-dev/signalbox/internal/engine/enginetest"
 	"github.com/signalbox-dev/signalbox/internal/trailer"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
 	"github.com/signalbox-dev/signalbox/ledger"
@@ -71,10 +70,13 @@ func (c *commits) merge(ref, signer string, signed ledger.Checkpoint, parents ..
 // A ledger that does not go on from a checkpoint in a reachable merge is refused. What
 // others signed, and what stands on agents' branches, is not believed.
 func TestWitness(t *testing.T) {
-	b := oneItem(t, Dir(t.TempDir()), &enginetest.Memory{})
+	b := oneItem(t, Dir(t.TempDir()), nil)
 	defer closeBox(t, b)
 	c := newCommits(t)
 	own := b.keys.Origin()
+	if _, err := b.archive.Seal(); err != nil {
+		t.Fatal(err)
+	}
 	root, err := b.archive.Root(1)
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +140,7 @@ func TestWitness(t *testing.T) {
 
 // A proof of what was just recorded waits for no timer.
 func TestProveAtOnce(t *testing.T) {
-	b := oneItem(t, Dir(t.TempDir()), &enginetest.Memory{})
+	b := oneItem(t, Dir(t.TempDir()), nil)
 	defer closeBox(t, b)
 	p, err := b.prove(1)
 	if err != nil {

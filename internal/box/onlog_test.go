@@ -1,0 +1,43 @@
+package box
+
+import (
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/engine"
+	"github.com/signalbox-dev/signalbox/internal/engine/enginetest"
+)
+
+// onFiles starts a box whose archive is in files of the test's own, and whose log may fail. The
+// test closes it.
+func onFiles(t *testing.T, dir Dir, files archive.FS, faults func(n int, subject string) enginetest.Fault) *Box {
+	t.Helper()
+	if err := dir.create(); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := dir.secrets(dir.Archive(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := archive.Open(files, keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _, err := start(t.Context(), Options{Dir: dir, ExitEnabled: true}, a, keys, func(f archive.Follower) engine.Log {
+		log := archive.NewLog(a, f)
+		if faults == nil {
+			return log
+		}
+		return &enginetest.Faulty{Log: log, Faults: faults}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// inDir starts a box in a directory.
+func inDir(t *testing.T, dir Dir) *Box {
+	t.Helper()
+	return onFiles(t, dir, archive.Dir(dir.Archive("")), nil)
+}
