@@ -5,6 +5,8 @@ package api
 
 import (
 	"encoding/json"
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
@@ -117,21 +119,58 @@ type Event struct {
 	Event    json.RawMessage `json:"event"` // as stored
 }
 
-// Status is what a box says of itself.
-type Status struct {
-	Version  string `json:"version"`
-	Events   uint64 `json:"events"`
-	Items    int    `json:"items"`
-	Leases   int    `json:"leases"`
-	Waiting  int    `json:"waiting"` // claims that wait
-	Exit     bool   `json:"exit_protocol"`
-	Verifier string `json:"verifier_key"`
+// NextEvents comes last if events were asked for up to a limit, and there are more.
+type NextEvents struct {
+	Next uint64 `json:"next"` // the sequence to go on after
 }
 
-// Problem is how a refused request is answered.
+// Status is what a box says of itself.
+type Status struct {
+	Version  string       `json:"version"`
+	Events   uint64       `json:"events"`
+	Items    int          `json:"items"`
+	Leases   int          `json:"leases"`
+	Waiting  int          `json:"waiting"` // claims that wait
+	Exit     bool         `json:"exit_protocol"`
+	Verifier string       `json:"verifier_key"`
+	Box      BoxStatus    `json:"box"`
+	Ledger   LedgerStatus `json:"ledger"`
+}
+
+// BoxStatus says whether a box records what happens.
+type BoxStatus struct {
+	Writable bool   `json:"writable"`
+	Reason   string `json:"reason"` // why not; empty if it does
+}
+
+// LedgerStatus says how much is in the ledger, and how much of it was verified.
+type LedgerStatus struct {
+	Events        uint64    `json:"events"`
+	Scrubbed      uint64    `json:"scrubbed"`                // events that were verified since the latest round began
+	ScrubbedSince time.Time `json:"scrubbed_since,omitzero"` // when that was
+}
+
+// Problem is how a refused request is answered. Over HTTP it is a [ProblemDetails].
 type Problem struct {
 	Code    string `json:"code"`
 	Message string `json:"error"`
+}
+
+// ProblemDetails is a problem as RFC 9457 has it, for programs that know no box.
+type ProblemDetails struct {
+	Type   string `json:"type"`  // ends in the code, with hyphens
+	Title  string `json:"title"` // of the status
+	Status int    `json:"status"`
+	Detail string `json:"detail"` // the same as error
+	Problem
+}
+
+// Details returns the problem as it is answered with a status.
+func (p Problem) Details(status int) ProblemDetails {
+	return ProblemDetails{
+		Type: "urn:signalbox:problem:" + strings.ReplaceAll(p.Code, "_", "-"), Title: http.StatusText(status), Status: status,
+		Detail: p.Message, Problem: p,
+	}
 }
 
 func (p *Problem) Error() string { return p.Message }
@@ -146,6 +185,7 @@ const (
 	CodeUnauthorized = "unauthorized"
 	CodeBusy         = "busy"
 	CodeStopping     = "stopping"
+	CodeCannotWrite  = "cannot_write"    // the box's log failed, and the box stops
 	CodeUnknown      = "unknown_outcome" // ask again with the same key
 	CodeInternal     = "internal"
 )

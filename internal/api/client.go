@@ -13,8 +13,6 @@ import (
 	"strconv"
 	"syscall"
 	"time"
-
-	"github.com/signalbox-dev/signalbox/agentsig"
 )
 
 // Client talks to a box. Requests that change something carry a key, and are
@@ -79,11 +77,6 @@ func (c *Client) Work(ctx context.Context, id string) (Work, error) {
 	return get[Work](ctx, c, workPath(id))
 }
 
-// List returns the work items in a phase, or all.
-func (c *Client) List(ctx context.Context, phase agentsig.Phase) ([]Work, error) {
-	return get[[]Work](ctx, c, "/v1/work?phase="+url.QueryEscape(string(phase)))
-}
-
 // Override sets the phase of an item, as the operator.
 func (c *Client) Override(ctx context.Context, id string, o Override) (Recorded, error) {
 	return post[Recorded](ctx, c, workPath(id)+"/override", NewKey(), o)
@@ -137,29 +130,48 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 // Events calls f for the events after a sequence, of one item or of all; with
 // follow it goes on with those that come, until ctx ends.
 func (c *Client) Events(ctx context.Context, id string, after uint64, follow bool, f func(Event) error) error {
-	q := url.Values{"after": {strconv.FormatUint(after, 10)}, "follow": {strconv.FormatBool(follow)}}
+	q := url.Values{"follow": {strconv.FormatBool(follow)}}
+	_, err := c.events(ctx, q, id, after, f)
+	if err == nil && follow {
+		err = ErrNoBox
+	}
+	return err
+}
+
+// EventsUpTo does the same with so many events at most. It returns the sequence to go on after if
+// there are more, and 0 at the end.
+func (c *Client) EventsUpTo(ctx context.Context, id string, after uint64, limit int, f func(Event) error) (next uint64, err error) {
+	return c.events(ctx, url.Values{"limit": {strconv.Itoa(limit)}}, id, after, f)
+}
+
+func (c *Client) events(ctx context.Context, q url.Values, id string, after uint64, f func(Event) error) (next uint64, err error) {
+	q.Set("after", strconv.FormatUint(after, 10))
 	if id != "" {
 		q.Set("work", id)
 	}
 	resp, err := c.send(ctx, http.MethodGet, "/v1/events?"+q.Encode(), "", nil)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	err = serverSent(resp.Body, func(data string) error {
-		var e Event
+		var e struct {
+			Event
+			NextEvents
+		}
 		if err := json.Unmarshal([]byte(data), &e); err != nil {
 			return fmt.Errorf("the box sent an event that can't be read: %w", err)
 		}
-		return f(e)
+		if e.Next > 0 {
+			next = e.Next
+			return nil
+		}
+		return f(e.Event)
 	})
-	if err == nil && follow {
-		err = ErrNoBox
-	}
 	if ctx.Err() != nil {
-		return ctx.Err()
+		err = ctx.Err()
 	}
-	return err
+	return next, err
 }
 
 func get[T any](ctx context.Context, c *Client, path string) (T, error) {
@@ -236,17 +248,26 @@ func (c *Client) send(ctx context.Context, method, path, key string, body []byte
 
 func do[T any](ctx context.Context, c *Client, method, path, key string, body []byte) (T, error) {
 	var v T
-	resp, err := c.send(ctx, method, path, key, body)
+	data, _, err := c.read(ctx, method, path, key, body)
 	if err != nil {
 		return v, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return v, fmt.Errorf("%w: the answer broke off: %w", ErrNoBox, err)
 	}
 	if err := json.Unmarshal(data, &v); err != nil {
 		return v, fmt.Errorf("the box answered what can't be read: %w", err)
 	}
 	return v, nil
+}
+
+// read sends a request and returns the whole answer.
+func (c *Client) read(ctx context.Context, method, path, key string, body []byte) ([]byte, http.Header, error) {
+	resp, err := c.send(ctx, method, path, key, body)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: the answer broke off: %w", ErrNoBox, err)
+	}
+	return data, resp.Header, nil
 }

@@ -152,8 +152,8 @@ func (c *Client) Deliver(ctx context.Context, q StartRun) (Run, error) {
 	return post[Run](ctx, c, "/v1/runs", NewKey(), q)
 }
 
-// Runs lists the runs, the latest last.
-func (c *Client) Runs(ctx context.Context) ([]Run, error) { return get[[]Run](ctx, c, "/v1/runs") }
+// LatestRun is the id of the latest run that has not ended, or of the latest if all have.
+const LatestRun = "latest"
 
 // Run returns a run.
 func (c *Client) Run(ctx context.Context, id string) (Run, error) {

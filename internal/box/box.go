@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
-	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/engine"
 	"github.com/signalbox-dev/signalbox/internal/filelock"
@@ -79,6 +78,11 @@ type Box struct {
 		err error
 	}
 	release func() error // of the directory's lock
+
+	verified struct { // at the start
+		events uint64
+		since  time.Time
+	}
 }
 
 // Found is what a box found when it started.
@@ -217,6 +221,7 @@ func start(ctx context.Context, o Options, a *archive.Archive, keys archive.Keys
 	if b.epoch, err = epochOf(keys.Verifier); err != nil {
 		return nil, Found{}, err
 	}
+	b.verified.since = b.now().UTC().Truncate(time.Millisecond)
 	found, err := b.load(ctx, o.Verify)
 	if err != nil {
 		return nil, Found{}, err
@@ -284,6 +289,7 @@ func (b *Box) load(ctx context.Context, everything bool) (Found, error) {
 		return Found{}, err
 	}
 	found.Events = b.state.folded
+	b.verified.events = found.Events - uint64(from)
 	_, err = b.archive.Seal() // what a kill left unsealed
 	return found, err
 }
@@ -307,15 +313,6 @@ func (b *Box) fail(err error) {
 
 // Done is closed when the box stops by itself, because it can't record any more.
 func (b *Box) Done() <-chan struct{} { return b.ctx.Done() }
-
-// Status says how the box is.
-func (b *Box) Status() api.Status {
-	items, leases, waiting := b.state.counts()
-	return api.Status{
-		Version: b.version, Events: b.state.upTo(), Items: items, Leases: leases, Waiting: waiting,
-		Exit: b.exitEnabled, Verifier: b.keys.Verifier,
-	}
-}
 
 // Close stops the box: what waits is ended, what was recorded is sealed, and the
 // state is kept as a snapshot.

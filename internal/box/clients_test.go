@@ -168,9 +168,9 @@ func (c *crowd) check(t *testing.T) {
 	if len(granted) != 5**items || len(completed) != 5**items || types[work.GatePassed] != *items || len(types) != 4 {
 		t.Errorf("%d sessions, %d completed; %v", len(granted), len(completed), types)
 	}
-	list, err := c.client.List(t.Context(), agentsig.PhaseCompleted)
-	if err != nil || len(list) != *items {
-		t.Errorf("%d items are COMPLETED of %d: %v", len(list), *items, err)
+	list, err := c.client.List(t.Context(), agentsig.PhaseCompleted, api.From{})
+	if err != nil || len(list.Items) != *items {
+		t.Errorf("%d items are COMPLETED of %d: %v", len(list.Items), *items, err)
 	}
 	c.verify(t)
 }

@@ -28,7 +28,8 @@ import (
 
 const maxRequest = 64 << 10 // of a request in JSON
 
-// Serve answers HTTP on the listener until ctx ends or the box stops.
+// Serve answers HTTP on the listener until ctx ends or the box stops. A box that failed goes on to say
+// so for a moment: who asks then is told why, instead of finding nobody.
 func (b *Box) Serve(ctx context.Context, l net.Listener) error {
 	if err := b.dir.setAddress(l.Addr().String()); err != nil {
 		return errors.Join(err, l.Close())
@@ -45,6 +46,7 @@ func (b *Box) Serve(ctx context.Context, l net.Listener) error {
 		return err
 	case <-ctx.Done():
 	case <-b.ctx.Done():
+		b.tellFailure(ctx)
 	}
 	b.cancel() // ends what waits, so that the server can shut down
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -74,20 +76,18 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 func (b *Box) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if b.ctx.Err() != nil {
-			problem(w, ErrStopping)
-			return
-		}
-		fmt.Fprintln(w, "ok")
-	})
+	mux.HandleFunc("GET /readyz", b.ready)
 	for _, r := range b.routes() {
 		mux.HandleFunc(r.pattern, func(w http.ResponseWriter, req *http.Request) {
 			if err := b.authorize(req, r.gate); err != nil {
 				problem(w, err)
 				return
 			}
-			if err := r.handle(w, req); err != nil {
+			err := r.handle(w, req)
+			if errors.Is(err, archive.ErrFailed) {
+				<-b.Done() // whoever is told this finds /readyz say the same
+			}
+			if err != nil {
 				problem(w, err)
 			}
 		})
@@ -110,7 +110,7 @@ func (b *Box) routes() []route {
 			if phase != "" && !slices.Contains(agentsig.Phases(), phase) {
 				return work.ErrBadPhase
 			}
-			return reply(w, b.List(phase), nil)
+			return answerList(w, r, func(from api.From) (api.Page[api.Work], error) { return b.List(phase, from) })
 		}},
 		{"POST /v1/work", false, post(func(r *http.Request, q api.AddWork, key string) (api.Work, error) {
 			return b.Add(r.Context(), q, key)
@@ -183,7 +183,13 @@ func (b *Box) routes() []route {
 			return b.Answered(r.PathValue("id"), q, key)
 		})},
 		{"GET /v1/events", false, b.events},
-		{"GET /v1/runs", false, func(w http.ResponseWriter, _ *http.Request) error { return reply(w, b.Runs(), nil) }},
+		{"GET /v1/runs", false, func(w http.ResponseWriter, r *http.Request) error {
+			live, err := strconv.ParseBool(cmp.Or(r.FormValue("live"), "false"))
+			if err != nil {
+				return errBadLive
+			}
+			return answerList(w, r, func(from api.From) (api.Page[api.Run], error) { return b.Runs(live, from) })
+		}},
 		{"POST /v1/runs", false, func(w http.ResponseWriter, r *http.Request) error {
 			key, err := keyOf(r)
 			if err != nil {
@@ -312,6 +318,7 @@ var problems = []struct {
 	status int
 	code   string
 }{
+	{errCannotWrite, http.StatusServiceUnavailable, api.CodeCannotWrite}, // whatever made it fail
 	{ErrNothing, http.StatusNotFound, api.CodeNothing},
 	{ErrStopping, http.StatusServiceUnavailable, api.CodeStopping},
 	{ErrOutcomeUnknown, http.StatusServiceUnavailable, api.CodeUnknown},
@@ -374,6 +381,9 @@ var problems = []struct {
 	{errBadKey, http.StatusBadRequest, api.CodeInvalid},
 	{errBadAfter, http.StatusBadRequest, api.CodeInvalid},
 	{errBadFollow, http.StatusBadRequest, api.CodeInvalid},
+	{errBadLimit, http.StatusBadRequest, api.CodeInvalid},
+	{errBadLive, http.StatusBadRequest, api.CodeInvalid},
+	{errLimitFollow, http.StatusBadRequest, api.CodeInvalid},
 }
 
 func problem(w http.ResponseWriter, err error) {
@@ -401,97 +411,10 @@ func problem(w http.ResponseWriter, err error) {
 			}
 		}
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", "application/problem+json")
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(p) // who does not hear it has gone
-}
-
-var (
-	errBadAfter  = errors.New("after (or the header Last-Event-ID) is the sequence of an event that there is, or 0")
-	errBadFollow = errors.New("follow is true or false")
-)
-
-// events sends the events after a sequence as server-sent events; the id of each
-// is its sequence, so a client that comes back goes on where it was.
-func (b *Box) events(w http.ResponseWriter, r *http.Request) error {
-	q := r.URL.Query()
-	last := q.Get("after")
-	if id := r.Header.Get("Last-Event-ID"); id != "" {
-		last = id
-	}
-	after := uint64(0)
-	if last != "" {
-		var err error
-		if after, err = strconv.ParseUint(last, 10, 64); err != nil {
-			return errBadAfter
-		}
-	}
-	subject := ""
-	if id := q.Get("work"); id != "" {
-		var err error
-		if subject, err = b.state.subjectNamed(id); err != nil {
-			return err
-		}
-	}
-	upto := b.state.upTo()
-	if after > upto {
-		return errBadAfter
-	}
-	follow, err := strconv.ParseBool(cmp.Or(q.Get("follow"), "false"))
-	if err != nil {
-		return errBadFollow
-	}
-	flush := eventStream(w)
-	if after >= upto && !follow {
-		return nil
-	}
-	if err := flush(); err != nil {
-		return nil // the client has gone
-	}
-	err = b.log.Watch(r.Context(), after+1, func(records []engine.Record) error {
-		for _, rec := range records {
-			if subject == "" || subject == rec.Subject {
-				e := api.Event{Sequence: rec.Seq, Work: b.state.nameOf(rec.Subject), Event: rec.Data}
-				if err := sendEvent(w, e); err != nil {
-					return err
-				}
-			}
-			if !follow && rec.Seq >= upto {
-				return errStop
-			}
-		}
-		return flush()
-	})
-	if err == nil || errors.Is(err, errStop) {
-		return nil
-	}
-	if r.Context().Err() == nil {
-		b.logger.Warn("an events request broke off", "error", err)
-	}
-	panic(http.ErrAbortHandler) // what was sent must not look whole
-}
-
-// eventStream begins an answer of server-sent events, and returns what sends on what was
-// written.
-func eventStream(w http.ResponseWriter) (flush func() error) {
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
-	return http.NewResponseController(w).Flush
-}
-
-// sendEvent writes an event with its bytes as they are stored.
-func sendEvent(w io.Writer, e api.Event) error {
-	if _, err := fmt.Fprintf(w, "id: %d\ndata: ", e.Sequence); err != nil {
-		return err
-	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(e); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
+	_ = json.NewEncoder(w).Encode(p.Details(status)) // a client that stopped reading misses it
 }

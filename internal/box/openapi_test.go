@@ -172,7 +172,7 @@ func TestOpenAPISchemas(t *testing.T) {
 		api.Ask{}, api.Signalled{}, api.Answered{},
 	}
 	answers := []any{
-		api.Work{}, api.Holder{}, api.Grant{}, api.Emitted{}, api.NearMiss{}, api.Recorded{}, api.Event{}, api.Status{}, api.Problem{},
+		api.Work{}, api.Holder{}, api.Grant{}, api.Emitted{}, api.NearMiss{}, api.Recorded{}, api.Event{}, api.NextEvents{}, api.Status{}, api.BoxStatus{}, api.LedgerStatus{},
 		api.Run{}, api.Task{}, api.Agent{}, api.Repair{}, api.Provider{}, api.Question{}, api.Notice{}, api.Told{}, api.SessionCommand{}, delivery.Usage{},
 		api.Conversation{},
 	}
@@ -180,6 +180,7 @@ func TestOpenAPISchemas(t *testing.T) {
 		d.compare(t, reflect.TypeOf(v).Name(), v)
 	}
 	d.compare(t, "LedgerEvent", ledger.Event{})
+	d.compare(t, "Problem", api.ProblemDetails{})
 	for _, v := range requests {
 		// The box refuses members that it does not know.
 		if a := d.Components.Schemas[reflect.TypeOf(v).Name()].Additional; a == nil || *a {
@@ -199,6 +200,9 @@ func (d description) compare(t *testing.T, name string, v any) {
 	want, got := map[string]string{}, map[string]string{}
 	var required []string
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
+		if f.Anonymous { // its fields are visible themselves
+			continue
+		}
 		member, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		want[member] = jsonType(f.Type)
 		if !strings.Contains(options, "omit") {

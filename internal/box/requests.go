@@ -83,15 +83,6 @@ func (b *Box) Work(id string) (api.Work, error) {
 	return b.show(i), err
 }
 
-// List returns the items in a phase, or all.
-func (b *Box) List(phase agentsig.Phase) []api.Work {
-	all := []api.Work{}
-	for _, i := range b.state.all(phase) {
-		all = append(all, b.show(i))
-	}
-	return all
-}
-
 func (b *Box) show(i work.Item) api.Work {
 	w := api.Work{
 		ID: i.ID, Title: i.Title, Phase: i.Phase, BlockedFrom: i.BlockedFrom,

@@ -344,27 +344,13 @@ func showQuestion(r *delivery.Run, q *delivery.Asked) api.Question {
 	}
 }
 
-// Runs lists the runs, the latest last.
-func (b *Box) Runs() []api.Run {
-	b.state.mu.Lock()
-	var subjects []string
-	for subject := range b.state.runs {
-		subjects = append(subjects, subject)
-	}
-	b.state.mu.Unlock()
-	slices.Sort(subjects)
-	all := make([]api.Run, 0, len(subjects))
-	for _, subject := range subjects {
-		if v, err := b.showRun(subject); err == nil {
-			all = append(all, v)
-		}
-	}
-	return all
-}
-
-// Run returns a run by its id; the latest if that is empty.
+// Run returns a run by its id, which may be [api.LatestRun].
 func (b *Box) Run(id string) (api.Run, error) {
-	subject, err := b.state.runNamed(id)
+	find := b.state.runNamed
+	if id == api.LatestRun {
+		find = func(string) (string, error) { return b.state.latestRun() }
+	}
+	subject, err := find(id)
 	if err != nil {
 		return api.Run{}, err
 	}

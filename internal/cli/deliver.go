@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -252,11 +251,11 @@ func (a *app) begin(ctx context.Context, client *api.Client, text, id string) (a
 	if id != "" {
 		return client.Run(ctx, id)
 	}
-	runs, err := client.Runs(ctx)
+	page, err := client.Runs(ctx, true, api.From{})
 	if err != nil {
 		return api.Run{}, err
 	}
-	live := slices.DeleteFunc(runs, func(r api.Run) bool { return r.State == api.RunFinished })
+	live := page.Items
 	if text != "" {
 		a.noteDirty(ctx)
 		r, err := client.Deliver(ctx, api.StartRun{Plan: text})

@@ -256,5 +256,9 @@ func (a *app) diagnoseBox(ctx context.Context, say func(name, state, format stri
 		say("box", command.Missing, "%v", err)
 		return
 	}
+	if !status.Box.Writable {
+		say("box", command.Missing, "running; %s", status.Box.Reason)
+		return
+	}
 	say("box", command.Fine, "running; %s", count(int(status.Events), "event"))
 }

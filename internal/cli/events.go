@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,41 +21,73 @@ import (
 func (a *app) eventsCommand() *cobra.Command {
 	var id string
 	var after uint64
+	var limit int
 	var follow bool
 	cmd := &cobra.Command{
 		Use:   "events",
 		Short: "Show what happened, and what happens",
 		Long: `Events shows the events of the ledger, oldest first; with --follow it goes on with
 those that come, for which a box has to be running. An event is shown once it is in the
-archive.
+archive. Without --limit it is all of them. If --limit cut them, a line on standard error says so: with
+the command for what follows, or with --json as {"next": SEQUENCE}, which --after takes.
 
 With --json each is an object on a line of its own, with sequence, work and event,
 which is the event as it is stored and hashed.`,
 		Example: `  signalbox events --work T-1
+  signalbox events --after 1000 --limit 50
   signalbox events --follow --json`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			show := func(c *api.Client) (struct{}, error) {
-				return struct{}{}, c.Events(cmd.Context(), id, after, follow, func(e api.Event) error {
-					after = e.Sequence
-					return a.event(e)
-				})
-			}
-			if !follow {
-				_, err := operate(cmd.Context(), a, show)
+			if err := a.checkLimit(cmd, limit); err != nil {
 				return err
 			}
-			_, err := ask(cmd.Context(), a, box.Dir.APIToken, show)
+			if follow && limit > 0 {
+				return a.UsageError("--limit and --follow exclude each other: a page ends, and what is followed does not")
+			}
+			show := func(e api.Event) error {
+				after = e.Sequence
+				return a.event(e)
+			}
+			if limit > 0 {
+				next, err := operate(cmd.Context(), a, func(c *api.Client) (uint64, error) { return eventPages(cmd.Context(), c, id, after, limit, show) })
+				if err == nil && next > 0 {
+					err = a.sayMore(cmd, next)
+				}
+				return a.badValue(err)
+			}
+			all := func(c *api.Client) (struct{}, error) {
+				return struct{}{}, c.Events(cmd.Context(), id, after, follow, show)
+			}
+			if !follow {
+				_, err := operate(cmd.Context(), a, all)
+				return a.badValue(err)
+			}
+			_, err := ask(cmd.Context(), a, box.Dir.APIToken, all)
 			if errors.Is(err, api.ErrNoBox) && cmd.Context().Err() == nil {
 				return fmt.Errorf("the box stopped: go on with --after %d once it runs again", after)
 			}
-			return err
+			return a.badValue(err)
 		},
 	}
 	cmd.Flags().StringVar(&id, "work", "", "only those of this work item or conversation (`ID`)")
 	cmd.Flags().Uint64Var(&after, "after", 0, "only those after this `SEQUENCE`")
+	limitFlag(cmd, &limit)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with those that come")
 	return cmd
+}
+
+// eventPages calls show with so many events at most, page by page. It returns the sequence to go on after
+// if there are more, and 0 at the end.
+func eventPages(ctx context.Context, c *api.Client, id string, after uint64, limit int, show func(api.Event) error) (uint64, error) {
+	for {
+		page := min(limit, api.PageSize)
+		next, err := c.EventsUpTo(ctx, id, after, page, show)
+		limit -= page
+		if err != nil || next == 0 || limit == 0 {
+			return next, err
+		}
+		after = next
+	}
 }
 
 func (a *app) event(e api.Event) error {

@@ -18,7 +18,6 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/process"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 	"github.com/signalbox-dev/signalbox/internal/session"
-	"github.com/signalbox-dev/signalbox/internal/tui"
 )
 
 // operate calls the box about its runs; if none runs, it is opened for the one
@@ -43,36 +42,6 @@ func (a *app) absent(err error) error {
 	return err
 }
 
-func (a *app) statusCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "status [RUN]",
-		Short: "Show how a run is",
-		Long: `Status shows a run as it is now: the latest, or the one that is named. It does not
-need a box to be running. With --json it prints the run: unprotected says in words which of
-its verdicts could be forged, and each task has a protection, held or none.`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			running := a.running()
-			r, err := operate(cmd.Context(), a, func(c *api.Client) (api.Run, error) { return latest(cmd.Context(), c, args) })
-			if err != nil {
-				return err
-			}
-			if a.JSON {
-				return command.WriteJSON(a.Out, r)
-			}
-			o := a.frame()
-			o.Height = 1000
-			for _, line := range tui.Frame(r, o) {
-				fmt.Fprintln(a.Out, line)
-			}
-			if r.State == api.RunStopped || r.State == api.RunEnding && !running {
-				fmt.Fprintln(a.Out, "\nno box is running: `signalbox run` goes on")
-			}
-			return nil
-		},
-	}
-}
-
 var errNoRuns = errors.New("no plan was delivered here yet: `signalbox run PLAN` does")
 
 // latest returns the run that is named; or the latest that has not ended, or the
@@ -81,19 +50,12 @@ func latest(ctx context.Context, c *api.Client, args []string) (api.Run, error) 
 	if len(args) == 1 {
 		return c.Run(ctx, args[0])
 	}
-	runs, err := c.Runs(ctx)
-	if err == nil && len(runs) == 0 {
+	r, err := c.Run(ctx, api.LatestRun)
+	var p *api.Problem
+	if errors.As(err, &p) && p.Code == api.CodeNotFound {
 		err = errNoRuns
 	}
-	if err != nil {
-		return api.Run{}, err
-	}
-	for i := len(runs) - 1; i >= 0; i-- {
-		if runs[i].State != api.RunFinished {
-			return runs[i], nil
-		}
-	}
-	return runs[len(runs)-1], nil
+	return r, err
 }
 
 func (a *app) inboxCommand() *cobra.Command {

@@ -85,40 +85,57 @@ func require(cmd *cobra.Command, flag string) {
 
 func (a *app) workListCommand() *cobra.Command {
 	var phase string
+	var p part
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the work items",
-		Args:  none,
+		Long: `List lists the work items: id, phase, who holds each, and its title. It does not need a box to be
+running.
+
+` + listHelp,
+		Example: `  signalbox work list --phase READY_FOR_REVIEW
+  signalbox work list --after W-00100 --limit 20`,
+		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.checkOptions(cmd, agentsig.Options{Phase: agentsig.Phase(phase)}); err != nil {
+			if err := errors.Join(a.checkOptions(cmd, agentsig.Options{Phase: agentsig.Phase(phase)}), a.checkLimit(cmd, p.Limit)); err != nil {
 				return err
 			}
-			all, err := operate(cmd.Context(), a, func(c *api.Client) ([]api.Work, error) { return c.List(cmd.Context(), agentsig.Phase(phase)) })
-			if err != nil {
-				return err
-			}
-			if a.JSON {
-				return command.WriteJSON(a.Out, all)
-			}
-			if len(all) == 0 {
-				fmt.Fprintln(a.Err, "no work items")
-				return nil
-			}
-			t := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
-			fmt.Fprintln(t, "ID\tPHASE\tHELD BY\tTITLE")
-			for _, w := range all {
-				holder := "-"
-				if w.Holder != nil {
-					holder = w.Holder.Actor
-				}
-				fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", w.ID, w.Phase, agentsig.Escape(holder), shorten(w.Title))
-			}
-			return t.Flush()
+			_, err := operate(cmd.Context(), a, func(c *api.Client) (struct{}, error) {
+				return struct{}{}, showList(a, cmd, p, func(from api.From) (api.Page[api.Work], error) {
+					return c.List(cmd.Context(), agentsig.Phase(phase), from)
+				}, a.workRows())
+			})
+			return err
 		},
 	}
 	cmd.Flags().StringVar(&phase, "phase", "", "only those in this `PHASE`")
+	p.flags(cmd, "work item")
 	complete(cmd, "phase", agentsig.Phases())
 	return cmd
+}
+
+// workRows shows work items to a person, page by page.
+func (a *app) workRows() func([]api.Work) error {
+	begun := false
+	return func(all []api.Work) error {
+		if len(all) == 0 && !begun {
+			fmt.Fprintln(a.Err, "no work items")
+			return nil
+		}
+		t := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
+		if !begun {
+			fmt.Fprintln(t, "ID\tPHASE\tHELD BY\tTITLE")
+			begun = true
+		}
+		for _, w := range all {
+			holder := "-"
+			if w.Holder != nil {
+				holder = w.Holder.Actor
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", w.ID, w.Phase, agentsig.Escape(holder), shorten(w.Title))
+		}
+		return t.Flush()
+	}
 }
 
 func (a *app) workShowCommand() *cobra.Command {

@@ -117,10 +117,11 @@ func (n *node) finish(w *world) api.Run {
 	n.t.Helper()
 	ctx, cancel := context.WithTimeout(n.t.Context(), 5*time.Minute)
 	defer cancel()
-	runs, err := n.client.Runs(ctx)
+	page, err := n.client.Runs(ctx, false, api.From{})
 	if err != nil {
 		n.t.Fatal(err)
 	}
+	runs := page.Items
 	if len(runs) == 0 {
 		runs = append(runs, n.begin(w))
 	}

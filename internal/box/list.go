@@ -1,0 +1,206 @@
+package box
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/work"
+)
+
+// Lists are read page by page, in the order of the subjects, which is the order of adding. A page
+// begins after a subject, so that what is added or moves meanwhile neither repeats nor shifts one.
+
+// itemsAfter returns the items in a phase, or in any, whose subjects come after one: so many at most,
+// and whether there are more.
+func (s *state) itemsAfter(phase agentsig.Phase, after string, limit int) (items []work.Item, more bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := least{limit: limit}
+	for subject, i := range s.items {
+		if subject > after && (phase == "" || i.Phase == phase) {
+			first.add(subject)
+		}
+	}
+	subjects, more := first.page()
+	for _, subject := range subjects {
+		items = append(items, *s.items[subject])
+	}
+	return items, more
+}
+
+// runsAfter returns the subjects of runs that come after one, or only of those that have not ended:
+// so many at most, and whether there are more.
+func (s *state) runsAfter(live bool, after string, limit int) (subjects []string, more bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := least{limit: limit}
+	for subject, r := range s.runs {
+		if subject > after && (!live || r.Live()) {
+			first.add(subject)
+		}
+	}
+	return first.page()
+}
+
+// least keeps the smallest of many texts: one more than the limit, or all if that is 0.
+type least struct {
+	limit int
+	kept  []string
+}
+
+func (l *least) add(text string) {
+	l.kept = append(l.kept, text)
+	if l.limit > 0 && len(l.kept) > 2*(l.limit+1) {
+		l.cut()
+	}
+}
+
+func (l *least) cut() {
+	slices.Sort(l.kept)
+	if l.limit > 0 {
+		l.kept = l.kept[:min(len(l.kept), l.limit+1)]
+	}
+}
+
+// page returns the smallest in their order, and whether there are more.
+func (l *least) page() (all []string, more bool) {
+	l.cut()
+	if more = l.limit > 0 && len(l.kept) > l.limit; more {
+		l.kept = l.kept[:l.limit]
+	}
+	return l.kept, more
+}
+
+// List returns items in a phase, or in any.
+func (b *Box) List(phase agentsig.Phase, from api.From) (api.Page[api.Work], error) {
+	after := ""
+	if from.After != "" {
+		i, err := b.state.exact(from.After)
+		if err != nil {
+			return api.Page[api.Work]{}, badAfter("work item", from.After)
+		}
+		after = i.Subject
+	}
+	items, more := b.state.itemsAfter(phase, after, from.Limit)
+	page := api.Page[api.Work]{Items: []api.Work{}}
+	for _, i := range items {
+		page.Items = append(page.Items, b.show(i))
+	}
+	if more {
+		page.Next = items[len(items)-1].ID
+	}
+	return page, nil
+}
+
+// Runs returns runs; with live only those that have not ended.
+func (b *Box) Runs(live bool, from api.From) (api.Page[api.Run], error) {
+	after := ""
+	if from.After != "" {
+		var err error
+		if after, err = b.state.runNamed(from.After); err != nil {
+			return api.Page[api.Run]{}, badAfter("run", from.After)
+		}
+	}
+	subjects, more := b.state.runsAfter(live, after, from.Limit)
+	page := api.Page[api.Run]{Items: []api.Run{}}
+	for _, subject := range subjects {
+		v, err := b.showRun(subject)
+		if err != nil {
+			return page, err
+		}
+		page.Items = append(page.Items, v)
+	}
+	if more {
+		page.Next = page.Items[len(page.Items)-1].ID
+	}
+	return page, nil
+}
+
+// latestRun returns the subject of the latest run that has not ended, or of the latest.
+func (s *state) latestRun() (string, error) {
+	if live, _ := s.runsAfter(true, "", 0); len(live) > 0 {
+		return live[len(live)-1], nil
+	}
+	return s.runNamed("")
+}
+
+func badAfter(kind, id string) error {
+	return badRequest{fmt.Errorf("after names the last %s that was seen, and there is no %s %s: leave it out to begin with the first", kind, kind, agentsig.Escape(id))}
+}
+
+var (
+	errBadLimit = fmt.Errorf("limit is how many are wanted at most: a whole number from 1 to %d", api.PageSize)
+	errBadLive  = errors.New("live is true or false")
+)
+
+// limitOf reads how many a request wants at most; 0 if it does not say.
+func limitOf(q url.Values) (int, error) {
+	if !q.Has("limit") {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(q.Get("limit"))
+	if err != nil || n < 1 || n > api.PageSize {
+		return 0, errBadLimit
+	}
+	return n, nil
+}
+
+// answerList answers with the part of a list that a request asks for. With a limit the header Link says
+// where the list goes on, if it does. Without one it is the whole list, which is sent page by page: what
+// the box holds does not grow with it.
+func answerList[T any](w http.ResponseWriter, r *http.Request, get func(api.From) (api.Page[T], error)) error {
+	q := r.URL.Query()
+	limit, err := limitOf(q)
+	if err != nil {
+		return err
+	}
+	page, err := get(api.From{After: q.Get("after"), Limit: cmp.Or(limit, api.PageSize)})
+	switch {
+	case err != nil:
+		return err
+	case limit == 0:
+		return sendList(w, page, get)
+	case page.Next != "":
+		w.Header().Set("Link", api.NextLink(r.URL.Path, api.From{After: page.Next, Limit: limit}.Query(q)))
+	}
+	return reply(w, page.Items, nil)
+}
+
+// sendList sends a list from its first page to its end.
+func sendList[T any](w http.ResponseWriter, page api.Page[T], get func(api.From) (api.Page[T], error)) error {
+	w.Header().Set("Content-Type", "application/json")
+	before := "["
+	for {
+		for _, v := range page.Items {
+			data, err := json.Marshal(v)
+			if err == nil {
+				_, err = w.Write(append([]byte(before), data...))
+			}
+			if err != nil {
+				return nil // the client has gone
+			}
+			before = ","
+		}
+		if page.Next == "" {
+			break
+		}
+		var err error
+		if page, err = get(api.From{After: page.Next, Limit: api.PageSize}); err != nil {
+			panic(http.ErrAbortHandler) // what was sent must not look whole
+		}
+	}
+	if before == "[" {
+		_, _ = io.WriteString(w, before) // as below
+	}
+	_, _ = io.WriteString(w, "]\n") // a client that stopped reading misses it
+	return nil
+}

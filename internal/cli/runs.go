@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+)
+
+// listedRun is a run in a list.
+type listedRun struct {
+	ID        string           `json:"id"`
+	Title     string           `json:"title"` // of the plan
+	State     api.RunState     `json:"state"`
+	Outcome   delivery.Outcome `json:"outcome,omitempty"`
+	Tasks     int              `json:"tasks"`
+	Done      int              `json:"done"` // of the tasks
+	Cost      float64          `json:"cost"` // in dollars, as the agents' programs say
+	StartedAt time.Time        `json:"started_at,omitzero"`
+}
+
+func listed(r api.Run) listedRun {
+	l := listedRun{ID: r.ID, Title: r.Title, State: r.State, Outcome: r.Outcome, Tasks: len(r.Tasks), Cost: r.Usage.CostUSD, StartedAt: r.StartedAt}
+	for _, t := range r.Tasks {
+		if t.Phase == agentsig.PhaseCompleted {
+			l.Done++
+		}
+	}
+	return l
+}
+
+func (a *app) runsCommand() *cobra.Command {
+	var p part
+	cmd := &cobra.Command{
+		Use:   "runs",
+		Short: "List the runs",
+		Long: `Runs lists the runs of plans: id, state, when each was started, how many of its tasks are done, and the
+plan's title. It does not need a box to be running.
+
+` + listHelp + `
+
+With --json it is an array of objects with id, title, state, outcome, tasks, done, cost and started_at.`,
+		Example: `  signalbox runs
+  signalbox runs --after R20 --limit 10`,
+		Args: none,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.checkLimit(cmd, p.Limit); err != nil {
+				return err
+			}
+			_, err := operate(cmd.Context(), a, func(c *api.Client) (struct{}, error) {
+				return struct{}{}, showList(a, cmd, p, func(from api.From) (api.Page[listedRun], error) {
+					page, err := c.Runs(cmd.Context(), false, from)
+					runs := api.Page[listedRun]{Next: page.Next}
+					for _, r := range page.Items {
+						runs.Items = append(runs.Items, listed(r))
+					}
+					return runs, err
+				}, a.runRows())
+			})
+			return err
+		},
+	}
+	p.flags(cmd, "run")
+	return cmd
+}
+
+// runRows shows runs to a person, page by page.
+func (a *app) runRows() func([]listedRun) error {
+	begun := false
+	return func(runs []listedRun) error {
+		if len(runs) == 0 && !begun {
+			fmt.Fprintln(a.Err, "no runs")
+			return nil
+		}
+		t := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
+		if !begun {
+			fmt.Fprintln(t, "RUN\tSTATE\tSTARTED\tDONE\tPLAN")
+			begun = true
+		}
+		for _, r := range runs {
+			state := string(r.State)
+			if r.Outcome != "" {
+				state = string(r.Outcome)
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%d of %d\t%s\n", r.ID, state, r.StartedAt.Local().Format("2006-01-02 15:04"), r.Done, r.Tasks, shorten(r.Title))
+		}
+		return t.Flush()
+	}
+}
