@@ -16,7 +16,6 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
-	"github.com/signalbox-dev/signalbox/internal/engine"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -216,40 +215,21 @@ func (w *writer) write(t *testing.T, events int) {
 
 // closed stops a box, and says whether its state was what the events make, and
 // whether everything is there.
-func (i *images) closed(ctx context.Context, b *box.Box, dir box.Dir) error {
+func (i *images) closed(b *box.Box, dir box.Dir) error {
 	var wrong error
 	if d := cmp.Diff(i.items, b.List("")); d != "" {
 		wrong = fmt.Errorf("the items differ (-want +got):\n%s", d)
 	}
-	return errors.Join(wrong, b.Close(), i.whole(ctx, dir))
+	return errors.Join(wrong, b.Close(), i.whole(dir))
 }
 
-// whole says whether everything is in a box that was stopped: in its archive, and
-// in its engine.
-func (i *images) whole(ctx context.Context, dir box.Dir) error {
+// whole says whether everything is in the archive of a box that was stopped.
+func (i *images) whole(dir box.Dir) error {
 	events, err := verified(os.DirFS(dir.Archive("")), i.key)
 	if err != nil {
 		return fmt.Errorf("the archive: %w", err)
 	}
-	if err := i.same(events); err != nil {
-		return fmt.Errorf("the archive: %w", err)
-	}
-	log, err := engine.Open(ctx, engine.Options{Dir: dir.Engine()})
-	if err != nil {
-		return err
-	}
-	events = nil
-	err = log.Read(ctx, 1, func(r engine.Record) error {
-		events = append(events, r.Data)
-		return nil
-	})
-	if err = errors.Join(err, log.Close()); err == nil {
-		err = i.same(events)
-	}
-	if err != nil {
-		return fmt.Errorf("the engine: %w", err)
-	}
-	return nil
+	return i.same(events)
 }
 
 func (i *images) same(events [][]byte) error {

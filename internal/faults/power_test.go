@@ -17,7 +17,6 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/archive/archivetest"
 	"github.com/signalbox-dev/signalbox/internal/box"
-	"github.com/signalbox-dev/signalbox/internal/engine"
 )
 
 var cuts = flag.Int("cuts", 20, "how often TestPowerCuts cuts the power")
@@ -35,23 +34,34 @@ func TestPowerCuts(t *testing.T) {
 	for _, r := range p.crowd.told() {
 		count[r.outcome]++
 	}
-	t.Logf("%d power cuts, %d of them while the box started, in %.1f s; %d acknowledged, %d refused, %d failed, %d abandoned; %d events, of which the engine had lost %d and the archive's log had not yet %d; %d torn writes removed; repairs were needed: %q",
-		p.cuts, p.atStart, time.Since(begun).Seconds(), count[acked], count[refused], count[failed], count[abandoned], events, p.restored, p.archived, p.torn, p.repaired)
+	t.Logf("%d power cuts, %d of them while the box started, in %.1f s; %d acknowledged, %d refused, %d failed, %d abandoned; %d events; %d torn writes removed",
+		p.cuts, p.atStart, time.Since(begun).Seconds(), count[acked], count[refused], count[failed], count[abandoned], events, p.torn)
 }
 
-// TestPowerCutsNoticeEarlyAnswers holds the same against an archive that
-// acknowledges before its log is synced: that has to be found to lose events.
+// TestPowerCutsNoticeEarlyAnswers holds the same against an archive that acknowledges before
+// its log is synced, and against one none of whose syncs do anything: that has to be found to
+// lose events.
 func TestPowerCutsNoticeEarlyAnswers(t *testing.T) {
-	for seed := range uint64(5) {
-		p := newPower(t, 10+seed)
-		p.files = lying{p.disk}
-		_, err := p.run(t.Context(), 10)
-		t.Logf("after %d power cuts: %v", p.cuts, err)
-		if errors.Is(err, errLost) {
-			return
-		}
+	for _, f := range []struct {
+		name  string
+		files func(archive.FS) archive.FS
+	}{
+		{"the log's syncs do nothing", func(fs archive.FS) archive.FS { return lying{fs} }},
+		{"no sync does anything", func(fs archive.FS) archive.FS { return idle{fs} }},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			for seed := range uint64(5) {
+				p := newPower(t, 10+seed)
+				p.files = f.files(p.disk)
+				_, err := p.run(t.Context(), 10)
+				t.Logf("after %d power cuts: %v", p.cuts, err)
+				if errors.Is(err, errLost) {
+					return
+				}
+			}
+			t.Error("acknowledgements before the sync go unnoticed")
+		})
 	}
-	t.Error("acknowledgements before the sync go unnoticed")
 }
 
 // lying is files whose syncs do nothing while they are being extended.
@@ -61,6 +71,18 @@ func (l lying) Extend(name string) (archive.File, error) {
 	f, err := l.FS.Extend(name)
 	return lyingFile{f}, err
 }
+
+// idle is files whose syncs do nothing.
+type idle struct{ archive.FS }
+
+func (i idle) Extend(name string) (archive.File, error) { return lying(i).Extend(name) }
+
+func (i idle) Create(name string) (archive.File, error) {
+	f, err := i.FS.Create(name)
+	return lyingFile{f}, err
+}
+
+func (idle) SyncDir(string) error { return nil }
 
 type lyingFile struct{ archive.File }
 
@@ -79,18 +101,14 @@ type power struct {
 
 	box    *box.Box
 	server *httptest.Server
-	older  string // a copy of the engine's directory
 
 	cuts, atStart, torn int
-	restored, archived  int64
-	repaired            []string // why a repair was needed
 }
 
 func newPower(t *testing.T, seed uint64) *power {
 	t.Helper()
-	temp := t.TempDir()
 	p := &power{
-		dir: box.Dir(filepath.Join(temp, "box")), older: filepath.Join(temp, "older"),
+		dir:  box.Dir(filepath.Join(t.TempDir(), "box")),
 		disk: archivetest.NewLossy(), chance: rand.New(rand.NewPCG(seed, 3)), seed: seed,
 	}
 	p.files = p.disk
@@ -151,47 +169,39 @@ func (p *power) life(ctx context.Context) error {
 	return p.cut()
 }
 
-// on starts the box, and repairs it if it says that this is needed.
+// on starts the box. A power cut is no reason to refuse: nothing but a write that was never
+// acknowledged can be torn.
 func (p *power) on(ctx context.Context) error {
-	o := box.Options{Dir: p.dir, Files: p.files, ExitEnabled: true}
-	b, found, err := box.Open(ctx, o)
+	b, found, err := box.Open(ctx, box.Options{Dir: p.dir, Files: p.files, ExitEnabled: true})
 	var damage *archive.Damage
-	if errors.As(err, &damage) || errors.Is(err, engine.ErrDamaged) {
-		var lost *archive.LostError
-		if _, _, err := box.Repair(ctx, o); errors.As(err, &lost) {
-			return fmt.Errorf("%w: %w", errLost, err)
-		} else if err != nil {
-			return fmt.Errorf("repair: %w", err)
-		}
-		p.repaired = append(p.repaired, err.Error())
-		b, found, err = box.Open(ctx, o)
+	if errors.As(err, &damage) {
+		return fmt.Errorf("%w: the box refuses: %w", errLost, err)
 	}
 	if err != nil {
 		return err
 	}
-	p.restored += found.Restored
-	p.archived += found.Archived
-	if strings.Contains(fmt.Sprint(found.Notes), "never finished") {
+	if tornWrite(found.Notes) {
 		p.torn++
 	}
 	p.box, p.server = b, httptest.NewServer(b.Handler())
 	p.line.to(p.address())
-	if p.crowd == nil {
-		token, err := p.dir.APIToken()
-		if err != nil {
-			return err
-		}
-		gate, err := os.ReadFile(filepath.Join(string(p.dir), "gate.token"))
-		if err != nil {
-			return err
-		}
-		p.crowd = gather(ctx, p.line.address(), token, strings.TrimSpace(string(gate)), clients, p.seed)
+	if p.crowd != nil {
+		return nil
 	}
-	if err := os.RemoveAll(p.older); err != nil {
+	token, err := p.dir.APIToken()
+	if err != nil {
 		return err
 	}
-	return copyTree(p.older, p.dir.Engine())
+	gate, err := os.ReadFile(filepath.Join(string(p.dir), "gate.token"))
+	if err != nil {
+		return err
+	}
+	p.crowd = gather(ctx, p.line.address(), token, strings.TrimSpace(string(gate)), clients, p.seed)
+	return nil
 }
+
+// tornWrite reports whether a box says that it removed a write that was never finished.
+func tornWrite(notes []string) bool { return strings.Contains(fmt.Sprint(notes), "never finished") }
 
 func (p *power) stopped() bool {
 	select {
@@ -226,76 +236,16 @@ func (p *power) off() error {
 	return err
 }
 
-// cut turns the power off, and leaves of both stores what a power cut could leave.
+// cut turns the power off, and leaves what a power cut could leave.
 func (p *power) cut() error {
 	p.cuts++
-	survivor := string(p.dir) + ".survivor"
-	if err := copyTree(survivor, p.dir.Engine()); err != nil {
-		return err
-	}
 	if p.box != nil {
 		if err := p.off(); !errors.Is(err, archivetest.ErrPower) {
 			return fmt.Errorf("the box stopped, but not because of the power: %w", err)
 		}
 	}
 	p.disk.PowerCut(p.chance)
-	if err := p.lose(survivor); err != nil {
-		return err
-	}
-	if err := os.RemoveAll(p.dir.Engine()); err != nil {
-		return err
-	}
-	err := os.Rename(survivor, p.dir.Engine())
-	if errors.Is(err, os.ErrNotExist) {
-		err = nil // nothing of it survived
-	}
-	return err
-}
-
-// lose takes from a copy of the engine's directory what may not have been synced.
-// The engine syncs now and then only, so that can be all of it.
-func (p *power) lose(dir string) error {
-	blocks, err := filepath.Glob(filepath.Join(dir, "jetstream/*/streams/*/msgs/*.blk"))
-	if err != nil || len(blocks) == 0 {
-		return err
-	}
-	newest := blocks[len(blocks)-1]
-	index := filepath.Join(filepath.Dir(newest), "index.db")
-	old := filepath.Join(p.older, strings.TrimPrefix(newest, dir))
-	switch p.chance.IntN(6) {
-	case 0: // nothing
-		return nil
-	case 1: // everything since the box was started
-		if err := os.RemoveAll(dir); err != nil {
-			return err
-		}
-		return copyTree(dir, p.older)
-	case 2: // everything
-		return os.RemoveAll(dir)
-	case 3: // the end of the newest block
-		return edit(newest, func(data []byte) []byte { return data[:p.chance.IntN(len(data)+1)] })
-	case 4: // sectors of the newest block, and the index
-		had, err := os.ReadFile(old)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-		if err := os.Remove(index); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-		return edit(newest, func(data []byte) []byte {
-			for at := len(had) / 512 * 512; at < len(data); at += 512 {
-				if p.chance.IntN(20) == 0 {
-					clear(data[max(at, len(had)):min(at+512, len(data))])
-				}
-			}
-			return data
-		})
-	}
-	err = os.Remove(index) // the index alone
-	if errors.Is(err, os.ErrNotExist) {
-		err = nil
-	}
-	return err
+	return nil
 }
 
 // end lets the clients finish on the box, stops it, and holds what lies in the

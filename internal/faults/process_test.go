@@ -38,8 +38,7 @@ type process struct {
 type found struct {
 	Address  string   `json:"address"`
 	Events   uint64   `json:"events"`
-	Restored int64    `json:"restored"`
-	Archived int64    `json:"archived"`
+	Verified int64    `json:"verified"`
 	Notes    []string `json:"notes"`
 }
 
