@@ -66,10 +66,11 @@ func takeImages(t *testing.T) *images {
 	}
 	w.keep(t, i.killed)
 	w.up(t, program)
-	var err error
-	if i.items, err = w.client.List(t.Context(), ""); err != nil {
+	listed, err := w.client.List(t.Context(), "", api.From{})
+	if err != nil {
 		t.Fatal(err)
 	}
+	i.items = listed.Items
 	w.down(t, i.stopped)
 	if i.key, err = box.Dir(dir).Verifier(); err != nil {
 		t.Fatal(err)
@@ -216,8 +217,8 @@ func (w *writer) write(t *testing.T, events int) {
 // closed stops a box, and says whether its state was what the events make, and
 // whether everything is there.
 func (i *images) closed(b *box.Box, dir box.Dir) error {
-	var wrong error
-	if d := cmp.Diff(i.items, b.List("")); d != "" {
+	listed, wrong := b.List("", api.From{})
+	if d := cmp.Diff(i.items, listed.Items); d != "" && wrong == nil {
 		wrong = fmt.Errorf("the items differ (-want +got):\n%s", d)
 	}
 	return errors.Join(wrong, b.Close(), i.whole(dir))
