@@ -90,6 +90,9 @@ func TestOpenAPIIsWhole(t *testing.T) {
 		}
 	}
 	walk(root)
+	if limit, _ := lookUp(root, "#/components/parameters/Limit/schema").(map[string]any); limit["maximum"] != api.PageSize {
+		t.Errorf("the largest limit is %d, and described as %v", api.PageSize, limit["maximum"])
+	}
 }
 
 // lookUp returns what a reference such as #/components/schemas/Work leads to.

@@ -68,6 +68,14 @@ func showList[T any](a *app, cmd *cobra.Command, p part, get func(api.From) (api
 	return a.sayMore(cmd, next)
 }
 
+// sayNone says to a person that a list is empty, or has ended.
+func (a *app) sayNone(what string, p part) {
+	if p.After != "" {
+		what += " after " + agentsig.Escape(p.After)
+	}
+	fmt.Fprintln(a.Err, "no", what)
+}
+
 // badValue makes a usage error of a value that the box refuses.
 func (a *app) badValue(err error) error {
 	var p *api.Problem

@@ -60,7 +60,7 @@ With --json it is an array of objects with id, title, state, outcome, tasks, don
 						runs.Items = append(runs.Items, listed(r))
 					}
 					return runs, err
-				}, a.runRows())
+				}, a.runRows(p))
 			})
 			return err
 		},
@@ -70,11 +70,11 @@ With --json it is an array of objects with id, title, state, outcome, tasks, don
 }
 
 // runRows shows runs to a person, page by page.
-func (a *app) runRows() func([]listedRun) error {
+func (a *app) runRows(p part) func([]listedRun) error {
 	begun := false
 	return func(runs []listedRun) error {
 		if len(runs) == 0 && !begun {
-			fmt.Fprintln(a.Err, "no runs")
+			a.sayNone("runs", p)
 			return nil
 		}
 		t := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)

@@ -80,7 +80,7 @@ func (a *app) showRun(r *api.Run, running bool) {
 func (a *app) showBox(b api.BoxStatus, l api.LedgerStatus) {
 	can := "the box can write"
 	if !b.Writable {
-		can = a.Paint(command.Red, "not writable") + ": " + agentsig.Escape(b.Reason)
+		can = a.Paint(command.Red, agentsig.EscapeLines(b.Reason))
 	}
 	fmt.Fprintf(a.Out, "\n%s; %s in the ledger, %d verified since %s\n", can, count(int(l.Events), "event"), l.Scrubbed,
 		l.ScrubbedSince.Local().Format("2006-01-02 15:04:05"))

@@ -103,7 +103,7 @@ running.
 			_, err := operate(cmd.Context(), a, func(c *api.Client) (struct{}, error) {
 				return struct{}{}, showList(a, cmd, p, func(from api.From) (api.Page[api.Work], error) {
 					return c.List(cmd.Context(), agentsig.Phase(phase), from)
-				}, a.workRows())
+				}, a.workRows(p))
 			})
 			return err
 		},
@@ -115,11 +115,11 @@ running.
 }
 
 // workRows shows work items to a person, page by page.
-func (a *app) workRows() func([]api.Work) error {
+func (a *app) workRows(p part) func([]api.Work) error {
 	begun := false
 	return func(all []api.Work) error {
 		if len(all) == 0 && !begun {
-			fmt.Fprintln(a.Err, "no work items")
+			a.sayNone("work items", p)
 			return nil
 		}
 		t := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
