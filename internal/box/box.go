@@ -117,6 +117,11 @@ func Open(ctx context.Context, o Options) (*Box, Found, error) {
 		return nil, Found{}, errors.Join(o.locate(err), release())
 	}
 	b.release = release
+	notes, err := o.Dir.setEngineAside()
+	if err != nil {
+		return nil, Found{}, errors.Join(err, b.Close())
+	}
+	found.Notes = append(found.Notes, notes...)
 	if o.elsewhere() {
 		if err := o.Dir.setArchive(o.Archive); err != nil {
 			return nil, Found{}, errors.Join(err, b.Close())
@@ -176,7 +181,7 @@ func open(ctx context.Context, o Options) (*Box, Found, error) {
 	if err != nil {
 		return nil, Found{}, err
 	}
-	a, err := archive.Open(o.files(), keys)
+	a, err := o.openArchive(keys)
 	if err != nil {
 		return nil, Found{}, err
 	}

@@ -21,7 +21,7 @@ import (
 // Dir is a box's directory. Everything in it is for its owner alone.
 type Dir string
 
-// What lies in the directory, besides the engine's and the archive's own.
+// What lies in the directory, besides the archive's own.
 const (
 	lockFile     = "lock"
 	addressFile  = "box.json"
@@ -30,7 +30,6 @@ const (
 	apiTokenFile = "api.token"
 	gateFile     = "gate.token"
 	snapshotFile = "snapshot"
-	engineDir    = "engine"
 	archiveDir   = "archive"
 	archiveFile  = "archive.path" // where it lies, if elsewhere
 )

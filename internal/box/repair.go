@@ -31,6 +31,9 @@ func Repair(ctx context.Context, o Options) (done []string, found Found, err err
 	if err != nil {
 		return nil, Found{}, err
 	}
+	if err := o.refuseOld(keys); err != nil {
+		return nil, Found{}, o.locate(err)
+	}
 	if done, err = archive.Repair(ctx, o.files(), keys); err != nil {
 		return done, Found{}, o.locate(err)
 	}

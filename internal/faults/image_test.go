@@ -38,6 +38,9 @@ const (
 	burst      = 320  // events right before the kill: more than a segment of the log
 )
 
+// imageReason makes events large, so that the log has several segments.
+var imageReason = strings.Repeat("Because it was asked for. ", 150)
+
 // takeImages records events with the real program: large ones, so that the engine
 // has several blocks; one with a blob; and the last ones right before a kill.
 func takeImages(t *testing.T) *images {
@@ -46,7 +49,7 @@ func takeImages(t *testing.T) *images {
 	program, dir := build(t), filepath.Join(temp, "box")
 	at := func(name string) string { return filepath.Join(temp, name, "box") }
 	i := &images{old: at("old"), killed: at("killed"), stopped: at("stopped"), other: at("other")}
-	w := &writer{dir: dir}
+	w := &writer{dir: dir, reason: imageReason}
 	w.up(t, program)
 	w.begin(t)
 	w.write(t, earlier)
@@ -81,7 +84,7 @@ func takeImages(t *testing.T) *images {
 	if int64(len(i.events)) != w.events {
 		t.Fatalf("%d events were acknowledged, and there are %d", w.events, len(i.events))
 	}
-	x := &writer{dir: filepath.Join(temp, "another")}
+	x := &writer{dir: filepath.Join(temp, "another"), reason: imageReason}
 	x.up(t, program)
 	x.begin(t)
 	x.write(t, int(w.events-x.events))
@@ -95,6 +98,7 @@ type writer struct {
 	box    *process
 	client *api.Client
 	events int64
+	reason string // of each event that is written
 }
 
 func (w *writer) up(t *testing.T, program string) {
@@ -188,7 +192,6 @@ func (w *writer) write(t *testing.T, events int) {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
-	reason := strings.Repeat("Because it was asked for. ", 150)
 	var clients sync.WaitGroup
 	for n := range imageItems {
 		clients.Go(func() {
@@ -199,7 +202,7 @@ func (w *writer) write(t *testing.T, events int) {
 					next = agentsig.PhaseReadyForMerge
 				}
 				if err == nil {
-					_, err = w.client.Override(ctx, itemName(n), api.Override{Phase: next, Reason: reason})
+					_, err = w.client.Override(ctx, itemName(n), api.Override{Phase: next, Reason: w.reason})
 				}
 				if err != nil {
 					cancel(err)
