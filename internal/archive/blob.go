@@ -77,8 +77,31 @@ func readBlobs(fs FS) (blobs, error) {
 	return b, err
 }
 
+// look returns the size of a blob that is whole, or what is wrong with it.
+func (b blobs) look(sum ledger.Hash) (size int64, state blobState, err error) {
+	size, whole := b.sizes[sum]
+	switch {
+	case b.damaged[ledger.BlobPath(sum)]:
+		state = blobDamaged
+	case !whole:
+		state = blobMissing
+	}
+	return size, state, nil
+}
+
+type blobState int
+
+const (
+	blobWhole blobState = iota
+	blobDamaged
+	blobMissing
+)
+
 // check says whether every blob is whole that an event refers to.
-func (b blobs) check(index int64, stored []byte) error {
+func (b blobs) check(index int64, stored []byte) error { return checkBlobs(index, stored, b.look) }
+
+// checkBlobs says whether every blob is whole that an event refers to; look finds one.
+func checkBlobs(index int64, stored []byte, look func(ledger.Hash) (int64, blobState, error)) error {
 	if !bytes.Contains(stored, []byte(`"blob"`)) {
 		return nil
 	}
@@ -94,11 +117,13 @@ func (b blobs) check(index int64, stored []byte) error {
 	}
 	for _, ref := range refs {
 		name := ledger.BlobPath(ref.SHA256)
-		size, whole := b.sizes[ref.SHA256]
+		size, state, err := look(ref.SHA256)
 		switch {
-		case b.damaged[name]:
+		case err != nil:
+			return err
+		case state == blobDamaged:
 			return damagedBlob(name, "its bytes are not those that event %d refers to", index+1)
-		case !whole:
+		case state == blobMissing:
 			return damagedBlob(name, "it is missing, and event %d refers to it", index+1)
 		case size != ref.Size:
 			return damagedBlob(name, "it has %d bytes, and event %d says %d", size, index+1, ref.Size)

@@ -41,7 +41,8 @@ func (a *Archive) check(ctx context.Context, found *Findings) error {
 		found.note("%d tiles were missing or damaged, and were made again from the events: first %s", p.stale, p.firstStale)
 	}
 	a.edge = p.edge
-	return nil
+	_, err = holdLog(ctx, a.files, 0, a.sealed.Size, a.tiles().same)
+	return err
 }
 
 // pass is one walk over the archive's events.

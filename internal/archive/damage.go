@@ -47,3 +47,8 @@ var (
 	// ErrClosed is returned by everything that writes after Close.
 	ErrClosed = errors.New("the archive is closed")
 )
+
+func isDamage(err error) bool {
+	var d *Damage
+	return errors.As(err, &d)
+}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -23,18 +25,19 @@ import (
 // big-endian. A batch's head has a checksum of its own, so that a broken length is
 // never taken for a write that ended early.
 const (
-	logDir       = "log"
-	segmentMagic = "sboxlog1"
-	segmentHead  = len(segmentMagic) + 8 + 4
-	batchMagic   = "bat1"
-	batchHead    = len(batchMagic) + 4 + 4 + 8 + 4 + 4
-	segmentLimit = 1 << 20 // a segment that is larger is followed by another one
-	sector       = 512     // what a disk writes whole or not at all
+	logDir        = "log"
+	segmentMagic  = "sboxlog1"
+	segmentDigits = 20 // of the first index, in a segment's name
+	segmentHead   = len(segmentMagic) + 8 + 4
+	batchMagic    = "bat1"
+	batchHead     = len(batchMagic) + 4 + 4 + 8 + 4 + 4
+	segmentLimit  = 1 << 20 // a segment that is larger is followed by another one
+	sector        = 512     // what a disk writes whole or not at all
 )
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
-func segmentName(first int64) string { return fmt.Sprintf("%s/%020d.log", logDir, first) }
+func segmentName(first int64) string { return fmt.Sprintf("%s/%0*d.log", logDir, segmentDigits, first) }
 
 func newSegment(first int64) []byte {
 	head := binary.BigEndian.AppendUint64([]byte(segmentMagic), uint64(first))
@@ -197,12 +200,12 @@ func segmentNames(fs FS) (names []string, firsts []int64, err error) {
 		return nil, nil, fmt.Errorf("read the archive's log: %w", err)
 	}
 	for _, name := range all {
-		var first int64
-		name = logDir + "/" + name
-		if _, err := fmt.Sscanf(name, logDir+"/%d.log", &first); err != nil || segmentName(first) != name {
+		digits, ok := strings.CutSuffix(name, ".log")
+		first, err := strconv.ParseUint(digits, 10, 63)
+		if !ok || err != nil || len(digits) != segmentDigits {
 			continue
 		}
-		names, firsts = append(names, name), append(firsts, first)
+		names, firsts = append(names, logDir+"/"+name), append(firsts, int64(first))
 	}
 	return names, firsts, nil
 }
@@ -213,13 +216,8 @@ func readLog(fs FS, from int64) (segments []segment, err error) {
 	if err != nil {
 		return nil, err
 	}
-	start := 0
-	for i, first := range firsts {
-		if first <= from {
-			start = i
-		}
-	}
-	for _, name := range names[start:] {
+	for i := segmentOf(firsts, from); i < len(names); i++ {
+		name := names[i]
 		data, err := fs.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("read the archive's log: %w", err)

@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -99,6 +98,9 @@ func (a *Archive) start(ctx context.Context, from int64, found *Findings) error 
 			return err
 		}
 	}
+	if err := a.noteSingle(found); err != nil {
+		return err
+	}
 	if err := a.files.clear(); err != nil {
 		return err
 	}
@@ -109,6 +111,16 @@ func (a *Archive) start(ctx context.Context, from int64, found *Findings) error 
 		found.note("the file %s was missing, and was written again", keyPath)
 	}
 	return a.secureEnd()
+}
+
+// noteSingle says that events lie in bundles only, as in an archive that was made when segments
+// were removed. That is no damage, and no reason to write them at every start.
+func (a *Archive) noteSingle(found *Findings) error {
+	_, firsts, err := segmentNames(a.files)
+	if err == nil && len(firsts) > 0 && firsts[0] > 0 {
+		found.note("events 1 to %d are in bundles only: `signalbox ledger repair` makes the log's files for them, as a second copy", firsts[0])
+	}
+	return err
 }
 
 // settleTail decides what a batch is that is not whole at the log's end.
@@ -155,7 +167,7 @@ func (a *Archive) holdBundles(ctx context.Context, from int64) error {
 func firstOther(tile []byte, events [][]byte) int {
 	const size = len(ledger.Hash{})
 	for i, stored := range events {
-		if len(tile) < (i+1)*size || !bytes.Equal(leaf(stored), tile[i*size:(i+1)*size]) {
+		if len(tile) < (i+1)*size || ledger.LeafHash(stored) != ledger.Hash(tile[i*size:(i+1)*size]) {
 			return i
 		}
 	}

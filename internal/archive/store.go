@@ -4,10 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strings"
 	"sync"
 )
 
-const tmpDir = "tmp"
+const (
+	tmpDir     = "tmp"
+	tempSuffix = ".tmp"
+)
 
 // store writes files so that they are durable. After a sync that failed nobody
 // knows what is on the disk, and asking again may wrongly say that all is well: so
@@ -89,17 +93,26 @@ type draft struct {
 	temp, name string
 }
 
+// tempName returns where a file is written before it gets its name. One of the log stays in the
+// log's directory, which may lie on another disk.
+func tempName(name string, n int) string {
+	if path.Dir(name) == logDir {
+		return fmt.Sprintf("%s/%d%s", logDir, n, tempSuffix)
+	}
+	return fmt.Sprintf("%s/%d", tmpDir, n)
+}
+
 // draft writes a file beside its place.
 func (s *store) draft(name string, data []byte) (*draft, error) {
 	if err := s.usable(); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(s.mkdir(tmpDir), s.mkdir(path.Dir(name))); err != nil {
+	if err := errors.Join(s.mkdir(path.Dir(tempName(name, 0))), s.mkdir(path.Dir(name))); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	s.temps++
-	temp := fmt.Sprintf("%s/%d", tmpDir, s.temps)
+	temp := tempName(name, s.temps)
 	s.mu.Unlock()
 	f, err := s.Create(temp)
 	if err != nil {
@@ -148,14 +161,19 @@ func (s *store) write(name string, data []byte) error {
 
 // clear removes what writes that were cut off left behind.
 func (s *store) clear() error {
-	names, err := s.ReadDir(tmpDir)
-	if missing(err) {
-		return nil
+	var errs []error
+	for _, dir := range []string{tmpDir, logDir} {
+		names, err := s.ReadDir(dir)
+		if err != nil && !missing(err) {
+			errs = append(errs, err)
+		}
+		for _, name := range names {
+			if dir == tmpDir || strings.HasSuffix(name, tempSuffix) {
+				errs = append(errs, s.Remove(dir+"/"+name))
+			}
+		}
 	}
-	for _, name := range names {
-		err = errors.Join(err, s.Remove(tmpDir+"/"+name))
-	}
-	return err
+	return errors.Join(errs...)
 }
 
 // writer writes many files and makes them durable together: one sync of the disk's

@@ -92,7 +92,7 @@ func Write(ctx context.Context, dir, archivePath, file string) (r Report, err er
 }
 
 // verify checks an unpacked backup, and says what it holds.
-func verify(dir string) (Report, error) {
+func verify(ctx context.Context, dir string) (Report, error) {
 	signer, err := os.ReadFile(filepath.Join(dir, signerFile))
 	if err != nil {
 		return Report{}, fmt.Errorf("%s: %w", signerFile, errors.Unwrap(err))
@@ -103,7 +103,7 @@ func verify(dir string) (Report, error) {
 		return Report{}, fmt.Errorf("%s: %w", signerFile, err)
 	}
 	path := filepath.Join(dir, archiveDir)
-	if _, _, err := archive.Verify(path, verifier); err != nil {
+	if _, err := archive.Verify(ctx, archive.Dir(path), verifier); err != nil {
 		return Report{}, fmt.Errorf("the ledger does not verify: %w", err)
 	}
 	a, err := archive.Open(archive.Dir(path), archive.Keys{Signer: key, Verifier: verifier})

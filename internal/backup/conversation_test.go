@@ -35,7 +35,7 @@ func TestConversations(t *testing.T) {
 	}
 	b, found := open(t, restored, "")
 	defer closeBox(t, b)
-	if found.Restored != 5 || len(found.Notes) > 0 {
+	if found.Events != 5 || len(found.Notes) > 0 {
 		t.Errorf("%+v", found)
 	}
 	if _, err := b.Signalled(t.Context(), "Q-00001", signal, ""); err == nil {

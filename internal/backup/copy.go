@@ -116,7 +116,7 @@ func (c *copier) copyLedger() (Report, error) {
 		if err := c.place(m, last); err != nil {
 			return Report{}, err
 		}
-		r, err := verify(c.to)
+		r, err := verify(c.ctx, c.to)
 		if err == nil {
 			return r, nil
 		}

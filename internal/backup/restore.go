@@ -71,7 +71,7 @@ func Restore(ctx context.Context, file, dir string) (r Report, err error) {
 	if err != nil {
 		return Report{}, fmt.Errorf("%s: %w", file, err)
 	}
-	if r, err = verify(stage); err != nil {
+	if r, err = verify(ctx, stage); err != nil {
 		return Report{}, fmt.Errorf("%s: %w", file, damaged("%w", err))
 	}
 	if r != u.about.Report {

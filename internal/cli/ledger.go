@@ -93,14 +93,14 @@ Take the key from somebody you trust, not from the copy you check.`,
 		Example: `  signalbox ledger verify
   signalbox ledger verify --archive copy/ --key verifier.key`,
 		Args: none,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, key, err := a.resolve(p)
 			if err != nil {
 				return err
 			}
-			r, unsealed, err := archive.Verify(dir, key)
+			r, err := archive.Verify(cmd.Context(), archive.Dir(dir), key)
 			if a.JSON {
-				out := map[string]any{"ok": err == nil, "events": r.Events, "subjects": r.Subjects, "blobs": r.Blobs, "origin": r.Checkpoint.Origin, "root": r.Checkpoint.Root, "unsealed": unsealed}
+				out := map[string]any{"ok": err == nil, "events": r.Events, "subjects": r.Subjects, "blobs": r.Blobs, "origin": r.Checkpoint.Origin, "root": r.Checkpoint.Root, "unsealed": r.Unsealed, "log": r.Log, "single": r.Single}
 				if err != nil {
 					out = map[string]any{"ok": false, "error": err.Error()}
 				}
@@ -116,8 +116,11 @@ Take the key from somebody you trust, not from the copy you check.`,
 			case !a.JSON:
 				fmt.Fprintf(a.Out, "%s: %s on %s, %s\n", a.Paint(command.Green, "verified"),
 					count(int(r.Events), "event"), count(r.Subjects, "subject"), count(r.Blobs, "blob"))
-				if unsealed > 0 {
-					fmt.Fprintf(a.Out, "%s: the log has %s that no checkpoint covers yet\n", a.Paint(command.Yellow, "note"), count(int(unsealed), "event"))
+				if r.Unsealed > 0 {
+					fmt.Fprintf(a.Out, "%s: the log has %s that no checkpoint covers yet\n", a.Paint(command.Yellow, "note"), count(int(r.Unsealed), "event"))
+				}
+				if r.Single > 0 {
+					fmt.Fprintf(a.Out, "%s: the first %s are in bundles only; `signalbox ledger repair` makes the log's files for them\n", a.Paint(command.Yellow, "note"), count(int(r.Single), "event"))
 				}
 				a.rows([][2]string{{"signed by", agentsig.Escape(r.Checkpoint.Origin)}, {"root", r.Checkpoint.Root.String()}})
 				fmt.Fprintln(a.Out, `
