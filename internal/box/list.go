@@ -55,12 +55,17 @@ func (s *state) runsAfter(live bool, after string, limit int) (subjects []string
 type least struct {
 	limit int
 	kept  []string
+	bound string // what is not before it is not among the smallest; empty if that is not known yet
 }
 
 func (l *least) add(text string) {
+	if l.bound != "" && text >= l.bound {
+		return
+	}
 	l.kept = append(l.kept, text)
 	if l.limit > 0 && len(l.kept) > 2*(l.limit+1) {
 		l.cut()
+		l.bound = l.kept[l.limit]
 	}
 }
 

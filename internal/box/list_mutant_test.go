@@ -20,6 +20,8 @@ func TestListMutants(t *testing.T) {
 			"if subject > after && (!live", "if subject >= after && (!live", "TestRunPages"},
 		{"a full page at the end says that there is more", "list.go",
 			"len(l.kept) > l.limit; more", "len(l.kept) >= l.limit; more", "TestListPages"},
+		{"what is larger keeps out what is smaller", "list.go",
+			"text >= l.bound {", "text < l.bound {", "TestLeast"},
 		{"a page is not of the smallest", "list.go",
 			"slices.Sort(l.kept)\n", "_ = slices.Sort[[]string]\n", "TestLeast"},
 		{"a page that was cut does not say so", "list.go",
