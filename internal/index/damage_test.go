@@ -2,6 +2,7 @@ package index_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
@@ -115,21 +116,29 @@ func TestDamage(t *testing.T) {
 	refused(t, "another box's index", foreign.look(m))
 }
 
-// A file of somebody who has no key is not believed, although its checksums are right.
+// What somebody without the key wrote is not believed, although its checksums are right: neither
+// a whole file nor the records before the end of ours.
 func TestForeignFile(t *testing.T) {
 	whole, m, _ := small(t, secret)
 	files := archivetest.NewLossy()
 	x := open(t, files)
 	other := item(12, 5, noon)
 	other.Seqs[4]++
-	must(t, x.Add([]index.Record{item(10, 3, noon)}, mark(1)))
+	must(t, x.Add([]index.Record{item(10, 3, noon), item(11, 2, noon), item(12, 4, noon)}, mark(1)))
 	must(t, x.Add([]index.Record{other, item(13, 1, noon)}, mark(2)))
 	forged := read(t, files)
-	for name, data := range forged {
-		if name != "manifest" {
-			refused(t, name, whole.with(name, data).look(m))
-		}
+	const name = "000000000002.idx"
+	refused(t, "a file", whole.with(name, forged[name]).look(m))
+	at := strings.Index(string(whole["manifest"]), "file 2 ")
+	var tail int
+	if _, err := fmt.Sscanf(string(whole["manifest"][at:]), "file 2 %d ", &tail); err != nil {
+		t.Fatal(err)
 	}
+	mixed := append(slices.Clone(forged[name][:tail]), whole[name][tail:]...)
+	if len(mixed) != len(whole[name]) || slices.Equal(mixed, whole[name]) {
+		t.Fatal("the forged records have another length, or are the same")
+	}
+	refused(t, "records", whole.with(name, mixed).look(m))
 }
 
 // A manifest that is put back says what it covers, or misses its files.

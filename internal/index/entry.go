@@ -64,7 +64,7 @@ func sorted(all []entry) []entry {
 	return kept
 }
 
-// parseRecord reads the record that an entry is.
+// record reads the record that an entry is.
 func (e entry) record() (Record, error) {
 	if len(e.key) < 2 || section(e.key[0]) != records {
 		return Record{}, errRecord

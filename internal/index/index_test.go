@@ -183,6 +183,7 @@ func TestClose(t *testing.T) {
 	all := []index.Record{item(2, 3, noon)}
 	must(t, x.Add(all, mark(7)))
 	m.add(all, mark(7))
+	must(t, x.Add(nil, mark(3))) // which it covers already
 	must(t, errors.Join(x.Close(), x.Close()))
 	_, _, err := x.Get(subject(2))
 	_, _, err2 := x.Named("W-00002")
