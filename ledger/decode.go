@@ -8,34 +8,55 @@ import (
 	"unicode/utf8"
 )
 
-// decodePlain reads an event that is written in the plainest way: its members in
+// plainEvent is an event as [readPlain] reads it: its texts are parts of the
+// stored bytes.
+type plainEvent struct {
+	essence
+	subject, kind, actor, session, lease, key, payload []byte
+}
+
+// decodePlain reads an event as readPlain does, with texts of its own.
+func decodePlain(stored []byte) (Event, bool) {
+	p, ok := readPlain(stored)
+	if !ok {
+		return Event{}, false
+	}
+	return Event{
+		Format: p.format, Epoch: p.epoch, Subject: string(p.subject), ItemSeq: p.itemSeq, Prev: p.prev,
+		Type: string(p.kind), Actor: string(p.actor), Session: string(p.session), Lease: string(p.lease), Key: string(p.key),
+		Time: p.time, Payload: bytes.Clone(p.payload),
+	}, true
+}
+
+// readPlain reads an event that is written in the plainest way: its members in
 // their order, strings of printable ASCII without escapes. Nearly all are, and a
 // ledger has many. It gives up on anything else, and then [Decode] looks closer;
 // what it accepts, Decode would accept with the same result.
-func decodePlain(stored []byte) (e Event, ok bool) {
+func readPlain(stored []byte) (p plainEvent, ok bool) {
 	r := plainReader{rest: stored, ok: true}
-	e.Format = int(r.number(`{"format":`))
-	e.Epoch = r.number(`,"epoch":`)
-	e.Subject = r.text(`,"subject":"`)
-	e.ItemSeq = r.number(`,"item_seq":`)
-	if prev := r.text(`,"prev":"`); e.Prev.UnmarshalText([]byte(prev)) != nil {
-		return Event{}, false
+	p.format = int(r.number(`{"format":`))
+	p.epoch = r.number(`,"epoch":`)
+	p.subject = r.text(`,"subject":"`)
+	p.itemSeq = r.number(`,"item_seq":`)
+	if p.prev.UnmarshalText(r.text(`,"prev":"`)) != nil {
+		return plainEvent{}, false
 	}
-	e.Type = r.text(`,"type":"`)
-	e.Actor = r.text(`,"actor":"`)
-	e.Session = r.optional(`,"session":"`)
-	e.Lease = r.optional(`,"lease":"`)
-	e.Key = r.optional(`,"key":"`)
-	e.Time = r.time(`,"time":"`)
+	p.kind = r.text(`,"type":"`)
+	p.actor = r.text(`,"actor":"`)
+	p.session = r.optional(`,"session":"`)
+	p.lease = r.optional(`,"lease":"`)
+	p.key = r.optional(`,"key":"`)
+	p.time = r.time(`,"time":"`)
 	if payload, found := bytes.CutPrefix(r.rest, []byte(`,"payload":`)); found && len(payload) > 0 {
-		e.Payload = bytes.Clone(payload[:len(payload)-1])
-		r.rest = payload[len(payload)-1:]
-		r.ok = r.ok && compact(e.Payload)
+		p.payload, r.rest = payload[:len(payload)-1], payload[len(payload)-1:]
+		p.payloadSize = len(p.payload)
+		r.ok = r.ok && compact(p.payload)
 	}
-	if !r.ok || string(r.rest) != "}" || len(stored) > MaxEvent || e.check() != nil {
-		return Event{}, false
+	p.named = len(p.subject) > 0 && len(p.kind) > 0 && len(p.actor) > 0
+	if !r.ok || string(r.rest) != "}" || len(stored) > MaxEvent || p.check() != nil {
+		return plainEvent{}, false
 	}
-	return e, true
+	return p, true
 }
 
 type plainReader struct {
@@ -43,52 +64,55 @@ type plainReader struct {
 	ok   bool
 }
 
-// value takes a name, and what follows it up to the first byte that is not part
-// of the value.
-func (r *plainReader) value(name string, part func(byte) bool) string {
+// name takes a member's name.
+func (r *plainReader) name(name string) {
 	rest, found := bytes.CutPrefix(r.rest, []byte(name))
-	if !r.ok || !found {
-		r.ok = false
-		return ""
-	}
-	n := 0
-	for n < len(rest) && part(rest[n]) {
-		n++
-	}
-	r.rest = rest[n:]
-	return string(rest[:n])
+	r.rest, r.ok = rest, r.ok && found
 }
 
 func (r *plainReader) number(name string) uint64 {
-	digits := r.value(name, func(c byte) bool { return '0' <= c && c <= '9' })
-	n, err := strconv.ParseUint(digits, 10, 63)
-	r.ok = r.ok && err == nil && (digits[0] != '0' || len(digits) == 1)
-	return n
+	r.name(name)
+	n := 0
+	for n < len(r.rest) && '0' <= r.rest[n] && r.rest[n] <= '9' {
+		n++
+	}
+	digits := r.rest[:n]
+	r.rest = r.rest[n:]
+	v, err := strconv.ParseUint(string(digits), 10, 63)
+	r.ok = r.ok && err == nil && (digits[0] != '0' || n == 1)
+	return v
 }
 
-func (r *plainReader) text(name string) string {
-	s := r.value(name, func(c byte) bool { return ' ' <= c && c < utf8.RuneSelf-1 && c != '"' && c != '\\' })
-	r.ok = r.ok && len(r.rest) > 0 && r.rest[0] == '"'
-	if r.ok {
-		r.rest = r.rest[1:]
+func (r *plainReader) text(name string) []byte {
+	r.name(name)
+	n := 0
+	for n < len(r.rest) && ' ' <= r.rest[n] && r.rest[n] < utf8.RuneSelf-1 && r.rest[n] != '"' && r.rest[n] != '\\' {
+		n++
 	}
+	if r.ok = r.ok && n < len(r.rest) && r.rest[n] == '"'; !r.ok {
+		return nil
+	}
+	s := r.rest[:n]
+	r.rest = r.rest[n+1:]
 	return s
 }
 
 // optional is a text that is left out if it is empty.
-func (r *plainReader) optional(name string) string {
+func (r *plainReader) optional(name string) []byte {
 	if !bytes.HasPrefix(r.rest, []byte(name)) {
-		return ""
+		return nil
 	}
 	s := r.text(name)
-	r.ok = r.ok && s != ""
+	r.ok = r.ok && len(s) > 0
 	return s
 }
 
 func (r *plainReader) time(name string) time.Time {
 	s := r.text(name)
-	t, err := time.Parse(time.RFC3339Nano, s)
-	r.ok = r.ok && err == nil && t.Location() == time.UTC && t.Format(time.RFC3339Nano) == s
+	var t time.Time
+	var again [len(time.RFC3339Nano)]byte
+	err := t.UnmarshalText(s)
+	r.ok = r.ok && err == nil && t.Location() == time.UTC && bytes.Equal(t.AppendFormat(again[:0], time.RFC3339Nano), s)
 	return t
 }
 

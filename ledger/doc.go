@@ -13,6 +13,9 @@
 // A [Tree] holds all hashes in memory and proves from them. An [Edge] holds what
 // is needed to go on, whatever the number of events; [OpenFiles] proves from tiles.
 //
+// What is too large for an event is a [Blob] beside the ledger. It can be removed:
+// its hash stays, and an event of the type [TypeBlobRemoved] says so.
+//
 // An event is signed through the checkpoint that covers it. What is proven is
 // that the holder of the key signed this order, not that a claim in an event is
 // true.

@@ -56,7 +56,7 @@ func readEdgeTile(files fs.FS, level int, n int64) ([]byte, error) {
 		return nil, nil
 	}
 	path := TilePath(level, n/TileWidth, width)
-	tile, err := readFile(files, path, width*hashSize)
+	tile, err := readFile(files, path, width*hashSize, nil)
 	if err == nil && len(tile) != width*hashSize {
 		err = fmt.Errorf("it has %d bytes, and should have %d", len(tile), width*hashSize)
 	}
@@ -66,22 +66,37 @@ func readEdgeTile(files fs.FS, level int, n int64) ([]byte, error) {
 	return tile, nil
 }
 
-// errTooLong is returned for a file that is longer than any right one.
-var errTooLong = errors.New("it is too long")
-
-// readFile reads a file of at most so many bytes, so that a file that was made
-// long on purpose takes no memory.
-func readFile(files fs.FS, path string, most int) ([]byte, error) {
+// readFile reads a file of at most so many bytes into buf, which it makes larger as
+// needed. A file that was made long on purpose takes no memory.
+func readFile(files fs.FS, path string, most int, buf []byte) ([]byte, error) {
 	file, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(io.LimitReader(file, int64(most)+1))
+	data, err := readAll(file, most, buf[:0])
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, err
 	}
 	if len(data) > most {
-		return nil, fmt.Errorf("%w: it should have at most %d bytes", errTooLong, most)
+		return nil, fmt.Errorf("it has more than the %d bytes that it can have", most)
+	}
+	return data, nil
+}
+
+// readAll reads until the end, or one byte more than most.
+func readAll(r io.Reader, most int, data []byte) ([]byte, error) {
+	for len(data) <= most {
+		if len(data) == cap(data) {
+			data = slices.Grow(data, min(max(len(data), 4096), most+1-len(data)))
+		}
+		n, err := r.Read(data[len(data):min(cap(data), most+1)])
+		data = data[:len(data)+n]
+		if errors.Is(err, io.EOF) {
+			return data, nil
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	return data, nil
 }
@@ -146,7 +161,11 @@ func (e *Edge) Checkpoint(origin string) Checkpoint {
 // every tile that is full with it, lower levels first; full may keep the data. If
 // full fails the edge stays as it was.
 func (e *Edge) Append(stored []byte, full func(path string, data []byte) error) error {
-	hash := Hash(tlog.RecordHash(stored))
+	return e.add(Hash(tlog.RecordHash(stored)), full)
+}
+
+// add takes the next event's hash.
+func (e *Edge) add(hash Hash, full func(path string, data []byte) error) error {
 	level, index := 0, e.size
 	for ; level < len(e.levels) && len(e.levels[level]) == (TileWidth-1)*hashSize; level++ {
 		tile := append(slices.Clip(e.levels[level]), hash[:]...)

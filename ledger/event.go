@@ -60,7 +60,9 @@ func Sum(stored []byte) Hash {
 	h := sha256.New()
 	h.Write([]byte("signalbox ledger event\n"))
 	h.Write(stored)
-	return Hash(h.Sum(nil))
+	var sum Hash
+	h.Sum(sum[:0])
+	return sum
 }
 
 // Encode returns the bytes to store.
@@ -83,26 +85,45 @@ func (e Event) Encode() ([]byte, error) {
 }
 
 func (e Event) check() error {
-	switch {
-	case e.Format != Format:
-		return fmt.Errorf("the event has format %d, and this program knows %d", e.Format, Format)
-	case e.Epoch == 0:
-		return errors.New("the event has no epoch")
-	case e.ItemSeq == 0:
-		return errors.New("the event has no place on its subject")
-	case (e.ItemSeq == 1) != (e.Prev == Hash{}):
-		return errors.New("the first event on a subject, and no other, has nothing before it")
-	case e.Subject == "" || e.Type == "" || e.Actor == "":
-		return errors.New("the event lacks its subject, type or actor")
-	case e.Time.IsZero():
-		return errors.New("the event has no time")
-	case len(e.Payload) > MaxPayload:
-		return fmt.Errorf("the payload has %d bytes, and at most %d are allowed: store what is large as a blob", len(e.Payload), MaxPayload)
+	named := e.Subject != "" && e.Type != "" && e.Actor != ""
+	if err := (essence{e.Format, e.Epoch, e.ItemSeq, e.Prev, named, e.Time, len(e.Payload)}).check(); err != nil {
+		return err
 	}
 	for _, s := range []string{e.Subject, e.Type, e.Actor, e.Session, e.Lease, e.Key} {
 		if !utf8.ValidString(s) {
 			return errors.New("the event contains invalid UTF-8")
 		}
+	}
+	return nil
+}
+
+// essence is what decides whether an event can be one, its texts aside.
+type essence struct {
+	format      int
+	epoch       uint64
+	itemSeq     uint64
+	prev        Hash
+	named       bool // it has a subject, a type and an actor
+	time        time.Time
+	payloadSize int
+}
+
+func (e essence) check() error {
+	switch {
+	case e.format != Format:
+		return fmt.Errorf("the event has format %d, and this program knows %d", e.format, Format)
+	case e.epoch == 0:
+		return errors.New("the event has no epoch")
+	case e.itemSeq == 0:
+		return errors.New("the event has no place on its subject")
+	case (e.itemSeq == 1) != (e.prev == Hash{}):
+		return errors.New("the first event on a subject, and no other, has nothing before it")
+	case !e.named:
+		return errors.New("the event lacks its subject, type or actor")
+	case e.time.IsZero():
+		return errors.New("the event has no time")
+	case e.payloadSize > MaxPayload:
+		return fmt.Errorf("the payload has %d bytes, and at most %d are allowed: store what is large as a blob", e.payloadSize, MaxPayload)
 	}
 	return nil
 }
@@ -150,8 +171,12 @@ type Blob struct {
 func NewBlob(data []byte) Blob { return Blob{sha256.Sum256(data), int64(len(data))} }
 
 // Blobs returns every blob that the payload refers to, at any depth.
-func (e Event) Blobs() ([]Blob, error) {
-	if len(e.Payload) == 0 {
+func (e Event) Blobs() ([]Blob, error) { return blobRefs(e.Payload) }
+
+// blobRefs returns every blob that a payload refers to. The name of a member can
+// be written with escapes too; without any, it is looked for as it is.
+func blobRefs(payload []byte) ([]Blob, error) {
+	if !bytes.Contains(payload, []byte(`"blob"`)) && !bytes.Contains(payload, []byte(`\u`)) {
 		return nil, nil
 	}
 	var blobs []Blob
@@ -189,6 +214,6 @@ func (e Event) Blobs() ([]Blob, error) {
 		}
 		return nil
 	}
-	err := walk(e.Payload)
+	err := walk(payload)
 	return blobs, err
 }

@@ -55,17 +55,26 @@ func AppendEntry(bundle, stored []byte) []byte {
 func Entries(bundle []byte) ([][]byte, error) {
 	var all [][]byte
 	for len(bundle) > 0 {
-		if len(bundle) < 2 {
-			return nil, errors.New("the bundle ends inside an entry's length")
+		stored, rest, err := cutEntry(bundle)
+		if err != nil {
+			return nil, err
 		}
-		n := int(binary.BigEndian.Uint16(bundle))
-		if len(bundle) < 2+n {
-			return nil, errors.New("the bundle ends inside an entry")
-		}
-		all = append(all, bundle[2:2+n])
-		bundle = bundle[2+n:]
+		all = append(all, stored)
+		bundle = rest
 	}
 	return all, nil
+}
+
+// cutEntry takes the first event off a bundle.
+func cutEntry(bundle []byte) (stored, rest []byte, err error) {
+	if len(bundle) < 2 {
+		return nil, nil, errors.New("the bundle ends inside an entry's length")
+	}
+	n := int(binary.BigEndian.Uint16(bundle))
+	if len(bundle) < 2+n {
+		return nil, nil, errors.New("the bundle ends inside an entry")
+	}
+	return bundle[2 : 2+n], bundle[2+n:], nil
 }
 
 // Tiles calls write for every tile of hashes that the tree of size events has

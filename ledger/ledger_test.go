@@ -107,7 +107,7 @@ func filled(t testing.TB, n int) *book {
 }
 
 func TestVerify(t *testing.T) {
-	for _, n := range []int{0, 1, 254, 255, 256, 700} {
+	for _, n := range []int{0, 1, 254, 255, 256, 700, 3000} {
 		b := filled(t, n)
 		c, _ := b.seal(t)
 		got, err := ledger.Verify(b.files, b.key)

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,7 +12,8 @@ type Report struct {
 	Checkpoint Checkpoint
 	Events     int64 // as many as the checkpoint covers
 	Subjects   int
-	Blobs      int
+	Blobs      int // references to blobs that are there
+	Removed    int // blobs that are missing because an event says that they were removed
 }
 
 // VerifyError says what is wrong with a ledger, and where.
@@ -35,111 +35,209 @@ func (e *VerifyError) Unwrap() error { return e.Problem }
 // Verify checks a whole ledger that lies in files: the checkpoint's signature,
 // every event, every subject's chain, every tile, the root, and every blob that
 // an event refers to. It needs no running box, and trusts nothing but the key.
-// It returns the first thing that is wrong as a [VerifyError].
+// It returns the first thing that is wrong as a [VerifyError]: what is wrong with
+// the events in their order, then blobs that are missing, then what is wrong with
+// the tiles, lower levels first, then with the root.
+//
+// A blob may be missing if a later event says that it was removed, see
+// [TypeBlobRemoved], and no event after that refers to it.
+//
+// It reads each file once, several at a time, and holds about 36 bytes in memory
+// for each subject, and more for each missing blob until the event that removed
+// it. Other than that, memory does not depend on the ledger's size.
 func Verify(files fs.FS, verifierKey string) (Report, error) {
-	v := verification{files: files}
-	wrong := func(path string, err error) (Report, error) { return Report{}, &VerifyError{path, -1, err} }
-	signed, err := fs.ReadFile(files, CheckpointPath)
+	wrong := func(err error) (Report, error) { return Report{}, &VerifyError{CheckpointPath, -1, err} }
+	signed, err := readFile(files, CheckpointPath, maxCheckpoint, nil)
 	if err != nil {
-		return wrong(CheckpointPath, err)
+		return wrong(err)
 	}
 	c, err := OpenCheckpoint(signed, verifierKey)
 	if err != nil {
-		return wrong(CheckpointPath, err)
+		return wrong(err)
 	}
-	if _, v.epoch, err = ParseOrigin(c.Origin); err != nil {
-		return wrong(CheckpointPath, err)
+	_, epoch, err := ParseOrigin(c.Origin)
+	if err != nil {
+		return wrong(err)
 	}
-	for index := int64(0); index*TileWidth < c.Size; index++ {
-		width := int(min(TileWidth, c.Size-index*TileWidth))
-		if err := v.bundle(index, width); err != nil {
-			return Report{}, err
-		}
-	}
-	if err := v.tiles(c.Size); err != nil {
+	v := verification{files: files, checkpoint: c, missing: map[fingerprint]int64{}}
+	if err := v.bundles(epoch); err != nil {
 		return Report{}, err
 	}
-	root, err := v.tree.Root(c.Size)
-	if err != nil {
-		return wrong(CheckpointPath, err)
+	if err := v.missingBlob(); err != nil {
+		return Report{}, err
 	}
-	if root != c.Root {
-		return wrong(CheckpointPath, fmt.Errorf("the events have the root %s, and %s was signed", root, c.Root))
+	if err := v.edge.Partial(0, v.tile); err != nil {
+		return Report{}, err
 	}
-	return Report{c, c.Size, v.chains.Subjects(), v.blobs}, nil
+	if v.wrongTile != nil {
+		return Report{}, v.wrongTile
+	}
+	if root := v.edge.Root(); root != c.Root {
+		return wrong(fmt.Errorf("the events have the root %s, and %s was signed", root, c.Root))
+	}
+	return Report{c, c.Size, v.tips.subjects, v.blobs, v.removed}, nil
 }
 
+// maxCheckpoint is more than any checkpoint has, with the signatures of witnesses.
+const maxCheckpoint = 1 << 20
+
+// verification is what is known of the ledger up to some event.
 type verification struct {
-	files  fs.FS
-	epoch  uint64
-	tree   Tree
-	chains Chains
-	blobs  int
+	files      fs.FS
+	checkpoint Checkpoint
+	edge       Edge
+	tips       tips
+	blobs      int
+	removed    int
+	missing    map[fingerprint]int64 // blobs, and the first event that refers to each
+
+	bundle     *bundle // the one that is taken
+	wrongTile  error   // the first wrong tile of the lowest level that has one
+	wrongLevel int
 }
 
-// bundle checks the events of one bundle, and adds them to the tree and the
-// chains.
-func (v *verification) bundle(index int64, width int) error {
-	path := EntriesPath(index, width)
-	wrong := func(event int64, err error) error { return &VerifyError{path, event, err} }
-	data, err := fs.ReadFile(v.files, path)
-	if err != nil {
-		return wrong(-1, err)
-	}
-	entries, err := Entries(data)
-	if err != nil {
-		return wrong(-1, err)
-	}
-	if len(entries) != width {
-		return wrong(-1, fmt.Errorf("there are %d events in it, and should be %d", len(entries), width))
-	}
-	for _, stored := range entries {
-		at := v.tree.Size()
-		e, err := v.chains.Add(stored)
-		if err != nil {
-			return wrong(at, err)
+// bundles checks all events, and the tiles that are full.
+func (v *verification) bundles(epoch uint64) error {
+	r := startReaders(v.files, v.checkpoint.Size, epoch)
+	defer r.stop()
+	for index := int64(0); index*TileWidth < v.checkpoint.Size; index++ {
+		v.bundle = r.next(index)
+		if err := v.take(v.bundle); err != nil {
+			return err
 		}
-		if e.Epoch != v.epoch {
-			return wrong(at, fmt.Errorf("it is of epoch %d in a ledger of epoch %d", e.Epoch, v.epoch))
-		}
-		if err := v.tree.Append(stored); err != nil {
-			return wrong(at, err)
-		}
-		refs, err := e.Blobs()
-		if err != nil {
-			return wrong(at, err)
-		}
-		for _, ref := range refs {
-			if err := v.blob(ref); err != nil {
-				return wrong(at, err)
-			}
-		}
+		r.release(index, v.bundle)
 	}
 	return nil
 }
 
-func (v *verification) blob(ref Blob) error {
-	data, err := fs.ReadFile(v.files, BlobPath(ref.SHA256))
+// take adds the events of the next bundle to the chains and to the tree.
+func (v *verification) take(b *bundle) error {
+	notes := b.notes
+	for i := range b.events {
+		e := &b.events[i]
+		if !v.tips.move(e.subject, e.before, e.after) {
+			return &VerifyError{b.path, v.edge.Size(), v.brokenChain(v.edge.Size())}
+		}
+		for ; len(notes) > 0 && notes[0].event == i; notes = notes[1:] {
+			v.note(notes[0])
+		}
+		if err := v.edge.add(e.leaf, v.tile); err != nil {
+			return err
+		}
+	}
+	v.blobs += b.blobs
+	return b.err
+}
+
+// note takes what the next event says about a blob that is not there.
+func (v *verification) note(n blobNote) {
+	_, missing := v.missing[n.blob]
 	switch {
-	case err != nil:
-		return err
-	case int64(len(data)) != ref.Size || sha256.Sum256(data) != ref.SHA256:
-		return fmt.Errorf("%s does not have the bytes that its name says", BlobPath(ref.SHA256))
+	case n.removed && missing:
+		delete(v.missing, n.blob)
+		v.removed++
+	case !n.removed && !missing:
+		v.missing[n.blob] = v.edge.Size()
 	}
-	v.blobs++
+}
+
+// missingBlob returns the first event with a blob that is missing and was not
+// removed since, as an error.
+func (v *verification) missingBlob() error {
+	if len(v.missing) == 0 {
+		return nil
+	}
+	first := v.checkpoint.Size
+	for _, event := range v.missing {
+		first = min(first, event)
+	}
+	width := int(min(TileWidth, v.checkpoint.Size-first/TileWidth*TileWidth))
+	return &VerifyError{EntriesPath(first/TileWidth, width), first, v.whichBlob(first)}
+}
+
+// whichBlob says which blob of an event is missing. What is kept of missing blobs
+// does not tell, so it reads the event again.
+func (v *verification) whichBlob(at int64) error {
+	e, _, err := v.again(at)
+	if err != nil {
+		return err
+	}
+	refs, err := e.Blobs()
+	if err != nil {
+		return err
+	}
+	for _, ref := range refs {
+		if _, err := fs.Stat(v.files, BlobPath(ref.SHA256)); err != nil {
+			return fmt.Errorf("a blob is missing, and no later event says that it was removed: %w", err)
+		}
+	}
+	return errors.New("a blob was missing, and is there when it is looked for again: was the ledger changed meanwhile?")
+}
+
+// again reads an event once more.
+func (v *verification) again(at int64) (e Event, stored []byte, err error) {
+	files := Files{Checkpoint: v.checkpoint, files: v.files}
+	unread := files.Entries(at, func(_ int64, s []byte) (more bool) {
+		stored = s
+		e, err = Decode(s)
+		return false
+	})
+	return e, stored, errors.Join(unread, err)
+}
+
+// tile holds a stored tile against the one that the events make. The first wrong
+// one is reported when all events are known to be right.
+func (v *verification) tile(path string, want []byte) error {
+	var got []byte
+	var err error
+	if path == v.bundle.tilePath {
+		got, err = v.bundle.tile, v.bundle.tileErr
+	} else {
+		got, err = readFile(v.files, path, len(want), nil)
+	}
+	if err == nil && !bytes.Equal(got, want) {
+		err = errors.New("it is not the tile that the events make")
+	}
+	if err != nil {
+		v.wrong(path, err)
+	}
 	return nil
 }
 
-// tiles holds the stored tiles against the tree that the events make.
-func (v *verification) tiles(size int64) error {
-	return v.tree.Tiles(0, size, func(path string, want []byte) error {
-		got, err := fs.ReadFile(v.files, path)
-		if err != nil {
-			return &VerifyError{path, -1, err}
+func (v *verification) wrong(path string, problem error) {
+	level := 0
+	_, err := fmt.Sscanf(path, "tile/%d/", &level)
+	if v.wrongTile == nil || err == nil && level < v.wrongLevel {
+		v.wrongTile, v.wrongLevel = &VerifyError{path, -1, problem}, level
+	}
+}
+
+// brokenChain says why an event does not continue its subject's chain. What is
+// kept of the chains does not tell, so it reads the events before it again.
+func (v *verification) brokenChain(at int64) error {
+	last, stored, err := v.again(at)
+	if err != nil {
+		return err
+	}
+	var tip Tip
+	files := Files{Checkpoint: v.checkpoint, files: v.files}
+	err = files.Entries(0, func(index int64, s []byte) (more bool) {
+		if index == at {
+			return false
 		}
-		if !bytes.Equal(got, want) {
-			return &VerifyError{path, -1, errors.New("it is not the tile that the events make")}
+		if e, plain := readPlain(s); plain && string(e.subject) != last.Subject {
+			return true
 		}
-		return nil
+		if e, err := Decode(s); err == nil && e.Subject == last.Subject {
+			tip = Tip{e.ItemSeq, Sum(s)}
+		}
+		return true
 	})
+	if err == nil {
+		_, err = tip.Next(last, stored)
+	}
+	if err == nil {
+		err = fmt.Errorf("the chain of subject %q was broken, and is whole when it is read again: was the ledger changed meanwhile?", last.Subject)
+	}
+	return err
 }
