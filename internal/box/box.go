@@ -50,6 +50,7 @@ type Box struct {
 	keys        archive.Keys
 	epoch       uint64
 	state       *state
+	kept        uint64 // the size of the ledger at the last snapshot
 	turns       turns
 	large       large
 	redact      *redact.Redactor
@@ -263,6 +264,7 @@ func (b *Box) load(ctx context.Context, everything bool) (Found, error) {
 	if !found.Snapshot {
 		b.state = newState()
 	}
+	b.kept = uint64(at.Size)
 	if size := b.archive.Size(); at.Size > size {
 		return Found{}, &archive.Damage{
 			Where: "the archive", What: fmt.Sprintf("it ends after %d events, and a checkpoint over %d was signed: an old copy of it was put back", size, at.Size),
@@ -340,24 +342,16 @@ func (b *Box) Close() error {
 	return errors.Join(failed, err, closed, b.archive.Close(), removed, b.release())
 }
 
-func (b *Box) saveSnapshot() error {
-	checkpoint, err := b.archive.Seal()
-	if err != nil || b.state.folded == 0 {
-		return err
-	}
-	data, err := b.state.snapshot(b.keys.Signer, checkpoint)
-	if err != nil {
-		return err
-	}
-	return b.dir.write(snapshotFile, data)
-}
-
 // sealing signs checkpoints while events come. When they stop coming it gives memory
 // back, and does nothing after that.
 type sealing struct{ dirty chan struct{} }
 
 // sealAfter is how long an event waits for the checkpoint that covers it.
 const sealAfter = time.Second
+
+// snapshotEvery is how many events come between two snapshots, and so about how many a start
+// has to fold.
+const snapshotEvery = 100_000
 
 // idleAfter is how long after the last checkpoint memory is given back.
 const idleAfter = 10 * time.Second
@@ -389,6 +383,12 @@ func (s *sealing) run(ctx context.Context, b *Box) {
 		if _, err := b.archive.Seal(); err != nil {
 			b.fail(fmt.Errorf("seal the archive: %w", err))
 			return
+		}
+		if b.state.upTo() >= b.kept+snapshotEvery {
+			if err := b.saveSnapshot(); err != nil {
+				b.fail(fmt.Errorf("keep a snapshot: %w", err))
+				return
+			}
 		}
 		idle = time.After(idleAfter)
 	}

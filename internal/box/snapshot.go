@@ -23,7 +23,7 @@ import (
 type snapshot struct {
 	Items         []work.Item // in the order of their subjects
 	Adds          []addedKey  // oldest first
-	Runs          []delivery.Run
+	Runs          []byte // a list of runs
 	News          map[string][]api.Notice // of runs, by subject
 	Conversations []conversation.Conversation
 }
@@ -37,7 +37,7 @@ type snapshotHead struct {
 
 // snapshotFormat rises with every change of what is in a snapshot: gob would read an
 // old one without a word, and leave out what it does not find.
-const snapshotFormat = 5
+const snapshotFormat = 6
 
 // snapshotMAC keeps anybody else from writing a snapshot that the box believes.
 func snapshotMAC(signer, checkpoint string, body []byte) []byte {
@@ -48,21 +48,36 @@ func snapshotMAC(signer, checkpoint string, body []byte) []byte {
 	return h.Sum(nil)
 }
 
-// snapshot returns the state as bytes, the same for the same state.
-func (s *state) snapshot(signer string, checkpoint []byte) ([]byte, error) {
-	snap := snapshot{Items: s.all(""), News: map[string][]api.Notice{}}
+// capture returns the state as it is, and the size of the ledger that it is the fold of. It does
+// not hold up the fold for longer than copying takes.
+func (s *state) capture() (*snapshot, int64, error) {
 	s.mu.Lock()
-	snap.Adds = s.adds.all()
-	for _, r := range s.runs {
-		snap.Runs = append(snap.Runs, *r)
-		snap.News[r.Subject] = s.newsOf(r.Subject).notices
+	defer s.mu.Unlock()
+	snap := &snapshot{Items: make([]work.Item, 0, len(s.items)), Adds: s.adds.all(), News: map[string][]api.Notice{}}
+	for _, i := range s.items {
+		snap.Items = append(snap.Items, *i)
 	}
-	slices.SortFunc(snap.Runs, func(a, b delivery.Run) int { return cmp.Compare(a.Subject, b.Subject) })
+	var runs []delivery.Run
+	for _, r := range s.runs {
+		runs = append(runs, *r)
+		snap.News[r.Subject] = slices.Clone(s.newsOf(r.Subject).notices)
+	}
+	slices.SortFunc(runs, func(a, b delivery.Run) int { return cmp.Compare(a.Subject, b.Subject) })
+	var encoded bytes.Buffer
+	if err := gob.NewEncoder(&encoded).Encode(runs); err != nil { // at once: a run changes in place
+		return nil, 0, err
+	}
+	snap.Runs = encoded.Bytes()
 	for _, c := range s.conversations {
 		snap.Conversations = append(snap.Conversations, *c)
 	}
+	return snap, int64(s.folded), nil
+}
+
+// encode returns a snapshot as bytes, the same for the same state.
+func (snap *snapshot) encode(signer string, checkpoint []byte) ([]byte, error) {
+	slices.SortFunc(snap.Items, func(a, b work.Item) int { return cmp.Compare(a.Subject, b.Subject) })
 	slices.SortFunc(snap.Conversations, func(a, b conversation.Conversation) int { return cmp.Compare(a.Subject, b.Subject) })
-	s.mu.Unlock()
 	var body, file bytes.Buffer
 	if err := gob.NewEncoder(&body).Encode(snap); err != nil {
 		return nil, err
@@ -73,6 +88,39 @@ func (s *state) snapshot(signer string, checkpoint []byte) ([]byte, error) {
 	}
 	_, err := body.WriteTo(&file)
 	return file.Bytes(), err
+}
+
+// keepSnapshot writes a snapshot of the state at a size. The ledger is sealed up to there by then,
+// and the snapshot bound to a checkpoint of exactly that size.
+func (b *Box) keepSnapshot(snap *snapshot, size int64) error {
+	if b.archive.Sealed() < size {
+		if _, err := b.archive.Seal(); err != nil {
+			return err
+		}
+	}
+	root, err := b.archive.Root(size)
+	if err != nil {
+		return err
+	}
+	checkpoint, err := ledger.Checkpoint{Origin: b.keys.Origin(), Size: size, Root: root}.Sign(b.keys.Signer)
+	if err != nil {
+		return err
+	}
+	data, err := snap.encode(b.keys.Signer, checkpoint)
+	if err != nil {
+		return err
+	}
+	b.kept = uint64(size)
+	return b.dir.write(snapshotFile, data)
+}
+
+// saveSnapshot keeps the state as it is.
+func (b *Box) saveSnapshot() error {
+	snap, size, err := b.state.capture()
+	if err != nil || size == 0 {
+		return err
+	}
+	return b.keepSnapshot(snap, size)
 }
 
 // loadSnapshot reads the snapshot, and returns the state and the checkpoint that
@@ -94,12 +142,18 @@ func (d Dir) loadSnapshot(keys archive.Keys) (*state, ledger.Checkpoint) {
 		return nil, ledger.Checkpoint{}
 	}
 	s := newState()
-	s.restore(&snap, uint64(at.Size))
+	if s.restore(&snap, uint64(at.Size)) != nil {
+		return nil, ledger.Checkpoint{}
+	}
 	return s, at
 }
 
 // restore puts a snapshot in place of the empty state.
-func (s *state) restore(snap *snapshot, size uint64) {
+func (s *state) restore(snap *snapshot, size uint64) error {
+	var runs []delivery.Run
+	if err := gob.NewDecoder(bytes.NewReader(snap.Runs)).Decode(&runs); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	items := slices.Clone(snap.Items)
@@ -110,8 +164,8 @@ func (s *state) restore(snap *snapshot, size uint64) {
 	for _, a := range snap.Adds {
 		s.adds.add(a.Key, a.Subject)
 	}
-	for i := range snap.Runs {
-		r := &snap.Runs[i]
+	for i := range runs {
+		r := &runs[i]
 		r.Restored()
 		s.runs[r.Subject] = r
 		s.newsOf(r.Subject).notices = snap.News[r.Subject]
@@ -120,4 +174,5 @@ func (s *state) restore(snap *snapshot, size uint64) {
 		s.putConversation(&snap.Conversations[i])
 	}
 	s.folded = size
+	return nil
 }

@@ -117,15 +117,14 @@ func (a *app) delivery(c config.Config) (*box.Delivery, error) {
 }
 
 // openBox opens a box in the directory.
-func (a *app) openBox(ctx context.Context, c config.Config, resting bool, logger *slog.Logger) (*box.Box, box.Found, error) {
+func (a *app) openBox(ctx context.Context, c config.Config, o box.Options) (*box.Box, box.Found, error) {
 	d, err := a.delivery(c)
 	if err != nil {
 		return nil, box.Found{}, err
 	}
-	return box.Open(ctx, box.Options{
-		Dir: box.Dir(a.dir), Archive: c.Archive, ExitEnabled: agentsig.ExitProtocolEnabled(os.LookupEnv, c.ExitProtocol),
-		Hosts: c.Hosts, Redact: c.Redact, Version: command.BuildVersion().Version, Delivery: d, Resting: resting, Logger: logger,
-	})
+	o.Dir, o.Archive, o.ExitEnabled = box.Dir(a.dir), c.Archive, agentsig.ExitProtocolEnabled(os.LookupEnv, c.ExitProtocol)
+	o.Hosts, o.Redact, o.Version, o.Delivery = c.Hosts, c.Redact, command.BuildVersion().Version, d
+	return box.Open(ctx, o)
 }
 
 // errQuestions ends a run in which only questions remain.

@@ -56,7 +56,7 @@ func (a *app) serve(ctx context.Context, c config.Config, resting bool, logger *
 	if err != nil {
 		return nil, err
 	}
-	b, _, err := a.openBox(ctx, c, resting, logger)
+	b, _, err := a.openBox(ctx, c, box.Options{Resting: resting, Logger: logger})
 	if errors.Is(err, box.ErrLocked) { // another came first
 		return nil, listener.Close()
 	}

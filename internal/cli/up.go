@@ -21,16 +21,18 @@ import (
 
 func (a *app) upCommand() *cobra.Command {
 	var configFile, listen string
+	var verify bool
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Run the box",
 		Long: `Up runs the box in the foreground until it is told to stop (Ctrl-C, or SIGTERM).
 
-Its directory holds the engine's store, the archive that proves what happened, the
-keys and the tokens. At the start every archived event is held against the engine's
-store: what the store lost at its end is restored, damaged tiles are made again, and
-anything else that differs is refused with what to do about it. One box runs in a
-directory; a second is refused.
+Its directory holds the archive that proves what happened, the keys and the tokens.
+A start reads the state as it was last kept and the events after it; the rest of the
+archive is proven in the background (signalbox status says how far), or first, with
+--verify. Damaged tiles are made again, and anything else that is not as it was
+recorded is refused with what to do about it. One box runs in a directory; a second
+is refused.
 
 Agents that work on a plan go on when the box stops, and the next box takes them over;
 without one they end after a while (limits.orphan, 30m). Ctrl-C in a run ends them.
@@ -44,7 +46,7 @@ Settings come from signalbox.yaml beside the box's directory, if there is one:
   redact: ['ACME-[0-9]+']  # secrets of your own that must not be stored
 
 With --json one line says where it listens and what it found: address, events,
-items, leases, restored, archived, notes, exit_protocol, snapshot, start_ms.`,
+items, leases, verified, notes, exit_protocol, snapshot, start_ms.`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := a.settings(configFile)
@@ -54,15 +56,16 @@ items, leases, restored, archived, notes, exit_protocol, snapshot, start_ms.`,
 			if listen != "" {
 				c.Listen = listen
 			}
-			return a.up(cmd, c)
+			return a.up(cmd, c, verify)
 		},
 	}
 	cmd.Flags().StringVar(&configFile, "config", "", "the `FILE` with the settings (default: signalbox.yaml beside the box, if it is there)")
 	cmd.Flags().StringVar(&listen, "listen", "", "the `ADDRESS` to listen on, such as 127.0.0.1:7071")
+	cmd.Flags().BoolVar(&verify, "verify", false, "read and prove all that is in the archive before the box starts")
 	return cmd
 }
 
-func (a *app) up(cmd *cobra.Command, c config.Config) error {
+func (a *app) up(cmd *cobra.Command, c config.Config, verify bool) error {
 	ctx := cmd.Context()
 	listener, err := box.Listen(ctx, c.Listen)
 	if err != nil {
@@ -71,7 +74,7 @@ func (a *app) up(cmd *cobra.Command, c config.Config) error {
 	enabled := agentsig.ExitProtocolEnabled(os.LookupEnv, c.ExitProtocol)
 	var found box.Found
 	b, err := patiently(ctx, box.ErrLocked, func() (b *box.Box, err error) { // it may be open for a single request
-		b, found, err = a.openBox(ctx, c, false, a.logger())
+		b, found, err = a.openBox(ctx, c, box.Options{Verify: verify, Logger: a.logger()})
 		return b, err
 	})
 	if err != nil {
