@@ -73,6 +73,7 @@ type Box struct {
 	cancel  context.CancelFunc
 	stopped chan struct{} // closed when nothing is recorded any more
 	sealing sealing
+	scrub   scrub
 	running sync.WaitGroup
 	failure struct {
 		sync.Mutex
@@ -228,6 +229,9 @@ func start(ctx context.Context, o Options, a *archive.Archive, keys archive.Keys
 		return nil, Found{}, err
 	}
 	b.verified.since = b.now().UTC().Truncate(time.Millisecond)
+	if err := b.scrub.load(o.Dir); err != nil {
+		return nil, Found{}, err
+	}
 	found, err := b.load(ctx, o.Verify)
 	if err != nil {
 		return nil, Found{}, err
@@ -247,6 +251,7 @@ func start(ctx context.Context, o Options, a *archive.Archive, keys archive.Keys
 	found.Items, found.Leases, _ = b.state.counts()
 	b.log = newLog(b.follower())
 	b.running.Go(func() { b.sealing.run(b.ctx, b) })
+	b.running.Go(func() { b.fail(b.scrub.run(b.ctx, b)) })
 	b.conduct()
 	return b, found, nil
 }
@@ -278,6 +283,9 @@ func (b *Box) load(ctx context.Context, everything bool) (Found, error) {
 	var err error
 	if found.Findings, err = b.archive.Start(ctx, from); err != nil {
 		return Found{}, err
+	}
+	if found.Verified > 0 {
+		b.scrub.at = scrubbed{Begun: b.now(), Whole: b.now()}
 	}
 	if root, err := b.archive.Root(at.Size); found.Snapshot && (err != nil || root != at.Root) {
 		return Found{}, errors.Join(errSnapshot, err)

@@ -30,6 +30,7 @@ const (
 	apiTokenFile = "api.token"
 	gateFile     = "gate.token"
 	snapshotFile = "snapshot"
+	scrubFile    = "scrub.json"
 	archiveDir   = "archive"
 	archiveFile  = "archive.path" // where it lies, if elsewhere
 )
