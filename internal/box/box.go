@@ -19,6 +19,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/engine"
 	"github.com/signalbox-dev/signalbox/internal/filelock"
+	"github.com/signalbox-dev/signalbox/internal/index"
 	"github.com/signalbox-dev/signalbox/internal/redact"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
@@ -40,6 +41,8 @@ type Options struct {
 	Resting     bool       // it takes requests, and starts nothing
 	Verify      bool       // read and prove all that is in the archive before it starts
 	Logger      *slog.Logger
+
+	now func() time.Time // time.Now if nil
 }
 
 // Box records what happens to work items and hands them from agent to agent.
@@ -50,7 +53,10 @@ type Box struct {
 	keys        archive.Keys
 	epoch       uint64
 	state       *state
-	kept        uint64 // the size of the ledger at the last snapshot
+	kept        uint64    // the size of the ledger at the last snapshot
+	evicted     time.Time // when something last left memory
+	past        *past
+	merging     atomic.Bool // the index is
 	turns       turns
 	large       large
 	redact      *redact.Redactor
@@ -192,12 +198,13 @@ func open(ctx context.Context, o Options) (*Box, Found, error) {
 		return b, found, nil
 	}
 	closed := a.Close()
-	if errors.Is(err, errSnapshot) && closed == nil {
-		if err := os.Remove(o.Dir.path(snapshotFile)); err != nil {
+	var broken *index.Damage
+	if (errors.Is(err, errSnapshot) || errors.As(err, &broken)) && closed == nil {
+		if err := o.Dir.forgetIndex(); err != nil {
 			return nil, Found{}, err
 		}
 		b, found, err := open(ctx, o)
-		found.Notes = append(found.Notes, errSnapshot.Error()+": the state was folded from the first event")
+		found.Notes = append(found.Notes, "the snapshot or the index is damaged, or not of this ledger: the state was folded from the first event, and the index made again")
 		return b, found, err
 	}
 	return nil, Found{}, errors.Join(err, closed)
@@ -207,45 +214,54 @@ func open(ctx context.Context, o Options) (*Box, Found, error) {
 func start(ctx context.Context, o Options, a *archive.Archive, keys archive.Keys, newLog func(archive.Follower) engine.Log) (*Box, Found, error) {
 	b := &Box{
 		dir: o.Dir, archive: a, keys: keys, hosts: o.Hosts, exitEnabled: o.ExitEnabled,
-		version: o.Version, logger: o.Logger, now: time.Now,
+		version: o.Version, logger: o.Logger, now: o.now,
 		large: make(large, largeOutputs), stopped: make(chan struct{}), sealing: sealing{dirty: make(chan struct{}, 1)},
 		release: func() error { return nil }, hub: newHub(), conductors: map[string]*conductor{}, rested: make(chan struct{}),
 	}
 	if b.logger == nil {
 		b.logger = slog.New(slog.DiscardHandler)
 	}
-	var err error
+	if b.now == nil {
+		b.now = time.Now
+	}
+	b.ctx, b.cancel = context.WithCancel(context.Background())
+	found, err := b.start(ctx, o, newLog)
+	if err != nil {
+		b.cancel()
+		return nil, Found{}, errors.Join(err, b.past.close())
+	}
+	return b, found, nil
+}
+
+func (b *Box) start(ctx context.Context, o Options, newLog func(archive.Follower) engine.Log) (found Found, err error) {
 	if b.apiToken, err = o.Dir.APIToken(); err != nil {
-		return nil, Found{}, err
+		return Found{}, err
 	}
 	if b.gateToken, err = o.Dir.read(gateFile); err != nil {
-		return nil, Found{}, err
+		return Found{}, err
 	}
 	own := []string{regexp.QuoteMeta(b.apiToken), regexp.QuoteMeta(b.gateToken)}
 	if b.redact, err = redact.New(append(slices.Clone(o.Redact), own...)); err != nil {
-		return nil, Found{}, err
+		return Found{}, err
 	}
-	if b.epoch, err = epochOf(keys.Verifier); err != nil {
-		return nil, Found{}, err
+	if b.epoch, err = epochOf(b.keys.Verifier); err != nil {
+		return Found{}, err
 	}
 	b.verified.since = b.now().UTC().Truncate(time.Millisecond)
 	if err := b.scrub.load(o.Dir); err != nil {
-		return nil, Found{}, err
+		return Found{}, err
 	}
-	found, err := b.load(ctx, o.Verify)
-	if err != nil {
-		return nil, Found{}, err
+	if found, err = b.load(ctx, o.Verify); err != nil {
+		return Found{}, err
 	}
-	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.state.start(b.now, func(subject string, token work.Token) {
 		b.running.Go(func() { b.expire(subject, token) })
 	})
 	b.rest.Store(o.Resting)
 	notes, err := b.deliver(ctx, o.Delivery)
 	if err != nil {
-		b.cancel()
 		b.state.stop()
-		return nil, Found{}, err
+		return Found{}, err
 	}
 	found.Notes = append(found.Notes, notes...)
 	found.Items, found.Leases, _ = b.state.counts()
@@ -253,22 +269,27 @@ func start(ctx context.Context, o Options, a *archive.Archive, keys archive.Keys
 	b.running.Go(func() { b.sealing.run(b.ctx, b) })
 	b.running.Go(func() { b.fail(b.scrub.run(b.ctx, b)) })
 	b.conduct()
-	return b, found, nil
+	return found, nil
 }
 
-// errSnapshot says that the snapshot is not of this ledger.
-var errSnapshot = errors.New("the snapshot does not belong to this ledger")
+// errSnapshot says that the snapshot, or the index, is not of this ledger.
+var errSnapshot = errors.New("the snapshot or the index does not belong to this ledger")
 
 // load brings the state back: from a snapshot, if there is one, and from the
 // events after it. It fails with errSnapshot if they do not go together.
 func (b *Box) load(ctx context.Context, everything bool) (Found, error) {
 	defer debug.FreeOSMemory() // much is left over
 	var at ledger.Checkpoint
-	b.state, at = b.dir.loadSnapshot(b.keys)
-	found := Found{Snapshot: b.state != nil}
-	if !found.Snapshot {
+	var found Found
+	if err := b.openPast(&found); err != nil {
+		return Found{}, err
+	}
+	mark := b.past.index.Mark()
+	b.state, at = b.dir.loadSnapshot(b.keys, mark.Size)
+	if found.Snapshot = b.state != nil; !found.Snapshot {
 		b.state = newState()
 	}
+	b.state.past = b.past
 	b.kept = uint64(at.Size)
 	if size := b.archive.Size(); at.Size > size {
 		return Found{}, &archive.Damage{
@@ -280,15 +301,19 @@ func (b *Box) load(ctx context.Context, everything bool) (Found, error) {
 	if everything {
 		from = 0
 	}
+	notes := found.Notes
 	var err error
 	if found.Findings, err = b.archive.Start(ctx, from); err != nil {
 		return Found{}, err
 	}
+	found.Notes = append(notes, found.Notes...)
 	if found.Verified > 0 {
 		b.scrub.at = scrubbed{Begun: b.now(), Whole: b.now()}
 	}
-	if root, err := b.archive.Root(at.Size); found.Snapshot && (err != nil || root != at.Root) {
-		return Found{}, errors.Join(errSnapshot, err)
+	for _, of := range []ledger.Checkpoint{at, {Size: mark.Size, Root: mark.Root}} {
+		if root, err := b.archive.Root(of.Size); of.Size > 0 && (err != nil || root != of.Root) {
+			return Found{}, errors.Join(errSnapshot, err)
+		}
 	}
 	err = b.archive.Entries(at.Size, func(index int64, stored []byte) error {
 		if err := ctx.Err(); err != nil {
@@ -297,6 +322,9 @@ func (b *Box) load(ctx context.Context, everything bool) (Found, error) {
 		err := b.state.fold(uint64(index)+1, stored)
 		if err != nil && found.Snapshot {
 			err = errors.Join(errSnapshot, err)
+		}
+		if seq := uint64(index) + 1; err == nil && b.state.over > maxOver && seq <= uint64(b.archive.Sealed()) {
+			err = b.evict(seq, b.now())
 		}
 		return err
 	})
@@ -326,6 +354,41 @@ func (b *Box) fail(err error) {
 	b.cancel()
 }
 
+// keepUp does what is due from time to time while events come: what is over leaves memory, and the
+// state is kept.
+func (b *Box) keepUp(ctx context.Context) error {
+	if size := uint64(b.archive.Sealed()); b.state.crowded() || b.now().Sub(b.evicted) > evictEvery {
+		b.evicted = b.now()
+		if err := b.evict(size, b.evicted); err != nil {
+			return fmt.Errorf("let go of what is over: %w", err)
+		}
+		b.merge(ctx)
+	}
+	if b.state.upTo() < b.kept+snapshotEvery {
+		return nil
+	}
+	if err := b.saveSnapshot(); err != nil {
+		return fmt.Errorf("keep a snapshot: %w", err)
+	}
+	return nil
+}
+
+// merge merges the index's files in the background.
+func (b *Box) merge(ctx context.Context) {
+	if !b.merging.CompareAndSwap(false, true) {
+		return
+	}
+	b.running.Go(func() {
+		defer b.merging.Store(false)
+		if err := b.past.index.Merge(ctx, b.now()); err != nil && ctx.Err() == nil {
+			b.indexBroken(fmt.Errorf("merge the index: %w", err))
+		}
+	})
+}
+
+// evictEvery is how often what is over leaves memory, if there is not much of it.
+const evictEvery = time.Hour
+
 // Done is closed when the box stops by itself, because it can't record any more.
 func (b *Box) Done() <-chan struct{} { return b.ctx.Done() }
 
@@ -347,7 +410,7 @@ func (b *Box) Close() error {
 	if errors.Is(removed, os.ErrNotExist) {
 		removed = nil
 	}
-	return errors.Join(failed, err, closed, b.archive.Close(), removed, b.release())
+	return errors.Join(failed, err, closed, b.past.close(), b.archive.Close(), removed, b.release())
 }
 
 // sealing signs checkpoints while events come. When they stop coming it gives memory
@@ -392,11 +455,9 @@ func (s *sealing) run(ctx context.Context, b *Box) {
 			b.fail(fmt.Errorf("seal the archive: %w", err))
 			return
 		}
-		if b.state.upTo() >= b.kept+snapshotEvery {
-			if err := b.saveSnapshot(); err != nil {
-				b.fail(fmt.Errorf("keep a snapshot: %w", err))
-				return
-			}
+		if err := b.keepUp(ctx); err != nil {
+			b.fail(err)
+			return
 		}
 		idle = time.After(idleAfter)
 	}

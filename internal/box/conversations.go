@@ -20,14 +20,18 @@ func (b *Box) Ask(ctx context.Context, a api.Ask, key string) (api.Conversation,
 		return api.Conversation{}, err
 	}
 	defer end()
-	if subject := b.state.addedBy(key); subject != "" {
+	subject, err := b.state.addedBy(key)
+	if err != nil {
+		return api.Conversation{}, err
+	}
+	if subject != "" {
 		c := b.state.conversation(subject)
 		if !c.Exists() {
 			return api.Conversation{}, errKeyReused
 		}
 		return api.Conversation{ID: c.ID, Subject: subject}, nil
 	}
-	subject := b.newSubject()
+	subject = b.newSubject()
 	id, err := b.state.reserve("", subject, conversationName)
 	if err != nil {
 		return api.Conversation{}, err
@@ -140,6 +144,7 @@ func (s *state) putConversation(after *conversation.Conversation) {
 
 // conversation returns the conversation with a subject; the zero one if there is none.
 func (s *state) conversation(subject string) conversation.Conversation {
+	_ = s.bring(subject) // what can't be found out has stopped the box
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.conversations[subject]; c != nil {
@@ -150,6 +155,9 @@ func (s *state) conversation(subject string) conversation.Conversation {
 
 // conversationNamed returns the conversation with a name for people.
 func (s *state) conversationNamed(id string) (conversation.Conversation, error) {
+	if err := s.bringNamed(id); err != nil {
+		return conversation.Conversation{}, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.conversations[s.ids[id]]; c != nil {

@@ -31,6 +31,7 @@ const (
 	gateFile     = "gate.token"
 	snapshotFile = "snapshot"
 	scrubFile    = "scrub.json"
+	indexDir     = "index"
 	archiveDir   = "archive"
 	archiveFile  = "archive.path" // where it lies, if elsewhere
 )

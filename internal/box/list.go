@@ -2,6 +2,7 @@ package box
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/index"
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
@@ -21,37 +23,75 @@ import (
 
 // itemsAfter returns the items in a phase, or in any, whose subjects come after one: so many at most,
 // and whether there are more.
-func (s *state) itemsAfter(phase agentsig.Phase, after string, limit int) (items []work.Item, more bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	first := least{limit: limit}
-	for subject, i := range s.items {
-		if subject > after && (phase == "" || i.Phase == phase) {
-			first.add(subject)
+func (s *state) itemsAfter(ctx context.Context, phase agentsig.Phase, after string, limit int) (items []work.Item, more bool, err error) {
+	for {
+		subjects, more, err := s.after(ctx, index.Query{Kind: index.Item, After: after, Phase: phase, Limit: limit - len(items)}, func(add func(string)) {
+			for subject, i := range s.items {
+				if phase == "" || i.Phase == phase {
+					add(subject)
+				}
+			}
+		})
+		if err != nil {
+			return nil, false, err
+		}
+		for _, subject := range subjects {
+			if i := s.item(subject); i.Exists() && (phase == "" || i.Phase == phase) {
+				items = append(items, i)
+			}
+			after = subject
+		}
+		if !more || len(items) == limit { // in the index an item may have the phase that it left with
+			return items, more, nil
 		}
 	}
-	subjects, more := first.page()
-	for _, subject := range subjects {
-		items = append(items, *s.items[subject])
-	}
-	return items, more
 }
 
 // runsAfter returns the subjects of runs that come after one, or only of those that have not ended:
 // so many at most, and whether there are more.
-func (s *state) runsAfter(live bool, after string, limit int) (subjects []string, more bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	first := least{limit: limit}
-	for subject, r := range s.runs {
-		if subject > after && (!live || r.Live()) {
-			first.add(subject)
+func (s *state) runsAfter(ctx context.Context, live bool, after string, limit int) (subjects []string, more bool, err error) {
+	if live {
+		for _, subject := range s.liveRuns() {
+			if subject > after {
+				subjects = append(subjects, subject)
+			}
 		}
+		return subjects[:min(len(subjects), limit)], len(subjects) > limit, nil
 	}
-	return first.page()
+	return s.after(ctx, index.Query{Kind: index.Run, After: after, Limit: limit}, func(add func(string)) {
+		for subject := range s.runs {
+			add(subject)
+		}
+	})
 }
 
-// least keeps the smallest of many texts: one more than the limit, or all if that is 0.
+// after returns the subjects that answer a query, of what is in memory and of what has left it: as
+// many as its limit, and whether there are more. Here lists those in memory; it is called under the lock.
+func (s *state) after(ctx context.Context, q index.Query, here func(add func(subject string))) ([]string, bool, error) {
+	first := least{limit: q.Limit}
+	s.mu.Lock()
+	p := s.past
+	here(func(subject string) {
+		if subject > q.After {
+			first.add(subject)
+		}
+	})
+	s.mu.Unlock()
+	if p != nil { // what leaves memory now is in both, and what comes back too
+		q.Limit++
+		left, err := p.index.List(ctx, q)
+		if err != nil {
+			return nil, false, p.trouble(err)
+		}
+		for _, r := range left {
+			first.add(r.Subject)
+		}
+	}
+	all, more := first.page()
+	return all, more, nil
+}
+
+// least keeps the smallest of many texts, each once: one more than the limit.
 type least struct {
 	limit int
 	kept  []string
@@ -63,7 +103,7 @@ func (l *least) add(text string) {
 		return
 	}
 	l.kept = append(l.kept, text)
-	if l.limit > 0 && len(l.kept) > 2*(l.limit+1) {
+	if len(l.kept) > 2*(l.limit+1) {
 		l.cut()
 		l.bound = l.kept[l.limit]
 	}
@@ -71,22 +111,21 @@ func (l *least) add(text string) {
 
 func (l *least) cut() {
 	slices.Sort(l.kept)
-	if l.limit > 0 {
-		l.kept = l.kept[:min(len(l.kept), l.limit+1)]
-	}
+	l.kept = slices.Compact(l.kept)
+	l.kept = l.kept[:min(len(l.kept), l.limit+1)]
 }
 
 // page returns the smallest in their order, and whether there are more.
 func (l *least) page() (all []string, more bool) {
 	l.cut()
-	if more = l.limit > 0 && len(l.kept) > l.limit; more {
+	if more = len(l.kept) > l.limit; more {
 		l.kept = l.kept[:l.limit]
 	}
 	return l.kept, more
 }
 
 // List returns items in a phase, or in any.
-func (b *Box) List(phase agentsig.Phase, from api.From) (api.Page[api.Work], error) {
+func (b *Box) List(ctx context.Context, phase agentsig.Phase, from api.From) (api.Page[api.Work], error) {
 	after := ""
 	if from.After != "" {
 		i, err := b.state.exact(from.After)
@@ -95,7 +134,10 @@ func (b *Box) List(phase agentsig.Phase, from api.From) (api.Page[api.Work], err
 		}
 		after = i.Subject
 	}
-	items, more := b.state.itemsAfter(phase, after, from.Limit)
+	items, more, err := b.state.itemsAfter(ctx, phase, after, from.Limit)
+	if err != nil {
+		return api.Page[api.Work]{}, err
+	}
 	page := api.Page[api.Work]{Items: []api.Work{}}
 	for _, i := range items {
 		page.Items = append(page.Items, b.show(i))
@@ -107,7 +149,7 @@ func (b *Box) List(phase agentsig.Phase, from api.From) (api.Page[api.Work], err
 }
 
 // Runs returns runs; with live only those that have not ended.
-func (b *Box) Runs(live bool, from api.From) (api.Page[api.Run], error) {
+func (b *Box) Runs(ctx context.Context, live bool, from api.From) (api.Page[api.Run], error) {
 	after := ""
 	if from.After != "" {
 		var err error
@@ -115,7 +157,10 @@ func (b *Box) Runs(live bool, from api.From) (api.Page[api.Run], error) {
 			return api.Page[api.Run]{}, badAfter("run", from.After)
 		}
 	}
-	subjects, more := b.state.runsAfter(live, after, from.Limit)
+	subjects, more, err := b.state.runsAfter(ctx, live, after, from.Limit)
+	if err != nil {
+		return api.Page[api.Run]{}, err
+	}
 	page := api.Page[api.Run]{Items: []api.Run{}}
 	for _, subject := range subjects {
 		v, err := b.showRun(subject)
@@ -132,7 +177,7 @@ func (b *Box) Runs(live bool, from api.From) (api.Page[api.Run], error) {
 
 // latestRun returns the subject of the latest run that has not ended, or of the latest.
 func (s *state) latestRun() (string, error) {
-	if live, _ := s.runsAfter(true, "", 0); len(live) > 0 {
+	if live := s.liveRuns(); len(live) > 0 {
 		return live[len(live)-1], nil
 	}
 	return s.runNamed("")

@@ -2,6 +2,7 @@ package box
 
 import (
 	"testing"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/engine"
@@ -11,6 +12,12 @@ import (
 // onFiles starts a box whose archive is in files of the test's own, and whose log may fail. The
 // test closes it.
 func onFiles(t *testing.T, dir Dir, files archive.FS, faults func(n int, subject string) enginetest.Fault) *Box {
+	t.Helper()
+	return onClock(t, dir, files, faults, nil)
+}
+
+// onClock is the same with a clock of the test's own.
+func onClock(t *testing.T, dir Dir, files archive.FS, faults func(n int, subject string) enginetest.Fault, now func() time.Time) *Box {
 	t.Helper()
 	if err := dir.create(); err != nil {
 		t.Fatal(err)
@@ -23,7 +30,7 @@ func onFiles(t *testing.T, dir Dir, files archive.FS, faults func(n int, subject
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, _, err := start(t.Context(), Options{Dir: dir, ExitEnabled: true}, a, keys, func(f archive.Follower) engine.Log {
+	b, _, err := start(t.Context(), Options{Dir: dir, ExitEnabled: true, now: now}, a, keys, func(f archive.Follower) engine.Log {
 		log := archive.NewLog(a, f)
 		if faults == nil {
 			return log

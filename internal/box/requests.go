@@ -44,7 +44,11 @@ func (b *Box) Add(ctx context.Context, a api.AddWork, key string) (api.Work, err
 		return api.Work{}, err
 	}
 	defer end()
-	if subject := b.state.addedBy(key); subject != "" {
+	subject, err := b.state.addedBy(key)
+	if err != nil {
+		return api.Work{}, err
+	}
+	if subject != "" {
 		i := b.state.item(subject)
 		if !i.Exists() || a.ID != "" && a.ID != i.ID {
 			return api.Work{}, errKeyReused

@@ -3,6 +3,7 @@ package box
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,10 +34,16 @@ func (s *state) foldRun(seq uint64, e ledger.Event, stored []byte) error {
 	if err := run.Fold(seq, e, stored); err != nil {
 		return err
 	}
+	if s.runs[e.Subject] == nil {
+		s.count(run.ID, runName)
+	}
 	s.runs[e.Subject] = run
 	s.tell(run, seq, e)
 	return nil
 }
+
+// runName is the form of a run's name.
+const runName = "R%d"
 
 // tell passes on that something happened to a run.
 func (s *state) tell(run *delivery.Run, seq uint64, e ledger.Event) {
@@ -95,6 +102,7 @@ func grave(event string) bool {
 // withRun calls f with a run, under the lock; f must not keep it. It reports
 // whether there is one.
 func (s *state) withRun(subject string, f func(*delivery.Run)) bool {
+	_ = s.bring(subject) // what can't be found out has stopped the box
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	run := s.runs[subject]
@@ -108,14 +116,7 @@ func (s *state) withRun(subject string, f func(*delivery.Run)) bool {
 func (s *state) lastRun() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	last := 0
-	for _, r := range s.runs {
-		n := 0
-		if _, err := fmt.Sscanf(r.ID, "R%d", &n); err == nil {
-			last = max(last, n)
-		}
-	}
-	return last
+	return s.madeUp[runName]
 }
 
 // nameOf returns what people call a subject: the id of an item, a run or a conversation.
@@ -131,11 +132,21 @@ func (s *state) nameOf(subject string) string {
 	if c := s.conversations[subject]; c != nil {
 		return c.ID
 	}
-	return ""
+	if s.past == nil {
+		return ""
+	}
+	r, _, err := s.past.index.Get(subject)
+	if err != nil {
+		_ = s.past.trouble(err)
+	}
+	return r.ID
 }
 
 // exact returns the item with this name.
 func (s *state) exact(id string) (work.Item, error) {
+	if err := s.bringNamed(id); err != nil {
+		return work.Item{}, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if i := s.items[s.ids[id]]; i != nil {
@@ -161,6 +172,9 @@ func (s *state) liveRuns() []string {
 // runNamed returns the subject of the run with this id; of the latest if it is
 // empty.
 func (s *state) runNamed(id string) (string, error) {
+	if err := s.bringRun(id); err != nil {
+		return "", err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var found *delivery.Run
@@ -178,11 +192,18 @@ func (s *state) runNamed(id string) (string, error) {
 // taskNamed finds a task by its item's id, or by its id in the latest run that has
 // one.
 func (s *state) taskNamed(id string) (run, task string, err error) {
+	i, err := s.exact(id)
+	switch {
+	case err == nil && i.Run != "":
+		return i.Run, i.Task, nil
+	case err != nil && !errors.Is(err, work.ErrNoItem):
+		return "", "", err
+	}
+	if err := s.bringTask(id); err != nil {
+		return "", "", err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i := s.items[s.ids[id]]; i != nil && i.Run != "" {
-		return i.Run, i.Task, nil
-	}
 	if t := s.taskOf(id); t != nil {
 		return t.Item.Run, t.ID, nil
 	}
@@ -203,6 +224,9 @@ func (s *state) taskOf(id string) *delivery.Task {
 // showRun returns a run as people see it. The rest is what the rim knows.
 func (b *Box) showRun(subject string) (api.Run, error) {
 	s := b.state
+	if err := s.bring(subject); err != nil {
+		return api.Run{}, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.runs[subject]

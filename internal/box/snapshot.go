@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/gob"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 
@@ -21,11 +22,15 @@ import (
 // snapshot is the state at a checkpoint. It is a cache: one that does not belong
 // to the ledger at hand, or can't be read, is as good as none.
 type snapshot struct {
-	Items         []work.Item // in the order of their subjects
-	Adds          []addedKey  // oldest first
-	Runs          []byte // a list of runs
+	Items         []work.Item             // in the order of their subjects
+	Runs          []byte                  // a list of runs
 	News          map[string][]api.Notice // of runs, by subject
 	Conversations []conversation.Conversation
+	Trails        map[string]*trail // by subject
+	MadeUp        map[string]int    // the largest number in a name that was made up, by the name's form
+	Total         int               // items that were ever added
+	NewestRun     string            // the subject of the run that was started last
+	Index         int64             // how much the index has to cover: what left is not here
 }
 
 // snapshotHead comes before it.
@@ -37,7 +42,7 @@ type snapshotHead struct {
 
 // snapshotFormat rises with every change of what is in a snapshot: gob would read an
 // old one without a word, and leave out what it does not find.
-const snapshotFormat = 6
+const snapshotFormat = 7
 
 // snapshotMAC keeps anybody else from writing a snapshot that the box believes.
 func snapshotMAC(signer, checkpoint string, body []byte) []byte {
@@ -53,7 +58,16 @@ func snapshotMAC(signer, checkpoint string, body []byte) []byte {
 func (s *state) capture() (*snapshot, int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	snap := &snapshot{Items: make([]work.Item, 0, len(s.items)), Adds: s.adds.all(), News: map[string][]api.Notice{}}
+	snap := &snapshot{
+		Items: make([]work.Item, 0, len(s.items)), News: map[string][]api.Notice{},
+		Trails: make(map[string]*trail, len(s.trails)), MadeUp: maps.Clone(s.madeUp), Total: s.total, NewestRun: s.newestRun,
+	}
+	if s.past != nil {
+		snap.Index = s.past.index.Mark().Size
+	}
+	for subject, t := range s.trails {
+		snap.Trails[subject] = &trail{slices.Clone(t.Seqs), t.Latest, t.AddKey}
+	}
 	for _, i := range s.items {
 		snap.Items = append(snap.Items, *i)
 	}
@@ -63,11 +77,13 @@ func (s *state) capture() (*snapshot, int64, error) {
 		snap.News[r.Subject] = slices.Clone(s.newsOf(r.Subject).notices)
 	}
 	slices.SortFunc(runs, func(a, b delivery.Run) int { return cmp.Compare(a.Subject, b.Subject) })
-	var encoded bytes.Buffer
-	if err := gob.NewEncoder(&encoded).Encode(runs); err != nil { // at once: a run changes in place
-		return nil, 0, err
+	if len(runs) > 0 {
+		var encoded bytes.Buffer
+		if err := gob.NewEncoder(&encoded).Encode(runs); err != nil { // at once: a run changes in place
+			return nil, 0, err
+		}
+		snap.Runs = encoded.Bytes()
 	}
-	snap.Runs = encoded.Bytes()
 	for _, c := range s.conversations {
 		snap.Conversations = append(snap.Conversations, *c)
 	}
@@ -124,8 +140,8 @@ func (b *Box) saveSnapshot() error {
 }
 
 // loadSnapshot reads the snapshot, and returns the state and the checkpoint that
-// it belongs to; nil if there is none that this box wrote.
-func (d Dir) loadSnapshot(keys archive.Keys) (*state, ledger.Checkpoint) {
+// it belongs to; nil if there is none that this box wrote, or it needs an index that covers more.
+func (d Dir) loadSnapshot(keys archive.Keys, covered int64) (*state, ledger.Checkpoint) {
 	data, err := os.ReadFile(d.path(snapshotFile))
 	if err != nil {
 		return nil, ledger.Checkpoint{}
@@ -142,7 +158,7 @@ func (d Dir) loadSnapshot(keys archive.Keys) (*state, ledger.Checkpoint) {
 		return nil, ledger.Checkpoint{}
 	}
 	s := newState()
-	if s.restore(&snap, uint64(at.Size)) != nil {
+	if snap.Index > covered || s.restore(&snap, uint64(at.Size)) != nil {
 		return nil, ledger.Checkpoint{}
 	}
 	return s, at
@@ -151,7 +167,7 @@ func (d Dir) loadSnapshot(keys archive.Keys) (*state, ledger.Checkpoint) {
 // restore puts a snapshot in place of the empty state.
 func (s *state) restore(snap *snapshot, size uint64) error {
 	var runs []delivery.Run
-	if err := gob.NewDecoder(bytes.NewReader(snap.Runs)).Decode(&runs); err != nil {
+	if err := gob.NewDecoder(bytes.NewReader(snap.Runs)).Decode(&runs); err != nil && len(snap.Runs) > 0 {
 		return err
 	}
 	s.mu.Lock()
@@ -161,9 +177,11 @@ func (s *state) restore(snap *snapshot, size uint64) error {
 	for i := range items {
 		s.put(&work.Item{}, &items[i])
 	}
-	for _, a := range snap.Adds {
-		s.adds.add(a.Key, a.Subject)
+	for subject, t := range snap.Trails {
+		s.follow(subject, t)
 	}
+	maps.Copy(s.madeUp, snap.MadeUp)
+	s.total, s.newestRun = snap.Total, snap.NewestRun
 	for i := range runs {
 		r := &runs[i]
 		r.Restored()

@@ -41,10 +41,14 @@ func (b *Box) Deliver(ctx context.Context, q api.StartRun, key string) (api.Run,
 		return api.Run{}, err
 	}
 	defer end()
-	if subject := b.state.delivering(digest(text), key); subject != "" {
+	subject, err := b.state.delivering(digest(text), key)
+	if err != nil {
+		return api.Run{}, err
+	}
+	if subject != "" {
 		return b.showRun(subject)
 	}
-	subject, err := d.startRun(ctx, text, p, delivery.Started{Settings: settings, Base: base, Onto: onto, Key: key})
+	subject, err = d.startRun(ctx, text, p, delivery.Started{Settings: settings, Base: base, Onto: onto, Key: key})
 	if err != nil {
 		return api.Run{}, err
 	}
@@ -54,15 +58,22 @@ func (b *Box) Deliver(ctx context.Context, q api.StartRun, key string) (api.Run,
 
 // delivering returns the run that delivers a plan and has not ended, or that was
 // started by the request with this key.
-func (s *state) delivering(digest, key string) string {
+func (s *state) delivering(digest, key string) (string, error) {
+	subject, err := s.addedBy(key)
+	if err == nil {
+		err = s.bring(subject)
+	}
+	if err != nil {
+		return "", err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for subject, r := range s.runs {
 		if r.Digest == digest && (r.Live() || r.Key == key && key != "") {
-			return subject
+			return subject, nil
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // startRun records a run of a plan, with a branch that work is merged to.

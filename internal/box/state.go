@@ -2,6 +2,7 @@ package box
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -24,9 +25,15 @@ type state struct {
 	ids           map[string]string                     // name -> subject, of items and conversations; also of those that are being added
 	madeUp        map[string]int                        // the largest number in a name that was made up, by the name's form
 	grants        map[string]string                     // key of a request -> subject that it holds
-	adds          recentKeys                            // of the latest items that were added, and questions that were asked
 	runs          map[string]*delivery.Run              // by subject
 	news          map[string]*news                      // of runs, by subject
+	trails        map[string]*trail                     // by subject
+	added         map[string]string                     // key of the request that added a subject -> the subject
+	newestRun     string                                // the subject of the run that was started last
+	total         int                                   // items that were ever added
+	over          int                                   // about how many subjects are over, and could leave
+	left          int                                   // how often something left
+	past          *past                                 // nil if nothing ever leaves
 	queue         queue
 	leases        leases
 
@@ -39,20 +46,34 @@ func newState() *state {
 	return &state{
 		items: map[string]*work.Item{}, conversations: map[string]*conversation.Conversation{},
 		ids: map[string]string{}, madeUp: map[string]int{}, grants: map[string]string{},
-		runs: map[string]*delivery.Run{}, news: map[string]*news{}, queue: newQueue(), leases: leases{},
+		runs: map[string]*delivery.Run{}, news: map[string]*news{}, trails: map[string]*trail{}, added: map[string]string{}, queue: newQueue(), leases: leases{},
 	}
 }
 
 // fold takes the event of the next sequence.
 func (s *state) fold(seq uint64, stored []byte) error {
-	e, err := ledger.Decode(stored)
-	if err != nil {
-		return fmt.Errorf("event %d: %w", seq, err)
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if seq != s.folded+1 {
 		return fmt.Errorf("event %d comes after event %d", seq, s.folded)
+	}
+	if err := s.take(seq, stored); err != nil {
+		return fmt.Errorf("event %d: %w", seq, err)
+	}
+	s.folded = seq
+	return nil
+}
+
+// take folds an event. The caller holds the lock.
+func (s *state) take(seq uint64, stored []byte) error {
+	e, err := ledger.Decode(stored)
+	if err != nil {
+		return err
+	}
+	if e.ItemSeq > 1 && !s.has(e.Subject) {
+		if err := s.recall(e.Subject, seq); err != nil {
+			return err
+		}
 	}
 	switch {
 	case s.runs[e.Subject] != nil || e.Type == delivery.RunStarted:
@@ -63,13 +84,36 @@ func (s *state) fold(seq uint64, stored []byte) error {
 		err = s.foldItem(seq, e, stored)
 	}
 	if err != nil {
-		return fmt.Errorf("event %d: %w", seq, err)
+		return err
 	}
-	s.folded = seq
-	if e.Type == work.WorkAdded || e.Type == conversation.QuestionAsked {
-		s.adds.add(e.Key, e.Subject)
-	}
+	s.note(seq, e)
 	return nil
+}
+
+// note adds an event to the trail of its subject.
+func (s *state) note(seq uint64, e ledger.Event) {
+	t := s.trails[e.Subject]
+	if t == nil {
+		t = &trail{}
+		switch e.Type {
+		case work.WorkAdded, conversation.QuestionAsked:
+			t.AddKey = e.Key
+		case delivery.RunStarted:
+			t.AddKey = s.runs[e.Subject].Key
+			s.newestRun = max(s.newestRun, e.Subject)
+		}
+		s.follow(e.Subject, t)
+	}
+	t.Seqs = append(t.Seqs, seq)
+	if e.Time.After(t.Latest) {
+		t.Latest = e.Time
+	}
+	switch {
+	case e.Type == work.WorkAdded:
+		s.total++
+	case isOver(s, e.Subject, e.Type):
+		s.over++
+	}
 }
 
 func (s *state) foldItem(seq uint64, e ledger.Event, stored []byte) error {
@@ -132,7 +176,14 @@ func (s *state) last(subject string) (uint64, error) {
 	if c := s.conversations[subject]; c != nil {
 		return c.Seq, nil
 	}
-	return 0, nil
+	if s.past == nil {
+		return 0, nil
+	}
+	r, found, err := s.past.index.Get(subject)
+	if err != nil || !found {
+		return 0, err
+	}
+	return r.Last(), nil
 }
 
 // upTo returns the sequence up to which the state is folded.
@@ -144,6 +195,7 @@ func (s *state) upTo() uint64 {
 
 // item returns the item with a subject; the zero Item if there is none.
 func (s *state) item(subject string) work.Item {
+	_ = s.bring(subject) // what can't be found out has stopped the box
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if i := s.items[subject]; i != nil {
@@ -155,11 +207,14 @@ func (s *state) item(subject string) work.Item {
 // named returns the item with a name for people, or the one of the task with this
 // id in the latest run that has one.
 func (s *state) named(id string) (work.Item, error) {
+	if i, err := s.exact(id); err == nil || !errors.Is(err, work.ErrNoItem) {
+		return i, err
+	}
+	if err := s.bringTask(id); err != nil {
+		return work.Item{}, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i := s.items[s.ids[id]]; i != nil {
-		return *i, nil
-	}
 	if t := s.taskOf(id); t != nil {
 		return t.Item, nil
 	}
@@ -189,6 +244,11 @@ const (
 // name takes note of the name of a subject whose kind has made-up names of this form.
 func (s *state) name(id, subject, form string) {
 	s.ids[id] = subject
+	s.count(id, form)
+}
+
+// count takes note of the number in a name that may be made up.
+func (s *state) count(id, form string) {
 	n := 0
 	if _, err := fmt.Sscanf(id, form, &n); err == nil {
 		s.madeUp[form] = max(s.madeUp[form], n)
@@ -201,15 +261,33 @@ func (s *state) reserve(id, subject, form string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for n := s.madeUp[form] + 1; id == ""; n++ {
-		if name := fmt.Sprintf(form, n); s.ids[name] == "" {
+		name := fmt.Sprintf(form, n)
+		taken, err := s.taken(name)
+		if err != nil {
+			return "", err
+		}
+		if !taken {
 			id = name
 		}
 	}
-	if s.ids[id] != "" {
+	taken, err := s.taken(id)
+	if err != nil {
+		return "", err
+	}
+	if taken {
 		return "", fmt.Errorf("%w: %s", work.ErrExists, agentsig.Escape(id))
 	}
 	s.ids[id] = subject
 	return id, nil
+}
+
+// taken reports whether a name is taken, by what is in memory or has left it.
+func (s *state) taken(id string) (bool, error) {
+	if s.ids[id] != "" {
+		return true, nil
+	}
+	subject, err := s.past.named(id)
+	return subject != "", err
 }
 
 func (s *state) unreserve(id, subject string) {
@@ -232,44 +310,17 @@ func (s *state) granted(key string) (work.Item, bool) {
 
 // addedBy returns the subject that a request with this key added, if that is not
 // long ago; or "".
-func (s *state) addedBy(key string) string {
+func (s *state) addedBy(key string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.adds.find(key)
-}
-
-// recentKeys remembers the latest requests that added an item or asked a question.
-type recentKeys struct {
-	ring [1024]addedKey
-	next int
-}
-
-type addedKey struct {
-	Key, Subject string
-}
-
-func (r *recentKeys) add(key, subject string) {
-	r.ring[r.next%len(r.ring)] = addedKey{key, subject}
-	r.next++
-}
-
-func (r *recentKeys) find(key string) string {
-	for _, k := range r.ring {
-		if k.Key == key && key != "" {
-			return k.Subject
-		}
+	if subject := s.added[key]; subject != "" || s.past == nil || key == "" {
+		return subject, nil
 	}
-	return ""
-}
-
-// all returns them, oldest first.
-func (r *recentKeys) all() []addedKey {
-	n := min(r.next, len(r.ring))
-	all := make([]addedKey, 0, n)
-	for i := r.next - n; i < r.next; i++ {
-		all = append(all, r.ring[i%len(r.ring)])
+	subject, _, err := s.past.index.AddedBy(key)
+	if err != nil {
+		return "", s.past.trouble(err)
 	}
-	return all
+	return subject, nil
 }
 
 // pick takes an item that fits out of the queue. If there is none and the claim
@@ -394,5 +445,5 @@ func (s *state) stop() {
 func (s *state) counts() (items, leases, waiting int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.items), len(s.leases), s.queue.waiters.Len()
+	return s.total, len(s.leases), s.queue.waiters.Len()
 }
