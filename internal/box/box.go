@@ -87,10 +87,6 @@ type Box struct {
 	}
 	release func() error // of the directory's lock
 
-	verified struct { // at the start
-		events uint64
-		since  time.Time
-	}
 }
 
 // Found is what a box found when it started.
@@ -247,7 +243,6 @@ func (b *Box) start(ctx context.Context, o Options, newLog func(archive.Follower
 	if b.epoch, err = epochOf(b.keys.Verifier); err != nil {
 		return Found{}, err
 	}
-	b.verified.since = b.now().UTC().Truncate(time.Millisecond)
 	if err := b.scrub.load(o.Dir); err != nil {
 		return Found{}, err
 	}
@@ -307,8 +302,8 @@ func (b *Box) load(ctx context.Context, everything bool) (Found, error) {
 		return Found{}, err
 	}
 	found.Notes = append(notes, found.Notes...)
-	if found.Verified > 0 {
-		b.scrub.at = scrubbed{Begun: b.now(), Whole: b.now()}
+	if everything || found.Verified > 0 {
+		b.scrub.at = scrubbed{}.looked(b.now(), found.Verified, found.Verified)
 	}
 	for _, of := range []ledger.Checkpoint{at, {Size: mark.Size, Root: mark.Root}} {
 		if root, err := b.archive.Root(of.Size); of.Size > 0 && (err != nil || root != of.Root) {
@@ -332,7 +327,6 @@ func (b *Box) load(ctx context.Context, everything bool) (Found, error) {
 		return Found{}, err
 	}
 	found.Events = b.state.folded
-	b.verified.events = found.Events - uint64(from)
 	_, err = b.archive.Seal() // what a kill left unsealed
 	return found, err
 }

@@ -66,8 +66,11 @@ func (b *Box) Status() api.Status {
 	return s
 }
 
-// scrubbed returns how many events were verified since the latest round began, and when that was: what
-// the start verified.
+// scrubbed returns how many events were verified since the latest round began, and when that was.
 func (b *Box) scrubbed() (events uint64, since time.Time) {
-	return b.verified.events, b.verified.since
+	at := b.scrub.now()
+	if at.Next == 0 {
+		return uint64(at.Events), at.Begun
+	}
+	return uint64(at.Next), at.Begun
 }

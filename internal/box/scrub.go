@@ -19,9 +19,10 @@ type scrub struct {
 
 // scrubbed says how far a round over the archive is.
 type scrubbed struct {
-	Next  int64     `json:"next"`  // the index of the first event that this round has not looked at
-	Begun time.Time `json:"begun"` // when the round began
-	Whole time.Time `json:"whole"` // when the last whole round ended; zero if none did
+	Next   int64     `json:"next"`   // the index of the first event that this round has not looked at; 0 between two rounds
+	Begun  time.Time `json:"begun"`  // when the latest round began
+	Whole  time.Time `json:"whole"`  // when the last whole round ended; zero if none did
+	Events int64     `json:"events"` // how many that had
 }
 
 const (
@@ -53,10 +54,10 @@ func (s scrubbed) due(now time.Time, size int64) (n int64, wait time.Duration) {
 // looked returns how far the round is after it looked at the events before next.
 func (s scrubbed) looked(now time.Time, next, size int64) scrubbed {
 	if s.Next == 0 {
-		s.Begun = now
+		s.Begun = now.UTC().Truncate(time.Millisecond)
 	}
 	if s.Next = next; next >= size {
-		s.Next, s.Whole = 0, now
+		s.Next, s.Whole, s.Events = 0, now, next
 	}
 	return s
 }

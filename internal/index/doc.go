@@ -43,6 +43,7 @@
 //	i length name subject     the item or conversation with this name
 //	n length name subject     the run with this name
 //	r length run subject      the items of a run, by the run's subject
+//	t length task run         the runs that have a task with this id
 //
 // The value of a record has its other fields, in the order in which [Record] has them; the sequences
 // of its events are the first one and then the differences.

@@ -16,6 +16,7 @@ const (
 	names     section = 'i' // of items and conversations, which share them
 	runNames  section = 'n'
 	runsItems section = 'r'
+	tasks     section = 't' // to runs
 )
 
 // entry is one key and its value in a file.
@@ -45,7 +46,7 @@ func (r Record) entries() []entry {
 		all = append(all, link(addedBy, r.AddKey, r.Subject, binary.AppendVarint(nil, r.Latest)))
 	}
 	if r.Kind == Item && r.Run != "" {
-		all = append(all, link(runsItems, r.Run, r.Subject, nil))
+		all = append(all, link(runsItems, r.Run, r.Subject, nil), link(tasks, r.Task, r.Run, nil))
 	}
 	return all
 }

@@ -116,7 +116,7 @@ func (m *model) check(x *index.Index) error {
 	if got := x.Mark(); got != m.mark {
 		return fmt.Errorf("the mark is %v, and not %v", got, m.mark)
 	}
-	for _, f := range []func(*index.Index) error{m.checkRecords, m.checkNames, m.checkRuns, m.checkLists, checkNone} {
+	for _, f := range []func(*index.Index) error{m.checkRecords, m.checkNames, m.checkTasks, m.checkRuns, m.checkLists, checkNone} {
 		if err := f(x); err != nil {
 			return err
 		}
@@ -155,6 +155,21 @@ func (m *model) checkNames(x *index.Index) error {
 			if (!found || got != want) && !old {
 				return fmt.Errorf("%s %s leads to %q, and not to %s", by.what, name, got, want)
 			}
+		}
+	}
+	return nil
+}
+
+func (m *model) checkTasks(x *index.Index) error {
+	latest := map[string]string{}
+	for _, r := range m.records {
+		if r.Run != "" {
+			latest[r.Task] = max(latest[r.Task], r.Run)
+		}
+	}
+	for task, want := range latest {
+		if got, found, err := x.TaskNamed(task); err != nil || !found || got != want {
+			return fmt.Errorf("task %s leads to %q, and not to %s: %w", task, got, want, err)
 		}
 	}
 	return nil

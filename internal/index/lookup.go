@@ -29,6 +29,11 @@ func (x *Index) RunNamed(id string) (subject string, found bool, err error) {
 	return x.latest(runNames, id)
 }
 
+// TaskNamed returns the subject of the latest run that has a task with this id.
+func (x *Index) TaskNamed(id string) (run string, found bool, err error) {
+	return x.latest(tasks, id)
+}
+
 // AddedBy returns the subject that a request with this key added; the latest, if there are
 // more. After [KeepKeys] it may be forgotten.
 func (x *Index) AddedBy(key string) (subject string, found bool, err error) {
