@@ -39,6 +39,7 @@ var ErrSync = errors.New("sync: input/output error")
 type node struct {
 	data, durable   []byte
 	names, durables map[string]*node
+	lost            bool // a sync of it failed: the next ones say that all is well, and it is not
 }
 
 func newDir() *node { return &node{names: map[string]*node{}, durables: map[string]*node{}} }
@@ -54,7 +55,8 @@ func (l *Lossy) StopAfter(writes int) {
 	l.left = writes
 }
 
-// FailSync makes the nth sync from now fail, of a file or a directory.
+// FailSync makes the nth sync from now fail, of a file or a directory. As on a real disk, a file's
+// later syncs succeed then, and make nothing durable.
 func (l *Lossy) FailSync(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,6 +77,15 @@ func (l *Lossy) PowerCut(chance *rand.Rand) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.root = survive(l.root, chance, map[*node]*node{})
+	l.life++
+	l.left, l.fail = -1, 0
+}
+
+// Kill ends whoever uses the files, as a killed process ends: what was written is there, synced or
+// not, and the power is on.
+func (l *Lossy) Kill() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.life++
 	l.left, l.fail = -1, 0
 }
@@ -395,9 +406,12 @@ func (f *file) Sync() error {
 		return ErrPower
 	}
 	if err := f.l.sync(); err != nil {
+		f.n.lost = f.n.lost || errors.Is(err, ErrSync)
 		return err
 	}
-	f.n.durable = slices.Clone(f.n.data)
+	if !f.n.lost {
+		f.n.durable = slices.Clone(f.n.data)
+	}
 	return nil
 }
 
