@@ -27,14 +27,17 @@ func (k Keys) Origin() string {
 
 // Archive is an open archive. Its methods may be called concurrently.
 type Archive struct {
-	files *store
-	keys  Keys
+	files  *store
+	mirror *store // where the log is written too; nil if nowhere
+	keys   Keys
 
 	// What Open found, for Start.
 	fresh      bool // there is nothing yet
 	keyMissing bool
-	tail       *fault // what is not whole at the log's end
-	edgeErr    error  // why the tree's edge can't be read
+	hadMirror  bool      // the log had a mirror
+	ending     []segment // of the log, with the events that are not in full bundles
+	tail       *fault    // what is not whole at the log's end
+	edgeErr    error     // why the tree's edge can't be read
 
 	appending sync.Mutex // held while the log is written
 	log       File       // the last segment; nil before Start and after Close
@@ -58,10 +61,12 @@ func Open(fs FS, keys Keys) (*Archive, error) {
 	if err := checkKeys(keys); err != nil {
 		return nil, err
 	}
-	a := &Archive{files: newStore(fs), keys: keys, state: ErrNotStarted}
+	a := &Archive{files: newStore(fs), mirror: mirrorOf(fs), keys: keys, state: ErrNotStarted}
 	key, keyErr := fs.ReadFile(keyPath)
 	note, err := fs.ReadFile(ledger.CheckpointPath)
-	for _, err := range []error{keyErr, err} {
+	_, mirrorErr := fs.ReadFile(mirrorNote)
+	a.hadMirror = mirrorErr == nil
+	for _, err := range []error{keyErr, err, mirrorErr} {
 		if err != nil && !missing(err) {
 			return nil, fmt.Errorf("open the archive: %w", err)
 		}
@@ -104,7 +109,7 @@ func (a *Archive) expectNothing() error {
 		return fmt.Errorf("open the archive: %w", err)
 	}
 	for _, name := range names {
-		if name != keyPath && name != logDir && name != tmpDir {
+		if name != keyPath && name != logDir && name != tmpDir && name != mirrorNote {
 			return lost
 		}
 	}
@@ -121,7 +126,7 @@ func (a *Archive) expectNothing() error {
 		return lost
 	}
 	a.fresh = true
-	return nil
+	return a.expectNoMirror()
 }
 
 // readSealed reads the checkpoint and what goes on from it.
@@ -138,11 +143,11 @@ func (a *Archive) readSealed(note []byte) error {
 // readLog takes the events that are not in full bundles from the log.
 func (a *Archive) readLog() error {
 	a.full = fullBundles(a.sealed.Size)
-	segments, err := readLog(a.files, a.full)
-	if err != nil {
+	var err error
+	if a.ending, err = readLog(a.files, a.full); err != nil {
 		return err
 	}
-	if a.recent, a.tail, err = joinLog(segments, a.full); err != nil {
+	if a.recent, a.tail, err = joinLog(a.ending, a.full); err != nil {
 		return err
 	}
 	if a.size() < a.sealed.Size {
@@ -185,6 +190,11 @@ func (a *Archive) usable() error {
 	if err != nil {
 		return err
 	}
+	if a.mirror != nil {
+		if err := a.mirror.usable(); err != nil {
+			return err
+		}
+	}
 	return a.files.usable()
 }
 
@@ -225,13 +235,13 @@ func (a *Archive) writeBatch(events [][]byte) ([][]byte, error) {
 		return kept, writeSync(a.log, data)
 	}
 	data, kept := appendBatch(newSegment(first), first, events)
-	next, err := a.files.Create(segmentName(first))
+	next, err := a.createLog(segmentName(first))
 	if err != nil {
 		return nil, err
 	}
 	last := a.log
 	a.log, a.logBytes = next, len(data)
-	return kept, errors.Join(last.Close(), writeSync(next, data), a.files.syncDir(logDir))
+	return kept, errors.Join(last.Close(), writeSync(next, data), a.syncLogDir())
 }
 
 func writeSync(f File, data []byte) error {

@@ -22,15 +22,15 @@ func TestPowerCuts(t *testing.T) {
 	}
 	var total life
 	for seed := range seeds {
-		l := newLife(keys, seed)
+		l := newLife(keys, seed, seed%3 == 0)
 		if err := l.run(6); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		total.add(l)
 	}
-	t.Logf("%d power cuts and %d kills, %d of them during a start; %d torn writes healed; %d events that were not acknowledged and were kept; %d with several segments",
-		total.cuts, total.kills, total.inStart, total.torn, total.unasked, total.rotated)
-	if total.torn == 0 || total.kills == 0 || total.unasked == 0 || total.inStart == 0 || total.rotated == 0 {
+	t.Logf("%d power cuts and %d kills, %d of them during a start; %d torn writes healed; %d events that were not acknowledged and were kept; %d with several segments; %d times log or mirror completed the other",
+		total.cuts, total.kills, total.inStart, total.torn, total.unasked, total.rotated, total.completed)
+	if total.completed == 0 || total.torn == 0 || total.kills == 0 || total.unasked == 0 || total.inStart == 0 || total.rotated == 0 {
 		t.Error("the power cuts did not reach everything that they are for")
 	}
 }
@@ -40,7 +40,7 @@ func TestPowerCutEverywhere(t *testing.T) {
 	keys := newKeys(t)
 	for _, kill := range []bool{false, true} {
 		for writes := 0; ; writes++ {
-			l := newLife(keys, uint64(writes))
+			l := newLife(keys, uint64(writes), false)
 			l.fs.StopAfter(writes)
 			done, err := l.short()
 			if err != nil {
@@ -128,7 +128,7 @@ func TestPowerCutsNoticeMissingSyncs(t *testing.T) {
 	} {
 		noticed := 0
 		for seed := range uint64(50) {
-			l := newLife(keys, seed)
+			l := newLife(keys, seed, false)
 			l.files = wrap(l.fs)
 			if l.run(4) != nil {
 				noticed++
@@ -164,20 +164,33 @@ func (unsyncedFile) Sync() error { return nil }
 // in it.
 type life struct {
 	fs     *archivetest.Lossy
-	files  archive.FS // the same, as the archive sees it
+	mirror *archivetest.Lossy // of the log; nil if there is none
+	files  archive.FS         // both, as the archive sees them
 	keys   archive.Keys
 	chance *rand.Rand
 	acked  [][]byte // and what a start has shown
 	wrote  [][]byte // these, and what was tried since
 	blobs  map[ledger.Hash]string
 
-	cuts, kills, inStart, torn, unasked, rotated int
+	cuts, kills, inStart, torn, unasked, rotated, completed int
 }
 
-func newLife(keys archive.Keys, seed uint64) *life {
+func newLife(keys archive.Keys, seed uint64, mirror bool) *life {
 	l := &life{fs: archivetest.NewLossy(), keys: keys, chance: rand.New(rand.NewPCG(seed, 1)), blobs: map[ledger.Hash]string{}}
 	l.files = l.fs
+	if mirror {
+		l.mirror = archivetest.NewLossy()
+		l.files = archive.Mirrored(l.fs, l.mirror)
+	}
 	return l
+}
+
+// disks are where the archive lies.
+func (l *life) disks() []*archivetest.Lossy {
+	if l.mirror == nil {
+		return []*archivetest.Lossy{l.fs}
+	}
+	return []*archivetest.Lossy{l.fs, l.mirror}
 }
 
 func (l *life) add(o *life) {
@@ -187,14 +200,17 @@ func (l *life) add(o *life) {
 	l.torn += o.torn
 	l.unasked += o.unasked
 	l.rotated += o.rotated
+	l.completed += o.completed
 }
 
 func (l *life) run(ends int) error {
 	large := l.chance.IntN(50) == 0
 	for range ends {
-		l.fs.StopAfter(l.chance.IntN(120))
+		disks := l.disks()
+		disk := disks[l.chance.IntN(len(disks))]
+		disk.StopAfter(l.chance.IntN(120))
 		if l.chance.IntN(4) == 0 {
-			l.fs.FailSync(1 + l.chance.IntN(40))
+			disk.FailSync(1 + l.chance.IntN(40))
 		}
 		b, err := openFrom(l.files, l.keys, l.from())
 		if err == nil {
@@ -207,13 +223,17 @@ func (l *life) run(ends int) error {
 		}
 		if l.chance.IntN(2) == 0 {
 			l.kills++
-			l.fs.Kill()
+			for _, disk := range l.disks() {
+				disk.Kill()
+			}
 			if err := l.check(); err != nil {
 				return fmt.Errorf("after kill %d: %w", l.kills, err)
 			}
 		}
 		l.cuts++
-		l.fs.PowerCut(l.chance)
+		for _, disk := range l.disks() {
+			disk.PowerCut(l.chance)
+		}
 		if err := l.check(); err != nil {
 			return fmt.Errorf("after power cut %d: %w", l.cuts, err)
 		}
@@ -309,10 +329,14 @@ func (l *life) check() error {
 		}
 	}
 	for _, note := range b.found.Notes {
-		if !strings.Contains(note, "never finished") {
+		switch {
+		case strings.Contains(note, "never finished"):
+			l.torn++
+		case l.mirror != nil && strings.Contains(note, "was completed"):
+			l.completed++
+		case l.mirror == nil || !strings.Contains(note, "mirror of the log is new"):
 			return fmt.Errorf("this should have been durable: %s", note)
 		}
-		l.torn++
 	}
 	if names, err := l.fs.ReadDir("log"); err != nil || len(names) > 1 {
 		l.rotated++

@@ -44,6 +44,9 @@ func (a *Archive) Scrub(ctx context.Context, from, n int64) (next int64, err err
 		return same.same(index, stored)
 	})
 	if err == nil {
+		err = s.holdMirror(ctx)
+	}
+	if err == nil {
 		err = s.allBlobs(ctx)
 	}
 	if err != nil {

@@ -30,8 +30,8 @@ func (a *Archive) Seal() ([]byte, error) {
 	if err := a.sealEvents(older, full, recent); err != nil {
 		return nil, fmt.Errorf("seal the archive: %w", err)
 	}
-	if err := a.forgetPartial(older, a.Sealed()); err != nil {
-		return nil, fmt.Errorf("the archive is sealed, but the partial tiles that it supersedes can't be removed: %w", err)
+	if err := errors.Join(a.forgetPartial(older, a.Sealed()), a.trimMirror()); err != nil {
+		return nil, fmt.Errorf("the archive is sealed, but the files that it supersedes can't be removed: %w", err)
 	}
 	return a.Checkpoint(), nil
 }

@@ -72,6 +72,12 @@ func (a *Archive) create() error {
 		name string
 		data []byte
 	}{{segmentName(0), newSegment(0)}, {keyPath, keyFile(a.keys)}, {ledger.CheckpointPath, note}} {
+		if f.name == ledger.CheckpointPath {
+			a.ending = []segment{readSegment(segmentName(0), newSegment(0))}
+			if err := a.settleMirror(); err != nil {
+				return err
+			}
+		}
 		if err := a.files.write(f.name, f.data); err != nil {
 			return err
 		}
@@ -85,11 +91,14 @@ func (a *Archive) create() error {
 // extend opens the last segment to be written.
 func (a *Archive) extend(first int64, size int) (err error) {
 	a.logBytes = size
-	a.log, err = a.files.Extend(segmentName(first))
+	a.log, err = a.openLog(segmentName(first), FS.Extend)
 	return err
 }
 
 func (a *Archive) start(ctx context.Context, from int64, found *Findings) error {
+	if err := a.joinMirror(found); err != nil {
+		return err
+	}
 	if err := a.settleTail(found); err != nil {
 		return err
 	}
@@ -174,30 +183,29 @@ func firstOther(tile []byte, events [][]byte) int {
 	return -1
 }
 
-// secureEnd writes the segments that hold events after the checkpoint anew. Their bytes may be
-// in the machine's memory only, and a sync of the old files proves nothing: one may have failed
-// before, and what it did not write count as written.
+// secureEnd writes the segments that hold events after the checkpoint anew, and the log's end to
+// the mirror. Their bytes may be in the machine's memory only, and a sync of the old files proves
+// nothing: one may have failed before, and what it did not write count as written.
 func (a *Archive) secureEnd() error {
-	segments, err := readLog(a.files, a.sealed.Size)
-	if err != nil {
-		return err
+	a.ending = cutTail(a.ending, a.tail)
+	a.tail = nil
+	last := len(a.ending) - 1
+	if len(a.ending[last].data) < segmentHead {
+		s := a.ending[last]
+		a.ending[last] = readSegment(s.name, newSegment(s.first))
 	}
-	last := len(segments) - 1
-	for i, s := range segments {
-		data := s.data
-		if i == last && a.tail != nil {
-			data = data[:a.tail.at]
-			if len(data) < segmentHead {
-				data = newSegment(s.first)
-			}
+	for i, s := range a.ending {
+		if i < last && a.ending[i+1].first <= a.sealed.Size {
+			continue
 		}
-		if err := a.files.write(s.name, data); err != nil {
+		if err := a.files.write(s.name, s.data); err != nil {
 			return err
 		}
-		if i == last {
-			a.tail = nil
-			return a.extend(s.first, len(data))
-		}
 	}
-	return damagedLog(logDir, "the log's file with event %d is missing", a.sealed.Size+1)
+	if err := a.settleMirror(); err != nil {
+		return err
+	}
+	s := a.ending[last]
+	a.ending = nil
+	return a.extend(s.first, len(s.data))
 }

@@ -410,7 +410,7 @@ func (f *file) Sync() error {
 		return err
 	}
 	if !f.n.lost {
-		f.n.durable = slices.Clone(f.n.data)
+		f.n.durable = slices.Clip(f.n.data) // bytes are only ever added after these
 	}
 	return nil
 }
