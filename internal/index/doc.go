@@ -39,7 +39,7 @@
 // with its section:
 //
 //	s kind subject            the record
-//	a length key subject      subjects that a request with this key added; the value is the record's time
+//	a length key subject      what a request with this key added; the value is the record's time
 //	i length name subject     the item or conversation with this name
 //	n length name subject     the run with this name
 //	r length run subject      the items of a run, by the run's subject
@@ -49,7 +49,7 @@
 // of its events are the first one and then the differences.
 //
 // The filter is a Bloom filter in lines of 64 bytes, 12 bits for each key, 7 bits set within one
-// line. It is asked for the section and what follows it up to the subject, or for the subject of a
+// line. It is asked for the section and what follows it up to the last part, or for the subject of a
 // record. It says "none" wrongly never, and "perhaps" wrongly for about one key in 150.
 //
 // The manifest is text: the format, the mark, the number of the next file, and for each file,
@@ -64,10 +64,17 @@
 // place, synced, renamed, and its name synced. Only then are files removed that it does not list any more, and
 // each when its last reader is done. After a sync that failed nothing more is written ([ErrFailed]).
 //
+// # Why it is not a database
+//
+// A database's pages are believed as they are found: by default without checksums, and always without a
+// key. What is asked of this one is little (four kinds of lookups, nothing changed in place), and it lies
+// on the same file layer as the archive, so that power cuts and damage are tried in the same way.
+//
 // # What it costs
 //
-// In memory are the tails: for each file its filter and its references, about 8 bytes for a record
+// In memory are the tails: for each file its filter and its references, about 6 bytes for a record
 // with a name and a run. A lookup reads and checks one block for each file whose filter says "perhaps". Files are
 // merged when four of the newest ones, or more, are together as large as the one before them, so a
-// record is written again about as often as the index doubles.
+// record is written again about as often as the index doubles, or less. While files are merged the new
+// one's filter and references are in memory too.
 package index

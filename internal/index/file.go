@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"slices"
 	"sort"
 
 	"github.com/signalbox-dev/signalbox/internal/archive"
@@ -102,6 +103,42 @@ func (f *file) block(n int) ([]byte, error) {
 	return data, nil
 }
 
+// last returns what follows a prefix in the last key that begins with it; nil if none does.
+func (f *file) last(prefix []byte) ([]byte, error) {
+	above := slices.Clone(prefix)
+	for above[len(above)-1] == 0xff { // never all of it: a section is a letter
+		above = above[:len(above)-1]
+	}
+	above[len(above)-1]++
+	for n := f.first(above) - 1; n >= 0; n-- {
+		c := &cursor{file: f, next: n}
+		var found []byte
+		for {
+			if err := c.advance(); err != nil {
+				return nil, err
+			}
+			if rest, ok := bytes.CutPrefix(c.entry.key, prefix); ok {
+				found = rest
+			}
+			if len(c.rest) == 0 {
+				break
+			}
+		}
+		if _, _, key := f.ref(n); found != nil || bytes.Compare(key, prefix) <= 0 {
+			return found, nil
+		}
+	}
+	return nil, nil
+}
+
+// first returns the first block whose key is not smaller than this one.
+func (f *file) first(key []byte) int {
+	return sort.Search(len(f.at), func(i int) bool {
+		_, _, first := f.ref(i)
+		return bytes.Compare(first, key) >= 0
+	})
+}
+
 // cursor goes through the entries of a file, in order.
 type cursor struct {
 	file  *file
@@ -112,11 +149,13 @@ type cursor struct {
 
 // seek returns a cursor at the first entry whose key is not smaller than this one.
 func (f *file) seek(key []byte) (*cursor, error) {
-	after := sort.Search(len(f.at), func(i int) bool {
-		_, _, first := f.ref(i)
-		return bytes.Compare(first, key) > 0
-	})
-	c := &cursor{file: f, next: max(0, after-1)}
+	n := f.first(key)
+	if n == len(f.at) {
+		n--
+	} else if _, _, first := f.ref(n); n > 0 && !bytes.Equal(first, key) {
+		n--
+	}
+	c := &cursor{file: f, next: n}
 	for {
 		if err := c.advance(); err != nil || c.entry.key == nil || bytes.Compare(c.entry.key, key) >= 0 {
 			return c, err

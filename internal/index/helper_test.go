@@ -116,7 +116,7 @@ func (m *model) check(x *index.Index) error {
 	if got := x.Mark(); got != m.mark {
 		return fmt.Errorf("the mark is %v, and not %v", got, m.mark)
 	}
-	for _, f := range []func(*index.Index) error{m.checkRecords, m.checkNames, m.checkTasks, m.checkRuns, m.checkLists, checkNone} {
+	for _, f := range []func(*index.Index) error{m.checkRecords, m.checkNames, m.checkRuns, m.checkLists, checkNone} {
 		if err := f(x); err != nil {
 			return err
 		}
@@ -160,26 +160,18 @@ func (m *model) checkNames(x *index.Index) error {
 	return nil
 }
 
-func (m *model) checkTasks(x *index.Index) error {
-	latest := map[string]string{}
-	for _, r := range m.records {
-		if r.Run != "" {
-			latest[r.Task] = max(latest[r.Task], r.Run)
-		}
-	}
-	for task, want := range latest {
-		if got, found, err := x.TaskNamed(task); err != nil || !found || got != want {
-			return fmt.Errorf("task %s leads to %q, and not to %s: %w", task, got, want, err)
-		}
-	}
-	return nil
-}
-
 func (m *model) checkRuns(x *index.Index) error {
-	items := map[string][]string{}
+	items, tasks := map[string][]string{}, map[string]string{}
 	for _, s := range slices.Sorted(maps.Keys(m.records)) {
-		if r := m.records[s]; r.Run != "" {
+		r := m.records[s]
+		if r.Run != "" {
 			items[r.Run] = append(items[r.Run], s)
+			tasks[r.Task] = max(tasks[r.Task], r.Run)
+		}
+	}
+	for task, want := range tasks {
+		if got, found, err := x.TaskNamed(task); err != nil || !found || got != want {
+			return fmt.Errorf("task %s is in run %q, and not in %s: %w", task, got, want, err)
 		}
 	}
 	for run, want := range items {
@@ -245,12 +237,13 @@ func checkNone(x *index.Index) error {
 	_, two, err2 := x.Named("W-none")
 	_, three, err3 := x.RunNamed("W-00002") // which is an item's
 	_, four, err4 := x.AddedBy("none")
-	items, err5 := x.ItemsOf(subject(999_990))
-	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+	_, five, err5 := x.TaskNamed("T0")
+	items, err6 := x.ItemsOf(subject(999_990))
+	if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
 		return err
 	}
-	if one || two || three || four || len(items) > 0 {
-		return fmt.Errorf("something is found that was never added: %v %v %v %v %d", one, two, three, four, len(items))
+	if one || two || three || four || five || len(items) > 0 {
+		return fmt.Errorf("something is found that was never added: %v %v %v %v %v %d", one, two, three, four, five, len(items))
 	}
 	return nil
 }

@@ -34,6 +34,7 @@ func TestModel(t *testing.T) {
 					n := rapid.IntRange(1, 60).Draw(t, "n")
 					events[n] += rapid.SampledFrom([]int{1, 1, 2, 5, 300}).Draw(t, "events")
 					r := item(n, min(events[n], 600), now)
+					r.ID, r.AddKey = fmt.Sprintf("N-%d", n%40), fmt.Sprintf("K-%d", n%45) // some are of two
 					if r.Kind == index.Item {
 						r.Phase = rapid.SampledFrom([]agentsig.Phase{agentsig.PhaseCompleted, agentsig.PhaseBlocked}).Draw(t, "phase")
 					}
@@ -176,6 +177,57 @@ func TestOddRecords(t *testing.T) {
 	must(t, m.check(x))
 }
 
+// counted counts what is read.
+type counted struct {
+	archive.FS
+	reads *int
+}
+
+type countedReader struct {
+	archive.Reader
+	reads *int
+}
+
+func (c counted) OpenReader(name string) (archive.Reader, error) {
+	r, err := c.FS.OpenReader(name)
+	return countedReader{r, c.reads}, err
+}
+
+func (c countedReader) ReadAt(p []byte, off int64) (int, error) {
+	*c.reads++
+	return c.Reader.ReadAt(p, off)
+}
+
+// A lookup reads a block or two, also of a task that every run has.
+func TestLookupsReadLittle(t *testing.T) {
+	reads := 0
+	x, m := open(t, counted{archivetest.NewLossy(), &reads}), newModel()
+	var all []index.Record
+	for n := range 5000 {
+		r := item(n, 1, noon)
+		r.Task = "T1"
+		all = append(all, r)
+	}
+	must(t, x.Add(all, mark(1)))
+	m.add(all, mark(1))
+	for what, lookup := range map[string]func() (string, bool, error){
+		"task": func() (string, bool, error) { return x.TaskNamed("T1") },
+		"name": func() (string, bool, error) { return x.Named("W-02345") },
+		"key":  func() (string, bool, error) { return x.AddedBy("key-of-2345") },
+		"record": func() (string, bool, error) {
+			r, found, err := x.Get(subject(2345))
+			return r.Subject, found, err
+		},
+	} {
+		reads = 0
+		_, found, err := lookup()
+		if !found || err != nil || reads > 2 {
+			t.Errorf("%s: %v, %v, %d reads", what, found, err, reads)
+		}
+	}
+	must(t, m.checkRuns(x))
+}
+
 // Everything fails after Close, and an index can be closed twice.
 func TestClose(t *testing.T) {
 	dir := archive.Dir(filepath.Join(t.TempDir(), "new", "index"))
@@ -208,7 +260,7 @@ func TestReaders(t *testing.T) {
 	must(t, x.Add(first, mark(1)))
 	m.add(first, mark(1))
 	done := make(chan struct{})
-	failed := make(chan error, 4)
+	failed := make(chan error, 2)
 	for range cap(failed) {
 		go func() {
 			for {
@@ -229,7 +281,7 @@ func TestReaders(t *testing.T) {
 			}
 		}()
 	}
-	for n := range 60 {
+	for n := range 30 {
 		must(t, x.Add([]index.Record{item(20+n, 3, noon)}, mark(int64(n+2))))
 		must(t, x.Merge(t.Context(), noon))
 	}

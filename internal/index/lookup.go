@@ -112,18 +112,25 @@ func (x *Index) List(ctx context.Context, q Query) ([]Record, error) {
 	return all, nil
 }
 
-// latest returns the last of the subjects with a name.
+// latest returns the last of the subjects that a name leads to.
 func (x *Index) latest(s section, name string) (subject string, found bool, err error) {
 	v, err := x.use()
 	if err != nil {
 		return "", false, err
 	}
 	defer x.release(v)
-	all, err := v.links(s, name)
-	if err != nil || len(all) == 0 {
-		return "", false, err
+	p := probe(s, name)
+	for _, f := range v.files {
+		if !f.filter.has(p) {
+			continue
+		}
+		last, err := f.last(linkPrefix(s, name))
+		if err != nil {
+			return "", false, err
+		}
+		subject = max(subject, string(last))
 	}
-	return all[len(all)-1], true, nil
+	return subject, subject != "", nil
 }
 
 // get looks for the record of a subject, in the newest file first.

@@ -3,6 +3,7 @@ package index
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"time"
 )
@@ -59,8 +60,11 @@ func (x *Index) mergeOnce(ctx context.Context, now time.Time) (merged bool, err 
 	}
 	x.writing.Lock()
 	defer x.writing.Unlock()
+	if err := x.usable(); err != nil { // an Add may have come in between, and failed
+		return false, errors.Join(err, f.data.Close())
+	}
 	x.mu.Lock()
-	files, mark := slices.Clone(x.view.files), x.mark // an Add may have come in between
+	files, mark := slices.Clone(x.view.files), x.mark // with what it has added
 	x.mu.Unlock()
 	return true, x.publish(slices.Replace(files, first, first+len(old), f), f, mark)
 }

@@ -38,7 +38,7 @@ type Record struct {
 	Phase   agentsig.Phase
 	Seqs    []uint64 // the ledger's sequences of all its events, at least one, in order
 	Latest  int64    // the latest time of its events, in milliseconds since 1970
-	AddKey  string   // of the request that added it; empty if it had none
+	AddKey  string   // of the request that added it, or started the run; empty if it had none
 	Keys    [8]work.KeyedSeq
 }
 
