@@ -1,12 +1,12 @@
 // Package backup makes one file of a box's directory, and a directory of that file.
 //
 // A backup is a gzipped tar archive. It holds what can't be made again: the
-// ledger's archive with its log, the keys, the tokens, and what sessions left. It
-// does not hold the engine's store, which a box restores from the archive when it
-// starts, nor the snapshot, which is a cache.
+// ledger's archive with its log, wherever that lies, the keys, the tokens, and what
+// sessions left. It does not hold the snapshot and the index, which are made from
+// the archive, nor the mirror of the log.
 //
-// A box may run meanwhile. Of its archive only the checkpoint, the log, and the
-// last tile of each level change; they are read together, until a reading lies
+// A box may run meanwhile. Of its archive only the checkpoint, the last file of the log,
+// and the last tile of each level change; they are read together, until a reading lies
 // between two checkpoints. Everything else is never changed once it is there. So
 // the copy ends at a whole event, and has every event that was acknowledged before
 // it began. It is verified before it is packed.
@@ -64,10 +64,10 @@ const format = 1
 // ErrExists is returned where a backup would be written over a file.
 var ErrExists = errors.New("the file is there already: give another name")
 
-// Write writes a backup of the box in dir, whose archive lies in archivePath, to a
+// Write writes a backup of the box in dir, with the files of its archive, to a
 // file that is not there yet and that only its owner can read. It needs room for an
 // unpacked copy beside the file.
-func Write(ctx context.Context, dir, archivePath, file string) (r Report, err error) {
+func Write(ctx context.Context, dir string, files archive.FS, file string) (r Report, err error) {
 	if _, err := os.Lstat(file); err == nil {
 		return Report{}, fmt.Errorf("%s: %w", file, ErrExists)
 	}
@@ -77,7 +77,7 @@ func Write(ctx context.Context, dir, archivePath, file string) (r Report, err er
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(stage)) }()
 	content := filepath.Join(stage, "content")
-	c := copier{ctx: ctx, from: dir, to: content, files: archive.Dir(archivePath)}
+	c := copier{ctx: ctx, from: dir, to: content, files: files}
 	if r, err = c.copyBox(); err != nil {
 		return Report{}, err
 	}

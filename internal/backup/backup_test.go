@@ -93,8 +93,12 @@ func clients(t *testing.T, b *box.Box, n int) *crowd {
 // TestWhileClientsWrite backs up a box that is written to. Each backup has what was
 // acknowledged before it began, and a box can be started from it.
 func TestWhileClientsWrite(t *testing.T) {
-	dir, elsewhere, files := t.TempDir(), filepath.Join(t.TempDir(), "elsewhere"), t.TempDir()
-	b, _ := open(t, dir, elsewhere)
+	dir, files, disks := t.TempDir(), t.TempDir(), t.TempDir()
+	elsewhere, segments := filepath.Join(disks, "elsewhere"), filepath.Join(disks, "segments")
+	b, _, err := box.Open(t.Context(), box.Options{Dir: box.Dir(dir), Archive: elsewhere, Segments: segments, Mirror: filepath.Join(disks, "mirror")})
+	if err != nil {
+		t.Fatal(err)
+	}
 	c := clients(t, b, 4)
 	<-c.many
 	const backups = 3
@@ -102,7 +106,7 @@ func TestWhileClientsWrite(t *testing.T) {
 	var said [backups]backup.Report
 	for i := range backups {
 		before[i] = c.acknowledged()
-		r, err := backup.Write(t.Context(), dir, elsewhere, filepath.Join(files, fmt.Sprint(i)))
+		r, err := backup.Write(t.Context(), dir, archive.Split(archive.Dir(elsewhere), archive.Dir(segments)), filepath.Join(files, fmt.Sprint(i)))
 		if err != nil {
 			t.Errorf("backup %d: %v", i, err)
 		}
@@ -176,7 +180,7 @@ func small(t *testing.T) string {
 func backUp(t *testing.T, dir string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "box.tar.gz")
-	if _, err := backup.Write(t.Context(), dir, filepath.Join(dir, "archive"), file); err != nil {
+	if _, err := backup.Write(t.Context(), dir, archive.Dir(filepath.Join(dir, "archive")), file); err != nil {
 		t.Fatal(err)
 	}
 	return file
@@ -222,7 +226,7 @@ func TestWhatIsKept(t *testing.T) {
 	want := tree(t, dir)
 	for name := range want {
 		base := filepath.Base(name)
-		if strings.HasPrefix(name, "engine/") || base == "lock" || base == "agent.json" || base == "link" || name == "snapshot" || name == ".gitignore" ||
+		if strings.HasPrefix(name, "index/") || name == "scrub.json" || base == "lock" || base == "agent.json" || base == "link" || name == "snapshot" || name == ".gitignore" ||
 			strings.HasPrefix(base, "\x1b") || strings.HasPrefix(base, "line") {
 			delete(want, name)
 		}
@@ -241,10 +245,10 @@ func TestRefusals(t *testing.T) {
 	dir := small(t)
 	file := backUp(t, dir)
 	write := func(dir string) error {
-		_, err := backup.Write(t.Context(), dir, filepath.Join(dir, "archive"), filepath.Join(t.TempDir(), "b"))
+		_, err := backup.Write(t.Context(), dir, archive.Dir(filepath.Join(dir, "archive")), filepath.Join(t.TempDir(), "b"))
 		return err
 	}
-	if _, err := backup.Write(t.Context(), dir, filepath.Join(dir, "archive"), file); !errors.Is(err, backup.ErrExists) {
+	if _, err := backup.Write(t.Context(), dir, archive.Dir(filepath.Join(dir, "archive")), file); !errors.Is(err, backup.ErrExists) {
 		t.Errorf("over a file: %v", err)
 	}
 	if err := write(t.TempDir()); err == nil || !strings.Contains(err.Error(), "there is no box in") {
@@ -265,7 +269,7 @@ func TestRefusals(t *testing.T) {
 	if _, err := backup.Restore(ctx, file, filepath.Join(full, "new")); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if _, err := backup.Write(ctx, dir, filepath.Join(dir, "archive"), filepath.Join(full, "b")); !errors.Is(err, context.Canceled) {
+	if _, err := backup.Write(ctx, dir, archive.Dir(filepath.Join(dir, "archive")), filepath.Join(full, "b")); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	if names, err := os.ReadDir(full); err != nil || len(names) != 1 {
@@ -284,7 +288,7 @@ func TestDamagedBoxIsNotBackedUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := t.TempDir()
-		_, err := backup.Write(t.Context(), dir, filepath.Join(dir, "archive"), filepath.Join(out, "b"))
+		_, err := backup.Write(t.Context(), dir, archive.Dir(filepath.Join(dir, "archive")), filepath.Join(out, "b"))
 		if err == nil || !strings.Contains(err.Error(), "signalbox ledger repair") {
 			t.Errorf("%s is damaged: %v", name, err)
 		}

@@ -110,10 +110,13 @@ func (c *copier) copyLedger() (Report, error) {
 		if err != nil {
 			return Report{}, err
 		}
-		if err := c.copyFixed(m.size); err != nil {
+		if err := c.forget(last); err != nil {
 			return Report{}, err
 		}
-		if err := c.place(m, last); err != nil {
+		if err := c.copyFixed(m); err != nil {
+			return Report{}, err
+		}
+		if err := c.place(m); err != nil {
 			return Report{}, err
 		}
 		r, err := verify(c.ctx, c.to)
@@ -129,8 +132,9 @@ func (c *copier) copyLedger() (Report, error) {
 
 // moving is what a box changes in its archive, as it was at one moment.
 type moving struct {
-	size  int64 // of the checkpoint
-	files map[string][]byte
+	size     int64 // of the checkpoint
+	files    map[string][]byte
+	segments []string // files of the log that were full already
 }
 
 // maxCaptures is how often a reading is begun again because a checkpoint came. The
@@ -151,8 +155,8 @@ func (c *copier) capture() (moving, error) {
 		if err != nil {
 			return moving{}, fmt.Errorf("back up %s: %w: run `signalbox ledger repair`", ledger.CheckpointPath, err)
 		}
-		m := moving{checkpoint.Size, map[string][]byte{ledger.CheckpointPath: note}}
-		if err := c.readMoving(m); err != nil {
+		m := moving{size: checkpoint.Size, files: map[string][]byte{ledger.CheckpointPath: note}}
+		if err := c.readMoving(&m); err != nil {
 			return moving{}, fmt.Errorf("back up the ledger: %w", err)
 		}
 		if again, err := c.files.ReadFile(ledger.CheckpointPath); err == nil && bytes.Equal(again, note) {
@@ -162,8 +166,8 @@ func (c *copier) capture() (moving, error) {
 	return moving{}, errors.New("the ledger's checkpoint changed whenever it was read: try again")
 }
 
-func (c *copier) readMoving(m moving) error {
-	names, err := c.movingNames(m.size)
+func (c *copier) readMoving(m *moving) error {
+	names, err := c.movingNames(m)
 	if err != nil {
 		return err
 	}
@@ -180,14 +184,21 @@ func (c *copier) readMoving(m moving) error {
 	return nil
 }
 
-// movingNames returns the names of what a box changes, besides the checkpoint.
-func (c *copier) movingNames(size int64) ([]string, error) {
+// movingNames returns the names of what a box changes, besides the checkpoint. Of the log that
+// is the last file.
+func (c *copier) movingNames(m *moving) ([]string, error) {
 	names := []string{"key"}
 	segments, err := c.files.ReadDir("log")
+	m.segments = nil
 	for _, name := range segments {
-		names = append(names, "log/"+name)
+		if strings.HasSuffix(name, ".log") {
+			m.segments = append(m.segments, "log/"+name)
+		}
 	}
-	for level, n := 0, size; n > 0; level, n = level+1, n/ledger.TileWidth {
+	if last := len(m.segments) - 1; last >= 0 {
+		names, m.segments = append(names, m.segments[last]), m.segments[:last]
+	}
+	for level, n := 0, m.size; n > 0; level, n = level+1, n/ledger.TileWidth {
 		if width := int(n % ledger.TileWidth); width > 0 {
 			names = append(names, ledger.TilePath(level, n/ledger.TileWidth, width))
 			if level == 0 {
@@ -198,14 +209,18 @@ func (c *copier) movingNames(size int64) ([]string, error) {
 	return names, err
 }
 
-// place puts what was captured into the copy, instead of what an earlier capture
-// put there.
-func (c *copier) place(m, earlier moving) error {
+// forget removes what an earlier capture put into the copy.
+func (c *copier) forget(earlier moving) error {
 	for name := range earlier.files {
 		if err := os.Remove(c.path(archiveDir + "/" + name)); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// place puts what was captured into the copy.
+func (c *copier) place(m moving) error {
 	for name, data := range m.files {
 		if err := c.write(archiveDir+"/"+name, data); err != nil {
 			return err
@@ -214,10 +229,15 @@ func (c *copier) place(m, earlier moving) error {
 	return nil
 }
 
-// copyFixed copies what is never changed, less what is there already: the full
-// tiles and bundles of so many events, and the blobs.
-func (c *copier) copyFixed(size int64) error {
-	for level, n := 0, size/ledger.TileWidth; n > 0; level, n = level+1, n/ledger.TileWidth {
+// copyFixed copies what is never changed, less what is there already: the full files of the log, the
+// full tiles and bundles, and the blobs.
+func (c *copier) copyFixed(m moving) error {
+	for _, name := range m.segments {
+		if err := c.copyOnce(name); err != nil {
+			return err
+		}
+	}
+	for level, n := 0, m.size/ledger.TileWidth; n > 0; level, n = level+1, n/ledger.TileWidth {
 		for i := range n {
 			if err := c.copyOnce(ledger.TilePath(level, i, ledger.TileWidth)); err != nil {
 				return err

@@ -32,6 +32,8 @@ var ErrLocked = errors.New("a box is running here already")
 type Options struct {
 	Dir         Dir
 	Archive     string     // where the archive lies; if empty, where it lay, or in Dir
+	Segments    string     // where its log lies; if empty, where it lay, or in the archive
+	Mirror      string     // where the log is written too; nowhere if empty
 	Files       archive.FS // the archive's files; those where it lies if nil
 	ExitEnabled bool       // exit records are acted upon
 	Hosts       []string   // that a pull request's URL may name, besides the common forges
@@ -107,7 +109,12 @@ func Open(ctx context.Context, o Options) (*Box, Found, error) {
 	if err := o.Dir.create(); err != nil {
 		return nil, Found{}, err
 	}
-	o.Archive = o.Dir.Archive(o.Archive)
+	if err := o.settle(); err != nil {
+		return nil, Found{}, err
+	}
+	if err := o.expectSegments(); err != nil {
+		return nil, Found{}, err
+	}
 	release, err := o.lock()
 	if err != nil {
 		return nil, Found{}, err
@@ -126,10 +133,8 @@ func Open(ctx context.Context, o Options) (*Box, Found, error) {
 		return nil, Found{}, errors.Join(err, b.Close())
 	}
 	found.Notes = append(found.Notes, notes...)
-	if o.elsewhere() {
-		if err := o.Dir.setArchive(o.Archive); err != nil {
-			return nil, Found{}, errors.Join(err, b.Close())
-		}
+	if err := o.notePlaces(); err != nil {
+		return nil, Found{}, errors.Join(err, b.Close())
 	}
 	found.Took = time.Since(begun)
 	return b, found, nil
@@ -137,22 +142,6 @@ func Open(ctx context.Context, o Options) (*Box, Found, error) {
 
 // elsewhere reports whether the archive lies outside of the box's directory.
 func (o Options) elsewhere() bool { return o.Archive != o.Dir.path(archiveDir) }
-
-// lock keeps other boxes out of the directory, and out of an archive elsewhere.
-func (o Options) lock() (func() error, error) {
-	release, err := lock(o.Dir.path(lockFile))
-	if err != nil || !o.elsewhere() {
-		return release, err
-	}
-	if err := os.MkdirAll(filepath.Dir(o.Archive), 0o700); err != nil {
-		return nil, errors.Join(err, release())
-	}
-	other, err := lock(filepath.Clean(o.Archive) + ".lock")
-	if err != nil {
-		return nil, errors.Join(err, release())
-	}
-	return func() error { return errors.Join(other(), release()) }, nil
-}
 
 // lock keeps a second box out.
 func lock(path string) (release func() error, err error) {
@@ -171,13 +160,6 @@ func (o Options) locate(err error) error {
 		return fmt.Errorf("the archive in %s: %w", agentsig.Escape(o.Archive), err)
 	}
 	return err
-}
-
-func (o Options) files() archive.FS {
-	if o.Files != nil {
-		return o.Files
-	}
-	return archive.Dir(o.Archive)
 }
 
 func open(ctx context.Context, o Options) (*Box, Found, error) {

@@ -106,14 +106,26 @@ func (d *deliverer) canReview() error {
 	return nil
 }
 
-// policy is what every sandbox of the box's has: its directory, and an archive that lies
+// policy is what every sandbox of the box's has: its directory, and what of the archive lies
 // elsewhere, are hidden. The rest can be read, also where a sandbox has its own temporary
 // files, which the checkout may be among.
 func (d *deliverer) policy(kind sandbox.Kind, network config.Switch, temp string) (*sandbox.Policy, error) {
-	archive, err := filepath.Abs(d.box.dir.Archive(d.config.Archive))
+	places := []string{d.box.dir.Archive(d.config.Archive.Dir), d.config.Archive.Mirror}
+	places = append(places, d.box.dir.Segments(places[0], d.config.Archive.Segments))
+	hidden := []string{d.dir}
+	for _, place := range places {
+		if place == "" {
+			continue
+		}
+		place, err := filepath.Abs(place)
+		if err != nil {
+			return nil, err
+		}
+		hidden = append(hidden, place)
+	}
 	return &sandbox.Policy{
-		Kind: kind, Network: network == config.On, Temp: temp, Hidden: []string{d.dir, archive}, Read: []string{d.repo.Root()},
-	}, err
+		Kind: kind, Network: network == config.On, Temp: temp, Hidden: hidden, Read: []string{d.repo.Root()},
+	}, nil
 }
 
 // keep lets a command write what programs keep of the user's, and what the settings name.

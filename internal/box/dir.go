@@ -53,15 +53,6 @@ func (d Dir) Archive(configured string) string {
 	return d.path(archiveDir)
 }
 
-// setArchive remembers that the archive lies elsewhere.
-func (d Dir) setArchive(configured string) error {
-	path, err := filepath.Abs(configured)
-	if err != nil {
-		return err
-	}
-	return d.write(archiveFile, []byte(path+"\n"))
-}
-
 // create makes the directory, and keeps it out of version control.
 func (d Dir) create() error {
 	if err := os.MkdirAll(string(d), 0o700); err != nil {

@@ -17,7 +17,7 @@ func (a *app) backupCommand() *cobra.Command {
 		Use:   "backup FILE.tar.gz",
 		Short: "Copy the box to one file",
 		Long: `Backup writes everything of a box that can't be made again to one file: the ledger's
-archive, wherever it lies, the keys, the tokens, and what sessions left. The box may run:
+archive with its log, wherever they lie, the keys, the tokens, and what sessions left. The box may run:
 the copy ends at a whole event, and has all that was acknowledged before it began. It is
 verified before the file appears. Work in git is in your repository, and not in here.
 
@@ -28,11 +28,15 @@ unpacked copy while it is written.`,
   signalbox restore /mnt/backup/box-1.tar.gz --dir restored`,
 		Args: one("the file to write"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			archive, err := a.archiveDir(place{})
+			dir, err := a.archiveDir(place{})
 			if err != nil {
 				return err
 			}
-			r, err := backup.Write(cmd.Context(), a.dir, archive, args[0])
+			files, err := a.files(place{}, dir)
+			if err != nil {
+				return err
+			}
+			r, err := backup.Write(cmd.Context(), a.dir, files, args[0])
 			if err != nil {
 				return err
 			}
@@ -52,7 +56,7 @@ func (a *app) restoreCommand() *cobra.Command {
 		Short: "Make a box of a backup",
 		Long: `Restore unpacks a backup into the box's directory (--dir), which has to be empty or not
 there, with the archive in it. It verifies the ledger first, and refuses a file that was
-cut off or changed. Then start the box: its engine's store is made from the archive.
+cut off or changed. Then start the box.
 
 The box goes on from the backup. What was recorded after it is gone: a checkpoint
 that was signed since does not fit any more, as ledger check tells, and an agent that got
@@ -75,14 +79,28 @@ carry later checkpoints, and a new ledger has to be begun there.`,
 				return err
 			}
 			if a.JSON {
-				return command.WriteJSON(a.Out, map[string]any{"directory": a.dir, "events": r.Events, "items": r.Items, "archive_setting": c.Archive})
+				return command.WriteJSON(a.Out, map[string]any{"directory": a.dir, "events": r.Events, "items": r.Items, "archive_setting": c.Archive.Dir, "segments_setting": c.Archive.Segments, "mirror_setting": c.Archive.Mirror})
 			}
 			fmt.Fprintf(a.Out, "%s on %s restored to %s and verified\n", count(int(r.Events), "event"), count(r.Items, "work item"), agentsig.Escape(a.dir))
-			if c.Archive != "" {
-				fmt.Fprintf(a.Out, "%s: %s says that the archive lies in %s: before you start the box, put %s/archive there, or take the setting out\n",
-					a.Paint(command.Yellow, "note"), config.File, agentsig.Escape(c.Archive), agentsig.Escape(a.dir))
-			}
+			a.sayPlaces(c.Archive)
 			return nil
 		},
+	}
+}
+
+// sayPlaces says what to do before a restored box is started whose settings name other directories.
+func (a *app) sayPlaces(at config.Archive) {
+	note, dir := a.Paint(command.Yellow, "note"), agentsig.Escape(a.dir)
+	if at.Dir != "" {
+		fmt.Fprintf(a.Out, "%s: %s says that the archive lies in %s: before you start the box, put %s/archive there, or take the setting out\n",
+			note, config.File, agentsig.Escape(at.Dir), dir)
+	}
+	if at.Segments != "" {
+		fmt.Fprintf(a.Out, "%s: %s says that the log lies in %s: before you start the box, move %s/archive/log/*.log there, or take the setting out\n",
+			note, config.File, agentsig.Escape(at.Segments), dir)
+	}
+	if at.Mirror != "" {
+		fmt.Fprintf(a.Out, "%s: %s says that the log is mirrored in %s: what is there may be newer than the backup, and is taken if it goes on from it; move it away if you do not want that\n",
+			note, config.File, agentsig.Escape(at.Mirror))
 	}
 }

@@ -121,7 +121,8 @@ func (a *app) openBox(ctx context.Context, c config.Config, o box.Options) (*box
 	if err != nil {
 		return nil, box.Found{}, err
 	}
-	o.Dir, o.Archive, o.ExitEnabled = box.Dir(a.dir), c.Archive, agentsig.ExitProtocolEnabled(os.LookupEnv, c.ExitProtocol)
+	o.Dir, o.Archive, o.Segments, o.Mirror = box.Dir(a.dir), c.Archive.Dir, c.Archive.Segments, c.Archive.Mirror
+	o.ExitEnabled = agentsig.ExitProtocolEnabled(os.LookupEnv, c.ExitProtocol)
 	o.Hosts, o.Redact, o.Version, o.Delivery = c.Hosts, c.Redact, command.BuildVersion().Version, d
 	return box.Open(ctx, o)
 }
@@ -191,7 +192,7 @@ func (a *app) preview(ctx context.Context, c config.Config, text string) (r api.
 			return api.Run{}, err
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(asked.dir)) }()
-		c.Archive = ""
+		c.Archive = config.Archive{}
 	}
 	return withBox(ctx, &asked, c, func(client *api.Client) (api.Run, error) {
 		return client.Deliver(ctx, api.StartRun{Plan: text, DryRun: true})

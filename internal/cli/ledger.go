@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,7 +50,17 @@ func (a *app) archiveDir(p place) (string, error) {
 		return p.archive, nil
 	}
 	c, err := a.settings("")
-	return box.Dir(a.dir).Archive(c.Archive), err
+	return box.Dir(a.dir).Archive(c.Archive.Dir), err
+}
+
+// files returns the files of a ledger: of a copy or an export, or of the box, whose log may lie
+// elsewhere.
+func (a *app) files(p place, dir string) (archive.FS, error) {
+	if p.archive != "" {
+		return archive.Dir(dir), nil
+	}
+	c, err := a.settings("")
+	return box.Files(dir, box.Dir(a.dir).Segments(dir, c.Archive.Segments)), err
 }
 
 func (a *app) verifierKey(p place) (string, error) {
@@ -86,7 +97,7 @@ func (a *app) verifyCommand() *cobra.Command {
 		Short: "Check the whole ledger",
 		Long: `Verify checks the signature of the latest checkpoint, every event that it covers, the
 chain of every work item, every tile of the tree, the root, and every blob that an
-event refers to, and the log of what is not sealed yet. It needs no box: a copy of the
+event refers to; and if there is a log, its checksums, and that it has the same events. It needs no box: a copy of the
 archive, or an export, and the key. A running box seals what it records within a second.
 
 Take the key from somebody you trust, not from the copy you check.`,
@@ -98,7 +109,11 @@ Take the key from somebody you trust, not from the copy you check.`,
 			if err != nil {
 				return err
 			}
-			r, err := archive.Verify(cmd.Context(), archive.Dir(dir), key)
+			files, err := a.files(p, dir)
+			if err != nil {
+				return err
+			}
+			r, err := archive.Verify(cmd.Context(), files, key)
 			if a.JSON {
 				out := map[string]any{"ok": err == nil, "events": r.Events, "subjects": r.Subjects, "blobs": r.Blobs, "origin": r.Checkpoint.Origin, "root": r.Checkpoint.Root, "unsealed": r.Unsealed, "log": r.Log, "single": r.Single}
 				if err != nil {
@@ -371,22 +386,24 @@ your proofs; it signs nothing.`,
 }
 
 func (a *app) repairCommand() *cobra.Command {
-	var archiveDir string
+	var archiveDir, segments, mirror string
 	cmd := &cobra.Command{
 		Use:   "repair",
 		Short: "Rebuild what is damaged from what proves itself",
-		Long: `Repair holds the archive and the engine's store against the signed root and against
-each other, and rebuilds what is damaged from the copy that is proven. What it
-replaces is kept: files of the archive under damaged-1 and so on in its directory,
-the engine's store as engine.damaged-1. What neither copy holds it can't restore; it
-says so and changes nothing. The box must not run.`,
+		Long: `Each event lies in a file of the log and, once it is sealed, in a bundle of the tree.
+Repair holds both against the signed root, and rebuilds what is damaged from the copy
+that is proven; so it is with the log's mirror (archive.mirror), if there is one. What it
+replaces is kept under damaged-1 and so on in the archive's directory. What no copy
+holds it can't restore; it says so and changes nothing. A log that lacks older files, as
+in archives of earlier versions, gets them. The box must not run.`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, err := a.archiveDir(place{archive: archiveDir})
+			c, err := a.settings("")
 			if err != nil {
 				return err
 			}
-			done, found, err := box.Repair(cmd.Context(), box.Options{Dir: box.Dir(a.dir), Archive: dir})
+			o := box.Options{Dir: box.Dir(a.dir), Archive: cmp.Or(archiveDir, c.Archive.Dir), Segments: cmp.Or(segments, c.Archive.Segments), Mirror: cmp.Or(mirror, c.Archive.Mirror)}
+			done, found, err := box.Repair(cmd.Context(), o)
 			if err != nil {
 				for _, what := range done {
 					fmt.Fprintln(a.Err, agentsig.Escape(what))
@@ -407,5 +424,7 @@ says so and changes nothing. The box must not run.`,
 		},
 	}
 	cmd.Flags().StringVar(&archiveDir, "archive", "", "the archive's `DIRECTORY` (default: that of the box)")
+	cmd.Flags().StringVar(&segments, "segments", "", "the `DIRECTORY` of the archive's log (default: that of the box)")
+	cmd.Flags().StringVar(&mirror, "mirror", "", "the `DIRECTORY` of the log's mirror (default: that of the settings)")
 	return cmd
 }

@@ -40,7 +40,10 @@ without one they end after a while (limits.orphan, 30m). Ctrl-C in a run ends th
 Settings come from signalbox.yaml beside the box's directory, if there is one:
 
   exit_protocol: true      # act upon exit records; AGENT_EXIT_PROTOCOL_ENABLED wins
-  archive: /other/disk     # where the archive lies
+  archive: /other/disk     # where the archive lies; or
+  archive:
+    segments: /fast/disk   # where its log lies
+    mirror: /other/disk    # where the log is written a second time
   listen: 127.0.0.1:7071   # on loopback only; any free port if not set
   hosts: [git.example.org] # that a pull request's URL may name
   redact: ['ACME-[0-9]+']  # secrets of your own that must not be stored

@@ -25,7 +25,7 @@ const File = "signalbox.yaml"
 // Config is what can be set. Every setting has a default.
 type Config struct {
 	ExitProtocol bool             `yaml:"exit_protocol"` // act upon exit records, if the environment does not say otherwise
-	Archive      string           `yaml:"archive"`       // where the archive lies, from the file's own directory; in the box's directory if empty
+	Archive      Archive          `yaml:"archive"`       // where the archive lies: its directory, or settings for its parts; paths start at the file's own directory
 	Listen       string           `yaml:"listen"`        // the address to listen on
 	Hosts        []string         `yaml:"hosts"`         // hosts that a pull request's URL may name, besides the common forges
 	Redact       []string         `yaml:"redact"`        // patterns (RE2) of secrets that must not be stored
@@ -46,6 +46,22 @@ type Config struct {
 	// Dir is the directory of the file, absolute: relative paths and commands
 	// start there.
 	Dir string `yaml:"-"`
+}
+
+// Archive is where the ledger's archive lies.
+type Archive struct {
+	Dir      string `yaml:"dir"`      // the archive's directory; in the box's directory if empty
+	Segments string `yaml:"segments"` // a directory for the log's files, on another disk; in the archive if empty
+	Mirror   string `yaml:"mirror"`   // a second directory that the log is written to, both synced before anything is acknowledged; none if empty
+}
+
+// UnmarshalYAML reads the settings, or the archive's directory alone.
+func (a *Archive) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		return n.Decode(&a.Dir)
+	}
+	type plain Archive
+	return n.Decode((*plain)(a))
 }
 
 // DefaultListen is any free port of this machine.
@@ -342,7 +358,7 @@ func Parse(path string, data []byte) (Config, error) {
 
 // settle fills in what depends on other settings.
 func (c *Config) settle() {
-	c.Archive = c.from(c.Archive)
+	c.Archive = Archive{c.from(c.Archive.Dir), c.from(c.Archive.Segments), c.from(c.Archive.Mirror)}
 	for i, path := range c.Sandbox.Write {
 		c.Sandbox.Write[i] = c.fromHome(path)
 	}

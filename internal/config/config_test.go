@@ -94,7 +94,7 @@ func TestEverySetting(t *testing.T) {
 	}
 	want := config.Default()
 	want.Dir = dir
-	want.ExitProtocol, want.Archive, want.Listen = true, filepath.Join(dir, "../copy"), "127.0.0.1:7071"
+	want.ExitProtocol, want.Archive.Dir, want.Listen = true, filepath.Join(dir, "../copy"), "127.0.0.1:7071"
 	want.Hosts, want.Redact = []string{"git.example.org"}, []string{"X-[0-9]+"}
 	want.Agents = map[string]config.Agent{
 		"scripted": {Adapter: config.AdapterPlain, Command: []string{"./agent.sh", "-q"}, Input: config.InputJSON, Provider: "acme", Env: map[string]string{"PORT": "8080"}},

@@ -242,7 +242,10 @@ notify:
 
 # The box itself.
 #exit_protocol: false	# act upon exit records; AGENT_EXIT_PROTOCOL_ENABLED wins
-#archive: ""	# where the archive lies, if not in .signalbox/
+#archive:
+#  dir: ""	# where the archive lies, if not in .signalbox/
+#  segments: ""	# a directory for its log, on another disk
+#  mirror: ""	# a second directory that the log is written to
 #listen: 127.0.0.1:0	# on loopback only; port 0 is any that is free
 #hosts: []	# that a pull request's URL may name, besides the common forges
 #redact: []	# patterns (RE2) of secrets that must not be stored

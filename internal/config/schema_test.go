@@ -3,6 +3,7 @@ package config_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"go/ast"
@@ -30,21 +31,22 @@ const schemaFile = "../../docs/signalbox.schema.json"
 // schema is the part of JSON Schema that is used, in the order in which it is
 // written.
 type schema struct {
-	Schema      string   `json:"$schema,omitempty"`
-	Title       string   `json:"title,omitempty"`
-	Description string   `json:"description,omitempty"`
-	Type        string   `json:"type"`
-	Enum        []string `json:"enum,omitempty"`
-	Pattern     string   `json:"pattern,omitempty"`
-	MinLength   int      `json:"minLength,omitempty"`
-	MinItems    int      `json:"minItems,omitempty"`
-	Minimum     *int     `json:"minimum,omitempty"`
-	Maximum     *int     `json:"maximum,omitempty"`
-	Default     any      `json:"default,omitempty"`
-	Items       *schema  `json:"items,omitempty"`
-	Required    []string `json:"required,omitempty"`
-	Properties  ordered  `json:"properties,omitempty"`
-	Additional  any      `json:"additionalProperties,omitempty"` // false, or a *schema
+	Schema      string    `json:"$schema,omitempty"`
+	Title       string    `json:"title,omitempty"`
+	Description string    `json:"description,omitempty"`
+	Type        string    `json:"type,omitempty"`
+	AnyOf       []*schema `json:"anyOf,omitempty"`
+	Enum        []string  `json:"enum,omitempty"`
+	Pattern     string    `json:"pattern,omitempty"`
+	MinLength   int       `json:"minLength,omitempty"`
+	MinItems    int       `json:"minItems,omitempty"`
+	Minimum     *int      `json:"minimum,omitempty"`
+	Maximum     *int      `json:"maximum,omitempty"`
+	Default     any       `json:"default,omitempty"`
+	Items       *schema   `json:"items,omitempty"`
+	Required    []string  `json:"required,omitempty"`
+	Properties  ordered   `json:"properties,omitempty"`
+	Additional  any       `json:"additionalProperties,omitempty"` // false, or a *schema
 }
 
 // ordered are properties in the order of the Go type.
@@ -134,6 +136,9 @@ func describe(v reflect.Value, at string, comments map[string]string) *schema {
 				continue
 			}
 			p := describe(field, strings.TrimPrefix(at+"."+name, "."), comments)
+			if f.Type == reflect.TypeFor[config.Archive]() {
+				p = &schema{AnyOf: []*schema{{Type: "string", Default: ""}, p}}
+			}
 			p.Description = comments[t.Name()+"."+f.Name]
 			s.Properties = append(s.Properties, property{name, p})
 		}
@@ -218,6 +223,9 @@ func TestSchema(t *testing.T) {
 	}
 	var walk func(s *schema, at string)
 	walk = func(s *schema, at string) {
+		for _, way := range s.AnyOf {
+			walk(way, at)
+		}
 		for _, p := range s.Properties {
 			if p.Description == "" {
 				t.Errorf("%s.%s has no comment to describe it", at, p.name)
@@ -235,6 +243,17 @@ func (s *schema) check(v any, at string) error {
 	}
 	wrong := func(format string, args ...any) error {
 		return fmt.Errorf("%s: %s", at, fmt.Sprintf(format, args...))
+	}
+	if len(s.AnyOf) > 0 {
+		var errs []error
+		for _, way := range s.AnyOf {
+			err := way.check(v, at)
+			if err == nil {
+				return nil
+			}
+			errs = append(errs, err)
+		}
+		return errors.Join(errs...)
 	}
 	switch v := v.(type) {
 	case map[string]any:

@@ -23,6 +23,7 @@ func (c *Config) validate(p *problems) {
 	if _, err := redact.New(c.Redact); err != nil {
 		p.add("redact", "%w", err)
 	}
+	c.Archive.validate(p)
 	c.validateAgents(p)
 	c.validateRoles(p)
 	c.Sandbox.validate(p)
@@ -68,6 +69,26 @@ func oneOf[T ~string](p *problems, at string, value T, all []T) {
 		words.WriteString(string(one))
 	}
 	p.add(at, "%q: it has to be %s", value, words.String())
+}
+
+// validate refuses directories of which one is another, or lies in it: a log that is written twice to
+// one place has no second copy.
+func (a Archive) validate(p *problems) {
+	type place struct{ setting, path string }
+	places := []place{{"archive.dir", a.Dir}, {"archive.segments", a.Segments}, {"archive.mirror", a.Mirror}}
+	for i, one := range places {
+		for _, other := range places[:i] {
+			if one.path != "" && other.path != "" && (inside(one.path, other.path) || inside(other.path, one.path)) {
+				p.add(one.setting, "%q is the directory of %s, or one of them lies in the other: give each its own", one.path, other.setting)
+			}
+		}
+	}
+}
+
+// inside says whether a path is a directory or lies in it.
+func inside(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && (rel == "." || filepath.IsLocal(rel))
 }
 
 func (c *Config) validateAgents(p *problems) {

@@ -1,0 +1,126 @@
+package box
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/archive"
+)
+
+// placed opens a box, adds an item if it has a name, and closes the box.
+func placed(t *testing.T, o Options, id string) (Found, error) {
+	t.Helper()
+	b, found, err := Open(t.Context(), o)
+	if err != nil {
+		return found, err
+	}
+	if id != "" {
+		_, err = b.Add(t.Context(), api.AddWork{ID: id, Title: "work", Phase: agentsig.PhaseImplementation}, id)
+	}
+	return found, errors.Join(err, b.Close())
+}
+
+func expectDamage(t *testing.T, err error, says string) {
+	t.Helper()
+	var damage *archive.Damage
+	if !errors.As(err, &damage) || !strings.Contains(err.Error(), says) || damage.Advice == "" {
+		t.Errorf("got %v; it should say %q", err, says)
+	}
+}
+
+// The log lies where the settings say, also after the setting is gone, until it is moved back.
+func TestSegmentsElsewhere(t *testing.T) {
+	disks := t.TempDir()
+	dir, segments := Dir(filepath.Join(disks, "box")), filepath.Join(disks, "segments")
+	o := Options{Dir: dir}
+	if _, err := placed(t, o, "A"); err != nil {
+		t.Fatal(err)
+	}
+	o.Segments = segments
+	_, err := placed(t, o, "")
+	expectDamage(t, err, "but in "+filepath.Join(string(dir), "archive", "log"))
+	if err := os.Rename(filepath.Join(string(dir), "archive", "log"), segments); err != nil {
+		t.Fatal(err)
+	}
+	for i, configured := range []string{segments, ""} {
+		o.Segments = configured
+		if found, err := placed(t, o, string("BC"[i])); err != nil || found.Events != uint64(i)+1 {
+			t.Errorf("%d: %d events, %v", i, found.Events, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(string(dir), "archive", "log")); err == nil {
+		t.Error("the archive has a log again")
+	}
+	lost := segments + ".lost"
+	if err := os.Rename(segments, lost); err != nil {
+		t.Fatal(err)
+	}
+	_, err = placed(t, o, "")
+	expectDamage(t, err, "is its disk there?")
+	if err := os.Rename(lost, filepath.Join(string(dir), "archive", "log")); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := placed(t, o, ""); err != nil || found.Events != 3 {
+		t.Errorf("moved back: %d events, %v", found.Events, err)
+	}
+	if _, err := os.Stat(dir.path(segmentsFile)); err == nil {
+		t.Error("it still says that the log lies elsewhere")
+	}
+}
+
+// A repair makes the log again whose disk is lost.
+func TestSegmentsLost(t *testing.T) {
+	disks := t.TempDir()
+	o := Options{Dir: Dir(filepath.Join(disks, "box")), Segments: filepath.Join(disks, "segments"), Mirror: filepath.Join(disks, "mirror")}
+	if _, err := placed(t, o, "A"); err != nil {
+		t.Fatal(err)
+	}
+	for _, lost := range []string{o.Segments, o.Mirror} {
+		if err := os.RemoveAll(lost); err != nil {
+			t.Fatal(err)
+		}
+		_, err := placed(t, o, "")
+		expectDamage(t, err, "ledger repair")
+		if done, found, err := Repair(t.Context(), o); err != nil || len(done) == 0 || found.Events != 1 {
+			t.Errorf("did %q, found %d events, %v", done, found.Events, err)
+		}
+		if found, err := placed(t, o, ""); err != nil || found.Events != 1 || len(found.Notes) > 0 {
+			t.Errorf("then %+v, %v", found, err)
+		}
+	}
+}
+
+// No two boxes share a directory, and no box uses one twice.
+func TestPlacesAreNotShared(t *testing.T) {
+	disks := t.TempDir()
+	place := func(name string) string { return filepath.Join(disks, name) }
+	b, _, err := Open(t.Context(), Options{Dir: Dir(place("one")), Segments: place("segments"), Mirror: place("mirror")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []Options{{Segments: place("segments")}, {Mirror: place("mirror")}, {Segments: place("mirror")}, {Mirror: place("segments")}} {
+		o.Dir = Dir(t.TempDir())
+		if _, err := placed(t, o, ""); !errors.Is(err, ErrLocked) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	if _, err := b.Add(t.Context(), api.AddWork{ID: "A", Title: "work", Phase: agentsig.PhaseImplementation}, "A"); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = placed(t, Options{Dir: Dir(t.TempDir()), Mirror: place("mirror")}, "")
+	expectDamage(t, err, "") // the mirror of another box, which does not run
+	if err := os.Symlink(place("segments"), place("link")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := placed(t, Options{Dir: Dir(place("one")), Mirror: place("link")}, ""); err == nil || !strings.Contains(err.Error(), "the same directory") {
+		t.Errorf("a link to the log's directory: %v", err)
+	}
+}
