@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"bytes"
-	"encoding/json"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -72,29 +71,24 @@ func (r *plainReader) name(name string) {
 
 func (r *plainReader) number(name string) uint64 {
 	r.name(name)
-	n := 0
-	for n < len(r.rest) && '0' <= r.rest[n] && r.rest[n] <= '9' {
-		n++
-	}
-	digits := r.rest[:n]
+	n := digits(r.rest)
+	v, err := strconv.ParseUint(string(r.rest[:n]), 10, 63)
+	r.ok = r.ok && err == nil && (r.rest[0] != '0' || n == 1)
 	r.rest = r.rest[n:]
-	v, err := strconv.ParseUint(string(digits), 10, 63)
-	r.ok = r.ok && err == nil && (digits[0] != '0' || n == 1)
 	return v
 }
 
 func (r *plainReader) text(name string) []byte {
 	r.name(name)
-	n := 0
-	for n < len(r.rest) && ' ' <= r.rest[n] && r.rest[n] < utf8.RuneSelf-1 && r.rest[n] != '"' && r.rest[n] != '\\' {
+	rest, n := r.rest, 0
+	for n < len(rest) && ' ' <= rest[n] && rest[n] < utf8.RuneSelf-1 && rest[n] != '"' && rest[n] != '\\' {
 		n++
 	}
-	if r.ok = r.ok && n < len(r.rest) && r.rest[n] == '"'; !r.ok {
+	if r.ok = r.ok && n < len(rest) && rest[n] == '"'; !r.ok {
 		return nil
 	}
-	s := r.rest[:n]
-	r.rest = r.rest[n+1:]
-	return s
+	r.rest = rest[n+1:]
+	return rest[:n]
 }
 
 // optional is a text that is left out if it is empty.
@@ -114,20 +108,4 @@ func (r *plainReader) time(name string) time.Time {
 	err := t.UnmarshalText(s)
 	r.ok = r.ok && err == nil && t.Location() == time.UTC && bytes.Equal(t.AppendFormat(again[:0], time.RFC3339Nano), s)
 	return t
-}
-
-// compact reports whether data is JSON without blanks between its parts.
-func compact(data []byte) bool {
-	inString := false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case !inString && c <= ' ':
-			return false
-		}
-	}
-	return json.Valid(data)
 }

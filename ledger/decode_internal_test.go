@@ -1,9 +1,11 @@
 package ledger
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,6 +71,38 @@ func sameDecode(data []byte) error {
 		return fmt.Errorf("%q reads differently:\n%s", data, diff)
 	}
 	return nil
+}
+
+// What is compact is JSON without blanks; what is not is not, or is nested deeply.
+func TestCompact(t *testing.T) {
+	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	for data, want := range map[string]bool{
+		`{}`: true, `[]`: true, `{"a":[1,"b c",{"d\"":null}]}`: true, `"\u00aF\/\b\f\n\r\t\\"`: true, "\"\xff\"": true,
+		`0`: true, `-0`: true, `1.5e+10`: true, `1E-2`: true, `true`: true, `[true,false,null]`: true, `""`: true,
+		deep(maxPlainDepth - 1): true, deep(maxPlainDepth + 1): false, deep(16_000): false,
+		``: false, ` `: false, `{} `: false, ` {}`: false, `[1, 2]`: false, `{"a" :1}`: false, "[1,\n2]": false,
+		`[1,]`: false, `[,1]`: false, `[1`: false, `[`: false, `{`: false, `{"a"}`: false, `{"a":}`: false, `{"a":1,}`: false, `{1:2}`: false,
+		`{"a":1]`: false, `[1}`: false, `"`: false, `"\`: false, `"\u12"`: false, `"\u12g4"`: false, `"\x"`: false, "\"\n\"": false, "\"\x00\"": false,
+		`01`: false, `-`: false, `1.`: false, `.5`: false, `1e`: false, `1e+`: false, `+1`: false, `--1`: false, `1.2.3`: false, `tru`: false, `nulll`: false, `1 2`: false,
+	} {
+		if got := compact([]byte(data)); got != want {
+			t.Errorf("%.60q: got %v", data, got)
+		}
+	}
+}
+
+// FuzzCompact holds compact against the standard library.
+func FuzzCompact(f *testing.F) {
+	for _, seed := range []string{`{"a":[1,"b c",{"d\"":null}]}`, `[-1.5e3,true,"\u00e9"]`, `[[[[]]]]`, `0`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var same bytes.Buffer
+		want := json.Compact(&same, data) == nil && bytes.Equal(same.Bytes(), data) && json.Valid(data)
+		if got := compact(data); got && !want || !got && want && bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{")) < maxPlainDepth {
+			t.Errorf("%q: got %v, want %v", data, got, want)
+		}
+	})
 }
 
 func BenchmarkDecode(b *testing.B) {

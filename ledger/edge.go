@@ -78,7 +78,7 @@ func readFile(files fs.FS, path string, most int, buf []byte) ([]byte, error) {
 		return nil, err
 	}
 	if len(data) > most {
-		return nil, fmt.Errorf("it has more than the %d bytes that it can have", most)
+		return nil, fmt.Errorf("%s has more than the %d bytes that it can have", path, most)
 	}
 	return data, nil
 }

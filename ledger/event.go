@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 	"unicode/utf8"
 )
@@ -31,7 +32,7 @@ func (h Hash) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, h[:])
 
 // UnmarshalText reads the hash from hexadecimal, in lower case.
 func (h *Hash) UnmarshalText(text []byte) error {
-	if len(text) != 2*len(h) || bytes.ContainsAny(text, "ABCDEF") {
+	if len(text) != 2*len(h) || slices.ContainsFunc(text, func(c byte) bool { return 'A' <= c && c <= 'F' }) {
 		return fmt.Errorf("a hash has %d hexadecimal digits in lower case", 2*len(h))
 	}
 	_, err := hex.Decode(h[:], text)

@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"encoding/json"
 	"fmt"
+	"testing/fstest"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/ledger"
@@ -55,5 +56,36 @@ func ExampleProof_Verify() {
 	fmt.Println("changed:", err != nil)
 	// Output:
 	// WorkAdded by alice is one of 1 events signed by ledger.example/epoch/1 <nil>
+	// changed: true
+}
+
+// A ledger goes on from its edge: the tiles that are not full, proven against the
+// signed root.
+func ExampleReadEdge() {
+	files := fstest.MapFS{} // a directory, for example
+	write := func(path string, data []byte) error {
+		files[path] = &fstest.MapFile{Data: data}
+		return nil
+	}
+	var edge ledger.Edge
+	for n := range 300 {
+		if err := edge.Append(fmt.Append(nil, "event ", n), write); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	if err := edge.Partial(0, write); err != nil {
+		fmt.Println(err)
+		return
+	}
+	checkpoint := edge.Checkpoint(ledger.Origin("ledger.example", 1)) // to be signed, and opened again
+
+	again, err := ledger.ReadEdge(files, checkpoint)
+	fmt.Println(again.Size(), again.Root() == edge.Root(), err)
+	files[ledger.TilePath(0, 1, 44)].Data[0] ^= 1
+	_, err = ledger.ReadEdge(files, checkpoint)
+	fmt.Println("changed:", err != nil)
+	// Output:
+	// 300 true <nil>
 	// changed: true
 }

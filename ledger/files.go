@@ -20,7 +20,7 @@ type Files struct {
 
 // OpenFiles opens a ledger and checks the signature of its checkpoint.
 func OpenFiles(files fs.FS, verifierKey string) (*Files, error) {
-	signed, err := fs.ReadFile(files, CheckpointPath)
+	signed, err := readFile(files, CheckpointPath, maxCheckpoint, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (f *Files) Entries(from int64, yield func(index int64, stored []byte) bool)
 func (f *Files) bundle(index int64) ([][]byte, error) {
 	width := int(min(TileWidth, f.Checkpoint.Size-index*TileWidth))
 	path := EntriesPath(index, width)
-	data, err := fs.ReadFile(f.files, path)
+	data, err := readFile(f.files, path, width*(2+MaxEvent), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (tiles) Height() int { return tileHeight }
 func (t tiles) ReadTiles(wanted []tlog.Tile) ([][]byte, error) {
 	data := make([][]byte, len(wanted))
 	for i, w := range wanted {
-		tile, err := fs.ReadFile(t.files, TilePath(w.L, w.N, w.W))
+		tile, err := readFile(t.files, TilePath(w.L, w.N, w.W), w.W*hashSize, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -14,6 +14,7 @@ func TestMutants(t *testing.T) {
 	const (
 		edge   = "^TestEdge|^TestReadEdge"
 		verify = "^TestVerify$|^TestVerifyFinds"
+		plain  = "^TestDecodePlain$|^TestCompact$"
 		table  = "^TestTips$|^TestPrinter$"
 		blobs  = "^TestBlob"
 	)
@@ -44,6 +45,11 @@ func TestMutants(t *testing.T) {
 		{verify, mutant.Mutant{Name: "an event may be of another epoch", File: "bundle.go", Old: "if e.epoch != r.epoch {", New: "if false {"}},
 		{verify, mutant.Mutant{Name: "a reader reads the bundle of another", File: "bundle.go", Old: "index += readerCount {", New: "index++ {"}},
 		{verify, mutant.Mutant{Name: "bundles are taken as they come", File: "bundle.go", Old: "func (r *readers) next(index int64) *bundle { return <-r.lanes[index%readerCount].read }", New: "func (r *readers) next(index int64) *bundle {\n\tselect {\n\tcase b := <-r.lanes[index%readerCount].read:\n\t\treturn b\n\tcase b := <-r.lanes[(index+1)%readerCount].read:\n\t\treturn b\n\t}\n}"}},
+		{verify, mutant.Mutant{Name: "a file is read to its end, however long", File: "edge.go", Old: "for len(data) <= most {\n", New: "for most *= 1000; ; {\n"}},
+		{verify, mutant.Mutant{Name: "a blob is read to its end, however long", File: "bundle.go", Old: "io.LimitReader(file, max(0, ref.Size)+1)", New: "file"}},
+		{plain, mutant.Mutant{Name: "blanks are read plainly", File: "compact.go", Old: "case c < ' ':", New: "case c < ' ' && c != '\\n':"}},
+		{plain, mutant.Mutant{Name: "deep payloads are read plainly", File: "compact.go", Old: "const maxPlainDepth = 32", New: "const maxPlainDepth = 20_000"}},
+		{plain, mutant.Mutant{Name: "numbers may begin with 0", File: "compact.go", Old: "whole == 0 || whole > 1 && data[0] == '0'", New: "whole == 0"}},
 		{table, mutant.Mutant{Name: "fingerprints have no key of their own", File: "tips.go", Old: "_, _ = rand.Read(key[:])", New: "_, _ = rand.Read(key[:0])"}},
 		{table, mutant.Mutant{Name: "a shard loses a subject when it grows", File: "tips.go", Old: "for _, cell := range old {\n\t\tif cell.tip", New: "for i, cell := range old {\n\t\tif i != 5 && cell.tip"}},
 		{blobs, mutant.Mutant{Name: "a removal counts for later events", File: "verify.go", Old: "\t\tdelete(v.missing, n.blob)\n", New: "\t\tv.missing[n.blob] = v.checkpoint.Size\n"}},

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 
@@ -171,6 +172,59 @@ func TestVerifyFindsTheLowestTile(t *testing.T) {
 		var wrong *ledger.VerifyError
 		if _, err := ledger.Verify(b.files, b.key); !errors.As(err, &wrong) || wrong.Path != path {
 			t.Errorf("got %v, want an error about %s", err, path)
+		}
+	}
+}
+
+// endless has one file that does not end, and counts what is read of it.
+type endless struct {
+	fs.FS
+	path string
+	read atomic.Int64
+}
+
+func (e *endless) Open(path string) (fs.File, error) {
+	file, err := e.FS.Open(path)
+	if path == e.path && err == nil {
+		file = &endlessFile{file, &e.read}
+	}
+	return file, err
+}
+
+type endlessFile struct {
+	fs.File
+	read *atomic.Int64
+}
+
+func (f *endlessFile) Read(p []byte) (int, error) {
+	if f.read.Add(int64(len(p))) > 32<<20 {
+		return 0, errors.New("too much was read of a file that does not end")
+	}
+	return len(p), nil
+}
+
+// Files that were made long on purpose take neither memory nor time.
+func TestVerifyFindsEndlessFiles(t *testing.T) {
+	b := filled(t, 300)
+	c, _ := b.seal(t)
+	for path := range b.files {
+		files := &endless{FS: b.files, path: path}
+		var wrong *ledger.VerifyError
+		_, err := ledger.Verify(files, b.key)
+		if !errors.As(err, &wrong) || wrong.Path != path && !strings.HasPrefix(path, "blob/") || files.read.Load() > 9<<20 {
+			t.Errorf("%s: got %v after %d bytes", path, err, files.read.Load())
+		}
+		files.read.Store(0)
+		if _, err := ledger.ReadEdge(files, c); strings.Contains(path, ".p/") && !strings.Contains(path, "entries") && err == nil || files.read.Load() > 9<<20 {
+			t.Errorf("%s: the edge is read with %v after %d bytes", path, err, files.read.Load())
+		}
+		files.read.Store(0)
+		f, err := ledger.OpenFiles(files, b.key)
+		for n := int64(0); n < c.Size && err == nil; n++ {
+			_, err = f.Prove(n)
+		}
+		if (err == nil) != strings.HasPrefix(path, "blob/") || files.read.Load() > 9<<20 {
+			t.Errorf("%s: proofs end with %v after %d bytes", path, err, files.read.Load())
 		}
 	}
 }
