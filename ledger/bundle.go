@@ -52,17 +52,18 @@ type readers struct {
 	group sync.WaitGroup
 }
 
-func startReaders(files fs.FS, size int64, epoch uint64) *readers {
+// startReaders starts readers that are each like this one.
+func startReaders(like bundleReader) *readers {
 	var r readers
-	print := newPrinter()
 	for i := range r.lanes {
 		read, free := make(chan *bundle, 2), make(chan *bundle, 2)
 		free <- &bundle{}
 		free <- &bundle{}
 		r.lanes[i].read, r.lanes[i].free = read, free
 		r.group.Go(func() {
-			reader := bundleReader{files: files, size: size, epoch: epoch, print: print}
-			for index := int64(i); index*TileWidth < size; index += readerCount {
+			reader := like
+			reader.copy = make([]byte, 32<<10)
+			for index := int64(i); index*TileWidth < reader.size; index += readerCount {
 				b, more := <-free
 				if !more {
 					return
@@ -96,7 +97,7 @@ type bundleReader struct {
 	epoch uint64
 	print *printer
 	data  []byte // the bundle
-	copy  [32 << 10]byte
+	copy  []byte // what is read of a blob
 }
 
 // read reads the bundle with an index, and the tile over it.
@@ -204,7 +205,7 @@ func (r *bundleReader) blob(ref Blob) error {
 		return err
 	}
 	hash := sha256.New()
-	n, err := io.CopyBuffer(hash, io.LimitReader(file, max(0, ref.Size)+1), r.copy[:])
+	n, err := io.CopyBuffer(hash, io.LimitReader(file, max(0, ref.Size)+1), r.copy)
 	switch err = errors.Join(err, file.Close()); {
 	case err != nil:
 		return err

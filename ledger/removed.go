@@ -10,6 +10,9 @@ import (
 // purpose. Its payload is a [BlobRemoved]. The events that refer to them stay, and
 // with them the blobs' hashes: whoever has kept the bytes can show that they are
 // the ones.
+//
+// A blob is removed only when a checkpoint covers the event: before that, a ledger
+// without the blob does not verify.
 const TypeBlobRemoved = "BlobRemoved"
 
 // BlobRemoved is the payload of an event of the type [TypeBlobRemoved]. About 150

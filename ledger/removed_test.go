@@ -12,10 +12,17 @@ import (
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
-// blobStory is a ledger that is told in words: "ref a" refers to a blob, "remove a"
-// says that it was removed, "both a" is one event that does both, "missize a" gives
-// another size, "empty" removes nothing, "fill 300" is so many other events. At the
-// end "there a" puts the blob there, and "wrong a" other bytes.
+// nameOf is how an error begins that names a blob of a story.
+func nameOf(name string) string {
+	return ledger.BlobPath(ledger.NewBlob([]byte("the transcript of "+name)).SHA256) + " is missing"
+}
+
+// blobStory is a ledger that is told in words. "ref a" refers to a blob, "escaped a"
+// too, in another spelling, and "pair a" to a and b. "remove a" says that it was
+// removed, "both a" is one event that does both, "missize a" gives another size,
+// "say a" is of another type, "empty" and "nothing" name no blob. "fill ..." is a
+// hundred other events for each dot. "there a" puts the blob into the files, and
+// "wrong a" other bytes.
 func blobStory(t *testing.T, story string) *book {
 	t.Helper()
 	b := newBook(t)
@@ -39,6 +46,9 @@ func blobStory(t *testing.T, story string) *book {
 			add("AgentSessionCompleted", "{"+strings.Replace(ref, `"blob"`, `"\u0062lob"`, 1)+"}")
 		case "remove":
 			add(ledger.TypeBlobRemoved, "{"+removed+"}")
+		case "pair":
+			other := ledger.NewBlob([]byte("the transcript of b"))
+			add("AgentSessionCompleted", fmt.Sprintf(`[{%s},{"transcript":{"blob":"%s","size":%d}}]`, ref, other.SHA256, other.Size))
 		case "both":
 			add(ledger.TypeBlobRemoved, "{"+ref+","+removed+"}")
 		case "missize":
@@ -100,6 +110,8 @@ func TestBlobMissing(t *testing.T) {
 		"ref a":                                  {0, "no later event says that it was removed"},
 		"escaped a":                              {0, "no later event says that it was removed"},
 		"ref a, fill ..., ref a":                 {0, "no later event"},
+		"pair a, remove a":                       {0, nameOf("b")},
+		"pair a, remove b":                       {0, nameOf("a")},
 		"ref a, remove b":                        {0, "blob/"},
 		"remove a, ref a":                        {1, "no later event"},
 		"ref a, remove a, ref a":                 {2, "no later event"},

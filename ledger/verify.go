@@ -59,7 +59,7 @@ func Verify(files fs.FS, verifierKey string) (Report, error) {
 	if err != nil {
 		return wrong(err)
 	}
-	v := verification{files: files, checkpoint: c, missing: map[fingerprint]int64{}}
+	v := verification{files: files, checkpoint: c, print: newPrinter(), missing: map[fingerprint]int64{}}
 	if err := v.bundles(epoch); err != nil {
 		return Report{}, err
 	}
@@ -85,6 +85,7 @@ const maxCheckpoint = 1 << 20
 type verification struct {
 	files      fs.FS
 	checkpoint Checkpoint
+	print      *printer
 	edge       Edge
 	tips       tips
 	blobs      int
@@ -98,7 +99,7 @@ type verification struct {
 
 // bundles checks all events, and the tiles that are full.
 func (v *verification) bundles(epoch uint64) error {
-	r := startReaders(v.files, v.checkpoint.Size, epoch)
+	r := startReaders(bundleReader{files: v.files, size: v.checkpoint.Size, epoch: epoch, print: v.print})
 	defer r.stop()
 	for index := int64(0); index*TileWidth < v.checkpoint.Size; index++ {
 		v.bundle = r.next(index)
@@ -167,11 +168,11 @@ func (v *verification) whichBlob(at int64) error {
 		return err
 	}
 	for _, ref := range refs {
-		if _, err := fs.Stat(v.files, BlobPath(ref.SHA256)); err != nil {
-			return fmt.Errorf("a blob is missing, and no later event says that it was removed: %w", err)
+		if _, missing := v.missing[v.print.blob(ref.SHA256, ref.Size)]; missing {
+			return fmt.Errorf("%s is missing, and no later event says that it was removed: %w", BlobPath(ref.SHA256), fs.ErrNotExist)
 		}
 	}
-	return errors.New("a blob was missing, and is there when it is looked for again: was the ledger changed meanwhile?")
+	return errors.New("a blob was missing, and another one is named when the event is read again: was the ledger changed meanwhile?")
 }
 
 // again reads an event once more.
