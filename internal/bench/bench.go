@@ -1,47 +1,37 @@
-// Package bench measures a machine: how many handoffs a box makes in a second and
-// how long they take, against the bare engine in the same run.
+// Package bench measures a machine: how many handoffs a box makes in a second and how long they
+// take, against what the machine can do, in the same run: the log alone, and HTTP alone.
 package bench
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
-	"github.com/signalbox-dev/signalbox/internal/archive"
-	"github.com/signalbox-dev/signalbox/internal/engine"
-	"github.com/signalbox-dev/signalbox/ledger"
 )
 
 // Options say what to measure.
 type Options struct {
-	Program  string // the signalbox program, which runs the box in a process of its own
+	Program  string // the signalbox program, which runs the box and HTTP alone in processes of their own
 	Dir      string // for the stores; what is made in it stays there
 	Items    int    // work items in each round: three handoffs each
 	Clients  int    // at once
-	Rounds   int    // of box and bare engine, in turn
+	Rounds   int    // of box, log alone and HTTP alone, in turn
 	Rate     int    // signals a second, for the latency
 	Progress func(string)
 }
 
-// Result is what was measured. A handoff is a grant and a completion, so the ratio
-// is that of appends.
+// Result is what was measured, as the medians of the rounds.
 type Result struct {
 	Handoffs float64 `json:"handoffs_per_s"`
-	Bare     float64 `json:"bare_appends_per_s"`
-	Ratio    float64 `json:"ratio"`
+	Log      float64 `json:"bare_appends_per_s"`  // the log alone
+	HTTP     float64 `json:"http_requests_per_s"` // HTTP alone
+	Ratio    float64 `json:"ratio"`               // of handoffs to what the slower of the two allows; see ratio
 	P50      float64 `json:"p50_ms"`
 	P99      float64 `json:"p99_ms"`
 
@@ -50,37 +40,62 @@ type Result struct {
 	Signals int `json:"signals"` // that the latency was measured on
 }
 
+// A handoff is two requests, a claim and an emit, and each of them records one event: a grant and
+// a completion. Both are answered when they are synced.
+const (
+	handoffRequests = 2
+	handoffEvents   = 2
+)
+
+// ratio compares handoffs with handoffs: those that the box made with those that the machine could
+// make if a handoff cost nothing but its requests, or nothing but its appends, whichever is fewer.
+func ratio(handoffs, appends, requests float64) float64 {
+	return handoffs / min(appends/handoffEvents, requests/handoffRequests)
+}
+
 // phases that an agent hands over one after the other without the gate.
 var phases = []agentsig.Phase{agentsig.PhaseReadyForReview, agentsig.PhaseReview, agentsig.PhaseReadyForMerge}
 
-// Run measures: throughput with the clients working as fast as they can, box and
-// bare engine in turn, the median of the rounds; then latency in an open loop.
-func Run(ctx context.Context, o Options) (Result, error) {
-	b, err := startBox(ctx, o)
+// Run measures: throughput with the clients working as fast as they can, box, log alone and HTTP
+// alone in turn, the median of the rounds; then latency in an open loop.
+func Run(ctx context.Context, o Options) (r Result, err error) {
+	b, err := o.startBox(ctx)
 	if err != nil {
 		return Result{}, err
 	}
-	r, err := o.measure(ctx, b)
-	return r, errors.Join(err, b.stop())
+	defer func() { err = errors.Join(err, b.stop()) }()
+	h, err := o.startHTTP(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	defer func() { err = errors.Join(err, h.stop()) }()
+	return o.measure(ctx, b, h)
 }
 
-func (o Options) measure(ctx context.Context, b *running) (Result, error) {
+func (o Options) measure(ctx context.Context, b, h *running) (Result, error) {
 	r := Result{Items: o.Items, Clients: o.Clients}
-	var handoffs, bare []float64
+	var handoffs, appends, requests []float64
 	for round := range o.Rounds {
 		o.Progress(fmt.Sprintf("round %d of %d", round+1, o.Rounds))
-		h, err := o.throughput(ctx, b, round)
+		if err := o.addItems(ctx, b, fmt.Sprintf("t%d", round)); err != nil {
+			return r, err
+		}
+		made, err := o.handOver(ctx, b)
 		if err != nil {
 			return r, err
 		}
-		e, err := o.bare(ctx, round)
+		stored, err := o.logAlone(ctx, round)
 		if err != nil {
 			return r, err
 		}
-		handoffs, bare = append(handoffs, h), append(bare, e)
+		answered, err := o.handOver(ctx, h)
+		if err != nil {
+			return r, err
+		}
+		handoffs, appends, requests = append(handoffs, made), append(appends, stored), append(requests, handoffRequests*answered)
 	}
-	r.Handoffs, r.Bare = median(handoffs), median(bare)
-	r.Ratio = 2 * r.Handoffs / r.Bare
+	r.Handoffs, r.Log, r.HTTP = median(handoffs), median(appends), median(requests)
+	r.Ratio = ratio(r.Handoffs, r.Log, r.HTTP)
 	o.Progress(fmt.Sprintf("latency at %d signals/s", o.Rate))
 	took, err := o.latency(ctx, b)
 	if err != nil {
@@ -97,48 +112,6 @@ func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 func median(all []float64) float64 {
 	slices.Sort(all)
 	return all[len(all)/2]
-}
-
-// running is a box in a process of its own.
-type running struct {
-	cmd    *exec.Cmd
-	client *api.Client
-}
-
-func startBox(ctx context.Context, o Options) (*running, error) {
-	dir := filepath.Join(o.Dir, "box")
-	cmd := exec.CommandContext(ctx, o.Program, "up", "--dir", dir, "--json")
-	cmd.Env = append(os.Environ(), agentsig.ExitProtocolVariable+"=true")
-	cmd.Dir = o.Dir // away from any signalbox.yaml
-	cmd.Stderr = os.Stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	line, err := bufio.NewReader(out).ReadBytes('\n')
-	var found struct {
-		Address string `json:"address"`
-	}
-	if err == nil {
-		err = json.Unmarshal(line, &found)
-	}
-	var token []byte
-	if err == nil {
-		token, err = os.ReadFile(filepath.Join(dir, "api.token"))
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("the box did not start: %w", err), cmd.Cancel(), cmd.Wait())
-	}
-	return &running{cmd, api.NewClient(found.Address, string(token[:len(token)-1]))}, nil
-}
-
-func (b *running) stop() error {
-	b.client.Close()
-	return errors.Join(b.cmd.Process.Signal(syscall.SIGTERM), b.cmd.Wait())
 }
 
 // each runs f for the numbers below n, in as many goroutines as there are clients.
@@ -168,15 +141,10 @@ func (o Options) addItems(ctx context.Context, b *running, name string) error {
 	})
 }
 
-// throughput returns how many handoffs the box made in a second.
-func (o Options) throughput(ctx context.Context, b *running, round int) (float64, error) {
-	if err := o.addItems(ctx, b, fmt.Sprintf("t%d", round)); err != nil {
-		return 0, err
-	}
-	outputs := map[agentsig.Phase][]byte{}
-	for _, p := range phases {
-		outputs[p] = output(p)
-	}
+// handOver hands each item over from phase to phase, and returns how many handoffs were made in a
+// second.
+func (o Options) handOver(ctx context.Context, b *running) (float64, error) {
+	outputs := outputs()
 	n := o.Items * len(phases)
 	begun := time.Now()
 	err := o.each(ctx, n, func(ctx context.Context, _ int) error {
@@ -196,67 +164,15 @@ func accepted(e api.Emitted, err error) error {
 	return err
 }
 
-func output(p agentsig.Phase) []byte {
-	data, err := agentsig.NewExitSignal(p, agentsig.ExitCompleted).WithNotes("measured").JSON()
-	if err != nil {
-		panic(err) // one of our own phases
-	}
-	return append(data, '\n')
-}
-
-// eventSize is the mean of a grant (367 bytes) and a completion (801) as the box
-// stores them here.
-const eventSize = 584
-
-// bare returns how many records the log by itself stores in a second: synced, from as
-// many goroutines, on as many subjects, each on the condition that it continues its subject.
-func (o Options) bare(ctx context.Context, round int) (rate float64, err error) {
-	log, end, err := bareLog(ctx, filepath.Join(o.Dir, fmt.Sprintf("bare%d", round)))
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, end()) }()
-	steps := 2 * len(phases)
-	begun := time.Now()
-	err = o.each(ctx, o.Items, func(ctx context.Context, i int) error {
-		subject := fmt.Sprintf("subject%d", i)
-		data := fmt.Appendf(nil, `{"subject":%q,"filler":%q}`, subject, strings.Repeat("x", eventSize))[:eventSize]
-		last := uint64(0)
-		for range steps {
-			seq, err := log.Append(ctx, subject, last, data)
-			if err != nil {
-				return err
-			}
-			last = seq
+// outputs returns what an agent says at the end of each phase.
+func outputs() map[agentsig.Phase][]byte {
+	all := map[agentsig.Phase][]byte{}
+	for _, p := range phases {
+		data, err := agentsig.NewExitSignal(p, agentsig.ExitCompleted).WithNotes("measured").JSON()
+		if err != nil {
+			panic(err) // one of our own phases
 		}
-		return nil
-	})
-	return float64(o.Items*steps) / time.Since(begun).Seconds(), err
-}
-
-// bareLog opens a log with nothing around it but who knows the last record of each subject.
-func bareLog(ctx context.Context, dir string) (*archive.Log, func() error, error) {
-	signer, verifier, err := ledger.NewKey(ledger.Origin("bench", 1))
-	if err != nil {
-		return nil, nil, err
+		all[p] = append(data, '\n')
 	}
-	a, err := archive.Open(archive.Dir(dir), archive.Keys{Signer: signer, Verifier: verifier})
-	if err != nil {
-		return nil, nil, err
-	}
-	if _, err := a.Start(ctx, 0); err != nil {
-		return nil, nil, err
-	}
-	last := map[string]uint64{} // the log's writer alone asks
-	log := archive.NewLog(a, archive.Follower{
-		Last: func(subject string) (uint64, error) { return last[subject], nil },
-		Fold: func(records []engine.Record) error {
-			for _, r := range records {
-				last[r.Subject] = r.Seq
-			}
-			return nil
-		},
-		Ended: func(error) {},
-	})
-	return log, func() error { return errors.Join(log.Close(), a.Close()) }, nil
+	return all
 }

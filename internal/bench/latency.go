@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 )
 
@@ -38,10 +37,7 @@ func (o Options) latency(ctx context.Context, b *running) ([]time.Duration, erro
 			}
 		})
 	}
-	outputs := map[agentsig.Phase][]byte{}
-	for _, p := range phases {
-		outputs[p] = output(p)
-	}
+	outputs := outputs()
 	held := make([]api.Grant, 0, o.Items)
 	for range o.Items {
 		select {
