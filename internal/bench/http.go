@@ -57,7 +57,7 @@ func nothingKept(token string) http.Handler {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		n := handoffs.Add(1)
+		n := handoffs.Add(1) - 1
 		t := work.Token{Epoch: 1, Counter: 1}
 		answer(w, api.Grant{
 			Session: t.Session(madeUpSubject), Work: madeUpWork, Phase: phases[n%uint64(len(phases))], Token: t,

@@ -274,7 +274,7 @@ func rejected(item work.Item, r reading, err error) api.Emitted {
 // emitted answers with what was recorded.
 func emitted(item work.Item, r recorded[work.Item]) api.Emitted {
 	out := api.Emitted{Accepted: true, Event: r.event.Type, Work: item.ID, Sequence: r.seq}
-	var p work.Result
+	var p agentsig.AgentSessionCompleted // without what was said, which is not answered
 	if json.Unmarshal(r.event.Payload, &p) == nil {
 		out.PhaseCompleted, out.ExitReason, out.NextPhase = p.PhaseCompleted, p.ExitReason, p.NextPhase
 	}

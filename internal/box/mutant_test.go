@@ -23,6 +23,8 @@ func TestBoxMutants(t *testing.T) {
 			"err = l.store(records)", "_ = l.store(records)", "TestArchiveFails"},
 		{"an event names another as the one before it", "record.go",
 			"Prev: tip.Sum,", "Prev: map[bool]ledger.Hash{false: {1}}[tip.ItemSeq == 0],", "TestClaimIsRepeated"},
+		{"who recorded an event is shown a later one", "record.go",
+			"folded.InLedger().Seq == seq {", "folded.InLedger().Seq >= seq {", "TestAnswerIsOfOwnEvent"},
 		{"an event has another's place", "record.go",
 			"ItemSeq: tip.ItemSeq + 1,", "ItemSeq: 2*tip.ItemSeq + 1,", "TestClaimIsRepeated|TestRenewedLease"},
 		{"a renewed lease runs out all the same", "state.go",

@@ -68,7 +68,7 @@ func (o rules[S, C]) record(b *Box, subject, key string, c C) (recorded[S], erro
 		}
 		seq, err := b.log.Append(b.ctx, subject, chain.Seq, stored)
 		if err == nil {
-			after, err := o.fold(now, seq, event, stored)
+			after, err := o.after(b, now, seq, event, stored)
 			return recorded[S]{seq, event, after}, err
 		}
 		if !errors.Is(err, engine.ErrConflict) && !errors.Is(err, engine.ErrUnknown) {
@@ -89,6 +89,15 @@ func (o rules[S, C]) record(b *Box, subject, key string, c C) (recorded[S], erro
 			return recorded[S]{}, ErrStopping
 		}
 	}
+}
+
+// after returns a subject as it is after an event that was stored: the state has it so, unless it has
+// moved on since.
+func (o rules[S, C]) after(b *Box, before S, seq uint64, event ledger.Event, stored []byte) (S, error) {
+	if folded := o.look(b.state, event.Subject); folded.InLedger().Seq == seq {
+		return folded, nil
+	}
+	return o.fold(before, seq, event, stored)
 }
 
 // How long record waits before it tries again what had no outcome: 2 s altogether.

@@ -45,7 +45,7 @@ func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
 		i.Granted = t.Counter
 		return i, err
 	case AgentSessionCompleted:
-		p, err := payload[Result](e)
+		p, err := payload[outcome](e)
 		i.Completed = i.Granted
 		i = i.to(p.NextPhase)
 		i.Audited = p.Audited
@@ -86,6 +86,13 @@ func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
 		return i, nil
 	}
 	return i, fmt.Errorf("event %d of %s is of the type %q, which this version does not know", e.ItemSeq, e.Subject, e.Type)
+}
+
+// outcome is what a [Result] does to its item. What was said beside it is not read for that: it is
+// most of the payload.
+type outcome struct {
+	NextPhase agentsig.Phase `json:"next_phase"`
+	Audited   bool           `json:"audited"`
 }
 
 // to moves the item to a phase and ends its lease.
