@@ -43,6 +43,8 @@ type Archive struct {
 	log       File       // the last segment; nil before Start and after Close
 	logBytes  int        // its size
 
+	leaving leaving // blobs that are about to be removed
+
 	sealing sync.Mutex  // held while tiles are written
 	edge    ledger.Edge // of the sealed events
 

@@ -16,10 +16,11 @@ import (
 // are those that were signed.
 func (a *Archive) check(ctx context.Context, found *Findings) error {
 	p := pass{a: a}
-	var err error
-	if p.blobs, err = readBlobs(a.files); err != nil {
+	b, err := readBlobs(a.files)
+	if err != nil {
 		return err
 	}
+	p.blobs = newBlobCheck(b)
 	if err := p.run(ctx, p.hold); err != nil {
 		return err
 	}
@@ -48,7 +49,7 @@ func (a *Archive) check(ctx context.Context, found *Findings) error {
 // pass is one walk over the archive's events.
 type pass struct {
 	a          *Archive
-	blobs      blobs
+	blobs      blobCheck
 	edge       ledger.Edge
 	blobErr    error // the first blob that is not as an event has it
 	stale      int   // tiles that are not as the events make them
@@ -62,8 +63,8 @@ type pass struct {
 func (p *pass) run(ctx context.Context, hold func(name string, want []byte) error) error {
 	a := p.a
 	err := a.entries(0, a.fullBundle, func(index int64, stored []byte) error {
-		if p.blobErr == nil {
-			p.blobErr = p.blobs.check(index, stored)
+		if p.w == nil && p.blobErr == nil { // the walk that mends tiles has looked before
+			p.blobErr = p.blobs.event(index, stored)
 		}
 		if index >= a.sealed.Size {
 			return nil
@@ -131,8 +132,14 @@ const (
 )
 
 func (p *pass) blobErrors() error {
-	if p.blobErr != nil || len(p.blobs.damaged) == 0 {
+	if p.blobErr != nil {
 		return p.blobErr
+	}
+	if lost := p.blobs.missing(); len(lost) > 0 {
+		return lost[0]
+	}
+	if len(p.blobs.damaged) == 0 {
+		return nil
 	}
 	name := slices.Min(slices.Collect(maps.Keys(p.blobs.damaged)))
 	return &Damage{Where: name, What: "it is damaged, and no event refers to it", Advice: adviceRepair}

@@ -286,7 +286,7 @@ func (s *sample) scrubbed(l *archivetest.Lossy) (string, error) {
 func scrubAll(a *archive.Archive, n int64) error {
 	at := int64(0)
 	for calls := int64(0); ; calls++ {
-		next, err := a.Scrub(bg, at, n)
+		next, err := a.Scrub(bg, at, n, nil)
 		if err != nil {
 			return err
 		}

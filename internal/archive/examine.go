@@ -48,6 +48,7 @@ type walked struct {
 	tile     []byte     // the tile of level 0 that is at hand
 	tileAt   int64      // its index, plus 1
 	differed bool       // a copy of a sealed event was missing or another
+	held     blobCheck
 	blobErrs []string
 	lost     string // what is in no copy
 }
@@ -169,8 +170,8 @@ func (x *examination) walk(ctx context.Context, prefer preference, take func(ind
 		if err != nil || x.lost != "" {
 			return false, err
 		}
-		if err := x.blobs.check(index, chosen); err != nil && len(x.blobErrs) < maxBlobErrs {
-			x.blobErrs = append(x.blobErrs, strings.TrimSuffix(err.Error(), ": "+adviceBackup))
+		if err := x.held.event(index, chosen); err != nil {
+			x.noteBlob(err)
 		}
 		if index < x.signed.Size {
 			if err := x.edge.Append(chosen, tile); err != nil {
@@ -184,14 +185,24 @@ func (x *examination) walk(ctx context.Context, prefer preference, take func(ind
 	if !x.proven() {
 		return false, nil
 	}
+	for _, lost := range x.held.missing() {
+		x.noteBlob(lost)
+	}
 	return true, x.edge.Partial(0, tile)
+}
+
+// noteBlob notes a blob that can't be restored.
+func (x *examination) noteBlob(err error) {
+	if len(x.blobErrs) < maxBlobErrs {
+		x.blobErrs = append(x.blobErrs, strings.TrimSuffix(err.Error(), ": "+adviceBackup))
+	}
 }
 
 // maxBlobErrs is how many blobs are named that can't be restored.
 const maxBlobErrs = 100
 
 func (x *examination) begin(prefer preference) (err error) {
-	x.walked = walked{prefer: prefer}
+	x.walked = walked{prefer: prefer, held: newBlobCheck(x.blobs)}
 	x.bundles.read = func(n int64) ([][]byte, error) {
 		events, err := readBundle(x.files, n, int(min(ledger.TileWidth, x.signed.Size-n*ledger.TileWidth)))
 		if isDamage(err) {

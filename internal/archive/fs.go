@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // FS is what the archive does with files. Names are relative and have slashes.
@@ -16,12 +17,13 @@ import (
 type FS interface {
 	ReadFile(name string) ([]byte, error)
 	OpenReader(name string) (Reader, error)
-	ReadDir(name string) ([]string, error) // in order
-	Create(name string) (File, error)      // for writing; what was there is gone
-	Extend(name string) (File, error)      // for writing at the end
-	Rename(from, to string) error          // replaces what was there
-	Remove(name string) error              // a file, or an empty directory
-	Mkdir(name string) error               // no error if it is there; "." is made durably, with its parents
+	ReadDir(name string) ([]string, error)   // in order
+	Modified(name string) (time.Time, error) // when the file was written last
+	Create(name string) (File, error)        // for writing; what was there is gone
+	Extend(name string) (File, error)        // for writing at the end
+	Rename(from, to string) error            // replaces what was there
+	Remove(name string) error                // a file, or an empty directory
+	Mkdir(name string) error                 // no error if it is there; "." is made durably, with its parents
 	SyncDir(name string) error
 }
 
@@ -62,6 +64,14 @@ func (d dir) ReadDir(name string) ([]string, error) {
 		names[i] = e.Name()
 	}
 	return names, err
+}
+
+func (d dir) Modified(name string) (time.Time, error) {
+	info, err := os.Lstat(d.path(name))
+	if err != nil {
+		return time.Time{}, err
+	}
+	return info.ModTime(), nil
 }
 
 func (d dir) Create(name string) (File, error) {

@@ -294,7 +294,7 @@ func TestScrub(t *testing.T) {
 		}
 	}
 	b := mustOpen(t, s.with("", nil), s.keys)
-	if _, err := b.Scrub(bg, sampleSize+1, 1); err == nil || isDamage(err) {
+	if _, err := b.Scrub(bg, sampleSize+1, 1, nil); err == nil || isDamage(err) {
 		t.Errorf("beyond the end: %v", err)
 	}
 }

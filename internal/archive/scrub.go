@@ -12,7 +12,8 @@ import (
 // Scrub verifies a stretch of the archive while it is in use: about n events from an index on, in
 // whole bundles. It holds the bundles against their tiles and these, over the tiles above them,
 // against the tree's edge, which has the signed root; the segments of the log with these
-// events; and the blobs that they refer to. It returns where the next stretch begins.
+// events; and the blobs that they refer to, but for those that were removed on purpose. It returns
+// where the next stretch begins.
 //
 // Calls from 0 on, each from where the one before ended, cover all that is there once next is the
 // archive's size; then the next round begins at 0. A part of the round goes over a part of all
@@ -20,8 +21,8 @@ import (
 //
 // What is not as it was written is a [Damage]. A stretch needs the memory of one bundle and one segment,
 // and holds up nothing that is written, but for the last one, which looks at what a seal replaces.
-func (a *Archive) Scrub(ctx context.Context, from, n int64) (next int64, err error) {
-	s, err := a.newScrub(from, n)
+func (a *Archive) Scrub(ctx context.Context, from, n int64, removed Removed) (next int64, err error) {
+	s, err := a.newScrub(from, n, removed)
 	if err != nil || s.size == 0 {
 		return from, err
 	}
@@ -55,9 +56,14 @@ func (a *Archive) Scrub(ctx context.Context, from, n int64) (next int64, err err
 	return s.to, nil
 }
 
+// Removed says whether an event after an index says that a blob was removed. A nil one says that of
+// no blob.
+type Removed func(sum ledger.Hash, after int64) (bool, error)
+
 // scrub is one stretch, and the archive as it was when it began.
 type scrub struct {
 	a                    *Archive
+	removed              Removed
 	from, to, full, size int64
 	recent               [][]byte
 	sealed               int64
@@ -76,11 +82,11 @@ type foundBlob struct {
 	state blobState
 }
 
-func (a *Archive) newScrub(from, n int64) (*scrub, error) {
+func (a *Archive) newScrub(from, n int64, removed Removed) (*scrub, error) {
 	if err := a.usable(); err != nil {
 		return nil, err
 	}
-	s := &scrub{a: a, edge: map[string][]byte{}, upper: map[int]upperTile{}, looked: map[ledger.Hash]foundBlob{}}
+	s := &scrub{a: a, removed: removed, edge: map[string][]byte{}, upper: map[int]upperTile{}, looked: map[ledger.Hash]foundBlob{}}
 	a.sealing.Lock()
 	edge := a.edge.Clone()
 	a.mu.Lock()
@@ -192,11 +198,21 @@ func (s *scrub) end() error {
 // blobs verifies the blobs that events refer to.
 func (s *scrub) blobs(first int64, events [][]byte) error {
 	for i, stored := range events {
-		if err := checkBlobs(first+int64(i), stored, s.look); err != nil {
+		if err := checkBlobs(first+int64(i), stored, s.look, s.absent); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// absent says whether a blob that is missing was removed on purpose.
+func (s *scrub) absent(index int64, ref ledger.Blob) error {
+	if s.removed != nil {
+		if ok, err := s.removed(ref.SHA256, index); ok || err != nil {
+			return err
+		}
+	}
+	return missingBlob(index, ref.SHA256)
 }
 
 func (s *scrub) look(sum ledger.Hash) (int64, blobState, error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
+	"time"
 )
 
 // Split returns files of which those of the log lie in a directory of their own, which may be on
@@ -40,6 +41,11 @@ func (s split) OpenReader(name string) (Reader, error) {
 func (s split) ReadDir(name string) ([]string, error) {
 	at, name := s.at(name)
 	return at.ReadDir(name)
+}
+
+func (s split) Modified(name string) (time.Time, error) {
+	at, name := s.at(name)
+	return at.Modified(name)
 }
 
 func (s split) Create(name string) (File, error) {
@@ -84,9 +90,12 @@ func (nowhere) none(op, name string) error {
 func (n nowhere) ReadFile(name string) ([]byte, error)   { return nil, n.none("read", name) }
 func (n nowhere) OpenReader(name string) (Reader, error) { return nil, n.none("open", name) }
 func (n nowhere) ReadDir(name string) ([]string, error)  { return nil, n.none("readdir", name) }
-func (n nowhere) Create(name string) (File, error)       { return nil, errors.ErrUnsupported }
-func (n nowhere) Extend(name string) (File, error)       { return nil, n.none("open", name) }
-func (n nowhere) Rename(from, _ string) error            { return n.none("rename", from) }
-func (n nowhere) Remove(name string) error               { return n.none("remove", name) }
-func (nowhere) Mkdir(string) error                       { return nil }
-func (nowhere) SyncDir(string) error                     { return nil }
+func (n nowhere) Modified(name string) (time.Time, error) {
+	return time.Time{}, n.none("stat", name)
+}
+func (n nowhere) Create(name string) (File, error) { return nil, errors.ErrUnsupported }
+func (n nowhere) Extend(name string) (File, error) { return nil, n.none("open", name) }
+func (n nowhere) Rename(from, _ string) error      { return n.none("rename", from) }
+func (n nowhere) Remove(name string) error         { return n.none("remove", name) }
+func (nowhere) Mkdir(string) error                 { return nil }
+func (nowhere) SyncDir(string) error               { return nil }

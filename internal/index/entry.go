@@ -17,6 +17,7 @@ const (
 	runNames  section = 'n'
 	runsItems section = 'r'
 	tasks     section = 't' // to runs
+	removed   section = 'b' // blobs
 )
 
 // entry is one key and its value in a file.
@@ -37,6 +38,9 @@ func link(s section, name, subject string, value []byte) entry {
 
 // entries returns what a record is stored as.
 func (r Record) entries() []entry {
+	if r.Kind == Blob {
+		return []entry{link(removed, r.Subject, "", binary.AppendUvarint(nil, r.Last()))}
+	}
 	nameSection := names
 	if r.Kind == Run {
 		nameSection = runNames

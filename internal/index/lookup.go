@@ -40,6 +40,35 @@ func (x *Index) AddedBy(key string) (subject string, found bool, err error) {
 	return x.latest(addedBy, key)
 }
 
+// Removed returns the sequence of the last event that says that a blob was removed, by the blob's
+// hash in hexadecimal digits.
+func (x *Index) Removed(sum string) (seq uint64, found bool, err error) {
+	v, err := x.use()
+	if err != nil {
+		return 0, false, err
+	}
+	defer x.release(v)
+	p, key := probe(removed, sum), linkPrefix(removed, sum)
+	for _, f := range slices.Backward(v.files) {
+		if !f.filter.has(p) {
+			continue
+		}
+		c, err := f.seek(key)
+		if err != nil {
+			return 0, false, err
+		}
+		if !bytes.Equal(c.entry.key, key) {
+			continue
+		}
+		value := parser{rest: c.entry.value}
+		if seq = value.uvarint(); value.bad || seq == 0 {
+			return 0, false, f.damage("one of its records", errRecord)
+		}
+		return seq, true, nil
+	}
+	return 0, false, nil
+}
+
 // ItemsOf returns the items of a run, by the run's subject, in the order of theirs.
 func (x *Index) ItemsOf(run string) ([]Record, error) {
 	v, err := x.use()

@@ -19,6 +19,11 @@ const (
 	Item         Kind = 'i'
 	Run          Kind = 'r'
 	Conversation Kind = 'c'
+
+	// Blob is no subject of events: it is a blob that was removed, with its hash in hexadecimal
+	// digits for a subject, and the sequences of the events that say so. Only [Index.Removed] finds
+	// it.
+	Blob Kind = 'b'
 )
 
 // kinds are all kinds, the most frequent first.
@@ -51,6 +56,7 @@ func (r Record) Last() uint64 { return r.Seqs[len(r.Seqs)-1] }
 // check refuses a record that could not be found again as it was given.
 func (r Record) check() error {
 	switch {
+	case r.Kind == Blob && r.Subject != "":
 	case r.Subject == "" || r.ID == "":
 		return fmt.Errorf("a record for the index has no subject or no name: %q, %q", r.Subject, r.ID)
 	case !slices.Contains(kinds, r.Kind):

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing/fstest"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/archive"
 )
@@ -39,7 +40,8 @@ var ErrSync = errors.New("sync: input/output error")
 type node struct {
 	data, durable   []byte
 	names, durables map[string]*node
-	lost            bool // a sync of it failed: the next ones say that all is well, and it is not
+	lost            bool      // a sync of it failed: the next ones say that all is well, and it is not
+	written         time.Time // when the file was written last; cuts don't change it
 }
 
 func newDir() *node { return &node{names: map[string]*node{}, durables: map[string]*node{}} }
@@ -97,6 +99,7 @@ func survive(n *node, chance *rand.Rand, done map[*node]*node) *node {
 	s := &node{}
 	done[n] = s
 	if n.names == nil {
+		s.written = n.written
 		s.durable = survivingBytes(n, chance)
 		s.data = slices.Clone(s.durable)
 		return s
@@ -160,6 +163,15 @@ func (l *Lossy) Files() fs.FS {
 	return all
 }
 
+// Age makes a file older than it is. Copies of it that a power cut may bring back are older too.
+func (l *Lossy) Age(name string, by time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := l.find(name); n != nil {
+		n.written = n.written.Add(-by)
+	}
+}
+
 // Put writes a file behind the archive's back, durably.
 func (l *Lossy) Put(name string, data []byte) {
 	l.mu.Lock()
@@ -175,7 +187,7 @@ func (l *Lossy) Put(name string, data []byte) {
 		}
 		at = at.names[dir]
 	}
-	at.names[path.Base(name)] = &node{data: slices.Clone(data), durable: slices.Clone(data)}
+	at.names[path.Base(name)] = &node{data: slices.Clone(data), durable: slices.Clone(data), written: time.Now()}
 	at.durables[path.Base(name)] = at.names[path.Base(name)]
 }
 
@@ -268,6 +280,20 @@ func (l *Lossy) ReadDir(name string) ([]string, error) {
 	return slices.Sorted(maps.Keys(n.names)), nil
 }
 
+// Modified implements [archive.FS].
+func (l *Lossy) Modified(name string) (time.Time, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.left == 0 {
+		return time.Time{}, ErrPower
+	}
+	n := l.find(name)
+	if n == nil || n.names != nil {
+		return time.Time{}, notThere("stat", name)
+	}
+	return n.written, nil
+}
+
 // Create implements [archive.FS].
 func (l *Lossy) Create(name string) (archive.File, error) {
 	l.mu.Lock()
@@ -284,7 +310,7 @@ func (l *Lossy) Create(name string) (archive.File, error) {
 		n = &node{}
 		dir.names[path.Base(name)] = n
 	}
-	n.data = nil
+	n.data, n.written = nil, time.Now()
 	return &file{l, n, l.life}, nil
 }
 
@@ -386,6 +412,7 @@ func (f *file) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	f.n.data = append(f.n.data, p...)
+	f.n.written = time.Now()
 	return len(p), nil
 }
 
