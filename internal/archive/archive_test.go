@@ -169,7 +169,7 @@ func TestNothingIsWrittenBeforeStart(t *testing.T) {
 	_, sealErr := a.Seal()
 	_, blobErr := a.PutBlob([]byte("x"))
 	_, appendErr := a.Append(pen{}.many(1))
-	_, scrubErr := a.Scrub(bg, 0, 1)
+	_, scrubErr := a.Scrub(bg, 0, 1, nil)
 	for _, err := range []error{appendErr, sealErr, blobErr, scrubErr} {
 		if !errors.Is(err, archive.ErrNotStarted) {
 			t.Errorf("got %v", err)

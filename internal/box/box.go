@@ -31,17 +31,18 @@ var ErrLocked = errors.New("a box is running here already")
 // Options say how a box is to run.
 type Options struct {
 	Dir         Dir
-	Archive     string     // where the archive lies; if empty, where it lay, or in Dir
-	Segments    string     // where its log lies; if empty, where it lay, or in the archive
-	Mirror      string     // where the log is written too; nowhere if empty
-	Files       archive.FS // the archive's files; those where it lies if nil
-	ExitEnabled bool       // exit records are acted upon
-	Hosts       []string   // that a pull request's URL may name, besides the common forges
-	Redact      []string   // patterns of the operator's own secrets
-	Version     string     // of the program
-	Delivery    *Delivery  // to deliver plans; nil if this box does not
-	Resting     bool       // it takes requests, and starts nothing
-	Verify      bool       // read and prove all that is in the archive before it starts
+	Archive     string        // where the archive lies; if empty, where it lay, or in Dir
+	Segments    string        // where its log lies; if empty, where it lay, or in the archive
+	Mirror      string        // where the log is written too; nowhere if empty
+	Files       archive.FS    // the archive's files; those where it lies if nil
+	ExitEnabled bool          // exit records are acted upon
+	Hosts       []string      // that a pull request's URL may name, besides the common forges
+	Redact      []string      // patterns of the operator's own secrets
+	Version     string        // of the program
+	Delivery    *Delivery     // to deliver plans; nil if this box does not
+	Resting     bool          // it takes requests, and starts nothing
+	Keep        time.Duration // how long outputs of what is over are kept; for ever if 0
+	Verify      bool          // read and prove all that is in the archive before it starts
 	Logger      *slog.Logger
 
 	now func() time.Time // time.Now if nil
@@ -77,13 +78,14 @@ type Box struct {
 
 	apiToken, gateToken string
 
-	ctx     context.Context // ends when the box stops
-	cancel  context.CancelFunc
-	stopped chan struct{} // closed when nothing is recorded any more
-	sealing sealing
-	scrub   scrub
-	running sync.WaitGroup
-	failure struct {
+	ctx       context.Context // ends when the box stops
+	cancel    context.CancelFunc
+	stopped   chan struct{} // closed when nothing is recorded any more
+	sealing   sealing
+	scrub     scrub
+	keepBlobs time.Duration // how long outputs of what is over are kept; for ever if 0
+	running   sync.WaitGroup
+	failure   struct {
 		sync.Mutex
 		err error
 	}
@@ -192,7 +194,7 @@ func open(ctx context.Context, o Options) (*Box, Found, error) {
 func start(ctx context.Context, o Options, a *archive.Archive, keys archive.Keys, newLog func(archive.Follower) engine.Log) (*Box, Found, error) {
 	b := &Box{
 		dir: o.Dir, archive: a, keys: keys, hosts: o.Hosts, exitEnabled: o.ExitEnabled,
-		version: o.Version, logger: o.Logger, now: o.now,
+		keepBlobs: o.Keep, version: o.Version, logger: o.Logger, now: o.now,
 		large: make(large, largeOutputs), stopped: make(chan struct{}), sealing: sealing{dirty: make(chan struct{}, 1)},
 		release: func() error { return nil }, hub: newHub(), conductors: map[string]*conductor{}, rested: make(chan struct{}),
 	}
@@ -300,7 +302,7 @@ func (b *Box) load(ctx context.Context, everything bool) (Found, error) {
 		if err != nil && found.Snapshot {
 			err = errors.Join(errSnapshot, err)
 		}
-		if seq := uint64(index) + 1; err == nil && b.state.over > maxOver && seq <= uint64(b.archive.Sealed()) {
+		if seq := uint64(index) + 1; err == nil && b.state.crowded() && seq <= uint64(b.archive.Sealed()) {
 			err = b.evict(seq, b.now())
 		}
 		return err

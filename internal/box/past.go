@@ -18,6 +18,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/durable"
 	"github.com/signalbox-dev/signalbox/internal/index"
 	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
 )
 
 // past is what has left memory. The index finds a subject, and it is folded again from the
@@ -31,9 +32,10 @@ type past struct {
 // trail is what is known of a subject in memory besides its fold: enough to find it again when it
 // has left.
 type trail struct {
-	Seqs   []uint64  // of its events
-	Latest time.Time // the time of its latest event
-	AddKey string    // of the request that added it
+	Seqs   []uint64      // of its events
+	Blobs  []ledger.Hash // that they refer to
+	Latest time.Time     // the time of its latest event
+	AddKey string        // of the request that added it
 }
 
 const (
@@ -51,11 +53,11 @@ func (p *past) close() error {
 	return p.index.Close()
 }
 
-// crowded reports whether much in memory is over.
+// crowded reports whether much in memory could leave.
 func (s *state) crowded() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.over > maxOver
+	return s.over > maxOver || len(s.removed) > maxOver
 }
 
 // has reports whether a subject is in memory.
@@ -282,11 +284,13 @@ func (s *state) inIndex(subject string) index.Record {
 	return r
 }
 
-// leave takes out of memory what the index has, unless something happened to it since.
-func (s *state) leaveTo(out [][]index.Record) {
+// leaveTo takes out of memory what the index has, unless something happened to it since; and what
+// it has of blobs that events up to a size say were removed.
+func (s *state) leaveTo(out [][]index.Record, size uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.left++
+	s.forgetRemoved(size)
 	for _, records := range out {
 		if slices.ContainsFunc(records, func(r index.Record) bool {
 			t := s.trails[r.Subject]
@@ -333,7 +337,10 @@ func (b *Box) evict(size uint64, now time.Time) error {
 		return nil // what left before is not told apart from what leaves now
 	}
 	out := b.state.leaving(now, size)
-	var add []index.Record
+	add := b.state.removedUpTo(size)
+	if len(out) == 0 && len(add) == 0 {
+		return nil
+	}
 	for _, records := range out {
 		for _, r := range records {
 			known, found, err := p.index.Get(r.Subject)
@@ -345,9 +352,6 @@ func (b *Box) evict(size uint64, now time.Time) error {
 			}
 		}
 	}
-	if len(out) == 0 {
-		return nil
-	}
 	if len(add) > 0 {
 		root, err := b.archive.Root(int64(size))
 		if err != nil {
@@ -357,7 +361,7 @@ func (b *Box) evict(size uint64, now time.Time) error {
 			return err
 		}
 	}
-	b.state.leaveTo(out)
+	b.state.leaveTo(out, size)
 	return nil
 }
 

@@ -95,7 +95,13 @@ func (s *scrub) run(ctx context.Context, b *Box) error {
 		at, size := s.now(), b.archive.Sealed()
 		n, wait := at.due(b.now(), size)
 		if n > 0 {
-			next, err := b.archive.Scrub(ctx, at.Next, n)
+			next, err := b.archive.Scrub(ctx, at.Next, n, b.state.removedAfter)
+			if err == nil {
+				err = b.removeBlobs(ctx, at.Next, min(next, size))
+			}
+			if err != nil && ctx.Err() != nil {
+				return s.keep(b.dir)
+			}
 			if err != nil {
 				return err
 			}

@@ -30,7 +30,9 @@ type snapshot struct {
 	MadeUp        map[string]int    // the largest number in a name that was made up, by the name's form
 	Total         int               // items that were ever added
 	NewestRun     string            // the subject of the run that was started last
-	Index         int64             // how much the index has to cover: what left is not here
+	Housekeeping  work.Chain
+	Removed       map[ledger.Hash]uint64 // blobs that the index does not have yet
+	Index         int64                  // how much the index has to cover: what left is not here
 }
 
 // snapshotHead comes before it.
@@ -42,7 +44,7 @@ type snapshotHead struct {
 
 // snapshotFormat rises with every change of what is in a snapshot: gob would read an
 // old one without a word, and leave out what it does not find.
-const snapshotFormat = 7
+const snapshotFormat = 8
 
 // snapshotMAC keeps anybody else from writing a snapshot that the box believes.
 func snapshotMAC(signer, checkpoint string, body []byte) []byte {
@@ -61,12 +63,13 @@ func (s *state) capture() (*snapshot, int64, error) {
 	snap := &snapshot{
 		Items: make([]work.Item, 0, len(s.items)), News: map[string][]api.Notice{},
 		Trails: make(map[string]*trail, len(s.trails)), MadeUp: maps.Clone(s.madeUp), Total: s.total, NewestRun: s.newestRun,
+		Housekeeping: s.housekeeping, Removed: maps.Clone(s.removed),
 	}
 	if s.past != nil {
 		snap.Index = s.past.index.Mark().Size
 	}
 	for subject, t := range s.trails {
-		snap.Trails[subject] = &trail{slices.Clone(t.Seqs), t.Latest, t.AddKey}
+		snap.Trails[subject] = &trail{slices.Clone(t.Seqs), slices.Clone(t.Blobs), t.Latest, t.AddKey}
 	}
 	for _, i := range s.items {
 		snap.Items = append(snap.Items, *i)
@@ -181,7 +184,8 @@ func (s *state) restore(snap *snapshot, size uint64) error {
 		s.follow(subject, t)
 	}
 	maps.Copy(s.madeUp, snap.MadeUp)
-	s.total, s.newestRun = snap.Total, snap.NewestRun
+	maps.Copy(s.removed, snap.Removed)
+	s.total, s.newestRun, s.housekeeping = snap.Total, snap.NewestRun, snap.Housekeeping
 	for i := range runs {
 		r := &runs[i]
 		r.Restored()

@@ -29,6 +29,8 @@ type state struct {
 	news          map[string]*news                      // of runs, by subject
 	trails        map[string]*trail                     // by subject
 	added         map[string]string                     // key of the request that added a subject -> the subject
+	housekeeping  work.Chain                            // of the events about the archive itself
+	removed       map[ledger.Hash]uint64                // blobs that were removed -> the sequence of the last event that says so; older ones are in the index
 	newestRun     string                                // the subject of the run that was started last
 	total         int                                   // items that were ever added
 	over          int                                   // about how many subjects are over, and could leave
@@ -46,7 +48,7 @@ func newState() *state {
 	return &state{
 		items: map[string]*work.Item{}, conversations: map[string]*conversation.Conversation{},
 		ids: map[string]string{}, madeUp: map[string]int{}, grants: map[string]string{},
-		runs: map[string]*delivery.Run{}, news: map[string]*news{}, trails: map[string]*trail{}, added: map[string]string{}, queue: newQueue(), leases: leases{},
+		runs: map[string]*delivery.Run{}, news: map[string]*news{}, trails: map[string]*trail{}, added: map[string]string{}, removed: map[ledger.Hash]uint64{}, queue: newQueue(), leases: leases{},
 	}
 }
 
@@ -70,6 +72,9 @@ func (s *state) take(seq uint64, stored []byte) error {
 	if err != nil {
 		return err
 	}
+	if e.Subject == housekeeping {
+		return s.foldRemoved(seq, e, stored)
+	}
 	if e.ItemSeq > 1 && !s.has(e.Subject) {
 		if err := s.recall(e.Subject, seq); err != nil {
 			return err
@@ -86,12 +91,15 @@ func (s *state) take(seq uint64, stored []byte) error {
 	if err != nil {
 		return err
 	}
-	s.note(seq, e)
-	return nil
+	return s.note(seq, e)
 }
 
 // note adds an event to the trail of its subject.
-func (s *state) note(seq uint64, e ledger.Event) {
+func (s *state) note(seq uint64, e ledger.Event) error {
+	refs, err := blobsOf(e)
+	if err != nil {
+		return err
+	}
 	t := s.trails[e.Subject]
 	if t == nil {
 		t = &trail{}
@@ -105,6 +113,9 @@ func (s *state) note(seq uint64, e ledger.Event) {
 		s.follow(e.Subject, t)
 	}
 	t.Seqs = append(t.Seqs, seq)
+	for _, ref := range refs {
+		t.Blobs = append(t.Blobs, ref.SHA256)
+	}
 	if e.Time.After(t.Latest) {
 		t.Latest = e.Time
 	}
@@ -114,6 +125,7 @@ func (s *state) note(seq uint64, e ledger.Event) {
 	case isOver(s, e.Subject, e.Type):
 		s.over++
 	}
+	return nil
 }
 
 func (s *state) foldItem(seq uint64, e ledger.Event, stored []byte) error {
@@ -167,6 +179,9 @@ func (s *state) dispatch() {
 func (s *state) last(subject string) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if subject == housekeeping {
+		return s.housekeeping.Seq, nil
+	}
 	if i := s.items[subject]; i != nil {
 		return i.Seq, nil
 	}
