@@ -44,6 +44,7 @@
 //	n length name subject     the run with this name
 //	r length run subject      the items of a run, by the run's subject
 //	t length task run         the runs that have a task with this id
+//	b length hash             a blob that was removed; the value is the sequence of the last event that says so
 //
 // The value of a record has its other fields, in the order in which [Record] has them; the sequences
 // of its events are the first one and then the differences.
