@@ -2,8 +2,11 @@ package box
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -15,6 +18,9 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/conversation"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/index"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // letGo lets all that is over leave memory, as if it were over for long.
@@ -208,4 +214,225 @@ func (p *pastPlay) pages(phase agentsig.Phase) {
 	if phase == "" && seen != 2*p.all.state.total {
 		p.t.Errorf("%d items are listed twice, and there are %d", seen, p.all.state.total)
 	}
+}
+
+// finishedRun records a run with tasks that were completed, and returns its subject.
+func finishedRun(t *testing.T, b *Box, id string, tasks ...string) string {
+	t.Helper()
+	plan, err := b.archive.PutBlob([]byte("# A plan\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	subject := b.newSubject()
+	started := delivery.Started{ID: id, Plan: plan, Title: "a plan", Branch: "main", Tasks: len(tasks), Key: "start " + id, Digest: "digest of " + id}
+	record := func(what string, payload any) {
+		t.Helper()
+		if err := b.recordRun(t.Context(), subject, delivery.Event{Type: what, Actor: work.OperatorActor, Payload: payload}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	record(delivery.RunStarted, started)
+	for _, task := range tasks {
+		item := b.newSubject()
+		if _, err := b.record(item, "", work.Add{ID: id + "." + task, Title: "a task", Phase: agentsig.PhaseImplementation, Run: subject, Task: task, Actor: work.BoxActor}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Override(id+"."+task, api.Override{Phase: agentsig.PhaseCompleted, Reason: "it is done"}, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	record(delivery.RunFinished, delivery.Finished{Outcome: delivery.Completed})
+	return subject
+}
+
+// A run that has ended leaves with its tasks, and comes back as it was: for who looks at it, for who
+// names one of its tasks, and for what happens to one of them late.
+func TestRunLeaves(t *testing.T) {
+	dir := Dir(t.TempDir())
+	b := inDir(t, dir)
+	defer func() { closeBox(t, b) }()
+	first := finishedRun(t, b, "R1", "T-1", "T-2")
+	second := finishedRun(t, b, "R2", "T-2", "T-3")
+	show := func(subject string) string {
+		t.Helper()
+		v, err := b.showRun(subject)
+		v.Sequence = 0 // of the ledger as a whole
+		return heard(b, v, err)
+	}
+	one, two := show(first), show(second)
+	gone := func() {
+		t.Helper()
+		finishedRun(t, b, fmt.Sprint("R", b.state.lastRun()+1)) // so that there is more to seal
+		letGo(t, b)
+		if n := len(b.state.items) + len(b.state.runs); n > 0 {
+			t.Fatalf("%d subjects stayed", n)
+		}
+	}
+	gone()
+	if got := show(first); got != one {
+		t.Errorf("the run was\n%s\nand is\n%s", one, got)
+	}
+	gone()
+	for task, want := range map[string]string{"T-1": "R1.T-1", "T-2": "R2.T-2", "T-3": "R2.T-3", "R1.T-2": "R1.T-2"} {
+		if i, err := b.state.named(task); err != nil || i.ID != want {
+			t.Errorf("%s is %s, %v: want %s", task, i.ID, err, want)
+		}
+		run, _, err := b.state.taskNamed(task)
+		if name := b.state.nameOf(run); err != nil || !strings.HasPrefix(want, name+".") {
+			t.Errorf("%s is a task of %s, %v", task, name, err)
+		}
+	}
+	gone()
+	if subject, err := b.state.delivering("digest of R1", "start R1"); err != nil || subject != first {
+		t.Errorf("the request that started R1 is not known: %q, %v", subject, err)
+	}
+	if subject, err := b.state.runNamed("R2"); err != nil || subject != second || show(second) != two {
+		t.Errorf("R2 is %q, %v:\n%s", subject, err, show(second))
+	}
+	gone()
+	if _, err := b.Override("R1.T-1", api.Override{Phase: agentsig.PhaseBlocked, Reason: "too late"}, ""); err != nil {
+		t.Fatal(err)
+	}
+	after := show(first)
+	if after == one || b.state.runs[first].Task("T-1").Item.Phase != agentsig.PhaseBlocked {
+		t.Errorf("what came late is not seen: %s", after)
+	}
+	gone()
+	closeBox(t, b)
+	if err := os.Remove(dir.path(snapshotFile)); err != nil {
+		t.Fatal(err)
+	}
+	b = inDir(t, dir) // which folds all of it again, with the index there
+	if got := show(first); got != after {
+		t.Errorf("after a restart the run was\n%s\nand is\n%s", after, got)
+	}
+	if page, err := b.Runs(t.Context(), false, api.From{Limit: 100}); err != nil || len(page.Items) != b.state.lastRun() {
+		t.Errorf("%d runs are listed, %v: want %d", len(page.Items), err, b.state.lastRun())
+	}
+}
+
+// completedOne is a box in a directory with the item T-1, completed and out of memory.
+func completedOne(t *testing.T, dir Dir) *Box {
+	t.Helper()
+	b := oneItem(t, dir, nil)
+	override(t, b, agentsig.PhaseCompleted)
+	letGo(t, b)
+	if len(b.state.items) > 0 {
+		t.Fatal("the item stayed")
+	}
+	return b
+}
+
+func override(t *testing.T, b *Box, to agentsig.Phase) {
+	t.Helper()
+	if _, err := b.Override("T-1", api.Override{Phase: to, Reason: "so be it"}, ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// foundOne fails the test unless T-1 is found with so many events.
+func foundOne(t *testing.T, b *Box, events uint64) {
+	t.Helper()
+	if w, err := b.Work("T-1"); err != nil || w.Events != events {
+		t.Errorf("%+v, %v: want %d events", w, err, events)
+	}
+	if _, err := b.Add(t.Context(), api.AddWork{ID: "T-1", Title: "another"}, ""); !errors.Is(err, work.ErrExists) {
+		t.Errorf("the name can be had again: %v", err)
+	}
+}
+
+// A box that lost its index, or has an old one, does not use the snapshot without what left: it folds
+// everything again.
+func TestIndexLost(t *testing.T) {
+	for _, old := range []bool{false, true} {
+		dir := Dir(t.TempDir())
+		b := oneItem(t, dir, nil)
+		closeBox(t, b)
+		kept := filepath.Join(t.TempDir(), "index")
+		if err := os.CopyFS(kept, os.DirFS(dir.path(indexDir))); err != nil {
+			t.Fatal(err)
+		}
+		b = inDir(t, dir)
+		override(t, b, agentsig.PhaseCompleted)
+		letGo(t, b)
+		closeBox(t, b)
+		if err := os.RemoveAll(dir.path(indexDir)); err != nil {
+			t.Fatal(err)
+		}
+		if old {
+			if err := os.CopyFS(dir.path(indexDir), os.DirFS(kept)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b = inDir(t, dir)
+		foundOne(t, b, 2)
+		closeBox(t, b)
+	}
+}
+
+// An index that is damaged stops the box that comes upon it, and the next one makes it again.
+func TestIndexDamaged(t *testing.T) {
+	dir := Dir(t.TempDir())
+	b := completedOne(t, dir)
+	files, err := filepath.Glob(dir.path(indexDir + "/*.idx"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	data, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[6] ^= 1 // in its first record
+	if err := os.WriteFile(files[0], data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Work("T-1"); err == nil || errors.Is(err, work.ErrNoItem) {
+		t.Fatalf("the damage is not noticed: %v, %v", err, b.Close())
+	}
+	<-b.Done()
+	var damage *index.Damage
+	if err := b.Close(); !errors.As(err, &damage) {
+		t.Error(err)
+	}
+	b = inDir(t, dir)
+	defer closeBox(t, b)
+	foundOne(t, b, 2)
+}
+
+// A box that starts from an older snapshot takes an item out of the past as it was at that time: the
+// index knows what happened to it later.
+func TestOlderSnapshotThanIndex(t *testing.T) {
+	dir := Dir(t.TempDir())
+	b := completedOne(t, dir)
+	if err := b.saveSnapshot(); err != nil {
+		t.Fatal(err)
+	}
+	snapshot, err := os.ReadFile(dir.path(snapshotFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	override(t, b, agentsig.PhaseImplementation)
+	override(t, b, agentsig.PhaseCompleted)
+	letGo(t, b)
+	closeBox(t, b)
+	if err := os.WriteFile(dir.path(snapshotFile), snapshot, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b = inDir(t, dir)
+	defer closeBox(t, b)
+	foundOne(t, b, 4)
+}
+
+// What something happens to between the index and memory does not leave.
+func TestLeaveMeanwhile(t *testing.T) {
+	b := oneItem(t, Dir(t.TempDir()), nil)
+	defer closeBox(t, b)
+	override(t, b, agentsig.PhaseCompleted)
+	out := b.state.leaving(b.now().Add(2*overFor), b.state.upTo())
+	override(t, b, agentsig.PhaseImplementation)
+	b.state.leaveTo(out)
+	if len(b.state.items) != 1 {
+		t.Error("an item left that is not over")
+	}
+	foundOne(t, b, 3)
 }
