@@ -374,6 +374,9 @@ func TestIndexLost(t *testing.T) {
 func TestIndexDamaged(t *testing.T) {
 	dir := Dir(t.TempDir())
 	b := completedOne(t, dir)
+	if err := b.saveSnapshot(); err != nil {
+		t.Fatal(err)
+	}
 	files, err := filepath.Glob(dir.path(indexDir + "/*.idx"))
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)
