@@ -66,7 +66,7 @@ func TestBoxMutants(t *testing.T) {
 		{"the key of what left is forgotten", "state.go",
 			"subject != \"\" || s.past == nil || key == \"\" {", "true {", "TestWhatLeftIsFound/seed_0"},
 		{"what left has no last event", "state.go",
-			"return r.Last(), nil", "return r.Last() * 0, nil", "TestWhatLeftIsFound/seed_0"},
+			"return r.Last(), nil", "return r.Last() * 0, nil", "TestOlderSnapshotThanIndex"},
 		{"what leaves is not in the index", "past.go",
 			"if len(add) > 0 {", "if false {", "TestOlderSnapshotThanIndex"},
 		{"what leaves with a run is not in the index", "past.go",

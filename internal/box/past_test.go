@@ -316,9 +316,19 @@ func completedOne(t *testing.T, dir Dir) *Box {
 	t.Helper()
 	b := oneItem(t, dir, nil)
 	override(t, b, agentsig.PhaseCompleted)
+	i, err := b.state.exact("T-1")
+	if err != nil {
+		t.Fatal(err)
+	}
 	letGo(t, b)
 	if len(b.state.items) > 0 {
 		t.Fatal("the item stayed")
+	}
+	if last, err := b.state.last(i.Subject); err != nil || last != 2 {
+		t.Errorf("its last event is %d, %v", last, err)
+	}
+	if _, err := b.Add(t.Context(), api.AddWork{ID: "T-1", Title: "another"}, ""); !errors.Is(err, work.ErrExists) {
+		t.Errorf("the name can be had again: %v", err)
 	}
 	return b
 }
@@ -335,9 +345,6 @@ func foundOne(t *testing.T, b *Box, events uint64) {
 	t.Helper()
 	if w, err := b.Work("T-1"); err != nil || w.Events != events {
 		t.Errorf("%+v, %v: want %d events", w, err, events)
-	}
-	if _, err := b.Add(t.Context(), api.AddWork{ID: "T-1", Title: "another"}, ""); !errors.Is(err, work.ErrExists) {
-		t.Errorf("the name can be had again: %v", err)
 	}
 }
 
@@ -438,4 +445,17 @@ func TestLeaveMeanwhile(t *testing.T) {
 		t.Error("an item left that is not over")
 	}
 	foundOne(t, b, 3)
+}
+
+// Names are made up beyond five digits.
+func TestManyNames(t *testing.T) {
+	s := newState()
+	for _, c := range []struct {
+		id   string
+		want int
+	}{{"W-00007", 7}, {"W-100000", 100000}, {"W-0100001", 100000}, {"W-99", 100000}, {"Q-200000", 100000}, {"W-12x", 100000}} {
+		if s.name(c.id, "subject", itemName); s.madeUp[itemName] != c.want {
+			t.Errorf("after %s the largest is %d, not %d", c.id, s.madeUp[itemName], c.want)
+		}
+	}
 }

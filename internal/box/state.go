@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -264,8 +266,9 @@ func (s *state) name(id, subject, form string) {
 
 // count takes note of the number in a name that may be made up.
 func (s *state) count(id, form string) {
-	n := 0
-	if _, err := fmt.Sscanf(id, form, &n); err == nil {
+	prefix, _, _ := strings.Cut(form, "%")
+	number, _ := strings.CutPrefix(id, prefix)
+	if n, err := strconv.Atoi(number); err == nil && fmt.Sprintf(form, n) == id {
 		s.madeUp[form] = max(s.madeUp[form], n)
 	}
 }
