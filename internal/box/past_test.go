@@ -440,7 +440,7 @@ func TestLeaveMeanwhile(t *testing.T) {
 	override(t, b, agentsig.PhaseCompleted)
 	out := b.state.leaving(b.now().Add(2*overFor), b.state.upTo())
 	override(t, b, agentsig.PhaseImplementation)
-	b.state.leaveTo(out)
+	b.state.leaveTo(out, 0)
 	if len(b.state.items) != 1 {
 		t.Error("an item left that is not over")
 	}
