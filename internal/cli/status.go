@@ -82,6 +82,9 @@ func (a *app) showBox(b api.BoxStatus, l api.LedgerStatus) {
 	if !b.Writable {
 		can = a.Paint(command.Red, agentsig.EscapeLines(b.Reason))
 	}
-	fmt.Fprintf(a.Out, "\n%s; %s in the ledger, %d verified since %s\n", can, count(int(l.Events), "event"), l.Scrubbed,
-		l.ScrubbedSince.Local().Format("2006-01-02 15:04:05"))
+	verified := "none was verified yet"
+	if !l.ScrubbedSince.IsZero() {
+		verified = fmt.Sprintf("%d verified since %s", l.Scrubbed, l.ScrubbedSince.Local().Format("2006-01-02 15:04:05"))
+	}
+	fmt.Fprintf(a.Out, "\n%s; %s in the ledger, %s\n", can, count(int(l.Events), "event"), verified)
 }
