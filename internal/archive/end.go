@@ -9,3 +9,6 @@ func (a *Archive) Unfinished() string {
 	}
 	return a.tail.segment
 }
+
+// Fresh reports whether there is no archive yet: a start makes one.
+func (a *Archive) Fresh() bool { return a.fresh }

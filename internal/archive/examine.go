@@ -49,6 +49,7 @@ type walked struct {
 	tileAt   int64      // its index, plus 1
 	differed bool       // a copy of a sealed event was missing or another
 	held     blobCheck
+	foreign  bool // the log's last sealed event so far is not the signed one, and its checksum is right
 	blobErrs []string
 	lost     string // what is in no copy
 }
@@ -241,11 +242,15 @@ func (x *examination) next(index int64) (chosen, logged []byte, err error) {
 		return nil, nil, err
 	}
 	if logged != nil && bytes.Equal(logged, bundled) {
+		x.foreign = false
 		return logged, logged, nil
 	}
 	x.differed = true
 	if chosen = x.choose(index, [][]byte{logged, mirrored, bundled}); chosen == nil {
 		x.lost = fmt.Sprintf("event %d is neither in a bundle nor in the log", index+1)
+	}
+	if logged != nil {
+		x.foreign = !bytes.Equal(logged, chosen)
 	}
 	return chosen, logged, nil
 }
@@ -291,6 +296,11 @@ func (x *examination) inTile(index int64) []byte {
 // it.
 func (x *examination) unsealed(index int64, logged, mirrored []byte) []byte {
 	switch {
+	case logged != nil && x.foreign && mirrored == nil:
+		x.lost = fmt.Sprintf("the log has other events than those that were signed: what comes after them, from event %d on, may be of another ledger", index+1)
+		return nil
+	case x.foreign:
+		return mirrored
 	case logged == nil && mirrored == nil:
 		x.lost = x.lostEnd(index)
 		return nil

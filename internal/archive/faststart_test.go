@@ -1,6 +1,7 @@
 package archive_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -39,5 +40,39 @@ func TestStartFromEdge(t *testing.T) {
 	}
 	if found := start(0); found.Verified != 300 {
 		t.Errorf("%d events were read, of 300", found.Verified)
+	}
+}
+
+// A log of another ledger that was put in the place of the archive's own: nothing says that its end,
+// which no checkpoint covers, is of this ledger.
+func TestForeignLog(t *testing.T) {
+	keys := newKeys(t)
+	write := func(word string, sealed, all int) *archivetest.Lossy {
+		t.Helper()
+		files := archivetest.NewLossy()
+		a, err := archive.Open(files, keys)
+		if err == nil {
+			_, err = a.Start(t.Context(), 0)
+		}
+		for i := 0; i < all && err == nil; i++ {
+			if _, err = a.Append([][]byte{fmt.Appendf(nil, `{"subject":"s","%s":%d}`, word, i)}); err == nil && i == sealed-1 {
+				_, err = a.Seal()
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return files
+	}
+	files, other := write("one", 300, 310), write("other", 300, 310)
+	const log = "log/00000000000000000000.log"
+	data, err := other.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files.Put(log, data)
+	var lost *archive.LostError
+	if done, err := archive.Repair(t.Context(), files, keys); !errors.As(err, &lost) || len(done) > 0 {
+		t.Errorf("%q, %v", done, err)
 	}
 }
