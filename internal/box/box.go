@@ -82,6 +82,7 @@ type Box struct {
 	cancel    context.CancelFunc
 	stopped   chan struct{} // closed when nothing is recorded any more
 	sealing   sealing
+	signing   sync.Mutex // held while a checkpoint is signed and remembered
 	scrub     scrub
 	keepBlobs time.Duration // how long outputs of what is over are kept; for ever if 0
 	running   sync.WaitGroup
@@ -114,6 +115,11 @@ func Open(ctx context.Context, o Options) (*Box, Found, error) {
 	if err := o.settle(); err != nil {
 		return nil, Found{}, err
 	}
+	if _, err := os.Stat(o.Archive); err != nil && o.Files == nil { // before anything is made there
+		if err := o.Dir.refuseGone(o.Archive); err != nil {
+			return nil, Found{}, o.locate(err)
+		}
+	}
 	if err := o.expectSegments(); err != nil {
 		return nil, Found{}, err
 	}
@@ -131,7 +137,7 @@ func Open(ctx context.Context, o Options) (*Box, Found, error) {
 	}
 	b.release = release
 	notes, err := o.Dir.setEngineAside()
-	if err != nil {
+	if err = errors.Join(err, b.begun()); err != nil {
 		return nil, Found{}, errors.Join(err, b.Close())
 	}
 	found.Notes = append(found.Notes, notes...)
@@ -270,11 +276,12 @@ func (b *Box) load(ctx context.Context, everything bool) (Found, error) {
 	}
 	b.state.past = b.past
 	b.kept = uint64(at.Size)
-	if size := b.archive.Size(); at.Size > size {
-		return Found{}, &archive.Damage{
-			Where: "the archive", What: fmt.Sprintf("it ends after %d events, and a checkpoint over %d was signed: an old copy of it was put back", size, at.Size),
-			Advice: "put the newer one back; to go on with the old one, and lose what came after, remove " + b.dir.path(snapshotFile),
-		}
+	newest := b.dir.latest(b.keys)
+	if at.Size > newest.Size {
+		newest = at
+	}
+	if err := b.refuseShorter(newest); err != nil {
+		return Found{}, err
 	}
 	from := at.Size
 	if everything {
@@ -288,6 +295,14 @@ func (b *Box) load(ctx context.Context, everything bool) (Found, error) {
 	found.Notes = append(notes, found.Notes...)
 	if everything || found.Verified > 0 {
 		b.scrub.at = scrubbed{}.looked(b.now(), found.Verified, found.Verified)
+	}
+	if newest.Size > b.archive.Sealed() {
+		if err := b.refuseOther(newest); err != nil {
+			return Found{}, err
+		}
+		if _, err := b.archive.Seal(); err != nil {
+			return Found{}, err
+		}
 	}
 	for _, of := range []ledger.Checkpoint{at, {Size: mark.Size, Root: mark.Root}} {
 		if root, err := b.archive.Root(of.Size); of.Size > 0 && (err != nil || root != of.Root) {
@@ -311,7 +326,7 @@ func (b *Box) load(ctx context.Context, everything bool) (Found, error) {
 		return Found{}, err
 	}
 	found.Events = b.state.folded
-	_, err = b.archive.Seal() // what a kill left unsealed
+	_, err = b.seal() // what a kill left unsealed
 	return found, err
 }
 
@@ -429,7 +444,7 @@ func (s *sealing) run(ctx context.Context, b *Box) {
 		case <-ctx.Done():
 			return
 		}
-		if _, err := b.archive.Seal(); err != nil {
+		if _, err := b.seal(); err != nil {
 			b.fail(fmt.Errorf("seal the archive: %w", err))
 			return
 		}

@@ -84,7 +84,7 @@ func TestBoxMutants(t *testing.T) {
 		{"a rolled back ledger starts", "trailers.go",
 			"if broken != nil {", "if false {", "TestWitness"},
 		{"a proof waits for the timer", "trailers.go",
-			"if _, err := b.archive.Seal(); err != nil {", "if b.archive.Checkpoint() == nil {\n\t\tvar err error", "TestProveAtOnce"},
+			"if _, err := b.seal(); err != nil {", "if b.archive.Checkpoint() == nil {\n\t\tvar err error", "TestProveAtOnce"},
 		{"a role outside of the sandbox is not told of", "protect.go",
 			"if set.Sandbox == sandbox.None {", "if false {", "TestUnprotected"},
 		{"checks outside of the sandbox are not told of", "protect.go",

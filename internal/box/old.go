@@ -42,7 +42,12 @@ func (o Options) openArchive(keys archive.Keys) (*archive.Archive, error) {
 	case old && errors.As(err, &damage):
 		damage.Advice = adviceOld
 		return nil, err
-	case err != nil || !old || a.Unfinished() == "":
+	case err != nil:
+		return nil, err
+	case !old || a.Unfinished() == "":
+		if a.Fresh() {
+			err = o.Dir.refuseGone(o.Archive)
+		}
 		return a, err
 	}
 	return nil, errors.Join(&archive.Damage{

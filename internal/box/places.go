@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 )
 
@@ -65,6 +66,10 @@ func (o *Options) settle() error {
 	}
 	places := []string{o.Archive, o.Segments, o.Mirror}
 	for i, one := range places {
+		if strings.ContainsRune(one, 0) {
+			return fmt.Errorf("%s is no directory's name: put %s or %s back from a copy, or name the directory in signalbox.yaml",
+				agentsig.Escape(one), o.Dir.path(archiveFile), o.Dir.path(segmentsFile))
+		}
 		for _, other := range places[:i] {
 			if one != "" && other != "" && samePlace(one, other) {
 				return fmt.Errorf("%s and %s are the same directory: the archive, its log and the log's mirror each need their own", other, one)

@@ -113,7 +113,7 @@ func (snap *snapshot) encode(signer string, checkpoint []byte) ([]byte, error) {
 // and the snapshot bound to a checkpoint of exactly that size.
 func (b *Box) keepSnapshot(snap *snapshot, size int64) error {
 	if b.archive.Sealed() < size {
-		if _, err := b.archive.Seal(); err != nil {
+		if _, err := b.seal(); err != nil {
 			return err
 		}
 	}

@@ -60,7 +60,7 @@ func (d *deliverer) ofRepair(c *conductor) func() *work.Permit {
 
 // prove signs what is recorded, and proves an event of it.
 func (b *Box) prove(seq uint64) (ledger.Proof, error) {
-	if _, err := b.archive.Seal(); err != nil {
+	if _, err := b.seal(); err != nil {
 		return ledger.Proof{}, err
 	}
 	return b.archive.Prove(int64(seq) - 1)
