@@ -71,7 +71,7 @@ func (o *old) read(t *testing.T, proof string) {
 func TestOldArchives(t *testing.T) {
 	o := unpackOld(t)
 	for name, dir := range map[string]string{"an export": o.export, "killed": o.killed.Archive(""), "stopped": o.stopped.Archive("")} {
-		if r, _, err := archive.Verify(dir, o.key); err != nil || r.Events == 0 {
+		if r, err := archive.Verify(t.Context(), archive.Dir(dir), o.key); err != nil || r.Events == 0 {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
@@ -87,7 +87,7 @@ func TestOldArchives(t *testing.T) {
 // there.
 func goOn(t *testing.T, dir box.Dir, o old) {
 	t.Helper()
-	_, unsealed, err := archive.Verify(dir.Archive(""), o.key)
+	found, err := archive.Verify(t.Context(), archive.Dir(dir.Archive("")), o.key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func goOn(t *testing.T, dir box.Dir, o old) {
 	if err == nil {
 		err = continues(after, before)
 	}
-	if want := len(before) + int(unsealed) + 2; err == nil && len(after) != want {
+	if want := len(before) + int(found.Unsealed) + 2; err == nil && len(after) != want {
 		t.Errorf("there are %d events, and should be %d", len(after), want)
 	}
 	if err != nil {

@@ -74,6 +74,9 @@ func (p *process) listens() error {
 	if err == nil {
 		err = json.Unmarshal(line, &p.found)
 	}
+	if err == nil && p.found.Address == "" {
+		err = fmt.Errorf("it says %s", line)
+	}
 	if err != nil {
 		return fmt.Errorf("the box did not start: %w: %s", errors.Join(err, p.kill()), p.said.Bytes())
 	}

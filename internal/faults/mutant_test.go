@@ -1,0 +1,51 @@
+package faults_test
+
+import (
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/mutant"
+)
+
+// Each rule that keeps acknowledged events, dropped, is noticed.
+func TestMutants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the package anew for each mutant; not with -short")
+	}
+	for _, m := range []struct {
+		mutant.Mutant
+		by string // the test that notices
+	}{
+		{mutant.Mutant{Name: "an event is acknowledged before its sync", File: "../archive/archive.go",
+			Old: "return f.Sync()", New: "return nil"}, "TestPowerCuts$"},
+		{mutant.Mutant{Name: "a start does not make the log's end durable", File: "../archive/start.go",
+			Old: "if err := a.files.write(s.name, data); err != nil {", New: "if a.tail == nil {\n\t\t} else if err := a.files.write(s.name, data); err != nil {"}, "TestRetryAfterKill"},
+		{mutant.Mutant{Name: "a torn batch is taken for whole", File: "../archive/log.go",
+			Old: "len(body) != h.length || checksum(body) != h.body", New: "len(body) != h.length"}, "TestDamagedEnd"},
+		{mutant.Mutant{Name: "damage is taken for a torn write", File: "../archive/start.go",
+			Old: "case tail.torn:", New: "case tail != nil:"}, "TestDamagedEnd"},
+		{mutant.Mutant{Name: "the root of the tree's edge is not checked", File: "../../ledger/edge.go",
+			Old: "if root := e.Root(); root != c.Root {", New: "if root := e.Root(); root != c.Root && false {"}, "TestDamagedEdge"},
+		{mutant.Mutant{Name: "a root is signed from a damaged edge", File: "../archive/start.go",
+			Old: "from == 0 || a.edgeErr != nil ||", New: "from == 0 ||"}, "TestDamagedEdge"},
+		{mutant.Mutant{Name: "the log's end is not held against the tree", File: "../archive/start.go",
+			Old: "a.holdRecent() != nil ||", New: ""}, "TestForgedEnd"},
+		{mutant.Mutant{Name: "a damaged bundle is healed from nothing", File: "../archive/repair.go",
+			Old: "if lost := x.cannot(proven); len(lost) > 0 {", New: "if lost := x.cannot(proven); len(lost) > 0 && false {"}, "TestDamagedTwice"},
+		{mutant.Mutant{Name: "an archive that is gone is begun anew", File: "../box/latest.go",
+			Old: "if errors.Is(err, fs.ErrNotExist) {", New: "if true {"}, "TestArchiveGone"},
+		{mutant.Mutant{Name: "an old copy of the archive is gone on with", File: "../box/latest.go",
+			Old: "if c.Size <= size {", New: "if true {"}, "TestOldCheckpoint"},
+		{mutant.Mutant{Name: "an old checkpoint lets other events follow it", File: "../box/latest.go",
+			Old: "err != nil || root == c.Root {", New: "true {"}, "TestOldCheckpoint"},
+		{mutant.Mutant{Name: "the log of a version before need not be whole", File: "../box/old.go",
+			Old: `case !old || a.Unfinished() == "":`, New: "case true:"}, "TestOldTornEnd"},
+		{mutant.Mutant{Name: "the engine of a version before stays", File: "../box/old.go",
+			Old: "if err != nil || !old {\n\t\treturn nil, err\n\t}\n\taside", New: "if true {\n\t\treturn nil, err\n\t}\n\taside"}, "TestOldArchives"},
+	} {
+		t.Run(m.Name, func(t *testing.T) {
+			if err := m.Run(t.Context(), ".", m.by); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
