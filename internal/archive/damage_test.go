@@ -208,6 +208,15 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// Copies that agree with each other are not what was signed for that.
+func TestDamageToAllCopies(t *testing.T) {
+	s := newSample(t)
+	forged := newSampleOf(t, s.keys, "y")
+	if got, err := s.outcome(forged.with("checkpoint", s.files["checkpoint"])); got != refused || err != nil {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
 // Every byte of the head of the log's last batch, and some of its body: the only copy of events
 // that were acknowledged.
 func TestDamageToTheOnlyCopy(t *testing.T) {

@@ -103,6 +103,8 @@ func (a *Archive) takeLonger(theirs []segment, tail *fault, end int64, found *Fi
 	switch {
 	case err != nil:
 		return err
+	case len(theirs) > 0 && theirs[0].first > a.size():
+		return damagedMirror(path.Base(theirs[0].name), "it begins with event %d, and the log ends after event %d: was an old copy of the archive put back?", theirs[0].first+1, a.size())
 	case beginning(theirs, ours):
 		if lacks := a.size() - end; lacks > 0 {
 			found.note("the mirror of the log lacked the last %d events, and was completed", lacks)

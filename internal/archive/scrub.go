@@ -26,32 +26,10 @@ func (a *Archive) Scrub(ctx context.Context, from, n int64, removed Removed) (ne
 	if err != nil || s.size == 0 {
 		return from, err
 	}
-	for at := s.from; at < min(s.to, s.full); at += ledger.TileWidth {
-		if err := ctx.Err(); err != nil {
+	for _, verify := range []func(context.Context) error{s.events, s.end, s.holdMirror, s.allBlobs} {
+		if err := verify(ctx); err != nil {
 			return from, err
 		}
-		if err := s.bundle(at / ledger.TileWidth); err != nil {
-			return from, err
-		}
-	}
-	if err := s.end(); err != nil {
-		return from, err
-	}
-	same := &tileReader{read: func(n int64) ([]byte, error) { return s.tile(0, n) }}
-	_, err = holdLog(ctx, a.files, s.from, s.to, func(index int64, stored []byte) (bool, error) {
-		if index >= s.full {
-			return bytes.Equal(stored, s.recent[index-s.full]), nil
-		}
-		return same.same(index, stored)
-	})
-	if err == nil {
-		err = s.holdMirror(ctx)
-	}
-	if err == nil {
-		err = s.allBlobs(ctx)
-	}
-	if err != nil {
-		return from, err
 	}
 	return s.to, nil
 }
@@ -109,23 +87,52 @@ func (a *Archive) newScrub(from, n int64, removed Removed) (*scrub, error) {
 	})
 }
 
-// bundle verifies a full bundle.
-func (s *scrub) bundle(n int64) error {
-	events, err := s.a.fullBundle(n)
+// events verifies the full bundles of the stretch, and holds the log against them, side by side.
+func (s *scrub) events(ctx context.Context) error {
+	bundles := bundleReader{read: s.bundle}
+	_, firsts, err := segmentNames(s.a.files)
 	if err != nil {
 		return err
+	}
+	first := s.to // of the events that the log has
+	if len(firsts) > 0 {
+		first = min(first, firsts[0])
+	}
+	for at := s.from; at < min(first, s.full); at += ledger.TileWidth { // those that are in bundles only
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if _, err := bundles.event(at); err != nil {
+			return err
+		}
+	}
+	_, err = holdLog(ctx, s.a.files, s.from, s.to, func(index int64, stored []byte) (bool, error) {
+		if index >= s.full {
+			return bytes.Equal(stored, s.recent[index-s.full]), nil
+		}
+		want, err := bundles.event(index)
+		return bytes.Equal(stored, want), err
+	})
+	return err
+}
+
+// bundle verifies a full bundle, and returns its events.
+func (s *scrub) bundle(n int64) ([][]byte, error) {
+	events, err := s.a.fullBundle(n)
+	if err != nil {
+		return nil, err
 	}
 	tile, err := s.tile(0, n)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if i := firstOther(tile, events); i >= 0 {
-		return &Damage{
+		return nil, &Damage{
 			Where: ledger.EntriesPath(n, ledger.TileWidth), Advice: adviceRepair,
 			What: fmt.Sprintf("event %d is not the one that was signed", n*ledger.TileWidth+int64(i)+1),
 		}
 	}
-	return s.blobs(n*ledger.TileWidth, events)
+	return events, s.blobs(n*ledger.TileWidth, events)
 }
 
 // tile returns a full tile, proven by the one above it.
@@ -162,7 +169,7 @@ func (s *scrub) above(level int, n int64) ([]byte, error) {
 
 // end verifies what is not in full bundles, if the stretch reaches that: the tiles and the bundle
 // that are not full, the checkpoint and the key.
-func (s *scrub) end() error {
+func (s *scrub) end(context.Context) error {
 	if s.to < s.size {
 		return nil
 	}
