@@ -35,29 +35,34 @@ func TestPowerCuts(t *testing.T) {
 	}
 }
 
-// A power cut at every single write of a short life.
+// A power cut at every single write of a short life, on the disk of the archive or that of the mirror.
 func TestPowerCutEverywhere(t *testing.T) {
 	keys := newKeys(t)
-	for _, kill := range []bool{false, true} {
-		for writes := 0; ; writes++ {
-			l := newLife(keys, uint64(writes), false)
-			l.fs.StopAfter(writes)
-			done, err := l.short()
-			if err != nil {
-				t.Fatalf("stopped after %d writes: %v", writes, err)
-			}
-			if kill { // a start that sees what was not synced comes between
-				l.fs.Kill()
-				if err := l.check(); err != nil {
-					t.Fatalf("killed after %d writes: %v", writes, err)
+	for _, c := range []struct{ kill, mirror bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
+		disks := newLife(keys, 0, c.mirror).disks()
+		for at := range disks {
+			for writes := 0; ; writes++ {
+				l := newLife(keys, uint64(writes), c.mirror)
+				l.disks()[at].StopAfter(writes)
+				done, err := l.short()
+				if err == nil && c.kill { // a start that sees what was not synced comes between
+					for _, disk := range l.disks() {
+						disk.Kill()
+					}
+					err = l.check()
 				}
-			}
-			l.fs.PowerCut(l.chance)
-			if err := l.check(); err != nil {
-				t.Fatalf("cut off after %d writes: %v", writes, err)
-			}
-			if done {
-				break
+				if err == nil {
+					for _, disk := range l.disks() {
+						disk.PowerCut(l.chance)
+					}
+					err = l.check()
+				}
+				if err != nil {
+					t.Fatalf("%+v: disk %d stopped after %d writes: %v", c, at, writes, err)
+				}
+				if done {
+					break
+				}
 			}
 		}
 	}

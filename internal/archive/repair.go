@@ -295,8 +295,29 @@ func (b *rebuilder) close() error {
 	if err := b.finish(); err != nil {
 		return err
 	}
+	if err := b.last(); err != nil {
+		return err
+	}
 	if b.made > 0 {
 		b.r.did("%d files of the log were missing, and were made from other copies: with events %d to %d", b.made, b.madeFirst+1, b.madeLast)
 	}
 	return nil
+}
+
+// last sees to the segment that the next event goes to, if no event is in it yet.
+func (b *rebuilder) last() error {
+	log, end := b.r.log, b.r.end
+	if n := len(log.names); n > 0 && log.firsts[n-1] != end || n == 0 && end > 0 {
+		return nil
+	}
+	name, want := segmentName(end), newSegment(end)
+	data, err := b.r.files.ReadFile(name)
+	if err != nil && !missing(err) {
+		return fmt.Errorf("read the archive's log: %w", err)
+	}
+	if err == nil && len(readSegment(name, data).faults) == 0 {
+		return nil
+	}
+	b.r.did("%s was written again: no event is in it yet", name)
+	return b.r.replace(name, want)
 }

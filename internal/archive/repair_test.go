@@ -210,17 +210,53 @@ func TestRepairMakesNoArchive(t *testing.T) {
 	}
 }
 
-// An archive without events whose checkpoint is damaged is an archive.
+// An archive without events is one that can be repaired.
 func TestRepairWithoutEvents(t *testing.T) {
-	l, keys := archivetest.NewLossy(), newKeys(t)
-	if err := mustOpen(t, l, keys).Close(); err != nil {
-		t.Fatal(err)
+	const first = "00000000000000000000.log"
+	for name, damage := range map[string]func(l, m *archivetest.Lossy){
+		"checkpoint":        func(l, _ *archivetest.Lossy) { l.Put("checkpoint", []byte("?")) },
+		"log flipped":       func(l, _ *archivetest.Lossy) { l.Put("log/"+first, flip(must(l.ReadFile("log/"+first)), 9)) },
+		"log gone":          func(l, _ *archivetest.Lossy) { _ = l.Remove("log/" + first) },
+		"mirror flipped":    func(_, m *archivetest.Lossy) { m.Put(first, flip(must(m.ReadFile(first)), 9)) },
+		"mirror gone":       func(_, m *archivetest.Lossy) { _ = m.Remove(first) },
+		"both gone":         func(l, m *archivetest.Lossy) { _ = l.Remove("log/" + first); _ = m.Remove(first) },
+		"log and key":       func(l, _ *archivetest.Lossy) { l.Put("log/"+first, nil); _ = l.Remove("key") },
+		"mirror of nothing": func(_, m *archivetest.Lossy) { m.Put(first, nil) },
+	} {
+		l, m, keys := archivetest.NewLossy(), archivetest.NewLossy(), newKeys(t)
+		files := archive.Mirrored(l, m)
+		if err := mustOpen(t, files, keys).Close(); err != nil {
+			t.Fatal(err)
+		}
+		damage(l, m)
+		if _, err := archive.Repair(bg, files, keys); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		b, err := open(files, keys)
+		if err == nil {
+			err = errors.Join(b.record(b.pen.many(3)...), scrubAll(b.Archive, 1), b.Close())
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
-	l.Put("checkpoint", []byte("?"))
-	if done, err := archive.Repair(bg, l, keys); err != nil || len(done) != 2 {
-		t.Errorf("did %q, %v", done, err)
+}
+
+// A segment without events, at the end of a log that has some.
+func TestRepairOfAnEmptyEnd(t *testing.T) {
+	s := newSample(t)
+	name := "log/00000000000000000620.log"
+	for _, data := range [][]byte{nil, []byte("sboxlog1\x00\x00"), []byte("sboxlog1\x00\x00\x00\x00\x00\x00\x02\x6c????")} {
+		l := s.with(name, append([]byte{}, data...))
+		if _, err := archive.Repair(bg, l, s.keys); err != nil {
+			t.Errorf("%q: %v", data, err)
+			continue
+		}
+		if err := same(mustOpen(t, l, s.keys).wrote, s.wrote); err != nil {
+			t.Errorf("%q: %v", data, err)
+		}
 	}
-	mustOpen(t, l, keys)
 }
 
 // A repair that is cut off can be done again.
