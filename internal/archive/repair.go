@@ -299,7 +299,7 @@ func (b *rebuilder) close() error {
 		return err
 	}
 	if b.made > 0 {
-		b.r.did("%d files of the log were missing, and were made from other copies: with events %d to %d", b.made, b.madeFirst+1, b.madeLast)
+		b.r.did("files of the log were missing, and %d were made from other copies: with events %d to %d", b.made, b.madeFirst+1, b.madeLast)
 	}
 	return nil
 }

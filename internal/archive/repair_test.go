@@ -72,9 +72,9 @@ func TestRepair(t *testing.T) {
 			c.l.Put("tile/0/000", forged.files["tile/0/000"])
 		}, []string{"kept", "0/000 was made again", first + " was rebuilt"}, ""},
 		{"segment gone", func(c scene) { c.remove(middle) }, []string{"files of the log were missing"}, ""},
-		{"old archive", func(c scene) { c.remove(first) }, []string{"files of the log were missing, and were made from other copies: with events 1 to"}, ""},
+		{"old archive", func(c scene) { c.remove(first) }, []string{"were made from other copies: with events 1 to"}, ""},
 		{"sealed batch of the last segment", func(c scene) { c.flipAt(last, 5000) }, []string{"kept", last + " was rebuilt"}, ""},
-		{"log gone", func(c scene) { c.remove("log/") }, []string{"files of the log were missing, and were made from other copies: with events 1 to 600", "not known"}, ""},
+		{"log gone", func(c scene) { c.remove("log/") }, []string{"were made from other copies: with events 1 to 600", "not known"}, ""},
 		{"last segment gone", func(c scene) { c.remove(last) }, []string{"files of the log were missing", "not known"}, ""},
 		{"last segment cut where it is sealed", func(c scene) { c.l.Put(last, s.files[last][:5000]) }, []string{"kept", last + " was rebuilt", "not known"}, ""},
 		{"a segment between others", func(c scene) { c.l.Put("log/00000000000000000100.log", s.files[first]) },

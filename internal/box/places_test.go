@@ -7,9 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/config"
 )
 
 // placed opens a box, adds an item if it has a name, and closes the box.
@@ -122,5 +125,23 @@ func TestPlacesAreNotShared(t *testing.T) {
 	}
 	if _, err := placed(t, Options{Dir: Dir(place("one")), Mirror: place("link")}, ""); err == nil || !strings.Contains(err.Error(), "the same directory") {
 		t.Errorf("a link to the log's directory: %v", err)
+	}
+}
+
+// Agents see nothing of the ledger, wherever its parts lie.
+func TestPlacesAreHidden(t *testing.T) {
+	dir := Dir(t.TempDir())
+	d := &deliverer{box: &Box{dir: dir}, dir: string(dir), config: config.Config{Archive: config.Archive{Dir: "/a", Segments: "/s", Mirror: "/m"}}}
+	got, err := d.hidden()
+	if diff := cmp.Diff([]string{string(dir), "/a", "/s", "/m"}, got); diff != "" || err != nil {
+		t.Errorf("%v, hidden (-want +got):\n%s", err, diff)
+	}
+	d.config.Archive = config.Archive{}
+	if err := dir.setPlace(segmentsFile, "/noted"); err != nil {
+		t.Fatal(err)
+	}
+	got, err = d.hidden()
+	if diff := cmp.Diff([]string{string(dir), dir.path(archiveDir), "/noted"}, got); diff != "" || err != nil {
+		t.Errorf("%v, hidden (-want +got):\n%s", err, diff)
 	}
 }
