@@ -44,7 +44,6 @@ var owners = map[string][]string{
 	"github.com/cockroachdb/apd/v3":          {"internal/portfolio"},
 	"github.com/modelcontextprotocol/go-sdk": {"internal/portfolio/mcpserver", "internal/oracle/toolbox"},
 	"github.com/openai/openai-go/v3":         {"internal/oracle/model"},
-	"github.com/nats-io":                     {"internal/engine"},
 	"github.com/oklog/ulid/v2":               {"internal/box"},
 	"github.com/spf13/cobra":                 {"internal/cli", "internal/portfolio/cli", "internal/command"},
 	"github.com/spf13/pflag":                 {"internal/cli"},

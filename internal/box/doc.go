@@ -4,15 +4,20 @@
 // # How an event comes about
 //
 // A request is decided on the folded state (package work). The event is appended
-// to the engine's log, on the item's subject, on the condition that the item's
-// last event is still the one that was decided upon. One goroutine, the follower,
-// watches the log: it writes what comes to the archive, with one fsync for all
-// that is there, folds it into the state, wakes the requests that wait for it,
-// and gives what became claimable to claims that wait. So a request is answered
-// only when its event is in the archive, and the state is the fold over archived
-// events and nothing else.
+// to the archive's log, on the item's subject, on the condition that the item's
+// last event is still the one that was decided upon. One goroutine, the log's writer,
+// takes the appends that have gathered, checks their conditions, writes one batch
+// with one fsync, folds it into the state, and answers; what became claimable is given
+// to claims that wait. So a request is answered only when its event is in the archive,
+// and the state is the fold over archived events and nothing else.
 //
-// If the condition fails, someone was first: the request is decided again once
-// the state has caught up. If the engine does not answer, the outcome is unknown:
-// the state catches up, and the request's key tells whether it was recorded.
+// If the condition fails, someone was first: nothing was written, the state has the
+// event that won, and the request is decided again. A log that several boxes share can
+// leave an outcome unknown; then the request's key tells whether it was recorded.
+//
+// # What is in memory
+//
+// What is live. Items that are completed, runs that have ended and conversations that were
+// answered leave memory once the index on disk has them. They are folded again from the archive when
+// they are asked for.
 package box

@@ -88,7 +88,7 @@ func (b *Box) witness(ctx context.Context, repo *worktree.Repo) (notes []string,
 	if broken != nil {
 		return nil, &archive.Damage{
 			Where: "the ledger", What: "a commit in this repository shows that it is not what was signed", Err: broken,
-			Advice: "put the newer copy of archive and engine back; to go on without what is lost, move " + string(b.dir) + " away, and a new ledger begins",
+			Advice: "put the newer copy of the archive back; to go on without what is lost, move " + string(b.dir) + " away, and a new ledger begins",
 		}
 	}
 	if err != nil {

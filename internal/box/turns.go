@@ -6,7 +6,7 @@ import (
 )
 
 // turns lets requests with the same key go one after the other. Those need it that
-// append to a subject of the box's own choice: the engine's condition makes one of
+// append to a subject of the box's own choice: the log's condition makes one of
 // two appends to the same subject only. The zero value is ready to use.
 type turns struct {
 	mu   sync.Mutex

@@ -51,12 +51,12 @@ type Log interface {
 // What an append can end in besides success; see the package comment.
 var (
 	ErrConflict = errors.New("someone was first: the subject has another last record")
-	ErrNotReady = errors.New("the engine is not ready, and nothing was stored: try again")
-	ErrUnknown  = errors.New("the engine did not answer: the record may be stored or not")
+	ErrNotReady = errors.New("the log is not ready, and nothing was stored: try again")
+	ErrUnknown  = errors.New("the log did not answer: the record may be stored or not")
 )
 
 // ErrClosed is returned by the calls of a log that has been closed.
-var ErrClosed = errors.New("the engine is closed")
+var ErrClosed = errors.New("the log is closed")
 
 // CheckRecord says what is wrong with a record that no log takes: a subject has 1
 // to 64 of the characters A-Z, a-z, 0-9, _ and -, and data at most [MaxRecord]

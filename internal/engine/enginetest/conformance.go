@@ -1,4 +1,4 @@
-// Package enginetest helps to test what stands on the engine: the suite that every log has to
+// Package enginetest helps to test what stands on the log: the suite that every log has to
 // pass, and a log that fails on command.
 package enginetest
 
