@@ -111,9 +111,7 @@ func TestExitLineMutants(t *testing.T) {
 		{Name: "nothing follows the nonce on its line", File: "exitline.go", Old: "return string(run), ok && validID(run)", New: "return string(bytes.Fields(append(run, \" -\"...))[0]), ok && len(run) > 0"},
 	} {
 		t.Run(m.Name, func(t *testing.T) {
-			if err := m.Run(t.Context(), ".", "^TestExitLine$"); err != nil {
-				t.Error(err)
-			}
+			m.Check(t, ".", "^TestExitLine$")
 		})
 	}
 }

@@ -56,9 +56,7 @@ func TestMutants(t *testing.T) {
 		for _, m := range c.all {
 			t.Run(m.Name, func(t *testing.T) {
 				t.Parallel()
-				if err := m.Run(t.Context(), ".", c.tests); err != nil {
-					t.Error(err)
-				}
+				m.Check(t, ".", c.tests)
 			})
 		}
 	}

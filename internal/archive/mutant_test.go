@@ -68,9 +68,7 @@ func TestMutants(t *testing.T) {
 	} {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			if err := m.Run(t.Context(), ".", m.noticed); err != nil {
-				t.Error(err)
-			}
+			m.Check(t, ".", m.noticed)
 		})
 	}
 }

@@ -25,9 +25,7 @@ func TestMutants(t *testing.T) {
 	} {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			if err := m.Run(t.Context(), ".", "TestConversation|TestRefusals|TestFoldRefuses"); err != nil {
-				t.Error(err)
-			}
+			m.Check(t, ".", "TestConversation|TestRefusals|TestFoldRefuses")
 		})
 	}
 }

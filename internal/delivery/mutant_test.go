@@ -25,9 +25,7 @@ func TestProtectionMutants(t *testing.T) {
 	} {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			if err := m.Run(t.Context(), ".", "TestProtection$|TestSettingsProtect"); err != nil {
-				t.Error(err)
-			}
+			m.Check(t, ".", "TestProtection$|TestSettingsProtect")
 		})
 	}
 }

@@ -41,9 +41,7 @@ func TestCacheMutants(t *testing.T) {
 			"return d.makeReady(ctx, path, commit, h)", "return d.makeReady(ctx, path, commit, nil)", "TestSetupDisguisesNothing"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
-			if err := (mutant.Mutant{Name: m.name, File: m.file, Old: m.before, New: m.after}).Run(t.Context(), ".", m.test); err != nil {
-				t.Error(err)
-			}
+			(mutant.Mutant{Name: m.name, File: m.file, Old: m.before, New: m.after}).Check(t, ".", m.test)
 		})
 	}
 }

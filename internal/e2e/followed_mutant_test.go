@@ -24,9 +24,7 @@ func TestFollowedMutants(t *testing.T) {
 			"s.Others = append(s.Others, dir)", "s.Own = append(s.Own, dir)", "TestSettingsOfOthers"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
-			if err := (mutant.Mutant{Name: m.name, File: m.file, Old: m.before, New: m.after}).Run(t.Context(), ".", m.test); err != nil {
-				t.Error(err)
-			}
+			(mutant.Mutant{Name: m.name, File: m.file, Old: m.before, New: m.after}).Check(t, ".", m.test)
 		})
 	}
 }

@@ -290,9 +290,7 @@ func TestKillMutants(t *testing.T) {
 			Old: "for _, r := range reports {", New: "for _, r := range reports[:0] {"}, "TestWordOfTheDead$"},
 	} {
 		t.Run(m.Name, func(t *testing.T) {
-			if err := m.Run(t.Context(), ".", m.by); err != nil {
-				t.Error(err)
-			}
+			m.Check(t, ".", m.by)
 		})
 	}
 }

@@ -43,9 +43,7 @@ func TestMutants(t *testing.T) {
 			Old: "if err != nil || !old {\n\t\treturn nil, err\n\t}\n\taside", New: "if true {\n\t\treturn nil, err\n\t}\n\taside"}, "TestOldArchives"},
 	} {
 		t.Run(m.Name, func(t *testing.T) {
-			if err := m.Run(t.Context(), ".", m.by); err != nil {
-				t.Error(err)
-			}
+			m.Check(t, ".", m.by)
 		})
 	}
 }

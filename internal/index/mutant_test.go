@@ -46,9 +46,7 @@ func TestMutants(t *testing.T) {
 		{reader, mutant.Mutant{Name: "files are closed under their readers", File: "index.go", Old: "\tx.view.uses++\n", New: ""}},
 	} {
 		t.Run(m.Name, func(t *testing.T) {
-			if err := m.Run(t.Context(), ".", m.noticed); err != nil {
-				t.Error(err)
-			}
+			m.Check(t, ".", m.noticed)
 		})
 	}
 }

@@ -11,10 +11,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"testing"
 )
 
 // Mutant is one rule dropped.
@@ -32,29 +35,62 @@ func (e *Survived) Error() string {
 	return fmt.Sprintf("no test noticed: %s (%s: %q became %q)", e.Mutant.Name, e.Mutant.File, e.Mutant.Old, e.Mutant.New)
 }
 
-// Run compiles the package in dir with the mutant and runs the tests that match
-// the pattern. It returns nil if one of them fails, [Survived] if none does, and
-// another error if the mutant can't be made or does not compile.
-func (m Mutant) Run(ctx context.Context, dir, pattern string) error {
+// Sample is the variable that says how many mutants are run: one in so many. All of them fit
+// the sources in any case, or it is an error.
+const Sample = "SIGNALBOX_MUTANTS_ONE_IN"
+
+// Check fails the test unless one of the tests that match the pattern, in the package in dir, fails
+// with the mutant. It skips a mutant that is not in the [Sample].
+func (m Mutant) Check(t *testing.T, dir, pattern string) {
+	t.Helper()
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
 	source := filepath.Join(dir, m.File)
+	changed, err := m.change(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if oneIn := os.Getenv(Sample); oneIn != "" {
+		n, err := strconv.ParseUint(oneIn, 10, 32)
+		if err != nil || n == 0 {
+			t.Fatalf("%s is %q: want how many mutants one of is run, as 8", Sample, oneIn)
+		}
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(m.Name)) // which never fails
+		if h.Sum32()%uint32(n) != 0 {
+			t.Skipf("it fits the sources; one mutant in %d is run, as %s says", n, Sample)
+		}
+	}
+	if err := m.run(t.Context(), dir, source, changed, pattern); err != nil {
+		t.Error(err)
+	}
+}
+
+// change returns the source with the mutant.
+func (m Mutant) change(source string) ([]byte, error) {
 	data, err := os.ReadFile(source)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if n := strings.Count(string(data), m.Old); n != 1 {
-		return fmt.Errorf("mutant %q: %q stands in %s %d times, want once", m.Name, m.Old, m.File, n)
+	if n := bytes.Count(data, []byte(m.Old)); n != 1 {
+		return nil, fmt.Errorf("mutant %q: %q stands in %s %d times, want once", m.Name, m.Old, m.File, n)
 	}
+	return bytes.Replace(data, []byte(m.Old), []byte(m.New), 1), nil
+}
+
+// run compiles the package in dir with the mutant and runs the tests that match
+// the pattern. It returns nil if one of them fails, [Survived] if none does, and
+// another error if the mutant does not compile.
+func (m Mutant) run(ctx context.Context, dir, source string, mutated []byte, pattern string) error {
 	temp, err := os.MkdirTemp("", "mutant")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(temp) }() // what is left of it harms nobody
 	changed := filepath.Join(temp, filepath.Base(m.File))
-	if err := os.WriteFile(changed, []byte(strings.Replace(string(data), m.Old, m.New, 1)), 0o600); err != nil {
+	if err := os.WriteFile(changed, mutated, 0o600); err != nil {
 		return err
 	}
 	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {source: changed}})

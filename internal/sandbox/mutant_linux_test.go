@@ -24,9 +24,7 @@ func TestMutants(t *testing.T) {
 		{Name: "a shell knows its nest by a variable alone", File: "nest.go", Old: "nest = filepath.Dir(dir) // the", New: "// the"},
 	} {
 		t.Run(m.Name, func(t *testing.T) {
-			if err := m.Run(t.Context(), ".", "TestNest"); err != nil {
-				t.Error(err)
-			}
+			m.Check(t, ".", "TestNest")
 		})
 	}
 	for _, m := range []mutant.Mutant{
@@ -38,9 +36,7 @@ func TestMutants(t *testing.T) {
 		{Name: "a note may hold more", File: "follow.go", Old: `trust_level = "trusted")+\n+(\[|$)`, New: `trust_level = "trusted")+\n+()`},
 	} {
 		t.Run(m.Name, func(t *testing.T) {
-			if err := m.Run(t.Context(), ".", "TestFollowed|TestState"); err != nil {
-				t.Error(err)
-			}
+			m.Check(t, ".", "TestFollowed|TestState")
 		})
 	}
 }

@@ -35,9 +35,7 @@ func TestMutants(t *testing.T) {
 	} {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			if err := m.Run(t.Context(), ".", "^Test(Check|Faults|OtherEvents|Against|Repair|With|ParseCommit)$"); err != nil {
-				t.Error(err)
-			}
+			m.Check(t, ".", "^Test(Check|Faults|OtherEvents|Against|Repair|With|ParseCommit)$")
 		})
 	}
 }

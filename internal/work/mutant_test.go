@@ -37,9 +37,7 @@ func TestMutants(t *testing.T) {
 	} {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			if err := m.Run(t.Context(), ".", "TestSchedules|TestCheckMerge|TestCheckBase"); err != nil {
-				t.Error(err)
-			}
+			m.Check(t, ".", "TestSchedules|TestCheckMerge|TestCheckBase")
 		})
 	}
 }

@@ -65,8 +65,6 @@ func TestMutants(t *testing.T) {
 		{Name: "an IRA's purchase comes before a taxable one", File: "history.go",
 			Old: "untaxed[t.Account] {\n\t\t\te.rank++", New: "!untaxed[t.Account] {\n\t\t\te.rank++"},
 	} {
-		if err := m.Run(t.Context(), ".", "^TestCases$"); err != nil {
-			t.Error(err)
-		}
+		m.Check(t, ".", "^TestCases$")
 	}
 }
