@@ -97,8 +97,9 @@ func (a *app) verifyCommand() *cobra.Command {
 		Short: "Check the whole ledger",
 		Long: `Verify checks the signature of the latest checkpoint, every event that it covers, the
 chain of every work item, every tile of the tree, the root, and every blob that an
-event refers to; and if there is a log, its checksums, and that it has the same events. It needs no box: a copy of the
-archive, or an export, and the key. A running box seals what it records within a second.
+event refers to; and if there is a log, its checksums, and that it has the same events.
+It needs no box: a copy of the archive, or an export, and the key. A running box seals
+what it records within a second.
 
 Take the key from somebody you trust, not from the copy you check.`,
 		Example: `  signalbox ledger verify
