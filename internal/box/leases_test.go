@@ -112,7 +112,7 @@ func TestLeaseAfterRestart(t *testing.T) {
 	})
 }
 
-// A lease is taken away as soon as the engine can, and an engine that is not ready
+// A lease is taken away as soon as the log can, and a log that is not ready
 // does not stop the box.
 func TestExpiryOnBusyEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -30,7 +30,7 @@ import (
 
 var operations = flag.Int("operations", 20_000, "how many operations TestLinearizable makes, besides 1,000 first")
 
-// TestLinearizable lets clients work on items while the engine fails, answers are
+// TestLinearizable lets clients work on items while the log fails, answers are
 // lost and requests doubled. Whatever they were answered has to be what a model of
 // an item would have answered, at some moment of each call.
 func TestLinearizable(t *testing.T) {
