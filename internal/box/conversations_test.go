@@ -119,7 +119,7 @@ func sameJSON(t *testing.T, got, want string) bool {
 }
 
 // A box that comes back goes on with its conversations: with its snapshot, without it,
-// without the engine's store, and after a repair. By itself it records nothing.
+// without the index, and after a repair. By itself it records nothing.
 func TestConversationAfterRestart(t *testing.T) {
 	dir := t.TempDir()
 	u := up(t, dir)
@@ -140,8 +140,8 @@ func TestConversationAfterRestart(t *testing.T) {
 	for n, before := range []func(){
 		func() {},
 		func() { remove("snapshot") },
-		func() { remove("engine") },
-		func() { remove("engine"); remove("snapshot") },
+		func() { remove("index") },
+		func() { remove("index"); remove("snapshot") },
 		func() {
 			if err := os.WriteFile(filepath.Join(dir, "archive", "checkpoint"), []byte("damaged"), 0o600); err != nil {
 				t.Fatal(err)

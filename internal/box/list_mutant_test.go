@@ -15,9 +15,9 @@ func TestListMutants(t *testing.T) {
 		name, file, before, after, test string
 	}{
 		{"a page begins with the item that was seen", "list.go",
-			"if subject > after && (phase", "if subject >= after && (phase", "TestListPages"},
+			"if subject > q.After {", "if subject >= q.After {", "TestListPages"},
 		{"a page of runs begins with the one that was seen", "list.go",
-			"if subject > after && (!live", "if subject >= after && (!live", "TestRunPages"},
+			"if subject > after {", "if subject >= after {", "TestRunPages"},
 		{"a full page at the end says that there is more", "list.go",
 			"len(l.kept) > l.limit; more", "len(l.kept) >= l.limit; more", "TestListPages"},
 		{"what is larger keeps out what is smaller", "list.go",
