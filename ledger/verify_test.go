@@ -247,7 +247,7 @@ func damage(t *testing.T, r *rand.Rand, files fstest.MapFS, path string) string 
 		files[path].Data = data[:at]
 		return fmt.Sprintf("%s is cut at %d", path, at)
 	case kind == 2:
-		files[path].Data = append(data, 0)
+		files[path].Data = append(bytes.Clone(data), 0)
 		return path + " is longer by a byte"
 	case kind == 3:
 		data[at] ^= 1 << r.IntN(8)

@@ -145,7 +145,7 @@ func logEnd(fs FS, sealed int64) (end int64, tail *fault, err error) {
 		end = max(end, b.end())
 	}
 	for _, f := range s.faults {
-		if f.last && len(data) > segmentHead && !(f.torn && f.first >= sealed) {
+		if f.last && len(data) > segmentHead && (!f.torn || f.first < sealed) {
 			tail = &f
 			end = max(end, f.first+max(f.count, 1))
 		}

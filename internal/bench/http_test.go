@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -85,7 +86,7 @@ func TestHTTPAloneRefuses(t *testing.T) {
 }
 
 func request(h http.Handler, token, path string, body []byte) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(http.MethodPost, path, bytes.NewReader(body))
+	r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, path, bytes.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+token)
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)

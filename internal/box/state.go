@@ -1,10 +1,8 @@
 package box
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -236,20 +234,6 @@ func (s *state) named(id string) (work.Item, error) {
 		return t.Item, nil
 	}
 	return work.Item{}, fmt.Errorf("%w: %s", work.ErrNoItem, agentsig.Escape(id))
-}
-
-// all returns the items in a phase, or every item, in the order they were added.
-func (s *state) all(phase agentsig.Phase) []work.Item {
-	s.mu.Lock()
-	var items []work.Item
-	for _, i := range s.items {
-		if phase == "" || i.Phase == phase {
-			items = append(items, *i)
-		}
-	}
-	s.mu.Unlock()
-	slices.SortFunc(items, func(a, b work.Item) int { return cmp.Compare(a.Subject, b.Subject) })
-	return items
 }
 
 // The forms of names for what was given none.
