@@ -76,6 +76,9 @@ func TestRemoveBlobs(t *testing.T) {
 	files, keys := archivetest.NewLossy(), newKeys(t)
 	b := mustOpen(t, files, keys)
 	old, young := must(b.say("old")), must(b.say("young"))
+	if err := b.record(b.pen.write("item", ledger.TypeBlobRemoved, nil)); err != nil { // a word, and no type
+		t.Fatal(err)
+	}
 	files.Age(ledger.BlobPath(old.SHA256), 2*keep)
 	never := ledger.NewBlob([]byte("never stored"))
 	marked := must(b.MarkBlobs([]ledger.Blob{old, young, never}, time.Now().Add(-keep)))
@@ -101,17 +104,13 @@ func TestRemoveBlobs(t *testing.T) {
 	if n := must(b.RemoveBlobs(b.Size() - 1)); n != 0 {
 		t.Errorf("%d blobs are removed twice", n)
 	}
-	files.PowerCut(rand.New(rand.NewPCG(1, 1)))
-	again := mustOpen(t, files, keys)
-	if there(again, old) {
-		t.Error("a power cut brings back what was removed")
-	}
-	if err := again.Close(); err != nil {
+	if err := b.Close(); err != nil {
 		t.Error(err)
 	}
 	if v, err := archive.Verify(bg, files, keys.Verifier); err != nil || v.Removed != 1 || v.Blobs != 1 {
 		t.Errorf("verified with %d blobs and %d that were removed: %v", v.Blobs, v.Removed, err)
 	}
+	mustOpen(t, files, keys)
 	if done, err := archive.Repair(bg, files, keys); err != nil || len(done) != 0 {
 		t.Errorf("what was removed on purpose is repaired: %v, %v", done, err)
 	}
@@ -345,5 +344,51 @@ func TestRemoveFails(t *testing.T) {
 	}
 	if fmt.Sprint(must(b.MarkBlobs(nil, time.Now()))) != "[]" {
 		t.Error("of nothing something is old")
+	}
+}
+
+// hooked calls a function before a blob gets its name.
+type hooked struct {
+	archive.FS
+	placed func()
+}
+
+func (h *hooked) Rename(from, to string) error {
+	if strings.HasPrefix(to, "blob/") && h.placed != nil {
+		h.placed()
+	}
+	return h.FS.Rename(from, to)
+}
+
+// No blob is unlinked while one is put.
+func TestPutTakesLock(t *testing.T) {
+	files := &hooked{FS: archivetest.NewLossy()}
+	b := mustOpen(t, files, newKeys(t))
+	put := 0
+	files.placed = func() {
+		if put++; !b.Putting() {
+			t.Error("a blob could be unlinked while one is put")
+		}
+	}
+	must(b.say("a transcript"))
+	if put != 1 || b.Putting() {
+		t.Errorf("%d blobs were put, and one still is: %t", put, b.Putting())
+	}
+}
+
+// What was removed does not come back after a power cut.
+func TestRemovedForGood(t *testing.T) {
+	keys := newKeys(t)
+	for seed := range uint64(20) {
+		files := archivetest.NewLossy()
+		b := mustOpen(t, files, keys)
+		blob := must(b.say("a transcript"))
+		if n := must(b.removeOld(time.Now().Add(keep), blob)); n != 1 {
+			t.Fatalf("%d are removed", n)
+		}
+		files.PowerCut(rand.New(rand.NewPCG(seed, 5)))
+		if there(mustOpen(t, files, keys), blob) {
+			t.Fatalf("seed %d: a power cut brings back what was removed", seed)
+		}
 	}
 }

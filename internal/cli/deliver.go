@@ -122,7 +122,7 @@ func (a *app) openBox(ctx context.Context, c config.Config, o box.Options) (*box
 		return nil, box.Found{}, err
 	}
 	o.Dir, o.Archive, o.Segments, o.Mirror = box.Dir(a.dir), c.Archive.Dir, c.Archive.Segments, c.Archive.Mirror
-	o.ExitEnabled = agentsig.ExitProtocolEnabled(os.LookupEnv, c.ExitProtocol)
+	o.Keep, o.ExitEnabled = c.Archive.Keep, agentsig.ExitProtocolEnabled(os.LookupEnv, c.ExitProtocol)
 	o.Hosts, o.Redact, o.Version, o.Delivery = c.Hosts, c.Redact, command.BuildVersion().Version, d
 	return box.Open(ctx, o)
 }

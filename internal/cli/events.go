@@ -112,6 +112,27 @@ func apiEvent(p ledger.Proof) api.Event {
 	return api.Event{Sequence: uint64(p.Index) + 1, Work: e.Subject, Event: p.Event}
 }
 
+// removedWords says which outputs are not in the archive any more, and why.
+func removedWords(e ledger.Event) string {
+	p, err := ledger.ParseBlobRemoved(e.Payload)
+	if err != nil {
+		return e.Actor
+	}
+	text := fmt.Sprintf("%s: %s removed: %s; %.12s", e.Actor, were(len(p.Removed), "output"), p.Reason, p.Removed[0].SHA256)
+	if len(p.Removed) > 1 {
+		text += "…"
+	}
+	return text
+}
+
+// were says that so many things were done something to.
+func were(n int, thing string) string {
+	if n == 1 {
+		return count(n, thing) + " was"
+	}
+	return count(n, thing) + " were"
+}
+
 // what says in a few words what an event did to a work item, a run or a conversation.
 func what(name string, e ledger.Event) string {
 	switch {
@@ -119,6 +140,8 @@ func what(name string, e ledger.Event) string {
 		return delivery.Words(e, func(string) string { return name })
 	case slices.Contains(conversation.Types(), e.Type):
 		return conversation.Words(name, e)
+	case e.Type == ledger.TypeBlobRemoved:
+		return removedWords(e)
 	}
 	var p struct {
 		Title          string         `json:"title"`

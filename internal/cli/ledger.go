@@ -116,7 +116,7 @@ Take the key from somebody you trust, not from the copy you check.`,
 			}
 			r, err := archive.Verify(cmd.Context(), files, key)
 			if a.JSON {
-				out := map[string]any{"ok": err == nil, "events": r.Events, "subjects": r.Subjects, "blobs": r.Blobs, "origin": r.Checkpoint.Origin, "root": r.Checkpoint.Root, "unsealed": r.Unsealed, "log": r.Log, "single": r.Single}
+				out := map[string]any{"ok": err == nil, "events": r.Events, "subjects": r.Subjects, "blobs": r.Blobs, "removed": r.Removed, "origin": r.Checkpoint.Origin, "root": r.Checkpoint.Root, "unsealed": r.Unsealed, "log": r.Log, "single": r.Single}
 				if err != nil {
 					out = map[string]any{"ok": false, "error": err.Error()}
 				}
@@ -132,6 +132,9 @@ Take the key from somebody you trust, not from the copy you check.`,
 			case !a.JSON:
 				fmt.Fprintf(a.Out, "%s: %s on %s, %s\n", a.Paint(command.Green, "verified"),
 					count(int(r.Events), "event"), count(r.Subjects, "subject"), count(r.Blobs, "blob"))
+				if r.Removed > 0 {
+					fmt.Fprintf(a.Out, "%s: %s removed on purpose, as events of the type %s say; the hashes stay\n", a.Paint(command.Yellow, "note"), were(r.Removed, "blob"), ledger.TypeBlobRemoved)
+				}
 				if r.Unsealed > 0 {
 					fmt.Fprintf(a.Out, "%s: the log has %s that no checkpoint covers yet\n", a.Paint(command.Yellow, "note"), count(int(r.Unsealed), "event"))
 				}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/archive/archivetest"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/conversation"
@@ -287,5 +289,36 @@ func TestConversationInWords(t *testing.T) {
 	_, out, _ = run(t, command.Env{In: strings.NewReader(proof)}, "ledger", "check", "-", "--dir", dir)
 	if !strings.Contains(out, "signalled need_turn (0.8): to read it") {
 		t.Errorf("%s%s", out, errOut)
+	}
+}
+
+// An output that was removed is said to be removed, and why; nothing else is different for it.
+func TestRemovedInWords(t *testing.T) {
+	dir := recordSome(t, exitRecord("short"), strings.Repeat("a long story\n", 1000)+exitRecord("long"))
+	signer, err := os.ReadFile(filepath.Join(dir, "signer.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := archivetest.RemoveBlobs(t.Context(), archive.Dir(filepath.Join(dir, "archive")), strings.TrimSpace(string(signer))); err != nil || n != 1 {
+		t.Fatalf("%d removed: %v", n, err)
+	}
+	export := filepath.Join(t.TempDir(), "export")
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"events"}, "BlobRemoved  box: 1 output was removed: older than 90 days (the setting archive.keep); "},
+		{[]string{"ledger", "verify"}, "note: 1 blob was removed on purpose, as events of the type BlobRemoved say; the hashes stay"},
+		{[]string{"ledger", "verify", "--json"}, `"removed":1`},
+		{[]string{"ledger", "export", export}, "exported to"},
+		{[]string{"ledger", "prove", "7"}, `"hashes"`},
+		{[]string{"work", "show", "T-1"}, "T-1"},
+		{[]string{"work", "list"}, "T-1"},
+		{[]string{"ledger", "repair"}, "nothing"},
+	} {
+		code, out, errOut := run(t, command.Env{}, append(c.args, "--dir", dir)...)
+		if code != 0 || !strings.Contains(strings.ReplaceAll(out, `": `, `":`), c.says) {
+			t.Errorf("%q: %d: %s%s", c.args, code, out, errOut)
+		}
 	}
 }

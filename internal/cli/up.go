@@ -44,6 +44,7 @@ Settings come from signalbox.yaml beside the box's directory, if there is one:
   archive:
     segments: /fast/disk   # where its log lies
     mirror: /other/disk    # where the log is written a second time
+    keep: 2160h            # how long long outputs of work that is over are kept; their hashes stay
   listen: 127.0.0.1:7071   # on loopback only; any free port if not set
   hosts: [git.example.org] # that a pull request's URL may name
   redact: ['ACME-[0-9]+']  # secrets of your own that must not be stored

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/config"
 )
@@ -18,6 +19,8 @@ func TestArchive(t *testing.T) {
 		"archive:":                              {},
 		"archive: copy":                         {Dir: filepath.Join(dir, "copy")},
 		"archive: {dir: copy}":                  {Dir: filepath.Join(dir, "copy")},
+		"archive: {keep: 2160h}":                {Keep: 90 * 24 * time.Hour},
+		"archive: {keep: 0s}":                   {},
 		"archive: {segments: /a, mirror: ../b}": {Segments: "/a", Mirror: filepath.Join(dir, "../b")},
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -29,7 +32,10 @@ func TestArchive(t *testing.T) {
 		}
 	}
 	for text, said := range map[string]string{
-		"archive: [a]":                           "archive: it has to be settings, with these names: dir, segments, mirror",
+		"archive: [a]":                           "archive: it has to be settings, with these names: dir, segments, mirror, keep",
+		"archive: {keep: 90}":                    "archive.keep: it has to be a time",
+		"archive: {keep: 1h}":                    "archive.keep: 1h0m0s: it has to be 24h0m0s or longer",
+		"archive: {keep: -24h}":                  "archive.keep: -24h0m0s: it has to be",
 		"archive: {path: a}":                     "archive.path: it is no setting",
 		"archive: {segments: a, mirror: a/../a}": "archive.mirror: ",
 		"archive: {segments: /a, mirror: /a/b}":  "archive.mirror: ",

@@ -25,7 +25,7 @@ const File = "signalbox.yaml"
 // Config is what can be set. Every setting has a default.
 type Config struct {
 	ExitProtocol bool             `yaml:"exit_protocol"` // act upon exit records, if the environment does not say otherwise
-	Archive      Archive          `yaml:"archive"`       // where the archive lies: its directory, or settings for its parts; paths start at the file's own directory
+	Archive      Archive          `yaml:"archive"`       // where the archive lies: its directory, or settings for its parts and what it keeps; paths start at the file's own directory
 	Listen       string           `yaml:"listen"`        // the address to listen on
 	Hosts        []string         `yaml:"hosts"`         // hosts that a pull request's URL may name, besides the common forges
 	Redact       []string         `yaml:"redact"`        // patterns (RE2) of secrets that must not be stored
@@ -48,11 +48,12 @@ type Config struct {
 	Dir string `yaml:"-"`
 }
 
-// Archive is where the ledger's archive lies.
+// Archive is where the ledger's archive lies, and how long it keeps what can be missed.
 type Archive struct {
-	Dir      string `yaml:"dir"`      // the archive's directory; in the box's directory if empty
-	Segments string `yaml:"segments"` // a directory for the log's files, on another disk; in the archive if empty
-	Mirror   string `yaml:"mirror"`   // a second directory that the log is written to, both synced before anything is acknowledged; none if empty
+	Dir      string        `yaml:"dir"`      // the archive's directory; in the box's directory if empty
+	Segments string        `yaml:"segments"` // a directory for the log's files, on another disk; in the archive if empty
+	Mirror   string        `yaml:"mirror"`   // a second directory that the log is written to, both synced before anything is acknowledged; none if empty
+	Keep     time.Duration `yaml:"keep"`     // how long it keeps long outputs of agents and models whose work is over, such as 2160h for 90 days; their hashes stay; for ever if not set
 }
 
 // UnmarshalYAML reads the settings, or the archive's directory alone.
@@ -358,7 +359,7 @@ func Parse(path string, data []byte) (Config, error) {
 
 // settle fills in what depends on other settings.
 func (c *Config) settle() {
-	c.Archive = Archive{c.from(c.Archive.Dir), c.from(c.Archive.Segments), c.from(c.Archive.Mirror)}
+	c.Archive = Archive{c.from(c.Archive.Dir), c.from(c.Archive.Segments), c.from(c.Archive.Mirror), c.Archive.Keep}
 	for i, path := range c.Sandbox.Write {
 		c.Sandbox.Write[i] = c.fromHome(path)
 	}

@@ -246,6 +246,7 @@ notify:
 #  dir: ""	# where the archive lies, if not in .signalbox/
 #  segments: ""	# a directory for its log, on another disk
 #  mirror: ""	# a second directory that the log is written to
+#  keep: 0s	# how long outputs of work that is over stay, such as 2160h; 0s for ever
 #listen: 127.0.0.1:0	# on loopback only; port 0 is any that is free
 #hosts: []	# that a pull request's URL may name, besides the common forges
 #redact: []	# patterns (RE2) of secrets that must not be stored

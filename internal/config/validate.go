@@ -74,6 +74,9 @@ func oneOf[T ~string](p *problems, at string, value T, all []T) {
 // validate refuses directories of which one is another, or lies in it: a log that is written twice to
 // one place has no second copy.
 func (a Archive) validate(p *problems) {
+	if a.Keep != 0 && a.Keep < leastKeep {
+		p.add("archive.keep", "%v: it has to be %v or longer, or 0s for ever", a.Keep, leastKeep)
+	}
 	type place struct{ setting, path string }
 	places := []place{{"archive.dir", a.Dir}, {"archive.segments", a.Segments}, {"archive.mirror", a.Mirror}}
 	for i, one := range places {
@@ -84,6 +87,10 @@ func (a Archive) validate(p *problems) {
 		}
 	}
 }
+
+// leastKeep is longer than it takes from storing an output to recording the event that refers to
+// it.
+const leastKeep = 24 * time.Hour
 
 // inside says whether a path is a directory or lies in it.
 func inside(path, dir string) bool {
