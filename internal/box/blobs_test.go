@@ -2,6 +2,7 @@ package box
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -277,8 +278,21 @@ func TestRemovalIsFinished(t *testing.T) {
 	if again != blob || !k.there(blob) {
 		t.Error("what is said again is not kept")
 	}
+	letGo(t, k.Box)
 	k.scrubbed("after it was said again,")
 	k.verify()
+	path := filepath.Join(k.dir.Archive(""), filepath.FromSlash(ledger.BlobPath(blob.SHA256)))
+	away := filepath.Join(t.TempDir(), "away")
+	if err := os.Rename(path, away); err != nil {
+		t.Fatal(err)
+	}
+	var damage *archive.Damage
+	if _, err := k.archive.Scrub(t.Context(), 0, k.archive.Sealed(), k.state.removedAfter); !errors.As(err, &damage) {
+		t.Errorf("the scrub does not miss what was said again after the removal: %v", err)
+	}
+	if err := os.Rename(away, path); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Plans and questions are no outputs, and neither is what only looks like a reference.
