@@ -135,7 +135,8 @@ func TestArchiveGone(t *testing.T) {
 	e := newEdged(t)
 	temp := t.TempDir()
 	dir := filepath.Join(temp, "box")
-	err := errors.Join(e.copy(temp), os.RemoveAll(filepath.Join(dir, "archive")), os.RemoveAll(filepath.Join(dir, "snapshot")), os.RemoveAll(filepath.Join(dir, "index")))
+	err := errors.Join(e.copy(temp), os.RemoveAll(filepath.Join(dir, "archive")), os.RemoveAll(filepath.Join(dir, "snapshot")), os.RemoveAll(filepath.Join(dir, "index")),
+		os.WriteFile(filepath.Join(dir, "checkpoint"), nil, 0o600)) // as a power cut may leave it
 	if err != nil {
 		t.Fatal(err)
 	}
