@@ -79,6 +79,8 @@ func TestBoxMutants(t *testing.T) {
 			"err = errors.Join(err, b.dir.forgetIndex())", "err = errors.Join(err)", "TestIndexDamaged"},
 		{"what can't be found is not there", "past.go",
 			"if err != nil {\n\t\treturn \"\", p.trouble(err)\n\t}\n\treturn subject, nil", "if err != nil {\n\t\treturn \"\", nil\n\t}\n\treturn subject, nil", "TestIndexDamaged"},
+		{"what the index has stays in memory", "past.go",
+			"if fresh || len(unknown) == 0 {", "if fresh {", "TestLeaveAgain"},
 		{"what happens meanwhile does not keep a subject here", "past.go",
 			"return t == nil || len(t.Seqs) != len(r.Seqs)", "return t == nil", "TestLeaveMeanwhile"},
 		{"a rolled back ledger starts", "trailers.go",

@@ -333,23 +333,19 @@ func isOver(s *state, subject, event string) bool {
 // sealed.
 func (b *Box) evict(size uint64, now time.Time) error {
 	p := b.past
-	if int64(size) <= p.index.Mark().Size {
-		return nil // what left before is not told apart from what leaves now
+	fresh := int64(size) > p.index.Mark().Size // otherwise what is added now is not told apart from what left before
+	var add []index.Record
+	if fresh {
+		add = b.state.removedUpTo(size)
 	}
-	out := b.state.leaving(now, size)
-	add := b.state.removedUpTo(size)
-	if len(out) == 0 && len(add) == 0 {
-		return nil
-	}
-	for _, records := range out {
-		for _, r := range records {
-			known, found, err := p.index.Get(r.Subject)
-			if err != nil {
-				return p.trouble(err)
-			}
-			if !found || known.Last() != r.Last() {
-				add = append(add, r)
-			}
+	var out [][]index.Record
+	for _, records := range b.state.leaving(now, size) {
+		unknown, err := p.unknown(records)
+		if err != nil {
+			return p.trouble(err)
+		}
+		if fresh || len(unknown) == 0 {
+			add, out = append(add, unknown...), append(out, records)
 		}
 	}
 	if len(add) > 0 {
@@ -361,8 +357,27 @@ func (b *Box) evict(size uint64, now time.Time) error {
 			return err
 		}
 	}
+	if !fresh {
+		size = 0
+	}
 	b.state.leaveTo(out, size)
 	return nil
+}
+
+// unknown returns the records that the index lacks. It may know more of a subject than a state does
+// that is being folded again.
+func (p *past) unknown(records []index.Record) ([]index.Record, error) {
+	var all []index.Record
+	for _, r := range records {
+		known, found, err := p.index.Get(r.Subject)
+		if err != nil {
+			return nil, err
+		}
+		if !found || known.Last() < r.Last() {
+			all = append(all, r)
+		}
+	}
+	return all, nil
 }
 
 // bringNamed brings back the item or conversation with this name.

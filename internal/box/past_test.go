@@ -433,6 +433,25 @@ func TestOlderSnapshotThanIndex(t *testing.T) {
 	foundOne(t, b, 4)
 }
 
+// A state that is folded again lets go of what the index has already.
+func TestLeaveAgain(t *testing.T) {
+	dir := Dir(t.TempDir())
+	closeBox(t, completedOne(t, dir))
+	if err := os.Remove(dir.path(snapshotFile)); err != nil {
+		t.Fatal(err)
+	}
+	b := inDir(t, dir)
+	defer closeBox(t, b)
+	if len(b.state.items) != 1 {
+		t.Fatal("the item is not in memory")
+	}
+	letGo(t, b)
+	if len(b.state.items) > 0 {
+		t.Error("the item stays")
+	}
+	foundOne(t, b, 2)
+}
+
 // What something happens to between the index and memory does not leave.
 func TestLeaveMeanwhile(t *testing.T) {
 	b := oneItem(t, Dir(t.TempDir()), nil)
