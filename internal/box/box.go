@@ -317,8 +317,11 @@ func (b *Box) load(ctx context.Context, everything bool) (Found, error) {
 		if err != nil && found.Snapshot {
 			err = errors.Join(errSnapshot, err)
 		}
-		if seq := uint64(index) + 1; err == nil && b.state.crowded() && seq <= uint64(b.archive.Sealed()) {
+		if seq := uint64(index) + 1; err == nil && seq%evictLoading == 0 && b.state.crowded() && seq <= uint64(b.archive.Sealed()) {
 			err = b.evict(seq, b.now())
+			if err == nil {
+				err = b.past.index.Merge(ctx, b.now())
+			}
 		}
 		return err
 	})
@@ -378,6 +381,9 @@ func (b *Box) merge(ctx context.Context) {
 		}
 	})
 }
+
+// evictLoading is after how many events what is over leaves memory while the ledger is folded.
+const evictLoading = 10_000
 
 // evictEvery is how often what is over leaves memory, if there is not much of it.
 const evictEvery = time.Hour
