@@ -145,7 +145,9 @@ func logEnd(fs FS, sealed int64) (end int64, tail *fault, err error) {
 		end = max(end, b.end())
 	}
 	for _, f := range s.faults {
-		if f.last && len(data) > segmentHead && (!f.torn || f.first < sealed) {
+		// What is in it may be another segment's: then nothing says what it had.
+		others := f.at == 0 && !slices.ContainsFunc(s.batches, func(b batch) bool { return b.first == s.first })
+		if (f.last || others) && len(data) > segmentHead && (!f.torn || f.first < sealed) {
 			tail = &f
 			end = max(end, f.first+max(f.count, 1))
 		}
