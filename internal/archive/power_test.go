@@ -2,6 +2,7 @@ package archive_test
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -12,16 +13,14 @@ import (
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
+var lives = flag.Int("lives", 100, "how many archives TestPowerCuts cuts the power of, six times each; 500 for the full measure")
+
 // Whatever was acknowledged, or was there after a start, is there after a power cut, once, and
 // nothing but that and a beginning of what was not.
 func TestPowerCuts(t *testing.T) {
 	keys := newKeys(t)
-	seeds := uint64(500)
-	if testing.Short() {
-		seeds = 100
-	}
 	var total life
-	for seed := range seeds {
+	for seed := range uint64(*lives) {
 		l := newLife(keys, seed, seed%3 == 0)
 		if err := l.run(6); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
