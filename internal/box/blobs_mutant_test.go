@@ -26,7 +26,7 @@ func TestKeepMutants(t *testing.T) {
 		{"outputs are unlinked without an event", "blobs.go",
 			"r, err := ofHousekeeping.record(b, housekeeping, \"\", removal{said})", "r, err := recorded[work.Chain]{seq: 1}, error(nil)", removed},
 		{"the index does not hear of removals", "past.go",
-			"add := b.state.removedUpTo(size)", "add := b.state.removedUpTo(0)", removed},
+			"add = b.state.removedUpTo(size)", "add = b.state.removedUpTo(0)", removed},
 		{"an old removal settles a new reference", "blobs.go",
 			"return seq > uint64(index)+1, nil", "return seq > 0, nil", "TestRemovalIsFinished$"},
 		{"a snapshot has no removals", "snapshot.go",
