@@ -78,15 +78,16 @@ type Box struct {
 
 	apiToken, gateToken string
 
-	ctx       context.Context // ends when the box stops
-	cancel    context.CancelFunc
-	stopped   chan struct{} // closed when nothing is recorded any more
-	sealing   sealing
-	signing   sync.Mutex // held while a checkpoint is signed and remembered
-	scrub     scrub
-	keepBlobs time.Duration // how long outputs of what is over are kept; for ever if 0
-	running   sync.WaitGroup
-	failure   struct {
+	ctx        context.Context // ends when the box stops
+	cancel     context.CancelFunc
+	stopped    chan struct{} // closed when nothing is recorded any more
+	sealing    sealing
+	signing    sync.Mutex // held while a checkpoint is signed and remembered
+	remembered []byte     // the checkpoint that the directory remembers
+	scrub      scrub
+	keepBlobs  time.Duration // how long outputs of what is over are kept; for ever if 0
+	running    sync.WaitGroup
+	failure    struct {
 		sync.Mutex
 		err error
 	}
@@ -383,7 +384,7 @@ func (b *Box) merge(ctx context.Context) {
 }
 
 // evictLoading is after how many events what is over leaves memory while the ledger is folded.
-const evictLoading = 10_000
+const evictLoading = 1000
 
 // evictEvery is how often what is over leaves memory, if there is not much of it.
 const evictEvery = time.Hour

@@ -1,6 +1,7 @@
 package box
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,8 +28,8 @@ func (b *Box) seal() ([]byte, error) {
 	b.signing.Lock()
 	defer b.signing.Unlock()
 	note, err := b.archive.Seal()
-	if err != nil {
-		return nil, err
+	if err != nil || bytes.Equal(note, b.remembered) {
+		return note, err
 	}
 	temp := b.dir.path(latestFile + ".new")
 	if err = os.WriteFile(temp, note, 0o600); err == nil {
@@ -37,6 +38,7 @@ func (b *Box) seal() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("remember the checkpoint: %w", err)
 	}
+	b.remembered = note
 	return note, nil
 }
 
