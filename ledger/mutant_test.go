@@ -8,9 +8,6 @@ import (
 
 // Each rule, dropped, is noticed by the tests named with it.
 func TestMutants(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the package anew for each mutant; not with -short")
-	}
 	const (
 		edge   = "^TestEdge|^TestReadEdge"
 		verify = "^TestVerify$|^TestVerifyFinds"
@@ -18,52 +15,44 @@ func TestMutants(t *testing.T) {
 		table  = "^TestTips$|^TestPrinter$"
 		blobs  = "^TestBlob"
 	)
-	for _, m := range []struct {
-		noticed string
-		mutant.Mutant
-	}{
-		{edge, mutant.Mutant{Name: "an edge's root is not compared", File: "edge.go", Old: "root != c.Root {", New: "root != c.Root && false {"}},
-		{edge, mutant.Mutant{Name: "a tile of the edge may be short", File: "edge.go", Old: "if err == nil && len(tile) != width*hashSize {", New: "if false {"}},
-		{edge, mutant.Mutant{Name: "a level of the edge is left out", File: "edge.go", Old: "if width == 0 {", New: "if width == 0 || level == 1 {"}},
-		{edge, mutant.Mutant{Name: "clones share their tiles", File: "edge.go", Old: "clone.levels[level] = slices.Clone(tile)", New: "clone.levels[level] = tile"}},
-		{edge, mutant.Mutant{Name: "a full tile is overwritten by the next", File: "edge.go", Old: "append(slices.Clip(e.levels[level]), hash[:]...)", New: "append(e.levels[level], hash[:]...)"}},
-		{edge, mutant.Mutant{Name: "a partial tile is overwritten by the next", File: "edge.go", Old: "len(tile)/hashSize), slices.Clone(tile))", New: "len(tile)/hashSize), tile)"}},
-		{edge, mutant.Mutant{Name: "an event is taken although its tile was not kept", File: "edge.go", Old: "index/TileWidth, TileWidth), tile); err != nil {\n", New: "index/TileWidth, TileWidth), tile); err != nil {\n\t\t\t\te.size++\n"}},
-		{edge, mutant.Mutant{Name: "a partial tile of the same width is written again", File: "edge.go", Old: "if len(tile) == 0 || n == older>>(tileHeight*level) {", New: "if len(tile) == 0 {"}},
-		{edge, mutant.Mutant{Name: "the next tile of a level has the name of the one before", File: "edge.go", Old: "hash, index = fullRoot(tile), index/TileWidth", New: "hash, index = fullRoot(tile), index/TileWidth/TileWidth"}},
-		{verify, mutant.Mutant{Name: "a chain may be broken", File: "verify.go", Old: "if !v.tips.move(e.subject, e.before, e.after) {", New: "if !v.tips.move(e.subject, e.before, e.after) && false {"}},
-		{verify, mutant.Mutant{Name: "a place on the subject is no part of the chain", File: "tips.go", Old: "return keyedPrint(&p.tipKey, itemSeq, sum)", New: "return keyedPrint(&p.tipKey, 0*itemSeq, sum)"}},
-		{verify, mutant.Mutant{Name: "the first byte of a place does not count", File: "tips.go", Old: "binary.BigEndian.PutUint64(block[15:], n)", New: "binary.BigEndian.PutUint64(block[15:], n<<8)"}},
-		{verify, mutant.Mutant{Name: "a wrong tile is passed over", File: "verify.go", Old: "if v.wrongTile != nil {", New: "if v.wrongTile != nil && false {"}},
-		{verify, mutant.Mutant{Name: "tiles are not compared", File: "verify.go", Old: "if err == nil && !bytes.Equal(got, want) {", New: "if err == nil && !bytes.Equal(got, want) && false {"}},
-		{verify, mutant.Mutant{Name: "a tile that is missing is passed over", File: "verify.go", Old: "\tif err != nil {\n\t\tv.wrong(path, err)", New: "\tif err != nil && len(got) > 0 {\n\t\tv.wrong(path, err)"}},
-		{verify, mutant.Mutant{Name: "partial tiles are not looked at", File: "verify.go", Old: "v.edge.Partial(0, v.tile)", New: "v.edge.Partial(v.edge.Size(), v.tile)"}},
-		{verify, mutant.Mutant{Name: "the wrong tile that is found first is reported", File: "verify.go", Old: "err == nil && level < v.wrongLevel {", New: "err == nil && level < 0 {"}},
-		{verify, mutant.Mutant{Name: "the root is not compared", File: "verify.go", Old: "root != c.Root {", New: "root != c.Root && false {"}},
-		{verify, mutant.Mutant{Name: "a reader's error is passed over", File: "verify.go", Old: "\treturn b.err\n", New: "\treturn nil\n"}},
-		{verify, mutant.Mutant{Name: "a bundle may have more events", File: "bundle.go", Old: "if n != want {", New: "if n < want {"}},
-		{verify, mutant.Mutant{Name: "an event may be of another epoch", File: "bundle.go", Old: "if e.epoch != r.epoch {", New: "if false {"}},
-		{verify, mutant.Mutant{Name: "a reader reads the bundle of another", File: "bundle.go", Old: "index += readerCount {", New: "index++ {"}},
-		{verify, mutant.Mutant{Name: "a file is read to its end, however long", File: "edge.go", Old: "readAll(file, most, buf[:0])", New: "readAll(file, 1<<30, buf[:0])"}},
-		{verify, mutant.Mutant{Name: "a blob is read to its end, however long", File: "bundle.go", Old: "io.LimitReader(file, max(0, ref.Size)+1)", New: "file"}},
-		{plain, mutant.Mutant{Name: "blanks are read plainly", File: "compact.go", Old: "case c < ' ':", New: "case c < ' ' && c != '\\n':"}},
-		{plain, mutant.Mutant{Name: "deep payloads are read plainly", File: "compact.go", Old: "const maxPlainDepth = 32", New: "const maxPlainDepth = 20_000"}},
-		{plain, mutant.Mutant{Name: "numbers may begin with 0", File: "compact.go", Old: "whole == 0 || whole > 1 && data[0] == '0'", New: "whole == 0"}},
-		{table, mutant.Mutant{Name: "fingerprints have no key of their own", File: "tips.go", Old: "_, _ = rand.Read(key[:])", New: "_, _ = rand.Read(key[:0])"}},
-		{table, mutant.Mutant{Name: "a shard loses a subject when it grows", File: "tips.go", Old: "for _, cell := range old {\n\t\tif cell.tip", New: "for i, cell := range old {\n\t\tif i != 5 && cell.tip"}},
-		{blobs, mutant.Mutant{Name: "a removal counts for later events", File: "verify.go", Old: "\t\tdelete(v.missing, n.blob)\n", New: "\t\tv.missing[n.blob] = v.checkpoint.Size\n"}},
-		{blobs, mutant.Mutant{Name: "an event settles its own reference", File: "bundle.go", Old: "\tfor _, ref := range refs {\n", New: "\tfor _, ref := range refs {\n\t\tif string(e.kind) == TypeBlobRemoved {\n\t\t\tbreak\n\t\t}\n"}},
-		{blobs, mutant.Mutant{Name: "a missing blob is passed over", File: "verify.go", Old: "if len(v.missing) == 0 {", New: "if true {"}},
-		{blobs, mutant.Mutant{Name: "the last event that lacks a blob is reported", File: "verify.go", Old: "case !n.removed && !missing:", New: "case !n.removed:"}},
-		{blobs, mutant.Mutant{Name: "any event removes", File: "bundle.go", Old: "if string(e.kind) == TypeBlobRemoved {", New: "if string(e.kind) == TypeBlobRemoved || string(e.kind) == \"WorkRemoved\" {"}},
-		{blobs, mutant.Mutant{Name: "a removal may give another size", File: "tips.go", Old: "return keyedPrint(&p.blobKey, uint64(size), sum)", New: "return keyedPrint(&p.blobKey, 0*uint64(size), sum)"}},
-		{blobs, mutant.Mutant{Name: "a removal names nothing", File: "removed.go", Old: "if len(b.Removed) == 0 {", New: "if false {"}},
-		{blobs, mutant.Mutant{Name: "a blob that was removed may have other bytes", File: "bundle.go", Old: "case n != ref.Size || Hash(hash.Sum(nil)) != ref.SHA256:", New: "case n != ref.Size && Hash(hash.Sum(nil)) != ref.SHA256:"}},
-		{blobs, mutant.Mutant{Name: "a reference with an escape in its name is none", File: "event.go", Old: " && !bytes.Contains(payload, []byte(`\\u`)) {", New: " {"}},
-	} {
-		t.Run(m.Name, func(t *testing.T) {
-			t.Parallel()
-			m.Check(t, ".", m.noticed)
-		})
-	}
+	mutant.All(t, []mutant.Noticed{
+		{By: edge, Mutant: mutant.Mutant{Name: "an edge's root is not compared", File: "edge.go", Old: "root != c.Root {", New: "root != c.Root && false {"}},
+		{By: edge, Mutant: mutant.Mutant{Name: "a tile of the edge may be short", File: "edge.go", Old: "if err == nil && len(tile) != width*hashSize {", New: "if false {"}},
+		{By: edge, Mutant: mutant.Mutant{Name: "a level of the edge is left out", File: "edge.go", Old: "if width == 0 {", New: "if width == 0 || level == 1 {"}},
+		{By: edge, Mutant: mutant.Mutant{Name: "clones share their tiles", File: "edge.go", Old: "clone.levels[level] = slices.Clone(tile)", New: "clone.levels[level] = tile"}},
+		{By: edge, Mutant: mutant.Mutant{Name: "a full tile is overwritten by the next", File: "edge.go", Old: "append(slices.Clip(e.levels[level]), hash[:]...)", New: "append(e.levels[level], hash[:]...)"}},
+		{By: edge, Mutant: mutant.Mutant{Name: "a partial tile is overwritten by the next", File: "edge.go", Old: "len(tile)/hashSize), slices.Clone(tile))", New: "len(tile)/hashSize), tile)"}},
+		{By: edge, Mutant: mutant.Mutant{Name: "an event is taken although its tile was not kept", File: "edge.go", Old: "index/TileWidth, TileWidth), tile); err != nil {\n", New: "index/TileWidth, TileWidth), tile); err != nil {\n\t\t\t\te.size++\n"}},
+		{By: edge, Mutant: mutant.Mutant{Name: "a partial tile of the same width is written again", File: "edge.go", Old: "if len(tile) == 0 || n == older>>(tileHeight*level) {", New: "if len(tile) == 0 {"}},
+		{By: edge, Mutant: mutant.Mutant{Name: "the next tile of a level has the name of the one before", File: "edge.go", Old: "hash, index = fullRoot(tile), index/TileWidth", New: "hash, index = fullRoot(tile), index/TileWidth/TileWidth"}},
+		{By: verify, Mutant: mutant.Mutant{Name: "a chain may be broken", File: "verify.go", Old: "if !v.tips.move(e.subject, e.before, e.after) {", New: "if !v.tips.move(e.subject, e.before, e.after) && false {"}},
+		{By: verify, Mutant: mutant.Mutant{Name: "a place on the subject is no part of the chain", File: "tips.go", Old: "return keyedPrint(&p.tipKey, itemSeq, sum)", New: "return keyedPrint(&p.tipKey, 0*itemSeq, sum)"}},
+		{By: verify, Mutant: mutant.Mutant{Name: "the first byte of a place does not count", File: "tips.go", Old: "binary.BigEndian.PutUint64(block[15:], n)", New: "binary.BigEndian.PutUint64(block[15:], n<<8)"}},
+		{By: verify, Mutant: mutant.Mutant{Name: "a wrong tile is passed over", File: "verify.go", Old: "if v.wrongTile != nil {", New: "if v.wrongTile != nil && false {"}},
+		{By: verify, Mutant: mutant.Mutant{Name: "tiles are not compared", File: "verify.go", Old: "if err == nil && !bytes.Equal(got, want) {", New: "if err == nil && !bytes.Equal(got, want) && false {"}},
+		{By: verify, Mutant: mutant.Mutant{Name: "a tile that is missing is passed over", File: "verify.go", Old: "\tif err != nil {\n\t\tv.wrong(path, err)", New: "\tif err != nil && len(got) > 0 {\n\t\tv.wrong(path, err)"}},
+		{By: verify, Mutant: mutant.Mutant{Name: "partial tiles are not looked at", File: "verify.go", Old: "v.edge.Partial(0, v.tile)", New: "v.edge.Partial(v.edge.Size(), v.tile)"}},
+		{By: verify, Mutant: mutant.Mutant{Name: "the wrong tile that is found first is reported", File: "verify.go", Old: "err == nil && level < v.wrongLevel {", New: "err == nil && level < 0 {"}},
+		{By: verify, Mutant: mutant.Mutant{Name: "the root is not compared", File: "verify.go", Old: "root != c.Root {", New: "root != c.Root && false {"}},
+		{By: verify, Mutant: mutant.Mutant{Name: "a reader's error is passed over", File: "verify.go", Old: "\treturn b.err\n", New: "\treturn nil\n"}},
+		{By: verify, Mutant: mutant.Mutant{Name: "a bundle may have more events", File: "bundle.go", Old: "if n != want {", New: "if n < want {"}},
+		{By: verify, Mutant: mutant.Mutant{Name: "an event may be of another epoch", File: "bundle.go", Old: "if e.epoch != r.epoch {", New: "if false {"}},
+		{By: verify, Mutant: mutant.Mutant{Name: "a reader reads the bundle of another", File: "bundle.go", Old: "index += readerCount {", New: "index++ {"}},
+		{By: verify, Mutant: mutant.Mutant{Name: "a file is read to its end, however long", File: "edge.go", Old: "readAll(file, most, buf[:0])", New: "readAll(file, 1<<30, buf[:0])"}},
+		{By: verify, Mutant: mutant.Mutant{Name: "a blob is read to its end, however long", File: "bundle.go", Old: "io.LimitReader(file, max(0, ref.Size)+1)", New: "file"}},
+		{By: plain, Mutant: mutant.Mutant{Name: "blanks are read plainly", File: "compact.go", Old: "case c < ' ':", New: "case c < ' ' && c != '\\n':"}},
+		{By: plain, Mutant: mutant.Mutant{Name: "deep payloads are read plainly", File: "compact.go", Old: "const maxPlainDepth = 32", New: "const maxPlainDepth = 20_000"}},
+		{By: plain, Mutant: mutant.Mutant{Name: "numbers may begin with 0", File: "compact.go", Old: "whole == 0 || whole > 1 && data[0] == '0'", New: "whole == 0"}},
+		{By: table, Mutant: mutant.Mutant{Name: "fingerprints have no key of their own", File: "tips.go", Old: "_, _ = rand.Read(key[:])", New: "_, _ = rand.Read(key[:0])"}},
+		{By: table, Mutant: mutant.Mutant{Name: "a shard loses a subject when it grows", File: "tips.go", Old: "for _, cell := range old {\n\t\tif cell.tip", New: "for i, cell := range old {\n\t\tif i != 5 && cell.tip"}},
+		{By: blobs, Mutant: mutant.Mutant{Name: "a removal counts for later events", File: "verify.go", Old: "\t\tdelete(v.missing, n.blob)\n", New: "\t\tv.missing[n.blob] = v.checkpoint.Size\n"}},
+		{By: blobs, Mutant: mutant.Mutant{Name: "an event settles its own reference", File: "bundle.go", Old: "\tfor _, ref := range refs {\n", New: "\tfor _, ref := range refs {\n\t\tif string(e.kind) == TypeBlobRemoved {\n\t\t\tbreak\n\t\t}\n"}},
+		{By: blobs, Mutant: mutant.Mutant{Name: "a missing blob is passed over", File: "verify.go", Old: "if len(v.missing) == 0 {", New: "if true {"}},
+		{By: blobs, Mutant: mutant.Mutant{Name: "the last event that lacks a blob is reported", File: "verify.go", Old: "case !n.removed && !missing:", New: "case !n.removed:"}},
+		{By: blobs, Mutant: mutant.Mutant{Name: "any event removes", File: "bundle.go", Old: "if string(e.kind) == TypeBlobRemoved {", New: "if string(e.kind) == TypeBlobRemoved || string(e.kind) == \"WorkRemoved\" {"}},
+		{By: blobs, Mutant: mutant.Mutant{Name: "a removal may give another size", File: "tips.go", Old: "return keyedPrint(&p.blobKey, uint64(size), sum)", New: "return keyedPrint(&p.blobKey, 0*uint64(size), sum)"}},
+		{By: blobs, Mutant: mutant.Mutant{Name: "a removal names nothing", File: "removed.go", Old: "if len(b.Removed) == 0 {", New: "if false {"}},
+		{By: blobs, Mutant: mutant.Mutant{Name: "a blob that was removed may have other bytes", File: "bundle.go", Old: "case n != ref.Size || Hash(hash.Sum(nil)) != ref.SHA256:", New: "case n != ref.Size && Hash(hash.Sum(nil)) != ref.SHA256:"}},
+		{By: blobs, Mutant: mutant.Mutant{Name: "a reference with an escape in its name is none", File: "event.go", Old: " && !bytes.Contains(payload, []byte(`\\u`)) {", New: " {"}},
+	})
 }

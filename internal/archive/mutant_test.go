@@ -8,9 +8,6 @@ import (
 
 // Each rule, dropped, is noticed by the tests named with it.
 func TestMutants(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the package anew for each mutant; not with -short")
-	}
 	const (
 		power   = "^TestPowerCutEverywhere$"
 		cuts    = "^TestPowerCuts$"
@@ -22,53 +19,45 @@ func TestMutants(t *testing.T) {
 		writer  = "^TestLog"
 		others  = "^TestFailed"
 	)
-	for _, m := range []struct {
-		noticed string
-		mutant.Mutant
-	}{
-		{durable + "|" + power, mutant.Mutant{Name: "an append is answered before its sync", File: "archive.go", Old: "return f.Sync()", New: "return nil"}},
-		{writer, mutant.Mutant{Name: "a condition is checked against what is synced only", File: "writer.go", Old: "written[r.subject] = next", New: "_ = written"}},
-		{writer, mutant.Mutant{Name: "numbers are given twice after a restart", File: "writer.go", Old: "next := uint64(l.archive.Size()) + 1", New: "next := uint64(l.archive.Size()-l.archive.Sealed()) + 1"}},
-		{durable, mutant.Mutant{Name: "an end is answered from that was not made durable", File: "start.go", Old: "if err := a.files.write(s.name, s.data); err != nil {", New: "if err := error(nil); err != nil || s.name == \"\" {"}},
-		{writer, mutant.Mutant{Name: "an unknown last is taken for 0", File: "writer.go", Old: "if last, err = l.follow.Last(r.subject); err != nil {", New: "if last, err = l.follow.Last(r.subject); err != nil && false {"}},
-		{writer, mutant.Mutant{Name: "a conflict is answered before the fold", File: "writer.go", Old: "answers[i] = answer{err: engine.ErrConflict}", New: "answers[i] = answer{err: engine.ErrConflict}\n\t\t\tr.answer <- answers[i]\n\t\t\tr.answer = make(chan answer, 1)"}},
-		{writer, mutant.Mutant{Name: "the caller's bytes are kept", File: "writer.go", Old: "records[i].Data = kept[i]", New: "_ = kept[i]"}},
+	mutant.All(t, []mutant.Noticed{
+		{By: durable + "|" + power, Mutant: mutant.Mutant{Name: "an append is answered before its sync", File: "archive.go", Old: "return f.Sync()", New: "return nil"}},
+		{By: writer, Mutant: mutant.Mutant{Name: "a condition is checked against what is synced only", File: "writer.go", Old: "written[r.subject] = next", New: "_ = written"}},
+		{By: writer, Mutant: mutant.Mutant{Name: "numbers are given twice after a restart", File: "writer.go", Old: "next := uint64(l.archive.Size()) + 1", New: "next := uint64(l.archive.Size()-l.archive.Sealed()) + 1"}},
+		{By: durable, Mutant: mutant.Mutant{Name: "an end is answered from that was not made durable", File: "start.go", Old: "if err := a.files.write(s.name, s.data); err != nil {", New: "if err := error(nil); err != nil || s.name == \"\" {"}},
+		{By: writer, Mutant: mutant.Mutant{Name: "an unknown last is taken for 0", File: "writer.go", Old: "if last, err = l.follow.Last(r.subject); err != nil {", New: "if last, err = l.follow.Last(r.subject); err != nil && false {"}},
+		{By: writer, Mutant: mutant.Mutant{Name: "a conflict is answered before the fold", File: "writer.go", Old: "answers[i] = answer{err: engine.ErrConflict}", New: "answers[i] = answer{err: engine.ErrConflict}\n\t\t\tr.answer <- answers[i]\n\t\t\tr.answer = make(chan answer, 1)"}},
+		{By: writer, Mutant: mutant.Mutant{Name: "the caller's bytes are kept", File: "writer.go", Old: "records[i].Data = kept[i]", New: "_ = kept[i]"}},
 
-		{cuts, mutant.Mutant{Name: "the name of a new segment is not synced", File: "archive.go", Old: "writeSync(next, data), a.syncLogDir())", New: "writeSync(next, data))"}},
-		{power, mutant.Mutant{Name: "a file gets its name before its bytes are synced", File: "store.go", Old: "err := d.file.Sync()", New: "err := error(nil)"}},
-		{power, mutant.Mutant{Name: "a file's name is not synced", File: "store.go", Old: "if err := w.syncDir(dir); err != nil {", New: "if err := error(nil); err != nil {"}},
-		{power, mutant.Mutant{Name: "a directory's name is not synced", File: "store.go", Old: "if err := s.syncDir(parent); err != nil {", New: "if err := error(nil); err != nil {"}},
-		{power, mutant.Mutant{Name: "a checkpoint is signed before its tiles are synced", File: "seal.go", Old: "if err := w.sync(); err != nil {", New: "if err := error(nil); err != nil {"}},
-		{cuts, mutant.Mutant{Name: "a torn write is damage", File: "log.go", Old: "if len(data) < end {\n\t\treturn true", New: "if len(data) < end {\n\t\treturn false"}},
-		{cuts, mutant.Mutant{Name: "a sector that was never written is damage", File: "log.go", Old: "== 0 {\n\t\t\treturn true", New: "== 0 {\n\t\t\treturn false"}},
-		{damage, mutant.Mutant{Name: "damage is taken for a torn write", File: "log.go", Old: "\t\tat = next\n\t}\n\treturn false", New: "\t\tat = next\n\t}\n\treturn true"}},
-		{damage, mutant.Mutant{Name: "a batch's head has no checksum", File: "log.go", Old: "return h, binary.BigEndian.Uint32(n[20:]) == checksum(b[:batchHead-4])", New: "return h, true"}},
-		{damage, mutant.Mutant{Name: "a batch's body has no checksum", File: "log.go", Old: "len(body) != h.length || checksum(body) != h.body", New: "len(body) != h.length"}},
-		{damage, mutant.Mutant{Name: "the signed root is not checked", File: "check.go", Old: "if p.edge.Root() != a.sealed.Root {", New: "if false {"}},
-		{damage, mutant.Mutant{Name: "a start does not hold the log against the tiles", File: "check.go", Old: "_, err = holdLog(ctx, a.files, 0, a.sealed.Size, a.tiles().same)", New: ""}},
-		{damage, mutant.Mutant{Name: "a log may end before the checkpoint", File: "archive.go", Old: "if a.size() < a.sealed.Size {", New: "if false {"}},
+		{By: cuts, Mutant: mutant.Mutant{Name: "the name of a new segment is not synced", File: "archive.go", Old: "writeSync(next, data), a.syncLogDir())", New: "writeSync(next, data))"}},
+		{By: power, Mutant: mutant.Mutant{Name: "a file gets its name before its bytes are synced", File: "store.go", Old: "err := d.file.Sync()", New: "err := error(nil)"}},
+		{By: power, Mutant: mutant.Mutant{Name: "a file's name is not synced", File: "store.go", Old: "if err := w.syncDir(dir); err != nil {", New: "if err := error(nil); err != nil {"}},
+		{By: power, Mutant: mutant.Mutant{Name: "a directory's name is not synced", File: "store.go", Old: "if err := s.syncDir(parent); err != nil {", New: "if err := error(nil); err != nil {"}},
+		{By: power, Mutant: mutant.Mutant{Name: "a checkpoint is signed before its tiles are synced", File: "seal.go", Old: "if err := w.sync(); err != nil {", New: "if err := error(nil); err != nil {"}},
+		{By: cuts, Mutant: mutant.Mutant{Name: "a torn write is damage", File: "log.go", Old: "if len(data) < end {\n\t\treturn true", New: "if len(data) < end {\n\t\treturn false"}},
+		{By: cuts, Mutant: mutant.Mutant{Name: "a sector that was never written is damage", File: "log.go", Old: "== 0 {\n\t\t\treturn true", New: "== 0 {\n\t\t\treturn false"}},
+		{By: damage, Mutant: mutant.Mutant{Name: "damage is taken for a torn write", File: "log.go", Old: "\t\tat = next\n\t}\n\treturn false", New: "\t\tat = next\n\t}\n\treturn true"}},
+		{By: damage, Mutant: mutant.Mutant{Name: "a batch's head has no checksum", File: "log.go", Old: "return h, binary.BigEndian.Uint32(n[20:]) == checksum(b[:batchHead-4])", New: "return h, true"}},
+		{By: damage, Mutant: mutant.Mutant{Name: "a batch's body has no checksum", File: "log.go", Old: "len(body) != h.length || checksum(body) != h.body", New: "len(body) != h.length"}},
+		{By: damage, Mutant: mutant.Mutant{Name: "the signed root is not checked", File: "check.go", Old: "if p.edge.Root() != a.sealed.Root {", New: "if false {"}},
+		{By: damage, Mutant: mutant.Mutant{Name: "a start does not hold the log against the tiles", File: "check.go", Old: "_, err = holdLog(ctx, a.files, 0, a.sealed.Size, a.tiles().same)", New: ""}},
+		{By: damage, Mutant: mutant.Mutant{Name: "a log may end before the checkpoint", File: "archive.go", Old: "if a.size() < a.sealed.Size {", New: "if false {"}},
 
-		{repair, mutant.Mutant{Name: "a checkpoint is signed again although copies differ", File: "examine.go", Old: "x.unsigned != \"\" && (x.differed ||", New: "x.unsigned != \"\" && (false ||"}},
-		{repair, mutant.Mutant{Name: "a repair does not ask the root", File: "examine.go", Old: "(x.unsigned != \"\" || x.edge.Root() == x.signed.Root)", New: "true"}},
-		{repair, mutant.Mutant{Name: "a repair keeps nothing", File: "repair.go", Old: "if err := r.keep(name); err != nil {\n\t\treturn err\n\t}\n\treturn r.files.write(name, data)", New: "return r.files.write(name, data)"}},
-		{repair, mutant.Mutant{Name: "a damaged end is cut without a word", File: "examine.go", Old: "end = max(end, f.first+max(f.count, 1))", New: ""}},
-		{repair, mutant.Mutant{Name: "a segment with other events is taken as whole", File: "repair.go", Old: "b.same = b.same && bytes.Equal(chosen, logged)", New: ""}},
-		{repair, mutant.Mutant{Name: "what the log lacks is not noticed before a checkpoint is signed again", File: "examine.go", Old: "if logged != nil && bytes.Equal(logged, bundled) {", New: "if logged == nil && bundled != nil {\n\t\treturn bundled, nil, nil\n\t}\n\tif logged != nil && bytes.Equal(logged, bundled) {"}},
-		{scrub, mutant.Mutant{Name: "a scrub takes a tile's word for itself", File: "scrub.go", Old: "root != ledger.Hash(above[at:at+size])", New: "root != ledger.Hash(above[at:at+size]) && false"}},
-		{scrub, mutant.Mutant{Name: "a scrub does not look at the log", File: "segments.go", Old: "\t\t\tif !same {", New: "\t\t\tif !same && false {"}},
-		{scrub, mutant.Mutant{Name: "a scrub does not go over all blobs", File: "scrub.go", Old: "if name < begin || end != \"\" && name >= end {", New: "if true {"}},
+		{By: repair, Mutant: mutant.Mutant{Name: "a checkpoint is signed again although copies differ", File: "examine.go", Old: "x.unsigned != \"\" && (x.differed ||", New: "x.unsigned != \"\" && (false ||"}},
+		{By: repair, Mutant: mutant.Mutant{Name: "a repair does not ask the root", File: "examine.go", Old: "(x.unsigned != \"\" || x.edge.Root() == x.signed.Root)", New: "true"}},
+		{By: repair, Mutant: mutant.Mutant{Name: "a repair keeps nothing", File: "repair.go", Old: "if err := r.keep(name); err != nil {\n\t\treturn err\n\t}\n\treturn r.files.write(name, data)", New: "return r.files.write(name, data)"}},
+		{By: repair, Mutant: mutant.Mutant{Name: "a damaged end is cut without a word", File: "examine.go", Old: "end = max(end, f.first+max(f.count, 1))", New: ""}},
+		{By: repair, Mutant: mutant.Mutant{Name: "a segment with other events is taken as whole", File: "repair.go", Old: "b.same = b.same && bytes.Equal(chosen, logged)", New: ""}},
+		{By: repair, Mutant: mutant.Mutant{Name: "what the log lacks is not noticed before a checkpoint is signed again", File: "examine.go", Old: "if logged != nil && bytes.Equal(logged, bundled) {", New: "if logged == nil && bundled != nil {\n\t\treturn bundled, nil, nil\n\t}\n\tif logged != nil && bytes.Equal(logged, bundled) {"}},
+		{By: scrub, Mutant: mutant.Mutant{Name: "a scrub takes a tile's word for itself", File: "scrub.go", Old: "root != ledger.Hash(above[at:at+size])", New: "root != ledger.Hash(above[at:at+size]) && false"}},
+		{By: scrub, Mutant: mutant.Mutant{Name: "a scrub does not look at the log", File: "segments.go", Old: "\t\t\tif !same {", New: "\t\t\tif !same && false {"}},
+		{By: scrub, Mutant: mutant.Mutant{Name: "a scrub does not go over all blobs", File: "scrub.go", Old: "if name < begin || end != \"\" && name >= end {", New: "if true {"}},
 
-		{mirror, mutant.Mutant{Name: "an append is answered before the mirror is synced", File: "mirror.go", Old: "return both(t.one.Sync, t.other.Sync)", New: "return t.one.Sync()"}},
-		{mirror, mutant.Mutant{Name: "a mirror that is lost is begun anew", File: "mirror.go", Old: "case len(theirs) == 0 && a.hadMirror:", New: "case false:"}},
-		{mirror, mutant.Mutant{Name: "a mirror may end before the checkpoint", File: "mirror.go", Old: "if end < a.sealed.Size && a.hadMirror {", New: "if false {"}},
-		{mirror, mutant.Mutant{Name: "other bytes in the mirror are overwritten", File: "mirror.go", Old: "case !beginning(ours, theirs):", New: "case !beginning(ours, theirs):\n\t\treturn nil\n\tcase false:"}},
-		{mirror, mutant.Mutant{Name: "a longer mirror is not taken", File: "mirror.go", Old: "\ta.ending = theirs\n", New: "\treturn nil\n"}},
-		{mirror, mutant.Mutant{Name: "the mirror grows without an end", File: "mirror.go", Old: "firsts[i+1] <= full; i++ {", New: "firsts[i+1] <= full-full; i++ {"}},
-		{others, mutant.Mutant{Name: "a failed sync is forgotten", File: "store.go", Old: "if s.failed == nil {", New: "if false {"}},
-	} {
-		t.Run(m.Name, func(t *testing.T) {
-			t.Parallel()
-			m.Check(t, ".", m.noticed)
-		})
-	}
+		{By: mirror, Mutant: mutant.Mutant{Name: "an append is answered before the mirror is synced", File: "mirror.go", Old: "return both(t.one.Sync, t.other.Sync)", New: "return t.one.Sync()"}},
+		{By: mirror, Mutant: mutant.Mutant{Name: "a mirror that is lost is begun anew", File: "mirror.go", Old: "case len(theirs) == 0 && a.hadMirror:", New: "case false:"}},
+		{By: mirror, Mutant: mutant.Mutant{Name: "a mirror may end before the checkpoint", File: "mirror.go", Old: "if end < a.sealed.Size && a.hadMirror {", New: "if false {"}},
+		{By: mirror, Mutant: mutant.Mutant{Name: "other bytes in the mirror are overwritten", File: "mirror.go", Old: "case !beginning(ours, theirs):", New: "case !beginning(ours, theirs):\n\t\treturn nil\n\tcase false:"}},
+		{By: mirror, Mutant: mutant.Mutant{Name: "a longer mirror is not taken", File: "mirror.go", Old: "\ta.ending = theirs\n", New: "\treturn nil\n"}},
+		{By: mirror, Mutant: mutant.Mutant{Name: "the mirror grows without an end", File: "mirror.go", Old: "firsts[i+1] <= full; i++ {", New: "firsts[i+1] <= full-full; i++ {"}},
+		{By: others, Mutant: mutant.Mutant{Name: "a failed sync is forgotten", File: "store.go", Old: "if s.failed == nil {", New: "if false {"}},
+	})
 }

@@ -68,6 +68,27 @@ func (m Mutant) Check(t *testing.T, dir, pattern string) {
 	}
 }
 
+// Noticed is a mutant, and the tests that have to notice it.
+type Noticed struct {
+	By string // a pattern
+	Mutant
+}
+
+// All checks mutants of the package in the working directory side by side, each in a test of its
+// own; not with -short.
+func All(t *testing.T, mutants []Noticed) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("compiles the package anew for each mutant; not with -short")
+	}
+	for _, m := range mutants {
+		t.Run(m.Name, func(t *testing.T) {
+			t.Parallel()
+			m.Check(t, ".", m.By)
+		})
+	}
+}
+
 // change returns the source with the mutant.
 func (m Mutant) change(source string) ([]byte, error) {
 	data, err := os.ReadFile(source)
