@@ -221,7 +221,7 @@ func (b *Box) removeSome(refs []ledger.Blob, since time.Time) error {
 	if err != nil {
 		return err
 	}
-	if _, err := b.archive.Seal(); err != nil {
+	if _, err := b.seal(); err != nil {
 		return fmt.Errorf("seal the archive: %w", err)
 	}
 	n, err := b.archive.RemoveBlobs(int64(r.seq) - 1)

@@ -92,7 +92,6 @@ type Box struct {
 		err error
 	}
 	release func() error // of the directory's lock
-
 }
 
 // Found is what a box found when it started.
@@ -301,7 +300,7 @@ func (b *Box) load(ctx context.Context, everything bool) (Found, error) {
 		if err := b.refuseOther(newest); err != nil {
 			return Found{}, err
 		}
-		if _, err := b.archive.Seal(); err != nil {
+		if _, err := b.seal(); err != nil {
 			return Found{}, err
 		}
 	}

@@ -51,6 +51,14 @@ func (s scrubbed) due(now time.Time, size int64) (n int64, wait time.Duration) {
 	return min(n, size-s.Next), scrubEvery
 }
 
+// within returns where a round of a ledger goes on: at its begin, if the place was of another one.
+func (s scrubbed) within(size int64) scrubbed {
+	if s.Next < 0 || s.Next > size {
+		s.Next = 0
+	}
+	return s
+}
+
 // looked returns how far the round is after it looked at the events before next.
 func (s scrubbed) looked(now time.Time, next, size int64) scrubbed {
 	if s.Next == 0 {
@@ -92,7 +100,8 @@ func (s *scrub) now() scrubbed {
 // run looks at stretch after stretch until ctx ends, or something is damaged.
 func (s *scrub) run(ctx context.Context, b *Box) error {
 	for looks := 0; ; {
-		at, size := s.now(), b.archive.Sealed()
+		size := b.archive.Sealed()
+		at := s.now().within(size)
 		n, wait := at.due(b.now(), size)
 		if n > 0 {
 			next, err := b.archive.Scrub(ctx, at.Next, n, b.state.removedAfter)

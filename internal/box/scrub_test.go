@@ -38,3 +38,16 @@ func TestScrubInAMonth(t *testing.T) {
 		}
 	}
 }
+
+// A place that can't be, as a damaged file or an old archive gives one, does not end the rounds.
+func TestScrubFromNowhere(t *testing.T) {
+	now := time.Now()
+	for _, next := range []int64{-1, 11, 1 << 62} {
+		if n, _ := (scrubbed{Next: next, Begun: now}).within(10).due(now, 10); n != 10 {
+			t.Errorf("from %d: %d events of 10 are looked at", next, n)
+		}
+	}
+	if at := (scrubbed{Next: 10}).within(10); at.Next != 10 {
+		t.Errorf("the end became %d", at.Next)
+	}
+}
