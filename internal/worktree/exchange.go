@@ -20,6 +20,9 @@ import (
 type Exchange struct {
 	*Repo
 	user *Repo
+	// shared is held by whoever moves a ref that others move too: git refuses one of two, and an
+	// older commit must not take the place of a newer one.
+	shared chan struct{}
 }
 
 // OpenExchange opens the exchange of a repository at a path, and makes it if it is not there.
@@ -31,7 +34,7 @@ func OpenExchange(ctx context.Context, user *Repo, path string) (*Exchange, erro
 	}
 	own := *user
 	own.home, own.common, own.turn = place{dir: path, gitDir: path}, path, make(chan struct{}, 1)
-	x := &Exchange{&own, user}
+	x := &Exchange{Repo: &own, user: user, shared: make(chan struct{}, 1)}
 	format, err := user.read(ctx, user.home, "rev-parse", "--show-object-format")
 	if err != nil {
 		return nil, err
@@ -119,6 +122,10 @@ var ErrObjects = errors.New("the commit's objects in git's store are damaged or 
 // TakeBranch brings a branch here as it is in the user's repository, and returns where it is.
 // What is old there may be malformed in ways that the user lives with.
 func (x *Exchange) TakeBranch(ctx context.Context, branch string) (string, error) {
+	if err := x.hold(ctx); err != nil {
+		return "", err
+	}
+	defer x.release()
 	return x.takeBranch(ctx, branch)
 }
 
@@ -138,6 +145,10 @@ func (x *Exchange) partial(ctx context.Context) (bool, error) {
 
 // Begin brings a branch here for a run that starts from it.
 func (x *Exchange) Begin(ctx context.Context, branch string) (string, error) {
+	if err := x.hold(ctx); err != nil {
+		return "", err
+	}
+	defer x.release()
 	partial, err := x.partial(ctx)
 	if err != nil {
 		return "", err
@@ -155,8 +166,24 @@ func (x *Exchange) Begin(ctx context.Context, branch string) (string, error) {
 
 // TakeBase brings a commit here that work could start from.
 func (x *Exchange) TakeBase(ctx context.Context, commit string) error {
+	if err := x.hold(ctx); err != nil {
+		return err
+	}
+	defer x.release()
 	return x.fetch(ctx, commit, false, baseRef)
 }
+
+// hold takes the turn at shared refs.
+func (x *Exchange) hold(ctx context.Context) error {
+	select {
+	case x.shared <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (x *Exchange) release() { <-x.shared }
 
 // Take brings a commit here that an agent made, with all that it consists of, and keeps it
 // for a run. It is [ErrObjects] if that is not whole.

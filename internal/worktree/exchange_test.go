@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -90,6 +91,25 @@ exit $end
 	f.exchange.program = done
 	must(t, f.exchange.Take(t.Context(), commit, "R1"))
 	holds(t, filepath.Dir(tries), "tries", "\n\n")
+}
+
+// A branch that moved is brought for all who ask for it at the same time.
+func TestTakeBranchAtOnce(t *testing.T) {
+	f := newFixture(t)
+	for round := range 4 {
+		name := fmt.Sprintf("task-%d", round)
+		_, tip := f.settled(name, "a.txt", name+"\n")
+		git(t, f.repo.Root(), "update-ref", "refs/heads/sb/moving", tip)
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				if got, err := f.exchange.TakeBranch(t.Context(), "sb/moving"); err != nil || got != tip {
+					t.Errorf("the branch is at %q, not at %s: %v", got, tip, err)
+				}
+			})
+		}
+		all.Wait()
+	}
 }
 
 // A worktree of the exchange has the files of the commit, whatever the index of the one
