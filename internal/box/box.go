@@ -115,9 +115,10 @@ func Open(ctx context.Context, o Options) (*Box, Found, error) {
 	if err := o.settle(); err != nil {
 		return nil, Found{}, err
 	}
-	if _, err := os.Stat(o.Archive); err != nil && o.Files == nil { // before anything is made there
-		if err := o.Dir.refuseGone(o.Archive); err != nil {
-			return nil, Found{}, o.locate(err)
+	// Before anything is made there. Another box that begins here makes the archive first.
+	if gone := o.Dir.refuseGone(o.Archive); gone != nil && o.Files == nil {
+		if _, err := os.Stat(o.Archive); err != nil {
+			return nil, Found{}, o.locate(gone)
 		}
 	}
 	if err := o.expectSegments(); err != nil {

@@ -45,10 +45,13 @@ func (o Options) openArchive(keys archive.Keys) (*archive.Archive, error) {
 	case err != nil:
 		return nil, err
 	case !old || a.Unfinished() == "":
-		if a.Fresh() {
-			err = o.Dir.refuseGone(o.Archive)
+		if !a.Fresh() {
+			return a, nil
 		}
-		return a, err
+		if err := o.Dir.refuseGone(o.Archive); err != nil {
+			return nil, errors.Join(err, a.Close())
+		}
+		return a, nil
 	}
 	return nil, errors.Join(&archive.Damage{
 		Where: a.Unfinished(), What: "it does not end with a whole write, and the engine's store in " + o.Dir.path(engineDir) + " may have the rest",
