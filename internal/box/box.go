@@ -112,19 +112,7 @@ func Open(ctx context.Context, o Options) (*Box, Found, error) {
 	if err := o.Dir.create(); err != nil {
 		return nil, Found{}, err
 	}
-	if err := o.settle(); err != nil {
-		return nil, Found{}, err
-	}
-	// Before anything is made there. Another box that begins here makes the archive first.
-	if gone := o.Dir.refuseGone(o.Archive); gone != nil && o.Files == nil {
-		if _, err := os.Stat(o.Archive); err != nil {
-			return nil, Found{}, o.locate(gone)
-		}
-	}
-	if err := o.expectSegments(); err != nil {
-		return nil, Found{}, err
-	}
-	release, err := o.lock()
+	release, err := o.hold(o.expectAll)
 	if err != nil {
 		return nil, Found{}, err
 	}

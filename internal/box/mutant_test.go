@@ -16,7 +16,7 @@ func TestBoxMutants(t *testing.T) {
 		name, file, before, after, test string
 	}{
 		{"the compare-and-set is skipped", "../archive/writer.go",
-			"if last != r.last {", "if false {", linearizable},
+			"if last != r.last {", "if false && last != r.last {", linearizable},
 		{"the request's key is not looked for", "record.go",
 			`if key == "" {`, `if true {`, linearizable},
 		{"what the archive did not take is acknowledged", "../archive/writer.go",

@@ -79,8 +79,13 @@ func (o *Options) settle() error {
 	return nil
 }
 
-// expectSegments refuses to start without the log, where it lay before.
-func (o Options) expectSegments() error {
+// expectAll refuses to start without what was there before.
+func (o *Options) expectAll() error {
+	if _, err := os.Stat(o.Archive); err != nil && o.Files == nil {
+		if err := o.Dir.refuseGone(o.Archive); err != nil {
+			return o.locate(err)
+		}
+	}
 	noted, err := os.ReadFile(o.Dir.path(segmentsFile))
 	if o.Segments == "" || err != nil || strings.TrimSuffix(string(noted), "\n") != o.Segments || hasSegments(o.Segments) {
 		return nil
@@ -127,11 +132,24 @@ func (d Dir) setPlace(name, path string) error {
 	return d.write(name, []byte(path+"\n"))
 }
 
-// lock keeps other boxes out of the directory, and out of what lies elsewhere.
-func (o Options) lock() (func() error, error) {
-	release, err := lock(o.Dir.path(lockFile))
+// hold keeps other boxes out of the directory, settles where everything lies, and keeps others out of
+// there too: another that begins here at the same time decides it first.
+func (o *Options) hold(check func() error) (release func() error, err error) {
+	release, err = lock(o.Dir.path(lockFile))
 	if err != nil {
 		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, release())
+			release = nil
+		}
+	}()
+	if err := o.settle(); err != nil {
+		return release, err
+	}
+	if err := check(); err != nil { // before anything is made there
+		return release, err
 	}
 	places := []string{o.Segments, o.Mirror}
 	if o.elsewhere() {
@@ -141,13 +159,12 @@ func (o Options) lock() (func() error, error) {
 		if place == "" {
 			continue
 		}
-		err := os.MkdirAll(filepath.Dir(place), 0o700)
-		var other func() error
-		if err == nil {
-			other, err = lock(filepath.Clean(place) + ".lock")
+		if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
+			return release, err
 		}
+		other, err := lock(filepath.Clean(place) + ".lock")
 		if err != nil {
-			return nil, errors.Join(err, release())
+			return release, err
 		}
 		before := release
 		release = func() error { return errors.Join(other(), before()) }
