@@ -5,6 +5,7 @@ package box
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"iter"
@@ -12,12 +13,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/engine"
 	"github.com/signalbox-dev/signalbox/internal/work"
@@ -26,8 +30,9 @@ import (
 
 var sizeEvents = flag.Int("events", 50_000, "how many events TestSize starts a box on; 10000000 for the full measure")
 
-// TestSize starts a box on a large ledger: with a snapshot and without, and
-// verifies it. The limits are for a million events on 200,000 items, and more.
+// TestSize starts a box on a large ledger: with a snapshot and without, verifies it, and hands
+// work over in it, in turn with smaller ones. The limits are for a million events on 200,000
+// items, and more.
 func TestSize(t *testing.T) {
 	dir := Dir(t.TempDir())
 	size := *sizeEvents / 5 * 5
@@ -59,6 +64,97 @@ func TestSize(t *testing.T) {
 	if got > 200e6 {
 		t.Errorf("%d MB resident, of which 200 are allowed", got/1e6)
 	}
+	handOver(t, dir, size)
+}
+
+// handOver measures handoffs in a ledger in turn with those in smaller ones, and says what it found.
+func handOver(t *testing.T, dir Dir, size int) {
+	t.Helper()
+	sizes, dirs := []int{10_000, size / 10, size}, map[int]Dir{size: dir}
+	slices.Sort(sizes)
+	sizes = slices.Compact(sizes)
+	type figures struct{ rate, p99 []float64 }
+	found := map[int]*figures{}
+	const rounds = 5
+	for round := range rounds {
+		for _, n := range sizes {
+			if found[n] == nil {
+				found[n] = &figures{}
+			}
+			if dirs[n] == "" {
+				dirs[n] = Dir(t.TempDir())
+				fill(t, dirs[n], n)
+			}
+			b, _, err := Open(t.Context(), Options{Dir: dirs[n], ExitEnabled: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rate, p99 := handoffs(t, b, round)
+			if err := b.Close(); err != nil {
+				t.Fatal(err)
+			}
+			found[n].rate, found[n].p99 = append(found[n].rate, rate), append(found[n].p99, p99)
+		}
+	}
+	for _, n := range sizes {
+		f := found[n]
+		slices.Sort(f.rate)
+		slices.Sort(f.p99)
+		t.Logf("%d events: %.0f handoffs/s (%.0f to %.0f), p99 %.1f ms (%.1f to %.1f)", n,
+			f.rate[rounds/2], f.rate[0], f.rate[rounds-1], f.p99[rounds/2], f.p99[0], f.p99[rounds-1])
+	}
+}
+
+// handoffs lets 64 agents hand new items over, past HTTP, and returns how many they handed over in a
+// second and how long all but one in a hundred took at most, in milliseconds.
+func handoffs(t *testing.T, b *Box, round int) (rate, p99 float64) {
+	t.Helper()
+	const agents, items = 64, 20
+	phases := []agentsig.Phase{agentsig.PhaseReadyForReview, agentsig.PhaseReview, agentsig.PhaseReadyForMerge}
+	took := make([][]time.Duration, agents)
+	work := func(agent, n int) error {
+		w, err := b.Add(t.Context(), api.AddWork{ID: fmt.Sprintf("M-%d-%d-%d", round, agent, n), Title: "measured", Phase: phases[0]}, "")
+		for _, phase := range phases {
+			if err != nil {
+				return err
+			}
+			begun := time.Now()
+			var g api.Grant
+			if g, err = b.Claim(t.Context(), api.Claim{Actor: "agent", Work: w.ID}, ""); err != nil {
+				return err
+			}
+			var said []byte
+			if said, err = agentsig.NewExitSignal(phase, agentsig.ExitCompleted).JSON(); err != nil {
+				return err
+			}
+			var e api.Emitted
+			if e, err = b.Emit(t.Context(), g.Session, said); err == nil && !e.Accepted {
+				err = errors.New(e.Error)
+			}
+			took[agent] = append(took[agent], time.Since(begun))
+		}
+		return err
+	}
+	begun := time.Now()
+	var all sync.WaitGroup
+	for agent := range agents {
+		all.Go(func() {
+			for n := range items {
+				if err := work(agent, n); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	seconds := time.Since(begun).Seconds()
+	every := slices.Concat(took...)
+	slices.Sort(every)
+	if len(every) != agents*items*len(phases) {
+		t.Fatalf("%d handoffs", len(every))
+	}
+	return float64(len(every)) / seconds, every[len(every)*99/100].Seconds() * 1000
 }
 
 // TestIdleMemory holds a box with 10,000 items to 100 MB.
