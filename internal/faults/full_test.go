@@ -160,8 +160,9 @@ func (f *smallFile) Write(p []byte) (int, error) {
 // inMount says that the test runs in a file system namespace of its own.
 const inMount = "SIGNALBOX_TEST_MOUNT"
 
-// TestFullDiskForReal lets the real program run out of a small disk: of the one that the archive
-// is on, of the one that the box's directory is on, and of that with the archive elsewhere.
+// TestFullDiskForReal lets the real program run out of a small disk: of the one that the
+// archive, its log or the log's mirror is on, of the one that the box's directory is on, and of that
+// with the archive elsewhere.
 func TestFullDiskForReal(t *testing.T) {
 	if os.Getenv(inMount) == "" {
 		if out, err := exec.CommandContext(t.Context(), "unshare", "-m", "mount", "-t", "tmpfs", "none", t.TempDir()).CombinedOutput(); err != nil {
@@ -180,13 +181,17 @@ func TestFullDiskForReal(t *testing.T) {
 		return
 	}
 	program := build(t)
-	t.Run("the archive's", func(t *testing.T) {
-		d := mount(t)
-		if err := os.WriteFile(filepath.Join(d.home, "signalbox.yaml"), []byte("archive: "+filepath.Join(d.disk, "archive")+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		d.runOut(t, program, filepath.Join(d.home, "box"))
-	})
+	for name, settings := range map[string]string{
+		"the archive's": "archive: %s\n", "the log's": "archive:\n  segments: %s\n", "the mirror's": "archive:\n  mirror: %s\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := mount(t)
+			if err := os.WriteFile(filepath.Join(d.home, "signalbox.yaml"), fmt.Appendf(nil, settings, filepath.Join(d.disk, "there")), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			d.runOut(t, program, filepath.Join(d.home, "box"))
+		})
+	}
 	t.Run("the box's own", func(t *testing.T) {
 		d := mount(t)
 		d.runOut(t, program, filepath.Join(d.disk, "box"))
@@ -249,7 +254,7 @@ func mount(t *testing.T) smallDisk {
 func (d smallDisk) runOut(t *testing.T, program, dir string) {
 	t.Helper()
 	ballast := filepath.Join(d.disk, "ballast")
-	if err := os.WriteFile(ballast, make([]byte, 16<<20), 0o600); err != nil {
+	if err := os.WriteFile(ballast, make([]byte, 22<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w := &writer{dir: dir}
