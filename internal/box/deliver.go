@@ -286,7 +286,7 @@ func (d *deliverer) setUp(ctx context.Context, repo copier, path string, h *home
 	}
 	defer done()
 	report, err := gate.Run(ctx, []gate.Check{{Name: "setup", Command: w.Setup, Timeout: w.SetupTimeout}},
-		gate.Options{Dir: path, Session: marker(path), Inherit: environment(h), Once: true, Shell: shell, Tend: d.program})
+		gate.Options{Dir: path, Session: marker(path), Inherit: environment(h), Shell: shell, Tend: d.program})
 	if err == nil && !report.Passed() {
 		err = fmt.Errorf("the setup command failed in a new worktree: %s", agentsig.EscapeLines(report.Checks[0].Output))
 	}

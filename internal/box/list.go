@@ -124,7 +124,7 @@ func (l *least) page() (all []string, more bool) {
 	return l.kept, more
 }
 
-// List returns items in a phase, or in any.
+// List returns items in a phase, or in any, no more than the limit, which is at least 1.
 func (b *Box) List(ctx context.Context, phase agentsig.Phase, from api.From) (api.Page[api.Work], error) {
 	after := ""
 	if from.After != "" {

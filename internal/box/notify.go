@@ -55,7 +55,7 @@ func (d *deliverer) notify(ctx context.Context, what string, q api.Question, tel
 
 func (d *deliverer) notifyCommand(ctx context.Context, command string, q api.Question) error {
 	report, err := gate.Run(ctx, []gate.Check{{Name: "notify", Command: command, Timeout: notifyPatience}}, gate.Options{
-		Dir: d.config.Dir, Session: marker(d.config.Dir), Once: true,
+		Dir: d.config.Dir, Session: marker(d.config.Dir),
 		Env: []string{ // agents' words: a NUL would be refused
 			"QUESTION_ID=" + q.ID, "QUESTION_RUN=" + q.Run, "QUESTION_TASK=" + q.Task, "QUESTION_TEXT=" + agentsig.EscapeLines(q.Text),
 		},

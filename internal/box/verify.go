@@ -97,7 +97,7 @@ func (d *deliverer) attempt(ctx context.Context, path, commit string, t trial) (
 		return report, err
 	}
 	defer done()
-	return gate.Run(ctx, t.checks, gate.Options{Dir: path, Session: marker(path), Inherit: environment(h), Log: t.log, Once: true, Shell: shell, Tend: d.program})
+	return gate.Run(ctx, t.checks, gate.Options{Dir: path, Session: marker(path), Inherit: environment(h), Log: t.log, Shell: shell, Tend: d.program})
 }
 
 // judge says what a report on checks comes to.

@@ -76,16 +76,13 @@ type Options struct {
 	Env     []string  // besides that
 	Log     io.Writer // gets what every run prints, the first 64 MiB of it; may be nil
 	Session string    // marks all processes, so that none that hides is left
-	Once    bool      // a command that fails is not run again
 	Shell   []string  // what runs a command line, given as the argument of -c; sh if empty
 	Tend    string    // this program, by which each command is started and ended with all that it left; may be empty
 }
 
 // Run runs checks one after the other, each with all that it starts in a
 // process group that is gone when Run returns; if they are tended, so is what has left
-// the group. A check that fails is run once
-// more, unless Once is set. The environment is inherited, without what an outer
-// agent or git left in it.
+// the group. The environment is inherited, without what an outer agent or git left in it.
 //
 // A check that fails is no error; that a command can't be started, the log can't
 // be written or the context ends is one, and the report then has the checks that
@@ -102,16 +99,6 @@ func Run(ctx context.Context, checks []Check, o Options) (Report, error) {
 	return report, nil
 }
 
-// run runs a check, and once more if it fails and may be.
-func run(ctx context.Context, c Check, o Options) (Result, error) {
-	first, err := attempt(ctx, c, o)
-	if err != nil || first.Passed || o.Once {
-		return first, err
-	}
-	second, err := attempt(ctx, c, o)
-	return first.Again(second), err
-}
-
 // Again says what a check that failed comes to when it was run once more.
 func (r Result) Again(second Result) Result {
 	second.Took += r.Took
@@ -121,8 +108,8 @@ func (r Result) Again(second Result) Result {
 	return second
 }
 
-// attempt runs a check's command once.
-func attempt(ctx context.Context, c Check, o Options) (Result, error) {
+// run runs a check's command.
+func run(ctx context.Context, c Check, o Options) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, context.Cause(ctx)
 	}
