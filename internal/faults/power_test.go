@@ -160,7 +160,9 @@ func (p *power) life(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
+	// The clients wait until then: what they do while it is looked grows with what there is to look at.
 	p.disk.StopAfter(1 + p.chance.IntN(500))
+	p.line.to(p.address())
 	select {
 	case <-p.box.Done():
 	case <-ctx.Done():
@@ -184,7 +186,6 @@ func (p *power) on(ctx context.Context) error {
 		p.torn++
 	}
 	p.box, p.server = b, httptest.NewServer(b.Handler())
-	p.line.to(p.address())
 	if p.crowd != nil {
 		return nil
 	}
@@ -254,6 +255,7 @@ func (p *power) end(ctx context.Context) (int, error) {
 	if err := p.on(ctx); err != nil {
 		return 0, err
 	}
+	p.line.to(p.address())
 	p.crowd.disperse()
 	if err := p.look(ctx, p.crowd.told(), true); err != nil {
 		return 0, err
