@@ -83,7 +83,7 @@ func (o *Options) settle() error {
 func (o *Options) expectAll() error {
 	if _, err := os.Stat(o.Archive); err != nil && o.Files == nil {
 		if err := o.Dir.refuseGone(o.Archive); err != nil {
-			return o.locate(err)
+			return err // which says where
 		}
 	}
 	noted, err := os.ReadFile(o.Dir.path(segmentsFile))
@@ -133,7 +133,8 @@ func (d Dir) setPlace(name, path string) error {
 }
 
 // hold keeps other boxes out of the directory, settles where everything lies, and keeps others out of
-// there too: another that begins here at the same time decides it first.
+// there too: another that begins here at the same time decides it first. Check may refuse before
+// anything is made there.
 func (o *Options) hold(check func() error) (release func() error, err error) {
 	release, err = lock(o.Dir.path(lockFile))
 	if err != nil {
@@ -148,7 +149,7 @@ func (o *Options) hold(check func() error) (release func() error, err error) {
 	if err := o.settle(); err != nil {
 		return release, err
 	}
-	if err := check(); err != nil { // before anything is made there
+	if err := check(); err != nil {
 		return release, err
 	}
 	places := []string{o.Segments, o.Mirror}

@@ -145,3 +145,23 @@ func TestPlacesAreHidden(t *testing.T) {
 		t.Errorf("%v, hidden (-want +got):\n%s", err, diff)
 	}
 }
+
+// Where the archive lies is asked when no other box decides it: one that begins has the lock before it
+// has noted the place.
+func TestBeginsElsewhere(t *testing.T) {
+	disks := t.TempDir()
+	dir := Dir(filepath.Join(disks, "box"))
+	b, _, err := Open(t.Context(), Options{Dir: dir, Archive: filepath.Join(disks, "archive")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(dir.path(archiveFile)); err != nil { // it is not noted yet
+		t.Fatal(err)
+	}
+	if _, _, err := Open(t.Context(), Options{Dir: dir}); !errors.Is(err, ErrLocked) {
+		t.Errorf("another that starts is told: %v", err)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -18,14 +18,11 @@ func Repair(ctx context.Context, o Options) (done []string, found Found, err err
 	if _, err := os.Stat(o.Dir.path(signerFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil, Found{}, fmt.Errorf("%w: %s has no %s: give the right directory, or put the key back from a copy", ErrNoDir, o.Dir, signerFile)
 	}
-	release, err := o.hold(func() error { return nil })
+	release, err := o.hold(o.expectSome)
 	if err != nil {
 		return nil, Found{}, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	if entries, err := os.ReadDir(o.Archive); o.Files == nil && (err != nil || len(entries) == 0) {
-		return nil, Found{}, fmt.Errorf("%s holds no archive: is it on another disk? Name it with --archive, or put it back from a copy", agentsig.Escape(o.Archive))
-	}
 	keys, err := o.Dir.keys()
 	if err != nil {
 		return nil, Found{}, err
@@ -42,4 +39,12 @@ func Repair(ctx context.Context, o Options) (done []string, found Found, err err
 		return done, Found{}, o.locate(err)
 	}
 	return done, found, b.Close()
+}
+
+// expectSome refuses to repair where there is nothing.
+func (o *Options) expectSome() error {
+	if entries, err := os.ReadDir(o.Archive); o.Files == nil && (err != nil || len(entries) == 0) {
+		return fmt.Errorf("%s holds no archive: is it on another disk? Name it with --archive, or put it back from a copy", agentsig.Escape(o.Archive))
+	}
+	return nil
 }

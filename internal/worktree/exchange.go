@@ -20,9 +20,9 @@ import (
 type Exchange struct {
 	*Repo
 	user *Repo
-	// shared is held by whoever moves a ref that others move too: git refuses one of two, and an
-	// older commit must not take the place of a newer one.
-	shared chan struct{}
+	// shared is the turn to move a ref that others move too: git refuses one of two, and an older
+	// commit must not take the place of a newer one.
+	shared turn
 }
 
 // OpenExchange opens the exchange of a repository at a path, and makes it if it is not there.
@@ -33,8 +33,8 @@ func OpenExchange(ctx context.Context, user *Repo, path string) (*Exchange, erro
 		return nil, err
 	}
 	own := *user
-	own.home, own.common, own.turn = place{dir: path, gitDir: path}, path, make(chan struct{}, 1)
-	x := &Exchange{Repo: &own, user: user, shared: make(chan struct{}, 1)}
+	own.home, own.common, own.turn = place{dir: path, gitDir: path}, path, make(turn, 1)
+	x := &Exchange{Repo: &own, user: user, shared: make(turn, 1)}
 	format, err := user.read(ctx, user.home, "rev-parse", "--show-object-format")
 	if err != nil {
 		return nil, err
@@ -122,10 +122,11 @@ var ErrObjects = errors.New("the commit's objects in git's store are damaged or 
 // TakeBranch brings a branch here as it is in the user's repository, and returns where it is.
 // What is old there may be malformed in ways that the user lives with.
 func (x *Exchange) TakeBranch(ctx context.Context, branch string) (string, error) {
-	if err := x.hold(ctx); err != nil {
+	release, err := x.shared.take(ctx)
+	if err != nil {
 		return "", err
 	}
-	defer x.release()
+	defer release()
 	return x.takeBranch(ctx, branch)
 }
 
@@ -145,10 +146,11 @@ func (x *Exchange) partial(ctx context.Context) (bool, error) {
 
 // Begin brings a branch here for a run that starts from it.
 func (x *Exchange) Begin(ctx context.Context, branch string) (string, error) {
-	if err := x.hold(ctx); err != nil {
+	release, err := x.shared.take(ctx)
+	if err != nil {
 		return "", err
 	}
-	defer x.release()
+	defer release()
 	partial, err := x.partial(ctx)
 	if err != nil {
 		return "", err
@@ -166,24 +168,13 @@ func (x *Exchange) Begin(ctx context.Context, branch string) (string, error) {
 
 // TakeBase brings a commit here that work could start from.
 func (x *Exchange) TakeBase(ctx context.Context, commit string) error {
-	if err := x.hold(ctx); err != nil {
+	release, err := x.shared.take(ctx)
+	if err != nil {
 		return err
 	}
-	defer x.release()
+	defer release()
 	return x.fetch(ctx, commit, false, baseRef)
 }
-
-// hold takes the turn at shared refs.
-func (x *Exchange) hold(ctx context.Context) error {
-	select {
-	case x.shared <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (x *Exchange) release() { <-x.shared }
 
 // Take brings a commit here that an agent made, with all that it consists of, and keeps it
 // for a run. It is [ErrObjects] if that is not whole.

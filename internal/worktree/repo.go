@@ -23,7 +23,7 @@ type Repo struct {
 	env      []string
 	home     place           // the user's checkout
 	common   string          // what all worktrees share: refs, objects, their registrations
-	turn     chan struct{}   // full while somebody changes what is shared
+	turn     turn            // to change what is shared
 	pauses   []time.Duration // between tries, if somebody else holds a lock
 	patience time.Duration   // with a command
 }
@@ -37,7 +37,7 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 	r := &Repo{
 		program:  program,
 		env:      environment(),
-		turn:     make(chan struct{}, 1),
+		turn:     make(turn, 1),
 		pauses:   []time.Duration{time.Second, 2 * time.Second, 4 * time.Second},
 		patience: patience,
 	}
@@ -261,14 +261,24 @@ func (r *Repo) checkedOut(ctx context.Context, branch, except string) error {
 
 // lock waits for the turn to change what all worktrees share. Git looks at all of them then.
 func (r *Repo) lock(ctx context.Context) (release func(), err error) {
+	if release, err = r.turn.take(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.disarmShared(); err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
+}
+
+// turn is had by one at a time. It is full while somebody has it.
+type turn chan struct{}
+
+// take waits for the turn.
+func (t turn) take(ctx context.Context) (release func(), err error) {
 	select {
-	case r.turn <- struct{}{}:
-		release = func() { <-r.turn }
-		if err := r.disarmShared(); err != nil {
-			release()
-			return nil, err
-		}
-		return release, nil
+	case t <- struct{}{}:
+		return func() { <-t }, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
