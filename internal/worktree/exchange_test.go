@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"compress/zlib"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // overwrite puts other contents where an object of the user's repository lies loose, as an
@@ -110,6 +112,43 @@ func TestTakeBranchAtOnce(t *testing.T) {
 		}
 		all.Wait()
 	}
+}
+
+// A merge moves its branch here only in its turn: git refuses whoever else is bringing it.
+func TestMergeInTurn(t *testing.T) {
+	f := newFixture(t)
+	_, commit := f.settled("a", "a.txt", "changed\n")
+	m := f.merge(commit)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var other func() // ends the turn of another
+	m.Check = func(ctx context.Context, _, _ string) (err error) {
+		other, err = f.exchange.shared.take(ctx)
+		return err
+	}
+	var all sync.WaitGroup
+	all.Go(func() {
+		if _, err := f.exchange.Merge(ctx, m); !errors.Is(err, context.Canceled) {
+			t.Errorf("the merge did not wait for its turn: %v", err)
+		}
+	})
+	at := func(dir string) string { return git(t, dir, "rev-parse", "refs/heads/sb/run") }
+	for ended := time.Now().Add(time.Minute); at(f.repo.Root()) == f.base; {
+		if time.Now().After(ended) {
+			t.Fatal("the branch does not move")
+		}
+	}
+	for range 20 {
+		if got := at(f.exchange.common); got != f.base {
+			t.Errorf("the branch has moved here to %s out of turn", got)
+		}
+	}
+	cancel()
+	all.Wait()
+	other()
+	tip, err := f.exchange.TakeBranch(t.Context(), "sb/run")
+	must(t, err)
+	f.at("sb/run", tip)
 }
 
 // A worktree of the exchange has the files of the commit, whatever the index of the one

@@ -100,7 +100,22 @@ func (x *Exchange) Merge(ctx context.Context, m Merge) (Merged, error) {
 	if err := x.user.advance(ctx, m.Branch, commit, m.Old); err != nil {
 		return Merged{}, err
 	}
-	return Merged{Commit: commit}, x.change(ctx, x.home, "update-ref", ref(m.Branch), commit)
+	return Merged{Commit: commit}, x.follow(ctx, m.Branch, commit, m.Old)
+}
+
+// follow moves a branch here as it was moved in the user's repository. One that has left where it
+// was has been brought to that, or further.
+func (x *Exchange) follow(ctx context.Context, branch, to, from string) error {
+	release, err := x.shared.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	err = x.moved(branch, x.change(ctx, x.home, "update-ref", ref(branch), to, from))
+	if errors.Is(err, ErrMoved) {
+		return nil
+	}
+	return err
 }
 
 // join makes the merge commit in the worktree for it.

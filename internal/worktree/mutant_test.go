@@ -15,6 +15,7 @@ func TestMutants(t *testing.T) {
 		{"what is malformed is taken", "exchange.go", `fmt.Sprintf("fetch.fsckObjects=%t", strict)`, `fmt.Sprintf("fetch.fsckObjects=%t", strict && false)`, "TestTakeMalformed"},
 		{"damage is trouble of the box's", "exchange.go", "errors.As(err, &failed) && !failed.short()", "errors.As(err, &failed) && failed.short()", "TestTakeOverwritten"},
 		{"a commit is not kept for its run", "exchange.go", "return x.fetch(ctx, commit, true, kept(run)+commit)", "return x.fetch(ctx, commit, true, kept(\"R0\")+commit)", "TestForget"},
+		{"a merge moves its branch out of turn", "merge.go", "release, err := x.shared.take(ctx)\n", "release, err := make(turn, 1).take(ctx)\n", "TestMergeInTurn"},
 		{"the agent's index is believed", "own.go", "filepath.Join(r.common, ownDirs, filepath.Base(at.gitDir))}", "at.gitDir}", "TestNothingIsRead|TestSettleBelievesFiles"},
 		{"a link of the user's is removed", "disarm.go", `len(d.Name()) == 2 && strings.Trim(d.Name(), "0123456789abcdef") == ""`, "true", "TestLinkedObjects"},
 		{"a link for loose objects stays", "disarm.go", "len(d.Name()) == 2 &&", "len(d.Name()) == 3 &&", "TestLinkedObjects"},
