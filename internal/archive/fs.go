@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -25,6 +26,7 @@ type FS interface {
 	Remove(name string) error                // a file, or an empty directory
 	Mkdir(name string) error                 // no error if it is there; "." is made durably, with its parents
 	SyncDir(name string) error
+	Stands() error // an error if these are not the files any more that others find where they lie
 }
 
 // File is a file that is being written.
@@ -108,6 +110,68 @@ func syncDir(path string) error {
 	}
 	return errors.Join(f.Sync(), f.Close())
 }
+
+// Stands has nothing to say: a path is whatever it names.
+func (d dir) Stands() error { return nil }
+
+// Held returns the files below a directory that is held open, whatever becomes of its path. Stands
+// says whether the path still names it.
+func Held(root *os.Root, stands func() error) FS { return held{root, stands} }
+
+type held struct {
+	*os.Root
+	stands func() error
+}
+
+func (h held) OpenReader(name string) (Reader, error) {
+	f, err := h.Open(name)
+	if err != nil {
+		return nil, err // and not a Reader that holds a nil *os.File
+	}
+	return f, nil
+}
+
+func (h held) ReadDir(name string) ([]string, error) {
+	f, err := h.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	names, err := f.Readdirnames(-1)
+	slices.Sort(names)
+	return names, errors.Join(err, f.Close())
+}
+
+func (h held) Modified(name string) (time.Time, error) {
+	info, err := h.Lstat(name)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return info.ModTime(), nil
+}
+
+func (h held) Create(name string) (File, error) {
+	return h.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+}
+
+func (h held) Extend(name string) (File, error) { return h.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0) }
+
+func (h held) Mkdir(name string) error {
+	err := h.Root.Mkdir(name, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+func (h held) SyncDir(name string) error {
+	f, err := h.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+func (h held) Stands() error { return h.stands() }
 
 // missing says whether a file is not there.
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -80,6 +80,13 @@ func (s split) SyncDir(name string) error {
 	return at.SyncDir(name)
 }
 
+func (s split) Stands() error {
+	if s.main == nil {
+		return s.log.Stands()
+	}
+	return errors.Join(s.main.Stands(), s.log.Stands())
+}
+
 // nowhere has no files, and takes none. Its directories are durable.
 type nowhere struct{}
 
@@ -99,3 +106,4 @@ func (n nowhere) Rename(from, _ string) error      { return n.none("rename", fro
 func (n nowhere) Remove(name string) error         { return n.none("remove", name) }
 func (nowhere) Mkdir(string) error                 { return nil }
 func (nowhere) SyncDir(string) error               { return nil }
+func (nowhere) Stands() error                      { return nil }

@@ -37,12 +37,17 @@ func (s *store) fail(err error) error {
 	return err
 }
 
-// usable returns an error after something failed.
+// usable returns an error after something failed, and if others don't find these files any more: what
+// is written now would not be the archive that they see.
 func (s *store) usable() error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.failed != nil {
-		return fmt.Errorf("%w: %w", ErrFailed, s.failed)
+	failed := s.failed
+	s.mu.Unlock()
+	if failed != nil {
+		return fmt.Errorf("%w: %w", ErrFailed, failed)
+	}
+	if err := s.Stands(); err != nil {
+		return s.fail(err)
 	}
 	return nil
 }

@@ -207,7 +207,7 @@ func TestOutputsAreRemoved(t *testing.T) {
 	}
 	for _, again := range []func(){k.reopen, func() {
 		closeBox(t, k.Box)
-		if err := k.dir.forgetIndex(); err != nil {
+		if err := errors.Join(os.Remove(k.dir.path(snapshotFile)), os.RemoveAll(k.dir.path(indexDir))); err != nil {
 			t.Fatal(err)
 		}
 		k.open()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"regexp"
 	"runtime/debug"
 	"slices"
@@ -18,7 +17,6 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/engine"
-	"github.com/signalbox-dev/signalbox/internal/filelock"
 	"github.com/signalbox-dev/signalbox/internal/index"
 	"github.com/signalbox-dev/signalbox/internal/redact"
 	"github.com/signalbox-dev/signalbox/internal/work"
@@ -45,12 +43,14 @@ type Options struct {
 	Verify      bool          // read and prove all that is in the archive before it starts
 	Logger      *slog.Logger
 
-	now func() time.Time // time.Now if nil
+	held *holding         // once it is taken
+	now  func() time.Time // time.Now if nil
 }
 
 // Box records what happens to work items and hands them from agent to agent.
 type Box struct {
 	dir         Dir
+	held        *holding
 	log         engine.Log
 	archive     *archive.Archive
 	keys        archive.Keys
@@ -91,7 +91,6 @@ type Box struct {
 		sync.Mutex
 		err error
 	}
-	release func() error // of the directory's lock
 }
 
 // Found is what a box found when it started.
@@ -112,19 +111,17 @@ func Open(ctx context.Context, o Options) (*Box, Found, error) {
 	if err := o.Dir.create(); err != nil {
 		return nil, Found{}, err
 	}
-	release, err := o.hold(o.expectAll)
-	if err != nil {
+	if err := o.hold(o.expectAll); err != nil {
 		return nil, Found{}, err
 	}
 	// Somebody else may listen by now where a box that was killed did.
 	if err := os.Remove(o.Dir.path(addressFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, Found{}, errors.Join(err, release())
+		return nil, Found{}, errors.Join(err, o.held.release())
 	}
 	b, found, err := open(ctx, o)
 	if err != nil {
-		return nil, Found{}, errors.Join(o.locate(err), release())
+		return nil, Found{}, errors.Join(o.locate(err), o.held.release())
 	}
-	b.release = release
 	notes, err := o.Dir.setEngineAside()
 	if err = errors.Join(err, b.begun()); err != nil {
 		return nil, Found{}, errors.Join(err, b.Close())
@@ -139,15 +136,6 @@ func Open(ctx context.Context, o Options) (*Box, Found, error) {
 
 // elsewhere reports whether the archive lies outside of the box's directory.
 func (o Options) elsewhere() bool { return o.Archive != o.Dir.path(archiveDir) }
-
-// lock keeps a second box out.
-func lock(path string) (release func() error, err error) {
-	release, err = filelock.Take(path)
-	if errors.Is(err, filelock.ErrTaken) {
-		err = fmt.Errorf("%w: %s", ErrLocked, filepath.Dir(path))
-	}
-	return release, err
-}
 
 // locate adds to a refusal of the archive where it lies.
 func (o Options) locate(err error) error {
@@ -175,7 +163,7 @@ func open(ctx context.Context, o Options) (*Box, Found, error) {
 	closed := a.Close()
 	var broken *index.Damage
 	if (errors.Is(err, errSnapshot) || errors.As(err, &broken)) && closed == nil {
-		if err := o.Dir.forgetIndex(); err != nil {
+		if err := o.held.forgetIndex(); err != nil {
 			return nil, Found{}, err
 		}
 		b, found, err := open(ctx, o)
@@ -191,7 +179,7 @@ func start(ctx context.Context, o Options, a *archive.Archive, keys archive.Keys
 		dir: o.Dir, archive: a, keys: keys, hosts: o.Hosts, exitEnabled: o.ExitEnabled,
 		keepBlobs: o.Keep, version: o.Version, logger: o.Logger, now: o.now,
 		large: make(large, largeOutputs), stopped: make(chan struct{}), sealing: sealing{dirty: make(chan struct{}, 1)},
-		release: func() error { return nil }, hub: newHub(), conductors: map[string]*conductor{}, rested: make(chan struct{}),
+		held: o.held, hub: newHub(), conductors: map[string]*conductor{}, rested: make(chan struct{}),
 	}
 	if b.logger == nil {
 		b.logger = slog.New(slog.DiscardHandler)
@@ -394,11 +382,11 @@ func (b *Box) Close() error {
 	if failed == nil {
 		err = b.saveSnapshot()
 	}
-	removed := os.Remove(b.dir.path(addressFile))
+	removed := b.held.home.Remove(addressFile)
 	if errors.Is(removed, os.ErrNotExist) {
 		removed = nil
 	}
-	return errors.Join(failed, err, closed, b.past.close(), b.archive.Close(), removed, b.release())
+	return errors.Join(failed, err, closed, b.past.close(), b.archive.Close(), removed, b.held.release())
 }
 
 // sealing signs checkpoints while events come. When they stop coming it gives memory

@@ -97,7 +97,11 @@ func (d Dir) Verifier() (string, error) { return d.read(verifierFile) }
 // Address returns where the running box listens. A box that was killed leaves its
 // address behind, where somebody else may listen by now: the lock tells.
 func (d Dir) Address() (string, error) {
-	if held, err := filelock.Held(d.path(lockFile)); err != nil || !held {
+	held, err := filelock.HeldDir(string(d))
+	if err == nil && !held { // where directories can't be locked
+		held, err = filelock.Held(d.path(lockFile))
+	}
+	if err != nil || !held {
 		return "", cmp.Or(err, api.ErrNotRunning)
 	}
 	data, err := os.ReadFile(d.path(addressFile))
@@ -116,12 +120,12 @@ func (d Dir) Address() (string, error) {
 	return a.Address, nil
 }
 
-func (d Dir) setAddress(address string) error {
+func (h *holding) setAddress(address string) error {
 	data, err := json.Marshal(map[string]any{"address": address, "pid": os.Getpid()})
 	if err != nil {
 		return err
 	}
-	return d.write(addressFile, append(data, '\n'))
+	return h.write(addressFile, append(data, '\n'))
 }
 
 // secrets makes the tokens and, for a new ledger, its keys. A ledger that is there

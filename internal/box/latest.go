@@ -20,7 +20,10 @@ const latestFile = "checkpoint"
 
 // begun remembers, durably, that the ledger was begun.
 func (b *Box) begun() error {
-	return b.dir.once(latestFile, func() (string, error) { return string(b.archive.Checkpoint()), nil })
+	if _, err := b.held.home.Stat(latestFile); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return b.held.write(latestFile, b.archive.Checkpoint())
 }
 
 // seal signs a checkpoint over what is recorded, and remembers it.
@@ -31,9 +34,9 @@ func (b *Box) seal() ([]byte, error) {
 	if err != nil || bytes.Equal(note, b.remembered) {
 		return note, err
 	}
-	temp := b.dir.path(latestFile + ".new")
-	if err = os.WriteFile(temp, note, 0o600); err == nil {
-		err = os.Rename(temp, b.dir.path(latestFile))
+	const temp = latestFile + ".new"
+	if err = b.held.home.WriteFile(temp, note, 0o600); err == nil {
+		err = b.held.home.Rename(temp, latestFile)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("remember the checkpoint: %w", err)

@@ -22,6 +22,10 @@ func onClock(t *testing.T, dir Dir, files archive.FS, faults func(n int, subject
 	if err := dir.create(); err != nil {
 		t.Fatal(err)
 	}
+	o := Options{Dir: dir, Files: files, ExitEnabled: true, now: now}
+	if err := o.hold(func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
 	keys, err := dir.secrets(dir.Archive(""))
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +34,7 @@ func onClock(t *testing.T, dir Dir, files archive.FS, faults func(n int, subject
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, _, err := start(t.Context(), Options{Dir: dir, ExitEnabled: true, now: now}, a, keys, func(f archive.Follower) engine.Log {
+	b, _, err := start(t.Context(), o, a, keys, func(f archive.Follower) engine.Log {
 		log := archive.NewLog(a, f)
 		if faults == nil {
 			return log

@@ -25,6 +25,7 @@ import (
 // archive when somebody asks for it.
 type past struct {
 	index  *index.Index
+	dir    *os.Root // that it lies in
 	event  func(seq uint64) ([]byte, error)
 	broken func(error) // something in it can't be read: nothing is certain any more
 }
@@ -50,7 +51,7 @@ func (p *past) close() error {
 	if p == nil {
 		return nil
 	}
-	return p.index.Close()
+	return errors.Join(p.index.Close(), p.dir.Close())
 }
 
 // crowded reports whether much in memory could leave.
@@ -448,21 +449,36 @@ func (b *Box) openPast(found *Found) error {
 		broken: b.indexBroken,
 	}
 	secret := sha256.Sum256([]byte("signalbox index\n" + b.keys.Signer))
-	files := archive.Dir(b.dir.path(indexDir))
-	x, err := index.Open(files, secret[:])
+	err := b.openIndex(secret[:])
 	var damage *index.Damage
 	if errors.As(err, &damage) {
-		if err := b.dir.forgetIndex(); err != nil {
+		if err := b.held.forgetIndex(); err != nil {
 			return err
 		}
 		found.Notes = append(found.Notes, damage.Error())
-		x, err = index.Open(files, secret[:])
+		err = b.openIndex(secret[:])
 	}
 	if err != nil {
 		b.past = nil
+	}
+	return err
+}
+
+// openIndex opens the index in its directory, which is made if need be.
+func (b *Box) openIndex(key []byte) error {
+	home := b.held.home
+	if err := home.MkdirAll(indexDir, 0o700); err != nil {
 		return err
 	}
-	b.past.index = x
+	dir, err := home.OpenRoot(indexDir)
+	if err != nil {
+		return err
+	}
+	x, err := index.Open(archive.Held(dir, home.Stands), key)
+	if err != nil {
+		return errors.Join(err, dir.Close())
+	}
+	b.past.index, b.past.dir = x, dir
 	return nil
 }
 
@@ -471,17 +487,17 @@ func (b *Box) openPast(found *Found) error {
 func (b *Box) indexBroken(err error) {
 	var damage *index.Damage
 	if errors.As(err, &damage) {
-		err = errors.Join(err, b.dir.forgetIndex())
+		err = errors.Join(err, b.held.forgetIndex())
 	}
 	b.fail(err)
 }
 
 // forgetIndex removes the index, and the snapshot, which needs it.
-func (d Dir) forgetIndex() error {
+func (h *holding) forgetIndex() error {
 	for _, name := range []string{snapshotFile, indexDir} {
-		if err := os.RemoveAll(d.path(name)); err != nil {
+		if err := h.home.RemoveAll(name); err != nil {
 			return err
 		}
 	}
-	return durable.SyncDir(string(d))
+	return durable.SyncIn(h.home.Root)
 }

@@ -6,10 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/durable"
+	"github.com/signalbox-dev/signalbox/internal/filelock"
 )
 
 // segmentsFile says where the archive's log lies, if not in the archive.
@@ -132,54 +135,103 @@ func (d Dir) setPlace(name, path string) error {
 	return d.write(name, []byte(path+"\n"))
 }
 
-// hold keeps other boxes out of the directory, settles where everything lies, and keeps others out of
-// there too: another that begins here at the same time decides it first. Check may refuse before
-// anything is made there.
-func (o *Options) hold(check func() error) (release func() error, err error) {
-	release, err = lock(o.Dir.path(lockFile))
-	if err != nil {
-		return nil, err
-	}
+// holding is what a box has for itself for as long as it runs: its directory, and where the archive,
+// its log and the log's mirror lie.
+type holding struct {
+	home   *filelock.Dir
+	places map[string]*filelock.Dir
+	taken  []func() error // give back what was taken
+}
+
+// hold takes the directory, settles where everything lies, and takes that too: another that begins
+// here at the same time decides it first. Check may refuse before anything is made there.
+func (o *Options) hold(check func() error) (err error) {
+	h := &holding{places: map[string]*filelock.Dir{}}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, release())
-			release = nil
+			err = errors.Join(err, h.release())
 		}
 	}()
+	if h.home, err = h.take(string(o.Dir), o.Dir.path(lockFile)); err != nil {
+		return err
+	}
 	if err := o.settle(); err != nil {
-		return release, err
+		return err
 	}
 	if err := check(); err != nil {
-		return release, err
+		return err
 	}
-	places := []string{o.Segments, o.Mirror}
-	if o.elsewhere() {
-		places = append(places, o.Archive)
+	o.held = h
+	if o.Files != nil {
+		return nil
 	}
-	for _, place := range places {
+	for _, place := range []string{o.Archive, o.Segments, o.Mirror} {
 		if place == "" {
 			continue
 		}
-		if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
-			return release, err
+		if err := archive.Dir(place).Mkdir("."); err != nil {
+			return err
 		}
-		other, err := lock(filepath.Clean(place) + ".lock")
-		if err != nil {
-			return release, err
+		beside := ""
+		if place != o.Archive || o.elsewhere() {
+			beside = filepath.Clean(place) + ".lock"
 		}
-		before := release
-		release = func() error { return errors.Join(other(), before()) }
+		if h.places[place], err = h.take(place, beside); err != nil {
+			return err
+		}
 	}
-	return release, nil
+	return nil
 }
 
+// take takes a directory, and a lock's file, by which versions before know that it is taken.
+func (h *holding) take(path, file string) (*filelock.Dir, error) {
+	d, err := filelock.TakeDir(path)
+	if err == nil {
+		h.taken = append(h.taken, d.Close)
+	}
+	if err == nil && file != "" {
+		var release func() error
+		if release, err = filelock.Take(file); err == nil {
+			h.taken = append(h.taken, release)
+		}
+	}
+	if errors.Is(err, filelock.ErrTaken) {
+		err = fmt.Errorf("%w: %s", ErrLocked, path)
+	}
+	return d, err
+}
+
+// release gives everything back.
+func (h *holding) release() (err error) {
+	for _, give := range slices.Backward(h.taken) {
+		err = errors.Join(err, give())
+	}
+	h.taken = nil
+	return err
+}
+
+// write replaces a file in the box's directory durably.
+func (h *holding) write(name string, data []byte) error {
+	return durable.WriteIn(h.home.Root, name, data)
+}
+
+// files returns what lies in a place that was taken.
+func (h *holding) files(place string) archive.FS {
+	d := h.places[place]
+	return archive.Held(d.Root, func() error { return errors.Join(h.home.Stands(), d.Stands()) })
+}
+
+// files returns the archive's files, of what is held.
 func (o Options) files() archive.FS {
 	if o.Files != nil {
 		return o.Files
 	}
-	files := Files(o.Archive, o.Segments)
+	files := o.held.files(o.Archive)
+	if o.Segments != "" {
+		files = archive.Split(files, o.held.files(o.Segments))
+	}
 	if o.Mirror != "" {
-		files = archive.Mirrored(files, archive.Dir(o.Mirror))
+		files = archive.Mirrored(files, o.held.files(o.Mirror))
 	}
 	return files
 }

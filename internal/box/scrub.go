@@ -82,12 +82,12 @@ func (s *scrub) load(d Dir) error {
 	return err
 }
 
-func (s *scrub) keep(d Dir) error {
+func (s *scrub) keep(h *holding) error {
 	data, err := json.Marshal(s.now())
 	if err != nil {
 		return err
 	}
-	return d.write(scrubFile, append(data, '\n'))
+	return h.write(scrubFile, append(data, '\n'))
 }
 
 // now returns how far it is.
@@ -109,7 +109,7 @@ func (s *scrub) run(ctx context.Context, b *Box) error {
 				err = b.removeBlobs(ctx, at.Next, min(next, size))
 			}
 			if err != nil && ctx.Err() != nil {
-				return s.keep(b.dir)
+				return s.keep(b.held)
 			}
 			if err != nil {
 				return err
@@ -118,7 +118,7 @@ func (s *scrub) run(ctx context.Context, b *Box) error {
 			s.at = at.looked(b.now(), next, size)
 			s.mu.Unlock()
 			if looks++; looks%scrubKeep == 0 || s.now().Next == 0 {
-				if err := s.keep(b.dir); err != nil {
+				if err := s.keep(b.held); err != nil {
 					return err
 				}
 			}
@@ -126,7 +126,7 @@ func (s *scrub) run(ctx context.Context, b *Box) error {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return s.keep(b.dir)
+			return s.keep(b.held)
 		}
 	}
 }

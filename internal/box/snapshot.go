@@ -130,7 +130,7 @@ func (b *Box) keepSnapshot(snap *snapshot, size int64) error {
 		return err
 	}
 	b.kept = uint64(size)
-	return b.dir.write(snapshotFile, data)
+	return b.held.write(snapshotFile, data)
 }
 
 // saveSnapshot keeps the state as it is.

@@ -23,3 +23,21 @@ func WriteFile(path string, data []byte) error {
 	}
 	return SyncDir(filepath.Dir(path))
 }
+
+// WriteIn writes a file in a directory that no other process writes to, as [WriteFile] does.
+func WriteIn(dir *os.Root, name string, data []byte) error {
+	temp := ".new-" + name
+	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = dir.Rename(temp, name)
+	}
+	if err != nil {
+		return errors.Join(err, dir.Remove(temp))
+	}
+	return SyncIn(dir)
+}

@@ -15,3 +15,12 @@ func SyncDir(path string) error {
 	}
 	return errors.Join(f.Sync(), f.Close())
 }
+
+// SyncIn makes the names in a directory durable.
+func SyncIn(dir *os.Root) error {
+	f, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -48,3 +48,53 @@ func TestPipe(t *testing.T) {
 		t.Errorf("below a file: %v", err)
 	}
 }
+
+// A directory is taken once, under any name and whatever is removed from it, and it is known when its
+// path names another.
+func TestTakeDir(t *testing.T) {
+	parent := t.TempDir()
+	path, link := filepath.Join(parent, "dir"), filepath.Join(parent, "link")
+	if err := errors.Join(os.Mkdir(path, 0o700), os.Symlink("dir", link)); err != nil {
+		t.Fatal(err)
+	}
+	d, err := filelock.TakeDir(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{path, link} {
+		if _, err := filelock.TakeDir(name); !errors.Is(err, filelock.ErrTaken) {
+			t.Errorf("%s is taken twice: %v", name, err)
+		}
+		if held, err := filelock.HeldDir(name); err != nil || !held {
+			t.Errorf("%s is held: %v, %v", name, held, err)
+		}
+	}
+	if err := d.Stands(); err != nil {
+		t.Error(err)
+	}
+	moved := filepath.Join(parent, "moved")
+	if err := os.Rename(path, moved); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Stands(); !errors.Is(err, filelock.ErrMoved) {
+		t.Errorf("it was moved away: %v", err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Stands(); !errors.Is(err, filelock.ErrMoved) {
+		t.Errorf("another is in its place: %v", err)
+	}
+	if err := d.WriteFile("file", nil, 0o600); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(moved, "file")); err != nil {
+		t.Errorf("it was not written where it was moved to: %v", err)
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+	if held, err := filelock.HeldDir(moved); err != nil || held {
+		t.Errorf("held: %v, %v", held, err)
+	}
+}

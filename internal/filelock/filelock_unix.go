@@ -18,20 +18,34 @@ func Take(path string) (release func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := lock(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("%w: %s", err, path), f.Close())
+	}
+	return f.Close, nil
+}
+
+func lock(f *os.File) error {
 	for try := 0; ; try++ {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if !errors.Is(err, syscall.EWOULDBLOCK) || try == 10 {
-			break
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return err
+		}
+		if try == 10 {
+			return ErrTaken
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		err = fmt.Errorf("%w: %s", ErrTaken, path)
+}
+
+// lockDir locks a directory. Some file systems can't, those of other machines above all.
+func lockDir(f *os.File) error {
+	err := lock(f)
+	for _, can := range []error{syscall.EBADF, syscall.EINVAL, syscall.ENOTSUP, syscall.ENOLCK, syscall.EISDIR} {
+		if errors.Is(err, can) {
+			return nil
+		}
 	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f.Close, nil
+	return err
 }
 
 // Held reports whether a process has the lock of a file, this one included. A file that
@@ -53,4 +67,18 @@ func Held(path string) (bool, error) {
 	}
 	defer func() { _ = f.Close() }() // which also ends the lock
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil, nil
+}
+
+// HeldDir reports whether a process has a directory, this one included. Where directories can't be
+// locked nobody has one.
+func HeldDir(path string) (bool, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = f.Close() }()
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK), nil
 }

@@ -368,6 +368,9 @@ func (l *Lossy) Remove(name string) error {
 }
 
 // Mkdir implements [archive.FS].
+// Stands implements [archive.FS].
+func (l *Lossy) Stands() error { return nil }
+
 func (l *Lossy) Mkdir(name string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
