@@ -76,7 +76,7 @@ func TestBoxMutants(t *testing.T) {
 		{"what left comes back as it is now", "past.go",
 			"r.Seqs[:end]...", "r.Seqs[:max(end, len(r.Seqs))]...", "TestOlderSnapshotThanIndex"},
 		{"a damaged index stays", "past.go",
-			"err = errors.Join(err, b.dir.forgetIndex())", "err = errors.Join(err)", "TestIndexDamaged"},
+			"err = errors.Join(err, b.held.forgetIndex())", "err = errors.Join(err)", "TestIndexDamaged"},
 		{"what can't be found is not there", "past.go",
 			"if err != nil {\n\t\treturn \"\", p.trouble(err)\n\t}\n\treturn subject, nil", "if err != nil {\n\t\treturn \"\", nil\n\t}\n\treturn subject, nil", "TestIndexDamaged"},
 		{"what the index has stays in memory", "past.go",
@@ -93,6 +93,16 @@ func TestBoxMutants(t *testing.T) {
 			"&& c.Sandbox.Checks != config.Off", "", "TestUnprotected"},
 		{"agents' branches are believed", "trailers.go",
 			"allTaskBranches, func", "\"none\", func", "TestWitness"},
+		{"a box does not look whether its directory is still its own", "../archive/store.go",
+			"if err := s.Stands(); err != nil {", "if err := s.Stands(); err != nil && false {", "TestDirectoryReplaced|TestSealAfterReplaced"},
+		{"another directory in the same place is taken for its own", "../filelock/dir.go",
+			"if err != nil || !os.SameFile(at, own) {", "if err != nil || !os.SameFile(at, at) || own == nil {", "TestDirectoryReplaced"},
+		{"the archive elsewhere is not looked at", "places.go",
+			"return d.Stands()", "return nil", "TestDirectoryReplaced"},
+		{"the lock's file is all that keeps others out", "../filelock/dir.go",
+			"if d.locked, err = lockDir(d.self); err != nil {", "if false {", "TestLockRemoved"},
+		{"the address of another box is removed", "box.go",
+			"b.held.home.Remove(addressFile)", "os.Remove(b.dir.path(addressFile))", "TestSealAfterReplaced"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()

@@ -140,7 +140,7 @@ func (d Dir) setPlace(name, path string) error {
 type holding struct {
 	home   *filelock.Dir
 	places map[string]*filelock.Dir
-	taken  []func() error // give back what was taken
+	taken  []*filelock.Dir // all of these
 }
 
 // hold takes the directory, settles where everything lies, and takes that too: another that begins
@@ -183,28 +183,22 @@ func (o *Options) hold(check func() error) (err error) {
 	return nil
 }
 
-// take takes a directory, and a lock's file, by which versions before know that it is taken.
+// take takes a directory, and a lock's file: by that versions before know that it is taken.
 func (h *holding) take(path, file string) (*filelock.Dir, error) {
-	d, err := filelock.TakeDir(path)
-	if err == nil {
-		h.taken = append(h.taken, d.Close)
-	}
-	if err == nil && file != "" {
-		var release func() error
-		if release, err = filelock.Take(file); err == nil {
-			h.taken = append(h.taken, release)
-		}
-	}
+	d, err := filelock.TakeDir(path, file)
 	if errors.Is(err, filelock.ErrTaken) {
-		err = fmt.Errorf("%w: %s", ErrLocked, path)
+		return nil, fmt.Errorf("%w: %s", ErrLocked, path)
+	}
+	if err == nil {
+		h.taken = append(h.taken, d)
 	}
 	return d, err
 }
 
 // release gives everything back.
 func (h *holding) release() (err error) {
-	for _, give := range slices.Backward(h.taken) {
-		err = errors.Join(err, give())
+	for _, d := range slices.Backward(h.taken) {
+		err = errors.Join(err, d.Close())
 	}
 	h.taken = nil
 	return err
@@ -218,7 +212,12 @@ func (h *holding) write(name string, data []byte) error {
 // files returns what lies in a place that was taken.
 func (h *holding) files(place string) archive.FS {
 	d := h.places[place]
-	return archive.Held(d.Root, func() error { return errors.Join(h.home.Stands(), d.Stands()) })
+	return archive.Held(d.Root, func() error {
+		if err := h.home.Stands(); err != nil {
+			return err
+		}
+		return d.Stands()
+	})
 }
 
 // files returns the archive's files, of what is held.

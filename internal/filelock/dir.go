@@ -8,49 +8,77 @@ import (
 )
 
 // ErrMoved is returned when a path no longer names the directory that was taken.
-var ErrMoved = errors.New("it was moved, removed or replaced while it was in use")
+var ErrMoved = errors.New("moved, removed or replaced while it was in use: put it back, and start again")
 
 // Dir is a directory that one process has for itself. It is held open, and what is done in it is done
 // there, whatever becomes of its path.
 type Dir struct {
 	*os.Root
-	path string
-	self *os.File // locked, if directories can be locked there
+	path   string
+	self   *os.File // locked, if directories can be locked there
+	locked bool
+	file   *os.File // a lock besides, or nil
 }
 
 // TakeDir takes a directory until Close is called or the process ends: under any of its names, and
-// whatever is removed from it.
-func TakeDir(path string) (*Dir, error) {
-	root, err := os.OpenRoot(path)
-	if err != nil {
+// whatever is removed from it. Some file systems can't lock a directory: file is locked too, if it is
+// not "", which may lie anywhere.
+func TakeDir(path, file string) (_ *Dir, err error) {
+	d := &Dir{path: path}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("%w: %s", err, path), d.Close())
+		}
+	}()
+	if d.Root, err = os.OpenRoot(path); err != nil {
 		return nil, err
 	}
-	self, err := root.Open(".")
-	if err != nil {
-		return nil, errors.Join(err, root.Close())
+	if d.self, err = d.Open("."); err != nil {
+		return nil, err
 	}
-	d := &Dir{root, path, self}
-	if err := lockDir(self); err != nil {
-		return nil, errors.Join(fmt.Errorf("%w: %s", err, path), d.Close())
+	if d.locked, err = lockDir(d.self); err != nil {
+		return nil, err
 	}
-	return d, nil
+	if file != "" {
+		d.file, err = take(file)
+	}
+	return d, err
 }
 
-// Stands returns [ErrMoved] if the path no longer names the directory.
+// Stands returns [ErrMoved] if the path no longer names the directory, or the lock's file that is all
+// there is to keep others out.
 func (d *Dir) Stands() error {
-	at, err := os.Stat(d.path)
+	if err := stands(d.path, d.self); err != nil || d.locked || d.file == nil {
+		return err
+	}
+	return stands(d.file.Name(), d.file)
+}
+
+func stands(path string, f *os.File) error {
+	own, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	at, err := os.Stat(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	own, err2 := d.self.Stat()
-	if err2 != nil {
-		return err2
-	}
 	if err != nil || !os.SameFile(at, own) {
-		return fmt.Errorf("%s: %w", d.path, ErrMoved)
+		return fmt.Errorf("%s: %w", path, ErrMoved)
 	}
 	return nil
 }
 
 // Close gives the directory back.
-func (d *Dir) Close() error { return errors.Join(d.Root.Close(), d.self.Close()) }
+func (d *Dir) Close() error {
+	var all []error
+	for _, f := range []*os.File{d.file, d.self} {
+		if f != nil {
+			all = append(all, f.Close())
+		}
+	}
+	if d.Root != nil {
+		all = append(all, d.Root.Close())
+	}
+	return errors.Join(all...)
+}

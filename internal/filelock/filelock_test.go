@@ -57,12 +57,12 @@ func TestTakeDir(t *testing.T) {
 	if err := errors.Join(os.Mkdir(path, 0o700), os.Symlink("dir", link)); err != nil {
 		t.Fatal(err)
 	}
-	d, err := filelock.TakeDir(path)
+	d, err := filelock.TakeDir(path, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{path, link} {
-		if _, err := filelock.TakeDir(name); !errors.Is(err, filelock.ErrTaken) {
+		if _, err := filelock.TakeDir(name, ""); !errors.Is(err, filelock.ErrTaken) {
 			t.Errorf("%s is taken twice: %v", name, err)
 		}
 		if held, err := filelock.HeldDir(name); err != nil || !held {

@@ -14,6 +14,14 @@ import (
 // the process ends. It takes a moment to see that another has it: somebody may be
 // looking.
 func Take(path string) (release func() error, err error) {
+	f, err := take(path)
+	if err != nil {
+		return nil, err
+	}
+	return f.Close, nil
+}
+
+func take(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
@@ -21,7 +29,7 @@ func Take(path string) (release func() error, err error) {
 	if err := lock(f); err != nil {
 		return nil, errors.Join(fmt.Errorf("%w: %s", err, path), f.Close())
 	}
-	return f.Close, nil
+	return f, nil
 }
 
 func lock(f *os.File) error {
@@ -38,14 +46,14 @@ func lock(f *os.File) error {
 }
 
 // lockDir locks a directory. Some file systems can't, those of other machines above all.
-func lockDir(f *os.File) error {
-	err := lock(f)
+func lockDir(f *os.File) (locked bool, err error) {
+	err = lock(f)
 	for _, can := range []error{syscall.EBADF, syscall.EINVAL, syscall.ENOTSUP, syscall.ENOLCK, syscall.EISDIR} {
 		if errors.Is(err, can) {
-			return nil
+			return false, nil
 		}
 	}
-	return err
+	return err == nil, err
 }
 
 // Held reports whether a process has the lock of a file, this one included. A file that
