@@ -51,7 +51,7 @@ type SessionReport struct {
 	Signals    []SaidSignal   `json:"signals,omitempty"`     // that count, in the order they were said
 	NearMisses []NearMiss     `json:"near_misses,omitempty"` // the first 20, with what was refused
 	Preview    string         `json:"preview,omitempty"`     // what was said last, 200 characters, escaped
-	Denied     string         `json:"denied,omitempty"`      // of a note: what was refused the agent, escaped
+	Denied     string         `json:"denied,omitempty"`      // what was refused the agent, or why this stands for a report that the box refused; escaped
 	NoAnswer   bool           `json:"no_answer,omitempty"`   // the deadline went by; of a tell: the agent was not told
 	How        string         `json:"how,omitempty"`         // of the end
 	Detail     string         `json:"detail,omitempty"`      // in words, escaped
@@ -90,18 +90,37 @@ type SessionCommand struct {
 	Reason   string `json:"reason,omitempty"`    // of an end or a stop
 }
 
-// Gone reports whether an error says that the box has given up the session.
-func Gone(err error) bool {
+// prospect is what can still come of a session's request that was not carried out.
+type prospect int
+
+const (
+	later   prospect = iota // it may be taken when it is sent again
+	refused                 // the box will never take it as it is
+	gone                    // the box has given up the session
+)
+
+// prospectOf says what can come of a request that failed with an error. It is the one place that
+// decides which answers are worth a retry: all but those that name the request or the session itself.
+func prospectOf(err error) prospect {
 	var p *Problem
 	if !errors.As(err, &p) {
-		return false
+		return later // nobody answered, or somebody who is no box
 	}
 	switch p.Code {
+	case CodeInvalid:
+		return refused
 	case CodeNotFound, CodeConflict, CodeGone:
-		return true
+		return gone
 	}
-	return false
+	return later
 }
+
+// Gone reports whether an error says that the box has given up the session.
+func Gone(err error) bool { return prospectOf(err) == gone }
+
+// Refused reports whether an error says that the box will never take the request as it is: sending it
+// again is of no use.
+func Refused(err error) bool { return prospectOf(err) == refused }
 
 // SendReport hands in a session's report. Its number is its key: the box keeps it once.
 func (c *Client) SendReport(ctx context.Context, session string, r SessionReport) error {

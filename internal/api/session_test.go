@@ -105,19 +105,21 @@ func TestCommandsEndWithContext(t *testing.T) {
 }
 
 func TestGone(t *testing.T) {
-	for code, want := range map[string]bool{
-		api.CodeNotFound: true, api.CodeConflict: true, api.CodeGone: true, api.CodeStopping: false, api.CodeUnauthorized: false,
+	for code, want := range map[string]string{
+		api.CodeNotFound: "gone", api.CodeConflict: "gone", api.CodeGone: "gone", api.CodeInvalid: "refused",
+		api.CodeStopping: "later", api.CodeUnauthorized: "later", api.CodeBusy: "later", api.CodeUnknown: "later",
+		api.CodeInternal: "later", api.CodeCannotWrite: "later", "of another version": "later",
 	} {
 		c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusTeapot)
 			_ = json.NewEncoder(w).Encode(api.Problem{Code: code, Message: "no"})
 		})
 		err := c.Commands(t.Context(), "s-1", func() { t.Error("connected") }, nil)
-		if api.Gone(err) != want {
+		if api.Gone(err) != (want == "gone") || api.Refused(err) != (want == "refused") {
 			t.Errorf("%s: %v", code, err)
 		}
 	}
-	if api.Gone(api.ErrNoBox) || api.Gone(nil) {
-		t.Error("a box that is away has given up nothing")
+	if api.Gone(api.ErrNoBox) || api.Gone(nil) || api.Refused(api.ErrNoBox) || api.Refused(nil) {
+		t.Error("a box that is away has given up nothing, and refused nothing")
 	}
 }

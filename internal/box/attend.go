@@ -121,17 +121,11 @@ func (d *deliverer) collect(ctx context.Context, c *conductor, s delivery.Sessio
 	if err := session.Clean(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	reports, err := session.Pending(dir)
+	err := session.HandIn(dir, d.box.logger.With("session", s.ID), func(r api.SessionReport) error {
+		return asAnswered(d.box.takeReport(ctx, c, s.ID, r))
+	})
 	if err != nil {
-		d.box.logger.Warn("reports of a session can't be read", "session", s.ID, "error", err)
-	}
-	for _, r := range reports {
-		if err := d.box.takeReport(ctx, c, s.ID, r); err != nil {
-			return err
-		}
-		if err := session.Acknowledge(dir, r.Seq); err != nil {
-			return err
-		}
+		return err
 	}
 	err = c.tell(ctx, delivery.End{Session: s.ID, Ended: delivery.Ended{How: delivery.Crashed, Detail: "the session's process was killed"}})
 	d.gone(s.ID)
@@ -218,6 +212,11 @@ func (d *deliverer) prompt(ctx context.Context, c *conductor, s delivery.Session
 // takeReport records what a session reports. One that was recorded before leads to
 // nothing.
 func (b *Box) takeReport(ctx context.Context, c *conductor, name string, r api.SessionReport) error {
+	if r.Denied != "" {
+		if err := c.tell(ctx, delivery.Denied{Session: name, Report: r.Seq, Text: b.short(r.Denied)}); err != nil || r.Kind == api.ReportNote {
+			return err
+		}
+	}
 	switch r.Kind {
 	case api.ReportTurn:
 		b.hub.answered(name, r.Prompt, false)
@@ -230,9 +229,6 @@ func (b *Box) takeReport(ctx context.Context, c *conductor, name string, r api.S
 		}
 		return c.tell(ctx, in)
 	case api.ReportNote:
-		if r.Denied != "" {
-			return c.tell(ctx, delivery.Denied{Session: name, Report: r.Seq, Text: b.short(r.Denied)})
-		}
 		if r.Prompt != "" && len(r.Signals) == 0 {
 			b.hub.answered(name, r.Prompt, !r.NoAnswer)
 			return nil

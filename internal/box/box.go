@@ -291,7 +291,8 @@ func (b *Box) load(ctx context.Context, everything bool) (Found, error) {
 			return err
 		}
 		err := b.state.fold(uint64(index)+1, stored)
-		if err != nil && found.Snapshot {
+		var newer *NewerError
+		if err != nil && found.Snapshot && !errors.As(err, &newer) {
 			err = errors.Join(errSnapshot, err)
 		}
 		if seq := uint64(index) + 1; err == nil && seq%evictLoading == 0 && b.state.crowded() && seq <= uint64(b.archive.Sealed()) {

@@ -157,14 +157,14 @@ func (b *Box) routes() []route {
 			return reply(w, v, err)
 		}},
 		{"POST /v1/sessions/{session}/report", false, func(w http.ResponseWriter, r *http.Request) error {
-			q, err := decode[api.SessionReport](r, api.MaxReport)
+			q, err := decodeSessions[api.SessionReport](r, api.MaxReport)
 			if err == nil {
 				err = b.SessionReport(r.Context(), r.PathValue("session"), q)
 			}
 			return reply(w, struct{}{}, err)
 		}},
 		{"POST /v1/sessions/{session}/activity", false, func(w http.ResponseWriter, r *http.Request) error {
-			q, err := decode[struct {
+			q, err := decodeSessions[struct {
 				Line string `json:"line"`
 			}](r, maxRequest)
 			if err == nil {
@@ -290,19 +290,38 @@ func request[T any](r *http.Request, most int64) (v T, key string, err error) {
 	return v, key, err
 }
 
-// decode reads a request's body.
-func decode[T any](r *http.Request, most int64) (v T, err error) {
+// decode reads the body of a client's request. A member that the box does not know is refused: it is
+// a mistake, and would have no effect.
+func decode[T any](r *http.Request, most int64) (T, error) {
 	d := json.NewDecoder(http.MaxBytesReader(nil, r.Body, most))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&v); err != nil {
-		var large *http.MaxBytesError
-		if errors.As(err, &large) {
-			return v, err
-		}
-		return v, badRequest{fmt.Errorf("the request is not what it should be: %w", err)}
-	}
-	return v, nil
+	return document[T](d)
 }
+
+// decodeSessions reads the body of a session's request. A session may be of another version than the
+// box: a member that the box does not know is ignored.
+func decodeSessions[T any](r *http.Request, most int64) (T, error) {
+	return document[T](json.NewDecoder(http.MaxBytesReader(nil, r.Body, most)))
+}
+
+// document reads one JSON document, after which nothing may come.
+func document[T any](d *json.Decoder) (v T, err error) {
+	err = d.Decode(&v)
+	if err == nil {
+		if _, err = d.Token(); err == nil {
+			err = errTrailing
+		} else if errors.Is(err, io.EOF) {
+			return v, nil
+		}
+	}
+	var large *http.MaxBytesError
+	if !errors.As(err, &large) {
+		err = badRequest{fmt.Errorf("the request is not what it should be: %w", err)}
+	}
+	return v, err
+}
+
+var errTrailing = errors.New("something follows its JSON document")
 
 func reply(w http.ResponseWriter, v any, err error) error {
 	if err != nil {
@@ -386,8 +405,9 @@ var problems = []struct {
 	{errLimitFollow, http.StatusBadRequest, api.CodeInvalid},
 }
 
-func problem(w http.ResponseWriter, err error) {
-	status, p := http.StatusInternalServerError, api.Problem{Code: api.CodeInternal, Message: err.Error()}
+// problemOf says how an error is answered.
+func problemOf(err error) (status int, p api.Problem) {
+	status, p = http.StatusInternalServerError, api.Problem{Code: api.CodeInternal, Message: err.Error()}
 	var held *work.HeldError
 	var role *work.RoleError
 	var phase *work.PhaseError
@@ -411,6 +431,20 @@ func problem(w http.ResponseWriter, err error) {
 			}
 		}
 	}
+	return status, p
+}
+
+// asAnswered is an error as a client gets it, for what takes the place of a client.
+func asAnswered(err error) error {
+	if err == nil {
+		return nil
+	}
+	_, p := problemOf(err)
+	return &p
+}
+
+func problem(w http.ResponseWriter, err error) {
+	status, p := problemOf(err)
 	w.Header().Set("Content-Type", "application/problem+json")
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")

@@ -103,6 +103,16 @@ func TestBoxMutants(t *testing.T) {
 			"if d.locked, err = lockDir(d.self); err != nil {", "if false {", "TestLockRemoved"},
 		{"the address of another box is removed", "box.go",
 			"b.held.home.Remove(addressFile)", "os.Remove(b.dir.path(addressFile))", "TestSealAfterReplaced"},
+		{"an event of a newer version is damage of the snapshot", "box.go",
+			"&& !errors.As(err, &newer) {", "&& (newer == nil || true) {", "TestNewerEvent"},
+		{"an event of a newer version is like any that can't be folded", "state.go",
+			"if !knownTypes[e.Type] {", "if false {", "TestNewerEvent"},
+		{"what a dead session reports and the box refuses is tried again", "http.go",
+			"_, p := problemOf(err)\n\treturn &p", "return err", "TestRefusedForGood"},
+		{"what follows a request is not looked at", "http.go",
+			"err = errTrailing", "return v, nil", "TestBodies"},
+		{"a member that a session alone knows is refused", "http.go",
+			"return document[T](json.NewDecoder(http.MaxBytesReader(nil, r.Body, most)))", "return decode[T](r, most)", "TestBodies"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()

@@ -72,6 +72,9 @@ func (s *state) take(seq uint64, stored []byte) error {
 	if err != nil {
 		return err
 	}
+	if !knownTypes[e.Type] {
+		return &NewerError{e.Type}
+	}
 	if e.Subject == housekeeping {
 		return s.foldRemoved(seq, e, stored)
 	}

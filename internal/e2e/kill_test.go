@@ -271,6 +271,48 @@ func TestWordOfTheDead(t *testing.T) {
 	}
 }
 
+// A report that no box will ever take is set aside: a person is told, and the run goes on.
+func TestRefusedWord(t *testing.T) {
+	for name, dead := range map[string]bool{"of the dead": true, "of the living": false} {
+		t.Run(name, func(t *testing.T) {
+			w := killWorld(t)
+			w.script("T-1.developer.1", waitFor("go")+honest["developer"])
+			w.tasks("T-1")
+			n := w.up()
+			n.begin(w)
+			w.until("an agent is at work", func() bool { return len(w.started()) == 1 && len(w.sessions()) == 1 })
+			n.kill()
+			p := w.sessions()[0]
+			w.script("go", "")
+			reports := filepath.Join(w.dir, ".signalbox", "sessions", "*", "outbox", "*.json")
+			var found []string
+			w.until("its word is kept", func() bool { found, _ = filepath.Glob(reports); return len(found) > 0 })
+			if dead {
+				_ = syscall.Kill(p.pid, syscall.SIGKILL)
+			}
+			// A report as another version may have written it.
+			if err := os.WriteFile(found[0], []byte(`{"seq":1,"kind":"word","turn":1,"bytes":0,"sha256":"","at":"2026-01-01T00:00:00Z"}`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			n = w.up()
+			w.completed(n.finish(w))
+			w.gone()
+			n.stop()
+			denied := w.payloads(delivery.PermissionDenied)
+			if len(denied) != 1 || !strings.Contains(fmt.Sprint(denied[0]["text"]), "a report is a turn, a note or the end") {
+				t.Errorf("denied: %v\n%s", denied, w.story())
+			}
+			kept, err := filepath.Glob(filepath.Join(w.dir, ".signalbox", "sessions", "*", "refused", "00001.json"))
+			if err != nil || len(kept) != 1 {
+				t.Errorf("kept: %v, %v", kept, err)
+			}
+			if got := len(w.crashes()); (got == 1) != dead {
+				t.Errorf("%d crashes are recorded:\n%s", got, w.story())
+			}
+		})
+	}
+}
+
 // Each of these faults, put in on purpose, is noticed by the test beside it.
 func TestKillMutants(t *testing.T) {
 	if testing.Short() {
@@ -287,7 +329,9 @@ func TestKillMutants(t *testing.T) {
 		{mutant.Mutant{Name: "what a killed session's agent left goes on", File: "../box/attend.go",
 			Old: "if err := session.Clean(dir); err != nil", New: "if err := error(nil); err != nil"}, "TestSessionKilled$"},
 		{mutant.Mutant{Name: "what a killed session had to report is lost", File: "../box/attend.go",
-			Old: "for _, r := range reports {", New: "for _, r := range reports[:0] {"}, "TestWordOfTheDead$"},
+			Old: "asAnswered(d.box.takeReport(ctx, c, s.ID, r))", New: "asAnswered(nil)"}, "TestWordOfTheDead$"},
+		{mutant.Mutant{Name: "the box does not note that a turn's report was refused", File: "../box/attend.go",
+			Old: `if r.Denied != "" {`, New: `if r.Denied != "" && r.Kind == api.ReportNote {`}, "TestRefusedWord/of_the_living$"},
 	} {
 		t.Run(m.Name, func(t *testing.T) {
 			m.Check(t, ".", m.by)

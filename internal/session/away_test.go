@@ -63,12 +63,13 @@ func TestOrphaned(t *testing.T) {
 	if err != nil || len(reports) != 2 || reports[1].How != api.HowOrphaned || reports[1].Detail != "the box stayed away for 400ms" {
 		t.Fatalf("%+v, %v", reports, err)
 	}
-	for _, report := range reports {
-		for range 2 { // also what is acknowledged already
-			if err := session.Acknowledge(r.dir, report.Seq); err != nil {
-				t.Error(err)
-			}
-		}
+	var handed []api.SessionReport
+	err = session.HandIn(r.dir, slog.New(slog.DiscardHandler), func(report api.SessionReport) error {
+		handed = append(handed, report)
+		return nil
+	})
+	if err != nil || len(handed) != 2 || handed[1].Seq != 2 {
+		t.Errorf("%+v, %v", handed, err)
 	}
 	if reports, err := session.Pending(r.dir); len(reports) != 0 || err != nil {
 		t.Errorf("%+v, %v", reports, err)

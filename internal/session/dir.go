@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/durable"
 	"github.com/signalbox-dev/signalbox/internal/filelock"
 	"github.com/signalbox-dev/signalbox/internal/process"
@@ -33,12 +32,16 @@ const (
 	privateDir     = "private"    // what the agent's program may write and its commands can't see, likewise
 	nestDir        = "nest"       // what the agent runs commands through
 	outboxDir      = "outbox"     // reports that no box has acknowledged
+	refusedDir     = "refused"    // reports that no box will ever take, for a person to look at
 	endedFile      = "ended.json" // the last report
 	logFile        = "log"        // what the session process itself had to say
 )
 
 // killPatience bounds the wait for a session that was killed.
 const killPatience = 5 * time.Second
+
+// errUnreadable says that a file has another content than it should have, and will not get it.
+var errUnreadable = errors.New("damaged")
 
 // ErrAlive is returned where a session has to be dead and is not.
 var ErrAlive = errors.New("the session's process is running")
@@ -120,23 +123,6 @@ func removeTemp(dir string) error {
 	return errors.Join(os.RemoveAll(Temp(dir)), os.RemoveAll(Private(dir)), os.RemoveAll(Nest(dir)))
 }
 
-// Pending returns the reports of a dead session that no box has acknowledged, in order.
-func Pending(dir string) ([]api.SessionReport, error) {
-	numbers, err := outbox(dir)
-	var reports []api.SessionReport
-	for _, seq := range numbers {
-		var r api.SessionReport
-		if err := readJSON(reportFile(dir, seq), &r); err != nil {
-			return reports, err
-		}
-		reports = append(reports, r)
-	}
-	return reports, err
-}
-
-// Acknowledge forgets a report: the box has it.
-func Acknowledge(dir string, seq int) error { return remove(reportFile(dir, seq)) }
-
 func reportFile(dir string, seq int) string {
 	return filepath.Join(dir, outboxDir, fmt.Sprintf("%05d.json", seq))
 }
@@ -173,7 +159,7 @@ func open(path string) (*os.File, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file: remove it", path)
+		return nil, fmt.Errorf("%w: %s is not a regular file: remove it", errUnreadable, path)
 	}
 	return os.Open(path)
 }
@@ -188,7 +174,7 @@ func readJSON(path string, v any) error {
 		return err
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return fmt.Errorf("%s can't be read: %w", path, err)
+		return fmt.Errorf("%w: %s can't be read: %w", errUnreadable, path, err)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@
 // report is a file of the outbox until the box has answered it, so it is told at least
 // once and in order, however often box and session lose each other. If the session itself
 // is killed, the box finds out by the lock, ends what is left of the agent ([Clean]) and
-// takes the reports from the files ([Pending]). One that does not answer, since its agent
+// takes the reports from the files ([HandIn]). One that does not answer, since its agent
 // has stopped it for one, the box kills ([Kill]).
 //
 // A session ends its agent, with all processes that come from it, when it is told to, when

@@ -1,9 +1,11 @@
 package session
 
 import (
+	"errors"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
 )
 
 // Marker is for tests that look for processes.
@@ -93,4 +95,15 @@ func Permissions() []Permission { return []Permission{Edit, Execute, Fetch} }
 func Settings(dir string, s Spec, env []string) ([]string, error) {
 	p := newProgram(dir, "", s)
 	return p.settings(env)
+}
+
+// Pending returns the reports in a session's outbox, in order.
+func Pending(dir string) (reports []api.SessionReport, err error) {
+	numbers, err := outbox(dir)
+	for _, seq := range numbers {
+		var r api.SessionReport
+		err = errors.Join(err, readJSON(reportFile(dir, seq), &r))
+		reports = append(reports, r)
+	}
+	return reports, err
 }

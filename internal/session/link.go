@@ -40,8 +40,8 @@ type link struct {
 	lines    chan string   // the last line said, if it was not sent yet
 
 	mu        sync.Mutex
-	queue     []int         // reports in the outbox
-	delivered chan struct{} // closed when the queue is empty
+	queue     []api.SessionReport // in the outbox, as outline has them
+	delivered chan struct{}       // closed when the queue is empty
 }
 
 func newLink(dir, session string, client Client, logger *slog.Logger) *link {
@@ -75,7 +75,7 @@ func (l *link) put(r api.SessionReport) error {
 	if len(l.queue) == 0 {
 		l.delivered = make(chan struct{})
 	}
-	l.queue = append(l.queue, r.Seq)
+	l.queue = append(l.queue, outline(r))
 	l.nudge()
 	return nil
 }
@@ -94,18 +94,18 @@ func (l *link) nudge() {
 	}
 }
 
-func (l *link) next() (seq int, ok bool) {
+func (l *link) next() (r api.SessionReport, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.queue) == 0 {
-		return 0, false
+		return r, false
 	}
 	return l.queue[0], true
 }
 
 // done forgets the first report of the queue.
 func (l *link) done(seq int) {
-	if err := Acknowledge(l.dir, seq); err != nil {
+	if err := remove(reportFile(l.dir, seq)); err != nil {
 		l.logger.Warn("a report that was delivered stays in the outbox", "seq", seq, "error", err)
 	}
 	l.mu.Lock()
@@ -137,20 +137,18 @@ func (l *link) deliver(ctx context.Context) {
 // how long to wait.
 func (l *link) deliverAll(ctx context.Context, pause time.Duration) time.Duration {
 	for {
-		seq, ok := l.next()
+		first, ok := l.next()
 		if !ok {
 			return 0
 		}
-		var r api.SessionReport
-		err := readJSON(reportFile(l.dir, seq), &r)
-		if err == nil {
+		err := handIn(l.dir, first, l.logger, func(r api.SessionReport) error {
 			request, cancel := context.WithTimeout(ctx, requestTimeout)
-			err = l.client.SendReport(request, l.session, r)
-			cancel()
-		}
+			defer cancel()
+			return l.client.SendReport(request, l.session, r)
+		})
 		switch {
 		case err == nil:
-			l.done(seq)
+			l.done(first.Seq)
 			pause = 0
 		case ctx.Err() != nil:
 			return 0
@@ -158,7 +156,11 @@ func (l *link) deliverAll(ctx context.Context, pause time.Duration) time.Duratio
 			l.givenUp(err)
 			return 0
 		default:
-			l.logger.Debug("a report was not delivered", "seq", seq, "error", err)
+			level := slog.LevelDebug
+			if pause == 0 && !errors.Is(err, api.ErrNoBox) {
+				level = slog.LevelWarn // once: it is sent again, and may fail for long
+			}
+			l.logger.Log(ctx, level, "a report was not delivered", "seq", first.Seq, "error", err)
 			return grow(pause)
 		}
 	}

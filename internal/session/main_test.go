@@ -49,7 +49,8 @@ type box struct {
 	mu        sync.Mutex
 	away      bool
 	gone      bool
-	changed   chan struct{} // closed when any of this changes
+	refuses   func(api.SessionReport) bool // for good
+	changed   chan struct{}                // closed when any of this changes
 	commands  []api.SessionCommand
 	reports   []api.SessionReport
 	lines     []string
@@ -79,7 +80,11 @@ func (b *box) refusal() error {
 
 func (b *box) SendReport(_ context.Context, _ string, r api.SessionReport) (err error) {
 	b.change(func() {
-		if err = b.refusal(); err == nil {
+		err = b.refusal()
+		if err == nil && b.refuses != nil && b.refuses(r) {
+			err = &api.Problem{Code: api.CodeInvalid, Message: "the request is not what it should be\x1b[2J"}
+		}
+		if err == nil {
 			b.reports = append(b.reports, r)
 		}
 	})
@@ -137,6 +142,7 @@ type run struct {
 	cancel context.CancelFunc
 	ended  chan error
 	read   int
+	log    slog.Handler // nothing is kept if it is nil
 }
 
 // spec is one for a script that sh runs.
@@ -165,7 +171,11 @@ func (r *run) start() {
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)
-		r.ended <- session.Run(ctx, r.dir, r.box, slog.New(slog.DiscardHandler))
+		log := r.log
+		if log == nil {
+			log = slog.DiscardHandler
+		}
+		r.ended <- session.Run(ctx, r.dir, r.box, slog.New(log))
 	}()
 	r.t.Cleanup(func() {
 		cancel()

@@ -89,6 +89,18 @@ func TestMutants(t *testing.T) {
 			`opencodePassword+"="+p.secret, `, "", "TestSettings"},
 		{"what OpenCode runs from lies with its commands' files", "settings.go",
 			`Private(p.dir))`, `Temp(p.dir))`, "TestSettings"},
+		{"a report that is refused for good is sent for ever", "outbox.go",
+			"return api.Refused(err) ||", "return", "TestHandIn"},
+		{"a report that is damaged holds up the others", "outbox.go",
+			" || errors.Is(err, errUnreadable)", "", "TestHandIn"},
+		{"a report that is refused is not kept", "outbox.go",
+			"os.Rename(report, kept)", "os.Remove(report)", "TestHandIn"},
+		{"the box is not told that a report was set aside", "outbox.go",
+			"return writeJSON(report, substitute(known, why))", "_ = substitute\n\treturn nil", "TestHandIn"},
+		{"a turn whose report is refused has no verdict", "outbox.go",
+			"s.Verdict = agentsig.KindUnknown", "", "TestRefusedReport/turn"},
+		{"what is refused for good may be taken later", "../api/session.go",
+			"case CodeInvalid:\n\t\treturn refused", "case CodeInvalid:\n\t\treturn later", "TestHandIn"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
