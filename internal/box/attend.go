@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
@@ -41,7 +40,11 @@ func (d *deliverer) attend(ctx context.Context, c *conductor, s delivery.Session
 
 // start starts a session that was never started. If that fails, it says how.
 func (d *deliverer) start(ctx context.Context, c *conductor, s delivery.Session) (delivery.How, error) {
-	defer d.alone(s.ID)()
+	free, err := d.starting.take(ctx, s.ID)
+	if err != nil {
+		return "", err
+	}
+	defer free()
 	dir := d.box.sessionDir(s.ID)
 	if ctx.Err() != nil || session.Ran(dir) || session.Alive(dir) {
 		return "", ctx.Err()
@@ -62,20 +65,6 @@ func (d *deliverer) start(ctx context.Context, c *conductor, s delivery.Session)
 		return delivery.Crashed, err
 	}
 	return "", nil
-}
-
-// alone keeps others from starting or ending a session until the function that it
-// returns is called.
-func (d *deliverer) alone(session string) func() {
-	d.mu.Lock()
-	lock := d.starting[session]
-	if lock == nil {
-		lock = &sync.Mutex{}
-		d.starting[session] = lock
-	}
-	d.mu.Unlock()
-	lock.Lock()
-	return lock.Unlock
 }
 
 // stay returns when a session's process is gone and all that it had to report is
@@ -136,9 +125,14 @@ func (d *deliverer) collect(ctx context.Context, c *conductor, s delivery.Sessio
 func (d *deliverer) gone(name string) {
 	d.leaveReview(name)
 	d.box.hub.forget(name)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.starting, name)
+}
+
+// forgetEnded forgets what there was to say to a session, if it has ended. Whoever says something
+// to a session calls it afterwards: the session may have ended, and been forgotten, just before.
+func (d *deliverer) forgetEnded(c *conductor, name string) {
+	if !c.knows(name) {
+		d.box.hub.forget(name)
+	}
 }
 
 // endPatience is for how long a session that is told to end may take, besides the time
@@ -148,7 +142,10 @@ const endPatience = 15 * time.Second
 // end tells a session to end, and stays until it has.
 func (d *deliverer) end(ctx context.Context, c *conductor, s delivery.Session) error {
 	dir := d.box.sessionDir(s.ID)
-	free := d.alone(s.ID)
+	free, err := d.starting.take(ctx, s.ID)
+	if err != nil {
+		return err
+	}
 	never := !session.Ran(dir) && !session.Alive(dir)
 	free()
 	if never {

@@ -27,6 +27,7 @@ type conductor struct {
 	flights flights
 	asked   map[string]bool // questions that somebody was told of
 	telling sync.WaitGroup  // of them
+	ended   chan struct{}   // closed when the run has: nobody has to be told any more
 }
 
 // input is something that happened, and where its outcome goes.
@@ -49,7 +50,7 @@ type flight struct{ cancel context.CancelFunc }
 func (b *Box) begin(subject string) *conductor {
 	c := &conductor{
 		box: b, subject: subject, inputs: make(chan input), moved: make(chan struct{}, 1), halts: make(chan chan struct{}), over: make(chan struct{}),
-		flights: flights{due: map[string]*flight{}}, asked: map[string]bool{},
+		flights: flights{due: map[string]*flight{}}, asked: map[string]bool{}, ended: make(chan struct{}),
 	}
 	b.running.Go(func() {
 		defer close(c.over)
@@ -57,7 +58,11 @@ func (b *Box) begin(subject string) *conductor {
 			b.fail(fmt.Errorf("the run %s: %w", subject, err))
 		}
 		c.flights.end()
+		close(c.ended)
 		c.telling.Wait()
+		b.conducting.Lock()
+		defer b.conducting.Unlock()
+		delete(b.conductors, subject)
 	})
 	return c
 }
@@ -85,6 +90,11 @@ func (c *conductor) tell(ctx context.Context, what delivery.Input) error {
 	case err := <-in.reply:
 		return err
 	case <-c.over:
+	}
+	select {
+	case err := <-in.reply: // this was what ended the run
+		return err
+	default:
 		return ErrStopping
 	}
 }
@@ -203,7 +213,7 @@ func (c *conductor) pass(ctx context.Context) {
 		}
 	})
 	for _, q := range fresh {
-		c.telling.Go(func() { c.box.deliverer.asked(ctx, q) })
+		c.telling.Go(func() { c.box.deliverer.asked(ctx, c.ended, q) })
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -50,10 +49,11 @@ type deliverer struct {
 
 	exchange *worktree.Exchange // where work is checked, reviewed and merged
 
+	starting turns // by session: who starts or ends it
+
 	mu       sync.Mutex
 	plans    map[string]plan.Plan    // by the run's subject
 	branches map[string]*integration // that work is merged to
-	starting map[string]*sync.Mutex  // by session: who starts or ends it
 	places   map[int]bool            // that are taken by checks and merges, by number
 }
 
@@ -72,7 +72,7 @@ func newDeliverer(ctx context.Context, b *Box, o Delivery) (*deliverer, error) {
 	d := &deliverer{
 		box: b, repo: repo, program: o.Program, config: o.Config, dir: dir,
 		gates: make(chan struct{}, gatePlaces), homes: home.Open(filepath.Join(dir, "caches"), b.now), plans: map[string]plan.Plan{}, branches: map[string]*integration{},
-		starting: map[string]*sync.Mutex{}, places: map[int]bool{},
+		places: map[int]bool{},
 	}
 	if d.exchange, err = worktree.OpenExchange(ctx, repo, filepath.Join(dir, "exchange.git")); err != nil {
 		return nil, err
@@ -114,6 +114,9 @@ const allTaskBranches = "signalbox-tasks"
 const remediationTree = delivery.RepairTask
 
 func (d *deliverer) carryOut(ctx context.Context, c *conductor, cmd delivery.Command) error {
+	if cmd.Session != nil {
+		defer d.forgetEnded(c, cmd.Session.ID)
+	}
 	switch cmd.Do {
 	case delivery.DoAddTask:
 		return d.addTask(c, cmd.N)
@@ -446,43 +449,6 @@ func (d *deliverer) write(r delivery.Run, s delivery.Session, subject string, ph
 	})
 }
 
-// finished takes away what a run that has ended does not need any more: the
-// worktrees of what is merged, whose branches are deleted once that is proven, and
-// those for checks. What is not merged stays.
-func (d *deliverer) finished(ctx context.Context, r delivery.Run) {
-	var errs []error
-	trees, left := []string{remediationTree}, []string(nil)
-	for _, t := range r.Tasks {
-		if t.Item.Phase == agentsig.PhaseCompleted {
-			trees = append(trees, t.ID)
-		} else {
-			left = append(left, t.ID)
-		}
-	}
-	for _, name := range trees {
-		path, branch := d.treePath(r.ID, name), taskBranch(r.ID, name)
-		if merged, err := d.repo.Merged(ctx, branch, r.Branch); err != nil || !merged {
-			left = append(left, name) // never made, gone, or not merged
-			continue
-		}
-		errs = append(errs, d.repo.Remove(ctx, path), d.repo.DeleteMerged(ctx, branch, r.Branch), d.repo.Tidy(ctx, branch, r.Branch, true))
-		_ = os.Remove(path + ".ready")
-	}
-	for _, name := range left {
-		errs = append(errs, d.repo.Tidy(ctx, taskBranch(r.ID, name), r.Branch, false))
-	}
-	errs = append(errs, d.exchange.Forget(ctx, r.ID, r.Branch))
-	_ = os.Remove(d.treePath(r.ID, "")) // if nothing is left in it
-	errs = append(errs, d.homes.Retire(r.ID))
-	if err := errors.Join(errs...); err != nil && ctx.Err() == nil {
-		d.box.logger.Warn("worktrees of a run that has ended were not removed", "run", r.ID, "error", err)
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.plans, r.Subject)
-	delete(d.branches, r.Branch)
-}
-
 // fingerprinter tells when the user's checkout was changed by somebody.
 type fingerprinter struct {
 	repo   *worktree.Repo
@@ -523,6 +489,7 @@ func (f *fingerprinter) look(ctx context.Context) []string {
 func (d *deliverer) lookFirst(ctx context.Context, branches ...string) {
 	d.touched.look(ctx)
 	for _, branch := range branches {
+		d.integration(branch)
 		d.astray(ctx, branch)
 	}
 }

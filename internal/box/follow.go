@@ -58,7 +58,10 @@ func (s *state) watch(subject string) chan struct{} {
 func (s *state) unwatch(subject string, w chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := s.newsOf(subject)
+	n := s.news[subject]
+	if n == nil {
+		return
+	}
 	for i, other := range n.watch {
 		if other == w {
 			n.watch = append(n.watch[:i:i], n.watch[i+1:]...)
@@ -83,7 +86,9 @@ func (b *Box) Activity(name, line string) error {
 func (s *state) show(subject string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.newsOf(subject).changed()
+	if n := s.news[subject]; n != nil {
+		n.changed()
+	}
 }
 
 // commands sends a session what the box wants of it, for as long as both are there.
@@ -103,8 +108,8 @@ func (b *Box) commands(w http.ResponseWriter, r *http.Request) error {
 	if err := b.deliverer.back(c, name); err != nil {
 		return err
 	}
-	b.hub.connect(name)
-	_, _, lost := b.hub.next(name)
+	defer b.deliverer.forgetEnded(c, name) // it may end before it is connected
+	lost := b.hub.connect(name)
 	defer b.state.show(c.subject)
 	defer b.hub.disconnect(name, lost)
 	b.state.show(c.subject)

@@ -33,6 +33,8 @@ type pending struct {
 
 func newHub() *hub { return &hub{lines: map[string]*line{}} }
 
+// line returns the line of a session, which is made if need be. Who calls it sees to it that the
+// line is forgotten if the session has ended meanwhile.
 func (h *hub) line(session string) *line {
 	l := h.lines[session]
 	if l == nil {
@@ -60,7 +62,10 @@ func (h *hub) forget(session string) {
 func (h *hub) send(session string, c api.SessionCommand, delivered func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := h.line(session)
+	h.line(session).add(c, delivered)
+}
+
+func (l *line) add(c api.SessionCommand, delivered func()) {
 	if i := slices.IndexFunc(l.pending, func(p pending) bool { return p.ID == c.ID }); i < 0 {
 		l.pending = append(l.pending, pending{c, delivered})
 	} else if delivered != nil {
@@ -100,31 +105,42 @@ func (h *hub) answered(session, id string, told bool) {
 	}
 }
 
-// ask sends a tell and returns where its answer comes: whether the agent was told.
-// The channel is closed if the session ends before.
+// ask sends a tell to a session that is in touch and returns where its answer comes: whether the
+// agent was told. The channel is closed if the session ends before, or is not in touch.
 func (h *hub) ask(session string, c api.SessionCommand) <-chan bool {
-	answer := make(chan bool, 1)
 	h.mu.Lock()
-	h.line(session).answers[c.ID] = answer
-	h.mu.Unlock()
-	h.send(session, c, nil)
+	defer h.mu.Unlock()
+	answer := make(chan bool, 1)
+	l := h.lines[session]
+	if l == nil || l.wake == nil {
+		close(answer)
+		return answer
+	}
+	l.answers[c.ID] = answer
+	l.add(c, nil)
 	return answer
 }
 
-// connect begins a connection. The newest one counts: an older one ends.
-func (h *hub) connect(session string) {
+// connect begins a connection, and returns a channel that is closed when it ends. The newest one
+// counts: an older one ends.
+func (h *hub) connect(session string) (lost <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l := h.line(session)
 	l.hangUp()
 	l.wake, l.sent = make(chan struct{}), map[string]bool{}
+	return l.lost
 }
 
-// next returns what is to be sent on the connection, and when to look again.
+// next returns what is to be sent on the connection, and when to look again; nothing of a session
+// that was forgotten.
 func (h *hub) next(session string) (commands []api.SessionCommand, more, lost <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := h.line(session)
+	l := h.lines[session]
+	if l == nil {
+		return nil, nil, nil
+	}
 	for _, p := range l.pending {
 		if !l.sent[p.ID] {
 			commands = append(commands, p.SessionCommand)
@@ -135,13 +151,14 @@ func (h *hub) next(session string) (commands []api.SessionCommand, more, lost <-
 
 // wrote notes that a command has gone out.
 func (h *hub) wrote(session, id string) {
-	h.mu.Lock()
-	l := h.line(session)
-	l.sent[id] = true
 	var delivered func()
-	for _, p := range l.pending {
-		if p.ID == id {
-			delivered = p.delivered
+	h.mu.Lock()
+	if l := h.lines[session]; l != nil {
+		l.sent[id] = true
+		for _, p := range l.pending {
+			if p.ID == id {
+				delivered = p.delivered
+			}
 		}
 	}
 	h.mu.Unlock()
@@ -168,11 +185,14 @@ func (h *hub) inTouch(session string) bool {
 }
 
 // connected reports whether a session is in touch, and returns a channel that is
-// closed when that ends.
+// closed when that ends; nil if it never was.
 func (h *hub) connected(session string) (bool, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := h.line(session)
+	l := h.lines[session]
+	if l == nil {
+		return false, nil
+	}
 	return l.wake != nil, l.lost
 }
 

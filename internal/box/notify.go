@@ -19,14 +19,14 @@ import (
 const notifyPatience = 30 * time.Second
 
 // asked runs the user's command and calls the user's webhook for a question. It is
-// told at least once, with the same id: one that fails is tried again while the box
-// runs, and so is every open question when a box is started.
-func (d *deliverer) asked(ctx context.Context, q api.Question) {
+// told at least once, with the same id: one that fails is tried again until the question's run is
+// over, and so is every open question when a box is started.
+func (d *deliverer) asked(ctx context.Context, over <-chan struct{}, q api.Question) {
 	if command := d.config.Notify.Command; command != "" {
-		d.notify(ctx, "command", q, func() error { return d.notifyCommand(ctx, command, q) })
+		d.notify(ctx, over, "command", q, func() error { return d.notifyCommand(ctx, command, q) })
 	}
 	if address := d.config.Notify.Webhook; address != "" {
-		d.notify(ctx, "webhook", q, func() error { return callWebhook(ctx, address, q) })
+		d.notify(ctx, over, "webhook", q, func() error { return callWebhook(ctx, address, q) })
 	}
 }
 
@@ -36,7 +36,7 @@ const (
 	notifySlowest = 10 * time.Minute
 )
 
-func (d *deliverer) notify(ctx context.Context, what string, q api.Question, tell func() error) {
+func (d *deliverer) notify(ctx context.Context, over <-chan struct{}, what string, q api.Question, tell func() error) {
 	for pause := notifyAgain; ; pause = min(2*pause, notifySlowest) {
 		err := tell()
 		if err == nil || ctx.Err() != nil || d.box.resting() || !d.box.open(q.ID) {
@@ -46,6 +46,8 @@ func (d *deliverer) notify(ctx context.Context, what string, q api.Question, tel
 		select {
 		case <-time.After(pause):
 		case <-d.box.rested:
+			return
+		case <-over:
 			return
 		case <-ctx.Done():
 			return

@@ -64,26 +64,15 @@ func (b *Box) conduct() {
 			b.logger.Warn("it is not known how the settings of reviewers' programs were", "error", err)
 		}
 	}
+	marked, err := b.deliverer.marked()
+	if err != nil {
+		b.logger.Warn("what ended runs left behind may stay", "error", err)
+	}
 	for _, subject := range live {
 		b.conductRun(subject)
 	}
-	if !b.resting() {
-		b.running.Go(func() { b.tidy(b.ctx) })
-	}
-}
-
-// tidy takes away what ended runs left behind because their box was killed.
-func (b *Box) tidy(ctx context.Context) {
-	var ended []delivery.Run
-	b.state.mu.Lock()
-	for _, r := range b.state.runs {
-		if !r.Live() {
-			ended = append(ended, r.Copy())
-		}
-	}
-	b.state.mu.Unlock()
-	for _, r := range ended {
-		b.deliverer.finished(ctx, r)
+	if !b.resting() && len(marked) > 0 {
+		b.running.Go(func() { b.tidy(b.ctx, marked) })
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -153,6 +154,13 @@ func (s *state) exact(id string) (work.Item, error) {
 		return *i, nil
 	}
 	return work.Item{}, work.ErrNoItem
+}
+
+// runSubjects returns the subjects of all runs that are in memory.
+func (s *state) runSubjects() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.runs))
 }
 
 // liveRuns returns the subjects of the runs that go on.

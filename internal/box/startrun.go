@@ -97,6 +97,9 @@ func (d *deliverer) startRun(ctx context.Context, text []byte, p plan.Plan, star
 		return "", err
 	}
 	subject := d.box.newSubject()
+	if err := d.mark(subject); err != nil {
+		return "", err
+	}
 	return subject, d.box.recordRun(ctx, subject, delivery.Event{Type: delivery.RunStarted, Actor: work.OperatorActor, Payload: started})
 }
 

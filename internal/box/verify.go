@@ -328,9 +328,11 @@ func (i *integration) look(ctx context.Context, repo *worktree.Repo, branch stri
 
 // astray says in words what somebody else did to a branch that work is merged to.
 func (d *deliverer) astray(ctx context.Context, branch string) []string {
-	i := d.integration(branch)
-	if !i.TryLock() {
-		return nil // a merge has begun, and looked
+	d.mu.Lock()
+	i := d.branches[branch]
+	d.mu.Unlock()
+	if i == nil || !i.TryLock() {
+		return nil // the run has ended; or a merge has begun, and looked
 	}
 	defer i.Unlock()
 	return i.look(ctx, d.repo, branch)

@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +51,9 @@ type world struct {
 	t       *testing.T
 	dir     string // the repository
 	scripts string // what agents do, by task and role
+
+	program string   // the program, if it is not the one that all tests have
+	env     []string // besides this process's
 }
 
 // The agent of all roles: it runs the first of these that is there, TASK.ROLE.N for
@@ -155,9 +160,9 @@ type result struct {
 
 // command returns a signalbox command to be run in the repository.
 func (w *world) command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, program, args...)
+	cmd := exec.CommandContext(ctx, cmp.Or(w.program, program), args...)
 	cmd.Dir = w.dir
-	cmd.Env = append(os.Environ(), "NO_COLOR=1")
+	cmd.Env = slices.Concat(os.Environ(), []string{"NO_COLOR=1"}, w.env)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 20 * time.Second
 	return cmd
