@@ -13,9 +13,9 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
-// KeyHeader carries a request's idempotency key: the same request with the same
-// key is carried out once, and answered alike, for as long as no more than seven
-// other requests change the same item or conversation, or a thousand others add one.
+// KeyHeader carries a request's idempotency key: a request of the same kind with the same
+// key is carried out once, and answered alike. The key is remembered for a day if the request
+// added something, and for 20 times [Patience] if it changed an item or a conversation.
 const KeyHeader = "Idempotency-Key"
 
 // MaxOutput is how much of an agent's output one request may carry, in bytes.

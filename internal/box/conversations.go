@@ -15,21 +15,17 @@ import (
 // Ask records that a question is put to a model.
 func (b *Box) Ask(ctx context.Context, a api.Ask, key string) (api.Conversation, error) {
 	key = orNewKey(key)
-	end, err := b.turns.take(ctx, key)
+	end, err := b.turns.take(ctx, askQuestion, key)
 	if err != nil {
 		return api.Conversation{}, err
 	}
 	defer end()
-	subject, err := b.state.addedBy(key)
+	subject, err := b.state.addedBy(askQuestion, key)
 	if err != nil {
 		return api.Conversation{}, err
 	}
 	if subject != "" {
-		c := b.state.conversation(subject)
-		if !c.Exists() {
-			return api.Conversation{}, errKeyReused
-		}
-		return api.Conversation{ID: c.ID, Subject: subject}, nil
+		return api.Conversation{ID: b.state.conversation(subject).ID, Subject: subject}, nil
 	}
 	subject = b.newSubject()
 	id, err := b.state.reserve("", subject, conversationName)

@@ -33,10 +33,11 @@ type past struct {
 // trail is what is known of a subject in memory besides its fold: enough to find it again when it
 // has left.
 type trail struct {
-	Seqs   []uint64      // of its events
-	Blobs  []ledger.Hash // that they refer to
-	Latest time.Time     // the time of its latest event
-	AddKey string        // of the request that added it
+	Seqs     []uint64      // of its events
+	Blobs    []ledger.Hash // that they refer to
+	Latest   time.Time     // the time of its latest event
+	AddKey   string        // of the request that added it
+	Requests requests      // that changed it lately
 }
 
 const (
@@ -179,11 +180,25 @@ func (s *state) adopt(back *state) {
 	s.over += back.over
 }
 
-// follow keeps a trail.
+// indexed says as what the index has the subjects that requests add.
+var indexed = map[requestKind]index.Kind{addItem: index.Item, askQuestion: index.Conversation, startPlanRun: index.Run}
+
+// addedAs returns the kind of request that added a subject.
+func (s *state) addedAs(subject string) requestKind {
+	switch {
+	case s.runs[subject] != nil:
+		return startPlanRun
+	case s.conversations[subject] != nil:
+		return askQuestion
+	}
+	return addItem
+}
+
+// follow keeps the trail of a subject that is in memory.
 func (s *state) follow(subject string, t *trail) {
 	s.trails[subject] = t
 	if t.AddKey != "" {
-		s.added[t.AddKey] = subject
+		s.added[keyOfKind{s.addedAs(subject), t.AddKey}] = subject
 	}
 }
 
@@ -317,8 +332,10 @@ func (s *state) drop(r index.Record) {
 	if s.ids[r.ID] == r.Subject {
 		delete(s.ids, r.ID)
 	}
-	if s.added[r.AddKey] == r.Subject {
-		delete(s.added, r.AddKey)
+	for kind, as := range indexed {
+		if key := (keyOfKind{kind, r.AddKey}); as == r.Kind && s.added[key] == r.Subject {
+			delete(s.added, key)
+		}
 	}
 }
 

@@ -126,22 +126,19 @@ func (b *Box) stamp(tip ledger.Tip, subject string, e work.Event) (ledger.Event,
 	return event, stored, err
 }
 
-// find looks for an event on a subject that was recorded for a request with this
-// key, and still stands. It refuses a key that was used for another kind of
-// request.
+// find looks for an event on a subject that was recorded for a request of this kind, by the types of
+// events that come of it, with this key, and still stands.
 func (o rules[S, C]) find(ctx context.Context, b *Box, now S, key string, types []string) (recorded[S], bool, error) {
 	if key == "" {
 		return recorded[S]{}, false, nil
 	}
 	chain := now.InLedger()
-	for _, seq := range chain.Recorded(key) {
+	for _, seq := range b.state.recorded(chain, key) {
 		e, err := b.event(ctx, seq)
 		switch {
 		case err != nil:
 			return recorded[S]{}, false, err
-		case e.Key != key || e.Subject != chain.Subject || o.over != nil && o.over(now, e):
-		case !slices.Contains(types, e.Type):
-			return recorded[S]{}, false, errKeyReused
+		case e.Key != key || e.Subject != chain.Subject || !slices.Contains(types, e.Type) || o.over != nil && o.over(now, e):
 		default:
 			return recorded[S]{seq, e, now}, true, nil
 		}

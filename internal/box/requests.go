@@ -39,18 +39,18 @@ const maxWaiting = 10_000
 // Add adds a work item.
 func (b *Box) Add(ctx context.Context, a api.AddWork, key string) (api.Work, error) {
 	key = orNewKey(key)
-	end, err := b.turns.take(ctx, key)
+	end, err := b.turns.take(ctx, addItem, key)
 	if err != nil {
 		return api.Work{}, err
 	}
 	defer end()
-	subject, err := b.state.addedBy(key)
+	subject, err := b.state.addedBy(addItem, key)
 	if err != nil {
 		return api.Work{}, err
 	}
 	if subject != "" {
 		i := b.state.item(subject)
-		if !i.Exists() || a.ID != "" && a.ID != i.ID {
+		if a.ID != "" && a.ID != i.ID {
 			return api.Work{}, errKeyReused
 		}
 		return b.show(i), nil
@@ -102,7 +102,7 @@ func (b *Box) show(i work.Item) api.Work {
 // is granted, it is given back.
 func (b *Box) Claim(ctx context.Context, q api.Claim, key string) (api.Grant, error) {
 	key = orNewKey(key)
-	end, err := b.turns.take(ctx, key)
+	end, err := b.turns.take(ctx, claimItem, key)
 	if err != nil {
 		return api.Grant{}, err
 	}

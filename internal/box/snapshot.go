@@ -44,7 +44,7 @@ type snapshotHead struct {
 
 // snapshotFormat rises with every change of what is in a snapshot: gob would read an
 // old one without a word, and leave out what it does not find.
-const snapshotFormat = 8
+const snapshotFormat = 9
 
 // snapshotMAC keeps anybody else from writing a snapshot that the box believes.
 func snapshotMAC(signer, checkpoint string, body []byte) []byte {
@@ -69,7 +69,7 @@ func (s *state) capture() (*snapshot, int64, error) {
 		snap.Index = s.past.index.Mark().Size
 	}
 	for subject, t := range s.trails {
-		snap.Trails[subject] = &trail{slices.Clone(t.Seqs), slices.Clone(t.Blobs), t.Latest, t.AddKey}
+		snap.Trails[subject] = &trail{slices.Clone(t.Seqs), slices.Clone(t.Blobs), t.Latest, t.AddKey, t.Requests.clone()}
 	}
 	for _, i := range s.items {
 		snap.Items = append(snap.Items, *i)
@@ -180,9 +180,6 @@ func (s *state) restore(snap *snapshot, size uint64) error {
 	for i := range items {
 		s.put(&work.Item{}, &items[i])
 	}
-	for subject, t := range snap.Trails {
-		s.follow(subject, t)
-	}
 	maps.Copy(s.madeUp, snap.MadeUp)
 	maps.Copy(s.removed, snap.Removed)
 	s.total, s.newestRun, s.housekeeping = snap.Total, snap.NewestRun, snap.Housekeeping
@@ -194,6 +191,9 @@ func (s *state) restore(snap *snapshot, size uint64) error {
 	}
 	for i := range snap.Conversations {
 		s.putConversation(&snap.Conversations[i])
+	}
+	for subject, t := range snap.Trails {
+		s.follow(subject, t)
 	}
 	s.folded = size
 	return nil

@@ -36,7 +36,7 @@ func (b *Box) Deliver(ctx context.Context, q api.StartRun, key string) (api.Run,
 	if err != nil || q.DryRun {
 		return d.dryRun(p, settings), err
 	}
-	end, err := b.turns.take(ctx, "run")
+	end, err := b.turns.take(ctx, startPlanRun, "")
 	if err != nil {
 		return api.Run{}, err
 	}
@@ -59,7 +59,7 @@ func (b *Box) Deliver(ctx context.Context, q api.StartRun, key string) (api.Run,
 // delivering returns the run that delivers a plan and has not ended, or that was
 // started by the request with this key.
 func (s *state) delivering(digest, key string) (string, error) {
-	subject, err := s.addedBy(key)
+	subject, err := s.addedBy(startPlanRun, key)
 	if err == nil {
 		err = s.bring(subject)
 	}

@@ -28,7 +28,7 @@ type state struct {
 	runs          map[string]*delivery.Run              // by subject
 	news          map[string]*news                      // of runs, by subject
 	trails        map[string]*trail                     // by subject
-	added         map[string]string                     // key of the request that added a subject -> the subject
+	added         map[keyOfKind]string                  // key of the request that added a subject -> the subject
 	housekeeping  work.Chain                            // of the events about the archive itself
 	removed       map[ledger.Hash]uint64                // blobs that were removed -> the sequence of the last event that says so; older ones are in the index
 	newestRun     string                                // the subject of the run that was started last
@@ -48,7 +48,7 @@ func newState() *state {
 	return &state{
 		items: map[string]*work.Item{}, conversations: map[string]*conversation.Conversation{},
 		ids: map[string]string{}, madeUp: map[string]int{}, grants: map[string]string{},
-		runs: map[string]*delivery.Run{}, news: map[string]*news{}, trails: map[string]*trail{}, added: map[string]string{}, removed: map[ledger.Hash]uint64{}, queue: newQueue(), leases: leases{},
+		runs: map[string]*delivery.Run{}, news: map[string]*news{}, trails: map[string]*trail{}, added: map[keyOfKind]string{}, removed: map[ledger.Hash]uint64{}, queue: newQueue(), leases: leases{},
 	}
 }
 
@@ -116,6 +116,7 @@ func (s *state) note(seq uint64, e ledger.Event) error {
 		s.follow(e.Subject, t)
 	}
 	t.Seqs = append(t.Seqs, seq)
+	t.Requests.note(seq, e)
 	for _, ref := range refs {
 		t.Blobs = append(t.Blobs, ref.SHA256)
 	}
@@ -313,15 +314,15 @@ func (s *state) granted(key string) (work.Item, bool) {
 	return work.Item{}, false
 }
 
-// addedBy returns the subject that a request with this key added, if that is not
-// long ago; or "".
-func (s *state) addedBy(key string) (string, error) {
+// addedBy returns the subject that a request of this kind with this key added, if that is not
+// longer ago than [index.KeepKeys]; or "".
+func (s *state) addedBy(kind requestKind, key string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if subject := s.added[key]; subject != "" || s.past == nil || key == "" {
+	if subject := s.added[keyOfKind{kind, key}]; subject != "" || s.past == nil || key == "" {
 		return subject, nil
 	}
-	subject, _, err := s.past.index.AddedBy(key)
+	subject, _, err := s.past.index.AddedBy(indexed[kind], key)
 	if err != nil {
 		return "", s.past.trouble(err)
 	}

@@ -191,7 +191,8 @@ var evolvers = map[string]func(*Run, ledger.Event) error{
 	}),
 	TaskRetried: with((*Run).taskRetried),
 	MessageTold: with(func(r *Run, e ledger.Event, p Message) {
-		if r.Told = append(r.Told, Told{p.Key, e.Session}); len(r.Told) > maxTold {
+		r.Told = append(r.Told, Told{p.Key, e.Session, e.Time})
+		for len(r.Told) > minTold && e.Time.Sub(r.Told[0].At) > keepTold {
 			r.Told = r.Told[1:]
 		}
 		if s := r.Sessions[e.Session]; s != nil {

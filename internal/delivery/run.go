@@ -102,9 +102,17 @@ type Need struct {
 
 // Told is a message of the operator's: the request's key, and the session that it has
 // reached.
-type Told struct{ Key, Session string }
+type Told struct {
+	Key, Session string
+	At           time.Time
+}
 
-const maxTold = 16
+// Messages of the operator's are remembered for longer than any client repeats one, and the latest
+// of them in any case.
+const (
+	keepTold = 5 * time.Minute
+	minTold  = 16
+)
 
 // Asked is a question, and its answer once there is one.
 type Asked struct {

@@ -39,7 +39,7 @@
 // with its section:
 //
 //	s kind subject            the record
-//	a length key subject      what a request with this key added; the value is the record's time
+//	a length kind key subject what a request with this key added, by its kind; the value is the record's time
 //	i length name subject     the item or conversation with this name
 //	n length name subject     the run with this name
 //	r length run subject      the items of a run, by the run's subject

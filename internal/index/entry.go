@@ -32,6 +32,10 @@ func linkPrefix(s section, name string) []byte {
 	return appendText([]byte{byte(s)}, name)
 }
 
+// keyName is the name that the key of a request which added a subject of a kind leads to it by: keys of
+// two kinds of requests have nothing to do with each other.
+func keyName(kind Kind, key string) string { return string(rune(kind)) + key }
+
 func link(s section, name, subject string, value []byte) entry {
 	return entry{append(linkPrefix(s, name), subject...), value}
 }
@@ -47,7 +51,7 @@ func (r Record) entries() []entry {
 	}
 	all := []entry{{recordKey(r.Kind, r.Subject), r.value()}, link(nameSection, r.ID, r.Subject, nil)}
 	if r.AddKey != "" {
-		all = append(all, link(addedBy, r.AddKey, r.Subject, binary.AppendVarint(nil, r.Latest)))
+		all = append(all, link(addedBy, keyName(r.Kind, r.AddKey), r.Subject, binary.AppendVarint(nil, r.Latest)))
 	}
 	if r.Kind == Item && r.Run != "" {
 		all = append(all, link(runsItems, r.Run, r.Subject, nil), link(tasks, r.Task, r.Run, nil))

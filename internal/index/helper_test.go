@@ -61,7 +61,7 @@ type model struct {
 	records map[string]index.Record
 	names   map[string]string // of items and conversations
 	runs    map[string]string
-	added   map[string]string // by key
+	added   map[string]string // by kind and key
 	young   time.Time         // records before this one may have lost their keys
 }
 
@@ -89,7 +89,8 @@ func (m *model) add(all []index.Record, upTo index.Mark) {
 		}
 		byName[r.ID] = max(byName[r.ID], r.Subject)
 		if r.AddKey != "" {
-			m.added[r.AddKey] = max(m.added[r.AddKey], r.Subject)
+			key := string(rune(r.Kind)) + r.AddKey
+			m.added[key] = max(m.added[key], r.Subject)
 		}
 	}
 }
@@ -145,7 +146,7 @@ func (m *model) checkNames(x *index.Index) error {
 		what string
 		all  map[string]string
 		find func(string) (string, bool, error)
-	}{{"name", m.names, x.Named}, {"run", m.runs, x.RunNamed}, {"key", m.added, x.AddedBy}} {
+	}{{"name", m.names, x.Named}, {"run", m.runs, x.RunNamed}, {"key", m.added, func(key string) (string, bool, error) { return x.AddedBy(index.Kind(key[0]), key[1:]) }}} {
 		for name, want := range by.all {
 			got, found, err := by.find(name)
 			if err != nil {
@@ -236,7 +237,7 @@ func checkNone(x *index.Index) error {
 	_, one, err1 := x.Get(subject(999_999))
 	_, two, err2 := x.Named("W-none")
 	_, three, err3 := x.RunNamed("W-00002") // which is an item's
-	_, four, err4 := x.AddedBy("none")
+	_, four, err4 := x.AddedBy(index.Item, "none")
 	_, five, err5 := x.TaskNamed("T0")
 	items, err6 := x.ItemsOf(subject(999_990))
 	if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {

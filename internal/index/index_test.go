@@ -85,7 +85,7 @@ func TestKeysAreFoundForADay(t *testing.T) {
 			must(t, x.Add([]index.Record{last}, mark(int64(n))))
 		}
 		must(t, x.Merge(t.Context(), noon.Add(c.after)))
-		subject, found, err := x.AddedBy(last.AddKey)
+		subject, found, err := x.AddedBy(last.Kind, last.AddKey)
 		must(t, err)
 		r, _, err := x.Get(last.Subject)
 		must(t, err)
@@ -213,7 +213,7 @@ func TestLookupsReadLittle(t *testing.T) {
 	for what, lookup := range map[string]func() (string, bool, error){
 		"task": func() (string, bool, error) { return x.TaskNamed("T1") },
 		"name": func() (string, bool, error) { return x.Named("W-02345") },
-		"key":  func() (string, bool, error) { return x.AddedBy("key-of-2345") },
+		"key":  func() (string, bool, error) { return x.AddedBy(index.Item, "key-of-2345") },
 		"record": func() (string, bool, error) {
 			r, found, err := x.Get(subject(2345))
 			return r.Subject, found, err

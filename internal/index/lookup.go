@@ -34,10 +34,10 @@ func (x *Index) TaskNamed(id string) (run string, found bool, err error) {
 	return x.latest(tasks, id)
 }
 
-// AddedBy returns the subject that a request with this key added; the latest, if there are
+// AddedBy returns the subject of a kind that a request with this key added; the latest, if there are
 // more. After [KeepKeys] it may be forgotten.
-func (x *Index) AddedBy(key string) (subject string, found bool, err error) {
-	return x.latest(addedBy, key)
+func (x *Index) AddedBy(kind Kind, key string) (subject string, found bool, err error) {
+	return x.latest(addedBy, keyName(kind, key))
 }
 
 // Removed returns the sequence of the last event that says that a blob was removed, by the blob's

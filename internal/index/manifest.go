@@ -37,7 +37,7 @@ type manifest struct {
 const (
 	manifestName = "manifest"
 	manifestTemp = "manifest.new"
-	manifestHead = "signalbox index 1\n"
+	manifestHead = "signalbox index 2\n"
 	fileEnd      = ".idx"
 )
 

@@ -149,12 +149,18 @@ func (c Chain) InLedger() Chain { return c }
 func (c Chain) Recorded(key string) []uint64 {
 	var all []uint64
 	for _, k := range c.Keys {
-		if k.Seq != 0 && k.Sum == keySum(key) {
+		if k.Of(key) {
 			all = append(all, k.Seq)
 		}
 	}
 	return all
 }
+
+// Keyed says that a request with this key was recorded at a sequence.
+func Keyed(key string, seq uint64) KeyedSeq { return KeyedSeq{keySum(key), seq} }
+
+// Of reports whether it may be a request with this key that was recorded.
+func (k KeyedSeq) Of(key string) bool { return k.Seq != 0 && k.Sum == keySum(key) }
 
 // Reach notes that an event has the ledger's sequence seq, and the key of the request
 // that led to it, if that had one.
@@ -162,7 +168,7 @@ func (c *Chain) Reach(seq uint64, key string) {
 	c.Seq = seq
 	if key != "" {
 		copy(c.Keys[1:], c.Keys[:])
-		c.Keys[0] = KeyedSeq{keySum(key), seq}
+		c.Keys[0] = Keyed(key, seq)
 	}
 }
 

@@ -1,0 +1,139 @@
+package box
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// A request does not wait for one of another kind that happens to have the same key.
+func TestKeyOfAWaitingClaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := inDir(t, Dir(t.TempDir()))
+		defer closeBox(t, b)
+		const key = "run"
+		claimed := make(chan error, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		go func() {
+			_, err := b.Claim(ctx, api.Claim{Actor: "ann", Wait: true}, key)
+			claimed <- err
+		}()
+		synctest.Wait()
+		end, err := b.turns.take(ctx, startPlanRun, "")
+		if err != nil {
+			t.Fatalf("a run can't be started: %v", err)
+		}
+		end()
+		if _, err := b.Ask(ctx, api.Ask{Question: "why?"}, key); err != nil {
+			t.Errorf("nothing can be asked: %v", err)
+		}
+		if _, err := b.Add(ctx, api.AddWork{Title: "a title"}, key); err != nil {
+			t.Errorf("nothing can be added: %v", err)
+		}
+		if err := <-claimed; err != nil {
+			t.Errorf("what was added is not granted: %v", err)
+		}
+	})
+}
+
+// Each kind of request has keys of its own: in memory, after a restart, and when what was added has
+// left memory.
+func TestKeysOfKinds(t *testing.T) {
+	dir := Dir(t.TempDir())
+	b := inDir(t, dir)
+	const key = "the same"
+	item, err := b.Add(t.Context(), api.AddWork{Title: "a title"}, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	question, err := b.Ask(t.Context(), api.Ask{Question: "why?"}, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := func(when string) {
+		t.Helper()
+		if again, err := b.Add(t.Context(), api.AddWork{Title: "a title"}, key); err != nil || again.Subject != item.Subject {
+			t.Errorf("%s: %+v, %v", when, again, err)
+		}
+		if again, err := b.Ask(t.Context(), api.Ask{Question: "why?"}, key); err != nil || again != question {
+			t.Errorf("%s: %+v, %v", when, again, err)
+		}
+	}
+	same("in memory")
+	if _, err := b.Override(item.ID, api.Override{Phase: agentsig.PhaseCompleted, Reason: "done"}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Answered(question.ID, api.Answered{Outcome: "answered"}, ""); err != nil {
+		t.Fatal(err)
+	}
+	closeBox(t, b)
+	b = inDir(t, dir)
+	defer func() { closeBox(t, b) }()
+	same("after a restart")
+	if _, err := b.seal(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.evict(uint64(b.archive.Sealed()), b.now().Add(2*overFor)); err != nil {
+		t.Fatal(err)
+	}
+	if len(b.state.trails) != 0 {
+		t.Fatalf("%d subjects are in memory", len(b.state.trails))
+	}
+	same("when they have left")
+}
+
+// A request whose answer was lost is found by its key however many others came meanwhile, and also after
+// a restart.
+func TestKeyIsKeptByTime(t *testing.T) {
+	dir := Dir(t.TempDir())
+	b := oneItem(t, dir, nil)
+	first, err := b.Override("T-1", api.Override{Phase: agentsig.PhaseDraft, Reason: "mine"}, "mine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	phases := []agentsig.Phase{agentsig.PhaseImplementation, agentsig.PhaseDraft}
+	for n := range 100 {
+		if _, err := b.Override("T-1", api.Override{Phase: phases[n%2], Reason: "another's"}, fmt.Sprint("key ", n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again := func(when string) {
+		t.Helper()
+		if r, err := b.Override("T-1", api.Override{Phase: agentsig.PhaseImplementation, Reason: "mine"}, "mine"); err != nil || r.Sequence != first.Sequence {
+			t.Errorf("%s: first %+v, then %+v, %v", when, first, r, err)
+		}
+	}
+	again("in memory")
+	closeBox(t, b)
+	b = inDir(t, dir)
+	defer func() { closeBox(t, b) }()
+	again("after a restart")
+}
+
+// Keys are forgotten when no client can still repeat its request, whichever way the clock was set.
+func TestKeysAreForgotten(t *testing.T) {
+	now := time.Now()
+	for _, step := range []time.Duration{keepRequests / 100, -keepRequests / 100, 2 * keepRequests} {
+		var r requests
+		for seq := range uint64(10_000) {
+			now = now.Add(step)
+			r.note(seq+1, ledger.Event{Key: fmt.Sprint(seq), Time: now})
+		}
+		if len(r.All) > 500 {
+			t.Errorf("%d requests are remembered, with %v between two", len(r.All), step)
+		}
+		if last := r.All[len(r.All)-1]; !last.Of("9999") {
+			t.Errorf("the latest is forgotten, with %v between two", step)
+		}
+	}
+	if keepRequests < 10*api.Patience {
+		t.Errorf("keys are kept for %v, and clients repeat requests for %v", keepRequests, api.Patience)
+	}
+}
