@@ -59,8 +59,8 @@ type Box struct {
 	kept        uint64    // the size of the ledger at the last snapshot
 	evicted     time.Time // when something last left memory
 	past        *past
-	merging     atomic.Bool // the index is
-	turns       turns
+	merging     atomic.Bool      // the index is
+	turns       turns[keyOfKind] // of requests; starts of runs have one for all
 	large       large
 	redact      *redact.Redactor
 	hosts       []string

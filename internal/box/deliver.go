@@ -49,7 +49,7 @@ type deliverer struct {
 
 	exchange *worktree.Exchange // where work is checked, reviewed and merged
 
-	starting turns // by session: who starts or ends it
+	starting turns[string] // by session: who starts or ends it
 
 	mu       sync.Mutex
 	plans    map[string]plan.Plan    // by the run's subject

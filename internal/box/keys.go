@@ -9,6 +9,23 @@ import (
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
+// keyOfKind is a request's key. Clients choose keys, so those of two kinds of requests have nothing
+// to do with each other.
+type keyOfKind struct {
+	kind requestKind
+	key  string
+}
+
+// requestKind is what a request asks for, of those that append to a subject of the box's own choice.
+type requestKind string
+
+const (
+	addItem      requestKind = "item"
+	claimItem    requestKind = "claim"
+	askQuestion  requestKind = "conversation"
+	startPlanRun requestKind = "run"
+)
+
 // keepRequests is for how long the key of a request that changed a subject is remembered, by the
 // ledger's times. No client goes on for nearly as long with a request whose answer was lost: ours give up
 // after [api.Patience]. The latest few are remembered for longer, in [work.Chain].

@@ -9,8 +9,8 @@ import (
 // Each of these faults of keys, put in on purpose, is noticed by the test beside it.
 func TestKeyMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
-		{By: "TestKeyOfAWaitingClaim", Mutant: mutant.Mutant{Name: "requests of all kinds take turns by one key", File: "turns.go",
-			Old: "key := keyOfKind{kind, name}", New: "key := keyOfKind{\"\", name}"}},
+		{By: "TestKeyOfAWaitingClaim", Mutant: mutant.Mutant{Name: "requests of all kinds take turns by one key", File: "requests.go",
+			Old: "keyOfKind{claimItem, key}", New: "keyOfKind{addItem, key}"}},
 		{By: "TestKeyOfAWaitingClaim", Mutant: mutant.Mutant{Name: "the key of an add is that of a claim", File: "record.go",
 			Old: "!slices.Contains(types, e.Type) || ", New: "false && slices.Contains(types, e.Type) || "}},
 		{By: "TestKeysOfKinds", Mutant: mutant.Mutant{Name: "what was added is found by the key alone", File: "past.go",

@@ -26,7 +26,7 @@ func TestKeyOfAWaitingClaim(t *testing.T) {
 			claimed <- err
 		}()
 		synctest.Wait()
-		end, err := b.turns.take(ctx, startPlanRun, "")
+		end, err := b.turns.take(ctx, keyOfKind{startPlanRun, ""})
 		if err != nil {
 			t.Fatalf("a run can't be started: %v", err)
 		}

@@ -39,7 +39,7 @@ const maxWaiting = 10_000
 // Add adds a work item.
 func (b *Box) Add(ctx context.Context, a api.AddWork, key string) (api.Work, error) {
 	key = orNewKey(key)
-	end, err := b.turns.take(ctx, addItem, key)
+	end, err := b.turns.take(ctx, keyOfKind{addItem, key})
 	if err != nil {
 		return api.Work{}, err
 	}
@@ -102,7 +102,7 @@ func (b *Box) show(i work.Item) api.Work {
 // is granted, it is given back.
 func (b *Box) Claim(ctx context.Context, q api.Claim, key string) (api.Grant, error) {
 	key = orNewKey(key)
-	end, err := b.turns.take(ctx, claimItem, key)
+	end, err := b.turns.take(ctx, keyOfKind{claimItem, key})
 	if err != nil {
 		return api.Grant{}, err
 	}

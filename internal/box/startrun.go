@@ -36,7 +36,7 @@ func (b *Box) Deliver(ctx context.Context, q api.StartRun, key string) (api.Run,
 	if err != nil || q.DryRun {
 		return d.dryRun(p, settings), err
 	}
-	end, err := b.turns.take(ctx, startPlanRun, "")
+	end, err := b.turns.take(ctx, keyOfKind{startPlanRun, ""})
 	if err != nil {
 		return api.Run{}, err
 	}

@@ -5,41 +5,22 @@ import (
 	"sync"
 )
 
-// turns lets requests of a kind with the same key go one after the other. Those need it
-// that append to a subject of the box's own choice: the log's condition makes one of
+// turns lets those who have the same key go one after the other. Requests need it that
+// append to a subject of the box's own choice: the log's condition makes one of
 // two appends to the same subject only. The zero value is ready to use.
-type turns struct {
+type turns[K comparable] struct {
 	mu   sync.Mutex
-	keys map[keyOfKind]chan struct{} // closed when the request that is under way ends
+	keys map[K]chan struct{} // closed when who has the turn ends it
 }
 
-// keyOfKind is a request's key. Clients choose keys, so those of two kinds of requests have nothing
-// to do with each other.
-type keyOfKind struct {
-	kind requestKind
-	key  string
-}
-
-// requestKind is what a request asks for, of those that append to a subject of the box's own choice.
-type requestKind string
-
-const (
-	addItem      requestKind = "item"
-	claimItem    requestKind = "claim"
-	askQuestion  requestKind = "conversation"
-	startPlanRun requestKind = "run" // which all go one after the other, whatever their keys
-)
-
-// take returns when no other request of this kind with this key is under way. The turn lasts
-// until end is called.
-func (t *turns) take(ctx context.Context, kind requestKind, name string) (end func(), err error) {
-	key := keyOfKind{kind, name}
+// take returns when nobody else has the turn of this key. The turn lasts until end is called.
+func (t *turns[K]) take(ctx context.Context, key K) (end func(), err error) {
 	for {
 		t.mu.Lock()
 		before := t.keys[key]
 		if before == nil {
 			if t.keys == nil {
-				t.keys = map[keyOfKind]chan struct{}{}
+				t.keys = map[K]chan struct{}{}
 			}
 			mine := make(chan struct{})
 			t.keys[key] = mine
