@@ -64,9 +64,9 @@ func Open(fs FS, keys Keys) (*Archive, error) {
 		return nil, err
 	}
 	a := &Archive{files: newStore(fs), mirror: mirrorOf(fs), keys: keys, state: ErrNotStarted}
-	key, keyErr := fs.ReadFile(keyPath)
-	note, err := fs.ReadFile(ledger.CheckpointPath)
-	_, mirrorErr := fs.ReadFile(mirrorNote)
+	key, keyErr := a.files.ReadFile(keyPath)
+	note, err := a.files.ReadFile(ledger.CheckpointPath)
+	_, mirrorErr := a.files.ReadFile(mirrorNote)
 	a.hadMirror = mirrorErr == nil
 	for _, err := range []error{keyErr, err, mirrorErr} {
 		if err != nil && !missing(err) {

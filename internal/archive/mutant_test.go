@@ -58,6 +58,8 @@ func TestMutants(t *testing.T) {
 		{By: mirror, Mutant: mutant.Mutant{Name: "other bytes in the mirror are overwritten", File: "mirror.go", Old: "case !beginning(ours, theirs):", New: "case !beginning(ours, theirs):\n\t\treturn nil\n\tcase false:"}},
 		{By: mirror, Mutant: mutant.Mutant{Name: "a longer mirror is not taken", File: "mirror.go", Old: "\ta.ending = theirs\n", New: "\treturn nil\n"}},
 		{By: mirror, Mutant: mutant.Mutant{Name: "the mirror grows without an end", File: "mirror.go", Old: "firsts[i+1] <= full; i++ {", New: "firsts[i+1] <= full-full; i++ {"}},
+		{By: "^TestShortage$", Mutant: mutant.Mutant{Name: "a shortage of descriptors is not waited out", File: "store.go", Old: "FS: Patient(fs)", New: "FS: fs"}},
+		{By: "^TestShortageThatLasts$", Mutant: mutant.Mutant{Name: "a shortage is waited for again and again", File: "patient.go", Old: "if p.vain.Load() {", New: "if false {"}},
 		{By: others, Mutant: mutant.Mutant{Name: "a failed sync is forgotten", File: "store.go", Old: "if s.failed == nil {", New: "if false {"}},
 	})
 }

@@ -25,7 +25,7 @@ type store struct {
 	temps  int             // temporary files so far
 }
 
-func newStore(fs FS) *store { return &store{FS: fs, dirs: map[string]bool{".": true}} }
+func newStore(fs FS) *store { return &store{FS: Patient(fs), dirs: map[string]bool{".": true}} }
 
 // fail remembers that the store can't be trusted any more.
 func (s *store) fail(err error) error {

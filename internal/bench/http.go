@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/httpserver"
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
@@ -27,7 +29,7 @@ func ServeHTTPAlone(ctx context.Context, in io.Reader, out io.Writer) error {
 		return err
 	}
 	a := answering{l.Addr().String(), rand.Text()}
-	s := &http.Server{Handler: nothingKept(a.Token), ReadHeaderTimeout: 10 * time.Second}
+	s := httpserver.New(nothingKept(a.Token), slog.New(slog.DiscardHandler))
 	if err := json.NewEncoder(out).Encode(a); err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -78,6 +80,10 @@ func nothingKept(token string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1 {
 			http.Error(w, "the request has no valid token", http.StatusUnauthorized)
+			return
+		}
+		if err := httpserver.Admit(w, r); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
 		mux.ServeHTTP(w, r)

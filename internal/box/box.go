@@ -62,6 +62,7 @@ type Box struct {
 	merging     atomic.Bool      // the index is
 	turns       turns[keyOfKind] // of requests; starts of runs have one for all
 	large       large
+	following   chan struct{} // has something for each client that follows
 	redact      *redact.Redactor
 	hosts       []string
 	exitEnabled bool
@@ -178,7 +179,7 @@ func start(ctx context.Context, o Options, a *archive.Archive, keys archive.Keys
 	b := &Box{
 		dir: o.Dir, archive: a, keys: keys, hosts: o.Hosts, exitEnabled: o.ExitEnabled,
 		keepBlobs: o.Keep, version: o.Version, logger: o.Logger, now: o.now,
-		large: make(large, largeOutputs), stopped: make(chan struct{}), sealing: sealing{dirty: make(chan struct{}, 1)},
+		large: make(large, largeOutputs), following: make(chan struct{}, maxFollowing), stopped: make(chan struct{}), sealing: sealing{dirty: make(chan struct{}, 1)},
 		held: o.held, hub: newHub(), conductors: map[string]*conductor{}, rested: make(chan struct{}),
 	}
 	if b.logger == nil {

@@ -62,31 +62,37 @@ func (b *Box) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	flush := eventStream(w)
+	out, end, err := b.stream(w, r, want.follow)
+	if err != nil {
+		return err
+	}
+	defer end()
 	if want.after >= want.upto && !want.follow {
 		return nil
 	}
-	if err := flush(); err != nil {
+	if err := out.Send(nothing); err != nil {
 		return nil // the client has gone
 	}
 	sent, last := 0, uint64(0)
 	err = b.log.Watch(r.Context(), want.after+1, func(records []engine.Record) error {
-		for _, rec := range records {
-			if want.subject == "" || want.subject == rec.Subject {
-				if want.limit > 0 && sent == want.limit {
-					return errors.Join(sendNext(w, last), errStop)
+		return out.Send(func(w io.Writer) error {
+			for _, rec := range records {
+				if want.subject == "" || want.subject == rec.Subject {
+					if want.limit > 0 && sent == want.limit {
+						return errors.Join(sendNext(w, last), errStop)
+					}
+					e := api.Event{Sequence: rec.Seq, Work: b.state.nameOf(rec.Subject), Event: rec.Data}
+					if err := sendEvent(w, e); err != nil {
+						return err
+					}
+					sent, last = sent+1, rec.Seq
 				}
-				e := api.Event{Sequence: rec.Seq, Work: b.state.nameOf(rec.Subject), Event: rec.Data}
-				if err := sendEvent(w, e); err != nil {
-					return err
+				if !want.follow && rec.Seq >= want.upto {
+					return errStop
 				}
-				sent, last = sent+1, rec.Seq
 			}
-			if !want.follow && rec.Seq >= want.upto {
-				return errStop
-			}
-		}
-		return flush()
+			return nil
+		})
 	})
 	if err == nil || errors.Is(err, errStop) {
 		return nil
@@ -104,14 +110,6 @@ func sendNext(w io.Writer, last uint64) error {
 		_, err = fmt.Fprintf(w, "event: next\ndata: %s\n\n", data)
 	}
 	return err
-}
-
-// eventStream begins an answer of server-sent events, and returns what sends on what was
-// written.
-func eventStream(w http.ResponseWriter) (flush func() error) {
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
-	return http.NewResponseController(w).Flush
 }
 
 // sendEvent writes an event with its bytes as they are stored.

@@ -3,11 +3,53 @@ package box
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/httpserver"
 )
+
+// maxFollowing is how many clients may follow the events or watch a run. Each costs every append something.
+const maxFollowing = 128
+
+var errManyFollow = fmt.Errorf("%d clients follow already: end one of them, or ask for pages (limit) from time to time", maxFollowing)
+
+// stream begins an answer of server-sent events. One that follows what happens has one of the places
+// for that, until end is called.
+func (b *Box) stream(w http.ResponseWriter, r *http.Request, follows bool) (out *httpserver.Stream, end func(), err error) {
+	leave := func() {}
+	if follows {
+		select {
+		case b.following <- struct{}{}:
+			leave = func() { <-b.following }
+		default:
+			return nil, nil, errManyFollow
+		}
+	}
+	if out, err = httpserver.NewStream(w, r); err != nil {
+		leave()
+		return nil, nil, badRequest{fmt.Errorf("the request has a body that does not end: %w", err)}
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	return out, func() {
+		out.End()
+		leave()
+	}, nil
+}
+
+// message writes data as a server-sent event without a name.
+func message(data []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "data: %s\n\n", data)
+		return err
+	}
+}
+
+// nothing writes nothing: that the answer has begun is sent.
+func nothing(io.Writer) error { return nil }
 
 // watchRun sends a run as it is, and again when it has changed, until it has ended.
 func (b *Box) watchRun(w http.ResponseWriter, r *http.Request) error {
@@ -15,9 +57,13 @@ func (b *Box) watchRun(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	out, end, err := b.stream(w, r, true)
+	if err != nil {
+		return err
+	}
+	defer end()
 	changed := b.state.watch(subject)
 	defer b.state.unwatch(subject, changed)
-	flush := eventStream(w)
 	for {
 		v, err := b.showRun(subject)
 		if err != nil {
@@ -27,7 +73,7 @@ func (b *Box) watchRun(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(w, "data: %s\n\n", data); err != nil || flush() != nil || v.State == api.RunFinished {
+		if err := out.Send(message(data)); err != nil || v.State == api.RunFinished {
 			return nil // the client has gone, or there is nothing more to see
 		}
 		select {
@@ -101,8 +147,12 @@ func (b *Box) commands(w http.ResponseWriter, r *http.Request) error {
 	if !c.knows(name) {
 		return errSessionGone
 	}
-	flush := eventStream(w)
-	if err := flush(); err != nil {
+	out, end, err := b.stream(w, r, false)
+	if err != nil {
+		return err
+	}
+	defer end()
+	if err := out.Send(nothing); err != nil {
 		return nil // the session has gone
 	}
 	if err := b.deliverer.back(c, name); err != nil {
@@ -124,7 +174,7 @@ func (b *Box) commands(w http.ResponseWriter, r *http.Request) error {
 			if err != nil {
 				return err
 			}
-			if _, err := fmt.Fprintf(w, "data: %s\n\n", data); err != nil || flush() != nil {
+			if err := out.Send(message(data)); err != nil {
 				return nil
 			}
 			b.hub.wrote(name, cmd.ID)

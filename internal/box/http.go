@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"slices"
@@ -22,6 +21,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/engine"
+	"github.com/signalbox-dev/signalbox/internal/httpserver"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
 )
@@ -34,11 +34,8 @@ func (b *Box) Serve(ctx context.Context, l net.Listener) error {
 	if err := b.held.setAddress(l.Addr().String()); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	s := &http.Server{
-		Handler: b.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: 16 << 10,
-		ErrorLog:    slog.NewLogLogger(b.logger.Handler(), slog.LevelWarn),
-		BaseContext: func(net.Listener) context.Context { return b.ctx },
-	}
+	s := httpserver.New(b.Handler(), b.logger)
+	s.BaseContext = func(net.Listener) context.Context { return b.ctx }
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(l) }()
 	select {
@@ -80,6 +77,11 @@ func (b *Box) Handler() http.Handler {
 	for _, r := range b.routes() {
 		mux.HandleFunc(r.pattern, func(w http.ResponseWriter, req *http.Request) {
 			if err := b.authorize(req, r.gate); err != nil {
+				httpserver.Refuse(w)
+				problem(w, err)
+				return
+			}
+			if err := httpserver.Admit(w, req); err != nil {
 				problem(w, err)
 				return
 			}
@@ -153,12 +155,14 @@ func (b *Box) routes() []route {
 			if err != nil {
 				return err
 			}
+			httpserver.BodyRead(w)
 			v, err := b.Emit(r.Context(), r.PathValue("session"), output)
 			return reply(w, v, err)
 		}},
 		{"POST /v1/sessions/{session}/report", false, func(w http.ResponseWriter, r *http.Request) error {
 			q, err := decodeSessions[api.SessionReport](r, api.MaxReport)
 			if err == nil {
+				httpserver.BodyRead(w)
 				err = b.SessionReport(r.Context(), r.PathValue("session"), q)
 			}
 			return reply(w, struct{}{}, err)
@@ -199,6 +203,7 @@ func (b *Box) routes() []route {
 			if err != nil {
 				return err
 			}
+			httpserver.BodyRead(w)
 			v, err := b.Deliver(r.Context(), q, key)
 			return reply(w, v, err)
 		}},
@@ -246,6 +251,7 @@ func postUpTo[Q, V any](most int64, do func(r *http.Request, q Q, key string) (V
 		if err != nil {
 			return err
 		}
+		httpserver.BodyRead(w)
 		v, err := do(r, q, key)
 		return reply(w, v, err)
 	}
@@ -327,6 +333,7 @@ func reply(w http.ResponseWriter, v any, err error) error {
 	if err != nil {
 		return err
 	}
+	httpserver.Answering(w)
 	w.Header().Set("Content-Type", "application/json")
 	return json.NewEncoder(w).Encode(v)
 }
@@ -397,6 +404,9 @@ var problems = []struct {
 	{errKeyReused, http.StatusConflict, api.CodeConflict},
 	{errSecretID, http.StatusBadRequest, api.CodeInvalid},
 	{errTooMany, http.StatusServiceUnavailable, api.CodeBusy},
+	{errManyOutputs, http.StatusServiceUnavailable, api.CodeBusy},
+	{errManyFollow, http.StatusServiceUnavailable, api.CodeBusy},
+	{httpserver.ErrFull, http.StatusServiceUnavailable, api.CodeBusy},
 	{errBadKey, http.StatusBadRequest, api.CodeInvalid},
 	{errBadAfter, http.StatusBadRequest, api.CodeInvalid},
 	{errBadFollow, http.StatusBadRequest, api.CodeInvalid},
@@ -445,6 +455,7 @@ func asAnswered(err error) error {
 
 func problem(w http.ResponseWriter, err error) {
 	status, p := problemOf(err)
+	httpserver.Answering(w)
 	w.Header().Set("Content-Type", "application/problem+json")
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")

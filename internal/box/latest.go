@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/descriptors"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -35,7 +36,8 @@ func (b *Box) seal() ([]byte, error) {
 		return note, err
 	}
 	const temp = latestFile + ".new"
-	if err = b.held.home.WriteFile(temp, note, 0o600); err == nil {
+	err = descriptors.WaitOut(func() error { return b.held.home.WriteFile(temp, note, 0o600) })
+	if err == nil {
 		err = b.held.home.Rename(temp, latestFile)
 	}
 	if err != nil {

@@ -30,10 +30,10 @@ var (
 
 var (
 	errSecretID = errors.New("the id looks like a secret: give it another name")
-	errTooMany  = fmt.Errorf("%d requests of this kind are under way already: try again later", maxWaiting)
+	errTooMany  = fmt.Errorf("%d claims wait already: try again later", maxWaiting)
 )
 
-// maxWaiting is how many claims may wait, and how many may follow the events.
+// maxWaiting is how many claims may wait.
 const maxWaiting = 10_000
 
 // Add adds a work item.

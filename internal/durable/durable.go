@@ -5,11 +5,17 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+
+	"github.com/signalbox-dev/signalbox/internal/descriptors"
 )
 
 // WriteFile writes a file, for its owner alone, that is there as a whole or not at all.
 func WriteFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // which is the owner's alone
+	var f *os.File
+	err := descriptors.WaitOut(func() (err error) {
+		f, err = os.CreateTemp(filepath.Dir(path), ".new-*") // which is the owner's alone
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -27,7 +33,11 @@ func WriteFile(path string, data []byte) error {
 // WriteIn writes a file in a directory that no other process writes to, as [WriteFile] does.
 func WriteIn(dir *os.Root, name string, data []byte) error {
 	temp := ".new-" + name
-	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	var f *os.File
+	err := descriptors.WaitOut(func() (err error) {
+		f, err = dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,7 @@ type view struct {
 // box's: only an index that was written with it is believed. Only one Index may be open in
 // a directory.
 func Open(files archive.FS, key []byte) (*Index, error) {
+	files = archive.Patient(files)
 	x := &Index{fs: files, key: slices.Clone(key), view: &view{uses: 1}}
 	if err := files.Mkdir("."); err != nil {
 		return nil, fmt.Errorf("make the index's directory: %w", err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -15,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/httpserver"
 )
 
 // Path is where the server answers over HTTP.
@@ -45,6 +45,10 @@ func (s *Server) Handler() http.Handler {
 		}
 		if !sameOrigin(r) {
 			http.Error(w, "pages of other sites may not use this server", http.StatusForbidden)
+			return
+		}
+		if err := httpserver.Admit(w, r); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
 		mux.ServeHTTP(w, r)
@@ -101,15 +105,8 @@ func (s *Server) ListenAndServe(ctx context.Context, addr string, announce func(
 func (s *Server) serve(ctx context.Context, l net.Listener, grace time.Duration, announce func()) error {
 	calls, endCalls := context.WithCancel(context.WithoutCancel(ctx))
 	defer endCalls()
-	server := &http.Server{
-		Handler:           s.Handler(),
-		BaseContext:       func(net.Listener) context.Context { return calls },
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       30 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    16 << 10,
-		ErrorLog:          slog.NewLogLogger(s.logger.Handler(), slog.LevelWarn),
-	}
+	server := httpserver.New(s.Handler(), s.logger)
+	server.BaseContext = func(net.Listener) context.Context { return calls }
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
 	announce()

@@ -1,0 +1,121 @@
+// Package httpserver has what all HTTP servers of this program have in common: nobody can hold one up
+// by what he does not send or does not read, or take all descriptors by connections.
+//
+// A connection begins as a stranger's. It becomes known when the server admits one of its requests
+// ([Admit]): one with a token, say. Strangers have little: a request without an admission is the last
+// one on its connection, and of many strangers the one that has been there for longest is disconnected
+// for one that comes. A client sends its request when it connects, so one that may ask gets in,
+// however many others there are. Known connections are counted too: one more than there may be is
+// told so.
+package httpserver
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/descriptors"
+)
+
+// How long a client may take.
+const (
+	HeaderPatience = 10 * time.Second // for the head of a request
+	BodyPatience   = 30 * time.Second // for all of a request
+	AnswerPatience = 30 * time.Second // to take an answer
+	StreamPatience = 10 * time.Second // to take the next piece of an answer that goes on
+	idlePatience   = 2 * time.Minute  // until the next request
+	strangersBody  = time.Second      // for the rest of a request that was not admitted: what is read does not reset the connection
+)
+
+// How many connections there may be. Those of strangers are a quarter, and no more than mostStrangers.
+const (
+	mostConnections = 12 << 10 // 10,000 claims may wait
+	mostStrangers   = 1 << 10
+)
+
+// ErrFull is returned if there are as many connections already as there may be.
+var ErrFull = errors.New("too many connections are open: close those that are idle, and try again")
+
+// Server is an HTTP server with deadlines and limits.
+type Server struct{ *http.Server }
+
+// New returns a server for requests that the handler answers. It may be changed before it serves.
+func New(handler http.Handler, logger *slog.Logger) *Server {
+	return &Server{&http.Server{
+		Handler:           strange(handler),
+		ReadHeaderTimeout: HeaderPatience, ReadTimeout: BodyPatience, IdleTimeout: idlePatience,
+		WriteTimeout:   BodyPatience + AnswerPatience, // it begins with the request's body
+		MaxHeaderBytes: 16 << 10,
+		ErrorLog:       slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			if c, ok := c.(*connection); ok {
+				return context.WithValue(ctx, connectionKey{}, c)
+			}
+			return ctx
+		},
+	}}
+}
+
+// Serve answers until the server is closed or shut down, with as many connections as descriptors allow.
+func (s *Server) Serve(l net.Listener) error {
+	all := min(descriptors.ForConnections(), mostConnections)
+	strangers := min(all/4, mostStrangers)
+	limited := limit(l, strangers, all-strangers)
+	s.RegisterOnShutdown(limited.dismiss)
+	return s.Server.Serve(limited)
+}
+
+type connectionKey struct{}
+
+// connectionOf returns the connection that a request came on; nil if its server was not made by New.
+func connectionOf(r *http.Request) *connection {
+	c, _ := r.Context().Value(connectionKey{}).(*connection)
+	return c
+}
+
+// strange makes what is answered to a stranger the last on its connection.
+func strange(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c := connectionOf(r); c != nil && !c.known.Load() {
+			Refuse(w)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Refuse makes an answer the last on its connection, which is closed soon, whatever of the request is
+// still to come. It is called before the answer is written.
+func Refuse(w http.ResponseWriter) {
+	w.Header().Set("Connection", "close")
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(strangersBody)) // a writer without deadlines has no connection to hold up
+}
+
+// Admit says that a request is of somebody who may ask. From then on its connection is known. It returns
+// [ErrFull] if there are too many of them; the answer is the last on this one then.
+func Admit(w http.ResponseWriter, r *http.Request) error {
+	c := connectionOf(r)
+	if c == nil || c.known.Load() {
+		return nil
+	}
+	if !c.from.admit(c) {
+		return ErrFull
+	}
+	w.Header().Del("Connection")
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(BodyPatience)) // as above
+	return nil
+}
+
+// BodyRead says that a request was read. It may take any time from now on: without this, its context
+// would end with the time that its client has for sending it.
+func BodyRead(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // as above
+}
+
+// Answering says that the answer is about to be written, however long that took. The client has
+// [AnswerPatience] from now on.
+func Answering(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(AnswerPatience)) // as above
+}

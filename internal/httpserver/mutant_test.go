@@ -1,0 +1,30 @@
+package httpserver
+
+import (
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/mutant"
+)
+
+// Each rule, dropped, is noticed by the test named with it.
+func TestMutants(t *testing.T) {
+	mutant.All(t, []mutant.Noticed{
+		{By: "TestBody", Mutant: mutant.Mutant{Name: "a body may take any time", File: "httpserver.go", Old: "ReadTimeout: BodyPatience, ", New: ""}},
+		{By: "TestStranger$", Mutant: mutant.Mutant{Name: "a head may take any time", File: "httpserver.go", Old: "ReadHeaderTimeout: HeaderPatience, ", New: ""}},
+		{By: "TestStranger$|TestKnown", Mutant: mutant.Mutant{Name: "a refused connection waits for its body", File: "httpserver.go", Old: ".SetReadDeadline(time.Now().Add(strangersBody))", New: ".SetReadDeadline(time.Now().Add(BodyPatience))"}},
+		{By: "TestStranger$", Mutant: mutant.Mutant{Name: "a refused connection stays", File: "httpserver.go", Old: `w.Header().Set("Connection", "close")`, New: ""}},
+		{By: "TestKnown", Mutant: mutant.Mutant{Name: "an admitted connection is closed", File: "httpserver.go", Old: `w.Header().Del("Connection")`, New: ""}},
+		{By: "TestLongWait", Mutant: mutant.Mutant{Name: "a request that waits is given up", File: "httpserver.go", Old: ".SetReadDeadline(time.Time{})", New: ".SetReadDeadline(time.Now().Add(BodyPatience))"}},
+		{By: "TestLongWait", Mutant: mutant.Mutant{Name: "the answer to a long wait is lost", File: "httpserver.go", Old: ".SetWriteDeadline(time.Now().Add(AnswerPatience))", New: ".Flush()"}},
+		{By: "TestServeIsLimited", Mutant: mutant.Mutant{Name: "there is no limit", File: "httpserver.go", Old: "s.Server.Serve(limited)", New: "s.Server.Serve(l)"}},
+		{By: "TestServeIsLimited", Mutant: mutant.Mutant{Name: "strangers hold up a stop", File: "httpserver.go", Old: "s.RegisterOnShutdown(limited.dismiss)", New: ""}},
+		{By: "TestTooManyStrangers", Mutant: mutant.Mutant{Name: "strangers are not counted", File: "limit.go", Old: "if l.strangers.Len() >= l.mostStrangers {", New: "if false {"}},
+		{By: "TestTooManyStrangers", Mutant: mutant.Mutant{Name: "the newest stranger goes", File: "limit.go", Old: "oldest = l.strangers.Front()", New: "oldest = l.strangers.Back()"}},
+		{By: "TestManyAtOnce", Mutant: mutant.Mutant{Name: "a stranger has no time for its request", File: "limit.go", Old: "wait > 0 {", New: "wait > strangersTime {"}},
+		{By: "TestTooManyKnown", Mutant: mutant.Mutant{Name: "known connections are not counted", File: "limit.go", Old: "l.known >= l.mostKnown ||", New: ""}},
+		{By: "TestTooManyKnown", Mutant: mutant.Mutant{Name: "a known connection that left is still counted", File: "limit.go", Old: "c.from.known--", New: "c.from.known -= 0"}},
+		{By: "TestStream", Mutant: mutant.Mutant{Name: "a stream waits for a client that does not read", File: "stream.go", Old: ".SetWriteDeadline(time.Now().Add(StreamPatience))", New: ".SetWriteDeadline(time.Time{})"}},
+		{By: "TestStream", Mutant: mutant.Mutant{Name: "a stream outlasts its server", File: "stream.go", Old: "func() { _ = s.control.SetWriteDeadline(time.Now()) }", New: "func() {}"}},
+		{By: "TestStream", Mutant: mutant.Mutant{Name: "a stream is begun before its request has ended", File: "stream.go", Old: "return nil, err // and not later", New: "_ = err // and not later"}},
+	})
+}
