@@ -30,7 +30,7 @@ func (b *Box) stream(w http.ResponseWriter, r *http.Request, follows bool) (out 
 	}
 	if out, err = httpserver.NewStream(w, r); err != nil {
 		leave()
-		return nil, nil, badRequest{fmt.Errorf("the request has a body that does not end: %w", err)}
+		return nil, nil, unread(err)
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")

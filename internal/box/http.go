@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,21 +149,17 @@ func (b *Box) routes() []route {
 				return err
 			}
 			defer end()
-			if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(time.Minute)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-				return err
-			}
+			httpserver.BodyBegins(w, r)
 			output, err := io.ReadAll(http.MaxBytesReader(w, r.Body, api.MaxOutput))
 			if err != nil {
-				return err
+				return unread(err)
 			}
-			httpserver.BodyRead(w)
 			v, err := b.Emit(r.Context(), r.PathValue("session"), output)
 			return reply(w, v, err)
 		}},
 		{"POST /v1/sessions/{session}/report", false, func(w http.ResponseWriter, r *http.Request) error {
 			q, err := decodeSessions[api.SessionReport](r, api.MaxReport)
 			if err == nil {
-				httpserver.BodyRead(w)
 				err = b.SessionReport(r.Context(), r.PathValue("session"), q)
 			}
 			return reply(w, struct{}{}, err)
@@ -203,7 +200,6 @@ func (b *Box) routes() []route {
 			if err != nil {
 				return err
 			}
-			httpserver.BodyRead(w)
 			v, err := b.Deliver(r.Context(), q, key)
 			return reply(w, v, err)
 		}},
@@ -251,7 +247,6 @@ func postUpTo[Q, V any](most int64, do func(r *http.Request, q Q, key string) (V
 		if err != nil {
 			return err
 		}
-		httpserver.BodyRead(w)
 		v, err := do(r, q, key)
 		return reply(w, v, err)
 	}
@@ -320,12 +315,23 @@ func document[T any](d *json.Decoder) (v T, err error) {
 			return v, nil
 		}
 	}
-	var large *http.MaxBytesError
-	if !errors.As(err, &large) {
-		err = badRequest{fmt.Errorf("the request is not what it should be: %w", err)}
-	}
-	return v, err
+	return v, unread(err)
 }
+
+// unread says why a request's body could not be read.
+func unread(err error) error {
+	var large *http.MaxBytesError
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return errSlow
+	case errors.As(err, &large):
+		return err
+	}
+	return badRequest{fmt.Errorf("the request is not what it should be: %w", err)}
+}
+
+// errSlow is not the request's fault: its client may have been stopped, and sends it again.
+var errSlow = fmt.Errorf("the request did not come to its end within %v: send it again", httpserver.BodyPatience)
 
 var errTrailing = errors.New("something follows its JSON document")
 
@@ -404,6 +410,7 @@ var problems = []struct {
 	{errKeyReused, http.StatusConflict, api.CodeConflict},
 	{errSecretID, http.StatusBadRequest, api.CodeInvalid},
 	{errTooMany, http.StatusServiceUnavailable, api.CodeBusy},
+	{errSlow, http.StatusServiceUnavailable, api.CodeBusy},
 	{errManyOutputs, http.StatusServiceUnavailable, api.CodeBusy},
 	{errManyFollow, http.StatusServiceUnavailable, api.CodeBusy},
 	{httpserver.ErrFull, http.StatusServiceUnavailable, api.CodeBusy},

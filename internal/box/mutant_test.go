@@ -111,6 +111,14 @@ func TestBoxMutants(t *testing.T) {
 			"err = errTrailing", "return v, nil", "TestBodies"},
 		{"a member that a session alone knows is refused", "http.go",
 			"return document[T](json.NewDecoder(http.MaxBytesReader(nil, r.Body, most)))", "return decode[T](r, most)", "TestBodies"},
+		{"a connection stays after a refusal", "http.go",
+			"httpserver.Refuse(w)\n", "\n", "TestRefusedConnection"},
+		{"a connection with the token is a stranger's", "http.go",
+			"if err := httpserver.Admit(w, req); err != nil {", "if err := error(nil); err != nil {", "TestRefusedConnection"},
+		{"a request that is slow is one that is wrong", "http.go",
+			"return errSlow\n", "return badRequest{err}\n", "TestSlowRequest"},
+		{"the answer to a claim that waited is lost", "http.go",
+			"httpserver.Answering(w)\n\tw.Header().Set(\"Content-Type\", \"application/json\")", "", "TestLongClaim"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()

@@ -104,14 +104,18 @@ func Admit(w http.ResponseWriter, r *http.Request) error {
 		return ErrFull
 	}
 	w.Header().Del("Connection")
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(BodyPatience)) // as above
+	BodyBegins(w, r)
 	return nil
 }
 
-// BodyRead says that a request was read. It may take any time from now on: without this, its context
-// would end with the time that its client has for sending it.
-func BodyRead(w http.ResponseWriter) {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // as above
+// BodyBegins says that the rest of a request is about to be read. The client has [BodyPatience] from now
+// on; without this, since it began. A request that was read may take any time.
+func BodyBegins(w http.ResponseWriter, r *http.Request) {
+	var until time.Time // never: a deadline would end the request's context
+	if r.Body != http.NoBody {
+		until = time.Now().Add(BodyPatience)
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(until) // as above
 }
 
 // Answering says that the answer is about to be written, however long that took. The client has

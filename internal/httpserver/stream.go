@@ -30,7 +30,6 @@ func NewStream(w http.ResponseWriter, r *http.Request) (*Stream, error) {
 		return nil, err // and not later: the server waits for what is left of a request before it answers
 	}
 	s := &Stream{w: w, control: http.NewResponseController(w), ctx: r.Context()}
-	BodyRead(w)
 	if c := connectionOf(r); c != nil {
 		if tcp, ok := c.Conn.(*net.TCPConn); ok {
 			_ = tcp.SetWriteBuffer(streamBuffer) // a hint to the system

@@ -1,0 +1,134 @@
+package box_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/httpserver"
+)
+
+// wired is a box whose connections are pipes, in a bubble: a client that does not read stops the box's
+// writes at once, and time passes when nothing else happens.
+type wired struct {
+	*box.Box
+	token string
+	next  chan net.Conn
+	end   chan struct{}
+	once  sync.Once
+}
+
+// inBubble runs f with a box that serves.
+func inBubble(t *testing.T, f func(t *testing.T, w *wired)) {
+	dir := box.Dir(t.TempDir())
+	synctest.Test(t, func(t *testing.T) {
+		b, _, err := box.Open(t.Context(), box.Options{Dir: dir, ExitEnabled: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &wired{Box: b, next: make(chan net.Conn), end: make(chan struct{})}
+		if w.token, err = dir.APIToken(); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		served := make(chan error)
+		go func() { served <- b.Serve(ctx, w) }()
+		f(t, w)
+		stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func (w *wired) Accept() (net.Conn, error) {
+	select {
+	case c := <-w.next:
+		return c, nil
+	case <-w.end:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close ends the listener; the box is closed by whoever opened it.
+func (w *wired) Close() error {
+	w.once.Do(func() { close(w.end) })
+	return nil
+}
+
+func (w *wired) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
+
+func (w *wired) dial() net.Conn {
+	client, server := net.Pipe()
+	w.next <- server
+	return client
+}
+
+// send sends a request with the token.
+func (w *wired) send(t *testing.T, head, body string) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	c := w.dial()
+	if _, err := fmt.Fprintf(c, "%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n%s", head, w.token, body); err != nil {
+		t.Fatal(err)
+	}
+	return c, bufio.NewReader(c)
+}
+
+// A request that does not come to its end is answered with what to do, and not as one that is wrong: a
+// session that was stopped meanwhile must not take its report for refused.
+func TestSlowRequest(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *wired) {
+		for _, path := range []string{"POST /v1/work", "POST /v1/runs", "POST /v1/sessions/x/report", "POST /v1/sessions/x/emit", "GET /v1/events"} {
+			begun := time.Now()
+			c, r := w.send(t, path+" HTTP/1.1\r\nContent-Length: 100\r\nX-Rest:", `{"title":`)
+			resp, err := http.ReadResponse(r, nil)
+			if err != nil {
+				t.Fatal(path, err)
+			}
+			var p api.Problem
+			if err := json.NewDecoder(resp.Body).Decode(&p); err != nil || resp.StatusCode != http.StatusServiceUnavailable || p.Code != api.CodeBusy {
+				t.Errorf("%s: %d, %+v, %v", path, resp.StatusCode, p, err)
+			}
+			if took := time.Since(begun); took > httpserver.BodyPatience {
+				t.Errorf("%s: it took %v", path, took)
+			}
+			_, _ = resp.Body.Close(), c.Close()
+		}
+	})
+}
+
+// A claim that waits for hours is answered.
+func TestLongClaim(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *wired) {
+		body := `{"actor":"ann","wait":true}`
+		c, r := w.send(t, fmt.Sprintf("POST /v1/claims HTTP/1.1\r\nContent-Length: %d\r\nX-Rest:", len(body)), body)
+		defer func() { _ = c.Close() }()
+		time.Sleep(5 * time.Hour)
+		if _, err := w.Add(t.Context(), api.AddWork{ID: "T-1", Title: "late"}, ""); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(resp.Body)
+		if err != nil || !strings.Contains(string(data), `"T-1"`) {
+			t.Errorf("%s, %v", data, err)
+		}
+		_ = resp.Body.Close()
+	})
+}
