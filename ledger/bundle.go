@@ -96,6 +96,7 @@ type bundleReader struct {
 	size  int64
 	epoch uint64
 	print *printer
+	found *blobSet
 	data  []byte // the bundle
 	copy  []byte // what is read of a blob
 }
@@ -197,12 +198,26 @@ func (r *bundleReader) eventBlobs(b *bundle, e plainEvent) error {
 	return nil
 }
 
-// blob checks that the bytes that an event refers to are there.
+// blob checks that the bytes that an event refers to are there. It reads each blob
+// once, however many events refer to it.
 func (r *bundleReader) blob(ref Blob) error {
-	path := BlobPath(ref.SHA256)
-	file, err := r.files.Open(path)
+	path, print := BlobPath(ref.SHA256), r.print.blob(ref.SHA256, 0)
+	wrong := fmt.Errorf("%s does not have the bytes that its name says", path)
+	if size, known := r.found.size(print); known {
+		if size != ref.Size {
+			return wrong
+		}
+		return nil
+	}
+	if ref.Size > MaxBlob {
+		return fmt.Errorf("%s would have %d bytes, and a blob has at most %d", path, ref.Size, MaxBlob)
+	}
+	file, info, err := openRegular(r.files, path)
 	if err != nil {
 		return err
+	}
+	if info != nil && info.Size() != ref.Size {
+		return errors.Join(wrong, file.Close())
 	}
 	hash := sha256.New()
 	n, err := io.CopyBuffer(hash, io.LimitReader(file, max(0, ref.Size)+1), r.copy)
@@ -210,7 +225,34 @@ func (r *bundleReader) blob(ref Blob) error {
 	case err != nil:
 		return err
 	case n != ref.Size || Hash(hash.Sum(nil)) != ref.SHA256:
-		return fmt.Errorf("%s does not have the bytes that its name says", path)
+		return wrong
 	}
+	r.found.add(print, ref.Size)
 	return nil
+}
+
+// blobSet has the blobs that were found to be right, with their sizes.
+type blobSet struct {
+	mu    sync.Mutex
+	sizes map[fingerprint]int64
+}
+
+func newBlobSet() *blobSet { return &blobSet{sizes: map[fingerprint]int64{}} }
+
+func (b *blobSet) size(blob fingerprint) (int64, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	size, ok := b.sizes[blob]
+	return size, ok
+}
+
+func (b *blobSet) has(blob fingerprint) bool {
+	_, ok := b.size(blob)
+	return ok
+}
+
+func (b *blobSet) add(blob fingerprint, size int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sizes[blob] = size
 }

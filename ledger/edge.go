@@ -69,18 +69,25 @@ func readEdgeTile(files fs.FS, level int, n int64) ([]byte, error) {
 // readFile reads a file of at most so many bytes into buf, which it makes larger as
 // needed. A file that was made long on purpose takes no memory.
 func readFile(files fs.FS, path string, most int, buf []byte) ([]byte, error) {
-	file, err := files.Open(path)
+	file, info, err := openRegular(files, path)
 	if err != nil {
 		return nil, err
+	}
+	if info != nil && info.Size() > int64(most) {
+		return nil, errors.Join(tooLong(path, most), file.Close())
 	}
 	data, err := readAll(file, most, buf[:0])
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, err
 	}
 	if len(data) > most {
-		return nil, fmt.Errorf("%s has more than the %d bytes that it can have", path, most)
+		return nil, tooLong(path, most)
 	}
 	return data, nil
+}
+
+func tooLong(path string, most int) error {
+	return fmt.Errorf("%s has more than the %d bytes that it can have", path, most)
 }
 
 // readAll reads until the end, or one byte more than most.

@@ -17,6 +17,7 @@ import (
 const (
 	MaxEvent   = 32 << 10 // as stored
 	MaxPayload = 16 << 10 // what is larger is a blob; see [Blob]
+	MaxBlob    = 64 << 20
 )
 
 // Format is the version of the event's form that this package writes and reads.
@@ -180,34 +181,29 @@ func blobRefs(payload []byte) ([]Blob, error) {
 	if !bytes.Contains(payload, []byte(`"blob"`)) && !bytes.Contains(payload, []byte(`\u`)) {
 		return nil, nil
 	}
+	dec := json.NewDecoder(bytes.NewReader(payload))
+	dec.UseNumber()
+	var whole any // it is decoded once: a payload may be nested deeply on purpose
+	if err := dec.Decode(&whole); err != nil {
+		return nil, err
+	}
 	var blobs []Blob
-	var walk func(raw json.RawMessage) error
-	walk = func(raw json.RawMessage) error {
-		switch raw[0] {
-		case '[':
-			var list []json.RawMessage
-			if err := json.Unmarshal(raw, &list); err != nil {
-				return err
-			}
-			for _, item := range list {
+	var walk func(value any) error
+	walk = func(value any) error {
+		switch value := value.(type) {
+		case []any:
+			for _, item := range value {
 				if err := walk(item); err != nil {
 					return err
 				}
 			}
-		case '{':
-			var members map[string]json.RawMessage
-			if err := json.Unmarshal(raw, &members); err != nil {
+		case map[string]any:
+			if _, isBlob := value["blob"]; isBlob {
+				b, err := blobOf(value)
+				blobs = append(blobs, b)
 				return err
 			}
-			if _, isBlob := members["blob"]; isBlob {
-				var b Blob
-				if err := json.Unmarshal(raw, &b); err != nil {
-					return fmt.Errorf("a blob reference that is none: %w", err)
-				}
-				blobs = append(blobs, b)
-				return nil
-			}
-			for _, member := range members {
+			for _, member := range value {
 				if err := walk(member); err != nil {
 					return err
 				}
@@ -215,6 +211,20 @@ func blobRefs(payload []byte) ([]Blob, error) {
 		}
 		return nil
 	}
-	err := walk(payload)
-	return blobs, err
+	if err := walk(whole); err != nil {
+		return nil, err
+	}
+	return blobs, nil
+}
+
+// blobOf reads a reference to a blob.
+func blobOf(members map[string]any) (b Blob, err error) {
+	raw, err := json.Marshal(members)
+	if err == nil {
+		err = json.Unmarshal(raw, &b)
+	}
+	if err != nil {
+		return Blob{}, fmt.Errorf("a blob reference that is none: %w", err)
+	}
+	return b, nil
 }

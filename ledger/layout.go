@@ -71,6 +71,9 @@ func cutEntry(bundle []byte) (stored, rest []byte, err error) {
 		return nil, nil, errors.New("the bundle ends inside an entry's length")
 	}
 	n := int(binary.BigEndian.Uint16(bundle))
+	if n == 0 {
+		return nil, nil, errors.New("the bundle has an entry without an event")
+	}
 	if len(bundle) < 2+n {
 		return nil, nil, errors.New("the bundle ends inside an entry")
 	}

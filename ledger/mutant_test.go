@@ -14,6 +14,8 @@ func TestMutants(t *testing.T) {
 		plain  = "^TestDecodePlain$|^TestCompact$"
 		table  = "^TestTips$|^TestPrinter$"
 		blobs  = "^TestBlob"
+		beyond = "^TestVerifyUncovered$|^TestVerifyOlderPartials$"
+		safe   = "^TestVerifyReadsNothing$|^TestVerifyLinks$|^TestVerifyManyNames$|^TestVerifyBlobOnce$|^TestBlobsDeep$"
 	)
 	mutant.All(t, []mutant.Noticed{
 		{By: edge, Mutant: mutant.Mutant{Name: "an edge's root is not compared", File: "edge.go", Old: "root != c.Root {", New: "root != c.Root && false {"}},
@@ -54,5 +56,18 @@ func TestMutants(t *testing.T) {
 		{By: blobs, Mutant: mutant.Mutant{Name: "a removal names nothing", File: "removed.go", Old: "if len(b.Removed) == 0 {", New: "if false {"}},
 		{By: blobs, Mutant: mutant.Mutant{Name: "a blob that was removed may have other bytes", File: "bundle.go", Old: "case n != ref.Size || Hash(hash.Sum(nil)) != ref.SHA256:", New: "case n != ref.Size && Hash(hash.Sum(nil)) != ref.SHA256:"}},
 		{By: blobs, Mutant: mutant.Mutant{Name: "a reference with an escape in its name is none", File: "event.go", Old: " && !bytes.Contains(payload, []byte(`\\u`)) {", New: " {"}},
+		{By: beyond, Mutant: mutant.Mutant{Name: "what lies behind the checkpoint is passed over", File: "verify.go", Old: "return r, v.uncovered(signed, verifierKey, known)", New: "return r, nil"}},
+		{By: beyond, Mutant: mutant.Mutant{Name: "bundles behind the checkpoint are passed over", File: "uncovered.go", Old: "return s.tiles(path, -1, 0, 0)", New: "return nil"}},
+		{By: beyond, Mutant: mutant.Mutant{Name: "an older partial tile may have any hashes", File: "uncovered.go", Old: "if same || err != nil {", New: "if same = true; same || err != nil {"}},
+		{By: beyond, Mutant: mutant.Mutant{Name: "a box that was ended has left nothing", File: "uncovered.go", Old: "case int64(width) < covered:", New: "case false:"}},
+		{By: beyond, Mutant: mutant.Mutant{Name: "a blob that nobody refers to is passed over", File: "uncovered.go", Old: "case !s.blobs.has(", New: "case false && !s.blobs.has("}},
+		{By: beyond, Mutant: mutant.Mutant{Name: "other signatures are passed over", File: "verify.go", Old: "if !bytes.Equal(own, signed) {", New: "if false {"}},
+		{By: beyond, Mutant: mutant.Mutant{Name: "spare bits of a signature are passed over", File: "uncovered.go", Old: "base64.StdEncoding.EncodeToString(raw)), nil", New: "n.Sigs[0].Base64), nil"}},
+		{By: safe, Mutant: mutant.Mutant{Name: "a link is followed", File: "open.go", Old: "} else if info != nil && !info.Mode().IsRegular() {", New: "} else if false {"}},
+		{By: safe, Mutant: mutant.Mutant{Name: "a pipe that was opened is read", File: "open.go", Old: "case err == nil && !info.Mode().IsRegular():", New: "case false:"}},
+		{By: safe, Mutant: mutant.Mutant{Name: "a file is read although it is too long", File: "edge.go", Old: "if info != nil && info.Size() > int64(most) {", New: "if false {"}},
+		{By: safe, Mutant: mutant.Mutant{Name: "a directory's names are read at once", File: "uncovered.go", Old: "const namesAtOnce = 1024", New: "const namesAtOnce = 1 << 30"}},
+		{By: safe, Mutant: mutant.Mutant{Name: "a blob is read for each event", File: "bundle.go", Old: "; known {\n", New: "; known && false {\n"}},
+		{By: safe, Mutant: mutant.Mutant{Name: "a blob may have any size", File: "bundle.go", Old: "if ref.Size > MaxBlob {", New: "if false {"}},
 	})
 }

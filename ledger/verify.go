@@ -37,15 +37,30 @@ func (e *VerifyError) Unwrap() error { return e.Problem }
 // an event refers to. It needs no running box, and trusts nothing but the key.
 // It returns the first thing that is wrong as a [VerifyError]: what is wrong with
 // the events in their order, then blobs that are missing, then what is wrong with
-// the tiles, lower levels first, then with the root.
+// the tiles, lower levels first, then with the root. If all of that is right, and
+// there is more than the checkpoint covers, it returns the report and an
+// [UncoveredError]: events or tiles of a larger tree, blobs that no event refers to,
+// other signatures, other names below the directories of tiles and blobs. Partial
+// tiles of a smaller tree may be there, as long as the larger ones begin with them.
+//
+// The files may be a stranger's. Only regular files are read, links are not followed, and no
+// more is read of a file than it can have. Files that can't say what a name is before they
+// open it (see [fs.StatFS], [fs.ReadLinkFS]) have to open pipes and devices without waiting, or not at
+// all. Directories have to be readable as [fs.ReadDirFile].
 //
 // A blob may be missing if a later event says that it was removed, see
 // [TypeBlobRemoved], and no event after that refers to it.
 //
 // It reads each file once, several at a time, and holds about 36 bytes in memory
-// for each subject, and more for each missing blob until the event that removed
+// for each subject and each blob, and more for each missing blob until the event that removed
 // it. Other than that, memory does not depend on the ledger's size.
 func Verify(files fs.FS, verifierKey string) (Report, error) {
+	return VerifyExcept(files, verifierKey, nil)
+}
+
+// VerifyExcept is [Verify] for who knows more than the checkpoint says: known is asked
+// about each file that it does not cover, with its kind and path, and what is known does not count.
+func VerifyExcept(files fs.FS, verifierKey string, known func(kind, path string) (bool, error)) (Report, error) {
 	wrong := func(err error) (Report, error) { return Report{}, &VerifyError{CheckpointPath, -1, err} }
 	signed, err := readFile(files, CheckpointPath, maxCheckpoint, nil)
 	if err != nil {
@@ -59,7 +74,7 @@ func Verify(files fs.FS, verifierKey string) (Report, error) {
 	if err != nil {
 		return wrong(err)
 	}
-	v := verification{files: files, checkpoint: c, print: newPrinter(), missing: map[fingerprint]int64{}}
+	v := verification{files: files, checkpoint: c, print: newPrinter(), missing: map[fingerprint]int64{}, found: newBlobSet()}
 	if err := v.bundles(epoch); err != nil {
 		return Report{}, err
 	}
@@ -75,7 +90,29 @@ func Verify(files fs.FS, verifierKey string) (Report, error) {
 	if root := v.edge.Root(); root != c.Root {
 		return wrong(fmt.Errorf("the events have the root %s, and %s was signed", root, c.Root))
 	}
-	return Report{c, c.Size, v.tips.subjects, v.blobs, v.removed}, nil
+	r := Report{c, c.Size, v.tips.subjects, v.blobs, v.removed}
+	return r, v.uncovered(signed, verifierKey, known)
+}
+
+// uncovered looks for what the checkpoint does not cover.
+func (v *verification) uncovered(signed []byte, verifierKey string, known func(kind, path string) (bool, error)) error {
+	s := stray{files: v.files, size: v.checkpoint.Size, known: known, blobs: v.found, print: v.print}
+	own, err := Covered(signed, verifierKey)
+	if err != nil {
+		return &VerifyError{CheckpointPath, -1, err}
+	}
+	if !bytes.Equal(own, signed) {
+		if err := s.add(UncoveredSignature, CheckpointPath); err != nil {
+			return err
+		}
+	}
+	if err := s.look(); err != nil {
+		return err
+	}
+	if len(s.found.Found) > 0 {
+		return &s.found
+	}
+	return nil
 }
 
 // maxCheckpoint is more than any checkpoint has, with the signatures of witnesses.
@@ -91,6 +128,7 @@ type verification struct {
 	blobs      int
 	removed    int
 	missing    map[fingerprint]int64 // blobs, and the first event that refers to each
+	found      *blobSet              // blobs that are there and right
 
 	bundle     *bundle // the one that is taken
 	wrongTile  error   // the first wrong tile of the lowest level that has one
@@ -99,7 +137,7 @@ type verification struct {
 
 // bundles checks all events, and the tiles that are full.
 func (v *verification) bundles(epoch uint64) error {
-	r := startReaders(bundleReader{files: v.files, size: v.checkpoint.Size, epoch: epoch, print: v.print})
+	r := startReaders(bundleReader{files: v.files, size: v.checkpoint.Size, epoch: epoch, print: v.print, found: v.found})
 	defer r.stop()
 	for index := int64(0); index*TileWidth < v.checkpoint.Size; index++ {
 		v.bundle = r.next(index)
