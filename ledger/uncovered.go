@@ -28,7 +28,7 @@ const (
 type Uncovered struct {
 	Kind  string `json:"kind"`
 	Count int64  `json:"count"`
-	First string `json:"first"` // the path of the one that was found first
+	First string `json:"first"` // the path of the first one, by name
 }
 
 func (u Uncovered) String() string {
@@ -56,6 +56,7 @@ func (e *UncoveredError) Add(kind, path string) {
 	for i := range e.Found {
 		if e.Found[i].Kind == kind {
 			e.Found[i].Count++
+			e.Found[i].First = min(e.Found[i].First, path)
 			return
 		}
 	}

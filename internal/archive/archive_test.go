@@ -357,7 +357,7 @@ func TestConcurrentUse(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if report, err := ledger.Verify(os.DirFS(dir), keys.Verifier); err != nil || report.Events != 1500 {
+	if report, err := archive.Verify(bg, archive.Dir(dir), keys.Verifier); err != nil || report.Events != 1500 {
 		t.Errorf("verified %d events: %v", report.Events, err)
 	}
 }

@@ -4,14 +4,16 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/regular"
 )
 
-// FS is what the archive does with files. Names are relative and have slashes.
+// FS is what the archive does with files. Names are relative and have slashes. Only regular files
+// are read, links are not followed, and a file that is longer than its name lets it be is not read.
 // Nothing is durable before it was synced: a file's bytes by Sync, and that a name
 // was created, renamed or removed by SyncDir of the directory that it is in.
 // Errors for a name that does not exist satisfy errors.Is(err, fs.ErrNotExist).
@@ -49,10 +51,18 @@ type dir string
 
 func (d dir) path(name string) string { return filepath.Join(string(d), filepath.FromSlash(name)) }
 
-func (d dir) ReadFile(name string) ([]byte, error) { return os.ReadFile(d.path(name)) }
+func (d dir) ReadFile(name string) ([]byte, error) {
+	f, err := regular.OpenItself(d.path(name))
+	if err != nil {
+		return nil, err
+	}
+	return regular.ReadAll(f, longest(name))
+}
+
+func (d dir) openDir(name string) (*os.File, error) { return regular.OpenDir(d.path(name)) }
 
 func (d dir) OpenReader(name string) (Reader, error) {
-	f, err := os.Open(d.path(name))
+	f, err := regular.OpenItself(d.path(name))
 	if err != nil {
 		return nil, err // and not a Reader that holds a nil *os.File
 	}
@@ -123,8 +133,18 @@ type held struct {
 	stands func() error
 }
 
+func (h held) ReadFile(name string) ([]byte, error) {
+	f, err := regular.OpenIn(h.Root, name)
+	if err != nil {
+		return nil, err
+	}
+	return regular.ReadAll(f, longest(name))
+}
+
+func (h held) openDir(name string) (*os.File, error) { return regular.OpenDirIn(h.Root, name) }
+
 func (h held) OpenReader(name string) (Reader, error) {
-	f, err := h.Open(name)
+	f, err := regular.OpenIn(h.Root, name)
 	if err != nil {
 		return nil, err // and not a Reader that holds a nil *os.File
 	}
@@ -132,7 +152,7 @@ func (h held) OpenReader(name string) (Reader, error) {
 }
 
 func (h held) ReadDir(name string) ([]string, error) {
-	f, err := h.Open(name)
+	f, err := h.openDir(name)
 	if err != nil {
 		return nil, err
 	}
@@ -175,25 +195,3 @@ func (h held) Stands() error { return h.stands() }
 
 // missing says whether a file is not there.
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
-
-// readable lets package ledger read the archive's files.
-type readable struct{ FS }
-
-// Open implements [fs.FS].
-func (r readable) Open(name string) (fs.File, error) {
-	reader, err := r.OpenReader(name)
-	if err != nil {
-		return nil, err
-	}
-	return &opened{reader, io.NewSectionReader(reader, 0, math.MaxInt64)}, nil
-}
-
-// opened reads a file from its beginning.
-type opened struct {
-	io.Closer
-	from *io.SectionReader
-}
-
-func (o *opened) Read(p []byte) (int, error) { return o.from.Read(p) }
-
-func (o *opened) Stat() (fs.FileInfo, error) { return nil, errors.ErrUnsupported }

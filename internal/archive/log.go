@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -151,6 +152,9 @@ func readHead(b []byte) (head, bool) {
 		first:  int64(binary.BigEndian.Uint64(n[8:])),
 		body:   binary.BigEndian.Uint32(n[16:]),
 	}
+	if h.first < 0 || h.first > math.MaxInt64-h.count {
+		return head{}, false
+	}
 	return h, binary.BigEndian.Uint32(n[20:]) == checksum(b[:batchHead-4])
 }
 
@@ -200,14 +204,18 @@ func segmentNames(fs FS) (names []string, firsts []int64, err error) {
 		return nil, nil, fmt.Errorf("read the archive's log: %w", err)
 	}
 	for _, name := range all {
-		digits, ok := strings.CutSuffix(name, ".log")
-		first, err := strconv.ParseUint(digits, 10, 63)
-		if !ok || err != nil || len(digits) != segmentDigits {
-			continue
+		if first, ok := segmentFirst(name); ok {
+			names, firsts = append(names, logDir+"/"+name), append(firsts, first)
 		}
-		names, firsts = append(names, logDir+"/"+name), append(firsts, int64(first))
 	}
 	return names, firsts, nil
+}
+
+// segmentFirst returns the first index of a segment by its name, and false for what is none.
+func segmentFirst(name string) (first int64, ok bool) {
+	digits, ok := strings.CutSuffix(name, ".log")
+	n, err := strconv.ParseUint(digits, 10, 63)
+	return int64(n), ok && err == nil && len(digits) == segmentDigits
 }
 
 // readLog reads the segments that hold event from and those after it.

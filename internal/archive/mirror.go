@@ -13,6 +13,8 @@ import (
 // told by it from one that is new.
 const mirrorNote = "mirror"
 
+const mirrorText = "the log is written to a mirror too\n"
+
 const adviceMirror = "is its disk there? Put the directory back; or run `signalbox ledger repair`, which makes it again from the log"
 
 // mirrored is files with a second place for the log.
@@ -176,7 +178,7 @@ func (a *Archive) settleMirror() error {
 	if err := a.trimMirror(); err != nil || a.hadMirror {
 		return err
 	}
-	return a.files.write(mirrorNote, []byte("the log is written to a mirror too\n"))
+	return a.files.write(mirrorNote, []byte(mirrorText))
 }
 
 // trimMirror removes the mirror's segments whose events are in full bundles.

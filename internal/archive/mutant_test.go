@@ -18,6 +18,9 @@ func TestMutants(t *testing.T) {
 		mirror  = "^TestMirror"
 		writer  = "^TestLog"
 		others  = "^TestFailed"
+		beyond  = "^TestVerifyUncovered$|^TestVerifyHalfSealed$"
+		hostile = "^TestVerifyHostile$"
+		export  = "^TestExport$"
 	)
 	mutant.All(t, []mutant.Noticed{
 		{By: durable + "|" + power, Mutant: mutant.Mutant{Name: "an append is answered before its sync", File: "archive.go", Old: "return f.Sync()", New: "return nil"}},
@@ -61,5 +64,15 @@ func TestMutants(t *testing.T) {
 		{By: "^TestShortage$", Mutant: mutant.Mutant{Name: "a shortage of descriptors is not waited out", File: "store.go", Old: "FS: Patient(fs)", New: "FS: fs"}},
 		{By: "^TestShortageThatLasts$", Mutant: mutant.Mutant{Name: "a shortage is waited for again and again", File: "patient.go", Old: "if p.vain.Load() {", New: "if false {"}},
 		{By: others, Mutant: mutant.Mutant{Name: "a failed sync is forgotten", File: "store.go", Old: "if s.failed == nil {", New: "if false {"}},
+
+		{By: beyond, Mutant: mutant.Mutant{Name: "a copy's log may go on behind the checkpoint", File: "verify.go", Old: "uncovered.Add(uncoveredEvent, s.name)", New: "_ = uncoveredEvent"}},
+		{By: beyond, Mutant: mutant.Mutant{Name: "other files of a copy are passed over", File: "verify.go", Old: "\t\tdefault:\n\t\t\tuncovered.Add(ledger.UncoveredFile, name)", New: "\t\tdefault:"}},
+		{By: beyond, Mutant: mutant.Mutant{Name: "a log makes every tile known", File: "verify.go", Old: "\tif !ok {\n\t\treturn false, nil", New: "\tif !ok {\n\t\treturn true, nil"}},
+		{By: beyond, Mutant: mutant.Mutant{Name: "a tile that is about to be sealed may have other bytes", File: "verify.go", Old: "return err == nil && most <= len(whole) && bytes.Equal(data, whole[:most]), nil", New: "return err == nil && (most <= len(whole) || bytes.Equal(data, whole)), nil"}},
+		{By: beyond, Mutant: mutant.Mutant{Name: "what was about to be sealed is not known", File: "verify.go", Old: "return k.knowsTile(kind, name)", New: "return false, nil"}},
+		{By: beyond, Mutant: mutant.Mutant{Name: "a blob without an event may have other bytes", File: "verify.go", Old: "if err != nil || ledger.BlobPath(ledger.NewBlob(data).SHA256) != name {", New: "if err != nil || len(data) == 0 {"}},
+		{By: export, Mutant: mutant.Mutant{Name: "an export has other signatures", File: "export.go", Old: "if note, err = ledger.Covered(note, verifier); err != nil {", New: "if err != nil {"}},
+		{By: export, Mutant: mutant.Mutant{Name: "an export has the copy's key", File: "export.go", Old: "e.write(keyPath, keyFile(Keys{Verifier: verifier}))", New: "e.write(keyPath, nil)"}},
+		{By: hostile, Mutant: mutant.Mutant{Name: "a link in an archive is followed", File: "fs.go", Old: "\tf, err := regular.OpenItself(d.path(name))\n\tif err != nil {\n\t\treturn nil, err\n\t}\n", New: "\tf, err := regular.Open(d.path(name))\n\tif err != nil {\n\t\treturn nil, err\n\t}\n"}},
 	})
 }

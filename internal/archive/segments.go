@@ -56,9 +56,9 @@ func (r *logReader) read() error {
 		return fmt.Errorf("read the archive's log: %w", err)
 	}
 	r.segment = readSegment(name, data)
-	end, known := r.span()
-	if !known {
-		end = r.first + int64(len(data)) // an event takes more than one byte
+	end := r.first + int64(len(data)) // an event takes more than one byte
+	if next, known := r.span(); known {
+		end = min(end, next)
 	}
 	r.events = nil
 	for _, b := range r.batches {

@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"strconv"
+	"strings"
 
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -12,22 +15,56 @@ import (
 // Verified says what [Verify] found to be true.
 type Verified struct {
 	ledger.Report
-	Log      bool  // there is a log, and it has the same events; an export has none
-	Unsealed int64 // events in the log that no checkpoint covers yet
-	Single   int64 // events that are in bundles only: no segment of the log has them
+	Log          bool  // there is a log, and it has the same events; an export has none
+	Unsealed     int64 // events in the log that no checkpoint covers yet
+	Single       int64 // events that are in bundles only: no segment of the log has them
+	Unreferenced int64 // whole blobs that no sealed event refers to, or not yet
 }
 
-// Verify checks an archive or an export of one, and changes nothing: all that
-// [ledger.Verify] checks, and if there is a log, its checksums, that it has the same events
-// as the bundles, and that it goes on from them. A box may
-// write to the archive meanwhile: then it looks again.
-func Verify(ctx context.Context, fs FS, verifier string) (v Verified, err error) {
-	for range 10 {
-		before := mark(fs)
-		v = Verified{}
-		if v.Report, err = ledger.Verify(readable{fs}, verifier); err == nil {
+// Verify checks the archive of a box, and changes nothing: all that [ledger.Verify] checks, and if
+// there is a log, its checksums, that it has the same events as the bundles, and that it goes on
+// from them. A box may write to the archive meanwhile: then it looks again.
+//
+// A box, also one that was killed, has what its checkpoint does not cover: the log's end, tiles and bundles that
+// it was about to sign, blobs that it stored before their event. That is so if the log has the same events
+// and the blobs have their hashes. Anything else is a [ledger.UncoveredError]. What somebody else
+// gave is for [VerifyCopy].
+func Verify(ctx context.Context, fs FS, verifier string) (Verified, error) {
+	return verifyAgain(ctx, fs, func() (v Verified, err error) {
+		known := knownToBox{fs: fs, keys: Keys{Verifier: verifier}, v: &v}
+		if v.Report, err = ledger.VerifyExcept(until{readable{fs}, ctx}, verifier, known.knows); err == nil {
 			err = v.verifyLog(ctx, fs, verifier)
 		}
+		return v, err
+	})
+}
+
+// VerifyCopy checks an archive or an export that somebody else gave. Whatever the signed checkpoint
+// does not cover is a [ledger.UncoveredError], the log's end and other files included.
+func VerifyCopy(ctx context.Context, fs FS, verifier string) (Verified, error) {
+	return verifyAgain(ctx, fs, func() (v Verified, err error) {
+		var uncovered *ledger.UncoveredError
+		if v.Report, err = ledger.Verify(until{readable{fs}, ctx}, verifier); err != nil && !errors.As(err, &uncovered) {
+			return v, err
+		}
+		if uncovered == nil {
+			uncovered = &ledger.UncoveredError{}
+		}
+		if err := v.verifyRest(ctx, fs, verifier, uncovered); err != nil {
+			return v, err
+		}
+		if len(uncovered.Found) > 0 {
+			return v, uncovered
+		}
+		return v, nil
+	})
+}
+
+// verifyAgain looks once more if a box wrote meanwhile.
+func verifyAgain(ctx context.Context, fs FS, look func() (Verified, error)) (v Verified, err error) {
+	for range 10 {
+		before := mark(fs)
+		v, err = look()
 		if err == nil || ctx.Err() != nil || bytes.Equal(before, mark(fs)) {
 			break
 		}
@@ -50,24 +87,30 @@ func mark(fs FS) []byte {
 	return m
 }
 
-func (v *Verified) verifyLog(ctx context.Context, fs FS, verifier string) error {
-	a := &Archive{files: newStore(fs), keys: Keys{Verifier: verifier}}
+// verifyKey says whether the archive's key, if it is there, is the one that was given.
+func verifyKey(fs FS, verifier string) error {
 	key, err := fs.ReadFile(keyPath)
-	switch {
-	case missing(err):
-	case err != nil:
+	if missing(err) {
+		return nil
+	}
+	if err == nil && !bytes.Equal(key, keyFile(Keys{Verifier: verifier})) {
+		err = errors.New("it is another key than the one that was given")
+	}
+	if err != nil {
+		return &ledger.VerifyError{Path: keyPath, Event: -1, Problem: err}
+	}
+	return nil
+}
+
+func (v *Verified) verifyLog(ctx context.Context, fs FS, verifier string) error {
+	if err := verifyKey(fs, verifier); err != nil {
 		return err
-	case !bytes.Equal(key, keyFile(a.keys)):
-		return &ledger.VerifyError{Path: keyPath, Event: -1, Problem: errors.New("it is another key than the one that was given")}
 	}
 	if _, err := fs.ReadDir(logDir); missing(err) {
 		return nil // an export
 	}
-	note, err := fs.ReadFile(ledger.CheckpointPath)
+	a, err := openSealed(fs, Keys{Verifier: verifier})
 	if err != nil {
-		return err
-	}
-	if err := a.readSealed(note); err != nil {
 		return err
 	}
 	if a.tail != nil {
@@ -82,5 +125,182 @@ func (v *Verified) verifyLog(ctx context.Context, fs FS, verifier string) error 
 		}
 	}
 	v.Log, v.Unsealed = true, a.size()-a.sealed.Size
+	return nil
+}
+
+// openSealed reads the checkpoint and the log's end.
+func openSealed(fs FS, keys Keys) (*Archive, error) {
+	a := &Archive{files: newStore(fs), keys: keys}
+	note, err := fs.ReadFile(ledger.CheckpointPath)
+	if err != nil {
+		return nil, err
+	}
+	return a, a.readSealed(note)
+}
+
+// knownToBox knows what a box's archive has besides what its checkpoint covers.
+type knownToBox struct {
+	fs     FS
+	keys   Keys
+	v      *Verified
+	coming map[string][]byte // tiles and bundles that the log's end will make, by their names when they are full
+}
+
+func (k *knownToBox) knows(kind, name string) (bool, error) {
+	switch kind {
+	case ledger.UncoveredTile, ledger.UncoveredBundle:
+		return k.knowsTile(kind, name)
+	case ledger.UncoveredBlob:
+		data, err := k.fs.ReadFile(name)
+		if err != nil || ledger.BlobPath(ledger.NewBlob(data).SHA256) != name {
+			return false, nil // which says that it is uncovered, whatever it is
+		}
+		k.v.Unreferenced++
+		return true, nil
+	}
+	return false, nil
+}
+
+// knowsTile says whether a tile has what the log's events make of it, or the beginning of that.
+func (k *knownToBox) knowsTile(kind, name string) (bool, error) {
+	if k.coming == nil {
+		var err error
+		if k.coming, err = comingTiles(k.fs, k.keys); err != nil {
+			return false, err
+		}
+	}
+	full, width := name, ledger.TileWidth
+	if dir, partial := strings.CutSuffix(path.Dir(name), ".p"); partial {
+		full = dir
+		width, _ = strconv.Atoi(path.Base(name)) // package ledger has read it
+	}
+	whole, ok := k.coming[full]
+	if !ok {
+		return false, nil
+	}
+	most := width * len(ledger.Hash{})
+	if kind == ledger.UncoveredBundle {
+		events, err := ledger.Entries(whole)
+		if err != nil || len(events) < width {
+			return false, err
+		}
+		most = 0
+		for _, stored := range events[:width] {
+			most += 2 + len(stored)
+		}
+	}
+	data, err := k.fs.ReadFile(name)
+	return err == nil && most <= len(whole) && bytes.Equal(data, whole[:most]), nil
+}
+
+// comingTiles makes the tiles and bundles of all events that the log has.
+func comingTiles(fs FS, keys Keys) (map[string][]byte, error) {
+	coming := map[string][]byte{}
+	if _, err := fs.ReadDir(logDir); missing(err) {
+		return coming, nil
+	}
+	a, err := openSealed(fs, keys)
+	if err == nil {
+		err = a.edgeErr
+	}
+	if err != nil {
+		return nil, err
+	}
+	for at := a.full; at < a.size(); at += ledger.TileWidth {
+		_, data := bundle(at, a.recent[at-a.full:min(at+ledger.TileWidth, a.size())-a.full])
+		coming[ledger.EntriesPath(at/ledger.TileWidth, ledger.TileWidth)] = data
+	}
+	keep := func(name string, data []byte) error {
+		if dir, partial := strings.CutSuffix(path.Dir(name), ".p"); partial {
+			name = dir
+		}
+		coming[name] = data
+		return nil
+	}
+	for _, stored := range a.recent[a.sealed.Size-a.full:] {
+		if err := a.edge.Append(stored, keep); err != nil {
+			return nil, err
+		}
+	}
+	return coming, a.edge.Partial(0, keep)
+}
+
+// uncoveredEvent is the kind of an event of the log that the checkpoint does not cover.
+const uncoveredEvent = "event of the log"
+
+// verifyRest checks what lies beside the tiles and blobs of a copy.
+func (v *Verified) verifyRest(ctx context.Context, fs FS, verifier string, uncovered *ledger.UncoveredError) error {
+	names, err := fs.ReadDir(".")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		switch name {
+		case ledger.CheckpointPath, "tile", blobDir:
+		case keyPath:
+			if err := verifyKey(fs, verifier); err != nil {
+				return err
+			}
+		case mirrorNote:
+			if note, err := fs.ReadFile(name); err != nil || string(note) != mirrorText {
+				uncovered.Add(ledger.UncoveredFile, name)
+			}
+		case logDir:
+			if err := v.verifyCopiedLog(ctx, fs, uncovered); err != nil {
+				return err
+			}
+		case tmpDir:
+			left, err := fs.ReadDir(tmpDir)
+			if err != nil || len(left) > 0 {
+				uncovered.Add(ledger.UncoveredFile, name)
+			}
+		default:
+			uncovered.Add(ledger.UncoveredFile, name)
+		}
+	}
+	return nil
+}
+
+// verifyCopiedLog holds a log against the sealed events, one segment in memory at a time.
+func (v *Verified) verifyCopiedLog(ctx context.Context, fs FS, uncovered *ledger.UncoveredError) error {
+	all, err := fs.ReadDir(logDir)
+	if err != nil {
+		return err
+	}
+	names, firsts, err := segmentNames(fs)
+	if err != nil {
+		return err
+	}
+	for _, name := range all {
+		if _, ok := segmentFirst(name); !ok {
+			uncovered.Add(ledger.UncoveredFile, logDir+"/"+name)
+		}
+	}
+	size := v.Checkpoint.Size
+	a := &Archive{files: newStore(fs), sealed: v.Checkpoint}
+	if v.Single, err = holdLog(ctx, fs, 0, size, a.tiles().same); err != nil {
+		return err
+	}
+	v.Log = true
+	for k := segmentOf(firsts, size); k < len(names); k++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		data, err := fs.ReadFile(names[k])
+		if err != nil {
+			return fmt.Errorf("read the archive's log: %w", err)
+		}
+		s := readSegment(names[k], data)
+		for _, b := range s.batches {
+			for i := range b.events {
+				if b.first+int64(i) >= size {
+					uncovered.Add(uncoveredEvent, s.name)
+				}
+			}
+		}
+		if len(s.faults) > 0 || s.first > size {
+			uncovered.Add(ledger.UncoveredFile, s.name)
+		}
+	}
 	return nil
 }

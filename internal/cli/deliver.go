@@ -85,7 +85,7 @@ func (a *app) planText(arg string) (string, error) {
 	if strings.TrimSpace(arg) == "" {
 		return "", a.UsageError("the plan is empty: name a file, or put a sentence in quotes; without an argument, run goes on with what has not ended")
 	}
-	data, err := os.ReadFile(arg)
+	data, err := readNamed(arg, maxNamed)
 	switch {
 	case err == nil:
 		p, err := plan.Parse(data)

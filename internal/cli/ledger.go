@@ -3,11 +3,10 @@ package cli
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -68,7 +67,7 @@ func (a *app) verifierKey(p place) (string, error) {
 		return box.Dir(a.dir).Verifier()
 	}
 	key := p.key
-	if data, err := os.ReadFile(p.key); err == nil {
+	if data, err := readNamed(p.key, maxKeyFile); err == nil {
 		key = string(bytes.TrimSpace(data))
 	}
 	if strings.Count(key, "+") < 2 || strings.HasPrefix(key, "PRIVATE+KEY+") {
@@ -98,8 +97,12 @@ func (a *app) verifyCommand() *cobra.Command {
 		Long: `Verify checks the signature of the latest checkpoint, every event that it covers, the
 chain of every work item, every tile of the tree, the root, and every blob that an
 event refers to; and if there is a log, its checksums, and that it has the same events.
-It needs no box: a copy of the archive, or an export, and the key. A running box seals
-what it records within a second.
+It needs no box: a copy of the archive, or an export, and the key.
+
+What the checkpoint does not cover is said, by kind, number and first name, and fails:
+events or tiles of a larger tree, blobs that no event refers to, other files. The box's
+own archive may have what it is about to seal, if its log has the same events: it seals
+what it records within a second. With --archive nothing of the kind is allowed.
 
 Take the key from somebody you trust, not from the copy you check.`,
 		Example: `  signalbox ledger verify
@@ -114,13 +117,13 @@ Take the key from somebody you trust, not from the copy you check.`,
 			if err != nil {
 				return err
 			}
-			r, err := archive.Verify(cmd.Context(), files, key)
+			verify := archive.Verify
+			if p.archive != "" {
+				verify = archive.VerifyCopy
+			}
+			r, err := verify(cmd.Context(), files, key)
 			if a.JSON {
-				out := map[string]any{"ok": err == nil, "events": r.Events, "subjects": r.Subjects, "blobs": r.Blobs, "removed": r.Removed, "origin": r.Checkpoint.Origin, "root": r.Checkpoint.Root, "unsealed": r.Unsealed, "log": r.Log, "single": r.Single}
-				if err != nil {
-					out = map[string]any{"ok": false, "error": err.Error()}
-				}
-				if err := command.WriteJSON(a.Out, out); err != nil {
+				if err := command.WriteJSON(a.Out, verifiedJSON(r, err)); err != nil {
 					return err
 				}
 			}
@@ -132,15 +135,7 @@ Take the key from somebody you trust, not from the copy you check.`,
 			case !a.JSON:
 				fmt.Fprintf(a.Out, "%s: %s on %s, %s\n", a.Paint(command.Green, "verified"),
 					count(int(r.Events), "event"), count(r.Subjects, "subject"), count(r.Blobs, "blob"))
-				if r.Removed > 0 {
-					fmt.Fprintf(a.Out, "%s: %s removed on purpose, as events of the type %s say; the hashes stay\n", a.Paint(command.Yellow, "note"), were(r.Removed, "blob"), ledger.TypeBlobRemoved)
-				}
-				if r.Unsealed > 0 {
-					fmt.Fprintf(a.Out, "%s: the log has %s that no checkpoint covers yet\n", a.Paint(command.Yellow, "note"), count(int(r.Unsealed), "event"))
-				}
-				if r.Single > 0 {
-					fmt.Fprintf(a.Out, "%s: the first %s are in bundles only; `signalbox ledger repair` makes the log's files for them\n", a.Paint(command.Yellow, "note"), count(int(r.Single), "event"))
-				}
+				a.verifyNotes(r)
 				a.rows([][2]string{{"signed by", agentsig.Escape(r.Checkpoint.Origin)}, {"root", r.Checkpoint.Root.String()}})
 				fmt.Fprintln(a.Out, `
 This proves that the holder of the key signed these events in this order, and
@@ -155,6 +150,41 @@ could read it.`)
 	}
 	p.flags(cmd)
 	return cmd
+}
+
+// verifyNotes says what is no fault, but worth knowing.
+func (a *app) verifyNotes(r archive.Verified) {
+	note := func(format string, args ...any) {
+		fmt.Fprintf(a.Out, "%s: %s\n", a.Paint(command.Yellow, "note"), fmt.Sprintf(format, args...))
+	}
+	if r.Removed > 0 {
+		note("%s removed on purpose, as events of the type %s say; the hashes stay", were(r.Removed, "blob"), ledger.TypeBlobRemoved)
+	}
+	if r.Unsealed > 0 {
+		note("the log has %s that no checkpoint covers yet", count(int(r.Unsealed), "event"))
+	}
+	if r.Unreferenced > 0 {
+		note("%s, whole, that no sealed event refers to", count(int(r.Unreferenced), "blob"))
+	}
+	if r.Single > 0 {
+		note("the first %s are in bundles only; `signalbox ledger repair` makes the log's files for them", count(int(r.Single), "event"))
+	}
+}
+
+// verifiedJSON is what verify says with --json.
+func verifiedJSON(r archive.Verified, err error) map[string]any {
+	if err == nil {
+		return map[string]any{
+			"ok": true, "events": r.Events, "subjects": r.Subjects, "blobs": r.Blobs, "removed": r.Removed, "origin": r.Checkpoint.Origin,
+			"root": r.Checkpoint.Root, "unsealed": r.Unsealed, "unreferenced": r.Unreferenced, "log": r.Log, "single": r.Single, "uncovered": []ledger.Uncovered{},
+		}
+	}
+	out := map[string]any{"ok": false, "error": err.Error()}
+	var uncovered *ledger.UncoveredError
+	if errors.As(err, &uncovered) {
+		out["uncovered"] = uncovered.Found
+	}
+	return out
 }
 
 func (a *app) proveCommand() *cobra.Command {
@@ -179,7 +209,7 @@ the index in the proof counts from 0.`,
 			if err != nil {
 				return err
 			}
-			f, err := ledger.OpenFiles(os.DirFS(dir), key)
+			f, err := ledger.OpenFiles(archive.Readable(archive.Dir(dir)), key)
 			if err != nil {
 				return err
 			}
@@ -257,7 +287,7 @@ func (a *app) checkCheckpoint(data []byte, p place) error {
 	if err != nil {
 		return fmt.Errorf("neither a proof nor a checkpoint of this ledger: %w", err)
 	}
-	f, err := ledger.OpenFiles(os.DirFS(dir), key)
+	f, err := ledger.OpenFiles(archive.Readable(archive.Dir(dir)), key)
 	if err != nil {
 		return err
 	}
@@ -284,15 +314,17 @@ func (a *app) exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export DIRECTORY",
 		Short: "Copy the sealed ledger to an empty directory",
-		Long: `Export copies what the latest checkpoint covers, with tiles and blobs, to a directory
-that is not there or empty, and verifies the copy. It works while the box runs.`,
+		Long: `Export copies what the latest checkpoint covers, with tiles and blobs, and nothing else,
+to a directory that is not there or empty, and verifies the copy. It works while the box
+runs. Blobs that no event refers to, what was not sealed yet, and any other file stay
+behind: an export is what to give to others.`,
 		Args: one("the directory to copy to"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, key, err := a.resolve(p)
 			if err != nil {
 				return err
 			}
-			r, err := export(os.DirFS(dir), key, args[0])
+			r, err := export(cmd.Context(), archive.Dir(dir), key, args[0])
 			if err != nil {
 				return err
 			}
@@ -309,63 +341,21 @@ that is not there or empty, and verifies the copy. It works while the box runs.`
 
 // export copies a ledger. A box may seal meanwhile and remove what only the older
 // checkpoint needs: then the copy does not verify, and is made again.
-func export(files fs.FS, key, to string) (ledger.Report, error) {
+func export(ctx context.Context, files archive.FS, key, to string) (r archive.Verified, err error) {
 	if entries, err := os.ReadDir(to); err == nil && len(entries) > 0 {
-		return ledger.Report{}, fmt.Errorf("%s is not empty: give a new directory", agentsig.Escape(to))
+		return r, fmt.Errorf("%s is not empty: give a new directory", agentsig.Escape(to))
 	}
-	var err error
 	for range 5 {
-		if err = copyLedger(files, to); err == nil {
-			var r ledger.Report
-			if r, err = ledger.Verify(os.DirFS(to), key); err == nil {
+		if err = archive.Export(ctx, files, key, archive.Dir(to)); err == nil {
+			if r, err = archive.VerifyCopy(ctx, archive.Dir(to), key); err == nil {
 				return r, nil
 			}
 		}
 		if err := os.RemoveAll(to); err != nil {
-			return ledger.Report{}, err
+			return r, err
 		}
 	}
-	return ledger.Report{}, err
-}
-
-func copyLedger(files fs.FS, to string) error {
-	for _, name := range []string{ledger.CheckpointPath, "key", "tile", "blob"} {
-		err := fs.WalkDir(files, name, func(path string, d fs.DirEntry, err error) error {
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-				return nil // a ledger without blobs; or a partial tile that is gone: Verify tells
-			case err != nil:
-				return err
-			case d.IsDir():
-				return os.MkdirAll(filepath.Join(to, filepath.FromSlash(path)), 0o700)
-			}
-			return copyFile(files, path, filepath.Join(to, filepath.FromSlash(path)))
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func copyFile(files fs.FS, from, to string) error {
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return err
-	}
-	in, err := files.Open(from)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }() // read only
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	return r, err
 }
 
 func (a *app) keyCommand() *cobra.Command {

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/trailer"
@@ -151,7 +151,7 @@ func withProof(p trailer.Proven, file, key string) (trailer.Recorded, error) {
 func withArchive(p trailer.Proven, dir, key string) (r trailer.Recorded, err error) {
 	for range 5 {
 		var f *ledger.Files
-		if f, err = ledger.OpenFiles(os.DirFS(dir), key); err != nil {
+		if f, err = ledger.OpenFiles(archive.Readable(archive.Dir(dir)), key); err != nil {
 			return r, fmt.Errorf("the ledger in %s: %w", agentsig.Escape(dir), err)
 		}
 		if r, err = p.Against(f); !errors.Is(err, fs.ErrNotExist) {

@@ -3,12 +3,14 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/regular"
 )
 
 // boxDir is the name of a box's directory, if no other is given.
@@ -55,10 +57,32 @@ func (a *app) settings(file string) (config.Config, error) {
 	return config.LoadIn(a.home)
 }
 
+// How large files are at most that a user names, in bytes.
+const (
+	maxNamed   = 16 << 20
+	maxKeyFile = 64 << 10
+)
+
 // readFile reads a file that the user named, and says what to name if it is not there.
 func readFile(name, instead string) ([]byte, error) {
-	data, err := os.ReadFile(name)
+	data, err := readNamed(name, maxNamed)
 	return data, notThere(err, name, instead)
+}
+
+// readNamed reads a file that the user named, which may be a pipe, of at most so many bytes.
+func readNamed(name string, most int64) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > most {
+		return nil, &regular.TooLargeError{Path: name, Most: most}
+	}
+	return data, nil
 }
 
 // notThere says of a file that is not there what to name instead.

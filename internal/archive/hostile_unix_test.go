@@ -1,0 +1,98 @@
+//go:build unix
+
+package archive_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// Whichever file of an archive is no regular one, or has no end, it is told at once: a pipe is not waited
+// for, a link not followed, a hole not read.
+func TestVerifyHostile(t *testing.T) {
+	whole, keys := ended(t, 0)
+	put(t, whole, "mirror", []byte("the log is written to a mirror too\n"))
+	kinds := map[string]func(path, whole string) error{
+		"a pipe":                  func(path, _ string) error { return syscall.Mkfifo(path, 0o600) },
+		"a link to a device":      func(path, _ string) error { return os.Symlink("/dev/zero", path) },
+		"a link to its own bytes": func(path, whole string) error { return os.Symlink(whole, path) },
+		"a directory":             func(path, _ string) error { return os.Mkdir(path, 0o700) },
+		"a terabyte of zeroes": func(path, _ string) error {
+			return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<40))
+		},
+	}
+	err := fs.WalkDir(os.DirFS(whole), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		for kind, make := range kinds {
+			dir := t.TempDir()
+			if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
+				return err
+			}
+			path := filepath.Join(dir, filepath.FromSlash(name))
+			if err := errors.Join(os.Remove(path), make(path, filepath.Join(whole, filepath.FromSlash(name)))); err != nil {
+				return err
+			}
+			root, err := os.OpenRoot(dir)
+			if err != nil {
+				return err
+			}
+			for how, files := range map[string]archive.FS{"by its path": archive.Dir(dir), "held": archive.Held(root, func() error { return nil })} {
+				if _, err := archive.VerifyCopy(bg, files, keys.Verifier); err == nil {
+					t.Errorf("%s is %s, %s: not noticed", name, kind, how)
+				}
+				if _, err := archive.Verify(bg, files, keys.Verifier); err == nil && name != "mirror" { // which only a start reads
+					t.Errorf("%s is %s, %s: not noticed in a box's own archive", name, kind, how)
+				}
+			}
+			if err := root.Close(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// An export has what the checkpoint covers, and nothing else.
+func TestExport(t *testing.T) {
+	for name, add := range map[string]func(dir string){
+		"killed": func(string) {},
+		"with other files": func(dir string) {
+			bundle := get(t, dir, "tile/entries/000")
+			for _, name := range []string{"tile/entries/001.p/46", "tile/entries/002", "tile/0/003", "tile/README", "README", ledger.BlobPath(ledger.NewBlob(bundle).SHA256)} {
+				put(t, dir, name, bundle)
+			}
+			put(t, dir, "key", []byte("another\n"))
+			put(t, dir, "checkpoint", append(get(t, dir, "checkpoint"), "\u2014 witness AAAAAAAA\n"...))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, keys := ended(t, 3)
+			add(dir)
+			to := filepath.Join(t.TempDir(), "to")
+			if err := archive.Export(bg, archive.Dir(dir), keys.Verifier, archive.Dir(to)); err != nil {
+				t.Fatal(err)
+			}
+			if v, err := archive.VerifyCopy(bg, archive.Dir(to), keys.Verifier); err != nil || v.Events != 301 || v.Blobs != 1 || v.Log {
+				t.Errorf("%+v, %v", v, err)
+			}
+			if _, err := ledger.Verify(os.DirFS(to), keys.Verifier); err != nil {
+				t.Error(err)
+			}
+			if string(get(t, to, "key")) != keys.Verifier+"\n" {
+				t.Error("it has another key")
+			}
+		})
+	}
+}

@@ -1,0 +1,19 @@
+//go:build unix
+
+package regular_test
+
+import (
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/mutant"
+)
+
+// Each rule, dropped, is noticed.
+func TestMutants(t *testing.T) {
+	const all = "^TestOpen$|^TestReadAll$"
+	mutant.All(t, []mutant.Noticed{
+		{By: all, Mutant: mutant.Mutant{Name: "a pipe is opened before it is known to be one", File: "regular.go", Old: "err = wanted(before.Mode())", New: "_ = before"}},
+		{By: all, Mutant: mutant.Mutant{Name: "a link below a directory is followed", File: "regular.go", Old: "info, err := root.Lstat(name)\n\treturn open(name, info, err, isFile", New: "info, err := root.Stat(name)\n\treturn open(name, info, err, isFile"}},
+		{By: all, Mutant: mutant.Mutant{Name: "a file that is too long is read", File: "regular.go", Old: "if info.Size() > most {", New: "if info.Size() > most && false {"}},
+	})
+}

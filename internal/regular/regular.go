@@ -1,0 +1,152 @@
+// Package regular reads files that somebody else may have put there. A name can stand for
+// a pipe that nobody writes to, a device without an end, a link to either, or a file with a hole of a
+// terabyte: only regular files are opened, opening one never waits, and no more is read than the
+// caller says that there can be.
+package regular
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// What a name does not stand for. They are wrapped in an [fs.PathError].
+var (
+	ErrIrregular   = errors.New("it is no regular file")
+	ErrNoDirectory = errors.New("it is no directory")
+)
+
+// TooLargeError is returned for a file that has more bytes than it can have.
+type TooLargeError struct {
+	Path string
+	Most int64
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("%s has more than the %d bytes that it can have", e.Path, e.Most)
+}
+
+// Open opens a regular file for reading. Links are followed.
+func Open(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	return open(path, info, err, isFile, func() (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|nonblock, 0) })
+}
+
+// OpenItself opens a regular file for reading, which is no link.
+func OpenItself(path string) (*os.File, error) {
+	info, err := os.Lstat(path)
+	return open(path, info, err, isFile, func() (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|nonblock|nofollow, 0) })
+}
+
+// OpenIn opens a regular file below a directory for reading, which is no link.
+func OpenIn(root *os.Root, name string) (*os.File, error) {
+	info, err := root.Lstat(name)
+	return open(name, info, err, isFile, func() (*os.File, error) { return root.OpenFile(name, os.O_RDONLY|nonblock, 0) })
+}
+
+// OpenDir opens a directory, which is no link, to list its names.
+func OpenDir(path string) (*os.File, error) {
+	info, err := os.Lstat(path)
+	return open(path, info, err, isDir, func() (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|nonblock|nofollow, 0) })
+}
+
+// OpenDirIn opens a directory below another one, which is no link, to list its names.
+func OpenDirIn(root *os.Root, name string) (*os.File, error) {
+	info, err := root.Lstat(name)
+	return open(name, info, err, isDir, func() (*os.File, error) { return root.OpenFile(name, os.O_RDONLY|nonblock, 0) })
+}
+
+// open looks before and after: a device may do something when it is opened, and what a name
+// stands for may have changed meanwhile.
+func open(path string, before fs.FileInfo, err error, wanted func(fs.FileMode) error, really func() (*os.File, error)) (*os.File, error) {
+	if err == nil {
+		err = wanted(before.Mode())
+	}
+	if err != nil {
+		return nil, named(path, err)
+	}
+	f, err := really()
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = wanted(info.Mode())
+	}
+	if err != nil {
+		return nil, errors.Join(named(path, err), f.Close())
+	}
+	return f, nil
+}
+
+func isFile(mode fs.FileMode) error {
+	if mode.IsRegular() {
+		return nil
+	}
+	return ErrIrregular
+}
+
+func isDir(mode fs.FileMode) error {
+	if mode.IsDir() {
+		return nil
+	}
+	return ErrNoDirectory
+}
+
+// named says which file an error is about, if it does not.
+func named(path string, err error) error {
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return err
+	}
+	return &fs.PathError{Op: "open", Path: path, Err: err}
+}
+
+// Read reads a regular file that has at most so many bytes, following links.
+func Read(path string, most int64) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return ReadAll(f, most)
+}
+
+// ReadAll reads a file that was opened, of at most so many bytes, and closes it. A file that is
+// known to be longer is not read, and one that grows is read no further.
+func ReadAll(f *os.File, most int64) ([]byte, error) {
+	data, err := readAll(f, most)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	return data, nil
+}
+
+func readAll(f *os.File, most int64) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	tooLarge := &TooLargeError{f.Name(), most}
+	if info.Size() > most {
+		return nil, tooLarge
+	}
+	data := make([]byte, 0, min(info.Size(), most)+1)
+	for int64(len(data)) <= most {
+		if len(data) == cap(data) {
+			data = append(data, 0)[:len(data)] // as files of /proc do, it has more than it said
+		}
+		n, err := f.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if int64(len(data)) > most {
+		return nil, tooLarge
+	}
+	return data, nil
+}

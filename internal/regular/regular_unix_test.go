@@ -1,0 +1,142 @@
+//go:build unix
+
+package regular_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/regular"
+)
+
+// pipe makes a named pipe, and returns whether anybody has opened it to read. What waits for it is let
+// go, so that a fault does not keep the test waiting.
+func pipe(t *testing.T, path string) (opened func() bool) {
+	t.Helper()
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stopping := make(chan struct{})
+	done := make(chan bool, 1)
+	go func() {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0) // waits for who reads
+		if err == nil {
+			err = f.Close()
+		}
+		select {
+		case <-stopping:
+			done <- false
+		default:
+			done <- err == nil
+		}
+	}()
+	return func() bool {
+		close(stopping)
+		f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = f.Close() }() // read only
+		return <-done
+	}
+}
+
+type opener func(dir *os.Root, name string) (*os.File, error)
+
+func openers() map[string]opener {
+	return map[string]opener{
+		"Open": func(d *os.Root, name string) (*os.File, error) { return regular.Open(filepath.Join(d.Name(), name)) },
+		"OpenItself": func(d *os.Root, name string) (*os.File, error) {
+			return regular.OpenItself(filepath.Join(d.Name(), name))
+		},
+		"OpenIn":    regular.OpenIn,
+		"OpenDir":   func(d *os.Root, name string) (*os.File, error) { return regular.OpenDir(filepath.Join(d.Name(), name)) },
+		"OpenDirIn": regular.OpenDirIn,
+	}
+}
+
+// Only what was asked for is opened, and nothing is waited for.
+func TestOpen(t *testing.T) {
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = root.Close() }()
+	in := func(name string) string { return filepath.Join(root.Name(), name) }
+	if err := errors.Join(
+		os.WriteFile(in("file"), []byte("content"), 0o600), os.Mkdir(in("dir"), 0o700),
+		os.Symlink("file", in("link")), os.Symlink("dir", in("dirlink")), os.Symlink("/dev/zero", in("zero")), os.Symlink("pipe", in("pipelink")), os.Symlink("nothing", in("broken")),
+	); err != nil {
+		t.Fatal(err)
+	}
+	opened := pipe(t, in("pipe"))
+	fits := map[string][]string{
+		"Open": {"file", "link"}, "OpenItself": {"file"}, "OpenIn": {"file"}, "OpenDir": {"dir"}, "OpenDirIn": {"dir"},
+	}
+	for name, open := range openers() {
+		for _, what := range []string{"file", "dir", "link", "dirlink", "zero", "pipe", "pipelink", "broken", "nothing"} {
+			f, err := open(root, what)
+			want := false
+			for _, fit := range fits[name] {
+				want = want || fit == what
+			}
+			if (err == nil) != want {
+				t.Errorf("%s of %s: %v", name, what, err)
+			}
+			if err == nil {
+				_ = f.Close() // read only
+			}
+		}
+	}
+	if opened() {
+		t.Error("a pipe was opened")
+	}
+}
+
+// A file that is too long is not read, and one that grows is read no further.
+func TestReadAll(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "file")
+	for _, size := range []int{0, 1, 99, 100} {
+		want := bytes.Repeat([]byte("x"), size)
+		if err := os.WriteFile(name, want, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := regular.Read(name, 100); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%d bytes: got %d, %v", size, len(got), err)
+		}
+	}
+	var tooLarge *regular.TooLargeError
+	if err := os.Truncate(name, 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	f, err := regular.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := os.NewFile(dup(t, f), name)
+	if _, err = regular.ReadAll(f, 100); !errors.As(err, &tooLarge) {
+		t.Errorf("a terabyte: %v", err)
+	}
+	if at, err := again.Seek(0, io.SeekCurrent); err != nil || at != 0 {
+		t.Errorf("%d bytes of a file that is too long were read, %v", at, err)
+	}
+	_ = again.Close()                                                // read only
+	if _, err := regular.Read("/proc/self/environ", 1); err == nil { // which says that it has 0 bytes
+		t.Error("a file that has more than it says was read")
+	}
+}
+
+// dup returns another descriptor of the same open file.
+func dup(t *testing.T, f *os.File) uintptr {
+	t.Helper()
+	fd, err := syscall.Dup(int(f.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uintptr(fd)
+}
