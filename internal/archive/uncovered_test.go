@@ -72,7 +72,7 @@ func TestVerifyUncovered(t *testing.T) {
 		own, copy found
 	}{
 		"stopped": {},
-		"killed":  {unsealed: 3, copy: found{{Kind: "event of the log", Count: 3, First: segment}}},
+		"killed":  {unsealed: 3, copy: found{{Kind: "log event", Count: 3, First: segment}}},
 		"an event in a larger bundle": {
 			add: func(dir string) {
 				bundle := get(t, dir, "tile/entries/001.p/45")
@@ -85,13 +85,13 @@ func TestVerifyUncovered(t *testing.T) {
 			unsealed: 300,
 			add:      func(dir string) { put(t, dir, "tile/entries/007", get(t, dir, "tile/entries/000")) },
 			own:      found{{Kind: "bundle", Count: 1, First: "tile/entries/007"}},
-			copy:     found{{Kind: "bundle", Count: 1, First: "tile/entries/007"}, {Kind: "event of the log", Count: 300, First: segment}},
+			copy:     found{{Kind: "bundle", Count: 1, First: "tile/entries/007"}, {Kind: "log event", Count: 300, First: segment}},
 		},
 		"a tile that the log's events don't make": {
 			unsealed: 3,
 			add:      func(dir string) { put(t, dir, "tile/0/001.p/46", make([]byte, 46*32)) },
 			own:      found{{Kind: "tile", Count: 1, First: "tile/0/001.p/46"}},
-			copy:     found{{Kind: "tile", Count: 1, First: "tile/0/001.p/46"}, {Kind: "event of the log", Count: 3, First: segment}},
+			copy:     found{{Kind: "tile", Count: 1, First: "tile/0/001.p/46"}, {Kind: "log event", Count: 3, First: segment}},
 		},
 		"a blob that no event refers to": {
 			add:  func(dir string) { put(t, dir, orphanPath, orphan) },
@@ -170,7 +170,7 @@ func TestVerifyHalfSealed(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	var uncovered *ledger.UncoveredError
-	if _, err := archive.VerifyCopy(bg, archive.Dir(dir), keys.Verifier); !errors.As(err, &uncovered) || !sameKinds(uncovered.Found, []ledger.Uncovered{{Kind: "bundle", Count: 3, First: "tile/entries/001"}, {Kind: "event of the log", Count: 700, First: "log/00000000000000000000.log"}, {Kind: "tile", Count: 4, First: "tile/0/001"}}) {
+	if _, err := archive.VerifyCopy(bg, archive.Dir(dir), keys.Verifier); !errors.As(err, &uncovered) || !sameKinds(uncovered.Found, []ledger.Uncovered{{Kind: "bundle", Count: 3, First: "tile/entries/001"}, {Kind: "log event", Count: 700, First: "log/00000000000000000000.log"}, {Kind: "tile", Count: 4, First: "tile/0/001"}}) {
 		t.Errorf("a copy: %v", err)
 	}
 }

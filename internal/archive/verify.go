@@ -226,7 +226,7 @@ func comingTiles(fs FS, keys Keys) (map[string][]byte, error) {
 }
 
 // uncoveredEvent is the kind of an event of the log that the checkpoint does not cover.
-const uncoveredEvent = "event of the log"
+const uncoveredEvent = "log event"
 
 // verifyRest checks what lies beside the tiles and blobs of a copy.
 func (v *Verified) verifyRest(ctx context.Context, fs FS, verifier string, uncovered *ledger.UncoveredError) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/internal/session"
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
@@ -167,7 +168,7 @@ func (l *logs) printSession(dir, name string) error {
 // printFile prints what is new in a file.
 func (l *logs) printFile(who speech) error {
 	name := who.Transcript
-	f, err := os.Open(name)
+	f, err := regular.OpenItself(name) // agents may have put anything there
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it has not begun yet, or there is none
 	}

@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 )
 
@@ -319,7 +320,7 @@ func Default() Config {
 // Load reads a configuration. A setting that it does not know, or that can't be, is
 // an error; it names every one of them.
 func Load(path string) (Config, error) {
-	data, err := os.ReadFile(path)
+	data, err := regular.Read(path, maxLook)
 	if err != nil {
 		return Config{}, fmt.Errorf("the settings can't be read: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 )
 
@@ -145,7 +146,7 @@ func (f *Found) read(name string) []byte {
 	if !f.has(name) {
 		return nil
 	}
-	file, err := os.Open(f.path(name))
+	file, err := regular.Open(f.path(name))
 	if err != nil {
 		return nil
 	}
