@@ -110,27 +110,10 @@ func (d *deliverer) canReview() error {
 // elsewhere, are hidden. The rest can be read, also where a sandbox has its own temporary
 // files, which the checkout may be among.
 func (d *deliverer) policy(kind sandbox.Kind, network config.Switch, temp string) (*sandbox.Policy, error) {
-	hidden, err := d.hidden()
+	hidden, err := d.box.dir.Hidden(d.config.Archive)
 	return &sandbox.Policy{
 		Kind: kind, Network: network == config.On, Temp: temp, Hidden: hidden, Read: []string{d.repo.Root()},
 	}, err
-}
-
-// hidden returns the box's directory, and those of the archive, its log and the log's mirror.
-func (d *deliverer) hidden() ([]string, error) {
-	all := []string{d.dir}
-	archive := d.box.dir.Archive(d.config.Archive.Dir)
-	for _, place := range []string{archive, d.box.dir.Segments(archive, d.config.Archive.Segments), d.config.Archive.Mirror} {
-		if place == "" {
-			continue
-		}
-		place, err := filepath.Abs(place)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, place)
-	}
-	return all, nil
 }
 
 // keep lets a command write what programs keep of the user's, and what the settings name.

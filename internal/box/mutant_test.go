@@ -117,6 +117,10 @@ func TestBoxMutants(t *testing.T) {
 			"if err := httpserver.Admit(w, req); err != nil {", "if err := error(nil); err != nil {", "TestRefusedConnection"},
 		{"a request that is slow is one that is wrong", "http.go",
 			"return errSlow\n", "return badRequest{err}\n", "TestSlowRequest"},
+		{"where the mirror lies is not noted", "places.go",
+			"o.Dir.notePlace(mirrorFile, o.Mirror)", "nil", "TestPlacesAreHidden"},
+		{"places from other settings are shown", "places.go",
+			"all = append(all, place)", "_ = place", "TestPlacesAreHidden"},
 		{"the answer to a claim that waited is lost", "http.go",
 			"httpserver.Answering(w)\n\tw.Header().Set(\"Content-Type\", \"application/json\")", "", "TestLongClaim"},
 	} {

@@ -11,12 +11,16 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/durable"
 	"github.com/signalbox-dev/signalbox/internal/filelock"
 )
 
-// segmentsFile says where the archive's log lies, if not in the archive.
-const segmentsFile = "segments.path"
+// Where the archive's log lies, if not in the archive, and its mirror, if there is one.
+const (
+	segmentsFile = "segments.path"
+	mirrorFile   = "mirror.path"
+)
 
 // logDir is where the log lies in an archive.
 const logDir = "log"
@@ -116,10 +120,15 @@ func (o Options) notePlaces() error {
 			return err
 		}
 	}
-	if o.Segments != "" {
-		return o.Dir.setPlace(segmentsFile, o.Segments)
+	return errors.Join(o.Dir.notePlace(segmentsFile, o.Segments), o.Dir.notePlace(mirrorFile, o.Mirror))
+}
+
+// notePlace remembers that something lies elsewhere, or, with no path, that it does not.
+func (d Dir) notePlace(name, path string) error {
+	if path != "" {
+		return d.setPlace(name, path)
 	}
-	err := os.Remove(o.Dir.path(segmentsFile))
+	err := os.Remove(d.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -133,6 +142,41 @@ func (d Dir) setPlace(name, path string) error {
 		return err
 	}
 	return d.write(name, []byte(path+"\n"))
+}
+
+// Hidden returns what neither agents nor models may see: the directory, and the archive, its log and
+// the log's mirror, where they are set to lie and where they lay when the box was last started, which may
+// have been with other settings.
+func (d Dir) Hidden(c config.Archive) ([]string, error) {
+	archivePath := d.Archive(c.Dir)
+	all := []string{string(d), archivePath, d.Segments(archivePath, c.Segments), c.Mirror}
+	for _, file := range []string{archiveFile, segmentsFile, mirrorFile} {
+		noted, err := os.ReadFile(d.path(file))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		place := strings.TrimSuffix(string(noted), "\n")
+		if _, err := os.Stat(place); err == nil { // it may be from long ago
+			all = append(all, place)
+		}
+	}
+	var paths []string
+	for _, place := range all {
+		if place == "" {
+			continue
+		}
+		place, err := filepath.Abs(place)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(paths, place) {
+			paths = append(paths, place)
+		}
+	}
+	return paths, nil
 }
 
 // holding is what a box has for itself for as long as it runs: its directory, and where the archive,

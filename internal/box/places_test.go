@@ -128,22 +128,39 @@ func TestPlacesAreNotShared(t *testing.T) {
 	}
 }
 
-// Agents see nothing of the ledger, wherever its parts lie.
+// Agents and models see nothing of the ledger, wherever its parts lie, or lay when the box was started
+// with other settings.
 func TestPlacesAreHidden(t *testing.T) {
 	dir := Dir(t.TempDir())
-	d := &deliverer{box: &Box{dir: dir}, dir: string(dir), config: config.Config{Archive: config.Archive{Dir: "/a", Segments: "/s", Mirror: "/m"}}}
-	got, err := d.hidden()
-	if diff := cmp.Diff([]string{string(dir), "/a", "/s", "/m"}, got); diff != "" || err != nil {
-		t.Errorf("%v, hidden (-want +got):\n%s", err, diff)
+	expect := func(c config.Archive, want ...string) {
+		t.Helper()
+		got, err := dir.Hidden(c)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%v, hidden (-want +got):\n%s", err, diff)
+		}
 	}
-	d.config.Archive = config.Archive{}
-	if err := dir.setPlace(segmentsFile, "/noted"); err != nil {
+	expect(config.Archive{}, string(dir), dir.path(archiveDir))
+	set := config.Archive{Dir: "/a", Segments: "/s", Mirror: "/m"}
+	expect(set, string(dir), "/a", "/s", "/m")
+	disks := t.TempDir()
+	place := func(name string) string { return filepath.Join(disks, name) }
+	b, _, err := Open(t.Context(), Options{Dir: dir, Archive: place("archive"), Segments: place("segments"), Mirror: place("mirror")})
+	if err != nil {
 		t.Fatal(err)
 	}
-	got, err = d.hidden()
-	if diff := cmp.Diff([]string{string(dir), dir.path(archiveDir), "/noted"}, got); diff != "" || err != nil {
-		t.Errorf("%v, hidden (-want +got):\n%s", err, diff)
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
 	}
+	expect(set, string(dir), "/a", "/s", "/m", place("archive"), place("segments"), place("mirror"))
+	expect(config.Archive{}, string(dir), place("archive"), place("segments"), place("mirror"))
+	b, _, err = Open(t.Context(), Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	expect(config.Archive{}, string(dir), place("archive"), place("segments"))
 }
 
 // Where the archive lies is asked when no other box decides it: one that begins has the lock before it

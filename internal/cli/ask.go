@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/oracle"
 	"github.com/signalbox-dev/signalbox/internal/oracle/model"
@@ -193,6 +194,13 @@ func (a *app) openTools(ctx context.Context, file string) (*toolbox.Toolbox, err
 		if c, err = toolbox.Load(file); err != nil {
 			return nil, err
 		}
+	}
+	set, err := a.settings("")
+	if err != nil {
+		return nil, err
+	}
+	if c.Hidden, err = box.Dir(a.dir).Hidden(set.Archive); err != nil {
+		return nil, err
 	}
 	return toolbox.Open(ctx, c)
 }

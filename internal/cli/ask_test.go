@@ -3,6 +3,7 @@ package cli_test
 import (
 	"context"
 	"io"
+	"os"
 	"strings"
 	"testing"
 
@@ -69,5 +70,38 @@ says:
 		if !strings.Contains(out, want) {
 			t.Errorf("the events lack %q:\n%s", want, out)
 		}
+	}
+}
+
+// The model sees nothing of the box, whatever its directory is called and wherever its parts lie.
+func TestAskHidesTheBox(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("signalbox.yaml", []byte("archive: {mirror: ./copies}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	script, err := modeltest.Parse("script", `
+== box
+asked: ^hello
+says: I look.
+calls: read_file {"path": "box/box.json"}
+calls: read_file {"path": "copies"}
+calls: search_code {"query": "question_asked"}
+calls: search_code {"query": "address"}
+
+says:
+  Hello!
+  <signal type="context_sufficient"><sources_found>0</sources_found></signal>
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := modeltest.Start(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer model.Close()
+	code, out, errs := run(t, command.Env{In: strings.NewReader("")}, "ask", "--dir", "./box", "--json", "--base-url", model.URL()+"/v1", "--model", "m", "hello")
+	if code != 0 || strings.Count(out, "not for a model") != 2 || strings.Count(out, "Nothing was found") != 2 {
+		t.Errorf("exit %d\n%s\n%s", code, out, errs)
 	}
 }

@@ -10,25 +10,36 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/regular"
 )
 
 const (
 	nameSearch = "search_code"
 	nameRead   = "read_file"
 
-	maxLinks = 40 // symbolic links on the way to a file
+	maxLinks = 40  // symbolic links on the way to a file
+	maxDepth = 100 // directories on the way to it, which are held open
 )
 
 // code reads files below one directory. os.Root keeps it there, whatever links say.
-type code struct{ root *os.Root }
+type code struct {
+	root   *os.Root
+	hidden hidden
+}
 
-func openCode(dir string) (*code, error) {
+func openCode(dir string, hide []string) (*code, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("the directory that %s and %s are to see: %w: correct builtin.code.root in the tools' configuration", nameSearch, nameRead, err)
 	}
-	return &code{root}, nil
+	c := &code{root: root, hidden: hidden{paths: hide}}
+	if err := c.hidden.refuse(dir, root); err != nil {
+		_ = root.Close() // nothing was written
+		return nil, fmt.Errorf("the directory that %s and %s are to see, %s: %w", nameSearch, nameRead, agentsig.Escape(dir), err)
+	}
+	return c, nil
 }
 
 func (c *code) tools() []entry {
@@ -86,60 +97,160 @@ var (
 	errOutside = errors.New("it leads out of the repository; paths are relative to its top")
 	errSecret  = errors.New("it may hold secrets, which are not for a model")
 	errKind    = errors.New("it is neither a file nor a directory")
+	errNoDir   = errors.New("what is before the last slash is not a directory")
+	errDeep    = fmt.Errorf("it lies more than %d directories deep", maxDepth)
+	errChanged = errors.New("it was replaced while it was opened: try again")
 )
 
-// find follows a path, and its symbolic links, to the place where the file really is. What
-// may hold secrets is refused by the name of that place too.
-func (c *code) find(name string) (string, fs.FileInfo, error) {
-	name = filepath.ToSlash(name)
-	if name == "" {
-		name = "."
-	}
-	if path.IsAbs(name) || !filepath.IsLocal(filepath.FromSlash(name)) {
-		return "", nil, errOutside
-	}
-	place, rest := ".", strings.Split(name, "/")
-	for links := 0; len(rest) > 0; {
-		next := path.Join(place, rest[0])
-		rest = rest[1:]
-		if !filepath.IsLocal(next) {
-			return "", nil, errOutside
-		}
-		if secret(next) {
-			return "", nil, errSecret
-		}
-		info, err := c.root.Lstat(next)
-		if err != nil {
-			return "", nil, err
-		}
-		if info.Mode()&fs.ModeSymlink == 0 {
-			place = next
-			continue
-		}
-		target, err := c.root.Readlink(next)
-		if err != nil {
-			return "", nil, err
-		}
-		if links++; links > maxLinks || filepath.IsAbs(target) {
-			return "", nil, errOutside
-		}
-		rest = append(strings.Split(filepath.ToSlash(target), "/"), rest...)
-	}
-	info, err := c.root.Lstat(place)
-	return place, info, err
+// way leads to a place below the top: the directories on it are held open, so that nothing that is
+// renamed meanwhile leads elsewhere.
+type way struct {
+	hide  identities
+	dirs  []*os.Root // the first is the top, which stays open
+	names []string   // of those below the top
+	file  string     // the name of a file in the last directory; "" is the directory itself
 }
 
-// open opens a regular file, and never waits for one that is something else by now.
-func (c *code) open(place string) (*os.File, error) {
-	f, err := c.root.OpenFile(place, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+func (w *way) dir() *os.Root { return w.dirs[len(w.dirs)-1] }
+
+// place is the path from the top, without links.
+func (w *way) place() string {
+	return path.Join(".", path.Join(w.names...), w.file)
+}
+
+func (w *way) into(name string) error {
+	if len(w.names) == maxDepth {
+		return errDeep
+	}
+	dir, err := enter(w.dir(), name, w.hide)
+	if err == nil {
+		w.dirs, w.names = append(w.dirs, dir), append(w.names, name)
+	}
+	return err
+}
+
+func (w *way) up() error {
+	last := len(w.names) - 1
+	if last < 0 {
+		return errOutside
+	}
+	err := w.dir().Close()
+	w.dirs, w.names = w.dirs[:last+1], w.names[:last]
+	return err
+}
+
+func (w *way) close() {
+	for _, dir := range w.dirs[1:] {
+		_ = dir.Close() // nothing was written
+	}
+}
+
+// find follows a path, and its symbolic links, to the place where the file or directory really is.
+// What is hidden, or may hold secrets by a name on the way, is refused. The way has to be closed.
+func (c *code) find(name string) (found *way, err error) {
+	name = filepath.ToSlash(name)
+	if path.IsAbs(name) || name != "" && !filepath.IsLocal(filepath.FromSlash(name)) {
+		return nil, errOutside
+	}
+	hide, err := c.hidden.now()
 	if err != nil {
 		return nil, err
 	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		_ = f.Close()
-		return nil, errors.Join(err, errKind)
+	w := &way{hide: hide, dirs: []*os.Root{c.root}}
+	defer func() {
+		if err != nil {
+			w.close()
+		}
+	}()
+	links := 0
+	for rest := strings.Split(name, "/"); len(rest) > 0; {
+		part := rest[0]
+		rest = rest[1:]
+		if part == "" || part == "." {
+			continue
+		}
+		if part == ".." {
+			if err := w.up(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if secret(part) {
+			return nil, errSecret
+		}
+		info, err := w.dir().Lstat(part)
+		switch {
+		case err != nil:
+			return nil, err
+		case info.Mode()&fs.ModeSymlink != 0:
+			target, err := w.dir().Readlink(part)
+			if err != nil {
+				return nil, err
+			}
+			if links++; links > maxLinks || filepath.IsAbs(target) {
+				return nil, errOutside
+			}
+			rest = append(strings.Split(filepath.ToSlash(target), "/"), rest...)
+		case info.IsDir():
+			if err := w.into(part); err != nil {
+				return nil, err
+			}
+		case len(rest) > 0:
+			return nil, errNoDir
+		default:
+			w.file = part
+		}
 	}
-	return f, nil
+	return w, nil
+}
+
+// enter opens a directory in another one, which is no link and not hidden.
+func enter(in *os.Root, name string, hide identities) (*os.Root, error) {
+	before, err := in.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := in.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := dir.Stat(".")
+	switch {
+	case err != nil:
+	case !os.SameFile(before, info):
+		err = errChanged
+	case hide.have(info) || isBox(dir):
+		err = errSecret
+	default:
+		return dir, nil
+	}
+	return nil, errors.Join(err, dir.Close())
+}
+
+// open opens a regular file in a directory, which is no link and not hidden.
+func open(in *os.Root, name string, hide identities) (*os.File, error) {
+	before, err := in.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := regular.OpenIn(in, name)
+	if errors.Is(err, regular.ErrIrregular) {
+		return nil, errKind
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case !os.SameFile(before, info):
+		err = errChanged
+	case hide.have(info):
+		err = errSecret
+	default:
+		return f, nil
+	}
+	return nil, errors.Join(err, f.Close())
 }
 
 // secretNames are the base names, in lower case, of files and directories that hold

@@ -16,6 +16,10 @@ type Config struct {
 	Servers map[string]Server // by their names
 	Root    string            // the directory that search_code and read_file see; "" turns them off
 	Web     Web
+
+	// Hidden are files and directories that search_code and read_file don't see, by any name, also if they come
+	// to be later; nor do they see any directory that looks like a box's.
+	Hidden []string
 }
 
 // Server is an MCP server: a program (Command) or an address (URL).

@@ -40,17 +40,15 @@ func (c *code) read(ctx context.Context, raw json.RawMessage) Result {
 	if a.Path == "" || from < 1 || to < from {
 		return failed("%s needs a path, and lines from 1 on with to not before from", nameRead)
 	}
-	place, info, err := c.find(a.Path)
+	w, err := c.find(a.Path)
 	if err != nil {
 		return at(a.Path, err)
 	}
-	switch {
-	case info.IsDir():
-		return c.directory(place, a.Path)
-	case !info.Mode().IsRegular():
-		return at(a.Path, errKind)
+	defer w.close()
+	if w.file == "" {
+		return w.list(a.Path)
 	}
-	f, err := c.open(place)
+	f, err := open(w.dir(), w.file, w.hide)
 	if err != nil {
 		return at(a.Path, err)
 	}
@@ -63,7 +61,7 @@ func (c *code) read(ctx context.Context, raw json.RawMessage) Result {
 	if wrong != "" {
 		return failed("%s: %s", quote(a.Path), wrong)
 	}
-	return Result{Text: text, Sources: []string{place}}
+	return Result{Text: text, Sources: []string{w.place()}}
 }
 
 // page returns lines of a text with their numbers, and how to go on if there are more.
@@ -114,9 +112,9 @@ func readLine(in *bufio.Reader) (line string, over int, err error) {
 	return string(kept), over, nil
 }
 
-// directory lists the names in a directory.
-func (c *code) directory(place, asked string) Result {
-	entries, err := fs.ReadDir(c.root.FS(), place)
+// list gives the names in the directory that the way leads to.
+func (w *way) list(asked string) Result {
+	entries, err := fs.ReadDir(w.dir().FS(), ".")
 	if err != nil {
 		return at(asked, err)
 	}
@@ -135,5 +133,5 @@ func (c *code) directory(place, asked string) Result {
 	if len(entries) == 0 {
 		b.WriteString("[the directory is empty]")
 	}
-	return Result{Text: b.String(), Sources: []string{place}}
+	return Result{Text: b.String(), Sources: []string{w.place()}}
 }

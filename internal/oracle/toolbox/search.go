@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"path"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -34,7 +36,7 @@ var skipped = []string{".git", ".hg", ".svn", ".jj", "node_modules", "bower_comp
 
 // hunt is a search that is under way.
 type hunt struct {
-	*code
+	hide    identities
 	query   *regexp.Regexp
 	limit   int
 	hits    []string
@@ -53,7 +55,7 @@ func (c *code) search(ctx context.Context, raw json.RawMessage) Result {
 	if wrong := arguments(raw, &a); wrong != "" {
 		return failed("%s", wrong)
 	}
-	h := hunt{code: c, limit: maxHits}
+	h := hunt{limit: maxHits}
 	if a.Limit != nil {
 		if *a.Limit < 1 {
 			return failed("limit is 1 to %d, not %d", maxHits, *a.Limit)
@@ -64,13 +66,17 @@ func (c *code) search(ctx context.Context, raw json.RawMessage) Result {
 	if h.query, wrong = compile(a.Query, a.Regexp); wrong != "" {
 		return failed("%s", wrong)
 	}
-	place, _, err := c.find(a.Path)
+	w, err := c.find(a.Path)
 	if err != nil {
 		return at(a.Path, err)
 	}
+	defer w.close()
 	ctx, cancel := context.WithTimeoutCause(ctx, searchTime, errTime)
 	defer cancel()
-	if err := fs.WalkDir(c.root.FS(), place, func(name string, d fs.DirEntry, err error) error { return h.visit(ctx, place, name, d, err) }); err != nil {
+	h.hide = w.hide
+	if w.file != "" {
+		h.file(ctx, w.dir(), w.file, w.place())
+	} else if err := h.walk(ctx, w.dir(), w.place(), len(w.names)); err != nil {
 		return at(a.Path, err)
 	}
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, errTime) {
@@ -113,61 +119,69 @@ func upper(expression string) bool {
 	return false
 }
 
-// visit looks at one file or directory of the walk, which began at a place.
-func (h *hunt) visit(ctx context.Context, place, name string, d fs.DirEntry, err error) error {
-	switch {
-	case ctx.Err() != nil:
-		return h.stop("its %s were over", searchTime)
-	case err != nil && name == place:
+// walk looks at what is in a directory, and below, until the search is stopped. What can't be read is
+// no reason to find nothing, unless it is the directory itself.
+func (h *hunt) walk(ctx context.Context, in *os.Root, place string, depth int) error {
+	entries, err := fs.ReadDir(in.FS(), ".")
+	if err != nil {
 		return err
-	case err != nil:
-		return nil // it can't be read, which is no reason to find nothing
-	case d.IsDir():
-		if name != place && (slices.Contains(skipped, d.Name()) || secret(name)) {
-			return fs.SkipDir
-		}
-		return nil
-	case !d.Type().IsRegular() || secret(name):
-		return nil
-	case h.files == maxFiles:
-		return h.stop("it has looked at %d files", maxFiles)
 	}
-	h.files++
-	return h.look(ctx, name)
-}
-
-// stop ends the walk, and keeps the reason.
-func (h *hunt) stop(format string, args ...any) error {
-	h.stopped = fmt.Sprintf(format, args...)
-	return fs.SkipAll
-}
-
-// look looks for hits in a file.
-func (h *hunt) look(ctx context.Context, name string) error {
-	data := h.content(name)
-	for n := 1; len(data) > 0; n++ {
-		var line []byte
-		line, data, _ = bytes.Cut(data, []byte("\n"))
-		if ctx.Err() != nil {
-			return h.stop("its %s were over", searchTime)
-		}
-		if !h.query.Match(line[:min(len(line), maxLineLooked)]) {
-			continue
-		}
-		if len(h.hits) == h.limit {
-			return h.stop("it has %d hits, and there are more", h.limit)
-		}
-		h.hits = append(h.hits, fmt.Sprintf("%s:%d: %s", clean(name), n, cutRunes(clean(strings.TrimSpace(string(line))), maxLineShown)))
-		if last := len(h.sources) - 1; last < 0 || h.sources[last] != name {
-			h.sources = append(h.sources, name)
+	for _, e := range entries {
+		name := e.Name()
+		switch {
+		case h.stopped != "":
+			return nil
+		case ctx.Err() != nil:
+			h.stop("its %s were over", searchTime)
+			return nil
+		case secret(name):
+		case e.Type().IsRegular():
+			h.file(ctx, in, name, path.Join(place, name))
+		case e.IsDir() && depth < maxDepth && !slices.Contains(skipped, name):
+			if dir, err := enter(in, name, h.hide); err == nil {
+				_ = h.walk(ctx, dir, path.Join(place, name), depth+1)
+				_ = dir.Close()
+			}
 		}
 	}
 	return nil
 }
 
-// content returns a file's text; nothing if it is too long, not text, or can't be read.
-func (h *hunt) content(name string) []byte {
-	f, err := h.open(name)
+// stop ends the walk, and keeps the reason.
+func (h *hunt) stop(format string, args ...any) { h.stopped = fmt.Sprintf(format, args...) }
+
+// file looks for hits in a file of a directory.
+func (h *hunt) file(ctx context.Context, in *os.Root, name, place string) {
+	if h.files == maxFiles {
+		h.stop("it has looked at %d files", maxFiles)
+		return
+	}
+	h.files++
+	data := h.content(in, name)
+	for n := 1; len(data) > 0; n++ {
+		var line []byte
+		line, data, _ = bytes.Cut(data, []byte("\n"))
+		if ctx.Err() != nil {
+			h.stop("its %s were over", searchTime)
+			return
+		}
+		if !h.query.Match(line[:min(len(line), maxLineLooked)]) {
+			continue
+		}
+		if len(h.hits) == h.limit {
+			h.stop("it has %d hits, and there are more", h.limit)
+			return
+		}
+		h.hits = append(h.hits, fmt.Sprintf("%s:%d: %s", clean(place), n, cutRunes(clean(strings.TrimSpace(string(line))), maxLineShown)))
+		if last := len(h.sources) - 1; last < 0 || h.sources[last] != place {
+			h.sources = append(h.sources, place)
+		}
+	}
+}
+
+// content returns a file's text; nothing if it is too long, not text, hidden, or can't be read.
+func (h *hunt) content(in *os.Root, name string) []byte {
+	f, err := open(in, name, h.hide)
 	if err != nil {
 		return nil
 	}

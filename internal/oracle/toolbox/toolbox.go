@@ -89,7 +89,7 @@ func Open(ctx context.Context, c Config) (*Toolbox, error) {
 func (t *Toolbox) open(ctx context.Context, c Config) error {
 	var builtin []entry
 	if c.Root != "" {
-		code, err := openCode(c.Root)
+		code, err := openCode(c.Root, c.Hidden)
 		if err != nil {
 			return err
 		}
