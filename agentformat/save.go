@@ -29,8 +29,19 @@ type File struct {
 // new one gets _2, _3 and so on behind its time, also if several processes save at once. The
 // file is durable and whole when Save returns; if it fails, nothing is left of it.
 func Save(dir, name string, at time.Time, result any) File {
+	return Limits{}.Save(dir, name, at, result)
+}
+
+// Save writes a result as [Save] does, and removes the oldest results of dir first if there would be more
+// than the limits allow. A result that is larger than a file may be is not written. Whoever saves to one
+// directory from several goroutines takes turns; several processes can be over the limits by a file each,
+// until the next is saved.
+func (l Limits) Save(dir, name string, at time.Time, result any) File {
 	data, err := encode(result)
 	if err != nil {
+		return File{Err: err}
+	}
+	if err := l.makeRoom(dir, int64(len(data))); err != nil {
 		return File{Err: err}
 	}
 	path, err := write(dir, fileName(name)+at.Format("_20060102_150405"), data)
@@ -97,7 +108,7 @@ func write(dir, stem string, data []byte) (path string, err error) {
 	if err := makeDir(dir); err != nil {
 		return "", err
 	}
-	temporary, err := os.CreateTemp(dir, ".new-*") // which is the owner's alone
+	temporary, err := os.CreateTemp(dir, temporaryPrefix+"*") // which is the owner's alone
 	if err != nil {
 		return "", err
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
@@ -25,6 +26,8 @@ type Service struct {
 	Logs  string           // the directory below which full results are written, as logs/exit_signals
 	AsOf  portfolio.Date   // taken where a call names no day; no day is today
 	Now   func() time.Time // the clock: today, and the names of files
+
+	saving sync.Mutex // one file at a time, so that the limits hold
 }
 
 // The directories and names of full results.
@@ -32,6 +35,9 @@ const (
 	exitFiles    = "exit_signals"
 	harvestFiles = "tax_harvest"
 )
+
+// saved is what is kept of full results, of each tool. Whoever reaches a server can ask for any number of them.
+var saved = agentformat.Limits{Files: 1000, Bytes: 256 << 20, File: 32 << 20}
 
 // CheckExitSignals is the tool check_exit_signals.
 func (s *Service) CheckExitSignals(ctx context.Context, p tools.ExitParams) tools.Reply {
@@ -75,7 +81,9 @@ func (s *Service) save(output, dir, name string, result any) agentformat.File {
 	if output != tools.OutputFile {
 		return agentformat.File{}
 	}
-	return agentformat.Save(filepath.Join(s.Logs, dir), name, s.Now(), result)
+	s.saving.Lock()
+	defer s.saving.Unlock()
+	return saved.Save(filepath.Join(s.Logs, dir), name, s.Now(), result)
 }
 
 // Day is the day that a call is about.
