@@ -1,7 +1,9 @@
 package box
 
 import (
+	"cmp"
 	"container/list"
+	"slices"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/work"
@@ -9,10 +11,18 @@ import (
 
 // queue is what is claimable, and who waits for it: first come, first served, on
 // both sides. It proposes; only the grant's append decides.
+//
+// Claims that wish the same wait in one line. An item is offered to the first of the lines that accept it:
+// those behind it, and those in other lines, are not looked at, however many they are. After a match
+// no item that is ready fits a claim that waits; so the next match looks only at items that were
+// updated since.
 type queue struct {
-	ready   map[agentsig.Phase]*list.List // of readyItem, the one that is ready for longest first
-	place   map[string]*list.Element      // subject -> its place
-	waiters *list.List                    // of *waiter
+	ready   map[agentsig.Phase]*list.List  // of readyItem, the one that is ready for longest first
+	place   map[string]*list.Element       // subject -> its place
+	lines   map[string]map[wish]*list.List // of *waiter, by the subject that is wished for; none is empty
+	waiting int                            // how many wait, in all lines
+	came    uint64                         // how many ever waited
+	updated []string                       // subjects that became ready since the last match, if anybody waits
 }
 
 type readyItem struct {
@@ -31,12 +41,13 @@ type wish struct {
 // waiter is a claim that waits. It gets one subject at most.
 type waiter struct {
 	wish
-	offer chan string
-	place *list.Element
+	number uint64 // the lower came first
+	offer  chan string
+	place  *list.Element // nil once it was offered something
 }
 
 func newQueue() queue {
-	return queue{ready: map[agentsig.Phase]*list.List{}, place: map[string]*list.Element{}, waiters: list.New()}
+	return queue{ready: map[agentsig.Phase]*list.List{}, place: map[string]*list.Element{}, lines: map[string]map[wish]*list.List{}}
 }
 
 // accepts reports whether an item in this phase is what is asked for. CI_PENDING
@@ -56,6 +67,9 @@ func (q *queue) update(i work.Item) {
 	q.remove(i.Subject)
 	if !i.Claimable() {
 		return
+	}
+	if q.waiting > 0 {
+		q.updated = append(q.updated, i.Subject)
 	}
 	l := q.ready[i.Phase]
 	if l == nil {
@@ -106,35 +120,78 @@ func (q *queue) take(w wish) (string, bool) {
 	return best.subject, true
 }
 
-// wait puts a claim in line.
+// wait puts a claim in line. Nothing that is ready fits it: the caller has matched, and tried to take.
 func (q *queue) wait(w wish) *waiter {
-	x := &waiter{wish: w, offer: make(chan string, 1)}
-	x.place = q.waiters.PushBack(x)
+	line := q.lines[w.subject][w]
+	if line == nil {
+		if q.lines[w.subject] == nil {
+			q.lines[w.subject] = map[wish]*list.List{}
+		}
+		line = list.New()
+		q.lines[w.subject][w] = line
+	}
+	q.waiting++
+	q.came++
+	x := &waiter{wish: w, number: q.came, offer: make(chan string, 1)}
+	x.place = line.PushBack(x)
 	return x
 }
 
 // leave takes a claim out of the line. It returns what it was offered already.
 func (q *queue) leave(w *waiter) (string, bool) {
 	if w.place != nil {
-		q.waiters.Remove(w.place)
-		w.place = nil
+		q.quit(w)
 		return "", false
 	}
 	return <-w.offer, true
 }
 
-// match offers what is ready to who waits.
+// quit takes a claim out of its line.
+func (q *queue) quit(w *waiter) {
+	line := q.lines[w.subject][w.wish]
+	line.Remove(w.place)
+	w.place = nil
+	q.waiting--
+	if line.Len() == 0 {
+		delete(q.lines[w.subject], w.wish)
+	}
+	if len(q.lines[w.subject]) == 0 {
+		delete(q.lines, w.subject)
+	}
+}
+
+// match offers what became ready to who waits. The item that is ready for longest goes first, to the claim
+// that waits for longest of those that accept it. That is the same as if each claim in turn took the
+// item that fits it and is ready for longest.
 func (q *queue) match() {
-	if len(q.place) == 0 {
-		return
-	}
-	for e := q.waiters.Front(); e != nil; {
-		w, next := e.Value.(*waiter), e.Next()
-		if subject, ok := q.take(w.wish); ok {
-			q.waiters.Remove(e)
-			w.place = nil
-			w.offer <- subject
+	var items []readyItem
+	for _, subject := range q.updated {
+		if e := q.place[subject]; e != nil {
+			items = append(items, e.Value.(readyItem))
 		}
-		e = next
 	}
+	q.updated = nil
+	slices.SortFunc(items, func(a, b readyItem) int { return cmp.Compare(a.since, b.since) })
+	for _, i := range slices.Compact(items) {
+		if w := q.first(i); w != nil {
+			q.remove(i.subject)
+			q.quit(w)
+			w.offer <- i.subject
+		}
+	}
+}
+
+// first returns the claim that waits for longest of those that accept an item, or nil.
+func (q *queue) first(i readyItem) (first *waiter) {
+	for _, subject := range []string{"", i.subject} {
+		for wish, line := range q.lines[subject] {
+			if !wish.accepts(i.subject, i.phase) {
+				continue
+			}
+			if w := line.Front().Value.(*waiter); first == nil || w.number < first.number {
+				first = w
+			}
+		}
+	}
+	return first
 }

@@ -183,11 +183,10 @@ func (b *Box) checkClaim(w wish, c work.Grant, wait bool) error {
 
 // pick returns an item to try, which nobody else is offered meanwhile.
 func (b *Box) pick(ctx context.Context, w wish, wait bool) (string, error) {
-	if _, _, waiting := b.state.counts(); wait && waiting >= maxWaiting {
-		return "", errTooMany
-	}
-	subject, line := b.state.pick(w, wait)
+	subject, line, err := b.state.pick(w, wait)
 	switch {
+	case err != nil:
+		return "", err
 	case subject != "":
 		return subject, nil
 	case w.subject != "" && !wait:
@@ -195,7 +194,6 @@ func (b *Box) pick(ctx context.Context, w wish, wait bool) (string, error) {
 	case line == nil:
 		return "", ErrNothing
 	}
-	var err error
 	select {
 	case subject := <-line.offer:
 		return subject, nil

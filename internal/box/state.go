@@ -329,15 +329,19 @@ func (s *state) addedBy(kind requestKind, key string) (string, error) {
 	return subject, nil
 }
 
-// pick takes an item that fits out of the queue. If there is none and the claim
-// may wait, it is put in line.
-func (s *state) pick(w wish, wait bool) (subject string, line *waiter) {
+// pick takes an item that fits out of the queue, if no claim that waits is to have it. If there is none
+// and the claim may wait, it is put in line.
+func (s *state) pick(w wish, wait bool) (subject string, line *waiter, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.queue.match()
 	if subject, ok := s.queue.take(w); ok || !wait {
-		return subject, nil
+		return subject, nil, nil
 	}
-	return "", s.queue.wait(w)
+	if s.queue.waiting >= maxWaiting {
+		return "", nil, errTooMany
+	}
+	return "", s.queue.wait(w), nil
 }
 
 // leave takes a claim out of the line.
@@ -451,5 +455,5 @@ func (s *state) stop() {
 func (s *state) counts() (items, leases, waiting int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.total, len(s.leases), s.queue.waiters.Len()
+	return s.total, len(s.leases), s.queue.waiting
 }
