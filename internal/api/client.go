@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -128,15 +129,56 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 }
 
 // Events calls f for the events after a sequence, of one item or of all; with
-// follow it goes on with those that come, until ctx ends.
+// follow it goes on with those that come, until ctx ends or the box has gone for good.
 func (c *Client) Events(ctx context.Context, id string, after uint64, follow bool, f func(Event) error) error {
-	q := url.Values{"follow": {strconv.FormatBool(follow)}}
-	_, err := c.events(ctx, q, id, after, f)
-	if err == nil && follow {
-		err = ErrNoBox
+	if follow {
+		return c.follow(ctx, id, after, f)
 	}
+	_, err := c.events(ctx, url.Values{}, id, after, f)
 	return err
 }
+
+// follow goes on after the last event that it got whenever the stream breaks off: the box disconnects who
+// reads too slowly, and may be started anew.
+func (c *Client) follow(ctx context.Context, id string, after uint64, f func(Event) error) error {
+	q := url.Values{"follow": {"true"}}
+	var met bool       // the box has answered
+	var lost time.Time // since when it does not; zero while it does
+	for {
+		resp, err := c.askEvents(ctx, q, id, after)
+		if err == nil {
+			met, lost = true, time.Time{}
+			var refused error
+			_, err = readEvents(ctx, resp, func(e Event) error {
+				after, refused = e.Sequence, f(e)
+				return refused
+			})
+			if refused != nil {
+				return refused
+			}
+			err = cmp.Or(err, ErrNoBox)
+		}
+		var p *Problem
+		again := errors.Is(err, ErrNoBox) || errors.As(err, &p) && p.Code == CodeStopping
+		if !again || !met || ctx.Err() != nil {
+			return err
+		}
+		if lost.IsZero() {
+			lost = time.Now()
+		}
+		if time.Since(lost) > c.patience {
+			return fmt.Errorf("the box went away, and none came back within %v: %w", c.patience, err)
+		}
+		select {
+		case <-time.After(followAgain):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// followAgain is how long to wait before a stream that broke off is asked for again.
+const followAgain = 20 * time.Millisecond
 
 // EventsUpTo does the same with so many events at most. It returns the sequence to go on after if
 // there are more, and 0 at the end.
@@ -145,14 +187,23 @@ func (c *Client) EventsUpTo(ctx context.Context, id string, after uint64, limit 
 }
 
 func (c *Client) events(ctx context.Context, q url.Values, id string, after uint64, f func(Event) error) (next uint64, err error) {
+	resp, err := c.askEvents(ctx, q, id, after)
+	if err != nil {
+		return 0, err
+	}
+	return readEvents(ctx, resp, f)
+}
+
+func (c *Client) askEvents(ctx context.Context, q url.Values, id string, after uint64) (*http.Response, error) {
 	q.Set("after", strconv.FormatUint(after, 10))
 	if id != "" {
 		q.Set("work", id)
 	}
-	resp, err := c.send(ctx, http.MethodGet, "/v1/events?"+q.Encode(), "", nil)
-	if err != nil {
-		return 0, err
-	}
+	return c.send(ctx, http.MethodGet, "/v1/events?"+q.Encode(), "", nil)
+}
+
+// readEvents reads the events of an answer, to its end.
+func readEvents(ctx context.Context, resp *http.Response, f func(Event) error) (next uint64, err error) {
 	defer func() { _ = resp.Body.Close() }()
 	err = serverSent(resp.Body, func(data string) error {
 		var e struct {

@@ -3,9 +3,13 @@ package api_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -97,5 +101,65 @@ func TestPatience(t *testing.T) {
 	cancel()
 	if _, err := c.Release(ctx, "s-1.1"); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
+	}
+}
+
+// Whoever follows the events goes on after the last one that it got, when the stream breaks off.
+func TestFollowGoesOn(t *testing.T) {
+	var asked []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		after := r.URL.Query().Get("after")
+		asked = append(asked, after)
+		switch len(asked) {
+		case 2: // nothing happens
+		case 3:
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = w.Write([]byte(`{"code":"stopping","error":"the box is stopping"}`))
+		default:
+			n, _ := strconv.Atoi(after)
+			for range 2 {
+				n++
+				_, _ = fmt.Fprintf(w, "id: %d\ndata: {\"sequence\":%d}\n\n", n, n)
+			}
+		}
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	defer s.Close()
+	c := api.NewClient(strings.TrimPrefix(s.URL, "http://"), "token")
+	defer c.Close()
+	enough := errors.New("enough")
+	var got []uint64
+	err := c.Events(t.Context(), "", 5, true, func(e api.Event) error {
+		if got = append(got, e.Sequence); len(got) == 4 {
+			return enough
+		}
+		return nil
+	})
+	if !errors.Is(err, enough) || !slices.Equal(got, []uint64{6, 7, 8, 9}) || !slices.Equal(asked, []string{"5", "7", "7", "7"}) {
+		t.Errorf("%v; %d after %q", err, got, asked)
+	}
+}
+
+// A box that goes away is waited for by whoever follows it, but not for ever; one that was never there is not.
+func TestFollowEnds(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {}))
+	defer s.Close()
+	addresses, asked := []string{strings.TrimPrefix(s.URL, "http://")}, 0
+	c := api.FollowingClient(func() (string, error) {
+		if asked++; asked > len(addresses) {
+			return "", api.ErrNotRunning
+		}
+		return addresses[asked-1], nil
+	}, "token").WithPatience(0)
+	defer c.Close()
+	none := func(api.Event) error { return nil }
+	if err := c.Events(t.Context(), "", 0, true, none); !errors.Is(err, api.ErrNoBox) || !strings.Contains(err.Error(), "none came back") {
+		t.Errorf("a box that went away: %v", err)
+	}
+	c = api.FollowingClient(func() (string, error) { return "", api.ErrNotRunning }, "token").WithPatience(0)
+	if err := c.Events(t.Context(), "", 0, true, none); !api.Missing(err) || strings.Contains(err.Error(), "none came back") {
+		t.Errorf("no box: %v", err)
 	}
 }

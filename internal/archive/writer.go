@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -323,8 +324,12 @@ func (l *Log) Watch(ctx context.Context, from uint64, f func([]engine.Record) er
 			}
 			continue
 		}
-		batch := make([]engine.Record, 0, min(tip-from+1, engine.MaxBatch))
+		batch, size := make([]engine.Record, 0, min(tip-from+1, engine.MaxBatch)), 0
 		err = l.read(ctx, from, min(tip, from+engine.MaxBatch-1), func(r engine.Record) error {
+			if size += len(r.Data); size > engine.MaxBatchBytes && len(batch) > 0 {
+				return errReadEnough
+			}
+			r.Data = bytes.Clone(r.Data) // it lies in a whole bundle, or batch of the log
 			batch = append(batch, r)
 			return nil
 		})

@@ -75,7 +75,7 @@ func (b *Box) events(w http.ResponseWriter, r *http.Request) error {
 	}
 	sent, last := 0, uint64(0)
 	err = b.log.Watch(r.Context(), want.after+1, func(records []engine.Record) error {
-		return out.Send(func(w io.Writer) error {
+		err := out.Send(func(w io.Writer) error {
 			for _, rec := range records {
 				if want.subject == "" || want.subject == rec.Subject {
 					if want.limit > 0 && sent == want.limit {
@@ -93,6 +93,10 @@ func (b *Box) events(w http.ResponseWriter, r *http.Request) error {
 			}
 			return nil
 		})
+		if err != nil || records[len(records)-1].Seq < b.state.upTo() {
+			return err
+		}
+		return pauseFollowing(r.Context())
 	})
 	if err == nil || errors.Is(err, errStop) {
 		return nil

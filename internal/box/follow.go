@@ -1,6 +1,7 @@
 package box
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,8 +12,13 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/httpserver"
 )
 
-// maxFollowing is how many clients may follow the events or watch a run. Each costs every append something.
-const maxFollowing = 128
+// A client that follows the events or watches a run waits for its next piece. It holds one piece while it does
+// not read, is disconnected if it does not for [httpserver.StreamPatience], and comes back for
+// what it has missed, which is read from the archive.
+const (
+	maxFollowing = 128                   // so many at once
+	followPause  = 50 * time.Millisecond // between two pieces, if there is nothing that it has missed: many changes are one
+)
 
 var errManyFollow = fmt.Errorf("%d clients follow already: end one of them, or ask for pages (limit) from time to time", maxFollowing)
 
@@ -81,15 +87,20 @@ func (b *Box) watchRun(w http.ResponseWriter, r *http.Request) error {
 		case <-r.Context().Done():
 			return nil
 		}
-		select {
-		case <-time.After(watchPause): // many changes are one
-		case <-r.Context().Done():
+		if pauseFollowing(r.Context()) != nil {
 			return nil
 		}
 	}
 }
 
-const watchPause = 50 * time.Millisecond
+// pauseFollowing waits for as long as whoever follows has to before the next piece.
+func pauseFollowing(ctx context.Context) error {
+	select {
+	case <-time.After(followPause):
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
 
 // watch returns a channel that gets something when a run has changed.
 func (s *state) watch(subject string) chan struct{} {

@@ -242,6 +242,7 @@ func TestListRefusals(t *testing.T) {
 		{"/v1/runs?live=maybe", "live is true or false"},
 		{"/v1/events?limit=0", "limit is how many"},
 		{"/v1/events?after=2", "after (or the header Last-Event-ID) is the sequence of an event"},
+		{"/v1/events?after=-1", "after (or the header Last-Event-ID) is the sequence of an event"},
 		{"/v1/events?limit=1&follow=true", "limit and follow exclude each other"},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, s.path, nil)

@@ -44,14 +44,16 @@ func inBubble(t *testing.T, f func(t *testing.T, w *wired)) {
 		ctx, stop := context.WithCancel(t.Context())
 		served := make(chan error)
 		go func() { served <- b.Serve(ctx, w) }()
+		defer func() { // also if f gives up: a bubble waits for all that runs in it
+			stop()
+			if err := <-served; err != nil {
+				t.Error(err)
+			}
+			if err := b.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
 		f(t, w)
-		stop()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
 	})
 }
 

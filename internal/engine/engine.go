@@ -11,8 +11,11 @@ import (
 // MaxRecord is the size of the largest record, in bytes: that of an event.
 const MaxRecord = ledger.MaxEvent
 
-// MaxBatch is how many records Watch hands over at once at most.
-const MaxBatch = 512
+// What Watch hands over at once at most: so many records, and so many bytes if it is more than one.
+const (
+	MaxBatch      = 512
+	MaxBatchBytes = 256 << 10
+)
 
 const maxSubject = 64
 
@@ -37,7 +40,8 @@ type Log interface {
 
 	// Watch calls f with every record from the sequence from on, in order, each
 	// once, until ctx ends or f fails, and returns that error. It hands over what
-	// is there, at most [MaxBatch] at once; the slice is f's for the call only.
+	// is there, at most [MaxBatch] and [MaxBatchBytes] at once; the slice is f's for the
+	// call only. While f waits, nothing is held for it but what it was handed.
 	Watch(ctx context.Context, from uint64, f func([]Record) error) error
 
 	// Tip returns the last sequence, 0 for none.

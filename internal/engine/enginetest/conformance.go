@@ -33,6 +33,7 @@ func Conformance(t *testing.T, open func(t *testing.T, dir string) engine.Log) {
 		{"what is stored", testStored},
 		{"what is refused", testRefused},
 		{"watch", testWatch},
+		{"watch hands over little", testWatchLittle},
 		{"watch ends", testWatchEnds},
 		{"read while appending", testReadWhileAppending},
 		{"read ends", testReadEnds},
@@ -329,6 +330,44 @@ func testWatch(t *testing.T, s suite) {
 	for i, from := range froms {
 		same(t, fmt.Sprintf("watched from %d", from), watched[i], want[from-1:])
 	}
+}
+
+// testWatchLittle sees that whoever watches, however slowly, holds a batch that is limited in bytes, and a copy.
+func testWatchLittle(t *testing.T, s suite) {
+	const each = 20 << 10
+	const total = 3 * engine.MaxBatchBytes / each
+	var last uint64
+	for range total {
+		last = s.append(t, "A", last, strings.Repeat("x", each))
+	}
+	want := s.read(t, 1)
+	for i := range want {
+		want[i].Data = bytes.Clone(want[i].Data)
+	}
+	var got []engine.Record
+	err := s.log.Watch(s.ctx, 1, func(batch []engine.Record) error {
+		size := 0
+		for _, r := range batch {
+			size += len(r.Data)
+			r.Data = bytes.Clone(r.Data)
+			got = append(got, r)
+		}
+		if size > engine.MaxBatchBytes || size < engine.MaxBatchBytes/2 && len(got) < total {
+			return fmt.Errorf("a batch of %d bytes", size)
+		}
+		for _, r := range batch {
+			clear(r.Data)
+		}
+		if len(got) < total {
+			return nil
+		}
+		return errEnough
+	})
+	if !errors.Is(err, errEnough) {
+		t.Fatal(err)
+	}
+	same(t, "watched", got, want)
+	same(t, "read after what was watched has changed", s.read(t, 1), want)
 }
 
 func testWatchEnds(t *testing.T, s suite) {

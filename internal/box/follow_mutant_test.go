@@ -1,0 +1,29 @@
+package box_test
+
+import (
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/mutant"
+)
+
+// Each of these faults of clients that follow, put in on purpose, is noticed by the test beside it.
+func TestFollowerMutants(t *testing.T) {
+	mutant.All(t, []mutant.Noticed{
+		{By: "TestFollowersAreLimited", Mutant: mutant.Mutant{Name: "any number of clients may follow", File: "follow.go",
+			Old: "maxFollowing = 128 ", New: "maxFollowing = 1 << 12"}},
+		{By: "TestFollowersAreLimited", Mutant: mutant.Mutant{Name: "a client that leaves keeps its place", File: "follow.go",
+			Old: "leave = func() { <-b.following }", New: "leave = func() {}"}},
+		{By: "TestFollowersAreLimited", Mutant: mutant.Mutant{Name: "a page takes the place of a follower", File: "events.go",
+			Old: "b.stream(w, r, want.follow)", New: "b.stream(w, r, true)"}},
+		{By: "TestFollowerGathers", Mutant: mutant.Mutant{Name: "a follower is woken by every append", File: "events.go",
+			Old: "return pauseFollowing(r.Context())", New: "return nil"}},
+		{By: "TestFollowerFallsBehind", Mutant: mutant.Mutant{Name: "a follower that has missed something is kept waiting", File: "events.go",
+			Old: "records[len(records)-1].Seq < b.state.upTo()", New: "len(records) == 0"}},
+		{By: "TestFollowerFallsBehind", Mutant: mutant.Mutant{Name: "a follower that comes back begins anew", File: "events.go",
+			Old: `cmp.Or(r.Header.Get("Last-Event-ID"), q.Get("after"))`, New: `q.Get("after")`}},
+		{By: "TestFollowerFallsBehind", Mutant: mutant.Mutant{Name: "a follower that comes back gets its last event again", File: "events.go",
+			Old: "b.log.Watch(r.Context(), want.after+1,", New: "b.log.Watch(r.Context(), max(1, want.after),"}},
+		{By: "TestBadLastEventID", Mutant: mutant.Mutant{Name: "an event that is not there is waited for", File: "events.go",
+			Old: "w.after > w.upto {", New: "w.after > 2*w.upto {"}},
+	})
+}
