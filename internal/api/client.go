@@ -134,7 +134,7 @@ func (c *Client) Events(ctx context.Context, id string, after uint64, follow boo
 	if follow {
 		return c.follow(ctx, id, after, f)
 	}
-	_, err := c.events(ctx, url.Values{}, id, after, f)
+	_, err := c.events(ctx, url.Values{}, id, after, func() {}, f)
 	return err
 }
 
@@ -145,19 +145,15 @@ func (c *Client) follow(ctx context.Context, id string, after uint64, f func(Eve
 	var met bool       // the box has answered
 	var lost time.Time // since when it does not; zero while it does
 	for {
-		resp, err := c.askEvents(ctx, q, id, after)
-		if err == nil {
-			met, lost = true, time.Time{}
-			var refused error
-			_, err = readEvents(ctx, resp, func(e Event) error {
-				after, refused = e.Sequence, f(e)
-				return refused
-			})
-			if refused != nil {
-				return refused
-			}
-			err = cmp.Or(err, ErrNoBox)
+		var refused error
+		_, err := c.events(ctx, q, id, after, func() { met, lost = true, time.Time{} }, func(e Event) error {
+			after, refused = e.Sequence, f(e)
+			return refused
+		})
+		if refused != nil {
+			return refused
 		}
+		err = cmp.Or(err, ErrNoBox)
 		var p *Problem
 		again := errors.Is(err, ErrNoBox) || errors.As(err, &p) && p.Code == CodeStopping
 		if !again || !met || ctx.Err() != nil {
@@ -183,28 +179,21 @@ const followAgain = 20 * time.Millisecond
 // EventsUpTo does the same with so many events at most. It returns the sequence to go on after if
 // there are more, and 0 at the end.
 func (c *Client) EventsUpTo(ctx context.Context, id string, after uint64, limit int, f func(Event) error) (next uint64, err error) {
-	return c.events(ctx, url.Values{"limit": {strconv.Itoa(limit)}}, id, after, f)
+	return c.events(ctx, url.Values{"limit": {strconv.Itoa(limit)}}, id, after, func() {}, f)
 }
 
-func (c *Client) events(ctx context.Context, q url.Values, id string, after uint64, f func(Event) error) (next uint64, err error) {
-	resp, err := c.askEvents(ctx, q, id, after)
-	if err != nil {
-		return 0, err
-	}
-	return readEvents(ctx, resp, f)
-}
-
-func (c *Client) askEvents(ctx context.Context, q url.Values, id string, after uint64) (*http.Response, error) {
+// events calls answered once the box has answered, and f for each event.
+func (c *Client) events(ctx context.Context, q url.Values, id string, after uint64, answered func(), f func(Event) error) (next uint64, err error) {
 	q.Set("after", strconv.FormatUint(after, 10))
 	if id != "" {
 		q.Set("work", id)
 	}
-	return c.send(ctx, http.MethodGet, "/v1/events?"+q.Encode(), "", nil)
-}
-
-// readEvents reads the events of an answer, to its end.
-func readEvents(ctx context.Context, resp *http.Response, f func(Event) error) (next uint64, err error) {
+	resp, err := c.send(ctx, http.MethodGet, "/v1/events?"+q.Encode(), "", nil)
+	if err != nil {
+		return 0, err
+	}
 	defer func() { _ = resp.Body.Close() }()
+	answered()
 	err = serverSent(resp.Body, func(data string) error {
 		var e struct {
 			Event

@@ -25,22 +25,22 @@ type followed struct {
 // follow follows the events after the one that the client got last.
 func (w *wired) follow(t *testing.T, last string) *followed {
 	t.Helper()
-	resp, closed := w.ask(t, "GET /v1/events?follow=true", last)
-	if resp.StatusCode != http.StatusOK {
-		t.Fatal(resp.Status)
+	status, body, closed := w.ask(t, "GET /v1/events?follow=true", last)
+	if status != http.StatusOK {
+		t.Fatal(status)
 	}
-	return &followed{t, bufio.NewScanner(resp.Body), closed}
+	return &followed{t, bufio.NewScanner(body), closed}
 }
 
-// ask sends a request with Last-Event-ID, and returns the head of its answer.
-func (w *wired) ask(t *testing.T, what, last string) (*http.Response, func()) {
+// ask sends a request with Last-Event-ID, and returns what it is answered.
+func (w *wired) ask(t *testing.T, what, last string) (status int, body io.Reader, closed func()) {
 	t.Helper()
 	c, r := w.send(t, fmt.Sprintf("%s HTTP/1.1\r\nLast-Event-ID: %s\r\nX-Rest:", what, last), "")
-	resp, err := http.ReadResponse(r, nil)
+	resp, err := http.ReadResponse(r, nil) //nolint:bodyclose // the caller closes it
 	if err != nil {
 		t.Fatal(err)
 	}
-	return resp, func() { _, _ = c.Close(), resp.Body.Close() }
+	return resp.StatusCode, resp.Body, func() { _, _ = c.Close(), resp.Body.Close() }
 }
 
 // next returns the id of the next event, or "" at the end of the stream.
@@ -137,14 +137,14 @@ func TestFollowersAreLimited(t *testing.T) {
 		for range 128 {
 			all = append(all, w.follow(t, ""))
 		}
-		resp, closed := w.ask(t, "GET /v1/events?follow=true", "")
+		status, body, closed := w.ask(t, "GET /v1/events?follow=true", "")
 		var p api.Problem
-		if err := json.NewDecoder(resp.Body).Decode(&p); err != nil || resp.StatusCode != http.StatusServiceUnavailable || p.Code != api.CodeBusy {
-			t.Errorf("%s, %+v, %v", resp.Status, p, err)
+		if err := json.NewDecoder(body).Decode(&p); err != nil || status != http.StatusServiceUnavailable || p.Code != api.CodeBusy {
+			t.Errorf("%d, %+v, %v", status, p, err)
 		}
 		closed()
-		resp, closed = w.ask(t, "GET /v1/events", "")
-		if data, err := io.ReadAll(resp.Body); err != nil || !strings.HasPrefix(string(data), "id: 1\n") {
+		_, body, closed = w.ask(t, "GET /v1/events", "")
+		if data, err := io.ReadAll(body); err != nil || !strings.HasPrefix(string(data), "id: 1\n") {
 			t.Errorf("%s, %v", data, err)
 		}
 		closed()
@@ -162,11 +162,11 @@ func TestBadLastEventID(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *wired) {
 		w.add(t, 1)
 		for _, last := range []string{"2", "-1", "1.5", "one", "99999999999999999999"} {
-			resp, closed := w.ask(t, "GET /v1/events?after=0&follow=true", last)
+			status, body, closed := w.ask(t, "GET /v1/events?after=0&follow=true", last)
 			var p api.Problem
-			if resp.StatusCode != http.StatusBadRequest {
-				t.Errorf("%s: %s", last, resp.Status)
-			} else if err := json.NewDecoder(resp.Body).Decode(&p); err != nil || p.Code != api.CodeInvalid || !strings.Contains(p.Message, "Last-Event-ID") {
+			if status != http.StatusBadRequest {
+				t.Errorf("%s: %d", last, status)
+			} else if err := json.NewDecoder(body).Decode(&p); err != nil || p.Code != api.CodeInvalid || !strings.Contains(p.Message, "Last-Event-ID") {
 				t.Errorf("%s: %+v, %v", last, p, err)
 			}
 			closed()
