@@ -215,11 +215,9 @@ func (c *Client) events(ctx context.Context, q url.Values, id string, after uint
 }
 
 func get[T any](ctx context.Context, c *Client, path string) (T, error) {
-	return do[T](ctx, c, http.MethodGet, path, "", nil)
+	return insist[T](ctx, c, http.MethodGet, path, "", nil)
 }
 
-// post sends a request until it is answered: one whose answer was lost may have
-// been carried out, and its key makes the box say so.
 func post[T any](ctx context.Context, c *Client, path, key string, body any) (T, error) {
 	data, isText := body.([]byte)
 	if !isText && body != nil {
@@ -229,12 +227,19 @@ func post[T any](ctx context.Context, c *Client, path, key string, body any) (T,
 			return none, err
 		}
 	}
+	return insist[T](ctx, c, http.MethodPost, path, key, data)
+}
+
+// insist sends a request until it is answered: one whose answer was lost may have
+// been carried out, and its key makes the box say so. Of one that only asks, it ends when
+// there is no box any more.
+func insist[T any](ctx context.Context, c *Client, method, path, key string, data []byte) (T, error) {
 	var lost time.Time // when the first answer was
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
-		v, err := do[T](ctx, c, http.MethodPost, path, key, data)
+		v, err := do[T](ctx, c, method, path, key, data)
 		var p *Problem
 		again := errors.Is(err, ErrNoBox) || errors.As(err, &p) && (p.Code == CodeUnknown || p.Code == CodeStopping)
-		if !again || lost.IsZero() && Missing(err) || ctx.Err() != nil {
+		if !again || (lost.IsZero() || method == http.MethodGet) && Missing(err) || ctx.Err() != nil {
 			return v, err
 		}
 		if lost.IsZero() {

@@ -39,6 +39,8 @@ type Options struct {
 	Version     string        // of the program
 	Delivery    *Delivery     // to deliver plans; nil if this box does not
 	Resting     bool          // it takes requests, and starts nothing
+	Unlisted    bool          // only its own process finds it, for a moment; it makes way for others
+	Patience    time.Duration // how long it waits for a directory that another has for a moment
 	Keep        time.Duration // how long outputs of what is over are kept; for ever if 0
 	Verify      bool          // read and prove all that is in the archive before it starts
 	Logger      *slog.Logger
@@ -74,6 +76,7 @@ type Box struct {
 	deliverer  *deliverer // nil if this box delivers no plans
 	conducting sync.Mutex
 	conductors map[string]*conductor // by the run's subject
+	unlisted   bool                  // its address is for its own process alone
 	rest       atomic.Bool           // no agent is started any more
 	rested     chan struct{}         // closed then
 
@@ -106,13 +109,14 @@ type Found struct {
 
 // Open starts a box in a directory, which is made if need be. It refuses with
 // [ErrLocked] if another box runs there, and with an [archive.Damage] if the
-// ledger is not what was recorded.
+// ledger is not what was recorded. For one that nobody can ask it waits, as long as its Patience: that
+// one is there for a single request, or it starts or stops.
 func Open(ctx context.Context, o Options) (*Box, Found, error) {
 	begun := time.Now()
 	if err := o.Dir.create(); err != nil {
 		return nil, Found{}, err
 	}
-	if err := o.hold(o.expectAll); err != nil {
+	if err := o.hold(ctx, o.expectAll); err != nil {
 		return nil, Found{}, err
 	}
 	// Somebody else may listen by now where a box that was killed did.
@@ -180,7 +184,7 @@ func start(ctx context.Context, o Options, a *archive.Archive, keys archive.Keys
 		dir: o.Dir, archive: a, keys: keys, hosts: o.Hosts, exitEnabled: o.ExitEnabled,
 		keepBlobs: o.Keep, version: o.Version, logger: o.Logger, now: o.now,
 		large: make(large, largeOutputs), following: make(chan struct{}, maxFollowing), stopped: make(chan struct{}), sealing: sealing{dirty: make(chan struct{}, 1)},
-		held: o.held, hub: newHub(), conductors: map[string]*conductor{}, rested: make(chan struct{}),
+		held: o.held, unlisted: o.Unlisted, hub: newHub(), conductors: map[string]*conductor{}, rested: make(chan struct{}),
 	}
 	if b.logger == nil {
 		b.logger = slog.New(slog.DiscardHandler)

@@ -24,6 +24,7 @@ type Dir string
 // What lies in the directory, besides the archive's own.
 const (
 	lockFile     = "lock"
+	startingFile = "starting" // locked by who waits for the other lock, to stay
 	addressFile  = "box.json"
 	signerFile   = "signer.key"
 	verifierFile = "verifier.key"

@@ -32,8 +32,10 @@ const maxRequest = 64 << 10 // of a request in JSON
 // Serve answers HTTP on the listener until ctx ends or the box stops. A box that failed goes on to say
 // so for a moment: who asks then is told why, instead of finding nobody.
 func (b *Box) Serve(ctx context.Context, l net.Listener) error {
-	if err := b.held.setAddress(l.Addr().String()); err != nil {
-		return errors.Join(err, l.Close())
+	if !b.unlisted {
+		if err := b.held.setAddress(l.Addr().String()); err != nil {
+			return errors.Join(err, l.Close())
+		}
 	}
 	s := httpserver.New(b.Handler(), b.logger)
 	s.BaseContext = func(net.Listener) context.Context { return b.ctx }

@@ -23,7 +23,7 @@ func onClock(t *testing.T, dir Dir, files archive.FS, faults func(n int, subject
 		t.Fatal(err)
 	}
 	o := Options{Dir: dir, Files: files, ExitEnabled: true, now: now}
-	if err := o.hold(func() error { return nil }); err != nil {
+	if err := o.hold(t.Context(), func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	keys, err := dir.secrets(dir.Archive(""))

@@ -1,6 +1,7 @@
 package box
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/archive"
@@ -189,14 +191,14 @@ type holding struct {
 
 // hold takes the directory, settles where everything lies, and takes that too: another that begins
 // here at the same time decides it first. Check may refuse before anything is made there.
-func (o *Options) hold(check func() error) (err error) {
+func (o *Options) hold(ctx context.Context, check func() error) (err error) {
 	h := &holding{places: map[string]*filelock.Dir{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.release())
 		}
 	}()
-	if h.home, err = h.take(string(o.Dir), o.Dir.path(lockFile)); err != nil {
+	if h.home, err = o.await(ctx, h); err != nil {
 		return err
 	}
 	if err := o.settle(); err != nil {
@@ -225,6 +227,60 @@ func (o *Options) hold(check func() error) (err error) {
 		}
 	}
 	return nil
+}
+
+// await takes the box's directory. While another has it whom nobody can ask, it waits.
+func (o *Options) await(ctx context.Context, h *holding) (_ *filelock.Dir, err error) {
+	waiting, cancel := context.WithTimeout(ctx, o.Patience)
+	defer cancel()
+	var sign func() error
+	defer func() {
+		if sign != nil {
+			err = errors.Join(err, sign())
+		}
+	}()
+	for {
+		d, err := o.takeHome(h, &sign)
+		if !errors.Is(err, ErrLocked) {
+			return d, err
+		}
+		if _, unknown := o.Dir.Address(); unknown == nil {
+			return nil, err
+		}
+		select {
+		case <-time.After(awaitPause):
+		case <-waiting.Done():
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			return nil, fmt.Errorf("%w, and can't be asked: it starts or stops, or is busy with one request; try again", err)
+		}
+	}
+}
+
+// awaitPause is how long a box waits before it tries again to take its directory.
+const awaitPause = 10 * time.Millisecond
+
+// takeHome takes the box's directory, if it is free. A box that is to stay puts up a sign, and one for a
+// single request makes way for it: however many of those come, it is kept waiting by none that begins later.
+func (o *Options) takeHome(h *holding, sign *func() error) (*filelock.Dir, error) {
+	starting := o.Dir.path(startingFile)
+	switch {
+	case o.Unlisted:
+		held, err := filelock.Held(starting)
+		if held {
+			err = fmt.Errorf("%w: %s", ErrLocked, o.Dir)
+		}
+		if err != nil {
+			return nil, err
+		}
+	case *sign == nil:
+		var err error
+		if *sign, err = filelock.Take(starting); err != nil && !errors.Is(err, filelock.ErrTaken) { // another's does as well
+			return nil, err
+		}
+	}
+	return h.take(string(o.Dir), o.Dir.path(lockFile))
 }
 
 // take takes a directory, and a lock's file: by that versions before know that it is taken.

@@ -18,7 +18,7 @@ func Repair(ctx context.Context, o Options) (done []string, found Found, err err
 	if _, err := os.Stat(o.Dir.path(signerFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil, Found{}, fmt.Errorf("%w: %s has no %s: give the right directory, or put the key back from a copy", ErrNoDir, o.Dir, signerFile)
 	}
-	if err := o.hold(o.expectSome); err != nil {
+	if err := o.hold(ctx, o.expectSome); err != nil {
 		return nil, Found{}, err
 	}
 	defer func() { err = errors.Join(err, o.held.release()) }()

@@ -124,8 +124,12 @@ func (a *app) openBox(ctx context.Context, c config.Config, o box.Options) (*box
 	o.Dir, o.Archive, o.Segments, o.Mirror = box.Dir(a.dir), c.Archive.Dir, c.Archive.Segments, c.Archive.Mirror
 	o.Keep, o.ExitEnabled = c.Archive.Keep, agentsig.ExitProtocolEnabled(os.LookupEnv, c.ExitProtocol)
 	o.Hosts, o.Redact, o.Version, o.Delivery = c.Hosts, c.Redact, command.BuildVersion().Version, d
+	o.Patience = openPatience
 	return box.Open(ctx, o)
 }
+
+// openPatience is how long a command waits for a directory that another has only for a moment.
+const openPatience = 30 * time.Second
 
 // errQuestions ends a run in which only questions remain.
 const errQuestions = command.Exit(command.ExitUsage)
@@ -142,7 +146,7 @@ func (a *app) deliver(ctx context.Context, c config.Config, text string, wait bo
 		if err != nil {
 			return err
 		}
-		seen, err := a.deliverBy(ctx, text, last.ID, wait)
+		seen, err := a.deliverBy(ctx, own, text, last.ID, wait)
 		if seen.ID != "" {
 			last, tries = seen, 0
 		}
@@ -154,11 +158,8 @@ func (a *app) deliver(ctx context.Context, c config.Config, text string, wait bo
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, api.ErrNoBox) && own == nil && last.ID != "" && tries < takeOver:
-			select {
-			case <-time.After(takeOverPause):
-			case <-ctx.Done():
-			}
+		case own == nil && tries < takeOver && (api.Missing(err) || errors.Is(err, api.ErrNoBox) && last.ID != ""):
+			pause(ctx, takeOverPause)
 			continue
 		case err != nil && !errors.Is(err, errQuestions):
 			return err
@@ -220,8 +221,8 @@ const (
 
 // deliverBy hands the plan to a box, this process's own or another's, or goes on with
 // the run that has the id, and returns the run as it was last seen.
-func (a *app) deliverBy(ctx context.Context, text, id string, wait bool) (api.Run, error) {
-	client, err := a.client(ctx, box.Dir.APIToken)
+func (a *app) deliverBy(ctx context.Context, own *ownBox, text, id string, wait bool) (api.Run, error) {
+	client, err := own.client(ctx, a)
 	if err != nil {
 		return api.Run{}, err
 	}

@@ -63,7 +63,7 @@ which is the event as it is stored and hashed.`,
 				return a.badValue(err)
 			}
 			_, err := ask(cmd.Context(), a, box.Dir.APIToken, all)
-			if errors.Is(err, api.ErrNoBox) && cmd.Context().Err() == nil {
+			if errors.Is(err, api.ErrNoBox) && !api.Missing(err) && cmd.Context().Err() == nil {
 				return fmt.Errorf("the box stopped: go on with --after %d once it runs again", after)
 			}
 			return a.badValue(err)

@@ -396,7 +396,7 @@ in archives of earlier versions, gets them. The box must not run.`,
 			if err != nil {
 				return err
 			}
-			o := box.Options{Dir: box.Dir(a.dir), Archive: cmp.Or(archiveDir, c.Archive.Dir), Segments: cmp.Or(segments, c.Archive.Segments), Mirror: cmp.Or(mirror, c.Archive.Mirror)}
+			o := box.Options{Dir: box.Dir(a.dir), Archive: cmp.Or(archiveDir, c.Archive.Dir), Segments: cmp.Or(segments, c.Archive.Segments), Mirror: cmp.Or(mirror, c.Archive.Mirror), Patience: openPatience}
 			done, found, err := box.Repair(cmd.Context(), o)
 			if err != nil {
 				for _, what := range done {

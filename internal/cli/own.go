@@ -17,13 +17,14 @@ import (
 
 // ownBox is the box of a command that is one itself; nil if another runs.
 type ownBox struct {
-	app    *app
-	box    *box.Box
-	served chan error
-	cancel context.CancelFunc
-	limits config.Limits
-	left   int // agents that did not end in time
-	log    *os.File
+	app     *app
+	box     *box.Box
+	address string
+	served  chan error
+	cancel  context.CancelFunc
+	limits  config.Limits
+	left    int // agents that did not end in time
+	log     *os.File
 }
 
 // ownBox starts a box in this process, unless one runs in the directory.
@@ -41,7 +42,7 @@ func (a *app) ownBox(ctx context.Context, c config.Config) (*ownBox, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, err := a.serve(ctx, c, false, slog.New(slog.NewTextHandler(log, nil)))
+	own, err := a.serve(ctx, c, box.Options{Logger: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil || own == nil {
 		return nil, errors.Join(err, log.Close())
 	}
@@ -50,21 +51,21 @@ func (a *app) ownBox(ctx context.Context, c config.Config) (*ownBox, error) {
 	return own, nil
 }
 
-// serve opens a box and lets it answer requests; nil if another came first.
-func (a *app) serve(ctx context.Context, c config.Config, resting bool, logger *slog.Logger) (*ownBox, error) {
+// serve opens a box and lets it answer requests; nil if another is there to be asked.
+func (a *app) serve(ctx context.Context, c config.Config, o box.Options) (*ownBox, error) {
 	listener, err := box.Listen(ctx, c.Listen)
 	if err != nil {
 		return nil, err
 	}
-	b, _, err := a.openBox(ctx, c, box.Options{Resting: resting, Logger: logger})
-	if errors.Is(err, box.ErrLocked) { // another came first
+	b, _, err := a.openBox(ctx, c, o)
+	if errors.Is(err, box.ErrLocked) && a.running() { // another came first
 		return nil, listener.Close()
 	}
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
 	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	own := &ownBox{app: a, box: b, served: make(chan error, 1), cancel: cancel, limits: c.Limits}
+	own := &ownBox{app: a, box: b, address: listener.Addr().String(), served: make(chan error, 1), cancel: cancel, limits: c.Limits}
 	go func() { own.served <- b.Serve(serving, listener) }()
 	return own, nil
 }
@@ -104,16 +105,49 @@ func (o *ownBox) parting(run string) string {
 	return fmt.Sprintf("stopped; agents are ended, their work is kept, and `signalbox run` goes on with %s", run)
 }
 
+// client returns a client for the box, or for the other that runs.
+func (o *ownBox) client(ctx context.Context, a *app) (*api.Client, error) {
+	if o == nil {
+		return a.client(ctx, box.Dir.APIToken)
+	}
+	token, err := box.Dir(a.dir).APIToken()
+	return api.NewClient(o.address, token), err
+}
+
 // withBox calls the box in the directory. If none runs, it opens it for the one
-// request, and starts nothing.
+// request, and starts nothing. One that went away before it was asked counts as none.
 func withBox[T any](ctx context.Context, a *app, c config.Config, call func(*api.Client) (T, error)) (T, error) {
-	var none T
+	for tries := 0; ; tries++ {
+		v, other, err := withBoxOnce(ctx, a, c, call)
+		if !other || !api.Missing(err) || tries == takeOver || !pause(ctx, takeOverPause) {
+			return v, a.explain(err)
+		}
+	}
+}
+
+// withBoxOnce tries it once. It reports whether it asked another's box.
+func withBoxOnce[T any](ctx context.Context, a *app, c config.Config, call func(*api.Client) (T, error)) (v T, other bool, err error) {
+	var own *ownBox
 	if !a.running() {
-		own, err := a.serve(ctx, c, true, slog.New(slog.DiscardHandler))
-		if err != nil {
-			return none, err
+		if own, err = a.serve(ctx, c, box.Options{Resting: true, Unlisted: true, Logger: slog.New(slog.DiscardHandler)}); err != nil {
+			return v, false, err
 		}
 		defer own.close()
 	}
-	return ask(ctx, a, box.Dir.APIToken, call)
+	client, err := own.client(ctx, a)
+	if err != nil {
+		return v, own == nil, err
+	}
+	defer client.Close()
+	v, err = call(client)
+	return v, own == nil, err
+}
+
+// pause waits, and reports whether ctx goes on.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
 }

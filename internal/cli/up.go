@@ -198,10 +198,22 @@ func (a *app) client(ctx context.Context, token func(box.Dir) (string, error)) (
 // explain says what to do if no box runs.
 func (a *app) explain(err error) error {
 	if api.Missing(err) {
-		return fmt.Errorf("no box is running in %s: start one with `signalbox up`", agentsig.Escape(a.dir))
+		return noBoxError{a.dir, err}
 	}
 	return err
 }
+
+// noBoxError says what to do if no box runs.
+type noBoxError struct {
+	dir string
+	error
+}
+
+func (e noBoxError) Error() string {
+	return fmt.Sprintf("no box is running in %s: start one with `signalbox up`", agentsig.Escape(e.dir))
+}
+
+func (e noBoxError) Unwrap() error { return e.error }
 
 // ask calls the box with a token.
 func ask[T any](ctx context.Context, a *app, token func(box.Dir) (string, error), call func(*api.Client) (T, error)) (T, error) {

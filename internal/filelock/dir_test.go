@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux || darwin
 
 package filelock
 
@@ -33,5 +33,31 @@ func TestLockFileAlone(t *testing.T) {
 	}
 	if err := d.Stands(); !errors.Is(err, ErrMoved) {
 		t.Errorf("another is in the place of the lock's file: %v", err)
+	}
+}
+
+// Who looks keeps nobody out, however long it takes.
+func TestLookingTakesNothing(t *testing.T) {
+	path := t.TempDir()
+	file := filepath.Join(path, "lock")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{path, file} {
+		f, err := os.Open(name) // and it stays open
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = f.Close() }()
+		if held, err := signed(f); err != nil || held {
+			t.Errorf("%s is held: %v, %v", name, held, err)
+		}
+	}
+	d, err := TakeDir(path, file)
+	if err != nil {
+		t.Fatalf("somebody looks, and it can't be taken: %v", err)
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux || darwin
 
 package filelock
 
@@ -11,8 +11,8 @@ import (
 )
 
 // Take takes the lock of a file, which is made if need be, until release is called or
-// the process ends. It takes a moment to see that another has it: somebody may be
-// looking.
+// the process ends. It takes a moment to see that another has it: a process that was killed
+// may have left a child, which has the lock until it becomes another program.
 func Take(path string) (release func() error, err error) {
 	f, err := take(path)
 	if err != nil {
@@ -32,9 +32,14 @@ func take(path string) (*os.File, error) {
 	return f, nil
 }
 
+// lock keeps others out, and then puts up a sign. Who looks asks for the sign, which takes nothing:
+// flock can't be asked, only tried, and whoever tries has the lock for a moment if nobody else has.
 func lock(f *os.File) error {
 	for try := 0; ; try++ {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return syscall.FcntlFlock(f.Fd(), ofdSetLock, &syscall.Flock_t{Type: syscall.F_RDLCK})
+		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return err
 		}
@@ -45,15 +50,24 @@ func lock(f *os.File) error {
 	}
 }
 
-// lockDir locks a directory. Some file systems can't, those of other machines above all.
+// lockDir locks a directory, if that can be done there.
 func lockDir(f *os.File) (locked bool, err error) {
 	err = lock(f)
-	for _, can := range []error{syscall.EBADF, syscall.EINVAL, syscall.ENOTSUP, syscall.ENOLCK, syscall.EISDIR} {
-		if errors.Is(err, can) {
-			return false, nil
-		}
+	if unlockable(err) {
+		return false, nil
 	}
 	return err == nil, err
+}
+
+// unlockable reports whether an error says that directories can't be locked. Some file systems can't,
+// those of other machines above all.
+func unlockable(err error) bool {
+	for _, can := range []error{syscall.EBADF, syscall.EINVAL, syscall.ENOTSUP, syscall.ENOLCK, syscall.EISDIR} {
+		if errors.Is(err, can) {
+			return true
+		}
+	}
+	return false
 }
 
 // Held reports whether a process has the lock of a file, this one included. A file that
@@ -73,8 +87,15 @@ func Held(path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = f.Close() }() // which also ends the lock
-	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil, nil
+	defer func() { _ = f.Close() }()
+	return signed(f)
+}
+
+// signed reports whether a process has put up its sign. It takes no lock.
+func signed(f *os.File) (bool, error) {
+	asked := syscall.Flock_t{Type: syscall.F_WRLCK}
+	err := syscall.FcntlFlock(f.Fd(), ofdGetLock, &asked)
+	return err == nil && asked.Type != syscall.F_UNLCK, err
 }
 
 // HeldDir reports whether a process has a directory, this one included. Where directories can't be
@@ -88,5 +109,9 @@ func HeldDir(path string) (bool, error) {
 		return false, err
 	}
 	defer func() { _ = f.Close() }()
-	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK), nil
+	held, err := signed(f)
+	if unlockable(err) {
+		return false, nil
+	}
+	return held, err
 }
