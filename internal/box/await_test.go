@@ -34,7 +34,13 @@ func TestUnlisted(t *testing.T) {
 		}
 		client.Close()
 		cancel()
-		if err := errors.Join(<-served, b.Close()); err != nil {
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		if address, err := dir.Address(); !errors.Is(err, api.ErrNotRunning) {
+			t.Errorf("it answers no more, and its address is %q, %v", address, err)
+		}
+		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
 	}

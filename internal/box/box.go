@@ -388,11 +388,16 @@ func (b *Box) Close() error {
 	if failed == nil {
 		err = b.saveSnapshot()
 	}
-	removed := b.held.home.Remove(addressFile)
-	if errors.Is(removed, os.ErrNotExist) {
-		removed = nil
+	return errors.Join(failed, err, closed, b.past.close(), b.archive.Close(), b.unlist(), b.held.release())
+}
+
+// unlist removes the box's address: who looks for a box waits for the next one then.
+func (b *Box) unlist() error {
+	err := b.held.home.Remove(addressFile)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
 	}
-	return errors.Join(failed, err, closed, b.past.close(), b.archive.Close(), removed, b.held.release())
+	return err
 }
 
 // sealing signs checkpoints while events come. When they stop coming it gives memory

@@ -48,14 +48,15 @@ func (b *Box) Serve(ctx context.Context, l net.Listener) error {
 	case <-b.ctx.Done():
 		b.tellFailure(ctx)
 	}
-	b.cancel() // ends what waits, so that the server can shut down
+	unlisted := b.unlist() // before it can't be asked any more
+	b.cancel()             // ends what waits, so that the server can shut down
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if s.Shutdown(grace) != nil {
 		_ = s.Close() // who has not finished by now is cut off
 	}
 	<-ended
-	return nil
+	return unlisted
 }
 
 // Listen opens the address that the box answers on. It has to be on this machine:
