@@ -51,8 +51,9 @@ func (s *state) itemsAfter(ctx context.Context, phase agentsig.Phase, after stri
 // so many at most, and whether there are more.
 func (s *state) runsAfter(ctx context.Context, live bool, after string, limit int) (subjects []string, more bool, err error) {
 	if live {
+		first := s.firstOf(after)
 		for _, subject := range s.liveRuns() {
-			if subject > after {
+			if s.firstOf(subject) > first {
 				subjects = append(subjects, subject)
 			}
 		}
@@ -63,6 +64,16 @@ func (s *state) runsAfter(ctx context.Context, live bool, after string, limit in
 			add(subject)
 		}
 	})
+}
+
+// firstOf returns the sequence of the first event of a run that is in memory; 0 for none.
+func (s *state) firstOf(run string) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.runs[run]; r != nil {
+		return r.First
+	}
+	return 0
 }
 
 // after returns the subjects that answer a query, of what is in memory and of what has left it: as

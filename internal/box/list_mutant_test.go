@@ -17,7 +17,7 @@ func TestListMutants(t *testing.T) {
 		{"a page begins with the item that was seen", "list.go",
 			"if subject > q.After {", "if subject >= q.After {", "TestListPages"},
 		{"a page of runs begins with the one that was seen", "list.go",
-			"if subject > after {", "if subject >= after {", "TestRunPages"},
+			"if s.firstOf(subject) > first {", "if s.firstOf(subject) >= first {", "TestRunPages"},
 		{"a full page at the end says that there is more", "list.go",
 			"len(l.kept) > l.limit; more", "len(l.kept) >= l.limit; more", "TestListPages"},
 		{"what is larger keeps out what is smaller", "list.go",

@@ -155,7 +155,7 @@ func TestRunPages(t *testing.T) {
 	finished := &delivery.Finished{Outcome: delivery.Completed}
 	for n := 1; n <= 5; n++ {
 		r := &delivery.Run{}
-		r.ID, r.Subject, r.Seq = fmt.Sprint("R", n), fmt.Sprintf("%026d", n), uint64(n)
+		r.ID, r.Subject, r.First, r.Seq = fmt.Sprint("R", n), fmt.Sprintf("%026d", n), uint64(n), uint64(n)
 		if n != 2 && n != 3 {
 			r.Finished = finished
 		}

@@ -78,8 +78,29 @@ func (b *Box) add(a work.Add) (work.Item, error) {
 	return r.after, err
 }
 
-// newSubject makes a subject for the ledger, later than all before.
-func (b *Box) newSubject() string { return ulid.MustNew(ulid.Timestamp(b.now()), rand.Reader).String() }
+// newSubject makes a subject for the ledger, greater than all before, whatever the clock says: lists,
+// their pages and the index have the order of subjects, which so is the order of adding.
+func (b *Box) newSubject() string {
+	b.state.mu.Lock()
+	defer b.state.mu.Unlock()
+	b.state.lastSubject = subjectAfter(b.state.lastSubject, b.now())
+	return b.state.lastSubject
+}
+
+// subjectAfter makes a subject with the time, or the one next to the last if the clock is behind it.
+func subjectAfter(last string, now time.Time) string {
+	made := ulid.MustNew(uint64(max(0, now.UnixMilli())), rand.Reader) // a clock may be set before 1970
+	next, err := ulid.ParseStrict(last)
+	if err != nil || made.Compare(next) > 0 { // there is none yet
+		return made.String()
+	}
+	for i := len(next) - 1; i >= 0; i-- {
+		if next[i]++; next[i] != 0 {
+			break
+		}
+	}
+	return next.String()
+}
 
 // Work returns a work item.
 func (b *Box) Work(id string) (api.Work, error) {

@@ -173,7 +173,7 @@ func (s *state) liveRuns() []string {
 			all = append(all, subject)
 		}
 	}
-	slices.Sort(all)
+	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(s.runs[a].First, s.runs[b].First) })
 	return all
 }
 
@@ -187,7 +187,7 @@ func (s *state) runNamed(id string) (string, error) {
 	defer s.mu.Unlock()
 	var found *delivery.Run
 	for _, run := range s.runs {
-		if (id == "" || run.ID == id) && (found == nil || found.Subject < run.Subject) {
+		if (id == "" || run.ID == id) && (found == nil || found.First < run.First) {
 			found = run
 		}
 	}
@@ -222,7 +222,7 @@ func (s *state) taskNamed(id string) (run, task string, err error) {
 func (s *state) taskOf(id string) *delivery.Task {
 	var found *delivery.Task
 	for _, r := range s.runs {
-		if t := r.Task(id); t != nil && (found == nil || found.Item.Run < r.Subject) {
+		if t := r.Task(id); t != nil && (found == nil || s.runs[found.Item.Run].First < r.First) {
 			found = t
 		}
 	}
@@ -393,15 +393,23 @@ func (b *Box) Run(id string) (api.Run, error) {
 func (b *Box) Questions() []api.Question {
 	b.state.mu.Lock()
 	defer b.state.mu.Unlock()
-	all := []api.Question{}
+	type asked struct {
+		of *delivery.Run
+		*delivery.Asked
+	}
+	var open []asked
 	for _, r := range b.state.runs {
 		if !r.Live() {
 			continue
 		}
 		for _, q := range r.Open() {
-			all = append(all, showQuestion(r, q))
+			open = append(open, asked{r, q})
 		}
 	}
-	slices.SortFunc(all, func(a, b api.Question) int { return cmp.Or(a.AskedAt.Compare(b.AskedAt), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(open, func(a, b asked) int { return cmp.Compare(a.Seq, b.Seq) })
+	all := make([]api.Question, len(open))
+	for i, q := range open {
+		all[i] = showQuestion(q.of, q.Asked)
+	}
 	return all
 }

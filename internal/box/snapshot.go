@@ -30,6 +30,7 @@ type snapshot struct {
 	MadeUp        map[string]int    // the largest number in a name that was made up, by the name's form
 	Total         int               // items that were ever added
 	NewestRun     string            // the subject of the run that was started last
+	LastSubject   string            // the greatest that was ever made
 	Housekeeping  work.Chain
 	Removed       map[ledger.Hash]uint64 // blobs that the index does not have yet
 	Index         int64                  // how much the index has to cover: what left is not here
@@ -44,7 +45,7 @@ type snapshotHead struct {
 
 // snapshotFormat rises with every change of what is in a snapshot: gob would read an
 // old one without a word, and leave out what it does not find.
-const snapshotFormat = 9
+const snapshotFormat = 10
 
 // snapshotMAC keeps anybody else from writing a snapshot that the box believes.
 func snapshotMAC(signer, checkpoint string, body []byte) []byte {
@@ -62,7 +63,7 @@ func (s *state) capture() (*snapshot, int64, error) {
 	defer s.mu.Unlock()
 	snap := &snapshot{
 		Items: make([]work.Item, 0, len(s.items)), News: map[string][]api.Notice{},
-		Trails: make(map[string]*trail, len(s.trails)), MadeUp: maps.Clone(s.madeUp), Total: s.total, NewestRun: s.newestRun,
+		Trails: make(map[string]*trail, len(s.trails)), MadeUp: maps.Clone(s.madeUp), Total: s.total, NewestRun: s.newestRun, LastSubject: s.lastSubject,
 		Housekeeping: s.housekeeping, Removed: maps.Clone(s.removed),
 	}
 	if s.past != nil {
@@ -183,6 +184,7 @@ func (s *state) restore(snap *snapshot, size uint64) error {
 	maps.Copy(s.madeUp, snap.MadeUp)
 	maps.Copy(s.removed, snap.Removed)
 	s.total, s.newestRun, s.housekeeping = snap.Total, snap.NewestRun, snap.Housekeeping
+	s.lastSubject = snap.LastSubject
 	for i := range runs {
 		r := &runs[i]
 		r.Restored()

@@ -32,6 +32,7 @@ type state struct {
 	housekeeping  work.Chain                            // of the events about the archive itself
 	removed       map[ledger.Hash]uint64                // blobs that were removed -> the sequence of the last event that says so; older ones are in the index
 	newestRun     string                                // the subject of the run that was started last
+	lastSubject   string                                // the greatest that was ever made
 	total         int                                   // items that were ever added
 	over          int                                   // about how many subjects are over, and could leave
 	left          int                                   // how often something left
@@ -111,9 +112,10 @@ func (s *state) note(seq uint64, e ledger.Event) error {
 			t.AddKey = e.Key
 		case delivery.RunStarted:
 			t.AddKey = s.runs[e.Subject].Key
-			s.newestRun = max(s.newestRun, e.Subject)
+			s.newestRun = e.Subject
 		}
 		s.follow(e.Subject, t)
+		s.lastSubject = max(s.lastSubject, e.Subject)
 	}
 	t.Seqs = append(t.Seqs, seq)
 	t.Requests.note(seq, e)

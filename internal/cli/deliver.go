@@ -227,13 +227,12 @@ func (a *app) deliverBy(ctx context.Context, own *ownBox, text, id string, wait 
 		return api.Run{}, err
 	}
 	defer client.Close()
-	begun := time.Now()
-	r, err := a.begin(ctx, client, text, id)
+	r, known, err := a.begin(ctx, client, text, id)
 	if err != nil {
 		return api.Run{}, err
 	}
 	after := uint64(0)
-	if r.StartedAt.Before(begun.Add(-time.Second)) { // what happened before is known
+	if known {
 		after = r.Sequence
 	}
 	if after == 0 && a.Live {
@@ -247,30 +246,32 @@ func (a *app) deliverBy(ctx context.Context, own *ownBox, text, id string, wait 
 }
 
 // begin hands the plan in, or finds the run to go on with.
-func (a *app) begin(ctx context.Context, client *api.Client, text, id string) (api.Run, error) {
+func (a *app) begin(ctx context.Context, client *api.Client, text, id string) (r api.Run, known bool, err error) {
 	if id != "" {
-		return client.Run(ctx, id)
+		r, err := client.Run(ctx, id)
+		return r, true, err
 	}
 	page, err := client.Runs(ctx, true, api.From{})
 	if err != nil {
-		return api.Run{}, err
+		return api.Run{}, false, err
 	}
 	live := page.Items
 	if text != "" {
 		a.noteDirty(ctx)
 		r, err := client.Deliver(ctx, api.StartRun{Plan: text})
 		for _, other := range live {
+			known = known || other.ID == r.ID
 			if err == nil && other.ID != r.ID {
 				fmt.Fprintf(a.Err, "%s: %s (%s) has not ended, and goes on beside it; `signalbox cancel --run %s` ends it\n",
 					a.Paint(command.Yellow, "note"), other.ID, agentsig.Escape(other.Title), other.ID)
 			}
 		}
-		return r, err
+		return r, known, err
 	}
 	if len(live) > 0 {
-		return live[len(live)-1], nil
+		return live[len(live)-1], true, nil
 	}
-	return api.Run{}, a.nothingToGoOn()
+	return api.Run{}, false, a.nothingToGoOn()
 }
 
 // noteDirty says that agents do not see what is not committed.

@@ -32,6 +32,9 @@ func (r *Run) Fold(seq uint64, e ledger.Event, stored []byte) error {
 // Evolve changes the run by an event on its own subject. It checks nothing that
 // was decided: an event is a fact.
 func (r *Run) Evolve(seq uint64, e ledger.Event) error {
+	if r.First == 0 {
+		r.First = seq
+	}
 	r.Seq, r.Epoch = seq, e.Epoch
 	f, ok := evolvers[e.Type]
 	if !ok {

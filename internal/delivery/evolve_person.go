@@ -8,7 +8,7 @@ import (
 
 func (r *Run) questionAsked(e ledger.Event, p Question) {
 	r.Asks++
-	r.Questions = append(r.Questions, &Asked{Question: p, At: e.Time})
+	r.Questions = append(r.Questions, &Asked{Question: p, Seq: r.Seq, At: e.Time})
 	if s := r.turned(p.Session, p.Turn); s != nil && p.Turn > 0 {
 		s.Over = "it waits for a person"
 		delete(r.Unknown, r.unknownKey(s))

@@ -14,7 +14,8 @@ import (
 type Run struct {
 	Started
 	Subject string     // in the ledger
-	Seq     uint64     // the ledger's sequence of its last event
+	First   uint64     // the ledger's sequence of its first event, by which runs have their order
+	Seq     uint64     // and of its last
 	Tip     ledger.Tip // the end of its chain
 	Epoch   uint64     // of the ledger, at its last event
 	At      time.Time  // when it was started
@@ -117,6 +118,7 @@ const (
 // Asked is a question, and its answer once there is one.
 type Asked struct {
 	Question
+	Seq    uint64 // the ledger's sequence of the question
 	At     time.Time
 	Answer *Answered
 }
