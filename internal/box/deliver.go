@@ -77,6 +77,9 @@ func newDeliverer(ctx context.Context, b *Box, o Delivery) (*deliverer, error) {
 	if d.exchange, err = worktree.OpenExchange(ctx, repo, filepath.Join(dir, "exchange.git")); err != nil {
 		return nil, err
 	}
+	if err := repo.Disown(ctx, filepath.Dir(d.gatePath(0))); err != nil { // of a version that checked in the user's repository
+		b.logger.Warn("where an earlier version ran checks is left among the worktrees of your repository (git worktree list)", "error", err)
+	}
 	for n := range gatePlaces + 1 { // merges are checked too
 		d.sweep(d.gatePath(n)) // what a box that was killed left running
 	}

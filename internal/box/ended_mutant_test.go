@@ -30,6 +30,8 @@ func TestEndedMutants(t *testing.T) {
 			"b.deliverer.unmark(subject)", "_ = subject", "TestEndedRunIsTidiedUp"},
 		{"runs of a version before get no marks", "ended.go",
 			"err = errors.Join(err, d.mark(subject))", "_ = subject", "TestEndedRunIsTidiedUp"},
+		{"where a version before ran checks stays the user's", "deliver.go",
+			"if err := repo.Disown(ctx, filepath.Dir(d.gatePath(0))); err != nil {", "if err := error(nil); err != nil {", "TestGatesAreNotTheUsers"},
 		{"a run is recorded without a mark", "startrun.go",
 			"if err := d.mark(subject); err != nil {", "if err := d.mark(subject); err != nil && false {", "TestNoRunWithoutMark"},
 		{"the answer to what ends a run is lost", "conduct.go",

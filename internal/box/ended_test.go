@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
@@ -110,6 +111,16 @@ func TestEndedRunIsTidiedUp(t *testing.T) {
 	}
 	if marked, err := d.marked(); err != nil || len(marked) != 2 {
 		t.Errorf("marks of %v, %v; want them kept", marked, err)
+	}
+}
+
+// Where checks run is none of the worktrees of the user's repository, as it was in a version before.
+func TestGatesAreNotTheUsers(t *testing.T) {
+	repo := newCommits(t)
+	repo.git("", "worktree", "add", "-q", "--detach", ".signalbox/gates/0")
+	closeBox(t, delivering(t, repo))
+	if list := repo.git("", "worktree", "list"); strings.Contains(list, "\n") {
+		t.Errorf("the user's repository has\n%s", list)
 	}
 }
 

@@ -86,6 +86,7 @@ func TestKillBox(t *testing.T) {
 			n = w.up()
 			w.completed(n.finish(w))
 			w.gone()
+			w.tidied()
 			n.stop()
 			w.sound(0)
 		})
@@ -112,9 +113,31 @@ func TestKillSession(t *testing.T) {
 			}
 			w.completed(n.finish(w))
 			w.gone()
+			w.tidied()
 			n.stop()
 			w.sound(crashes)
 		})
+	}
+}
+
+// tidied waits until all runs are tidied up after, and checks that of a completed one the user's repository
+// has its branch, and nothing else.
+func (w *world) tidied() {
+	w.t.Helper()
+	w.until("the runs are tidied up after", func() bool {
+		left, _ := os.ReadDir(filepath.Join(w.dir, ".signalbox", "runs"))
+		return len(left) == 0
+	})
+	if list := w.git("worktree", "list"); strings.Contains(list, "\n") {
+		w.t.Errorf("worktrees are left:\n%s", list)
+	}
+	if refs := w.git("for-each-ref", "--format=%(refname)"); refs != "refs/heads/signalbox/R1\nrefs/heads/trunk" {
+		w.t.Errorf("refs are left:\n%s", refs)
+	}
+	for _, name := range []string{"worktrees", "signalbox"} {
+		if left, err := os.ReadDir(filepath.Join(w.dir, ".git", name)); len(left) > 0 {
+			w.t.Errorf("in .git/%s are left %v, %v", name, left, err)
+		}
 	}
 }
 

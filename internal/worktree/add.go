@@ -271,6 +271,29 @@ func (r *Repo) Remove(ctx context.Context, path string) error {
 	return r.change(ctx, r.home, "worktree", "remove", "--force", "--force", "--", path)
 }
 
+// Disown sees to it that the repository has no worktree in a directory, which is for those of another
+// repository: what is left there of this one's is removed, and anything else stays.
+func (r *Repo) Disown(ctx context.Context, dir string) error {
+	dirs, err := os.ReadDir(filepath.Join(r.common, "worktrees"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, d := range dirs {
+		gitDir := filepath.Join(r.common, "worktrees", d.Name())
+		to, unread := readLink(filepath.Join(gitDir, "gitdir"))
+		path := filepath.Dir(below(gitDir, to))
+		if unread != nil || !same(filepath.Dir(path), dir) {
+			continue
+		}
+		if _, other := r.link(path); other == nil {
+			err = errors.Join(err, r.Remove(ctx, path))
+		} else {
+			err = errors.Join(err, removeAll(r.apart(place{gitDir: gitDir}).gitDir), removeAll(gitDir))
+		}
+	}
+	return err
+}
+
 // link follows a worktree's .git file to what git keeps for it, and sees that
 // it is this repository's and leads back. It is [ErrNotWorktree] if not.
 func (r *Repo) link(path string) (place, error) {

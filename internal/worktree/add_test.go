@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -217,6 +218,34 @@ func TestAddDetachedIsNew(t *testing.T) {
 	_, err = left.WriteString("ONE")
 	must(t, err)
 	holds(t, path, "a.txt", "one\ntwo\nthree\n")
+}
+
+// TestDisown sees that the repository forgets its worktrees in a directory that is another repository's by now,
+// and that nothing of the other's is removed.
+func TestDisown(t *testing.T) {
+	f := newFixture(t)
+	gates := f.path("gates")
+	must(t, f.repo.Disown(t.Context(), gates)) // there is none
+	f.add("task")
+	for _, name := range []string{"0", "1", "2"} {
+		must(t, f.repo.AddDetached(t.Context(), filepath.Join(gates, name), f.base))
+	}
+	must(t, os.RemoveAll(filepath.Join(gates, "1")))
+	must(t, os.RemoveAll(filepath.Join(gates, "2")))
+	must(t, f.exchange.TakeBase(t.Context(), f.base))
+	must(t, f.exchange.AddDetached(t.Context(), filepath.Join(gates, "2"), f.base))
+	must(t, f.repo.Disown(t.Context(), gates))
+	must(t, f.repo.Disown(t.Context(), gates))
+	list := git(t, f.repo.Root(), "worktree", "list", "--porcelain")
+	if strings.Contains(list, gates) || !strings.Contains(list, f.path("task")) {
+		t.Errorf("the repository has\n%s", list)
+	}
+	holds(t, gates, "0/a.txt", nil)
+	holds(t, gates, "2/a.txt", "one\ntwo\nthree\n")
+	must(t, f.exchange.AddDetached(t.Context(), filepath.Join(gates, "0"), f.base))
+	if left, err := filepath.Glob(filepath.Join(gates, "*.kept-*")); err != nil || len(left) > 0 {
+		t.Errorf("there was something in the way: %s, %v", left, err)
+	}
 }
 
 func TestRemoveReadOnly(t *testing.T) {

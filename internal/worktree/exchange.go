@@ -75,6 +75,9 @@ func (x *Exchange) configure(ctx context.Context, format string) error {
 			return err
 		}
 	}
+	if err := x.clearOutgoing(); err != nil {
+		return err
+	}
 	for _, name := range []string{"attributes", "exclude"} {
 		if err := x.mirror(filepath.Join("info", name)); err != nil {
 			return err

@@ -300,6 +300,15 @@ func TestForget(t *testing.T) {
 	}
 }
 
+// What a box that was killed was about to bring to the user's repository is removed by the next one.
+func TestOutgoing(t *testing.T) {
+	f := newFixture(t)
+	write(t, f.exchange.common, outgoing+"1/pack-1.pack", "half")
+	_, err := OpenExchange(t.Context(), f.repo, f.exchange.common)
+	must(t, err)
+	holds(t, f.exchange.common, outgoing+"1/pack-1.pack", nil)
+}
+
 // Repositories that are not like others.
 func TestExchangeOfOddRepositories(t *testing.T) {
 	origin := t.TempDir()

@@ -83,9 +83,21 @@ func objectName(file string) string {
 	return filepath.Base(filepath.Dir(file)) + filepath.Base(file)
 }
 
+// outgoing begins the name of a directory with what is being brought to the user's repository.
+const outgoing = "outgoing-"
+
+// clearOutgoing removes what a process that was killed was about to bring.
+func (x *Exchange) clearOutgoing() error {
+	left, err := filepath.Glob(filepath.Join(globbed(x.common), outgoing+"*"))
+	for _, dir := range left {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	return err
+}
+
 // pack brings objects to the user's repository that git is told of on its standard input.
 func (x *Exchange) pack(ctx context.Context, which string, options ...string) error {
-	dir, err := os.MkdirTemp(x.common, "outgoing-")
+	dir, err := os.MkdirTemp(x.common, outgoing)
 	if err != nil {
 		return err
 	}
