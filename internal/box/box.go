@@ -43,6 +43,7 @@ type Options struct {
 	Patience    time.Duration // how long it waits for a directory that another has for a moment
 	Keep        time.Duration // how long outputs of what is over are kept; for ever if 0
 	Verify      bool          // read and prove all that is in the archive before it starts
+	Busy        func(bool)    // told when a burst of events begins, as the box does with one; when it is over; and when no event comes any more; may be nil
 	Logger      *slog.Logger
 
 	held *holding         // once it is taken
@@ -183,7 +184,7 @@ func start(ctx context.Context, o Options, a *archive.Archive, keys archive.Keys
 	b := &Box{
 		dir: o.Dir, archive: a, keys: keys, hosts: o.Hosts, exitEnabled: o.ExitEnabled,
 		keepBlobs: o.Keep, version: o.Version, logger: o.Logger, now: o.now,
-		large: make(large, largeOutputs), following: make(chan struct{}, maxFollowing), stopped: make(chan struct{}), sealing: sealing{dirty: make(chan struct{}, 1)},
+		large: make(large, largeOutputs), following: make(chan struct{}, maxFollowing), stopped: make(chan struct{}), sealing: sealing{dirty: make(chan struct{}, 1), busy: o.Busy},
 		held: o.held, unlisted: o.Unlisted, hub: newHub(), conductors: map[string]*conductor{}, rested: make(chan struct{}),
 	}
 	if b.logger == nil {
@@ -400,9 +401,12 @@ func (b *Box) unlist() error {
 	return err
 }
 
-// sealing signs checkpoints while events come. When they stop coming it gives memory
-// back, and does nothing after that.
-type sealing struct{ dirty chan struct{} }
+// sealing signs checkpoints while events come, and says whether many do. When they stop coming it does
+// nothing.
+type sealing struct {
+	dirty chan struct{}
+	busy  func(bool) // may be nil
+}
 
 // sealAfter is how long an event waits for the checkpoint that covers it.
 const sealAfter = time.Second
@@ -410,9 +414,6 @@ const sealAfter = time.Second
 // snapshotEvery is how many events come between two snapshots, and so about how many a start
 // has to fold.
 const snapshotEvery = 100_000
-
-// idleAfter is how long after the last checkpoint memory is given back.
-const idleAfter = 10 * time.Second
 
 func (s *sealing) wake() {
 	select {
@@ -422,14 +423,20 @@ func (s *sealing) wake() {
 }
 
 func (s *sealing) run(ctx context.Context, b *Box) {
-	var idle <-chan time.Time
+	p := beginPace(b.state.upTo(), b.now())
+	s.say(true)
+	over, idle := time.After(quietAfter), (<-chan time.Time)(nil)
 	for {
 		select {
 		case <-s.dirty:
 		case <-ctx.Done():
 			return
+		case <-over:
+			s.say(false)
+			over = nil
+			continue
 		case <-idle:
-			debug.FreeOSMemory()
+			s.say(false)
 			idle = nil
 			continue
 		}
@@ -446,6 +453,18 @@ func (s *sealing) run(ctx context.Context, b *Box) {
 			b.fail(err)
 			return
 		}
-		idle = time.After(idleAfter)
+		if left := p.look(b.state.upTo(), b.now()); left > 0 {
+			if over == nil {
+				s.say(true)
+			}
+			over = time.After(left)
+		}
+		idle = time.After(quietAfter)
+	}
+}
+
+func (s *sealing) say(busy bool) {
+	if s.busy != nil {
+		s.busy(busy)
 	}
 }

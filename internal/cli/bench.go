@@ -43,7 +43,7 @@ ratio, p50_ms, p99_ms, items, clients and signals.`,
 				return err
 			}
 			defer func() { err = errors.Join(err, os.RemoveAll(o.Dir)) }()
-			collectLess() // as the box does: the log alone runs in this process
+			collect(true) // as the box does: the log alone runs in this process
 			o.Progress = func(what string) { fmt.Fprintln(a.Err, a.Paint(command.Faint, what)) }
 			r, err := bench.Run(cmd.Context(), o)
 			if err != nil {
@@ -76,7 +76,7 @@ func (a *app) benchHTTPCommand() *cobra.Command {
 		Hidden: true,
 		Args:   none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			collectLess() // as the box does
+			collect(true) // as the box does
 			a.Served = true
 			return bench.ServeHTTPAlone(cmd.Context(), a.In, a.Out)
 		},

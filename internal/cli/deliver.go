@@ -125,6 +125,7 @@ func (a *app) openBox(ctx context.Context, c config.Config, o box.Options) (*box
 	o.Keep, o.ExitEnabled = c.Archive.Keep, agentsig.ExitProtocolEnabled(os.LookupEnv, c.ExitProtocol)
 	o.Hosts, o.Redact, o.Version, o.Delivery = c.Hosts, c.Redact, command.BuildVersion().Version, d
 	o.Patience = openPatience
+	o.Busy = collect
 	return box.Open(ctx, o)
 }
 

@@ -46,7 +46,6 @@ func (a *app) ownBox(ctx context.Context, c config.Config) (*ownBox, error) {
 	if err != nil || own == nil {
 		return nil, errors.Join(err, log.Close())
 	}
-	collectLess()
 	own.log = log
 	return own, nil
 }

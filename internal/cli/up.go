@@ -84,7 +84,6 @@ func (a *app) up(cmd *cobra.Command, c config.Config, verify bool) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	collectLess()
 	a.sayFound(listener.Addr().String(), found, enabled)
 	a.Served = true
 	served := b.Serve(ctx, listener)
@@ -124,13 +123,23 @@ func length(d time.Duration) string {
 // logger writes to standard error.
 func (a *app) logger() *slog.Logger { return slog.New(slog.NewTextHandler(a.Err, nil)) }
 
-// collectLess lets garbage grow to four times what is in use: collecting is what
-// makes handoffs wait. A box gives memory back when it is idle, and begins with what
-// it needs: this is called when it has started.
-func collectLess() {
+// collect lets garbage grow to four times what is in use while a burst of events lasts: collecting is what makes
+// handoffs wait. When it is over, what it took is given back.
+func collect(busy bool) {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
+		debug.SetGCPercent(percent(busy))
 	}
+	if !busy {
+		debug.FreeOSMemory()
+	}
+}
+
+// percent is by how much of what is in use garbage may grow.
+func percent(busy bool) int {
+	if busy {
+		return 400
+	}
+	return 100
 }
 
 func (a *app) sayFound(address string, found box.Found, enabled bool) {

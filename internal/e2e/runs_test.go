@@ -82,12 +82,13 @@ const indexFiles = 10
 type figure struct {
 	goroutines, descriptors int
 	files, transcripts      int // of transcripts there is a directory for each session, as the documentation says
-	resident, heap, idle    int // in bytes
+	resident, own           int // bytes: all, and without the program's file
+	heap, idle              int // bytes of its own: in use, and kept for later
 }
 
 func (f figure) String() string {
-	return fmt.Sprintf("%d goroutines, %d descriptors, %.1f MB resident (heap %.1f, idle %.1f), %d files and %d of sessions",
-		f.goroutines, f.descriptors, float64(f.resident)/1e6, float64(f.heap)/1e6, float64(f.idle)/1e6, f.files, f.transcripts)
+	return fmt.Sprintf("%d goroutines, %d descriptors, %.1f MB resident, %.1f of its own (heap %.1f, idle %.1f), %d files and %d of sessions",
+		f.goroutines, f.descriptors, float64(f.resident)/1e6, float64(f.own)/1e6, float64(f.heap)/1e6, float64(f.idle)/1e6, f.files, f.transcripts)
 }
 
 // measured is a world whose box says what it holds, and whose calls of git are counted.
@@ -230,9 +231,13 @@ func (m *measured) look(n *node) (f figure) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	if found := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(status); found != nil {
-		kb, _ := strconv.Atoi(string(found[1])) // digits
-		f.resident = kb << 10
+	for _, found := range regexp.MustCompile(`(VmRSS|RssAnon):\s+(\d+) kB`).FindAllSubmatch(status, -1) {
+		kb, _ := strconv.Atoi(string(found[2])) // digits
+		if string(found[1]) == "VmRSS" {
+			f.resident = kb << 10
+		} else {
+			f.own = kb << 10
+		}
 	}
 	open, err := os.ReadDir(filepath.Join(proc, "fd"))
 	if err != nil {
