@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -79,13 +80,24 @@ func pack(t *testing.T, entries []entry, after ...byte) []byte {
 	}
 	_ = w.Close() // an entry may be short
 	z := gzip.NewWriter(&zipped)
-	if _, err := z.Write(append(tarred.Bytes(), after...)); err != nil {
+	content := bytes.ReplaceAll(tarred.Bytes(), []byte(notSparse), []byte("GNU.sparse."))
+	if _, err := z.Write(append(content, after...)); err != nil {
 		t.Fatal(err)
 	}
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return zipped.Bytes()
+}
+
+// notSparse is what [pack] makes the prefix of sparse entries' records: package tar writes none.
+const notSparse = "XNU.sparse."
+
+// hole returns a file of 512 bytes that stands for one with a hole.
+func hole(name string, size int) entry {
+	e := file(name, "1\n"+strconv.Itoa(size)+"\n0\n"+strings.Repeat("\x00", 507-len(strconv.Itoa(size))))
+	e.PAXRecords = map[string]string{notSparse + "major": "1", notSparse + "minor": "0", notSparse + "name": name, notSparse + "realsize": strconv.Itoa(size)}
+	return e
 }
 
 // refused restores a file that must be refused as damaged, for a reason, and leave
@@ -194,6 +206,14 @@ func TestHostile(t *testing.T) {
 	large := file("sessions/x", "")
 	large.Size = 1<<30 + 1
 	refused(t, "a large file", pack(t, append(slices.Clone(good), large)), "which is too much")
+	for i, e := range good {
+		if !strings.Contains(e.Name, "/") { // backup.json, keys and tokens
+			long := slices.Clone(good)
+			long[i] = file(e.Name, strings.Repeat(" ", 1<<17))
+			refused(t, "a long "+e.Name, pack(t, append(long, sums(long))), "which is too much")
+		}
+	}
+	refused(t, "a file with a hole", pack(t, append(slices.Clone(good), hole("sessions/x", 1<<29))), "has holes")
 	short := file("sessions/x", "abc")
 	short.Size = 4096
 	refused(t, "a file that is cut off", pack(t, append(slices.Clone(good), short)), "it was cut off")
@@ -209,8 +229,6 @@ func TestHostile(t *testing.T) {
 	lie := slices.Clone(good)
 	lie[0] = file("backup.json", `{"format":1,"events":1000,"items":3}`)
 	refused(t, "a wrong count", pack(t, append(lie, sums(lie))), "and says 1000 on 3")
-	lie[0] = file("backup.json", strings.Repeat(" ", 1<<17))
-	refused(t, "a large backup.json", pack(t, append(lie, sums(lie))), "which is too much")
 
 	path := filepath.Join(t.TempDir(), "b")
 	lie[0] = file("backup.json", `{"format":2}`)

@@ -37,7 +37,7 @@ func damaged(format string, args ...any) error {
 const (
 	maxFile  = 1 << 30  // bytes of a file
 	maxFiles = 1 << 22  // files
-	maxAbout = 64 << 10 // bytes of backup.json
+	maxSmall = 64 << 10 // bytes of a file that is read at once: backup.json, keys, tokens
 )
 
 // Restore unpacks a backup, verifies it, and makes it the directory dir, which is
@@ -175,8 +175,10 @@ func (u *unpacker) take(h *tar.Header, content io.Reader) error {
 		return damaged("%q is there twice", name)
 	case name != aboutFile && !expected(name):
 		return damaged("%q does not belong there", name)
-	case h.Size > maxFile || name == aboutFile && h.Size > maxAbout:
+	case h.Size > maxFile || h.Size > maxSmall && (name == aboutFile || slices.Contains(secretFiles(), name)):
 		return damaged("%q has %d bytes, which is too much", name, h.Size)
+	case sparse(h):
+		return damaged("%q has holes, which no backup has", name)
 	case len(u.sums) == maxFiles:
 		return damaged("it has more than %d files", maxFiles)
 	}
@@ -190,6 +192,16 @@ func (u *unpacker) take(h *tar.Header, content io.Reader) error {
 	}
 	u.sums[name] = fmt.Sprintf("%x", sum.Sum(nil))
 	return err
+}
+
+// sparse reports whether an entry is stored without its holes: a few bytes that would fill a disk.
+func sparse(h *tar.Header) bool {
+	for key := range h.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return false
 }
 
 func (u *unpacker) readAbout(content io.Reader) error {

@@ -1,0 +1,15 @@
+package backup_test
+
+import (
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/mutant"
+)
+
+// Each rule about what a stranger's backup may have, dropped, is noticed.
+func TestMutants(t *testing.T) {
+	mutant.All(t, []mutant.Noticed{
+		{By: "^TestHostile$", Mutant: mutant.Mutant{Name: "keys may have any size", File: "restore.go", Old: "(name == aboutFile || slices.Contains(secretFiles(), name))", New: "name == aboutFile"}},
+		{By: "^TestHostile$", Mutant: mutant.Mutant{Name: "a file may have holes", File: "restore.go", Old: "case sparse(h):", New: "case sparse(h) && false:"}},
+	})
+}
