@@ -95,10 +95,10 @@ func isDir(mode fs.FileMode) error {
 	return ErrNoDirectory
 }
 
-// named says which file an error is about, if it does not.
+// named says which file could not be opened: that it was looked at first is nobody's concern.
 func named(path string, err error) error {
-	if _, ok := errors.AsType[*fs.PathError](err); ok {
-		return err
+	if of, ok := errors.AsType[*fs.PathError](err); ok {
+		err = of.Err
 	}
 	return &fs.PathError{Op: "open", Path: path, Err: err}
 }
