@@ -3,7 +3,6 @@ package box
 import (
 	"context"
 	"errors"
-	"net"
 	"path/filepath"
 	"runtime"
 	"testing"
@@ -18,7 +17,7 @@ func TestUnlisted(t *testing.T) {
 	dir := Dir(filepath.Join(t.TempDir(), "box"))
 	for _, unlisted := range []bool{true, false} {
 		b, _ := run(t, Options{Dir: dir, Unlisted: unlisted})
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		l, err := Listen(t.Context(), "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,7 @@ func TestStrangers(t *testing.T) {
 	}
 	strangers := make([]net.Conn, 300)
 	for i := range strangers {
-		if strangers[i], err = net.Dial("tcp", p.found.Address); err != nil {
+		if strangers[i], err = (&net.Dialer{}).DialContext(t.Context(), "tcp", p.found.Address); err != nil {
 			t.Fatal(err)
 		}
 		if i%2 == 0 {

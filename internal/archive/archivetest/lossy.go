@@ -367,10 +367,10 @@ func (l *Lossy) Remove(name string) error {
 	return nil
 }
 
-// Mkdir implements [archive.FS].
 // Stands implements [archive.FS].
 func (l *Lossy) Stands() error { return nil }
 
+// Mkdir implements [archive.FS].
 func (l *Lossy) Mkdir(name string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
