@@ -3,6 +3,7 @@ package box
 import (
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,8 +24,9 @@ func TestClockSetBack(t *testing.T) {
 			dir := Dir(t.TempDir())
 			var runs, items []string
 			for life := range 4 {
-				at := time.UnixMilli(r.Int64N(4e12) - 1e11) // from before 1970 to after 2090
-				b := onClock(t, dir, archive.Dir(dir.Archive("")), nil, func() time.Time { return at })
+				var clock atomic.Int64
+				clock.Store(r.Int64N(4e12) - 1e11) // from before 1970 to after 2090
+				b := onClock(t, dir, archive.Dir(dir.Archive("")), nil, func() time.Time { return time.UnixMilli(clock.Load()) })
 				for n := range 3 {
 					id := fmt.Sprintf("%d-%d", life, n)
 					finishedRun(t, b, "R"+id, "T")
@@ -32,7 +34,7 @@ func TestClockSetBack(t *testing.T) {
 						t.Fatal(err)
 					}
 					runs, items = append(runs, "R"+id), append(items, "R"+id+".T", "W"+id)
-					at = at.Add(-time.Duration(r.Int64N(int64(time.Hour))))
+					clock.Add(-r.Int64N(time.Hour.Milliseconds()))
 				}
 				inOrder(t, b, runs, items)
 				if _, err := b.seal(); err != nil {
@@ -96,9 +98,8 @@ func inOrder(t *testing.T, b *Box, runs, items []string) {
 // Of runs that have not ended the latest is the one that was started last, also if a ledger of a version
 // before gave it a smaller subject; and questions are in the order in which they were asked.
 func TestLiveOrder(t *testing.T) {
-	at := time.UnixMilli(2e12)
 	dir := Dir(t.TempDir())
-	b := onClock(t, dir, archive.Dir(dir.Archive("")), nil, func() time.Time { return at })
+	b := onClock(t, dir, archive.Dir(dir.Archive("")), nil, time.Now)
 	defer closeBox(t, b)
 	plan, err := b.archive.PutBlob([]byte("# A plan\n"))
 	if err != nil {
@@ -115,9 +116,8 @@ func TestLiveOrder(t *testing.T) {
 			}
 		}
 	}
-	start(subjectAfter("", at), "R1")
-	at = time.UnixMilli(1e12)
-	start(subjectAfter("", at), "R2")
+	start(subjectAfter("", time.UnixMilli(2e12)), "R1")
+	start(subjectAfter("", time.UnixMilli(1e12)), "R2")
 	page, err := b.Runs(t.Context(), true, api.From{Limit: 1})
 	if err != nil || len(page.Items) != 1 || page.Items[0].ID != "R1" || page.Next != "R1" {
 		t.Fatalf("the first page: %+v, %v", page, err)
