@@ -222,6 +222,43 @@ func TestClaimByName(t *testing.T) {
 	})
 }
 
+// Claims that wait for an item end when it is completed, as those do that come later.
+func TestWaitForWhatIsCompleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := inDir(t, Dir(t.TempDir()))
+		defer closeBox(t, b)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := b.Add(ctx, api.AddWork{ID: "T-1", Title: "a title"}, ""); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Claim(ctx, api.Claim{Work: "T-1", Actor: "ann"}, ""); err != nil {
+			t.Fatal(err)
+		}
+		wishes := []api.Claim{{}, {}, {Phase: agentsig.PhaseReview}, {Role: agentsig.RoleAuditor}}
+		ended := make(chan error, len(wishes))
+		for _, q := range wishes {
+			q.Work, q.Actor, q.Wait = "T-1", "bob", true
+			go func() {
+				_, err := b.Claim(ctx, q, "")
+				ended <- err
+			}()
+		}
+		synctest.Wait()
+		if _, err := b.Override("T-1", api.Override{Phase: agentsig.PhaseCompleted, Reason: "done"}, ""); err != nil {
+			t.Fatal(err)
+		}
+		for range wishes {
+			if err := <-ended; !errors.Is(err, work.ErrCompleted) {
+				t.Error(err)
+			}
+		}
+		if _, err := b.Claim(ctx, api.Claim{Work: "T-1", Actor: "eve", Wait: true}, ""); !errors.Is(err, work.ErrCompleted) {
+			t.Error(err)
+		}
+	})
+}
+
 // A request is answered when its event is in the archive, and not before.
 func TestAnswerWaitsForArchive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

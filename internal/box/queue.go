@@ -41,9 +41,9 @@ type wish struct {
 // waiter is a claim that waits. It gets one subject at most.
 type waiter struct {
 	wish
-	number uint64 // the lower came first
-	offer  chan string
-	place  *list.Element // nil once it was offered something
+	number uint64        // the lower came first
+	offer  chan string   // closed if there will be nothing to offer
+	place  *list.Element // nil once it was offered something, or will never be
 }
 
 func newQueue() queue {
@@ -65,6 +65,9 @@ func (w wish) accepts(subject string, phase agentsig.Phase) bool {
 // update puts an item into its place after something happened to it.
 func (q *queue) update(i work.Item) {
 	q.remove(i.Subject)
+	if i.Phase == agentsig.PhaseCompleted {
+		q.disappoint(i.Subject)
+	}
 	if !i.Claimable() {
 		return
 	}
@@ -143,7 +146,19 @@ func (q *queue) leave(w *waiter) (string, bool) {
 		q.quit(w)
 		return "", false
 	}
-	return <-w.offer, true
+	subject, offered := <-w.offer
+	return subject, offered
+}
+
+// disappoint ends the claims that wait for this item and no other.
+func (q *queue) disappoint(subject string) {
+	for _, line := range q.lines[subject] {
+		for line.Len() > 0 {
+			w := line.Front().Value.(*waiter)
+			q.quit(w)
+			close(w.offer)
+		}
+	}
 }
 
 // quit takes a claim out of its line.

@@ -1,6 +1,8 @@
 package box
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -22,6 +24,7 @@ type walker struct {
 	wish
 	real *waiter
 	got  string
+	over bool // what it waits for will never come
 }
 
 func (q *walked) update(i work.Item) {
@@ -29,6 +32,12 @@ func (q *walked) update(i work.Item) {
 	if i.Claimable() {
 		q.ready = append(q.ready, readyItem{i.Subject, i.Phase, i.Seq})
 		slices.SortFunc(q.ready, func(a, b readyItem) int { return int(a.since) - int(b.since) })
+	}
+	if i.Phase == agentsig.PhaseCompleted {
+		q.waiters = slices.DeleteFunc(q.waiters, func(w *walker) bool {
+			w.over = w.over || w.subject == i.Subject
+			return w.over
+		})
 	}
 }
 
@@ -115,16 +124,19 @@ func queueLikeAWalk(random *rand.Rand) error {
 		}
 		for _, w := range waiting {
 			var got string
+			open := true
 			select {
-			case got = <-w.real.offer:
-				taken = append(taken, got)
+			case got, open = <-w.real.offer:
 			default:
 			}
-			if got != w.got {
-				return fmt.Errorf("step %d: %+v was offered %q, want %q", step, w.wish, got, w.got)
+			if got != "" {
+				taken = append(taken, got)
+			}
+			if got != w.got || open == w.over {
+				return fmt.Errorf("step %d: %+v was offered %q, want %q; it goes on: %v, want %v", step, w.wish, got, w.got, open, !w.over)
 			}
 		}
-		waiting = slices.DeleteFunc(waiting, func(w *walker) bool { return w.got != "" })
+		waiting = slices.DeleteFunc(waiting, func(w *walker) bool { return w.got != "" || w.over })
 		if _, _, n := real.counts(); n != len(waiting) || n == 0 && len(real.queue.lines) > 0 {
 			return fmt.Errorf("step %d: %d wait, want %d; lines %v", step, n, len(waiting), real.queue.lines)
 		}
@@ -172,6 +184,22 @@ func TestClaimDoesNotOvertake(t *testing.T) {
 	}
 	if first.place != nil {
 		t.Error("the first still waits")
+	}
+}
+
+// A claim does not wait for an item that was completed after it was looked at.
+func TestClaimDoesNotWaitForNothing(t *testing.T) {
+	b := &Box{state: newState()}
+	i := work.Item{ID: "x", Phase: agentsig.PhaseCompleted}
+	i.Subject, i.Seq = "item", 1
+	b.state.put(&work.Item{}, &i)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if subject, err := b.pick(ctx, wish{subject: "item"}, true); !errors.Is(err, work.ErrCompleted) {
+		t.Errorf("it was offered %q, %v", subject, err)
+	}
+	if _, _, waiting := b.state.counts(); waiting != 0 {
+		t.Errorf("%d wait", waiting)
 	}
 }
 

@@ -170,7 +170,7 @@ func (b *Box) Claim(ctx context.Context, q api.Claim, key string) (api.Grant, er
 }
 
 // checkClaim refuses what can't be granted whatever is ready, so that nobody
-// waits for it: a bad request, or an item that will never be claimable.
+// waits for it: a bad request, or an item that is not claimable now, if the claim does not wait.
 func (b *Box) checkClaim(w wish, c work.Grant, wait bool) error {
 	item := work.Item{ID: "any", Phase: agentsig.PhaseDraft}
 	plain := c
@@ -192,13 +192,10 @@ func (b *Box) checkClaim(w wish, c work.Grant, wait bool) error {
 	case w.phase != "" && !work.MayHold(w.role, w.phase):
 		return &work.RoleError{Role: w.role, Phase: w.phase}
 	}
-	if w.subject == "" {
+	if w.subject == "" || wait {
 		return nil
 	}
 	_, err := work.Decide(b.state.item(w.subject), c)
-	if wait && !errors.Is(err, work.ErrCompleted) {
-		return nil
-	}
 	return err
 }
 
@@ -215,8 +212,16 @@ func (b *Box) pick(ctx context.Context, w wish, wait bool) (string, error) {
 	case line == nil:
 		return "", ErrNothing
 	}
+	// From here on the item's completion ends the wait; what came before shows in the item.
+	if w.subject != "" && b.state.item(w.subject).Phase == agentsig.PhaseCompleted {
+		b.state.leave(line)
+		return "", work.ErrCompleted
+	}
 	select {
-	case subject := <-line.offer:
+	case subject, ok := <-line.offer:
+		if !ok {
+			return "", work.ErrCompleted
+		}
 		return subject, nil
 	case <-ctx.Done():
 		err = ctx.Err()
