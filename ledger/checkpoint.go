@@ -67,6 +67,10 @@ func OpenCheckpoint(signed []byte, verifierKey string) (Checkpoint, error) {
 	return c, nil
 }
 
+// maxSize is how many events a ledger can have. Whoever holds a key can sign any number: near the largest one,
+// arithmetic on trees overflows, and a proof would be computed without end.
+const maxSize = 1 << 48
+
 func parseCheckpoint(text string) (Checkpoint, error) {
 	bad := errors.New("not a checkpoint: it has three lines, its origin, its size and its root")
 	lines := strings.Split(text, "\n")
@@ -76,6 +80,9 @@ func parseCheckpoint(text string) (Checkpoint, error) {
 	size, err := strconv.ParseInt(lines[1], 10, 64)
 	if err != nil || size < 0 || strconv.FormatInt(size, 10) != lines[1] {
 		return Checkpoint{}, bad
+	}
+	if size > maxSize {
+		return Checkpoint{}, fmt.Errorf("not a checkpoint: it says that there are %d events, and no ledger has more than %d", size, int64(maxSize))
 	}
 	root, err := base64.StdEncoding.Strict().DecodeString(lines[2])
 	if err != nil || len(root) != len(Hash{}) {

@@ -18,6 +18,7 @@ func TestMutants(t *testing.T) {
 		safe   = "^TestVerifyReadsNothing$|^TestVerifyLinks$|^TestVerifyManyNames$|^TestVerifyBlobOnce$|^TestBlobsDeep$"
 	)
 	mutant.All(t, []mutant.Noticed{
+		{By: "^TestCheckpointOfAnySize$", Mutant: mutant.Mutant{Name: "a checkpoint may have any size", File: "checkpoint.go", Old: "if size > maxSize {", New: "if false {"}},
 		{By: edge, Mutant: mutant.Mutant{Name: "an edge's root is not compared", File: "edge.go", Old: "root != c.Root {", New: "root != c.Root && false {"}},
 		{By: edge, Mutant: mutant.Mutant{Name: "a tile of the edge may be short", File: "edge.go", Old: "if err == nil && len(tile) != width*hashSize {", New: "if false {"}},
 		{By: edge, Mutant: mutant.Mutant{Name: "a level of the edge is left out", File: "edge.go", Old: "if width == 0 {", New: "if width == 0 || level == 1 {"}},

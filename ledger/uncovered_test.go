@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -294,6 +295,24 @@ func TestBlobsDeep(t *testing.T) {
 	}
 	if used := after.TotalAlloc - before.TotalAlloc; used > 16<<20 {
 		t.Errorf("it took %d bytes of memory for a payload of %d", used, len(payload))
+	}
+}
+
+// Whoever holds a key can sign any size. One that arithmetic on trees can't bear is refused before anything
+// is computed.
+func TestCheckpointOfAnySize(t *testing.T) {
+	signer, verifier, err := ledger.NewKey(origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for size, good := range map[int64]bool{1 << 48: true, 1<<48 + 1: false, 1<<62 + 5: false, math.MaxInt64: false} {
+		signed, err := ledger.Checkpoint{Origin: origin, Size: size}.Sign(signer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ledger.OpenCheckpoint(signed, verifier); (err == nil) != good {
+			t.Errorf("%d events: %v", size, err)
+		}
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 )
 
 // Export copies what the latest checkpoint covers, and nothing else, to files that are not there yet: the
-// checkpoint with the key's own signature, tiles, bundles, the blobs that their events refer to, and the key. What
-// is missing is left out: whether the copy is whole, [VerifyCopy] tells.
+// checkpoint with the key's own signature, tiles, bundles, the blobs that their events refer to, and the key. A blob
+// that is missing is left out: whether it was removed, [VerifyCopy] tells.
 func Export(ctx context.Context, from FS, verifier string, to FS) error {
 	note, err := from.ReadFile(ledger.CheckpointPath)
 	if err != nil {
@@ -75,7 +75,7 @@ func (e *exporter) bundle(index int64, width int) error {
 				continue
 			}
 			e.blobs[ref.SHA256] = true
-			if _, err := e.copy(ledger.BlobPath(ref.SHA256)); err != nil {
+			if _, err := e.copy(ledger.BlobPath(ref.SHA256)); err != nil && !missing(err) {
 				return err
 			}
 		}
@@ -83,15 +83,12 @@ func (e *exporter) bundle(index int64, width int) error {
 	return nil
 }
 
-// copy copies a file, if it is there.
+// copy copies a file.
 func (e *exporter) copy(name string) ([]byte, error) {
 	if err := e.ctx.Err(); err != nil {
 		return nil, err
 	}
 	data, err := e.from.ReadFile(name)
-	if missing(err) {
-		return nil, nil
-	}
 	if err != nil {
 		return nil, err
 	}

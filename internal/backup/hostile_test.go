@@ -195,8 +195,9 @@ func TestHostile(t *testing.T) {
 	for _, name := range []string{
 		"../x", "/etc/x", "archive/../../x", "archive/./x", "archive//x", "sessions/..", "archive", "engine/x", "x", "lock",
 		"signer.key/x", `archive\x`, "sessions/a\nb", "sessions/\x1b[1m", "archive/../signer.key",
+		"sessions/" + strings.Repeat("a/", 40) + "x", "sessions/" + strings.Repeat("a", 1<<10),
 	} {
-		refused(t, name, pack(t, with(file(name, "x"))), "")
+		refused(t, name, pack(t, with(file(name, "x"))), "does not belong there")
 	}
 	for _, kind := range []byte{tar.TypeSymlink, tar.TypeLink, tar.TypeDir, tar.TypeFifo, tar.TypeChar} {
 		e := file("sessions/x", "")

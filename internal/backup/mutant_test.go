@@ -11,5 +11,6 @@ func TestMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
 		{By: "^TestHostile$", Mutant: mutant.Mutant{Name: "keys may have any size", File: "restore.go", Old: "(name == aboutFile || slices.Contains(secretFiles(), name))", New: "name == aboutFile"}},
 		{By: "^TestHostile$", Mutant: mutant.Mutant{Name: "a file may have holes", File: "restore.go", Old: "case sparse(h):", New: "case sparse(h) && false:"}},
+		{By: "^TestHostile$", Mutant: mutant.Mutant{Name: "a file may lie at any depth", File: "restore.go", Old: `strings.Count(name, "/") >= maxDepth`, New: "false"}},
 	})
 }

@@ -218,8 +218,17 @@ func (u *unpacker) readAbout(content io.Reader) error {
 	return nil
 }
 
+// A name's length in bytes, and how deep its file lies, at most.
+const (
+	maxName  = 1 << 10
+	maxDepth = 32
+)
+
 // expected says whether a name can be that of a file in a backup.
 func expected(name string) bool {
+	if len(name) > maxName || strings.Count(name, "/") >= maxDepth {
+		return false
+	}
 	if path.Clean(name) != name || !filepath.IsLocal(filepath.FromSlash(name)) || agentsig.Escape(name) != name || strings.Contains(name, `\`) {
 		return false
 	}

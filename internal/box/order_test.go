@@ -98,8 +98,10 @@ func inOrder(t *testing.T, b *Box, runs, items []string) {
 // Of runs that have not ended the latest is the one that was started last, also if a ledger of a version
 // before gave it a smaller subject; and questions are in the order in which they were asked.
 func TestLiveOrder(t *testing.T) {
+	var clock atomic.Int64
+	clock.Store(2e12)
 	dir := Dir(t.TempDir())
-	b := onClock(t, dir, archive.Dir(dir.Archive("")), nil, time.Now)
+	b := onClock(t, dir, archive.Dir(dir.Archive("")), nil, func() time.Time { return time.UnixMilli(clock.Load()) })
 	defer closeBox(t, b)
 	plan, err := b.archive.PutBlob([]byte("# A plan\n"))
 	if err != nil {
@@ -116,8 +118,9 @@ func TestLiveOrder(t *testing.T) {
 			}
 		}
 	}
-	start(subjectAfter("", time.UnixMilli(2e12)), "R1")
-	start(subjectAfter("", time.UnixMilli(1e12)), "R2")
+	start(subjectAfter("", b.now()), "R1")
+	clock.Store(1e12)
+	start(subjectAfter("", b.now()), "R2")
 	page, err := b.Runs(t.Context(), true, api.From{Limit: 1})
 	if err != nil || len(page.Items) != 1 || page.Items[0].ID != "R1" || page.Next != "R1" {
 		t.Fatalf("the first page: %+v, %v", page, err)

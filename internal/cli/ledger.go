@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -339,23 +340,59 @@ behind: an export is what to give to others.`,
 	return cmd
 }
 
-// export copies a ledger. A box may seal meanwhile and remove what only the older
-// checkpoint needs: then the copy does not verify, and is made again.
+// export copies a ledger to a directory that is not there or empty; it touches nothing else. A box may seal
+// meanwhile and remove what only the older checkpoint needs: then the copy is not whole, and is made again.
 func export(ctx context.Context, files archive.FS, key, to string) (r archive.Verified, err error) {
-	if entries, err := os.ReadDir(to); err == nil && len(entries) > 0 {
-		return r, fmt.Errorf("%s is not empty: give a new directory", agentsig.Escape(to))
+	if err := vacant(to); err != nil {
+		return r, err
+	}
+	parent := filepath.Dir(filepath.Clean(to))
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return r, err
 	}
 	for range 5 {
-		if err = archive.Export(ctx, files, key, archive.Dir(to)); err == nil {
-			if r, err = archive.VerifyCopy(ctx, archive.Dir(to), key); err == nil {
-				return r, nil
-			}
-		}
-		if err := os.RemoveAll(to); err != nil {
+		if r, err = exportOnce(ctx, files, key, parent, to); err == nil || ctx.Err() != nil {
 			return r, err
 		}
 	}
 	return r, err
+}
+
+// vacant refuses a place where a directory would replace something.
+func vacant(to string) error {
+	info, err := os.Lstat(to)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && info.IsDir() {
+		var entries []fs.DirEntry
+		if entries, err = os.ReadDir(to); err == nil && len(entries) == 0 {
+			return nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%s is there already, and not an empty directory: give a new one", agentsig.Escape(to))
+}
+
+// exportOnce makes the copy beside its place first: what fails leaves nothing behind.
+func exportOnce(ctx context.Context, files archive.FS, key, parent, to string) (r archive.Verified, err error) {
+	stage, err := os.MkdirTemp(parent, ".export-*")
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(stage)) }()
+	if err := archive.Export(ctx, files, key, archive.Dir(stage)); err != nil {
+		return r, err
+	}
+	if r, err = archive.VerifyCopy(ctx, archive.Dir(stage), key); err != nil {
+		return r, err
+	}
+	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) { // it is empty, if it is there
+		return r, err
+	}
+	return r, os.Rename(stage, to)
 }
 
 func (a *app) keyCommand() *cobra.Command {
