@@ -13,6 +13,8 @@ func TestFollowerMutants(t *testing.T) {
 			Old: "maxFollowing = 128 ", New: "maxFollowing = 1 << 12"}},
 		{By: "TestFollowersAreLimited", Mutant: mutant.Mutant{Name: "a client that leaves keeps its place", File: "follow.go",
 			Old: "leave = func() { <-b.following }", New: "leave = func() {}"}},
+		{By: "TestGoneBehindARequest", Mutant: mutant.Mutant{Name: "a claim of a client that has gone stays in line", File: "http.go",
+			Old: "if err := httpserver.Waits(r); err != nil {", New: "if err := error(nil); err != nil {"}},
 		{By: "TestFollowersAreLimited", Mutant: mutant.Mutant{Name: "a page takes the place of a follower", File: "events.go",
 			Old: "b.stream(w, r, want.follow)", New: "b.stream(w, r, true)"}},
 		{By: "TestFollowerGathers", Mutant: mutant.Mutant{Name: "a follower is woken by every append", File: "events.go",

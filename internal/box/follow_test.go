@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 // followed is a client that follows the events.
 type followed struct {
 	t     *testing.T
+	conn  net.Conn
 	lines *bufio.Scanner
 	close func()
 }
@@ -25,22 +27,28 @@ type followed struct {
 // follow follows the events after the one that the client got last.
 func (w *wired) follow(t *testing.T, last string) *followed {
 	t.Helper()
-	status, body, closed := w.ask(t, "GET /v1/events?follow=true", last)
-	if status != http.StatusOK {
-		t.Fatal(status)
+	conn, resp := w.request(t, "GET /v1/events?follow=true", last) //nolint:bodyclose // the caller closes it
+	if resp.StatusCode != http.StatusOK {
+		t.Fatal(resp.StatusCode)
 	}
-	return &followed{t, bufio.NewScanner(body), closed}
+	return &followed{t, conn, bufio.NewScanner(resp.Body), func() { _, _ = conn.Close(), resp.Body.Close() }}
 }
 
 // ask sends a request with Last-Event-ID, and returns what it is answered.
 func (w *wired) ask(t *testing.T, what, last string) (status int, body io.Reader, closed func()) {
 	t.Helper()
+	conn, resp := w.request(t, what, last) //nolint:bodyclose // the caller closes it
+	return resp.StatusCode, resp.Body, func() { _, _ = conn.Close(), resp.Body.Close() }
+}
+
+func (w *wired) request(t *testing.T, what, last string) (net.Conn, *http.Response) {
+	t.Helper()
 	c, r := w.send(t, fmt.Sprintf("%s HTTP/1.1\r\nLast-Event-ID: %s\r\nX-Rest:", what, last), "")
-	resp, err := http.ReadResponse(r, nil) //nolint:bodyclose // the caller closes it
+	resp, err := http.ReadResponse(r, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return resp.StatusCode, resp.Body, func() { _, _ = c.Close(), resp.Body.Close() }
+	return c, resp
 }
 
 // next returns the id of the next event, or "" at the end of the stream.
@@ -170,6 +178,33 @@ func TestBadLastEventID(t *testing.T) {
 				t.Errorf("%s: %+v, %v", last, p, err)
 			}
 			closed()
+		}
+	})
+}
+
+// A client that sends something behind a request that waits, and goes, leaves nothing: no claim in line and no
+// place of a follower.
+func TestGoneBehindARequest(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *wired) {
+		claim := `{"actor":"ann","wait":true}`
+		for _, behind := range []string{"G", "GET /v1/status HTTP/1.1\r\n"} {
+			c, _ := w.send(t, fmt.Sprintf("POST /v1/claims HTTP/1.1\r\nContent-Length: %d\r\nX-Rest:", len(claim)), claim)
+			f := w.follow(t, "")
+			synctest.Wait()
+			if n := w.Status().Waiting; n != 1 {
+				t.Fatalf("%d claims wait", n)
+			}
+			for _, conn := range []net.Conn{c, f.conn} {
+				_, _ = io.WriteString(conn, behind) // it is closed as soon as it has begun
+				_ = conn.Close()
+			}
+			synctest.Wait()
+			if n := w.Status().Waiting; n != 0 {
+				t.Errorf("%d claims of clients that have gone wait", n)
+			}
+		}
+		for range 128 {
+			defer w.follow(t, "").close()
 		}
 	})
 }

@@ -132,6 +132,9 @@ func (b *Box) routes() []route {
 			return b.Report(r.PathValue("id"), q, key)
 		})},
 		{"POST /v1/claims", false, post(func(r *http.Request, q api.Claim, key string) (api.Grant, error) {
+			if err := httpserver.Waits(r); err != nil { // for an item, or for a claim with the same key
+				return api.Grant{}, err
+			}
 			return b.Claim(r.Context(), q, key)
 		})},
 		{"POST /v1/sessions/{session}/renew", false, func(w http.ResponseWriter, r *http.Request) error {
@@ -327,7 +330,7 @@ func unread(err error) error {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return errSlow
-	case errors.As(err, &large):
+	case errors.As(err, &large), errors.Is(err, httpserver.ErrAhead):
 		return err
 	}
 	return badRequest{fmt.Errorf("the request is not what it should be: %w", err)}
@@ -417,6 +420,7 @@ var problems = []struct {
 	{errManyOutputs, http.StatusServiceUnavailable, api.CodeBusy},
 	{errManyFollow, http.StatusServiceUnavailable, api.CodeBusy},
 	{httpserver.ErrFull, http.StatusServiceUnavailable, api.CodeBusy},
+	{httpserver.ErrAhead, http.StatusBadRequest, api.CodeInvalid},
 	{errBadKey, http.StatusBadRequest, api.CodeInvalid},
 	{errBadAfter, http.StatusBadRequest, api.CodeInvalid},
 	{errBadFollow, http.StatusBadRequest, api.CodeInvalid},

@@ -39,6 +39,9 @@ const (
 // ErrFull is returned if there are as many connections already as there may be.
 var ErrFull = errors.New("too many connections are open: close those that are idle, and try again")
 
+// ErrAhead is returned if something was sent behind a request that waits.
+var ErrAhead = errors.New("something was sent behind a request that waits: wait for its answer first, or use another connection")
+
 // Server is an HTTP server with deadlines and limits.
 type Server struct{ *http.Server }
 
@@ -76,11 +79,15 @@ func connectionOf(r *http.Request) *connection {
 	return c
 }
 
-// strange makes what is answered to a stranger the last on its connection.
+// strange makes what is answered to a stranger the last on its connection. A request that waits has ended
+// its wait when it is answered.
 func strange(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c := connectionOf(r); c != nil && !c.known.Load() {
-			Refuse(w)
+		if c := connectionOf(r); c != nil {
+			if !c.known.Load() {
+				Refuse(w)
+			}
+			defer c.waits.Store(false)
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -116,6 +123,21 @@ func BodyBegins(w http.ResponseWriter, r *http.Request) {
 		until = time.Now().Add(BodyPatience)
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(until) // as above
+}
+
+// Waits says that a request may wait for any time before its answer ends. From now on the client may send
+// nothing: its connection is closed if it does, which ends the request's context. It returns [ErrAhead] if
+// the client has done so already. Without this, a client that sent something and left is not noticed.
+func Waits(r *http.Request) error {
+	c := connectionOf(r)
+	if c == nil {
+		return nil
+	}
+	c.waits.Store(true) // before the look: one of this and Read sees the other
+	if c.ahead.Load() {
+		return ErrAhead
+	}
+	return nil
 }
 
 // Answering says that the answer is about to be written, however long that took. The client has

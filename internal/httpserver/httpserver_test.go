@@ -375,6 +375,18 @@ func TestStream(t *testing.T) {
 		if e := func() end { say(w.dial(), unsent); return <-ended }(); e.err == nil || e.took > 0 {
 			t.Error("a request that does not come to an end has a stream")
 		}
+		talking := w.dial()
+		if got := say(talking, known); got != "HTTP/1.1 200 OK" {
+			t.Error(got)
+		}
+		if err := talking.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Error(err)
+		}
+		_, _ = io.WriteString(talking, "G") // the server may close it meanwhile
+		if took := gone(talking); took > time.Second {
+			t.Errorf("one that says something stays for %v", took)
+		}
+		<-ended
 		stuck := w.dial()
 		if _, err := io.WriteString(stuck, known); err != nil {
 			t.Fatal(err)
@@ -415,6 +427,108 @@ func TestServeIsLimited(t *testing.T) {
 		<-served
 		for _, c := range held {
 			_ = c.Close()
+		}
+	})
+}
+
+// A client that has gone is noticed while its request waits, whatever it sent behind it.
+func TestGoneWhileWaiting(t *testing.T) {
+	const long = time.Hour
+	var ended chan error // why a wait ended
+	var go1 chan struct{}
+	serving(t, 4, 4, func(w http.ResponseWriter, r *http.Request) {
+		if err := Admit(w, r); err != nil {
+			t.Error(err)
+		}
+		if r.Header.Get("Later") != "" {
+			<-go1
+		}
+		if err := Waits(r); err != nil {
+			ended <- err
+			return
+		}
+		select {
+		case <-time.After(long):
+			ended <- nil
+		case <-r.Context().Done():
+			ended <- r.Context().Err()
+		}
+	}, func(w *wires, l *limited) {
+		ended, go1 = make(chan error, 4), make(chan struct{})
+		for _, c := range []struct {
+			name, first, behind string
+			want                error
+		}{
+			{"nothing", known, "", context.Canceled},
+			{"a byte", known, "G", context.Canceled},
+			{"a request", known, known, context.Canceled},
+			{"a request at once", known + known, "", context.Canceled},
+			{"a byte before it waits", later, "G", ErrAhead},
+		} {
+			conn := w.dial()
+			if _, err := io.WriteString(conn, c.first); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if c.behind != "" { // a pipe would hand on that nothing was written
+				_, _ = io.WriteString(conn, c.behind) // the server may close it meanwhile
+			}
+			synctest.Wait()
+			if c.first == later {
+				go1 <- struct{}{}
+				synctest.Wait()
+			}
+			_ = conn.Close()
+			if got := <-ended; !errors.Is(got, c.want) {
+				t.Errorf("%s: %v", c.name, got)
+			}
+			if strangers, known := l.counts(); strangers != 0 || known != 0 {
+				t.Errorf("%s: %d strangers, %d known are left", c.name, strangers, known)
+			}
+		}
+	})
+}
+
+const (
+	later = "GET / HTTP/1.1\r\nHost: x\r\nLater: yes\r\n\r\n"
+	quick = "GET / HTTP/1.1\r\nHost: x\r\nQuick: yes\r\n\r\n"
+)
+
+// What is sent behind a request that does not wait is answered in its turn, also if that one waits.
+func TestBehind(t *testing.T) {
+	serving(t, 4, 4, func(w http.ResponseWriter, r *http.Request) {
+		if err := Admit(w, r); err != nil {
+			t.Error(err)
+		}
+		if r.Header.Get("Quick") == "" {
+			if err := Waits(r); err != nil {
+				t.Error(err)
+			}
+		}
+		time.Sleep(time.Second)
+		fmt.Fprintln(w, "ok")
+	}, func(w *wires, l *limited) {
+		conn := w.dial()
+		defer func() { _ = conn.Close() }()
+		answers := bufio.NewReader(conn)
+		for range 3 {
+			for _, s := range []string{quick, known} { // the second comes while the first is carried out
+				if _, err := io.WriteString(conn, s[:1]); err != nil {
+					t.Fatal(err)
+				}
+				go func() { _, _ = io.WriteString(conn, s[1:]) }()
+				synctest.Wait()
+			}
+			for range 2 {
+				resp, err := http.ReadResponse(answers, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK {
+					t.Errorf("%d, %v", resp.StatusCode, err)
+				}
+				_ = resp.Body.Close()
+			}
 		}
 	})
 }

@@ -39,6 +39,9 @@ type connection struct {
 	place *list.Element // among the strangers; nil if it is none
 	known atomic.Bool
 	over  sync.Once
+
+	waits atomic.Bool // one of its requests waits
+	ahead atomic.Bool // the server has a byte of the next request, and does not read on until this one is answered
 }
 
 // Accept returns the next connection, when there is room for a stranger.
@@ -133,6 +136,20 @@ func (l *limited) dismiss() {
 func (l *limited) Close() error {
 	l.close.Do(func() { close(l.closed) })
 	return l.Listener.Close()
+}
+
+// Read reads what the client sends. While a request is carried out, the server reads a single byte, to
+// notice that the client has gone; it does not notice that any more when it has got one. So a connection
+// on which something comes behind a request that waits is closed.
+func (c *connection) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	ahead := n > 0 && len(p) == 1
+	c.ahead.Store(ahead)
+	if ahead && c.waits.Load() {
+		_ = c.Close() // the error says enough
+		return 0, ErrAhead
+	}
+	return n, err
 }
 
 // Close ends a connection, and makes room for another.

@@ -9,7 +9,7 @@ import (
 )
 
 // Stream is an answer that goes on. A client that does not take the next piece within [StreamPatience]
-// is disconnected, and so is everybody when the server's context ends. It has to be ended.
+// is disconnected, and so is one that sends something meanwhile ([Waits]), and everybody when the server's context ends. It has to be ended.
 type Stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -24,10 +24,14 @@ const streamBuffer = 64 << 10
 // mostIgnored is what a request for a stream may have in its body, which nobody reads.
 const mostIgnored = 64 << 10
 
-// NewStream begins an answer that goes on. It fails if the request does not come to an end.
+// NewStream begins an answer that goes on. It fails if the request does not come to an end, and
+// if another has come behind it.
 func NewStream(w http.ResponseWriter, r *http.Request) (*Stream, error) {
 	if _, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, mostIgnored)); err != nil {
 		return nil, err // and not later: the server waits for what is left of a request before it answers
+	}
+	if err := Waits(r); err != nil {
+		return nil, err
 	}
 	s := &Stream{w: w, control: http.NewResponseController(w), ctx: r.Context()}
 	if c := connectionOf(r); c != nil {
