@@ -65,7 +65,8 @@ type Box struct {
 	merging     atomic.Bool      // the index is
 	turns       turns[keyOfKind] // of requests; starts of runs have one for all
 	large       large
-	following   chan struct{} // has something for each client that follows
+	following   crowd // clients that follow
+	reading     crowd // clients that read the events that there are
 	redact      *redact.Redactor
 	hosts       []string
 	exitEnabled bool
@@ -184,7 +185,7 @@ func start(ctx context.Context, o Options, a *archive.Archive, keys archive.Keys
 	b := &Box{
 		dir: o.Dir, archive: a, keys: keys, hosts: o.Hosts, exitEnabled: o.ExitEnabled,
 		keepBlobs: o.Keep, version: o.Version, logger: o.Logger, now: o.now,
-		large: make(large, largeOutputs), following: make(chan struct{}, maxFollowing), stopped: make(chan struct{}), sealing: sealing{dirty: make(chan struct{}, 1), busy: o.Busy},
+		large: make(large, largeOutputs), following: crowd{make(chan struct{}, maxFollowing), errManyFollow}, reading: crowd{make(chan struct{}, maxReading), errManyRead}, stopped: make(chan struct{}), sealing: sealing{dirty: make(chan struct{}, 1), busy: o.Busy},
 		held: o.held, unlisted: o.Unlisted, hub: newHub(), conductors: map[string]*conductor{}, rested: make(chan struct{}),
 	}
 	if b.logger == nil {

@@ -62,7 +62,11 @@ func (b *Box) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out, end, err := b.stream(w, r, want.follow)
+	in := b.reading
+	if want.follow {
+		in = b.following
+	}
+	out, end, err := b.stream(w, r, in)
 	if err != nil {
 		return err
 	}

@@ -17,26 +17,44 @@ import (
 // what it has missed, which is read from the archive.
 const (
 	maxFollowing = 128                   // so many at once
+	maxReading   = 128                   // and so many who read the events that there are: what is held for each is the same
 	followPause  = 50 * time.Millisecond // between two pieces, if there is nothing that it has missed: many changes are one
 )
 
-var errManyFollow = fmt.Errorf("%d clients follow already: end one of them, or ask for pages (limit) from time to time", maxFollowing)
+var (
+	errManyFollow = fmt.Errorf("%d clients follow already: end one of them, or ask for pages (limit) from time to time", maxFollowing)
+	errManyRead   = fmt.Errorf("%d clients read events already: try again in a moment", maxReading)
+)
 
-// stream begins an answer of server-sent events. One that follows what happens has one of the places
-// for that, until end is called.
-func (b *Box) stream(w http.ResponseWriter, r *http.Request, follows bool) (out *httpserver.Stream, end func(), err error) {
-	leave := func() {}
-	if follows {
-		select {
-		case b.following <- struct{}{}:
-			leave = func() { <-b.following }
-		default:
-			return nil, nil, errManyFollow
-		}
+// crowd is as many clients as may do the same at once. The zero value has no limit.
+type crowd struct {
+	places chan struct{} // has something for each of them
+	full   error
+}
+
+// join takes a place, until leave is called.
+func (c crowd) join() (leave func(), err error) {
+	if c.places == nil {
+		return func() {}, nil
 	}
+	select {
+	case c.places <- struct{}{}:
+		return func() { <-c.places }, nil
+	default:
+		return nil, c.full
+	}
+}
+
+// stream begins an answer of server-sent events to one of a crowd, until end is called. Who has not sent its whole
+// request takes no place.
+func (b *Box) stream(w http.ResponseWriter, r *http.Request, in crowd) (out *httpserver.Stream, end func(), err error) {
 	if out, err = httpserver.NewStream(w, r); err != nil {
-		leave()
 		return nil, nil, unread(err)
+	}
+	leave, err := in.join()
+	if err != nil {
+		out.End()
+		return nil, nil, err
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
@@ -63,7 +81,7 @@ func (b *Box) watchRun(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out, end, err := b.stream(w, r, true)
+	out, end, err := b.stream(w, r, b.following)
 	if err != nil {
 		return err
 	}
@@ -158,7 +176,7 @@ func (b *Box) commands(w http.ResponseWriter, r *http.Request) error {
 	if !c.knows(name) {
 		return errSessionGone
 	}
-	out, end, err := b.stream(w, r, false)
+	out, end, err := b.stream(w, r, crowd{})
 	if err != nil {
 		return err
 	}

@@ -208,3 +208,44 @@ func TestGoneBehindARequest(t *testing.T) {
 		}
 	})
 }
+
+// So many clients read events and do not take them, and no more.
+func TestReadersAreLimited(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *wired) {
+		w.add(t, 1)
+		var held []net.Conn
+		for range 128 {
+			c, _ := w.send(t, "GET /v1/events", "")
+			held = append(held, c)
+		}
+		synctest.Wait()
+		status, body, closed := w.ask(t, "GET /v1/events", "")
+		var p api.Problem
+		if err := json.NewDecoder(body).Decode(&p); err != nil || status != http.StatusServiceUnavailable || p.Code != api.CodeBusy {
+			t.Errorf("%d, %+v, %v", status, p, err)
+		}
+		closed()
+		w.follow(t, "").close()
+		time.Sleep(httpserver.StreamPatience)
+		synctest.Wait()
+		status, _, closed = w.ask(t, "GET /v1/events", "")
+		if closed(); status != http.StatusOK {
+			t.Errorf("%d when they have had their time", status)
+		}
+		for _, c := range held {
+			_ = c.Close()
+		}
+	})
+}
+
+// Who has not sent its whole request takes no place from those who follow.
+func TestFollowersWithoutBody(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *wired) {
+		for range 128 {
+			c, _ := w.send(t, "GET /v1/events?follow=true HTTP/1.1\r\nContent-Length: 5\r\nX-Rest:", "")
+			defer func() { _ = c.Close() }()
+		}
+		synctest.Wait()
+		w.follow(t, "").close()
+	})
+}

@@ -150,17 +150,16 @@ func (b *Box) routes() []route {
 			return reply(w, v, err)
 		}},
 		{"POST /v1/sessions/{session}/emit", false, func(w http.ResponseWriter, r *http.Request) error {
-			end, err := b.large.take(r)
+			session := r.PathValue("session")
+			if _, _, err := b.session(session); err != nil {
+				return err // before its output is read
+			}
+			output, end, err := b.large.read(w, r)
 			if err != nil {
 				return err
 			}
 			defer end()
-			httpserver.BodyBegins(w, r)
-			output, err := io.ReadAll(http.MaxBytesReader(w, r.Body, api.MaxOutput))
-			if err != nil {
-				return unread(err)
-			}
-			v, err := b.Emit(r.Context(), r.PathValue("session"), output)
+			v, err := b.Emit(r.Context(), session, output)
 			return reply(w, v, err)
 		}},
 		{"POST /v1/sessions/{session}/report", false, func(w http.ResponseWriter, r *http.Request) error {
@@ -418,6 +417,7 @@ var problems = []struct {
 	{errTooMany, http.StatusServiceUnavailable, api.CodeBusy},
 	{errSlow, http.StatusServiceUnavailable, api.CodeBusy},
 	{errManyOutputs, http.StatusServiceUnavailable, api.CodeBusy},
+	{errManyRead, http.StatusServiceUnavailable, api.CodeBusy},
 	{errManyFollow, http.StatusServiceUnavailable, api.CodeBusy},
 	{httpserver.ErrFull, http.StatusServiceUnavailable, api.CodeBusy},
 	{httpserver.ErrAhead, http.StatusBadRequest, api.CodeInvalid},

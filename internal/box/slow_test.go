@@ -94,7 +94,8 @@ func (w *wired) send(t *testing.T, head, body string) (net.Conn, *bufio.Reader) 
 // session that was stopped meanwhile must not take its report for refused.
 func TestSlowRequest(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *wired) {
-		for _, path := range []string{"POST /v1/work", "POST /v1/runs", "POST /v1/sessions/x/report", "POST /v1/sessions/x/emit", "GET /v1/events"} {
+		emit := "POST /v1/sessions/" + w.session(t) + "/emit"
+		for _, path := range []string{"POST /v1/work", "POST /v1/runs", "POST /v1/sessions/x/report", emit, "GET /v1/events"} {
 			begun := time.Now()
 			c, r := w.send(t, path+" HTTP/1.1\r\nContent-Length: 100\r\nX-Rest:", `{"title":`)
 			resp, err := http.ReadResponse(r, nil)
@@ -107,6 +108,48 @@ func TestSlowRequest(t *testing.T) {
 			}
 			if took := time.Since(begun); took > httpserver.BodyPatience {
 				t.Errorf("%s: it took %v", path, took)
+			}
+			_, _ = resp.Body.Close(), c.Close()
+		}
+	})
+}
+
+// session returns the name of a session that holds an item.
+func (w *wired) session(t *testing.T) string {
+	t.Helper()
+	w.add(t, 1)
+	g, err := w.Claim(t.Context(), api.Claim{Actor: "ann"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g.Session
+}
+
+// Outputs that are announced and not sent take nobody's turn, and one of a session that is not there is
+// refused before it is sent.
+func TestUnsentOutputs(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *wired) {
+		emit := func(session string, length, sent int) (net.Conn, *bufio.Reader) {
+			return w.send(t, fmt.Sprintf("POST /v1/sessions/%s/emit HTTP/1.1\r\nContent-Length: %d\r\nX-Rest:", session, length), strings.Repeat("x", sent))
+		}
+		session := w.session(t)
+		for range 8 {
+			c, _ := emit(session, 100_000, 1000)
+			defer func() { _ = c.Close() }()
+		}
+		synctest.Wait()
+		begun := time.Now()
+		for _, x := range []struct {
+			session              string
+			length, sent, status int
+		}{{session, 100_000, 100_000, http.StatusOK}, {"nobody", 1_000_000, 0, http.StatusNotFound}} {
+			c, r := emit(x.session, x.length, x.sent)
+			resp, err := http.ReadResponse(r, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(begun); resp.StatusCode != x.status || took > 0 {
+				t.Errorf("%s is answered %d after %v", x.session, resp.StatusCode, took)
 			}
 			_, _ = resp.Body.Close(), c.Close()
 		}
