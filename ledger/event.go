@@ -20,6 +20,9 @@ const (
 	MaxBlob    = 64 << 20
 )
 
+// ErrTooLarge is returned for an event that is longer than one can be.
+var ErrTooLarge = errors.New("the event is too large")
+
 // Format is the version of the event's form that this package writes and reads.
 const Format = 1
 
@@ -81,7 +84,7 @@ func (e Event) Encode() ([]byte, error) {
 	}
 	stored := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	if len(stored) > MaxEvent {
-		return nil, fmt.Errorf("the event has %d bytes, and at most %d are allowed: store what is large as a blob", len(stored), MaxEvent)
+		return nil, fmt.Errorf("%w: it has %d bytes, and at most %d are allowed: store what is large as a blob", ErrTooLarge, len(stored), MaxEvent)
 	}
 	return stored, nil
 }
@@ -125,7 +128,7 @@ func (e essence) check() error {
 	case e.time.IsZero():
 		return errors.New("the event has no time")
 	case e.payloadSize > MaxPayload:
-		return fmt.Errorf("the payload has %d bytes, and at most %d are allowed: store what is large as a blob", e.payloadSize, MaxPayload)
+		return fmt.Errorf("%w: its payload has %d bytes, and at most %d are allowed: store what is large as a blob", ErrTooLarge, e.payloadSize, MaxPayload)
 	}
 	return nil
 }

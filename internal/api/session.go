@@ -3,6 +3,8 @@ package api
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -61,6 +63,20 @@ type SessionReport struct {
 	Bytes      int64          `json:"bytes"`                 // of the transcript so far, as it is kept
 	SHA256     string         `json:"sha256"`                // of those bytes
 	At         time.Time      `json:"at"`
+}
+
+// maxHow is how long the word for an end can be: a session of another version may have others.
+const maxHow = 64
+
+// Check says whether parts of the report that are recorded as they are have their form.
+func (r SessionReport) Check() error {
+	switch sum, err := hex.DecodeString(r.SHA256); {
+	case len(r.How) > maxHow || agentsig.Escape(r.How) != r.How:
+		return fmt.Errorf("how a session ended is a word of at most %d bytes", maxHow)
+	case r.SHA256 != "" && (err != nil || len(sum) != sha256.Size):
+		return fmt.Errorf("sha256 has %d hexadecimal digits", 2*sha256.Size)
+	}
+	return r.Usage.Check()
 }
 
 // SaidSignal is a signal and where it stands in what the session's agent said.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -41,7 +42,7 @@ func (c *copier) copyBox() (Report, error) {
 
 func (c *copier) copySecrets() error {
 	for _, name := range secretFiles() {
-		data, err := os.ReadFile(filepath.Join(c.from, name))
+		data, err := regular.Read(filepath.Join(c.from, name), maxSmall)
 		if errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("there is no box in %s to back up: it has no %s", agentsig.Escape(c.from), name)
 		}
@@ -79,8 +80,8 @@ func (c *copier) copySessions() error {
 		case !d.Type().IsRegular() || !expected(name) || slices.Contains(processFiles(), d.Name()):
 			return nil
 		}
-		f, err := root.Open(name)
-		if errors.Is(err, fs.ErrNotExist) {
+		f, err := regular.OpenIn(root, name)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, regular.ErrIrregular) {
 			return nil
 		}
 		if err != nil {

@@ -209,6 +209,9 @@ func (d *deliverer) prompt(ctx context.Context, c *conductor, s delivery.Session
 // takeReport records what a session reports. One that was recorded before leads to
 // nothing.
 func (b *Box) takeReport(ctx context.Context, c *conductor, name string, r api.SessionReport) error {
+	if err := r.Check(); err != nil {
+		return badRequest{err}
+	}
 	if r.Denied != "" {
 		if err := c.tell(ctx, delivery.Denied{Session: name, Report: r.Seq, Text: b.short(r.Denied)}); err != nil || r.Kind == api.ReportNote {
 			return err

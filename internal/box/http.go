@@ -412,6 +412,7 @@ var problems = []struct {
 	{errSessionGone, http.StatusNotFound, api.CodeGone},
 	{errNoMessage, http.StatusBadRequest, api.CodeInvalid},
 	{errBadResult, http.StatusBadRequest, api.CodeInvalid},
+	{errTooMuch, http.StatusBadRequest, api.CodeInvalid},
 	{errKeyReused, http.StatusConflict, api.CodeConflict},
 	{errSecretID, http.StatusBadRequest, api.CodeInvalid},
 	{errTooMany, http.StatusServiceUnavailable, api.CodeBusy},

@@ -123,8 +123,15 @@ func (b *Box) stamp(tip ledger.Tip, subject string, e work.Event) (ledger.Event,
 		event.Lease = e.Token.String()
 	}
 	stored, err := event.Encode()
+	if errors.Is(err, ledger.ErrTooLarge) {
+		err = fmt.Errorf("%w (%w)", errTooMuch, err)
+	}
 	return event, stored, err
 }
+
+// errTooMuch is the fault of whoever asked for an event: all that the box itself puts in one is bounded.
+// What texts take in one is known when it is written, since some characters take six bytes.
+var errTooMuch = errors.New("that is more than an event of the ledger can have: shorten its texts")
 
 // find looks for an event on a subject that was recorded for a request of this kind, by the types of
 // events that come of it, with this key, and still stands.

@@ -29,3 +29,14 @@ func TestProtectionMutants(t *testing.T) {
 		})
 	}
 }
+
+// Each of these faults in sums of what was used is noticed.
+func TestUsageMutants(t *testing.T) {
+	mutant.All(t, []mutant.Noticed{
+		{By: "TestUsageAdd", Mutant: mutant.Mutant{Name: "a sum has no end", File: "settings.go",
+			Old: "a = min(a+min(b, maxUsed), maxUsed)", New: "a += b"}},
+		{By: "TestUsageAdd", Mutant: mutant.Mutant{Name: "an amount has no end", File: "settings.go", Old: "a+min(b, maxUsed)", New: "a+b"}},
+		{By: "TestUsageAdd", Mutant: mutant.Mutant{Name: "less than nothing counts", File: "settings.go", Old: "if b > 0 {", New: "if b != 0 {"}},
+		{By: "TestUsageAdd", Mutant: mutant.Mutant{Name: "what is no number counts", File: "settings.go", Old: "if b > 0 {", New: "if !(b <= 0) {"}},
+	})
+}

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
@@ -71,9 +72,37 @@ type Usage struct {
 // Tokens returns the sum of both directions.
 func (u Usage) Tokens() int64 { return u.InputTokens + u.OutputTokens }
 
-// Add adds what else was used.
+// What one session can have used, at most.
+const (
+	maxTokens  = 1e12 // in each direction
+	maxCostUSD = 1e6
+)
+
+// maxUsed is where sums stay: both directions together are a number still, and so is a cost in JSON.
+const maxUsed = 1e18
+
+// Check says whether one session can have used so much.
+func (u Usage) Check() error {
+	switch {
+	case u.InputTokens < 0 || u.InputTokens > maxTokens || u.OutputTokens < 0 || u.OutputTokens > maxTokens:
+		return fmt.Errorf("a session uses from 0 to %.0f tokens in each direction", maxTokens)
+	case !(u.CostUSD >= 0 && u.CostUSD <= maxCostUSD):
+		return fmt.Errorf("a session costs from 0 to %.0f USD", maxCostUSD)
+	}
+	return nil
+}
+
+// Add adds what else was used. Ledgers may have amounts that no session can use: what is less than
+// nothing, or no number, adds nothing, and no sum gets too large to be added to.
 func (u *Usage) Add(v Usage) {
-	u.InputTokens += v.InputTokens
-	u.OutputTokens += v.OutputTokens
-	u.CostUSD += v.CostUSD
+	u.InputTokens = sum(u.InputTokens, v.InputTokens)
+	u.OutputTokens = sum(u.OutputTokens, v.OutputTokens)
+	u.CostUSD = sum(u.CostUSD, v.CostUSD)
+}
+
+func sum[N int64 | float64](a, b N) N {
+	if b > 0 {
+		a = min(a+min(b, maxUsed), maxUsed)
+	}
+	return a
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/durable"
 	"github.com/signalbox-dev/signalbox/internal/filelock"
 	"github.com/signalbox-dev/signalbox/internal/process"
+	"github.com/signalbox-dev/signalbox/internal/regular"
 )
 
 // What lies in a session's directory.
@@ -35,6 +35,12 @@ const (
 	refusedDir     = "refused"    // reports that no box will ever take, for a person to look at
 	endedFile      = "ended.json" // the last report
 	logFile        = "log"        // what the session process itself had to say
+)
+
+// How long files in a session's directory can be, in bytes. A report has [api.MaxReport].
+const (
+	maxSpec   = 64 << 20 // a prompt may have a whole plan, and what was said of it
+	maxLeader = 4 << 10
 )
 
 // killPatience bounds the wait for a session that was killed.
@@ -77,7 +83,7 @@ func Alive(dir string) bool {
 // has got the same number is left alone; that there is nothing to kill is no error.
 func Kill(dir string) error {
 	var l leader
-	err := readJSON(filepath.Join(dir, sessionFile), &l)
+	err := readJSON(filepath.Join(dir, sessionFile), maxLeader, &l)
 	if err == nil && l.Started != "" && process.StartedAt(l.Pid) == l.Started {
 		process.EndGroup(l.Pid, l.Started, "", 0)
 		// A child that was about to become the agent has the lock until it has.
@@ -110,7 +116,7 @@ func Clean(dir string) error {
 		return err
 	}
 	var l leader
-	err = readJSON(filepath.Join(dir, agentFile), &l)
+	err = readJSON(filepath.Join(dir, agentFile), maxLeader, &l)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -151,26 +157,18 @@ func remove(path string) error {
 	return nil
 }
 
-// open opens a file that agents can get at. What is not a regular file is refused: a
-// named pipe would be waited for without end.
-func open(path string) (*os.File, error) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return nil, err
+// readJSON reads a file of at most so many bytes, which an agent can get at.
+func readJSON(path string, most int64, v any) error {
+	f, err := regular.OpenItself(path)
+	var data []byte
+	if err == nil {
+		data, err = regular.ReadAll(f, most)
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%w: %s is not a regular file: remove it", errUnreadable, path)
-	}
-	return os.Open(path)
-}
-
-func readJSON(path string, v any) error {
-	f, err := open(path)
-	if err != nil {
-		return err
-	}
-	data, err := io.ReadAll(f)
-	if err = errors.Join(err, f.Close()); err != nil {
+	_, large := errors.AsType[*regular.TooLargeError](err)
+	switch {
+	case large || errors.Is(err, regular.ErrIrregular):
+		return fmt.Errorf("%w: %w: remove it", errUnreadable, err)
+	case err != nil:
 		return err
 	}
 	if err := json.Unmarshal(data, v); err != nil {

@@ -102,7 +102,7 @@ func Pending(dir string) (reports []api.SessionReport, err error) {
 	numbers, err := outbox(dir)
 	for _, seq := range numbers {
 		var r api.SessionReport
-		err = errors.Join(err, readJSON(reportFile(dir, seq), &r))
+		err = errors.Join(err, readJSON(reportFile(dir, seq), api.MaxReport, &r))
 		reports = append(reports, r)
 	}
 	return reports, err

@@ -101,6 +101,10 @@ func TestMutants(t *testing.T) {
 			"s.Verdict = agentsig.KindUnknown", "", "TestRefusedReport/turn"},
 		{"what is refused for good may be taken later", "../api/session.go",
 			"case CodeInvalid:\n\t\treturn refused", "case CodeInvalid:\n\t\treturn later", "TestHandIn"},
+		{"a report of any length is read", "dir.go",
+			"regular.ReadAll(f, most)", "regular.ReadAll(f, 1<<40)", "TestOutsizedReport"},
+		{"what a report is refused for is in what stands for it", "outbox.go",
+			"if known.Check() != nil {", "if false {", "TestOutsizedReport"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 )
 
 // HandIn hands in the reports of a dead session that no box has taken, in order. A report that is
@@ -19,7 +20,7 @@ func HandIn(dir string, logger *slog.Logger, send func(api.SessionReport) error)
 	numbers, err := outbox(dir)
 	for _, seq := range numbers {
 		var r api.SessionReport
-		if readJSON(reportFile(dir, seq), &r) != nil {
+		if readJSON(reportFile(dir, seq), api.MaxReport, &r) != nil {
 			r.Kind = api.ReportNote // handIn finds out why
 		}
 		r.Seq = seq
@@ -38,7 +39,7 @@ func HandIn(dir string, logger *slog.Logger, send func(api.SessionReport) error)
 // nil, the report is settled.
 func handIn(dir string, known api.SessionReport, logger *slog.Logger, send func(api.SessionReport) error) error {
 	var r api.SessionReport
-	err := readJSON(reportFile(dir, known.Seq), &r)
+	err := readJSON(reportFile(dir, known.Seq), api.MaxReport, &r)
 	if err == nil {
 		err = send(r)
 	}
@@ -56,7 +57,7 @@ func handIn(dir string, known api.SessionReport, logger *slog.Logger, send func(
 // the box can't be told, and the next report goes on.
 func handInSubstitute(dir string, seq int, logger *slog.Logger, send func(api.SessionReport) error) error {
 	var r api.SessionReport
-	err := readJSON(reportFile(dir, seq), &r)
+	err := readJSON(reportFile(dir, seq), api.MaxReport, &r)
 	if err == nil {
 		err = send(r)
 	}
@@ -93,9 +94,13 @@ func setAside(dir string, known api.SessionReport, why error) error {
 
 // outline is what of a report has a fixed size and a fixed form: enough to tell what it was about.
 func outline(r api.SessionReport) api.SessionReport {
-	return api.SessionReport{
+	known := api.SessionReport{
 		Seq: r.Seq, Kind: r.Kind, Turn: r.Turn, Prompt: r.Prompt, Exit: r.Exit, Usage: r.Usage, Bytes: r.Bytes, SHA256: r.SHA256, At: r.At,
 	}
+	if known.Check() != nil { // what the report may be refused for
+		known.Usage, known.SHA256 = delivery.Usage{}, ""
+	}
+	return known
 }
 
 // substitute says that a report was refused. A turn whose report is refused is one without a signal,

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/regular"
 )
 
 // plain drives any program: what it prints is its voice.
@@ -61,7 +62,7 @@ const maxUsage = 64 << 10
 // usage takes what the program says it has used, if it does.
 func (p *plain) usage() (delivery.Usage, bool) {
 	path := filepath.Join(Private(p.dir), usageFile)
-	f, err := open(path)
+	f, err := regular.OpenItself(path)
 	if err != nil {
 		_ = remove(path) // what is there is not what the next turn has used
 		return delivery.Usage{}, false

@@ -21,12 +21,6 @@ import (
 // partingTime is for how long a session that was stopped tries to deliver its end.
 const partingTime = 2 * time.Second
 
-// What an agent of one session can have used, at most, so that the sums of many can be kept.
-const (
-	maxTokens = 1e12
-	maxCost   = 1e6
-)
-
 // ErrUsed is returned for a directory whose session has run already.
 var ErrUsed = errors.New("this session has run already: a session is started once")
 
@@ -249,11 +243,11 @@ func (r *runner) handle(e event) {
 
 // count adds what was used, unless the program can't count.
 func (r *runner) count(u delivery.Usage) {
-	if u.InputTokens < 0 || u.OutputTokens < 0 || !(u.CostUSD >= 0) ||
-		u.InputTokens > maxTokens-r.used.InputTokens || u.OutputTokens > maxTokens-r.used.OutputTokens || u.CostUSD > maxCost-r.used.CostUSD {
+	all := r.used
+	if all.Add(u); u.Check() != nil || all.Check() != nil {
 		return
 	}
-	r.used.Add(u)
+	r.used = all
 	if r.turn != nil {
 		r.turn.usage.Add(u)
 	}

@@ -171,7 +171,7 @@ func Write(dir string, s Spec) error {
 
 func readSpec(dir string) (Spec, error) {
 	var s Spec
-	if err := readJSON(filepath.Join(dir, specFile), &s); err != nil {
+	if err := readJSON(filepath.Join(dir, specFile), maxSpec, &s); err != nil {
 		return s, err
 	}
 	return s.withDefaults(), s.validate()

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/process"
+	"github.com/signalbox-dev/signalbox/internal/regular"
 )
 
 // startPatience is for how long a session process may take until it is up.
@@ -68,7 +70,10 @@ func up(dir string) bool {
 func logged(dir string) string {
 	path := filepath.Join(dir, logFile)
 	var last tail
-	if data, err := os.ReadFile(path); err == nil {
+	if f, err := regular.OpenItself(path); err == nil {
+		_, _ = f.Seek(-maxTail, io.SeekEnd) // a shorter one is read from its start
+		data, _ := io.ReadAll(io.LimitReader(f, maxTail))
+		_ = f.Close() // read only
 		last.write(data)
 	}
 	return strings.TrimSpace(last.lines(5) + " (see " + path + ")")

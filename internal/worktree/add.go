@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/regular"
 )
 
 const (
@@ -316,14 +317,14 @@ func (r *Repo) link(path string) (place, error) {
 // readLink reads one of git's small files. What can't be one, such as a named pipe,
 // which would be waited for without end, is [fs.ErrNotExist].
 func readLink(name string) (string, error) {
-	info, err := os.Lstat(name)
-	if err != nil {
-		return "", err
+	f, err := regular.OpenItself(name)
+	var data []byte
+	if err == nil {
+		data, err = regular.ReadAll(f, maxOutput)
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxOutput {
+	if _, large := errors.AsType[*regular.TooLargeError](err); large || errors.Is(err, regular.ErrIrregular) {
 		return "", fs.ErrNotExist
 	}
-	data, err := os.ReadFile(name)
 	return string(data), err
 }
 
