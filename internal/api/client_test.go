@@ -46,6 +46,21 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
+// A plan takes no more room in its request than it must, whatever is in it.
+func TestPlanIsNotEscapedAsHTML(t *testing.T) {
+	var sent int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent, _ = io.Copy(io.Discard, r.Body)
+		_, _ = w.Write([]byte(`{}`))
+	}))
+	defer s.Close()
+	c := api.NewClient(strings.TrimPrefix(s.URL, "http://"), "token")
+	defer c.Close()
+	if _, err := c.Deliver(t.Context(), api.StartRun{Plan: strings.Repeat("<&>\n", api.MaxPlan/4)}); err != nil || sent > 2*api.MaxPlan {
+		t.Errorf("%d bytes, %v", sent, err)
+	}
+}
+
 // What was never sent is not tried for long: there is no box.
 func TestNoBox(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())

@@ -447,7 +447,7 @@ func problemOf(err error) (status int, p api.Problem) {
 		status, p.Code = http.StatusBadRequest, api.CodeInvalid
 	case errors.As(err, &large):
 		status, p.Code = http.StatusRequestEntityTooLarge, api.CodeInvalid
-		p.Message = fmt.Sprintf("the request has more than %d bytes; of an agent's output send the last part, with the signal", large.Limit)
+		p.Message = fmt.Sprintf("the request has more than %d bytes: divide a plan; of an agent's output send the last part, with the signal", large.Limit)
 	default:
 		for _, known := range problems {
 			if errors.Is(err, known.err) {

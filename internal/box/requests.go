@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -29,9 +30,13 @@ var (
 )
 
 var (
+	errOfRun    = errors.New("an id that begins with R, a number and a point is for a run's task: give it another name")
 	errSecretID = errors.New("the id looks like a secret: give it another name")
 	errTooMany  = fmt.Errorf("%d claims wait already: try again later", maxWaiting)
 )
+
+// ofRun matches the ids of runs' tasks (see itemID). Nobody else gets one: the run could not add its task.
+var ofRun = regexp.MustCompile(`^R[0-9]+\.`)
 
 // maxWaiting is how many claims may wait.
 const maxWaiting = 10_000
@@ -60,6 +65,9 @@ func (b *Box) Add(ctx context.Context, a api.AddWork, key string) (api.Work, err
 	}
 	if b.redact.Text(a.ID) != a.ID {
 		return api.Work{}, errSecretID
+	}
+	if ofRun.MatchString(a.ID) {
+		return api.Work{}, badRequest{errOfRun}
 	}
 	i, err := b.add(work.Add{ID: a.ID, Title: b.redact.Text(a.Title), Phase: a.Phase, Actor: work.OperatorActor, Key: key})
 	return b.show(i), err

@@ -3,12 +3,16 @@ package box
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/gate"
 	"github.com/signalbox-dev/signalbox/internal/plan"
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
@@ -24,6 +28,9 @@ func (b *Box) Deliver(ctx context.Context, q api.StartRun, key string) (api.Run,
 	p, err := plan.Parse(text)
 	if err == nil {
 		err = delivery.CheckSize(len(p.Tasks))
+	}
+	if err == nil {
+		err = checkEvents(p, d.checks(p))
 	}
 	if err != nil {
 		return api.Run{}, badRequest{err}
@@ -84,13 +91,8 @@ func (d *deliverer) startRun(ctx context.Context, text []byte, p plan.Plan, star
 	}
 	started.Title, started.Plan, started.Digest, started.Tasks = d.box.short(titleOf(p)), blob, digest(text), len(p.Tasks)
 	started.Repo, started.Checks = d.repo.Root(), len(d.checks(p))
-	if err := d.takeBranch(ctx, &started); err != nil {
+	if err := d.takeBranch(ctx, p, &started); err != nil {
 		return "", err
-	}
-	for _, t := range p.Tasks {
-		if _, err := d.box.state.exact(itemID(started.ID, t.ID)); err == nil {
-			return "", fmt.Errorf("%w: %s", work.ErrExists, itemID(started.ID, t.ID))
-		}
 	}
 	d.lookFirst(ctx, started.Branch)
 	if err := d.lookFollowed(); err != nil {
@@ -106,9 +108,40 @@ func (d *deliverer) startRun(ctx context.Context, text []byte, p plan.Plan, star
 // titleOf returns what a plan is called.
 func titleOf(p plan.Plan) string { return cmp.Or(p.Title, p.Tasks[0].Title) }
 
-// takeBranch gives a run its number and the branch that work is merged to. Branches of
+// The most of a plan that one event has, in bytes of JSON: the ledger's limit leaves room for what stands beside it.
+const (
+	mostTitle    = 6 << 10
+	mostBlockers = 8 << 10
+	mostChecks   = 8 << 10
+)
+
+// checkEvents refuses a plan if something of it has no room in the event that records it: its run would begin, and
+// never go on.
+func checkEvents(p plan.Plan, checks []gate.Check) error {
+	var results []work.Check
+	for _, c := range checks {
+		results = append(results, work.Check{Name: c.Name, Flaky: true})
+	}
+	err := fits(mostTitle, titleOf(p), "the plan's title is too long: shorten it")
+	err = errors.Join(err, fits(mostChecks, results, fmt.Sprintf("the plan and the settings have %d checks, and their names are too long together: shorten the names, or let one command run several", len(checks))))
+	for _, t := range p.Tasks {
+		err = errors.Join(err, fits(mostBlockers, t.BlockedBy, fmt.Sprintf("task %s is blocked by %d tasks, and their ids are too long together: shorten the ids, or put a task between", t.ID, len(t.BlockedBy))))
+	}
+	return err
+}
+
+// fits refuses a value that takes more bytes of JSON than it may.
+func fits(most int, v any, refusal string) error {
+	data, err := json.Marshal(v)
+	if err == nil && len(data) > most {
+		err = fmt.Errorf("%s (%d bytes in the ledger, of at most %d)", refusal, len(data), most)
+	}
+	return err
+}
+
+// takeBranch gives a run its number and the branch that work is merged to. Branches and items of
 // an earlier box are not taken for ours.
-func (d *deliverer) takeBranch(ctx context.Context, s *delivery.Started) error {
+func (d *deliverer) takeBranch(ctx context.Context, p plan.Plan, s *delivery.Started) error {
 	for n := d.box.state.lastRun() + 1; ; n++ {
 		s.ID = fmt.Sprintf("R%d", n)
 		s.Branch = d.config.BranchOf(s.ID)
@@ -116,7 +149,10 @@ func (d *deliverer) takeBranch(ctx context.Context, s *delivery.Started) error {
 		if err != nil {
 			return err
 		}
-		if taken {
+		if taken || slices.ContainsFunc(p.Tasks, func(t plan.Task) bool {
+			_, err := d.box.state.exact(itemID(s.ID, t.ID))
+			return err == nil
+		}) {
 			continue
 		}
 		made, err := d.repo.Branch(ctx, s.Branch, s.Base)

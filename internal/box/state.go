@@ -3,6 +3,7 @@ package box
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"sync"
@@ -254,11 +255,14 @@ func (s *state) name(id, subject, form string) {
 	s.count(id, form)
 }
 
+// mostMadeUp bounds the numbers that are counted on from: so many more can follow.
+const mostMadeUp = math.MaxInt / 2
+
 // count takes note of the number in a name that may be made up.
 func (s *state) count(id, form string) {
 	prefix, _, _ := strings.Cut(form, "%")
 	number, _ := strings.CutPrefix(id, prefix)
-	if n, err := strconv.Atoi(number); err == nil && fmt.Sprintf(form, n) == id {
+	if n, err := strconv.Atoi(number); err == nil && n <= mostMadeUp && fmt.Sprintf(form, n) == id {
 		s.madeUp[form] = max(s.madeUp[form], n)
 	}
 }

@@ -166,7 +166,7 @@ func advice(in Turn) string {
 	return cut(strings.TrimSpace(strings.TrimSpace(in.Signal.Note) + "\n" + in.Signal.Payload))
 }
 
-// Bounds on texts in an event, in bytes of JSON: two texts fit in one.
+// Bounds on texts in an event, in bytes of JSON: two texts fit in one, or a text and the results of all checks (8 KiB).
 const (
 	maxText = 6 << 10
 	maxName = 256
@@ -384,7 +384,7 @@ func (in BaselineRan) decide(r *Run, _ time.Time) ([]Write, error) {
 	if !r.Live() || r.Baseline != nil || in.Command != r.baselineCommand() {
 		return nil, nil
 	}
-	in.Output, in.Trouble = cut(in.Output), cut(in.Trouble)
+	in.Output, in.Trouble = cut(in.Output), cutTo(in.Trouble, maxText/4)
 	return []Write{r.event(BaselineChecked, "", in.Baseline)}, nil
 }
 

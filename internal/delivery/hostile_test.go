@@ -39,11 +39,14 @@ func TestEventsFit(t *testing.T) {
 				s.takeFitting(turn)
 			}
 		}
-		s := prepared(t, "audited")
+		checks := []work.Check{{Name: strings.Repeat("x", 8<<10), Passed: true}}
+		s := prepared(t, "planned")
+		s.takeFitting(delivery.BaselineRan{Command: s.command(delivery.DoBaseline, ""), Baseline: delivery.Baseline{Commit: "0000000", Checks: checks, Output: text, Trouble: text}})
+		s = prepared(t, "audited")
 		names := slices.Repeat([]string{text}, 100)
-		s.takeFitting(delivery.RepairRan{Command: s.command(delivery.DoBaseline, ""), Repair: delivery.Repair{Commit: "1a2b3c4", Files: 100, Names: names, Output: text}})
+		s.takeFitting(delivery.RepairRan{Command: s.command(delivery.DoBaseline, ""), Repair: delivery.Repair{Commit: "1a2b3c4", Files: 100, Names: names, Output: text, Checks: checks}})
 		s.play("say critic REVIEW_PASSED: remediation")
-		s.takeFitting(delivery.RepairMergeRan{Command: s.command(delivery.DoMergeRepair, ""), Commit: "1a2b3c4", Output: text, Failed: text})
+		s.takeFitting(delivery.RepairMergeRan{Command: s.command(delivery.DoMergeRepair, ""), Commit: "1a2b3c4", Output: text, Failed: text, Checks: checks})
 		s = prepared(t, "T-1")
 		session := s.session("T-1").ID
 		s.takeFitting(delivery.Touched{Session: session, Task: "T-1", Text: text})
@@ -77,6 +80,9 @@ func prepared(t *testing.T, who string) *scenario {
 	t.Helper()
 	s := &scenario{t: t, out: &strings.Builder{}, now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), items: map[string]work.Item{}, turns: map[string]int{}}
 	s.play("plan T-1 conflicts=0")
+	if who == "planned" {
+		return s
+	}
 	if who == "T-1" {
 		s.play("baseline pass")
 		return s

@@ -83,7 +83,7 @@ func (in RepairRan) decide(r *Run, _ time.Time) ([]Write, error) {
 	if !r.Live() || r.Baseline != nil || m.Stage != StageVerify || m.Dropped || in.Command != r.baselineCommand() {
 		return nil, nil
 	}
-	in.Round, in.Output, in.Names = m.Round, cut(in.Output), firstNames(in.Names)
+	in.Round, in.Output, in.Names = m.Round, cutTo(in.Output, maxText/2), firstNames(in.Names)
 	return []Write{r.event(RepairChecked, "", in.Repair)}, nil
 }
 
@@ -191,12 +191,12 @@ func (in RepairMergeRan) decide(r *Run, _ time.Time) ([]Write, error) {
 	if !r.Live() || m.Stage != StageMerge || in.Command != r.mergeRepairCommand() || in.Commit != m.Repair.Commit {
 		return nil, nil
 	}
-	merge := RepairMerge{Commit: in.Commit, Files: m.Repair.Files, Names: m.Repair.Names, Checks: in.Checks, Output: cut(in.Output)}
+	merge := RepairMerge{Commit: in.Commit, Files: m.Repair.Files, Names: m.Repair.Names, Checks: in.Checks, Output: cutTo(in.Output, maxText/3)}
 	if a := m.Allowed; in.Failed == "" && (a == nil || a.Commit != in.Commit) {
 		in.Failed = work.ErrNotAllowed.Error()
 	}
 	if in.Failed != "" {
-		merge.Reason = cut(in.Failed)
+		merge.Reason = cutTo(in.Failed, maxText/3)
 		return []Write{r.event(RepairUnmerged, "", merge)}, nil
 	}
 	merge.Merge = in.Result
