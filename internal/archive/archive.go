@@ -243,14 +243,19 @@ func (a *Archive) writeBatch(events [][]byte) ([][]byte, error) {
 	}
 	last := a.log
 	a.log, a.logBytes = next, len(data)
-	return kept, errors.Join(last.Close(), writeSync(next, data), a.syncLogDir())
+	return kept, errors.Join(last.Stands(), last.Close(), writeSync(next, data), a.syncLogDir())
 }
 
+// writeSync writes durably to a file of the log. Nothing is acknowledged that lies in a file which others,
+// and the next start, don't find.
 func writeSync(f File, data []byte) error {
 	if _, err := f.Write(data); err != nil {
 		return err
 	}
-	return f.Sync()
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	return f.Stands()
 }
 
 // Entries calls f for every event from an index on, as stored, up to the last one

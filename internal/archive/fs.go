@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/signalbox-dev/signalbox/internal/filelock"
 	"github.com/signalbox-dev/signalbox/internal/regular"
 )
 
@@ -35,7 +36,23 @@ type FS interface {
 type File interface {
 	io.WriteCloser
 	Sync() error
+	Stands() error // an error if the name that it was opened by does not name it any more
 }
+
+// named is a file with the path that it was opened by.
+type named struct {
+	*os.File
+	path string
+}
+
+func withName(f *os.File, err error, path string) (File, error) {
+	if err != nil {
+		return nil, err // and not a File that holds a nil *os.File
+	}
+	return named{f, path}, nil
+}
+
+func (n named) Stands() error { return filelock.Stands(n.path, n.File) }
 
 // Reader reads a file anywhere, also after its name was removed. It may be used
 // concurrently.
@@ -87,11 +104,13 @@ func (d dir) Modified(name string) (time.Time, error) {
 }
 
 func (d dir) Create(name string) (File, error) {
-	return os.OpenFile(d.path(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := os.OpenFile(d.path(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	return withName(f, err, d.path(name))
 }
 
 func (d dir) Extend(name string) (File, error) {
-	return os.OpenFile(d.path(name), os.O_WRONLY|os.O_APPEND, 0)
+	f, err := os.OpenFile(d.path(name), os.O_WRONLY|os.O_APPEND, 0)
+	return withName(f, err, d.path(name))
 }
 
 func (d dir) Rename(from, to string) error { return os.Rename(d.path(from), d.path(to)) }
@@ -133,6 +152,8 @@ type held struct {
 	stands func() error
 }
 
+func (h held) path(name string) string { return dir(h.Name()).path(name) }
+
 func (h held) ReadFile(name string) ([]byte, error) {
 	f, err := regular.OpenIn(h.Root, name)
 	if err != nil {
@@ -170,10 +191,14 @@ func (h held) Modified(name string) (time.Time, error) {
 }
 
 func (h held) Create(name string) (File, error) {
-	return h.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := h.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	return withName(f, err, h.path(name))
 }
 
-func (h held) Extend(name string) (File, error) { return h.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0) }
+func (h held) Extend(name string) (File, error) {
+	f, err := h.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
+	return withName(f, err, h.path(name))
+}
 
 func (h held) Mkdir(name string) error {
 	err := h.Root.Mkdir(name, 0o700)

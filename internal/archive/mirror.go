@@ -285,6 +285,8 @@ func (t twin) Sync() error {
 	return both(t.one.Sync, t.other.Sync)
 }
 
+func (t twin) Stands() error { return errors.Join(t.one.Stands(), t.other.Stands()) }
+
 func (t twin) Close() error { return errors.Join(t.one.Close(), t.other.Close()) }
 
 // both does something to the log and to its mirror at the same time.

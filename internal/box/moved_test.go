@@ -82,6 +82,52 @@ func TestDirectoryReplaced(t *testing.T) {
 	}
 }
 
+// A box whose log is moved away, and replaced by a copy, acknowledges nothing that the next start does not find.
+func TestLogReplaced(t *testing.T) {
+	remove := func(t *testing.T, path string) {
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replace := func(t *testing.T, path string) {
+		rename(t, path, path+".moved")
+		from, to := path+".moved", path
+		info, err := os.Stat(from)
+		if err == nil && info.IsDir() {
+			err = os.CopyFS(to, os.DirFS(from))
+		} else if err == nil {
+			var data []byte
+			if data, err = os.ReadFile(from); err == nil {
+				err = os.WriteFile(to, data, 0o600)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	const segment = "00000000000000000000.log"
+	for _, what := range []string{"archive/log", "archive/log/" + segment, "mirror/" + segment} {
+		for how, change := range map[string]func(*testing.T, string){"removed": remove, "replaced": replace} {
+			t.Run(what+" "+how, func(t *testing.T) {
+				disks := t.TempDir()
+				o := Options{Dir: Dir(filepath.Join(disks, "box")), Archive: filepath.Join(disks, "archive"), Mirror: filepath.Join(disks, "mirror")}
+				b, _ := run(t, o)
+				if err := tryAdd(t, b, "A"); err != nil {
+					t.Fatal(err)
+				}
+				change(t, filepath.Join(disks, filepath.FromSlash(what)))
+				if err := tryAdd(t, b, "B"); !errors.Is(err, filelock.ErrMoved) {
+					t.Fatalf("it went on: %v", err)
+				}
+				<-b.stopped
+				if err := b.Close(); !errors.Is(err, filelock.ErrMoved) {
+					t.Errorf("it does not say why it stopped: %v", err)
+				}
+			})
+		}
+	}
+}
+
 // Nothing is signed, and no snapshot written, in a directory that took the place of a box's.
 func TestSealAfterReplaced(t *testing.T) {
 	o := Options{Dir: Dir(filepath.Join(t.TempDir(), "box"))}

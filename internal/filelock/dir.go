@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// ErrMoved is returned when a path no longer names the directory that was taken.
+// ErrMoved is returned when a path no longer names what is held open.
 var ErrMoved = errors.New("moved, removed or replaced while it was in use: put it back, and start again")
 
 // Dir is a directory that one process has for itself. It is held open, and what is done in it is done
@@ -48,13 +48,14 @@ func TakeDir(path, file string) (_ *Dir, err error) {
 // Stands returns [ErrMoved] if the path no longer names the directory, or the lock's file that is all
 // there is to keep others out.
 func (d *Dir) Stands() error {
-	if err := stands(d.path, d.self); err != nil || d.locked || d.file == nil {
+	if err := Stands(d.path, d.self); err != nil || d.locked || d.file == nil {
 		return err
 	}
-	return stands(d.file.Name(), d.file)
+	return Stands(d.file.Name(), d.file)
 }
 
-func stands(path string, f *os.File) error {
+// Stands returns [ErrMoved] if the path no longer names the file or directory that was opened by it.
+func Stands(path string, f *os.File) error {
 	own, err := f.Stat()
 	if err != nil {
 		return err
