@@ -104,7 +104,7 @@ func (d dir) Modified(name string) (time.Time, error) {
 }
 
 func (d dir) Create(name string) (File, error) {
-	f, err := os.OpenFile(d.path(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := regular.Create(d.path(name))
 	return withName(f, err, d.path(name))
 }
 
@@ -191,7 +191,7 @@ func (h held) Modified(name string) (time.Time, error) {
 }
 
 func (h held) Create(name string) (File, error) {
-	f, err := h.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := regular.CreateIn(h.Root, name)
 	return withName(f, err, h.path(name))
 }
 

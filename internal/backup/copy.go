@@ -62,6 +62,13 @@ func (c *copier) copySecrets() error {
 // processFiles are about processes of this machine: a copy has none.
 func processFiles() []string { return []string{"lock", "agent.json"} }
 
+// foreign says whether a directory below the sessions' is none that a session keeps its own files in: agents write
+// to others, as much and as deep as they like.
+func foreign(dir string) bool {
+	parts := strings.Split(dir, "/") // sessions, a session, a directory of its own
+	return len(parts) > 3 || len(parts) == 3 && parts[2] != "outbox" && parts[2] != "refused"
+}
+
 // copySessions copies what sessions left. A file that grows is copied as far as it
 // goes, and one that goes away is left out; so is what no session writes, as agents
 // may have put anything there.
@@ -77,6 +84,8 @@ func (c *copier) copySessions() error {
 			return nil
 		case err != nil || c.ctx.Err() != nil:
 			return errors.Join(err, c.ctx.Err())
+		case d.IsDir() && foreign(name):
+			return fs.SkipDir
 		case !d.Type().IsRegular() || !expected(name) || slices.Contains(processFiles(), d.Name()):
 			return nil
 		}

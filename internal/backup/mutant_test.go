@@ -12,5 +12,7 @@ func TestMutants(t *testing.T) {
 		{By: "^TestHostile$", Mutant: mutant.Mutant{Name: "keys may have any size", File: "restore.go", Old: "(name == aboutFile || slices.Contains(secretFiles(), name))", New: "name == aboutFile"}},
 		{By: "^TestHostile$", Mutant: mutant.Mutant{Name: "a file may have holes", File: "restore.go", Old: "case sparse(h):", New: "case sparse(h) && false:"}},
 		{By: "^TestHostile$", Mutant: mutant.Mutant{Name: "a file may lie at any depth", File: "restore.go", Old: `strings.Count(name, "/") >= maxDepth`, New: "false"}},
+		{By: "^TestOnlySessionsFiles$", Mutant: mutant.Mutant{Name: "what agents wrote is backed up", File: "copy.go", Old: "len(parts) == 3 && parts[2]", New: "len(parts) == 0 && parts[2]"}},
+		{By: "^TestOnlySessionsFiles$", Mutant: mutant.Mutant{Name: "a session's files lie at any depth", File: "copy.go", Old: "len(parts) > 3 ||", New: "len(parts) > 300 ||"}},
 	})
 }

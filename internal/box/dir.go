@@ -15,6 +15,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/durable"
 	"github.com/signalbox-dev/signalbox/internal/filelock"
+	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -48,7 +49,7 @@ func (d Dir) Archive(configured string) string {
 	if configured != "" {
 		return configured
 	}
-	if data, err := os.ReadFile(d.path(archiveFile)); err == nil && len(data) > 0 {
+	if data, err := d.readFile(archiveFile, maxSmall); err == nil && len(data) > 0 {
 		return strings.TrimSuffix(string(data), "\n")
 	}
 	return d.path(archiveDir)
@@ -77,8 +78,16 @@ func (d Dir) once(name string, content func() (string, error)) error {
 // write replaces a file durably.
 func (d Dir) write(name string, data []byte) error { return durable.WriteFile(d.path(name), data) }
 
+// maxSmall bounds files of a few lines: keys, tokens, places, a checkpoint.
+const maxSmall = 64 << 10
+
+// readFile reads a file of at most so many bytes. For what is no regular file nobody waits.
+func (d Dir) readFile(name string, most int64) ([]byte, error) {
+	return regular.Read(d.path(name), most)
+}
+
 func (d Dir) read(name string) (string, error) {
-	data, err := os.ReadFile(d.path(name))
+	data, err := d.readFile(name, maxSmall)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%w: %s has no %s: start one with `signalbox up`", ErrNoDir, d, name)
 	}
@@ -105,7 +114,7 @@ func (d Dir) Address() (string, error) {
 	if err != nil || !held {
 		return "", cmp.Or(err, api.ErrNotRunning)
 	}
-	data, err := os.ReadFile(d.path(addressFile))
+	data, err := d.readFile(addressFile, maxSmall)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", api.ErrNotRunning
 	}

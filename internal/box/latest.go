@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/descriptors"
+	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -36,7 +37,15 @@ func (b *Box) seal() ([]byte, error) {
 		return note, err
 	}
 	const temp = latestFile + ".new"
-	err = descriptors.WaitOut(func() error { return b.held.home.WriteFile(temp, note, 0o600) })
+	var f *os.File
+	err = descriptors.WaitOut(func() (err error) {
+		f, err = regular.CreateIn(b.held.home.Root, temp)
+		return err
+	})
+	if err == nil {
+		_, err = f.Write(note)
+		err = errors.Join(err, f.Close())
+	}
 	if err == nil {
 		err = b.held.home.Rename(temp, latestFile)
 	}
@@ -49,7 +58,7 @@ func (b *Box) seal() ([]byte, error) {
 
 // latest returns the last checkpoint that the directory remembers; none if it can't be read.
 func (d Dir) latest(keys archive.Keys) ledger.Checkpoint {
-	note, err := os.ReadFile(d.path(latestFile))
+	note, err := d.readFile(latestFile, maxSmall)
 	if err != nil {
 		return ledger.Checkpoint{}
 	}

@@ -33,7 +33,7 @@ func (d Dir) Segments(archivePath, configured string) string {
 	if configured != "" {
 		return filepath.Clean(configured)
 	}
-	noted, err := os.ReadFile(d.path(segmentsFile))
+	noted, err := d.readFile(segmentsFile, maxSmall)
 	if err != nil || len(noted) == 0 || hasSegments(filepath.Join(archivePath, logDir)) {
 		return ""
 	}
@@ -95,7 +95,7 @@ func (o *Options) expectAll() error {
 			return err // which says where
 		}
 	}
-	noted, err := os.ReadFile(o.Dir.path(segmentsFile))
+	noted, err := o.Dir.readFile(segmentsFile, maxSmall)
 	if o.Segments == "" || err != nil || strings.TrimSuffix(string(noted), "\n") != o.Segments || hasSegments(o.Segments) {
 		return nil
 	}
@@ -153,7 +153,7 @@ func (d Dir) Hidden(c config.Archive) ([]string, error) {
 	archivePath := d.Archive(c.Dir)
 	all := []string{string(d), archivePath, d.Segments(archivePath, c.Segments), c.Mirror}
 	for _, file := range []string{archiveFile, segmentsFile, mirrorFile} {
-		noted, err := os.ReadFile(d.path(file))
+		noted, err := d.readFile(file, maxSmall)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
 	"sync"
 	"time"
 )
@@ -72,7 +71,7 @@ func (s scrubbed) looked(now time.Time, next, size int64) scrubbed {
 
 // load reads how far the last box was. What can't be read is forgotten: the round begins anew.
 func (s *scrub) load(d Dir) error {
-	data, err := os.ReadFile(d.path(scrubFile))
+	data, err := d.readFile(scrubFile, maxSmall)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -8,7 +8,6 @@ import (
 	"encoding/gob"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
@@ -143,10 +142,13 @@ func (b *Box) saveSnapshot() error {
 	return b.keepSnapshot(snap, size)
 }
 
+// maxSnapshot bounds a snapshot that is read: without one, the events are folded again.
+const maxSnapshot = 1 << 30
+
 // loadSnapshot reads the snapshot, and returns the state and the checkpoint that
 // it belongs to; nil if there is none that this box wrote, or it needs an index that covers more.
 func (d Dir) loadSnapshot(keys archive.Keys, covered int64) (*state, ledger.Checkpoint) {
-	data, err := os.ReadFile(d.path(snapshotFile))
+	data, err := d.readFile(snapshotFile, maxSnapshot)
 	if err != nil {
 		return nil, ledger.Checkpoint{}
 	}

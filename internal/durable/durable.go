@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/signalbox-dev/signalbox/internal/descriptors"
+	"github.com/signalbox-dev/signalbox/internal/regular"
 )
 
 // WriteFile writes a file, for its owner alone, that is there as a whole or not at all.
@@ -35,7 +36,7 @@ func WriteIn(dir *os.Root, name string, data []byte) error {
 	temp := ".new-" + name
 	var f *os.File
 	err := descriptors.WaitOut(func() (err error) {
-		f, err = dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+		f, err = regular.CreateIn(dir, temp)
 		return err
 	})
 	if err != nil {

@@ -58,6 +58,25 @@ func OpenDirIn(root *os.Root, name string) (*os.File, error) {
 	return open(name, info, err, isDir, func() (*os.File, error) { return root.OpenFile(name, os.O_RDONLY|nonblock, 0) })
 }
 
+// Create makes a file, for its owner alone, to write it. What was there is removed, and not opened.
+func Create(path string) (*os.File, error) {
+	return create(os.Remove(path), func() (*os.File, error) { return os.OpenFile(path, createFlags, 0o600) })
+}
+
+// CreateIn makes a file below a directory as [Create] does.
+func CreateIn(root *os.Root, name string) (*os.File, error) {
+	return create(root.Remove(name), func() (*os.File, error) { return root.OpenFile(name, createFlags, 0o600) })
+}
+
+const createFlags = os.O_WRONLY | os.O_CREATE | os.O_EXCL
+
+func create(removed error, really func() (*os.File, error)) (*os.File, error) {
+	if removed != nil && !errors.Is(removed, fs.ErrNotExist) {
+		return nil, removed
+	}
+	return really()
+}
+
 // open looks before and after: a device may do something when it is opened, and what a name
 // stands for may have changed meanwhile.
 func open(path string, before fs.FileInfo, err error, wanted func(fs.FileMode) error, really func() (*os.File, error)) (*os.File, error) {

@@ -140,3 +140,39 @@ func dup(t *testing.T, f *os.File) uintptr {
 	}
 	return uintptr(fd)
 }
+
+// A file is made whatever has its name: a link is not followed, a pipe not opened.
+func TestCreate(t *testing.T) {
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = root.Close() }()
+	in := func(name string) string { return filepath.Join(root.Name(), name) }
+	for how, create := range map[string]func(name string) (*os.File, error){
+		"Create":   func(name string) (*os.File, error) { return regular.Create(in(name)) },
+		"CreateIn": func(name string) (*os.File, error) { return regular.CreateIn(root, name) },
+	} {
+		if err := errors.Join(os.WriteFile(in("file"), []byte("content"), 0o600), os.Symlink("file", in("link")), os.Mkdir(in("dir"), 0o700), syscall.Mkfifo(in("pipe"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"link", "pipe", "dir", "file", "nothing"} {
+			f, err := create(name)
+			if err != nil {
+				t.Fatalf("%s in the place of a %s: %v", how, name, err)
+			}
+			if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > 0 {
+				t.Errorf("%s in the place of a %s: %v, %v", how, name, info, err)
+			}
+			_ = f.Close() // nothing was written
+			if name == "link" {
+				if data, err := os.ReadFile(in("file")); err != nil || string(data) != "content" {
+					t.Errorf("%s followed a link: %q, %v", how, data, err)
+				}
+			}
+			if err := os.Remove(in(name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
