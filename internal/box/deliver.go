@@ -32,6 +32,8 @@ type Delivery struct {
 	Repo    string // a directory of the user's checkout
 	Program string // this program, which sessions are started with
 	Config  config.Config
+
+	patience time.Duration // startPatience if 0
 }
 
 // deliverer carries out the commands of runs: git, agents' sessions, the gate.
@@ -490,11 +492,11 @@ func (f *fingerprinter) look(ctx context.Context) []string {
 // lookFirst looks how everything is that agents should leave alone, so that what they
 // change from now on is seen.
 func (d *deliverer) lookFirst(ctx context.Context, branches ...string) {
-	d.touched.look(ctx)
 	for _, branch := range branches {
 		d.integration(branch)
 		d.astray(ctx, branch)
 	}
+	d.touched.look(ctx) // it takes the longest
 }
 
 // begin notes that a look is under way, until done is called.

@@ -14,16 +14,23 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/filelock"
 )
 
-// delivering opens a box that delivers plans in a repository, by agents whose program ends at once.
-func delivering(t *testing.T, c *commits) *Box {
+// deliveringOptions are those of a box that delivers plans in a repository, by agents whose program ends
+// at once.
+func deliveringOptions(t *testing.T, c *commits) Options {
 	t.Helper()
 	settings, err := config.Parse(filepath.Join(c.dir, config.File), []byte("agents: {none: {command: [\"false\"]}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, _, err := Open(t.Context(), Options{
+	return Options{
 		Dir: Dir(filepath.Join(c.dir, ".signalbox")), Delivery: &Delivery{Repo: c.dir, Program: "false", Config: settings},
-	})
+	}
+}
+
+// delivering opens such a box.
+func delivering(t *testing.T, c *commits) *Box {
+	t.Helper()
+	b, _, err := Open(t.Context(), deliveringOptions(t, c))
 	if err != nil {
 		t.Fatal(err)
 	}

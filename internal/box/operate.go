@@ -1,6 +1,7 @@
 package box
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/session"
+	"github.com/signalbox-dev/signalbox/internal/worktree"
 )
 
 // What a box answers to those who want plans delivered.
@@ -27,16 +29,49 @@ var (
 	errNoMessage   = errors.New("a message needs a text")
 )
 
+// startPatience is for how long a start waits for git to find the repository, and then to look at the
+// checkout: meanwhile nobody else has the box's directory.
+const startPatience = 15 * time.Second
+
 // deliver makes the box ready to deliver plans. What is worth a note about the
-// repository's commits is returned.
+// repository's commits is returned. It ends with ctx.
 func (b *Box) deliver(ctx context.Context, o *Delivery) (notes []string, err error) {
 	if o == nil {
 		return nil, nil
 	}
-	if b.deliverer, err = newDeliverer(ctx, b, *o); err != nil {
+	patience := cmp.Or(o.patience, startPatience)
+	opening, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("after %v: %w", patience, worktree.ErrTooSlow))
+	defer cancel()
+	if b.deliverer, err = newDeliverer(opening, b, *o); err != nil {
 		return nil, err
 	}
-	return b.witness(ctx, b.deliverer.repo)
+	if notes, err = b.witness(ctx, b.deliverer.repo); err != nil {
+		return nil, err
+	}
+	b.lookAgain(ctx, patience)
+	return notes, ctx.Err()
+}
+
+// lookAgain looks how everything is that the agents of runs that go on should leave alone. Git may hang
+// in a checkout; the runs go on without the look then.
+func (b *Box) lookAgain(ctx context.Context, patience time.Duration) {
+	live := b.state.liveRuns()
+	if len(live) == 0 || b.resting() {
+		return
+	}
+	var branches []string
+	for _, subject := range live {
+		b.state.withRun(subject, func(r *delivery.Run) { branches = append(branches, r.Branch) })
+	}
+	looking, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	b.deliverer.lookFirst(looking, branches...)
+	if looking.Err() != nil && ctx.Err() == nil {
+		b.logger.Warn("the checkout was not looked at in time (try `git status` there): what the next agent changes in it may not be noticed", "checkout", b.deliverer.repo.Root(), "patience", patience)
+	}
+	if err := b.deliverer.lookFollowed(); err != nil {
+		b.logger.Warn("it is not known how the settings of reviewers' programs were", "error", err)
+	}
 }
 
 // conduct brings on all runs that have not ended.
@@ -53,22 +88,11 @@ func (b *Box) conduct() {
 		}
 	}
 	b.state.mu.Unlock()
-	live := b.state.liveRuns()
-	var branches []string
-	for _, subject := range live {
-		b.state.withRun(subject, func(r *delivery.Run) { branches = append(branches, r.Branch) })
-	}
-	if len(live) > 0 && !b.resting() {
-		b.deliverer.lookFirst(b.ctx, branches...)
-		if err := b.deliverer.lookFollowed(); err != nil {
-			b.logger.Warn("it is not known how the settings of reviewers' programs were", "error", err)
-		}
-	}
 	marked, err := b.deliverer.marked()
 	if err != nil {
 		b.logger.Warn("what ended runs left behind may stay", "error", err)
 	}
-	for _, subject := range live {
+	for _, subject := range b.state.liveRuns() {
 		b.conductRun(subject)
 	}
 	if !b.resting() && len(marked) > 0 {
