@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -239,7 +240,7 @@ func (d *deliverer) sweep(path string) {
 func (d *deliverer) tree(ctx context.Context, r delivery.Run, task string) (*worktree.Tree, error) {
 	path := d.treePath(r.ID, task)
 	ready := path + ".ready" // there once the worktree is set up
-	if _, err := os.Stat(path); err != nil {
+	if err := d.repo.Find(ctx, path); errors.Is(err, worktree.ErrNotWorktree) {
 		_ = os.Remove(ready) // the next setup makes it anew
 	}
 	err := transient(ctx, func() error {

@@ -427,8 +427,11 @@ func (d *deliverer) merge(ctx context.Context, c *conductor, id string, t delive
 	return c.tell(ctx, in)
 }
 
-// settled returns the commit with all that is in a worktree.
+// settled returns the commit with all that an agent left in a task's worktree.
 func (d *deliverer) settled(ctx context.Context, r delivery.Run, name, message string) (string, error) {
+	if err := d.remains(ctx, r, name); err != nil {
+		return "", err
+	}
 	tree, err := d.tree(ctx, r, name)
 	if err != nil {
 		return "", err
@@ -438,6 +441,22 @@ func (d *deliverer) settled(ctx context.Context, r delivery.Run, name, message s
 	}
 	commit, _, err := tree.Settle(ctx, message)
 	return commit, err
+}
+
+// remains refuses a task whose worktree is gone. A new one would have nothing of the work in it, and be
+// judged as if the agent had changed nothing. Remediation may have no worktree: nobody repaired anything.
+func (d *deliverer) remains(ctx context.Context, r delivery.Run, name string) error {
+	if name == remediationTree {
+		return nil
+	}
+	path := d.treePath(r.ID, name)
+	err := d.repo.Find(ctx, path)
+	if errors.Is(err, worktree.ErrNotWorktree) {
+		return fmt.Errorf("the work on %s is not where it was left (%w): put that worktree back on the branch %s and retry; "+
+			"or have the work done again (signalbox work override %s --phase %s --reason ...): what is there is then kept beside it, as %s.kept-1",
+			name, err, taskBranch(r.ID, name), itemID(r.ID, name), agentsig.PhaseImplementation, name)
+	}
+	return err
 }
 
 // commitMessage is for what an agent left uncommitted.

@@ -170,10 +170,27 @@ func (r *Repo) register(ctx context.Context, path, branch, commit string) (place
 	return r.link(path)
 }
 
-// recover returns the worktree at a path if it is whole, repaired if need be.
-// Otherwise it clears the path: what an unfinished operation left is deleted,
-// anything else is moved aside.
-func (r *Repo) recover(ctx context.Context, path string) (place, error) {
+// Find sees whether there is a worktree at a path that can be used, repaired if need be. If not, it
+// is [ErrNotWorktree], and nothing is changed.
+func (r *Repo) Find(ctx context.Context, path string) error {
+	path, err := r.outside(path)
+	if err != nil {
+		return err
+	}
+	release, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	at, err := r.found(path)
+	if err == nil && isUnfinished(at.gitDir) {
+		err = fmt.Errorf("%s: %w", agentsig.Escape(path), ErrNotWorktree)
+	}
+	return err
+}
+
+// found follows the links of the worktree at a path, made again if need be.
+func (r *Repo) found(path string) (place, error) {
 	at, err := r.link(path)
 	if errors.Is(err, ErrNotWorktree) && occupied(path) {
 		// The repository may have been moved, and only the links be broken.
@@ -182,6 +199,14 @@ func (r *Repo) recover(ctx context.Context, path string) (place, error) {
 		}
 		at, err = r.link(path)
 	}
+	return at, err
+}
+
+// recover returns the worktree at a path if it is whole, repaired if need be.
+// Otherwise it clears the path: what an unfinished operation left is deleted,
+// anything else is moved aside.
+func (r *Repo) recover(ctx context.Context, path string) (place, error) {
+	at, err := r.found(path)
 	registered := at.gitDir
 	if err == nil && !isUnfinished(registered) {
 		return at, errors.Join(unlock(at), disarm(at))

@@ -139,6 +139,24 @@ func TestAddAfterCrash(t *testing.T) {
 	}
 }
 
+// A worktree that is not one any more is found out, and left as it is.
+func TestFind(t *testing.T) {
+	f := newFixture(t)
+	tree := f.add("a")
+	must(t, f.repo.Find(t.Context(), tree.path))
+	must(t, os.Remove(filepath.Join(tree.path, ".git")))
+	must(t, f.repo.Find(t.Context(), tree.path)) // it is repaired
+	write(t, tree.path, "work.txt", "work")
+	at, err := f.repo.link(tree.path)
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(at.gitDir, "locked"), []byte(unfinished), 0o600))
+	is(t, f.repo.Find(t.Context(), tree.path), ErrNotWorktree)
+	must(t, os.RemoveAll(at.gitDir))
+	is(t, f.repo.Find(t.Context(), tree.path), ErrNotWorktree)
+	holds(t, tree.path, "work.txt", "work")
+	is(t, f.repo.Find(t.Context(), f.path("never")), ErrNotWorktree)
+}
+
 func TestRemoveRefuses(t *testing.T) {
 	f := newFixture(t)
 	write(t, f.path("a"), "file", "somebody's")

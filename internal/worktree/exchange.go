@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -201,8 +202,22 @@ func (x *Exchange) fetch(ctx context.Context, commit string, strict bool, to str
 	if !strict {
 		c.patience = fetchPatience
 	}
-	err := x.writeBeside(ctx, c)
-	if failed := (*GitError)(nil); strict && errors.As(err, &failed) && !failed.short() {
+	if err := x.writeBeside(ctx, c); err != nil {
+		if strict {
+			return damaged(err)
+		}
+		return err
+	}
+	return nil
+}
+
+// damage is how git says that an object is missing, damaged or malformed: mostly it names the object.
+// Whatever else git says is no reason to blame the commit.
+var damage = regexp.MustCompile(`fsck error|is corrupt|hash mismatch|not our ref|too-short tree|in tree entry|invalid path '|(?:object|tree|read) '?[0-9a-f]{40}`)
+
+// damaged makes [ErrObjects] of what git says about the objects of a commit.
+func damaged(err error) error {
+	if failed := (*GitError)(nil); errors.As(err, &failed) && !failed.short() && damage.MatchString(failed.Stderr) {
 		return fmt.Errorf("%w (git says: %s)", ErrObjects, agentsig.Escape(strings.TrimSpace(failed.Stderr)))
 	}
 	return err
@@ -223,11 +238,15 @@ func (x *Exchange) writeBeside(ctx context.Context, c call) error {
 	return x.write(ctx, x.home, c)
 }
 
-// short reports whether the machine ran short of something, or refused it.
+// short reports whether the machine ran short of something, or refused it, or ended git or a part of it.
 func (e *GitError) short() bool {
+	if e.Exit < 0 {
+		return true
+	}
 	for _, words := range []string{
 		"No space left", "Disk quota exceeded", "Read-only file system", "Permission denied", "Input/output error", "Too many open files",
 		"Cannot allocate memory", "out of memory", "Out of memory",
+		"Resource temporarily unavailable", "File too large", "died of signal",
 	} {
 		if strings.Contains(e.Stderr, words) {
 			return true

@@ -356,3 +356,70 @@ func TestExchangeOfOddRepositories(t *testing.T) {
 		})
 	}
 }
+
+// spoil damages a file until the test ends: the fixture looks at the refs then.
+func spoil(t *testing.T, file string, damage func(file string) error) {
+	t.Helper()
+	was, err := os.ReadFile(file)
+	must(t, err)
+	must(t, os.Chmod(file, 0o600))
+	must(t, damage(file))
+	t.Cleanup(func() { must(t, os.WriteFile(file, was, 0o600)) })
+}
+
+// Objects that are missing or damaged are the commit's fault, whatever git says of them.
+func TestTakeDamaged(t *testing.T) {
+	for _, what := range []string{":a.txt", "^{tree}", ""} {
+		for name, damage := range map[string]func(file string) error{
+			"removed":   os.Remove,
+			"cut":       func(file string) error { return os.Truncate(file, 12) },
+			"emptied":   func(file string) error { return os.Truncate(file, 0) },
+			"not git's": func(file string) error { return os.WriteFile(file, []byte("garbage"), 0o600) },
+		} {
+			t.Run(name+" commit"+what, func(t *testing.T) {
+				t.Parallel()
+				f := newFixture(t)
+				_, commit := f.settled("a", "a.txt", "work\n")
+				object := git(t, f.repo.Root(), "rev-parse", commit+what)
+				file := filepath.Join(f.repo.Common(), "objects", object[:2], object[2:])
+				spoil(t, file, damage)
+				is(t, f.exchange.Take(t.Context(), commit, "R1"), ErrObjects)
+			})
+		}
+	}
+	t.Run("a pack that is cut", func(t *testing.T) {
+		f := newFixture(t)
+		_, commit := f.settled("a", "a.txt", "work\n")
+		git(t, f.repo.Root(), "repack", "-adqn")
+		packs, err := filepath.Glob(filepath.Join(f.repo.Common(), "objects", "pack", "*.pack"))
+		must(t, err)
+		spoil(t, packs[0], func(file string) error { return os.Truncate(file, 100) })
+		is(t, f.exchange.Take(t.Context(), commit, "R1"), ErrObjects)
+	})
+}
+
+// What the machine does to git, and what is wrong with the exchange, is not the commit's fault.
+func TestTakeTrouble(t *testing.T) {
+	for name, script := range map[string]string{
+		"git is killed":               `echo "fatal: bad object $NAME" >&2; kill -9 $$`,
+		"a part of git is killed":     `echo "error: index-pack died of signal 9" >&2; echo "fatal: bad object $NAME" >&2; exit 128`,
+		"no process is to be had":     `echo "error: cannot fork() for index-pack: Resource temporarily unavailable" >&2; exit 128`,
+		"the remote end is killed":    `echo "error: git upload-pack: git-pack-objects died with error." >&2; echo "fatal: git upload-pack: aborting due to possible repository corruption on the remote side." >&2; exit 128`,
+		"no file may be that large":   `ulimit -f 0; "$GIT" "$@"; exit $?`,
+		"the exchange has bad config": `echo '[[[' >"$GIT_DIR/config"; exec "$GIT" "$@"`,
+		"the exchange has no HEAD":    `: >"$GIT_DIR/HEAD"; exec "$GIT" "$@"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			_, commit := f.settled("a", "a.txt", "work\n")
+			troubled := filepath.Join(t.TempDir(), "git")
+			must(t, os.WriteFile(troubled, []byte("#!/bin/sh\ncase \" $* \" in *' fetch '*) "+script+";; esac\nexec \"$GIT\" \"$@\"\n"), 0o700))
+			f.exchange.env = append(f.exchange.env, "GIT="+f.exchange.program, "NAME="+commit)
+			f.exchange.program = troubled
+			if err := f.exchange.Take(t.Context(), commit, "R1"); err == nil || errors.Is(err, ErrObjects) {
+				t.Errorf("the commit is blamed: %v", err)
+			}
+		})
+	}
+}

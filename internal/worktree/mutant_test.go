@@ -13,7 +13,12 @@ func TestMutants(t *testing.T) {
 	}
 	for _, m := range []struct{ name, file, before, after, test string }{
 		{"what is malformed is taken", "exchange.go", `fmt.Sprintf("fetch.fsckObjects=%t", strict)`, `fmt.Sprintf("fetch.fsckObjects=%t", strict && false)`, "TestTakeMalformed"},
-		{"damage is trouble of the box's", "exchange.go", "errors.As(err, &failed) && !failed.short()", "errors.As(err, &failed) && failed.short()", "TestTakeOverwritten"},
+		{"damage is trouble of the box's", "exchange.go", "if strict {\n\t\t\treturn damaged(err)", "if !strict {\n\t\t\treturn damaged(err)", "TestTakeOverwritten"},
+		{"objects that are named are not blamed", "exchange.go", "|(?:object|tree|read) '?[0-9a-f]{40}", "", "TestTakeDamaged"},
+		{"whatever git says is damage", "exchange.go", "&& damage.MatchString(failed.Stderr)", "&& damage != nil", "TestTakeTrouble"},
+		{"git that was killed has found damage", "exchange.go", "if e.Exit < 0 {", "if false {", "TestTakeTrouble"},
+		{"a part of git that was killed has found damage", "exchange.go", `, "died of signal",`, ",", "TestTakeTrouble"},
+		{"what is being removed is a worktree", "add.go", "if err == nil && isUnfinished(at.gitDir) {", "if false {", "TestFind"},
 		{"a commit is not kept for its run", "exchange.go", "return x.fetch(ctx, commit, true, kept(run)+commit)", "return x.fetch(ctx, commit, true, kept(\"R0\")+commit)", "TestForget"},
 		{"a merge moves its branch out of turn", "merge.go", "release, err := x.shared.take(ctx)\n", "release, err := make(turn, 1).take(ctx)\n", "TestMergeInTurn"},
 		{"the agent's index is believed", "own.go", "filepath.Join(r.common, ownDirs, filepath.Base(at.gitDir))}", "at.gitDir}", "TestNothingIsRead|TestSettleBelievesFiles"},

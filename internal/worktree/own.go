@@ -44,10 +44,7 @@ func (r *Repo) trusted(ctx context.Context, at place, head, commit string) (plac
 		if err := remove(own, "index"); err != nil {
 			return place{}, err
 		}
-		err = r.change(ctx, own, "read-tree", "--reset", commit)
-		if errors.As(err, &failed) && !failed.short() {
-			err = fmt.Errorf("%w (git says: %s)", ErrObjects, agentsig.Escape(strings.TrimSpace(failed.Stderr)))
-		}
+		err = damaged(r.change(ctx, own, "read-tree", "--reset", commit))
 	}
 	return own, err
 }
