@@ -453,7 +453,7 @@ func (d *deliverer) remains(ctx context.Context, r delivery.Run, name string) er
 	err := d.repo.Find(ctx, path)
 	if errors.Is(err, worktree.ErrNotWorktree) {
 		return fmt.Errorf("the work on %s is not where it was left (%w): put that worktree back on the branch %s and retry; "+
-			"or have the work done again (signalbox work override %s --phase %s --reason ...): what is there is then kept beside it, as %s.kept-1",
+			"or have the work done again (signalbox up, and beside it signalbox work override %s --phase %s --reason ...): what is there is then kept beside it, as %s.kept-1",
 			name, err, taskBranch(r.ID, name), itemID(r.ID, name), agentsig.PhaseImplementation, name)
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/mutant"
 )
 
 // Work whose worktree vanishes before the gate is not judged: a person is asked, who has it done again.
@@ -19,16 +20,19 @@ func TestVanishedWorktree(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, "limits: {linger: 300ms, grace: 300ms}\n")
+			w := newWorld(t, "worktree: {setup: echo ready >set-up}\nlimits: {linger: 300ms, grace: 300ms}\n")
 			w.tasks("T-1")
 			w.script("T-1.developer.1", "echo done >T-1.txt\n"+vanish+"\necho READY_FOR_REVIEW: T-1 $run\n")
+			w.script("T-1.developer.2", "cp set-up T-1.txt && echo READY_FOR_REVIEW: T-1 $run\n") // it is made ready again
 			run := w.deliver()
 			if run.State != api.RunWaiting || len(run.Questions) != 1 || !strings.Contains(run.Questions[0].Context, filepath.Join("worktrees", "R1", "T-1")) {
 				t.Fatalf("the run is %s with %+v\n%s", run.State, run.Questions, w.story())
 			}
+			n := w.up()
 			w.must("work", "override", "R1.T-1", "--phase", "IMPLEMENTATION", "--reason", "once more")
-			w.completed(w.goOn())
-			if got := w.git("show", "signalbox/R1:T-1.txt"); got != "done" {
+			w.until("a developer begins again", func() bool { return w.has("T-1.developer.2") })
+			w.completed(n.finish(w))
+			if got := w.git("show", "signalbox/R1:T-1.txt"); got != "ready" {
 				t.Errorf("merged: %q", got)
 			}
 			if name == "what git keeps of it" {
@@ -37,5 +41,18 @@ func TestVanishedWorktree(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Each of these faults is noticed by the test of worktrees that vanish.
+func TestVanishedMutants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the program anew for each mutant; not with -short")
+	}
+	for _, m := range []mutant.Mutant{
+		{Name: "a worktree that is gone is made anew, and judged", File: "../box/verify.go", Old: "if err := d.remains(ctx, r, name); err != nil {", New: "if err := error(nil); err != nil {"},
+		{Name: "a worktree that is made anew is not made ready", File: "../box/deliver.go", Old: "errors.Is(err, worktree.ErrNotWorktree) {", New: "errors.Is(err, os.ErrExist) {"},
+	} {
+		t.Run(m.Name, func(t *testing.T) { m.Check(t, ".", "TestVanishedWorktree") })
 	}
 }
