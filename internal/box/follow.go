@@ -88,14 +88,14 @@ func (b *Box) watchRun(w http.ResponseWriter, r *http.Request) error {
 	defer end()
 	changed := b.state.watch(subject)
 	defer b.state.unwatch(subject, changed)
-	for {
+	for begun := false; ; begun = true {
 		v, err := b.showRun(subject)
-		if err != nil {
-			return err
+		var data []byte
+		if err == nil {
+			data, err = json.Marshal(v)
 		}
-		data, err := json.Marshal(v)
 		if err != nil {
-			return err
+			return brokeOff(b.logger, begun, err)
 		}
 		if err := out.Send(message(data)); err != nil || v.State == api.RunFinished {
 			return nil // the client has gone, or there is nothing more to see

@@ -116,7 +116,7 @@ func (b *Box) routes() []route {
 			if phase != "" && !slices.Contains(agentsig.Phases(), phase) {
 				return work.ErrBadPhase
 			}
-			return answerList(w, r, func(from api.From) (api.Page[api.Work], error) { return b.List(r.Context(), phase, from) })
+			return answerList(b.logger, w, r, func(from api.From) (api.Page[api.Work], error) { return b.List(r.Context(), phase, from) })
 		}},
 		{"POST /v1/work", false, post(func(r *http.Request, q api.AddWork, key string) (api.Work, error) {
 			return b.Add(r.Context(), q, key)
@@ -194,7 +194,7 @@ func (b *Box) routes() []route {
 			if err != nil {
 				return errBadLive
 			}
-			return answerList(w, r, func(from api.From) (api.Page[api.Run], error) { return b.Runs(r.Context(), live, from) })
+			return answerList(b.logger, w, r, func(from api.From) (api.Page[api.Run], error) { return b.Runs(r.Context(), live, from) })
 		}},
 		{"POST /v1/runs", false, func(w http.ResponseWriter, r *http.Request) error {
 			key, err := keyOf(r)

@@ -2,13 +2,16 @@ package box
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -87,6 +90,35 @@ func TestKeysOfKinds(t *testing.T) {
 		t.Fatalf("%d subjects are in memory", len(b.state.trails))
 	}
 	same("when they have left")
+}
+
+// A key starts one run: of another plan it is refused, also when the run has ended.
+func TestKeyIsForOnePlan(t *testing.T) {
+	b := delivering(t, newCommits(t))
+	defer closeBox(t, b)
+	r, err := b.Deliver(t.Context(), api.StartRun{Plan: onePlan}, "k1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.conducting.Lock()
+	c := b.conductors[r.Subject]
+	b.conducting.Unlock()
+	other := strings.Replace(onePlan, "A plan", "Another plan", 1)
+	look := func(when string) {
+		t.Helper()
+		if v, err := b.Deliver(t.Context(), api.StartRun{Plan: other}, "k1"); !errors.Is(err, errKeyReused) {
+			t.Errorf("%s, with another plan: %s, %v", when, v.ID, err)
+		}
+		if v, err := b.Deliver(t.Context(), api.StartRun{Plan: onePlan}, "k1"); err != nil || v.ID != r.ID {
+			t.Errorf("%s: %s, %v; want %s", when, v.ID, err, r.ID)
+		}
+	}
+	look("while it runs")
+	if _, err := b.OnRun(t.Context(), r.ID, "cancel", api.Message{}); err != nil && !errors.Is(err, delivery.ErrFinished) {
+		t.Fatal(err)
+	}
+	<-c.over
+	look("when it has ended")
 }
 
 // A request whose answer was lost is found by its key however many others came meanwhile, and also after

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -218,7 +219,7 @@ func limitOf(q url.Values) (int, error) {
 // answerList answers with the part of a list that a request asks for. With a limit the header Link says
 // where the list goes on, if it does. Without one it is the whole list, which is sent page by page: what
 // the box holds does not grow with it.
-func answerList[T any](w http.ResponseWriter, r *http.Request, get func(api.From) (api.Page[T], error)) error {
+func answerList[T any](logger *slog.Logger, w http.ResponseWriter, r *http.Request, get func(api.From) (api.Page[T], error)) error {
 	q := r.URL.Query()
 	limit, err := limitOf(q)
 	if err != nil {
@@ -229,7 +230,7 @@ func answerList[T any](w http.ResponseWriter, r *http.Request, get func(api.From
 	case err != nil:
 		return err
 	case limit == 0:
-		return sendList(w, page, get)
+		return sendList(logger, w, page, get)
 	case page.Next != "":
 		w.Header().Set("Link", api.NextLink(r.URL.Path, api.From{After: page.Next, Limit: limit}.Query(q)))
 	}
@@ -237,16 +238,16 @@ func answerList[T any](w http.ResponseWriter, r *http.Request, get func(api.From
 }
 
 // sendList sends a list from its first page to its end.
-func sendList[T any](w http.ResponseWriter, page api.Page[T], get func(api.From) (api.Page[T], error)) error {
+func sendList[T any](logger *slog.Logger, w http.ResponseWriter, page api.Page[T], get func(api.From) (api.Page[T], error)) error {
 	w.Header().Set("Content-Type", "application/json")
 	before := "["
 	for {
 		for _, v := range page.Items {
 			data, err := json.Marshal(v)
-			if err == nil {
-				_, err = w.Write(append([]byte(before), data...))
-			}
 			if err != nil {
+				return brokeOff(logger, before != "[", err)
+			}
+			if _, err := w.Write(append([]byte(before), data...)); err != nil {
 				return nil // the client has gone
 			}
 			before = ","
@@ -256,7 +257,7 @@ func sendList[T any](w http.ResponseWriter, page api.Page[T], get func(api.From)
 		}
 		var err error
 		if page, err = get(api.From{After: page.Next, Limit: api.PageSize}); err != nil {
-			panic(http.ErrAbortHandler) // what was sent must not look whole
+			return brokeOff(logger, before != "[", err)
 		}
 	}
 	if before == "[" {
@@ -264,4 +265,14 @@ func sendList[T any](w http.ResponseWriter, page api.Page[T], get func(api.From)
 	}
 	_, _ = io.WriteString(w, "]\n") // a client that stopped reading misses it
 	return nil
+}
+
+// brokeOff ends an answer that can't go on. A client that has got a part of it must not take that for
+// the whole; one that has got nothing yet is told why.
+func brokeOff(logger *slog.Logger, begun bool, err error) error {
+	logger.Warn("an answer broke off", "error", err)
+	if begun {
+		panic(http.ErrAbortHandler)
+	}
+	return err
 }

@@ -1,8 +1,11 @@
 package box
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -116,7 +119,7 @@ func TestWholeList(t *testing.T) {
 	_, c := listing(t, 0)
 	w := httptest.NewRecorder()
 	n := 0
-	err := answerList(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/work", nil), func(from api.From) (api.Page[int], error) {
+	err := answerList(slog.New(slog.DiscardHandler), w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/work", nil), func(from api.From) (api.Page[int], error) {
 		page := api.Page[int]{}
 		for n < 2500 && len(page.Items) < from.Limit {
 			n++
@@ -136,6 +139,30 @@ func TestWholeList(t *testing.T) {
 	}
 	if none, err := c.List(t.Context(), "", api.From{}); err != nil || none.Items == nil || len(none.Items) != 0 {
 		t.Errorf("of an empty box: %+v, %v", none, err)
+	}
+}
+
+// A list with something that can't be written is an error before its first byte, and breaks off after
+// that: it never looks whole.
+func TestBrokenList(t *testing.T) {
+	for before := range 2 {
+		var log bytes.Buffer
+		w := httptest.NewRecorder()
+		var err error
+		aborted := func() (caught any) {
+			defer func() { caught = recover() }()
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/work", nil)
+			err = answerList(slog.New(slog.NewTextHandler(&log, nil)), w, r, func(api.From) (api.Page[float64], error) {
+				return api.Page[float64]{Items: append(make([]float64, before), math.Inf(1))}, nil
+			})
+			return nil
+		}()
+		if (aborted == any(http.ErrAbortHandler)) != (before > 0) || (err == nil) != (before > 0) || (w.Body.Len() == 0) != (before == 0) {
+			t.Errorf("after %d: %v, %v, %q", before, aborted, err, w.Body)
+		}
+		if !strings.Contains(log.String(), "unsupported value") {
+			t.Errorf("after %d the log has %q", before, log.String())
+		}
 	}
 }
 

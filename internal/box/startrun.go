@@ -64,7 +64,7 @@ func (b *Box) Deliver(ctx context.Context, q api.StartRun, key string) (api.Run,
 }
 
 // delivering returns the run that delivers a plan and has not ended, or that was
-// started by the request with this key.
+// started by the request with this key, which is for one plan.
 func (s *state) delivering(digest, key string) (string, error) {
 	subject, err := s.addedBy(startPlanRun, key)
 	if err == nil {
@@ -75,12 +75,16 @@ func (s *state) delivering(digest, key string) (string, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	same := ""
 	for subject, r := range s.runs {
-		if r.Digest == digest && (r.Live() || r.Key == key && key != "") {
-			return subject, nil
+		switch keyed := r.Key == key && key != ""; {
+		case keyed && r.Digest != digest:
+			return "", errKeyReused
+		case keyed || r.Digest == digest && r.Live():
+			same = subject
 		}
 	}
-	return "", nil
+	return same, nil
 }
 
 // startRun records a run of a plan, with a branch that work is merged to.
