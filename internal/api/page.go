@@ -45,13 +45,13 @@ func (c *Client) Runs(ctx context.Context, live bool, from From) (Page[Run], err
 	return list[Run](ctx, c, "/v1/runs", q, from)
 }
 
-// Pages calls f with page after page of what was asked for, so that a long list is never held as a
+// Pages calls f with page after page of what was asked for, of this size, so that a long list is never held as a
 // whole. It returns what to give as After for those that follow; empty at the end.
-func Pages[T any](from From, get func(From) (Page[T], error), f func([]T) error) (next string, err error) {
+func Pages[T any](from From, size int, get func(From) (Page[T], error), f func([]T) error) (next string, err error) {
 	for left := from.Limit; ; {
-		ask := From{After: from.After, Limit: PageSize}
+		ask := From{After: from.After, Limit: size}
 		if from.Limit > 0 {
-			ask.Limit = min(left, PageSize)
+			ask.Limit = min(left, size)
 		}
 		page, err := get(ask)
 		if err != nil {

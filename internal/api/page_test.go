@@ -44,7 +44,7 @@ func TestPages(t *testing.T) {
 	} {
 		asked = nil
 		var got []int
-		next, err := api.Pages(s.from, get, func(page []int) error {
+		next, err := api.Pages(s.from, api.PageSize, get, func(page []int) error {
 			got = append(got, page...)
 			return nil
 		})
@@ -52,8 +52,12 @@ func TestPages(t *testing.T) {
 			t.Errorf("%+v: %d, next %q, asked for %d, %v", s.from, len(got), next, asked, err)
 		}
 	}
+	asked = nil
+	if next, err := api.Pages(api.From{Limit: 2200}, 2000, get, func([]int) error { return nil }); err != nil || next != "2200" || !slices.Equal(asked, []int{2000, 200}) {
+		t.Errorf("next %q, asked for %d, %v", next, asked, err)
+	}
 	enough := errors.New("enough")
-	if _, err := api.Pages(api.From{}, get, func([]int) error { return enough }); !errors.Is(err, enough) {
+	if _, err := api.Pages(api.From{}, api.PageSize, get, func([]int) error { return enough }); !errors.Is(err, enough) {
 		t.Error(err)
 	}
 }

@@ -84,15 +84,37 @@ func (a *app) diagnose(ctx context.Context) []command.Finding {
 	} else {
 		a.diagnoseSettings(ctx, c, say)
 	}
-	if free, err := freeSpace(a.dir); err == nil {
-		state := command.Fine
-		if free < 1<<30 {
-			state = command.Warning
-		}
-		say("disk", state, "%.1f GB free", float64(free)/1e9)
-	}
+	a.diagnoseDisks(c.Archive, say)
 	a.diagnoseBox(ctx, say)
 	return all
+}
+
+// lowSpace is how much free space on a disk is worth a warning, in bytes.
+const lowSpace = 1 << 30
+
+// diagnoseDisks looks at each disk that the box writes to, once.
+func (a *app) diagnoseDisks(c config.Archive, say func(name, state, format string, args ...any)) {
+	b := box.Dir(a.dir)
+	archive := b.Archive(c.Dir)
+	var seen []uint64
+	for i, dir := range []string{a.dir, archive, b.Segments(archive, c.Segments), c.Mirror} {
+		if dir == "" {
+			continue
+		}
+		free, disk, err := freeSpace(dir)
+		if err != nil || slices.Contains(seen, disk) {
+			continue
+		}
+		seen = append(seen, disk)
+		state, where := command.Fine, ""
+		if free < lowSpace {
+			state = command.Warning
+		}
+		if i > 0 {
+			where = " for " + dir
+		}
+		say("disk", state, "%.1f GB free%s", float64(free)/1e9, where)
+	}
 }
 
 func (a *app) diagnoseCheckout(ctx context.Context, repo *worktree.Repo, say func(name, state, format string, args ...any)) {

@@ -44,25 +44,19 @@ which is the event as it is stored and hashed.`,
 			if follow && limit > 0 {
 				return a.UsageError("--limit and --follow exclude each other: a page ends, and what is followed does not")
 			}
-			show := func(e api.Event) error {
-				after = e.Sequence
-				return a.event(e)
-			}
-			if limit > 0 {
-				next, err := operate(cmd.Context(), a, func(c *api.Client) (uint64, error) { return eventPages(cmd.Context(), c, id, after, limit, show) })
+			if !follow {
+				next, err := a.showEvents(cmd.Context(), id, after, limit, heldBytes)
 				if err == nil && next > 0 {
 					err = a.sayMore(cmd, next)
 				}
 				return a.badValue(err)
 			}
-			all := func(c *api.Client) (struct{}, error) {
-				return struct{}{}, c.Events(cmd.Context(), id, after, follow, show)
-			}
-			if !follow {
-				_, err := operate(cmd.Context(), a, all)
-				return a.badValue(err)
-			}
-			_, err := ask(cmd.Context(), a, box.Dir.APIToken, all)
+			_, err := ask(cmd.Context(), a, box.Dir.APIToken, func(c *api.Client) (struct{}, error) {
+				return struct{}{}, c.Events(cmd.Context(), id, after, true, func(e api.Event) error {
+					after = e.Sequence
+					return a.event(e)
+				})
+			})
 			if errors.Is(err, api.ErrNoBox) && !api.Missing(err) && cmd.Context().Err() == nil {
 				return fmt.Errorf("the box stopped: go on with --after %d once it runs again", after)
 			}
@@ -76,12 +70,65 @@ which is the event as it is stored and hashed.`,
 	return cmd
 }
 
-// eventPages calls show with so many events at most, page by page. It returns the sequence to go on after
+// heldEvents is a part of the events.
+type heldEvents struct {
+	events []api.Event
+	next   uint64 // what to go on after if there are more; 0 at the end
+	cut    bool   // there is no room for more
+}
+
+// errHeld ends a stream of events of which enough are held.
+var errHeld = errors.New("enough events are held")
+
+// showEvents shows so many events at most, or all if limit is 0, and holds so many bytes of them. It returns the sequence to go on after
 // if there are more, and 0 at the end.
-func eventPages(ctx context.Context, c *api.Client, id string, after uint64, limit int, show func(api.Event) error) (uint64, error) {
+func (a *app) showEvents(ctx context.Context, id string, after uint64, limit, room int) (uint64, error) {
+	for {
+		held, err := operate(ctx, a, func(c *api.Client) (heldEvents, error) { return holdEvents(ctx, c, id, after, limit, room) })
+		if err != nil {
+			return 0, err
+		}
+		for _, e := range held.events {
+			if err := a.event(e); err != nil {
+				return 0, err
+			}
+			after = e.Sequence
+		}
+		if !held.cut {
+			return held.next, nil
+		}
+		if limit > 0 {
+			limit -= len(held.events)
+		}
+	}
+}
+
+// holdEvents returns so many events at most, or all if limit is 0, as far as there is room.
+func holdEvents(ctx context.Context, c *api.Client, id string, after uint64, limit, room int) (held heldEvents, err error) {
+	hold := func(e api.Event) error {
+		held.events = append(held.events, e)
+		if room -= len(e.Event); room <= 0 && len(held.events) != limit {
+			return errHeld
+		}
+		return nil
+	}
+	if limit == 0 {
+		err = c.Events(ctx, id, after, false, hold)
+	} else {
+		held.next, err = eventPages(ctx, c, id, after, limit, hold)
+	}
+	if held.cut = errors.Is(err, errHeld); held.cut {
+		err = nil
+	}
+	return held, err
+}
+
+// eventPages calls f with so many events at most, page by page. It returns the sequence to go on after
+// if there are more, and 0 at the end.
+func eventPages(ctx context.Context, c *api.Client, id string, after uint64, limit int, f func(api.Event) error) (uint64, error) {
 	for {
 		page := min(limit, api.PageSize)
-		next, err := c.EventsUpTo(ctx, id, after, page, show)
+		next, err := c.EventsUpTo(ctx, id, after, page, f)
 		limit -= page
 		if err != nil || next == 0 || limit == 0 {
 			return next, err

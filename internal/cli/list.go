@@ -43,9 +43,16 @@ func (a *app) checkLimit(cmd *cobra.Command, limit int) error {
 	return nil
 }
 
-// showList shows the part of a list that was asked for: each page as rows for people, or one array of all
+// heldItems is how many items of a list, and heldBytes how much of the events, a command holds before it
+// prints them. While it prints, which takes as long as a reader pleases, it has no box open.
+const (
+	heldItems = 10_000
+	heldBytes = 8 << 20
+)
+
+// showList shows the part of a list that was asked for: as rows for people, or one array of all
 // for programs. It says if there is more.
-func showList[T any](a *app, cmd *cobra.Command, p part, get func(api.From) (api.Page[T], error), rows func([]T) error) error {
+func showList[T any](a *app, cmd *cobra.Command, p part, get func(*api.Client, api.From) (api.Page[T], error), rows func([]T) error) error {
 	if p.Limit == 0 && a.OutTTY && !a.JSON {
 		p.Limit = terminalLimit
 	}
@@ -53,7 +60,15 @@ func showList[T any](a *app, cmd *cobra.Command, p part, get func(api.From) (api
 	if a.JSON {
 		rows = func(page []T) error { return writeAll(&array, page) }
 	}
-	next, err := api.Pages(p.From, get, rows)
+	next, err := api.Pages(p.From, heldItems, func(from api.From) (api.Page[T], error) {
+		return operate(cmd.Context(), a, func(c *api.Client) (held api.Page[T], err error) {
+			held.Next, err = api.Pages(from, api.PageSize, func(from api.From) (api.Page[T], error) { return get(c, from) }, func(page []T) error {
+				held.Items = append(held.Items, page...)
+				return nil
+			})
+			return held, err
+		})
+	}, rows)
 	if err != nil {
 		return a.badValue(err)
 	}

@@ -52,17 +52,14 @@ With --json it is an array of objects with id, title, state, outcome, tasks, don
 			if err := a.checkLimit(cmd, p.Limit); err != nil {
 				return err
 			}
-			_, err := operate(cmd.Context(), a, func(c *api.Client) (struct{}, error) {
-				return struct{}{}, showList(a, cmd, p, func(from api.From) (api.Page[listedRun], error) {
-					page, err := c.Runs(cmd.Context(), false, from)
-					runs := api.Page[listedRun]{Next: page.Next}
-					for _, r := range page.Items {
-						runs.Items = append(runs.Items, listed(r))
-					}
-					return runs, err
-				}, a.runRows(p))
-			})
-			return err
+			return showList(a, cmd, p, func(c *api.Client, from api.From) (api.Page[listedRun], error) {
+				page, err := c.Runs(cmd.Context(), false, from)
+				runs := api.Page[listedRun]{Next: page.Next}
+				for _, r := range page.Items {
+					runs.Items = append(runs.Items, listed(r))
+				}
+				return runs, err
+			}, a.runRows(p))
 		},
 	}
 	p.flags(cmd, "run")

@@ -5,4 +5,4 @@ package cli
 import "errors"
 
 // freeSpace can't be told here.
-func freeSpace(string) (uint64, error) { return 0, errors.ErrUnsupported }
+func freeSpace(string) (free, disk uint64, err error) { return 0, 0, errors.ErrUnsupported }

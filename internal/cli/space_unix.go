@@ -3,13 +3,15 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
 )
 
-// freeSpace returns how many bytes there are left where a directory lies, or would.
-func freeSpace(dir string) (uint64, error) {
+// freeSpace returns how many bytes there are left where a directory lies, or would, and what tells its
+// disk from others.
+func freeSpace(dir string) (free, disk uint64, err error) {
 	for {
 		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
 			break
@@ -17,8 +19,9 @@ func freeSpace(dir string) (uint64, error) {
 		dir = filepath.Dir(dir)
 	}
 	var s syscall.Statfs_t
-	if err := syscall.Statfs(dir, &s); err != nil {
-		return 0, err
+	var at syscall.Stat_t
+	if err := errors.Join(syscall.Statfs(dir, &s), syscall.Stat(dir, &at)); err != nil {
+		return 0, 0, err
 	}
-	return s.Bavail * uint64(s.Bsize), nil
+	return s.Bavail * uint64(s.Bsize), uint64(at.Dev), nil
 }

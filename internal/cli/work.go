@@ -100,12 +100,9 @@ running.
 			if err := errors.Join(a.checkOptions(cmd, agentsig.Options{Phase: agentsig.Phase(phase)}), a.checkLimit(cmd, p.Limit)); err != nil {
 				return err
 			}
-			_, err := operate(cmd.Context(), a, func(c *api.Client) (struct{}, error) {
-				return struct{}{}, showList(a, cmd, p, func(from api.From) (api.Page[api.Work], error) {
-					return c.List(cmd.Context(), agentsig.Phase(phase), from)
-				}, a.workRows(p))
-			})
-			return err
+			return showList(a, cmd, p, func(c *api.Client, from api.From) (api.Page[api.Work], error) {
+				return c.List(cmd.Context(), agentsig.Phase(phase), from)
+			}, a.workRows(p))
 		},
 	}
 	cmd.Flags().StringVar(&phase, "phase", "", "only those in this `PHASE`")
