@@ -24,7 +24,7 @@ func TestQueueMutants(t *testing.T) {
 		{By: "TestQueueLikeAWalk", Mutant: mutant.Mutant{Name: "claims go on to wait for what is completed", File: "queue.go",
 			Old: "\t\tq.disappoint(i.Subject)\n", New: ""}},
 		{By: "TestWaitForWhatIsCompleted", Mutant: mutant.Mutant{Name: "a claim that ends gets an item without a name", File: "requests.go",
-			Old: "if !ok {\n\t\t\treturn", New: "if false {\n\t\t\treturn"}},
+			Old: "if !ok {\n\t\t\treturn", New: "if !ok && false {\n\t\t\treturn"}},
 		{By: "TestClaimDoesNotWaitForNothing", Mutant: mutant.Mutant{Name: "a claim waits for what is completed", File: "requests.go",
 			Old: `if w.subject != "" && b.state.item(w.subject).Phase == agentsig.PhaseCompleted {`, New: "if false {"}},
 		{By: "TestClaimDoesNotOvertake", Mutant: mutant.Mutant{Name: "a claim overtakes those that wait", File: "state.go",
