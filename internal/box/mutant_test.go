@@ -129,8 +129,6 @@ func TestBoxMutants(t *testing.T) {
 			" && u.CostUSD <= maxCostUSD", "", "TestReportIsChecked"},
 		{"a session uses any number of tokens", "../delivery/settings.go",
 			" || u.OutputTokens > maxTokens", "", "TestReportIsChecked"},
-		{"a run has its plan's whole title", "startrun.go",
-			"d.box.short(titleOf(p))", "titleOf(p)", "TestLongPlanTitle"},
 		{"what follows a request is not looked at", "http.go",
 			"err = errTrailing", "return v, nil", "TestBodies"},
 		{"a member that a session alone knows is refused", "http.go",

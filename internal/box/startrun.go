@@ -93,7 +93,7 @@ func (d *deliverer) startRun(ctx context.Context, text []byte, p plan.Plan, star
 	if err != nil {
 		return "", err
 	}
-	started.Title, started.Plan, started.Digest, started.Tasks = d.box.short(titleOf(p)), blob, digest(text), len(p.Tasks)
+	started.Title, started.Plan, started.Digest, started.Tasks = titleOf(p), blob, digest(text), len(p.Tasks)
 	started.Repo, started.Checks = d.repo.Root(), len(d.checks(p))
 	if err := d.takeBranch(ctx, p, &started); err != nil {
 		return "", err

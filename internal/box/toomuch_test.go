@@ -48,14 +48,3 @@ func TestReportIsChecked(t *testing.T) {
 		t.Errorf("as it should be: %v", err)
 	}
 }
-
-// A plan may have a title of any length: a run is called by what of it has room in an event.
-func TestLongPlanTitle(t *testing.T) {
-	b := delivering(t, newCommits(t))
-	defer closeBox(t, b)
-	plan := strings.Replace(onePlan, "A plan", strings.Repeat("<", 20_000), 1)
-	r, err := b.Deliver(t.Context(), api.StartRun{Plan: plan}, "")
-	if err != nil || !strings.HasPrefix(r.Title, "<<<") || len(r.Title) > 2*maxText {
-		t.Errorf("%.100q of %d bytes, %v", r.Title, len(r.Title), err)
-	}
-}
