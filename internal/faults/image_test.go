@@ -158,7 +158,9 @@ func takeFilled(t *testing.T, temp, program, name string, events int, phase agen
 	}
 	i := &image{dir: dir, other: filepath.Join(temp, "other", "box"), sealed: size}
 	if phase == agentsig.PhaseCompleted {
-		i.left = []string{"F-100", "F-5000"}
+		for n := 25; n <= 5000; n += 25 { // so many that every part of the index with names and records is read
+			i.left = append(i.left, fmt.Sprintf("F-%d", n))
+		}
 	}
 	i.read(t, dir, size)
 	return i
