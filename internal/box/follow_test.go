@@ -125,6 +125,7 @@ func TestFollowerGathers(t *testing.T) {
 			if f.want(n); time.Since(begun) != 0 {
 				t.Errorf("event %d came after %v", n, time.Since(begun))
 			}
+			synctest.Wait() // it pauses now
 			for range 9 {
 				w.add(t, 1)
 			}

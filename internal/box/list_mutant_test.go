@@ -39,7 +39,7 @@ func TestListMutants(t *testing.T) {
 		{"the last event of a page comes again", "events.go",
 			"sendNext(w, last)", "sendNext(w, last-1)", "TestEventPages"},
 		{"events of other items count", "events.go",
-			"sent, last = sent+1, rec.Seq\n\t\t\t}", "}\n\t\t\tsent, last = sent+1, rec.Seq", "TestEventPages"},
+			"sent, last = sent+1, rec.Seq\n\t\t\t\t}", "}\n\t\t\t\tsent, last = sent+1, rec.Seq", "TestEventPages"},
 		{"a box whose log failed is ready", "health.go",
 			"case b.failure.err != nil:", "case false:", "TestCannotWrite"},
 		{"a box whose log failed is told to stop", "http.go",
