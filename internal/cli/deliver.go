@@ -235,6 +235,9 @@ func (a *app) deliverBy(ctx context.Context, own *ownBox, text, id string, wait 
 	after := uint64(0)
 	if known {
 		after = r.Sequence
+		if id == "" && !a.Live && !a.JSON { // else nothing is said until something happens
+			fmt.Fprintf(a.Out, "%s goes on (%s); `signalbox status` shows what was before\n", r.ID, agentsig.Escape(r.Title))
+		}
 	}
 	if after == 0 && a.Live {
 		a.noteUnprotected(r)

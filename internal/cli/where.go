@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/regular"
+	"github.com/signalbox-dev/signalbox/internal/worktree"
 )
 
 // boxDir is the name of a box's directory, if no other is given.
@@ -41,7 +42,7 @@ func upwards(name string) (string, bool) {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			return dir, true
 		}
-		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil || filepath.Dir(at) == at {
+		if worktree.IsTop(dir) || filepath.Dir(at) == at {
 			break
 		}
 		at = filepath.Dir(at)

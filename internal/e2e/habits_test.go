@@ -337,7 +337,7 @@ func TestRunTwice(t *testing.T) {
 	w.until("the developer is at work", func() bool { return w.has("T-1.developer.1") })
 	second, third := w.start("run", "plan.md"), w.start("run")
 	w.until("the others watch", func() bool {
-		return strings.Contains(second.out.String(), "R1") && strings.Contains(third.out.String(), "R1")
+		return strings.Contains(second.out.String(), "R1 goes on") && strings.Contains(third.out.String(), "R1 goes on")
 	})
 	if r := third.interrupt(); r.code != 130 || !strings.Contains(r.err, "R1 goes on in the box") {
 		t.Errorf("the third: exit code %d\n%s%s", r.code, r.out, r.err)

@@ -60,8 +60,8 @@ func (w *world) waiting() (pid int) {
 		_ = cmd.Wait() // it was interrupted
 	})
 	w.until("a question is asked", func() bool {
-		if _, err := os.Stat(filepath.Join(w.dir, ".signalbox", "archive")); err != nil || len(w.leftovers()) > 1 {
-			return false
+		if _, err := os.Stat(filepath.Join(w.dir, ".signalbox", "box.json")); err != nil || len(w.leftovers()) > 1 {
+			return false // the box is being opened, or the developer is at work
 		}
 		events := w.events()
 		return len(events) > 0 && events[len(events)-1].Type == delivery.QuestionAsked && len(w.sessions()) == 0

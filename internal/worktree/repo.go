@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -26,6 +27,18 @@ type Repo struct {
 	turn     turn            // to change what is shared
 	pauses   []time.Duration // between tries, if somebody else holds a lock
 	patience time.Duration   // with a command
+}
+
+// IsTop reports whether a directory is the top of a checkout, as far as can be told without git: it has a
+// .git that is a file, as linked worktrees have it, or that git made. An empty .git makes no checkout: programs
+// leave one behind to keep others from making it.
+func IsTop(dir string) bool {
+	dotGit := filepath.Join(dir, ".git")
+	info, err := os.Stat(dotGit)
+	if err == nil && info.IsDir() {
+		_, err = os.Lstat(filepath.Join(dotGit, "HEAD"))
+	}
+	return err == nil
 }
 
 // Open finds the checkout that a directory is in.

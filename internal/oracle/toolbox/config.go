@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/worktree"
 )
 
 const maxConfig = 1 << 20 // bytes of a configuration's file
@@ -53,15 +55,14 @@ type Web struct {
 // the top of the git working tree that dir is in, or below dir.
 func Default(dir string) Config { return Config{Root: top(dir)} }
 
-// top returns the directory with .git that dir is in, or dir. What .git is does not
-// matter: a linked working tree has a file.
+// top returns the top of the git working tree that dir is in, or dir.
 func top(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return dir
 	}
 	for at := abs; ; at = filepath.Dir(at) {
-		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+		if worktree.IsTop(at) {
 			return at
 		}
 		if at == filepath.Dir(at) {

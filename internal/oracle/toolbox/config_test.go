@@ -67,6 +67,9 @@ func TestLoadDefaults(t *testing.T) {
 	if all := filepath.VolumeName(dir) + string(filepath.Separator); Default(all).Root != all { // nothing is above it
 		t.Errorf("%+v", Default(all))
 	}
+	if err := os.Mkdir(filepath.Join(dir, "a", ".git"), 0o700); err != nil { // empty: no repository
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(filepath.Join(dir, ".git"), []byte("gitdir: elsewhere"), 0o600); err != nil {
 		t.Fatal(err)
 	}
