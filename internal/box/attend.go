@@ -35,7 +35,7 @@ func (d *deliverer) attend(ctx context.Context, c *conductor, s delivery.Session
 	if err != nil {
 		return c.tell(ctx, delivery.End{Session: s.ID, Ended: delivery.Ended{How: how, Detail: d.box.redact.Text(err.Error())}})
 	}
-	return d.stay(ctx, c, s, time.Time{})
+	return d.stay(ctx, c, s, d.turnsEnd(c, s.ID))
 }
 
 // start starts a session that was never started. If that fails, it says how.
@@ -68,9 +68,10 @@ func (d *deliverer) start(ctx context.Context, c *conductor, s delivery.Session)
 }
 
 // stay returns when a session's process is gone and all that it had to report is
-// recorded. One that has to be gone by a time is killed then.
-func (d *deliverer) stay(ctx context.Context, c *conductor, s delivery.Session, by time.Time) error {
+// recorded. One that is still there at a time that end names, if any, is killed then.
+func (d *deliverer) stay(ctx context.Context, c *conductor, s delivery.Session, end func() time.Time) error {
 	dir := d.box.sessionDir(s.ID)
+	killed := delivery.Ended{How: delivery.Crashed, Detail: "the session's process was killed"}
 	for session.Alive(dir) {
 		in, lost := d.box.hub.connected(s.ID)
 		wait := lookAgain
@@ -78,9 +79,11 @@ func (d *deliverer) stay(ctx context.Context, c *conductor, s delivery.Session, 
 			wait = renewEvery
 			d.renew(s.ID)
 		}
-		if left := by.Sub(d.box.now()); !by.IsZero() {
+		if by := end(); !by.IsZero() {
+			left := by.Sub(d.box.now())
 			if wait = min(wait, left); left <= 0 {
 				d.box.logger.Warn("a session does not end, and is killed", "session", s.ID)
+				killed = delivery.Ended{How: delivery.TimedOut, Detail: "the session's process did not end in time, and was killed"}
 				if err := session.Kill(dir); err != nil {
 					return err
 				}
@@ -94,7 +97,33 @@ func (d *deliverer) stay(ctx context.Context, c *conductor, s delivery.Session, 
 			return ctx.Err()
 		}
 	}
-	return d.collect(ctx, c, s)
+	return d.collect(ctx, c, s, killed)
+}
+
+// turnsEnd returns what tells by when the turn of a session has to have ended, if it has one. The
+// session ends it before that itself, unless its process is stopped: an agent without a sandbox can do that.
+func (d *deliverer) turnsEnd(c *conductor, name string) func() time.Time {
+	spec, err := session.Read(d.box.sessionDir(name))
+	if err != nil {
+		return func() time.Time { return time.Time{} } // collect tells
+	}
+	longest := time.Duration(spec.WallClock+spec.Grace) + endPatience
+	last, began := -1, time.Time{}
+	return func() time.Time {
+		turn := -1
+		d.box.state.withRun(c.subject, func(r *delivery.Run) {
+			if live := r.Sessions[name]; live != nil && live.Busy() {
+				turn = live.Turn
+			}
+		})
+		if turn != last {
+			last, began = turn, d.box.now()
+		}
+		if turn < 0 {
+			return time.Time{}
+		}
+		return began.Add(longest)
+	}
 }
 
 // renew lets the lease of a session that is in touch go on.
@@ -104,8 +133,9 @@ func (d *deliverer) renew(name string) {
 	}
 }
 
-// collect takes what a session whose process is gone has left behind.
-func (d *deliverer) collect(ctx context.Context, c *conductor, s delivery.Session) error {
+// collect takes what a session whose process is gone has left behind. If it left no word of its end, it
+// ended as is given.
+func (d *deliverer) collect(ctx context.Context, c *conductor, s delivery.Session, ended delivery.Ended) error {
 	dir := d.box.sessionDir(s.ID)
 	if err := session.Clean(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -116,7 +146,7 @@ func (d *deliverer) collect(ctx context.Context, c *conductor, s delivery.Sessio
 	if err != nil {
 		return err
 	}
-	err = c.tell(ctx, delivery.End{Session: s.ID, Ended: delivery.Ended{How: delivery.Crashed, Detail: "the session's process was killed"}})
+	err = c.tell(ctx, delivery.End{Session: s.ID, Ended: ended})
 	d.gone(s.ID)
 	return err
 }
@@ -153,7 +183,8 @@ func (d *deliverer) end(ctx context.Context, c *conductor, s delivery.Session) e
 		return c.tell(ctx, delivery.End{Session: s.ID, Ended: delivery.Ended{How: delivery.Stopped, Detail: s.Over}})
 	}
 	d.box.hub.send(s.ID, api.SessionCommand{ID: "end/" + s.ID, Kind: api.CommandEnd, Reason: s.Over}, nil)
-	return d.stay(ctx, c, s, d.box.now().Add(d.config.Limits.Grace+endPatience))
+	by := d.box.now().Add(d.config.Limits.Grace + endPatience)
+	return d.stay(ctx, c, s, func() time.Time { return by })
 }
 
 // further makes the command that prompts a session in the same conversation.

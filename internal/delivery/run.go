@@ -149,6 +149,11 @@ func (s *Session) Holds() bool { return s.Request == "" && s.Round == 0 }
 // Working reports whether it takes up a place among the agents at once.
 func (s *Session) Working() bool { return s.Over == "" && s.Waiting == "" }
 
+// Busy reports whether it has a turn under way: the first one, or one that it was prompted for.
+func (s *Session) Busy() bool {
+	return s.Waiting == "" && (s.Turn == 0 || s.Prompt != nil && s.Prompt.Delivered)
+}
+
 // Ask is what a prompt is for.
 type Ask string
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // What a check leaves running, also in a session of its own, is ended with it.
@@ -34,6 +36,25 @@ func TestFrozenSession(t *testing.T) {
 	}
 	if r := run.wait(); r.code != 1 || !strings.Contains(r.out, "cancelled") {
 		t.Errorf("run: exit code %d\n%s%s", r.code, r.out, r.err)
+	}
+}
+
+// Nor can it hold up its task: a turn that takes far longer than the session would let it has run out
+// of time, and somebody else begins anew.
+func TestFrozenTurn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "limits: {grace: 1s}\nroles: {developer: {wall_clock: 15s}}\n")
+	w.tasks("T-1")
+	w.script("T-1.developer.1", "kill -STOP $PPID\nsleep 300\n")
+	w.completed(w.deliver())
+	if diff := cmp.Diff(tell(added, develops, "LeaseReleased IMPLEMENTATION", develops, built, reviewed, audited), w.tale("T-1")); diff != "" {
+		t.Errorf("on the task (-want +got):\n%s", diff)
+	}
+	if !strings.Contains(w.prompt("T-1", "developer", 2), "ran out of time") {
+		t.Errorf("the next agent is not told:\n%s", w.prompt("T-1", "developer", 2))
+	}
+	if left := w.leftovers(); len(left) > 0 {
+		t.Errorf("left over: %v", left)
 	}
 }
 

@@ -44,15 +44,11 @@ func TestVanishedWorktree(t *testing.T) {
 	}
 }
 
-// Each of these faults is noticed by the test of worktrees that vanish.
+// Each of these faults is noticed by the test that it names.
 func TestVanishedMutants(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the program anew for each mutant; not with -short")
-	}
-	for _, m := range []mutant.Mutant{
-		{Name: "a worktree that is gone is made anew, and judged", File: "../box/verify.go", Old: "if err := d.remains(ctx, r, name); err != nil {", New: "if err := error(nil); err != nil {"},
-		{Name: "a worktree that is made anew is not made ready", File: "../box/deliver.go", Old: "errors.Is(err, worktree.ErrNotWorktree) {", New: "errors.Is(err, os.ErrExist) {"},
-	} {
-		t.Run(m.Name, func(t *testing.T) { m.Check(t, ".", "TestVanishedWorktree") })
-	}
+	mutant.All(t, []mutant.Noticed{
+		{By: "^TestVanishedWorktree$", Mutant: mutant.Mutant{Name: "a worktree that is gone is made anew, and judged", File: "../box/verify.go", Old: "if err := d.remains(ctx, r, name); err != nil {", New: "if err := error(nil); err != nil {"}},
+		{By: "^TestVanishedWorktree$", Mutant: mutant.Mutant{Name: "a worktree that is made anew is not made ready", File: "../box/deliver.go", Old: "errors.Is(err, worktree.ErrNotWorktree) {", New: "errors.Is(err, os.ErrExist) {"}},
+		{By: "^TestFrozenTurn$", Mutant: mutant.Mutant{Name: "a session that was killed for its time has crashed", File: "../box/attend.go", Old: "How: delivery.TimedOut, Detail:", New: "How: delivery.Crashed, Detail:"}},
+	})
 }
