@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 var update = flag.Bool("update", false, "rewrite what the corpus expects with what the scanner finds")
@@ -278,7 +279,7 @@ func renderText(text, voice []byte) corpusBlock {
 	body := strings.TrimRight(s, "\n")
 	b.lines = strings.Split(body, "\n")
 	blank := max(0, len(s)-len(body)-1) // blank lines at the end, which would not show
-	if blank > 0 || agentsig.EscapeLines(s) != s || strings.Contains(s, "\n--- ") || strings.Contains(s, "\n== ") {
+	if blank > 0 || safetext.EscapeLines(s) != s || strings.Contains(s, "\n--- ") || strings.Contains(s, "\n== ") {
 		mods = append(mods, "escaped")
 		for i, line := range b.lines {
 			q := strconv.QuoteToASCII(line)
@@ -414,7 +415,7 @@ func word(s string) string {
 		return "-"
 	case len(s) > 130:
 		return fmt.Sprintf("%s…(%d bytes)", s[:20], len(s))
-	case strings.ContainsAny(s, " \t") || strconv.QuoteToASCII(s) != strconv.Quote(s) || agentsig.Escape(s) != s:
+	case strings.ContainsAny(s, " \t") || strconv.QuoteToASCII(s) != strconv.Quote(s) || safetext.Escape(s) != s:
 		return strconv.QuoteToASCII(s)
 	}
 	return s

@@ -1,63 +1,10 @@
 package agentsig
 
 import (
-	"fmt"
-	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/signalbox-dev/signalbox/safetext"
 )
-
-// Escape makes text from an agent safe to print: control characters, terminal
-// escapes, invisible and direction-changing characters and invalid UTF-8 are
-// written as escapes such as \x1b and \u202e. Newlines are escaped too. Text
-// without any of these comes back as it is.
-func Escape(s string) string { return escape(s, "") }
-
-// EscapeLines is like [Escape], but leaves newlines and tabs alone.
-func EscapeLines(s string) string { return escape(s, "\n\t") }
-
-func escape(s, keep string) string {
-	clean := func(r rune, size int) bool {
-		if r == utf8.RuneError && size <= 1 {
-			return false
-		}
-		return r == ' ' || strings.ContainsRune(keep, r) || unicode.IsGraphic(r) && !invisible(r)
-	}
-	i := 0
-	for i < len(s) {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		if !clean(r, size) {
-			break
-		}
-		i += size
-	}
-	if i == len(s) {
-		return s
-	}
-	var b strings.Builder
-	b.WriteString(s[:i])
-	for i < len(s) {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case clean(r, size):
-			b.WriteString(s[i : i+size])
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r == '\r':
-			b.WriteString(`\r`)
-		case size == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case r <= 0xffff:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			fmt.Fprintf(&b, `\U%08x`, r)
-		}
-		i += size
-	}
-	return b.String()
-}
 
 // quote puts agent text into an error message: in quotes, safe to print, and
 // no longer than a message can bear.
@@ -70,22 +17,7 @@ func quote(s string) string {
 		}
 		s = s[:cut] + "…"
 	}
-	return "'" + Escape(s) + "'"
-}
-
-// invisible reports whether a character takes no place of its own on a screen,
-// or changes the place of others.
-func invisible(r rune) bool {
-	switch {
-	case r < 0x20 || r >= 0x7f && r < 0xa0, // control characters
-		r == 0xad, r == 0x34f, r == 0x61c, r == 0x180e,
-		r >= 0x115f && r <= 0x1160, r >= 0x17b4 && r <= 0x17b5,
-		r >= 0x200b && r <= 0x200f, r >= 0x2028 && r <= 0x202e, r >= 0x2060 && r <= 0x206f,
-		r == 0x3164, r == 0xffa0, r >= 0xfe00 && r <= 0xfe0f, r == 0xfeff, r >= 0xfff0 && r <= 0xfffb,
-		r >= 0xe0000 && r <= 0xe0fff:
-		return true
-	}
-	return false
+	return "'" + safetext.Escape(s) + "'"
 }
 
 // lookAlike returns the ASCII character that r can be taken for, and 0 if

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // ExitProtocol and ExitVersion are what an exit record says of itself.
@@ -164,7 +166,7 @@ func supportedVersion(v string) bool {
 
 func checkPRURL(raw string) error {
 	bad := func(problem string) error { return &FieldError{"pr_url", problem + ": " + quote(raw)} }
-	if Escape(raw) != raw || strings.ContainsAny(raw, " \\") {
+	if safetext.Escape(raw) != raw || strings.ContainsAny(raw, " \\") {
 		return bad("contains blanks, backslashes or control characters")
 	}
 	u, err := url.Parse(raw)
@@ -199,7 +201,7 @@ func checkHost(raw string, hosts []string) error {
 func checkEvidenceRef(ref string) error {
 	bad := func(problem string) error { return &FieldError{"evidence_bundle_ref", problem + ": " + quote(ref)} }
 	switch {
-	case Escape(ref) != ref:
+	case safetext.Escape(ref) != ref:
 		return bad("contains control characters")
 	case strings.ContainsRune(ref, '\\'):
 		return bad("contains a backslash")

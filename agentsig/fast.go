@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // plainLines passes over complete lines that neither hold anything nor change
@@ -307,7 +309,7 @@ func (s *Scanner) plainStart(b []byte, n int, noProtocol bool) bool {
 		return false
 	}
 	r, _ := utf8.DecodeRune(ln[k:])
-	return r != utf8.RuneError && !invisible(r) && lookAlike(r) == 0
+	return r != utf8.RuneError && !safetext.Invisible(r) && lookAlike(r) == 0
 }
 
 // plainObject reports whether a line is a JSON object, or as good as one, that

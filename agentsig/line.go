@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Limits of the line dialect, in bytes.
@@ -123,7 +125,7 @@ func (r *lineResult) withRest(e *Entry, rest []byte, o *Options) lineResult {
 	case len(rest) > maxRest:
 		r.signal.Subject = ""
 		return r.refuse(ReasonTooLong, "the %s of %s is longer than %d bytes", e.Argument, e.Wire, maxRest)
-	case Escape(r.signal.Subject) != r.signal.Subject || strings.ContainsRune(r.signal.Subject, utf8.RuneError):
+	case safetext.Escape(r.signal.Subject) != r.signal.Subject || strings.ContainsRune(r.signal.Subject, utf8.RuneError):
 		return r.refuse(ReasonInvisible, "the %s of %s contains control or invisible characters", e.Argument, e.Wire)
 	}
 	r.checkNonce(o)
@@ -297,7 +299,7 @@ func (d *disguise) skipUnseen() bool {
 		return true
 	}
 	r, size := utf8.DecodeRune(d.rest)
-	if r == utf8.RuneError && size == 1 || invisible(r) && r != '\t' {
+	if r == utf8.RuneError && size == 1 || safetext.Invisible(r) && r != '\t' {
 		d.blame(ReasonInvisible)
 		d.rest = d.rest[size:]
 		return true

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Every kind of signal can be written, and reads the same.
@@ -162,11 +163,11 @@ func TestEscape(t *testing.T) {
 		"a\nb\tc\r":             `a\nb\tc\r`,
 		"\U000e0041":            `\U000e0041`,
 	} {
-		if got := agentsig.Escape(in); got != want {
+		if got := safetext.Escape(in); got != want {
 			t.Errorf("%q: got %s, want %s", in, got, want)
 		}
 	}
-	if got := agentsig.EscapeLines("a\nb\tc\x1b"); got != "a\nb\tc"+`\x1b` {
+	if got := safetext.EscapeLines("a\nb\tc\x1b"); got != "a\nb\tc"+`\x1b` {
 		t.Errorf("got %q", got)
 	}
 }

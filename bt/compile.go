@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // What a tree may be at most.
@@ -49,12 +51,12 @@ func (p Problem) Error() string {
 	const most = 500 // columns of each part
 	var b strings.Builder
 	if p.At != "" {
-		b.WriteString(cut(p.At, most) + ": ")
+		b.WriteString(safetext.Cut(p.At, most) + ": ")
 	}
 	if p.Node != "" {
-		b.WriteString(cut(p.Node, most) + ": ")
+		b.WriteString(safetext.Cut(p.Node, most) + ": ")
 	}
-	b.WriteString(cut(p.Text, most))
+	b.WriteString(safetext.Cut(p.Text, most))
 	return b.String()
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // How many columns a part of a drawing takes at most.
@@ -86,7 +88,7 @@ func either(condition bool, yes, no string) string {
 
 // heading is the tree's name, and what it says of itself.
 func (p *Program) heading() string {
-	name, description := cut(p.name, nameColumns), cut(firstLine(p.description), noteColumns)
+	name, description := safetext.Cut(p.name, nameColumns), safetext.Cut(firstLine(p.description), noteColumns)
 	if description == "" {
 		return name
 	}
@@ -96,14 +98,14 @@ func (p *Program) heading() string {
 // text is a node's line.
 func (n *Node) text(note string) string {
 	text := string(n.Kind)
-	if name := cut(n.ownName(), nameColumns); name != "" {
+	if name := safetext.Cut(n.ownName(), nameColumns); name != "" {
 		text += " " + name
 	}
 	if detail := n.detail(detailColumns); detail != "" {
 		text += "  " + detail
 	}
 	if note != "" {
-		text += ": " + cut(firstLine(note), noteColumns)
+		text += ": " + safetext.Cut(firstLine(note), noteColumns)
 	}
 	return text
 }
@@ -156,7 +158,7 @@ func (n *Node) detail(columns int) string {
 			d.add(", at most " + exactly(n.Script.Timeout))
 		}
 	}
-	return string(d.text)
+	return d.text()
 }
 
 // rounds says how often a repeat goes round.

@@ -238,7 +238,7 @@ func checkText(t interface{ Fatalf(string, ...any) }, p *bt.Program, text string
 		t.Fatalf("%q is no UTF-8", text)
 	}
 	for _, r := range text {
-		if r != '\n' && !unicode.IsPrint(r) || unicode.Is(unicode.Variation_Selector, r) {
+		if r != '\n' && !unicode.IsGraphic(r) || unicode.Is(unicode.Variation_Selector, r) {
 			t.Fatalf("%q has %q", text, r)
 		}
 	}
@@ -290,7 +290,7 @@ func TestDrawFits(t *testing.T) {
 		{strings.Repeat("a", 41), 40},
 		{strings.Repeat("e\u0301", 40), 0},
 		{strings.Repeat("e\u0301", 41), 40},
-		{"a" + strings.Repeat("\u0301", 100), 38},
+		{"a" + strings.Repeat("\u0301", 100), 40},
 		{strings.Repeat("日", 20), 0},
 		{strings.Repeat("日", 21), 39},
 		{strings.Repeat("한", 20) + "a", 39},
@@ -308,6 +308,12 @@ func TestDrawFits(t *testing.T) {
 		case c.want > 0 && columns != c.want:
 			t.Errorf("%q is drawn as %q, in %d columns, want %d", c.name, drawn, columns, c.want)
 		}
+	}
+
+	value := strings.Repeat("e\u0301\u0302\u0303", 30)
+	p, _ := drawable(t, bt.Tree{Name: "t", Root: bt.Action("a", "x.f", bt.Args{"v": value})}, nil)
+	if text := drawText(t, p, nil); !strings.Contains(text, `f(v="`+value+`")`) {
+		t.Errorf("a value that fits is drawn as %q", text)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"html"
 	"io"
 	"strings"
+
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // DrawSVG writes the tree as one SVG document, which needs nothing besides itself, in light
@@ -21,7 +23,7 @@ func (p *Program) DrawSVG(w io.Writer, marks []Entry) error {
 	right = max(right, head.w)
 	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" class="bt" role="img" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d">`+"\n",
 		right+svgMargin, bottom+svgMargin)
-	fmt.Fprintf(out, "<title>%s</title>\n<desc>%s</desc>\n", html.EscapeString(cut(p.name, longColumns)), html.EscapeString(p.svgDescription(marks)))
+	fmt.Fprintf(out, "<title>%s</title>\n<desc>%s</desc>\n", html.EscapeString(safetext.Cut(p.name, longColumns)), html.EscapeString(p.svgDescription(marks)))
 	fmt.Fprintf(out, "<style>\n%s</style>\n", svgStyle)
 	fmt.Fprintln(out, `<rect class="back" width="100%" height="100%"/>`)
 	head.write(out)
@@ -93,7 +95,7 @@ func charWidth(class string) int {
 
 // add puts text at a place in the box, and returns where it ends.
 func (b *box) add(class, text string, x, y int) int {
-	length := (max(width(text), 1)*charWidth(class) + 9) / 10
+	length := (max(safetext.Width(text), 1)*charWidth(class) + 9) / 10
 	b.spans = append(b.spans, span{class: class, text: text, x: x, y: y, length: length})
 	b.w = max(b.w, x+length+boxPadding)
 	return x + length
@@ -122,7 +124,7 @@ func newBox(n *Node, mark Entry) box {
 		b.round = boxHeight / 2
 	}
 	x := b.add("kind", string(n.Kind), boxPadding, first)
-	if name := cut(n.ownName(), nameColumns); name != "" {
+	if name := safetext.Cut(n.ownName(), nameColumns); name != "" {
 		x = b.add("name", name, x+8, first)
 	}
 	if detail := n.detail(detailColumns); detail != "" {
@@ -132,7 +134,7 @@ func newBox(n *Node, mark Entry) box {
 		b.add("word", mark.word(), x+16, first)
 		b.spans[len(b.spans)-1].badge = strings.ToLower(mark.Status.String())
 	}
-	if note := cut(firstLine(mark.Note), noteColumns); note != "" {
+	if note := safetext.Cut(firstLine(mark.Note), noteColumns); note != "" {
 		b.add("note", note, boxPadding, first+lineHeight)
 		b.h += lineHeight
 	}
@@ -155,15 +157,15 @@ func family(k Kind) string {
 
 // whole is a node's text for those who point at it.
 func (n *Node) whole(mark Entry) string {
-	lines := []string{cut(n.Title(), longColumns)}
-	for _, line := range []string{cut(firstLine(n.Description), longColumns), n.detail(longColumns)} {
+	lines := []string{safetext.Cut(n.Title(), longColumns)}
+	for _, line := range []string{safetext.Cut(firstLine(n.Description), longColumns), n.detail(longColumns)} {
 		if line != "" {
 			lines = append(lines, line)
 		}
 	}
 	if mark.Status != Fresh {
 		line := mark.word()
-		if note := cut(firstLine(mark.Note), longColumns); note != "" {
+		if note := safetext.Cut(firstLine(mark.Note), longColumns); note != "" {
 			line += ": " + note
 		}
 		lines = append(lines, line)
@@ -296,8 +298,8 @@ func (b *box) write(out io.Writer) {
 // svgHead is what stands above the tree: its name, and what it says of itself.
 func (p *Program) svgHead() box {
 	head := box{rect: rect{x: svgMargin - boxPadding, h: 48}}
-	head.add("tree", cut(p.name, nameColumns), boxPadding, 32)
-	if description := cut(firstLine(p.description), 2*noteColumns); description != "" {
+	head.add("tree", safetext.Cut(p.name, nameColumns), boxPadding, 32)
+	if description := safetext.Cut(firstLine(p.description), 2*noteColumns); description != "" {
 		head.add("small", description, boxPadding, 52)
 		head.h += 20
 	}
@@ -311,7 +313,7 @@ func (p *Program) svgDescription(marks []Entry) string {
 	if len(marks) > 0 {
 		text += ", after a run: " + marks[0].Status.String()
 	}
-	if about := cut(firstLine(p.description), longColumns); about != "" {
+	if about := safetext.Cut(firstLine(p.description), longColumns); about != "" {
 		text += ". " + about
 	}
 	return text

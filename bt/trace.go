@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strconv"
 	"time"
+
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // maxEntries bounds the trace of one tick; what goes beyond is left out.
@@ -37,7 +39,7 @@ func (p *Program) AppendTrace(dst []byte, tick int, at time.Duration, entries []
 		for range n.depth + 1 {
 			dst = append(dst, "  "...)
 		}
-		dst = append(dst, cut(n.Title(), maxTitle)...)
+		dst = append(dst, safetext.Cut(n.Title(), maxTitle)...)
 		dst = append(dst, ' ')
 		dst = append(dst, e.Status.String()...)
 		if took := elapsed(e.Elapsed); took != "" {
@@ -46,7 +48,7 @@ func (p *Program) AppendTrace(dst []byte, tick int, at time.Duration, entries []
 		}
 		if e.Note != "" {
 			dst = append(dst, ": "...)
-			dst = append(dst, cut(firstLine(e.Note), maxNote)...)
+			dst = append(dst, safetext.Cut(firstLine(e.Note), maxNote)...)
 		}
 		dst = append(dst, '\n')
 	}

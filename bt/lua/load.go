@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/bt"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // What a file may use. The steps end it before the time does, so that the same file fares
@@ -151,7 +151,7 @@ func (k *constructor) goodName(name string) string {
 	case len(name) > maxName:
 		k.wrong("its name is longer than %d bytes", maxName)
 		name = ""
-	case agentsig.Escape(name) != name:
+	case safetext.Escape(name) != name:
 		k.wrong("its name %q is no line of plain text", name)
 		name = ""
 	}

@@ -18,8 +18,8 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/bt"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 var update = flag.Bool("update", false, "write the files that results are compared with")
@@ -374,7 +374,7 @@ func FuzzLoad(f *testing.F) {
 		_, err = c.run(t.Context(), map[string]any{"BT": l.functions()}, limits{time.Minute, 200_000, 1 << 20})
 		for _, err := range append(l.problems, err) {
 			var p bt.Problem
-			if err != nil && (!errors.As(err, &p) || len(p.Text) > 10*maxErrorText || agentsig.Escape(p.Error()) != p.Error()) {
+			if err != nil && (!errors.As(err, &p) || len(p.Text) > 10*maxErrorText || safetext.Escape(p.Error()) != p.Error()) {
 				t.Errorf("%T: %q", err, err)
 			}
 		}

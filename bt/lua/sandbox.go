@@ -13,8 +13,8 @@ import (
 	"github.com/arnodel/golua/lib/utf8lib"
 	rt "github.com/arnodel/golua/runtime"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/bt"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // ErrLimit is in the error of a file or script that was ended because it used more
@@ -253,7 +253,7 @@ func clean(text string) string {
 	if len(text) > maxErrorText {
 		text = strings.ToValidUTF8(text[:maxErrorText], "") + "…"
 	}
-	return agentsig.Escape(text)
+	return safetext.Escape(text)
 }
 
 // placed is a problem with the error that it comes from.

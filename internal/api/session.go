@@ -16,6 +16,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // MaxReport is how long a session's report can be in JSON, in bytes.
@@ -71,7 +72,7 @@ const maxHow = 64
 // Check says whether parts of the report that are recorded as they are have their form.
 func (r SessionReport) Check() error {
 	switch sum, err := hex.DecodeString(r.SHA256); {
-	case len(r.How) > maxHow || agentsig.Escape(r.How) != r.How:
+	case len(r.How) > maxHow || safetext.Escape(r.How) != r.How:
 		return fmt.Errorf("how a session ended is a word of at most %d bytes", maxHow)
 	case r.SHA256 != "" && (err != nil || len(sum) != sha256.Size):
 		return fmt.Errorf("sha256 has %d hexadecimal digits", 2*sha256.Size)

@@ -20,10 +20,10 @@ import (
 const module = "github.com/signalbox-dev/signalbox"
 
 // public packages are for everyone to import, so they stand alone.
-var public = []string{"agentformat", "agentsig", "bt", "bt/lua", "ledger"}
+var public = []string{"agentformat", "agentsig", "bt", "bt/lua", "ledger", "safetext"}
 
-// standardOnly packages import nothing but the standard library.
-var standardOnly = []string{"agentformat", "agentsig", "bt"}
+// standardOnly packages import nothing but the standard library, and each other.
+var standardOnly = []string{"agentformat", "agentsig", "bt", "safetext"}
 
 // pure packages decide and do nothing else: time, order and chance come to them
 // as values.
@@ -81,8 +81,11 @@ func load(root string) ([]file, error) {
 		}
 		base := path.Base(name)
 		if d.IsDir() {
-			if name != "." && (strings.HasPrefix(base, ".") || base == "testdata") {
-				return fs.SkipDir
+			if name == "." {
+				return nil
+			}
+			if _, err := fs.Stat(fsys, path.Join(name, "go.mod")); err == nil || strings.HasPrefix(base, ".") || base == "testdata" {
+				return fs.SkipDir // another module, or nothing of this one
 			}
 			return nil
 		}
@@ -142,8 +145,8 @@ func checkImports(f file) (wrong []string) {
 		if isOurs && slices.Contains(public, f.dir()) && strings.HasPrefix(inside, "internal/") {
 			say("a public package stands alone")
 		}
-		if (isOurs || outside) && slices.Contains(standardOnly, f.dir()) {
-			say("this package uses the standard library only")
+		if (isOurs && !slices.Contains(standardOnly, inside) || outside) && slices.Contains(standardOnly, f.dir()) {
+			say("this package uses the standard library only, and others that do")
 		}
 		if isOurs && slices.Contains(testSupport, inside) {
 			say("only tests may")

@@ -1,9 +1,60 @@
 package archtest
 
 import (
+	"flag"
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
+
+var update = flag.Bool("update", false, "write what packages import into ARCHITECTURE.md")
+
+// The table of packages in ARCHITECTURE.md has all of them, and what each imports.
+func TestTable(t *testing.T) {
+	const path = "../../ARCHITECTURE.md"
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := load("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	filled, wrong := fillTable(string(page), files)
+	for _, w := range wrong {
+		t.Errorf("%s: %s", path, w)
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(filled), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if filled != string(page) {
+		t.Errorf("%s is not true any more (-want +got); -update writes it:\n%s", path, cmp.Diff(filled, string(page)))
+	}
+}
+
+// What is wrong with a table is told.
+func TestTableRules(t *testing.T) {
+	const head = "| package | what it is | imports besides the standard library |\n|---|---|---|\n"
+	f, err := parse("x/x.go", []byte("package x\nimport (\n_ \""+module+"/ledger\"\n_ \"golang.org/x/sys/unix\"\n_ \"fmt\"\n_ \"net/http\"\n)"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ page, filled, wrong string }{
+		{head + "| `x` | it | ? |\n\nmore", head + "| `x` | it | `ledger`, `golang.org/x/sys`, `net/http` |\n\nmore", ""},
+		{head + "| `y` | it | nothing |\n\nmore", head + "| `y` | it | nothing |\n\nmore", "there is no package y\nx has no row"},
+		{head + "| `x`, `x` | it | nothing |\n\n", head + "| `x`, `x` | it | `ledger`, `golang.org/x/sys`, `net/http` |\n\n", "x has two rows"},
+		{head + "| `x` | it |\n\n", head + "| `x` | it |\n\n", "a row has not three cells: | `x` | it |\nx has no row"},
+		{"no table", "no table", "there is no table that begins with " + strings.TrimSuffix(head, "\n|---|---|---|\n")},
+	} {
+		filled, wrong := fillTable(c.page, []file{f})
+		if diff := cmp.Diff([]string{c.filled, c.wrong}, []string{filled, strings.Join(wrong, "\n")}); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", c.page, diff)
+		}
+	}
+}
 
 func TestModule(t *testing.T) {
 	files, err := load("../..")
@@ -22,7 +73,7 @@ func TestModule(t *testing.T) {
 func TestRules(t *testing.T) {
 	for _, c := range []struct{ name, source, want string }{
 		{"agentsig/x.go", "// Package agentsig.\npackage agentsig\nimport _ \"" + module + "/internal/cli\"", "a public package stands alone"},
-		{"agentsig/x.go", "// Package agentsig.\npackage agentsig\nimport _ \"golang.org/x/mod\"", "standard library only"},
+		{"agentsig/x.go", "// Package agentsig.\npackage agentsig\nimport _ \"golang.org/x/mod\"", "standard library only, and others that do"},
 		{"internal/x/x.go", "// Package x.\npackage x\nimport _ \"os/exec\"", "only internal/mutant, internal/doctest"},
 		{"internal/x/x.go", "// Package x.\npackage x\nimport _ \"github.com/spf13/cobra/doc\"", "only internal/cli, internal/portfolio/cli, internal/command may"},
 		{"internal/x/x.go", "// Package x.\npackage x\nimport _ \"example.org/new\"", "no package owns it"},

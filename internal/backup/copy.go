@@ -14,10 +14,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/ledger"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // copier copies a box, which may run, to a directory.
@@ -44,7 +44,7 @@ func (c *copier) copySecrets() error {
 	for _, name := range secretFiles() {
 		data, err := regular.Read(filepath.Join(c.from, name), maxSmall)
 		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("there is no box in %s to back up: it has no %s", agentsig.Escape(c.from), name)
+			return fmt.Errorf("there is no box in %s to back up: it has no %s", safetext.Escape(c.from), name)
 		}
 		if err == nil {
 			err = c.write(name, data)

@@ -17,8 +17,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 var (
@@ -229,7 +229,7 @@ func expected(name string) bool {
 	if len(name) > maxName || strings.Count(name, "/") >= maxDepth {
 		return false
 	}
-	if path.Clean(name) != name || !filepath.IsLocal(filepath.FromSlash(name)) || agentsig.Escape(name) != name || strings.Contains(name, `\`) {
+	if path.Clean(name) != name || !filepath.IsLocal(filepath.FromSlash(name)) || safetext.Escape(name) != name || strings.Contains(name, `\`) {
 		return false
 	}
 	return slices.Contains(secretFiles(), name) || strings.HasPrefix(name, archiveDir+"/") || strings.HasPrefix(name, sessionsDir+"/")

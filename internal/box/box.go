@@ -14,13 +14,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/engine"
 	"github.com/signalbox-dev/signalbox/internal/index"
 	"github.com/signalbox-dev/signalbox/internal/redact"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // ErrLocked is returned if another box runs in the directory.
@@ -149,7 +149,7 @@ func (o Options) locate(err error) error {
 	var damage *archive.Damage
 	var lost *archive.LostError
 	if errors.As(err, &damage) || errors.As(err, &lost) {
-		return fmt.Errorf("the archive in %s: %w", agentsig.Escape(o.Archive), err)
+		return fmt.Errorf("the archive in %s: %w", safetext.Escape(o.Archive), err)
 	}
 	return err
 }

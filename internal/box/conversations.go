@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Ask records that a question is put to a model.
@@ -159,7 +159,7 @@ func (s *state) conversationNamed(id string) (conversation.Conversation, error) 
 	if c := s.conversations[s.ids[id]]; c != nil {
 		return *c, nil
 	}
-	return conversation.Conversation{}, fmt.Errorf("%w: %s", conversation.ErrNoConversation, agentsig.Escape(id))
+	return conversation.Conversation{}, fmt.Errorf("%w: %s", conversation.ErrNoConversation, safetext.Escape(id))
 }
 
 // subjectNamed returns the subject of the item or the conversation with this name.

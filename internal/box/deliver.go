@@ -26,6 +26,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/session"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Delivery is what a box needs to deliver plans.
@@ -297,7 +298,7 @@ func (d *deliverer) setUp(ctx context.Context, repo copier, path string, h *home
 	report, err := gate.Run(ctx, []gate.Check{{Name: "setup", Command: w.Setup, Timeout: w.SetupTimeout}},
 		gate.Options{Dir: path, Session: marker(path), Inherit: environment(h), Shell: shell, Tend: d.program})
 	if err == nil && !report.Passed() {
-		err = fmt.Errorf("the setup command failed in a new worktree: %s", agentsig.EscapeLines(report.Checks[0].Output))
+		err = fmt.Errorf("the setup command failed in a new worktree: %s", safetext.EscapeLines(report.Checks[0].Output))
 	}
 	return err
 }

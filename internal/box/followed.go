@@ -18,6 +18,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/durable"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // An agent's program must be able to write what it keeps, or logins would not stay good; and
@@ -235,7 +236,7 @@ func distrustWords(changed []string, run string) string {
 		if rest, ok := strings.CutPrefix(path, home+string(filepath.Separator)); ok && home != "" {
 			path = "~/" + filepath.ToSlash(rest)
 		}
-		names = append(names, agentsig.Escape(path))
+		names = append(names, safetext.Escape(path))
 	}
 	if more := len(changed) - most; more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))

@@ -25,6 +25,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/httpserver"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 const maxRequest = 64 << 10 // of a request in JSON
@@ -279,7 +280,7 @@ var (
 
 func keyOf(r *http.Request) (string, error) {
 	key := r.Header.Get(api.KeyHeader)
-	if len(key) > api.MaxKey || agentsig.Escape(key) != key {
+	if len(key) > api.MaxKey || safetext.Escape(key) != key {
 		return "", errBadKey
 	}
 	return key, nil

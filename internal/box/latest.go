@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/descriptors"
 	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/ledger"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // latestFile holds the last checkpoint that was signed, outside of the archive: so that an old copy of
@@ -79,7 +79,7 @@ func (d Dir) refuseGone(at string) error {
 		return err
 	}
 	return &archive.Damage{
-		Where: agentsig.Escape(at), What: "the archive is gone: this box has recorded events, and there are none",
+		Where: safetext.Escape(at), What: "the archive is gone: this box has recorded events, and there are none",
 		Advice: "put the archive's directory back, or name the right one with `archive` in signalbox.yaml: is its disk there? A new ledger begins in a new directory",
 	}
 }

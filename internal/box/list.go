@@ -17,6 +17,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/index"
 	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Lists are read page by page, in the order of the subjects, which is the order of adding. A page
@@ -196,7 +197,7 @@ func (s *state) latestRun() (string, error) {
 }
 
 func badAfter(kind, id string) error {
-	return badRequest{fmt.Errorf("after names the last %s that was seen, and there is no %s %s: leave it out to begin with the first", kind, kind, agentsig.Escape(id))}
+	return badRequest{fmt.Errorf("after names the last %s that was seen, and there is no %s %s: leave it out to begin with the first", kind, kind, safetext.Escape(id))}
 }
 
 var (

@@ -3,11 +3,11 @@ package box
 import (
 	"fmt"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // NewerError says that an event is of a type that this version does not know. The ledger is not
@@ -16,7 +16,7 @@ type NewerError struct{ Type string }
 
 func (e *NewerError) Error() string {
 	return fmt.Sprintf("it is of the type %s, which this version of signalbox does not know: a newer version wrote it. "+
-		"Nothing is damaged, and nothing was changed: go on with that version, or with a later one", agentsig.Escape(e.Type))
+		"Nothing is damaged, and nothing was changed: go on with that version, or with a later one", safetext.Escape(e.Type))
 }
 
 // knownTypes has every type of event that this version can fold.

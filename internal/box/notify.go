@@ -10,9 +10,9 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/gate"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // notifyPatience is for how long the user's command or webhook may take.
@@ -59,11 +59,11 @@ func (d *deliverer) notifyCommand(ctx context.Context, command string, q api.Que
 	report, err := gate.Run(ctx, []gate.Check{{Name: "notify", Command: command, Timeout: notifyPatience}}, gate.Options{
 		Dir: d.config.Dir, Session: marker(d.config.Dir),
 		Env: []string{ // agents' words: a NUL would be refused
-			"QUESTION_ID=" + q.ID, "QUESTION_RUN=" + q.Run, "QUESTION_TASK=" + q.Task, "QUESTION_TEXT=" + agentsig.EscapeLines(q.Text),
+			"QUESTION_ID=" + q.ID, "QUESTION_RUN=" + q.Run, "QUESTION_TASK=" + q.Task, "QUESTION_TEXT=" + safetext.EscapeLines(q.Text),
 		},
 	})
 	if err == nil && !report.Passed() {
-		err = fmt.Errorf("exit code %d: %s", report.Checks[0].Exit, agentsig.Escape(report.Checks[0].Output))
+		err = fmt.Errorf("exit code %d: %s", report.Checks[0].Exit, safetext.Escape(report.Checks[0].Output))
 	}
 	return err
 }

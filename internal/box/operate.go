@@ -10,12 +10,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/session"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // What a box answers to those who want plans delivered.
@@ -281,7 +281,7 @@ func (b *Box) Answer(ctx context.Context, id string, a api.Answer) (api.Question
 	}
 	b.state.mu.Unlock()
 	if subject == "" {
-		return q, fmt.Errorf("%w: %s", delivery.ErrNoQuestion, agentsig.Escape(id))
+		return q, fmt.Errorf("%w: %s", delivery.ErrNoQuestion, safetext.Escape(id))
 	}
 	_, err := b.say(ctx, subject, delivery.Answer{Question: id, Choice: a.Choice, Text: b.redact.Text(a.Text)})
 	return q, err

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/durable"
 	"github.com/signalbox-dev/signalbox/internal/filelock"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Where the archive's log lies, if not in the archive, and its mirror, if there is one.
@@ -77,7 +77,7 @@ func (o *Options) settle() error {
 	for i, one := range places {
 		if strings.ContainsRune(one, 0) {
 			return fmt.Errorf("%s is no directory's name: put %s or %s back from a copy, or name the directory in signalbox.yaml",
-				agentsig.Escape(one), o.Dir.path(archiveFile), o.Dir.path(segmentsFile))
+				safetext.Escape(one), o.Dir.path(archiveFile), o.Dir.path(segmentsFile))
 		}
 		for _, other := range places[:i] {
 			if one != "" && other != "" && samePlace(one, other) {

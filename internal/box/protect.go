@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 	"github.com/signalbox-dev/signalbox/internal/session"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Unprotected says in words which verdicts of a run with these settings could be forged by
@@ -42,7 +43,7 @@ func Unprotected(c config.Config) []string {
 		case slices.Contains(outside, role):
 			all = append(all, fmt.Sprintf("the role %s is played without a sandbox and could forge verdicts", role))
 		case Protect(c, role) != nil:
-			all = append(all, fmt.Sprintf("what the %s runs (%s) could speak for it", role, agentsig.Escape(c.Role(role).Agent)))
+			all = append(all, fmt.Sprintf("what the %s runs (%s) could speak for it", role, safetext.Escape(c.Role(role).Agent)))
 		}
 	}
 	return all
@@ -91,7 +92,7 @@ func outOfReach(c config.Config, agent config.Agent) error {
 		}
 		for _, dir := range append(kept, c.Sandbox.Write...) {
 			if real, err := filepath.EvalSymlinks(dir); err == nil && sandbox.InAny(file, []string{real}) {
-				return fmt.Errorf("its program %s lies in %s, which agents can write: install it elsewhere", agentsig.Escape(file), agentsig.Escape(real))
+				return fmt.Errorf("its program %s lies in %s, which agents can write: install it elsewhere", safetext.Escape(file), safetext.Escape(real))
 			}
 		}
 	}

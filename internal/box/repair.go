@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Repair rebuilds what is damaged in a box's ledger, from the copy that proves
@@ -43,7 +43,7 @@ func Repair(ctx context.Context, o Options) (done []string, found Found, err err
 // expectSome refuses to repair where there is nothing.
 func (o *Options) expectSome() error {
 	if entries, err := os.ReadDir(o.Archive); o.Files == nil && (err != nil || len(entries) == 0) {
-		return fmt.Errorf("%s holds no archive: is it on another disk? Name it with --archive, or put it back from a copy", agentsig.Escape(o.Archive))
+		return fmt.Errorf("%s holds no archive: is it on another disk? Name it with --archive, or put it back from a copy", safetext.Escape(o.Archive))
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // news is what happened to a run lately, in words.
@@ -192,7 +193,7 @@ func (s *state) runNamed(id string) (string, error) {
 		}
 	}
 	if found == nil {
-		return "", fmt.Errorf("%w: %s", errNoRun, agentsig.Escape(cmp.Or(id, "none was started yet")))
+		return "", fmt.Errorf("%w: %s", errNoRun, safetext.Escape(cmp.Or(id, "none was started yet")))
 	}
 	return found.Subject, nil
 }
@@ -215,7 +216,7 @@ func (s *state) taskNamed(id string) (run, task string, err error) {
 	if t := s.taskOf(id); t != nil {
 		return t.Item.Run, t.ID, nil
 	}
-	return "", "", fmt.Errorf("%w: %s", delivery.ErrNoTask, agentsig.Escape(id))
+	return "", "", fmt.Errorf("%w: %s", delivery.ErrNoTask, safetext.Escape(id))
 }
 
 // taskOf returns the task with this id in the latest run that has one, or nil.

@@ -15,6 +15,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/gate"
 	"github.com/signalbox-dev/signalbox/internal/plan"
 	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Deliver starts the delivery of a plan. The same plan again is the same run, for as
@@ -195,7 +196,7 @@ func (d *deliverer) settings() (delivery.Settings, error) {
 		needed := role == agentsig.RoleDeveloper || role == agentsig.RoleCritic || role == agentsig.RoleAuditor || role == agentsig.RoleAnalyst && c.Analyst
 		if ok {
 			if _, err := agent.Find(c.Dir); err != nil {
-				return s, fmt.Errorf("%w (%s, which plays %s: %w)", errNoProgram, agentsig.Escape(set.Agent), role, err)
+				return s, fmt.Errorf("%w (%s, which plays %s: %w)", errNoProgram, safetext.Escape(set.Agent), role, err)
 			}
 		}
 		switch {

@@ -9,11 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // state is the fold over the archived events, and what is derived from it: names,
@@ -240,7 +240,7 @@ func (s *state) named(id string) (work.Item, error) {
 	if t := s.taskOf(id); t != nil {
 		return t.Item, nil
 	}
-	return work.Item{}, fmt.Errorf("%w: %s", work.ErrNoItem, agentsig.Escape(id))
+	return work.Item{}, fmt.Errorf("%w: %s", work.ErrNoItem, safetext.Escape(id))
 }
 
 // The forms of names for what was given none.
@@ -287,7 +287,7 @@ func (s *state) reserve(id, subject, form string) (string, error) {
 		return "", err
 	}
 	if taken {
-		return "", fmt.Errorf("%w: %s", work.ErrExists, agentsig.Escape(id))
+		return "", fmt.Errorf("%w: %s", work.ErrExists, safetext.Escape(id))
 	}
 	s.ids[id] = subject
 	return id, nil

@@ -18,6 +18,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // checked is what the checks say of a commit.
@@ -117,7 +118,7 @@ func (d *deliverer) judge(report gate.Report, checks []gate.Check) checked {
 		}
 		fmt.Fprintf(&output, "%s (%s): %s\n%s\n", r.Name, checks[n].Command, how, last(r.Output, 2<<10))
 	}
-	c.output = d.box.redact.Text(agentsig.EscapeLines(output.String()))
+	c.output = d.box.redact.Text(safetext.EscapeLines(output.String()))
 	return c
 }
 

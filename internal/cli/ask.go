@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/oracle"
 	"github.com/signalbox-dev/signalbox/internal/oracle/model"
 	"github.com/signalbox-dev/signalbox/internal/oracle/toolbox"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // asking is what a question is asked with.
@@ -96,7 +96,7 @@ func (a *app) complete(q *asking) error {
 		}
 	}
 	if _, ok := keyVariables[model.Provider(q.provider)]; !ok {
-		return a.UsageError("--provider is openai or anthropic, and not %s", agentsig.Escape(q.provider))
+		return a.UsageError("--provider is openai or anthropic, and not %s", safetext.Escape(q.provider))
 	}
 	if q.model == "" {
 		return a.UsageError("which model? Name it with --model, or set SIGNALBOX_MODEL")
@@ -186,7 +186,7 @@ func (a *app) oracleSettings(ctx context.Context, q asking) (oracle.Settings, er
 
 // openTools opens the tools of a configuration, or those that are built in.
 func (a *app) openTools(ctx context.Context, file string) (*toolbox.Toolbox, error) {
-	waiting := time.AfterFunc(3*time.Second, func() { a.remark(command.Faint, "waiting for the MCP servers of "+agentsig.Escape(file)) })
+	waiting := time.AfterFunc(3*time.Second, func() { a.remark(command.Faint, "waiting for the MCP servers of "+safetext.Escape(file)) })
 	defer waiting.Stop()
 	c := toolbox.Default(".")
 	if file != "" {

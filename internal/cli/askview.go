@@ -8,9 +8,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/oracle"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // askView shows what happens while a question is answered.
@@ -52,22 +52,22 @@ func (v *askView) chunk(c oracle.Chunk) {
 	case oracle.Content:
 		v.content(c.Text)
 	case oracle.ToolCall:
-		v.line(command.Faint, "  > "+agentsig.Escape(c.Tool)+" "+shorten(compact(c.Arguments)))
+		v.line(command.Faint, "  > "+safetext.Escape(c.Tool)+" "+shorten(compact(c.Arguments)))
 	case oracle.ToolResult:
 		colour, word := command.Faint, size(c.Bytes)
 		if c.Failed {
 			colour, word = command.Yellow, "failed"
 		}
-		v.line(colour, "  < "+agentsig.Escape(c.Tool)+" "+word+": "+shorten(strings.TrimSpace(c.Text)))
+		v.line(colour, "  < "+safetext.Escape(c.Tool)+" "+word+": "+shorten(strings.TrimSpace(c.Text)))
 	case oracle.System:
 		text := c.Text
 		if before, repeated := strings.CutSuffix(text, ": "+v.trouble); repeated && v.trouble != "" {
 			text = before + "."
 		}
-		v.line(command.Yellow, agentsig.Escape(text))
+		v.line(command.Yellow, safetext.Escape(text))
 	case oracle.Error:
 		if c.Text != v.trouble { // an attempt that failed like the one before it
-			v.line(command.Red, agentsig.Escape(c.Text))
+			v.line(command.Red, safetext.Escape(c.Text))
 		}
 		v.trouble = c.Text
 	case oracle.Sources:
@@ -122,7 +122,7 @@ func (v *askView) write(text string) {
 // trace shows what a tick did.
 func (v *askView) trace(text []byte) {
 	v.freshLine()
-	fmt.Fprint(v.Err, v.Paint(command.Faint, agentsig.EscapeLines(string(text))))
+	fmt.Fprint(v.Err, v.Paint(command.Faint, safetext.EscapeLines(string(text))))
 }
 
 // freshLine ends a line of the answer that is not at its end.

@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/backup"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 func (a *app) backupCommand() *cobra.Command {
@@ -43,7 +43,7 @@ unpacked copy while it is written.`,
 			if a.JSON {
 				return command.WriteJSON(a.Out, map[string]any{"file": args[0], "events": r.Events, "items": r.Items})
 			}
-			fmt.Fprintf(a.Out, "%s on %s backed up to %s and verified\n", count(int(r.Events), "event"), count(r.Items, "work item"), agentsig.Escape(args[0]))
+			fmt.Fprintf(a.Out, "%s on %s backed up to %s and verified\n", count(int(r.Events), "event"), count(r.Items, "work item"), safetext.Escape(args[0]))
 			fmt.Fprintln(a.Out, "It holds the signer's key and the tokens: keep it to yourself.")
 			return nil
 		},
@@ -81,7 +81,7 @@ carry later checkpoints, and a new ledger has to be begun there.`,
 			if a.JSON {
 				return command.WriteJSON(a.Out, map[string]any{"directory": a.dir, "events": r.Events, "items": r.Items, "archive_setting": c.Archive.Dir, "segments_setting": c.Archive.Segments, "mirror_setting": c.Archive.Mirror})
 			}
-			fmt.Fprintf(a.Out, "%s on %s restored to %s and verified\n", count(int(r.Events), "event"), count(r.Items, "work item"), agentsig.Escape(a.dir))
+			fmt.Fprintf(a.Out, "%s on %s restored to %s and verified\n", count(int(r.Events), "event"), count(r.Items, "work item"), safetext.Escape(a.dir))
 			a.sayPlaces(c.Archive)
 			return nil
 		},
@@ -90,17 +90,17 @@ carry later checkpoints, and a new ledger has to be begun there.`,
 
 // sayPlaces says what to do before a restored box is started whose settings name other directories.
 func (a *app) sayPlaces(at config.Archive) {
-	note, dir := a.Paint(command.Yellow, "note"), agentsig.Escape(a.dir)
+	note, dir := a.Paint(command.Yellow, "note"), safetext.Escape(a.dir)
 	if at.Dir != "" {
 		fmt.Fprintf(a.Out, "%s: %s says that the archive lies in %s: before you start the box, put %s/archive there, or take the setting out\n",
-			note, config.File, agentsig.Escape(at.Dir), dir)
+			note, config.File, safetext.Escape(at.Dir), dir)
 	}
 	if at.Segments != "" {
 		fmt.Fprintf(a.Out, "%s: %s says that the log lies in %s: before you start the box, move %s/archive/log/*.log there, or take the setting out\n",
-			note, config.File, agentsig.Escape(at.Segments), dir)
+			note, config.File, safetext.Escape(at.Segments), dir)
 	}
 	if at.Mirror != "" {
 		fmt.Fprintf(a.Out, "%s: %s says that the log is mirrored in %s: what is there may be newer than the backup, and is taken if it goes on from it; move it away if you do not want that\n",
-			note, config.File, agentsig.Escape(at.Mirror))
+			note, config.File, safetext.Escape(at.Mirror))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 func (a *app) claimCommand() *cobra.Command {
@@ -204,12 +205,12 @@ func (a *app) emitted(e api.Emitted, err error) error {
 	}
 	if !e.Accepted {
 		for _, m := range e.NearMisses {
-			fmt.Fprintf(a.Err, "line %d  near miss  %s\n        %s: %s\n", m.Line, agentsig.Escape(string(m.Kind)), m.Reason, m.Hint)
+			fmt.Fprintf(a.Err, "line %d  near miss  %s\n        %s: %s\n", m.Line, safetext.Escape(string(m.Kind)), m.Reason, m.Hint)
 		}
 		if e.Error == agentsig.ErrExitDisabled.Error() {
 			defer fmt.Fprintf(a.Err, "Start the box with %s=true, or with exit_protocol: true in %s.\n", agentsig.ExitProtocolVariable, config.File)
 		}
-		fmt.Fprintf(a.Err, "signalbox: %s\n", agentsig.Escape(e.Error))
+		fmt.Fprintf(a.Err, "signalbox: %s\n", safetext.Escape(e.Error))
 		return errQuiet
 	}
 	if e.NextPhase == "" {

@@ -21,6 +21,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/plan"
 	"github.com/signalbox-dev/signalbox/internal/tui"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 func (a *app) runCommand() *cobra.Command {
@@ -90,14 +91,14 @@ func (a *app) planText(arg string) (string, error) {
 	case err == nil:
 		p, err := plan.Parse(data)
 		if err != nil {
-			return "", fmt.Errorf("%s is refused:\n%w", agentsig.Escape(arg), err)
+			return "", fmt.Errorf("%s is refused:\n%w", safetext.Escape(arg), err)
 		}
 		return string(data), delivery.CheckSize(len(p.Tasks))
 	case errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(arg, " \t\n"), len(arg) > 200:
 		p, err := plan.Sentence(arg)
 		return p.Markdown(), err
 	case errors.Is(err, fs.ErrNotExist):
-		return "", a.UsageError("there is no file %s: name a plan, or say in a sentence what is to be done, as in \"fix the flaky login test\"", agentsig.Escape(arg))
+		return "", a.UsageError("there is no file %s: name a plan, or say in a sentence what is to be done, as in \"fix the flaky login test\"", safetext.Escape(arg))
 	}
 	return "", err
 }
@@ -204,7 +205,7 @@ func (a *app) preview(ctx context.Context, c config.Config, text string) (r api.
 // haveAgents refuses settings without agents.
 func (a *app) haveAgents(c config.Config) error {
 	if len(c.Agents) == 0 {
-		return fmt.Errorf("there are no agents: name some in %s (`signalbox init` proposes it)", agentsig.Escape(filepath.Join(a.home, config.File)))
+		return fmt.Errorf("there are no agents: name some in %s (`signalbox init` proposes it)", safetext.Escape(filepath.Join(a.home, config.File)))
 	}
 	return nil
 }
@@ -236,7 +237,7 @@ func (a *app) deliverBy(ctx context.Context, own *ownBox, text, id string, wait 
 	if known {
 		after = r.Sequence
 		if id == "" && !a.Live && !a.JSON { // else nothing is said until something happens
-			fmt.Fprintf(a.Out, "%s goes on (%s); `signalbox status` shows what was before\n", r.ID, agentsig.Escape(r.Title))
+			fmt.Fprintf(a.Out, "%s goes on (%s); `signalbox status` shows what was before\n", r.ID, safetext.Escape(r.Title))
 		}
 	}
 	if after == 0 && a.Live {
@@ -267,7 +268,7 @@ func (a *app) begin(ctx context.Context, client *api.Client, text, id string) (r
 			known = known || other.ID == r.ID
 			if err == nil && other.ID != r.ID {
 				fmt.Fprintf(a.Err, "%s: %s (%s) has not ended, and goes on beside it; `signalbox cancel --run %s` ends it\n",
-					a.Paint(command.Yellow, "note"), other.ID, agentsig.Escape(other.Title), other.ID)
+					a.Paint(command.Yellow, "note"), other.ID, safetext.Escape(other.Title), other.ID)
 			}
 		}
 		return r, known, err
@@ -290,7 +291,7 @@ func (a *app) noteDirty(ctx context.Context) {
 func (a *app) noteUnprotected(r api.Run) {
 	if len(r.Unprotected) > 0 {
 		fmt.Fprintf(a.Err, "%s: not protected: %s; `signalbox doctor` says what to do\n",
-			a.Paint(command.Yellow, "note"), agentsig.Escape(strings.Join(r.Unprotected, "; ")))
+			a.Paint(command.Yellow, "note"), safetext.Escape(strings.Join(r.Unprotected, "; ")))
 	}
 }
 
@@ -424,7 +425,7 @@ func firstStarts(r api.Run) string {
 	var all []string
 	for _, t := range r.Tasks {
 		if t.Agent != nil {
-			all = append(all, fmt.Sprintf("%s (%s, %s)", agentsig.Escape(t.ID), t.Agent.Role, agentsig.Escape(t.Agent.Name)))
+			all = append(all, fmt.Sprintf("%s (%s, %s)", safetext.Escape(t.ID), t.Agent.Role, safetext.Escape(t.Agent.Name)))
 		}
 	}
 	return strings.Join(all, ", ")

@@ -16,6 +16,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/ledger"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 func (a *app) eventsCommand() *cobra.Command {
@@ -146,7 +147,7 @@ func (a *app) event(e api.Event) error {
 		return fmt.Errorf("event %d: %w", e.Sequence, err)
 	}
 	_, err = fmt.Fprintf(a.Out, "%6d  %s  %-12s  %s  %s\n", e.Sequence, a.Paint(command.Faint, stored.Time.Local().Format("2006-01-02 15:04:05")),
-		agentsig.Escape(e.Work), a.Paint(command.Bold, agentsig.Escape(stored.Type)), agentsig.Escape(what(e.Work, stored)))
+		safetext.Escape(e.Work), a.Paint(command.Bold, safetext.Escape(stored.Type)), safetext.Escape(what(e.Work, stored)))
 	return err
 }
 

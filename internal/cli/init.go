@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 func (a *app) initCommand() *cobra.Command {
@@ -141,7 +141,7 @@ func (a *app) sayProposal(p proposal) error {
 		return command.WriteJSON(a.Out, p)
 	}
 	say := func(what, text string) { fmt.Fprintf(a.Out, "  %-7s %s\n", what, text) }
-	fmt.Fprintf(a.Out, "%s written\n", a.Paint(command.Bold, agentsig.Escape(p.File)))
+	fmt.Fprintf(a.Out, "%s written\n", a.Paint(command.Bold, safetext.Escape(p.File)))
 	what := "agents"
 	for _, o := range p.Agents {
 		say(what, fmt.Sprintf("%-8s  %s, %s", o.Name, strings.Join(o.Command, " "), drivenBy(o.Adapter)))

@@ -15,11 +15,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/ledger"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 func (a *app) ledgerCommand() *cobra.Command {
@@ -72,7 +72,7 @@ func (a *app) verifierKey(p place) (string, error) {
 		key = string(bytes.TrimSpace(data))
 	}
 	if strings.Count(key, "+") < 2 || strings.HasPrefix(key, "PRIVATE+KEY+") {
-		return "", fmt.Errorf("%s is neither a verifier's key nor a file with one: ledger key prints it", agentsig.Escape(p.key))
+		return "", fmt.Errorf("%s is neither a verifier's key nor a file with one: ledger key prints it", safetext.Escape(p.key))
 	}
 	return key, nil
 }
@@ -84,7 +84,7 @@ func (a *app) resolve(p place) (dir, key string, err error) {
 		return "", "", err
 	}
 	if _, err := os.Stat(filepath.Join(dir, ledger.CheckpointPath)); err != nil {
-		return "", "", fmt.Errorf("%s holds no ledger: it has no file %s", agentsig.Escape(dir), ledger.CheckpointPath)
+		return "", "", fmt.Errorf("%s holds no ledger: it has no file %s", safetext.Escape(dir), ledger.CheckpointPath)
 	}
 	key, err = a.verifierKey(p)
 	return dir, key, err
@@ -137,7 +137,7 @@ Take the key from somebody you trust, not from the copy you check.`,
 				fmt.Fprintf(a.Out, "%s: %s on %s, %s\n", a.Paint(command.Green, "verified"),
 					count(int(r.Events), "event"), count(r.Subjects, "subject"), count(r.Blobs, "blob"))
 				a.verifyNotes(r)
-				a.rows([][2]string{{"signed by", agentsig.Escape(r.Checkpoint.Origin)}, {"root", r.Checkpoint.Root.String()}})
+				a.rows([][2]string{{"signed by", safetext.Escape(r.Checkpoint.Origin)}, {"root", r.Checkpoint.Root.String()}})
 				fmt.Fprintln(a.Out, `
 This proves that the holder of the key signed these events in this order, and
 that up to this checkpoint nothing was changed, left out or moved since. It does
@@ -275,7 +275,7 @@ func (a *app) checkProof(data []byte, p place) error {
 	if a.JSON {
 		return command.WriteJSON(a.Out, map[string]any{"ok": true, "sequence": proof.Index + 1, "type": e.Type, "subject": e.Subject, "origin": c.Origin, "size": c.Size})
 	}
-	fmt.Fprintf(a.Out, "%s: event %d of %s is in the ledger of %s\n", a.Paint(command.Green, "proven"), proof.Index+1, agentsig.Escape(c.Origin), count(int(c.Size), "event"))
+	fmt.Fprintf(a.Out, "%s: event %d of %s is in the ledger of %s\n", a.Paint(command.Green, "proven"), proof.Index+1, safetext.Escape(c.Origin), count(int(c.Size), "event"))
 	return a.event(apiEvent(proof))
 }
 
@@ -332,7 +332,7 @@ behind: an export is what to give to others.`,
 			if a.JSON {
 				return command.WriteJSON(a.Out, map[string]any{"events": r.Events, "directory": args[0]})
 			}
-			fmt.Fprintf(a.Out, "%s exported to %s and verified\n", count(int(r.Events), "event"), agentsig.Escape(args[0]))
+			fmt.Fprintf(a.Out, "%s exported to %s and verified\n", count(int(r.Events), "event"), safetext.Escape(args[0]))
 			return nil
 		},
 	}
@@ -373,7 +373,7 @@ func vacant(to string) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("%s is there already, and not an empty directory: give a new one", agentsig.Escape(to))
+	return fmt.Errorf("%s is there already, and not an empty directory: give a new one", safetext.Escape(to))
 }
 
 // exportOnce makes the copy beside its place first: what fails leaves nothing behind.
@@ -437,7 +437,7 @@ in archives of earlier versions, gets them. The box must not run.`,
 			done, found, err := box.Repair(cmd.Context(), o)
 			if err != nil {
 				for _, what := range done {
-					fmt.Fprintln(a.Err, agentsig.Escape(what))
+					fmt.Fprintln(a.Err, safetext.Escape(what))
 				}
 				return err
 			}
@@ -445,7 +445,7 @@ in archives of earlier versions, gets them. The box must not run.`,
 				return command.WriteJSON(a.Out, map[string]any{"repaired": append([]string{}, done...), "events": found.Events})
 			}
 			for _, what := range done {
-				fmt.Fprintln(a.Out, agentsig.Escape(what))
+				fmt.Fprintln(a.Out, safetext.Escape(what))
 			}
 			if len(done) == 0 {
 				fmt.Fprintln(a.Out, "nothing had to be repaired")

@@ -22,6 +22,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // recordSome runs a box for a while and returns its directory.
@@ -236,7 +237,7 @@ func TestBoxOutputIsInert(t *testing.T) {
 			t.Errorf("%q says nothing", args)
 		}
 		for _, r := range out + errOut {
-			if r != '\n' && r != '\t' && agentsig.Escape(string(r)) != string(r) {
+			if r != '\n' && r != '\t' && safetext.Escape(string(r)) != string(r) {
 				t.Errorf("%q prints %q", args, r)
 			}
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // terminalLimit is how many lines of a list a person at a terminal is shown, if no --limit says otherwise.
@@ -86,7 +86,7 @@ func showList[T any](a *app, cmd *cobra.Command, p part, get func(*api.Client, a
 // sayNone says to a person that a list is empty, or has ended.
 func (a *app) sayNone(what string, p part) {
 	if p.After != "" {
-		what += " after " + agentsig.Escape(p.After)
+		what += " after " + safetext.Escape(p.After)
 	}
 	fmt.Fprintln(a.Err, "no", what)
 }
@@ -123,7 +123,7 @@ func shellWord(word string) string {
 	if strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
 		return word
 	}
-	return "'" + strings.ReplaceAll(agentsig.Escape(word), "'", `'\''`) + "'"
+	return "'" + strings.ReplaceAll(safetext.Escape(word), "'", `'\''`) + "'"
 }
 
 // jsonArray writes the elements of an array as they come.

@@ -14,12 +14,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/internal/session"
 	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 func (a *app) logsCommand() *cobra.Command {
@@ -57,7 +57,7 @@ gates/log/; the ledger has the hashes of transcripts.`,
 			}
 			found, err := l.print()
 			if err == nil && !found {
-				err = fmt.Errorf("no agent has worked on %s yet", agentsig.Escape(args[0]))
+				err = fmt.Errorf("no agent has worked on %s yet", safetext.Escape(args[0]))
 			}
 			return err
 		},
@@ -106,7 +106,7 @@ func (s speech) heading() string {
 	if s.Role == roleGate || s.Role == roleBaseline {
 		return "== " + s.Role
 	}
-	return fmt.Sprintf("== %s (%s), session %s", s.Role, agentsig.Escape(s.Agent), s.Session)
+	return fmt.Sprintf("== %s (%s), session %s", s.Role, safetext.Escape(s.Agent), s.Session)
 }
 
 // print prints what was not printed yet, and reports whether there was a session.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
@@ -18,6 +17,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/process"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 	"github.com/signalbox-dev/signalbox/internal/session"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // operate calls the box about its runs; if none runs, it is opened for the one
@@ -37,7 +37,7 @@ func operate[T any](ctx context.Context, a *app, call func(*api.Client) (T, erro
 // absent says what to do if there is no box.
 func (a *app) absent(err error) error {
 	if errors.Is(err, box.ErrNoDir) {
-		return fmt.Errorf("there is no box in %s: `signalbox run PLAN` or `signalbox up` makes one", agentsig.Escape(a.dir))
+		return fmt.Errorf("there is no box in %s: `signalbox run PLAN` or `signalbox up` makes one", safetext.Escape(a.dir))
 	}
 	return err
 }
@@ -93,10 +93,10 @@ func (a *app) sayQuestion(q api.Question) {
 	if q.Task != "" {
 		about = q.Task
 	}
-	fmt.Fprintf(a.Out, "%s  %s, asked %s (%s)\n", a.Paint(command.Bold, q.ID), agentsig.Escape(about), q.AskedAt.Local().Format("2006-01-02 15:04"), strings.ReplaceAll(string(q.Cause), "_", " "))
-	fmt.Fprintf(a.Out, "  %s\n", indent(agentsig.EscapeLines(q.Text)))
+	fmt.Fprintf(a.Out, "%s  %s, asked %s (%s)\n", a.Paint(command.Bold, q.ID), safetext.Escape(about), q.AskedAt.Local().Format("2006-01-02 15:04"), strings.ReplaceAll(string(q.Cause), "_", " "))
+	fmt.Fprintf(a.Out, "  %s\n", indent(safetext.EscapeLines(q.Text)))
 	if context := strings.TrimSpace(q.Context); context != "" && context != strings.TrimSpace(q.Text) {
-		fmt.Fprintf(a.Out, "  %s\n", a.Paint(command.Faint, indent(agentsig.EscapeLines(context))))
+		fmt.Fprintf(a.Out, "  %s\n", a.Paint(command.Faint, indent(safetext.EscapeLines(context))))
 	}
 	fmt.Fprintf(a.Out, "  answer: signalbox answer %s \"…\"", q.ID)
 	for _, c := range q.Choices {
@@ -259,7 +259,7 @@ func (a *app) saidRun(r api.Run, what, state string, err error) error {
 	case a.JSON:
 		return command.WriteJSON(a.Out, r)
 	}
-	fmt.Fprintf(a.Out, "%s is %s\n", agentsig.Escape(what), state)
+	fmt.Fprintf(a.Out, "%s is %s\n", safetext.Escape(what), state)
 	return nil
 }
 

@@ -5,7 +5,7 @@ import (
 	"io"
 	"unicode/utf8"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // inertText passes an agent's text on to a terminal, with everything escaped
@@ -25,13 +25,13 @@ func (t *inertText) Write(p []byte) (int, error) {
 		}
 	}
 	text := bytes.ReplaceAll(t.pending[:whole], []byte("\r\n"), []byte("\n"))
-	_, err := io.WriteString(t.to, agentsig.EscapeLines(string(text)))
+	_, err := io.WriteString(t.to, safetext.EscapeLines(string(text)))
 	t.pending = append(t.pending[:0], t.pending[whole:]...)
 	return len(p), err
 }
 
 func (t *inertText) Close() error {
-	_, err := io.WriteString(t.to, agentsig.EscapeLines(string(t.pending)))
+	_, err := io.WriteString(t.to, safetext.EscapeLines(string(t.pending)))
 	t.pending = nil
 	return err
 }

@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // ownBox is the box of a command that is one itself; nil if another runs.
@@ -89,7 +89,7 @@ func (o *ownBox) close() {
 		err = errors.Join(err, o.log.Close())
 	}
 	if err != nil {
-		fmt.Fprintf(o.app.Err, "signalbox: %s\n", agentsig.EscapeLines(err.Error()))
+		fmt.Fprintf(o.app.Err, "signalbox: %s\n", safetext.EscapeLines(err.Error()))
 	}
 }
 

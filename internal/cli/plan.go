@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/plan"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 func (a *app) planCommand() *cobra.Command {
@@ -62,7 +62,7 @@ anything is. With --json it prints ok, tasks, checks and errors (line, text).`,
 				return a.sayChecked(p, err)
 			}
 			if err != nil {
-				return fmt.Errorf("%s is refused:\n%w", agentsig.Escape(args[0]), err)
+				return fmt.Errorf("%s is refused:\n%w", safetext.Escape(args[0]), err)
 			}
 			fmt.Fprintf(a.Out, "%s: %s in %s, %s\n", a.Paint(command.Green, "ok"), count(len(p.Tasks), "task"), count(len(p.Waves()), "step"), count(len(p.Checks), "check"))
 			return nil
@@ -108,7 +108,7 @@ title, tasks (id, title, phase, blocked_by, step) and checks.`,
 			}
 			p, err := plan.Parse(data)
 			if err != nil {
-				return fmt.Errorf("%s is refused:\n%w", agentsig.Escape(args[0]), err)
+				return fmt.Errorf("%s is refused:\n%w", safetext.Escape(args[0]), err)
 			}
 			if a.JSON {
 				return a.showPlan(p)

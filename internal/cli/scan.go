@@ -16,6 +16,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 func (a *app) scanCommand() *cobra.Command {
@@ -325,7 +326,7 @@ func name(s agentsig.Signal) string {
 	case e.Dialect == agentsig.DialectXML:
 		return "<signal type=\"" + e.Wire + "\">"
 	case s.Subject != "":
-		return e.Wire + ": " + agentsig.Escape(s.Subject)
+		return e.Wire + ": " + safetext.Escape(s.Subject)
 	}
 	return e.Wire
 }
@@ -340,7 +341,7 @@ func (v *scanView) show(f agentsig.Finding) {
 	}[f.Outcome]
 	note := ""
 	if f.Signal.Note != "" {
-		note = v.Paint(command.Faint, "  "+agentsig.Escape(f.Signal.Note))
+		note = v.Paint(command.Faint, "  "+safetext.Escape(f.Signal.Note))
 	}
 	v.note(fmt.Fprintf(v.out, "line %-5d %s  %s%s\n", f.Span.Line, outcome, name(f.Signal), note))
 	if f.Outcome != agentsig.Accepted {
@@ -356,7 +357,7 @@ func (v *scanView) show(f agentsig.Finding) {
 		case x.Name == "confidence" && r.Defaulted:
 			value += " (not said)"
 		}
-		v.note(fmt.Fprintf(v.out, "%s%s %s\n", margin, v.Paint(command.Faint, agentsig.Escape(x.Name)+":"), value))
+		v.note(fmt.Fprintf(v.out, "%s%s %s\n", margin, v.Paint(command.Faint, safetext.Escape(x.Name)+":"), value))
 	}
 }
 
@@ -368,7 +369,7 @@ func shorten(value any) string {
 	if items, ok := value.([]string); ok {
 		text = strings.Join(items, ", ")
 	}
-	text = agentsig.Escape(strings.ReplaceAll(text, "\n", " "))
+	text = safetext.Escape(strings.ReplaceAll(text, "\n", " "))
 	if r := []rune(text); len(r) > most {
 		text = string(r[:most-1]) + "…"
 	}

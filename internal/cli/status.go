@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/tui"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // status is a run, and the box that it is in.
@@ -80,7 +80,7 @@ func (a *app) showRun(r *api.Run, running bool) {
 func (a *app) showBox(b api.BoxStatus, l api.LedgerStatus) {
 	can := "the box can write"
 	if !b.Writable {
-		can = a.Paint(command.Red, agentsig.EscapeLines(b.Reason))
+		can = a.Paint(command.Red, safetext.EscapeLines(b.Reason))
 	}
 	verified := "none was verified yet"
 	if !l.ScrubbedSince.IsZero() {

@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/bt"
 	"github.com/signalbox-dev/signalbox/bt/lua"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/oracle"
 	"github.com/signalbox-dev/signalbox/internal/rehearsal"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 func (a *app) treeCommand() *cobra.Command {
@@ -62,7 +62,7 @@ tree is in order, 1 if not.`,
 			if a.JSON {
 				return command.WriteJSON(a.Out, map[string]any{"tree": tree.Name, "nodes": nodes})
 			}
-			_, err = fmt.Fprintf(a.Out, "%s is in order: %s\n", agentsig.Escape(tree.Name), count(nodes, "node"))
+			_, err = fmt.Fprintf(a.Out, "%s is in order: %s\n", safetext.Escape(tree.Name), count(nodes, "node"))
 			return err
 		},
 	}

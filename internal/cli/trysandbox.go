@@ -11,12 +11,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // tryTime is how long the checks may take to be tried in a sandbox.
@@ -147,7 +147,7 @@ func (p *progress) Write(text []byte) (int, error) {
 	if line, ok := bytes.CutPrefix(text, []byte("$ ")); ok {
 		line, _, _ = bytes.Cut(line, []byte("\n"))
 		p.mu.Lock()
-		p.runs = agentsig.Escape(string(line))
+		p.runs = safetext.Escape(string(line))
 		p.mu.Unlock()
 	}
 	return len(text), nil

@@ -17,6 +17,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 func (a *app) upCommand() *cobra.Command {
@@ -151,10 +152,10 @@ func (a *app) sayFound(address string, found box.Found, enabled bool) {
 		})
 		return
 	}
-	fmt.Fprintf(a.Out, "%s in %s: %s, %s, %s; ready in %v\n", a.Paint(command.Bold, "box"), agentsig.Escape(a.dir),
+	fmt.Fprintf(a.Out, "%s in %s: %s, %s, %s; ready in %v\n", a.Paint(command.Bold, "box"), safetext.Escape(a.dir),
 		count(int(found.Events), "event"), count(found.Items, "work item"), count(found.Leases, "open lease"), found.Took.Round(1e6))
 	for _, note := range found.Notes {
-		fmt.Fprintf(a.Out, "%s: %s\n", a.Paint(command.Yellow, "note"), agentsig.Escape(note))
+		fmt.Fprintf(a.Out, "%s: %s\n", a.Paint(command.Yellow, "note"), safetext.Escape(note))
 	}
 	value, set := os.LookupEnv(agentsig.ExitProtocolVariable)
 	switch {
@@ -219,7 +220,7 @@ type noBoxError struct {
 }
 
 func (e noBoxError) Error() string {
-	return fmt.Sprintf("no box is running in %s: start one with `signalbox up`", agentsig.Escape(e.dir))
+	return fmt.Sprintf("no box is running in %s: start one with `signalbox up`", safetext.Escape(e.dir))
 }
 
 func (e noBoxError) Unwrap() error { return e.error }

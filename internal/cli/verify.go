@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/trailer"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
 	"github.com/signalbox-dev/signalbox/ledger"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // evidence is what a commit is held against.
@@ -121,7 +121,7 @@ func noKey(c trailer.Commit) error {
 		return err
 	}
 	return fmt.Errorf("nothing is proven without a key: the trailers say that event %d of %s allowed the merge of %s (run %s), and anybody can write that; "+
-		"give --key, which `signalbox ledger key` prints where the ledger is", t.Event, agentsig.Escape(t.Origin()), agentsig.Escape(t.Task), agentsig.Escape(t.Run))
+		"give --key, which `signalbox ledger key` prints where the ledger is", t.Event, safetext.Escape(t.Origin()), safetext.Escape(t.Task), safetext.Escape(t.Run))
 }
 
 func (v *verified) add(r trailer.Recorded) {
@@ -141,7 +141,7 @@ func withProof(p trailer.Proven, file, key string) (trailer.Recorded, error) {
 	}
 	var proof ledger.Proof
 	if err := json.Unmarshal(data, &proof); err != nil {
-		return trailer.Recorded{}, fmt.Errorf("%s is not a proof: %w", agentsig.Escape(file), err)
+		return trailer.Recorded{}, fmt.Errorf("%s is not a proof: %w", safetext.Escape(file), err)
 	}
 	return p.With(proof, key)
 }
@@ -152,13 +152,13 @@ func withArchive(p trailer.Proven, dir, key string) (r trailer.Recorded, err err
 	for range 5 {
 		var f *ledger.Files
 		if f, err = ledger.OpenFiles(archive.Readable(archive.Dir(dir)), key); err != nil {
-			return r, fmt.Errorf("the ledger in %s: %w", agentsig.Escape(dir), err)
+			return r, fmt.Errorf("the ledger in %s: %w", safetext.Escape(dir), err)
 		}
 		if r, err = p.Against(f); !errors.Is(err, fs.ErrNotExist) {
 			return r, err
 		}
 	}
-	return r, fmt.Errorf("the ledger in %s: %w", agentsig.Escape(dir), err)
+	return r, fmt.Errorf("the ledger in %s: %w", safetext.Escape(dir), err)
 }
 
 // unproven says what is not proven.
@@ -199,15 +199,15 @@ func (v verified) json() map[string]any {
 
 func (a *app) sayVerified(v verified) {
 	fmt.Fprintf(a.Out, "%s: %.12s is the merge of %s (run %s) that event %d allowed\n", a.Paint(command.Green, "proven"),
-		v.Commit.Name, agentsig.Escape(v.Allowed.Task), agentsig.Escape(v.Allowed.Run), v.Trailers.Event)
+		v.Commit.Name, safetext.Escape(v.Allowed.Task), safetext.Escape(v.Allowed.Run), v.Trailers.Event)
 	rows := [][2]string{
-		{"signed by", fmt.Sprintf("%s, over %s", agentsig.Escape(v.Checkpoint.Origin), count(int(v.Checkpoint.Size), "event"))},
+		{"signed by", fmt.Sprintf("%s, over %s", safetext.Escape(v.Checkpoint.Origin), count(int(v.Checkpoint.Size), "event"))},
 		{"merges", fmt.Sprintf("%.12s onto %.12s, which the box allowed after the verdict of event %d", v.Allowed.Commit, v.Allowed.Onto, v.Allowed.Verdict)},
 		{"files", fmt.Sprintf("tree %.12s, the result that was allowed", v.Allowed.Tree)},
 		{"allowed", v.Event.Time.Local().Format("2006-01-02 15:04:05")},
 	}
 	if v.audit != 0 {
-		rows = append(rows, [2]string{"verdict", fmt.Sprintf("event %d, passed by %s", v.audit, agentsig.Escape(v.auditor))})
+		rows = append(rows, [2]string{"verdict", fmt.Sprintf("event %d, passed by %s", v.audit, safetext.Escape(v.auditor))})
 	}
 	if v.merged != 0 {
 		rows = append(rows, [2]string{"recorded", fmt.Sprintf("event %d has this commit's name", v.merged)})

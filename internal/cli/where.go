@@ -8,10 +8,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // boxDir is the name of a box's directory, if no other is given.
@@ -89,7 +89,7 @@ func readNamed(name string, most int64) ([]byte, error) {
 // notThere says of a file that is not there what to name instead.
 func notThere(err error, name, instead string) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no file %s: %s", agentsig.Escape(name), instead)
+		return fmt.Errorf("there is no file %s: %s", safetext.Escape(name), instead)
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 func (a *app) workCommand() *cobra.Command {
@@ -129,7 +130,7 @@ func (a *app) workRows(p part) func([]api.Work) error {
 			if w.Holder != nil {
 				holder = w.Holder.Actor
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", w.ID, w.Phase, agentsig.Escape(holder), shorten(w.Title))
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", w.ID, w.Phase, safetext.Escape(holder), shorten(w.Title))
 		}
 		return t.Flush()
 	}
@@ -148,12 +149,12 @@ func (a *app) workShowCommand() *cobra.Command {
 			if a.JSON {
 				return command.WriteJSON(a.Out, w)
 			}
-			rows := [][2]string{{"work", w.ID}, {"title", agentsig.Escape(w.Title)}, {"phase", string(w.Phase)}}
+			rows := [][2]string{{"work", w.ID}, {"title", safetext.Escape(w.Title)}, {"phase", string(w.Phase)}}
 			if w.BlockedFrom != "" {
 				rows = append(rows, [2]string{"blocked in", string(w.BlockedFrom)})
 			}
 			if h := w.Holder; h != nil {
-				rows = append(rows, [2]string{"held by", agentsig.Escape(h.Actor)}, [2]string{"session", h.Session},
+				rows = append(rows, [2]string{"held by", safetext.Escape(h.Actor)}, [2]string{"session", h.Session},
 					[2]string{"expires", h.ExpiresAt.Local().Format("2006-01-02 15:04:05")})
 			}
 			rows = append(rows, [2]string{"events", fmt.Sprintf("%d, the last is number %d of the ledger", w.Events, w.Sequence)})

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Exit codes.
@@ -94,7 +94,7 @@ func InertJSON(data []byte) []byte {
 		r, size := utf8.DecodeRune(data)
 		c := string(data[:size])
 		switch {
-		case r < 0x7f || agentsig.Escape(c) == c:
+		case r < 0x7f || safetext.Escape(c) == c:
 			out.WriteString(c)
 		case r > 0xffff:
 			r -= 0x10000
@@ -152,7 +152,7 @@ func (e Env) SayFindings(found []Finding, columns int) {
 	const indent = 25
 	colours := map[string]string{Fine: Green, Warning: Yellow, Missing: Red}
 	for _, d := range found {
-		lines := strings.Split(agentsig.EscapeLines(d.Text), "\n")
+		lines := strings.Split(safetext.EscapeLines(d.Text), "\n")
 		if e.OutTTY {
 			for i, line := range lines {
 				lines[i] = wrap(strings.Fields(line), columns-indent)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // A Program is one run of a command line.
@@ -56,7 +56,7 @@ func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []strin
 	if p.JSON {
 		_ = WriteJSON(p.Out, problem(err)) // there is nobody left to tell
 	} else {
-		fmt.Fprintf(p.Err, "%s: %s\n", root.Name(), agentsig.EscapeLines(err.Error()))
+		fmt.Fprintf(p.Err, "%s: %s\n", root.Name(), safetext.EscapeLines(err.Error()))
 	}
 	if p.Started {
 		return ExitFailure

@@ -13,9 +13,9 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // ErrNoRepository is returned where there is no git repository to look at.
@@ -126,7 +126,7 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 	case errors.Is(err, exec.ErrNotFound):
 		return "", errors.New("git is not installed, and agents work in git worktrees: install it first")
 	case err != nil:
-		return "", fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, agentsig.Escape(strings.TrimSpace(said.String())))
+		return "", fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, safetext.Escape(strings.TrimSpace(said.String())))
 	}
 	return strings.TrimSuffix(string(out), "\n"), nil
 }

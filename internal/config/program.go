@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/process"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Offer is an agent that settings can be proposed with.
@@ -95,7 +95,7 @@ func (a Agent) Find(dir string) (string, error) {
 	if k, ok := a.known(); ok && k.Command[0] == command[0] {
 		advice = fmt.Sprintf("; `npm install -g %s` installs it", k.npm)
 	}
-	return "", fmt.Errorf("%s is not there, or can't be run%s", agentsig.Escape(command[0]), advice)
+	return "", fmt.Errorf("%s is not there, or can't be run%s", safetext.Escape(command[0]), advice)
 }
 
 // Program is what is found of an agent's program.
@@ -164,7 +164,7 @@ func (a Agent) version(ctx context.Context, dir string, command ...string) strin
 	group.End(time.Second)
 	for line := range strings.Lines(said.text.String()) {
 		if number.MatchString(line) {
-			return fmt.Sprintf("%.*s", versionSize, agentsig.Escape(strings.TrimSpace(line)))
+			return fmt.Sprintf("%.*s", versionSize, safetext.Escape(strings.TrimSpace(line)))
 		}
 	}
 	return ""

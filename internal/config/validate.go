@@ -15,6 +15,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/redact"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // validate finds the settings that can't be. Elements of a list have their numbers
@@ -266,7 +267,7 @@ func (l Limits) validate(p *problems) {
 
 // plain says whether a name can be shown as it is.
 func plain(name string) bool {
-	return name != "" && strings.TrimSpace(name) == name && agentsig.Escape(name) == name
+	return name != "" && strings.TrimSpace(name) == name && safetext.Escape(name) == name
 }
 
 // validBranch says whether git takes a name for a branch (git check-ref-format).

@@ -15,6 +15,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 const subject = "01JD0000000000000000000001"
@@ -217,7 +218,7 @@ func TestWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := conversation.Words("Q-00001", ledger.Event{Type: conversation.QuestionAsked, Payload: data})
-	if n := utf8.RuneCountInString(got); n != 160 || agentsig.Escape(got) != got {
+	if n := utf8.RuneCountInString(got); n != 160 || safetext.Escape(got) != got {
 		t.Errorf("%d characters: %q", n, got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // The types of events on a conversation.
@@ -76,7 +77,7 @@ func Words(name string, e ledger.Event) string {
 	if err != nil {
 		sentence = e.Type + " that can't be read"
 	}
-	words := []rune(agentsig.Escape(name + ": " + sentence))
+	words := []rune(safetext.Escape(name + ": " + sentence))
 	if len(words) > maxWords {
 		return string(words[:maxWords-1]) + "…"
 	}

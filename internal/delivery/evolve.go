@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Fold takes the next event on the run's own subject, decoded from stored, which
@@ -444,7 +445,7 @@ func (r *Run) unknownRecovery(e ledger.Event, p Unknown) {
 // noted takes from a signal that ends nothing what concerns the run.
 func (r *Run) noted(said work.Said) {
 	name := strings.TrimSpace(said.Subject)
-	usable := name != "" && len(name) <= maxExpertName && agentsig.Escape(name) == name
+	usable := name != "" && len(name) <= maxExpertName && safetext.Escape(name) == name
 	if said.Signal == agentsig.KindExpertCreated && usable && !slices.Contains(r.Known, name) && len(r.Known) < maxExperts {
 		r.Known = append(r.Known, name)
 	}

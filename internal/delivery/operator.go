@@ -8,6 +8,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 var (
@@ -22,7 +23,7 @@ type Answer struct{ Question, Choice, Text string }
 func (in Answer) decide(r *Run, _ time.Time) ([]Write, error) {
 	q := r.question(in.Question)
 	if q == nil {
-		return nil, fmt.Errorf("%w: %s", ErrNoQuestion, agentsig.Escape(in.Question))
+		return nil, fmt.Errorf("%w: %s", ErrNoQuestion, safetext.Escape(in.Question))
 	}
 	text := cut(strings.TrimSpace(in.Text))
 	if word := strings.ToLower(text); in.Choice == "" && slices.Contains(q.Choices, word) {
@@ -142,7 +143,7 @@ func (r *Run) checkTask(id string) error {
 	case !r.Live():
 		return ErrFinished
 	case t == nil:
-		return fmt.Errorf("%w: %s", ErrNoTask, agentsig.Escape(id))
+		return fmt.Errorf("%w: %s", ErrNoTask, safetext.Escape(id))
 	case t.Item.Phase == agentsig.PhaseCompleted:
 		return fmt.Errorf("%s: %w", id, ErrTaskOver)
 	}

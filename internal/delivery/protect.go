@@ -8,6 +8,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Protection says whether the verdicts on a task are those of gate, critic and auditor for
@@ -59,7 +60,7 @@ func NotProtected(unprotected []string) string {
 		return ""
 	}
 	const advice = "; `signalbox doctor` says what to do"
-	return "not protected: " + clip(agentsig.Escape(strings.Join(unprotected, "; ")), maxWords-len(advice)-len("not protected: ")) + advice
+	return "not protected: " + clip(safetext.Escape(strings.Join(unprotected, "; ")), maxWords-len(advice)-len("not protected: ")) + advice
 }
 
 // Unprotected says what the settings do not protect with which a box goes on.

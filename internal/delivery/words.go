@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // maxWords bounds a sentence, in characters.
@@ -38,7 +39,7 @@ func Words(e ledger.Event, task func(subject string) string) string {
 
 // oneLine is the first line of a text that is not blank, safe to print and cut.
 func oneLine(s string) string {
-	s = agentsig.Escape(firstLine(s))
+	s = safetext.Escape(firstLine(s))
 	runes := []rune(s)
 	if len(runes) > maxWords {
 		return string(runes[:maxWords-1]) + "…"

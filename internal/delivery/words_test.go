@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 func result(kind agentsig.Kind, fields ...work.Field) work.Result {
@@ -123,7 +124,7 @@ func TestWordsAreBounded(t *testing.T) {
 		delivery.RunStarted:        hostile, // which is no payload of it
 	} {
 		got := delivery.Words(event(t, kind, payload), name)
-		if n := utf8.RuneCountInString(got); n == 0 || n > 160 || agentsig.Escape(got) != got {
+		if n := utf8.RuneCountInString(got); n == 0 || n > 160 || safetext.Escape(got) != got {
 			t.Errorf("%s: %d characters: %q", kind, n, got)
 		}
 	}

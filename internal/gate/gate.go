@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/process"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 const (
@@ -92,7 +92,7 @@ func Run(ctx context.Context, checks []Check, o Options) (Report, error) {
 	for _, c := range checks {
 		result, err := run(ctx, c, o)
 		if err != nil {
-			return report, fmt.Errorf("the check %s could not be run: %w", agentsig.Escape(c.Name), err)
+			return report, fmt.Errorf("the check %s could not be run: %w", safetext.Escape(c.Name), err)
 		}
 		report.Checks = append(report.Checks, result)
 	}
@@ -118,7 +118,7 @@ func run(ctx context.Context, c Check, o Options) (Result, error) {
 		timeout = defaultTimeout
 	}
 	out := &output{log: o.Log}
-	out.record([]byte("$ " + agentsig.EscapeLines(c.Command) + "\n"))
+	out.record([]byte("$ " + safetext.EscapeLines(c.Command) + "\n"))
 	began := time.Now()
 	shell := o.Shell
 	if len(shell) == 0 {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Parse reads a script. An error names the line: "greet.script:3: …".
@@ -190,7 +190,7 @@ func (p *parser) result(value string) error {
 func pattern(value string) (*regexp.Regexp, error) {
 	re, err := regexp.Compile("(?m)" + value)
 	if err != nil {
-		return nil, errors.New("not a regular expression: " + agentsig.Escape(err.Error()))
+		return nil, errors.New("not a regular expression: " + safetext.Escape(err.Error()))
 	}
 	return re, nil
 }
@@ -386,5 +386,5 @@ func quote(text string) string {
 	if len(text) > 200 {
 		text = text[:200] + "…"
 	}
-	return `"` + agentsig.Escape(text) + `"`
+	return `"` + safetext.Escape(text) + `"`
 }

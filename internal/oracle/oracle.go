@@ -14,6 +14,7 @@ import (
 	"github.com/signalbox-dev/signalbox/bt"
 	"github.com/signalbox-dev/signalbox/internal/oracle/model"
 	"github.com/signalbox-dev/signalbox/internal/oracle/question"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // MaxQuestion is how long a question can be, in bytes.
@@ -163,7 +164,7 @@ func (q *query) answer(failure error) Answer {
 	outcome, _ := q.board.Get(keyOutcome).(string)
 	missing, _ := q.board.Get(keyMissing).(string)
 	if outcome != "" && notes[Outcome(outcome)] == "" && outcome != string(Answered) { // a script can set anything
-		outcome, missing = string(Failed), agentsig.Escape(fmt.Sprintf("the tree ended with %.40q, which is no outcome", outcome))
+		outcome, missing = string(Failed), safetext.Escape(fmt.Sprintf("the tree ended with %.40q, which is no outcome", outcome))
 	}
 	a := Answer{
 		Outcome: Outcome(outcome), Text: q.said, Missing: missing, Class: string(q.class), Turns: q.turn, Signals: q.signals,
@@ -199,7 +200,7 @@ func (q *query) why(failure error) string {
 		return failure.Error()
 	case q.fault.Note != "":
 		note, _, _ := strings.Cut(q.fault.Note, "\n")
-		return "the tree ended without an answer: " + agentsig.Escape(q.program.Nodes()[q.fault.Node].Path+": "+note)
+		return "the tree ended without an answer: " + safetext.Escape(q.program.Nodes()[q.fault.Node].Path+": "+note)
 	}
 	return "the tree ended without an answer"
 }

@@ -7,8 +7,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/oracle/question"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 //go:embed prompts/*.md
@@ -44,14 +44,14 @@ func LoadPrompts(dir string) (Prompts, error) {
 		return nil, err
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("%s is no directory: it takes one with files such as base.md", agentsig.Escape(dir))
+		return nil, fmt.Errorf("%s is no directory: it takes one with files such as base.md", safetext.Escape(dir))
 	}
 	own, err := readPrompts(os.DirFS(dir))
 	if err != nil {
-		return nil, fmt.Errorf("the prompts in %s: %w", agentsig.Escape(dir), err)
+		return nil, fmt.Errorf("the prompts in %s: %w", safetext.Escape(dir), err)
 	}
 	if len(own) == 0 {
-		return nil, fmt.Errorf("%s has none of the files %s", agentsig.Escape(dir), strings.Join(promptNames(), ".md, ")+".md")
+		return nil, fmt.Errorf("%s has none of the files %s", safetext.Escape(dir), strings.Join(promptNames(), ".md, ")+".md")
 	}
 	for name, text := range own {
 		prompts[name] = text

@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/bt"
 	"github.com/signalbox-dev/signalbox/internal/oracle/model"
 	"github.com/signalbox-dev/signalbox/internal/oracle/toolbox"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Tools are what a model may call.
@@ -120,7 +120,7 @@ func (q *query) keep(c *bt.Context, calls []model.Call, results []toolbox.Result
 	q.messages = append(q.messages, message)
 	for _, tool := range looping {
 		q.event("agent.loop.detected", map[string]any{"kind": "tool", "tool": tool})
-		q.emit(Chunk{Type: System, Turn: q.turn, Text: fmt.Sprintf("The model calls %s with the same arguments over and over; it is told so.", agentsig.Escape(tool))})
+		q.emit(Chunk{Type: System, Turn: q.turn, Text: fmt.Sprintf("The model calls %s with the same arguments over and over; it is told so.", safetext.Escape(tool))})
 		q.say(fmt.Sprintf(tellLoop, tool, loopRepeated))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/bt"
 	"github.com/signalbox-dev/signalbox/internal/oracle/model"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // What a question may take if its tree does not say.
@@ -306,5 +307,5 @@ func says(s map[string]any) string {
 	default:
 		text = "the model said " + fmt.Sprint(kind)
 	}
-	return agentsig.Escape(text)
+	return safetext.Escape(text)
 }

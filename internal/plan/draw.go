@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Draw draws the plan for a terminal, no line of it wider than width: its steps
@@ -17,7 +17,7 @@ func (p Plan) Draw(width int) string {
 	}
 	waves := p.Waves()
 	if p.Title != "" {
-		line(agentsig.Escape(p.Title))
+		line(safetext.Escape(p.Title))
 	}
 	said := summary(waves)
 	if legend := said + "; ← waits for"; len(waves) > 1 && textColumns(legend) <= width {
@@ -70,8 +70,8 @@ const littleRoom = 40
 func (p Plan) layout(waves [][]Task, width int) layout {
 	l := layout{number: len(fmt.Sprint(len(waves)))}
 	for _, t := range p.Tasks {
-		l.id = max(l.id, textColumns(agentsig.Escape(t.ID)))
-		l.title = max(l.title, textColumns(agentsig.Escape(t.Title)))
+		l.id = max(l.id, textColumns(safetext.Escape(t.ID)))
+		l.title = max(l.title, textColumns(safetext.Escape(t.Title)))
 		l.blockers = max(l.blockers, textColumns(waits(t.BlockedBy, width)))
 	}
 	l.id = min(l.id, max(width/4, 8))
@@ -118,7 +118,7 @@ func (l layout) beside(waves [][]Task, w, n int) string {
 }
 
 func (l layout) task(t Task) string {
-	s := pad(cut(agentsig.Escape(t.ID), l.id), l.id) + "  " + pad(cut(agentsig.Escape(t.Title), l.title), l.title)
+	s := pad(cut(safetext.Escape(t.ID), l.id), l.id) + "  " + pad(cut(safetext.Escape(t.Title), l.title), l.title)
 	if len(t.BlockedBy) > 0 && !l.below {
 		s += "  " + waits(t.BlockedBy, l.blockers)
 	}
@@ -133,9 +133,9 @@ func waits(ids []string, columns int) string {
 	}
 	s := "←"
 	for i, id := range ids {
-		next := s + " " + agentsig.Escape(id)
+		next := s + " " + safetext.Escape(id)
 		if i > 0 {
-			next = s + ", " + agentsig.Escape(id)
+			next = s + ", " + safetext.Escape(id)
 		}
 		more := ""
 		if i < len(ids)-1 {

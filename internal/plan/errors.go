@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // maxErrors is how many errors are kept: more help nobody.
@@ -63,4 +63,4 @@ func (e *Errors) orNil() error {
 }
 
 // quote puts a plan's text into an error.
-func quote(s string) string { return `"` + cut(agentsig.Escape(s), 60) + `"` }
+func quote(s string) string { return `"` + cut(safetext.Escape(s), 60) + `"` }

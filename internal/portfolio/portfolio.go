@@ -21,7 +21,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // An Action is what a transaction does.
@@ -147,7 +147,7 @@ func IsSymbol(s string) bool {
 	return s != "" && len(s) <= maxSymbol
 }
 
-func printable(s string) bool { return agentsig.Escape(s) == s }
+func printable(s string) bool { return safetext.Escape(s) == s }
 
 // A Kind is what an account is for the tax office.
 type Kind string

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/bt"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Compile makes a program of a tree, to be drawn: any function, model, tool and script will
@@ -43,7 +43,7 @@ func Rehearse(tree bt.Tree, r Results, out io.Writer) (Outcome, error) {
 	var b []byte
 	run := program.Start(bt.Options{
 		Clock: func() time.Time { return p.now },
-		Warn:  func(text string) { b = fmt.Appendf(b, "warning: %s\n", agentsig.Escape(text)) },
+		Warn:  func(text string) { b = fmt.Appendf(b, "warning: %s\n", safetext.Escape(text)) },
 		Trace: func(tick int, at time.Duration, entries []bt.Entry) {
 			b = program.AppendTrace(b, tick, at, entries)
 			o.Marks = program.Mark(o.Marks, entries)

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // access is what may be done with a path and all below it; each includes the ones before.
@@ -38,9 +38,9 @@ func (e entries) add(path string, a access) error {
 	}
 	switch before, twice := e[real]; {
 	case real == "/" || within(real, "/dev") || within(real, "/proc"):
-		return fmt.Errorf("%w: access to %s can't be changed", ErrBadPolicy, agentsig.Escape(real))
+		return fmt.Errorf("%w: access to %s can't be changed", ErrBadPolicy, safetext.Escape(real))
 	case twice && before != a:
-		return fmt.Errorf("%w: %s is named twice, with different access", ErrBadPolicy, agentsig.Escape(real))
+		return fmt.Errorf("%w: %s is named twice, with different access", ErrBadPolicy, safetext.Escape(real))
 	}
 	e[real] = a
 	return nil

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // trialTime is for how long Bubblewrap may take to show that it works.
@@ -35,7 +35,7 @@ func bubblewrapAvailable() error {
 	if out, err := trial.CombinedOutput(); err != nil {
 		said := strings.TrimSpace(string(out[:min(len(out), 1<<10)]))
 		return fmt.Errorf("%w: bwrap can't make its namespaces (%w: %s): permit unprivileged user namespaces, or use %s",
-			ErrUnavailable, err, agentsig.Escape(said), Landlock)
+			ErrUnavailable, err, safetext.Escape(said), Landlock)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // ErrNoCommits is returned for a repository in which a confined program can't be let commit
@@ -36,7 +36,7 @@ const maxGitFile = 1 << 20
 // there by anybody else must be told the common directory (GIT_COMMON_DIR).
 func GitPaths(common, worktree, branch string) (write, read []string, err error) {
 	if path.Clean(branch) != branch || path.IsAbs(branch) || strings.HasPrefix(branch, "..") || path.Dir(branch) == "." {
-		return nil, nil, fmt.Errorf("%w: the branch '%s' is in no directory, so all others are beside it", ErrNoCommits, agentsig.Escape(branch))
+		return nil, nil, fmt.Errorf("%w: the branch '%s' is in no directory, so all others are beside it", ErrNoCommits, safetext.Escape(branch))
 	}
 	if common, err = filepath.EvalSymlinks(common); err != nil {
 		return nil, nil, err
@@ -88,7 +88,7 @@ func separable(common string) error {
 // gitDir returns what git keeps for a worktree. The worktree names it, and it the worktree:
 // one alone may have been changed to name another's.
 func gitDir(common, worktree string) (string, error) {
-	no := fmt.Errorf("%s is not a worktree of %s", agentsig.Escape(worktree), agentsig.Escape(common))
+	no := fmt.Errorf("%s is not a worktree of %s", safetext.Escape(worktree), safetext.Escape(common))
 	link, err := readSmall(filepath.Join(worktree, ".git"))
 	if err != nil {
 		return "", errors.Join(no, err)
@@ -126,7 +126,7 @@ func readSmall(name string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file", agentsig.Escape(name))
+		return nil, fmt.Errorf("%s is not a file", safetext.Escape(name))
 	}
 	f, err := os.Open(name)
 	if err != nil {
@@ -143,7 +143,7 @@ func makeDir(top, dir string) error {
 		return err
 	}
 	if found, err := filepath.EvalSymlinks(dir); err != nil || found != dir {
-		return errors.Join(fmt.Errorf("%s leads out of %s: remove the link", agentsig.Escape(dir), agentsig.Escape(top)), err)
+		return errors.Join(fmt.Errorf("%s leads out of %s: remove the link", safetext.Escape(dir), safetext.Escape(top)), err)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // A nest is a directory through which a confined program runs commands in a domain nested in
@@ -154,7 +154,7 @@ func EnterNest(nest string, command []string) error {
 	policy, err := os.ReadFile(filepath.Join(nest, nestPolicy))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w: %s has no policy to run '%s' by: a program that runs commands has to keep %s in their environment",
-			ErrBadPolicy, agentsig.Escape(nest), agentsig.Escape(strings.Join(command, " ")), NestVariable)
+			ErrBadPolicy, safetext.Escape(nest), safetext.Escape(strings.Join(command, " ")), NestVariable)
 	}
 	if err == nil {
 		err = leaveShells(NestShells(nest))

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Kind is a way to confine a program.
@@ -91,7 +91,7 @@ func Available(k Kind) error {
 	case Landlock, Bubblewrap:
 		return available(k)
 	}
-	return fmt.Errorf("%w: there is no sandbox %q: use %s, %s or %s", ErrBadPolicy, agentsig.Escape(string(k)), None, Landlock, Bubblewrap)
+	return fmt.Errorf("%w: there is no sandbox %q: use %s, %s or %s", ErrBadPolicy, safetext.Escape(string(k)), None, Landlock, Bubblewrap)
 }
 
 // Enter is what [Policy.Command] starts, which has seen that the sandbox can be had: it
@@ -105,7 +105,7 @@ func Enter(policy string, command []string) error {
 		return fmt.Errorf("%w: there is no command", ErrBadPolicy)
 	}
 	if p.Kind != Landlock && p.Kind != Bubblewrap {
-		return fmt.Errorf("%w: '%s' is no sandbox to enter", ErrBadPolicy, agentsig.Escape(string(p.Kind)))
+		return fmt.Errorf("%w: '%s' is no sandbox to enter", ErrBadPolicy, safetext.Escape(string(p.Kind)))
 	}
 	entries, err := p.entries()
 	if err != nil {
@@ -130,7 +130,7 @@ func (p Policy) entries() (entries, error) {
 	}{{p.Hidden, hidden}, {p.Read, readable}, {write, writable}} {
 		for _, path := range list.paths {
 			if !filepath.IsAbs(path) {
-				return nil, fmt.Errorf("%w: %s is not an absolute path", ErrBadPolicy, agentsig.Escape(path))
+				return nil, fmt.Errorf("%w: %s is not an absolute path", ErrBadPolicy, safetext.Escape(path))
 			}
 			if _, err := os.Lstat(path); p.Nested && errors.Is(err, fs.ErrNotExist) {
 				continue // there is nothing to hide

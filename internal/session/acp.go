@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // acp drives a program that speaks the Agent Client Protocol, version 1: one conversation
@@ -409,7 +409,7 @@ func (a *acp) answered(result json.RawMessage, err error) {
 func (a *acp) fail(what string, err error) { a.out <- a.failure(what, err) }
 
 func (a *acp) failure(what string, err error) event {
-	text, cause := fmt.Sprintf("the agent %s: %s: %s", agentsig.Escape(a.spec.Agent.Name), what, agentsig.Escape(lastRunes(err.Error(), maxTail))), ""
+	text, cause := fmt.Sprintf("the agent %s: %s: %s", safetext.Escape(a.spec.Agent.Name), what, safetext.Escape(lastRunes(err.Error(), maxTail))), ""
 	var refused *rpcError
 	if errors.As(err, &refused) {
 		if refused.Code == codeLogin {

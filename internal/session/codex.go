@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // codex drives Codex's own program. It never asks for permission: what the role may do is
@@ -25,7 +26,7 @@ const codexKeeps = "Codex's sandbox does not let it"
 func newCodex(p program) *codex {
 	c := &codex{stream: stream{program: p}}
 	c.stderr = newRejections(c.stderr, func(what string) {
-		c.program.out <- event{kind: denied, text: []byte(agentsig.Escape(what + " (" + codexKeeps + ")"))}
+		c.program.out <- event{kind: denied, text: []byte(safetext.Escape(what + " (" + codexKeeps + ")"))}
 	})
 	return c
 }

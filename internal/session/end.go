@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // exitLimited is how a plain program says that its provider's usage limit was reached:
@@ -131,7 +131,7 @@ func (r *runner) fail(err error) {
 	if r.failed == nil {
 		r.failed = err
 	}
-	r.end(api.HowCrashed, "the session can't keep its files: "+agentsig.Escape(err.Error()))
+	r.end(api.HowCrashed, "the session can't keep its files: "+safetext.Escape(err.Error()))
 }
 
 // report numbers a report and puts it into the outbox.

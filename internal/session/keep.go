@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // MaxTranscript is how much of what an agent says is kept, in bytes.
@@ -82,14 +82,14 @@ func (t *tail) write(p []byte) {
 
 // preview returns the last characters, escaped, and never half of one.
 func (t tail) preview() string {
-	return agentsig.EscapeLines(lastRunes(strings.TrimSpace(string(t)), maxPreview))
+	return safetext.EscapeLines(lastRunes(strings.TrimSpace(string(t)), maxPreview))
 }
 
 // line returns the last line that says something, escaped.
 func (t tail) line() string {
 	text := strings.TrimSpace(string(t))
 	text = text[strings.LastIndexAny(text, "\r\n")+1:]
-	return agentsig.Escape(lastRunes(text, maxPreview))
+	return safetext.Escape(lastRunes(text, maxPreview))
 }
 
 // beforeLast returns what was said before that line.
@@ -101,7 +101,7 @@ func (t tail) beforeLast() tail {
 // lines returns the last lines, escaped.
 func (t tail) lines(n int) string {
 	lines := strings.Split(strings.TrimSpace(lastRunes(string(t), maxTail)), "\n")
-	return agentsig.EscapeLines(strings.Join(lines[max(0, len(lines)-n):], "\n"))
+	return safetext.EscapeLines(strings.Join(lines[max(0, len(lines)-n):], "\n"))
 }
 
 // lastRunes returns the last n characters; what is left of a broken one in front of

@@ -30,7 +30,7 @@ func TestMutants(t *testing.T) {
 		{"a turn that is cut does not count", "end.go",
 			"\tcase r.turn.terminal:\n\t\tr.finish(nil)\n", "", "TestSignalBeforeTheCut"},
 		{"a stop is an end", "run.go",
-			"r.end(api.HowStopped, agentsig.Escape(c.Reason))", "r.end(api.HowDone, agentsig.Escape(c.Reason))", "TestEnds/told_to_stop"},
+			"r.end(api.HowStopped, safetext.Escape(c.Reason))", "r.end(api.HowDone, safetext.Escape(c.Reason))", "TestEnds/told_to_stop"},
 		{"another process is killed", "dir.go",
 			"process.StartedAt(l.Pid) == l.Started {", "l.Pid > 1 {\n\t\tl.Started = process.StartedAt(l.Pid)", "TestKillOther"},
 		{"a session is started for nobody", "start.go",

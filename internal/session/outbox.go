@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // HandIn hands in the reports of a dead session that no box has taken, in order. A report that is
@@ -45,7 +46,7 @@ func handIn(dir string, known api.SessionReport, logger *slog.Logger, send func(
 	}
 	if forGood(err) {
 		logger.Error("a report is refused for good, and set aside", "seq", known.Seq, "kind", known.Kind,
-			"kept", refusedFile(dir, known.Seq), "error", agentsig.Escape(err.Error()))
+			"kept", refusedFile(dir, known.Seq), "error", safetext.Escape(err.Error()))
 		if err = setAside(dir, known, err); err == nil {
 			err = handInSubstitute(dir, known.Seq, logger, send)
 		}
@@ -62,7 +63,7 @@ func handInSubstitute(dir string, seq int, logger *slog.Logger, send func(api.Se
 		err = send(r)
 	}
 	if forGood(err) {
-		logger.Error("the box can't be told that a report was set aside", "seq", seq, "error", agentsig.Escape(err.Error()))
+		logger.Error("the box can't be told that a report was set aside", "seq", seq, "error", safetext.Escape(err.Error()))
 		return nil
 	}
 	return err
@@ -108,7 +109,7 @@ func outline(r api.SessionReport) api.SessionReport {
 func substitute(known api.SessionReport, why error) api.SessionReport {
 	s := known
 	s.Denied = fmt.Sprintf("report %d of the session, about %s, which the box does not take: %s (it is kept in refused/%s of the session's directory)",
-		known.Seq, subjectOf(known), agentsig.Escape(why.Error()), filepath.Base(refusedFile("", known.Seq)))
+		known.Seq, subjectOf(known), safetext.Escape(why.Error()), filepath.Base(refusedFile("", known.Seq)))
 	switch known.Kind {
 	case api.ReportTurn:
 		s.Verdict = agentsig.KindUnknown

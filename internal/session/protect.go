@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // claudePrefix is the variable by which Claude Code takes a program to put before each of
@@ -86,5 +86,5 @@ func Protect(a Agent, kind sandbox.Kind) error {
 	if advice == "" {
 		return nil
 	}
-	return fmt.Errorf("the agent %s: %w: %s", agentsig.Escape(a.Name), ErrUnprotected, advice)
+	return fmt.Errorf("the agent %s: %w: %s", safetext.Escape(a.Name), ErrUnprotected, advice)
 }

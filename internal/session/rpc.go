@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // rpc is a JSON-RPC 2.0 connection with one message a line, over a program's input and
@@ -53,7 +53,7 @@ func (e *rpcError) Error() string {
 			text += ": " + plain
 		}
 	}
-	return agentsig.Escape(lastRunes(text, maxTail))
+	return safetext.Escape(lastRunes(text, maxTail))
 }
 
 const (

@@ -16,6 +16,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/filelock"
 	"github.com/signalbox-dev/signalbox/internal/process"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // partingTime is for how long a session that was stopped tries to deliver its end.
@@ -127,7 +128,7 @@ func (r *runner) loop(ctx context.Context) {
 		case <-timer.C:
 			r.look(time.Now())
 		case err := <-r.link.gone:
-			r.end(api.HowStopped, "the box has given up the session: "+agentsig.Escape(err.Error()))
+			r.end(api.HowStopped, "the box has given up the session: "+safetext.Escape(err.Error()))
 		case <-r.link.orphaned:
 			r.end(api.HowOrphaned, fmt.Sprintf("the box stayed away for %v", time.Duration(r.spec.Orphan)))
 		case <-stop:
@@ -163,7 +164,7 @@ func (r *runner) begin(c api.SessionCommand) {
 		if errors.Is(err, sandbox.ErrUnavailable) || errors.Is(err, sandbox.ErrBadPolicy) {
 			advice = "see `signalbox doctor`, and sandbox in signalbox.yaml"
 		}
-		r.end(api.HowCrashed, fmt.Sprintf("the agent %s can't be started: %s: %s", agentsig.Escape(r.spec.Agent.Name), agentsig.Escape(err.Error()), advice))
+		r.end(api.HowCrashed, fmt.Sprintf("the agent %s can't be started: %s: %s", safetext.Escape(r.spec.Agent.Name), safetext.Escape(err.Error()), advice))
 	}
 }
 
@@ -179,11 +180,11 @@ func (r *runner) carryOut(c api.SessionCommand) {
 	case api.CommandTell:
 		r.tell(c)
 	case api.CommandEnd:
-		r.end(api.HowDone, agentsig.Escape(c.Reason))
+		r.end(api.HowDone, safetext.Escape(c.Reason))
 	case api.CommandStop:
-		r.end(api.HowStopped, agentsig.Escape(c.Reason))
+		r.end(api.HowStopped, safetext.Escape(c.Reason))
 	default:
-		r.logger.Warn("the box sent a command that this session does not know", "kind", agentsig.Escape(c.Kind))
+		r.logger.Warn("the box sent a command that this session does not know", "kind", safetext.Escape(c.Kind))
 	}
 }
 

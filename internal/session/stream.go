@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // stream is what Claude Code's and Codex's own programs have in common: each turn is a
@@ -48,7 +48,7 @@ func (s *stream) over(open int) {
 // fail tells that the turn has failed, and why; status is the provider's, if there is one.
 func (s *stream) fail(why string, status int) {
 	s.rest()
-	text := fmt.Sprintf("the agent %s: its turn failed: %s", agentsig.Escape(s.spec.Agent.Name), agentsig.Escape(lastRunes(why, maxTail)))
+	text := fmt.Sprintf("the agent %s: its turn failed: %s", safetext.Escape(s.spec.Agent.Name), safetext.Escape(lastRunes(why, maxTail)))
 	s.program.out <- failing(text, fmt.Sprintf("%d %s", status, why), s.resets)
 }
 

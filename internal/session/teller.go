@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // teller makes events of what an agent says and of the tools it uses, for adapters whose
@@ -62,7 +63,7 @@ func (t *teller) endMessage() {
 
 // remark puts a line into the transcript that the agent has not said.
 func (t *teller) remark(text string) {
-	t.speak(agentsig.Tool, "["+agentsig.Escape(text)+"]\n")
+	t.speak(agentsig.Tool, "["+safetext.Escape(text)+"]\n")
 }
 
 // passOver tells of a line that is too long to be read.
@@ -125,7 +126,7 @@ func (t *teller) used(id string, known *tool, failed bool) {
 // deny tells that the agent was refused something.
 func (t *teller) deny(what, by string) {
 	t.remark("refused: " + what)
-	t.out <- event{kind: denied, text: []byte(agentsig.Escape(fmt.Sprintf("%s (%s)", what, by)))}
+	t.out <- event{kind: denied, text: []byte(safetext.Escape(fmt.Sprintf("%s (%s)", what, by)))}
 }
 
 // rest ends the message and forgets the tools that are open, when a turn ends.

@@ -16,6 +16,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/session"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // stands checks that signals stand in the transcript where a report says.
@@ -238,7 +239,7 @@ func TestHostileOutput(t *testing.T) {
 	r := start(t, spec(t, `printf '\377\376\033]0;title\007\342\200\256 end\303'; printf '\033[2J\377 broken\n' >&2; exit 4`))
 	last := r.finish()
 	for _, text := range []string{last.Preview, last.Detail} {
-		if agentsig.EscapeLines(text) != text || strings.ContainsAny(text, "\x1b\x07") {
+		if safetext.EscapeLines(text) != text || strings.ContainsAny(text, "\x1b\x07") {
 			t.Errorf("%q", text)
 		}
 	}
@@ -249,7 +250,7 @@ func TestHostileOutput(t *testing.T) {
 		t.Errorf("transcript %q", got)
 	}
 	for _, line := range r.box.lines {
-		if agentsig.Escape(line) != line {
+		if safetext.Escape(line) != line {
 			t.Errorf("sign of life %q", line)
 		}
 	}

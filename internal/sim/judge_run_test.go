@@ -7,6 +7,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // seeRun takes an event on the run.
@@ -82,7 +83,7 @@ func (j *judge) seeRun(e ledger.Event, payload any) error {
 }
 
 func (j *judge) created(said work.Said) {
-	if said.Signal == agentsig.KindExpertCreated && len(said.Subject) <= 64 && agentsig.Escape(said.Subject) == said.Subject && !slices.Contains(j.known, said.Subject) {
+	if said.Signal == agentsig.KindExpertCreated && len(said.Subject) <= 64 && safetext.Escape(said.Subject) == said.Subject && !slices.Contains(j.known, said.Subject) {
 		j.known = append(j.known, said.Subject)
 	}
 }

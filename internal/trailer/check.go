@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Proven is what the trailers of a commit prove.
@@ -42,7 +42,7 @@ func Check(c Commit, verifierKey string) (Proven, error) {
 		return Proven{}, edited("%s is %v", nameProof, err)
 	}
 	if origin != t.Origin() {
-		return Proven{}, &Fault{Foreign, fmt.Sprintf("they are of %s, and the key is of %s", agentsig.Escape(t.Origin()), agentsig.Escape(origin))}
+		return Proven{}, &Fault{Foreign, fmt.Sprintf("they are of %s, and the key is of %s", safetext.Escape(t.Origin()), safetext.Escape(origin))}
 	}
 	p := Proven{Commit: c, Trailers: t, stored: proof.Event}
 	if p.Event, p.Checkpoint, err = proof.Verify(verifierKey); err != nil {
@@ -55,7 +55,7 @@ func Check(c Commit, verifierKey string) (Proven, error) {
 		{nameTask, t.Task, p.Allowed.Task}, {nameRun, t.Run, p.Allowed.Run},
 	} {
 		if said.trailer != said.event {
-			return Proven{}, edited("%s says %s, and event %d %s", said.name, agentsig.Escape(short(said.trailer)), t.Event, agentsig.Escape(said.event))
+			return Proven{}, edited("%s says %s, and event %d %s", said.name, safetext.Escape(short(said.trailer)), t.Event, safetext.Escape(said.event))
 		}
 	}
 	return p, holds(p.Allowed, c)
@@ -78,7 +78,7 @@ func holds(a work.Allowed, c Commit) error {
 	return nil
 }
 
-func abbreviated(hash string) string { return agentsig.Escape(hash[:min(len(hash), 12)]) }
+func abbreviated(hash string) string { return safetext.Escape(hash[:min(len(hash), 12)]) }
 
 // Recorded is what a ledger says of a commit besides what the commit proves itself.
 type Recorded struct {
@@ -140,7 +140,7 @@ func (p Proven) With(proof ledger.Proof, verifierKey string) (Recorded, error) {
 	case p.tellsResult(e):
 		return r, p.merged(proof, &r)
 	}
-	return r, &Fault{Contrary, fmt.Sprintf("the proof is of event %d, %s, which says nothing of this commit", proof.Index+1, agentsig.Escape(e.Type))}
+	return r, &Fault{Contrary, fmt.Sprintf("the proof is of event %d, %s, which says nothing of this commit", proof.Index+1, safetext.Escape(e.Type))}
 }
 
 // tellsResult reports whether an event says what became of a merge of this work.
@@ -193,7 +193,7 @@ func (p Proven) merged(proof ledger.Proof, r *Recorded) error {
 func Continues(latest ledger.Checkpoint, root func(size int64) (ledger.Hash, error), earlier ledger.Checkpoint) error {
 	switch {
 	case latest.Origin != earlier.Origin:
-		return &Fault{Foreign, fmt.Sprintf("they are of %s, and the ledger is %s", agentsig.Escape(earlier.Origin), agentsig.Escape(latest.Origin))}
+		return &Fault{Foreign, fmt.Sprintf("they are of %s, and the ledger is %s", safetext.Escape(earlier.Origin), safetext.Escape(latest.Origin))}
 	case latest.Size < earlier.Size:
 		return &Fault{RolledBack, fmt.Sprintf("a checkpoint over %d events was signed, and it has %d", earlier.Size, latest.Size)}
 	}

@@ -21,7 +21,7 @@ func TestMutants(t *testing.T) {
 		{Name: "another ledger's key is told as an edit", File: "check.go", Old: "if origin != t.Origin() {", New: "if false {"},
 		{Name: "any event allows", File: "trailer.go", Old: "if e.Type != work.MergeAllowed || e.Actor != work.BoxActor {", New: "if false {"},
 		{Name: "an agent's event allows", File: "trailer.go", Old: " || e.Actor != work.BoxActor", New: ""},
-		{Name: "a title makes lines", File: "trailer.go", Old: "b.WriteString(agentsig.Escape(title) +", New: "b.WriteString(title +"},
+		{Name: "a title makes lines", File: "trailer.go", Old: "b.WriteString(safetext.Escape(title) +", New: "b.WriteString(title +"},
 		{Name: "a trailer may come twice", File: "trailer.go", Old: " || values[name] != \"\"", New: ""},
 		{Name: "trailers may stand anywhere", File: "trailer.go", Old: "_, last, ok := cutLast(message, \"\\n\\n\")", New: "_, last, ok := strings.Cut(message, \"\\n\\n\")"},
 		{Name: "an older ledger is let pass", File: "check.go", Old: "case latest.Size < earlier.Size:", New: "case false:"},

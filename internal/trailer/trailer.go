@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // The names of the trailers, in the order in which they are written.
@@ -50,9 +50,9 @@ func Message(title string, p ledger.Proof) (string, error) {
 	}
 	values := []string{a.Task, a.Run, strconv.FormatInt(p.Index+1, 10), checkpoint, p.Line()}
 	var b strings.Builder
-	b.WriteString(agentsig.Escape(title) + "\n\n")
+	b.WriteString(safetext.Escape(title) + "\n\n")
 	for n, name := range names {
-		if values[n] == "" || strings.TrimSpace(values[n]) != values[n] || agentsig.Escape(values[n]) != values[n] {
+		if values[n] == "" || strings.TrimSpace(values[n]) != values[n] || safetext.Escape(values[n]) != values[n] {
 			return "", fmt.Errorf("the trailer %s can't be written: %q", name, values[n])
 		}
 		fmt.Fprintf(&b, "%s: %s\n", name, values[n])
@@ -64,7 +64,7 @@ func Message(title string, p ledger.Proof) (string, error) {
 func allowed(e ledger.Event) (work.Allowed, error) {
 	var a work.Allowed
 	if e.Type != work.MergeAllowed || e.Actor != work.BoxActor {
-		return a, fmt.Errorf("the event is %s by %s, and not %s by the box", agentsig.Escape(e.Type), agentsig.Escape(e.Actor), work.MergeAllowed)
+		return a, fmt.Errorf("the event is %s by %s, and not %s by the box", safetext.Escape(e.Type), safetext.Escape(e.Actor), work.MergeAllowed)
 	}
 	err := json.Unmarshal(e.Payload, &a)
 	return a, err

@@ -5,8 +5,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Plain writes a run's notices as lines, for pipes and logs. It is for one
@@ -33,7 +33,7 @@ func (p *Plain) Show(r api.Run) error {
 		if n.Grave {
 			b.WriteString("! ")
 		}
-		b.WriteString(agentsig.Escape(n.Text) + "\n")
+		b.WriteString(safetext.Escape(n.Text) + "\n")
 	}
 	if b.Len() == 0 {
 		return nil

@@ -2,12 +2,12 @@ package tui
 
 import (
 	"fmt"
-	"math"
 	"regexp"
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // maxProse is how many lines of a text are shown in a summary.
@@ -32,7 +32,7 @@ func Summary(r api.Run, o Options) []string {
 		}
 	}
 	command := func(text string) {
-		drawn = append(drawn, "    "+paint(cyan, agentsig.Escape(text), v.Color))
+		drawn = append(drawn, "    "+paint(cyan, safetext.Escape(text), v.Color))
 	}
 
 	draw(v.outcome(ended), nil)
@@ -150,14 +150,14 @@ func wrap(paragraph string, room, most int) []string {
 	var lines []string
 	now := ""
 	for word := range strings.FieldsSeq(paragraph) {
-		word, _ = clip(word, math.MaxInt)
+		word = safetext.Escape(word)
 		if now != "" && columns(now)+1+columns(word) > room {
 			lines = append(lines, now)
 			now = ""
 		}
 		now = strings.TrimLeft(now+" "+word, " ")
 		for len(lines) < most && columns(now) > room {
-			part, _ := clip(now, room)
+			part, _ := safetext.Clip(now, room)
 			lines = append(lines, part)
 			now = now[len(part):]
 		}

@@ -1,39 +1,11 @@
 package tui
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 )
-
-func TestColumns(t *testing.T) {
-	for text, want := range map[string]int{
-		"": 0, "abc": 3, "é": 1, "e\u0301": 1, "日本": 4, "ｗｉｄｅ": 8, "한글": 4, "한": 2, "🎉": 2, "✓✗●○…·└━": 8,
-		"\x1b": 4, "\u202e": 6, "ก\u0e49": 1,
-	} {
-		if got := columns(text); got != want {
-			t.Errorf("%q takes %d columns, want %d", text, got, want)
-		}
-	}
-}
-
-func TestCut(t *testing.T) {
-	for _, c := range []struct {
-		text  string
-		width int
-		want  string
-	}{
-		{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"日本語", 6, "日本語"}, {"日本語", 5, "日本…"}, {"日本語", 4, "日…"},
-		{"ab", 1, "…"}, {"ab", 0, ""}, {"", 0, ""}, {"a\u0301b", 2, "a\u0301b"}, {"\u0301a", 1, "a"},
-		{"a" + strings.Repeat("\u0301", 9), 1, "a\u0301\u0301\u0301"}, {"\x1b[2J", 4, `\x1…`},
-	} {
-		if got := cut(c.text, c.width); got != c.want {
-			t.Errorf("%q in %d columns is %q, want %q", c.text, c.width, got, c.want)
-		}
-	}
-}
 
 func TestDraw(t *testing.T) {
 	l := line{{red, "ab"}, {plain, "  "}, {green, "cd"}, {plain, " "}}

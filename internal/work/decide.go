@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Limits of a lease's term.
@@ -59,7 +60,7 @@ var (
 type HeldError struct{ Item, Actor, Session string }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("%s is held by %s (session %s): claim it with --wait, or claim other work", e.Item, agentsig.Escape(e.Actor), e.Session)
+	return fmt.Sprintf("%s is held by %s (session %s): claim it with --wait, or claim other work", e.Item, safetext.Escape(e.Actor), e.Session)
 }
 
 // PhaseError refuses an item that is not in the phase that was asked for.
@@ -520,7 +521,7 @@ func (i Item) checkHolder(t Token) error {
 }
 
 func validActor(name string) bool {
-	return name != "" && len(name) <= maxName && agentsig.Escape(name) == name && !strings.ContainsAny(name, " \t")
+	return name != "" && len(name) <= maxName && safetext.Escape(name) == name && !strings.ContainsAny(name, " \t")
 }
 
 func validCommit(sha string) bool {

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // steps are what git leaves, while an operation that it does in steps lasts, in the
@@ -175,7 +175,7 @@ func (r *Repo) restore(ctx context.Context, own place, names []string) error {
 		if tracked[name] {
 			here = append(here, name)
 		} else if err := root.Remove(filepath.FromSlash(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s, which a merge brought, could not be removed: %w", agentsig.Escape(name), err)
+			return fmt.Errorf("%s, which a merge brought, could not be removed: %w", safetext.Escape(name), err)
 		}
 	}
 	return r.write(ctx, own, call{args: []string{"checkout-index", "--force", "--index", "-z", "--stdin"}, stdin: strings.Join(here, "\x00")})

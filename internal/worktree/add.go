@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/regular"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 const (
@@ -54,7 +54,7 @@ func (r *Repo) Add(ctx context.Context, path, branch, base string) error {
 		return err
 	}
 	if own != ref(branch) {
-		return fmt.Errorf("%s is there for %s: %w", agentsig.Escape(path), agentsig.Escape(own), ErrOtherBranch)
+		return fmt.Errorf("%s is there for %s: %w", safetext.Escape(path), safetext.Escape(own), ErrOtherBranch)
 	}
 	return r.change(ctx, at, "symbolic-ref", ownBranch, own)
 }
@@ -80,7 +80,7 @@ func (r *Repo) AddDetached(ctx context.Context, path, commit string) error {
 	case err != nil:
 		return err
 	case own != "":
-		return fmt.Errorf("%s is there for %s: %w", agentsig.Escape(path), agentsig.Escape(own), ErrOtherBranch)
+		return fmt.Errorf("%s is there for %s: %w", safetext.Escape(path), safetext.Escape(own), ErrOtherBranch)
 	}
 	if err := r.Remove(ctx, path); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (r *Repo) outside(path string) (string, error) {
 	}
 	path = followed(path)
 	if path == followed(r.home.dir) || path == followed(filepath.Dir(r.common)) {
-		return "", fmt.Errorf("%s: %w", agentsig.Escape(path), ErrCheckout)
+		return "", fmt.Errorf("%s: %w", safetext.Escape(path), ErrCheckout)
 	}
 	return path, nil
 }
@@ -184,7 +184,7 @@ func (r *Repo) Find(ctx context.Context, path string) error {
 	defer release()
 	at, err := r.found(path)
 	if err == nil && isUnfinished(at.gitDir) {
-		err = fmt.Errorf("%s: %w", agentsig.Escape(path), ErrNotWorktree)
+		err = fmt.Errorf("%s: %w", safetext.Escape(path), ErrNotWorktree)
 	}
 	return err
 }
@@ -323,7 +323,7 @@ func (r *Repo) Disown(ctx context.Context, dir string) error {
 // link follows a worktree's .git file to what git keeps for it, and sees that
 // it is this repository's and leads back. It is [ErrNotWorktree] if not.
 func (r *Repo) link(path string) (place, error) {
-	no := fmt.Errorf("%s: %w", agentsig.Escape(path), ErrNotWorktree)
+	no := fmt.Errorf("%s: %w", safetext.Escape(path), ErrNotWorktree)
 	data, err := readLink(filepath.Join(path, ".git"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return place{}, err

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Path returns where the worktree lies.
@@ -18,7 +18,7 @@ func (t *Tree) Path() string { return t.path }
 func (r *Repo) Base(ctx context.Context, one, other string) (string, error) {
 	base, err := r.read(ctx, r.home, "merge-base", "--end-of-options", one, other)
 	if failed := (*GitError)(nil); errors.As(err, &failed) && failed.Exit == 1 {
-		err = fmt.Errorf("%s and %s: %w", short(one), agentsig.Escape(other), ErrUnrelated)
+		err = fmt.Errorf("%s and %s: %w", short(one), safetext.Escape(other), ErrUnrelated)
 	}
 	return base, err
 }

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // maxConcealed bounds the files that are taken away.
@@ -35,7 +35,7 @@ func (r *Repo) Conceal(ctx context.Context, path string, names []string) (gone [
 		return nil, err
 	}
 	if len(known) > maxConcealed {
-		return nil, fmt.Errorf("%s has more than %d files in %s: %w", agentsig.Escape(path), maxConcealed, strings.Join(names, ", "), ErrTooMuch)
+		return nil, fmt.Errorf("%s has more than %d files in %s: %w", safetext.Escape(path), maxConcealed, strings.Join(names, ", "), ErrTooMuch)
 	}
 	if len(known) > 0 {
 		mark := call{args: []string{"update-index", "--skip-worktree", "-z", "--stdin"}, stdin: strings.Join(known, "\x00")}

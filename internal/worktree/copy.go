@@ -10,7 +10,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Copy copies files that git does not have, such as .env, from the user's
@@ -30,7 +30,7 @@ func (x *Exchange) Copy(ctx context.Context, dir string, files []string) error {
 func (r *Repo) copyFrom(ctx context.Context, checkout, dir string, files []string) error {
 	for _, f := range files {
 		if !fs.ValidPath(f) || f == "." || strings.ContainsRune(f, 0) {
-			return fmt.Errorf("'%s' can't be copied: name a file by its path from the top of the checkout", agentsig.Escape(f))
+			return fmt.Errorf("'%s' can't be copied: name a file by its path from the top of the checkout", safetext.Escape(f))
 		}
 	}
 	at, err := r.Tree(dir).place()
@@ -78,7 +78,7 @@ func (r *Repo) copyFrom(ctx context.Context, checkout, dir string, files []strin
 			failed.Exposed = append(failed.Exposed, f)
 		default:
 			if err := copyFile(from, to, f, info.Mode().Perm()); err != nil {
-				return fmt.Errorf("%s was not copied: %w", agentsig.Escape(f), err)
+				return fmt.Errorf("%s was not copied: %w", safetext.Escape(f), err)
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // What git keeps for a worktree, the directories of its branch, and its files are an
@@ -80,7 +80,7 @@ func plain(dir string, types fs.FileMode) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("%s could not be made safe to use: %w", agentsig.Escape(dir), err)
+		return fmt.Errorf("%s could not be made safe to use: %w", safetext.Escape(dir), err)
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (r *Repo) inner(ctx context.Context, at place) (names []string, err error) 
 		}
 	}, call{args: []string{"ls-files", "--stage", "-z"}})
 	if err == nil && len(names) > maxInner {
-		err = fmt.Errorf("%s has more than %d repositories in it: %w", agentsig.Escape(at.dir), maxInner, ErrTooMuch)
+		err = fmt.Errorf("%s has more than %d repositories in it: %w", safetext.Escape(at.dir), maxInner, ErrTooMuch)
 	}
 	return names, err
 }

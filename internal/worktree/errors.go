@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // What callers tell apart. A conflict is a [ConflictError], work in the wrong
@@ -41,7 +41,7 @@ func (e *GitError) Error() string {
 	if said == "" {
 		said = "it gave no reason"
 	}
-	return fmt.Sprintf("git %s failed with status %d: %s", agentsig.Escape(e.Command), e.Exit, agentsig.Escape(said))
+	return fmt.Sprintf("git %s failed with status %d: %s", safetext.Escape(e.Command), e.Exit, safetext.Escape(said))
 }
 
 // busy reports whether trying again may help: somebody else held a lock, or was
@@ -65,7 +65,7 @@ type ConflictError struct {
 
 func (e *ConflictError) Error() string {
 	return fmt.Sprintf("%s conflicts with %s in %s: bring the change up to date and solve the conflict there",
-		short(e.Commit), agentsig.Escape(e.Branch), list(e.Files))
+		short(e.Commit), safetext.Escape(e.Branch), list(e.Files))
 }
 
 // StrayError says that a worktree's HEAD went somewhere that its branch can't
@@ -80,12 +80,12 @@ func (e *StrayError) Error() string {
 	at := "at " + short(e.Commit)
 	switch {
 	case e.Commit == "":
-		at = "on " + agentsig.Escape(e.Head) + ", which has no commit"
+		at = "on " + safetext.Escape(e.Head) + ", which has no commit"
 	case e.Head != "":
-		at = "on " + agentsig.Escape(e.Head) + " " + at
+		at = "on " + safetext.Escape(e.Head) + " " + at
 	}
 	return fmt.Sprintf("the worktree %s is %s, which does not continue its branch %s: bring the work to that branch",
-		agentsig.Escape(e.Path), at, agentsig.Escape(e.Branch))
+		safetext.Escape(e.Path), at, safetext.Escape(e.Branch))
 }
 
 // CopyError says which files were not copied into a worktree; all others were.
@@ -110,7 +110,7 @@ func list(files []string) string {
 	const most = 10
 	var names []string
 	for _, f := range files[:min(len(files), most)] {
-		names = append(names, agentsig.Escape(f))
+		names = append(names, safetext.Escape(f))
 	}
 	if more := len(files) - most; more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
@@ -120,7 +120,7 @@ func list(files []string) string {
 
 // short is a commit as people write it.
 func short(commit string) string {
-	return agentsig.Escape(commit[:min(len(commit), 12)])
+	return safetext.Escape(commit[:min(len(commit), 12)])
 }
 
 // unknown returns another error in the place of [ErrUnknown].

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Exchange is a bare repository of the box's own, between agents and the user's repository.
@@ -41,7 +41,7 @@ func OpenExchange(ctx context.Context, user *Repo, path string) (*Exchange, erro
 		return nil, err
 	}
 	if err := x.configure(ctx, format); err != nil {
-		return nil, fmt.Errorf("the box's own repository %s could not be made: %w", agentsig.Escape(path), err)
+		return nil, fmt.Errorf("the box's own repository %s could not be made: %w", safetext.Escape(path), err)
 	}
 	return x, nil
 }
@@ -218,7 +218,7 @@ var damage = regexp.MustCompile(`fsck error|is corrupt|hash mismatch|not our ref
 // damaged makes [ErrObjects] of what git says about the objects of a commit.
 func damaged(err error) error {
 	if failed := (*GitError)(nil); errors.As(err, &failed) && !failed.short() && damage.MatchString(failed.Stderr) {
-		return fmt.Errorf("%w (git says: %s)", ErrObjects, agentsig.Escape(strings.TrimSpace(failed.Stderr)))
+		return fmt.Errorf("%w (git says: %s)", ErrObjects, safetext.Escape(strings.TrimSpace(failed.Stderr)))
 	}
 	return err
 }

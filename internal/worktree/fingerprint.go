@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 const (
@@ -170,7 +170,7 @@ func (f Fingerprint) Diff(later Fingerprint) []string {
 	}
 	names, more := different(f.Settings, later.Settings)
 	for _, name := range names {
-		said = append(said, "git's "+agentsig.Escape(name)+" changed")
+		said = append(said, "git's "+safetext.Escape(name)+" changed")
 	}
 	if more > 0 {
 		said = append(said, fmt.Sprintf("%d more files of git's changed", more))
@@ -181,11 +181,11 @@ func (f Fingerprint) Diff(later Fingerprint) []string {
 		_, is := later.Files[name]
 		switch {
 		case !was:
-			said = append(said, agentsig.Escape(name)+" was changed")
+			said = append(said, safetext.Escape(name)+" was changed")
 		case !is:
-			said = append(said, agentsig.Escape(name)+" is as in the commit again, or gone")
+			said = append(said, safetext.Escape(name)+" is as in the commit again, or gone")
 		default:
-			said = append(said, agentsig.Escape(name)+" was changed further")
+			said = append(said, safetext.Escape(name)+" was changed further")
 		}
 	}
 	if more > 0 {
@@ -219,7 +219,7 @@ func branchName(branch string) string {
 	if branch == "" {
 		return "no branch"
 	}
-	return agentsig.Escape(branch)
+	return safetext.Escape(branch)
 }
 
 func commitName(commit string) string {

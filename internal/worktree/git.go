@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/process"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 const (
@@ -111,12 +111,12 @@ func (r *Repo) run(ctx context.Context, at place, c call) error {
 	endGroup(cmd)
 	words := strings.Join(c.args, " ")
 	if ctx.Err() != nil {
-		return fmt.Errorf("git %s was stopped: %w", agentsig.Escape(words), context.Cause(ctx))
+		return fmt.Errorf("git %s was stopped: %w", safetext.Escape(words), context.Cause(ctx))
 	}
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return &GitError{words, exit.ExitCode(), string(stderr)}
 	}
-	return fmt.Errorf("git %s: %w", agentsig.Escape(words), err)
+	return fmt.Errorf("git %s: %w", safetext.Escape(words), err)
 }
 
 // limit gives a command its time. What ends for having none left is [ErrTooSlow].
@@ -154,7 +154,7 @@ func (r *Repo) read(ctx context.Context, at place, args ...string) (string, erro
 		return "", err
 	}
 	if out.over {
-		return "", fmt.Errorf("git %s: %w", agentsig.Escape(args[0]), ErrTooMuch)
+		return "", fmt.Errorf("git %s: %w", safetext.Escape(args[0]), ErrTooMuch)
 	}
 	return strings.TrimSuffix(string(out.text), "\n"), nil
 }
@@ -177,7 +177,7 @@ func (r *Repo) each(ctx context.Context, at place, f func(record string), c call
 		return err
 	}
 	if out.over {
-		return fmt.Errorf("git %s: %w", agentsig.Escape(c.args[0]), ErrTooMuch)
+		return fmt.Errorf("git %s: %w", safetext.Escape(c.args[0]), ErrTooMuch)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // give brings what a commit has and an older one has not to the user's repository, as a pack.
@@ -114,7 +114,7 @@ func (x *Exchange) pack(ctx context.Context, which string, options ...string) er
 	}
 	for _, end := range []string{".pack", ".idx"} { // the index last: git finds packs by it
 		if err := placeFile(filepath.Join(dir, pack+end), filepath.Join(to, pack+end)); err != nil {
-			return fmt.Errorf("objects could not be brought to %s: %w", agentsig.Escape(to), err)
+			return fmt.Errorf("objects could not be brought to %s: %w", safetext.Escape(to), err)
 		}
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // What git makes of a merge depends on where both sides part, and that on their histories, which
@@ -26,7 +26,7 @@ type HistoryError struct {
 
 func (e *HistoryError) Error() string {
 	return fmt.Sprintf("the history of %s: %s. Bring %s into your branch (git merge), see that everything is there, and have it reviewed again",
-		short(e.Commit), e.Why, agentsig.Escape(e.Branch))
+		short(e.Commit), e.Why, safetext.Escape(e.Branch))
 }
 
 // Bases returns the newest commits that two commits both come from; more than one if their
@@ -34,7 +34,7 @@ func (e *HistoryError) Error() string {
 func (r *Repo) Bases(ctx context.Context, one, other string) ([]string, error) {
 	out, err := r.read(ctx, r.home, "merge-base", "--all", "--end-of-options", one, other)
 	if failed := (*GitError)(nil); errors.As(err, &failed) && failed.Exit == 1 {
-		err = fmt.Errorf("%s and %s: %w", short(one), agentsig.Escape(other), ErrUnrelated)
+		err = fmt.Errorf("%s and %s: %w", short(one), safetext.Escape(other), ErrUnrelated)
 	}
 	return strings.Fields(out), err
 }
@@ -54,7 +54,7 @@ func (x *Exchange) Begins(ctx context.Context, commit, branch string, others map
 	}
 	wrong := func(why string, a ...any) error { return &HistoryError{commit, branch, fmt.Sprintf(why, a...)} }
 	if len(bases) > 1 {
-		return "", wrong("it left %s at %d commits", agentsig.Escape(branch), len(bases))
+		return "", wrong("it left %s at %d commits", safetext.Escape(branch), len(bases))
 	}
 	base, passed := bases[0], false
 	err = x.commits(ctx, func(hashes []string) { // a commit and its parents
@@ -64,12 +64,12 @@ func (x *Exchange) Begins(ctx context.Context, commit, branch string, others map
 		return "", err
 	}
 	if !passed {
-		return "", wrong("it left %s at %s, which is a part of other work that was merged to it", agentsig.Escape(branch), short(base))
+		return "", wrong("it left %s at %s, which is a part of other work that was merged to it", safetext.Escape(branch), short(base))
 	}
 	var whose []string
 	err = x.commits(ctx, func(hashes []string) {
 		if name := others[hashes[0]]; name != "" && hashes[0] != commit && len(whose) < 10 {
-			whose = append(whose, fmt.Sprintf("%s of %s", short(hashes[0]), agentsig.Escape(name)))
+			whose = append(whose, fmt.Sprintf("%s of %s", short(hashes[0]), safetext.Escape(name)))
 		}
 	}, "--format=%H", commit, "--not", tip)
 	if err == nil && len(whose) > 0 {
@@ -100,7 +100,7 @@ func (r *Repo) made(ctx context.Context, tip string, m Merge) (found string, err
 		}, "--first-parent", "--format=%H %T %P", tip, "--not", m.Allowed.Onto)
 	}
 	if err == nil && found == "" {
-		err = fmt.Errorf("%s on %s: %w", short(m.Commit), agentsig.Escape(m.Branch), ErrOnBranch)
+		err = fmt.Errorf("%s on %s: %w", short(m.Commit), safetext.Escape(m.Branch), ErrOnBranch)
 	}
 	return found, err
 }

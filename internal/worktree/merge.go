@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Merge is a commit to merge into a branch.
@@ -70,7 +70,7 @@ func (x *Exchange) Merge(ctx context.Context, m Merge) (Merged, error) {
 		return Merged{}, err
 	}
 	if m.Old != tip {
-		return Merged{}, fmt.Errorf("%s is at %s and not at %s: %w", agentsig.Escape(m.Branch), short(tip), short(m.Old), ErrMoved)
+		return Merged{}, fmt.Errorf("%s is at %s and not at %s: %w", safetext.Escape(m.Branch), short(tip), short(m.Old), ErrMoved)
 	}
 	if m.Base != "" {
 		if err := x.parted(ctx, tip, m); err != nil {
@@ -86,7 +86,7 @@ func (x *Exchange) Merge(ctx context.Context, m Merge) (Merged, error) {
 	}
 	if m.Check != nil {
 		if err := m.Check(ctx, dir, commit); err != nil {
-			return Merged{}, fmt.Errorf("the merge of %s into %s: %w", short(m.Commit), agentsig.Escape(m.Branch), err)
+			return Merged{}, fmt.Errorf("the merge of %s into %s: %w", short(m.Commit), safetext.Escape(m.Branch), err)
 		}
 	}
 	if m.Seal != nil {

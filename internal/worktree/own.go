@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Git believes what it keeps for a worktree. A name in an index may lead out of the worktree,
@@ -36,7 +36,7 @@ func (r *Repo) apart(at place) place {
 func (r *Repo) trusted(ctx context.Context, at place, head, commit string) (place, error) {
 	own := r.apart(at)
 	if err := r.clear(own, head); err != nil {
-		return place{}, fmt.Errorf("the box's own part of git for %s could not be made: %w", agentsig.Escape(at.dir), err)
+		return place{}, fmt.Errorf("the box's own part of git for %s could not be made: %w", safetext.Escape(at.dir), err)
 	}
 	err := r.change(ctx, own, "read-tree", "--reset", commit)
 	if failed := (*GitError)(nil); errors.As(err, &failed) && !failed.short() {

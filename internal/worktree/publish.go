@@ -7,7 +7,7 @@ import (
 	"os/exec"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // What keeps a pull request from being opened.
@@ -66,7 +66,7 @@ func (r *Repo) gh(ctx context.Context, args ...string) (string, error) {
 		return "", fmt.Errorf("gh %s was stopped: %w", args[1], context.Cause(ctx))
 	case err != nil:
 		endGroup(cmd)
-		return "", fmt.Errorf("gh %s: %w: %s", args[1], err, agentsig.EscapeLines(strings.TrimSpace(string(stderr))))
+		return "", fmt.Errorf("gh %s: %w: %s", args[1], err, safetext.EscapeLines(strings.TrimSpace(string(stderr))))
 	}
 	return strings.TrimSpace(string(out.text)), nil
 }

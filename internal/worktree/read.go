@@ -8,7 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // unreplaced makes git show objects as they are, and not what somebody wants to be
@@ -30,7 +30,7 @@ func ReadCommit(ctx context.Context, dir, rev string) (name string, object []byt
 	at := place{dir: dir}
 	if _, err := r.read(ctx, at, "rev-parse", "--git-dir"); err != nil {
 		if failed := (*GitError)(nil); errors.As(err, &failed) {
-			return "", nil, fmt.Errorf("%s: %w", agentsig.Escape(dir), errors.Join(errNoRepository, err))
+			return "", nil, fmt.Errorf("%s: %w", safetext.Escape(dir), errors.Join(errNoRepository, err))
 		}
 		return "", nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // minVersion is the first git whose worktree add takes a reason for its lock,
@@ -63,7 +63,7 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 		return nil, err
 	}
 	if !recent(version) {
-		return nil, fmt.Errorf("%s: %w", agentsig.Escape(version), ErrOldGit)
+		return nil, fmt.Errorf("%s: %w", safetext.Escape(version), ErrOldGit)
 	}
 	for _, found := range []struct {
 		to    *string
@@ -76,7 +76,7 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 		*found.to, err = r.read(ctx, at, append([]string{"rev-parse"}, found.query...)...)
 		if failed := (*GitError)(nil); errors.As(err, &failed) &&
 			(strings.Contains(failed.Stderr, "not a git repository") || strings.Contains(failed.Stderr, "must be run in a work tree")) {
-			return nil, fmt.Errorf("%s: %w", agentsig.Escape(dir), ErrNotRepo)
+			return nil, fmt.Errorf("%s: %w", safetext.Escape(dir), ErrNotRepo)
 		}
 		if err != nil {
 			return nil, err
@@ -142,7 +142,7 @@ func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
 func (r *Repo) resolve(ctx context.Context, at place, rev string) (string, error) {
 	commit, err := r.read(ctx, at, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
 	if failed := (*GitError)(nil); errors.As(err, &failed) && failed.Stderr == "" {
-		return "", fmt.Errorf("%s: %w", agentsig.Escape(rev), ErrUnknown)
+		return "", fmt.Errorf("%s: %w", safetext.Escape(rev), ErrUnknown)
 	}
 	return commit, err
 }
@@ -181,7 +181,7 @@ func (r *Repo) checkBranch(ctx context.Context, name string) error {
 		}
 	}
 	if !ok {
-		return fmt.Errorf("'%s': %w", agentsig.Escape(name), ErrBadBranch)
+		return fmt.Errorf("'%s': %w", safetext.Escape(name), ErrBadBranch)
 	}
 	return nil
 }
@@ -220,7 +220,7 @@ func (r *Repo) contains(ctx context.Context, commit, ancestor string) (bool, err
 // [ErrNotMerged] if they are not. That the branch has gone is no error.
 func (r *Repo) DeleteMerged(ctx context.Context, branch, into string) error {
 	if branch == into {
-		return fmt.Errorf("%s can't be deleted as merged into itself: %w", agentsig.Escape(branch), ErrNotMerged)
+		return fmt.Errorf("%s can't be deleted as merged into itself: %w", safetext.Escape(branch), ErrNotMerged)
 	}
 	release, err := r.lock(ctx)
 	if err != nil {
@@ -242,7 +242,7 @@ func (r *Repo) DeleteMerged(ctx context.Context, branch, into string) error {
 		return err
 	}
 	if !merged {
-		return fmt.Errorf("%s is not in %s: %w", agentsig.Escape(branch), agentsig.Escape(into), ErrNotMerged)
+		return fmt.Errorf("%s is not in %s: %w", safetext.Escape(branch), safetext.Escape(into), ErrNotMerged)
 	}
 	if err := r.checkedOut(ctx, branch, ""); err != nil {
 		return err
@@ -254,7 +254,7 @@ func (r *Repo) DeleteMerged(ctx context.Context, branch, into string) error {
 func (r *Repo) moved(branch string, err error) error {
 	if failed := (*GitError)(nil); errors.As(err, &failed) &&
 		(strings.Contains(failed.Stderr, "but expected") || strings.Contains(failed.Stderr, "unable to resolve reference")) {
-		return fmt.Errorf("%s: %w", agentsig.Escape(branch), ErrMoved)
+		return fmt.Errorf("%s: %w", safetext.Escape(branch), ErrMoved)
 	}
 	return err
 }
@@ -269,7 +269,7 @@ func (r *Repo) checkedOut(ctx context.Context, branch, except string) error {
 	if err != nil || dir == "" || except != "" && same(dir, except) {
 		return err
 	}
-	return fmt.Errorf("%s is checked out at %s: %w", agentsig.Escape(branch), agentsig.Escape(dir), ErrCheckedOut)
+	return fmt.Errorf("%s is checked out at %s: %w", safetext.Escape(branch), safetext.Escape(dir), ErrCheckedOut)
 }
 
 // lock waits for the turn to change what all worktrees share. Git looks at all of them then.

@@ -8,7 +8,7 @@ import (
 	"path"
 	"path/filepath"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Restore makes a worktree what it was when it was made at a commit, after something of the
@@ -26,7 +26,7 @@ func (r *Repo) Restore(ctx context.Context, path, commit string) error {
 	}
 	at := place{path, r.registration(path)}
 	if at.gitDir == "" {
-		return fmt.Errorf("%s: %w", agentsig.Escape(path), ErrNotWorktree)
+		return fmt.Errorf("%s: %w", safetext.Escape(path), ErrNotWorktree)
 	}
 	err = errors.Join(
 		renew(filepath.Join(path, ".git"), "gitdir: "+at.gitDir+"\n"),
@@ -42,7 +42,7 @@ func (r *Repo) Restore(ctx context.Context, path, commit string) error {
 			stray, err = r.removeAttributes(ctx, at)
 		}
 		if err != nil {
-			return fmt.Errorf("the files of %s could not be made what the commit has: %w", agentsig.Escape(path), err)
+			return fmt.Errorf("the files of %s could not be made what the commit has: %w", safetext.Escape(path), err)
 		}
 		if !differ && !stray {
 			break

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // maxNames is how many files are named; all are counted.
@@ -210,7 +210,7 @@ func (r *Repo) own(ctx context.Context, at place) (string, error) {
 	if branch, ok := strings.CutPrefix(own, "refs/heads/"); ok || err != nil {
 		return branch, err
 	}
-	return "", fmt.Errorf("%s has no branch of its own: %w", agentsig.Escape(at.dir), ErrOtherBranch)
+	return "", fmt.Errorf("%s has no branch of its own: %w", safetext.Escape(at.dir), ErrOtherBranch)
 }
 
 // Reset throws away all that was done since a commit, on the worktree's branch

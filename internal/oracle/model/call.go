@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Call is a tool that the model wants to be run. Its Arguments are always a JSON object: see
@@ -87,7 +87,7 @@ func (t Tool) parameters() (map[string]any, error) {
 	var read map[string]json.RawMessage
 	if len(t.Schema) > 0 {
 		if err := json.Unmarshal(t.Schema, &read); err != nil {
-			return nil, &Error{Message: fmt.Sprintf("the schema of the tool \"%s\" is no JSON object", agentsig.Escape(bound(t.Name, 100)))}
+			return nil, &Error{Message: fmt.Sprintf("the schema of the tool \"%s\" is no JSON object", safetext.Escape(bound(t.Name, 100)))}
 		}
 	}
 	all := map[string]any{"type": "object", "properties": map[string]any{}}

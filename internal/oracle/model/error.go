@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Error is why there is no reply.
@@ -226,7 +226,7 @@ const maxMessage = 400
 
 // clean makes a message that can be printed.
 func (x *exchange) clean(message string) string {
-	return agentsig.Escape(bound(strings.TrimSpace(x.hideKey(message)), maxMessage))
+	return safetext.Escape(bound(strings.TrimSpace(x.hideKey(message)), maxMessage))
 }
 
 // hideKey takes the key out of a text, which has to be done before it is cut.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // round is what one side says until it is the other's turn. The user's side has results,
@@ -32,7 +32,7 @@ func rounds(messages []Message) ([]round, error) {
 	for _, m := range messages {
 		assistant := m.Role == Assistant
 		if !assistant && m.Role != User && m.Role != ToolResults {
-			return nil, &Error{Message: fmt.Sprintf("the conversation has a message of an unknown role, \"%s\"", agentsig.Escape(bound(string(m.Role), 40)))}
+			return nil, &Error{Message: fmt.Sprintf("the conversation has a message of an unknown role, \"%s\"", safetext.Escape(bound(string(m.Role), 40)))}
 		}
 		blank := strings.TrimSpace(m.Text) == ""
 		if !assistant && blank && len(m.Results) == 0 {
@@ -89,7 +89,7 @@ func inOrder(calls []Call, given []Result) ([]Result, error) {
 		all = append(all, result)
 	}
 	if len(rest) > 0 {
-		return nil, &Error{Message: fmt.Sprintf("the conversation has a result of the call \"%s\", which the reply before it has not made", agentsig.Escape(bound(rest[0].ID, 100)))}
+		return nil, &Error{Message: fmt.Sprintf("the conversation has a result of the call \"%s\", which the reply before it has not made", safetext.Escape(bound(rest[0].ID, 100)))}
 	}
 	return all, nil
 }

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Provider is whose form of request it is.
@@ -36,7 +36,7 @@ type Settings struct {
 // New makes a client. It asks nothing yet.
 func New(s Settings) (Client, error) {
 	if s.Provider != OpenAI && s.Provider != Anthropic {
-		return nil, fmt.Errorf("no provider \"%s\"; there are %s and %s", agentsig.Escape(bound(string(s.Provider), 40)), OpenAI, Anthropic)
+		return nil, fmt.Errorf("no provider \"%s\"; there are %s and %s", safetext.Escape(bound(string(s.Provider), 40)), OpenAI, Anthropic)
 	}
 	if s.Key == "" && s.BaseURL == "" {
 		return nil, fmt.Errorf("no key for %s: give one, or the base URL of a server that needs none", s.Provider)

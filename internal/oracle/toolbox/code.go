@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/regular"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 const (
@@ -37,7 +37,7 @@ func openCode(dir string, hide []string) (*code, error) {
 	c := &code{root: root, hidden: hidden{paths: hide}}
 	if err := c.hidden.refuse(dir, root); err != nil {
 		_ = root.Close() // nothing was written
-		return nil, fmt.Errorf("the directory that %s and %s are to see, %s: %w", nameSearch, nameRead, agentsig.Escape(dir), err)
+		return nil, fmt.Errorf("the directory that %s and %s are to see, %s: %w", nameSearch, nameRead, safetext.Escape(dir), err)
 	}
 	return c, nil
 }

@@ -17,7 +17,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 const (
@@ -37,9 +37,9 @@ type reader struct {
 // fail says what is wrong at a key. What is quoted of the file never is a value of env or
 // headers.
 func (r *reader) fail(key, format string, args ...any) {
-	where := agentsig.Escape(r.file)
+	where := safetext.Escape(r.file)
 	if key != "" {
-		where += ": " + agentsig.Escape(key)
+		where += ": " + safetext.Escape(key)
 	}
 	r.errs = append(r.errs, fmt.Errorf("%s: %s", where, fmt.Sprintf(format, args...)))
 }
@@ -49,7 +49,7 @@ func (r *reader) config(data []byte) Config {
 	var syntax *json.SyntaxError
 	if err := json.Unmarshal(data, new(any)); errors.As(err, &syntax) {
 		before := data[:min(int(syntax.Offset), len(data))]
-		r.fail("", "line %d is not JSON: %s", bytes.Count(before, []byte("\n"))+1, agentsig.Escape(syntax.Error()))
+		r.fail("", "line %d is not JSON: %s", bytes.Count(before, []byte("\n"))+1, safetext.Escape(syntax.Error()))
 		return Config{}
 	}
 	c := Config{Servers: map[string]Server{}}

@@ -16,9 +16,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/process"
 	"github.com/signalbox-dev/signalbox/internal/redact"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 const (
@@ -228,7 +228,7 @@ func (s *server) explain(ctx context.Context, l link, err error, when string) er
 
 // safe makes a text from a server fit for an error.
 func (s *server) safe(text string) string {
-	return cutRunes(agentsig.Escape(s.redact.Text(s.secrets.Replace(text))), 300)
+	return cutRunes(safetext.Escape(s.redact.Text(s.secrets.Replace(text))), 300)
 }
 
 // last tells what a program has printed last, in lines of its own.
@@ -238,7 +238,7 @@ func (s *server) last(l link) string {
 	}
 	const lines, characters = 10, 1000 // of it
 	text := s.redact.Text(s.secrets.Replace(strings.TrimSpace(l.printed())))
-	all := strings.Split(agentsig.EscapeLines(clean(text)), "\n")
+	all := strings.Split(safetext.EscapeLines(clean(text)), "\n")
 	all = all[max(0, len(all)-lines):]
 	runes := []rune(strings.Join(all, "\n  "))
 	if len(runes) == 0 {

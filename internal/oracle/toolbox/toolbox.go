@@ -23,7 +23,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 const (
@@ -206,4 +206,4 @@ func (t *Toolbox) Close() error {
 }
 
 // quote puts a text that came from outside into an error.
-func quote(s string) string { return `"` + cutRunes(agentsig.Escape(s), 60) + `"` }
+func quote(s string) string { return `"` + cutRunes(safetext.Escape(s), 60) + `"` }

@@ -19,8 +19,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // The formats, as File.Format has them.
@@ -222,8 +222,8 @@ func (r *reading) known(at place, reason string) { r.skip(at, reason, true) }
 func (r *reading) unread(at place, reason string) { r.skip(at, reason, false) }
 
 func (r *reading) skip(at place, reason string, known bool) {
-	text := agentsig.Escape(shorten(strings.TrimSpace(at.text), maxText))
-	r.file.Skipped = append(r.file.Skipped, Skipped{at.line, strings.Clone(text), agentsig.Escape(reason), known})
+	text := safetext.Escape(shorten(strings.TrimSpace(at.text), maxText))
+	r.file.Skipped = append(r.file.Skipped, Skipped{at.line, strings.Clone(text), safetext.Escape(reason), known})
 }
 
 // shorten cuts s to so many bytes, at a character's end.

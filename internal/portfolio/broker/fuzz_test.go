@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // check holds whatever a file has in it.
@@ -33,7 +33,7 @@ func check(t *testing.T, text string) File {
 	}
 	lines := strings.Count(text, "\n") + 1
 	for _, s := range file.Skipped {
-		if s.Line < 1 || s.Line > lines || s.Reason == "" || agentsig.Escape(s.Text) != s.Text || agentsig.Escape(s.Reason) != s.Reason {
+		if s.Line < 1 || s.Line > lines || s.Reason == "" || safetext.Escape(s.Text) != s.Text || safetext.Escape(s.Reason) != s.Reason {
 			t.Errorf("%+v", s)
 		}
 	}

@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/settings"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 func (a *app) accountsCommand() *cobra.Command {
@@ -53,10 +53,10 @@ docs/portfolio.md has them all.`,
 whole: what is not in it is forgotten.`,
 		Args: one("a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name := agentsig.Escape(args[0])
+			name := safetext.Escape(args[0])
 			f, err := os.Open(args[0])
 			if err != nil {
-				return errors.New(agentsig.Escape(err.Error()))
+				return errors.New(safetext.Escape(err.Error()))
 			}
 			data, err := io.ReadAll(io.LimitReader(f, settings.MaxBytes+1))
 			if err := errors.Join(err, f.Close()); err != nil {

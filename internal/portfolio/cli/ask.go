@@ -8,12 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // asked are the flags that both tools have.
@@ -123,15 +123,15 @@ func (a *app) sayFlags(flags []agentformat.Flag) {
 		agentformat.Error: command.Red, agentformat.Warning: command.Yellow, agentformat.Success: command.Green,
 	}
 	for _, f := range flags {
-		fmt.Fprintf(a.Out, "  %s  %s\n", a.Paint(colours[f.Severity], fmt.Sprintf("%-7s", f.Severity)), agentsig.Escape(f.Message))
+		fmt.Fprintf(a.Out, "  %s  %s\n", a.Paint(colours[f.Severity], fmt.Sprintf("%-7s", f.Severity)), safetext.Escape(f.Message))
 	}
 }
 
 func (a *app) sayFile(file agentformat.File) {
 	if file.Err != nil {
-		fmt.Fprintf(a.Err, "portfolio: the full result could not be written: %s\n", agentsig.EscapeLines(file.Err.Error()))
+		fmt.Fprintf(a.Err, "portfolio: the full result could not be written: %s\n", safetext.EscapeLines(file.Err.Error()))
 	} else if file.Path != "" {
-		fmt.Fprintf(a.Out, "\nThe full result is in %s\n", agentsig.Escape(file.Path))
+		fmt.Fprintf(a.Out, "\nThe full result is in %s\n", safetext.Escape(file.Path))
 	}
 }
 
@@ -140,7 +140,7 @@ func (a *app) sayVerdict(status, verdict string, flags []agentformat.Flag) error
 	if status != agentformat.StatusSuccess {
 		return errors.New(verdict)
 	}
-	fmt.Fprintln(a.Out, a.Paint(command.Bold, agentsig.Escape(verdict)))
+	fmt.Fprintln(a.Out, a.Paint(command.Bold, safetext.Escape(verdict)))
 	a.sayFlags(flags)
 	return nil
 }
@@ -166,7 +166,7 @@ func (a *app) sayExit(result *tools.ExitResult, file agentformat.File) error {
 		fmt.Fprintln(a.Out)
 	}
 	for _, line := range lines {
-		fmt.Fprintln(a.Out, agentsig.Escape(line))
+		fmt.Fprintln(a.Out, safetext.Escape(line))
 	}
 	fmt.Fprintf(a.Out, "\n%s\n", a.Paint(command.Faint, result.Disclaimer))
 	return nil
@@ -198,7 +198,7 @@ func (a *app) sayMarkdown(result *tools.HarvestResult, file agentformat.File) er
 	if result.Status != agentformat.StatusSuccess {
 		return errors.New(result.Error)
 	}
-	fmt.Fprint(a.Out, agentsig.EscapeLines(result.Markdown()))
+	fmt.Fprint(a.Out, safetext.EscapeLines(result.Markdown()))
 	return nil
 }
 

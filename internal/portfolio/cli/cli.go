@@ -13,11 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // errQuiet ends a command with exit code 1 when all has been said.
@@ -145,9 +145,9 @@ func (a *app) with(ctx context.Context, use func(*answer.Service) error) error {
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !a.fills {
 		if a.needsData {
-			return fmt.Errorf("there is no database at %s: import something first, or name another with --db or PORTFOLIO_DB", agentsig.Escape(path))
+			return fmt.Errorf("there is no database at %s: import something first, or name another with --db or PORTFOLIO_DB", safetext.Escape(path))
 		}
-		fmt.Fprintf(a.Err, "portfolio: %s is a new, empty database; --db or PORTFOLIO_DB names another\n", agentsig.Escape(path))
+		fmt.Fprintf(a.Err, "portfolio: %s is a new, empty database; --db or PORTFOLIO_DB names another\n", safetext.Escape(path))
 	}
 	s, err := store.Open(ctx, path)
 	if err != nil {
@@ -174,6 +174,6 @@ func (a *app) warn(state answer.State) {
 			fmt.Fprintf(a.Err, "portfolio: %d more; see `portfolio doctor`\n", len(problems)-most)
 			break
 		}
-		fmt.Fprintf(a.Err, "portfolio: %s %s %s: %s\n", p.Date, p.Account, p.Symbol, agentsig.EscapeLines(p.Text))
+		fmt.Fprintf(a.Err, "portfolio: %s %s %s: %s\n", p.Date, p.Account, p.Symbol, safetext.EscapeLines(p.Text))
 	}
 }

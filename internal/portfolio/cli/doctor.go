@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -100,7 +100,7 @@ func sayImports(say func(name, state, format string, args ...any), imports []sto
 	for _, i := range imports {
 		kinds[i.Kind]++
 		if i.Unread > 0 {
-			say(string(i.Kind), command.Warning, "%s of %s, import %d, could not be read; import it again with --json to see them", count(i.Unread, "row"), agentsig.Escape(i.Name), i.ID)
+			say(string(i.Kind), command.Warning, "%s of %s, import %d, could not be read; import it again with --json to see them", count(i.Unread, "row"), safetext.Escape(i.Name), i.ID)
 		}
 	}
 	for _, kind := range []store.Kind{store.Transactions, store.Prices} {

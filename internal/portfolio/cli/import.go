@@ -14,11 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/broker"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // An imported is what became of one file.
@@ -125,7 +125,7 @@ func (a *app) importFile(path string, read func(*input) (imported, error)) (impo
 	case errors.Is(err, fs.ErrNotExist):
 		return imported{}, errors.New("there is no such file")
 	case err != nil:
-		return imported{}, errors.New(agentsig.Escape(err.Error()))
+		return imported{}, errors.New(safetext.Escape(err.Error()))
 	case info.IsDir():
 		return imported{}, errors.New("it is a directory; name the files in it")
 	case !info.Mode().IsRegular():
@@ -133,7 +133,7 @@ func (a *app) importFile(path string, read func(*input) (imported, error)) (impo
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return imported{}, errors.New(agentsig.Escape(err.Error()))
+		return imported{}, errors.New(safetext.Escape(err.Error()))
 	}
 	in := &input{app: a, from: f, name: filepath.Base(path), size: info.Size(), began: a.now()}
 	result, err := read(in)
@@ -173,9 +173,9 @@ func importTransactions(ctx context.Context, s *answer.Service, in *input, accou
 // sayImported tells a person what became of a file: each row that has to be looked at, and how
 // many of those that have no effect, by their reason.
 func (a *app) sayImported(result imported, noun string) {
-	name := agentsig.Escape(result.File)
+	name := safetext.Escape(result.File)
 	if result.Error != "" {
-		fmt.Fprintf(a.Err, "portfolio: %s: %s\n", name, agentsig.EscapeLines(result.Error))
+		fmt.Fprintf(a.Err, "portfolio: %s: %s\n", name, safetext.EscapeLines(result.Error))
 		return
 	}
 	fmt.Fprintf(a.Out, "%s: %s, %s added", name, result.Format, count(result.Added, noun))
@@ -212,7 +212,7 @@ func (a *app) sayImported(result imported, noun string) {
 			fmt.Fprintf(a.Out, "  and %d lots more; --json lists them all\n", len(result.LotsDiffer)-most)
 			break
 		}
-		fmt.Fprintf(a.Out, "  %s %s\n", a.Paint(command.Yellow, "lots differ:"), agentsig.Escape(difference))
+		fmt.Fprintf(a.Out, "  %s %s\n", a.Paint(command.Yellow, "lots differ:"), safetext.Escape(difference))
 	}
 	for _, reason := range reasons {
 		fmt.Fprintf(a.Out, "  no effect: %s, %s\n", count(counted[reason], "row"), reason)
@@ -236,7 +236,7 @@ func (in *input) Read(p []byte) (int, error) {
 	if in.app.Live && in.size > 0 && in.app.now().Sub(in.began) > time.Second {
 		if percent := in.read * 100 / in.size; percent > in.shown {
 			in.shown = percent
-			fmt.Fprintf(in.app.Err, "\r%s: %d %%", agentsig.Escape(in.name), min(percent, 100))
+			fmt.Fprintf(in.app.Err, "\r%s: %d %%", safetext.Escape(in.name), min(percent, 100))
 		}
 	}
 	return n, err

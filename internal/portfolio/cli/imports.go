@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 func (a *app) importsCommand() *cobra.Command {
@@ -74,7 +74,7 @@ func (a *app) sayImports(imports []store.ImportRow) error {
 	for _, i := range imports {
 		row := importRow{i.ID, string(i.Kind), i.Name, i.Format, i.At.Format("2006-01-02T15:04:05Z07:00"), i.Added, i.Known, i.Changed, i.Unread}
 		list = append(list, row)
-		t.add(fmt.Sprint(row.ID), i.At.Local().Format("2006-01-02 15:04"), agentsig.Escape(row.File), row.Kind, fmt.Sprint(row.Added), fmt.Sprint(row.Known), fmt.Sprint(row.Changed), fmt.Sprint(row.Unread))
+		t.add(fmt.Sprint(row.ID), i.At.Local().Format("2006-01-02 15:04"), safetext.Escape(row.File), row.Kind, fmt.Sprint(row.Added), fmt.Sprint(row.Known), fmt.Sprint(row.Changed), fmt.Sprint(row.Unread))
 	}
 	if a.JSON {
 		return command.WriteJSON(a.Out, list)

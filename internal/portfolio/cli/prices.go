@@ -16,13 +16,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/price"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/price/fetch"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 func (a *app) pricesCommand() *cobra.Command {
@@ -117,7 +117,7 @@ func importPrices(ctx context.Context, s *answer.Service, in *input, symbol stri
 // skippedPrices are rows of prices that could not be read, and how many more there were.
 func skippedPrices(rows []price.Skipped, more int) (list []skipped) {
 	for _, row := range rows {
-		list = append(list, skipped{Line: row.Line, Text: agentsig.Escape(row.Text), Reason: row.Reason})
+		list = append(list, skipped{Line: row.Line, Text: safetext.Escape(row.Text), Reason: row.Reason})
 	}
 	if more > 0 {
 		list = append(list, skipped{Reason: fmt.Sprintf("%d more rows could not be read", more)})

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/durable"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/report"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 func (a *app) reportCommand() *cobra.Command {
@@ -53,10 +53,10 @@ page that needs nothing else and no network; one that ends in .md is Markdown; -
 				return err
 			}
 			if info, err := os.Stat(path); err == nil && info.IsDir() {
-				return fmt.Errorf("%s is a directory; name a file", agentsig.Escape(path))
+				return fmt.Errorf("%s is a directory; name a file", safetext.Escape(path))
 			}
 			if _, err := os.Stat(filepath.Dir(path)); err != nil {
-				return fmt.Errorf("there is no directory %s", agentsig.Escape(filepath.Dir(path)))
+				return fmt.Errorf("there is no directory %s", safetext.Escape(filepath.Dir(path)))
 			}
 			if err := durable.WriteFile(path, page.Bytes()); err != nil {
 				return err
@@ -64,7 +64,7 @@ page that needs nothing else and no network; one that ends in .md is Markdown; -
 			if a.JSON {
 				return command.WriteJSON(a.Out, map[string]string{"file_path": path})
 			}
-			fmt.Fprintf(a.Out, "The report is in %s\n", agentsig.Escape(path))
+			fmt.Fprintf(a.Out, "The report is in %s\n", safetext.Escape(path))
 			return nil
 		},
 	}
@@ -80,5 +80,5 @@ func reportWriter(path string) (func(io.Writer, report.Data) error, error) {
 	if path == "-" {
 		return report.Markdown, nil
 	}
-	return nil, fmt.Errorf("%s: a report's name ends in .html or .md", agentsig.Escape(path))
+	return nil, fmt.Errorf("%s: a report's name ends in .html or .md", safetext.Escape(path))
 }

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // A table is rows of texts under headings. Columns whose heading begins with ">" are set to the
@@ -32,15 +33,15 @@ func (t *table) write(w io.Writer) {
 	heading := make([]string, len(t.headings))
 	for i, h := range t.headings {
 		heading[i] = strings.TrimPrefix(h, ">")
-		widths[i] = utf8.RuneCountInString(heading[i])
+		widths[i] = safetext.Width(heading[i])
 		for _, row := range t.rows {
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+			widths[i] = max(widths[i], safetext.Width(row[i]))
 		}
 	}
 	for i, row := range append([][]string{heading}, t.rows...) {
 		var line strings.Builder
 		for j, cell := range row {
-			pad := strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell))
+			pad := strings.Repeat(" ", widths[j]-safetext.Width(cell))
 			if strings.HasPrefix(t.headings[j], ">") {
 				line.WriteString(pad + cell + "  ")
 			} else {

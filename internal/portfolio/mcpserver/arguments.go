@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // arguments are what a call was given, read by the tool's schema. Each method reads one argument;
@@ -142,9 +142,9 @@ func (a *arguments) number(name string) *portfolio.Decimal {
 func shown(raw json.RawMessage) string {
 	const most = 40
 	if len(raw) > most {
-		return agentsig.Escape(string(raw[:most])) + "…"
+		return safetext.Escape(string(raw[:most])) + "…"
 	}
-	return agentsig.Escape(string(raw))
+	return safetext.Escape(string(raw))
 }
 
 // enumerated is the names in a sentence: a, b and c. There is at least one.

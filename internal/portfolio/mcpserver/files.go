@@ -16,7 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 const (
@@ -40,7 +40,7 @@ func (f *files) link(path string) (*mcp.ResourceLink, error) {
 		return nil, fmt.Errorf("the file with the result can't be linked: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("the file with the result can't be linked: %s is no regular file", agentsig.Escape(path))
+		return nil, fmt.Errorf("the file with the result can't be linked: %s is no regular file", safetext.Escape(path))
 	}
 	size, name, uri := info.Size(), filepath.Base(path), fileURI(path)
 

@@ -13,8 +13,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/httpserver"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Path is where the server answers over HTTP.
@@ -40,7 +40,7 @@ func (s *Server) Handler() http.Handler {
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.expects(r.Host) {
-			http.Error(w, fmt.Sprintf("this server is not %s; use a loopback address, or start it with that name among its hosts", agentsig.Escape(r.Host)), http.StatusForbidden)
+			http.Error(w, fmt.Sprintf("this server is not %s; use a loopback address, or start it with that name among its hosts", safetext.Escape(r.Host)), http.StatusForbidden)
 			return
 		}
 		if !sameOrigin(r) {
@@ -89,13 +89,13 @@ func (s *Server) ListenAndServe(ctx context.Context, addr string, announce func(
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", addr)
 	if err != nil {
-		return fmt.Errorf("can't listen on %s: %w", agentsig.Escape(addr), err)
+		return fmt.Errorf("can't listen on %s: %w", safetext.Escape(addr), err)
 	}
 	host := l.Addr().(*net.TCPAddr)
 	public := host.String()
 	if !host.IP.IsLoopback() {
 		if len(s.hosts) == 0 {
-			return errors.Join(fmt.Errorf("can't listen on %s: %w; use 127.0.0.1, or name the hosts that it may be reached by", agentsig.Escape(addr), ErrExposed), l.Close())
+			return errors.Join(fmt.Errorf("can't listen on %s: %w; use 127.0.0.1, or name the hosts that it may be reached by", safetext.Escape(addr), ErrExposed), l.Close())
 		}
 		public = net.JoinHostPort(s.hosts[0], fmt.Sprint(host.Port))
 	}

@@ -6,12 +6,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // clean makes a text of somebody else's file safe to show: what does not show is spelt out.
-func clean(s string) string { return agentsig.Escape(s) }
+func clean(s string) string { return safetext.Escape(s) }
 
 func cleanAll(list []string) []string {
 	var cleaned []string

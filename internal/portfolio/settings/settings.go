@@ -26,10 +26,10 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // The ways to file taxes.
@@ -123,7 +123,7 @@ func plain(err error) string {
 	if errors.As(err, &wrong) {
 		text = strings.Join(wrong.Errors, "; ")
 	}
-	text = agentsig.Escape(text)
+	text = safetext.Escape(text)
 	return misfit.ReplaceAllString(inType.ReplaceAllString(text, ""), "`$1` does not belong here")
 }
 

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // An Import is a file that was read.
@@ -121,5 +121,5 @@ func record(ctx context.Context, tx *sql.Tx, kind Kind, file Import, counts Coun
 
 // unfit says which entry of a file can't be kept.
 func unfit(what string, i int, file Import, err error) error {
-	return fmt.Errorf("%s %d of %s can't be kept: %w", what, i+1, agentsig.Escape(file.Name), err)
+	return fmt.Errorf("%s %d of %s can't be kept: %w", what, i+1, safetext.Escape(file.Name), err)
 }

@@ -26,7 +26,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // What can be wrong with a file, for callers to tell apart.
@@ -67,7 +67,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{path: agentsig.Escape(path), db: sql.OpenDB(connector), patience: lockPatience}
+	s := &Store{path: safetext.Escape(path), db: sql.OpenDB(connector), patience: lockPatience}
 	s.db.SetMaxOpenConns(maxConnections)
 	if err := s.prepare(ctx, path); err != nil {
 		return nil, errors.Join(err, s.db.Close())
@@ -93,7 +93,7 @@ func touch(path string) error {
 		return f.Close()
 	}
 	if err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is %w, it is no plain file", agentsig.Escape(path), ErrNotOurs)
+		return fmt.Errorf("%s is %w, it is no plain file", safetext.Escape(path), ErrNotOurs)
 	}
 	return err
 }

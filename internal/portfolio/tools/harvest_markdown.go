@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // maxReport is how many rows a table of the report has.
@@ -168,4 +168,4 @@ var markup = strings.NewReplacer(
 )
 
 // plain writes text of files so that there is no markup in it.
-func plain(s string) string { return markup.Replace(agentsig.Escape(s)) }
+func plain(s string) string { return markup.Replace(safetext.Escape(s)) }

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // A Reply is what a tool answers, on success and on failure: a value that is one JSON object,
@@ -104,7 +104,7 @@ func cutMiddle(s string, most, tail int) string {
 	if len(s) > 2*most { // neither escaping nor JSON makes text shorter
 		s = s[:most] + s[len(s)-most:]
 	}
-	s = agentsig.Escape(s)
+	s = safetext.Escape(s)
 	total := 0
 	for _, r := range s {
 		total += jsonBytes(r)

@@ -17,9 +17,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/price"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // A Provider answers for prices over HTTP. Its zero value answers nothing.
@@ -246,7 +246,7 @@ func (e *connectionError) Unwrap() error { return e.err }
 // show is the beginning of a text from outside, safe to print and without the key.
 func (p Provider) show(text []byte) string {
 	s := strings.Join(strings.Fields(p.withoutKey(string(text))), " ")
-	return agentsig.Escape(s[:min(len(s), maxShown)])
+	return safetext.Escape(s[:min(len(s), maxShown)])
 }
 
 func (p Provider) withoutKey(s string) string { return strings.ReplaceAll(s, p.Key, "[key]") }
@@ -257,5 +257,5 @@ func (p Provider) host() string {
 	if err != nil || base.Host == "" {
 		return "nowhere"
 	}
-	return agentsig.Escape(base.Host)
+	return safetext.Escape(base.Host)
 }
