@@ -13,6 +13,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/httpapi"
 )
 
 // The slower of the two is what a handoff is compared with, handoffs with handoffs: each is two
@@ -45,7 +46,7 @@ func TestHTTPAloneAnswersAsABox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	real, alone := b.Handler(), nothingKept(token)
+	real, alone := httpapi.New(b, nil).Handler(), nothingKept(token)
 	const digits = 5 // at most so many more in a sequence, or fewer in a time's fraction
 	same := func(what string, a, b *httptest.ResponseRecorder) {
 		t.Helper()

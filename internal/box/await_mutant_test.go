@@ -9,10 +9,6 @@ import (
 // Each of these faults, put in on purpose, is noticed by the test beside it.
 func TestAwaitMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
-		{By: "TestUnlisted", Mutant: mutant.Mutant{Name: "a box for a single request is found by others", File: "http.go",
-			Old: "if !b.unlisted {", New: "if true {"}},
-		{By: "TestUnlisted", Mutant: mutant.Mutant{Name: "a box that answers no more is found", File: "http.go",
-			Old: "unlisted := b.unlist()", New: "unlisted := error(nil)"}},
 		{By: "TestStartBesideRequests", Mutant: mutant.Mutant{Name: "a box does not wait for one that is there for a request", File: "places.go",
 			Old: "context.WithTimeout(ctx, o.Patience)", New: "context.WithTimeout(ctx, 0)"}},
 		{By: "TestStartBesideRequests", Mutant: mutant.Mutant{Name: "a request does not make way for a box that is to stay", File: "places.go",

@@ -8,42 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/filelock"
 )
-
-// A box for a single request is found by nobody else: it would be gone before it was asked.
-func TestUnlisted(t *testing.T) {
-	dir := Dir(filepath.Join(t.TempDir(), "box"))
-	for _, unlisted := range []bool{true, false} {
-		b, _ := run(t, Options{Dir: dir, Unlisted: unlisted})
-		l, err := Listen(t.Context(), "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		served := make(chan error, 1)
-		go func() { served <- b.Serve(ctx, l) }()
-		client := api.NewClient(l.Addr().String(), b.apiToken)
-		if _, err := client.Status(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if address, err := dir.Address(); (err == nil) == unlisted || unlisted && !errors.Is(err, api.ErrNotRunning) {
-			t.Errorf("unlisted %v: its address is %q, %v", unlisted, address, err)
-		}
-		client.Close()
-		cancel()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-		if address, err := dir.Address(); !errors.Is(err, api.ErrNotRunning) {
-			t.Errorf("it answers no more, and its address is %q, %v", address, err)
-		}
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-}
 
 // A box that is to stay waits for one that is there for a single request, and those that come meanwhile
 // make way.

@@ -64,9 +64,6 @@ type Box struct {
 	past        *past
 	merging     atomic.Bool      // the index is
 	turns       turns[keyOfKind] // of requests; starts of runs have one for all
-	large       large
-	following   crowd // clients that follow
-	reading     crowd // clients that read the events that there are
 	redact      *redact.Redactor
 	hosts       []string
 	exitEnabled bool
@@ -185,7 +182,7 @@ func start(ctx context.Context, o Options, a *archive.Archive, keys archive.Keys
 	b := &Box{
 		dir: o.Dir, archive: a, keys: keys, hosts: o.Hosts, exitEnabled: o.ExitEnabled,
 		keepBlobs: o.Keep, version: o.Version, logger: o.Logger, now: o.now,
-		large: make(large, largeOutputs), following: crowd{make(chan struct{}, maxFollowing), errManyFollow}, reading: crowd{make(chan struct{}, maxReading), errManyRead}, stopped: make(chan struct{}), sealing: sealing{dirty: make(chan struct{}, 1), busy: o.Busy},
+		stopped: make(chan struct{}), sealing: sealing{dirty: make(chan struct{}, 1), busy: o.Busy},
 		held: o.held, unlisted: o.Unlisted, hub: newHub(), conductors: map[string]*conductor{}, rested: make(chan struct{}),
 	}
 	if b.logger == nil {
@@ -373,8 +370,25 @@ const evictLoading = 1000
 // evictEvery is how often what is over leaves memory, if there is not much of it.
 const evictEvery = time.Hour
 
-// Done is closed when the box stops by itself, because it can't record any more.
+// Done is closed when the box stops: it was told to, or can't record any more.
 func (b *Box) Done() <-chan struct{} { return b.ctx.Done() }
+
+// Context ends when the box stops.
+func (b *Box) Context() context.Context { return b.ctx }
+
+// Stop ends what waits, and lets nothing more be recorded. [Box.Close] does the rest.
+func (b *Box) Stop() { b.cancel() }
+
+// Tokens returns the token that requests need, and the one that the gate's reports need instead.
+func (b *Box) Tokens() (requests, gate string) { return b.apiToken, b.gateToken }
+
+// Announce notes at which address the box can be asked, unless it is there for its own process alone.
+func (b *Box) Announce(address string) error {
+	if b.unlisted {
+		return nil
+	}
+	return b.held.setAddress(address)
+}
 
 // Close stops the box: what waits is ended, what was recorded is sealed, and the
 // state is kept as a snapshot.
@@ -390,11 +404,11 @@ func (b *Box) Close() error {
 	if failed == nil {
 		err = b.saveSnapshot()
 	}
-	return errors.Join(failed, err, closed, b.past.close(), b.archive.Close(), b.unlist(), b.held.release())
+	return errors.Join(failed, err, closed, b.past.close(), b.archive.Close(), b.Withdraw(), b.held.release())
 }
 
-// unlist removes the box's address: who looks for a box waits for the next one then.
-func (b *Box) unlist() error {
+// Withdraw removes the box's address: who looks for a box waits for the next one then.
+func (b *Box) Withdraw() error {
 	err := b.held.home.Remove(addressFile)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil

@@ -1,135 +1,22 @@
 package box
 
 import (
-	"cmp"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"net/http"
-	"strconv"
+	"context"
 
-	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/engine"
 )
 
-var (
-	errBadAfter    = errors.New("after (or the header Last-Event-ID) is the sequence of an event that there is, or 0")
-	errBadFollow   = errors.New("follow is true or false")
-	errLimitFollow = errors.New("limit and follow exclude each other: a page ends, and what is followed does not")
-)
+// UpTo returns the sequence of the last event.
+func (b *Box) UpTo() uint64 { return b.state.upTo() }
 
-// wanted is which events a request asks for.
-type wanted struct {
-	after   uint64
-	upto    uint64 // the last one that there was when it came
-	subject string // only of this one, if it is not empty
-	limit   int    // so many at most, if it is not 0
-	follow  bool
-}
+// SubjectNamed returns the subject of the item or the conversation with this name.
+func (b *Box) SubjectNamed(id string) (string, error) { return b.state.subjectNamed(id) }
 
-func (b *Box) wanted(r *http.Request) (w wanted, err error) {
-	q := r.URL.Query()
-	if last := cmp.Or(r.Header.Get("Last-Event-ID"), q.Get("after")); last != "" {
-		if w.after, err = strconv.ParseUint(last, 10, 64); err != nil {
-			return w, errBadAfter
-		}
-	}
-	if id := q.Get("work"); id != "" {
-		if w.subject, err = b.state.subjectNamed(id); err != nil {
-			return w, err
-		}
-	}
-	if w.upto = b.state.upTo(); w.after > w.upto {
-		return w, errBadAfter
-	}
-	if w.limit, err = limitOf(q); err != nil {
-		return w, err
-	}
-	if w.follow, err = strconv.ParseBool(cmp.Or(q.Get("follow"), "false")); err != nil {
-		return w, errBadFollow
-	}
-	if w.follow && w.limit > 0 {
-		return w, errLimitFollow
-	}
-	return w, nil
-}
+// NameOf returns how people call a subject.
+func (b *Box) NameOf(subject string) string { return b.state.nameOf(subject) }
 
-// events sends the events after a sequence as server-sent events; the id of each
-// is its sequence, so a client that comes back goes on where it was.
-func (b *Box) events(w http.ResponseWriter, r *http.Request) error {
-	want, err := b.wanted(r)
-	if err != nil {
-		return err
-	}
-	in := b.reading
-	if want.follow {
-		in = b.following
-	}
-	out, end, err := b.stream(w, r, in)
-	if err != nil {
-		return err
-	}
-	defer end()
-	if want.after >= want.upto && !want.follow {
-		return nil
-	}
-	if err := out.Send(nothing); err != nil {
-		return nil // the client has gone
-	}
-	sent, last := 0, uint64(0)
-	err = b.log.Watch(r.Context(), want.after+1, func(records []engine.Record) error {
-		err := out.Send(func(w io.Writer) error {
-			for _, rec := range records {
-				if want.subject == "" || want.subject == rec.Subject {
-					if want.limit > 0 && sent == want.limit {
-						return errors.Join(sendNext(w, last), errStop)
-					}
-					e := api.Event{Sequence: rec.Seq, Work: b.state.nameOf(rec.Subject), Event: rec.Data}
-					if err := sendEvent(w, e); err != nil {
-						return err
-					}
-					sent, last = sent+1, rec.Seq
-				}
-				if !want.follow && rec.Seq >= want.upto {
-					return errStop
-				}
-			}
-			return nil
-		})
-		if err != nil || records[len(records)-1].Seq < b.state.upTo() {
-			return err
-		}
-		return pauseFollowing(r.Context())
-	})
-	if err == nil || errors.Is(err, errStop) {
-		return nil
-	}
-	if r.Context().Err() == nil {
-		b.logger.Warn("an events request broke off", "error", err)
-	}
-	panic(http.ErrAbortHandler) // what was sent must not look whole
-}
-
-// sendNext says that there are more events, and what to go on after.
-func sendNext(w io.Writer, last uint64) error {
-	data, err := json.Marshal(api.NextEvents{Next: last})
-	if err == nil {
-		_, err = fmt.Fprintf(w, "event: next\ndata: %s\n\n", data)
-	}
-	return err
-}
-
-// sendEvent writes an event with its bytes as they are stored.
-func sendEvent(w io.Writer, e api.Event) error {
-	if _, err := fmt.Fprintf(w, "id: %d\ndata: ", e.Sequence); err != nil {
-		return err
-	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(e); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
+// Watch calls f with the events from a sequence on, and with those that come, some at a time. It ends when f
+// returns an error, ctx ends or the box stops.
+func (b *Box) Watch(ctx context.Context, from uint64, f func([]engine.Record) error) error {
+	return b.log.Watch(ctx, from, f)
 }

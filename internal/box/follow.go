@@ -1,124 +1,33 @@
 package box
 
 import (
-	"context"
-	"encoding/json"
-	"fmt"
-	"io"
-	"net/http"
-	"time"
-
 	"github.com/signalbox-dev/signalbox/internal/api"
-	"github.com/signalbox-dev/signalbox/internal/httpserver"
 )
 
-// A client that follows the events or watches a run waits for its next piece. It holds one piece while it does
-// not read, is disconnected if it does not for [httpserver.StreamPatience], and comes back for
-// what it has missed, which is read from the archive.
-const (
-	maxFollowing = 128                   // so many at once
-	maxReading   = 128                   // and so many who read the events that there are: what is held for each is the same
-	followPause  = 50 * time.Millisecond // between two pieces, if there is nothing that it has missed: many changes are one
-)
+// RunWatch is a run as it changes.
+type RunWatch struct {
+	Changed <-chan struct{} // gets something when it looks different
 
-var (
-	errManyFollow = fmt.Errorf("%d clients follow already: end one of them, or ask for pages (limit) from time to time", maxFollowing)
-	errManyRead   = fmt.Errorf("%d clients read events already: try again in a moment", maxReading)
-)
-
-// crowd is as many clients as may do the same at once. The zero value has no limit.
-type crowd struct {
-	places chan struct{} // has something for each of them
-	full   error
+	box     *Box
+	subject string
+	changed chan struct{}
 }
 
-// join takes a place, until leave is called.
-func (c crowd) join() (leave func(), err error) {
-	if c.places == nil {
-		return func() {}, nil
-	}
-	select {
-	case c.places <- struct{}{}:
-		return func() { <-c.places }, nil
-	default:
-		return nil, c.full
-	}
-}
-
-// stream begins an answer of server-sent events to one of a crowd, until end is called. Who has not sent its whole
-// request takes no place.
-func (b *Box) stream(w http.ResponseWriter, r *http.Request, in crowd) (out *httpserver.Stream, end func(), err error) {
-	if out, err = httpserver.NewStream(w, r); err != nil {
-		return nil, nil, unread(err)
-	}
-	leave, err := in.join()
+// WatchRun watches a run, until End is called.
+func (b *Box) WatchRun(id string) (*RunWatch, error) {
+	subject, err := b.state.runNamed(id)
 	if err != nil {
-		out.End()
-		return nil, nil, err
+		return nil, err
 	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
-	return out, func() {
-		out.End()
-		leave()
-	}, nil
-}
-
-// message writes data as a server-sent event without a name.
-func message(data []byte) func(io.Writer) error {
-	return func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "data: %s\n\n", data)
-		return err
-	}
-}
-
-// nothing writes nothing: that the answer has begun is sent.
-func nothing(io.Writer) error { return nil }
-
-// watchRun sends a run as it is, and again when it has changed, until it has ended.
-func (b *Box) watchRun(w http.ResponseWriter, r *http.Request) error {
-	subject, err := b.state.runNamed(r.PathValue("run"))
-	if err != nil {
-		return err
-	}
-	out, end, err := b.stream(w, r, b.following)
-	if err != nil {
-		return err
-	}
-	defer end()
 	changed := b.state.watch(subject)
-	defer b.state.unwatch(subject, changed)
-	for begun := false; ; begun = true {
-		v, err := b.showRun(subject)
-		var data []byte
-		if err == nil {
-			data, err = json.Marshal(v)
-		}
-		if err != nil {
-			return brokeOff(b.logger, begun, err)
-		}
-		if err := out.Send(message(data)); err != nil || v.State == api.RunFinished {
-			return nil // the client has gone, or there is nothing more to see
-		}
-		select {
-		case <-changed:
-		case <-r.Context().Done():
-			return nil
-		}
-		if pauseFollowing(r.Context()) != nil {
-			return nil
-		}
-	}
+	return &RunWatch{changed, b, subject, changed}, nil
 }
 
-// pauseFollowing waits for as long as whoever follows has to before the next piece.
-func pauseFollowing(ctx context.Context) error {
-	select {
-	case <-time.After(followPause):
-	case <-ctx.Done():
-	}
-	return ctx.Err()
-}
+// Show returns the run as it is now.
+func (w *RunWatch) Show() (api.Run, error) { return w.box.showRun(w.subject) }
+
+// End ends the watch.
+func (w *RunWatch) End() { w.box.state.unwatch(w.subject, w.changed) }
 
 // watch returns a channel that gets something when a run has changed.
 func (s *state) watch(subject string) chan struct{} {
@@ -166,54 +75,46 @@ func (s *state) show(subject string) {
 	}
 }
 
-// commands sends a session what the box wants of it, for as long as both are there.
-func (b *Box) commands(w http.ResponseWriter, r *http.Request) error {
-	name := r.PathValue("session")
+// LiveSession is the box's side of a session that has not ended.
+type LiveSession struct {
+	box       *Box
+	conductor *conductor
+	name      string
+}
+
+// LiveSession returns a session of a run that this box brings on.
+func (b *Box) LiveSession(name string) (*LiveSession, error) {
 	c, err := b.conductorOf(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !c.knows(name) {
-		return errSessionGone
+		return nil, errSessionGone
 	}
-	out, end, err := b.stream(w, r, crowd{})
-	if err != nil {
-		return err
+	return &LiveSession{b, c, name}, nil
+}
+
+// Connect says that the session is in touch, until hangUp is called; what it was told and has not answered is said again. The
+// newest connection counts: lost is closed when there is another one, or the session is forgotten.
+func (s *LiveSession) Connect() (lost <-chan struct{}, hangUp func(), err error) {
+	b, c := s.box, s.conductor
+	if err := b.deliverer.back(c, s.name); err != nil {
+		return nil, nil, err
 	}
-	defer end()
-	if err := out.Send(nothing); err != nil {
-		return nil // the session has gone
-	}
-	if err := b.deliverer.back(c, name); err != nil {
-		return err
-	}
-	defer b.deliverer.forgetEnded(c, name) // it may end before it is connected
-	lost := b.hub.connect(name)
-	defer b.state.show(c.subject)
-	defer b.hub.disconnect(name, lost)
+	lost = b.hub.connect(s.name)
 	b.state.show(c.subject)
 	c.stir()
-	for {
-		commands, more, nowLost := b.hub.next(name)
-		if nowLost != lost {
-			return nil // it has connected anew
-		}
-		for _, cmd := range commands {
-			data, err := json.Marshal(cmd)
-			if err != nil {
-				return err
-			}
-			if err := out.Send(message(data)); err != nil {
-				return nil
-			}
-			b.hub.wrote(name, cmd.ID)
-		}
-		select {
-		case <-more:
-		case <-lost:
-			return nil
-		case <-r.Context().Done():
-			return nil
-		}
-	}
+	return lost, func() {
+		b.hub.disconnect(s.name, lost)
+		b.state.show(c.subject)
+		b.deliverer.forgetEnded(c, s.name) // it may have ended before it was connected
+	}, nil
 }
+
+// Next returns what is to be sent to the session, when to look again, and the connection's lost of now.
+func (s *LiveSession) Next() (commands []api.SessionCommand, more, lost <-chan struct{}) {
+	return s.box.hub.next(s.name)
+}
+
+// Wrote notes that a command has gone out.
+func (s *LiveSession) Wrote(id string) { s.box.hub.wrote(s.name, id) }

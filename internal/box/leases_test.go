@@ -3,9 +3,6 @@ package box
 import (
 	"context"
 	"errors"
-	"net/http"
-	"net/http/httptest"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,6 +11,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/archive/archivetest"
 	"github.com/signalbox-dev/signalbox/internal/engine"
 	"github.com/signalbox-dev/signalbox/internal/engine/enginetest"
 	"github.com/signalbox-dev/signalbox/internal/work"
@@ -275,43 +273,17 @@ func TestAnswerWaitsForArchive(t *testing.T) {
 	})
 }
 
-// noSync is a disk that stops taking anything.
-type noSync struct {
-	archive.FS
-	broken atomic.Bool
-}
-
-var errDisk = errors.New("the disk is broken")
-
-func (n *noSync) Create(name string) (archive.File, error) { return n.wrap(n.FS.Create(name)) }
-func (n *noSync) Extend(name string) (archive.File, error) { return n.wrap(n.FS.Extend(name)) }
-func (n *noSync) wrap(f archive.File, err error) (archive.File, error) {
-	return noSyncFile{f, n}, err
-}
-
-type noSyncFile struct {
-	archive.File
-	disk *noSync
-}
-
-func (f noSyncFile) Sync() error {
-	if f.disk.broken.Load() {
-		return errDisk
-	}
-	return f.File.Sync()
-}
-
 // What can't be archived is not acknowledged, and the box stops.
 func TestArchiveFails(t *testing.T) {
 	dir := Dir(t.TempDir())
-	disk := &noSync{FS: archive.Dir(dir.Archive(""))}
+	disk := &archivetest.Failing{FS: archive.Dir(dir.Archive(""))}
 	b := onFiles(t, dir, disk, nil)
-	disk.broken.Store(true)
+	disk.Broken.Store(true)
 	if w, err := b.Add(t.Context(), api.AddWork{ID: "T-1", Title: "a title"}, ""); err == nil {
 		t.Fatalf("acknowledged: %+v, %v", w, b.Close())
 	}
 	<-b.Done()
-	if err := b.Close(); !errors.Is(err, errDisk) {
+	if err := b.Close(); !errors.Is(err, archivetest.ErrDisk) {
 		t.Error(err)
 	}
 }
@@ -361,28 +333,5 @@ func TestClaimIsRepeated(t *testing.T) {
 	}
 	if g := claim(); g.Work != "T-1" || g.Token.Counter != first.Token.Counter+1 {
 		t.Errorf("after the lease %+v was over: %+v", first, g)
-	}
-}
-
-// The gate's reports take the gate's token, and nothing else does.
-func TestGateToken(t *testing.T) {
-	b := oneItem(t, Dir(t.TempDir()), nil)
-	defer closeBox(t, b)
-	for _, c := range []struct {
-		path, token string
-		want        int
-	}{
-		{"/v1/work/T-1/gate", b.apiToken, http.StatusForbidden},
-		{"/v1/work/T-1/gate", b.gateToken, http.StatusConflict}, // it is not in CI_PENDING
-		{"/v1/work/T-1/override", b.gateToken, http.StatusUnauthorized},
-		{"/v1/work/T-1/override", "", http.StatusUnauthorized},
-	} {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, c.path, strings.NewReader(`{"commit":"0123abc","result":"pass"}`))
-		r.Header.Set("Authorization", "Bearer "+c.token)
-		w := httptest.NewRecorder()
-		b.Handler().ServeHTTP(w, r)
-		if w.Code != c.want {
-			t.Errorf("%s: %d %s, want %d", c.path, w.Code, w.Body, c.want)
-		}
 	}
 }

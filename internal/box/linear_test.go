@@ -1,4 +1,4 @@
-package box
+package box_test
 
 import (
 	"cmp"
@@ -23,7 +23,9 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/engine/enginetest"
+	"github.com/signalbox-dev/signalbox/internal/httpapi"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -98,7 +100,8 @@ type linear struct {
 	t      *testing.T
 	ctx    context.Context // ends when the box stops
 	cancel func()
-	box    *Box
+	box    *box.Box
+	dir    box.Dir
 	way    *lossy
 	server *httptest.Server
 	client *api.Client
@@ -114,21 +117,22 @@ type linear struct {
 }
 
 func newLinear(t *testing.T) *linear {
-	dir := Dir(t.TempDir())
-	l := &linear{t: t, faults: map[enginetest.Fault]int{}, subjects: map[string]int{}, types: map[string]int{}}
+	dir := box.Dir(t.TempDir())
+	l := &linear{t: t, dir: dir, faults: map[enginetest.Fault]int{}, subjects: map[string]int{}, types: map[string]int{}}
 	faults := enginetest.RandomFaults(1, 8)
-	l.box = onFiles(t, dir, archive.Dir(dir.Archive("")), func(n int, subject string) enginetest.Fault {
+	l.box = box.OnFiles(t, dir, archive.Dir(dir.Archive("")), func(n int, subject string) enginetest.Fault {
 		f := faults(n, subject)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.faults[f]++
 		return f
 	})
-	l.ctx, l.cancel = context.WithTimeout(l.box.ctx, 2*time.Minute)
-	l.way = &lossy{box: l.box.Handler()}
+	l.ctx, l.cancel = context.WithTimeout(l.box.Context(), 2*time.Minute)
+	l.way = &lossy{box: httpapi.New(l.box, nil).Handler()}
 	l.server = httptest.NewServer(l.way)
 	address := strings.TrimPrefix(l.server.URL, "http://")
-	l.client, l.gate = api.NewClient(address, l.box.apiToken), api.NewClient(address, l.box.gateToken)
+	own, gate := l.box.Tokens()
+	l.client, l.gate = api.NewClient(address, own), api.NewClient(address, gate)
 	return l
 }
 
@@ -141,7 +145,7 @@ func (l *linear) close() {
 	if err := l.box.Close(); err != nil {
 		l.t.Error(err)
 	}
-	if _, err := ledger.Verify(os.DirFS(l.box.dir.Archive("")), l.box.keys.Verifier); err != nil {
+	if _, err := ledger.Verify(os.DirFS(l.dir.Archive("")), l.box.Status().Verifier); err != nil {
 		l.t.Error(err)
 	}
 }
@@ -329,7 +333,7 @@ func (l *linear) readEvents() {
 	}
 	completed := map[string]int{}
 	var more []porcupine.Operation
-	err := l.box.archive.Entries(0, func(_ int64, stored []byte) error {
+	err := l.box.Entries(func(_ int64, stored []byte) error {
 		e, err := ledger.Decode(stored)
 		if err != nil {
 			return err

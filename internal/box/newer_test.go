@@ -2,10 +2,7 @@ package box
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -52,44 +49,6 @@ func TestNewerEvent(t *testing.T) {
 	}
 }
 
-// A request is one JSON document. What the box does not know in it is refused from a client, and
-// ignored from a session, which may be of another version.
-func TestBodies(t *testing.T) {
-	b := inDir(t, Dir(t.TempDir()))
-	defer closeBox(t, b)
-	h := b.Handler()
-	const add, report, activity = "/v1/work", "/v1/sessions/01JD0000000000000000000001:1.1/report", "/v1/sessions/01JD0000000000000000000001:1.1/activity"
-	for _, c := range []struct {
-		path, body string
-		code       string
-	}{
-		{add, `{"title":"a"}`, ""},
-		{add, ` {"title":"a"}` + "\r\n\t ", ""},
-		{add, `{"title":"a"}{"title":"b"}`, api.CodeInvalid},
-		{add, `{"title":"a"} garbage`, api.CodeInvalid},
-		{add, `{"title":"a"}]`, api.CodeInvalid},
-		{add, `{"title":"a","colour":"red"}`, api.CodeInvalid},
-		{add, `{"title":"a"}` + strings.Repeat(" ", maxRequest), api.CodeInvalid},
-		{report, `{"seq":1,"kind":"note","mood":"good"}`, api.CodeNotFound},
-		{report, `{"seq":1,"kind":"note"}{}`, api.CodeInvalid},
-		{report, `{"seq":"one"}`, api.CodeInvalid},
-		{activity, `{"line":"a","mood":"good"}`, api.CodeNotFound},
-		{activity, `{"line":"a"}1`, api.CodeInvalid},
-	} {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, c.path, strings.NewReader(c.body))
-		r.Header.Set("Authorization", "Bearer "+b.apiToken)
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
-		var p api.Problem
-		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
-			t.Errorf("%s: %v", w.Body, err)
-		}
-		if p.Code != c.code {
-			t.Errorf("%s with %.60q is answered with %q: %s", c.path, c.body, p.Code, p.Message)
-		}
-	}
-}
-
 // What the box refuses a dead session for good is what it would refuse a living one.
 func TestRefusedForGood(t *testing.T) {
 	for _, c := range []struct {
@@ -97,9 +56,8 @@ func TestRefusedForGood(t *testing.T) {
 		want bool
 	}{
 		{badRequest{errors.New("a report is a turn, a note or the end")}, true},
-		{&http.MaxBytesError{Limit: 1}, true},
 		{ErrStopping, false},
-		{errCannotWrite, false},
+		{ErrCannotWrite, false},
 		{errors.New("the box's own fault"), false},
 		{nil, false},
 	} {

@@ -45,7 +45,7 @@ func heard(b *Box, v any, err error) string {
 	data, _ := json.Marshal(v)
 	text := string(data)
 	if err != nil {
-		text = codeOf(err) + ": " + err.Error()
+		text = Problem(err).Code + ": " + err.Error()
 	}
 	return ulids.ReplaceAllStringFunc(expiries.ReplaceAllString(text, ""), b.state.nameOf)
 }

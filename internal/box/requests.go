@@ -322,6 +322,12 @@ func phaseAfter(e ledger.Event) (agentsig.Phase, error) {
 	return cmp.Or(p.NextPhase, p.Phase), err
 }
 
+// CheckSession returns an error unless there is, or was, a session of this name.
+func (b *Box) CheckSession(session string) error {
+	_, _, err := b.session(session)
+	return err
+}
+
 // session returns the item that a session is about, and its token.
 func (b *Box) session(session string) (work.Item, work.Token, error) {
 	subject, token, err := work.ParseSession(session)

@@ -78,7 +78,7 @@ func TestSignalsOnBadEngine(t *testing.T) {
 			if err == nil {
 				return
 			}
-			if c := codeOf(err); c != api.CodeUnknown {
+			if c := Problem(err).Code; c != api.CodeUnknown {
 				t.Fatalf("%s: %v", what, err)
 			}
 		}

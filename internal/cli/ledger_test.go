@@ -21,6 +21,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/conversation"
+	"github.com/signalbox-dev/signalbox/internal/httpapi"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -221,13 +222,13 @@ func TestBoxOutputIsInert(t *testing.T) {
 	if _, err := b.Answered("Q-00001", api.Answered{Outcome: conversation.OutcomePartial, Missing: evil}, ""); err != nil {
 		t.Fatal(err)
 	}
-	listener, err := box.Listen(t.Context(), "127.0.0.1:0")
+	listener, err := httpapi.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- b.Serve(ctx, listener) }()
+	go func() { served <- httpapi.New(b, nil).Serve(ctx, listener) }()
 	for _, args := range [][]string{
 		{"work", "list"}, {"work", "show", "E-1"}, {"events"}, {"events", "--work", "Q-00001"}, {"events", "--json"}, {"work", "list", "--json"},
 		{"work", "show", evil}, {"claim", "--work", evil}, {"claim", "--actor", evil}, {"emit", "--session", evil}, {"ledger", "verify", "--archive", evil},

@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/httpapi"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -52,7 +53,7 @@ func (a *app) ownBox(ctx context.Context, c config.Config) (*ownBox, error) {
 
 // serve opens a box and lets it answer requests; nil if another is there to be asked.
 func (a *app) serve(ctx context.Context, c config.Config, o box.Options) (*ownBox, error) {
-	listener, err := box.Listen(ctx, c.Listen)
+	listener, err := httpapi.Listen(ctx, c.Listen)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +66,7 @@ func (a *app) serve(ctx context.Context, c config.Config, o box.Options) (*ownBo
 	}
 	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	own := &ownBox{app: a, box: b, address: listener.Addr().String(), served: make(chan error, 1), cancel: cancel, limits: c.Limits}
-	go func() { own.served <- b.Serve(serving, listener) }()
+	go func() { own.served <- httpapi.New(b, o.Logger).Serve(serving, listener) }()
 	return own, nil
 }
 

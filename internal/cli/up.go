@@ -17,6 +17,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/httpapi"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -72,7 +73,7 @@ items, leases, verified, notes, exit_protocol, snapshot, start_ms.`,
 
 func (a *app) up(cmd *cobra.Command, c config.Config, verify bool) error {
 	ctx := cmd.Context()
-	listener, err := box.Listen(ctx, c.Listen)
+	listener, err := httpapi.Listen(ctx, c.Listen)
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func (a *app) up(cmd *cobra.Command, c config.Config, verify bool) error {
 	}
 	a.sayFound(listener.Addr().String(), found, enabled)
 	a.Served = true
-	served := b.Serve(ctx, listener)
+	served := httpapi.New(b, a.logger()).Serve(ctx, listener)
 	agents := b.Agents()
 	if err := errors.Join(b.Close(), served); err != nil {
 		return err

@@ -86,7 +86,7 @@ func TestAnswerElsewhere(t *testing.T) {
 	w.script("T-1.developer.1", say("SEEKING_DIVINE_CLARIFICATION", "Question: which port?"))
 	w.script("T-1.developer.2", waitFor("go")+honest["developer"])
 	run := w.start("run", "plan.md", "--wait")
-	w.until("it asks", func() bool { return strings.Contains(run.out.String(), "which port?") })
+	w.until("it asks", func() bool { return strings.Contains(run.out.String(), "(R1-Q1)") })
 	if out := w.must("answer", "R1-Q1", "8080"); !strings.Contains(out, "R1-Q1 is answered") || strings.Contains(out, "no box") {
 		t.Errorf("answer: %s", out)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/archive/archivetest"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/httpapi"
 )
 
 var cuts = flag.Int("cuts", 20, "how often TestPowerCuts cuts the power")
@@ -185,7 +186,7 @@ func (p *power) on(ctx context.Context) error {
 	if tornWrite(found.Notes) {
 		p.torn++
 	}
-	p.box, p.server = b, httptest.NewServer(b.Handler())
+	p.box, p.server = b, httptest.NewServer(httpapi.New(b, nil).Handler())
 	if p.crowd != nil {
 		return nil
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
@@ -119,7 +118,7 @@ func TestACPOddErrors(t *testing.T) {
 func TestACPForgetsTools(t *testing.T) {
 	t.Parallel()
 	s := acpSpec(t, "open make\nsay READY_FOR_REVIEW: T-1\nfail -32603 oh no")
-	s.Silence, s.Answer, s.Misses = session.Duration(100*time.Millisecond), session.Duration(100*time.Millisecond), 2
+	stallsAfter4s(&s)
 	r := start(t, s)
 	if turn := r.next(api.ReportTurn); turn.Verdict != agentsig.KindReadyForReview {
 		t.Errorf("%+v", turn)

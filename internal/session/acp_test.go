@@ -344,15 +344,12 @@ func TestACPResume(t *testing.T) {
 // asked if it can be.
 func TestACPSilence(t *testing.T) {
 	t.Parallel()
-	quiet := func(s *session.Spec) {
-		s.Silence, s.Answer, s.Misses = session.Duration(50*time.Millisecond), session.Duration(50*time.Millisecond), 2
-	}
 	t.Run("a tool is open", func(t *testing.T) {
 		t.Parallel()
 		s := acpSpec(t, "open make\nwait go\nsay READY_FOR_REVIEW: T-1")
-		quiet(&s)
+		stallsAfter4s(&s)
 		r := start(t, s)
-		time.AfterFunc(time.Second, func() { _ = os.WriteFile(filepath.Join(s.Dir, "go"), nil, 0o600) }) // many times the silence
+		time.AfterFunc(6*time.Second, func() { _ = os.WriteFile(filepath.Join(s.Dir, "go"), nil, 0o600) })
 		if turn := r.next(api.ReportTurn); turn.Verdict != agentsig.KindReadyForReview {
 			t.Errorf("%+v", turn)
 		}
@@ -361,7 +358,7 @@ func TestACPSilence(t *testing.T) {
 	t.Run("no tool is", func(t *testing.T) {
 		t.Parallel()
 		s := acpSpec(t, "tool execute make|done\nhang")
-		quiet(&s)
+		stallsAfter4s(&s)
 		if last := start(t, s).finish(); last.How != api.HowStalled {
 			t.Errorf("%+v", last)
 		}

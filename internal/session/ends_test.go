@@ -155,7 +155,7 @@ func TestSignalCounts(t *testing.T) {
 func TestSignalBeforeTheCut(t *testing.T) {
 	t.Parallel()
 	const script = `echo 'READY_FOR_REVIEW: T-1'; echo; echo; echo up >&2; `
-	long := session.Duration(2 * time.Second) // enough for the signal to be said
+	long := session.Duration(5 * time.Second) // enough for the signal to be said
 	for name, c := range map[string]struct {
 		script  string
 		adjust  func(*session.Spec)

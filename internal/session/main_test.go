@@ -25,6 +25,12 @@ import (
 // boxAddress tells the test binary where the box is, if it is run as a session process.
 const boxAddress = "TEST_BOX_ADDRESS"
 
+// stallsAfter4s lets a session stall after four seconds of silence: on a busy machine, too, a program has said
+// its first word by then.
+func stallsAfter4s(s *session.Spec) {
+	s.Silence, s.Answer, s.Misses = session.Duration(time.Second), session.Duration(time.Second), 2
+}
+
 // patience bounds every wait of a test; nothing waits for it to pass.
 const patience = 30 * time.Second
 

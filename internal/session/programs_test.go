@@ -77,8 +77,8 @@ func TestClaudeServer(t *testing.T) {
 // If it has not, it is: that is work, and no silence.
 func TestClaudeWaits(t *testing.T) {
 	t.Parallel()
-	s := claude.spec(t, `head -7 "$DATA/background.jsonl"; sleep 1; sed 1,7d "$DATA/background.jsonl"`)
-	s.Silence, s.Answer, s.Misses = s.Linger/2, s.Linger/2, 1
+	s := claude.spec(t, `head -7 "$DATA/background.jsonl"; sleep 6; sed 1,7d "$DATA/background.jsonl"`)
+	stallsAfter4s(&s)
 	r := start(t, s)
 	if turn := r.next(api.ReportTurn); turn.Verdict != agentsig.KindReadyForReview {
 		t.Errorf("%+v", turn)

@@ -329,8 +329,8 @@ func TestStreamSilence(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				s := d.spec(t, c.lines+"sleep 1; "+prints(d.says("READY_FOR_REVIEW: T-1"), d.over))
-				s.Silence, s.Answer, s.Misses = session.Duration(50*time.Millisecond), session.Duration(50*time.Millisecond), 2
+				s := d.spec(t, c.lines+"sleep 6; "+prints(d.says("READY_FOR_REVIEW: T-1"), d.over))
+				stallsAfter4s(&s)
 				r := start(t, s)
 				r.send(api.SessionCommand{ID: "t", Kind: api.CommandTell, Text: "psst"})
 				if note := r.next(api.ReportNote); !note.NoAnswer {

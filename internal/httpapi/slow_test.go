@@ -1,4 +1,4 @@
-package box_test
+package httpapi
 
 import (
 	"bufio"
@@ -43,7 +43,7 @@ func inBubble(t *testing.T, f func(t *testing.T, w *wired)) {
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		served := make(chan error)
-		go func() { served <- b.Serve(ctx, w) }()
+		go func() { served <- New(b, nil).Serve(ctx, w) }()
 		defer func() { // also if f gives up: a bubble waits for all that runs in it
 			stop()
 			if err := <-served; err != nil {

@@ -1,12 +1,12 @@
-package box
+package httpapi
 
 import (
 	"encoding"
 	"encoding/json"
-	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -138,9 +138,11 @@ func (d description) operations(t *testing.T) map[string]string {
 }
 
 func TestOpenAPIRoutes(t *testing.T) {
-	b := &Box{ctx: t.Context(), apiToken: "the API's", gateToken: "the gate's"}
+	b := openBox(t)
+	own, gate := b.Tokens()
+	s := New(b, nil)
 	want := map[string]string{"GET /healthz": "", "GET /readyz": ""}
-	for _, r := range b.routes() {
+	for _, r := range s.routes() {
 		want[r.pattern] = "apiToken"
 		if r.gate {
 			want[r.pattern] = "gateToken"
@@ -151,9 +153,9 @@ func TestOpenAPIRoutes(t *testing.T) {
 		t.Errorf("routes (-) and docs/openapi.yaml (+):\n%s", diff)
 	}
 	// The handler keeps what is described: no token opens what is not its own.
-	h := b.Handler()
+	h := s.Handler()
 	refusal := map[string]int{"": http.StatusOK, "apiToken": http.StatusUnauthorized, "gateToken": http.StatusForbidden}
-	others := map[string][]string{"": {""}, "apiToken": {"", b.gateToken}, "gateToken": {"", b.apiToken}}
+	others := map[string][]string{"": {""}, "apiToken": {"", gate}, "gateToken": {"", own}}
 	for what, scheme := range described {
 		method, path, _ := strings.Cut(what, " ")
 		for _, token := range others[scheme] {
@@ -259,13 +261,19 @@ func jsonType(t reflect.Type) string {
 func TestOpenAPIEnums(t *testing.T) {
 	d := describe(t)
 	schemas := d.Components.Schemas
-	codes := []string{codeOf(&work.HeldError{}), codeOf(errors.New("anything else"))}
+	codes := slices.Concat(constants(t, "../api/api.go", "Code"), constants(t, "../api/session.go", "Code"))
+	codes = slices.DeleteFunc(codes, func(code string) bool { return code == api.CodeFailed }) // which clients say
+	answered := slices.Collect(maps.Keys(statuses))
 	for _, p := range problems {
-		codes = append(codes, p.code)
+		answered = append(answered, p.code)
 	}
 	slices.Sort(codes)
+	slices.Sort(answered)
+	if diff := cmp.Diff(codes, slices.Compact(answered)); diff != "" {
+		t.Errorf("codes of problems (-) and those that have a status (+):\n%s", diff)
+	}
 	described := slices.Sorted(slices.Values(schemas["Problem"].Properties["code"].Enum))
-	if diff := cmp.Diff(slices.Compact(codes), described); diff != "" {
+	if diff := cmp.Diff(codes, described); diff != "" {
 		t.Errorf("codes of problems (-) and the schema's (+):\n%s", diff)
 	}
 	for name, want := range map[string][]string{
@@ -317,15 +325,6 @@ func TestDeliveryPage(t *testing.T) {
 			t.Errorf("docs/delivery.md does not name %s", name)
 		}
 	}
-}
-
-// codeOf returns the code that an error is answered with.
-func codeOf(err error) string {
-	w := httptest.NewRecorder()
-	problem(w, err)
-	var p api.Problem
-	_ = json.Unmarshal(w.Body.Bytes(), &p) // without a code it is not in the enum
-	return p.Code
 }
 
 // constants returns the values of a file's constants of a type, or whose names begin

@@ -1,0 +1,116 @@
+package box
+
+import (
+	"context"
+	"errors"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/conversation"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/engine"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/internal/worktree"
+)
+
+// badRequest is what the caller got wrong in the form of a request.
+type badRequest struct{ error }
+
+// problems says what kind of problem an error is. What is not here is the box's fault.
+var problems = []struct {
+	err  error
+	code string
+}{
+	{ErrCannotWrite, api.CodeCannotWrite}, // whatever made it fail
+	{ErrNothing, api.CodeNothing},
+	{ErrStopping, api.CodeStopping},
+	{ErrOutcomeUnknown, api.CodeUnknown},
+	{engine.ErrUnknown, api.CodeUnknown},
+	{engine.ErrNotReady, api.CodeUnknown},
+	{engine.ErrClosed, api.CodeStopping},
+	{archive.ErrFailed, api.CodeStopping},
+	{context.Canceled, api.CodeStopping},
+	{work.ErrNoItem, api.CodeNotFound},
+	{work.ErrNoSession, api.CodeNotFound},
+	{work.ErrExists, api.CodeConflict},
+	{work.ErrCompleted, api.CodeConflict},
+	{work.ErrBlocked, api.CodeConflict},
+	{work.ErrNotHolder, api.CodeConflict},
+	{work.ErrSessionOver, api.CodeConflict},
+	{work.ErrNotPending, api.CodeConflict},
+	{work.ErrSamePhase, api.CodeConflict},
+	{work.ErrBadID, api.CodeInvalid},
+	{work.ErrNoTitle, api.CodeInvalid},
+	{work.ErrTooLong, api.CodeInvalid},
+	{work.ErrBadPhase, api.CodeInvalid},
+	{work.ErrBadRole, api.CodeInvalid},
+	{work.ErrIdleRole, api.CodeInvalid},
+	{work.ErrBadActor, api.CodeInvalid},
+	{work.ErrBadTTL, api.CodeInvalid},
+	{work.ErrBadCommit, api.CodeInvalid},
+	{work.ErrNoReason, api.CodeInvalid},
+	{work.ErrAudited, api.CodeConflict},
+	{delivery.ErrFinished, api.CodeConflict},
+	{delivery.ErrNoTask, api.CodeNotFound},
+	{delivery.ErrNoQuestion, api.CodeNotFound},
+	{delivery.ErrAnswered, api.CodeConflict},
+	{delivery.ErrNoAnswer, api.CodeInvalid},
+	{delivery.ErrTaskOver, api.CodeConflict},
+	{conversation.ErrNoConversation, api.CodeNotFound},
+	{conversation.ErrEnded, api.CodeConflict},
+	{conversation.ErrEmptyQuestion, api.CodeInvalid},
+	{conversation.ErrBadTurn, api.CodeInvalid},
+	{conversation.ErrBadType, api.CodeInvalid},
+	{conversation.ErrBadConfidence, api.CodeInvalid},
+	{conversation.ErrBadField, api.CodeInvalid},
+	{conversation.ErrBadTime, api.CodeInvalid},
+	{conversation.ErrBadOutcome, api.CodeInvalid},
+	{conversation.ErrBadCount, api.CodeInvalid},
+	{errNoRun, api.CodeNotFound},
+	{errNoDelivery, api.CodeConflict},
+	{errNoAgent, api.CodeConflict},
+	{errNoProgram, api.CodeConflict},
+	{errNoSandbox, api.CodeConflict},
+	{errBranchTaken, api.CodeConflict},
+	{worktree.ErrNoCommit, api.CodeConflict},
+	{errSessionGone, api.CodeGone},
+	{errNoMessage, api.CodeInvalid},
+	{errBadResult, api.CodeInvalid},
+	{errTooMuch, api.CodeInvalid},
+	{errKeyReused, api.CodeConflict},
+	{errSecretID, api.CodeInvalid},
+	{errTooMany, api.CodeBusy},
+}
+
+// Problem is an error of the box's as a client is told of it.
+func Problem(err error) *api.Problem {
+	p := &api.Problem{Code: api.CodeInternal, Message: err.Error()}
+	var held *work.HeldError
+	var role *work.RoleError
+	var phase *work.PhaseError
+	var form badRequest
+	switch {
+	case errors.As(err, &held):
+		p.Code = api.CodeHeld
+	case errors.As(err, &phase):
+		p.Code = api.CodeConflict
+	case errors.As(err, &role), errors.As(err, &form):
+		p.Code = api.CodeInvalid
+	default:
+		for _, known := range problems {
+			if errors.Is(err, known.err) {
+				p.Code = known.code
+				break
+			}
+		}
+	}
+	return p
+}
+
+// asAnswered is an error as a client gets it, for what takes the place of a client.
+func asAnswered(err error) error {
+	if err == nil {
+		return nil
+	}
+	return Problem(err)
+}

@@ -1,0 +1,80 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/httpserver"
+)
+
+// problems says how an error of a request's form, or of too many of them, is answered.
+var problems = []struct {
+	err    error
+	status int
+	code   string
+}{
+	{errToken, http.StatusUnauthorized, api.CodeUnauthorized},
+	{errGateToken, http.StatusForbidden, api.CodeUnauthorized},
+	{errSlow, http.StatusServiceUnavailable, api.CodeBusy},
+	{errManyOutputs, http.StatusServiceUnavailable, api.CodeBusy},
+	{errManyRead, http.StatusServiceUnavailable, api.CodeBusy},
+	{errManyFollow, http.StatusServiceUnavailable, api.CodeBusy},
+	{httpserver.ErrFull, http.StatusServiceUnavailable, api.CodeBusy},
+	{httpserver.ErrAhead, http.StatusBadRequest, api.CodeInvalid},
+	{errBadKey, http.StatusBadRequest, api.CodeInvalid},
+	{errBadAfter, http.StatusBadRequest, api.CodeInvalid},
+	{errBadFollow, http.StatusBadRequest, api.CodeInvalid},
+	{errBadLimit, http.StatusBadRequest, api.CodeInvalid},
+	{errBadLive, http.StatusBadRequest, api.CodeInvalid},
+	{errLimitFollow, http.StatusBadRequest, api.CodeInvalid},
+}
+
+// statuses says how a problem of the box's is answered. One that is not here is the box's fault.
+var statuses = map[string]int{
+	api.CodeCannotWrite: http.StatusServiceUnavailable,
+	api.CodeStopping:    http.StatusServiceUnavailable,
+	api.CodeUnknown:     http.StatusServiceUnavailable,
+	api.CodeBusy:        http.StatusServiceUnavailable,
+	api.CodeNothing:     http.StatusNotFound,
+	api.CodeNotFound:    http.StatusNotFound,
+	api.CodeGone:        http.StatusNotFound,
+	api.CodeConflict:    http.StatusConflict,
+	api.CodeHeld:        http.StatusConflict,
+	api.CodeInvalid:     http.StatusBadRequest,
+	api.CodeInternal:    http.StatusInternalServerError,
+}
+
+// problemOf says how an error is answered.
+func problemOf(err error) (status int, p *api.Problem) {
+	var form badRequest
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &form):
+		return http.StatusBadRequest, &api.Problem{Code: api.CodeInvalid, Message: err.Error()}
+	case errors.As(err, &large):
+		return http.StatusRequestEntityTooLarge, &api.Problem{Code: api.CodeInvalid, Message: fmt.Sprintf(
+			"the request has more than %d bytes: divide a plan; of an agent's output send the last part, with the signal", large.Limit)}
+	}
+	for _, known := range problems {
+		if errors.Is(err, known.err) {
+			return known.status, &api.Problem{Code: known.code, Message: err.Error()}
+		}
+	}
+	p = box.Problem(err)
+	return statuses[p.Code], p
+}
+
+func problem(w http.ResponseWriter, err error) {
+	status, p := problemOf(err)
+	httpserver.Answering(w)
+	w.Header().Set("Content-Type", "application/problem+json")
+	if status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(p.Details(status)) // a client that stopped reading misses it
+}

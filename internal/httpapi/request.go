@@ -1,0 +1,107 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/httpserver"
+	"github.com/signalbox-dev/signalbox/safetext"
+)
+
+const maxRequest = 64 << 10 // of a request in JSON
+
+// post reads a request with its key, carries it out and answers.
+func post[Q, V any](do func(r *http.Request, q Q, key string) (V, error)) func(http.ResponseWriter, *http.Request) error {
+	return postUpTo(maxRequest, do)
+}
+
+// postUpTo is post for requests of this size at most.
+func postUpTo[Q, V any](most int64, do func(r *http.Request, q Q, key string) (V, error)) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		q, key, err := request[Q](r, most)
+		if err != nil {
+			return err
+		}
+		v, err := do(r, q, key)
+		return reply(w, v, err)
+	}
+}
+
+var errBadKey = fmt.Errorf("an %s has at most %d characters, none of them a control character", api.KeyHeader, api.MaxKey)
+
+func keyOf(r *http.Request) (string, error) {
+	key := r.Header.Get(api.KeyHeader)
+	if len(key) > api.MaxKey || safetext.Escape(key) != key {
+		return "", errBadKey
+	}
+	return key, nil
+}
+
+// badRequest is what the caller got wrong in the form of a request.
+type badRequest struct{ error }
+
+func request[T any](r *http.Request, most int64) (v T, key string, err error) {
+	if key, err = keyOf(r); err != nil {
+		return v, "", err
+	}
+	v, err = decode[T](r, most)
+	return v, key, err
+}
+
+// decode reads the body of a client's request. A member that the box does not know is refused: it is
+// a mistake, and would have no effect.
+func decode[T any](r *http.Request, most int64) (T, error) {
+	d := json.NewDecoder(http.MaxBytesReader(nil, r.Body, most))
+	d.DisallowUnknownFields()
+	return document[T](d)
+}
+
+// decodeSessions reads the body of a session's request. A session may be of another version than the
+// box: a member that the box does not know is ignored.
+func decodeSessions[T any](r *http.Request, most int64) (T, error) {
+	return document[T](json.NewDecoder(http.MaxBytesReader(nil, r.Body, most)))
+}
+
+// document reads one JSON document, after which nothing may come.
+func document[T any](d *json.Decoder) (v T, err error) {
+	err = d.Decode(&v)
+	if err == nil {
+		if _, err = d.Token(); err == nil {
+			err = errTrailing
+		} else if errors.Is(err, io.EOF) {
+			return v, nil
+		}
+	}
+	return v, unread(err)
+}
+
+// unread says why a request's body could not be read.
+func unread(err error) error {
+	var large *http.MaxBytesError
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return errSlow
+	case errors.As(err, &large), errors.Is(err, httpserver.ErrAhead):
+		return err
+	}
+	return badRequest{fmt.Errorf("the request is not what it should be: %w", err)}
+}
+
+// errSlow is not the request's fault: its client may have been stopped, and sends it again.
+var errSlow = fmt.Errorf("the request did not come to its end within %v: send it again", httpserver.BodyPatience)
+
+var errTrailing = errors.New("something follows its JSON document")
+
+func reply(w http.ResponseWriter, v any, err error) error {
+	if err != nil {
+		return err
+	}
+	httpserver.Answering(w)
+	w.Header().Set("Content-Type", "application/json")
+	return json.NewEncoder(w).Encode(v)
+}

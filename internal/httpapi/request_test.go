@@ -1,0 +1,90 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/box"
+)
+
+// A request is one JSON document. What the box does not know in it is refused from a client, and
+// ignored from a session, which may be of another version.
+func TestBodies(t *testing.T) {
+	b := openBox(t)
+	h := New(b, nil).Handler()
+	token, _ := b.Tokens()
+	const add, report, activity = "/v1/work", "/v1/sessions/01JD0000000000000000000001:1.1/report", "/v1/sessions/01JD0000000000000000000001:1.1/activity"
+	for _, c := range []struct {
+		path, body string
+		code       string
+	}{
+		{add, `{"title":"a"}`, ""},
+		{add, ` {"title":"a"}` + "\r\n\t ", ""},
+		{add, `{"title":"a"}{"title":"b"}`, api.CodeInvalid},
+		{add, `{"title":"a"} garbage`, api.CodeInvalid},
+		{add, `{"title":"a"}]`, api.CodeInvalid},
+		{add, `{"title":"a","colour":"red"}`, api.CodeInvalid},
+		{add, `{"title":"a"}` + strings.Repeat(" ", maxRequest), api.CodeInvalid},
+		{report, `{"seq":1,"kind":"note","mood":"good"}`, api.CodeNotFound},
+		{report, `{"seq":1,"kind":"note"}{}`, api.CodeInvalid},
+		{report, `{"seq":"one"}`, api.CodeInvalid},
+		{activity, `{"line":"a","mood":"good"}`, api.CodeNotFound},
+		{activity, `{"line":"a"}1`, api.CodeInvalid},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, c.path, strings.NewReader(c.body))
+		r.Header.Set("Authorization", "Bearer "+token)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		var p api.Problem
+		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
+			t.Errorf("%s: %v", w.Body, err)
+		}
+		if p.Code != c.code {
+			t.Errorf("%s with %.60q is answered with %q: %s", c.path, c.body, p.Code, p.Message)
+		}
+	}
+}
+
+// The gate's reports take the gate's token, and nothing else does.
+func TestGateToken(t *testing.T) {
+	b, _ := listing(t, 1)
+	h := New(b, nil).Handler()
+	own, gate := b.Tokens()
+	for _, c := range []struct {
+		path, token string
+		want        int
+	}{
+		{"/v1/work/T-0/gate", own, http.StatusForbidden},
+		{"/v1/work/T-0/gate", gate, http.StatusConflict}, // it is not in CI_PENDING
+		{"/v1/work/T-0/override", gate, http.StatusUnauthorized},
+		{"/v1/work/T-0/override", "", http.StatusUnauthorized},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, c.path, strings.NewReader(`{"commit":"0123abc","result":"pass"}`))
+		r.Header.Set("Authorization", "Bearer "+c.token)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != c.want {
+			t.Errorf("%s: %d %s, want %d", c.path, w.Code, w.Body, c.want)
+		}
+	}
+}
+
+// What is wrong with a request is refused for good; a shortage, and what is wrong with the box, are not.
+func TestRefused(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{badRequest{errors.New("no document")}, true}, {&http.MaxBytesError{Limit: 1}, true}, {errTrailing, false},
+		{errSlow, false}, {errManyFollow, false}, {box.ErrStopping, false}, {errors.New("the box's own fault"), false},
+	} {
+		if _, p := problemOf(c.err); api.Refused(p) != c.want {
+			t.Errorf("%v is refused for good: %v", c.err, !c.want)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package httpapi
+
+import (
+	"cmp"
+	"crypto/subtle"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/httpserver"
+	"github.com/signalbox-dev/signalbox/internal/work"
+)
+
+// route is a request that the API knows.
+type route struct {
+	pattern string
+	gate    bool // it takes the gate's token, and no other
+	handle  func(http.ResponseWriter, *http.Request) error
+}
+
+func (s *Server) routes() []route {
+	b := s.box
+	return []route{
+		{"GET /v1/status", false, func(w http.ResponseWriter, _ *http.Request) error { return reply(w, b.Status(), nil) }},
+		{"GET /v1/work", false, func(w http.ResponseWriter, r *http.Request) error {
+			phase := agentsig.Phase(r.FormValue("phase"))
+			if phase != "" && !slices.Contains(agentsig.Phases(), phase) {
+				return work.ErrBadPhase
+			}
+			return answerList(s.logger, w, r, func(from api.From) (api.Page[api.Work], error) { return b.List(r.Context(), phase, from) })
+		}},
+		{"POST /v1/work", false, post(func(r *http.Request, q api.AddWork, key string) (api.Work, error) {
+			return b.Add(r.Context(), q, key)
+		})},
+		{"GET /v1/work/{id}", false, func(w http.ResponseWriter, r *http.Request) error {
+			v, err := b.Work(r.PathValue("id"))
+			return reply(w, v, err)
+		}},
+		{"POST /v1/work/{id}/override", false, post(func(r *http.Request, q api.Override, key string) (api.Recorded, error) {
+			return b.Override(r.PathValue("id"), q, key)
+		})},
+		{"POST /v1/work/{id}/gate", true, post(func(r *http.Request, q api.Report, key string) (api.Recorded, error) {
+			return b.Report(r.PathValue("id"), q, key)
+		})},
+		{"POST /v1/claims", false, post(func(r *http.Request, q api.Claim, key string) (api.Grant, error) {
+			if err := httpserver.Waits(r); err != nil { // for an item, or for a claim with the same key
+				return api.Grant{}, err
+			}
+			return b.Claim(r.Context(), q, key)
+		})},
+		{"POST /v1/sessions/{session}/renew", false, func(w http.ResponseWriter, r *http.Request) error {
+			v, err := b.Renew(r.PathValue("session"))
+			return reply(w, v, err)
+		}},
+		{"POST /v1/sessions/{session}/release", false, func(w http.ResponseWriter, r *http.Request) error {
+			key, err := keyOf(r)
+			if err != nil {
+				return err
+			}
+			v, err := b.Release(r.PathValue("session"), key)
+			return reply(w, v, err)
+		}},
+		{"POST /v1/sessions/{session}/emit", false, func(w http.ResponseWriter, r *http.Request) error {
+			session := r.PathValue("session")
+			if err := b.CheckSession(session); err != nil {
+				return err // before its output is read
+			}
+			output, end, err := s.large.read(w, r)
+			if err != nil {
+				return err
+			}
+			defer end()
+			v, err := b.Emit(r.Context(), session, output)
+			return reply(w, v, err)
+		}},
+		{"POST /v1/sessions/{session}/report", false, func(w http.ResponseWriter, r *http.Request) error {
+			q, err := decodeSessions[api.SessionReport](r, api.MaxReport)
+			if err == nil {
+				err = b.SessionReport(r.Context(), r.PathValue("session"), q)
+			}
+			return reply(w, struct{}{}, err)
+		}},
+		{"POST /v1/sessions/{session}/activity", false, func(w http.ResponseWriter, r *http.Request) error {
+			q, err := decodeSessions[struct {
+				Line string `json:"line"`
+			}](r, maxRequest)
+			if err == nil {
+				err = b.Activity(r.PathValue("session"), q.Line)
+			}
+			return reply(w, struct{}{}, err)
+		}},
+		{"GET /v1/sessions/{session}/commands", false, s.commands},
+		{"POST /v1/conversations", false, postUpTo(api.MaxConversation, func(r *http.Request, q api.Ask, key string) (api.Conversation, error) {
+			return b.Ask(r.Context(), q, key)
+		})},
+		{"POST /v1/conversations/{id}/signals", false, postUpTo(api.MaxConversation, func(r *http.Request, q api.Signalled, key string) (api.Recorded, error) {
+			return b.Signalled(r.Context(), r.PathValue("id"), q, key)
+		})},
+		{"POST /v1/conversations/{id}/end", false, post(func(r *http.Request, q api.Answered, key string) (api.Recorded, error) {
+			return b.Answered(r.PathValue("id"), q, key)
+		})},
+		{"GET /v1/events", false, s.events},
+		{"GET /v1/runs", false, func(w http.ResponseWriter, r *http.Request) error {
+			live, err := strconv.ParseBool(cmp.Or(r.FormValue("live"), "false"))
+			if err != nil {
+				return errBadLive
+			}
+			return answerList(s.logger, w, r, func(from api.From) (api.Page[api.Run], error) { return b.Runs(r.Context(), live, from) })
+		}},
+		{"POST /v1/runs", false, func(w http.ResponseWriter, r *http.Request) error {
+			key, err := keyOf(r)
+			if err != nil {
+				return err
+			}
+			q, err := decode[api.StartRun](r, 2*api.MaxPlan)
+			if err != nil {
+				return err
+			}
+			v, err := b.Deliver(r.Context(), q, key)
+			return reply(w, v, err)
+		}},
+		{"GET /v1/runs/{run}", false, func(w http.ResponseWriter, r *http.Request) error {
+			v, err := b.Run(r.PathValue("run"))
+			return reply(w, v, err)
+		}},
+		{"GET /v1/runs/{run}/watch", false, s.watchRun},
+		{"POST /v1/runs/{run}/pause", false, s.onRun("pause")},
+		{"POST /v1/runs/{run}/resume", false, s.onRun("resume")},
+		{"POST /v1/runs/{run}/cancel", false, s.onRun("cancel")},
+		{"GET /v1/questions", false, func(w http.ResponseWriter, _ *http.Request) error { return reply(w, b.Questions(), nil) }},
+		{"POST /v1/questions/{question}/answer", false, post(func(r *http.Request, q api.Answer, _ string) (api.Question, error) {
+			return b.Answer(r.Context(), r.PathValue("question"), q)
+		})},
+		{"POST /v1/work/{id}/tell", false, post(func(r *http.Request, q api.Message, key string) (api.Told, error) {
+			return b.Tell(r.Context(), r.PathValue("id"), q, key)
+		})},
+		{"POST /v1/work/{id}/cancel", false, s.onTask("cancel")},
+		{"POST /v1/work/{id}/retry", false, s.onTask("retry")},
+	}
+}
+
+func (s *Server) onRun(verb string) func(http.ResponseWriter, *http.Request) error {
+	return post(func(r *http.Request, q api.Message, _ string) (api.Run, error) {
+		return s.box.OnRun(r.Context(), r.PathValue("run"), verb, q)
+	})
+}
+
+func (s *Server) onTask(verb string) func(http.ResponseWriter, *http.Request) error {
+	return post(func(r *http.Request, q api.Message, _ string) (api.Run, error) {
+		return s.box.OnTask(r.Context(), r.PathValue("id"), verb, q)
+	})
+}
+
+// authorize checks the request's token. The gate's own token is for its reports
+// alone, and they take no other: an agent that could pass its own CI would.
+func (s *Server) authorize(r *http.Request, gate bool) error {
+	own, gates := s.box.Tokens()
+	want, refusal := own, errToken
+	if gate {
+		want, refusal = gates, errGateToken
+	}
+	got, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok || subtle.ConstantTimeCompare([]byte(got), []byte(want)) != 1 {
+		return refusal
+	}
+	return nil
+}
+
+var (
+	errToken     = errors.New("the request has no valid token: it is in api.token in the box's directory, and goes into the header Authorization: Bearer TOKEN")
+	errGateToken = errors.New("the gate's own token is needed: it is in gate.token in the box's directory, and `signalbox gate report` takes it from SIGNALBOX_GATE_TOKEN")
+)

@@ -1,0 +1,130 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/httpserver"
+)
+
+// Server answers requests to a box.
+type Server struct {
+	box       *box.Box
+	logger    *slog.Logger
+	large     large
+	following crowd // clients that follow
+	reading   crowd // clients that read the events that there are
+}
+
+// New makes a server for a box. The logger may be nil.
+func New(b *box.Box, logger *slog.Logger) *Server {
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	return &Server{
+		box: b, logger: logger, large: make(large, largeOutputs),
+		following: crowd{make(chan struct{}, maxFollowing), errManyFollow}, reading: crowd{make(chan struct{}, maxReading), errManyRead},
+	}
+}
+
+// Listen opens the address that the box answers on. It has to be on this machine:
+// requests are not encrypted.
+func Listen(ctx context.Context, address string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("the address to listen on: %w", err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, fmt.Errorf("a box listens on loopback only (127.0.0.1, ::1, localhost), not on %q: requests are not encrypted", host)
+	}
+	var config net.ListenConfig
+	return config.Listen(ctx, "tcp", address)
+}
+
+// failedListen is for how long a box that failed goes on answering before it stops, so that whoever
+// asks /readyz or for its status is told why.
+const failedListen = 2 * time.Second
+
+// Serve answers on the listener until ctx ends or the box stops, and then stops the box. A box that failed
+// goes on to say so for a moment: who asks then is told why, instead of finding nobody. Whoever opened the box
+// closes it afterwards.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	if err := s.box.Announce(l.Addr().String()); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	server := httpserver.New(s.Handler(), s.logger)
+	server.BaseContext = func(net.Listener) context.Context { return s.box.Context() }
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	case <-s.box.Done():
+		tellFailure(ctx, s.box.Writable())
+	}
+	withdrawn := s.box.Withdraw() // before it can't be asked any more
+	s.box.Stop()                  // ends what waits, so that the server can shut down
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if server.Shutdown(grace) != nil {
+		_ = server.Close() // who has not finished by now is cut off
+	}
+	<-ended
+	return withdrawn
+}
+
+// tellFailure waits while a box is asked how it is, if it stopped because it failed; no longer than ctx.
+func tellFailure(ctx context.Context, why error) {
+	if !errors.Is(why, box.ErrCannotWrite) {
+		return
+	}
+	select {
+	case <-time.After(failedListen):
+	case <-ctx.Done():
+	}
+}
+
+// Handler answers the API's requests.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", s.ready)
+	for _, r := range s.routes() {
+		mux.HandleFunc(r.pattern, func(w http.ResponseWriter, req *http.Request) {
+			if err := s.authorize(req, r.gate); err != nil {
+				httpserver.Refuse(w)
+				problem(w, err)
+				return
+			}
+			if err := httpserver.Admit(w, req); err != nil {
+				problem(w, err)
+				return
+			}
+			err := r.handle(w, req)
+			if errors.Is(err, archive.ErrFailed) {
+				<-s.box.Done() // whoever is told this finds /readyz say the same
+			}
+			if err != nil {
+				problem(w, err)
+			}
+		})
+	}
+	return mux
+}
+
+// ready answers whether the box takes requests.
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
+	if err := s.box.Writable(); err != nil {
+		problem(w, err)
+		return
+	}
+	fmt.Fprintln(w, "ok")
+}
