@@ -213,6 +213,11 @@ func (m *measured) each(from, to, atOnce int, f func(context.Context, int) error
 func (m *measured) settle(n *node) {
 	m.t.Helper()
 	n.client.Close()
+	defer func() {
+		if m.t.Failed() {
+			m.t.Logf("the box said:\n%s", n.said.String())
+		}
+	}()
 	m.within(time.Minute, "all runs are tidied up", func() bool {
 		left, _ := os.ReadDir(filepath.Join(m.dir, ".signalbox", "runs"))
 		return len(left)+len(m.sessions()) == 0

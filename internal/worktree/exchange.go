@@ -227,7 +227,7 @@ func damaged(err error) error {
 // is being made only at the end, and such a command fails before: it is run again in turn.
 func (x *Exchange) writeBeside(ctx context.Context, c call) error {
 	err := x.write(ctx, x.home, c)
-	if failed := (*GitError)(nil); !errors.As(err, &failed) || !strings.Contains(failed.Stderr, "bad object worktrees/") {
+	if failed := (*GitError)(nil); !errors.As(err, &failed) || !halfMade.MatchString(failed.Stderr) {
 		return err
 	}
 	release, err := x.lock(ctx)
@@ -237,6 +237,9 @@ func (x *Exchange) writeBeside(ctx context.Context, c call) error {
 	defer release()
 	return x.write(ctx, x.home, c)
 }
+
+// halfMade is what git's parts say of a worktree whose commit is not named yet.
+var halfMade = regexp.MustCompile(`(bad|unable to parse) object:? worktrees/`)
 
 // short reports whether the machine ran short of something, or refused it, or ended git or a part of it.
 func (e *GitError) short() bool {

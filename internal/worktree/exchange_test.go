@@ -423,3 +423,39 @@ func TestTakeTrouble(t *testing.T) {
 		})
 	}
 }
+
+// Git that makes room looks at all worktrees, and fails if one of them is being made just then: it is run again.
+func TestForgetBesideAdd(t *testing.T) {
+	for _, command := range []string{"prune --expire=now", "repack -adq", "gc --prune=now --quiet"} {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			_, commit := f.settled("a", "a.txt", "work\n")
+			must(t, f.exchange.Take(t.Context(), commit, "R1"))
+			// The first call finds a worktree as git leaves it for a moment.
+			besideAdd := filepath.Join(t.TempDir(), "git")
+			must(t, os.WriteFile(besideAdd, []byte(`#!/bin/sh
+case " $* " in *' gc '*)
+  if [ ! -f "$0.called" ]; then
+    half=$GIT_DIR/worktrees/half
+    mkdir -p "$half" && echo ../.. >"$half/commondir" && echo /half/.git >"$half/gitdir" || exit 1
+    printf '%040d\n' 0 >"$half/HEAD"
+    echo loose | "$GIT" hash-object -w --stdin >/dev/null
+    "$GIT" `+command+` && touch "$0.passed"
+    status=$?
+    touch "$0.called"
+    rm -r "$half"
+    exit $status
+  fi
+esac
+exec "$GIT" "$@"
+`), 0o700))
+			f.exchange.env = append(f.exchange.env, "GIT="+f.exchange.program)
+			f.exchange.program = besideAdd
+			must(t, f.exchange.Forget(t.Context(), "R1", "nobody"))
+			if _, err := os.Stat(besideAdd + ".passed"); err == nil {
+				t.Errorf("git %s does not mind a worktree that is being made", command)
+			}
+		})
+	}
+}

@@ -18,6 +18,7 @@ func TestMutants(t *testing.T) {
 		{"whatever git says is damage", "exchange.go", "&& damage.MatchString(failed.Stderr)", "&& damage != nil", "TestTakeTrouble"},
 		{"git that was killed has found damage", "exchange.go", "if e.Exit < 0 {", "if false {", "TestTakeTrouble"},
 		{"a part of git that was killed has found damage", "exchange.go", `, "died of signal",`, ",", "TestTakeTrouble"},
+		{"a worktree that is being made fails whoever makes room", "exchange.go", "(bad|unable to parse) object:? worktrees/", "bad object worktrees/", "TestForgetBesideAdd"},
 		{"what is being removed is a worktree", "add.go", "if err == nil && isUnfinished(at.gitDir) {", "if false && isUnfinished(at.gitDir) {", "TestFind"},
 		{"a commit is not kept for its run", "exchange.go", "return x.fetch(ctx, commit, true, kept(run)+commit)", "return x.fetch(ctx, commit, true, kept(\"R0\")+commit)", "TestForget"},
 		{"a merge moves its branch out of turn", "merge.go", "release, err := x.shared.take(ctx)\n", "release, err := make(turn, 1).take(ctx)\n", "TestMergeInTurn"},
