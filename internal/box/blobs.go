@@ -136,7 +136,7 @@ func outputOf(e ledger.Event) (*ledger.Blob, error) {
 	case work.AgentSessionCompleted, work.LateResultRecorded, work.SignalRecorded:
 		err := json.Unmarshal(e.Payload, &p)
 		return p.Transcript.Blob, err
-	case conversation.ModelSignalled:
+	case conversation.TypeSignalled:
 		err := json.Unmarshal(e.Payload, &p)
 		return p.Stored, err
 	}

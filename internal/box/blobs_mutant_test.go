@@ -20,7 +20,7 @@ func TestKeepMutants(t *testing.T) {
 		{"young outputs are removed", "blobs.go",
 			"if err != nil || !e.Time.Before(since) {", "if err != nil {", removed},
 		{"questions are removed", "blobs.go",
-			"case conversation.ModelSignalled:", "case conversation.ModelSignalled, conversation.QuestionAsked:", "TestOutputOf$|" + removed},
+			"case conversation.TypeSignalled:", "case conversation.TypeSignalled, conversation.TypeStarted:", "TestOutputOf$|" + removed},
 		{"outputs are unlinked before the event is sealed", "blobs.go",
 			"if _, err := b.seal(); err != nil {", "if err := b.ctx.Err(); err != nil {", removed},
 		{"outputs are unlinked without an event", "blobs.go",

@@ -305,8 +305,8 @@ func TestOutputOf(t *testing.T) {
 		want    *ledger.Blob
 	}{
 		{delivery.RunStarted, delivery.Started{Plan: blob}, nil},
-		{conversation.QuestionAsked, conversation.Asked{Stored: &blob}, nil},
-		{conversation.ModelSignalled, conversation.Signalled{Stored: &blob}, &blob},
+		{conversation.TypeStarted, conversation.Asked{Stored: &blob}, nil},
+		{conversation.TypeSignalled, conversation.Signalled{Stored: &blob}, &blob},
 		{work.AgentSessionCompleted, work.Result{Said: work.Said{Transcript: work.Transcript{Blob: &blob}}}, &blob},
 		{work.LateResultRecorded, work.Result{Said: work.Said{Transcript: work.Transcript{Blob: &blob}}}, &blob},
 		{work.SignalRecorded, work.Signalled{Said: work.Said{Transcript: work.Transcript{Blob: &blob}, Fields: []work.Field{{Name: "x", Value: other}}}}, &blob},

@@ -80,12 +80,12 @@ func TestConversation(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 	signalled, err := u.client.Signalled(t.Context(), api.NewKey(), c.ID, said(t, 1, needTurn))
-	if want := (api.Recorded{Event: conversation.ModelSignalled, Work: c.ID, Sequence: 3}); err != nil || signalled != want {
+	if want := (api.Recorded{Event: conversation.TypeSignalled, Work: c.ID, Sequence: 3}); err != nil || signalled != want {
 		t.Errorf("%+v, %v", signalled, err)
 	}
 	end := api.Answered{Outcome: conversation.OutcomePartial, Turns: 2, Signals: 1, TokensIn: 300, TokensOut: 40, Missing: "the tests"}
 	ended, err := u.client.Answered(t.Context(), api.NewKey(), c.ID, end)
-	if want := (api.Recorded{Event: conversation.QuestionAnswered, Work: c.ID, Sequence: 4}); err != nil || ended != want {
+	if want := (api.Recorded{Event: conversation.TypeEnded, Work: c.ID, Sequence: 4}); err != nil || ended != want {
 		t.Errorf("%+v, %v", ended, err)
 	}
 	events, names := u.history(t, c.ID)
@@ -93,10 +93,10 @@ func TestConversation(t *testing.T) {
 		t.Fatalf("%d events of %q", len(events), names)
 	}
 	for n, want := range []struct{ kind, actor, payload string }{
-		{conversation.QuestionAsked, "operator", `{"id":"Q-00001","question":"where is the parser?","class":"code","provider":"local","model":"small"}`},
-		{conversation.ModelSignalled, "model", `{"turn":1,"type":"need_turn","confidence":0.8,"fields":[{"name":"reason","value":"to read the parser"},{"name":"expected_turns","value":2}],` +
+		{conversation.TypeStarted, "operator", `{"id":"Q-00001","question":"where is the parser?","class":"code","provider":"local","model":"small"}`},
+		{conversation.TypeSignalled, "model", `{"turn":1,"type":"need_turn","confidence":0.8,"fields":[{"name":"reason","value":"to read the parser"},{"name":"expected_turns","value":2}],` +
 			`"raw_xml":` + must(json.Marshal(needTurn)) + `,"at":"2026-01-02T12:00:00Z"}`},
-		{conversation.QuestionAnswered, "oracle", `{"outcome":"partial","turns":2,"signals":1,"tokens_in":300,"tokens_out":40,"missing":"the tests"}`},
+		{conversation.TypeEnded, "oracle", `{"outcome":"partial","turns":2,"signals":1,"tokens_in":300,"tokens_out":40,"missing":"the tests"}`},
 	} {
 		e := events[n]
 		if e.Type != want.kind || e.Actor != want.actor || e.Subject != c.Subject || e.Lease != "" || e.Key == "" || !sameJSON(t, string(e.Payload), want.payload) {

@@ -344,7 +344,7 @@ func isOver(s *state, subject, event string) bool {
 	if i := s.items[subject]; i != nil {
 		return i.Run == "" && i.Phase == agentsig.PhaseCompleted
 	}
-	return event == delivery.RunFinished || event == conversation.QuestionAnswered
+	return event == delivery.RunFinished || event == conversation.TypeEnded
 }
 
 // evict lets what is over leave memory, once the index has it, durably. Everything up to size is

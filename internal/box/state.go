@@ -88,7 +88,7 @@ func (s *state) take(seq uint64, stored []byte) error {
 	switch {
 	case s.runs[e.Subject] != nil || e.Type == delivery.RunStarted:
 		err = s.foldRun(seq, e, stored)
-	case s.conversations[e.Subject] != nil || e.Type == conversation.QuestionAsked:
+	case s.conversations[e.Subject] != nil || e.Type == conversation.TypeStarted:
 		err = s.foldConversation(seq, e, stored)
 	default:
 		err = s.foldItem(seq, e, stored)
@@ -109,7 +109,7 @@ func (s *state) note(seq uint64, e ledger.Event) error {
 	if t == nil {
 		t = &trail{}
 		switch e.Type {
-		case work.WorkAdded, conversation.QuestionAsked:
+		case work.WorkAdded, conversation.TypeStarted:
 			t.AddKey = e.Key
 		case delivery.RunStarted:
 			t.AddKey = s.runs[e.Subject].Key

@@ -66,7 +66,7 @@ says:
 		t.Errorf("exit %d\n%s\n%s", r.code, r.out, r.errs)
 	}
 	_, out, _ := run(t, command.Env{In: strings.NewReader("")}, "events")
-	for _, want := range []string{"question_asked", "signalled need_turn", "signalled context_sufficient", "answered after 2 turns"} {
+	for _, want := range []string{"ConversationStarted", "signalled need_turn", "signalled context_sufficient", "answered after 2 turns"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the events lack %q:\n%s", want, out)
 		}
@@ -85,7 +85,7 @@ asked: ^hello
 says: I look.
 calls: read_file {"path": "box/box.json"}
 calls: read_file {"path": "copies"}
-calls: search_code {"query": "question_asked"}
+calls: search_code {"query": "ConversationStarted"}
 calls: search_code {"query": "address"}
 
 says:

@@ -89,7 +89,7 @@ type Ask struct {
 }
 
 // Events implements [Command].
-func (Ask) Events() []string { return []string{QuestionAsked} }
+func (Ask) Events() []string { return []string{TypeStarted} }
 
 func (c Ask) decide() (work.Event, error) {
 	switch {
@@ -105,7 +105,7 @@ func (c Ask) decide() (work.Event, error) {
 			return work.Event{}, fmt.Errorf("the name %.40q has %d bytes of %d: %w", name, len(name), maxName, work.ErrTooLong)
 		}
 	}
-	return work.Event{Type: QuestionAsked, Actor: work.OperatorActor, Key: c.Key, Payload: c.Asked}, nil
+	return work.Event{Type: TypeStarted, Actor: work.OperatorActor, Key: c.Key, Payload: c.Asked}, nil
 }
 
 // Signal records what the model said about its own turn.
@@ -115,7 +115,7 @@ type Signal struct {
 }
 
 // Events implements [Command].
-func (Signal) Events() []string { return []string{ModelSignalled} }
+func (Signal) Events() []string { return []string{TypeSignalled} }
 
 func (c Signal) decide() (work.Event, error) {
 	entry, known := agentsig.Lookup(c.Type)
@@ -137,7 +137,7 @@ func (c Signal) decide() (work.Event, error) {
 			return work.Event{}, fmt.Errorf("%.40q: %w", f.Name, ErrBadField)
 		}
 	}
-	return work.Event{Type: ModelSignalled, Actor: ModelActor, Key: c.Key, Payload: c.Signalled}, nil
+	return work.Event{Type: TypeSignalled, Actor: ModelActor, Key: c.Key, Payload: c.Signalled}, nil
 }
 
 // Answer ends the conversation, with an answer or without one.
@@ -147,7 +147,7 @@ type Answer struct {
 }
 
 // Events implements [Command].
-func (Answer) Events() []string { return []string{QuestionAnswered} }
+func (Answer) Events() []string { return []string{TypeEnded} }
 
 func (c Answer) decide() (work.Event, error) {
 	switch c.Outcome {
@@ -158,7 +158,7 @@ func (c Answer) decide() (work.Event, error) {
 	if c.Turns < 0 || c.Signals < 0 || c.TokensIn < 0 || c.TokensOut < 0 {
 		return work.Event{}, ErrBadCount
 	}
-	return work.Event{Type: QuestionAnswered, Actor: OracleActor, Key: c.Key, Payload: c.Answered}, nil
+	return work.Event{Type: TypeEnded, Actor: OracleActor, Key: c.Key, Payload: c.Answered}, nil
 }
 
 // Fold takes the next event of the conversation, decoded from stored, which has the
@@ -183,13 +183,13 @@ func Evolve(c Conversation, seq uint64, e ledger.Event) (Conversation, error) {
 	c.Reach(seq, e.Key)
 	var err error
 	switch e.Type {
-	case QuestionAsked:
+	case TypeStarted:
 		var p Asked
 		err = json.Unmarshal(e.Payload, &p)
 		c.Subject, c.ID = e.Subject, p.ID
-	case ModelSignalled:
+	case TypeSignalled:
 		c.Signals++
-	case QuestionAnswered:
+	case TypeEnded:
 		var p Answered
 		err = json.Unmarshal(e.Payload, &p)
 		c.Outcome = p.Outcome

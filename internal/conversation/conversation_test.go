@@ -165,9 +165,9 @@ func TestFoldRefuses(t *testing.T) {
 	for name, change := range map[string]func(*work.Event, *conversation.Conversation){
 		"an event of an unknown type": func(e *work.Event, _ *conversation.Conversation) { e.Type = "model_laughed" },
 		"an event that can't be read": func(e *work.Event, _ *conversation.Conversation) {
-			e.Type, e.Payload = conversation.QuestionAnswered, 1
+			e.Type, e.Payload = conversation.TypeEnded, 1
 		},
-		"a beginning that can't be read":    func(e *work.Event, _ *conversation.Conversation) { e.Type, e.Payload = conversation.QuestionAsked, 1 },
+		"a beginning that can't be read":    func(e *work.Event, _ *conversation.Conversation) { e.Type, e.Payload = conversation.TypeStarted, 1 },
 		"an event that follows another":     func(_ *work.Event, c *conversation.Conversation) { c.Tip.Sum[0] ^= 1 },
 		"an event that is not next to come": func(_ *work.Event, c *conversation.Conversation) { c.Tip.ItemSeq++ },
 	} {
@@ -187,15 +187,15 @@ func TestWords(t *testing.T) {
 		payload any
 		want    string
 	}{
-		{conversation.QuestionAsked, conversation.Asked{Question: "\n why \x1b[31mred?\nmore"}, `Q-00001: asked: why \x1b[31mred?`},
-		{conversation.ModelSignalled, signal(nil).Signalled, "Q-00001: signalled need_turn (0.8): to read more"},
-		{conversation.ModelSignalled, conversation.Signalled{Type: agentsig.KindStuck, Confidence: 0.25, Fields: []work.Field{{Name: "blocker", Value: "no files"}}}, "Q-00001: signalled stuck (0.25): no files"},
-		{conversation.ModelSignalled, conversation.Signalled{Type: agentsig.KindContextSufficient, Confidence: 1}, "Q-00001: signalled context_sufficient (1)"},
-		{conversation.ModelSignalled, conversation.Signalled{Type: agentsig.KindNeedCapability, Confidence: 0.5, Fields: []work.Field{{Name: "capability", Value: "the web"}, {Name: "reason", Value: "old"}}}, "Q-00001: signalled need_capability (0.5): the web"},
-		{conversation.QuestionAnswered, answer(nil).Answered, "Q-00001: answered after 2 turns"},
-		{conversation.QuestionAnswered, conversation.Answered{Outcome: conversation.OutcomePartial, Turns: 1, Missing: "the rest"}, "Q-00001: answered in part after 1 turn: the rest"},
-		{conversation.QuestionAnswered, conversation.Answered{Outcome: conversation.OutcomeCancelled}, "Q-00001: cancelled after 0 turns"},
-		{conversation.QuestionAnswered, 1, "Q-00001: question_answered that can't be read"},
+		{conversation.TypeStarted, conversation.Asked{Question: "\n why \x1b[31mred?\nmore"}, `Q-00001: asked: why \x1b[31mred?`},
+		{conversation.TypeSignalled, signal(nil).Signalled, "Q-00001: signalled need_turn (0.8): to read more"},
+		{conversation.TypeSignalled, conversation.Signalled{Type: agentsig.KindStuck, Confidence: 0.25, Fields: []work.Field{{Name: "blocker", Value: "no files"}}}, "Q-00001: signalled stuck (0.25): no files"},
+		{conversation.TypeSignalled, conversation.Signalled{Type: agentsig.KindContextSufficient, Confidence: 1}, "Q-00001: signalled context_sufficient (1)"},
+		{conversation.TypeSignalled, conversation.Signalled{Type: agentsig.KindNeedCapability, Confidence: 0.5, Fields: []work.Field{{Name: "capability", Value: "the web"}, {Name: "reason", Value: "old"}}}, "Q-00001: signalled need_capability (0.5): the web"},
+		{conversation.TypeEnded, answer(nil).Answered, "Q-00001: answered after 2 turns"},
+		{conversation.TypeEnded, conversation.Answered{Outcome: conversation.OutcomePartial, Turns: 1, Missing: "the rest"}, "Q-00001: answered in part after 1 turn: the rest"},
+		{conversation.TypeEnded, conversation.Answered{Outcome: conversation.OutcomeCancelled}, "Q-00001: cancelled after 0 turns"},
+		{conversation.TypeEnded, 1, "Q-00001: ConversationEnded that can't be read"},
 		{"model_laughed", 1, "Q-00001: model_laughed"},
 	} {
 		said[c.kind] = true
@@ -217,7 +217,7 @@ func TestWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := conversation.Words("Q-00001", ledger.Event{Type: conversation.QuestionAsked, Payload: data})
+	got := conversation.Words("Q-00001", ledger.Event{Type: conversation.TypeStarted, Payload: data})
 	if n := utf8.RuneCountInString(got); n != 160 || safetext.Escape(got) != got {
 		t.Errorf("%d characters: %q", n, got)
 	}

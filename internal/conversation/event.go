@@ -15,13 +15,13 @@ import (
 
 // The types of events on a conversation.
 const (
-	QuestionAsked    = "question_asked"
-	ModelSignalled   = "model_signalled"
-	QuestionAnswered = "question_answered" // or given up, as its outcome says
+	TypeStarted   = "ConversationStarted"
+	TypeSignalled = "ConversationSignalled"
+	TypeEnded     = "ConversationEnded" // or given up, as its outcome says
 )
 
 // Types lists every type of event on a conversation.
-func Types() []string { return []string{QuestionAsked, ModelSignalled, QuestionAnswered} }
+func Types() []string { return []string{TypeStarted, TypeSignalled, TypeEnded} }
 
 // Outcome is how a conversation ended.
 type Outcome string
@@ -35,7 +35,7 @@ const (
 	OutcomeCancelled Outcome = "cancelled"
 )
 
-// Asked is the payload of QuestionAsked.
+// Asked is the payload of TypeStarted.
 type Asked struct {
 	ID       string       `json:"id"`
 	Question string       `json:"question"`         // its beginning, if it is stored
@@ -45,7 +45,7 @@ type Asked struct {
 	Model    string       `json:"model"`
 }
 
-// Signalled is the payload of ModelSignalled.
+// Signalled is the payload of TypeSignalled.
 type Signalled struct {
 	Turn       int           `json:"turn"` // from 1
 	Type       agentsig.Kind `json:"type"`
@@ -57,7 +57,7 @@ type Signalled struct {
 	At         time.Time     `json:"at"`
 }
 
-// Answered is the payload of QuestionAnswered.
+// Answered is the payload of TypeEnded.
 type Answered struct {
 	Outcome   Outcome `json:"outcome"`
 	Turns     int     `json:"turns"`
@@ -86,15 +86,15 @@ func Words(name string, e ledger.Event) string {
 
 func sentence(e ledger.Event) (string, error) {
 	switch e.Type {
-	case QuestionAsked:
+	case TypeStarted:
 		var p Asked
 		err := json.Unmarshal(e.Payload, &p)
 		return because("asked", p.Question), err
-	case ModelSignalled:
+	case TypeSignalled:
 		var p Signalled
 		err := json.Unmarshal(e.Payload, &p)
 		return because(fmt.Sprintf("signalled %s (%.2g)", p.Type, p.Confidence), p.reason()), err
-	case QuestionAnswered:
+	case TypeEnded:
 		var p Answered
 		err := json.Unmarshal(e.Payload, &p)
 		turns := "turns"
