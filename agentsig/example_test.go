@@ -28,6 +28,22 @@ func ExampleScan() {
 	// ready_for_review DISPATCH_CRITIC it works
 }
 
+// An agent's output while it comes in: the first signal ends the loop, and nothing more is read.
+func ExampleFindings() {
+	pipe := strings.NewReader("Working on it.\n\nREADY_FOR_REVIEW: T-1\nSummary: it works\n\nmore\n")
+	for f, err := range agentsig.Findings(pipe, agentsig.Options{Task: "T-1"}) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if f.Outcome == agentsig.Accepted {
+			fmt.Println(f.Signal.Kind, f.Signal.Subject)
+			return
+		}
+	}
+	// Output: ready_for_review T-1
+}
+
 // A model's reply as it streams in: people see the text, never the signal.
 func ExampleScanner() {
 	s := agentsig.NewScanner(agentsig.Options{}, agentsig.Sink{
