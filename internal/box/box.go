@@ -38,7 +38,7 @@ type Options struct {
 	Redact      []string      // patterns of the operator's own secrets
 	Version     string        // of the program
 	Delivery    *Delivery     // to deliver plans; nil if this box does not
-	Resting     bool          // it takes requests, and starts nothing
+	Draining    bool          // it takes requests, and starts nothing
 	Unlisted    bool          // only its own process finds it, for a moment; it makes way for others
 	Patience    time.Duration // how long it waits for a directory that another has for a moment
 	Keep        time.Duration // how long outputs of what is over are kept; for ever if 0
@@ -62,8 +62,8 @@ type Box struct {
 	kept        uint64    // the size of the ledger at the last snapshot
 	evicted     time.Time // when something last left memory
 	past        *past
-	merging     atomic.Bool      // the index is
-	turns       turns[keyOfKind] // of requests; starts of runs have one for all
+	merging     atomic.Bool        // the index is
+	requests    keyLock[keyOfKind] // by key; starts of runs have one for all
 	redact      *redact.Redactor
 	hosts       []string
 	exitEnabled bool
@@ -71,13 +71,13 @@ type Box struct {
 	logger      *slog.Logger
 	now         func() time.Time
 
-	hub        *hub
+	mail       *mailboxes // of sessions
 	deliverer  *deliverer // nil if this box delivers no plans
 	conducting sync.Mutex
 	conductors map[string]*conductor // by the run's subject
 	unlisted   bool                  // its address is for its own process alone
-	rest       atomic.Bool           // no agent is started any more
-	rested     chan struct{}         // closed then
+	drain      atomic.Bool           // no agent is started any more
+	drainBegun chan struct{}         // closed then
 
 	apiToken, gateToken string
 
@@ -183,7 +183,7 @@ func start(ctx context.Context, o Options, a *archive.Archive, keys archive.Keys
 		dir: o.Dir, archive: a, keys: keys, hosts: o.Hosts, exitEnabled: o.ExitEnabled,
 		keepBlobs: o.Keep, version: o.Version, logger: o.Logger, now: o.now,
 		stopped: make(chan struct{}), sealing: sealing{dirty: make(chan struct{}, 1), busy: o.Busy},
-		held: o.held, unlisted: o.Unlisted, hub: newHub(), conductors: map[string]*conductor{}, rested: make(chan struct{}),
+		held: o.held, unlisted: o.Unlisted, mail: newMailboxes(), conductors: map[string]*conductor{}, drainBegun: make(chan struct{}),
 	}
 	if b.logger == nil {
 		b.logger = slog.New(slog.DiscardHandler)
@@ -223,7 +223,7 @@ func (b *Box) start(ctx context.Context, o Options, newLog func(archive.Follower
 	b.state.start(b.now, func(subject string, token work.Token) {
 		b.running.Go(func() { b.expire(subject, token) })
 	})
-	b.rest.Store(o.Resting)
+	b.drain.Store(o.Draining)
 	notes, err := b.deliver(ctx, o.Delivery)
 	if err != nil {
 		b.state.stop()

@@ -18,16 +18,16 @@ import (
 // one by one, records what they lead to and what is due, and sees to it that what
 // should be under way outside is.
 type conductor struct {
-	box     *Box
-	subject string
-	inputs  chan input
-	moved   chan struct{}      // something happened to the run
-	halts   chan chan struct{} // somebody waits for it to have looked whether it may go on
-	over    chan struct{}      // closed when it has ended
-	flights flights
-	asked   map[string]bool // questions that somebody was told of
-	telling sync.WaitGroup  // of them
-	ended   chan struct{}   // closed when the run has: nobody has to be told any more
+	box      *Box
+	subject  string
+	inputs   chan input
+	moved    chan struct{}      // something happened to the run
+	halts    chan chan struct{} // somebody waits for it to have looked whether it may go on
+	over     chan struct{}      // closed when it has ended
+	inFlight inFlight
+	asked    map[string]bool // questions that somebody was told of
+	telling  sync.WaitGroup  // of them
+	ended    chan struct{}   // closed when the run has: nobody has to be told any more
 }
 
 // input is something that happened, and where its outcome goes.
@@ -36,8 +36,8 @@ type input struct {
 	reply chan error
 }
 
-// flights are the commands that are under way, by id.
-type flights struct {
+// inFlight are the commands that are under way, by id.
+type inFlight struct {
 	mu      sync.Mutex
 	due     map[string]*flight
 	running sync.WaitGroup
@@ -50,14 +50,14 @@ type flight struct{ cancel context.CancelFunc }
 func (b *Box) begin(subject string) *conductor {
 	c := &conductor{
 		box: b, subject: subject, inputs: make(chan input), moved: make(chan struct{}, 1), halts: make(chan chan struct{}), over: make(chan struct{}),
-		flights: flights{due: map[string]*flight{}}, asked: map[string]bool{}, ended: make(chan struct{}),
+		inFlight: inFlight{due: map[string]*flight{}}, asked: map[string]bool{}, ended: make(chan struct{}),
 	}
 	b.running.Go(func() {
 		defer close(c.over)
 		if err := c.run(b.ctx); err != nil && b.ctx.Err() == nil {
 			b.fail(fmt.Errorf("the run %s: %w", subject, err))
 		}
-		c.flights.end()
+		c.inFlight.end()
 		close(c.ended)
 		c.telling.Wait()
 		b.conducting.Lock()
@@ -109,12 +109,12 @@ func (c *conductor) halt(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	within(ctx, c.flights.running.Wait)
+	within(ctx, c.inFlight.running.Wait)
 	within(ctx, c.telling.Wait)
 }
 
 func (c *conductor) run(ctx context.Context) error {
-	if !c.box.resting() {
+	if !c.box.draining() {
 		if err := c.take(ctx, delivery.Unprotected{What: Unprotected(c.box.deliverer.config)}); err != nil {
 			c.box.logger.Warn("what is not protected any more is not recorded", "run", c.subject, "error", err)
 		}
@@ -129,7 +129,7 @@ func (c *conductor) run(ctx context.Context) error {
 		if !live {
 			var r delivery.Run
 			c.box.state.withRun(c.subject, func(ended *delivery.Run) { r = ended.Copy() })
-			c.flights.end()
+			c.inFlight.end()
 			c.box.deliverer.leaveFollowed(r.ID)
 			c.box.deliverer.finished(ctx, r)
 			return nil
@@ -162,7 +162,7 @@ func (c *conductor) run(ctx context.Context) error {
 // goOn records what is due and starts what should be under way. It returns when to
 // look again, and whether the run goes on.
 func (c *conductor) goOn(ctx context.Context) (wake time.Time, live bool, err error) {
-	for ctx.Err() == nil && !c.box.resting() {
+	for ctx.Err() == nil && !c.box.draining() {
 		var w delivery.Write
 		due := false
 		now := c.box.now()
@@ -186,21 +186,21 @@ func (c *conductor) goOn(ctx context.Context) (wake time.Time, live bool, err er
 	var commands []delivery.Command
 	c.box.state.withRun(c.subject, func(r *delivery.Run) {
 		wake, live = r.Wake(c.box.now()), r.Live()
-		if !c.box.resting() {
+		if !c.box.draining() {
 			commands = r.Commands()
 		}
 		for i := range commands {
 			commands[i] = commands[i].Copy()
 		}
 	})
-	c.flights.update(ctx, c, commands)
+	c.inFlight.update(ctx, c, commands)
 	c.pass(ctx)
 	return wake, live, nil
 }
 
 // pass passes new questions on to whoever the user wants to be told.
 func (c *conductor) pass(ctx context.Context) {
-	if c.box.resting() {
+	if c.box.draining() {
 		return
 	}
 	var fresh []api.Question
@@ -315,7 +315,7 @@ func (b *Box) recordRun(ctx context.Context, subject string, e delivery.Event) e
 }
 
 // update begins what is not under way yet, and ends what is not due any more.
-func (f *flights) update(ctx context.Context, c *conductor, commands []delivery.Command) {
+func (f *inFlight) update(ctx context.Context, c *conductor, commands []delivery.Command) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	due := map[string]bool{}
@@ -339,7 +339,7 @@ func (f *flights) update(ctx context.Context, c *conductor, commands []delivery.
 
 // fly carries out a command. One that failed is forgotten after a while, so that it
 // begins anew if it is still due.
-func (f *flights) fly(ctx context.Context, c *conductor, cmd delivery.Command, own *flight) {
+func (f *inFlight) fly(ctx context.Context, c *conductor, cmd delivery.Command, own *flight) {
 	err := c.box.deliverer.carryOut(ctx, c, cmd)
 	if err == nil || ctx.Err() != nil {
 		return
@@ -373,7 +373,7 @@ func within(ctx context.Context, wait func()) {
 }
 
 // end cancels everything and waits for it.
-func (f *flights) end() {
+func (f *inFlight) end() {
 	f.mu.Lock()
 	for _, own := range f.due {
 		own.cancel()

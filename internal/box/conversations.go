@@ -15,11 +15,11 @@ import (
 // Ask records that a question is put to a model.
 func (b *Box) Ask(ctx context.Context, a api.Ask, key string) (api.Conversation, error) {
 	key = orNewKey(key)
-	end, err := b.turns.take(ctx, keyOfKind{askQuestion, key})
+	unlock, err := b.requests.lock(ctx, keyOfKind{askQuestion, key})
 	if err != nil {
 		return api.Conversation{}, err
 	}
-	defer end()
+	defer unlock()
 	subject, err := b.state.addedBy(askQuestion, key)
 	if err != nil {
 		return api.Conversation{}, err

@@ -53,7 +53,7 @@ type deliverer struct {
 
 	exchange *worktree.Exchange // where work is checked, reviewed and merged
 
-	starting turns[string] // by session: who starts or ends it
+	starting keyLock[string] // by session: who starts or ends it
 
 	mu       sync.Mutex
 	plans    map[string]plan.Plan    // by the run's subject
@@ -130,7 +130,7 @@ func (d *deliverer) carryOut(ctx context.Context, c *conductor, cmd delivery.Com
 	case delivery.DoBaseline:
 		return d.baseline(ctx, c, cmd.ID)
 	case delivery.DoStart:
-		return d.attend(ctx, c, *cmd.Session)
+		return d.supervise(ctx, c, *cmd.Session)
 	case delivery.DoPrompt:
 		return d.prompt(ctx, c, *cmd.Session)
 	case delivery.DoEnd:

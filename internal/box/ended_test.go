@@ -62,8 +62,8 @@ func TestEndedRunLeavesNothing(t *testing.T) {
 	defer closeBox(t, b)
 	c := cancelled(t, b)
 	d := b.deliverer
-	if n := len(b.conductors) + len(b.hub.lines) + len(d.plans) + len(d.branches) + len(d.starting.keys); n > 0 {
-		t.Errorf("conductors %v, lines %v, plans %v, branches %v, starting %v", b.conductors, b.hub.lines, d.plans, d.branches, d.starting.keys)
+	if n := len(b.conductors) + len(b.mail.all) + len(d.plans) + len(d.branches) + len(d.starting.keys); n > 0 {
+		t.Errorf("conductors %v, lines %v, plans %v, branches %v, starting %v", b.conductors, b.mail.all, d.plans, d.branches, d.starting.keys)
 	}
 	if marked, err := d.marked(); err != nil || len(marked) > 0 {
 		t.Errorf("marks of %v, %v", marked, err)
@@ -164,7 +164,7 @@ func TestLastInputIsAnswered(t *testing.T) {
 
 // Whoever asks after a session that has ended does not make the box remember it.
 func TestForgottenSession(t *testing.T) {
-	h := newHub()
+	h := newMailboxes()
 	lost := h.connect("s")
 	h.forget("s")
 	select {
@@ -183,8 +183,8 @@ func TestForgottenSession(t *testing.T) {
 	}
 	h.wrote("s", "tell/1")
 	h.heard("s", "a line")
-	if len(h.lines) > 0 {
-		t.Errorf("it is remembered: %v", h.lines)
+	if len(h.all) > 0 {
+		t.Errorf("it is remembered: %v", h.all)
 	}
 }
 
@@ -209,14 +209,14 @@ func TestEndOfEndedSession(t *testing.T) {
 		told <- b.deliverer.carryOut(ctx, c, delivery.Command{Do: delivery.DoEnd, Session: &s})
 	}()
 	for said := false; !said; {
-		commands, _, _ := b.hub.next(s.ID)
+		commands, _, _ := b.mail.next(s.ID)
 		said = len(commands) > 0
 	}
 	cancel() // it is not due any more
 	if err := <-told; !errors.Is(err, context.Canceled) {
 		t.Errorf("the end of a session: %v", err)
 	}
-	if len(b.hub.lines) > 0 {
-		t.Errorf("it is remembered: %v", b.hub.lines)
+	if len(b.mail.all) > 0 {
+		t.Errorf("it is remembered: %v", b.mail.all)
 	}
 }

@@ -60,7 +60,7 @@ func (b *Box) Activity(name, line string) error {
 	if err != nil {
 		return err
 	}
-	b.hub.heard(name, b.redact.Text(line))
+	b.mail.heard(name, b.redact.Text(line))
 	b.state.show(c.subject)
 	return nil
 }
@@ -101,11 +101,11 @@ func (s *LiveSession) Connect() (lost <-chan struct{}, hangUp func(), err error)
 	if err := b.deliverer.back(c, s.name); err != nil {
 		return nil, nil, err
 	}
-	lost = b.hub.connect(s.name)
+	lost = b.mail.connect(s.name)
 	b.state.show(c.subject)
 	c.stir()
 	return lost, func() {
-		b.hub.disconnect(s.name, lost)
+		b.mail.disconnect(s.name, lost)
 		b.state.show(c.subject)
 		b.deliverer.forgetEnded(c, s.name) // it may have ended before it was connected
 	}, nil
@@ -113,8 +113,8 @@ func (s *LiveSession) Connect() (lost <-chan struct{}, hangUp func(), err error)
 
 // Next returns what is to be sent to the session, when to look again, and the connection's lost of now.
 func (s *LiveSession) Next() (commands []api.SessionCommand, more, lost <-chan struct{}) {
-	return s.box.hub.next(s.name)
+	return s.box.mail.next(s.name)
 }
 
 // Wrote notes that a command has gone out.
-func (s *LiveSession) Wrote(id string) { s.box.hub.wrote(s.name, id) }
+func (s *LiveSession) Wrote(id string) { s.box.mail.wrote(s.name, id) }

@@ -59,7 +59,7 @@ func unfinished(t *testing.T) *commits {
 	t.Helper()
 	c := newCommits(t)
 	b := delivering(t, c)
-	b.Rest(t.Context())
+	b.Drain(t.Context())
 	if _, err := b.Deliver(t.Context(), api.StartRun{Plan: onePlan}, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestStopStart(t *testing.T) {
 		}
 		t.Fatalf("the start ends with %v; it waited for git: %v", err, waited())
 	}
-	o.Resting = true // it does not look
+	o.Draining = true // it does not look
 	b, _, err := Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -94,13 +94,13 @@ func TestLookHangs(t *testing.T) {
 	c := unfinished(t)
 	waited := hangingGit(t, "status", func() {})
 	o := deliveringOptions(t, c)
-	o.Resting = true
+	o.Draining = true
 	b, _, err := Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer closeBox(t, b)
-	b.rest.Store(false)
+	b.drain.Store(false)
 	b.lookAgain(t.Context(), time.Millisecond)
 	if waited() {
 		t.Error("the box waited for the look")

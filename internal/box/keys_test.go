@@ -29,11 +29,11 @@ func TestKeyOfAWaitingClaim(t *testing.T) {
 			claimed <- err
 		}()
 		synctest.Wait()
-		end, err := b.turns.take(ctx, keyOfKind{startPlanRun, ""})
+		unlock, err := b.requests.lock(ctx, keyOfKind{startPlanRun, ""})
 		if err != nil {
 			t.Fatalf("a run can't be started: %v", err)
 		}
-		end()
+		unlock()
 		if _, err := b.Ask(ctx, api.Ask{Question: "why?"}, key); err != nil {
 			t.Errorf("nothing can be asked: %v", err)
 		}

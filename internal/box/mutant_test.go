@@ -117,7 +117,7 @@ func TestBoxMutants(t *testing.T) {
 			"return Problem(err)\n", "return err\n", "TestRefusedForGood"},
 		{"an event that is too large is the box's fault", "record.go",
 			"errors.Is(err, ledger.ErrTooLarge)", "false", "TestTooMuch"},
-		{"a report's parts are recorded whatever they are", "attend.go",
+		{"a report's parts are recorded whatever they are", "supervise.go",
 			"r.Check(); err != nil", "error(nil); err != nil", "TestReportIsChecked"},
 		{"the word for an end has any length", "../api/session.go",
 			"len(r.How) > maxHow || ", "", "TestReportIsChecked"},

@@ -39,13 +39,13 @@ const (
 func (d *deliverer) notify(ctx context.Context, over <-chan struct{}, what string, q api.Question, tell func() error) {
 	for pause := notifyAgain; ; pause = min(2*pause, notifySlowest) {
 		err := tell()
-		if err == nil || ctx.Err() != nil || d.box.resting() || !d.box.open(q.ID) {
+		if err == nil || ctx.Err() != nil || d.box.draining() || !d.box.open(q.ID) {
 			return
 		}
 		d.box.logger.Warn("nobody was told of a question by the "+what, "question", q.ID, "error", err)
 		select {
 		case <-time.After(pause):
-		case <-d.box.rested:
+		case <-d.box.drainBegun:
 			return
 		case <-over:
 			return

@@ -56,7 +56,7 @@ func (b *Box) deliver(ctx context.Context, o *Delivery) (notes []string, err err
 // in a checkout; the runs go on without the look then.
 func (b *Box) lookAgain(ctx context.Context, patience time.Duration) {
 	live := b.state.liveRuns()
-	if len(live) == 0 || b.resting() {
+	if len(live) == 0 || b.draining() {
 		return
 	}
 	var branches []string
@@ -95,7 +95,7 @@ func (b *Box) conduct() {
 	for _, subject := range b.state.liveRuns() {
 		b.conductRun(subject)
 	}
-	if !b.resting() && len(marked) > 0 {
+	if !b.draining() && len(marked) > 0 {
 		b.running.Go(func() { b.tidy(b.ctx, marked) })
 	}
 }
@@ -111,15 +111,15 @@ func (b *Box) conductRun(subject string) *conductor {
 	return c
 }
 
-// resting reports whether no agent is started any more.
-func (b *Box) resting() bool { return b.rest.Load() }
+// draining reports whether no agent is started any more.
+func (b *Box) draining() bool { return b.drain.Load() }
 
-// Rest ends all agents, as one does before leaving: their work stays where it is,
+// Drain ends all agents, as one does before leaving: their work stays where it is,
 // nothing is counted against it, and the next box goes on with it. It returns when
 // they are gone and what was under way has ended, or with ctx; and how many are left.
-func (b *Box) Rest(ctx context.Context) (left int) {
-	if b.rest.CompareAndSwap(false, true) {
-		close(b.rested)
+func (b *Box) Drain(ctx context.Context) (left int) {
+	if b.drain.CompareAndSwap(false, true) {
+		close(b.drainBegun)
 	}
 	b.conducting.Lock()
 	conductors := slices.Collect(maps.Values(b.conductors))
@@ -135,7 +135,7 @@ func (b *Box) Rest(ctx context.Context) (left int) {
 	for {
 		alive := b.aliveSessions()
 		for _, id := range alive {
-			b.hub.send(id, api.SessionCommand{ID: "stop/" + id, Kind: api.CommandStop, Reason: "the operator stopped the box"}, nil)
+			b.mail.send(id, api.SessionCommand{ID: "stop/" + id, Kind: api.CommandStop, Reason: "the operator stopped the box"}, nil)
 		}
 		if len(alive) == 0 {
 			return 0
@@ -247,8 +247,8 @@ func (b *Box) Tell(ctx context.Context, id string, m api.Message, key string) (a
 		return api.Told{Work: id, Now: agent != ""}, nil
 	}
 	told := false
-	if agent != "" && b.hub.inTouch(agent) {
-		answer := b.hub.ask(agent, api.SessionCommand{ID: "tell/" + key, Kind: api.CommandTell, Text: text})
+	if agent != "" && b.mail.inTouch(agent) {
+		answer := b.mail.ask(agent, api.SessionCommand{ID: "tell/" + key, Kind: api.CommandTell, Text: text})
 		select {
 		case told = <-answer:
 		case <-time.After(tellPatience):

@@ -44,11 +44,11 @@ func (b *Box) Deliver(ctx context.Context, q api.StartRun, key string) (api.Run,
 	if err != nil || q.DryRun {
 		return d.dryRun(p, settings), err
 	}
-	end, err := b.turns.take(ctx, keyOfKind{startPlanRun, ""})
+	unlock, err := b.requests.lock(ctx, keyOfKind{startPlanRun, ""})
 	if err != nil {
 		return api.Run{}, err
 	}
-	defer end()
+	defer unlock()
 	subject, err := b.state.delivering(digest(text), key)
 	if err != nil {
 		return api.Run{}, err

@@ -60,7 +60,7 @@ func (b *ledgerBook) openBox(ctx context.Context) error {
 		return err
 	}
 	own, err := patiently(ctx, errClosing, func() (*ownBox, error) {
-		own, err := b.app.serve(ctx, c, box.Options{Resting: true, Logger: slog.New(slog.DiscardHandler)})
+		own, err := b.app.serve(ctx, c, box.Options{Draining: true, Logger: slog.New(slog.DiscardHandler)})
 		if own == nil && err == nil && !b.app.running() {
 			err = errClosing
 		}

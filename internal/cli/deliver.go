@@ -152,7 +152,7 @@ func (a *app) deliver(ctx context.Context, c config.Config, text string, wait bo
 		if seen.ID != "" {
 			last, tries = seen, 0
 		}
-		own.rest(context.WithoutCancel(ctx))
+		own.drain(context.WithoutCancel(ctx))
 		own.close()
 		if ctx.Err() != nil && last.ID != "" && !a.JSON {
 			fmt.Fprintf(a.Err, "\n%s\n", own.parting(last.ID))

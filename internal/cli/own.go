@@ -70,14 +70,14 @@ func (a *app) serve(ctx context.Context, c config.Config, o box.Options) (*ownBo
 	return own, nil
 }
 
-// rest ends the box's agents.
-func (o *ownBox) rest(ctx context.Context) {
+// drain ends the box's agents.
+func (o *ownBox) drain(ctx context.Context) {
 	if o == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.limits.Grace+5*time.Second)
 	defer cancel()
-	o.left = o.box.Rest(ctx)
+	o.left = o.box.Drain(ctx)
 }
 
 func (o *ownBox) close() {
@@ -129,7 +129,7 @@ func withBox[T any](ctx context.Context, a *app, c config.Config, call func(*api
 func withBoxOnce[T any](ctx context.Context, a *app, c config.Config, call func(*api.Client) (T, error)) (v T, other bool, err error) {
 	var own *ownBox
 	if !a.running() {
-		if own, err = a.serve(ctx, c, box.Options{Resting: true, Unlisted: true, Logger: slog.New(slog.DiscardHandler)}); err != nil {
+		if own, err = a.serve(ctx, c, box.Options{Draining: true, Unlisted: true, Logger: slog.New(slog.DiscardHandler)}); err != nil {
 			return v, false, err
 		}
 		defer own.close()

@@ -14,9 +14,9 @@ func TestFollowedMutants(t *testing.T) {
 		t.Skip("compiles the program anew for each mutant; not with -short")
 	}
 	for _, m := range []struct{ name, file, before, after, test string }{
-		{"a reviewer is started all the same", "../box/attend.go",
+		{"a reviewer is started all the same", "../box/supervise.go",
 			"if err := d.trust(ctx, c, s); err != nil {", "if err := error(nil); err != nil {", "TestPlantedSettings"},
-		{"its word is taken all the same", "../box/attend.go",
+		{"its word is taken all the same", "../box/supervise.go",
 			"err = b.deliverer.trustWord(ctx, c, name)", "err = nil", "TestPlantedBesideReviewer"},
 		{"nobody looks at the end of a run", "../box/conduct.go",
 			"c.box.deliverer.leaveFollowed(r.ID)", "", "TestPlantedForNextRun"},

@@ -25,9 +25,9 @@ const (
 	renewEvery = 3 * time.Minute
 )
 
-// attend starts a session, if it has not been started, and stays with it until its
+// supervise starts a session, if it has not been started, and stays with it until its
 // process is gone.
-func (d *deliverer) attend(ctx context.Context, c *conductor, s delivery.Session) error {
+func (d *deliverer) supervise(ctx context.Context, c *conductor, s delivery.Session) error {
 	how, err := d.start(ctx, c, s)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -40,11 +40,11 @@ func (d *deliverer) attend(ctx context.Context, c *conductor, s delivery.Session
 
 // start starts a session that was never started. If that fails, it says how.
 func (d *deliverer) start(ctx context.Context, c *conductor, s delivery.Session) (delivery.How, error) {
-	free, err := d.starting.take(ctx, s.ID)
+	unlock, err := d.starting.lock(ctx, s.ID)
 	if err != nil {
 		return "", err
 	}
-	defer free()
+	defer unlock()
 	dir := d.box.sessionDir(s.ID)
 	if ctx.Err() != nil || session.Ran(dir) || session.Alive(dir) {
 		return "", ctx.Err()
@@ -73,7 +73,7 @@ func (d *deliverer) stay(ctx context.Context, c *conductor, s delivery.Session, 
 	dir := d.box.sessionDir(s.ID)
 	killed := delivery.Ended{How: delivery.Crashed, Detail: "the session's process was killed"}
 	for session.Alive(dir) {
-		in, lost := d.box.hub.connected(s.ID)
+		in, lost := d.box.mail.connected(s.ID)
 		wait := lookAgain
 		if in {
 			wait = renewEvery
@@ -154,14 +154,14 @@ func (d *deliverer) collect(ctx context.Context, c *conductor, s delivery.Sessio
 // gone forgets a session that has ended.
 func (d *deliverer) gone(name string) {
 	d.leaveReview(name)
-	d.box.hub.forget(name)
+	d.box.mail.forget(name)
 }
 
 // forgetEnded forgets what there was to say to a session, if it has ended. Whoever says something
 // to a session calls it afterwards: the session may have ended, and been forgotten, just before.
 func (d *deliverer) forgetEnded(c *conductor, name string) {
 	if !c.knows(name) {
-		d.box.hub.forget(name)
+		d.box.mail.forget(name)
 	}
 }
 
@@ -172,17 +172,17 @@ const endPatience = 15 * time.Second
 // end tells a session to end, and stays until it has.
 func (d *deliverer) end(ctx context.Context, c *conductor, s delivery.Session) error {
 	dir := d.box.sessionDir(s.ID)
-	free, err := d.starting.take(ctx, s.ID)
+	unlock, err := d.starting.lock(ctx, s.ID)
 	if err != nil {
 		return err
 	}
 	never := !session.Ran(dir) && !session.Alive(dir)
-	free()
+	unlock()
 	if never {
 		d.leaveReview(s.ID) // made, and not started
 		return c.tell(ctx, delivery.End{Session: s.ID, Ended: delivery.Ended{How: delivery.Stopped, Detail: s.Over}})
 	}
-	d.box.hub.send(s.ID, api.SessionCommand{ID: "end/" + s.ID, Kind: api.CommandEnd, Reason: s.Over}, nil)
+	d.box.mail.send(s.ID, api.SessionCommand{ID: "end/" + s.ID, Kind: api.CommandEnd, Reason: s.Over}, nil)
 	by := d.box.now().Add(d.config.Limits.Grace + endPatience)
 	return d.stay(ctx, c, s, func() time.Time { return by })
 }
@@ -211,7 +211,7 @@ func (d *deliverer) back(c *conductor, name string) error {
 	}
 	command, err := d.further(s)
 	if err == nil {
-		d.box.hub.send(name, command, nil)
+		d.box.mail.send(name, command, nil)
 	}
 	return err
 }
@@ -223,7 +223,7 @@ func (d *deliverer) prompt(ctx context.Context, c *conductor, s delivery.Session
 		return err
 	}
 	out := make(chan struct{}, 1)
-	d.box.hub.send(s.ID, command, func() {
+	d.box.mail.send(s.ID, command, func() {
 		select {
 		case out <- struct{}{}:
 		default:
@@ -250,7 +250,7 @@ func (b *Box) takeReport(ctx context.Context, c *conductor, name string, r api.S
 	}
 	switch r.Kind {
 	case api.ReportTurn:
-		b.hub.answered(name, r.Prompt, false)
+		b.mail.answered(name, r.Prompt, false)
 		in, err := b.turn(name, r)
 		if err == nil {
 			err = b.deliverer.trustWord(ctx, c, name)
@@ -261,7 +261,7 @@ func (b *Box) takeReport(ctx context.Context, c *conductor, name string, r api.S
 		return c.tell(ctx, in)
 	case api.ReportNote:
 		if r.Prompt != "" && len(r.Signals) == 0 {
-			b.hub.answered(name, r.Prompt, !r.NoAnswer)
+			b.mail.answered(name, r.Prompt, !r.NoAnswer)
 			return nil
 		}
 		for _, said := range r.Signals {
