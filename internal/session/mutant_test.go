@@ -98,7 +98,7 @@ func TestMutants(t *testing.T) {
 		{"the box is not told that a report was set aside", "outbox.go",
 			"return writeJSON(report, substitute(known, why))", "_ = substitute\n\treturn nil", "TestHandIn"},
 		{"a turn whose report is refused has no verdict", "outbox.go",
-			"s.Verdict = agentsig.KindUnknown", "", "TestRefusedReport/turn"},
+			"s.Verdict = agentsig.KindUnknown", "_ = agentsig.KindUnknown", "TestRefusedReport/turn"},
 		{"what is refused for good may be taken later", "../api/session.go",
 			"case CodeInvalid:\n\t\treturn refused", "case CodeInvalid:\n\t\treturn later", "TestHandIn"},
 		{"a report of any length is read", "dir.go",
