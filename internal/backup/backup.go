@@ -71,7 +71,7 @@ func Write(ctx context.Context, dir string, files archive.FS, file string) (r Re
 	if _, err := os.Lstat(file); err == nil {
 		return Report{}, fmt.Errorf("%s: %w", file, ErrExists)
 	}
-	stage, err := os.MkdirTemp(filepath.Dir(file), ".backup-*") // for its owner alone
+	stage, err := newStage(filepath.Dir(file), ".backup-*")
 	if err != nil {
 		return Report{}, err
 	}
@@ -85,10 +85,28 @@ func Write(ctx context.Context, dir string, files archive.FS, file string) (r Re
 	if err := pack(ctx, content, packed, r); err != nil {
 		return Report{}, err
 	}
-	if err := os.Rename(packed, file); err != nil {
-		return Report{}, err
+	// A second name, and not a new one: what came there meanwhile is not replaced.
+	if err := os.Link(packed, file); errors.Is(err, fs.ErrExist) {
+		return Report{}, fmt.Errorf("%s: %w", file, ErrExists)
+	} else if err != nil { // the file system has no second names
+		if err := os.Rename(packed, file); err != nil {
+			return Report{}, err
+		}
 	}
 	return r, archive.Dir(filepath.Dir(file)).SyncDir(".")
+}
+
+// newStage makes a directory, for its owner alone, in which something with keys is made ready. What a process that
+// was killed leaves of it is kept out of version control.
+func newStage(parent, pattern string) (string, error) {
+	stage, err := os.MkdirTemp(parent, pattern)
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(stage, ".gitignore"), []byte("*\n"), 0o600); err != nil {
+		return "", errors.Join(err, os.RemoveAll(stage))
+	}
+	return stage, nil
 }
 
 // verify checks an unpacked backup, and says what it holds.

@@ -226,7 +226,7 @@ func TestWhatIsKept(t *testing.T) {
 	want := tree(t, dir)
 	for name := range want {
 		base := filepath.Base(name)
-		if strings.HasPrefix(name, "index/") || name == "scrub.json" || name == "checkpoint" || base == "lock" || name == "starting" || base == "agent.json" || base == "link" || name == "snapshot" || name == ".gitignore" ||
+		if strings.HasPrefix(name, "index/") || name == "scrub.json" || name == "checkpoint" || base == "lock" || name == "starting" || base == "agent.json" || base == "link" || name == "snapshot" ||
 			strings.HasPrefix(base, "\x1b") || strings.HasPrefix(base, "line") {
 			delete(want, name)
 		}

@@ -57,7 +57,7 @@ func Restore(ctx context.Context, file, dir string) (r Report, err error) {
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return Report{}, err
 	}
-	stage, err := os.MkdirTemp(parent, ".restore-*") // for its owner alone
+	stage, err := newStage(parent, ".restore-*") // a box's directory has the same file
 	if err != nil {
 		return Report{}, err
 	}

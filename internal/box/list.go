@@ -85,7 +85,10 @@ func (s *state) after(ctx context.Context, q index.Query, here func(add func(sub
 	if p != nil { // what leaves memory now is in both, and what comes back too
 		q.Limit++
 		left, err := p.index.List(ctx, q)
-		if err != nil {
+		switch {
+		case err != nil && ctx.Err() != nil: // whoever asked has gone: that is no trouble of the index
+			return nil, false, ctx.Err()
+		case err != nil:
 			return nil, false, p.trouble(err)
 		}
 		for _, r := range left {

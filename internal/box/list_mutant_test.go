@@ -9,6 +9,8 @@ import (
 // Each of these faults in lists is noticed by the test beside it.
 func TestListMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
+		{By: "TestListIsLeft", Mutant: mutant.Mutant{Name: "who leaves while a list is read stops the box", File: "list.go",
+			Old: "case err != nil && ctx.Err() != nil:", New: "case err != nil && ctx == nil:"}},
 		{By: "TestRunPages", Mutant: mutant.Mutant{Name: "a page begins with the item that was seen", File: "list.go",
 			Old: "if subject > q.After {", New: "if subject >= q.After {"}},
 		{By: "TestRunPages", Mutant: mutant.Mutant{Name: "a page of runs begins with the one that was seen", File: "list.go",

@@ -2,6 +2,8 @@ package box
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -88,4 +90,27 @@ func TestRunPages(t *testing.T) {
 	if r, err := b.Run(api.LatestRun); err != nil || r.ID != "R5" {
 		t.Errorf("the latest, when all have ended: %s, %v", r.ID, err)
 	}
+}
+
+// Whoever asks for a list and leaves does the box no harm.
+func TestListIsLeft(t *testing.T) {
+	b := inDir(t, Dir(t.TempDir()))
+	if _, err := b.Add(t.Context(), api.AddWork{Title: "a title"}, ""); err != nil {
+		t.Fatal(err)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := b.List(gone, "", api.From{Limit: 1}); !errors.Is(err, context.Canceled) {
+		t.Errorf("items: %v", err)
+	}
+	if _, err := b.Runs(gone, false, api.From{Limit: 1}); !errors.Is(err, context.Canceled) {
+		t.Errorf("runs: %v", err)
+	}
+	if err := b.Writable(); err != nil {
+		t.Errorf("the box stops: %v", err)
+	}
+	if page, err := b.List(t.Context(), "", api.From{Limit: 1}); err != nil || len(page.Items) != 1 {
+		t.Errorf("%+v, %v", page, err)
+	}
+	closeBox(t, b)
 }

@@ -80,12 +80,29 @@ func (o *Options) settle() error {
 				safetext.Escape(one), o.Dir.path(archiveFile), o.Dir.path(segmentsFile))
 		}
 		for _, other := range places[:i] {
-			if one != "" && other != "" && samePlace(one, other) {
+			switch {
+			case one == "" || other == "":
+			case samePlace(one, other):
 				return fmt.Errorf("%s and %s are the same directory: the archive, its log and the log's mirror each need their own", other, one)
+			case inside(one, other):
+				return fmt.Errorf("%s lies in %s: the archive, its log and the log's mirror each need a directory of their own", one, other)
 			}
 		}
 	}
 	return nil
+}
+
+// inside reports whether a place, which may not be there yet, lies below a directory.
+func inside(place, dir string) bool {
+	if real, err := filepath.EvalSymlinks(place); err == nil {
+		place = real
+	}
+	for parent := filepath.Dir(place); parent != place; place, parent = parent, filepath.Dir(parent) {
+		if samePlace(parent, dir) {
+			return true
+		}
+	}
+	return false
 }
 
 // expectAll refuses to start without what was there before.

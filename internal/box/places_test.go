@@ -126,6 +126,25 @@ func TestPlacesAreNotShared(t *testing.T) {
 	if _, err := placed(t, Options{Dir: Dir(place("one")), Mirror: place("link")}, ""); err == nil || !strings.Contains(err.Error(), "the same directory") {
 		t.Errorf("a link to the log's directory: %v", err)
 	}
+	one := filepath.Join(t.TempDir(), "box")
+	if _, err := placed(t, Options{Dir: Dir(one)}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(one, "archive", "log"), place("other")); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []Options{
+		{Mirror: filepath.Join(one, "archive", "log")}, {Mirror: place("other")}, {Mirror: filepath.Join(one, "archive", "tile", "new")},
+		{Segments: filepath.Join(one, "archive", "tmp")}, {Segments: place("log"), Mirror: filepath.Join(place("log"), "mirror")},
+	} {
+		o.Dir = Dir(one)
+		if _, err := placed(t, o, ""); err == nil {
+			t.Errorf("segments %q, mirror %q: it starts", o.Segments, o.Mirror)
+		}
+	}
+	if _, err := placed(t, Options{Dir: Dir(one), Mirror: filepath.Join(one, "mirror")}, ""); err != nil {
+		t.Errorf("a mirror beside the archive: %v", err)
+	}
 }
 
 // Agents and models see nothing of the ledger, wherever its parts lie, or lay when the box was started

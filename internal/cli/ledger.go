@@ -410,7 +410,7 @@ your proofs; it signs nothing.`,
 			if a.JSON {
 				return command.WriteJSON(a.Out, map[string]string{"key": key})
 			}
-			fmt.Fprintln(a.Out, key)
+			fmt.Fprintln(a.Out, safetext.Escape(key))
 			return nil
 		},
 	}

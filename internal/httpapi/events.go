@@ -32,7 +32,10 @@ type wanted struct {
 }
 
 func (s *Server) wanted(r *http.Request) (w wanted, err error) {
-	q := r.URL.Query()
+	q, err := queryOf(r)
+	if err != nil {
+		return w, err
+	}
 	if last := cmp.Or(r.Header.Get("Last-Event-ID"), q.Get("after")); last != "" {
 		if w.after, err = strconv.ParseUint(last, 10, 64); err != nil {
 			return w, errBadAfter

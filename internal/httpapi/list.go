@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,7 +36,10 @@ func limitOf(q url.Values) (int, error) {
 // where the list goes on, if it does. Without one it is the whole list, which is sent page by page: what
 // the box holds does not grow with it.
 func answerList[T any](logger *slog.Logger, w http.ResponseWriter, r *http.Request, get func(api.From) (api.Page[T], error)) error {
-	q := r.URL.Query()
+	q, err := queryOf(r)
+	if err != nil {
+		return err
+	}
 	limit, err := limitOf(q)
 	if err != nil {
 		return err
@@ -85,7 +89,9 @@ func sendList[T any](logger *slog.Logger, w http.ResponseWriter, page api.Page[T
 // brokeOff ends an answer that can't go on. A client that has got a part of it must not take that for
 // the whole; one that has got nothing yet is told why.
 func brokeOff(logger *slog.Logger, begun bool, err error) error {
-	logger.Warn("an answer broke off", "error", err)
+	if !errors.Is(err, context.Canceled) { // that is the client's doing, or the box stops
+		logger.Warn("an answer broke off", "error", err)
+	}
 	if begun {
 		panic(http.ErrAbortHandler)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
@@ -40,6 +41,15 @@ func keyOf(r *http.Request) (string, error) {
 		return "", errBadKey
 	}
 	return key, nil
+}
+
+// queryOf returns the parameters in a request's address. A form in its body is not read.
+func queryOf(r *http.Request) (url.Values, error) {
+	q, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, badRequest{fmt.Errorf("the parameters in the address can't be read: %w", err)}
+	}
+	return q, nil
 }
 
 // badRequest is what the caller got wrong in the form of a request.
@@ -101,7 +111,12 @@ func reply(w http.ResponseWriter, v any, err error) error {
 	if err != nil {
 		return err
 	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
 	httpserver.Answering(w)
 	w.Header().Set("Content-Type", "application/json")
-	return json.NewEncoder(w).Encode(v)
+	_, _ = w.Write(append(data, '\n')) // a client that has gone misses it
+	return nil
 }

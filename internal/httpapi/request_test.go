@@ -88,3 +88,55 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+// A form in the body of a request is not read, and parameters that can't be read are refused.
+func TestQueries(t *testing.T) {
+	b, _ := listing(t, 1)
+	h := New(b, nil).Handler()
+	for _, c := range []struct {
+		target, kind, body string
+		want               int
+	}{
+		{"/v1/work", "multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=\"phase\"\r\n\r\nnone\r\n--x--\r\n", http.StatusOK},
+		{"/v1/runs", "multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=\"live\"\r\n\r\nnone\r\n--x--\r\n", http.StatusOK},
+		{"/v1/work?phase=none", "", "", http.StatusBadRequest},
+		{"/v1/work?phase=%zz", "", "", http.StatusBadRequest},
+		{"/v1/work?limit=1;phase=x", "", "", http.StatusBadRequest},
+		{"/v1/runs?live=%zz", "", "", http.StatusBadRequest},
+		{"/v1/events?after=%zz", "", "", http.StatusBadRequest},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, c.target, strings.NewReader(c.body))
+		r.Header.Set("Authorization", "Bearer "+tokenOf(b))
+		if c.kind != "" {
+			r.Header.Set("Content-Type", c.kind)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != c.want || r.MultipartForm != nil {
+			t.Errorf("%s, %q: %d %s, form %v", c.target, c.kind, w.Code, w.Body, r.MultipartForm)
+		}
+	}
+}
+
+// goneWriter is a client that has gone.
+type goneWriter struct {
+	*httptest.ResponseRecorder
+	heads int
+}
+
+func (w *goneWriter) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+func (w *goneWriter) WriteHeader(int)           { w.heads++ }
+
+// An answer that its client does not take is not followed by another.
+func TestAnswerIsNotTaken(t *testing.T) {
+	b, _ := listing(t, 1)
+	for _, target := range []string{"/v1/status", "/v1/work", "/v1/work/T-0"} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
+		r.Header.Set("Authorization", "Bearer "+tokenOf(b))
+		w := &goneWriter{ResponseRecorder: httptest.NewRecorder()}
+		New(b, nil).Handler().ServeHTTP(w, r)
+		if w.heads > 0 {
+			t.Errorf("%s: a second answer is begun", target)
+		}
+	}
+}

@@ -27,7 +27,11 @@ func (s *Server) routes() []route {
 	return []route{
 		{"GET /v1/status", false, func(w http.ResponseWriter, _ *http.Request) error { return reply(w, b.Status(), nil) }},
 		{"GET /v1/work", false, func(w http.ResponseWriter, r *http.Request) error {
-			phase := agentsig.Phase(r.FormValue("phase"))
+			q, err := queryOf(r)
+			if err != nil {
+				return err
+			}
+			phase := agentsig.Phase(q.Get("phase"))
 			if phase != "" && !slices.Contains(agentsig.Phases(), phase) {
 				return work.ErrBadPhase
 			}
@@ -105,7 +109,11 @@ func (s *Server) routes() []route {
 		})},
 		{"GET /v1/events", false, s.events},
 		{"GET /v1/runs", false, func(w http.ResponseWriter, r *http.Request) error {
-			live, err := strconv.ParseBool(cmp.Or(r.FormValue("live"), "false"))
+			q, err := queryOf(r)
+			if err != nil {
+				return err
+			}
+			live, err := strconv.ParseBool(cmp.Or(q.Get("live"), "false"))
 			if err != nil {
 				return errBadLive
 			}

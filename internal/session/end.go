@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
-	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // exitLimited is how a plain program says that its provider's usage limit was reached:
@@ -125,13 +124,13 @@ func (r *runner) settle(exit *int) {
 	r.over = true
 }
 
-// fail ends the session because it can't keep what it has to: the disk is full, or the
-// directory has gone.
+// fail notes that the session can't keep what it has to: the disk is full, or the
+// directory has gone. The loop ends the session for it, once what is being done is done: who
+// reports something goes on with the turn that it was about.
 func (r *runner) fail(err error) {
 	if r.failed == nil {
 		r.failed = err
 	}
-	r.end(api.HowCrashed, "the session can't keep its files: "+safetext.Escape(err.Error()))
 }
 
 // report numbers a report and puts it into the outbox.

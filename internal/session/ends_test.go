@@ -106,23 +106,36 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// A session that can't keep its reports ends its agent rather than to lose them.
+// A session that can't keep its reports ends its agent rather than to lose them, whatever it is doing then.
 func TestCantKeep(t *testing.T) {
 	t.Parallel()
-	s := spec(t, `rm -r "$OUTBOX"; echo 'CHECKPOINT: T-1'; echo; sleep 300`)
-	dir := filepath.Join(t.TempDir(), "session")
-	s.Env = []string{"OUTBOX=" + filepath.Join(dir, "outbox")}
-	if err := session.Write(dir, s); err != nil {
-		t.Fatal(err)
-	}
-	err := session.Run(t.Context(), dir, newBox(), slog.New(slog.DiscardHandler))
-	if err == nil || !strings.Contains(err.Error(), "outbox") {
-		t.Errorf("%v", err)
-	}
-	nothingLeft(t, dir)
-	data, err := os.ReadFile(filepath.Join(dir, "ended.json"))
-	if err != nil || !strings.Contains(string(data), "can't keep its files") {
-		t.Errorf("%s, %v", data, err)
+	for name, c := range map[string]struct{ input, script string }{
+		"a note":                             {"", `rm -r "$OUTBOX"; echo 'CHECKPOINT: T-1'; echo; sleep 300`},
+		"a note after a terminal signal":     {"", `printf 'READY_FOR_REVIEW: T-1\n\n\n'; rm -r "$OUTBOX"; echo 'CHECKPOINT: T-1'; sleep 300`},
+		"the same, and the agent can stay":   {session.InputJSON, `read -r prompt; printf 'READY_FOR_REVIEW: T-1\n\n\n'; rm -r "$OUTBOX"; echo 'CHECKPOINT: T-1'; sleep 300`},
+		"a note at the end":                  {"", `rm -r "$OUTBOX"; echo 'CHECKPOINT: T-1'`},
+		"a turn":                             {"", `rm -r "$OUTBOX"; echo 'READY_FOR_REVIEW: T-1'`},
+		"a turn, and the agent stays":        {session.InputJSON, `read -r prompt; rm -r "$OUTBOX"; printf 'READY_FOR_REVIEW: T-1\n\n\n'; sleep 300`},
+		"a note and a turn, the agent stays": {session.InputJSON, `read -r prompt; rm -r "$OUTBOX"; printf 'CHECKPOINT: T-1\n\n\nREADY_FOR_REVIEW: T-1\n\n\n'; sleep 300`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := spec(t, c.script)
+			dir := filepath.Join(t.TempDir(), "session")
+			s.Agent.Input, s.Env = c.input, []string{"OUTBOX=" + filepath.Join(dir, "outbox")}
+			if err := session.Write(dir, s); err != nil {
+				t.Fatal(err)
+			}
+			err := session.Run(t.Context(), dir, newBox(), slog.New(slog.DiscardHandler))
+			if err == nil || !strings.Contains(err.Error(), "outbox") {
+				t.Errorf("%v", err)
+			}
+			nothingLeft(t, dir)
+			data, err := os.ReadFile(filepath.Join(dir, "ended.json"))
+			if err != nil || !strings.Contains(string(data), "can't keep its files") {
+				t.Errorf("%s, %v", data, err)
+			}
+		})
 	}
 }
 

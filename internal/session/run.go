@@ -118,7 +118,13 @@ func (r *runner) loop(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	stop := ctx.Done()
-	for !r.over {
+	for {
+		if r.failed != nil {
+			r.end(api.HowCrashed, "the session can't keep its files: "+safetext.Escape(r.failed.Error()))
+		}
+		if r.over {
+			return
+		}
 		timer.Reset(time.Until(r.nextLook()))
 		select {
 		case e := <-r.agent.events():
@@ -135,7 +141,7 @@ func (r *runner) loop(ctx context.Context) {
 			stop = nil
 			r.end(api.HowStopped, "the session was stopped")
 		}
-		if r.turn == nil && r.ending == nil && len(r.waiting) > 0 && r.agent.ready() {
+		if r.turn == nil && r.ending == nil && r.failed == nil && len(r.waiting) > 0 && r.agent.ready() {
 			c := r.waiting[0]
 			r.waiting = r.waiting[1:]
 			r.begin(c)
