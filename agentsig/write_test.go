@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
-	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Every kind of signal can be written, and reads the same.
@@ -150,24 +149,5 @@ func TestInstructions(t *testing.T) {
 		if _, err := agentsig.Instructions(agentsig.Role(bad[0]), bad[1], bad[2]); err == nil {
 			t.Errorf("%v: no error", bad)
 		}
-	}
-}
-
-func TestEscape(t *testing.T) {
-	for in, want := range map[string]string{
-		"plain é 漢 🚀":           "plain é 漢 🚀",
-		"\x1b[2J\x07\x7f":       `\x1b[2J\x07\x7f`,
-		"a\u202eb\u200bc\ufeff": `a\u202eb\u200bc\ufeff`,
-		"\u009b31m":             `\u009b31m`,
-		"caf\xe9":               `caf\xe9`,
-		"a\nb\tc\r":             `a\nb\tc\r`,
-		"\U000e0041":            `\U000e0041`,
-	} {
-		if got := safetext.Escape(in); got != want {
-			t.Errorf("%q: got %s, want %s", in, got, want)
-		}
-	}
-	if got := safetext.EscapeLines("a\nb\tc\x1b"); got != "a\nb\tc"+`\x1b` {
-		t.Errorf("got %q", got)
 	}
 }

@@ -85,10 +85,10 @@ func Write(ctx context.Context, dir string, files archive.FS, file string) (r Re
 	if err := pack(ctx, content, packed, r); err != nil {
 		return Report{}, err
 	}
-	// A second name, and not a new one: what came there meanwhile is not replaced.
+	// A link does not replace what came there meanwhile, as a rename would.
 	if err := os.Link(packed, file); errors.Is(err, fs.ErrExist) {
 		return Report{}, fmt.Errorf("%s: %w", file, ErrExists)
-	} else if err != nil { // the file system has no second names
+	} else if err != nil { // the file system has no links
 		if err := os.Rename(packed, file); err != nil {
 			return Report{}, err
 		}

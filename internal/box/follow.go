@@ -1,8 +1,6 @@
 package box
 
-import (
-	"github.com/signalbox-dev/signalbox/internal/api"
-)
+import "github.com/signalbox-dev/signalbox/internal/api"
 
 // RunWatch is a run as it changes.
 type RunWatch struct {
@@ -10,7 +8,6 @@ type RunWatch struct {
 
 	box     *Box
 	subject string
-	changed chan struct{}
 }
 
 // WatchRun watches a run, until End is called.
@@ -19,18 +16,17 @@ func (b *Box) WatchRun(id string) (*RunWatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	changed := b.state.watch(subject)
-	return &RunWatch{changed, b, subject, changed}, nil
+	return &RunWatch{b.state.watch(subject), b, subject}, nil
 }
 
 // Show returns the run as it is now.
 func (w *RunWatch) Show() (api.Run, error) { return w.box.showRun(w.subject) }
 
 // End ends the watch.
-func (w *RunWatch) End() { w.box.state.unwatch(w.subject, w.changed) }
+func (w *RunWatch) End() { w.box.state.unwatch(w.subject, w.Changed) }
 
 // watch returns a channel that gets something when a run has changed.
-func (s *state) watch(subject string) chan struct{} {
+func (s *state) watch(subject string) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := make(chan struct{}, 1)
@@ -39,7 +35,7 @@ func (s *state) watch(subject string) chan struct{} {
 	return w
 }
 
-func (s *state) unwatch(subject string, w chan struct{}) {
+func (s *state) unwatch(subject string, w <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.news[subject]

@@ -92,17 +92,22 @@ func (o *Options) settle() error {
 	return nil
 }
 
-// inside reports whether a place, which may not be there yet, lies below a directory.
+// inside reports whether a place lies below a directory. Neither has to be there yet.
 func inside(place, dir string) bool {
-	if real, err := filepath.EvalSymlinks(place); err == nil {
-		place = real
+	return strings.HasPrefix(resolved(place), resolved(dir)+string(filepath.Separator))
+}
+
+// resolved is a path without links, as far as it is there.
+func resolved(path string) string {
+	if whole, err := filepath.Abs(path); err == nil {
+		path = whole
 	}
-	for parent := filepath.Dir(place); parent != place; place, parent = parent, filepath.Dir(parent) {
-		if samePlace(parent, dir) {
-			return true
+	for there := path; there != filepath.Dir(there); there = filepath.Dir(there) {
+		if real, err := filepath.EvalSymlinks(there); err == nil {
+			return filepath.Join(real, strings.TrimPrefix(path, there))
 		}
 	}
-	return false
+	return path
 }
 
 // expectAll refuses to start without what was there before.

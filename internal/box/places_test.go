@@ -134,13 +134,21 @@ func TestPlacesAreNotShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, o := range []Options{
-		{Mirror: filepath.Join(one, "archive", "log")}, {Mirror: place("other")}, {Mirror: filepath.Join(one, "archive", "tile", "new")},
+		{Mirror: filepath.Join(one, "archive", "log")}, {Mirror: place("other")}, {Mirror: filepath.Join(place("other"), "new")}, {Mirror: filepath.Join(one, "archive", "tile", "new")},
 		{Segments: filepath.Join(one, "archive", "tmp")}, {Segments: place("log"), Mirror: filepath.Join(place("log"), "mirror")},
 	} {
 		o.Dir = Dir(one)
 		if _, err := placed(t, o, ""); err == nil {
 			t.Errorf("segments %q, mirror %q: it starts", o.Segments, o.Mirror)
 		}
+	}
+	fresh := filepath.Join(t.TempDir(), "box")
+	t.Chdir(filepath.Dir(fresh))
+	if _, err := placed(t, Options{Dir: Dir(fresh), Mirror: "box/archive/log"}, ""); err == nil || !strings.Contains(err.Error(), "lies in") {
+		t.Errorf("a new box whose mirror is in its archive: %v", err)
+	}
+	if _, err := placed(t, Options{Dir: Dir(fresh)}, ""); err != nil {
+		t.Errorf("the same with other settings: %v", err)
 	}
 	if _, err := placed(t, Options{Dir: Dir(one), Mirror: filepath.Join(one, "mirror")}, ""); err != nil {
 		t.Errorf("a mirror beside the archive: %v", err)
