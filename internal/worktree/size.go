@@ -38,6 +38,9 @@ func (r *Repo) extent(ctx context.Context, commit string, most extent, options .
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	err = r.each(ctx, r.home, func(record string) { // mode, type, name and, if asked for, size; a tab; a path
+		if !has.within(most) {
+			return // git had said more before it was stopped
+		}
 		head, _, _ := strings.Cut(record, "\t")
 		has.entries++
 		if words := strings.Fields(head); len(words) == 4 {
