@@ -49,6 +49,7 @@ var owners = map[string][]string{
 	"github.com/spf13/pflag":                 {"internal/cli"},
 	"go.yaml.in/yaml/v3":                     {"internal/config", "internal/portfolio/settings"},
 	"golang.org/x/mod":                       {"ledger"},
+	"golang.org/x/sync":                      {"internal/httpapi"},
 	"golang.org/x/sys":                       {"internal/sandbox"},
 	"golang.org/x/term":                      {"internal/cli"},
 	"modernc.org/sqlite":                     {"internal/portfolio/store"},

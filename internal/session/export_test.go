@@ -11,6 +11,13 @@ import (
 // Marker is for tests that look for processes.
 func Marker(dir, name string) (string, error) { return marker(dir, name) }
 
+// LessPatience lets a test not wait long for a session that was killed.
+func LessPatience(t interface{ Cleanup(func()) }) {
+	before := killPatience
+	killPatience = 50 * time.Millisecond
+	t.Cleanup(func() { killPatience = before })
+}
+
 // SplitTurnEnds gives a text in chunks to turnEnds, and returns what it gives out and how
 // many turns it ends.
 func SplitTurnEnds(chunks [][]byte) (text string, turns int) {

@@ -42,7 +42,7 @@ func TestMutants(t *testing.T) {
 		{"what left the group is left", "../process/group_unix.go",
 			"\t_, _ = Sweep(g.marker) // what can't be read in /proc is not ours\n", "", "TestNothingLeft/children_outlive_it"},
 		{"the agent of a killed session is left", "dir.go",
-			"\tprocess.EndGroup(l.Pid, l.Started, mark, time.Duration(spec.Grace))\n", "\t_, _ = process.EndGroup, mark\n\t_ = time.Now\n", "TestKilled"},
+			"\tprocess.EndGroup(l.Pid, l.Started, mark, time.Duration(spec.Grace))\n", "\t_, _, _ = process.EndGroup, mark, spec\n", "TestKilled"},
 		{"the transcript has no end", "keep.go",
 			"int64(n) > k.left", "false", "TestMuchOutput"},
 		{"output does not count against silence", "watch.go",
