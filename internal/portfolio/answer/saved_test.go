@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/mutant"
-	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 )
 
 // There are never more files than there may be, whoever asks at once, and after a restart.
@@ -30,7 +30,7 @@ func TestSavedIsBounded(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 8 {
 			all.Go(func() {
-				if file := s.save(tools.OutputFile, exitFiles, exitFiles, i); file.Err != nil {
+				if file := s.save(reply.OutputFile, exitFiles, exitFiles, i); file.Err != nil {
 					t.Error(file.Err)
 				}
 			})
@@ -41,7 +41,7 @@ func TestSavedIsBounded(t *testing.T) {
 			t.Fatalf("%d files of %d, %v", len(entries), saved.Files, err)
 		}
 	}
-	if file := s.save(tools.OutputFile, exitFiles, exitFiles, strings.Repeat("x", 33<<20)); file.Err == nil || !strings.Contains(file.Err.Error(), "a file may have 33554432") {
+	if file := s.save(reply.OutputFile, exitFiles, exitFiles, strings.Repeat("x", 33<<20)); file.Err == nil || !strings.Contains(file.Err.Error(), "a file may have 33554432") {
 		t.Error(file)
 	}
 }

@@ -1,13 +1,14 @@
-package tools
+package harvest
 
 import (
 	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 )
 
-// A HarvestSummary is the result in short: totals, the first candidates in the order that was
+// A Summary is the result in short: totals, the first candidates in the order that was
 // asked for, and the flags.
-type HarvestSummary struct {
+type Summary struct {
 	Status               string             `json:"status"`
 	Format               string             `json:"format"`
 	AsOf                 portfolio.Date     `json:"as_of"`
@@ -15,19 +16,19 @@ type HarvestSummary struct {
 	TotalHarvestableLoss portfolio.Decimal  `json:"total_harvestable_loss"`
 	ShortTermLoss        portfolio.Decimal  `json:"short_term_loss"`
 	LongTermLoss         portfolio.Decimal  `json:"long_term_loss"`
-	IfAllSold            HarvestSale        `json:"if_all_sold"`
+	IfAllSold            Sale               `json:"if_all_sold"`
 	CandidateCount       int                `json:"candidate_count"`
-	Candidates           []HarvestLot       `json:"candidates"`
+	Candidates           []Lot              `json:"candidates"`
 	CandidatesOmitted    int                `json:"candidates_omitted"`
 	DataCoveragePct      float64            `json:"data_coverage_pct"`
-	Metadata             HarvestMetadata    `json:"metadata"`
+	Metadata             Metadata           `json:"metadata"`
 	Flags                []agentformat.Flag `json:"flags"`
 	Disclaimer           string             `json:"disclaimer"`
-	fileKeys
+	reply.FileKeys
 }
 
-// A HarvestLot is a candidate in short.
-type HarvestLot struct {
+// A Lot is a candidate in short.
+type Lot struct {
 	Ticker         string            `json:"ticker"`
 	Account        string            `json:"account"`
 	Acquired       portfolio.Date    `json:"acquired"`
@@ -39,34 +40,34 @@ type HarvestLot struct {
 	WashFreeFrom   portfolio.Date    `json:"wash_free_from,omitzero"`
 }
 
-type harvestFull struct {
-	*HarvestResult
+type full struct {
+	*Result
 	Format string `json:"format"`
-	fileKeys
+	reply.FileKeys
 }
 
-type harvestReport struct {
+type report struct {
 	Status string `json:"status"`
 	Format string `json:"format"`
 	Report string `json:"report"` // Markdown
-	fileKeys
+	reply.FileKeys
 }
 
-// HarvestReply answers in the format that was asked for. The file is what became of the full
+// Reply answers in the format that was asked for. The file is what became of the full
 // result where it was asked for as one.
-func HarvestReply(result *HarvestResult, params HarvestParams, file agentformat.File) Reply {
+func Reply(result *Result, params Params, file agentformat.File) reply.Reply {
 	if err := params.Check(); err != nil {
-		result = HarvestError(err)
+		result = Failed(err)
 	}
-	return answer(params.Format, result.Status, result.Error, result.Snapshot(), file, func(told fileKeys) any {
+	return reply.New(params.Format, result.Status, result.Error, result.Snapshot(), file, func(told reply.FileKeys) any {
 		switch params.Format {
-		case FormatFull:
-			return harvestFull{result, FormatFull, told}
-		case FormatReport:
-			return harvestReport{result.Status, FormatReport, result.Markdown(), told}
+		case reply.FormatFull:
+			return full{result, reply.FormatFull, told}
+		case reply.FormatReport:
+			return report{result.Status, reply.FormatReport, result.Markdown(), told}
 		}
 		summary := result.Summary()
-		summary.fileKeys = told
+		summary.FileKeys = told
 		return summary
 	})
 }
@@ -75,16 +76,16 @@ func HarvestReply(result *HarvestResult, params HarvestParams, file agentformat.
 const maxSummary = 10
 
 // Summary is the result in short.
-func (r *HarvestResult) Summary() HarvestSummary {
+func (r *Result) Summary() Summary {
 	snapshot := r.Snapshot()
-	s := HarvestSummary{
-		Status: r.Status, Format: FormatSummary, AsOf: r.AsOf, Verdict: snapshot.Verdict,
+	s := Summary{
+		Status: r.Status, Format: reply.FormatSummary, AsOf: r.AsOf, Verdict: snapshot.Verdict,
 		TotalHarvestableLoss: r.TotalHarvestableLoss, ShortTermLoss: r.ShortTermLoss, LongTermLoss: r.LongTermLoss, IfAllSold: r.IfAllSold,
-		CandidateCount: r.CandidateCount, Candidates: []HarvestLot{}, CandidatesOmitted: max(len(r.Candidates)-maxSummary, 0),
+		CandidateCount: r.CandidateCount, Candidates: []Lot{}, CandidatesOmitted: max(len(r.Candidates)-maxSummary, 0),
 		DataCoveragePct: r.DataCoveragePct, Metadata: r.Metadata, Flags: snapshot.Flags(), Disclaimer: r.Disclaimer,
 	}
 	for _, c := range r.Candidates[:min(len(r.Candidates), maxSummary)] {
-		s.Candidates = append(s.Candidates, HarvestLot{c.Ticker, c.Account, c.Acquired, c.Quantity, c.UnrealizedLoss, c.HoldingPeriod, c.WashSaleRisk, c.Disallowed, c.WashFreeFrom})
+		s.Candidates = append(s.Candidates, Lot{c.Ticker, c.Account, c.Acquired, c.Quantity, c.UnrealizedLoss, c.HoldingPeriod, c.WashSaleRisk, c.Disallowed, c.WashFreeFrom})
 	}
 	return s
 }

@@ -1,4 +1,4 @@
-package tools
+package harvest
 
 import (
 	"math/rand/v2"
@@ -10,10 +10,10 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio/price"
 )
 
-// randomHarvest is a small portfolio in which much happens within the last weeks.
-func randomHarvest(seed uint64) HarvestInput {
+// randomInput is a small portfolio in which much happens within the last weeks.
+func randomInput(seed uint64) Input {
 	random := rand.New(rand.NewPCG(seed, 6))
-	in := HarvestInput{AsOf: dayOf("2026-11-13"), Closes: map[string]price.Bar{}}
+	in := Input{AsOf: dayOf("2026-11-13"), Closes: map[string]price.Bar{}}
 	in.Rules = lots.Rules{
 		Accounts: []portfolio.Account{
 			{ID: "home", Kind: portfolio.Taxable, Method: portfolio.FIFO},
@@ -43,7 +43,7 @@ func randomHarvest(seed uint64) HarvestInput {
 }
 
 // soldNow are the disposals of one more sale on the day.
-func soldNow(in HarvestInput, account, symbol string, quantity, close portfolio.Decimal, note string) []lots.Disposal {
+func soldNow(in Input, account, symbol string, quantity, close portfolio.Decimal, note string) []lots.Disposal {
 	history := append(slices.Clone(in.History), portfolio.Transaction{
 		Date: in.AsOf, Account: account, Action: portfolio.Sell, Symbol: symbol, Quantity: quantity, Price: close, Note: note,
 	})
@@ -53,11 +53,11 @@ func soldNow(in HarvestInput, account, symbol string, quantity, close portfolio.
 }
 
 // What a candidate promises is what the book says once its sale is in the history.
-func TestHarvestPropertyAgreesWithSale(t *testing.T) {
+func TestPropertyAgreesWithSale(t *testing.T) {
 	compared, washed, unreached := 0, 0, 0
 	for seed := range uint64(400) {
-		in := randomHarvest(seed)
-		for _, c := range Harvest(in).Candidates {
+		in := randomInput(seed)
+		for _, c := range Suggest(in).Candidates {
 			place := func(l lots.Lot) bool { return l.Account == c.Account && l.Symbol == c.Ticker }
 			sameDay, all := 0, portfolio.Decimal{}
 			for _, l := range in.Book.Lots {
@@ -75,14 +75,14 @@ func TestHarvestPropertyAgreesWithSale(t *testing.T) {
 				continue // the note would not name this lot alone
 			}
 			compared++
-			var got HarvestSale
+			var got Sale
 			for _, d := range soldNow(in, c.Account, c.Ticker, c.Quantity, c.Price, "lot:"+c.Acquired.String()) {
 				got.Disallowed = got.Disallowed.Add(d.Disallowed)
 				got.Permanent = got.Permanent.Add(d.Permanent)
 				got.Unsettled = got.Unsettled.Add(d.Unsettled)
 			}
 			if got.Disallowed.Cmp(c.Disallowed) != 0 || got.Permanent.Cmp(c.Permanent) != 0 || got.Unsettled.Cmp(c.Unsettled) != 0 {
-				t.Fatalf("seed %d: the sale of %s of %s: %+v, promised %+v", seed, c.Ticker, c.Acquired, got, c.HarvestSale)
+				t.Fatalf("seed %d: the sale of %s of %s: %+v, promised %+v", seed, c.Ticker, c.Acquired, got, c.Sale)
 			}
 			if !c.Disallowed.IsZero() {
 				washed++
@@ -109,10 +109,10 @@ func TestHarvestPropertyAgreesWithSale(t *testing.T) {
 }
 
 // Sums are those of their parts, and all lots together lose no more than each alone.
-func TestHarvestPropertySums(t *testing.T) {
+func TestPropertySums(t *testing.T) {
 	less := 0
 	for seed := range uint64(1000) {
-		r := Harvest(randomHarvest(seed))
+		r := Suggest(randomInput(seed))
 		var loss, disallowed portfolio.Decimal
 		for _, c := range r.Candidates {
 			loss, disallowed = loss.Add(c.UnrealizedLoss), disallowed.Add(c.Disallowed)

@@ -1,4 +1,4 @@
-package tools
+package harvest
 
 import (
 	"cmp"
@@ -10,12 +10,12 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio/price"
 )
 
-// A harvestPlace is one symbol in one account.
-type harvestPlace struct{ account, symbol string }
+// A place is one symbol in one account.
+type place struct{ account, symbol string }
 
-// A harvestPosition is what is held in one place, by the book and by the broker.
-type harvestPosition struct {
-	harvestPlace
+// A position is what is held in one place, by the book and by the broker.
+type position struct {
+	place
 	held     portfolio.Decimal // by the broker where it reports, else by the book
 	inLots   portfolio.Decimal
 	reported *portfolio.Decimal
@@ -34,7 +34,7 @@ func (h *harvester) stale(bar price.Bar) bool {
 }
 
 // analyzePositions says how much of what is held is in lots and has a price.
-func (h *harvester) analyzePositions(r *HarvestResult) {
+func (h *harvester) analyzePositions(r *Result) {
 	var inLots, value portfolio.Decimal // in money
 	agreement, reported := 0.0, 0
 	missing, stale := map[string]bool{}, map[string]portfolio.Date{}
@@ -65,7 +65,7 @@ func (h *harvester) analyzePositions(r *HarvestResult) {
 			reported++
 			agreement += p.agreement()
 			if p.inLots.Cmp(*p.reported) != 0 {
-				r.Unreconciled = append(r.Unreconciled, HarvestMismatch{p.account, p.symbol, p.inLots, *p.reported})
+				r.Unreconciled = append(r.Unreconciled, Mismatch{p.account, p.symbol, p.inLots, *p.reported})
 			}
 		}
 	}
@@ -83,13 +83,13 @@ func (h *harvester) analyzePositions(r *HarvestResult) {
 	}
 	slices.Sort(r.MissingPrices)
 	for symbol, date := range stale {
-		r.StalePrices = append(r.StalePrices, HarvestPrice{symbol, date})
+		r.StalePrices = append(r.StalePrices, Price{symbol, date})
 	}
-	slices.SortFunc(r.StalePrices, func(a, b HarvestPrice) int { return strings.Compare(a.Ticker, b.Ticker) })
+	slices.SortFunc(r.StalePrices, func(a, b Price) int { return strings.Compare(a.Ticker, b.Ticker) })
 }
 
 // agreement is the lesser number of shares in percent of the greater.
-func (p harvestPosition) agreement() float64 {
+func (p position) agreement() float64 {
 	if p.inLots.Cmp(*p.reported) > 0 {
 		return percent(*p.reported, p.inLots)
 	}
@@ -101,35 +101,35 @@ func percent(part, whole portfolio.Decimal) float64 {
 }
 
 // positions are those of the book and those that only a broker knows of, by symbol and account.
-func (h *harvester) positions() []harvestPosition {
+func (h *harvester) positions() []position {
 	reports := h.reports()
-	var list []harvestPosition
+	var list []position
 	if h.Book != nil {
 		for _, p := range h.Book.Positions {
 			if !h.candidateAccount(p.Account) {
 				continue
 			}
-			position := harvestPosition{harvestPlace: harvestPlace{p.Account, p.Symbol}, held: p.Quantity, inLots: p.InLots}
-			if report, ok := reports[p.Account]; ok && !h.overtaken(position.harvestPlace, report.day) {
+			one := position{place: place{p.Account, p.Symbol}, held: p.Quantity, inLots: p.InLots}
+			if report, ok := reports[p.Account]; ok && !h.overtaken(one.place, report.day) {
 				quantity := report.quantities[p.Symbol] // a position that is not in the report is none
-				position.held, position.reported = quantity, &quantity
+				one.held, one.reported = quantity, &quantity
 			}
-			list = append(list, position)
+			list = append(list, one)
 		}
 	}
-	inBook := map[harvestPlace]bool{}
+	inBook := map[place]bool{}
 	for _, p := range list {
-		inBook[p.harvestPlace] = true
+		inBook[p.place] = true
 	}
 	for account, report := range reports {
 		for symbol, quantity := range report.quantities {
-			at := harvestPlace{account, symbol}
+			at := place{account, symbol}
 			if !inBook[at] && !h.overtaken(at, report.day) {
-				list = append(list, harvestPosition{harvestPlace: at, held: quantity, reported: &quantity})
+				list = append(list, position{place: at, held: quantity, reported: &quantity})
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b harvestPosition) int {
+	slices.SortFunc(list, func(a, b position) int {
 		return cmp.Or(strings.Compare(a.symbol, b.symbol), strings.Compare(a.account, b.account))
 	})
 	return list
@@ -162,6 +162,6 @@ func (h *harvester) reports() map[string]brokerReport {
 
 // overtaken tells whether shares moved or were split after the day of a report, which then says
 // nothing of the shares that are there now.
-func (h *harvester) overtaken(at harvestPlace, reported portfolio.Date) bool {
+func (h *harvester) overtaken(at place, reported portfolio.Date) bool {
 	return h.moved[at].After(reported) || h.Book.LastSplit(at.symbol).After(reported)
 }

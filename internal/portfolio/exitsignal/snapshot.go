@@ -1,4 +1,4 @@
-package tools
+package exitsignal
 
 import (
 	"cmp"
@@ -6,13 +6,15 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
+
 	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
 )
 
-// An ExitSnapshot is what an agent decides from. It has the same keys on success and on failure.
-type ExitSnapshot struct {
+// A Snapshot is what an agent decides from. It has the same keys on success and on failure.
+type Snapshot struct {
 	Ticker             string         `json:"ticker"`
 	Status             string         `json:"status"`
 	Verdict            string         `json:"verdict"`
@@ -20,17 +22,17 @@ type ExitSnapshot struct {
 	OverallAssessment  string         `json:"overall_assessment"`
 	AsOf               portfolio.Date `json:"as_of"`
 	SignalCount        int            `json:"signal_count"`
-	Signals            []ExitSignal   `json:"signals"`
+	Signals            []Signal       `json:"signals"`
 	TradeEligible      bool           `json:"trade_eligible"`
-	RecommendedActions []ExitAction   `json:"recommended_actions"`
+	RecommendedActions []Action       `json:"recommended_actions"`
 	Shares             float64        `json:"shares"`
 	SellQuantity       float64        `json:"sell_quantity"`
 	LastPrice          float64        `json:"last_price"`
-	Tax                *ExitTaxes     `json:"tax"` // nil if nothing is to be sold, or nothing is known of what was paid
+	Tax                *Taxes         `json:"tax"` // nil if nothing is to be sold, or nothing is known of what was paid
 }
 
-// An ExitSignal is a signal in short.
-type ExitSignal struct {
+// A Signal is a signal in short.
+type Signal struct {
 	RuleName  string  `json:"rule_name"`
 	Triggered bool    `json:"triggered"`
 	Severity  float64 `json:"severity"`
@@ -38,8 +40,8 @@ type ExitSignal struct {
 	Status    string  `json:"status"`
 }
 
-// An ExitAction is an order in short.
-type ExitAction struct {
+// An Action is an order in short.
+type Action struct {
 	Action    string  `json:"action"`
 	Ticker    string  `json:"ticker"`
 	Quantity  float64 `json:"quantity"`
@@ -47,8 +49,8 @@ type ExitAction struct {
 	StopPrice float64 `json:"stop_price,omitempty"`
 }
 
-// ExitTaxes is what a sale means in tax, in short.
-type ExitTaxes struct {
+// Taxes is what a sale means in tax, in short.
+type Taxes struct {
 	ShortTermGain float64        `json:"short_term_gain"`
 	LongTermGain  float64        `json:"long_term_gain"`
 	Disallowed    float64        `json:"disallowed"`
@@ -59,55 +61,55 @@ type ExitTaxes struct {
 
 // How much a snapshot has. Texts are counted in bytes of JSON.
 const (
-	maxExitSignals = 5
-	maxExitActions = 3
+	maxSignals = 5
+	maxActions = 3
 
-	maxExitTicker  = 32
-	maxExitName    = 24 // of a rule
-	maxExitWord    = 16 // a state or a kind of order
-	maxExitOverall = 120
-	maxExitVerdict = 220
-	maxExitNames   = 100 // of rules that failed, together
+	maxTicker  = 32
+	maxName    = 24 // of a rule
+	maxWord    = 16 // a state or a kind of order
+	maxOverall = 120
+	maxVerdict = 220
+	maxNames   = 100 // of rules that failed, together
 )
 
 // A reply to an agent is at most so long, and so much of it is kept for a path and for what is
 // around the snapshot.
 const (
-	maxExitReply  = 2048
-	exitReplyRest = 280
+	maxReply  = 2048
+	replyRest = 280
 )
 
 // Snapshot is the result as an agent needs it, before anything is cut.
-func (r *ExitResult) Snapshot() ExitSnapshot {
-	s := ExitSnapshot{
-		Ticker:            shorten(cmp.Or(r.Ticker, "unknown"), maxExitTicker),
-		Status:            shorten(cmp.Or(r.Status, agentformat.StatusError), maxExitWord),
-		Assessment:        shorten(cmp.Or(string(r.Assessment), "UNKNOWN"), maxExitWord),
-		OverallAssessment: shorten(cmp.Or(r.OverallAssessment, "UNKNOWN"), maxExitOverall),
+func (r *Result) Snapshot() Snapshot {
+	s := Snapshot{
+		Ticker:            reply.Shorten(cmp.Or(r.Ticker, "unknown"), maxTicker),
+		Status:            reply.Shorten(cmp.Or(r.Status, agentformat.StatusError), maxWord),
+		Assessment:        reply.Shorten(cmp.Or(string(r.Assessment), "UNKNOWN"), maxWord),
+		OverallAssessment: reply.Shorten(cmp.Or(r.OverallAssessment, "UNKNOWN"), maxOverall),
 		AsOf:              r.AsOf,
-		Signals:           []ExitSignal{}, RecommendedActions: []ExitAction{},
+		Signals:           []Signal{}, RecommendedActions: []Action{},
 	}
 	if r.Status != agentformat.StatusSuccess {
-		s.Verdict = shorten(fmt.Sprintf("Exit signal check failed for %s: %s", s.Ticker, cmp.Or(r.Error, "unknown error")), maxExitVerdict)
+		s.Verdict = reply.Shorten(fmt.Sprintf("Exit signal check failed for %s: %s", s.Ticker, cmp.Or(r.Error, "unknown error")), maxVerdict)
 		return s
 	}
 	s.SignalCount = len(r.Signals)
 	for _, signal := range r.Signals {
-		s.Signals = append(s.Signals, ExitSignal{
-			RuleName:  shorten(cmp.Or(signal.RuleName, "unknown"), maxExitName),
+		s.Signals = append(s.Signals, Signal{
+			RuleName:  reply.Shorten(cmp.Or(signal.RuleName, "unknown"), maxName),
 			Triggered: signal.Triggered,
 			Severity:  agentformat.Round(signal.Severity, 4),
 			IsPrimary: signal.IsPrimary,
-			Status:    shorten(cmp.Or(signal.Status, exitrule.StatusOK), maxExitWord),
+			Status:    reply.Shorten(cmp.Or(signal.Status, exitrule.StatusOK), maxWord),
 		})
 	}
 	s.TradeEligible = r.TradeEligible
 	for _, order := range r.RecommendedActions {
-		action := ExitAction{
-			Action:    shorten(cmp.Or(order.Action, "unknown"), maxExitWord),
-			Ticker:    shorten(cmp.Or(order.Ticker, s.Ticker), maxExitTicker),
+		action := Action{
+			Action:    reply.Shorten(cmp.Or(order.Action, "unknown"), maxWord),
+			Ticker:    reply.Shorten(cmp.Or(order.Ticker, s.Ticker), maxTicker),
 			Quantity:  quantity(order.Quantity),
-			OrderType: shorten(cmp.Or(order.OrderType, "unknown"), maxExitWord),
+			OrderType: reply.Shorten(cmp.Or(order.OrderType, "unknown"), maxWord),
 		}
 		if order.StopPrice != nil {
 			action.StopPrice = agentformat.Round(order.StopPrice.Float(), 6)
@@ -120,7 +122,7 @@ func (r *ExitResult) Snapshot() ExitSnapshot {
 	}
 	s.LastPrice = agentformat.Round(r.LastPrice.Float(), 6)
 	if r.Tax != nil {
-		s.Tax = &ExitTaxes{
+		s.Tax = &Taxes{
 			ShortTermGain: cents(r.Tax.ShortTermGain), LongTermGain: cents(r.Tax.LongTermGain), Disallowed: cents(r.Tax.Disallowed),
 			Permanently: cents(r.Tax.PermanentlyDisallowed), NoBuyUntil: r.Tax.NoBuyUntil, WashFreeFrom: r.Tax.WashFreeFrom,
 		}
@@ -145,7 +147,7 @@ func plainNumber(f float64) string {
 }
 
 // Flags says what the snapshot means. It goes by the words with which the assessment begins.
-func (s ExitSnapshot) Flags() []agentformat.Flag {
+func (s Snapshot) Flags() []agentformat.Flag {
 	var flags []agentformat.Flag
 	add := func(name string, severity agentformat.Severity, format string, args ...any) {
 		flags = append(flags, agentformat.Flag{Name: name, Severity: severity, Message: fmt.Sprintf(format, args...)})
@@ -161,7 +163,7 @@ func (s ExitSnapshot) Flags() []agentformat.Flag {
 		}
 	}
 	if len(failed) > 0 {
-		add("rule_evaluation_error", agentformat.Warning, "Rule%s failed to evaluate: %s", plural(len(failed)), listed(failed, maxExitNames))
+		add("rule_evaluation_error", agentformat.Warning, "Rule%s failed to evaluate: %s", reply.Plural(len(failed)), listed(failed, maxNames))
 	}
 	switch begins := func(a exitrule.Assessment) bool { return strings.HasPrefix(s.OverallAssessment, string(a)) }; {
 	case begins(exitrule.StrongExit):
@@ -175,7 +177,7 @@ func (s ExitSnapshot) Flags() []agentformat.Flag {
 	case begins(exitrule.Error):
 		add("primary_rule_error", agentformat.Error, "Primary rule failed — cannot determine exit status")
 	default:
-		add("unknown_assessment", agentformat.Info, "The assessment %s is not known — cannot determine exit status", shorten(s.OverallAssessment, maxExitTicker))
+		add("unknown_assessment", agentformat.Info, "The assessment %s is not known — cannot determine exit status", reply.Shorten(s.OverallAssessment, maxTicker))
 	}
 	if s.TradeEligible && s.SellQuantity > 0 {
 		percentage := 0.0
@@ -186,7 +188,7 @@ func (s ExitSnapshot) Flags() []agentformat.Flag {
 	}
 	if s.Tax != nil && s.Tax.Disallowed > 0 {
 		add("wash_sale_risk", agentformat.Warning, "%s of the loss would be disallowed (%s for good) if sold before %s",
-			dollars(s.Tax.Disallowed), dollars(s.Tax.Permanently), s.Tax.WashFreeFrom)
+			reply.Dollars(s.Tax.Disallowed), reply.Dollars(s.Tax.Permanently), s.Tax.WashFreeFrom)
 	}
 	agentformat.SortFlags(flags)
 	return flags
@@ -205,11 +207,11 @@ func listed(names []string, most int) string {
 }
 
 // Capped is the snapshot as it is sent: a few signals, fewer if the reply would be too long.
-func (s ExitSnapshot) Capped() ExitSnapshot {
-	room := maxExitReply - exitReplyRest - jsonLength(s.Flags())
-	s.Signals = s.Signals[:min(len(s.Signals), maxExitSignals)]
-	s.RecommendedActions = s.RecommendedActions[:min(len(s.RecommendedActions), maxExitActions)]
-	for len(s.Signals) > 0 && jsonLength(s) > room {
+func (s Snapshot) Capped() Snapshot {
+	room := maxReply - replyRest - reply.JSONLength(s.Flags())
+	s.Signals = s.Signals[:min(len(s.Signals), maxSignals)]
+	s.RecommendedActions = s.RecommendedActions[:min(len(s.RecommendedActions), maxActions)]
+	for len(s.Signals) > 0 && reply.JSONLength(s) > room {
 		s.Signals = s.Signals[:len(s.Signals)-1]
 	}
 	return s

@@ -1,14 +1,15 @@
-package tools
+package exitsignal
 
 import (
 	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 )
 
-// An ExitSummary is the result in short: the verdict, what each rule says, the orders, and what
+// A Summary is the result in short: the verdict, what each rule says, the orders, and what
 // they mean in tax.
-type ExitSummary struct {
+type Summary struct {
 	Status             string              `json:"status"`
 	Format             string              `json:"format"`
 	Ticker             string              `json:"ticker"`
@@ -23,40 +24,40 @@ type ExitSummary struct {
 	SellQuantity       portfolio.Decimal   `json:"sell_quantity"`
 	LastPrice          portfolio.Decimal   `json:"last_price,omitzero"`
 	LastPriceDate      portfolio.Date      `json:"last_price_date,omitzero"`
-	Tax                *ExitTaxes          `json:"tax"`
+	Tax                *Taxes              `json:"tax"`
 	Flags              []agentformat.Flag  `json:"flags"`
 	Notes              []string            `json:"notes"`
 	Disclaimer         string              `json:"disclaimer"`
-	fileKeys
+	reply.FileKeys
 }
 
-type exitFull struct {
-	*ExitResult
+type full struct {
+	*Result
 	Format string `json:"format"`
-	fileKeys
+	reply.FileKeys
 }
 
-// ExitReply answers in the format that was asked for. The file is what became of the full result
+// Reply answers in the format that was asked for. The file is what became of the full result
 // where it was asked for as one.
-func ExitReply(result *ExitResult, params ExitParams, file agentformat.File) Reply {
+func Reply(result *Result, params Params, file agentformat.File) reply.Reply {
 	if err := params.Check(); err != nil {
-		result = ExitError(result.Ticker, err)
+		result = Failed(result.Ticker, err)
 	}
-	return answer(params.Format, result.Status, result.Error, result.Snapshot(), file, func(told fileKeys) any {
-		if params.Format == FormatFull {
-			return exitFull{result, FormatFull, told}
+	return reply.New(params.Format, result.Status, result.Error, result.Snapshot(), file, func(told reply.FileKeys) any {
+		if params.Format == reply.FormatFull {
+			return full{result, reply.FormatFull, told}
 		}
 		summary := result.Summary()
-		summary.fileKeys = told
+		summary.FileKeys = told
 		return summary
 	})
 }
 
 // Summary is the result in short.
-func (r *ExitResult) Summary() ExitSummary {
+func (r *Result) Summary() Summary {
 	snapshot := r.Snapshot()
-	s := ExitSummary{
-		Status: r.Status, Format: FormatSummary, Ticker: r.Ticker, AsOf: r.AsOf, Verdict: snapshot.Verdict,
+	s := Summary{
+		Status: r.Status, Format: reply.FormatSummary, Ticker: r.Ticker, AsOf: r.AsOf, Verdict: snapshot.Verdict,
 		Assessment: r.Assessment, OverallAssessment: r.OverallAssessment, Signals: r.Signals,
 		TradeEligible: r.TradeEligible, RecommendedActions: r.RecommendedActions,
 		Shares: r.Position.Shares, LastPrice: r.LastPrice, LastPriceDate: r.LastPriceDate,

@@ -1,10 +1,12 @@
-package tools
+package harvest
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -15,11 +17,11 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio/price"
 )
 
-// harvestInput is a portfolio on Friday, 2026-11-13. The history has rows of
+// input is a portfolio on Friday, 2026-11-13. The history has rows of
 // "date account action symbol quantity price [note]", the closes are "symbol close [date]".
-func harvestInput(t *testing.T, history, closes string) HarvestInput {
+func input(t *testing.T, history, closes string) Input {
 	t.Helper()
-	in := HarvestInput{AsOf: dayOf("2026-11-13"), Closes: map[string]price.Bar{}}
+	in := Input{AsOf: dayOf("2026-11-13"), Closes: map[string]price.Bar{}}
 	in.Rules.Accounts = []portfolio.Account{
 		{ID: "home", Kind: portfolio.Taxable, Method: portfolio.FIFO},
 		{ID: "high", Kind: portfolio.Taxable, Method: portfolio.HIFO},
@@ -47,13 +49,13 @@ func harvestInput(t *testing.T, history, closes string) HarvestInput {
 	return in
 }
 
-// harvest keeps the book and looks into it.
-func harvest(in HarvestInput) *HarvestResult {
+// suggest keeps the book and looks into it.
+func suggest(in Input) *Result {
 	in.Book = lots.Build(in.History, in.Rules, in.AsOf)
-	return Harvest(in)
+	return Suggest(in)
 }
 
-func wantSuccess(t *testing.T, r *HarvestResult) {
+func wantSuccess(t *testing.T, r *Result) {
 	t.Helper()
 	if r.Status != agentformat.StatusSuccess {
 		t.Fatalf("%s: %s", r.Status, r.Error)
@@ -67,8 +69,8 @@ func wantAmount(t *testing.T, what string, got portfolio.Decimal, want string) {
 	}
 }
 
-func TestHarvestCandidate(t *testing.T) {
-	r := harvest(harvestInput(t, `
+func TestCandidate(t *testing.T) {
+	r := suggest(input(t, `
 		2025-01-10 home BUY SLV 100 30
 		2026-06-01 home BUY SLV 10 41
 		2026-03-02 ira BUY SLV 100 90
@@ -78,20 +80,20 @@ func TestHarvestCandidate(t *testing.T) {
 		WIN 12
 	`))
 	wantSuccess(t, r)
-	want := []HarvestCandidate{
+	want := []Candidate{
 		{
 			Ticker: "SLV", Account: "home", UnrealizedLoss: usd("-450"), HoldingPeriod: "long_term", Term: "long",
 			Acquired: dayOf("2025-01-10"), HoldingSince: dayOf("2025-01-10"), LongTermFrom: dayOf("2026-01-11"),
 			Quantity: usd("100"), Basis: usd("3000"), Price: usd("25.5"), PriceDate: dayOf("2026-11-13"), Value: usd("2550"),
-			Method: portfolio.FIFO, FIFOReaches: true, HarvestSale: HarvestSale{Allowed: usd("-450")},
-			Washes: []HarvestWash{}, NoBuyUntil: dayOf("2026-12-14"), Projected: []HarvestReinvestment{},
+			Method: portfolio.FIFO, FIFOReaches: true, Sale: Sale{Allowed: usd("-450")},
+			Washes: []reply.Wash{}, NoBuyUntil: dayOf("2026-12-14"), Projected: []Reinvestment{},
 		},
 		{
 			Ticker: "SLV", Account: "home", UnrealizedLoss: usd("-155"), HoldingPeriod: "short_term", Term: "short",
 			Acquired: dayOf("2026-06-01"), HoldingSince: dayOf("2026-06-01"), LongTermFrom: dayOf("2027-06-02"),
 			Quantity: usd("10"), Basis: usd("410"), Price: usd("25.5"), PriceDate: dayOf("2026-11-13"), Value: usd("255"),
-			Method: portfolio.FIFO, FIFOReaches: true, HarvestSale: HarvestSale{Allowed: usd("-155")},
-			Washes: []HarvestWash{}, NoBuyUntil: dayOf("2026-12-14"), Projected: []HarvestReinvestment{},
+			Method: portfolio.FIFO, FIFOReaches: true, Sale: Sale{Allowed: usd("-155")},
+			Washes: []reply.Wash{}, NoBuyUntil: dayOf("2026-12-14"), Projected: []Reinvestment{},
 		},
 	}
 	same := cmp.Comparer(func(a, b portfolio.Decimal) bool { return a.Cmp(b) == 0 })
@@ -113,9 +115,9 @@ func TestHarvestCandidate(t *testing.T) {
 }
 
 // Long-term begins on the day after a year, by the calendar.
-func TestHarvestTermBoundary(t *testing.T) {
+func TestTermBoundary(t *testing.T) {
 	for bought, want := range map[string]string{"2025-11-11": "long", "2025-11-12": "long", "2025-11-13": "short"} {
-		r := harvest(harvestInput(t, bought+" home BUY A 1 10", "A 5"))
+		r := suggest(input(t, bought+" home BUY A 1 10", "A 5"))
 		if got := r.Candidates[0].Term; got != want {
 			t.Errorf("bought %s: %s, want %s", bought, got, want)
 		}
@@ -123,8 +125,8 @@ func TestHarvestTermBoundary(t *testing.T) {
 }
 
 // A replacement of a wash sale has the holding period and the loss of what it replaces.
-func TestHarvestTermOfReplacement(t *testing.T) {
-	r := harvest(harvestInput(t, `
+func TestTermOfReplacement(t *testing.T) {
+	r := suggest(input(t, `
 		2025-01-10 home BUY SLV 10 30
 		2026-03-10 home SELL SLV 10 20
 		2026-03-15 home BUY SLV 10 22
@@ -138,46 +140,46 @@ func TestHarvestTermOfReplacement(t *testing.T) {
 }
 
 // The wash-sale rule looks at the household, whatever account is asked for.
-func TestHarvestAccount(t *testing.T) {
+func TestAccount(t *testing.T) {
 	history := `
 		2025-01-10 home BUY SLV 10 30
 		2025-01-10 high BUY SLV 10 30
 		2026-11-02 ira BUY SLV 4 20
 		2025-01-10 other BUY SLV 10 30
 	`
-	in := harvestInput(t, history, "SLV 20")
+	in := input(t, history, "SLV 20")
 	in.AccountID = "high"
-	r := harvest(in)
+	r := suggest(in)
 	wantSuccess(t, r)
 	if r.CandidateCount != 1 || r.Candidates[0].Account != "high" || r.Metadata.PositionsAnalyzed != 1 {
 		t.Errorf("%+v", r.Candidates)
 	}
 	wantAmount(t, "disallowed", r.IfAllSold.Disallowed, "40")
 	in.AccountID = ""
-	if r := harvest(in); r.CandidateCount != 3 {
+	if r := suggest(in); r.CandidateCount != 3 {
 		t.Errorf("an account that nobody described is taxable: %+v", r.Candidates)
 	}
 }
 
-func TestHarvestRefuses(t *testing.T) {
+func TestRefuses(t *testing.T) {
 	negative := usd("-1")
-	for want, change := range map[string]func(*HarvestInput){
-		`sort_by is loss, ticker, date or term, not "size"`:                                                                    func(in *HarvestInput) { in.SortBy = "size" },
-		`min_loss is an amount of zero or more, not -1`:                                                                        func(in *HarvestInput) { in.MinLoss = &negative },
-		`there is no account "nobody"; the taxable accounts are "high", "home"`:                                                func(in *HarvestInput) { in.AccountID = "nobody" },
-		`account "ira" is of the kind ira, where losses can't be harvested; ask for a taxable account, or for none to see all`: func(in *HarvestInput) { in.AccountID = "ira" },
-		`there is no as_of date`: func(in *HarvestInput) { in.AsOf = portfolio.Date{} },
+	for want, change := range map[string]func(*Input){
+		`sort_by is loss, ticker, date or term, not "size"`:                                                                    func(in *Input) { in.SortBy = "size" },
+		`min_loss is an amount of zero or more, not -1`:                                                                        func(in *Input) { in.MinLoss = &negative },
+		`there is no account "nobody"; the taxable accounts are "high", "home"`:                                                func(in *Input) { in.AccountID = "nobody" },
+		`account "ira" is of the kind ira, where losses can't be harvested; ask for a taxable account, or for none to see all`: func(in *Input) { in.AccountID = "ira" },
+		`there is no as_of date`: func(in *Input) { in.AsOf = portfolio.Date{} },
 	} {
-		in := harvestInput(t, "2025-01-10 home BUY SLV 10 30", "SLV 20")
+		in := input(t, "2025-01-10 home BUY SLV 10 30", "SLV 20")
 		change(&in)
-		if r := harvest(in); r.Status != agentformat.StatusError || r.Error != want {
+		if r := suggest(in); r.Status != agentformat.StatusError || r.Error != want {
 			t.Errorf("%s: %s\nwant %s", r.Status, r.Error, want)
 		}
 	}
 }
 
-func TestHarvestSortBy(t *testing.T) {
-	in := harvestInput(t, `
+func TestSortBy(t *testing.T) {
+	in := input(t, `
 		2026-10-01 home BUY CCC 10 30
 		2024-01-10 home BUY BBB 10 22
 		2025-01-10 home BUY AAA 10 25
@@ -185,7 +187,7 @@ func TestHarvestSortBy(t *testing.T) {
 	for by, want := range map[string]string{"": "CCC AAA BBB", SortLoss: "CCC AAA BBB", SortTicker: "AAA BBB CCC", SortDate: "BBB AAA CCC", SortTerm: "CCC AAA BBB"} {
 		in.SortBy = by
 		var got []string
-		for _, c := range harvest(in).Candidates {
+		for _, c := range suggest(in).Candidates {
 			got = append(got, c.Ticker)
 		}
 		if strings.Join(got, " ") != want {
@@ -194,38 +196,38 @@ func TestHarvestSortBy(t *testing.T) {
 	}
 }
 
-func TestHarvestMinLoss(t *testing.T) {
-	in := harvestInput(t, `
+func TestMinLoss(t *testing.T) {
+	in := input(t, `
 		2025-01-10 home BUY AAA 10 25
 		2025-01-10 home BUY BBB 10 30
 	`, "AAA 20\nBBB 20")
 	minimum := usd("100")
 	in.MinLoss = &minimum
-	r := harvest(in)
+	r := suggest(in)
 	if r.CandidateCount != 1 || r.Candidates[0].Ticker != "BBB" || r.Metadata.LotsFiltered != 1 {
 		t.Errorf("%+v", r)
 	}
-	wantNoHarvestFlag(t, r, "filtered_out")
+	wantNoFlag(t, r, "filtered_out")
 	minimum = usd("100.01")
-	r = harvest(in)
+	r = suggest(in)
 	if r.NoCandidates != filteredOut || r.CandidateCount != 0 {
 		t.Errorf("%+v", r)
 	}
-	wantOnlyHarvestFlag(t, r, agentformat.Flag{Name: "filtered_out", Severity: agentformat.Info, Message: "2 lots with $150 in losses below the minimum of $100.01 a lot"})
+	wantOnlyFlag(t, r, agentformat.Flag{Name: "filtered_out", Severity: agentformat.Info, Message: "2 lots with $150 in losses below the minimum of $100.01 a lot"})
 	if v := r.Snapshot().Verdict; v != "No tax-loss harvesting candidates found (2 positions analyzed): all lots at a loss are below the minimum" {
 		t.Error(v)
 	}
 }
 
-func TestHarvestNoLotData(t *testing.T) {
+func TestNoLotData(t *testing.T) {
 	for name, history := range map[string]string{
 		"nothing":         "",
 		"later":           "2026-11-14 home BUY SLV 10 30",
 		"in the IRA only": "2025-01-10 ira BUY SLV 10 30",
 	} {
-		r := harvest(harvestInput(t, history, "SLV 20"))
+		r := suggest(input(t, history, "SLV 20"))
 		wantSuccess(t, r)
-		wantOnlyHarvestFlag(t, r, agentformat.Flag{
+		wantOnlyFlag(t, r, agentformat.Flag{
 			Name: "no_lot_data", Severity: agentformat.Warning,
 			Message: "No transaction history in taxable accounts — whether there are losses is unknown; import your broker's transactions",
 		})
@@ -235,36 +237,36 @@ func TestHarvestNoLotData(t *testing.T) {
 	}
 }
 
-func TestHarvestNoOpenLots(t *testing.T) {
-	r := harvest(harvestInput(t, "2025-01-10 home BUY SLV 10 30\n2025-02-10 home SELL SLV 10 20", "SLV 20"))
-	wantOnlyHarvestFlag(t, r, agentformat.Flag{
+func TestNoOpenLots(t *testing.T) {
+	r := suggest(input(t, "2025-01-10 home BUY SLV 10 30\n2025-02-10 home SELL SLV 10 20", "SLV 20"))
+	wantOnlyFlag(t, r, agentformat.Flag{
 		Name: "no_open_lots", Severity: agentformat.Info,
 		Message: "No open lots in taxable accounts — there is nothing to sell that has a known cost",
 	})
-	r = harvest(harvestInput(t, "2025-01-10 home TRANSFER_IN SLV 10 0", "SLV 20"))
+	r = suggest(input(t, "2025-01-10 home TRANSFER_IN SLV 10 0", "SLV 20"))
 	if r.NoCandidates != noOpenLots || r.Metadata.PositionsAnalyzed != 1 {
 		t.Errorf("%+v", r)
 	}
-	wantHarvestFlag(t, r, agentformat.Flag{Name: "low_coverage", Severity: agentformat.Warning, Message: "Only 0% of positions have FIFO lot data — losses may be understated"})
+	wantFlag(t, r, agentformat.Flag{Name: "low_coverage", Severity: agentformat.Warning, Message: "Only 0% of positions have FIFO lot data — losses may be understated"})
 }
 
-func TestHarvestAllAtAGain(t *testing.T) {
-	in := harvestInput(t, "2025-01-10 home BUY SLV 10 20\n2025-01-10 home BUY WIN 10 20", "SLV 20\nWIN 30")
-	wantOnlyHarvestFlag(t, harvest(in), agentformat.Flag{Name: "no_candidates", Severity: agentformat.Success, Message: "No unrealized losses to harvest — all lots are at a gain or break-even"})
+func TestAllAtAGain(t *testing.T) {
+	in := input(t, "2025-01-10 home BUY SLV 10 20\n2025-01-10 home BUY WIN 10 20", "SLV 20\nWIN 30")
+	wantOnlyFlag(t, suggest(in), agentformat.Flag{Name: "no_candidates", Severity: agentformat.Success, Message: "No unrealized losses to harvest — all lots are at a gain or break-even"})
 	delete(in.Closes, "WIN")
-	wantNoHarvestFlag(t, harvest(in), "no_candidates")
+	wantNoFlag(t, suggest(in), "no_candidates")
 	in.History = append(in.History, portfolio.Transaction{Date: dayOf("2025-01-10"), Account: "home", Action: portfolio.TransferIn, Symbol: "SLV", Quantity: usd("1")})
 	in.Closes["WIN"] = price.Bar{Date: in.AsOf, Close: usd("30")}
-	r := harvest(in)
-	wantNoHarvestFlag(t, r, "no_candidates")
-	wantHarvestFlag(t, r, agentformat.Flag{
+	r := suggest(in)
+	wantNoFlag(t, r, "no_candidates")
+	wantFlag(t, r, agentformat.Flag{
 		Name: "no_known_candidates", Severity: agentformat.Info,
 		Message: "No unrealized losses among the lots with a current price — 1 of 2 positions lack lots or a current price",
 	})
 }
 
-func TestHarvestPrices(t *testing.T) {
-	r := harvest(harvestInput(t, `
+func TestPrices(t *testing.T) {
+	r := suggest(input(t, `
 		2025-01-10 home BUY NONE 10 30
 		2025-01-10 home BUY ZERO 10 30
 		2025-01-10 home BUY OLD 10 30
@@ -289,22 +291,22 @@ func TestHarvestPrices(t *testing.T) {
 	if r.CandidateCount != 2 || r.Metadata.PositionsUncertain != 5 {
 		t.Errorf("%d candidates, %+v", r.CandidateCount, r.Metadata)
 	}
-	wantHarvestFlag(t, r, agentformat.Flag{Name: "missing_prices", Severity: agentformat.Warning, Message: "No price for 4 tickers: LATER, NONE, SPLIT + 1 more"})
-	wantHarvestFlag(t, r, agentformat.Flag{Name: "stale_prices", Severity: agentformat.Warning, Message: "Prices over 5 sessions old for 1 ticker: OLD"})
+	wantFlag(t, r, agentformat.Flag{Name: "missing_prices", Severity: agentformat.Warning, Message: "No price for 4 tickers: LATER, NONE, SPLIT + 1 more"})
+	wantFlag(t, r, agentformat.Flag{Name: "stale_prices", Severity: agentformat.Warning, Message: "Prices over 5 sessions old for 1 ticker: OLD"})
 }
 
-func TestHarvestCoverage(t *testing.T) {
-	in := harvestInput(t, `
+func TestCoverage(t *testing.T) {
+	in := input(t, `
 		2025-01-10 home BUY FULL 10 30
 		2025-01-10 home TRANSFER_IN HALF 10 0
 		2025-01-10 home BUY HALF 10 1
 		2025-01-10 home TRANSFER_IN NONE 10 0
 	`, "FULL 60\nHALF 10\nNONE 20")
-	r := harvest(in)
+	r := suggest(in)
 	if got := r.DataCoveragePct; got != 200.0/3 {
 		t.Errorf("by positions %v", got)
 	}
-	// 600 + 100 of 600 + 200 + 200 dollars
+	// 600 + 100 of 600 + 200 + 200 reply.Dollars
 	if got := r.Metadata.CoverageByValuePct; got == nil || *got != 70 {
 		t.Errorf("by value %v", *got)
 	}
@@ -313,8 +315,8 @@ func TestHarvestCoverage(t *testing.T) {
 	}
 }
 
-func TestHarvestReconciles(t *testing.T) {
-	in := harvestInput(t, `
+func TestReconciles(t *testing.T) {
+	in := input(t, `
 		2025-01-10 home BUY SAME 10 1
 		2025-01-10 home BUY LESS 10 1
 		2025-01-10 home BUY SOLD 10 1
@@ -339,9 +341,9 @@ func TestHarvestReconciles(t *testing.T) {
 		report("home", "SAME", "7", "2026-11-20"), // after the day
 		report("ira", "SAME", "7", "2026-10-30"),
 	}
-	r := harvest(in)
+	r := suggest(in)
 	same := cmp.Comparer(func(a, b portfolio.Decimal) bool { return a.Cmp(b) == 0 })
-	want := []HarvestMismatch{
+	want := []Mismatch{
 		{"home", "LESS", usd("10"), usd("20")},
 		{"home", "NEW", usd("0"), usd("5")},
 		{"home", "SOLD", usd("10"), usd("0")},
@@ -356,26 +358,26 @@ func TestHarvestReconciles(t *testing.T) {
 	if r.Metadata.PositionsAnalyzed != 7 || r.Metadata.PositionsWithLots != 6 {
 		t.Errorf("%+v", r.Metadata)
 	}
-	wantHarvestFlag(t, r, agentformat.Flag{Name: "unreconciled", Severity: agentformat.Warning, Message: "The broker reports other quantities of 3 tickers: LESS, NEW, SOLD"})
-	wantNoHarvestFlag(t, r, "no_candidates")
+	wantFlag(t, r, agentformat.Flag{Name: "unreconciled", Severity: agentformat.Warning, Message: "The broker reports other quantities of 3 tickers: LESS, NEW, SOLD"})
+	wantNoFlag(t, r, "no_candidates")
 }
 
-func TestHarvestProblems(t *testing.T) {
+func TestProblems(t *testing.T) {
 	var history strings.Builder
 	history.WriteString("2025-01-10 home BUY SLV 10 30\n")
 	for i := range 30 {
 		fmt.Fprintf(&history, "2025-02-10 home SELL T%d 10 30\n", i)
 	}
-	r := harvest(harvestInput(t, history.String(), "SLV 20"))
-	if r.ProblemCount != 30 || len(r.Problems) != maxProblems || r.Problems[0].Text == "" {
+	r := suggest(input(t, history.String(), "SLV 20"))
+	if r.ProblemCount != 30 || len(r.Problems) != reply.MaxProblems || r.Problems[0].Text == "" {
 		t.Errorf("%d, %d", r.ProblemCount, len(r.Problems))
 	}
-	wantHarvestFlag(t, r, agentformat.Flag{Name: "history_problems", Severity: agentformat.Warning, Message: "30 transactions not explained by the history — lots may be wrong"})
+	wantFlag(t, r, agentformat.Flag{Name: "history_problems", Severity: agentformat.Warning, Message: "30 transactions not explained by the history — lots may be wrong"})
 }
 
 // The result is the same for the same input, and the input is left alone.
-func TestHarvestIsPure(t *testing.T) {
-	in := harvestInput(t, `
+func TestIsPure(t *testing.T) {
+	in := input(t, `
 		2025-01-10 home BUY SLV 10 30
 		2025-02-10 home BUY SLV 10 40
 		2026-11-02 ira BUY SLV 10 20
@@ -384,7 +386,7 @@ func TestHarvestIsPure(t *testing.T) {
 	`, "SLV 19")
 	in.Book = lots.Build(in.History, in.Rules, in.AsOf)
 	history := slices.Clone(in.History)
-	first, second := jsonObject(t, Harvest(in)), jsonObject(t, Harvest(in))
+	first, second := jsonObject(t, Suggest(in)), jsonObject(t, Suggest(in))
 	if diff := cmp.Diff(first, second); diff != "" {
 		t.Error(diff)
 	}
@@ -394,12 +396,12 @@ func TestHarvestIsPure(t *testing.T) {
 }
 
 // Shares of which nobody says what they cost are named, though their position has lots.
-func TestHarvestUnknownCost(t *testing.T) {
-	r := harvest(harvestInput(t, `
+func TestUnknownCost(t *testing.T) {
+	r := suggest(input(t, `
 		2025-01-10 home BUY SLV 100 30
 		2025-02-10 home TRANSFER_IN SLV 50 0
 	`, `
 		SLV 25.5
 	`))
-	wantHarvestFlag(t, r, agentformat.Flag{Name: "unknown_cost", Severity: agentformat.Warning, Message: "Nothing says what some shares of 1 ticker cost: SLV"})
+	wantFlag(t, r, agentformat.Flag{Name: "unknown_cost", Severity: agentformat.Warning, Message: "Nothing says what some shares of 1 ticker cost: SLV"})
 }

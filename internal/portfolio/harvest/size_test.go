@@ -1,4 +1,4 @@
-package tools
+package harvest
 
 import (
 	"encoding/json"
@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
+
 	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/broker"
@@ -18,11 +20,11 @@ import (
 
 const maxHarvestSummary = 8 << 10
 
-// largeHarvest is a portfolio of so many positions with ten lots each, about half of them at a
+// largeInput is a portfolio of so many positions with ten lots each, about half of them at a
 // loss, with symbols as long as they come.
-func largeHarvest(positions int, symbol func(i int) string) HarvestInput {
+func largeInput(positions int, symbol func(i int) string) Input {
 	random := rand.New(rand.NewPCG(1, 2))
-	in := HarvestInput{AsOf: dayOf("2026-11-13"), Closes: map[string]price.Bar{}}
+	in := Input{AsOf: dayOf("2026-11-13"), Closes: map[string]price.Bar{}}
 	in.Rules.Accounts = []portfolio.Account{
 		{ID: "home", Kind: portfolio.Taxable, Method: portfolio.FIFO},
 		{ID: "ira", Kind: portfolio.IRA, Method: portfolio.FIFO},
@@ -69,33 +71,33 @@ func plainSymbol(i int) string { return fmt.Sprintf("%s%04d", strings.Repeat("W"
 
 func costlySymbol(i int) string { return fmt.Sprintf("%04d%s", i, strings.Repeat("&", 28)) }
 
-func replySize(t *testing.T, r *HarvestResult, format string) int {
+func replySize(t *testing.T, r *Result, format string) int {
 	t.Helper()
 	file := agentformat.File{Path: "/home/" + strings.Repeat("x", 160) + "/logs/tax_harvest/tax_harvest_20261113_163005.json"}
-	data, err := json.Marshal(HarvestReply(r, HarvestParams{Format: format, Output: OutputFile}, file).Body)
+	data, err := json.Marshal(Reply(r, Params{Format: format, Output: reply.OutputFile}, file).Body)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return len(data)
 }
 
-func TestHarvestAtSize(t *testing.T) {
+func TestAtSize(t *testing.T) {
 	for name, symbol := range map[string]func(int) string{"plain": plainSymbol, "costly": costlySymbol} {
-		in := largeHarvest(500, symbol)
+		in := largeInput(500, symbol)
 		in.Book = lots.Build(in.History, in.Rules, in.AsOf)
 		if len(in.Book.Lots) < 5000 {
 			t.Fatalf("%d lots", len(in.Book.Lots))
 		}
 		begun := time.Now()
-		r := Harvest(in)
-		agent := replySize(t, r, FormatAgent)
+		r := Suggest(in)
+		agent := replySize(t, r, reply.FormatAgent)
 		took := time.Since(begun)
 		wantSuccess(t, r)
 		if r.CandidateCount < 1000 || len(r.WashSaleWarnings) < 100 || len(r.MissingPrices) == 0 || len(r.StalePrices) == 0 || len(r.Unreconciled) == 0 || r.ProblemCount == 0 ||
 			r.IfAllSold.Permanent.IsZero() || r.IfAllSold.Unsettled.IsZero() {
 			t.Fatalf("%s: too little happens: %d candidates, %+v", name, r.CandidateCount, r.IfAllSold)
 		}
-		summary, report, full := replySize(t, r, FormatSummary), replySize(t, r, FormatReport), replySize(t, r, FormatFull)
+		summary, report, full := replySize(t, r, reply.FormatSummary), replySize(t, r, reply.FormatReport), replySize(t, r, reply.FormatFull)
 		t.Logf("%s: %d candidates in %v; agent %d, summary %d, report %d, full %d bytes", name, r.CandidateCount, took, agent, summary, report, full)
 		if s := r.Snapshot().Capped(); len(s.TopCandidates) != maxTickers {
 			t.Errorf("%s: %d tickers", name, len(s.TopCandidates))
@@ -110,27 +112,27 @@ func TestHarvestAtSize(t *testing.T) {
 }
 
 // Whatever the numbers and texts, an agent's reply stays small: here with every flag at once.
-func TestHarvestAgentReplyIsBounded(t *testing.T) {
+func TestAgentReplyIsBounded(t *testing.T) {
 	huge := usd("-123456789012345678901234567890")
-	worst := newHarvestResult()
+	worst := newResult()
 	worst.AsOf, worst.DataCoveragePct, worst.CandidateCount, worst.ProblemCount = dayOf("2026-11-13"), 100.0/3, 1e9, 1e9
 	worst.TotalHarvestableLoss, worst.ShortTermLoss, worst.LongTermLoss = huge, huge, huge
-	worst.IfAllSold = HarvestSale{huge.Neg(), huge.Neg(), huge.Neg(), huge}
+	worst.IfAllSold = Sale{huge.Neg(), huge.Neg(), huge.Neg(), huge}
 	part := 100.0 / 3
-	worst.Metadata = HarvestMetadata{PositionsAnalyzed: 1e9, PositionsWithLots: 1e8, CoverageByValuePct: &part, CoverageByQuantityPct: &part}
+	worst.Metadata = Metadata{PositionsAnalyzed: 1e9, PositionsWithLots: 1e8, CoverageByValuePct: &part, CoverageByQuantityPct: &part}
 	for i := range 500 {
 		s := costlySymbol(i)
 		worst.Candidates = append(worst.Candidates,
-			HarvestCandidate{Ticker: s, UnrealizedLoss: huge, HoldingPeriod: "long_term", WashSaleRisk: true},
-			HarvestCandidate{Ticker: s, UnrealizedLoss: huge, HoldingPeriod: "short_term"})
-		worst.WashSaleWarnings = append(worst.WashSaleWarnings, HarvestWarning{Ticker: s})
+			Candidate{Ticker: s, UnrealizedLoss: huge, HoldingPeriod: "long_term", WashSaleRisk: true},
+			Candidate{Ticker: s, UnrealizedLoss: huge, HoldingPeriod: "short_term"})
+		worst.WashSaleWarnings = append(worst.WashSaleWarnings, Warning{Ticker: s})
 		worst.MissingPrices = append(worst.MissingPrices, s)
-		worst.StalePrices = append(worst.StalePrices, HarvestPrice{Ticker: s})
-		worst.Unreconciled = append(worst.Unreconciled, HarvestMismatch{Ticker: s})
+		worst.StalePrices = append(worst.StalePrices, Price{Ticker: s})
+		worst.Unreconciled = append(worst.Unreconciled, Mismatch{Ticker: s})
 	}
-	failed := HarvestError(errors.New(strings.Repeat("<&\x00\u202e\"\\é", 10_000)))
-	for name, r := range map[string]*HarvestResult{"success": worst, "error": failed} {
-		size := replySize(t, r, FormatAgent)
+	failed := Failed(errors.New(strings.Repeat("<&\x00\u202e\"\\é", 10_000)))
+	for name, r := range map[string]*Result{"success": worst, "error": failed} {
+		size := replySize(t, r, reply.FormatAgent)
 		t.Logf("%s: %d bytes, %d flags", name, size, len(r.Snapshot().Flags()))
 		if size > 3<<10 {
 			t.Errorf("%s: %d bytes", name, size)
@@ -146,9 +148,9 @@ func TestHarvestAgentReplyIsBounded(t *testing.T) {
 }
 
 func BenchmarkHarvest(b *testing.B) {
-	in := largeHarvest(500, plainSymbol)
+	in := largeInput(500, plainSymbol)
 	in.Book = lots.Build(in.History, in.Rules, in.AsOf)
 	for b.Loop() {
-		HarvestReply(Harvest(in), HarvestParams{Format: FormatAgent}, agentformat.File{})
+		Reply(Suggest(in), Params{Format: reply.FormatAgent}, agentformat.File{})
 	}
 }

@@ -1,9 +1,11 @@
-package tools
+package harvest
 
 import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
@@ -11,7 +13,7 @@ import (
 )
 
 // findCandidates lists the lots at a loss, and sums them up.
-func (h *harvester) findCandidates(r *HarvestResult) {
+func (h *harvester) findCandidates(r *Result) {
 	m := &r.Metadata
 	projected := h.projections()
 	for _, group := range chunks(h.Book.Lots) {
@@ -39,7 +41,7 @@ func (h *harvester) findCandidates(r *HarvestResult) {
 			c := h.candidate(l, loss, bar)
 			c.Method, c.FIFOReaches = method, reached[i]
 			if c.Projected = projected[l.Symbol]; c.Projected == nil {
-				c.Projected = []HarvestReinvestment{}
+				c.Projected = []Reinvestment{}
 			}
 			c.WashSaleRisk = len(c.Washes)+len(c.Projected) > 0
 			r.Candidates = append(r.Candidates, c)
@@ -96,20 +98,20 @@ func reachable(group []lots.Lot, method portfolio.Method, close portfolio.Decima
 	return reached
 }
 
-func (h *harvester) candidate(l lots.Lot, loss portfolio.Decimal, bar price.Bar) HarvestCandidate {
-	c := HarvestCandidate{
+func (h *harvester) candidate(l lots.Lot, loss portfolio.Decimal, bar price.Bar) Candidate {
+	c := Candidate{
 		Ticker: l.Symbol, Account: l.Account, UnrealizedLoss: loss.Neg(),
 		HoldingPeriod: "short_term", Term: lots.ShortTerm,
 		Acquired: l.Acquired, HoldingSince: l.HoldingSince, LongTermFrom: l.HoldingSince.LongTermFrom(),
 		Quantity: l.Quantity, Basis: l.Basis, Deferred: l.Deferred,
 		Price: bar.Close, PriceDate: bar.Date, Value: l.Quantity.Mul(bar.Close),
-		NoBuyUntil: h.AsOf.Add(lots.WashDays + 1), Washes: []HarvestWash{}, lot: l,
+		NoBuyUntil: h.AsOf.Add(lots.WashDays + 1), Washes: []reply.Wash{}, lot: l,
 	}
 	if l.Long(h.AsOf) {
 		c.HoldingPeriod, c.Term = "long_term", lots.LongTerm
 	}
 	for _, w := range h.Book.IfSold(lots.Sale{Lot: l, Loss: loss})[0] {
-		c.Washes = append(c.Washes, newWash(w))
+		c.Washes = append(c.Washes, reply.NewWash(w))
 		if free := w.Bought.Add(lots.WashDays + 1); free.After(c.WashFreeFrom) {
 			c.WashFreeFrom = free
 		}
@@ -121,8 +123,8 @@ func (h *harvester) candidate(l lots.Lot, loss portfolio.Decimal, bar price.Bar)
 
 // candidateOrder orders candidates by what was asked for; the largest loss comes first among
 // those that are alike in it.
-func candidateOrder(sortBy string) func(a, b HarvestCandidate) int {
-	return func(a, b HarvestCandidate) int {
+func candidateOrder(sortBy string) func(a, b Candidate) int {
+	return func(a, b Candidate) int {
 		by := 0
 		switch sortBy {
 		case SortTicker:

@@ -1,8 +1,10 @@
-package tools
+package harvest
 
 import (
 	"fmt"
 	"strings"
+
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -12,9 +14,9 @@ import (
 const maxReport = 50
 
 // Markdown is the result for people.
-func (r *HarvestResult) Markdown() string {
+func (r *Result) Markdown() string {
 	snapshot := r.Snapshot()
-	m := &harvestMarkdown{}
+	m := &markdown{}
 	m.line("# Tax-loss harvest on %s", r.AsOf)
 	m.line("%s.", plain(snapshot.Verdict))
 	for _, f := range snapshot.Flags() {
@@ -29,24 +31,24 @@ func (r *HarvestResult) Markdown() string {
 	return strings.TrimRight(m.String(), "\n") + "\n"
 }
 
-type harvestMarkdown struct{ strings.Builder }
+type markdown struct{ strings.Builder }
 
-func (m *harvestMarkdown) row(format string, args ...any) { fmt.Fprintf(m, format+"\n", args...) }
+func (m *markdown) row(format string, args ...any) { fmt.Fprintf(m, format+"\n", args...) }
 
 // line is a paragraph of its own.
-func (m *harvestMarkdown) line(format string, args ...any) {
+func (m *markdown) line(format string, args ...any) {
 	fmt.Fprintf(m, format+"\n\n", args...)
 }
 
 // omitted says how many rows a table leaves out, and ends it.
-func (m *harvestMarkdown) omitted(all int) {
+func (m *markdown) omitted(all int) {
 	m.row("")
 	if more := all - maxReport; more > 0 {
 		m.line("%d more are in the full result.", more)
 	}
 }
 
-func (m *harvestMarkdown) totals(r *HarvestResult) {
+func (m *markdown) totals(r *Result) {
 	m.row("| | Amount |")
 	m.row("|---|---:|")
 	for _, sum := range []struct {
@@ -74,7 +76,7 @@ func (m *harvestMarkdown) totals(r *HarvestResult) {
 	m.line("%s.", coverage)
 }
 
-func (m *harvestMarkdown) candidates(list []HarvestCandidate) {
+func (m *markdown) candidates(list []Candidate) {
 	if len(list) == 0 {
 		return
 	}
@@ -93,7 +95,7 @@ func (m *harvestMarkdown) candidates(list []HarvestCandidate) {
 	m.line("Each row holds if its lot is sold alone. A purchase no longer washes these sales from %s.", list[0].NoBuyUntil)
 }
 
-func (m *harvestMarkdown) warnings(list []HarvestWarning) {
+func (m *markdown) warnings(list []Warning) {
 	if len(list) == 0 {
 		return
 	}
@@ -107,7 +109,7 @@ func (m *harvestMarkdown) warnings(list []HarvestWarning) {
 // maxEvents is how many purchases of a ticker the report names.
 const maxEvents = 5
 
-func bought(purchases []HarvestPurchase) string {
+func bought(purchases []reply.Purchase) string {
 	var s strings.Builder
 	for i, p := range purchases {
 		if i == maxEvents {
@@ -125,7 +127,7 @@ func bought(purchases []HarvestPurchase) string {
 	return s.String()
 }
 
-func reinvesting(projected []HarvestReinvestment) string {
+func reinvesting(projected []Reinvestment) string {
 	var s strings.Builder
 	for i, p := range projected {
 		if i == maxEvents {
@@ -137,7 +139,7 @@ func reinvesting(projected []HarvestReinvestment) string {
 	return s.String()
 }
 
-func (m *harvestMarkdown) doubts(r *HarvestResult) {
+func (m *markdown) doubts(r *Result) {
 	if len(r.MissingPrices)+len(r.StalePrices)+len(r.Unreconciled)+r.ProblemCount == 0 {
 		return
 	}

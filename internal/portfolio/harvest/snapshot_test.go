@@ -1,4 +1,4 @@
-package tools
+package harvest
 
 import (
 	"encoding/json"
@@ -32,15 +32,15 @@ func dayOf(s string) portfolio.Date {
 	return d
 }
 
-// harvestCandidate is one that FIFO reaches, as most are.
-func harvestCandidate(ticker, loss, period string) HarvestCandidate {
-	return HarvestCandidate{Ticker: ticker, UnrealizedLoss: usd(loss), HoldingPeriod: period, FIFOReaches: true}
+// candidate is one that FIFO reaches, as most are.
+func candidate(ticker, loss, period string) Candidate {
+	return Candidate{Ticker: ticker, UnrealizedLoss: usd(loss), HoldingPeriod: period, FIFOReaches: true}
 }
 
-// harvested is a result with some candidates, as Harvest sums them up, that covers all of ten
+// harvested is a result with some candidates, as Suggest sums them up, that covers all of ten
 // positions.
-func harvested(candidates ...HarvestCandidate) *HarvestResult {
-	r := newHarvestResult()
+func harvested(candidates ...Candidate) *Result {
+	r := newResult()
 	r.AsOf = dayOf("2026-11-13")
 	r.Candidates, r.CandidateCount = candidates, len(candidates)
 	for _, c := range candidates {
@@ -52,7 +52,7 @@ func harvested(candidates ...HarvestCandidate) *HarvestResult {
 		}
 	}
 	r.DataCoveragePct = 100
-	r.Metadata = HarvestMetadata{PositionsAnalyzed: 10, PositionsWithLots: 10}
+	r.Metadata = Metadata{PositionsAnalyzed: 10, PositionsWithLots: 10}
 	return r
 }
 
@@ -75,8 +75,8 @@ func jsonObject(t *testing.T, v any) map[string]any {
 	return object
 }
 
-func TestHarvestSnapshotSuccess(t *testing.T) {
-	r := harvested(harvestCandidate("SLV", "-3000.5", "long_term"), harvestCandidate("XYZ", "-999.75", "short_term"))
+func TestSnapshotSuccess(t *testing.T) {
+	r := harvested(candidate("SLV", "-3000.5", "long_term"), candidate("XYZ", "-999.75", "short_term"))
 	r.DataCoveragePct = 53.8
 	s := r.Snapshot().Capped()
 	if want := "$4,000 harvestable losses across 2 lots (75% long-term), 54% data coverage"; s.Verdict != want {
@@ -90,30 +90,30 @@ func TestHarvestSnapshotSuccess(t *testing.T) {
 	}
 }
 
-func TestHarvestSnapshotNoCandidates(t *testing.T) {
+func TestSnapshotNoCandidates(t *testing.T) {
 	s := harvested().Snapshot().Capped()
 	if want := "No tax-loss harvesting candidates found (10 positions analyzed)"; s.Verdict != want || s.CandidateCount != 0 {
 		t.Errorf("verdict %q, want %q", s.Verdict, want)
 	}
 }
 
-func TestHarvestSnapshotError(t *testing.T) {
-	s := HarvestError(errors.New("the book is damaged")).Snapshot().Capped()
+func TestSnapshotError(t *testing.T) {
+	s := Failed(errors.New("the book is damaged")).Snapshot().Capped()
 	if want := "Tax harvest analysis failed: the book is damaged"; s.Verdict != want || s.Status != "error" {
 		t.Errorf("%s: verdict %q, want %q", s.Status, s.Verdict, want)
 	}
-	if s := (&HarvestResult{}).Snapshot(); s.Verdict != "Tax harvest analysis failed: unknown error" || s.Status != "error" {
+	if s := (&Result{}).Snapshot(); s.Verdict != "Tax harvest analysis failed: unknown error" || s.Status != "error" {
 		t.Errorf("a result without a status: %s: %q", s.Status, s.Verdict)
 	}
 }
 
-func TestHarvestSnapshotTickerConsolidation(t *testing.T) {
+func TestSnapshotTickerConsolidation(t *testing.T) {
 	s := harvested(
-		harvestCandidate("AAA", "-10", "short_term"), harvestCandidate("BBB", "-100.1", "short_term"),
-		harvestCandidate("AAA", "-20", "short_term"), harvestCandidate("BBB", "-0.2", "short_term"),
-		harvestCandidate("AAA", "-30", "short_term"),
+		candidate("AAA", "-10", "short_term"), candidate("BBB", "-100.1", "short_term"),
+		candidate("AAA", "-20", "short_term"), candidate("BBB", "-0.2", "short_term"),
+		candidate("AAA", "-30", "short_term"),
 	).Snapshot().Capped()
-	want := []HarvestTicker{
+	want := []Ticker{
 		{"BBB", -100.3, 2, []string{"short_term"}, false},
 		{"AAA", -60, 3, []string{"short_term"}, false},
 	}
@@ -122,10 +122,10 @@ func TestHarvestSnapshotTickerConsolidation(t *testing.T) {
 	}
 }
 
-func TestHarvestSnapshotTopCandidatesCapped(t *testing.T) {
-	var candidates []HarvestCandidate
+func TestSnapshotTopCandidatesCapped(t *testing.T) {
+	var candidates []Candidate
 	for i := range 10 {
-		candidates = append(candidates, harvestCandidate(fmt.Sprintf("T%d", i), fmt.Sprintf("-%d", i+1), "short_term"))
+		candidates = append(candidates, candidate(fmt.Sprintf("T%d", i), fmt.Sprintf("-%d", i+1), "short_term"))
 	}
 	whole := harvested(candidates...).Snapshot()
 	s := whole.Capped()
@@ -137,14 +137,14 @@ func TestHarvestSnapshotTopCandidatesCapped(t *testing.T) {
 	}
 }
 
-func TestHarvestSnapshotWashSaleInVerdict(t *testing.T) {
-	r := harvested(harvestCandidate("AAA", "-10", "short_term"))
-	r.WashSaleWarnings = []HarvestWarning{{Ticker: "AAA"}}
+func TestSnapshotWashSaleInVerdict(t *testing.T) {
+	r := harvested(candidate("AAA", "-10", "short_term"))
+	r.WashSaleWarnings = []Warning{{Ticker: "AAA"}}
 	if v := r.Snapshot().Verdict; !strings.HasSuffix(v, ", wash sale risk on 1 ticker") {
 		t.Error(v)
 	}
 	for i := range 6 {
-		r.WashSaleWarnings = append(r.WashSaleWarnings, HarvestWarning{Ticker: fmt.Sprint(i)})
+		r.WashSaleWarnings = append(r.WashSaleWarnings, Warning{Ticker: fmt.Sprint(i)})
 	}
 	s := r.Snapshot().Capped()
 	if !strings.HasSuffix(s.Verdict, ", wash sale risk on 7 tickers") || s.WashSaleTickerCount != 7 || len(s.WashSaleTickers) != 5 || s.WashSaleTickersOmitted != 2 {
@@ -152,9 +152,9 @@ func TestHarvestSnapshotWashSaleInVerdict(t *testing.T) {
 	}
 }
 
-func TestHarvestSnapshotSafeFloat(t *testing.T) {
+func TestSnapshotSafeFloat(t *testing.T) {
 	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		r := &HarvestResult{Status: "success", DataCoveragePct: v, Candidates: []HarvestCandidate{{Ticker: "AAA"}}, CandidateCount: 1}
+		r := &Result{Status: "success", DataCoveragePct: v, Candidates: []Candidate{{Ticker: "AAA"}}, CandidateCount: 1}
 		r.Metadata.CoverageByValuePct = &v
 		s := r.Snapshot()
 		if s.DataCoveragePct != 0 || s.TotalHarvestableLoss != 0 || s.TopCandidates[0].TotalLoss != 0 {
@@ -164,9 +164,9 @@ func TestHarvestSnapshotSafeFloat(t *testing.T) {
 	}
 }
 
-func TestHarvestSnapshotErrorKeyConsistency(t *testing.T) {
-	failed := jsonKeys(t, HarvestError(errors.New("no")).Snapshot().Capped())
-	found := jsonKeys(t, harvested(harvestCandidate("AAA", "-10", "short_term")).Snapshot().Capped())
+func TestSnapshotErrorKeyConsistency(t *testing.T) {
+	failed := jsonKeys(t, Failed(errors.New("no")).Snapshot().Capped())
+	found := jsonKeys(t, harvested(candidate("AAA", "-10", "short_term")).Snapshot().Capped())
 	if diff := cmp.Diff(found, failed); diff != "" {
 		t.Error(diff)
 	}
@@ -179,7 +179,7 @@ func TestHarvestSnapshotErrorKeyConsistency(t *testing.T) {
 			t.Errorf("no %s", key)
 		}
 	}
-	object := jsonObject(t, HarvestError(errors.New("no")).Snapshot().Capped())
+	object := jsonObject(t, Failed(errors.New("no")).Snapshot().Capped())
 	for _, list := range []string{"top_candidates", "wash_sale_tickers"} {
 		if object[list] == nil {
 			t.Errorf("%s is null", list)
@@ -187,8 +187,8 @@ func TestHarvestSnapshotErrorKeyConsistency(t *testing.T) {
 	}
 }
 
-func TestHarvestSnapshotHoldingPeriods(t *testing.T) {
-	s := harvested(harvestCandidate("AAA", "-10", "short_term"), harvestCandidate("AAA", "-10", "long_term"), harvestCandidate("BBB", "-1", "")).Snapshot()
+func TestSnapshotHoldingPeriods(t *testing.T) {
+	s := harvested(candidate("AAA", "-10", "short_term"), candidate("AAA", "-10", "long_term"), candidate("BBB", "-1", "")).Snapshot()
 	if diff := cmp.Diff([]string{"long_term", "short_term"}, s.TopCandidates[0].HoldingPeriods); diff != "" {
 		t.Error(diff)
 	}
@@ -197,9 +197,9 @@ func TestHarvestSnapshotHoldingPeriods(t *testing.T) {
 	}
 }
 
-func TestHarvestSnapshotTickerNormalization(t *testing.T) {
-	r := harvested(harvestCandidate("", "-10", "short_term"), harvestCandidate("  ", "-5", "short_term"), harvestCandidate(" AAA ", "-1", "short_term"))
-	r.WashSaleWarnings = []HarvestWarning{{Ticker: " "}}
+func TestSnapshotTickerNormalization(t *testing.T) {
+	r := harvested(candidate("", "-10", "short_term"), candidate("  ", "-5", "short_term"), candidate(" AAA ", "-1", "short_term"))
+	r.WashSaleWarnings = []Warning{{Ticker: " "}}
 	s := r.Snapshot()
 	if len(s.TopCandidates) != 2 || s.TopCandidates[0].Ticker != "unknown" || s.TopCandidates[0].LotCount != 2 || s.TopCandidates[1].Ticker != "AAA" {
 		t.Errorf("%v", s.TopCandidates)
@@ -210,18 +210,18 @@ func TestHarvestSnapshotTickerNormalization(t *testing.T) {
 }
 
 // One lot at risk puts its ticker at risk.
-func TestHarvestSnapshotWashSaleRisk(t *testing.T) {
-	risky := harvestCandidate("AAA", "-10", "short_term")
+func TestSnapshotWashSaleRisk(t *testing.T) {
+	risky := candidate("AAA", "-10", "short_term")
 	risky.WashSaleRisk = true
-	s := harvested(risky, harvestCandidate("AAA", "-10", "short_term"), harvestCandidate("BBB", "-1", "short_term")).Snapshot()
+	s := harvested(risky, candidate("AAA", "-10", "short_term"), candidate("BBB", "-1", "short_term")).Snapshot()
 	if !s.TopCandidates[0].WashSaleRisk || s.TopCandidates[1].WashSaleRisk {
 		t.Errorf("%v", s.TopCandidates)
 	}
 }
 
 // Amounts are numbers with two decimals, coverage has one.
-func TestHarvestSnapshotRounds(t *testing.T) {
-	r := harvested(harvestCandidate("AAA", "-2999.996", "short_term"))
+func TestSnapshotRounds(t *testing.T) {
+	r := harvested(candidate("AAA", "-2999.996", "short_term"))
 	r.DataCoveragePct = 49.96
 	s := r.Snapshot().Capped()
 	if s.TotalHarvestableLoss != -3000 || s.TopCandidates[0].TotalLoss != -3000 || s.DataCoveragePct != 50 {
@@ -229,33 +229,4 @@ func TestHarvestSnapshotRounds(t *testing.T) {
 	}
 }
 
-func TestShorten(t *testing.T) {
-	for _, s := range []string{"", "SLV", strings.Repeat("W", 32), strings.Repeat("W", 33), strings.Repeat("&", 40), "a\x1b[31m", "\xff\xfe", strings.Repeat("…", 11), "\\\"\\\"", "\u202eabc" + strings.Repeat("é", 20), strings.Repeat("\x00", 40)} {
-		got := shorten(s, 32)
-		data, err := json.Marshal(got)
-		if err != nil || len(data)-2 > 32 {
-			t.Errorf("%q became %s, %d bytes: %v", s, data, len(data)-2, err)
-		}
-		if cut := strings.HasSuffix(got, "…") && !strings.HasSuffix(s, "…"); len(s) <= 10 && cut {
-			t.Errorf("%q was cut to %q", s, got)
-		}
-	}
-	for _, c := range []struct {
-		s          string
-		most, tail int
-		want       string
-	}{
-		{"ABCDEFGHIJKLMNOP", 16, 5, "ABCDEFGHIJKLMNOP"},
-		{"ABCDEFGHIJKLMNOPQ", 16, 5, "ABCDEFGH…MNOPQ"},
-		{"ABCDEFGHIJKLMNOPQ", 16, 0, "ABCDEFGHIJKLM…"},
-		{"&&&&&&&&&&&&&&&&&", 16, 5, "&…"},
-		{strings.Repeat("A", 1000) + "Z", 16, 5, "AAAAAAAA…AAAAZ"},
-		{"ééééééééé", 16, 5, "éééé…éé"},
-	} {
-		if got := cutMiddle(c.s, c.most, c.tail); got != c.want {
-			t.Errorf("%q became %q, want %q", c.s, got, c.want)
-		}
-	}
-}
-
-var _ agentformat.Snapshot[HarvestSnapshot] = HarvestSnapshot{}
+var _ agentformat.Snapshot[Snapshot] = Snapshot{}

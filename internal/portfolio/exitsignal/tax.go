@@ -1,17 +1,18 @@
-package tools
+package exitsignal
 
 import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 )
 
-// ExitTax is what a recommended sale means in tax, if it is made at the last price. Gains are
+// Tax is what a recommended sale means in tax, if it is made at the last price. Gains are
 // before anything is disallowed, losses are less than zero, and what is disallowed of them is more
 // than zero.
-type ExitTax struct {
+type Tax struct {
 	SaleDate              portfolio.Date    `json:"sale_date"`
 	Price                 portfolio.Decimal `json:"price"`
-	Sales                 []ExitHolding     `json:"sales"` // which account sells how much
+	Sales                 []Holding         `json:"sales"` // which account sells how much
 	ShortTermGain         portfolio.Decimal `json:"short_term_gain"`
 	LongTermGain          portfolio.Decimal `json:"long_term_gain"`
 	Disallowed            portfolio.Decimal `json:"disallowed"`
@@ -23,11 +24,11 @@ type ExitTax struct {
 	NoBuyUntil portfolio.Date `json:"no_buy_until,omitzero"`
 	// WashFreeFrom is the first day on which no purchase made so far washes the sale.
 	WashFreeFrom portfolio.Date `json:"wash_free_from,omitzero"`
-	Lots         []ExitLot      `json:"lots"`
+	Lots         []Lot          `json:"lots"`
 }
 
-// An ExitLot is what a sale takes of one lot.
-type ExitLot struct {
+// A Lot is what a sale takes of one lot.
+type Lot struct {
 	AccountID             string            `json:"account_id"`
 	Acquired              portfolio.Date    `json:"acquired"`
 	HoldingSince          portfolio.Date    `json:"holding_since"`
@@ -39,13 +40,13 @@ type ExitLot struct {
 	Disallowed            portfolio.Decimal `json:"disallowed"`
 	PermanentlyDisallowed portfolio.Decimal `json:"permanently_disallowed"`
 	Unsettled             portfolio.Decimal `json:"unsettled"`
-	Washes                []HarvestWash     `json:"washes"`
+	Washes                []reply.Wash      `json:"washes"`
 }
 
 // tax adds the sales to the history and keeps the book of that: the engine that works out what
 // was sold also works out what would be. The history is that up to the day.
-func (in ExitInput) tax(r *ExitResult, sales []portfolio.Decimal, history []portfolio.Transaction) *ExitTax {
-	tax := &ExitTax{SaleDate: in.AsOf, Price: r.LastPrice, Sales: []ExitHolding{}, Lots: []ExitLot{}}
+func (in Input) tax(r *Result, sales []portfolio.Decimal, history []portfolio.Transaction) *Tax {
+	tax := &Tax{SaleDate: in.AsOf, Price: r.LastPrice, Sales: []Holding{}, Lots: []Lot{}}
 	for _, t := range history {
 		// The rows of a day have no order, so a sale of this day could take the lots of another. The
 		// day after it can't.
@@ -61,7 +62,7 @@ func (in ExitInput) tax(r *ExitResult, sales []portfolio.Decimal, history []port
 			continue
 		}
 		account := r.Position.Accounts[i]
-		tax.Sales = append(tax.Sales, ExitHolding{account.AccountID, account.Kind, quantity})
+		tax.Sales = append(tax.Sales, Holding{account.AccountID, account.Kind, quantity})
 		if account.Kind == portfolio.Taxable {
 			tax.QuantityWithoutCost = tax.QuantityWithoutCost.Add(quantity)
 		} else {
@@ -82,11 +83,11 @@ func (in ExitInput) tax(r *ExitResult, sales []portfolio.Decimal, history []port
 	return tax
 }
 
-func (t *ExitTax) add(d lots.Disposal) {
-	lot := ExitLot{
+func (t *Tax) add(d lots.Disposal) {
+	lot := Lot{
 		AccountID: d.Account, Acquired: d.Acquired, HoldingSince: d.HoldingSince, Quantity: d.Quantity,
 		Proceeds: d.Proceeds, Basis: d.Basis, Gain: d.Gain(), Term: d.Term(),
-		Disallowed: d.Disallowed, PermanentlyDisallowed: d.Permanent, Unsettled: d.Unsettled, Washes: []HarvestWash{},
+		Disallowed: d.Disallowed, PermanentlyDisallowed: d.Permanent, Unsettled: d.Unsettled, Washes: []reply.Wash{},
 	}
 	if d.Long() {
 		t.LongTermGain = t.LongTermGain.Add(lot.Gain)
@@ -94,7 +95,7 @@ func (t *ExitTax) add(d lots.Disposal) {
 		t.ShortTermGain = t.ShortTermGain.Add(lot.Gain)
 	}
 	for _, w := range d.Washes {
-		lot.Washes = append(lot.Washes, newWash(w))
+		lot.Washes = append(lot.Washes, reply.NewWash(w))
 		if free := w.Bought.Add(lots.WashDays + 1); free.After(t.WashFreeFrom) {
 			t.WashFreeFrom = free
 		}

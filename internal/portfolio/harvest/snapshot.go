@@ -1,4 +1,4 @@
-package tools
+package harvest
 
 import (
 	"cmp"
@@ -9,30 +9,32 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
+
 	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
 )
 
-// A HarvestSnapshot is what an agent decides from. It has whole lists and unrounded numbers;
-// [HarvestSnapshot.Capped] is what is sent.
-type HarvestSnapshot struct {
-	Status                 string          `json:"status"`
-	Verdict                string          `json:"verdict"`
-	TotalHarvestableLoss   float64         `json:"total_harvestable_loss"`
-	ShortTermLoss          float64         `json:"short_term_loss"`
-	LongTermLoss           float64         `json:"long_term_loss"`
-	CandidateCount         int             `json:"candidate_count"`
-	TopCandidates          []HarvestTicker `json:"top_candidates"`
-	CandidatesOmitted      int             `json:"candidates_omitted"` // tickers
-	WashSaleTickerCount    int             `json:"wash_sale_ticker_count"`
-	WashSaleTickers        []string        `json:"wash_sale_tickers"`
-	WashSaleTickersOmitted int             `json:"wash_sale_tickers_omitted"`
-	DataCoveragePct        float64         `json:"data_coverage_pct"`
-	CoverageByValuePct     *float64        `json:"coverage_by_value_pct"`
-	CoverageByQuantityPct  *float64        `json:"coverage_by_quantity_pct"`
-	PositionsAnalyzed      int             `json:"positions_analyzed"`
-	PositionsWithLots      int             `json:"positions_with_lots"`
+// A Snapshot is what an agent decides from. It has whole lists and unrounded numbers;
+// [Snapshot.Capped] is what is sent.
+type Snapshot struct {
+	Status                 string   `json:"status"`
+	Verdict                string   `json:"verdict"`
+	TotalHarvestableLoss   float64  `json:"total_harvestable_loss"`
+	ShortTermLoss          float64  `json:"short_term_loss"`
+	LongTermLoss           float64  `json:"long_term_loss"`
+	CandidateCount         int      `json:"candidate_count"`
+	TopCandidates          []Ticker `json:"top_candidates"`
+	CandidatesOmitted      int      `json:"candidates_omitted"` // tickers
+	WashSaleTickerCount    int      `json:"wash_sale_ticker_count"`
+	WashSaleTickers        []string `json:"wash_sale_tickers"`
+	WashSaleTickersOmitted int      `json:"wash_sale_tickers_omitted"`
+	DataCoveragePct        float64  `json:"data_coverage_pct"`
+	CoverageByValuePct     *float64 `json:"coverage_by_value_pct"`
+	CoverageByQuantityPct  *float64 `json:"coverage_by_quantity_pct"`
+	PositionsAnalyzed      int      `json:"positions_analyzed"`
+	PositionsWithLots      int      `json:"positions_with_lots"`
 	// What the wash-sale rule makes of it if all candidates are sold today.
 	DisallowedIfSold float64        `json:"disallowed_if_sold"`
 	AllowedIfSold    float64        `json:"allowed_if_sold"`
@@ -41,11 +43,11 @@ type HarvestSnapshot struct {
 	AsOf             portfolio.Date `json:"as_of"`
 	Disclaimer       string         `json:"disclaimer"`
 
-	caveats harvestCaveats
+	caveats caveats
 }
 
-// A HarvestTicker is the candidates of one ticker.
-type HarvestTicker struct {
+// A Ticker is the candidates of one ticker.
+type Ticker struct {
 	Ticker         string   `json:"ticker"`
 	TotalLoss      float64  `json:"total_loss"`
 	LotCount       int      `json:"lot_count"`
@@ -53,8 +55,8 @@ type HarvestTicker struct {
 	WashSaleRisk   bool     `json:"wash_sale_risk"`
 }
 
-// harvestCaveats are what only flags tell.
-type harvestCaveats struct {
+// caveats are what only flags tell.
+type caveats struct {
 	filing       string
 	because      string // why there are no candidates
 	filtered     int    // lots
@@ -83,18 +85,18 @@ const (
 // A reply to an agent is at most so long, and so much of it is kept for a path and for what is
 // around the snapshot.
 const (
-	maxHarvestReply  = 3 << 10
-	harvestReplyRest = 300
+	maxReply  = 3 << 10
+	replyRest = 300
 )
 
 // Snapshot is what an agent needs of the result. Tickers are consolidated.
-func (r *HarvestResult) Snapshot() HarvestSnapshot {
-	s := HarvestSnapshot{
-		Status: cmp.Or(r.Status, agentformat.StatusError), AsOf: r.AsOf, Disclaimer: disclaimer,
-		TopCandidates: []HarvestTicker{}, WashSaleTickers: []string{},
+func (r *Result) Snapshot() Snapshot {
+	s := Snapshot{
+		Status: cmp.Or(r.Status, agentformat.StatusError), AsOf: r.AsOf, Disclaimer: reply.Disclaimer,
+		TopCandidates: []Ticker{}, WashSaleTickers: []string{},
 	}
 	if s.Status != agentformat.StatusSuccess {
-		s.Verdict = "Tax harvest analysis failed: " + shorten(cmp.Or(r.Error, "unknown error"), maxErrorText)
+		s.Verdict = "Tax harvest analysis failed: " + reply.Shorten(cmp.Or(r.Error, "unknown error"), maxErrorText)
 		return s
 	}
 	s.TotalHarvestableLoss = agentformat.Number(r.TotalHarvestableLoss)
@@ -126,7 +128,7 @@ func (r *HarvestResult) Snapshot() HarvestSnapshot {
 	return s
 }
 
-func unreconciledTickers(list []HarvestMismatch) (tickers []string) {
+func unreconciledTickers(list []Mismatch) (tickers []string) {
 	for _, m := range list {
 		if !slices.Contains(tickers, m.Ticker) {
 			tickers = append(tickers, m.Ticker)
@@ -135,8 +137,8 @@ func unreconciledTickers(list []HarvestMismatch) (tickers []string) {
 	return tickers
 }
 
-func (r *HarvestResult) caveats() harvestCaveats {
-	c := harvestCaveats{
+func (r *Result) caveats() caveats {
+	c := caveats{
 		filing: r.FilingStatus, because: r.NoCandidates,
 		filtered: r.Metadata.LotsFiltered, filteredLoss: agentformat.Number(r.Metadata.LossFiltered),
 		uncertain: r.Metadata.PositionsUncertain,
@@ -160,7 +162,7 @@ func (r *HarvestResult) caveats() harvestCaveats {
 func tickerName(s string) string { return cmp.Or(strings.TrimSpace(s), "unknown") }
 
 // byTicker sums candidates up, the largest loss first.
-func byTicker(candidates []HarvestCandidate) []HarvestTicker {
+func byTicker(candidates []Candidate) []Ticker {
 	type sum struct {
 		loss    portfolio.Decimal
 		lots    int
@@ -183,15 +185,15 @@ func byTicker(candidates []HarvestCandidate) []HarvestTicker {
 	order := slices.SortedFunc(maps.Keys(sums), func(a, b string) int {
 		return cmp.Or(sums[b].loss.Abs().Cmp(sums[a].loss.Abs()), strings.Compare(a, b))
 	})
-	tickers := make([]HarvestTicker, len(order))
+	tickers := make([]Ticker, len(order))
 	for i, ticker := range order {
 		s := sums[ticker]
-		tickers[i] = HarvestTicker{ticker, agentformat.Number(s.loss), s.lots, slices.Sorted(maps.Keys(s.periods)), s.risk}
+		tickers[i] = Ticker{ticker, agentformat.Number(s.loss), s.lots, slices.Sorted(maps.Keys(s.periods)), s.risk}
 	}
 	return tickers
 }
 
-func (s HarvestSnapshot) verdict() string {
+func (s Snapshot) verdict() string {
 	if s.CandidateCount == 0 {
 		verdict := fmt.Sprintf("No tax-loss harvesting candidates found (%d positions analyzed)", s.PositionsAnalyzed)
 		switch s.caveats.because {
@@ -209,18 +211,18 @@ func (s HarvestSnapshot) verdict() string {
 		long = math.Abs(s.LongTermLoss) / loss * 100
 	}
 	verdict := fmt.Sprintf("%s harvestable losses across %d lots (%.0f%% long-term), %s%% data coverage",
-		dollars(loss), s.CandidateCount, long, coverageText(s.DataCoveragePct))
+		reply.Dollars(loss), s.CandidateCount, long, coverageText(s.DataCoveragePct))
 	if s.WashSaleTickerCount > 0 {
-		verdict += fmt.Sprintf(", wash sale risk on %d ticker%s", s.WashSaleTickerCount, plural(s.WashSaleTickerCount))
+		verdict += fmt.Sprintf(", wash sale risk on %d ticker%s", s.WashSaleTickerCount, reply.Plural(s.WashSaleTickerCount))
 	}
 	return verdict
 }
 
 // Capped is the snapshot with the first few of each list, fewer if the reply would be too long,
 // and amounts in cents.
-func (s HarvestSnapshot) Capped() HarvestSnapshot {
+func (s Snapshot) Capped() Snapshot {
 	tickers, washed := s.TopCandidates, s.WashSaleTickers
-	room := maxHarvestReply - harvestReplyRest - jsonLength(s.Flags())
+	room := maxReply - replyRest - reply.JSONLength(s.Flags())
 	s.TotalHarvestableLoss = agentformat.Round(s.TotalHarvestableLoss, 2)
 	s.ShortTermLoss = agentformat.Round(s.ShortTermLoss, 2)
 	s.LongTermLoss = agentformat.Round(s.LongTermLoss, 2)
@@ -242,7 +244,7 @@ func (s HarvestSnapshot) Capped() HarvestSnapshot {
 		s.CandidatesOmitted = len(tickers) - len(s.TopCandidates)
 		s.WashSaleTickersOmitted = len(washed) - len(s.WashSaleTickers)
 		switch top, wash := len(s.TopCandidates), len(s.WashSaleTickers); {
-		case top+wash <= 2 || jsonLength(s) <= room:
+		case top+wash <= 2 || reply.JSONLength(s) <= room:
 			return s
 		case wash > 1:
 			s.WashSaleTickers = s.WashSaleTickers[:wash-1]
@@ -259,18 +261,8 @@ func roundedPct(p *float64) *float64 {
 	return new(agentformat.Round(*p, 1))
 }
 
-// dollars writes an amount without cents: $12,345. What is more than there is in the world is
-// written short.
-func dollars(amount float64) string {
-	if math.Abs(amount) >= 1e15 {
-		return fmt.Sprintf("$%.3g", math.Abs(amount))
-	}
-	digits := strconv.FormatFloat(math.Abs(amount), 'f', 0, 64)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return "$" + digits
-}
+// shortTicker keeps both ends of a ticker, since long ones are often alike in the first.
+func shortTicker(s string) string { return reply.ShortenMiddle(s, maxTickerText, maxTickerTail) }
 
 // coverageText is a coverage in whole percent. It is rounded, but not up to a limit that it does
 // not reach: 49.96 is 49.

@@ -1,4 +1,4 @@
-package tools
+package exitsignal
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 
 // ActionLines are the recommended orders for a person, one sentence each. An order is for one
 // account, so each account's part is named.
-func (r *ExitResult) ActionLines() (lines []string) {
+func (r *Result) ActionLines() (lines []string) {
 	var sold, kept []string
 	for i, a := range r.Position.Accounts {
 		if r.Sizing == nil || i >= len(r.Sizing.Sales) {
@@ -46,7 +46,7 @@ func (r *ExitResult) ActionLines() (lines []string) {
 }
 
 // TaxLines say for a person what the sale means in tax, one sentence each.
-func (r *ExitResult) TaxLines() (lines []string) {
+func (r *Result) TaxLines() (lines []string) {
 	t := r.Tax
 	if t == nil {
 		return nil

@@ -1,4 +1,6 @@
-package tools
+// Package exitsignal is the tool check_exit_signals: its parameters, result, snapshot and flags.
+// The command line and the MCP server call the same functions.
+package exitsignal
 
 import (
 	"errors"
@@ -6,14 +8,32 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
+
 	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
 )
 
-// ExitInput is all that check_exit_signals looks at. The ticker is spelled as it is in History.
-type ExitInput struct {
+// Params are the parameters of check_exit_signals. Empty ones have their defaults: all
+// shares, all accounts, today, summary, inline.
+type Params struct {
+	Ticker    string
+	Shares    *portfolio.Decimal
+	AccountID string
+	AsOf      portfolio.Date
+	Format    string
+	Output    string
+}
+
+// Check says what of the parameters that every reply depends on is wrong.
+func (p Params) Check() error {
+	return reply.Check(p.Format, p.Output, reply.FormatSummary, reply.FormatFull, reply.FormatAgent)
+}
+
+// Input is all that check_exit_signals looks at. The ticker is spelled as it is in History.
+type Input struct {
 	Ticker    string
 	Shares    *portfolio.Decimal // how many to work with; nil is all that are held
 	AccountID string             // empty is all accounts
@@ -24,8 +44,8 @@ type ExitInput struct {
 	Rules     lots.Rules
 }
 
-// An ExitResult is everything that check_exit_signals finds.
-type ExitResult struct {
+// A Result is everything that check_exit_signals finds.
+type Result struct {
 	Status             string              `json:"status"`
 	Error              string              `json:"error,omitempty"`
 	Ticker             string              `json:"ticker"`
@@ -36,66 +56,66 @@ type ExitResult struct {
 	Signals            []exitrule.Signal   `json:"signals"`
 	TradeEligible      bool                `json:"trade_eligible"`
 	RecommendedActions []exitrule.Order    `json:"recommended_actions"`
-	Position           ExitPosition        `json:"position"`
+	Position           Position            `json:"position"`
 	Sizing             *exitrule.Plan      `json:"sizing"` // nil if there is no exit
-	Tax                *ExitTax            `json:"tax"`    // nil if nothing is to be sold, or nothing is known of what was paid
+	Tax                *Tax                `json:"tax"`    // nil if nothing is to be sold, or nothing is known of what was paid
 	LastPrice          portfolio.Decimal   `json:"last_price,omitzero"`
 	LastPriceDate      portfolio.Date      `json:"last_price_date,omitzero"`
 	Notes              []string            `json:"notes"`
 	Disclaimer         string              `json:"disclaimer"`
 }
 
-// An ExitPosition is what the sizing is of.
-type ExitPosition struct {
+// A Position is what the sizing is of.
+type Position struct {
 	Shares    portfolio.Decimal  `json:"shares"` // those to work with
 	Held      portfolio.Decimal  `json:"held"`   // by the history
 	Requested *portfolio.Decimal `json:"requested,omitempty"`
-	Accounts  []ExitHolding      `json:"accounts"` // of Shares, in the order in which they are sold
+	Accounts  []Holding          `json:"accounts"` // of Shares, in the order in which they are sold
 }
 
-// An ExitHolding is shares in one account: of a position, or of a sale.
-type ExitHolding struct {
+// A Holding is shares in one account: of a position, or of a sale.
+type Holding struct {
 	AccountID string            `json:"account_id"`
 	Kind      portfolio.Kind    `json:"kind"`
 	Shares    portfolio.Decimal `json:"shares"`
 }
 
-const exitDisclaimer = disclaimer + " Nothing was ordered: check the figures with your broker before you trade."
+const disclaimer = reply.Disclaimer + " Nothing was ordered: check the figures with your broker before you trade."
 
-// ExitError is the result of a check that failed.
-func ExitError(ticker string, err error) *ExitResult {
-	r := newExitResult(ticker)
+// Failed is the result of a check that failed.
+func Failed(ticker string, err error) *Result {
+	r := newResult(ticker)
 	r.Status, r.Error = agentformat.StatusError, err.Error()
 	return r
 }
 
-func newExitResult(ticker string) *ExitResult {
-	return &ExitResult{
+func newResult(ticker string) *Result {
+	return &Result{
 		Status:             agentformat.StatusSuccess,
 		Ticker:             ticker,
 		Signals:            []exitrule.Signal{},
 		RecommendedActions: []exitrule.Order{},
-		Position:           ExitPosition{Accounts: []ExitHolding{}},
+		Position:           Position{Accounts: []Holding{}},
 		Notes:              []string{},
-		Disclaimer:         exitDisclaimer,
+		Disclaimer:         disclaimer,
 	}
 }
 
 // FileName is what the file of a result is called, before its time.
-func (r *ExitResult) FileName() string { return "exit_signals_" + r.Ticker }
+func (r *Result) FileName() string { return "exit_signals_" + r.Ticker }
 
-// ExitSignals checks a ticker by the rules and says what to sell of the position, if anything. A
+// Check checks a ticker by the rules and says what to sell of the position, if anything. A
 // check that comes to no verdict has succeeded: its assessment is ERROR. It fails only if what was
 // asked for can't be understood, or nothing is known of the ticker.
 //
 // Shares that are asked for are a part of those held. More are taken only if there is no history
 // of the ticker to hold against them.
-func ExitSignals(in ExitInput) *ExitResult {
+func Check(in Input) *Result {
 	traded := slices.ContainsFunc(in.History, func(t portfolio.Transaction) bool { return t.Symbol == in.Ticker && !t.Date.After(in.AsOf) })
 	if err := in.check(traded); err != nil {
-		return ExitError(in.Ticker, err)
+		return Failed(in.Ticker, err)
 	}
-	r := newExitResult(in.Ticker)
+	r := newResult(in.Ticker)
 	r.AccountID, r.AsOf = in.AccountID, in.AsOf
 	history := in.related()
 	book := lots.Build(history, in.Rules, in.AsOf)
@@ -137,7 +157,7 @@ func ExitSignals(in ExitInput) *ExitResult {
 	return r
 }
 
-func (in ExitInput) check(traded bool) error {
+func (in Input) check(traded bool) error {
 	switch {
 	case strings.TrimSpace(in.Ticker) == "":
 		return errors.New("there is no ticker; name the one to check")
@@ -160,7 +180,7 @@ func (in ExitInput) check(traded bool) error {
 }
 
 // accounts names a few, for an error.
-func (in ExitInput) accounts() string {
+func (in Input) accounts() string {
 	const most = 10
 	var names []string
 	for _, a := range in.Rules.Accounts {
@@ -179,12 +199,12 @@ func (in ExitInput) accounts() string {
 	return strings.Join(names, ", ")
 }
 
-func (r *ExitResult) note(format string, args ...any) {
+func (r *Result) note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
 // related is the history up to the day of what the wash-sale rule can connect with the ticker.
-func (in ExitInput) related() []portfolio.Transaction {
+func (in Input) related() []portfolio.Transaction {
 	symbols := related(in.Rules, in.Ticker)
 	var history []portfolio.Transaction
 	for _, t := range in.History {
@@ -195,7 +215,7 @@ func (in ExitInput) related() []portfolio.Transaction {
 	return history
 }
 
-func (in ExitInput) kind(account string) portfolio.Kind {
+func (in Input) kind(account string) portfolio.Kind {
 	for _, a := range in.Rules.Accounts {
 		if a.ID == account {
 			return a.Kind
@@ -206,15 +226,15 @@ func (in ExitInput) kind(account string) portfolio.Kind {
 
 // position finds the shares to work with: those of taxable accounts first, each kind by the
 // account's id.
-func (in ExitInput) position(r *ExitResult, book *lots.Book) {
+func (in Input) position(r *Result, book *lots.Book) {
 	p := &r.Position
 	for _, held := range book.Positions {
 		if held.Symbol == in.Ticker && (in.AccountID == "" || in.AccountID == held.Account) {
 			p.Held = p.Held.Add(held.Quantity)
-			p.Accounts = append(p.Accounts, ExitHolding{held.Account, in.kind(held.Account), held.Quantity})
+			p.Accounts = append(p.Accounts, Holding{held.Account, in.kind(held.Account), held.Quantity})
 		}
 	}
-	slices.SortStableFunc(p.Accounts, func(a, b ExitHolding) int {
+	slices.SortStableFunc(p.Accounts, func(a, b Holding) int {
 		if untaxed := a.Kind != portfolio.Taxable; untaxed != (b.Kind != portfolio.Taxable) {
 			if untaxed {
 				return 1
@@ -228,12 +248,12 @@ func (in ExitInput) position(r *ExitResult, book *lots.Book) {
 		if problem.Symbol != in.Ticker {
 			continue
 		}
-		if odd++; odd <= maxProblems {
+		if odd++; odd <= reply.MaxProblems {
 			r.note("%s, account %.40q: %s", problem.Date, problem.Account, problem.Text)
 		}
 	}
-	if odd > maxProblems {
-		r.note("%d transactions more are not explained by the history", odd-maxProblems)
+	if odd > reply.MaxProblems {
+		r.note("%d transactions more are not explained by the history", odd-reply.MaxProblems)
 	}
 	p.Shares = p.Held
 	if in.Shares == nil {
@@ -250,7 +270,7 @@ func (in ExitInput) position(r *ExitResult, book *lots.Book) {
 		p.Accounts[i].Shares = p.Accounts[i].Shares.Min(open)
 		open = open.Sub(p.Accounts[i].Shares)
 	}
-	p.Accounts = slices.DeleteFunc(p.Accounts, func(a ExitHolding) bool { return a.Shares.IsZero() })
+	p.Accounts = slices.DeleteFunc(p.Accounts, func(a Holding) bool { return a.Shares.IsZero() })
 }
 
 // related are the symbols that can have to do with the washes of some, themselves included.

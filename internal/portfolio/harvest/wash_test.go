@@ -1,9 +1,11 @@
-package tools
+package harvest
 
 import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -11,20 +13,20 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 )
 
-func TestHarvestWashes(t *testing.T) {
-	r := harvest(harvestInput(t, `
+func TestWashes(t *testing.T) {
+	r := suggest(input(t, `
 		2025-01-10 home BUY SLV 100 30
 		2026-11-02 ira BUY SLV 40 20
 		2026-10-20 high BUY SLV 25 20
 	`, `SLV 20`))
 	c := r.Candidates[0]
-	want := []HarvestPurchase{
-		{"high", "SLV", dayOf("2026-10-20"), false, false},
-		{"ira", "SLV", dayOf("2026-11-02"), true, false},
+	want := []reply.Purchase{
+		{Account: "high", Ticker: "SLV", Bought: dayOf("2026-10-20")},
+		{Account: "ira", Ticker: "SLV", Bought: dayOf("2026-11-02"), Permanent: true},
 	}
-	var got []HarvestPurchase
+	var got []reply.Purchase
 	for _, w := range c.Washes {
-		got = append(got, w.HarvestPurchase)
+		got = append(got, w.Purchase)
 	}
 	days := cmp.Comparer(func(a, b portfolio.Date) bool { return a == b })
 	if diff := cmp.Diff(want, got, days); diff != "" {
@@ -44,47 +46,47 @@ func TestHarvestWashes(t *testing.T) {
 	if diff := cmp.Diff(want, r.WashSaleWarnings[0].Purchases, days); diff != "" {
 		t.Error(diff)
 	}
-	wantHarvestFlag(t, r, agentformat.Flag{Name: "wash_sale_permanent", Severity: agentformat.Warning, Message: "$400 would be lost for good if sold now: an IRA bought within 30 days"})
+	wantFlag(t, r, agentformat.Flag{Name: "wash_sale_permanent", Severity: agentformat.Warning, Message: "$400 would be lost for good if sold now: an IRA bought within 30 days"})
 }
 
 // A purchase on day 30 washes, on day 31 it does not.
-func TestHarvestWashWindow(t *testing.T) {
+func TestWashWindow(t *testing.T) {
 	for bought, want := range map[string]string{"2026-10-14": "50", "2026-10-13": "0"} {
-		r := harvest(harvestInput(t, "2025-01-10 home BUY SLV 100 30\n"+bought+" ira BUY SLV 5 20", "SLV 20"))
+		r := suggest(input(t, "2025-01-10 home BUY SLV 100 30\n"+bought+" ira BUY SLV 5 20", "SLV 20"))
 		wantAmount(t, "disallowed with a purchase on "+bought, r.Candidates[0].Disallowed, want)
 	}
 }
 
 // A recent purchase alone is no risk: nothing is there that it replaces.
-func TestHarvestRecentPurchaseAloneIsNoRisk(t *testing.T) {
-	r := harvest(harvestInput(t, "2026-11-02 home BUY SLV 100 30", "SLV 20"))
+func TestRecentPurchaseAloneIsNoRisk(t *testing.T) {
+	r := suggest(input(t, "2026-11-02 home BUY SLV 100 30", "SLV 20"))
 	if r.Candidates[0].WashSaleRisk || len(r.WashSaleWarnings) != 0 {
 		t.Errorf("%+v", r.WashSaleWarnings)
 	}
 }
 
 // A 401(k) purchase and a similar fund are labelled, not counted.
-func TestHarvestUnsettled(t *testing.T) {
-	in := harvestInput(t, `
+func TestUnsettled(t *testing.T) {
+	in := input(t, `
 		2025-01-10 home BUY VOO 10 500
 		2025-01-10 home BUY GLD 10 200
 		2026-11-02 high BUY IVV 4 400
 		2026-11-02 work BUY GLD 5 100
 	`, "VOO 400\nGLD 100\nIVV 400")
 	in.Rules.Similar = [][]string{{"VOO", "IVV"}}
-	r := harvest(in)
+	r := suggest(in)
 	wantAmount(t, "disallowed", r.IfAllSold.Disallowed, "0")
 	wantAmount(t, "unsettled", r.IfAllSold.Unsettled, "900")
 	wantAmount(t, "allowed", r.IfAllSold.Allowed, "-2000")
 	if len(r.WashSaleWarnings) != 2 || !r.WashSaleWarnings[0].Purchases[0].Unsettled {
 		t.Errorf("%+v", r.WashSaleWarnings)
 	}
-	wantHarvestFlag(t, r, agentformat.Flag{Name: "wash_sale_unsettled", Severity: agentformat.Info, Message: "$900 may be disallowed: the law on 401(k)s and similar funds is unsettled"})
+	wantFlag(t, r, agentformat.Flag{Name: "wash_sale_unsettled", Severity: agentformat.Info, Message: "$900 may be disallowed: the law on 401(k)s and similar funds is unsettled"})
 }
 
 // A purchase washes one loss only, so all lots together lose less than each alone.
-func TestHarvestTogether(t *testing.T) {
-	r := harvest(harvestInput(t, `
+func TestTogether(t *testing.T) {
+	r := suggest(input(t, `
 		2025-01-10 home BUY SLV 10 30
 		2025-02-10 home BUY SLV 10 40
 		2025-02-10 high BUY SLV 10 25
@@ -102,8 +104,8 @@ func TestHarvestTogether(t *testing.T) {
 }
 
 // Shares that are sold together replace nothing of each other.
-func TestHarvestTogetherSellsReplacements(t *testing.T) {
-	r := harvest(harvestInput(t, `
+func TestTogetherSellsReplacements(t *testing.T) {
+	r := suggest(input(t, `
 		2025-01-10 home BUY SLV 10 30
 		2026-11-02 home BUY SLV 10 25
 	`, "SLV 20"))
@@ -113,8 +115,8 @@ func TestHarvestTogetherSellsReplacements(t *testing.T) {
 }
 
 // If a day has a lot at a gain, too, the sum of what each loses alone is what is said.
-func TestHarvestTogetherWithGainOfTheSameDay(t *testing.T) {
-	r := harvest(harvestInput(t, `
+func TestTogetherWithGainOfTheSameDay(t *testing.T) {
+	r := suggest(input(t, `
 		2025-01-10 home BUY SLV 10 15
 		2025-01-10 home BUY SLV 10 30
 		2026-11-02 ira BUY SLV 4 20
@@ -126,8 +128,8 @@ func TestHarvestTogetherWithGainOfTheSameDay(t *testing.T) {
 }
 
 // What was really sold today is not counted again.
-func TestHarvestTogetherAfterRealSale(t *testing.T) {
-	r := harvest(harvestInput(t, `
+func TestTogetherAfterRealSale(t *testing.T) {
+	r := suggest(input(t, `
 		2025-01-10 home BUY SLV 10 30
 		2025-02-10 home BUY SLV 10 30
 		2026-11-13 home SELL SLV 10 20
@@ -137,20 +139,20 @@ func TestHarvestTogetherAfterRealSale(t *testing.T) {
 	wantAmount(t, "together", r.IfAllSold.Disallowed, "20")
 }
 
-func TestHarvestIdenticalSymbols(t *testing.T) {
-	in := harvestInput(t, `
+func TestIdenticalSymbols(t *testing.T) {
+	in := input(t, `
 		2025-01-10 home BUY GOOG 10 30
 		2026-11-02 home BUY GOOGL 4 20
 	`, "GOOG 20\nGOOGL 20")
 	in.Rules.Identical = [][]string{{"GOOG", "GOOGL"}}
-	r := harvest(in)
+	r := suggest(in)
 	wantAmount(t, "disallowed", r.IfAllSold.Disallowed, "40")
 	if w := r.Candidates[0].Washes; len(w) != 1 || w[0].Ticker != "GOOGL" {
 		t.Errorf("%+v", w)
 	}
 }
 
-func TestHarvestFIFOReaches(t *testing.T) {
+func TestFIFOReaches(t *testing.T) {
 	history := `
 		2025-01-10 %[1]s BUY SLV 10 30
 		2025-02-10 %[1]s BUY SLV 10 20
@@ -161,7 +163,7 @@ func TestHarvestFIFOReaches(t *testing.T) {
 		"home": {"2025-01-10": true, "2025-04-10": false},
 		"high": {"2025-01-10": true, "2025-04-10": true},
 	} {
-		r := harvest(harvestInput(t, fmt.Sprintf(history, account), "SLV 20"))
+		r := suggest(input(t, fmt.Sprintf(history, account), "SLV 20"))
 		got := map[string]bool{}
 		for _, c := range r.Candidates {
 			got[c.Acquired.String()] = c.FIFOReaches
@@ -169,14 +171,14 @@ func TestHarvestFIFOReaches(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(account, diff)
 		}
-		_, flagged := harvestFlag(r, "name_the_lot")
+		_, flagged := flag(r, "name_the_lot")
 		if flagged != (account == "home") {
 			t.Errorf("%s: name_the_lot is %t", account, flagged)
 		}
 	}
 }
 
-func TestHarvestProjectedReinvestments(t *testing.T) {
+func TestProjectedReinvestments(t *testing.T) {
 	yes, no := true, false
 	quarterly := `
 		2025-01-10 home BUY SLV 10 30
@@ -210,9 +212,9 @@ func TestHarvestProjectedReinvestments(t *testing.T) {
 		"the other account has the same": {quarterly + "2025-01-10 high BUY SLV 1 30", &yes, []string{"2026-11-20"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := harvestInput(t, c.history, "SLV 20")
+			in := input(t, c.history, "SLV 20")
 			in.Rules.Accounts[0].Reinvest = c.reinvest
-			r := harvest(in)
+			r := suggest(in)
 			for _, candidate := range r.Candidates {
 				var got []string
 				for _, p := range candidate.Projected {
@@ -232,14 +234,14 @@ func TestHarvestProjectedReinvestments(t *testing.T) {
 	}
 }
 
-func TestHarvestProjectsIdenticalSymbols(t *testing.T) {
-	in := harvestInput(t, `
+func TestProjectsIdenticalSymbols(t *testing.T) {
+	in := input(t, `
 		2025-01-10 home BUY GOOG 10 30
 		2026-05-20 high REINVEST GOOGL 1 25
 		2026-08-20 high REINVEST GOOGL 1 25
 	`, "GOOG 20\nGOOGL 30")
 	in.Rules.Identical = [][]string{{"GOOG", "GOOGL"}}
-	r := harvest(in)
+	r := suggest(in)
 	if p := r.Candidates[0].Projected; len(p) != 1 || p[0].Account != "high" || p[0].Ticker != "GOOGL" || p[0].Date != dayOf("2026-11-20") {
 		t.Errorf("%+v", p)
 	}

@@ -1,4 +1,6 @@
-package tools
+// Package harvest is the tool suggest_tax_loss_harvest: its parameters, result, snapshot and flags.
+// The command line and the MCP server call the same functions.
+package harvest
 
 import (
 	"cmp"
@@ -6,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
@@ -22,8 +26,24 @@ const (
 	SortTerm   = "term"   // short-term first
 )
 
-// HarvestInput is all that suggest_tax_loss_harvest looks at.
-type HarvestInput struct {
+// Params are the parameters of suggest_tax_loss_harvest. Empty ones have their defaults:
+// any loss, largest loss first, all accounts, today, summary, inline.
+type Params struct {
+	MinLoss   *portfolio.Decimal
+	SortBy    string
+	AccountID string
+	AsOf      portfolio.Date
+	Format    string
+	Output    string
+}
+
+// Check says what of the parameters that every reply depends on is wrong.
+func (p Params) Check() error {
+	return reply.Check(p.Format, p.Output, reply.FormatFull, reply.FormatSummary, reply.FormatReport, reply.FormatAgent)
+}
+
+// Input is all that suggest_tax_loss_harvest looks at.
+type Input struct {
 	AsOf      portfolio.Date
 	MinLoss   *portfolio.Decimal // of a lot; nil is any
 	SortBy    string             // empty is SortLoss
@@ -36,9 +56,9 @@ type HarvestInput struct {
 	Filing    string // as in settings; settings.MarriedSeparately halves the deduction limit
 }
 
-// A HarvestResult is everything that suggest_tax_loss_harvest finds. Losses are less than zero;
+// A Result is everything that suggest_tax_loss_harvest finds. Losses are less than zero;
 // what is disallowed of them is more than zero.
-type HarvestResult struct {
+type Result struct {
 	Status               string             `json:"status"`
 	Error                string             `json:"error,omitempty"`
 	AsOf                 portfolio.Date     `json:"as_of"`
@@ -49,19 +69,19 @@ type HarvestResult struct {
 	TotalHarvestableLoss portfolio.Decimal  `json:"total_harvestable_loss"`
 	ShortTermLoss        portfolio.Decimal  `json:"short_term_loss"`
 	LongTermLoss         portfolio.Decimal  `json:"long_term_loss"`
-	IfAllSold            HarvestSale        `json:"if_all_sold"`
+	IfAllSold            Sale               `json:"if_all_sold"`
 	CandidateCount       int                `json:"candidate_count"`
 	DataCoveragePct      float64            `json:"data_coverage_pct"` // by positions
-	Metadata             HarvestMetadata    `json:"metadata"`
-	WashSaleWarnings     []HarvestWarning   `json:"wash_sale_warnings"`
-	Candidates           []HarvestCandidate `json:"candidates"`
+	Metadata             Metadata           `json:"metadata"`
+	WashSaleWarnings     []Warning          `json:"wash_sale_warnings"`
+	Candidates           []Candidate        `json:"candidates"`
 	NoCandidates         string             `json:"no_candidates_because"` // one of the reasons below, if any
 	MissingPrices        []string           `json:"missing_prices"`        // tickers
-	StalePrices          []HarvestPrice     `json:"stale_prices"`
+	StalePrices          []Price            `json:"stale_prices"`
 	UnknownCost          []string           `json:"unknown_cost"` // tickers of which some shares are in no lot
-	Unreconciled         []HarvestMismatch  `json:"unreconciled"`
+	Unreconciled         []Mismatch         `json:"unreconciled"`
 	ProblemCount         int                `json:"problem_count"`
-	Problems             []HarvestProblem   `json:"problems"` // the first few
+	Problems             []Problem          `json:"problems"` // the first few
 	Disclaimer           string             `json:"disclaimer"`
 }
 
@@ -72,8 +92,8 @@ const (
 	filteredOut = "filtered_out"
 )
 
-// HarvestMetadata says what was looked at.
-type HarvestMetadata struct {
+// Metadata says what was looked at.
+type Metadata struct {
 	PositionsAnalyzed  int `json:"positions_analyzed"` // in taxable accounts
 	PositionsWithLots  int `json:"positions_with_lots"`
 	PositionsUncertain int `json:"positions_uncertain"` // shares without a lot, or no current price
@@ -89,18 +109,18 @@ type HarvestMetadata struct {
 	CoverageByQuantityPct *float64 `json:"coverage_by_quantity_pct"`
 }
 
-// A HarvestSale is what the wash-sale rule makes of a sale today, as far as purchases of the past
+// A Sale is what the wash-sale rule makes of a sale today, as far as purchases of the past
 // 30 days are concerned.
-type HarvestSale struct {
+type Sale struct {
 	Disallowed portfolio.Decimal `json:"disallowed"`             // all that is disallowed
 	Permanent  portfolio.Decimal `json:"permanently_disallowed"` // the part of it that is lost for good
 	Unsettled  portfolio.Decimal `json:"unsettled"`              // allowed here, but the law does not say so for sure
 	Allowed    portfolio.Decimal `json:"allowed_loss"`           // less than zero
 }
 
-// A HarvestCandidate is an open lot at a loss. What the wash-sale rule makes of it holds if it is
+// A Candidate is an open lot at a loss. What the wash-sale rule makes of it holds if it is
 // sold alone.
-type HarvestCandidate struct {
+type Candidate struct {
 	Ticker         string            `json:"ticker"`
 	Account        string            `json:"account"`
 	UnrealizedLoss portfolio.Decimal `json:"unrealized_loss"`
@@ -120,8 +140,8 @@ type HarvestCandidate struct {
 	// FIFOReaches tells whether a sale that names no lot comes to this one before any lot at a
 	// gain, by the account's method.
 	FIFOReaches bool `json:"fifo_reaches"`
-	HarvestSale
-	Washes []HarvestWash `json:"washes"`
+	Sale
+	Washes []reply.Wash `json:"washes"`
 	// DisallowedIfAllSold is what is disallowed of it if all candidates are sold today.
 	DisallowedIfAllSold portfolio.Decimal `json:"disallowed_if_all_sold"`
 	// WashFreeFrom is the first day on which no purchase made so far washes a sale.
@@ -129,102 +149,80 @@ type HarvestCandidate struct {
 	// NoBuyUntil is the first day on which a purchase no longer washes a sale of today.
 	NoBuyUntil portfolio.Date `json:"no_buy_until"`
 	// Projected are the reinvestments to be expected before NoBuyUntil.
-	Projected []HarvestReinvestment `json:"projected_reinvestments"`
+	Projected []Reinvestment `json:"projected_reinvestments"`
 
 	lot lots.Lot
 }
 
-// A HarvestWash is a purchase that washes a part of a candidate.
-type HarvestWash struct {
-	HarvestPurchase
-	Quantity portfolio.Decimal `json:"quantity"`
-	Loss     portfolio.Decimal `json:"disallowed"` // more than zero
-}
-
-// A HarvestPurchase is one that washes.
-type HarvestPurchase struct {
-	Account   string         `json:"account"`
-	Ticker    string         `json:"ticker"`
-	Bought    portfolio.Date `json:"bought"`
-	Permanent bool           `json:"permanent"` // by an IRA
-	Unsettled bool           `json:"unsettled"` // by a 401(k), or of a similar fund
-}
-
-func newWash(w lots.Wash) HarvestWash {
-	return HarvestWash{HarvestPurchase{w.Account, w.Symbol, w.Bought, w.Permanent, w.Unsettled}, w.Quantity, w.Loss}
-}
-
-// A HarvestReinvestment is a purchase that a coming dividend is likely to make.
-type HarvestReinvestment struct {
+// A Reinvestment is a purchase that a coming dividend is likely to make.
+type Reinvestment struct {
 	Account string         `json:"account"`
 	Ticker  string         `json:"ticker"`
 	Date    portfolio.Date `json:"date"`
 }
 
-// A HarvestWarning is what could wash a ticker's losses: all of its candidates sold today,
+// A Warning is what could wash a ticker's losses: all of its candidates sold today,
 // together with those of other tickers.
-type HarvestWarning struct {
+type Warning struct {
 	Ticker string `json:"ticker"`
 	Lots   int    `json:"lots"`
-	HarvestSale
-	Purchases []HarvestPurchase     `json:"purchases"`
-	Projected []HarvestReinvestment `json:"projected_reinvestments"`
+	Sale
+	Purchases []reply.Purchase `json:"purchases"`
+	Projected []Reinvestment   `json:"projected_reinvestments"`
 }
 
-// A HarvestPrice is the day of a ticker's last price.
-type HarvestPrice struct {
+// A Price is the day of a ticker's last price.
+type Price struct {
 	Ticker string         `json:"ticker"`
 	Date   portfolio.Date `json:"date"`
 }
 
-// A HarvestMismatch is a position of which lots and broker say different things.
-type HarvestMismatch struct {
+// A Mismatch is a position of which lots and broker say different things.
+type Mismatch struct {
 	Account  string            `json:"account"`
 	Ticker   string            `json:"ticker"`
 	InLots   portfolio.Decimal `json:"in_lots"`
 	Reported portfolio.Decimal `json:"reported"`
 }
 
-// A HarvestProblem is a transaction that the history does not explain.
-type HarvestProblem struct {
+// A Problem is a transaction that the history does not explain.
+type Problem struct {
 	Date    portfolio.Date `json:"date"`
 	Account string         `json:"account"`
 	Ticker  string         `json:"ticker"`
 	Text    string         `json:"text"`
 }
 
-const disclaimer = "Information, not tax or investment advice."
-
-// HarvestError is the result of an analysis that failed.
-func HarvestError(err error) *HarvestResult {
-	r := newHarvestResult()
+// Failed is the result of an analysis that failed.
+func Failed(err error) *Result {
+	r := newResult()
 	r.Status, r.Error = agentformat.StatusError, err.Error()
 	return r
 }
 
-func newHarvestResult() *HarvestResult {
-	return &HarvestResult{
+func newResult() *Result {
+	return &Result{
 		Status:           agentformat.StatusSuccess,
-		WashSaleWarnings: []HarvestWarning{},
-		Candidates:       []HarvestCandidate{},
+		WashSaleWarnings: []Warning{},
+		Candidates:       []Candidate{},
 		MissingPrices:    []string{},
-		StalePrices:      []HarvestPrice{},
+		StalePrices:      []Price{},
 		UnknownCost:      []string{},
-		Unreconciled:     []HarvestMismatch{},
-		Problems:         []HarvestProblem{},
-		Disclaimer:       disclaimer,
+		Unreconciled:     []Mismatch{},
+		Problems:         []Problem{},
+		Disclaimer:       reply.Disclaimer,
 	}
 }
 
-// Harvest looks for lots in taxable accounts that are at a loss, and for what the wash-sale rule
+// Suggest looks for lots in taxable accounts that are at a loss, and for what the wash-sale rule
 // would make of their sale today.
-func Harvest(in HarvestInput) *HarvestResult {
+func Suggest(in Input) *Result {
 	in.SortBy = cmp.Or(in.SortBy, SortLoss)
 	h := newHarvester(in)
 	if err := h.check(); err != nil {
-		return HarvestError(err)
+		return Failed(err)
 	}
-	r := newHarvestResult()
+	r := newResult()
 	r.AsOf, r.AccountID, r.SortBy, r.MinLoss = in.AsOf, in.AccountID, in.SortBy, in.MinLoss
 	r.FilingStatus = in.Filing
 	h.analyzePositions(r)
@@ -238,30 +236,27 @@ func Harvest(in HarvestInput) *HarvestResult {
 		h.findCandidates(r)
 	}
 	r.ProblemCount = len(in.Book.Problems)
-	for _, p := range in.Book.Problems[:min(len(in.Book.Problems), maxProblems)] {
-		r.Problems = append(r.Problems, HarvestProblem{p.Date, p.Account, p.Symbol, p.Text})
+	for _, p := range in.Book.Problems[:min(len(in.Book.Problems), reply.MaxProblems)] {
+		r.Problems = append(r.Problems, Problem{p.Date, p.Account, p.Symbol, p.Text})
 	}
 	return r
 }
 
-// maxProblems is how many problems of the book a result names.
-const maxProblems = 20
-
 // A harvester has the input and what is looked up in it often.
 type harvester struct {
-	HarvestInput
+	Input
 	accounts map[string]portfolio.Account
-	moved    map[harvestPlace]portfolio.Date // when shares last came or went; only if there are holdings
+	moved    map[place]portfolio.Date // when shares last came or went; only if there are holdings
 }
 
-func newHarvester(in HarvestInput) *harvester {
-	h := &harvester{in, map[string]portfolio.Account{}, map[harvestPlace]portfolio.Date{}}
+func newHarvester(in Input) *harvester {
+	h := &harvester{in, map[string]portfolio.Account{}, map[place]portfolio.Date{}}
 	for _, a := range in.Rules.Accounts {
 		h.accounts[a.ID] = a
 	}
 	for i := range in.History {
 		t := &in.History[i]
-		at := harvestPlace{t.Account, t.Symbol}
+		at := place{t.Account, t.Symbol}
 		switch {
 		case t.Date.After(in.AsOf) || t.Action == portfolio.Dividend:
 		case t.Action != portfolio.Split && len(in.Holdings) > 0 && t.Date.After(h.moved[at]):
@@ -297,7 +292,7 @@ func (h *harvester) check() error {
 	case h.AsOf.IsZero():
 		return errors.New("there is no as_of date")
 	case !slices.Contains(orders, h.SortBy):
-		return fmt.Errorf("sort_by is %s, not %.40q", alternatives(orders), h.SortBy)
+		return fmt.Errorf("sort_by is %s, not %.40q", reply.Alternatives(orders), h.SortBy)
 	case h.MinLoss != nil && h.MinLoss.Sign() < 0:
 		return fmt.Errorf("min_loss is an amount of zero or more, not %s", h.MinLoss)
 	case h.AccountID == "":

@@ -1,4 +1,4 @@
-package tools
+package exitsignal
 
 import (
 	"encoding/json"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -31,10 +33,10 @@ func monthBars(prices ...string) (bars []price.Bar) {
 
 func year(p string) []string { return slices.Repeat([]string{p}, 12) }
 
-// exitInput is SLV on the last session of May 2024: a year at 100, the last month at another
+// input is SLV on the last session of May 2024: a year at 100, the last month at another
 // price, and a calm index.
-func exitInput(last string, history ...portfolio.Transaction) ExitInput {
-	return ExitInput{
+func input(last string, history ...portfolio.Transaction) Input {
+	return Input{
 		Ticker: "SLV",
 		AsOf:   dayOf("2024-05-31"),
 		Config: exitrule.Default(),
@@ -59,8 +61,8 @@ func trade(row string) portfolio.Transaction {
 	}
 }
 
-// exitJSON is a part of a result as it is sent.
-func exitJSON(t *testing.T, v any) string {
+// asJSON is a part of a result as it is sent.
+func asJSON(t *testing.T, v any) string {
 	t.Helper()
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -69,8 +71,8 @@ func exitJSON(t *testing.T, v any) string {
 	return string(data)
 }
 
-func TestExitSignals(t *testing.T) {
-	r := ExitSignals(exitInput("96", trade("2023-01-10 main BUY SLV 40 80"), trade("2024-03-01 main BUY SLV 60 110")))
+func TestSignals(t *testing.T) {
+	r := Check(input("96", trade("2023-01-10 main BUY SLV 40 80"), trade("2024-03-01 main BUY SLV 60 110")))
 	if r.Status != agentformat.StatusSuccess || r.Assessment != exitrule.Exit || r.OverallAssessment != "EXIT (trend_sma10m)" || !r.TradeEligible {
 		t.Fatalf("got %+v", r)
 	}
@@ -91,7 +93,7 @@ func TestExitSignals(t *testing.T) {
 		{"price", []any{r.LastPrice, r.LastPriceDate}, `["96","2024-05-31"]`},
 		{"notes", r.Notes, `[]`},
 	} {
-		if diff := cmp.Diff(c.want, exitJSON(t, c.got)); diff != "" {
+		if diff := cmp.Diff(c.want, asJSON(t, c.got)); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
 	}
@@ -101,10 +103,10 @@ func TestExitSignals(t *testing.T) {
 }
 
 // A gap of nine percentage points, and an index that fell as well.
-func TestExitSignalsStrong(t *testing.T) {
-	in := exitInput("90", trade("2023-01-10 main BUY SLV 100 80"))
+func TestSignalsStrong(t *testing.T) {
+	in := input("90", trade("2023-01-10 main BUY SLV 100 80"))
 	in.Market.Others["SPY"] = monthBars(append(year("500"), "400")...)
-	r := ExitSignals(in)
+	r := Check(in)
 	if r.Assessment != exitrule.StrongExit || r.Sizing.Sell.String() != "75" {
 		t.Errorf("got %s, %+v", r.OverallAssessment, r.Sizing)
 	}
@@ -114,7 +116,7 @@ func TestExitSignalsStrong(t *testing.T) {
 }
 
 // What a wash sale would take of the loss, and whether for good.
-func TestExitSignalsWash(t *testing.T) {
+func TestSignalsWash(t *testing.T) {
 	bought := trade("2023-01-10 main BUY SLV 100 120")
 	for _, c := range []struct {
 		name                             string
@@ -133,11 +135,11 @@ func TestExitSignalsWash(t *testing.T) {
 		{"after the day", "2024-06-03 second BUY SLV 10 97", "0", "0", "0", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			in := exitInput("96", bought, trade(c.purchase))
+			in := input("96", bought, trade(c.purchase))
 			in.AccountID = "main"
 			in.Rules.Identical = [][]string{{"SLV", "SIVR"}}
 			in.Rules.Similar = [][]string{{"SLV", "PSLV"}}
-			r := ExitSignals(in)
+			r := Check(in)
 			got := []string{r.Tax.Disallowed.String(), r.Tax.PermanentlyDisallowed.String(), r.Tax.Unsettled.String()}
 			if diff := cmp.Diff([]string{c.disallowed, c.permanent, c.unsettled}, got); diff != "" {
 				t.Error(diff)
@@ -153,29 +155,29 @@ func TestExitSignalsWash(t *testing.T) {
 }
 
 // Taxable accounts sell first, by their ids; retirement accounts have no gain.
-func TestExitSignalsAccounts(t *testing.T) {
-	r := ExitSignals(exitInput("90",
+func TestSignalsAccounts(t *testing.T) {
+	r := Check(input("90",
 		trade("2023-01-10 ira BUY SLV 50 80"), trade("2023-01-10 second BUY SLV 20 70"), trade("2023-02-10 second BUY SLV 20 85"), trade("2023-01-10 main BUY SLV 10 80")))
 	want := `[{"account_id":"main","kind":"taxable","shares":"10"},{"account_id":"second","kind":"taxable","shares":"40"},{"account_id":"ira","kind":"ira","shares":"25"}]`
-	if diff := cmp.Diff(want, exitJSON(t, r.Tax.Sales)); diff != "" {
+	if diff := cmp.Diff(want, asJSON(t, r.Tax.Sales)); diff != "" {
 		t.Error(diff)
 	}
 	if r.Tax.LongTermGain.String() != "600" || r.Tax.QuantityUntaxed.String() != "25" || !r.Tax.NoBuyUntil.IsZero() {
-		t.Errorf("got %s", exitJSON(t, r.Tax))
+		t.Errorf("got %s", asJSON(t, r.Tax))
 	}
 	if first := r.Tax.Lots[1]; first.AccountID != "second" || first.Basis.String() != "1700" {
 		t.Errorf("the account sells its dearest lot first, not %+v", first)
 	}
-	in := exitInput("90", trade("2023-01-10 ira BUY SLV 50 80"), trade("2023-01-10 main BUY SLV 10 80"))
+	in := input("90", trade("2023-01-10 ira BUY SLV 50 80"), trade("2023-01-10 main BUY SLV 10 80"))
 	in.AccountID = "ira"
-	r = ExitSignals(in)
+	r = Check(in)
 	if r.Position.Shares.String() != "50" || r.Sizing.Sell.String() != "37" || len(r.Tax.Lots) != 0 || r.Tax.QuantityUntaxed.String() != "37" {
-		t.Errorf("in one account: %s", exitJSON(t, r))
+		t.Errorf("in one account: %s", asJSON(t, r))
 	}
 }
 
 // Shares that are asked for are a part of what is held, where that is known.
-func TestExitSignalsShares(t *testing.T) {
+func TestSignalsShares(t *testing.T) {
 	held := []portfolio.Transaction{trade("2023-01-10 main BUY SLV 30 80"), trade("2023-01-10 second BUY SLV 30 80")}
 	for _, c := range []struct {
 		name         string
@@ -194,12 +196,12 @@ func TestExitSignalsShares(t *testing.T) {
 		{"when all are sold", "10", append(held, trade("2023-02-10 main SELL SLV 30 80"), trade("2023-02-10 second SELL SLV 30 80")), "0", "0", 0, "nothing is held", false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			in := exitInput("96", c.history...)
+			in := input("96", c.history...)
 			shares := usd(c.shares)
 			in.Shares = &shares
-			r := ExitSignals(in)
+			r := Check(in)
 			if r.Position.Shares.String() != c.used || r.Sizing.Sell.String() != c.sell || len(r.Position.Accounts) != c.accounts {
-				t.Errorf("got %s", exitJSON(t, r))
+				t.Errorf("got %s", asJSON(t, r))
 			}
 			if !strings.Contains(strings.Join(r.Notes, "\n"), c.note) || c.note == "" && len(r.Notes) > 0 {
 				t.Errorf("notes %q", r.Notes)
@@ -212,10 +214,10 @@ func TestExitSignalsShares(t *testing.T) {
 }
 
 // Without a position there is still an assessment, and nothing to trade.
-func TestExitSignalsNothingHeld(t *testing.T) {
-	r := ExitSignals(exitInput("96"))
+func TestSignalsNothingHeld(t *testing.T) {
+	r := Check(input("96"))
 	if r.Status != agentformat.StatusSuccess || r.Assessment != exitrule.Exit || r.TradeEligible || len(r.RecommendedActions) != 0 {
-		t.Errorf("got %s", exitJSON(t, r))
+		t.Errorf("got %s", asJSON(t, r))
 	}
 	if diff := cmp.Diff([]string{"exit_signal"}, flagNames(r)); diff != "" {
 		t.Error(diff)
@@ -226,27 +228,27 @@ func TestExitSignalsNothingHeld(t *testing.T) {
 }
 
 // A rising price is held, and nothing is said of sizes.
-func TestExitSignalsHold(t *testing.T) {
-	r := ExitSignals(exitInput("110", trade("2023-01-10 main BUY SLV 30 80")))
+func TestSignalsHold(t *testing.T) {
+	r := Check(input("110", trade("2023-01-10 main BUY SLV 30 80")))
 	if r.Assessment != exitrule.Hold || r.TradeEligible || r.Sizing != nil || r.Tax != nil || r.Position.Shares.String() != "30" {
-		t.Errorf("got %s", exitJSON(t, r))
+		t.Errorf("got %s", asJSON(t, r))
 	}
 }
 
 // Too little is known for a verdict: an ERROR, never a HOLD, and no failure of the tool either.
-func TestExitSignalsNoVerdict(t *testing.T) {
+func TestSignalsNoVerdict(t *testing.T) {
 	bought := trade("2023-01-10 main BUY SLV 30 80")
-	for name, change := range map[string]func(*ExitInput){
-		"no prices":      func(in *ExitInput) { in.Market.Bars = nil },
-		"short history":  func(in *ExitInput) { in.Market.Bars = monthBars(year("100")[:9]...) },
-		"old prices":     func(in *ExitInput) { in.AsOf = dayOf("2024-06-10") },
-		"prices to come": func(in *ExitInput) { in.AsOf = dayOf("2023-03-01") },
+	for name, change := range map[string]func(*Input){
+		"no prices":      func(in *Input) { in.Market.Bars = nil },
+		"short history":  func(in *Input) { in.Market.Bars = monthBars(year("100")[:9]...) },
+		"old prices":     func(in *Input) { in.AsOf = dayOf("2024-06-10") },
+		"prices to come": func(in *Input) { in.AsOf = dayOf("2023-03-01") },
 	} {
-		in := exitInput("110", bought)
+		in := input("110", bought)
 		change(&in)
-		r := ExitSignals(in)
+		r := Check(in)
 		if r.Status != agentformat.StatusSuccess || r.Assessment != exitrule.Error || r.TradeEligible || !strings.HasPrefix(r.OverallAssessment, "ERROR (") {
-			t.Errorf("%s: %s", name, exitJSON(t, r))
+			t.Errorf("%s: %s", name, asJSON(t, r))
 		}
 		names := flagNames(r)
 		if names[0] != "primary_rule_error" || slices.Contains(names, "signal_error") || slices.Contains(names, "hold") {
@@ -258,24 +260,24 @@ func TestExitSignalsNoVerdict(t *testing.T) {
 	}
 }
 
-func TestExitSignalsRefuses(t *testing.T) {
+func TestSignalsRefuses(t *testing.T) {
 	bought := trade("2023-01-10 main BUY SLV 30 80")
 	minus := usd("-5")
 	for _, c := range []struct {
-		change func(*ExitInput)
+		change func(*Input)
 		want   string
 	}{
-		{func(in *ExitInput) { in.Ticker = " " }, "there is no ticker; name the one to check"},
-		{func(in *ExitInput) { in.AsOf = portfolio.Date{} }, "there is no as_of date"},
-		{func(in *ExitInput) { in.Shares = &minus }, "shares is more than zero, not -5; short positions are not worked out"},
-		{func(in *ExitInput) { in.Shares = &portfolio.Decimal{} }, "shares is more than zero, not 0"},
-		{func(in *ExitInput) { in.Market.Bars, in.History = nil, nil }, `nothing is known of "SLV" up to 2024-05-31: there are no prices and no transactions`},
-		{func(in *ExitInput) { in.AccountID = "other" }, `there is no account "other"; the accounts are "ira", "main", "second"`},
-		{func(in *ExitInput) { in.Config.Rules = nil }, "the settings of exit signals: there are 1 to 32 exit rules, not 0"},
+		{func(in *Input) { in.Ticker = " " }, "there is no ticker; name the one to check"},
+		{func(in *Input) { in.AsOf = portfolio.Date{} }, "there is no as_of date"},
+		{func(in *Input) { in.Shares = &minus }, "shares is more than zero, not -5; short positions are not worked out"},
+		{func(in *Input) { in.Shares = &portfolio.Decimal{} }, "shares is more than zero, not 0"},
+		{func(in *Input) { in.Market.Bars, in.History = nil, nil }, `nothing is known of "SLV" up to 2024-05-31: there are no prices and no transactions`},
+		{func(in *Input) { in.AccountID = "other" }, `there is no account "other"; the accounts are "ira", "main", "second"`},
+		{func(in *Input) { in.Config.Rules = nil }, "the settings of exit signals: there are 1 to 32 exit rules, not 0"},
 	} {
-		in := exitInput("96", bought)
+		in := input("96", bought)
 		c.change(&in)
-		r := ExitSignals(in)
+		r := Check(in)
 		if r.Status != agentformat.StatusError || !strings.HasPrefix(r.Error, c.want) {
 			t.Errorf("got %s %q, want %q", r.Status, r.Error, c.want)
 		}
@@ -284,20 +286,20 @@ func TestExitSignalsRefuses(t *testing.T) {
 
 // A sale of the same day stays what it was, and the recommended one takes the lots after it. What
 // was bought later is not known yet.
-func TestExitSignalsAfterSaleOfTheDay(t *testing.T) {
-	r := ExitSignals(exitInput("96",
+func TestSignalsAfterSaleOfTheDay(t *testing.T) {
+	r := Check(input("96",
 		trade("2023-01-10 main BUY SLV 40 80"), trade("2024-03-01 main BUY SLV 60 110"), trade("2024-05-31 main SELL SLV 40 97"),
 		trade("2024-06-01 second BUY SLV 40 97")))
 	if r.Tax.SaleDate != dayOf("2024-06-01") || len(r.Tax.Lots) != 1 || r.Tax.Lots[0].Acquired != dayOf("2024-03-01") || r.Tax.ShortTermGain.String() != "-420" || !r.Tax.Disallowed.IsZero() {
-		t.Errorf("got %s", exitJSON(t, r.Tax))
+		t.Errorf("got %s", asJSON(t, r.Tax))
 	}
 }
 
 // Shares whose cost nobody said have no gain, and that is said.
-func TestExitSignalsWithoutCost(t *testing.T) {
-	r := ExitSignals(exitInput("96", trade("2023-01-10 main BUY SLV 10 80"), trade("2024-03-01 main TRANSFER_IN SLV 30 0")))
+func TestSignalsWithoutCost(t *testing.T) {
+	r := Check(input("96", trade("2023-01-10 main BUY SLV 10 80"), trade("2024-03-01 main TRANSFER_IN SLV 30 0")))
 	if r.Position.Shares.String() != "40" || r.Tax.QuantityWithoutCost.String() != "10" || r.Tax.LongTermGain.String() != "160" {
-		t.Errorf("got %s", exitJSON(t, r))
+		t.Errorf("got %s", asJSON(t, r))
 	}
 	if diff := cmp.Diff([]string{"10 of the shares to sell came in without their cost, so their gain is unknown"}, r.Notes); diff != "" {
 		t.Error(diff)
@@ -305,31 +307,31 @@ func TestExitSignalsWithoutCost(t *testing.T) {
 }
 
 // The tool leaves its input as it is.
-func TestExitSignalsIsPure(t *testing.T) {
-	in := exitInput("96", trade("2024-03-01 main BUY SLV 60 110"), trade("2023-01-10 main BUY SLV 40 80"))
+func TestSignalsIsPure(t *testing.T) {
+	in := input("96", trade("2024-03-01 main BUY SLV 60 110"), trade("2023-01-10 main BUY SLV 40 80"))
 	in.History = slices.Grow(in.History, 10)
-	before := exitJSON(t, in)
-	first := exitJSON(t, ExitSignals(in))
-	if exitJSON(t, in) != before || !in.History[:3][2].Date.IsZero() {
+	before := asJSON(t, in)
+	first := asJSON(t, Check(in))
+	if asJSON(t, in) != before || !in.History[:3][2].Date.IsZero() {
 		t.Error("the input has changed")
 	}
-	if second := exitJSON(t, ExitSignals(in)); second != first {
+	if second := asJSON(t, Check(in)); second != first {
 		t.Errorf("first %s\nthen %s", first, second)
 	}
 }
 
 // A usual reply has room for all five signals, and a path.
-func TestExitReplyKeepsFiveSignals(t *testing.T) {
-	in := exitInput("90", trade("2023-01-10 main BUY SLV 12345 120"), trade("2024-05-20 main BUY SLV 100 97"))
+func TestReplyKeepsFiveSignals(t *testing.T) {
+	in := input("90", trade("2023-01-10 main BUY SLV 12345 120"), trade("2024-05-20 main BUY SLV 100 97"))
 	in.Config.Rules = []exitrule.Rule{
 		{Name: "trend_sma10m", Primary: true}, {Name: "tsmom_12"}, {Name: "return_deceleration"}, {Name: "chandelier_22_3"},
 		{Name: "regime_index_200d"}, {Name: "regime_basket"},
 	}
 	in.Config.Basket = []string{"QQQ"}
 	path := "/home/someone/portfolio/logs/exit_signals/exit_signals_SLV_20240531_160509.json"
-	body := ExitReply(ExitSignals(in), ExitParams{Format: FormatAgent}, agentformat.File{Path: path}).Body
-	text := exitJSON(t, body)
-	if n := len(body.(agentformat.Response[ExitSnapshot]).Snapshot.Signals); n != 5 || len(text) > 2048 {
+	body := Reply(Check(in), Params{Format: reply.FormatAgent}, agentformat.File{Path: path}).Body
+	text := asJSON(t, body)
+	if n := len(body.(agentformat.Response[Snapshot]).Snapshot.Signals); n != 5 || len(text) > 2048 {
 		t.Errorf("%d signals in %d bytes: %s", n, len(text), text)
 	}
 }

@@ -1,4 +1,4 @@
-package tools
+package harvest
 
 import (
 	"cmp"
@@ -6,26 +6,28 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
+
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
 )
 
 // warn says what could wash the candidates, by ticker, and what the wash-sale rule makes of all of
 // them.
-func (h *harvester) warn(r *HarvestResult) {
+func (h *harvester) warn(r *Result) {
 	together := h.together(r.Candidates)
-	byTicker := map[string]*HarvestWarning{}
+	byTicker := map[string]*Warning{}
 	for _, c := range r.Candidates {
 		w, ok := byTicker[c.Ticker]
 		if !ok {
-			w = &HarvestWarning{Ticker: c.Ticker, HarvestSale: together[c.Ticker], Purchases: []HarvestPurchase{}, Projected: c.Projected}
+			w = &Warning{Ticker: c.Ticker, Sale: together[c.Ticker], Purchases: []reply.Purchase{}, Projected: c.Projected}
 			byTicker[c.Ticker] = w
 		}
 		w.Lots++
 		w.Allowed = w.Allowed.Add(c.UnrealizedLoss)
 		for _, wash := range c.Washes {
-			if !slices.Contains(w.Purchases, wash.HarvestPurchase) {
-				w.Purchases = append(w.Purchases, wash.HarvestPurchase)
+			if !slices.Contains(w.Purchases, wash.Purchase) {
+				w.Purchases = append(w.Purchases, wash.Purchase)
 			}
 		}
 	}
@@ -40,7 +42,7 @@ func (h *harvester) warn(r *HarvestResult) {
 			r.WashSaleWarnings = append(r.WashSaleWarnings, *w)
 		}
 	}
-	slices.SortFunc(r.WashSaleWarnings, func(a, b HarvestWarning) int {
+	slices.SortFunc(r.WashSaleWarnings, func(a, b Warning) int {
 		return cmp.Or(b.Disallowed.Cmp(a.Disallowed), b.Unsettled.Cmp(a.Unsettled), strings.Compare(a.Ticker, b.Ticker))
 	})
 }
@@ -48,15 +50,15 @@ func (h *harvester) warn(r *HarvestResult) {
 // together is what is disallowed by ticker if all candidates are sold today: less than the sum of
 // what is disallowed of each alone, since a purchase washes only one loss, and none if it is sold
 // as well. Each candidate is told its part.
-func (h *harvester) together(candidates []HarvestCandidate) map[string]HarvestSale {
+func (h *harvester) together(candidates []Candidate) map[string]Sale {
 	all := make([]lots.Sale, 0, len(candidates))
 	for _, c := range candidates {
 		all = append(all, lots.Sale{Lot: c.lot, Loss: c.UnrealizedLoss.Neg()})
 	}
-	sales := map[string]HarvestSale{}
+	sales := map[string]Sale{}
 	for i, washes := range h.Book.IfSold(all...) {
 		s := sales[candidates[i].Ticker]
-		var one HarvestSale
+		var one Sale
 		for _, w := range washes {
 			s.add(w)
 			one.add(w)
@@ -68,7 +70,7 @@ func (h *harvester) together(candidates []HarvestCandidate) map[string]HarvestSa
 }
 
 // add counts one wash.
-func (s *HarvestSale) add(w lots.Wash) {
+func (s *Sale) add(w lots.Wash) {
 	switch {
 	case w.Unsettled:
 		s.Unsettled = s.Unsettled.Add(w.Loss)
@@ -81,14 +83,14 @@ func (s *HarvestSale) add(w lots.Wash) {
 
 // projections are the reinvestments to be expected within 30 days, in any account, that would wash
 // a sale of a symbol today.
-func (h *harvester) projections() map[string][]HarvestReinvestment {
-	paid := map[harvestPlace]*payments{}
+func (h *harvester) projections() map[string][]Reinvestment {
+	paid := map[place]*payments{}
 	for i := range h.History {
 		t := &h.History[i]
 		if t.Date.After(h.AsOf) || t.Action != portfolio.Reinvest && t.Action != portfolio.Dividend {
 			continue
 		}
-		at := harvestPlace{t.Account, t.Symbol}
+		at := place{t.Account, t.Symbol}
 		p, ok := paid[at]
 		if !ok {
 			p = &payments{}
@@ -100,17 +102,17 @@ func (h *harvester) projections() map[string][]HarvestReinvestment {
 			p.dividends = append(p.dividends, t.Date)
 		}
 	}
-	projected := map[string][]HarvestReinvestment{}
+	projected := map[string][]Reinvestment{}
 	for _, position := range h.Book.Positions {
-		if p, ok := paid[harvestPlace{position.Account, position.Symbol}]; ok {
+		if p, ok := paid[place{position.Account, position.Symbol}]; ok {
 			for _, date := range p.next(h.account(position.Account).Reinvest, h.AsOf) {
-				projected[position.Symbol] = append(projected[position.Symbol], HarvestReinvestment{position.Account, position.Symbol, date})
+				projected[position.Symbol] = append(projected[position.Symbol], Reinvestment{position.Account, position.Symbol, date})
 			}
 		}
 	}
 	own := maps.Clone(projected)
 	for _, group := range h.Rules.Identical {
-		var all []HarvestReinvestment
+		var all []Reinvestment
 		for _, symbol := range group {
 			all = append(all, own[symbol]...)
 		}
