@@ -1,5 +1,6 @@
 // Package answer answers questions about a portfolio from its store: what it is on a day, the two
-// tools, and the report. It does the reading and writing around functions that do none.
+// tools, and the report. It also imports files into the store, and says what became of each. It
+// does the reading and writing around functions that do none.
 package answer
 
 import (
@@ -22,7 +23,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
 )
 
-// A Service answers the two tools from a store. It can be called concurrently.
+// A Service answers the two tools from a store, and imports into it. It can be called concurrently.
 type Service struct {
 	Store *store.Store
 	Logs  string           // the directory below which full results are written, as logs/exit_signals
