@@ -1,4 +1,4 @@
-package session
+package agent
 
 import (
 	"encoding/json"
@@ -37,16 +37,13 @@ type acp struct {
 
 func newACP(p program) *acp { return &acp{program: p} }
 
-func (a *acp) stays() bool    { return true }
-func (a *acp) marksEnd() bool { return true }
-
-func (a *acp) canBeTold() bool {
+func (a *acp) Traits() Traits {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.queues
+	return Traits{CanBeTold: a.queues, Stays: true, MarksEnd: true}
 }
 
-func (a *acp) prompt(turn int, text string) error {
+func (a *acp) Prompt(turn int, text string) error {
 	if a.group == nil {
 		if err := a.begin(turn); err != nil {
 			return err
@@ -69,17 +66,17 @@ func (a *acp) say(text string) error {
 	return a.conn.call("session/prompt", params, a.answered)
 }
 
-// tell sends a message into the turn. Where the program takes none, the turn is broken
+// Tell sends a message into the turn. Where the program takes none, the turn is broken
 // off and goes on with the message: a person may want that, but a question for progress
 // is not worth it.
-func (a *acp) tell(kind, text string) error {
+func (a *acp) Tell(kind, text string) error {
 	if a.group == nil {
-		return errCantBeTold
+		return ErrCantBeTold
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if kind == messageAsk && !a.queues {
-		return errCantBeTold
+	if kind == MessageAsk && !a.queues {
+		return ErrCantBeTold
 	}
 	err := a.say(text)
 	if err == nil && a.running > 0 && !a.queues {
@@ -93,13 +90,13 @@ func (a *acp) breakOff() error {
 	return a.conn.notify("session/cancel", map[string]any{"sessionId": a.id})
 }
 
-func (a *acp) cancel() {
+func (a *acp) Cancel() {
 	a.mu.Lock()
 	a.broken, a.waiting = true, ""
 	heeds := a.running > 0 && a.breakOff() == nil
 	a.mu.Unlock()
 	if !heeds {
-		a.end()
+		a.End()
 	}
 }
 
@@ -122,7 +119,7 @@ func (a *acp) begin(turn int) error {
 		return err
 	}
 	group := a.group
-	a.mute = time.AfterFunc(greetings*time.Duration(a.spec.Answer), func() {
+	a.mute = time.AfterFunc(greetings*a.spec.Answer, func() {
 		select {
 		case a.out <- mute:
 		case <-group.Done():
@@ -383,7 +380,7 @@ func (a *acp) answered(result json.RawMessage, err error) {
 		spent.InputTokens = a.context
 	}
 	a.context = 0
-	a.out <- event{kind: used, usage: spent}
+	a.out <- Event{Kind: Used, Usage: spent}
 	a.mu.Lock()
 	a.running--
 	left, more, broken := a.running, a.waiting != "", a.broken
@@ -401,15 +398,15 @@ func (a *acp) answered(result json.RawMessage, err error) {
 			a.remark("the agent's turn ended: " + short(answer.Reason, maxTitle))
 		}
 		a.rest()
-		a.out <- event{kind: turnOver}
+		a.out <- Event{Kind: TurnOver}
 	}
 }
 
 // fail tells that the agent can't go on. A provider's usage limit is told apart.
 func (a *acp) fail(what string, err error) { a.out <- a.failure(what, err) }
 
-func (a *acp) failure(what string, err error) event {
-	text, cause := fmt.Sprintf("the agent %s: %s: %s", safetext.Escape(a.spec.Agent.Name), what, safetext.Escape(lastRunes(err.Error(), maxTail))), ""
+func (a *acp) failure(what string, err error) Event {
+	text, cause := fmt.Sprintf("the agent %s: %s: %s", safetext.Escape(a.spec.Agent.Name), what, safetext.Escape(LastRunes(err.Error(), maxCause))), ""
 	var refused *rpcError
 	if errors.As(err, &refused) {
 		if refused.Code == codeLogin {

@@ -1,12 +1,10 @@
-package session
+package agent
 
 import (
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/signalbox-dev/signalbox/internal/api"
 )
 
 // limit reports whether a program that failed says that its provider's usage or rate
@@ -28,18 +26,21 @@ func limit(text string, now time.Time) (limited bool, reset time.Time) {
 	return true, time.Time{}
 }
 
+// MaxReset bounds what a program says of the time until a usage limit ends.
+const MaxReset = 31 * 24 * time.Hour
+
 // sound reports whether a limit can end at a time.
-func sound(reset, now time.Time) bool { return reset.After(now) && reset.Before(now.Add(maxReset)) }
+func sound(reset, now time.Time) bool { return reset.After(now) && reset.Before(now.Add(MaxReset)) }
 
 // failing is a turn that can't go on, for a cause as its program has put it. A provider's
 // usage limit is told apart; reset is when that ends if the cause does not say so.
-func failing(text, cause string, reset time.Time) event {
-	e := event{kind: failed, text: []byte(text), how: api.HowCrashed}
+func failing(text, cause string, reset time.Time) Event {
+	e := Event{Kind: Failed, Text: []byte(text)}
 	now := time.Now()
 	if limited, at := limit(cause, now); limited {
-		e.how, e.reset = api.HowLimited, at
+		e.Limited, e.Reset = true, at
 		if at.IsZero() && sound(reset, now) {
-			e.reset = reset
+			e.Reset = reset
 		}
 	}
 	return e
@@ -72,7 +73,7 @@ func epoch(s string, _ time.Time) time.Time {
 
 func seconds(s string, now time.Time) time.Time {
 	n, _ := strconv.ParseFloat(s, 64)
-	if n > maxReset.Seconds() {
+	if n > MaxReset.Seconds() {
 		return time.Time{}
 	}
 	return now.Add(time.Duration(n * float64(time.Second)))
@@ -102,7 +103,7 @@ func spoken(s string, now time.Time) time.Time {
 		}
 		total += n * unit
 	}
-	if total > maxReset.Seconds() {
+	if total > MaxReset.Seconds() {
 		return time.Time{}
 	}
 	return now.Add(time.Duration(total * float64(time.Second)))

@@ -1,4 +1,4 @@
-package session_test
+package agent_test
 
 import (
 	"bytes"
@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/signalbox-dev/signalbox/internal/session"
+
+	"github.com/signalbox-dev/signalbox/internal/session/agent"
 )
 
 // structured are the adapters whose programs tell what is what.
-var structured = []string{session.AdapterACP, session.AdapterClaude, session.AdapterCodex}
+var structured = []string{agent.AdapterACP, agent.AdapterClaude, agent.AdapterCodex}
 
 // acpOutput is what an agent prints that answers a prompt, asks for permission and uses
 // a tool.
@@ -32,18 +33,18 @@ const acpOutput = `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentC
 func TestHear(t *testing.T) {
 	for adapter, outputs := range recorded(t) {
 		for _, output := range outputs {
-			want := session.Hear(adapter, nil, output, len(output))
+			want := agent.Hear(adapter, nil, output, len(output))
 			if want.Turns == 0 {
 				t.Errorf("%s: no turn is ended by %s", adapter, output)
 			}
 			for _, size := range []int{1, 7, 4096} {
-				if diff := cmp.Diff(want, session.Hear(adapter, nil, output, size)); diff != "" {
+				if diff := cmp.Diff(want, agent.Hear(adapter, nil, output, size)); diff != "" {
 					t.Errorf("%s by %d: %s", adapter, size, diff)
 				}
 			}
 		}
 	}
-	if got := session.Hear(session.AdapterACP, nil, []byte(acpOutput), 100); got.Voice != "hello\n" || got.Turns != 1 || got.Sent != 5 {
+	if got := agent.Hear(agent.AdapterACP, nil, []byte(acpOutput), 100); got.Voice != "hello\n" || got.Turns != 1 || got.Sent != 5 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -51,7 +52,7 @@ func TestHear(t *testing.T) {
 // recorded returns what real programs have printed, and the agent above.
 func recorded(t testing.TB) map[string][][]byte {
 	t.Helper()
-	all := map[string][][]byte{session.AdapterACP: {[]byte(acpOutput)}}
+	all := map[string][][]byte{agent.AdapterACP: {[]byte(acpOutput)}}
 	for _, adapter := range structured[1:] {
 		names, err := filepath.Glob(filepath.Join("testdata", adapter, "*.jsonl"))
 		if err != nil || len(names) == 0 {
@@ -82,7 +83,7 @@ func FuzzHear(f *testing.F) {
 	f.Add([]byte(strings.Repeat(`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"a"}]}}`+"\n", 300)))
 	f.Fuzz(func(t *testing.T, output []byte) {
 		for _, adapter := range structured {
-			got := session.Hear(adapter, nil, output, 1000)
+			got := agent.Hear(adapter, nil, output, 1000)
 			lines := bytes.Count(output, []byte("\n")) + 1
 			if most := 20*len(output) + 500*lines; got.Bytes > most || got.Events > most || len(got.Voice) > 6*len(output)+lines {
 				t.Errorf("%s: %d bytes and %d events of %d bytes", adapter, got.Bytes, got.Events, len(output))

@@ -1,4 +1,4 @@
-package session
+package agent
 
 import (
 	"cmp"
@@ -23,7 +23,7 @@ type claude struct {
 
 func newClaude(p program) *claude { return &claude{stream: stream{program: p}} }
 
-func (c *claude) prompt(turn int, text string) error {
+func (c *claude) Prompt(turn int, text string) error {
 	arguments := []string{
 		"-p", "--output-format=stream-json", "--verbose", "--permission-mode=dontAsk",
 		"--allowedTools=" + strings.Join(c.spec.claudeAllows(), ","),
@@ -180,7 +180,7 @@ func (c *claude) system(e claudeEvent) {
 	switch e.Subtype {
 	case "init":
 		c.id = e.Session
-		c.program.out <- event{kind: working}
+		c.program.out <- Event{Kind: Working}
 	case "background_tasks_changed":
 		c.background = len(e.Tasks)
 		c.heard()

@@ -1,4 +1,4 @@
-package session
+package agent
 
 import (
 	"cmp"
@@ -53,7 +53,7 @@ func (e *rpcError) Error() string {
 			text += ": " + plain
 		}
 	}
-	return safetext.Escape(lastRunes(text, maxTail))
+	return safetext.Escape(LastRunes(text, maxCause))
 }
 
 const (

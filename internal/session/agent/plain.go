@@ -1,9 +1,10 @@
-package session
+package agent
 
 import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
 
 	"github.com/signalbox-dev/signalbox/internal/delivery"
@@ -15,12 +16,14 @@ type plain struct{ program }
 
 func newPlain(p program) *plain { return &plain{p} }
 
-func (p *plain) stays() bool     { return p.spec.Agent.Input == InputJSON }
-func (p *plain) marksEnd() bool  { return false }
-func (p *plain) canBeTold() bool { return p.stays() }
-func (p *plain) cancel()         { p.end() }
+// stays reports whether one run of the program takes all turns.
+func (p *plain) stays() bool { return p.spec.Agent.Input == InputJSON }
 
-func (p *plain) prompt(turn int, text string) error {
+func (p *plain) Traits() Traits { return Traits{CanBeTold: p.stays(), Stays: p.stays()} }
+
+func (p *plain) Cancel() { p.End() }
+
+func (p *plain) Prompt(turn int, text string) error {
 	out := &voice{plain: p, split: p.stays()}
 	if !p.stays() {
 		return p.once(turn, p.spec.Agent.Command, text, out)
@@ -33,9 +36,9 @@ func (p *plain) prompt(turn int, text string) error {
 	return p.message(messagePrompt, text)
 }
 
-func (p *plain) tell(kind, text string) error {
+func (p *plain) Tell(kind, text string) error {
 	if !p.stays() || p.group == nil {
-		return errCantBeTold
+		return ErrCantBeTold
 	}
 	return p.message(kind, text)
 }
@@ -56,20 +59,26 @@ func (p *plain) message(kind, text string) error {
 // as JSON: {"input_tokens": N, "output_tokens": N, "cost_usd": N}.
 const usageVariable = "SIGNALBOX_USAGE"
 
+// usageFile is its name, in the program's private directory. It lies there until it is read.
+const usageFile = "usage.json"
+
 // maxUsage bounds what is read of that file.
 const maxUsage = 64 << 10
 
 // usage takes what the program says it has used, if it does.
 func (p *plain) usage() (delivery.Usage, bool) {
-	path := filepath.Join(Private(p.dir), usageFile)
+	path := filepath.Join(p.spec.Private, usageFile)
 	f, err := regular.OpenItself(path)
 	if err != nil {
-		_ = remove(path) // what is there is not what the next turn has used
+		_ = os.Remove(path) // what is there is not what the next turn has used
 		return delivery.Usage{}, false
 	}
 	var u delivery.Usage
 	err = json.NewDecoder(io.LimitReader(f, maxUsage)).Decode(&u)
-	err = errors.Join(err, f.Close(), remove(path))
+	err = errors.Join(err, f.Close())
+	if removed := os.Remove(path); !errors.Is(removed, os.ErrNotExist) {
+		err = errors.Join(err, removed)
+	}
 	return u, err == nil
 }
 
@@ -81,8 +90,8 @@ type voice struct {
 	ends  turnEnds
 }
 
-func (v *voice) say(p []byte) { _, _ = sender{v.plain.out, said}.Write(p) }
-func (v *voice) over()        { v.plain.out <- event{kind: turnOver} }
+func (v *voice) say(p []byte) { _, _ = sender{v.plain.out, Said}.Write(p) }
+func (v *voice) over()        { v.plain.out <- Event{Kind: TurnOver} }
 
 func (v *voice) Write(p []byte) (int, error) {
 	if v.split {
@@ -98,6 +107,6 @@ func (v *voice) end() {
 		v.ends.end(v.say, v.over)
 	}
 	if u, ok := v.plain.usage(); ok {
-		v.plain.out <- event{kind: used, usage: u}
+		v.plain.out <- Event{Kind: Used, Usage: u}
 	}
 }

@@ -1,4 +1,4 @@
-package session
+package agent
 
 import (
 	"cmp"
@@ -26,12 +26,12 @@ const codexKeeps = "Codex's sandbox does not let it"
 func newCodex(p program) *codex {
 	c := &codex{stream: stream{program: p}}
 	c.stderr = newRejections(c.stderr, func(what string) {
-		c.program.out <- event{kind: denied, text: []byte(safetext.Escape(what + " (" + codexKeeps + ")"))}
+		c.program.out <- Event{Kind: Denied, Text: []byte(safetext.Escape(what + " (" + codexKeeps + ")"))}
 	})
 	return c
 }
 
-func (c *codex) prompt(turn int, text string) error {
+func (c *codex) Prompt(turn int, text string) error {
 	settings, err := c.settings()
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package session
+package agent
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 // teller makes events of what an agent says and of the tools it uses, for adapters whose
 // programs tell these apart. It belongs to the goroutine that hears the program.
 type teller struct {
-	out    chan<- event
+	out    chan<- Event
 	spoken bool             // the voice has begun a message, and not ended it
 	inLine bool             // nor its last line
 	tools  map[string]*tool // that are open
@@ -33,7 +33,7 @@ const (
 )
 
 // heard tells of a sign of life.
-func (t *teller) heard() { t.out <- event{kind: heard} }
+func (t *teller) heard() { t.out <- Event{Kind: Heard} }
 
 // speak gives out text of a source.
 func (t *teller) speak(from agentsig.Source, text string) {
@@ -44,7 +44,7 @@ func (t *teller) speak(from agentsig.Source, text string) {
 	if from != agentsig.Voice {
 		t.endMessage()
 	}
-	t.out <- event{kind: said, source: from, text: []byte(text)}
+	t.out <- Event{Kind: Said, Source: from, Text: []byte(text)}
 	t.spoken = from == agentsig.Voice
 	t.inLine = t.spoken && !strings.HasSuffix(text, "\n")
 }
@@ -53,10 +53,10 @@ func (t *teller) speak(from agentsig.Source, text string) {
 // begins a line.
 func (t *teller) endMessage() {
 	if t.inLine {
-		t.out <- event{kind: said, source: agentsig.Voice, text: []byte("\n")}
+		t.out <- Event{Kind: Said, Source: agentsig.Voice, Text: []byte("\n")}
 	}
 	if t.spoken {
-		t.out <- event{kind: paused}
+		t.out <- Event{Kind: Paused}
 	}
 	t.spoken, t.inLine = false, false
 }
@@ -101,7 +101,7 @@ func (t *teller) uses(known *tool) {
 		known.said = known.title
 		t.remark(known.words())
 	}
-	t.out <- event{kind: working, open: len(t.tools)}
+	t.out <- Event{Kind: Working, Open: len(t.tools)}
 }
 
 // words say what a tool does.
@@ -120,13 +120,13 @@ func (t *teller) used(id string, known *tool, failed bool) {
 	if failed {
 		t.remark("it failed")
 	}
-	t.out <- event{kind: working, open: len(t.tools)}
+	t.out <- Event{Kind: Working, Open: len(t.tools)}
 }
 
 // deny tells that the agent was refused something.
 func (t *teller) deny(what, by string) {
 	t.remark("refused: " + what)
-	t.out <- event{kind: denied, text: []byte(safetext.Escape(fmt.Sprintf("%s (%s)", what, by)))}
+	t.out <- Event{Kind: Denied, Text: []byte(safetext.Escape(fmt.Sprintf("%s (%s)", what, by)))}
 }
 
 // rest ends the message and forgets the tools that are open, when a turn ends.
@@ -134,24 +134,6 @@ func (t *teller) rest() {
 	t.endMessage()
 	if len(t.tools) > 0 {
 		clear(t.tools)
-		t.out <- event{kind: working}
+		t.out <- Event{Kind: Working}
 	}
-}
-
-// oneLine makes one line of a text, and no more than so many bytes.
-func oneLine(text string, most int) string {
-	line := strings.Join(strings.Fields(text[:min(len(text), 8*most)]), " ")
-	if len(line) > most {
-		return strings.ToValidUTF8(line[:most], "") + "…"
-	}
-	return line
-}
-
-// short cuts a text to so many bytes and says so.
-func short(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	cut := strings.ToValidUTF8(text[:most], "")
-	return fmt.Sprintf("%s\n[%d bytes more]", cut, len(text)-len(cut))
 }

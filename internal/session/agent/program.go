@@ -1,16 +1,14 @@
-package session
+package agent
 
 import (
 	"bytes"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/process"
@@ -22,10 +20,8 @@ const maxQueued = 16
 // program is the agent's program: its process group, its input and its end. Adapters
 // have one, and give its output a meaning.
 type program struct {
-	dir    string // the session's
 	spec   Spec
-	marker string
-	out    chan event
+	out    chan Event
 	stderr io.Writer // takes what it complains of
 	secret string    // the password of a server that the program has for itself
 
@@ -35,9 +31,9 @@ type program struct {
 	ending bool
 }
 
-func newProgram(dir, marker string, spec Spec) program {
-	out := make(chan event)
-	return program{dir: dir, spec: spec, marker: marker, out: out, stderr: sender{out, complained}, secret: rand.Text()}
+func newProgram(spec Spec) program {
+	out := make(chan Event)
+	return program{spec: spec, out: out, stderr: sender{out, Complained}, secret: rand.Text()}
 }
 
 // output takes what a program prints. It is ended once, when nothing more comes.
@@ -46,9 +42,9 @@ type output interface {
 	end()
 }
 
-func (p *program) events() <-chan event { return p.out }
+func (p *program) Events() <-chan Event { return p.out }
 
-func (p *program) ready() bool {
+func (p *program) Ready() bool {
 	if p.group == nil {
 		return true
 	}
@@ -60,7 +56,7 @@ func (p *program) ready() bool {
 	}
 }
 
-func (p *program) end() bool {
+func (p *program) End() bool {
 	if p.group == nil {
 		return false
 	}
@@ -71,10 +67,7 @@ func (p *program) end() bool {
 	return true
 }
 
-func (p *program) clear() error {
-	p.group = nil
-	return remove(filepath.Join(p.dir, agentFile))
-}
+func (p *program) Clear() { p.group = nil }
 
 // once runs the program with a text as the whole of its input.
 func (p *program) once(turn int, command []string, text string, out output) error {
@@ -130,7 +123,7 @@ func (i inlet) give(message []byte) {
 func (p *program) environment(turn int) []string {
 	env := append(process.CleanEnv(os.Environ()), p.spec.Env...)
 	return append(env, "PWD="+p.spec.Dir, "SIGNALBOX_TASK="+p.spec.Task, "SIGNALBOX_ROLE="+string(p.spec.Role), "SIGNALBOX_TURN="+strconv.Itoa(turn),
-		usageVariable+"="+filepath.Join(Private(p.dir), usageFile))
+		usageVariable+"="+filepath.Join(p.spec.Private, usageFile))
 }
 
 // confine returns how a command is run in the agent's sandbox.
@@ -157,17 +150,17 @@ func (p *program) start(turn int, command []string, stdin io.Reader, out output)
 		return err
 	}
 	group, err := process.Start(process.Command{
-		Path: command[0], Args: command[1:], Dir: p.spec.Dir, Env: append(env, settings...), Marker: p.marker,
+		Path: command[0], Args: command[1:], Dir: p.spec.Dir, Env: append(env, settings...), Marker: p.spec.Marker,
 		Stdin: stdin, Stdout: out, Stderr: p.stderr,
 	})
 	if err != nil {
 		return err
 	}
-	err = writeJSON(filepath.Join(p.dir, agentFile), leader{group.Pid(), group.Started()})
+	err = p.spec.Started(group.Pid(), group.Started())
 	p.group, p.stop, p.ending = group, make(chan struct{}), false
 	go p.wait(group, p.stop, out)
 	if err != nil {
-		p.end()
+		p.End()
 	}
 	return err
 }
@@ -179,11 +172,11 @@ func (p *program) wait(group *process.Group, stop <-chan struct{}, out output) {
 	case <-group.Done():
 	case <-stop:
 	}
-	group.End(time.Duration(p.spec.Grace))
+	group.End(p.spec.Grace)
 	exit, err := group.Wait()
 	_ = process.EndOrphans() // what can't be had is not waited for
 	out.end()
-	p.out <- event{kind: stopped, exit: exit, err: err}
+	p.out <- Event{Kind: Stopped, Exit: exit, Err: err}
 }
 
 // feed writes messages to a program's input until the program has ended or has to: some
@@ -213,12 +206,12 @@ func (i inlet) feed(w *os.File, done, stop <-chan struct{}) {
 
 // sender makes events of what is written to it.
 type sender struct {
-	out  chan<- event
-	kind eventKind
+	out  chan<- Event
+	kind EventKind
 }
 
 func (s sender) Write(p []byte) (int, error) {
-	s.out <- event{kind: s.kind, source: agentsig.Voice, text: bytes.Clone(p)}
+	s.out <- Event{Kind: s.kind, Source: agentsig.Voice, Text: bytes.Clone(p)}
 	return len(p), nil
 }
 
@@ -278,6 +271,3 @@ func (l *lineReader) end() {
 	}
 	l.held = nil
 }
-
-// mayNot says why something is refused.
-func (s Spec) mayNot() string { return fmt.Sprintf("the role %s may not", s.Role) }

@@ -1,8 +1,7 @@
-package session
+package agent
 
 import (
 	"encoding/json"
-	"strings"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
@@ -47,37 +46,6 @@ type toolUpdate struct {
 	ToolKind string          `json:"kind"`
 	Status   string          `json:"status"`
 	Output   json.RawMessage `json:"rawOutput"`
-}
-
-// content is a piece of a message, or of a tool's result.
-type content struct {
-	Type    string   `json:"type"`
-	Text    string   `json:"text"`
-	Path    string   `json:"path"`    // of a diff
-	Content *content `json:"content"` // of a tool's result
-}
-
-func (c content) String() string {
-	switch {
-	case c.Type == "content" && c.Content != nil:
-		return c.Content.String()
-	case c.Type == "text":
-		return c.Text
-	case c.Type == "diff":
-		return "changed " + c.Path
-	case c.Type == "":
-		return ""
-	}
-	return "[" + c.Type + "]"
-}
-
-// texts returns the text of pieces, each on lines of its own.
-func texts(all []content) string {
-	var b strings.Builder
-	for _, c := range all {
-		b.WriteString(short(c.String(), maxResult) + "\n")
-	}
-	return b.String()
 }
 
 // notified takes what the agent tells. What is not known is a sign of life.
@@ -132,7 +100,7 @@ func (a *acp) usageUpdate(u update) {
 		if u.Cost.Amount < a.cost {
 			a.cost = 0 // it counts anew
 		}
-		a.out <- event{kind: used, usage: delivery.Usage{CostUSD: u.Cost.Amount - a.cost}}
+		a.out <- Event{Kind: Used, Usage: delivery.Usage{CostUSD: u.Cost.Amount - a.cost}}
 		a.cost = u.Cost.Amount
 	}
 	a.heard()

@@ -1,10 +1,10 @@
-package session_test
+package agent_test
 
 import (
 	"testing"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/internal/session"
+	"github.com/signalbox-dev/signalbox/internal/session/agent"
 )
 
 // How programs and providers say that a limit was reached, and until when.
@@ -52,7 +52,7 @@ func TestLimit(t *testing.T) {
 		"usage limit; resets at 25:99 pm":                                                     {},
 		"hit your limit · resets 3pm (Nowhere/Land)":                                          time.Date(2026, 11, 15, 15, 1, 0, 0, berlin),
 	} {
-		if limited, reset := session.Limit(text, now); !limited || !reset.Equal(want) {
+		if limited, reset := agent.Limit(text, now); !limited || !reset.Equal(want) {
 			t.Errorf("%s: %t, %v\nwant %v", text, limited, reset, want)
 		}
 	}
@@ -62,7 +62,7 @@ func TestLimit(t *testing.T) {
 		"Context limit reached · /compact or /clear to continue", "EDQUOT: disk quota exceeded, write", "TypeError: x is not a function at f (/lib/cli.js:429:13)",
 		"0 prompt is too long: 429 tokens over", "JIT stack limit reached",
 	} {
-		if limited, _ := session.Limit(text, now); limited {
+		if limited, _ := agent.Limit(text, now); limited {
 			t.Errorf("%q is no usage limit", text)
 		}
 	}

@@ -1,4 +1,4 @@
-package session
+package agent
 
 import (
 	"errors"
@@ -13,8 +13,8 @@ import (
 // its commands, hooks included.
 const claudePrefix = "CLAUDE_CODE_SHELL_PREFIX"
 
-// makeNest makes what a confined agent runs commands through.
-func makeNest(dir string, s Spec) error {
+// MakeNest makes what a confined agent runs commands through.
+func MakeNest(s Spec) error {
 	if s.Nested == nil {
 		return nil
 	}
@@ -24,7 +24,7 @@ func makeNest(dir string, s Spec) error {
 	}
 	nested := *s.Nested
 	nested.Unset = []string{opencodePassword}
-	return sandbox.MakeNest(Nest(dir), self, nested)
+	return sandbox.MakeNest(s.Nest, self, nested)
 }
 
 // ErrUnprotected is returned for an agent for which what it runs could speak.
@@ -42,6 +42,9 @@ const (
 	WayExec   Way = "exec"   // the program calls `signalbox exec`, as its settings say
 )
 
+// StandsIn reports whether Signalbox stands where the program finds its shells.
+func (w Way) StandsIn() bool { return w == WayShells || w == WayPath }
+
 // ways are the programs that speak the Agent Client Protocol and are known, by a part of
 // their name.
 var ways = []struct {
@@ -52,19 +55,19 @@ var ways = []struct {
 }
 
 // Way returns how the commands of an agent's program are kept apart from it in a sandbox.
-func (a Agent) Way() Way {
+func (c Config) Way() Way {
 	switch {
-	case a.Exec:
+	case c.Exec:
 		return WayExec
-	case a.Adapter == AdapterClaude:
+	case c.Adapter == AdapterClaude:
 		return WayPrefix
-	case a.Adapter == AdapterCodex:
+	case c.Adapter == AdapterCodex:
 		return WayShells
-	case a.Adapter != AdapterACP:
+	case c.Adapter != AdapterACP:
 		return WayNone
 	}
 	for _, w := range ways {
-		if a.is(w.name) {
+		if c.is(w.name) {
 			return w.way
 		}
 	}
@@ -73,9 +76,9 @@ func (a Agent) Way() Way {
 
 // Protect returns nil if what an agent's program runs can't speak for it in a sandbox of a
 // kind. Otherwise the error is [ErrUnprotected], with what to do.
-func Protect(a Agent, kind sandbox.Kind) error {
+func (c Config) Protect(kind sandbox.Kind) error {
 	advice := ""
-	switch way := a.Way(); {
+	switch way := c.Way(); {
 	case kind == sandbox.None:
 		advice = "set a sandbox"
 	case way == WayNone:
@@ -86,5 +89,5 @@ func Protect(a Agent, kind sandbox.Kind) error {
 	if advice == "" {
 		return nil
 	}
-	return fmt.Errorf("the agent %s: %w: %s", safetext.Escape(a.Name), ErrUnprotected, advice)
+	return fmt.Errorf("the agent %s: %w: %s", safetext.Escape(c.Name), ErrUnprotected, advice)
 }

@@ -1,4 +1,4 @@
-package session
+package agent
 
 import (
 	"encoding/json"
@@ -50,7 +50,7 @@ func (p *program) nestSettings(env []string) []string {
 	if p.spec.Nested == nil {
 		return nil
 	}
-	nest := Nest(p.dir)
+	nest := p.spec.Nest
 	all := []string{sandbox.NestVariable + "=" + nest, claudePrefix + "=" + sandbox.NestPrefix(nest)}
 	if p.spec.Agent.Way() == WayPath {
 		path, _ := lookup(env, "PATH")
@@ -74,8 +74,8 @@ func (p *program) opencodeSettings(env []string) ([]string, error) {
 	}
 	if p.spec.Nested != nil {
 		user, _ := lookup(env, "SHELL")
-		config["shell"] = sandbox.NestShell(Nest(p.dir), user)
-		all = append(all, opencodePassword+"="+p.secret, opencodeTemp+"="+Private(p.dir))
+		config["shell"] = sandbox.NestShell(p.spec.Nest, user)
+		all = append(all, opencodePassword+"="+p.secret, opencodeTemp+"="+p.spec.Private)
 	}
 	if p.spec.Judges {
 		config["lsp"], config["formatter"] = false, false
@@ -86,9 +86,6 @@ func (p *program) opencodeSettings(env []string) ([]string, error) {
 	text, err := json.Marshal(config)
 	return append(all, opencodeConfig+"="+string(text)), err
 }
-
-// is reports whether an agent's program is the one of a name, which may be started by another.
-func (a Agent) is(name string) bool { return sandbox.Runs(a.Command, name) }
 
 // lookup finds the value of a variable, the last one if there are several.
 func lookup(env []string, name string) (value string, ok bool) {
@@ -103,8 +100,8 @@ func lookup(env []string, name string) (value string, ok bool) {
 // Heeds are the names of what an agent's program takes from the top of the directory that it
 // works in, whatever it is told: OpenCode (1.18.33) imports the plugins there though its
 // variable for that is set.
-func (a Agent) Heeds() []string {
-	if a.is("opencode") {
+func (c Config) Heeds() []string {
+	if c.is("opencode") {
 		return []string{".opencode", "opencode.json", "opencode.jsonc"}
 	}
 	return nil

@@ -1,8 +1,6 @@
-package session
+package agent
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -21,11 +19,9 @@ type stream struct {
 	resets time.Time // when the provider's limit ends, if the program has told it
 }
 
-func (s *stream) stays() bool               { return false }
-func (s *stream) marksEnd() bool            { return true }
-func (s *stream) canBeTold() bool           { return false }
-func (s *stream) cancel()                   { s.end() }
-func (s *stream) tell(string, string) error { return errCantBeTold }
+func (s *stream) Traits() Traits            { return Traits{MarksEnd: true} }
+func (s *stream) Cancel()                   { s.End() }
+func (s *stream) Tell(string, string) error { return ErrCantBeTold }
 
 // run runs the program for a turn; line gets what it prints.
 func (s *stream) run(turn int, arguments []string, text string, line func([]byte)) error {
@@ -36,26 +32,18 @@ func (s *stream) run(turn int, arguments []string, text string, line func([]byte
 
 // spend tells what was used since the last time.
 func (s *stream) spend(since delivery.Usage) {
-	s.program.out <- event{kind: used, usage: since}
+	s.program.out <- Event{Kind: Used, Usage: since}
 }
 
 // over tells that the agent has ended its turn, and how many things of it run on.
 func (s *stream) over(open int) {
 	s.rest()
-	s.program.out <- event{kind: turnOver, open: open}
+	s.program.out <- Event{Kind: TurnOver, Open: open}
 }
 
 // fail tells that the turn has failed, and why; status is the provider's, if there is one.
 func (s *stream) fail(why string, status int) {
 	s.rest()
-	text := fmt.Sprintf("the agent %s: its turn failed: %s", safetext.Escape(s.spec.Agent.Name), safetext.Escape(lastRunes(why, maxTail)))
+	text := fmt.Sprintf("the agent %s: its turn failed: %s", safetext.Escape(s.spec.Agent.Name), safetext.Escape(LastRunes(why, maxCause)))
 	s.program.out <- failing(text, fmt.Sprintf("%d %s", status, why), s.resets)
-}
-
-// decode reads JSON as far as it is what was expected: of a field that is something else
-// nothing is known, and the others count.
-func decode(data []byte, v any) bool {
-	err := json.Unmarshal(data, v)
-	var mismatch *json.UnmarshalTypeError
-	return err == nil || errors.As(err, &mismatch)
 }
