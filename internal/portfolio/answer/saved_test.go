@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/internal/mutant"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 )
 
@@ -44,14 +43,4 @@ func TestSavedIsBounded(t *testing.T) {
 	if file := s.save(reply.OutputFile, exitFiles, exitFiles, strings.Repeat("x", 33<<20)); file.Err == nil || !strings.Contains(file.Err.Error(), "a file may have 33554432") {
 		t.Error(file)
 	}
-}
-
-// Each rule of what is kept, dropped, is noticed.
-func TestMutants(t *testing.T) {
-	const limits = "../../../agentformat/limits.go"
-	mutant.All(t, []mutant.Noticed{
-		{By: "^TestSavedIsBounded$", Mutant: mutant.Mutant{Name: "any number of files is kept", File: limits, Old: "l.Files > 0 && len(files) >= l.Files ||", New: ""}},
-		{By: "^TestSavedIsBounded$", Mutant: mutant.Mutant{Name: "who saves does not wait for others", File: "service.go", Old: "s.saving.Lock()\n\tdefer s.saving.Unlock()\n", New: ""}},
-		{By: "^TestSavedIsBounded$", Mutant: mutant.Mutant{Name: "a file may have any size", File: limits, Old: "most > 0 && size > most", New: "most > 0 && size < 0"}},
-	})
 }
