@@ -28,7 +28,6 @@ const (
 	transcriptFile = "transcript"   // what the agent said in all turns
 	stderrFile     = "stderr"
 	tempDir        = "tmp"        // what the agent may write, removed at the end
-	usageFile      = "usage.json" // there: what a program says it has used, until it is read
 	privateDir     = "private"    // what the agent's program may write and its commands can't see, likewise
 	nestDir        = "nest"       // what the agent runs commands through
 	outboxDir      = "outbox"     // reports that no box has acknowledged
