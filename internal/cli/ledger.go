@@ -234,8 +234,12 @@ func (a *app) checkCommand() *cobra.Command {
 		Use:   "check FILE",
 		Short: "Check a proof, or an older checkpoint",
 		Long: `Check checks a proof that ledger prove made: it needs the verifier's key and nothing
-else. Given a checkpoint that was kept or published earlier, it checks that the ledger
-still begins with it: a ledger whose history was rewritten does not.`,
+else. Given a checkpoint that was kept or published earlier, it checks that the tree which
+the ledger's latest checkpoint signs begins with the tree that was signed then: in a ledger
+whose history was rewritten it does not. For that it reads a few hashes, however large the
+ledger is, and no event. ledger verify reads them all, and proves that they are the ones of
+the latest checkpoint; both together prove the ledger's files. With --json not_proven says
+what a checkpoint's check leaves open.`,
 		Example: `  signalbox ledger check proof.json --key verifier.key
   signalbox ledger check old-checkpoint`,
 		Args: one("a file with a proof or a checkpoint"),
@@ -303,12 +307,17 @@ func (a *app) checkCheckpoint(data []byte, p place) error {
 	if root != older.Root {
 		return fmt.Errorf("the ledger does not begin with the %s that were signed: history was changed", count(int(older.Size), "event"))
 	}
+	left := []string{notRead, "that there is no later checkpoint"}
 	if a.JSON {
-		return command.WriteJSON(a.Out, map[string]any{"ok": true, "size": older.Size, "ledger_size": f.Checkpoint.Size})
+		return command.WriteJSON(a.Out, map[string]any{"ok": true, "size": older.Size, "ledger_size": f.Checkpoint.Size, "not_proven": left})
 	}
-	fmt.Fprintf(a.Out, "%s: the ledger of %s begins with the %d that were signed\n", a.Paint(command.Green, "consistent"), count(int(f.Checkpoint.Size), "event"), older.Size)
+	fmt.Fprintf(a.Out, "%s: the signed tree of %s begins with the %d that were signed then\n", a.Paint(command.Green, "consistent"), count(int(f.Checkpoint.Size), "event"), older.Size)
+	a.sayNotProven(left)
 	return nil
 }
+
+// notRead is what is left to prove where trees are compared by their hashes.
+const notRead = "that the ledger's files have the events that were signed: hashes were compared here, and ledger verify reads the events"
 
 func (a *app) exportCommand() *cobra.Command {
 	var p place

@@ -33,9 +33,9 @@ proven that the key's holder allowed this merge: these two parents, this tree, f
 task of this run. Trailers that were edited, moved here from another commit, or made
 with another ledger's key, are told apart.
 
-With a copy of the ledger (--archive) it is also checked that the ledger still begins
-with what the commit's checkpoint signed, and that it has the verdict, and the merge by
-this commit's name. A proof that ledger prove made (--proof) shows one of these events.
+With a copy of the ledger (--archive) it is also checked that the ledger's signed tree
+still begins with the one that the commit's checkpoint signed, and that it has the
+verdict, and the merge by this commit's name. Its other events are left to ledger verify. A proof that ledger prove made (--proof) shows one of these events.
 
 Take the key from somebody you trust (ledger key prints it), never from the repository
 that you check. With --json a failure is an object with ok, fault and error.`,
@@ -172,6 +172,8 @@ func (v verified) unproven() []string {
 	}
 	if v.ledger == 0 {
 		all = append(all, "that the ledger still is what was signed: give --archive")
+	} else {
+		all = append(all, notRead)
 	}
 	return append(all,
 		"author, dates, and what the message says besides",
@@ -213,11 +215,15 @@ func (a *app) sayVerified(v verified) {
 		rows = append(rows, [2]string{"recorded", fmt.Sprintf("event %d has this commit's name", v.merged)})
 	}
 	if v.ledger != 0 {
-		rows = append(rows, [2]string{"ledger", fmt.Sprintf("its %s begin with the %d that were signed", count(int(v.ledger), "event"), v.Checkpoint.Size)})
+		rows = append(rows, [2]string{"ledger", fmt.Sprintf("its signed tree of %s begins with the %d that were signed then", count(int(v.ledger), "event"), v.Checkpoint.Size)})
 	}
 	a.rows(rows)
+	a.sayNotProven(v.unproven())
+}
+
+func (a *app) sayNotProven(all []string) {
 	fmt.Fprintln(a.Out, "\nnot proven by this:")
-	for _, what := range v.unproven() {
+	for _, what := range all {
 		fmt.Fprintf(a.Out, "- %s\n", what)
 	}
 }
