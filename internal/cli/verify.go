@@ -88,7 +88,7 @@ func (a *app) verifyCommit(ctx context.Context, rev string, with evidence) (veri
 	if with.key == "" {
 		return verified{}, noKey(c)
 	}
-	key, err := a.verifierKey(place{key: with.key})
+	key, err := a.verifierKey(ctx, place{key: with.key})
 	if err != nil {
 		return verified{}, err
 	}
@@ -97,7 +97,7 @@ func (a *app) verifyCommit(ctx context.Context, rev string, with evidence) (veri
 		return verified{}, err
 	}
 	if with.proof != "" {
-		r, err := withProof(v.Proven, with.proof, key)
+		r, err := withProof(ctx, v.Proven, with.proof, key)
 		if err != nil {
 			return verified{}, err
 		}
@@ -134,8 +134,8 @@ func (v *verified) add(r trailer.Recorded) {
 	v.merged = max(v.merged, r.Merged)
 }
 
-func withProof(p trailer.Proven, file, key string) (trailer.Recorded, error) {
-	data, err := readFile(file, "name one that `signalbox ledger prove` has written")
+func withProof(ctx context.Context, p trailer.Proven, file, key string) (trailer.Recorded, error) {
+	data, err := readFile(ctx, file, "name one that `signalbox ledger prove` has written")
 	if err != nil {
 		return trailer.Recorded{}, err
 	}
