@@ -111,7 +111,7 @@ func bought(purchases []HarvestPurchase) string {
 	var s strings.Builder
 	for i, p := range purchases {
 		if i == maxEvents {
-			fmt.Fprintf(&s, "; %d more purchases", len(purchases)-i)
+			fmt.Fprintf(&s, "; %d more purchase%s", len(purchases)-i, plural(len(purchases)-i))
 			break
 		}
 		fmt.Fprintf(&s, "; %s bought %s on %s", plain(p.Account), plain(p.Ticker), p.Bought)
@@ -129,7 +129,7 @@ func reinvesting(projected []HarvestReinvestment) string {
 	var s strings.Builder
 	for i, p := range projected {
 		if i == maxEvents {
-			fmt.Fprintf(&s, "; %d more reinvestments", len(projected)-i)
+			fmt.Fprintf(&s, "; %d more reinvestment%s", len(projected)-i, plural(len(projected)-i))
 			break
 		}
 		fmt.Fprintf(&s, "; %s is likely to reinvest in %s about %s", plain(p.Account), plain(p.Ticker), p.Date)
