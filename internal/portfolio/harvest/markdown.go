@@ -113,7 +113,7 @@ func bought(purchases []reply.Purchase) string {
 	var s strings.Builder
 	for i, p := range purchases {
 		if i == maxEvents {
-			fmt.Fprintf(&s, "; %d more purchase%s", len(purchases)-i, plural(len(purchases)-i))
+			fmt.Fprintf(&s, "; %d more purchase%s", len(purchases)-i, reply.Plural(len(purchases)-i))
 			break
 		}
 		fmt.Fprintf(&s, "; %s bought %s on %s", plain(p.Account), plain(p.Ticker), p.Bought)
@@ -131,7 +131,7 @@ func reinvesting(projected []Reinvestment) string {
 	var s strings.Builder
 	for i, p := range projected {
 		if i == maxEvents {
-			fmt.Fprintf(&s, "; %d more reinvestment%s", len(projected)-i, plural(len(projected)-i))
+			fmt.Fprintf(&s, "; %d more reinvestment%s", len(projected)-i, reply.Plural(len(projected)-i))
 			break
 		}
 		fmt.Fprintf(&s, "; %s is likely to reinvest in %s about %s", plain(p.Account), plain(p.Ticker), p.Date)
