@@ -56,6 +56,12 @@ var owners = map[string][]string{
 	"os/exec":                                {"internal/mutant", "internal/doctest", "internal/bench", "internal/process", "internal/worktree", "internal/config", "internal/sandbox"},
 }
 
+// deciding are the packages that record and decide. What reaches outside is the runner's and the server's.
+var deciding = []string{"internal/box"}
+
+// doing is what they may not import.
+var doing = []string{"net/http", "os/exec", module + "/internal/gate", module + "/internal/process", module + "/internal/sandbox", module + "/internal/session", module + "/internal/worktree"}
+
 // testSupport packages are imported by tests only.
 var testSupport = []string{"internal/doctest", "internal/mutant", "internal/archtest", "internal/engine/enginetest", "internal/archive/archivetest"}
 
@@ -154,6 +160,9 @@ func checkImports(f file) (wrong []string) {
 		}
 		if slices.Contains(pure, f.dir()) && slices.Contains(impure, imported) {
 			say("a pure package takes it as a value")
+		}
+		if slices.Contains(deciding, f.dir()) && slices.Contains(doing, imported) {
+			say("who decides gives orders to internal/runner")
 		}
 		owned := false
 		for dependency, dirs := range owners {

@@ -79,6 +79,7 @@ func TestRules(t *testing.T) {
 		{"internal/x/x.go", "// Package x.\npackage x\nimport _ \"example.org/new\"", "no package owns it"},
 		{"internal/x/x.go", "// Package x.\npackage x\nimport _ \"" + module + "/internal/mutant\"", "only tests may"},
 		{"internal/work/x.go", "// Package work.\npackage work\nimport _ \"context\"", "takes it as a value"},
+		{"internal/box/x.go", "// Package box.\npackage box\nimport _ \"" + module + "/internal/worktree\"", "gives orders to internal/runner"},
 		{"internal/work/x.go", "// Package work.\npackage work\nimport \"time\"\nvar f = time.Now", "reads the clock"},
 		{"internal/work/x.go", "// Package work.\npackage work\nfunc f() { go f() }", "starts a goroutine"},
 		{"internal/x/x.go", "package x", "has no comment"},

@@ -15,9 +15,13 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/engine"
 	"github.com/signalbox-dev/signalbox/internal/index"
+	"github.com/signalbox-dev/signalbox/internal/keylock"
+	"github.com/signalbox-dev/signalbox/internal/mailbox"
 	"github.com/signalbox-dev/signalbox/internal/redact"
+	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -62,8 +66,8 @@ type Box struct {
 	kept        uint64    // the size of the ledger at the last snapshot
 	evicted     time.Time // when something last left memory
 	past        *past
-	merging     atomic.Bool        // the index is
-	requests    keyLock[keyOfKind] // by key; starts of runs have one for all
+	merging     atomic.Bool             // the index is
+	requests    keylock.Lock[keyOfKind] // by key; starts of runs have one for all
 	redact      *redact.Redactor
 	hosts       []string
 	exitEnabled bool
@@ -71,8 +75,9 @@ type Box struct {
 	logger      *slog.Logger
 	now         func() time.Time
 
-	mail       *mailboxes // of sessions
-	deliverer  *deliverer // nil if this box delivers no plans
+	mail       *mailbox.Set   // of sessions
+	runner     *runner.Runner // nil if this box delivers no plans
+	config     config.Config  // by which it does
 	conducting sync.Mutex
 	conductors map[string]*conductor // by the run's subject
 	unlisted   bool                  // its address is for its own process alone
@@ -183,7 +188,7 @@ func start(ctx context.Context, o Options, a *archive.Archive, keys archive.Keys
 		dir: o.Dir, archive: a, keys: keys, hosts: o.Hosts, exitEnabled: o.ExitEnabled,
 		keepBlobs: o.Keep, version: o.Version, logger: o.Logger, now: o.now,
 		stopped: make(chan struct{}), sealing: sealing{dirty: make(chan struct{}, 1), busy: o.Busy},
-		held: o.held, unlisted: o.Unlisted, mail: newMailboxes(), conductors: map[string]*conductor{}, drainBegun: make(chan struct{}),
+		held: o.held, unlisted: o.Unlisted, mail: mailbox.New(), conductors: map[string]*conductor{}, drainBegun: make(chan struct{}),
 	}
 	if b.logger == nil {
 		b.logger = slog.New(slog.DiscardHandler)
@@ -227,6 +232,9 @@ func (b *Box) start(ctx context.Context, o Options, newLog func(archive.Follower
 	notes, err := b.deliver(ctx, o.Delivery)
 	if err != nil {
 		b.state.stop()
+		if b.runner != nil {
+			b.runner.Stop()
+		}
 		return Found{}, err
 	}
 	found.Notes = append(found.Notes, notes...)
@@ -396,6 +404,9 @@ func (b *Box) Close() error {
 	b.cancel()
 	b.state.stop()
 	b.running.Wait()
+	if b.runner != nil {
+		b.runner.Stop()
+	}
 	closed := b.log.Close()
 	b.failure.Lock()
 	failed := b.failure.err

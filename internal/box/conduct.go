@@ -10,6 +10,8 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/engine"
+	"github.com/signalbox-dev/signalbox/internal/plan"
+	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -28,6 +30,8 @@ type conductor struct {
 	asked    map[string]bool // questions that somebody was told of
 	telling  sync.WaitGroup  // of them
 	ended    chan struct{}   // closed when the run has: nobody has to be told any more
+	planning sync.Mutex      // guards plan
+	plan     *plan.Plan      // nil until it was read
 }
 
 // input is something that happened, and where its outcome goes.
@@ -115,7 +119,7 @@ func (c *conductor) halt(ctx context.Context) {
 
 func (c *conductor) run(ctx context.Context) error {
 	if !c.box.draining() {
-		if err := c.take(ctx, delivery.Unprotected{What: Unprotected(c.box.deliverer.config)}); err != nil {
+		if err := c.take(ctx, delivery.Unprotected{What: runner.Unprotected(c.box.config)}); err != nil {
 			c.box.logger.Warn("what is not protected any more is not recorded", "run", c.subject, "error", err)
 		}
 	}
@@ -130,8 +134,8 @@ func (c *conductor) run(ctx context.Context) error {
 			var r delivery.Run
 			c.box.state.withRun(c.subject, func(ended *delivery.Run) { r = ended.Copy() })
 			c.inFlight.end()
-			c.box.deliverer.leaveFollowed(r.ID)
-			c.box.deliverer.finished(ctx, r)
+			c.box.runner.LeaveFollowed(r.ID)
+			c.box.runner.Finished(ctx, r)
 			return nil
 		}
 		if !timer.Stop() {
@@ -213,7 +217,7 @@ func (c *conductor) pass(ctx context.Context) {
 		}
 	})
 	for _, q := range fresh {
-		c.telling.Go(func() { c.box.deliverer.asked(ctx, c.ended, q) })
+		c.telling.Go(func() { c.tellOf(ctx, q) })
 	}
 }
 
@@ -340,7 +344,7 @@ func (f *inFlight) update(ctx context.Context, c *conductor, commands []delivery
 // fly carries out a command. One that failed is forgotten after a while, so that it
 // begins anew if it is still due.
 func (f *inFlight) fly(ctx context.Context, c *conductor, cmd delivery.Command, own *flight) {
-	err := c.box.deliverer.carryOut(ctx, c, cmd)
+	err := c.carryOut(ctx, cmd)
 	if err == nil || ctx.Err() != nil {
 		return
 	}

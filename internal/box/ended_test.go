@@ -13,6 +13,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/filelock"
+	"github.com/signalbox-dev/signalbox/internal/mailbox"
 )
 
 // deliveringOptions are those of a box that delivers plans in a repository, by agents whose program ends
@@ -62,15 +63,11 @@ func TestEndedRunLeavesNothing(t *testing.T) {
 	b := delivering(t, newCommits(t))
 	defer closeBox(t, b)
 	c := cancelled(t, b)
-	d := b.deliverer
-	if n := len(b.conductors) + len(b.mail.all) + len(d.plans) + len(d.branches) + len(d.starting.keys); n > 0 {
-		t.Errorf("conductors %v, lines %v, plans %v, branches %v, starting %v", b.conductors, b.mail.all, d.plans, d.branches, d.starting.keys)
+	if n := len(b.conductors) + b.mail.Len(); n > 0 {
+		t.Errorf("conductors %v, %d mailboxes", b.conductors, b.mail.Len())
 	}
-	if marked, err := d.marked(); err != nil || len(marked) > 0 {
-		t.Errorf("marks of %v, %v", marked, err)
-	}
-	if said := d.astray(t.Context(), "signalbox/R1"); said != nil || len(d.branches) > 0 {
-		t.Errorf("a look after the end finds %v, and keeps %v", said, d.branches)
+	if marked := marks(t, b); len(marked) > 0 {
+		t.Errorf("marks of %v", marked)
 	}
 	b.state.drop(b.state.inIndex(c.subject))
 	b.state.show(c.subject)
@@ -86,9 +83,8 @@ func TestEndedRunIsTidiedUp(t *testing.T) {
 	repo := newCommits(t)
 	b := delivering(t, repo)
 	defer func() { closeBox(t, b) }()
-	d := b.deliverer
 	cancelled(t, b)
-	exchange := filepath.Join(d.dir, "exchange.git")
+	exchange := b.dir.path("exchange.git")
 	if err := os.Rename(exchange, exchange+".away"); err != nil {
 		t.Fatal(err)
 	}
@@ -96,30 +92,40 @@ func TestEndedRunIsTidiedUp(t *testing.T) {
 	if err := os.Rename(exchange+".away", exchange); err != nil {
 		t.Fatal(err)
 	}
-	base := filepath.Join(d.dir, "caches", "base-R2")
-	if err := errors.Join(os.MkdirAll(base, 0o700), d.mark("01ARZ3NDEKTSV4RRFFQ69G5FAV")); err != nil {
+	base := b.dir.path(filepath.Join("caches", "base-R2"))
+	if err := errors.Join(os.MkdirAll(base, 0o700), os.WriteFile(b.dir.path(filepath.Join("runs", "01ARZ3NDEKTSV4RRFFQ69G5FAV")), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	marked, err := d.marked()
-	if err != nil || len(marked) != 2 || marked[1] != c.subject {
-		t.Fatalf("marks of %v, %v; want one of %s, and one of a run that was not recorded", marked, err, c.subject)
+	marked := marks(t, b)
+	if len(marked) != 2 || marked[1] != c.subject {
+		t.Fatalf("marks of %v; want one of %s, and one of a run that was not recorded", marked, c.subject)
 	}
 	b.tidy(t.Context(), marked)
-	if marked, err := d.marked(); err != nil || len(marked) > 0 {
-		t.Errorf("marks of %v, %v", marked, err)
+	if marked := marks(t, b); len(marked) > 0 {
+		t.Errorf("marks of %v", marked)
 	}
 	if _, err := os.Stat(base); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the base of the run's checks is left: %v", err)
 	}
-	if err := os.Remove(d.markPath("")); err != nil { // as a version before has it
+	if err := os.Remove(b.dir.path("runs")); err != nil { // as a version before has it
 		t.Fatal(err)
 	}
-	if marked, err := d.marked(); err != nil || len(marked) != 2 {
-		t.Errorf("marks of %v, %v; want one of each run", marked, err)
+	if marked := marks(t, b); len(marked) != 2 {
+		t.Errorf("marks of %v; want one of each run", marked)
 	}
-	if marked, err := d.marked(); err != nil || len(marked) != 2 {
-		t.Errorf("marks of %v, %v; want them kept", marked, err)
+	if marked := marks(t, b); len(marked) != 2 {
+		t.Errorf("marks of %v; want them kept", marked)
 	}
+}
+
+// marks returns the subjects of the runs that have a mark.
+func marks(t *testing.T, b *Box) []string {
+	t.Helper()
+	marked, err := b.runner.Marked(b.state.runSubjects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return marked
 }
 
 // Where checks run is none of the worktrees of the user's repository, as it was in a version before.
@@ -136,7 +142,7 @@ func TestGatesAreNotTheUsers(t *testing.T) {
 func TestNoRunWithoutMark(t *testing.T) {
 	b := delivering(t, newCommits(t))
 	defer closeBox(t, b)
-	marks := b.deliverer.markPath("")
+	marks := b.dir.path("runs")
 	if err := errors.Join(os.Remove(marks), os.WriteFile(marks, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -163,39 +169,13 @@ func TestLastInputIsAnswered(t *testing.T) {
 	}
 }
 
-// Whoever asks after a session that has ended does not make the box remember it.
-func TestForgottenSession(t *testing.T) {
-	h := newMailboxes()
-	lost := h.connect("s")
-	h.forget("s")
-	select {
-	case <-lost:
-	default:
-		t.Error("the connection goes on")
-	}
-	if in, lost := h.connected("s"); in || lost != nil {
-		t.Error("it is in touch")
-	}
-	if commands, more, lost := h.next("s"); commands != nil || more != nil || lost != nil {
-		t.Error("there is something to say to it")
-	}
-	if _, ok := <-h.ask("s", api.SessionCommand{ID: "tell/1"}); ok {
-		t.Error("it was told something")
-	}
-	h.wrote("s", "tell/1")
-	h.heard("s", "a line")
-	if len(h.all) > 0 {
-		t.Errorf("it is remembered: %v", h.all)
-	}
-}
-
 // A session that ends before it is told to end is not remembered for what it is told.
 func TestEndOfEndedSession(t *testing.T) {
 	b := delivering(t, newCommits(t))
 	defer closeBox(t, b)
 	c := cancelled(t, b)
 	s := delivery.Session{ID: c.subject + "-1.1"}
-	dir := b.sessionDir(s.ID)
+	dir := b.dir.path(filepath.Join("sessions", s.ID))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -207,37 +187,37 @@ func TestEndOfEndedSession(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	told := make(chan error)
 	go func() {
-		told <- b.deliverer.carryOut(ctx, c, delivery.Command{Do: delivery.DoEnd, Session: &s})
+		told <- c.carryOut(ctx, delivery.Command{Do: delivery.DoEnd, Session: &s})
 	}()
 	for said := false; !said; {
-		commands, _, _ := b.mail.next(s.ID)
+		commands, _, _ := b.mail.Next(s.ID)
 		said = len(commands) > 0
 	}
 	cancel() // it is not due any more
 	if err := <-told; !errors.Is(err, context.Canceled) {
 		t.Errorf("the end of a session: %v", err)
 	}
-	if len(b.mail.all) > 0 {
-		t.Errorf("it is remembered: %v", b.mail.all)
+	if b.mail.Len() > 0 {
+		t.Error("it is remembered")
 	}
 }
 
 // A message that an agent did not take in time is taken back: if it had not gone out, only the next agent is told.
 func TestTellIsTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &Box{mail: newMailboxes()}
-		b.mail.connect("s")
+		b := &Box{mail: mailbox.New()}
+		b.mail.Connect("s")
 		if b.ask(t.Context(), "s", api.SessionCommand{ID: "tell/1", Kind: api.CommandTell}) {
 			t.Error("an agent was told that says nothing")
 		}
-		b.mail.connect("s")
-		if commands, _, _ := b.mail.next("s"); len(commands) > 0 || len(b.mail.all["s"].answers) > 0 {
+		b.mail.Connect("s")
+		if commands, _, _ := b.mail.Next("s"); len(commands) > 0 {
 			t.Errorf("still to be sent: %+v", commands)
 		}
 		told := make(chan bool)
 		go func() { told <- b.ask(t.Context(), "s", api.SessionCommand{ID: "tell/2", Kind: api.CommandTell}) }()
 		synctest.Wait()
-		b.mail.answered("s", "tell/2", true)
+		b.mail.Answered("s", "tell/2", true)
 		if !<-told {
 			t.Error("an agent that has answered was not told")
 		}

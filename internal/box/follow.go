@@ -56,7 +56,7 @@ func (b *Box) Activity(name, line string) error {
 	if err != nil {
 		return err
 	}
-	b.mail.heard(name, b.redact.Text(line))
+	b.mail.Heard(name, b.redact.Text(line))
 	b.state.show(c.subject)
 	return nil
 }
@@ -94,23 +94,23 @@ func (b *Box) LiveSession(name string) (*LiveSession, error) {
 // newest connection counts: lost is closed when there is another one, or the session is forgotten.
 func (s *LiveSession) Connect() (lost <-chan struct{}, hangUp func(), err error) {
 	b, c := s.box, s.conductor
-	if err := b.deliverer.back(c, s.name); err != nil {
+	if err := c.again(s.name); err != nil {
 		return nil, nil, err
 	}
-	lost = b.mail.connect(s.name)
+	lost = b.mail.Connect(s.name)
 	b.state.show(c.subject)
 	c.stir()
 	return lost, func() {
-		b.mail.disconnect(s.name, lost)
+		b.mail.Disconnect(s.name, lost)
 		b.state.show(c.subject)
-		b.deliverer.forgetEnded(c, s.name) // it may have ended before it was connected
+		c.forgetEnded(s.name) // it may have ended before it was connected
 	}, nil
 }
 
 // Next returns what is to be sent to the session, when to look again, and the connection's lost of now.
 func (s *LiveSession) Next() (commands []api.SessionCommand, more, lost <-chan struct{}) {
-	return s.box.mail.next(s.name)
+	return s.box.mail.Next(s.name)
 }
 
 // Wrote notes that a command has gone out.
-func (s *LiveSession) Wrote(id string) { s.box.mail.wrote(s.name, id) }
+func (s *LiveSession) Wrote(id string) { s.box.mail.Wrote(s.name, id) }

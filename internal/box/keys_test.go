@@ -29,7 +29,7 @@ func TestKeyOfAWaitingClaim(t *testing.T) {
 			claimed <- err
 		}()
 		synctest.Wait()
-		unlock, err := b.requests.lock(ctx, keyOfKind{startPlanRun, ""})
+		unlock, err := b.requests.Lock(ctx, keyOfKind{startPlanRun, ""})
 		if err != nil {
 			t.Fatalf("a run can't be started: %v", err)
 		}

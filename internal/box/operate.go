@@ -6,15 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
-	"github.com/signalbox-dev/signalbox/internal/session"
-	"github.com/signalbox-dev/signalbox/internal/worktree"
+	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -40,12 +39,22 @@ func (b *Box) deliver(ctx context.Context, o *Delivery) (notes []string, err err
 		return nil, nil
 	}
 	patience := cmp.Or(o.patience, startPatience)
-	opening, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("after %v: %w", patience, worktree.ErrTooSlow))
+	opening, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("after %v: %w", patience, runner.ErrTooSlow))
 	defer cancel()
-	if b.deliverer, err = newDeliverer(opening, b, *o); err != nil {
+	dir, err := filepath.Abs(string(b.dir))
+	if err != nil {
 		return nil, err
 	}
-	if notes, err = b.witness(ctx, b.deliverer.repo); err != nil {
+	b.config = o.Config
+	b.runner, err = runner.New(opening, runner.Options{
+		Dir: dir, Repo: o.Repo, Program: o.Program, Config: o.Config, Conductor: results{b}, Mail: b.mail,
+		Hidden: func() ([]string, error) { return b.dir.Hidden(o.Config.Archive) }, Redact: b.redact.Text, Hosts: b.hosts, Exit: b.exitEnabled,
+		Now: b.now, Logger: b.logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if notes, err = b.witness(ctx, b.runner.Witnesses); err != nil {
 		return nil, err
 	}
 	b.lookAgain(ctx, patience)
@@ -65,18 +74,18 @@ func (b *Box) lookAgain(ctx context.Context, patience time.Duration) {
 	}
 	looking, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	b.deliverer.lookFirst(looking, branches...)
+	err := b.runner.Resume(looking, false, branches...)
 	if looking.Err() != nil && ctx.Err() == nil {
-		b.logger.Warn("the checkout was not looked at in time (try `git status` there): what the next agent changes in it may not be noticed", "checkout", b.deliverer.repo.Root(), "patience", patience)
+		b.logger.Warn("the checkout was not looked at in time (try `git status` there): what the next agent changes in it may not be noticed", "checkout", b.runner.Root(), "patience", patience)
 	}
-	if err := b.deliverer.lookFollowed(); err != nil {
+	if err != nil {
 		b.logger.Warn("it is not known how the settings of reviewers' programs were", "error", err)
 	}
 }
 
 // conduct brings on all runs that have not ended.
 func (b *Box) conduct() {
-	if b.deliverer == nil {
+	if b.runner == nil {
 		return
 	}
 	b.state.mu.Lock()
@@ -88,7 +97,7 @@ func (b *Box) conduct() {
 		}
 	}
 	b.state.mu.Unlock()
-	marked, err := b.deliverer.marked()
+	marked, err := b.runner.Marked(b.state.runSubjects)
 	if err != nil {
 		b.logger.Warn("what ended runs left behind may stay", "error", err)
 	}
@@ -133,9 +142,9 @@ func (b *Box) Drain(ctx context.Context) (left int) {
 		}
 	}
 	for {
-		alive := b.aliveSessions()
+		alive := runner.Alive(string(b.dir))
 		for _, id := range alive {
-			b.mail.send(id, api.SessionCommand{ID: "stop/" + id, Kind: api.CommandStop, Reason: "the operator stopped the box"}, nil)
+			b.mail.Send(id, api.SessionCommand{ID: "stop/" + id, Kind: api.CommandStop, Reason: "the operator stopped the box"}, nil)
 		}
 		if len(alive) == 0 {
 			return 0
@@ -154,29 +163,11 @@ func (b *Box) open(question string) bool {
 }
 
 // Agents returns how many sessions of agents run.
-func (b *Box) Agents() int { return len(b.aliveSessions()) }
-
-// aliveSessions returns the sessions whose processes run.
-func (b *Box) aliveSessions() []string {
-	entries, err := os.ReadDir(b.sessionDir(""))
-	if err != nil {
-		return nil
-	}
-	var alive []string
-	for _, e := range entries {
-		if session.Alive(b.sessionDir(e.Name())) {
-			alive = append(alive, e.Name())
-		}
-	}
-	return alive
-}
+func (b *Box) Agents() int { return len(runner.Alive(string(b.dir))) }
 
 // say hands an operator's word to a run, and returns the run after it.
 func (b *Box) say(ctx context.Context, subject string, in delivery.Input) (api.Run, error) {
-	b.conducting.Lock()
-	c := b.conductors[subject]
-	b.conducting.Unlock()
-	live := false
+	c, live := b.conductor(subject), false
 	b.state.withRun(subject, func(r *delivery.Run) { live = r.Live() })
 	switch {
 	case !live:
@@ -251,7 +242,7 @@ func (b *Box) Tell(ctx context.Context, id string, m api.Message, key string) (a
 		return api.Told{Work: id, Now: agent != ""}, nil
 	}
 	told := false
-	if agent != "" && b.mail.inTouch(agent) {
+	if agent != "" && b.mail.InTouch(agent) {
 		told = b.ask(ctx, agent, api.SessionCommand{ID: "tell/" + key, Kind: api.CommandTell, Text: text})
 	}
 	if !told {
@@ -266,7 +257,7 @@ func (b *Box) Tell(ctx context.Context, id string, m api.Message, key string) (a
 // ask sends a tell to a session, and reports whether its agent was told. If nobody knows, because the
 // session has the message and does not answer, it says no: then the next agent is told as well.
 func (b *Box) ask(ctx context.Context, session string, c api.SessionCommand) (told bool) {
-	answer := b.mail.ask(session, c)
+	answer := b.mail.Ask(session, c)
 	patience, cancel := context.WithTimeout(ctx, tellPatience)
 	defer cancel()
 	select {
@@ -274,7 +265,7 @@ func (b *Box) ask(ctx context.Context, session string, c api.SessionCommand) (to
 		return told
 	case <-patience.Done():
 	}
-	b.mail.takeBack(session, c.ID)
+	b.mail.TakeBack(session, c.ID)
 	select {
 	case told = <-answer: // just before
 		return told
@@ -304,4 +295,39 @@ func (b *Box) Answer(ctx context.Context, id string, a api.Answer) (api.Question
 	}
 	_, err := b.say(ctx, subject, delivery.Answer{Question: id, Choice: a.Choice, Text: b.redact.Text(a.Text)})
 	return q, err
+}
+
+// acceptFollowed takes what a run was paused for as the operator's will, who resumes it.
+func (b *Box) acceptFollowed(subject string) error {
+	distrust := false
+	b.state.withRun(subject, func(r *delivery.Run) { distrust = r.Distrust != "" })
+	if !distrust || b.runner == nil {
+		return nil
+	}
+	return b.runner.AcceptFollowed()
+}
+
+// tidy takes away what ended runs left behind because their box was killed.
+func (b *Box) tidy(ctx context.Context, marked []string) {
+	for _, subject := range marked {
+		var r delivery.Run
+		found := b.state.withRun(subject, func(run *delivery.Run) { r = run.Copy() })
+		switch {
+		case ctx.Err() != nil:
+			return
+		case !found: // its box was killed before it was recorded
+			b.runner.Unmark(subject)
+		case !r.Live():
+			b.runner.Finished(ctx, r)
+		}
+	}
+}
+
+// Delivery is what a box needs to deliver plans.
+type Delivery struct {
+	Repo    string // a directory of the user's checkout
+	Program string // this program, which sessions are started with
+	Config  config.Config
+
+	patience time.Duration // startPatience if 0
 }

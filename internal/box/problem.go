@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/engine"
+	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/work"
-	"github.com/signalbox-dev/signalbox/internal/worktree"
 )
 
 // badRequest is what the caller got wrong in the form of a request.
@@ -70,9 +70,9 @@ var problems = []struct {
 	{errNoDelivery, api.CodeConflict},
 	{errNoAgent, api.CodeConflict},
 	{errNoProgram, api.CodeConflict},
-	{errNoSandbox, api.CodeConflict},
+	{runner.ErrNoSandbox, api.CodeConflict},
 	{errBranchTaken, api.CodeConflict},
-	{worktree.ErrNoCommit, api.CodeConflict},
+	{runner.ErrNoCommit, api.CodeConflict},
 	{errSessionGone, api.CodeGone},
 	{errNoMessage, api.CodeInvalid},
 	{errBadResult, api.CodeInvalid},

@@ -44,7 +44,7 @@ const maxWaiting = 10_000
 // Add adds a work item.
 func (b *Box) Add(ctx context.Context, a api.AddWork, key string) (api.Work, error) {
 	key = orNewKey(key)
-	unlock, err := b.requests.lock(ctx, keyOfKind{addItem, key})
+	unlock, err := b.requests.Lock(ctx, keyOfKind{addItem, key})
 	if err != nil {
 		return api.Work{}, err
 	}
@@ -131,7 +131,7 @@ func (b *Box) show(i work.Item) api.Work {
 // is granted, it is given back.
 func (b *Box) Claim(ctx context.Context, q api.Claim, key string) (api.Grant, error) {
 	key = orNewKey(key)
-	unlock, err := b.requests.lock(ctx, keyOfKind{claimItem, key})
+	unlock, err := b.requests.Lock(ctx, keyOfKind{claimItem, key})
 	if err != nil {
 		return api.Grant{}, err
 	}

@@ -364,7 +364,7 @@ func waits(r *delivery.Run, t *delivery.Task, why string) string {
 
 func (b *Box) showAgent(a *delivery.Session) api.Agent {
 	v := api.Agent{Session: a.ID, Role: a.Role, Name: a.Agent, Task: a.Task, StartedAt: a.Started, Waiting: a.Waiting, Ending: a.Over}
-	v.Says, v.Away = b.mail.seen(a.ID)
+	v.Says, v.Away = b.mail.Seen(a.ID)
 	if a.Prompt != nil {
 		v.Asked = string(a.Prompt.Ask)
 	}

@@ -3,6 +3,8 @@ package box
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,8 +14,8 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
-	"github.com/signalbox-dev/signalbox/internal/gate"
 	"github.com/signalbox-dev/signalbox/internal/plan"
+	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -21,8 +23,7 @@ import (
 // Deliver starts the delivery of a plan. The same plan again is the same run, for as
 // long as that has not ended.
 func (b *Box) Deliver(ctx context.Context, q api.StartRun, key string) (api.Run, error) {
-	d := b.deliverer
-	if d == nil {
+	if b.runner == nil {
 		return api.Run{}, errNoDelivery
 	}
 	text := b.redact.Bytes([]byte(q.Plan))
@@ -31,20 +32,20 @@ func (b *Box) Deliver(ctx context.Context, q api.StartRun, key string) (api.Run,
 		err = delivery.CheckSize(len(p.Tasks))
 	}
 	if err == nil {
-		err = checkEvents(p, d.checks(p))
+		err = checkEvents(p, runner.CheckNames(b.config, p))
 	}
 	if err != nil {
 		return api.Run{}, badRequest{err}
 	}
-	settings, err := d.settings()
+	settings, err := b.settings()
 	if err != nil {
 		return api.Run{}, err
 	}
-	onto, base, err := d.repo.Head(ctx)
+	onto, base, err := b.runner.Head(ctx)
 	if err != nil || q.DryRun {
-		return d.dryRun(p, settings), err
+		return b.dryRun(p, settings), err
 	}
-	unlock, err := b.requests.lock(ctx, keyOfKind{startPlanRun, ""})
+	unlock, err := b.requests.Lock(ctx, keyOfKind{startPlanRun, ""})
 	if err != nil {
 		return api.Run{}, err
 	}
@@ -56,7 +57,7 @@ func (b *Box) Deliver(ctx context.Context, q api.StartRun, key string) (api.Run,
 	if subject != "" {
 		return b.showRun(subject)
 	}
-	subject, err = d.startRun(ctx, text, p, delivery.Started{Settings: settings, Base: base, Onto: onto, Key: key})
+	subject, err = b.startRun(ctx, text, p, delivery.Started{Settings: settings, Base: base, Onto: onto, Key: key})
 	if err != nil {
 		return api.Run{}, err
 	}
@@ -89,25 +90,27 @@ func (s *state) delivering(digest, key string) (string, error) {
 }
 
 // startRun records a run of a plan, with a branch that work is merged to.
-func (d *deliverer) startRun(ctx context.Context, text []byte, p plan.Plan, started delivery.Started) (string, error) {
-	blob, err := d.box.archive.PutBlob(text)
+func (b *Box) startRun(ctx context.Context, text []byte, p plan.Plan, started delivery.Started) (string, error) {
+	blob, err := b.archive.PutBlob(text)
 	if err != nil {
 		return "", err
 	}
 	started.Title, started.Plan, started.Digest, started.Tasks = titleOf(p), blob, digest(text), len(p.Tasks)
-	started.Repo, started.Checks = d.repo.Root(), len(d.checks(p))
-	if err := d.takeBranch(ctx, p, &started); err != nil {
+	started.Repo, started.Checks = b.runner.Root(), len(runner.CheckNames(b.config, p))
+	if err := b.takeBranch(ctx, p, &started); err != nil {
 		return "", err
 	}
-	d.lookFirst(ctx, started.Branch)
-	if err := d.lookFollowed(); err != nil {
+	subject := b.newSubject()
+	if err := b.runner.Begin(ctx, subject, started.Branch, len(b.state.liveRuns()) == 0); err != nil {
 		return "", err
 	}
-	subject := d.box.newSubject()
-	if err := d.mark(subject); err != nil {
-		return "", err
-	}
-	return subject, d.box.recordRun(ctx, subject, delivery.Event{Type: delivery.RunStarted, Actor: work.OperatorActor, Payload: started})
+	return subject, b.recordRun(ctx, subject, delivery.Event{Type: delivery.RunStarted, Actor: work.OperatorActor, Payload: started})
+}
+
+// digest identifies a plan by its text.
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // titleOf returns what a plan is called.
@@ -122,10 +125,10 @@ const (
 
 // checkEvents refuses a plan if something of it has no room in the event that records it: its run would begin, and
 // never go on.
-func checkEvents(p plan.Plan, checks []gate.Check) error {
+func checkEvents(p plan.Plan, checks []string) error {
 	var results []work.Check
-	for _, c := range checks {
-		results = append(results, work.Check{Name: c.Name, Flaky: true})
+	for _, name := range checks {
+		results = append(results, work.Check{Name: name, Flaky: true})
 	}
 	err := fits(mostTitle, titleOf(p), "the plan's title is too long: shorten it")
 	err = errors.Join(err, fits(mostChecks, results, fmt.Sprintf("the plan and the settings have %d checks, and their names are too long together: shorten the names, or let one command run several", len(checks))))
@@ -146,33 +149,33 @@ func fits(most int, v any, refusal string) error {
 
 // takeBranch gives a run its number and the branch that work is merged to. Branches and items of
 // an earlier box are not taken for ours.
-func (d *deliverer) takeBranch(ctx context.Context, p plan.Plan, s *delivery.Started) error {
-	for n := d.box.state.lastRun() + 1; ; n++ {
+func (b *Box) takeBranch(ctx context.Context, p plan.Plan, s *delivery.Started) error {
+	for n := b.state.lastRun() + 1; ; n++ {
 		s.ID = fmt.Sprintf("R%d", n)
-		s.Branch = d.config.BranchOf(s.ID)
-		taken, err := d.repo.Taken(ctx, taskBranches(s.ID))
+		s.Branch = b.config.BranchOf(s.ID)
+		free, err := b.runner.Free(ctx, s.ID)
 		if err != nil {
 			return err
 		}
-		if taken || slices.ContainsFunc(p.Tasks, func(t plan.Task) bool {
-			_, err := d.box.state.exact(itemID(s.ID, t.ID))
+		if !free || slices.ContainsFunc(p.Tasks, func(t plan.Task) bool {
+			_, err := b.state.exact(runner.ItemID(s.ID, t.ID))
 			return err == nil
 		}) {
 			continue
 		}
-		made, err := d.repo.Branch(ctx, s.Branch, s.Base)
+		made, err := b.runner.MakeBranch(ctx, s.Branch, s.Base)
 		switch {
 		case err != nil || made:
 			return err
-		case d.config.BranchOf("") == s.Branch:
+		case b.config.BranchOf("") == s.Branch:
 			return fmt.Errorf("%w: %s", errBranchTaken, s.Branch)
 		}
 	}
 }
 
 // settings are what a run is recorded with.
-func (d *deliverer) settings() (delivery.Settings, error) {
-	c := d.config
+func (b *Box) settings() (delivery.Settings, error) {
+	c := b.config
 	s := delivery.Settings{
 		Roles: map[agentsig.Role]delivery.Role{}, Experts: c.Experts,
 		Budget: delivery.Budget{Tokens: c.Budget.Tokens, CostUSD: c.Budget.CostUSD}, Limits: delivery.DefaultLimits(),
@@ -183,13 +186,10 @@ func (d *deliverer) settings() (delivery.Settings, error) {
 	l.Reviews, l.Audits, l.Gates, l.Crashes, l.Timeouts = c.Limits.Reviews, c.Limits.Audits, c.Limits.Gates, c.Limits.Crashes, c.Limits.Timeouts
 	l.ExpertRequests, l.ExpertAttempts, l.ExpertAtOnce = c.Limits.ExpertRequests, c.Limits.ExpertAttempts, c.Limits.ExpertAtOnce
 	l.RemediationRounds, l.ConflictWait, l.ConflictRetries = c.Limits.RemediationRounds, c.Limits.ConflictWait, c.Limits.ConflictRetries
-	if err := d.canConfine(); err != nil {
+	if err := b.runner.Ready(); err != nil {
 		return s, err
 	}
-	if err := d.canReview(); err != nil {
-		return s, err
-	}
-	s.Protect(Unprotected(c))
+	s.Protect(runner.Unprotected(c))
 	for _, role := range agentsig.Roles() {
 		set := c.Role(role)
 		agent, ok := c.Agents[set.Agent]
@@ -210,20 +210,20 @@ func (d *deliverer) settings() (delivery.Settings, error) {
 }
 
 // first returns the phase that tasks begin in, and who works on them then.
-func (d *deliverer) first() (agentsig.Phase, agentsig.Role) {
-	if d.config.Analyst {
+func (b *Box) first() (agentsig.Phase, agentsig.Role) {
+	if b.config.Analyst {
 		return agentsig.PhaseDraft, agentsig.RoleAnalyst
 	}
 	return agentsig.PhaseImplementation, agentsig.RoleDeveloper
 }
 
 // dryRun says what a run would be like.
-func (d *deliverer) dryRun(p plan.Plan, s delivery.Settings) api.Run {
+func (b *Box) dryRun(p plan.Plan, s delivery.Settings) api.Run {
 	v := api.Run{
-		Title: titleOf(p), State: api.RunDry, AtOnce: s.Limits.Agents, Checks: len(d.checks(p)), Branch: d.config.Branch,
+		Title: titleOf(p), State: api.RunDry, AtOnce: s.Limits.Agents, Checks: len(runner.CheckNames(b.config, p)), Branch: b.config.Branch,
 		Unprotected: append([]string{}, s.Unprotected...), Tasks: []api.Task{}, Others: []api.Agent{}, Questions: []api.Question{}, Notices: []api.Notice{},
 	}
-	phase, role := d.first()
+	phase, role := b.first()
 	for _, t := range p.Tasks {
 		task := api.Task{ID: t.ID, Title: t.Title, Phase: phase, BlockedBy: t.BlockedBy, Protection: s.Protection}
 		switch {

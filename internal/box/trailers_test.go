@@ -7,8 +7,10 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/trailer"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
 	"github.com/signalbox-dev/signalbox/ledger"
@@ -89,6 +91,11 @@ func TestWitness(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	x, err := runner.New(t.Context(), runner.Options{Dir: t.TempDir(), Repo: c.dir, Now: time.Now, Logger: b.logger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Stop()
 	both := []string{"HEAD~1", "HEAD"}
 	later := ledger.Checkpoint{Origin: own, Size: 99}
 	for _, w := range []struct {
@@ -103,11 +110,11 @@ func TestWitness(t *testing.T) {
 		{"another history", "refs/heads/a", b.keys.Signer, ledger.Checkpoint{Origin: own, Size: 1}, both, trailer.Rewritten},
 		{"another key", "refs/heads/a", stranger, later, both, ""},
 		{"another ledger", "refs/heads/a", elsewhere, ledger.Checkpoint{Origin: "other/epoch/1", Size: 99}, both, ""},
-		{"an agent's branch", "refs/heads/" + taskBranch("R1", "T-1"), b.keys.Signer, later, both, ""},
+		{"an agent's branch", "refs/heads/signalbox-tasks/R1/T-1/work", b.keys.Signer, later, both, ""},
 		{"no merge", "refs/heads/a", b.keys.Signer, later, both[:1], ""},
 	} {
 		undo := c.merge(w.ref, w.signer, w.signed, w.parents...)
-		notes, err := b.witness(t.Context(), c.repo)
+		notes, err := b.witness(t.Context(), x.Witnesses)
 		kind, _ := trailer.IsFault(err)
 		var damage *archive.Damage
 		if kind != w.want || len(notes) > 0 || (err != nil) != (w.want != "") || err != nil && !errors.As(err, &damage) {
@@ -118,7 +125,7 @@ func TestWitness(t *testing.T) {
 	// One that is not believed hides none that is.
 	c.merge("refs/heads/a", stranger, later, both...)
 	c.merge("refs/heads/b", b.keys.Signer, later, both...)
-	if _, err := b.witness(t.Context(), c.repo); err == nil {
+	if _, err := b.witness(t.Context(), x.Witnesses); err == nil {
 		t.Error("nothing was seen beside a forged checkpoint")
 	}
 	// A message of any length is looked at from its end.
@@ -126,14 +133,14 @@ func TestWitness(t *testing.T) {
 	long := c.git(strings.Repeat("x", 2<<20)+"\n\n"+c.git("", "log", "-1", "--format=%B", "a"), "commit-tree", "HEAD^{tree}", "-p", "HEAD~1", "-p", "HEAD", "-F", "-")
 	c.git("", "update-ref", "refs/heads/c", long)
 	c.merge("refs/heads/b", b.keys.Signer, later, both...)
-	if _, err := b.witness(t.Context(), c.repo); err == nil {
+	if _, err := b.witness(t.Context(), x.Witnesses); err == nil {
 		t.Error("nothing was seen beside a long message")
 	}
 	// What can't be looked at is said.
 	if err := os.RemoveAll(c.dir + "/.git/objects"); err != nil {
 		t.Fatal(err)
 	}
-	if notes, err := b.witness(t.Context(), c.repo); err != nil || len(notes) != 1 {
+	if notes, err := b.witness(t.Context(), x.Witnesses); err != nil || len(notes) != 1 {
 		t.Errorf("%v %v", notes, err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
 )
@@ -149,14 +150,14 @@ func (a *app) diagnoseSettings(ctx context.Context, c config.Config, say func(na
 	diagnoseAgents(ctx, c, say)
 	for _, role := range agentsig.Roles() {
 		state, text := command.Fine, played(c, c.Role(role))
-		if err := box.Protect(c, role); err != nil {
+		if err := runner.Protect(c, role); err != nil {
 			state, text = unprotected(c), text+"\n"+err.Error()
 		} else if role == agentsig.RoleCritic || role == agentsig.RoleAuditor {
 			text += "; what it runs can't speak for it"
 		}
 		say(string(role), state, "%s", text)
 	}
-	if box.ChecksConfined(c) {
+	if runner.ChecksConfined(c) {
 		say("gate", command.Fine, "checks run in %s", c.Sandbox.Kind)
 	} else {
 		say("gate", unprotected(c), "checks run without a sandbox, with what agents wrote")
@@ -178,7 +179,7 @@ func unprotected(c config.Config) string {
 
 // adviseSandbox says which sandbox would do where none is set.
 func adviseSandbox(c config.Config, say func(name, state, format string, args ...any)) {
-	kind, err := box.Fitting(c)
+	kind, err := runner.Fitting(c)
 	if err != nil {
 		say("sandbox", command.Warning, "none is set: agents can do whatever you can, and forge verdicts; %v", err)
 		return

@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -46,7 +46,7 @@ func (a *app) passes(ctx context.Context, found config.Found) (sandbox.Kind, err
 	if err != nil {
 		return "", err
 	}
-	kind, err := box.Fitting(c)
+	kind, err := runner.Fitting(c)
 	switch {
 	case err != nil:
 		return "", err
@@ -64,9 +64,9 @@ func (a *app) passes(ctx context.Context, found config.Found) (sandbox.Kind, err
 	limited, cancel := context.WithTimeoutCause(ctx, tryTime, errTryTime)
 	defer cancel()
 	p := a.progress("trying the checks in "+string(kind), found.Setup)
-	err = box.Try(limited, box.Delivery{Repo: found.Root, Program: program, Config: c}, p)
+	err = runner.Try(limited, runner.Trial{Repo: found.Root, Program: program, Config: c, Log: p})
 	p.end()
-	var failed *box.TrialError
+	var failed *runner.TrialError
 	switch {
 	case err == nil:
 		return kind, nil

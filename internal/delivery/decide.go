@@ -415,6 +415,17 @@ func (in MergeChecked) decide(r *Run, _ time.Time) ([]Write, error) {
 	return []Write{t.do(work.Allow{Allowed: allowed})}, nil
 }
 
+// Permitted returns the merge that was allowed last for a command that is due; nil if there is none.
+func (r *Run) Permitted(command string) *work.Permit {
+	if command == r.mergeRepairCommand() {
+		return r.Remediation.Allowed
+	}
+	if t := r.due(DoMerge, command); t != nil {
+		return t.Item.Allowed
+	}
+	return nil
+}
+
 // MergeRan is what became of a merge.
 type MergeRan struct {
 	Command string // whose result it is

@@ -227,6 +227,21 @@ const (
 // Task returns the task with this id, or nil.
 func (r *Run) Task(id string) *Task { return r.byID[id] }
 
+// Reviewer reports whether a role looks at work and changes nothing.
+func Reviewer(r agentsig.Role) bool { return r == agentsig.RoleCritic || r == agentsig.RoleAuditor }
+
+// Reviews reports whether a session looks at what passed the gate: a reviewer's, or that of an
+// expert who advises one.
+func (r *Run) Reviews(s *Session) bool {
+	role := s.Role
+	for _, q := range r.Requests {
+		if asked := r.Sessions[q.Session]; q.Request == s.Request && asked != nil {
+			role = asked.Role
+		}
+	}
+	return Reviewer(role)
+}
+
 // Exists reports whether the run was started.
 func (r *Run) Exists() bool { return r.ID != "" }
 

@@ -14,12 +14,12 @@ func TestFollowedMutants(t *testing.T) {
 		t.Skip("compiles the program anew for each mutant; not with -short")
 	}
 	for _, m := range []struct{ name, file, before, after, test string }{
-		{"a reviewer is started all the same", "../box/supervise.go",
-			"if err := d.trust(ctx, c, s); err != nil {", "if err := error(nil); err != nil {", "TestPlantedSettings"},
-		{"its word is taken all the same", "../box/supervise.go",
-			"err = b.deliverer.trustWord(ctx, c, name)", "err = nil", "TestPlantedBesideReviewer"},
+		{"a reviewer is started all the same", "../runner/supervise.go",
+			"if err := x.trust(ctx, o); err != nil {", "if err := error(nil); err != nil {", "TestPlantedSettings"},
+		{"its word is taken all the same", "../box/reports.go",
+			"err = c.trustWord(ctx, name)", "err = nil", "TestPlantedBesideReviewer"},
 		{"nobody looks at the end of a run", "../box/conduct.go",
-			"c.box.deliverer.leaveFollowed(r.ID)", "", "TestPlantedForNextRun"},
+			"c.box.runner.LeaveFollowed(r.ID)", "", "TestPlantedForNextRun"},
 		{"an agent may write what all programs keep", "../sandbox/state.go",
 			"s.Others = append(s.Others, dir)", "s.Own = append(s.Own, dir)", "TestSettingsOfOthers"},
 	} {

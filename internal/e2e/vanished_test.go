@@ -98,8 +98,8 @@ func TestFrozenUnknown(t *testing.T) {
 // Each of these faults is noticed by the test that it names.
 func TestVanishedMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
-		{By: "^TestVanishedWorktree$", Mutant: mutant.Mutant{Name: "a worktree that is gone is made anew, and judged", File: "../box/verify.go", Old: "if err := d.remains(ctx, r, name); err != nil {", New: "if err := error(nil); err != nil {"}},
-		{By: "^TestVanishedWorktree$", Mutant: mutant.Mutant{Name: "a worktree that is made anew is not made ready", File: "../box/deliver.go", Old: "errors.Is(err, worktree.ErrNotWorktree) {", New: "errors.Is(err, os.ErrExist) {"}},
-		{By: "^TestFrozenTurn$", Mutant: mutant.Mutant{Name: "a session that was killed for its time has crashed", File: "../box/supervise.go", Old: "How: delivery.TimedOut, Detail:", New: "How: delivery.Crashed, Detail:"}},
+		{By: "^TestVanishedWorktree$", Mutant: mutant.Mutant{Name: "a worktree that is gone is made anew, and judged", File: "../runner/verify.go", Old: "if err := x.remains(ctx, r, name); err != nil {", New: "if err := error(nil); err != nil {"}},
+		{By: "^TestVanishedWorktree$", Mutant: mutant.Mutant{Name: "a worktree that is made anew is not made ready", File: "../runner/runner.go", Old: "errors.Is(err, worktree.ErrNotWorktree) {", New: "errors.Is(err, os.ErrExist) {"}},
+		{By: "^TestFrozenTurn$", Mutant: mutant.Mutant{Name: "a session that was killed for its time has crashed", File: "../runner/supervise.go", Old: "How: delivery.TimedOut, Detail:", New: "How: delivery.Crashed, Detail:"}},
 	})
 }

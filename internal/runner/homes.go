@@ -1,4 +1,4 @@
-package box
+package runner
 
 import (
 	"cmp"
@@ -16,39 +16,39 @@ import (
 // place returns where a commit is checked out for checks to run on it, until leave is called:
 // the first place that is free, so that tools that remember paths find one that they know.
 // What is left of the processes that were started there is ended.
-func (d *deliverer) place() (path string, leave func()) {
-	d.mu.Lock()
+func (x *Runner) place() (path string, leave func()) {
+	x.mu.Lock()
 	n := 0
-	for d.places[n] {
+	for x.places[n] {
 		n++
 	}
-	d.places[n] = true
-	d.mu.Unlock()
-	path = d.gatePath(n)
-	d.sweep(path)
+	x.places[n] = true
+	x.mu.Unlock()
+	path = x.gatePath(n)
+	x.sweep(path)
 	return path, func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		delete(d.places, n)
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		delete(x.places, n)
 	}
 }
 
 // takeHome makes the home directory that checks get. The first checks of a run fill the
 // base of the others.
-func (d *deliverer) takeHome(ctx context.Context, t trial) (*home.Home, error) {
-	u, _, err := d.user()
+func (x *Runner) takeHome(ctx context.Context, t trial) (*home.Home, error) {
+	u, _, err := x.user()
 	if err != nil {
 		return nil, err
 	}
 	if t.first {
-		return d.homes.First(ctx, u)
+		return x.homes.First(ctx, u)
 	}
-	return d.homes.Take(ctx, t.run, u)
+	return x.homes.Take(ctx, t.run, u)
 }
 
 // leaveHome removes the home directory of checks, or keeps that of the first ones if these
 // came to their end.
-func (d *deliverer) leaveHome(h *home.Home, t trial, ended bool) {
+func (x *Runner) leaveHome(h *home.Home, t trial, ended bool) {
 	var err error
 	if t.first && ended {
 		err = h.Keep(t.run)
@@ -56,7 +56,7 @@ func (d *deliverer) leaveHome(h *home.Home, t trial, ended bool) {
 		err = h.Close()
 	}
 	if err != nil {
-		d.box.logger.Warn("the home directory of checks was not put away", "run", t.run, "error", err)
+		x.logger.Warn("the home directory of checks was not put away", "run", t.run, "error", err)
 	}
 }
 
@@ -70,13 +70,13 @@ func environment(h *home.Home) []string {
 
 // user is who checks are run for, and what agents' programs keep of theirs, which agents can
 // write if they are confined, or else have no need to.
-func (d *deliverer) user() (u home.User, kept []string, err error) {
-	if ChecksConfined(d.config) {
-		if kept, err = programsKeep(d.config); err != nil {
+func (x *Runner) user() (u home.User, kept []string, err error) {
+	if ChecksConfined(x.config) {
+		if kept, err = programsKeep(x.config); err != nil {
 			return u, nil, err
 		}
 	}
-	agents := slices.Concat(kept, d.config.Sandbox.Write)
+	agents := slices.Concat(kept, x.config.Sandbox.Write)
 	return home.LoadUser(process.CleanEnv(os.Environ()), agents), kept, nil
 }
 
@@ -101,8 +101,8 @@ func programsKeep(c config.Config) ([]string, error) {
 
 // hideCaches hides from checks what agents' programs keep of the user's, and the user's
 // caches. What the settings let agents write is writable, less these.
-func (d *deliverer) hideCaches(p *sandbox.Policy) error {
-	u, kept, err := d.user()
+func (x *Runner) hideCaches(p *sandbox.Policy) error {
+	u, kept, err := x.user()
 	if err != nil {
 		return err
 	}
@@ -110,11 +110,11 @@ func (d *deliverer) hideCaches(p *sandbox.Policy) error {
 	slices.Sort(shut) // each comes after what it is in
 	var hidden []string
 	for _, path := range shut {
-		if !sandbox.InAny(path, hidden) && d.hideable(path, p) {
+		if !sandbox.InAny(path, hidden) && x.hideable(path, p) {
 			hidden = append(hidden, path)
 		}
 	}
-	for _, path := range d.config.Sandbox.Write {
+	for _, path := range x.config.Sandbox.Write {
 		if !sandbox.InAny(path, hidden) {
 			p.Write = append(p.Write, path)
 		}
@@ -128,7 +128,7 @@ func (d *deliverer) hideCaches(p *sandbox.Policy) error {
 
 // hideable reports whether a path can be hidden: it is there, the policy does not say
 // otherwise, and no agent has put a link there, by which something else would be hidden.
-func (d *deliverer) hideable(path string, p *sandbox.Policy) bool {
+func (x *Runner) hideable(path string, p *sandbox.Policy) bool {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil || real == "/" || slices.ContainsFunc(slices.Concat(p.Read, p.Write), func(other string) bool {
 		resolved, err := filepath.EvalSymlinks(other)
@@ -136,7 +136,7 @@ func (d *deliverer) hideable(path string, p *sandbox.Policy) bool {
 	}) {
 		return false
 	}
-	for _, dir := range d.config.Sandbox.Write {
+	for _, dir := range x.config.Sandbox.Write {
 		resolved, err := filepath.EvalSymlinks(dir)
 		if err == nil && sandbox.InAny(path, []string{dir}) && !sandbox.InAny(real, []string{resolved}) {
 			return false

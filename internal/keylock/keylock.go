@@ -1,20 +1,19 @@
-package box
+// Package keylock has a lock for each key.
+package keylock
 
 import (
 	"context"
 	"sync"
 )
 
-// keyLock is a lock for each key. Requests need it that
-// append to a subject of the box's own choice: the log's condition makes one of
-// two appends to the same subject only. The zero value is ready to use.
-type keyLock[K comparable] struct {
+// Lock is a lock for each key. The zero value is ready to use, and keeps nothing of keys that nobody holds.
+type Lock[K comparable] struct {
 	mu   sync.Mutex
 	keys map[K]chan struct{} // closed when its holder unlocks it
 }
 
-// lock returns when nobody else holds this key, and holds it until unlock is called.
-func (l *keyLock[K]) lock(ctx context.Context, key K) (unlock func(), err error) {
+// Lock returns when nobody else holds this key, and holds it until unlock is called.
+func (l *Lock[K]) Lock(ctx context.Context, key K) (unlock func(), err error) {
 	for {
 		l.mu.Lock()
 		before := l.keys[key]
@@ -39,4 +38,11 @@ func (l *keyLock[K]) lock(ctx context.Context, key K) (unlock func(), err error)
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// Held returns how many keys are held.
+func (l *Lock[K]) Held() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.keys)
 }

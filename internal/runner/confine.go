@@ -1,4 +1,4 @@
-package box
+package runner
 
 import (
 	"cmp"
@@ -23,15 +23,15 @@ type gitPaths struct{ write, read []string }
 // commits returns what an agent needs that commits its work: nothing if its role changes no
 // files, or nothing holds it. In a repository where that would give it too much it can't commit, if something
 // holds it; the gate commits what it leaves.
-func (d *deliverer) commits(role config.Role, agent config.Agent, tree, branch string) (gitPaths, error) {
+func (x *Runner) commits(role config.Role, agent config.Agent, tree, branch string) (gitPaths, error) {
 	held := role.Sandbox != sandbox.None || agent.Adapter == config.AdapterCodex // which has a sandbox of its own
 	if !held || !slices.Contains(role.Allow, config.AllowEdit) {
 		return gitPaths{}, nil
 	}
-	write, read, err := sandbox.GitPaths(d.repo.Common(), tree, branch)
+	write, read, err := sandbox.GitPaths(x.repo.Common(), tree, branch)
 	if errors.Is(err, sandbox.ErrNoCommits) {
-		d.box.logger.Warn("an agent that is confined can't commit here", "error", err)
-		return gitPaths{read: []string{d.repo.Common()}}, nil
+		x.logger.Warn("an agent that is confined can't commit here", "error", err)
+		return gitPaths{read: []string{x.repo.Common()}}, nil
 	}
 	return gitPaths{write, read}, err
 }
@@ -45,15 +45,15 @@ type cage struct{ program, nested *sandbox.Policy }
 // keeps of the user's, and what the settings name. The box's directory, with its secrets
 // and what other agents do, is hidden from it, and so is an archive that lies elsewhere.
 // From the commands that it runs, what programs keep is hidden as well, with their prompts.
-func (d *deliverer) confine(s delivery.Session, role config.Role, agent config.Agent, command []string, tree string, commits gitPaths) (cage, error) {
+func (x *Runner) confine(s delivery.Session, role config.Role, agent config.Agent, command []string, tree string, commits gitPaths) (cage, error) {
 	if role.Sandbox == sandbox.None {
 		return cage{}, nil
 	}
-	dir, err := filepath.Abs(d.box.sessionDir(s.ID))
+	dir, err := filepath.Abs(x.sessionDir(s.ID))
 	if err != nil {
 		return cage{}, err
 	}
-	p, err := d.policy(role.Sandbox, role.Network, session.Temp(dir))
+	p, err := x.policy(role.Sandbox, role.Network, session.Temp(dir))
 	if err != nil {
 		return cage{}, err
 	}
@@ -71,8 +71,8 @@ func (d *deliverer) confine(s delivery.Session, role config.Role, agent config.A
 	if err != nil {
 		return cage{}, err
 	}
-	p.Write = slices.Concat(p.Write, state.Own, state.Shared, d.config.Sandbox.Write, []string{session.Private(dir)})
-	p.Read = append(p.Read, session.Nest(dir), filepath.Dir(d.program))
+	p.Write = slices.Concat(p.Write, state.Own, state.Shared, x.config.Sandbox.Write, []string{session.Private(dir)})
+	p.Read = append(p.Read, session.Nest(dir), filepath.Dir(x.program))
 	nested := state.Nested(role.Sandbox)
 	nested.Hidden = append(nested.Hidden, session.Private(dir))
 	if agentOf(s.Agent, agent, command).Way().StandsIn() && role.Sandbox == sandbox.Bubblewrap {
@@ -81,26 +81,26 @@ func (d *deliverer) confine(s delivery.Session, role config.Role, agent config.A
 	return cage{p, nested}, nil
 }
 
-// errUnprotected refuses a run whose verdicts could be forged.
-var errUnprotected = errors.New("a reviewer of this run could not be protected from what it reviews; set review: unprotected to go on all the same")
+// ErrUnprotected refuses a run whose verdicts could be forged.
+var ErrUnprotected = errors.New("a reviewer of this run could not be protected from what it reviews; set review: unprotected to go on all the same")
 
 // canReview refuses reviewers whose verdicts could be forged although they are confined,
 // unless the settings say that this may be.
-func (d *deliverer) canReview() error {
-	if d.config.Review == config.ReviewUnprotected {
+func (x *Runner) canReview() error {
+	if x.config.Review == config.ReviewUnprotected {
 		return nil
 	}
 	var all []string
 	for _, role := range agentsig.Roles() {
-		if d.config.Role(role).Sandbox == sandbox.None {
+		if x.config.Role(role).Sandbox == sandbox.None {
 			continue // a run says what is not protected then
 		}
-		if err := Protect(d.config, role); err != nil {
+		if err := Protect(x.config, role); err != nil {
 			all = append(all, fmt.Sprintf("the %s: %v", role, err))
 		}
 	}
 	if len(all) > 0 {
-		return fmt.Errorf("%w (%s)", errUnprotected, strings.Join(all, "; "))
+		return fmt.Errorf("%w (%s)", ErrUnprotected, strings.Join(all, "; "))
 	}
 	return nil
 }
@@ -108,17 +108,17 @@ func (d *deliverer) canReview() error {
 // policy is what every sandbox of the box's has: its directory, and what of the archive lies
 // elsewhere, are hidden. The rest can be read, also where a sandbox has its own temporary
 // files, which the checkout may be among.
-func (d *deliverer) policy(kind sandbox.Kind, network config.Switch, temp string) (*sandbox.Policy, error) {
-	hidden, err := d.box.dir.Hidden(d.config.Archive)
+func (x *Runner) policy(kind sandbox.Kind, network config.Switch, temp string) (*sandbox.Policy, error) {
+	hidden, err := x.hidden()
 	return &sandbox.Policy{
-		Kind: kind, Network: network == config.On, Temp: temp, Hidden: hidden, Read: []string{d.repo.Root()},
+		Kind: kind, Network: network == config.On, Temp: temp, Hidden: hidden, Read: []string{x.repo.Root()},
 	}, err
 }
 
 // keep lets a command write what programs keep of the user's, and what the settings name.
-func (d *deliverer) keep(p *sandbox.Policy, command []string, getenv func(string) string) error {
+func (x *Runner) keep(p *sandbox.Policy, command []string, getenv func(string) string) error {
 	kept, err := sandbox.FindState(command, getenv("HOME"), getenv)
-	p.Write = slices.Concat(p.Write, kept.Own, kept.Shared, d.config.Sandbox.Write)
+	p.Write = slices.Concat(p.Write, kept.Own, kept.Shared, x.config.Sandbox.Write)
 	return err
 }
 
@@ -129,9 +129,9 @@ const tempSuffix = ".tmp"
 // when that is done. They run what agents wrote, so they are confined as agents are, unless
 // the settings say otherwise. With a home directory of their own they don't see what agents
 // can write of the user's.
-func (d *deliverer) shell(tree string, h *home.Home) (shell []string, done func(), err error) {
-	c := d.config.Sandbox
-	if !ChecksConfined(d.config) {
+func (x *Runner) shell(tree string, h *home.Home) (shell []string, done func(), err error) {
+	c := x.config.Sandbox
+	if !ChecksConfined(x.config) {
 		return []string{"sh"}, func() {}, nil
 	}
 	temp := tree + tempSuffix
@@ -140,46 +140,46 @@ func (d *deliverer) shell(tree string, h *home.Home) (shell []string, done func(
 	if err := os.MkdirAll(temp, 0o700); err != nil {
 		return nil, nil, err
 	}
-	p, err := d.policy(c.Kind, c.Network, temp)
+	p, err := x.policy(c.Kind, c.Network, temp)
 	if err != nil {
 		return nil, nil, err
 	}
-	p.Write, p.Read = []string{tree}, append(p.Read, d.exchange.Common()) // what git needs of most of them
+	p.Write, p.Read = []string{tree}, append(p.Read, x.exchange.Common()) // what git needs of most of them
 	if h == nil {
-		err = d.keep(p, nil, os.Getenv)
+		err = x.keep(p, nil, os.Getenv)
 	} else {
 		p.Write = append(p.Write, h.Path)
 		if c.Kind == sandbox.Bubblewrap { // with Landlock nothing could be made beside it
 			p.Read = append(p.Read, filepath.Join(tree, ".git"))
 		}
-		err = d.hideCaches(p)
+		err = x.hideCaches(p)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	shell, err = p.Command(d.program, []string{"sh"})
+	shell, err = p.Command(x.program, []string{"sh"})
 	return shell, done, err
 }
 
-// errNoSandbox refuses a run whose agents could not be confined as the settings want it.
-var errNoSandbox = errors.New("the sandbox that is set can't be made; `signalbox doctor` says more")
+// ErrNoSandbox refuses a run whose agents could not be confined as the settings want it.
+var ErrNoSandbox = errors.New("the sandbox that is set can't be made; `signalbox doctor` says more")
 
 // canConfine reports why the sandboxes of the settings can't be made, if that is so.
-func (d *deliverer) canConfine() error {
-	kinds := []sandbox.Kind{d.config.Sandbox.Kind}
+func (x *Runner) canConfine() error {
+	kinds := []sandbox.Kind{x.config.Sandbox.Kind}
 	for _, role := range agentsig.Roles() {
-		kinds = append(kinds, d.config.Role(role).Sandbox)
+		kinds = append(kinds, x.config.Role(role).Sandbox)
 	}
 	slices.Sort(kinds)
 	kinds = slices.DeleteFunc(slices.Compact(kinds), func(k sandbox.Kind) bool { return k == sandbox.None })
 	for _, kind := range kinds {
 		if err := sandbox.Available(kind); err != nil {
-			return fmt.Errorf("%w (%w)", errNoSandbox, err)
+			return fmt.Errorf("%w (%w)", ErrNoSandbox, err)
 		}
 	}
-	for _, path := range d.config.Sandbox.Write {
+	for _, path := range x.config.Sandbox.Write {
 		if _, err := os.Stat(path); err != nil && len(kinds) > 0 {
-			return fmt.Errorf("%w (sandbox.write: %w: make it, or take it out)", errNoSandbox, err)
+			return fmt.Errorf("%w (sandbox.write: %w: make it, or take it out)", ErrNoSandbox, err)
 		}
 	}
 	return nil

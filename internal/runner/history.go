@@ -1,4 +1,4 @@
-package box
+package runner
 
 import (
 	"context"
@@ -18,7 +18,7 @@ func badWork(err error) bool {
 
 // begins returns where the work of a commit begins that was taken for a task, or for remediation,
 // and refuses a history that holds others' work, and one with too much in it.
-func (d *deliverer) begins(ctx context.Context, r delivery.Run, name, commit string) (string, error) {
+func (x *Runner) begins(ctx context.Context, r delivery.Run, name, commit string) (string, error) {
 	others := map[string]string{}
 	for _, t := range r.Tasks {
 		if t.ID == name || t.Item.Phase == agentsig.PhaseCompleted {
@@ -27,28 +27,28 @@ func (d *deliverer) begins(ctx context.Context, r delivery.Run, name, commit str
 		if t.Item.Commit != "" {
 			others[t.Item.Commit] = t.ID
 		}
-		switch tip, err := d.repo.Resolve(ctx, "refs/heads/"+taskBranch(r.ID, t.ID)); {
+		switch tip, err := x.repo.Resolve(ctx, "refs/heads/"+taskBranch(r.ID, t.ID)); {
 		case err == nil:
 			others[tip] = t.ID
 		case ctx.Err() != nil:
 			return "", ctx.Err() // a branch that is not there, or was broken, is nobody's work yet
 		}
 	}
-	base, err := d.exchange.Begins(ctx, commit, r.Branch, others)
+	base, err := x.exchange.Begins(ctx, commit, r.Branch, others)
 	if err != nil {
 		return "", err
 	}
-	return base, d.exchange.CheckSize(ctx, base, commit)
+	return base, x.exchange.CheckSize(ctx, base, commit)
 }
 
 // partsAt returns where the work of a commit begins, as it is shown to a reviewer. If there are more
 // such commits than one it will not be merged.
-func (d *deliverer) partsAt(ctx context.Context, r delivery.Run, commit string) (string, error) {
-	tip, err := d.exchange.TakeBranch(ctx, r.Branch)
+func (x *Runner) partsAt(ctx context.Context, r delivery.Run, commit string) (string, error) {
+	tip, err := x.exchange.TakeBranch(ctx, r.Branch)
 	if err != nil {
 		return "", err
 	}
-	bases, err := d.exchange.Bases(ctx, commit, tip)
+	bases, err := x.exchange.Bases(ctx, commit, tip)
 	if err != nil {
 		return "", err
 	}
@@ -56,8 +56,8 @@ func (d *deliverer) partsAt(ctx context.Context, r delivery.Run, commit string) 
 }
 
 // checkHead refuses to look at a worktree whose commit has too much in it: git would hold all of it.
-func (d *deliverer) checkHead(ctx context.Context, r delivery.Run, t *worktree.Tree) (head string, err error) {
-	tip, err := d.tip(ctx, r)
+func (x *Runner) checkHead(ctx context.Context, r delivery.Run, t *worktree.Tree) (head string, err error) {
+	tip, err := x.tip(ctx, r)
 	if err != nil {
 		return "", err
 	}
@@ -65,7 +65,7 @@ func (d *deliverer) checkHead(ctx context.Context, r delivery.Run, t *worktree.T
 		return "", nil // there is no commit to look at
 	}
 	if err == nil {
-		err = d.repo.CheckEntries(ctx, tip, head)
+		err = x.repo.CheckEntries(ctx, tip, head)
 	}
 	return head, err
 }

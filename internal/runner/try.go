@@ -1,4 +1,4 @@
-package box
+package runner
 
 import (
 	"context"
@@ -11,10 +11,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/home"
+	"github.com/signalbox-dev/signalbox/internal/mailbox"
 	"github.com/signalbox-dev/signalbox/internal/plan"
 	"github.com/signalbox-dev/signalbox/internal/redact"
 )
+
+// Trial is what [Try] tries.
+type Trial struct {
+	Repo    string // a directory of the user's checkout
+	Program string // this program
+	Config  config.Config
+	Log     io.Writer // gets what the checks print; may be nil
+}
 
 // TrialError says that checks fail.
 type TrialError struct {
@@ -30,39 +40,45 @@ const tryPrefix = ".signalbox-try-"
 
 // Try runs the checks of the settings on the last commit, as the gate of a run would before
 // any agent is started: with the setup, the sandbox and the home directory that it has. It
-// needs no box, and leaves nothing behind. What the checks print goes to log, which may be nil.
-// The error is a [TrialError] if they fail; it is another one if they could not be run, or a
+// needs no box, and leaves nothing behind. The error is a [TrialError] if they fail; it is another one if they could
+// not be run, or a
 // run with these settings would be refused.
-func Try(ctx context.Context, o Delivery, log io.Writer) (err error) {
+func Try(ctx context.Context, o Trial) (err error) {
 	dir, err := os.MkdirTemp(o.Repo, tryPrefix)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, home.Remove(dir)) }()
-	b := &Box{dir: Dir(dir), logger: slog.New(slog.DiscardHandler), now: time.Now}
-	if b.redact, err = redact.New(o.Config.Redact); err != nil {
+	secrets, err := redact.New(o.Config.Redact)
+	if err != nil {
 		return err
 	}
 	// The archive is hidden from checks, and git does not see any of it.
-	err = errors.Join(os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o600), os.Mkdir(b.dir.path(archiveDir), 0o700))
+	archive := filepath.Join(dir, "archive")
+	err = errors.Join(os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o600), os.Mkdir(archive, 0o700))
 	if err != nil {
 		return err
 	}
-	d, err := newDeliverer(ctx, b, o)
+	x, err := New(ctx, Options{
+		Dir: dir, Repo: o.Repo, Program: o.Program, Config: o.Config, Redact: secrets.Text, Now: time.Now,
+		Logger: slog.New(slog.DiscardHandler), Mail: mailbox.New(),
+		Hidden: func() ([]string, error) { return []string{dir, archive}, nil },
+	})
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(d.canConfine(), d.canReview()); err != nil {
+	defer x.Stop()
+	if err := errors.Join(x.canConfine(), x.canReview()); err != nil {
 		return err
 	}
-	_, commit, err := d.repo.Head(ctx)
+	_, commit, err := x.repo.Head(ctx)
 	if err != nil {
 		return err
 	}
-	if err := d.exchange.TakeBase(ctx, commit); err != nil {
+	if err := x.exchange.TakeBase(ctx, commit); err != nil {
 		return err
 	}
-	result, err := d.check(ctx, commit, trial{run: "try", checks: d.checks(plan.Plan{}), log: log})
+	result, err := x.check(ctx, commit, trial{run: "try", checks: x.checks(plan.Plan{}), log: o.Log})
 	if err != nil {
 		return fmt.Errorf("the checks could not be run: %w", err)
 	}

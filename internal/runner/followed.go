@@ -1,4 +1,4 @@
-package box
+package runner
 
 import (
 	"cmp"
@@ -164,68 +164,52 @@ func (f *followed) accept() error {
 
 // lookFollowed looks how everything is that reviewers' programs follow, before an agent is
 // started: anew, unless agents of another run have been able to write it since.
-func (d *deliverer) lookFollowed() error {
-	unread, err := d.followed.take(len(d.box.state.liveRuns()) == 0)
+func (x *Runner) lookFollowed(alone bool) error {
+	unread, err := x.followed.take(alone)
 	for _, what := range unread {
-		d.box.logger.Warn("what reviewers' programs follow can't be looked at", "error", what)
+		x.logger.Warn("what reviewers' programs follow can't be looked at", "error", what)
 	}
 	return err
 }
 
-// leaveFollowed looks once more when a run has ended, so that what its agents changed is told
+// LeaveFollowed looks once more when a run has ended, so that what its agents changed is told
 // in the next one.
-func (d *deliverer) leaveFollowed(run string) {
-	changed, err := d.followed.changed()
+func (x *Runner) LeaveFollowed(run string) {
+	changed, err := x.followed.changed()
 	if err != nil || len(changed) > 0 {
-		d.box.logger.Warn("what reviewers' programs follow was changed while agents could write it; the next run will be paused for it", "run", run, "paths", changed, "error", err)
+		x.logger.Warn("what reviewers' programs follow was changed while agents could write it; the next run will be paused for it", "run", run, "paths", changed, "error", err)
 	}
 }
 
-// acceptFollowed takes what a run was paused for as the operator's will, who resumes it.
-func (b *Box) acceptFollowed(subject string) error {
-	distrust := false
-	b.state.withRun(subject, func(r *delivery.Run) { distrust = r.Distrust != "" })
-	if !distrust || b.deliverer == nil {
-		return nil
-	}
-	return b.deliverer.followed.accept()
-}
+// AcceptFollowed takes what a run was paused for as the operator's will, who resumes it.
+func (x *Runner) AcceptFollowed() error { return x.followed.accept() }
 
 // errDistrust is why a reviewer is not started.
 var errDistrust = errors.New("what its program follows was changed")
 
 // trust refuses to start a reviewer whose program would follow what an agent may have written,
 // and pauses the run.
-func (d *deliverer) trust(ctx context.Context, c *conductor, s delivery.Session) error {
-	if !d.reviews(c, s) {
+func (x *Runner) trust(ctx context.Context, o Order) error {
+	if !o.Reviews {
 		return nil
 	}
-	changed, err := d.followed.changed()
-	if err != nil || len(changed) == 0 {
+	reason, err := x.Distrust(o.Run.ID)
+	if err != nil || reason == "" {
 		return err
 	}
-	reason := distrustWords(changed, d.run(c).ID)
-	if err := c.tell(ctx, delivery.Distrust{Session: s.ID, Reason: d.box.redact.Text(reason)}); err != nil {
+	if err := x.tell(ctx, o, delivery.Distrust{Session: o.Session.ID, Reason: reason}); err != nil {
 		return err
 	}
 	return errDistrust
 }
 
-// trustWord does the same when a reviewer has spoken: what it said then does not count.
-func (d *deliverer) trustWord(ctx context.Context, c *conductor, name string) error {
-	var s *delivery.Session
-	d.box.state.withRun(c.subject, func(r *delivery.Run) {
-		if live := r.Sessions[name]; live != nil {
-			s = delivery.Command{Session: live}.Copy().Session
-		}
-	})
-	if s == nil {
-		return nil
+// Distrust says in words why no reviewer of a run is to be believed now, and what to do; "" if there is no reason.
+func (x *Runner) Distrust(run string) (string, error) {
+	changed, err := x.followed.changed()
+	if err != nil || len(changed) == 0 {
+		return "", err
 	}
-	if err := d.trust(ctx, c, *s); !errors.Is(err, errDistrust) {
-		return err
-	}
-	return nil
+	return x.redact(distrustWords(changed, run)), nil
 }
 
 // distrustWords says what was changed, and what to do.

@@ -1,4 +1,4 @@
-package box
+package runner
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 	"github.com/signalbox-dev/signalbox/internal/session/agent"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -59,7 +60,7 @@ func ChecksConfined(c config.Config) bool {
 func Protect(c config.Config, role agentsig.Role) error {
 	set := c.Role(role)
 	agent, ok := c.Agents[set.Agent]
-	if !ok || !reviewer(role) {
+	if !ok || !delivery.Reviewer(role) {
 		return nil
 	}
 	if err := agentOf(set.Agent, agent, agent.Resolve(c.Dir)).Protect(set.Sandbox); err != nil {
@@ -124,7 +125,7 @@ func Fitting(c config.Config) (sandbox.Kind, error) {
 	for _, kind := range []sandbox.Kind{sandbox.Landlock, sandbox.Bubblewrap} {
 		err := sandbox.Available(kind)
 		for _, role := range agentsig.Roles() {
-			if agent, ok := c.Agents[c.Role(role).Agent]; ok && err == nil && reviewer(role) {
+			if agent, ok := c.Agents[c.Role(role).Agent]; ok && err == nil && delivery.Reviewer(role) {
 				err = agentOf(c.Role(role).Agent, agent, agent.Resolve(c.Dir)).Protect(kind)
 			}
 		}

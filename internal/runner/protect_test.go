@@ -1,4 +1,4 @@
-package box_test
+package runner_test
 
 import (
 	"os"
@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
-	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/runner"
 )
 
 // What a run does not protect follows from its settings alone.
@@ -53,7 +53,7 @@ agents:
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := box.Unprotected(settings)
+			got := runner.Unprotected(settings)
 			if len(got) != len(c.want) {
 				t.Fatalf("got %q, want %q", got, c.want)
 			}
@@ -83,7 +83,7 @@ func TestPagesAreProtected(t *testing.T) {
 			c, err := config.Parse(filepath.Join(t.TempDir(), config.File), []byte(text))
 			if err != nil {
 				t.Errorf("%s: %v\n%s", page, err, text)
-			} else if all := box.Unprotected(c); len(all) > 0 {
+			} else if all := runner.Unprotected(c); len(all) > 0 {
 				t.Errorf("%s: %q\n%s", page, all, text)
 			}
 		}

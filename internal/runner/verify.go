@@ -1,4 +1,4 @@
-package box
+package runner
 
 import (
 	"cmp"
@@ -39,31 +39,31 @@ type trial struct {
 }
 
 // check runs checks at a commit, on a clean tree of its own.
-func (d *deliverer) check(ctx context.Context, commit string, t trial) (checked, error) {
+func (x *Runner) check(ctx context.Context, commit string, t trial) (checked, error) {
 	if len(t.checks) == 0 {
 		return checked{}, nil
 	}
 	select {
-	case d.gates <- struct{}{}:
+	case x.gates <- struct{}{}:
 	case <-ctx.Done():
 		return checked{}, ctx.Err()
 	}
-	defer func() { <-d.gates }()
-	path, leave := d.place()
+	defer func() { <-x.gates }()
+	path, leave := x.place()
 	defer leave()
-	if err := transient(ctx, func() error { return d.exchange.AddDetached(ctx, path, commit) }); err != nil {
+	if err := transient(ctx, func() error { return x.exchange.AddDetached(ctx, path, commit) }); err != nil {
 		return checked{}, err
 	}
-	return d.checkIn(ctx, path, commit, t)
+	return x.checkIn(ctx, path, commit, t)
 }
 
 // checkIn runs checks in a worktree that is at a commit. One that fails is run once more, in a
 // worktree that is made anew: what runs is the change's, and could have left something for that.
-func (d *deliverer) checkIn(ctx context.Context, path, commit string, t trial) (checked, error) {
+func (x *Runner) checkIn(ctx context.Context, path, commit string, t trial) (checked, error) {
 	if len(t.checks) == 0 {
 		return checked{}, nil
 	}
-	report, err := d.attempt(ctx, path, commit, t)
+	report, err := x.attempt(ctx, path, commit, t)
 	if err != nil {
 		return checked{}, err
 	}
@@ -71,39 +71,39 @@ func (d *deliverer) checkIn(ctx context.Context, path, commit string, t trial) (
 		if r.Passed {
 			continue
 		}
-		if err := transient(ctx, func() error { return d.exchange.AddDetached(ctx, path, commit) }); err != nil {
+		if err := transient(ctx, func() error { return x.exchange.AddDetached(ctx, path, commit) }); err != nil {
 			return checked{}, err
 		}
-		again, err := d.attempt(ctx, path, commit, trial{run: t.run, checks: t.checks[n : n+1], log: t.log})
+		again, err := x.attempt(ctx, path, commit, trial{run: t.run, checks: t.checks[n : n+1], log: t.log})
 		if err != nil {
 			return checked{}, err
 		}
 		report.Checks[n] = r.Again(again.Checks[0])
 	}
-	return d.judge(report, t.checks), nil
+	return x.judge(report, t.checks), nil
 }
 
 // attempt runs checks once in a worktree, made ready as the user wants it, with a home directory
 // of their own.
-func (d *deliverer) attempt(ctx context.Context, path, commit string, t trial) (report gate.Report, err error) {
-	h, err := d.takeHome(ctx, t)
+func (x *Runner) attempt(ctx context.Context, path, commit string, t trial) (report gate.Report, err error) {
+	h, err := x.takeHome(ctx, t)
 	if err != nil {
 		return report, err
 	}
-	defer func() { d.leaveHome(h, t, err == nil) }()
-	if err := d.makeReady(ctx, path, commit, h); err != nil {
+	defer func() { x.leaveHome(h, t, err == nil) }()
+	if err := x.makeReady(ctx, path, commit, h); err != nil {
 		return report, err
 	}
-	shell, done, err := d.shell(path, h)
+	shell, done, err := x.shell(path, h)
 	if err != nil {
 		return report, err
 	}
 	defer done()
-	return gate.Run(ctx, t.checks, gate.Options{Dir: path, Session: marker(path), Inherit: environment(h), Log: t.log, Shell: shell, Tend: d.program})
+	return gate.Run(ctx, t.checks, gate.Options{Dir: path, Session: marker(path), Inherit: environment(h), Log: t.log, Shell: shell, Tend: x.program})
 }
 
 // judge says what a report on checks comes to.
-func (d *deliverer) judge(report gate.Report, checks []gate.Check) checked {
+func (x *Runner) judge(report gate.Report, checks []gate.Check) checked {
 	var c checked
 	var output strings.Builder
 	for n, r := range report.Checks {
@@ -118,7 +118,7 @@ func (d *deliverer) judge(report gate.Report, checks []gate.Check) checked {
 		}
 		fmt.Fprintf(&output, "%s (%s): %s\n%s\n", r.Name, checks[n].Command, how, last(r.Output, 2<<10))
 	}
-	c.output = d.box.redact.Text(safetext.EscapeLines(output.String()))
+	c.output = x.redact(safetext.EscapeLines(output.String()))
 	return c
 }
 
@@ -141,24 +141,20 @@ func (c checked) tolerate(names []string) checked {
 }
 
 // gate runs the checks on a task's work as it is committed.
-func (d *deliverer) gate(ctx context.Context, c *conductor, id string, t delivery.Task) error {
-	r := d.run(c)
-	in := delivery.GateRan{Command: id}
-	if err := d.gateRun(ctx, r, t, &in); err != nil {
+func (x *Runner) gate(ctx context.Context, o Order) error {
+	in := delivery.GateRan{Command: o.ID}
+	if err := x.gateRun(ctx, o, &in); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		in.Trouble = d.box.redact.Text("the gate could not run: " + err.Error())
+		in.Trouble = x.redact("the gate could not run: " + err.Error())
 	}
-	return c.tell(ctx, in)
+	return x.tell(ctx, o, in)
 }
 
-func (d *deliverer) gateRun(ctx context.Context, r delivery.Run, t delivery.Task, in *delivery.GateRan) error {
-	p, err := d.planOf(r)
-	if err != nil {
-		return err
-	}
-	commit, err := d.settled(ctx, r, t.ID, commitMessage(t))
+func (x *Runner) gateRun(ctx context.Context, o Order, in *delivery.GateRan) error {
+	r, t := o.Run, *o.Task
+	commit, err := x.settled(ctx, r, t.ID, commitMessage(t))
 	if in.Commit = commit; err != nil {
 		var stray *worktree.StrayError
 		if errors.As(err, &stray) && stray.Commit != "" {
@@ -171,18 +167,18 @@ func (d *deliverer) gateRun(ctx context.Context, r delivery.Run, t delivery.Task
 		}
 		return err
 	}
-	if err := d.takeIn(ctx, r, t.ID, in); err != nil {
+	if err := x.takeIn(ctx, r, t.ID, in); err != nil {
 		if badWork(err) {
 			in.Output = err.Error()
 			return nil // it did not pass
 		}
 		return err
 	}
-	log, err := d.gateLog(t.Item)
+	log, err := x.gateLog(t.Item)
 	if err != nil {
 		return err
 	}
-	result, err := d.check(ctx, in.Commit, trial{run: r.ID, checks: d.checks(p), log: log})
+	result, err := x.check(ctx, in.Commit, trial{run: r.ID, checks: x.checks(o.Plan), log: log})
 	if err := errors.Join(err, log.Close()); err != nil {
 		return err
 	}
@@ -192,11 +188,11 @@ func (d *deliverer) gateRun(ctx context.Context, r delivery.Run, t delivery.Task
 		return nil
 	}
 	// What fails without the change too is not the change's fault.
-	head, err := d.exchange.TakeBranch(ctx, r.Branch)
+	head, err := x.exchange.TakeBranch(ctx, r.Branch)
 	if err != nil {
 		return err
 	}
-	before, err := d.check(ctx, head, trial{run: r.ID, checks: failed.failed})
+	before, err := x.check(ctx, head, trial{run: r.ID, checks: failed.failed})
 	if err != nil {
 		return err
 	}
@@ -204,22 +200,22 @@ func (d *deliverer) gateRun(ctx context.Context, r delivery.Run, t delivery.Task
 		in.Trouble = "what fails here fails on " + r.Branch + " too:\n" + before.output
 		return nil
 	}
-	if base, err := d.exchange.Base(ctx, head, in.Commit); err == nil && base != head {
+	if base, err := x.exchange.Base(ctx, head, in.Commit); err == nil && base != head {
 		in.Output += "\n" + r.Branch + " has moved on since this branch began, and passes what fails here: merge it into this branch first.\n"
 	}
 	return nil
 }
 
 // takeIn brings a commit to where it is checked, and finds out how much it changes.
-func (d *deliverer) takeIn(ctx context.Context, r delivery.Run, task string, in *delivery.GateRan) error {
-	if err := d.exchange.Take(ctx, in.Commit, r.ID); err != nil {
+func (x *Runner) takeIn(ctx context.Context, r delivery.Run, task string, in *delivery.GateRan) error {
+	if err := x.exchange.Take(ctx, in.Commit, r.ID); err != nil {
 		return err
 	}
-	base, err := d.begins(ctx, r, task, in.Commit)
+	base, err := x.begins(ctx, r, task, in.Commit)
 	if err != nil {
 		return err
 	}
-	changes, err := d.exchange.Changes(ctx, base, in.Commit)
+	changes, err := x.exchange.Changes(ctx, base, in.Commit)
 	if err != nil {
 		return err
 	}
@@ -229,17 +225,17 @@ func (d *deliverer) takeIn(ctx context.Context, r delivery.Run, task string, in 
 
 // gateLog opens the file that what the checks print on an item's work is kept in: beside
 // the session whose work it is.
-func (d *deliverer) gateLog(i work.Item) (*os.File, error) {
+func (x *Runner) gateLog(i work.Item) (*os.File, error) {
 	name := i.Subject
 	if i.Past != nil {
 		name = i.Past.Token.Session(i.Subject)
 	}
-	return d.openLog(name)
+	return x.openLog(name)
 }
 
 // openLog opens the file that what checks print is kept in. The last run of them counts.
-func (d *deliverer) openLog(name string) (*os.File, error) {
-	dir := filepath.Join(d.dir, "gates", "log")
+func (x *Runner) openLog(name string) (*os.File, error) {
+	dir := filepath.Join(x.dir, "gates", "log")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -248,44 +244,40 @@ func (d *deliverer) openLog(name string) (*os.File, error) {
 
 // baseline runs the checks on what the work starts from; in remediation, on what was
 // committed for the repair.
-func (d *deliverer) baseline(ctx context.Context, c *conductor, id string) error {
-	r := d.run(c)
-	in := delivery.BaselineRan{Command: id}
-	repair, err := d.repaired(ctx, r)
+func (x *Runner) baseline(ctx context.Context, o Order) error {
+	in := delivery.BaselineRan{Command: o.ID}
+	repair, err := x.repaired(ctx, o.Run)
 	switch {
 	case err != nil:
 	case repair != nil:
-		if err = d.checkRepair(ctx, r, repair); err == nil {
-			return c.tell(ctx, delivery.RepairRan{Command: id, Repair: *repair})
+		if err = x.checkRepair(ctx, o, repair); err == nil {
+			return x.tell(ctx, o, delivery.RepairRan{Command: o.ID, Repair: *repair})
 		}
 	default:
-		err = d.baselineRun(ctx, r, &in.Baseline)
+		err = x.baselineRun(ctx, o, &in.Baseline)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err != nil {
-		in.Trouble = d.box.redact.Text("the checks could not be run: " + err.Error())
+		in.Trouble = x.redact("the checks could not be run: " + err.Error())
 	}
-	return c.tell(ctx, in)
+	return x.tell(ctx, o, in)
 }
 
-func (d *deliverer) baselineRun(ctx context.Context, r delivery.Run, b *delivery.Baseline) error {
-	p, err := d.planOf(r)
+func (x *Runner) baselineRun(ctx context.Context, o Order, b *delivery.Baseline) (err error) {
+	r := o.Run
+	if b.Commit, err = x.exchange.Begin(ctx, r.Branch); err != nil {
+		return err
+	}
+	if err := x.exchange.Guard(ctx); err != nil && ctx.Err() == nil {
+		x.logger.Warn("agents could overwrite objects that the run starts from", "run", r.ID, "error", err)
+	}
+	log, err := x.openLog(r.Subject)
 	if err != nil {
 		return err
 	}
-	if b.Commit, err = d.exchange.Begin(ctx, r.Branch); err != nil {
-		return err
-	}
-	if err := d.exchange.Guard(ctx); err != nil && ctx.Err() == nil {
-		d.box.logger.Warn("agents could overwrite objects that the run starts from", "run", r.ID, "error", err)
-	}
-	log, err := d.openLog(r.Subject)
-	if err != nil {
-		return err
-	}
-	result, err := d.check(ctx, b.Commit, trial{run: r.ID, first: r.Verified == 0, checks: d.checks(p), log: log})
+	result, err := x.check(ctx, b.Commit, trial{run: r.ID, first: r.Verified == 0, checks: x.checks(o.Plan), log: log})
 	b.Checks, b.Output = result.checks, result.output
 	return errors.Join(err, log.Close())
 }
@@ -296,13 +288,13 @@ type integration struct {
 	tip string // where the box has left it; empty until it was looked at
 }
 
-func (d *deliverer) integration(branch string) *integration {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	i := d.branches[branch]
+func (x *Runner) integration(branch string) *integration {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	i := x.branches[branch]
 	if i == nil {
 		i = &integration{}
-		d.branches[branch] = i
+		x.branches[branch] = i
 	}
 	return i
 }
@@ -329,29 +321,29 @@ func (i *integration) look(ctx context.Context, repo *worktree.Repo, branch stri
 }
 
 // astray says in words what somebody else did to a branch that work is merged to.
-func (d *deliverer) astray(ctx context.Context, branch string) []string {
-	d.mu.Lock()
-	i := d.branches[branch]
-	d.mu.Unlock()
+func (x *Runner) astray(ctx context.Context, branch string) []string {
+	x.mu.Lock()
+	i := x.branches[branch]
+	x.mu.Unlock()
 	if i == nil || !i.TryLock() {
 		return nil // the run has ended; or a merge has begun, and looked
 	}
 	defer i.Unlock()
-	return i.look(ctx, d.repo, branch)
+	return i.look(ctx, x.repo, branch)
 }
 
 // advance merges into a run's branch, from where it is. That somebody else moved it is
 // recorded before.
-func (d *deliverer) advance(ctx context.Context, c *conductor, task string, m worktree.Merge) (string, error) {
-	i := d.integration(m.Branch)
+func (x *Runner) advance(ctx context.Context, o Order, task string, m worktree.Merge) (string, error) {
+	i := x.integration(m.Branch)
 	i.Lock()
 	defer i.Unlock()
-	d.changed(ctx, c, "", task, i.look(ctx, d.repo, m.Branch))
+	x.changed(ctx, o.Run.Subject, "", task, i.look(ctx, x.repo, m.Branch))
 	m.Old = i.tip
-	path, leave := d.place()
+	path, leave := x.place()
 	defer leave()
 	m.Path = path
-	merged, err := d.exchange.Merge(ctx, m)
+	merged, err := x.exchange.Merge(ctx, m)
 	if err == nil && !merged.Already {
 		i.tip = merged.Commit
 	}
@@ -359,12 +351,8 @@ func (d *deliverer) advance(ctx context.Context, c *conductor, task string, m wo
 }
 
 // publish opens a pull request for what was merged.
-func (d *deliverer) publish(ctx context.Context, c *conductor) error {
-	r := d.run(c)
-	p, err := d.planOf(r)
-	if err != nil {
-		return err
-	}
+func (x *Runner) publish(ctx context.Context, o Order) (err error) {
+	r := o.Run
 	var body strings.Builder
 	for _, t := range r.Tasks {
 		if t.Item.Phase == agentsig.PhaseCompleted {
@@ -375,16 +363,16 @@ func (d *deliverer) publish(ctx context.Context, c *conductor) error {
 		fmt.Fprintf(&body, "- repair of the environment: %.12s, files changed: %d\n", m.Merged.Commit, m.Merged.Files)
 	}
 	var in delivery.Published
-	in.URL, err = d.repo.Publish(ctx, worktree.PullRequest{
-		Branch: r.Branch, Onto: r.Onto, Title: cmp.Or(p.Title, r.Title), Body: body.String(),
+	in.URL, err = x.repo.Publish(ctx, worktree.PullRequest{
+		Branch: r.Branch, Onto: r.Onto, Title: cmp.Or(o.Plan.Title, r.Title), Body: body.String(),
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err != nil {
-		in.Problem = d.box.redact.Text(err.Error())
+		in.Problem = x.redact(err.Error())
 	}
-	return c.tell(ctx, in)
+	return x.tell(ctx, o, in)
 }
 
 // errChecks says that the checks fail on a merge.
@@ -392,28 +380,28 @@ var errChecks = errors.New("the checks fail on the merge")
 
 // merge merges the audited commit of a task, after the checks have passed on the
 // result.
-func (d *deliverer) merge(ctx context.Context, c *conductor, id string, t delivery.Task) error {
-	r := d.run(c)
-	d.touched.settle(ctx) // what was seen of the task's agents is recorded before it is completed
-	in := delivery.MergeRan{Command: id, Commit: t.Item.Commit}
+func (x *Runner) merge(ctx context.Context, o Order) error {
+	r, t := o.Run, *o.Task
+	x.touched.settle(ctx) // what was seen of the task's agents is recorded before it is completed
+	in, allowed := delivery.MergeRan{Command: o.ID, Commit: t.Item.Commit}, t.Item.Allowed
 	err := transient(ctx, func() (err error) {
 		if t.Item.Commit == "" { // taken past the gate, and audited when it was not recorded yet what auditors saw
-			commit, err := d.settled(ctx, r, t.ID, commitMessage(t))
+			commit, err := x.settled(ctx, r, t.ID, commitMessage(t))
 			if err != nil {
 				return err
 			}
 			t.Item.Commit, in.Commit = commit, commit
 		}
-		if in.Tree, err = d.judged(ctx, r, t.Item); errors.Is(err, work.ErrNotSeen) {
+		if in.Tree, err = x.judged(ctx, r, t.Item); errors.Is(err, work.ErrNotSeen) {
 			in.Trouble = err.Error()
 			return nil // to try again would not help
 		} else if err != nil {
 			return err
 		}
-		result, err := d.mergeRun(ctx, c, id, r, t)
+		result, err := x.mergeRun(ctx, o, t, &allowed)
 		var conflict *worktree.ConflictError
 		if errors.As(err, &conflict) || errors.Is(err, errChecks) || errors.Is(err, work.ErrOtherBase) || badWork(err) {
-			in.Failed = d.box.redact.Text(err.Error())
+			in.Failed = x.redact(err.Error())
 			return nil
 		}
 		in.Result = result
@@ -423,21 +411,21 @@ func (d *deliverer) merge(ctx context.Context, c *conductor, id string, t delive
 		return ctx.Err()
 	}
 	if err != nil {
-		in.Trouble = d.box.redact.Text("the merge could not be made: " + err.Error())
+		in.Trouble = x.redact("the merge could not be made: " + err.Error())
 	}
-	return c.tell(ctx, in)
+	return x.tell(ctx, o, in)
 }
 
 // settled returns the commit with all that an agent left in a task's worktree.
-func (d *deliverer) settled(ctx context.Context, r delivery.Run, name, message string) (string, error) {
-	if err := d.remains(ctx, r, name); err != nil {
+func (x *Runner) settled(ctx context.Context, r delivery.Run, name, message string) (string, error) {
+	if err := x.remains(ctx, r, name); err != nil {
 		return "", err
 	}
-	tree, err := d.tree(ctx, r, name)
+	tree, err := x.tree(ctx, r, name)
 	if err != nil {
 		return "", err
 	}
-	if head, err := d.checkHead(ctx, r, tree); err != nil {
+	if head, err := x.checkHead(ctx, r, tree); err != nil {
 		return head, err
 	}
 	commit, _, err := tree.Settle(ctx, message)
@@ -446,16 +434,16 @@ func (d *deliverer) settled(ctx context.Context, r delivery.Run, name, message s
 
 // remains refuses a task whose worktree is gone. A new one would have nothing of the work in it, and be
 // judged as if the agent had changed nothing. Remediation may have no worktree: nobody repaired anything.
-func (d *deliverer) remains(ctx context.Context, r delivery.Run, name string) error {
+func (x *Runner) remains(ctx context.Context, r delivery.Run, name string) error {
 	if name == remediationTree {
 		return nil
 	}
-	path := d.treePath(r.ID, name)
-	err := d.repo.Find(ctx, path)
+	path := x.treePath(r.ID, name)
+	err := x.repo.Find(ctx, path)
 	if errors.Is(err, worktree.ErrNotWorktree) {
 		return fmt.Errorf("the work on %s is not where it was left (%w): put that worktree back on the branch %s and retry; "+
 			"or have the work done again (signalbox up, and beside it signalbox work override %s --phase %s --reason ...): what is there is then kept beside it, as %s.kept-1",
-			name, err, taskBranch(r.ID, name), itemID(r.ID, name), agentsig.PhaseImplementation, name)
+			name, err, taskBranch(r.ID, name), ItemID(r.ID, name), agentsig.PhaseImplementation, name)
 	}
 	return err
 }
@@ -463,21 +451,17 @@ func (d *deliverer) remains(ctx context.Context, r delivery.Run, name string) er
 // commitMessage is for what an agent left uncommitted.
 func commitMessage(t delivery.Task) string { return t.ID + ": " + t.Item.Title }
 
-func (d *deliverer) mergeRun(ctx context.Context, c *conductor, id string, r delivery.Run, t delivery.Task) (string, error) {
-	p, err := d.planOf(r)
-	if err != nil {
-		return "", err
-	}
-	base := t.Item.Base()
+func (x *Runner) mergeRun(ctx context.Context, o Order, t delivery.Task, allowed **work.Permit) (string, error) {
+	r, base := o.Run, t.Item.Base()
 	if err := t.Item.CheckBase(base); err != nil {
 		return "", err
 	}
-	title, permit := fmt.Sprintf("Merge %s: %s", t.ID, t.Item.Title), d.ofTask(t.Item.Subject)
-	return d.advance(ctx, c, t.ID, worktree.Merge{
-		Branch: r.Branch, Commit: t.Item.Commit, Base: base, Allowed: before(permit),
-		Message: title, Seal: d.allow(c, id, title, base, permit),
+	title := fmt.Sprintf("Merge %s: %s", t.ID, t.Item.Title)
+	return x.advance(ctx, o, t.ID, worktree.Merge{
+		Branch: r.Branch, Commit: t.Item.Commit, Base: base, Allowed: before(*allowed),
+		Message: title, Seal: x.allow(o, title, base, allowed),
 		Check: func(ctx context.Context, dir, commit string) error {
-			result, err := d.checkIn(ctx, dir, commit, trial{run: r.ID, checks: d.checks(p)})
+			result, err := x.checkIn(ctx, dir, commit, trial{run: r.ID, checks: x.checks(o.Plan)})
 			if err == nil && !result.tolerate(r.Tolerated).passed() {
 				err = fmt.Errorf("%w:\n%s", errChecks, result.output)
 			}

@@ -1,0 +1,77 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/gate"
+	"github.com/signalbox-dev/signalbox/safetext"
+)
+
+// notifyPatience is for how long the user's command or webhook may take.
+const notifyPatience = 30 * time.Second
+
+// How somebody is told of a question.
+const (
+	ByCommand = "command"
+	ByWebhook = "webhook"
+)
+
+// Notify tells somebody of a question, by the user's command or webhook.
+func (x *Runner) Notify(ctx context.Context, by string, q api.Question) error {
+	if by == ByCommand {
+		return x.notifyCommand(ctx, x.config.Notify.Command, q)
+	}
+	return callWebhook(ctx, x.config.Notify.Webhook, q)
+}
+
+func (x *Runner) notifyCommand(ctx context.Context, command string, q api.Question) error {
+	report, err := gate.Run(ctx, []gate.Check{{Name: "notify", Command: command, Timeout: notifyPatience}}, gate.Options{
+		Dir: x.config.Dir, Session: marker(x.config.Dir),
+		Env: []string{ // agents' words: a NUL would be refused
+			"QUESTION_ID=" + q.ID, "QUESTION_RUN=" + q.Run, "QUESTION_TASK=" + q.Task, "QUESTION_TEXT=" + safetext.EscapeLines(q.Text),
+		},
+	})
+	if err == nil && !report.Passed() {
+		err = fmt.Errorf("exit code %d: %s", report.Checks[0].Exit, safetext.Escape(report.Checks[0].Output))
+	}
+	return err
+}
+
+// callWebhook posts a question as JSON.
+func callWebhook(ctx context.Context, address string, q api.Question) error {
+	ctx, cancel := context.WithTimeout(ctx, notifyPatience)
+	defer cancel()
+	data, err := json.Marshal(q)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set(api.KeyHeader, q.ID)
+	resp, err := http.DefaultClient.Do(req)
+	var failed *url.Error
+	if errors.As(err, &failed) {
+		return fmt.Errorf("%s: %w", req.URL.Hostname(), failed.Err) // the address may be a secret
+	}
+	if err != nil {
+		return err
+	}
+	if err := resp.Body.Close(); err != nil {
+		return err
+	}
+	if resp.StatusCode >= 300 {
+		return fmt.Errorf("%s answered %s", req.URL.Hostname(), resp.Status)
+	}
+	return nil
+}

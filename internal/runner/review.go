@@ -1,0 +1,146 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/home"
+	"github.com/signalbox-dev/signalbox/internal/session"
+	"github.com/signalbox-dev/signalbox/internal/work"
+)
+
+// Who looks at work and changes nothing has a worktree of its own for each session, made from
+// the exchange: what lies in the developer's, and what its index says, is the developer's to
+// write.
+
+func (x *Runner) reviewsDir() string { return filepath.Join(x.dir, "reviews") }
+
+func (x *Runner) reviewPath(session string) string { return filepath.Join(x.reviewsDir(), session) }
+
+// reviewRoom makes the worktree that a session looks at. It is recorded what a reviewer is given, before it is:
+// nothing else will be merged on its word.
+func (x *Runner) reviewRoom(ctx context.Context, o Order) (in room, err error) {
+	r, s := o.Run, *o.Session
+	task := r.Task(s.Task)
+	if in.commit = s.Commit; in.commit == "" { // it looks at a task's work, and not at a repair
+		in.commit = task.Item.Commit
+	}
+	if in.commit == "" { // the operator took it past the gate
+		if in.commit, err = x.settled(ctx, r, s.Task, commitMessage(*task)); err != nil {
+			return room{}, err
+		}
+	}
+	in.path = x.reviewPath(s.ID)
+	err = transient(ctx, func() error {
+		return errors.Join(x.exchange.Take(ctx, in.commit, r.ID), x.exchange.AddDetached(ctx, in.path, in.commit))
+	})
+	if err != nil {
+		return room{}, err
+	}
+	if err := x.setUpReview(ctx, r.ID, in.path, in.commit); err != nil {
+		return room{}, err
+	}
+	tree, err := x.exchange.TreeOf(ctx, in.commit)
+	if err != nil {
+		return room{}, err
+	}
+	base, err := x.partsAt(ctx, r, in.commit)
+	if err != nil {
+		return room{}, err
+	}
+	if delivery.Reviewer(s.Role) {
+		in.base = base
+	}
+	return in, x.tell(ctx, o, delivery.Shown{Session: s.ID, Commit: in.commit, Tree: tree, Base: base})
+}
+
+// setUpReview makes a reviewer's worktree ready, with a home directory that is gone afterwards:
+// the setup may run what is to be reviewed, and the user's is where the reviewer's program keeps
+// what it believes.
+func (x *Runner) setUpReview(ctx context.Context, run, path, commit string) (err error) {
+	if x.config.Worktree.Setup == "" {
+		return x.setUp(ctx, x.exchange, path, nil)
+	}
+	t := trial{run: run}
+	h, err := x.takeHome(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer func() { x.leaveHome(h, t, err == nil) }()
+	return x.makeReady(ctx, path, commit, h)
+}
+
+// makeReady sets a worktree of the exchange up, and sees to it that it still is what the commit
+// has: the setup may run what is to be judged.
+func (x *Runner) makeReady(ctx context.Context, path, commit string, h *home.Home) error {
+	err := x.setUp(ctx, x.exchange, path, h)
+	if err == nil && x.config.Worktree.Setup != "" {
+		err = x.exchange.Restore(ctx, path, commit)
+	}
+	return err
+}
+
+// conceal takes away from a reviewer's worktree what its program would take settings from, and
+// returns the names of it.
+func (x *Runner) conceal(ctx context.Context, s delivery.Session, tree string) ([]string, error) {
+	agent := x.config.Agents[s.Agent]
+	names := agentOf(s.Agent, agent, agent.Resolve(x.config.Dir)).Heeds()
+	if len(names) == 0 {
+		return nil, nil
+	}
+	return x.exchange.Conceal(ctx, tree, names)
+}
+
+// leaveReview removes the worktree that a session looked at, if it had one of its own. Nobody
+// waits for it but a box that stops.
+func (x *Runner) leaveReview(session string) {
+	path := x.reviewPath(session)
+	if _, err := os.Lstat(path); err != nil {
+		return
+	}
+	x.running.Go(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), lookPatience)
+		defer cancel()
+		x.sweep(path)
+		if err := x.exchange.Remove(ctx, path); err != nil {
+			x.logger.Warn("a reviewer's worktree was not removed", "session", session, "error", err)
+		}
+	})
+}
+
+// sweepReviews removes what a box that was killed left of sessions that have ended. One that
+// was made ready and not started yet has its worktree still to come.
+func (x *Runner) sweepReviews() {
+	entries, err := os.ReadDir(x.reviewsDir())
+	if err != nil {
+		return // nobody has reviewed anything
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), tempSuffix) {
+			_ = os.RemoveAll(filepath.Join(x.reviewsDir(), e.Name())) // of a setup that was killed
+			continue
+		}
+		dir := x.sessionDir(e.Name())
+		if _, err := session.Read(dir); err == nil && (session.Alive(dir) || !session.Ran(dir)) {
+			continue
+		}
+		x.leaveReview(e.Name())
+	}
+}
+
+// judged returns the tree of the commit that is to be merged, and refuses one that is not what
+// was judged.
+func (x *Runner) judged(ctx context.Context, r delivery.Run, i work.Item) (string, error) {
+	if err := x.exchange.Take(ctx, i.Commit, r.ID); err != nil {
+		return "", err
+	}
+	tree, err := x.exchange.TreeOf(ctx, i.Commit)
+	if err == nil {
+		_, err = i.CheckMerge(i.Commit, tree)
+	}
+	return tree, err
+}

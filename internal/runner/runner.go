@@ -1,0 +1,537 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/gate"
+	"github.com/signalbox-dev/signalbox/internal/home"
+	"github.com/signalbox-dev/signalbox/internal/keylock"
+	"github.com/signalbox-dev/signalbox/internal/mailbox"
+	"github.com/signalbox-dev/signalbox/internal/plan"
+	"github.com/signalbox-dev/signalbox/internal/process"
+	"github.com/signalbox-dev/signalbox/internal/prompt"
+	"github.com/signalbox-dev/signalbox/internal/session"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/internal/worktree"
+	"github.com/signalbox-dev/signalbox/ledger"
+	"github.com/signalbox-dev/signalbox/safetext"
+)
+
+// Options are what a runner works with.
+type Options struct {
+	Dir     string // the box's directory, absolute
+	Repo    string // a directory of the user's checkout
+	Program string // this program, which sessions are started with
+	Config  config.Config
+
+	Conductor Conductor
+	Mail      *mailbox.Set
+	Hidden    func() ([]string, error) // what no agent and no check may see
+	Redact    func(string) string      // takes secrets out of a text
+	Hosts     []string                 // whose signals count
+	Exit      bool                     // exit records are acted upon
+	Now       func() time.Time
+	Logger    *slog.Logger
+}
+
+// Order is a command of a run, with all that a runner needs to know to carry it out.
+type Order struct {
+	delivery.Command
+	Run     delivery.Run // less its sessions and questions
+	Plan    plan.Plan
+	Reviews bool // its session looks at what passed the gate
+}
+
+// Conductor is who gives orders. What comes of them goes there, and so does what can only be settled
+// in the middle of one.
+type Conductor interface {
+	// Tell hands in what came of an order of a run, or happened to one of its sessions. It returns
+	// when what that leads to is recorded, or why it is refused.
+	Tell(ctx context.Context, run string, in delivery.Input) error
+	// Permit records which merge is about to be made, and returns what is allowed now, with the
+	// proof of it.
+	Permit(ctx context.Context, run string, merge delivery.MergeChecked) (work.Permit, ledger.Proof, error)
+	// Report hands in what a session that is dead has left to report.
+	Report(ctx context.Context, session string, r api.SessionReport) error
+	// Renew lets the lease of a session go on that is in touch.
+	Renew(session string)
+}
+
+// Runner carries out orders on this machine: git, agents' sessions, the gate.
+type Runner struct {
+	conductor Conductor
+	repo      *worktree.Repo // the user's
+	program   string
+	config    config.Config
+	dir       string        // the box's directory, absolute
+	gates     chan struct{} // has one for each commit that is checked
+	homes     *home.Store   // of checks
+	touched   fingerprinter // the user's checkout
+	mail      *mailbox.Set
+
+	hidden func() ([]string, error)
+	redact func(string) string
+	hosts  []string
+	exit   bool
+	now    func() time.Time
+	logger *slog.Logger
+
+	followed *followed // by the programs of reviewers
+
+	exchange *worktree.Exchange // where work is checked, reviewed and merged
+
+	starting keylock.Lock[string] // by session: who starts or ends it
+
+	mu       sync.Mutex
+	branches map[string]*integration // that work is merged to
+	places   map[int]bool            // that are taken by checks and merges, by number
+	turns    map[string]turn         // that sessions are at
+
+	ctx     context.Context // ends when the runner stops
+	cancel  context.CancelFunc
+	running sync.WaitGroup // what nobody waits for but who stops the runner
+}
+
+// gatePlaces is how many commits are checked at once.
+const gatePlaces = 2
+
+// New makes a runner, and ends what one that was killed has left running. Whoever makes one stops it.
+func New(ctx context.Context, o Options) (*Runner, error) {
+	repo, err := worktree.Open(ctx, o.Repo)
+	if err != nil {
+		return nil, err
+	}
+	x := &Runner{
+		conductor: o.Conductor, repo: repo, program: o.Program, config: o.Config, dir: o.Dir, mail: o.Mail,
+		hidden: o.Hidden, redact: o.Redact, hosts: o.Hosts, exit: o.Exit, now: o.Now, logger: o.Logger,
+		gates: make(chan struct{}, gatePlaces), homes: home.Open(filepath.Join(o.Dir, "caches"), o.Now), branches: map[string]*integration{},
+		places: map[int]bool{}, turns: map[string]turn{},
+	}
+	if x.exchange, err = worktree.OpenExchange(ctx, repo, filepath.Join(o.Dir, "exchange.git")); err != nil {
+		return nil, err
+	}
+	if err := repo.Disown(ctx, filepath.Dir(x.gatePath(0))); err != nil { // of a version that checked in the user's repository
+		x.logger.Warn("where an earlier version ran checks is left among the worktrees of your repository (git worktree list)", "error", err)
+	}
+	for n := range gatePlaces + 1 { // merges are checked too
+		x.sweep(x.gatePath(n)) // what a box that was killed left running
+	}
+	if err := x.homes.Tidy(); err != nil {
+		x.logger.Warn("what checks left was not removed", "error", err)
+	}
+	x.ctx, x.cancel = context.WithCancel(context.Background())
+	x.followed = newFollowed(o.Dir, o.Config)
+	x.sweepReviews()
+	x.touched.repo, x.touched.except = repo, repo.Top(o.Dir)
+	return x, nil
+}
+
+// Stop ends what the runner does by itself, and returns when it has. Orders end with their own contexts, before:
+// sessions are not ended, they go on without a box.
+func (x *Runner) Stop() {
+	x.cancel()
+	x.running.Wait()
+}
+
+// Where things lie in the box's directory.
+func (x *Runner) treePath(run, task string) string {
+	return filepath.Join(x.dir, "worktrees", run, task)
+}
+func (x *Runner) gatePath(n int) string { return filepath.Join(x.dir, "gates", fmt.Sprint(n)) }
+
+// sessionsDir is where the directories of sessions lie in the box's.
+const sessionsDir = "sessions"
+
+func (x *Runner) sessionDir(session string) string { return filepath.Join(x.dir, sessionsDir, session) }
+
+// taskBranch is the branch that a task's work is on. It is in a directory of its own, so
+// that a sandbox can let an agent write there and nowhere else.
+func taskBranch(run, task string) string { return taskBranches(run) + "/" + task + "/work" }
+
+// taskBranches is what the branches of a run's tasks are in.
+func taskBranches(run string) string { return allTaskBranches + "/" + run }
+
+// allTaskBranches is what the branches of all tasks are in.
+const allTaskBranches = "signalbox-tasks"
+
+// remediationTree is the name of the worktree that remediation works in. No task can
+// have it.
+const remediationTree = delivery.RepairTask
+
+// CarryOut carries out an order, and returns when what came of it is handed in.
+func (x *Runner) CarryOut(ctx context.Context, o Order) error {
+	switch o.Do {
+	case delivery.DoBaseline:
+		return x.baseline(ctx, o)
+	case delivery.DoStart:
+		return x.supervise(ctx, o)
+	case delivery.DoPrompt:
+		return x.prompt(ctx, o)
+	case delivery.DoEnd:
+		return x.end(ctx, o)
+	case delivery.DoGate:
+		return x.gate(ctx, o)
+	case delivery.DoMerge:
+		return x.merge(ctx, o)
+	case delivery.DoMergeRepair:
+		return x.mergeRepair(ctx, o)
+	case delivery.DoPublish:
+		return x.publish(ctx, o)
+	}
+	return fmt.Errorf("there is no way to carry out %s", o.ID)
+}
+
+// tell hands in what came of an order.
+func (x *Runner) tell(ctx context.Context, o Order, in delivery.Input) error {
+	return x.conductor.Tell(ctx, o.Run.Subject, in)
+}
+
+// checks returns what the gate runs for a plan.
+func (x *Runner) checks(p plan.Plan) []gate.Check {
+	var all []gate.Check
+	for _, own := range x.config.Checks {
+		all = append(all, gate.Check{Name: own.Name, Environment: own.Environment, Command: own.Command, Exit: own.Exit, Timeout: own.Timeout})
+	}
+	for _, its := range p.Checks {
+		all = append(all, gate.Check{Name: its.Name, Environment: its.Environment, Command: its.Command, Exit: its.Exit, Timeout: config.DefaultCheckTimeout})
+	}
+	return all
+}
+
+// CheckNames returns the names of the checks that the gate runs for a plan.
+func CheckNames(c config.Config, p plan.Plan) []string {
+	var names []string
+	for _, own := range c.Checks {
+		names = append(names, own.Name)
+	}
+	for _, its := range p.Checks {
+		names = append(names, its.Name)
+	}
+	return names
+}
+
+// ItemID is the name of the work item of a run's task.
+func ItemID(run, task string) string { return run + "." + task }
+
+// transient tries something again that fails for reasons that may pass: three
+// times, after 1, 2 and 4 seconds.
+func transient(ctx context.Context, do func() error) error {
+	err := do()
+	for pause := time.Second; err != nil && pause <= 4*time.Second; pause *= 2 {
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		err = do()
+	}
+	return err
+}
+
+// marker marks the processes that the box starts in a place, so that none is left.
+func marker(path string) string {
+	sum := sha256.Sum256([]byte(path))
+	return "place@" + hex.EncodeToString(sum[:8])
+}
+
+// sweep ends what is left of the processes that were started in a place.
+func (x *Runner) sweep(path string) {
+	if killed, err := process.Sweep(marker(path)); killed > 0 || err != nil {
+		x.logger.Warn("processes were left over", "place", path, "killed", killed, "error", err)
+	}
+}
+
+// tree sees to the worktree of a task, ready to work in.
+func (x *Runner) tree(ctx context.Context, r delivery.Run, task string) (*worktree.Tree, error) {
+	path := x.treePath(r.ID, task)
+	ready := path + ".ready" // there once the worktree is set up
+	if err := x.repo.Find(ctx, path); errors.Is(err, worktree.ErrNotWorktree) {
+		_ = os.Remove(ready) // the next setup makes it anew
+	}
+	err := transient(ctx, func() error {
+		head, err := x.tip(ctx, r)
+		if err != nil {
+			return err
+		}
+		return x.repo.Add(ctx, path, taskBranch(r.ID, task), head)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(ready); err == nil {
+		return x.repo.Tree(path), nil
+	}
+	err = x.setUp(ctx, x.repo, path, nil)
+	switch {
+	case err == nil:
+		err = os.WriteFile(ready, nil, 0o600)
+	case task == remediationTree && ctx.Err() == nil:
+		err = nil // it may be what is to be repaired
+	}
+	return x.repo.Tree(path), err
+}
+
+// tip returns where a run's branch is.
+func (x *Runner) tip(ctx context.Context, r delivery.Run) (string, error) {
+	return x.repo.Resolve(ctx, "refs/heads/"+r.Branch)
+}
+
+// copier copies files of the user's checkout into a worktree of its own.
+type copier interface {
+	Copy(ctx context.Context, dir string, files []string) error
+}
+
+// setUp copies files into a new worktree and runs the user's setup command: as checks run,
+// if it is for checks and these have a home directory.
+func (x *Runner) setUp(ctx context.Context, repo copier, path string, h *home.Home) error {
+	w := x.config.Worktree
+	if len(w.Copy) > 0 {
+		if err := repo.Copy(ctx, path, w.Copy); err != nil {
+			return err
+		}
+	}
+	if w.Setup == "" {
+		return nil
+	}
+	x.sweep(path)
+	shell, done, err := x.shell(path, h)
+	if err != nil {
+		return err
+	}
+	defer done()
+	report, err := gate.Run(ctx, []gate.Check{{Name: "setup", Command: w.Setup, Timeout: w.SetupTimeout}},
+		gate.Options{Dir: path, Session: marker(path), Inherit: environment(h), Shell: shell, Tend: x.program})
+	if err == nil && !report.Passed() {
+		err = fmt.Errorf("the setup command failed in a new worktree: %s", safetext.EscapeLines(report.Checks[0].Output))
+	}
+	return err
+}
+
+// prepare makes a session's directory: its worktree, its prompt, what it may do.
+func (x *Runner) prepare(ctx context.Context, o Order) error {
+	r, p, s := o.Run, o.Plan, *o.Session
+	in, err := x.room(ctx, o)
+	if err != nil {
+		return err
+	}
+	data := prompt.Data{Run: r.ID, Plan: p.Title, Experts: r.Known, Branch: r.Branch, Round: s.Round, Trouble: r.Remediation.Trouble(), Hint: r.Remediation.Hint, Repair: repairOf(r, s)}
+	for _, check := range x.checks(p) {
+		data.Checks = append(data.Checks, plan.Check{Name: check.Name, Environment: check.Environment, Command: check.Command, Exit: check.Exit})
+	}
+	subject, phase := cmp.Or(s.Task, string(agentsig.RoleRemediation)), agentsig.Phase("")
+	if task := r.Task(s.Task); task != nil {
+		phase = task.Item.Phase
+		data.Briefs, data.Commit = task.Briefs, cmp.Or(in.commit, task.Item.Commit)
+		data.Task = p.Tasks[slices.IndexFunc(p.Tasks, func(t plan.Task) bool { return t.ID == s.Task })]
+	}
+	if data.Repair != nil { // it is no task's, so nobody else is to be asked about it
+		data.Commit, data.Base, data.Experts = data.Repair.Commit, data.Repair.Base, nil
+	} else if data.Base = in.base; data.Base == "" {
+		if data.Base, err = x.repo.Base(ctx, taskBranch(r.ID, roomName(s)), r.Branch); err != nil {
+			return err
+		}
+	}
+	for _, q := range r.Requests {
+		if q.Request == s.Request {
+			data.Request, subject, phase = q.ExpertCall, q.Request, ""
+		}
+	}
+	if in.commit != "" {
+		if data.Concealed, err = x.conceal(ctx, s, in.path); err != nil {
+			return err
+		}
+	}
+	return x.write(r, s, subject, phase, in.path, in.commit != "", data)
+}
+
+// roomName is the name of the worktree that a session works in.
+func roomName(s delivery.Session) string { return cmp.Or(s.Task, remediationTree) }
+
+// room is the worktree that a session works in. Who is there to look at a commit has that commit in it, and is
+// told where the work begins, if it is a reviewer.
+type room struct{ path, commit, base string }
+
+// room sees to the worktree that a session works in. What a developer left stays, and the next one goes on with it.
+func (x *Runner) room(ctx context.Context, o Order) (room, error) {
+	if o.Reviews {
+		return x.reviewRoom(ctx, o)
+	}
+	t, err := x.tree(ctx, o.Run, roomName(*o.Session))
+	if err == nil && o.Session.Round != 0 {
+		err = x.catchUp(ctx, o.Run, t)
+	}
+	if err != nil {
+		return room{}, err
+	}
+	return room{path: t.Path()}, nil
+}
+
+// catchUp brings the worktree of remediation to where the run's branch is, unless there
+// is work in it that was not merged.
+func (x *Runner) catchUp(ctx context.Context, r delivery.Run, t *worktree.Tree) error {
+	head, err := t.Head(ctx)
+	if err != nil {
+		return err
+	}
+	merged, err := x.repo.Merged(ctx, head, r.Branch)
+	if err != nil || !merged {
+		return err
+	}
+	if dirty, err := t.Dirty(ctx); err != nil || len(dirty) > 0 {
+		return err
+	}
+	tip, err := x.tip(ctx, r)
+	if err != nil {
+		return err
+	}
+	return t.Reset(ctx, tip)
+}
+
+// exits reports whether an exit record of a session is acted upon: only where it holds an
+// item, whose phase it names.
+func (x *Runner) exits(s delivery.Session) bool { return x.exit && s.Holds() }
+
+// write writes what a session's process needs to know. Whoever looks on has a worktree of the
+// exchange.
+func (x *Runner) write(r delivery.Run, s delivery.Session, subject string, phase agentsig.Phase, tree string, looksOn bool, data prompt.Data) error {
+	role, limits := x.config.Role(s.Role), x.config.Limits
+	agent, ok := x.config.Agents[s.Agent]
+	if !ok {
+		return fmt.Errorf("there is no agent called %q in the settings any more", s.Agent)
+	}
+	own := ""
+	if role.Prompt != "" {
+		text, err := os.ReadFile(role.Prompt)
+		if err != nil {
+			return err
+		}
+		own = string(text)
+	}
+	nonce := rand.Text() // in the prompt alone: what the agent runs must not be able to speak for it
+	text, err := prompt.First(s.Role, own, prompt.Voice{Subject: subject, Nonce: nonce, Exit: x.exits(s)}, data)
+	if err != nil {
+		return err
+	}
+	var env []string
+	for name, value := range agent.Env {
+		env = append(env, name+"="+value)
+	}
+	if !slices.Contains(role.Allow, config.AllowEdit) {
+		env = append(env, "GIT_OPTIONAL_LOCKS=0") // to look is not to write the index
+	}
+	if looksOn {
+		env = append(env, "GIT_NO_REPLACE_OBJECTS=1") // a commit is what its name says
+	}
+	slices.Sort(env)
+	command := agent.Resolve(x.config.Dir)
+	commits := gitPaths{read: []string{x.exchange.Common()}}
+	if !looksOn {
+		if commits, err = x.commits(role, agent, tree, taskBranch(r.ID, roomName(s))); err != nil {
+			return err
+		}
+	}
+	cage, err := x.confine(s, role, agent, command, tree, commits)
+	if err != nil {
+		return err
+	}
+	return session.Write(x.sessionDir(s.ID), session.Spec{
+		Session: s.ID, Box: x.dir, Dir: tree, Role: s.Role, Task: subject, Phase: phase, Nonce: nonce, Hosts: x.hosts,
+		Agent: agentOf(s.Agent, agent, command), Prompt: text, Env: env, Allow: allowed(role.Allow), GitWrites: commits.write,
+		Confine: cage.program, Nested: cage.nested, Judges: looksOn,
+		WallClock: session.Duration(role.WallClock), Silence: session.Duration(limits.Silence), Answer: session.Duration(limits.Answer),
+		Misses: limits.Misses, Grace: session.Duration(limits.Grace), Linger: session.Duration(limits.Linger), Orphan: session.Duration(limits.Orphan),
+	})
+}
+
+// fingerprinter tells when the user's checkout was changed by somebody.
+type fingerprinter struct {
+	repo   *worktree.Repo
+	except string
+
+	mu    sync.Mutex
+	began time.Time // the last look
+	last  *worktree.Fingerprint
+
+	pending sync.Mutex
+	looks   map[chan struct{}]bool // each closed when what it saw is recorded
+}
+
+// look compares the checkout with how it was at the last look, and says in words
+// what is different. If another look began meanwhile, that has said it.
+func (f *fingerprinter) look(ctx context.Context) []string {
+	called := time.Now()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.began.After(called) {
+		return nil
+	}
+	f.began = time.Now()
+	now, err := f.repo.Fingerprint(ctx, f.except)
+	if err != nil {
+		return nil
+	}
+	var changed []string
+	if f.last != nil {
+		changed = f.last.Diff(now)
+	}
+	f.last = &now
+	return changed
+}
+
+// lookFirst looks how everything is that agents should leave alone, so that what they
+// change from now on is seen.
+func (x *Runner) lookFirst(ctx context.Context, branches ...string) {
+	for _, branch := range branches {
+		x.integration(branch)
+		x.astray(ctx, branch)
+	}
+	x.touched.look(ctx) // it takes the longest
+}
+
+// begin notes that a look is under way, until done is called.
+func (f *fingerprinter) begin() (ended <-chan struct{}, done func()) {
+	look := make(chan struct{})
+	f.pending.Lock()
+	defer f.pending.Unlock()
+	if f.looks == nil {
+		f.looks = map[chan struct{}]bool{}
+	}
+	f.looks[look] = true
+	return look, func() {
+		f.pending.Lock()
+		defer f.pending.Unlock()
+		delete(f.looks, look)
+		close(look)
+	}
+}
+
+// settle returns when the looks that are under way have ended.
+func (f *fingerprinter) settle(ctx context.Context) {
+	f.pending.Lock()
+	looks := slices.Collect(maps.Keys(f.looks))
+	f.pending.Unlock()
+	for _, look := range looks {
+		select {
+		case <-look:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

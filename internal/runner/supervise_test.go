@@ -1,0 +1,36 @@
+package runner
+
+import (
+	"testing"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+)
+
+// A turn has to end by the time that its role has, with something on top for the session's own end of it. A report of another
+// turn does not end it, and between turns there is no time.
+func TestTurnsEnd(t *testing.T) {
+	now := time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
+	x := &Runner{turns: map[string]turn{}, now: func() time.Time { return now }, config: config.Default(), dir: t.TempDir()}
+	by := x.turnsEnd(delivery.Session{ID: "s", Role: agentsig.RoleCritic})
+	if !by().IsZero() {
+		t.Errorf("nothing was begun, and it has to end by %v", by())
+	}
+	longest := x.config.Role(agentsig.RoleCritic).WallClock + x.config.Limits.Grace + endPatience
+	x.turnBegins("s", "")
+	if got := by(); !got.Equal(now.Add(longest)) {
+		t.Errorf("the first turn has to end by %v, want %v", got, now.Add(longest))
+	}
+	x.TurnEnded("s", "")
+	if !by().IsZero() {
+		t.Errorf("it has ended, and has to end by %v", by())
+	}
+	now = now.Add(time.Hour)
+	x.turnBegins("s", "prompt/2")
+	x.TurnEnded("s", "") // again, as a report that was sent twice
+	if got := by(); !got.Equal(now.Add(longest)) {
+		t.Errorf("the second turn has to end by %v, want %v", got, now.Add(longest))
+	}
+}
