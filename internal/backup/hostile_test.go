@@ -195,7 +195,7 @@ func TestHostile(t *testing.T) {
 	for _, name := range []string{
 		"../x", "/etc/x", "archive/../../x", "archive/./x", "archive//x", "sessions/..", "archive", "engine/x", "x", "lock",
 		"signer.key/x", `archive\x`, "sessions/a\nb", "sessions/\x1b[1m", "archive/../signer.key",
-		"sessions/" + strings.Repeat("a/", 40) + "x", "sessions/" + strings.Repeat("a", 1<<10),
+		"sessions/" + strings.Repeat("a/", 40) + "x", "sessions/" + strings.Repeat("a", 1<<10), "sessions/" + strings.Repeat("a", 256) + "/x",
 	} {
 		refused(t, name, pack(t, with(file(name, "x"))), "does not belong there")
 	}
@@ -221,6 +221,7 @@ func TestHostile(t *testing.T) {
 	refused(t, "a file twice", pack(t, with(good[1])), "is there twice")
 	refused(t, "a file in the place of a directory", pack(t, with(file("sessions/S-1", ""))), "sessions/S-1")
 	refused(t, "a directory in the place of a file", pack(t, with(file("sessions/S-1/transcript/x", ""))), "transcript")
+	refused(t, "directories in the place of a file", pack(t, with(file("sessions/S-1/transcript/x/y", ""))), "transcript")
 	refused(t, "no sums", pack(t, good), "it ends before SHA256SUMS")
 	refused(t, "more after the sums", pack(t, append(with(), file("sessions/x", ""))), "it goes on after SHA256SUMS")
 	refused(t, "a file that is not in the sums", pack(t, append(slices.Clone(good), file("sessions/x", ""), sums(good))), "1 files are not in SHA256SUMS")

@@ -14,5 +14,8 @@ func TestMutants(t *testing.T) {
 		{By: "^TestHostile$", Mutant: mutant.Mutant{Name: "a file may lie at any depth", File: "restore.go", Old: `strings.Count(name, "/") >= maxDepth`, New: "false"}},
 		{By: "^TestOnlySessionsFiles$", Mutant: mutant.Mutant{Name: "what agents wrote is backed up", File: "copy.go", Old: "len(parts) == 3 && parts[2]", New: "len(parts) == 0 && parts[2]"}},
 		{By: "^TestOnlySessionsFiles$", Mutant: mutant.Mutant{Name: "a session's files lie at any depth", File: "copy.go", Old: "len(parts) > 3 ||", New: "len(parts) > 300 ||"}},
+		{By: "^TestMachineIsNotDamage$", Mutant: mutant.Mutant{Name: "a file that can't be made is damage", File: "restore.go", Old: "if inTheWay(err) {", New: "if err != nil {"}},
+		{By: "^TestMachineIsNotDamage$", Mutant: mutant.Mutant{Name: "what can't be read here is damage", File: "restore.go", Old: "errors.As(err, &code) &&", New: "false &&"}},
+		{By: "^TestHostile$", Mutant: mutant.Mutant{Name: "what is in the way is this machine's fault", File: "restore.go", Old: "errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fs.ErrExist)", New: "false"}},
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -31,6 +32,11 @@ var (
 
 func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %w: use another copy of it", ErrDamaged, fmt.Errorf(format, args...))
+}
+
+// unable says that this machine can't unpack a backup, which may be whole.
+func unable(err error) error {
+	return fmt.Errorf("it can't be unpacked here, and nothing was restored: %w", err)
 }
 
 // Limits of what is unpacked.
@@ -72,7 +78,7 @@ func Restore(ctx context.Context, file, dir string) (r Report, err error) {
 		return Report{}, fmt.Errorf("%s: %w", file, err)
 	}
 	if r, err = verify(ctx, stage); err != nil {
-		return Report{}, fmt.Errorf("%s: %w", file, damaged("%w", err))
+		return Report{}, fmt.Errorf("%s: %w", file, unverified(err))
 	}
 	if r != u.about.Report {
 		return Report{}, fmt.Errorf("%s: %w", file, damaged("it has %d events on %d items, and says %d on %d", r.Events, r.Items, u.about.Events, u.about.Items))
@@ -87,6 +93,16 @@ func Restore(ctx context.Context, file, dir string) (r Report, err error) {
 		return Report{}, err
 	}
 	return r, archive.Dir(parent).SyncDir(".")
+}
+
+// unverified says why what was unpacked is no box. What the system says of a file is about this machine, unless it is
+// that the backup does not have the file.
+func unverified(err error) error {
+	var code syscall.Errno
+	if errors.As(err, &code) && !errors.Is(code, fs.ErrNotExist) || errors.Is(err, context.Canceled) {
+		return unable(err)
+	}
+	return damaged("%w", err)
 }
 
 // syncDirs makes the names of files durable.
@@ -218,9 +234,10 @@ func (u *unpacker) readAbout(content io.Reader) error {
 	return nil
 }
 
-// A name's length in bytes, and how deep its file lies, at most.
+// A name's length in bytes, that of its parts, and how deep its file lies, at most.
 const (
 	maxName  = 1 << 10
+	maxPart  = 255 // of what lies between two slashes, which is what file systems have
 	maxDepth = 32
 )
 
@@ -229,6 +246,11 @@ func expected(name string) bool {
 	if len(name) > maxName || strings.Count(name, "/") >= maxDepth {
 		return false
 	}
+	for part := range strings.SplitSeq(name, "/") {
+		if len(part) > maxPart {
+			return false
+		}
+	}
 	if path.Clean(name) != name || !filepath.IsLocal(filepath.FromSlash(name)) || safetext.Escape(name) != name || strings.Contains(name, `\`) {
 		return false
 	}
@@ -236,19 +258,32 @@ func expected(name string) bool {
 }
 
 func (u *unpacker) write(name string, content io.Reader) error {
-	if err := u.root.MkdirAll(path.Dir(name), 0o700); err != nil {
+	err := u.root.MkdirAll(path.Dir(name), 0o700)
+	var f *os.File
+	if err == nil {
+		f, err = u.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	}
+	if inTheWay(err) {
 		return damaged("%q: %w", name, err)
 	}
-	f, err := u.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return damaged("%q: %w", name, err)
+		return unable(err)
 	}
 	r := &reading{from: content}
 	_, err = io.Copy(f, r)
 	if r.err != nil {
 		return errors.Join(damaged("%q: %w", name, whole(r.err)), f.Close())
 	}
-	return errors.Join(err, f.Sync(), f.Close())
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return unable(err)
+	}
+	return nil
+}
+
+// inTheWay reports whether a file can't be made because the backup has a file where it should have a directory, or
+// the other way round: nobody else writes there.
+func inTheWay(err error) bool {
+	return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fs.ErrExist)
 }
 
 // reading keeps the error of a reader apart from that of a writer.
