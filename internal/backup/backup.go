@@ -120,23 +120,19 @@ func verify(ctx context.Context, dir string) (Report, error) {
 	if err != nil {
 		return Report{}, fmt.Errorf("%s: %w", signerFile, err)
 	}
-	path := filepath.Join(dir, archiveDir)
-	if _, err := archive.Verify(ctx, archive.Dir(path), verifier); err != nil {
+	files := archive.Dir(filepath.Join(dir, archiveDir))
+	if _, err := archive.Verify(ctx, files, verifier); err != nil {
 		return Report{}, fmt.Errorf("the ledger does not verify: %w", err)
 	}
-	a, err := archive.Open(archive.Dir(path), archive.Keys{Signer: key, Verifier: verifier})
-	if err != nil {
-		return Report{}, err
-	}
-	r := Report{Events: a.Size()}
-	err = a.Entries(0, func(_ int64, stored []byte) error {
+	var r Report
+	err = archive.Events(ctx, files, verifier, func(_ int64, stored []byte) error {
 		e, err := ledger.Decode(stored)
-		if e.Type == work.WorkAdded {
+		if r.Events++; e.Type == work.WorkAdded {
 			r.Items++
 		}
 		return err
 	})
-	return r, errors.Join(err, a.Close())
+	return r, err
 }
 
 // pack writes the files below a directory to a file.
