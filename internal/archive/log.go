@@ -200,14 +200,22 @@ func torn(data []byte, at, end int) bool {
 
 // segmentNames lists the segments of the log, in order, with the first index of each.
 func segmentNames(fs FS) (names []string, firsts []int64, err error) {
-	all, err := fs.ReadDir(logDir)
+	err = eachName(fs, logDir, func(name string) error {
+		first, ok := segmentFirst(name)
+		if ok && len(firsts) == maxNames {
+			return damagedLog(logDir, "it has more than %d files, which no log has", maxNames)
+		}
+		if ok {
+			firsts = append(firsts, first)
+		}
+		return nil
+	})
 	if err != nil && !missing(err) {
 		return nil, nil, fmt.Errorf("read the archive's log: %w", err)
 	}
-	for _, name := range all {
-		if first, ok := segmentFirst(name); ok {
-			names, firsts = append(names, logDir+"/"+name), append(firsts, first)
-		}
+	slices.Sort(firsts)
+	for _, first := range firsts {
+		names = append(names, segmentName(first))
 	}
 	return names, firsts, nil
 }

@@ -105,6 +105,18 @@ func eachName(files FS, dir string, f func(name string) error) error {
 	}
 }
 
+// errEnough ends a walk over names.
+var errEnough = errors.New("enough was seen")
+
+// holdsAny says whether a directory has a name in it.
+func holdsAny(files FS, dir string) (bool, error) {
+	err := eachName(files, dir, func(string) error { return errEnough })
+	if errors.Is(err, errEnough) {
+		return true, nil
+	}
+	return false, err
+}
+
 // opened reads a file from its beginning.
 type opened struct {
 	io.Closer

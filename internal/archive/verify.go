@@ -108,7 +108,7 @@ func (v *Verified) verifyLog(ctx context.Context, fs FS, verifier string) error 
 	if err := verifyKey(fs, verifier); err != nil {
 		return err
 	}
-	if _, err := fs.ReadDir(logDir); missing(err) {
+	if _, err := holdsAny(fs, logDir); missing(err) {
 		return nil // an export
 	}
 	a, err := openTree(fs, Keys{Verifier: verifier})
@@ -188,6 +188,9 @@ func (k *knownToBox) knows(ctx context.Context, kind, name string) (bool, error)
 		}
 		k.v.Unreferenced++
 		return true, nil
+	case ledger.UncoveredFile: // a directory that it made, and did not fill yet
+		some, err := holdsAny(k.fs, name)
+		return err == nil && !some, nil
 	}
 	return false, nil
 }
@@ -196,7 +199,7 @@ func (k *knownToBox) knows(ctx context.Context, kind, name string) (bool, error)
 // that. It holds one segment in memory.
 func comingTiles(ctx context.Context, fs FS, keys Keys) (map[string]bool, error) {
 	c := coming{fs: fs, found: map[string]bool{}}
-	if _, err := fs.ReadDir(logDir); missing(err) {
+	if _, err := holdsAny(fs, logDir); missing(err) {
 		return c.found, nil
 	}
 	a, err := openTree(fs, keys)
@@ -292,51 +295,57 @@ const uncoveredEvent = "log event"
 
 // verifyRest checks what lies beside the tiles and blobs of a copy.
 func (v *Verified) verifyRest(ctx context.Context, fs FS, verifier string, uncovered *ledger.UncoveredError) error {
-	names, err := fs.ReadDir(".")
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
+	return eachOf(ctx, fs, ".", func(name string) error {
 		switch name {
 		case ledger.CheckpointPath, "tile", blobDir:
 		case keyPath:
-			if err := verifyKey(fs, verifier); err != nil {
-				return err
-			}
+			return verifyKey(fs, verifier)
 		case mirrorNote:
 			if note, err := fs.ReadFile(name); err != nil || string(note) != mirrorText {
 				uncovered.Add(ledger.UncoveredFile, name)
 			}
 		case logDir:
-			if err := v.verifyCopiedLog(ctx, fs, uncovered); err != nil {
-				return err
-			}
+			return v.verifyCopiedLog(ctx, fs, uncovered)
 		case tmpDir:
-			left, err := fs.ReadDir(tmpDir)
-			if err != nil || len(left) > 0 {
-				uncovered.Add(ledger.UncoveredFile, name)
-			}
+			return eachOf(ctx, fs, tmpDir, func(name string) error {
+				uncovered.Add(ledger.UncoveredFile, tmpDir+"/"+name)
+				return nil
+			})
 		default:
 			uncovered.Add(ledger.UncoveredFile, name)
 		}
+		return nil
+	})
+}
+
+// eachOf calls f for every name in a directory of a copy. What is no directory is damage, and so is a link to one.
+func eachOf(ctx context.Context, fs FS, dir string, f func(name string) error) error {
+	err := eachName(fs, dir, func(name string) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return f(name)
+	})
+	if errors.Is(err, regular.ErrNoDirectory) {
+		return &ledger.VerifyError{Path: dir, Event: -1, Problem: errors.New("it is no directory of its own: a link is not followed")}
 	}
-	return nil
+	return err
 }
 
 // verifyCopiedLog holds a log against the sealed events, one segment in memory at a time.
 func (v *Verified) verifyCopiedLog(ctx context.Context, fs FS, uncovered *ledger.UncoveredError) error {
-	all, err := fs.ReadDir(logDir)
+	err := eachOf(ctx, fs, logDir, func(name string) error {
+		if _, ok := segmentFirst(name); !ok {
+			uncovered.Add(ledger.UncoveredFile, logDir+"/"+name)
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
 	names, firsts, err := segmentNames(fs)
 	if err != nil {
 		return err
-	}
-	for _, name := range all {
-		if _, ok := segmentFirst(name); !ok {
-			uncovered.Add(ledger.UncoveredFile, logDir+"/"+name)
-		}
 	}
 	size := v.Checkpoint.Size
 	a := &Archive{files: newStore(fs), sealed: v.Checkpoint}
