@@ -39,13 +39,9 @@ import (
 const (
 	archiveDir  = "archive"
 	sessionsDir = "sessions"
-	signerFile  = "signer.key"
 	aboutFile   = "backup.json" // of the backup alone; its first file
 	sumsFile    = "SHA256SUMS"  // of the backup alone; its last file
 )
-
-// secretFiles are for the owner of the box alone.
-func secretFiles() []string { return []string{signerFile, "verifier.key", "api.token", "gate.token"} }
 
 // Report says what a backup holds.
 type Report struct {
@@ -111,14 +107,9 @@ func newStage(parent, pattern string) (string, error) {
 
 // verify checks an unpacked backup, and says what it holds.
 func verify(ctx context.Context, dir string) (Report, error) {
-	signer, err := os.ReadFile(filepath.Join(dir, signerFile))
+	verifier, err := checkSecrets(dir)
 	if err != nil {
-		return Report{}, fmt.Errorf("%s: %w", signerFile, errors.Unwrap(err))
-	}
-	key := strings.TrimSuffix(string(signer), "\n")
-	verifier, err := ledger.VerifierKey(key)
-	if err != nil {
-		return Report{}, fmt.Errorf("%s: %w", signerFile, err)
+		return Report{}, err
 	}
 	files := archive.Dir(filepath.Join(dir, archiveDir))
 	if _, err := archive.Verify(ctx, files, verifier); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -275,6 +276,51 @@ func TestRefusals(t *testing.T) {
 	if names, err := os.ReadDir(full); err != nil || len(names) != 1 {
 		t.Errorf("left behind: %v, %v", names, err)
 	}
+}
+
+// A key that is not the signer's, or a token that no box makes, is neither backed up nor restored.
+func TestDamagedSecrets(t *testing.T) {
+	dir := small(t)
+	other := small(t)
+	entries := unpack(t, backUp(t, dir))
+	for name, kept := range tree(t, dir) {
+		if strings.Contains(name, "/") || !strings.HasSuffix(name, ".key") && !strings.HasSuffix(name, ".token") {
+			continue
+		}
+		damages := map[string]string{
+			"one byte": "x", "nothing": "", "zeroes": strings.Repeat("\x00", len(kept)), "a byte that is another": "\x00" + kept[1:], "cut by half": kept[:len(kept)/2],
+			"two lines": kept + kept,
+		}
+		if strings.HasSuffix(name, ".key") {
+			damages["another box's"] = tree(t, other)[name]
+		}
+		for what, damage := range damages {
+			edited := slices.Clone(entries)
+			for i, e := range edited {
+				if e.Name == name {
+					edited[i] = file(name, damage)
+				}
+			}
+			reason := name
+			if what == "another box's" {
+				reason = "signer.key"
+			}
+			refused(t, name+" has "+what, pack(t, append(edited, sums(edited))), reason)
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(damage), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := backup.Write(t.Context(), dir, archive.Dir(filepath.Join(dir, "archive")), filepath.Join(t.TempDir(), "b"))
+			if err == nil || !strings.Contains(err.Error(), reason) {
+				t.Errorf("%s has %s: %v", name, what, err)
+			}
+		}
+		without := slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.Name == name })
+		refused(t, "without "+name, pack(t, append(without, sums(without))), name)
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(kept), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	backUp(t, dir)
 }
 
 // TestDamagedBoxIsNotBackedUp: a backup that could not be restored is no backup.

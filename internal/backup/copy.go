@@ -49,12 +49,13 @@ func (c *copier) copySecrets() error {
 		if err == nil {
 			err = c.write(name, data)
 		}
-		if err == nil && name == signerFile {
-			c.verifier, err = ledger.VerifierKey(strings.TrimSuffix(string(data), "\n"))
-		}
 		if err != nil {
 			return fmt.Errorf("back up %s: %w", name, err)
 		}
+	}
+	var err error
+	if c.verifier, err = checkSecrets(c.to); err != nil {
+		return fmt.Errorf("this could not be restored: %w: put the file back from a copy, or remove it if it is not %s, and start the box, which makes it anew", err, signerFile)
 	}
 	return nil
 }
