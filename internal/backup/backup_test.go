@@ -19,6 +19,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/backup"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/stage"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -249,7 +250,7 @@ func TestRefusals(t *testing.T) {
 		_, err := backup.Write(t.Context(), dir, archive.Dir(filepath.Join(dir, "archive")), filepath.Join(t.TempDir(), "b"))
 		return err
 	}
-	if _, err := backup.Write(t.Context(), dir, archive.Dir(filepath.Join(dir, "archive")), file); !errors.Is(err, backup.ErrExists) {
+	if _, err := backup.Write(t.Context(), dir, archive.Dir(filepath.Join(dir, "archive")), file); !errors.Is(err, stage.ErrExists) {
 		t.Errorf("over a file: %v", err)
 	}
 	if err := write(t.TempDir()); err == nil || !strings.Contains(err.Error(), "there is no box in") {
@@ -259,7 +260,7 @@ func TestRefusals(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(full, "x"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := backup.Restore(t.Context(), file, full); !errors.Is(err, backup.ErrNotEmpty) {
+	if _, err := backup.Restore(t.Context(), file, full); !errors.Is(err, stage.ErrOccupied) {
 		t.Errorf("into a directory with a file: %v", err)
 	}
 	if _, err := backup.Restore(t.Context(), filepath.Join(full, "none"), filepath.Join(full, "new")); !errors.Is(err, os.ErrNotExist) {
@@ -275,6 +276,35 @@ func TestRefusals(t *testing.T) {
 	}
 	if names, err := os.ReadDir(full); err != nil || len(names) != 1 {
 		t.Errorf("left behind: %v, %v", names, err)
+	}
+}
+
+// slow is files beside which something happens when they are read.
+type slow struct {
+	archive.FS
+	meanwhile func()
+}
+
+func (s slow) ReadFile(name string) ([]byte, error) {
+	s.meanwhile()
+	return s.FS.ReadFile(name)
+}
+
+// A file that comes into the backup's place while it is written is not replaced.
+func TestFileThatCame(t *testing.T) {
+	dir, out := small(t), t.TempDir()
+	file := filepath.Join(out, "box.tar.gz")
+	came := sync.OnceFunc(func() {
+		if err := os.WriteFile(file, []byte("another's"), 0o600); err != nil {
+			t.Error(err)
+		}
+	})
+	_, err := backup.Write(t.Context(), dir, slow{archive.Dir(filepath.Join(dir, "archive")), came}, file)
+	if !errors.Is(err, stage.ErrExists) {
+		t.Errorf("got %v", err)
+	}
+	if diff := cmp.Diff(map[string]string{"box.tar.gz": "another's"}, tree(t, out)); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -18,17 +18,13 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/durable"
+	"github.com/signalbox-dev/signalbox/internal/stage"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
-var (
-	// ErrNotEmpty is returned where a restored box would lie among other files.
-	ErrNotEmpty = errors.New("there is something in it already: a box is restored into an empty directory, or one that is not there")
-
-	// ErrDamaged is returned for a file that is no backup, or not a whole one.
-	ErrDamaged = errors.New("this is no whole backup, and nothing was restored")
-)
+// ErrDamaged is returned for a file that is no backup, or not a whole one.
+var ErrDamaged = errors.New("this is no whole backup, and nothing was restored")
 
 func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %w: use another copy of it", ErrDamaged, fmt.Errorf(format, args...))
@@ -49,50 +45,50 @@ const (
 // Restore unpacks a backup, verifies it, and makes it the directory dir, which is
 // not there or empty. If it fails, the directory is as it was.
 func Restore(ctx context.Context, file, dir string) (r Report, err error) {
-	if entries, err := os.ReadDir(dir); len(entries) > 0 {
-		return Report{}, fmt.Errorf("%s: %w", dir, ErrNotEmpty)
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return Report{}, err
-	}
 	f, err := os.Open(file)
 	if err != nil {
 		return Report{}, err
 	}
 	defer func() { _ = f.Close() }() // read only
-	parent := filepath.Dir(filepath.Clean(dir))
-	if err := os.MkdirAll(parent, 0o700); err != nil {
-		return Report{}, err
-	}
-	stage, err := newStage(parent, ".restore-*") // a box's directory has the same file
+	s, err := stage.ForDir(dir)
 	if err != nil {
 		return Report{}, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(stage)) }()
-	root, err := os.OpenRoot(stage)
-	if err != nil {
-		return Report{}, err
-	}
-	u := unpacker{ctx: ctx, root: root, sums: map[string]string{}}
-	err = errors.Join(u.unpack(f), root.Close())
-	if err != nil {
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if r, err = unpackTo(ctx, f, s.Path("content")); err != nil {
 		return Report{}, fmt.Errorf("%s: %w", file, err)
 	}
-	if r, err = verify(ctx, stage); err != nil {
-		return Report{}, fmt.Errorf("%s: %w", file, unverified(err))
+	return r, s.PlaceDir("content")
+}
+
+// unpackTo unpacks a backup into a directory, which it makes, verifies it, and makes it durable.
+func unpackTo(ctx context.Context, f io.Reader, dir string) (Report, error) {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return Report{}, unable(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return Report{}, unable(err)
+	}
+	u := unpacker{ctx: ctx, root: root, sums: map[string]string{}}
+	if err := errors.Join(u.unpack(f), root.Close()); err != nil {
+		return Report{}, err
+	}
+	r, err := verify(ctx, dir)
+	if err != nil {
+		return Report{}, unverified(err)
 	}
 	if r != u.about.Report {
-		return Report{}, fmt.Errorf("%s: %w", file, damaged("it has %d events on %d items, and says %d on %d", r.Events, r.Items, u.about.Events, u.about.Items))
+		return Report{}, damaged("it has %d events on %d items, and says %d on %d", r.Events, r.Items, u.about.Events, u.about.Items)
 	}
-	if err := syncDirs(stage); err != nil {
-		return Report{}, err
+	err = os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o600) // as a box has it
+	if err == nil {
+		err = syncDirs(dir)
 	}
-	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) { // it is empty, if it is there
-		return Report{}, err
+	if err != nil {
+		return Report{}, unable(err)
 	}
-	if err := os.Rename(stage, dir); err != nil {
-		return Report{}, err
-	}
-	return r, archive.Dir(parent).SyncDir(".")
+	return r, nil
 }
 
 // unverified says why what was unpacked is no box. What the system says of a file is about this machine, unless it is
@@ -111,7 +107,7 @@ func syncDirs(root string) error {
 		if err != nil || !d.IsDir() {
 			return err
 		}
-		return archive.Dir(name).SyncDir(".")
+		return durable.SyncDir(name)
 	})
 }
 

@@ -56,7 +56,8 @@ func (a *app) restoreCommand() *cobra.Command {
 		Short: "Make a box of a backup",
 		Long: `Restore unpacks a backup into the box's directory (--dir), which has to be empty or not
 there, with the archive in it. It verifies the ledger first, and refuses a file that was
-cut off or changed. Then start the box.
+cut off or changed. Then start the box. An empty directory is replaced: it can't be a
+link, a mount point, or the directory you are in.
 
 The box goes on from the backup. What was recorded after it is gone: a checkpoint
 that was signed since does not fit any more, as ledger check tells, and an agent that got
