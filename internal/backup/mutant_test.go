@@ -20,5 +20,8 @@ func TestMutants(t *testing.T) {
 		{By: "^TestDamagedSecrets$", Mutant: mutant.Mutant{Name: "any text is a token", File: "secrets.go", Old: "if !isToken(texts[name]) {", New: "if !isToken(texts[name]) && false {"}},
 		{By: "^TestDamagedSecrets$", Mutant: mutant.Mutant{Name: "a token is any text of its letters", File: "secrets.go", Old: "len(text) >= 26 &&", New: ""}},
 		{By: "^TestDamagedSecrets$", Mutant: mutant.Mutant{Name: "the verifier's key may be another's", File: "secrets.go", Old: "if texts[verifierFile] != verifier {", New: "if false {"}},
+		{By: "^TestProcessesOfSessions$", Mutant: mutant.Mutant{Name: "a session's process is backed up", File: "copy.go", Old: "|| !expected(name) || ofProcess(name):", New: "|| !expected(name):"}},
+		{By: "^TestProcessesOfSessions$", Mutant: mutant.Mutant{Name: "a session's process is restored", File: "restore.go", Old: "case ofProcess(name):", New: "case false:"}},
+		{By: "^TestProcessesOfSessions$", Mutant: mutant.Mutant{Name: "the session's own process is none", File: "copy.go", Old: `"session.json", `, New: ""}},
 	})
 }

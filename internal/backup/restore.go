@@ -197,9 +197,14 @@ func (u *unpacker) take(h *tar.Header, content io.Reader) error {
 	sum := sha256.New()
 	content = io.TeeReader(content, sum)
 	var err error
-	if name == aboutFile {
+	switch {
+	case name == aboutFile:
 		err = u.readAbout(content)
-	} else {
+	case ofProcess(name): // as no backup has it
+		if _, err = io.Copy(io.Discard, content); err != nil {
+			err = damaged("%q: %w", name, whole(err))
+		}
+	default:
 		err = u.write(name, content)
 	}
 	u.sums[name] = fmt.Sprintf("%x", sum.Sum(nil))
