@@ -123,7 +123,6 @@ func (s *Stage) PlaceDir(name string) error {
 	if err := os.Rename(s.Path(name), s.to); err != nil {
 		return errors.Join(err, back())
 	}
-	s.made = nil
 	return durable.SyncDir(filepath.Dir(s.to))
 }
 
@@ -208,7 +207,7 @@ func unmake(made []string) {
 	}
 }
 
-// Close removes the stage and, if nothing got its place, the directories that were made for it.
+// Close removes the stage, and the directories that were made for it if nothing is in them.
 func (s *Stage) Close() error {
 	err := os.RemoveAll(s.dir)
 	if s.held != nil {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// make makes files; a name that ends with a slash is a directory's.
+// makeFiles makes files; a name that ends with a slash is a directory's.
 func makeFiles(t *testing.T, top string, names ...string) {
 	t.Helper()
 	for _, name := range names {
