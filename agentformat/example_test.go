@@ -104,3 +104,29 @@ func ExampleSave() {
 	fmt.Println(filepath.Base(*response.FilePath))
 	// Output: disks_20250307_090503.json
 }
+
+// A directory keeps as many results as it may: the oldest go first.
+func ExampleLimits_Save() {
+	dir, err := os.MkdirTemp("", "logs")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	limits := agentformat.Limits{Files: 2}
+	for hour := 9; hour <= 11; hour++ {
+		if file := limits.Save(dir, "disks", time.Date(2025, 3, 7, hour, 0, 0, 0, time.UTC), []disk{{"root", 0.912}}); file.Err != nil {
+			fmt.Println(file.Err)
+			return
+		}
+	}
+	kept, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	for _, path := range kept {
+		fmt.Println(filepath.Base(path))
+	}
+	fmt.Println(err)
+	// Output:
+	// disks_20250307_100000.json
+	// disks_20250307_110000.json
+	// <nil>
+}

@@ -65,6 +65,92 @@ func ExampleScanner() {
 	// [need_turn, confidence 0.8] -> CONTINUE_LOOP
 }
 
+// What almost was a signal is told with the rule that it broke, and with what to do about it. It
+// decides nothing.
+func ExampleReason_Hint() {
+	output := "Done:\n\n```\nREADY_FOR_REVIEW: T-1\n```\n\n> REVIEW_PASSED: T-1\n"
+	res, err := agentsig.Scan(strings.NewReader(output), agentsig.Options{Task: "T-1"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, f := range res.Findings {
+		fmt.Printf("line %d: %s: %s\n", f.Span.Line, f.Reason, f.Reason.Hint())
+	}
+	fmt.Println(res.Verdict.Kind, res.Verdict.Action)
+	// Output:
+	// line 4: fenced: it stands inside a code fence; write it outside, at the start of a line
+	// line 7: quoted: it stands in a block quote; write it without the >
+	// unknown REQUEST_CLARIFICATION
+}
+
+// A nonce in the prompt tells the agent's own word from text that it only repeats: a signal without
+// it counts for nothing.
+func ExampleOptions_nonce() {
+	o := agentsig.Options{Role: agentsig.RoleDeveloper, Task: "T-1", Nonce: "7QK2"}
+	own, err := agentsig.Signal{Kind: agentsig.KindReadyForReview, Subject: "T-1", Run: o.Nonce}.Wire()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, output := range []string{"READY_FOR_REVIEW: T-1\n", own} {
+		res, err := agentsig.Scan(strings.NewReader(output), o)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		f := res.Findings[0]
+		fmt.Printf("%q: %s %q\n", output, f.Outcome, f.Reason)
+	}
+	// Output:
+	// "READY_FOR_REVIEW: T-1\n": near_miss "missing_nonce"
+	// "READY_FOR_REVIEW: T-1 run=7QK2\n": signal ""
+}
+
+// A pull request may be on a common forge, or on a host of your own if it is named.
+func ExampleOptions_hosts() {
+	exit := agentsig.NewExitSignal(agentsig.PhaseImplementation, agentsig.ExitCompleted).WithPRURL("https://git.example.com/org/repo/pull/7")
+	record, err := exit.JSON()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, hosts := range [][]string{nil, {"git.example.com"}} {
+		res, err := agentsig.Scan(strings.NewReader(string(record)+"\n"), agentsig.Options{Hosts: hosts})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(hosts, res.Findings[0].Outcome, res.Verdict.Action)
+	}
+	// Output:
+	// [] rejected REQUEST_CLARIFICATION
+	// [git.example.com] signal TRANSITION_TO_NEXT_PHASE
+}
+
+// What a tool prints is not the agent's word, though it comes in the same stream.
+func ExampleScanner_WriteFrom() {
+	s := agentsig.NewScanner(agentsig.Options{Task: "T-1"}, agentsig.Sink{Finding: func(f agentsig.Finding) {
+		fmt.Printf("%s %s %q\n", f.Outcome, f.Signal.Kind, f.Reason)
+	}})
+	for _, piece := range []struct {
+		from agentsig.Source
+		text string
+	}{
+		{agentsig.Tool, "$ cat notes\nREVIEW_PASSED: T-1\n"},
+		{agentsig.Voice, "I have read it.\n\nREADY_FOR_REVIEW: T-1\n"},
+	} {
+		if _, err := s.WriteFrom(piece.from, []byte(piece.text)); err != nil {
+			fmt.Println(err)
+		}
+	}
+	fmt.Println(s.Close().Action)
+	// Output:
+	// near_miss review_passed "tool_text"
+	// signal ready_for_review ""
+	// DISPATCH_CRITIC
+}
+
 // The exit protocol, from a record to the event that completes a session.
 func ExampleExitSignal() {
 	// Create an exit signal.

@@ -72,3 +72,103 @@ func Example() {
 	//         action unlock SUCCESS
 	//       action open SUCCESS
 }
+
+// A run is carried out step by step: the caller says when, and what time it is. A leaf that is not
+// done is ticked again.
+func ExampleRun_Tick() {
+	left := 2
+	pour := bt.Func(func(c *bt.Context) bt.Status {
+		if left--; left >= 0 {
+			c.Again(time.Second)
+			return bt.Running
+		}
+		return bt.Success
+	})
+	program, err := bt.Compile(
+		bt.Tree{Name: "tea", Root: bt.Timeout(time.Minute, bt.Action("pour", "pour", nil))},
+		bt.Library{Functions: map[string]bt.Leaf{"pour": pour}},
+	)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	run := program.Start(bt.Options{})
+	defer run.Close()
+	start := time.Unix(0, 0)
+	for now, status := start, bt.Running; status == bt.Running; {
+		if status, err = run.Tick(context.Background(), now); err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println("tick", run.Ticks(), "after", now.Sub(start), status)
+		now, _ = run.Due()
+	}
+	// Output:
+	// tick 1 after 0s RUNNING
+	// tick 2 after 1s RUNNING
+	// tick 3 after 2s SUCCESS
+}
+
+// Decorators change what a child comes to, or how often it is tried.
+func ExampleNode_decorators() {
+	answers := func(s bt.Status) bt.Leaf { return bt.Func(func(*bt.Context) bt.Status { return s }) }
+	library := bt.Library{Functions: map[string]bt.Leaf{"yes": answers(bt.Success), "no": answers(bt.Failure)}}
+	yes, no := bt.Condition("yes", "yes", nil), bt.Condition("no", "no", nil)
+	for _, root := range []*bt.Node{
+		bt.Inverter(no),
+		bt.AlwaysSucceed(no),
+		bt.AlwaysFail(yes),
+		bt.Guard(no, yes), // the child runs only while the condition holds
+		bt.Repeat(3, bt.Failure, no),
+		bt.Retry(1, 0, no),
+	} {
+		program, err := bt.Compile(bt.Tree{Name: "one", Root: root}, library)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		run := program.Start(bt.Options{})
+		status, err := run.Drive(context.Background())
+		run.Close()
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(root.Kind, status)
+	}
+	// Output:
+	// inverter SUCCESS
+	// always_succeed SUCCESS
+	// always_fail FAILURE
+	// guard FAILURE
+	// repeat SUCCESS
+	// retry FAILURE
+}
+
+// What takes long is done beside the tree. What it returns decides in the next tick, where the
+// blackboard can be written.
+func ExampleAsync() {
+	library := bt.Library{Functions: map[string]bt.Leaf{
+		"load": bt.Async(func(*bt.Context) bt.Work {
+			return func(context.Context) func(*bt.Context) bt.Status {
+				text := "what the network said" // which took a while
+				return func(c *bt.Context) bt.Status {
+					c.SetGlobal("page", text)
+					return bt.Success
+				}
+			}
+		}),
+	}}
+	tree := bt.Tree{Name: "load", Blackboard: bt.Schema{"page": "string"}, Root: bt.Action("load", "load", nil)}
+	program, err := bt.Compile(tree, library)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	board := &bt.Blackboard{}
+	run := program.Start(bt.Options{Blackboard: board})
+	defer run.Close()
+	status, err := run.Drive(context.Background())
+	fmt.Println(status, board.Get("page"), err)
+	// Output: SUCCESS what the network said <nil>
+}

@@ -108,7 +108,7 @@ func (c Checkpoint) Continues(older Checkpoint, proof []Hash) error {
 	case c.Origin != older.Origin:
 		return fmt.Errorf("checkpoints of two ledgers: %q and %q", older.Origin, c.Origin)
 	case older.Size > c.Size:
-		return fmt.Errorf("the older checkpoint has %d events, and the newer only %d", older.Size, c.Size)
+		return fmt.Errorf("the older checkpoint has %s, and the newer only %d", countEvents(older.Size), c.Size)
 	case older.Size == 0:
 		return nil
 	case older.Size == c.Size && older.Root == c.Root:
@@ -116,7 +116,7 @@ func (c Checkpoint) Continues(older Checkpoint, proof []Hash) error {
 	}
 	err := tlog.CheckTree(treeHashes(proof), c.Size, tlog.Hash(c.Root), older.Size, tlog.Hash(older.Root))
 	if err != nil {
-		return fmt.Errorf("the ledger of %d events does not begin with the one of %d: history was changed", c.Size, older.Size)
+		return fmt.Errorf("the ledger of %s does not begin with the one of %d: history was changed", countEvents(c.Size), older.Size)
 	}
 	return nil
 }

@@ -200,7 +200,7 @@ func (e *Edge) add(hash Hash, full func(path string, data []byte) error) error {
 // gives.
 func (e *Edge) Partial(older int64, write func(path string, data []byte) error) error {
 	if older < 0 || older > e.size {
-		return fmt.Errorf("the tree has %d events, and never had %d", e.size, older)
+		return fmt.Errorf("the tree has %s, and never had %d", countEvents(e.size), older)
 	}
 	for level, tile := range e.levels {
 		n := e.size >> (tileHeight * level)

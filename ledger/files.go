@@ -39,7 +39,7 @@ func (f *Files) Signed() []byte { return f.signed }
 // Root returns the root of the tree of the first size events.
 func (f *Files) Root(size int64) (Hash, error) {
 	if size < 0 || size > f.Checkpoint.Size {
-		return Hash{}, fmt.Errorf("the checkpoint covers %d events, not %d", f.Checkpoint.Size, size)
+		return Hash{}, fmt.Errorf("the checkpoint covers %s, not %d", countEvents(f.Checkpoint.Size), size)
 	}
 	root, err := tlog.TreeHash(size, f.hashes)
 	return Hash(root), err
@@ -76,7 +76,7 @@ func (f *Files) bundle(index int64) ([][]byte, error) {
 	}
 	events, err := Entries(data)
 	if err == nil && len(events) != width {
-		err = fmt.Errorf("%s has %d events, and should have %d", path, len(events), width)
+		err = fmt.Errorf("%s has %s, and should have %d", path, countEvents(int64(len(events))), width)
 	}
 	return events, err
 }
@@ -85,7 +85,7 @@ func (f *Files) bundle(index int64) ([][]byte, error) {
 func (f *Files) Prove(index int64) (Proof, error) {
 	size := f.Checkpoint.Size
 	if index < 0 || index >= size {
-		return Proof{}, fmt.Errorf("the checkpoint covers %d events: the one with index %d is not among them", size, index)
+		return Proof{}, fmt.Errorf("the checkpoint covers %s: the one with index %d is not among them", countEvents(size), index)
 	}
 	events, err := f.bundle(index / TileWidth)
 	if err != nil {

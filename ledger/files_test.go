@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,8 +37,12 @@ func TestFiles(t *testing.T) {
 			}
 		}
 		for _, outside := range []int64{-1, int64(size)} {
-			if _, err := f.Prove(outside); err == nil {
-				t.Errorf("event %d of %d is proven", outside, size)
+			_, err := f.Prove(outside)
+			if err == nil {
+				t.Fatalf("event %d of %d is proven", outside, size)
+			}
+			if size == 1 && !strings.Contains(err.Error(), "covers 1 event:") {
+				t.Error(err)
 			}
 		}
 	}

@@ -84,7 +84,7 @@ func cutEntry(bundle []byte) (stored, rest []byte, err error) {
 // and the tree of older events had not.
 func (t *Tree) Tiles(older, size int64, write func(path string, data []byte) error) error {
 	if size > t.size || older > size {
-		return fmt.Errorf("the tree has %d events, not %d", t.size, size)
+		return fmt.Errorf("the tree has %s, not %d", countEvents(t.size), size)
 	}
 	for _, tile := range tlog.NewTiles(tileHeight, older, size) {
 		data, err := tlog.ReadTileData(tile, t.hashes)

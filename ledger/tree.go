@@ -46,7 +46,7 @@ func (t *Tree) Append(stored []byte) error {
 // Root returns the root of the tree of the first size events.
 func (t *Tree) Root(size int64) (Hash, error) {
 	if size < 0 || size > t.size {
-		return Hash{}, fmt.Errorf("the tree has %d events, not %d", t.size, size)
+		return Hash{}, fmt.Errorf("the tree has %s, not %d", countEvents(t.size), size)
 	}
 	root, err := tlog.TreeHash(size, t.hashes)
 	return Hash(root), err
@@ -62,7 +62,7 @@ func (t *Tree) Checkpoint(origin string) (Checkpoint, error) {
 // older ones; see [Checkpoint.Continues].
 func (t *Tree) ProveConsistency(older, newer int64) ([]Hash, error) {
 	if older < 0 || older > newer || newer > t.size {
-		return nil, fmt.Errorf("can't prove a tree of %d events from one of %d: the ledger has %d", newer, older, t.size)
+		return nil, fmt.Errorf("can't prove a tree of %s from one of %d: the ledger has %d", countEvents(newer), older, t.size)
 	}
 	if older == 0 || older == newer {
 		return nil, nil
@@ -79,7 +79,7 @@ func (t *Tree) Prove(index int64, stored, signed []byte) (Proof, error) {
 		return Proof{}, err
 	}
 	if index < 0 || index >= size || size > t.size {
-		return Proof{}, fmt.Errorf("the checkpoint covers %d events of %d: the one with index %d is not among them", size, t.size, index)
+		return Proof{}, fmt.Errorf("the checkpoint covers %s of %d: the one with index %d is not among them", countEvents(size), t.size, index)
 	}
 	p, err := tlog.ProveRecord(size, index, t.hashes)
 	if err != nil {
@@ -126,4 +126,11 @@ func (p Proof) Verify(verifierKey string) (Event, Checkpoint, error) {
 		return Event{}, Checkpoint{}, ErrNotInLedger
 	}
 	return e, c, nil
+}
+
+func countEvents(n int64) string {
+	if n == 1 {
+		return "1 event"
+	}
+	return fmt.Sprintf("%d events", n)
 }

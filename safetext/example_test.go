@@ -32,3 +32,14 @@ func ExampleCut() {
 	// |a name th…|
 	// |日本語の… |
 }
+
+// As much of a text as fits, and whether there is more, for whoever marks that in another way.
+func ExampleClip() {
+	for _, name := range []string{"short", "a name that is too long"} {
+		clipped, whole := safetext.Clip(name, 10)
+		fmt.Printf("%q %t\n", clipped, whole)
+	}
+	// Output:
+	// "short" true
+	// "a name tha" false
+}

@@ -64,3 +64,25 @@ func ExampleLoad_problems() {
 	// wrong.lua:4: look: BT.action has no setting "fm": it has args, description, fn
 	// wrong.lua:5: BT.timeout: seconds is a time of more than 0 and at most 86400 seconds, and not -1
 }
+
+// A script decides a leaf of a tree that was built in Go.
+func ExampleScript() {
+	tree := bt.Tree{
+		Name: "count", Blackboard: bt.Schema{"n": "any"},
+		Root: bt.Repeat(10, bt.Failure, bt.RunScript("count", bt.Script{Source: `
+			local n = (bb.get("n") or 0) + 1
+			bb.set_global("n", n)
+			return n < 3`})),
+	}
+	program, err := bt.Compile(tree, bt.Library{Script: lua.Script})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	board := &bt.Blackboard{}
+	run := program.Start(bt.Options{Blackboard: board})
+	defer run.Close()
+	status, err := run.Drive(context.Background())
+	fmt.Println(status, board.Get("n"), err)
+	// Output: SUCCESS 3 <nil>
+}

@@ -166,7 +166,7 @@ func (a *Archive) readLog() error {
 // reaches refuses a log that ends before the checkpoint.
 func (a *Archive) reaches(end int64) error {
 	if end < a.sealed.Size {
-		return damagedLog(logDir, "it ends after event %d, and the checkpoint covers %d events", end, a.sealed.Size)
+		return damagedLog(logDir, "it ends after event %d, and the checkpoint covers %s", end, count(a.sealed.Size, "event"))
 	}
 	return nil
 }
@@ -283,7 +283,7 @@ func (a *Archive) entries(from int64, bundle func(index int64) ([][]byte, error)
 	full, recent := a.full, a.recent
 	a.mu.Unlock()
 	if from < 0 || from > full+int64(len(recent)) {
-		return fmt.Errorf("the archive has %d events: there is no event %d", full+int64(len(recent)), from+1)
+		return fmt.Errorf("the archive has %s: there is no event %d", count(full+int64(len(recent)), "event"), from+1)
 	}
 	for from < full {
 		events, err := bundle(from / ledger.TileWidth)
@@ -398,7 +398,7 @@ func (a *Archive) Event(index int64) ([]byte, error) {
 	a.mu.Unlock()
 	switch {
 	case index < 0 || index >= full+int64(len(recent)):
-		return nil, fmt.Errorf("the archive has %d events: there is no event %d", full+int64(len(recent)), index+1)
+		return nil, fmt.Errorf("the archive has %s: there is no event %d", count(full+int64(len(recent)), "event"), index+1)
 	case index >= full:
 		return recent[index-full], nil
 	}

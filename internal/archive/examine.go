@@ -118,7 +118,7 @@ func (x *examination) findEnd() error {
 	}
 	end, tail, err = logEnd(x.mirror, x.signed.Size)
 	if err != nil {
-		return err
+		return inTheMirrorsWay(x.mirror, err)
 	}
 	x.end = max(end, x.end)
 	x.unsure = x.unsure && (end < x.signed.Size || tail != nil)
@@ -217,7 +217,7 @@ func (x *examination) begin(prefer preference) (err error) {
 		return err
 	}
 	x.mirrored, err = newLogReader(x.mirror)
-	return err
+	return inTheMirrorsWay(x.mirror, err)
 }
 
 // proven says whether the events up to the checkpoint are those that were signed. Without a valid
@@ -234,7 +234,7 @@ func (x *examination) next(index int64) (chosen, logged []byte, err error) {
 	var mirrored, bundled []byte
 	if x.mirrored != nil {
 		if mirrored, err = x.mirrored.event(index); err != nil {
-			return nil, nil, err
+			return nil, nil, inTheMirrorsWay(x.mirror, err)
 		}
 	}
 	if index >= x.signed.Size {

@@ -149,6 +149,77 @@ func TestVerifyManyForeignNames(t *testing.T) {
 	}
 }
 
+// Whatever stands in the place of a file or a directory, and is none, repair names it, says what to do and
+// does nothing; and when that was done, it repairs.
+func TestRepairInTheWay(t *testing.T) {
+	whole, keys := ended(t, 0)
+	kinds := map[string]func(path, whole string) error{
+		"a pipe": func(path, _ string) error { return syscall.Mkfifo(path, 0o600) },
+		"a link": func(path, whole string) error { return os.Symlink(whole, path) },
+		"a directory": func(path, _ string) error {
+			return os.Mkdir(path, 0o700)
+		},
+		"a terabyte of zeroes": func(path, _ string) error {
+			return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<40))
+		},
+	}
+	const segment = "log/00000000000000000000.log"
+	names := []string{"the mirror"}
+	err := fs.WalkDir(os.DirFS(whole), ".", func(name string, d fs.DirEntry, err error) error {
+		if name != "." {
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		for kind, make := range kinds {
+			dir, mirror := t.TempDir(), t.TempDir()
+			if err := errors.Join(os.CopyFS(dir, os.DirFS(whole)), os.CopyFS(mirror, os.DirFS(filepath.Join(whole, "log")))); err != nil {
+				t.Fatal(err)
+			}
+			path, good, says := filepath.Join(dir, filepath.FromSlash(name)), filepath.Join(whole, filepath.FromSlash(name)), name+": it "
+			if name == "the mirror" {
+				path, good = filepath.Join(mirror, filepath.Base(segment)), filepath.Join(whole, filepath.FromSlash(segment))
+				says = "the mirror of the log, " + filepath.Base(segment) + ": it "
+			}
+			if info, err := os.Stat(path); err != nil || info.IsDir() && kind == "a directory" {
+				continue
+			}
+			if err := errors.Join(os.RemoveAll(path), make(path, good)); err != nil {
+				t.Fatal(err)
+			}
+			files := archive.Mirrored(heldFiles(t, dir), heldFiles(t, mirror))
+			var damage *archive.Damage
+			done, err := archive.Repair(bg, files, keys)
+			if !errors.As(err, &damage) || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "move it away, and run `signalbox ledger repair`") || len(done) > 0 {
+				t.Errorf("%s is %s: %q, %v", name, kind, done, err)
+				continue
+			}
+			if err := os.RemoveAll(path); err != nil {
+				t.Fatal(err)
+			}
+			var lost *archive.LostError
+			if _, err := archive.Repair(bg, files, keys); err != nil && (!errors.As(err, &lost) || !strings.HasPrefix(name, "blob")) {
+				t.Errorf("%s was %s, and was moved away: %v", name, kind, err)
+			}
+		}
+	}
+}
+
+// heldFiles are the files below a directory that is held open.
+func heldFiles(t *testing.T, dir string) archive.FS {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = root.Close() })
+	return archive.Held(root, func() error { return nil })
+}
+
 // An export has what the checkpoint covers, and nothing else.
 func TestExport(t *testing.T) {
 	for name, add := range map[string]func(dir string){

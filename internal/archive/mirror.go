@@ -59,7 +59,7 @@ func (a *Archive) expectNoMirror() error {
 	}
 	segments, err := readLog(a.mirror, 0)
 	if err != nil {
-		return err
+		return inTheMirrorsWay(a.mirror, err)
 	}
 	for _, s := range segments {
 		if s.first > 0 || len(s.data) > segmentHead {
@@ -78,7 +78,7 @@ func (a *Archive) joinMirror(found *Findings) error {
 	theirs, err := readLog(a.mirror, 0)
 	switch {
 	case err != nil:
-		return fmt.Errorf("read the mirror of the log: %w", err)
+		return inTheMirrorsWay(a.mirror, fmt.Errorf("read the mirror of the log: %w", err))
 	case len(theirs) == 0 && a.hadMirror:
 		return damagedMirror(logDir, "it is missing or empty, and the log was written there")
 	case len(theirs) == 0:
@@ -94,7 +94,7 @@ func (a *Archive) joinMirror(found *Findings) error {
 	}
 	end := theirs[0].first + int64(len(events))
 	if end < a.sealed.Size && a.hadMirror {
-		return damagedMirror(logDir, "it ends after event %d, and the checkpoint covers %d events", end, a.sealed.Size)
+		return damagedMirror(logDir, "it ends after event %d, and the checkpoint covers %s", end, count(a.sealed.Size, "event"))
 	}
 	return a.takeLonger(theirs, tail, end, found)
 }
@@ -109,13 +109,13 @@ func (a *Archive) takeLonger(theirs []segment, tail *fault, end int64, found *Fi
 		return damagedMirror(path.Base(theirs[0].name), "it begins with event %d, and the log ends after event %d: was an old copy of the archive put back?", theirs[0].first+1, a.size())
 	case beginning(theirs, ours):
 		if lacks := a.size() - end; lacks > 0 {
-			found.note("the mirror of the log lacked the last %d events, and was completed", lacks)
+			found.note("the mirror of the log lacked the last %s, and was completed", count(lacks, "event"))
 		}
 		return nil
 	case !beginning(ours, theirs):
 		return damagedMirror(path.Base(theirs[0].name), "it has other bytes than the log from event %d on", theirs[0].first+1)
 	}
-	found.note("the log lacked the last %d events, and was completed from its mirror", end-a.size())
+	found.note("the log lacked the last %s, and was completed from its mirror", count(end-a.size(), "event"))
 	a.ending = theirs
 	a.recent, a.tail, err = joinLog(theirs, a.full)
 	return err
@@ -221,7 +221,7 @@ func (r *repair) fillMirror() error {
 	}
 	theirs, _, err := segmentNames(r.mirror)
 	if err != nil {
-		return err
+		return inTheMirrorsWay(r.mirror, err)
 	}
 	wrong := map[string]bool{} // those that are not the log's
 	for _, name := range theirs {
@@ -231,7 +231,7 @@ func (r *repair) fillMirror() error {
 			continue
 		}
 		if err := r.keepAs(r.mirror, name, "mirror/"+path.Base(name)); err != nil {
-			return err
+			return inTheMirrorsWay(r.mirror, err)
 		}
 	}
 	return r.replaceMirror(ours, wrong)
@@ -262,8 +262,11 @@ func (r *repair) replaceMirror(ours []segment, wrong map[string]bool) error {
 	if written == 0 {
 		return nil
 	}
+	if err := r.mirror.syncDir(logDir); err != nil {
+		return err
+	}
 	r.did("the mirror of the log was made again: it has events from %d on", ours[0].first+1)
-	return r.mirror.syncDir(logDir)
+	return nil
 }
 
 // twin is a file that is written in two places.

@@ -16,6 +16,7 @@ func TestMutants(t *testing.T) {
 		repair  = "^TestRepair$"
 		scrub   = "^TestScrub$"
 		mirror  = "^TestMirror"
+		way     = "^TestRepairInTheWay$"
 		writer  = "^TestLog"
 		others  = "^TestFailed"
 		beyond  = "^TestVerifyUncovered$|^TestVerifyHalfSealed$"
@@ -23,6 +24,9 @@ func TestMutants(t *testing.T) {
 		export  = "^TestExport$"
 	)
 	mutant.All(t, []mutant.Noticed{
+		{By: way, Mutant: mutant.Mutant{Name: "a tile is said to be made before it is", File: "repair.go", Old: "if err == nil && replaced {\n\t\tr.did(\"%s was made again", New: "if replaced {\n\t\tr.did(\"%s was made again"}},
+		{By: way, Mutant: mutant.Mutant{Name: "repair does not say what to move away", File: "repair.go", Old: "defer func() { err = inTheWay(fs, err) }()", New: ""}},
+		{By: way, Mutant: mutant.Mutant{Name: "what is in the way of a file in it is not the directory", File: "way.go", Old: "dir != \".\" && dir != \"/\"", New: "dir == \"\""}},
 		{By: durable + "|" + power, Mutant: mutant.Mutant{Name: "an append is answered before its sync", File: "archive.go", Old: "err := f.Sync()", New: "err := error(nil)"}},
 		{By: writer, Mutant: mutant.Mutant{Name: "a condition is checked against what is synced only", File: "writer.go", Old: "written[r.subject] = next", New: "_ = written"}},
 		{By: writer, Mutant: mutant.Mutant{Name: "numbers are given twice after a restart", File: "writer.go", Old: "next := uint64(l.archive.Size()) + 1", New: "next := uint64(l.archive.Size()-l.archive.Sealed()) + 1"}},

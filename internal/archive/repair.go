@@ -27,11 +27,12 @@ func (e *LostError) Error() string {
 // returns in words what it did.
 //
 // A checkpoint that is not valid is signed again only if bundles and log agree in everything. What
-// can't be restored is a [LostError]. Files that are replaced are kept under damaged-<n>. An archive
+// can't be restored is a [LostError], and what is no file of an archive at all a [Damage]. Files that are replaced are kept under damaged-<n>. An archive
 // that was made when segments were removed gets them. The repaired archive still has to be started.
 //
 // It goes through the archive at most four times, and holds one bundle and one segment in memory.
-func Repair(ctx context.Context, fs FS, keys Keys) ([]string, error) {
+func Repair(ctx context.Context, fs FS, keys Keys) (done []string, err error) {
+	defer func() { err = inTheWay(fs, err) }()
 	if err := checkKeys(keys); err != nil {
 		return nil, err
 	}
@@ -54,7 +55,7 @@ func Repair(ctx context.Context, fs FS, keys Keys) ([]string, error) {
 	r := &repair{examination: x}
 	err = r.run(ctx)
 	if r.more > 0 {
-		r.done = append(r.done, fmt.Sprintf("so it was with %d more files", r.more))
+		r.done = append(r.done, "so it was with "+count(int64(r.more), "more file"))
 	}
 	return r.done, err
 }
@@ -137,7 +138,8 @@ func (r *repair) keepAs(from *store, name, as string) error {
 	if err != nil {
 		return fmt.Errorf("keep the damaged file %s: %w", name, err)
 	}
-	if r.aside == "" {
+	first := r.aside == ""
+	if first {
 		names, err := r.files.ReadDir(".")
 		if err != nil {
 			return fmt.Errorf("keep the damaged file %s: %w", name, err)
@@ -147,9 +149,14 @@ func (r *repair) keepAs(from *store, name, as string) error {
 				r.aside = dir
 			}
 		}
+	}
+	if err := r.files.write(r.aside+"/"+as, data); err != nil {
+		return err
+	}
+	if first {
 		r.did("files that are replaced are kept in %s", r.aside)
 	}
-	return r.files.write(r.aside+"/"+as, data)
+	return nil
 }
 
 // replace writes a file, and keeps the one that was there.
@@ -174,7 +181,7 @@ func (r *repair) take(index int64, chosen, logged []byte) error {
 	want := r.building
 	r.building = nil
 	replaced, err := r.replaceOther(name, want)
-	if replaced {
+	if err == nil && replaced {
 		r.did("%s was rebuilt: its events are those that were signed", name)
 	}
 	return err
@@ -190,7 +197,7 @@ func (r *repair) replaceOther(name string, want []byte) (replaced bool, err erro
 
 func (r *repair) tileFile(name string, want []byte) error {
 	replaced, err := r.replaceOther(name, want)
-	if replaced {
+	if err == nil && replaced {
 		r.did("%s was made again from the events", name)
 	}
 	return err
@@ -205,7 +212,7 @@ func (r *repair) sign() error {
 	if err := r.replace(ledger.CheckpointPath, note); err != nil {
 		return err
 	}
-	r.did("the checkpoint was signed again over the first %d events (%s): bundles and log agree, and that alone says that they are right", r.signed.Size, r.unsigned)
+	r.did("the checkpoint was signed again over the first %s (%s): bundles and log agree, and that alone says that they are right", count(r.signed.Size, "event"), r.unsigned)
 	return nil
 }
 
@@ -318,6 +325,9 @@ func (b *rebuilder) last() error {
 	if err == nil && len(readSegment(name, data).faults) == 0 {
 		return nil
 	}
+	if err := b.r.replace(name, want); err != nil {
+		return err
+	}
 	b.r.did("%s was written again: no event is in it yet", name)
-	return b.r.replace(name, want)
+	return nil
 }

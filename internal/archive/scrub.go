@@ -72,7 +72,7 @@ func (a *Archive) newScrub(from, n int64, removed Removed) (*scrub, error) {
 	a.mu.Unlock()
 	a.sealing.Unlock()
 	if from < 0 || from > s.size || n < 1 {
-		return nil, fmt.Errorf("the archive has %d events: there is no stretch of %d from %d on", s.size, n, from)
+		return nil, fmt.Errorf("the archive has %s: there is no stretch of %d from %d on", count(s.size, "event"), n, from)
 	}
 	s.from = from
 	if from < s.full {

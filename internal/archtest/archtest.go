@@ -28,7 +28,7 @@ var standardOnly = []string{"agentformat", "agentsig", "bt", "safetext"}
 // pure packages decide and do nothing else: time, order and chance come to them
 // as values.
 var pure = []string{"internal/work", "internal/delivery", "internal/plan", "internal/conversation", "internal/trailer", "internal/rehearsal",
-	"internal/portfolio", "internal/portfolio/lots", "internal/portfolio/exitrule", "internal/portfolio/tools", "internal/portfolio/report"}
+	"internal/portfolio", "internal/portfolio/lots", "internal/portfolio/exitrule", "internal/portfolio/reply", "internal/portfolio/exitsignal", "internal/portfolio/harvest", "internal/portfolio/report"}
 
 // impure is what a pure package may not import, and not name of package time.
 var (
@@ -49,6 +49,7 @@ var owners = map[string][]string{
 	"github.com/spf13/pflag":                 {"internal/cli"},
 	"go.yaml.in/yaml/v3":                     {"internal/config", "internal/portfolio/settings"},
 	"golang.org/x/mod":                       {"ledger"},
+	"golang.org/x/sync":                      {"internal/httpapi"},
 	"golang.org/x/sys":                       {"internal/sandbox"},
 	"golang.org/x/term":                      {"internal/cli"},
 	"modernc.org/sqlite":                     {"internal/portfolio/store"},

@@ -461,7 +461,7 @@ func (s *sealing) run(ctx context.Context, b *Box) {
 			return
 		}
 		if _, err := b.seal(); err != nil {
-			b.fail(fmt.Errorf("seal the archive: %w", err))
+			b.fail(err)
 			return
 		}
 		if err := b.keepUp(ctx); err != nil {

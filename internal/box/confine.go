@@ -75,8 +75,7 @@ func (d *deliverer) confine(s delivery.Session, role config.Role, agent config.A
 	p.Read = append(p.Read, session.Nest(dir), filepath.Dir(d.program))
 	nested := state.Nested(role.Sandbox)
 	nested.Hidden = append(nested.Hidden, session.Private(dir))
-	way := agentOf(s.Agent, agent, command).Way()
-	if (way == session.WayShells || way == session.WayPath) && role.Sandbox == sandbox.Bubblewrap {
+	if agentOf(s.Agent, agent, command).Way().StandsIn() && role.Sandbox == sandbox.Bubblewrap {
 		p.Shells, nested.Shells = session.Nest(dir), session.Nest(dir)
 	}
 	return cage{p, nested}, nil

@@ -425,10 +425,6 @@ func (d *deliverer) write(r delivery.Run, s delivery.Session, subject string, ph
 	for name, value := range agent.Env {
 		env = append(env, name+"="+value)
 	}
-	var allow []session.Permission
-	for _, permission := range role.Allow {
-		allow = append(allow, session.Permission(permission))
-	}
 	if !slices.Contains(role.Allow, config.AllowEdit) {
 		env = append(env, "GIT_OPTIONAL_LOCKS=0") // to look is not to write the index
 	}
@@ -449,7 +445,7 @@ func (d *deliverer) write(r delivery.Run, s delivery.Session, subject string, ph
 	}
 	return session.Write(d.box.sessionDir(s.ID), session.Spec{
 		Session: s.ID, Box: d.dir, Dir: tree, Role: s.Role, Task: subject, Phase: phase, Nonce: nonce, Hosts: d.box.hosts,
-		Agent: agentOf(s.Agent, agent, command), Prompt: text, Env: env, Allow: allow, GitWrites: commits.write,
+		Agent: agentOf(s.Agent, agent, command), Prompt: text, Env: env, Allow: allowed(role.Allow), GitWrites: commits.write,
 		Confine: cage.program, Nested: cage.nested, Judges: looksOn,
 		WallClock: session.Duration(role.WallClock), Silence: session.Duration(limits.Silence), Answer: session.Duration(limits.Answer),
 		Misses: limits.Misses, Grace: session.Duration(limits.Grace), Linger: session.Duration(limits.Linger), Orphan: session.Duration(limits.Orphan),

@@ -40,6 +40,10 @@ func TestEndedMutants(t *testing.T) {
 			"m := b.all[session]\n\tif m == nil {\n\t\treturn false, nil", "m := b.of(session)\n\tif m == nil {\n\t\treturn false, nil", "TestForgottenSession"},
 		{"a connection to an ended session goes on", "mailbox.go",
 			"\t\tm.hangUp()\n\t}\n\tdelete(b.all, session)", "\t}\n\tdelete(b.all, session)", "TestForgottenSession"},
+		{"a message that was not taken in time is sent all the same", "operate.go",
+			"b.mail.takeBack(session, c.ID)", "_ = session", "TestTellIsTakenBack"},
+		{"a run that has ended is a box that stops", "operate.go",
+			"errors.Is(err, ErrStopping) && !live", "errors.Is(err, ErrStopping) && live", "TestSaidAfterTheEnd"},
 		{"what an ended session is told is kept", "deliver.go",
 			"defer d.forgetEnded(c, cmd.Session.ID)", "_ = c", "TestEndOfEndedSession"},
 	} {

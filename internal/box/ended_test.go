@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/config"
@@ -218,5 +219,53 @@ func TestEndOfEndedSession(t *testing.T) {
 	}
 	if len(b.mail.all) > 0 {
 		t.Errorf("it is remembered: %v", b.mail.all)
+	}
+}
+
+// A message that an agent did not take in time is taken back: if it had not gone out, only the next agent is told.
+func TestTellIsTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &Box{mail: newMailboxes()}
+		b.mail.connect("s")
+		if b.ask(t.Context(), "s", api.SessionCommand{ID: "tell/1", Kind: api.CommandTell}) {
+			t.Error("an agent was told that says nothing")
+		}
+		b.mail.connect("s")
+		if commands, _, _ := b.mail.next("s"); len(commands) > 0 || len(b.mail.all["s"].answers) > 0 {
+			t.Errorf("still to be sent: %+v", commands)
+		}
+		told := make(chan bool)
+		go func() { told <- b.ask(t.Context(), "s", api.SessionCommand{ID: "tell/2", Kind: api.CommandTell}) }()
+		synctest.Wait()
+		b.mail.answered("s", "tell/2", true)
+		if !<-told {
+			t.Error("an agent that has answered was not told")
+		}
+	})
+}
+
+// Who has something to say to a run that has just ended is told so, and not that the box stops.
+func TestSaidAfterTheEnd(t *testing.T) {
+	b := delivering(t, newCommits(t))
+	defer closeBox(t, b)
+	r, err := b.Deliver(t.Context(), api.StartRun{Plan: onePlan}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.conducting.Lock()
+	c := b.conductors[r.Subject]
+	b.conducting.Unlock()
+	said := make(chan error, 100)
+	for range cap(said) {
+		go func() {
+			_, err := b.OnRun(t.Context(), r.ID, "cancel", api.Message{})
+			said <- err
+		}()
+	}
+	<-c.over
+	for range cap(said) {
+		if err := <-said; err != nil && !errors.Is(err, delivery.ErrFinished) {
+			t.Errorf("told: %v", err)
+		}
 	}
 }

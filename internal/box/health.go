@@ -1,6 +1,7 @@
 package box
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -22,6 +23,19 @@ func (b *Box) Writable() error {
 		return ErrStopping
 	}
 	return nil
+}
+
+// cutOff says of a request that the end of the box has cut off that the box stops, and why if it failed.
+func (b *Box) cutOff(err error) error {
+	if b.ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	b.failure.Lock()
+	defer b.failure.Unlock()
+	if b.failure.err != nil {
+		return fmt.Errorf("%w (it can't write: %w)", ErrStopping, b.failure.err)
+	}
+	return ErrStopping
 }
 
 // Status says how the box is.

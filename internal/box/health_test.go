@@ -1,10 +1,32 @@
 package box
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 )
+
+// Whoever asks a box whose seal failed is told that it stops, and why.
+func TestSealFails(t *testing.T) {
+	o := Options{Dir: Dir(t.TempDir())}
+	b, _ := run(t, o)
+	if err := os.WriteFile(o.Dir.path("archive/tile"), nil, 0o600); err != nil { // where a directory has to be
+		t.Fatal(err)
+	}
+	if err := tryAdd(t, b, "A"); err != nil {
+		t.Fatal(err)
+	}
+	<-b.Done()
+	err := tryAdd(t, b, "B")
+	if err == nil || Problem(err).Code != api.CodeStopping || !strings.Contains(err.Error(), "seal the archive") || strings.Contains(err.Error(), "canceled") {
+		t.Error(err)
+	}
+	if err := b.Close(); err == nil || !strings.Contains(err.Error(), "seal the archive") {
+		t.Errorf("it does not say why it stopped: %v", err)
+	}
+}
 
 // Status says how much of the ledger was verified: all of it, if the start was told to.
 func TestScrubbed(t *testing.T) {

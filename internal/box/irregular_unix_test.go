@@ -5,6 +5,7 @@ package box
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,6 +43,49 @@ func TestFilesAreBounded(t *testing.T) {
 	}
 	if err := new(scrub).load(d); !errors.Is(err, regular.ErrIrregular) {
 		t.Errorf("how far the scrub is: %v", err)
+	}
+}
+
+// A place that can't be a directory is named, with what it is for and what to do.
+func TestPlaceIsNoDirectory(t *testing.T) {
+	for kind, make := range map[string]func(path string) error{
+		"a file":            func(path string) error { return os.WriteFile(path, nil, 0o600) },
+		"a pipe":            func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"a link to nothing": func(path string) error { return os.Symlink("nothing", path) },
+	} {
+		for of, set := range map[string]func(o *Options, path string){
+			"the archive":                          func(o *Options, path string) { o.Archive = path },
+			"the archive's log (archive.segments)": func(o *Options, path string) { o.Segments = path },
+			"the log's mirror (archive.mirror)":    func(o *Options, path string) { o.Mirror = path },
+		} {
+			path := filepath.Join(t.TempDir(), "place")
+			if err := make(path); err != nil {
+				t.Fatal(err)
+			}
+			o := Options{Dir: Dir(t.TempDir())}
+			set(&o, path)
+			_, _, err := Open(t.Context(), o)
+			if err == nil || !strings.HasPrefix(err.Error(), path+" is no directory for "+of+",") || !strings.HasSuffix(err.Error(), "move away what is in its place, or name another") {
+				t.Errorf("%s for %s: %v", kind, of, err)
+			}
+		}
+	}
+}
+
+// A link in the place of the box's lock is not followed: the box says what to remove.
+func TestLockIsALink(t *testing.T) {
+	for _, name := range []string{lockFile, startingFile} {
+		o := Options{Dir: Dir(t.TempDir())}
+		outside := filepath.Join(t.TempDir(), "outside")
+		if err := os.Symlink(outside, o.Dir.path(name)); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), o.Dir.path(name)+" is not a regular file: remove it") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Lstat(outside); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: a file was made outside of the directory: %v", name, err)
+		}
 	}
 }
 

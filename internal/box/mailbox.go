@@ -121,6 +121,16 @@ func (b *mailboxes) ask(session string, c api.SessionCommand) <-chan bool {
 	return answer
 }
 
+// takeBack takes a tell back that was not answered in time: if it has not gone out, it never will.
+func (b *mailboxes) takeBack(session, id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if m := b.all[session]; m != nil {
+		m.pending = slices.DeleteFunc(m.pending, func(p pending) bool { return p.ID == id })
+		delete(m.answers, id)
+	}
+}
+
 // connect begins a connection, and returns a channel that is closed when it ends. The newest one
 // counts: an older one ends.
 func (b *mailboxes) connect(session string) (lost <-chan struct{}) {

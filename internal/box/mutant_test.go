@@ -21,6 +21,8 @@ func TestBoxMutants(t *testing.T) {
 			`if key == "" {`, `if true {`, linearizable},
 		{"what the archive did not take is acknowledged", "../archive/writer.go",
 			"err = l.store(records)", "_ = l.store(records)", "TestArchiveFails"},
+		{"a request that a failed seal has cut off is not told why", "record.go",
+			"return recorded[S]{}, b.cutOff(err)", "return recorded[S]{}, err", "TestSealFails"},
 		{"an event names another as the one before it", "record.go",
 			"Prev: tip.Sum,", "Prev: map[bool]ledger.Hash{false: {1}}[tip.ItemSeq == 0],", "TestClaimIsRepeated"},
 		{"who recorded an event is shown a later one", "record.go",

@@ -185,6 +185,10 @@ func (b *Box) say(ctx context.Context, subject string, in delivery.Input) (api.R
 		return api.Run{}, errNoDelivery
 	}
 	if err := c.tell(ctx, in); err != nil {
+		b.state.withRun(subject, func(r *delivery.Run) { live = r.Live() })
+		if errors.Is(err, ErrStopping) && !live {
+			err = delivery.ErrFinished // the run has ended, not the box
+		}
 		return api.Run{}, err
 	}
 	return b.showRun(subject)
@@ -248,12 +252,7 @@ func (b *Box) Tell(ctx context.Context, id string, m api.Message, key string) (a
 	}
 	told := false
 	if agent != "" && b.mail.inTouch(agent) {
-		answer := b.mail.ask(agent, api.SessionCommand{ID: "tell/" + key, Kind: api.CommandTell, Text: text})
-		select {
-		case told = <-answer:
-		case <-time.After(tellPatience):
-		case <-ctx.Done():
-		}
+		told = b.ask(ctx, agent, api.SessionCommand{ID: "tell/" + key, Kind: api.CommandTell, Text: text})
 	}
 	if !told {
 		agent = ""
@@ -262,6 +261,26 @@ func (b *Box) Tell(ctx context.Context, id string, m api.Message, key string) (a
 		return api.Told{}, err
 	}
 	return api.Told{Work: id, Now: told}, nil
+}
+
+// ask sends a tell to a session, and reports whether its agent was told. If nobody knows, because the
+// session has the message and does not answer, it says no: then the next agent is told as well.
+func (b *Box) ask(ctx context.Context, session string, c api.SessionCommand) (told bool) {
+	answer := b.mail.ask(session, c)
+	patience, cancel := context.WithTimeout(ctx, tellPatience)
+	defer cancel()
+	select {
+	case told = <-answer:
+		return told
+	case <-patience.Done():
+	}
+	b.mail.takeBack(session, c.ID)
+	select {
+	case told = <-answer: // just before
+		return told
+	default:
+		return false
+	}
 }
 
 // tellPatience is for how long an agent is waited for to take a message.

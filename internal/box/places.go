@@ -233,12 +233,15 @@ func (o *Options) hold(ctx context.Context, check func() error) (err error) {
 	if o.Files != nil {
 		return nil
 	}
-	for _, place := range []string{o.Archive, o.Segments, o.Mirror} {
+	for _, at := range []struct{ place, of string }{
+		{o.Archive, "the archive"}, {o.Segments, "the archive's log (archive.segments)"}, {o.Mirror, "the log's mirror (archive.mirror)"},
+	} {
+		place := at.place
 		if place == "" {
 			continue
 		}
 		if err := archive.Dir(place).Mkdir("."); err != nil {
-			return err
+			return fmt.Errorf("%s is no directory for %s, and none can be made: %w: move away what is in its place, or name another", safetext.Escape(place), at.of, err)
 		}
 		beside := ""
 		if place != o.Archive || o.elsewhere() {

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
-	"github.com/signalbox-dev/signalbox/internal/session"
+	"github.com/signalbox-dev/signalbox/internal/session/agent"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -62,7 +62,7 @@ func Protect(c config.Config, role agentsig.Role) error {
 	if !ok || !reviewer(role) {
 		return nil
 	}
-	if err := session.Protect(agentOf(set.Agent, agent, agent.Resolve(c.Dir)), set.Sandbox); err != nil {
+	if err := agentOf(set.Agent, agent, agent.Resolve(c.Dir)).Protect(set.Sandbox); err != nil {
 		return err
 	}
 	return outOfReach(c, agent)
@@ -100,10 +100,18 @@ func outOfReach(c config.Config, agent config.Agent) error {
 }
 
 // agentOf is an agent of the settings as a session knows it.
-func agentOf(name string, a config.Agent, command []string) session.Agent {
-	return session.Agent{
+func agentOf(name string, a config.Agent, command []string) agent.Config {
+	return agent.Config{
 		Name: name, Adapter: string(a.Adapter), Command: command, Input: string(a.Input), Exec: a.Commands == config.CommandsExec,
 	}
+}
+
+// allowed is what a role of the settings may do, as a session knows it.
+func allowed(permissions []config.Permission) (all []agent.Permission) {
+	for _, p := range permissions {
+		all = append(all, agent.Permission(p))
+	}
+	return all
 }
 
 // errNoFit says why no sandbox would protect a run's verdicts.
@@ -117,7 +125,7 @@ func Fitting(c config.Config) (sandbox.Kind, error) {
 		err := sandbox.Available(kind)
 		for _, role := range agentsig.Roles() {
 			if agent, ok := c.Agents[c.Role(role).Agent]; ok && err == nil && reviewer(role) {
-				err = session.Protect(agentOf(c.Role(role).Agent, agent, agent.Resolve(c.Dir)), kind)
+				err = agentOf(c.Role(role).Agent, agent, agent.Resolve(c.Dir)).Protect(kind)
 			}
 		}
 		if err == nil {

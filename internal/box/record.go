@@ -55,7 +55,7 @@ func (o rules[S, C]) record(b *Box, subject, key string, c C) (recorded[S], erro
 	for pause := pauseFirst; ; pause = min(2*pause, pauseLongest) {
 		now := o.look(b.state, subject)
 		if r, ok, err := o.find(b.ctx, b, now, key, c.Events()); ok || err != nil {
-			return r, err
+			return r, b.cutOff(err)
 		}
 		decided, err := o.decide(now, c)
 		if err != nil {
@@ -72,7 +72,7 @@ func (o rules[S, C]) record(b *Box, subject, key string, c C) (recorded[S], erro
 			return recorded[S]{seq, event, after}, err
 		}
 		if !errors.Is(err, engine.ErrConflict) && !errors.Is(err, engine.ErrUnknown) {
-			return recorded[S]{}, err
+			return recorded[S]{}, b.cutOff(err)
 		}
 		// Someone was first, or nobody knows: the state has what is in the log by now.
 		if o.look(b.state, subject).InLedger().Seq != chain.Seq {
@@ -86,7 +86,7 @@ func (o rules[S, C]) record(b *Box, subject, key string, c C) (recorded[S], erro
 		select {
 		case <-time.After(pause):
 		case <-b.ctx.Done():
-			return recorded[S]{}, ErrStopping
+			return recorded[S]{}, b.cutOff(b.ctx.Err())
 		}
 	}
 }

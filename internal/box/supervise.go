@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/prompt"
 	"github.com/signalbox-dev/signalbox/internal/session"
 	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // How often a session that is out of touch is looked for, and how often the lease
@@ -35,7 +35,7 @@ func (d *deliverer) supervise(ctx context.Context, c *conductor, s delivery.Sess
 	if err != nil {
 		return c.tell(ctx, delivery.End{Session: s.ID, Ended: delivery.Ended{How: how, Detail: d.box.redact.Text(err.Error())}})
 	}
-	return d.stay(ctx, c, s, d.turnsEnd(c, s.ID))
+	return d.stay(ctx, c, s, d.turnsEnd(c, s))
 }
 
 // start starts a session that was never started. If that fails, it says how.
@@ -61,7 +61,7 @@ func (d *deliverer) start(ctx context.Context, c *conductor, s delivery.Session)
 		}
 		return delivery.Broken, err
 	}
-	if _, err := session.Start(ctx, d.program, dir); err != nil && !session.Ran(dir) {
+	if _, err := session.Start(ctx, d.program, dir, s.ID); err != nil && !session.Ran(dir) {
 		return delivery.Crashed, err
 	}
 	return "", nil
@@ -84,8 +84,8 @@ func (d *deliverer) stay(ctx context.Context, c *conductor, s delivery.Session, 
 			if wait = min(wait, left); left <= 0 {
 				d.box.logger.Warn("a session does not end, and is killed", "session", s.ID)
 				killed = delivery.Ended{How: delivery.TimedOut, Detail: "the session's process did not end in time, and was killed"}
-				if err := session.Kill(dir); err != nil {
-					return err
+				if err := session.Kill(dir, s.ID); err != nil {
+					return d.collect(ctx, c, s, d.besides(s.ID, killed, err))
 				}
 				continue
 			}
@@ -100,26 +100,31 @@ func (d *deliverer) stay(ctx context.Context, c *conductor, s delivery.Session, 
 	return d.collect(ctx, c, s, killed)
 }
 
-// turnsEnd returns what tells by when the turn of a session has to have ended, if it has one. The
-// session ends it before that itself, unless its process is stopped: an agent without a sandbox can do that.
-func (d *deliverer) turnsEnd(c *conductor, name string) func() time.Time {
-	spec, err := session.Read(d.box.sessionDir(name))
-	if err != nil {
-		return func() time.Time { return time.Time{} } // collect tells
+// turnsEnd returns what tells by when the turn of a session has to have ended, or a prompt to have reached it, if
+// there is one. The session sees to it itself, unless its process is stopped: an agent without a sandbox
+// can do that.
+func (d *deliverer) turnsEnd(c *conductor, s delivery.Session) func() time.Time {
+	longest := d.config.Role(s.Role).WallClock + d.config.Limits.Grace
+	if spec, err := session.Read(d.box.sessionDir(s.ID)); err == nil { // by the settings that it was started with
+		longest = time.Duration(spec.WallClock + spec.Grace)
 	}
-	longest := time.Duration(spec.WallClock+spec.Grace) + endPatience
-	last, began := -1, time.Time{}
+	longest += endPatience
+	last, began := "", time.Time{}
 	return func() time.Time {
-		turn := -1
+		at := "" // what the session is at
 		d.box.state.withRun(c.subject, func(r *delivery.Run) {
-			if live := r.Sessions[name]; live != nil && live.Busy() {
-				turn = live.Turn
+			switch live := r.Sessions[s.ID]; {
+			case live == nil:
+			case live.Busy():
+				at = fmt.Sprint("turn ", live.Turn)
+			case live.Prompt != nil && !live.Prompt.Delivered:
+				at = "prompt " + live.Prompt.ID
 			}
 		})
-		if turn != last {
-			last, began = turn, d.box.now()
+		if at != last {
+			last, began = at, d.box.now()
 		}
-		if turn < 0 {
+		if at == "" {
 			return time.Time{}
 		}
 		return began.Add(longest)
@@ -137,18 +142,29 @@ func (d *deliverer) renew(name string) {
 // ended as is given.
 func (d *deliverer) collect(ctx context.Context, c *conductor, s delivery.Session, ended delivery.Ended) error {
 	dir := d.box.sessionDir(s.ID)
-	if err := session.Clean(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+	if err := session.Clean(dir, s.ID); err != nil {
+		ended = d.besides(s.ID, ended, err)
 	}
 	err := session.HandIn(dir, d.box.logger.With("session", s.ID), func(r api.SessionReport) error {
 		return asAnswered(d.box.takeReport(ctx, c, s.ID, r))
 	})
+	if errors.Is(err, session.ErrDirectory) {
+		ended, err = d.besides(s.ID, ended, err), nil
+	}
 	if err != nil {
 		return err
 	}
 	err = c.tell(ctx, delivery.End{Session: s.ID, Ended: ended})
 	d.gone(s.ID)
 	return err
+}
+
+// besides is an end of a session with something more to say of it: its directory is not as it was left. An
+// agent without a sandbox can do that, and nothing comes of trying again.
+func (d *deliverer) besides(name string, ended delivery.Ended, err error) delivery.Ended {
+	d.box.logger.Error("what is left of a session is not as it should be", "session", name, "error", safetext.Escape(err.Error()))
+	ended.Detail = d.box.short(ended.Detail + "; " + err.Error())
+	return ended
 }
 
 // gone forgets a session that has ended.
@@ -219,8 +235,8 @@ func (d *deliverer) back(c *conductor, name string) error {
 // prompt says something to a session in the same conversation.
 func (d *deliverer) prompt(ctx context.Context, c *conductor, s delivery.Session) error {
 	command, err := d.further(s)
-	if err != nil {
-		return err
+	if err != nil { // it will never be told
+		return errors.Join(err, session.Kill(d.box.sessionDir(s.ID), s.ID))
 	}
 	out := make(chan struct{}, 1)
 	d.box.mail.send(s.ID, command, func() {

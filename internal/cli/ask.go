@@ -179,7 +179,7 @@ func (a *app) oracleSettings(ctx context.Context, q asking) (oracle.Settings, er
 	if q.prompts == "" {
 		s.Prompts, err = oracle.BuiltinPrompts()
 	} else {
-		s.Prompts, err = oracle.LoadPrompts(q.prompts)
+		s.Prompts, err = awaited(ctx, func() (oracle.Prompts, error) { return oracle.LoadPrompts(q.prompts) })
 	}
 	return s, err
 }
@@ -191,7 +191,7 @@ func (a *app) openTools(ctx context.Context, file string) (*toolbox.Toolbox, err
 	c := toolbox.Default(".")
 	if file != "" {
 		var err error
-		if c, err = toolbox.Load(file); err != nil {
+		if c, err = awaited(ctx, func() (toolbox.Config, error) { return toolbox.Load(file) }); err != nil {
 			return nil, err
 		}
 	}

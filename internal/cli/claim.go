@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -155,7 +154,7 @@ twice: keep the output with tee if you may need it.`,
 // again.
 func (a *app) emit(ctx context.Context, session string, args []string) (api.Emitted, error) {
 	return ask(ctx, a, box.Dir.APIToken, func(c *api.Client) (api.Emitted, error) {
-		in, closeIn, err := a.open(args)
+		in, closeIn, err := a.open(ctx, args)
 		if err != nil {
 			return api.Emitted{}, err
 		}
@@ -166,25 +165,6 @@ func (a *app) emit(ctx context.Context, session string, args []string) (api.Emit
 		}
 		return c.Emit(ctx, session, output)
 	})
-}
-
-// readAll reads to the end, or until ctx ends, but not more than most bytes.
-func readAll(ctx context.Context, in io.Reader, most int64) ([]byte, error) {
-	type result struct {
-		data []byte
-		err  error
-	}
-	done := make(chan result, 1) // a read that never ends is left behind: the program is about to
-	go func() {
-		data, err := io.ReadAll(io.LimitReader(in, most))
-		done <- result{data, err}
-	}()
-	select {
-	case r := <-done:
-		return r.data, r.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }
 
 func (a *app) emitted(e api.Emitted, err error) error {

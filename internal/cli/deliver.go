@@ -65,7 +65,7 @@ at the end.`,
 			}
 			text := ""
 			if len(args) == 1 {
-				if text, err = a.planText(args[0]); err != nil {
+				if text, err = a.planText(cmd.Context(), args[0]); err != nil {
 					return err
 				}
 			}
@@ -82,12 +82,14 @@ at the end.`,
 }
 
 // planText returns a plan's text: of a file, or of a sentence.
-func (a *app) planText(arg string) (string, error) {
+func (a *app) planText(ctx context.Context, arg string) (string, error) {
 	if strings.TrimSpace(arg) == "" {
 		return "", a.UsageError("the plan is empty: name a file, or put a sentence in quotes; without an argument, run goes on with what has not ended")
 	}
-	data, err := readNamed(arg, maxNamed)
+	data, err := readNamed(ctx, arg, maxNamed)
 	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
 	case err == nil:
 		p, err := plan.Parse(data)
 		if err != nil {

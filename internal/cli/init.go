@@ -2,8 +2,10 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -67,7 +69,7 @@ setup, copy, sandbox (kind, why), excluded.`,
 				made.Checks = append(made.Checks, c.Command)
 			}
 			if !show {
-				if err := writeProposal(made.File, found.Propose(), force); err != nil {
+				if err := writeProposal(cmd.Context(), made.File, found.Propose(), force); err != nil {
 					return err
 				}
 				made.Written = true
@@ -120,20 +122,19 @@ func errThere(file string) error {
 	return fmt.Errorf("%s is there already: change it, see what would be written with --print, or write over it with --force", file)
 }
 
-func writeProposal(file string, text []byte, force bool) error {
-	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+func writeProposal(ctx context.Context, file string, text []byte, force bool) error {
+	how := os.O_EXCL
 	if force {
-		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+		how = os.O_TRUNC
 	}
-	f, err := os.OpenFile(file, flags, 0o644)
+	err := writeNamed(ctx, file, how, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
 	if errors.Is(err, fs.ErrExist) {
 		return errThere(file)
 	}
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	return errors.Join(err, f.Close())
+	return err
 }
 
 func (a *app) sayProposal(p proposal) error {

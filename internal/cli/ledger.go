@@ -63,12 +63,16 @@ func (a *app) files(p place, dir string) (archive.FS, error) {
 	return box.Files(dir, box.Dir(a.dir).Segments(dir, c.Archive.Segments)), err
 }
 
-func (a *app) verifierKey(p place) (string, error) {
+func (a *app) verifierKey(ctx context.Context, p place) (string, error) {
 	if p.key == "" {
 		return box.Dir(a.dir).Verifier()
 	}
 	key := p.key
-	if data, err := readNamed(p.key, maxKeyFile); err == nil {
+	data, err := readNamed(ctx, p.key, maxKeyFile)
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err == nil:
 		key = string(bytes.TrimSpace(data))
 	}
 	if strings.Count(key, "+") < 2 || strings.HasPrefix(key, "PRIVATE+KEY+") {
@@ -78,7 +82,7 @@ func (a *app) verifierKey(p place) (string, error) {
 }
 
 // resolve returns where a ledger lies, and its key.
-func (a *app) resolve(p place) (dir, key string, err error) {
+func (a *app) resolve(ctx context.Context, p place) (dir, key string, err error) {
 	dir, err = a.archiveDir(p)
 	if err != nil {
 		return "", "", err
@@ -86,7 +90,7 @@ func (a *app) resolve(p place) (dir, key string, err error) {
 	if _, err := os.Stat(filepath.Join(dir, ledger.CheckpointPath)); err != nil {
 		return "", "", fmt.Errorf("%s holds no ledger: it has no file %s", safetext.Escape(dir), ledger.CheckpointPath)
 	}
-	key, err = a.verifierKey(p)
+	key, err = a.verifierKey(ctx, p)
 	return dir, key, err
 }
 
@@ -110,7 +114,7 @@ Take the key from somebody you trust, not from the copy you check.`,
   signalbox ledger verify --archive copy/ --key verifier.key`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dir, key, err := a.resolve(p)
+			dir, key, err := a.resolve(cmd.Context(), p)
 			if err != nil {
 				return err
 			}
@@ -201,12 +205,12 @@ the index in the proof counts from 0.`,
 		Example: `  signalbox ledger prove 12 > proof.json
   signalbox ledger check proof.json`,
 		Args: one("the sequence of an event"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			seq, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || seq < 1 {
 				return a.UsageError("%q is not the sequence of an event: they are numbered from 1", args[0])
 			}
-			dir, key, err := a.resolve(p)
+			dir, key, err := a.resolve(cmd.Context(), p)
 			if err != nil {
 				return err
 			}
@@ -234,13 +238,17 @@ func (a *app) checkCommand() *cobra.Command {
 		Use:   "check FILE",
 		Short: "Check a proof, or an older checkpoint",
 		Long: `Check checks a proof that ledger prove made: it needs the verifier's key and nothing
-else. Given a checkpoint that was kept or published earlier, it checks that the ledger
-still begins with it: a ledger whose history was rewritten does not.`,
+else. Given a checkpoint that was kept or published earlier, it checks that the tree which
+the ledger's latest checkpoint signs begins with the tree that was signed then: in a ledger
+whose history was rewritten it does not. For that it reads a few hashes, however large the
+ledger is, and no event. ledger verify reads them all, and proves that they are the ones of
+the latest checkpoint; both together prove the ledger's files. With --json not_proven says
+what a checkpoint's check leaves open.`,
 		Example: `  signalbox ledger check proof.json --key verifier.key
   signalbox ledger check old-checkpoint`,
 		Args: one("a file with a proof or a checkpoint"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in, closeIn, err := a.open(args)
+			in, closeIn, err := a.open(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
@@ -250,17 +258,17 @@ still begins with it: a ledger whose history was rewritten does not.`,
 				return err
 			}
 			if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
-				return a.checkProof(data, p)
+				return a.checkProof(cmd.Context(), data, p)
 			}
-			return a.checkCheckpoint(data, p)
+			return a.checkCheckpoint(cmd.Context(), data, p)
 		},
 	}
 	p.flags(cmd)
 	return cmd
 }
 
-func (a *app) checkProof(data []byte, p place) error {
-	key, err := a.verifierKey(p)
+func (a *app) checkProof(ctx context.Context, data []byte, p place) error {
+	key, err := a.verifierKey(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -279,8 +287,8 @@ func (a *app) checkProof(data []byte, p place) error {
 	return a.event(apiEvent(proof))
 }
 
-func (a *app) checkCheckpoint(data []byte, p place) error {
-	dir, key, err := a.resolve(p)
+func (a *app) checkCheckpoint(ctx context.Context, data []byte, p place) error {
+	dir, key, err := a.resolve(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -303,12 +311,17 @@ func (a *app) checkCheckpoint(data []byte, p place) error {
 	if root != older.Root {
 		return fmt.Errorf("the ledger does not begin with the %s that were signed: history was changed", count(int(older.Size), "event"))
 	}
+	left := []string{notRead, "that there is no later checkpoint"}
 	if a.JSON {
-		return command.WriteJSON(a.Out, map[string]any{"ok": true, "size": older.Size, "ledger_size": f.Checkpoint.Size})
+		return command.WriteJSON(a.Out, map[string]any{"ok": true, "size": older.Size, "ledger_size": f.Checkpoint.Size, "not_proven": left})
 	}
-	fmt.Fprintf(a.Out, "%s: the ledger of %s begins with the %d that were signed\n", a.Paint(command.Green, "consistent"), count(int(f.Checkpoint.Size), "event"), older.Size)
+	fmt.Fprintf(a.Out, "%s: the signed tree of %s begins with the %d that were signed then\n", a.Paint(command.Green, "consistent"), count(int(f.Checkpoint.Size), "event"), older.Size)
+	a.sayNotProven(left)
 	return nil
 }
+
+// notRead is what is left to prove where trees are compared by their hashes.
+const notRead = "that the ledger's files have the events that were signed: hashes were compared here, and ledger verify reads the events"
 
 func (a *app) exportCommand() *cobra.Command {
 	var p place
@@ -322,7 +335,7 @@ runs. Blobs that no event refers to, what was not sealed yet, and any other file
 behind: an export is what to give to others.`,
 		Args: one("the directory to copy to"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, key, err := a.resolve(p)
+			dir, key, err := a.resolve(cmd.Context(), p)
 			if err != nil {
 				return err
 			}

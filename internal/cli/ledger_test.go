@@ -156,6 +156,41 @@ func TestCheckProofExample(t *testing.T) {
 	}
 }
 
+// A checkpoint is held against hashes, and no event is read: what is said of it leaves them to verify.
+func TestCheckpointProvesNoFiles(t *testing.T) {
+	dir := recordSome(t, exitRecord("done"))
+	bundle := filepath.Join(dir, "archive", "tile", "entries", "000.p", "3")
+	data, err := os.ReadFile(bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)/2] ^= 1
+	if err := os.WriteFile(bundle, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, _ := run(t, command.Env{}, "ledger", "verify", "--dir", dir); code == 0 {
+		t.Fatalf("an event was changed, and verify says %s", out)
+	}
+	checkpoint := filepath.Join(dir, "archive", "checkpoint")
+	code, out, errOut := run(t, command.Env{}, "ledger", "check", checkpoint, "--dir", dir, "--json")
+	var said struct {
+		OK        bool
+		NotProven []string `json:"not_proven"`
+	}
+	if err := json.Unmarshal([]byte(out), &said); err != nil {
+		t.Fatal(err, errOut)
+	}
+	if code != 0 || !said.OK || len(said.NotProven) == 0 || !strings.Contains(said.NotProven[0], "ledger verify reads the events") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	_, out, _ = run(t, command.Env{}, "ledger", "check", checkpoint, "--dir", dir)
+	for _, what := range said.NotProven {
+		if !strings.Contains(out, "\n- "+what+"\n") {
+			t.Errorf("the text does not say that this is not proven: %s\n%s", what, out)
+		}
+	}
+}
+
 // Secrets that an agent prints reach no file under the directory, whatever form
 // they have in its output.
 func TestSecretsAreNotStored(t *testing.T) {

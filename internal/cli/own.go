@@ -39,7 +39,9 @@ func (a *app) ownBox(ctx context.Context, c config.Config) (*ownBox, error) {
 	if err := os.MkdirAll(a.dir, 0o700); err != nil {
 		return nil, err
 	}
-	log, err := os.OpenFile(filepath.Join(a.dir, "box.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := awaited(ctx, func() (*os.File, error) {
+		return os.OpenFile(filepath.Join(a.dir, "box.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	})
 	if err != nil {
 		return nil, err
 	}

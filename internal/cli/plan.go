@@ -49,8 +49,8 @@ func (a *app) planCheckCommand() *cobra.Command {
 		Long: `Check reads a plan and names everything that is wrong with it, by line. Exit code 1 if
 anything is. With --json it prints ok, tasks, checks and errors (line, text).`,
 		Args: one("a plan"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			data, err := readFile(args[0], namePlan)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			data, err := readFile(cmd.Context(), args[0], namePlan)
 			if err != nil {
 				return err
 			}
@@ -101,8 +101,8 @@ func (a *app) planShowCommand() *cobra.Command {
 		Long: `Show draws a plan by the steps in which its tasks can be started. With --json it prints
 title, tasks (id, title, phase, blocked_by, step) and checks.`,
 		Args: one("a plan"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			data, err := readFile(args[0], namePlan)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			data, err := readFile(cmd.Context(), args[0], namePlan)
 			if err != nil {
 				return err
 			}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -61,7 +60,7 @@ input can't be read; 2 for wrong usage; 130 if interrupted.`,
 			if textOnly && a.JSON {
 				return a.UsageError("--text and --json exclude each other")
 			}
-			in, closeIn, err := a.open(args)
+			in, closeIn, err := a.open(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
@@ -118,14 +117,14 @@ func complete[S ~string](cmd *cobra.Command, flag string, values []S) {
 }
 
 // open returns what to read: the named file, or standard input.
-func (a *app) open(args []string) (io.Reader, func(), error) {
+func (a *app) open(ctx context.Context, args []string) (io.Reader, func(), error) {
 	if len(args) == 0 || args[0] == "-" {
 		if a.InTTY {
 			fmt.Fprintln(a.Err, "Reading what you type; end with Ctrl-D.")
 		}
 		return a.In, func() {}, nil
 	}
-	f, err := os.Open(args[0])
+	f, err := openNamed(ctx, args[0])
 	if err != nil {
 		return nil, nil, err
 	}

@@ -92,7 +92,7 @@ func (a *app) treeDrawCommand() *cobra.Command {
 				}
 				return a.sayText("drawing", text.String())
 			}
-			return writeTo(svg, func(w io.Writer) error { return program.DrawSVG(w, nil) })
+			return writeNamed(cmd.Context(), svg, os.O_TRUNC, func(w io.Writer) error { return program.DrawSVG(w, nil) })
 		},
 	}
 	cmd.Flags().StringVar(&svg, "svg", "", "write an SVG document to this `FILE`")
@@ -130,7 +130,7 @@ To run a tree for real, give it to ask (--tree).`,
 			if err != nil {
 				return err
 			}
-			return a.rehearseTree(tree, results, svg)
+			return a.rehearseTree(cmd.Context(), tree, results, svg)
 		},
 	}
 	cmd.Flags().StringVar(&results, "results", "", "the `FILE` with the leaves' results")
@@ -139,11 +139,11 @@ To run a tree for real, give it to ask (--tree).`,
 }
 
 // rehearseTree runs a tree with the results of a file, and shows what came of it.
-func (a *app) rehearseTree(tree bt.Tree, file, svg string) error {
+func (a *app) rehearseTree(ctx context.Context, tree bt.Tree, file, svg string) error {
 	var text []byte
 	var err error
 	if file != "" {
-		if text, err = readFile(file, "name the file with the leaves' results"); err != nil {
+		if text, err = readFile(ctx, file, "name the file with the leaves' results"); err != nil {
 			return err
 		}
 	}
@@ -160,7 +160,7 @@ func (a *app) rehearseTree(tree bt.Tree, file, svg string) error {
 		return err
 	}
 	if svg != "" {
-		if err := writeTo(svg, func(w io.Writer) error { return o.Program.DrawSVG(w, o.Marks) }); err != nil {
+		if err := writeNamed(ctx, svg, os.O_TRUNC, func(w io.Writer) error { return o.Program.DrawSVG(w, o.Marks) }); err != nil {
 			return err
 		}
 	}
@@ -213,22 +213,9 @@ func loadTree(ctx context.Context, name string) (bt.Tree, error) {
 	if name == "" {
 		return lua.Load(ctx, oracle.TreeName, oracle.Tree())
 	}
-	source, err := readFile(name, "name a tree's Lua file; `signalbox tree show` prints the built-in one")
+	source, err := readFile(ctx, name, "name a tree's Lua file; `signalbox tree show` prints the built-in one")
 	if err != nil {
 		return bt.Tree{}, err
 	}
 	return lua.Load(ctx, name, source)
-}
-
-// writeTo writes a file that the user named.
-func writeTo(name string, write func(io.Writer) error) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	err = write(f)
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
-	return err
 }

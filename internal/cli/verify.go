@@ -33,9 +33,9 @@ proven that the key's holder allowed this merge: these two parents, this tree, f
 task of this run. Trailers that were edited, moved here from another commit, or made
 with another ledger's key, are told apart.
 
-With a copy of the ledger (--archive) it is also checked that the ledger still begins
-with what the commit's checkpoint signed, and that it has the verdict, and the merge by
-this commit's name. A proof that ledger prove made (--proof) shows one of these events.
+With a copy of the ledger (--archive) it is also checked that the ledger's signed tree
+still begins with the one that the commit's checkpoint signed, and that it has the
+verdict, and the merge by this commit's name. Its other events are left to ledger verify. A proof that ledger prove made (--proof) shows one of these events.
 
 Take the key from somebody you trust (ledger key prints it), never from the repository
 that you check. With --json a failure is an object with ok, fault and error.`,
@@ -88,7 +88,7 @@ func (a *app) verifyCommit(ctx context.Context, rev string, with evidence) (veri
 	if with.key == "" {
 		return verified{}, noKey(c)
 	}
-	key, err := a.verifierKey(place{key: with.key})
+	key, err := a.verifierKey(ctx, place{key: with.key})
 	if err != nil {
 		return verified{}, err
 	}
@@ -97,7 +97,7 @@ func (a *app) verifyCommit(ctx context.Context, rev string, with evidence) (veri
 		return verified{}, err
 	}
 	if with.proof != "" {
-		r, err := withProof(v.Proven, with.proof, key)
+		r, err := withProof(ctx, v.Proven, with.proof, key)
 		if err != nil {
 			return verified{}, err
 		}
@@ -134,8 +134,8 @@ func (v *verified) add(r trailer.Recorded) {
 	v.merged = max(v.merged, r.Merged)
 }
 
-func withProof(p trailer.Proven, file, key string) (trailer.Recorded, error) {
-	data, err := readFile(file, "name one that `signalbox ledger prove` has written")
+func withProof(ctx context.Context, p trailer.Proven, file, key string) (trailer.Recorded, error) {
+	data, err := readFile(ctx, file, "name one that `signalbox ledger prove` has written")
 	if err != nil {
 		return trailer.Recorded{}, err
 	}
@@ -172,6 +172,8 @@ func (v verified) unproven() []string {
 	}
 	if v.ledger == 0 {
 		all = append(all, "that the ledger still is what was signed: give --archive")
+	} else {
+		all = append(all, notRead)
 	}
 	return append(all,
 		"author, dates, and what the message says besides",
@@ -213,11 +215,15 @@ func (a *app) sayVerified(v verified) {
 		rows = append(rows, [2]string{"recorded", fmt.Sprintf("event %d has this commit's name", v.merged)})
 	}
 	if v.ledger != 0 {
-		rows = append(rows, [2]string{"ledger", fmt.Sprintf("its %s begin with the %d that were signed", count(int(v.ledger), "event"), v.Checkpoint.Size)})
+		rows = append(rows, [2]string{"ledger", fmt.Sprintf("its signed tree of %s begins with the %d that were signed then", count(int(v.ledger), "event"), v.Checkpoint.Size)})
 	}
 	a.rows(rows)
+	a.sayNotProven(v.unproven())
+}
+
+func (a *app) sayNotProven(all []string) {
 	fmt.Fprintln(a.Out, "\nnot proven by this:")
-	for _, what := range v.unproven() {
+	for _, what := range all {
 		fmt.Fprintf(a.Out, "- %s\n", what)
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -65,25 +66,67 @@ const (
 )
 
 // readFile reads a file that the user named, and says what to name if it is not there.
-func readFile(name, instead string) ([]byte, error) {
-	data, err := readNamed(name, maxNamed)
+func readFile(ctx context.Context, name, instead string) ([]byte, error) {
+	data, err := readNamed(ctx, name, maxNamed)
 	return data, notThere(err, name, instead)
 }
 
 // readNamed reads a file that the user named, which may be a pipe, of at most so many bytes.
-func readNamed(name string, most int64) ([]byte, error) {
-	f, err := os.Open(name)
+func readNamed(ctx context.Context, name string, most int64) ([]byte, error) {
+	f, err := openNamed(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, err
-	}
-	if int64(len(data)) > most {
+	defer func() { _ = f.Close() }() // read only
+	data, err := readAll(ctx, f, most+1)
+	if err == nil && int64(len(data)) > most {
 		return nil, &regular.TooLargeError{Path: name, Most: most}
 	}
-	return data, nil
+	return data, err
+}
+
+// openNamed opens a file that the user named. If it is a pipe, it waits for who writes to it.
+func openNamed(ctx context.Context, name string) (*os.File, error) {
+	return awaited(ctx, func() (*os.File, error) { return os.Open(name) })
+}
+
+// readAll reads to the end, or until ctx ends, but not more than most bytes.
+func readAll(ctx context.Context, in io.Reader, most int64) ([]byte, error) {
+	return awaited(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(in, most)) })
+}
+
+// writeNamed writes a file that the user named: with [os.O_EXCL] a new one, with [os.O_TRUNC] whatever is
+// there. If it is a pipe, it waits for who reads it.
+func writeNamed(ctx context.Context, name string, how int, write func(io.Writer) error) error {
+	_, err := awaited(ctx, func() (struct{}, error) {
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|how, 0o644)
+		if err == nil {
+			err = errors.Join(write(f), f.Close())
+		}
+		return struct{}{}, err
+	})
+	return err
+}
+
+// awaited does what may wait for others without an end, as it does to open a pipe, and returns when
+// ctx ends. What still waits then is left behind: the program is about to end.
+func awaited[T any](ctx context.Context, do func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := do()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
 }
 
 // notThere says of a file that is not there what to name instead.

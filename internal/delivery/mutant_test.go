@@ -40,3 +40,11 @@ func TestUsageMutants(t *testing.T) {
 		{By: "TestUsageAdd", Mutant: mutant.Mutant{Name: "what is no number counts", File: "settings.go", Old: "if b > 0 {", New: "if !(b <= 0) {"}},
 	})
 }
+
+// A fault in how times are told is noticed.
+func TestUntilMutants(t *testing.T) {
+	mutant.All(t, []mutant.Noticed{
+		{By: "TestUntil", Mutant: mutant.Mutant{Name: "a time of another day has no day", File: "words.go",
+			Old: "if then.Format(time.DateOnly) == now.Format(time.DateOnly) {", New: "if then.After(now) {"}},
+	})
+}

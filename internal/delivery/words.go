@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/work"
@@ -225,8 +226,8 @@ var words = map[string]func(ledger.Event) (string, string, error){
 	ConflictReported: spoken(func(_ ledger.Event, p FileConflict) (string, string) {
 		return p.Task, because(fmt.Sprintf("needs %s, which %s is changing", p.Path, orSome(p.Holder, "another task")), p.Reason)
 	}),
-	ProviderPaused: spoken(func(_ ledger.Event, p Pause) (string, string) {
-		return "", because(fmt.Sprintf("%s has reached its limit: no starts until %s", p.Provider, p.Until.UTC().Format("15:04:05")), p.Detail)
+	ProviderPaused: spoken(func(e ledger.Event, p Pause) (string, string) {
+		return "", because(fmt.Sprintf("%s has reached its limit: no starts until %s UTC", p.Provider, Until(e.Time.UTC(), p.Until)), p.Detail)
 	}),
 	TaskCancelled: spoken(func(_ ledger.Event, p OnTask) (string, string) { return p.Task, because("cancelled", p.Text) }),
 	TaskRetried:   spoken(func(_ ledger.Event, p OnTask) (string, string) { return p.Task, because("is tried again", p.Text) }),
@@ -342,6 +343,16 @@ func plain(k agentsig.Kind) string { return strings.ReplaceAll(string(k), "_", "
 
 // short is as much of a commit's name as people read.
 func short(commit string) string { return commit[:min(7, len(commit))] }
+
+// Until says how long something takes that ends then, to somebody for whom it is now: a time of this day, or
+// else the day too. It is in the zone of now.
+func Until(now, then time.Time) string {
+	then = then.In(now.Location())
+	if then.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return then.Format("15:04")
+	}
+	return then.Format("Mon 2006-01-02 15:04")
+}
 
 func count(n int, what string) string {
 	if n == 1 {

@@ -89,7 +89,8 @@ func TestWords(t *testing.T) {
 		{delivery.ExpertFailed, delivery.ExpertCall{Task: "T-1", Request: "R1-E1"}, "T-1: no advice for R1-E1"},
 		{delivery.RequesterResumed, delivery.ExpertCall{Task: "T-1"}, "T-1: S-1.1 goes on with the advice"},
 		{delivery.ConflictReported, delivery.FileConflict{Task: "T-1", Path: "x.go", Holder: "T-3"}, "T-1: needs x.go, which T-3 is changing"},
-		{delivery.ProviderPaused, delivery.Pause{Provider: "one", Until: noon}, "one has reached its limit: no starts until 12:00:00"},
+		{delivery.ProviderPaused, delivery.Pause{Provider: "one", Until: noon}, "one has reached its limit: no starts until 12:00 UTC"},
+		{delivery.ProviderPaused, delivery.Pause{Provider: "one", Until: noon.AddDate(0, 0, 4)}, "one has reached its limit: no starts until Tue 2026-01-06 12:00 UTC"},
 		{delivery.TaskCancelled, delivery.OnTask{Task: "T-1"}, "T-1: cancelled"},
 		{delivery.TaskRetried, delivery.OnTask{Task: "T-1", Text: "once more"}, "T-1: is tried again: once more"},
 		{delivery.MessageTold, delivery.Message{Task: "T-1", Text: "mind the gap"}, "T-1: the operator says: mind the gap"},
@@ -108,6 +109,26 @@ func TestWords(t *testing.T) {
 	for _, kind := range append(delivery.Types(), work.Types()...) {
 		if !said[kind] {
 			t.Errorf("%s has no words", kind)
+		}
+	}
+}
+
+// A time of another day has its day, in the zone of who reads it.
+func TestUntil(t *testing.T) {
+	east := time.FixedZone("east", 5*60*60)
+	now := time.Date(2026, 1, 2, 20, 0, 0, 0, time.UTC) // in the east it is the next day
+	for _, c := range []struct {
+		now, then time.Time
+		want      string
+	}{
+		{now, now.Add(3 * time.Hour), "23:00"},
+		{now, now.Add(4 * time.Hour), "Sat 2026-01-03 00:00"},
+		{now.In(east), now.Add(4 * time.Hour), "05:00"},
+		{now.In(east), now.Add(24 * time.Hour), "Sun 2026-01-04 01:00"},
+		{now, now.AddDate(0, 1, 0), "Mon 2026-02-02 20:00"}, // the same day of another month
+	} {
+		if got := delivery.Until(c.now, c.then); got != c.want {
+			t.Errorf("at %v until %v: %s, want %s", c.now, c.then, got, c.want)
 		}
 	}
 }
@@ -138,5 +159,5 @@ func event(t *testing.T, kind string, payload any) ledger.Event {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ledger.Event{Type: kind, Session: "S-1.1", Payload: data}
+	return ledger.Event{Type: kind, Session: "S-1.1", Time: time.Date(2026, 1, 2, 11, 0, 0, 0, time.UTC), Payload: data}
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/session"
+	sessionagent "github.com/signalbox-dev/signalbox/internal/session/agent"
 )
 
 var (
@@ -210,7 +211,7 @@ func (w *world) bareStart(name string) time.Duration {
 	dir := filepath.Join(nobody, "session")
 	err := session.Write(dir, session.Spec{
 		Session: name, Box: nobody, Dir: nobody, Prompt: "start",
-		Agent: session.Agent{Name: "bare", Command: []string{"sh", "-c", "date +%s%N >at.new; mv at.new at"}},
+		Agent: sessionagent.Config{Name: "bare", Command: []string{"sh", "-c", "date +%s%N >at.new; mv at.new at"}},
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -5,8 +5,11 @@ package e2e_test
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/mutant"
@@ -41,6 +44,54 @@ func TestVanishedWorktree(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// An agent without a sandbox that damages its session's directory and kills the session has crashed: it is ended,
+// and the next one goes on.
+func TestDamagedSession(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("processes are found in /proc")
+	}
+	for name, damage := range map[string]string{
+		"the directory is moved":        `mv "$session" "$session.moved"`,
+		"nothing can be set aside":      `touch "$session/refused"; echo garbage >"$session/outbox/00001.json"`,
+		"a directory is a report":       `mkdir -p "$session/outbox/00001.json/a" "$session/refused/00001.json/b"`,
+		"there is no outbox":            `rm -r "$session/outbox"; touch "$session/outbox"`,
+		"what it is to do is gone":      `echo garbage >"$session/spec.json"`,
+		"nobody knows the agent":        `echo garbage >"$session/agent.json"`,
+		"the agent is a directory":      `rm "$session/agent.json"; mkdir -p "$session/agent.json/a"`,
+		"the session's number is wrong": `echo '{"pid":1,"started":"never"}' >"$session/session.json"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "limits: {grace: 300ms}\n")
+			w.tasks("T-1")
+			w.script("T-1.developer.1", "session=$(dirname \"$(dirname \"$SIGNALBOX_USAGE\")\")\nuntil test -f \"$session/agent.json\"; do sleep 0.01; done\nprocess=$PPID\n"+
+				damage+"\nkill -KILL $process\nsleep 300\n")
+			w.completed(w.deliver())
+			if diff := cmp.Diff(tell(added, develops, "LeaseReleased IMPLEMENTATION", develops, built, reviewed, audited), w.tale("T-1")); diff != "" {
+				t.Errorf("on the task (-want +got):\n%s", diff)
+			}
+			if left := w.leftovers(); len(left) > 0 {
+				t.Errorf("left over: %v", left)
+			}
+		})
+	}
+}
+
+// A session that its agent froze is killed at its time, also if nothing tells any more which process it is.
+func TestFrozenUnknown(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("processes are found in /proc")
+	}
+	t.Parallel()
+	w := newWorld(t, "limits: {grace: 1s}\nroles: {developer: {wall_clock: 1s}}\n")
+	w.tasks("T-1")
+	w.script("T-1.developer.1", "session=$(dirname \"$(dirname \"$SIGNALBOX_USAGE\")\")\nrm \"$session/session.json\" \"$session/spec.json\"\nkill -STOP $PPID\nsleep 300\n")
+	w.completed(w.deliver())
+	if left := w.leftovers(); len(left) > 0 {
+		t.Errorf("left over: %v", left)
 	}
 }
 

@@ -27,7 +27,7 @@ func TakeDir(path, file string) (_ *Dir, err error) {
 	d := &Dir{path: path}
 	defer func() {
 		if err != nil {
-			err = errors.Join(fmt.Errorf("%w: %s", err, path), d.Close())
+			err = errors.Join(fmt.Errorf("%s: %w", path, err), d.Close())
 		}
 	}()
 	if d.Root, err = os.OpenRoot(path); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -35,16 +36,45 @@ func TestLock(t *testing.T) {
 	held(false)
 }
 
-// A pipe in the lock's place is an error, and does not hang whoever looks.
-func TestPipe(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lock")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
+// What is no regular file in the lock's place is an error that says so, hangs nobody, and leads nowhere.
+func TestIrregular(t *testing.T) {
+	for kind, make := range map[string]func(path, outside string) error{
+		"a pipe":            func(path, _ string) error { return syscall.Mkfifo(path, 0o600) },
+		"a directory":       func(path, _ string) error { return os.Mkdir(path, 0o700) },
+		"a link to nothing": func(path, outside string) error { return os.Symlink(outside, path) },
+		"a link to a file": func(path, outside string) error {
+			return errors.Join(os.WriteFile(outside+".there", nil, 0o600), os.Symlink(outside+".there", path))
+		},
+	} {
+		dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "outside")
+		path := filepath.Join(dir, "lock")
+		if err := make(path, outside); err != nil {
+			t.Fatal(err)
+		}
+		refused := func(what string, err error) {
+			t.Helper()
+			if err == nil || !strings.Contains(err.Error(), path+" is not a regular file: remove it") {
+				t.Errorf("%s is %s: %v", kind, what, err)
+			}
+		}
+		_, err := filelock.Held(path)
+		refused("looked at", err)
+		_, err = filelock.Take(path)
+		refused("taken", err)
+		_, err = filelock.TakeDir(dir, path)
+		refused("taken with its directory", err)
+		if held, err := filelock.HeldDir(dir); err != nil || held {
+			t.Errorf("beside %s: the directory is held: %v, %v", kind, held, err)
+		}
+		if _, err := os.Lstat(outside); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: a file was made outside: %v", kind, err)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := filelock.Held(path); err == nil {
-		t.Error("a pipe is taken for a lock")
-	}
-	if _, err := filelock.Held(filepath.Join(path, "below")); err == nil || errors.Is(err, os.ErrNotExist) {
+	if _, err := filelock.Held(filepath.Join(file, "below")); err == nil || errors.Is(err, os.ErrNotExist) {
 		t.Errorf("below a file: %v", err)
 	}
 }

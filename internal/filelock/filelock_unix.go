@@ -22,7 +22,10 @@ func Take(path string) (release func() error, err error) {
 }
 
 func take(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if _, err := there(path); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|itself, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -30,6 +33,21 @@ func take(path string) (*os.File, error) {
 		return nil, errors.Join(fmt.Errorf("%w: %s", err, path), f.Close())
 	}
 	return f, nil
+}
+
+// itself makes sure that a file is opened which is no link, and that a pipe is not waited for.
+const itself = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+
+// there reports whether there is a file. What is no regular one is no lock: a link would lead elsewhere.
+func there(path string) (bool, error) {
+	info, err := os.Lstat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file: remove it", path)
+	}
+	return err == nil, err
 }
 
 // lock keeps others out, and then puts up a sign. Who looks asks for the sign, which takes nothing:
@@ -73,17 +91,10 @@ func unlockable(err error) bool {
 // Held reports whether a process has the lock of a file, this one included. A file that
 // is not there is not locked.
 func Held(path string) (bool, error) {
-	info, err := os.Lstat(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
+	if is, err := there(path); !is {
 		return false, err
 	}
-	if !info.Mode().IsRegular() { // a pipe would not open
-		return false, fmt.Errorf("%s is not a regular file: remove it", path)
-	}
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|itself, 0)
 	if err != nil {
 		return false, err
 	}

@@ -1,65 +1,78 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/internal/api"
+	"golang.org/x/sync/semaphore"
+
 	"github.com/signalbox-dev/signalbox/internal/httpserver"
 )
 
-// large bounds how many large outputs are in memory at once.
-type large chan struct{}
-
-// What an output may have without waiting for its turn, in bytes; and how many
-// larger ones have theirs at once.
+// How many bytes a body has without waiting for room; and for how many there is room in all.
 const (
-	smallOutput  = 64 << 10
-	largeOutputs = 4
+	smallBody = 64 << 10
+	largeRoom = 64 << 20 // four of the largest outputs, or 32 of the largest plans
 )
 
-// largePatience is for how long an output waits for its turn. One that is being taken ends sooner, if
+// largePatience is for how long a large body waits for room. One that is being taken ends sooner, if
 // its client sends it.
 const largePatience = 2 * time.Minute
 
-var errManyOutputs = fmt.Errorf("%d large outputs are being taken, and none has ended for %v: try again later", largeOutputs, largePatience)
+var errNoRoom = fmt.Errorf("large requests of %d MiB are being taken, and for %v none has ended: try again later", largeRoom>>20, largePatience)
 
-// read reads an output, in its turn if it is large. The turn lasts until end is called. It begins when
-// more has come than a small output has: who sends nothing takes nobody's turn.
-func (l large) read(w http.ResponseWriter, r *http.Request) (output []byte, end func(), err error) {
-	body := http.MaxBytesReader(w, r.Body, api.MaxOutput)
-	output, err = io.ReadAll(io.LimitReader(body, smallOutput+1))
-	switch {
-	case err != nil:
-		return nil, nil, unread(err)
-	case len(output) <= smallOutput:
-		return output, func() {}, nil
-	}
-	if end, err = l.take(r.Context()); err != nil {
-		return nil, nil, err
-	}
-	httpserver.BodyBegins(w, r)
-	if output, err = io.ReadAll(io.MultiReader(bytes.NewReader(output), body)); err != nil {
-		end()
-		return nil, nil, unread(err)
-	}
-	return output, end, nil
+// body is the body of a request, of which at most so many bytes are read. It takes room for all of them when
+// more has come than a small one has: who sends nothing takes nobody's room.
+type body struct {
+	io.ReadCloser
+	w     http.ResponseWriter
+	r     *http.Request
+	room  *semaphore.Weighted
+	most  int64
+	small int64 // what is left of a small one
+	took  bool
 }
 
-// take waits until there is room for a large output. The room is kept until end is called.
-func (l large) take(ctx context.Context) (end func(), err error) {
-	timer := time.NewTimer(largePatience)
-	defer timer.Stop()
-	select {
-	case l <- struct{}{}:
-		return func() { <-l }, nil
-	case <-timer.C:
-		return nil, errManyOutputs
-	case <-ctx.Done():
-		return nil, ctx.Err()
+// bound bounds the body of a request. The room that it takes is kept until end is called.
+func (s *Server) bound(w http.ResponseWriter, r *http.Request, most int64) (bounded *http.Request, end func()) {
+	b := &body{http.MaxBytesReader(w, r.Body, most), w, r, s.room, most, smallBody + 1, most <= smallBody}
+	bounded = r.WithContext(r.Context())
+	bounded.Body = b
+	return bounded, b.end
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if b.took {
+		return b.ReadCloser.Read(p)
+	}
+	if b.small == 0 {
+		if err := b.take(); err != nil {
+			return 0, err
+		}
+		return b.ReadCloser.Read(p)
+	}
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.small)])
+	b.small -= int64(n)
+	return n, err
+}
+
+// take waits until there is room.
+func (b *body) take() error {
+	ctx, cancel := context.WithTimeoutCause(b.r.Context(), largePatience, errNoRoom)
+	defer cancel()
+	if b.room.Acquire(ctx, b.most) != nil {
+		return context.Cause(ctx)
+	}
+	b.took = true
+	httpserver.BodyBegins(b.w, b.r)
+	return nil
+}
+
+func (b *body) end() {
+	if b.took && b.most > smallBody {
+		b.room.Release(b.most)
 	}
 }

@@ -20,7 +20,7 @@ var problems = []struct {
 	{errToken, http.StatusUnauthorized, api.CodeUnauthorized},
 	{errGateToken, http.StatusForbidden, api.CodeUnauthorized},
 	{errSlow, http.StatusServiceUnavailable, api.CodeBusy},
-	{errManyOutputs, http.StatusServiceUnavailable, api.CodeBusy},
+	{errNoRoom, http.StatusServiceUnavailable, api.CodeBusy},
 	{errManyRead, http.StatusServiceUnavailable, api.CodeBusy},
 	{errManyFollow, http.StatusServiceUnavailable, api.CodeBusy},
 	{httpserver.ErrFull, http.StatusServiceUnavailable, api.CodeBusy},

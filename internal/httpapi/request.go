@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,17 +15,14 @@ import (
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
-const maxRequest = 64 << 10 // of a request in JSON
-
 // post reads a request with its key, carries it out and answers.
 func post[Q, V any](do func(r *http.Request, q Q, key string) (V, error)) func(http.ResponseWriter, *http.Request) error {
-	return postUpTo(maxRequest, do)
-}
-
-// postUpTo is post for requests of this size at most.
-func postUpTo[Q, V any](most int64, do func(r *http.Request, q Q, key string) (V, error)) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		q, key, err := request[Q](r, most)
+		key, err := keyOf(r)
+		if err != nil {
+			return err
+		}
+		q, err := decode[Q](r)
 		if err != nil {
 			return err
 		}
@@ -55,26 +53,18 @@ func queryOf(r *http.Request) (url.Values, error) {
 // badRequest is what the caller got wrong in the form of a request.
 type badRequest struct{ error }
 
-func request[T any](r *http.Request, most int64) (v T, key string, err error) {
-	if key, err = keyOf(r); err != nil {
-		return v, "", err
-	}
-	v, err = decode[T](r, most)
-	return v, key, err
-}
-
 // decode reads the body of a client's request. A member that the box does not know is refused: it is
 // a mistake, and would have no effect.
-func decode[T any](r *http.Request, most int64) (T, error) {
-	d := json.NewDecoder(http.MaxBytesReader(nil, r.Body, most))
+func decode[T any](r *http.Request) (T, error) {
+	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
 	return document[T](d)
 }
 
 // decodeSessions reads the body of a session's request. A session may be of another version than the
 // box: a member that the box does not know is ignored.
-func decodeSessions[T any](r *http.Request, most int64) (T, error) {
-	return document[T](json.NewDecoder(http.MaxBytesReader(nil, r.Body, most)))
+func decodeSessions[T any](r *http.Request) (T, error) {
+	return document[T](json.NewDecoder(r.Body))
 }
 
 // document reads one JSON document, after which nothing may come.
@@ -96,7 +86,7 @@ func unread(err error) error {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return errSlow
-	case errors.As(err, &large), errors.Is(err, httpserver.ErrAhead):
+	case errors.As(err, &large), errors.Is(err, httpserver.ErrAhead), errors.Is(err, errNoRoom), errors.Is(err, context.Canceled):
 		return err
 	}
 	return badRequest{fmt.Errorf("the request is not what it should be: %w", err)}

@@ -29,7 +29,7 @@ func TestBodies(t *testing.T) {
 		{add, `{"title":"a"} garbage`, api.CodeInvalid},
 		{add, `{"title":"a"}]`, api.CodeInvalid},
 		{add, `{"title":"a","colour":"red"}`, api.CodeInvalid},
-		{add, `{"title":"a"}` + strings.Repeat(" ", maxRequest), api.CodeInvalid},
+		{add, `{"title":"a"}` + strings.Repeat(" ", smallBody), api.CodeInvalid},
 		{report, `{"seq":1,"kind":"note","mood":"good"}`, api.CodeNotFound},
 		{report, `{"seq":1,"kind":"note"}{}`, api.CodeInvalid},
 		{report, `{"seq":"one"}`, api.CodeInvalid},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/subtle"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -18,15 +19,16 @@ import (
 // route is a request that the API knows.
 type route struct {
 	pattern string
-	gate    bool // it takes the gate's token, and no other
+	gate    bool  // it takes the gate's token, and no other
+	most    int64 // bytes of its body; as many as a small one has if it is 0
 	handle  func(http.ResponseWriter, *http.Request) error
 }
 
 func (s *Server) routes() []route {
 	b := s.box
 	return []route{
-		{"GET /v1/status", false, func(w http.ResponseWriter, _ *http.Request) error { return reply(w, b.Status(), nil) }},
-		{"GET /v1/work", false, func(w http.ResponseWriter, r *http.Request) error {
+		{"GET /v1/status", false, 0, func(w http.ResponseWriter, _ *http.Request) error { return reply(w, b.Status(), nil) }},
+		{"GET /v1/work", false, 0, func(w http.ResponseWriter, r *http.Request) error {
 			q, err := queryOf(r)
 			if err != nil {
 				return err
@@ -37,30 +39,30 @@ func (s *Server) routes() []route {
 			}
 			return answerList(s.logger, w, r, func(from api.From) (api.Page[api.Work], error) { return b.List(r.Context(), phase, from) })
 		}},
-		{"POST /v1/work", false, post(func(r *http.Request, q api.AddWork, key string) (api.Work, error) {
+		{"POST /v1/work", false, 0, post(func(r *http.Request, q api.AddWork, key string) (api.Work, error) {
 			return b.Add(r.Context(), q, key)
 		})},
-		{"GET /v1/work/{id}", false, func(w http.ResponseWriter, r *http.Request) error {
+		{"GET /v1/work/{id}", false, 0, func(w http.ResponseWriter, r *http.Request) error {
 			v, err := b.Work(r.PathValue("id"))
 			return reply(w, v, err)
 		}},
-		{"POST /v1/work/{id}/override", false, post(func(r *http.Request, q api.Override, key string) (api.Recorded, error) {
+		{"POST /v1/work/{id}/override", false, 0, post(func(r *http.Request, q api.Override, key string) (api.Recorded, error) {
 			return b.Override(r.PathValue("id"), q, key)
 		})},
-		{"POST /v1/work/{id}/gate", true, post(func(r *http.Request, q api.Report, key string) (api.Recorded, error) {
+		{"POST /v1/work/{id}/gate", true, 0, post(func(r *http.Request, q api.Report, key string) (api.Recorded, error) {
 			return b.Report(r.PathValue("id"), q, key)
 		})},
-		{"POST /v1/claims", false, post(func(r *http.Request, q api.Claim, key string) (api.Grant, error) {
+		{"POST /v1/claims", false, 0, post(func(r *http.Request, q api.Claim, key string) (api.Grant, error) {
 			if err := httpserver.Waits(r); err != nil { // for an item, or for a claim with the same key
 				return api.Grant{}, err
 			}
 			return b.Claim(r.Context(), q, key)
 		})},
-		{"POST /v1/sessions/{session}/renew", false, func(w http.ResponseWriter, r *http.Request) error {
+		{"POST /v1/sessions/{session}/renew", false, 0, func(w http.ResponseWriter, r *http.Request) error {
 			v, err := b.Renew(r.PathValue("session"))
 			return reply(w, v, err)
 		}},
-		{"POST /v1/sessions/{session}/release", false, func(w http.ResponseWriter, r *http.Request) error {
+		{"POST /v1/sessions/{session}/release", false, 0, func(w http.ResponseWriter, r *http.Request) error {
 			key, err := keyOf(r)
 			if err != nil {
 				return err
@@ -68,47 +70,46 @@ func (s *Server) routes() []route {
 			v, err := b.Release(r.PathValue("session"), key)
 			return reply(w, v, err)
 		}},
-		{"POST /v1/sessions/{session}/emit", false, func(w http.ResponseWriter, r *http.Request) error {
+		{"POST /v1/sessions/{session}/emit", false, api.MaxOutput, func(w http.ResponseWriter, r *http.Request) error {
 			session := r.PathValue("session")
 			if err := b.CheckSession(session); err != nil {
 				return err // before its output is read
 			}
-			output, end, err := s.large.read(w, r)
+			output, err := io.ReadAll(r.Body)
 			if err != nil {
-				return err
+				return unread(err)
 			}
-			defer end()
 			v, err := b.Emit(r.Context(), session, output)
 			return reply(w, v, err)
 		}},
-		{"POST /v1/sessions/{session}/report", false, func(w http.ResponseWriter, r *http.Request) error {
-			q, err := decodeSessions[api.SessionReport](r, api.MaxReport)
+		{"POST /v1/sessions/{session}/report", false, api.MaxReport, func(w http.ResponseWriter, r *http.Request) error {
+			q, err := decodeSessions[api.SessionReport](r)
 			if err == nil {
 				err = b.SessionReport(r.Context(), r.PathValue("session"), q)
 			}
 			return reply(w, struct{}{}, err)
 		}},
-		{"POST /v1/sessions/{session}/activity", false, func(w http.ResponseWriter, r *http.Request) error {
+		{"POST /v1/sessions/{session}/activity", false, 0, func(w http.ResponseWriter, r *http.Request) error {
 			q, err := decodeSessions[struct {
 				Line string `json:"line"`
-			}](r, maxRequest)
+			}](r)
 			if err == nil {
 				err = b.Activity(r.PathValue("session"), q.Line)
 			}
 			return reply(w, struct{}{}, err)
 		}},
-		{"GET /v1/sessions/{session}/commands", false, s.commands},
-		{"POST /v1/conversations", false, postUpTo(api.MaxConversation, func(r *http.Request, q api.Ask, key string) (api.Conversation, error) {
+		{"GET /v1/sessions/{session}/commands", false, 0, s.commands},
+		{"POST /v1/conversations", false, api.MaxConversation, post(func(r *http.Request, q api.Ask, key string) (api.Conversation, error) {
 			return b.Ask(r.Context(), q, key)
 		})},
-		{"POST /v1/conversations/{id}/signals", false, postUpTo(api.MaxConversation, func(r *http.Request, q api.Signalled, key string) (api.Recorded, error) {
+		{"POST /v1/conversations/{id}/signals", false, api.MaxConversation, post(func(r *http.Request, q api.Signalled, key string) (api.Recorded, error) {
 			return b.Signalled(r.Context(), r.PathValue("id"), q, key)
 		})},
-		{"POST /v1/conversations/{id}/end", false, post(func(r *http.Request, q api.Answered, key string) (api.Recorded, error) {
+		{"POST /v1/conversations/{id}/end", false, 0, post(func(r *http.Request, q api.Answered, key string) (api.Recorded, error) {
 			return b.Answered(r.PathValue("id"), q, key)
 		})},
-		{"GET /v1/events", false, s.events},
-		{"GET /v1/runs", false, func(w http.ResponseWriter, r *http.Request) error {
+		{"GET /v1/events", false, 0, s.events},
+		{"GET /v1/runs", false, 0, func(w http.ResponseWriter, r *http.Request) error {
 			q, err := queryOf(r)
 			if err != nil {
 				return err
@@ -119,35 +120,26 @@ func (s *Server) routes() []route {
 			}
 			return answerList(s.logger, w, r, func(from api.From) (api.Page[api.Run], error) { return b.Runs(r.Context(), live, from) })
 		}},
-		{"POST /v1/runs", false, func(w http.ResponseWriter, r *http.Request) error {
-			key, err := keyOf(r)
-			if err != nil {
-				return err
-			}
-			q, err := decode[api.StartRun](r, 2*api.MaxPlan)
-			if err != nil {
-				return err
-			}
-			v, err := b.Deliver(r.Context(), q, key)
-			return reply(w, v, err)
-		}},
-		{"GET /v1/runs/{run}", false, func(w http.ResponseWriter, r *http.Request) error {
+		{"POST /v1/runs", false, 2 * api.MaxPlan, post(func(r *http.Request, q api.StartRun, key string) (api.Run, error) {
+			return b.Deliver(r.Context(), q, key)
+		})},
+		{"GET /v1/runs/{run}", false, 0, func(w http.ResponseWriter, r *http.Request) error {
 			v, err := b.Run(r.PathValue("run"))
 			return reply(w, v, err)
 		}},
-		{"GET /v1/runs/{run}/watch", false, s.watchRun},
-		{"POST /v1/runs/{run}/pause", false, s.onRun("pause")},
-		{"POST /v1/runs/{run}/resume", false, s.onRun("resume")},
-		{"POST /v1/runs/{run}/cancel", false, s.onRun("cancel")},
-		{"GET /v1/questions", false, func(w http.ResponseWriter, _ *http.Request) error { return reply(w, b.Questions(), nil) }},
-		{"POST /v1/questions/{question}/answer", false, post(func(r *http.Request, q api.Answer, _ string) (api.Question, error) {
+		{"GET /v1/runs/{run}/watch", false, 0, s.watchRun},
+		{"POST /v1/runs/{run}/pause", false, 0, s.onRun("pause")},
+		{"POST /v1/runs/{run}/resume", false, 0, s.onRun("resume")},
+		{"POST /v1/runs/{run}/cancel", false, 0, s.onRun("cancel")},
+		{"GET /v1/questions", false, 0, func(w http.ResponseWriter, _ *http.Request) error { return reply(w, b.Questions(), nil) }},
+		{"POST /v1/questions/{question}/answer", false, 0, post(func(r *http.Request, q api.Answer, _ string) (api.Question, error) {
 			return b.Answer(r.Context(), r.PathValue("question"), q)
 		})},
-		{"POST /v1/work/{id}/tell", false, post(func(r *http.Request, q api.Message, key string) (api.Told, error) {
+		{"POST /v1/work/{id}/tell", false, 0, post(func(r *http.Request, q api.Message, key string) (api.Told, error) {
 			return b.Tell(r.Context(), r.PathValue("id"), q, key)
 		})},
-		{"POST /v1/work/{id}/cancel", false, s.onTask("cancel")},
-		{"POST /v1/work/{id}/retry", false, s.onTask("retry")},
+		{"POST /v1/work/{id}/cancel", false, 0, s.onTask("cancel")},
+		{"POST /v1/work/{id}/retry", false, 0, s.onTask("retry")},
 	}
 }
 

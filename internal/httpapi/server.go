@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/box"
@@ -18,9 +21,9 @@ import (
 type Server struct {
 	box       *box.Box
 	logger    *slog.Logger
-	large     large
-	following crowd // clients that follow
-	reading   crowd // clients that read the events that there are
+	room      *semaphore.Weighted // for large requests
+	following crowd               // clients that follow
+	reading   crowd               // clients that read the events that there are
 }
 
 // New makes a server for a box. The logger may be nil.
@@ -29,7 +32,7 @@ func New(b *box.Box, logger *slog.Logger) *Server {
 		logger = slog.New(slog.DiscardHandler)
 	}
 	return &Server{
-		box: b, logger: logger, large: make(large, largeOutputs),
+		box: b, logger: logger, room: semaphore.NewWeighted(largeRoom),
 		following: crowd{make(chan struct{}, maxFollowing), errManyFollow}, reading: crowd{make(chan struct{}, maxReading), errManyRead},
 	}
 }
@@ -108,6 +111,8 @@ func (s *Server) Handler() http.Handler {
 				problem(w, err)
 				return
 			}
+			req, end := s.bound(w, req, cmp.Or(r.most, smallBody))
+			defer end()
 			err := r.handle(w, req)
 			if errors.Is(err, archive.ErrFailed) {
 				<-s.box.Done() // whoever is told this finds /readyz say the same

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -153,6 +154,43 @@ func TestUnsentOutputs(t *testing.T) {
 			}
 			_, _ = resp.Body.Close(), c.Close()
 		}
+	})
+}
+
+// Of large requests only so much is in memory at once, whatever they ask for; small ones do not wait for
+// them, and those that have ended make room.
+func TestLargeRequests(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *wired) {
+		const sent, room = 900_000, largeRoom / api.MaxConversation
+		var taken atomic.Int64
+		for range room + 5 {
+			c, r := w.send(t, fmt.Sprintf("POST /v1/conversations HTTP/1.1\r\nContent-Length: %d\r\nX-Rest:", sent+1), "")
+			defer func() { _ = c.Close() }()
+			go func() {
+				if _, err := io.Copy(c, strings.NewReader(strings.Repeat(" ", sent))); err == nil {
+					taken.Add(1)
+				}
+				if resp, err := http.ReadResponse(r, nil); err == nil {
+					_ = resp.Body.Close()
+				}
+			}()
+		}
+		synctest.Wait()
+		if n := taken.Load(); n != room {
+			t.Errorf("%d requests are in memory, want %d", n, room)
+		}
+		w.add(t, 1)
+		begun := time.Now()
+		c, r := w.send(t, fmt.Sprintf("POST /v1/conversations HTTP/1.1\r\nContent-Length: %d\r\nX-Rest:", sent), "")
+		go func() { _, _ = io.Copy(c, strings.NewReader(strings.Repeat(" ", sent))) }()
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(begun); resp.StatusCode != http.StatusBadRequest || took != httpserver.BodyPatience {
+			t.Errorf("the last is answered %d after %v", resp.StatusCode, took)
+		}
+		_, _ = resp.Body.Close(), c.Close()
 	})
 }
 

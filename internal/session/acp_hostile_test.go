@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
-	"github.com/signalbox-dev/signalbox/internal/session"
+	"github.com/signalbox-dev/signalbox/internal/session/agent"
 )
 
 // told is a line of a prompt that makes the agent tell something as it is.
@@ -50,7 +50,7 @@ func TestACPBurst(t *testing.T) {
 	t.Parallel()
 	const questions = 500
 	s := spec(t, "")
-	s.Agent = session.Agent{Name: "agent", Adapter: session.AdapterACP, Command: []string{"sh", "-c", fmt.Sprintf(`
+	s.Agent = agent.Config{Name: "agent", Adapter: agent.AdapterACP, Command: []string{"sh", "-c", fmt.Sprintf(`
 read -r initialize; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
 read -r new; echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"c"}}'
 read -r prompt

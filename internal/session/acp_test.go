@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/session"
+	"github.com/signalbox-dev/signalbox/internal/session/agent"
 )
 
 // acpSpec is one for the agent of acpagent_test.go.
@@ -29,8 +31,8 @@ func acpSpec(t *testing.T, prompt string, greets ...string) session.Spec {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Agent = session.Agent{Name: "agent", Adapter: session.AdapterACP, Command: append([]string{self, acpVerb}, greets...)}
-	s.Prompt, s.Allow = prompt, session.Permissions()
+	s.Agent = agent.Config{Name: "agent", Adapter: agent.AdapterACP, Command: append([]string{self, acpVerb}, greets...)}
+	s.Prompt, s.Allow = prompt, allPermissions
 	return s
 }
 
@@ -95,13 +97,13 @@ func TestACPPermissions(t *testing.T) {
 	t.Parallel()
 	const prompt = "ask edit a.txt\nask execute make\nask fetch x.org\nask read b.txt\nask other poke\nask switch_mode all\nsay READY_FOR_REVIEW: T-1"
 	for name, c := range map[string]struct {
-		allow  []session.Permission
+		allow  []agent.Permission
 		mode   string
 		said   string
 		denied []string
 	}{
-		"all": {session.Permissions(), "full-access", "a.txt: yes\nmake: yes\nx.org: yes\nb.txt: yes\npoke: yes\nall: no\n", []string{"switch_mode all (the role developer may not)"}},
-		"run": {[]session.Permission{session.Execute}, "read-only", "a.txt: no\nmake: yes\nx.org: no\nb.txt: yes\npoke: yes\nall: no\n", []string{
+		"all": {allPermissions, "full-access", "a.txt: yes\nmake: yes\nx.org: yes\nb.txt: yes\npoke: yes\nall: no\n", []string{"switch_mode all (the role developer may not)"}},
+		"run": {[]agent.Permission{agent.Execute}, "read-only", "a.txt: no\nmake: yes\nx.org: no\nb.txt: yes\npoke: yes\nall: no\n", []string{
 			"edit a.txt (the role developer may not)", "fetch x.org (the role developer may not)", "switch_mode all (the role developer may not)",
 		}},
 		"none": {nil, "read-only", "a.txt: no\nmake: no\nx.org: no\nb.txt: yes\npoke: no\nall: no\n", []string{
@@ -381,7 +383,7 @@ func TestACPSilence(t *testing.T) {
 func TestACPMute(t *testing.T) {
 	t.Parallel()
 	s := spec(t, "cat >/dev/null")
-	s.Agent.Adapter, s.Answer = session.AdapterACP, session.Duration(20*time.Millisecond)
+	s.Agent.Adapter, s.Answer = agent.AdapterACP, session.Duration(20*time.Millisecond)
 	last := start(t, s).finish()
 	if last.How != api.HowCrashed || !strings.Contains(last.Detail, "it does not answer: is it the right adapter?") {
 		t.Errorf("%s, %q", last.How, last.Detail)

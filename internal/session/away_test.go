@@ -202,7 +202,7 @@ func TestKilled(t *testing.T) {
 	}
 	t.Cleanup(func() { nothingLeft(t, dir) })
 	t.Setenv(boxAddress, "127.0.0.1:1") // nobody is there
-	pid, err := session.Start(t.Context(), program, dir)
+	pid, err := session.Start(t.Context(), program, dir, "s-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestKilled(t *testing.T) {
 	if !session.Alive(dir) || len(marked(t, dir)) == 0 {
 		t.Error("it is not alive")
 	}
-	if err := session.Clean(dir); !errors.Is(err, session.ErrAlive) {
+	if err := session.Clean(dir, "s-1"); !errors.Is(err, session.ErrAlive) {
 		t.Errorf("cleaned while it is alive: %v", err)
 	}
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
@@ -230,7 +230,7 @@ func TestKilled(t *testing.T) {
 		t.Error("it is alive, or its agent is not")
 	}
 	for range 2 {
-		if err := session.Clean(dir); err != nil {
+		if err := session.Clean(dir, "s-1"); err != nil {
 			t.Error(err)
 		}
 		nothingLeft(t, dir)
@@ -261,7 +261,7 @@ func TestStart(t *testing.T) {
 		if err := session.Write(dir, what); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := session.Start(t.Context(), program, dir); err != nil {
+		if _, err := session.Start(t.Context(), program, dir, "s-1"); err != nil {
 			t.Fatal(err)
 		}
 		await(t, filepath.Join(dir, "ended.json"))
@@ -282,10 +282,10 @@ func TestStartFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := session.Start(t.Context(), program, t.TempDir()); err == nil || !strings.Contains(err.Error(), "spec.json") || !strings.Contains(err.Error(), "(see ") {
+	if _, err := session.Start(t.Context(), program, t.TempDir(), "s-1"); err == nil || !strings.Contains(err.Error(), "spec.json") || !strings.Contains(err.Error(), "(see ") {
 		t.Errorf("no spec: %v", err)
 	}
-	if _, err := session.Start(t.Context(), "no-such-program", t.TempDir()); err == nil || !strings.Contains(err.Error(), "no-such-program") {
+	if _, err := session.Start(t.Context(), "no-such-program", t.TempDir(), "s-1"); err == nil || !strings.Contains(err.Error(), "no-such-program") {
 		t.Errorf("no program: %v", err)
 	}
 }

@@ -28,7 +28,6 @@ const (
 	transcriptFile = "transcript"   // what the agent said in all turns
 	stderrFile     = "stderr"
 	tempDir        = "tmp"        // what the agent may write, removed at the end
-	usageFile      = "usage.json" // there: what a program says it has used, until it is read
 	privateDir     = "private"    // what the agent's program may write and its commands can't see, likewise
 	nestDir        = "nest"       // what the agent runs commands through
 	outboxDir      = "outbox"     // reports that no box has acknowledged
@@ -43,8 +42,8 @@ const (
 	maxLeader = 4 << 10
 )
 
-// killPatience bounds the wait for a session that was killed.
-const killPatience = 5 * time.Second
+// killPatience bounds the wait for a session that was killed. It is a variable for tests.
+var killPatience = 5 * time.Second
 
 // errUnreadable says that a file has another content than it should have, and will not get it.
 var errUnreadable = errors.New("damaged")
@@ -58,19 +57,27 @@ type leader struct {
 	Started string `json:"started"`
 }
 
+// ErrDirectory is returned if a session's directory is not as the session left it: its agent may have
+// changed it, if it has no sandbox.
+var ErrDirectory = errors.New("the session's directory is damaged")
+
 // marker names the agent's processes in their environment. Two boxes may have sessions
-// of one name, and the directory tells them apart.
+// of one name, and the directory tells them apart: by its path, also when it is not there any more.
 func marker(dir, session string) (string, error) {
 	path, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
 	}
-	if path, err = filepath.EvalSymlinks(path); err != nil {
+	parent, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256([]byte(path))
+	sum := sha256.Sum256([]byte(filepath.Join(parent, filepath.Base(path))))
 	return session + "@" + hex.EncodeToString(sum[:8]), nil
 }
+
+// ownMarker names the session's own process, likewise.
+func ownMarker(marker string) string { return marker + "/session" }
 
 // Alive reports whether a session's process is running.
 func Alive(dir string) bool {
@@ -79,49 +86,66 @@ func Alive(dir string) bool {
 }
 
 // Kill kills a session's process, also one that is stopped and can't be told anything, and
-// returns when it is gone. What is left of its agent is for [Clean]. Another process that
-// has got the same number is left alone; that there is nothing to kill is no error.
-func Kill(dir string) error {
+// returns when it is gone. It is found by the session's name too, whatever is left of the directory. What
+// is left of its agent is for [Clean]. Another process that has got the same number is left
+// alone; that there is nothing to kill is no error.
+func Kill(dir, session string) error {
 	var l leader
 	err := readJSON(filepath.Join(dir, sessionFile), maxLeader, &l)
 	if err == nil && l.Started != "" && process.StartedAt(l.Pid) == l.Started {
 		process.EndGroup(l.Pid, l.Started, "", 0)
-		// A child that was about to become the agent has the lock until it has.
-		for end := time.Now().Add(killPatience); Alive(dir) && time.Now().Before(end); {
-			time.Sleep(time.Millisecond)
+		awaitDead(dir)
+	}
+	if !Alive(dir) {
+		return nil
+	}
+	mark, err := marker(dir, session)
+	if err != nil {
+		return err
+	}
+	for _, m := range []string{ownMarker(mark), mark} { // the agent can hold the lock as well
+		if _, err := process.Sweep(m); err != nil {
+			return err
 		}
 	}
-	switch {
-	case !Alive(dir):
-		return nil
-	case err != nil:
-		return fmt.Errorf("%w, and which one it is can't be told: %w", ErrAlive, err)
+	if awaitDead(dir); Alive(dir) {
+		return fmt.Errorf("%w: %s is held by a process that is not known as the session's: end it by hand",
+			ErrAlive, filepath.Join(dir, lockFile))
 	}
-	return fmt.Errorf("%w, and process %d, which %s names, is not it or can't be killed: end it by hand",
-		ErrAlive, l.Pid, filepath.Join(dir, sessionFile))
+	return nil
+}
+
+// awaitDead waits for a session that was killed. A child that was about to become the agent
+// has the lock until it has.
+func awaitDead(dir string) {
+	for end := time.Now().Add(killPatience); Alive(dir) && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // Clean ends what is left of the agent of a session whose process has died. It can be
-// called again, and for a session that has left nothing.
-func Clean(dir string) error {
+// called again, and for a session that has left nothing. The agent is ended whatever became of the
+// directory: then it is an error, [ErrDirectory].
+func Clean(dir, session string) error {
 	if Alive(dir) {
 		return fmt.Errorf("%w: %s", ErrAlive, dir)
 	}
-	spec, err := readSpec(dir)
+	mark, err := marker(dir, session)
 	if err != nil {
 		return err
 	}
-	mark, err := marker(dir, spec.Session)
-	if err != nil {
-		return err
+	spec, damage := readSpec(dir)
+	if damage != nil {
+		spec = Spec{}.withDefaults()
 	}
 	var l leader
 	err = readJSON(filepath.Join(dir, agentFile), maxLeader, &l)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+		damage = errors.Join(damage, err)
+		l = leader{}
 	}
 	process.EndGroup(l.Pid, l.Started, mark, time.Duration(spec.Grace))
-	return errors.Join(remove(filepath.Join(dir, agentFile)), removeTemp(dir))
+	return damaged(errors.Join(damage, os.RemoveAll(filepath.Join(dir, agentFile)), removeTemp(dir)))
 }
 
 // removeTemp removes what nobody needs when the agent has gone.

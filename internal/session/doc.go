@@ -1,7 +1,8 @@
 // Package session is one agent's process and what belongs to it. The box starts it as a
 // process of its own, which outlives the box: an upgrade costs no running agent.
 //
-// A session works through turns. A turn begins with a prompt and ends when the agent's
+// The agent's program is driven by an adapter of package agent, which makes events of what it
+// says and does. A session works through turns. A turn begins with a prompt and ends when the
 // adapter says so: for a plain program, when it ends or has said a terminal signal and
 // fallen silent. Each turn is reported; then the session waits for the box, which sends a
 // further prompt or the end. What is said that ends nothing is reported at once.

@@ -10,36 +10,34 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/session/agent"
 )
 
 // exitLimited is how a plain program says that its provider's usage limit was reached:
 // EX_TEMPFAIL of sysexits.h.
 const exitLimited = 75
 
-// maxReset bounds what a program says of the time until then.
-const maxReset = 31 * 24 * time.Hour
-
 // stopped settles what it means that the agent's processes are gone.
-func (r *runner) stopped(e event) {
-	if e.err != nil {
-		r.logger.Warn("the agent's output could not be read to its end", "error", e.err)
+func (r *runner) stopped(e agent.Event) {
+	if e.Err != nil {
+		r.logger.Warn("the agent's output could not be read to its end", "error", e.Err)
 	}
 	switch t := r.turn; {
 	case r.ending != nil:
-		r.settle(&e.exit)
+		r.settle(&e.Exit)
 	case t == nil:
-		r.logger.Info("the agent's program ended between turns", "exit", e.exit)
+		r.logger.Info("the agent's program ended between turns", "exit", e.Exit)
 	default:
-		done := t.over || t.closed || e.exit == 0 && !r.agent.marksEnd() // closed: it was ended here
+		done := t.over || t.closed || e.Exit == 0 && !r.agent.Traits().MarksEnd // closed: it was ended here
 		t.close()
 		if done || t.terminal {
-			r.finish(&e.exit)
+			r.finish(&e.Exit)
 			return
 		}
-		how, detail, reset := failure(e.exit, t.errs, time.Now())
+		how, detail, reset := failure(e.Exit, t.errs, time.Now())
 		r.conclude(how, detail)
 		r.ending.ResetAt = reset
-		r.settle(&e.exit)
+		r.settle(&e.Exit)
 	}
 }
 
@@ -69,7 +67,7 @@ func failure(exit int, errs tail, now time.Time) (how, detail string, reset time
 func retryAfter(line string, now time.Time) time.Time {
 	name, value, _ := strings.Cut(line, ":")
 	seconds, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
-	if !strings.EqualFold(strings.TrimSpace(name), "retry-after") || err != nil || seconds < 0 || seconds > int64(maxReset/time.Second) {
+	if !strings.EqualFold(strings.TrimSpace(name), "retry-after") || err != nil || seconds < 0 || seconds > int64(agent.MaxReset/time.Second) {
 		return time.Time{}
 	}
 	return now.Add(time.Duration(seconds) * time.Second)
@@ -93,7 +91,7 @@ func (r *runner) end(how, detail string) {
 		return
 	}
 	r.conclude(how, detail)
-	if !r.agent.end() {
+	if !r.agent.End() {
 		r.settle(nil)
 	}
 }

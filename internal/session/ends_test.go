@@ -15,6 +15,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/session"
+	"github.com/signalbox-dev/signalbox/internal/session/agent"
 )
 
 func mkfifo(t *testing.T, path string) {
@@ -41,7 +42,7 @@ func TestEnds(t *testing.T) {
 		},
 		"killed":          {script: `kill -9 $$`, how: api.HowCrashed, detail: "exit status 137"},
 		"limited":         {script: `echo busy >&2; exit 75`, how: api.HowLimited, detail: "exit status 75: busy"},
-		"crashed in JSON": {script: `read -r prompt; exit 9`, adjust: func(s *session.Spec) { s.Agent.Input = session.InputJSON }, how: api.HowCrashed, detail: "exit status 9"},
+		"crashed in JSON": {script: `read -r prompt; exit 9`, adjust: func(s *session.Spec) { s.Agent.Input = agent.InputJSON }, how: api.HowCrashed, detail: "exit status 9"},
 		"no such program": {
 			adjust: func(s *session.Spec) { s.Agent.Command = []string{"no-such-agent"} },
 			how:    api.HowCrashed, detail: `the agent script can't be started: exec: "no-such-agent": executable file not found in $PATH: check that the program is installed, and the command of the agent in signalbox.yaml`,
@@ -57,7 +58,7 @@ func TestEnds(t *testing.T) {
 		"stalled in JSON": {
 			script: `cat >/dev/null; sleep 300`,
 			adjust: func(s *session.Spec) {
-				s.Agent.Input, s.Silence, s.Answer, s.Misses = session.InputJSON, short/4, short/12, 2
+				s.Agent.Input, s.Silence, s.Answer, s.Misses = agent.InputJSON, short/4, short/12, 2
 			},
 			how: api.HowStalled, detail: "nothing was heard of the agent for 100ms, 2 times in a row",
 		},
@@ -112,11 +113,11 @@ func TestCantKeep(t *testing.T) {
 	for name, c := range map[string]struct{ input, script string }{
 		"a note":                             {"", `rm -r "$OUTBOX"; echo 'CHECKPOINT: T-1'; echo; sleep 300`},
 		"a note after a terminal signal":     {"", `printf 'READY_FOR_REVIEW: T-1\n\n\n'; rm -r "$OUTBOX"; echo 'CHECKPOINT: T-1'; sleep 300`},
-		"the same, and the agent can stay":   {session.InputJSON, `read -r prompt; printf 'READY_FOR_REVIEW: T-1\n\n\n'; rm -r "$OUTBOX"; echo 'CHECKPOINT: T-1'; sleep 300`},
+		"the same, and the agent can stay":   {agent.InputJSON, `read -r prompt; printf 'READY_FOR_REVIEW: T-1\n\n\n'; rm -r "$OUTBOX"; echo 'CHECKPOINT: T-1'; sleep 300`},
 		"a note at the end":                  {"", `rm -r "$OUTBOX"; echo 'CHECKPOINT: T-1'`},
 		"a turn":                             {"", `rm -r "$OUTBOX"; echo 'READY_FOR_REVIEW: T-1'`},
-		"a turn, and the agent stays":        {session.InputJSON, `read -r prompt; rm -r "$OUTBOX"; printf 'READY_FOR_REVIEW: T-1\n\n\n'; sleep 300`},
-		"a note and a turn, the agent stays": {session.InputJSON, `read -r prompt; rm -r "$OUTBOX"; printf 'CHECKPOINT: T-1\n\n\nREADY_FOR_REVIEW: T-1\n\n\n'; sleep 300`},
+		"a turn, and the agent stays":        {agent.InputJSON, `read -r prompt; rm -r "$OUTBOX"; printf 'READY_FOR_REVIEW: T-1\n\n\n'; sleep 300`},
+		"a note and a turn, the agent stays": {agent.InputJSON, `read -r prompt; rm -r "$OUTBOX"; printf 'CHECKPOINT: T-1\n\n\nREADY_FOR_REVIEW: T-1\n\n\n'; sleep 300`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -8,8 +8,8 @@ import (
 	"hash"
 	"os"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/signalbox-dev/signalbox/internal/session/agent"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -82,14 +82,14 @@ func (t *tail) write(p []byte) {
 
 // preview returns the last characters, escaped, and never half of one.
 func (t tail) preview() string {
-	return safetext.EscapeLines(lastRunes(strings.TrimSpace(string(t)), maxPreview))
+	return safetext.EscapeLines(agent.LastRunes(strings.TrimSpace(string(t)), maxPreview))
 }
 
 // line returns the last line that says something, escaped.
 func (t tail) line() string {
 	text := strings.TrimSpace(string(t))
 	text = text[strings.LastIndexAny(text, "\r\n")+1:]
-	return safetext.Escape(lastRunes(text, maxPreview))
+	return safetext.Escape(agent.LastRunes(text, maxPreview))
 }
 
 // beforeLast returns what was said before that line.
@@ -100,20 +100,6 @@ func (t tail) beforeLast() tail {
 
 // lines returns the last lines, escaped.
 func (t tail) lines(n int) string {
-	lines := strings.Split(strings.TrimSpace(lastRunes(string(t), maxTail)), "\n")
+	lines := strings.Split(strings.TrimSpace(agent.LastRunes(string(t), maxTail)), "\n")
 	return safetext.EscapeLines(strings.Join(lines[max(0, len(lines)-n):], "\n"))
-}
-
-// lastRunes returns the last n characters; what is left of a broken one in front of
-// them goes.
-func lastRunes(s string, n int) string {
-	for s != "" && !utf8.RuneStart(s[0]) {
-		s = s[1:]
-	}
-	at := len(s)
-	for ; n > 0 && at > 0; n-- {
-		_, size := utf8.DecodeLastRuneInString(s[:at])
-		at -= size
-	}
-	return s[at:]
 }

@@ -15,11 +15,13 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/process"
 	"github.com/signalbox-dev/signalbox/internal/session"
-	"go.uber.org/goleak"
+	"github.com/signalbox-dev/signalbox/internal/session/agent"
 )
 
 // boxAddress tells the test binary where the box is, if it is run as a session process.
@@ -30,6 +32,9 @@ const boxAddress = "TEST_BOX_ADDRESS"
 func stallsAfter4s(s *session.Spec) {
 	s.Silence, s.Answer, s.Misses = session.Duration(time.Second), session.Duration(time.Second), 2
 }
+
+// allPermissions are what an agent may be allowed.
+var allPermissions = []agent.Permission{agent.Edit, agent.Execute, agent.Fetch}
 
 // patience bounds every wait of a test; nothing waits for it to pass.
 const patience = 30 * time.Second
@@ -155,7 +160,7 @@ type run struct {
 func spec(t *testing.T, script string) session.Spec {
 	return session.Spec{
 		Session: "s-1", Dir: t.TempDir(), Role: agentsig.RoleDeveloper, Task: "T-1", Phase: agentsig.PhaseImplementation,
-		Agent:  session.Agent{Name: "script", Command: []string{"sh", "-c", script}},
+		Agent:  agent.Config{Name: "script", Command: []string{"sh", "-c", script}},
 		Prompt: "do it", Grace: session.Duration(2 * time.Second), Linger: session.Duration(100 * time.Millisecond),
 		WallClock: session.Duration(patience), Silence: session.Duration(patience),
 	}

@@ -11,54 +11,74 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/descriptors"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // HandIn hands in the reports of a dead session that no box has taken, in order. A report that is
-// refused for good is set aside, and another that says so takes its place. Any other error ends it:
-// what is left can be handed in later.
+// refused for good is set aside, and another that says so takes its place. If send fails otherwise, that
+// ends it: what is left can be handed in later. A report that can't be read, set aside or removed holds
+// up no other, and is an [ErrDirectory]: nothing more will come of it.
 func HandIn(dir string, logger *slog.Logger, send func(api.SessionReport) error) error {
 	numbers, err := outbox(dir)
+	damage := damaged(err)
 	for _, seq := range numbers {
-		var r api.SessionReport
-		if readJSON(reportFile(dir, seq), api.MaxReport, &r) != nil {
+		r, err := readReport(dir, seq)
+		if err != nil {
 			r.Kind = api.ReportNote // handIn finds out why
 		}
 		r.Seq = seq
-		err := handIn(dir, outline(r), logger, send)
-		if err == nil {
-			err = remove(reportFile(dir, seq))
+		if err = handIn(dir, outline(r), logger, send); err == nil {
+			err = damaged(remove(reportFile(dir, seq)))
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, ErrDirectory) {
 			return err
 		}
+		damage = errors.Join(damage, err)
 	}
-	return err
+	return damage
+}
+
+// damaged makes an [ErrDirectory] of an error about what lies in the directory, unless nothing can be opened
+// now.
+func damaged(err error) error {
+	if err == nil || descriptors.Short(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrDirectory, err)
 }
 
 // handIn hands in one report of the outbox, of which at least the outline is known. When it returns
 // nil, the report is settled.
 func handIn(dir string, known api.SessionReport, logger *slog.Logger, send func(api.SessionReport) error) error {
-	var r api.SessionReport
-	err := readJSON(reportFile(dir, known.Seq), api.MaxReport, &r)
+	r, err := readReport(dir, known.Seq)
 	if err == nil {
 		err = send(r)
 	}
 	if forGood(err) {
 		logger.Error("a report is refused for good, and set aside", "seq", known.Seq, "kind", known.Kind,
 			"kept", refusedFile(dir, known.Seq), "error", safetext.Escape(err.Error()))
-		if err = setAside(dir, known, err); err == nil {
-			err = handInSubstitute(dir, known.Seq, logger, send)
+		if err := setAside(dir, known, err); err != nil {
+			return damaged(err)
 		}
+		return handInSubstitute(dir, known.Seq, logger, send)
 	}
 	return err
+}
+
+// readReport reads a report of the outbox.
+func readReport(dir string, seq int) (r api.SessionReport, err error) {
+	err = readJSON(reportFile(dir, seq), api.MaxReport, &r)
+	if !forGood(err) {
+		err = damaged(err)
+	}
+	return r, err
 }
 
 // handInSubstitute hands in what stands for a report that was set aside. If that is refused as well,
 // the box can't be told, and the next report goes on.
 func handInSubstitute(dir string, seq int, logger *slog.Logger, send func(api.SessionReport) error) error {
-	var r api.SessionReport
-	err := readJSON(reportFile(dir, seq), api.MaxReport, &r)
+	r, err := readReport(dir, seq)
 	if err == nil {
 		err = send(r)
 	}

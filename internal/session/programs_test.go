@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
-	"github.com/signalbox-dev/signalbox/internal/session"
+	"github.com/signalbox-dev/signalbox/internal/session/agent"
 )
 
 var claude, codex = dialects[0], dialects[1]
@@ -24,14 +25,14 @@ func TestArguments(t *testing.T) {
 		quiet = `web_search="disabled" -c `
 	)
 	for name, c := range map[string]struct {
-		allow         []session.Permission
+		allow         []agent.Permission
 		claude, codex string
 	}{
-		"all": {session.Permissions(), plain + ",Edit,Write,NotebookEdit,Bash,PowerShell,Monitor,WebFetch,WebSearch",
+		"all": {allPermissions, plain + ",Edit,Write,NotebookEdit,Bash,PowerShell,Monitor,WebFetch,WebSearch",
 			exec + `sandbox_mode="workspace-write" -c sandbox_workspace_write.writable_roots=["/repo/.git/worktrees/a \"b\""] -c sandbox_workspace_write.network_access=true -`},
-		"no network": {[]session.Permission{session.Edit, session.Execute}, plain + ",Edit,Write,NotebookEdit,Bash,PowerShell,Monitor --disallowedTools=WebFetch,WebSearch",
+		"no network": {[]agent.Permission{agent.Edit, agent.Execute}, plain + ",Edit,Write,NotebookEdit,Bash,PowerShell,Monitor --disallowedTools=WebFetch,WebSearch",
 			exec + quiet + `sandbox_mode="workspace-write" -c sandbox_workspace_write.writable_roots=["/repo/.git/worktrees/a \"b\""] -c sandbox_workspace_write.network_access=false -`},
-		"run": {[]session.Permission{session.Execute}, plain + ",Bash,PowerShell,Monitor --disallowedTools=Edit(//**),NotebookEdit,WebFetch,WebSearch",
+		"run": {[]agent.Permission{agent.Execute}, plain + ",Bash,PowerShell,Monitor --disallowedTools=Edit(//**),NotebookEdit,WebFetch,WebSearch",
 			exec + quiet + `sandbox_mode="read-only" -`},
 		"nothing": {nil, plain + " --disallowedTools=Edit(//**),NotebookEdit,Bash,PowerShell,Monitor,mcp__*,WebFetch,WebSearch",
 			exec + quiet + `sandbox_mode="read-only" -`},

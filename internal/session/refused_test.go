@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -147,5 +148,35 @@ func TestHandIn(t *testing.T) {
 	}
 	if left, err := session.Pending(dir); len(left) > 0 || err != nil {
 		t.Errorf("left in the outbox: %+v, %v", left, err)
+	}
+}
+
+// What an agent put in the way of its dead session's reports holds up no other report, and is told.
+func TestHandInDamaged(t *testing.T) {
+	for name, c := range map[string]struct {
+		damage string // with sh, in the session's directory
+		taken  int
+	}{
+		"there is no outbox":            {`rm -r outbox && touch outbox`, 0},
+		"nothing can be set aside":      {`touch refused && echo garbage >outbox/00001.json`, 1},
+		"a directory is a report":       {`rm outbox/00001.json && mkdir -p outbox/00001.json/a refused/00001.json/b`, 1},
+		"a report can't be found again": {`rm -r outbox/00001.json && ln -s 00001.json outbox/00001.json && touch refused`, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			cmd := exec.CommandContext(t.Context(), "sh", "-c", `mkdir outbox && echo '{"seq":1,"kind":"note"}' >outbox/00001.json && echo '{"seq":2,"kind":"note"}' >outbox/00002.json && `+c.damage)
+			cmd.Dir = dir
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			taken := 0
+			err := session.HandIn(dir, slog.New(slog.DiscardHandler), func(r api.SessionReport) error {
+				taken++
+				return nil
+			})
+			if !errors.Is(err, session.ErrDirectory) || taken != c.taken {
+				t.Errorf("%d taken, %v; want %d", taken, err, c.taken)
+			}
+		})
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/filelock"
 	"github.com/signalbox-dev/signalbox/internal/process"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
+	"github.com/signalbox-dev/signalbox/internal/session/agent"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -64,16 +65,17 @@ func Run(ctx context.Context, dir string, client Client, logger *slog.Logger) (e
 	}
 	defer func() { err = errors.Join(err, stderr.close(), removeTemp(dir)) }()
 
-	if err := makeNest(dir, spec); err != nil {
+	driven := spec.agent(dir, mark)
+	if err := agent.MakeNest(driven); err != nil {
 		return err
 	}
-	agent, err := newAdapter(newProgram(dir, mark, spec))
+	adapter, err := agent.New(driven)
 	if err != nil {
 		return err
 	}
 	r := &runner{
 		dir: dir, spec: spec, logger: logger, transcript: transcript, stderr: stderr,
-		agent: agent, link: newLink(dir, spec.Session, client, logger), carriedOut: map[string]bool{},
+		agent: adapter, link: newLink(dir, spec.Session, client, logger), carriedOut: map[string]bool{},
 	}
 	r.watch = Watch{
 		WallClock: time.Duration(spec.WallClock), Silence: time.Duration(spec.Silence), Answer: time.Duration(spec.Answer),
@@ -91,7 +93,7 @@ type runner struct {
 	dir    string
 	spec   Spec
 	logger *slog.Logger
-	agent  adapter
+	agent  agent.Adapter
 	link   *link
 
 	transcript, stderr *kept
@@ -127,7 +129,7 @@ func (r *runner) loop(ctx context.Context) {
 		}
 		timer.Reset(time.Until(r.nextLook()))
 		select {
-		case e := <-r.agent.events():
+		case e := <-r.agent.Events():
 			r.handle(e)
 		case c := <-r.link.commands:
 			r.carryOut(c)
@@ -141,7 +143,7 @@ func (r *runner) loop(ctx context.Context) {
 			stop = nil
 			r.end(api.HowStopped, "the session was stopped")
 		}
-		if r.turn == nil && r.ending == nil && r.failed == nil && len(r.waiting) > 0 && r.agent.ready() {
+		if r.turn == nil && r.ending == nil && r.failed == nil && len(r.waiting) > 0 && r.agent.Ready() {
 			c := r.waiting[0]
 			r.waiting = r.waiting[1:]
 			r.begin(c)
@@ -165,7 +167,7 @@ func (r *runner) begin(c api.SessionCommand) {
 		r.fail(err)
 		return
 	}
-	if err := r.agent.prompt(r.turns, c.Text); err != nil {
+	if err := r.agent.Prompt(r.turns, c.Text); err != nil {
 		advice := "check that the program is installed, and the command of the agent in signalbox.yaml"
 		if errors.Is(err, sandbox.ErrUnavailable) || errors.Is(err, sandbox.ErrBadPolicy) {
 			advice = "see `signalbox doctor`, and sandbox in signalbox.yaml"
@@ -199,7 +201,7 @@ func (r *runner) tell(c api.SessionCommand) {
 	note := api.SessionReport{Kind: api.ReportNote, Turn: r.turns, Prompt: c.ID}
 	err := errors.New("no turn is running")
 	if r.turn != nil && !r.turn.closed {
-		err = r.agent.tell(messageTell, c.Text)
+		err = r.agent.Tell(agent.MessageTell, c.Text)
 	}
 	if err != nil {
 		note.NoAnswer, note.Detail = true, err.Error()
@@ -210,37 +212,38 @@ func (r *runner) tell(c api.SessionCommand) {
 }
 
 // handle takes what the agent did.
-func (r *runner) handle(e event) {
-	switch e.kind {
-	case said:
+func (r *runner) handle(e agent.Event) {
+	switch e.Kind {
+	case agent.Said:
 		r.goesOn()
-		r.keep(e.text)
+		r.keep(e.Text)
 		r.hear(e)
-	case paused:
+	case agent.Paused:
 		r.flush()
-	case complained:
-		if _, err := r.stderr.Write(e.text); err != nil {
+	case agent.Complained:
+		if _, err := r.stderr.Write(e.Text); err != nil {
 			r.fail(err)
 		}
 		if r.turn != nil {
-			r.turn.errs.write(e.text)
+			r.turn.errs.write(e.Text)
 			r.watch.Heard(time.Now())
 		}
-	case used:
-		r.count(e.usage)
-	case heard:
+	case agent.Used:
+		r.count(e.Usage)
+	case agent.Heard:
 		r.watch.Heard(time.Now())
-	case working:
+	case agent.Working:
 		r.goesOn()
-		r.working(e.open > 0, time.Now())
-	case denied:
-		r.denied(string(e.text))
-	case turnOver, failed:
+		r.working(e.Open > 0, time.Now())
+	case agent.Denied:
+		r.denied(string(e.Text))
+	case agent.TurnOver, agent.Failed:
 		if r.turn != nil && r.ending == nil {
 			r.agentEnds(e)
 		}
-	case stopped:
-		if err := r.agent.clear(); err != nil {
+	case agent.Stopped:
+		r.agent.Clear()
+		if err := remove(filepath.Join(r.dir, agentFile)); err != nil {
 			r.logger.Warn("a file about the agent stays", "error", err)
 		}
 		r.goneBy = time.Time{}
@@ -264,17 +267,21 @@ func (r *runner) count(u delivery.Usage) {
 // agent has said a terminal signal, or was told to stop. One that does not stay has a
 // moment to stop by itself, which is when the turn is over; if it has not said what it had
 // to and something of it runs on, it waits for that.
-func (r *runner) agentEnds(e event) {
+func (r *runner) agentEnds(e agent.Event) {
 	t, now := r.turn, time.Now()
 	r.flush()
 	switch settled := t.closed || t.terminal; {
-	case e.kind == failed && !settled:
-		r.end(e.how, string(e.text))
-		r.ending.ResetAt = e.reset
-	case r.agent.stays():
+	case e.Kind == agent.Failed && !settled:
+		how := api.HowCrashed
+		if e.Limited {
+			how = api.HowLimited
+		}
+		r.end(how, string(e.Text))
+		r.ending.ResetAt = e.Reset
+	case r.agent.Traits().Stays:
 		r.goneBy = time.Time{}
 		r.finish(nil)
-	case e.open > 0 && !settled:
+	case e.Open > 0 && !settled:
 		t.over = true // unless it goes on
 		r.working(true, now)
 	default:
@@ -291,12 +298,12 @@ func (r *runner) goesOn() {
 }
 
 // hear gives the turn what was said.
-func (r *runner) hear(e event) {
+func (r *runner) hear(e agent.Event) {
 	t := r.turn
 	if t == nil {
 		return // between turns it is in the transcript, and counts for nothing
 	}
-	t.write(e.source, e.text)
+	t.write(e.Source, e.Text)
 	r.link.heard(t.last.line())
 	r.note()
 	now := time.Now() // silence begins when all this is done: more may be waiting by then
@@ -306,7 +313,7 @@ func (r *runner) hear(e event) {
 
 // linger is for how long an agent has to be silent after a terminal signal.
 func (r *runner) linger() time.Duration {
-	if r.agent.marksEnd() {
+	if r.agent.Traits().MarksEnd {
 		return time.Duration(r.spec.Answer)
 	}
 	return time.Duration(r.spec.Linger)
@@ -363,7 +370,7 @@ func (r *runner) nextLook() time.Time {
 	if r.turn == nil || r.turn.closed {
 		return next
 	}
-	r.watch.CanBeTold = r.agent.canBeTold() // some say so only when they are up
+	r.watch.CanBeTold = r.agent.Traits().CanBeTold // some say so only when they are up
 	for _, at := range []time.Time{r.watch.Next(), r.turn.quietAt, r.turn.answerBy} {
 		if !at.IsZero() && at.Before(next) {
 			next = at
@@ -381,7 +388,7 @@ func (r *runner) look(now time.Time) {
 		if t != nil {
 			t.close()
 		}
-		r.agent.end()
+		r.agent.End()
 	}
 	if t == nil || t.closed {
 		return
@@ -403,7 +410,7 @@ func (r *runner) look(now time.Time) {
 	}
 	switch r.watch.Check(now) {
 	case StepAsk:
-		if err := r.agent.tell(messageAsk, r.question()); err != nil {
+		if err := r.agent.Tell(agent.MessageAsk, r.question()); err != nil {
 			r.logger.Info("the agent could not be asked for progress", "error", err)
 		}
 	case StepStalled:
@@ -428,7 +435,7 @@ func (r *runner) question() string {
 // lastWord ends a turn whose agent has said a terminal signal and fallen silent. One that
 // should have ended by itself hangs, and is ended.
 func (r *runner) lastWord() {
-	if r.agent.stays() && !r.agent.marksEnd() {
+	if is := r.agent.Traits(); is.Stays && !is.MarksEnd {
 		r.finish(nil)
 		return
 	}
@@ -439,5 +446,5 @@ func (r *runner) lastWord() {
 func (r *runner) cancel() {
 	r.turn.close()
 	r.goneBy = time.Now().Add(time.Duration(r.spec.Grace))
-	r.agent.cancel()
+	r.agent.Cancel()
 }

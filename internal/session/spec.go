@@ -7,28 +7,28 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
+	"github.com/signalbox-dev/signalbox/internal/session/agent"
 )
 
 // Spec is what a session is to do. The box writes it before it starts the session.
 // What is zero of the times and counts has a default.
 type Spec struct {
-	Session string         `json:"session"`
-	Box     string         `json:"box"` // the box's directory
-	Dir     string         `json:"dir"` // the working directory: a worktree
-	Role    agentsig.Role  `json:"role,omitempty"`
-	Task    string         `json:"task,omitempty"` // what signals name: a task's or a request's id
-	Phase   agentsig.Phase `json:"phase,omitempty"`
-	Nonce   string         `json:"nonce,omitempty"`
-	Hosts   []string       `json:"hosts,omitempty"`
-	Agent   Agent          `json:"agent"`
-	Prompt  string         `json:"prompt"`
-	Env     []string       `json:"env,omitempty"`   // NAME=value
-	Allow   []Permission   `json:"allow,omitempty"` // what the agent may do besides reading
+	Session string             `json:"session"`
+	Box     string             `json:"box"` // the box's directory
+	Dir     string             `json:"dir"` // the working directory: a worktree
+	Role    agentsig.Role      `json:"role,omitempty"`
+	Task    string             `json:"task,omitempty"` // what signals name: a task's or a request's id
+	Phase   agentsig.Phase     `json:"phase,omitempty"`
+	Nonce   string             `json:"nonce,omitempty"`
+	Hosts   []string           `json:"hosts,omitempty"`
+	Agent   agent.Config       `json:"agent"`
+	Prompt  string             `json:"prompt"`
+	Env     []string           `json:"env,omitempty"`   // NAME=value
+	Allow   []agent.Permission `json:"allow,omitempty"` // what the agent may do besides reading
 
 	// Confine is the sandbox that the agent's program runs in; nil for none. Nested is for the
 	// commands that it starts, which are kept in more narrowly, within its own sandbox.
@@ -47,44 +47,6 @@ type Spec struct {
 	Linger    Duration `json:"linger_ms,omitempty"`     // of silence after a terminal signal, and the turn is over; 2 seconds
 	Orphan    Duration `json:"orphan_ms,omitempty"`     // for which the box may stay away; 1 hour
 }
-
-// Agent is a program and how it is driven.
-type Agent struct {
-	Name    string   `json:"name"`
-	Adapter string   `json:"adapter,omitempty"` // one of Adapters; plain is the default
-	Command []string `json:"command"`
-	Input   string   `json:"input,omitempty"` // once, which is the default, or json
-	Exec    bool     `json:"exec,omitempty"`  // it runs commands by `signalbox exec` alone
-}
-
-// How a plain program takes what it is told.
-const (
-	InputOnce = "once" // a prompt is the whole of its input, and each turn a run of it
-	InputJSON = "json" // it stays, and a message is a line of JSON
-)
-
-// The adapters.
-const (
-	AdapterPlain  = "plain"  // any program: its output is its voice
-	AdapterACP    = "acp"    // one that speaks the Agent Client Protocol
-	AdapterClaude = "claude" // Claude Code's own program, which streams JSON
-	AdapterCodex  = "codex"  // Codex's own program, which streams JSON
-)
-
-// Adapters returns the adapters there are.
-func Adapters() []string { return []string{AdapterPlain, AdapterACP, AdapterClaude, AdapterCodex} }
-
-// Permission is something that an agent may be allowed to do besides reading.
-type Permission string
-
-// The permissions.
-const (
-	Edit    Permission = "edit"    // change files with the agent's own tools
-	Execute Permission = "execute" // run commands, and tools of which nothing is known
-	Fetch   Permission = "fetch"   // get something from the network
-)
-
-func (s Spec) may(p Permission) bool { return slices.Contains(s.Allow, p) }
 
 // Duration is written as a number of milliseconds.
 type Duration time.Duration
@@ -115,17 +77,11 @@ func (s Spec) validate() error {
 		wrong = "it has no name"
 	case !filepath.IsAbs(s.Dir):
 		wrong = fmt.Sprintf("its working directory %q is not an absolute path", s.Dir)
-	case len(s.Agent.Command) == 0 || s.Agent.Command[0] == "":
-		wrong = fmt.Sprintf("the agent %q has no command", s.Agent.Name)
-	case s.Agent.Adapter != "" && !slices.Contains(Adapters(), s.Agent.Adapter):
-		wrong = fmt.Sprintf("there is no adapter %q: use one of %q", s.Agent.Adapter, Adapters())
-	case s.Agent.Input != "" && s.Agent.Input != InputOnce && s.Agent.Input != InputJSON:
-		wrong = fmt.Sprintf("there is no input %q: use %q or %q", s.Agent.Input, InputOnce, InputJSON)
 	}
 	if wrong != "" {
 		return fmt.Errorf("%w: %s", ErrBadSpec, wrong)
 	}
-	if err := s.options().Validate(); err != nil {
+	if err := cmp.Or(s.Agent.Check(), s.options().Validate()); err != nil {
 		return fmt.Errorf("%w: %w", ErrBadSpec, err)
 	}
 	return nil
@@ -151,8 +107,7 @@ func (s Spec) withDefaults() Spec {
 	if s.Misses <= 0 {
 		s.Misses = 3
 	}
-	s.Agent.Input = cmp.Or(s.Agent.Input, InputOnce)
-	s.Agent.Adapter = cmp.Or(s.Agent.Adapter, AdapterPlain)
+	s.Agent = s.Agent.WithDefaults()
 	return s
 }
 
@@ -177,8 +132,18 @@ func readSpec(dir string) (Spec, error) {
 	return s.withDefaults(), s.validate()
 }
 
-// confined reports whether the agent runs in a sandbox.
-func (s Spec) confined() bool { return s.Confine != nil }
+// agent is the part of the spec of a session in a directory that the agent's adapter goes by.
+func (s Spec) agent(dir, mark string) agent.Spec {
+	return agent.Spec{
+		Agent: s.Agent, Dir: s.Dir, Role: s.Role, Task: s.Task, Env: s.Env, Allow: s.Allow,
+		Confine: s.Confine, Nested: s.Nested, Judges: s.Judges, GitWrites: s.GitWrites,
+		Answer: time.Duration(s.Answer), Grace: time.Duration(s.Grace),
+		Marker: mark, Private: Private(dir), Nest: Nest(dir),
+		Started: func(pid int, started string) error {
+			return writeJSON(filepath.Join(dir, agentFile), leader{pid, started})
+		},
+	}
+}
 
 // Temp returns the directory for temporary files of a session's agent. It and [Private] are
 // the only parts of the session's directory that a confined agent can write.

@@ -22,11 +22,15 @@ const startPatience = 30 * time.Second
 // has to say goes to the file log in the directory. If ctx has ended nothing is started. If
 // it ends later, Start goes on until it knows whether the session lives: only then can the
 // caller end it.
-func Start(ctx context.Context, program, dir string) (pid int, err error) {
+func Start(ctx context.Context, program, dir, session string) (pid int, err error) {
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
 	}
 	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return 0, err
+	}
+	mark, err := marker(dir, session)
 	if err != nil {
 		return 0, err
 	}
@@ -36,7 +40,7 @@ func Start(ctx context.Context, program, dir string) (pid int, err error) {
 	}
 	defer func() { _ = log.Close() }() // the process has it
 	g, err := process.Start(process.Command{
-		Path: program, Args: []string{"session", dir}, Dir: dir, Env: os.Environ(), Stdout: log, Stderr: log,
+		Path: program, Args: []string{"session", dir}, Dir: dir, Env: os.Environ(), Marker: ownMarker(mark), Stdout: log, Stderr: log,
 	})
 	if err != nil {
 		return 0, fmt.Errorf("the session can't be started: %w", err)

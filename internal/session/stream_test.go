@@ -12,10 +12,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/session"
+	"github.com/signalbox-dev/signalbox/internal/session/agent"
 )
 
 // dialect is how a program prints what happens.
@@ -41,7 +43,7 @@ func quoted(format string) func(string) string {
 
 var dialects = []dialect{
 	{
-		adapter: session.AdapterClaude,
+		adapter: agent.AdapterClaude,
 		begin:   `{"type":"system","subtype":"init","session_id":"c-1"}`,
 		over:    `{"type":"result","subtype":"success","is_error":false,"result":"","usage":{"input_tokens":7,"output_tokens":1}}`,
 		says:    quoted(`{"type":"assistant","message":{"model":"m","content":[{"type":"text","text":%s}]}}`),
@@ -52,7 +54,7 @@ var dialects = []dialect{
 		resumed: "--resume=0ba1db3f-fd55-4ea8-9d38-19208355aaed", refuse: "Write /home/ann/greet/greeting.txt (the role critic may not)",
 	},
 	{
-		adapter: session.AdapterCodex,
+		adapter: agent.AdapterCodex,
 		begin:   `{"type":"thread.started","thread_id":"c-1"}`,
 		over:    `{"type":"turn.completed","usage":{"input_tokens":7,"output_tokens":1}}`,
 		says:    quoted(`{"type":"item.completed","item":{"id":"i","type":"agent_message","text":%s}}`),
@@ -78,13 +80,13 @@ func inDialects(t *testing.T, f func(t *testing.T, d dialect)) {
 // recorded of the real one in $DATA.
 func (d dialect) spec(t *testing.T, script string) session.Spec {
 	t.Helper()
-	data, err := filepath.Abs(filepath.Join("testdata", d.adapter))
+	data, err := filepath.Abs(filepath.Join("agent", "testdata", d.adapter))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := spec(t, "")
-	s.Agent = session.Agent{Name: "agent", Adapter: d.adapter, Command: []string{"sh", "-c", `printf '%s\n' "$@" > arguments; cat > prompt; ` + script, "sh", "--mine"}}
-	s.Env, s.Allow = []string{"DATA=" + data}, session.Permissions()
+	s.Agent = agent.Config{Name: "agent", Adapter: d.adapter, Command: []string{"sh", "-c", `printf '%s\n' "$@" > arguments; cat > prompt; ` + script, "sh", "--mine"}}
+	s.Env, s.Allow = []string{"DATA=" + data}, allPermissions
 	return s
 }
 
@@ -146,10 +148,10 @@ func TestStreamDenied(t *testing.T) {
 	t.Parallel()
 	inDialects(t, func(t *testing.T, d dialect) {
 		s := d.spec(t, `echo '10:08 ERROR router: error=patch rejected: writing is blocked by read-only sandbox; rejected by user approval settings' >&2; cat "$DATA/denied.jsonl"`)
-		s.Role, s.Phase, s.Allow = agentsig.RoleCritic, agentsig.PhaseReview, []session.Permission{session.Execute}
+		s.Role, s.Phase, s.Allow = agentsig.RoleCritic, agentsig.PhaseReview, []agent.Permission{agent.Execute}
 		r := start(t, s)
 		denied := []string{r.next(api.ReportNote).Denied}
-		if d.adapter == session.AdapterClaude {
+		if d.adapter == agent.AdapterClaude {
 			denied = append(denied, r.next(api.ReportNote).Denied, r.next(api.ReportNote).Denied)
 			if diff := cmp.Diff([]string{
 				"Write /home/ann/greet/.claude/settings.json (the role critic may not)", "mcp__t__poke {} (Claude Code asks before it does that, and nobody can answer)",

@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/session"
+	"github.com/signalbox-dev/signalbox/internal/session/agent"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -108,7 +110,7 @@ func TestJSON(t *testing.T) {
 		*leave*) exit 0;;
 		esac
 	done`)
-	s.Agent.Input = session.InputJSON
+	s.Agent.Input = agent.InputJSON
 	r := start(t, s)
 	r.until("sign of life", func(b *box) bool { return len(b.lines) > 0 && strings.Contains(b.lines[0], `"text":"do it"`) })
 	r.send(api.SessionCommand{ID: "t-1", Kind: api.CommandTell, Text: "by the way\nthis"})
@@ -193,10 +195,10 @@ func TestDeadline(t *testing.T) {
 		answer        int64
 		noAnswer      bool
 	}{
-		"silent":    {session.InputOnce, `[ $SIGNALBOX_TURN != 2 ] || sleep 300`, 300, true},
-		"a note":    {session.InputOnce, `[ $SIGNALBOX_TURN != 2 ] || { echo 'CHECKPOINT: T-1'; sleep 4; }`, 3000, false},
-		"only text": {session.InputOnce, `[ $SIGNALBOX_TURN != 2 ] || while :; do echo working; sleep 0.1; done`, 300, true},
-		"stays":     {session.InputJSON, `read -r a; echo '{"type":"turn_end"}'; read -r b; sleep 300`, 300, true},
+		"silent":    {agent.InputOnce, `[ $SIGNALBOX_TURN != 2 ] || sleep 300`, 300, true},
+		"a note":    {agent.InputOnce, `[ $SIGNALBOX_TURN != 2 ] || { echo 'CHECKPOINT: T-1'; sleep 4; }`, 3000, false},
+		"only text": {agent.InputOnce, `[ $SIGNALBOX_TURN != 2 ] || while :; do echo working; sleep 0.1; done`, 300, true},
+		"stays":     {agent.InputJSON, `read -r a; echo '{"type":"turn_end"}'; read -r b; sleep 300`, 300, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -224,7 +226,7 @@ func TestDeadline(t *testing.T) {
 func TestAsked(t *testing.T) {
 	t.Parallel()
 	s := spec(t, `read -r prompt; read -r question; printf '%s\n' "$question"; echo 'CHECKPOINT: T-1'; read -r never`)
-	s.Agent.Input, s.Silence = session.InputJSON, session.Duration(100*time.Millisecond)
+	s.Agent.Input, s.Silence = agent.InputJSON, session.Duration(100*time.Millisecond)
 	r := start(t, s)
 	r.next(api.ReportNote)
 	if transcript := r.file("transcript"); !strings.Contains(transcript, `"type":"ask"`) || !strings.Contains(transcript, `CHECKPOINT: T-1\n`) {

@@ -308,8 +308,7 @@ func (v *view) alerts(room int) []line {
 		lines = append(lines, line{{red, "! paused: "}, {plain, v.Distrust}})
 	}
 	for _, p := range v.Providers {
-		until := p.Until.In(v.Now.Location()).Format("15:04")
-		lines = append(lines, line{{yellow, "! " + p.Name + " is paused"}, {plain, " by its usage limit until " + until + " (" + elapsed(v.Now, p.Until) + ")"}})
+		lines = append(lines, line{{yellow, "! " + p.Name + " is paused"}, {plain, " by its usage limit until " + delivery.Until(v.Now, p.Until) + " (" + elapsed(v.Now, p.Until) + ")"}})
 	}
 	if n := len(v.Repairs); n > 0 {
 		lines = append(lines, repairLine(v.Repairs[n-1]))

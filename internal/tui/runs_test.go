@@ -162,7 +162,7 @@ func trouble() api.Run {
 		{Role: agentsig.RoleRemediation, Name: "claude", StartedAt: ago(62 * time.Second), Says: "Starting the database container"},
 		{Role: agentsig.RoleExpert, Name: "dba", Task: "T-1", StartedAt: ago(5 * time.Second)},
 	}
-	r.Providers = []api.Provider{{Name: "anthropic", Until: now.Add(18 * time.Minute)}}
+	r.Providers = []api.Provider{{Name: "anthropic", Until: now.Add(18 * time.Minute)}, {Name: "openai", Until: now.Add(5*24*time.Hour + time.Minute)}}
 	r.Repairs = []api.Repair{{Commit: "1a2b3c4d5e", Merge: "5d6e7f8a9b", Files: 2, Names: []string{"go.mod", "Dockerfile"}, MergedAt: ago(time.Hour)}}
 	return r
 }

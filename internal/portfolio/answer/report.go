@@ -10,10 +10,11 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/exitsignal"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/harvest"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/price"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/report"
-	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
 )
 
 // Report is everything that a person wants to see, on the service's day.
@@ -22,11 +23,11 @@ func (s *Service) Report(ctx context.Context) (report.Data, error) {
 	if err != nil {
 		return report.Data{}, err
 	}
-	harvest := state.Harvest(tools.HarvestParams{})
+	losses := state.Harvest(harvest.Params{})
 	data := report.Data{
 		AsOf: state.AsOf, Generated: s.Now(), Positions: state.Positions(), Gains: reportYears(state.Book),
-		Harvest: reportHarvest(harvest), Calendar: reportCalendar(state.Book, harvest), Notes: reportNotes(state, harvest),
-		Disclaimer: harvest.Disclaimer,
+		Harvest: reportHarvest(losses), Calendar: reportCalendar(state.Book, losses), Notes: reportNotes(state, losses),
+		Disclaimer: losses.Disclaimer,
 	}
 	for _, l := range state.Accounts() {
 		data.Accounts = append(data.Accounts, l.Account)
@@ -113,7 +114,7 @@ func reportExits(ctx context.Context, s *Service, state State) (exits []report.E
 			return nil, err
 		}
 		market := exitrule.Market{Bars: bars, Others: others}
-		result := state.ExitSignals(tools.ExitParams{Ticker: ticker}, market)
+		result := state.ExitSignals(exitsignal.Params{Ticker: ticker}, market)
 		snapshot := result.Snapshot()
 		exit := report.Exit{
 			Ticker: ticker, Assessment: string(result.Assessment), Verdict: snapshot.Verdict,
@@ -168,7 +169,7 @@ func chart(config exitrule.Config, market exitrule.Market, asOf portfolio.Date) 
 	return prices, means, marks
 }
 
-func reportHarvest(r *tools.HarvestResult) report.Harvest {
+func reportHarvest(r *harvest.Result) report.Harvest {
 	snapshot := r.Snapshot()
 	h := report.Harvest{
 		Verdict: snapshot.Verdict, Flags: snapshot.Flags(),
@@ -194,7 +195,7 @@ func reportHarvest(r *tools.HarvestResult) report.Harvest {
 const calendarDays = 90
 
 // reportCalendar has the sales at a loss of late, and what a sale of today would mean.
-func reportCalendar(book *lots.Book, harvest *tools.HarvestResult) (windows []report.Window) {
+func reportCalendar(book *lots.Book, losses *harvest.Result) (windows []report.Window) {
 	for _, d := range book.Disposals {
 		if d.Gain().Sign() >= 0 || d.Sold.Before(book.AsOf.Add(-calendarDays)) {
 			continue
@@ -206,7 +207,7 @@ func reportCalendar(book *lots.Book, harvest *tools.HarvestResult) (windows []re
 		windows = append(windows, w)
 	}
 	at := map[string]int{} // the window of a ticker that could be sold
-	for _, c := range harvest.Candidates {
+	for _, c := range losses.Candidates {
 		i, known := at[c.Ticker]
 		if !known {
 			i = len(windows)
@@ -230,7 +231,7 @@ func reportCalendar(book *lots.Book, harvest *tools.HarvestResult) (windows []re
 	return windows
 }
 
-func reportNotes(state State, harvest *tools.HarvestResult) (notes []string) {
+func reportNotes(state State, losses *harvest.Result) (notes []string) {
 	for _, p := range state.Book.Problems {
 		notes = append(notes, fmt.Sprintf("%s, %s in %s: %s.", p.Date, p.Symbol, p.Account, p.Text))
 	}
@@ -241,13 +242,13 @@ func reportNotes(state State, harvest *tools.HarvestResult) (notes []string) {
 	if n := len(held) - maxExits; n > 0 {
 		notes = append(notes, fmt.Sprintf("Exit signals are of the %d largest positions; %d smaller ones were not checked.", maxExits, n))
 	}
-	if len(harvest.MissingPrices) > 0 {
-		notes = append(notes, "There are no prices of "+strings.Join(harvest.MissingPrices, ", ")+".")
+	if len(losses.MissingPrices) > 0 {
+		notes = append(notes, "There are no prices of "+strings.Join(losses.MissingPrices, ", ")+".")
 	}
-	for _, p := range harvest.StalePrices {
+	for _, p := range losses.StalePrices {
 		notes = append(notes, fmt.Sprintf("The last price of %s is of %s.", p.Ticker, p.Date))
 	}
-	for _, m := range harvest.Unreconciled {
+	for _, m := range losses.Unreconciled {
 		notes = append(notes, fmt.Sprintf("%s in %s: the lots have %s shares, and the broker reports %s.", m.Ticker, m.Account, m.InLots, m.Reported))
 	}
 	return notes

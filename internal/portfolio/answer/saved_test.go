@@ -9,8 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/internal/mutant"
-	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 )
 
 // There are never more files than there may be, whoever asks at once, and after a restart.
@@ -30,7 +29,7 @@ func TestSavedIsBounded(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 8 {
 			all.Go(func() {
-				if file := s.save(tools.OutputFile, exitFiles, exitFiles, i); file.Err != nil {
+				if file := s.save(reply.OutputFile, exitFiles, exitFiles, i); file.Err != nil {
 					t.Error(file.Err)
 				}
 			})
@@ -41,17 +40,7 @@ func TestSavedIsBounded(t *testing.T) {
 			t.Fatalf("%d files of %d, %v", len(entries), saved.Files, err)
 		}
 	}
-	if file := s.save(tools.OutputFile, exitFiles, exitFiles, strings.Repeat("x", 33<<20)); file.Err == nil || !strings.Contains(file.Err.Error(), "a file may have 33554432") {
+	if file := s.save(reply.OutputFile, exitFiles, exitFiles, strings.Repeat("x", 33<<20)); file.Err == nil || !strings.Contains(file.Err.Error(), "a file may have 33554432") {
 		t.Error(file)
 	}
-}
-
-// Each rule of what is kept, dropped, is noticed.
-func TestMutants(t *testing.T) {
-	const limits = "../../../agentformat/limits.go"
-	mutant.All(t, []mutant.Noticed{
-		{By: "^TestSavedIsBounded$", Mutant: mutant.Mutant{Name: "any number of files is kept", File: limits, Old: "l.Files > 0 && len(files) >= l.Files ||", New: ""}},
-		{By: "^TestSavedIsBounded$", Mutant: mutant.Mutant{Name: "who saves does not wait for others", File: "service.go", Old: "s.saving.Lock()\n\tdefer s.saving.Unlock()\n", New: ""}},
-		{By: "^TestSavedIsBounded$", Mutant: mutant.Mutant{Name: "a file may have any size", File: limits, Old: "most > 0 && size > most", New: "most > 0 && size < 0"}},
-	})
 }

@@ -1,5 +1,6 @@
 // Package answer answers questions about a portfolio from its store: what it is on a day, the two
-// tools, and the report. It does the reading and writing around functions that do none.
+// tools, and the report. It also imports files into the store, and says what became of each. It
+// does the reading and writing around functions that do none.
 package answer
 
 import (
@@ -13,14 +14,16 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/broker"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/exitsignal"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/harvest"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/price"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/settings"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
-	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
 )
 
-// A Service answers the two tools from a store. It can be called concurrently.
+// A Service answers the two tools from a store, and imports into it. It can be called concurrently.
 type Service struct {
 	Store *store.Store
 	Logs  string           // the directory below which full results are written, as logs/exit_signals
@@ -40,45 +43,45 @@ const (
 var saved = agentformat.Limits{Files: 1000, Bytes: 256 << 20, File: 32 << 20}
 
 // CheckExitSignals is the tool check_exit_signals.
-func (s *Service) CheckExitSignals(ctx context.Context, p tools.ExitParams) tools.Reply {
+func (s *Service) CheckExitSignals(ctx context.Context, p exitsignal.Params) reply.Reply {
 	result, file := s.Exit(ctx, p)
-	return tools.ExitReply(result, p, file)
+	return exitsignal.Reply(result, p, file)
 }
 
 // SuggestTaxLossHarvest is the tool suggest_tax_loss_harvest.
-func (s *Service) SuggestTaxLossHarvest(ctx context.Context, p tools.HarvestParams) tools.Reply {
+func (s *Service) SuggestTaxLossHarvest(ctx context.Context, p harvest.Params) reply.Reply {
 	result, file := s.Harvest(ctx, p)
-	return tools.HarvestReply(result, p, file)
+	return harvest.Reply(result, p, file)
 }
 
 // Exit checks the exit rules, and writes the result to a file if that is asked for.
-func (s *Service) Exit(ctx context.Context, p tools.ExitParams) (*tools.ExitResult, agentformat.File) {
+func (s *Service) Exit(ctx context.Context, p exitsignal.Params) (*exitsignal.Result, agentformat.File) {
 	if err := p.Check(); err != nil {
-		return tools.ExitError(p.Ticker, err), agentformat.File{}
+		return exitsignal.Failed(p.Ticker, err), agentformat.File{}
 	}
 	p.Ticker = portfolio.Symbol(p.Ticker) // as people spell it, and files have it
 	result, err := s.exit(ctx, p)
 	if err != nil {
-		result = tools.ExitError(p.Ticker, err)
+		result = exitsignal.Failed(p.Ticker, err)
 	}
 	return result, s.save(p.Output, exitFiles, result.FileName(), result)
 }
 
 // Harvest looks for losses, and writes the result to a file if that is asked for.
-func (s *Service) Harvest(ctx context.Context, p tools.HarvestParams) (*tools.HarvestResult, agentformat.File) {
+func (s *Service) Harvest(ctx context.Context, p harvest.Params) (*harvest.Result, agentformat.File) {
 	if err := p.Check(); err != nil {
-		return tools.HarvestError(err), agentformat.File{}
+		return harvest.Failed(err), agentformat.File{}
 	}
 	result, err := s.harvest(ctx, p)
 	if err != nil {
-		result = tools.HarvestError(err)
+		result = harvest.Failed(err)
 	}
 	return result, s.save(p.Output, harvestFiles, harvestFiles, result)
 }
 
 // save writes the full result where a file was asked for.
 func (s *Service) save(output, dir, name string, result any) agentformat.File {
-	if output != tools.OutputFile {
+	if output != reply.OutputFile {
 		return agentformat.File{}
 	}
 	s.saving.Lock()
@@ -140,8 +143,8 @@ func (s *Service) Load(ctx context.Context, asOf portfolio.Date) (state State, e
 }
 
 // Harvest looks for losses in a portfolio.
-func (state State) Harvest(p tools.HarvestParams) *tools.HarvestResult {
-	return tools.Harvest(tools.HarvestInput{
+func (state State) Harvest(p harvest.Params) *harvest.Result {
+	return harvest.Suggest(harvest.Input{
 		AsOf: state.AsOf, MinLoss: p.MinLoss, SortBy: p.SortBy, AccountID: p.AccountID,
 		Book: state.Book, Closes: state.Closes, History: state.History, Holdings: state.Holdings,
 		Rules: state.Settings.Rules(), Filing: state.Settings.Filing,
@@ -149,8 +152,8 @@ func (state State) Harvest(p tools.HarvestParams) *tools.HarvestResult {
 }
 
 // ExitSignals checks a ticker of a portfolio, given its prices.
-func (state State) ExitSignals(p tools.ExitParams, market exitrule.Market) *tools.ExitResult {
-	return tools.ExitSignals(tools.ExitInput{
+func (state State) ExitSignals(p exitsignal.Params, market exitrule.Market) *exitsignal.Result {
+	return exitsignal.Check(exitsignal.Input{
 		Ticker: p.Ticker, Shares: p.Shares, AccountID: p.AccountID, AsOf: state.AsOf,
 		Config: state.Settings.Exit, Market: market, History: state.History, Rules: state.Settings.Rules(),
 	})
@@ -167,7 +170,7 @@ func (s *Service) others(ctx context.Context, state State) (bars map[string][]pr
 	return bars, nil
 }
 
-func (s *Service) harvest(ctx context.Context, p tools.HarvestParams) (*tools.HarvestResult, error) {
+func (s *Service) harvest(ctx context.Context, p harvest.Params) (*harvest.Result, error) {
 	state, err := s.Load(ctx, p.AsOf)
 	if err != nil {
 		return nil, err
@@ -175,7 +178,7 @@ func (s *Service) harvest(ctx context.Context, p tools.HarvestParams) (*tools.Ha
 	return state.Harvest(p), nil
 }
 
-func (s *Service) exit(ctx context.Context, p tools.ExitParams) (*tools.ExitResult, error) {
+func (s *Service) exit(ctx context.Context, p exitsignal.Params) (*exitsignal.Result, error) {
 	state := State{AsOf: s.Day(p.AsOf)}
 	var err error
 	if state.Settings, err = s.Settings(ctx); err != nil {

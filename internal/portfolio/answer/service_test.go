@@ -12,9 +12,11 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/broker"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/exitsignal"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/harvest"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/price"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
-	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
 )
 
 // service has a portfolio of one position at a loss, with a price.
@@ -40,7 +42,7 @@ func service(t *testing.T) *Service {
 	return &Service{Store: s, Logs: filepath.Join(dir, "logs"), AsOf: day, Now: func() time.Time { return time.Date(2026, 11, 13, 9, 8, 7, 0, time.UTC) }}
 }
 
-func body(t *testing.T, r tools.Reply) (object map[string]any) {
+func body(t *testing.T, r reply.Reply) (object map[string]any) {
 	t.Helper()
 	data, err := json.Marshal(r.Body)
 	if err != nil {
@@ -57,27 +59,27 @@ func body(t *testing.T, r tools.Reply) (object map[string]any) {
 func TestOutput(t *testing.T) {
 	s := service(t)
 	ctx := t.Context()
-	exit := func(ticker string) func(format, output string) tools.Reply {
-		return func(format, output string) tools.Reply {
-			return s.CheckExitSignals(ctx, tools.ExitParams{Ticker: ticker, Format: format, Output: output})
+	exit := func(ticker string) func(format, output string) reply.Reply {
+		return func(format, output string) reply.Reply {
+			return s.CheckExitSignals(ctx, exitsignal.Params{Ticker: ticker, Format: format, Output: output})
 		}
 	}
-	harvest := func(account string) func(format, output string) tools.Reply {
-		return func(format, output string) tools.Reply {
-			return s.SuggestTaxLossHarvest(ctx, tools.HarvestParams{AccountID: account, Format: format, Output: output})
+	losses := func(account string) func(format, output string) reply.Reply {
+		return func(format, output string) reply.Reply {
+			return s.SuggestTaxLossHarvest(ctx, harvest.Params{AccountID: account, Format: format, Output: output})
 		}
 	}
 	for _, c := range []struct {
 		name    string
-		ask     func(format, output string) tools.Reply
+		ask     func(format, output string) reply.Reply
 		formats []string
 		file    string
 		failed  bool
 	}{
 		{"exit", exit("slv"), []string{"summary", "full", "agent"}, "exit_signals/exit_signals_SLV_20261113_090807", false},
 		{"exit fails", exit("NOPE"), []string{"summary", "full", "agent"}, "exit_signals/exit_signals_NOPE_20261113_090807", true},
-		{"harvest", harvest(""), []string{"full", "summary", "report", "agent"}, "tax_harvest/tax_harvest_20261113_090807", false},
-		{"harvest fails", harvest("none"), []string{"full", "summary", "report", "agent"}, "tax_harvest/tax_harvest_20261113_090807", true},
+		{"harvest", losses(""), []string{"full", "summary", "report", "agent"}, "tax_harvest/tax_harvest_20261113_090807", false},
+		{"harvest fails", losses("none"), []string{"full", "summary", "report", "agent"}, "tax_harvest/tax_harvest_20261113_090807", true},
 	} {
 		for _, format := range append(c.formats, "") {
 			if err := os.RemoveAll(s.Logs); err != nil {
@@ -87,12 +89,12 @@ func TestOutput(t *testing.T) {
 			if _, err := os.Stat(s.Logs); !errors.Is(err, os.ErrNotExist) || inline.FilePath != "" || inline.Failed != c.failed {
 				t.Errorf("%s %s: inline wrote something, or %+v", c.name, format, inline)
 			}
-			reply := c.ask(format, "file")
-			if reply.Failed != c.failed || !strings.HasSuffix(filepath.ToSlash(reply.FilePath), c.file+".json") || body(t, reply)["file_path"] != reply.FilePath {
-				t.Errorf("%s %s: %+v", c.name, format, reply)
+			got := c.ask(format, "file")
+			if got.Failed != c.failed || !strings.HasSuffix(filepath.ToSlash(got.FilePath), c.file+".json") || body(t, got)["file_path"] != got.FilePath {
+				t.Errorf("%s %s: %+v", c.name, format, got)
 				continue
 			}
-			data, err := os.ReadFile(reply.FilePath)
+			data, err := os.ReadFile(got.FilePath)
 			if err != nil || !strings.Contains(string(data), "\n  \"status\": ") {
 				t.Errorf("%s %s: %v, %.80s", c.name, format, err, data)
 			}
@@ -107,9 +109,9 @@ func TestNoFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, format := range []string{"summary", "full", "report", "agent"} {
-		reply := s.SuggestTaxLossHarvest(t.Context(), tools.HarvestParams{Format: format, Output: "file"})
-		got := body(t, reply)
-		if reply.FilePath != "" || reply.Failed || got["file_path"] != nil || got["file_error"] == nil {
+		replied := s.SuggestTaxLossHarvest(t.Context(), harvest.Params{Format: format, Output: "file"})
+		got := body(t, replied)
+		if replied.FilePath != "" || replied.Failed || got["file_path"] != nil || got["file_error"] == nil {
 			t.Errorf("%s: %v", format, got)
 		}
 	}
@@ -120,9 +122,9 @@ func TestStoreFails(t *testing.T) {
 	s := service(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, r := range []tools.Reply{
-		s.CheckExitSignals(ctx, tools.ExitParams{Ticker: "SLV", Format: "agent"}),
-		s.SuggestTaxLossHarvest(ctx, tools.HarvestParams{Format: "agent"}),
+	for _, r := range []reply.Reply{
+		s.CheckExitSignals(ctx, exitsignal.Params{Ticker: "SLV", Format: "agent"}),
+		s.SuggestTaxLossHarvest(ctx, harvest.Params{Format: "agent"}),
 	} {
 		got := body(t, r)
 		if !r.Failed || got["status"] != "error" || got["format"] != "agent" || got["snapshot"] == nil {
@@ -146,10 +148,10 @@ func TestSplitAfterPrice(t *testing.T) {
 	if p := state.Positions()[0]; !p.PricedOn.IsZero() || p.Quantity.String() != "100" {
 		t.Errorf("%+v", p)
 	}
-	if r := state.Harvest(tools.HarvestParams{}); len(r.Candidates) != 0 || len(r.MissingPrices) != 1 {
+	if r := state.Harvest(harvest.Params{}); len(r.Candidates) != 0 || len(r.MissingPrices) != 1 {
 		t.Errorf("%+v", r)
 	}
-	exit, _ := s.Exit(t.Context(), tools.ExitParams{Ticker: "SLV"})
+	exit, _ := s.Exit(t.Context(), exitsignal.Params{Ticker: "SLV"})
 	if exit.Assessment != "ERROR" || !strings.Contains(exit.Signals[0].Message, "before the split of 2026-11-14") {
 		t.Errorf("%+v", exit)
 	}

@@ -12,7 +12,9 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
-	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/exitsignal"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/harvest"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -23,7 +25,7 @@ func (a *app) askFlags(c *cobra.Command, formats string) *asked {
 	var q asked
 	c.Flags().StringVar(&q.account, "account", "", "only the account with this `ID`")
 	c.Flags().StringVar(&q.format, "format", "", "print the reply that an agent gets in this `FORMAT`: "+formats)
-	c.Flags().StringVar(&q.output, "output", tools.OutputInline, "file also writes the full result to a file; `WHERE` is inline or file")
+	c.Flags().StringVar(&q.output, "output", reply.OutputInline, "file also writes the full result to a file; `WHERE` is inline or file")
 	c.Flags().StringVar(&a.logs, "logs", "logs", "the `DIRECTORY` for such files")
 	return &q
 }
@@ -45,7 +47,7 @@ prints the reply that an agent gets.`,
   portfolio exit-signals SLV --format agent --output file`,
 		Args: one("a ticker"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p := tools.ExitParams{Ticker: args[0], AccountID: q.account, Format: q.format, Output: q.output}
+			p := exitsignal.Params{Ticker: args[0], AccountID: q.account, Format: q.format, Output: q.output}
 			if shares != "" {
 				n, err := portfolio.ParseDecimal(shares)
 				if err != nil {
@@ -81,7 +83,7 @@ With --format or --json it prints the reply that an agent gets; --format report 
   portfolio harvest --format agent`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p := tools.HarvestParams{SortBy: order, AccountID: q.account, Format: q.format, Output: q.output}
+			p := harvest.Params{SortBy: order, AccountID: q.account, Format: q.format, Output: q.output}
 			if least != "" {
 				n, err := portfolio.ParseDecimal(least)
 				if err != nil {
@@ -91,7 +93,7 @@ With --format or --json it prints the reply that an agent gets; --format report 
 			}
 			return a.with(cmd.Context(), func(s *answer.Service) error {
 				switch {
-				case p.Format == tools.FormatReport && !a.JSON:
+				case p.Format == reply.FormatReport && !a.JSON:
 					return a.sayMarkdown(s.Harvest(cmd.Context(), p))
 				case p.Format != "" || a.JSON:
 					return a.sayReply(s.SuggestTaxLossHarvest(cmd.Context(), p))
@@ -107,7 +109,7 @@ With --format or --json it prints the reply that an agent gets; --format report 
 }
 
 // sayReply prints a tool's reply as it is.
-func (a *app) sayReply(r tools.Reply) error {
+func (a *app) sayReply(r reply.Reply) error {
 	if err := command.WriteJSON(a.Out, r.Body); err != nil {
 		return err
 	}
@@ -145,7 +147,7 @@ func (a *app) sayVerdict(status, verdict string, flags []agentformat.Flag) error
 	return nil
 }
 
-func (a *app) sayExit(result *tools.ExitResult, file agentformat.File) error {
+func (a *app) sayExit(result *exitsignal.Result, file agentformat.File) error {
 	snapshot := result.Snapshot()
 	defer a.sayFile(file)
 	if err := a.sayVerdict(result.Status, snapshot.Verdict, snapshot.Flags()); err != nil {
@@ -172,7 +174,7 @@ func (a *app) sayExit(result *tools.ExitResult, file agentformat.File) error {
 	return nil
 }
 
-func (a *app) sayHarvest(result *tools.HarvestResult, file agentformat.File) error {
+func (a *app) sayHarvest(result *harvest.Result, file agentformat.File) error {
 	snapshot := result.Snapshot()
 	defer a.sayFile(file)
 	if err := a.sayVerdict(result.Status, snapshot.Verdict, snapshot.Flags()); err != nil {
@@ -193,7 +195,7 @@ func (a *app) sayHarvest(result *tools.HarvestResult, file agentformat.File) err
 	return nil
 }
 
-func (a *app) sayMarkdown(result *tools.HarvestResult, file agentformat.File) error {
+func (a *app) sayMarkdown(result *harvest.Result, file agentformat.File) error {
 	defer a.sayFile(file)
 	if result.Status != agentformat.StatusSuccess {
 		return errors.New(result.Error)
@@ -203,7 +205,7 @@ func (a *app) sayMarkdown(result *tools.HarvestResult, file agentformat.File) er
 }
 
 // remarks are what to know before a lot is sold.
-func remarks(c tools.HarvestCandidate) (list []string) {
+func remarks(c harvest.Candidate) (list []string) {
 	if !c.Disallowed.IsZero() {
 		washed := c.Disallowed.Cents() + " would be washed"
 		switch {

@@ -20,10 +20,12 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/broker"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/exitsignal"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/harvest"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/price"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
-	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
 )
 
 func (a *app) benchCommand() *cobra.Command {
@@ -189,15 +191,15 @@ func (made madeUp) round(ctx context.Context) (m measured, err error) {
 	for _, q := range made.quotes {
 		closes[q.Symbol] = q.Bar
 	}
-	agent := tools.HarvestParams{Format: tools.FormatAgent}
+	agent := harvest.Params{Format: reply.FormatAgent}
 	state := answer.State{AsOf: made.end, History: file.Transactions, Book: book, Closes: closes}
-	reply, err := json.Marshal(tools.HarvestReply(state.Harvest(agent), agent, agentformat.File{}).Body)
+	asked, err := json.Marshal(harvest.Reply(state.Harvest(agent), agent, agentformat.File{}).Body)
 	if err != nil {
 		return m, err
 	}
 	m.Answer = lap()
 	m.Memory = m.Read + m.Build + m.Answer
-	m.Transactions, m.Bytes, m.Positions, m.Lots, m.HarvestReply = len(file.Transactions), len(made.csv), len(book.Positions), len(book.Lots), len(reply)
+	m.Transactions, m.Bytes, m.Positions, m.Lots, m.HarvestReply = len(file.Transactions), len(made.csv), len(book.Positions), len(book.Lots), len(asked)
 	return m, made.throughDatabase(ctx, &m, lap)
 }
 
@@ -226,16 +228,16 @@ func (made madeUp) throughDatabase(ctx context.Context, m *measured, lap func() 
 	}
 	m.Import = lap()
 	service := &answer.Service{Store: s, AsOf: made.end, Now: time.Now}
-	if _, err := json.Marshal(service.SuggestTaxLossHarvest(ctx, tools.HarvestParams{Format: tools.FormatAgent}).Body); err != nil {
+	if _, err := json.Marshal(service.SuggestTaxLossHarvest(ctx, harvest.Params{Format: reply.FormatAgent}).Body); err != nil {
 		return err
 	}
 	m.Load = lap()
 	m.Database = m.Import + m.Load
-	exit, err := json.Marshal(service.CheckExitSignals(ctx, tools.ExitParams{Ticker: "S001", Format: tools.FormatAgent}).Body)
+	exit, err := json.Marshal(service.CheckExitSignals(ctx, exitsignal.Params{Ticker: "S001", Format: reply.FormatAgent}).Body)
 	if err != nil {
 		return err
 	}
-	full, err := json.Marshal(service.SuggestTaxLossHarvest(ctx, tools.HarvestParams{Format: tools.FormatFull}).Body)
+	full, err := json.Marshal(service.SuggestTaxLossHarvest(ctx, harvest.Params{Format: reply.FormatFull}).Body)
 	m.ExitReply, m.Full = len(exit), len(full)
 	return err
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/harvest"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
-	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -122,14 +122,14 @@ func sayBook(say func(name, state, format string, args ...any), state answer.Sta
 			say("lots", command.Warning, "%s in %s: nothing says what %s of %s shares cost", p.Symbol, p.Account, unknown, p.Quantity)
 		}
 	}
-	harvest := state.Harvest(tools.HarvestParams{})
-	for _, m := range harvest.Unreconciled {
+	losses := state.Harvest(harvest.Params{})
+	for _, m := range losses.Unreconciled {
 		say("lots", command.Warning, "%s in %s: the lots have %s shares, and the broker reports %s", m.Ticker, m.Account, m.InLots, m.Reported)
 	}
-	if len(harvest.MissingPrices) > 0 {
-		say("prices", command.Warning, "none of %s", strings.Join(harvest.MissingPrices, ", "))
+	if len(losses.MissingPrices) > 0 {
+		say("prices", command.Warning, "none of %s", strings.Join(losses.MissingPrices, ", "))
 	}
-	for _, p := range harvest.StalePrices {
+	for _, p := range losses.StalePrices {
 		say("prices", command.Warning, "the last of %s is of %s", p.Ticker, p.Date)
 	}
 	for _, symbol := range state.Settings.Exit.Symbols() {

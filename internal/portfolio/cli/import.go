@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -17,40 +16,8 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/broker"
-	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
-
-// An imported is what became of one file.
-type imported struct {
-	File    string    `json:"file"`
-	Format  string    `json:"format,omitempty"`
-	Added   int       `json:"added"`
-	Known   int       `json:"known"`
-	Changed int       `json:"changed,omitempty"`
-	Skipped []skipped `json:"skipped"`
-	// LotsDiffer says where the broker's own lots, if the file has any, are not as ours.
-	LotsDiffer []string `json:"lots_differ,omitempty"`
-	Error      string   `json:"error,omitempty"`
-}
-
-// unread is how many rows somebody has to look at.
-func (i imported) unread() (n int) {
-	for _, row := range i.Skipped {
-		if !row.Known {
-			n++
-		}
-	}
-	return n
-}
-
-// A skipped is a row that became nothing.
-type skipped struct {
-	Line   int    `json:"line"`
-	Text   string `json:"text"`
-	Reason string `json:"reason"`
-	Known  bool   `json:"no_effect"` // it was understood; otherwise somebody has to look
-}
 
 func (a *app) importCommand() *cobra.Command {
 	var account string
@@ -67,41 +34,42 @@ overlaps with another, adds only what is new.`,
 		Example: `  portfolio import schwab.csv fidelity.csv
   portfolio import --account schwab-1234 export.csv`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: a.importing("transaction", func(ctx context.Context, s *answer.Service, in *input) (imported, error) {
-			return importTransactions(ctx, s, in, account)
+		RunE: a.importing("transaction", func(ctx context.Context, s *answer.Service, path string, r io.Reader) (answer.Imported, error) {
+			result, err := s.ImportTransactions(ctx, path, r, account)
+			if errors.Is(err, broker.ErrUnknownFormat) {
+				err = fmt.Errorf("%w (prices: portfolio prices import; accounts: portfolio accounts import)", err)
+			}
+			return result, err
 		}),
 	}
 	c.Flags().StringVar(&account, "account", "", "the `ID` of the account, for files that do not name one")
 	return c
 }
 
+// A reading imports what it reads from a file.
+type reading func(ctx context.Context, s *answer.Service, path string, r io.Reader) (answer.Imported, error)
+
 // importing is a command that reads files of transactions or prices.
-func (a *app) importing(noun string, read func(context.Context, *answer.Service, *input) (imported, error)) func(*cobra.Command, []string) error {
+func (a *app) importing(noun string, read reading) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, files []string) error {
 		ctx := cmd.Context()
 		a.fills = true
-		return a.with(ctx, func(s *answer.Service) error {
-			return a.importFiles(ctx, files, func(in *input) (imported, error) { return read(ctx, s, in) }, noun)
-		})
+		return a.with(ctx, func(s *answer.Service) error { return a.importFiles(ctx, s, files, read, noun) })
 	}
 }
 
 // importFiles reads one file after the other. One that can't be read does not keep the others out.
-func (a *app) importFiles(ctx context.Context, files []string, read func(*input) (imported, error), noun string) error {
-	all := make([]imported, 0, len(files))
+func (a *app) importFiles(ctx context.Context, s *answer.Service, files []string, read reading, noun string) error {
+	all := make([]answer.Imported, 0, len(files))
 	failed := false
 	for _, file := range files {
-		result, err := a.importFile(file, read)
+		result, err := a.importFile(ctx, s, file, read)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
 			failed = true
 			result.Error = err.Error()
-		}
-		result.File = file
-		if result.Skipped == nil {
-			result.Skipped = []skipped{}
 		}
 		all = append(all, result)
 		if !a.JSON {
@@ -119,60 +87,32 @@ func (a *app) importFiles(ctx context.Context, files []string, read func(*input)
 	return nil
 }
 
-func (a *app) importFile(path string, read func(*input) (imported, error)) (imported, error) {
+func (a *app) importFile(ctx context.Context, s *answer.Service, path string, read reading) (answer.Imported, error) {
+	none := answer.Imported{File: path, Skipped: []answer.Skipped{}}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return imported{}, errors.New("there is no such file")
+		return none, errors.New("there is no such file")
 	case err != nil:
-		return imported{}, errors.New(safetext.Escape(err.Error()))
+		return none, errors.New(safetext.Escape(err.Error()))
 	case info.IsDir():
-		return imported{}, errors.New("it is a directory; name the files in it")
+		return none, errors.New("it is a directory; name the files in it")
 	case !info.Mode().IsRegular():
-		return imported{}, errors.New("it is no regular file")
+		return none, errors.New("it is no regular file")
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return imported{}, errors.New(safetext.Escape(err.Error()))
+		return none, errors.New(safetext.Escape(err.Error()))
 	}
 	in := &input{app: a, from: f, name: filepath.Base(path), size: info.Size(), began: a.now()}
-	result, err := read(in)
+	result, err := read(ctx, s, path, in)
 	in.done()
 	return result, errors.Join(err, f.Close())
 }
 
-func importTransactions(ctx context.Context, s *answer.Service, in *input, account string) (imported, error) {
-	hash := sha256.New()
-	file, err := broker.Read(io.TeeReader(in, hash), broker.Options{Account: account})
-	if errors.Is(err, broker.ErrUnknownFormat) {
-		err = fmt.Errorf("%w (prices: portfolio prices import; accounts: portfolio accounts import)", err)
-	}
-	if err != nil {
-		return imported{}, err
-	}
-	result := imported{Format: file.Format}
-	for _, row := range file.Skipped {
-		result.Skipped = append(result.Skipped, skipped(row))
-	}
-	if account != "" {
-		fmt.Fprintf(hash, "\x00account %s", account)
-	}
-	counts, err := s.Store.ImportTransactions(ctx, store.Import{
-		Name: in.name, Format: file.Format, Hash: [32]byte(hash.Sum(nil)), At: s.Now(), Unread: result.unread(),
-	}, file.Transactions, file.Holdings)
-	result.Added, result.Known = counts.Added, counts.Known
-	if err == nil && len(file.Lots) > 0 {
-		var state answer.State
-		if state, err = s.Load(ctx, file.Lots[0].AsOf); err == nil {
-			result.LotsDiffer = state.CompareLots(file.Lots)
-		}
-	}
-	return result, err
-}
-
 // sayImported tells a person what became of a file: each row that has to be looked at, and how
 // many of those that have no effect, by their reason.
-func (a *app) sayImported(result imported, noun string) {
+func (a *app) sayImported(result answer.Imported, noun string) {
 	name := safetext.Escape(result.File)
 	if result.Error != "" {
 		fmt.Fprintf(a.Err, "portfolio: %s: %s\n", name, safetext.EscapeLines(result.Error))
@@ -188,7 +128,7 @@ func (a *app) sayImported(result imported, noun string) {
 	const most = 20
 	var reasons []string
 	counted, look := map[string]int{}, 0
-	if n := result.unread(); n > 0 {
+	if n := result.Unread(); n > 0 {
 		fmt.Fprintf(a.Out, ", %s", a.Paint(command.Yellow, count(n, "row")+" not read"))
 	}
 	fmt.Fprintln(a.Out)

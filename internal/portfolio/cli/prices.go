@@ -2,16 +2,13 @@ package cli
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,8 +18,6 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/price"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/price/fetch"
-	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
-	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 func (a *app) pricesCommand() *cobra.Command {
@@ -85,44 +80,12 @@ dividend.`,
 		Example: `  portfolio prices import prices.csv
   portfolio prices import --symbol SLV downloaded.csv`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: a.importing("price", func(ctx context.Context, s *answer.Service, in *input) (imported, error) {
-			return importPrices(ctx, s, in, symbol)
+		RunE: a.importing("price", func(ctx context.Context, s *answer.Service, path string, r io.Reader) (answer.Imported, error) {
+			return s.ImportPrices(ctx, path, r, symbol)
 		}),
 	}
 	c.Flags().StringVar(&symbol, "symbol", "", "the `SYMBOL` of files that name none")
 	return c
-}
-
-func importPrices(ctx context.Context, s *answer.Service, in *input, symbol string) (imported, error) {
-	if symbol == "" {
-		symbol = strings.ToUpper(strings.TrimSuffix(in.name, filepath.Ext(in.name)))
-	}
-	hash := sha256.New()
-	file, err := price.Read(io.TeeReader(in, hash), symbol)
-	if err != nil {
-		return imported{}, err
-	}
-	result := imported{Format: file.Format, Skipped: skippedPrices(file.Skipped, file.More)}
-	if n := len(file.Quotes); n > 0 && file.Quotes[0].Symbol == file.Quotes[n-1].Symbol { // they are by symbol
-		result.Format += " of " + file.Quotes[0].Symbol
-	}
-	fmt.Fprintf(hash, "\x00symbol %s", symbol)
-	counts, err := s.Store.ImportPrices(ctx, store.Import{
-		Name: in.name, Format: result.Format, Hash: [32]byte(hash.Sum(nil)), At: s.Now(), Unread: result.unread(),
-	}, file.Quotes)
-	result.Added, result.Known, result.Changed = counts.Added, counts.Known, counts.Changed
-	return result, err
-}
-
-// skippedPrices are rows of prices that could not be read, and how many more there were.
-func skippedPrices(rows []price.Skipped, more int) (list []skipped) {
-	for _, row := range rows {
-		list = append(list, skipped{Line: row.Line, Text: safetext.Escape(row.Text), Reason: row.Reason})
-	}
-	if more > 0 {
-		list = append(list, skipped{Reason: fmt.Sprintf("%d more rows could not be read", more)})
-	}
-	return list
 }
 
 // tiingo is where prices come from, if anyone asks for them.
@@ -161,22 +124,20 @@ only with a key of yours in the environment variable TIINGO_TOKEN.`,
 }
 
 func (a *app) fetchPrices(ctx context.Context, s *answer.Service, provider fetch.Provider, symbols []string, from portfolio.Date) error {
-	all := make([]imported, 0, len(symbols))
+	all := make([]answer.Imported, 0, len(symbols))
 	for _, symbol := range symbols {
 		quotes, err := provider.Fetch(ctx, symbol, from, s.Day(portfolio.Date{}))
 		var odd *fetch.SkippedError // some rows, beside which the others are good
 		if err != nil && !errors.As(err, &odd) {
 			return err
 		}
-		at := s.Now()
-		hash := sha256.Sum256(fmt.Appendf(nil, "fetched %s %s %s", symbol, from, at.Format(time.RFC3339Nano)))
-		counts, err := s.Store.ImportPrices(ctx, store.Import{Name: symbol, Format: "fetched", Hash: hash, At: at}, quotes)
+		file := price.File{Quotes: quotes}
+		if odd != nil {
+			file.Skipped, file.More = odd.Rows, odd.More
+		}
+		result, err := s.ImportFetched(ctx, symbol, from, file)
 		if err != nil {
 			return err
-		}
-		result := imported{File: symbol, Format: "fetched", Added: counts.Added, Known: counts.Known, Changed: counts.Changed, Skipped: []skipped{}}
-		if odd != nil {
-			result.Skipped = skippedPrices(odd.Rows, odd.More)
 		}
 		all = append(all, result)
 		if !a.JSON {

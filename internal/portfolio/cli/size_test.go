@@ -10,8 +10,10 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/broker"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/exitsignal"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/harvest"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
-	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
 )
 
 // A large portfolio is answered in few bytes; all of it is in a file.
@@ -37,12 +39,12 @@ func TestSizes(t *testing.T) {
 	if err != nil || len(state.Book.Positions) != 500 || len(state.Book.Lots) < 5000 || len(state.Book.Problems) > 0 {
 		t.Fatalf("%d positions, %d lots, %v, %v", len(state.Book.Positions), len(state.Book.Lots), state.Book.Problems, err)
 	}
-	harvest := service.SuggestTaxLossHarvest(ctx, tools.HarvestParams{Format: tools.FormatAgent, Output: tools.OutputFile})
-	exit := service.CheckExitSignals(ctx, tools.ExitParams{Ticker: "S001", Format: tools.FormatAgent, Output: tools.OutputFile})
+	losses := service.SuggestTaxLossHarvest(ctx, harvest.Params{Format: reply.FormatAgent, Output: reply.OutputFile})
+	exit := service.CheckExitSignals(ctx, exitsignal.Params{Ticker: "S001", Format: reply.FormatAgent, Output: reply.OutputFile})
 	for _, c := range []struct {
-		reply tools.Reply
+		reply reply.Reply
 		most  int
-	}{{harvest, 3 << 10}, {exit, 2 << 10}} {
+	}{{losses, 3 << 10}, {exit, 2 << 10}} {
 		data, err := json.Marshal(c.reply.Body)
 		if err != nil || len(data) > c.most || c.reply.Failed {
 			t.Errorf("%d bytes, want at most %d; %v\n%s", len(data), c.most, err, data)
@@ -51,7 +53,7 @@ func TestSizes(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if info, err := os.Stat(harvest.FilePath); err != nil || info.Size() < 1<<20 {
+	if info, err := os.Stat(losses.FilePath); err != nil || info.Size() < 1<<20 {
 		t.Errorf("the full result: %v, %v", info, err)
 	}
 }

@@ -3,7 +3,8 @@ package mcpserver
 import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/harvest"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 )
 
 // tool is what clients are told of a tool. All of it goes into the context of every agent that is
@@ -35,13 +36,13 @@ var (
 	accountID = property{Type: "string", Description: "default: all accounts"}
 	asOf      = property{Type: "string", Format: "date", Description: "default: today"}
 	output    = property{
-		Type: "string", Enum: []string{tools.OutputInline, tools.OutputFile}, Default: tools.OutputInline,
+		Type: "string", Enum: []string{reply.OutputInline, reply.OutputFile}, Default: reply.OutputInline,
 		Description: "file: the full result is also written to a file",
 	}
 )
 
 func formats(names ...string) property {
-	return property{Type: "string", Enum: names, Default: tools.FormatSummary, Description: "agent: verdict, snapshot and flags, short"}
+	return property{Type: "string", Enum: names, Default: reply.FormatSummary, Description: "agent: verdict, snapshot and flags, short"}
 }
 
 var exitSignals = tool{
@@ -56,7 +57,7 @@ var exitSignals = tool{
 			"shares":     {Type: "number", ExclusiveMinimum: new(0), Description: "default: all held"},
 			"account_id": accountID,
 			"as_of":      asOf,
-			"format":     formats(tools.FormatSummary, tools.FormatFull, tools.FormatAgent),
+			"format":     formats(reply.FormatSummary, reply.FormatFull, reply.FormatAgent),
 			"output":     output,
 		},
 		Required:             []string{"ticker"},
@@ -74,11 +75,11 @@ var taxLossHarvest = tool{
 		Properties: map[string]property{
 			"min_loss": {Type: "number", Minimum: new(0), Description: "leaves out smaller losses, in dollars"},
 			"sort_by": {
-				Type: "string", Enum: []string{tools.SortLoss, tools.SortTicker, tools.SortDate, tools.SortTerm}, Default: tools.SortLoss,
+				Type: "string", Enum: []string{harvest.SortLoss, harvest.SortTicker, harvest.SortDate, harvest.SortTerm}, Default: harvest.SortLoss,
 			},
 			"account_id": accountID,
 			"as_of":      asOf,
-			"format":     formats(tools.FormatFull, tools.FormatSummary, tools.FormatReport, tools.FormatAgent),
+			"format":     formats(reply.FormatFull, reply.FormatSummary, reply.FormatReport, reply.FormatAgent),
 			"output":     output,
 		},
 		AdditionalProperties: new(false),

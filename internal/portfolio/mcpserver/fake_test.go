@@ -15,8 +15,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/exitsignal"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/harvest"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/mcpserver"
-	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 )
 
 // TestMain is also the server of the tests over stdio: they start their own binary again.
@@ -42,7 +44,7 @@ type fake struct {
 	calls   []string      // formats and outputs of harvests
 }
 
-func (f *fake) CheckExitSignals(ctx context.Context, p tools.ExitParams) tools.Reply {
+func (f *fake) CheckExitSignals(ctx context.Context, p exitsignal.Params) reply.Reply {
 	body := map[string]any{
 		"status": "success", "ticker": p.Ticker, "account_id": p.AccountID, "as_of": p.AsOf, "shares": p.Shares,
 		"asked": p.Format, "text": `<a href="x">&</a>`,
@@ -53,13 +55,13 @@ func (f *fake) CheckExitSignals(ctx context.Context, p tools.ExitParams) tools.R
 	case "NAN":
 		body["severity"] = math.NaN()
 	case "LIST":
-		return tools.Reply{Body: []int{1}}
+		return reply.Reply{Body: []int{1}}
 	case "BARE":
-		return tools.Reply{Body: map[string]string{"ticker": "BARE"}}
+		return reply.Reply{Body: map[string]string{"ticker": "BARE"}}
 	case "FAIL":
 		return failed(p.Format, errors.New("no prices for FAIL"))
 	case "GONE":
-		return tools.Reply{Body: body, FilePath: filepath.Join(f.dir, "gone.json")}
+		return reply.Reply{Body: body, FilePath: filepath.Join(f.dir, "gone.json")}
 	case "WAIT":
 		close(f.waiting)
 		select {
@@ -73,39 +75,39 @@ func (f *fake) CheckExitSignals(ctx context.Context, p tools.ExitParams) tools.R
 		close(f.waiting)
 		<-f.finish
 	}
-	if p.Format == tools.FormatAgent {
+	if p.Format == reply.FormatAgent {
 		body["format"] = "agent"
 	}
 	return f.reply(p.Output, "exit_signals_"+p.Ticker, body)
 }
 
-func (f *fake) SuggestTaxLossHarvest(_ context.Context, p tools.HarvestParams) tools.Reply {
+func (f *fake) SuggestTaxLossHarvest(_ context.Context, p harvest.Params) reply.Reply {
 	f.calls = append(f.calls, p.Format+" "+p.Output)
 	body := map[string]any{
 		"status": "success", "sort_by": p.SortBy, "account_id": p.AccountID, "as_of": p.AsOf, "min_loss": p.MinLoss, "asked": p.Format,
 	}
-	if strings.HasPrefix(p.AccountID, "big") && p.Format == tools.FormatFull {
+	if strings.HasPrefix(p.AccountID, "big") && p.Format == reply.FormatFull {
 		body["candidates"] = strings.Repeat("x", 41<<10)
 	}
-	if p.AccountID == "big on a full disk" && p.Output == tools.OutputFile {
+	if p.AccountID == "big on a full disk" && p.Output == reply.OutputFile {
 		body["file_error"] = "no space left"
-		return tools.Reply{Body: body}
+		return reply.Reply{Body: body}
 	}
 	return f.reply(p.Output, "tax_harvest", body)
 }
 
-func (f *fake) reply(output, name string, body map[string]any) tools.Reply {
-	if output != tools.OutputFile {
-		return tools.Reply{Body: body}
+func (f *fake) reply(output, name string, body map[string]any) reply.Reply {
+	if output != reply.OutputFile {
+		return reply.Reply{Body: body}
 	}
 	path := filepath.Join(f.dir, name+" ä#%2e.json")
 	if err := os.WriteFile(path, []byte(`{"full":"result"}`), 0o600); err != nil {
-		return tools.Reply{Failed: true, Body: map[string]string{"status": "error", "error": err.Error()}}
+		return reply.Reply{Failed: true, Body: map[string]string{"status": "error", "error": err.Error()}}
 	}
 	body["file_path"] = path
-	return tools.Reply{Body: body, FilePath: path}
+	return reply.Reply{Body: body, FilePath: path}
 }
 
-func failed(format string, err error) tools.Reply {
-	return tools.ExitReply(tools.ExitError("", err), tools.ExitParams{Format: format}, agentformat.File{})
+func failed(format string, err error) reply.Reply {
+	return exitsignal.Reply(exitsignal.Failed("", err), exitsignal.Params{Format: format}, agentformat.File{})
 }

@@ -11,7 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/exitsignal"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 )
 
 // stuck is a tool that ends only when it is told to.
@@ -20,11 +21,11 @@ type stuck struct {
 	waiting, ended chan struct{}
 }
 
-func (s stuck) CheckExitSignals(ctx context.Context, _ tools.ExitParams) tools.Reply {
+func (s stuck) CheckExitSignals(ctx context.Context, _ exitsignal.Params) reply.Reply {
 	close(s.waiting)
 	<-ctx.Done()
 	close(s.ended)
-	return tools.Reply{Failed: true, Body: map[string]string{"status": "error"}}
+	return reply.Reply{Failed: true, Body: map[string]string{"status": "error"}}
 }
 
 func TestHTTPStopCancelsCalls(t *testing.T) {
@@ -118,7 +119,7 @@ func FuzzArguments(f *testing.F) {
 			},
 		} {
 			a, c := read()
-			if c.output != tools.OutputInline && c.output != tools.OutputFile || c.format == "" {
+			if c.output != reply.OutputInline && c.output != reply.OutputFile || c.format == "" {
 				t.Errorf("format %q, output %q", c.format, c.output)
 			}
 			if err := a.problem(); err != nil && strings.ContainsAny(err.Error(), "\n\x1b\u202e") {

@@ -19,13 +19,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
-	"github.com/signalbox-dev/signalbox/internal/portfolio/tools"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/exitsignal"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/harvest"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 )
 
 // Tools are what the server offers. They are called concurrently.
 type Tools interface {
-	CheckExitSignals(ctx context.Context, p tools.ExitParams) tools.Reply
-	SuggestTaxLossHarvest(ctx context.Context, p tools.HarvestParams) tools.Reply
+	CheckExitSignals(ctx context.Context, p exitsignal.Params) reply.Reply
+	SuggestTaxLossHarvest(ctx context.Context, p harvest.Params) reply.Reply
 }
 
 // Options of a server. The zero value serves the own machine and logs nothing.
@@ -81,41 +83,41 @@ func New(t Tools, version string, o Options) *Server {
 // call is a tool with its arguments.
 type call struct {
 	format, output string
-	run            func(ctx context.Context, format, output string) tools.Reply
-	fail           func(error) tools.Reply
+	run            func(ctx context.Context, format, output string) reply.Reply
+	fail           func(error) reply.Reply
 }
 
 func (s *Server) exitSignals(a *arguments) call {
-	p := tools.ExitParams{
+	p := exitsignal.Params{
 		Ticker: a.text("ticker"), Shares: a.number("shares"), AccountID: a.text("account_id"),
 		AsOf: a.date("as_of"), Format: a.choice("format"), Output: a.choice("output"),
 	}
 	return call{
 		format: p.Format, output: p.Output,
-		run: func(ctx context.Context, format, output string) tools.Reply {
+		run: func(ctx context.Context, format, output string) reply.Reply {
 			p := p
 			p.Format, p.Output = format, output
 			return s.tools.CheckExitSignals(ctx, p)
 		},
-		fail: func(err error) tools.Reply {
-			return tools.ExitReply(tools.ExitError(p.Ticker, err), p, agentformat.File{})
+		fail: func(err error) reply.Reply {
+			return exitsignal.Reply(exitsignal.Failed(p.Ticker, err), p, agentformat.File{})
 		},
 	}
 }
 
 func (s *Server) taxLossHarvest(a *arguments) call {
-	p := tools.HarvestParams{
+	p := harvest.Params{
 		MinLoss: a.number("min_loss"), SortBy: a.choice("sort_by"), AccountID: a.text("account_id"),
 		AsOf: a.date("as_of"), Format: a.choice("format"), Output: a.choice("output"),
 	}
 	return call{
 		format: p.Format, output: p.Output,
-		run: func(ctx context.Context, format, output string) tools.Reply {
+		run: func(ctx context.Context, format, output string) reply.Reply {
 			p := p
 			p.Format, p.Output = format, output
 			return s.tools.SuggestTaxLossHarvest(ctx, p)
 		},
-		fail: func(err error) tools.Reply { return tools.HarvestReply(tools.HarvestError(err), p, agentformat.File{}) },
+		fail: func(err error) reply.Reply { return harvest.Reply(harvest.Failed(err), p, agentformat.File{}) },
 	}
 }
 
@@ -164,20 +166,20 @@ const maxInline = 40 << 10
 // answer runs the call. Instead of a full result that would fill an agent's context it gives the
 // summary, and says where the rest is to be had.
 func (s *Server) answer(ctx context.Context, c call) (*mcp.CallToolResult, error) {
-	reply := c.run(ctx, c.format, c.output)
-	body, err := object(reply.Body)
+	answered := c.run(ctx, c.format, c.output)
+	body, err := object(answered.Body)
 	if err != nil {
 		return nil, err
 	}
-	if c.format != tools.FormatFull || len(body) <= maxInline {
-		return s.result(reply)
+	if c.format != reply.FormatFull || len(body) <= maxInline {
+		return s.result(answered)
 	}
-	summary := c.run(ctx, tools.FormatSummary, tools.OutputInline)
+	summary := c.run(ctx, reply.FormatSummary, reply.OutputInline)
 	note := fmt.Sprintf("The full result is %d KB, over the %d KB that are answered inline; this is the summary. ", len(body)>>10, maxInline>>10)
 	switch {
-	case reply.FilePath != "":
+	case answered.FilePath != "":
 		note += "The rest is in the file."
-	case c.output == tools.OutputFile:
+	case c.output == reply.OutputFile:
 		note += "The file with the rest could not be written."
 	default:
 		note += "Call again with output=file for the rest."
@@ -185,23 +187,23 @@ func (s *Server) answer(ctx context.Context, c call) (*mcp.CallToolResult, error
 	if summary.Body, err = noted(summary.Body, note, body); err != nil {
 		return nil, err
 	}
-	summary.FilePath = reply.FilePath
+	summary.FilePath = answered.FilePath
 	return s.result(summary)
 }
 
 // result is a reply as MCP has it.
-func (s *Server) result(reply tools.Reply) (*mcp.CallToolResult, error) {
-	body, err := object(reply.Body)
+func (s *Server) result(r reply.Reply) (*mcp.CallToolResult, error) {
+	body, err := object(r.Body)
 	if err != nil {
 		return nil, err
 	}
 	result := &mcp.CallToolResult{
-		IsError:           reply.Failed,
+		IsError:           r.Failed,
 		StructuredContent: json.RawMessage(body),
 		Content:           []mcp.Content{&mcp.TextContent{Text: string(body)}},
 	}
-	if reply.FilePath != "" {
-		link, err := s.files.link(reply.FilePath)
+	if r.FilePath != "" {
+		link, err := s.files.link(r.FilePath)
 		if err != nil {
 			return nil, err
 		}

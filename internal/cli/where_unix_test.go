@@ -1,0 +1,42 @@
+//go:build unix
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Writing to a pipe that nobody reads ends when the command is interrupted.
+func TestWriteNamedInterrupted(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	interrupted, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	done := make(chan error, 1)
+	go func() {
+		done <- writeNamed(interrupted, pipe, os.O_TRUNC, func(w io.Writer) error {
+			_, err := io.WriteString(w, "text")
+			return err
+		})
+	}()
+	select {
+	case err := <-done:
+		if !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("it does not end")
+	}
+	if f, err := os.OpenFile(pipe, os.O_RDWR|syscall.O_NONBLOCK, 0); err == nil { // lets go who still waits
+		_ = f.Close() // nothing was written
+	}
+}

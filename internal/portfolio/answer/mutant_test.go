@@ -1,0 +1,21 @@
+package answer
+
+import (
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/mutant"
+)
+
+// Each rule of what is kept, dropped, is noticed.
+func TestMutants(t *testing.T) {
+	const limits = "../../../agentformat/limits.go"
+	mutant.All(t, []mutant.Noticed{
+		{By: "^TestSavedIsBounded$", Mutant: mutant.Mutant{Name: "any number of files is kept", File: limits, Old: "l.Files > 0 && len(files) >= l.Files ||", New: ""}},
+		{By: "^TestSavedIsBounded$", Mutant: mutant.Mutant{Name: "who saves does not wait for others", File: "service.go", Old: "s.saving.Lock()\n\tdefer s.saving.Unlock()\n", New: ""}},
+		{By: "^TestSavedIsBounded$", Mutant: mutant.Mutant{Name: "a file may have any size", File: limits, Old: "most > 0 && size > most", New: "most > 0 && size < 0"}},
+		{By: "^TestImportTransactions$", Mutant: mutant.Mutant{Name: "a file is the same for another account", File: "import.go", Old: `fmt.Fprintf(hash, "\x00account %s", account)`, New: "_ = account"}},
+		{By: "^TestImportPrices$", Mutant: mutant.Mutant{Name: "a file is the same for another symbol", File: "import.go", Old: `fmt.Fprintf(hash, "\x00symbol %s", symbol)`, New: ""}},
+		{By: "^TestImportSkips$", Mutant: mutant.Mutant{Name: "a row without effect has to be looked at", File: "import.go", Old: "if !row.Known {", New: "if row.Line >= 0 {"}},
+		{By: "^TestImportComparesLots$", Mutant: mutant.Mutant{Name: "a broker's lots are not compared", File: "import.go", Old: "err == nil && len(file.Lots) > 0", New: "false"}},
+	})
+}

@@ -1,0 +1,218 @@
+package exitsignal
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
+
+	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
+)
+
+// A Snapshot is what an agent decides from. It has the same keys on success and on failure.
+type Snapshot struct {
+	Ticker             string         `json:"ticker"`
+	Status             string         `json:"status"`
+	Verdict            string         `json:"verdict"`
+	Assessment         string         `json:"assessment"`
+	OverallAssessment  string         `json:"overall_assessment"`
+	AsOf               portfolio.Date `json:"as_of"`
+	SignalCount        int            `json:"signal_count"`
+	Signals            []Signal       `json:"signals"`
+	TradeEligible      bool           `json:"trade_eligible"`
+	RecommendedActions []Action       `json:"recommended_actions"`
+	Shares             float64        `json:"shares"`
+	SellQuantity       float64        `json:"sell_quantity"`
+	LastPrice          float64        `json:"last_price"`
+	Tax                *Taxes         `json:"tax"` // nil if nothing is to be sold, or nothing is known of what was paid
+}
+
+// A Signal is a signal in short.
+type Signal struct {
+	RuleName  string  `json:"rule_name"`
+	Triggered bool    `json:"triggered"`
+	Severity  float64 `json:"severity"`
+	IsPrimary bool    `json:"is_primary"`
+	Status    string  `json:"status"`
+}
+
+// An Action is an order in short.
+type Action struct {
+	Action    string  `json:"action"`
+	Ticker    string  `json:"ticker"`
+	Quantity  float64 `json:"quantity"`
+	OrderType string  `json:"order_type"`
+	StopPrice float64 `json:"stop_price,omitempty"`
+}
+
+// Taxes is what a sale means in tax, in short.
+type Taxes struct {
+	ShortTermGain float64        `json:"short_term_gain"`
+	LongTermGain  float64        `json:"long_term_gain"`
+	Disallowed    float64        `json:"disallowed"`
+	Permanently   float64        `json:"permanently_disallowed"`
+	NoBuyUntil    portfolio.Date `json:"no_buy_until,omitzero"`
+	WashFreeFrom  portfolio.Date `json:"wash_free_from,omitzero"`
+}
+
+// How much a snapshot has. Texts are counted in bytes of JSON.
+const (
+	maxSignals = 5
+	maxActions = 3
+
+	maxTicker  = 32
+	maxName    = 24 // of a rule
+	maxWord    = 16 // a state or a kind of order
+	maxOverall = 120
+	maxVerdict = 220
+	maxNames   = 100 // of rules that failed, together
+)
+
+// A reply to an agent is at most so long, and so much of it is kept for a path and for what is
+// around the snapshot.
+const (
+	maxReply  = 2048
+	replyRest = 280
+)
+
+// Snapshot is the result as an agent needs it, before anything is cut.
+func (r *Result) Snapshot() Snapshot {
+	s := Snapshot{
+		Ticker:            reply.Shorten(cmp.Or(r.Ticker, "unknown"), maxTicker),
+		Status:            reply.Shorten(cmp.Or(r.Status, agentformat.StatusError), maxWord),
+		Assessment:        reply.Shorten(cmp.Or(string(r.Assessment), "UNKNOWN"), maxWord),
+		OverallAssessment: reply.Shorten(cmp.Or(r.OverallAssessment, "UNKNOWN"), maxOverall),
+		AsOf:              r.AsOf,
+		Signals:           []Signal{}, RecommendedActions: []Action{},
+	}
+	if r.Status != agentformat.StatusSuccess {
+		s.Verdict = reply.Shorten(fmt.Sprintf("Exit signal check failed for %s: %s", s.Ticker, cmp.Or(r.Error, "unknown error")), maxVerdict)
+		return s
+	}
+	s.SignalCount = len(r.Signals)
+	for _, signal := range r.Signals {
+		s.Signals = append(s.Signals, Signal{
+			RuleName:  reply.Shorten(cmp.Or(signal.RuleName, "unknown"), maxName),
+			Triggered: signal.Triggered,
+			Severity:  agentformat.Round(signal.Severity, 4),
+			IsPrimary: signal.IsPrimary,
+			Status:    reply.Shorten(cmp.Or(signal.Status, exitrule.StatusOK), maxWord),
+		})
+	}
+	s.TradeEligible = r.TradeEligible
+	for _, order := range r.RecommendedActions {
+		action := Action{
+			Action:    reply.Shorten(cmp.Or(order.Action, "unknown"), maxWord),
+			Ticker:    reply.Shorten(cmp.Or(order.Ticker, s.Ticker), maxTicker),
+			Quantity:  quantity(order.Quantity),
+			OrderType: reply.Shorten(cmp.Or(order.OrderType, "unknown"), maxWord),
+		}
+		if order.StopPrice != nil {
+			action.StopPrice = agentformat.Round(order.StopPrice.Float(), 6)
+		}
+		s.RecommendedActions = append(s.RecommendedActions, action)
+	}
+	s.Shares = quantity(r.Position.Shares)
+	if r.Sizing != nil {
+		s.SellQuantity = quantity(r.Sizing.Sell)
+	}
+	s.LastPrice = agentformat.Round(r.LastPrice.Float(), 6)
+	if r.Tax != nil {
+		s.Tax = &Taxes{
+			ShortTermGain: cents(r.Tax.ShortTermGain), LongTermGain: cents(r.Tax.LongTermGain), Disallowed: cents(r.Tax.Disallowed),
+			Permanently: cents(r.Tax.PermanentlyDisallowed), NoBuyUntil: r.Tax.NoBuyUntil, WashFreeFrom: r.Tax.WashFreeFrom,
+		}
+	}
+	s.Verdict = s.Ticker + ": " + s.OverallAssessment
+	if s.TradeEligible && len(s.RecommendedActions) > 0 {
+		s.Verdict += fmt.Sprintf(" — sell %s of %s shares", plainNumber(s.SellQuantity), plainNumber(s.Shares))
+	}
+	return s
+}
+
+func quantity(d portfolio.Decimal) float64 { return agentformat.Round(d.Float(), 6) }
+
+func cents(d portfolio.Decimal) float64 { return agentformat.Round(d.Float(), 2) }
+
+// plainNumber is a number as JSON has it, without an exponent as far as people count.
+func plainNumber(f float64) string {
+	if f >= 1e15 {
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+// Flags says what the snapshot means. It goes by the words with which the assessment begins.
+func (s Snapshot) Flags() []agentformat.Flag {
+	var flags []agentformat.Flag
+	add := func(name string, severity agentformat.Severity, format string, args ...any) {
+		flags = append(flags, agentformat.Flag{Name: name, Severity: severity, Message: fmt.Sprintf(format, args...)})
+	}
+	if s.Status != agentformat.StatusSuccess {
+		add("signal_error", agentformat.Error, "%s", cmp.Or(s.Verdict, "Exit signal evaluation failed"))
+		return flags
+	}
+	var failed []string
+	for _, signal := range s.Signals {
+		if signal.Status == exitrule.StatusError {
+			failed = append(failed, signal.RuleName)
+		}
+	}
+	if len(failed) > 0 {
+		add("rule_evaluation_error", agentformat.Warning, "Rule%s failed to evaluate: %s", reply.Plural(len(failed)), listed(failed, maxNames))
+	}
+	switch begins := func(a exitrule.Assessment) bool { return strings.HasPrefix(s.OverallAssessment, string(a)) }; {
+	case begins(exitrule.StrongExit):
+		add("strong_exit", agentformat.Warning, "Both momentum and regime signals triggered — strong exit signal")
+	case begins(exitrule.Exit):
+		add("exit_signal", agentformat.Warning, "Primary momentum signal triggered — exit recommended")
+	case begins(exitrule.Monitor):
+		add("monitor", agentformat.Info, "Secondary signal triggered — monitoring, no action yet")
+	case begins(exitrule.Hold):
+		add("hold", agentformat.Success, "No exit signals triggered — position holds")
+	case begins(exitrule.Error):
+		add("primary_rule_error", agentformat.Error, "Primary rule failed — cannot determine exit status")
+	default:
+		add("unknown_assessment", agentformat.Info, "The assessment %s is not known — cannot determine exit status", reply.Shorten(s.OverallAssessment, maxTicker))
+	}
+	if s.TradeEligible && s.SellQuantity > 0 {
+		percentage := 0.0
+		if s.Shares > 0 {
+			percentage = s.SellQuantity / s.Shares * 100
+		}
+		add("trade_recommended", agentformat.Info, "Recommended: sell %s shares (%.0f%% of position)", plainNumber(s.SellQuantity), percentage)
+	}
+	if s.Tax != nil && s.Tax.Disallowed > 0 {
+		add("wash_sale_risk", agentformat.Warning, "%s of the loss would be disallowed (%s for good) if sold before %s",
+			reply.Dollars(s.Tax.Disallowed), reply.Dollars(s.Tax.Permanently), s.Tax.WashFreeFrom)
+	}
+	agentformat.SortFlags(flags)
+	return flags
+}
+
+// listed writes as many names as there is room for, and the number of the others.
+func listed(names []string, most int) string {
+	list := names[0]
+	for i, name := range names[1:] {
+		if len(list)+len(", ")+len(name) > most {
+			return fmt.Sprintf("%s + %d more", list, len(names)-1-i)
+		}
+		list += ", " + name
+	}
+	return list
+}
+
+// Capped is the snapshot as it is sent: a few signals, fewer if the reply would be too long.
+func (s Snapshot) Capped() Snapshot {
+	room := maxReply - replyRest - reply.JSONLength(s.Flags())
+	s.Signals = s.Signals[:min(len(s.Signals), maxSignals)]
+	s.RecommendedActions = s.RecommendedActions[:min(len(s.RecommendedActions), maxActions)]
+	for len(s.Signals) > 0 && reply.JSONLength(s) > room {
+		s.Signals = s.Signals[:len(s.Signals)-1]
+	}
+	return s
+}

@@ -1,0 +1,129 @@
+package harvest
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
+
+	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/settings"
+)
+
+// The limits that flags go by: unrounded numbers are held against them.
+const (
+	deductionLimit          = 3000.0 // dollars of losses a year against other income
+	deductionLimitSeparated = 1500.0
+	lowCoverage             = 50.0 // percent
+	goodCoverage            = 75.0
+	fullCoverage            = 100.0
+	mostlyShort             = 50.0
+)
+
+// Flags says what the snapshot means.
+func (s Snapshot) Flags() []agentformat.Flag {
+	var f flags
+	switch {
+	case s.Status != agentformat.StatusSuccess:
+		f.add("harvest_error", agentformat.Error, "%s", s.Verdict)
+		return f.list
+	case s.CandidateCount == 0:
+		f.addNoCandidates(s)
+		f.addDoubts(s)
+	default:
+		f.addLosses(s)
+		f.addWashes(s)
+		f.addDoubts(s)
+		if len(f.list) == 0 {
+			f.add("harvest_available", agentformat.Info, "%s in harvestable losses across %d lots", reply.Dollars(s.TotalHarvestableLoss), s.CandidateCount)
+		}
+	}
+	agentformat.SortFlags(f.list)
+	return f.list
+}
+
+type flags struct{ list []agentformat.Flag }
+
+func (f *flags) add(name string, severity agentformat.Severity, format string, args ...any) {
+	f.list = append(f.list, agentformat.Flag{Name: name, Severity: severity, Message: fmt.Sprintf(format, args...)})
+}
+
+// addNoCandidates says why there are none. That all is well is said only if everything is known.
+func (f *flags) addNoCandidates(s Snapshot) {
+	c := s.caveats
+	switch {
+	case c.because == noLotData:
+		f.add(noLotData, agentformat.Warning, "No transaction history in taxable accounts — whether there are losses is unknown; import your broker's transactions")
+	case c.because == noOpenLots:
+		f.add(noOpenLots, agentformat.Info, "No open lots in taxable accounts — there is nothing to sell that has a known cost")
+	case c.because == filteredOut:
+		f.add(filteredOut, agentformat.Info, "%d lot%s with %s in losses below the minimum of %s a lot", c.filtered, reply.Plural(c.filtered), reply.Dollars(c.filteredLoss), c.minLoss)
+	case c.uncertain > 0:
+		f.add("no_known_candidates", agentformat.Info, "No unrealized losses among the lots with a current price — %d of %d positions lack lots or a current price", c.uncertain, s.PositionsAnalyzed)
+	default:
+		f.add("no_candidates", agentformat.Success, "No unrealized losses to harvest — all lots are at a gain or break-even")
+	}
+}
+
+// addLosses says how much the losses matter.
+func (f *flags) addLosses(s Snapshot) {
+	limit := deductionLimit
+	if s.caveats.filing == settings.MarriedSeparately {
+		limit = deductionLimitSeparated
+	}
+	loss, short := math.Abs(s.TotalHarvestableLoss), math.Abs(s.ShortTermLoss)
+	if loss >= limit {
+		f.add("significant_harvest", agentformat.Info, "%s harvestable losses meet or exceed %s annual deduction limit", reply.Dollars(loss), reply.Dollars(limit))
+	}
+	if short > 0 && loss > 0 {
+		if pct := short / loss * 100; pct >= mostlyShort {
+			f.add("mostly_short_term", agentformat.Info, "%.0f%% of losses are short-term (higher tax offset value)", pct)
+		}
+	}
+}
+
+// addWashes says what stands in the way of the losses.
+func (f *flags) addWashes(s Snapshot) {
+	c := s.caveats
+	if n := s.WashSaleTickerCount; n > 0 {
+		f.add("wash_sale_risk", agentformat.Warning, "Wash sale risk on %d ticker%s: %s", n, reply.Plural(n), named(s.WashSaleTickers))
+	}
+	if c.permanent > 0 {
+		f.add("wash_sale_permanent", agentformat.Warning, "%s would be lost for good if sold now: an IRA bought within 30 days", reply.Dollars(c.permanent))
+	}
+	if c.unsettled > 0 {
+		f.add("wash_sale_unsettled", agentformat.Info, "%s may be disallowed: the law on 401(k)s and similar funds is unsettled", reply.Dollars(c.unsettled))
+	}
+	if c.unreached > 0 {
+		f.add("name_the_lot", agentformat.Info, "%d lot%s must be named in the sale: the method sells a gain first", c.unreached, reply.Plural(c.unreached))
+	}
+}
+
+// addDoubts says what is not known.
+func (f *flags) addDoubts(s Snapshot) {
+	c := s.caveats
+	known := s.CandidateCount > 0 || s.PositionsAnalyzed > 0 && c.because != noLotData
+	switch coverage := s.DataCoveragePct; {
+	case !known:
+	case coverage < lowCoverage:
+		f.add("low_coverage", agentformat.Warning, "Only %s%% of positions have FIFO lot data — losses may be understated", coverageText(coverage))
+	case coverage < goodCoverage:
+		f.add("moderate_coverage", agentformat.Info, "%s%% lot coverage — %d positions missing transaction history", coverageText(coverage), s.PositionsAnalyzed-s.PositionsWithLots)
+	}
+	if n := len(c.missing); n > 0 {
+		f.add("missing_prices", agentformat.Warning, "No price for %d ticker%s: %s", n, reply.Plural(n), named(c.missing))
+	}
+	if n := len(c.stale); n > 0 {
+		f.add("stale_prices", agentformat.Warning, "Prices over %d sessions old for %d ticker%s: %s", exitrule.MaxAge, n, reply.Plural(n), named(c.stale))
+	}
+	if n := len(c.unknown); n > 0 {
+		f.add("unknown_cost", agentformat.Warning, "Nothing says what some shares of %d ticker%s cost: %s", n, reply.Plural(n), named(c.unknown))
+	}
+	if n := len(c.unreconciled); n > 0 {
+		f.add("unreconciled", agentformat.Warning, "The broker reports other quantities of %d ticker%s: %s", n, reply.Plural(n), named(c.unreconciled))
+	}
+	if c.problems > 0 {
+		f.add("history_problems", agentformat.Warning, "%d transaction%s not explained by the history — lots may be wrong", c.problems, reply.Plural(c.problems))
+	}
+}

@@ -1,0 +1,156 @@
+package harvest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
+
+	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/broker"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/price"
+)
+
+const maxHarvestSummary = 8 << 10
+
+// largeInput is a portfolio of so many positions with ten lots each, about half of them at a
+// loss, with symbols as long as they come.
+func largeInput(positions int, symbol func(i int) string) Input {
+	random := rand.New(rand.NewPCG(1, 2))
+	in := Input{AsOf: dayOf("2026-11-13"), Closes: map[string]price.Bar{}}
+	in.Rules.Accounts = []portfolio.Account{
+		{ID: "home", Kind: portfolio.Taxable, Method: portfolio.FIFO},
+		{ID: "ira", Kind: portfolio.IRA, Method: portfolio.FIFO},
+		{ID: "work", Kind: portfolio.K401, Method: portfolio.FIFO},
+	}
+	add := func(account string, action portfolio.Action, symbol string, daysAgo int) {
+		in.History = append(in.History, portfolio.Transaction{
+			Date: in.AsOf.Add(-daysAgo), Account: account, Action: action, Symbol: symbol,
+			Quantity: portfolio.NewDecimal(1+random.Int64N(1_000_000), -3), Price: portfolio.NewDecimal(1+random.Int64N(10_000_000), -4),
+		})
+	}
+	for i := range positions {
+		s := symbol(i)
+		for range 10 {
+			add("home", portfolio.Buy, s, 31+random.IntN(1500))
+		}
+		switch i % 8 {
+		case 0, 1:
+			add("ira", portfolio.Buy, s, random.IntN(30))
+		case 2:
+			add("work", portfolio.Buy, s, random.IntN(30))
+		case 3:
+			add("home", portfolio.Reinvest, s, 20)
+			add("home", portfolio.Reinvest, s, 110)
+		case 4:
+			add("home", portfolio.Sell, s, 1600)
+		case 5:
+			in.Holdings = append(in.Holdings, broker.Holding{Account: "home", Symbol: s, Quantity: usd("1"), AsOf: in.AsOf})
+		}
+		bar := price.Bar{Date: in.AsOf, Close: portfolio.NewDecimal(1+random.Int64N(10_000_000), -4)}
+		switch i % 7 {
+		case 0:
+			bar.Date = in.AsOf.Add(-20)
+		case 1:
+			continue
+		}
+		in.Closes[s] = bar
+	}
+	return in
+}
+
+// plainSymbol and costlySymbol are 32 bytes long; the latter is six times as long in JSON.
+func plainSymbol(i int) string { return fmt.Sprintf("%s%04d", strings.Repeat("W", 28), i) }
+
+func costlySymbol(i int) string { return fmt.Sprintf("%04d%s", i, strings.Repeat("&", 28)) }
+
+func replySize(t *testing.T, r *Result, format string) int {
+	t.Helper()
+	file := agentformat.File{Path: "/home/" + strings.Repeat("x", 160) + "/logs/tax_harvest/tax_harvest_20261113_163005.json"}
+	data, err := json.Marshal(Reply(r, Params{Format: format, Output: reply.OutputFile}, file).Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(data)
+}
+
+func TestAtSize(t *testing.T) {
+	for name, symbol := range map[string]func(int) string{"plain": plainSymbol, "costly": costlySymbol} {
+		in := largeInput(500, symbol)
+		in.Book = lots.Build(in.History, in.Rules, in.AsOf)
+		if len(in.Book.Lots) < 5000 {
+			t.Fatalf("%d lots", len(in.Book.Lots))
+		}
+		begun := time.Now()
+		r := Suggest(in)
+		agent := replySize(t, r, reply.FormatAgent)
+		took := time.Since(begun)
+		wantSuccess(t, r)
+		if r.CandidateCount < 1000 || len(r.WashSaleWarnings) < 100 || len(r.MissingPrices) == 0 || len(r.StalePrices) == 0 || len(r.Unreconciled) == 0 || r.ProblemCount == 0 ||
+			r.IfAllSold.Permanent.IsZero() || r.IfAllSold.Unsettled.IsZero() {
+			t.Fatalf("%s: too little happens: %d candidates, %+v", name, r.CandidateCount, r.IfAllSold)
+		}
+		summary, report, full := replySize(t, r, reply.FormatSummary), replySize(t, r, reply.FormatReport), replySize(t, r, reply.FormatFull)
+		t.Logf("%s: %d candidates in %v; agent %d, summary %d, report %d, full %d bytes", name, r.CandidateCount, took, agent, summary, report, full)
+		if s := r.Snapshot().Capped(); len(s.TopCandidates) != maxTickers {
+			t.Errorf("%s: %d tickers", name, len(s.TopCandidates))
+		}
+		if agent > 3<<10 {
+			t.Errorf("%s: the agent's reply has %d bytes", name, agent)
+		}
+		if summary > maxHarvestSummary {
+			t.Errorf("%s: the summary has %d bytes", name, summary)
+		}
+	}
+}
+
+// Whatever the numbers and texts, an agent's reply stays small: here with every flag at once.
+func TestAgentReplyIsBounded(t *testing.T) {
+	huge := usd("-123456789012345678901234567890")
+	worst := newResult()
+	worst.AsOf, worst.DataCoveragePct, worst.CandidateCount, worst.ProblemCount = dayOf("2026-11-13"), 100.0/3, 1e9, 1e9
+	worst.TotalHarvestableLoss, worst.ShortTermLoss, worst.LongTermLoss = huge, huge, huge
+	worst.IfAllSold = Sale{huge.Neg(), huge.Neg(), huge.Neg(), huge}
+	part := 100.0 / 3
+	worst.Metadata = Metadata{PositionsAnalyzed: 1e9, PositionsWithLots: 1e8, CoverageByValuePct: &part, CoverageByQuantityPct: &part}
+	for i := range 500 {
+		s := costlySymbol(i)
+		worst.Candidates = append(worst.Candidates,
+			Candidate{Ticker: s, UnrealizedLoss: huge, HoldingPeriod: "long_term", WashSaleRisk: true},
+			Candidate{Ticker: s, UnrealizedLoss: huge, HoldingPeriod: "short_term"})
+		worst.WashSaleWarnings = append(worst.WashSaleWarnings, Warning{Ticker: s})
+		worst.MissingPrices = append(worst.MissingPrices, s)
+		worst.StalePrices = append(worst.StalePrices, Price{Ticker: s})
+		worst.Unreconciled = append(worst.Unreconciled, Mismatch{Ticker: s})
+	}
+	failed := Failed(errors.New(strings.Repeat("<&\x00\u202e\"\\é", 10_000)))
+	for name, r := range map[string]*Result{"success": worst, "error": failed} {
+		size := replySize(t, r, reply.FormatAgent)
+		t.Logf("%s: %d bytes, %d flags", name, size, len(r.Snapshot().Flags()))
+		if size > 3<<10 {
+			t.Errorf("%s: %d bytes", name, size)
+		}
+	}
+	if n := len(worst.Snapshot().Flags()); n != 11 {
+		t.Errorf("%d flags", n)
+	}
+	s := worst.Snapshot().Capped()
+	if len(s.TopCandidates)+s.CandidatesOmitted != 500 || len(s.WashSaleTickers)+s.WashSaleTickersOmitted != 500 || len(s.TopCandidates) == 0 || len(s.WashSaleTickers) == 0 {
+		t.Errorf("%d and %d, %d and %d", len(s.TopCandidates), s.CandidatesOmitted, len(s.WashSaleTickers), s.WashSaleTickersOmitted)
+	}
+}
+
+func BenchmarkHarvest(b *testing.B) {
+	in := largeInput(500, plainSymbol)
+	in.Book = lots.Build(in.History, in.Rules, in.AsOf)
+	for b.Loop() {
+		Reply(Suggest(in), Params{Format: reply.FormatAgent}, agentformat.File{})
+	}
+}

@@ -1,0 +1,290 @@
+package harvest
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
+
+	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
+)
+
+// A Snapshot is what an agent decides from. It has whole lists and unrounded numbers;
+// [Snapshot.Capped] is what is sent.
+type Snapshot struct {
+	Status                 string   `json:"status"`
+	Verdict                string   `json:"verdict"`
+	TotalHarvestableLoss   float64  `json:"total_harvestable_loss"`
+	ShortTermLoss          float64  `json:"short_term_loss"`
+	LongTermLoss           float64  `json:"long_term_loss"`
+	CandidateCount         int      `json:"candidate_count"`
+	TopCandidates          []Ticker `json:"top_candidates"`
+	CandidatesOmitted      int      `json:"candidates_omitted"` // tickers
+	WashSaleTickerCount    int      `json:"wash_sale_ticker_count"`
+	WashSaleTickers        []string `json:"wash_sale_tickers"`
+	WashSaleTickersOmitted int      `json:"wash_sale_tickers_omitted"`
+	DataCoveragePct        float64  `json:"data_coverage_pct"`
+	CoverageByValuePct     *float64 `json:"coverage_by_value_pct"`
+	CoverageByQuantityPct  *float64 `json:"coverage_by_quantity_pct"`
+	PositionsAnalyzed      int      `json:"positions_analyzed"`
+	PositionsWithLots      int      `json:"positions_with_lots"`
+	// What the wash-sale rule makes of it if all candidates are sold today.
+	DisallowedIfSold float64        `json:"disallowed_if_sold"`
+	AllowedIfSold    float64        `json:"allowed_if_sold"`
+	NoBuyUntil       portfolio.Date `json:"no_buy_until"`
+	WashFreeFrom     portfolio.Date `json:"wash_free_from"` // the first day on which no purchase made so far washes any of them
+	AsOf             portfolio.Date `json:"as_of"`
+	Disclaimer       string         `json:"disclaimer"`
+
+	caveats caveats
+}
+
+// A Ticker is the candidates of one ticker.
+type Ticker struct {
+	Ticker         string   `json:"ticker"`
+	TotalLoss      float64  `json:"total_loss"`
+	LotCount       int      `json:"lot_count"`
+	HoldingPeriods []string `json:"holding_periods"`
+	WashSaleRisk   bool     `json:"wash_sale_risk"`
+}
+
+// caveats are what only flags tell.
+type caveats struct {
+	filing       string
+	because      string // why there are no candidates
+	filtered     int    // lots
+	filteredLoss float64
+	minLoss      string
+	uncertain    int // positions
+	permanent    float64
+	unsettled    float64
+	unreached    int // lots
+	missing      []string
+	stale        []string
+	unknown      []string // tickers of which some shares are in no lot
+	unreconciled []string // tickers
+	problems     int
+}
+
+// The caps of a snapshot, and the longest texts in it in bytes of JSON.
+const (
+	maxTickers    = 5
+	maxNamed      = 3 // in a message
+	maxTickerText = 16
+	maxTickerTail = 5 // of them at the end
+	maxErrorText  = 400
+)
+
+// A reply to an agent is at most so long, and so much of it is kept for a path and for what is
+// around the snapshot.
+const (
+	maxReply  = 3 << 10
+	replyRest = 300
+)
+
+// Snapshot is what an agent needs of the result. Tickers are consolidated.
+func (r *Result) Snapshot() Snapshot {
+	s := Snapshot{
+		Status: cmp.Or(r.Status, agentformat.StatusError), AsOf: r.AsOf, Disclaimer: reply.Disclaimer,
+		TopCandidates: []Ticker{}, WashSaleTickers: []string{},
+	}
+	if s.Status != agentformat.StatusSuccess {
+		s.Verdict = "Tax harvest analysis failed: " + reply.Shorten(cmp.Or(r.Error, "unknown error"), maxErrorText)
+		return s
+	}
+	s.TotalHarvestableLoss = agentformat.Number(r.TotalHarvestableLoss)
+	s.ShortTermLoss = agentformat.Number(r.ShortTermLoss)
+	s.LongTermLoss = agentformat.Number(r.LongTermLoss)
+	s.CandidateCount = r.CandidateCount
+	s.DataCoveragePct = agentformat.Number(r.DataCoveragePct)
+	s.CoverageByValuePct = r.Metadata.CoverageByValuePct
+	s.CoverageByQuantityPct = r.Metadata.CoverageByQuantityPct
+	s.PositionsAnalyzed = r.Metadata.PositionsAnalyzed
+	s.PositionsWithLots = r.Metadata.PositionsWithLots
+	s.DisallowedIfSold = agentformat.Number(r.IfAllSold.Disallowed)
+	s.AllowedIfSold = agentformat.Number(r.IfAllSold.Allowed)
+	if r.CandidateCount > 0 && !r.AsOf.IsZero() {
+		s.NoBuyUntil = r.AsOf.Add(lots.WashDays + 1)
+	}
+	for _, c := range r.Candidates {
+		if c.WashFreeFrom.After(s.WashFreeFrom) {
+			s.WashFreeFrom = c.WashFreeFrom
+		}
+	}
+	s.TopCandidates = byTicker(r.Candidates)
+	for _, w := range r.WashSaleWarnings {
+		s.WashSaleTickers = append(s.WashSaleTickers, tickerName(w.Ticker))
+	}
+	s.WashSaleTickerCount = len(s.WashSaleTickers)
+	s.caveats = r.caveats()
+	s.Verdict = s.verdict()
+	return s
+}
+
+func unreconciledTickers(list []Mismatch) (tickers []string) {
+	for _, m := range list {
+		if !slices.Contains(tickers, m.Ticker) {
+			tickers = append(tickers, m.Ticker)
+		}
+	}
+	return tickers
+}
+
+func (r *Result) caveats() caveats {
+	c := caveats{
+		filing: r.FilingStatus, because: r.NoCandidates,
+		filtered: r.Metadata.LotsFiltered, filteredLoss: agentformat.Number(r.Metadata.LossFiltered),
+		uncertain: r.Metadata.PositionsUncertain,
+		permanent: agentformat.Number(r.IfAllSold.Permanent), unsettled: agentformat.Number(r.IfAllSold.Unsettled),
+		missing: r.MissingPrices, unknown: r.UnknownCost, unreconciled: unreconciledTickers(r.Unreconciled), problems: r.ProblemCount,
+	}
+	if r.MinLoss != nil {
+		c.minLoss = strings.TrimSuffix("$"+r.MinLoss.Cents(), ".00")
+	}
+	for _, candidate := range r.Candidates {
+		if !candidate.FIFOReaches {
+			c.unreached++
+		}
+	}
+	for _, p := range r.StalePrices {
+		c.stale = append(c.stale, p.Ticker)
+	}
+	return c
+}
+
+func tickerName(s string) string { return cmp.Or(strings.TrimSpace(s), "unknown") }
+
+// byTicker sums candidates up, the largest loss first.
+func byTicker(candidates []Candidate) []Ticker {
+	type sum struct {
+		loss    portfolio.Decimal
+		lots    int
+		risk    bool
+		periods map[string]bool
+	}
+	sums := map[string]*sum{}
+	for _, c := range candidates {
+		ticker := tickerName(c.Ticker)
+		s, ok := sums[ticker]
+		if !ok {
+			s = &sum{periods: map[string]bool{}}
+			sums[ticker] = s
+		}
+		s.loss = s.loss.Add(c.UnrealizedLoss)
+		s.lots++
+		s.risk = s.risk || c.WashSaleRisk
+		s.periods[cmp.Or(c.HoldingPeriod, "unknown")] = true
+	}
+	order := slices.SortedFunc(maps.Keys(sums), func(a, b string) int {
+		return cmp.Or(sums[b].loss.Abs().Cmp(sums[a].loss.Abs()), strings.Compare(a, b))
+	})
+	tickers := make([]Ticker, len(order))
+	for i, ticker := range order {
+		s := sums[ticker]
+		tickers[i] = Ticker{ticker, agentformat.Number(s.loss), s.lots, slices.Sorted(maps.Keys(s.periods)), s.risk}
+	}
+	return tickers
+}
+
+func (s Snapshot) verdict() string {
+	if s.CandidateCount == 0 {
+		verdict := fmt.Sprintf("No tax-loss harvesting candidates found (%d positions analyzed)", s.PositionsAnalyzed)
+		switch s.caveats.because {
+		case noLotData:
+			verdict += ": there is no transaction history"
+		case noOpenLots:
+			verdict += ": there are no open lots"
+		case filteredOut:
+			verdict += ": all lots at a loss are below the minimum"
+		}
+		return verdict
+	}
+	loss, long := math.Abs(s.TotalHarvestableLoss), 0.0
+	if loss > 0 {
+		long = math.Abs(s.LongTermLoss) / loss * 100
+	}
+	verdict := fmt.Sprintf("%s harvestable losses across %d lots (%.0f%% long-term), %s%% data coverage",
+		reply.Dollars(loss), s.CandidateCount, long, coverageText(s.DataCoveragePct))
+	if s.WashSaleTickerCount > 0 {
+		verdict += fmt.Sprintf(", wash sale risk on %d ticker%s", s.WashSaleTickerCount, reply.Plural(s.WashSaleTickerCount))
+	}
+	return verdict
+}
+
+// Capped is the snapshot with the first few of each list, fewer if the reply would be too long,
+// and amounts in cents.
+func (s Snapshot) Capped() Snapshot {
+	tickers, washed := s.TopCandidates, s.WashSaleTickers
+	room := maxReply - replyRest - reply.JSONLength(s.Flags())
+	s.TotalHarvestableLoss = agentformat.Round(s.TotalHarvestableLoss, 2)
+	s.ShortTermLoss = agentformat.Round(s.ShortTermLoss, 2)
+	s.LongTermLoss = agentformat.Round(s.LongTermLoss, 2)
+	s.DisallowedIfSold = agentformat.Round(s.DisallowedIfSold, 2)
+	s.AllowedIfSold = agentformat.Round(s.AllowedIfSold, 2)
+	s.DataCoveragePct = agentformat.Round(s.DataCoveragePct, 1)
+	s.CoverageByValuePct = roundedPct(s.CoverageByValuePct)
+	s.CoverageByQuantityPct = roundedPct(s.CoverageByQuantityPct)
+	s.TopCandidates = slices.Clone(tickers[:min(len(tickers), maxTickers)])
+	for i := range s.TopCandidates {
+		t := &s.TopCandidates[i]
+		t.Ticker, t.TotalLoss = shortTicker(t.Ticker), agentformat.Round(t.TotalLoss, 2)
+	}
+	s.WashSaleTickers = slices.Clone(washed[:min(len(washed), maxTickers)])
+	for i, ticker := range s.WashSaleTickers {
+		s.WashSaleTickers[i] = shortTicker(ticker)
+	}
+	for {
+		s.CandidatesOmitted = len(tickers) - len(s.TopCandidates)
+		s.WashSaleTickersOmitted = len(washed) - len(s.WashSaleTickers)
+		switch top, wash := len(s.TopCandidates), len(s.WashSaleTickers); {
+		case top+wash <= 2 || reply.JSONLength(s) <= room:
+			return s
+		case wash > 1:
+			s.WashSaleTickers = s.WashSaleTickers[:wash-1]
+		default:
+			s.TopCandidates = s.TopCandidates[:top-1]
+		}
+	}
+}
+
+func roundedPct(p *float64) *float64 {
+	if p == nil {
+		return nil
+	}
+	return new(agentformat.Round(*p, 1))
+}
+
+// shortTicker keeps both ends of a ticker, since long ones are often alike in the first.
+func shortTicker(s string) string { return reply.ShortenMiddle(s, maxTickerText, maxTickerTail) }
+
+// coverageText is a coverage in whole percent. It is rounded, but not up to a limit that it does
+// not reach: 49.96 is 49.
+func coverageText(pct float64) string {
+	rounded := math.RoundToEven(pct)
+	for _, limit := range []float64{lowCoverage, goodCoverage, fullCoverage} {
+		if pct < limit && rounded >= limit {
+			rounded = math.Floor(pct)
+		}
+	}
+	return strconv.FormatFloat(rounded, 'f', 0, 64)
+}
+
+// named writes a few tickers and the number of the others: "A, B, C + 2 more".
+func named(tickers []string) string {
+	var names []string
+	for _, ticker := range tickers[:min(len(tickers), maxNamed)] {
+		names = append(names, shortTicker(tickerName(ticker)))
+	}
+	list := strings.Join(names, ", ")
+	if more := len(tickers) - maxNamed; more > 0 {
+		list += fmt.Sprintf(" + %d more", more)
+	}
+	return list
+}

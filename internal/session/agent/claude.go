@@ -1,0 +1,303 @@
+package agent
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+)
+
+// claude drives Claude Code's own program. Nobody can answer its questions for
+// permission, so it is told not to ask: what the role may do is allowed beforehand, and
+// what it may not is refused.
+type claude struct {
+	stream
+	background int     // tasks that go on when the agent has ended its turn, which wake it
+	cost       float64 // of the whole conversation, in US dollars
+}
+
+func newClaude(p program) *claude { return &claude{stream: stream{program: p}} }
+
+func (c *claude) Prompt(turn int, text string) error {
+	arguments := []string{
+		"-p", "--output-format=stream-json", "--verbose", "--permission-mode=dontAsk",
+		"--allowedTools=" + strings.Join(c.spec.claudeAllows(), ","),
+	}
+	if refused := c.spec.claudeRefuses(); len(refused) > 0 {
+		arguments = append(arguments, "--disallowedTools="+strings.Join(refused, ","))
+	}
+	if c.spec.Judges { // settings, hooks, instructions and tool servers of the worktree are the change's
+		arguments = append(arguments, "--setting-sources=user", "--strict-mcp-config")
+	}
+	if c.id != "" {
+		arguments = append(arguments, "--resume="+c.id)
+	}
+	c.background = 0
+	return c.run(turn, arguments, text, c.line)
+}
+
+// foreign are the tools that come from outside. They can be denied as a whole; whoever
+// wants to allow them names each server.
+const foreign = "mcp__"
+
+// claudeTools are the tools that a permission is about, and the rules that refuse them
+// whatever the user's own settings allow. A tool that is named as a whole is not offered to
+// the model; one whose every path is refused is, and the model is told why it can't.
+var claudeTools = []struct {
+	permission    Permission
+	tools, refuse []string
+}{
+	{Edit, []string{"Edit", "Write", "NotebookEdit"}, []string{"Edit(//**)", "NotebookEdit"}},
+	{Execute, []string{"Bash", "PowerShell", "Monitor"}, []string{"Bash", "PowerShell", "Monitor", foreign + "*"}},
+	{Fetch, []string{"WebFetch", "WebSearch"}, []string{"WebFetch", "WebSearch"}},
+}
+
+// claudeAllows returns what the role may use without being asked.
+func (s Spec) claudeAllows() []string {
+	allowed := []string{"Read", "Glob", "Grep"}
+	for _, of := range claudeTools {
+		if s.may(of.permission) {
+			allowed = append(allowed, of.tools...)
+		}
+	}
+	return allowed
+}
+
+// claudeRefuses returns the rules for what the role may not use.
+func (s Spec) claudeRefuses() []string {
+	refused := []string{}
+	for _, of := range claudeTools {
+		if !s.may(of.permission) {
+			refused = append(refused, of.refuse...)
+		}
+	}
+	return refused
+}
+
+// mayUse reports whether a tool is not one that is refused.
+func (c *claude) mayUse(tool string) bool {
+	for _, of := range claudeTools {
+		if slices.Contains(of.tools, tool) {
+			return c.spec.may(of.permission)
+		}
+	}
+	return c.spec.may(Execute) || !strings.HasPrefix(tool, foreign)
+}
+
+// claudeEvent is a line of the program. Only some fields are there, by its type.
+type claudeEvent struct {
+	Type    string `json:"type"`
+	Subtype string `json:"subtype"`
+	Session string `json:"session_id"`
+	Parent  string `json:"parent_tool_use_id"` // of a message by an agent of the agent's
+	Message struct {
+		Model   string          `json:"model"`
+		Content json.RawMessage `json:"content"`
+	} `json:"message"`
+	Tasks      []json.RawMessage `json:"tasks"`
+	Attempt    int               `json:"attempt"`
+	MaxRetries int               `json:"max_retries"`
+	RateLimit  struct {
+		Status   string `json:"status"`
+		ResetsAt int64  `json:"resetsAt"`
+	} `json:"rate_limit_info"`
+	claudeResult
+}
+
+// claudeResult is what is told at the end of a turn.
+type claudeResult struct {
+	IsError bool     `json:"is_error"`
+	Result  string   `json:"result"`
+	Errors  []string `json:"errors"`
+	Status  int      `json:"api_error_status"`
+	Denials []struct {
+		Tool  string          `json:"tool_name"`
+		Input json.RawMessage `json:"tool_input"`
+	} `json:"permission_denials"`
+	Usage struct {
+		Input  int64 `json:"input_tokens"`
+		Output int64 `json:"output_tokens"`
+		Read   int64 `json:"cache_read_input_tokens"`
+		Write  int64 `json:"cache_creation_input_tokens"`
+	} `json:"usage"`
+	Cost  float64 `json:"total_cost_usd"`
+	Since map[string]struct {
+		Input  int64   `json:"inputTokens"`
+		Output int64   `json:"outputTokens"`
+		Read   int64   `json:"cacheReadInputTokens"`
+		Write  int64   `json:"cacheCreationInputTokens"`
+		Cost   float64 `json:"costUSD"`
+	} `json:"model_usage_since_last_result"`
+}
+
+// block is a piece of a message.
+type block struct {
+	Type    string          `json:"type"`
+	Text    string          `json:"text"`
+	ID      string          `json:"id"` // of a tool's use
+	Name    string          `json:"name"`
+	Input   json.RawMessage `json:"input"`
+	Use     string          `json:"tool_use_id"` // of a tool's result
+	Content json.RawMessage `json:"content"`
+	IsError bool            `json:"is_error"`
+}
+
+// line takes a line. What is not known is a sign of life; errors that the program deals
+// with by itself are that too.
+func (c *claude) line(line []byte) {
+	var e claudeEvent
+	if !decode(line, &e) {
+		c.heard()
+		return
+	}
+	switch e.Type {
+	case "assistant":
+		c.assistant(e)
+	case "user":
+		c.user(e)
+	case "result":
+		c.result(e.claudeResult)
+	case "rate_limit_event":
+		if e.RateLimit.Status == "rejected" {
+			c.resets = time.Unix(e.RateLimit.ResetsAt, 0)
+		}
+		c.heard()
+	case "system":
+		c.system(e)
+	default:
+		c.heard()
+	}
+}
+
+// system takes what the program tells of itself. It begins anew when a task that went on
+// has woken the agent.
+func (c *claude) system(e claudeEvent) {
+	switch e.Subtype {
+	case "init":
+		c.id = e.Session
+		c.program.out <- Event{Kind: Working}
+	case "background_tasks_changed":
+		c.background = len(e.Tasks)
+		c.heard()
+	case "api_retry":
+		c.remark(fmt.Sprintf("no answer from the model's server: try %d of %d", e.Attempt, e.MaxRetries))
+	default:
+		c.heard()
+	}
+}
+
+// blocks returns the pieces of a message, which may be a mere text.
+func (e claudeEvent) blocks() []block {
+	var all []block
+	var text string
+	if json.Unmarshal(e.Message.Content, &text) == nil {
+		return []block{{Type: "text", Text: text}}
+	}
+	decode(e.Message.Content, &all)
+	return all
+}
+
+// assistant takes what the agent says, or the program in its name, or an agent of the
+// agent's; and what tools it wants to use.
+func (c *claude) assistant(e claudeEvent) {
+	for _, b := range e.blocks() {
+		switch {
+		case b.Type == "text" && e.Message.Model == "<synthetic>":
+			c.remark(short(b.Text, maxResult))
+		case b.Type == "text" && e.Parent != "":
+			c.speak(agentsig.Tool, short(b.Text, maxResult)+"\n")
+		case b.Type == "text":
+			c.speak(agentsig.Voice, b.Text)
+			c.endMessage()
+		case b.Type == "tool_use":
+			t := c.tool(b.ID, b.Name, subject(b.Input))
+			c.uses(t)
+			if !c.mayUse(b.Name) {
+				c.deny(t.words(), c.spec.mayNot())
+			}
+		default:
+			c.heard()
+		}
+	}
+}
+
+// user takes the results of tools, and what the program says to the agent.
+func (c *claude) user(e claudeEvent) {
+	for _, b := range e.blocks() {
+		switch b.Type {
+		case "tool_result":
+			t := c.tool(b.Use, "", "")
+			t.gives(resultText(b.Content))
+			c.used(b.Use, t, b.IsError)
+		case "text":
+			c.speak(agentsig.Prompt, short(b.Text, maxResult)+"\n")
+		default:
+			c.heard()
+		}
+	}
+}
+
+// result takes the end of a turn. The agent goes on by itself if a task of it does.
+func (c *claude) result(r claudeResult) {
+	c.spend(c.usage(r))
+	for _, d := range r.Denials {
+		if c.mayUse(d.Tool) { // otherwise it was told already
+			c.deny(strings.TrimSpace(short(d.Tool, maxTitle)+" "+short(subject(d.Input), maxTitle)), "Claude Code asks before it does that, and nobody can answer")
+		}
+	}
+	if r.IsError {
+		c.fail(cmp.Or(r.Result, strings.Join(r.Errors, "; "), "it does not say why"), r.Status)
+		return
+	}
+	c.over(c.background)
+}
+
+// usage returns what was used since the last result. A program that does not tell so for
+// all models that were at work tells the tokens of the agent's own.
+func (c *claude) usage(r claudeResult) delivery.Usage {
+	var since delivery.Usage
+	if r.Since == nil {
+		if r.Cost < c.cost {
+			c.cost = 0 // it counts anew
+		}
+		since = delivery.Usage{
+			InputTokens: r.Usage.Input + r.Usage.Read + r.Usage.Write, OutputTokens: r.Usage.Output, CostUSD: r.Cost - c.cost,
+		}
+	}
+	for _, m := range r.Since {
+		since.Add(delivery.Usage{InputTokens: m.Input + m.Read + m.Write, OutputTokens: m.Output, CostUSD: m.Cost})
+	}
+	c.cost = r.Cost
+	return since
+}
+
+// subject says what a tool is used on, from its input.
+func subject(input json.RawMessage) string {
+	var in struct {
+		File     string `json:"file_path"`
+		Notebook string `json:"notebook_path"`
+		Command  string `json:"command"`
+		URL      string `json:"url"`
+		Query    string `json:"query"`
+		Pattern  string `json:"pattern"`
+		Words    string `json:"description"`
+	}
+	decode(input, &in)
+	return cmp.Or(in.File, in.Notebook, in.Command, in.URL, in.Query, in.Pattern, in.Words, string(input))
+}
+
+// resultText returns the text of a tool's result, which is a text or a list of pieces.
+func resultText(data json.RawMessage) string {
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		return text
+	}
+	var all []content
+	decode(data, &all)
+	return texts(all)
+}

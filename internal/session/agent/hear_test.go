@@ -1,0 +1,93 @@
+package agent_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/signalbox-dev/signalbox/internal/session/agent"
+)
+
+// structured are the adapters whose programs tell what is what.
+var structured = []string{agent.AdapterACP, agent.AdapterClaude, agent.AdapterCodex}
+
+// acpOutput is what an agent prints that answers a prompt, asks for permission and uses
+// a tool.
+const acpOutput = `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true},"authMethods":[{"id":"k","type":"env_var","vars":[{"name":"KEY"}]}]}}
+{"jsonrpc":"2.0","id":2,"result":{"sessionId":"c-1","modes":{"currentModeId":"a","availableModes":[{"id":"read-only"}]}}}
+{"jsonrpc":"2.0","id":3,"result":{}}
+{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":"hello"}}}}
+{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"tool_call","toolCallId":"t","title":"make","kind":"execute","status":"pending"}}}
+{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"toolCall":{"toolCallId":"t"},"options":[{"optionId":"y","kind":"allow_once"},{"optionId":"n","kind":"reject_once"}]}}
+{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed","content":[{"type":"content","content":{"type":"text","text":"made"}},{"type":"diff","path":"a"}],"rawOutput":{"formatted_output":"made"}}}}
+{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"usage_update","used":7,"cost":{"amount":1,"currency":"USD"},"_meta":{"_claude/rateLimit":{"resetsAt":1}}}}}
+{"jsonrpc":"2.0","id":4,"result":{"stopReason":"end_turn","usage":{"inputTokens":1,"outputTokens":2}}}
+{"jsonrpc":"2.0","id":5,"error":{"code":-32000,"message":"m","data":{"details":"d"}}}
+`
+
+// However the output is cut, the same comes of it.
+func TestHear(t *testing.T) {
+	for adapter, outputs := range recorded(t) {
+		for _, output := range outputs {
+			want := agent.Hear(adapter, nil, output, len(output))
+			if want.Turns == 0 {
+				t.Errorf("%s: no turn is ended by %s", adapter, output)
+			}
+			for _, size := range []int{1, 7, 4096} {
+				if diff := cmp.Diff(want, agent.Hear(adapter, nil, output, size)); diff != "" {
+					t.Errorf("%s by %d: %s", adapter, size, diff)
+				}
+			}
+		}
+	}
+	if got := agent.Hear(agent.AdapterACP, nil, []byte(acpOutput), 100); got.Voice != "hello\n" || got.Turns != 1 || got.Sent != 5 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// recorded returns what real programs have printed, and the agent above.
+func recorded(t testing.TB) map[string][][]byte {
+	t.Helper()
+	all := map[string][][]byte{agent.AdapterACP: {[]byte(acpOutput)}}
+	for _, adapter := range structured[1:] {
+		names, err := filepath.Glob(filepath.Join("testdata", adapter, "*.jsonl"))
+		if err != nil || len(names) == 0 {
+			t.Fatalf("nothing was recorded of %s: %v", adapter, err)
+		}
+		for _, name := range names {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[adapter] = append(all[adapter], data)
+		}
+	}
+	return all
+}
+
+// Whatever a program prints, hearing it ends, and no more comes of it than a few times as
+// much as it has printed.
+func FuzzHear(f *testing.F) {
+	for _, outputs := range recorded(f) {
+		for _, output := range outputs {
+			f.Add(output)
+			for line := range bytes.Lines(output) {
+				f.Add(line)
+			}
+		}
+	}
+	f.Add([]byte(strings.Repeat(`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"a"}]}}`+"\n", 300)))
+	f.Fuzz(func(t *testing.T, output []byte) {
+		for _, adapter := range structured {
+			got := agent.Hear(adapter, nil, output, 1000)
+			lines := bytes.Count(output, []byte("\n")) + 1
+			if most := 20*len(output) + 500*lines; got.Bytes > most || got.Events > most || len(got.Voice) > 6*len(output)+lines {
+				t.Errorf("%s: %d bytes and %d events of %d bytes", adapter, got.Bytes, got.Events, len(output))
+			}
+		}
+	})
+}
