@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -122,7 +123,7 @@ func TestWhileClientsWrite(t *testing.T) {
 	closeBox(t, b)
 	for i, ids := range before {
 		restored := filepath.Join(t.TempDir(), "restored", "box")
-		r, err := backup.Restore(t.Context(), filepath.Join(files, fmt.Sprint(i)), restored)
+		r, err := restore(t.Context(), filepath.Join(files, fmt.Sprint(i)), restored)
 		if err != nil || r != said[i] {
 			t.Fatalf("backup %d: %+v, %v; it said %+v", i, r, err, said[i])
 		}
@@ -188,6 +189,16 @@ func backUp(t *testing.T, dir string) string {
 	return file
 }
 
+// restore restores a box from the file with a name.
+func restore(ctx context.Context, name, dir string) (r backup.Report, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return backup.Restore(ctx, f, dir)
+}
+
 // tree returns the files below a directory.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
@@ -222,7 +233,7 @@ func TestWhatIsKept(t *testing.T) {
 		t.Errorf("beside the backup there are %v, %v", names, err)
 	}
 	restored := t.TempDir()
-	if _, err := backup.Restore(t.Context(), file, restored); err != nil {
+	if _, err := restore(t.Context(), file, restored); err != nil {
 		t.Fatal(err)
 	}
 	want := tree(t, dir)
@@ -260,15 +271,12 @@ func TestRefusals(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(full, "x"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := backup.Restore(t.Context(), file, full); !errors.Is(err, stage.ErrOccupied) {
+	if _, err := restore(t.Context(), file, full); !errors.Is(err, stage.ErrOccupied) {
 		t.Errorf("into a directory with a file: %v", err)
-	}
-	if _, err := backup.Restore(t.Context(), filepath.Join(full, "none"), filepath.Join(full, "new")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("of no file: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := backup.Restore(ctx, file, filepath.Join(full, "new")); !errors.Is(err, context.Canceled) {
+	if _, err := restore(ctx, file, filepath.Join(full, "new")); !errors.Is(err, context.Canceled) || errors.Is(err, backup.ErrDamaged) {
 		t.Errorf("cancelled: %v", err)
 	}
 	if _, err := backup.Write(ctx, dir, archive.Dir(filepath.Join(dir, "archive")), filepath.Join(full, "b")); !errors.Is(err, context.Canceled) {
@@ -276,6 +284,45 @@ func TestRefusals(t *testing.T) {
 	}
 	if names, err := os.ReadDir(full); err != nil || len(names) != 1 {
 		t.Errorf("left behind: %v, %v", names, err)
+	}
+}
+
+// Who waits for a backup that does not go on is let go, and the backup is not called damaged.
+func TestInterruptedAtAPipe(t *testing.T) {
+	packed, err := os.ReadFile(backUp(t, small(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range [][]byte{nil, packed[:100], packed[:len(packed)/2], packed} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		ctx, interrupt := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() {
+			_, err := backup.Restore(ctx, r, filepath.Join(dir, "new"))
+			done <- err
+		}()
+		if _, err := w.Write(part); err != nil {
+			t.Fatal(err)
+		}
+		interrupt()
+		select {
+		case err := <-done:
+			if !errors.Is(err, context.Canceled) || errors.Is(err, backup.ErrDamaged) {
+				t.Errorf("after %d bytes: %v", len(part), err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("after %d bytes it does not end", len(part))
+		}
+		if names, err := os.ReadDir(dir); err != nil || len(names) > 0 {
+			t.Errorf("left behind: %v, %v", names, err)
+		}
+		if err := errors.Join(r.Close(), w.Close()); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -109,7 +109,7 @@ func refused(t *testing.T, what string, data []byte, reason string) {
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := backup.Restore(t.Context(), path, box)
+	_, err := restore(t.Context(), path, box)
 	if !errors.Is(err, backup.ErrDamaged) || !strings.Contains(err.Error(), reason) {
 		t.Errorf("%s: %v, want an error with %q", what, err, reason)
 	}
@@ -237,13 +237,13 @@ func TestHostile(t *testing.T) {
 	if err := os.WriteFile(path, pack(t, append(lie, sums(lie))), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := backup.Restore(t.Context(), path, path+".box"); err == nil || !strings.Contains(err.Error(), "its format is 2") {
+	if _, err := restore(t.Context(), path, path+".box"); err == nil || !strings.Contains(err.Error(), "its format is 2") {
 		t.Errorf("another format: %v", err)
 	}
 	if err := os.WriteFile(path, pack(t, with()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := backup.Restore(t.Context(), path, path+".box"); err != nil {
+	if _, err := restore(t.Context(), path, path+".box"); err != nil {
 		t.Errorf("one that is packed as it should be: %v", err)
 	}
 }

@@ -3,6 +3,7 @@ package backup
 import (
 	"archive/tar"
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -42,23 +43,34 @@ const (
 	maxSmall = 64 << 10 // bytes of a file that is read at once: backup.json, keys, tokens
 )
 
-// Restore unpacks a backup, verifies it, and makes it the directory dir, which is
-// not there or empty. If it fails, the directory is as it was.
-func Restore(ctx context.Context, file, dir string) (r Report, err error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return Report{}, err
-	}
-	defer func() { _ = f.Close() }() // read only
+// Restore unpacks a backup, verifies it, and makes it the directory dir, which is not there or empty. If it fails, the
+// directory is as it was. The file may be a pipe: when ctx ends, nobody waits for it any more. It is the caller's to
+// close.
+func Restore(ctx context.Context, file *os.File, dir string) (r Report, err error) {
 	s, err := stage.ForDir(dir)
 	if err != nil {
 		return Report{}, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if r, err = unpackTo(ctx, f, s.Path("content")); err != nil {
-		return Report{}, fmt.Errorf("%s: %w", file, err)
+	in := until(ctx, file)
+	defer func() { _ = in.Close() }() // always nil
+	if r, err = unpackTo(ctx, in, s.Path("content")); err != nil {
+		return Report{}, fmt.Errorf("%s: %w", safetext.Escape(file.Name()), err)
 	}
 	return r, s.PlaceDir("content")
+}
+
+// until returns what comes from in, and the error of ctx once that ends. A read that still waits then is left behind,
+// as not every system ends that of a pipe: it ends with the pipe, or the program.
+func until(ctx context.Context, in io.Reader) io.ReadCloser {
+	r, w := io.Pipe()
+	stop := context.AfterFunc(ctx, func() { _ = w.CloseWithError(ctx.Err()) }) // always nil
+	go func() {
+		_, err := io.Copy(w, in)
+		_ = w.CloseWithError(err) // always nil
+		stop()
+	}()
+	return r
 }
 
 // unpackTo unpacks a backup into a directory, which it makes, verifies it, and makes it durable.
@@ -72,7 +84,7 @@ func unpackTo(ctx context.Context, f io.Reader, dir string) (Report, error) {
 	}
 	u := unpacker{ctx: ctx, root: root, sums: map[string]string{}}
 	if err := errors.Join(u.unpack(f), root.Close()); err != nil {
-		return Report{}, err
+		return Report{}, cmp.Or(ctx.Err(), err) // what was not read to its end is not damaged
 	}
 	r, err := verify(ctx, dir)
 	if err != nil {

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-
-	"github.com/signalbox-dev/signalbox/internal/backup"
 )
 
 // What agents wrote for themselves is not backed up, nor anything deeper than a session's files.
@@ -23,7 +21,7 @@ func TestOnlySessionsFiles(t *testing.T) {
 		}
 	}
 	to := filepath.Join(t.TempDir(), "restored")
-	if _, err := backup.Restore(t.Context(), backUp(t, dir), to); err != nil {
+	if _, err := restore(t.Context(), backUp(t, dir), to); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range own {
@@ -61,7 +59,7 @@ func TestProcessesOfSessions(t *testing.T) {
 	if err := os.WriteFile(path, pack(t, append(entries, sums(entries))), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := backup.Restore(t.Context(), path, to); err != nil {
+	if _, err := restore(t.Context(), path, to); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(at(to, "transcript")); err != nil {

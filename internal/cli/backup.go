@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -72,10 +71,12 @@ carry later checkpoints, and a new ledger has to be begun there.`,
 			if err != nil {
 				return err
 			}
-			if _, err := os.Stat(args[0]); err != nil {
+			file, err := openNamed(cmd.Context(), args[0])
+			if err != nil {
 				return notThere(err, args[0], "name one that `signalbox backup` has written")
 			}
-			r, err := backup.Restore(cmd.Context(), args[0], a.dir)
+			defer func() { _ = file.Close() }() // read only
+			r, err := backup.Restore(cmd.Context(), file, a.dir)
 			if err != nil {
 				return err
 			}
