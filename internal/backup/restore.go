@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -91,7 +92,7 @@ func unpackTo(ctx context.Context, f io.Reader, dir string) (Report, error) {
 		return Report{}, unverified(err)
 	}
 	if r != u.about.Report {
-		return Report{}, damaged("it has %d events on %d items, and says %d on %d", r.Events, r.Items, u.about.Events, u.about.Items)
+		return Report{}, damaged("events: it has %d, and says %d; work items: it has %d, and says %d", r.Events, u.about.Events, r.Items, u.about.Items)
 	}
 	err = os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o600) // as a box has it
 	if err == nil {
@@ -316,7 +317,6 @@ func (r *reading) Read(p []byte) (int, error) {
 // checkSums holds the hashes of all files against the backup's last one.
 func (u *unpacker) checkSums(content io.Reader) error {
 	lines := bufio.NewScanner(content)
-	left := len(u.sums)
 	for lines.Scan() {
 		sum, name, _ := strings.Cut(lines.Text(), "  ")
 		switch got, ok := u.sums[name]; {
@@ -326,13 +326,12 @@ func (u *unpacker) checkSums(content io.Reader) error {
 			return damaged("%q is not what was backed up", name)
 		}
 		delete(u.sums, name)
-		left--
 	}
 	if err := lines.Err(); err != nil {
 		return damaged("%s: %w", sumsFile, whole(err))
 	}
-	if left > 0 {
-		return damaged("%d files are not in %s", left, sumsFile)
+	if len(u.sums) > 0 {
+		return damaged("%q is not in %s", slices.Min(slices.Collect(maps.Keys(u.sums))), sumsFile)
 	}
 	return nil
 }
