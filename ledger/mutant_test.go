@@ -61,6 +61,8 @@ func TestMutants(t *testing.T) {
 		{By: beyond, Mutant: mutant.Mutant{Name: "bundles behind the checkpoint are passed over", File: "uncovered.go", Old: "return s.tiles(path, -1, 0, 0)", New: "return nil"}},
 		{By: beyond, Mutant: mutant.Mutant{Name: "an older partial tile may have any hashes", File: "uncovered.go", Old: "if same || err != nil {", New: "if same = true; same || err != nil {"}},
 		{By: beyond, Mutant: mutant.Mutant{Name: "a box that was ended has left nothing", File: "uncovered.go", Old: "case int64(width) < covered:", New: "case false:"}},
+		{By: beyond, Mutant: mutant.Mutant{Name: "a directory in which nothing can be is passed over", File: "uncovered.go", Old: "if err == nil && empty && (groups", New: "if empty && false && (groups"}},
+		{By: "^TestVerifyOlderPartials$", Mutant: mutant.Mutant{Name: "a directory that is left empty does not belong there", File: "uncovered.go", Old: "if err == nil && empty && s.covered(level, index) == 0 {", New: "if err == nil && empty {"}},
 		{By: beyond, Mutant: mutant.Mutant{Name: "a blob that nobody refers to is passed over", File: "uncovered.go", Old: "case !s.blobs.has(", New: "case false && !s.blobs.has("}},
 		{By: beyond, Mutant: mutant.Mutant{Name: "other signatures are passed over", File: "verify.go", Old: "if !bytes.Equal(own, signed) {", New: "if !bytes.Equal(own, signed) && false {"}},
 		{By: beyond, Mutant: mutant.Mutant{Name: "spare bits of a signature are passed over", File: "uncovered.go", Old: "base64.StdEncoding.EncodeToString(raw)), nil", New: "n.Sigs[0].Base64[len(raw)*0:]), nil"}},

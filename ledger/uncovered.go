@@ -116,7 +116,7 @@ func (s *stray) look() error {
 		return err
 	}
 	return s.each("blob", func(prefix, path string) error {
-		if len(prefix) != 2 {
+		if first, err := hex.DecodeString(prefix); err != nil || hex.EncodeToString(first) != prefix || len(first) != 1 {
 			return s.add(UncoveredFile, path)
 		}
 		return s.each(path, func(name, path string) error {
@@ -138,9 +138,10 @@ const (
 )
 
 // tiles looks at the tiles below a directory, of a level, or of the bundles if that is
-// -1. The groups of digits so far make the index.
+// -1. The groups of digits so far make the index. A directory without a name in it is left by who removed the last
+// one; where the checkpoint covers nothing there was none.
 func (s *stray) tiles(dir string, level int, index int64, groups int) error {
-	return s.each(dir, func(name, path string) error {
+	empty, err := s.count(dir, func(name, path string) error {
 		digits, further := strings.CutPrefix(name, "x")
 		digits, partial := strings.CutSuffix(digits, ".p")
 		n, err := strconv.Atoi(digits)
@@ -152,29 +153,48 @@ func (s *stray) tiles(dir string, level int, index int64, groups int) error {
 		case further:
 			return s.tiles(path, level, at, groups+1)
 		case partial:
-			return s.each(path, func(name, path string) error {
-				width, err := strconv.Atoi(name)
-				if err != nil || strconv.Itoa(width) != name || width < 1 || width >= TileWidth {
-					return s.add(UncoveredFile, path)
-				}
-				return s.tile(path, level, at, width)
-			})
+			return s.partials(path, level, at)
 		}
 		return s.tile(path, level, at, TileWidth)
 	})
+	if err == nil && empty && (groups == maxGroups || s.covered(level, index*1000) == 0) {
+		return s.add(UncoveredFile, dir)
+	}
+	return err
+}
+
+// partials looks at the tiles of an index that are not full.
+func (s *stray) partials(dir string, level int, index int64) error {
+	empty, err := s.count(dir, func(name, path string) error {
+		width, err := strconv.Atoi(name)
+		if err != nil || strconv.Itoa(width) != name || width < 1 || width >= TileWidth {
+			return s.add(UncoveredFile, path)
+		}
+		return s.tile(path, level, index, width)
+	})
+	if err == nil && empty && s.covered(level, index) == 0 {
+		return s.add(UncoveredFile, dir)
+	}
+	return err
+}
+
+// covered returns how wide a tile is, or a bundle, as the checkpoint covers it.
+func (s *stray) covered(level int, index int64) int64 {
+	hashes := s.size >> (tileHeight * max(level, 0))
+	if index > hashes/TileWidth {
+		return 0
+	}
+	return min(TileWidth, hashes-index*TileWidth)
 }
 
 // tile looks at one tile, or bundle. One of a smaller tree is the beginning of what the
 // checkpoint covers: a box that was ended may have left it there.
 func (s *stray) tile(path string, level int, index int64, width int) error {
-	kind, hashes, name := UncoveredTile, s.size>>(tileHeight*max(level, 0)), TilePath
+	kind, name := UncoveredTile, TilePath
 	if level < 0 {
 		kind, name = UncoveredBundle, func(_ int, index int64, width int) string { return EntriesPath(index, width) }
 	}
-	covered := int64(0)
-	if index <= hashes/TileWidth {
-		covered = min(TileWidth, hashes-index*TileWidth)
-	}
+	covered := s.covered(level, index)
 	switch {
 	case int64(width) == covered:
 		return nil // it was held against the events
@@ -224,14 +244,24 @@ func (s *stray) add(kind, path string) error {
 
 // each calls f for every name in a directory. What is no directory is not covered.
 func (s *stray) each(dir string, f func(name, path string) error) error {
-	err := eachName(s.files, dir, func(name string) error { return f(name, dir+"/"+name) })
+	_, err := s.count(dir, f)
+	return err
+}
+
+// count is each for who has to know whether a directory is there and has no names.
+func (s *stray) count(dir string, f func(name, path string) error) (empty bool, err error) {
+	empty = true
+	err = eachName(s.files, dir, func(name string) error {
+		empty = false
+		return f(name, dir+"/"+name)
+	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil // nothing was written yet, or it is just removed
+		return false, nil // nothing was written yet, or it is just removed
 	case errors.Is(err, errNoDirectory):
-		return s.add(UncoveredFile, dir)
+		return false, s.add(UncoveredFile, dir)
 	}
-	return err
+	return empty, err
 }
 
 var errNoDirectory = errors.New("not a directory")

@@ -27,6 +27,7 @@ import (
 func TestVerifyUncovered(t *testing.T) {
 	b := filled(t, 700) // 701 events: two full bundles, and one of 189
 	c, signed := b.seal(t)
+	empty := &fstest.MapFile{Mode: fs.ModeDir | 0o700}
 	file := func(data string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(data)} }
 	partial := b.files[ledger.EntriesPath(2, 189)].Data
 	more := ledger.AppendEntry(slices.Clone(partial), b.stored[700])
@@ -62,10 +63,14 @@ func TestVerifyUncovered(t *testing.T) {
 			fstest.MapFS{"tile/README": file(""), "tile/entries/1": file(""), "tile/entries/x000/001": file(""), "tile/0/x001.p/3": file(""), "tile/0/-01": file(""), "tile/0/000.p/007": file(""), "blob/0/x": file(""), "blob/00/x": file("")},
 			[]ledger.Uncovered{{Kind: "file", Count: 8, First: "blob/0"}},
 		},
-		"groups without an end":           {fstest.MapFS{"tile/0/x001" + strings.Repeat("/x001", 40) + "/001": file("")}, []ledger.Uncovered{{Kind: "file", Count: 1, First: "tile/0" + strings.Repeat("/x001", 7)}}},
-		"a file in place of a directory":  {fstest.MapFS{"tile/1/x001": file("")}, []ledger.Uncovered{{Kind: "file", Count: 1, First: "tile/1/x001"}}},
+		"groups without an end":          {fstest.MapFS{"tile/0/x001" + strings.Repeat("/x001", 40) + "/001": file("")}, []ledger.Uncovered{{Kind: "file", Count: 1, First: "tile/0" + strings.Repeat("/x001", 7)}}},
+		"a file in place of a directory": {fstest.MapFS{"tile/1/x001": file("")}, []ledger.Uncovered{{Kind: "file", Count: 1, First: "tile/1/x001"}}},
+		"directories in which nothing can be": {
+			fstest.MapFS{"tile/4": empty, "tile/0/003.p": empty, "tile/entries/x001": empty, "tile/0" + strings.Repeat("/x001", 6): empty, "blob/zz": empty, "blob/AB": empty},
+			[]ledger.Uncovered{{Kind: "file", Count: 6, First: "blob/AB"}},
+		},
 		"a blob that nobody refers to":    {fstest.MapFS{ledger.BlobPath(ledger.NewBlob(blob).SHA256): {Data: blob}}, []ledger.Uncovered{{Kind: "blob", Count: 1, First: ledger.BlobPath(ledger.NewBlob(blob).SHA256)}}},
-		"a blob by its name in capitals":  {fstest.MapFS{"blob/AA/" + strings.Repeat("AA", 32): {Data: blob}}, []ledger.Uncovered{{Kind: "file", Count: 1, First: "blob/AA/" + strings.Repeat("AA", 32)}}},
+		"a blob by its name in capitals":  {fstest.MapFS{"blob/AA/" + strings.Repeat("AA", 32): {Data: blob}}, []ledger.Uncovered{{Kind: "file", Count: 1, First: "blob/AA"}}},
 		"a second signature":              {fstest.MapFS{ledger.CheckpointPath: {Data: slices.Concat(signed, second)}}, []ledger.Uncovered{{Kind: "signature", Count: 1, First: "checkpoint"}}},
 		"the signature, once more":        {fstest.MapFS{ledger.CheckpointPath: {Data: slices.Concat(signed, signed[bytes.Index(signed, []byte("\n\n"))+2:])}}, []ledger.Uncovered{{Kind: "signature", Count: 1, First: "checkpoint"}}},
 		"spare bits of the signature set": {fstest.MapFS{ledger.CheckpointPath: {Data: spareBits(t, signed)}}, []ledger.Uncovered{{Kind: "signature", Count: 1, First: "checkpoint"}}},
@@ -113,6 +118,9 @@ func TestVerifyOlderPartials(t *testing.T) {
 		b.add(t, event("later", i))
 	}
 	b.seal(t)
+	for _, left := range []string{"tile/0/000.p", "tile/entries/000.p", "blob/ab"} { // by who removed the last file
+		b.files[left] = &fstest.MapFile{Mode: fs.ModeDir | 0o700}
+	}
 	if _, err := ledger.Verify(b.files, b.key); err != nil {
 		t.Error(err)
 	}

@@ -133,18 +133,26 @@ func (a *Archive) expectNothing() error {
 
 // readSealed reads the checkpoint and what goes on from it.
 func (a *Archive) readSealed(note []byte) error {
+	if err := a.readTree(note); err != nil {
+		return err
+	}
+	return a.readLog()
+}
+
+// readTree reads the checkpoint and the tree's edge.
+func (a *Archive) readTree(note []byte) error {
 	c, err := ledger.OpenCheckpoint(note, a.keys.Verifier)
 	if err != nil {
 		return &Damage{Where: ledger.CheckpointPath, What: "it is damaged", Err: err, Advice: adviceRepair}
 	}
 	a.sealed, a.note = c, note
 	a.edge, a.edgeErr = ledger.ReadEdge(readable{a.files}, c)
-	return a.readLog()
+	a.full = fullBundles(c.Size)
+	return nil
 }
 
 // readLog takes the events that are not in full bundles from the log.
 func (a *Archive) readLog() error {
-	a.full = fullBundles(a.sealed.Size)
 	var err error
 	if a.ending, err = readLog(a.files, a.full); err != nil {
 		return err
@@ -152,8 +160,13 @@ func (a *Archive) readLog() error {
 	if a.recent, a.tail, err = joinLog(a.ending, a.full); err != nil {
 		return err
 	}
-	if a.size() < a.sealed.Size {
-		return damagedLog(logDir, "it ends after event %d, and the checkpoint covers %s", a.size(), count(a.sealed.Size, "event"))
+	return a.reaches(a.size())
+}
+
+// reaches refuses a log that ends before the checkpoint.
+func (a *Archive) reaches(end int64) error {
+	if end < a.sealed.Size {
+		return damagedLog(logDir, "it ends after event %d, and the checkpoint covers %s", end, count(a.sealed.Size, "event"))
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -14,7 +15,8 @@ import (
 )
 
 // FS is what the archive does with files. Names are relative and have slashes. Only regular files
-// are read, links are not followed, and a file that is longer than its name lets it be is not read.
+// are read, links are not followed, neither to files nor to directories, and a file that is longer than its name lets it
+// be is not read, nor a directory with more names than it can have.
 // Nothing is durable before it was synced: a file's bytes by Sync, and that a name
 // was created, renamed or removed by SyncDir of the directory that it is in.
 // Errors for a name that does not exist satisfy errors.Is(err, fs.ErrNotExist).
@@ -76,7 +78,13 @@ func (d dir) ReadFile(name string) ([]byte, error) {
 	return regular.ReadAll(f, longest(name))
 }
 
-func (d dir) openDir(name string) (*os.File, error) { return regular.OpenDir(d.path(name)) }
+// openDir opens a directory, which is no link unless it is the one that was given.
+func (d dir) openDir(name string) (*os.File, error) {
+	if name == "." {
+		return os.Open(string(d))
+	}
+	return regular.OpenDir(d.path(name))
+}
 
 func (d dir) OpenReader(name string) (Reader, error) {
 	f, err := regular.OpenItself(d.path(name))
@@ -87,12 +95,31 @@ func (d dir) OpenReader(name string) (Reader, error) {
 }
 
 func (d dir) ReadDir(name string) ([]string, error) {
-	entries, err := os.ReadDir(d.path(name))
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = e.Name()
+	f, err := d.openDir(name)
+	if err != nil {
+		return nil, err
 	}
-	return names, err
+	return namesIn(f, maxNames)
+}
+
+// maxNames is how many names a directory can have. The log has a file for each MiB.
+const maxNames = 1 << 20
+
+// namesIn lists a directory, in order, and closes it. More names than it can have are not gathered.
+func namesIn(f *os.File, most int) (names []string, err error) {
+	defer func() { _ = f.Close() }() // read only
+	for len(names) <= most {
+		some, err := f.Readdirnames(namesAtOnce)
+		names = append(names, some...)
+		if errors.Is(err, io.EOF) {
+			slices.Sort(names)
+			return names, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("%s has more than %d names, which no archive has: take out what does not belong there", f.Name(), most)
 }
 
 func (d dir) Modified(name string) (time.Time, error) {
@@ -177,9 +204,7 @@ func (h held) ReadDir(name string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := f.Readdirnames(-1)
-	slices.Sort(names)
-	return names, errors.Join(err, f.Close())
+	return namesIn(f, maxNames)
 }
 
 func (h held) Modified(name string) (time.Time, error) {

@@ -3,11 +3,14 @@
 package archive_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -62,6 +65,87 @@ func TestVerifyHostile(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A link in the place of a directory is not followed, and is named.
+func TestVerifyLinkedDirectories(t *testing.T) {
+	whole, keys := ended(t, 0)
+	if err := os.MkdirAll(filepath.Join(whole, "tmp"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := archive.VerifyCopy(bg, archive.Dir(whole), keys.Verifier); err != nil {
+		t.Fatal(err)
+	}
+	err := fs.WalkDir(os.DirFS(whole), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() || name == "." {
+			return err
+		}
+		dir, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "elsewhere")
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.CopyFS(dir, os.DirFS(whole)), os.Rename(path, elsewhere), os.Symlink(elsewhere, path)); err != nil {
+			return err
+		}
+		if _, err := archive.VerifyCopy(bg, archive.Dir(dir), keys.Verifier); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s is a link: %v", name, err)
+		}
+		if _, err := archive.Verify(bg, archive.Dir(dir), keys.Verifier); name != "tmp" && (err == nil || !strings.Contains(err.Error(), name)) {
+			t.Errorf("%s is a link in a box's own archive: %v", name, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(whole, link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := archive.VerifyCopy(bg, archive.Dir(link), keys.Verifier); err != nil {
+		t.Errorf("the directory that was given may be a link: %v", err)
+	}
+}
+
+// looking is a context that looks at the heap now and then when it is asked whether it ended.
+type looking struct {
+	context.Context
+	mu    sync.Mutex
+	asked int
+	most  uint64
+}
+
+func (l *looking) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.asked++; l.asked%1000 == 0 {
+		l.most = max(l.most, heap())
+	}
+	return l.Context.Err()
+}
+
+// However many names there are in a directory where they don't belong, they are counted, and not gathered.
+func TestVerifyManyForeignNames(t *testing.T) {
+	const names, bound = 10_000, 1 << 20 // the names have 2.5 MB
+	for _, dir := range []string{".", "log", "tmp"} {
+		whole, keys := ended(t, 0)
+		in := filepath.Join(whole, dir)
+		if err := os.MkdirAll(in, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for n := range names {
+			if err := os.Link(filepath.Join(whole, "key"), filepath.Join(in, fmt.Sprintf("%0250d", n))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before, ctx := heap(), &looking{Context: bg}
+		_, err := archive.VerifyCopy(ctx, archive.Dir(whole), keys.Verifier)
+		var uncovered *ledger.UncoveredError
+		if !errors.As(err, &uncovered) || len(uncovered.Found) != 1 || uncovered.Found[0].Count != names {
+			t.Errorf("in %s: %v", dir, err)
+		}
+		if ctx.asked < names || ctx.most > before+bound {
+			t.Errorf("in %s: it looked %d times whether to go on, and held %d KB", dir, ctx.asked, (int64(ctx.most)-int64(before))>>10)
+		}
 	}
 }
 

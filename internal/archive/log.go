@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -199,14 +200,22 @@ func torn(data []byte, at, end int) bool {
 
 // segmentNames lists the segments of the log, in order, with the first index of each.
 func segmentNames(fs FS) (names []string, firsts []int64, err error) {
-	all, err := fs.ReadDir(logDir)
+	err = eachName(fs, logDir, func(name string) error {
+		first, ok := segmentFirst(name)
+		if ok && len(firsts) == maxNames {
+			return damagedLog(logDir, "it has more than %d files, which no log has", maxNames)
+		}
+		if ok {
+			firsts = append(firsts, first)
+		}
+		return nil
+	})
 	if err != nil && !missing(err) {
 		return nil, nil, fmt.Errorf("read the archive's log: %w", err)
 	}
-	for _, name := range all {
-		if first, ok := segmentFirst(name); ok {
-			names, firsts = append(names, logDir+"/"+name), append(firsts, first)
-		}
+	slices.Sort(firsts)
+	for _, first := range firsts {
+		names = append(names, segmentName(first))
 	}
 	return names, firsts, nil
 }
@@ -243,27 +252,88 @@ func damagedLog(where, what string, args ...any) *Damage {
 // joinLog returns the events from index from on, and the fault at the log's very
 // end if there is one. Anything else that is not whole is damage.
 func joinLog(segments []segment, from int64) (events [][]byte, tail *fault, err error) {
-	if len(segments) == 0 || segments[0].first > from {
-		return nil, nil, damagedLog(logDir, "the log's file with event %d is missing", from+1)
-	}
-	next := segments[0].first
+	j := joining{from: from, each: func(_ int64, stored []byte) error {
+		events = append(events, stored)
+		return nil
+	}}
 	for i, s := range segments {
-		if s.first != next {
-			return nil, nil, damagedLog(s.name, "events %d to %d are missing before it", next+1, s.first)
-		}
-		for _, f := range s.faults {
-			if !f.last || i < len(segments)-1 {
-				return nil, nil, damagedLog(s.name, "it is damaged at byte %d, in event %d or after it", f.at, f.first+1)
-			}
-			tail = &f
-		}
-		for _, b := range s.batches {
-			if b.first != next {
-				return nil, nil, damagedLog(s.name, "event %d comes where event %d should be", b.first+1, next+1)
-			}
-			events = append(events, b.events[min(int64(len(b.events)), max(0, from-b.first)):]...)
-			next = b.end()
+		if err := j.add(s, i == len(segments)-1); err != nil {
+			return nil, nil, err
 		}
 	}
-	return events, tail, nil
+	return events, j.tail, j.begun()
+}
+
+// walkLog calls f for the log's events from an index on, with one segment in memory at a time. The bytes are not to
+// be kept. It returns where the log ends, and the fault there if there is one. Anything else that is not whole is
+// damage.
+func walkLog(ctx context.Context, fs FS, from int64, f func(index int64, stored []byte) error) (end int64, tail *fault, err error) {
+	names, firsts, err := segmentNames(fs)
+	if err != nil {
+		return 0, nil, err
+	}
+	j := joining{from: from, each: f}
+	for i := segmentOf(firsts, from); i < len(names); i++ {
+		if err := ctx.Err(); err != nil {
+			return 0, nil, err
+		}
+		data, err := fs.ReadFile(names[i])
+		if err != nil {
+			return 0, nil, fmt.Errorf("read the archive's log: %w", err)
+		}
+		if err := j.add(readSegment(names[i], data), i == len(names)-1); err != nil {
+			return 0, nil, err
+		}
+	}
+	return j.next, j.tail, j.begun()
+}
+
+// joining puts segments together that have to follow each other.
+type joining struct {
+	from int64 // the first event that is wanted
+	each func(index int64, stored []byte) error
+	some bool   // there was a segment
+	next int64  // the event that has to come next
+	tail *fault // at the end of the last segment
+}
+
+// begun says whether the log has the first event that is wanted.
+func (j *joining) begun() error {
+	if !j.some {
+		return damagedLog(logDir, "the log's file with event %d is missing", j.from+1)
+	}
+	return nil
+}
+
+// add takes the next segment.
+func (j *joining) add(s segment, last bool) error {
+	if !j.some && s.first > j.from {
+		return j.begun()
+	}
+	if !j.some {
+		j.some, j.next = true, s.first
+	}
+	if s.first != j.next {
+		return damagedLog(s.name, "events %d to %d are missing before it", j.next+1, s.first)
+	}
+	for _, f := range s.faults {
+		if !f.last || !last {
+			return damagedLog(s.name, "it is damaged at byte %d, in event %d or after it", f.at, f.first+1)
+		}
+		j.tail = &f
+	}
+	for _, b := range s.batches {
+		if b.first != j.next {
+			return damagedLog(s.name, "event %d comes where event %d should be", b.first+1, j.next+1)
+		}
+		for i, stored := range b.events {
+			if at := b.first + int64(i); at >= j.from {
+				if err := j.each(at, stored); err != nil {
+					return err
+				}
+			}
+		}
+		j.next = b.end()
+	}
+	return nil
 }

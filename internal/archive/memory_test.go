@@ -1,6 +1,8 @@
 package archive_test
 
 import (
+	"cmp"
+	"errors"
 	"runtime"
 	"sync"
 	"testing"
@@ -11,6 +13,7 @@ import (
 // watched is files that look at the heap each time some have been read.
 type watched struct {
 	archive.FS
+	often int // after how many reads; 0 for 50
 	mu    sync.Mutex
 	reads int
 	most  uint64
@@ -19,7 +22,7 @@ type watched struct {
 func (w *watched) look() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.reads++; w.reads%50 == 0 {
+	if w.reads++; w.reads%cmp.Or(w.often, 50) == 0 {
 		w.most = max(w.most, heap())
 	}
 }
@@ -32,6 +35,20 @@ func (w *watched) ReadFile(name string) ([]byte, error) {
 func (w *watched) OpenReader(name string) (archive.Reader, error) {
 	w.look()
 	return w.FS.OpenReader(name)
+}
+
+// watch does something with the files, and says how much memory it held at most.
+func (w *watched) watch(t *testing.T, name string, bound uint64, do func() error) {
+	t.Helper()
+	before := heap()
+	w.reads, w.most = 0, 0
+	if err := do(); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+	if w.reads < cmp.Or(w.often, 50) || w.most > before+bound {
+		t.Errorf("%s read %d files, and held %d MB", name, w.reads, (w.most-before)>>20)
+	}
+	t.Logf("%s: %d KB", name, (int64(w.most)-int64(before))>>10)
 }
 
 func heap() uint64 {
@@ -66,15 +83,7 @@ func TestMemory(t *testing.T) {
 	files := &watched{FS: dir}
 	watch := func(name string, do func() error) {
 		t.Helper()
-		before := heap()
-		files.reads, files.most = 0, 0
-		if err := do(); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if files.reads < 50 || files.most > before+bound {
-			t.Errorf("%s read %d files, and held %d MB", name, files.reads, (files.most-before)>>20)
-		}
-		t.Logf("%s: %d KB", name, (int64(files.most)-int64(before))>>10)
+		files.watch(t, name, bound, do)
 	}
 	watch("a start that looks at everything", func() error {
 		a, err := archive.Open(files, keys)
@@ -111,6 +120,59 @@ func TestMemory(t *testing.T) {
 	})
 	watch("verify", func() error {
 		_, err := archive.Verify(bg, files, keys.Verifier)
+		return err
+	})
+}
+
+// An archive whose checkpoint covers nothing of a long log, with the tiles that the log makes, is verified and read
+// with a part of the log in memory that does not grow with it.
+func TestMemoryOfALongEnd(t *testing.T) {
+	const size, bound = 60_000, 10 << 20 // the events alone have 27 MB
+	keys, dir := newKeys(t), archive.Dir(t.TempDir())
+	a, err := archive.Open(dir, keys)
+	if err == nil {
+		_, err = a.Start(bg, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	nothing := a.Checkpoint()
+	for from := 0; from < size; from += 500 {
+		if _, err := a.Append(typicalFrom(from, 500)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := dir.Create("checkpoint")
+	if err == nil {
+		_, err = f.Write(nothing)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := &watched{FS: dir, often: 10}
+	files.watch(t, "verify", bound, func() error {
+		v, err := archive.Verify(bg, files, keys.Verifier)
+		if v.Events != 0 || v.Unsealed != size {
+			t.Errorf("%+v", v)
+		}
+		return err
+	})
+	files.watch(t, "events", bound, func() error {
+		next := int64(0)
+		err := archive.Events(bg, files, keys.Verifier, func(index int64, _ []byte) error {
+			if index != next {
+				t.Errorf("event %d comes where event %d should be", index, next)
+			}
+			next++
+			return nil
+		})
+		if next != size {
+			t.Errorf("%d events", next)
+		}
 		return err
 	})
 }

@@ -40,6 +40,11 @@ func longest(name string) int64 {
 // Readable lets package ledger read files.
 func Readable(files FS) fs.FS { return readable{files} }
 
+// lister is files that open a directory, which is no link, to list its names.
+type lister interface {
+	openDir(name string) (*os.File, error)
+}
+
 // readable lets package ledger read the archive's files.
 type readable struct{ FS }
 
@@ -49,9 +54,7 @@ func (r readable) Open(name string) (fs.File, error) {
 	if err == nil {
 		return &opened{reader, io.NewSectionReader(reader, 0, math.MaxInt64)}, nil
 	}
-	if d, ok := r.FS.(interface {
-		openDir(name string) (*os.File, error)
-	}); ok {
+	if d, ok := r.FS.(lister); ok {
 		if errors.Is(err, regular.ErrIrregular) {
 			if f, dirErr := d.openDir(name); dirErr == nil { // and not a file that holds a nil *os.File
 				return f, nil
@@ -63,6 +66,55 @@ func (r readable) Open(name string) (fs.File, error) {
 		return &directory{names: names}, nil
 	}
 	return nil, err
+}
+
+// namesAtOnce is how many names of a directory are held in memory, where nobody needs all of them.
+const namesAtOnce = 1024
+
+// eachName calls f for every name in a directory, in no order, and holds a part of them at a time if the files are a
+// file system's. A link is no directory.
+func eachName(files FS, dir string, f func(name string) error) error {
+	d, ok := files.(lister)
+	if !ok {
+		names, err := files.ReadDir(dir)
+		for _, name := range names {
+			if err := f(name); err != nil {
+				return err
+			}
+		}
+		return err
+	}
+	list, err := d.openDir(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = list.Close() }() // read only
+	for {
+		names, err := list.Readdirnames(namesAtOnce)
+		for _, name := range names {
+			if err := f(name); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return err
+		}
+	}
+}
+
+// errEnough ends a walk over names.
+var errEnough = errors.New("enough was seen")
+
+// holdsAny says whether a directory has a name in it.
+func holdsAny(files FS, dir string) (bool, error) {
+	err := eachName(files, dir, func(string) error { return errEnough })
+	if errors.Is(err, errEnough) {
+		return true, nil
+	}
+	return false, err
 }
 
 // opened reads a file from its beginning.

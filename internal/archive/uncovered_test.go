@@ -109,6 +109,17 @@ func TestVerifyUncovered(t *testing.T) {
 			},
 			copy: found{{Kind: "file", Count: 5, First: "README"}},
 		},
+		"directories that nothing is in yet": {
+			unsealed: 300,
+			add: func(dir string) {
+				for _, name := range []string{"tile/0/002.p", "tile/1/x001"} {
+					if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(name)), 0o700); err != nil {
+						t.Fatal(err)
+					}
+				}
+			},
+			copy: found{{Kind: "file", Count: 2, First: "tile/0/002.p"}, {Kind: "log event", Count: 300, First: segment}},
+		},
 		"a note of a mirror": {add: func(dir string) { put(t, dir, "mirror", []byte("the log is written to a mirror too\n")) }},
 		"a file of the log without a batch": {
 			add:  func(dir string) { put(t, dir, "log/00000000000000000301.log", []byte("x")) },

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -32,7 +33,8 @@ type Verified struct {
 func Verify(ctx context.Context, fs FS, verifier string) (Verified, error) {
 	return verifyAgain(ctx, fs, func() (v Verified, err error) {
 		known := knownToBox{fs: fs, keys: Keys{Verifier: verifier}, v: &v}
-		if v.Report, err = ledger.VerifyExcept(until{readable{fs}, ctx}, verifier, known.knows); err == nil {
+		knows := func(kind, name string) (bool, error) { return known.knows(ctx, kind, name) }
+		if v.Report, err = ledger.VerifyExcept(until{readable{fs}, ctx}, verifier, knows); err == nil {
 			err = v.verifyLog(ctx, fs, verifier)
 		}
 		return v, err
@@ -106,50 +108,79 @@ func (v *Verified) verifyLog(ctx context.Context, fs FS, verifier string) error 
 	if err := verifyKey(fs, verifier); err != nil {
 		return err
 	}
-	if _, err := fs.ReadDir(logDir); missing(err) {
+	if _, err := holdsAny(fs, logDir); missing(err) {
 		return nil // an export
 	}
-	a, err := openSealed(fs, Keys{Verifier: verifier})
+	a, err := openTree(fs, Keys{Verifier: verifier})
 	if err != nil {
 		return err
 	}
-	if a.tail != nil {
-		return damagedLog(a.tail.segment, "its last batch, from event %d on, is damaged or was never finished", a.tail.first+1)
+	end, tail, err := walkLog(ctx, fs, a.full, func(index int64, stored []byte) error {
+		if _, err := ledger.Decode(stored); err != nil {
+			return &ledger.VerifyError{Path: logDir, Event: index, Problem: err}
+		}
+		return nil
+	})
+	if err == nil {
+		err = a.reaches(end)
+	}
+	if err == nil && tail != nil {
+		err = damagedLog(tail.segment, "its last batch, from event %d on, is damaged or was never finished", tail.first+1)
+	}
+	if err != nil {
+		return err
 	}
 	if v.Single, err = holdLog(ctx, fs, 0, a.sealed.Size, a.tiles().same); err != nil {
 		return err
 	}
-	for i, stored := range a.recent {
-		if _, err := ledger.Decode(stored); err != nil {
-			return &ledger.VerifyError{Path: logDir, Event: a.full + int64(i), Problem: err}
-		}
-	}
-	v.Log, v.Unsealed = true, a.size()-a.sealed.Size
+	v.Log, v.Unsealed = true, end-a.sealed.Size
 	return nil
 }
 
-// openSealed reads the checkpoint and the log's end.
-func openSealed(fs FS, keys Keys) (*Archive, error) {
+// Events calls f for every event of an archive that [Verify] has verified, with one segment of its log in memory at a
+// time. The bytes are not to be kept.
+func Events(ctx context.Context, fs FS, verifier string, f func(index int64, stored []byte) error) error {
+	a, err := openTree(fs, Keys{Verifier: verifier})
+	if err != nil {
+		return err
+	}
+	if err := a.entries(0, a.fullBundle, func(index int64, stored []byte) error {
+		return errors.Join(ctx.Err(), f(index, stored))
+	}); err != nil {
+		return err
+	}
+	_, _, err = walkLog(ctx, fs, a.full, f)
+	return err
+}
+
+// openTree reads the checkpoint and the tree's edge, and nothing of the log.
+func openTree(fs FS, keys Keys) (*Archive, error) {
 	a := &Archive{files: newStore(fs), keys: keys}
 	note, err := fs.ReadFile(ledger.CheckpointPath)
 	if err != nil {
 		return nil, err
 	}
-	return a, a.readSealed(note)
+	return a, a.readTree(note)
 }
 
 // knownToBox knows what a box's archive has besides what its checkpoint covers.
 type knownToBox struct {
-	fs     FS
-	keys   Keys
-	v      *Verified
-	coming map[string][]byte // tiles and bundles that the log's end will make, by their names when they are full
+	fs    FS
+	keys  Keys
+	v     *Verified
+	tiles map[string]bool // tiles and bundles that the log's end makes; nil before they were looked for
 }
 
-func (k *knownToBox) knows(kind, name string) (bool, error) {
+func (k *knownToBox) knows(ctx context.Context, kind, name string) (bool, error) {
 	switch kind {
 	case ledger.UncoveredTile, ledger.UncoveredBundle:
-		return k.knowsTile(kind, name)
+		if k.tiles == nil {
+			var err error
+			if k.tiles, err = comingTiles(ctx, k.fs, k.keys); err != nil {
+				return false, err
+			}
+		}
+		return k.tiles[name], nil
 	case ledger.UncoveredBlob:
 		data, err := k.fs.ReadFile(name)
 		if err != nil || ledger.BlobPath(ledger.NewBlob(data).SHA256) != name {
@@ -157,72 +188,106 @@ func (k *knownToBox) knows(kind, name string) (bool, error) {
 		}
 		k.v.Unreferenced++
 		return true, nil
+	case ledger.UncoveredFile: // a directory that it made, and did not fill yet
+		some, err := holdsAny(k.fs, name)
+		return err == nil && !some, nil
 	}
 	return false, nil
 }
 
-// knowsTile says whether a tile has what the log's events make of it, or the beginning of that.
-func (k *knownToBox) knowsTile(kind, name string) (bool, error) {
-	if k.coming == nil {
-		var err error
-		if k.coming, err = comingTiles(k.fs, k.keys); err != nil {
-			return false, err
-		}
+// comingTiles names the tiles and bundles that are as the events of the log's end make them, or the beginning of
+// that. It holds one segment in memory.
+func comingTiles(ctx context.Context, fs FS, keys Keys) (map[string]bool, error) {
+	c := coming{fs: fs, found: map[string]bool{}}
+	if _, err := holdsAny(fs, logDir); missing(err) {
+		return c.found, nil
 	}
-	full, width := name, ledger.TileWidth
-	if dir, partial := strings.CutSuffix(path.Dir(name), ".p"); partial {
-		full = dir
-		width, _ = strconv.Atoi(path.Base(name)) // package ledger has read it
-	}
-	whole, ok := k.coming[full]
-	if !ok {
-		return false, nil
-	}
-	most := width * len(ledger.Hash{})
-	if kind == ledger.UncoveredBundle {
-		events, err := ledger.Entries(whole)
-		if err != nil || len(events) < width {
-			return false, err
-		}
-		most = 0
-		for _, stored := range events[:width] {
-			most += 2 + len(stored)
-		}
-	}
-	data, err := k.fs.ReadFile(name)
-	return err == nil && most <= len(whole) && bytes.Equal(data, whole[:most]), nil
-}
-
-// comingTiles makes the tiles and bundles of all events that the log has.
-func comingTiles(fs FS, keys Keys) (map[string][]byte, error) {
-	coming := map[string][]byte{}
-	if _, err := fs.ReadDir(logDir); missing(err) {
-		return coming, nil
-	}
-	a, err := openSealed(fs, keys)
+	a, err := openTree(fs, keys)
 	if err == nil {
 		err = a.edgeErr
 	}
 	if err != nil {
 		return nil, err
 	}
-	for at := a.full; at < a.size(); at += ledger.TileWidth {
-		_, data := bundle(at, a.recent[at-a.full:min(at+ledger.TileWidth, a.size())-a.full])
-		coming[ledger.EntriesPath(at/ledger.TileWidth, ledger.TileWidth)] = data
-	}
-	keep := func(name string, data []byte) error {
-		if dir, partial := strings.CutSuffix(path.Dir(name), ".p"); partial {
-			name = dir
+	end, _, err := walkLog(ctx, fs, a.full, func(index int64, stored []byte) error {
+		if err := c.add(index, stored); err != nil || index < a.sealed.Size {
+			return err
 		}
-		coming[name] = data
+		return a.edge.Append(stored, c.tile)
+	})
+	if err == nil {
+		err = a.reaches(end)
+	}
+	if err == nil {
+		err = c.bundled(end)
+	}
+	if err == nil {
+		err = a.edge.Partial(0, c.tile)
+	}
+	return c.found, err
+}
+
+// coming compares tiles and bundles, as they are made, with what lies in their places.
+type coming struct {
+	fs     FS
+	bundle []byte // the events that are not in a full bundle yet
+	ends   []int  // where each of them ends
+	found  map[string]bool
+}
+
+// add takes the next event into its bundle.
+func (c *coming) add(index int64, stored []byte) error {
+	c.bundle = ledger.AppendEntry(c.bundle, stored)
+	c.ends = append(c.ends, len(c.bundle))
+	if len(c.ends) < ledger.TileWidth {
 		return nil
 	}
-	for _, stored := range a.recent[a.sealed.Size-a.full:] {
-		if err := a.edge.Append(stored, keep); err != nil {
-			return nil, err
+	return c.bundled(index + 1)
+}
+
+// bundled compares the bundle, which ends before an event.
+func (c *coming) bundled(end int64) error {
+	if len(c.ends) == 0 {
+		return nil
+	}
+	err := c.compare(ledger.EntriesPath((end-1)/ledger.TileWidth, ledger.TileWidth), c.bundle, c.ends)
+	c.bundle, c.ends = c.bundle[:0], c.ends[:0]
+	return err
+}
+
+// tile compares a tile of hashes.
+func (c *coming) tile(name string, data []byte) error {
+	if dir, partial := strings.CutSuffix(path.Dir(name), ".p"); partial {
+		name = dir
+	}
+	var ends []int
+	for end := len(ledger.Hash{}); end <= len(data); end += len(ledger.Hash{}) {
+		ends = append(ends, end)
+	}
+	return c.compare(name, data, ends)
+}
+
+// compare compares a tile, by its name when it is full, with the file of that name and with the partial ones.
+func (c *coming) compare(full string, data []byte, ends []int) error {
+	same := func(name string, want []byte) {
+		got, err := c.fs.ReadFile(name)
+		if err == nil && bytes.Equal(got, want) { // what can't be read is not known
+			c.found[name] = true
 		}
 	}
-	return coming, a.edge.Partial(0, keep)
+	if len(ends) == ledger.TileWidth {
+		same(full, data)
+	}
+	err := eachName(c.fs, full+".p", func(name string) error {
+		if width, err := strconv.Atoi(name); err == nil && width > 0 && width <= len(ends) {
+			same(full+".p/"+name, data[:ends[width-1]])
+		}
+		return nil
+	})
+	if missing(err) || errors.Is(err, regular.ErrNoDirectory) {
+		return nil
+	}
+	return err
 }
 
 // uncoveredEvent is the kind of an event of the log that the checkpoint does not cover.
@@ -230,51 +295,57 @@ const uncoveredEvent = "log event"
 
 // verifyRest checks what lies beside the tiles and blobs of a copy.
 func (v *Verified) verifyRest(ctx context.Context, fs FS, verifier string, uncovered *ledger.UncoveredError) error {
-	names, err := fs.ReadDir(".")
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
+	return eachOf(ctx, fs, ".", func(name string) error {
 		switch name {
 		case ledger.CheckpointPath, "tile", blobDir:
 		case keyPath:
-			if err := verifyKey(fs, verifier); err != nil {
-				return err
-			}
+			return verifyKey(fs, verifier)
 		case mirrorNote:
 			if note, err := fs.ReadFile(name); err != nil || string(note) != mirrorText {
 				uncovered.Add(ledger.UncoveredFile, name)
 			}
 		case logDir:
-			if err := v.verifyCopiedLog(ctx, fs, uncovered); err != nil {
-				return err
-			}
+			return v.verifyCopiedLog(ctx, fs, uncovered)
 		case tmpDir:
-			left, err := fs.ReadDir(tmpDir)
-			if err != nil || len(left) > 0 {
-				uncovered.Add(ledger.UncoveredFile, name)
-			}
+			return eachOf(ctx, fs, tmpDir, func(name string) error {
+				uncovered.Add(ledger.UncoveredFile, tmpDir+"/"+name)
+				return nil
+			})
 		default:
 			uncovered.Add(ledger.UncoveredFile, name)
 		}
+		return nil
+	})
+}
+
+// eachOf calls f for every name in a directory of a copy. What is no directory is damage, and so is a link to one.
+func eachOf(ctx context.Context, fs FS, dir string, f func(name string) error) error {
+	err := eachName(fs, dir, func(name string) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return f(name)
+	})
+	if errors.Is(err, regular.ErrNoDirectory) {
+		return &ledger.VerifyError{Path: dir, Event: -1, Problem: errors.New("it is no directory of its own: a link is not followed")}
 	}
-	return nil
+	return err
 }
 
 // verifyCopiedLog holds a log against the sealed events, one segment in memory at a time.
 func (v *Verified) verifyCopiedLog(ctx context.Context, fs FS, uncovered *ledger.UncoveredError) error {
-	all, err := fs.ReadDir(logDir)
+	err := eachOf(ctx, fs, logDir, func(name string) error {
+		if _, ok := segmentFirst(name); !ok {
+			uncovered.Add(ledger.UncoveredFile, logDir+"/"+name)
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
 	names, firsts, err := segmentNames(fs)
 	if err != nil {
 		return err
-	}
-	for _, name := range all {
-		if _, ok := segmentFirst(name); !ok {
-			uncovered.Add(ledger.UncoveredFile, logDir+"/"+name)
-		}
 	}
 	size := v.Checkpoint.Size
 	a := &Archive{files: newStore(fs), sealed: v.Checkpoint}

@@ -31,6 +31,7 @@ import (
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/stage"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -39,13 +40,9 @@ import (
 const (
 	archiveDir  = "archive"
 	sessionsDir = "sessions"
-	signerFile  = "signer.key"
 	aboutFile   = "backup.json" // of the backup alone; its first file
 	sumsFile    = "SHA256SUMS"  // of the backup alone; its last file
 )
-
-// secretFiles are for the owner of the box alone.
-func secretFiles() []string { return []string{signerFile, "verifier.key", "api.token", "gate.token"} }
 
 // Report says what a backup holds.
 type Report struct {
@@ -61,82 +58,44 @@ type about struct {
 
 const format = 1
 
-// ErrExists is returned where a backup would be written over a file.
-var ErrExists = errors.New("the file is there already: give another name")
-
 // Write writes a backup of the box in dir, with the files of its archive, to a
 // file that is not there yet and that only its owner can read. It needs room for an
 // unpacked copy beside the file.
 func Write(ctx context.Context, dir string, files archive.FS, file string) (r Report, err error) {
-	if _, err := os.Lstat(file); err == nil {
-		return Report{}, fmt.Errorf("%s: %w", file, ErrExists)
-	}
-	stage, err := newStage(filepath.Dir(file), ".backup-*")
+	s, err := stage.ForFile(file)
 	if err != nil {
 		return Report{}, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(stage)) }()
-	content := filepath.Join(stage, "content")
-	c := copier{ctx: ctx, from: dir, to: content, files: files}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	c := copier{ctx: ctx, from: dir, to: s.Path("content"), files: files}
 	if r, err = c.copyBox(); err != nil {
 		return Report{}, err
 	}
-	packed := filepath.Join(stage, "packed")
-	if err := pack(ctx, content, packed, r); err != nil {
+	if err := pack(ctx, c.to, s.Path("packed"), r); err != nil {
 		return Report{}, err
 	}
-	// A link does not replace what came there meanwhile, as a rename would.
-	if err := os.Link(packed, file); errors.Is(err, fs.ErrExist) {
-		return Report{}, fmt.Errorf("%s: %w", file, ErrExists)
-	} else if err != nil { // the file system has no links
-		if err := os.Rename(packed, file); err != nil {
-			return Report{}, err
-		}
-	}
-	return r, archive.Dir(filepath.Dir(file)).SyncDir(".")
-}
-
-// newStage makes a directory, for its owner alone, in which something with keys is made ready. What a process that
-// was killed leaves of it is kept out of version control.
-func newStage(parent, pattern string) (string, error) {
-	stage, err := os.MkdirTemp(parent, pattern)
-	if err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(filepath.Join(stage, ".gitignore"), []byte("*\n"), 0o600); err != nil {
-		return "", errors.Join(err, os.RemoveAll(stage))
-	}
-	return stage, nil
+	return r, s.PlaceFile("packed")
 }
 
 // verify checks an unpacked backup, and says what it holds.
 func verify(ctx context.Context, dir string) (Report, error) {
-	signer, err := os.ReadFile(filepath.Join(dir, signerFile))
-	if err != nil {
-		return Report{}, fmt.Errorf("%s: %w", signerFile, errors.Unwrap(err))
-	}
-	key := strings.TrimSuffix(string(signer), "\n")
-	verifier, err := ledger.VerifierKey(key)
-	if err != nil {
-		return Report{}, fmt.Errorf("%s: %w", signerFile, err)
-	}
-	path := filepath.Join(dir, archiveDir)
-	if _, err := archive.Verify(ctx, archive.Dir(path), verifier); err != nil {
-		return Report{}, fmt.Errorf("the ledger does not verify: %w", err)
-	}
-	a, err := archive.Open(archive.Dir(path), archive.Keys{Signer: key, Verifier: verifier})
+	verifier, err := checkSecrets(dir)
 	if err != nil {
 		return Report{}, err
 	}
-	r := Report{Events: a.Size()}
-	err = a.Entries(0, func(_ int64, stored []byte) error {
+	files := archive.Dir(filepath.Join(dir, archiveDir))
+	if _, err := archive.Verify(ctx, files, verifier); err != nil {
+		return Report{}, fmt.Errorf("the ledger does not verify: %w", err)
+	}
+	var r Report
+	err = archive.Events(ctx, files, verifier, func(_ int64, stored []byte) error {
 		e, err := ledger.Decode(stored)
-		if e.Type == work.WorkAdded {
+		if r.Events++; e.Type == work.WorkAdded {
 			r.Items++
 		}
 		return err
 	})
-	return r, errors.Join(err, a.Close())
+	return r, err
 }
 
 // pack writes the files below a directory to a file.

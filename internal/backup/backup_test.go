@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -18,6 +20,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/backup"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/stage"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -120,7 +123,7 @@ func TestWhileClientsWrite(t *testing.T) {
 	closeBox(t, b)
 	for i, ids := range before {
 		restored := filepath.Join(t.TempDir(), "restored", "box")
-		r, err := backup.Restore(t.Context(), filepath.Join(files, fmt.Sprint(i)), restored)
+		r, err := restore(t.Context(), filepath.Join(files, fmt.Sprint(i)), restored)
 		if err != nil || r != said[i] {
 			t.Fatalf("backup %d: %+v, %v; it said %+v", i, r, err, said[i])
 		}
@@ -186,6 +189,16 @@ func backUp(t *testing.T, dir string) string {
 	return file
 }
 
+// restore restores a box from the file with a name.
+func restore(ctx context.Context, name, dir string) (r backup.Report, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return backup.Restore(ctx, f, dir)
+}
+
 // tree returns the files below a directory.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
@@ -220,7 +233,7 @@ func TestWhatIsKept(t *testing.T) {
 		t.Errorf("beside the backup there are %v, %v", names, err)
 	}
 	restored := t.TempDir()
-	if _, err := backup.Restore(t.Context(), file, restored); err != nil {
+	if _, err := restore(t.Context(), file, restored); err != nil {
 		t.Fatal(err)
 	}
 	want := tree(t, dir)
@@ -248,7 +261,7 @@ func TestRefusals(t *testing.T) {
 		_, err := backup.Write(t.Context(), dir, archive.Dir(filepath.Join(dir, "archive")), filepath.Join(t.TempDir(), "b"))
 		return err
 	}
-	if _, err := backup.Write(t.Context(), dir, archive.Dir(filepath.Join(dir, "archive")), file); !errors.Is(err, backup.ErrExists) {
+	if _, err := backup.Write(t.Context(), dir, archive.Dir(filepath.Join(dir, "archive")), file); !errors.Is(err, stage.ErrExists) {
 		t.Errorf("over a file: %v", err)
 	}
 	if err := write(t.TempDir()); err == nil || !strings.Contains(err.Error(), "there is no box in") {
@@ -258,15 +271,12 @@ func TestRefusals(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(full, "x"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := backup.Restore(t.Context(), file, full); !errors.Is(err, backup.ErrNotEmpty) {
+	if _, err := restore(t.Context(), file, full); !errors.Is(err, stage.ErrOccupied) {
 		t.Errorf("into a directory with a file: %v", err)
-	}
-	if _, err := backup.Restore(t.Context(), filepath.Join(full, "none"), filepath.Join(full, "new")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("of no file: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := backup.Restore(ctx, file, filepath.Join(full, "new")); !errors.Is(err, context.Canceled) {
+	if _, err := restore(ctx, file, filepath.Join(full, "new")); !errors.Is(err, context.Canceled) || errors.Is(err, backup.ErrDamaged) {
 		t.Errorf("cancelled: %v", err)
 	}
 	if _, err := backup.Write(ctx, dir, archive.Dir(filepath.Join(dir, "archive")), filepath.Join(full, "b")); !errors.Is(err, context.Canceled) {
@@ -275,6 +285,119 @@ func TestRefusals(t *testing.T) {
 	if names, err := os.ReadDir(full); err != nil || len(names) != 1 {
 		t.Errorf("left behind: %v, %v", names, err)
 	}
+}
+
+// Who waits for a backup that does not go on is let go, and the backup is not called damaged.
+func TestInterruptedAtAPipe(t *testing.T) {
+	packed, err := os.ReadFile(backUp(t, small(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range [][]byte{nil, packed[:100], packed[:len(packed)/2], packed} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		ctx, interrupt := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() {
+			_, err := backup.Restore(ctx, r, filepath.Join(dir, "new"))
+			done <- err
+		}()
+		if _, err := w.Write(part); err != nil {
+			t.Fatal(err)
+		}
+		interrupt()
+		select {
+		case err := <-done:
+			if !errors.Is(err, context.Canceled) || errors.Is(err, backup.ErrDamaged) {
+				t.Errorf("after %d bytes: %v", len(part), err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("after %d bytes it does not end", len(part))
+		}
+		if names, err := os.ReadDir(dir); err != nil || len(names) > 0 {
+			t.Errorf("left behind: %v, %v", names, err)
+		}
+		if err := errors.Join(r.Close(), w.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// slow is files beside which something happens when they are read.
+type slow struct {
+	archive.FS
+	meanwhile func()
+}
+
+func (s slow) ReadFile(name string) ([]byte, error) {
+	s.meanwhile()
+	return s.FS.ReadFile(name)
+}
+
+// A file that comes into the backup's place while it is written is not replaced.
+func TestFileThatCame(t *testing.T) {
+	dir, out := small(t), t.TempDir()
+	file := filepath.Join(out, "box.tar.gz")
+	came := sync.OnceFunc(func() {
+		if err := os.WriteFile(file, []byte("another's"), 0o600); err != nil {
+			t.Error(err)
+		}
+	})
+	_, err := backup.Write(t.Context(), dir, slow{archive.Dir(filepath.Join(dir, "archive")), came}, file)
+	if !errors.Is(err, stage.ErrExists) {
+		t.Errorf("got %v", err)
+	}
+	if diff := cmp.Diff(map[string]string{"box.tar.gz": "another's"}, tree(t, out)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A key that is not the signer's, or a token that no box makes, is neither backed up nor restored.
+func TestDamagedSecrets(t *testing.T) {
+	dir := small(t)
+	other := small(t)
+	entries := unpack(t, backUp(t, dir))
+	for name, kept := range tree(t, dir) {
+		if strings.Contains(name, "/") || !strings.HasSuffix(name, ".key") && !strings.HasSuffix(name, ".token") {
+			continue
+		}
+		damages := map[string]string{
+			"one byte": "x", "nothing": "", "zeroes": strings.Repeat("\x00", len(kept)), "a byte that is another": "\x00" + kept[1:], "cut by half": kept[:len(kept)/2],
+			"two lines": kept + kept,
+		}
+		if strings.HasSuffix(name, ".key") {
+			damages["another box's"] = tree(t, other)[name]
+		}
+		for what, damage := range damages {
+			edited := slices.Clone(entries)
+			for i, e := range edited {
+				if e.Name == name {
+					edited[i] = file(name, damage)
+				}
+			}
+			reason := name
+			if what == "another box's" {
+				reason = "signer.key"
+			}
+			refused(t, name+" has "+what, pack(t, append(edited, sums(edited))), reason)
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(damage), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := backup.Write(t.Context(), dir, archive.Dir(filepath.Join(dir, "archive")), filepath.Join(t.TempDir(), "b"))
+			if err == nil || !strings.Contains(err.Error(), reason) {
+				t.Errorf("%s has %s: %v", name, what, err)
+			}
+		}
+		without := slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.Name == name })
+		refused(t, "without "+name, pack(t, append(without, sums(without))), name)
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(kept), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	backUp(t, dir)
 }
 
 // TestDamagedBoxIsNotBackedUp: a backup that could not be restored is no backup.

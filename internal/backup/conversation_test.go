@@ -7,7 +7,6 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
-	"github.com/signalbox-dev/signalbox/internal/backup"
 	"github.com/signalbox-dev/signalbox/internal/conversation"
 )
 
@@ -30,7 +29,7 @@ func TestConversations(t *testing.T) {
 	}
 	closeBox(t, b)
 	restored := t.TempDir()
-	if r, err := backup.Restore(t.Context(), backUp(t, dir), restored); err != nil || r.Events != 5 || r.Items != 0 {
+	if r, err := restore(t.Context(), backUp(t, dir), restored); err != nil || r.Events != 5 || r.Items != 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	b, found := open(t, restored, "")

@@ -49,18 +49,22 @@ func (c *copier) copySecrets() error {
 		if err == nil {
 			err = c.write(name, data)
 		}
-		if err == nil && name == signerFile {
-			c.verifier, err = ledger.VerifierKey(strings.TrimSuffix(string(data), "\n"))
-		}
 		if err != nil {
 			return fmt.Errorf("back up %s: %w", name, err)
 		}
 	}
+	var err error
+	if c.verifier, err = checkSecrets(c.to); err != nil {
+		return fmt.Errorf("this could not be restored: %w: put the file back from a copy, or remove it if it is not %s, and start the box, which makes it anew", err, signerFile)
+	}
 	return nil
 }
 
-// processFiles are about processes of this machine: a copy has none.
-func processFiles() []string { return []string{"lock", "agent.json"} }
+// ofProcess says whether a file is a session's about processes of this machine and time: a copy has none. A box would
+// end whichever has such a number.
+func ofProcess(name string) bool {
+	return strings.HasPrefix(name, sessionsDir+"/") && slices.Contains([]string{"lock", "session.json", "agent.json"}, path.Base(name))
+}
 
 // foreign says whether a directory below the sessions' is none that a session keeps its own files in: agents write
 // to others, as much and as deep as they like.
@@ -86,7 +90,7 @@ func (c *copier) copySessions() error {
 			return errors.Join(err, c.ctx.Err())
 		case d.IsDir() && foreign(name):
 			return fs.SkipDir
-		case !d.Type().IsRegular() || !expected(name) || slices.Contains(processFiles(), d.Name()):
+		case !d.Type().IsRegular() || !expected(name) || ofProcess(name):
 			return nil
 		}
 		f, err := regular.OpenIn(root, name)

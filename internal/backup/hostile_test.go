@@ -109,7 +109,7 @@ func refused(t *testing.T, what string, data []byte, reason string) {
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := backup.Restore(t.Context(), path, box)
+	_, err := restore(t.Context(), path, box)
 	if !errors.Is(err, backup.ErrDamaged) || !strings.Contains(err.Error(), reason) {
 		t.Errorf("%s: %v, want an error with %q", what, err, reason)
 	}
@@ -195,7 +195,7 @@ func TestHostile(t *testing.T) {
 	for _, name := range []string{
 		"../x", "/etc/x", "archive/../../x", "archive/./x", "archive//x", "sessions/..", "archive", "engine/x", "x", "lock",
 		"signer.key/x", `archive\x`, "sessions/a\nb", "sessions/\x1b[1m", "archive/../signer.key",
-		"sessions/" + strings.Repeat("a/", 40) + "x", "sessions/" + strings.Repeat("a", 1<<10),
+		"sessions/" + strings.Repeat("a/", 40) + "x", "sessions/" + strings.Repeat("a", 1<<10), "sessions/" + strings.Repeat("a", 256) + "/x",
 	} {
 		refused(t, name, pack(t, with(file(name, "x"))), "does not belong there")
 	}
@@ -221,28 +221,29 @@ func TestHostile(t *testing.T) {
 	refused(t, "a file twice", pack(t, with(good[1])), "is there twice")
 	refused(t, "a file in the place of a directory", pack(t, with(file("sessions/S-1", ""))), "sessions/S-1")
 	refused(t, "a directory in the place of a file", pack(t, with(file("sessions/S-1/transcript/x", ""))), "transcript")
+	refused(t, "directories in the place of a file", pack(t, with(file("sessions/S-1/transcript/x/y", ""))), "transcript")
 	refused(t, "no sums", pack(t, good), "it ends before SHA256SUMS")
 	refused(t, "more after the sums", pack(t, append(with(), file("sessions/x", ""))), "it goes on after SHA256SUMS")
-	refused(t, "a file that is not in the sums", pack(t, append(slices.Clone(good), file("sessions/x", ""), sums(good))), "1 files are not in SHA256SUMS")
+	refused(t, "a file that is not in the sums", pack(t, append(slices.Clone(good), file("sessions/x", ""), sums(good))), `"sessions/x" is not in SHA256SUMS`)
 	refused(t, "padding without end", pack(t, with(), make([]byte, 2<<20)...), "it goes on after SHA256SUMS")
 	refused(t, "another order", pack(t, append([]entry{good[1], good[0]}, good[2:]...)), "it does not begin with backup.json")
 	refused(t, "nothing", pack(t, nil), "it ends before SHA256SUMS")
 	lie := slices.Clone(good)
 	lie[0] = file("backup.json", `{"format":1,"events":1000,"items":3}`)
-	refused(t, "a wrong count", pack(t, append(lie, sums(lie))), "and says 1000 on 3")
+	refused(t, "a wrong count", pack(t, append(lie, sums(lie))), "and says 1000; work items: it has 3, and says 3")
 
 	path := filepath.Join(t.TempDir(), "b")
 	lie[0] = file("backup.json", `{"format":2}`)
 	if err := os.WriteFile(path, pack(t, append(lie, sums(lie))), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := backup.Restore(t.Context(), path, path+".box"); err == nil || !strings.Contains(err.Error(), "its format is 2") {
+	if _, err := restore(t.Context(), path, path+".box"); err == nil || !strings.Contains(err.Error(), "its format is 2") {
 		t.Errorf("another format: %v", err)
 	}
 	if err := os.WriteFile(path, pack(t, with()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := backup.Restore(t.Context(), path, path+".box"); err != nil {
+	if _, err := restore(t.Context(), path, path+".box"); err != nil {
 		t.Errorf("one that is packed as it should be: %v", err)
 	}
 }

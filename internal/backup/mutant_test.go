@@ -14,5 +14,16 @@ func TestMutants(t *testing.T) {
 		{By: "^TestHostile$", Mutant: mutant.Mutant{Name: "a file may lie at any depth", File: "restore.go", Old: `strings.Count(name, "/") >= maxDepth`, New: "false"}},
 		{By: "^TestOnlySessionsFiles$", Mutant: mutant.Mutant{Name: "what agents wrote is backed up", File: "copy.go", Old: "len(parts) == 3 && parts[2]", New: "len(parts) == 0 && parts[2]"}},
 		{By: "^TestOnlySessionsFiles$", Mutant: mutant.Mutant{Name: "a session's files lie at any depth", File: "copy.go", Old: "len(parts) > 3 ||", New: "len(parts) > 300 ||"}},
+		{By: "^TestMachineIsNotDamage$", Mutant: mutant.Mutant{Name: "a file that can't be made is damage", File: "restore.go", Old: "if inTheWay(err) {", New: "if err != nil {"}},
+		{By: "^TestMachineIsNotDamage$", Mutant: mutant.Mutant{Name: "what can't be read here is damage", File: "restore.go", Old: "errors.As(err, &code) &&", New: "false &&"}},
+		{By: "^TestHostile$", Mutant: mutant.Mutant{Name: "what is in the way is this machine's fault", File: "restore.go", Old: "errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fs.ErrExist)", New: "false"}},
+		{By: "^TestInterruptedAtAPipe$", Mutant: mutant.Mutant{Name: "a backup is waited for without an end", File: "restore.go", Old: "in := until(ctx, file)", New: "in := io.NopCloser(file)"}},
+		{By: "^TestInterruptedAtAPipe$", Mutant: mutant.Mutant{Name: "a backup that was not read to its end is damaged", File: "restore.go", Old: "cmp.Or(ctx.Err(), err)", New: "cmp.Or(err, ctx.Err())"}},
+		{By: "^TestDamagedSecrets$", Mutant: mutant.Mutant{Name: "any text is a token", File: "secrets.go", Old: "if !isToken(texts[name]) {", New: "if !isToken(texts[name]) && false {"}},
+		{By: "^TestDamagedSecrets$", Mutant: mutant.Mutant{Name: "a token is any text of its letters", File: "secrets.go", Old: "len(text) >= 26 &&", New: ""}},
+		{By: "^TestDamagedSecrets$", Mutant: mutant.Mutant{Name: "the verifier's key may be another's", File: "secrets.go", Old: "if texts[verifierFile] != verifier {", New: "if false {"}},
+		{By: "^TestProcessesOfSessions$", Mutant: mutant.Mutant{Name: "a session's process is backed up", File: "copy.go", Old: "|| !expected(name) || ofProcess(name):", New: "|| !expected(name):"}},
+		{By: "^TestProcessesOfSessions$", Mutant: mutant.Mutant{Name: "a session's process is restored", File: "restore.go", Old: "case ofProcess(name):", New: "case false:"}},
+		{By: "^TestProcessesOfSessions$", Mutant: mutant.Mutant{Name: "the session's own process is none", File: "copy.go", Old: `"session.json", `, New: ""}},
 	})
 }

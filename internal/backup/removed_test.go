@@ -49,7 +49,7 @@ func TestRemovedOutputs(t *testing.T) {
 		if _, err := backup.Write(t.Context(), dir, files, file); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := backup.Restore(t.Context(), file, restored); err != nil {
+		if _, err := restore(t.Context(), file, restored); err != nil {
 			t.Fatal(err)
 		}
 		verifier, err := ledger.VerifierKey(key)

@@ -3,6 +3,7 @@ package backup
 import (
 	"archive/tar"
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -11,26 +12,29 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
-	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/durable"
+	"github.com/signalbox-dev/signalbox/internal/stage"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
-var (
-	// ErrNotEmpty is returned where a restored box would lie among other files.
-	ErrNotEmpty = errors.New("there is something in it already: a box is restored into an empty directory, or one that is not there")
-
-	// ErrDamaged is returned for a file that is no backup, or not a whole one.
-	ErrDamaged = errors.New("this is no whole backup, and nothing was restored")
-)
+// ErrDamaged is returned for a file that is no backup, or not a whole one.
+var ErrDamaged = errors.New("this is no whole backup, and nothing was restored")
 
 func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %w: use another copy of it", ErrDamaged, fmt.Errorf(format, args...))
+}
+
+// unable says that this machine can't unpack a backup, which may be whole.
+func unable(err error) error {
+	return fmt.Errorf("it can't be unpacked here, and nothing was restored: %w", err)
 }
 
 // Limits of what is unpacked.
@@ -40,53 +44,74 @@ const (
 	maxSmall = 64 << 10 // bytes of a file that is read at once: backup.json, keys, tokens
 )
 
-// Restore unpacks a backup, verifies it, and makes it the directory dir, which is
-// not there or empty. If it fails, the directory is as it was.
-func Restore(ctx context.Context, file, dir string) (r Report, err error) {
-	if entries, err := os.ReadDir(dir); len(entries) > 0 {
-		return Report{}, fmt.Errorf("%s: %w", dir, ErrNotEmpty)
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return Report{}, err
-	}
-	f, err := os.Open(file)
+// Restore unpacks a backup, verifies it, and makes it the directory dir, which is not there or empty. If it fails, the
+// directory is as it was. The file may be a pipe: when ctx ends, nobody waits for it any more. It is the caller's to
+// close.
+func Restore(ctx context.Context, file *os.File, dir string) (r Report, err error) {
+	s, err := stage.ForDir(dir)
 	if err != nil {
 		return Report{}, err
 	}
-	defer func() { _ = f.Close() }() // read only
-	parent := filepath.Dir(filepath.Clean(dir))
-	if err := os.MkdirAll(parent, 0o700); err != nil {
-		return Report{}, err
+	defer func() { err = errors.Join(err, s.Close()) }()
+	in := until(ctx, file)
+	defer func() { _ = in.Close() }() // always nil
+	if r, err = unpackTo(ctx, in, s.Path("content")); err != nil {
+		return Report{}, fmt.Errorf("%s: %w", safetext.Escape(file.Name()), err)
 	}
-	stage, err := newStage(parent, ".restore-*") // a box's directory has the same file
-	if err != nil {
-		return Report{}, err
+	return r, s.PlaceDir("content")
+}
+
+// until returns what comes from in, and the error of ctx once that ends. A read that still waits then is left behind,
+// as not every system ends that of a pipe: it ends with the pipe, or the program.
+func until(ctx context.Context, in io.Reader) io.ReadCloser {
+	r, w := io.Pipe()
+	stop := context.AfterFunc(ctx, func() { _ = w.CloseWithError(ctx.Err()) }) // always nil
+	go func() {
+		_, err := io.Copy(w, in)
+		_ = w.CloseWithError(err) // always nil
+		stop()
+	}()
+	return r
+}
+
+// unpackTo unpacks a backup into a directory, which it makes, verifies it, and makes it durable.
+func unpackTo(ctx context.Context, f io.Reader, dir string) (Report, error) {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return Report{}, unable(err)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(stage)) }()
-	root, err := os.OpenRoot(stage)
+	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return Report{}, err
+		return Report{}, unable(err)
 	}
 	u := unpacker{ctx: ctx, root: root, sums: map[string]string{}}
-	err = errors.Join(u.unpack(f), root.Close())
-	if err != nil {
-		return Report{}, fmt.Errorf("%s: %w", file, err)
+	if err := errors.Join(u.unpack(f), root.Close()); err != nil {
+		return Report{}, cmp.Or(ctx.Err(), err) // what was not read to its end is not damaged
 	}
-	if r, err = verify(ctx, stage); err != nil {
-		return Report{}, fmt.Errorf("%s: %w", file, damaged("%w", err))
+	r, err := verify(ctx, dir)
+	if err != nil {
+		return Report{}, unverified(err)
 	}
 	if r != u.about.Report {
-		return Report{}, fmt.Errorf("%s: %w", file, damaged("it has %d events on %d items, and says %d on %d", r.Events, r.Items, u.about.Events, u.about.Items))
+		return Report{}, damaged("events: it has %d, and says %d; work items: it has %d, and says %d", r.Events, u.about.Events, r.Items, u.about.Items)
 	}
-	if err := syncDirs(stage); err != nil {
-		return Report{}, err
+	err = os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o600) // as a box has it
+	if err == nil {
+		err = syncDirs(dir)
 	}
-	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) { // it is empty, if it is there
-		return Report{}, err
+	if err != nil {
+		return Report{}, unable(err)
 	}
-	if err := os.Rename(stage, dir); err != nil {
-		return Report{}, err
+	return r, nil
+}
+
+// unverified says why what was unpacked is no box. What the system says of a file is about this machine, unless it is
+// that the backup does not have the file.
+func unverified(err error) error {
+	var code syscall.Errno
+	if errors.As(err, &code) && !errors.Is(code, fs.ErrNotExist) || errors.Is(err, context.Canceled) {
+		return unable(err)
 	}
-	return r, archive.Dir(parent).SyncDir(".")
+	return damaged("%w", err)
 }
 
 // syncDirs makes the names of files durable.
@@ -95,7 +120,7 @@ func syncDirs(root string) error {
 		if err != nil || !d.IsDir() {
 			return err
 		}
-		return archive.Dir(name).SyncDir(".")
+		return durable.SyncDir(name)
 	})
 }
 
@@ -185,9 +210,14 @@ func (u *unpacker) take(h *tar.Header, content io.Reader) error {
 	sum := sha256.New()
 	content = io.TeeReader(content, sum)
 	var err error
-	if name == aboutFile {
+	switch {
+	case name == aboutFile:
 		err = u.readAbout(content)
-	} else {
+	case ofProcess(name): // as no backup has it
+		if _, err = io.Copy(io.Discard, content); err != nil {
+			err = damaged("%q: %w", name, whole(err))
+		}
+	default:
 		err = u.write(name, content)
 	}
 	u.sums[name] = fmt.Sprintf("%x", sum.Sum(nil))
@@ -218,9 +248,10 @@ func (u *unpacker) readAbout(content io.Reader) error {
 	return nil
 }
 
-// A name's length in bytes, and how deep its file lies, at most.
+// A name's length in bytes, that of its parts, and how deep its file lies, at most.
 const (
 	maxName  = 1 << 10
+	maxPart  = 255 // of what lies between two slashes, which is what file systems have
 	maxDepth = 32
 )
 
@@ -229,6 +260,11 @@ func expected(name string) bool {
 	if len(name) > maxName || strings.Count(name, "/") >= maxDepth {
 		return false
 	}
+	for part := range strings.SplitSeq(name, "/") {
+		if len(part) > maxPart {
+			return false
+		}
+	}
 	if path.Clean(name) != name || !filepath.IsLocal(filepath.FromSlash(name)) || safetext.Escape(name) != name || strings.Contains(name, `\`) {
 		return false
 	}
@@ -236,19 +272,32 @@ func expected(name string) bool {
 }
 
 func (u *unpacker) write(name string, content io.Reader) error {
-	if err := u.root.MkdirAll(path.Dir(name), 0o700); err != nil {
+	err := u.root.MkdirAll(path.Dir(name), 0o700)
+	var f *os.File
+	if err == nil {
+		f, err = u.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	}
+	if inTheWay(err) {
 		return damaged("%q: %w", name, err)
 	}
-	f, err := u.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return damaged("%q: %w", name, err)
+		return unable(err)
 	}
 	r := &reading{from: content}
 	_, err = io.Copy(f, r)
 	if r.err != nil {
 		return errors.Join(damaged("%q: %w", name, whole(r.err)), f.Close())
 	}
-	return errors.Join(err, f.Sync(), f.Close())
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return unable(err)
+	}
+	return nil
+}
+
+// inTheWay reports whether a file can't be made because the backup has a file where it should have a directory, or
+// the other way round: nobody else writes there.
+func inTheWay(err error) bool {
+	return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fs.ErrExist)
 }
 
 // reading keeps the error of a reader apart from that of a writer.
@@ -268,7 +317,6 @@ func (r *reading) Read(p []byte) (int, error) {
 // checkSums holds the hashes of all files against the backup's last one.
 func (u *unpacker) checkSums(content io.Reader) error {
 	lines := bufio.NewScanner(content)
-	left := len(u.sums)
 	for lines.Scan() {
 		sum, name, _ := strings.Cut(lines.Text(), "  ")
 		switch got, ok := u.sums[name]; {
@@ -278,13 +326,12 @@ func (u *unpacker) checkSums(content io.Reader) error {
 			return damaged("%q is not what was backed up", name)
 		}
 		delete(u.sums, name)
-		left--
 	}
 	if err := lines.Err(); err != nil {
 		return damaged("%s: %w", sumsFile, whole(err))
 	}
-	if left > 0 {
-		return damaged("%d files are not in %s", left, sumsFile)
+	if len(u.sums) > 0 {
+		return damaged("%q is not in %s", slices.Min(slices.Collect(maps.Keys(u.sums))), sumsFile)
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func (b *Box) refuseShorter(c ledger.Checkpoint) error {
 	if c.Size <= size {
 		return nil
 	}
-	return b.putBack(fmt.Sprintf("it ends after %d events, and a checkpoint over %d was signed", size, c.Size))
+	return b.putBack(fmt.Sprintf("it ends after event %d, and a checkpoint over %d was signed", size, c.Size))
 }
 
 // refuseOther refuses an archive whose events are not those of a checkpoint that was signed. The
@@ -100,7 +100,7 @@ func (b *Box) refuseOther(c ledger.Checkpoint) error {
 	if err != nil || root == c.Root {
 		return err
 	}
-	return b.putBack(fmt.Sprintf("its first %d events are not those over which a checkpoint was signed", c.Size))
+	return b.putBack(fmt.Sprintf("its events up to number %d are not those over which a checkpoint was signed", c.Size))
 }
 
 func (b *Box) putBack(what string) error {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -56,7 +55,8 @@ func (a *app) restoreCommand() *cobra.Command {
 		Short: "Make a box of a backup",
 		Long: `Restore unpacks a backup into the box's directory (--dir), which has to be empty or not
 there, with the archive in it. It verifies the ledger first, and refuses a file that was
-cut off or changed. Then start the box.
+cut off or changed. Then start the box. An empty directory is replaced: it can't be a
+link, a mount point, or the directory you are in.
 
 The box goes on from the backup. What was recorded after it is gone: a checkpoint
 that was signed since does not fit any more, as ledger check tells, and an agent that got
@@ -71,10 +71,12 @@ carry later checkpoints, and a new ledger has to be begun there.`,
 			if err != nil {
 				return err
 			}
-			if _, err := os.Stat(args[0]); err != nil {
+			file, err := openNamed(cmd.Context(), args[0])
+			if err != nil {
 				return notThere(err, args[0], "name one that `signalbox backup` has written")
 			}
-			r, err := backup.Restore(cmd.Context(), args[0], a.dir)
+			defer func() { _ = file.Close() }() // read only
+			r, err := backup.Restore(cmd.Context(), file, a.dir)
 			if err != nil {
 				return err
 			}

@@ -13,7 +13,7 @@ import (
 func TestExportReplacesNothing(t *testing.T) {
 	dir := recordSome(t, exitRecord("done"))
 	top := t.TempDir()
-	in := func(name string) string { return filepath.Join(top, name) }
+	in := func(name string) string { return top + "/" + name }
 	for _, err := range []error{
 		os.WriteFile(in("file"), []byte("notes"), 0o600), os.Mkdir(in("empty"), 0o700), os.Mkdir(in("full"), 0o700),
 		os.WriteFile(in("full/file"), []byte("notes"), 0o600), os.Symlink("empty", in("link")), os.Symlink("nowhere", in("dangling")),
@@ -26,8 +26,10 @@ func TestExportReplacesNothing(t *testing.T) {
 		code, _, errOut = run(t, command.Env{}, "ledger", "export", in(to), "--dir", dir)
 		return code, errOut
 	}
-	for _, to := range []string{"file", "full", "link", "dangling"} {
-		if code, errOut := export(to); code == 0 || !strings.Contains(errOut, "is there already, and not an empty directory: give a new one") {
+	for to, reason := range map[string]string{
+		"file": "it is there already, and no empty directory", "full": "it is there already, and no empty directory", "link": "it is a link", "link/": "it is a link", "dangling": "it is a link",
+	} {
+		if code, errOut := export(to); code == 0 || !strings.Contains(errOut, reason) {
 			t.Errorf("to %s: exit %d, %s", to, code, errOut)
 		}
 	}
@@ -42,7 +44,7 @@ func TestExportReplacesNothing(t *testing.T) {
 	if err := os.Remove(tile); err != nil {
 		t.Fatal(err)
 	}
-	for _, to := range []string{"empty", "new"} {
+	for _, to := range []string{"empty", "new", "a/b/new"} {
 		if code, errOut := export(to); code == 0 || !strings.Contains(errOut, "000.p/3") {
 			t.Errorf("to %s, without a bundle: exit %d, %s", to, code, errOut)
 		}

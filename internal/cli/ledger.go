@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,6 +17,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/stage"
 	"github.com/signalbox-dev/signalbox/ledger"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -329,7 +329,8 @@ func (a *app) exportCommand() *cobra.Command {
 		Use:   "export DIRECTORY",
 		Short: "Copy the sealed ledger to an empty directory",
 		Long: `Export copies what the latest checkpoint covers, with tiles and blobs, and nothing else,
-to a directory that is not there or empty, and verifies the copy. It works while the box
+to a directory that is not there or empty, and verifies the copy. An empty one is
+replaced: it can't be a link, a mount point, or the directory you are in. It works while the box
 runs. Blobs that no event refers to, what was not sealed yet, and any other file stay
 behind: an export is what to give to others.`,
 		Args: one("the directory to copy to"),
@@ -356,56 +357,31 @@ behind: an export is what to give to others.`,
 // export copies a ledger to a directory that is not there or empty; it touches nothing else. A box may seal
 // meanwhile and remove what only the older checkpoint needs: then the copy is not whole, and is made again.
 func export(ctx context.Context, files archive.FS, key, to string) (r archive.Verified, err error) {
-	if err := vacant(to); err != nil {
+	s, err := stage.ForDir(to)
+	if err != nil {
 		return r, err
 	}
-	parent := filepath.Dir(filepath.Clean(to))
-	if err := os.MkdirAll(parent, 0o700); err != nil {
-		return r, err
-	}
+	defer func() { err = errors.Join(err, s.Close()) }()
 	for range 5 {
-		if r, err = exportOnce(ctx, files, key, parent, to); err == nil || ctx.Err() != nil {
+		if err := os.RemoveAll(s.Path("copy")); err != nil {
 			return r, err
+		}
+		if r, err = exportOnce(ctx, files, key, archive.Dir(s.Path("copy"))); err == nil {
+			return r, s.PlaceDir("copy")
+		}
+		if ctx.Err() != nil {
+			break
 		}
 	}
 	return r, err
 }
 
-// vacant refuses a place where a directory would replace something.
-func vacant(to string) error {
-	info, err := os.Lstat(to)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+// exportOnce makes the copy, and verifies it.
+func exportOnce(ctx context.Context, files archive.FS, key string, to archive.FS) (archive.Verified, error) {
+	if err := archive.Export(ctx, files, key, to); err != nil {
+		return archive.Verified{}, err
 	}
-	if err == nil && info.IsDir() {
-		var entries []fs.DirEntry
-		if entries, err = os.ReadDir(to); err == nil && len(entries) == 0 {
-			return nil
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return fmt.Errorf("%s is there already, and not an empty directory: give a new one", safetext.Escape(to))
-}
-
-// exportOnce makes the copy beside its place first: what fails leaves nothing behind.
-func exportOnce(ctx context.Context, files archive.FS, key, parent, to string) (r archive.Verified, err error) {
-	stage, err := os.MkdirTemp(parent, ".export-*")
-	if err != nil {
-		return r, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(stage)) }()
-	if err := archive.Export(ctx, files, key, archive.Dir(stage)); err != nil {
-		return r, err
-	}
-	if r, err = archive.VerifyCopy(ctx, archive.Dir(stage), key); err != nil {
-		return r, err
-	}
-	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) { // it is empty, if it is there
-		return r, err
-	}
-	return r, os.Rename(stage, to)
+	return archive.VerifyCopy(ctx, to, key)
 }
 
 func (a *app) keyCommand() *cobra.Command {

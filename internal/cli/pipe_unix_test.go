@@ -30,16 +30,20 @@ func newPipe(t *testing.T, path string) {
 	})
 }
 
-// untilRead returns a context that ends when somebody reads from a pipe, to which nothing is written.
-func untilRead(t *testing.T, pipe string) context.Context {
+// untilRead returns a context that ends when somebody reads from a pipe, to which a text is written that does not end.
+// The text is empty, or longer than a pipe holds: then some of it was read.
+func untilRead(t *testing.T, pipe, text string) context.Context {
 	t.Helper()
 	ctx, interrupt := context.WithCancel(t.Context())
 	go func() {
 		f, err := os.OpenFile(pipe, os.O_WRONLY, 0)
+		if err == nil {
+			_, err = f.WriteString(text)
+		}
 		interrupt()
 		<-t.Context().Done()
 		if err == nil {
-			_ = f.Close() // nothing was written
+			_ = f.Close() // nobody reads it
 		}
 	}()
 	return ctx
@@ -67,21 +71,30 @@ func TestInterruptedAtAPipe(t *testing.T) {
 	for _, line := range []string{
 		"scan PIPE", "plan check PIPE", "plan show PIPE", "run PIPE", "run --dry-run PIPE",
 		"ledger check PIPE", "ledger verify --key PIPE", "ledger prove 1 --key PIPE", "ledger export new --key PIPE",
-		"tree check PIPE", "tree run --results PIPE", model + "--tools PIPE question", model + "--prompts PROMPTS question",
+		"tree check PIPE", "tree run --results PIPE", "restore PIPE --dir NEW", model + "--tools PIPE question", model + "--prompts PROMPTS question",
 	} {
 		t.Run(line, func(t *testing.T) {
-			prompts := t.TempDir()
-			pipe := filepath.Join(prompts, "base.md")
-			newPipe(t, pipe)
-			args := strings.Fields(strings.NewReplacer("PIPE", pipe, "PROMPTS", prompts).Replace(line))
-			args = append(args, "--dir", dir)
 			interrupted, interrupt := context.WithCancel(t.Context())
 			interrupt()
-			if code, out := ended(interrupted, t, args...); code != command.ExitInterrupted || out != "" {
-				t.Errorf("nobody writes: exit %d: %s", code, out)
+			text := strings.Repeat("\n", 1<<16+1)
+			if strings.Contains(line, "--key ") || strings.Contains(line, "--prompts ") || strings.HasPrefix(line, "restore ") {
+				text = "" // no key or prompt is as long, and no backup begins so: they would not wait for the end
 			}
-			if code, out := ended(untilRead(t, pipe), t, args...); code != command.ExitInterrupted || out != "" {
-				t.Errorf("nothing is written: exit %d: %s", code, out)
+			for what, until := range map[string]func(pipe string) context.Context{
+				"nobody writes":      func(string) context.Context { return interrupted },
+				"nothing is written": func(pipe string) context.Context { return untilRead(t, pipe, "") },
+				"it does not end":    func(pipe string) context.Context { return untilRead(t, pipe, text) },
+			} {
+				prompts := t.TempDir()
+				pipe := filepath.Join(prompts, "base.md")
+				newPipe(t, pipe)
+				args := strings.Fields(strings.NewReplacer("PIPE", pipe, "PROMPTS", prompts, "NEW", filepath.Join(prompts, "new")).Replace(line))
+				if code, out := ended(until(pipe), t, append([]string{"--dir", dir}, args...)...); code != command.ExitInterrupted || out != "" {
+					t.Errorf("%s: exit %d: %s", what, code, out)
+				}
+				if names, err := os.ReadDir(prompts); err != nil || len(names) != 1 {
+					t.Errorf("%s: left behind: %v, %v", what, names, err)
+				}
 			}
 		})
 	}
@@ -89,19 +102,37 @@ func TestInterruptedAtAPipe(t *testing.T) {
 
 // What comes through a pipe is read as a file is, whoever comes first.
 func TestReadsFromAPipe(t *testing.T) {
-	pipe := filepath.Join(t.TempDir(), "output")
+	dir, to := recordSome(t, "READY_FOR_REVIEW: T-0\n"), t.TempDir()
+	file, pipe := filepath.Join(to, "box.tar.gz"), filepath.Join(to, "pipe")
+	if code, out := ended(t.Context(), t, "backup", file, "--dir", dir); code != 0 {
+		t.Fatalf("exit %d: %s", code, out)
+	}
+	packed, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
 	newPipe(t, pipe)
-	written := make(chan error, 1)
-	go func() {
-		f, err := os.OpenFile(pipe, os.O_WRONLY, 0)
-		if err == nil {
-			_, err = f.WriteString("READY_FOR_REVIEW: T-1\n")
-			err = errors.Join(err, f.Close())
+	for _, c := range []struct {
+		args    []string
+		written []byte
+		says    string
+	}{
+		{[]string{"scan", pipe}, []byte("READY_FOR_REVIEW: T-1\n"), "READY_FOR_REVIEW: T-1; next: "},
+		{[]string{"restore", pipe, "--dir", filepath.Join(to, "new")}, packed, "on 1 work item restored to "},
+		{[]string{"restore", pipe, "--dir", filepath.Join(to, "other")}, packed[:len(packed)-1], "it was cut off"},
+	} {
+		written := make(chan error, 1)
+		go func() {
+			f, err := os.OpenFile(pipe, os.O_WRONLY, 0)
+			if err == nil {
+				_, err = f.Write(c.written)
+				err = errors.Join(err, f.Close())
+			}
+			written <- err
+		}()
+		_, out := ended(t.Context(), t, c.args...)
+		if err := <-written; err != nil || !strings.Contains(out, c.says) {
+			t.Errorf("%v: %v: %s", c.args, err, out)
 		}
-		written <- err
-	}()
-	code, out := ended(t.Context(), t, "scan", pipe)
-	if err := <-written; err != nil || code != 0 || !strings.Contains(out, "READY_FOR_REVIEW: T-1; next: ") {
-		t.Errorf("%v, exit %d: %s", err, code, out)
 	}
 }

@@ -123,7 +123,7 @@ echo READY_FOR_REVIEW: $task $run
 		c.refuses("edited: "+name, "edited", "the trailers were edited: ", c.forge(message, tree(second), parents(second)...), key)
 	}
 	c.refuses("moved to another merge", "moved", "moved here from another commit", c.forge(c.message(first), tree(second), parents(second)...), key)
-	c.refuses("moved to no merge", "moved", "has 1 parents", c.forge(c.message(first), tree(second), first), key)
+	c.refuses("moved to no merge", "moved", "has not two parents, but 1", c.forge(c.message(first), tree(second), first), key)
 	c.refuses("other files", "moved", "its files are others", c.forge(c.message(second), tree(first), parents(second)...), key)
 	agents, err := os.ReadFile(filepath.Join(w.scripts, "agents"))
 	if err != nil {

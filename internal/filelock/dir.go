@@ -45,6 +45,9 @@ func TakeDir(path, file string) (_ *Dir, err error) {
 	return d, err
 }
 
+// Locked reports whether the directory itself is locked: some file systems can't do that.
+func (d *Dir) Locked() bool { return d.locked }
+
 // Stands returns [ErrMoved] if the path no longer names the directory, or the lock's file that is all
 // there is to keep others out.
 func (d *Dir) Stands() error {

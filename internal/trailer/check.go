@@ -67,7 +67,7 @@ func holds(a work.Allowed, c Commit) error {
 	was := fmt.Sprintf("they are of the merge of %s onto %s", abbreviated(a.Commit), abbreviated(a.Onto))
 	switch {
 	case len(c.Parents) != 2:
-		return moved("%s, and this commit has %d parents", was, len(c.Parents))
+		return moved("%s, and this commit has not two parents, but %d", was, len(c.Parents))
 	case c.Parents[1] != a.Commit:
 		return moved("%s, and this one merges %s", was, abbreviated(c.Parents[1]))
 	case c.Parents[0] != a.Onto:

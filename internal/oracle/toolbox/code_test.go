@@ -61,11 +61,11 @@ func TestSearch(t *testing.T) {
 		{object{"query": "needle"}, "a.go:2: func Needle() {}\na.go:3: // needle\nsub/b.txt:2: " + strings.Repeat("ä", 200) + "…\nsub/b.txt:3: [2Jneedle\ufffd\nsub/id_generator.txt:1: needle",
 			[]string{"a.go", "sub/b.txt", "sub/id_generator.txt"}},
 		{object{"query": "Needle"}, "a.go:2: func Needle() {}", []string{"a.go"}},
-		{object{"query": `^\S+\s+NEEDLE`, "regexp": true, "path": "a.go"}, `Nothing was found for "^\S+\s+NEEDLE" in 1 files.`, nil},
+		{object{"query": `^\S+\s+NEEDLE`, "regexp": true, "path": "a.go"}, `Nothing was found for "^\S+\s+NEEDLE" in 1 file.`, nil},
 		{object{"query": `^\S+\s+needle`, "regexp": true, "path": "a.go"}, `a.go:3: // needle`, []string{"a.go"}},
 		{object{"query": "1+1"}, "a+b.txt:1: 1+1 = 2", []string{"a+b.txt"}},
 		{object{"query": "needle", "limit": 1, "path": "sub/vendor"}, "sub/vendor/x.go:1: needle", []string{"sub/vendor/x.go"}},
-		{object{"query": "needle", "limit": 1}, "a.go:2: func Needle() {}\n[the search stopped early: it has 1 hits, and there are more; narrow it by the query or the path]", []string{"a.go"}},
+		{object{"query": "needle", "limit": 1}, "a.go:2: func Needle() {}\n[the search stopped early: it has 1 hit, and there are more; narrow it by the query or the path]", []string{"a.go"}},
 	} {
 		r := call(t, b, nameSearch, c.a)
 		if diff := cmp.Diff(Result{Text: c.want, Sources: c.sources}, r); diff != "" {
@@ -145,7 +145,7 @@ func TestReadFile(t *testing.T) {
 		{object{"path": "./dir/../a.txt", "from": 2, "to": 2}, "     2\ttwo[2J\n[there is more: call again with from=3]\n"},
 		{object{"path": "many", "from": 999, "to": 5000}, "   999\tline 999\n  1000\tline 1000\n"},
 		{object{"path": "empty"}, "[the file is empty]"},
-		{object{"path": "wide"}, "     1\t" + strings.Repeat("x", 2000) + " [500 bytes more of this line were left out]\n     2\tend\n"},
+		{object{"path": "wide"}, "     1\t" + strings.Repeat("x", 2000) + " [left out of this line: 500 bytes]\n     2\tend\n"},
 		{object{"path": "dir"}, "sub/\nx\n"},
 	} {
 		if diff := cmp.Diff(c.want, must(t, b, nameRead, c.a)); diff != "" {

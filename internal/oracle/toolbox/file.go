@@ -77,7 +77,7 @@ func page(ctx context.Context, in *bufio.Reader, from, to int) (text, wrong stri
 		case errors.Is(err, io.EOF) && n == 0:
 			return "[the file is empty]", ""
 		case errors.Is(err, io.EOF) && n < from:
-			return "", fmt.Sprintf("it has only %d lines", n)
+			return "", fmt.Sprintf("it has only %s", count(n, "line"))
 		case errors.Is(err, io.EOF):
 			return b.String(), ""
 		case err != nil:
@@ -91,7 +91,7 @@ func page(ctx context.Context, in *bufio.Reader, from, to int) (text, wrong stri
 			return b.String(), ""
 		}
 		if fmt.Fprintf(&b, "%6d\t%s", n, clean(line)); over > 0 {
-			fmt.Fprintf(&b, " [%d bytes more of this line were left out]", over)
+			fmt.Fprintf(&b, " [left out of this line: %s]", count(over, "byte"))
 		}
 		b.WriteByte('\n')
 	}
@@ -121,7 +121,7 @@ func (w *way) list(asked string) Result {
 	var b strings.Builder
 	for i, e := range entries {
 		if i == maxDirectory || b.Len() > maxRead {
-			fmt.Fprintf(&b, "[%d names more]\n", len(entries)-i)
+			fmt.Fprintf(&b, "[%s more]\n", count(len(entries)-i, "name"))
 			break
 		}
 		b.WriteString(clean(strings.ReplaceAll(e.Name(), "\n", "?")))

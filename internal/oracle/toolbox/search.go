@@ -169,7 +169,7 @@ func (h *hunt) file(ctx context.Context, in *os.Root, name, place string) {
 			continue
 		}
 		if len(h.hits) == h.limit {
-			h.stop("it has %d hits, and there are more", h.limit)
+			h.stop("it has %s, and there are more", count(h.limit, "hit"))
 			return
 		}
 		h.hits = append(h.hits, fmt.Sprintf("%s:%d: %s", clean(place), n, cutRunes(clean(strings.TrimSpace(string(line))), maxLineShown)))
@@ -199,7 +199,7 @@ func (h *hunt) content(in *os.Root, name string) []byte {
 func (h *hunt) result(query string) Result {
 	lines := h.hits
 	if len(lines) == 0 {
-		lines = []string{fmt.Sprintf("Nothing was found for %s in %d files.", quote(query), h.files)}
+		lines = []string{fmt.Sprintf("Nothing was found for %s in %s.", quote(query), count(h.files, "file"))}
 	}
 	if h.stopped != "" {
 		lines = append(lines, fmt.Sprintf("[the search stopped early: %s; narrow it by the query or the path]", h.stopped))
