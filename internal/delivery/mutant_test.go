@@ -48,3 +48,11 @@ func TestUntilMutants(t *testing.T) {
 			Old: "if then.Format(time.DateOnly) == now.Format(time.DateOnly) {", New: "if then.After(now) {"}},
 	})
 }
+
+// A reason to wait that has no words is noticed.
+func TestWaitMutants(t *testing.T) {
+	mutant.All(t, []mutant.Noticed{
+		{By: "TestWaitWords", Mutant: mutant.Mutant{Name: "a role that nobody plays is not spoken of", File: "wait.go",
+			Old: "return \"for somebody in the role \" + r.unplayed(t)", New: "return \"\""}},
+	})
+}
