@@ -61,9 +61,6 @@ func (s Settings) Account(id string) (account portfolio.Account, listed bool) {
 	return portfolio.Unlisted(id), false
 }
 
-// Default is what holds without a file.
-func Default() Settings { return Settings{Filing: Single, Exit: exitrule.Default()} }
-
 // MaxBytes is how long a file may be.
 const MaxBytes = 1 << 20
 

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
 )
 
 func TestParse(t *testing.T) {
@@ -51,7 +52,7 @@ exit:
 func TestParseNothing(t *testing.T) {
 	for _, text := range []string{"", "# nothing yet\n", "accounts: []\n"} {
 		s, err := Parse([]byte(text))
-		if diff := cmp.Diff(Default().Exit.Index, s.Exit.Index); err != nil || diff != "" || s.Filing != Single {
+		if diff := cmp.Diff(exitrule.Default().Index, s.Exit.Index); err != nil || diff != "" || s.Filing != Single {
 			t.Errorf("%q: %+v, %v", text, s, err)
 		}
 	}
