@@ -8,10 +8,7 @@ import (
 
 // Each rule of delivery, dropped, is noticed by TestSchedules.
 func TestMutants(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the packages anew for each mutant; not with -short")
-	}
-	for _, m := range []mutant.Mutant{
+	mutant.All(t, mutant.By("TestSchedules", []mutant.Mutant{
 		{Name: "blockers are ignored", File: "../delivery/next.go", Old: "case r.blocker(t) != \"\":\n\t\treturn WaitBlocker", New: "case false:\n\t\treturn WaitBlocker"},
 		{Name: "agents are started during remediation", File: "../delivery/next.go", Old: "r.Remediation.Stage == \"\" && r.Remediation.Cause == \"\"", New: "true"},
 		{Name: "a pause is ignored", File: "../delivery/evolve.go", Old: "r.Paused = true", New: "r.Paused = false"},
@@ -44,10 +41,5 @@ func TestMutants(t *testing.T) {
 		{Name: "the gate's old result counts", File: "../delivery/command.go", Old: "t.command(do) == command", New: "(t.command(do) == command || do == DoGate)"},
 		{Name: "a turn counts twice", File: "../delivery/decide.go", Old: "case s != nil && in.Turn <= s.Turn:", New: "case false:"},
 		{Name: "a result of a session that has ended counts", File: "../delivery/decide.go", Old: "if t.Item.Holds(token) {", New: "if false {"},
-	} {
-		t.Run(m.Name, func(t *testing.T) {
-			t.Parallel()
-			m.Check(t, ".", "TestSchedules")
-		})
-	}
+	}))
 }
