@@ -1,8 +1,10 @@
 package settings
 
 import (
+	"errors"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -76,11 +78,27 @@ func TestParseErrors(t *testing.T) {
 		"filing: alone":               "single, joint or married_separately",
 		"exit: {rules: [{name: hunch, primary: true}]}":                   "exit: ",
 		"exit: {tick: much}":                                              "not a number",
-		strings.Repeat("#", MaxBytes+1):                                   "at most",
+		strings.Repeat("#", maxBytes+1):                                   "at most",
 		"a: &a [x,x,x]\nb: &b [*a,*a,*a]\nc: &c [*b,*b,*b]\naccounts: *c": "line",
 	} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: %v, want %q", text, err, want)
 		}
+	}
+}
+
+// A file is kept as it is written, and one that is too long is not read to its end.
+func TestRead(t *testing.T) {
+	const document = "filing: joint # ours\n"
+	f, err := Read(strings.NewReader(document))
+	if err != nil || string(f.Document) != document || f.Filing != Joint {
+		t.Errorf("%+v, %v", f, err)
+	}
+	long := strings.NewReader(strings.Repeat("#", 2*maxBytes))
+	if _, err := Read(long); err == nil || !strings.Contains(err.Error(), "at most") || long.Len() != maxBytes-1 {
+		t.Errorf("%d bytes were not read, %v", long.Len(), err)
+	}
+	if _, err := Read(iotest.ErrReader(errors.New("read \x1b: is a directory"))); err == nil || err.Error() != `read \x1b: is a directory` {
+		t.Error(err)
 	}
 }
