@@ -99,19 +99,12 @@ func exitRule(parts []said) (found []string) {
 
 // TestExitLineMutants drops each rule about the line before an exit record once.
 func TestExitLineMutants(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the package once for each rule; left out with -short")
-	}
-	for _, m := range []mutant.Mutant{
+	mutant.All(t, mutant.By("^TestExitLine$", []mutant.Mutant{
 		{Name: "an exit record has to carry the nonce", File: "exitline.go", Old: "\tcase nonce != \"\":\n", New: "\tcase false:\n"},
 		{Name: "the nonce has to be this session's", File: "exitline.go", Old: "nonce, nonceErr := s.opts.checkNonce(f.Signal.Run)", New: "nonce, nonceErr := s.opts.checkNonce(map[bool]string{true: s.opts.Nonce}[f.Signal.Run != \"\"])"},
 		{Name: "the line stands directly before the record", File: "text.go", Old: "\tif s.announced != nil && !s.objectBegins(c, c.w[c.i:]) {", New: "\tif s.announced != nil && s.fence.length > 99 {"},
 		{Name: "another source stands in between", File: "scanner.go", Old: "\ts.loneExitLine()\n", New: ""},
 		{Name: "a line announces one record", File: "exitline.go", Old: "\t\tf.Signal.Run = s.announced.run\n\t\ts.announced = nil\n", New: "\t\tf.Signal.Run = s.announced.run\n"},
 		{Name: "nothing follows the nonce on its line", File: "exitline.go", Old: "return string(run), ok && validID(run)", New: "return string(bytes.Fields(append(run, \" -\"...))[0]), ok && len(run) > 0"},
-	} {
-		t.Run(m.Name, func(t *testing.T) {
-			m.Check(t, ".", "^TestExitLine$")
-		})
-	}
+	}))
 }

@@ -72,7 +72,7 @@ type Task struct {
 	Title      string              `json:"title"`
 	Phase      agentsig.Phase      `json:"phase"`
 	BlockedBy  []string            `json:"blocked_by,omitempty"`
-	Why        string              `json:"why,omitempty"`   // what it waits for: blocker, agents, role, provider, question, environment, gate, merge, conflict, dependency, paused, budget; completed, cancelled
+	Why        delivery.Wait       `json:"why,omitempty"`   // why nobody is started on it now; empty if nothing is in the way
 	Waits      string              `json:"waits,omitempty"` // the same in words: "for T-1", "for the gate", "for R1-Q1"
 	Agent      *Agent              `json:"agent,omitempty"` // that works on it
 	Since      time.Time           `json:"since,omitzero"`

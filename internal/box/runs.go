@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
@@ -316,50 +314,11 @@ func (b *Box) showTask(r *delivery.Run, t *delivery.Task, now time.Time) api.Tas
 	} else if t.Item.Lease != nil && t.Item.Lease.Agent == "" { // somebody claimed it
 		v.Agent = &api.Agent{Session: t.Item.Session(), Role: t.Item.Lease.Role, Name: t.Item.Lease.Actor, Task: t.ID, StartedAt: t.Since}
 	}
-	if v.Why == "session" && v.Agent == nil { // the last one was stopped
-		v.Why = "agents"
+	if v.Why == delivery.WaitSession && v.Agent == nil { // the last one was stopped
+		v.Why = delivery.WaitAgents
 	}
-	v.Waits = waits(r, t, v.Why)
+	v.Waits = v.Why.Words(r, t)
 	return v
-}
-
-// waits says in words what a task waits for.
-func waits(r *delivery.Run, t *delivery.Task, why string) string {
-	switch why {
-	case "question":
-		return "for " + cmp.Or(t.Question, "a person")
-	case "blocker":
-		var open []string
-		for _, id := range t.BlockedBy {
-			if o := r.Task(id); o != nil && o.Item.Phase != agentsig.PhaseCompleted {
-				open = append(open, id)
-			}
-		}
-		return "for " + strings.Join(open, ", ")
-	case "dependency":
-		return "for " + t.Awaits
-	case "conflict":
-		return "for " + t.Conflict.Path
-	case "baseline":
-		return "for the first checks"
-	case "environment":
-		return "for the environment"
-	case "gate":
-		return "for the gate"
-	case "merge":
-		return "for its merge"
-	case "agents", "role":
-		return "for a free agent"
-	case "provider":
-		return "for the provider's limit"
-	case "budget":
-		return "for the budget"
-	case "paused":
-		return "while paused"
-	case "blocked":
-		return "blocked"
-	}
-	return ""
 }
 
 func (b *Box) showAgent(a *delivery.Session) api.Agent {

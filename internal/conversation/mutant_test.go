@@ -8,11 +8,8 @@ import (
 
 // Each rule of a conversation, dropped, is noticed.
 func TestMutants(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the package anew for each mutant; not with -short")
-	}
 	const file = "conversation.go"
-	for _, m := range []mutant.Mutant{
+	mutant.All(t, mutant.By("TestConversation|TestRefusals|TestFoldRefuses", []mutant.Mutant{
 		{Name: "a conversation is begun twice", File: file, Old: "case isAsk && c.Exists():", New: "case false:"},
 		{Name: "what was not begun goes on", File: file, Old: "case !isAsk && !c.Exists():", New: "case false:"},
 		{Name: "what has ended goes on", File: file, Old: "case c.Ended():", New: "case false:"},
@@ -22,10 +19,5 @@ func TestMutants(t *testing.T) {
 		{Name: "a confidence that is no number counts", File: file, Old: "!(c.Confidence >= 0 && c.Confidence <= 1)", New: "c.Confidence < 0 || c.Confidence > 1"},
 		{Name: "an agent's signals are a model's", File: file, Old: " || entry.Dialect != agentsig.DialectXML", New: " || entry.Dialect == \"\""},
 		{Name: "the chain is not followed", File: file, Old: "tip, err := c.Tip.Next(e, stored)", New: "tip, err := c.Tip, error(nil)"},
-	} {
-		t.Run(m.Name, func(t *testing.T) {
-			t.Parallel()
-			m.Check(t, ".", "TestConversation|TestRefusals|TestFoldRefuses")
-		})
-	}
+	}))
 }

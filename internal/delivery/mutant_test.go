@@ -8,10 +8,7 @@ import (
 
 // Each of these faults, put in on purpose, is noticed.
 func TestProtectionMutants(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the package anew for each mutant; not with -short")
-	}
-	for _, m := range []mutant.Mutant{
+	mutant.All(t, mutant.By("TestProtection$|TestSettingsProtect", []mutant.Mutant{
 		{Name: "a run that does not say is held", File: "protect.go",
 			Old: "if r.Settings.Protection != Held ||", New: "if r.Settings.Protection == Unheld ||"},
 		{Name: "a run that goes on without a sandbox stays held", File: "protect.go",
@@ -22,12 +19,7 @@ func TestProtectionMutants(t *testing.T) {
 		{Name: "one who claims is trusted", File: "protect.go", Old: `before.Lease.Agent == ""`, New: "false"},
 		{Name: "a report from outside is trusted", File: "evolve_item.go", Old: `t.ByHand || e.Key != ""`, New: "t.ByHand"},
 		{Name: "a start with gaps is called held", File: "protect.go", Old: "if len(unprotected) > 0 {\n\t\ts.Protection", New: "if false {\n\t\ts.Protection"},
-	} {
-		t.Run(m.Name, func(t *testing.T) {
-			t.Parallel()
-			m.Check(t, ".", "TestProtection$|TestSettingsProtect")
-		})
-	}
+	}))
 }
 
 // Each of these faults in sums of what was used is noticed.
@@ -46,5 +38,13 @@ func TestUntilMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
 		{By: "TestUntil", Mutant: mutant.Mutant{Name: "a time of another day has no day", File: "words.go",
 			Old: "if then.Format(time.DateOnly) == now.Format(time.DateOnly) {", New: "if then.After(now) {"}},
+	})
+}
+
+// A reason to wait that has no words is noticed.
+func TestWaitMutants(t *testing.T) {
+	mutant.All(t, []mutant.Noticed{
+		{By: "TestWaitWords", Mutant: mutant.Mutant{Name: "a role that nobody plays is not spoken of", File: "wait.go",
+			Old: "return \"for somebody in the role \" + r.unplayed(t)", New: "return \"\""}},
 	})
 }

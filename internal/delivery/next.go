@@ -170,7 +170,7 @@ func (r *Run) nextRepairer(now time.Time) (Write, bool) {
 	switch place := r.place(role, now); {
 	case r.Paused:
 		return Write{}, false
-	case place == "budget":
+	case place == WaitBudget:
 		return r.askBudget()
 	case place != "":
 		return Write{}, false
@@ -217,7 +217,7 @@ func (r *Run) nextRequest(now time.Time) (Write, bool) {
 			switch r.place(s.Role, now) {
 			case "":
 				return r.event(RequesterResumed, s.ID, ExpertCall{Request: q.Request, Task: q.Task}), true
-			case "budget":
+			case WaitBudget:
 				if w, ok := r.askBudget(); ok {
 					return w, true
 				}
@@ -235,7 +235,7 @@ func (r *Run) nextRequest(now time.Time) (Write, bool) {
 			switch r.place(agentsig.RoleExpert, now) {
 			case "":
 				return r.grant(Granted{Role: agentsig.RoleExpert, Agent: r.Settings.Roles[agentsig.RoleExpert].Agent, Task: q.Task, Request: q.Request}), true
-			case "budget":
+			case WaitBudget:
 				if w, ok := r.askBudget(); ok {
 					return w, true
 				}
@@ -272,7 +272,7 @@ func (r *Run) mayStart() bool {
 
 // place says what keeps an agent in a role from being started now: nothing, if it
 // is empty.
-func (r *Run) place(role agentsig.Role, now time.Time) string {
+func (r *Run) place(role agentsig.Role, now time.Time) Wait {
 	all, same := 0, 0
 	for _, s := range r.Sessions {
 		if s.Working() {
@@ -285,13 +285,13 @@ func (r *Run) place(role agentsig.Role, now time.Time) string {
 	p := r.Settings.Roles[role]
 	switch {
 	case r.Waits[p.Provider].After(now):
-		return "provider"
+		return WaitProvider
 	case all >= r.Settings.Limits.Agents:
-		return "agents"
+		return WaitAgents
 	case p.AtOnce > 0 && same >= p.AtOnce:
-		return "role"
+		return WaitRole
 	case r.overBudget():
-		return "budget"
+		return WaitBudget
 	}
 	return ""
 }
@@ -313,39 +313,39 @@ func (r *Run) overBudget() bool {
 }
 
 // Why says what keeps a task from being worked on now; empty if nothing does.
-func (r *Run) Why(t *Task, now time.Time) string {
+func (r *Run) Why(t *Task, now time.Time) Wait {
 	role, ok := roleFor(t.Item.Phase)
 	switch {
 	case t.Item.Phase == agentsig.PhaseCompleted:
-		return "completed"
+		return WaitCompleted
 	case r.dead(t) || !r.Live():
-		return "cancelled"
+		return WaitCancelled
 	case t.Question != "" || t.Need != nil:
-		return "question"
+		return WaitQuestion
 	case t.Trouble:
-		return "environment"
+		return WaitEnvironment
 	case t.Item.Audited:
-		return "merge"
+		return WaitMerge
 	case t.Item.Phase == agentsig.PhaseCIPending:
-		return "gate"
+		return WaitGate
 	case !ok:
-		return "blocked"
+		return WaitBlocked
 	case t.Item.Lease != nil, r.SessionOf(t.ID) != nil:
-		return "session"
+		return WaitSession
 	case r.blocker(t) != "":
-		return "blocker"
+		return WaitBlocker
 	case r.unplayed(t) != "":
-		return "nobody"
+		return WaitNobody
 	case t.Awaits != "" && r.Task(t.Awaits).Item.Phase != agentsig.PhaseCompleted && !r.dead(r.Task(t.Awaits)):
-		return "dependency"
+		return WaitDependency
 	case t.Conflict != nil && t.Conflict.Until.After(now) && !r.settled(t.Conflict.Holder):
-		return "conflict"
+		return WaitConflict
 	case r.Paused:
-		return "paused"
+		return WaitPaused
 	case r.Baseline == nil && r.Remediation.Stage == "":
-		return "baseline"
+		return WaitBaseline
 	case !r.mayStart():
-		return "environment"
+		return WaitEnvironment
 	}
 	return r.place(role, now)
 }
@@ -365,7 +365,7 @@ func (r *Run) nextStart(now time.Time) (Write, bool) {
 		switch r.Why(t, now) {
 		case "":
 			ready = append(ready, t)
-		case "budget":
+		case WaitBudget:
 			budget = true
 		}
 	}

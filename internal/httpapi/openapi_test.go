@@ -288,10 +288,14 @@ func TestOpenAPIEnums(t *testing.T) {
 		"Choice":      constants(t, "../delivery/event.go", "Choose"),
 		"Outcome":     constants(t, "../delivery/event.go", "Outcome"),
 		"PromptKind":  constants(t, "../delivery/run.go", "Ask"),
+		"Wait":        constants(t, "../delivery/wait.go", "Wait"),
 	} {
 		if diff := cmp.Diff(want, schemas[name].Enum); diff != "" {
 			t.Errorf("%s in the code (-) and in the schema (+):\n%s", name, diff)
 		}
+	}
+	if diff := cmp.Diff(schemas["Wait"].Enum, texts(delivery.Waits())); diff != "" {
+		t.Errorf("what tasks wait for in the schema (-) and in the list of all (+):\n%s", diff)
 	}
 	said, recorded := constants(t, "../api/session.go", "How"), constants(t, "../delivery/event.go", "How")
 	said = append(said, string(delivery.Broken)) // which the box says itself

@@ -74,6 +74,15 @@ type Noticed struct {
 	Mutant
 }
 
+// By says of mutants that the same tests have to notice them.
+func By(tests string, mutants []Mutant) []Noticed {
+	all := make([]Noticed, len(mutants))
+	for i, m := range mutants {
+		all[i] = Noticed{By: tests, Mutant: m}
+	}
+	return all
+}
+
 // All checks mutants of the package in the working directory side by side, each in a test of its
 // own; not with -short.
 func All(t *testing.T, mutants []Noticed) {

@@ -20,7 +20,7 @@ func (p Plan) Draw(width int) string {
 		line(safetext.Escape(p.Title))
 	}
 	said := summary(waves)
-	if legend := said + "; ← waits for"; len(waves) > 1 && textColumns(legend) <= width {
+	if legend := said + "; ← waits for"; len(waves) > 1 && safetext.Width(legend) <= width {
 		said = legend
 	}
 	line(said)
@@ -70,12 +70,12 @@ const littleRoom = 40
 func (p Plan) layout(waves [][]Task, width int) layout {
 	l := layout{number: len(fmt.Sprint(len(waves)))}
 	for _, t := range p.Tasks {
-		l.id = max(l.id, textColumns(safetext.Escape(t.ID)))
-		l.title = max(l.title, textColumns(safetext.Escape(t.Title)))
-		l.blockers = max(l.blockers, textColumns(waits(t.BlockedBy, width)))
+		l.id = max(l.id, safetext.Width(safetext.Escape(t.ID)))
+		l.title = max(l.title, safetext.Width(safetext.Escape(t.Title)))
+		l.blockers = max(l.blockers, safetext.Width(waits(t.BlockedBy, width)))
 	}
 	l.id = min(l.id, max(width/4, 8))
-	room := width - l.number - textColumns(" ─┬─ ") - l.id - 2
+	room := width - l.number - safetext.Width(" ─┬─ ") - l.id - 2
 	switch {
 	case l.title+2+l.blockers <= room:
 	case l.blockers == 0 || room < littleRoom:
@@ -141,7 +141,7 @@ func waits(ids []string, columns int) string {
 		if i < len(ids)-1 {
 			more = fmt.Sprintf(" +%d", len(ids)-1-i)
 		}
-		if textColumns(next+more) > columns {
+		if safetext.Width(next+more) > columns {
 			if i == 0 && len(ids) == 1 {
 				return cut(next, columns)
 			}

@@ -8,11 +8,8 @@ import (
 
 // Each rule of delivery, dropped, is noticed by TestSchedules.
 func TestMutants(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the packages anew for each mutant; not with -short")
-	}
-	for _, m := range []mutant.Mutant{
-		{Name: "blockers are ignored", File: "../delivery/next.go", Old: "case r.blocker(t) != \"\":\n\t\treturn \"blocker\"", New: "case false:\n\t\treturn \"blocker\""},
+	mutant.All(t, mutant.By("TestSchedules", []mutant.Mutant{
+		{Name: "blockers are ignored", File: "../delivery/next.go", Old: "case r.blocker(t) != \"\":\n\t\treturn WaitBlocker", New: "case false:\n\t\treturn WaitBlocker"},
 		{Name: "agents are started during remediation", File: "../delivery/next.go", Old: "r.Remediation.Stage == \"\" && r.Remediation.Cause == \"\"", New: "true"},
 		{Name: "a pause is ignored", File: "../delivery/evolve.go", Old: "r.Paused = true", New: "r.Paused = false"},
 		{Name: "a provider's pause is ignored", File: "../delivery/next.go", Old: "case r.Waits[p.Provider].After(now):", New: "case false:"},
@@ -20,10 +17,10 @@ func TestMutants(t *testing.T) {
 		{Name: "one agent too many", File: "../delivery/next.go", Old: "all >= r.Settings.Limits.Agents", New: "all > r.Settings.Limits.Agents"},
 		{Name: "the limit of a role is ignored", File: "../delivery/next.go", Old: "p.AtOnce > 0 && same >= p.AtOnce", New: "false"},
 		{Name: "the limit of an expert is ignored", File: "../delivery/next.go", Old: "return n < r.Settings.Limits.ExpertAtOnce", New: "return n < 100"},
-		{Name: "cancelled tasks are started", File: "../delivery/next.go", Old: "case r.dead(t) || !r.Live():\n\t\treturn \"cancelled\"", New: "case false:\n\t\treturn \"cancelled\""},
+		{Name: "cancelled tasks are started", File: "../delivery/next.go", Old: "case r.dead(t) || !r.Live():\n\t\treturn WaitCancelled", New: "case false:\n\t\treturn WaitCancelled"},
 		{Name: "a task goes on without an answer", File: "../delivery/next.go", Old: "case blocked && t.Question == \"\" && !t.Trouble:", New: "case blocked && !t.Trouble:"},
 		{Name: "the run ends too early", File: "../delivery/next.go", Old: "case r.Stopping == \"\" && !r.dead(t):", New: "case r.Stopping == \"\" && !r.dead(t) && t.Question == \"\":"},
-		{Name: "nobody asks about the budget in remediation", File: "../delivery/next.go", Old: "case place == \"budget\":\n\t\treturn r.askBudget()", New: "case false:\n\t\treturn r.askBudget()"},
+		{Name: "nobody asks about the budget in remediation", File: "../delivery/next.go", Old: "case place == WaitBudget:\n\t\treturn r.askBudget()", New: "case false:\n\t\treturn r.askBudget()"},
 		{Name: "once more than the limit", File: "../delivery/evolve.go", Old: "if n >= most && t.Need == nil", New: "if n > most && t.Need == nil"},
 		{Name: "one round more than the limit", File: "../delivery/evolve.go", Old: "m.Round >= r.Settings.Limits.RemediationRounds", New: "m.Round > r.Settings.Limits.RemediationRounds"},
 		{Name: "a repair is not audited", File: "../delivery/evolve.go", Old: "r.Remediation.Stage = StageAudit", New: "r.Remediation.Stage = StageVerify"},
@@ -44,10 +41,5 @@ func TestMutants(t *testing.T) {
 		{Name: "the gate's old result counts", File: "../delivery/command.go", Old: "t.command(do) == command", New: "(t.command(do) == command || do == DoGate)"},
 		{Name: "a turn counts twice", File: "../delivery/decide.go", Old: "case s != nil && in.Turn <= s.Turn:", New: "case false:"},
 		{Name: "a result of a session that has ended counts", File: "../delivery/decide.go", Old: "if t.Item.Holds(token) {", New: "if false {"},
-	} {
-		t.Run(m.Name, func(t *testing.T) {
-			t.Parallel()
-			m.Check(t, ".", "TestSchedules")
-		})
-	}
+	}))
 }

@@ -8,10 +8,7 @@ import (
 
 // Each step from the commit to the key, left out, is noticed.
 func TestMutants(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the package anew for each mutant; not with -short")
-	}
-	for _, m := range []mutant.Mutant{
+	mutant.All(t, mutant.By("^Test(Check|Faults|OtherEvents|Against|Repair|With|ParseCommit)$", []mutant.Mutant{
 		{Name: "the second parent is not looked at", File: "check.go", Old: "case c.Parents[1] != a.Commit:", New: "case false:"},
 		{Name: "the first parent is not looked at", File: "check.go", Old: "case c.Parents[0] != a.Onto:", New: "case false:"},
 		{Name: "the tree is not looked at", File: "check.go", Old: "case c.Tree != a.Tree:", New: "case false:"},
@@ -32,10 +29,5 @@ func TestMutants(t *testing.T) {
 		{Name: "a review of another repair is let pass", File: "check.go", Old: "passed = said.Passed && said.Commit == p.Allowed.Commit", New: "passed = said.Passed"},
 		{Name: "two histories of a size are let pass", File: "check.go", Old: "c.Root != p.Checkpoint.Root", New: "false"},
 		{Name: "an object is not held against its name", File: "commit.go", Old: "if sum == \"\" || sum != name {", New: "if sum == name && false {"},
-	} {
-		t.Run(m.Name, func(t *testing.T) {
-			t.Parallel()
-			m.Check(t, ".", "^Test(Check|Faults|OtherEvents|Against|Repair|With|ParseCommit)$")
-		})
-	}
+	}))
 }

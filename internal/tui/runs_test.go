@@ -198,7 +198,7 @@ func random(g *rand.Rand) api.Run {
 	when := func() time.Time {
 		return []time.Time{{}, now, ago(time.Duration(g.Int64N(int64(200 * time.Hour)))), now.Add(time.Hour)}[g.IntN(4)]
 	}
-	whys := []string{"", "blocker", "agents", "question", "gate", "merge", "environment", "session", "cancelled", "completed", "provider", "what"}
+	whys := append(delivery.Waits(), "", "what")
 	agent := func() api.Agent {
 		return api.Agent{
 			Role: agentsig.Roles()[g.IntN(7)], Name: text(), Task: text(), StartedAt: when(), Says: text(), Asked: text(),

@@ -8,6 +8,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 )
 
 // kind is what a person takes a task for. The kinds are in the order in which they
@@ -27,22 +28,47 @@ const (
 // kindWords name tasks that are counted and not shown.
 var kindWords = []string{"at work", "asking", "blocked", "ready", "waiting", "cancelled", "done"}
 
+// kinds is what a task is taken for, by what it waits for. One that waits for what this
+// view does not know, as a newer box may say, is taken for waiting.
+var kinds = map[delivery.Wait]kind{
+	"":                       ready,
+	delivery.WaitCompleted:   done,
+	delivery.WaitCancelled:   cancelled,
+	delivery.WaitQuestion:    asking,
+	delivery.WaitEnvironment: troubled,
+	delivery.WaitMerge:       working,
+	delivery.WaitGate:        working,
+	delivery.WaitBlocked:     troubled,
+	delivery.WaitSession:     working,
+	delivery.WaitBlocker:     waiting,
+	delivery.WaitNobody:      waiting,
+	delivery.WaitDependency:  waiting,
+	delivery.WaitConflict:    waiting,
+	delivery.WaitPaused:      waiting,
+	delivery.WaitBaseline:    waiting,
+	delivery.WaitProvider:    waiting,
+	delivery.WaitAgents:      ready,
+	delivery.WaitRole:        ready,
+	delivery.WaitBudget:      waiting,
+}
+
 func kindOf(r api.Run, t api.Task) kind {
+	k, known := kinds[t.Why]
 	switch {
 	case t.Phase == agentsig.PhaseCompleted:
 		return done
-	case t.Why == "cancelled", r.State == api.RunFinished:
+	case r.State == api.RunFinished:
 		return cancelled
-	case t.Why == "question":
-		return asking
-	case t.Agent != nil, t.Why == "session", t.Why == "gate", t.Why == "merge":
+	case k == cancelled, k == asking:
+		return k
+	case t.Agent != nil:
 		return working
-	case t.Why == "environment" && r.Trouble != "", t.Phase == agentsig.PhaseBlocked:
+	case t.Phase == agentsig.PhaseBlocked && k != working:
 		return troubled
-	case t.Why == "", t.Why == "agents", t.Why == "role":
-		return ready
+	case !known, t.Why == delivery.WaitEnvironment && r.Trouble == "":
+		return waiting
 	}
-	return waiting
+	return k
 }
 
 // mark is a kind's sign and its colour.
@@ -89,7 +115,7 @@ func rowOf(r api.Run, t api.Task, now time.Time) row {
 		w.status = "done"
 	case cancelled:
 		w.status = "left"
-		if t.Why == "cancelled" {
+		if t.Why == delivery.WaitCancelled {
 			w.status = "cancelled"
 		}
 		for _, b := range r.Tasks {
@@ -110,11 +136,11 @@ func rowOf(r api.Run, t api.Task, now time.Time) row {
 		switch {
 		case t.Agent != nil:
 			w.status, w.agent, w.figure, w.note = string(t.Agent.Role), t.Agent.Name, elapsed(t.Agent.StartedAt, now), noteOf(*t.Agent)
-		case t.Why == "gate" && r.Checks == 0:
+		case t.Why == delivery.WaitGate && r.Checks == 0:
 			w.status = "gate, no checks"
-		case t.Why == "gate":
+		case t.Why == delivery.WaitGate:
 			w.status = "gate, " + count(r.Checks, "check")
-		case t.Why == "merge":
+		case t.Why == delivery.WaitMerge:
 			w.status = "merge"
 		default:
 			w.status = "at work"
@@ -123,8 +149,8 @@ func rowOf(r api.Run, t api.Task, now time.Time) row {
 		w.status = waits(t, "")
 	case troubled:
 		w.status = waits(t, "for the environment")
-		if t.Why == "blocked" {
-			w.status = t.Why
+		if t.Why == delivery.WaitBlocked {
+			w.status = "blocked"
 		}
 		w.figure = elapsed(t.Since, now)
 	case waiting:

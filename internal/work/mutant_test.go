@@ -8,10 +8,7 @@ import (
 
 // Each rule of fencing, dropped, is noticed by TestSchedules; of what was seen, by TestCheckMerge and TestCheckBase.
 func TestMutants(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the package anew for each mutant; not with -short")
-	}
-	for _, m := range []mutant.Mutant{
+	mutant.All(t, mutant.By("TestSchedules|TestCheckMerge|TestCheckBase", []mutant.Mutant{
 		{Name: "the token is ignored", File: "item.go", Old: "i.Lease != nil && i.Lease.Token == t", New: "i.Lease != nil"},
 		{Name: "a held item is granted", File: "decide.go", Old: "ErrAudited\n\tcase i.Lease != nil:", New: "ErrAudited\n\tcase false:"},
 		{Name: "audited work is granted", File: "decide.go", Old: "case i.Audited:", New: "case false:"},
@@ -34,10 +31,5 @@ func TestMutants(t *testing.T) {
 		{Name: "a completion keeps the lease", File: "evolve.go", Old: "i.Completed = i.Granted\n\t\ti = i.to(p.NextPhase)", New: "i.Completed = i.Granted\n\t\tl := i.Lease\n\t\ti = i.to(p.NextPhase)\n\t\ti.Lease = l"},
 		{Name: "a late result moves the phase", File: "evolve.go", Old: "case SignalRecorded, LateResultRecorded:", New: "case LateResultRecorded:\n\t\tp, err := payload[Result](e)\n\t\ti.Phase = p.PhaseCompleted\n\t\treturn i, err\n\tcase SignalRecorded:"},
 		{Name: "a late result is thrown away", File: "decide.go", Old: "if i.Holds(c.Token) {\n\t\th, err", New: "if !i.Holds(c.Token) {\n\t\treturn Event{}, ErrNotHolder\n\t}\n\tif true {\n\t\th, err"},
-	} {
-		t.Run(m.Name, func(t *testing.T) {
-			t.Parallel()
-			m.Check(t, ".", "TestSchedules|TestCheckMerge|TestCheckBase")
-		})
-	}
+	}))
 }

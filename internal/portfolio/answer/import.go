@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/broker"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/price"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/settings"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -117,6 +118,25 @@ func (s *Service) ImportFetched(ctx context.Context, symbol string, from portfol
 	result := Imported{File: symbol, Format: format, Skipped: skippedPrices(file)}
 	result.count(counts)
 	return result, err
+}
+
+// ImportAccounts puts a file of accounts and rules in the place of the one before, as a whole, and returns
+// the accounts as they are then. A file without accounts does not take the place of one that has some: it
+// is taken for a mistake.
+func (s *Service) ImportAccounts(ctx context.Context, path string, file settings.File) ([]Account, error) {
+	state, err := s.Load(ctx, portfolio.Date{})
+	if err != nil {
+		return nil, err
+	}
+	if n := len(state.Settings.Accounts); n > 0 && len(file.Accounts) == 0 {
+		accounts := "1 account"
+		if n > 1 {
+			accounts = fmt.Sprintf("%d accounts", n)
+		}
+		return nil, fmt.Errorf("%s describes no account, and would take the place of %s: it has to have them all", safetext.Escape(path), accounts)
+	}
+	state.Settings = file.Settings
+	return state.Accounts(), s.Store.SaveSettings(ctx, file.Document)
 }
 
 // skippedPrices are rows of prices that could not be read, and how many more there were.

@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/broker"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/price"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/settings"
 )
 
 const transactionRows = `date,account,action,symbol,quantity,price,fees,note
@@ -141,5 +142,41 @@ func TestImportFetched(t *testing.T) {
 	}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+// A file takes the place of the one before as a whole, but one without accounts not of one that has some.
+func TestImportAccounts(t *testing.T) {
+	s := service(t)
+	for _, c := range []struct{ file, ids, problem string }{
+		{"filing: joint", "home", ""},
+		{"accounts: [{id: a, kind: ira, owner: me}]", "a, home", ""},
+		{"filing: single", "", "dir/it\\x1b.yaml describes no account, and would take the place of 1 account: it has to have them all"},
+		{"accounts: [{id: home, kind: taxable, owner: me}, {id: b, kind: ira, owner: me}]", "home, b", ""},
+		{"", "", "dir/it\\x1b.yaml describes no account, and would take the place of 2 accounts: it has to have them all"},
+	} {
+		before, err := s.Store.Settings(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := settings.Read(strings.NewReader(c.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		accounts, err := s.ImportAccounts(t.Context(), "dir/it\x1b.yaml", file)
+		var ids []string
+		for _, a := range accounts {
+			ids = append(ids, a.ID)
+		}
+		problem, want := "", c.file
+		if err != nil {
+			problem, want = err.Error(), string(before)
+		}
+		if got := strings.Join(ids, ", "); got != c.ids || problem != c.problem {
+			t.Errorf("%q: %q, %q", c.file, got, problem)
+		}
+		if saved, err := s.Store.Settings(t.Context()); err != nil || string(saved) != want {
+			t.Errorf("%q: %q is kept, %v", c.file, saved, err)
+		}
 	}
 }

@@ -16,6 +16,7 @@ func TestMutants(t *testing.T) {
 		{By: "^TestImportTransactions$", Mutant: mutant.Mutant{Name: "a file is the same for another account", File: "import.go", Old: `fmt.Fprintf(hash, "\x00account %s", account)`, New: "_ = account"}},
 		{By: "^TestImportPrices$", Mutant: mutant.Mutant{Name: "a file is the same for another symbol", File: "import.go", Old: `fmt.Fprintf(hash, "\x00symbol %s", symbol)`, New: ""}},
 		{By: "^TestImportSkips$", Mutant: mutant.Mutant{Name: "a row without effect has to be looked at", File: "import.go", Old: "if !row.Known {", New: "if row.Line >= 0 {"}},
+		{By: "^TestImportAccounts$", Mutant: mutant.Mutant{Name: "a file without accounts makes them forgotten", File: "import.go", Old: "n > 0 && len(file.Accounts) == 0", New: "n < 0"}},
 		{By: "^TestImportComparesLots$", Mutant: mutant.Mutant{Name: "a broker's lots are not compared", File: "import.go", Old: "err == nil && len(file.Lots) > 0", New: "false"}},
 	})
 }

@@ -3,14 +3,12 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/internal/command"
-	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/settings"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -58,27 +56,15 @@ whole: what is not in it is forgotten.`,
 			if err != nil {
 				return errors.New(safetext.Escape(err.Error()))
 			}
-			data, err := io.ReadAll(io.LimitReader(f, settings.MaxBytes+1))
+			file, err := settings.Read(f)
 			if err := errors.Join(err, f.Close()); err != nil {
-				return err
-			}
-			set, err := settings.Parse(data)
-			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			a.fills = true
 			var accounts []answer.Account
 			err = a.with(cmd.Context(), func(s *answer.Service) error {
-				before, err := s.Load(cmd.Context(), portfolio.Date{})
-				if err != nil {
-					return err
-				}
-				if len(set.Accounts) == 0 && len(before.Settings.Accounts) > 0 {
-					return fmt.Errorf("%s describes no account, and would take the place of %s: it has to have them all", name, count(len(before.Settings.Accounts), "account"))
-				}
-				before.Settings = set
-				accounts = before.Accounts()
-				return s.Store.SaveSettings(cmd.Context(), data)
+				accounts, err = s.ImportAccounts(cmd.Context(), args[0], file)
+				return err
 			})
 			if err != nil {
 				return err
@@ -86,7 +72,7 @@ whole: what is not in it is forgotten.`,
 			if a.JSON {
 				return command.WriteJSON(a.Out, accounts)
 			}
-			fmt.Fprintf(a.Out, "%s and the rules of %s are in place of those before.\n", count(len(set.Accounts), "account"), name)
+			fmt.Fprintf(a.Out, "%s and the rules of %s are in place of those before.\n", count(len(file.Accounts), "account"), name)
 			begun := slices.ContainsFunc(accounts, func(l answer.Account) bool { return l.Transactions > 0 })
 			for _, l := range accounts {
 				switch {

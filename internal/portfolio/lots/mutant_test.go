@@ -8,10 +8,7 @@ import (
 
 // Each rule of the book, dropped in turn, is missed by a case or by the second reading of the rules.
 func TestMutants(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the package anew for each mutant; not with -short")
-	}
-	for _, m := range []mutant.Mutant{
+	mutant.All(t, mutant.By("^TestCases$", []mutant.Mutant{
 		{Name: "the window has 31 days", File: "wash.go",
 			Old: "const WashDays = 30", New: "const WashDays = 31"},
 		{Name: "the window has 29 days", File: "wash.go",
@@ -64,7 +61,5 @@ func TestMutants(t *testing.T) {
 			Old: "return cmp.Or(x.acquired.Compare(y.acquired), x.purchase-y.purchase)", New: "return cmp.Or(0)"},
 		{Name: "an IRA's purchase comes before a taxable one", File: "history.go",
 			Old: "untaxed[t.Account] {\n\t\t\te.rank++", New: "!untaxed[t.Account] {\n\t\t\te.rank++"},
-	} {
-		m.Check(t, ".", "^TestCases$")
-	}
+	}))
 }

@@ -61,11 +61,8 @@ func (s Settings) Account(id string) (account portfolio.Account, listed bool) {
 	return portfolio.Unlisted(id), false
 }
 
-// Default is what holds without a file.
-func Default() Settings { return Settings{Filing: Single, Exit: exitrule.Default()} }
-
-// MaxBytes is how long a file may be.
-const MaxBytes = 1 << 20
+// maxBytes is how long a file may be.
+const maxBytes = 1 << 20
 
 // The limits of what is in it.
 const (
@@ -91,10 +88,26 @@ type entry struct {
 	Reinvest *bool  `yaml:"reinvest"`
 }
 
-// Parse reads a file. What it does not know is an error, with its line.
+// A File is settings as somebody wrote them.
+type File struct {
+	Settings
+	Document []byte
+}
+
+// Read reads a file as [Parse] does, and keeps it as it is.
+func Read(r io.Reader) (File, error) {
+	document, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
+	if err != nil {
+		return File{}, errors.New(safetext.Escape(err.Error())) // it may have the file's name
+	}
+	s, err := Parse(document)
+	return File{s, document}, err
+}
+
+// Parse reads what is in a file. What it does not know is an error, with its line.
 func Parse(data []byte) (Settings, error) {
-	if len(data) > MaxBytes {
-		return Settings{}, fmt.Errorf("the file has %d bytes; at most %d are read", len(data), MaxBytes)
+	if len(data) > maxBytes {
+		return Settings{}, fmt.Errorf("the file has %d bytes; at most %d are read", len(data), maxBytes)
 	}
 	doc := document{Filing: Single, Exit: exitrule.Default()}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))

@@ -1,12 +1,15 @@
 package settings
 
 import (
+	"errors"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
 )
 
 func TestParse(t *testing.T) {
@@ -51,7 +54,7 @@ exit:
 func TestParseNothing(t *testing.T) {
 	for _, text := range []string{"", "# nothing yet\n", "accounts: []\n"} {
 		s, err := Parse([]byte(text))
-		if diff := cmp.Diff(Default().Exit.Index, s.Exit.Index); err != nil || diff != "" || s.Filing != Single {
+		if diff := cmp.Diff(exitrule.Default().Index, s.Exit.Index); err != nil || diff != "" || s.Filing != Single {
 			t.Errorf("%q: %+v, %v", text, s, err)
 		}
 	}
@@ -75,11 +78,27 @@ func TestParseErrors(t *testing.T) {
 		"filing: alone":               "single, joint or married_separately",
 		"exit: {rules: [{name: hunch, primary: true}]}":                   "exit: ",
 		"exit: {tick: much}":                                              "not a number",
-		strings.Repeat("#", MaxBytes+1):                                   "at most",
+		strings.Repeat("#", maxBytes+1):                                   "at most",
 		"a: &a [x,x,x]\nb: &b [*a,*a,*a]\nc: &c [*b,*b,*b]\naccounts: *c": "line",
 	} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: %v, want %q", text, err, want)
 		}
+	}
+}
+
+// A file is kept as it is written, and one that is too long is not read to its end.
+func TestRead(t *testing.T) {
+	const document = "filing: joint # ours\n"
+	f, err := Read(strings.NewReader(document))
+	if err != nil || string(f.Document) != document || f.Filing != Joint {
+		t.Errorf("%+v, %v", f, err)
+	}
+	long := strings.NewReader(strings.Repeat("#", 2*maxBytes))
+	if _, err := Read(long); err == nil || !strings.Contains(err.Error(), "at most") || long.Len() != maxBytes-1 {
+		t.Errorf("%d bytes were not read, %v", long.Len(), err)
+	}
+	if _, err := Read(iotest.ErrReader(errors.New("read \x1b: is a directory"))); err == nil || err.Error() != `read \x1b: is a directory` {
+		t.Error(err)
 	}
 }

@@ -1,0 +1,83 @@
+package delivery
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+)
+
+// Wait is why nobody is started on a task now; empty if nothing is in the way.
+type Wait string
+
+// The reasons, in the order in which they are looked for. [Waits] lists them.
+const (
+	WaitCompleted   Wait = "completed"
+	WaitCancelled   Wait = "cancelled"
+	WaitQuestion    Wait = "question"    // a person has to answer
+	WaitEnvironment Wait = "environment" // that has to be repaired
+	WaitMerge       Wait = "merge"
+	WaitGate        Wait = "gate"
+	WaitBlocked     Wait = "blocked"
+	WaitSession     Wait = "session"    // somebody works on it
+	WaitBlocker     Wait = "blocker"    // a task that the plan puts before it
+	WaitNobody      Wait = "nobody"     // plays the role that is next
+	WaitDependency  Wait = "dependency" // a task that it turned out to depend on
+	WaitConflict    Wait = "conflict"   // another one changes the same files
+	WaitPaused      Wait = "paused"
+	WaitBaseline    Wait = "baseline" // the first checks
+	WaitProvider    Wait = "provider" // whose usage limit is reached
+	WaitAgents      Wait = "agents"   // as many are at work as may be
+	WaitRole        Wait = "role"     // as many are at work in the role as may be
+	WaitBudget      Wait = "budget"
+)
+
+// Waits lists all reasons. Whoever shows or describes tasks knows each of them.
+func Waits() []Wait {
+	return []Wait{
+		WaitCompleted, WaitCancelled, WaitQuestion, WaitEnvironment, WaitMerge, WaitGate, WaitBlocked, WaitSession, WaitBlocker,
+		WaitNobody, WaitDependency, WaitConflict, WaitPaused, WaitBaseline, WaitProvider, WaitAgents, WaitRole, WaitBudget,
+	}
+}
+
+// Words says to a person what a task waits for. They are empty if it waits for nothing: it is over,
+// or somebody works on it.
+func (w Wait) Words(r *Run, t *Task) string {
+	switch w {
+	case WaitQuestion:
+		return "for " + cmp.Or(t.Question, "a person")
+	case WaitEnvironment:
+		return "for the environment"
+	case WaitMerge:
+		return "for its merge"
+	case WaitGate:
+		return "for the gate"
+	case WaitBlocked:
+		return "blocked"
+	case WaitBlocker:
+		var open []string
+		for _, id := range t.BlockedBy {
+			if o := r.Task(id); o != nil && o.Item.Phase != agentsig.PhaseCompleted {
+				open = append(open, id)
+			}
+		}
+		return "for " + strings.Join(open, ", ")
+	case WaitNobody:
+		return "for somebody in the role " + r.unplayed(t)
+	case WaitDependency:
+		return "for " + t.Awaits
+	case WaitConflict:
+		return "for " + t.Conflict.Path
+	case WaitPaused:
+		return "while paused"
+	case WaitBaseline:
+		return "for the first checks"
+	case WaitProvider:
+		return "for the provider's limit"
+	case WaitAgents, WaitRole:
+		return "for a free agent"
+	case WaitBudget:
+		return "for the budget"
+	}
+	return ""
+}
