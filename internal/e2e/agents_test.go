@@ -92,6 +92,7 @@ func opencode(home, url string) (files, env map[string]string) {
 // installed returns the directory with the program, or skips the test and says why.
 func (r real) installed(t *testing.T) string {
 	t.Helper()
+	notShort(t)
 	dir := os.Getenv(agentsVariable)
 	if dir == "" {
 		t.Skipf("NOT TESTED: %s was not installed: run internal/e2e/testdata/agents/install DIR, and set %s=DIR", r.name, agentsVariable)

@@ -90,9 +90,23 @@ var honest = map[string]string{
 	"expert":         "echo EXPERT_ADVICE: $task $run\necho Use the other door.\n",
 }
 
-// newWorld makes a repository with these settings, besides the agent.
+// quick are the tests that run with -short: whole deliveries, one of them with a restart in the middle.
+var quick = []string{"TestDeliver", "TestAdopt"}
+
+// notShort skips the test with -short, unless it is a quick one.
+func notShort(t *testing.T) {
+	t.Helper()
+	name, _, _ := strings.Cut(t.Name(), "/")
+	if testing.Short() && !slices.Contains(quick, name) {
+		t.Skipf("takes whole deliveries; with -short only %s do", strings.Join(quick, " and "))
+	}
+}
+
+// newWorld makes a repository with these settings, besides the agent. With -short it skips the
+// test, unless it is a quick one.
 func newWorld(t *testing.T, settings string) *world {
 	t.Helper()
+	notShort(t)
 	w := &world{t: t, dir: t.TempDir(), scripts: t.TempDir()}
 	if err := os.Mkdir(filepath.Join(w.scripts, "starts"), 0o700); err != nil {
 		t.Fatal(err)
