@@ -43,11 +43,21 @@ func TestMain(m *testing.M) {
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
 		program = filepath.Join(dir, "signalbox")
-		if out, err := exec.CommandContext(context.Background(), "go", "build", "-o", program, "../../cmd/signalbox").CombinedOutput(); err != nil {
+		build := append([]string{"build"}, buildFlags...)
+		if out, err := exec.CommandContext(context.Background(), "go", append(build, "-o", program, "../../cmd/signalbox")...).CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "%s\n%v\n", out, err)
 			return 1
 		}
-		return m.Run()
+		races := filepath.Join(dir, "race") // what the race detector finds in the program, if that is built with it
+		_ = os.Setenv("GORACE", "atexit_sleep_ms=50 log_path="+races)
+		code := m.Run()
+		reports, _ := filepath.Glob(races + ".*")
+		for _, report := range reports {
+			text, err := os.ReadFile(report)
+			fmt.Fprintf(os.Stderr, "the program has a race:\n%s%v\n", text, err)
+			code = 1
+		}
+		return code
 	}())
 }
 
