@@ -350,7 +350,7 @@ func TestKillMutants(t *testing.T) {
 		{mutant.Mutant{Name: "a session whose process was killed is waited for", File: "../box/supervise.go",
 			Old: "for session.Alive(dir) {", New: "for session.Alive(dir) || true {"}, "TestSessionKilled$"},
 		{mutant.Mutant{Name: "what a killed session's agent left goes on", File: "../box/supervise.go",
-			Old: "if err := session.Clean(dir); err != nil", New: "if err := error(nil); err != nil"}, "TestSessionKilled$"},
+			Old: "if err := session.Clean(dir, s.ID); err != nil", New: "if err := error(nil); err != nil"}, "TestSessionKilled$"},
 		{mutant.Mutant{Name: "what a killed session had to report is lost", File: "../box/supervise.go",
 			Old: "asAnswered(d.box.takeReport(ctx, c, s.ID, r))", New: "asAnswered(nil)"}, "TestWordOfTheDead$"},
 		{mutant.Mutant{Name: "the box does not note that a turn's report was refused", File: "../box/supervise.go",
