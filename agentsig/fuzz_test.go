@@ -278,7 +278,11 @@ func compose(choice []byte) []byte {
 // time.
 func TestFragments(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 11))
-	for range 20_000 {
+	n := 20_000
+	if testing.Short() {
+		n = 2_000
+	}
+	for range n {
 		choice := make([]byte, 1+r.IntN(25))
 		for i := range choice {
 			choice[i] = byte(r.IntN(256))

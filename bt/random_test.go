@@ -275,7 +275,11 @@ func traceOf(p *Program, entries []Entry) []string {
 }
 
 func TestReference(t *testing.T) {
-	for i := range uint64(*trees) {
+	n := *trees
+	if testing.Short() {
+		n = min(n, 2_000)
+	}
+	for i := range uint64(n) {
 		s := newSituation(*firstOne + i)
 		if s.difference() != "" {
 			s.shrink()

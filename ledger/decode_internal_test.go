@@ -29,7 +29,11 @@ func TestDecodePlain(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	plain, refused := 0, 0
-	for range 200_000 {
+	n := 200_000
+	if testing.Short() {
+		n = 10_000
+	}
+	for range n {
 		data := []byte(string(stored))
 		for range 1 + r.IntN(2) {
 			at := r.IntN(len(data))

@@ -36,6 +36,9 @@ func TestVerifyLarge(t *testing.T) {
 		verifyHere(t, *verifyDir)
 		return
 	}
+	if testing.Short() {
+		t.Skip("writes a large ledger; not with -short")
+	}
 	dir := t.TempDir()
 	begun := time.Now()
 	subjects := writeLedger(t, dir, *largeEvents)

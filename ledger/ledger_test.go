@@ -131,7 +131,11 @@ func TestVerifyFindsEdits(t *testing.T) {
 	}
 	slices.Sort(paths)
 	r := rand.New(rand.NewPCG(1, 1))
-	for range 1000 {
+	edits := 1000
+	if testing.Short() {
+		edits = 100
+	}
+	for range edits {
 		path := paths[r.IntN(len(paths))]
 		data := b.files[path].Data
 		at, bit := r.IntN(len(data)), byte(1<<r.IntN(8))

@@ -20,7 +20,11 @@ var lives = flag.Int("lives", 100, "how many archives TestPowerCuts cuts the pow
 func TestPowerCuts(t *testing.T) {
 	keys := newKeys(t)
 	var total life
-	for seed := range uint64(*lives) {
+	n := *lives
+	if testing.Short() {
+		n = min(n, 20)
+	}
+	for seed := range uint64(n) {
 		l := newLife(keys, seed, seed%3 == 0)
 		if err := l.run(6); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
@@ -37,10 +41,14 @@ func TestPowerCuts(t *testing.T) {
 // A power cut at every single write of a short life, on the disk of the archive or that of the mirror.
 func TestPowerCutEverywhere(t *testing.T) {
 	keys := newKeys(t)
+	step := 1
+	if testing.Short() {
+		step = 5
+	}
 	for _, c := range []struct{ kill, mirror bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
 		disks := newLife(keys, 0, c.mirror).disks()
 		for at := range disks {
-			for writes := 0; ; writes++ {
+			for writes := 0; ; writes += step {
 				l := newLife(keys, uint64(writes), c.mirror)
 				l.disks()[at].StopAfter(writes)
 				done, err := l.short()

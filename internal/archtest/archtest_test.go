@@ -74,7 +74,7 @@ func TestRules(t *testing.T) {
 	for _, c := range []struct{ name, source, want string }{
 		{"agentsig/x.go", "// Package agentsig.\npackage agentsig\nimport _ \"" + module + "/internal/cli\"", "a public package stands alone"},
 		{"agentsig/x.go", "// Package agentsig.\npackage agentsig\nimport _ \"golang.org/x/mod\"", "standard library only, and others that do"},
-		{"internal/x/x.go", "// Package x.\npackage x\nimport _ \"os/exec\"", "only internal/mutant, internal/doctest"},
+		{"internal/x/x.go", "// Package x.\npackage x\nimport _ \"os/exec\"", "only internal/mutant, internal/mutant/due, internal/doctest"},
 		{"internal/x/x.go", "// Package x.\npackage x\nimport _ \"github.com/spf13/cobra/doc\"", "only internal/cli, internal/portfolio/cli, internal/command may"},
 		{"internal/x/x.go", "// Package x.\npackage x\nimport _ \"example.org/new\"", "no package owns it"},
 		{"internal/x/x.go", "// Package x.\npackage x\nimport _ \"" + module + "/internal/mutant\"", "only tests may"},

@@ -36,6 +36,9 @@ var sizeEvents = flag.Int("events", 50_000, "how many events TestSize starts a b
 func TestSize(t *testing.T) {
 	dir := Dir(t.TempDir())
 	size := *sizeEvents / 5 * 5
+	if testing.Short() {
+		size = min(size, 5000)
+	}
 	fill(t, dir, size)
 	b := timed(t, "start without a snapshot", size, 30*time.Second*time.Duration(1+size/1_000_000), func() *Box { return reopen(t, dir, false) })
 	if err := timed(t, "stop", size, 30*time.Second, func() error { return b.Close() }); err != nil {

@@ -92,7 +92,11 @@ func TestVerifyFindsEdits(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(1, 1))
 	kinds := map[string]int{}
-	for range 1000 {
+	edits := 1000
+	if testing.Short() {
+		edits = 50
+	}
+	for range edits {
 		name := files[r.IntN(len(files))]
 		path := filepath.Join(copied, name)
 		data, err := os.ReadFile(path)

@@ -11,6 +11,9 @@ import (
 // TestOracleDoc does what docs/oracle.md says. What it shows has to come out, line by line,
 // among the rest.
 func TestOracleDoc(t *testing.T) {
+	if testing.Short() {
+		t.Skip("installs the programs and does all that the page says; not with -short")
+	}
 	module, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,9 @@ import (
 // TestReadme does what the README says, and holds what comes out against it.
 // The Go code there is checked to be Go; the examples of package agentsig run.
 func TestReadme(t *testing.T) {
+	if testing.Short() {
+		t.Skip("installs the program and does all that the page says; not with -short")
+	}
 	module, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

@@ -92,6 +92,7 @@ func opencode(home, url string) (files, env map[string]string) {
 // installed returns the directory with the program, or skips the test and says why.
 func (r real) installed(t *testing.T) string {
 	t.Helper()
+	notShort(t)
 	dir := os.Getenv(agentsVariable)
 	if dir == "" {
 		t.Skipf("NOT TESTED: %s was not installed: run internal/e2e/testdata/agents/install DIR, and set %s=DIR", r.name, agentsVariable)
@@ -184,7 +185,10 @@ func serve(t *testing.T, scripts ...modeltest.Script) *modeltest.Server {
 // One task, from DRAFT to the merged code, by each program in all roles.
 func TestAgents(t *testing.T) {
 	for _, r := range reals {
-		t.Run(r.name, func(t *testing.T) { r.deliver(t, "") })
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			r.deliver(t, "")
+		})
 	}
 }
 
@@ -195,7 +199,10 @@ func TestAgentsConfined(t *testing.T) {
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
 		for i, r := range reals {
 			if *confined || kind == sandbox.Kinds()[1+i/2%2] {
-				t.Run(r.name, func(t *testing.T) { r.deliver(t, fmt.Sprintf("sandbox: {kind: %s}\nreview: unprotected\n", kind)) })
+				t.Run(r.name, func(t *testing.T) {
+					t.Parallel()
+					r.deliver(t, fmt.Sprintf("sandbox: {kind: %s}\nreview: unprotected\n", kind))
+				})
 			}
 		}
 	})
@@ -205,6 +212,7 @@ func TestAgentsConfined(t *testing.T) {
 func TestExamples(t *testing.T) {
 	for _, e := range []struct{ name, command string }{{"claude-code", "claude"}, {"codex", "codex"}, {"gemini", "gemini"}} {
 		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
 			bin := real{name: e.name, command: []string{e.command}}.installed(t)
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()

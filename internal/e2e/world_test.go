@@ -43,11 +43,21 @@ func TestMain(m *testing.M) {
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
 		program = filepath.Join(dir, "signalbox")
-		if out, err := exec.CommandContext(context.Background(), "go", "build", "-o", program, "../../cmd/signalbox").CombinedOutput(); err != nil {
+		build := append([]string{"build"}, buildFlags...)
+		if out, err := exec.CommandContext(context.Background(), "go", append(build, "-o", program, "../../cmd/signalbox")...).CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "%s\n%v\n", out, err)
 			return 1
 		}
-		return m.Run()
+		races := filepath.Join(dir, "race") // what the race detector finds in the program, if that is built with it
+		_ = os.Setenv("GORACE", "atexit_sleep_ms=50 log_path="+races)
+		code := m.Run()
+		reports, _ := filepath.Glob(races + ".*")
+		for _, report := range reports {
+			text, err := os.ReadFile(report)
+			fmt.Fprintf(os.Stderr, "the program has a race:\n%s%v\n", text, err)
+			code = 1
+		}
+		return code
 	}())
 }
 
@@ -90,9 +100,23 @@ var honest = map[string]string{
 	"expert":         "echo EXPERT_ADVICE: $task $run\necho Use the other door.\n",
 }
 
-// newWorld makes a repository with these settings, besides the agent.
+// quick are the tests that run with -short: whole deliveries, one of them with a restart in the middle.
+var quick = []string{"TestDeliver", "TestAdopt"}
+
+// notShort skips the test with -short, unless it is a quick one.
+func notShort(t *testing.T) {
+	t.Helper()
+	name, _, _ := strings.Cut(t.Name(), "/")
+	if testing.Short() && !slices.Contains(quick, name) {
+		t.Skipf("takes whole deliveries; with -short only %s do", strings.Join(quick, " and "))
+	}
+}
+
+// newWorld makes a repository with these settings, besides the agent. With -short it skips the
+// test, unless it is a quick one.
 func newWorld(t *testing.T, settings string) *world {
 	t.Helper()
+	notShort(t)
 	w := &world{t: t, dir: t.TempDir(), scripts: t.TempDir()}
 	if err := os.Mkdir(filepath.Join(w.scripts, "starts"), 0o700); err != nil {
 		t.Fatal(err)

@@ -164,6 +164,9 @@ const inMount = "SIGNALBOX_TEST_MOUNT"
 // archive, its log or the log's mirror is on, of the one that the box's directory is on, and of that
 // with the archive elsewhere.
 func TestFullDiskForReal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fills five disks; with -short TestFullDisk does it in memory")
+	}
 	if os.Getenv(inMount) == "" {
 		if out, err := exec.CommandContext(t.Context(), "unshare", "-m", "mount", "-t", "tmpfs", "none", t.TempDir()).CombinedOutput(); err != nil {
 			t.Skipf("no disk can be mounted here; TestFullDisk does it in memory: %v: %s", err, out)

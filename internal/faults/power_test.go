@@ -27,7 +27,11 @@ var cuts = flag.Int("cuts", 20, "how often TestPowerCuts cuts the power")
 func TestPowerCuts(t *testing.T) {
 	p := newPower(t, 1)
 	begun := time.Now()
-	events, err := p.run(t.Context(), *cuts)
+	n := *cuts
+	if testing.Short() {
+		n = min(n, 5)
+	}
+	events, err := p.run(t.Context(), n)
 	if err != nil {
 		t.Fatal(err)
 	}

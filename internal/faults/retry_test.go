@@ -24,6 +24,10 @@ import (
 // asks again with the same key, and cuts the power as soon as that is answered. The kill left
 // the event in the system's cache, from where the second box answers: it has to be durable.
 func TestRetryAfterKill(t *testing.T) {
+	seeds := 20
+	if testing.Short() {
+		seeds = 3
+	}
 	for _, q := range []struct {
 		name, path string
 		body       any
@@ -32,7 +36,7 @@ func TestRetryAfterKill(t *testing.T) {
 		{"an item is moved", "/v1/work/T-1/override", api.Override{Phase: agentsig.PhaseReview, Reason: asked}},
 	} {
 		t.Run(q.name, func(t *testing.T) {
-			for seed := range uint64(20) {
+			for seed := range uint64(seeds) {
 				r := retried{dir: box.Dir(filepath.Join(t.TempDir(), "box")), disk: archivetest.NewLossy(), chance: rand.New(rand.NewPCG(seed, 5))}
 				if err := r.run(t, q.path, q.body); err != nil {
 					t.Fatalf("seed %d: %v", seed, err)

@@ -115,6 +115,10 @@ func TestNoSignalShows(t *testing.T) {
 			t.Errorf("%s: a scan shows %q, the corpus %q", r.name, result.Text, r.shows)
 		}
 	}
+	step := every
+	if testing.Short() {
+		step = 40
+	}
 	for _, provider := range providers {
 		t.Run(string(provider), func(t *testing.T) {
 			t.Parallel()
@@ -138,7 +142,7 @@ func TestNoSignalShows(t *testing.T) {
 				server.Drip(true)
 				ok := see(i, "byte by byte")
 				server.Drip(false)
-				for at := i % every; ok && at < len(r.text); at += every {
+				for at := i % step; ok && at < len(r.text); at += step {
 					server.Cut(at)
 					ok = see(i, fmt.Sprintf("cut at %d", at))
 				}

@@ -4,5 +4,3 @@ package oracle
 
 // every is which of the places in a reply TestNoSignalShows cuts it at.
 const every = 1
-
-const raceDetector = false

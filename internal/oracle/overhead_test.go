@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"context"
+	"flag"
 	"slices"
 	"strings"
 	"testing"
@@ -21,13 +22,15 @@ const (
 // attempts at a measurement: other programs may be in its way.
 const attempts = 3
 
+var judge = flag.Bool("judge", false, "fail if the oracle takes longer than it may, on a machine that does nothing else")
+
 // The time from a reply's last byte to the next request is measured by the server, beside
 // that of a loop that does nothing but ask again, on the same machine at the same time.
 func TestOverhead(t *testing.T) {
 	const turnsEach = 20
-	rounds := 12
-	if raceDetector { // nothing is asserted then
-		rounds = 3
+	rounds := 3
+	if *judge {
+		rounds = 12
 	}
 	for _, provider := range providers {
 		t.Run(string(provider), func(t *testing.T) {
@@ -46,7 +49,7 @@ func TestOverhead(t *testing.T) {
 					percentile(bare, 50), percentile(bare, 99), percentile(alone, 50), percentile(alone, 99), percentile(recorded, 50), percentile(recorded, 99))
 				worst := max(percentile(alone, 99), percentile(recorded, 99))
 				switch {
-				case raceDetector || worst < maxOverhead:
+				case !*judge || worst < maxOverhead:
 					return
 				case attempt == attempts && worst < percentile(bare, 99)+maxOverhead:
 					t.Logf("the machine is busy: the bare loop takes %v", percentile(bare, 99))
@@ -135,7 +138,7 @@ func TestReadingTakesLittle(t *testing.T) {
 		}
 		t.Logf("%d KB; p50: parse and strip %v, a copy %v", len(text)/1000, percentile(reading, 50), percentile(copying, 50))
 		switch {
-		case raceDetector || percentile(reading, 50) < maxReading:
+		case !*judge || percentile(reading, 50) < maxReading:
 			return
 		case attempt == attempts:
 			t.Fatalf("%v, more than %v", percentile(reading, 50), maxReading)

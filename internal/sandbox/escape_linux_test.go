@@ -138,9 +138,12 @@ func TestEscapes(t *testing.T) {
 	for _, k := range append([]sandbox.Kind{sandbox.None}, strong...) {
 		t.Run(string(k), func(t *testing.T) {
 			need(t, k)
-			for _, p := range probes {
+			for i, p := range probes {
 				t.Run(p.name, func(t *testing.T) {
 					t.Parallel()
+					if testing.Short() && i%8 != 0 {
+						t.Skip("one way out in eight is tried with -short")
+					}
 					if p.root && os.Geteuid() != 0 {
 						t.Skip("NOT TESTED: only root could")
 					}

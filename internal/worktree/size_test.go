@@ -31,6 +31,9 @@ func (f *fixture) input(text string, args ...string) string {
 // A tree that names the same few objects over and over is not checked out, be there files in it or
 // not, and it is known without counting all of it. One that begins from as much is.
 func TestCheckSize(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes trees of a hundred thousand files; not with -short")
+	}
 	f := newFixture(t)
 	blob, empty := "100644 blob "+f.input("x", "hash-object", "-w", "--stdin"), "040000 tree "+f.input("", "mktree")
 	commit := func(tree string) string { return f.input("x", "commit-tree", tree, "-p", f.base) }

@@ -12,8 +12,13 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio/price"
 )
 
-// cases is how many each property is tried on.
-const cases = 10_000
+// cases returns how many each property is tried on: with -short fewer.
+func cases() int {
+	if testing.Short() {
+		return 1_000
+	}
+	return 10_000
+}
 
 // sessions are those of three years.
 func sessions() (days []portfolio.Date) {
@@ -81,7 +86,7 @@ func TestNoLookAhead(t *testing.T) {
 	}
 	seen := map[exitrule.Assessment]int{}
 	triggered := map[string]int{}
-	for seed := range uint64(cases) {
+	for seed := range uint64(cases()) {
 		r := rand.New(rand.NewPCG(seed, 6))
 		config := everyRule(r)
 		if err := config.Check(); err != nil {
@@ -116,7 +121,7 @@ func TestNoLookAhead(t *testing.T) {
 	}
 	// The property says little about a rule or an assessment that never comes up.
 	for _, a := range []exitrule.Assessment{exitrule.Error, exitrule.StrongExit, exitrule.Exit, exitrule.Monitor, exitrule.Hold} {
-		if seen[a] < cases/100 {
+		if seen[a] < cases()/100 {
 			t.Errorf("%s came up %d times", a, seen[a])
 		}
 	}
@@ -150,7 +155,7 @@ func checkSignal(t *testing.T, seed uint64, s exitrule.Signal) {
 // TestSizing holds every plan against what must be true of all.
 func TestSizing(t *testing.T) {
 	stops, sales := 0, 0
-	for seed := range uint64(cases) {
+	for seed := range uint64(cases()) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		config, v := sizing(r)
 		if err := config.Check(); err != nil {
@@ -178,7 +183,7 @@ func TestSizing(t *testing.T) {
 			stops++
 		}
 	}
-	if stops < cases/10 || sales < cases/10 {
+	if stops < cases()/10 || sales < cases()/10 {
 		t.Errorf("%d sales and %d stops say little", sales, stops)
 	}
 }

@@ -123,10 +123,18 @@ func endOf(history []portfolio.Transaction) (end portfolio.Date) {
 	return end
 }
 
-// forHistories runs a property over so many generated histories, and shows the first that breaks it.
+// count returns how many histories there are: with -short fewer.
+func count() int {
+	if testing.Short() {
+		return min(*histories, 500)
+	}
+	return *histories
+}
+
+// forHistories runs a property over generated histories, and shows the first that breaks it.
 func forHistories(t *testing.T, rich bool, property func(history []portfolio.Transaction) string) {
 	t.Helper()
-	for seed := range uint64(*histories) {
+	for seed := range uint64(count()) {
 		history := generate(seed, rich, []int{1, 8}[seed%2])
 		if wrong := property(history); wrong != "" {
 			t.Fatalf("seed %d: %s\n%s", seed, wrong, lines(history))
@@ -371,7 +379,7 @@ func TestIfSold(t *testing.T) {
 		}
 		return ""
 	})
-	if washed < *histories/10 {
+	if washed < count()/10 {
 		t.Errorf("only %d washes", washed)
 	}
 }

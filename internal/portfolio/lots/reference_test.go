@@ -128,7 +128,7 @@ func pick(shares []*share, sale portfolio.Transaction) (best *share) {
 
 func TestReference(t *testing.T) {
 	washed := 0
-	for seed := range uint64(*histories) {
+	for seed := range uint64(count()) {
 		history := generate(seed, false, 1)
 		b := Build(history, household, endOf(history))
 		var sales, open []string
@@ -156,8 +156,8 @@ func TestReference(t *testing.T) {
 			t.Fatalf("seed %d (-reference +book):\n%s\n%s", seed, diff, lines(history))
 		}
 	}
-	if washed < *histories/2 {
-		t.Errorf("only %d washed sales in %d histories", washed, *histories)
+	if washed < count()/2 {
+		t.Errorf("only %d washed sales in %d histories", washed, count())
 	}
 }
 
