@@ -99,3 +99,34 @@ func TestRules(t *testing.T) {
 		}
 	}
 }
+
+// The ways through the code that ARCHITECTURE.md tells of are there: each name is a function of its room, and no
+// room is entered twice.
+func TestWays(t *testing.T) {
+	files, err := load("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("../../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong, names := checkWays(string(text), files)
+	for _, w := range wrong {
+		t.Error(w)
+	}
+	if names < 40 {
+		t.Errorf("only %d functions are named", names)
+	}
+	for _, c := range []struct{ text, want string }{
+		{"1. `internal/box`: `Box.Claim`.\n2. `internal/work`: `Decide`, `delivery.Run`.\n\n1. `internal/box`: `Box.record`.\n", ""},
+		{"1. `internal/box`: `Box.Dance`.\n", "internal/box has no Box.Dance"},
+		{"1. `internal/box`: `Box.Claim`.\n2. `internal/work`: `Decide`.\n3. `internal/box`: `Box.record`.\n", "internal/box is entered twice"},
+		{"1. `internal/bax`: `Box.Claim`.\n", "internal/bax has no"},
+	} {
+		wrong, _ := checkWays(waysTitle+"\n\n"+c.text, files)
+		if got := strings.Join(wrong, "\n"); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.text, got, c.want)
+		}
+	}
+}
