@@ -67,14 +67,16 @@ func (c *conductor) carryOut(ctx context.Context, cmd delivery.Command) error {
 	c.box.state.withRun(c.subject, func(r *delivery.Run) {
 		o.Run, o.Reviews = r.Copy(), cmd.Session != nil && r.Reviews(cmd.Session)
 	})
-	var err error
-	if o.Plan, err = c.planOf(o.Run); err != nil {
-		return err
+	if cmd.Do != delivery.DoPrompt && cmd.Do != delivery.DoEnd { // a session can be ended whatever became of the plan
+		var err error
+		if o.Plan, err = c.planOf(o.Run); err != nil {
+			return err
+		}
 	}
 	if cmd.Do == delivery.DoAddTask {
 		return c.addTask(o.Run, o.Plan, cmd.N)
 	}
-	err = c.box.runner.CarryOut(ctx, o)
+	err := c.box.runner.CarryOut(ctx, o)
 	if cmd.Session != nil {
 		c.forgetEnded(cmd.Session.ID)
 	}
