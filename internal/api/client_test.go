@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,8 +21,11 @@ import (
 // A request whose answer is lost is sent again, with the same key, also to a box
 // that has come back at another address.
 func TestLostAnswer(t *testing.T) {
+	var mu sync.Mutex // who lost its answer may ask on before the server is done with it
 	var keys []string
 	answer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
 		keys = append(keys, r.Header.Get(api.KeyHeader))
 		_, _ = w.Write([]byte(`{"id":"T-1"}`))
 	}))
@@ -29,18 +33,26 @@ func TestLostAnswer(t *testing.T) {
 	addresses := []string{"", strings.TrimPrefix(answer.URL, "http://")}
 	var broken *httptest.Server
 	broken = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
 		keys = append(keys, r.Header.Get(api.KeyHeader))
-		addresses = addresses[1:]
+		addresses = addresses[len(addresses)-1:]
+		mu.Unlock()
 		broken.CloseClientConnections()
 	}))
 	defer broken.Close()
 	addresses[0] = strings.TrimPrefix(broken.URL, "http://")
-	c := api.FollowingClient(func() (string, error) { return addresses[0], nil }, "token")
+	c := api.FollowingClient(func() (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return addresses[0], nil
+	}, "token")
 	defer c.Close()
 	w, err := c.Add(t.Context(), api.AddWork{Title: "x"})
 	if err != nil || w.ID != "T-1" {
 		t.Fatalf("%+v, %v", w, err)
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	if len(keys) < 2 || keys[0] == "" || len(slices.Compact(keys)) != 1 {
 		t.Errorf("keys: %q", keys)
 	}

@@ -36,11 +36,15 @@ func git(t *testing.T, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// newRunner makes a runner in a repository, for a conductor that may be nil.
+// newRunner makes a runner in a repository, for a conductor that may be nil. Its program is this one.
 func newRunner(t *testing.T, repo string, settings config.Config, c Conductor) *Runner {
 	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
 	x, err := New(t.Context(), Options{
-		Dir: t.TempDir(), Repo: repo, Config: settings, Conductor: c, Mail: mailbox.New(), Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		Dir: t.TempDir(), Program: program, Repo: repo, Config: settings, Conductor: c, Mail: mailbox.New(), Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 		Redact: func(text string) string { return text }, Hidden: func() ([]string, error) { return nil, nil },
 	})
 	if err != nil {

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,6 +24,7 @@ type listener struct {
 	told    []delivery.Input
 	allowed []work.Allowed
 	refuse  bool
+	reports []api.SessionReport
 }
 
 func (l *listener) Tell(_ context.Context, _ string, in delivery.Input) error {
@@ -39,8 +41,12 @@ func (l *listener) Permit(_ context.Context, _ string, m delivery.MergeChecked) 
 	return work.Permit{Seq: uint64(len(l.allowed)), Allowed: allowed}, proofOf(l.t, allowed), nil
 }
 
-func (l *listener) Report(context.Context, string, api.SessionReport) error { return nil }
-func (l *listener) Renew(string)                                            {}
+func (l *listener) Report(_ context.Context, _ string, r api.SessionReport) error {
+	l.reports = append(l.reports, r)
+	return nil
+}
+
+func (l *listener) Renew(string) {}
 
 // last returns what was told last.
 func (l *listener) last() delivery.Input {
@@ -92,7 +98,7 @@ func newBench(t *testing.T) *bench {
 	}
 	git(t, repo, "add", "-A")
 	git(t, repo, "commit", "-q", "-m", "a file")
-	settings, err := config.Parse(filepath.Join(repo, config.File), []byte("agents: {none: {command: [\"false\"]}}\nchecks: [{name: good, command: '! grep bad README.md'}]\n"))
+	settings, err := config.Parse(filepath.Join(repo, config.File), fmt.Appendf(nil, "agents: {none: {command: [%q]}}\nlimits: {orphan: 1s, grace: 1s}\nchecks: [{name: good, command: '! grep bad README.md'}]\n", filepath.Join(repo, "agent")))
 	if err != nil {
 		t.Fatal(err)
 	}

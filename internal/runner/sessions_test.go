@@ -1,0 +1,270 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/plan"
+	"github.com/signalbox-dev/signalbox/internal/session"
+)
+
+// script is what the agent does: a shell's text, with its prompt in $prompt and what its signals name itself by in $run.
+func (b *bench) script(text string) {
+	b.t.Helper()
+	head := "#!/bin/sh\nprompt=$(cat)\nrun=$(printf '%s\\n' \"$prompt\" | sed -n 's/^\\(run=[^ ]*\\) belongs to this session.*/\\1/p')\n"
+	if err := os.WriteFile(filepath.Join(b.repo, "agent"), []byte(head+text), 0o700); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// start has a session carried out, from its start to its end.
+func (b *bench) start(s delivery.Session) {
+	b.t.Helper()
+	s.Agent = "none"
+	p := plan.Plan{Title: "A plan", Tasks: []plan.Task{{ID: "T-1", Title: "The task", Work: "Do it."}}}
+	err := b.CarryOut(b.t.Context(), Order{Command: delivery.Command{ID: "start/1", Do: delivery.DoStart, Session: &s}, Run: b.run.Copy(), Plan: p, Reviews: delivery.Reviewer(s.Role)})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// A session is started in the task's worktree, with a prompt that names the task; what it said is handed in when its
+// process is gone, and then how it ended.
+func TestStartOrder(t *testing.T) {
+	b := newBench(t)
+	b.script("echo done >work.txt\nprintf '%s' \"$prompt\" >\"$OLDPWD/prompt\" 2>/dev/null || printf '%s' \"$prompt\" >prompt\necho READY_FOR_REVIEW: T-1 $run\n")
+	b.start(delivery.Session{ID: "item-1.1", Role: agentsig.RoleDeveloper, Task: "T-1"})
+	tree := b.treePath("R1", "T-1")
+	if text, err := os.ReadFile(filepath.Join(tree, "work.txt")); err != nil || string(text) != "done\n" {
+		t.Errorf("in the worktree: %q, %v", text, err)
+	}
+	verdict := agentsig.Kind("")
+	for _, r := range b.reports {
+		if r.Kind == api.ReportTurn {
+			verdict = r.Verdict
+		}
+	}
+	if verdict != agentsig.KindReadyForReview {
+		t.Errorf("handed in: %+v", b.reports)
+	}
+	if end, ok := b.last().(delivery.End); !ok || end.Session != "item-1.1" {
+		t.Errorf("told last: %+v", b.last())
+	}
+	before := len(b.told)
+	b.start(delivery.Session{ID: "item-1.1", Role: agentsig.RoleDeveloper, Task: "T-1"}) // again, as after a restart
+	if len(b.told) != before+1 {
+		t.Errorf("told %+v", b.told[before:])
+	}
+}
+
+// A session that can't be made ready is told as broken, one whose program is not there as crashed, and nothing is
+// left of either.
+func TestStartFails(t *testing.T) {
+	b := newBench(t)
+	b.config.Worktree.Setup = "echo no room; false"
+	b.start(delivery.Session{ID: "item-1.1", Role: agentsig.RoleDeveloper, Task: "T-1"})
+	if end, ok := b.last().(delivery.End); !ok || end.How != delivery.Broken || !strings.Contains(end.Detail, "no room") {
+		t.Errorf("told %+v", b.last())
+	}
+	b.config.Worktree.Setup = ""
+	b.program = "/nowhere/signalbox"
+	b.start(delivery.Session{ID: "item-1.2", Role: agentsig.RoleDeveloper, Task: "T-1"})
+	if end, ok := b.last().(delivery.End); !ok || end.How != delivery.Crashed {
+		t.Errorf("told %+v", b.last())
+	}
+	if alive := Alive(b.dir); len(alive) > 0 {
+		t.Errorf("alive: %v", alive)
+	}
+}
+
+// A session that was never started is ended by saying so; one whose process is there is told, and stays until the order
+// is not due any more.
+func TestEndOrder(t *testing.T) {
+	b := newBench(t)
+	s := &delivery.Session{ID: "item-1.1", Role: agentsig.RoleDeveloper, Task: "T-1", Over: "the task is cancelled"}
+	in, ok := b.carryOut(delivery.Command{ID: "end/1", Do: delivery.DoEnd, Session: s}).(delivery.End)
+	if !ok || in.How != delivery.Stopped || in.Detail != s.Over {
+		t.Errorf("told %+v", in)
+	}
+	b.script("echo up\nsleep 300\n")
+	running, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	dir := b.sessionDir("item-1.2")
+	live := delivery.Session{ID: "item-1.2", Role: agentsig.RoleDeveloper, Task: "T-1", Agent: "none"}
+	o := Order{Command: delivery.Command{Do: delivery.DoStart, Session: &live}, Run: b.run.Copy(), Plan: plan.Plan{Tasks: []plan.Task{{ID: "T-1"}}}}
+	if err := b.prepare(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := session.Start(t.Context(), b.program, dir, live.ID); err != nil {
+		t.Fatal(err)
+	}
+	go func() { ended <- b.end(running, o) }()
+	for said := false; !said; {
+		commands, _, _ := b.mail.Next(live.ID)
+		said = len(commands) > 0 && commands[0].Kind == api.CommandEnd
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if err := errors.Join(session.Kill(dir, live.ID), session.Clean(dir, live.ID)); err != nil {
+		t.Error(err)
+	}
+}
+
+// What is said to a session goes out when it is in touch; one whose directory is damaged can't be told, and is ended.
+func TestPromptOrder(t *testing.T) {
+	b := newBench(t)
+	s := &delivery.Session{ID: "item-1.1", Role: agentsig.RoleDeveloper, Task: "T-1", Agent: "none", Turn: 1, Prompt: &delivery.Prompt{ID: "prompt/2", Ask: delivery.AskProgress}}
+	if err := b.CarryOut(t.Context(), Order{Command: delivery.Command{Do: delivery.DoPrompt, Session: s}, Run: b.run.Copy()}); err == nil {
+		t.Error("a session without a directory was told something")
+	}
+	o := Order{Command: delivery.Command{Do: delivery.DoPrompt, Session: s}, Run: b.run.Copy(), Plan: plan.Plan{Tasks: []plan.Task{{ID: "T-1"}}}}
+	if err := b.prepare(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan error, 1)
+	go func() { told <- b.CarryOut(t.Context(), o) }()
+	b.mail.Connect(s.ID)
+	for sent := false; !sent; {
+		commands, _, _ := b.mail.Next(s.ID)
+		if sent = len(commands) > 0; sent {
+			b.mail.Wrote(s.ID, commands[0].ID)
+		}
+	}
+	if err := <-told; err != nil {
+		t.Fatal(err)
+	}
+	if in, ok := b.last().(delivery.Prompted); !ok || in.Prompt != "prompt/2" {
+		t.Errorf("told %+v", b.last())
+	}
+	if err := b.Again(*s); err != nil {
+		t.Error(err)
+	}
+}
+
+// What remediation left is committed, checked and merged if it was reviewed; nothing is, if it left nothing.
+func TestRepairOrders(t *testing.T) {
+	b := newBench(t)
+	b.run.Remediation.Stage = delivery.StageVerify
+	if in, ok := b.carryOut(delivery.Command{ID: "baseline/1", Do: delivery.DoBaseline}).(delivery.BaselineRan); !ok || in.Trouble != "" {
+		t.Errorf("nothing was repaired: told %+v", in)
+	}
+	tree, err := b.tree(t.Context(), b.run, remediationTree)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(tree.Path(), "fixed.txt"), []byte("fixed\n"), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran, ok := b.carryOut(delivery.Command{ID: "baseline/2", Do: delivery.DoBaseline}).(delivery.RepairRan)
+	if !ok || ran.Repair.Files != 1 || len(ran.Repair.Names) != 1 || len(ran.Repair.Checks) != 1 || !ran.Repair.Checks[0].Passed {
+		t.Fatalf("told %+v", b.last())
+	}
+	merged, ok := b.carryOut(delivery.Command{ID: "repair/1", Do: delivery.DoMergeRepair, Repair: &ran.Repair}).(delivery.RepairMergeRan)
+	if !ok || merged.Failed != "" || merged.Result != git(t, b.repo, "rev-parse", b.run.Branch) {
+		t.Errorf("told %+v", b.last())
+	}
+	if names := git(t, b.repo, "ls-tree", "--name-only", b.run.Branch); !strings.Contains(names, "fixed.txt") {
+		t.Errorf("the branch has %s", names)
+	}
+}
+
+// A pull request that can't be opened is told as a problem.
+func TestPublishOrder(t *testing.T) {
+	b := newBench(t)
+	if in, ok := b.carryOut(delivery.Command{ID: "publish", Do: delivery.DoPublish}).(delivery.Published); !ok || in.URL != "" || in.Problem == "" {
+		t.Errorf("told %+v", in)
+	}
+}
+
+// Somebody is told of a question by the user's command, with the question in its environment, and by the webhook; what
+// goes wrong is an error that does not name the webhook's address.
+func TestNotify(t *testing.T) {
+	b := newBench(t)
+	q := api.Question{ID: "Q-1", Run: "R1", Task: "T-1", Text: "which\x00one?"}
+	file := filepath.Join(t.TempDir(), "asked")
+	b.config.Notify.Command = "printf '%s' \"$QUESTION_ID $QUESTION_TEXT\" >'" + file + "'"
+	if err := b.Notify(t.Context(), ByCommand, q); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(text), "Q-1 which") || strings.Contains(string(text), "\x00") {
+		t.Errorf("the command was told %q, %v", text, err)
+	}
+	b.config.Notify.Command = "exit 3"
+	if err := b.Notify(t.Context(), ByCommand, q); err == nil || !strings.Contains(err.Error(), "exit code 3") {
+		t.Errorf("a command that fails: %v", err)
+	}
+	status, got := http.StatusOK, ""
+	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got = r.Header.Get(api.KeyHeader) + " " + string(body)
+		w.WriteHeader(status)
+	}))
+	defer hook.Close()
+	b.config.Notify.Webhook = hook.URL + "/secret"
+	if err := b.Notify(t.Context(), ByWebhook, q); err != nil || !strings.HasPrefix(got, `Q-1 {"id":"Q-1"`) {
+		t.Errorf("the webhook was told %q, %v", got, err)
+	}
+	status = http.StatusTeapot
+	if err := b.Notify(t.Context(), ByWebhook, q); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("a webhook that refuses: %v", err)
+	}
+	hook.Close()
+	if err := b.Notify(t.Context(), ByWebhook, q); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("a webhook that is not there: %v", err)
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// A trial runs the checks of the settings on the last commit, and leaves nothing behind.
+func TestTry(t *testing.T) {
+	b := newBench(t)
+	if err := Try(t.Context(), Trial{Repo: b.repo, Program: b.program, Config: b.config}); err != nil {
+		t.Error(err)
+	}
+	settings, err := config.Parse(filepath.Join(b.repo, config.File), []byte("agents: {none: {command: [\"false\"]}}\nchecks: [{name: bad, command: 'echo because; false'}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failed *TrialError
+	if err := Try(t.Context(), Trial{Repo: b.repo, Program: b.program, Config: settings}); !errors.As(err, &failed) || failed.Error() != "bad failed" || !strings.Contains(failed.Output, "because") {
+		t.Errorf("%v", err)
+	}
+	if status := git(t, b.repo, "status", "--porcelain", "--ignored"); status != "" {
+		t.Errorf("left behind:\n%s", status)
+	}
+}
+
+// A change of the user's checkout, or of the run's branch, while a session ran is told.
+func TestLook(t *testing.T) {
+	b := newBench(t)
+	if err := b.Begin(t.Context(), b.run.Subject, b.run.Branch, true); err != nil {
+		t.Fatal(err)
+	}
+	<-b.Look(b.run.Subject, b.run.Branch, "s", "T-1")
+	if len(b.told) > 0 {
+		t.Errorf("nothing was changed: told %+v", b.told)
+	}
+	if err := os.WriteFile(filepath.Join(b.repo, "README.md"), []byte("changed\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	git(t, b.repo, "commit", "-q", "--allow-empty", "-m", "elsewhere")
+	git(t, b.repo, "branch", "-f", b.run.Branch, "HEAD")
+	<-b.Look(b.run.Subject, b.run.Branch, "s", "T-1")
+	in, ok := b.last().(delivery.Touched)
+	if !ok || in.Session != "s" || in.Task != "T-1" || !strings.Contains(in.Text, "README.md") || !strings.Contains(in.Text, "nobody reviewed what is between") {
+		t.Errorf("told %+v", b.last())
+	}
+}
