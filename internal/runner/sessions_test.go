@@ -169,7 +169,7 @@ func TestRepairOrders(t *testing.T) {
 		t.Fatal(err)
 	}
 	ran, ok := b.carryOut(delivery.Command{ID: "baseline/2", Do: delivery.DoBaseline}).(delivery.RepairRan)
-	if !ok || ran.Repair.Files != 1 || len(ran.Repair.Names) != 1 || len(ran.Repair.Checks) != 1 || !ran.Repair.Checks[0].Passed {
+	if !ok || ran.Files != 1 || len(ran.Names) != 1 || len(ran.Checks) != 1 || !ran.Checks[0].Passed {
 		t.Fatalf("told %+v", b.last())
 	}
 	merged, ok := b.carryOut(delivery.Command{ID: "repair/1", Do: delivery.DoMergeRepair, Repair: &ran.Repair}).(delivery.RepairMergeRan)
