@@ -43,11 +43,14 @@ func (b *bench) start(s delivery.Session) {
 // process is gone, and then how it ended.
 func TestStartOrder(t *testing.T) {
 	b := newBench(t)
-	b.script("echo done >work.txt\nprintf '%s' \"$prompt\" >\"$OLDPWD/prompt\" 2>/dev/null || printf '%s' \"$prompt\" >prompt\necho READY_FOR_REVIEW: T-1 $run\n")
+	b.script("echo done >work.txt\nprintf '%s' \"$prompt\" >prompt\necho READY_FOR_REVIEW: T-1 $run\n")
 	b.start(delivery.Session{ID: "item-1.1", Role: agentsig.RoleDeveloper, Task: "T-1"})
 	tree := b.treePath("R1", "T-1")
 	if text, err := os.ReadFile(filepath.Join(tree, "work.txt")); err != nil || string(text) != "done\n" {
 		t.Errorf("in the worktree: %q, %v", text, err)
+	}
+	if text, err := os.ReadFile(filepath.Join(tree, "prompt")); err != nil || !strings.Contains(string(text), "T-1") || !strings.Contains(string(text), "Do it.") {
+		t.Errorf("its prompt is %q, %v", text, err)
 	}
 	verdict := agentsig.Kind("")
 	for _, r := range b.reports {

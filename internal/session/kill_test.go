@@ -29,10 +29,14 @@ func apart(t *testing.T, s session.Spec) (dir string) {
 		t.Fatal(err)
 	}
 	t.Setenv(boxAddress, "127.0.0.1:1") // nobody is there
-	if _, err := session.Start(t.Context(), program, dir, "s-1"); err != nil {
+	pid, err := session.Start(t.Context(), program, dir, "s-1")
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { killed(t, dir) })
+	t.Cleanup(func() {
+		defer func() { _ = syscall.Kill(pid, syscall.SIGKILL) }() // if the test fails, nothing is left either
+		killed(t, dir)
+	})
 	return dir
 }
 
