@@ -35,7 +35,7 @@ func TestEndedMutants(t *testing.T) {
 		{"a message that was not taken in time is sent all the same", "operate.go",
 			"b.mail.TakeBack(session, c.ID)", "_ = session", "TestTellIsTakenBack"},
 		{"a run that has ended is a box that stops", "operate.go",
-			"errors.Is(err, ErrStopping) && !live", "errors.Is(err, ErrStopping) && live", "TestSaidAfterTheEnd"},
+			"errors.Is(err, ErrStopping) && !b.live(subject)", "errors.Is(err, ErrStopping) && b.live(subject)", "TestSaidAfterTheEnd"},
 		{"what an ended session is told is kept", "orders.go",
 			"c.forgetEnded(cmd.Session.ID)", "_ = c", "TestEndOfEndedSession"},
 	} {

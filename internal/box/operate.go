@@ -90,9 +90,7 @@ func (b *Box) conduct() {
 	}
 	b.state.mu.Lock()
 	b.state.moved = func(run string) {
-		b.conducting.Lock()
-		defer b.conducting.Unlock()
-		if c := b.conductors[run]; c != nil {
+		if c := b.conductor(run); c != nil {
 			c.stir()
 		}
 	}
@@ -135,9 +133,7 @@ func (b *Box) Drain(ctx context.Context) (left int) {
 	b.conducting.Unlock()
 	for _, c := range conductors {
 		c.halt(ctx)
-		live := true
-		b.state.withRun(c.subject, func(r *delivery.Run) { live = r.Live() })
-		if !live { // it is tidying up
+		if !b.live(c.subject) { // it is tidying up
 			within(ctx, func() { <-c.over })
 		}
 	}
@@ -165,19 +161,23 @@ func (b *Box) open(question string) bool {
 // Agents returns how many sessions of agents run.
 func (b *Box) Agents() int { return len(runner.Alive(string(b.dir))) }
 
+// live reports whether a run goes on.
+func (b *Box) live(subject string) (live bool) {
+	b.state.withRun(subject, func(r *delivery.Run) { live = r.Live() })
+	return live
+}
+
 // say hands an operator's word to a run, and returns the run after it.
 func (b *Box) say(ctx context.Context, subject string, in delivery.Input) (api.Run, error) {
-	c, live := b.conductor(subject), false
-	b.state.withRun(subject, func(r *delivery.Run) { live = r.Live() })
+	c := b.conductor(subject)
 	switch {
-	case !live:
+	case !b.live(subject):
 		return api.Run{}, delivery.ErrFinished
 	case c == nil:
 		return api.Run{}, errNoDelivery
 	}
 	if err := c.tell(ctx, in); err != nil {
-		b.state.withRun(subject, func(r *delivery.Run) { live = r.Live() })
-		if errors.Is(err, ErrStopping) && !live {
+		if errors.Is(err, ErrStopping) && !b.live(subject) {
 			err = delivery.ErrFinished // the run has ended, not the box
 		}
 		return api.Run{}, err

@@ -39,7 +39,7 @@ type body struct {
 // bound bounds the body of a request. The room that it takes is kept until end is called.
 func (s *Server) bound(w http.ResponseWriter, r *http.Request, most int64) (bounded *http.Request, end func()) {
 	b := &body{http.MaxBytesReader(w, r.Body, most), w, r, s.room, most, smallBody + 1, most <= smallBody}
-	bounded = r.WithContext(r.Context())
+	bounded = r.WithContext(r.Context()) // the server has to find the body as it was, to leave what was not read of it
 	bounded.Body = b
 	return bounded, b.end
 }

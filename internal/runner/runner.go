@@ -203,10 +203,12 @@ func (x *Runner) tell(ctx context.Context, o Order, in delivery.Input) error {
 	return x.conductor.Tell(ctx, o.Run.Subject, in)
 }
 
-// checks returns what the gate runs for a plan.
-func (x *Runner) checks(p plan.Plan) []gate.Check {
+func (x *Runner) checks(p plan.Plan) []gate.Check { return checksOf(x.config, p) }
+
+// checksOf returns what the gate runs for a plan.
+func checksOf(c config.Config, p plan.Plan) []gate.Check {
 	var all []gate.Check
-	for _, own := range x.config.Checks {
+	for _, own := range c.Checks {
 		all = append(all, gate.Check{Name: own.Name, Environment: own.Environment, Command: own.Command, Exit: own.Exit, Timeout: own.Timeout})
 	}
 	for _, its := range p.Checks {
@@ -218,11 +220,8 @@ func (x *Runner) checks(p plan.Plan) []gate.Check {
 // CheckNames returns the names of the checks that the gate runs for a plan.
 func CheckNames(c config.Config, p plan.Plan) []string {
 	var names []string
-	for _, own := range c.Checks {
-		names = append(names, own.Name)
-	}
-	for _, its := range p.Checks {
-		names = append(names, its.Name)
+	for _, check := range checksOf(c, p) {
+		names = append(names, check.Name)
 	}
 	return names
 }
