@@ -329,15 +329,21 @@ func epochOf(verifier string) (uint64, error) {
 	return epoch, err
 }
 
-// fail stops the box because of an error. The first one is what Close returns.
+// fail stops the box because of an error, which Close returns. What ends because the box stops is no
+// failure.
 func (b *Box) fail(err error) {
 	if b.ctx.Err() == nil && err != nil {
-		b.failure.Lock()
-		b.failure.err = errors.Join(b.failure.err, err)
-		b.failure.Unlock()
-		b.logger.Error("the box stops", "error", err)
+		b.broken(err)
 	}
 	b.cancel()
+}
+
+// broken notes an error for good: Close returns it, and keeps no snapshot.
+func (b *Box) broken(err error) {
+	b.failure.Lock()
+	b.failure.err = errors.Join(b.failure.err, err)
+	b.failure.Unlock()
+	b.logger.Error("the box stops", "error", err)
 }
 
 // keepUp does what is due from time to time while events come: what is over leaves memory, and the

@@ -192,7 +192,10 @@ func (b *Box) follower() archive.Follower {
 			return nil
 		},
 		Ended: func(why error) {
-			b.fail(why)
+			if !errors.Is(why, engine.ErrClosed) { // its caller may have begun to close the box by now
+				b.broken(why)
+			}
+			b.cancel()
 			close(b.stopped)
 		},
 	}
