@@ -53,17 +53,17 @@ var owners = map[string][]string{
 	"golang.org/x/sys":                       {"internal/sandbox"},
 	"golang.org/x/term":                      {"internal/cli"},
 	"modernc.org/sqlite":                     {"internal/portfolio/store"},
-	"os/exec":                                {"internal/mutant", "internal/mutant/due", "internal/doctest", "internal/bench", "internal/process", "internal/worktree", "internal/config", "internal/sandbox"},
+	"os/exec":                                {"internal/mutant", "internal/mutant/due", "internal/doctest", "internal/gittest", "internal/bench", "internal/process", "internal/worktree", "internal/config", "internal/sandbox"},
 }
 
 // deciding are the packages that record and decide. What reaches outside is the runner's and the server's.
-var deciding = []string{"internal/box"}
+var deciding = []string{"internal/box", "internal/conductor", "internal/order"}
 
 // doing is what they may not import.
 var doing = []string{"net/http", "os/exec", module + "/internal/gate", module + "/internal/process", module + "/internal/sandbox", module + "/internal/session", module + "/internal/worktree"}
 
 // testSupport packages are imported by tests only.
-var testSupport = []string{"internal/doctest", "internal/mutant", "internal/archtest", "internal/engine/enginetest", "internal/archive/archivetest"}
+var testSupport = []string{"internal/doctest", "internal/gittest", "internal/mutant", "internal/archtest", "internal/engine/enginetest", "internal/archive/archivetest"}
 
 // file is one source file that is not a test.
 type file struct {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/conductor"
 	"github.com/signalbox-dev/signalbox/internal/httpapi"
 )
 
@@ -46,7 +47,7 @@ func TestHTTPAloneAnswersAsABox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	real, alone := httpapi.New(b, nil).Handler(), nothingKept(token)
+	real, alone := httpapi.New(b, conductor.New(b, conductor.Options{}), nil).Handler(), nothingKept(token)
 	const digits = 5 // at most so many more in a sequence, or fewer in a time's fraction
 	same := func(what string, a, b *httptest.ResponseRecorder) {
 		t.Helper()

@@ -15,7 +15,7 @@ import (
 // make way.
 func TestStartBesideRequests(t *testing.T) {
 	dir := Dir(filepath.Join(t.TempDir(), "box"))
-	request := Options{Dir: dir, Draining: true, Unlisted: true}
+	request := Options{Dir: dir, Unlisted: true}
 	first, _ := run(t, request)
 	started := make(chan error, 1)
 	go func() {

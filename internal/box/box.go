@@ -15,13 +15,10 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/archive"
-	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/engine"
 	"github.com/signalbox-dev/signalbox/internal/index"
 	"github.com/signalbox-dev/signalbox/internal/keylock"
-	"github.com/signalbox-dev/signalbox/internal/mailbox"
 	"github.com/signalbox-dev/signalbox/internal/redact"
-	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -41,8 +38,7 @@ type Options struct {
 	Hosts       []string      // that a pull request's URL may name, besides the common forges
 	Redact      []string      // patterns of the operator's own secrets
 	Version     string        // of the program
-	Delivery    *Delivery     // to deliver plans; nil if this box does not
-	Draining    bool          // it takes requests, and starts nothing
+	Witnesses   Witnesses     // commits that may show that the ledger is not what was signed; may be nil
 	Unlisted    bool          // only its own process finds it, for a moment; it makes way for others
 	Patience    time.Duration // how long it waits for a directory that another has for a moment
 	Keep        time.Duration // how long outputs of what is over are kept; for ever if 0
@@ -75,14 +71,7 @@ type Box struct {
 	logger      *slog.Logger
 	now         func() time.Time
 
-	mail       *mailbox.Set   // of sessions
-	runner     *runner.Runner // nil if this box delivers no plans
-	config     config.Config  // by which it does
-	conducting sync.Mutex
-	conductors map[string]*conductor // by the run's subject
-	unlisted   bool                  // its address is for its own process alone
-	drain      atomic.Bool           // no agent is started any more
-	drainBegun chan struct{}         // closed then
+	unlisted bool // its address is for its own process alone
 
 	apiToken, gateToken string
 
@@ -188,7 +177,7 @@ func start(ctx context.Context, o Options, a *archive.Archive, keys archive.Keys
 		dir: o.Dir, archive: a, keys: keys, hosts: o.Hosts, exitEnabled: o.ExitEnabled,
 		keepBlobs: o.Keep, version: o.Version, logger: o.Logger, now: o.now,
 		stopped: make(chan struct{}), sealing: sealing{dirty: make(chan struct{}, 1), busy: o.Busy},
-		held: o.held, unlisted: o.Unlisted, mail: mailbox.New(), conductors: map[string]*conductor{}, drainBegun: make(chan struct{}),
+		held: o.held, unlisted: o.Unlisted,
 	}
 	if b.logger == nil {
 		b.logger = slog.New(slog.DiscardHandler)
@@ -228,21 +217,16 @@ func (b *Box) start(ctx context.Context, o Options, newLog func(archive.Follower
 	b.state.start(b.now, func(subject string, token work.Token) {
 		b.running.Go(func() { b.expire(subject, token) })
 	})
-	b.drain.Store(o.Draining)
-	notes, err := b.deliver(ctx, o.Delivery)
+	notes, err := b.witness(ctx, o.Witnesses)
 	if err != nil {
 		b.state.stop()
-		if b.runner != nil {
-			b.runner.Stop()
-		}
 		return Found{}, err
 	}
 	found.Notes = append(found.Notes, notes...)
 	found.Items, found.Leases, _ = b.state.counts()
 	b.log = newLog(b.follower())
 	b.running.Go(func() { b.sealing.run(b.ctx, b) })
-	b.running.Go(func() { b.fail(b.scrub.run(b.ctx, b)) })
-	b.conduct()
+	b.running.Go(func() { b.Fail(b.scrub.run(b.ctx, b)) })
 	return found, nil
 }
 
@@ -329,9 +313,9 @@ func epochOf(verifier string) (uint64, error) {
 	return epoch, err
 }
 
-// fail stops the box because of an error, which Close returns. What ends because the box stops is no
+// Fail stops the box because of an error, which Close returns. What ends because the box stops is no
 // failure.
-func (b *Box) fail(err error) {
+func (b *Box) Fail(err error) {
 	if b.ctx.Err() == nil && err != nil {
 		b.broken(err)
 	}
@@ -410,9 +394,6 @@ func (b *Box) Close() error {
 	b.cancel()
 	b.state.stop()
 	b.running.Wait()
-	if b.runner != nil {
-		b.runner.Stop()
-	}
 	closed := b.log.Close()
 	b.failure.Lock()
 	failed := b.failure.err
@@ -478,11 +459,11 @@ func (s *sealing) run(ctx context.Context, b *Box) {
 			return
 		}
 		if _, err := b.seal(); err != nil {
-			b.fail(err)
+			b.Fail(err)
 			return
 		}
 		if err := b.keepUp(ctx); err != nil {
-			b.fail(err)
+			b.Fail(err)
 			return
 		}
 		if left := p.look(b.state.upTo(), b.now()); left > 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/conductor"
 	"github.com/signalbox-dev/signalbox/internal/httpapi"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
@@ -33,7 +34,7 @@ func up(t *testing.T, dir string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := httptest.NewServer(httpapi.New(b, nil).Handler())
+	s := httptest.NewServer(httpapi.New(b, conductor.New(b, conductor.Options{}), nil).Handler())
 	token, err := box.Dir(dir).APIToken()
 	if err != nil {
 		t.Fatal(err)

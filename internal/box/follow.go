@@ -20,7 +20,7 @@ func (b *Box) WatchRun(id string) (*RunWatch, error) {
 }
 
 // Show returns the run as it is now.
-func (w *RunWatch) Show() (api.Run, error) { return w.box.showRun(w.subject) }
+func (w *RunWatch) Show() (api.Run, error) { return w.box.ShowRun(w.subject) }
 
 // End ends the watch.
 func (w *RunWatch) End() { w.box.state.unwatch(w.subject, w.Changed) }
@@ -50,19 +50,10 @@ func (s *state) unwatch(subject string, w <-chan struct{}) {
 	}
 }
 
-// Activity takes a sign of life of a session.
-func (b *Box) Activity(name, line string) error {
-	c, err := b.conductorOf(name)
-	if err != nil {
-		return err
-	}
-	b.mail.Heard(name, b.redact.Text(line))
-	b.state.show(c.subject)
-	return nil
-}
-
-// show tells those who watch a run that it looks different, though nothing was
+// Changed tells those who watch a run that it looks different, though nothing was
 // recorded.
+func (b *Box) Changed(run string) { b.state.show(run) }
+
 func (s *state) show(subject string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,47 +61,3 @@ func (s *state) show(subject string) {
 		n.changed()
 	}
 }
-
-// LiveSession is the box's side of a session that has not ended.
-type LiveSession struct {
-	box       *Box
-	conductor *conductor
-	name      string
-}
-
-// LiveSession returns a session of a run that this box brings on.
-func (b *Box) LiveSession(name string) (*LiveSession, error) {
-	c, err := b.conductorOf(name)
-	if err != nil {
-		return nil, err
-	}
-	if !c.knows(name) {
-		return nil, errSessionGone
-	}
-	return &LiveSession{b, c, name}, nil
-}
-
-// Connect says that the session is in touch, until hangUp is called; what it was told and has not answered is said again. The
-// newest connection counts: lost is closed when there is another one, or the session is forgotten.
-func (s *LiveSession) Connect() (lost <-chan struct{}, hangUp func(), err error) {
-	b, c := s.box, s.conductor
-	if err := c.again(s.name); err != nil {
-		return nil, nil, err
-	}
-	lost = b.mail.Connect(s.name)
-	b.state.show(c.subject)
-	c.stir()
-	return lost, func() {
-		b.mail.Disconnect(s.name, lost)
-		b.state.show(c.subject)
-		c.forgetEnded(s.name) // it may have ended before it was connected
-	}, nil
-}
-
-// Next returns what is to be sent to the session, when to look again, and the connection's lost of now.
-func (s *LiveSession) Next() (commands []api.SessionCommand, more, lost <-chan struct{}) {
-	return s.box.mail.Next(s.name)
-}
-
-// Wrote notes that a command has gone out.
-func (s *LiveSession) Wrote(id string) { s.box.mail.Wrote(s.name, id) }

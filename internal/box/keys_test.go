@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -92,33 +92,36 @@ func TestKeysOfKinds(t *testing.T) {
 	same("when they have left")
 }
 
-// A key starts one run: of another plan it is refused, also when the run has ended.
+// A key starts one run: for another plan it is refused, also when the run has ended.
 func TestKeyIsForOnePlan(t *testing.T) {
-	b := delivering(t, newCommits(t))
+	b := inDir(t, Dir(t.TempDir()))
 	defer closeBox(t, b)
-	r, err := b.Deliver(t.Context(), api.StartRun{Plan: onePlan}, "k1")
-	if err != nil {
-		t.Fatal(err)
+	run := b.NewSubject()
+	record := func(event string, payload any) {
+		t.Helper()
+		if err := b.RecordRun(t.Context(), run, delivery.Event{Type: event, Actor: work.OperatorActor, Payload: payload}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	b.conducting.Lock()
-	c := b.conductors[r.Subject]
-	b.conducting.Unlock()
-	other := strings.Replace(onePlan, "A plan", "Another plan", 1)
 	look := func(when string) {
 		t.Helper()
-		if v, err := b.Deliver(t.Context(), api.StartRun{Plan: other}, "k1"); !errors.Is(err, errKeyReused) {
-			t.Errorf("%s, with another plan: %s, %v", when, v.ID, err)
+		if other, err := b.Delivering("another plan", "k1"); !errors.Is(err, errKeyReused) {
+			t.Errorf("%s, with another plan: %q, %v", when, other, err)
 		}
-		if v, err := b.Deliver(t.Context(), api.StartRun{Plan: onePlan}, "k1"); err != nil || v.ID != r.ID {
-			t.Errorf("%s: %s, %v; want %s", when, v.ID, err, r.ID)
+		if same, err := b.Delivering("a plan", "k1"); err != nil || same != run {
+			t.Errorf("%s: %q, %v; want %s", when, same, err, run)
 		}
 	}
+	record(delivery.RunStarted, delivery.Started{ID: "R1", Title: "t", Digest: "a plan", Key: "k1"})
 	look("while it runs")
-	if _, err := b.OnRun(t.Context(), r.ID, "cancel", api.Message{}); err != nil && !errors.Is(err, delivery.ErrFinished) {
-		t.Fatal(err)
+	if same, err := b.Delivering("a plan", ""); err != nil || same != run {
+		t.Errorf("the plan without a key: %q, %v", same, err)
 	}
-	<-c.over
+	record(delivery.RunFinished, delivery.Finished{Outcome: delivery.Completed})
 	look("when it has ended")
+	if other, err := b.Delivering("a plan", ""); err != nil || other != "" {
+		t.Errorf("the plan again, without a key: %q, %v", other, err)
+	}
 }
 
 // A request whose answer was lost is found by its key however many others came meanwhile, and also after

@@ -171,7 +171,7 @@ func (b *Box) Runs(ctx context.Context, live bool, from api.From) (api.Page[api.
 	}
 	page := api.Page[api.Run]{Items: []api.Run{}}
 	for _, subject := range subjects {
-		v, err := b.showRun(subject)
+		v, err := b.ShowRun(subject)
 		if err != nil {
 			return page, err
 		}
@@ -192,5 +192,5 @@ func (s *state) latestRun() (string, error) {
 }
 
 func badAfter(kind, id string) error {
-	return badRequest{fmt.Errorf("after names the last %s that was seen, and there is no %s %s: leave it out to begin with the first", kind, kind, safetext.Escape(id))}
+	return BadRequest{fmt.Errorf("after names the last %s that was seen, and there is no %s %s: leave it out to begin with the first", kind, kind, safetext.Escape(id))}
 }

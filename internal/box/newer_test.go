@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
@@ -23,7 +22,7 @@ func TestNewerEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := inDir(t, dir)
-	subject := b.newSubject()
+	subject := b.NewSubject()
 	_, stored, err := b.stamp(ledger.Tip{}, subject, work.Event{Type: "WorkDreamt", Actor: work.BoxActor, Payload: struct{}{}})
 	if err != nil {
 		t.Fatal(err)
@@ -46,23 +45,5 @@ func TestNewerEvent(t *testing.T) {
 	after, err := os.ReadFile(dir.path(snapshotFile))
 	if err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the snapshot was changed: %v", err)
-	}
-}
-
-// What the box refuses a dead session for good is what it would refuse a living one.
-func TestRefusedForGood(t *testing.T) {
-	for _, c := range []struct {
-		err  error
-		want bool
-	}{
-		{badRequest{errors.New("a report is a turn, a note or the end")}, true},
-		{ErrStopping, false},
-		{ErrCannotWrite, false},
-		{errors.New("the box's own fault"), false},
-		{nil, false},
-	} {
-		if got := api.Refused(asAnswered(c.err)); got != c.want {
-			t.Errorf("%v is refused for good: %v", c.err, got)
-		}
 	}
 }

@@ -223,17 +223,17 @@ func finishedRun(t *testing.T, b *Box, id string, tasks ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	subject := b.newSubject()
+	subject := b.NewSubject()
 	started := delivery.Started{ID: id, Plan: plan, Title: "a plan", Branch: "main", Tasks: len(tasks), Key: "start " + id, Digest: "digest of " + id}
 	record := func(what string, payload any) {
 		t.Helper()
-		if err := b.recordRun(t.Context(), subject, delivery.Event{Type: what, Actor: work.OperatorActor, Payload: payload}); err != nil {
+		if err := b.RecordRun(t.Context(), subject, delivery.Event{Type: what, Actor: work.OperatorActor, Payload: payload}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	record(delivery.RunStarted, started)
 	for _, task := range tasks {
-		item := b.newSubject()
+		item := b.NewSubject()
 		if _, err := b.record(item, "", work.Add{ID: id + "." + task, Title: "a task", Phase: agentsig.PhaseImplementation, Run: subject, Task: task, Actor: work.BoxActor}); err != nil {
 			t.Fatal(err)
 		}
@@ -255,7 +255,7 @@ func TestRunLeaves(t *testing.T) {
 	second := finishedRun(t, b, "R2", "T-2", "T-3")
 	show := func(subject string) string {
 		t.Helper()
-		v, err := b.showRun(subject)
+		v, err := b.ShowRun(subject)
 		v.Sequence = 0 // of the ledger as a whole
 		return heard(b, v, err)
 	}

@@ -9,12 +9,16 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/engine"
-	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
-// badRequest is what the caller got wrong in the form of a request.
-type badRequest struct{ error }
+// BadRequest is what the caller got wrong in the form of a request.
+type BadRequest struct{ Err error }
+
+func (e BadRequest) Error() string { return e.Err.Error() }
+
+// Unwrap returns what is wrong.
+func (e BadRequest) Unwrap() error { return e.Err }
 
 // problems says what kind of problem an error is. What is not here is the box's fault.
 var problems = []struct {
@@ -67,14 +71,6 @@ var problems = []struct {
 	{conversation.ErrBadOutcome, api.CodeInvalid},
 	{conversation.ErrBadCount, api.CodeInvalid},
 	{errNoRun, api.CodeNotFound},
-	{errNoDelivery, api.CodeConflict},
-	{errNoAgent, api.CodeConflict},
-	{errNoProgram, api.CodeConflict},
-	{runner.ErrNoSandbox, api.CodeConflict},
-	{errBranchTaken, api.CodeConflict},
-	{runner.ErrNoCommit, api.CodeConflict},
-	{errSessionGone, api.CodeGone},
-	{errNoMessage, api.CodeInvalid},
 	{errBadResult, api.CodeInvalid},
 	{errTooMuch, api.CodeInvalid},
 	{errKeyReused, api.CodeConflict},
@@ -88,7 +84,7 @@ func Problem(err error) *api.Problem {
 	var held *work.HeldError
 	var role *work.RoleError
 	var phase *work.PhaseError
-	var form badRequest
+	var form BadRequest
 	switch {
 	case errors.As(err, &held):
 		p.Code = api.CodeHeld
@@ -105,12 +101,4 @@ func Problem(err error) *api.Problem {
 		}
 	}
 	return p
-}
-
-// asAnswered is an error as a client gets it, for what takes the place of a client.
-func asAnswered(err error) error {
-	if err == nil {
-		return nil
-	}
-	return Problem(err)
 }

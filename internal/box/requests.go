@@ -67,7 +67,7 @@ func (b *Box) Add(ctx context.Context, a api.AddWork, key string) (api.Work, err
 		return api.Work{}, errSecretID
 	}
 	if ofRun.MatchString(a.ID) {
-		return api.Work{}, badRequest{errOfRun}
+		return api.Work{}, BadRequest{errOfRun}
 	}
 	i, err := b.add(work.Add{ID: a.ID, Title: b.redact.Text(a.Title), Phase: a.Phase, Actor: work.OperatorActor, Key: key})
 	return b.show(i), err
@@ -75,7 +75,7 @@ func (b *Box) Add(ctx context.Context, a api.AddWork, key string) (api.Work, err
 
 // add records a new item, with a name of its own if it is given none.
 func (b *Box) add(a work.Add) (work.Item, error) {
-	subject := b.newSubject()
+	subject := b.NewSubject()
 	id, err := b.state.reserve(a.ID, subject, itemName)
 	if err != nil {
 		return work.Item{}, err
@@ -86,9 +86,9 @@ func (b *Box) add(a work.Add) (work.Item, error) {
 	return r.after, err
 }
 
-// newSubject makes a subject for the ledger, greater than all before, whatever the clock says: lists,
+// NewSubject makes a subject for the ledger, greater than all before, whatever the clock says: lists,
 // their pages and the index have the order of subjects, which so is the order of adding.
-func (b *Box) newSubject() string {
+func (b *Box) NewSubject() string {
 	b.state.mu.Lock()
 	defer b.state.mu.Unlock()
 	b.state.lastSubject = subjectAfter(b.state.lastSubject, b.now())

@@ -42,6 +42,8 @@ func (s *state) foldRun(seq uint64, e ledger.Event, stored []byte) error {
 	return nil
 }
 
+var errNoRun = errors.New("there is no such run")
+
 // runName is the form of a run's name.
 const runName = "R%d"
 
@@ -58,8 +60,8 @@ func (s *state) tell(run *delivery.Run, seq uint64, e ledger.Event) {
 		n.notices = slices.Delete(n.notices, 0, len(n.notices)-maxNotices)
 	}
 	n.changed()
-	if s.moved != nil { // nil while the past is being read
-		s.moved(run.Subject)
+	if s.conductor != nil { // nil while the past is being read
+		s.conductor.Moved(run.Subject)
 	}
 }
 
@@ -228,8 +230,8 @@ func (s *state) taskOf(id string) *delivery.Task {
 	return found
 }
 
-// showRun returns a run as people see it. The rest is what the rim knows.
-func (b *Box) showRun(subject string) (api.Run, error) {
+// ShowRun returns a run as people see it. The rest is what the rim knows.
+func (b *Box) ShowRun(subject string) (api.Run, error) {
 	s := b.state
 	if err := s.bring(subject); err != nil {
 		return api.Run{}, err
@@ -272,7 +274,7 @@ func (b *Box) showRun(subject string) (api.Run, error) {
 	slices.SortFunc(v.Others, func(a, b api.Agent) int { return cmp.Compare(a.Session, b.Session) })
 	for _, q := range r.Open() {
 		if r.Live() {
-			v.Questions = append(v.Questions, showQuestion(r, q))
+			v.Questions = append(v.Questions, ShowQuestion(r, q))
 		}
 	}
 	for name, until := range r.Waits {
@@ -296,7 +298,7 @@ func (b *Box) runState(r *delivery.Run, now time.Time) api.RunState {
 		return api.RunWaiting
 	case r.Paused:
 		return api.RunPaused // others are at work yet
-	case b.draining():
+	case b.state.conductor != nil && b.state.conductor.Draining():
 		return api.RunStopped
 	}
 	return api.RunRunning
@@ -323,14 +325,18 @@ func (b *Box) showTask(r *delivery.Run, t *delivery.Task, now time.Time) api.Tas
 
 func (b *Box) showAgent(a *delivery.Session) api.Agent {
 	v := api.Agent{Session: a.ID, Role: a.Role, Name: a.Agent, Task: a.Task, StartedAt: a.Started, Waiting: a.Waiting, Ending: a.Over}
-	v.Says, v.Away = b.mail.Seen(a.ID)
+	v.Away = true
+	if c := b.state.conductor; c != nil {
+		v.Says, v.Away = c.Seen(a.ID)
+	}
 	if a.Prompt != nil {
 		v.Asked = string(a.Prompt.Ask)
 	}
 	return v
 }
 
-func showQuestion(r *delivery.Run, q *delivery.Asked) api.Question {
+// ShowQuestion returns a question as people see it.
+func ShowQuestion(r *delivery.Run, q *delivery.Asked) api.Question {
 	return api.Question{
 		ID: q.ID, Run: r.ID, Task: q.Task, Cause: q.Cause, Text: q.Text, Context: q.Context, Choices: q.Choices, AskedAt: q.At,
 	}
@@ -346,7 +352,7 @@ func (b *Box) Run(id string) (api.Run, error) {
 	if err != nil {
 		return api.Run{}, err
 	}
-	return b.showRun(subject)
+	return b.ShowRun(subject)
 }
 
 // Questions lists what waits for a person, oldest first.
@@ -369,7 +375,7 @@ func (b *Box) Questions() []api.Question {
 	slices.SortFunc(open, func(a, b asked) int { return cmp.Compare(a.Seq, b.Seq) })
 	all := make([]api.Question, len(open))
 	for i, q := range open {
-		all[i] = showQuestion(q.of, q.Asked)
+		all[i] = ShowQuestion(q.of, q.Asked)
 	}
 	return all
 }

@@ -41,9 +41,9 @@ type state struct {
 	queue         queue
 	leases        leases
 
-	now    func() time.Time // nil until the state is live
-	expire func(subject string, token work.Token)
-	moved  func(run string) // something happened to a run; called under the lock, it must not wait
+	now       func() time.Time // nil until the state is live
+	expire    func(subject string, token work.Token)
+	conductor Conductor // told when something happened to a run; nil if there is none, and while the past is being read
 }
 
 func newState() *state {

@@ -6,18 +6,20 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/archive"
-	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/trailer"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
-// prove signs what is recorded, and proves an event of it.
-func (b *Box) prove(seq uint64) (ledger.Proof, error) {
+// Prove signs what is recorded, and proves an event of it.
+func (b *Box) Prove(seq uint64) (ledger.Proof, error) {
 	if _, err := b.seal(); err != nil {
 		return ledger.Proof{}, err
 	}
 	return b.archive.Prove(int64(seq) - 1)
 }
+
+// Witnesses calls f with the messages of the commits that name a checkpoint of a ledger.
+type Witnesses func(ctx context.Context, origin string, f func(message string)) error
 
 // witnessPatience is for how long a start looks for checkpoints in commits.
 const witnessPatience = 5 * time.Second
@@ -26,8 +28,11 @@ const witnessPatience = 5 * time.Second
 // commits, which others may have copies of. One that it does not continue refuses the
 // start. Only what the box's own key signed counts: anybody can write a message, and
 // agents' own branches are not looked at. It returns a note if it could not look at all.
-func (b *Box) witness(ctx context.Context, witnesses func(ctx context.Context, origin string, f func(message string)) error) (notes []string, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, witnessPatience, runner.ErrTooSlow)
+func (b *Box) witness(ctx context.Context, witnesses Witnesses) (notes []string, err error) {
+	if witnesses == nil {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, witnessPatience, fmt.Errorf("after %v: it took too long", witnessPatience))
 	defer cancel()
 	origin := b.keys.Origin()
 	latest := ledger.Checkpoint{Origin: origin, Size: b.archive.Size()}

@@ -4,49 +4,33 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/gittest"
 	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/trailer"
-	"github.com/signalbox-dev/signalbox/internal/worktree"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
 // commits is a repository in which tests leave merges with checkpoints.
 type commits struct {
-	t    *testing.T
-	dir  string
-	repo *worktree.Repo
+	t   *testing.T
+	dir string
 }
 
 func newCommits(t *testing.T) *commits {
 	t.Helper()
-	c := &commits{t: t, dir: t.TempDir()}
-	c.git("", "init", "-q", "-b", "trunk")
-	c.git("", "commit", "-q", "--allow-empty", "-m", "start")
+	c := &commits{t, gittest.New(t)}
 	c.git("", "commit", "-q", "--allow-empty", "-m", "next")
-	repo, err := worktree.Open(t.Context(), c.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.repo = repo
 	return c
 }
 
-func (c *commits) git(stdin string, args ...string) string {
+func (c *commits) git(input string, args ...string) string {
 	c.t.Helper()
-	cmd := exec.CommandContext(c.t.Context(), "git", args...)
-	cmd.Dir, cmd.Stdin = c.dir, strings.NewReader(stdin)
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@b")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		c.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return strings.TrimSpace(string(out))
+	return gittest.GitIn(c.t, c.dir, input, args...)
 }
 
 // merge puts a merge with a checkpoint on a ref, and returns what undoes it.
@@ -91,11 +75,10 @@ func TestWitness(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := runner.New(t.Context(), runner.Options{Dir: t.TempDir(), Repo: c.dir, Now: time.Now, Logger: b.logger})
+	site, err := runner.OpenSite(t.Context(), c.dir, config.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer x.Stop()
 	both := []string{"HEAD~1", "HEAD"}
 	later := ledger.Checkpoint{Origin: own, Size: 99}
 	for _, w := range []struct {
@@ -114,7 +97,7 @@ func TestWitness(t *testing.T) {
 		{"no merge", "refs/heads/a", b.keys.Signer, later, both[:1], ""},
 	} {
 		undo := c.merge(w.ref, w.signer, w.signed, w.parents...)
-		notes, err := b.witness(t.Context(), x.Witnesses)
+		notes, err := b.witness(t.Context(), site.Witnesses)
 		kind, _ := trailer.IsFault(err)
 		var damage *archive.Damage
 		if kind != w.want || len(notes) > 0 || (err != nil) != (w.want != "") || err != nil && !errors.As(err, &damage) {
@@ -125,7 +108,7 @@ func TestWitness(t *testing.T) {
 	// One that is not believed hides none that is.
 	c.merge("refs/heads/a", stranger, later, both...)
 	c.merge("refs/heads/b", b.keys.Signer, later, both...)
-	if _, err := b.witness(t.Context(), x.Witnesses); err == nil {
+	if _, err := b.witness(t.Context(), site.Witnesses); err == nil {
 		t.Error("nothing was seen beside a forged checkpoint")
 	}
 	// A message of any length is looked at from its end.
@@ -133,14 +116,14 @@ func TestWitness(t *testing.T) {
 	long := c.git(strings.Repeat("x", 2<<20)+"\n\n"+c.git("", "log", "-1", "--format=%B", "a"), "commit-tree", "HEAD^{tree}", "-p", "HEAD~1", "-p", "HEAD", "-F", "-")
 	c.git("", "update-ref", "refs/heads/c", long)
 	c.merge("refs/heads/b", b.keys.Signer, later, both...)
-	if _, err := b.witness(t.Context(), x.Witnesses); err == nil {
+	if _, err := b.witness(t.Context(), site.Witnesses); err == nil {
 		t.Error("nothing was seen beside a long message")
 	}
 	// What can't be looked at is said.
 	if err := os.RemoveAll(c.dir + "/.git/objects"); err != nil {
 		t.Fatal(err)
 	}
-	if notes, err := b.witness(t.Context(), x.Witnesses); err != nil || len(notes) != 1 {
+	if notes, err := b.witness(t.Context(), site.Witnesses); err != nil || len(notes) != 1 {
 		t.Errorf("%v %v", notes, err)
 	}
 }
@@ -149,7 +132,7 @@ func TestWitness(t *testing.T) {
 func TestProveAtOnce(t *testing.T) {
 	b := oneItem(t, Dir(t.TempDir()), nil)
 	defer closeBox(t, b)
-	p, err := b.prove(1)
+	p, err := b.Prove(1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,12 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
-	"log/slog"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/oracle"
+	"github.com/signalbox-dev/signalbox/internal/service"
 )
 
 // openBook opens the ledger of the box that runs here, or of one that is opened for the
@@ -60,7 +60,7 @@ func (b *ledgerBook) openBox(ctx context.Context) error {
 		return err
 	}
 	own, err := patiently(ctx, errClosing, func() (*ownBox, error) {
-		own, err := b.app.serve(ctx, c, box.Options{Draining: true, Logger: slog.New(slog.DiscardHandler)})
+		own, err := b.app.serve(ctx, c, service.Options{Draining: true})
 		if own == nil && err == nil && !b.app.running() {
 			err = errClosing
 		}

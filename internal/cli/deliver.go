@@ -17,9 +17,13 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/conductor"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/plan"
+	"github.com/signalbox-dev/signalbox/internal/redact"
+	"github.com/signalbox-dev/signalbox/internal/runner"
+	"github.com/signalbox-dev/signalbox/internal/service"
 	"github.com/signalbox-dev/signalbox/internal/tui"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -105,31 +109,19 @@ func (a *app) planText(ctx context.Context, arg string) (string, error) {
 	return "", err
 }
 
-// delivery returns what a box needs to deliver plans with these settings; nil if
-// there are no agents.
-func (a *app) delivery(c config.Config) (*box.Delivery, error) {
-	if len(c.Agents) == 0 {
-		return nil, nil
-	}
+// start starts a box in the directory, which delivers plans if the settings have agents.
+func (a *app) start(ctx context.Context, c config.Config, o service.Options) (*service.Service, box.Found, error) {
 	program, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	return &box.Delivery{Repo: c.Dir, Program: program, Config: c}, nil
-}
-
-// openBox opens a box in the directory.
-func (a *app) openBox(ctx context.Context, c config.Config, o box.Options) (*box.Box, box.Found, error) {
-	d, err := a.delivery(c)
 	if err != nil {
 		return nil, box.Found{}, err
 	}
-	o.Dir, o.Archive, o.Segments, o.Mirror = box.Dir(a.dir), c.Archive.Dir, c.Archive.Segments, c.Archive.Mirror
-	o.Keep, o.ExitEnabled = c.Archive.Keep, agentsig.ExitProtocolEnabled(os.LookupEnv, c.ExitProtocol)
-	o.Hosts, o.Redact, o.Version, o.Delivery = c.Hosts, c.Redact, command.BuildVersion().Version, d
-	o.Patience = openPatience
-	o.Busy = collect
-	return box.Open(ctx, o)
+	o.Config, o.Program = c, program
+	b := &o.Box
+	b.Dir, b.Archive, b.Segments, b.Mirror = box.Dir(a.dir), c.Archive.Dir, c.Archive.Segments, c.Archive.Mirror
+	b.Keep, b.ExitEnabled = c.Archive.Keep, agentsig.ExitProtocolEnabled(os.LookupEnv, c.ExitProtocol)
+	b.Hosts, b.Redact, b.Version = c.Hosts, c.Redact, command.BuildVersion().Version
+	b.Patience, b.Busy = openPatience, collect
+	return service.Open(ctx, o)
 }
 
 // openPatience is how long a command waits for a directory that another has only for a moment.
@@ -185,23 +177,29 @@ func (a *app) rehearse(ctx context.Context, c config.Config, text string) error 
 	return err
 }
 
-// preview returns what a run of a plan would be like, or why there would be none. If
-// there is no box, it asks one that is gone afterwards.
-func (a *app) preview(ctx context.Context, c config.Config, text string) (r api.Run, err error) {
-	if err := a.haveAgents(c); err != nil && !a.running() {
+// preview returns what a run of a plan would be like, or why there would be none. A box that runs is asked, since it has
+// settings of its own; there need be none.
+func (a *app) preview(ctx context.Context, c config.Config, text string) (api.Run, error) {
+	if a.running() {
+		r, err := ask(ctx, a, box.Dir.APIToken, func(client *api.Client) (api.Run, error) {
+			return client.Deliver(ctx, api.StartRun{Plan: text, DryRun: true})
+		})
+		if !api.Missing(err) {
+			return r, err
+		}
+	}
+	if err := a.haveAgents(c); err != nil {
 		return api.Run{}, err
 	}
-	asked := *a
-	if _, there := os.Stat(a.dir); errors.Is(there, fs.ErrNotExist) {
-		if asked.dir, err = os.MkdirTemp("", "signalbox-"); err != nil {
-			return api.Run{}, err
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(asked.dir)) }()
-		c.Archive = config.Archive{}
+	secrets, err := redact.New(c.Redact)
+	if err != nil {
+		return api.Run{}, err
 	}
-	return withBox(ctx, &asked, c, func(client *api.Client) (api.Run, error) {
-		return client.Deliver(ctx, api.StartRun{Plan: text, DryRun: true})
-	})
+	site, err := runner.OpenSite(ctx, c.Dir, c)
+	if err != nil {
+		return api.Run{}, err
+	}
+	return conductor.Preview(ctx, site, c, secrets.Text(text))
 }
 
 // haveAgents refuses settings without agents.

@@ -13,13 +13,14 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/httpapi"
+	"github.com/signalbox-dev/signalbox/internal/service"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // ownBox is the box of a command that is one itself; nil if another runs.
 type ownBox struct {
 	app     *app
-	box     *box.Box
+	service *service.Service
 	address string
 	served  chan error
 	cancel  context.CancelFunc
@@ -45,7 +46,7 @@ func (a *app) ownBox(ctx context.Context, c config.Config) (*ownBox, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, err := a.serve(ctx, c, box.Options{Logger: slog.New(slog.NewTextHandler(log, nil))})
+	own, err := a.serve(ctx, c, service.Options{Box: box.Options{Logger: slog.New(slog.NewTextHandler(log, nil))}})
 	if err != nil || own == nil {
 		return nil, errors.Join(err, log.Close())
 	}
@@ -54,12 +55,12 @@ func (a *app) ownBox(ctx context.Context, c config.Config) (*ownBox, error) {
 }
 
 // serve opens a box and lets it answer requests; nil if another is there to be asked.
-func (a *app) serve(ctx context.Context, c config.Config, o box.Options) (*ownBox, error) {
+func (a *app) serve(ctx context.Context, c config.Config, o service.Options) (*ownBox, error) {
 	listener, err := httpapi.Listen(ctx, c.Listen)
 	if err != nil {
 		return nil, err
 	}
-	b, _, err := a.openBox(ctx, c, o)
+	s, _, err := a.start(ctx, c, o)
 	if errors.Is(err, box.ErrLocked) && a.running() { // another came first
 		return nil, listener.Close()
 	}
@@ -67,8 +68,8 @@ func (a *app) serve(ctx context.Context, c config.Config, o box.Options) (*ownBo
 		return nil, errors.Join(err, listener.Close())
 	}
 	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	own := &ownBox{app: a, box: b, address: listener.Addr().String(), served: make(chan error, 1), cancel: cancel, limits: c.Limits}
-	go func() { own.served <- httpapi.New(b, o.Logger).Serve(serving, listener) }()
+	own := &ownBox{app: a, service: s, address: listener.Addr().String(), served: make(chan error, 1), cancel: cancel, limits: c.Limits}
+	go func() { own.served <- s.Serve(serving, listener) }()
 	return own, nil
 }
 
@@ -79,7 +80,7 @@ func (o *ownBox) drain(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.limits.Grace+5*time.Second)
 	defer cancel()
-	o.left = o.box.Drain(ctx)
+	o.left = o.service.Conductor.Drain(ctx)
 }
 
 func (o *ownBox) close() {
@@ -87,7 +88,7 @@ func (o *ownBox) close() {
 		return
 	}
 	o.cancel()
-	err := errors.Join(<-o.served, o.box.Close())
+	err := errors.Join(<-o.served, o.service.Close())
 	if o.log != nil {
 		err = errors.Join(err, o.log.Close())
 	}
@@ -131,7 +132,7 @@ func withBox[T any](ctx context.Context, a *app, c config.Config, call func(*api
 func withBoxOnce[T any](ctx context.Context, a *app, c config.Config, call func(*api.Client) (T, error)) (v T, other bool, err error) {
 	var own *ownBox
 	if !a.running() {
-		if own, err = a.serve(ctx, c, box.Options{Draining: true, Unlisted: true, Logger: slog.New(slog.DiscardHandler)}); err != nil {
+		if own, err = a.serve(ctx, c, service.Options{Draining: true, Box: box.Options{Unlisted: true}}); err != nil {
 			return v, false, err
 		}
 		defer own.close()

@@ -18,6 +18,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/httpapi"
+	"github.com/signalbox-dev/signalbox/internal/service"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -79,18 +80,18 @@ func (a *app) up(cmd *cobra.Command, c config.Config, verify bool) error {
 	}
 	enabled := agentsig.ExitProtocolEnabled(os.LookupEnv, c.ExitProtocol)
 	var found box.Found
-	b, err := patiently(ctx, box.ErrLocked, func() (b *box.Box, err error) { // it may be open for a single request
-		b, found, err = a.openBox(ctx, c, box.Options{Verify: verify, Logger: a.logger()})
-		return b, err
+	s, err := patiently(ctx, box.ErrLocked, func() (s *service.Service, err error) { // it may be open for a single request
+		s, found, err = a.start(ctx, c, service.Options{Box: box.Options{Verify: verify, Logger: a.logger()}})
+		return s, err
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	a.sayFound(listener.Addr().String(), found, enabled)
 	a.Served = true
-	served := httpapi.New(b, a.logger()).Serve(ctx, listener)
-	agents := b.Agents()
-	if err := errors.Join(b.Close(), served); err != nil {
+	served := s.Serve(ctx, listener)
+	agents := s.Conductor.Agents()
+	if err := errors.Join(s.Close(), served); err != nil {
 		return err
 	}
 	if a.JSON {

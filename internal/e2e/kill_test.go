@@ -353,7 +353,7 @@ func TestKillMutants(t *testing.T) {
 			Old: "if err := session.Clean(dir, s.ID); err != nil", New: "if err := error(nil); err != nil"}, "TestSessionKilled$"},
 		{mutant.Mutant{Name: "what a killed session had to report is lost", File: "../runner/supervise.go",
 			Old: "x.conductor.Report(ctx, s.ID, r)", New: "error(nil)"}, "TestWordOfTheDead$"},
-		{mutant.Mutant{Name: "the box does not note that a turn's report was refused", File: "../box/reports.go",
+		{mutant.Mutant{Name: "the box does not note that a turn's report was refused", File: "../conductor/reports.go",
 			Old: `if r.Denied != "" {`, New: `if r.Denied != "" && r.Kind == api.ReportNote {`}, "TestRefusedWord/of_the_living$"},
 	} {
 		t.Run(m.Name, func(t *testing.T) {

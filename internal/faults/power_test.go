@@ -17,6 +17,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/archive/archivetest"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/conductor"
 	"github.com/signalbox-dev/signalbox/internal/httpapi"
 )
 
@@ -190,7 +191,7 @@ func (p *power) on(ctx context.Context) error {
 	if tornWrite(found.Notes) {
 		p.torn++
 	}
-	p.box, p.server = b, httptest.NewServer(httpapi.New(b, nil).Handler())
+	p.box, p.server = b, httptest.NewServer(httpapi.New(b, conductor.New(b, conductor.Options{}), nil).Handler())
 	if p.crowd != nil {
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/archive/archivetest"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/conductor"
 	"github.com/signalbox-dev/signalbox/internal/httpapi"
 )
 
@@ -148,7 +149,7 @@ func (r *retried) ask(t *testing.T, b *box.Box, path, key string, body any) int 
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set(api.KeyHeader, key)
 	answer := httptest.NewRecorder()
-	httpapi.New(b, nil).Handler().ServeHTTP(answer, req)
+	httpapi.New(b, conductor.New(b, conductor.Options{}), nil).Handler().ServeHTTP(answer, req)
 	return answer.Code
 }
 

@@ -17,13 +17,14 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/conductor"
 )
 
 // listing is a box with a client.
 func listing(t *testing.T, items int) (*box.Box, *api.Client) {
 	t.Helper()
 	b := openBox(t)
-	s := httptest.NewServer(New(b, nil).Handler())
+	s := httptest.NewServer(New(b, conductor.New(b, conductor.Options{}), nil).Handler())
 	token, _ := b.Tokens()
 	c := api.NewClient(strings.TrimPrefix(s.URL, "http://"), token)
 	t.Cleanup(func() {
@@ -175,7 +176,7 @@ func TestEventPages(t *testing.T) {
 // Wrong values are refused as problems that say what is right.
 func TestListRefusals(t *testing.T) {
 	b, _ := listing(t, 1)
-	h := New(b, nil).Handler()
+	h := New(b, conductor.New(b, conductor.Options{}), nil).Handler()
 	token, _ := b.Tokens()
 	for _, s := range []struct{ path, want string }{
 		{"/v1/work?limit=0", "limit is how many are wanted at most: a whole number from 1 to 1000"},

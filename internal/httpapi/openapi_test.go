@@ -21,6 +21,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/conductor"
 	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/plan"
@@ -140,7 +141,7 @@ func (d description) operations(t *testing.T) map[string]string {
 func TestOpenAPIRoutes(t *testing.T) {
 	b := openBox(t)
 	own, gate := b.Tokens()
-	s := New(b, nil)
+	s := New(b, conductor.New(b, conductor.Options{}), nil)
 	want := map[string]string{"GET /healthz": "", "GET /readyz": ""}
 	for _, r := range s.routes() {
 		want[r.pattern] = "apiToken"

@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
-	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/conductor"
 	"github.com/signalbox-dev/signalbox/internal/httpserver"
 )
 
@@ -64,7 +64,7 @@ func problemOf(err error) (status int, p *api.Problem) {
 			return known.status, &api.Problem{Code: known.code, Message: err.Error()}
 		}
 	}
-	p = box.Problem(err)
+	p = conductor.Problem(err)
 	return statuses[p.Code], p
 }
 

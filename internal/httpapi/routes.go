@@ -25,7 +25,7 @@ type route struct {
 }
 
 func (s *Server) routes() []route {
-	b := s.box
+	b, c := s.box, s.conductor
 	return []route{
 		{"GET /v1/status", false, 0, func(w http.ResponseWriter, _ *http.Request) error { return reply(w, b.Status(), nil) }},
 		{"GET /v1/work", false, 0, func(w http.ResponseWriter, r *http.Request) error {
@@ -85,7 +85,7 @@ func (s *Server) routes() []route {
 		{"POST /v1/sessions/{session}/report", false, api.MaxReport, func(w http.ResponseWriter, r *http.Request) error {
 			q, err := decodeSessions[api.SessionReport](r)
 			if err == nil {
-				err = b.SessionReport(r.Context(), r.PathValue("session"), q)
+				err = c.SessionReport(r.Context(), r.PathValue("session"), q)
 			}
 			return reply(w, struct{}{}, err)
 		}},
@@ -94,7 +94,7 @@ func (s *Server) routes() []route {
 				Line string `json:"line"`
 			}](r)
 			if err == nil {
-				err = b.Activity(r.PathValue("session"), q.Line)
+				err = c.Activity(r.PathValue("session"), q.Line)
 			}
 			return reply(w, struct{}{}, err)
 		}},
@@ -121,7 +121,7 @@ func (s *Server) routes() []route {
 			return answerList(s.logger, w, r, func(from api.From) (api.Page[api.Run], error) { return b.Runs(r.Context(), live, from) })
 		}},
 		{"POST /v1/runs", false, 2 * api.MaxPlan, post(func(r *http.Request, q api.StartRun, key string) (api.Run, error) {
-			return b.Deliver(r.Context(), q, key)
+			return c.Deliver(r.Context(), q, key)
 		})},
 		{"GET /v1/runs/{run}", false, 0, func(w http.ResponseWriter, r *http.Request) error {
 			v, err := b.Run(r.PathValue("run"))
@@ -133,10 +133,10 @@ func (s *Server) routes() []route {
 		{"POST /v1/runs/{run}/cancel", false, 0, s.onRun("cancel")},
 		{"GET /v1/questions", false, 0, func(w http.ResponseWriter, _ *http.Request) error { return reply(w, b.Questions(), nil) }},
 		{"POST /v1/questions/{question}/answer", false, 0, post(func(r *http.Request, q api.Answer, _ string) (api.Question, error) {
-			return b.Answer(r.Context(), r.PathValue("question"), q)
+			return c.Answer(r.Context(), r.PathValue("question"), q)
 		})},
 		{"POST /v1/work/{id}/tell", false, 0, post(func(r *http.Request, q api.Message, key string) (api.Told, error) {
-			return b.Tell(r.Context(), r.PathValue("id"), q, key)
+			return c.Tell(r.Context(), r.PathValue("id"), q, key)
 		})},
 		{"POST /v1/work/{id}/cancel", false, 0, s.onTask("cancel")},
 		{"POST /v1/work/{id}/retry", false, 0, s.onTask("retry")},
@@ -145,13 +145,13 @@ func (s *Server) routes() []route {
 
 func (s *Server) onRun(verb string) func(http.ResponseWriter, *http.Request) error {
 	return post(func(r *http.Request, q api.Message, _ string) (api.Run, error) {
-		return s.box.OnRun(r.Context(), r.PathValue("run"), verb, q)
+		return s.conductor.OnRun(r.Context(), r.PathValue("run"), verb, q)
 	})
 }
 
 func (s *Server) onTask(verb string) func(http.ResponseWriter, *http.Request) error {
 	return post(func(r *http.Request, q api.Message, _ string) (api.Run, error) {
-		return s.box.OnTask(r.Context(), r.PathValue("id"), verb, q)
+		return s.conductor.OnTask(r.Context(), r.PathValue("id"), verb, q)
 	})
 }
 

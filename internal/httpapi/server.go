@@ -14,25 +14,27 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/conductor"
 	"github.com/signalbox-dev/signalbox/internal/httpserver"
 )
 
 // Server answers requests to a box.
 type Server struct {
 	box       *box.Box
+	conductor *conductor.Conductor
 	logger    *slog.Logger
 	room      *semaphore.Weighted // for large requests
 	following crowd               // clients that follow
 	reading   crowd               // clients that read the events that there are
 }
 
-// New makes a server for a box. The logger may be nil.
-func New(b *box.Box, logger *slog.Logger) *Server {
+// New makes a server for a box, and who conducts its runs. The logger may be nil.
+func New(b *box.Box, c *conductor.Conductor, logger *slog.Logger) *Server {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
 	return &Server{
-		box: b, logger: logger, room: semaphore.NewWeighted(largeRoom),
+		box: b, conductor: c, logger: logger, room: semaphore.NewWeighted(largeRoom),
 		following: crowd{make(chan struct{}, maxFollowing), errManyFollow}, reading: crowd{make(chan struct{}, maxReading), errManyRead},
 	}
 }

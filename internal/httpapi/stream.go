@@ -121,7 +121,7 @@ func pauseFollowing(ctx context.Context) error {
 
 // commands sends a session what the box wants of it, for as long as both are there.
 func (s *Server) commands(w http.ResponseWriter, r *http.Request) error {
-	session, err := s.box.LiveSession(r.PathValue("session"))
+	session, err := s.conductor.LiveSession(r.PathValue("session"))
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/trailer"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
@@ -17,7 +18,7 @@ var errNotAllowed = errors.New("the merge is not due any more: something happene
 // signed up to there, and writes the message that proves it. What was allowed last is in allowed; base is where
 // reviewers saw the work begin. A merge that is recorded and not made, because the box was killed, is made again and
 // recorded as it is then.
-func (x *Runner) allow(o Order, title, base string, allowed **work.Permit) func(context.Context, worktree.Result) (string, error) {
+func (x *Runner) allow(o order.Order, title, base string, allowed **work.Permit) func(context.Context, worktree.Result) (string, error) {
 	return func(ctx context.Context, m worktree.Result) (string, error) {
 		permit, proof, err := x.conductor.Permit(ctx, o.Run.Subject, delivery.MergeChecked{Command: o.ID, Commit: m.Commit, Onto: m.Onto, Tree: m.Tree, Base: base})
 		if err != nil {

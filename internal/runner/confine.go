@@ -3,13 +3,10 @@ package runner
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/home"
@@ -81,30 +78,6 @@ func (x *Runner) confine(s delivery.Session, role config.Role, agent config.Agen
 	return cage{p, nested}, nil
 }
 
-// ErrUnprotected refuses a run whose verdicts could be forged.
-var ErrUnprotected = errors.New("a reviewer of this run could not be protected from what it reviews; set review: unprotected to go on all the same")
-
-// canReview refuses reviewers whose verdicts could be forged although they are confined,
-// unless the settings say that this may be.
-func (x *Runner) canReview() error {
-	if x.config.Review == config.ReviewUnprotected {
-		return nil
-	}
-	var all []string
-	for _, role := range agentsig.Roles() {
-		if x.config.Role(role).Sandbox == sandbox.None {
-			continue // a run says what is not protected then
-		}
-		if err := Protect(x.config, role); err != nil {
-			all = append(all, fmt.Sprintf("the %s: %v", role, err))
-		}
-	}
-	if len(all) > 0 {
-		return fmt.Errorf("%w (%s)", ErrUnprotected, strings.Join(all, "; "))
-	}
-	return nil
-}
-
 // policy is what every sandbox of the box's has: its directory, and what of the archive lies
 // elsewhere, are hidden. The rest can be read, also where a sandbox has its own temporary
 // files, which the checkout may be among.
@@ -159,28 +132,4 @@ func (x *Runner) shell(tree string, h *home.Home) (shell []string, done func(), 
 	}
 	shell, err = p.Command(x.program, []string{"sh"})
 	return shell, done, err
-}
-
-// ErrNoSandbox refuses a run whose agents could not be confined as the settings want it.
-var ErrNoSandbox = errors.New("the sandbox that is set can't be made; `signalbox doctor` says more")
-
-// canConfine reports why the sandboxes of the settings can't be made, if that is so.
-func (x *Runner) canConfine() error {
-	kinds := []sandbox.Kind{x.config.Sandbox.Kind}
-	for _, role := range agentsig.Roles() {
-		kinds = append(kinds, x.config.Role(role).Sandbox)
-	}
-	slices.Sort(kinds)
-	kinds = slices.DeleteFunc(slices.Compact(kinds), func(k sandbox.Kind) bool { return k == sandbox.None })
-	for _, kind := range kinds {
-		if err := sandbox.Available(kind); err != nil {
-			return fmt.Errorf("%w (%w)", ErrNoSandbox, err)
-		}
-	}
-	for _, path := range x.config.Sandbox.Write {
-		if _, err := os.Stat(path); err != nil && len(kinds) > 0 {
-			return fmt.Errorf("%w (sandbox.write: %w: make it, or take it out)", ErrNoSandbox, err)
-		}
-	}
-	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/gittest"
+	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 	"github.com/signalbox-dev/signalbox/internal/session"
 )
@@ -121,7 +123,7 @@ func TestDistrust(t *testing.T) {
 			t.Errorf("%q, %v", reason, err)
 		}
 	}
-	o := Order{Command: delivery.Command{Session: &delivery.Session{ID: "s", Role: agentsig.RoleCritic}}, Run: b.run.Copy(), Reviews: true}
+	o := order.Order{Command: delivery.Command{Session: &delivery.Session{ID: "s", Role: agentsig.RoleCritic}}, Run: b.run.Copy(), Reviews: true}
 	if err := b.trust(t.Context(), o); !errors.Is(err, errDistrust) {
 		t.Errorf("a reviewer is started: %v", err)
 	}
@@ -145,7 +147,7 @@ func TestDistrust(t *testing.T) {
 func TestReady(t *testing.T) {
 	b := confined(t)
 	b.config.Sandbox.Write = []string{"/nowhere/at/all"}
-	if err := b.Ready(); !errors.Is(err, ErrNoSandbox) {
+	if err := b.Ready(); !errors.Is(err, order.ErrNoSandbox) {
 		t.Errorf("a place that is not there: %v", err)
 	}
 	settings, err := config.Parse(filepath.Join(b.repo, config.File), []byte("agents: {script: {command: [./script]}}\nsandbox: {kind: landlock}\n"))
@@ -153,7 +155,7 @@ func TestReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.config = settings
-	if err := b.canReview(); !errors.Is(err, ErrUnprotected) || !strings.Contains(err.Error(), "the critic") {
+	if err := b.canReview(); !errors.Is(err, order.ErrUnprotected) || !strings.Contains(err.Error(), "the critic") {
 		t.Errorf("a script that reviews: %v", err)
 	}
 	b.config.Review = config.ReviewUnprotected
@@ -168,7 +170,7 @@ func TestFree(t *testing.T) {
 	if free, err := b.Free(t.Context(), "R2"); err != nil || !free {
 		t.Errorf("%v, %v", free, err)
 	}
-	git(t, b.repo, "branch", taskBranch("R2", "T-1"))
+	gittest.Git(t, b.repo, "branch", taskBranch("R2", "T-1"))
 	if free, err := b.Free(t.Context(), "R2"); err != nil || free {
 		t.Errorf("%v, %v", free, err)
 	}
@@ -181,7 +183,7 @@ func TestFree(t *testing.T) {
 func TestCatchUp(t *testing.T) {
 	b := newBench(t)
 	s := &delivery.Session{ID: "run-1.1", Role: agentsig.RoleRemediation, Round: 1}
-	o := Order{Command: delivery.Command{Session: s}, Run: b.run.Copy()}
+	o := order.Order{Command: delivery.Command{Session: s}, Run: b.run.Copy()}
 	in, err := b.room(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -190,19 +192,19 @@ func TestCatchUp(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(b.repo, "README.md"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		git(t, b.repo, "commit", "-q", "-a", "-m", "next")
-		git(t, b.repo, "branch", "-f", b.run.Branch, "HEAD")
-		return git(t, b.repo, "rev-parse", "HEAD")
+		gittest.Git(t, b.repo, "commit", "-q", "-a", "-m", "next")
+		gittest.Git(t, b.repo, "branch", "-f", b.run.Branch, "HEAD")
+		return gittest.Git(t, b.repo, "rev-parse", "HEAD")
 	}
 	tip := next("next\n")
-	if _, err := b.room(t.Context(), o); err != nil || git(t, in.path, "rev-parse", "HEAD") != tip {
+	if _, err := b.room(t.Context(), o); err != nil || gittest.Git(t, in.path, "rev-parse", "HEAD") != tip {
 		t.Errorf("it is behind: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(in.path, "half.txt"), []byte("half\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	next("and again\n")
-	if _, err := b.room(t.Context(), o); err != nil || git(t, in.path, "rev-parse", "HEAD") != tip {
+	if _, err := b.room(t.Context(), o); err != nil || gittest.Git(t, in.path, "rev-parse", "HEAD") != tip {
 		t.Errorf("work that was not merged is left behind: %v", err)
 	}
 }

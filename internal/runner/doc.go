@@ -1,7 +1,7 @@
 // Package runner carries out what runs need on one machine: worktrees, agents' sessions, checks, merges. It alone
 // knows git, sandboxes and processes.
 //
-// An [Order] is a value with all that a runner needs to know, and what comes of it is an input of package
+// An [order.Order] is a value with all that a runner needs to know, and what comes of it is an input of package
 // delivery. The [Conductor] who gave the order decides what follows; a runner decides nothing about a run.
 //
 // A runner is made by [New], carries out any number of orders at once ([Runner.CarryOut]), each until its context

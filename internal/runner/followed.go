@@ -17,6 +17,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/durable"
+	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -189,7 +190,7 @@ var errDistrust = errors.New("what its program follows was changed")
 
 // trust refuses to start a reviewer whose program would follow what an agent may have written,
 // and pauses the run.
-func (x *Runner) trust(ctx context.Context, o Order) error {
+func (x *Runner) trust(ctx context.Context, o order.Order) error {
 	if !o.Reviews {
 		return nil
 	}

@@ -12,21 +12,16 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/gate"
+	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // notifyPatience is for how long the user's command or webhook may take.
 const notifyPatience = 30 * time.Second
 
-// How somebody is told of a question.
-const (
-	ByCommand = "command"
-	ByWebhook = "webhook"
-)
-
 // Notify tells somebody of a question, by the user's command or webhook.
-func (x *Runner) Notify(ctx context.Context, by string, q api.Question) error {
-	if by == ByCommand {
+func (x *Runner) Notify(ctx context.Context, by order.Way, q api.Question) error {
+	if by == order.ByCommand {
 		return x.notifyCommand(ctx, x.config.Notify.Command, q)
 	}
 	return callWebhook(ctx, x.config.Notify.Webhook, q)

@@ -14,6 +14,8 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/gittest"
+	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -27,7 +29,7 @@ type listener struct {
 	reports []api.SessionReport
 }
 
-func (l *listener) Tell(_ context.Context, _ string, in delivery.Input) error {
+func (l *listener) HandIn(_ context.Context, _ string, in delivery.Input) error {
 	l.told = append(l.told, in)
 	return nil
 }
@@ -92,12 +94,12 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	repo := newRepo(t)
+	repo := gittest.New(t)
 	if err := os.WriteFile(filepath.Join(repo, "README.md"), []byte("good\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	git(t, repo, "add", "-A")
-	git(t, repo, "commit", "-q", "-m", "a file")
+	gittest.Git(t, repo, "add", "-A")
+	gittest.Git(t, repo, "commit", "-q", "-m", "a file")
 	settings, err := config.Parse(filepath.Join(repo, config.File), fmt.Appendf(nil, "agents: {none: {command: [%q]}}\nlimits: {orphan: 1s, grace: 1s}\nchecks: [{name: good, command: '! grep bad README.md'}]\n", filepath.Join(repo, "agent")))
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +124,7 @@ func (b *bench) carryOut(cmd delivery.Command) delivery.Input {
 	if cmd.Task == nil {
 		cmd.Task = b.run.Tasks[0]
 	}
-	if err := b.CarryOut(b.t.Context(), Order{Command: cmd, Run: b.run.Copy()}); err != nil {
+	if err := b.CarryOut(b.t.Context(), order.Order{Command: cmd, Run: b.run.Copy()}); err != nil {
 		b.t.Fatal(err)
 	}
 	return b.last()
@@ -144,7 +146,7 @@ func (b *bench) change(name, text string) {
 func TestBaselineOrder(t *testing.T) {
 	b := newBench(t)
 	in, ok := b.carryOut(delivery.Command{ID: "baseline/0", Do: delivery.DoBaseline}).(delivery.BaselineRan)
-	if !ok || in.Command != "baseline/0" || in.Trouble != "" || len(in.Checks) != 1 || !in.Checks[0].Passed || in.Commit != git(t, b.repo, "rev-parse", "HEAD") {
+	if !ok || in.Command != "baseline/0" || in.Trouble != "" || len(in.Checks) != 1 || !in.Checks[0].Passed || in.Commit != gittest.Git(t, b.repo, "rev-parse", "HEAD") {
 		t.Errorf("told %+v", in)
 	}
 }
@@ -169,8 +171,8 @@ func TestGateOrder(t *testing.T) {
 				if err := os.WriteFile(filepath.Join(b.repo, "README.md"), []byte(c.before), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				git(t, b.repo, "commit", "-q", "-a", "-m", "before")
-				git(t, b.repo, "branch", "-f", b.run.Branch, "HEAD")
+				gittest.Git(t, b.repo, "commit", "-q", "-a", "-m", "before")
+				gittest.Git(t, b.repo, "branch", "-f", b.run.Branch, "HEAD")
 			}
 			b.change(c.file, c.text)
 			in, ok := b.carryOut(delivery.Command{ID: "gate/1", Do: delivery.DoGate}).(delivery.GateRan)
@@ -215,10 +217,10 @@ func TestMergeOrder(t *testing.T) {
 	if !ok || in.Failed != "" || in.Trouble != "" || in.Commit != commit || in.Result == "" {
 		t.Fatalf("told %+v", in)
 	}
-	if tip := git(t, b.repo, "rev-parse", b.run.Branch); tip != in.Result {
+	if tip := gittest.Git(t, b.repo, "rev-parse", b.run.Branch); tip != in.Result {
 		t.Errorf("the branch is at %s, and the merge is %s", tip, in.Result)
 	}
-	if message := git(t, b.repo, "log", "-1", "--format=%B", b.run.Branch); !strings.HasPrefix(message, "Merge T-1: The task") || !strings.Contains(message, "Signalbox-Proof: ") {
+	if message := gittest.Git(t, b.repo, "log", "-1", "--format=%B", b.run.Branch); !strings.HasPrefix(message, "Merge T-1: The task") || !strings.Contains(message, "Signalbox-Proof: ") {
 		t.Errorf("its message is %q", message)
 	}
 	b.run.Tasks[0].Item.Allowed = &work.Permit{Seq: 1, Allowed: b.allowed[0]} // its box was killed before it was told
@@ -244,16 +246,16 @@ func TestMergeRefused(t *testing.T) {
 			if err := os.WriteFile(path, []byte("bad\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			git(t, b.repo, "commit", "-q", "-a", "-m", "bad")
-			git(t, b.repo, "branch", "-f", b.run.Branch, "HEAD")
+			gittest.Git(t, b.repo, "commit", "-q", "-a", "-m", "bad")
+			gittest.Git(t, b.repo, "branch", "-f", b.run.Branch, "HEAD")
 		}, "the checks fail on the merge", ""},
 		"it conflicts": {func(t *testing.T, b *bench) {
 			if err := os.WriteFile(filepath.Join(b.repo, "new.txt"), []byte("other\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			git(t, b.repo, "add", "-A")
-			git(t, b.repo, "commit", "-q", "-m", "other")
-			git(t, b.repo, "branch", "-f", b.run.Branch, "HEAD")
+			gittest.Git(t, b.repo, "add", "-A")
+			gittest.Git(t, b.repo, "commit", "-q", "-m", "other")
+			gittest.Git(t, b.repo, "branch", "-f", b.run.Branch, "HEAD")
 		}, "new.txt", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -262,12 +264,12 @@ func TestMergeRefused(t *testing.T) {
 			b.change("new.txt", "new\n")
 			b.judge()
 			c.spoil(t, b)
-			tip := git(t, b.repo, "rev-parse", b.run.Branch)
+			tip := gittest.Git(t, b.repo, "rev-parse", b.run.Branch)
 			in, ok := b.carryOut(delivery.Command{ID: "merge/1", Do: delivery.DoMerge}).(delivery.MergeRan)
 			if !ok || in.Result != "" || !strings.Contains(in.Failed, c.failed) || !strings.Contains(in.Trouble, c.trouble) || in.Failed == "" && in.Trouble == "" {
 				t.Errorf("told %+v", in)
 			}
-			if now := git(t, b.repo, "rev-parse", b.run.Branch); now != tip {
+			if now := gittest.Git(t, b.repo, "rev-parse", b.run.Branch); now != tip {
 				t.Errorf("the branch moved from %s to %s", tip, now)
 			}
 		})
@@ -281,7 +283,7 @@ func TestReviewRoom(t *testing.T) {
 	commit := b.judge()
 	b.change("new.txt", "something else\n") // what the developer has by now is not what was judged
 	s := &delivery.Session{ID: "item-1.1", Role: agentsig.RoleCritic, Task: "T-1", Agent: "none"}
-	in, err := b.room(t.Context(), Order{Command: delivery.Command{Session: s}, Run: b.run.Copy(), Reviews: true})
+	in, err := b.room(t.Context(), order.Order{Command: delivery.Command{Session: s}, Run: b.run.Copy(), Reviews: true})
 	if err != nil || in.commit != commit || in.base == "" {
 		t.Fatalf("%+v, %v", in, err)
 	}
@@ -301,12 +303,12 @@ func TestReviewRoom(t *testing.T) {
 // An order that nobody knows is an error, and so is one whose context has ended.
 func TestNoSuchOrder(t *testing.T) {
 	b := newBench(t)
-	if err := b.CarryOut(t.Context(), Order{Command: delivery.Command{ID: "x", Do: "dance"}}); err == nil {
+	if err := b.CarryOut(t.Context(), order.Order{Command: delivery.Command{ID: "x", Do: "dance"}}); err == nil {
 		t.Error("it was carried out")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := b.CarryOut(ctx, Order{Command: delivery.Command{ID: "baseline/0", Do: delivery.DoBaseline}, Run: b.run.Copy()}); err == nil || len(b.told) > 0 {
+	if err := b.CarryOut(ctx, order.Order{Command: delivery.Command{ID: "baseline/0", Do: delivery.DoBaseline}, Run: b.run.Copy()}); err == nil || len(b.told) > 0 {
 		t.Errorf("%v, told %+v", err, b.told)
 	}
 }

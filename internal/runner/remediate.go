@@ -6,6 +6,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
 )
@@ -43,7 +44,7 @@ func (x *Runner) repaired(ctx context.Context, r delivery.Run) (*delivery.Repair
 }
 
 // checkRepair is the gate on what was committed for a repair.
-func (x *Runner) checkRepair(ctx context.Context, o Order, repair *delivery.Repair) error {
+func (x *Runner) checkRepair(ctx context.Context, o order.Order, repair *delivery.Repair) error {
 	r := o.Run
 	log, err := x.openLog(r.Subject)
 	if err != nil {
@@ -55,7 +56,7 @@ func (x *Runner) checkRepair(ctx context.Context, o Order, repair *delivery.Repa
 }
 
 // mergeRepair merges the repair that a critic has passed, and no other commit.
-func (x *Runner) mergeRepair(ctx context.Context, o Order) error {
+func (x *Runner) mergeRepair(ctx context.Context, o order.Order) error {
 	in, allowed := delivery.RepairMergeRan{Command: o.ID, Commit: o.Repair.Commit}, o.Run.Remediation.Allowed
 	err := transient(ctx, func() error {
 		err := x.mergeRepairRun(ctx, o, &allowed, &in)
@@ -77,7 +78,7 @@ func (x *Runner) mergeRepair(ctx context.Context, o Order) error {
 
 // mergeRepairRun makes the merge, if the checks pass on the result or a person has
 // declared that they need not.
-func (x *Runner) mergeRepairRun(ctx context.Context, o Order, allowed **work.Permit, in *delivery.RepairMergeRan) (err error) {
+func (x *Runner) mergeRepairRun(ctx context.Context, o order.Order, allowed **work.Permit, in *delivery.RepairMergeRan) (err error) {
 	r, base := o.Run, o.Repair.Base
 	if err := x.exchange.Take(ctx, in.Commit, r.ID); err != nil {
 		return err

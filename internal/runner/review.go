@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/home"
+	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/session"
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
@@ -23,7 +24,7 @@ func (x *Runner) reviewPath(session string) string { return filepath.Join(x.revi
 
 // reviewRoom makes the worktree that a session looks at. It is recorded what a reviewer is given, before it is:
 // nothing else will be merged on its word.
-func (x *Runner) reviewRoom(ctx context.Context, o Order) (in room, err error) {
+func (x *Runner) reviewRoom(ctx context.Context, o order.Order) (in room, err error) {
 	r, s := o.Run, *o.Session
 	task := r.Task(s.Task)
 	if in.commit = s.Commit; in.commit == "" { // it looks at a task's work, and not at a repair

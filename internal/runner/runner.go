@@ -17,31 +17,28 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
-	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/gate"
 	"github.com/signalbox-dev/signalbox/internal/home"
 	"github.com/signalbox-dev/signalbox/internal/keylock"
 	"github.com/signalbox-dev/signalbox/internal/mailbox"
+	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/plan"
 	"github.com/signalbox-dev/signalbox/internal/process"
 	"github.com/signalbox-dev/signalbox/internal/prompt"
 	"github.com/signalbox-dev/signalbox/internal/session"
-	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
-	"github.com/signalbox-dev/signalbox/ledger"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Options are what a runner works with.
 type Options struct {
 	Dir     string // the box's directory, absolute
-	Repo    string // a directory of the user's checkout
+	Site    Site   // where plans are delivered
 	Program string // this program, which sessions are started with
-	Config  config.Config
 
-	Conductor Conductor
+	Conductor order.Conductor
 	Mail      *mailbox.Set
 	Hidden    func() ([]string, error) // what no agent and no check may see
 	Redact    func(string) string      // takes secrets out of a text
@@ -51,35 +48,11 @@ type Options struct {
 	Logger    *slog.Logger
 }
 
-// Order is a command of a run, with all that a runner needs to know to carry it out.
-type Order struct {
-	delivery.Command
-	Run     delivery.Run // less its sessions and questions
-	Plan    plan.Plan
-	Reviews bool // its session looks at what passed the gate
-}
-
-// Conductor is who gives orders. What comes of them goes there, and so does what can only be settled
-// in the middle of one.
-type Conductor interface {
-	// Tell hands in what came of an order of a run, or happened to one of its sessions. It returns
-	// when what that leads to is recorded, or why it is refused.
-	Tell(ctx context.Context, run string, in delivery.Input) error
-	// Permit records which merge is about to be made, and returns what is allowed now, with the
-	// proof of it.
-	Permit(ctx context.Context, run string, merge delivery.MergeChecked) (work.Permit, ledger.Proof, error)
-	// Report hands in what a session that is dead has left to report.
-	Report(ctx context.Context, session string, r api.SessionReport) error
-	// Renew lets the lease of a session go on that is in touch.
-	Renew(session string)
-}
-
 // Runner carries out orders on this machine: git, agents' sessions, the gate.
 type Runner struct {
-	conductor Conductor
-	repo      *worktree.Repo // the user's
+	Site      // the user's
+	conductor order.Conductor
 	program   string
-	config    config.Config
 	dir       string        // the box's directory, absolute
 	gates     chan struct{} // has one for each commit that is checked
 	homes     *home.Store   // of checks
@@ -114,16 +87,14 @@ const gatePlaces = 2
 
 // New makes a runner, and ends what one that was killed has left running. Whoever makes one stops it.
 func New(ctx context.Context, o Options) (*Runner, error) {
-	repo, err := worktree.Open(ctx, o.Repo)
-	if err != nil {
-		return nil, err
-	}
+	repo := o.Site.repo
 	x := &Runner{
-		conductor: o.Conductor, repo: repo, program: o.Program, config: o.Config, dir: o.Dir, mail: o.Mail,
+		Site: o.Site, conductor: o.Conductor, program: o.Program, dir: o.Dir, mail: o.Mail,
 		hidden: o.Hidden, redact: o.Redact, hosts: o.Hosts, exit: o.Exit, now: o.Now, logger: o.Logger,
 		gates: make(chan struct{}, gatePlaces), homes: home.Open(filepath.Join(o.Dir, "caches"), o.Now), branches: map[string]*integration{},
 		places: map[int]bool{}, turns: map[string]turn{},
 	}
+	var err error
 	if x.exchange, err = worktree.OpenExchange(ctx, repo, filepath.Join(o.Dir, "exchange.git")); err != nil {
 		return nil, err
 	}
@@ -137,7 +108,7 @@ func New(ctx context.Context, o Options) (*Runner, error) {
 		x.logger.Warn("what checks left was not removed", "error", err)
 	}
 	x.ctx, x.cancel = context.WithCancel(context.Background())
-	x.followed = newFollowed(o.Dir, o.Config)
+	x.followed = newFollowed(o.Dir, x.config)
 	x.sweepReviews()
 	x.touched.repo, x.touched.except = repo, repo.Top(o.Dir)
 	return x, nil
@@ -176,7 +147,7 @@ const allTaskBranches = "signalbox-tasks"
 const remediationTree = delivery.RepairTask
 
 // CarryOut carries out an order, and returns when what came of it is handed in.
-func (x *Runner) CarryOut(ctx context.Context, o Order) error {
+func (x *Runner) CarryOut(ctx context.Context, o order.Order) error {
 	switch o.Do {
 	case delivery.DoBaseline:
 		return x.baseline(ctx, o)
@@ -199,8 +170,8 @@ func (x *Runner) CarryOut(ctx context.Context, o Order) error {
 }
 
 // tell hands in what came of an order.
-func (x *Runner) tell(ctx context.Context, o Order, in delivery.Input) error {
-	return x.conductor.Tell(ctx, o.Run.Subject, in)
+func (x *Runner) tell(ctx context.Context, o order.Order, in delivery.Input) error {
+	return x.conductor.HandIn(ctx, o.Run.Subject, in)
 }
 
 func (x *Runner) checks(p plan.Plan) []gate.Check { return checksOf(x.config, p) }
@@ -216,18 +187,6 @@ func checksOf(c config.Config, p plan.Plan) []gate.Check {
 	}
 	return all
 }
-
-// CheckNames returns the names of the checks that the gate runs for a plan.
-func CheckNames(c config.Config, p plan.Plan) []string {
-	var names []string
-	for _, check := range checksOf(c, p) {
-		names = append(names, check.Name)
-	}
-	return names
-}
-
-// ItemID is the name of the work item of a run's task.
-func ItemID(run, task string) string { return run + "." + task }
 
 // transient tries something again that fails for reasons that may pass: three
 // times, after 1, 2 and 4 seconds.
@@ -324,7 +283,7 @@ func (x *Runner) setUp(ctx context.Context, repo copier, path string, h *home.Ho
 }
 
 // prepare makes a session's directory: its worktree, its prompt, what it may do.
-func (x *Runner) prepare(ctx context.Context, o Order) error {
+func (x *Runner) prepare(ctx context.Context, o order.Order) error {
 	r, p, s := o.Run, o.Plan, *o.Session
 	in, err := x.room(ctx, o)
 	if err != nil {
@@ -368,7 +327,7 @@ func roomName(s delivery.Session) string { return cmp.Or(s.Task, remediationTree
 type room struct{ path, commit, base string }
 
 // room sees to the worktree that a session works in. What a developer left stays, and the next one goes on with it.
-func (x *Runner) room(ctx context.Context, o Order) (room, error) {
+func (x *Runner) room(ctx context.Context, o order.Order) (room, error) {
 	if o.Reviews {
 		return x.reviewRoom(ctx, o)
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/gittest"
+	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/plan"
 	"github.com/signalbox-dev/signalbox/internal/session"
 )
@@ -33,7 +35,7 @@ func (b *bench) start(s delivery.Session) {
 	b.t.Helper()
 	s.Agent = "none"
 	p := plan.Plan{Title: "A plan", Tasks: []plan.Task{{ID: "T-1", Title: "The task", Work: "Do it."}}}
-	err := b.CarryOut(b.t.Context(), Order{Command: delivery.Command{ID: "start/1", Do: delivery.DoStart, Session: &s}, Run: b.run.Copy(), Plan: p, Reviews: delivery.Reviewer(s.Role)})
+	err := b.CarryOut(b.t.Context(), order.Order{Command: delivery.Command{ID: "start/1", Do: delivery.DoStart, Session: &s}, Run: b.run.Copy(), Plan: p, Reviews: delivery.Reviewer(s.Role)})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -86,7 +88,7 @@ func TestStartFails(t *testing.T) {
 	if end, ok := b.last().(delivery.End); !ok || end.How != delivery.Crashed {
 		t.Errorf("told %+v", b.last())
 	}
-	if alive := Alive(b.dir); len(alive) > 0 {
+	if alive := b.Alive(); len(alive) > 0 {
 		t.Errorf("alive: %v", alive)
 	}
 }
@@ -105,7 +107,7 @@ func TestEndOrder(t *testing.T) {
 	ended := make(chan error, 1)
 	dir := b.sessionDir("item-1.2")
 	live := delivery.Session{ID: "item-1.2", Role: agentsig.RoleDeveloper, Task: "T-1", Agent: "none"}
-	o := Order{Command: delivery.Command{Do: delivery.DoStart, Session: &live}, Run: b.run.Copy(), Plan: plan.Plan{Tasks: []plan.Task{{ID: "T-1"}}}}
+	o := order.Order{Command: delivery.Command{Do: delivery.DoStart, Session: &live}, Run: b.run.Copy(), Plan: plan.Plan{Tasks: []plan.Task{{ID: "T-1"}}}}
 	if err := b.prepare(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
@@ -130,10 +132,10 @@ func TestEndOrder(t *testing.T) {
 func TestPromptOrder(t *testing.T) {
 	b := newBench(t)
 	s := &delivery.Session{ID: "item-1.1", Role: agentsig.RoleDeveloper, Task: "T-1", Agent: "none", Turn: 1, Prompt: &delivery.Prompt{ID: "prompt/2", Ask: delivery.AskProgress}}
-	if err := b.CarryOut(t.Context(), Order{Command: delivery.Command{Do: delivery.DoPrompt, Session: s}, Run: b.run.Copy()}); err == nil {
+	if err := b.CarryOut(t.Context(), order.Order{Command: delivery.Command{Do: delivery.DoPrompt, Session: s}, Run: b.run.Copy()}); err == nil {
 		t.Error("a session without a directory was told something")
 	}
-	o := Order{Command: delivery.Command{Do: delivery.DoPrompt, Session: s}, Run: b.run.Copy(), Plan: plan.Plan{Tasks: []plan.Task{{ID: "T-1"}}}}
+	o := order.Order{Command: delivery.Command{Do: delivery.DoPrompt, Session: s}, Run: b.run.Copy(), Plan: plan.Plan{Tasks: []plan.Task{{ID: "T-1"}}}}
 	if err := b.prepare(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
@@ -176,10 +178,10 @@ func TestRepairOrders(t *testing.T) {
 		t.Fatalf("told %+v", b.last())
 	}
 	merged, ok := b.carryOut(delivery.Command{ID: "repair/1", Do: delivery.DoMergeRepair, Repair: &ran.Repair}).(delivery.RepairMergeRan)
-	if !ok || merged.Failed != "" || merged.Result != git(t, b.repo, "rev-parse", b.run.Branch) {
+	if !ok || merged.Failed != "" || merged.Result != gittest.Git(t, b.repo, "rev-parse", b.run.Branch) {
 		t.Errorf("told %+v", b.last())
 	}
-	if names := git(t, b.repo, "ls-tree", "--name-only", b.run.Branch); !strings.Contains(names, "fixed.txt") {
+	if names := gittest.Git(t, b.repo, "ls-tree", "--name-only", b.run.Branch); !strings.Contains(names, "fixed.txt") {
 		t.Errorf("the branch has %s", names)
 	}
 }
@@ -199,14 +201,14 @@ func TestNotify(t *testing.T) {
 	q := api.Question{ID: "Q-1", Run: "R1", Task: "T-1", Text: "which\x00one?"}
 	file := filepath.Join(t.TempDir(), "asked")
 	b.config.Notify.Command = "printf '%s' \"$QUESTION_ID $QUESTION_TEXT\" >'" + file + "'"
-	if err := b.Notify(t.Context(), ByCommand, q); err != nil {
+	if err := b.Notify(t.Context(), order.ByCommand, q); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(text), "Q-1 which") || strings.Contains(string(text), "\x00") {
 		t.Errorf("the command was told %q, %v", text, err)
 	}
 	b.config.Notify.Command = "exit 3"
-	if err := b.Notify(t.Context(), ByCommand, q); err == nil || !strings.Contains(err.Error(), "exit code 3") {
+	if err := b.Notify(t.Context(), order.ByCommand, q); err == nil || !strings.Contains(err.Error(), "exit code 3") {
 		t.Errorf("a command that fails: %v", err)
 	}
 	status, got := http.StatusOK, ""
@@ -217,15 +219,15 @@ func TestNotify(t *testing.T) {
 	}))
 	defer hook.Close()
 	b.config.Notify.Webhook = hook.URL + "/secret"
-	if err := b.Notify(t.Context(), ByWebhook, q); err != nil || !strings.HasPrefix(got, `Q-1 {"id":"Q-1"`) {
+	if err := b.Notify(t.Context(), order.ByWebhook, q); err != nil || !strings.HasPrefix(got, `Q-1 {"id":"Q-1"`) {
 		t.Errorf("the webhook was told %q, %v", got, err)
 	}
 	status = http.StatusTeapot
-	if err := b.Notify(t.Context(), ByWebhook, q); err == nil || strings.Contains(err.Error(), "secret") {
+	if err := b.Notify(t.Context(), order.ByWebhook, q); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("a webhook that refuses: %v", err)
 	}
 	hook.Close()
-	if err := b.Notify(t.Context(), ByWebhook, q); err == nil || strings.Contains(err.Error(), "secret") {
+	if err := b.Notify(t.Context(), order.ByWebhook, q); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("a webhook that is not there: %v", err)
 	}
 	http.DefaultClient.CloseIdleConnections()
@@ -245,7 +247,7 @@ func TestTry(t *testing.T) {
 	if err := Try(t.Context(), Trial{Repo: b.repo, Program: b.program, Config: settings}); !errors.As(err, &failed) || failed.Error() != "bad failed" || !strings.Contains(failed.Output, "because") {
 		t.Errorf("%v", err)
 	}
-	if status := git(t, b.repo, "status", "--porcelain", "--ignored"); status != "" {
+	if status := gittest.Git(t, b.repo, "status", "--porcelain", "--ignored"); status != "" {
 		t.Errorf("left behind:\n%s", status)
 	}
 }
@@ -263,8 +265,8 @@ func TestLook(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(b.repo, "README.md"), []byte("changed\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	git(t, b.repo, "commit", "-q", "--allow-empty", "-m", "elsewhere")
-	git(t, b.repo, "branch", "-f", b.run.Branch, "HEAD")
+	gittest.Git(t, b.repo, "commit", "-q", "--allow-empty", "-m", "elsewhere")
+	gittest.Git(t, b.repo, "branch", "-f", b.run.Branch, "HEAD")
 	<-b.Look(b.run.Subject, b.run.Branch, "s", "T-1")
 	in, ok := b.last().(delivery.Touched)
 	if !ok || in.Session != "s" || in.Task != "T-1" || !strings.Contains(in.Text, "README.md") || !strings.Contains(in.Text, "nobody reviewed what is between") {

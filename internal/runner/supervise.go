@@ -8,6 +8,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/prompt"
 	"github.com/signalbox-dev/signalbox/internal/session"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -22,7 +23,7 @@ const (
 
 // supervise starts a session, if it has not been started, and stays with it until its
 // process is gone.
-func (x *Runner) supervise(ctx context.Context, o Order) error {
+func (x *Runner) supervise(ctx context.Context, o order.Order) error {
 	s := *o.Session
 	how, err := x.start(ctx, o)
 	if ctx.Err() != nil {
@@ -42,7 +43,7 @@ func (x *Runner) supervise(ctx context.Context, o Order) error {
 }
 
 // start starts a session that was never started. If that fails, it says how.
-func (x *Runner) start(ctx context.Context, o Order) (delivery.How, error) {
+func (x *Runner) start(ctx context.Context, o order.Order) (delivery.How, error) {
 	s := *o.Session
 	unlock, err := x.starting.Lock(ctx, s.ID)
 	if err != nil {
@@ -73,7 +74,7 @@ func (x *Runner) start(ctx context.Context, o Order) (delivery.How, error) {
 
 // stay returns when a session's process is gone and all that it had to report is
 // recorded. One that is still there at a time that end names, if any, is killed then.
-func (x *Runner) stay(ctx context.Context, o Order, end func() time.Time) error {
+func (x *Runner) stay(ctx context.Context, o order.Order, end func() time.Time) error {
 	s := *o.Session
 	dir := x.sessionDir(s.ID)
 	killed := delivery.Ended{How: delivery.Crashed, Detail: "the session's process was killed"}
@@ -149,7 +150,7 @@ func (x *Runner) turnsEnd(s delivery.Session) func() time.Time {
 
 // collect takes what a session whose process is gone has left behind. If it left no word of its end, it
 // ended as is given.
-func (x *Runner) collect(ctx context.Context, o Order, ended delivery.Ended) error {
+func (x *Runner) collect(ctx context.Context, o order.Order, ended delivery.Ended) error {
 	s := *o.Session
 	dir := x.sessionDir(s.ID)
 	if err := session.Clean(dir, s.ID); err != nil {
@@ -191,7 +192,7 @@ func (x *Runner) Gone(session string) {
 const endPatience = 15 * time.Second
 
 // end tells a session to end, and stays until it has.
-func (x *Runner) end(ctx context.Context, o Order) error {
+func (x *Runner) end(ctx context.Context, o order.Order) error {
 	s := *o.Session
 	dir := x.sessionDir(s.ID)
 	unlock, err := x.starting.Lock(ctx, s.ID)
@@ -230,7 +231,7 @@ func (x *Runner) Again(s delivery.Session) error {
 }
 
 // prompt says something to a session in the same conversation.
-func (x *Runner) prompt(ctx context.Context, o Order) error {
+func (x *Runner) prompt(ctx context.Context, o order.Order) error {
 	s := *o.Session
 	command, err := x.further(s)
 	if err != nil { // it will never be told
@@ -275,7 +276,7 @@ func (x *Runner) changed(ctx context.Context, run, session, task string, what []
 		return
 	}
 	in := delivery.Touched{Session: session, Task: task, Text: x.redact(strings.Join(what, "; "))}
-	if err := x.conductor.Tell(ctx, run, in); err != nil && ctx.Err() == nil {
+	if err := x.conductor.HandIn(ctx, run, in); err != nil && ctx.Err() == nil {
 		x.logger.Warn("a change outside of the worktrees was not recorded", "error", err)
 	}
 }

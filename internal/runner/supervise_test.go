@@ -13,7 +13,7 @@ import (
 // turn does not end it, and between turns there is no time.
 func TestTurnsEnd(t *testing.T) {
 	now := time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
-	x := &Runner{turns: map[string]turn{}, now: func() time.Time { return now }, config: config.Default(), dir: t.TempDir()}
+	x := &Runner{turns: map[string]turn{}, now: func() time.Time { return now }, Site: Site{config: config.Default()}, dir: t.TempDir()}
 	by := x.turnsEnd(delivery.Session{ID: "s", Role: agentsig.RoleCritic})
 	if !by().IsZero() {
 		t.Errorf("nothing was begun, and it has to end by %v", by())

@@ -59,8 +59,12 @@ func Try(ctx context.Context, o Trial) (err error) {
 	if err != nil {
 		return err
 	}
+	site, err := OpenSite(ctx, o.Repo, o.Config)
+	if err != nil {
+		return err
+	}
 	x, err := New(ctx, Options{
-		Dir: dir, Repo: o.Repo, Program: o.Program, Config: o.Config, Redact: secrets.Text, Now: time.Now,
+		Dir: dir, Site: site, Program: o.Program, Redact: secrets.Text, Now: time.Now,
 		Logger: slog.New(slog.DiscardHandler), Mail: mailbox.New(),
 		Hidden: func() ([]string, error) { return []string{dir, archive}, nil },
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/gate"
+	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
@@ -141,7 +142,7 @@ func (c checked) tolerate(names []string) checked {
 }
 
 // gate runs the checks on a task's work as it is committed.
-func (x *Runner) gate(ctx context.Context, o Order) error {
+func (x *Runner) gate(ctx context.Context, o order.Order) error {
 	in := delivery.GateRan{Command: o.ID}
 	if err := x.gateRun(ctx, o, &in); err != nil {
 		if ctx.Err() != nil {
@@ -152,7 +153,7 @@ func (x *Runner) gate(ctx context.Context, o Order) error {
 	return x.tell(ctx, o, in)
 }
 
-func (x *Runner) gateRun(ctx context.Context, o Order, in *delivery.GateRan) error {
+func (x *Runner) gateRun(ctx context.Context, o order.Order, in *delivery.GateRan) error {
 	r, t := o.Run, *o.Task
 	commit, err := x.settled(ctx, r, t.ID, commitMessage(t))
 	if in.Commit = commit; err != nil {
@@ -244,7 +245,7 @@ func (x *Runner) openLog(name string) (*os.File, error) {
 
 // baseline runs the checks on what the work starts from; in remediation, on what was
 // committed for the repair.
-func (x *Runner) baseline(ctx context.Context, o Order) error {
+func (x *Runner) baseline(ctx context.Context, o order.Order) error {
 	in := delivery.BaselineRan{Command: o.ID}
 	repair, err := x.repaired(ctx, o.Run)
 	switch {
@@ -265,7 +266,7 @@ func (x *Runner) baseline(ctx context.Context, o Order) error {
 	return x.tell(ctx, o, in)
 }
 
-func (x *Runner) baselineRun(ctx context.Context, o Order, b *delivery.Baseline) (err error) {
+func (x *Runner) baselineRun(ctx context.Context, o order.Order, b *delivery.Baseline) (err error) {
 	r := o.Run
 	if b.Commit, err = x.exchange.Begin(ctx, r.Branch); err != nil {
 		return err
@@ -334,7 +335,7 @@ func (x *Runner) astray(ctx context.Context, branch string) []string {
 
 // advance merges into a run's branch, from where it is. That somebody else moved it is
 // recorded before.
-func (x *Runner) advance(ctx context.Context, o Order, task string, m worktree.Merge) (string, error) {
+func (x *Runner) advance(ctx context.Context, o order.Order, task string, m worktree.Merge) (string, error) {
 	i := x.integration(m.Branch)
 	i.Lock()
 	defer i.Unlock()
@@ -351,7 +352,7 @@ func (x *Runner) advance(ctx context.Context, o Order, task string, m worktree.M
 }
 
 // publish opens a pull request for what was merged.
-func (x *Runner) publish(ctx context.Context, o Order) (err error) {
+func (x *Runner) publish(ctx context.Context, o order.Order) (err error) {
 	r := o.Run
 	var body strings.Builder
 	for _, t := range r.Tasks {
@@ -380,7 +381,7 @@ var errChecks = errors.New("the checks fail on the merge")
 
 // merge merges the audited commit of a task, after the checks have passed on the
 // result.
-func (x *Runner) merge(ctx context.Context, o Order) error {
+func (x *Runner) merge(ctx context.Context, o order.Order) error {
 	r, t := o.Run, *o.Task
 	x.touched.settle(ctx) // what was seen of the task's agents is recorded before it is completed
 	in, allowed := delivery.MergeRan{Command: o.ID, Commit: t.Item.Commit}, t.Item.Allowed
@@ -443,7 +444,7 @@ func (x *Runner) remains(ctx context.Context, r delivery.Run, name string) error
 	if errors.Is(err, worktree.ErrNotWorktree) {
 		return fmt.Errorf("the work on %s is not where it was left (%w): put that worktree back on the branch %s and retry; "+
 			"or have the work done again (signalbox up, and beside it signalbox work override %s --phase %s --reason ...): what is there is then kept beside it, as %s.kept-1",
-			name, err, taskBranch(r.ID, name), ItemID(r.ID, name), agentsig.PhaseImplementation, name)
+			name, err, taskBranch(r.ID, name), order.ItemID(r.ID, name), agentsig.PhaseImplementation, name)
 	}
 	return err
 }
@@ -451,7 +452,7 @@ func (x *Runner) remains(ctx context.Context, r delivery.Run, name string) error
 // commitMessage is for what an agent left uncommitted.
 func commitMessage(t delivery.Task) string { return t.ID + ": " + t.Item.Title }
 
-func (x *Runner) mergeRun(ctx context.Context, o Order, t delivery.Task, allowed **work.Permit) (string, error) {
+func (x *Runner) mergeRun(ctx context.Context, o order.Order, t delivery.Task, allowed **work.Permit) (string, error) {
 	r, base := o.Run, t.Item.Base()
 	if err := t.Item.CheckBase(base); err != nil {
 		return "", err

@@ -1,4 +1,4 @@
-package box
+package service
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/gittest"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
 )
 
@@ -54,69 +54,38 @@ func hangingGit(t *testing.T, word string, hangs func()) (waited func() bool) {
 	}
 }
 
-// unfinished returns a repository with a box in it that has a run which has not ended.
-func unfinished(t *testing.T) *commits {
-	t.Helper()
-	c := newCommits(t)
-	b := delivering(t, c)
-	b.Drain(t.Context())
-	if _, err := b.Deliver(t.Context(), api.StartRun{Plan: onePlan}, ""); err != nil {
-		t.Fatal(err)
-	}
-	closeBox(t, b)
-	return c
-}
-
 // A start that waits for git ends with its context, and leaves the directory to others.
 func TestStopStart(t *testing.T) {
-	c := unfinished(t)
+	repo := unfinished(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	waited := hangingGit(t, "status", stop)
-	o := deliveringOptions(t, c)
-	o.Delivery.patience = time.Hour
-	if b, _, err := Open(ctx, o); !errors.Is(err, context.Canceled) || waited() {
+	o := optionsIn(t, repo)
+	o.patience = time.Hour
+	if s, _, err := Open(ctx, o); !errors.Is(err, context.Canceled) || waited() {
 		if err == nil {
-			closeBox(t, b)
+			closed(t, s)
 		}
 		t.Fatalf("the start ends with %v; it waited for git: %v", err, waited())
 	}
 	o.Draining = true // it does not look
-	b, _, err := Open(t.Context(), o)
+	s, _, err := Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	closeBox(t, b)
-}
-
-// A checkout that can't be looked at does not keep a box from going on with its runs.
-func TestLookHangs(t *testing.T) {
-	c := unfinished(t)
-	waited := hangingGit(t, "status", func() {})
-	o := deliveringOptions(t, c)
-	o.Draining = true
-	b, _, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closeBox(t, b)
-	b.drain.Store(false)
-	b.lookAgain(t.Context(), time.Millisecond)
-	if waited() {
-		t.Error("the box waited for the look")
-	}
+	closed(t, s)
 }
 
 // A git that does not answer refuses the start.
 func TestGitHangs(t *testing.T) {
-	c := newCommits(t)
-	hangingGit(t, "version", func() {})
-	o := deliveringOptions(t, c)
-	o.Delivery.patience = time.Millisecond
-	if b, _, err := Open(t.Context(), o); !errors.Is(err, worktree.ErrTooSlow) {
+	repo := gittest.New(t)
+	waited := hangingGit(t, "version", func() {})
+	o := optionsIn(t, repo)
+	o.patience = time.Millisecond
+	if s, _, err := Open(t.Context(), o); !errors.Is(err, worktree.ErrTooSlow) || waited() {
 		if err == nil {
-			closeBox(t, b)
+			closed(t, s)
 		}
-		t.Fatalf("the start ends with %v", err)
+		t.Fatalf("the start ends with %v; it waited for git: %v", err, waited())
 	}
 }

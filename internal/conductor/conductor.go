@@ -1,0 +1,268 @@
+package conductor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/keylock"
+	"github.com/signalbox-dev/signalbox/internal/mailbox"
+	"github.com/signalbox-dev/signalbox/internal/order"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// Options say how runs are brought on.
+type Options struct {
+	Config   config.Config
+	Exit     bool             // exit records are acted upon
+	Draining bool             // nothing is started
+	Now      func() time.Time // time.Now if nil
+	Logger   *slog.Logger     // may be nil
+}
+
+// Conductor brings on all runs of a ledger.
+type Conductor struct {
+	ledger   Ledger
+	runner   order.Runner // nil if no plans are delivered
+	config   config.Config
+	exit     bool
+	mail     *mailbox.Set // of sessions
+	now      func() time.Time
+	logger   *slog.Logger
+	starting keylock.Lock[struct{}] // held by who starts a run
+
+	mu       sync.Mutex
+	deciders map[string]*decider // by the run's subject
+
+	drain      atomic.Bool   // no agent is started any more
+	drainBegun chan struct{} // closed then
+
+	ctx     context.Context // ends when the conductor stops
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+}
+
+// New makes a conductor, which delivers no plans until it is started.
+func New(l Ledger, o Options) *Conductor {
+	c := &Conductor{
+		ledger: l, config: o.Config, exit: o.Exit, mail: mailbox.New(), now: o.Now, logger: o.Logger,
+		deciders: map[string]*decider{}, drainBegun: make(chan struct{}),
+	}
+	if c.now == nil {
+		c.now = time.Now
+	}
+	if c.logger == nil {
+		c.logger = slog.New(slog.DiscardHandler)
+	}
+	c.drain.Store(o.Draining)
+	c.ctx, c.cancel = context.WithCancel(l.Context())
+	l.Attach(c)
+	return c
+}
+
+// Start brings on all runs that have not ended, by a runner. It waits no longer than patience for a look at the
+// user's checkout, and fails only if ctx ends.
+func (c *Conductor) Start(ctx context.Context, r order.Runner, patience time.Duration) error {
+	c.runner = r
+	c.lookAgain(ctx, patience)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	marked, err := r.Marked(c.ledger.RunSubjects)
+	if err != nil {
+		c.logger.Warn("what ended runs left behind may stay", "error", err)
+	}
+	for _, subject := range c.ledger.LiveRuns() {
+		c.conduct(subject)
+	}
+	if !c.Draining() && len(marked) > 0 {
+		c.running.Go(func() { c.tidy(c.ctx, marked) })
+	}
+	return nil
+}
+
+// Stop ends what is under way, and returns when it has ended. Sessions go on.
+func (c *Conductor) Stop() {
+	c.cancel()
+	c.running.Wait()
+}
+
+// lookAgain looks how everything is that the agents of runs that go on should leave alone. Git may hang
+// in a checkout; the runs go on without the look then.
+func (c *Conductor) lookAgain(ctx context.Context, patience time.Duration) {
+	live := c.ledger.LiveRuns()
+	if len(live) == 0 || c.Draining() {
+		return
+	}
+	var branches []string
+	for _, subject := range live {
+		c.ledger.WithRun(subject, func(r *delivery.Run) { branches = append(branches, r.Branch) })
+	}
+	looking, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := c.runner.Resume(looking, false, branches...)
+	if looking.Err() != nil && ctx.Err() == nil {
+		c.logger.Warn("the checkout was not looked at in time (try `git status` there): what the next agent changes in it may not be noticed", "checkout", c.runner.Root(), "patience", patience)
+	}
+	if err != nil {
+		c.logger.Warn("it is not known how the settings of reviewers' programs were", "error", err)
+	}
+}
+
+// conduct returns the decider of a run, which begins if there is none.
+func (c *Conductor) conduct(subject string) *decider {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d := c.deciders[subject]
+	if d == nil {
+		d = c.begin(subject)
+		c.deciders[subject] = d
+	}
+	return d
+}
+
+// decider returns who decides for a run, or nil.
+func (c *Conductor) decider(run string) *decider {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.deciders[run]
+}
+
+// tidy takes away what ended runs left behind because their box was killed.
+func (c *Conductor) tidy(ctx context.Context, marked []string) {
+	for _, subject := range marked {
+		var r delivery.Run
+		found := c.ledger.WithRun(subject, func(run *delivery.Run) { r = run.Copy() })
+		switch {
+		case ctx.Err() != nil:
+			return
+		case !found: // its box was killed before it was recorded
+			c.runner.Unmark(subject)
+		case !r.Live():
+			c.runner.Finished(ctx, r)
+		}
+	}
+}
+
+// Moved says that something happened to a run. It does not wait.
+func (c *Conductor) Moved(run string) {
+	if d := c.decider(run); d != nil {
+		d.stir()
+	}
+}
+
+// Seen returns what a session last said of itself, and whether it is out of touch.
+func (c *Conductor) Seen(session string) (says string, away bool) { return c.mail.Seen(session) }
+
+// Mail returns the mailboxes of sessions, in which a runner leaves what it has to say to them.
+func (c *Conductor) Mail() *mailbox.Set { return c.mail }
+
+// Draining reports whether no agent is started any more.
+func (c *Conductor) Draining() bool { return c.drain.Load() }
+
+// Drain ends all agents, as one does before leaving: their work stays where it is,
+// nothing is counted against it, and the next conductor goes on with it. It returns when
+// they are gone and what was under way has ended, or with ctx; and how many are left.
+func (c *Conductor) Drain(ctx context.Context) (left int) {
+	if c.drain.CompareAndSwap(false, true) {
+		close(c.drainBegun)
+	}
+	c.mu.Lock()
+	deciders := slices.Collect(maps.Values(c.deciders))
+	c.mu.Unlock()
+	for _, d := range deciders {
+		d.halt(ctx)
+		if !c.live(d.subject) { // it is tidying up
+			within(ctx, func() { <-d.over })
+		}
+	}
+	for {
+		alive := c.alive()
+		for _, id := range alive {
+			c.mail.Send(id, api.SessionCommand{ID: "stop/" + id, Kind: api.CommandStop, Reason: "the operator stopped the box"}, nil)
+		}
+		if len(alive) == 0 {
+			return 0
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return len(alive)
+		}
+	}
+}
+
+// alive returns the sessions whose processes run.
+func (c *Conductor) alive() []string {
+	if c.runner == nil {
+		return nil
+	}
+	return c.runner.Alive()
+}
+
+// Agents returns how many sessions of agents run.
+func (c *Conductor) Agents() int { return len(c.alive()) }
+
+// live reports whether a run goes on.
+func (c *Conductor) live(subject string) (live bool) {
+	c.ledger.WithRun(subject, func(r *delivery.Run) { live = r.Live() })
+	return live
+}
+
+// HandIn takes what came of an order of a run, or happened to one of its sessions. It returns when what that leads to is
+// recorded, or why it is refused.
+func (c *Conductor) HandIn(ctx context.Context, run string, in delivery.Input) error {
+	d := c.decider(run)
+	if d == nil {
+		return box.ErrStopping
+	}
+	if end, ok := in.(delivery.End); ok {
+		end.Detail = c.ledger.Short(end.Detail)
+		in = end
+	}
+	return d.handIn(ctx, in)
+}
+
+// Permit records which merge is about to be made, signs the ledger up to there and proves it. What is not allowed
+// has no number.
+func (c *Conductor) Permit(ctx context.Context, run string, merge delivery.MergeChecked) (work.Permit, ledger.Proof, error) {
+	if err := c.HandIn(ctx, run, merge); err != nil {
+		return work.Permit{}, ledger.Proof{}, err
+	}
+	var allowed *work.Permit
+	c.ledger.WithRun(run, func(run *delivery.Run) { allowed = run.Permitted(merge.Command) })
+	if allowed == nil {
+		return work.Permit{}, ledger.Proof{}, nil
+	}
+	proof, err := c.ledger.Prove(allowed.Seq)
+	return *allowed, proof, err
+}
+
+// Report takes what a dead session has left, and answers as a client is answered.
+func (c *Conductor) Report(ctx context.Context, session string, r api.SessionReport) error {
+	if err := c.SessionReport(ctx, session, r); err != nil {
+		return Problem(err)
+	}
+	return nil
+}
+
+// Renew lets the lease of a session go on.
+func (c *Conductor) Renew(session string) { c.ledger.Extend(session) }
+
+// fail stops the box because a run can't be brought on.
+func (c *Conductor) fail(run string, err error) {
+	if err != nil && c.ctx.Err() == nil && !errors.Is(err, context.Canceled) {
+		c.ledger.Fail(fmt.Errorf("the run %s: %w", run, err))
+	}
+}

@@ -1,0 +1,56 @@
+package conductor
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/order"
+)
+
+// tellOf tells of a question by the user's command and webhook. It is told at least once, with the same id:
+// one that fails is tried again until the question's run is over, and so is every open question when a box
+// is started.
+func (d *decider) tellOf(ctx context.Context, q api.Question) {
+	if d.all.config.Notify.Command != "" {
+		d.notify(ctx, order.ByCommand, q)
+	}
+	if d.all.config.Notify.Webhook != "" {
+		d.notify(ctx, order.ByWebhook, q)
+	}
+}
+
+// Pauses between tries to tell somebody of a question.
+const (
+	notifyAgain   = 10 * time.Second
+	notifySlowest = 10 * time.Minute
+)
+
+func (d *decider) notify(ctx context.Context, by order.Way, q api.Question) {
+	for pause := notifyAgain; ; pause = min(2*pause, notifySlowest) {
+		err := d.runner.Notify(ctx, by, q)
+		if err == nil || ctx.Err() != nil || d.all.Draining() || !d.open(q.ID) {
+			return
+		}
+		d.logger.Warn("nobody was told of a question by the "+string(by), "question", q.ID, "error", err)
+		select {
+		case <-time.After(pause):
+		case <-d.all.drainBegun:
+			return
+		case <-d.ended:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// open reports whether a question of the run waits for an answer.
+func (d *decider) open(question string) (open bool) {
+	d.ledger.WithRun(d.subject, func(r *delivery.Run) {
+		open = r.Live() && slices.ContainsFunc(r.Open(), func(q *delivery.Asked) bool { return q.ID == question })
+	})
+	return open
+}

@@ -1,0 +1,145 @@
+package conductor
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/safetext"
+)
+
+// say hands an operator's word to a run, and returns the run after it.
+func (c *Conductor) say(ctx context.Context, subject string, in delivery.Input) (api.Run, error) {
+	d := c.decider(subject)
+	switch {
+	case !c.live(subject):
+		return api.Run{}, delivery.ErrFinished
+	case d == nil:
+		return api.Run{}, errNoDelivery
+	}
+	if err := d.handIn(ctx, in); err != nil {
+		if errors.Is(err, box.ErrStopping) && !c.live(subject) {
+			err = delivery.ErrFinished // the run has ended, not the box
+		}
+		return api.Run{}, err
+	}
+	return c.ledger.ShowRun(subject)
+}
+
+// OnRun is an operator's word on a run: pause, resume or cancel.
+func (c *Conductor) OnRun(ctx context.Context, id, verb string, m api.Message) (api.Run, error) {
+	subject, err := c.ledger.RunNamed(id)
+	if err != nil {
+		return api.Run{}, err
+	}
+	reason := c.ledger.Redact(m.Text)
+	switch verb {
+	case "pause":
+		return c.say(ctx, subject, delivery.Hold{Reason: reason})
+	case "resume":
+		if err := c.acceptFollowed(subject); err != nil {
+			return api.Run{}, err
+		}
+		return c.say(ctx, subject, delivery.Resume{Reason: reason})
+	}
+	return c.say(ctx, subject, delivery.Cancel{Reason: reason})
+}
+
+// OnTask is an operator's word on a task: cancel or retry.
+func (c *Conductor) OnTask(ctx context.Context, id, verb string, m api.Message) (api.Run, error) {
+	subject, task, err := c.ledger.TaskNamed(id)
+	if err != nil {
+		return api.Run{}, err
+	}
+	text := c.ledger.Redact(m.Text)
+	if verb == "retry" {
+		return c.say(ctx, subject, delivery.Retry{Task: task, Text: text})
+	}
+	return c.say(ctx, subject, delivery.Cancel{Task: task, Reason: text})
+}
+
+// Tell gives a message to the agent on a task, if it can be told, or to the next.
+func (c *Conductor) Tell(ctx context.Context, id string, m api.Message, key string) (api.Told, error) {
+	subject, task, err := c.ledger.TaskNamed(id)
+	if err != nil {
+		return api.Told{}, err
+	}
+	text := c.ledger.Redact(m.Text)
+	if text == "" {
+		return api.Told{}, errNoMessage
+	}
+	key = cmp.Or(key, rand.Text())
+	var agent string
+	before := false
+	c.ledger.WithRun(subject, func(r *delivery.Run) {
+		if agent, before = r.ToldBy(key); before {
+			return
+		}
+		if s := r.SessionOf(task); s != nil && s.Over == "" {
+			agent = s.ID
+		}
+	})
+	if before {
+		return api.Told{Work: id, Now: agent != ""}, nil
+	}
+	told := false
+	if agent != "" && c.mail.InTouch(agent) {
+		told = c.ask(ctx, agent, api.SessionCommand{ID: "tell/" + key, Kind: api.CommandTell, Text: text})
+	}
+	if !told {
+		agent = ""
+	}
+	if _, err := c.say(ctx, subject, delivery.Tell{Task: task, Session: agent, Text: text, Key: key}); err != nil {
+		return api.Told{}, err
+	}
+	return api.Told{Work: id, Now: told}, nil
+}
+
+// ask sends a tell to a session, and reports whether its agent was told. If nobody knows, because the
+// session has the message and does not answer, it says no: then the next agent is told as well.
+func (c *Conductor) ask(ctx context.Context, session string, tell api.SessionCommand) (told bool) {
+	answer := c.mail.Ask(session, tell)
+	patience, cancel := context.WithTimeout(ctx, tellPatience)
+	defer cancel()
+	select {
+	case told = <-answer:
+		return told
+	case <-patience.Done():
+	}
+	c.mail.TakeBack(session, tell.ID)
+	select {
+	case told = <-answer: // just before
+		return told
+	default:
+		return false
+	}
+}
+
+// tellPatience is for how long an agent is waited for to take a message.
+const tellPatience = 5 * time.Second
+
+// Answer answers a question.
+func (c *Conductor) Answer(ctx context.Context, id string, a api.Answer) (api.Question, error) {
+	q, subject, ok := c.ledger.Question(id)
+	if !ok {
+		return q, fmt.Errorf("%w: %s", delivery.ErrNoQuestion, safetext.Escape(id))
+	}
+	_, err := c.say(ctx, subject, delivery.Answer{Question: id, Choice: a.Choice, Text: c.ledger.Redact(a.Text)})
+	return q, err
+}
+
+// acceptFollowed takes what a run was paused for as the operator's will, who resumes it.
+func (c *Conductor) acceptFollowed(subject string) error {
+	distrust := false
+	c.ledger.WithRun(subject, func(r *delivery.Run) { distrust = r.Distrust != "" })
+	if !distrust || c.runner == nil {
+		return nil
+	}
+	return c.runner.AcceptFollowed()
+}

@@ -1,0 +1,196 @@
+package conductor
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/work"
+)
+
+// takeReport records what a session reports. One that was recorded before leads to
+// nothing.
+func (c *Conductor) takeReport(ctx context.Context, d *decider, name string, r api.SessionReport) error {
+	if err := r.Check(); err != nil {
+		return box.BadRequest{Err: err}
+	}
+	if r.Denied != "" {
+		if err := d.handIn(ctx, delivery.Denied{Session: name, Report: r.Seq, Text: c.ledger.Short(r.Denied)}); err != nil || r.Kind == api.ReportNote {
+			return err
+		}
+	}
+	switch r.Kind {
+	case api.ReportTurn:
+		c.mail.Answered(name, r.Prompt, false)
+		in, err := c.turn(name, r)
+		if err == nil {
+			err = d.trustWord(ctx, name)
+		}
+		if err == nil {
+			err = d.handIn(ctx, in)
+		}
+		if err == nil {
+			c.runner.TurnEnded(name, r.Prompt)
+		}
+		return err
+	case api.ReportNote:
+		if r.Prompt != "" && len(r.Signals) == 0 {
+			c.mail.Answered(name, r.Prompt, !r.NoAnswer)
+			return nil
+		}
+		for _, said := range r.Signals {
+			_, about, err := c.ledger.Hear(said)
+			if err != nil {
+				return err
+			}
+			note := delivery.Note{Session: name, Report: r.Seq, Said: about, Key: fmt.Sprintf("note/%s/%d", name, r.Seq)}
+			if err := d.handIn(ctx, note); err != nil {
+				return err
+			}
+		}
+		return nil
+	case api.ReportEnded:
+		err := c.sessionEnded(ctx, d, name, r)
+		if err == nil {
+			c.runner.Gone(name)
+		}
+		return err
+	}
+	return box.BadRequest{Err: fmt.Errorf("a report is a turn, a note or the end, not %q", r.Kind)}
+}
+
+func (c *Conductor) sessionEnded(ctx context.Context, d *decider, name string, r api.SessionReport) error {
+	looked := d.look(name)
+	if !d.goesOn(name) { // this may be the last that happens to the run
+		select {
+		case <-looked:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return d.handIn(ctx, delivery.End{Session: name, Ended: delivery.Ended{
+		How: delivery.How(r.How), Detail: c.ledger.Short(r.Detail), ResetAt: r.ResetAt, Bytes: r.Bytes, SHA256: r.SHA256,
+		Usage: r.Usage,
+	}})
+}
+
+// turn reads what a session reports of a turn.
+func (c *Conductor) turn(name string, r api.SessionReport) (delivery.Turn, error) {
+	in := delivery.Turn{
+		Session: name, Turn: r.Turn, Verdict: r.Verdict, Preview: c.ledger.Redact(r.Preview), NoAnswer: r.NoAnswer,
+		Key: fmt.Sprintf("turn/%s/%d", name, r.Turn),
+	}
+	for _, m := range r.NearMisses {
+		in.NearMisses = append(in.NearMisses, delivery.NearMiss{Line: m.Line, Kind: m.Kind, Reason: m.Reason})
+	}
+	for _, said := range r.Signals {
+		signal, about, err := c.ledger.Hear(said)
+		if err != nil {
+			return in, err
+		}
+		if signal.Kind == r.Verdict && in.Signal.Kind == "" {
+			in.Signal, in.Said = signal, about
+		}
+	}
+	if in.Signal.Kind == agentsig.KindExit && !c.exit {
+		in.Verdict, in.Signal, in.Said = agentsig.KindUnknown, agentsig.Signal{}, work.Said{}
+	}
+	if in.Signal.Kind == "" && r.Verdict != agentsig.KindAmbiguous {
+		in.Verdict = agentsig.KindUnknown
+	}
+	return in, nil
+}
+
+// SessionReport takes what a session's process has to say.
+func (c *Conductor) SessionReport(ctx context.Context, name string, r api.SessionReport) error {
+	d, err := c.deciderOf(name)
+	if err != nil {
+		return err
+	}
+	return c.takeReport(ctx, d, name, r)
+}
+
+// deciderOf returns who decides for the run that a session belongs to.
+func (c *Conductor) deciderOf(name string) (*decider, error) {
+	subject, _, err := work.ParseSession(name)
+	if err != nil {
+		return nil, err
+	}
+	run := c.ledger.RunOf(subject)
+	if d := c.decider(run); d != nil {
+		return d, nil
+	}
+	open := false
+	c.ledger.WithRun(run, func(r *delivery.Run) { open = r.Live() && r.Sessions[name] != nil })
+	if open {
+		return nil, box.ErrStopping // a box that delivers plans will come; told otherwise, the session would end its agent
+	}
+	return nil, errSessionGone
+}
+
+// knows reports whether a session is one that has not ended.
+func (d *decider) knows(name string) bool {
+	known := false
+	d.ledger.WithRun(d.subject, func(r *delivery.Run) { known = r.Sessions[name] != nil })
+	return known
+}
+
+// goesOn reports whether there is more to come of the task that a session works on.
+func (d *decider) goesOn(name string) bool {
+	more := false
+	d.ledger.WithRun(d.subject, func(r *delivery.Run) {
+		if s := r.Sessions[name]; s != nil && r.Stopping == "" {
+			t := r.Task(s.Task)
+			more = t != nil && !t.Cancelled
+		}
+	})
+	return more
+}
+
+// trustWord pauses the run when a reviewer has spoken whose program may have followed what an agent wrote: what it
+// said then does not count.
+func (d *decider) trustWord(ctx context.Context, name string) error {
+	run, reviews := "", false
+	d.ledger.WithRun(d.subject, func(r *delivery.Run) {
+		if s := r.Sessions[name]; s != nil {
+			run, reviews = r.ID, r.Reviews(s)
+		}
+	})
+	if !reviews {
+		return nil
+	}
+	reason, err := d.runner.Distrust(run)
+	if err != nil || reason == "" {
+		return err
+	}
+	return d.handIn(ctx, delivery.Distrust{Session: name, Reason: reason})
+}
+
+// look looks whether the user's checkout was changed while a session ran.
+func (d *decider) look(name string) (recorded <-chan struct{}) {
+	task, branch := "", ""
+	d.ledger.WithRun(d.subject, func(r *delivery.Run) {
+		branch = r.Branch
+		if s := r.Sessions[name]; s != nil {
+			task = s.Task
+		}
+	})
+	return d.runner.Look(d.subject, branch, name, task)
+}
+
+// again says to a session that has connected what it was told and has not answered.
+func (d *decider) again(name string) error {
+	var s *delivery.Session
+	d.ledger.WithRun(d.subject, func(r *delivery.Run) {
+		if live := r.Sessions[name]; live != nil && live.Prompt != nil && live.Prompt.Delivered && live.Over == "" {
+			s = delivery.Command{Session: live}.Copy().Session
+		}
+	})
+	if s == nil {
+		return nil
+	}
+	return d.runner.Again(*s)
+}

@@ -1,0 +1,99 @@
+package conductor
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/order"
+	"github.com/signalbox-dev/signalbox/internal/plan"
+	"github.com/signalbox-dev/signalbox/internal/work"
+)
+
+// Deliver starts the delivery of a plan. The same plan again is the same run, for as
+// long as that has not ended.
+func (c *Conductor) Deliver(ctx context.Context, q api.StartRun, key string) (api.Run, error) {
+	if c.runner == nil {
+		return api.Run{}, errNoDelivery
+	}
+	text := []byte(c.ledger.Redact(q.Plan))
+	p, err := examine(ctx, c.runner, c.config, text)
+	if err != nil {
+		return api.Run{}, err
+	}
+	if q.DryRun {
+		return p.preview(c.config), nil
+	}
+	unlock, err := c.starting.Lock(ctx, struct{}{})
+	if err != nil {
+		return api.Run{}, err
+	}
+	defer unlock()
+	subject, err := c.ledger.Delivering(digest(text), key)
+	if err != nil {
+		return api.Run{}, err
+	}
+	if subject != "" {
+		return c.ledger.ShowRun(subject)
+	}
+	subject, err = c.startRun(ctx, text, p.plan, delivery.Started{Settings: p.settings, Base: p.base, Onto: p.onto, Key: key})
+	if err != nil {
+		return api.Run{}, err
+	}
+	c.conduct(subject)
+	return c.ledger.ShowRun(subject)
+}
+
+// startRun records a run of a plan, with a branch that work is merged to.
+func (c *Conductor) startRun(ctx context.Context, text []byte, p plan.Plan, started delivery.Started) (string, error) {
+	blob, err := c.ledger.PutBlob(text)
+	if err != nil {
+		return "", err
+	}
+	started.Title, started.Plan, started.Digest, started.Tasks = titleOf(p), blob, digest(text), len(p.Tasks)
+	started.Repo, started.Checks = c.runner.Root(), len(checkNames(c.config, p))
+	if err := c.takeBranch(ctx, p, &started); err != nil {
+		return "", err
+	}
+	subject := c.ledger.NewSubject()
+	if err := c.runner.Begin(ctx, subject, started.Branch, len(c.ledger.LiveRuns()) == 0); err != nil {
+		return "", err
+	}
+	return subject, c.ledger.RecordRun(ctx, subject, delivery.Event{Type: delivery.RunStarted, Actor: work.OperatorActor, Payload: started})
+}
+
+// digest identifies a plan by its text.
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// takeBranch gives a run its number and the branch that work is merged to. Branches and items of
+// an earlier box are not taken for ours.
+func (c *Conductor) takeBranch(ctx context.Context, p plan.Plan, s *delivery.Started) error {
+	for n := c.ledger.LastRun() + 1; ; n++ {
+		s.ID = fmt.Sprintf("R%d", n)
+		s.Branch = c.config.BranchOf(s.ID)
+		free, err := c.runner.Free(ctx, s.ID)
+		if err != nil {
+			return err
+		}
+		if !free || slices.ContainsFunc(p.Tasks, func(t plan.Task) bool {
+			_, err := c.ledger.ItemNamed(order.ItemID(s.ID, t.ID))
+			return err == nil
+		}) {
+			continue
+		}
+		made, err := c.runner.MakeBranch(ctx, s.Branch, s.Base)
+		switch {
+		case err != nil || made:
+			return err
+		case c.config.BranchOf("") == s.Branch:
+			return fmt.Errorf("%w: %s", errBranchTaken, s.Branch)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/conductor"
+	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/httpapi"
+	"github.com/signalbox-dev/signalbox/internal/runner"
+	"github.com/signalbox-dev/signalbox/internal/worktree"
+)
+
+// Options say how a service is to run.
+type Options struct {
+	Box      box.Options
+	Config   config.Config // plans are delivered if it has agents, in the checkout that it lies in
+	Program  string        // this program, which sessions are started with
+	Draining bool          // requests are taken, and nothing is started
+
+	patience time.Duration // startPatience if 0
+}
+
+// startPatience is for how long a start waits for git to find the repository, and then to look at the
+// checkout.
+const startPatience = 15 * time.Second
+
+// Service is a box, who conducts its runs, and who carries out their orders here.
+type Service struct {
+	Box       *box.Box
+	Conductor *conductor.Conductor
+
+	runner *runner.Runner // nil if no plans are delivered
+	logger *slog.Logger
+}
+
+// Open starts a service, which answers no requests yet. Whoever opens one closes it. It ends with ctx.
+func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
+	if o.Box.Logger == nil {
+		o.Box.Logger = slog.New(slog.DiscardHandler)
+	}
+	var site runner.Site
+	var err error
+	delivers := len(o.Config.Agents) > 0
+	patience := cmp.Or(o.patience, startPatience)
+	if delivers {
+		opening, cancel := patient(ctx, patience)
+		defer cancel()
+		if site, err = runner.OpenSite(opening, o.Config.Dir, o.Config); err != nil {
+			return nil, box.Found{}, err
+		}
+		o.Box.Witnesses = site.Witnesses
+	}
+	b, found, err := box.Open(ctx, o.Box)
+	if err != nil {
+		return nil, box.Found{}, err
+	}
+	s := &Service{Box: b, logger: o.Box.Logger, Conductor: conductor.New(b, conductor.Options{
+		Config: o.Config, Exit: o.Box.ExitEnabled, Draining: o.Draining, Logger: o.Box.Logger,
+	})}
+	if delivers {
+		if err := s.deliver(ctx, o, site, patience); err != nil {
+			return nil, box.Found{}, errors.Join(err, s.Close())
+		}
+	}
+	return s, found, nil
+}
+
+// deliver brings on the runs that have not ended.
+func (s *Service) deliver(ctx context.Context, o Options, site runner.Site, patience time.Duration) error {
+	dir, err := filepath.Abs(string(o.Box.Dir))
+	if err != nil {
+		return err
+	}
+	opening, cancel := patient(ctx, patience)
+	defer cancel()
+	s.runner, err = runner.New(opening, runner.Options{
+		Dir: dir, Site: site, Program: o.Program, Conductor: s.Conductor, Mail: s.Conductor.Mail(),
+		Hidden: func() ([]string, error) { return o.Box.Dir.Hidden(o.Config.Archive) }, Redact: s.Box.Redact, Hosts: o.Box.Hosts, Exit: o.Box.ExitEnabled,
+		Now: time.Now, Logger: o.Box.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	return s.Conductor.Start(ctx, s.runner, patience)
+}
+
+// patient returns a context for a call of git.
+func patient(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, patience, fmt.Errorf("after %v: %w", patience, worktree.ErrTooSlow))
+}
+
+// Serve answers requests on the listener until ctx ends or the box stops, and then lets nothing more be recorded.
+func (s *Service) Serve(ctx context.Context, l net.Listener) error {
+	return httpapi.New(s.Box, s.Conductor, s.logger).Serve(ctx, l)
+}
+
+// Close stops the service, and returns when nothing of it runs any more. Agents' sessions go on.
+func (s *Service) Close() error {
+	s.Box.Stop() // ends what waits
+	s.Conductor.Stop()
+	if s.runner != nil {
+		s.runner.Stop()
+	}
+	return s.Box.Close()
+}
