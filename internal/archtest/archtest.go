@@ -63,7 +63,7 @@ var deciding = []string{"internal/box", "internal/conductor", "internal/order"}
 var doing = []string{"net/http", "os/exec", module + "/internal/gate", module + "/internal/process", module + "/internal/sandbox", module + "/internal/session", module + "/internal/worktree"}
 
 // testSupport packages are imported by tests only.
-var testSupport = []string{"internal/doctest", "internal/gittest", "internal/mutant", "internal/archtest", "internal/engine/enginetest", "internal/archive/archivetest"}
+var testSupport = []string{"internal/doctest", "internal/gittest", "internal/mutant", "internal/archtest", "internal/engine/enginetest", "internal/archive/archivetest", "internal/conductor/conductortest"}
 
 // file is one source file that is not a test.
 type file struct {
