@@ -361,7 +361,9 @@ func (l *Ledger) PutBlob(text []byte) (ledger.Blob, error) {
 }
 
 // Prove returns a proof that has the event's place alone.
-func (l *Ledger) Prove(seq uint64) (ledger.Proof, error) { return ledger.Proof{Index: int64(seq) - 1}, nil }
+func (l *Ledger) Prove(seq uint64) (ledger.Proof, error) {
+	return ledger.Proof{Index: int64(seq) - 1}, nil
+}
 
 // Extend notes that the lease of a session was to go on.
 func (l *Ledger) Extend(session string) {
