@@ -22,7 +22,7 @@ func TestKeepMutants(t *testing.T) {
 		{"questions are removed", "blobs.go",
 			"case conversation.TypeSignalled:", "case conversation.TypeSignalled, conversation.TypeStarted:", "TestOutputOf$|" + removed},
 		{"outputs are unlinked before the event is sealed", "blobs.go",
-			"if _, err := b.seal(); err != nil {", "if err := b.ctx.Err(); err != nil {", removed},
+			"if _, err := b.seal(); err != nil {", "if err := b.group.Context().Err(); err != nil {", removed},
 		{"outputs are unlinked without an event", "blobs.go",
 			"r, err := ofHousekeeping.record(b, housekeeping, \"\", removal{said})", "r, err := recorded[work.Chain]{seq: 1}, error(nil)", removed},
 		{"the index does not hear of removals", "past.go",

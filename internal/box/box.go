@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/archive"
+	"github.com/signalbox-dev/signalbox/internal/background"
 	"github.com/signalbox-dev/signalbox/internal/engine"
 	"github.com/signalbox-dev/signalbox/internal/index"
 	"github.com/signalbox-dev/signalbox/internal/keylock"
@@ -75,15 +76,13 @@ type Box struct {
 
 	apiToken, gateToken string
 
-	ctx        context.Context // ends when the box stops
-	cancel     context.CancelFunc
-	stopped    chan struct{} // closed when nothing is recorded any more
+	group      *background.Group // all that runs beside requests; ends when the box stops
+	stopped    chan struct{}     // closed when nothing is recorded any more
 	sealing    sealing
 	signing    sync.Mutex // held while a checkpoint is signed and remembered
 	remembered []byte     // the checkpoint that the directory remembers
 	scrub      scrub
 	keepBlobs  time.Duration // how long outputs of what is over are kept; for ever if 0
-	running    sync.WaitGroup
 	failure    struct {
 		sync.Mutex
 		err error
@@ -185,10 +184,10 @@ func start(ctx context.Context, o Options, a *archive.Archive, keys archive.Keys
 	if b.now == nil {
 		b.now = time.Now
 	}
-	b.ctx, b.cancel = context.WithCancel(context.Background())
+	b.group = background.New(context.Background())
 	found, err := b.start(ctx, o, newLog)
 	if err != nil {
-		b.cancel()
+		b.group.Stop()
 		return nil, Found{}, errors.Join(err, b.past.close())
 	}
 	return b, found, nil
@@ -215,7 +214,7 @@ func (b *Box) start(ctx context.Context, o Options, newLog func(archive.Follower
 		return Found{}, err
 	}
 	b.state.start(b.now, func(subject string, token work.Token) {
-		b.running.Go(func() { b.expire(subject, token) })
+		b.group.Go(func(context.Context) { b.expire(subject, token) })
 	})
 	notes, err := b.witness(ctx, o.Witnesses)
 	if err != nil {
@@ -225,8 +224,8 @@ func (b *Box) start(ctx context.Context, o Options, newLog func(archive.Follower
 	found.Notes = append(found.Notes, notes...)
 	found.Items, found.Leases, _ = b.state.counts()
 	b.log = newLog(b.follower())
-	b.running.Go(func() { b.sealing.run(b.ctx, b) })
-	b.running.Go(func() { b.Fail(b.scrub.run(b.ctx, b)) })
+	b.group.Go(func(ctx context.Context) { b.sealing.run(ctx, b) })
+	b.group.Go(func(ctx context.Context) { b.Fail(b.scrub.run(ctx, b)) })
 	return found, nil
 }
 
@@ -316,10 +315,10 @@ func epochOf(verifier string) (uint64, error) {
 // Fail stops the box because of an error, which Close returns. What ends because the box stops is no
 // failure.
 func (b *Box) Fail(err error) {
-	if b.ctx.Err() == nil && err != nil {
+	if b.group.Context().Err() == nil && err != nil {
 		b.broken(err)
 	}
-	b.cancel()
+	b.group.End()
 }
 
 // broken notes an error for good: Close returns it, and keeps no snapshot.
@@ -354,7 +353,7 @@ func (b *Box) merge(ctx context.Context) {
 	if !b.merging.CompareAndSwap(false, true) {
 		return
 	}
-	b.running.Go(func() {
+	b.group.Go(func(context.Context) {
 		defer b.merging.Store(false)
 		if err := b.past.index.Merge(ctx, b.now()); err != nil && ctx.Err() == nil {
 			b.indexBroken(fmt.Errorf("merge the index: %w", err))
@@ -369,13 +368,13 @@ const evictLoading = 1000
 const evictEvery = time.Hour
 
 // Done is closed when the box stops: it was told to, or can't record any more.
-func (b *Box) Done() <-chan struct{} { return b.ctx.Done() }
+func (b *Box) Done() <-chan struct{} { return b.group.Context().Done() }
 
 // Context ends when the box stops.
-func (b *Box) Context() context.Context { return b.ctx }
+func (b *Box) Context() context.Context { return b.group.Context() }
 
 // Stop ends what waits, and lets nothing more be recorded. [Box.Close] does the rest.
-func (b *Box) Stop() { b.cancel() }
+func (b *Box) Stop() { b.group.End() }
 
 // Tokens returns the token that requests need, and the one that the gate's reports need instead.
 func (b *Box) Tokens() (requests, gate string) { return b.apiToken, b.gateToken }
@@ -391,9 +390,9 @@ func (b *Box) Announce(address string) error {
 // Close stops the box: what waits is ended, what was recorded is sealed, and the
 // state is kept as a snapshot.
 func (b *Box) Close() error {
-	b.cancel()
+	b.group.End()
 	b.state.stop()
-	b.running.Wait()
+	b.group.Stop()
 	closed := b.log.Close()
 	b.failure.Lock()
 	failed := b.failure.err

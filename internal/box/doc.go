@@ -1,5 +1,6 @@
-// Package box is the shell around the decisions: it takes requests, appends the
-// events they lead to, and hands work to whoever waits for it.
+// Package box records: it takes requests, appends the events they lead to, folds
+// them, and hands work to whoever waits for it. It knows no HTTP, no git and no
+// process; runs are brought on by package conductor, which the box tells what has moved.
 //
 // # How an event comes about
 //
@@ -20,4 +21,13 @@
 // What is live. Items that are completed, runs that have ended and conversations that were
 // answered leave memory once the index on disk has them. They are folded again from the archive when
 // they are asked for.
+//
+// # Start and stop
+//
+// [Open] takes the directory, brings the state back and starts the log's writer, the
+// sealer, the scrub and the timers of leases. What a request was answered with is
+// durable by then, whatever happens to the box. [Box.Stop] ends what waits, and lets nothing more be
+// recorded. [Box.Close] does that too, waits for all that was started, seals, keeps the state as a
+// snapshot and leaves the directory; it is called once, by who opened the box, after
+// everybody else has stopped who uses it.
 package box

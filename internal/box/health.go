@@ -19,7 +19,7 @@ func (b *Box) Writable() error {
 	switch {
 	case b.failure.err != nil:
 		return fmt.Errorf("%w: %w", ErrCannotWrite, b.failure.err)
-	case b.ctx.Err() != nil:
+	case b.group.Context().Err() != nil:
 		return ErrStopping
 	}
 	return nil
@@ -27,7 +27,7 @@ func (b *Box) Writable() error {
 
 // cutOff says of a request that the end of the box has cut off that the box stops, and why if it failed.
 func (b *Box) cutOff(err error) error {
-	if b.ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+	if b.group.Context().Err() == nil || !errors.Is(err, context.Canceled) {
 		return err
 	}
 	b.failure.Lock()

@@ -129,7 +129,7 @@ func TestExpiryOnBusyEngine(t *testing.T) {
 		if s := holder(t, b); s != "" {
 			t.Errorf("%s holds it for three seconds", s)
 		}
-		if err := b.ctx.Err(); err != nil {
+		if err := b.group.Context().Err(); err != nil {
 			t.Errorf("the box stopped: %v", err)
 		}
 	})

@@ -54,7 +54,7 @@ func (b *Box) record(subject, key string, c work.Command) (recorded[work.Item], 
 func (o rules[S, C]) record(b *Box, subject, key string, c C) (recorded[S], error) {
 	for pause := pauseFirst; ; pause = min(2*pause, pauseLongest) {
 		now := o.look(b.state, subject)
-		if r, ok, err := o.find(b.ctx, b, now, key, c.Events()); ok || err != nil {
+		if r, ok, err := o.find(b.group.Context(), b, now, key, c.Events()); ok || err != nil {
 			return r, b.cutOff(err)
 		}
 		decided, err := o.decide(now, c)
@@ -66,7 +66,7 @@ func (o rules[S, C]) record(b *Box, subject, key string, c C) (recorded[S], erro
 		if err != nil {
 			return recorded[S]{}, err
 		}
-		seq, err := b.log.Append(b.ctx, subject, chain.Seq, stored)
+		seq, err := b.log.Append(b.group.Context(), subject, chain.Seq, stored)
 		if err == nil {
 			after, err := o.after(b, now, seq, event, stored)
 			return recorded[S]{seq, event, after}, err
@@ -85,8 +85,8 @@ func (o rules[S, C]) record(b *Box, subject, key string, c C) (recorded[S], erro
 		}
 		select {
 		case <-time.After(pause):
-		case <-b.ctx.Done():
-			return recorded[S]{}, b.cutOff(b.ctx.Err())
+		case <-b.group.Context().Done():
+			return recorded[S]{}, b.cutOff(b.group.Context().Err())
 		}
 	}
 }
@@ -195,7 +195,7 @@ func (b *Box) follower() archive.Follower {
 			if !errors.Is(why, engine.ErrClosed) { // its caller may have begun to close the box by now
 				b.broken(why)
 			}
-			b.cancel()
+			b.group.End()
 			close(b.stopped)
 		},
 	}

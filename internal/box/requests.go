@@ -347,13 +347,13 @@ func (b *Box) expire(subject string, token work.Token) {
 	for {
 		_, err := b.record(subject, "", work.Expire{Token: token})
 		switch {
-		case err == nil, errors.Is(err, work.ErrNotHolder), errors.Is(err, work.ErrSessionOver), errors.Is(err, ErrStopping), b.ctx.Err() != nil:
+		case err == nil, errors.Is(err, work.ErrNotHolder), errors.Is(err, work.ErrSessionOver), errors.Is(err, ErrStopping), b.group.Context().Err() != nil:
 			return
 		}
 		b.logger.Warn("a lease can't be taken away yet", "subject", subject, "token", token.String(), "error", err)
 		select {
 		case <-time.After(expirePause):
-		case <-b.ctx.Done():
+		case <-b.group.Context().Done():
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/background"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
@@ -48,9 +49,7 @@ type Conductor struct {
 	drain      atomic.Bool   // no agent is started any more
 	drainBegun chan struct{} // closed then
 
-	ctx     context.Context // ends when the conductor stops
-	cancel  context.CancelFunc
-	running sync.WaitGroup
+	group *background.Group // the deciders
 }
 
 // New makes a conductor, which delivers no plans until it is started.
@@ -66,7 +65,7 @@ func New(l Ledger, o Options) *Conductor {
 		c.logger = slog.New(slog.DiscardHandler)
 	}
 	c.drain.Store(o.Draining)
-	c.ctx, c.cancel = context.WithCancel(l.Context())
+	c.group = background.New(l.Context())
 	l.Attach(c)
 	return c
 }
@@ -87,16 +86,13 @@ func (c *Conductor) Start(ctx context.Context, r order.Runner, patience time.Dur
 		c.conduct(subject)
 	}
 	if !c.Draining() && len(marked) > 0 {
-		c.running.Go(func() { c.tidy(c.ctx, marked) })
+		c.group.Go(func(ctx context.Context) { c.tidy(ctx, marked) })
 	}
 	return nil
 }
 
 // Stop ends what is under way, and returns when it has ended. Sessions go on.
-func (c *Conductor) Stop() {
-	c.cancel()
-	c.running.Wait()
-}
+func (c *Conductor) Stop() { c.group.Stop() }
 
 // lookAgain looks how everything is that the agents of runs that go on should leave alone. Git may hang
 // in a checkout; the runs go on without the look then.
@@ -262,7 +258,7 @@ func (c *Conductor) Renew(session string) { c.ledger.Extend(session) }
 
 // fail stops the box because a run can't be brought on.
 func (c *Conductor) fail(run string, err error) {
-	if err != nil && c.ctx.Err() == nil && !errors.Is(err, context.Canceled) {
+	if err != nil && c.group.Context().Err() == nil && !errors.Is(err, context.Canceled) {
 		c.ledger.Fail(fmt.Errorf("the run %s: %w", run, err))
 	}
 }

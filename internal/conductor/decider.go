@@ -53,9 +53,9 @@ func (c *Conductor) begin(subject string) *decider {
 		inputs: make(chan input), moved: make(chan struct{}, 1), halts: make(chan chan struct{}), over: make(chan struct{}),
 		inFlight: inFlight{due: map[string]*flight{}}, asked: map[string]bool{}, ended: make(chan struct{}),
 	}
-	c.running.Go(func() {
+	begun := c.group.Go(func(ctx context.Context) {
 		defer close(d.over)
-		c.fail(subject, d.run(c.ctx))
+		c.fail(subject, d.run(ctx))
 		d.inFlight.end()
 		close(d.ended)
 		d.telling.Wait()
@@ -63,6 +63,9 @@ func (c *Conductor) begin(subject string) *decider {
 		defer c.mu.Unlock()
 		delete(c.deciders, subject)
 	})
+	if !begun {
+		close(d.over)
+	}
 	return d
 }
 

@@ -103,8 +103,8 @@ func (x *Runner) leaveReview(session string) {
 	if _, err := os.Lstat(path); err != nil {
 		return
 	}
-	x.running.Go(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), lookPatience)
+	x.group.Go(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookPatience)
 		defer cancel()
 		x.sweep(path)
 		if err := x.exchange.Remove(ctx, path); err != nil {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/background"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/gate"
@@ -77,9 +78,7 @@ type Runner struct {
 	places   map[int]bool            // that are taken by checks and merges, by number
 	turns    map[string]turn         // that sessions are at
 
-	ctx     context.Context // ends when the runner stops
-	cancel  context.CancelFunc
-	running sync.WaitGroup // what nobody waits for but who stops the runner
+	group *background.Group // what nobody waits for but who stops the runner
 }
 
 // gatePlaces is how many commits are checked at once.
@@ -107,7 +106,7 @@ func New(ctx context.Context, o Options) (*Runner, error) {
 	if err := x.homes.Tidy(); err != nil {
 		x.logger.Warn("what checks left was not removed", "error", err)
 	}
-	x.ctx, x.cancel = context.WithCancel(context.Background())
+	x.group = background.New(context.Background())
 	x.followed = newFollowed(o.Dir, x.config)
 	x.sweepReviews()
 	x.touched.repo, x.touched.except = repo, repo.Top(o.Dir)
@@ -116,10 +115,7 @@ func New(ctx context.Context, o Options) (*Runner, error) {
 
 // Stop ends what the runner does by itself, and returns when it has. Orders end with their own contexts, before:
 // sessions are not ended, they go on without a box.
-func (x *Runner) Stop() {
-	x.cancel()
-	x.running.Wait()
-}
+func (x *Runner) Stop() { x.group.Stop() }
 
 // Where things lie in the box's directory.
 func (x *Runner) treePath(run, task string) string {

@@ -258,12 +258,14 @@ func (x *Runner) prompt(ctx context.Context, o order.Order) error {
 // agent on the task does not wait for it; the task's merge does.
 func (x *Runner) Look(run, branch, session, task string) (recorded <-chan struct{}) {
 	ended, done := x.touched.begin()
-	x.running.Go(func() {
+	if !x.group.Go(func(ctx context.Context) {
 		defer done()
-		ctx, cancel := context.WithTimeout(x.ctx, lookPatience)
+		ctx, cancel := context.WithTimeout(ctx, lookPatience)
 		defer cancel()
 		x.changed(ctx, run, session, task, append(x.touched.look(ctx), x.astray(ctx, branch)...))
-	})
+	}) {
+		done()
+	}
 	return ended
 }
 

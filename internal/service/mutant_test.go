@@ -10,7 +10,7 @@ import (
 func TestMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
 		{By: "TestStopStart", Mutant: mutant.Mutant{Name: "a look outlives the start", File: "../conductor/conductor.go",
-			Old: "c.lookAgain(ctx, patience)", New: "c.lookAgain(c.ctx, patience)"}},
+			Old: "c.lookAgain(ctx, patience)", New: "c.lookAgain(c.group.Context(), patience)"}},
 		{By: "TestStopStart", Mutant: mutant.Mutant{Name: "a start that was stopped goes on", File: "../conductor/conductor.go",
 			Old: "if err := ctx.Err(); err != nil {\n\t\treturn err\n\t}\n\tmarked", New: "marked"}},
 		{By: "TestGitHangs", Mutant: mutant.Mutant{Name: "a repository is opened for as long as it takes", File: "service.go",

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/background"
 )
 
 // Client is what a session needs of a box. *api.Client is one.
@@ -54,15 +55,11 @@ func newLink(dir, session string, client Client, logger *slog.Logger) *link {
 
 // start begins the conversation; the function it returns ends it.
 func (l *link) start(ctx context.Context, orphan time.Duration) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() { l.listen(ctx, orphan) })
-	running.Go(func() { l.deliver(ctx) })
-	running.Go(func() { l.showActivity(ctx) })
-	return func() {
-		cancel()
-		running.Wait()
-	}
+	group := background.New(ctx)
+	group.Go(func(ctx context.Context) { l.listen(ctx, orphan) })
+	group.Go(l.deliver)
+	group.Go(l.showActivity)
+	return group.Stop
 }
 
 // put keeps a report and sees to its delivery.
