@@ -115,13 +115,14 @@ func TestWays(t *testing.T) {
 	for _, w := range wrong {
 		t.Error(w)
 	}
-	if names < 40 {
+	if names < 70 {
 		t.Errorf("only %d functions are named", names)
 	}
 	for _, c := range []struct{ text, want string }{
-		{"1. `internal/box`: `Box.Claim`.\n2. `internal/work`: `Decide`, `delivery.Run`.\n\n1. `internal/box`: `Box.record`.\n", ""},
+		{"1. `internal/box`: `Box.Claim`.\n2. `internal/work`: `Decide`, `delivery.Run.Decide`.\n\n1. `internal/box`: `Box.record`.\n", ""},
 		{"1. `internal/box`: `Box.Dance`.\n", "internal/box has no Box.Dance"},
 		{"1. `internal/box`: `Box.Claim`.\n2. `internal/work`: `Decide`.\n3. `internal/box`: `Box.record`.\n", "internal/box is entered twice"},
+		{"1. `internal/box`: `delivery.Run.Dance`.\n", "internal/box has no delivery.Run.Dance"},
 		{"1. `internal/bax`: `Box.Claim`.\n", "internal/bax has no"},
 	} {
 		wrong, _ := checkWays(waysTitle+"\n\n"+c.text, files)

@@ -1,6 +1,7 @@
 // Package box records: it takes requests, appends the events they lead to, folds
 // them, and hands work to whoever waits for it. It knows no HTTP, no git and no
 // process; runs are brought on by package conductor, which the box tells what has moved.
+// It decides nothing itself: package work decides on items, package delivery on runs.
 //
 // # How an event comes about
 //
@@ -13,8 +14,8 @@
 // and the state is the fold over archived events and nothing else.
 //
 // If the condition fails, someone was first: nothing was written, the state has the
-// event that won, and the request is decided again. A log that several boxes share can
-// leave an outcome unknown; then the request's key tells whether it was recorded.
+// event that won, and the request is decided again. The log of one box always knows the outcome. Package engine
+// allows for logs that do not; then the request's key tells whether the event was recorded.
 //
 // # What is in memory
 //

@@ -69,7 +69,7 @@ func (c *Conductor) begin(subject string) *decider {
 	return d
 }
 
-// stir tells the conductor that something happened. It does not wait.
+// stir tells the decider that something happened. It does not wait.
 func (d *decider) stir() {
 	select {
 	case d.moved <- struct{}{}:
@@ -101,7 +101,7 @@ func (d *decider) handIn(ctx context.Context, what delivery.Input) error {
 	}
 }
 
-// halt returns when the conductor has seen that the box rests, and nothing is under way.
+// halt returns when the decider has seen that nothing more is to be started, and nothing is under way.
 func (d *decider) halt(ctx context.Context) {
 	looked := make(chan struct{})
 	select {

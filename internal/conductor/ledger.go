@@ -22,7 +22,7 @@ type Ledger interface {
 	// Fail stops the box because of an error.
 	Fail(err error)
 
-	// LiveRuns returns the runs that go on, in the order of their starts; Runs all that are in memory.
+	// LiveRuns returns the runs that go on, in the order of their starts; RunSubjects all that are in memory.
 	LiveRuns() []string
 	RunSubjects() []string
 	// RunNamed finds a run by its id; TaskNamed a task, by its own or its item's; RunOf the run of a session's subject;

@@ -42,5 +42,6 @@
 //
 // Every loop has a limit ([Limits]): what goes wrong is counted for each task, and
 // the last time it leads to a question instead of another try. A question waits for
-// as long as it takes, and holds up its own task and those that depend on it.
+// as long as it takes, and holds up its own task and those that depend on it. How long a
+// turn may take is package session's to say; here it is only counted that it took too long.
 package delivery

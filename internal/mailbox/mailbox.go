@@ -1,5 +1,7 @@
-// Package mailbox keeps what a box has to say to the sessions of agents, and what it has heard of them. Nothing
-// of it is recorded: what has to be said again after a restart follows from the state.
+// Package mailbox holds the commands that sessions have not answered yet, which sessions are connected, and the last line that
+// each has printed. A conductor owns the [Set], a runner puts commands in, and the HTTP server sends them. It starts nothing, so
+// nothing has to be stopped, and nothing of it is durable: after a restart what has to be said again follows from the run's state, and
+// an operator's message counts as told only when it is recorded.
 package mailbox
 
 import (

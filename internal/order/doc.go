@@ -1,4 +1,4 @@
-// Package order is the seam between who decides and who does: orders are values that have all that is needed to
-// carry them out, and what comes of them are values too, so that both sides could be on different machines. Package
-// conductor gives orders, package runner carries them out, and neither knows the other.
+// Package order is what conductor and runner agree on; neither imports the other. The conductor decides and gives an
+// [Order], the runner carries it out and hands what came of it to the [Conductor]. Orders and results are values. Besides them
+// both use one mailbox.Set, for what is said to sessions, so they run in one process. The package starts nothing and keeps nothing.
 package order

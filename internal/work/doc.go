@@ -5,14 +5,14 @@
 //
 // # The lease
 //
-// An item has one holder at most. A grant is an event on the item and carries a
+// An item has one holder at most, and what it does with it is a session, also if a
+// person claimed it by hand. A grant is an event on the item and carries a
 // [Token] that only rises. Whoever ends the session, releases the lease or takes
 // it away names the token, and [Decide] refuses any but the latest. Since the
 // event that follows is appended only if nothing else happened to the item
 // meanwhile, a holder whose lease was taken can't move it: the fence is the write
 // itself. What such a holder reports is recorded as late, and moves nothing.
 //
-// A lease lasts for its term from the grant or the last renewal. Who counts the
-// time is the caller; renewals are not events, and an expiry is one when it takes
-// the lease away. A restart gives every open lease one full term.
+// A lease lasts for its term from the grant or the last renewal. The caller keeps
+// the time. A renewal is not recorded; an expiry is, when it takes the lease away. A restart gives every open lease one full term.
 package work
