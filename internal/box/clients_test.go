@@ -20,17 +20,21 @@ import (
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
-var items = flag.Int("items", 1000, "how many work items TestManyClients takes from DRAFT to COMPLETED")
+var clientItems = flag.Int("items", 1000, "how many work items TestManyClients takes from DRAFT to COMPLETED")
 
 // TestManyClients takes work through all its phases by 64 agents that wait for
 // whatever comes, and a gate that follows the events. Then the ledger is read as
 // an outsider would.
 func TestManyClients(t *testing.T) {
 	const agents, reporters = 64, 4
+	items := *clientItems
+	if testing.Short() {
+		items = min(items, 100)
+	}
 	begun := time.Now()
 	u := up(t, t.TempDir())
-	c := &crowd{bench: u, pending: make(chan string, *items)}
-	c.left.Store(int64(*items))
+	c := &crowd{bench: u, items: items, pending: make(chan string, items)}
+	c.left.Store(int64(items))
 	ctx, done := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer done()
 	c.done = done
@@ -54,14 +58,15 @@ func TestManyClients(t *testing.T) {
 	start(4, c.add, token)
 	all.Wait()
 	if left := c.left.Load(); left != 0 {
-		t.Fatalf("%d of %d items are not done", left, *items)
+		t.Fatalf("%d of %d items are not done", left, items)
 	}
-	t.Logf("%d items, %d agents: %d events in %.1f s", *items, agents, u.Status().Events, time.Since(begun).Seconds())
+	t.Logf("%d items, %d agents: %d events in %.1f s", items, agents, u.Status().Events, time.Since(begun).Seconds())
 	c.check(t)
 }
 
 // crowd is many clients of one box.
 type crowd struct {
+	items int
 	*bench
 	added   atomic.Int64
 	left    atomic.Int64 // items that are not COMPLETED
@@ -70,7 +75,7 @@ type crowd struct {
 }
 
 func (c *crowd) add(ctx context.Context, client *api.Client) error {
-	for n := c.added.Add(1); n <= int64(*items); n = c.added.Add(1) {
+	for n := c.added.Add(1); n <= int64(c.items); n = c.added.Add(1) {
 		if _, err := client.Add(ctx, api.AddWork{ID: fmt.Sprint("T-", n), Title: "a title"}); err != nil {
 			return err
 		}
@@ -165,12 +170,12 @@ func (c *crowd) check(t *testing.T) {
 			t.Errorf("session %s was completed %d times", session, completed[session])
 		}
 	}
-	if len(granted) != 5**items || len(completed) != 5**items || types[work.GatePassed] != *items || len(types) != 4 {
+	if len(granted) != 5*c.items || len(completed) != 5*c.items || types[work.GatePassed] != c.items || len(types) != 4 {
 		t.Errorf("%d sessions, %d completed; %v", len(granted), len(completed), types)
 	}
 	list, err := c.client.List(t.Context(), agentsig.PhaseCompleted, api.From{})
-	if err != nil || len(list.Items) != *items {
-		t.Errorf("%d items are COMPLETED of %d: %v", len(list.Items), *items, err)
+	if err != nil || len(list.Items) != c.items {
+		t.Errorf("%d items are COMPLETED of %d: %v", len(list.Items), c.items, err)
 	}
 	c.verify(t)
 }

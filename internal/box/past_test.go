@@ -53,7 +53,11 @@ func heard(b *Box, v any, err error) string {
 // Two boxes are asked the same. From one of them all that is over leaves memory again and again, and
 // it is started anew now and then; nobody can tell which.
 func TestWhatLeftIsFound(t *testing.T) {
-	for seed := range uint64(4) {
+	seeds := uint64(4)
+	if testing.Short() {
+		seeds = 1
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { compareWithPast(t, seed) })
 	}
 }

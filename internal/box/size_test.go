@@ -37,7 +37,7 @@ func TestSize(t *testing.T) {
 	dir := Dir(t.TempDir())
 	size := *sizeEvents / 5 * 5
 	if testing.Short() {
-		size = min(size, 5000)
+		size = min(size, 1000)
 	}
 	fill(t, dir, size)
 	b := timed(t, "start without a snapshot", size, 30*time.Second*time.Duration(1+size/1_000_000), func() *Box { return reopen(t, dir, false) })
@@ -165,6 +165,9 @@ func handoffs(t *testing.T, b *Box, name string, items int) (rate, p99 float64) 
 
 // TestIdleMemory holds a box with 10,000 items to 100 MB.
 func TestIdleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes a ledger of 50,000 events; not with -short")
+	}
 	dir := Dir(t.TempDir())
 	fill(t, dir, 50_000)
 	got := resident(t, dir)
