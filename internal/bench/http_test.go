@@ -47,7 +47,7 @@ func TestHTTPAloneAnswersAsABox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	real, alone := httpapi.New(b, conductor.New(b, conductor.Options{}), nil).Handler(), nothingKept(token)
+	real, alone := httpapi.New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).Handler(), nothingKept(token)
 	const digits = 5 // at most so many more in a sequence, or fewer in a time's fraction
 	same := func(what string, a, b *httptest.ResponseRecorder) {
 		t.Helper()

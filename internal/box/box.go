@@ -225,7 +225,7 @@ func (b *Box) start(ctx context.Context, o Options, newLog func(archive.Follower
 	found.Items, found.Leases, _ = b.state.counts()
 	b.log = newLog(b.follower())
 	b.group.Go(func(ctx context.Context) { b.sealing.run(ctx, b) })
-	b.group.Go(func(ctx context.Context) { b.Fail(b.scrub.run(ctx, b)) })
+	b.group.Go(func(ctx context.Context) { b.fail(b.scrub.run(ctx, b)) })
 	return found, nil
 }
 
@@ -312,9 +312,9 @@ func epochOf(verifier string) (uint64, error) {
 	return epoch, err
 }
 
-// Fail stops the box because of an error, which Close returns. What ends because the box stops is no
+// fail stops the box because of an error, which Close returns. What ends because the box stops is no
 // failure.
-func (b *Box) Fail(err error) {
+func (b *Box) fail(err error) {
 	if b.group.Context().Err() == nil && err != nil {
 		b.broken(err)
 	}
@@ -458,11 +458,11 @@ func (s *sealing) run(ctx context.Context, b *Box) {
 			return
 		}
 		if _, err := b.seal(); err != nil {
-			b.Fail(err)
+			b.fail(err)
 			return
 		}
 		if err := b.keepUp(ctx); err != nil {
-			b.Fail(err)
+			b.fail(err)
 			return
 		}
 		if left := p.look(b.state.upTo(), b.now()); left > 0 {

@@ -34,7 +34,7 @@ func up(t *testing.T, dir string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := httptest.NewServer(httpapi.New(b, conductor.New(b, conductor.Options{}), nil).Handler())
+	s := httptest.NewServer(httpapi.New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).Handler())
 	token, err := box.Dir(dir).APIToken()
 	if err != nil {
 		t.Fatal(err)

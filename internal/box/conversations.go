@@ -27,7 +27,7 @@ func (b *Box) Ask(ctx context.Context, a api.Ask, key string) (api.Conversation,
 	if subject != "" {
 		return api.Conversation{ID: b.state.conversation(subject).ID, Subject: subject}, nil
 	}
-	subject = b.NewSubject()
+	subject = b.newSubject()
 	id, err := b.state.reserve("", subject, conversationName)
 	if err != nil {
 		return api.Conversation{}, err
@@ -44,7 +44,7 @@ func (b *Box) Ask(ctx context.Context, a api.Ask, key string) (api.Conversation,
 		return api.Conversation{}, err
 	}
 	if asked.Stored = whole.Blob; asked.Stored != nil {
-		asked.Question = b.Short(asked.Question)
+		asked.Question = b.short(asked.Question)
 	}
 	_, err = ofConversations.record(b, subject, key, conversation.Ask{Asked: asked, Key: key})
 	return api.Conversation{ID: id, Subject: subject}, err
@@ -85,7 +85,7 @@ func (b *Box) Answered(id string, a api.Answered, key string) (api.Recorded, err
 	}
 	key = orNewKey(key)
 	r, err := ofConversations.record(b, c.Subject, key, conversation.Answer{Key: key, Answered: conversation.Answered{
-		Outcome: a.Outcome, Turns: a.Turns, Signals: a.Signals, TokensIn: a.TokensIn, TokensOut: a.TokensOut, Missing: b.Short(a.Missing),
+		Outcome: a.Outcome, Turns: a.Turns, Signals: a.Signals, TokensIn: a.TokensIn, TokensOut: a.TokensOut, Missing: b.short(a.Missing),
 	}})
 	return inConversation(c, r), err
 }

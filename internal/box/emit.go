@@ -147,7 +147,7 @@ func (b *Box) read(item work.Item, token work.Token, text []byte) (reading, erro
 // said is what is recorded of a signal and where it was said.
 func (b *Box) said(f agentsig.Finding, text []byte) (work.Said, error) {
 	s := work.Said{
-		Signal: f.Signal.Kind, Subject: b.Short(f.Signal.Subject), Note: b.Short(f.Signal.Note),
+		Signal: f.Signal.Kind, Subject: b.short(f.Signal.Subject), Note: b.short(f.Signal.Note),
 		Offset: f.Span.Offset, Length: f.Span.Length, SHA256: ledger.Hash(f.Span.SHA256),
 	}
 	if _, isExit := f.Signal.Exit(); !isExit { // whose fields are in the event itself
@@ -167,7 +167,7 @@ func (b *Box) fields(said []work.Field) []work.Field {
 	var kept []work.Field
 	size := len("[]")
 	for _, f := range said {
-		f = work.Field{Name: b.Short(f.Name), Value: b.clean(f.Value)}
+		f = work.Field{Name: b.short(f.Name), Value: b.clean(f.Value)}
 		data, err := json.Marshal(f)
 		if size += len(data); err != nil || size > maxFields {
 			break
@@ -222,8 +222,8 @@ func (b *Box) cleanSignal(s agentsig.Signal) agentsig.Signal {
 	return x.Signal()
 }
 
-// Short redacts a text once more, since escapes in it were read, and cuts it.
-func (b *Box) Short(s string) string {
+// short redacts a text once more, since escapes in it were read, and cuts it.
+func (b *Box) short(s string) string {
 	s = b.redact.Text(s)
 	if len(s) <= maxText {
 		return s
@@ -238,11 +238,11 @@ func (b *Box) Short(s string) string {
 func (b *Box) clean(value any) any {
 	switch v := value.(type) {
 	case string:
-		return b.Short(v)
+		return b.short(v)
 	case []string:
 		out := make([]string, len(v))
 		for i, s := range v {
-			out[i] = b.Short(s)
+			out[i] = b.short(s)
 		}
 		return out
 	}

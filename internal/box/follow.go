@@ -20,7 +20,7 @@ func (b *Box) WatchRun(id string) (*RunWatch, error) {
 }
 
 // Show returns the run as it is now.
-func (w *RunWatch) Show() (api.Run, error) { return w.box.ShowRun(w.subject) }
+func (w *RunWatch) Show() (api.Run, error) { return w.box.showRun(w.subject) }
 
 // End ends the watch.
 func (w *RunWatch) End() { w.box.state.unwatch(w.subject, w.Changed) }
@@ -50,10 +50,8 @@ func (s *state) unwatch(subject string, w <-chan struct{}) {
 	}
 }
 
-// Changed tells those who watch a run that it looks different, though nothing was
+// show tells those who watch a run that it looks different, though nothing was
 // recorded.
-func (b *Box) Changed(run string) { b.state.show(run) }
-
 func (s *state) show(subject string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,7 @@ func TestNewsLeave(t *testing.T) {
 	defer closeBox(t, b)
 	subject := finishedRun(t, b, "R1")
 	b.state.drop(b.state.inIndex(subject))
-	b.Changed(subject)
+	b.Ledger().Changed(subject)
 	b.state.unwatch(subject, nil)
 	if len(b.state.news) > 0 {
 		t.Errorf("news of a run that left memory: %v", b.state.news)

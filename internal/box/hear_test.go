@@ -21,7 +21,7 @@ func TestHearExitRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		heard, about, err := b.Hear(api.SaidSignal{Wire: wire})
+		heard, about, err := b.Ledger().Hear(api.SaidSignal{Wire: wire})
 		if x, ok := heard.Exit(); err != nil || !ok || x != record || about.Signal != agentsig.KindExit {
 			t.Errorf("with %q: heard %+v, %+v, %v", wire, heard, about, err)
 		}

@@ -96,30 +96,30 @@ func TestKeysOfKinds(t *testing.T) {
 func TestKeyIsForOnePlan(t *testing.T) {
 	b := inDir(t, Dir(t.TempDir()))
 	defer closeBox(t, b)
-	run := b.NewSubject()
+	run := b.newSubject()
 	record := func(event string, payload any) {
 		t.Helper()
-		if err := b.RecordRun(t.Context(), run, delivery.Event{Type: event, Actor: work.OperatorActor, Payload: payload}); err != nil {
+		if err := b.Ledger().RecordRun(t.Context(), run, delivery.Event{Type: event, Actor: work.OperatorActor, Payload: payload}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	look := func(when string) {
 		t.Helper()
-		if other, err := b.Delivering("another plan", "k1"); !errors.Is(err, errKeyReused) {
+		if other, err := b.Ledger().Delivering("another plan", "k1"); !errors.Is(err, errKeyReused) {
 			t.Errorf("%s, with another plan: %q, %v", when, other, err)
 		}
-		if same, err := b.Delivering("a plan", "k1"); err != nil || same != run {
+		if same, err := b.Ledger().Delivering("a plan", "k1"); err != nil || same != run {
 			t.Errorf("%s: %q, %v; want %s", when, same, err, run)
 		}
 	}
 	record(delivery.RunStarted, delivery.Started{ID: "R1", Title: "t", Digest: "a plan", Key: "k1"})
 	look("while it runs")
-	if same, err := b.Delivering("a plan", ""); err != nil || same != run {
+	if same, err := b.Ledger().Delivering("a plan", ""); err != nil || same != run {
 		t.Errorf("the plan without a key: %q, %v", same, err)
 	}
 	record(delivery.RunFinished, delivery.Finished{Outcome: delivery.Completed})
 	look("when it has ended")
-	if other, err := b.Delivering("a plan", ""); err != nil || other != "" {
+	if other, err := b.Ledger().Delivering("a plan", ""); err != nil || other != "" {
 		t.Errorf("the plan again, without a key: %q, %v", other, err)
 	}
 }

@@ -129,7 +129,7 @@ func newLinear(t *testing.T) *linear {
 		return f
 	})
 	l.ctx, l.cancel = context.WithTimeout(l.box.Context(), 2*time.Minute)
-	l.way = &lossy{box: httpapi.New(l.box, conductor.New(l.box, conductor.Options{}), nil).Handler()}
+	l.way = &lossy{box: httpapi.New(l.box, conductor.New(l.box.Ledger(), conductor.Options{}), nil).Handler()}
 	l.server = httptest.NewServer(l.way)
 	address := strings.TrimPrefix(l.server.URL, "http://")
 	own, gate := l.box.Tokens()

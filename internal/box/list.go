@@ -171,7 +171,7 @@ func (b *Box) Runs(ctx context.Context, live bool, from api.From) (api.Page[api.
 	}
 	page := api.Page[api.Run]{Items: []api.Run{}}
 	for _, subject := range subjects {
-		v, err := b.ShowRun(subject)
+		v, err := b.showRun(subject)
 		if err != nil {
 			return page, err
 		}

@@ -22,7 +22,7 @@ func TestNewerEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := inDir(t, dir)
-	subject := b.NewSubject()
+	subject := b.newSubject()
 	_, stored, err := b.stamp(ledger.Tip{}, subject, work.Event{Type: "WorkDreamt", Actor: work.BoxActor, Payload: struct{}{}})
 	if err != nil {
 		t.Fatal(err)

@@ -59,7 +59,7 @@ func inOrder(t *testing.T, b *Box, runs, items []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, err := b.ShowRun(subject); err != nil || v.ID != runs[len(runs)-1] {
+	if v, err := b.showRun(subject); err != nil || v.ID != runs[len(runs)-1] {
 		t.Errorf("the latest run is %s, want %s (%v)", v.ID, runs[len(runs)-1], err)
 	}
 	var gotRuns, gotItems []string
@@ -113,7 +113,7 @@ func TestLiveOrder(t *testing.T) {
 			{Type: delivery.RunStarted, Actor: work.OperatorActor, Payload: delivery.Started{ID: id, Plan: plan, Title: "a plan", Branch: "main", Key: id, Digest: id}},
 			{Type: delivery.QuestionAsked, Actor: work.BoxActor, Payload: delivery.Question{ID: "Q-" + id, Cause: delivery.CauseExit, Text: "go on?"}},
 		} {
-			if err := b.RecordRun(t.Context(), subject, e); err != nil {
+			if err := b.Ledger().RecordRun(t.Context(), subject, e); err != nil {
 				t.Fatal(err)
 			}
 		}

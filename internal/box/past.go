@@ -506,7 +506,7 @@ func (b *Box) indexBroken(err error) {
 	if errors.As(err, &damage) {
 		err = errors.Join(err, b.held.forgetIndex())
 	}
-	b.Fail(err)
+	b.fail(err)
 }
 
 // forgetIndex removes the index, and the snapshot, which needs it.

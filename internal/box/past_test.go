@@ -227,17 +227,17 @@ func finishedRun(t *testing.T, b *Box, id string, tasks ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	subject := b.NewSubject()
+	subject := b.newSubject()
 	started := delivery.Started{ID: id, Plan: plan, Title: "a plan", Branch: "main", Tasks: len(tasks), Key: "start " + id, Digest: "digest of " + id}
 	record := func(what string, payload any) {
 		t.Helper()
-		if err := b.RecordRun(t.Context(), subject, delivery.Event{Type: what, Actor: work.OperatorActor, Payload: payload}); err != nil {
+		if err := b.Ledger().RecordRun(t.Context(), subject, delivery.Event{Type: what, Actor: work.OperatorActor, Payload: payload}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	record(delivery.RunStarted, started)
 	for _, task := range tasks {
-		item := b.NewSubject()
+		item := b.newSubject()
 		if _, err := b.record(item, "", work.Add{ID: id + "." + task, Title: "a task", Phase: agentsig.PhaseImplementation, Run: subject, Task: task, Actor: work.BoxActor}); err != nil {
 			t.Fatal(err)
 		}
@@ -259,7 +259,7 @@ func TestRunLeaves(t *testing.T) {
 	second := finishedRun(t, b, "R2", "T-2", "T-3")
 	show := func(subject string) string {
 		t.Helper()
-		v, err := b.ShowRun(subject)
+		v, err := b.showRun(subject)
 		v.Sequence = 0 // of the ledger as a whole
 		return heard(b, v, err)
 	}

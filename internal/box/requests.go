@@ -75,7 +75,7 @@ func (b *Box) Add(ctx context.Context, a api.AddWork, key string) (api.Work, err
 
 // add records a new item, with a name of its own if it is given none.
 func (b *Box) add(a work.Add) (work.Item, error) {
-	subject := b.NewSubject()
+	subject := b.newSubject()
 	id, err := b.state.reserve(a.ID, subject, itemName)
 	if err != nil {
 		return work.Item{}, err
@@ -86,9 +86,9 @@ func (b *Box) add(a work.Add) (work.Item, error) {
 	return r.after, err
 }
 
-// NewSubject makes a subject for the ledger, greater than all before, whatever the clock says: lists,
+// newSubject makes a subject for the ledger, greater than all before, whatever the clock says: lists,
 // their pages and the index have the order of subjects, which so is the order of adding.
-func (b *Box) NewSubject() string {
+func (b *Box) newSubject() string {
 	b.state.mu.Lock()
 	defer b.state.mu.Unlock()
 	b.state.lastSubject = subjectAfter(b.state.lastSubject, b.now())

@@ -230,8 +230,8 @@ func (s *state) taskOf(id string) *delivery.Task {
 	return found
 }
 
-// ShowRun returns a run as people see it. The rest is what the rim knows.
-func (b *Box) ShowRun(subject string) (api.Run, error) {
+// showRun returns a run as people see it. The rest is what the rim knows.
+func (b *Box) showRun(subject string) (api.Run, error) {
 	s := b.state
 	if err := s.bring(subject); err != nil {
 		return api.Run{}, err
@@ -352,7 +352,7 @@ func (b *Box) Run(id string) (api.Run, error) {
 	if err != nil {
 		return api.Run{}, err
 	}
-	return b.ShowRun(subject)
+	return b.showRun(subject)
 }
 
 // Questions lists what waits for a person, oldest first.

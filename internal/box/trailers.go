@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
-// Prove signs what is recorded, and proves an event of it.
-func (b *Box) Prove(seq uint64) (ledger.Proof, error) {
+// prove signs what is recorded, and proves an event of it.
+func (b *Box) prove(seq uint64) (ledger.Proof, error) {
 	if _, err := b.seal(); err != nil {
 		return ledger.Proof{}, err
 	}

@@ -132,7 +132,7 @@ func TestWitness(t *testing.T) {
 func TestProveAtOnce(t *testing.T) {
 	b := oneItem(t, Dir(t.TempDir()), nil)
 	defer closeBox(t, b)
-	p, err := b.Prove(1)
+	p, err := b.prove(1)
 	if err != nil {
 		t.Fatal(err)
 	}

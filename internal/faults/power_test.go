@@ -191,7 +191,7 @@ func (p *power) on(ctx context.Context) error {
 	if tornWrite(found.Notes) {
 		p.torn++
 	}
-	p.box, p.server = b, httptest.NewServer(httpapi.New(b, conductor.New(b, conductor.Options{}), nil).Handler())
+	p.box, p.server = b, httptest.NewServer(httpapi.New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).Handler())
 	if p.crowd != nil {
 		return nil
 	}

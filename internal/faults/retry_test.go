@@ -149,7 +149,7 @@ func (r *retried) ask(t *testing.T, b *box.Box, path, key string, body any) int 
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set(api.KeyHeader, key)
 	answer := httptest.NewRecorder()
-	httpapi.New(b, conductor.New(b, conductor.Options{}), nil).Handler().ServeHTTP(answer, req)
+	httpapi.New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).Handler().ServeHTTP(answer, req)
 	return answer.Code
 }
 

@@ -24,7 +24,7 @@ import (
 func listing(t *testing.T, items int) (*box.Box, *api.Client) {
 	t.Helper()
 	b := openBox(t)
-	s := httptest.NewServer(New(b, conductor.New(b, conductor.Options{}), nil).Handler())
+	s := httptest.NewServer(New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).Handler())
 	token, _ := b.Tokens()
 	c := api.NewClient(strings.TrimPrefix(s.URL, "http://"), token)
 	t.Cleanup(func() {
@@ -176,7 +176,7 @@ func TestEventPages(t *testing.T) {
 // Wrong values are refused as problems that say what is right.
 func TestListRefusals(t *testing.T) {
 	b, _ := listing(t, 1)
-	h := New(b, conductor.New(b, conductor.Options{}), nil).Handler()
+	h := New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).Handler()
 	token, _ := b.Tokens()
 	for _, s := range []struct{ path, want string }{
 		{"/v1/work?limit=0", "limit is how many are wanted at most: a whole number from 1 to 1000"},

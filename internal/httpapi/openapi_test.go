@@ -141,7 +141,7 @@ func (d description) operations(t *testing.T) map[string]string {
 func TestOpenAPIRoutes(t *testing.T) {
 	b := openBox(t)
 	own, gate := b.Tokens()
-	s := New(b, conductor.New(b, conductor.Options{}), nil)
+	s := New(b, conductor.New(b.Ledger(), conductor.Options{}), nil)
 	want := map[string]string{"GET /healthz": "", "GET /readyz": ""}
 	for _, r := range s.routes() {
 		want[r.pattern] = "apiToken"

@@ -17,7 +17,7 @@ import (
 // ignored from a session, which may be of another version.
 func TestBodies(t *testing.T) {
 	b := openBox(t)
-	h := New(b, conductor.New(b, conductor.Options{}), nil).Handler()
+	h := New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).Handler()
 	token, _ := b.Tokens()
 	const add, report, activity = "/v1/work", "/v1/sessions/01JD0000000000000000000001:1.1/report", "/v1/sessions/01JD0000000000000000000001:1.1/activity"
 	for _, c := range []struct {
@@ -54,7 +54,7 @@ func TestBodies(t *testing.T) {
 // The gate's reports take the gate's token, and nothing else does.
 func TestGateToken(t *testing.T) {
 	b, _ := listing(t, 1)
-	h := New(b, conductor.New(b, conductor.Options{}), nil).Handler()
+	h := New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).Handler()
 	own, gate := b.Tokens()
 	for _, c := range []struct {
 		path, token string
@@ -93,7 +93,7 @@ func TestRefused(t *testing.T) {
 // A form in the body of a request is not read, and parameters that can't be read are refused.
 func TestQueries(t *testing.T) {
 	b, _ := listing(t, 1)
-	h := New(b, conductor.New(b, conductor.Options{}), nil).Handler()
+	h := New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).Handler()
 	for _, c := range []struct {
 		target, kind, body string
 		want               int
@@ -135,7 +135,7 @@ func TestAnswerIsNotTaken(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
 		r.Header.Set("Authorization", "Bearer "+tokenOf(b))
 		w := &goneWriter{ResponseRecorder: httptest.NewRecorder()}
-		New(b, conductor.New(b, conductor.Options{}), nil).Handler().ServeHTTP(w, r)
+		New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).Handler().ServeHTTP(w, r)
 		if w.heads > 0 {
 			t.Errorf("%s: a second answer is begun", target)
 		}

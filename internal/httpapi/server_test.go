@@ -57,7 +57,7 @@ func serve(t *testing.T) (address, token, gate string) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- New(b, conductor.New(b, conductor.Options{}), nil).Serve(ctx, l) }()
+	go func() { ended <- New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).Serve(ctx, l) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {
@@ -82,7 +82,7 @@ func TestUnlisted(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		served := make(chan error, 1)
-		go func() { served <- New(b, conductor.New(b, conductor.Options{}), nil).Serve(ctx, l) }()
+		go func() { served <- New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).Serve(ctx, l) }()
 		client := api.NewClient(l.Addr().String(), tokenOf(b))
 		if _, err := client.Status(t.Context()); err != nil {
 			t.Error(err)
@@ -142,7 +142,7 @@ func TestCannotWrite(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	served := make(chan error, 1)
-	go func() { served <- New(b, conductor.New(b, conductor.Options{}), nil).Serve(ctx, listener) }()
+	go func() { served <- New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).Serve(ctx, listener) }()
 	address := listener.Addr().String()
 	if code, body := fetch(t, address, "/readyz", ""); code != http.StatusOK || body != "ok\n" {
 		t.Fatalf("%d %s", code, body)

@@ -45,7 +45,7 @@ func inBubble(t *testing.T, f func(t *testing.T, w *wired)) {
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		served := make(chan error)
-		go func() { served <- New(b, conductor.New(b, conductor.Options{}), nil).Serve(ctx, w) }()
+		go func() { served <- New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).Serve(ctx, w) }()
 		defer func() { // also if f gives up: a bubble waits for all that runs in it
 			stop()
 			if err := <-served; err != nil {

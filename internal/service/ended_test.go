@@ -71,7 +71,7 @@ func TestEndedRunIsTidiedUp(t *testing.T) {
 	}
 	defer closed(t, s)
 	var ended delivery.Run
-	s.Box.WithRun(r.Subject, func(r *delivery.Run) { ended = r.Copy() })
+	s.Box.Ledger().WithRun(r.Subject, func(r *delivery.Run) { ended = r.Copy() })
 	s.runner.Finished(t.Context(), ended)
 	if marked := marks(t, repo); len(marked) > 0 {
 		t.Errorf("marks of %v", marked)

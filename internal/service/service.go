@@ -62,7 +62,7 @@ func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
 	if err != nil {
 		return nil, box.Found{}, err
 	}
-	s := &Service{Box: b, logger: o.Box.Logger, Conductor: conductor.New(b, conductor.Options{
+	s := &Service{Box: b, logger: o.Box.Logger, Conductor: conductor.New(b.Ledger(), conductor.Options{
 		Config: o.Config, Exit: o.Box.ExitEnabled, Draining: o.Draining, Logger: o.Box.Logger,
 	})}
 	if delivers {
@@ -83,7 +83,7 @@ func (s *Service) deliver(ctx context.Context, o Options, site runner.Site, pati
 	defer cancel()
 	s.runner, err = runner.New(opening, runner.Options{
 		Dir: dir, Site: site, Program: o.Program, Conductor: s.Conductor, Mail: s.Conductor.Mail(),
-		Hidden: func() ([]string, error) { return o.Box.Dir.Hidden(o.Config.Archive) }, Redact: s.Box.Redact, Hosts: o.Box.Hosts, Exit: o.Box.ExitEnabled,
+		Hidden: func() ([]string, error) { return o.Box.Dir.Hidden(o.Config.Archive) }, Redact: s.Box.Ledger().Redact, Hosts: o.Box.Hosts, Exit: o.Box.ExitEnabled,
 		Now: time.Now, Logger: o.Box.Logger,
 	})
 	if err != nil {

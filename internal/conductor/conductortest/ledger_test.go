@@ -8,6 +8,6 @@ import (
 
 // A box and the ledger in memory can take each other's place.
 var (
-	_ conductor.Ledger = (*box.Box)(nil)
+	_ conductor.Ledger = box.Ledger{}
 	_ conductor.Ledger = (*conductortest.Ledger)(nil)
 )

@@ -22,42 +22,48 @@ type Conductor interface {
 	Draining() bool
 }
 
+// Ledger is the box as who brings its runs on needs it.
+type Ledger struct{ box *Box }
+
+// Ledger returns the box as a conductor needs it.
+func (b *Box) Ledger() Ledger { return Ledger{b} }
+
 // Attach makes c the one who brings the runs on. A box has one at most.
-func (b *Box) Attach(c Conductor) {
-	b.state.mu.Lock()
-	defer b.state.mu.Unlock()
-	b.state.conductor = c
+func (l Ledger) Attach(c Conductor) {
+	l.box.state.mu.Lock()
+	defer l.box.state.mu.Unlock()
+	l.box.state.conductor = c
 }
 
 // WithRun calls f with a run, under the lock; f must not keep it. It reports whether there is one.
-func (b *Box) WithRun(run string, f func(*delivery.Run)) bool { return b.state.withRun(run, f) }
+func (l Ledger) WithRun(run string, f func(*delivery.Run)) bool { return l.box.state.withRun(run, f) }
 
 // LiveRuns returns the runs that go on, in the order of their starts.
-func (b *Box) LiveRuns() []string { return b.state.liveRuns() }
+func (l Ledger) LiveRuns() []string { return l.box.state.liveRuns() }
 
 // RunSubjects returns all runs that are in memory.
-func (b *Box) RunSubjects() []string { return b.state.runSubjects() }
+func (l Ledger) RunSubjects() []string { return l.box.state.runSubjects() }
 
 // LastRun returns the largest number of a run.
-func (b *Box) LastRun() int { return b.state.lastRun() }
+func (l Ledger) LastRun() int { return l.box.state.lastRun() }
 
 // RunNamed returns the run with this id; the latest if it is empty.
-func (b *Box) RunNamed(id string) (run string, err error) { return b.state.runNamed(id) }
+func (l Ledger) RunNamed(id string) (run string, err error) { return l.box.state.runNamed(id) }
 
 // TaskNamed finds a task by its item's id, or by its id in the latest run that has one.
-func (b *Box) TaskNamed(id string) (run, task string, err error) { return b.state.taskNamed(id) }
+func (l Ledger) TaskNamed(id string) (run, task string, err error) { return l.box.state.taskNamed(id) }
 
 // RunOf returns the run that a subject belongs to: an item's, or the subject itself.
-func (b *Box) RunOf(subject string) string { return cmp.Or(b.state.item(subject).Run, subject) }
+func (l Ledger) RunOf(subject string) string { return cmp.Or(l.box.state.item(subject).Run, subject) }
 
 // ItemNamed returns the item with this name.
-func (b *Box) ItemNamed(id string) (work.Item, error) { return b.state.exact(id) }
+func (l Ledger) ItemNamed(id string) (work.Item, error) { return l.box.state.exact(id) }
 
 // Question returns a question of a run, and which run that is.
-func (b *Box) Question(id string) (q api.Question, run string, ok bool) {
-	b.state.mu.Lock()
-	defer b.state.mu.Unlock()
-	for subject, r := range b.state.runs {
+func (l Ledger) Question(id string) (q api.Question, run string, ok bool) {
+	l.box.state.mu.Lock()
+	defer l.box.state.mu.Unlock()
+	for subject, r := range l.box.state.runs {
 		for _, asked := range r.Questions {
 			if asked.ID == id {
 				return ShowQuestion(r, asked), subject, true
@@ -69,8 +75,8 @@ func (b *Box) Question(id string) (q api.Question, run string, ok bool) {
 
 // Delivering returns the run that delivers a plan and has not ended, or that was
 // started by the request with this key, which is for one plan.
-func (b *Box) Delivering(digest, key string) (run string, err error) {
-	return b.state.delivering(digest, key)
+func (l Ledger) Delivering(digest, key string) (run string, err error) {
+	return l.box.state.delivering(digest, key)
 }
 
 // delivering returns the run that delivers a plan and has not ended, or that was
@@ -98,15 +104,15 @@ func (s *state) delivering(digest, key string) (string, error) {
 }
 
 // AddItem records a new item.
-func (b *Box) AddItem(a work.Add) error {
-	_, err := b.add(a)
+func (l Ledger) AddItem(a work.Add) error {
+	_, err := l.box.add(a)
 	return err
 }
 
 // RecordItem records a command on an item, once for each key that is not empty. It returns when the event is in the archive
 // and in the state.
-func (b *Box) RecordItem(item, key string, do work.Command) error {
-	_, err := b.record(item, key, do)
+func (l Ledger) RecordItem(item, key string, do work.Command) error {
+	_, err := l.box.record(item, key, do)
 	return err
 }
 
@@ -115,15 +121,15 @@ func (b *Box) RecordItem(item, key string, do work.Command) error {
 type ConflictError struct{ error }
 
 // RecordRun appends an event to a run's subject.
-func (b *Box) RecordRun(ctx context.Context, subject string, e delivery.Event) error {
+func (l Ledger) RecordRun(ctx context.Context, subject string, e delivery.Event) error {
 	var seq uint64
 	var tip ledger.Tip // zero before the run's first event
-	b.state.withRun(subject, func(r *delivery.Run) { seq, tip = r.Seq, r.Tip })
-	_, stored, err := b.stamp(tip, subject, work.Event{Type: e.Type, Actor: e.Actor, Session: e.Session, Payload: e.Payload})
+	l.box.state.withRun(subject, func(r *delivery.Run) { seq, tip = r.Seq, r.Tip })
+	_, stored, err := l.box.stamp(tip, subject, work.Event{Type: e.Type, Actor: e.Actor, Session: e.Session, Payload: e.Payload})
 	if err != nil {
 		return err
 	}
-	_, err = b.log.Append(ctx, subject, seq, stored)
+	_, err = l.box.log.Append(ctx, subject, seq, stored)
 	if errors.Is(err, engine.ErrConflict) || errors.Is(err, engine.ErrUnknown) {
 		// The run's decider is the only one who writes here, so what the state has by now is
 		// what it wrote, or nothing.
@@ -133,22 +139,22 @@ func (b *Box) RecordRun(ctx context.Context, subject string, e delivery.Event) e
 }
 
 // Extend lets the lease of a session go on. One that has ended is dealt with elsewhere.
-func (b *Box) Extend(session string) {
+func (l Ledger) Extend(session string) {
 	if subject, token, err := work.ParseSession(session); err == nil {
-		_, _ = b.state.renew(subject, token)
+		_, _ = l.box.state.renew(subject, token)
 	}
 }
 
 // Blob returns an output that is kept.
-func (b *Box) Blob(sha256 ledger.Hash) ([]byte, error) { return b.archive.Blob(sha256) }
+func (l Ledger) Blob(sha256 ledger.Hash) ([]byte, error) { return l.box.archive.Blob(sha256) }
 
 // PutBlob keeps an output.
-func (b *Box) PutBlob(text []byte) (ledger.Blob, error) { return b.archive.PutBlob(text) }
+func (l Ledger) PutBlob(text []byte) (ledger.Blob, error) { return l.box.archive.PutBlob(text) }
 
 // Hear reads a signal that a session passes on, and makes of it what is recorded.
-func (b *Box) Hear(said api.SaidSignal) (agentsig.Signal, work.Said, error) {
-	text := b.redact.Text(said.Wire)
-	found, err := agentsig.Scan(strings.NewReader(text), agentsig.Options{Hosts: b.hosts})
+func (l Ledger) Hear(said api.SaidSignal) (agentsig.Signal, work.Said, error) {
+	text := l.box.redact.Text(said.Wire)
+	found, err := agentsig.Scan(strings.NewReader(text), agentsig.Options{Hosts: l.box.hosts})
 	if err != nil {
 		return agentsig.Signal{}, work.Said{}, err
 	}
@@ -160,10 +166,10 @@ func (b *Box) Hear(said api.SaidSignal) (agentsig.Signal, work.Said, error) {
 		if sum, err := hex.DecodeString(said.SHA256); err == nil && len(sum) == len(f.Span.SHA256) {
 			copy(f.Span.SHA256[:], sum)
 		}
-		signal := b.cleanSignal(f.Signal)
-		about, err := b.said(f, []byte(text))
+		signal := l.box.cleanSignal(f.Signal)
+		about, err := l.box.said(f, []byte(text))
 		if err == nil {
-			signal, about, err = b.fit(signal, about, []byte(text))
+			signal, about, err = l.box.fit(signal, about, []byte(text))
 		}
 		return signal, about, err
 	}
@@ -171,4 +177,25 @@ func (b *Box) Hear(said api.SaidSignal) (agentsig.Signal, work.Said, error) {
 }
 
 // Redact takes secrets out of a text.
-func (b *Box) Redact(text string) string { return b.redact.Text(text) }
+func (l Ledger) Redact(text string) string { return l.box.redact.Text(text) }
+
+// Short takes secrets out of a text, and cuts it to what an event has room for.
+func (l Ledger) Short(text string) string { return l.box.short(text) }
+
+// Prove signs what is recorded, and proves an event of it.
+func (l Ledger) Prove(seq uint64) (ledger.Proof, error) { return l.box.prove(seq) }
+
+// NewSubject makes a subject for a run.
+func (l Ledger) NewSubject() string { return l.box.newSubject() }
+
+// ShowRun returns a run as people see it.
+func (l Ledger) ShowRun(run string) (api.Run, error) { return l.box.showRun(run) }
+
+// Changed tells those who watch a run that it looks different, though nothing was recorded.
+func (l Ledger) Changed(run string) { l.box.state.show(run) }
+
+// Context ends when nothing is recorded any more.
+func (l Ledger) Context() context.Context { return l.box.Context() }
+
+// Fail stops the box because of an error.
+func (l Ledger) Fail(err error) { l.box.fail(err) }
