@@ -268,7 +268,9 @@ func TestBoxOutputIsInert(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- httpapi.New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).Serve(ctx, listener) }()
+	go func() {
+		served <- httpapi.New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).Serve(ctx, listener)
+	}()
 	for _, args := range [][]string{
 		{"work", "list"}, {"work", "show", "E-1"}, {"events"}, {"events", "--work", "Q-00001"}, {"events", "--json"}, {"work", "list", "--json"},
 		{"work", "show", evil}, {"claim", "--work", evil}, {"claim", "--actor", evil}, {"emit", "--session", evil}, {"ledger", "verify", "--archive", evil},
