@@ -160,7 +160,11 @@ func TestStop(t *testing.T) {
 			said <- err
 		}()
 		synctest.Wait()
+		s.slow = time.Second
 		s.Stop()
+		if got := s.take(); !slices.Contains(got, "cancelled: start/"+session) {
+			t.Errorf("it was not cancelled: %q", got)
+		}
 		if err := <-said; code(err) != api.CodeStopping {
 			t.Errorf("who told something is told %v", err)
 		}
@@ -169,9 +173,6 @@ func TestStop(t *testing.T) {
 		}
 		if err := s.SessionReport(t.Context(), session, api.SessionReport{Kind: api.ReportEnded}); !errors.Is(err, box.ErrStopping) {
 			t.Errorf("a session is told %v", err)
-		}
-		if got := s.take(); !slices.Contains(got, "cancelled: start/"+session) {
-			t.Errorf("it was not cancelled: %q", got)
 		}
 		if err := s.ledger.Failed(); err != nil {
 			t.Errorf("the box has failed: %v", err)
@@ -311,6 +312,30 @@ func TestOrdersAreWhole(t *testing.T) {
 		want = []string{"cancelled: " + session + "/prompt-1", "order: end/" + session}
 		if diff := cmp.Diff(want, s.take()); diff != "" {
 			t.Errorf("at the end:\n%s", diff)
+		}
+	})
+}
+
+// A task is added once, whoever has done it before; a name that somebody else has is an error, and what the plan does not
+// have is nothing to add.
+func TestAddTaskAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := started(t, Options{})
+		defer s.Stop()
+		s.developing(t)
+		d, o := s.decider("S000001"), s.given[0]
+		before := len(s.ledger.Events(0))
+		for n := range 2 {
+			if err := d.addTask(o.Run, o.Plan, n); err != nil {
+				t.Errorf("task %d: %v", n, err)
+			}
+		}
+		o.Run.Subject = "another"
+		if err := d.addTask(o.Run, o.Plan, 0); !errors.Is(err, work.ErrExists) {
+			t.Errorf("another run's: %v", err)
+		}
+		if after := len(s.ledger.Events(0)); after != before {
+			t.Errorf("%d events were recorded", after-before)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
@@ -133,10 +134,13 @@ func TestTellIsTakenBack(t *testing.T) {
 func TestSaidAfterTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := started(t, Options{})
-		defer s.Stop()
 		s.deliver(t)
 		synctest.Wait()
-		s.tidied = make(chan struct{})
+		s.asked = make(chan struct{})
+		if err := s.again(t, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { s.Stop() }()
 		said := make(chan error, 100)
 		for range cap(said) {
 			go func() {
@@ -144,12 +148,40 @@ func TestSaidAfterTheEnd(t *testing.T) {
 				said <- err
 			}()
 		}
-		synctest.Wait() // some wait for a decider that ends
-		close(s.tidied)
+		synctest.Wait() // they wait for a decider that has not begun; the first of them ends it
+		close(s.asked)
+		ended := 0
 		for range cap(said) {
-			if err := <-said; err != nil && !errors.Is(err, delivery.ErrFinished) {
+			switch err := <-said; {
+			case errors.Is(err, delivery.ErrFinished):
+				ended++
+			case err != nil:
 				t.Errorf("told: %v", err)
 			}
+		}
+		if ended == 0 {
+			t.Error("nobody came too late")
+		}
+	})
+}
+
+// A run that has ended does not wait until it would be tried again to tell somebody of its questions.
+func TestEndedRunTellsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := started(t, Options{Config: settings(t, "notify: {command: tell}\nlimits: {crashes: 1}")})
+		defer s.Stop()
+		s.fails["Notify command"] = errBroken
+		_, session := s.developing(t)
+		if err := s.SessionReport(t.Context(), session, api.SessionReport{Kind: api.ReportEnded, How: api.HowCrashed}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if _, err := s.OnRun(t.Context(), "R1", "cancel", api.Message{}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if len(s.deciders) > 0 {
+			t.Errorf("deciders %v", s.deciders)
 		}
 	})
 }

@@ -34,6 +34,8 @@ type hands struct {
 	look   chan struct{}     // closed when looks are over; nil for at once
 	tidied chan struct{}     // closed when runs are tidied up after; nil for at once
 	lacks  []string          // what is not protected
+	asked  chan struct{}     // closed when it can be told what is not protected; nil for at once
+	slow   time.Duration     // that an order takes to end when it is cancelled
 	words  map[string]string // why reviewers are not trusted, by run
 	given  []order.Order     // all orders there were
 }
@@ -99,6 +101,7 @@ func (h *hands) CarryOut(ctx context.Context, o order.Order) error {
 	case end := <-g.end:
 		return end()
 	case <-ctx.Done():
+		time.Sleep(h.slow)
 		_ = h.note("", "cancelled: %s", o.ID)
 		h.set(func() {
 			if h.orders[o.ID] == g {
@@ -143,6 +146,9 @@ func (h *hands) Head(context.Context) (branch, commit string, err error) {
 func (h *hands) Ready() error { return h.note("Ready", "") }
 
 func (h *hands) Unprotected() []string {
+	if h.asked != nil {
+		<-h.asked
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.lacks
