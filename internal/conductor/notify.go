@@ -11,7 +11,7 @@ import (
 )
 
 // tellOf tells of a question by the user's command and webhook. It is told at least once, with the same id:
-// one that fails is tried again until the question's run is over, and so is every open question when a box
+// one that fails is tried again while the question is open, and so is every open question when a box
 // is started.
 func (d *decider) tellOf(ctx context.Context, q api.Question) {
 	if d.all.config.Notify.Command != "" {
@@ -29,9 +29,9 @@ const (
 )
 
 func (d *decider) notify(ctx context.Context, by order.Way, q api.Question) {
-	for pause := notifyAgain; ; pause = min(2*pause, notifySlowest) {
+	for pause := notifyAgain; !d.all.Draining() && d.open(q.ID); pause = min(2*pause, notifySlowest) {
 		err := d.runner.Notify(ctx, by, q)
-		if err == nil || ctx.Err() != nil || d.all.Draining() || !d.open(q.ID) {
+		if err == nil || ctx.Err() != nil {
 			return
 		}
 		d.logger.Warn("nobody was told of a question by the "+string(by), "question", q.ID, "error", err)

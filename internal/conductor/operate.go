@@ -20,8 +20,10 @@ func (c *Conductor) say(ctx context.Context, subject string, in delivery.Input) 
 	switch {
 	case !c.live(subject):
 		return api.Run{}, delivery.ErrFinished
-	case d == nil:
+	case d == nil && c.runner == nil:
 		return api.Run{}, errNoDelivery
+	case d == nil:
+		return api.Run{}, box.ErrStopping
 	}
 	if err := d.handIn(ctx, in); err != nil {
 		if errors.Is(err, box.ErrStopping) && !c.live(subject) {

@@ -41,7 +41,7 @@ func (c *Conductor) Deliver(ctx context.Context, q api.StartRun, key string) (ap
 		return c.ledger.ShowRun(subject)
 	}
 	subject, err = c.startRun(ctx, text, p.plan, delivery.Started{Settings: p.settings, Base: p.base, Onto: p.onto, Key: key})
-	if err != nil {
+	if err != nil && !c.live(subject) { // whatever the ledger answers: a run that it has goes on
 		return api.Run{}, err
 	}
 	c.conduct(subject)

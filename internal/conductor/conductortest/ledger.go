@@ -23,6 +23,15 @@ import (
 // Secret is what the ledger takes out of texts.
 const Secret = "hunter2"
 
+// ErrUnknown is what the Append of a [Ledger] returns if nobody is to know whether an event was recorded, as a box says
+// it: it wraps a [box.ConflictError].
+var ErrUnknown error = unknown{}
+
+type unknown struct{}
+
+func (unknown) Error() string { return "nobody knows whether it was recorded" }
+func (unknown) Unwrap() error { return box.ConflictError{} }
+
 // Ledger records in memory what a box records in files, by the same rules and folds. It is safe for use by several
 // goroutines.
 type Ledger struct {
