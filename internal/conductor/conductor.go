@@ -179,9 +179,6 @@ func (c *Conductor) Drain(ctx context.Context) (left int) {
 	c.mu.Unlock()
 	for _, d := range deciders {
 		d.halt(ctx)
-		if !c.live(d.subject) { // it is tidying up
-			within(ctx, func() { <-d.over })
-		}
 	}
 	for {
 		alive := c.alive()
