@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/plan"
@@ -63,7 +65,12 @@ func (c *Conductor) startRun(ctx context.Context, text []byte, p plan.Plan, star
 	if err := c.runner.Begin(ctx, subject, started.Branch, len(c.ledger.LiveRuns()) == 0); err != nil {
 		return "", err
 	}
-	return subject, c.ledger.RecordRun(ctx, subject, delivery.Event{Type: delivery.RunStarted, Actor: work.OperatorActor, Payload: started})
+	err = c.ledger.RecordRun(ctx, subject, delivery.Event{Type: delivery.RunStarted, Actor: work.OperatorActor, Payload: started})
+	var unknown box.ConflictError
+	if errors.As(err, &unknown) && c.ledger.WithRun(subject, func(*delivery.Run) {}) {
+		err = nil // nobody else knows the subject: it is recorded, whatever is known of its outcome
+	}
+	return subject, err
 }
 
 // digest identifies a plan by its text.
