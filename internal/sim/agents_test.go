@@ -72,6 +72,7 @@ var themes = []theme{
 	{manners: map[agentsig.Role]manner{agentsig.RoleCritic: failsAgain}},
 	{manners: map[agentsig.Role]manner{agentsig.RoleAuditor: fails}},
 	{manners: map[agentsig.Role]manner{agentsig.RoleAuditor: failsAgain}},
+	{manners: map[agentsig.Role]manner{agentsig.RoleCritic: failsAgain, agentsig.RoleAuditor: failsAgain}},
 	{manners: map[agentsig.Role]manner{agentsig.RoleAuditor: meetsTrouble}},
 	{manners: map[agentsig.Role]manner{agentsig.RoleAnalyst: unsure, agentsig.RoleDeveloper: crashes}},
 	{manners: map[agentsig.Role]manner{agentsig.RoleDeveloper: dependsOnOther}},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/box"
@@ -44,8 +45,10 @@ func (w *world) shut() {
 
 // fault is something that goes wrong with an append.
 type fault struct {
-	in    int // how many appends go well before
-	times int // that it happens
+	in    int    // how many appends go well before
+	on    string // the type of the event, if it has to be one
+	times int    // that it happens
+	often bool   // more often than the box tries
 	kind  faultKind
 }
 
@@ -74,7 +77,7 @@ func (w *world) arm() {
 	}
 	w.fault = fault{in: w.rand.IntN(3), times: 1, kind: pick(w, faultKinds)}
 	if w.fault.kind == conflict && w.chance(10) {
-		w.fault.times = 15 // more often than the box tries
+		w.fault.times, w.fault.often = 15, true
 	}
 }
 
@@ -83,16 +86,23 @@ func (w *world) append(e ledger.Event, record func() error) error {
 	if w.fault.times == 0 {
 		return w.see(e, record)
 	}
-	if w.fault.in > 0 {
-		w.fault.in--
+	if w.fault.in > 0 && e.Type != w.fault.on {
+		if w.fault.in--; w.fault.in == 0 && w.fault.on != "" {
+			w.fault = fault{} // it does not come
+		}
 		return w.see(e, record)
 	}
 	w.fault.times--
 	w.faultAt = now()
-	w.faults++
 	kind := w.fault.kind
 	if kind == unanswered && e.Type != work.WorkAdded && w.record.names[e.Subject] == "" {
 		kind = unknownAfter // of a run that is all that can be said
+	}
+	switch kind {
+	case conflict, unknownAfter, unknownBefore: // the box decides again, up to a point
+		w.excused = w.excused || w.fault.often
+	default:
+		w.excused = true
 	}
 	w.reached.add("world", string(kind))
 	w.tell("     %s: %s", e.Type, kind)
@@ -145,11 +155,18 @@ func (w *world) see(e ledger.Event, record func() error) error {
 	if _, item := payload.(work.Granted); err == nil && w.draining && (item || e.Type == delivery.SessionGranted) {
 		err = breaks("%s while the box is drained", e.Type)
 	}
-	if w.violated == nil {
+	if err == nil && w.record.n > endless {
+		err = breaks("the box does not come to rest")
+	}
+	if err != nil && w.violated == nil {
 		w.violated = err
+		w.ledger.Kill() // it might go on for ever
 	}
 	return nil
 }
+
+// endless is more than any schedule records.
+const endless = 5000
 
 // noteRecorded counts what was recorded.
 func (w *world) noteRecorded(event string, payload any) {
@@ -265,9 +282,12 @@ func (w *world) drain() error {
 	if err := w.wait(); err != nil || !w.draining { // it was killed meanwhile
 		return err
 	}
-	switch alive := len(w.Alive()); {
-	case left != alive:
-		return breaks("%d agents are left, and the box says %d", alive, left)
+	alive := w.Alive()
+	switch {
+	case left != len(alive):
+		return breaks("%d agents are left, and the box says %d", len(alive), left)
+	case slices.ContainsFunc(alive, func(id string) bool { return !w.processes[id].stubborn }):
+		return breaks("an agent is left that was not told to stop")
 	case len(w.errands) > 0:
 		return breaks("the box is drained, and %d orders go on", len(w.errands))
 	}

@@ -46,7 +46,7 @@ func (w *world) operate() error {
 // word has the operator say something, and looks how it is taken: it may be refused by the rules.
 func (w *world) word(what string, do func() error) error {
 	w.tell("     the operator: %s", what)
-	before := w.faults
+	w.excused = false
 	err := do()
 	if settled := w.wait(); settled != nil {
 		return settled
@@ -54,8 +54,8 @@ func (w *world) word(what string, do func() error) error {
 	switch why := reason(err); {
 	case why != "":
 		w.reached.add("refused", why)
-	case err != nil && w.faults == before:
-		return breaks("%s is refused: %w", what, err)
+	case err != nil && !w.excused:
+		return breaks("%s is refused: %T", what, err)
 	}
 	return nil
 }
@@ -126,6 +126,8 @@ func (w *world) someAnswer() delivery.Answer {
 	}
 	a := delivery.Answer{Question: q.ID}
 	switch n := w.rand.IntN(10); {
+	case n < 3 && slices.Contains(q.Choices, delivery.ChooseHealthy):
+		a.Choice = delivery.ChooseHealthy
 	case n < 5 && len(q.Choices) > 0:
 		a.Choice = pick(w, q.Choices)
 	case n < 6 && len(q.Choices) > 0:

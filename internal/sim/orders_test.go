@@ -19,6 +19,7 @@ var _ order.Runner = (*world)(nil)
 // errand is an order under way. It waits in a goroutine of the box's for what the world has it do.
 type errand struct {
 	order.Order
+	ctx     context.Context
 	steps   chan step
 	begun   bool  // what it is for is done, but for what is to be handed in
 	todo    []job // what is to be handed in
@@ -40,8 +41,11 @@ var errOrder = errors.New("it could not be carried out")
 
 // CarryOut registers an order and does what the world says, until that is all or ctx ends.
 func (w *world) CarryOut(ctx context.Context, o order.Order) error {
-	e := &errand{Order: o, steps: make(chan step)}
+	e := &errand{Order: o, ctx: ctx, steps: make(chan step)}
 	w.mu.Lock()
+	if before := w.errands[o.ID]; before != nil && before.ctx.Err() == nil {
+		w.doubled = o.ID
+	}
 	e.again = w.again[o.ID]
 	w.errands[o.ID] = e
 	w.mu.Unlock()
@@ -313,18 +317,23 @@ func (w *world) advance(e *errand, stays bool) error {
 		fails = errOrder
 		w.reached.add("world", "order failed")
 	}
-	handedIn := false
+	w.excused = false
+	var refused error
 	err = w.send(e, func(ctx context.Context) (bool, error) {
-		if err := w.conductor.HandIn(ctx, e.Run.Subject, next.in); err != nil {
-			return true, err
+		if refused = w.conductor.HandIn(ctx, e.Run.Subject, next.in); refused != nil {
+			return true, refused
 		}
-		handedIn = true
 		return last, fails
 	})
-	if handedIn && !w.calm && w.chance(10) {
+	switch {
+	case err != nil:
+		return err
+	case refused != nil && !w.excused:
+		return breaks("%T is refused: %T", next.in, refused)
+	case refused == nil && !w.calm && w.chance(10):
 		w.strays = append(w.strays, m)
 	}
-	return err
+	return nil
 }
 
 // finishOutside has an errand hand in a result, or hands in something that was seen.

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"slices"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
@@ -78,6 +79,15 @@ func (w *world) act() bool {
 	return false
 }
 
+// crash ends a process that has something left to say.
+func (w *world) crash() {
+	for _, id := range w.order {
+		if p := w.processes[id]; len(p.outbox) > 0 && w.chance(50) {
+			p.end(delivery.Crashed, w.usage())
+		}
+	}
+}
+
 // deliver brings one message to the box. What was dealt with before may change
 // nothing.
 func (w *world) deliver() (bool, error) {
@@ -101,7 +111,15 @@ func (w *world) deliver() (bool, error) {
 }
 
 func (w *world) deliverFrom(p *process) error {
-	m := &p.outbox[0]
+	i := 0
+	if !w.calm && len(p.outbox) > 1 && w.chance(20) {
+		w.reached.add("world", "message overtaken")
+		i = 1 + w.rand.IntN(len(p.outbox)-1)
+		if w.fault.times == 0 && w.chance(50) { // if it is the end, its item is not given back for a while
+			w.fault = fault{in: 3, on: work.LeaseReleased, times: 1, kind: conflict}
+		}
+	}
+	m := &p.outbox[i]
 	if !w.calm && w.chance(8) {
 		w.reached.add("world", "message lost")
 		return nil
@@ -116,7 +134,7 @@ func (w *world) deliverFrom(p *process) error {
 	if !w.calm && w.chance(10) {
 		w.strays = append(w.strays, *m)
 	}
-	p.outbox = p.outbox[1:]
+	p.outbox = slices.Delete(p.outbox, i, i+1)
 	return nil
 }
 
@@ -146,13 +164,13 @@ func (w *world) hand(m *message) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	before := w.faults
+	w.excused = false
 	err = w.conductor.HandIn(background, w.subject, m.in)
 	if settled := w.wait(); settled != nil {
 		return false, settled
 	}
-	if err != nil && w.faults == before {
-		return false, breaks("%T is refused: %w", m.in, err)
+	if err != nil && !w.excused {
+		return false, breaks("%T is refused: %T", m.in, err)
 	}
 	m.taken = m.taken || err == nil && this.taken
 	return err == nil, nil
@@ -193,15 +211,8 @@ func (w *world) expire() error {
 
 // byHand records something on an item that no conductor asked for.
 func (w *world) byHand(item string, do work.Command) error {
-	before := w.faults
-	err := w.ledger.Record(item, do)
-	if settled := w.wait(); settled != nil {
-		return settled
-	}
-	if err != nil && w.faults == before {
-		return breaks("%T is refused: %w", do, err)
-	}
-	return nil
+	_ = w.ledger.Record(item, do) // it may not be recorded, and nobody tries again
+	return w.wait()
 }
 
 // connect has a session get in touch with the box.

@@ -35,7 +35,7 @@ func TestSchedules(t *testing.T) {
 	}
 	n := *schedules
 	if testing.Short() {
-		n = min(n, 500)
+		n = min(n, 300)
 	}
 	reached, failed := playAll(t, n)
 	if failed != 0 {
@@ -99,7 +99,11 @@ func tell(t *testing.T, seed uint64, reached counts) (string, error) {
 
 // The same seed is the same schedule: what is recorded is the same to the last byte, whatever order goroutines run in.
 func TestSameSeed(t *testing.T) {
-	for seed := range uint64(100) {
+	seeds := 100
+	if testing.Short() {
+		seeds = 10
+	}
+	for seed := range uint64(seeds) {
 		var first []ledger.Event
 		for n := range 3 {
 			w := newWorld(seed, counts{}, nil)

@@ -37,7 +37,7 @@ type world struct {
 	run       *delivery.Run // as it is folded; nobody changes it while the world decides
 	fault     fault         // that is to come
 	faultAt   time.Time     // when the last one came
-	faults    int           // how many came
+	excused   bool          // one came for which the box may say that it does not know
 	killed    bool
 	draining  bool
 	known     int // how many events were folded again
@@ -66,6 +66,7 @@ type world struct {
 	// What the box's goroutines change, until all of them wait.
 	mu       sync.Mutex
 	errands  map[string]*errand // orders under way
+	doubled  string             // an order that was given while it went on
 	marked   map[string]bool    // runs that may have left something
 	notified map[string]int     // questions, how often somebody was told of them
 
@@ -127,13 +128,12 @@ func (w *world) begin() error {
 	}
 	for range 100 {
 		w.arm()
-		before := w.faults
 		run, err := w.conductor.Deliver(background, api.StartRun{Plan: w.plan.Markdown()}, "deliver")
 		settled := w.wait()
 		switch {
 		case settled != nil:
 			return settled
-		case err != nil && w.faults == before:
+		case err != nil && w.faultAt.IsZero():
 			return breaks("the plan is refused: %w", err)
 		case err == nil && run.Subject != w.subject:
 			return breaks("the run %s is delivered, and %s recorded", run.Subject, w.subject)
@@ -253,6 +253,8 @@ func (w *world) step() error {
 		return w.connect()
 	case n < 149 && w.chance(25):
 		return w.drain()
+	case n < 149:
+		w.crash()
 	default:
 		w.broken = w.broken || w.theme.broken || w.chance(30)
 	}
@@ -319,6 +321,9 @@ func (w *world) rest() error {
 		default:
 			return breaks("%s is due, and was not given", c.ID)
 		}
+	}
+	if w.doubled != "" {
+		return breaks("%s is given while it goes on", w.doubled)
 	}
 	for id, e := range w.errands {
 		if !due[id] && !pausing {
