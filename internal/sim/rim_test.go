@@ -79,7 +79,7 @@ func (w *world) act() bool {
 	return false
 }
 
-// crash ends a process that has something left to say.
+// crash ends processes that have something left to say.
 func (w *world) crash() {
 	for _, id := range w.order {
 		if p := w.processes[id]; len(p.outbox) > 0 && w.chance(50) {
@@ -138,8 +138,7 @@ func (w *world) deliverFrom(p *process) error {
 	return nil
 }
 
-// prepare counts what an input leads to. What was dealt with before may lead to nothing but a late result: the record
-// remembers only so many requests.
+// prepare counts what an input will lead to.
 func (w *world) prepare(in delivery.Input) (message, error) {
 	writes, err := w.run.Decide(in, now())
 	if err != nil {
@@ -176,8 +175,8 @@ func (w *world) hand(m *message) (done bool, err error) {
 	return err == nil, nil
 }
 
-// comesToNothing looks what follows from what the box has dealt with. A late result is all that can
-// come of it: the record remembers only so many requests.
+// comesToNothing looks what follows from what the box has dealt with. A late result is all that may:
+// the record remembers only so many requests.
 func (w *world) comesToNothing(in delivery.Input) error {
 	writes, err := w.run.Decide(in, now())
 	if err != nil {

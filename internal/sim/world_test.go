@@ -58,17 +58,17 @@ type world struct {
 	told        int // messages of the operator's
 
 	// What does not.
-	loose  []delivery.Input // things that were seen, and not handed in yet
-	done   map[string]bool  // orders that were carried out
-	again  map[string]bool  // orders that failed, or that an earlier box gave
-	failed map[string]time.Time
+	loose []delivery.Input // things that were seen, and not handed in yet
 
 	// What the box's goroutines change, until all of them wait.
 	mu       sync.Mutex
-	errands  map[string]*errand // orders under way
-	doubled  string             // an order that was given while it went on
-	marked   map[string]bool    // runs that may have left something
-	notified map[string]int     // questions, how often somebody was told of them
+	errands  map[string]*errand   // orders under way
+	done     map[string]bool      // orders that this box gave, and that were carried out
+	failed   map[string]time.Time // when an order of this box's failed last
+	again    map[string]bool      // orders that were given, by any box
+	doubled  string               // an order that was given while it went on
+	marked   map[string]bool      // runs that may have left something
+	notified map[string]int       // how often this box told somebody of a question
 
 	story *[]string // nil unless it is told
 }
