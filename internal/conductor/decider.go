@@ -32,6 +32,7 @@ type decider struct {
 	moved    chan struct{}      // something happened to the run
 	halts    chan chan struct{} // somebody waits for it to have looked whether it may go on
 	over     chan struct{}      // closed when it has ended
+	exposed  bool               // it is recorded what the settings do not protect
 	inFlight inFlight
 	asked    map[string]bool // questions that somebody was told of
 	telling  sync.WaitGroup  // of them
@@ -116,11 +117,6 @@ func (d *decider) halt(ctx context.Context) {
 }
 
 func (d *decider) run(ctx context.Context) error {
-	if !d.all.Draining() {
-		if err := d.take(ctx, delivery.Unprotected{What: d.runner.Unprotected()}); err != nil {
-			d.logger.Warn("what is not protected any more is not recorded", "run", d.subject, "error", err)
-		}
-	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -164,6 +160,16 @@ func (d *decider) run(ctx context.Context) error {
 // goOn records what is due and starts what should be under way. It returns when to
 // look again, and whether the run goes on.
 func (d *decider) goOn(ctx context.Context) (wake time.Time, live bool, err error) {
+	if !d.exposed && !d.all.Draining() { // nothing goes on before it is recorded what is not protected any more
+		switch err := d.take(ctx, delivery.Unprotected{What: d.runner.Unprotected()}); {
+		case unsure(err):
+			d.logger.Warn("what is not protected any more is not recorded yet", "run", d.subject, "error", err)
+			return d.now().Add(unsurePause), true, nil
+		case err != nil:
+			return wake, true, err
+		}
+		d.exposed = true
+	}
 	for ctx.Err() == nil && !d.all.Draining() {
 		var w delivery.Write
 		due := false
@@ -274,12 +280,25 @@ func refused(err error) bool {
 	return false
 }
 
-// record records a write and returns when it is archived and folded.
+// record records a write and returns when it is archived and folded. Nobody else writes to the run: if it has moved on,
+// the write is recorded, whatever is known of its outcome. Decided again, some would be recorded twice.
 func (d *decider) record(ctx context.Context, w delivery.Write) error {
 	if w.Item != "" {
 		return d.ledger.RecordItem(w.Item, keyOfCommand(w.Do), w.Do)
 	}
-	return d.ledger.RecordRun(ctx, d.subject, w.Event)
+	before := d.last()
+	err := d.ledger.RecordRun(ctx, d.subject, w.Event)
+	var unknown box.ConflictError
+	if errors.As(err, &unknown) && d.last() != before {
+		return nil
+	}
+	return err
+}
+
+// last returns the ledger's sequence of the run's last event.
+func (d *decider) last() (seq uint64) {
+	d.ledger.WithRun(d.subject, func(r *delivery.Run) { seq = r.Seq })
+	return seq
 }
 
 // keyOfCommand returns the key that a command is recorded with.

@@ -72,8 +72,11 @@ var themes = []theme{
 	{manners: map[agentsig.Role]manner{agentsig.RoleCritic: failsAgain}},
 	{manners: map[agentsig.Role]manner{agentsig.RoleAuditor: fails}},
 	{manners: map[agentsig.Role]manner{agentsig.RoleAuditor: failsAgain}},
+	{manners: map[agentsig.Role]manner{agentsig.RoleCritic: failsAgain, agentsig.RoleAuditor: failsAgain}},
 	{manners: map[agentsig.Role]manner{agentsig.RoleAuditor: meetsTrouble}},
 	{manners: map[agentsig.Role]manner{agentsig.RoleAnalyst: unsure, agentsig.RoleDeveloper: crashes}},
+	{manners: map[agentsig.Role]manner{agentsig.RoleDeveloper: dependsOnOther}},
+	{manners: map[agentsig.Role]manner{agentsig.RoleDeveloper: lacksNetwork}},
 	{conflicts: true}, {budget: true}, {broken: true},
 }
 
@@ -131,7 +134,7 @@ func (w *world) behave(p *process, m manner) {
 		p.over = true
 		reset := time.Time{}
 		if w.chance(50) {
-			reset = w.now.Add(20 * time.Minute)
+			reset = now().Add(20 * time.Minute)
 		}
 		p.send(delivery.End{Session: p.id, Ended: delivery.Ended{How: delivery.Limited, ResetAt: reset, Usage: w.usage()}})
 	case m == garbage, m == mute, m == forges, m == ambiguous:
@@ -193,7 +196,7 @@ func (w *world) behave(p *process, m manner) {
 }
 
 func (w *world) otherTask(p *process) string {
-	other := pick(w, w.plan).Task
+	other := pick(w, w.plan.Tasks).ID
 	if other == p.task {
 		return "somebody"
 	}
@@ -223,7 +226,7 @@ func (w *world) fail(p *process, m manner) {
 
 func (w *world) workHonestly(p *process) {
 	if !w.calm && w.chance(3) {
-		w.results = append(w.results, delivery.Touched{Session: p.id, Task: p.task, Text: "M main.go"})
+		w.loose = append(w.loose, delivery.Touched{Session: p.id, Task: p.task, Text: "M main.go"})
 	}
 	switch p.role {
 	case agentsig.RoleAnalyst:

@@ -45,7 +45,7 @@ func coverage(reached counts) (table string, missing []string) {
 	want := map[string][]string{
 		"event":   append(delivery.Types(), work.Types()...),
 		"signal":  {string(agentsig.KindExit), string(agentsig.KindUnknown), string(agentsig.KindAmbiguous)},
-		"world":   {"restart", "command lost", "command doubled", "message lost", "message doubled", "acknowledgement lost", "turn without effect", "result without effect", "waits for a person", "repair passed", "repair refused", "repair left out"},
+		"world":   {"restart", "order failed", "order given again", "drained", "agent told", "message lost", "message doubled", "message overtaken", "acknowledgement lost", "turn without effect", "result without effect", "waits for a person", "repair passed", "repair refused", "repair left out"},
 		"forged":  {string(agentsig.ReasonWrongID), string(agentsig.ReasonWrongRole), string(agentsig.ReasonWrongNonce)},
 		"outcome": {string(delivery.Completed), string(delivery.Partial), string(delivery.Cancelled), string(delivery.Halted)},
 	}
@@ -53,6 +53,9 @@ func coverage(reached counts) (table string, missing []string) {
 		if e.Dialect == agentsig.DialectLine {
 			want["signal"] = append(want["signal"], string(e.Kind))
 		}
+	}
+	for _, kind := range faultKinds {
+		want["world"] = append(want["world"], string(kind))
 	}
 	for _, err := range rejections {
 		want["refused"] = append(want["refused"], err.Error())

@@ -43,3 +43,32 @@ func TestMutants(t *testing.T) {
 		{Name: "a result of a session that has ended counts", File: "../delivery/decide.go", Old: "if t.Item.Holds(token) {", New: "if false {"},
 	}))
 }
+
+// Each rule of who brings runs on, dropped, is noticed by TestSchedules too.
+func TestConductorMutants(t *testing.T) {
+	mutant.All(t, mutant.By("TestSchedules", []mutant.Mutant{
+		{Name: "what is recorded is recorded again", File: "../conductor/decider.go", Old: "errors.As(err, &unknown) && d.last() != before", New: "errors.As(err, &unknown) && d.last() < before"},
+		{Name: "what is not recorded is taken for recorded", File: "../conductor/decider.go", Old: "errors.As(err, &unknown) && d.last() != before", New: "errors.As(err, &unknown) && d.last() >= before"},
+		{Name: "a refused write is not decided again", File: "../conductor/decider.go", Old: "case err == nil || !refused(err):", New: "case true:"},
+		{Name: "what is due is not tried again after a conflict", File: "../conductor/decider.go", Old: "if unsure(err) || errors.As(err, &again) {", New: "if _ = again; unsure(err) {"},
+		{Name: "the box stops if nobody knows what became of a write", File: "../conductor/decider.go", Old: "if unsure(err) || errors.As(err, &again) {", New: "if errors.As(err, &again) {"},
+		{Name: "nobody looks when the time has come", File: "../conductor/decider.go", Old: "timer.Reset(max(0, wake.Sub(d.now())))", New: "timer.Reset(1000 * time.Hour)"},
+		{Name: "what happens beside the conductor is not noticed", File: "../conductor/conductor.go", Old: "d != nil {\n\t\td.stir()", New: "d != nil && false {\n\t\td.stir()"},
+		{Name: "runs are not brought on after a restart", File: "../conductor/conductor.go", Old: "range c.ledger.LiveRuns() {\n\t\tc.conduct(subject)", New: "range c.ledger.LiveRuns() {\n\t\t_ = subject"},
+		{Name: "a run whose start had no outcome is not brought on", File: "../conductor/startrun.go", Old: "if err != nil && !c.live(subject) {", New: "if err != nil {"},
+		{Name: "what is not protected any more is not recorded", File: "../conductor/decider.go", Old: "switch err := d.take(ctx, delivery.Unprotected{What: d.runner.Unprotected()}); {", New: "switch err := error(nil); {"},
+		{Name: "what is not protected any more is tried once", File: "../conductor/decider.go", Old: "\t\tswitch err := d.take(ctx, delivery.Unprotected", New: "\t\td.exposed = true\n\t\tswitch err := d.take(ctx, delivery.Unprotected"},
+		{Name: "an order that is not due goes on", File: "../conductor/inflight.go", Old: "if !due[id] {\n\t\t\town.cancel()", New: "if !due[id] {\n\t\t\t_ = own"},
+		{Name: "an order is given twice", File: "../conductor/inflight.go", Old: "f.due[cmd.ID] != nil || ctx.Err() != nil", New: "ctx.Err() != nil"},
+		{Name: "an order that failed is not given again", File: "../conductor/inflight.go", Old: "if f.due[cmd.ID] == own {\n\t\tdelete(f.due, cmd.ID)", New: "if f.due[cmd.ID] == own {"},
+		{Name: "an order that failed waits for the next event", File: "../conductor/inflight.go", Old: "own.cancel()\n\td.stir()", New: "own.cancel()"},
+		{Name: "agents are started while the box is drained", File: "../conductor/decider.go", Old: "for ctx.Err() == nil && !d.all.Draining() {", New: "for ctx.Err() == nil {"},
+		{Name: "orders go on while the box is drained", File: "../conductor/decider.go", Old: "if !d.all.Draining() {\n\t\t\tcommands", New: "if true {\n\t\t\tcommands"},
+		{Name: "agents are not told to stop", File: "../conductor/conductor.go", Old: "Kind: api.CommandStop, Reason", New: "Kind: api.CommandTell, Reason"},
+		{Name: "a finished run is not left", File: "../conductor/decider.go", Old: "d.runner.LeaveFollowed(r.ID)\n\t\t\td.runner.Finished(ctx, r)", New: "d.runner.LeaveFollowed(r.ID)"},
+		{Name: "what a finished run left is forgotten by a restart", File: "../conductor/conductor.go", Old: "case !r.Live():\n\t\t\tc.runner.Finished(ctx, r)", New: "case !r.Live():"},
+		{Name: "somebody is told of a question again and again", File: "../conductor/decider.go", Old: "if !d.asked[q.ID] {", New: "if d.asked[q.ID] = false; !d.asked[q.ID] {"},
+		{Name: "who could not be told is not told again", File: "../conductor/notify.go", Old: "if err == nil || ctx.Err() != nil", New: "if true || ctx.Err() != nil"},
+		{Name: "a merge is permitted that is not allowed", File: "../conductor/conductor.go", Old: "if allowed == nil {\n\t\treturn work.Permit{}", New: "if allowed == nil {\n\t\treturn work.Permit{Seq: 1, Allowed: work.Allowed{Commit: merge.Commit, Onto: merge.Onto, Tree: merge.Tree, Base: merge.Base}}"},
+	}))
+}

@@ -1,11 +1,18 @@
 package sim_test
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"testing/synctest"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
@@ -13,42 +20,105 @@ import (
 func (w *world) operate() error {
 	task := "T-9"
 	if w.chance(90) {
-		task = pick(w, w.plan).Task
+		task = pick(w, w.plan.Tasks).ID
 	}
-	var in delivery.Input
 	switch n := w.rand.IntN(100); {
 	case n < 3, n < 45 && len(w.run.Questions) > 0:
-		in = w.someAnswer()
+		return w.answer(w.someAnswer())
 	case n < 55:
-		told := delivery.Tell{Task: task, Text: "mind the gap"}
-		if s := w.run.SessionOf(task); s != nil && w.chance(50) {
-			told.Session = s.ID
-		}
-		in = told
+		return w.tellAgent(task)
 	case n < 62:
-		in = delivery.Hold{Reason: "lunch"}
+		return w.onRun("pause", "lunch")
 	case n < 80 && (w.run.Paused || n < 64):
-		in = delivery.Resume{}
+		return w.onRun("resume", "")
 	case n < 80:
-		in = w.someAnswer()
+		return w.answer(w.someAnswer())
 	case n < 84:
-		in = delivery.Cancel{Task: task, Reason: "not needed"}
+		return w.onTask(task, "cancel", "not needed")
 	case n < 85:
-		in = delivery.Cancel{Reason: "all of it"}
+		return w.onRun("cancel", "all of it")
 	case n < 92:
-		in = delivery.Retry{Task: task, Text: "once more"}
-	default:
-		return w.override(task)
+		return w.onTask(task, "retry", "once more")
 	}
-	w.tell("     the operator: %T%+v", in, in)
-	_, err := w.take(in)
-	return err
+	return w.override(task)
+}
+
+// word has the operator say something, and looks how it is taken: it may be refused by the rules.
+func (w *world) word(what string, do func() error) error {
+	w.tell("     the operator: %s", what)
+	w.excused = false
+	err := do()
+	if settled := w.wait(); settled != nil {
+		return settled
+	}
+	switch why := reason(err); {
+	case why != "":
+		w.reached.add("refused", why)
+	case err != nil && !w.excused:
+		return breaks("%s is refused: %T", what, err)
+	}
+	return nil
+}
+
+func (w *world) onRun(verb, text string) error {
+	return w.word(verb, func() error {
+		_, err := w.conductor.OnRun(background, w.run.ID, verb, api.Message{Text: text})
+		return err
+	})
+}
+
+func (w *world) onTask(task, verb, text string) error {
+	if verb == "retry" {
+		w.record.said[delivery.TaskRetried]++
+	}
+	return w.word(verb+" "+task, func() error {
+		_, err := w.conductor.OnTask(background, order.ItemID(w.run.ID, task), verb, api.Message{Text: text})
+		return err
+	})
+}
+
+func (w *world) answer(a delivery.Answer) error {
+	return w.word(fmt.Sprintf("%+v", a), func() error {
+		_, err := w.conductor.Answer(background, a.Question, api.Answer{Choice: a.Choice, Text: a.Text})
+		return err
+	})
+}
+
+// tellAgent gives a message to an agent that is in touch, which takes it, refuses it or does not answer, or to the
+// next one. A client that got no answer says it again.
+func (w *world) tellAgent(task string) error {
+	w.told++
+	key := fmt.Sprintf("tell-%d", w.told)
+	for again := true; again; again = !w.calm && w.chance(20) {
+		var agent string
+		if s := w.run.SessionOf(task); s != nil && w.conductor.Mail().InTouch(s.ID) {
+			agent = s.ID
+		}
+		how := w.rand.IntN(3)
+		err := w.word("tell "+task, func() error {
+			said := make(chan error, 1)
+			go func() {
+				_, err := w.conductor.Tell(background, order.ItemID(w.run.ID, task), api.Message{Text: "mind the gap"}, key)
+				said <- err
+			}()
+			synctest.Wait()
+			if agent != "" && how < 2 {
+				w.reached.add("world", "agent told")
+				w.conductor.Mail().Answered(agent, "tell/"+key, how == 0)
+			}
+			return <-said
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // someAnswer answers a question, or something that is none.
 func (w *world) someAnswer() delivery.Answer {
 	if len(w.run.Questions) == 0 || w.chance(3) {
-		return delivery.Answer{Question: "R1-Q99", Text: "yes"}
+		return delivery.Answer{Question: w.run.ID + "-Q99", Text: "yes"}
 	}
 	q := pick(w, w.run.Questions)
 	if open := w.run.Open(); len(open) > 0 && w.chance(80) {
@@ -56,6 +126,8 @@ func (w *world) someAnswer() delivery.Answer {
 	}
 	a := delivery.Answer{Question: q.ID}
 	switch n := w.rand.IntN(10); {
+	case n < 3 && slices.Contains(q.Choices, delivery.ChooseHealthy):
+		a.Choice = delivery.ChooseHealthy
 	case n < 5 && len(q.Choices) > 0:
 		a.Choice = pick(w, q.Choices)
 	case n < 6 && len(q.Choices) > 0:
@@ -71,23 +143,19 @@ func (w *world) someAnswer() delivery.Answer {
 
 func (w *world) override(task string) error {
 	t := w.run.Task(task)
-	if t == nil || !w.run.Live() {
+	phase := pick(w, agentsig.Phases())
+	if t == nil || !w.run.Live() || t.Item.Phase == phase {
 		return nil
 	}
-	e, err := work.Decide(t.Item, work.Override{Phase: pick(w, agentsig.Phases()), Reason: "by hand"})
-	if err != nil {
-		return nil //nolint:nilerr // the same phase: the operator looks again
-	}
-	return w.append(t.Item.Subject, e)
+	return w.byHand(t.Item.Subject, work.Override{Phase: phase, Reason: "by hand"})
 }
 
 // answerAll is a person who answers everything, so that work can go on.
 func (w *world) answerAll() (bool, error) {
 	if w.run.Paused {
-		_, err := w.take(delivery.Resume{})
-		return true, err
+		return true, w.onRun("resume", "")
 	}
-	open := w.run.Open()
+	open := slices.Clone(w.run.Open())
 	for _, q := range open {
 		a := delivery.Answer{Question: q.ID, Text: "go on"}
 		switch {
@@ -101,7 +169,7 @@ func (w *world) answerAll() (bool, error) {
 		case q.Cause == delivery.CauseObstacles:
 			w.broken = false
 		}
-		if _, err := w.take(a); err != nil {
+		if err := w.answer(a); err != nil {
 			return true, err
 		}
 	}
@@ -110,17 +178,42 @@ func (w *world) answerAll() (bool, error) {
 
 func (w *world) unplayed(role agentsig.Role) bool { return w.run.Settings.Roles[role].Agent == "" }
 
-// epilogue says a few words more, after the end.
-func (w *world) epilogue() {
+// epilogue says a few words more, after the end, and looks what is left.
+func (w *world) epilogue() error {
 	if w.run.Finished == nil {
-		return
+		return w.notifiedAll()
 	}
-	for _, in := range []delivery.Input{
-		delivery.Hold{}, delivery.Resume{}, delivery.Cancel{}, delivery.Cancel{Task: "T-1"}, delivery.Retry{Task: "T-1"}, delivery.Tell{Task: "T-1"},
-	} {
-		_, err := w.run.Decide(in, w.now)
-		if err != nil {
-			w.reached.add("refused", reason(err))
+	if w.marked[w.subject] {
+		return breaks("the run has ended, and what it left is not taken away")
+	}
+	if err := w.conductor.HandIn(background, w.subject, delivery.Hold{}); !errors.Is(err, box.ErrStopping) {
+		return breaks("the run has ended, and somebody still decides for it: %w", err)
+	}
+	for _, verb := range []string{"pause", "resume", "cancel"} {
+		if err := w.onRun(verb, ""); err != nil {
+			return err
 		}
 	}
+	for _, verb := range []string{"cancel", "retry"} {
+		if err := w.onTask("T-1", verb, ""); err != nil {
+			return err
+		}
+	}
+	return w.tellAgent("T-1")
+}
+
+// notifiedAll looks whether somebody was told of each open question, since the box began.
+func (w *world) notifiedAll() error {
+	if w.config.Notify.Webhook == "" {
+		return nil
+	}
+	if err := w.pass(time.Minute); err != nil {
+		return err
+	}
+	for _, q := range w.run.Open() {
+		if n := w.notified[q.ID]; n != triesOf(q.ID) {
+			return breaks("somebody was to be told of %s %d times, and was %d times", q.ID, triesOf(q.ID), n)
+		}
+	}
+	return nil
 }

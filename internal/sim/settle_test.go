@@ -2,22 +2,24 @@ package sim_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
-
-	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"time"
 )
 
 // settle goes on until the run has ended or, if the person is silent, waits for it.
 func (w *world) settle() error {
 	for range 3000 {
+		w.arm()
 		moved, err := w.settleOne()
 		switch {
 		case err != nil:
 			return err
 		case w.run.Finished != nil:
-			return nil
+			return w.wait()
 		case moved:
-		case w.silent && w.run.WaitsForPerson(w.now):
+		case w.silent && w.run.WaitsForPerson(now()):
 			w.reached.add("world", "waits for a person")
 			return nil
 		default:
@@ -28,23 +30,20 @@ func (w *world) settle() error {
 }
 
 func (w *world) settleOne() (moved bool, err error) {
-	if due, err := w.next(); due || err != nil {
-		return due, err
-	}
-	if w.run.WaitsForPerson(w.now) {
+	if w.run.WaitsForPerson(now()) {
 		if w.silent {
 			return false, nil
 		}
 		return w.answerAll()
 	}
-	before := len(w.record)
-	for _, c := range w.run.Commands() {
-		if !w.doing[c.ID] {
-			known := w.settled(c)
-			if err := w.do(c); err != nil {
-				return true, err
-			}
-			moved = moved || !known
+	before := w.record.n
+	for _, e := range w.underWay(w.waits) {
+		if !w.goesOn(e) {
+			continue
+		}
+		moved = true
+		if err := w.do(e); err != nil {
+			return true, err
 		}
 	}
 	for range w.order {
@@ -57,18 +56,15 @@ func (w *world) settleOne() (moved bool, err error) {
 		}
 		moved = moved || done
 	}
-	if len(w.results) > 0 {
-		moved = true
-		if err := w.finishOutside(); err != nil {
-			return true, err
-		}
+	done, err := w.finishOutside()
+	if err != nil {
+		return true, err
 	}
-	if moved = moved || len(w.record) > before; moved {
+	if moved = moved || done || w.record.n > before; moved {
 		return true, nil
 	}
-	if wake := w.run.Wake(w.now); !wake.IsZero() {
-		w.now = wake
-		return true, nil
+	if later := w.later(); !later.IsZero() {
+		return true, w.pass(later.Sub(now()))
 	}
 	if !w.silent {
 		return w.answerAll()
@@ -76,23 +72,28 @@ func (w *world) settleOne() (moved bool, err error) {
 	return false, nil
 }
 
-// settled reports whether a command would find nothing to do.
-func (w *world) settled(c delivery.Command) bool {
-	if c.Do != delivery.DoStart {
-		return false
+// later returns when the box goes on by itself; zero if only the world can bring that about.
+func (w *world) later() time.Time {
+	first := w.run.Wake(now())
+	for _, at := range append(slices.Collect(maps.Values(w.failed)), w.faultAt) {
+		if again := at.Add(leaveAlone); again.After(now()) && (first.IsZero() || again.Before(first)) {
+			first = again
+		}
 	}
-	p := w.processes[c.Session.ID]
-	return p != nil && !p.killed
+	return first
 }
 
 func (w *world) standstill() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "paused %v, remediation %+v, budget used %+v", w.run.Paused, w.run.Remediation, w.run.Used)
 	for _, t := range w.run.Tasks {
-		fmt.Fprintf(&b, "\n  %s %s: %q, need %v, question %q", t.ID, t.Item.Phase, w.run.Why(t, w.now), t.Need, t.Question)
+		fmt.Fprintf(&b, "\n  %s %s: %q, need %v, question %q", t.ID, t.Item.Phase, w.run.Why(t, now()), t.Need, t.Question)
 	}
 	for _, s := range w.run.Sessions {
 		fmt.Fprintf(&b, "\n  session %s %s task %q waiting %q over %q prompt %v", s.ID, s.Role, s.Task, s.Waiting, s.Over, s.Prompt)
+	}
+	for _, e := range w.underWay(func(*errand) bool { return true }) {
+		fmt.Fprintf(&b, "\n  order %s, begun: %v, to hand in: %d", e.ID, e.begun, len(e.todo))
 	}
 	for _, q := range w.run.Open() {
 		fmt.Fprintf(&b, "\n  question %s %s", q.ID, q.Cause)

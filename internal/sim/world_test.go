@@ -1,60 +1,76 @@
 package sim_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"reflect"
-	"strings"
+	"slices"
+	"sync"
+	"testing/synctest"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/conductor"
+	"github.com/signalbox-dev/signalbox/internal/conductor/conductortest"
+	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
-	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/internal/plan"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
-const runSubject = "RUN"
-
-// itemOf names the subject of a task's item.
-func itemOf(task string) string { return "ITEM" + strings.TrimPrefix(task, "T-") }
-
-// world is one schedule.
+// world is one schedule. It lives in a bubble of package synctest: its time is the bubble's. It decides everything
+// in one goroutine, and only while all others wait for it; so the same seed is the same schedule.
 type world struct {
 	rand    *rand.Rand
-	now     time.Time
-	run     *delivery.Run
-	items   map[string]work.Item // by subject
-	record  []recorded
 	judge   *judge
 	reached counts
-	plan    []work.Add
 	theme   theme
+	plan    plan.Plan
+	config  config.Config
 	calm    bool // agents are honest, nothing is lost
 	silent  bool // the person is
 
+	// The box.
+	ledger    *conductortest.Ledger
+	conductor *conductor.Conductor
+	subject   string        // of the run; empty until that is recorded
+	run       *delivery.Run // as it is folded; nobody changes it while the world decides
+	fault     fault         // that is to come
+	faultAt   time.Time     // when the last one came
+	excused   bool          // one came for which the box may say that it does not know
+	killed    bool
+	draining  bool
+	known     int // how many events were folded again
+	record    record
+	violated  error // the first rule that the box broke
+
 	// What survives a restart of the box.
-	processes map[string]*process
-	order     []string  // of the processes, as they were started
-	strays    []message // copies that are still under way
-	branches  map[string]*branch
-	merged    map[string]bool // commits that the target has
-	repair    branch          // what remediation has committed
-	commits   int
-	broken    bool // the environment is
+	processes   map[string]*process
+	order       []string  // of the processes, as they were started
+	strays      []message // copies that are still under way
+	branches    map[string]*branch
+	taken       map[string]bool // names of branches
+	merged      map[string]bool // commits that the target has
+	repair      branch          // what remediation has committed
+	commits     int
+	broken      bool // the environment is
+	unprotected []string
+	told        int // messages of the operator's
 
 	// What does not.
-	doing   map[string]bool // commands that were carried out
-	results []any           // of gates, merges and baselines
+	loose []delivery.Input // things that were seen, and not handed in yet
 
-	checked int       // how much of the record was folded again
-	story   *[]string // nil unless it is told
-}
+	// What the box's goroutines change, until all of them wait.
+	mu       sync.Mutex
+	errands  map[string]*errand   // orders under way
+	done     map[string]bool      // orders that this box gave, and that were carried out
+	failed   map[string]time.Time // when an order of this box's failed last
+	again    map[string]bool      // orders that were given, by any box
+	doubled  string               // an order that was given while it went on
+	marked   map[string]bool      // runs that may have left something
+	notified map[string]int       // how often this box told somebody of a question
 
-type recorded struct {
-	seq   uint64
-	event ledger.Event
+	story *[]string // nil unless it is told
 }
 
 // branch is what a task's agents have written.
@@ -70,9 +86,10 @@ func breaks(format string, a ...any) error { return violation{fmt.Errorf(format,
 
 func newWorld(seed uint64, reached counts, story *[]string) *world {
 	w := &world{
-		rand: rand.New(rand.NewPCG(seed, 11)), now: time.Unix(1_800_000_000, 0).UTC(), run: &delivery.Run{},
-		items: map[string]work.Item{}, reached: reached, story: story, processes: map[string]*process{},
-		branches: map[string]*branch{}, merged: map[string]bool{}, doing: map[string]bool{}, judge: newJudge(),
+		rand: rand.New(rand.NewPCG(seed, 11)), reached: reached, story: story, judge: newJudge(), run: &delivery.Run{},
+		processes: map[string]*process{}, branches: map[string]*branch{}, taken: map[string]bool{}, merged: map[string]bool{},
+		done: map[string]bool{}, again: map[string]bool{}, failed: map[string]time.Time{}, errands: map[string]*errand{},
+		marked: map[string]bool{}, notified: map[string]int{}, record: newRecord(),
 	}
 	w.theme = w.chooseTheme()
 	return w
@@ -88,35 +105,43 @@ func (w *world) tell(format string, a ...any) {
 	}
 }
 
-// begin makes a plan and starts the run.
+// now is the time as the box takes it: what is recorded of it can be read again.
+func now() time.Time { return time.Now().UTC().Round(0) }
+
+// begin makes a plan and hands it in until it is delivered.
 func (w *world) begin() error {
-	n := 1 + w.rand.IntN(4)
-	for i := range n {
-		a := work.Add{
-			ID: fmt.Sprintf("r-T-%d", i+1), Title: "a task", Phase: agentsig.PhaseImplementation, Actor: work.OperatorActor,
-			Run: runSubject, Task: fmt.Sprintf("T-%d", i+1),
-		}
+	w.plan.Title = "a plan"
+	for i := range 1 + w.rand.IntN(4) {
+		t := plan.Task{ID: fmt.Sprintf("T-%d", i+1), Title: "a task", Work: "Do it."}
 		for j := range i {
 			if w.chance(40) {
-				a.BlockedBy = append(a.BlockedBy, fmt.Sprintf("T-%d", j+1))
+				t.BlockedBy = append(t.BlockedBy, fmt.Sprintf("T-%d", j+1))
 			}
 		}
-		if w.chance(30) {
-			a.Phase = agentsig.PhaseDraft
-		}
-		w.plan = append(w.plan, a)
-		w.branches[a.Task] = &branch{commit: w.commit()}
+		w.plan.Tasks = append(w.plan.Tasks, t)
+		w.branches[t.ID] = &branch{commit: w.commit()}
 	}
 	w.broken = w.theme.broken || w.chance(4)
-	err := w.append(runSubject, delivery.Event{Type: delivery.RunStarted, Actor: work.OperatorActor, Payload: delivery.Started{
-		ID: "R1", Title: "a plan", Tasks: n, Settings: w.settings(), Base: w.commit(), Branch: "main", Checks: 1,
-	}})
-	for err == nil && !w.run.Planned() && w.chance(97) {
-		if err = w.do(w.run.Commands()[0]); err == nil {
-			err = w.finishOutside()
+	w.settings()
+	if err := w.open(conductortest.New(background, now)); err != nil {
+		return err
+	}
+	for range 100 {
+		w.arm()
+		run, err := w.conductor.Deliver(background, api.StartRun{Plan: w.plan.Markdown()}, "deliver")
+		settled := w.wait()
+		switch {
+		case settled != nil:
+			return settled
+		case err != nil && w.faultAt.IsZero():
+			return breaks("the plan is refused: %w", err)
+		case err == nil && run.Subject != w.subject:
+			return breaks("the run %s is delivered, and %s recorded", run.Subject, w.subject)
+		case err == nil:
+			return nil
 		}
 	}
-	return err
+	return breaks("no run begins")
 }
 
 func (w *world) commit() string {
@@ -124,247 +149,65 @@ func (w *world) commit() string {
 	return fmt.Sprintf("%07x", 0xa00000+w.commits)
 }
 
-func (w *world) settings() delivery.Settings {
+// settings makes the settings of the run.
+func (w *world) settings() {
 	limit := func() int { return 1 + w.rand.IntN(3) }
-	s := delivery.Settings{
-		Roles: map[agentsig.Role]delivery.Role{}, Experts: []string{"dba"}, Publish: w.chance(20), Protection: delivery.Held,
-		Limits: delivery.Limits{
+	c := config.Config{
+		Agents:  map[string]config.Agent{"first": {Provider: "one"}, "second": {Provider: "two"}},
+		Experts: []string{"dba"}, Analyst: w.chance(30), Branch: "signalbox/{run}", Checks: []config.Check{{Name: "test"}},
+		Limits: config.Limits{
 			Agents: 1 + w.rand.IntN(3), Answer: 30 * time.Second,
-			Reviews: limit(), Audits: limit(), Gates: limit(), Crashes: limit(), Timeouts: limit(), Unknown: 3, Obstacles: limit(),
+			Reviews: limit(), Audits: limit(), Gates: limit(), Crashes: limit(), Timeouts: limit(),
 			ExpertRequests: limit(), ExpertAttempts: limit(), ExpertAtOnce: 1 + w.rand.IntN(2), RemediationRounds: pick(w, []int{1, 2, 2, 3, 10}),
-			ConflictWait: 30 * time.Minute, ConflictRetries: w.rand.IntN(3), ProviderPause: 5 * time.Minute,
+			ConflictWait: 30 * time.Minute, ConflictRetries: w.rand.IntN(3),
 		},
 	}
-	for _, role := range agentsig.Roles() {
-		if w.chance(2) {
-			continue // nobody plays it
+	if w.chance(20) {
+		c.Merge = config.MergePR
+	}
+	if w.chance(30) {
+		c.Notify.Webhook = "https://example.org/hook"
+	}
+	played := func(percent int) config.Role {
+		r := config.Role{Agent: pick(w, []string{"first", "second"}), AtOnce: w.rand.IntN(3)}
+		if w.chance(percent) {
+			r.Agent = "nobody"
 		}
-		s.Roles[role] = delivery.Role{Agent: "scripted", Provider: pick(w, []string{"one", "two"}), AtOnce: w.rand.IntN(3)}
+		return r
+	}
+	c.Roles = config.Roles{
+		Developer: played(0), Critic: played(0), Auditor: played(0), Analyst: played(0), Remediation: played(2), HealthAuditor: played(2), Expert: played(2),
+	}
+	if !c.Analyst {
+		c.Roles.Analyst = played(40)
 	}
 	if w.theme.budget || w.chance(5) {
-		s.Budget = delivery.Budget{Tokens: int64(100 + w.rand.IntN(400)), CostUSD: float64(w.rand.IntN(3))}
+		c.Budget = config.Budget{Tokens: int64(100 + w.rand.IntN(400)), CostUSD: float64(w.rand.IntN(3))}
 	}
-	return s
-}
-
-// append records an event on the run or an item, and folds it.
-func (w *world) append(subject string, what any) error {
-	seq := uint64(len(w.record) + 1)
-	e := ledger.Event{Format: ledger.Format, Epoch: 1, Subject: subject, ItemSeq: seq, Time: w.now}
-	var payload any
-	switch what := what.(type) {
-	case delivery.Event:
-		e.Type, e.Actor, e.Session, payload = what.Type, what.Actor, what.Session, what.Payload
-	case work.Event:
-		e.Type, e.Actor, e.Session, e.Key, payload = what.Type, what.Actor, what.Session, what.Key, what.Payload
-		if what.Token != (work.Token{}) {
-			e.Lease = what.Token.String()
-		}
-	}
-	data, err := json.Marshal(payload)
-	if err != nil {
-		return err
-	}
-	e.Payload = data
-	if len(data) > ledger.MaxPayload {
-		return breaks("%s has %d bytes, more than an event may", e.Type, len(data))
-	}
-	w.record = append(w.record, recorded{seq, e})
-	w.noteRecorded(e.Type, payload)
-	if w.story != nil {
-		w.tell("%4d %s %s", seq, w.now.Format("15:04:05"), delivery.Words(e, w.name))
-	}
-	before := w.snapshotTask(subject, e.Type)
-	if err := fold(w.run, w.items, recorded{seq, e}); err != nil {
-		return err
-	}
-	if before != "" && before != w.snapshotTask(subject, e.Type) {
-		return breaks("%s moves something:\n%s\n%s", e.Type, before, w.snapshotTask(subject, e.Type))
-	}
-	return w.judge.see(e, payload)
-}
-
-// noteRecorded counts what was recorded.
-func (w *world) noteRecorded(event string, payload any) {
-	w.reached.add("event", event)
-	switch p := payload.(type) {
-	case delivery.Question:
-		w.reached.add("cause", string(p.Cause))
-	case delivery.Ended:
-		w.reached.add("ended", string(p.How))
-	case delivery.RepairReview:
-		w.reached.add("world", map[bool]string{true: "repair passed", false: "repair refused"}[p.Passed])
-	case delivery.Round:
-		if event == delivery.RemediationEnded && p.Detail != "" {
-			w.reached.add("world", "repair left out")
-		}
-	case delivery.Finished:
-		w.reached.add("outcome", string(p.Outcome))
-	}
-}
-
-func (w *world) name(subject string) string {
-	for _, a := range w.plan {
-		if subject == itemOf(a.Task) {
-			return a.Task
-		}
-	}
-	return "R1"
-}
-
-// snapshotTask describes a task where an event may not move it.
-func (w *world) snapshotTask(subject, event string) string {
-	if event != work.LateResultRecorded {
-		return ""
-	}
-	for _, t := range w.run.Tasks {
-		if t.Item.Subject == subject {
-			c := *t
-			c.Item.Seq, c.Item.Keys, c.Item.Lease, c.Item.Past, c.Item.Allowed = 0, [8]work.KeyedSeq{}, nil, nil, nil
-			return fmt.Sprintf("%+v %s", c, t.Item.Session())
-		}
-	}
-	return ""
-}
-
-func fold(r *delivery.Run, items map[string]work.Item, at recorded) error {
-	if at.event.Subject == runSubject {
-		return r.Evolve(at.seq, at.event)
-	}
-	after, err := work.Evolve(items[at.event.Subject], at.seq, at.event)
-	if err != nil {
-		return err
-	}
-	items[at.event.Subject] = after
-	return r.EvolveItem(after, at.event)
-}
-
-// write records what was decided. A restart may come between.
-func (w *world) write(d delivery.Write) error {
-	if d.Item == "" {
-		return w.append(runSubject, d.Event)
-	}
-	e, err := work.Decide(w.items[d.Item], d.Do)
-	if err != nil {
-		return breaks("what was decided is refused: %#v: %w", d.Do, err)
-	}
-	return w.append(d.Item, e)
-}
-
-// take decides on an input and records what it leads to. It returns false if the
-// box restarted before all of it was recorded.
-func (w *world) take(in delivery.Input) (bool, error) {
-	writes, err := w.run.Decide(in, w.now)
-	if err != nil {
-		w.reached.add("refused", reason(err))
-		return true, nil
-	}
-	w.noteHandled(in, len(writes))
-	for i, d := range writes {
-		if i > 0 && !w.calm && w.chance(10) {
-			w.tell("     the box is killed in the middle of a decision")
-			return false, w.restart()
-		}
-		if err := w.write(d); err != nil {
-			return true, err
-		}
-	}
-	return true, nil
-}
-
-func reason(err error) string {
-	for _, e := range rejections {
-		if errors.Is(err, e) {
-			return e.Error()
-		}
-	}
-	return "unknown: " + err.Error()
-}
-
-var rejections = []error{
-	delivery.ErrFinished, delivery.ErrNoTask, delivery.ErrNoQuestion, delivery.ErrAnswered, delivery.ErrNoAnswer,
-	delivery.ErrTaskOver,
-}
-
-// restart forgets all but the record and what is outside the box.
-func (w *world) restart() error {
-	w.reached.add("world", "restart")
-	w.tell("     the box restarts")
-	w.doing, w.results = map[string]bool{}, nil
-	if !w.calm && w.chance(5) { // with other settings
-		w.results = append(w.results, delivery.Unprotected{What: []string{"checks run without a sandbox"}})
-	}
-	if len(w.record) == w.checked {
-		return nil
-	}
-	w.checked = len(w.record)
-	again, items := &delivery.Run{}, map[string]work.Item{}
-	for _, at := range w.record {
-		if err := fold(again, items, at); err != nil {
-			return err
-		}
-	}
-	if !reflect.DeepEqual(again, w.run) || !reflect.DeepEqual(items, w.items) {
-		return breaks("the record folds to another state:\n%s\n%s", dump(again), dump(w.run))
-	}
-	w.run, w.items = again, items
-	if w.chance(20) {
-		return w.restore()
-	}
-	return nil
-}
-
-// restore takes the run from a snapshot instead of the record.
-func (w *world) restore() error {
-	data, err := json.Marshal(w.run)
-	if err != nil {
-		return err
-	}
-	kept := &delivery.Run{}
-	if err := json.Unmarshal(data, kept); err != nil {
-		return err
-	}
-	kept.Restored()
-	if !reflect.DeepEqual(kept, w.run) {
-		return breaks("a snapshot is another state:\n%s\n%s", dump(kept), dump(w.run))
-	}
-	w.run = kept
-	return nil
-}
-
-func dump(r *delivery.Run) string {
-	data, err := json.Marshal(r)
-	if err != nil {
-		return err.Error()
-	}
-	return string(data)
-}
-
-// next records one thing that is due, if there is one.
-func (w *world) next() (bool, error) {
-	d, due := w.run.Next(w.now)
-	if !due {
-		return false, w.judge.rest(w.now)
-	}
-	return true, w.write(d)
+	w.config = c
 }
 
 // play runs the whole schedule.
 func (w *world) play() error {
+	defer w.shut()
 	if err := w.begin(); err != nil {
 		return err
 	}
 	chaos := 10 + w.rand.IntN(90)
-	for steps := 0; len(w.record) < chaos && steps < 1000; steps++ {
+	for steps := 0; w.record.n < chaos && steps < 1000; steps++ {
 		if w.run.Finished != nil && w.chance(20) {
 			break
 		}
+		w.arm()
 		if err := w.step(); err != nil {
 			return err
 		}
 	}
 	w.silent = w.chance(20)
 	w.calm = !w.silent
+	if w.calm {
+		w.fault = fault{}
+	}
 	w.tell("     %s", map[bool]string{true: "the person says nothing any more", false: "calm"}[w.silent])
 	if err := w.settle(); err != nil {
 		return err
@@ -377,38 +220,174 @@ func (w *world) play() error {
 			return breaks("%s of remediation is on the branch, and no critic passed it", commit)
 		}
 	}
-	w.epilogue()
+	if err := w.epilogue(); err != nil {
+		return err
+	}
 	return w.judge.end(w.run.Finished != nil)
 }
 
 // step is one step of chaos.
 func (w *world) step() error {
-	switch n := w.rand.IntN(200); {
-	case n < 56:
-		for range 1 + w.rand.IntN(6) {
-			if due, err := w.next(); !due || err != nil {
-				return err
-			}
-		}
-	case n < 100:
+	switch n := w.rand.IntN(150); {
+	case n < 44:
 		return w.carryOut()
-	case n < 130:
+	case n < 74:
 		w.act()
-	case n < 165:
+	case n < 109:
 		_, err := w.deliver()
 		return err
-	case n < 184:
-		return w.finishOutside()
-	case n < 192:
+	case n < 128:
+		_, err := w.finishOutside()
+		return err
+	case n < 136:
 		return w.operate()
-	case n < 195:
-		w.now = w.now.Add(time.Duration(1+w.rand.IntN(40)) * time.Minute)
-	case n < 197:
+	case n < 141:
+		return w.pass(time.Duration(1+w.rand.IntN(5)) * time.Second)
+	case n < 144:
+		return w.pass(time.Duration(1+w.rand.IntN(40)) * time.Minute)
+	case n < 146:
 		return w.expire()
-	case n < 198:
+	case n < 147:
 		return w.restart()
+	case n < 148:
+		return w.connect()
+	case n < 149 && w.chance(25):
+		return w.drain()
+	case n < 149:
+		w.crash()
 	default:
 		w.broken = w.broken || w.theme.broken || w.chance(30)
+	}
+	return nil
+}
+
+// pass lets time pass.
+func (w *world) pass(d time.Duration) error {
+	w.folded(w.ledger) // what was read until now was read before anybody takes the ledger's lock: the race detector wants to see that
+	time.Sleep(d)
+	return w.wait()
+}
+
+// wait returns when everything that the box does by itself is done. A box that was killed is started again.
+func (w *world) wait() error {
+	synctest.Wait()
+	w.subject, w.run = w.record.run, w.folded(w.ledger)
+	switch {
+	case w.violated != nil:
+		return w.violated
+	case w.ledger.Context().Err() == nil:
+		return w.rest()
+	case !w.killed && !errors.Is(w.ledger.Failed(), errFull):
+		return breaks("the box stops by itself: %w", w.ledger.Failed())
+	}
+	return w.restart()
+}
+
+// folded returns the run of a ledger as it is.
+func (w *world) folded(l *conductortest.Ledger) *delivery.Run {
+	r := &delivery.Run{}
+	l.WithRun(w.record.run, func(run *delivery.Run) { r = run })
+	return r
+}
+
+// leaveAlone is for how long the box may leave alone what it could not record, or carry out.
+const leaveAlone = time.Second
+
+// rest looks whether the box has done all that it should have by itself.
+func (w *world) rest() error {
+	at := now()
+	if w.draining || w.subject == "" {
+		return nil
+	}
+	pausing := at.Before(w.faultAt.Add(leaveAlone)) && !w.faultAt.IsZero()
+	if d, due := w.run.Next(at); !due {
+		if err := w.judge.rest(at); err != nil {
+			return err
+		}
+	} else if !pausing {
+		return breaks("%s%T is due, and the box does nothing", d.Event.Type, d.Do)
+	}
+	if r := w.run; len(w.unprotected) > 0 && r.Live() && r.Settings.Protection == delivery.Held && !slices.Equal(r.Lost, w.unprotected) && !pausing {
+		return breaks("the run is not protected any more, and nobody says so")
+	}
+	due := map[string]bool{}
+	for _, c := range w.run.Commands() {
+		due[c.ID] = true
+		failed := w.failed[c.ID]
+		switch {
+		case c.Do == delivery.DoAddTask && !pausing:
+			return breaks("task %d is not added", c.N)
+		case c.Do == delivery.DoAddTask, pausing, w.errands[c.ID] != nil, w.done[c.ID], !failed.IsZero() && at.Before(failed.Add(leaveAlone)):
+		default:
+			return breaks("%s is due, and was not given", c.ID)
+		}
+	}
+	if w.doubled != "" {
+		return breaks("%s is given while it goes on", w.doubled)
+	}
+	for id, e := range w.errands {
+		if !due[id] && !pausing {
+			return breaks("%s is not due, and goes on", id)
+		}
+		if e.again && !e.known {
+			w.reached.add("world", "order given again")
+		}
+		e.known = true
+	}
+	return nil
+}
+
+// reason says why something was refused; nothing if that is not the rules' word.
+func reason(err error) string {
+	for _, e := range rejections {
+		if errors.Is(err, e) {
+			return e.Error()
+		}
+	}
+	return ""
+}
+
+var rejections = []error{
+	delivery.ErrFinished, delivery.ErrNoTask, delivery.ErrNoQuestion, delivery.ErrAnswered, delivery.ErrNoAnswer,
+	delivery.ErrTaskOver,
+}
+
+// record is what is recorded, as far as the world has to know it.
+type record struct {
+	run   string // the run's subject
+	n     int
+	names map[string]string // of the tasks, by their items
+	keys  map[string]bool   // of what has to be recorded once
+	said  map[string]int    // how often something was said that may be recorded as often, by the type of its event
+}
+
+func newRecord() record {
+	return record{names: map[string]string{}, keys: map[string]bool{}, said: map[string]int{}}
+}
+
+// once refuses an event that was recorded before.
+func (r *record) once(e ledger.Event, payload any) error {
+	key := ""
+	switch p := payload.(type) {
+	case delivery.Started:
+		key = e.Type
+	case delivery.Message:
+		key = e.Type + " " + p.Key
+	default:
+		if e.Key != "" {
+			key = e.Subject + " " + e.Type + " " + e.Key
+		}
+	}
+	if key != "" {
+		if r.keys[key] {
+			return breaks("%s is recorded twice", key)
+		}
+		r.keys[key] = true
+	}
+	if slices.Contains([]string{delivery.TaskRetried, delivery.CheckoutTouched}, e.Type) {
+		if r.said[e.Type]--; r.said[e.Type] < 0 {
+			return breaks("%s is recorded more often than it was said", e.Type)
+		}
 	}
 	return nil
 }
