@@ -5,6 +5,7 @@ package session_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -51,6 +52,10 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == acpVerb {
 		runACPAgent(os.Args[2:])
 		return
+	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil { // they wait for processes, and for silence
+		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -326,12 +326,12 @@ func TestStreamSilence(t *testing.T) {
 	t.Parallel()
 	inDialects(t, func(t *testing.T, d dialect) {
 		for name, c := range map[string]struct{ lines, how string }{
-			"a tool is open": {prints(d.begin, d.opened("make")), api.HowDone},
-			"no tool is":     {prints(d.begin, d.opened("make"), d.result("made")), api.HowStalled},
+			"a tool is open": {prints(d.begin, d.opened("make")) + "sleep 6; ", api.HowDone},
+			"no tool is":     {prints(d.begin, d.opened("make"), d.result("made")) + "sleep 60; ", api.HowStalled},
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				s := d.spec(t, c.lines+"sleep 6; "+prints(d.says("READY_FOR_REVIEW: T-1"), d.over))
+				s := d.spec(t, c.lines+prints(d.says("READY_FOR_REVIEW: T-1"), d.over))
 				stallsAfter4s(&s)
 				r := start(t, s)
 				r.send(api.SessionCommand{ID: "t", Kind: api.CommandTell, Text: "psst"})
