@@ -136,7 +136,7 @@ func TestProcessGroup(t *testing.T) {
 			r, w, err := os.Pipe()
 			check(t, err)
 			defer r.Close()
-			g, err := process.Start(process.Command{Path: command[0], Args: command[1:], Dir: l.tree, Env: l.env, Stdout: w, Marker: "sandbox-" + filepath.Base(t.TempDir())})
+			g, err := process.Start(process.Command{Path: command[0], Args: command[1:], Dir: l.tree, Env: l.env, Stdout: w, Marker: t.TempDir()})
 			check(t, err)
 			check(t, w.Close())
 			defer g.End(0)
