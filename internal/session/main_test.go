@@ -40,6 +40,14 @@ var allPermissions = []agent.Permission{agent.Edit, agent.Execute, agent.Fetch}
 // patience bounds every wait of a test; nothing waits for it to pass.
 const patience = 30 * time.Second
 
+// manyMiB is how long a message is that is read, and not kept as a whole: messages of up to 32 MiB are.
+func manyMiB() int {
+	if testing.Short() {
+		return 4
+	}
+	return 20
+}
+
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "session" {
 		client := api.NewClient(os.Getenv(boxAddress), "token")

@@ -228,7 +228,7 @@ func TestStreamOddities(t *testing.T) {
 			"what is not JSON": {prints("", "npm warn", "{", "[]", "7", `"x"`, "null", `{"type":7}`, `{"type":"mood"}`, "\xff\xfe"), ""},
 			"what is not what it was": {prints(`{"type":"assistant","message":7}`, `{"type":"assistant","message":{"content":[7,{"type":"text","text":[]}]}}`, `{"type":"user","message":{"content":"go on"}}`,
 				`{"type":"item.completed","item":[]}`, `{"type":"item.completed","item":{"type":"todo_list","items":[]}}`, `{"type":"system","subtype":"background_tasks_changed","tasks":7}`), ""},
-			"20 MiB":            {flood(20), "\n[20963328 bytes more]\n"},
+			"many MiB":          {flood(manyMiB()), fmt.Sprintf("\n[%d bytes more]\n", manyMiB()<<20-8<<10)},
 			"more than 32 MiB":  {flood(33), "[a message of more than 32 MiB was passed over]\n"},
 			"a child is left":   {`setsid sh -c 'trap "" TERM; while :; do sleep 1; done' & `, ""},
 			"errors that pass":  {`cat "$DATA/retried.jsonl" | sed '$d'; `, "after\n"},
