@@ -328,6 +328,17 @@ func nothingLeft(t *testing.T, dir string) {
 	}
 }
 
+// lockIsFree says whether nobody holds a session's directory. A process that another test starts at the same time
+// holds it too, from its fork to its exec: that is waited for.
+func lockIsFree(dir string) bool {
+	for end := time.Now().Add(patience); session.Alive(dir); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
+}
+
 // await reads a file that a script writes, once it is there.
 func await(t *testing.T, path string) string {
 	t.Helper()
