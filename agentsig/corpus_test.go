@@ -324,6 +324,9 @@ func (x *corpusCase) checkSplits(t *testing.T, want corpusResult) {
 	}
 	splits := map[string]func([]byte) [][]byte{"bytes": chunksOf(1), "7 bytes": chunksOf(7), "4096 bytes": chunksOf(4096)}
 	step := 1
+	if testing.Short() {
+		step = 5
+	}
 	if longest > 2000 {
 		step = longest / 50
 	}

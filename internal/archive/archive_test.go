@@ -132,7 +132,7 @@ func TestAppendSyncsOnce(t *testing.T) {
 	before, extra := fs.Syncs(), 0
 	const appends = 100
 	for range appends {
-		if err := b.record(b.pen.write("item-1", strings.Repeat("x", 15000), nil), b.pen.write("item-2", "", nil)); err != nil {
+		if err := b.record(b.pen.write("item-1", strings.Repeat("x", 3*archive.SegmentLimit/2/appends), nil), b.pen.write("item-2", "", nil)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -141,7 +141,7 @@ func TestAppendSyncsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if extra = len(names) - 1; extra != 1 {
-		t.Errorf("1.5 MiB made %d more segments", extra)
+		t.Errorf("one and a half segments made %d more segments", extra)
 	}
 	if got := fs.Syncs() - before; got != appends+extra {
 		t.Errorf("%d appends took %d syncs", appends, got)

@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/signalbox-dev/signalbox/internal/archive"
@@ -32,9 +33,24 @@ const (
 	sampleSealed = 600
 )
 
+var theSample, theForged struct {
+	once sync.Once
+	made *sample
+}
+
+// newSample returns the sample. It is made once: who damages it damages a copy of its files; see with.
 func newSample(t testing.TB) *sample {
 	t.Helper()
-	return newSampleOf(t, newKeys(t), "x")
+	theSample.once.Do(func() { theSample.made = newSampleOf(t, newKeys(t), "x") })
+	return theSample.made
+}
+
+// newForged returns the sample's ledger with other events, all checksums right.
+func newForged(t testing.TB) *sample {
+	t.Helper()
+	keys := newSample(t).keys
+	theForged.once.Do(func() { theForged.made = newSampleOf(t, keys, "y") })
+	return theForged.made
 }
 
 // newSampleOf makes a sample whose events have a text of their own.
@@ -63,7 +79,7 @@ func newSampleOf(t testing.TB, keys archive.Keys, text string) *sample {
 			if i == 5 {
 				ref = &blob
 			}
-			events = append(events, b.pen.write(fmt.Sprint("item-", i), strings.Repeat(text, 3800), ref))
+			events = append(events, b.pen.write(fmt.Sprint("item-", i), strings.Repeat(text, 280), ref))
 		}
 		if err := b.record(events...); err != nil {
 			t.Fatal(err)
@@ -82,10 +98,10 @@ func newSampleOf(t testing.TB, keys archive.Keys, text string) *sample {
 }
 
 func dump(l *archivetest.Lossy) map[string][]byte {
-	all := map[string][]byte{}
-	_ = fs.WalkDir(l.Files(), ".", func(name string, d fs.DirEntry, err error) error {
+	all, files := map[string][]byte{}, l.Files()
+	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
-			all[name], err = fs.ReadFile(l.Files(), name)
+			all[name], err = fs.ReadFile(files, name)
 		}
 		return err
 	})
@@ -211,7 +227,7 @@ func TestDamage(t *testing.T) {
 // Copies that agree with each other are not what was signed for that.
 func TestDamageToAllCopies(t *testing.T) {
 	s := newSample(t)
-	forged := newSampleOf(t, s.keys, "y")
+	forged := newForged(t)
 	if got, err := s.outcome(forged.with("checkpoint", s.files["checkpoint"])); got != refused || err != nil {
 		t.Errorf("%s, %v", got, err)
 	}

@@ -33,9 +33,12 @@ const (
 	segmentHead   = len(segmentMagic) + 8 + 4
 	batchMagic    = "bat1"
 	batchHead     = len(batchMagic) + 4 + 4 + 8 + 4 + 4
-	segmentLimit  = 1 << 20 // a segment that is larger is followed by another one
+	segmentSize   = 1 << 20 // a segment that is larger is followed by another one
 	sector        = 512     // what a disk writes whole or not at all
 )
+
+// segmentLimit is segmentSize. Tests have a smaller one, so that few events make a log of several segments.
+var segmentLimit = segmentSize
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 

@@ -58,9 +58,18 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
+// manyEvents is how many events have 27 MB, or in a short test half of that.
+func manyEvents() int {
+	if testing.Short() {
+		return 30_000
+	}
+	return 60_000
+}
+
 // Whatever goes through the whole archive holds a part of it that does not grow with it.
 func TestMemory(t *testing.T) {
-	const size, bound = 60_000, 10 << 20 // the events alone have 27 MB
+	const bound = 10 << 20
+	size := manyEvents()
 	keys, dir := newKeys(t), archive.Dir(t.TempDir())
 	a, err := archive.Open(dir, keys)
 	if err == nil {
@@ -127,7 +136,8 @@ func TestMemory(t *testing.T) {
 // An archive whose checkpoint covers nothing of a long log, with the tiles that the log makes, is verified and read
 // with a part of the log in memory that does not grow with it.
 func TestMemoryOfALongEnd(t *testing.T) {
-	const size, bound = 60_000, 10 << 20 // the events alone have 27 MB
+	const bound = 10 << 20
+	size := manyEvents()
 	keys, dir := newKeys(t), archive.Dir(t.TempDir())
 	a, err := archive.Open(dir, keys)
 	if err == nil {
@@ -156,7 +166,7 @@ func TestMemoryOfALongEnd(t *testing.T) {
 	files := &watched{FS: dir, often: 10}
 	files.watch(t, "verify", bound, func() error {
 		v, err := archive.Verify(bg, files, keys.Verifier)
-		if v.Events != 0 || v.Unsealed != size {
+		if v.Events != 0 || v.Unsealed != int64(size) {
 			t.Errorf("%+v", v)
 		}
 		return err
@@ -170,7 +180,7 @@ func TestMemoryOfALongEnd(t *testing.T) {
 			next++
 			return nil
 		})
-		if next != size {
+		if next != int64(size) {
 			t.Errorf("%d events", next)
 		}
 		return err

@@ -67,7 +67,7 @@ func TestMirrorHasTheLogsEnd(t *testing.T) {
 // what was refused.
 func TestMirror(t *testing.T) {
 	s := newSample(t)
-	forged := newSampleOf(t, s.keys, "y")
+	forged := newForged(t)
 	last := s.logs[2]
 	name := path.Base(last)
 	end := s.files[last]

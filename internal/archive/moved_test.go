@@ -14,7 +14,7 @@ import (
 func TestFullSegmentReplaced(t *testing.T) {
 	dir := t.TempDir()
 	b := mustOpen(t, archive.Dir(dir), newKeys(t))
-	if err := b.record(b.pen.many(5000)...); err != nil {
+	if err := b.record(b.pen.many(1000)...); err != nil {
 		t.Fatal(err)
 	}
 	segments, err := filepath.Glob(filepath.Join(dir, "log", "*.log"))
@@ -25,7 +25,7 @@ func TestFullSegmentReplaced(t *testing.T) {
 	if err == nil {
 		err = errors.Join(os.Remove(segments[0]), os.WriteFile(segments[0], data, 0o600))
 	}
-	if err != nil || len(data) < 1<<20 {
+	if err != nil || len(data) < archive.SegmentLimit {
 		t.Fatal(len(data), err)
 	}
 	if err := b.record(b.pen.many(1)...); !errors.Is(err, filelock.ErrMoved) {

@@ -22,7 +22,7 @@ func TestPowerCuts(t *testing.T) {
 	var total life
 	n := *lives
 	if testing.Short() {
-		n = min(n, 20)
+		n = min(n, 10)
 	}
 	for seed := range uint64(n) {
 		l := newLife(keys, seed, seed%3 == 0)

@@ -16,10 +16,10 @@ import (
 
 // How long files are at most, in bytes.
 const (
-	longestNote    = 1 << 20                                                               // checkpoint, key, mirror
-	longestTile    = ledger.TileWidth * (2 + ledger.MaxEvent)                              // a bundle; a tile of hashes has less
-	longestSegment = segmentLimit + int64(batchHead) + engine.MaxBatch*(2+ledger.MaxEvent) // what is larger is followed by another one
-	longestOther   = 1 << 30                                                               // of the index
+	longestNote    = 1 << 20                                                              // checkpoint, key, mirror
+	longestTile    = ledger.TileWidth * (2 + ledger.MaxEvent)                             // a bundle; a tile of hashes has less
+	longestSegment = segmentSize + int64(batchHead) + engine.MaxBatch*(2+ledger.MaxEvent) // what is larger is followed by another one
+	longestOther   = 1 << 30                                                              // of the index
 )
 
 // longest returns how many bytes a file can have, by its name.

@@ -38,7 +38,7 @@ func (s scene) remove(prefix string) {
 
 func TestRepair(t *testing.T) {
 	s := newSample(t)
-	forged := newSampleOf(t, s.keys, "y") // the same ledger with other events, all checksums right
+	forged := newForged(t)
 	first, middle, last := s.logs[0], s.logs[1], s.logs[2]
 	for _, c := range []struct {
 		name   string
@@ -297,7 +297,7 @@ func TestRepairIsCutOff(t *testing.T) {
 // The scrub sees what a start from the checkpoint does not look at.
 func TestScrub(t *testing.T) {
 	s := newSample(t)
-	forged := newSampleOf(t, s.keys, "y")
+	forged := newForged(t)
 	stray := "blob/ff/" + strings.Repeat("f", 64)
 	for name, damage := range map[string]func(*archivetest.Lossy){
 		"tile/entries/000":      func(l *archivetest.Lossy) { l.Put("tile/entries/000", forged.files["tile/entries/000"]) },

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/cli"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/modeltest"
@@ -38,6 +39,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"session":     setSession,
+			"listens":     awaitBox,
 			"gatetoken":   setGateToken,
 			"cmpevents":   compareEvents,
 			"modelserver": serveModel,
@@ -52,6 +54,21 @@ func sandboxed(kind string) (bool, error) {
 		return false, fmt.Errorf("what is %q?", kind)
 	}
 	return sandbox.Available(sandbox.Kind(kind)) == nil, nil
+}
+
+// awaitBox waits until a box listens, in .signalbox or in the directory that is named. Commands wait a second for
+// a box that was just started; a busy machine may need more.
+func awaitBox(ts *testscript.TestScript, _ bool, args []string) {
+	dir := box.Dir(ts.MkAbs(append(args, ".signalbox")[0]))
+	for late := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		_, err := dir.Address()
+		if err == nil {
+			return
+		}
+		if time.Now().After(late) {
+			ts.Fatalf("no box listens in %s: %v", dir, err)
+		}
+	}
 }
 
 // setSession takes the session that a claim printed into $SESSION.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -30,7 +29,7 @@ func TestFrozenSession(t *testing.T) {
 	w.tasks("T-1")
 	w.script("T-1.developer", "kill -STOP $PPID\nsleep 300\n")
 	run := w.start("run", "plan.md")
-	w.within(20*time.Second, "the agent is at work", func() bool { return w.has("T-1.developer.1") })
+	w.until("the agent is at work", func() bool { return w.has("T-1.developer.1") })
 	if r := w.signalbox("cancel", "--run"); r.code != 0 || !strings.Contains(r.out, "R1 is cancelled") {
 		t.Errorf("cancel: exit code %d\n%s%s", r.code, r.out, r.err)
 	}

@@ -17,7 +17,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
@@ -78,7 +77,7 @@ func TestKillBox(t *testing.T) {
 			t.Parallel()
 			w := killWorld(t)
 			n := w.up()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			n.begin(w)
 			n.reach(ctx, after)
@@ -100,7 +99,7 @@ func TestKillSession(t *testing.T) {
 			t.Parallel()
 			w := killWorld(t)
 			n := w.up()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			n.begin(w)
 			n.reach(ctx, after)
@@ -221,7 +220,7 @@ func TestAdopt(t *testing.T) {
 	w.until("two developers are at work", func() bool { return len(w.started()) == 2 })
 	n.kill()
 	n = w.up()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	err := n.client.FollowRun(ctx, "R1", func(r api.Run) error {
 		near := 0

@@ -152,10 +152,13 @@ func (n *node) begin(w *world) api.Run {
 	return r
 }
 
-// until waits for something that processes bring about, half a minute at most.
+// patience bounds every wait for what processes bring about; nothing waits for it to pass.
+const patience = 2 * time.Minute
+
+// until waits for something that processes bring about.
 func (w *world) until(what string, holds func() bool) {
 	w.t.Helper()
-	w.within(30*time.Second, what, holds)
+	w.within(patience, what, holds)
 }
 
 // within is until, with a patience of its own.

@@ -43,8 +43,8 @@ func TestMain(m *testing.M) {
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
 		program = filepath.Join(dir, "signalbox")
-		build := append([]string{"build"}, buildFlags...)
-		if out, err := exec.CommandContext(context.Background(), "go", append(build, "-o", program, "../../cmd/signalbox")...).CombinedOutput(); err != nil {
+		build := append([]string{"run", "-exec", "cp"}, buildFlags...) // go run keeps what it has linked, go build does not
+		if out, err := exec.CommandContext(context.Background(), "go", append(build, "../../cmd/signalbox", program)...).CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "%s\n%v\n", out, err)
 			return 1
 		}

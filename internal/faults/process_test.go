@@ -20,7 +20,8 @@ import (
 func build(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "signalbox")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../cmd/signalbox").CombinedOutput(); err != nil {
+	// go run keeps what it has linked, go build does not.
+	if out, err := exec.CommandContext(t.Context(), "go", "run", "-exec", "cp", "../../cmd/signalbox", program).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return program

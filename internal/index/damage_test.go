@@ -18,10 +18,10 @@ type contents map[string][]byte
 
 func read(t testing.TB, files *archivetest.Lossy) contents {
 	t.Helper()
-	all := contents{}
-	must(t, fs.WalkDir(files.Files(), ".", func(name string, d fs.DirEntry, err error) error {
+	all, now := contents{}, files.Files()
+	must(t, fs.WalkDir(now, ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
-			all[name], err = fs.ReadFile(files.Files(), name)
+			all[name], err = fs.ReadFile(now, name)
 		}
 		return err
 	}))

@@ -37,6 +37,7 @@ func TestNested(t *testing.T) {
 			if err := sandbox.Available(kind); err != nil {
 				t.Skipf("NOT TESTED: %v", err)
 			}
+			t.Parallel()
 			for _, p := range nestProbes {
 				if p.name == "signal" && kind == sandbox.Bubblewrap && os.Geteuid() == 0 {
 					continue // the number that it sees is not one that it can name

@@ -146,7 +146,7 @@ func TestACPOddities(t *testing.T) {
 		"a flood of the unknown":  "flood 5000",
 		"what is not offered":     "call",
 		"a tool that never ends":  "open make",
-		"20 MiB":                  "long 20",
+		"many MiB":                fmt.Sprint("long ", manyMiB()),
 		"more than 32 MiB":        "long 33",
 		"a child that is left":    "fork",
 	} {

@@ -5,6 +5,7 @@ package session_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -39,6 +40,14 @@ var allPermissions = []agent.Permission{agent.Edit, agent.Execute, agent.Fetch}
 // patience bounds every wait of a test; nothing waits for it to pass.
 const patience = 30 * time.Second
 
+// manyMiB is how long a message is that is read, and not kept as a whole: messages of up to 32 MiB are.
+func manyMiB() int {
+	if testing.Short() {
+		return 4
+	}
+	return 20
+}
+
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "session" {
 		client := api.NewClient(os.Getenv(boxAddress), "token")
@@ -51,6 +60,10 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == acpVerb {
 		runACPAgent(os.Args[2:])
 		return
+	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil { // they wait for processes, and for silence
+		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -313,6 +326,17 @@ func nothingLeft(t *testing.T, dir string) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// lockIsFree says whether nobody holds a session's directory. A process that another test starts at the same time
+// holds it too, from its fork to its exec: that is waited for.
+func lockIsFree(dir string) bool {
+	for end := time.Now().Add(patience); session.Alive(dir); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
 }
 
 // await reads a file that a script writes, once it is there.

@@ -228,7 +228,7 @@ func TestStreamOddities(t *testing.T) {
 			"what is not JSON": {prints("", "npm warn", "{", "[]", "7", `"x"`, "null", `{"type":7}`, `{"type":"mood"}`, "\xff\xfe"), ""},
 			"what is not what it was": {prints(`{"type":"assistant","message":7}`, `{"type":"assistant","message":{"content":[7,{"type":"text","text":[]}]}}`, `{"type":"user","message":{"content":"go on"}}`,
 				`{"type":"item.completed","item":[]}`, `{"type":"item.completed","item":{"type":"todo_list","items":[]}}`, `{"type":"system","subtype":"background_tasks_changed","tasks":7}`), ""},
-			"20 MiB":            {flood(20), "\n[20963328 bytes more]\n"},
+			"many MiB":          {flood(manyMiB()), fmt.Sprintf("\n[%d bytes more]\n", manyMiB()<<20-8<<10)},
 			"more than 32 MiB":  {flood(33), "[a message of more than 32 MiB was passed over]\n"},
 			"a child is left":   {`setsid sh -c 'trap "" TERM; while :; do sleep 1; done' & `, ""},
 			"errors that pass":  {`cat "$DATA/retried.jsonl" | sed '$d'; `, "after\n"},
@@ -326,12 +326,12 @@ func TestStreamSilence(t *testing.T) {
 	t.Parallel()
 	inDialects(t, func(t *testing.T, d dialect) {
 		for name, c := range map[string]struct{ lines, how string }{
-			"a tool is open": {prints(d.begin, d.opened("make")), api.HowDone},
-			"no tool is":     {prints(d.begin, d.opened("make"), d.result("made")), api.HowStalled},
+			"a tool is open": {prints(d.begin, d.opened("make")) + "sleep 6; ", api.HowDone},
+			"no tool is":     {prints(d.begin, d.opened("make"), d.result("made")) + "sleep 60; ", api.HowStalled},
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				s := d.spec(t, c.lines+"sleep 6; "+prints(d.says("READY_FOR_REVIEW: T-1"), d.over))
+				s := d.spec(t, c.lines+prints(d.says("READY_FOR_REVIEW: T-1"), d.over))
 				stallsAfter4s(&s)
 				r := start(t, s)
 				r.send(api.SessionCommand{ID: "t", Kind: api.CommandTell, Text: "psst"})

@@ -42,7 +42,10 @@ func TestAdd(t *testing.T) {
 
 func TestAddManyAtOnce(t *testing.T) {
 	f := newFixture(t)
-	const many = 20
+	many := 20
+	if testing.Short() {
+		many = 6
+	}
 	errs := make([]error, many)
 	var all sync.WaitGroup
 	for i := range many {

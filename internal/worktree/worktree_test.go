@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,7 +30,11 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if err := os.RemoveAll(templates.dir); err != nil {
+		panic(err)
+	}
+	os.Exit(code)
 }
 
 // odd is a directory name with all that breaks careless commands.
@@ -45,6 +50,40 @@ type fixture struct {
 	exchange *Exchange
 }
 
+var templates struct {
+	once      sync.Once
+	dir, base string
+}
+
+// template is the fixture's checkout, of which each fixture has a copy. It is made once: that takes git two dozen processes.
+func template(t *testing.T) string {
+	t.Helper()
+	templates.once.Do(func() {
+		root, err := os.MkdirTemp("", "worktree-test-")
+		must(t, err)
+		git(t, root, "init", "--quiet", "--template=", "--initial-branch=main")
+		write(t, root, ".git/info/exclude", "# the user's\n")
+		git(t, root, "config", "user.name", "Ada")
+		git(t, root, "config", "user.email", "ada@example.org")
+		write(t, root, "a.txt", "one\ntwo\nthree\n")
+		write(t, root, "ü \n-b.txt", "odd\n")
+		write(t, root, ".gitignore", "ignored/\n.env\n.signalbox/\n")
+		git(t, root, "add", "--all")
+		git(t, root, "commit", "--quiet", "-m", "first")
+		write(t, root, "stashed.txt", "for later\n")
+		git(t, root, "stash", "push", "--quiet", "--include-untracked")
+		write(t, root, "a.txt", "one\ntwo\nthree\nstaged\n")
+		git(t, root, "add", "a.txt")
+		write(t, root, "a.txt", "one\ntwo\nthree\nnot staged\n")
+		write(t, root, "new.txt", "untracked\n")
+		templates.dir, templates.base = root, git(t, root, "rev-parse", "HEAD")
+	})
+	if templates.dir == "" {
+		t.Fatal("the checkout that fixtures are copies of could not be made")
+	}
+	return templates.dir
+}
+
 // newFixture makes a repository. With -short it skips three in four of the cases that are tests of their own.
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
@@ -55,27 +94,13 @@ func newFixture(t *testing.T) *fixture {
 		}
 	}
 	root := filepath.Join(t.TempDir(), odd)
-	must(t, os.MkdirAll(root, 0o755))
-	git(t, root, "init", "--quiet", "--initial-branch=main")
-	git(t, root, "config", "user.name", "Ada")
-	git(t, root, "config", "user.email", "ada@example.org")
-	write(t, root, "a.txt", "one\ntwo\nthree\n")
-	write(t, root, "ü \n-b.txt", "odd\n")
-	write(t, root, ".gitignore", "ignored/\n.env\n.signalbox/\n")
-	git(t, root, "add", "--all")
-	git(t, root, "commit", "--quiet", "-m", "first")
-	write(t, root, "stashed.txt", "for later\n")
-	git(t, root, "stash", "push", "--quiet", "--include-untracked")
-	write(t, root, "a.txt", "one\ntwo\nthree\nstaged\n")
-	git(t, root, "add", "a.txt")
-	write(t, root, "a.txt", "one\ntwo\nthree\nnot staged\n")
-	write(t, root, "new.txt", "untracked\n")
+	must(t, os.CopyFS(root, os.DirFS(template(t))))
 	repo, err := Open(t.Context(), root)
 	must(t, err)
 	repo.pauses = []time.Duration{0, 0, 0}
 	exchange, err := OpenExchange(t.Context(), repo, filepath.Join(root, ".signalbox", "exchange.git"))
 	must(t, err)
-	f := &fixture{t, repo, git(t, root, "rev-parse", "HEAD"), filepath.Join(root, ".signalbox", "trees"), exchange}
+	f := &fixture{t, repo, templates.base, filepath.Join(root, ".signalbox", "trees"), exchange}
 	before := f.checkout()
 	t.Cleanup(func() {
 		if diff := cmp.Diff(before, f.checkout()); diff != "" {

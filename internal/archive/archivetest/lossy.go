@@ -36,7 +36,8 @@ var ErrPower = errors.New("the power is off")
 // ErrSync is what a sync fails with; see [Lossy.FailSync].
 var ErrSync = errors.New("sync: input/output error")
 
-// node is a file, or a directory if it has names.
+// node is a file, or a directory if it has names. Bytes of a file are only ever added after those that
+// there are: what is durable, what a cut leaves and what others are shown share them.
 type node struct {
 	data, durable   []byte
 	names, durables map[string]*node
@@ -101,7 +102,7 @@ func survive(n *node, chance *rand.Rand, done map[*node]*node) *node {
 	if n.names == nil {
 		s.written = n.written
 		s.durable = survivingBytes(n, chance)
-		s.data = slices.Clone(s.durable)
+		s.data = slices.Clip(s.durable)
 		return s
 	}
 	s.names, s.durables = map[string]*node{}, map[string]*node{}
@@ -126,14 +127,15 @@ func survivingBytes(n *node, chance *rand.Rand) []byte {
 	from := len(n.durable)
 	if len(n.data) < from || string(n.data[:from]) != string(n.durable) {
 		if chance.IntN(2) == 0 {
-			return slices.Clone(n.durable)
+			return n.durable
 		}
 		from = 0
 	}
-	left := slices.Clone(n.data[:from+chance.IntN(len(n.data)-from+1)])
+	length := from + chance.IntN(len(n.data)-from+1)
 	if chance.IntN(2) == 0 {
-		left = slices.Clone(n.data) // all of its length
+		length = len(n.data)
 	}
+	left := slices.Clone(n.data[:length])
 	for from < len(left) {
 		next := min((from/sector+1)*sector, len(left))
 		if chance.IntN(3) == 0 {
@@ -155,7 +157,7 @@ func (l *Lossy) Files() fs.FS {
 			if name = path.Join(at, name); child.names != nil {
 				walk(name, child)
 			} else {
-				all[name] = &fstest.MapFile{Data: slices.Clone(child.data)}
+				all[name] = &fstest.MapFile{Data: slices.Clip(child.data)}
 			}
 		}
 	}
@@ -187,7 +189,8 @@ func (l *Lossy) Put(name string, data []byte) {
 		}
 		at = at.names[dir]
 	}
-	at.names[path.Base(name)] = &node{data: slices.Clone(data), durable: slices.Clone(data), written: time.Now()}
+	data = slices.Clip(slices.Clone(data))
+	at.names[path.Base(name)] = &node{data: data, durable: data, written: time.Now()}
 	at.durables[path.Base(name)] = at.names[path.Base(name)]
 }
 
@@ -442,7 +445,7 @@ func (f *file) Sync() error {
 		return err
 	}
 	if !f.n.lost {
-		f.n.durable = slices.Clip(f.n.data) // bytes are only ever added after these
+		f.n.durable = slices.Clip(f.n.data)
 	}
 	return nil
 }

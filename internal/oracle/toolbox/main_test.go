@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -25,6 +26,10 @@ func TestMain(m *testing.M) {
 	if mode := os.Getenv(testMode); mode != "" {
 		serve(mode)
 		return
+	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil { // what is side by side waits
+		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }

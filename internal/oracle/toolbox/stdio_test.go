@@ -416,7 +416,7 @@ func TestPortfolio(t *testing.T) {
 			t.Fatalf("%s %v: %v\n%s", name, args, err, out)
 		}
 	}
-	run("go", "build", "-o", filepath.Join(dir, "portfolio"), "../../../cmd/portfolio")
+	run("go", "run", "-exec", "cp", "../../../cmd/portfolio", filepath.Join(dir, "portfolio")) // go run keeps what it has linked
 	file := filepath.Join(dir, "tools.json")
 	text := `{"mcpServers": {"portfolio": {"command": "./portfolio", "args": ["mcp"], "env": {"PORTFOLIO_DB": "${TEST_PORTFOLIO_DB}"}, "cwd": "."}}, "builtin": {"code": {"enabled": false}}}`
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
