@@ -185,10 +185,10 @@ func checksOf(c config.Config, p plan.Plan) []gate.Check {
 }
 
 // transient tries something again that fails for reasons that may pass: three
-// times, after 1, 2 and 4 seconds.
+// times, after 1, 2 and 4 seconds. A merge that is not allowed stays so.
 func transient(ctx context.Context, do func() error) error {
 	err := do()
-	for pause := time.Second; err != nil && pause <= 4*time.Second; pause *= 2 {
+	for pause := time.Second; err != nil && !errors.Is(err, errNotAllowed) && pause <= 4*time.Second; pause *= 2 {
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
