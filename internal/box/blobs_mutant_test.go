@@ -8,9 +8,6 @@ import (
 
 // Each of these faults in the retention of outputs is noticed by the test beside it.
 func TestKeepMutants(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the package anew for each mutant; not with -short")
-	}
 	const removed, restart = "TestOutputsAreRemoved$", "TestRemovedAfterRestart$"
 	for _, m := range []struct {
 		name, file, before, after, test string

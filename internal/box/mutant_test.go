@@ -8,9 +8,6 @@ import (
 
 // Each of these faults, put in on purpose, is noticed by the test beside it.
 func TestBoxMutants(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the package anew for each mutant; not with -short")
-	}
 	const linearizable = "TestLinearizable/briefly"
 	for _, m := range []struct {
 		name, file, before, after, test string

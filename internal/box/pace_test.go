@@ -78,9 +78,6 @@ func TestBusy(t *testing.T) {
 
 // Each of these faults, by which memory would stay after a burst, is noticed by the test beside it.
 func TestPaceMutants(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the package anew for each mutant; not with -short")
-	}
 	for _, m := range []struct {
 		mutant.Mutant
 		test string

@@ -11,9 +11,6 @@ import (
 // Each of these faults lets an agent, or a check, decide what the gate runs; the test beside
 // it notices.
 func TestCacheMutants(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the program anew for each mutant; not with -short")
-	}
 	for _, m := range []struct {
 		name, file, before, after, test string
 	}{

@@ -10,9 +10,6 @@ import (
 
 // Each of these faults lets an agent's settings speak for a reviewer; the test beside it notices.
 func TestFollowedMutants(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the program anew for each mutant; not with -short")
-	}
 	for _, m := range []struct{ name, file, before, after, test string }{
 		{"a reviewer is started all the same", "../runner/supervise.go",
 			"if err := x.trust(ctx, o); err != nil {", "if err := error(nil); err != nil {", "TestPlantedSettings"},

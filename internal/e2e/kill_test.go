@@ -337,9 +337,6 @@ func TestRefusedWord(t *testing.T) {
 
 // Each of these faults, put in on purpose, is noticed by the test beside it.
 func TestKillMutants(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program anew for each mutant; not with -short")
-	}
 	for _, m := range []struct {
 		mutant.Mutant
 		by string // the test that notices

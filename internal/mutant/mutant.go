@@ -35,8 +35,8 @@ func (e *Survived) Error() string {
 	return fmt.Sprintf("no test noticed: %s (%s: %q became %q)", e.Mutant.Name, e.Mutant.File, e.Mutant.Old, e.Mutant.New)
 }
 
-// Sample is the variable that says how many mutants are run: one in so many. All of them fit
-// the sources in any case, or it is an error.
+// Sample is the variable that says how many mutants are run: one in so many, and none if it is not
+// set. All of them fit the sources in any case, or it is an error.
 const Sample = "SIGNALBOX_MUTANTS_ONE_IN"
 
 // Check fails the test unless one of the tests that match the pattern, in the package in dir, fails
@@ -52,16 +52,18 @@ func (m Mutant) Check(t *testing.T, dir, pattern string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if oneIn := os.Getenv(Sample); oneIn != "" {
-		n, err := strconv.ParseUint(oneIn, 10, 32)
-		if err != nil || n == 0 {
-			t.Fatalf("%s is %q: want how many mutants one of is run, as 8", Sample, oneIn)
-		}
-		h := fnv.New32a()
-		_, _ = h.Write([]byte(m.Name))    // which never fails
-		if h.Sum32()>>12%uint32(n) != 0 { // its low bits are those of a few letters
-			t.Skipf("it fits the sources; one mutant in %d is run, as %s says", n, Sample)
-		}
+	oneIn := os.Getenv(Sample)
+	if oneIn == "" {
+		t.Skipf("it fits the sources; %s=1 has it compiled and run, as go run ./internal/mutant/due -run does", Sample)
+	}
+	n, err := strconv.ParseUint(oneIn, 10, 32)
+	if err != nil || n == 0 {
+		t.Fatalf("%s is %q: want how many mutants one of is run, as 8", Sample, oneIn)
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(m.Name))    // which never fails
+	if h.Sum32()>>12%uint32(n) != 0 { // its low bits are those of a few letters
+		t.Skipf("it fits the sources; one mutant in %d is run, as %s says", n, Sample)
 	}
 	if err := m.run(t.Context(), dir, source, changed, pattern); err != nil {
 		t.Error(err)
@@ -83,13 +85,9 @@ func By(tests string, mutants []Mutant) []Noticed {
 	return all
 }
 
-// All checks mutants of the package in the working directory side by side, each in a test of its
-// own; not with -short.
+// All checks mutants of the package in the working directory side by side, each in a test of its own.
 func All(t *testing.T, mutants []Noticed) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("compiles the package anew for each mutant; not with -short")
-	}
 	for _, m := range mutants {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
