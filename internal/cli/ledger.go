@@ -88,7 +88,7 @@ func (a *app) resolve(ctx context.Context, p place) (dir, key string, err error)
 		return "", "", err
 	}
 	if _, err := os.Stat(filepath.Join(dir, ledger.CheckpointPath)); err != nil {
-		return "", "", fmt.Errorf("%s holds no ledger: it has no file %s", safetext.Escape(dir), ledger.CheckpointPath)
+		return "", "", fmt.Errorf("%s holds no ledger: it has no file %s; --dir names a box, --archive an export", safetext.Escape(dir), ledger.CheckpointPath)
 	}
 	key, err = a.verifierKey(ctx, p)
 	return dir, key, err

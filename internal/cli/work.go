@@ -73,7 +73,7 @@ func one(what string) cobra.PositionalArgs {
 // none takes no argument.
 func none(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return fmt.Errorf("%s takes no argument, and there is %q: its settings are flags", cmd.CommandPath(), args[0])
+		return fmt.Errorf("%s takes no argument, and there is %q: its settings are flags, which --help lists", cmd.CommandPath(), args[0])
 	}
 	return nil
 }
