@@ -77,5 +77,15 @@ func TestMutants(t *testing.T) {
 			Old: "file, err := filepath.EvalSymlinks(word)", New: "file, err := filepath.Abs(word)"}},
 		{By: "^TestOutOfReach$", Mutant: mutant.Mutant{Name: "a program out of a cache reviews", File: "protect.go",
 			Old: "slices.Contains(fetchers, name)", New: "false && slices.Contains(fetchers, name)"}},
+		{By: "^TestGatesAreSwept$", Mutant: mutant.Mutant{Name: "what runs where commits are checked goes on", File: "runner.go",
+			Old: "\tx.sweepGates()\n", New: ""}},
+		{By: "^TestReviewIsMadeAnew$", Mutant: mutant.Mutant{Name: "a review begins while its worktree is removed", File: "review.go",
+			Old: "\t\t\tdefer unlock()\n", New: "\t\t\tunlock()\n"}},
+		{By: "^TestBrokenReview$", Mutant: mutant.Mutant{Name: "the worktree of a review that never began stays", File: "supervise.go",
+			Old: "if err == nil { // otherwise the order", New: "if false { // otherwise the order"}},
+		{By: "^TestTempIsOwn$", Mutant: mutant.Mutant{Name: "temporary files lie where a task's worktree may", File: "confine.go",
+			Old: "\"~tmp\"", New: "\".tmp\""}},
+		{By: "^TestSecretsOfChecks$", Mutant: mutant.Mutant{Name: "what checks print is cut before secrets are taken out", File: "verify.go",
+			Old: "last(x.redact(r.Output), 2<<10)", New: "last(r.Output, 2<<10)"}},
 	})
 }
