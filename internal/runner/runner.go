@@ -439,13 +439,15 @@ type fingerprinter struct {
 	mu    sync.Mutex
 	began time.Time // the last look
 	last  *worktree.Fingerprint
+	blind bool // the last look failed
 
 	pending sync.Mutex
 	looks   map[chan struct{}]bool // each closed when what it saw is recorded
 }
 
 // look compares the checkout with how it was at the last look, and says in words
-// what is different. If another look began meanwhile, that has said it.
+// what is different; or that it could not, if it could before: an agent may have seen to that. If another look began
+// meanwhile, that has said it.
 func (f *fingerprinter) look(ctx context.Context) []string {
 	called := time.Now()
 	f.mu.Lock()
@@ -455,8 +457,16 @@ func (f *fingerprinter) look(ctx context.Context) []string {
 	}
 	f.began = time.Now()
 	now, err := f.repo.Fingerprint(ctx, f.except)
-	if err != nil {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return nil // the next box looks
+	}
+	before := f.blind
+	f.blind = err != nil
+	switch {
+	case err != nil && (before || f.last == nil):
 		return nil
+	case err != nil:
+		return []string{"the checkout can't be looked at (`git status` there says more), so what is changed in it is not seen: " + safetext.Escape(err.Error())}
 	}
 	var changed []string
 	if f.last != nil {

@@ -263,9 +263,9 @@ func (x *Runner) Look(run, branch, session, task string) (recorded <-chan struct
 	ended, done := x.touched.begin()
 	if !x.group.Go(func(ctx context.Context) {
 		defer done()
-		ctx, cancel := context.WithTimeout(ctx, lookPatience)
+		looking, cancel := context.WithTimeout(ctx, lookPatience)
 		defer cancel()
-		x.changed(ctx, run, session, task, append(x.touched.look(ctx), x.astray(ctx, branch)...))
+		x.changed(ctx, run, session, task, append(x.touched.look(looking), x.astray(looking, branch)...))
 	}) {
 		done()
 	}
