@@ -441,7 +441,7 @@ func ceiling(c config.Config) string {
 		parts = append(parts, fmt.Sprintf("%d tokens", c.Budget.Tokens))
 	}
 	if len(parts) == 0 {
-		return fmt.Sprintf("no budget is set; a developer has %v at most, and after %d failed reviews, audits or gates you are asked", c.Role(agentsig.RoleDeveloper).WallClock, c.Limits.Reviews)
+		return fmt.Sprintf("no budget is set; a developer has %s at most, and after %d failed reviews, audits or gates you are asked", length(c.Role(agentsig.RoleDeveloper).WallClock), c.Limits.Reviews)
 	}
 	return strings.Join(parts, " or ") + "; then you are asked (what runs by then is not stopped)"
 }

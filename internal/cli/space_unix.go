@@ -1,4 +1,4 @@
-//go:build unix
+//go:build darwin || freebsd || linux
 
 package cli
 
@@ -23,5 +23,6 @@ func freeSpace(dir string) (free, disk uint64, err error) {
 	if err := errors.Join(syscall.Statfs(dir, &s), syscall.Stat(dir, &at)); err != nil {
 		return 0, 0, err
 	}
-	return s.Bavail * uint64(s.Bsize), uint64(at.Dev), nil
+	left := max(0, s.Bavail) // signed in FreeBSD, and less than nothing if only root has room
+	return uint64(left) * uint64(s.Bsize), uint64(at.Dev), nil
 }

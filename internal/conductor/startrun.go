@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/plan"
@@ -38,10 +40,16 @@ func (c *Conductor) Deliver(ctx context.Context, q api.StartRun, key string) (ap
 		return api.Run{}, err
 	}
 	if subject != "" {
+		if c.decider(subject) == nil && c.live(subject) { // nobody knew that it was recorded
+			c.conduct(subject)
+		}
 		return c.ledger.ShowRun(subject)
 	}
 	subject, err = c.startRun(ctx, text, p.plan, delivery.Started{Settings: p.settings, Base: p.base, Onto: p.onto, Key: key})
 	if err != nil && !c.live(subject) { // whatever the ledger answers: a run that it has goes on
+		if unknown := (box.ConflictError{}); errors.As(err, &unknown) {
+			err = fmt.Errorf("the start of the run: %w (%w)", box.ErrOutcomeUnknown, err)
+		}
 		return api.Run{}, err
 	}
 	c.conduct(subject)
@@ -60,10 +68,19 @@ func (c *Conductor) startRun(ctx context.Context, text []byte, p plan.Plan, star
 		return "", err
 	}
 	subject := c.ledger.NewSubject()
-	if err := c.runner.Begin(ctx, subject, started.Branch, len(c.ledger.LiveRuns()) == 0); err != nil {
+	if err := c.runner.Begin(ctx, subject, started.Branch, c.alone()); err != nil {
 		return "", err
 	}
 	return subject, c.ledger.RecordRun(ctx, subject, delivery.Event{Type: delivery.RunStarted, Actor: work.OperatorActor, Payload: started})
+}
+
+// alone reports whether no run goes on, and what agents of those that have ended changed was looked at: a decider stays
+// until then.
+func (c *Conductor) alone() bool {
+	c.mu.Lock()
+	deciders := len(c.deciders)
+	c.mu.Unlock()
+	return deciders == 0 && len(c.ledger.LiveRuns()) == 0
 }
 
 // digest identifies a plan by its text.

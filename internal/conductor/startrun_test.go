@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
@@ -14,6 +16,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/conductor/conductortest"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
 )
 
 // A plan whose events have no room in the ledger is refused, and leaves nothing: the next run is the first.
@@ -160,5 +163,64 @@ func TestDeliverGivesUp(t *testing.T) {
 		if _, err := s.Deliver(ctx, api.StartRun{Plan: onePlan}, ""); !errors.Is(err, context.Canceled) {
 			t.Errorf("it ends with %v", err)
 		}
+	})
+}
+
+// A start of which nobody knows whether it was recorded is answered as that, and not as a fault of the box's. Asked again, it
+// is the run that was recorded after all, which goes on then, or a new one.
+func TestUnknownStart(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s := started(t, Options{})
+			defer s.Stop()
+			var recordLate func() error
+			s.ledger.Append = func(_ ledger.Event, record func() error) error {
+				recordLate = record
+				return conductortest.ErrUnknown
+			}
+			_, err := s.Deliver(t.Context(), api.StartRun{Plan: onePlan}, "key")
+			if code(err) != api.CodeUnknown || !strings.Contains(err.Error(), "ask again with the same key") {
+				t.Fatalf("%s: %v", code(err), err)
+			}
+			s.ledger.Append = nil
+			want := "R2" // the branch of the first is there
+			if late {
+				want = "R1"
+				if err := s.ledger.Meanwhile(recordLate); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r, err := s.Deliver(t.Context(), api.StartRun{Plan: onePlan}, "key")
+			if err != nil || r.ID != want {
+				t.Fatalf("asked again: %s, %v; want %s", r.ID, err, want)
+			}
+			synctest.Wait()
+			if notes := s.take(); !slices.ContainsFunc(notes, func(n string) bool { return strings.HasPrefix(n, "order: ") }) {
+				t.Errorf("%s does not go on: %q", want, notes)
+			}
+		})
+	}
+}
+
+// A run is not alone while one that has ended is yet to be looked at: what its agents changed would be taken for the user's.
+func TestNotAloneBeforeTheLastLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := started(t, Options{})
+		defer s.Stop()
+		s.deliver(t)
+		synctest.Wait()
+		s.slow = time.Minute // that the order takes to end
+		if _, err := s.OnRun(t.Context(), "R1", "cancel", api.Message{}); err != nil {
+			t.Fatal(err)
+		}
+		s.take()
+		if r, err := s.Deliver(t.Context(), api.StartRun{Plan: onePlan}, ""); err != nil || r.ID != "R2" {
+			t.Fatalf("%s, %v", r.ID, err)
+		}
+		if notes := s.take(); slices.Contains(notes, "left: what programs of R1 follow") ||
+			!slices.ContainsFunc(notes, func(n string) bool { return strings.HasSuffix(n, " on signalbox/R2, alone: false") }) {
+			t.Errorf("%q", notes)
+		}
+		synctest.Wait()
 	})
 }

@@ -164,7 +164,7 @@ func TestExpertOfReviewer(t *testing.T) {
 	w.script("T-1.critic.1", say("EXPERT_REQUEST", "Target Agent: security", "Request Type: help"))
 	w.script("expert", "cp a.txt $SCRIPTS/starts/$task.$role.$n/file; pwd >$SCRIPTS/starts/$task.$role.$n/where\n"+honest["expert"])
 	left := filepath.Join(w.dir, ".signalbox", "reviews", "GONE-1.1")
-	if err := os.MkdirAll(left+".tmp", 0o700); err != nil {
+	if err := os.MkdirAll(left+"~tmp", 0o700); err != nil {
 		t.Fatal(err)
 	}
 	w.completed(w.deliver())

@@ -3,6 +3,7 @@ package runner
 import (
 	"cmp"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -95,8 +96,18 @@ func (x *Runner) keep(p *sandbox.Policy, command []string, getenv func(string) s
 	return err
 }
 
-// tempSuffix ends the name of the directory for temporary files of what runs in a worktree.
-const tempSuffix = ".tmp"
+// tempSuffix ends the name of the directory for temporary files of what runs in a worktree. No task's id has such an end.
+const tempSuffix = "~tmp"
+
+// removeTemp removes such a directory, also if what ran there has left what nobody may change: it must not decide on what
+// runs next.
+func removeTemp(dir string) error {
+	err := home.Remove(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
 
 // shell returns what runs the user's command lines in a worktree, and what is to be called
 // when that is done. They run what agents wrote, so they are confined as agents are, unless
@@ -108,9 +119,8 @@ func (x *Runner) shell(tree string, h *home.Home) (shell []string, done func(), 
 		return []string{"sh"}, func() {}, nil
 	}
 	temp := tree + tempSuffix
-	done = func() { _ = os.RemoveAll(temp) } // the next one does it otherwise
-	done()
-	if err := os.MkdirAll(temp, 0o700); err != nil {
+	done = func() { _ = removeTemp(temp) } // the next one does it otherwise
+	if err := errors.Join(removeTemp(temp), os.MkdirAll(temp, 0o700)); err != nil {
 		return nil, nil, err
 	}
 	p, err := x.policy(c.Kind, c.Network, temp)

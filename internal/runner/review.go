@@ -103,34 +103,47 @@ func (x *Runner) leaveReview(session string) {
 	if _, err := os.Lstat(path); err != nil {
 		return
 	}
-	x.group.Go(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookPatience)
-		defer cancel()
-		x.sweep(path)
-		if err := x.exchange.Remove(ctx, path); err != nil {
-			x.logger.Warn("a reviewer's worktree was not removed", "session", session, "error", err)
-		}
-	})
+	x.group.Go(func(ctx context.Context) { x.removeReview(ctx, session) })
+}
+
+// removeReview removes the worktree of a session that looked at something, also if the runner is stopped meanwhile.
+func (x *Runner) removeReview(ctx context.Context, session string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookPatience)
+	defer cancel()
+	path := x.reviewPath(session)
+	x.sweep(path)
+	if err := x.exchange.Remove(ctx, path); err != nil {
+		x.logger.Warn("a reviewer's worktree was not removed", "session", session, "error", err)
+	}
 }
 
 // sweepReviews removes what a box that was killed left of sessions that have ended. One that
-// was made ready and not started yet has its worktree still to come.
-func (x *Runner) sweepReviews() {
+// was made ready and not started yet needs its worktree still; one that was not made ready is begun anew, when what is
+// there is gone.
+func (x *Runner) sweepReviews(ctx context.Context) error {
 	entries, err := os.ReadDir(x.reviewsDir())
 	if err != nil {
-		return // nobody has reviewed anything
+		return nil // nobody has reviewed anything
 	}
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), tempSuffix) {
-			_ = os.RemoveAll(filepath.Join(x.reviewsDir(), e.Name())) // of a setup that was killed
+			_ = removeTemp(filepath.Join(x.reviewsDir(), e.Name())) // of a setup that was killed
 			continue
 		}
 		dir := x.sessionDir(e.Name())
 		if _, err := session.Read(dir); err == nil && (session.Alive(dir) || !session.Ran(dir)) {
 			continue
 		}
-		x.leaveReview(e.Name())
+		unlock, err := x.starting.Lock(ctx, e.Name())
+		if err != nil {
+			return err
+		}
+		x.group.Go(func(ctx context.Context) {
+			defer unlock()
+			x.removeReview(ctx, e.Name())
+		})
 	}
+	return nil
 }
 
 // judged returns the tree of the commit that is to be merged, and refuses one that is not what

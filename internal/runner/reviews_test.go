@@ -85,7 +85,9 @@ func TestReviewsAreSwept(t *testing.T) {
 	if err := b.prepare(t.Context(), order.Order{Command: delivery.Command{Session: s}, Run: b.run.Copy(), Plan: plan.Plan{Tasks: []plan.Task{{ID: "T-1"}}}, Reviews: true}); err != nil {
 		t.Fatal(err)
 	}
-	b.sweepReviews()
+	if err := b.sweepReviews(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	b.Stop()
 	for _, path := range []string{temp, b.reviewPath("gone")} {
 		if _, err := os.Stat(path); !os.IsNotExist(err) {

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -97,18 +98,19 @@ func New(ctx context.Context, o Options) (*Runner, error) {
 	if x.exchange, err = worktree.OpenExchange(ctx, repo, filepath.Join(o.Dir, "exchange.git")); err != nil {
 		return nil, err
 	}
-	if err := repo.Disown(ctx, filepath.Dir(x.gatePath(0))); err != nil { // of a version that checked in the user's repository
+	if err := repo.Disown(ctx, x.gatesDir()); err != nil { // of a version that checked in the user's repository
 		x.logger.Warn("where an earlier version ran checks is left among the worktrees of your repository (git worktree list)", "error", err)
 	}
-	for n := range gatePlaces + 1 { // merges are checked too
-		x.sweep(x.gatePath(n)) // what a box that was killed left running
-	}
+	x.sweepGates()
 	if err := x.homes.Tidy(); err != nil {
 		x.logger.Warn("what checks left was not removed", "error", err)
 	}
 	x.group = background.New(context.Background())
 	x.followed = newFollowed(o.Dir, x.config)
-	x.sweepReviews()
+	if err := x.sweepReviews(ctx); err != nil {
+		x.Stop()
+		return nil, err
+	}
 	x.touched.repo, x.touched.except = repo, repo.Top(o.Dir)
 	return x, nil
 }
@@ -121,7 +123,8 @@ func (x *Runner) Stop() { x.group.Stop() }
 func (x *Runner) treePath(run, task string) string {
 	return filepath.Join(x.dir, "worktrees", run, task)
 }
-func (x *Runner) gatePath(n int) string { return filepath.Join(x.dir, "gates", fmt.Sprint(n)) }
+func (x *Runner) gatesDir() string      { return filepath.Join(x.dir, "gates") }
+func (x *Runner) gatePath(n int) string { return filepath.Join(x.gatesDir(), fmt.Sprint(n)) }
 
 // sessionsDir is where the directories of sessions lie in the box's.
 const sessionsDir = "sessions"
@@ -209,6 +212,20 @@ func marker(path string) string {
 func (x *Runner) sweep(path string) {
 	if killed, err := process.Sweep(marker(path)); killed > 0 || err != nil {
 		x.logger.Warn("processes were left over", "place", path, "killed", killed, "error", err)
+	}
+}
+
+// sweepGates ends what a box that was killed left running where it checked commits and merges. There is a directory for
+// each place that it had: as many merges are checked at once as there are runs.
+func (x *Runner) sweepGates() {
+	entries, err := os.ReadDir(x.gatesDir())
+	if err != nil {
+		return // nothing was checked
+	}
+	for _, e := range entries {
+		if n, err := strconv.Atoi(e.Name()); err == nil {
+			x.sweep(x.gatePath(n))
+		}
 	}
 }
 
@@ -422,13 +439,15 @@ type fingerprinter struct {
 	mu    sync.Mutex
 	began time.Time // the last look
 	last  *worktree.Fingerprint
+	blind bool // the last look failed
 
 	pending sync.Mutex
 	looks   map[chan struct{}]bool // each closed when what it saw is recorded
 }
 
 // look compares the checkout with how it was at the last look, and says in words
-// what is different. If another look began meanwhile, that has said it.
+// what is different; or that it could not, if it could before: an agent may have seen to that. If another look began
+// meanwhile, that has said it.
 func (f *fingerprinter) look(ctx context.Context) []string {
 	called := time.Now()
 	f.mu.Lock()
@@ -438,8 +457,16 @@ func (f *fingerprinter) look(ctx context.Context) []string {
 	}
 	f.began = time.Now()
 	now, err := f.repo.Fingerprint(ctx, f.except)
-	if err != nil {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return nil // the next box looks
+	}
+	before := f.blind
+	f.blind = err != nil
+	switch {
+	case err != nil && (before || f.last == nil):
 		return nil
+	case err != nil:
+		return []string{"the checkout can't be looked at (`git status` there says more), so what is changed in it is not seen: " + safetext.Escape(err.Error())}
 	}
 	var changed []string
 	if f.last != nil {

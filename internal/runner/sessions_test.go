@@ -273,3 +273,31 @@ func TestLook(t *testing.T) {
 		t.Errorf("told %+v", b.last())
 	}
 }
+
+// That the user's checkout can't be looked at any more is told once, as a change would be; and again after it could be.
+func TestLookFails(t *testing.T) {
+	b := newBench(t)
+	if err := b.Begin(t.Context(), b.run.Subject, b.run.Branch, true); err != nil {
+		t.Fatal(err)
+	}
+	index := filepath.Join(b.repo, ".git", "index")
+	good, err := os.ReadFile(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		index string
+		told  int
+	}{{"bad", 1}, {"worse", 1}, {string(good), 1}, {"bad", 2}} {
+		if err := os.WriteFile(index, []byte(c.index), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		<-b.Look(b.run.Subject, b.run.Branch, "s", "T-1")
+		if len(b.told) != c.told {
+			t.Fatalf("told %+v; want %d", b.told, c.told)
+		}
+	}
+	if in, ok := b.last().(delivery.Touched); !ok || !strings.Contains(in.Text, "can't be looked at") {
+		t.Errorf("told %+v", b.last())
+	}
+}

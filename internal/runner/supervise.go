@@ -30,7 +30,11 @@ func (x *Runner) supervise(ctx context.Context, o order.Order) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		return x.tell(ctx, o, delivery.End{Session: s.ID, Ended: delivery.Ended{How: how, Detail: x.redact(err.Error())}})
+		err = x.tell(ctx, o, delivery.End{Session: s.ID, Ended: delivery.Ended{How: how, Detail: x.redact(err.Error())}})
+		if err == nil { // otherwise the order is given again, and needs what was made ready
+			x.leaveReview(s.ID)
+		}
+		return err
 	}
 	switch {
 	case !s.Busy():
@@ -60,7 +64,6 @@ func (x *Runner) start(ctx context.Context, o order.Order) (delivery.How, error)
 		}
 	}
 	if err := x.trust(ctx, o); err != nil {
-		x.leaveReview(s.ID)
 		if errors.Is(err, errDistrust) {
 			return delivery.Stopped, err
 		}
@@ -260,9 +263,9 @@ func (x *Runner) Look(run, branch, session, task string) (recorded <-chan struct
 	ended, done := x.touched.begin()
 	if !x.group.Go(func(ctx context.Context) {
 		defer done()
-		ctx, cancel := context.WithTimeout(ctx, lookPatience)
+		looking, cancel := context.WithTimeout(ctx, lookPatience)
 		defer cancel()
-		x.changed(ctx, run, session, task, append(x.touched.look(ctx), x.astray(ctx, branch)...))
+		x.changed(ctx, run, session, task, append(x.touched.look(looking), x.astray(looking, branch)...))
 	}) {
 		done()
 	}

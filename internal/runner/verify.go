@@ -117,7 +117,7 @@ func (x *Runner) judge(report gate.Report, checks []gate.Check) checked {
 		if r.TimedOut {
 			how = fmt.Sprintf("it did not end within %v", checks[n].Timeout)
 		}
-		fmt.Fprintf(&output, "%s (%s): %s\n%s\n", r.Name, checks[n].Command, how, last(r.Output, 2<<10))
+		fmt.Fprintf(&output, "%s (%s): %s\n%s\n", r.Name, checks[n].Command, how, last(x.redact(r.Output), 2<<10)) // the rest of a secret whose beginning was cut off looks like none
 	}
 	c.output = x.redact(safetext.EscapeLines(output.String()))
 	return c
@@ -159,18 +159,18 @@ func (x *Runner) gateRun(ctx context.Context, o order.Order, in *delivery.GateRa
 	if in.Commit = commit; err != nil {
 		var stray *worktree.StrayError
 		if errors.As(err, &stray) && stray.Commit != "" {
-			in.Commit, in.Output = stray.Commit, err.Error()
+			in.Commit, in.Output = stray.Commit, x.redact(err.Error())
 			return nil // it did not pass
 		}
 		if badWork(err) && commit != "" {
-			in.Output = err.Error()
+			in.Output = x.redact(err.Error())
 			return nil // nor did this
 		}
 		return err
 	}
 	if err := x.takeIn(ctx, r, t.ID, in); err != nil {
 		if badWork(err) {
-			in.Output = err.Error()
+			in.Output = x.redact(err.Error())
 			return nil // it did not pass
 		}
 		return err
@@ -236,7 +236,7 @@ func (x *Runner) gateLog(i work.Item) (*os.File, error) {
 
 // openLog opens the file that what checks print is kept in. The last run of them counts.
 func (x *Runner) openLog(name string) (*os.File, error) {
-	dir := filepath.Join(x.dir, "gates", "log")
+	dir := filepath.Join(x.gatesDir(), "log")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func TestMutants(t *testing.T) {
 		{By: "TestRunsWithoutMarks", Mutant: mutant.Mutant{Name: "runs of a version before get no marks", File: "../runner/ended.go",
 			Old: "err = errors.Join(err, x.mark(subject))", New: "_ = subject"}},
 		{By: "TestGatesAreNotTheUsers", Mutant: mutant.Mutant{Name: "where a version before ran checks stays the user's", File: "../runner/runner.go",
-			Old: "if err := repo.Disown(ctx, filepath.Dir(x.gatePath(0))); err != nil {", New: "if err := error(nil); err != nil {"}},
+			Old: "if err := repo.Disown(ctx, x.gatesDir()); err != nil {", New: "if err := error(nil); err != nil {"}},
 		{By: "TestNoRunWithoutMark", Mutant: mutant.Mutant{Name: "a run is recorded without a mark", File: "../runner/start.go",
 			Old: "return x.mark(subject)", New: "_ = x.mark(subject)\n\treturn nil"}},
 	})

@@ -81,6 +81,13 @@ func (l *Ledger) Again(ctx context.Context) (*Ledger, error) {
 	return next, nil
 }
 
+// Meanwhile calls f, which may be what Append was given to record, while nobody else records anything.
+func (l *Ledger) Meanwhile(f func() error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return f()
+}
+
 // Events returns what was recorded, from a place on.
 func (l *Ledger) Events(from int) []ledger.Event {
 	l.mu.Lock()
