@@ -1,8 +1,8 @@
 // Package backup makes one file of a box's directory, and a directory of that file.
 //
 // A backup is a gzipped tar archive. It holds what can't be made again: the
-// ledger's archive with its log, wherever that lies, the keys, the tokens, and what
-// sessions left. It does not hold the snapshot and the index, which are made from
+// ledger's archive with its log, wherever that lies, the keys, the tokens, what
+// sessions left, and what the gate's checks printed. It does not hold the snapshot and the index, which are made from
 // the archive, nor the mirror of the log.
 //
 // A box may run meanwhile. Of its archive only the checkpoint, the last file of the log,
@@ -40,6 +40,7 @@ import (
 const (
 	archiveDir  = "archive"
 	sessionsDir = "sessions"
+	gateLogsDir = "gates/log"
 	aboutFile   = "backup.json" // of the backup alone; its first file
 	sumsFile    = "SHA256SUMS"  // of the backup alone; its last file
 )

@@ -151,7 +151,7 @@ func TestWhileClientsWrite(t *testing.T) {
 	}
 }
 
-// small makes a box that has been stopped, with a few events, and sessions.
+// small makes a box that has been stopped, with a few events, sessions, and logs of the gate.
 func small(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -164,6 +164,7 @@ func small(t *testing.T) string {
 	closeBox(t, b)
 	for name, text := range map[string]string{
 		"transcript": "said\n", "outbox/00001.json": "{}", "lock": "", "agent.json": "{}", "\x1b[1m": "", "line\nend": "",
+		"../../" + gateLog: "checked\n",
 	} {
 		path := filepath.Join(dir, "sessions", "S-1", name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

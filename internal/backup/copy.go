@@ -28,13 +28,13 @@ type copier struct {
 	verifier string
 }
 
-// copyBox copies everything and verifies the copy. Sessions come first: a report
+// copyBox copies everything and verifies the copy. Sessions come before the ledger: a report
 // of theirs that the box takes meanwhile is then in both, and not in neither.
 func (c *copier) copyBox() (Report, error) {
 	if err := c.copySecrets(); err != nil {
 		return Report{}, err
 	}
-	if err := c.copySessions(); err != nil {
+	if err := c.copyLeft(); err != nil {
 		return Report{}, err
 	}
 	return c.copyLedger()
@@ -66,23 +66,36 @@ func ofProcess(name string) bool {
 	return strings.HasPrefix(name, sessionsDir+"/") && slices.Contains([]string{"lock", "session.json", "agent.json"}, path.Base(name))
 }
 
-// foreign says whether a directory below the sessions' is none that a session keeps its own files in: agents write
-// to others, as much and as deep as they like.
+// foreign says whether a directory below the sessions' is none that a session keeps its own files in, or lies below that
+// of the gate's logs, which has none: agents and checks write to others, as much and as deep as they like.
 func foreign(dir string) bool {
+	if strings.HasPrefix(dir, gateLogsDir+"/") {
+		return true
+	}
 	parts := strings.Split(dir, "/") // sessions, a session, a directory of its own
 	return len(parts) > 3 || len(parts) == 3 && parts[2] != "outbox" && parts[2] != "refused"
 }
 
-// copySessions copies what sessions left. A file that grows is copied as far as it
-// goes, and one that goes away is left out; so is what no session writes, as agents
-// may have put anything there.
-func (c *copier) copySessions() error {
+// copyLeft copies what sessions left, and what the gate's checks printed.
+func (c *copier) copyLeft() error {
 	root, err := os.OpenRoot(c.from)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = root.Close() }() // read only
-	err = fs.WalkDir(root.FS(), sessionsDir, func(name string, d fs.DirEntry, err error) error {
+	for _, dir := range []string{sessionsDir, gateLogsDir} {
+		if err := c.copyBelow(root, dir); err != nil {
+			return fmt.Errorf("back up %s: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+// copyBelow copies the files below a directory. One that grows is copied as far as it
+// goes, and one that goes away is left out; so is what neither a session nor the gate
+// writes, as agents and checks may have put anything there.
+func (c *copier) copyBelow(root *os.Root, dir string) error {
+	return fs.WalkDir(root.FS(), dir, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
@@ -107,10 +120,6 @@ func (c *copier) copySessions() error {
 		}
 		return c.put(name, io.LimitReader(f, min(info.Size(), maxFile)))
 	})
-	if err != nil {
-		return fmt.Errorf("back up the sessions: %w", err)
-	}
-	return nil
 }
 
 // maxCopies is how often the ledger is copied until a copy is whole: a batch that

@@ -195,18 +195,26 @@ func TestHostile(t *testing.T) {
 	for _, name := range []string{
 		"../x", "/etc/x", "archive/../../x", "archive/./x", "archive//x", "sessions/..", "archive", "engine/x", "x", "lock",
 		"signer.key/x", `archive\x`, "sessions/a\nb", "sessions/\x1b[1m", "archive/../signer.key",
+		"gates/log", "gates/x.log", "gates/0/x.log", "gates/log/x", "gates/log/.log", "gates/log/x.log", "gates/log/..log", "gates/log/-1.1.log",
+		"gates/log/R 1.log", "gates/log/R1-1.log", "gates/log/R1-1.01.log", "gates/log/R1-1.1", "gates/log/R1-1.1.log.log", "gates/log/R1-1.1/x.log",
+		"gates/log/R1.log/R1.log", "gates/log/R1/R1.log", "gates/log//R1.log", "gates/log/../R1.log", "gates/log/../../R1.log", "/gates/log/R1.log",
+		`gates\log\R1.log`, "gates/log/R\n1.log", "gates/log/\x1b[1m.log", "gates/LOG/R1.log", "log/R1.log", "gates/log/" + strings.Repeat("R", 256) + ".log",
 		"sessions/" + strings.Repeat("a/", 40) + "x", "sessions/" + strings.Repeat("a", 1<<10), "sessions/" + strings.Repeat("a", 256) + "/x",
 	} {
 		refused(t, name, pack(t, with(file(name, "x"))), "does not belong there")
 	}
-	for _, kind := range []byte{tar.TypeSymlink, tar.TypeLink, tar.TypeDir, tar.TypeFifo, tar.TypeChar} {
-		e := file("sessions/x", "")
-		e.Typeflag, e.Linkname = kind, "/etc/passwd"
-		refused(t, string(kind), pack(t, with(e)), "is not a file")
+	for _, name := range []string{"sessions/x", "gates/log/R1.log", "gates/log"} {
+		for _, kind := range []byte{tar.TypeSymlink, tar.TypeLink, tar.TypeDir, tar.TypeFifo, tar.TypeChar} {
+			e := file(name, "")
+			e.Typeflag, e.Linkname = kind, "/etc/passwd"
+			refused(t, name+" as "+string(kind), pack(t, with(e)), "is not a file")
+		}
 	}
-	large := file("sessions/x", "")
-	large.Size = 1<<30 + 1
-	refused(t, "a large file", pack(t, append(slices.Clone(good), large)), "which is too much")
+	for _, name := range []string{"sessions/x", "gates/log/R1.log"} {
+		large := file(name, "")
+		large.Size = 1<<30 + 1
+		refused(t, "a large "+name, pack(t, append(slices.Clone(good), large)), "which is too much")
+	}
 	for i, e := range good {
 		if !strings.Contains(e.Name, "/") { // backup.json, keys and tokens
 			long := slices.Clone(good)
@@ -214,11 +222,14 @@ func TestHostile(t *testing.T) {
 			refused(t, "a long "+e.Name, pack(t, append(long, sums(long))), "which is too much")
 		}
 	}
-	refused(t, "a file with a hole", pack(t, append(slices.Clone(good), hole("sessions/x", 1<<29))), "has holes")
+	for _, name := range []string{"sessions/x", "gates/log/R1.log"} {
+		refused(t, name+" with a hole", pack(t, append(slices.Clone(good), hole(name, 1<<29))), "has holes")
+	}
 	short := file("sessions/x", "abc")
 	short.Size = 4096
 	refused(t, "a file that is cut off", pack(t, append(slices.Clone(good), short)), "it was cut off")
 	refused(t, "a file twice", pack(t, with(good[1])), "is there twice")
+	refused(t, "a log twice", pack(t, with(file(gateLog, "checked\n"))), "is there twice")
 	refused(t, "a file in the place of a directory", pack(t, with(file("sessions/S-1", ""))), "sessions/S-1")
 	refused(t, "a directory in the place of a file", pack(t, with(file("sessions/S-1/transcript/x", ""))), "transcript")
 	refused(t, "directories in the place of a file", pack(t, with(file("sessions/S-1/transcript/x/y", ""))), "transcript")

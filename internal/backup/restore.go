@@ -22,6 +22,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/durable"
 	"github.com/signalbox-dev/signalbox/internal/stage"
+	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -268,7 +269,18 @@ func expected(name string) bool {
 	if path.Clean(name) != name || !filepath.IsLocal(filepath.FromSlash(name)) || safetext.Escape(name) != name || strings.Contains(name, `\`) {
 		return false
 	}
-	return slices.Contains(secretFiles(), name) || strings.HasPrefix(name, archiveDir+"/") || strings.HasPrefix(name, sessionsDir+"/")
+	return slices.Contains(secretFiles(), name) || strings.HasPrefix(name, archiveDir+"/") || strings.HasPrefix(name, sessionsDir+"/") || isGateLog(name)
+}
+
+// isGateLog says whether a name is one that a log of the gate can have: that of the session whose work was checked, or
+// the subject if there was none.
+func isGateLog(name string) bool {
+	dir, file := path.Split(name)
+	subject, ok := strings.CutSuffix(file, ".log")
+	if of, _, err := work.ParseSession(subject); err == nil {
+		subject = of
+	}
+	return ok && dir == gateLogsDir+"/" && subject != "" && strings.Trim(subject, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
 func (u *unpacker) write(name string, content io.Reader) error {

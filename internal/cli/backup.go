@@ -16,8 +16,8 @@ func (a *app) backupCommand() *cobra.Command {
 		Use:   "backup FILE.tar.gz",
 		Short: "Copy the box to one file",
 		Long: `Backup writes everything of a box that can't be made again to one file: the ledger's
-archive with its log, wherever they lie, the keys, the tokens, and what sessions left. The box may run:
-the copy ends at a whole event, and has all that was acknowledged before it began. It is
+archive with its log, wherever they lie, the keys, the tokens, what sessions left, and what the
+gate's checks printed. The box may run: the copy ends at a whole event, and has all that was acknowledged before it began. It is
 verified before the file appears. Work in git is in your repository, and not in here.
 
 The file holds the key that signs the ledger, and the tokens: whoever has it can act as

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -53,6 +54,9 @@ func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []strin
 	case errors.As(err, &exit):
 		return int(exit)
 	}
+	if !p.Started && asksForJSON(args) {
+		p.JSON = true
+	}
 	if p.JSON {
 		_ = WriteJSON(p.Out, problem(err)) // there is nobody left to tell
 	} else {
@@ -65,6 +69,15 @@ func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []strin
 		fmt.Fprintf(p.Err, "Run '%s --help' for how to use it.\n", cmd.CommandPath())
 	}
 	return ExitUsage
+}
+
+// asksForJSON says whether JSON is asked for, also where the command is unknown or a flag before it is wrong: nobody has
+// read it then.
+func asksForJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
 }
 
 // checked remembers that something could not be written: an answer that nobody got is none.

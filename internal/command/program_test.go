@@ -3,14 +3,61 @@ package command_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/internal/command"
 )
+
+// Who asks for JSON gets it, wherever the arguments are wrong.
+func TestWrongUsageAsJSON(t *testing.T) {
+	for _, c := range []struct {
+		args string
+		json bool
+	}{
+		{"do --foo --json", true},
+		{"do --json --foo", true},
+		{"do --foo --json=true", true},
+		{"do --json extra", true},
+		{"do extra --json", true},
+		{"--foo --json do", true},
+		{"nope --json", true},
+		{"--json nope", true},
+		{"--json=true nope", true},
+		{"nope --json -- x", true},
+		{"do --foo", false},
+		{"nope", false},
+		{"nope json", false},
+		{"nope -- --json", false},
+		{"do --foo -- --json", false},
+		{"nope --json=false", false},
+		{"do --jsonx", false},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			var out, complain bytes.Buffer
+			p := &command.Program{Env: command.Env{Out: &out, Err: &complain}}
+			root := &cobra.Command{Use: "tool", SilenceErrors: true, SilenceUsage: true}
+			root.PersistentFlags().BoolVar(&p.JSON, "json", false, "")
+			root.AddCommand(&cobra.Command{Use: "do", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error { return nil }})
+			code := p.Execute(t.Context(), root, strings.Fields(c.args), func(err error) any { return map[string]string{"error": err.Error()} })
+			if code != command.ExitUsage {
+				t.Errorf("code %d", code)
+			}
+			var said map[string]string
+			switch {
+			case !c.json && (out.Len() > 0 || !strings.Contains(complain.String(), "--help' for how to use it.\n")):
+				t.Errorf("out %q, err %q", out.String(), complain.String())
+			case c.json && (json.Unmarshal(out.Bytes(), &said) != nil || said["error"] == "" || complain.Len() > 0):
+				t.Errorf("out %q, err %q", out.String(), complain.String())
+			}
+		})
+	}
+}
 
 // full is a disk without room.
 type full struct{}
