@@ -20,7 +20,7 @@ func TestConversations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Signalled(t.Context(), c.ID, signal, ""); err != nil {
+		if _, err := b.Signalled(c.ID, signal, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -37,10 +37,10 @@ func TestConversations(t *testing.T) {
 	if found.Events != 5 || len(found.Notes) > 0 {
 		t.Errorf("%+v", found)
 	}
-	if _, err := b.Signalled(t.Context(), "Q-00001", signal, ""); err == nil {
+	if _, err := b.Signalled("Q-00001", signal, ""); err == nil {
 		t.Error("what has ended goes on")
 	}
-	if _, err := b.Signalled(t.Context(), "Q-00002", signal, ""); err != nil {
+	if _, err := b.Signalled("Q-00002", signal, ""); err != nil {
 		t.Error(err)
 	}
 	if c, err := b.Ask(t.Context(), api.Ask{Question: "why?"}, ""); err != nil || c.ID != "Q-00003" {

@@ -81,7 +81,7 @@ func (k *keeper) say(id, words string, completed bool) ledger.Blob {
 		k.t.Fatal(err)
 	}
 	text := k.long(words)
-	if e, err := k.Emit(k.t.Context(), g.Session, text); err != nil || !e.Accepted {
+	if e, err := k.Emit(g.Session, text); err != nil || !e.Accepted {
 		k.t.Fatal(e, err)
 	}
 	if completed {
@@ -162,7 +162,7 @@ func TestOutputsAreRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	words := strings.Repeat("because. ", maxInline)
-	if _, err := k.Signalled(t.Context(), c.ID, api.Signalled{Turn: 1, Type: agentsig.KindNeedTurn, At: time.Unix(0, 0), RawXML: words}, ""); err != nil {
+	if _, err := k.Signalled(c.ID, api.Signalled{Turn: 1, Type: agentsig.KindNeedTurn, At: time.Unix(0, 0), RawXML: words}, ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := k.Answered(c.ID, api.Answered{Outcome: conversation.OutcomeAnswered}, ""); err != nil {

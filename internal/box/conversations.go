@@ -51,7 +51,7 @@ func (b *Box) Ask(ctx context.Context, a api.Ask, key string) (api.Conversation,
 }
 
 // Signalled records what a model said about its own turn.
-func (b *Box) Signalled(ctx context.Context, id string, s api.Signalled, key string) (api.Recorded, error) {
+func (b *Box) Signalled(id string, s api.Signalled, key string) (api.Recorded, error) {
 	c, err := b.state.conversationNamed(id)
 	if err != nil {
 		return api.Recorded{}, err
@@ -61,7 +61,7 @@ func (b *Box) Signalled(ctx context.Context, id string, s api.Signalled, key str
 		said.Fields = append(said.Fields, work.Field{Name: f.Name, Value: fieldValue(f.Value)})
 	}
 	key = orNewKey(key)
-	if r, ok, err := ofConversations.find(ctx, b, c, key, conversation.Signal{}.Events()); ok || err != nil {
+	if r, ok, err := ofConversations.find(b, c, key, conversation.Signal{}.Events()); ok || err != nil {
 		return inConversation(c, r), err
 	}
 	if _, err := conversation.Decide(c, conversation.Signal{Signalled: said}); err != nil {

@@ -187,11 +187,11 @@ func TestConversationIsRepeated(t *testing.T) {
 		t.Errorf("asked twice: %+v, then %+v, %v", first, again, err)
 	}
 	signal, end := said(t, 1, needTurn), api.Answered{Outcome: conversation.OutcomeAnswered, Turns: 1}
-	once, err := u.Signalled(ctx, first.ID, signal, "signal")
+	once, err := u.Signalled(first.ID, signal, "signal")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := u.Signalled(ctx, first.ID, signal, "signal"); err != nil || again != once {
+	if again, err := u.Signalled(first.ID, signal, "signal"); err != nil || again != once {
 		t.Errorf("signalled twice: %+v, then %+v, %v", once, again, err)
 	}
 	ended, err := u.Answered(first.ID, end, "signal") // keys are for one kind of request each
@@ -201,10 +201,10 @@ func TestConversationIsRepeated(t *testing.T) {
 	if again, err := u.Answered(first.ID, end, "signal"); err != nil || again != ended {
 		t.Errorf("ended twice: %+v, then %+v, %v", ended, again, err)
 	}
-	if again, err := u.Signalled(ctx, first.ID, signal, "signal"); err != nil || again != once {
+	if again, err := u.Signalled(first.ID, signal, "signal"); err != nil || again != once {
 		t.Errorf("signalled again after the end: %+v, then %+v, %v", once, again, err)
 	}
-	if r, err := u.Signalled(ctx, first.ID, signal, "new"); !errors.Is(err, conversation.ErrEnded) {
+	if r, err := u.Signalled(first.ID, signal, "new"); !errors.Is(err, conversation.ErrEnded) {
 		t.Errorf("signalled after the end: %+v, %v", r, err)
 	}
 	if r, err := u.Answered(first.ID, end, "new"); !errors.Is(err, conversation.ErrEnded) {
@@ -226,7 +226,7 @@ func TestConversationIsRepeatedAtOnce(t *testing.T) {
 			if asked[n], err = u.Ask(t.Context(), question, "ask"); err != nil {
 				t.Error(err)
 			}
-			if _, err := u.Signalled(t.Context(), asked[n].ID, said(t, 1, needTurn), "signal"); err != nil {
+			if _, err := u.Signalled(asked[n].ID, said(t, 1, needTurn), "signal"); err != nil {
 				t.Error(err)
 			}
 		})

@@ -2,7 +2,6 @@ package box
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -38,14 +37,14 @@ var (
 // Emit takes a session's output: it looks for the signal in it and records what
 // the signal says. What is wrong with the output is said in the answer; a
 // rejection changes nothing, and the session can try again.
-func (b *Box) Emit(ctx context.Context, session string, output []byte) (api.Emitted, error) {
+func (b *Box) Emit(session string, output []byte) (api.Emitted, error) {
 	item, token, err := b.session(session)
 	if err != nil {
 		return api.Emitted{}, err
 	}
 	text := b.redact.Bytes(output)
 	key := emitKey(session, text)
-	if r, ok, err := ofItems.find(ctx, b, item, key, slices.Concat(work.End{}.Events(), work.Note{}.Events())); ok || err != nil {
+	if r, ok, err := ofItems.find(b, item, key, slices.Concat(work.End{}.Events(), work.Note{}.Events())); ok || err != nil {
 		return emitted(item, r), err
 	}
 	said, err := b.read(item, token, text)

@@ -10,7 +10,9 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/engine"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -18,7 +20,16 @@ import (
 // A request does not wait for one of another kind that happens to have the same key.
 func TestKeyOfAWaitingClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := inDir(t, Dir(t.TempDir()))
+		dir := Dir(t.TempDir())
+		b := onLog(t, dir, archive.Dir(dir.Archive("")), nil, func(a *archive.Archive, f archive.Follower) engine.Log {
+			fold := f.Fold
+			f.Fold = func(records []engine.Record) error {
+				err := fold(records)
+				synctest.Wait() // whom it wakes goes on before the log's tip rises
+				return err
+			}
+			return archive.NewLog(a, f)
+		})
 		defer closeBox(t, b)
 		const key = "run"
 		claimed := make(chan error, 1)

@@ -19,6 +19,18 @@ func onFiles(t *testing.T, dir Dir, files archive.FS, faults func(n int, subject
 // onClock is the same with a clock of the test's own.
 func onClock(t *testing.T, dir Dir, files archive.FS, faults func(n int, subject string) enginetest.Fault, now func() time.Time) *Box {
 	t.Helper()
+	return onLog(t, dir, files, now, func(a *archive.Archive, f archive.Follower) engine.Log {
+		log := archive.NewLog(a, f)
+		if faults == nil {
+			return log
+		}
+		return &enginetest.Faulty{Log: log, Faults: faults}
+	})
+}
+
+// onLog is the same with a log of the test's own.
+func onLog(t *testing.T, dir Dir, files archive.FS, now func() time.Time, open func(*archive.Archive, archive.Follower) engine.Log) *Box {
+	t.Helper()
 	if err := dir.create(); err != nil {
 		t.Fatal(err)
 	}
@@ -34,13 +46,7 @@ func onClock(t *testing.T, dir Dir, files archive.FS, faults func(n int, subject
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, _, err := start(t.Context(), o, a, keys, func(f archive.Follower) engine.Log {
-		log := archive.NewLog(a, f)
-		if faults == nil {
-			return log
-		}
-		return &enginetest.Faulty{Log: log, Faults: faults}
-	})
+	b, _, err := start(t.Context(), o, a, keys, func(f archive.Follower) engine.Log { return open(a, f) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -162,7 +162,7 @@ func (p *pastPlay) step(n int) {
 			if err != nil {
 				return nil, err
 			}
-			e, err := b.Emit(ctx, i.Subject+"-1."+counter, append(output, '\n'))
+			e, err := b.Emit(i.Subject+"-1."+counter, append(output, '\n'))
 			return e, err
 		})
 	case 6, 7:
@@ -193,7 +193,7 @@ func (p *pastPlay) converse(key string) {
 		})
 	case 1:
 		p.same("signal", func(b *Box) (any, error) {
-			return b.Signalled(p.t.Context(), id, api.Signalled{Turn: 1, Type: agentsig.KindNeedTurn, At: time.Unix(0, 0)}, key)
+			return b.Signalled(id, api.Signalled{Turn: 1, Type: agentsig.KindNeedTurn, At: time.Unix(0, 0)}, key)
 		})
 	default:
 		p.same("answer", func(b *Box) (any, error) {

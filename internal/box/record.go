@@ -1,7 +1,6 @@
 package box
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,7 +53,7 @@ func (b *Box) record(subject, key string, c work.Command) (recorded[work.Item], 
 func (o rules[S, C]) record(b *Box, subject, key string, c C) (recorded[S], error) {
 	for pause := pauseFirst; ; pause = min(2*pause, pauseLongest) {
 		now := o.look(b.state, subject)
-		if r, ok, err := o.find(b.group.Context(), b, now, key, c.Events()); ok || err != nil {
+		if r, ok, err := o.find(b, now, key, c.Events()); ok || err != nil {
 			return r, b.cutOff(err)
 		}
 		decided, err := o.decide(now, c)
@@ -135,13 +134,13 @@ var errTooMuch = errors.New("that is more than an event of the ledger can have: 
 
 // find looks for an event on a subject that was recorded for a request of this kind, by the types of
 // events that come of it, with this key, and still stands.
-func (o rules[S, C]) find(ctx context.Context, b *Box, now S, key string, types []string) (recorded[S], bool, error) {
+func (o rules[S, C]) find(b *Box, now S, key string, types []string) (recorded[S], bool, error) {
 	if key == "" {
 		return recorded[S]{}, false, nil
 	}
 	chain := now.InLedger()
 	for _, seq := range b.state.recorded(chain, key) {
-		e, err := b.event(ctx, seq)
+		e, err := b.event(seq)
 		switch {
 		case err != nil:
 			return recorded[S]{}, false, err
@@ -162,19 +161,14 @@ func leaseOver(item work.Item, e ledger.Event) bool {
 	return granted && (item.Lease == nil || item.Session() != e.Session)
 }
 
-// event reads one event of the log.
-func (b *Box) event(ctx context.Context, seq uint64) (ledger.Event, error) {
-	var e ledger.Event
-	err := b.log.Read(ctx, seq, func(r engine.Record) (err error) {
-		if e, err = ledger.Decode(r.Data); err == nil {
-			err = errStop
-		}
-		return err
-	})
-	if !errors.Is(err, errStop) {
-		return e, fmt.Errorf("read event %d: %w", seq, errors.Join(err, ErrOutcomeUnknown))
+// event reads one event that the state has. The log's tip may be before it: those who wait for an event are
+// woken by the fold, and the tip rises after that.
+func (b *Box) event(seq uint64) (ledger.Event, error) {
+	stored, err := b.archive.Event(int64(seq) - 1)
+	if err != nil {
+		return ledger.Event{}, fmt.Errorf("read event %d: %w", seq, errors.Join(err, ErrOutcomeUnknown))
 	}
-	return e, nil
+	return ledger.Decode(stored)
 }
 
 // follower is the state, kept up to date by the log's writer.

@@ -134,7 +134,7 @@ func handoffs(t *testing.T, b *Box, name string, items int) (rate, p99 float64) 
 				return err
 			}
 			var e api.Emitted
-			if e, err = b.Emit(t.Context(), g.Session, said); err == nil && !e.Accepted {
+			if e, err = b.Emit(g.Session, said); err == nil && !e.Accepted {
 				err = errors.New(e.Error)
 			}
 			took[agent] = append(took[agent], time.Since(begun))

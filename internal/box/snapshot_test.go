@@ -93,7 +93,7 @@ func TestSignalsOnBadEngine(t *testing.T) {
 	for turn := range signals {
 		s := api.Signalled{Turn: turn + 1, Type: agentsig.KindNeedTurn, At: time.Unix(0, 0)}
 		again("signal", func() error {
-			_, err := b.Signalled(t.Context(), c.ID, s, fmt.Sprint("signal ", turn))
+			_, err := b.Signalled(c.ID, s, fmt.Sprint("signal ", turn))
 			return err
 		})
 	}

@@ -44,7 +44,7 @@ func recordSome(t *testing.T, outputs ...string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e, err := b.Emit(t.Context(), g.Session, []byte(output)); err != nil || !e.Accepted {
+		if e, err := b.Emit(g.Session, []byte(output)); err != nil || !e.Accepted {
 			t.Fatalf("%+v, %v", e, err)
 		}
 	}
@@ -256,7 +256,7 @@ func TestBoxOutputIsInert(t *testing.T) {
 		t.Fatal(err)
 	}
 	signal := api.Signalled{Turn: 1, Type: agentsig.KindNeedTurn, At: time.Unix(0, 0), Fields: []work.Field{{Name: "reason", Value: evil}}, RawXML: evil}
-	if _, err := b.Signalled(t.Context(), "Q-00001", signal, ""); err != nil {
+	if _, err := b.Signalled("Q-00001", signal, ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.Answered("Q-00001", api.Answered{Outcome: conversation.OutcomePartial, Missing: evil}, ""); err != nil {
@@ -309,7 +309,7 @@ func TestConversationInWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	signal := api.Signalled{Turn: 1, Type: agentsig.KindNeedTurn, Confidence: 0.8, At: time.Unix(0, 0), Fields: []work.Field{{Name: "reason", Value: "to read it"}}}
-	if _, err := b.Signalled(t.Context(), c.ID, signal, ""); err != nil {
+	if _, err := b.Signalled(c.ID, signal, ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.Answered(c.ID, api.Answered{Outcome: conversation.OutcomeAnswered, Turns: 2}, ""); err != nil {

@@ -79,7 +79,7 @@ func (s *Server) routes() []route {
 			if err != nil {
 				return unread(err)
 			}
-			v, err := b.Emit(r.Context(), session, output)
+			v, err := b.Emit(session, output)
 			return reply(w, v, err)
 		}},
 		{"POST /v1/sessions/{session}/report", false, api.MaxReport, func(w http.ResponseWriter, r *http.Request) error {
@@ -103,7 +103,7 @@ func (s *Server) routes() []route {
 			return b.Ask(r.Context(), q, key)
 		})},
 		{"POST /v1/conversations/{id}/signals", false, api.MaxConversation, post(func(r *http.Request, q api.Signalled, key string) (api.Recorded, error) {
-			return b.Signalled(r.Context(), r.PathValue("id"), q, key)
+			return b.Signalled(r.PathValue("id"), q, key)
 		})},
 		{"POST /v1/conversations/{id}/end", false, 0, post(func(r *http.Request, q api.Answered, key string) (api.Recorded, error) {
 			return b.Answered(r.PathValue("id"), q, key)
