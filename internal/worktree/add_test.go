@@ -15,6 +15,7 @@ import (
 )
 
 func TestAdd(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	for _, task := range []string{"plain", odd} {
 		path := f.path(task)
@@ -41,6 +42,7 @@ func TestAdd(t *testing.T) {
 }
 
 func TestAddManyAtOnce(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	many := 20
 	if testing.Short() {
@@ -74,6 +76,7 @@ func TestAddManyAtOnce(t *testing.T) {
 // TestAddAfterCrash leaves a task in each state that a crash can leave, and
 // adds its worktree again.
 func TestAddAfterCrash(t *testing.T) {
+	t.Parallel()
 	link := func(f *fixture) place {
 		at, err := f.repo.link(f.path("a"))
 		must(f.t, err)
@@ -144,6 +147,7 @@ func TestAddAfterCrash(t *testing.T) {
 
 // A worktree that is not one any more is found out, and left as it is.
 func TestFind(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	tree := f.add("a")
 	must(t, f.repo.Find(t.Context(), tree.path))
@@ -161,6 +165,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestRemoveRefuses(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	write(t, f.path("a"), "file", "somebody's")
 	is(t, f.repo.Remove(t.Context(), f.path("a")), ErrNotWorktree)
@@ -170,6 +175,7 @@ func TestRemoveRefuses(t *testing.T) {
 // TestBrokenWorktree sees that nothing is done to the checkout above a
 // worktree that has lost its .git file.
 func TestBrokenWorktree(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	tree := f.add("a")
 	must(t, os.Remove(filepath.Join(tree.path, ".git")))
@@ -183,6 +189,7 @@ func TestBrokenWorktree(t *testing.T) {
 }
 
 func TestAddDetached(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	_, commit := f.settled("a", "a.txt", "other\n")
 	path := f.path("gate")
@@ -205,6 +212,7 @@ func TestAddDetached(t *testing.T) {
 
 // TestAddDetachedAnew sees that a worktree in which git would hang is made anew.
 func TestAddDetachedAnew(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	path := f.path("gate")
 	must(t, f.repo.AddDetached(t.Context(), path, f.base))
@@ -222,6 +230,7 @@ func TestAddDetachedAnew(t *testing.T) {
 // TestAddDetachedIsNew sees that what is left running in a worktree has neither its directory
 // nor a file of it any more when it is used again, also if nothing of it has changed.
 func TestAddDetachedIsNew(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	path := f.path("gate")
 	must(t, f.repo.AddDetached(t.Context(), path, f.base))
@@ -244,6 +253,7 @@ func TestAddDetachedIsNew(t *testing.T) {
 // TestDisown sees that the repository forgets its worktrees in a directory that is another repository's by now,
 // and that nothing of the other's is removed.
 func TestDisown(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	gates := f.path("gates")
 	must(t, f.repo.Disown(t.Context(), gates)) // there is none
@@ -270,6 +280,7 @@ func TestDisown(t *testing.T) {
 }
 
 func TestRemoveReadOnly(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	path := f.path("gate")
 	must(t, f.repo.AddDetached(t.Context(), path, f.base))
@@ -288,6 +299,7 @@ func TestRemoveReadOnly(t *testing.T) {
 }
 
 func TestCopy(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	root := f.repo.Root()
 	write(t, root, "ignored/deep/key", "k")

@@ -11,6 +11,7 @@ import (
 // What is concealed is not in the worktree, git tells of nothing, and the commit has it. Links
 // are not followed.
 func TestConceal(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	kept := t.TempDir()
 	write(t, kept, "plugin.ts", "theirs")

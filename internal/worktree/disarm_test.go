@@ -35,6 +35,7 @@ func (a *armed) link(to, name string) {
 // for it, or beside its branch has the box's git write elsewhere, move or delete what is
 // another's, run a command, or wait.
 func TestDisarmed(t *testing.T) {
+	t.Parallel()
 	const other = "refs/heads/sb/user"
 	for name, arm := range map[string]func(*armed){
 		"a rebase that moves a branch": func(a *armed) {
@@ -182,6 +183,7 @@ func (a *armed) climb(name, above string) {
 // TestInnerRepository sees that the commit that an inner repository is at is settled with
 // the rest, and that one that is gone goes.
 func TestInnerRepository(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	tree := f.add("a")
 	git(t, tree.path, "init", "--quiet", "inner")
@@ -211,6 +213,7 @@ func TestInnerRepository(t *testing.T) {
 
 // TestInnerRepositoryBeyond sees that a repository goes whose directory was replaced.
 func TestInnerRepositoryBeyond(t *testing.T) {
+	t.Parallel()
 	for name, replace := range map[string]func(dir string) error{
 		"by a link": func(dir string) error { return os.Symlink("../..", dir) },
 		"by a file": func(dir string) error { return os.WriteFile(dir, nil, 0o600) },
@@ -239,6 +242,7 @@ func TestInnerRepositoryBeyond(t *testing.T) {
 // TestForeignRefs sees that a worktree which names another repository's refs as its own is
 // settled on the branch that it has in the right one.
 func TestForeignRefs(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	tree, before := f.settled("a", "a.txt", "changed\n")
 	at, err := f.repo.link(tree.path)

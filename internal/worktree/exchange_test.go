@@ -35,6 +35,7 @@ func (f *fixture) overwrite(rev, text string) {
 
 // What an agent put in the place of an object does not come in under its name.
 func TestTakeOverwritten(t *testing.T) {
+	t.Parallel()
 	for _, what := range []string{":a.txt", "^{tree}", ""} {
 		t.Run("commit"+what, func(t *testing.T) {
 			f := newFixture(t)
@@ -57,6 +58,7 @@ func TestTakeOverwritten(t *testing.T) {
 
 // An agent's objects have to be formed as git forms them; the user's old ones need not.
 func TestTakeMalformed(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	root := f.repo.Root()
 	tree := git(t, root, "rev-parse", f.base+"^{tree}")
@@ -74,6 +76,7 @@ func TestTakeMalformed(t *testing.T) {
 
 // A commit is taken also while a worktree is made: until its end git has no commit there.
 func TestTakeWhileAWorktreeIsMade(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	_, commit := f.settled("a", "a.txt", "a\n")
 	half := filepath.Join(f.exchange.common, "worktrees", "half")
@@ -83,12 +86,12 @@ func TestTakeWhileAWorktreeIsMade(t *testing.T) {
 	write(t, half, "gitdir", filepath.Join(t.TempDir(), ".git")+"\n")
 	tries := filepath.Join(t.TempDir(), "tries")
 	done := filepath.Join(t.TempDir(), "git") // the worktree is done after the first try
-	must(t, os.WriteFile(done, []byte(`#!/bin/sh
+	executable(t, done, `#!/bin/sh
 "$GIT" "$@"
 end=$?
 case " $* " in *' fetch '*) echo >>"$TRIES"; rm -rf "$HALF" ;; esac
 exit $end
-`), 0o700))
+`)
 	f.exchange.env = append(f.exchange.env, "GIT="+f.exchange.program, "TRIES="+tries, "HALF="+half)
 	f.exchange.program = done
 	must(t, f.exchange.Take(t.Context(), commit, "R1"))
@@ -97,6 +100,7 @@ exit $end
 
 // A branch that moved is brought for all who ask for it at the same time.
 func TestTakeBranchAtOnce(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	for round := range 4 {
 		name := fmt.Sprintf("task-%d", round)
@@ -116,6 +120,7 @@ func TestTakeBranchAtOnce(t *testing.T) {
 
 // A merge moves its branch here only in its turn: git refuses whoever else is bringing it.
 func TestMergeInTurn(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	_, commit := f.settled("a", "a.txt", "changed\n")
 	m := f.merge(commit)
@@ -154,6 +159,7 @@ func TestMergeInTurn(t *testing.T) {
 // A worktree of the exchange has the files of the commit, whatever the index of the one
 // that it was made in says of them.
 func TestExchangeHasItsOwnIndex(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	tree, commit := f.settled("a", "a.txt", "a back door\n")
 	git(t, tree.path, "update-index", "--skip-worktree", "a.txt")
@@ -173,6 +179,7 @@ func TestExchangeHasItsOwnIndex(t *testing.T) {
 // What is merged has the contents that were judged, in the user's repository too, also if
 // somebody overwrites objects there after they were taken.
 func TestMergeOfOverwritten(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	_, commit := f.settled("a", "a.txt", "judged\n")
 	m := f.merge(commit)
@@ -196,6 +203,7 @@ func TestMergeOfOverwritten(t *testing.T) {
 
 // What a run starts from can't be overwritten once it has begun, and is not packed twice.
 func TestGuard(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	packs := func() int {
 		found, err := os.ReadDir(filepath.Join(f.repo.Common(), "objects", "pack"))
@@ -223,6 +231,7 @@ func TestGuard(t *testing.T) {
 // Git of the user's that says something else than the names is not asked: replaced
 // objects, and settings that run a program.
 func TestExchangeRunsNothing(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	root := f.repo.Root()
 	_, commit := f.settled("a", "a.txt", "a back door\n")
@@ -252,6 +261,7 @@ func TestExchangeRunsNothing(t *testing.T) {
 
 // The user's own settings count in the exchange, wherever the repository is moved to.
 func TestExchangeSettings(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	_, commit := f.settled("a", "b.txt", "x\n")
 	write(t, f.repo.Root(), ".signalbox/exchange.git/info/exclude", "stale\n")
@@ -283,6 +293,7 @@ func TestExchangeSettings(t *testing.T) {
 
 // Nothing is left of a run that has ended but what the next one goes on from.
 func TestForget(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	_, commit := f.settled("a", "a.txt", "changed\n")
 	m := f.merge(commit)
@@ -302,6 +313,7 @@ func TestForget(t *testing.T) {
 
 // What a box that was killed was about to bring to the user's repository is removed by the next one.
 func TestOutgoing(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	write(t, f.exchange.common, outgoing+"1/pack-1.pack", "half")
 	_, err := OpenExchange(t.Context(), f.repo, f.exchange.common)
@@ -311,6 +323,7 @@ func TestOutgoing(t *testing.T) {
 
 // Repositories that are not like others.
 func TestExchangeOfOddRepositories(t *testing.T) {
+	t.Parallel()
 	origin := t.TempDir()
 	git(t, origin, "init", "--quiet", "--initial-branch=main")
 	for n := range 3 {
@@ -369,6 +382,7 @@ func spoil(t *testing.T, file string, damage func(file string) error) {
 
 // Objects that are missing or damaged are the commit's fault, whatever git says of them.
 func TestTakeDamaged(t *testing.T) {
+	t.Parallel()
 	for _, what := range []string{":a.txt", "^{tree}", ""} {
 		for name, damage := range map[string]func(file string) error{
 			"removed":   os.Remove,
@@ -400,6 +414,7 @@ func TestTakeDamaged(t *testing.T) {
 
 // What the machine does to git, and what is wrong with the exchange, is not the commit's fault.
 func TestTakeTrouble(t *testing.T) {
+	t.Parallel()
 	for name, script := range map[string]string{
 		"git is killed":               `echo "fatal: bad object $NAME" >&2; kill -9 $$`,
 		"a part of git is killed":     `echo "error: index-pack died of signal 9" >&2; echo "fatal: bad object $NAME" >&2; exit 128`,
@@ -414,7 +429,7 @@ func TestTakeTrouble(t *testing.T) {
 			f := newFixture(t)
 			_, commit := f.settled("a", "a.txt", "work\n")
 			troubled := filepath.Join(t.TempDir(), "git")
-			must(t, os.WriteFile(troubled, []byte("#!/bin/sh\ncase \" $* \" in *' fetch '*) "+script+";; esac\nexec \"$GIT\" \"$@\"\n"), 0o700))
+			executable(t, troubled, "#!/bin/sh\ncase \" $* \" in *' fetch '*) "+script+";; esac\nexec \"$GIT\" \"$@\"\n")
 			f.exchange.env = append(f.exchange.env, "GIT="+f.exchange.program, "NAME="+commit)
 			f.exchange.program = troubled
 			if err := f.exchange.Take(t.Context(), commit, "R1"); err == nil || errors.Is(err, ErrObjects) {
@@ -426,6 +441,7 @@ func TestTakeTrouble(t *testing.T) {
 
 // Git that makes room looks at all worktrees, and fails if one of them is being made just then: it is run again.
 func TestForgetBesideAdd(t *testing.T) {
+	t.Parallel()
 	for _, command := range []string{"prune --expire=now", "repack -adq", "gc --prune=now --quiet"} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
@@ -434,7 +450,7 @@ func TestForgetBesideAdd(t *testing.T) {
 			must(t, f.exchange.Take(t.Context(), commit, "R1"))
 			// The first call finds a worktree as git leaves it for a moment.
 			besideAdd := filepath.Join(t.TempDir(), "git")
-			must(t, os.WriteFile(besideAdd, []byte(`#!/bin/sh
+			executable(t, besideAdd, `#!/bin/sh
 case " $* " in *' gc '*)
   if [ ! -f "$0.called" ]; then
     half=$GIT_DIR/worktrees/half
@@ -449,7 +465,7 @@ case " $* " in *' gc '*)
   fi
 esac
 exec "$GIT" "$@"
-`), 0o700))
+`)
 			f.exchange.env = append(f.exchange.env, "GIT="+f.exchange.program)
 			f.exchange.program = besideAdd
 			must(t, f.exchange.Forget(t.Context(), "R1", "nobody"))

@@ -27,6 +27,7 @@ func isHistory(t *testing.T, err error, words string) {
 
 // What was judged as one change is not merged as another.
 func TestMergeFromBase(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	_, thief, fix, stolen := f.theft()
 	m := f.merge(fix)
@@ -49,6 +50,7 @@ func TestMergeFromBase(t *testing.T) {
 // A commit that another's merge brought along does not count as merged, also if its own merge was
 // allowed and not made.
 func TestMergeOnBranch(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	_, _, fix, stolen := f.theft()
 	_, err := f.exchange.Merge(t.Context(), f.merge(stolen))
@@ -61,6 +63,7 @@ func TestMergeOnBranch(t *testing.T) {
 }
 
 func TestBegins(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	honest, thief, fix, stolen := f.theft()
 	f.merge(stolen) // which takes it

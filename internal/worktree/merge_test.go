@@ -22,6 +22,7 @@ func (f *fixture) merge(commit string) Merge {
 }
 
 func TestMerge(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	_, commit := f.settled("a", "a.txt", "changed\n")
 	m := f.merge(commit)
@@ -75,6 +76,7 @@ func TestMerge(t *testing.T) {
 }
 
 func TestMergeThatIsNotWanted(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	_, commit := f.settled("a", "a.txt", "changed\n")
 	m := f.merge(commit)
@@ -101,6 +103,7 @@ func TestMergeThatIsNotWanted(t *testing.T) {
 }
 
 func TestMergeIntoCheckedOutBranch(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	_, commit := f.settled("a", "a.txt", "changed\n")
 	m := f.merge(commit)
@@ -119,6 +122,7 @@ func TestMergeIntoCheckedOutBranch(t *testing.T) {
 }
 
 func TestMergeConflict(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	_, ours := f.settled("a", "ü \n-b.txt", "ours\n")
 	_, theirs := f.settled("b", "ü \n-b.txt", "theirs\n")
@@ -143,6 +147,7 @@ func TestMergeConflict(t *testing.T) {
 
 // TestMergeAfterCrash merges in a worktree that a crash left in a conflict.
 func TestMergeAfterCrash(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	_, ours := f.settled("a", "a.txt", "ours\n")
 	_, theirs := f.settled("b", "a.txt", "theirs\n")
@@ -160,6 +165,7 @@ func TestMergeAfterCrash(t *testing.T) {
 }
 
 func TestFingerprint(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	git(t, root, "init", "--quiet", "--initial-branch=main")
 	repo, err := Open(t.Context(), root)
@@ -230,6 +236,7 @@ func TestFingerprint(t *testing.T) {
 
 // TestFingerprintOfOurs sees that a delivery's own work is not taken for somebody's.
 func TestFingerprintOfOurs(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	git(t, f.repo.Root(), "config", "extensions.worktreeConfig", "true")
 	t.Cleanup(func() {

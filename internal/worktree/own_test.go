@@ -37,6 +37,7 @@ func (a *armed) forge(names ...string) {
 // TestNothingIsRead sees that no file outside of a worktree gets into git's store, and none
 // is changed, whatever index and which files an agent leaves.
 func TestNothingIsRead(t *testing.T) {
+	t.Parallel()
 	const secret = "a secret of the box's\n"
 	up := strings.Repeat("../", 2) // to the box's directory from a worktree
 	for name, arm := range map[string]func(a *armed, file string){
@@ -123,6 +124,7 @@ func TestNothingIsRead(t *testing.T) {
 // TestSettleBelievesFiles sees that what is in the files is settled, whatever the agent's index
 // says of them.
 func TestSettleBelievesFiles(t *testing.T) {
+	t.Parallel()
 	for name, hide := range map[string][]string{
 		"skipped":           {"update-index", "--skip-worktree", "a.txt"},
 		"assumed":           {"update-index", "--assume-unchanged", "a.txt"},
@@ -157,6 +159,7 @@ func TestSettleBelievesFiles(t *testing.T) {
 
 // TestUnsolved sees which indexes say that files are in conflict, in each of git's forms.
 func TestUnsolved(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"2", "3", "4"} {
 		f := newFixture(t)
 		tree := f.conflicting()
@@ -187,6 +190,7 @@ func TestUnsolved(t *testing.T) {
 // TestSettleUndoesMerge sees that a merge with conflicts leaves nothing, and what the agent
 // changed besides stays.
 func TestSettleUndoesMerge(t *testing.T) {
+	t.Parallel()
 	for _, operation := range []string{"merge", "cherry-pick"} {
 		f := newFixture(t)
 		other := f.add("other")
@@ -219,6 +223,7 @@ func TestSettleUndoesMerge(t *testing.T) {
 // TestSparseCheckout sees that a worktree has all files although the user's checkout has not, and
 // that none of them is settled as deleted.
 func TestSparseCheckout(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	config := filepath.Join(f.repo.common, "config")
 	before, err := os.ReadFile(config)

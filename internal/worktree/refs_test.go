@@ -11,6 +11,7 @@ import (
 // TestLeftRefs sees that the user's git works after a run, whatever an agent leaves beside its
 // branch, and that nothing of it is left then.
 func TestLeftRefs(t *testing.T) {
+	t.Parallel()
 	const dir, own = "refs/heads/sb/R1/T-1/", "sb/R1/T-1/work"
 	missing := strings.Repeat("1234", 10)
 	for name, leave := range map[string]func(f *fixture, tree *Tree){
@@ -87,6 +88,7 @@ func TestLeftRefs(t *testing.T) {
 
 // TestLinkedObjects sees that links of the user's among git's objects stay, and others go.
 func TestLinkedObjects(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	git(t, f.repo.Root(), "repack", "-a", "-d", "-q", "-n")
 	objects := filepath.Join(f.repo.common, "objects")

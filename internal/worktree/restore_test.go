@@ -12,6 +12,7 @@ import (
 // was done to its files and to its link; what git does not track, and files that are as they
 // were, are left alone.
 func TestRestore(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	tree, _ := f.settled("work", "app.sh", "evil\n")
 	write(t, tree.path, "src/a", "deep\n")

@@ -10,6 +10,7 @@ import (
 // Seal sees what was checked, and the branch moves to that with another message; if it
 // refuses, the branch stays.
 func TestSeal(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	_, change := f.settled("a", "a.txt", "changed\n")
 	refused := errors.New("not now")
@@ -45,6 +46,7 @@ func TestSeal(t *testing.T) {
 
 // A commit is read as it is, from a bare clone too, whatever is to be shown in its place.
 func TestReadCommit(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	bare := t.TempDir()
 	git(t, f.repo.Root(), "clone", "--quiet", "--bare", ".", bare)

@@ -31,6 +31,7 @@ func (f *fixture) input(text string, args ...string) string {
 // A tree that names the same few objects over and over is not checked out, be there files in it or
 // not, and it is known without counting all of it. One that begins from as much is.
 func TestCheckSize(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("makes trees of a hundred thousand files; not with -short")
 	}

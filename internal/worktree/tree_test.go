@@ -12,6 +12,7 @@ import (
 )
 
 func TestSettle(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	tree := f.add("a")
 	commit, committed, err := tree.Settle(t.Context(), "nothing")
@@ -53,6 +54,7 @@ func TestSettle(t *testing.T) {
 
 // TestSettleWithoutHooks sees that the user's hooks and signatures stay out.
 func TestSettleWithoutHooks(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	root := f.repo.Root()
 	ran := filepath.Join(t.TempDir(), "ran")
@@ -87,6 +89,7 @@ func (f *fixture) conflicting() *Tree {
 }
 
 func TestSettleUnfinished(t *testing.T) {
+	t.Parallel()
 	for name, args := range map[string][]string{
 		"merge":       {"merge", "--quiet", "sb/other"},
 		"rebase":      {"rebase", "--quiet", "sb/other"},
@@ -123,6 +126,7 @@ func TestSettleUnfinished(t *testing.T) {
 }
 
 func TestSettleBisect(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	tree := f.conflicting()
 	head, err := tree.Head(t.Context())
@@ -134,6 +138,7 @@ func TestSettleBisect(t *testing.T) {
 }
 
 func TestSettleSolvedMerge(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	tree := f.conflicting()
 	fails(t, tree.path, "merge", "--quiet", "sb/other")
@@ -151,6 +156,7 @@ func TestSettleSolvedMerge(t *testing.T) {
 }
 
 func TestSettleElsewhere(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		leave [][]string // git commands of the agent
 		stray bool
@@ -196,6 +202,7 @@ func TestSettleElsewhere(t *testing.T) {
 }
 
 func TestReset(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	_, err := f.repo.Branch(t.Context(), "sb/user", f.base)
 	must(t, err)
@@ -214,6 +221,7 @@ func TestReset(t *testing.T) {
 }
 
 func TestManyChanges(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	tree := f.add("a")
 	const many = 250
@@ -235,6 +243,7 @@ func TestManyChanges(t *testing.T) {
 // TestCommonDir sees that a worktree that names another repository as its own, with settings
 // that run a program, is not believed.
 func TestCommonDir(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	tree := f.add("a")
 	evil := filepath.Join(t.TempDir(), "evil")

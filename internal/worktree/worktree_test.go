@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"flag"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,6 +31,10 @@ func TestMain(m *testing.M) {
 		if err := os.Setenv(name, value); err != nil {
 			panic(err)
 		}
+	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "4"); err != nil { // they wait for git, and for the disk
+		panic(err)
 	}
 	code := m.Run()
 	if err := os.RemoveAll(templates.dir); err != nil {
@@ -214,6 +220,15 @@ func write(t *testing.T, dir, name, text string) {
 	must(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
+// executable writes a script that is run. No process may start meanwhile: it would have the file open for writing
+// for a moment, and a program that is being written can't be run.
+func executable(t *testing.T, path, script string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	must(t, os.WriteFile(path, []byte(script), 0o755))
+}
+
 func mkfifo(t *testing.T, path string) {
 	t.Helper()
 	must(t, exec.CommandContext(t.Context(), "mkfifo", path).Run())
@@ -278,13 +293,14 @@ func TestOpenWithOldGit(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, "git"), []byte("#!/bin/sh\necho git version 2.17.1\n"), 0o755))
+	executable(t, filepath.Join(dir, "git"), "#!/bin/sh\necho git version 2.17.1\n")
 	t.Setenv("PATH", dir)
 	_, err := Open(t.Context(), t.TempDir())
 	is(t, err, ErrOldGit)
 }
 
 func TestHead(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	branch, commit, err := f.repo.Head(t.Context())
 	if branch != "main" || commit != f.base || err != nil {
@@ -307,6 +323,7 @@ func TestHead(t *testing.T) {
 // TestGone sees that a repository that has gone is not taken for another one
 // above it.
 func TestGone(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	inner := filepath.Join(f.repo.Root(), ".signalbox", "inner")
 	must(t, os.MkdirAll(inner, 0o755))
@@ -320,6 +337,7 @@ func TestGone(t *testing.T) {
 }
 
 func TestResolve(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	for _, rev := range []string{"main", "HEAD", f.base[:10]} {
 		if commit, err := f.repo.Resolve(t.Context(), rev); commit != f.base || err != nil {
@@ -336,6 +354,7 @@ func TestResolve(t *testing.T) {
 }
 
 func TestBranch(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	_, commit := f.settled("a", "a.txt", "other\n")
 	for _, want := range []bool{true, false} {
@@ -357,6 +376,7 @@ func TestBranch(t *testing.T) {
 }
 
 func TestDeleteMerged(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	tree, commit := f.settled("a", "a.txt", "other\n")
 	_, err := f.repo.Branch(t.Context(), "sb/run", f.base)
@@ -379,6 +399,7 @@ func TestDeleteMerged(t *testing.T) {
 }
 
 func TestBusy(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	lock := filepath.Join(f.repo.common, "refs", "heads", "sb", "x.lock")
 	must(t, os.MkdirAll(filepath.Dir(lock), 0o755))
@@ -391,7 +412,7 @@ func TestBusy(t *testing.T) {
 	// on its third call.
 	dir := t.TempDir()
 	script := fmt.Sprintf("#!/bin/sh\necho x >>%[1]s/calls\n[ $(wc -l <%[1]s/calls) -ge 3 ] && rm -f \"$LOCK\"\nexec git \"$@\"\n", dir)
-	must(t, os.WriteFile(filepath.Join(dir, "slow-git"), []byte(script), 0o755))
+	executable(t, filepath.Join(dir, "slow-git"), script)
 	f.repo.env = append(f.repo.env, "LOCK="+lock)
 	f.repo.program = filepath.Join(dir, "slow-git")
 	must(t, f.repo.change(t.Context(), f.repo.home, "update-ref", "refs/heads/sb/x", f.base))
@@ -399,13 +420,14 @@ func TestBusy(t *testing.T) {
 }
 
 func TestStopped(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	dir := t.TempDir()
 	// A git whose child keeps the output open and does not listen to TERM. It
 	// also holds a pipe, which ends with it.
 	held := filepath.Join(dir, "held")
 	script := fmt.Sprintf("#!/bin/sh\n(trap '' TERM; exec 3>%s; echo up >&3; exec sleep 60) &\nwait\n", held)
-	must(t, os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755))
+	executable(t, filepath.Join(dir, "git"), script)
 	mkfifo(t, held)
 	f.repo.program = filepath.Join(dir, "git")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -442,7 +464,7 @@ func TestTooSlow(t *testing.T) {
 		t.Errorf("%q", err)
 	}
 	bin := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(bin, "gh"), []byte("#!/bin/sh\nsleep 60 &\nwait\n"), 0o755))
+	executable(t, filepath.Join(bin, "gh"), "#!/bin/sh\nsleep 60 &\nwait\n")
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	_, err = f.repo.gh(t.Context(), "pr", "view")
 	is(t, err, ErrTooSlow)
@@ -450,6 +472,7 @@ func TestTooSlow(t *testing.T) {
 
 // TestPipesOfGits sees that named pipes in the place of git's own files hold up nobody.
 func TestPipesOfGits(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"gitdir", "locked"} {
 		f := newFixture(t)
 		tree := f.add("a")
@@ -470,6 +493,7 @@ func TestPipesOfGits(t *testing.T) {
 }
 
 func TestTaken(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.add("run/a")
 	git(t, f.repo.Root(), "tag", "signalbox/x/y")
@@ -488,6 +512,7 @@ func TestTaken(t *testing.T) {
 }
 
 func TestMuchOutput(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	tree := f.add("a")
 	write(t, tree.path, "big", strings.Repeat("x", maxOutput+1))
@@ -499,6 +524,7 @@ func TestMuchOutput(t *testing.T) {
 }
 
 func TestErrorsAreEscaped(t *testing.T) {
+	t.Parallel()
 	err := &GitError{Command: "merge \x1b[31m", Exit: 1, Stderr: "bad\n\x1b]0;owned\a"}
 	if got, want := err.Error(), `git merge \x1b[31m failed with status 1: bad; \x1b]0;owned\x07`; got != want {
 		t.Errorf("%q, not %q", got, want)
