@@ -82,10 +82,14 @@ func TestDrawLarge(t *testing.T) {
 	for range 499 {
 		deep = bt.Inverter(deep)
 	}
+	side := 98
+	if testing.Short() {
+		side = 20
+	}
 	for name, root := range map[string]*bt.Node{
 		"wide":   bt.Sequence(many(500, leaf)...),
 		"deep":   deep,
-		"square": bt.Sequence(many(98, func() *bt.Node { return bt.Selector(many(100, leaf)...) })...),
+		"square": bt.Sequence(many(side, func() *bt.Node { return bt.Selector(many(side+2, leaf)...) })...),
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, marks := drawable(t, bt.Tree{Name: name, Root: root}, nil, 0)

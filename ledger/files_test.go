@@ -14,7 +14,7 @@ import (
 func TestFiles(t *testing.T) {
 	step := int64(1)
 	if testing.Short() {
-		step = 5
+		step = 25
 	}
 	for _, size := range []int{1, 255, 256, 257, 600} {
 		b := newBook(t)

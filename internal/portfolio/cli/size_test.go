@@ -18,14 +18,18 @@ import (
 
 // A large portfolio is answered in few bytes; all of it is in a file.
 func TestSizes(t *testing.T) {
-	made, dir, ctx := makeUp(100_000), t.TempDir(), t.Context()
+	size := 100_000
+	if testing.Short() {
+		size = 30_000
+	}
+	made, dir, ctx := makeUp(size), t.TempDir(), t.Context()
 	s, err := store.Open(ctx, filepath.Join(dir, "portfolio.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	file, err := broker.Read(bytes.NewReader(made.csv), broker.Options{})
-	if err != nil || len(file.Transactions) != 100_000 {
+	if err != nil || len(file.Transactions) != size {
 		t.Fatalf("%d transactions, %v", len(file.Transactions), err)
 	}
 	if _, err := s.ImportTransactions(ctx, store.Import{Name: "t", Hash: [32]byte{1}}, file.Transactions, nil); err != nil {
