@@ -27,7 +27,7 @@ var exitPieces = []string{
 func TestExitLine(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 8))
 	counted := 0
-	for range 20_000 {
+	for range rounds(20_000) {
 		var parts []said
 		for range 1 + r.IntN(12) {
 			from := agentsig.Voice
@@ -56,7 +56,7 @@ func TestExitLine(t *testing.T) {
 			t.Fatalf("%q (-want +got):\n%s", parts, diff)
 		}
 	}
-	if counted < 5_000 {
+	if counted < rounds(5_000) {
 		t.Errorf("only %d lines and records mattered", counted)
 	}
 }

@@ -274,15 +274,19 @@ func compose(choice []byte) []byte {
 	return b
 }
 
+// rounds is how many rounds a random test has: with -short a tenth.
+func rounds(n int) int {
+	if testing.Short() {
+		return n / 10
+	}
+	return n
+}
+
 // TestFragments is FuzzFragments without a fuzzer: the same compositions every
 // time.
 func TestFragments(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 11))
-	n := 20_000
-	if testing.Short() {
-		n = 2_000
-	}
-	for range n {
+	for range rounds(20_000) {
 		choice := make([]byte, 1+r.IntN(25))
 		for i := range choice {
 			choice[i] = byte(r.IntN(256))

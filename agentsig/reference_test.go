@@ -19,7 +19,7 @@ func TestFencesAgainstReference(t *testing.T) {
 		"```", "````", "~~~", "~~~~", " ```", "   ```", "    ```", "\t```", "  \t~~~", "``` x", "```a`b", "~~~ `", "``", "~~",
 		"```  ", "```\t", "   ~~~~ ", "text", "", "`code`",
 	}
-	for range 20_000 {
+	for range rounds(20_000) {
 		var doc []string
 		for i := range 2 + r.IntN(12) {
 			if r.IntN(3) == 0 {
@@ -78,7 +78,7 @@ func TestInlineCodeAgainstReference(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 2))
 	pieces := []string{"`", "``", "```", "a", " ", "\\", "\\\\", "b c", "\nx ", "\ny", "~", "<b>"}
 	inside, outside := 0, 0
-	for range 40_000 {
+	for range rounds(40_000) {
 		var b strings.Builder
 		b.WriteString("p ")
 		some := func() {
@@ -113,7 +113,7 @@ func TestInlineCodeAgainstReference(t *testing.T) {
 			inside++
 		}
 	}
-	if inside < 1000 || outside < 1000 {
+	if inside < rounds(1000) || outside < rounds(1000) {
 		t.Errorf("%d inside and %d outside", inside, outside)
 	}
 }

@@ -32,7 +32,6 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	flag.Parse()
 	if err := flag.Set("test.parallel", "4"); err != nil { // they wait for git, and for the disk
 		panic(err)
 	}

@@ -39,6 +39,7 @@ func symlink(t *testing.T, target, name string) {
 }
 
 func TestSearch(t *testing.T) {
+	t.Parallel()
 	b := opened(t, Config{Root: tree(t, map[string]string{
 		"a.go":                 "package a\r\n\tfunc Needle() {}\n// needle\n",
 		"sub/b.txt":            "x\n" + strings.Repeat("ä", 300) + " needle\n\x1b[2Jneedle\xff",
@@ -94,6 +95,7 @@ func TestSearch(t *testing.T) {
 }
 
 func TestSearchIsBounded(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for i := range maxFiles + 1 {
 		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%05d", i)), nil, 0o600); err != nil {
@@ -129,6 +131,7 @@ func TestSearchWithHostileExpression(t *testing.T) {
 }
 
 func TestReadFile(t *testing.T) {
+	t.Parallel()
 	var many strings.Builder
 	for i := range 1000 {
 		fmt.Fprintf(&many, "line %d\n", i+1)
@@ -182,6 +185,7 @@ func TestReadFile(t *testing.T) {
 
 // Nothing outside the directory is read, nor what holds secrets, by whatever way.
 func TestReadFileRefuses(t *testing.T) {
+	t.Parallel()
 	outside := tree(t, map[string]string{"secret.txt": "SECRET"})
 	root := tree(t, map[string]string{
 		".env": "SECRET", ".env.local": "SECRET", "a/.ENV": "SECRET", "key.pem": "SECRET", "id_rsa": "SECRET", ".git/config": "SECRET", ".ssh/config": "SECRET", ".netrc": "SECRET",
@@ -224,6 +228,7 @@ func TestReadFileRefuses(t *testing.T) {
 }
 
 func TestRootIsNotThere(t *testing.T) {
+	t.Parallel()
 	_, err := Open(t.Context(), Config{Root: filepath.Join(t.TempDir(), "none")})
 	if err == nil || !strings.Contains(err.Error(), "builtin.code.root") {
 		t.Error(err)

@@ -85,6 +85,7 @@ func TestLoadDefaults(t *testing.T) {
 }
 
 func TestLoadErrors(t *testing.T) {
+	t.Parallel()
 	const keys = "args, command, cwd, env, headers, timeout, transport, type, url"
 	server := func(s string) string { return `{"mcpServers":{"x":` + s + `}}` }
 	for text, want := range map[string]string{

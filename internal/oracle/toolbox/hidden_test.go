@@ -10,6 +10,7 @@ import (
 
 // What is hidden is not read, searched or listed, by whatever name.
 func TestHidden(t *testing.T) {
+	t.Parallel()
 	root := tree(t, map[string]string{
 		"box/box.json": "SECRET", "box/sessions/S-1/out": "SECRET", "disk/log/1.log": "SECRET", "single": "SECRET", "x.go": "public",
 		"sub/.signalbox/box.json": "SECRET",                                                                                      // by its name
@@ -71,6 +72,7 @@ func TestHidden(t *testing.T) {
 
 // A name that leads elsewhere by the time it is opened is not followed.
 func TestHiddenByRename(t *testing.T) {
+	t.Parallel()
 	root := tree(t, map[string]string{"a/box/archive/x": "SECRET", "a/plain/x": "public"})
 	symlink(t, "box/archive", filepath.Join(root, "a/dir"))
 	symlink(t, "box/archive/x", filepath.Join(root, "a/file"))
@@ -99,6 +101,7 @@ func TestHiddenByRename(t *testing.T) {
 
 // A box's directory, or what lies in it, is not what a model sees.
 func TestRootIsHidden(t *testing.T) {
+	t.Parallel()
 	root := tree(t, map[string]string{"box/archive/log/x": "SECRET", "other/api.token": "SECRET", "other/signer.key": "SECRET", "x": "public"})
 	symlink(t, "box", filepath.Join(root, "link"))
 	for _, name := range []string{"box", "box/archive/log", "link/archive", "other"} {
@@ -111,6 +114,7 @@ func TestRootIsHidden(t *testing.T) {
 
 // Directories are held open on the way, so there may not be many.
 func TestDeep(t *testing.T) {
+	t.Parallel()
 	deep := strings.Repeat("d/", maxDepth)
 	b := opened(t, Config{Root: tree(t, map[string]string{deep + "x": "needle", deep + "d/y": "needle"})})
 	if got := must(t, b, nameRead, object{"path": deep + "x"}); !strings.Contains(got, "needle") {

@@ -43,6 +43,7 @@ func streamable(t *testing.T, sessions bool, over <-chan struct{}) http.Handler 
 }
 
 func TestHTTPServer(t *testing.T) {
+	t.Parallel()
 	for name, sessions := range map[string]bool{"with sessions": true, "without": false} {
 		t.Run(name, func(t *testing.T) {
 			var strange atomic.Int32
@@ -90,6 +91,7 @@ func TestHTTPServer(t *testing.T) {
 
 // A server that was started anew knows no session, and has not looked at the call.
 func TestHTTPServerForgets(t *testing.T) {
+	t.Parallel()
 	var current atomic.Pointer[http.Handler]
 	start := func() {
 		h := streamable(t, true, nil)
@@ -105,6 +107,7 @@ func TestHTTPServerForgets(t *testing.T) {
 }
 
 func TestHTTPServerGone(t *testing.T) {
+	t.Parallel()
 	server, s := address(t, streamable(t, true, nil))
 	s.URL += "?key=hush-hush"
 	b := opened(t, with(s))
@@ -122,6 +125,7 @@ func TestHTTPServerGone(t *testing.T) {
 }
 
 func TestHTTPServerRefuses(t *testing.T) {
+	t.Parallel()
 	const key = "tell-no-one"
 	elsewhere, _ := address(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("the headers went elsewhere: %v", r.Header)

@@ -11,6 +11,7 @@ import (
 
 // Whatever the servers call their tools, each keeps one with a name that vendors take.
 func TestNames(t *testing.T) {
+	t.Parallel()
 	form := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.OneOf(rapid.String(), rapid.StringMatching(`[ab/ ]{0,3}`), rapid.StringMatching(`x{60,70}`), rapid.SampledFrom(reserved))
@@ -41,6 +42,7 @@ func TestNames(t *testing.T) {
 }
 
 func TestNear(t *testing.T) {
+	t.Parallel()
 	names := []string{"check_exit_signals", "echo", "read_file", "search_code", "suggest_tax_loss_harvest"}
 	for name, want := range map[string][]string{
 		"serch_code": {"search_code"}, "SearchCode": {"search_code"}, "readfile": {"read_file"}, "portfolio__check_exit_signals": {"check_exit_signals"},

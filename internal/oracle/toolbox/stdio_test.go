@@ -85,6 +85,7 @@ func TestStdioServer(t *testing.T) {
 }
 
 func TestUnknownTool(t *testing.T) {
+	t.Parallel()
 	b := opened(t, with(program("ok")))
 	for name, want := range map[string]string{
 		"ecko":      `there is no tool "ecko": did you mean echo?`,
@@ -98,6 +99,7 @@ func TestUnknownTool(t *testing.T) {
 }
 
 func TestCloseEndsTheGroup(t *testing.T) {
+	t.Parallel()
 	b := opened(t, with(program("ok")))
 	pids := []string{must(t, b, "pid", nil), must(t, b, "spawn", nil)}
 	if _, err := exec.LookPath("setsid"); err == nil && runtime.GOOS == "linux" {
@@ -124,6 +126,7 @@ func TestCloseEndsTheGroup(t *testing.T) {
 }
 
 func TestServerCrashesAtStart(t *testing.T) {
+	t.Parallel()
 	const key = "sk_very$secret"
 	s := program("crash", "API_KEY", key, "PLACE", "pla")
 	_, err := Open(t.Context(), Config{Servers: map[string]Server{"good": program("ok"), "bad": s}})
@@ -139,6 +142,7 @@ func TestServerCrashesAtStart(t *testing.T) {
 }
 
 func TestServerIsNotThere(t *testing.T) {
+	t.Parallel()
 	_, err := Open(t.Context(), with(Server{Command: "no-such-program"}))
 	if !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), `the MCP server "test" can't be started: `) {
 		t.Error(err)
@@ -173,6 +177,7 @@ func TestServerHangsAtStart(t *testing.T) {
 }
 
 func TestServerCrashesInACall(t *testing.T) {
+	t.Parallel()
 	b := opened(t, with(program("ok")))
 	before := must(t, b, "pid", nil)
 	r := call(t, b, "crash", nil)
@@ -187,6 +192,7 @@ func TestServerCrashesInACall(t *testing.T) {
 }
 
 func TestServerGoneBetweenCalls(t *testing.T) {
+	t.Parallel()
 	b := opened(t, with(program("ok")))
 	pid, err := strconv.Atoi(must(t, b, "pid", nil))
 	if err != nil {
@@ -209,6 +215,7 @@ func TestServerGoneBetweenCalls(t *testing.T) {
 }
 
 func TestNoiseOnOutput(t *testing.T) {
+	t.Parallel()
 	b := opened(t, with(program("noise")))
 	if got := must(t, b, "echo", testArguments{Text: "hello"}); got != "hello" {
 		t.Errorf("got %q", got)
@@ -216,6 +223,7 @@ func TestNoiseOnOutput(t *testing.T) {
 }
 
 func TestHugeResult(t *testing.T) {
+	t.Parallel()
 	b := opened(t, with(program("ok")))
 	got := must(t, b, "huge", testArguments{Size: 1 << 20})
 	text, note, _ := strings.Cut(got, "\n")
@@ -247,6 +255,7 @@ func TestSlowTool(t *testing.T) {
 }
 
 func TestCancelledCall(t *testing.T) {
+	t.Parallel()
 	b := opened(t, with(program("ok")))
 	address, started := told(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -265,6 +274,7 @@ func TestCancelledCall(t *testing.T) {
 }
 
 func TestCloseCancelsCalls(t *testing.T) {
+	t.Parallel()
 	b := opened(t, with(program("ok")))
 	address, started := told(t)
 	results := make(chan Result, 1)
@@ -297,6 +307,7 @@ func TestDeafServer(t *testing.T) {
 }
 
 func TestManyTools(t *testing.T) {
+	t.Parallel()
 	b := opened(t, Config{Root: t.TempDir(), Servers: map[string]Server{"large": program("many"), "small": program("ok")}})
 	tools := b.Tools()
 	small := 0
@@ -331,6 +342,7 @@ func raw(tools string, more ...string) Server {
 }
 
 func TestHostileTools(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("long", 30)
 	b := opened(t, Config{Root: t.TempDir(), Servers: map[string]Server{
 		"a": raw(`{"name":"search"},{"name":"read_file"},{"name":"fetch_web"},{"name":"x y"},{"name":"x/y"},{"name":"x y"},null,{"name":""},{"name":"` + long + `"},{"name":"` + long + `2"}`),
@@ -375,21 +387,27 @@ func TestHostileAnswers(t *testing.T) {
 		`{"content":[{"type":"nonsense"}]}`, `{"content":[{"type":"text","text":7}]}`, `{"structuredContent":` + strings.Repeat("[", 900) + strings.Repeat("]", 900) + `}`,
 		`{"structuredContent":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}`, `{"content":[{"type":"tool_use","name":"x"}]}`, `{"resultType":"input_required"}`,
 	} {
-		s := raw(`{"name":"x"}`, "tools/call", answer)
-		s.Timeout = 3 * time.Second // of an answer that is nested too deep nothing is heard
-		b := opened(t, with(s))
-		within(t, 20*time.Second, func() {
-			if r := call(t, b, "x", nil); r.Text == "" {
-				t.Errorf("%.60s: %+v", answer, r)
+		t.Run(fmt.Sprintf("%.60s", answer), func(t *testing.T) {
+			t.Parallel()
+			s := raw(`{"name":"x"}`, "tools/call", answer)
+			if len(answer) > 10_000 {
+				s.Timeout = 3 * time.Second // of an answer that is nested too deep nothing is heard
 			}
-			if err := b.Close(); err != nil {
-				t.Error(err)
-			}
+			b := opened(t, with(s))
+			within(t, 20*time.Second, func() {
+				if r := call(t, b, "x", nil); r.Text == "" {
+					t.Errorf("%+v", r)
+				}
+				if err := b.Close(); err != nil {
+					t.Error(err)
+				}
+			})
 		})
 	}
 }
 
 func TestEndlessPages(t *testing.T) {
+	t.Parallel()
 	b := opened(t, with(raw("", "tools/list", `{"tools":[],"nextCursor":"on"}`)))
 	if len(b.Tools()) > 0 || len(b.Warnings()) != 1 {
 		t.Errorf("%v %v", b.Tools(), b.Warnings())
@@ -397,6 +415,7 @@ func TestEndlessPages(t *testing.T) {
 }
 
 func TestServerWithoutTools(t *testing.T) {
+	t.Parallel()
 	b := opened(t, with(program("raw", "REPLIES", "{}")))
 	if want := []string{`the MCP server "test": it has no tools`}; !slices.Equal(b.Warnings(), want) {
 		t.Errorf("%q", b.Warnings())
@@ -449,6 +468,7 @@ func TestPortfolio(t *testing.T) {
 
 // What is no file is not waited for.
 func TestReadPipe(t *testing.T) {
+	t.Parallel()
 	dir := tree(t, map[string]string{"a": "x"})
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
 		t.Fatal(err)

@@ -27,6 +27,7 @@ func fetching(t *testing.T, hosts ...string) *Toolbox {
 }
 
 func TestFetch(t *testing.T) {
+	t.Parallel()
 	base, host := site(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/html":
@@ -117,6 +118,7 @@ func TestFetch(t *testing.T) {
 }
 
 func TestFetchIsOff(t *testing.T) {
+	t.Parallel()
 	b := opened(t, Config{Root: t.TempDir()})
 	if r := call(t, b, nameFetch, object{"url": "http://example.com"}); !r.Failed || !strings.Contains(r.Text, "there is no tool") {
 		t.Errorf("%+v", r)
@@ -125,6 +127,7 @@ func TestFetchIsOff(t *testing.T) {
 
 // Without being named, this machine is not reached: in no spelling, and not by a redirect.
 func TestFetchRefusesPrivateAddresses(t *testing.T) {
+	t.Parallel()
 	base, host := site(t, func(http.ResponseWriter, *http.Request) { t.Error("the site was reached") })
 	_, port, err := net.SplitHostPort(host)
 	if err != nil {
@@ -161,6 +164,7 @@ func TestFetchRefusesPrivateAddresses(t *testing.T) {
 }
 
 func TestReachable(t *testing.T) {
+	t.Parallel()
 	for address, want := range map[string][2]bool{ // unnamed, named
 		"8.8.8.8": {true, true}, "2606:4700::1111": {true, true}, "64:ff9b::808:808": {true, true}, "2002:808:808::1": {true, true},
 		"127.0.0.1": {false, true}, "127.9.9.9": {false, true}, "10.1.2.3": {false, true}, "172.31.0.1": {false, true}, "192.168.1.1": {false, true}, "100.64.0.1": {false, true},
@@ -183,6 +187,7 @@ func TestReachable(t *testing.T) {
 }
 
 func TestFetchIsCancelled(t *testing.T) {
+	t.Parallel()
 	over, started := make(chan struct{}), make(chan struct{}, 1)
 	base, host := site(t, func(_ http.ResponseWriter, r *http.Request) {
 		started <- struct{}{}
@@ -206,6 +211,7 @@ func TestFetchIsCancelled(t *testing.T) {
 }
 
 func TestTextOfHTML(t *testing.T) {
+	t.Parallel()
 	for page, want := range map[string]string{
 		"":                     "",
 		"plain":                "plain",
@@ -249,6 +255,7 @@ func FuzzTextOfHTML(f *testing.F) {
 }
 
 func TestHosts(t *testing.T) {
+	t.Parallel()
 	w := newWeb(Web{Hosts: []string{"go.dev", "localhost:8080", "::1"}})
 	for address, want := range map[string]bool{
 		"https://go.dev/x": true, "http://GO.dev.": true, "http://go.dev:8443": true, "http://pkg.go.dev": false, "http://go.dev.evil.example": false,
