@@ -78,8 +78,11 @@ func writeEntries(b *strings.Builder, role Role, task, nonce string, terminal bo
 		}
 		for _, k := range e.Keys {
 			value := "…"
-			if k.Values != nil {
+			switch {
+			case k.Values != nil:
 				value = strings.Join(k.Values, " or ")
+			case k.When != "":
+				value = "… (" + k.When + ")"
 			}
 			fmt.Fprintf(b, "%s: %s\n", k.Name, value)
 		}

@@ -129,6 +129,7 @@ type Key struct {
 	Type     KeyType
 	Min, Max int      // characters of a text, value of an integer, least length of a list
 	Values   []string // what a text may be, where that is a fixed set
+	When     string   // when an agent is to give it, and what; empty if it always is
 
 	zero bool // an integer that can't be read is 0
 }
@@ -142,6 +143,9 @@ const (
 	IntKey  KeyType = "integer"
 	ListKey KeyType = "list"
 )
+
+// KeyNoChange is the field by which READY_FOR_REVIEW claims that there is nothing to change, and why.
+const KeyNoChange = "No Change Needed"
 
 // Entry is a row of the vocabulary: all there is to know about a kind.
 type Entry struct {
@@ -206,7 +210,8 @@ var vocabulary = []Entry{
 	{
 		Kind: KindReadyForReview, Dialect: DialectLine, Wire: "READY_FOR_REVIEW", Argument: TaskArgument,
 		Roles: []Role{RoleDeveloper}, Action: "DISPATCH_CRITIC", Terminal: true, Priority: PriorityWorkflow,
-		Keys:     texts("Files Modified", "Tests Written", "Environments Tested", "Summary"),
+		Keys: append(texts("Files Modified", "Tests Written", "Environments Tested", "Summary"),
+			Key{Name: KeyNoChange, Type: TextKey, When: "only if you changed nothing: why nothing has to be changed"}),
 		When:     "the task is done and you have verified it yourself",
 		handover: Handover{From: PhaseImplementation, Reason: ExitCompleted},
 	},

@@ -76,7 +76,8 @@ type Task struct {
 	Waits      string              `json:"waits,omitempty"` // the same in words: "for T-1", "for the gate", "for R1-Q1"
 	Agent      *Agent              `json:"agent,omitempty"` // that works on it
 	Since      time.Time           `json:"since,omitzero"`
-	Rework     int                 `json:"rework,omitempty"` // how often it was sent back since a person looked at it
+	Rework     int                 `json:"rework,omitempty"`    // how often it was sent back since a person looked at it
+	NoChange   string              `json:"no_change,omitempty"` // why it was completed without a change: the developer's claim, which the critic agreed to
 	Usage      delivery.Usage      `json:"usage"`
 	Protection delivery.Protection `json:"protection"` // whether what judges it can't be spoken for
 }

@@ -55,7 +55,7 @@ func TestBoxMutants(t *testing.T) {
 		{"a snapshot has no conversations", "snapshot.go",
 			"for i := range snap.Conversations {", "for i := range snap.Conversations[:0] {", "TestConversationAfterRestart"},
 		{"a snapshot of an older form is believed", "snapshot.go",
-			"const snapshotFormat = 11", "const snapshotFormat = 2", "TestOlderSnapshot"},
+			"const snapshotFormat = 12", "const snapshotFormat = 2", "TestOlderSnapshot"},
 		{"the name of what left can be had again", "state.go",
 			"return subject != \"\", err\n", "return subject != \"\" && false, err\n", "TestOlderSnapshotThanIndex"},
 		{"the key of what left is forgotten", "state.go",

@@ -307,8 +307,11 @@ func (b *Box) runState(r *delivery.Run, now time.Time) api.RunState {
 func (b *Box) showTask(r *delivery.Run, t *delivery.Task, now time.Time) api.Task {
 	v := api.Task{
 		ID: t.ID, Work: t.Item.ID, Title: t.Item.Title, Phase: t.Item.Phase, BlockedBy: t.BlockedBy, Why: r.Why(t, now), Since: t.Since,
-		Rework: t.Count.Reviews + t.Count.Audits + t.Count.Gates, Usage: t.Used,
+		Rework: t.Count.Reviews + t.Count.Audits + t.Count.Gates + t.Count.Unchanged, Usage: t.Used,
 		Protection: r.Protection(t),
+	}
+	if t.Item.Unchanged() {
+		v.NoChange = t.Item.NoChange
 	}
 	if a := r.SessionOf(t.ID); a != nil {
 		shown := b.showAgent(a)

@@ -19,8 +19,9 @@ type listedRun struct {
 	State     api.RunState     `json:"state"`
 	Outcome   delivery.Outcome `json:"outcome,omitempty"`
 	Tasks     int              `json:"tasks"`
-	Done      int              `json:"done"` // of the tasks
-	Cost      float64          `json:"cost"` // in dollars, as the agents' programs say
+	Done      int              `json:"done"`      // of the tasks
+	NoChange  int              `json:"no_change"` // of those: without a change
+	Cost      float64          `json:"cost"`      // in dollars, as the agents' programs say
 	StartedAt time.Time        `json:"started_at,omitzero"`
 }
 
@@ -29,6 +30,9 @@ func listed(r api.Run) listedRun {
 	for _, t := range r.Tasks {
 		if t.Phase == agentsig.PhaseCompleted {
 			l.Done++
+		}
+		if t.NoChange != "" {
+			l.NoChange++
 		}
 	}
 	return l
@@ -44,7 +48,8 @@ plan's title. It does not need a box to be running.
 
 ` + listHelp + `
 
-With --json it is an array of objects with id, title, state, outcome, tasks, done, cost and started_at.`,
+With --json it is an array of objects with id, title, state, outcome, tasks, done,
+no_change (how many of those done were completed without a change), cost and started_at.`,
 		Example: `  signalbox runs
   signalbox runs --after R20 --limit 10`,
 		Args: none,
@@ -84,7 +89,11 @@ func (a *app) runRows(p part) func([]listedRun) error {
 			if r.Outcome != "" {
 				state = string(r.Outcome)
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%d of %d\t%s\n", r.ID, state, r.StartedAt.Local().Format("2006-01-02 15:04"), r.Done, r.Tasks, shorten(r.Title))
+			done := fmt.Sprintf("%d of %d", r.Done, r.Tasks)
+			if r.NoChange > 0 {
+				done += fmt.Sprintf(", %d no change", r.NoChange)
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.ID, state, r.StartedAt.Local().Format("2006-01-02 15:04"), done, shorten(r.Title))
 		}
 		return t.Flush()
 	}

@@ -152,6 +152,7 @@ type keyJSON struct {
 	Min      int              `json:"min,omitempty"`
 	Max      int              `json:"max,omitempty"`
 	Values   []string         `json:"values,omitempty"`
+	When     string           `json:"when,omitempty"`
 }
 
 func entriesJSON(entries []agentsig.Entry) []entryJSON {
@@ -163,7 +164,7 @@ func entriesJSON(entries []agentsig.Entry) []entryJSON {
 			Keys: []keyJSON{}, When: strings.TrimSpace(e.When),
 		}
 		for _, k := range e.Keys {
-			all[i].Keys = append(all[i].Keys, keyJSON{k.Name, k.Type, k.Required, k.Min, k.Max, k.Values})
+			all[i].Keys = append(all[i].Keys, keyJSON{k.Name, k.Type, k.Required, k.Min, k.Max, k.Values, k.When})
 		}
 	}
 	return all

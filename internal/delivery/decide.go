@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -345,6 +346,8 @@ type GateRan struct {
 	Output  string
 	Files   *int   // that the change touches, if that is known
 	Trouble string // why it could not be told, or that the same checks fail without the change
+
+	Since work.Since // nothing was changed since then, so no check ran ([Task.Unchanged])
 }
 
 func (in GateRan) decide(r *Run, _ time.Time) ([]Write, error) {
@@ -355,7 +358,12 @@ func (in GateRan) decide(r *Run, _ time.Time) ([]Write, error) {
 	if in.Trouble != "" {
 		return []Write{t.do(work.Block{Cause: string(CauseInfrastructure), Reason: cut(in.Trouble)})}, nil
 	}
-	return []Write{t.do(work.Report{Commit: in.Commit, Passed: in.Passed, Checks: in.Checks, Output: cut(in.Output), Files: in.Files})}, nil
+	if in.Since = cmp.Or(t.Unchanged(in.Commit, in.Files), in.Since); in.Since != "" {
+		return []Write{t.do(work.Report{Commit: in.Commit, Files: in.Files, Since: in.Since})}, nil
+	}
+	return []Write{t.do(work.Report{
+		Commit: in.Commit, Passed: in.Passed, Checks: in.Checks, Output: cut(in.Output), Files: in.Files, NoChange: cutTo(t.NoChange, maxText/4),
+	})}, nil
 }
 
 // Shown says which commit a reviewer is given to look at, and where it is told that the work begins,

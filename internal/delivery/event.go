@@ -98,6 +98,7 @@ type Reason struct {
 type Finished struct {
 	Outcome   Outcome `json:"outcome"`
 	Completed int     `json:"completed"`
+	Unchanged int     `json:"unchanged,omitempty"` // of those completed: without a change
 	Left      int     `json:"left"`
 }
 
@@ -243,6 +244,7 @@ const (
 	CauseFinding        Cause = "repeated_finding"
 	CauseAudits         Cause = "audits"
 	CauseGates          Cause = "gates"
+	CauseUnchanged      Cause = "unchanged"
 	CauseMerge          Cause = "merge"
 	CauseMerges         Cause = "merges"
 	CauseCrashes        Cause = "crashes"

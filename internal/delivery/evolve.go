@@ -147,6 +147,9 @@ var evolvers = map[string]func(*Run, ledger.Event) error{
 		r.Remediation = Remediation{}
 		for _, t := range r.Tasks {
 			t.Trouble = false
+			if f := t.Failed; f != nil && (f.By == work.SinceGate || f.By == work.SinceMerge) {
+				t.Failed = nil // the checks may say something else now
+			}
 		}
 	}),
 	ExpertRequested: with(func(r *Run, e ledger.Event, p ExpertCall) {

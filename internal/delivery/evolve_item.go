@@ -80,19 +80,14 @@ func (r *Run) itemEvent(t *Task, before work.Item, e ledger.Event) error {
 		return decoded(e, func(p work.Signalled) { r.noted(p.Said) })
 	case work.GatePassed:
 		t.Count.Gates = 0
+		t.Count.Unchanged, t.Failed = 0, nil
 		t.ByHand = t.ByHand || e.Key != "" // somebody's report, and not what the box's own gate found
 	case work.GateFailed:
-		return decoded(e, func(p work.Gate) {
-			text := "The gate ran the checks, and these failed: " + strings.Join(failed(p.Checks), ", ") + "\n" + p.Output
-			if len(p.Checks) == 0 {
-				text = "The gate could not take your work as it is:\n" + p.Output
-			}
-			r.rework(t, "gate", &t.Count.Gates, r.Settings.Limits.Gates, CauseGates, "the gate fails", text)
-		})
+		return decoded(e, func(p work.Gate) { r.gateFailed(t, p) })
 	case work.MergeFailed:
 		return decoded(e, func(p work.Merge) {
 			text := "Your work was audited, but it can't be merged to " + r.Branch + " as it is. Merge that branch into yours, and mend what does not fit.\n" + p.Reason
-			r.rework(t, "merge", &t.Count.Merges, r.Settings.Limits.Gates, CauseMerges, "the merge fails", text)
+			r.fail(t, work.SinceMerge, p.Commit, text)
 		})
 	case work.WorkBlocked:
 		return decoded(e, func(p work.Blocked) {
@@ -108,7 +103,7 @@ func (r *Run) itemEvent(t *Task, before work.Item, e ledger.Event) error {
 	case work.WorkOverridden:
 		r.closeQuestions(t.ID)
 		t.reset()
-		t.Trouble = false
+		t.Trouble, t.NoChange = false, ""
 		t.overridden()
 		if t.Item.Phase == agentsig.PhaseBlocked {
 			return decoded(e, func(p work.Overridden) {
@@ -148,6 +143,58 @@ func failed(checks []work.Check) []string {
 	return names
 }
 
+// gateFailed sends a task back by what the gate says. Who hands in nothing is told so once, and counted for nothing
+// else; who hands in again what did not pass, as if it had not passed again.
+func (r *Run) gateFailed(t *Task, p work.Gate) {
+	if p.Since != work.SinceStart {
+		t.Count.Unchanged = 0
+	}
+	switch {
+	case p.Since == work.SinceStart:
+		r.again(t, p.Since, nothingChanged)
+	case p.Since != "":
+		text := "Nothing was changed since " + failures[p.Since] + ", so nobody looked at it again."
+		if t.Failed != nil {
+			text += " This was said of it:\n" + t.Failed.Text
+		}
+		r.again(t, p.Since, text)
+	case len(p.Checks) == 0:
+		r.fail(t, work.SinceGate, p.Commit, "The gate could not take your work as it is:\n"+p.Output)
+	default:
+		r.fail(t, work.SinceGate, p.Commit, "The gate ran the checks, and these failed: "+strings.Join(failed(p.Checks), ", ")+"\n"+p.Output)
+	}
+}
+
+// nothingChanged is what a developer is told who says that the task is done, and has changed nothing.
+const nothingChanged = "Nothing was changed: change what the task asks for and commit it, or say why nothing has to be changed, " +
+	"with the field `" + agentsig.KeyNoChange + ": REASON` below READY_FOR_REVIEW."
+
+// maxUnchanged is how often in a row a task may be handed in with nothing changed before a person is asked.
+const maxUnchanged = 2
+
+// fail sends a task back whose commit did not pass.
+func (r *Run) fail(t *Task, by work.Since, commit, text string) {
+	t.Failed = &Failure{by, commit, text}
+	r.again(t, by, text)
+}
+
+// again has a task worked on again, and counts that by whose word it is.
+func (r *Run) again(t *Task, by work.Since, text string) {
+	c, l := &t.Count, r.Settings.Limits
+	switch by {
+	case work.SinceStart:
+		r.rework(t, "gate", &c.Unchanged, maxUnchanged, CauseUnchanged, "the task is called done, and nothing was changed", text)
+	case work.SinceReview:
+		r.rework(t, "review", &c.Reviews, l.Reviews, CauseReviews, "the review fails", text)
+	case work.SinceAudit:
+		r.rework(t, "audit", &c.Audits, l.Audits, CauseAudits, "the audit fails", text)
+	case work.SinceMerge:
+		r.rework(t, "merge", &c.Merges, l.Gates, CauseMerges, "the merge fails", text)
+	default:
+		r.rework(t, "gate", &c.Gates, l.Gates, CauseGates, "the gate fails", text)
+	}
+}
+
 // rework sends a task back, or asks a person if that was too often.
 func (r *Run) rework(t *Task, from string, count *int, most int, cause Cause, what, text string) {
 	*count++
@@ -163,16 +210,17 @@ func (r *Run) sessionCompleted(t *Task, before work.Item, p work.Result) {
 	switch p.Signal {
 	case agentsig.KindReadyForReview:
 		t.built()
+		t.NoChange = claimOf(p.Said)
 	case agentsig.KindTaskIncomplete:
 		r.incomplete(t, p.Said)
 	case agentsig.KindInfraBlocked, agentsig.KindAuditBlocked:
 		r.obstacle(t, text)
 	case agentsig.KindReviewFailed:
 		r.found(t, p.Said)
-		r.rework(t, "review", &t.Count.Reviews, r.Settings.Limits.Reviews, CauseReviews, "the review fails", text)
+		r.fail(t, work.SinceReview, t.Item.Commit, text)
 	case agentsig.KindAuditFailed:
 		r.found(t, p.Said)
-		r.rework(t, "audit", &t.Count.Audits, r.Settings.Limits.Audits, CauseAudits, "the audit fails", text)
+		r.fail(t, work.SinceAudit, t.Item.Commit, text)
 	case agentsig.KindReviewPassed:
 		t.Count.Reviews = 0
 	case agentsig.KindDivineClarification:
@@ -189,6 +237,7 @@ func (r *Run) sessionCompleted(t *Task, before work.Item, p work.Result) {
 			t.Need = &Need{CauseExit, "the agent ended with " + string(p.ExitReason) + ": what now?", orSome(p.Notes, text)}
 		case before.Phase == agentsig.PhaseImplementation:
 			t.built()
+			t.NoChange = ""
 		case before.Phase == agentsig.PhaseReview:
 			t.Count.Reviews = 0
 		}
@@ -199,6 +248,16 @@ func (r *Run) sessionCompleted(t *Task, before work.Item, p work.Result) {
 func (t *Task) built() {
 	t.Briefs = slices.DeleteFunc(t.Briefs, func(b Brief) bool { return !b.lasts() })
 	t.Count.Crashes, t.Count.Timeouts = 0, 0
+}
+
+// claimOf returns why nothing has to be changed, as a developer claims. A form that was filled in is no claim.
+func claimOf(said work.Said) string {
+	claim := strings.TrimSpace(said.Field(agentsig.KeyNoChange))
+	switch strings.Trim(strings.ToLower(claim), ".…- ") {
+	case "", "no", "none", "n/a", "false":
+		return ""
+	}
+	return claim
 }
 
 // incomplete routes a task that was given back by what stands in its way.

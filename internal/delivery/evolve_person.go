@@ -67,6 +67,7 @@ func (r *Run) remediationAnswered(p Answered) {
 
 // reset forgets what went wrong: a person has looked at it.
 func (t *Task) reset() {
+	t.Failed = nil
 	t.Count, t.Findings, t.Conflict, t.Question, t.Need, t.Awaits = Count{}, nil, nil, "", nil, ""
 }
 

@@ -48,6 +48,12 @@ func TestEventsFit(t *testing.T) {
 		s.play("say critic REVIEW_PASSED: remediation")
 		s.takeFitting(delivery.RepairMergeRan{Command: s.command(delivery.DoMergeRepair, ""), Commit: "1a2b3c4", Output: text, Failed: text, Checks: checks})
 		s = prepared(t, "T-1")
+		claim := long(agentsig.KindReadyForReview, agentsig.KeyNoChange)
+		claim.Session, claim.Signal = s.session("T-1").ID, agentsig.Signal{Kind: agentsig.KindReadyForReview, Subject: "T-1"}
+		s.take(claim)
+		s.settle()
+		s.takeFitting(delivery.GateRan{Command: s.command(delivery.DoGate, "T-1"), Commit: "0000000", Passed: true, Checks: checks, Files: new(0)})
+		s = prepared(t, "T-1")
 		session := s.session("T-1").ID
 		s.takeFitting(delivery.Touched{Session: session, Task: "T-1", Text: text})
 		s.takeFitting(delivery.Denied{Session: session, Report: 1, Text: text})
@@ -114,6 +120,13 @@ func (s *scenario) takeFitting(in delivery.Input) {
 
 func (s *scenario) fits(w delivery.Write) {
 	s.t.Helper()
+	if _, ok := w.Do.(work.Report); ok {
+		e, err := work.Decide(s.items[w.Item], w.Do)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		w.Event.Type, w.Event.Payload = e.Type, e.Payload
+	}
 	data, err := json.Marshal(w.Event.Payload)
 	if err != nil || len(data) > ledger.MaxPayload {
 		s.t.Errorf("%s has %d bytes of %d, %v", w.Event.Type, len(data), ledger.MaxPayload, err)

@@ -50,6 +50,9 @@ func (r *Run) nextFinish(time.Time) (Write, bool) {
 		switch {
 		case t.Item.Phase == agentsig.PhaseCompleted:
 			f.Completed++
+			if t.Item.Unchanged() {
+				f.Unchanged++
+			}
 		case r.Stopping == "" && !r.dead(t):
 			return Write{}, false
 		default:
@@ -72,7 +75,9 @@ func (r *Run) nextFinish(time.Time) (Write, bool) {
 // publishes reports whether a pull request is still to be opened for what was merged.
 func (r *Run) publishes() bool {
 	return r.Settings.Publish && r.Publication == nil && r.Stopping == "" &&
-		slices.ContainsFunc(r.Tasks, func(t *Task) bool { return t.Item.Phase == agentsig.PhaseCompleted })
+		slices.ContainsFunc(r.Tasks, func(t *Task) bool {
+			return t.Item.Phase == agentsig.PhaseCompleted && (!t.Item.Unchanged() || len(r.Repairs) > 0)
+		})
 }
 
 // over reports whether every task is completed, or never will be.
@@ -80,7 +85,7 @@ func (r *Run) over() bool {
 	return !slices.ContainsFunc(r.Tasks, func(t *Task) bool { return t.Item.Phase != agentsig.PhaseCompleted && !r.dead(t) })
 }
 
-// nextTask blocks, asks about or unblocks a task.
+// nextTask blocks, asks about or unblocks a task, or completes it without a change.
 func (r *Run) nextTask(time.Time) (Write, bool) {
 	for _, t := range r.Tasks {
 		if r.dead(t) || t.Item.Lease != nil || r.SessionOf(t.ID) != nil || t.Item.Phase == agentsig.PhaseCompleted {
@@ -93,6 +98,8 @@ func (r *Run) nextTask(time.Time) (Write, bool) {
 			return t.do(work.Block{Cause: string(r.question(t.Question).Cause), Reason: "it waits for " + t.Question}), true
 		case !blocked && t.Trouble:
 			return t.do(work.Block{Cause: causeTrouble, Reason: "the environment has to be repaired"}), true
+		case t.Item.Agreed():
+			return t.do(work.Leave{}), true
 		case !blocked && r.blocker(t) == "" && r.unplayed(t) != "":
 			return t.do(work.Block{Cause: string(CauseRole), Reason: "nobody plays the role " + r.unplayed(t) + ", which is next: what now?"}), true
 		case blocked && t.Need != nil:

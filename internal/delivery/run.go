@@ -57,6 +57,8 @@ type Task struct {
 	Item       work.Item
 	Count      Count
 	Findings   []uint64 // fingerprints of what reviews and audits found
+	Failed     *Failure // the last commit that did not pass, since a person looked at it; never changed in place
+	NoChange   string   // why nothing has to be changed, if the last developer claims that
 	Briefs     []Brief  // what the next agent has to be told
 	Need       *Need    // what a person has to be asked
 	Question   string   // that holds it up
@@ -77,6 +79,25 @@ type Task struct {
 // Count counts what went wrong with a task since a person last looked at it.
 type Count struct {
 	Reviews, Audits, Gates, Merges, Crashes, Timeouts, Obstacles, Conflicts int
+	Unchanged                                                               int // in a row
+}
+
+// Failure is a commit that did not pass: by whose word, and what that was.
+type Failure struct {
+	By           work.Since
+	Commit, Text string
+}
+
+// Unchanged says since when nothing was changed in a commit that is handed in, and touches so many files, if that is
+// known; empty if there is something to look at. What is handed in again is not looked at again.
+func (t *Task) Unchanged(commit string, files *int) work.Since {
+	switch {
+	case t.Failed != nil && t.Failed.Commit == commit:
+		return t.Failed.By
+	case files != nil && *files == 0 && t.NoChange == "":
+		return work.SinceStart
+	}
+	return ""
 }
 
 // Brief is something that the next agent on a task has to be told.

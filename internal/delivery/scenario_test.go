@@ -87,6 +87,8 @@ type scenario struct {
 	run   delivery.Run
 	items map[string]work.Item
 	turns map[string]int // of sessions
+
+	commits int // that the gate has seen
 }
 
 // play does what a line says, then all that is due; sessions that are over end, and
@@ -114,13 +116,9 @@ func (s *scenario) play(line string) {
 		}
 		s.take(delivery.End{Session: s.session(who).ID, Ended: delivery.Ended{How: delivery.Stopped, Usage: delivery.Usage{InputTokens: tokens}}})
 	case "gate":
-		r := delivery.GateRan{Command: s.command(delivery.DoGate, who), Commit: "1a2b3c4", Passed: words == "pass", Checks: []work.Check{{Name: "test", Passed: words == "pass"}}}
-		if words == "trouble" {
-			r.Trouble = "no compiler"
-		}
-		s.take(r)
+		s.gate(who, words)
 	case "merge":
-		r := delivery.MergeRan{Command: s.command(delivery.DoMerge, who), Commit: "1a2b3c4", Tree: "7ee0000", Result: "5d6e7f8"}
+		r := delivery.MergeRan{Command: s.command(delivery.DoMerge, who), Commit: s.commitOf(who), Tree: "7ee0000", Result: "5d6e7f8"}
 		switch words {
 		case "conflict":
 			r.Failed = "both change x.go"
@@ -168,6 +166,27 @@ func (s *scenario) play(line string) {
 	s.settle()
 }
 
+// gate is the gate's result: "pass", "fail" or "trouble", on a commit of its own; after "same" on the one before, after
+// "nothing" on where the work begins.
+func (s *scenario) gate(task, words string) {
+	words, same := strings.CutPrefix(words, "same ")
+	words, nothing := strings.CutPrefix(words, "nothing ")
+	if !same {
+		s.commits++
+	}
+	r := delivery.GateRan{
+		Command: s.command(delivery.DoGate, task), Commit: fmt.Sprintf("%07x", 0x1a2b3c3+s.commits), Files: new(2),
+		Passed: words == "pass", Checks: []work.Check{{Name: "test", Passed: words == "pass"}},
+	}
+	if nothing {
+		r.Commit, r.Files = "0000000", new(0)
+	}
+	if words == "trouble" {
+		r.Trouble = "no compiler"
+	}
+	s.take(r)
+}
+
 func (s *scenario) operate(verb, who, words string) {
 	switch verb {
 	case "answer":
@@ -189,7 +208,7 @@ func (s *scenario) operate(verb, who, words string) {
 
 // plan starts a run. A task is written as T-2<T-1 if it is blocked by another, a
 // limit as gates=2, a role that nobody plays as no=analyst,
-// what it protects as protected=yes.
+// what it protects as protected=yes, a pull request at the end as publish=yes.
 func (s *scenario) plan(words []string) {
 	started := delivery.Started{ID: "R1", Title: "a plan", Branch: "main", Settings: delivery.Settings{
 		Roles: map[agentsig.Role]delivery.Role{}, Experts: []string{"dba"}, Limits: delivery.DefaultLimits(),
@@ -232,6 +251,8 @@ func (s *scenario) set(to *delivery.Settings, name, value string) {
 		to.Protect(nil)
 	case name == "protected":
 		to.Protect([]string{"no sandbox"})
+	case name == "publish" && value == "yes":
+		to.Publish = true
 	case name == "no":
 		delete(to.Roles, agentsig.Role(value))
 	case name == "tokens" && err == nil:
@@ -259,6 +280,14 @@ func (s *scenario) session(who string) *delivery.Session {
 	}
 	s.t.Fatalf("nobody works as %s", who)
 	return nil
+}
+
+// commitOf returns the commit of a task that the gate saw last.
+func (s *scenario) commitOf(task string) string {
+	if t := s.run.Task(task); t != nil && t.Item.Commit != "" {
+		return t.Item.Commit
+	}
+	return "1a2b3c4"
 }
 
 // command returns the id of what is due, or says that it is not.
@@ -365,7 +394,7 @@ func (s *scenario) settle() {
 			case delivery.DoStart:
 				before := s.seq
 				if role := c.Session.Role; role == agentsig.RoleCritic || role == agentsig.RoleAuditor {
-					s.take(delivery.Shown{Session: c.Session.ID, Commit: "1a2b3c4", Tree: "7ee0000", Base: "0000000"})
+					s.take(delivery.Shown{Session: c.Session.ID, Commit: s.commitOf(c.Session.Task), Tree: "7ee0000", Base: "0000000"})
 				}
 				moved = s.seq > before
 			case delivery.DoEnd:

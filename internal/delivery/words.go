@@ -117,6 +117,9 @@ var words = map[string]func(ledger.Event) (string, string, error){
 		}
 		return "", "merged " + short(p.Commit) + ", completed"
 	}),
+	work.WorkUnchanged: spoken(func(_ ledger.Event, p work.Unchanged) (string, string) {
+		return "", because("completed, no change, the critic agrees", p.Reason)
+	}),
 	work.WorkShown: spoken(func(_ ledger.Event, p work.Shown) (string, string) {
 		return "", fmt.Sprintf("the %s is shown %s, tree %s", p.Role, short(p.Commit), short(p.Tree))
 	}),
@@ -135,7 +138,11 @@ var words = map[string]func(ledger.Event) (string, string, error){
 	RunResumed:   spoken(func(_ ledger.Event, p Reason) (string, string) { return "", because("resumed", p.Reason) }),
 	RunCancelled: spoken(func(_ ledger.Event, p Reason) (string, string) { return "", because("cancelled", p.Reason) }),
 	RunFinished: spoken(func(_ ledger.Event, p Finished) (string, string) {
-		return "", fmt.Sprintf("the run has ended: %s, %d completed, %d left", p.Outcome, p.Completed, p.Left)
+		without := ""
+		if p.Unchanged > 0 {
+			without = fmt.Sprintf(" (%d with no change)", p.Unchanged)
+		}
+		return "", fmt.Sprintf("the run has ended: %s, %d completed%s, %d left", p.Outcome, p.Completed, without, p.Left)
 	}),
 	BaselineChecked: spoken(func(_ ledger.Event, p Baseline) (string, string) {
 		if p.Trouble != "" {
@@ -250,6 +257,11 @@ var endings = map[How]string{
 	Stopped: "was stopped", Orphaned: "was left alone for too long", Broken: "could not be started",
 }
 
+// failures say by whose word a commit did not pass.
+var failures = map[work.Since]string{
+	work.SinceGate: "the gate failed", work.SinceReview: "the review failed", work.SinceAudit: "the audit failed", work.SinceMerge: "the merge failed",
+}
+
 func grantWords(_ ledger.Event, p work.Granted) (string, string) {
 	return "", fmt.Sprintf("%s (%s) started", orSome(string(p.Role), "somebody"), orSome(p.Agent, "by hand"))
 }
@@ -276,6 +288,9 @@ func resultWords(p work.Result) string {
 	if p.Signal == agentsig.KindReviewFailed || p.Signal == agentsig.KindAuditFailed {
 		return because(sentence, orSome(p.Field("Required Fixes"), orSome(p.Field("Issues Found"), p.Field("Failed Criteria"))))
 	}
+	if claim := claimOf(p.Said); claim != "" {
+		return because(sentence+", no change needed", claim)
+	}
 	for _, name := range telling {
 		if text := p.Field(name); text != "" {
 			return because(sentence, text)
@@ -295,6 +310,13 @@ func noteWords(s work.Said) string {
 }
 
 func gateWords(e ledger.Event, p work.Gate) (string, string) {
+	switch p.Since {
+	case "":
+	case work.SinceStart:
+		return "", "sent back at " + short(p.Commit) + ": nothing was changed"
+	default:
+		return "", fmt.Sprintf("sent back at %s: nothing was changed since %s", short(p.Commit), failures[p.Since])
+	}
 	verdict := "passed"
 	if e.Type == work.GateFailed {
 		verdict = "failed"

@@ -20,7 +20,7 @@ import (
 var roles embed.FS
 
 // Data is what a template can name. What others said (briefs, requests, trouble,
-// hints) comes as a block quote.
+// hints, claims) comes as a block quote.
 type Data struct {
 	Run     string // its id
 	Plan    string // its title
@@ -36,10 +36,12 @@ type Data struct {
 	Trouble string // that is to be repaired
 	Hint    string // what the operator says about it
 
-	// Repair is what remediation committed, if that is to be reviewed, and About says what a
-	// critic has to know of it. A template that leaves About out gets it at its beginning.
-	Repair *delivery.Repair
-	About  string
+	// Repair is what remediation committed, if that is to be reviewed; NoChange is why nothing was changed, as the
+	// developer claims, if a critic is to judge that. About says what the critic has to know of either. A template that
+	// leaves About out gets it at its beginning.
+	Repair   *delivery.Repair
+	NoChange string
+	About    string
 
 	// Concealed are files of the commit that a reviewer does not find in its worktree. It is told
 	// so at the end.
@@ -89,14 +91,18 @@ func First(role agentsig.Role, own string, v Voice, d Data) (string, error) {
 	for i := range d.Briefs {
 		d.Briefs[i].Text = quote(d.Briefs[i].Text)
 	}
-	d.Request.Text, d.Trouble, d.Hint = quote(d.Request.Text), quote(d.Trouble), quote(d.Hint)
+	d.Request.Text, d.Trouble, d.Hint, d.NoChange = quote(d.Request.Text), quote(d.Trouble), quote(d.Hint), quote(d.NoChange)
 	if d.Signals, err = v.instructions(role); err != nil {
 		return "", err
 	}
-	if d.Repair != nil {
-		if d.About, err = about(d); err != nil {
-			return "", err
-		}
+	switch {
+	case d.Repair != nil:
+		d.About, err = about(repair, d)
+	case d.NoChange != "":
+		d.About, err = about(unchanged, d)
+	}
+	if err != nil {
+		return "", err
 	}
 	var b strings.Builder
 	if err := t.Execute(&b, d); err != nil {
@@ -119,9 +125,12 @@ func First(role agentsig.Role, own string, v Voice, d Data) (string, error) {
 //go:embed repair.md
 var repair string
 
-// about says what a critic has to know of a repair.
-func about(d Data) (string, error) {
-	t, err := template.New("repair").Option("missingkey=error").Parse(repair)
+//go:embed unchanged.md
+var unchanged string
+
+// about says what a critic has to know of a repair, or of work in which nothing was changed.
+func about(text string, d Data) (string, error) {
+	t, err := template.New("about").Option("missingkey=error").Parse(text)
 	if err != nil {
 		return "", err
 	}

@@ -159,10 +159,9 @@ func TestGateOrder(t *testing.T) {
 		passed             bool
 		trouble            string
 	}{
-		"good work":               {"good\n", "new.txt", "new\n", true, ""},
-		"bad work":                {"good\n", "README.md", "bad\n", false, ""},
-		"it was bad before":       {"bad\n", "new.txt", "new\n", false, "fails on signalbox/R1 too"},
-		"nothing was done at all": {"good\n", "README.md", "good\n", true, ""},
+		"good work":         {"good\n", "new.txt", "new\n", true, ""},
+		"bad work":          {"good\n", "README.md", "bad\n", false, ""},
+		"it was bad before": {"bad\n", "new.txt", "new\n", false, "fails on signalbox/R1 too"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -183,6 +182,38 @@ func TestGateOrder(t *testing.T) {
 				t.Errorf("output %q", in.Output)
 			}
 		})
+	}
+}
+
+// What is handed in with nothing changed, or again after it did not pass, is told as that, and no check runs on it. A
+// claim that nothing has to be changed is checked like a change.
+func TestGateUnchanged(t *testing.T) {
+	b := newBench(t)
+	b.change("README.md", "good\n")
+	gate := func() delivery.GateRan {
+		t.Helper()
+		in, ok := b.carryOut(delivery.Command{ID: "gate/1", Do: delivery.DoGate}).(delivery.GateRan)
+		if !ok || in.Trouble != "" || in.Files == nil {
+			t.Fatalf("told %+v", in)
+		}
+		return in
+	}
+	base, task := gittest.Git(t, b.repo, "rev-parse", "HEAD"), b.run.Tasks[0]
+	if in := gate(); in.Since != work.SinceStart || in.Passed || len(in.Checks) != 0 || *in.Files != 0 || in.Commit != base {
+		t.Errorf("nothing was changed, and told %+v", in)
+	}
+	task.NoChange = "it is there"
+	if in := gate(); in.Since != "" || !in.Passed || len(in.Checks) != 1 || *in.Files != 0 {
+		t.Errorf("that is claimed to be right, and told %+v", in)
+	}
+	b.change("new.txt", "new\n")
+	first := gate()
+	if first.Since != "" || !first.Passed || *first.Files != 1 {
+		t.Errorf("something was changed, and told %+v", first)
+	}
+	task.Failed = &delivery.Failure{By: work.SinceReview, Commit: first.Commit}
+	if in := gate(); in.Since != work.SinceReview || in.Passed || len(in.Checks) != 0 || in.Commit != first.Commit {
+		t.Errorf("the same again, and told %+v", in)
 	}
 }
 

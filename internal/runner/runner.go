@@ -310,6 +310,9 @@ func (x *Runner) prepare(ctx context.Context, o order.Order) error {
 	if task := r.Task(s.Task); task != nil {
 		phase = task.Item.Phase
 		data.Briefs, data.Commit = task.Briefs, cmp.Or(in.commit, task.Item.Commit)
+		if s.Role == agentsig.RoleCritic {
+			data.NoChange = task.Item.NoChange
+		}
 		data.Task = p.Tasks[slices.IndexFunc(p.Tasks, func(t plan.Task) bool { return t.ID == s.Task })]
 	}
 	if data.Repair != nil { // it is no task's, so nobody else is to be asked about it

@@ -175,6 +175,9 @@ func (x *Runner) gateRun(ctx context.Context, o order.Order, in *delivery.GateRa
 		}
 		return err
 	}
+	if in.Since = t.Unchanged(in.Commit, in.Files); in.Since != "" {
+		return nil // there is nothing to check
+	}
 	log, err := x.gateLog(t.Item)
 	if err != nil {
 		return err
@@ -357,7 +360,11 @@ func (x *Runner) publish(ctx context.Context, o order.Order) (err error) {
 	var body strings.Builder
 	for _, t := range r.Tasks {
 		if t.Item.Phase == agentsig.PhaseCompleted {
-			fmt.Fprintf(&body, "- %s: %s\n", t.ID, t.Item.Title)
+			fmt.Fprintf(&body, "- %s: %s", t.ID, t.Item.Title)
+			if t.Item.Unchanged() {
+				body.WriteString(" (no change)")
+			}
+			body.WriteString("\n")
 		}
 	}
 	for _, m := range r.Repairs {

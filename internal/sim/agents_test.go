@@ -32,6 +32,9 @@ const (
 	waitsForFile   manner = "waits for a file"
 	needsFile      manner = "needs a file"
 	lies           manner = "lies"
+	idles          manner = "changes nothing" // and says that it is done
+	claims         manner = "says that nothing has to be changed"
+	persists       manner = "hands in again what did not pass"
 	fails          manner = "fails" // the work of others, or its own, each time for another reason
 	failsAgain     manner = "fails for the same reason"
 	meetsTrouble   manner = "meets trouble"
@@ -45,7 +48,7 @@ const (
 
 var manners = []manner{
 	honest, crashes, vanishes, stalls, limited, garbage, ambiguous, mute, reports, forges, repeats, asksPerson, asksExpert,
-	asksNobody, creates, waitsForFile, needsFile, lies, fails, failsAgain, meetsTrouble, lacks, dependsOnOther, lacksNetwork,
+	asksNobody, creates, waitsForFile, needsFile, lies, idles, claims, persists, fails, failsAgain, meetsTrouble, lacks, dependsOnOther, lacksNetwork,
 	unsure, exits, exitsBlocked,
 }
 
@@ -64,6 +67,13 @@ var themes = []theme{
 	{manners: map[agentsig.Role]manner{agentsig.RoleDeveloper: asksExpert}},
 	{manners: map[agentsig.Role]manner{agentsig.RoleDeveloper: asksNobody}},
 	{manners: map[agentsig.Role]manner{agentsig.RoleDeveloper: lies}},
+	{manners: map[agentsig.Role]manner{agentsig.RoleDeveloper: idles}},
+	{manners: map[agentsig.Role]manner{agentsig.RoleDeveloper: claims}},
+	{manners: map[agentsig.Role]manner{agentsig.RoleDeveloper: claims, agentsig.RoleCritic: fails}},
+	{manners: map[agentsig.Role]manner{agentsig.RoleDeveloper: persists}},
+	{manners: map[agentsig.Role]manner{agentsig.RoleDeveloper: persists, agentsig.RoleCritic: honest, agentsig.RoleAuditor: fails}},
+	{manners: map[agentsig.Role]manner{agentsig.RoleDeveloper: persists, agentsig.RoleCritic: honest, agentsig.RoleAuditor: honest}, conflicts: true},
+	{manners: map[agentsig.Role]manner{agentsig.RoleDeveloper: persists, agentsig.RoleCritic: honest}, conflicts: true},
 	{manners: map[agentsig.Role]manner{agentsig.RoleDeveloper: meetsTrouble, agentsig.RoleRemediation: lies}, broken: true},
 	{manners: map[agentsig.Role]manner{agentsig.RoleRemediation: asksPerson}, broken: true},
 	{manners: map[agentsig.Role]manner{agentsig.RoleRemediation: lies, agentsig.RoleHealthAuditor: lies}, broken: true},
@@ -162,8 +172,22 @@ func (w *world) behave(p *process, m manner) {
 	case m == needsFile && holds:
 		w.say(p, agentsig.KindFileConflict, "main.go", "Can Wait: NO")
 	case m == lies && developer:
-		w.branches[p.task].commit, w.branches[p.task].good = w.commit(), false
+		*w.branches[p.task] = branch{commit: w.commit()}
 		w.say(p, agentsig.KindReadyForReview, p.task, "Summary: all of it works")
+	case m == idles && developer && w.chance(20):
+		w.exit(p, agentsig.ExitCompleted)
+	case m == idles && developer:
+		w.say(p, agentsig.KindReadyForReview, p.task, "Summary: all of it works\n"+agentsig.KeyNoChange+": none")
+	case m == persists && developer:
+		if b := w.branches[p.task]; b.same {
+			*b = branch{commit: w.commit(), good: len(w.theme.manners) > 1 || w.chance(60)}
+		}
+		w.say(p, agentsig.KindReadyForReview, p.task, "Summary: it is right as it is")
+	case m == claims && developer:
+		if w.chance(40) { // an empty commit, or all is taken back
+			*w.branches[p.task] = branch{commit: w.commit(), good: true, same: true}
+		}
+		w.say(p, agentsig.KindReadyForReview, p.task, agentsig.KeyNoChange+": it is there")
 	case m == lies && p.role == agentsig.RoleRemediation:
 		w.repair = branch{commit: w.commit(), good: w.chance(50)}
 		w.say(p, agentsig.KindRemediationComplete, "", "")
@@ -187,7 +211,7 @@ func (w *world) behave(p *process, m manner) {
 		w.exit(p, pick(w, []agentsig.ExitReason{agentsig.ExitBlocked, agentsig.ExitError}))
 	case m == exits && holds:
 		if developer {
-			w.branches[p.task].commit, w.branches[p.task].good = w.commit(), true
+			*w.branches[p.task] = branch{commit: w.commit(), good: true}
 		}
 		w.exit(p, agentsig.ExitCompleted)
 	default:
@@ -232,7 +256,7 @@ func (w *world) workHonestly(p *process) {
 	case agentsig.RoleAnalyst:
 		w.say(p, agentsig.KindExpandedSpec, p.task, "Confidence: HIGH")
 	case agentsig.RoleDeveloper:
-		w.branches[p.task].commit, w.branches[p.task].good = w.commit(), true
+		*w.branches[p.task] = branch{commit: w.commit(), good: true}
 		w.say(p, agentsig.KindReadyForReview, p.task, "Summary: done")
 	case agentsig.RoleCritic:
 		w.say(p, agentsig.KindReviewPassed, p.task, "Summary: good")

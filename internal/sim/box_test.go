@@ -174,6 +174,10 @@ func (w *world) noteRecorded(event string, payload any) {
 	switch p := payload.(type) {
 	case delivery.Question:
 		w.reached.add("cause", string(p.Cause))
+	case work.Gate:
+		if p.Since != "" {
+			w.reached.add("since", string(p.Since))
+		}
 	case delivery.Ended:
 		w.reached.add("ended", string(p.How))
 	case delivery.RepairReview:

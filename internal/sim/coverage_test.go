@@ -47,6 +47,7 @@ func coverage(reached counts) (table string, missing []string) {
 		"signal":  {string(agentsig.KindExit), string(agentsig.KindUnknown), string(agentsig.KindAmbiguous)},
 		"world":   {"restart", "order failed", "order given again", "drained", "agent told", "message lost", "message doubled", "message overtaken", "acknowledgement lost", "turn without effect", "result without effect", "waits for a person", "repair passed", "repair refused", "repair left out"},
 		"forged":  {string(agentsig.ReasonWrongID), string(agentsig.ReasonWrongRole), string(agentsig.ReasonWrongNonce)},
+		"since":   {string(work.SinceStart), string(work.SinceGate), string(work.SinceReview), string(work.SinceAudit), string(work.SinceMerge)},
 		"outcome": {string(delivery.Completed), string(delivery.Partial), string(delivery.Cancelled), string(delivery.Halted)},
 	}
 	for _, e := range agentsig.Vocabulary() {
@@ -67,7 +68,7 @@ func coverage(reached counts) (table string, missing []string) {
 		want["ended"] = append(want["ended"], string(h))
 	}
 	var b strings.Builder
-	for _, kind := range []string{"event", "signal", "cause", "refused", "forged", "ended", "outcome", "world"} {
+	for _, kind := range []string{"event", "signal", "cause", "refused", "forged", "since", "ended", "outcome", "world"} {
 		names := reached[kind]
 		if names == nil {
 			names = map[string]int{}
@@ -88,7 +89,7 @@ func coverage(reached counts) (table string, missing []string) {
 // causes are all that a person is asked for; the environment's own trouble is not.
 var causes = []delivery.Cause{
 	delivery.CauseClarification, delivery.CauseIncomplete, delivery.CauseLowConfidence, delivery.CauseExit, delivery.CauseReviews,
-	delivery.CauseFinding, delivery.CauseAudits, delivery.CauseGates, delivery.CauseMerges, delivery.CauseCrashes, delivery.CauseTimeouts,
+	delivery.CauseFinding, delivery.CauseAudits, delivery.CauseGates, delivery.CauseUnchanged, delivery.CauseMerges, delivery.CauseCrashes, delivery.CauseTimeouts,
 	delivery.CauseObstacles, delivery.CauseExpert, delivery.CauseExpertAttempts, delivery.CauseExpertRequests, delivery.CauseConflict,
 	delivery.CauseRemediation, delivery.CauseBudget, delivery.CauseOperator, delivery.CauseRole,
 }

@@ -43,12 +43,7 @@ func (j *judge) seeItem(t *taskFacts, e ledger.Event, payload any) error {
 		if t.phase != agentsig.PhaseCIPending || t.holder != "" {
 			return breaks("the gate speaks of %s in %s", t.id, t.phase)
 		}
-		t.phase, t.gated, t.allowed, t.seen = p.NextPhase, "", "", map[agentsig.Role]string{}
-		if e.Type == work.GateFailed {
-			j.wrong(t, delivery.CauseGates)
-			return nil
-		}
-		t.gated, t.written, t.count[delivery.CauseGates] = p.Commit, false, 0
+		return j.gated(t, e, p)
 	case work.Shown:
 		if t.holder != e.Session {
 			return breaks("%s is shown to %s, and %q has it", t.id, e.Session, t.holder)
@@ -56,7 +51,7 @@ func (j *judge) seeItem(t *taskFacts, e ledger.Event, payload any) error {
 		if t.seen == nil {
 			t.seen = map[agentsig.Role]string{}
 		}
-		t.seen[p.Role] = p.Tree + " from " + p.Base
+		t.seen[p.Role], t.shown = p.Tree+" from "+p.Base, p.Commit
 	case work.Blocked:
 		t.from, t.phase, t.audited, t.allowed = t.phase, p.NextPhase, false, ""
 		switch delivery.Cause(p.Cause) {
@@ -82,6 +77,11 @@ func (j *judge) seeItem(t *taskFacts, e ledger.Event, payload any) error {
 		t.allowed = p.Commit
 	case work.Merge:
 		return j.mergeRan(t, e, p)
+	case work.Unchanged:
+		if t.phase != agentsig.PhaseReadyForMerge || t.holder != "" || !t.same || !t.reviewed || p.Commit != t.gated || t.seen[agentsig.RoleCritic] == "" {
+			return breaks("%s is completed without a change at %s: %+v", t.id, p.Commit, *t)
+		}
+		t.phase, t.unchanged = p.NextPhase, true
 	case work.Overridden:
 		if t.phase == agentsig.PhaseCompleted {
 			t.merges = 0
@@ -92,9 +92,48 @@ func (j *judge) seeItem(t *taskFacts, e ledger.Event, payload any) error {
 		}
 		t.looked()
 		t.phase, t.holder, t.byHand, t.audited, t.allowed, t.seen = p.NextPhase, "", true, false, "", nil
+		t.claim, t.same, t.unchanged = false, false, false
 		t.asked = p.NextPhase == agentsig.PhaseBlocked
 	case work.Signalled:
 		j.created(p.Said)
+	}
+	return nil
+}
+
+// repeated are the causes that a hand-in of the same commit counts for.
+var repeated = map[work.Since]delivery.Cause{
+	work.SinceStart: delivery.CauseUnchanged, work.SinceGate: delivery.CauseGates, work.SinceReview: delivery.CauseReviews,
+	work.SinceAudit: delivery.CauseAudits, work.SinceMerge: delivery.CauseMerges,
+}
+
+// gated is the gate's word. It does not look at what did not pass before, nor at nothing.
+func (j *judge) gated(t *taskFacts, e ledger.Event, p work.Gate) error {
+	nothing, cause := p.Files != nil && *p.Files == 0, delivery.Cause("")
+	switch {
+	case t.refused.commit == p.Commit:
+		cause = t.refused.cause
+	case nothing && !t.claim:
+		cause = delivery.CauseUnchanged
+	}
+	passed := e.Type == work.GatePassed
+	switch {
+	case repeated[p.Since] != cause, passed && cause != "", cause != "" && len(p.Checks) > 0:
+		return breaks("the gate says %q of %s at %s, and it is wrong for %q", p.Since, t.id, p.Commit, cause)
+	case (p.NoChange != "") != (passed && nothing):
+		return breaks("%s passes: %v, with nothing changed: %v, and the claim is %q", t.id, passed, nothing, p.NoChange)
+	}
+	t.phase, t.gated, t.allowed, t.seen, t.same = p.NextPhase, "", "", map[agentsig.Role]string{}, passed && nothing
+	if cause != delivery.CauseUnchanged {
+		t.count[delivery.CauseUnchanged] = 0
+	}
+	switch {
+	case cause != "":
+		j.wrong(t, cause)
+	case !passed:
+		j.wrong(t, delivery.CauseGates)
+		t.refused = refusal{p.Commit, delivery.CauseGates}
+	default:
+		t.gated, t.written, t.count[delivery.CauseGates], t.refused = p.Commit, false, 0, refusal{}
 	}
 	return nil
 }
@@ -107,7 +146,7 @@ func (j *judge) granted(t *taskFacts, e ledger.Event, p work.Granted) error {
 		agentsig.PhaseDraft: agentsig.RoleAnalyst, agentsig.PhaseImplementation: agentsig.RoleDeveloper, agentsig.PhaseReadyForReview: agentsig.RoleCritic,
 		agentsig.PhaseReview: agentsig.RoleCritic, agentsig.PhaseReadyForMerge: agentsig.RoleAuditor,
 	}
-	if p.Role == "" || wants[t.phase] != p.Role || t.audited {
+	if p.Role == "" || wants[t.phase] != p.Role || t.audited || t.same && p.Role == agentsig.RoleAuditor {
 		return breaks("%s is started on %s", p.Role, t.phase)
 	}
 	if err := j.startOn(t, e); err != nil {
@@ -141,6 +180,8 @@ func (j *judge) completed(t *taskFacts, e ledger.Event, p work.Result) error {
 	switch done := exit && p.ExitReason == agentsig.ExitCompleted; {
 	case p.Signal == agentsig.KindReadyForReview, done && before == agentsig.PhaseImplementation:
 		t.count[delivery.CauseCrashes], t.count[delivery.CauseTimeouts] = 0, 0
+		claim := p.Field(agentsig.KeyNoChange)
+		t.claim = claim != "" && claim != "none"
 	case p.Signal == agentsig.KindReviewPassed, done && before == agentsig.PhaseReview:
 		t.reviewed, t.count[delivery.CauseReviews] = !slices.Contains(t.writers, e.Session), 0
 	case p.Signal == agentsig.KindAuditPassed, done && before == agentsig.PhaseReadyForMerge:
@@ -150,9 +191,11 @@ func (j *judge) completed(t *taskFacts, e ledger.Event, p work.Result) error {
 		t.audited, t.verdict = !slices.Contains(t.writers, e.Session), j.seen
 	case p.Signal == agentsig.KindReviewFailed:
 		j.wrong(t, delivery.CauseReviews)
+		t.refused = refusal{t.shown, delivery.CauseReviews}
 		j.found(t, p.Said)
 	case p.Signal == agentsig.KindAuditFailed:
 		j.wrong(t, delivery.CauseAudits)
+		t.refused = refusal{t.shown, delivery.CauseAudits}
 		j.found(t, p.Said)
 	case p.Signal == agentsig.KindInfraBlocked, p.Signal == agentsig.KindAuditBlocked, p.Signal == agentsig.KindTaskIncomplete:
 		j.wrong(t, delivery.CauseObstacles)
@@ -181,6 +224,7 @@ func (j *judge) mergeRan(t *taskFacts, e ledger.Event, p work.Merge) error {
 	if e.Type == work.MergeFailed {
 		t.audited = false
 		j.wrong(t, delivery.CauseMerges)
+		t.refused = refusal{p.Commit, delivery.CauseMerges}
 		return nil
 	}
 	t.merges++
@@ -190,6 +234,8 @@ func (j *judge) mergeRan(t *taskFacts, e ledger.Event, p work.Merge) error {
 	case t.allowed != p.Commit:
 		return breaks("%s is merged at %s, and the merge of %q was allowed", t.id, p.Commit, t.allowed)
 	case t.byHand:
+	case t.same:
+		return breaks("%s is merged, and nothing is changed in it", t.id)
 	case t.gated == "" || t.written:
 		return breaks("%s is completed without its gate", t.id)
 	case t.gated != p.Commit:

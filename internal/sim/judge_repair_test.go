@@ -77,7 +77,7 @@ func (j *judge) repairMerged(e ledger.Event, p delivery.RepairMerge) error {
 		j.sentBack()
 		return nil
 	}
-	m.reviewed = ""
+	m.reviewed, j.repaired = "", true
 	j.baselineChecked(delivery.Baseline{Commit: p.Merge, Checks: p.Checks})
 	return nil
 }

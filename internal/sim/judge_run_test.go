@@ -74,6 +74,13 @@ func (j *judge) seeRun(e ledger.Event, payload any) error {
 		if p.Until.After(j.waits[p.Provider]) {
 			j.waits[p.Provider] = p.Until
 		}
+	case delivery.PullRequest:
+		for _, t := range j.tasks {
+			if t.phase == agentsig.PhaseCompleted && (!t.unchanged || j.repaired) {
+				return nil
+			}
+		}
+		return breaks("a pull request is opened, and nothing was merged")
 	case delivery.OnTask:
 		j.onTaskEvent(e, p)
 	case delivery.Noted:
@@ -115,8 +122,11 @@ func (j *judge) takeBack(t *taskFacts) {
 
 func (j *judge) runFinished(p delivery.Finished) error {
 	j.finished = true
-	done := 0
+	done, unchanged := 0, 0
 	for _, t := range j.tasks {
+		if t.unchanged {
+			unchanged++
+		}
 		switch {
 		case t.phase == agentsig.PhaseCompleted:
 			done++
@@ -129,6 +139,8 @@ func (j *judge) runFinished(p delivery.Finished) error {
 		return breaks("the run ends with %d sessions", len(j.live))
 	case done != p.Completed || j.set.Tasks-done != p.Left || len(j.tasks) != j.set.Tasks && !j.stopping:
 		return breaks("%d of %d tasks are completed, and it says %d, %d left", done, j.set.Tasks, p.Completed, p.Left)
+	case unchanged != p.Unchanged:
+		return breaks("%d tasks are completed without a change, and it says %d", unchanged, p.Unchanged)
 	case (p.Outcome == delivery.Completed) != (p.Left == 0) && !j.stopping:
 		return breaks("%s with %d left", p.Outcome, p.Left)
 	case (p.Outcome == delivery.Cancelled || p.Outcome == delivery.Halted) != j.stopping:
@@ -366,6 +378,11 @@ func (j *judge) round(e ledger.Event, s *sessionFacts, p delivery.Round) error {
 			return breaks("it ends, and nobody has seen a healthy environment: %+v", *m)
 		}
 		*m = remediationFacts{}
+		for _, t := range j.tasks {
+			if c := t.refused.cause; c == delivery.CauseGates || c == delivery.CauseMerges {
+				t.refused = refusal{} // what failed may pass now
+			}
+		}
 	}
 	return nil
 }

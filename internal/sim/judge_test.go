@@ -37,6 +37,7 @@ type judge struct {
 	finished    bool
 	repairs     map[string]bool // commits of remediation
 	passed      map[string]bool // those of them that a critic passed
+	repaired    bool            // one of them is merged
 }
 
 // taskFacts is what is on record about a task.
@@ -56,11 +57,22 @@ type taskFacts struct {
 	audited   bool
 	verdict   uint64 // the sequence of the audit
 	merges    int
+	claim     bool    // the last developer says that nothing has to be changed
+	same      bool    // nothing is changed in what passed the gate, and that is claimed to be right
+	unchanged bool    // it was completed so
+	shown     string  // the commit that a reviewer was shown last
+	refused   refusal // the last that did not pass, since a person looked
 	holder    string
 	count     map[delivery.Cause]int // what went wrong since a person last looked
 	findings  map[string]bool
 	conflict  *delivery.FileConflict
 	asked     bool // a question is owed for something that is no limit
+}
+
+// refusal is a commit that did not pass.
+type refusal struct {
+	commit string
+	cause  delivery.Cause
 }
 
 type sessionFacts struct {
@@ -148,7 +160,7 @@ func (j *judge) limitOf(cause delivery.Cause) int {
 	return map[delivery.Cause]int{
 		delivery.CauseReviews: l.Reviews, delivery.CauseAudits: l.Audits, delivery.CauseGates: l.Gates, delivery.CauseMerges: l.Gates,
 		delivery.CauseCrashes: l.Crashes, delivery.CauseTimeouts: l.Timeouts, delivery.CauseObstacles: l.Obstacles,
-		delivery.CauseConflict: l.ConflictRetries + 1, delivery.CauseFinding: 1,
+		delivery.CauseConflict: l.ConflictRetries + 1, delivery.CauseFinding: 1, delivery.CauseUnchanged: 2,
 	}[cause]
 }
 
@@ -157,6 +169,7 @@ func (j *judge) wrong(t *taskFacts, cause delivery.Cause) { t.count[cause]++ }
 
 // looked forgets what went wrong: a person has looked at it.
 func (t *taskFacts) looked() {
+	t.refused = refusal{}
 	t.count, t.findings, t.conflict, t.asked = map[delivery.Cause]int{}, map[string]bool{}, nil, false
 }
 
@@ -290,6 +303,9 @@ func (j *judge) rest(time.Time) error {
 			if most := j.limitOf(cause); most > 0 && n >= most {
 				limit = cause
 			}
+		}
+		if limit == "" && !t.asked && t.same && t.phase == agentsig.PhaseReadyForMerge {
+			return breaks("%s: the critic agrees that there is nothing to change, and it goes on", t.id)
 		}
 		if (limit != "" || t.asked) && len(j.openOn(t.id)) == 0 {
 			return breaks("%s: a person should be asked (%s), and is not", t.id, limit)

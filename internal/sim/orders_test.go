@@ -149,6 +149,9 @@ func (w *world) do(e *errand) error {
 	case delivery.DoGate:
 		b := w.branches[e.Task.ID]
 		r := delivery.GateRan{Command: e.ID, Commit: b.commit, Passed: b.good, Checks: []work.Check{{Name: "test", Passed: b.good}}}
+		if r.Files = new(1); b.same {
+			r.Files = new(0)
+		}
 		if w.broken {
 			r.Trouble = "the checks fail without the change too"
 		}

@@ -30,7 +30,7 @@ var payloads = map[string]func([]byte) (any, error){
 	work.AgentSessionCompleted: as[work.Result], work.LateResultRecorded: as[work.Result], work.LeaseReleased: as[work.Ended],
 	work.LeaseExpired: as[work.Ended], work.GatePassed: as[work.Gate], work.GateFailed: as[work.Gate], work.WorkOverridden: as[work.Overridden],
 	work.WorkBlocked: as[work.Blocked], work.WorkUnblocked: as[work.Unblocked], work.MergeAllowed: as[work.Allowed], work.WorkMerged: as[work.Merge],
-	work.MergeFailed: as[work.Merge], work.WorkShown: as[work.Shown], work.SignalRecorded: as[work.Signalled],
+	work.MergeFailed: as[work.Merge], work.WorkUnchanged: as[work.Unchanged], work.WorkShown: as[work.Shown], work.SignalRecorded: as[work.Signalled],
 }
 
 func as[P any](data []byte) (any, error) {

@@ -77,6 +77,7 @@ type world struct {
 type branch struct {
 	commit string
 	good   bool // whether it passes the checks
+	same   bool // nothing is changed in it
 }
 
 // violation is a rule that was not kept.
@@ -119,7 +120,7 @@ func (w *world) begin() error {
 			}
 		}
 		w.plan.Tasks = append(w.plan.Tasks, t)
-		w.branches[t.ID] = &branch{commit: w.commit()}
+		w.branches[t.ID] = &branch{commit: w.commit(), good: true, same: true}
 	}
 	w.broken = w.theme.broken || w.chance(4)
 	w.settings()

@@ -136,18 +136,16 @@ func (v *view) head() []line {
 
 // facts are the figures of a run, as many as there is room for.
 func (v *view) facts(bar, room int) line {
-	ended := 0
-	for _, t := range v.Tasks {
-		if t.Phase == agentsig.PhaseCompleted {
-			ended++
-		}
-	}
+	ended, unchanged := completed(v.Run)
 	facts := []line{{{plain, fmt.Sprintf("%d/%d done", ended, len(v.Tasks))}}}
 	if v.State != api.RunFinished && v.State != api.RunDry {
 		facts = append(facts, line{{plain, fmt.Sprintf("%d/%d agents", v.Agents, v.AtOnce)}})
 	}
 	if n := len(v.Questions); n > 0 {
 		facts = append(facts, line{{important, count(n, "question")}})
+	}
+	if unchanged > 0 {
+		facts = append(facts, line{{yellow, fmt.Sprintf("%d %s", unchanged, noChange)}})
 	}
 	if v.Checks == 0 {
 		facts = append(facts, line{{yellow, "no checks"}})
@@ -173,6 +171,20 @@ func (v *view) facts(bar, room int) line {
 		l = append(l, f...)
 	}
 	return l
+}
+
+// completed counts the tasks that are completed, and those of them in which nothing was changed.
+func completed(r api.Run) (ended, unchanged int) {
+	for _, t := range r.Tasks {
+		if t.Phase != agentsig.PhaseCompleted {
+			continue
+		}
+		ended++
+		if t.NoChange != "" {
+			unchanged++
+		}
+	}
+	return ended, unchanged
 }
 
 // state is what a run does, or how it ended.

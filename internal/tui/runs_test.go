@@ -26,6 +26,8 @@ func runs() map[string]api.Run {
 		"states":    states(),
 		"questions": questions(),
 		"finished":  ended(delivery.Completed),
+		"nochange":  unchanged(1),
+		"nothing":   unchanged(5),
 		"partial":   ended(delivery.Partial),
 		"large":     large(200),
 		"trouble":   trouble(),
@@ -131,6 +133,15 @@ func ended(o delivery.Outcome) api.Run {
 	return r
 }
 
+// unchanged is a run in which nothing was changed for some of the tasks.
+func unchanged(n int) api.Run {
+	r := ended(delivery.Completed)
+	for i := range r.Tasks[:n] {
+		r.Tasks[i].NoChange = "the gateway has it since 1.2 (" + r.Tasks[i].ID + ")\nSee gateway/limits.go and the tests beside it, which cover all that the task asks for."
+	}
+	return r
+}
+
 func large(n int) api.Run {
 	r := states()
 	r.Tasks = nil
@@ -179,7 +190,7 @@ func hostile() api.Run {
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
 		t.Title = []string{nasty, "日本語のとても長いタイトルです、どこで切れるでしょうか、見てみましょう", long, "\u0301\u0302combining first"}[i%4]
-		t.Waits = nasty
+		t.Waits, t.NoChange = nasty, nasty
 		if t.Agent != nil {
 			t.Agent.Says, t.Agent.Name = nasty+long, nasty
 		}
@@ -216,7 +227,7 @@ func random(g *rand.Rand) api.Run {
 	for range g.IntN(1 << g.IntN(6)) {
 		t := api.Task{
 			ID: text(), Title: text(), Phase: agentsig.Phases()[g.IntN(8)], Why: whys[g.IntN(len(whys))], Waits: text(),
-			BlockedBy: []string{text()}, Since: when(), Rework: g.IntN(3), Usage: usage(),
+			BlockedBy: []string{text()}, Since: when(), Rework: g.IntN(3), Usage: usage(), NoChange: text(),
 		}
 		if g.IntN(3) == 0 {
 			a := agent()

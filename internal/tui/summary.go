@@ -15,16 +15,12 @@ const maxProse = 12
 
 // Summary is what is left on the screen when a run has ended, or when only
 // questions remain: the outcome, a line for each task, the questions and how to
-// answer them, what else a person should know, what was merged for the environment, and where the work is. It is as long as it has to be. No line is
+// answer them, what else a person should know, what was merged for the environment, what was completed with no change, and where the work is. It is as long as it has to be. No line is
 // wider than the options' width but those with a command, which are never cut.
 func Summary(r api.Run, o Options) []string {
 	v := newView(r, o, len("99.9k tokens"))
-	ended := 0
-	for _, t := range r.Tasks {
-		if t.Phase == agentsig.PhaseCompleted {
-			ended++
-		}
-	}
+	ended, unchanged := completed(r)
+	merged := ended - unchanged
 	var drawn []string
 	draw := func(lines ...line) {
 		for _, l := range lines {
@@ -68,9 +64,18 @@ func Summary(r api.Run, o Options) []string {
 			draw(repairLine(repair))
 		}
 	}
-	if ended > 0 || len(r.Repairs) > 0 {
+	if unchanged > 0 {
+		draw(nil, line{{yellow, "! " + count(unchanged, "task") + " completed with no change"}, {plain, ": nothing was merged for that"}})
+		for _, t := range r.Tasks {
+			if t.Phase == agentsig.PhaseCompleted && t.NoChange != "" {
+				draw(prose(plain, t.ID+": "+t.NoChange, v.Width)...)
+			}
+		}
+		draw(prose(dim, "The developer claims it and the critic agrees: no auditor looked at it.", v.Width)...)
+	}
+	if merged > 0 || len(r.Repairs) > 0 {
 		base, branch := shellWord(shortCommit(r.Base)), shellWord(r.Branch)
-		draw(nil, line{{plain, count(ended, "task") + " merged to the branch "}, {bold, r.Branch}})
+		draw(nil, line{{plain, count(merged, "task") + " merged to the branch "}, {bold, r.Branch}})
 		command("git log --oneline " + base + ".." + branch)
 		command("git diff " + base + "..." + branch)
 		if r.State == api.RunFinished {
@@ -122,7 +127,7 @@ func (v *view) outcome(ended int) line {
 func (v *view) result(t api.Task) line {
 	w := rowOf(v.Run, t, v.Now)
 	w.note, w.figure = nil, cost(t.Usage)
-	if w.kind == done {
+	if w.kind == done && t.NoChange == "" {
 		w.status = "merged"
 	}
 	return v.row(w)[0]

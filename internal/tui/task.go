@@ -97,6 +97,9 @@ func (k kind) text() string {
 	return plain
 }
 
+// noChange is what is said of a task that was completed without a change.
+const noChange = "no change"
+
 // row is a line of the table of tasks.
 type row struct {
 	kind      kind
@@ -113,6 +116,9 @@ func rowOf(r api.Run, t api.Task, now time.Time) row {
 	switch w.kind {
 	case done:
 		w.status = "done"
+		if t.NoChange != "" {
+			w.status = noChange
+		}
 	case cancelled:
 		w.status = "left"
 		if t.Why == delivery.WaitCancelled {

@@ -53,6 +53,9 @@ var (
 	ErrNotSeen     = errors.New("it is not merged: what would be merged is not what was judged; look at both, and set its phase to READY_FOR_REVIEW to have it judged anew")
 	ErrOtherBase   = errors.New("reviewers did not all see the work begin where git would merge it from: bring the branch that it goes to into yours, see that everything is there, and have it reviewed again")
 	ErrNotAllowed  = errors.New("no merge of this commit was allowed: look at how it came to the branch")
+	ErrUnchanged   = errors.New("nothing was changed, and nobody says why nothing has to be")
+	ErrAgreed      = errors.New("nothing was changed, and the critic agrees with that: there is nothing to audit")
+	ErrNotAgreed   = errors.New("no critic has agreed that there is nothing to change")
 	ErrNotBlocked  = errors.New("the work is not BLOCKED")
 )
 
@@ -84,7 +87,7 @@ func (e *RoleError) Error() string {
 }
 
 // Command is what somebody wants of an item: Add, Grant, End, Note, Release,
-// Expire, Report, Show, Block, Unblock, Allow, Merged, Unmerged or Override.
+// Expire, Report, Show, Block, Unblock, Allow, Merged, Unmerged, Leave or Override.
 type Command interface {
 	// Events returns the types of events that it can lead to.
 	Events() []string
@@ -163,6 +166,8 @@ func (c Grant) decide(i Item) (Event, error) {
 		return Event{}, ErrBlocked
 	case i.Audited:
 		return Event{}, ErrAudited
+	case i.Agreed():
+		return Event{}, ErrAgreed
 	case i.Lease != nil:
 		return Event{}, &HeldError{i.ID, i.Lease.Actor, i.Session()}
 	case c.Phase != "" && c.Phase != i.Phase:
@@ -321,6 +326,9 @@ type Report struct {
 	Output string
 	Files  *int // that the change touches, if that is known
 	Key    string
+
+	Since    Since  // nothing was changed since then: it does not pass
+	NoChange string // the developer's claim why nothing has to be changed; it counts if nothing was
 }
 
 // GateActor is the actor of the gate's reports.
@@ -336,11 +344,18 @@ func (c Report) decide(i Item) (Event, error) {
 	case i.Phase != agentsig.PhaseCIPending:
 		return Event{}, fmt.Errorf("%s is in %s: %w", i.ID, i.Phase, ErrNotPending)
 	}
-	if !c.Passed {
-		return Event{Type: GateFailed, Actor: GateActor, Key: c.Key, Payload: Gate{c.Commit, c.Checks, c.Output, c.Files, agentsig.PhaseImplementation}}, nil
+	g := Gate{Commit: c.Commit, Checks: c.Checks, Output: c.Output, Files: c.Files, NextPhase: agentsig.PhaseImplementation, Since: c.Since}
+	if !c.Passed || c.Since != "" {
+		return Event{Type: GateFailed, Actor: GateActor, Key: c.Key, Payload: g}, nil
 	}
-	next, err := agentsig.NextPhase(i.Phase, agentsig.ExitCompleted)
-	return Event{Type: GatePassed, Actor: GateActor, Key: c.Key, Payload: Gate{c.Commit, c.Checks, c.Output, c.Files, next}}, err
+	if c.Files != nil && *c.Files == 0 {
+		if g.NoChange = c.NoChange; g.NoChange == "" {
+			return Event{}, fmt.Errorf("%s at %s: %w", i.ID, c.Commit, ErrUnchanged)
+		}
+	}
+	var err error
+	g.NextPhase, err = agentsig.NextPhase(i.Phase, agentsig.ExitCompleted)
+	return Event{Type: GatePassed, Actor: GateActor, Key: c.Key, Payload: g}, err
 }
 
 // Block keeps the item from going on until an answer, or the end of what was
@@ -383,6 +398,22 @@ func (c Unblock) decide(i Item) (Event, error) {
 		back = agentsig.PhaseDraft
 	}
 	return Event{Type: WorkUnblocked, Actor: BoxActor, Key: c.Key, Payload: Unblocked{back, c.Reason}}, nil
+}
+
+// Leave completes work that the critic agrees has nothing to be changed in. Nothing is merged.
+type Leave struct{}
+
+// Events implements [Command].
+func (Leave) Events() []string { return []string{WorkUnchanged} }
+
+func (Leave) decide(i Item) (Event, error) {
+	switch {
+	case !i.Agreed():
+		return Event{}, fmt.Errorf("%s: %w", i.ID, ErrNotAgreed)
+	case i.Lease != nil:
+		return Event{}, &HeldError{i.ID, i.Lease.Actor, i.Session()}
+	}
+	return Event{Type: WorkUnchanged, Actor: BoxActor, Payload: Unchanged{i.Commit, i.Review.Base, i.NoChange, agentsig.PhaseCompleted}}, nil
 }
 
 // Allow says which merge of the audited commit is about to be made.

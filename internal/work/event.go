@@ -24,6 +24,7 @@ const (
 	MergeAllowed          = "MergeAllowed"       // audited, and the checks hold on its merge, which is about to be made
 	WorkMerged            = "WorkMerged"         // audited, and its merge is proven
 	MergeFailed           = "MergeFailed"        // audited, and it can't be merged as it is
+	WorkUnchanged         = "WorkUnchanged"      // the critic agrees that there is nothing to change
 	WorkShown             = "WorkShown"          // to a reviewer: which commit it was given to look at
 	SignalRecorded        = "SignalRecorded"     // a signal that ends nothing
 	LateResultRecorded    = "LateResultRecorded" // from a session whose lease was taken
@@ -34,7 +35,7 @@ func Types() []string {
 	return []string{
 		WorkAdded, LeaseGranted, ReviewStarted, AgentSessionCompleted, LeaseReleased, LeaseExpired,
 		GatePassed, GateFailed, WorkOverridden, WorkBlocked, WorkUnblocked, MergeAllowed, WorkMerged, MergeFailed,
-		WorkShown, SignalRecorded, LateResultRecorded,
+		WorkUnchanged, WorkShown, SignalRecorded, LateResultRecorded,
 	}
 }
 
@@ -121,7 +122,21 @@ type Gate struct {
 	Output    string         `json:"output,omitempty"` // of what failed, its end
 	Files     *int           `json:"files,omitempty"`  // that the change touches, if that is known
 	NextPhase agentsig.Phase `json:"next_phase"`
+	Since     Since          `json:"since,omitempty"`     // nothing was changed since then, so no check ran
+	NoChange  string         `json:"no_change,omitempty"` // nothing was changed, and this is why, as the developer claims
 }
+
+// Since says since when nothing was changed in what is handed in; empty if something was.
+type Since string
+
+// Since the work began, or since this commit failed by the word of one of these.
+const (
+	SinceStart  Since = "start"
+	SinceGate   Since = "gate"
+	SinceReview Since = "review"
+	SinceAudit  Since = "audit"
+	SinceMerge  Since = "merge"
+)
 
 // Check is how one verification command ended.
 type Check struct {
@@ -166,6 +181,14 @@ type Merge struct {
 	Base      string         `json:"base,omitempty"`   // where reviewers saw the work begin
 	// Unseen are the reviewers that the operator took it past, who have not seen this tree.
 	Unseen []agentsig.Role `json:"unseen,omitempty"`
+}
+
+// Unchanged is the payload of WorkUnchanged.
+type Unchanged struct {
+	Commit    string         `json:"commit"` // that the critic was shown
+	Base      string         `json:"base"`   // where it saw the work begin
+	Reason    string         `json:"reason"` // that the developer gave, and the critic agrees with
+	NextPhase agentsig.Phase `json:"next_phase"`
 }
 
 // Shown is the payload of WorkShown: the commit that a reviewer was given to look at, its

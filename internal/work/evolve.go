@@ -55,6 +55,7 @@ func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
 	case GatePassed, GateFailed:
 		p, err := payload[Gate](e)
 		i.Commit, i.Review, i.Audit, i.ByHand = p.Commit, Seen{}, Seen{}, false
+		i.NoChange = p.NoChange
 		return i.to(p.NextPhase), err
 	case WorkBlocked:
 		p, err := payload[Blocked](e)
@@ -65,9 +66,13 @@ func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
 	case WorkMerged, MergeFailed:
 		p, err := payload[Merge](e)
 		return i.to(p.NextPhase), err
+	case WorkUnchanged:
+		p, err := payload[Unchanged](e)
+		return i.to(p.NextPhase), err
 	case WorkOverridden:
 		p, err := payload[Overridden](e)
 		i.Commit, i.Review, i.Audit, i.ByHand = "", Seen{}, Seen{}, true // what the gate saw may not be what is there by now
+		i.NoChange = ""
 		return i.to(p.NextPhase), err
 	case MergeAllowed:
 		p, err := payload[Allowed](e)

@@ -77,6 +77,7 @@ type Item struct {
 	Phase       agentsig.Phase
 	BlockedFrom agentsig.Phase // the phase that a BLOCKED item came from
 	Commit      string         // that the gate spoke of last
+	NoChange    string         // why nothing had to be changed in it, as the developer claims; empty if something was
 	Review      Seen           // what the critic was given to look at, since the gate spoke last
 	Audit       Seen           // what the auditor was
 	ByHand      bool           // the operator has set its phase since the gate spoke last
@@ -91,6 +92,15 @@ type Item struct {
 // Seen is what a reviewer's session was given to look at: a commit, its tree, and the commit that
 // it was told the work begins from.
 type Seen struct{ Session, Commit, Tree, Base string }
+
+// Agreed reports whether the critic was shown that nothing was changed, and passed that: nothing is left to be audited
+// or merged.
+func (i Item) Agreed() bool {
+	return i.Phase == agentsig.PhaseReadyForMerge && !i.Audited && i.NoChange != "" && i.Review.Commit == i.Commit
+}
+
+// Unchanged reports whether the work was completed without a change.
+func (i Item) Unchanged() bool { return i.Phase == agentsig.PhaseCompleted && i.NoChange != "" }
 
 // Base returns where reviewers saw the work begin; empty if nobody has looked at it.
 func (i Item) Base() string { return cmp.Or(i.Audit.Base, i.Review.Base) }

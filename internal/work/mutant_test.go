@@ -6,11 +6,11 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/mutant"
 )
 
-// Each rule of fencing, dropped, is noticed by TestSchedules; of what was seen, by TestCheckMerge and TestCheckBase.
+// Each rule of fencing, dropped, is noticed by TestSchedules; of what was seen, by TestCheckMerge, TestCheckBase and TestUnchanged.
 func TestMutants(t *testing.T) {
-	mutant.All(t, mutant.By("TestSchedules|TestCheckMerge|TestCheckBase", []mutant.Mutant{
+	mutant.All(t, mutant.By("TestSchedules|TestCheckMerge|TestCheckBase|TestUnchanged", []mutant.Mutant{
 		{Name: "the token is ignored", File: "item.go", Old: "i.Lease != nil && i.Lease.Token == t", New: "i.Lease != nil"},
-		{Name: "a held item is granted", File: "decide.go", Old: "ErrAudited\n\tcase i.Lease != nil:", New: "ErrAudited\n\tcase false:"},
+		{Name: "a held item is granted", File: "decide.go", Old: "ErrAgreed\n\tcase i.Lease != nil:", New: "ErrAgreed\n\tcase false:"},
 		{Name: "audited work is granted", File: "decide.go", Old: "case i.Audited:", New: "case false:"},
 		{Name: "work is merged without an audit", File: "decide.go", Old: "case !i.Audited || i.Commit", New: "case i.Commit"},
 		{Name: "another commit is merged", File: "decide.go", Old: "i.Commit != \"\" && commit != i.Commit", New: "false"},
@@ -23,6 +23,12 @@ func TestMutants(t *testing.T) {
 		{Name: "what the auditor saw begin elsewhere is merged", File: "item.go", Old: "[]Seen{i.Review, i.Audit}", New: "[]Seen{i.Review}"},
 		{Name: "a merge from another base is allowed", File: "decide.go", Old: "if err := i.CheckBase(c.Base); err != nil {", New: "if false {\n\t\tvar err error"},
 		{Name: "what was not allowed counts as merged", File: "decide.go", Old: "if !i.MayMerge(c.Commit) {", New: "if false {"},
+		{Name: "what nothing was changed in passes", File: "decide.go", Old: "if g.NoChange = c.NoChange; g.NoChange == \"\" {", New: "if g.NoChange = c.NoChange; false {"},
+		{Name: "what was changed is called unchanged", File: "decide.go", Old: "if c.Files != nil && *c.Files == 0 {", New: "if c.NoChange != \"\" {"},
+		{Name: "nobody has to agree that nothing was changed", File: "decide.go", Old: "case !i.Agreed():", New: "case i.NoChange == \"\":"},
+		{Name: "a critic agrees who was not shown it", File: "item.go", Old: "i.NoChange != \"\" && i.Review.Commit == i.Commit", New: "i.NoChange != \"\""},
+		{Name: "what the critic agreed with is audited", File: "decide.go", Old: "case i.Agreed():", New: "case false:"},
+		{Name: "a claim outlives the operator's word", File: "evolve.go", Old: "i.NoChange = \"\"", New: "_ = 0"},
 		{Name: "an auditor's word completes", File: "decide.go", Old: "audited = i.Run != \"\"", New: "audited = i.Run == \"none\""},
 		{Name: "a held item is blocked", File: "decide.go", Old: "ErrSamePhase)\n\tcase i.Lease != nil:", New: "ErrSamePhase)\n\tcase false:"},
 		{Name: "an item forgets where it was blocked", File: "decide.go", Old: "back := i.BlockedFrom", New: "back := agentsig.PhaseDraft"},

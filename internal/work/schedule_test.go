@@ -90,7 +90,11 @@ func (s *schedule) run(t *testing.T) {
 				s.flight = append(s.flight, work.Release{Token: token})
 			}
 		case n < 8:
-			s.flight = append(s.flight, work.Report{Commit: "0123abc", Passed: s.rand.IntN(3) > 0})
+			report := work.Report{Commit: "0123abc", Passed: s.rand.IntN(3) > 0}
+			if s.rand.IntN(4) == 0 {
+				report.Files, report.NoChange = new(s.rand.IntN(2)), []string{"", "it is there", "it is there"}[s.rand.IntN(3)]
+			}
+			s.flight = append(s.flight, report)
 			if s.item.Phase == agentsig.PhaseBlocked {
 				s.flight = append(s.flight, work.Override{Phase: s.item.BlockedFrom, Reason: "go on"})
 			}
@@ -116,6 +120,9 @@ func (s *schedule) run(t *testing.T) {
 				commit = "0123abc"
 			}
 			s.deliver(t, work.Show{Token: l.Token, Commit: commit, Tree: "7ee0123", Base: "0123000"})
+		}
+		if s.item.Phase == agentsig.PhaseReadyForMerge && s.rand.IntN(2) == 0 {
+			s.flight = append(s.flight, work.Leave{})
 		}
 		if s.item.Audited && s.rand.IntN(2) == 0 {
 			base := []string{s.item.Base(), s.item.Base(), s.item.Base(), "0123001"}[s.rand.IntN(4)]
@@ -254,25 +261,31 @@ func (s *schedule) check() error {
 }
 
 // checkTask holds the history of an item against what a run may rely on: it is
-// completed by a merge of what the gate saw and an auditor passed, and blocked only
-// to return to where it was.
+// completed by a merge of what the gate saw and an auditor passed, or by a critic who was shown that nothing was
+// changed and agrees with that; and blocked only to return to where it was.
 func (s *schedule) checkTask() error {
 	from, audited, gated := agentsig.PhaseDraft, false, ""
+	claimed, agreed := false, false
 	seen, byHand := map[agentsig.Role]string{}, false
 	for n, h := range s.history {
 		moved := h.before.Phase != h.after.Phase
 		if moved && h.after.Phase == agentsig.PhaseBlocked {
 			from = h.before.Phase
 		}
-		if h.after.Phase == agentsig.PhaseCompleted && moved && s.item.Run != "" && h.event.Type != work.WorkMerged && h.event.Type != work.WorkOverridden {
+		if h.after.Phase == agentsig.PhaseCompleted && moved && s.item.Run != "" && !slices.Contains([]string{work.WorkMerged, work.WorkUnchanged, work.WorkOverridden}, h.event.Type) {
 			return fmt.Errorf("event %d: a task is completed by %s", n, h.event.Type)
 		}
 		switch p := h.event.Payload.(type) {
 		case work.Gate:
 			gated, byHand = p.Commit, false
+			same := p.Files != nil && *p.Files == 0
+			if claimed, agreed = p.NoChange != "", false; h.event.Type == work.GatePassed && same != claimed || h.event.Type == work.GateFailed && claimed {
+				return fmt.Errorf("event %d: nothing was changed: %v, and that is claimed: %v", n, same, claimed)
+			}
 			clear(seen)
 		case work.Overridden:
 			gated, byHand = "", true // what the gate saw may not be what is there by now
+			claimed, agreed = false, false
 			clear(seen)
 		case work.Shown:
 			seen[p.Role], gated = p.Tree, p.Commit
@@ -284,6 +297,10 @@ func (s *schedule) checkTask() error {
 			}
 			if !audited || gated != "" && p.Commit != gated {
 				return fmt.Errorf("event %d speaks of a merge of %s; audited %v at %q", n, p.Commit, audited, gated)
+			}
+		case work.Unchanged:
+			if !agreed || p.Commit != gated || h.before.Lease != nil {
+				return fmt.Errorf("event %d completes %s without a change; a critic agreed at %q: %v", n, p.Commit, gated, agreed)
 			}
 		case work.Allowed:
 			if !audited || gated != "" && p.Commit != gated || moved {
@@ -301,8 +318,14 @@ func (s *schedule) checkTask() error {
 			if audited {
 				return fmt.Errorf("event %d grants what waits for its merge", n)
 			}
+			if agreed && h.before.Phase == agentsig.PhaseReadyForMerge {
+				return fmt.Errorf("event %d grants what has nothing to be audited", n)
+			}
 		}
 		if p, ok := h.event.Payload.(work.Result); ok && h.event.Type == work.AgentSessionCompleted {
+			if p.PhaseCompleted == agentsig.PhaseReview && p.ExitReason == agentsig.ExitCompleted {
+				agreed = claimed && seen[agentsig.RoleCritic] != ""
+			}
 			audited = s.item.Run != "" && p.PhaseCompleted == agentsig.PhaseReadyForMerge && p.ExitReason == agentsig.ExitCompleted
 		} else if moved {
 			audited = false

@@ -359,3 +359,55 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// claimedTask is a task in review whose developer changed nothing, and says why.
+func claimedTask(t *testing.T) work.Item {
+	t.Helper()
+	i := do(t, work.Item{}, work.Add{ID: "T-1", Title: "t", Phase: agentsig.PhaseCIPending, Actor: "operator", Run: "R", Task: "T-1"})
+	i = do(t, i, work.Report{Commit: "0123000", Passed: true, Files: new(0), NoChange: "it is there"})
+	i = do(t, i, grant(agentsig.RoleCritic))
+	return do(t, i, work.Show{Token: i.Lease.Token, Commit: "0123000", Tree: "7ee0123", Base: "0123000"})
+}
+
+// Work in which nothing was changed passes the gate only with a claim why, and ends without a merge if the critic agrees.
+func TestUnchanged(t *testing.T) {
+	pending := do(t, work.Item{}, work.Add{ID: "T-1", Title: "t", Phase: agentsig.PhaseCIPending, Actor: "operator", Run: "R", Task: "T-1"})
+	if _, err := work.Decide(pending, work.Report{Commit: "0123000", Passed: true, Files: new(0)}); !errors.Is(err, work.ErrUnchanged) {
+		t.Errorf("nothing was changed, nobody says why, and it passes: %v", err)
+	}
+	if back := do(t, pending, work.Report{Commit: "0123000", Passed: true, Since: work.SinceStart}); back.Phase != agentsig.PhaseImplementation {
+		t.Errorf("nothing was changed, and %s", back.Phase)
+	}
+	if changed := do(t, pending, work.Report{Commit: "0123abc", Passed: true, Files: new(1), NoChange: "it is there"}); changed.NoChange != "" {
+		t.Errorf("something was changed, and the claim is %q", changed.NoChange)
+	}
+
+	i := claimedTask(t)
+	if _, err := work.Decide(i, work.Leave{}); !errors.Is(err, work.ErrNotAgreed) {
+		t.Errorf("it ends before the critic has spoken: %v", err)
+	}
+	refused := do(t, i, work.End{Token: i.Lease.Token, Signal: line(agentsig.KindReviewFailed)})
+	if _, err := work.Decide(refused, work.Leave{}); !errors.Is(err, work.ErrNotAgreed) || refused.Phase != agentsig.PhaseImplementation {
+		t.Errorf("it ends in %s, and the critic does not agree: %v", refused.Phase, err)
+	}
+	agreed := do(t, i, work.End{Token: i.Lease.Token, Signal: line(agentsig.KindReviewPassed)})
+	if _, err := work.Decide(agreed, grant(agentsig.RoleAuditor)); !errors.Is(err, work.ErrAgreed) {
+		t.Errorf("it is audited: %v", err)
+	}
+	e, err := work.Decide(agreed, work.Leave{})
+	want := work.Unchanged{Commit: "0123000", Base: "0123000", Reason: "it is there", NextPhase: agentsig.PhaseCompleted}
+	if err != nil || e.Type != work.WorkUnchanged || e.Payload != want {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	if done := apply(t, agreed, e); !done.Unchanged() {
+		t.Errorf("completed, and not without a change: %+v", done)
+	}
+	for _, phase := range []agentsig.Phase{agentsig.PhaseCompleted, agentsig.PhaseReview} {
+		if by := do(t, agreed, work.Override{Phase: phase, Reason: "r"}); by.NoChange != "" || by.Unchanged() {
+			t.Errorf("the operator's %s is taken for no change: %+v", phase, by)
+		}
+	}
+	if past := do(t, do(t, agreed, work.Override{Phase: agentsig.PhaseReview, Reason: "r"}), work.Override{Phase: agentsig.PhaseReadyForMerge, Reason: "r"}); past.Agreed() {
+		t.Errorf("the operator's word is the critic's: %+v", past)
+	}
+}
