@@ -19,9 +19,9 @@ type listedRun struct {
 	State     api.RunState     `json:"state"`
 	Outcome   delivery.Outcome `json:"outcome,omitempty"`
 	Tasks     int              `json:"tasks"`
-	Done      int              `json:"done"`      // of the tasks
-	NoChange  int              `json:"no_change"` // of those: without a change
-	Cost      float64          `json:"cost"`      // in dollars, as the agents' programs say
+	Done      int              `json:"done"`                // of the tasks
+	NoChange  int              `json:"no_change,omitempty"` // of those: without a change
+	Cost      float64          `json:"cost"`                // in dollars, as the agents' programs say
 	StartedAt time.Time        `json:"started_at,omitzero"`
 }
 
@@ -48,8 +48,8 @@ plan's title. It does not need a box to be running.
 
 ` + listHelp + `
 
-With --json it is an array of objects with id, title, state, outcome, tasks, done,
-no_change (how many of those done were completed without a change), cost and started_at.`,
+With --json it is an array of objects with id, title, state, outcome, tasks, done, cost, started_at,
+and no_change if some of those done were completed without a change: how many.`,
 		Example: `  signalbox runs
   signalbox runs --after R20 --limit 10`,
 		Args: none,

@@ -133,7 +133,7 @@ while read -r line; do
   printf '%s\n' "$line" >>"$SCRIPTS/$role.heard"
   case $role,$line in
   developer,*'"type":"prompt"'*) mkdir -p "$SCRIPTS/starts/$task.$role.1"; : >"$SCRIPTS/starts/$task.$role.1/prompt"; echo at work; continue;;
-  developer,*) echo READY_FOR_REVIEW: $task $run;;
+  developer,*) echo done >$task.txt; echo READY_FOR_REVIEW: $task $run;;
   critic,*) echo REVIEW_PASSED: $task $run;;
   auditor,*) echo AUDIT_PASSED: $task $run;;
   esac

@@ -89,10 +89,11 @@ echo "no script for $task $role" >&2
 exit 9
 `
 
-// What agents do if a test says nothing else: it works.
+// What agents do if a test says nothing else: it works. A developer has a commit of its own each time, as one that did not
+// pass is not judged again.
 var honest = map[string]string{
 	"analyst":        "echo EXPANDED_TASK_SPECIFICATION: $task $run\necho Confidence: HIGH\n",
-	"developer":      "echo done >$task.txt\ngit add -A && git commit -qm $task\necho READY_FOR_REVIEW: $task $run\n",
+	"developer":      "echo done >$task.txt\ngit add -A && git commit --allow-empty -qm $task\necho READY_FOR_REVIEW: $task $run\n",
 	"critic":         "echo REVIEW_PASSED: $task $run\n",
 	"auditor":        "echo AUDIT_PASSED: $task $run\n",
 	"remediation":    "echo REMEDIATION_COMPLETE $run\n",
