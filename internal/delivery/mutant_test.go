@@ -22,6 +22,21 @@ func TestProtectionMutants(t *testing.T) {
 	}))
 }
 
+// Each of these faults in what is handed in with nothing changed is noticed; internal/sim has more.
+func TestUnchangedMutants(t *testing.T) {
+	mutant.All(t, mutant.By("TestScenarios", []mutant.Mutant{
+		{Name: "a claim outlives its hand-in", File: "evolve_item.go", Old: "t.NoChange = claimOf(p.Said)", New: "t.NoChange = orSome(claimOf(p.Said), t.NoChange)"},
+		{Name: "an exit record takes over a claim", File: "evolve_item.go", Old: "t.built()\n\t\t\tt.NoChange = \"\"", New: "t.built()"},
+		{Name: "a form that was filled in is a claim", File: "evolve_item.go", Old: "case \"\", \"no\", \"none\", \"n/a\", \"false\":", New: "case \"\":"},
+		{Name: "an override leaves the claim", File: "evolve_item.go", Old: "t.Trouble, t.NoChange = false, \"\"", New: "t.Trouble = false"},
+		{Name: "nothing is never forgiven", File: "evolve_item.go", Old: "if p.Since != work.SinceStart {\n\t\tt.Count.Unchanged = 0", New: "if false {\n\t\tt.Count.Unchanged = 0"},
+		{Name: "who hands in nothing fails at the gate", File: "evolve_item.go", Old: "\"gate\", &c.Unchanged, maxUnchanged", New: "\"gate\", &c.Gates, maxUnchanged"},
+		{Name: "what a person looked at is not judged again", File: "evolve_person.go", Old: "t.Failed = nil\n", New: ""},
+		{Name: "a repair lets nothing be judged again", File: "evolve.go", Old: "t.Failed = nil // the checks", New: "_ = f // the checks"},
+		{Name: "what was not checked is a failure", File: "decide.go", Old: "cmp.Or(t.Unchanged(in.Commit, in.Files), in.Since)", New: "cmp.Or(t.Unchanged(in.Commit, in.Files))"},
+	}))
+}
+
 // Each of these faults in sums of what was used is noticed.
 func TestUsageMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{

@@ -167,10 +167,12 @@ func (s *scenario) play(line string) {
 }
 
 // gate is the gate's result: "pass", "fail" or "trouble", on a commit of its own; after "same" on the one before, after
-// "nothing" on where the work begins.
+// "nothing" on where the work begins, after "empty" on one in which nothing is changed. "skipped" says that no check
+// ran on the one before.
 func (s *scenario) gate(task, words string) {
 	words, same := strings.CutPrefix(words, "same ")
 	words, nothing := strings.CutPrefix(words, "nothing ")
+	words, empty := strings.CutPrefix(words, "empty ")
 	if !same {
 		s.commits++
 	}
@@ -179,10 +181,16 @@ func (s *scenario) gate(task, words string) {
 		Passed: words == "pass", Checks: []work.Check{{Name: "test", Passed: words == "pass"}},
 	}
 	if nothing {
-		r.Commit, r.Files = "0000000", new(0)
+		r.Commit = "0000000"
 	}
-	if words == "trouble" {
+	if nothing || empty {
+		r.Files = new(0)
+	}
+	switch words {
+	case "trouble":
 		r.Trouble = "no compiler"
+	case "skipped":
+		r.Since, r.Checks = work.SinceReview, nil
 	}
 	s.take(r)
 }
