@@ -373,7 +373,12 @@ func (s *story) result(verb, who, words string) bool {
 		in = delivery.BaselineRan{Command: end, Baseline: delivery.Baseline{Commit: "0000000", Checks: []work.Check{{Name: "test", Passed: who == "pass"}}}}
 	case "gate":
 		end = s.hands.due(s.t, delivery.DoGate, who)
-		in = delivery.GateRan{Command: end, Commit: "1a2b3c4", Passed: words == "pass", Checks: []work.Check{{Name: "test", Passed: words == "pass"}}}
+		verdict, nothing := strings.CutPrefix(words, "nothing ")
+		ran := delivery.GateRan{Command: end, Commit: "1a2b3c4", Passed: verdict == "pass", Checks: []work.Check{{Name: "test", Passed: verdict == "pass"}}}
+		if nothing {
+			ran.Files = new(0)
+		}
+		in = ran
 	case "shown":
 		in = delivery.Shown{Session: s.session(who), Commit: "1a2b3c4", Tree: "7ee0000", Base: "0000000"}
 	case "prompted":

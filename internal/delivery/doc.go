@@ -38,6 +38,12 @@
 // A result names its command. One of a command that is not due any more leads to
 // nothing: it is about work as it was before.
 //
+// # Work without a change
+//
+// A task that changes no file is not done: it is sent back once, and then a person is asked, unless its developer says
+// why nothing has to be changed and the critic agrees; it is completed then, and nothing is audited or merged. A
+// commit that did not pass is not judged again until a person has looked at it.
+//
 // # Limits
 //
 // Every loop has a limit ([Limits]): what goes wrong is counted for each task, and

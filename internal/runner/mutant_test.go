@@ -63,6 +63,8 @@ func TestMutants(t *testing.T) {
 			Old: "return !taken, err", New: "return taken || true, err"}},
 		{By: "^TestBaselineOrder$", Mutant: mutant.Mutant{Name: "the first checks do not run", File: "verify.go",
 			Old: "\t\terr = x.baselineRun(ctx, o, &in.Baseline)", New: "\t\terr = nil"}},
+		{By: "^TestGateUnchanged$", Mutant: mutant.Mutant{Name: "checks run on what nothing was changed in", File: "verify.go",
+			Old: "if in.Since = t.Unchanged(in.Commit, in.Files); in.Since != \"\" {", New: "if false {"}},
 		{By: "^TestNoSuchOrder$", Mutant: mutant.Mutant{Name: "what was cut off is told as trouble", File: "verify.go",
 			Old: "\tif ctx.Err() != nil {\n\t\treturn ctx.Err()\n\t}\n\tif err != nil {\n\t\tin.Trouble = x.redact(\"the checks could", New: "\tif err != nil {\n\t\tin.Trouble = x.redact(\"the checks could"}},
 		{By: "^TestReviewIsSetUp$", Mutant: mutant.Mutant{Name: "what the setup changed of a commit is reviewed", File: "review.go",

@@ -382,6 +382,20 @@ func TestUnchanged(t *testing.T) {
 		t.Errorf("something was changed, and the claim is %q", changed.NoChange)
 	}
 
+	// What a version before let pass is merged as it was, though nothing was changed.
+	old := apply(t, pending, work.Event{Type: work.GatePassed, Actor: work.GateActor, Payload: work.Gate{Commit: "0123000", Files: new(0), NextPhase: agentsig.PhaseReadyForReview}})
+	for _, by := range []struct {
+		role agentsig.Role
+		word agentsig.Kind
+	}{{agentsig.RoleCritic, agentsig.KindReviewPassed}, {agentsig.RoleAuditor, agentsig.KindAuditPassed}} {
+		old = do(t, old, grant(by.role))
+		old = do(t, old, work.Show{Token: old.Lease.Token, Commit: "0123000", Tree: "7ee0123", Base: "0123000"})
+		old = do(t, old, work.End{Token: old.Lease.Token, Signal: line(by.word)})
+	}
+	if done := do(t, old, work.Merged{Commit: "0123000", Tree: "7ee0123", Result: "0123000"}); done.Phase != agentsig.PhaseCompleted || done.Unchanged() {
+		t.Errorf("merged, and %s, without a change: %v", done.Phase, done.Unchanged())
+	}
+
 	i := claimedTask(t)
 	if _, err := work.Decide(i, work.Leave{}); !errors.Is(err, work.ErrNotAgreed) {
 		t.Errorf("it ends before the critic has spoken: %v", err)

@@ -393,7 +393,13 @@ func (l *Ledger) Hear(said api.SaidSignal) (agentsig.Signal, work.Said, error) {
 	found, err := agentsig.Scan(strings.NewReader(said.Wire), agentsig.Options{})
 	for _, f := range found.Findings {
 		if f.Outcome == agentsig.Accepted {
-			return f.Signal, work.Said{Signal: f.Signal.Kind, Subject: f.Signal.Subject, Note: f.Signal.Note}, nil
+			heard := work.Said{Signal: f.Signal.Kind, Subject: f.Signal.Subject, Note: f.Signal.Note}
+			if _, isExit := f.Signal.Exit(); !isExit { // whose members are the event's
+				for _, field := range f.Signal.Fields() {
+					heard.Fields = append(heard.Fields, work.Field{Name: field.Name, Value: field.Value})
+				}
+			}
+			return f.Signal, heard, nil
 		}
 	}
 	return agentsig.Signal{}, work.Said{}, err
