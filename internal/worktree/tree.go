@@ -93,7 +93,7 @@ func (r *Repo) Changes(ctx context.Context, base, commit string) (c Changes, err
 		if len(c.Names) < maxNames {
 			c.Names = append(c.Names, fields[2])
 		}
-	}, call{args: []string{"diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", base + "..." + commit, "--"}})
+	}, call{args: []string{"diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none", base + "..." + commit, "--"}})
 	return c, err
 }
 

@@ -240,6 +240,21 @@ func TestManyChanges(t *testing.T) {
 	}
 }
 
+// What a user does not want to see of modes and submodules is changed all the same.
+func TestHiddenChanges(t *testing.T) {
+	settings := filepath.Join(t.TempDir(), "settings")
+	must(t, os.WriteFile(settings, []byte("[diff]\n\tignoreSubmodules = all\n"), 0o600))
+	t.Setenv("GIT_CONFIG_GLOBAL", settings)
+	f := newFixture(t)
+	tree := f.add("a")
+	git(t, tree.path, "update-index", "--add", "--cacheinfo", "160000,"+f.base+",deps")
+	git(t, tree.path, "update-index", "--chmod=+x", "a.txt")
+	git(t, tree.path, "commit", "--quiet", "-m", "a submodule and a mode")
+	if c, err := f.repo.Changes(t.Context(), f.base, "sb/a"); c.Files != 2 || err != nil {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
 // TestCommonDir sees that a worktree that names another repository as its own, with settings
 // that run a program, is not believed.
 func TestCommonDir(t *testing.T) {
