@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,8 +81,8 @@ func TestTaskState(t *testing.T) {
 		`WorkAdded {"id":"R1.T-1","phase":"IMPLEMENTATION","run":"r","task":"T-1"}`,
 		granted("developer", "IMPLEMENTATION"), done("CI_PENDING"), gate("c1"),
 	}
-	reviewed := append(first[:len(first):len(first)], granted("critic", "REVIEW"), shown("critic", "c1"), done("IMPLEMENTATION"))
-	again := append(reviewed[:len(reviewed):len(reviewed)], granted("developer", "IMPLEMENTATION"), done("CI_PENDING"), gate("c2"))
+	reviewed := slices.Concat(first, []string{granted("critic", "REVIEW"), shown("critic", "c1"), done("IMPLEMENTATION")})
+	again := slices.Concat(reviewed, []string{granted("developer", "IMPLEMENTATION"), done("CI_PENDING"), gate("c2")})
 	for name, c := range map[string]struct {
 		events               []string
 		commit, failed, onto string
@@ -90,18 +91,18 @@ func TestTaskState(t *testing.T) {
 		"at work":            {first[:2], "", "", "", false},
 		"at the gate":        {first[:3], "", "", "", false},
 		"passed the gate":    {first, "c1", "", "", true},
-		"a developer's word": {append(first[:2:2], done("IMPLEMENTATION")), "", "", "", false},
+		"a developer's word": {slices.Concat(first[:2], []string{done("IMPLEMENTATION")}), "", "", "", false},
 		"sent back":          {reviewed, "c1", "c1", "", false},
-		"given back since": {append(reviewed[:len(reviewed):len(reviewed)], `GateFailed {"commit":"c2","next_phase":"IMPLEMENTATION"}`,
-			granted("developer", "IMPLEMENTATION"), done("IMPLEMENTATION")), "c2", "c1", "", false},
+		"given back since": {slices.Concat(reviewed, []string{`GateFailed {"commit":"c2","next_phase":"IMPLEMENTATION"}`,
+			granted("developer", "IMPLEMENTATION"), done("IMPLEMENTATION")}), "c2", "c1", "", false},
 		"passed again":        {again, "c2", "c1", "", true},
-		"blocked in a review": {append(again[:len(again):len(again)], `WorkBlocked {"next_phase":"BLOCKED"}`), "c2", "c1", "", true},
-		"blocked at work":     {append(first[:2:2], `WorkBlocked {"next_phase":"BLOCKED"}`), "", "", "", false},
-		"merged past the reviews": {append(again[:len(again):len(again)], `WorkOverridden {"next_phase":"READY_FOR_MERGE"}`, granted("auditor", "READY_FOR_MERGE"),
+		"blocked in a review": {slices.Concat(again, []string{`WorkBlocked {"next_phase":"BLOCKED"}`}), "c2", "c1", "", true},
+		"blocked at work":     {slices.Concat(first[:2], []string{`WorkBlocked {"next_phase":"BLOCKED"}`}), "", "", "", false},
+		"merged past the reviews": {slices.Concat(again, []string{`WorkOverridden {"next_phase":"READY_FOR_MERGE"}`, granted("auditor", "READY_FOR_MERGE"),
 			`WorkShown {"role":"auditor","commit":"c2","tree":"t","base":""}`, `AgentSessionCompleted {"next_phase":"READY_FOR_MERGE","audited":true}`,
-			`MergeAllowed {"onto":"o","commit":"c2"}`, `WorkMerged {"commit":"c2","next_phase":"COMPLETED"}`), "c2", "c1", "o", true},
-		"not merged": {append(again[:len(again):len(again)], `AgentSessionCompleted {"next_phase":"READY_FOR_REVIEW","audited":true}`,
-			`MergeAllowed {"onto":"o","commit":"c2"}`, `MergeFailed {"commit":"c2","next_phase":"IMPLEMENTATION"}`), "c2", "c1", "", false},
+			`MergeAllowed {"onto":"o","commit":"c2"}`, `WorkMerged {"commit":"c2","next_phase":"COMPLETED"}`}), "c2", "c1", "o", true},
+		"not merged": {slices.Concat(again, []string{`AgentSessionCompleted {"next_phase":"READY_FOR_REVIEW","audited":true}`,
+			`MergeAllowed {"onto":"o","commit":"c2"}`, `MergeFailed {"commit":"c2","next_phase":"IMPLEMENTATION"}`}), "c2", "c1", "", false},
 	} {
 		var s taskState
 		for i, line := range c.events {

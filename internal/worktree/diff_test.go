@@ -84,8 +84,7 @@ func TestSnapshot(t *testing.T) {
 func TestDiffPaths(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	_, commit := f.settled("a", "ignored.txt", "at the top\n")
-	tree := f.repo.Tree(f.path("a"))
+	tree, _ := f.settled("a", "ignored.txt", "at the top\n")
 	write(t, tree.path, "below/ignored.txt", "below\n")
 	commit, _, err := tree.Settle(t.Context(), "more")
 	must(t, err)
