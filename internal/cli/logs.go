@@ -179,7 +179,7 @@ const followPause = 200 * time.Millisecond
 func heading(role, agent, session string, at time.Time) string {
 	text := "== " + role
 	if session != "" {
-		text = fmt.Sprintf("== %s (%s), session %s", role, safetext.Escape(agent), safetext.Escape(session))
+		text = fmt.Sprintf("== %s (%s), %s", role, safetext.Escape(agent), safetext.Escape(session))
 	}
 	if !at.IsZero() {
 		text += ", " + at.Local().Format("2006-01-02 15:04:05")

@@ -179,7 +179,7 @@ func TestLogs(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.endLine()
-	const want = `== developer (co\x1bder), session ITEM-1.1, today :01
+	const want = `== developer (co\x1bder), ITEM-1.1, today :01
 :02 agent  I beg\x1b[8min
 :03 tool   [Bash make]
 :03 tool   made

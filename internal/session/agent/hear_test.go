@@ -57,6 +57,7 @@ func TestToolOnce(t *testing.T) {
 	call := func(id, status, title string) string {
 		return tell(`"sessionUpdate":"tool_call_update","toolCallId":"` + id + `","kind":"execute","status":"` + status + `","title":"` + title + `"`)
 	}
+	begun, _, _ := strings.Cut(acpOutput, `{"jsonrpc":"2.0","id":0`)
 	say := tell(`"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":"so"}`)
 	for name, c := range map[string]struct{ told, want string }{
 		"a title that comes later": {call("a", "pending", "Terminal") + call("a", "pending", "make") + call("a", "completed", "make all"), "[execute make]\n"},
@@ -68,7 +69,7 @@ func TestToolOnce(t *testing.T) {
 		"one that says no title":    {call("a", "pending", "") + say, "[execute]\nso"},
 		"many that never go on":     {strings.Repeat(call("a", "pending", "make"), 3), "[execute make]\n"},
 		"one that is never ended":   {call("a", "pending", "make"), ""},
-		"one whose turn ends first": {acpOutput[:strings.Index(acpOutput, `{"jsonrpc":"2.0","id":0`)] + `{"jsonrpc":"2.0","id":4,"result":{"stopReason":"end_turn"}}` + "\n", "hello\n[execute make]\n"},
+		"one whose turn ends first": {begun + `{"jsonrpc":"2.0","id":4,"result":{"stopReason":"end_turn"}}` + "\n", "hello\n[execute make]\n"},
 	} {
 		if got := agent.Hear(agent.AdapterACP, []agent.Permission{agent.Execute}, []byte(c.told), 1000); got.Text != c.want {
 			t.Errorf("%s: %q; want %q", name, got.Text, c.want)
