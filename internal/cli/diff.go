@@ -46,7 +46,7 @@ attributes or its settings name. It does not need a box to be running.
 
 T-2 is the latest run's, R1.T-2 that of another one.
 
-With --json it prints work, base, commit (the last one of the work), uncommitted (there is more than that in its
+With --json it prints task, work, base, commit (the last one of the work), uncommitted (there is more than that in its
 worktree, which is shown too), diff, and cut if that was longer than 1 MiB and is not all.`,
 		Example: `  signalbox diff T-2
   signalbox diff T-2 --stat
@@ -150,6 +150,7 @@ const maxDiff = 1 << 20
 
 // shownDiff is a diff for programs.
 type shownDiff struct {
+	Task        string `json:"task"` // its id in the plan
 	Work        string `json:"work"`
 	Base        string `json:"base"`
 	Commit      string `json:"commit"`
@@ -165,7 +166,7 @@ func (a *app) diffJSON(ctx context.Context, t taskState, changes *runner.Changes
 		return err
 	}
 	return command.WriteJSON(a.Out, shownDiff{
-		Work: t.item.ID, Base: changes.Base, Commit: changes.Commit, Uncommitted: changes.Uncommitted,
+		Task: t.item.Task, Work: t.item.ID, Base: changes.Base, Commit: changes.Commit, Uncommitted: changes.Uncommitted,
 		Diff: text.String(), Cut: text.over,
 	})
 }

@@ -177,9 +177,9 @@ const followPause = 200 * time.Millisecond
 
 // heading is what a session, or a run of checks, begins with.
 func heading(role, agent, session string, at time.Time) string {
-	text := "== " + role
+	text := "== " + safetext.Escape(role)
 	if session != "" {
-		text = fmt.Sprintf("== %s (%s), %s", role, safetext.Escape(agent), safetext.Escape(session))
+		text = fmt.Sprintf("%s (%s), %s", text, safetext.Escape(agent), safetext.Escape(session))
 	}
 	if !at.IsZero() {
 		text += ", " + at.Local().Format("2006-01-02 15:04:05")

@@ -87,6 +87,10 @@ func TestChangesLive(t *testing.T) {
 	if c, diff := w.shown(); c.Base != commit || strings.Contains(diff, "+committed\n") || !strings.Contains(diff, "+not committed\n") {
 		t.Errorf("since the commit: %+v\n%s", c, diff)
 	}
+	w.task.Since = strings.Repeat("1", 40)
+	if _, err := w.site.Changes(t.Context(), w.dir, w.task); !errors.Is(err, ErrGone) {
+		t.Errorf("what is to be compared with is not there: %v", err)
+	}
 	w.task.Since = ""
 
 	// A pipe in the way: what is committed is shown, and why no more.

@@ -138,7 +138,10 @@ func (s *Snapshot) take(ctx context.Context, of place, commit string, others []*
 	at, objects := place{of.dir, s.dir}, filepath.Join(s.dir, "objects")
 	var alternates strings.Builder
 	for _, r := range append(others, s.Repo) {
-		fmt.Fprintln(&alternates, quoted(filepath.Join(r.common, "objects")))
+		has := filepath.Join(r.common, "objects")
+		if _, err := os.Stat(has); err == nil { // git would complain at every command
+			fmt.Fprintln(&alternates, quoted(has))
+		}
 	}
 	err := errors.Join(s.clear(at, commit), os.MkdirAll(filepath.Join(objects, "info"), 0o700))
 	if err == nil {
