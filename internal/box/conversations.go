@@ -2,6 +2,7 @@ package box
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -162,11 +163,16 @@ func (s *state) conversationNamed(id string) (conversation.Conversation, error) 
 	return conversation.Conversation{}, fmt.Errorf("%w: %s", conversation.ErrNoConversation, safetext.Escape(id))
 }
 
-// subjectNamed returns the subject of the item or the conversation with this name.
+// subjectNamed returns the subject of the item, the conversation or the run with this name.
 func (s *state) subjectNamed(id string) (string, error) {
 	if c, err := s.conversationNamed(id); err == nil {
 		return c.Subject, nil
 	}
 	i, err := s.named(id)
+	if errors.Is(err, work.ErrNoItem) && id != "" {
+		if run, none := s.runNamed(id); none == nil {
+			return run, nil
+		}
+	}
 	return i.Subject, err
 }

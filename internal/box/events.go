@@ -9,7 +9,7 @@ import (
 // UpTo returns the sequence of the last event.
 func (b *Box) UpTo() uint64 { return b.state.upTo() }
 
-// SubjectNamed returns the subject of the item or the conversation with this name.
+// SubjectNamed returns the subject of the item, the conversation or the run with this name.
 func (b *Box) SubjectNamed(id string) (string, error) { return b.state.subjectNamed(id) }
 
 // NameOf returns how people call a subject.

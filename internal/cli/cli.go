@@ -74,7 +74,7 @@ verify, as their help says).`,
 	root.PersistentFlags().BoolVar(&a.JSON, "json", false, "print JSON for programs instead of text for people")
 	root.PersistentFlags().StringVar(&a.dir, "dir", "", "the box's `DIRECTORY` (default .signalbox, here or in a directory above)")
 	command.Group(root, "Deliver a plan", a.initCommand(), a.doctorCommand(), a.planCommand(), a.runCommand(), a.runsCommand(), a.statusCommand(),
-		a.inboxCommand(), a.answerCommand(), a.tellCommand(), a.logsCommand(), a.pauseCommand(), a.cancelCommand(), a.retryCommand())
+		a.inboxCommand(), a.answerCommand(), a.tellCommand(), a.diffCommand(), a.logsCommand(), a.pauseCommand(), a.cancelCommand(), a.retryCommand())
 	command.Group(root, "Hand work over by hand", a.upCommand(), a.workCommand(), a.claimCommand(), a.renewCommand(), a.releaseCommand(),
 		a.emitCommand(), a.gateCommand(), a.eventsCommand())
 	command.Group(root, "Ask a model", a.askCommand(), a.treeCommand())

@@ -64,7 +64,7 @@ which is the event as it is stored and hashed.`,
 			return a.badValue(err)
 		},
 	}
-	cmd.Flags().StringVar(&id, "work", "", "only those of this work item or conversation (`ID`)")
+	cmd.Flags().StringVar(&id, "work", "", "only those of this work item, conversation or run (`ID`)")
 	cmd.Flags().Uint64Var(&after, "after", 0, "only those after this `SEQUENCE`")
 	limitFlag(cmd, &limit)
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with those that come")

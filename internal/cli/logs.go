@@ -4,21 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
+	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
-	"github.com/signalbox-dev/signalbox/internal/command"
-	"github.com/signalbox-dev/signalbox/internal/regular"
-	"github.com/signalbox-dev/signalbox/internal/session"
-	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -26,18 +18,21 @@ func (a *app) logsCommand() *cobra.Command {
 	var follow, errs bool
 	cmd := &cobra.Command{
 		Use:   "logs WORK|RUN",
-		Short: "Show what the agents on a task said, and the gate",
-		Long: `Logs prints the transcripts of a task's agents, one after the other, with everything escaped
-that a terminal would act upon; and after each what the gate's checks printed on its work. With
---follow it goes on as they speak, until Ctrl-C. With --stderr it prints what they wrote to
-standard error.
+		Short: "Show what was said and done on a task",
+		Long: `Logs prints what happened on a task, in order: what its agents said, what the gate's checks printed on their
+work, questions, answers and messages of yours, and what the box did. Each line begins with the time and with who
+speaks: agent, tool (what the agent used, and what came of it), gate, person or box. Everything is escaped that a terminal
+would act upon.
 
-T-2 is the latest run's, R1.T-2 that of another one. Of a run, such as R1, it prints what the
-checks said on what the work starts from, and the agents that work for no task: remediation,
-health audits, experts.
+With --follow it goes on as they speak, until the task or the run has ended, or Ctrl-C. With --stderr it
+prints what agents wrote to standard error, and nothing else.
 
-With --json each is an object on a line of its own, with session, role (gate or baseline for checks),
-agent, transcript (the file) and text; a long one goes on in further objects.
+T-2 is the latest run's, R1.T-2 that of another one. Of a run, such as R1, it prints what concerns no single task: what
+the checks said on what the work starts from, and the agents that work for no task: remediation, health audits, experts.
+
+With --json each is an object on a line of its own, with session, role (gate or baseline for checks, event for what
+happened), agent, transcript (the file), text, time, who, and event (its type in the ledger). What one said, in pieces and
+when it is long, is in several objects.
 
 Transcripts lie in the box's directory, under sessions/, and what the gate printed under
 gates/log/; the ledger has the hashes of transcripts.`,
@@ -46,193 +41,111 @@ gates/log/; the ledger has the hashes of transcripts.`,
   signalbox logs R1`,
 		Args: one("a task, work item or run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			subject, err := operate(cmd.Context(), a, func(c *api.Client) (string, error) { return subjectOf(cmd.Context(), c, args[0]) })
+			l, err := operate(cmd.Context(), a, func(c *api.Client) (*logs, error) { return newLogs(cmd.Context(), a, c, args[0], errs) })
 			if err != nil {
 				return err
 			}
-			l := logs{app: a, subject: subject, errs: errs, read: map[string]int64{}}
+			defer l.endLine()
 			if follow {
 				a.Served = true
 				return l.follow(cmd.Context())
 			}
-			found, err := l.print()
-			if err == nil && !found {
-				err = fmt.Errorf("no agent has worked on %s yet", safetext.Escape(args[0]))
+			if err := l.print(); err != nil {
+				return err
 			}
-			return err
+			if !l.said {
+				return fmt.Errorf("no agent has worked on %s yet", safetext.Escape(args[0]))
+			}
+			return nil
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on as they speak")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on as they speak, to the end of the task or the run")
 	cmd.Flags().BoolVar(&errs, "stderr", false, "what they wrote to standard error")
 	return cmd
 }
 
-// subjectOf returns the subject of a work item, or of a run.
-func subjectOf(ctx context.Context, c *api.Client, name string) (string, error) {
+// logs prints what was said and done on an item or a run.
+type logs struct {
+	app     *app
+	about   story
+	errs    bool // of standard error, and nothing else
+	sources []*source
+
+	read    map[string]int64     // how much of each file was printed
+	granted map[string]speech    // who the sessions are, and when they began
+	ended   map[string]time.Time // when their work, or they themselves, did
+	headed  map[string]bool      // what the headings of which were printed
+	last    entry                // that was printed
+	inLine  bool                 // its last line has no end yet
+	said    bool                 // something was printed
+	deaf    bool                 // there may be events that were not heard of
+}
+
+// source is a part of the ledger that is printed from.
+type source struct {
+	name  string
+	after uint64 // the sequence of the last event that was taken
+}
+
+// newLogs finds what is to be printed, with the events so far.
+func newLogs(ctx context.Context, a *app, c *api.Client, name string, errs bool) (*logs, error) {
+	l := &logs{
+		app: a, errs: errs, read: map[string]int64{}, granted: map[string]speech{}, ended: map[string]time.Time{},
+		headed: map[string]bool{},
+	}
 	item, err := c.Work(ctx, name)
 	var p *api.Problem
 	if err != nil && errors.As(err, &p) && p.Code == api.CodeNotFound {
-		if run, err := c.Run(ctx, name); err == nil {
-			return run.Subject, nil
+		if run, none := c.Run(ctx, name); none == nil {
+			l.about = story{subject: run.Subject, run: true}
+			l.sources = []*source{{name: run.ID}}
+			return l, l.take(ctx, c)
 		}
-	}
-	return item.Subject, err
-}
-
-// logs prints what was said in an item's sessions.
-type logs struct {
-	app     *app
-	subject string
-	errs    bool             // of standard error
-	read    map[string]int64 // how much of each file was printed
-}
-
-// speech is who said what is in a file.
-type speech struct {
-	Session    string `json:"session"`
-	Role       string `json:"role"`
-	Agent      string `json:"agent,omitempty"`
-	Transcript string `json:"transcript"`
-	Text       string `json:"text"`
-}
-
-// These stand for the gate among the roles.
-const (
-	roleGate     = "gate"
-	roleBaseline = "baseline" // the gate on what the work starts from
-)
-
-func (s speech) heading() string {
-	if s.Role == roleGate || s.Role == roleBaseline {
-		return "== " + s.Role
-	}
-	return fmt.Sprintf("== %s (%s), session %s", s.Role, safetext.Escape(s.Agent), s.Session)
-}
-
-// print prints what was not printed yet, and reports whether there was a session.
-func (l *logs) print() (bool, error) {
-	root := filepath.Join(l.app.dir, "sessions")
-	entries, err := os.ReadDir(root)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, err
-	}
-	var sessions []string
-	for _, e := range entries {
-		if subject, _, err := work.ParseSession(e.Name()); err == nil && subject == l.subject {
-			sessions = append(sessions, e.Name())
-		}
-	}
-	slices.SortFunc(sessions, func(x, y string) int {
-		_, a, _ := work.ParseSession(x)
-		_, b, _ := work.ParseSession(y)
-		return int(a.Counter) - int(b.Counter)
-	})
-	start := speech{Role: roleBaseline, Transcript: l.gateFile(l.subject)}
-	if err := l.printFile(start); err != nil {
-		return true, err
-	}
-	_, said := l.read[start.Transcript]
-	for _, name := range sessions {
-		if err := l.printSession(filepath.Join(root, name), name); err != nil {
-			return true, err
-		}
-	}
-	return said || len(sessions) > 0, nil
-}
-
-// gateFile is where what checks printed is kept.
-func (l *logs) gateFile(name string) string {
-	return filepath.Join(l.app.dir, "gates", "log", name+".log")
-}
-
-// printSession prints a session's transcript, and what the gate said on its work.
-func (l *logs) printSession(dir, name string) error {
-	spec, err := session.Read(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it has not begun yet
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	who := speech{Session: name, Role: string(spec.Role), Agent: spec.Agent.Name, Transcript: filepath.Join(dir, "transcript")}
-	if l.errs {
-		who.Transcript = filepath.Join(dir, "stderr")
-		return l.printFile(who)
+	l.about = story{subject: item.Subject, questions: map[string]bool{}}
+	l.sources = []*source{{name: item.ID}}
+	if run, task, ok := strings.Cut(item.ID, "."); ok && ofRun(ctx, c, run) {
+		l.about.task = task
+		l.sources = append(l.sources, &source{name: run})
 	}
-	if err := l.printFile(who); err != nil {
-		return err
-	}
-	return l.printFile(speech{Session: name, Role: roleGate, Transcript: l.gateFile(name)})
+	return l, l.take(ctx, c)
 }
 
-// printFile prints what is new in a file.
-func (l *logs) printFile(who speech) error {
-	name := who.Transcript
-	f, err := regular.OpenItself(name) // agents may have put anything there
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it has not begun yet, or there is none
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }() // read only
-	_, seen := l.read[name]
-	if info, err := f.Stat(); err != nil || seen && info.Size() <= l.read[name] {
-		return err
-	}
-	if _, err := f.Seek(l.read[name], io.SeekStart); err != nil {
-		return err
-	}
-	if l.app.JSON {
-		return l.writeObjects(f, who, !seen)
-	}
-	if !seen {
-		fmt.Fprintln(l.app.Out, l.app.Paint(command.Bold, who.heading()))
-	}
-	text := &inertText{to: l.app.Out}
-	n, err := io.Copy(text, f)
-	l.read[name] += n
-	return errors.Join(err, text.Close())
+// ofRun reports whether there is a run of this name, whose task something is then.
+func ofRun(ctx context.Context, c *api.Client, run string) bool {
+	_, err := c.Run(ctx, run)
+	return err == nil
 }
 
-// maxObject is the most text in one object, in bytes.
-const maxObject = 1 << 20
-
-// writeObjects writes what is left of a file as objects, and one for an empty file if
-// it is the first time.
-func (l *logs) writeObjects(f io.Reader, who speech, first bool) error {
-	var held []byte // the beginning of a character
-	for ; ; first = false {
-		text, err := io.ReadAll(io.LimitReader(f, maxObject))
+// take takes the events that were not taken yet.
+func (l *logs) take(ctx context.Context, c *api.Client) error {
+	for _, s := range l.sources {
+		err := c.Events(ctx, s.name, s.after, false, func(e api.Event) error {
+			s.after = e.Sequence
+			return l.about.take(e)
+		})
 		if err != nil {
 			return err
 		}
-		l.read[who.Transcript] += int64(len(text))
-		more := len(text) == maxObject
-		text = append(held, text...)
-		whole := len(text)
-		for back := 1; more && back < utf8.UTFMax; back++ {
-			if c := text[len(text)-back:]; utf8.RuneStart(c[0]) && !utf8.FullRune(c) {
-				whole -= back
-			}
-		}
-		if whole > 0 || first {
-			who.Text = string(text[:whole])
-			if err := command.WriteJSON(l.app.Out, who); err != nil {
-				return err
-			}
-		}
-		if !more {
-			return nil
-		}
-		held = slices.Clone(text[whole:])
 	}
+	return nil
 }
 
-// follow prints what comes until ctx ends.
+// follow prints what comes, until it is over or ctx ends.
 func (l *logs) follow(ctx context.Context) error {
+	l.deaf = true // a box may have come and gone since the events were taken
+	if !l.app.running() && !l.about.over {
+		fmt.Fprintln(l.app.Err, "no box is running: `signalbox run` goes on")
+	}
 	for {
-		if _, err := l.print(); err != nil {
+		alive := l.alive() // what it says until it is dead is in its files
+		if err := l.hear(ctx); err != nil && ctx.Err() == nil {
+			return err
+		}
+		if err := l.print(); err != nil || l.about.over && !alive {
 			return err
 		}
 		select {
@@ -243,5 +156,33 @@ func (l *logs) follow(ctx context.Context) error {
 	}
 }
 
+// hear asks the box that runs for what has happened. When it has gone, what it recorded last is asked for once: nothing
+// more happens until there is another one.
+func (l *logs) hear(ctx context.Context) error {
+	running := l.app.running()
+	if !running && !l.deaf {
+		return nil
+	}
+	_, err := operate(ctx, l.app, func(c *api.Client) (struct{}, error) { return struct{}{}, l.take(ctx, c) })
+	var p *api.Problem
+	if errors.Is(err, api.ErrNoBox) || errors.Is(err, box.ErrLocked) || errors.As(err, &p) && p.Code == api.CodeStopping {
+		running, err = true, nil // it is going, or another is coming
+	}
+	l.deaf = running
+	return err
+}
+
 // followPause is how often files are looked at that somebody watches.
 const followPause = 200 * time.Millisecond
+
+// heading is what a session, or a run of checks, begins with.
+func heading(role, agent, session string, at time.Time) string {
+	text := "== " + safetext.Escape(role)
+	if session != "" {
+		text = fmt.Sprintf("%s (%s), %s", text, safetext.Escape(agent), safetext.Escape(session))
+	}
+	if !at.IsZero() {
+		text += ", " + at.Local().Format("2006-01-02 15:04:05")
+	}
+	return text
+}

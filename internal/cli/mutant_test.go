@@ -10,6 +10,14 @@ func TestMutants(t *testing.T) {
 	const export = "^TestExportReplacesNothing$"
 	mutant.All(t, []mutant.Noticed{
 		{By: "^TestCheckpointProvesNoFiles$", Mutant: mutant.Mutant{Name: "a checkpoint's check says nothing of the events", File: "ledger.go", Old: "left := []string{notRead, ", New: "left := []string{"}},
+		{By: "^TestDiffView$", Mutant: mutant.Mutant{Name: "a diff acts upon the terminal", File: "diffview.go", Old: "text := safetext.EscapeLines(string(v.line[:n]))", New: "text := safetext.EscapeLines(\"\") + string(v.line[:n])"}},
+		{By: "^TestDiffView$", Mutant: mutant.Mutant{Name: "a removed line counts as a header", File: "diffview.go", Old: "if v.old > 0 || v.new > 0 {", New: "if v.old > 1 || v.new > 1 {"}},
+		{By: "^TestTaskState$", Mutant: mutant.Mutant{Name: "a developer's word is a review", File: "diff.go", Old: "judged := before.Lease != nil && delivery.Reviewer(before.Lease.Role)", New: "judged := before.Lease != nil && delivery.Reviewer(\"critic\")"}},
+		{By: "^TestStory$", Mutant: mutant.Mutant{Name: "what is answered to others is told", File: "logstory.go", Old: "return s.questions[c.ID]", New: "return true"}},
+		{By: "^TestStoryIsOver$", Mutant: mutant.Mutant{Name: "a task that was cancelled is followed", File: "logstory.go", Old: "case e.Type == delivery.RunFinished, e.Type == delivery.TaskCancelled:", New: "case e.Type == delivery.RunFinished:"}},
+		{By: "^TestStoryOrder$", Mutant: mutant.Mutant{Name: "a clock that was set back changes the order", File: "logstory.go", Old: "all[i].Time = all[i-1].Time", New: "_ = all"}},
+		{By: "^TestByVoice$", Mutant: mutant.Mutant{Name: "a tool is taken for the agent", File: "logview.go", Old: "piece.Who = whoTool", New: "piece.Who = whoAgent"}},
+		{By: "^TestLogs$", Mutant: mutant.Mutant{Name: "a gate that runs again is not heard", File: "logview.go", Old: "if info.Size() < from {", New: "if info.Size() < 0 {"}},
 		{By: export, Mutant: mutant.Mutant{Name: "an export that failed stays", File: "ledger.go", Old: "err = errors.Join(err, s.Close())", New: "_ = s"}},
 	})
 }

@@ -297,7 +297,7 @@ func TestRetry(t *testing.T) {
 	w.untouched()
 }
 
-// logs -f shows what agents say as they say it.
+// logs -f shows what agents say as they say it, until the task has ended or somebody leaves.
 func TestFollowLogs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -310,16 +310,20 @@ func TestFollowLogs(t *testing.T) {
 	if strings.Contains(logs.out.String(), "second") {
 		t.Errorf("too early:\n%s", logs.out.String())
 	}
+	left := w.start("logs", "-f", "T-1")
+	w.until("its first word is shown again", func() bool { return strings.Contains(left.out.String(), "first\n") })
+	if r := left.interrupt(); r.code != 0 || r.err != "" {
+		t.Errorf("logs that were left: exit code %d\n%s", r.code, r.err)
+	}
 	w.script("go", "")
-	w.until("the next agent is shown", func() bool { return strings.Contains(logs.out.String(), "REVIEW_PASSED: T-1") })
-	if r := logs.interrupt(); r.code != 0 || r.err != "" {
-		t.Errorf("logs: exit code %d\n%s", r.code, r.err)
+	if r := logs.wait(); r.code != 0 || r.err != "" || !strings.Contains(r.out, "REVIEW_PASSED: T-1") || !strings.Contains(r.out, "completed\n") {
+		t.Errorf("logs: exit code %d\n%s%s", r.code, r.out, r.err)
 	}
 	if r := run.wait(); r.code != 0 {
 		t.Errorf("run: exit code %d\n%s%s", r.code, r.out, r.err)
 	}
 	all := w.must("logs", "T-1")
-	for _, text := range []string{"== developer (scripted), session ", "first\nsecond\nREADY_FOR_REVIEW: T-1", "== auditor (scripted)", "AUDIT_PASSED: T-1"} {
+	for _, text := range []string{"== developer (scripted), ", "agent  first\n", "agent  second\n", "agent  READY_FOR_REVIEW: T-1", "== auditor (scripted)", "AUDIT_PASSED: T-1"} {
 		if !strings.Contains(all, text) {
 			t.Errorf("logs do not have %q:\n%s", text, all)
 		}

@@ -9,6 +9,10 @@ import (
 // Each of these faults is noticed by the test that it names.
 func TestMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
+		{By: "^TestChangesSettled$", Mutant: mutant.Mutant{Name: "what is judged is shown from where agents write", File: "diff.go",
+			Old: "{exchange, s.repo} {", New: "{s.repo, exchange} {"}},
+		{By: "^TestChangesLive$", Mutant: mutant.Mutant{Name: "work begins where other work was seen to begin", File: "diff.go",
+			Old: "if commit != w.Commit {", New: "if false {"}},
 		{By: "^TestUnprotected$", Mutant: mutant.Mutant{Name: "a role outside of the sandbox is not told of", File: "protect.go",
 			Old: "if set.Sandbox == sandbox.None {", New: "if false {"}},
 		{By: "^TestUnprotected$", Mutant: mutant.Mutant{Name: "checks outside of the sandbox are not told of", File: "protect.go",

@@ -95,7 +95,7 @@ func New(ctx context.Context, o Options) (*Runner, error) {
 		places: map[int]bool{}, turns: map[string]turn{},
 	}
 	var err error
-	if x.exchange, err = worktree.OpenExchange(ctx, repo, filepath.Join(o.Dir, "exchange.git")); err != nil {
+	if x.exchange, err = worktree.OpenExchange(ctx, repo, exchangePath(o.Dir)); err != nil {
 		return nil, err
 	}
 	if err := repo.Disown(ctx, x.gatesDir()); err != nil { // of a version that checked in the user's repository
@@ -120,11 +120,9 @@ func New(ctx context.Context, o Options) (*Runner, error) {
 func (x *Runner) Stop() { x.group.Stop() }
 
 // Where things lie in the box's directory.
-func (x *Runner) treePath(run, task string) string {
-	return filepath.Join(x.dir, "worktrees", run, task)
-}
-func (x *Runner) gatesDir() string      { return filepath.Join(x.dir, "gates") }
-func (x *Runner) gatePath(n int) string { return filepath.Join(x.gatesDir(), fmt.Sprint(n)) }
+func (x *Runner) treePath(run, task string) string { return treePath(x.dir, run, task) }
+func (x *Runner) gatesDir() string                 { return filepath.Join(x.dir, "gates") }
+func (x *Runner) gatePath(n int) string            { return filepath.Join(x.gatesDir(), fmt.Sprint(n)) }
 
 // sessionsDir is where the directories of sessions lie in the box's.
 const sessionsDir = "sessions"

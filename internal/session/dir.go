@@ -26,6 +26,7 @@ const (
 	sessionFile    = "session.json" // the session's own process, while it lives
 	agentFile      = "agent.json"   // the agent's process group, while there is one
 	transcriptFile = "transcript"   // what the agent said in all turns
+	voicesFile     = "voices"       // who said which part of it, and when
 	stderrFile     = "stderr"
 	tempDir        = "tmp"        // what the agent may write, removed at the end
 	privateDir     = "private"    // what the agent's program may write and its commands can't see, likewise

@@ -59,6 +59,11 @@ func Run(ctx context.Context, dir string, client Client, logger *slog.Logger) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, transcript.close()) }()
+	speakers, err := keepVoices(filepath.Join(dir, voicesFile))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, speakers.file.Close()) }()
 	stderr, err := keep(filepath.Join(dir, stderrFile), maxStderr)
 	if err != nil {
 		return err
@@ -74,7 +79,7 @@ func Run(ctx context.Context, dir string, client Client, logger *slog.Logger) (e
 		return err
 	}
 	r := &runner{
-		dir: dir, spec: spec, logger: logger, transcript: transcript, stderr: stderr,
+		dir: dir, spec: spec, logger: logger, transcript: transcript, voices: speakers, stderr: stderr,
 		agent: adapter, link: newLink(dir, spec.Session, client, logger), carriedOut: map[string]bool{},
 	}
 	r.watch = Watch{
@@ -97,6 +102,7 @@ type runner struct {
 	link   *link
 
 	transcript, stderr *kept
+	voices             *voices
 	said               int64 // bytes, whether they are kept or not
 	lines              int   // that they have
 
@@ -216,6 +222,9 @@ func (r *runner) handle(e agent.Event) {
 	switch e.Kind {
 	case agent.Said:
 		r.goesOn()
+		if err := r.voices.speak(r.transcript.size, e.Source, time.Now()); err != nil {
+			r.fail(err)
+		}
 		r.keep(e.Text)
 		r.hear(e)
 	case agent.Paused:

@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,6 +80,7 @@ type call struct {
 	env   []string // besides the usual
 	stdin string
 	out   io.Writer // may be nil
+	in    string    // below the top of the files, if it does not run there
 
 	patience time.Duration // with it, if it may take longer than most
 }
@@ -89,7 +91,7 @@ func (r *Repo) run(ctx context.Context, at place, c call) error {
 	ctx, cancel := r.limit(ctx, c.patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, r.program, slices.Concat(always, c.args)...)
-	cmd.Dir = at.dir
+	cmd.Dir = cmp.Or(c.in, at.dir)
 	cmd.Env = slices.Concat(r.env, c.env)
 	if at.gitDir != "" {
 		cmd.Env = append(cmd.Env, "GIT_DIR="+at.gitDir)

@@ -9,6 +9,16 @@ import (
 // Each of these faults, put in on purpose, is noticed by the test beside it.
 func TestMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
+		{By: "TestDiffRunsNothing", Mutant: mutant.Mutant{Name: "a program shows the diff", File: "diff.go",
+			Old: `"--no-ext-diff", `, New: ""}},
+		{By: "TestDiffRunsNothing", Mutant: mutant.Mutant{Name: "a program makes text of files", File: "diff.go",
+			Old: `"--no-textconv", `, New: ""}},
+		{By: "TestSnapshot", Mutant: mutant.Mutant{Name: "to look changes what git keeps for a worktree", File: "diff.go",
+			Old: "at, objects := place{of.dir, s.dir}", New: "at, objects := of"}},
+		{By: "TestSnapshot", Mutant: mutant.Mutant{Name: "to look adds to the repository", File: "diff.go",
+			Old: `"GIT_OBJECT_DIRECTORY="+objects`, New: `"SIGNALBOX_NONE="+objects`}},
+		{By: "TestPage", Mutant: mutant.Mutant{Name: "a pager that is not there is not missed", File: "pager.go",
+			Old: "[]int{126, 127}", New: "[]int{126}"}},
 		{By: "TestTakeMalformed", Mutant: mutant.Mutant{Name: "what is malformed is taken", File: "exchange.go",
 			Old: `fmt.Sprintf("fetch.fsckObjects=%t", strict)`, New: `fmt.Sprintf("fetch.fsckObjects=%t", strict && false)`}},
 		{By: "TestTakeOverwritten", Mutant: mutant.Mutant{Name: "damage is trouble of the box's", File: "exchange.go",

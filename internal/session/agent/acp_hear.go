@@ -113,7 +113,12 @@ func (a *acp) toolUpdate(u update) {
 	if json.Unmarshal(u.Content, &all) == nil && len(all) > 0 {
 		t.gives(texts(all))
 	}
-	if u.Status != "completed" && u.Status != "failed" {
+	switch u.Status {
+	case "completed", "failed":
+	case "", "pending":
+		a.plans(t)
+		return
+	default:
 		a.uses(t)
 		return
 	}

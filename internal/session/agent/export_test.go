@@ -27,6 +27,7 @@ type Told struct {
 	Events int
 	Bytes  int    // of all that was given out
 	Voice  string // what counts as the agent's
+	Text   string // all of the transcript
 	Turns  int    // that were ended, well or not
 	Sent   int    // messages to the program
 }
@@ -56,6 +57,9 @@ func Hear(adapter string, allow []Permission, output []byte, size int) (h Told) 
 func (h *Told) take(e Event) {
 	h.Events++
 	h.Bytes += len(e.Text)
+	if e.Kind == Said {
+		h.Text += string(e.Text)
+	}
 	switch {
 	case e.Kind == Said && e.Source == agentsig.Voice:
 		h.Voice += string(e.Text)

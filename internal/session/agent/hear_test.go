@@ -49,6 +49,34 @@ func TestHear(t *testing.T) {
 	}
 }
 
+// A tool is told of once, by its best title, in the order in which things are done, and before what is said next.
+func TestToolOnce(t *testing.T) {
+	tell := func(update string) string {
+		return `{"jsonrpc":"2.0","method":"session/update","params":{"update":{` + update + `}}}` + "\n"
+	}
+	call := func(id, status, title string) string {
+		return tell(`"sessionUpdate":"tool_call_update","toolCallId":"` + id + `","kind":"execute","status":"` + status + `","title":"` + title + `"`)
+	}
+	begun, _, _ := strings.Cut(acpOutput, `{"jsonrpc":"2.0","id":0`)
+	say := tell(`"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":"so"}`)
+	for name, c := range map[string]struct{ told, want string }{
+		"a title that comes later": {call("a", "pending", "Terminal") + call("a", "pending", "make") + call("a", "completed", "make all"), "[execute make]\n"},
+		"two at once": {call("a", "pending", "Terminal") + call("b", "pending", "Terminal") + call("a", "in_progress", "make") + call("b", "in_progress", "test") +
+			call("a", "completed", "") + call("b", "failed", ""), "[execute make]\n[execute test]\n[it failed]\n"},
+		"one that begins at once":   {call("a", "in_progress", "make") + say, "[execute make]\nso"},
+		"one that waits":            {call("a", "pending", "make") + say + call("a", "completed", "make it"), "[execute make]\nso\n"},
+		"nothing but its end":       {call("a", "completed", "make"), "[execute make]\n"},
+		"one that says no title":    {call("a", "pending", "") + say, "[execute]\nso"},
+		"many that never go on":     {strings.Repeat(call("a", "pending", "make"), 3), "[execute make]\n"},
+		"one that is never ended":   {call("a", "pending", "make"), ""},
+		"one whose turn ends first": {begun + `{"jsonrpc":"2.0","id":4,"result":{"stopReason":"end_turn"}}` + "\n", "hello\n[execute make]\n"},
+	} {
+		if got := agent.Hear(agent.AdapterACP, []agent.Permission{agent.Execute}, []byte(c.told), 1000); got.Text != c.want {
+			t.Errorf("%s: %q; want %q", name, got.Text, c.want)
+		}
+	}
+}
+
 // recorded returns what real programs have printed, and the agent above.
 func recorded(t testing.TB) map[string][][]byte {
 	t.Helper()

@@ -12,6 +12,10 @@ import (
 // session notices are among the faults of package session.
 func TestMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
+		{By: "^TestToolOnce$", Mutant: mutant.Mutant{Name: "a tool is told of as often as its title changes", File: "teller.go",
+			Old: "\tknown.said = true\n", New: ""}},
+		{By: "^TestToolOnce$", Mutant: mutant.Mutant{Name: "a tool is told of after what follows it", File: "teller.go",
+			Old: "\t\tt.endMessage()\n\t}\n\tt.sayHeld()\n", New: "\t\tt.endMessage()\n\t}\n"}},
 		{By: "^TestAdapters$", Mutant: mutant.Mutant{Name: "a program that takes no messages takes one", File: "stream.go",
 			Old: "Tell(string, string) error { return ErrCantBeTold }", New: "Tell(string, string) error { return nil }"}},
 		{By: "^TestLimit$", Mutant: mutant.Mutant{Name: "a limit may end in a hundred years", File: "limit.go",

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
@@ -15,12 +16,13 @@ type teller struct {
 	spoken bool             // the voice has begun a message, and not ended it
 	inLine bool             // nor its last line
 	tools  map[string]*tool // that are open
+	held   []*tool          // of these, in order, those whose titles may not be whole yet
 }
 
 // tool is a tool that an agent uses.
 type tool struct {
 	title, kind string
-	said        string // of the title, in the transcript
+	said        bool // it is in the transcript
 	result      string
 	refused     bool
 }
@@ -44,6 +46,7 @@ func (t *teller) speak(from agentsig.Source, text string) {
 	if from != agentsig.Voice {
 		t.endMessage()
 	}
+	t.sayHeld()
 	t.out <- Event{Kind: Said, Source: from, Text: []byte(text)}
 	t.spoken = from == agentsig.Voice
 	t.inLine = t.spoken && !strings.HasSuffix(text, "\n")
@@ -93,15 +96,46 @@ func (t *teller) tool(id, kind, title string) *tool {
 	return known
 }
 
-// uses tells that a tool is open, and what it does if that is new. What the voice says
+// uses tells that a tool is open, and once what it does. What the voice says
 // next is another message.
 func (t *teller) uses(known *tool) {
 	t.endMessage()
-	if known.said != known.title {
-		known.said = known.title
-		t.remark(known.words())
-	}
+	t.say(known)
 	t.out <- Event{Kind: Working, Open: len(t.tools)}
+}
+
+// plans tells that a tool will be used. Some programs have a mere kind for its title at first, so it is said when more is
+// known of it, or something else is said.
+func (t *teller) plans(known *tool) {
+	if known.said || slices.Contains(t.held, known) || len(t.held) == maxTools {
+		t.uses(known)
+		return
+	}
+	t.endMessage()
+	t.held = append(t.held, known)
+	t.out <- Event{Kind: Working, Open: len(t.tools)}
+}
+
+// say puts into the transcript what a tool does, once.
+func (t *teller) say(known *tool) {
+	t.held = slices.DeleteFunc(t.held, func(held *tool) bool { return held == known })
+	if known.said || known.words() == "" {
+		return
+	}
+	known.said = true
+	held := t.held
+	t.held = nil // they stay held: this is not something else
+	t.remark(known.words())
+	t.held = held
+}
+
+// sayHeld says what is held, before something else is said.
+func (t *teller) sayHeld() {
+	held := t.held
+	t.held = nil
+	for _, known := range held {
+		t.say(known)
+	}
 }
 
 // words say what a tool does.
@@ -132,6 +166,7 @@ func (t *teller) deny(what, by string) {
 // rest ends the message and forgets the tools that are open, when a turn ends.
 func (t *teller) rest() {
 	t.endMessage()
+	t.sayHeld()
 	if len(t.tools) > 0 {
 		clear(t.tools)
 		t.out <- Event{Kind: Working}
