@@ -92,7 +92,7 @@ func (s *schedule) run(t *testing.T) {
 		case n < 8:
 			report := work.Report{Commit: "0123abc", Passed: s.rand.IntN(3) > 0}
 			if s.rand.IntN(4) == 0 {
-				report.Files, report.NoChange = new(s.rand.IntN(2)), []string{"", "it is there", "it is there"}[s.rand.IntN(3)]
+				report.Files, report.NoChange = new(s.rand.IntN(3)/2), []string{"", "it is there", "it is there", "it is there"}[s.rand.IntN(4)]
 			}
 			s.flight = append(s.flight, report)
 			if s.item.Phase == agentsig.PhaseBlocked {
