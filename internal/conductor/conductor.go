@@ -82,7 +82,9 @@ func (c *Conductor) Start(ctx context.Context, r order.Runner, patience time.Dur
 	if err != nil {
 		c.logger.Warn("what ended runs left behind may stay", "error", err)
 	}
-	for _, subject := range c.ledger.LiveRuns() {
+	live := c.ledger.LiveRuns()
+	marked = slices.DeleteFunc(marked, func(run string) bool { return slices.Contains(live, run) }) // their deciders tidy up
+	for _, subject := range live {
 		c.conduct(subject)
 	}
 	if !c.Draining() && len(marked) > 0 {
@@ -145,7 +147,7 @@ func (c *Conductor) tidy(ctx context.Context, marked []string) {
 			return
 		case !found: // its box was killed before it was recorded
 			c.runner.Unmark(subject)
-		case !r.Live():
+		default:
 			c.runner.Finished(ctx, r)
 		}
 	}

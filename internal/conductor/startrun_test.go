@@ -213,6 +213,7 @@ func TestNotAloneBeforeTheLastLook(t *testing.T) {
 		if _, err := s.OnRun(t.Context(), "R1", "cancel", api.Message{}); err != nil {
 			t.Fatal(err)
 		}
+		synctest.Wait() // it has ended, and waits for the order
 		s.take()
 		if r, err := s.Deliver(t.Context(), api.StartRun{Plan: onePlan}, ""); err != nil || r.ID != "R2" {
 			t.Fatalf("%s, %v", r.ID, err)
