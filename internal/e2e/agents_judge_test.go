@@ -53,7 +53,7 @@ runs: sh ./probe.sh %s
 result: tried: all
 reads: deep.sh
 says:
-  %s: T-1 ${run}
+  %s
 `
 
 // A program that judges takes nothing from the change, and what it runs can neither look into
@@ -64,7 +64,7 @@ func TestAgentsJudge(t *testing.T) {
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
 		for _, r := range programs {
 			t.Run(r.name, func(t *testing.T) {
-				w, server := r.probe(t, "^# Review of T-1:", "attack", "REVIEW_PASSED",
+				w, server := r.probe(t, "^# Review of T-1:", "attack", "REVIEW_PASSED: T-1 ${run}",
 					fmt.Sprintf("roles: {critic: {agent: real}}\nsandbox: {kind: %s, write: [@SCRIPTS@/starts, @OUT@]}\n", kind))
 				w.completed(w.deliver())
 				if heeded := w.heeded(server); len(heeded) > 0 {
@@ -78,7 +78,7 @@ func TestAgentsJudge(t *testing.T) {
 			if r.name == "opencode" && !*confined {
 				t.Skip("NOT TESTED: it waits minutes for a network, for what plugins need; with -confined")
 			}
-			w, server := r.probe(t, "^# T-1:", "", "READY_FOR_REVIEW", "roles: {developer: {agent: real}}\n")
+			w, server := r.probe(t, "^# T-1:", "", "READY_FOR_REVIEW: T-1 ${run}\n  No Change Needed: it only looks", "roles: {developer: {agent: real}}\n")
 			w.completed(w.deliver())
 			heeded := w.heeded(server)
 			for _, want := range controls[r.name] {
@@ -91,9 +91,9 @@ func TestAgentsJudge(t *testing.T) {
 }
 
 // probe makes a world in which the program runs the probe.
-func (r real) probe(t *testing.T, asked, attack, signal, settings string) (*world, *modeltest.Server) {
+func (r real) probe(t *testing.T, asked, attack, says, settings string) (*world, *modeltest.Server) {
 	t.Helper()
-	script, err := modeltest.Parse("probing", fmt.Sprintf(probing, asked, attack, signal))
+	script, err := modeltest.Parse("probing", fmt.Sprintf(probing, asked, attack, says))
 	if err != nil {
 		t.Fatal(err)
 	}
