@@ -112,7 +112,7 @@ func (a *app) diff(ctx context.Context, name string, o diffOptions) (err error) 
 		return changes.Diff(ctx, d, written)
 	})
 	if err == nil && written.n == 0 {
-		fmt.Fprintln(a.Err, nothingWords(o))
+		fmt.Fprintln(a.Err, nothingWords(o, t.work.Settled))
 	}
 	return err
 }
@@ -212,6 +212,8 @@ func shownWords(t taskState, c *runner.Changes) string {
 		what = fmt.Sprintf("its worktree as it is now: %.7s, and changes that are not committed", c.Commit)
 	case c.Live:
 		what = fmt.Sprintf("its worktree as it is now, all of it committed as %.7s", c.Commit)
+	case t.item.Unchanged():
+		what = fmt.Sprintf("%.7s, which changes nothing, and the critic agrees", c.Commit)
 	case t.item.Phase == agentsig.PhaseCompleted:
 		what = fmt.Sprintf("%.7s, which was merged", c.Commit)
 	case t.work.Settled:
@@ -220,13 +222,16 @@ func shownWords(t taskState, c *runner.Changes) string {
 	return fmt.Sprintf("%s: %s; %s", safetext.Escape(t.item.ID), what, from)
 }
 
-func nothingWords(o diffOptions) string {
+func nothingWords(o diffOptions, settled bool) string {
 	what := "nothing is changed"
 	if len(o.paths) > 0 {
 		what += " there"
 	}
-	if o.sinceReview {
+	switch {
+	case o.sinceReview:
 		return what + " since the review"
+	case settled:
+		return what
 	}
 	return what + " yet"
 }
@@ -240,15 +245,12 @@ type taskState struct {
 
 // taskOf asks a box for a task.
 func taskOf(ctx context.Context, c *api.Client, name string) (taskState, error) {
-	w, err := c.Work(ctx, name)
-	var p *api.Problem
-	if err != nil && errors.As(err, &p) && p.Code == api.CodeNotFound {
-		if r, none := c.Run(ctx, name); none == nil {
-			return taskState{}, fmt.Errorf("%s is a run: name one of its tasks, as in %s", safetext.Escape(r.ID), safetext.Escape(exampleTask(r)))
-		}
-	}
+	w, r, err := workOrRun(ctx, c, name)
 	if err != nil {
 		return taskState{}, err
+	}
+	if r != nil {
+		return taskState{}, fmt.Errorf("%s is a run: name one of its tasks, as in %s", safetext.Escape(r.ID), safetext.Escape(exampleTask(*r)))
 	}
 	var t taskState
 	err = c.Events(ctx, w.ID, 0, false, func(e api.Event) error {
@@ -264,12 +266,12 @@ func taskOf(ctx context.Context, c *api.Client, name string) (taskState, error) 
 	if t.item.Run == "" {
 		return taskState{}, fmt.Errorf("%s is no task of a run: its work is where whoever claims it does it", safetext.Escape(w.ID))
 	}
-	run, _, _ := strings.Cut(w.ID, ".")
-	r, err := c.Run(ctx, run)
+	id, _, _ := strings.Cut(w.ID, ".")
+	run, err := c.Run(ctx, id)
 	if err != nil {
 		return taskState{}, err
 	}
-	t.work.Run, t.work.Task, t.work.Branch, t.work.Start = r.ID, t.item.Task, r.Branch, r.Base
+	t.work.Run, t.work.Task, t.work.Branch, t.work.Start = run.ID, t.item.Task, run.Branch, run.Base
 	t.work.Commit, t.work.Base, t.work.Settled = t.item.Commit, t.item.Base(), settled(t.item)
 	return t, nil
 }

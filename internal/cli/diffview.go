@@ -6,7 +6,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/signalbox-dev/signalbox/internal/worktree"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -121,17 +120,4 @@ func hunk(line string) (old, added int, err error) {
 		}
 	}
 	return old, added, nil
-}
-
-// wholeRunes is how much of a text there is without the beginning of a character at its end.
-func wholeRunes(text []byte) int {
-	for back := 1; back <= min(utf8.UTFMax, len(text)); back++ {
-		if c := text[len(text)-back:]; utf8.RuneStart(c[0]) {
-			if !utf8.FullRune(c) {
-				return len(text) - back
-			}
-			break
-		}
-	}
-	return len(text)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
 	"github.com/signalbox-dev/signalbox/ledger"
@@ -132,5 +133,22 @@ func TestBeginning(t *testing.T) {
 	}
 	if _, err := b.Write([]byte("x")); err == nil || !b.over || b.Len() != maxDiff {
 		t.Errorf("%d bytes were taken, %v", b.Len(), err)
+	}
+}
+
+// Who looks at a task that is completed is told whether it was merged, or changes nothing.
+func TestShownWords(t *testing.T) {
+	c := &runner.Changes{Commit: "0123abcdef", Base: "0123abcdef"}
+	for noChange, want := range map[string]string{
+		"":            "R1.T-1: 0123abc, which was merged; compared with 0123abc, where its work began",
+		"it is there": "R1.T-1: 0123abc, which changes nothing, and the critic agrees; compared with 0123abc, where its work began",
+	} {
+		item := work.Item{ID: "R1.T-1", Phase: agentsig.PhaseCompleted, NoChange: noChange}
+		if got := shownWords(taskState{item: item, work: runner.TaskWork{Settled: true}}, c); got != want {
+			t.Errorf("%s", got)
+		}
+	}
+	if got := nothingWords(diffOptions{}, true); got != "nothing is changed" {
+		t.Errorf("%s", got)
 	}
 }

@@ -93,17 +93,14 @@ func newLogs(ctx context.Context, a *app, c *api.Client, name string, errs bool)
 		app: a, errs: errs, read: map[string]int64{}, granted: map[string]speech{}, ended: map[string]time.Time{},
 		headed: map[string]bool{},
 	}
-	item, err := c.Work(ctx, name)
-	var p *api.Problem
-	if err != nil && errors.As(err, &p) && p.Code == api.CodeNotFound {
-		if run, none := c.Run(ctx, name); none == nil {
-			l.about = story{subject: run.Subject, run: true}
-			l.sources = []*source{{name: run.ID}}
-			return l, l.take(ctx, c)
-		}
-	}
+	item, run, err := workOrRun(ctx, c, name)
 	if err != nil {
 		return nil, err
+	}
+	if run != nil {
+		l.about = story{subject: run.Subject, run: true}
+		l.sources = []*source{{name: run.ID}}
+		return l, l.take(ctx, c)
 	}
 	l.about = story{subject: item.Subject, questions: map[string]bool{}}
 	l.sources = []*source{{name: item.ID}}
@@ -112,6 +109,18 @@ func newLogs(ctx context.Context, a *app, c *api.Client, name string, errs bool)
 		l.sources = append(l.sources, &source{name: run})
 	}
 	return l, l.take(ctx, c)
+}
+
+// workOrRun asks for the item of this name, or else for the run.
+func workOrRun(ctx context.Context, c *api.Client, name string) (api.Work, *api.Run, error) {
+	item, err := c.Work(ctx, name)
+	var p *api.Problem
+	if errors.As(err, &p) && p.Code == api.CodeNotFound {
+		if run, none := c.Run(ctx, name); none == nil {
+			return api.Work{}, &run, nil
+		}
+	}
+	return item, nil, err
 }
 
 // ofRun reports whether there is a run of this name, whose task something is then.

@@ -17,12 +17,9 @@ type inertText struct {
 
 func (t *inertText) Write(p []byte) (int, error) {
 	t.pending = append(t.pending, p...)
-	whole := len(t.pending)
-	for back := 1; back <= min(utf8.UTFMax, whole); back++ {
-		if c := t.pending[whole-back]; c == '\r' && back == 1 || utf8.RuneStart(c) && !utf8.FullRune(t.pending[whole-back:]) {
-			whole -= back
-			break
-		}
+	whole := wholeRunes(t.pending)
+	if bytes.HasSuffix(t.pending, []byte{'\r'}) {
+		whole--
 	}
 	text := bytes.ReplaceAll(t.pending[:whole], []byte("\r\n"), []byte("\n"))
 	_, err := io.WriteString(t.to, safetext.EscapeLines(string(text)))
@@ -34,4 +31,17 @@ func (t *inertText) Close() error {
 	_, err := io.WriteString(t.to, safetext.EscapeLines(string(t.pending)))
 	t.pending = nil
 	return err
+}
+
+// wholeRunes is how much of a text there is without the beginning of a character at its end.
+func wholeRunes(text []byte) int {
+	for back := 1; back <= min(utf8.UTFMax, len(text)); back++ {
+		if c := text[len(text)-back:]; utf8.RuneStart(c[0]) {
+			if !utf8.FullRune(c) {
+				return len(text) - back
+			}
+			break
+		}
+	}
+	return len(text)
 }
