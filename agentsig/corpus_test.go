@@ -399,6 +399,9 @@ func renderFinding(f agentsig.Finding) string {
 	if f.Outcome != agentsig.Accepted {
 		return b.String()
 	}
+	if f.LeftOut != nil {
+		fmt.Fprintf(&b, "   left out: %s\n", f.LeftOut)
+	}
 	for _, x := range f.Signal.Fields() {
 		value, err := json.Marshal(x.Value)
 		if err != nil {

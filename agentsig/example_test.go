@@ -107,7 +107,7 @@ func ExampleOptions_nonce() {
 	// "READY_FOR_REVIEW: T-1 run=7QK2\n": signal ""
 }
 
-// A pull request may be on a common forge, or on a host of your own if it is named.
+// A pull request may be on a common forge, or on a host of your own if it is named; else its address is left out.
 func ExampleOptions_hosts() {
 	exit := agentsig.NewExitSignal(agentsig.PhaseImplementation, agentsig.ExitCompleted).WithPRURL("https://git.example.com/org/repo/pull/7")
 	record, err := exit.JSON()
@@ -121,11 +121,11 @@ func ExampleOptions_hosts() {
 			fmt.Println(err)
 			return
 		}
-		fmt.Println(hosts, res.Findings[0].Outcome, res.Verdict.Action)
+		fmt.Println(hosts, res.Verdict.Action, res.Findings[0].LeftOut != nil)
 	}
 	// Output:
-	// [] rejected REQUEST_CLARIFICATION
-	// [git.example.com] signal TRANSITION_TO_NEXT_PHASE
+	// [] TRANSITION_TO_NEXT_PHASE true
+	// [git.example.com] TRANSITION_TO_NEXT_PHASE false
 }
 
 // What a tool prints is not the agent's word, though it comes in the same stream.

@@ -1,6 +1,7 @@
 package agentsig
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -120,7 +121,7 @@ func (e ExitSignal) check() error {
 		}
 	}
 	if e.PRURL != "" {
-		if err := checkPRURL(e.PRURL); err != nil {
+		if err := cmp.Or(checkPRURL(e.PRURL), checkPort(e.PRURL)); err != nil {
 			return err
 		}
 	}
@@ -177,10 +178,15 @@ func checkPRURL(raw string) error {
 		return bad("not an https URL")
 	case u.User != nil:
 		return &FieldError{"pr_url", "carries a user name or a password"} // which is not to be repeated
-	case u.Port() != "" || strings.HasSuffix(u.Host, ":"):
-		return bad("names a port")
 	case u.Hostname() == "":
 		return bad("names no host")
+	}
+	return nil
+}
+
+func checkPort(raw string) error {
+	if u, err := url.Parse(raw); err != nil || u.Port() != "" || strings.HasSuffix(u.Host, ":") {
+		return &FieldError{"pr_url", "names a port: " + quote(raw)}
 	}
 	return nil
 }
@@ -257,7 +263,8 @@ func (e ExitSignal) fields() Fields {
 
 // ParseExit reads an exit record and validates it. It takes no more than one
 // object, in strict JSON: no unknown or repeated member, no null, nothing
-// behind it. The hosts are those of [ExitSignal.Validate].
+// behind it. The hosts are those of [ExitSignal.Validate]. A [Scanner] is not as
+// strict about them: it leaves out the URL of another host ([Finding.LeftOut]).
 func ParseExit(data []byte, hosts ...string) (ExitSignal, error) {
 	e, err := parseExit(data)
 	if err != nil {
@@ -267,6 +274,23 @@ func ParseExit(data []byte, hosts ...string) (ExitSignal, error) {
 		return ExitSignal{}, err
 	}
 	return e, nil
+}
+
+// readExit reads an exit record as a scanner does: a pull request's URL of a forge that nobody has named, which is likely
+// somebody's own, does not void the record. It is left out.
+func readExit(data []byte, hosts []string) (e ExitSignal, leftOut, err error) {
+	if e, err = parseExit(data); err != nil {
+		return ExitSignal{}, nil, err
+	}
+	if e.PRURL != "" && checkPRURL(e.PRURL) == nil {
+		if leftOut = cmp.Or(checkPort(e.PRURL), checkHost(e.PRURL, hosts)); leftOut != nil {
+			e.PRURL = ""
+		}
+	}
+	if err := e.check(); err != nil {
+		return ExitSignal{}, nil, err
+	}
+	return e, leftOut, nil
 }
 
 // ParseExitIfEnabled is [ParseExit] for callers that act upon the record: it

@@ -500,7 +500,7 @@ const wreckPeek = 256
 
 // feed takes bytes of b and returns how many, and whether the wreck ends
 // there. If it returns fewer than all and not ended, it needs more to decide.
-func (k *wreck) feed(b []byte, last bool) (n int, ended bool) {
+func (k *wreck) feed(b []byte, last bool, own *Extension) (n int, ended bool) {
 	for i, c := range b {
 		if k.atLine {
 			line := b[i:min(len(b), i+wreckPeek)]
@@ -509,7 +509,7 @@ func (k *wreck) feed(b []byte, last bool) (n int, ended bool) {
 			} else if len(line) < wreckPeek && !last {
 				return i, false
 			}
-			if k.endsBefore(trimCR(line)) {
+			if k.endsBefore(trimCR(line), own) {
 				return i, true
 			}
 			k.atLine = false
@@ -538,22 +538,22 @@ func (k *wreck) feed(b []byte, last bool) (n int, ended bool) {
 // endsBefore reports whether a line can't belong to the wreck. Inside a string
 // that lacks its end, only what can't be in it ends the wreck: a signal there is
 // part of what somebody wrote.
-func (k *wreck) endsBefore(line []byte) bool {
+func (k *wreck) endsBefore(line []byte, own *Extension) bool {
 	if k.open {
 		return isBlank(line) || line[0] == '{'
 	}
-	return k.gap || beginsAnew(line) || bytes.HasPrefix(line, []byte(openTag))
+	return k.gap || own.beginsAnew(line) || bytes.HasPrefix(line, []byte(openTag))
 }
 
 // beginsAnew reports whether a line is something of its own, which belongs
 // neither to a paragraph nor to a broken object before it.
-func beginsAnew(line []byte) bool {
+func (x *Extension) beginsAnew(line []byte) bool {
 	if len(bytes.TrimLeft(line, " \t")) == 0 || line[0] == '{' {
 		return true
 	}
 	if _, opens := openFence(line); opens || isDelegation(line, delegationStart) {
 		return true
 	}
-	_, rest := lineName(line)
+	_, rest := x.lineName(line)
 	return rest >= 0
 }

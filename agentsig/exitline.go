@@ -25,7 +25,7 @@ var (
 // announces an exit record and says nothing else.
 func exitLineRun(text []byte) (string, bool) {
 	run, ok := bytes.CutPrefix(text, []byte(exitLinePrefix))
-	return string(run), ok && validID(run)
+	return string(run), ok && validWord(run)
 }
 
 // announce takes the line at w[i], which announces an exit record, out of the text. If no

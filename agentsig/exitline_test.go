@@ -105,6 +105,15 @@ func TestExitLineMutants(t *testing.T) {
 		{Name: "the line stands directly before the record", File: "text.go", Old: "\tif s.announced != nil && !s.objectBegins(c, c.w[c.i:]) {", New: "\tif s.announced != nil && s.fence.length > 99 {"},
 		{Name: "another source stands in between", File: "scanner.go", Old: "\ts.loneExitLine()\n", New: ""},
 		{Name: "a line announces one record", File: "exitline.go", Old: "\t\tf.Signal.Run = s.announced.run\n\t\ts.announced = nil\n", New: "\t\tf.Signal.Run = s.announced.run\n"},
-		{Name: "nothing follows the nonce on its line", File: "exitline.go", Old: "return string(run), ok && validID(run)", New: "return string(bytes.Fields(append(run, \" -\"...))[0]), ok && len(run) > 0"},
+		{Name: "nothing follows the nonce on its line", File: "exitline.go", Old: "return string(run), ok && validWord(run)", New: "return string(bytes.Fields(append(run, \" -\"...))[0]), ok && len(run) > 0"},
+	}))
+}
+
+// TestIDMutants drops rules about ids.
+func TestIDMutants(t *testing.T) {
+	mutant.All(t, mutant.By("^TestCorpus$/^line-id", []mutant.Mutant{
+		{Name: "a path is an id", File: "line.go", Old: "(!isWhole || validWord(repo))", New: "(!isWhole || len(repo) > 0)"},
+		{Name: "an issue's id is as long as it is", File: "line.go", Old: "return len(b) <= maxID && validWord(number)", New: "return validWord(number)"},
+		{Name: "a number sign is an id", File: "line.go", Old: "len(b) <= maxID && validWord(number) &&", New: "len(b) <= maxID && len(number) >= 0 &&"},
 	}))
 }

@@ -15,7 +15,7 @@ import (
 // anything. This is where a scanner spends its time. Long input is looked at in
 // blocks, and what is left of it, or short input, line by line.
 func (s *Scanner) plainLines(c *cursor) {
-	if s.delegation || s.largeObject || s.slow || s.plainBlocks(c) {
+	if s.delegation || s.largeObject || s.slow || s.opts.Own != nil || s.plainBlocks(c) {
 		return
 	}
 	for {

@@ -25,7 +25,7 @@ func (s *Scanner) stepObject(c *cursor, last bool) (more bool) {
 	ended := o.done
 	if o.err != nil {
 		var n int
-		n, ended = s.wreck.feed(held[s.taken:], last && len(held) == len(b))
+		n, ended = s.wreck.feed(held[s.taken:], last && len(held) == len(b), s.opts.Own)
 		s.taken += n
 	}
 	switch {
@@ -90,8 +90,9 @@ func (s *Scanner) brokenObject(c *cursor, b []byte, err *SyntaxError) {
 // it is taken out of the text, unless it is of another protocol.
 func (s *Scanner) exitObject(c *cursor, b []byte, err error) {
 	var e ExitSignal
+	var leftOut error
 	if err == nil {
-		e, err = ParseExit(b, s.opts.Hosts...)
+		e, leftOut, err = readExit(b, s.opts.Hosts)
 	}
 	reason := ReasonInvalidRecord
 	if err == nil {
@@ -108,7 +109,7 @@ func (s *Scanner) exitObject(c *cursor, b []byte, err error) {
 		s.noObject, s.mode = s.at(c)+int64(len(b)), inText
 		s.report(f)
 	case f.Outcome == Accepted:
-		f.Signal.exit = &e
+		f.Signal.exit, f.LeftOut = &e, leftOut
 		s.remove(c, len(b))
 		s.report(f)
 	default:
@@ -238,7 +239,7 @@ func (s *Scanner) insideMisses(c *cursor, raw []byte) (found []Finding) {
 		line++
 		ln, _, _ := bytes.Cut(raw[at:], []byte{'\n'})
 		text := trimBlanks(trimCR(ln))
-		if e, n := lineName(text); e != nil {
+		if e, n := s.opts.Own.lineName(text); e != nil {
 			if r := parseLine(e, text, n, &Options{}); r.reason == "" {
 				f := s.miss(c, DialectLine, r.signal, ReasonInsideSignal, nil, c.i+at, len(text))
 				f.Span.Line = line
@@ -277,10 +278,10 @@ func (s *Scanner) stepSkip(c *cursor, last bool) (more bool) {
 		ended = s.object.done
 		s.wreck = s.object.wreck()
 		if s.object.err != nil && n == 0 {
-			n, ended = s.wreck.feed(b, last)
+			n, ended = s.wreck.feed(b, last, s.opts.Own)
 		}
 	default:
-		n, ended = s.wreck.feed(b, last)
+		n, ended = s.wreck.feed(b, last, s.opts.Own)
 	}
 	if last && n == 0 && !ended {
 		n = len(b)
@@ -383,7 +384,7 @@ func (s *Scanner) stepParagraph(c *cursor, last bool) (more bool) {
 			nl = len(rest)
 		}
 		ln := rest[:nl]
-		if s.ahead > 0 && beginsAnew(trimCR(ln)) {
+		if s.ahead > 0 && s.opts.Own.beginsAnew(trimCR(ln)) {
 			break
 		}
 		s.runs = tickRuns(s.runs[:0], ln)
@@ -452,7 +453,7 @@ func (s *Scanner) addForeign(p []byte) {
 }
 
 func (s *Scanner) endForeignLine() {
-	sig, d, start, n := mentioned(trimBlanks(trimCR(s.foreign)))
+	sig, d, start, n := s.mentioned(trimBlanks(trimCR(s.foreign)))
 	if d != "" {
 		c := cursor{w: s.foreign}
 		f := s.miss(&c, d, sig, s.source.reason(), nil, start, n)

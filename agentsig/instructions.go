@@ -9,29 +9,42 @@ import (
 // Instructions returns the text for an agent's prompt that tells it how to
 // signal in a role: every signal it may say, in the exact form for this task
 // (for an expert, its request) and this session's nonce, if there is one; and the
-// exit record, for a role that hands over a phase.
+// exit record, for a role that hands over a phase. Kinds that the listener does
+// not act upon can be left out.
 //
 // The examples are indented, so that a prompt that is echoed never counts as a
 // signal.
-func Instructions(role Role, task, nonce string) (string, error) {
-	text, err := LineInstructions(role, task, nonce)
+func Instructions(role Role, task, nonce string, without ...Kind) (string, error) {
+	return (*Extension)(nil).Instructions(role, task, nonce, without...)
+}
+
+// LineInstructions returns the same without the exit record, for a listener that
+// does not act upon one.
+func LineInstructions(role Role, task, nonce string, without ...Kind) (string, error) {
+	return (*Extension)(nil).LineInstructions(role, task, nonce, without...)
+}
+
+// Instructions returns what [Instructions] does, with the signals of the project's
+// own beside the others.
+func (x *Extension) Instructions(role Role, task, nonce string, without ...Kind) (string, error) {
+	text, err := x.LineInstructions(role, task, nonce, without...)
 	if phase, ok := role.Phase(); ok && err == nil {
 		text += exitInstructions(phase, nonce)
 	}
 	return text, err
 }
 
-// LineInstructions returns the same without the exit record, for a listener that
-// does not act upon one.
-func LineInstructions(role Role, task, nonce string) (string, error) {
+// LineInstructions returns what [LineInstructions] does, with the signals of the
+// project's own beside the others.
+func (x *Extension) LineInstructions(role Role, task, nonce string, without ...Kind) (string, error) {
 	if !slices.Contains(Roles(), role) {
 		return "", fmt.Errorf("unknown role %s: expected one of %s", quote(string(role)), join(Roles()))
 	}
 	if !ValidID(task) {
 		return "", fmt.Errorf("the id %s can't be signalled: %s", quote(task), ReasonBadID.Hint())
 	}
-	if nonce != "" && !ValidID(nonce) {
-		return "", fmt.Errorf("the nonce %s can't be signalled: it has to have the form of an id", quote(nonce))
+	if nonce != "" && !validWord([]byte(nonce)) {
+		return "", fmt.Errorf("the nonce %s can't be signalled: nonces are %s", quote(nonce), wordForm)
 	}
 	var b strings.Builder
 	b.WriteString(`## How to signal
@@ -46,46 +59,53 @@ only because this is a description; yours must not be.)
 
 End your work with exactly one of these. Two different ones cancel each other.
 `)
-	writeEntries(&b, role, task, nonce, true)
+	x.writeEntries(&b, role, task, nonce, true, without)
 	b.WriteString("\nThese may come at any time, and do not end your work:\n")
-	writeEntries(&b, role, task, nonce, false)
+	x.writeEntries(&b, role, task, nonce, false, without)
 	if nonce != "" {
 		fmt.Fprintf(&b, "\nrun=%s belongs to this session. Copy it exactly; a line without it does not count.\n", nonce)
 	}
 	return b.String(), nil
 }
 
-func writeEntries(b *strings.Builder, role Role, task, nonce string, terminal bool) {
-	for i := range vocabulary {
-		e := &vocabulary[i]
-		if e.Dialect != DialectLine || e.Terminal != terminal || !e.MayBeSaidBy(role) {
-			continue
+func (x *Extension) writeEntries(b *strings.Builder, role Role, task, nonce string, terminal bool, without []Kind) {
+	x.lines(func(e *Entry) bool {
+		if e.Terminal == terminal && e.MayBeSaidBy(role) && !slices.Contains(without, e.Kind) {
+			e.instruct(b, task, nonce)
 		}
-		s := Signal{Kind: e.Kind, Run: nonce}
-		switch e.Argument {
-		case TaskArgument, RequestArgument:
-			s.Subject = task
-		case NameArgument:
-			s.Subject = "security-reviewer"
-		case PathArgument:
-			s.Subject = "path/to/the/file"
+		return true
+	})
+}
+
+// instruct writes how to say a signal, and when.
+func (e *Entry) instruct(b *strings.Builder, task, nonce string) {
+	s := Signal{Kind: e.Kind, Run: nonce}
+	switch e.Argument {
+	case TaskArgument, RequestArgument:
+		s.Subject = task
+	case NameArgument:
+		s.Subject = "security-reviewer"
+	case PathArgument:
+		s.Subject = "path/to/the/file"
+	}
+	fmt.Fprintf(b, "\n    %s\nSay it when %s.", strings.TrimSuffix(s.lineText(e), "\n"), e.When)
+	if e.own {
+		fmt.Fprintf(b, " It counts as %s.", entryOf(e.Kind).Wire)
+	}
+	if len(e.Keys) > 0 {
+		b.WriteString(" Follow it with these lines:\n")
+	} else {
+		b.WriteString("\n")
+	}
+	for _, k := range e.Keys {
+		value := "…"
+		switch {
+		case k.Values != nil:
+			value = strings.Join(k.Values, " or ")
+		case k.When != "":
+			value = "… (" + k.When + ")"
 		}
-		fmt.Fprintf(b, "\n    %s\nSay it when %s.", strings.TrimSuffix(s.lineText(e), "\n"), e.When)
-		if len(e.Keys) > 0 {
-			b.WriteString(" Follow it with these lines:\n")
-		} else {
-			b.WriteString("\n")
-		}
-		for _, k := range e.Keys {
-			value := "…"
-			switch {
-			case k.Values != nil:
-				value = strings.Join(k.Values, " or ")
-			case k.When != "":
-				value = "… (" + k.When + ")"
-			}
-			fmt.Fprintf(b, "%s: %s\n", k.Name, value)
-		}
+		fmt.Fprintf(b, "%s: %s\n", k.Name, value)
 	}
 }
 

@@ -20,11 +20,11 @@ const (
 // lineName finds the line signal whose exact name a line starts with, and
 // where the name ends; the end is -1 if there is none. A name ends at the end
 // of the line, a colon or a blank. Of HEALTH_AUDIT the word behind it is a part.
-func lineName(line []byte) (*Entry, int) {
+func (x *Extension) lineName(line []byte) (*Entry, int) {
 	if len(line) == 0 {
 		return nil, -1
 	}
-	for _, e := range namesByLetter[line[0]] {
+	for _, e := range x.names(line[0]) {
 		if len(line) < len(e.Wire) || string(line[:len(e.Wire)]) != e.Wire {
 			continue
 		}
@@ -64,7 +64,15 @@ func (r *lineResult) refuse(reason Reason, format string, args ...any) lineResul
 // parseLine reads the line signal e from a line that starts with its name,
 // which ends at n. Without a reason in the result, it is valid.
 func parseLine(e *Entry, line []byte, n int, o *Options) lineResult {
-	r := lineResult{signal: Signal{Kind: e.Kind}}
+	r := parseNamed(e, line, n, o)
+	if kind := entryOf(e.Kind); e.Argument == NoArgument && kind.Argument != NoArgument {
+		r.signal.Subject = o.Task // as if it were said
+	}
+	return r
+}
+
+func parseNamed(e *Entry, line []byte, n int, o *Options) lineResult {
+	r := lineResult{signal: e.said("")}
 	rest := line[n:]
 	if e.Argument == NoArgument {
 		return r.withoutArgument(e, rest, o)
@@ -104,6 +112,9 @@ func (r *lineResult) withoutArgument(e *Entry, rest []byte, o *Options) lineResu
 	rest = bytes.Trim(rest, " \t\r")
 	r.takeRun(&rest)
 	r.checkNonce(o)
+	if len(rest) > 0 && o.Nonce != "" {
+		return r.refuse(ReasonExtraText, "nothing but run=… may follow %s on its line, but %s does", e.Wire, quote(string(rest)))
+	}
 	if len(rest) > 0 {
 		return r.refuse(ReasonExtraText, "nothing may follow %s on its line, but %s does", e.Wire, quote(string(rest)))
 	}
@@ -169,13 +180,28 @@ func (r *lineResult) withRun(o *Options) lineResult {
 	return *r
 }
 
-const idForm = "ids are letters, digits, '.', '_' and '-', and start with a letter or digit"
+const (
+	wordForm = "letters, digits, '.', '_' and '-', and start with a letter or digit"
+	idForm   = "ids are " + wordForm + "; or are an issue's, as #12 or org/repo#12"
+)
 
-// ValidID reports whether s can be a task's or request's id, or a nonce: letters,
-// digits, '.', '_' and '-', the first one a letter or digit, at most 128 bytes.
+// ValidID reports whether s can be a task's or request's id. It is a word: letters,
+// digits, '.', '_' and '-', the first one a letter or digit; or it is an issue's, as
+// #12 or org/repo#12: a number sign with a word behind it, and before it nothing, a
+// word, or two words with a slash between them. It has at most 128 bytes.
 func ValidID(s string) bool { return validID([]byte(s)) }
 
 func validID(b []byte) bool {
+	before, number, isIssue := bytes.Cut(b, []byte("#"))
+	if !isIssue {
+		return validWord(b)
+	}
+	owner, repo, isWhole := bytes.Cut(before, []byte("/"))
+	return len(b) <= maxID && validWord(number) && (len(before) == 0 || validWord(owner) && (!isWhole || validWord(repo)))
+}
+
+// validWord reports whether b can be an id without a number sign, or a nonce.
+func validWord(b []byte) bool {
 	if len(b) == 0 || len(b) > maxID || !alphanumeric(b[0]) {
 		return false
 	}
@@ -201,8 +227,8 @@ func alphanumeric(c byte) bool {
 // nearLine looks for a line signal in disguise at the start of a line: behind
 // indentation, quotes, emphasis, terminal escapes or invisible characters, in
 // another case, or spelt with look-alikes. The start is where it begins.
-func nearLine(line []byte) (e *Entry, subject string, reason Reason, start int) {
-	if e := strayName(line); e != nil {
+func (x *Extension) nearLine(line []byte) (e *Entry, subject string, reason Reason, start int) {
+	if e := x.strayName(line); e != nil {
 		if e.Argument == NoArgument {
 			return e, "", ReasonExtraText, 0
 		}
@@ -215,30 +241,30 @@ func nearLine(line []byte) (e *Entry, subject string, reason Reason, start int) 
 		d.rest = line[start:]
 	}
 	d.skipDecoration()
-	for i := range vocabulary {
-		e = &vocabulary[i]
-		if e.Dialect != DialectLine {
-			continue
-		}
+	x.lines(func(one *Entry) bool {
 		m := d
-		if !m.match(e.Wire) {
-			continue
+		if !m.match(one.Wire) {
+			return true
 		}
-		if subject, ok := m.argument(e); ok && m.reason != "" {
-			return e, subject, m.reason, start
+		if said, ok := m.argument(one); ok && m.reason != "" {
+			e, subject, reason = one, said, m.reason
 		}
+		return e == nil
+	})
+	if e == nil {
+		start = 0
 	}
-	return nil, "", "", 0
+	return e, subject, reason, start
 }
 
 // strayName finds the name that a line starts with exactly, but with something
 // behind it that neither ends the name nor belongs to a longer one, such as a
 // full stop.
-func strayName(line []byte) *Entry {
+func (x *Extension) strayName(line []byte) *Entry {
 	if len(line) == 0 {
 		return nil
 	}
-	for _, e := range namesByLetter[line[0]] {
+	for _, e := range x.names(line[0]) {
 		n := len(e.Wire)
 		if len(line) > n && string(line[:n]) == e.Wire && line[n] < utf8.RuneSelf && line[n] > ' ' && line[n] < 0x7f &&
 			!alphanumeric(line[n]) && bytes.IndexByte([]byte("_:"), line[n]) < 0 {
@@ -421,21 +447,18 @@ func (d *disguise) skipEmphasis() {
 
 // midLine looks for a terminal line signal in the middle of a line, given the
 // position of an underscore: every terminal signal's name has one.
-func midLine(line []byte, underscore int) (e *Entry, subject string, start int) {
-	for i := range vocabulary {
-		e = &vocabulary[i]
-		if e.Dialect != DialectLine || !e.Terminal {
-			continue
+func (x *Extension) midLine(line []byte, underscore int) (e *Entry, subject string, start int) {
+	x.lines(func(one *Entry) bool {
+		at := underscore - bytes.IndexByte([]byte(one.Wire), '_')
+		if !one.Terminal || at <= 0 || alphanumeric(line[at-1]) || line[at-1] == '_' ||
+			!bytes.HasPrefix(line[at:], []byte(one.Wire)) {
+			return true
 		}
-		start = underscore - bytes.IndexByte([]byte(e.Wire), '_')
-		if start <= 0 || alphanumeric(line[start-1]) || line[start-1] == '_' ||
-			!bytes.HasPrefix(line[start:], []byte(e.Wire)) {
-			continue
+		d := disguise{rest: line[at+len(one.Wire):]}
+		if said, ok := d.argument(one); ok && (one.Argument == NoArgument || validID([]byte(said))) {
+			e, subject, start = one, said, at
 		}
-		d := disguise{rest: line[start+len(e.Wire):]}
-		if subject, ok := d.argument(e); ok && (e.Argument == NoArgument || validID([]byte(subject))) {
-			return e, subject, start
-		}
-	}
-	return nil, "", 0
+		return e == nil
+	})
+	return e, subject, start
 }

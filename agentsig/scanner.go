@@ -16,10 +16,11 @@ import (
 // not checked.
 type Options struct {
 	Role  Role
-	Task  string   // the id that this agent was assigned; for an expert, its request's
-	Phase Phase    // the phase that the session holds
-	Nonce string   // if set, signals have to carry it; exit records on the line directly before them, EXIT: run=<nonce>
-	Hosts []string // hosts that a pull request's URL may point to, besides the common forges
+	Task  string     // the id that this agent was assigned; for an expert, its request's
+	Phase Phase      // the phase that the session holds
+	Nonce string     // if set, signals have to carry it; exit records on the line directly before them, EXIT: run=<nonce>
+	Hosts []string   // hosts that a pull request's URL may point to, besides the common forges
+	Own   *Extension // line signals of the project's own; nil for none. A scanner with some is slower
 }
 
 // Validate reports an option that no signal could ever satisfy.
@@ -31,8 +32,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("unknown phase %s: use one of %s", quote(string(o.Phase)), join(Phases()))
 	case o.Task != "" && !ValidID(o.Task):
 		return fmt.Errorf("no signal can carry the task id %s: %s", quote(o.Task), idForm)
-	case o.Nonce != "" && !ValidID(o.Nonce):
-		return fmt.Errorf("no signal can carry the nonce %s: it has to have the form of an id; %s", quote(o.Nonce), idForm)
+	case o.Nonce != "" && !validWord([]byte(o.Nonce)):
+		return fmt.Errorf("no signal can carry the nonce %s: nonces are %s", quote(o.Nonce), wordForm)
 	}
 	return nil
 }

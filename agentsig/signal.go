@@ -9,6 +9,7 @@ import (
 // Signal is one signal, whatever dialect it was written in.
 type Signal struct {
 	Kind    Kind
+	Name    string // the project's own name that it was said by; empty if it was said by its kind's
 	Subject string // the task, request, name or path that the signal is about; empty where it has none
 	Run     string // the nonce it carries, if any
 	Note    string // what follows the id on the line of a line signal
@@ -194,6 +195,7 @@ type Finding struct {
 	Signal  Signal // of a near miss or a rejection only as much as could be read
 	Reason  Reason // empty for a signal
 	Err     error  // why it does not count; nil for a signal
+	LeftOut error  // of a signal: which field of an exit record does not count, and why; the record stands without it
 	Span    Span   // of the signal itself, without its payload
 }
 

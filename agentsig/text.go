@@ -167,7 +167,7 @@ func (s *Scanner) lineStart(c *cursor, ln []byte, size int, whole bool) {
 	}
 	if tag := looseTagIn(c.w[c.i:], len(ln)); tag >= 0 {
 		text = bytes.TrimRight(ln[:tag], " \t\r")
-		if e, n := lineName(text); e != nil {
+		if e, n := s.opts.Own.lineName(text); e != nil {
 			s.endParagraph(c, c.i)
 			// Without what follows it would look like a signal, so it goes too.
 			r := parseLine(e, text, n, &Options{})
@@ -178,14 +178,14 @@ func (s *Scanner) lineStart(c *cursor, ln []byte, size int, whole bool) {
 			return
 		}
 	}
-	e, n := lineName(text)
+	e, n := s.opts.Own.lineName(text)
 	if e != nil || ln[0] == '{' {
 		s.endParagraph(c, c.i)
 	}
 	if e == nil {
 		var near *Finding
-		if e, subject, reason, start := nearLine(text); e != nil {
-			near = s.miss(c, DialectLine, Signal{Kind: e.Kind, Subject: subject}, reason, nil, c.i+start, len(text)-start)
+		if e, subject, reason, start := s.opts.Own.nearLine(text); e != nil {
+			near = s.miss(c, DialectLine, e.said(subject), reason, nil, c.i+start, len(text)-start)
 		}
 		s.openText(c, ln, size, whole, near)
 		return
@@ -235,7 +235,7 @@ func looseTagIn(w []byte, n int) int {
 // stands at w[from:]; it stays in the text.
 func (s *Scanner) mention(c *cursor, ln []byte, from, size int, reason Reason) {
 	text := trimBlanks(ln)
-	sig, d, start, n := mentioned(text)
+	sig, d, start, n := s.mentioned(text)
 	if d == "" {
 		return
 	}
@@ -244,8 +244,8 @@ func (s *Scanner) mention(c *cursor, ln []byte, from, size int, reason Reason) {
 }
 
 // mentioned finds a signal that a line would be, or begin, if it counted there.
-func mentioned(text []byte) (sig Signal, d Dialect, start, n int) {
-	if e, n := lineName(text); e != nil {
+func (s *Scanner) mentioned(text []byte) (sig Signal, d Dialect, start, n int) {
+	if e, n := s.opts.Own.lineName(text); e != nil {
 		if r := parseLine(e, text, n, &Options{}); r.reason == "" {
 			return r.signal, DialectLine, 0, len(text)
 		}
@@ -469,15 +469,15 @@ func (s *Scanner) midLineMiss(c *cursor, ln []byte) *Finding {
 			return nil
 		}
 		p += k
-		if !underscoreMatters(text, p) {
+		if !s.opts.Own.underscoreMatters(text, p) {
 			continue
 		}
-		if e, subject, start := midLine(text, p); e != nil {
+		if e, subject, start := s.opts.Own.midLine(text, p); e != nil {
 			reason := ReasonMidLine
 			if inCode(s.runs, start) {
 				reason = ReasonInlineCode
 			}
-			return s.miss(c, DialectLine, Signal{Kind: e.Kind, Subject: subject}, reason, nil, c.i+start, len(text)-start)
+			return s.miss(c, DialectLine, e.said(subject), reason, nil, c.i+start, len(text)-start)
 		}
 		if start := mentionedExit(text); start >= 0 && p > start {
 			reason := ReasonMidLine
@@ -509,12 +509,14 @@ func (s *Scanner) safeText(b []byte) int {
 		if n := min(len(b), len(exitLinePrefix)); string(b[:n]) == exitLinePrefix[:n] {
 			return 0
 		}
-		for i := range vocabulary {
-			if e := &vocabulary[i]; e.Dialect == DialectLine {
-				if n := min(len(b), len(e.Wire)); string(b[:n]) == e.Wire[:n] {
-					return 0
-				}
-			}
+		begins := false
+		s.opts.Own.lines(func(e *Entry) bool {
+			n := min(len(b), len(e.Wire))
+			begins = string(b[:n]) == e.Wire[:n]
+			return !begins
+		})
+		if begins {
+			return 0
 		}
 	}
 	for i := 0; i < len(b); i++ {

@@ -164,6 +164,7 @@ type Entry struct {
 	// Without To it follows the phase table, as the exit record that means the
 	// same would; without From it ends any phase.
 	handover Handover
+	own      bool // it is a project's own name for the kind
 }
 
 // MayBeSaidBy reports whether an agent in this role may say it.
@@ -174,7 +175,11 @@ func (e Entry) MayBeSaidBy(r Role) bool {
 
 // Vocabulary returns every kind of signal, in the order of the three dialects.
 func Vocabulary() []Entry {
-	all := slices.Clone(vocabulary)
+	return cloned(vocabulary)
+}
+
+func cloned(entries []Entry) []Entry {
+	all := slices.Clone(entries)
 	for i := range all {
 		all[i].Roles, all[i].Keys = slices.Clone(all[i].Roles), slices.Clone(all[i].Keys)
 	}

@@ -17,7 +17,8 @@ func (r Reflection) Signal() Signal { return Signal{Kind: r.Type, reflection: &r
 
 // Wire writes the signal in its dialect, as an agent would say it. What a
 // scanner reads from it is the same signal; where that can't be, because a
-// field does not fit the dialect, it returns an error.
+// field does not fit the dialect, it returns an error. A name of the project's own
+// is left out: the signal is written by its kind's.
 func (s Signal) Wire() (string, error) {
 	e := entryOf(s.Kind)
 	if e == nil {

@@ -25,9 +25,10 @@ func main() {
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
 		signals = append(signals, syscall.SIGHUP)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), signals...)
-	context.AfterFunc(ctx, stop) // a second signal ends the program as it is
-	code := cli.Run(ctx, os.Args[1:], command.Terminal())
+	env := command.Terminal()
+	ctx, hold, stop := command.WithSignals(context.Background(), signals...)
+	env.Hold = hold
+	code := cli.Run(ctx, os.Args[1:], env)
 	stop()
 	os.Exit(code)
 }

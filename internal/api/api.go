@@ -28,6 +28,7 @@ const MaxKey = 128
 type AddWork struct {
 	ID    string         `json:"id,omitempty"`    // made up if empty
 	Title string         `json:"title"`           //
+	Asked string         `json:"asked,omitempty"` // what is to be done, in whole sentences
 	Phase agentsig.Phase `json:"phase,omitempty"` // DRAFT if empty
 }
 
@@ -38,9 +39,24 @@ type Work struct {
 	Phase       agentsig.Phase `json:"phase"`
 	BlockedFrom agentsig.Phase `json:"blocked_from,omitempty"`
 	Holder      *Holder        `json:"holder,omitempty"`
-	Subject     string         `json:"subject"`  // its name in the ledger
-	Events      uint64         `json:"events"`   // how many it has there
-	Sequence    uint64         `json:"sequence"` // of the last one
+	Waits       *Question      `json:"waits,omitempty"`     // what it waits for, if it is BLOCKED
+	Answers     []Reply        `json:"answers,omitempty"`   // what came of such questions, the latest last
+	NoChange    string         `json:"no_change,omitempty"` // nothing was changed, and this is why, as the developer claims; once it is COMPLETED, as the critic agreed
+	Subject     string         `json:"subject"`             // its name in the ledger
+	Events      uint64         `json:"events"`              // how many it has there
+	Sequence    uint64         `json:"sequence"`            // of the last one
+	Handoff                    // not in a list
+}
+
+// Handoff is what the next one on a work item has to know: what is asked for, and what those before said. A claim is what who
+// worked on it says, and nobody has checked it. Findings are from when it was sent back last; a claim with a greater sequence
+// says that they are answered.
+type Handoff struct {
+	Asked    string          `json:"asked,omitempty"`
+	Claim    *work.Statement `json:"claim,omitempty"`
+	Findings *work.Statement `json:"findings,omitempty"`
+	PRURL    string          `json:"pr_url,omitempty"`   // the last that anybody named
+	Evidence *work.Evidence  `json:"evidence,omitempty"` // that the claim names
 }
 
 // Holder is who holds a work item.
@@ -68,6 +84,21 @@ type Grant struct {
 	Phase     agentsig.Phase `json:"phase"`
 	Token     work.Token     `json:"token"`
 	ExpiresAt time.Time      `json:"expires_at"`
+	Title     string         `json:"title"`
+	Handoff                  // not if it is renewed
+
+	Waits    *Question `json:"waits,omitempty"`     // what an expert, or who repairs the environment, is to help with
+	Answers  []Reply   `json:"answers,omitempty"`   // what came of questions that were asked about this work, the latest last
+	NoChange string    `json:"no_change,omitempty"` // what a critic is to judge: why nothing was changed, as the developer claims
+	Format   string    `json:"format,omitempty"`    // how to signal, if the last agent on this work did not keep to it
+}
+
+// Reply is what came of a question: an answer, advice, or how a repair went.
+type Reply struct {
+	ID       string `json:"id"`
+	Question string `json:"question"`
+	From     string `json:"from"` // operator, expert or health_auditor
+	Text     string `json:"text"`
 }
 
 // Emitted says what became of an agent's output. If it was not accepted, Error
@@ -82,6 +113,8 @@ type Emitted struct {
 	Sequence       uint64              `json:"sequence,omitempty"`
 	Error          string              `json:"error,omitempty"`
 	NearMisses     []NearMiss          `json:"near_misses,omitempty"`
+	Attempt        int                 `json:"attempt,omitempty"` // how many outputs in a row had no signal that counts
+	Ask            string              `json:"ask,omitempty"`     // what to ask the agent next
 }
 
 // NearMiss is something that was nearly a signal.

@@ -104,10 +104,10 @@ func (c *Client) Release(ctx context.Context, session string) (Recorded, error) 
 	return post[Recorded](ctx, c, sessionPath(session)+"/release", NewKey(), nil)
 }
 
-// Emit hands in an agent's output. The box makes the key from the session and
-// the output, so saying the same twice is saying it once.
+// Emit hands in an agent's output. The box makes a signal's key from the session and
+// the output, so saying the same twice is saying it once; the request's own key is for output without one.
 func (c *Client) Emit(ctx context.Context, session string, output []byte) (Emitted, error) {
-	return post[Emitted](ctx, c, sessionPath(session)+"/emit", "", output)
+	return post[Emitted](ctx, c, sessionPath(session)+"/emit", NewKey(), output)
 }
 
 func sessionPath(session string) string { return "/v1/sessions/" + escapePath(session) }

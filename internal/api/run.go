@@ -18,6 +18,19 @@ import (
 type StartRun struct {
 	Plan   string `json:"plan"`              // Markdown
 	DryRun bool   `json:"dry_run,omitempty"` // nothing is recorded or started
+	Path   string `json:"path,omitempty"`    // of its file: with its title, what the plan is known by
+	Amend  bool   `json:"amend,omitempty"`   // if another version of it is being delivered, that run goes on with this one
+	Beside bool   `json:"beside,omitempty"`  // or this one is delivered beside it
+}
+
+// Amendment is what another version of a plan makes of the run that delivers it. Ids are those of the run.
+type Amendment struct {
+	Run     string            `json:"run"`
+	Done    int               `json:"done"` // tasks that are completed, and stay so
+	New     []string          `json:"new"`
+	Changed []string          `json:"changed"` // they begin anew
+	Gone    []string          `json:"gone"`    // they are given up
+	Renamed map[string]string `json:"renamed"` // what tasks of the plan are called in the run: those that were completed as they were before, or given up, are others
 }
 
 // MaxPlan is the largest plan, in bytes.
@@ -43,12 +56,15 @@ type Run struct {
 	Questions   []Question       `json:"questions"`         // open ones
 	Trouble     string           `json:"trouble,omitempty"` // what remediation is about
 	Round       int              `json:"round,omitempty"`
-	Repairs     []Repair         `json:"repairs,omitempty"`   // of the environment, that were merged
-	Providers   []Provider       `json:"providers,omitempty"` // that are paused
-	Distrust    string           `json:"distrust,omitempty"`  // why the box paused it, if it did, and what to do
+	Repairs     []Repair         `json:"repairs,omitempty"`      // of the environment, that were merged
+	Providers   []Provider       `json:"providers,omitempty"`    // that are paused
+	Distrust    string           `json:"distrust,omitempty"`     // why the box paused it, if it did, and what to do
+	PullRequest string           `json:"pull_request,omitempty"` // its address, once it is opened
+	Unpublished string           `json:"unpublished,omitempty"`  // why it could not be
 	Usage       delivery.Usage   `json:"usage"`
 	Notices     []Notice         `json:"notices"` // what happened last, oldest first
 	Sequence    uint64           `json:"sequence"`
+	Amends      *Amendment       `json:"amends,omitempty"` // of a dry run: what it would make of a run that delivers another version of the plan
 }
 
 // RunState is what a run does.
@@ -89,10 +105,11 @@ type Agent struct {
 	Name      string        `json:"name"`
 	Task      string        `json:"task,omitempty"`
 	StartedAt time.Time     `json:"started_at,omitzero"`
-	Says      string        `json:"says,omitempty"`    // the last line that it printed
-	Asked     string        `json:"asked,omitempty"`   // what it was asked last: progress, signal …
-	Waiting   string        `json:"waiting,omitempty"` // the expert request that it waits for
-	Away      bool          `json:"away,omitempty"`    // it is not in touch with the box
+	Says      string        `json:"says,omitempty"`      // the last line that it printed
+	Asked     string        `json:"asked,omitempty"`     // what it was asked last: progress, signal …
+	Waiting   string        `json:"waiting,omitempty"`   // the expert request that it waits for
+	Away      bool          `json:"away,omitempty"`      // it is not in touch with the box
+	QuietFrom time.Time     `json:"quiet_from,omitzero"` // when it was heard of last; zero if that is not known, or it waits for a tool
 	Ending    string        `json:"ending,omitempty"`
 }
 
@@ -111,12 +128,15 @@ type Repair struct {
 	MergedAt time.Time `json:"merged_at"`
 }
 
-// Question waits for a person.
+// Question waits for a person: to be answered, or to play their part in a task.
 type Question struct {
 	ID      string         `json:"id"`
-	Run     string         `json:"run"`
-	Task    string         `json:"task,omitempty"`
-	Cause   delivery.Cause `json:"cause"`
+	Kind    string         `json:"kind"`           // [KindQuestion], or a [delivery.Part]
+	Run     string         `json:"run,omitempty"`  // empty if it is about work that stands alone
+	Task    string         `json:"task,omitempty"` // the task, or the work
+	Work    string         `json:"work,omitempty"` // the task's item, if it is a part
+	Role    agentsig.Role  `json:"role,omitempty"` // that the person plays in a part; or that may claim the work to help, if no person answers first
+	Cause   delivery.Cause `json:"cause,omitempty"`
 	Text    string         `json:"text"`
 	Context string         `json:"context,omitempty"`
 	Choices []string       `json:"choices,omitempty"`

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,6 +42,9 @@ const (
 	HowLimited  = "limited"   // its provider's usage limit was reached
 	HowOrphaned = "orphaned"  // the box stayed away
 	HowStopped  = "stopped"   // the session was stopped, or the box has given it up
+
+	HowLoggedOut  = "logged_out"  // its provider refuses its login
+	HowOverBudget = "over_budget" // what it may use is used up
 )
 
 // SessionReport is what a session tells the box. The box answers it when it is kept;
@@ -60,10 +64,14 @@ type SessionReport struct {
 	Detail     string         `json:"detail,omitempty"`      // in words, escaped
 	ResetAt    time.Time      `json:"reset_at,omitzero"`     // when a usage limit ends, if that is known
 	Exit       *int           `json:"exit,omitempty"`        // of the agent's program, if it has ended
-	Usage      delivery.Usage `json:"usage,omitzero"`        // of the turn; of the end: of all turns
+	Usage      delivery.Usage `json:"usage,omitzero"`        // of the turn; of a note and of the end: of all turns so far
+	Budget     delivery.Scope `json:"budget,omitempty"`      // of an end by HowOverBudget: which one is used up
+	Forgotten  string         `json:"forgotten,omitempty"`   // why the agent can't go on with the conversation that it was to; escaped
 	Bytes      int64          `json:"bytes"`                 // of the transcript so far, as it is kept
 	SHA256     string         `json:"sha256"`                // of those bytes
 	At         time.Time      `json:"at"`
+
+	Conversation *delivery.Conversation `json:"conversation,omitempty"` // of the end: that the agent's program can go on with later
 }
 
 // maxHow is how long the word for an end can be: a session of another version may have others.
@@ -74,8 +82,15 @@ func (r SessionReport) Check() error {
 	switch sum, err := hex.DecodeString(r.SHA256); {
 	case len(r.How) > maxHow || safetext.Escape(r.How) != r.How:
 		return fmt.Errorf("how a session ended is a word of at most %d bytes", maxHow)
+	case !slices.Contains([]delivery.Scope{"", delivery.ScopeRun, delivery.ScopeTask, delivery.ScopeTurn}, r.Budget):
+		return errors.New("a budget is that of a run, a task or a turn")
 	case r.SHA256 != "" && (err != nil || len(sum) != sha256.Size):
 		return fmt.Errorf("sha256 has %d hexadecimal digits", 2*sha256.Size)
+	}
+	if r.Conversation != nil {
+		if err := r.Conversation.Check(); err != nil {
+			return err
+		}
 	}
 	return r.Usage.Check()
 }
@@ -87,6 +102,9 @@ type SaidSignal struct {
 	Length int64  `json:"length"`
 	SHA256 string `json:"sha256"`
 	Line   int    `json:"line"`
+
+	LeftOut string `json:"left_out,omitempty"` // a field that does not count, and why
+	Name    string `json:"name,omitempty"`     // the project's own name that it was said by
 }
 
 // Kinds of a session's command.
@@ -145,14 +163,15 @@ func (c *Client) SendReport(ctx context.Context, session string, r SessionReport
 	return err
 }
 
-// activity is a sign of life.
-type activity struct {
-	Line string `json:"line"`
+// Activity is a sign of life of a session's agent.
+type Activity struct {
+	Line string `json:"line"`           // the last line that it said in its turn
+	Busy bool   `json:"busy,omitempty"` // it waits for a tool, so nothing need be heard of it
 }
 
-// Activity tells the box what the session's agent said last. It is not repeated.
-func (c *Client) Activity(ctx context.Context, session, lastLine string) error {
-	data, err := json.Marshal(activity{lastLine})
+// Activity tells the box of a sign of life. It is not repeated.
+func (c *Client) Activity(ctx context.Context, session string, a Activity) error {
+	data, err := json.Marshal(a)
 	if err != nil {
 		return err
 	}

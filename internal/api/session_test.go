@@ -65,7 +65,7 @@ func TestActivity(t *testing.T) {
 		got = r.URL.Path + " " + body["line"]
 		fmt.Fprint(w, "{}")
 	})
-	if err := c.Activity(t.Context(), "s-1", "compiling"); err != nil || got != "/v1/sessions/s-1/activity compiling" {
+	if err := c.Activity(t.Context(), "s-1", api.Activity{Line: "compiling"}); err != nil || got != "/v1/sessions/s-1/activity compiling" {
 		t.Errorf("%q, %v", got, err)
 	}
 }

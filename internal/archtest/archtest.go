@@ -51,7 +51,7 @@ var owners = map[string][]string{
 	"golang.org/x/mod":                       {"ledger"},
 	"golang.org/x/sync":                      {"internal/httpapi"},
 	"golang.org/x/sys":                       {"internal/sandbox"},
-	"golang.org/x/term":                      {"internal/cli"},
+	"golang.org/x/term":                      {"internal/command"},
 	"modernc.org/sqlite":                     {"internal/portfolio/store"},
 	"os/exec":                                {"internal/mutant", "internal/mutant/due", "internal/doctest", "internal/gittest", "internal/bench", "internal/process", "internal/worktree", "internal/config", "internal/sandbox"},
 }

@@ -52,7 +52,7 @@ func deliver(ctx context.Context, b *box.Box, id string) error {
 		return err
 	}
 	said := strings.Repeat("working on "+id+"\n", 400) + "READY_FOR_REVIEW: " + id + "\n"
-	_, err = b.Emit(g.Session, []byte(said))
+	_, err = b.Emit(g.Session, []byte(said), "")
 	return err
 }
 

@@ -136,7 +136,7 @@ func (o Options) each(ctx context.Context, n int, f func(context.Context, int) e
 
 func (o Options) addItems(ctx context.Context, b *running, name string) error {
 	return o.each(ctx, o.Items, func(ctx context.Context, i int) error {
-		_, err := b.client.Add(ctx, api.AddWork{ID: fmt.Sprintf("%s-%d", name, i), Title: "measured", Phase: phases[0]})
+		_, err := b.client.Add(ctx, api.AddWork{ID: fmt.Sprintf("%s-%d", name, i), Title: madeUpTitle, Phase: phases[0]})
 		return err
 	})
 }

@@ -63,7 +63,7 @@ func nothingKept(token string) http.Handler {
 		t := work.Token{Epoch: 1, Counter: 1}
 		answer(w, api.Grant{
 			Session: t.Session(madeUpSubject), Work: madeUpWork, Phase: phases[n%uint64(len(phases))], Token: t,
-			ExpiresAt: time.Now().UTC().Truncate(time.Millisecond),
+			ExpiresAt: time.Now().UTC().Truncate(time.Millisecond), Title: madeUpTitle,
 		})
 	})
 	mux.HandleFunc("POST /v1/sessions/{session}/emit", func(w http.ResponseWriter, r *http.Request) {
@@ -93,6 +93,7 @@ func nothingKept(token string) http.Handler {
 const (
 	madeUpSubject = "01JZZZZZZZZZZZZZZZZZZZZZZZ" // a ULID, as the box makes them
 	madeUpWork    = "t0-1000"
+	madeUpTitle   = "measured"
 )
 
 func answer(w http.ResponseWriter, v any) {

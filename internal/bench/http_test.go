@@ -40,7 +40,7 @@ func TestHTTPAloneAnswersAsABox(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	if _, err := b.Add(t.Context(), api.AddWork{ID: madeUpWork, Title: "measured", Phase: phases[0]}, ""); err != nil {
+	if _, err := b.Add(t.Context(), api.AddWork{ID: madeUpWork, Title: madeUpTitle, Phase: phases[0]}, ""); err != nil {
 		t.Fatal(err)
 	}
 	token, err := dir.APIToken()

@@ -81,7 +81,7 @@ func (k *keeper) say(id, words string, completed bool) ledger.Blob {
 		k.t.Fatal(err)
 	}
 	text := k.long(words)
-	if e, err := k.Emit(g.Session, text); err != nil || !e.Accepted {
+	if e, err := k.Emit(g.Session, text, ""); err != nil || !e.Accepted {
 		k.t.Fatal(e, err)
 	}
 	if completed {

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/background"
 	"github.com/signalbox-dev/signalbox/internal/engine"
@@ -31,25 +32,31 @@ var ErrLocked = errors.New("a box is running here already")
 // Options say how a box is to run.
 type Options struct {
 	Dir         Dir
-	Archive     string        // where the archive lies; if empty, where it lay, or in Dir
-	Segments    string        // where its log lies; if empty, where it lay, or in the archive
-	Mirror      string        // where the log is written too; nowhere if empty
-	Files       archive.FS    // the archive's files; those where it lies if nil
-	ExitEnabled bool          // exit records are acted upon
-	Hosts       []string      // that a pull request's URL may name, besides the common forges
-	Redact      []string      // patterns of the operator's own secrets
-	Version     string        // of the program
-	Witnesses   Witnesses     // commits that may show that the ledger is not what was signed; may be nil
-	Unlisted    bool          // only its own process finds it, for a moment; it makes way for others
-	Patience    time.Duration // how long it waits for a directory that another has for a moment
-	Keep        time.Duration // how long outputs of what is over are kept; for ever if 0
-	Verify      bool          // read and prove all that is in the archive before it starts
-	Busy        func(bool)    // told when a burst of events begins, as the box does with one; when it is over; and when no event comes any more; may be nil
+	Archive     string              // where the archive lies; if empty, where it lay, or in Dir
+	Segments    string              // where its log lies; if empty, where it lay, or in the archive
+	Mirror      string              // where the log is written too; nowhere if empty
+	Files       archive.FS          // the archive's files; those where it lies if nil
+	ExitEnabled bool                // exit records are acted upon
+	Hosts       []string            // that a pull request's URL may name, besides the common forges
+	Own         *agentsig.Extension // line signals of the project's own
+	Limits      work.Limits         // of work that stands alone; those of [delivery.DefaultLimits] where they are 0
+	Redact      []string            // patterns of the operator's own secrets
+	Evidence    Evidence            // reads what agents name that work by hand; may be nil
+	Version     string              // of the program
+	Witnesses   Witnesses           // commits that may show that the ledger is not what was signed; may be nil
+	Unlisted    bool                // only its own process finds it, for a moment; it makes way for others
+	Patience    time.Duration       // how long it waits for a directory that another has for a moment
+	Keep        time.Duration       // how long outputs of what is over are kept; for ever if 0
+	Verify      bool                // read and prove all that is in the archive before it starts
+	Busy        func(bool)          // told when a burst of events begins, as the box does with one; when it is over; and when no event comes any more; may be nil
 	Logger      *slog.Logger
 
 	held *holding         // once it is taken
 	now  func() time.Time // time.Now if nil
 }
+
+// Evidence reads a file that an agent names as its evidence, of at most [MaxEvidence] bytes.
+type Evidence func(ref string) ([]byte, error)
 
 // Box records what happens to work items and hands them from agent to agent.
 type Box struct {
@@ -67,7 +74,10 @@ type Box struct {
 	requests    keylock.Lock[keyOfKind] // by key; starts of runs have one for all
 	redact      *redact.Redactor
 	hosts       []string
+	own         *agentsig.Extension
+	evidence    Evidence
 	exitEnabled bool
+	limits      work.Limits
 	version     string
 	logger      *slog.Logger
 	now         func() time.Time
@@ -173,7 +183,7 @@ func open(ctx context.Context, o Options) (*Box, Found, error) {
 // start runs a box on an open archive, and on the log that is made for its state.
 func start(ctx context.Context, o Options, a *archive.Archive, keys archive.Keys, newLog func(archive.Follower) engine.Log) (*Box, Found, error) {
 	b := &Box{
-		dir: o.Dir, archive: a, keys: keys, hosts: o.Hosts, exitEnabled: o.ExitEnabled,
+		dir: o.Dir, archive: a, keys: keys, hosts: o.Hosts, own: o.Own, evidence: o.Evidence, exitEnabled: o.ExitEnabled, limits: byHand(o.Limits),
 		keepBlobs: o.Keep, version: o.Version, logger: o.Logger, now: o.now,
 		stopped: make(chan struct{}), sealing: sealing{dirty: make(chan struct{}, 1), busy: o.Busy},
 		held: o.held, unlisted: o.Unlisted,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -23,6 +24,10 @@ const (
 	// transcript, the last ones first, and a text among them is cut.
 	maxFields = 4 << 10
 	maxText   = 1 << 10
+	// What became of evidence takes no more than this.
+	maxKept = 512
+	// A name of a project's own takes no more than this.
+	maxOwnName = 64
 	// More near misses than this help nobody.
 	maxNearMisses = 20
 )
@@ -30,14 +35,15 @@ const (
 // Why an output is not accepted. An exit record that is not valid is refused with
 // its own error.
 var (
-	errNoSignal  = errors.New("the output contains no signal that counts")
-	errAmbiguous = errors.New("the output says two different things")
+	errNoSignal    = errors.New("the output contains no signal that counts")
+	errAmbiguous   = errors.New("the output says two different things")
+	errNotAccepted = errors.New("the output was not accepted when it came first")
 )
 
 // Emit takes a session's output: it looks for the signal in it and records what
-// the signal says. What is wrong with the output is said in the answer; a
-// rejection changes nothing, and the session can try again.
-func (b *Box) Emit(session string, output []byte) (api.Emitted, error) {
+// the signal says. What is wrong with the output is said in the answer, with what to ask the agent. That is counted: the
+// session can try again, until it was too often. The key is for output without a signal, which may be the same again.
+func (b *Box) Emit(session string, output []byte, again string) (api.Emitted, error) {
 	item, token, err := b.session(session)
 	if err != nil {
 		return api.Emitted{}, err
@@ -48,32 +54,47 @@ func (b *Box) Emit(session string, output []byte) (api.Emitted, error) {
 		return emitted(item, r), err
 	}
 	said, err := b.read(item, token, text)
+	unread := func(why error) (api.Emitted, error) {
+		return b.unread(item, token, said, text, cmp.Or(again, key), why, func() (api.Emitted, error) { return b.Emit(session, output, again) })
+	}
 	if err != nil {
-		return rejected(item, said, err), nil
+		return unread(err)
+	}
+	if _, before, err := ofItems.find(b, item, cmp.Or(again, key), work.Unread{}.Events()); err != nil {
+		return api.Emitted{}, err
+	} else if before {
+		return unread(errNotAccepted) // that may have ended the session: now it would be a late result
 	}
 	signal := b.cleanSignal(said.verdict.Signal)
-	if _, err := work.Decide(item, ending(item, token, signal, work.Said{}, key)); refusal(err) {
+	if _, err := work.Decide(item, b.ending(item, token, signal, work.Said{}, key)); refusal(err) {
 		if errors.Is(err, agentsig.ErrNoHandover) {
 			err = fmt.Errorf("%s: %w, and the session goes on: end it with a signal that hands over %s, or an exit record", signal.Kind, err, item.Phase)
 		}
-		return rejected(item, said, err), nil // before anything of it is stored
+		return unread(err) // before anything of it is stored
 	}
 	about, err := b.said(said.finding, text)
 	if err == nil {
 		signal, about, err = b.fit(signal, about, text)
 	}
+	if x, _ := signal.Exit(); err == nil && x.EvidenceBundleRef != "" && b.evidence != nil {
+		about.Evidence, err = b.keepEvidence(func() ([]byte, error) { return b.evidence(x.EvidenceBundleRef) })
+	}
 	if err != nil {
 		return api.Emitted{}, err
 	}
-	r, err := b.record(item.Subject, key, ending(item, token, signal, about, key))
+	r, err := b.record(item.Subject, key, b.ending(item, token, signal, about, key))
 	if refusal(err) {
 		return rejected(item, said, err), nil
 	}
-	return emitted(item, r), err
+	out := emitted(item, r)
+	if signal.Kind == agentsig.KindCheckpoint && item.Run == "" && item.Count.Unknown > 0 {
+		out.Ask = b.ask(item, delivery.AskSignal, said)
+	}
+	return out, err
 }
 
 // ending is what a session's signal asks for.
-func ending(item work.Item, token work.Token, signal agentsig.Signal, about work.Said, key string) work.Command {
+func (b *Box) ending(item work.Item, token work.Token, signal agentsig.Signal, about work.Said, key string) work.Command {
 	if !signal.Terminal() {
 		return work.Note{Token: token, Said: about, Key: key}
 	}
@@ -81,7 +102,7 @@ func ending(item work.Item, token work.Token, signal agentsig.Signal, about work
 	if !ok {
 		actor = "unknown" // the ledger has it, with the grant
 	}
-	return work.End{Token: token, Actor: actor, Signal: signal, Said: about, Key: key}
+	return work.End{Token: token, Actor: actor, Signal: signal, Said: about, Key: key, Limits: b.limits}
 }
 
 // emitKey makes the same output of a session the same request.
@@ -101,7 +122,7 @@ type reading struct {
 
 // read looks for the one signal in an output.
 func (b *Box) read(item work.Item, token work.Token, text []byte) (reading, error) {
-	o := agentsig.Options{Task: item.ID, Hosts: b.hosts}
+	o := agentsig.Options{Task: item.Names(), Hosts: b.hosts, Own: b.own}
 	if item.Holds(token) {
 		o.Role, o.Phase = item.Lease.Role, item.Phase
 	}
@@ -146,7 +167,7 @@ func (b *Box) read(item work.Item, token work.Token, text []byte) (reading, erro
 // said is what is recorded of a signal and where it was said.
 func (b *Box) said(f agentsig.Finding, text []byte) (work.Said, error) {
 	s := work.Said{
-		Signal: f.Signal.Kind, Subject: b.short(f.Signal.Subject), Note: b.short(f.Signal.Note),
+		Signal: f.Signal.Kind, Name: b.short(f.Signal.Name), Subject: b.short(f.Signal.Subject), Note: b.short(f.Signal.Note),
 		Offset: f.Span.Offset, Length: f.Span.Length, SHA256: ledger.Hash(f.Span.SHA256),
 	}
 	if _, isExit := f.Signal.Exit(); !isExit { // whose fields are in the event itself
@@ -154,6 +175,9 @@ func (b *Box) said(f agentsig.Finding, text []byte) (work.Said, error) {
 			s.Fields = append(s.Fields, work.Field{Name: x.Name, Value: x.Value})
 		}
 		s.Fields = b.fields(s.Fields)
+	}
+	if f.LeftOut != nil {
+		s.LeftOut = b.short(f.LeftOut.Error())
 	}
 	var err error
 	s.Transcript, err = b.keep(text)
@@ -193,7 +217,7 @@ func (b *Box) keep(text []byte) (work.Transcript, error) {
 func (b *Box) fit(signal agentsig.Signal, s work.Said, text []byte) (agentsig.Signal, work.Said, error) {
 	x, _ := signal.Exit()
 	data, err := json.Marshal([]any{s, x})
-	if err != nil || len(data) <= ledger.MaxPayload-maxText {
+	if err != nil || len(data) <= ledger.MaxPayload-maxText-maxKept {
 		return signal, s, err
 	}
 	s.Shortened, s.Note, s.Subject, s.Fields = true, "", "", nil

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
@@ -18,7 +20,8 @@ import (
 // Conductor is who brings the runs on. The box folds them, tells it what has moved, and asks it what no event says.
 type Conductor interface {
 	Moved(run string) // called while the state is locked: it must not wait
-	Seen(session string) (says string, away bool)
+	AskedByHand()     // likewise, when there is a new question about work that stands alone
+	Seen(session string) (says string, quiet time.Time, away bool)
 	Draining() bool
 }
 
@@ -58,6 +61,13 @@ func (l Ledger) RunOf(subject string) string { return cmp.Or(l.box.state.item(su
 
 // ItemNamed returns the item with this name.
 func (l Ledger) ItemNamed(id string) (work.Item, error) { return l.box.state.exact(id) }
+
+// QuestionsByHand lists what is asked about work that stands alone, oldest first.
+func (l Ledger) QuestionsByHand() []api.Question {
+	l.box.state.mu.Lock()
+	defer l.box.state.mu.Unlock()
+	return oldestFirst(l.box.state.byHand())
+}
 
 // Question returns a question of a run, and which run that is.
 func (l Ledger) Question(id string) (q api.Question, run string, ok bool) {
@@ -118,7 +128,14 @@ func (l Ledger) RecordItem(item, key string, do work.Command) error {
 
 // ConflictError says that something else happened to the subject meanwhile: what
 // was decided has to be decided again.
-type ConflictError struct{ error }
+type ConflictError struct{ Err error }
+
+func (e ConflictError) Error() string {
+	return fmt.Sprint("it was not recorded as it was decided: ", e.Err)
+}
+
+// Unwrap returns what the ledger says.
+func (e ConflictError) Unwrap() error { return e.Err }
 
 // RecordRun appends an event to a run's subject.
 func (l Ledger) RecordRun(ctx context.Context, subject string, e delivery.Event) error {
@@ -133,7 +150,7 @@ func (l Ledger) RecordRun(ctx context.Context, subject string, e delivery.Event)
 	if errors.Is(err, engine.ErrConflict) || errors.Is(err, engine.ErrUnknown) {
 		// The run's decider is the only one who writes here, so what the state has by now is
 		// what it wrote, or nothing.
-		return ConflictError{err}
+		return ConflictError{Err: err}
 	}
 	return err
 }
@@ -166,6 +183,10 @@ func (l Ledger) Hear(said api.SaidSignal) (agentsig.Signal, work.Said, error) {
 		if sum, err := hex.DecodeString(said.SHA256); err == nil && len(sum) == len(f.Span.SHA256) {
 			copy(f.Span.SHA256[:], sum)
 		}
+		if said.LeftOut != "" { // it is not in the wire any more
+			f.LeftOut = errors.New(said.LeftOut)
+		}
+		f.Signal.Name = work.Cut(said.Name, maxOwnName)
 		signal := l.box.cleanSignal(f.Signal)
 		about, err := l.box.said(f, []byte(text))
 		if err == nil {

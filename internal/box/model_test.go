@@ -34,6 +34,7 @@ type model struct {
 	phase            agentsig.Phase
 	holder           uint64 // the token of who holds it, or 0
 	granted, settled uint64 // the latest token, and the latest whose session ended by itself
+	unread           int    // outputs in a row without a signal that counts
 }
 
 var after = map[agentsig.Phase]agentsig.Phase{
@@ -79,21 +80,28 @@ func (m model) step(c call) (model, result) {
 		if m.phase == c.phase {
 			return no("conflict")
 		}
+		m.unread = 0
 		return move("WorkOverridden", c.phase)
 	}
 	mine, over := m.holder == c.token, m.settled == c.token
 	switch c.what {
 	case "end":
 		switch to := after[c.phase]; {
-		case over, mine && m.phase != c.phase, mine && c.reason == "completed" && to == "":
+		case over:
 			return no("conflict")
+		case mine && m.phase != c.phase, mine && c.reason == "completed" && to == "":
+			if m.unread++; m.unread < 3 {
+				return m, result{event: "unknown_signal_recovery"}
+			}
+			m.unread, m.holder = 0, 0
+			return m, result{event: "agent_signal_failure"}
 		case !mine:
 			return m, result{event: "LateResultRecorded"}
 		case c.reason != "completed":
-			m.settled = c.token
+			m.settled, m.unread = c.token, 0
 			return move("AgentSessionCompleted", "BLOCKED")
 		default:
-			m.settled = c.token
+			m.settled, m.unread = c.token, 0
 			return move("AgentSessionCompleted", to)
 		}
 	case "note":

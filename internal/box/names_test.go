@@ -9,15 +9,17 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 )
 
-// The names of runs' tasks are given to nobody else.
+// The names of runs and of their tasks are given to nobody else.
 func TestNamesOfTasks(t *testing.T) {
 	b := inDir(t, Dir(t.TempDir()))
 	defer closeBox(t, b)
-	_, err := b.Add(t.Context(), api.AddWork{ID: "R7.T-1", Title: "a title"}, "")
-	if form := (BadRequest{}); !errors.As(err, &form) {
-		t.Error(err)
+	for _, id := range []string{"R7.T-1", "R7"} {
+		_, err := b.Add(t.Context(), api.AddWork{ID: id, Title: "a title"}, "")
+		if form := (BadRequest{}); !errors.As(err, &form) {
+			t.Error(id, err)
+		}
 	}
-	for _, id := range []string{"R7", "R.1", "R7-1.2"} {
+	for _, id := range []string{"R7a", "R.1", "R7-1.2"} {
 		if _, err := b.Add(t.Context(), api.AddWork{ID: id, Title: "a title"}, ""); err != nil {
 			t.Error(err)
 		}

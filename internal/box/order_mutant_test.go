@@ -16,6 +16,6 @@ func TestOrderMutants(t *testing.T) {
 		{By: "TestLiveOrder", Mutant: mutant.Mutant{Name: "runs have the order of their subjects", File: "runs.go",
 			Old: "cmp.Compare(s.runs[a].First, s.runs[b].First)", New: "cmp.Compare(a, b)"}},
 		{By: "TestLiveOrder", Mutant: mutant.Mutant{Name: "questions have the order of their times", File: "runs.go",
-			Old: "cmp.Compare(a.Seq, b.Seq)", New: "a.At.Compare(b.At)"}},
+			Old: "cmp.Compare(a.seq, b.seq)", New: "a.shown.AskedAt.Compare(b.shown.AskedAt)"}},
 	})
 }

@@ -162,7 +162,7 @@ func (p *pastPlay) step(n int) {
 			if err != nil {
 				return nil, err
 			}
-			e, err := b.Emit(i.Subject+"-1."+counter, append(output, '\n'))
+			e, err := b.Emit(i.Subject+"-1."+counter, append(output, '\n'), "")
 			return e, err
 		})
 	case 6, 7:

@@ -17,7 +17,7 @@ import (
 // no item that is ready fits a claim that waits; so the next match looks only at items that were
 // updated since.
 type queue struct {
-	ready   map[agentsig.Phase]*list.List  // of readyItem, the one that is ready for longest first
+	ready   map[post]*list.List            // of readyItem, the one that is ready for longest first
 	place   map[string]*list.Element       // subject -> its place
 	lines   map[string]map[wish]*list.List // of *waiter, by the subject that is wished for; none is empty
 	waiting int                            // how many wait, in all lines
@@ -27,8 +27,14 @@ type queue struct {
 
 type readyItem struct {
 	subject string
-	phase   agentsig.Phase
-	since   uint64 // the sequence from which it is ready
+	post
+	since uint64 // the sequence from which it is ready
+}
+
+// post is where an item waits: in a phase; if that is BLOCKED, for this role to help.
+type post struct {
+	phase  agentsig.Phase
+	helper agentsig.Role
 }
 
 // wish is what a claim asks for.
@@ -47,19 +53,21 @@ type waiter struct {
 }
 
 func newQueue() queue {
-	return queue{ready: map[agentsig.Phase]*list.List{}, place: map[string]*list.Element{}, lines: map[string]map[wish]*list.List{}}
+	return queue{ready: map[post]*list.List{}, place: map[string]*list.Element{}, lines: map[string]map[wish]*list.List{}}
 }
 
 // accepts reports whether an item in this phase is what is asked for. CI_PENDING
 // waits for the gate, and is given only to who names it, or the item.
-func (w wish) accepts(subject string, phase agentsig.Phase) bool {
+func (w wish) accepts(subject string, p post) bool {
 	switch {
-	case w.subject != "" && w.subject != subject, w.phase != "" && w.phase != phase:
+	case w.subject != "" && w.subject != subject, w.phase != "" && w.phase != p.phase:
 		return false
-	case phase == agentsig.PhaseCIPending && w.phase == "" && w.subject == "":
+	case p.phase == agentsig.PhaseCIPending && w.phase == "" && w.subject == "":
 		return false
+	case p.phase == agentsig.PhaseBlocked:
+		return w.role == p.helper
 	}
-	return work.MayHold(w.role, phase)
+	return work.MayHold(w.role, p.phase)
 }
 
 // update puts an item into its place after something happened to it.
@@ -74,16 +82,17 @@ func (q *queue) update(i work.Item) {
 	if q.waiting > 0 {
 		q.updated = append(q.updated, i.Subject)
 	}
-	l := q.ready[i.Phase]
+	at := post{i.Phase, i.Helper()}
+	l := q.ready[at]
 	if l == nil {
 		l = list.New()
-		q.ready[i.Phase] = l
+		q.ready[at] = l
 	}
 	before := l.Back()
 	for before != nil && before.Value.(readyItem).since > i.Seq {
 		before = before.Prev() // it was offered, and comes back
 	}
-	item := readyItem{i.Subject, i.Phase, i.Seq}
+	item := readyItem{i.Subject, at, i.Seq}
 	if before == nil {
 		q.place[i.Subject] = l.PushFront(item)
 		return
@@ -93,7 +102,7 @@ func (q *queue) update(i work.Item) {
 
 func (q *queue) remove(subject string) {
 	if e := q.place[subject]; e != nil {
-		q.ready[e.Value.(readyItem).phase].Remove(e)
+		q.ready[e.Value.(readyItem).post].Remove(e)
 		delete(q.place, subject)
 	}
 }
@@ -102,15 +111,15 @@ func (q *queue) remove(subject string) {
 func (q *queue) take(w wish) (string, bool) {
 	if w.subject != "" {
 		e := q.place[w.subject]
-		if e == nil || !w.accepts(w.subject, e.Value.(readyItem).phase) {
+		if e == nil || !w.accepts(w.subject, e.Value.(readyItem).post) {
 			return "", false
 		}
 		q.remove(w.subject)
 		return w.subject, true
 	}
 	var best *readyItem
-	for phase, l := range q.ready {
-		if e := l.Front(); e != nil && w.accepts("", phase) {
+	for at, l := range q.ready {
+		if e := l.Front(); e != nil && w.accepts("", at) {
 			if r := e.Value.(readyItem); best == nil || r.since < best.since {
 				best = &r
 			}
@@ -200,7 +209,7 @@ func (q *queue) match() {
 func (q *queue) first(i readyItem) (first *waiter) {
 	for _, subject := range []string{"", i.subject} {
 		for wish, line := range q.lines[subject] {
-			if !wish.accepts(i.subject, i.phase) {
+			if !wish.accepts(i.subject, i.post) {
 				continue
 			}
 			if w := line.Front().Value.(*waiter); first == nil || w.number < first.number {

@@ -10,7 +10,7 @@ import (
 func TestQueueMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
 		{By: "TestQueueLooksAtWhatFits", Mutant: mutant.Mutant{Name: "claims that an item does not fit are looked at", File: "queue.go",
-			Old: "if !wish.accepts(i.subject, i.phase) {", New: "if line.Front().Value.(*waiter) == nil || !wish.accepts(i.subject, i.phase) {"}},
+			Old: "if !wish.accepts(i.subject, i.post) {", New: "if line.Front().Value.(*waiter) == nil || !wish.accepts(i.subject, i.post) {"}},
 		{By: "TestQueueLooksAtWhatFits", Mutant: mutant.Mutant{Name: "claims that name another item are looked at", File: "queue.go",
 			Old: `for _, subject := range []string{"", i.subject} {`, New: "for subject := range q.lines {"}},
 		{By: "TestQueueLikeAWalk", Mutant: mutant.Mutant{Name: "the claim that came last is served first", File: "queue.go",

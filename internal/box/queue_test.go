@@ -30,7 +30,7 @@ type walker struct {
 func (q *walked) update(i work.Item) {
 	q.ready = slices.DeleteFunc(q.ready, func(r readyItem) bool { return r.subject == i.Subject })
 	if i.Claimable() {
-		q.ready = append(q.ready, readyItem{i.Subject, i.Phase, i.Seq})
+		q.ready = append(q.ready, readyItem{i.Subject, post{i.Phase, i.Helper()}, i.Seq})
 		slices.SortFunc(q.ready, func(a, b readyItem) int { return int(a.since) - int(b.since) })
 	}
 	if i.Phase == agentsig.PhaseCompleted {
@@ -43,7 +43,7 @@ func (q *walked) update(i work.Item) {
 
 func (q *walked) take(w wish) (string, bool) {
 	for n, r := range q.ready {
-		if w.accepts(r.subject, r.phase) {
+		if w.accepts(r.subject, r.post) {
 			q.ready = slices.Delete(q.ready, n, n+1)
 			return r.subject, true
 		}

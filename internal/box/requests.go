@@ -30,13 +30,14 @@ var (
 )
 
 var (
-	errOfRun    = errors.New("an id that begins with R, a number and a point is for a run's task: give it another name")
+	errOfRun    = errors.New("an id of R and a number is a run's, and with a point after it a task's: give it another name")
 	errSecretID = errors.New("the id looks like a secret: give it another name")
 	errTooMany  = fmt.Errorf("%d claims wait already: try again later", maxWaiting)
 )
 
-// ofRun matches the ids of runs' tasks (see itemID). Nobody else gets one: the run could not add its task.
-var ofRun = regexp.MustCompile(`^R[0-9]+\.`)
+// ofRun matches the ids of runs and of their tasks (see itemID). Nobody else gets one: the run could not add its task, and
+// its questions would be another's.
+var ofRun = regexp.MustCompile(`^R[0-9]+(\.|$)`)
 
 // maxWaiting is how many claims may wait.
 const maxWaiting = 10_000
@@ -69,7 +70,7 @@ func (b *Box) Add(ctx context.Context, a api.AddWork, key string) (api.Work, err
 	if ofRun.MatchString(a.ID) {
 		return api.Work{}, BadRequest{errOfRun}
 	}
-	i, err := b.add(work.Add{ID: a.ID, Title: b.redact.Text(a.Title), Phase: a.Phase, Actor: work.OperatorActor, Key: key})
+	i, err := b.add(work.Add{ID: a.ID, Title: b.redact.Text(a.Title), Asked: b.redact.Text(a.Asked), Phase: a.Phase, Actor: work.OperatorActor, Key: key})
 	return b.show(i), err
 }
 
@@ -113,7 +114,11 @@ func subjectAfter(last string, now time.Time) string {
 // Work returns a work item.
 func (b *Box) Work(id string) (api.Work, error) {
 	i, err := b.state.named(id)
-	return b.show(i), err
+	w := b.show(i)
+	if err == nil {
+		w.Handoff, err = b.handoff(i)
+	}
+	return w, err
 }
 
 func (b *Box) show(i work.Item) api.Work {
@@ -124,6 +129,7 @@ func (b *Box) show(i work.Item) api.Work {
 	if l := i.Lease; l != nil {
 		w.Holder = &api.Holder{Session: i.Session(), Actor: l.Actor, Role: l.Role, ExpiresAt: b.state.expiry(i.Subject)}
 	}
+	w.Waits, w.Answers, w.NoChange = ShowWait(i), replies(i), i.NoChange
 	return w
 }
 
@@ -137,7 +143,7 @@ func (b *Box) Claim(ctx context.Context, q api.Claim, key string) (api.Grant, er
 	}
 	defer unlock()
 	if i, ok := b.state.granted(key); ok {
-		return b.grant(i), nil
+		return b.handOver(i)
 	}
 	if q.TTLMS < 0 || q.TTLMS > work.MaxTTL.Milliseconds() {
 		return api.Grant{}, work.ErrBadTTL
@@ -168,7 +174,7 @@ func (b *Box) Claim(ctx context.Context, q api.Claim, key string) (api.Grant, er
 			_, err = b.record(subject, "", work.Release{Token: r.after.Lease.Token})
 			return api.Grant{}, errors.Join(ctx.Err(), err)
 		case err == nil:
-			return b.grant(r.after), nil
+			return b.handOver(r.after)
 		}
 		b.state.giveBack(subject)
 		if !lostRace(err) || w.subject != "" && !q.Wait {
@@ -189,8 +195,6 @@ func (b *Box) checkClaim(w wish, c work.Grant, wait bool) error {
 	switch {
 	case w.role != "" && !slices.Contains(agentsig.Roles(), w.role):
 		return work.ErrBadRole
-	case !slices.ContainsFunc(agentsig.Phases(), func(p agentsig.Phase) bool { return work.MayHold(w.role, p) }):
-		return work.ErrIdleRole
 	case w.phase != "" && !slices.Contains(agentsig.Phases(), w.phase):
 		return work.ErrBadPhase
 	case w.phase == agentsig.PhaseCompleted:
@@ -250,9 +254,14 @@ func lostRace(err error) bool {
 }
 
 func (b *Box) grant(i work.Item) api.Grant {
-	return api.Grant{
-		Session: i.Session(), Work: i.ID, Phase: i.Phase, Token: i.Lease.Token, ExpiresAt: b.state.expiry(i.Subject),
+	g := api.Grant{
+		Session: i.Session(), Work: i.ID, Title: i.Title, Phase: i.Phase, Token: i.Lease.Token, ExpiresAt: b.state.expiry(i.Subject),
+		Waits: ShowWait(i), Answers: replies(i), NoChange: i.NoChange,
 	}
+	if i.Format {
+		g.Format = work.UnknownContext + "\n\n" + b.instructions(i)
+	}
+	return g
 }
 
 // Renew starts the term of a session's lease anew. It is no event.

@@ -252,6 +252,9 @@ func (b *Box) showRun(subject string) (api.Run, error) {
 	if r.Finished != nil {
 		v.Outcome = r.Finished.Outcome
 	}
+	if p := r.Publication; p != nil {
+		v.PullRequest, v.Unpublished = p.URL, p.Problem
+	}
 	v.Distrust = r.Distrust
 	if r.Remediation.Stage != "" {
 		v.Trouble = r.Remediation.Cause
@@ -272,11 +275,7 @@ func (b *Box) showRun(subject string) (api.Run, error) {
 		}
 	}
 	slices.SortFunc(v.Others, func(a, b api.Agent) int { return cmp.Compare(a.Session, b.Session) })
-	for _, q := range r.Open() {
-		if r.Live() {
-			v.Questions = append(v.Questions, ShowQuestion(r, q))
-		}
-	}
+	v.Questions = append(v.Questions, Waiting(r)...)
 	for name, until := range r.Waits {
 		if until.After(now) {
 			v.Providers = append(v.Providers, api.Provider{Name: name, Until: until})
@@ -330,7 +329,7 @@ func (b *Box) showAgent(a *delivery.Session) api.Agent {
 	v := api.Agent{Session: a.ID, Role: a.Role, Name: a.Agent, Task: a.Task, StartedAt: a.Started, Waiting: a.Waiting, Ending: a.Over}
 	v.Away = true
 	if c := b.state.conductor; c != nil {
-		v.Says, v.Away = c.Seen(a.ID)
+		v.Says, v.QuietFrom, v.Away = c.Seen(a.ID)
 	}
 	if a.Prompt != nil {
 		v.Asked = string(a.Prompt.Ask)
@@ -341,8 +340,49 @@ func (b *Box) showAgent(a *delivery.Session) api.Agent {
 // ShowQuestion returns a question as people see it.
 func ShowQuestion(r *delivery.Run, q *delivery.Asked) api.Question {
 	return api.Question{
-		ID: q.ID, Run: r.ID, Task: q.Task, Cause: q.Cause, Text: q.Text, Context: q.Context, Choices: q.Choices, AskedAt: q.At,
+		ID: q.ID, Kind: api.KindQuestion, Run: r.ID, Task: q.Task, Cause: q.Cause, Text: q.Text, Context: q.Context, Choices: q.Choices, AskedAt: q.At,
 	}
+}
+
+// awaiting is something that waits for a person, and the ledger's sequence since which it does.
+type awaiting struct {
+	seq   uint64
+	shown api.Question
+}
+
+// Waiting returns what of a run waits for a person: its open questions, and tasks that they have a part in, oldest first.
+func Waiting(r *delivery.Run) []api.Question { return oldestFirst(waiting(r)) }
+
+func waiting(r *delivery.Run) (all []awaiting) {
+	if !r.Live() {
+		return nil
+	}
+	for _, q := range r.Open() {
+		all = append(all, awaiting{q.Seq, ShowQuestion(r, q)})
+	}
+	for _, t := range r.Tasks {
+		if part, role := r.Awaited(t); part != "" {
+			since := t.Moved
+			if role == delivery.RoleMerge {
+				since = t.Item.Proposal.Seq
+			}
+			all = append(all, awaiting{since, api.Question{
+				ID: fmt.Sprintf("%s/%d", t.Item.ID, since), Kind: string(part), Run: r.ID, Task: t.ID, Work: t.Item.ID, Role: role,
+				Text: part.Words(role) + ": " + t.Item.Title, AskedAt: t.Since,
+			}})
+		}
+	}
+	return all
+}
+
+// oldestFirst returns what waits, oldest first.
+func oldestFirst(all []awaiting) []api.Question {
+	slices.SortFunc(all, func(a, b awaiting) int { return cmp.Compare(a.seq, b.seq) })
+	shown := make([]api.Question, len(all))
+	for i, a := range all {
+		shown[i] = a.shown
+	}
+	return shown
 }
 
 // Run returns a run by its id, which may be [api.LatestRun].
@@ -362,23 +402,18 @@ func (b *Box) Run(id string) (api.Run, error) {
 func (b *Box) Questions() []api.Question {
 	b.state.mu.Lock()
 	defer b.state.mu.Unlock()
-	type asked struct {
-		of *delivery.Run
-		*delivery.Asked
-	}
-	var open []asked
+	all := b.state.byHand()
 	for _, r := range b.state.runs {
-		if !r.Live() {
-			continue
-		}
-		for _, q := range r.Open() {
-			open = append(open, asked{r, q})
-		}
+		all = append(all, waiting(r)...)
 	}
-	slices.SortFunc(open, func(a, b asked) int { return cmp.Compare(a.Seq, b.Seq) })
-	all := make([]api.Question, len(open))
-	for i, q := range open {
-		all[i] = ShowQuestion(q.of, q.Asked)
+	return oldestFirst(all)
+}
+
+// byHand returns what is asked about work that stands alone. The caller holds the lock.
+func (s *state) byHand() (all []awaiting) {
+	for subject := range s.asking {
+		i := s.items[subject]
+		all = append(all, awaiting{i.Wait.Seq, *ShowWait(*i)})
 	}
 	return all
 }

@@ -34,6 +34,15 @@ func TestShowsWhatTasksWaitFor(t *testing.T) {
 		{delivery.WaitSession, "", func(_ *delivery.Run, t *delivery.Task) { t.Item.Lease = &work.Lease{Actor: "ada"} }},
 		{delivery.WaitBlocker, "for T-2, T-4", func(_ *delivery.Run, t *delivery.Task) { t.BlockedBy = []string{"T-2", "T-3", "T-4"} }},
 		{delivery.WaitNobody, "for somebody in the role critic", func(_ *delivery.Run, t *delivery.Task) { t.Item.Phase = agentsig.PhaseReview }},
+		{delivery.WaitPerson, "for your review", func(r *delivery.Run, t *delivery.Task) {
+			r.Settings.Roles[agentsig.RoleCritic], t.Item.Phase = delivery.Role{Agent: delivery.Person}, agentsig.PhaseReadyForReview
+		}},
+		{delivery.WaitPerson, "for you to take it", func(r *delivery.Run, _ *delivery.Task) {
+			r.Settings.Roles[agentsig.RoleDeveloper] = delivery.Role{Agent: delivery.Person}
+		}},
+		{delivery.WaitPerson, "for you to give it", func(_ *delivery.Run, t *delivery.Task) {
+			t.Item.Lease = &work.Lease{Agent: work.PersonAgent, Role: agentsig.RoleDeveloper}
+		}},
 		{delivery.WaitDependency, "for T-2", func(_ *delivery.Run, t *delivery.Task) { t.Awaits = "T-2" }},
 		{delivery.WaitConflict, "for go.mod", func(_ *delivery.Run, t *delivery.Task) {
 			t.Conflict = &delivery.FileConflict{Path: "go.mod", Until: later}
@@ -41,6 +50,9 @@ func TestShowsWhatTasksWaitFor(t *testing.T) {
 		{delivery.WaitPaused, "while paused", func(r *delivery.Run, _ *delivery.Task) { r.Paused = true }},
 		{delivery.WaitBaseline, "for the first checks", func(r *delivery.Run, _ *delivery.Task) { r.Baseline = nil }},
 		{delivery.WaitProvider, "for the provider's limit", func(r *delivery.Run, _ *delivery.Task) { r.Waits = map[string]time.Time{"P": later} }},
+		{delivery.WaitLogin, "for a login of its provider", func(r *delivery.Run, _ *delivery.Task) {
+			r.Logins = map[string]delivery.Login{"P": {Refused: true}}
+		}},
 		{delivery.WaitAgents, "for a free agent", func(r *delivery.Run, _ *delivery.Task) { r.Settings.Limits.Agents = 1 }},
 		{delivery.WaitAgents, "for a free agent", func(_ *delivery.Run, t *delivery.Task) { t.Item.Lease = &work.Lease{Agent: "stopped"} }},
 		{delivery.WaitRole, "for a free agent", func(r *delivery.Run, _ *delivery.Task) {

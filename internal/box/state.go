@@ -29,6 +29,7 @@ type state struct {
 	runs          map[string]*delivery.Run              // by subject
 	news          map[string]*news                      // of runs, by subject
 	trails        map[string]*trail                     // by subject
+	asking        map[string]bool                       // subjects of items that wait for a person, or somebody else who helps
 	added         map[keyOfKind]string                  // key of the request that added a subject -> the subject
 	housekeeping  work.Chain                            // of the events about the archive itself
 	removed       map[ledger.Hash]uint64                // blobs that were removed -> the sequence of the last event that says so; older ones are in the index
@@ -50,7 +51,7 @@ func newState() *state {
 	return &state{
 		items: map[string]*work.Item{}, conversations: map[string]*conversation.Conversation{},
 		ids: map[string]string{}, madeUp: map[string]int{}, grants: map[string]string{},
-		runs: map[string]*delivery.Run{}, news: map[string]*news{}, trails: map[string]*trail{}, added: map[keyOfKind]string{}, removed: map[ledger.Hash]uint64{}, queue: newQueue(), leases: leases{},
+		runs: map[string]*delivery.Run{}, news: map[string]*news{}, trails: map[string]*trail{}, asking: map[string]bool{}, added: map[keyOfKind]string{}, removed: map[ledger.Hash]uint64{}, queue: newQueue(), leases: leases{},
 	}
 }
 
@@ -147,6 +148,9 @@ func (s *state) foldItem(seq uint64, e ledger.Event, stored []byte) error {
 	s.put(before, &after)
 	run := s.runs[after.Run]
 	if run == nil {
+		if s.conductor != nil && before.Wait == nil && after.Wait != nil {
+			s.conductor.AskedByHand()
+		}
 		return nil
 	}
 	if err := run.EvolveItem(after, e); err != nil {
@@ -171,6 +175,11 @@ func (s *state) put(before, after *work.Item) {
 		if s.now != nil {
 			s.begin(after)
 		}
+	}
+	if after.Wait != nil {
+		s.asking[after.Subject] = true
+	} else {
+		delete(s.asking, after.Subject)
 	}
 	s.queue.update(*after)
 }
@@ -393,6 +402,9 @@ func (l leases) end(subject string) {
 // begin lets the term of an item's lease run from now.
 func (s *state) begin(i *work.Item) {
 	s.leases.end(i.Subject)
+	if i.Lease.TTL == 0 {
+		return // a person's, for as long as it takes
+	}
 	subject, token := i.Subject, i.Lease.Token
 	s.leases[subject] = &term{
 		token: token, expires: s.now().Add(i.Lease.TTL),

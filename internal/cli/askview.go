@@ -54,7 +54,7 @@ func (v *askView) chunk(c oracle.Chunk) {
 	case oracle.ToolCall:
 		v.line(command.Faint, "  > "+safetext.Escape(c.Tool)+" "+shorten(compact(c.Arguments)))
 	case oracle.ToolResult:
-		colour, word := command.Faint, size(c.Bytes)
+		colour, word := command.Faint, bytesWords(int64(c.Bytes))
 		if c.Failed {
 			colour, word = command.Yellow, "failed"
 		}
@@ -82,13 +82,6 @@ func compact(arguments string) string {
 		return arguments
 	}
 	return strings.TrimPrefix(b.String(), "{}")
-}
-
-func size(bytes int) string {
-	if bytes < 1000 {
-		return fmt.Sprintf("%d bytes", bytes)
-	}
-	return fmt.Sprintf("%.1f KB", float64(bytes)/1000)
 }
 
 // line writes a remark on a line of its own.

@@ -14,8 +14,9 @@ import (
 func (a *app) benchCommand() *cobra.Command {
 	o := bench.Options{Rounds: 5, Rate: 1000}
 	cmd := &cobra.Command{
-		Use:   "bench",
-		Short: "Measure what this machine carries",
+		Use:     "bench",
+		Short:   "Measure what this machine carries",
+		Example: `  signalbox bench`,
 		Long: `Bench measures how many handoffs a box makes in a second on this machine, and how
 long it takes from an agent's signal until the next agent has the work.
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,11 +31,20 @@ Without --work it takes what has been ready for longest: in the given phase, in 
 phase that the role holds, or in any. The roles hold: analyst DRAFT; developer DRAFT
 and IMPLEMENTATION; critic READY_FOR_REVIEW and REVIEW; auditor READY_FOR_MERGE. A
 critic who takes work in READY_FOR_REVIEW enters REVIEW. CI_PENDING waits for the
-gate, and is taken only if it is asked for.
+gate, and is taken only if it is asked for. BLOCKED work is taken by who can help:
+expert, after an EXPERT_REQUEST; remediation, if the environment is broken, and
+health_auditor after that.
+
+What came of questions about the work (answers, advice) is printed with it; so is what
+to help with, a claim that a critic has to judge, and how to signal if the last agent
+did not.
 
 With --wait it returns as soon as there is something; it does not poll, and goes on
-waiting if the box is started anew within 15 seconds. With --json it prints session,
-work, phase, token and expires_at. Exit code 1 if there is nothing.`,
+waiting if the box is started anew within 15 seconds. Exit code 1 if there is nothing.
+
+It comes with what is asked for, what who worked on it last claims, and what was found when it was sent back. With
+--json it prints session, work, title, phase, token and expires_at; asked, claim, findings, pr_url and evidence, as
+work show has them; and waits, answers, no_change and format if there are any.`,
 		Example: `  signalbox claim --role developer --wait
   signalbox claim --work T-1 --actor ann --ttl 30m --json`,
 		Args: none,
@@ -70,10 +80,37 @@ func (a *app) granted(g api.Grant, err error) error {
 		return command.WriteJSON(a.Out, g)
 	}
 	a.rows([][2]string{
-		{"session", g.Session}, {"work", g.Work}, {"phase", string(g.Phase)}, {"token", g.Token.String()},
-		{"expires", fmt.Sprintf("%s (in %v)", g.ExpiresAt.Local().Format("2006-01-02 15:04:05"), time.Until(g.ExpiresAt).Round(time.Second))},
+		{"session", g.Session}, {"work", g.Work}, {"title", safetext.Escape(g.Title)}, {"phase", string(g.Phase)}, {"token", g.Token.String()},
+		{"expires", fmt.Sprintf("%s (in %v)", stamp(g.ExpiresAt), time.Until(g.ExpiresAt).Round(time.Second))},
 	})
+	a.sayHandoff(g.Handoff)
+	a.sayWaits(g.Waits)
+	a.sayReplies(g.Answers)
+	if g.NoChange != "" {
+		fmt.Fprintf(a.Out, "\nNothing was changed. The developer claims that nothing has to be; judge that claim, which nobody has checked:\n%s", indented(g.NoChange))
+	}
+	if g.Format != "" {
+		fmt.Fprintf(a.Out, "\n%s\n", safetext.EscapeLines(g.Format))
+	}
 	return nil
+}
+
+// sayWaits says what work waits for.
+func (a *app) sayWaits(q *api.Question) {
+	if q == nil {
+		return
+	}
+	fmt.Fprintf(a.Out, "\n%s asks (%s):\n%s", safetext.Escape(q.ID), strings.ReplaceAll(string(q.Cause), "_", " "), indented(q.Text))
+	if context := strings.TrimSpace(q.Context); context != "" && context != strings.TrimSpace(q.Text) {
+		fmt.Fprintf(a.Out, "%s", indented(context))
+	}
+}
+
+// sayReplies says what came of questions about work.
+func (a *app) sayReplies(all []api.Reply) {
+	for _, r := range all {
+		fmt.Fprintf(a.Out, "\n%s asked:\n%s%s says:\n%s", safetext.Escape(r.ID), indented(r.Question), safetext.Escape(r.From), indented(r.Text))
+	}
 }
 
 // sessionFlag makes --session a flag that a command can't do without.
@@ -85,9 +122,10 @@ func sessionFlag(cmd *cobra.Command, session *string) {
 func (a *app) renewCommand() *cobra.Command {
 	var session string
 	cmd := &cobra.Command{
-		Use:   "renew --session SESSION",
-		Short: "Hold a work item for another term",
-		Args:  none,
+		Use:     "renew --session SESSION",
+		Short:   "Hold a work item for another term",
+		Example: `  signalbox renew --session 01K9Z3J0T6X8E4V5R7B2N1M0QD-1.1`,
+		Args:    none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.checkOptions(cmd, agentsig.Options{}); err != nil {
 				return err
@@ -103,9 +141,10 @@ func (a *app) renewCommand() *cobra.Command {
 func (a *app) releaseCommand() *cobra.Command {
 	var session string
 	cmd := &cobra.Command{
-		Use:   "release --session SESSION",
-		Short: "Give a work item back",
-		Args:  none,
+		Use:     "release --session SESSION",
+		Short:   "Give a work item back",
+		Example: `  signalbox release --session 01K9Z3J0T6X8E4V5R7B2N1M0QD-1.1`,
+		Args:    none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.checkOptions(cmd, agentsig.Options{}); err != nil {
 				return err
@@ -127,13 +166,18 @@ func (a *app) emitCommand() *cobra.Command {
 the session: the signal in it, in any dialect, is checked and recorded, the work item
 moves to its next phase, the lease ends, and whoever waits for the work has it.
 
-A rejection changes nothing: the session goes on, and can try again. Saying the same
-twice is saying it once. A result that comes after the lease was taken away is
-recorded as late, and moves nothing.
+Output without a signal that counts is recorded, and what to ask the agent is printed:
+first for its progress, then for its signal. The session goes on, and can try again;
+after the third time in a row it is ended, and the next claim of the work tells its
+agent exactly how to signal. The same signal twice is the same signal. A result that
+comes after the lease was taken away is recorded as late, and moves nothing.
+
+What an agent needs of others (SEEKING_DIVINE_CLARIFICATION, EXPERT_REQUEST,
+INFRA_BLOCKED, AUDIT_BLOCKED) is a question: ` + "`signalbox inbox`" + ` shows it.
 
 With --json the last line is an object with accepted; if true: event, work,
-phase_completed, exit_reason, next_phase and sequence; if false: error, and near_misses
-if there were any. Exit code 0 if the signal was accepted, 1 if not, 130 if interrupted:
+phase_completed, exit_reason, next_phase and sequence; if false: error, attempt, and
+near_misses if there were any; ask is what to ask the agent. Exit code 0 if the signal was accepted, 1 if not, 130 if interrupted:
 nothing is handed in then. A pipe hides the agent's own exit code, and can't be read
 twice: keep the output with tee if you may need it.`,
 		Example: `  my-agent | tee output.txt | signalbox emit --session 01K9Z3J0T6X8E4V5R7B2N1M0QD-1.1`,
@@ -191,13 +235,22 @@ func (a *app) emitted(e api.Emitted, err error) error {
 			defer fmt.Fprintf(a.Err, "Start the box with %s=true, or with exit_protocol: true in %s.\n", agentsig.ExitProtocolVariable, config.File)
 		}
 		fmt.Fprintf(a.Err, "signalbox: %s\n", safetext.Escape(e.Error))
+		a.sayAsk(e)
 		return errQuiet
 	}
 	if e.NextPhase == "" {
 		fmt.Fprintf(a.Out, "%s %s: recorded for %s (event %d); the session goes on\n", a.Paint(command.Green, "accepted"), e.Event, e.Work, e.Sequence)
+		a.sayAsk(e)
 		return nil
 	}
 	fmt.Fprintf(a.Out, "%s %s: %s %s in %s, and is now in %s (event %d)\n",
 		a.Paint(command.Green, "accepted"), e.Event, e.Work, e.ExitReason, e.PhaseCompleted, e.NextPhase, e.Sequence)
 	return nil
+}
+
+// sayAsk says what to ask an agent whose output has no signal that counts.
+func (a *app) sayAsk(e api.Emitted) {
+	if e.Ask != "" {
+		fmt.Fprintf(a.Err, "ask the agent, and hand in what it says:\n\n%s\n", safetext.EscapeLines(e.Ask))
+	}
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
@@ -22,6 +21,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/plan"
 	"github.com/signalbox-dev/signalbox/internal/redact"
+	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/service"
 	"github.com/signalbox-dev/signalbox/internal/tui"
@@ -31,6 +31,7 @@ import (
 func (a *app) runCommand() *cobra.Command {
 	var configFile string
 	var dry, wait bool
+	var q api.StartRun
 	cmd := &cobra.Command{
 		Use:   "run [PLAN | SENTENCE]",
 		Short: "Deliver a plan with agents, and watch it",
@@ -40,7 +41,10 @@ a branch of its own. Your checkout and your branch are not touched.
 
 PLAN is a file in Markdown (see signalbox plan --help); one sentence in quotes is a plan
 too. Without an argument it goes on with the run that was not finished, and so it does if
-the plan is the same. Agents, roles, checks and limits come from signalbox.yaml
+the plan is the same. If it was changed since (a plan is known by its title and path), run says
+what is new, changed and gone, and asks: amend the run, deliver it beside, or stop; without a
+terminal --amend or --beside is needed. Tasks that are completed stay so unless their text was
+changed: then they are done again, under another id. Agents, roles, checks and limits come from signalbox.yaml
 (signalbox init writes one), here or in a directory above.
 
 It says at its start what it does not protect. Without a sandbox (sandbox.kind in the
@@ -49,7 +53,10 @@ settings) agents can do whatever you can, and what is judged can forge verdicts.
 If a box runs in the directory, it does the work, and run only watches. If not, run is the
 box: Ctrl-C ends its agents, whose work stays where it is, and the next run goes on.
 
-It ends when the plan is done, or when only questions to you remain; with --wait it stays,
+On a terminal it takes keys: arrows choose a task, Enter shows its log, d its diff, a answers,
+q leaves, and ? explains all of them.
+
+It ends when the plan is done, or when only questions to you remain; with --wait, and on a terminal, it stays,
 and goes on when they are answered (signalbox inbox, signalbox answer). Exit code 0 if every
 task is completed, 2 if questions remain, 1 otherwise. With --json it prints the run as it is
 at the end.`,
@@ -67,46 +74,61 @@ at the end.`,
 			if err != nil {
 				return err
 			}
-			text := ""
+			if q.Amend && q.Beside {
+				return a.UsageError("--amend and --beside are two different things: choose one")
+			}
 			if len(args) == 1 {
-				if text, err = a.planText(cmd.Context(), args[0]); err != nil {
+				if q.Plan, q.Path, err = a.planText(cmd.Context(), args[0]); err != nil {
 					return err
 				}
 			}
 			if dry {
-				return a.dryRun(cmd.Context(), c, text)
+				return a.dryRun(cmd.Context(), c, q)
 			}
-			return a.deliver(cmd.Context(), c, text, wait)
+			return a.deliver(cmd.Context(), c, q, wait)
 		},
 	}
 	cmd.Flags().StringVar(&configFile, "config", "", "the `FILE` with the settings (default: signalbox.yaml beside the box, if it is there)")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what would be started and what it may cost, and start nothing")
-	cmd.Flags().BoolVar(&wait, "wait", false, "stay while only questions remain")
+	cmd.Flags().BoolVar(&q.Amend, "amend", false, "have the run that delivers another version of the plan go on with this one")
+	cmd.Flags().BoolVar(&q.Beside, "beside", false, "deliver it beside a run of another version")
+	cmd.Flags().BoolVar(&wait, "wait", false, "stay while only questions remain, also without a terminal")
 	return cmd
 }
 
-// planText returns a plan's text: of a file, or of a sentence.
-func (a *app) planText(ctx context.Context, arg string) (string, error) {
+// planText returns a plan's text and where it lies, or that of a sentence.
+func (a *app) planText(ctx context.Context, arg string) (text, path string, err error) {
 	if strings.TrimSpace(arg) == "" {
-		return "", a.UsageError("the plan is empty: name a file, or put a sentence in quotes; without an argument, run goes on with what has not ended")
+		return "", "", a.UsageError("the plan is empty: name a file, or put a sentence in quotes; without an argument, run goes on with what has not ended")
 	}
 	data, err := readNamed(ctx, arg, maxNamed)
 	switch {
 	case ctx.Err() != nil:
-		return "", ctx.Err()
+		return "", "", ctx.Err()
 	case err == nil:
 		p, err := plan.Parse(data)
 		if err != nil {
-			return "", fmt.Errorf("%s is refused:\n%w", safetext.Escape(arg), err)
+			return "", "", fmt.Errorf("%s is refused:\n%w", safetext.Escape(arg), err)
 		}
-		return string(data), delivery.CheckSize(len(p.Tasks))
+		if path, err = filepath.Abs(arg); err == nil {
+			err = delivery.CheckSize(len(p.Tasks))
+		}
+		return string(data), followed(path), err
 	case errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(arg, " \t\n"), len(arg) > 200:
 		p, err := plan.Sentence(arg)
-		return p.Markdown(), err
+		return p.Markdown(), "", err
 	case errors.Is(err, fs.ErrNotExist):
-		return "", a.UsageError("there is no file %s: name a plan, or say in a sentence what is to be done, as in \"fix the flaky login test\"", safetext.Escape(arg))
+		return "", "", a.UsageError("there is no file %s: name a plan, or say in a sentence what is to be done, as in \"fix the flaky login test\"", safetext.Escape(arg))
 	}
-	return "", err
+	return "", "", err
+}
+
+// followed is a path without links, as git names what lies in a checkout.
+func followed(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
 }
 
 // start starts a box in the directory, which delivers plans if the settings have agents.
@@ -120,7 +142,17 @@ func (a *app) start(ctx context.Context, c config.Config, o service.Options) (*s
 	b.Dir, b.Archive, b.Segments, b.Mirror = box.Dir(a.dir), c.Archive.Dir, c.Archive.Segments, c.Archive.Mirror
 	b.Keep, b.ExitEnabled = c.Archive.Keep, agentsig.ExitProtocolEnabled(os.LookupEnv, c.ExitProtocol)
 	b.Hosts, b.Redact, b.Version = c.Hosts, c.Redact, command.BuildVersion().Version
+	if b.Own, err = agentsig.Extend(c.Own()...); err != nil {
+		return nil, box.Found{}, err
+	}
 	b.Patience, b.Busy = openPatience, collect
+	b.Evidence = func(ref string) ([]byte, error) {
+		hidden, err := b.Dir.Hidden(c.Archive)
+		if err != nil {
+			return nil, err
+		}
+		return regular.ReadBelow(c.Dir, ref, box.MaxEvidence, append(hidden, filepath.Join(c.Dir, ".git"))...)
+	}
 	return service.Open(ctx, o)
 }
 
@@ -132,8 +164,8 @@ const errQuestions = command.Exit(command.ExitUsage)
 
 // deliver brings a plan on its way and shows it. If another process was the box and
 // ends, it takes over.
-func (a *app) deliver(ctx context.Context, c config.Config, text string, wait bool) error {
-	if err := a.rehearse(ctx, c, text); err != nil {
+func (a *app) deliver(ctx context.Context, c config.Config, q api.StartRun, wait bool) error {
+	if err := a.rehearse(ctx, c, q); err != nil {
 		return err
 	}
 	var last api.Run
@@ -142,18 +174,24 @@ func (a *app) deliver(ctx context.Context, c config.Config, text string, wait bo
 		if err != nil {
 			return err
 		}
-		seen, err := a.deliverBy(ctx, own, text, last.ID, wait)
+		seen, err := a.deliverBy(ctx, own, q, last.ID, wait)
 		if seen.ID != "" {
 			last, tries = seen, 0
 		}
 		own.drain(context.WithoutCancel(ctx))
 		own.close()
-		if ctx.Err() != nil && last.ID != "" && !a.JSON {
+		if a.linger != nil {
+			<-a.linger
+		}
+		left := errors.Is(err, errLeft)
+		if (ctx.Err() != nil || left) && last.ID != "" && !a.JSON {
 			fmt.Fprintf(a.Err, "\n%s\n", own.parting(last.ID))
 		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
+		case left:
+			return errQuiet
 		case own == nil && tries < takeOver && (api.Missing(err) || errors.Is(err, api.ErrNoBox) && last.ID != ""):
 			pause(ctx, takeOverPause)
 			continue
@@ -166,23 +204,24 @@ func (a *app) deliver(ctx context.Context, c config.Config, text string, wait bo
 
 // rehearse finds out, where there is no box yet, whether the plan would be refused:
 // then none is left behind.
-func (a *app) rehearse(ctx context.Context, c config.Config, text string) error {
+func (a *app) rehearse(ctx context.Context, c config.Config, q api.StartRun) error {
 	if _, err := os.Stat(a.dir); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if text == "" {
+	if q.Plan == "" {
 		return a.nothingToGoOn()
 	}
-	_, err := a.preview(ctx, c, text)
+	_, err := a.preview(ctx, c, q)
 	return err
 }
 
 // preview returns what a run of a plan would be like, or why there would be none. A box that runs is asked, since it has
 // settings of its own; there need be none.
-func (a *app) preview(ctx context.Context, c config.Config, text string) (api.Run, error) {
+func (a *app) preview(ctx context.Context, c config.Config, q api.StartRun) (api.Run, error) {
+	q.DryRun = true
 	if a.running() {
 		r, err := ask(ctx, a, box.Dir.APIToken, func(client *api.Client) (api.Run, error) {
-			return client.Deliver(ctx, api.StartRun{Plan: text, DryRun: true})
+			return client.Deliver(ctx, q)
 		})
 		if !api.Missing(err) {
 			return r, err
@@ -199,7 +238,7 @@ func (a *app) preview(ctx context.Context, c config.Config, text string) (api.Ru
 	if err != nil {
 		return api.Run{}, err
 	}
-	return conductor.Preview(ctx, site, c, secrets.Text(text))
+	return conductor.Preview(ctx, site, c, secrets.Text(q.Plan))
 }
 
 // haveAgents refuses settings without agents.
@@ -223,13 +262,13 @@ const (
 
 // deliverBy hands the plan to a box, this process's own or another's, or goes on with
 // the run that has the id, and returns the run as it was last seen.
-func (a *app) deliverBy(ctx context.Context, own *ownBox, text, id string, wait bool) (api.Run, error) {
+func (a *app) deliverBy(ctx context.Context, own *ownBox, q api.StartRun, id string, wait bool) (api.Run, error) {
 	client, err := own.client(ctx, a)
 	if err != nil {
 		return api.Run{}, err
 	}
 	defer client.Close()
-	r, known, err := a.begin(ctx, client, text, id)
+	r, known, err := a.begin(ctx, client, q, id)
 	if err != nil {
 		return api.Run{}, err
 	}
@@ -243,7 +282,7 @@ func (a *app) deliverBy(ctx context.Context, own *ownBox, text, id string, wait 
 	if after == 0 && a.Live {
 		a.noteUnprotected(r)
 	}
-	last, err := a.watch(ctx, client, r.ID, after, wait)
+	last, err := a.watch(ctx, client, r.ID, watched{after: after, wait: wait, own: own != nil})
 	if last.ID == "" {
 		last = r
 	}
@@ -251,7 +290,7 @@ func (a *app) deliverBy(ctx context.Context, own *ownBox, text, id string, wait 
 }
 
 // begin hands the plan in, or finds the run to go on with.
-func (a *app) begin(ctx context.Context, client *api.Client, text, id string) (r api.Run, known bool, err error) {
+func (a *app) begin(ctx context.Context, client *api.Client, q api.StartRun, id string) (r api.Run, known bool, err error) {
 	if id != "" {
 		r, err := client.Run(ctx, id)
 		return r, true, err
@@ -261,9 +300,12 @@ func (a *app) begin(ctx context.Context, client *api.Client, text, id string) (r
 		return api.Run{}, false, err
 	}
 	live := page.Items
-	if text != "" {
+	if q.Plan != "" {
 		a.noteDirty(ctx)
-		r, err := client.Deliver(ctx, api.StartRun{Plan: text})
+		if err := a.chooseVersion(ctx, client, &q); err != nil {
+			return api.Run{}, false, err
+		}
+		r, err := client.Deliver(ctx, q)
 		for _, other := range live {
 			known = known || other.ID == r.ID
 			if err == nil && other.ID != r.ID {
@@ -295,77 +337,6 @@ func (a *app) noteUnprotected(r api.Run) {
 	}
 }
 
-// watch shows a run until it has ended, or only questions remain.
-func (a *app) watch(ctx context.Context, client *api.Client, id string, after uint64, wait bool) (api.Run, error) {
-	v := a.view(after)
-	var last api.Run
-	err := client.FollowRun(ctx, id, func(r api.Run) error {
-		last = r
-		v.show(r)
-		if r.State == api.RunWaiting && !wait {
-			return errQuestions
-		}
-		return nil
-	})
-	v.close(ctx.Err() == nil)
-	return last, err
-}
-
-// view shows a run as it goes on.
-type view struct {
-	show  func(api.Run)
-	close func(over bool) // if it is over, a summary follows
-}
-
-// view returns what shows a run here: in place on a terminal; elsewhere line by line,
-// what comes after a sequence.
-func (a *app) view(after uint64) view {
-	switch {
-	case a.JSON:
-		return view{func(api.Run) {}, func(bool) {}}
-	case !a.Live:
-		p := tui.NewPlain(a.Out, after)
-		return view{func(r api.Run) { _ = p.Show(r) }, func(bool) {}} // nobody reads it: the run goes on
-	}
-	live := tui.NewLive(a.Out, terminalSize, a.Color)
-	runs, ended := make(chan api.Run), make(chan struct{})
-	go func() {
-		defer close(ended)
-		tick := time.NewTicker(time.Second) // times go on, and the window may change its size
-		defer tick.Stop()
-		var last api.Run
-		for {
-			select {
-			case r, ok := <-runs:
-				if !ok {
-					return
-				}
-				last = r
-			case <-tick.C:
-			}
-			if last.ID != "" {
-				_ = live.Show(last, time.Now())
-			}
-		}
-	}()
-	return view{func(r api.Run) { runs <- r }, func(over bool) {
-		close(runs)
-		<-ended
-		if over {
-			_ = live.Erase()
-		}
-		_ = live.Close()
-	}}
-}
-
-func terminalSize() (columns, rows int) {
-	columns, rows, err := term.GetSize(int(os.Stdout.Fd()))
-	if err != nil || columns <= 0 || rows <= 0 {
-		return 80, 24
-	}
-	return columns, rows
-}
-
 // sayRun says how a run ended, or what it waits for.
 func (a *app) sayRun(r api.Run) error {
 	if a.JSON {
@@ -376,9 +347,12 @@ func (a *app) sayRun(r api.Run) error {
 		for _, line := range tui.Summary(r, a.frame()) {
 			fmt.Fprintln(a.Out, line)
 		}
+		if r.Unpublished != "" {
+			fmt.Fprintf(a.Out, "the pull request could not be opened: %s\n", safetext.EscapeLines(r.Unpublished))
+		}
 	}
 	switch {
-	case r.Outcome == delivery.Completed:
+	case r.Outcome == delivery.Completed && r.Unpublished == "":
 		return nil
 	case r.State == api.RunWaiting:
 		return errQuestions
@@ -388,22 +362,19 @@ func (a *app) sayRun(r api.Run) error {
 
 // frame says how runs are drawn here.
 func (a *app) frame() tui.Options {
-	o := tui.Options{Width: 80, Height: 24, Color: a.Color, Now: time.Now()}
-	if a.OutTTY {
-		o.Width, o.Height = terminalSize()
-	}
-	return o
+	columns, rows := a.Size()
+	return tui.Options{Width: columns, Height: rows, Color: a.Color, Now: time.Now()}
 }
 
-func (a *app) dryRun(ctx context.Context, c config.Config, text string) error {
-	if text == "" {
+func (a *app) dryRun(ctx context.Context, c config.Config, q api.StartRun) error {
+	if q.Plan == "" {
 		return a.UsageError("--dry-run needs a plan")
 	}
-	p, err := plan.Parse([]byte(text))
+	p, err := plan.Parse([]byte(q.Plan))
 	if err != nil {
 		return err
 	}
-	r, err := a.preview(ctx, c, text)
+	r, err := a.preview(ctx, c, q)
 	if err != nil {
 		return err
 	}
@@ -416,6 +387,9 @@ func (a *app) dryRun(ctx context.Context, c config.Config, text string) error {
 	fmt.Fprintf(a.Out, "ceiling: %s\n", ceiling(c))
 	if len(r.Unprotected) > 0 {
 		fmt.Fprintln(a.Out, delivery.NotProtected(r.Unprotected))
+	}
+	if r.Amends != nil {
+		a.sayAmendment(a.Out, *r.Amends)
 	}
 	fmt.Fprintln(a.Out, "nothing was recorded or started")
 	return nil
@@ -443,5 +417,5 @@ func ceiling(c config.Config) string {
 	if len(parts) == 0 {
 		return fmt.Sprintf("no budget is set; a developer has %s at most, and after %d failed reviews, audits or gates you are asked", length(c.Role(agentsig.RoleDeveloper).WallClock), c.Limits.Reviews)
 	}
-	return strings.Join(parts, " or ") + "; then you are asked (what runs by then is not stopped)"
+	return strings.Join(parts, " or ") + "; then agents are ended, and you are asked"
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -67,7 +68,7 @@ worktree, which is shown too), diff, and cut if that was longer than 1 MiB and i
 	return cmd
 }
 
-func (a *app) diff(ctx context.Context, name string, o diffOptions) (err error) {
+func (a *app) diff(ctx context.Context, name string, o diffOptions) error {
 	t, err := operate(ctx, a, func(c *api.Client) (taskState, error) { return taskOf(ctx, c, name) })
 	if err != nil {
 		return err
@@ -78,6 +79,11 @@ func (a *app) diff(ctx context.Context, name string, o diffOptions) (err error) 
 	if o.sinceReview {
 		t.work.Since = t.failed
 	}
+	return a.showWork(ctx, t, o)
+}
+
+// withWork finds a task's work, and has it looked at.
+func (a *app) withWork(ctx context.Context, t taskState, look func(runner.Site, *runner.Changes) error) (err error) {
 	c, err := a.settings("")
 	if err != nil {
 		return err
@@ -95,26 +101,33 @@ func (a *app) diff(ctx context.Context, name string, o diffOptions) (err error) 
 		return fmt.Errorf("%s: %w", safetext.Escape(t.item.ID), err)
 	}
 	defer func() { err = errors.Join(err, changes.Close()) }()
-	d := worktree.Diff{Stat: o.stat, Paths: o.paths}
-	if d.In, err = os.Getwd(); err != nil {
+	return look(site, changes)
+}
+
+// showWork shows what a task changes.
+func (a *app) showWork(ctx context.Context, t taskState, o diffOptions) error {
+	return a.withWork(ctx, t, func(site runner.Site, changes *runner.Changes) (err error) {
+		d := worktree.Diff{Stat: o.stat, Paths: o.paths}
+		if d.In, err = os.Getwd(); err != nil {
+			return err
+		}
+		if a.JSON {
+			return a.diffJSON(ctx, t, changes, d)
+		}
+		fmt.Fprintln(a.Err, shownWords(t, changes))
+		if changes.Unread != nil {
+			fmt.Fprintf(a.Err, "its worktree could not be looked at, and what is not committed there is not shown: %s\n", safetext.EscapeLines(changes.Unread.Error()))
+		}
+		written := &counted{}
+		err = a.showDiff(ctx, site, func(to io.Writer, columns int) error {
+			written.to, d.Columns = to, columns
+			return changes.Diff(ctx, d, written)
+		})
+		if err == nil && written.n == 0 {
+			fmt.Fprintln(a.Err, nothingWords(o, t.work.Settled))
+		}
 		return err
-	}
-	if a.JSON {
-		return a.diffJSON(ctx, t, changes, d)
-	}
-	fmt.Fprintln(a.Err, shownWords(t, changes))
-	if changes.Unread != nil {
-		fmt.Fprintf(a.Err, "its worktree could not be looked at, and what is not committed there is not shown: %s\n", safetext.EscapeLines(changes.Unread.Error()))
-	}
-	written := &counted{}
-	err = a.showDiff(ctx, site, func(to io.Writer, columns int) error {
-		written.to, d.Columns = to, columns
-		return changes.Diff(ctx, d, written)
 	})
-	if err == nil && written.n == 0 {
-		fmt.Fprintln(a.Err, nothingWords(o, t.work.Settled))
-	}
-	return err
 }
 
 // showDiff has a diff written where the user sees it, which has so many columns, or no matter how many if 0.
@@ -122,7 +135,7 @@ func (a *app) showDiff(ctx context.Context, site runner.Site, write func(to io.W
 	if !a.OutTTY {
 		return write(a.Out, 0)
 	}
-	columns, _ := terminalSize()
+	columns, _ := a.Size()
 	var colours worktree.DiffColours
 	var err error
 	if a.Color {
@@ -130,19 +143,48 @@ func (a *app) showDiff(ctx context.Context, site runner.Site, write func(to io.W
 			return err
 		}
 	}
+	return a.paged(ctx, site, func(to io.Writer) error {
+		view := &diffView{to: to, colours: colours}
+		return errors.Join(write(view, columns), view.Close())
+	})
+}
+
+// paged has something written to the terminal, through the user's pager if they have one. It is not started for nothing.
+func (a *app) paged(ctx context.Context, site runner.Site, write func(io.Writer) error) error {
 	pager, err := site.Pager(ctx)
 	if err != nil {
 		return err
 	}
-	show := func(to io.Writer) error {
-		view := &diffView{to: to, colours: colours}
-		return errors.Join(write(view, columns), view.Close())
-	}
 	if pager == "" {
-		return show(a.Out)
+		err := write(a.Out)
+		if a.less != "" {
+			_, _ = a.typed(ctx, "Enter goes back.")
+		}
+		return err
+	}
+	from, to := io.Pipe()
+	written := make(chan error, 1)
+	go func() {
+		err := write(to)
+		_ = to.Close() // which never fails
+		written <- err
+	}()
+	text := bufio.NewReader(from)
+	if _, none := text.Peek(1); none != nil {
+		return <-written
 	}
 	a.Served = true // an interrupt is the pager's
-	return worktree.Page(ctx, pager, show)
+	left := false
+	err = worktree.Page(ctx, pager, a.less, func(to io.Writer) error {
+		_, err := text.WriteTo(to)
+		left = err != nil
+		return err
+	})
+	_ = from.Close() // whoever still writes fails
+	if failed := <-written; !left {
+		err = errors.Join(err, failed)
+	}
+	return err
 }
 
 // maxDiff is how much of a diff is in an object, in bytes.
@@ -216,6 +258,9 @@ func shownWords(t taskState, c *runner.Changes) string {
 		what = fmt.Sprintf("%.7s, which changes nothing, and the critic agrees", c.Commit)
 	case t.item.Phase == agentsig.PhaseCompleted:
 		what = fmt.Sprintf("%.7s, which was merged", c.Commit)
+	case t.merge:
+		what = fmt.Sprintf("%.7s, its merge, which is not made yet", c.Commit)
+		from = fmt.Sprintf("compared with %.7s on %s", c.Base, safetext.Escape(t.work.Branch))
 	case t.work.Settled:
 		what = fmt.Sprintf("%.7s, which passed the gate", c.Commit)
 	}
@@ -241,18 +286,19 @@ type taskState struct {
 	item   work.Item
 	work   runner.TaskWork
 	failed string // the commit that a critic or auditor sent back last; empty if none did
+
+	handoff api.Handoff
+	gate    happened // what the gate said last, if it has
+	merge   bool     // what is looked at is its merge, before that is made
 }
 
 // taskOf asks a box for a task.
 func taskOf(ctx context.Context, c *api.Client, name string) (taskState, error) {
-	w, r, err := workOrRun(ctx, c, name)
+	w, err := workNamed(ctx, c, name)
 	if err != nil {
 		return taskState{}, err
 	}
-	if r != nil {
-		return taskState{}, fmt.Errorf("%s is a run: name one of its tasks, as in %s", safetext.Escape(r.ID), safetext.Escape(exampleTask(*r)))
-	}
-	var t taskState
+	t := taskState{handoff: w.Handoff}
 	err = c.Events(ctx, w.ID, 0, false, func(e api.Event) error {
 		stored, err := ledger.Decode(e.Event)
 		if err == nil {
@@ -266,14 +312,19 @@ func taskOf(ctx context.Context, c *api.Client, name string) (taskState, error) 
 	if t.item.Run == "" {
 		return taskState{}, fmt.Errorf("%s is no task of a run: its work is where whoever claims it does it", safetext.Escape(w.ID))
 	}
-	id, _, _ := strings.Cut(w.ID, ".")
-	run, err := c.Run(ctx, id)
+	run, err := c.Run(ctx, runOf(w.ID))
 	if err != nil {
 		return taskState{}, err
 	}
 	t.work.Run, t.work.Task, t.work.Branch, t.work.Start = run.ID, t.item.Task, run.Branch, run.Base
 	t.work.Commit, t.work.Base, t.work.Settled = t.item.Commit, t.item.Base(), settled(t.item)
 	return t, nil
+}
+
+// runOf returns the run of a task's item.
+func runOf(work string) string {
+	run, _, _ := strings.Cut(work, ".")
+	return run
 }
 
 func exampleTask(r api.Run) string {
@@ -289,8 +340,14 @@ func (t *taskState) take(seq uint64, e ledger.Event) (err error) {
 	if t.item, err = work.Evolve(before, seq, e); err != nil {
 		return err
 	}
+	if e.Type == work.GatePassed || e.Type == work.GateFailed {
+		t.gate = happened{seq, e}
+	}
 	judged := before.Lease != nil && delivery.Reviewer(before.Lease.Role)
 	if e.Type == work.AgentSessionCompleted && judged && t.item.Phase == agentsig.PhaseImplementation {
+		t.failed = before.Commit
+	}
+	if e.Type == work.MergeFailed && e.Actor == work.OperatorActor {
 		t.failed = before.Commit
 	}
 	if t.item.Allowed != nil {

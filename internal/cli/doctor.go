@@ -24,27 +24,47 @@ import (
 )
 
 func (a *app) doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	deep := false
+	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "See whether everything is there to deliver a plan",
+		Example: `  signalbox doctor
+  signalbox doctor --deep   # are the programs logged in? costs a few tokens`,
 		Long: `Doctor looks at what a delivery needs: git and the checkout, the settings, the agents'
 programs and their versions, what each role may do, whether what critic and auditor run
 could speak for them, the sandboxes, room on the disk, the box.
 It changes nothing. Exit code 1 if something is missing.
-With --json it prints a list of name, state (ok, warning, missing) and text.`,
+
+With --deep it asks each agent that plays a role for one word, as a run would start it: with its
+settings and permissions, in its sandbox, as the first of its roles. THAT COSTS TOKENS: a program
+sends its own instructions with the question, often 10,000 tokens and more. An agent has 2 minutes; Ctrl-C ends
+all of them. It says who answered, who is not logged in, who did not answer, and who failed, with its last words.
+
+With --json it prints a list of name, state (ok, warning, missing) and text; what --deep finds
+has agent, role, outcome (answered, not_logged_in, limited, no_answer, failed), seconds and usage too.`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			found := a.diagnose(cmd.Context())
-			bad := false
-			for _, d := range found {
-				bad = bad || d.State == command.Missing
+			found, answers := a.diagnose(cmd.Context()), []answered(nil)
+			if !a.JSON { // the answers take a while
+				a.sayDiagnosis(found)
 			}
-			if a.JSON {
-				if err := command.WriteJSON(a.Out, found); err != nil {
+			if deep {
+				var err error
+				if answers, err = a.askAgents(cmd.Context()); err != nil {
 					return err
 				}
-			} else {
-				a.SayFindings(found, a.frame().Width)
+			}
+			bad, all := false, []any{}
+			for _, d := range found {
+				bad, all = bad || d.State == command.Missing, append(all, d)
+			}
+			for _, d := range answers {
+				bad, all = bad || d.State == command.Missing, append(all, d)
+			}
+			if a.JSON {
+				if err := command.WriteJSON(a.Out, all); err != nil {
+					return err
+				}
 			}
 			if bad {
 				return errQuiet
@@ -52,6 +72,33 @@ With --json it prints a list of name, state (ok, warning, missing) and text.`,
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&deep, "deep", false, "ask each agent for one word, which costs tokens")
+	return cmd
+}
+
+func (a *app) sayDiagnosis(found []command.Finding) {
+	if a.OutTTY {
+		found = together(found)
+	}
+	a.SayFindings(found)
+}
+
+// together says what was found of several things alike once, at the first.
+func together(found []command.Finding) []command.Finding {
+	var all []command.Finding
+	more := map[int][]string{} // what is alike, by where it is said
+	for _, d := range found {
+		at := slices.IndexFunc(all, func(o command.Finding) bool { return o.State == d.State && o.Text == d.Text && o.Name != d.Name })
+		if at < 0 {
+			all = append(all, d)
+			continue
+		}
+		more[at] = append(more[at], d.Name)
+	}
+	for at, names := range more {
+		all[at].Text += "\nthe same for " + strings.Join(names, ", ")
+	}
+	return all
 }
 
 // uncommitted counts the changes in the checkout that are not committed.
@@ -193,7 +240,9 @@ func adviseSandbox(c config.Config, say func(name, state, format string, args ..
 func diagnoseAgents(ctx context.Context, c config.Config, say func(name, state, format string, args ...any)) {
 	var names []string
 	for _, role := range agentsig.Roles() {
-		names = append(names, c.Role(role).Agent)
+		if name := c.Role(role).Agent; name != config.Person {
+			names = append(names, name)
+		}
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
@@ -223,6 +272,9 @@ func diagnoseAgents(ctx context.Context, c config.Config, say func(name, state, 
 
 // played says who plays a role, and what that may do.
 func played(c config.Config, r config.Role) string {
+	if r.Agent == config.Person {
+		return "you: `signalbox inbox` says when"
+	}
 	may := "read only"
 	if c.Agents[r.Agent].Adapter == config.AdapterPlain {
 		may = "do what its program permits"

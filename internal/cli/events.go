@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -146,9 +148,27 @@ func (a *app) event(e api.Event) error {
 	if err != nil {
 		return fmt.Errorf("event %d: %w", e.Sequence, err)
 	}
-	_, err = fmt.Fprintf(a.Out, "%6d  %s  %-12s  %s  %s\n", e.Sequence, a.Paint(command.Faint, stored.Time.Local().Format("2006-01-02 15:04:05")),
-		safetext.Escape(e.Work), a.Paint(command.Bold, safetext.Escape(stored.Type)), safetext.Escape(what(e.Work, stored)))
+	at := stamp(stored.Time)
+	if a.OutTTY {
+		_, err = fmt.Fprintf(a.Out, "%6d  %s  %s\n", e.Sequence, a.Paint(command.Faint, at), a.eventText(e.Work, stored))
+		return err
+	}
+	_, err = fmt.Fprintf(a.Out, "%6d  %s  %-12s  %s  %s\n", e.Sequence, at,
+		safetext.Escape(e.Work), safetext.Escape(stored.Type), safetext.Escape(what(e.Work, stored)))
 	return err
+}
+
+// eventText says to a person at a terminal what an event is about, what happened, and its type.
+func (a *app) eventText(name string, e ledger.Event) string {
+	const indent = len("123456  2006-01-02 15:04:05  ")
+	text := safetext.Escape(what(name, e))
+	if slices.Contains(work.Types(), e.Type) {
+		text = delivery.Words(e, func(string) string { return name })
+	}
+	if about := safetext.Escape(name); !strings.HasPrefix(text, about+": ") {
+		text = about + ": " + text
+	}
+	return a.Hang(text+" ("+safetext.Escape(e.Type)+")", indent)
 }
 
 // apiEvent is the event of a proof.

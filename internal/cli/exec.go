@@ -21,8 +21,9 @@ const execGrace = 5 * time.Second
 // execCommand is for agents that run what they judge.
 func (a *app) execCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "exec -- COMMAND [ARGUMENT...]",
-		Short: "Run a command for an agent, so that it can't speak for the agent",
+		Use:     "exec -- COMMAND [ARGUMENT...]",
+		Short:   "Run a command for an agent, so that it can't speak for the agent",
+		Example: `  signalbox exec -- go test ./...`,
 		Long: `Exec runs a command for an agent, such as the tests of a change that it reviews.
 
 The command has no input, and its output comes back as a block quote, in which no signal

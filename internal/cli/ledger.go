@@ -24,8 +24,9 @@ import (
 
 func (a *app) ledgerCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "ledger",
-		Short: "Verify, prove, check, export and repair the ledger",
+		Use:     "ledger",
+		Short:   "Verify, prove, check, export and repair the ledger",
+		Example: `  signalbox ledger verify`,
 		Long: `The ledger is what happened, in an archive of files: events, each with the hash of
 the one before it on the same work item, and a Merkle tree over all of them, signed
 at checkpoints. Whoever has the verifier's key (ledger key) can check it, without a
@@ -136,6 +137,9 @@ Take the key from somebody you trust, not from the copy you check.`,
 			case err != nil && a.JSON:
 				return errQuiet
 			case err != nil:
+				if p.archive == "" {
+					err = fmt.Errorf("%w\n`signalbox ledger repair` holds both copies against the signed root, and rebuilds what is damaged", err)
+				}
 				return fmt.Errorf("the ledger does not verify: %w", err)
 			case !a.JSON:
 				fmt.Fprintf(a.Out, "%s: %s on %s, %s\n", a.Paint(command.Green, "verified"),
@@ -326,8 +330,9 @@ const notRead = "that the ledger's files have the events that were signed: hashe
 func (a *app) exportCommand() *cobra.Command {
 	var p place
 	cmd := &cobra.Command{
-		Use:   "export DIRECTORY",
-		Short: "Copy the sealed ledger to an empty directory",
+		Use:     "export DIRECTORY",
+		Short:   "Copy the sealed ledger to an empty directory",
+		Example: `  signalbox ledger export copy/`,
 		Long: `Export copies what the latest checkpoint covers, with tiles and blobs, and nothing else,
 to a directory that is not there or empty, and verifies the copy. An empty one is
 replaced: it can't be a link, a mount point, or the directory you are in. It works while the box
@@ -386,8 +391,9 @@ func exportOnce(ctx context.Context, files archive.FS, key string, to archive.FS
 
 func (a *app) keyCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "key",
-		Short: "Print the verifier's key",
+		Use:     "key",
+		Short:   "Print the verifier's key",
+		Example: `  signalbox ledger key > verifier.key`,
 		Long: `Key prints the key that the ledger is checked with. Give it to whoever is to check
 your proofs; it signs nothing.`,
 		Args: none,
@@ -408,8 +414,9 @@ your proofs; it signs nothing.`,
 func (a *app) repairCommand() *cobra.Command {
 	var archiveDir, segments, mirror string
 	cmd := &cobra.Command{
-		Use:   "repair",
-		Short: "Rebuild what is damaged from what proves itself",
+		Use:     "repair",
+		Short:   "Rebuild what is damaged from what proves itself",
+		Example: `  signalbox ledger repair`,
 		Long: `Each event lies in a file of the log and, once it is sealed, in a bundle of the tree.
 Repair holds both against the signed root, and rebuilds what is damaged from the copy
 that is proven; so it is with the log's mirror (archive.mirror), if there is one. What it

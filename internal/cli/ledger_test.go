@@ -44,7 +44,7 @@ func recordSome(t *testing.T, outputs ...string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e, err := b.Emit(g.Session, []byte(output)); err != nil || !e.Accepted {
+		if e, err := b.Emit(g.Session, []byte(output), ""); err != nil || !e.Accepted {
 			t.Fatalf("%+v, %v", e, err)
 		}
 	}
@@ -158,6 +158,27 @@ func TestCheckProofExample(t *testing.T) {
 	}
 	if out, err := check(string(other)); err == nil || !strings.Contains(out, "not proven") {
 		t.Errorf("a proof for another place holds: %s", out)
+	}
+}
+
+// What show prints is held against the ledger's files: if they have something else, it says so and fails.
+func TestShowHoldsAgainstTheLedger(t *testing.T) {
+	dir := recordSome(t, exitRecord("done"))
+	code, out, errOut := run(t, command.Env{}, "show", "T-0", "--dir", dir)
+	if code != 0 || !strings.Contains(out, "\nproof     3 events, all in the signed ledger\n") {
+		t.Fatalf("exit %d: %s%s", code, out, errOut)
+	}
+	bundle := filepath.Join(dir, "archive", "tile", "entries", "000.p", "3")
+	data, err := os.ReadFile(bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(bundle, bytes.Replace(data, []byte("done"), []byte("gone"), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errOut = run(t, command.Env{}, "show", "T-0", "--dir", dir)
+	if code != 1 || !strings.Contains(out, "\nproof     WRONG: 1 of 3 events can't be proven") {
+		t.Errorf("exit %d: %s%s", code, out, errOut)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -83,6 +82,16 @@ func showList[T any](a *app, cmd *cobra.Command, p part, get func(*api.Client, a
 	return a.sayMore(cmd, next)
 }
 
+// page writes a page of a list; the first has the headings.
+func (a *app) page(t *command.Table, begun *bool) {
+	if *begun {
+		t.WriteRows(a.Out, a.Columns())
+		return
+	}
+	*begun = true
+	t.Write(a.Out, a.Columns())
+}
+
 // sayNone says to a person that a list is empty, or has ended.
 func (a *app) sayNone(what string, p part) {
 	if p.After != "" {
@@ -108,22 +117,11 @@ func (a *app) sayMore(cmd *cobra.Command, next any) error {
 	line := cmd.CommandPath()
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if f.Name != "after" {
-			line += fmt.Sprintf(" --%s %s", f.Name, shellWord(f.Value.String()))
+			line += fmt.Sprintf(" --%s %s", f.Name, safetext.ShellWord(f.Value.String()))
 		}
 	})
 	_, err := fmt.Fprintf(a.Err, "there is more: %s --after %v\n", line, next)
 	return err
-}
-
-// shellWord quotes a word for a shell, if it needs that.
-func shellWord(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-/", r)
-	}
-	if strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(safetext.Escape(word), "'", `'\''`) + "'"
 }
 
 // jsonArray writes the elements of an array as they come.

@@ -41,27 +41,32 @@ gates/log/; the ledger has the hashes of transcripts.`,
   signalbox logs R1`,
 		Args: one("a task, work item or run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := operate(cmd.Context(), a, func(c *api.Client) (*logs, error) { return newLogs(cmd.Context(), a, c, args[0], errs) })
-			if err != nil {
-				return err
-			}
-			defer l.endLine()
-			if follow {
-				a.Served = true
-				return l.follow(cmd.Context())
-			}
-			if err := l.print(); err != nil {
-				return err
-			}
-			if !l.said {
-				return fmt.Errorf("no agent has worked on %s yet", safetext.Escape(args[0]))
-			}
-			return nil
+			return a.logs(cmd.Context(), args[0], follow, errs)
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on as they speak, to the end of the task or the run")
 	cmd.Flags().BoolVar(&errs, "stderr", false, "what they wrote to standard error")
 	return cmd
+}
+
+// logs prints what was said and done on an item or a run, and goes on with it if it is followed.
+func (a *app) logs(ctx context.Context, name string, follow, errs bool) error {
+	l, err := operate(ctx, a, func(c *api.Client) (*logs, error) { return newLogs(ctx, a, c, name, errs) })
+	if err != nil {
+		return err
+	}
+	defer l.endLine()
+	if follow {
+		a.Served = true
+		return l.follow(ctx)
+	}
+	if err := l.print(); err != nil {
+		return err
+	}
+	if !l.said {
+		return fmt.Errorf("no agent has worked on %s yet", safetext.Escape(name))
+	}
+	return nil
 }
 
 // logs prints what was said and done on an item or a run.
@@ -104,9 +109,12 @@ func newLogs(ctx context.Context, a *app, c *api.Client, name string, errs bool)
 	}
 	l.about = story{subject: item.Subject, questions: map[string]bool{}}
 	l.sources = []*source{{name: item.ID}}
-	if run, task, ok := strings.Cut(item.ID, "."); ok && ofRun(ctx, c, run) {
-		l.about.task = task
-		l.sources = append(l.sources, &source{name: run})
+	if run, err = runWith(ctx, c, item.ID); err != nil {
+		return nil, err
+	}
+	if run != nil {
+		l.about.task = strings.TrimPrefix(item.ID, run.ID+".")
+		l.sources = append(l.sources, &source{name: run.ID})
 	}
 	return l, l.take(ctx, c)
 }
@@ -123,10 +131,26 @@ func workOrRun(ctx context.Context, c *api.Client, name string) (api.Work, *api.
 	return item, nil, err
 }
 
-// ofRun reports whether there is a run of this name, whose task something is then.
-func ofRun(ctx context.Context, c *api.Client, run string) bool {
-	_, err := c.Run(ctx, run)
-	return err == nil
+// workNamed asks a box for a work item, and says what to name instead if it is a run.
+func workNamed(ctx context.Context, c *api.Client, name string) (api.Work, error) {
+	w, r, err := workOrRun(ctx, c, name)
+	if r != nil {
+		err = fmt.Errorf("%s is a run: name one of its tasks, as in %s", safetext.Escape(r.ID), safetext.Escape(exampleTask(*r)))
+	}
+	return w, err
+}
+
+// runWith asks for the run that an item is a task of. It returns nil if there is none: an item may be named like a task.
+func runWith(ctx context.Context, c *api.Client, item string) (*api.Run, error) {
+	if !strings.Contains(item, ".") {
+		return nil, nil
+	}
+	r, err := c.Run(ctx, runOf(item))
+	var p *api.Problem
+	if errors.As(err, &p) && p.Code == api.CodeNotFound {
+		return nil, nil
+	}
+	return &r, err
 }
 
 // take takes the events that were not taken yet.
@@ -191,7 +215,7 @@ func heading(role, agent, session string, at time.Time) string {
 		text = fmt.Sprintf("%s (%s), %s", text, safetext.Escape(agent), safetext.Escape(session))
 	}
 	if !at.IsZero() {
-		text += ", " + at.Local().Format("2006-01-02 15:04:05")
+		text += ", " + stamp(at)
 	}
 	return text
 }

@@ -158,7 +158,15 @@ func (s *story) textOf(e ledger.Event) string {
 		text = whole(e, func(p delivery.Answered) string { return fmt.Sprintf("answers %s: %s", p.ID, cmp.Or(p.Text, p.Choice)) })
 	case delivery.MessageTold:
 		text = whole(e, func(p delivery.Message) string { return "tells the agent: " + p.Text })
+	case work.MergeApproved:
+		text = whole(e, func(p work.Approved) string {
+			return fmt.Sprintf("approves the merge of %.7s onto %.7s", p.Commit, p.Onto)
+		})
 	case work.MergeFailed:
+		if e.Actor == work.OperatorActor {
+			text = whole(e, func(p work.Merge) string { return fmt.Sprintf("sends the merge of %.7s back:\n%s", p.Commit, p.Reason) })
+			break
+		}
 		text = whole(e, func(p work.Merge) string { return fmt.Sprintf("can't be merged at %.7s: %s", p.Commit, p.Reason) })
 	case delivery.SessionEnded:
 		text = whole(e, func(p delivery.Ended) string {

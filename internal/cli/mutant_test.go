@@ -18,6 +18,11 @@ func TestMutants(t *testing.T) {
 		{By: "^TestStoryOrder$", Mutant: mutant.Mutant{Name: "a clock that was set back changes the order", File: "logstory.go", Old: "all[i].Time = all[i-1].Time", New: "_ = all"}},
 		{By: "^TestByVoice$", Mutant: mutant.Mutant{Name: "a tool is taken for the agent", File: "logview.go", Old: "piece.Who = whoTool", New: "piece.Who = whoAgent"}},
 		{By: "^TestLogs$", Mutant: mutant.Mutant{Name: "a gate that runs again is not heard", File: "logview.go", Old: "if info.Size() < from {", New: "if info.Size() < 0 {"}},
+		{By: "^TestCard$", Mutant: mutant.Mutant{Name: "what changes nothing answers a finding", File: "showcard.go", Old: "was.Commit != p.Commit && p.Since == \"\"", New: "true"}},
+		{By: "^TestCard$", Mutant: mutant.Mutant{Name: "a card counts what other tasks used", File: "showcard.go", Old: "if !f.about.concerned(e.Event, c) && ", New: "if f.about.concerned(e.Event, c); false && "}},
+		{By: "^TestCardText$", Mutant: mutant.Mutant{Name: "an agent's line looks like an entry", File: "showview.go", Old: "\"\\n\", \"\\n  \")", New: "\"\\n\", \"\\n\")"}},
+		{By: "^TestCardMarkdown$", Mutant: mutant.Mutant{Name: "an agent's backticks end its quotation", File: "showview.go", Old: "max(3, longestTicks(text)+1)", New: "max(3, longestTicks(text[:0])+1)"}},
+		{By: "^TestShowHoldsAgainstTheLedger$", Mutant: mutant.Mutant{Name: "a card needs no proof", File: "show.go", Old: "err := holds(e, f, key)", New: "err := error(nil)"}},
 		{By: export, Mutant: mutant.Mutant{Name: "an export that failed stays", File: "ledger.go", Old: "err = errors.Join(err, s.Close())", New: "_ = s"}},
 	})
 }

@@ -60,11 +60,12 @@ func latest(ctx context.Context, c *api.Client, args []string) (api.Run, error) 
 
 func (a *app) inboxCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "inbox",
-		Short: "List the questions that wait for you",
-		Long: `Inbox lists the questions that only a person can answer, oldest first, with what each is
-about and how to answer it. They wait for as long as it takes. It does not need a box to be
-running. With --json it prints a list.`,
+		Use:     "inbox",
+		Short:   "List what waits for you: questions, and work to review or to do",
+		Example: `  signalbox inbox`,
+		Long: `Inbox lists what only a person can bring on, oldest first, and how: questions to answer, and the tasks that
+you review, do or have taken (roles with agent: person, signalbox take). They wait for as long as it takes. It does not
+need a box to be running. With --json it prints a list; the kind of an entry is question, review, take or give.`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			questions, err := operate(cmd.Context(), a, func(c *api.Client) ([]api.Question, error) { return c.Questions(cmd.Context()) })
@@ -89,24 +90,27 @@ running. With --json it prints a list.`,
 }
 
 func (a *app) sayQuestion(q api.Question) {
+	if !q.Asks() {
+		fmt.Fprintf(a.Out, "%s  %s, since %s\n  %s\n", a.Paint(command.Bold, safetext.Escape(q.Work)), safetext.Escape(q.Text), q.AskedAt.Local().Format("2006-01-02 15:04"), q.Command())
+		return
+	}
 	about := q.Run
 	if q.Task != "" {
 		about = q.Task
 	}
-	fmt.Fprintf(a.Out, "%s  %s, asked %s (%s)\n", a.Paint(command.Bold, q.ID), safetext.Escape(about), q.AskedAt.Local().Format("2006-01-02 15:04"), strings.ReplaceAll(string(q.Cause), "_", " "))
-	fmt.Fprintf(a.Out, "  %s\n", indent(safetext.EscapeLines(q.Text)))
+	fmt.Fprintf(a.Out, "%s  %s, asked %s\n", a.Paint(command.Bold, q.ID), safetext.Escape(about), q.AskedAt.Local().Format("2006-01-02 15:04"))
+	fmt.Fprintf(a.Out, "  %s\n", a.Hang(safetext.EscapeLines(strings.TrimSpace(q.Text)), 2))
 	if context := strings.TrimSpace(q.Context); context != "" && context != strings.TrimSpace(q.Text) {
-		fmt.Fprintf(a.Out, "  %s\n", a.Paint(command.Faint, indent(safetext.EscapeLines(context))))
+		fmt.Fprintf(a.Out, "  %s\n", a.Paint(command.Faint, a.Hang(safetext.EscapeLines(context), 2)))
 	}
-	fmt.Fprintf(a.Out, "  answer: signalbox answer %s \"…\"", q.ID)
+	fmt.Fprintf(a.Out, "  answer: signalbox answer %s \"…\"", safetext.ShellWord(q.ID))
 	for _, c := range q.Choices {
 		fmt.Fprintf(a.Out, " | %s", c)
 	}
+	if q.Role != "" {
+		fmt.Fprintf(a.Out, "\n  or:     signalbox claim --role %s --work %s", q.Role, safetext.Escape(q.Task))
+	}
 	fmt.Fprintln(a.Out)
-}
-
-func indent(text string) string {
-	return strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ")
 }
 
 func (a *app) answerCommand() *cobra.Command {
@@ -115,7 +119,8 @@ func (a *app) answerCommand() *cobra.Command {
 		Short: "Answer a question",
 		Long: `Answer answers a question of the inbox. Some answers have a meaning: retry and cancel for a
 task; retry, healthy (declare the environment healthy) and halt for remediation; continue and
-halt for a budget. Any other text is handed to the agent that goes on with the task.
+halt for a run's budget; raise, continue and cancel for that of a task or a turn. Any other
+text is handed to the agent that goes on with the task; by hand, with the next claim of the work.
 
 It does not need a box to be running: the answer is recorded, and the next run goes on with it.`,
 		Example: `  signalbox answer R1-Q1 "use the v2 API; v1 goes away in May"
@@ -127,31 +132,38 @@ It does not need a box to be running: the answer is recorded, and the next run g
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text := strings.Join(args[1:], " ")
-			running := a.running()
-			q, err := operate(cmd.Context(), a, func(c *api.Client) (api.Question, error) {
-				if err := fits(cmd.Context(), c, args[0], text); err != nil {
-					return api.Question{}, err
-				}
-				return c.Answer(cmd.Context(), args[0], api.Answer{Text: text})
-			})
-			if err != nil {
-				return err
-			}
-			if a.JSON {
-				return command.WriteJSON(a.Out, q)
-			}
-			fmt.Fprintf(a.Out, "%s is answered%s\n", q.ID, goesOn(running))
-			return nil
+			return a.answer(cmd.Context(), args[0], strings.Join(args[1:], " "))
 		},
 	}
+}
+
+// answer answers a question.
+func (a *app) answer(ctx context.Context, id, text string) error {
+	running := a.running()
+	q, err := operate(ctx, a, func(c *api.Client) (api.Question, error) {
+		if err := fits(ctx, c, id, text); err != nil {
+			return api.Question{}, err
+		}
+		return c.Answer(ctx, id, api.Answer{Text: text})
+	})
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return command.WriteJSON(a.Out, q)
+	}
+	if q.Run == "" {
+		running = true // nothing has to go on by itself
+	}
+	fmt.Fprintf(a.Out, "%s is answered%s\n", q.ID, goesOn(running))
+	return nil
 }
 
 // fits refuses a word that means something to another kind of question: the agent
 // that would be told it could make nothing of it.
 func fits(ctx context.Context, c *api.Client, id, text string) error {
 	word := strings.ToLower(strings.TrimSpace(text))
-	if !slices.Contains([]string{delivery.ChooseRetry, delivery.ChooseCancel, delivery.ChooseHealthy, delivery.ChooseHalt, delivery.ChooseContinue}, word) {
+	if !slices.Contains([]string{delivery.ChooseRetry, delivery.ChooseCancel, delivery.ChooseHealthy, delivery.ChooseHalt, delivery.ChooseContinue, delivery.ChooseAccept, delivery.ChooseRaise}, word) {
 		return nil
 	}
 	questions, err := c.Questions(ctx)
@@ -195,49 +207,61 @@ gets it with its prompt. With --json it prints work and now.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			told, err := operate(cmd.Context(), a, func(c *api.Client) (api.Told, error) {
-				return c.Tell(cmd.Context(), args[0], api.Message{Text: strings.Join(args[1:], " ")})
-			})
-			if err != nil {
-				return err
-			}
-			switch {
-			case a.JSON:
-				return command.WriteJSON(a.Out, told)
-			case told.Now:
-				fmt.Fprintln(a.Out, "the agent has it")
-			default:
-				fmt.Fprintln(a.Out, "the next agent on the task will be told: none works on it now, or its program takes no messages while it works")
-			}
-			return nil
+			return a.tell(cmd.Context(), args[0], strings.Join(args[1:], " "))
 		},
 	}
+}
+
+// tell gives a message to the agent on a task.
+func (a *app) tell(ctx context.Context, work, text string) error {
+	told, err := operate(ctx, a, func(c *api.Client) (api.Told, error) {
+		return c.Tell(ctx, work, api.Message{Text: text})
+	})
+	if err != nil {
+		return err
+	}
+	switch {
+	case a.JSON:
+		return command.WriteJSON(a.Out, told)
+	case told.Now:
+		fmt.Fprintln(a.Out, "the agent has it")
+	default:
+		fmt.Fprintln(a.Out, "the next agent on the task will be told: none works on it now, or its program takes no messages while it works")
+	}
+	return nil
 }
 
 func (a *app) pauseCommand() *cobra.Command {
 	var resume bool
 	cmd := &cobra.Command{
-		Use:   "pause [RUN]",
+		Use:   "pause [--run] [RUN]",
 		Short: "Start no further agents; with --resume, go on",
 		Long: `Pause keeps a run from starting further agents; those that work go on to their end, and the
 gate and merges too. With --resume it starts them again. Without a name it is the latest run.`,
+		Example: `  signalbox pause
+  signalbox pause --resume R2`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			state := "paused; `signalbox pause --resume` goes on"
-			if resume {
-				state = "going on"
-			}
-			return a.onRun(ctx, args, state, func(c *api.Client, id string) (api.Run, error) {
-				if resume {
-					return c.ResumeRun(ctx, id, api.Message{})
-				}
-				return c.PauseRun(ctx, id, api.Message{})
-			})
+			return a.pauseRun(cmd.Context(), args, resume)
 		},
 	}
 	cmd.Flags().BoolVar(&resume, "resume", false, "go on")
+	cmd.Flags().Bool("run", true, "as in cancel; a run is all that can be paused")
 	return cmd
+}
+
+// pauseRun pauses a run, or has it go on.
+func (a *app) pauseRun(ctx context.Context, args []string, resume bool) error {
+	state := "paused; `signalbox pause --resume` goes on"
+	if resume {
+		state = "going on"
+	}
+	return a.onRun(ctx, args, state, func(c *api.Client, id string) (api.Run, error) {
+		if resume {
+			return c.ResumeRun(ctx, id, api.Message{})
+		}
+		return c.PauseRun(ctx, id, api.Message{})
+	})
 }
 
 func (a *app) onRun(ctx context.Context, args []string, state string, do func(c *api.Client, id string) (api.Run, error)) error {
@@ -279,18 +303,33 @@ no branch is deleted.`,
 			ctx := cmd.Context()
 			m := api.Message{Text: reason}
 			if whole {
-				return a.onRun(ctx, args, "cancelled", func(c *api.Client, id string) (api.Run, error) { return c.CancelRun(ctx, id, m) })
+				state := "cancelled"
+				if !a.running() {
+					state += "; no box is running: `signalbox run` or `signalbox up` ends what is left of it"
+				}
+				return a.onRun(ctx, args, state, func(c *api.Client, id string) (api.Run, error) { return c.CancelRun(ctx, id, m) })
 			}
 			if len(args) == 0 {
 				return a.UsageError("name a task, or give --run")
 			}
-			r, err := operate(ctx, a, func(c *api.Client) (api.Run, error) { return c.CancelTask(ctx, args[0], m) })
-			return a.saidRun(r, args[0], "cancelled, and so is what depends on it", err)
+			return a.cancelTask(ctx, args[0], m)
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
 	cmd.Flags().BoolVar(&whole, "run", false, "the whole run: the latest, or the one that is named")
 	return cmd
+}
+
+// cancelTask gives up a task.
+func (a *app) cancelTask(ctx context.Context, name string, m api.Message) error {
+	r, err := operate(ctx, a, func(c *api.Client) (api.Run, error) {
+		r, err := c.CancelTask(ctx, name, m)
+		if _, no := c.Run(ctx, name); err != nil && no == nil {
+			err = fmt.Errorf("%s is a run: `signalbox cancel --run %s` cancels all of it", safetext.Escape(name), safetext.Escape(name))
+		}
+		return r, err
+	})
+	return a.saidRun(r, name, "cancelled, and so is what depends on it", err)
 }
 
 func (a *app) retryCommand() *cobra.Command {
@@ -322,6 +361,13 @@ func (a *app) sessionCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			a.Served = true
+			if err := process.AdoptOrphans(); err != nil { // they are still found by their marker
+				a.logger().Warn("what an agent leaves can't be adopted", "error", err)
+			}
+			if spec.Box == "" {
+				return session.RunAlone(cmd.Context(), args[0], a.logger())
+			}
 			dir := box.Dir(spec.Box)
 			token, err := dir.APIToken()
 			if err != nil {
@@ -329,10 +375,6 @@ func (a *app) sessionCommand() *cobra.Command {
 			}
 			client := api.FollowingClient(dir.Address, token)
 			defer client.Close()
-			a.Served = true
-			if err := process.AdoptOrphans(); err != nil { // they are still found by their marker
-				a.logger().Warn("what an agent leaves can't be adopted", "error", err)
-			}
 			return session.Run(cmd.Context(), args[0], client, a.logger())
 		},
 	}

@@ -16,7 +16,10 @@ import (
 func (a *app) planCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
-		Short: "Check a plan, and see its dependencies",
+		Short: "Make a plan, check it, and see its dependencies",
+		Example: `  signalbox plan draft "count words, and not only lines"
+  signalbox plan from-issues 12 15 -o plan.md
+  signalbox plan show plan.md`,
 		Long: `A plan is a file in Markdown:
 
   # A title
@@ -36,7 +39,7 @@ A task is started when all that it is blocked by is completed. Required Reading 
 Environment are optional. A section "### Verification" with a table of check,
 environment, command and expected exit code adds to the checks of signalbox.yaml.`,
 	}
-	cmd.AddCommand(a.planCheckCommand(), a.planShowCommand())
+	cmd.AddCommand(a.planCheckCommand(), a.planShowCommand(), a.planIssuesCommand(), a.planDraftCommand())
 	return cmd
 }
 
@@ -44,8 +47,9 @@ const namePlan = "name a plan, such as `signalbox plan --help` shows"
 
 func (a *app) planCheckCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "check PLAN",
-		Short: "Say whether a plan can be delivered, and what is wrong with it",
+		Use:     "check PLAN",
+		Short:   "Say whether a plan can be delivered, and what is wrong with it",
+		Example: `  signalbox plan check plan.md`,
 		Long: `Check reads a plan and names everything that is wrong with it, by line. Exit code 1 if
 anything is. With --json it prints ok, tasks, checks and errors (line, text).`,
 		Args: one("a plan"),
@@ -96,8 +100,9 @@ func (a *app) sayChecked(p plan.Plan, err error) error {
 
 func (a *app) planShowCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "show PLAN",
-		Short: "Draw a plan's tasks and what they wait for",
+		Use:     "show PLAN",
+		Short:   "Draw a plan's tasks and what they wait for",
+		Example: `  signalbox plan show plan.md`,
 		Long: `Show draws a plan by the steps in which its tasks can be started. With --json it prints
 title, tasks (id, title, phase, blocked_by, step) and checks.`,
 		Args: one("a plan"),

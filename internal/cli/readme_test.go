@@ -52,6 +52,34 @@ func TestReadme(t *testing.T) {
 	}
 }
 
+// TestHandoffPage does what docs/handoff.md says, and holds what comes out against it.
+func TestHandoffPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program and does all that the page says; not with -short")
+	}
+	module, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	sh := doctest.NewShell(t, filepath.Join(dir, "bin"))
+	sh.Paste("cd '" + module + "'\ngo install ./cmd/signalbox\nmkdir '" + dir + "/work'\ncd '" + dir + "/work'\n")
+	output, compared := "", 0
+	for _, block := range doctest.Blocks(t, "../../docs/handoff.md") {
+		switch block.Kind {
+		case "text":
+			if compared++; strings.TrimSpace(output) != strings.TrimSpace(block.Text) {
+				t.Errorf("the page shows\n%s\nbut there comes\n%s", block.Text, output)
+			}
+		case "sh":
+			output = sh.Paste(block.Text)
+		}
+	}
+	if !strings.Contains(output, "is now in COMPLETED") || compared < 3 {
+		t.Errorf("compared %d; at the end there comes\n%s", compared, output)
+	}
+}
+
 var link = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
 
 // TestLinks follows the links between the documents.

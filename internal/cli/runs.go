@@ -2,13 +2,13 @@ package cli
 
 import (
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 )
 
@@ -79,11 +79,7 @@ func (a *app) runRows(p part) func([]listedRun) error {
 			a.sayNone("runs", p)
 			return nil
 		}
-		t := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
-		if !begun {
-			fmt.Fprintln(t, "RUN\tSTATE\tSTARTED\tDONE\tPLAN")
-			begun = true
-		}
+		t := command.NewTable("RUN", "STATE", "STARTED", "DONE", "PLAN")
 		for _, r := range runs {
 			state := string(r.State)
 			if r.Outcome != "" {
@@ -93,8 +89,9 @@ func (a *app) runRows(p part) func([]listedRun) error {
 			if r.NoChange > 0 {
 				done += fmt.Sprintf(", %d no change", r.NoChange)
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.ID, state, r.StartedAt.Local().Format("2006-01-02 15:04"), done, shorten(r.Title))
+			t.Add(r.ID, state, r.StartedAt.Local().Format("2006-01-02 15:04"), done, shorten(r.Title))
 		}
-		return t.Flush()
+		a.page(t, &begun)
+		return nil
 	}
 }

@@ -15,12 +15,13 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 func (a *app) scanCommand() *cobra.Command {
 	var o agentsig.Options
-	var role, phase string
+	var role, phase, signals string
 	var textOnly bool
 	cmd := &cobra.Command{
 		Use:   "scan [FILE]",
@@ -31,7 +32,8 @@ the whole output: one signal, ambiguous, or unknown.
 
 What you leave out is not checked: without --role anyone may say anything,
 without --task every id is right, without --phase an exit record may name any
-phase. Scan only reads; nothing is acted upon.
+phase. Scan only reads; nothing is acted upon. Line signals of your own are known
+if --signals names the file that has them, such as signalbox.yaml.
 
 On a live pipe findings appear as they come. A line signal is reported with the
 lines below it, so it waits until these end: at the next signal, at the end, or
@@ -40,7 +42,7 @@ the signal any more.
 
 With --json each finding is an object on a line of its own, with the keys
 outcome (signal, near_miss or rejected), dialect (line, xml or exit), kind,
-subject, note (if there is one), reason, error, line, offset, length, sha256 and
+name (if it is one of your own), subject, note (if there is one), reason, error, line, offset, length, sha256 and
 fields; the last line is the verdict, with verdict, kind, subject and action.
 
 With --text, line signals, XML blocks and exit records are taken out of the output;
@@ -60,6 +62,10 @@ input can't be read; 2 for wrong usage; 130 if interrupted.`,
 			if textOnly && a.JSON {
 				return a.UsageError("--text and --json exclude each other")
 			}
+			var err error
+			if o.Own, err = ownSignals(cmd.Context(), signals); err != nil {
+				return err
+			}
 			in, closeIn, err := a.open(cmd.Context(), args)
 			if err != nil {
 				return err
@@ -73,10 +79,35 @@ input can't be read; 2 for wrong usage; 130 if interrupted.`,
 	f.StringVar(&o.Task, "task", "", "the `ID` of the task that the agent was assigned (for an expert: of its request)")
 	f.StringVar(&phase, "phase", "", "the `PHASE` that the agent's session holds: "+list(agentsig.Phases()))
 	f.StringVar(&o.Nonce, "nonce", "", "the `NONCE` that signals have to carry (READY_FOR_REVIEW: T-1 run=NONCE; before an exit record the line EXIT: run=NONCE)")
+	f.StringVar(&signals, "signals", "", "know the line signals of your own in this `FILE`: signals: as in "+config.File)
 	f.BoolVar(&textOnly, "text", false, "print only the clean text: the output without its signals")
 	complete(cmd, "role", agentsig.Roles())
 	complete(cmd, "phase", agentsig.Phases())
 	return cmd
+}
+
+// maxSignals is how large a file of signals may be, in bytes.
+const maxSignals = 1 << 20
+
+// ownSignals reads a file of signals; there are none without one.
+func ownSignals(ctx context.Context, path string) (*agentsig.Extension, error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := openNamed(ctx, path)
+	if err != nil {
+		return nil, notThere(err, path, "name the file with your signals")
+	}
+	defer func() { _ = f.Close() }() // read only: closing it can't lose anything
+	data, err := io.ReadAll(io.LimitReader(f, maxSignals))
+	if err != nil {
+		return nil, err
+	}
+	own, err := config.ReadSignals(path, data)
+	if err != nil {
+		return nil, err
+	}
+	return agentsig.Extend(own...)
 }
 
 // checkOptions refuses flags that can't be meant: a value that no signal could
@@ -126,7 +157,7 @@ func (a *app) open(ctx context.Context, args []string) (io.Reader, func(), error
 	}
 	f, err := openNamed(ctx, args[0])
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, notThere(err, args[0], "name the file with the agent's output, or pipe it in")
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		_ = f.Close()
@@ -252,10 +283,12 @@ type findingJSON struct {
 	Outcome agentsig.Outcome `json:"outcome"`
 	Dialect agentsig.Dialect `json:"dialect"`
 	Kind    agentsig.Kind    `json:"kind"`
+	Name    string           `json:"name,omitempty"` // of the project's own
 	Subject string           `json:"subject"`
 	Note    string           `json:"note,omitempty"`
 	Reason  agentsig.Reason  `json:"reason"`
 	Error   string           `json:"error"`
+	LeftOut string           `json:"left_out,omitempty"`
 	Line    int              `json:"line"`
 	Offset  int64            `json:"offset"`
 	Length  int64            `json:"length"`
@@ -276,7 +309,7 @@ func (v *scanView) finding(f agentsig.Finding) {
 		return
 	}
 	j := findingJSON{
-		Outcome: f.Outcome, Dialect: f.Dialect, Kind: f.Signal.Kind, Subject: f.Signal.Subject, Note: f.Signal.Note,
+		Outcome: f.Outcome, Dialect: f.Dialect, Kind: f.Signal.Kind, Name: f.Signal.Name, Subject: f.Signal.Subject, Note: f.Signal.Note,
 		Reason: f.Reason, Line: f.Span.Line, Offset: f.Span.Offset, Length: f.Span.Length,
 		SHA256: hex.EncodeToString(f.Span.SHA256[:]),
 	}
@@ -285,6 +318,9 @@ func (v *scanView) finding(f agentsig.Finding) {
 	}
 	if f.Outcome == agentsig.Accepted {
 		j.Fields = f.Signal.Fields()
+	}
+	if f.LeftOut != nil {
+		j.LeftOut = f.LeftOut.Error()
 	}
 	v.note(0, command.WriteJSON(v.out, j))
 }
@@ -320,6 +356,8 @@ func name(s agentsig.Signal) string {
 	switch {
 	case !ok:
 		return "<signal>"
+	case s.Name != "":
+		return s.Name + ", which is " + name(agentsig.Signal{Kind: s.Kind, Subject: s.Subject})
 	case e.Dialect == agentsig.DialectExit:
 		return "exit record"
 	case e.Dialect == agentsig.DialectXML:
@@ -344,8 +382,11 @@ func (v *scanView) show(f agentsig.Finding) {
 	}
 	v.note(fmt.Fprintf(v.out, "line %-5d %s  %s%s\n", f.Span.Line, outcome, name(f.Signal), note))
 	if f.Outcome != agentsig.Accepted {
-		v.note(fmt.Fprintf(v.out, "%s%s: %s\n", margin, f.Reason, f.Err))
+		v.note(fmt.Fprintf(v.out, "%s%s\n", margin, v.Hang(fmt.Sprintf("%s: %s", f.Reason, f.Err), len(margin))))
 		return
+	}
+	if f.LeftOut != nil {
+		v.note(fmt.Fprintf(v.out, "%s%s: %s\n", margin, v.Paint(command.Yellow, "left out"), f.LeftOut))
 	}
 	r, _ := f.Signal.Reflection()
 	for _, x := range f.Signal.Fields() {
@@ -356,7 +397,8 @@ func (v *scanView) show(f agentsig.Finding) {
 		case x.Name == "confidence" && r.Defaulted:
 			value += " (not said)"
 		}
-		v.note(fmt.Fprintf(v.out, "%s%s %s\n", margin, v.Paint(command.Faint, safetext.Escape(x.Name)+":"), value))
+		name, text, _ := strings.Cut(v.Hang(safetext.Escape(x.Name)+": "+value, len(margin)), ":")
+		v.note(fmt.Fprintf(v.out, "%s%s%s\n", margin, v.Paint(command.Faint, name+":"), text))
 	}
 }
 

@@ -2,27 +2,32 @@ package cli
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/prompt"
 )
 
 func (a *app) signalsCommand() *cobra.Command {
-	var role, task, nonce string
+	var role, task, nonce, where string
 	var instructions bool
 	cmd := &cobra.Command{
 		Use:   "signals",
 		Short: "Show the vocabulary, or the prompt text that teaches it",
 		Long: `Signals shows every signal there is: how it is written, who may say it, what it
 leads to, and whether it ends the agent's work. With --role, only what that role
-may say.
+may say. Line signals of your own, from signals in signalbox.yaml, stand below the
+others; with --json their kind is the one that they lead to.
 
 With --instructions it prints the text to put into an agent's prompt: how to
-signal in this role, for this task.`,
+signal in this role, for this task. It teaches what is acted upon where the agent
+works, and nothing else: with --for hand, for claim and emit; with --for run, for a
+run's agents. Exit records are in it if they are enabled, here or in the settings.`,
 		Example: `  signalbox signals --role critic
   signalbox signals --instructions --role developer --task T-1 >> prompt.md`,
 		Args: cobra.NoArgs,
@@ -32,28 +37,45 @@ signal in this role, for this task.`,
 				return err
 			}
 			if !instructions {
-				if task != "" || nonce != "" {
-					return a.UsageError("--task and --nonce go with --instructions")
+				if task != "" || nonce != "" || where != "" {
+					return a.UsageError("--task, --nonce and --for go with --instructions")
 				}
 				return a.vocabulary(o.Role)
 			}
 			if role == "" || task == "" {
 				return a.UsageError("--instructions needs --role and --task")
 			}
-			return a.instructions(o)
+			if where != "" && !slices.Contains(places, where) {
+				return a.UsageError("--for is hand or run")
+			}
+			return a.instructions(o, where)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&role, "role", "", "only what this `ROLE` may say: "+list(agentsig.Roles()))
 	f.BoolVar(&instructions, "instructions", false, "print the text for an agent's prompt")
 	f.StringVar(&task, "task", "", "with --instructions: the `ID` of the agent's task (for an expert: of its request)")
+	f.StringVar(&where, "for", "", "with --instructions: for `WHERE` the agent works, hand or run (default hand)")
 	f.StringVar(&nonce, "nonce", "", "with --instructions: the `NONCE` that the agent's signals have to carry")
 	complete(cmd, "role", agentsig.Roles())
+	complete(cmd, "for", places)
 	return cmd
 }
 
-func (a *app) instructions(o agentsig.Options) error {
-	text, err := agentsig.Instructions(o.Role, o.Task, o.Nonce)
+// places are where agents signal.
+var places = []string{"hand", "run"}
+
+func (a *app) instructions(o agentsig.Options, where string) error {
+	c, err := a.settings("")
+	if err != nil {
+		return err
+	}
+	own, err := agentsig.Extend(c.Own()...)
+	if err != nil {
+		return err
+	}
+	v := prompt.Voice{Own: own, Subject: o.Task, Nonce: o.Nonce, Hand: where != "run", Exit: agentsig.ExitProtocolEnabled(os.LookupEnv, c.ExitProtocol)}
+	text, err := v.Signals(o.Role)
 	if err != nil {
 		return err
 	}
@@ -69,10 +91,10 @@ func (a *app) instructions(o agentsig.Options) error {
 }
 
 // spoken returns what a role may say. Only roles that hold a phase hand one over.
-func spoken(role agentsig.Role) []agentsig.Entry {
+func spoken(role agentsig.Role, own *agentsig.Extension) []agentsig.Entry {
 	var all []agentsig.Entry
 	_, holds := role.Phase()
-	for _, e := range agentsig.Vocabulary() {
+	for _, e := range slices.Concat(agentsig.Vocabulary(), own.Entries()) {
 		if e.MayBeSaidBy(role) && (role == "" || holds || e.Dialect != agentsig.DialectExit) {
 			all = append(all, e)
 		}
@@ -81,43 +103,66 @@ func spoken(role agentsig.Role) []agentsig.Entry {
 }
 
 func (a *app) vocabulary(role agentsig.Role) error {
-	entries := spoken(role)
+	c, err := a.settings("")
+	if err != nil {
+		return err
+	}
+	own, err := agentsig.Extend(c.Own()...)
+	if err != nil {
+		return err
+	}
+	entries := spoken(role, own)
 	if a.JSON {
 		return command.WriteJSON(a.Out, entriesJSON(entries))
 	}
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	row := func(cells ...string) {
-		if role != "" {
-			cells = cells[:len(cells)-1] // who may say it is known
+	for i, dialect := range []agentsig.Dialect{agentsig.DialectLine, agentsig.DialectXML, agentsig.DialectExit} {
+		heading := headings[dialect]
+		cells := func(cells ...string) []string {
+			if role != "" {
+				cells = cells[:len(cells)-1] // who may say it is known
+			}
+			return cells
 		}
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
+		t := command.NewTable(cells(heading[0], "LEADS TO", heading[1], "SAID BY")...)
+		some := false
+		for _, e := range entries {
+			if e.Dialect == dialect {
+				t.Add(cells(written(e), string(e.Action), yes(e.Terminal), saidBy(e))...)
+				some = true
+			}
+		}
+		if !some {
+			continue
+		}
+		if i > 0 {
+			fmt.Fprintln(a.Out)
+		}
+		t.Write(a.Out, a.Columns())
 	}
-	var last agentsig.Dialect
-	for _, e := range entries {
-		if e.Dialect != last {
-			heading := headings[e.Dialect]
-			row(heading[0], "LEADS TO", heading[1], "SAID BY")
-			last = e.Dialect
-		}
-		who, ends := list(e.Roles), "no"
-		if e.Roles == nil {
-			who = "anyone"
-		}
-		if e.Dialect == agentsig.DialectExit {
-			who = "whoever holds the phase"
-		}
-		if e.Terminal {
-			ends = "yes"
-		}
-		row(written(e), string(e.Action), ends, who)
+	return nil
+}
+
+func yes(is bool) string {
+	if is {
+		return "yes"
 	}
-	return w.Flush()
+	return "no"
+}
+
+func saidBy(e agentsig.Entry) string {
+	switch {
+	case e.Dialect == agentsig.DialectExit:
+		return "whoever holds the phase"
+	case e.Roles == nil:
+		return "anyone"
+	}
+	return list(e.Roles)
 }
 
 var headings = map[agentsig.Dialect][2]string{
 	agentsig.DialectLine: {"LINE SIGNALS", "ENDS THE WORK"},
-	agentsig.DialectXML:  {"\nXML SIGNALS", "ENDS THE TURN"},
-	agentsig.DialectExit: {"\nEXIT RECORD", "ENDS THE WORK"},
+	agentsig.DialectXML:  {"XML SIGNALS", "ENDS THE TURN"},
+	agentsig.DialectExit: {"EXIT RECORD", "ENDS THE WORK"},
 }
 
 func written(e agentsig.Entry) string {

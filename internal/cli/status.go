@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/tui"
+	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -18,19 +22,32 @@ type status struct {
 	*api.Run                  // nil if there is none
 	Box      api.BoxStatus    `json:"box"`
 	Ledger   api.LedgerStatus `json:"ledger"`
+	Claims   []claimed        `json:"claims,omitempty"`
+	inbox    []api.Question   // of all runs
+}
+
+// claimed is what who worked on a task says of it, which nobody has checked.
+type claimed struct {
+	Work string `json:"work"`
+	work.Statement
 }
 
 func (a *app) statusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status [RUN]",
 		Short: "Show how a run is, and the box",
-		Long: `Status shows a run as it is now: the latest, or the one that is named. Below it stands whether the
-box can write, how many events are in the ledger, and how many of them were verified since when. It does
-not need a box to be running.
+		Example: `  signalbox status
+  signalbox status R2`,
+		Long: `Status shows a run as it is now: the latest, or the one that is named. Below it stands how many questions of
+other runs wait for you, whether a box runs and can write, how many events are in the ledger, and how many
+of them were verified since when. It does not need a box to be running.
+
+Of each task that is checked, reviewed or about to be merged, status shows the first line of what who worked on it
+claims; signalbox show has all of it.
 
 With --json it prints the run, if there is one: unprotected says in words which of its verdicts could be
 forged, and each task has a protection, held or none. Beside it are box (writable, and the reason if it is
-not) and ledger (events, scrubbed, scrubbed_since).`,
+not), ledger (events, scrubbed, scrubbed_since) and claims (work, by, at, text and more, as in work show).`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			running := a.running()
@@ -42,7 +59,9 @@ not) and ledger (events, scrubbed, scrubbed_since).`,
 				return command.WriteJSON(a.Out, s)
 			}
 			a.showRun(s.Run, running)
-			a.showBox(s.Box, s.Ledger)
+			a.showClaims(s.Claims)
+			a.showElsewhere(s)
+			a.showBox(s.Box, s.Ledger, running)
 			return nil
 		},
 	}
@@ -58,9 +77,44 @@ func statusOf(ctx context.Context, c *api.Client, args []string) (status, error)
 		s.Run = nil
 	}
 	b, err := c.Status(ctx)
+	if err != nil {
+		return s, err
+	}
 	s.Box, s.Ledger = b.Box, b.Ledger
-	return s, err
+	if s.inbox, err = c.Questions(ctx); err != nil || s.Run == nil {
+		return s, err
+	}
+	for _, t := range r.Tasks {
+		if !slices.Contains(claiming, t.Phase) {
+			continue
+		}
+		w, err := c.Work(ctx, t.Work)
+		if err != nil {
+			return s, err
+		}
+		if w.Claim != nil {
+			s.Claims = append(s.Claims, claimed{t.Work, *w.Claim})
+		}
+	}
+	return s, nil
 }
+
+// claiming are the phases in which somebody has said that a task is done, and others have not all agreed.
+var claiming = []agentsig.Phase{agentsig.PhaseCIPending, agentsig.PhaseReadyForReview, agentsig.PhaseReview, agentsig.PhaseReadyForMerge}
+
+// showClaims prints a line of what is claimed of each task.
+func (a *app) showClaims(all []claimed) {
+	if len(all) > 0 {
+		fmt.Fprintln(a.Out, "\nclaimed, and nobody has checked it")
+	}
+	for _, c := range all {
+		first, _, _ := strings.Cut(statementWords(c.Statement), "\n")
+		fmt.Fprintf(a.Out, "  %s  %s: %s\n", c.Work, safetext.Escape(c.By), safetext.Escape(first))
+	}
+}
+
+// statusNotices is how much of what happened last status shows.
+const statusNotices = 8
 
 func (a *app) showRun(r *api.Run, running bool) {
 	if r == nil {
@@ -69,7 +123,9 @@ func (a *app) showRun(r *api.Run, running bool) {
 	}
 	o := a.frame()
 	o.Height = 1000
-	for _, line := range tui.Frame(*r, o) {
+	shown := *r
+	shown.Notices = shown.Notices[max(len(shown.Notices)-statusNotices, 0):]
+	for _, line := range tui.Frame(shown, o) {
 		fmt.Fprintln(a.Out, line)
 	}
 	if r.State == api.RunStopped || r.State == api.RunEnding && !running {
@@ -77,14 +133,30 @@ func (a *app) showRun(r *api.Run, running bool) {
 	}
 }
 
-func (a *app) showBox(b api.BoxStatus, l api.LedgerStatus) {
-	can := "the box can write"
+// showElsewhere says how many questions wait in runs that are not shown.
+func (a *app) showElsewhere(s status) {
+	n := 0
+	for _, q := range s.inbox {
+		if s.Run == nil || q.Run != s.ID {
+			n++
+		}
+	}
+	if n > 0 {
+		fmt.Fprintf(a.Out, "\n%s of other runs for you: signalbox inbox\n", a.Paint(command.Bold, count(n, "question")))
+	}
+}
+
+func (a *app) showBox(b api.BoxStatus, l api.LedgerStatus, running bool) {
+	can := "the box runs, and can write"
+	if !running {
+		can = "no box is running"
+	}
 	if !b.Writable {
 		can = a.Paint(command.Red, safetext.EscapeLines(b.Reason))
 	}
 	verified := "none was verified yet"
 	if !l.ScrubbedSince.IsZero() {
-		verified = fmt.Sprintf("%d verified since %s", l.Scrubbed, l.ScrubbedSince.Local().Format("2006-01-02 15:04:05"))
+		verified = fmt.Sprintf("%d verified since %s", l.Scrubbed, stamp(l.ScrubbedSince))
 	}
 	fmt.Fprintf(a.Out, "\n%s; %s in the ledger, %s\n", can, count(int(l.Events), "event"), verified)
 }

@@ -19,8 +19,9 @@ import (
 
 func (a *app) treeCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "tree",
-		Short: "Check, draw and rehearse behaviour trees",
+		Use:     "tree",
+		Short:   "Check, draw and rehearse behaviour trees",
+		Example: `  signalbox tree check oracle.lua`,
 		Long: `A behaviour tree decides what ask does after each of the model's turns. Trees are Lua files;
 docs/oracle.md says how they are written. Without a FILE the commands are about the tree that
 is built in.`,
@@ -43,8 +44,9 @@ func (a *app) treeShowCommand() *cobra.Command {
 
 func (a *app) treeCheckCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "check [FILE]",
-		Short: "Check that a tree can be run",
+		Use:     "check [FILE]",
+		Short:   "Check that a tree can be run",
+		Example: `  signalbox tree check oracle.lua`,
 		Long: `Check loads a tree and holds it against what ask can do: kinds of nodes, functions and their
 arguments, keys of the blackboard, subtrees. Each problem has its line. Exit codes: 0 if the
 tree is in order, 1 if not.`,

@@ -39,6 +39,20 @@ func (a *app) trySandbox(ctx context.Context, found *config.Found) error {
 	return nil
 }
 
+// cast gives the roles to the agents: to those for which a sandbox protects the verdicts, if there are such.
+func cast(found *config.Found) {
+	for _, f := range found.Casts() {
+		c, err := proposed(f)
+		if err == nil {
+			_, err = runner.Fitting(c)
+		}
+		if err == nil {
+			*found = f
+			return
+		}
+	}
+}
+
 // passes returns the sandbox that protects the proposed reviewers, and in which the checks
 // pass on the last commit.
 func (a *app) passes(ctx context.Context, found config.Found) (sandbox.Kind, error) {
@@ -137,7 +151,7 @@ func (p *progress) show() {
 		p.mu.Lock()
 		line := fmt.Sprintf("%s: %s  %s", p.what, p.runs, time.Since(p.begun).Round(time.Second))
 		p.mu.Unlock()
-		width, _ := terminalSize()
+		width, _ := p.app.Size()
 		fmt.Fprintf(p.app.Out, "\r\x1b[K%s", p.app.Paint(command.Faint, fmt.Sprintf("%.*s", max(width-1, 1), line)))
 	}
 }

@@ -26,8 +26,9 @@ func (a *app) upCommand() *cobra.Command {
 	var configFile, listen string
 	var verify bool
 	cmd := &cobra.Command{
-		Use:   "up",
-		Short: "Run the box",
+		Use:     "up",
+		Short:   "Run the box",
+		Example: `  signalbox up --listen 127.0.0.1:7071`,
 		Long: `Up runs the box in the foreground until it is told to stop (Ctrl-C, or SIGTERM).
 
 Its directory holds the archive that proves what happened, the keys and the tokens.
@@ -78,6 +79,7 @@ func (a *app) up(cmd *cobra.Command, c config.Config, verify bool) error {
 	if err != nil {
 		return err
 	}
+	_, old := box.Dir(a.dir).Verifier()
 	enabled := agentsig.ExitProtocolEnabled(os.LookupEnv, c.ExitProtocol)
 	var found box.Found
 	s, err := patiently(ctx, box.ErrLocked, func() (s *service.Service, err error) { // it may be open for a single request
@@ -86,6 +88,9 @@ func (a *app) up(cmd *cobra.Command, c config.Config, verify bool) error {
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
+	}
+	if errors.Is(old, box.ErrNoDir) && !a.JSON {
+		found.Notes = append(found.Notes, "this is a new box: "+a.dir+" was made for it")
 	}
 	a.sayFound(listener.Addr().String(), found, enabled)
 	a.Served = true

@@ -206,7 +206,7 @@ func (a *app) sayVerified(v verified) {
 		{"signed by", fmt.Sprintf("%s, over %s", safetext.Escape(v.Checkpoint.Origin), count(int(v.Checkpoint.Size), "event"))},
 		{"merges", fmt.Sprintf("%.12s onto %.12s, which the box allowed after the verdict of event %d", v.Allowed.Commit, v.Allowed.Onto, v.Allowed.Verdict)},
 		{"files", fmt.Sprintf("tree %.12s, the result that was allowed", v.Allowed.Tree)},
-		{"allowed", v.Event.Time.Local().Format("2006-01-02 15:04:05")},
+		{"allowed", stamp(v.Event.Time)},
 	}
 	if v.audit != 0 {
 		rows = append(rows, [2]string{"verdict", fmt.Sprintf("event %d, passed by %s", v.audit, safetext.Escape(v.auditor))})

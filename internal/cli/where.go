@@ -11,6 +11,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/regular"
+	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -20,8 +21,15 @@ const boxDir = ".signalbox"
 
 // locate finds the box's directory, unless one was given, and the directory with its
 // settings. A box is looked for in the working directory and upwards; if there is
-// none, it lies beside the settings, which are looked for likewise, or here.
+// none, it lies beside the settings, which are looked for likewise, or here. In a worktree of
+// a box's it is that box: what else lies there is an agent's.
 func (a *app) locate(given bool) {
+	if home, ok := worktreeOf(); ok {
+		if a.home = home; !given {
+			a.dir = filepath.Join(home, boxDir)
+		}
+		return
+	}
 	if home, ok := upwards(boxDir); ok && !given {
 		a.home, a.dir = home, filepath.Join(home, boxDir)
 		return
@@ -33,6 +41,17 @@ func (a *app) locate(given bool) {
 	if !given {
 		a.dir = filepath.Join(a.home, boxDir)
 	}
+}
+
+// worktreeOf returns where the box lies whose worktree the working directory is in.
+func worktreeOf() (home string, ok bool) {
+	at, err := os.Getwd()
+	for ; err == nil && filepath.Dir(at) != at; at = filepath.Dir(at) {
+		if box := filepath.Dir(at); filepath.Base(at) == runner.Worktrees && filepath.Base(box) == boxDir {
+			home, ok = filepath.Dir(box), true // an agent may have made another one within
+		}
+	}
+	return home, ok
 }
 
 // upwards returns the nearest directory that has something of this name, no further
@@ -105,6 +124,18 @@ func writeNamed(ctx context.Context, name string, how int, write func(io.Writer)
 		}
 		return struct{}{}, err
 	})
+	return err
+}
+
+// writeText writes a text to a file that the user named; there is what to say if the file must be new, and is not.
+func writeText(ctx context.Context, name string, how int, text []byte, there error) error {
+	err := writeNamed(ctx, name, how, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+	if errors.Is(err, fs.ErrExist) {
+		return there
+	}
 	return err
 }
 

@@ -1,10 +1,11 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
-	"text/tabwriter"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,15 +13,17 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 func (a *app) workCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "work",
-		Short: "Add, list, show and override work items",
-		Args:  none,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:     "work",
+		Short:   "Add, list, show and override work items",
+		Example: `  signalbox work list`,
+		Args:    none,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.workAddCommand(), a.workListCommand(), a.workShowCommand(), a.workOverrideCommand())
 	return cmd
@@ -32,14 +35,23 @@ func (a *app) workAddCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add --title TITLE",
 		Short: "Add a work item",
-		Long: `Add adds a work item in DRAFT, which analysts and developers claim, or in another
-phase: IMPLEMENTATION is where developers begin that need no draft.`,
-		Example: `  signalbox work add --title "fix the parser" --id T-1 --phase IMPLEMENTATION`,
-		Args:    none,
+		Long: `Add adds a work item in DRAFT, where an analyst specifies it first (EXPANDED_TASK_SPECIFICATION), or in another
+phase: with --phase IMPLEMENTATION developers begin at once. What is asked for in more words than a
+title (--asked) comes to whoever claims it.`,
+		Example: `  signalbox work add --title "fix the parser" --id T-1 --phase IMPLEMENTATION
+  signalbox work add --title "fix the parser" --asked - < task.md`,
+		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w.Phase = agentsig.Phase(phase)
 			if err := a.checkOptions(cmd, agentsig.Options{Phase: w.Phase}); err != nil {
 				return err
+			}
+			if w.Asked == "-" {
+				text, err := readAll(cmd.Context(), a.In, work.MaxAsked+1)
+				if err != nil {
+					return err
+				}
+				w.Asked = string(text)
 			}
 			added, err := ask(cmd.Context(), a, box.Dir.APIToken, func(c *api.Client) (api.Work, error) { return c.Add(cmd.Context(), w) })
 			if err != nil {
@@ -53,6 +65,7 @@ phase: IMPLEMENTATION is where developers begin that need no draft.`,
 		},
 	}
 	cmd.Flags().StringVar(&w.Title, "title", "", "what is to be done")
+	cmd.Flags().StringVar(&w.Asked, "asked", "", "what is asked for, in whole sentences (`TEXT`, or - for standard input)")
 	cmd.Flags().StringVar(&w.ID, "id", "", "its `ID` (default: the next of W-00001, W-00002, …)")
 	cmd.Flags().StringVar(&phase, "phase", "", "the `PHASE` it starts in (default DRAFT)")
 	require(cmd, "title")
@@ -64,7 +77,11 @@ phase: IMPLEMENTATION is where developers begin that need no draft.`,
 func one(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return fmt.Errorf("%s needs one argument, %s", cmd.CommandPath(), what)
+			hint := ""
+			if len(args) == 0 && strings.HasPrefix(what, "the id of a") {
+				hint = "; quote one like '#12', which a shell takes for a comment"
+			}
+			return fmt.Errorf("%s needs one argument, %s%s", cmd.CommandPath(), what, hint)
 		}
 		return nil
 	}
@@ -72,10 +89,22 @@ func one(what string) cobra.PositionalArgs {
 
 // none takes no argument.
 func none(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 && cmd.HasAvailableSubCommands() {
+		return fmt.Errorf("there is no command %q%s: `%s --help` lists them", cmd.CommandPath()+" "+args[0], didYouMean(cmd, args[0]), cmd.CommandPath())
+	}
 	if len(args) > 0 {
 		return fmt.Errorf("%s takes no argument, and there is %q: its settings are flags, which --help lists", cmd.CommandPath(), args[0])
 	}
 	return nil
+}
+
+// didYouMean names a command that may have been meant.
+func didYouMean(cmd *cobra.Command, typed string) string {
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(typed); len(near) > 0 {
+		return " (did you mean " + near[0] + "?)"
+	}
+	return ""
 }
 
 func require(cmd *cobra.Command, flag string) {
@@ -101,9 +130,14 @@ running.
 			if err := errors.Join(a.checkOptions(cmd, agentsig.Options{Phase: agentsig.Phase(phase)}), a.checkLimit(cmd, p.Limit)); err != nil {
 				return err
 			}
+			left := abandoned{}
 			return showList(a, cmd, p, func(c *api.Client, from api.From) (api.Page[api.Work], error) {
-				return c.List(cmd.Context(), agentsig.Phase(phase), from)
-			}, a.workRows(p))
+				page, err := c.List(cmd.Context(), agentsig.Phase(phase), from)
+				if err == nil && !a.JSON {
+					err = left.note(cmd.Context(), c, page.Items)
+				}
+				return page, err
+			}, a.workRows(p, left))
 		},
 	}
 	cmd.Flags().StringVar(&phase, "phase", "", "only those in this `PHASE`")
@@ -113,34 +147,71 @@ running.
 }
 
 // workRows shows work items to a person, page by page.
-func (a *app) workRows(p part) func([]api.Work) error {
+func (a *app) workRows(p part, left abandoned) func([]api.Work) error {
 	begun := false
 	return func(all []api.Work) error {
 		if len(all) == 0 && !begun {
 			a.sayNone("work items", p)
 			return nil
 		}
-		t := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
-		if !begun {
-			fmt.Fprintln(t, "ID\tPHASE\tHELD BY\tTITLE")
-			begun = true
-		}
+		t := command.NewTable("ID", "PHASE", "HELD BY", "TITLE")
 		for _, w := range all {
 			holder := "-"
 			if w.Holder != nil {
 				holder = w.Holder.Actor
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", w.ID, w.Phase, safetext.Escape(holder), shorten(w.Title))
+			phase := string(w.Phase)
+			if left[w.ID] != "" {
+				phase += ", " + left[w.ID]
+			}
+			t.Add(w.ID, phase, safetext.Escape(holder), shorten(w.Title))
 		}
-		return t.Flush()
+		a.page(t, &begun)
+		return nil
 	}
+}
+
+// abandoned are the items that nobody will go on with, and why: their phase alone does not tell.
+type abandoned map[string]string
+
+// note looks at the runs that items are the tasks of, each once.
+func (left abandoned) note(ctx context.Context, c *api.Client, items []api.Work) error {
+	seen := map[string]bool{}
+	for _, w := range items {
+		if w.Phase == agentsig.PhaseCompleted || seen[runOf(w.ID)] {
+			continue
+		}
+		seen[runOf(w.ID)] = true
+		r, err := runWith(ctx, c, w.ID)
+		if err != nil {
+			return err
+		}
+		if r == nil {
+			continue
+		}
+		for _, t := range r.Tasks {
+			switch {
+			case isCancelled(*r, t):
+				left[t.Work] = "cancelled"
+			case t.Phase != agentsig.PhaseCompleted && r.State == api.RunFinished:
+				left[t.Work] = "its run has ended"
+			}
+		}
+	}
+	return nil
 }
 
 func (a *app) workShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show WORK",
 		Short: "Show a work item",
-		Args:  one("the id of a work item"),
+		Long: `Show shows a work item as it is: phase and holder, what is asked for, what who worked on it last claims, and what
+was found when it was sent back. A claim is what somebody says, and nobody has checked it.
+
+With --json there are asked, claim, findings, pr_url and evidence, as far as there is something. A claim or findings have sequence, at, by, text,
+and more; if the claim's sequence is greater, it says that the findings are answered.`,
+		Example: `  signalbox work show T-1`,
+		Args:    one("the id of a work item"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, err := operate(cmd.Context(), a, func(c *api.Client) (api.Work, error) { return c.Work(cmd.Context(), args[0]) })
 			if err != nil {
@@ -155,22 +226,77 @@ func (a *app) workShowCommand() *cobra.Command {
 			}
 			if h := w.Holder; h != nil {
 				rows = append(rows, [2]string{"held by", safetext.Escape(h.Actor)}, [2]string{"session", h.Session},
-					[2]string{"expires", h.ExpiresAt.Local().Format("2006-01-02 15:04:05")})
+					[2]string{"expires", stamp(h.ExpiresAt)})
+			}
+			if w.NoChange != "" {
+				rows = append(rows, [2]string{"no change", safetext.Escape(w.NoChange)})
 			}
 			rows = append(rows, [2]string{"events", fmt.Sprintf("%d, the last is number %d of the ledger", w.Events, w.Sequence)})
 			a.rows(rows)
+			a.sayHandoff(w.Handoff)
+			a.sayWaits(w.Waits)
+			a.sayReplies(w.Answers)
 			return nil
 		},
 	}
 }
 
+// sayHandoff prints what the next one on a work item has to know.
+func (a *app) sayHandoff(h api.Handoff) {
+	if h.Asked != "" {
+		fmt.Fprintf(a.Out, "\nasked for\n%s", indented(h.Asked))
+	}
+	if c := h.Claim; c != nil {
+		fmt.Fprintf(a.Out, "\nclaimed by %s, %s (nobody has checked it)\n%s", safetext.Escape(c.By), stamp(c.At), indented(statementWords(*c)))
+	}
+	if f := h.Findings; f != nil {
+		fmt.Fprintf(a.Out, "\nsent back by %s, %s\n%s", safetext.Escape(f.By), stamp(f.At), indented(statementWords(*f)))
+	}
+	if h.PRURL != "" {
+		fmt.Fprintf(a.Out, "\npull request, as an agent says: %s\n", safetext.Escape(h.PRURL))
+	}
+}
+
+// statementWords is all that a statement says, in lines.
+func statementWords(s work.Statement) string {
+	text := s.Text
+	if s.Cut {
+		text += "\n… (there was more: signalbox logs has it)"
+	}
+	if s.PRURL != "" {
+		text += "\npull request: " + s.PRURL
+	}
+	if s.LeftOut != "" {
+		text += "\nleft out: " + s.LeftOut
+	}
+	if s.Evidence != nil {
+		text += "\n" + evidenceWords(*s.Evidence)
+	}
+	if text = strings.TrimSpace(text); text == "" {
+		return "says no more than that"
+	}
+	return text
+}
+
+func evidenceWords(e work.Evidence) string {
+	if e.Problem != "" {
+		return fmt.Sprintf("names evidence that nobody can see, %s: %s", e.Ref, e.Problem)
+	}
+	return fmt.Sprintf("evidence: %s, %d bytes kept as blob %s", e.Ref, e.Bytes, e.SHA256)
+}
+
+// indented is a text of a stranger's, safe to print, below a heading.
+func indented(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimSpace(safetext.EscapeLines(text)), "\n", "\n  ") + "\n"
+}
+
 // rows prints names and values in two columns.
 func (a *app) rows(rows [][2]string) {
-	t := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
+	t := command.NewTable("", "")
 	for _, r := range rows {
-		fmt.Fprintf(t, "%s\t%s\n", r[0], r[1])
+		t.Add(r[0], r[1])
 	}
-	t.Flush()
+	t.WriteRows(a.Out, a.Columns())
 }
 
 func (a *app) workOverrideCommand() *cobra.Command {
@@ -217,10 +343,11 @@ const gateTokenVariable = "SIGNALBOX_GATE_TOKEN"
 
 func (a *app) gateCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "gate",
-		Short: "Report what a CI found",
-		Args:  none,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:     "gate",
+		Short:   "Report what a CI found",
+		Example: `  signalbox gate report T-1 --commit 0a1b2c3 --result pass`,
+		Args:    none,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var r api.Report
 	report := &cobra.Command{

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/term"
+
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -34,6 +36,9 @@ type Env struct {
 	OutTTY   bool // Out is a terminal
 	Color    bool // Out shows colours
 	Live     bool // Out can be drawn over
+
+	// Hold has interrupts be another program's, until release is called.
+	Hold func() (release func())
 }
 
 // Terminal returns the process's own environment.
@@ -44,6 +49,7 @@ func Terminal() Env {
 		InTTY: isTerminal(os.Stdin), OutTTY: out,
 		Color: out && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 		Live:  out && os.Getenv("TERM") != "dumb",
+		Hold:  func() func() { return func() {} },
 	}
 }
 
@@ -54,6 +60,27 @@ func isTerminal(f *os.File) bool {
 	}
 	null, err := os.Stat(os.DevNull)
 	return err != nil || !os.SameFile(info, null)
+}
+
+// Size is how large the terminal is that Out is; 80 by 24 if that is not known.
+func (e Env) Size() (columns, rows int) {
+	if e.OutTTY {
+		columns, rows, err := term.GetSize(int(os.Stdout.Fd()))
+		if err == nil && columns > 0 && rows > 0 {
+			return columns, rows
+		}
+	}
+	return 80, 24
+}
+
+// Columns is how wide a table may be: as wide as the terminal, and as wide as it has to be elsewhere (0), where every
+// row stays on one line.
+func (e Env) Columns() int {
+	if !e.OutTTY {
+		return 0
+	}
+	columns, _ := e.Size()
+	return columns
 }
 
 // Colours, for people.
@@ -147,18 +174,23 @@ const (
 	Missing = "missing"
 )
 
-// SayFindings shows findings to a person, on a terminal of so many columns.
-func (e Env) SayFindings(found []Finding, columns int) {
+// SayFindings shows findings to a person.
+func (e Env) SayFindings(found []Finding) {
 	const indent = 25
 	colours := map[string]string{Fine: Green, Warning: Yellow, Missing: Red}
 	for _, d := range found {
-		lines := strings.Split(safetext.EscapeLines(d.Text), "\n")
-		if e.OutTTY {
-			for i, line := range lines {
-				lines[i] = wrap(strings.Fields(line), columns-indent)
-			}
-		}
-		text := strings.ReplaceAll(strings.Join(lines, "\n"), "\n", "\n"+strings.Repeat(" ", indent))
-		fmt.Fprintf(e.Out, "%s  %-14s  %s\n", e.Paint(colours[d.State], fmt.Sprintf("%-7s", d.State)), d.Name, text)
+		fmt.Fprintf(e.Out, "%s  %-14s  %s\n", e.Paint(colours[d.State], fmt.Sprintf("%-7s", d.State)), d.Name, e.Hang(safetext.EscapeLines(d.Text), indent))
 	}
+}
+
+// Hang is a text, safe to print, that begins in the column indent and goes on there on further lines. On a terminal
+// none is wider than that; elsewhere they are the text's own.
+func (e Env) Hang(text string, indent int) string {
+	lines := strings.Split(text, "\n")
+	if columns := e.Columns(); columns > 0 {
+		for i, line := range lines {
+			lines[i] = strings.Join(fit(line, columns-indent, false), "\n")
+		}
+	}
+	return strings.ReplaceAll(strings.Join(lines, "\n"), "\n", "\n"+strings.Repeat(" ", indent))
 }

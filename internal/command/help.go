@@ -2,9 +2,10 @@ package command
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Dress makes a program's help read like a page: the long texts of its commands set to 80
@@ -12,6 +13,36 @@ import (
 func Dress(root *cobra.Command) {
 	root.SetUsageTemplate(usage)
 	reflow(root)
+}
+
+// brief is the annotation of a root whose help describes the first group only, and names the others.
+const brief = "brief"
+
+// Brief makes the help of a program with many commands short: it describes the first group of commands, and names the
+// others; "help all" describes them all, after a text about them.
+func Brief(root *cobra.Command, about string) {
+	root.Annotations = map[string]string{brief: "true"}
+	root.SetHelpCommand(&cobra.Command{
+		Use:     "help [COMMAND | all]",
+		Short:   "Show the help of a command, or all commands",
+		Example: "  " + root.Name() + " help all",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 1 && args[0] == "all" {
+				delete(root.Annotations, brief)
+				paragraphs := strings.Split(about, "\n\n")
+				for i, p := range paragraphs {
+					paragraphs[i] = wrap(strings.Fields(p), 80)
+				}
+				root.Long += "\n\n" + strings.Join(paragraphs, "\n\n")
+				return root.Help()
+			}
+			cmd, _, err := root.Find(args)
+			if err != nil {
+				return err
+			}
+			return cmd.Help()
+		},
+	})
 }
 
 // Group adds commands under a heading.
@@ -37,22 +68,32 @@ func reflow(cmd *cobra.Command) {
 	}
 }
 
-// wrap puts words on lines of so many columns.
+// wrap puts words, safe to print, on lines of so many columns. A word that is longer is broken.
 func wrap(words []string, columns int) string {
 	var b strings.Builder
 	at := 0
 	for _, w := range words {
-		switch n := utf8.RuneCountInString(w); {
+		n := safetext.Width(w)
+		switch {
 		case at == 0:
-			at = n
 		case at+1+n > columns:
 			b.WriteByte('\n')
-			at = n
+			at = 0
 		default:
 			b.WriteByte(' ')
-			at += 1 + n
+			at++
+		}
+		for n > columns {
+			part, _ := safetext.Clip(w, columns)
+			if part == "" { // a character that is wider than all there is
+				break
+			}
+			b.WriteString(part + "\n")
+			w = w[len(part):]
+			n = safetext.Width(w)
 		}
 		b.WriteString(w)
+		at += n
 	}
 	return b.String()
 }
@@ -61,10 +102,13 @@ const usage = `Usage:
   {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND [flags]{{else}}{{.UseLine}}{{end}}{{if .HasExample}}
 
 Examples:
-{{.Example}}{{end}}{{if .HasAvailableSubCommands}}{{$commands := .Commands}}{{range $group := .Groups}}
+{{.Example}}{{end}}{{if .HasAvailableSubCommands}}{{$commands := .Commands}}{{$brief := index .Annotations "brief"}}{{range $i, $group := .Groups}}{{if and $brief $i}}{{if eq $i 1}}
+
+More, which "{{$.Name}} help all" describes:{{end}}
+  {{rpad (printf "%s:" .Title) 24}}{{range $commands}}{{if (and (eq .GroupID $group.ID) .IsAvailableCommand)}} {{.Name}}{{end}}{{end}}{{else}}
 
 {{.Title}}:{{range $commands}}{{if (and (eq .GroupID $group.ID) .IsAvailableCommand)}}
-  {{rpad .Name .NamePadding}}  {{.Short}}{{end}}{{end}}{{end}}{{if not .AllChildCommandsHaveGroup}}
+  {{rpad .Name .NamePadding}}  {{.Short}}{{end}}{{end}}{{end}}{{end}}{{if and (not $brief) (not .AllChildCommandsHaveGroup)}}
 
 {{if .Groups}}Other commands{{else}}Commands{{end}}:{{range .Commands}}{{if (and (eq .GroupID "") (or .IsAvailableCommand (eq .Name "help")))}}
   {{rpad .Name .NamePadding}}  {{.Short}}{{end}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +20,9 @@ type Program struct {
 	JSON    bool // print for programs instead of people
 	Started bool // a command has begun: what fails now is not a matter of usage
 	Served  bool // it ran until it was told to stop: an interrupt is no failure
+
+	// Hint is what a person can do next about an error, or nothing; nil if there are no hints.
+	Hint func(error) string
 }
 
 // Exit is the error of a command that has said all there is to say, and ends with this code.
@@ -60,7 +64,7 @@ func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []strin
 	if p.JSON {
 		_ = WriteJSON(p.Out, problem(err)) // there is nobody left to tell
 	} else {
-		fmt.Fprintf(p.Err, "%s: %s\n", root.Name(), safetext.EscapeLines(err.Error()))
+		p.complain(root.Name(), err)
 	}
 	if p.Started {
 		return ExitFailure
@@ -69,6 +73,21 @@ func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []strin
 		fmt.Fprintf(p.Err, "Run '%s --help' for how to use it.\n", cmd.CommandPath())
 	}
 	return ExitUsage
+}
+
+// complain tells a person what failed, and what can be done about it.
+func (p *Program) complain(name string, err error) {
+	text := safetext.EscapeLines(err.Error())
+	if !strings.HasPrefix(text, name+" ") { // which is how messages about usage begin
+		text = name + ": " + text
+	}
+	fmt.Fprintln(p.Err, text)
+	if p.Hint == nil {
+		return
+	}
+	if next := p.Hint(err); next != "" {
+		fmt.Fprintln(p.Err, next)
+	}
 }
 
 // asksForJSON says whether JSON is asked for, also where the command is unknown or a flag before it is wrong: nobody has
@@ -95,9 +114,10 @@ func (c *checked) Write(p []byte) (int, error) {
 // VersionCommand prints the program's version.
 func (p *Program) VersionCommand(name string) *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  " + name + " version",
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := BuildVersion()
 			if p.JSON {

@@ -42,9 +42,12 @@ type Conductor struct {
 	now      func() time.Time
 	logger   *slog.Logger
 	starting keylock.Lock[struct{}] // held by who starts a run
+	cleaning keylock.Lock[struct{}] // held by who removes what is left of runs
 
 	mu       sync.Mutex
 	deciders map[string]*decider // by the run's subject
+
+	askedByHand chan struct{} // there is a new question about work that stands alone
 
 	drain      atomic.Bool   // no agent is started any more
 	drainBegun chan struct{} // closed then
@@ -56,7 +59,7 @@ type Conductor struct {
 func New(l Ledger, o Options) *Conductor {
 	c := &Conductor{
 		ledger: l, config: o.Config, exit: o.Exit, mail: mailbox.New(), now: o.Now, logger: o.Logger,
-		deciders: map[string]*decider{}, drainBegun: make(chan struct{}),
+		deciders: map[string]*decider{}, drainBegun: make(chan struct{}), askedByHand: make(chan struct{}, 1),
 	}
 	if c.now == nil {
 		c.now = time.Now
@@ -87,8 +90,11 @@ func (c *Conductor) Start(ctx context.Context, r order.Runner, patience time.Dur
 	for _, subject := range live {
 		c.conduct(subject)
 	}
-	if !c.Draining() && len(marked) > 0 {
-		c.group.Go(func(ctx context.Context) { c.tidy(ctx, marked) })
+	if !c.Draining() {
+		c.group.Go(func(ctx context.Context) {
+			c.tidy(ctx, marked)
+			c.keep(ctx)
+		})
 	}
 	return nil
 }
@@ -161,7 +167,9 @@ func (c *Conductor) Moved(run string) {
 }
 
 // Seen returns what a session last said of itself, and whether it is out of touch.
-func (c *Conductor) Seen(session string) (says string, away bool) { return c.mail.Seen(session) }
+func (c *Conductor) Seen(session string) (says string, quiet time.Time, away bool) {
+	return c.mail.Seen(session)
+}
 
 // Mail returns the mailboxes of sessions, in which a runner leaves what it has to say to them.
 func (c *Conductor) Mail() *mailbox.Set { return c.mail }

@@ -249,7 +249,7 @@ func TestNotStarted(t *testing.T) {
 		if err := c.SessionReport(t.Context(), session, report); !errors.Is(err, box.ErrStopping) {
 			t.Errorf("a session: %v", err)
 		}
-		if err := c.Activity(session, "hello"); !errors.Is(err, box.ErrStopping) {
+		if err := c.Activity(session, api.Activity{Line: "hello"}); !errors.Is(err, box.ErrStopping) {
 			t.Errorf("its activity: %v", err)
 		}
 		if _, err := c.LiveSession(session); !errors.Is(err, box.ErrStopping) {
@@ -421,7 +421,8 @@ func TestProblem(t *testing.T) {
 	for err, want := range map[error]string{
 		errNoDelivery: api.CodeConflict, errNoAgent: api.CodeConflict, order.ErrNoProgram: api.CodeConflict, order.ErrNoSandbox: api.CodeConflict,
 		order.ErrUnprotected: api.CodeConflict, errBranchTaken: api.CodeConflict, order.ErrNoCommit: api.CodeConflict,
-		errSessionGone: api.CodeGone, errNoMessage: api.CodeInvalid, box.ErrStopping: api.CodeStopping, work.ErrNoSession: api.CodeNotFound,
+		errAnotherVersion: api.CodeConflict, delivery.ErrNotPlanned: api.CodeConflict, delivery.ErrMerging: api.CodeConflict, delivery.ErrAmendedMuch: api.CodeConflict,
+		errSessionGone: api.CodeGone, errNoMessage: api.CodeInvalid, errNoComment: api.CodeInvalid, errAcceptComments: api.CodeInvalid, errBackNoChange: api.CodeInvalid, box.ErrStopping: api.CodeStopping, work.ErrNoSession: api.CodeNotFound,
 		delivery.ErrFinished: api.CodeConflict, box.ErrOutcomeUnknown: api.CodeUnknown, errBroken: api.CodeInternal,
 	} {
 		wrapped := errors.Join(err)
@@ -429,8 +430,8 @@ func TestProblem(t *testing.T) {
 			t.Errorf("%v is %+v; want %s", err, p, want)
 		}
 	}
-	if n := len(problems); n != 9 {
-		t.Errorf("the conductor has %d problems of its own; this test knows 9", n)
+	if n := len(problems); n != 16 {
+		t.Errorf("the conductor has %d problems of its own; this test knows 16", n)
 	}
 }
 

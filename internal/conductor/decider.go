@@ -39,6 +39,7 @@ type decider struct {
 	ended    chan struct{}   // closed when the run has: nobody has to be told any more
 	planning sync.Mutex      // guards plan
 	plan     *plan.Plan      // nil until it was read
+	planned  string          // the digest of its text
 }
 
 // input is something that happened, and where its outcome goes.
@@ -130,6 +131,7 @@ func (d *decider) run(ctx context.Context) error {
 			d.inFlight.end()
 			d.runner.LeaveFollowed(r.ID)
 			d.runner.Finished(ctx, r)
+			d.all.keep(ctx)
 			return nil
 		}
 		if !timer.Stop() {
@@ -213,10 +215,10 @@ func (d *decider) pass(ctx context.Context) {
 	}
 	var fresh []api.Question
 	d.ledger.WithRun(d.subject, func(r *delivery.Run) {
-		for _, q := range r.Open() {
-			if !d.asked[q.ID] {
+		for _, q := range box.Waiting(r) {
+			if !d.asked[q.ID] && q.Kind != string(delivery.PartGive) { // who has taken a task knows
 				d.asked[q.ID] = true
-				fresh = append(fresh, box.ShowQuestion(r, q))
+				fresh = append(fresh, q)
 			}
 		}
 	})
@@ -271,7 +273,7 @@ func refused(err error) bool {
 	}
 	for _, e := range []error{
 		work.ErrNotHolder, work.ErrSessionOver, work.ErrCompleted, work.ErrBlocked, work.ErrSamePhase, work.ErrNotPending,
-		work.ErrAudited, work.ErrNotAudited, work.ErrNotBlocked,
+		work.ErrAudited, work.ErrNotAudited, work.ErrNotBlocked, work.ErrNotProposed, work.ErrOtherMerge, work.ErrNotApproved,
 	} {
 		if errors.Is(err, e) {
 			return true
@@ -307,6 +309,10 @@ func keyOfCommand(c work.Command) string {
 	case work.End:
 		return c.Key
 	case work.Note:
+		return c.Key
+	case work.Approve:
+		return c.Key
+	case work.Unmerged:
 		return c.Key
 	}
 	return ""

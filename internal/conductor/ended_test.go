@@ -61,11 +61,11 @@ func TestEndedSessionHangsUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, away := s.Seen(session); away {
+		if _, _, away := s.Seen(session); away {
 			t.Error("it is not in touch")
 		}
 		hangUp()
-		if _, away := s.Seen(session); !away || s.Mail().Len() > 0 {
+		if _, _, away := s.Seen(session); !away || s.Mail().Len() > 0 {
 			t.Errorf("away: %v, %d mailboxes", away, s.Mail().Len())
 		}
 	})
@@ -112,11 +112,11 @@ func TestEndOfEndedSession(t *testing.T) {
 func TestTellIsTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &Conductor{mail: mailbox.New()}
-		c.mail.Connect("s")
+		c.mail.Connect("s", time.Time{})
 		if c.ask(t.Context(), "s", api.SessionCommand{ID: "tell/1", Kind: api.CommandTell}) {
 			t.Error("an agent was told that says nothing")
 		}
-		c.mail.Connect("s")
+		c.mail.Connect("s", time.Time{})
 		if commands, _, _ := c.mail.Next("s"); len(commands) > 0 {
 			t.Errorf("still to be sent: %+v", commands)
 		}

@@ -22,6 +22,7 @@ type examined struct {
 	plan       plan.Plan
 	settings   delivery.Settings
 	onto, base string // the user's branch, and its commit
+	path       string // of its file; empty if it has none
 }
 
 // Preview says what a run of a plan would be like, or why there would be none. Nothing is recorded or begun.
@@ -77,7 +78,7 @@ const (
 func checkEvents(p plan.Plan, checks []string) error {
 	var results []work.Check
 	for _, name := range checks {
-		results = append(results, work.Check{Name: name, Flaky: true})
+		results = append(results, work.Check{Name: name, Flaky: true, Exit: 255})
 	}
 	err := fits(mostTitle, titleOf(p), "the plan's title is too long: shorten it")
 	err = errors.Join(err, fits(mostChecks, results, fmt.Sprintf("the plan and the settings have %d checks, and their names are too long together: shorten the names, or let one command run several", len(checks))))
@@ -100,14 +101,20 @@ func fits(most int, v any, refusal string) error {
 func settingsOf(site order.Site, c config.Config) (delivery.Settings, error) {
 	s := delivery.Settings{
 		Roles: map[agentsig.Role]delivery.Role{}, Experts: c.Experts,
-		Budget: delivery.Budget{Tokens: c.Budget.Tokens, CostUSD: c.Budget.CostUSD}, Limits: delivery.DefaultLimits(),
-		Publish: c.Merge == config.MergePR,
+		Budget: delivery.Budget{
+			Tokens: c.Budget.Tokens, CostUSD: c.Budget.CostUSD, Task: delivery.Spend(c.Budget.Task), Turn: delivery.Spend(c.Budget.Turn),
+		},
+		Limits:  delivery.DefaultLimits(),
+		Publish: c.Merge.Into == config.IntoPR,
+		Approve: c.Merge.Approve,
+		Rework:  delivery.Rework(c.Rework),
 	}
 	l := &s.Limits
 	l.Agents, l.Answer = c.Limits.Agents, c.Limits.Answer
 	l.Reviews, l.Audits, l.Gates, l.Crashes, l.Timeouts = c.Limits.Reviews, c.Limits.Audits, c.Limits.Gates, c.Limits.Crashes, c.Limits.Timeouts
 	l.ExpertRequests, l.ExpertAttempts, l.ExpertAtOnce = c.Limits.ExpertRequests, c.Limits.ExpertAttempts, c.Limits.ExpertAtOnce
 	l.RemediationRounds, l.ConflictWait, l.ConflictRetries = c.Limits.RemediationRounds, c.Limits.ConflictWait, c.Limits.ConflictRetries
+	l.ContextPercent = c.Limits.ContextPercent
 	if err := site.Ready(); err != nil {
 		return s, err
 	}
@@ -117,6 +124,8 @@ func settingsOf(site order.Site, c config.Config) (delivery.Settings, error) {
 		agent, ok := c.Agents[set.Agent]
 		needed := role == agentsig.RoleDeveloper || role == agentsig.RoleCritic || role == agentsig.RoleAuditor || role == agentsig.RoleAnalyst && c.Analyst
 		switch {
+		case set.Agent == config.Person:
+			s.Roles[role] = delivery.Role{Agent: delivery.Person}
 		case ok:
 			s.Roles[role] = delivery.Role{Agent: set.Agent, Provider: cmp.Or(agent.Provider, set.Agent), AtOnce: set.AtOnce}
 		case needed:
@@ -147,6 +156,8 @@ func (e examined) preview(c config.Config) api.Run {
 		switch {
 		case len(t.BlockedBy) > 0:
 			task.Why = "blocker"
+		case s.Roles[role].Agent == delivery.Person:
+			task.Why = delivery.WaitPerson
 		case v.Agents >= s.Limits.Agents:
 			task.Why = "agents"
 		default:

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
@@ -16,6 +18,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/order"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // hands is a runner that does nothing by itself: tests say when and how its orders end, and what it finds. It
@@ -38,6 +41,9 @@ type hands struct {
 	slow   time.Duration     // that an order takes to end when it is cancelled
 	words  map[string]string // why reviewers are not trusted, by run
 	given  []order.Order     // all orders there were
+
+	records []order.Record          // what lies there of runs
+	left    map[string][]order.Left // by the run's id
 }
 
 // given is an order that is under way.
@@ -204,6 +210,36 @@ func (h *hands) Marked(func() []string) (marked []string, err error) {
 	return marked, err
 }
 
+func (h *hands) Records(context.Context) (all []order.Record, err error) {
+	h.set(func() { all = slices.Clone(h.records) })
+	return all, h.note("Records", "")
+}
+
+func (h *hands) RunsLeft(context.Context) (ids []string, err error) {
+	h.set(func() { ids = slices.Sorted(maps.Keys(h.left)) })
+	return ids, h.note("RunsLeft", "")
+}
+
+func (h *hands) Left(_ context.Context, r delivery.Run) (all []order.Left, err error) {
+	h.set(func() { all = slices.Clone(h.left[r.ID]) })
+	return all, h.note("Left", "")
+}
+
+func (h *hands) Homes(context.Context) int64 { return 0 }
+
+func (h *hands) RemoveRecord(r order.Record) error {
+	h.set(func() { h.records = slices.DeleteFunc(h.records, func(other order.Record) bool { return other == r }) })
+	return h.note("RemoveRecord", "removed: %s", r.Name)
+}
+
+func (h *hands) Discard(_ context.Context, r delivery.Run, l order.Left) error {
+	return h.note("Discard", "discarded: %s", strings.TrimSuffix(r.ID+"."+l.Task, "."))
+}
+
+func (h *hands) PutAway(_ context.Context, r delivery.Run, l order.Left) error {
+	return h.note("PutAway", "put away: %s.%s", r.ID, l.Task)
+}
+
 func (h *hands) Unmark(subject string) { h.set(func() { delete(h.marks, subject) }) }
 
 func (h *hands) Again(s delivery.Session) error {
@@ -237,6 +273,10 @@ func (h *hands) Look(run, branch, session, task string) <-chan struct{} {
 		close(over)
 	}
 	return over
+}
+
+func (h *hands) Evidence(session, ref string, _ int64) ([]byte, error) {
+	return []byte(ref + " of " + session), h.note("Evidence", "")
 }
 
 func (h *hands) Distrust(run string) (reason string, err error) {
@@ -292,6 +332,7 @@ func started(t *testing.T, o Options) *stage {
 	if err := s.Start(t.Context(), s.hands, time.Minute); err != nil {
 		t.Fatal(err)
 	}
+	synctest.Wait() // until what a start keeps in bounds is done
 	return s
 }
 
@@ -314,3 +355,11 @@ func code(err error) string {
 }
 
 var errBroken = errors.New("it is broken")
+
+func (h *hands) Sight(_ context.Context, r delivery.Run, task string) (work.Seen, error) {
+	return work.Seen{Commit: r.Task(task).Item.Commit, Tree: "7ee0123", Base: "0123000"}, h.note("Sight", "")
+}
+
+func (h *hands) Room(_ context.Context, _ delivery.Run, task string) (string, error) {
+	return "/worktrees/" + task, h.note("Room", "")
+}

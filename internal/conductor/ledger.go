@@ -15,7 +15,7 @@ import (
 // recorded is in the archive and in the fold when it returns.
 type Ledger interface {
 	Deciding
-	// Attach makes a conductor the one that is told when a run has moved.
+	// Attach makes a conductor the one that is told what has moved.
 	Attach(c box.Conductor)
 	// Context ends when nothing is recorded any more.
 	Context() context.Context
@@ -31,6 +31,8 @@ type Ledger interface {
 	TaskNamed(id string) (run, task string, err error)
 	RunOf(subject string) (run string)
 	Question(id string) (q api.Question, run string, ok bool)
+	// QuestionsByHand lists what is asked about work that stands alone, oldest first.
+	QuestionsByHand() []api.Question
 	// Delivering returns the run that delivers the plan with this digest, or was started by this key; "" if none was.
 	Delivering(digest, key string) (run string, err error)
 	// LastRun is the largest number of a run.
@@ -48,6 +50,8 @@ type Ledger interface {
 	Extend(session string)
 	// Hear reads a signal that a session passes on, and makes of it what is recorded.
 	Hear(said api.SaidSignal) (agentsig.Signal, work.Said, error)
+	// KeepEvidence keeps a file that an exit record names, or says why it can't.
+	KeepEvidence(read func() ([]byte, error)) (*work.Kept, error)
 	// Redact takes secrets out of a text; Short cuts it as well.
 	Redact(text string) string
 	Short(text string) string
@@ -65,5 +69,7 @@ type Deciding interface {
 	// AddItem adds the item of a task; ItemNamed finds it.
 	AddItem(a work.Add) error
 	ItemNamed(id string) (work.Item, error)
+	// Event reads an event that the fold has.
+	Event(seq uint64) (ledger.Event, error)
 	Blob(sha256 ledger.Hash) ([]byte, error)
 }

@@ -1,14 +1,22 @@
 package conductor
 
-import "github.com/signalbox-dev/signalbox/internal/api"
+import (
+	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
+)
 
 // Activity takes a sign of life of a session.
-func (c *Conductor) Activity(name, line string) error {
+func (c *Conductor) Activity(name string, a api.Activity) error {
 	d, err := c.deciderOf(name)
 	if err != nil {
 		return err
 	}
-	c.mail.Heard(name, c.ledger.Redact(line))
+	quiet := c.now()
+	if a.Busy {
+		quiet = time.Time{}
+	}
+	c.mail.Heard(name, c.ledger.Redact(a.Line), quiet)
 	c.ledger.Changed(d.subject)
 	return nil
 }
@@ -38,7 +46,7 @@ func (s *LiveSession) Connect() (lost <-chan struct{}, hangUp func(), err error)
 	if err := d.again(s.name); err != nil {
 		return nil, nil, err
 	}
-	lost = mail.Connect(s.name)
+	lost = mail.Connect(s.name, d.all.now())
 	d.all.ledger.Changed(d.subject)
 	d.stir()
 	return lost, func() {

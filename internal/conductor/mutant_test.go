@@ -27,6 +27,16 @@ func TestMutants(t *testing.T) {
 		{By: "^TestScenarios$/^analyst$", Mutant: mutant.Mutant{Name: "tasks begin as if there were no analyst", File: "examine.go",
 			Old: "\tif c.Analyst {\n", New: "\tif false {\n"}},
 
+		// Questions by hand.
+		{By: "^TestTellByHand$", Mutant: mutant.Mutant{Name: "somebody is told of the same question again and again", File: "byhand.go",
+			Old: "if told[q.ID][by] = err == nil; err != nil {", New: "if err != nil {"}},
+		{By: "^TestTellByHand$", Mutant: mutant.Mutant{Name: "nobody tries again to tell of a question by hand", File: "byhand.go",
+			Old: "\t\t\tagain = time.After(pause)\n", New: ""}},
+		{By: "^TestTellByHand$", Mutant: mutant.Mutant{Name: "what was open before is not told", File: "byhand.go",
+			Old: "\tc.AskedByHand() // what is open already\n", New: ""}},
+		{By: "^TestTellByHandDraining$", Mutant: mutant.Mutant{Name: "a box that starts nothing tells of questions", File: "byhand.go",
+			Old: "if told[q.ID][by] || ctx.Err() != nil || c.Draining() {", New: "if told[q.ID][by] || ctx.Err() != nil {"}},
+
 		// What is recorded.
 		{By: "^TestAddTaskAgain$", Mutant: mutant.Mutant{Name: "an item that was added before is an error", File: "orders.go",
 			Old: "i.Run == r.Subject && i.Task == t.ID {", New: "i.Run == \"\" && i.Task == t.ID {"}},
@@ -85,7 +95,15 @@ func TestMutants(t *testing.T) {
 		{By: "^TestTidy$", Mutant: mutant.Mutant{Name: "runs that go on are tidied up after", File: "conductor.go",
 			Old: "return slices.Contains(live, run)", New: "return false"}},
 		{By: "^TestTidy$", Mutant: mutant.Mutant{Name: "a drain tidies up", File: "conductor.go",
-			Old: "if !c.Draining() && len(marked) > 0 {", New: "if len(marked) > 0 {"}},
+			Old: "if !c.Draining() {\n\t\tc.group.Go", New: "if true {\n\t\tc.group.Go"}},
+		{By: "^TestCleanLive$", Mutant: mutant.Mutant{Name: "what a run needs goes", File: "clean.go",
+			Old: "return p.run.known && !p.run.live &&", New: "return p.run.known &&"}},
+		{By: "^TestClean$", Mutant: mutant.Mutant{Name: "other runs are cleaned too", File: "clean.go",
+			Old: "mine = asked{}", New: "mine = q"}},
+		{By: "^TestClean$", Mutant: mutant.Mutant{Name: "what is only here goes with the rest", File: "clean.go",
+			Old: "case q.unmerged:\n\t\treturn fate{goes, \"it is not merged, and is to go all the same\"}\n\tcase old", New: "case q.clean:\n\t\treturn fate{goes, \"\"}\n\tcase old"}},
+		{By: "^TestClean$", Mutant: mutant.Mutant{Name: "there is never too much", File: "clean.go",
+			Old: "if kept <= k.Bytes() {", New: "if true {"}},
 		{By: "^TestEndedRunLeavesNothing$", Mutant: mutant.Mutant{Name: "the decider of a run that ended is kept", File: "decider.go",
 			Old: "delete(c.deciders, subject)", New: "_ = subject"}},
 		{By: "^TestLastInputIsAnswered$", Mutant: mutant.Mutant{Name: "the answer to what ends a run is lost", File: "decider.go",
@@ -144,6 +162,21 @@ func TestMutants(t *testing.T) {
 			Old: "if !reviews {", New: "if !reviews && false {"}},
 		{By: "^TestScenarios$/^distrust$", Mutant: mutant.Mutant{Name: "who resumes accepts nothing", File: "operate.go",
 			Old: "return c.runner.AcceptFollowed()", New: "return nil"}},
+
+		// A person's part.
+		{By: "^TestReviewOfSomethingElse$", Mutant: mutant.Mutant{Name: "a person accepts another tree", File: "person.go",
+			Old: "v.Tree != now.Tree || ", New: ""}},
+		{By: "^TestReviewOfSomethingElse$", Mutant: mutant.Mutant{Name: "a person accepts another base", File: "person.go",
+			Old: " || v.Base != now.Base", New: ""}},
+		{By: "^TestReviewOfSomethingElse$", Mutant: mutant.Mutant{Name: "a verdict that comes twice is refused", File: "person.go",
+			Old: "if c.heard(subject, task, key) {", New: "if false {"}},
+
+		{By: "^TestReviewOfSomethingElse$", Mutant: mutant.Mutant{Name: "a verdict counts for another role", File: "person.go",
+			Old: "v.Role != now.Role || ", New: ""}},
+		{By: "^TestApproval$", Mutant: mutant.Mutant{Name: "nobody is asked to approve a merge", File: "examine.go",
+			Old: "\t\tApprove: c.Merge.Approve,\n", New: ""}},
+		{By: "^TestApproval$", Mutant: mutant.Mutant{Name: "a person sees a merge as an audit", File: "person.go",
+			Old: "v.Commit, v.Tree, v.Base, v.Merge = p.Commit, p.Tree, p.Onto, p.Checked", New: "_ = p"}},
 
 		// Questions.
 		{By: "^TestScenarios$/^questions$", Mutant: mutant.Mutant{Name: "a question is told of at every step", File: "decider.go",

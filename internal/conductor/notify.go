@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/order"
 )
@@ -14,11 +15,8 @@ import (
 // one that fails is tried again while the question is open, and so is every open question when a box
 // is started.
 func (d *decider) tellOf(ctx context.Context, q api.Question) {
-	if d.all.config.Notify.Command != "" {
-		d.notify(ctx, order.ByCommand, q)
-	}
-	if d.all.config.Notify.Webhook != "" {
-		d.notify(ctx, order.ByWebhook, q)
+	for _, by := range waysOf(d.all.config.Notify) {
+		d.notify(ctx, by, q)
 	}
 }
 
@@ -34,7 +32,7 @@ func (d *decider) notify(ctx context.Context, by order.Way, q api.Question) {
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		d.logger.Warn("nobody was told of a question by the "+string(by), "question", q.ID, "error", err)
+		d.all.untold(by, q, err)
 		select {
 		case <-time.After(pause):
 		case <-d.all.drainBegun:
@@ -47,10 +45,10 @@ func (d *decider) notify(ctx context.Context, by order.Way, q api.Question) {
 	}
 }
 
-// open reports whether a question of the run waits for an answer.
+// open reports whether a question of the run waits for an answer, or a part in a task for a person.
 func (d *decider) open(question string) (open bool) {
 	d.ledger.WithRun(d.subject, func(r *delivery.Run) {
-		open = r.Live() && slices.ContainsFunc(r.Open(), func(q *delivery.Asked) bool { return q.ID == question })
+		open = slices.ContainsFunc(box.Waiting(r), func(q api.Question) bool { return q.ID == question })
 	})
 	return open
 }

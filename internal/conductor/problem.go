@@ -6,6 +6,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/order"
 )
 
@@ -29,9 +30,16 @@ var problems = []struct {
 	{order.ErrNoSandbox, api.CodeConflict},
 	{order.ErrUnprotected, api.CodeConflict},
 	{errBranchTaken, api.CodeConflict},
+	{errAnotherVersion, api.CodeConflict},
+	{delivery.ErrNotPlanned, api.CodeConflict},
+	{delivery.ErrMerging, api.CodeConflict},
+	{delivery.ErrAmendedMuch, api.CodeConflict},
 	{order.ErrNoCommit, api.CodeConflict},
 	{errSessionGone, api.CodeGone},
 	{errNoMessage, api.CodeInvalid},
+	{errNoComment, api.CodeInvalid},
+	{errAcceptComments, api.CodeInvalid},
+	{errBackNoChange, api.CodeInvalid},
 }
 
 // Problem is an error of the conductor's or the box's as a client is told of it.

@@ -37,9 +37,15 @@ func (c *Conductor) takeReport(ctx context.Context, d *decider, name string, r a
 		}
 		return err
 	case api.ReportNote:
+		if r.Forgotten != "" {
+			return d.handIn(ctx, delivery.Forgotten{Session: name, Reason: c.ledger.Short(r.Forgotten)})
+		}
 		if r.Prompt != "" && len(r.Signals) == 0 {
 			c.mail.Answered(name, r.Prompt, !r.NoAnswer)
 			return nil
+		}
+		if r.Usage != (delivery.Usage{}) {
+			return d.handIn(ctx, delivery.Spent{Session: name, Report: r.Seq, Usage: r.Usage})
 		}
 		for _, said := range r.Signals {
 			_, about, err := c.ledger.Hear(said)
@@ -73,7 +79,7 @@ func (c *Conductor) sessionEnded(ctx context.Context, d *decider, name string, r
 	}
 	return d.handIn(ctx, delivery.End{Session: name, Ended: delivery.Ended{
 		How: delivery.How(r.How), Detail: c.ledger.Short(r.Detail), ResetAt: r.ResetAt, Bytes: r.Bytes, SHA256: r.SHA256,
-		Usage: r.Usage,
+		Usage: r.Usage, Budget: r.Budget, Conversation: r.Conversation,
 	}})
 }
 
@@ -93,6 +99,13 @@ func (c *Conductor) turn(name string, r api.SessionReport) (delivery.Turn, error
 		}
 		if signal.Kind == r.Verdict && in.Signal.Kind == "" {
 			in.Signal, in.Said = signal, about
+		}
+	}
+	if x, _ := in.Signal.Exit(); x.EvidenceBundleRef != "" && c.exit {
+		var err error
+		in.Said.Evidence, err = c.ledger.KeepEvidence(func() ([]byte, error) { return c.runner.Evidence(name, x.EvidenceBundleRef, box.MaxEvidence) })
+		if err != nil {
+			return in, err
 		}
 	}
 	if in.Signal.Kind == agentsig.KindExit && !c.exit {

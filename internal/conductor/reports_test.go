@@ -14,6 +14,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/conductor/conductortest"
+	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
@@ -37,6 +38,7 @@ func TestReportIsChecked(t *testing.T) {
 			"output":           {Usage: delivery.Usage{OutputTokens: math.MaxInt64}},
 			"no tokens":        {Usage: delivery.Usage{OutputTokens: -1}},
 			"no kind":          {Kind: "dream"},
+			"a conversation":   {Conversation: &delivery.Conversation{ID: "--help"}},
 		} {
 			if r.Kind == "" {
 				r.Kind = api.ReportEnded
@@ -148,6 +150,40 @@ func TestEndOfTheRunWaitsForTheLook(t *testing.T) {
 	})
 }
 
+// The end of a session says which conversation the next one goes on with; that this is lost is recorded once.
+func TestForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := started(t, Options{})
+		defer s.Stop()
+		_, first := s.developing(t)
+		end := api.SessionReport{Kind: api.ReportEnded, How: api.HowStopped, Conversation: &delivery.Conversation{ID: "c-1", Counted: delivery.Usage{InputTokens: 7}}}
+		if err := s.SessionReport(t.Context(), first, end); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		start := s.due(t, delivery.DoStart, "")
+		session, resumed := start[len("start/"):], (*delivery.Resumed)(nil)
+		s.ledger.WithRun(s.ledger.RunOf(s.ledger.Events(0)[0].Subject), func(r *delivery.Run) { resumed = r.Sessions[session].Resumes })
+		if resumed == nil || resumed.Session != first || resumed.Conversation != *end.Conversation {
+			t.Errorf("it goes on with %+v", resumed)
+		}
+		for range 2 {
+			if err := s.SessionReport(t.Context(), session, api.SessionReport{Kind: api.ReportNote, Forgotten: "gone, with " + conductortest.Secret}); err != nil {
+				t.Error(err)
+			}
+		}
+		var lost []string
+		for _, e := range s.ledger.Events(0) {
+			if e.Type == delivery.ConversationLost {
+				lost = append(lost, string(e.Payload))
+			}
+		}
+		if len(lost) != 1 || !strings.Contains(lost[0], "gone, with [secret]") {
+			t.Errorf("recorded: %q", lost)
+		}
+	})
+}
+
 // What a session says of a turn, and what is recorded of it.
 func TestTurn(t *testing.T) {
 	said := func(wire ...string) (all []api.SaidSignal) {
@@ -218,6 +254,55 @@ func TestReportFails(t *testing.T) {
 		for _, note := range s.take() {
 			if strings.HasPrefix(note, "turn ended") {
 				t.Error("a turn ended that was not recorded")
+			}
+		}
+	})
+}
+
+// A person's verdict is on what they were shown: another commit, tree or base is refused, and nothing is recorded. The
+// same request again is the same verdict.
+func TestReviewOfSomethingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := started(t, Options{})
+		defer func() { s.Stop() }()
+		s.config.Roles.Critic.Agent = config.Person
+		run, session := s.developing(t)
+		signal := agentsig.Signal{Kind: agentsig.KindReadyForReview, Subject: "T-1"}
+		if err := s.HandIn(t.Context(), run, delivery.Turn{Session: session, Turn: 1, Verdict: signal.Kind, Signal: signal, Said: work.Said{Signal: signal.Kind}}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if err := s.HandIn(t.Context(), run, delivery.End{Session: session, Ended: delivery.Ended{How: delivery.Done}}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		gate := s.due(t, delivery.DoGate, "T-1")
+		s.end(t, gate, func() error {
+			return s.HandIn(t.Context(), run, delivery.GateRan{Command: gate, Commit: "1a2b3c4", Passed: true})
+		})
+		synctest.Wait()
+		shown, err := s.Conductor.Sight(t.Context(), "R1.T-1")
+		if err != nil || shown.Role != agentsig.RoleCritic || shown.Commit != "1a2b3c4" {
+			t.Fatalf("shown is %+v: %v", shown, err)
+		}
+		right := api.Verdict{Accept: true, Role: shown.Role, Commit: shown.Commit, Tree: shown.Tree, Base: shown.Base}
+		before := len(s.ledger.Events(0))
+		for _, change := range []func(*api.Verdict){
+			func(v *api.Verdict) { v.Commit = "fffffff" }, func(v *api.Verdict) { v.Tree = "fffffff" }, func(v *api.Verdict) { v.Base = "fffffff" },
+			func(v *api.Verdict) { v.Role = agentsig.RoleAuditor },
+		} {
+			v := right
+			change(&v)
+			if _, err := s.Review(t.Context(), "R1.T-1", v, ""); !errors.Is(err, delivery.ErrOtherNow) {
+				t.Errorf("%+v is taken: %v", v, err)
+			}
+		}
+		if n := len(s.ledger.Events(0)); n != before {
+			t.Errorf("%d events are recorded of what was refused", n-before)
+		}
+		for range 2 {
+			if _, err := s.Review(t.Context(), "R1.T-1", right, "once"); err != nil {
+				t.Error(err)
 			}
 		}
 	})

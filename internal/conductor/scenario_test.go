@@ -433,8 +433,8 @@ func (s *story) operate(verb, who, words string) {
 		})
 	case "activity":
 		s.ask(func() (string, error) {
-			err := c.Activity(s.session(who), words)
-			says, away := c.Seen(s.session(who))
+			err := c.Activity(s.session(who), api.Activity{Line: words})
+			says, _, away := c.Seen(s.session(who))
 			return fmt.Sprintf("says %q, away: %v", says, away), err
 		})
 	default:

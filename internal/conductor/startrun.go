@@ -27,8 +27,11 @@ func (c *Conductor) Deliver(ctx context.Context, q api.StartRun, key string) (ap
 	if err != nil {
 		return api.Run{}, err
 	}
+	p.path = c.planPath(q.Path)
 	if q.DryRun {
-		return p.preview(c.config), nil
+		v := p.preview(c.config)
+		_, v.Amends, err = c.amends(p, text)
+		return v, err
 	}
 	unlock, err := c.starting.Lock(ctx, struct{}{})
 	if err != nil {
@@ -45,7 +48,16 @@ func (c *Conductor) Deliver(ctx context.Context, q api.StartRun, key string) (ap
 		}
 		return c.ledger.ShowRun(subject)
 	}
-	subject, err = c.startRun(ctx, text, p.plan, delivery.Started{Settings: p.settings, Base: p.base, Onto: p.onto, Key: key})
+	if subject, a, err := c.amends(p, text); err != nil || a != nil && !q.Beside {
+		if err == nil && !q.Amend {
+			err = fmt.Errorf("%w: %s", errAnotherVersion, a.Run)
+		}
+		if err != nil {
+			return api.Run{}, err
+		}
+		return c.amend(ctx, subject, p, text)
+	}
+	subject, err = c.startRun(ctx, text, p.plan, delivery.Started{Settings: p.settings, Base: p.base, Onto: p.onto, Key: key, Path: p.path})
 	if err != nil && !c.live(subject) { // whatever the ledger answers: a run that it has goes on
 		if unknown := (box.ConflictError{}); errors.As(err, &unknown) {
 			err = fmt.Errorf("the start of the run: %w (%w)", box.ErrOutcomeUnknown, err)

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,24 +27,27 @@ const File = "signalbox.yaml"
 
 // Config is what can be set. Every setting has a default.
 type Config struct {
-	ExitProtocol bool             `yaml:"exit_protocol"` // act upon exit records, if the environment does not say otherwise
-	Archive      Archive          `yaml:"archive"`       // where the archive lies: its directory, or settings for its parts and what it keeps; paths start at the file's own directory
-	Listen       string           `yaml:"listen"`        // the address to listen on
-	Hosts        []string         `yaml:"hosts"`         // hosts that a pull request's URL may name, besides the common forges
-	Redact       []string         `yaml:"redact"`        // patterns (RE2) of secrets that must not be stored
-	Agents       map[string]Agent `yaml:"agents"`        // the programs that play roles, each by a name of your choice
-	Roles        Roles            `yaml:"roles"`         // who plays what
-	Experts      []string         `yaml:"experts"`       // names that EXPERT_REQUEST may target from the start
-	Analyst      bool             `yaml:"analyst"`       // whether tasks start in DRAFT, and an analyst expands them first
-	Sandbox      Sandbox          `yaml:"sandbox"`       // what keeps agents where they belong
-	Review       Review           `yaml:"review"`        // whether a run in a sandbox is refused if what a critic or an auditor runs could speak for it (protected), or not (unprotected)
-	Checks       []Check          `yaml:"checks"`        // what the gate runs; without any, it passes and records that nothing was checked
-	Worktree     Worktree         `yaml:"worktree"`      // what a task's worktree needs before an agent can work in it
-	Merge        Merge            `yaml:"merge"`         // how finished work is merged: to the integration branch (branch), or by a pull request (pr)
-	Branch       string           `yaml:"branch"`        // the integration branch; {run} stands for the run's id
-	Limits       Limits           `yaml:"limits"`        // when enough is enough
-	Budget       Budget           `yaml:"budget"`        // what a run may spend; checked before an agent is started
-	Notify       Notify           `yaml:"notify"`        // who is told of each new question
+	ExitProtocol bool              `yaml:"exit_protocol"` // act upon exit records, if the environment does not say otherwise
+	Archive      Archive           `yaml:"archive"`       // where the archive lies: its directory, or settings for its parts and what it keeps; paths start at the file's own directory
+	Listen       string            `yaml:"listen"`        // the address to listen on
+	Hosts        []string          `yaml:"hosts"`         // hosts that a pull request's URL may name, besides the common forges
+	Redact       []string          `yaml:"redact"`        // patterns (RE2) of secrets that must not be stored
+	Agents       map[string]Agent  `yaml:"agents"`        // the programs that play roles, each by a name of your choice
+	Roles        Roles             `yaml:"roles"`         // who plays what
+	Experts      []string          `yaml:"experts"`       // names that EXPERT_REQUEST may target from the start
+	Analyst      bool              `yaml:"analyst"`       // whether tasks start in DRAFT, and an analyst expands them first
+	Sandbox      Sandbox           `yaml:"sandbox"`       // what keeps agents where they belong
+	Rework       Rework            `yaml:"rework"`        // whether a developer whose work was sent back goes on in its own conversation (resumed), or begins afresh (fresh)
+	Review       Review            `yaml:"review"`        // whether a run in a sandbox is refused if what a critic or an auditor runs could speak for it (protected), or not (unprotected)
+	Checks       []Check           `yaml:"checks"`        // what the gate runs; without any, it passes and records that nothing was checked
+	Worktree     Worktree          `yaml:"worktree"`      // what a task's worktree needs before an agent can work in it
+	Merge        Merge             `yaml:"merge"`         // where finished work is merged to (branch or pr), or settings for that and for who approves it
+	Branch       string            `yaml:"branch"`        // the integration branch; {run} stands for the run's id
+	Limits       Limits            `yaml:"limits"`        // when enough is enough
+	Budget       Budget            `yaml:"budget"`        // what a run may spend, each of its tasks and each turn of an agent; then agents are ended, and you are asked
+	Keep         Keep              `yaml:"keep"`          // how long what runs that have ended leave is kept
+	Notify       Notify            `yaml:"notify"`        // who is told of each new question
+	Signals      map[string]Signal `yaml:"signals"`       // line signals of your own, by their names, such as DONE_FOR_TODAY
 
 	// Dir is the directory of the file, absolute: relative paths and commands
 	// start there.
@@ -56,6 +61,16 @@ type Archive struct {
 	Mirror   string        `yaml:"mirror"`   // a second directory that the log is written to, both synced before anything is acknowledged; none if empty
 	Keep     time.Duration `yaml:"keep"`     // how long it keeps long outputs of agents and models whose work is over, such as 2160h for 90 days; their hashes stay; for ever if not set
 }
+
+// Keep says for how long what runs leave is kept after their end.
+type Keep struct {
+	Transcripts time.Duration `yaml:"transcripts"` // how long what was said in a run, and what its checks printed; the hashes stay; 0s for ever
+	Megabytes   int           `yaml:"megabytes"`   // how much of that, of all runs that have ended: the oldest goes first; 0 for no limit
+	Worktrees   time.Duration `yaml:"worktrees"`   // how long worktrees of work that was not merged; what is in them is committed, and the branch stays; 0s for ever
+}
+
+// Bytes is how much of what was said is kept.
+func (k Keep) Bytes() int64 { return int64(k.Megabytes) << 20 }
 
 // UnmarshalYAML reads the settings, or the archive's directory alone.
 func (a *Archive) UnmarshalYAML(n *yaml.Node) error {
@@ -71,6 +86,14 @@ const DefaultListen = "127.0.0.1:0"
 
 // DefaultAgent is the name of the agent that plays what no other does.
 const DefaultAgent = "default"
+
+// Person is the name of an agent that is always there, and never started: you.
+const Person = "person"
+
+// personRoles are the roles that a person can play.
+func personRoles() []agentsig.Role {
+	return []agentsig.Role{agentsig.RoleDeveloper, agentsig.RoleCritic, agentsig.RoleAuditor, agentsig.RoleExpert}
+}
 
 // Agent is a program that plays roles.
 type Agent struct {
@@ -102,6 +125,15 @@ type Commands string
 // CommandsExec is for an agent that runs commands by `signalbox exec` alone, so that what it
 // runs can't speak for it.
 const CommandsExec Commands = "exec"
+
+// Rework is how a developer goes on whose work was sent back.
+type Rework string
+
+// The ways: in its own conversation, if its program still has that, or afresh.
+const (
+	ReworkResumed Rework = "resumed"
+	ReworkFresh   Rework = "fresh"
+)
 
 // Review is what is asked of reviewers in a sandbox.
 type Review string
@@ -164,7 +196,7 @@ func (r *Roles) of(role agentsig.Role) *Role {
 
 // Role is how one role is played.
 type Role struct {
-	Agent     string        `yaml:"agent"`      // the agent that plays it; the one called default, or the only one, if empty
+	Agent     string        `yaml:"agent"`      // the agent that plays it; person if you do (developer, critic, auditor or expert); the one called default, or the only one, if empty
 	AtOnce    int           `yaml:"at_once"`    // how many at once; 0 for no limit but that of all agents
 	WallClock time.Duration `yaml:"wall_clock"` // how long one turn of it may take
 	Prompt    string        `yaml:"prompt"`     // a file with a prompt of your own, from the file's own directory
@@ -239,13 +271,28 @@ type Worktree struct {
 	SetupTimeout time.Duration `yaml:"setup_timeout"` // how long setup may take
 }
 
-// Merge is where finished work goes.
-type Merge string
+// Merge is how finished work is merged.
+type Merge struct {
+	Into    Into   `yaml:"into"`    // to the integration branch (branch), or by a pull request as well (pr)
+	Approve string `yaml:"approve"` // who looks at each merge before it is made: you (person), or nobody besides critic and auditor if empty
+}
 
-// Ways to merge.
+// UnmarshalYAML reads the settings, or where work goes alone.
+func (m *Merge) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		return n.Decode(&m.Into)
+	}
+	type plain Merge
+	return n.Decode((*plain)(m))
+}
+
+// Into is where finished work goes.
+type Into string
+
+// Where it can go.
 const (
-	MergeBranch Merge = "branch"
-	MergePR     Merge = "pr"
+	IntoBranch Into = "branch"
+	IntoPR     Into = "pr"
 )
 
 // runMark stands for the run's id in the name of the integration branch.
@@ -271,6 +318,7 @@ type Limits struct {
 	RemediationRounds int           `yaml:"remediation_rounds"` // rounds of remediation before a question
 	ConflictWait      time.Duration `yaml:"conflict_wait"`      // how long a task waits for files that another one changes
 	ConflictRetries   int           `yaml:"conflict_retries"`   // how often it tries again before a question
+	ContextPercent    int           `yaml:"context_percent"`    // how full a conversation is, in percent of what its model takes, that a developer does not go on with
 	Grace             time.Duration `yaml:"grace"`              // from asking a process to end until it is killed
 	Linger            time.Duration `yaml:"linger"`             // how long an agent must be quiet after its signal for its turn to be over
 	Orphan            time.Duration `yaml:"orphan"`             // how long an agent goes on while the box is away
@@ -280,6 +328,44 @@ type Limits struct {
 type Budget struct {
 	Tokens  int64   `yaml:"tokens"`   // tokens, in and out; 0 for no limit
 	CostUSD float64 `yaml:"cost_usd"` // US dollars, as the programs report them; 0 for no limit
+	Task    Spend   `yaml:"task"`     // what all agents on one task may spend together
+	Turn    Spend   `yaml:"turn"`     // what one turn of an agent may spend
+}
+
+// Spend is what may be spent.
+type Spend struct {
+	Tokens  int64   `yaml:"tokens"`   // tokens, in and out; 0 for no limit
+	CostUSD float64 `yaml:"cost_usd"` // US dollars, as the programs report them; 0 for no limit
+}
+
+// Signal is a line signal of the project's own. What is left out is the kind's.
+type Signal struct {
+	Kind     agentsig.Kind   `yaml:"kind"`     // the kind of line signal that it leads to, such as ready_for_review; signalbox signals --json lists them
+	Roles    []agentsig.Role `yaml:"roles"`    // who may say it: some of those who may say the kind; all of them if left out
+	Argument string          `yaml:"argument"` // what stands behind its name: the kind's own, such as task; or none, where the kind's is the agent's own task or request
+	Fields   []string        `yaml:"fields"`   // the keys of the lines below it; the kind's own if left out
+}
+
+// Own returns the line signals of the project's own.
+func (c Config) Own() []agentsig.Own {
+	var all []agentsig.Own
+	for _, name := range slices.Sorted(maps.Keys(c.Signals)) {
+		s := c.Signals[name]
+		all = append(all, agentsig.Own{Name: name, Kind: s.Kind, Roles: s.Roles, Argument: s.Argument, Fields: s.Fields})
+	}
+	return all
+}
+
+// ReadSignals reads a file that has no more than signals in it, as a configuration has them.
+func ReadSignals(path string, data []byte) ([]agentsig.Own, error) {
+	c, err := Parse(path, data)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.Signals) == 0 {
+		return nil, fmt.Errorf("%s has no signals: write them below signals:, as in %s", path, File)
+	}
+	return c.Own(), nil
 }
 
 // Notify is who is told of each new question.
@@ -304,14 +390,16 @@ func Default() Config {
 		},
 		Sandbox:  Sandbox{Kind: sandbox.None, Network: On, Checks: On},
 		Review:   ReviewProtected,
+		Rework:   ReworkResumed,
 		Worktree: Worktree{SetupTimeout: 10 * minutes},
-		Merge:    MergeBranch,
+		Merge:    Merge{Into: IntoBranch},
 		Branch:   "signalbox/" + runMark,
+		Keep:     Keep{Transcripts: 90 * 24 * time.Hour, Megabytes: 4096, Worktrees: 30 * 24 * time.Hour},
 		Limits: Limits{
 			Agents: 5, Silence: 5 * minutes, Answer: 30 * time.Second, Misses: 3,
 			Reviews: 3, Audits: 3, Gates: 3, Crashes: 3, Timeouts: 3,
 			ExpertRequests: 3, ExpertAttempts: 3, ExpertAtOnce: 2, RemediationRounds: 10,
-			ConflictWait: 30 * minutes, ConflictRetries: 3,
+			ConflictWait: 30 * minutes, ConflictRetries: 3, ContextPercent: 75,
 			Grace: 5 * time.Second, Linger: 2 * time.Second, Orphan: 30 * minutes,
 		},
 	}

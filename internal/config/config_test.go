@@ -80,6 +80,7 @@ branch: work/{run}/all
 limits: {agents: 7, silence: 1m, conflict_retries: 1}
 budget: {tokens: 1000, cost_usd: 2.5}
 notify: {command: ./notify.sh, webhook: 'https://example.org/hook'}
+signals: {DONE_FOR_TODAY: {kind: ready_for_review, roles: [developer], argument: none, fields: [Summary]}}
 `
 
 func TestEverySetting(t *testing.T) {
@@ -124,10 +125,13 @@ func TestEverySetting(t *testing.T) {
 		{Name: "vet", Command: "go vet ./...", Timeout: 10 * time.Minute},
 	}
 	want.Worktree = config.Worktree{Setup: "npm ci", Copy: []string{".env", "config/local.json"}, SetupTimeout: 2 * time.Minute}
-	want.Merge, want.Branch = config.MergePR, "work/{run}/all"
+	want.Merge.Into, want.Branch = config.IntoPR, "work/{run}/all"
 	want.Limits.Agents, want.Limits.Silence, want.Limits.ConflictRetries = 7, time.Minute, 1
 	want.Budget = config.Budget{Tokens: 1000, CostUSD: 2.5}
 	want.Notify = config.Notify{Command: "./notify.sh", Webhook: "https://example.org/hook"}
+	want.Signals = map[string]config.Signal{"DONE_FOR_TODAY": {
+		Kind: agentsig.KindReadyForReview, Roles: []agentsig.Role{agentsig.RoleDeveloper}, Argument: agentsig.NoOwnArgument, Fields: []string{"Summary"},
+	}}
 
 	got, err := load(t, dir, everything)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -259,6 +263,11 @@ var refusedByLoad = []struct{ text, want string }{
 	{"branch: .a", "branch: "}, {"branch: HEAD", "branch: "}, {"branch: ''", "branch: "}, {"branch: 'a@{1}'", "branch: "},
 	{"limits: {grace: 0s}", "limits.grace: 0s: "}, {"limits: {silence: -5m}", "limits.silence: -5m0s: "},
 	{"budget: {cost_usd: .nan}", "budget.cost_usd: NaN: "}, {"budget: {cost_usd: .inf}", "budget.cost_usd: +Inf: "},
+	{"signals: {READY_FOR_REVIEWS: {kind: ready_for_review}}", `signals.READY_FOR_REVIEWS: 'READY_FOR_REVIEWS': it is, or looks like, READY_FOR_REVIEW: call it something else`},
+	{"signals: {ALL_DONE: {kind: merge_it}}", `signals.ALL_DONE: 'ALL_DONE': it leads to 'merge_it', which is no kind of line signal`},
+	{"signals: {ALL_DONE: {kind: ready_for_review, roles: [critic]}}", "READY_FOR_REVIEW is said by developer"},
+	{"signals: {ALL_DONE: {kind: ready_for_review}, ALL_D0NE: {kind: ready_for_review}}", "signals.ALL_DONE: "},
+	{"signals: {ALL_DONE: {kind: ready_for_review, action: MERGE}}", "signals.ALL_DONE.action"},
 	{"notify: {webhook: 'https:///x'}", "notify.webhook: "},
 }
 

@@ -75,27 +75,35 @@ func TestDeliveryPageExamples(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "prompts"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{config.File: example(t, "yaml"), "prompts/developer.md": ""} {
+	write := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := config.Load(filepath.Join(dir, config.File)); err != nil {
-		t.Errorf("the settings: %v", err)
+	write("prompts/developer.md", "")
+	for _, text := range examples(t, "yaml") {
+		write(config.File, text)
+		if _, err := config.Load(filepath.Join(dir, config.File)); err != nil {
+			t.Errorf("the settings\n%s: %v", text, err)
+		}
 	}
-	p, err := plan.Parse([]byte(example(t, "markdown")))
-	if err != nil || len(p.Tasks) != 2 || len(p.Checks) != 1 {
-		t.Errorf("the plan has %d tasks and %d checks: %v", len(p.Tasks), len(p.Checks), err)
+	for _, text := range examples(t, "markdown") {
+		p, err := plan.Parse([]byte(text))
+		if err != nil || len(p.Tasks) != 2 || len(p.Checks) != 1 {
+			t.Errorf("the plan has %d tasks and %d checks: %v", len(p.Tasks), len(p.Checks), err)
+		}
 	}
 }
 
-// example returns the only block of code in a language.
-func example(t *testing.T, language string) string {
+// examples returns the blocks of code in a language.
+func examples(t *testing.T, language string) []string {
 	t.Helper()
-	parts := strings.Split(readPage(t), "```"+language+"\n")
-	if len(parts) != 2 {
-		t.Fatalf("%s has %d examples in %s, not one", deliveryPage, len(parts)-1, language)
+	parts := strings.Split(readPage(t), "```"+language+"\n")[1:]
+	if len(parts) == 0 {
+		t.Fatalf("%s has no example in %s", deliveryPage, language)
 	}
-	text, _, _ := strings.Cut(parts[1], "```\n")
-	return text
+	for i := range parts {
+		parts[i], _, _ = strings.Cut(parts[i], "```\n")
+	}
+	return parts
 }

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -26,6 +27,8 @@ var ErrNoRepository = errors.New("git finds no repository here, and agents work 
 type Found struct {
 	Root      string         // the repository's top directory
 	Agents    []Offer        // known programs that are installed
+	Writer    string         // the name of the agent to propose for what changes files: the first if empty
+	Reviewer  string         // the one for what judges it: another one if there is one, if empty
 	Sandboxes []sandbox.Kind // that can be had here
 	Sandbox   sandbox.Kind   // the one to propose: none if empty
 	Tried     string         // what speaks for it, or for none, in a sentence
@@ -56,6 +59,7 @@ func Look(ctx context.Context, dir string) (Found, error) {
 	f.lookRust()
 	if len(f.Checks) == 0 {
 		f.lookMake()
+		f.lookScripts()
 	}
 	if info, err := os.Lstat(f.path(".env")); err == nil && info.Mode().IsRegular() {
 		ignored, err := ignores(ctx, root, ".env")
@@ -67,6 +71,53 @@ func Look(ctx context.Context, dir string) (Found, error) {
 		}
 	}
 	return f, nil
+}
+
+// Casts are the ways to give the roles to agents, the best first: whoever judges is another program than who writes, where
+// there are two.
+func (f Found) Casts() []Found {
+	var casts []Found
+	for i, writer := range f.Agents {
+		for j, reviewer := range f.Agents {
+			if i != j || len(f.Agents) == 1 {
+				cast := f
+				cast.Writer, cast.Reviewer = writer.Name, reviewer.Name
+				casts = append(casts, cast)
+			}
+		}
+	}
+	if casts == nil {
+		return []Found{f}
+	}
+	return casts
+}
+
+// player is the name of the agent to propose for a role.
+func (f Found) player(role agentsig.Role) string {
+	cast := f
+	if f.Writer == "" {
+		cast = f.Casts()[0]
+	}
+	switch role {
+	case agentsig.RoleCritic, agentsig.RoleAuditor, agentsig.RoleHealthAuditor:
+		return cast.Reviewer
+	}
+	return cast.Writer
+}
+
+// Commit commits a file of the repository, and nothing else.
+func (f Found) Commit(ctx context.Context, file, message string) error {
+	if _, err := git(ctx, f.Root, "add", "--", file); err != nil {
+		return err
+	}
+	_, err := git(ctx, f.Root, "commit", "--quiet", "-m", message, "--", file)
+	return err
+}
+
+// Empty reports whether there is no commit yet that work could begin from.
+func (f Found) Empty(ctx context.Context) bool {
+	_, err := git(ctx, f.Root, "rev-parse", "--quiet", "--verify", "HEAD")
+	return err != nil
 }
 
 // Exclude keeps a directory such as .signalbox/ out of version control by the
@@ -168,12 +219,17 @@ func (f *Found) lookGo() {
 
 func (f *Found) lookNode() {
 	var pkg struct {
-		Scripts map[string]string `json:"scripts"`
+		Scripts         map[string]string `json:"scripts"`
+		Dependencies    map[string]any    `json:"dependencies"`
+		DevDependencies map[string]any    `json:"devDependencies"`
 	}
 	if json.Unmarshal(f.read("package.json"), &pkg) != nil {
 		return
 	}
 	manager := "npm"
+	if len(pkg.Dependencies)+len(pkg.DevDependencies) > 0 {
+		f.Setup = "npm install --no-package-lock"
+	}
 	for _, m := range []struct{ lock, manager, setup string }{
 		{"package-lock.json", "npm", "npm ci"},
 		{"npm-shrinkwrap.json", "npm", "npm ci"},
@@ -193,8 +249,11 @@ func (f *Found) lookNode() {
 
 func (f *Found) lookPython() {
 	tested := f.has("pytest.ini") || f.has("conftest.py") || f.has("tests/conftest.py")
-	for _, name := range []string{"pyproject.toml", "setup.cfg", "tox.ini"} {
+	for _, name := range []string{"pyproject.toml", "setup.cfg", "tox.ini", "requirements.txt", "requirements-dev.txt"} {
 		tested = tested || bytes.Contains(f.read(name), []byte("pytest"))
+	}
+	if f.has("poetry.lock") && f.Setup == "" { // it has an environment for each directory; uv fills its own when it is needed
+		f.Setup = "poetry install"
 	}
 	switch {
 	case tested && f.has("uv.lock"):
@@ -214,6 +273,21 @@ func (f *Found) lookRust() {
 
 // makeTest matches a rule for the target test, and no variable of that name.
 var makeTest = regexp.MustCompile(`(?m)^(?:[\w./-]+[ \t]+)*test(?:[ \t]+[\w./-]+)*[ \t]*:(?:[^=:]|$)`)
+
+// lookScripts takes a script that runs the tests, where nothing else was found that does.
+func (f *Found) lookScripts() {
+	for _, name := range []string{"test.sh", "run-tests.sh", "run_tests.sh", "script/test", "scripts/test", "scripts/test.sh", "bin/test"} {
+		info, err := os.Stat(f.path(name))
+		if len(f.Checks) > 0 || err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		command := "./" + name
+		if info.Mode()&0o111 == 0 {
+			command = "sh " + name
+		}
+		f.check("test", command)
+	}
+}
 
 func (f *Found) lookMake() {
 	for _, name := range []string{"GNUmakefile", "makefile", "Makefile"} {

@@ -13,9 +13,58 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 )
 
-// Propose returns the text of a settings file for what was found. Settings that
-// are rarely needed are in it as comments, with their defaults.
+// ProposedBudget is what a run may spend by a proposal, in US dollars.
+const ProposedBudget = 20
+
+// Propose returns the text of a settings file for what was found: what somebody has to look at, and no more.
 func (f Found) Propose() []byte {
+	var b strings.Builder
+	b.WriteString("# Signalbox's settings for this repository. All there are, with comments: signalbox init --all --print\n")
+	if len(f.Agents) == 0 {
+		b.WriteString("# None was found of " + strings.Join(KnownAgents(), ", ") + `: put yours here, such as
+#   my-agent: {command: [./agent.sh], commands: exec}
+agents: {}
+`)
+	} else {
+		b.WriteString("agents:\n")
+	}
+	for _, o := range f.Agents {
+		fmt.Fprintf(&b, "  %s: %s\n", o.Name, o.flow())
+	}
+	if len(f.Agents) > 1 {
+		b.WriteString("roles: # person is you: as developer, critic, auditor or expert\n")
+		for _, role := range agentsig.Roles() {
+			fmt.Fprintf(&b, "  %s: {agent: %s}\n", role, f.player(role))
+		}
+	}
+	if f.Tried != "" {
+		comment(&b, "When this was written: "+f.Tried+".")
+	}
+	fmt.Fprintf(&b, "sandbox: {kind: %s}\n", cmp.Or(f.Sandbox, sandbox.None))
+	if len(f.Checks) == 0 {
+		b.WriteString("# Without checks the gate passes everything. Put your tests here, such as\n#   - {name: test, command: make test}\nchecks: []\n")
+	} else {
+		b.WriteString("checks: # that the gate runs before a review, and on the merged result\n")
+	}
+	for _, c := range f.Checks {
+		fmt.Fprintf(&b, "  - {name: %s, command: %s}\n", c.Name, c.Command)
+	}
+	if f.Setup != "" || len(f.Copy) > 0 {
+		b.WriteString("worktree: # what each task's own one needs\n")
+	}
+	if f.Setup != "" {
+		fmt.Fprintf(&b, "  setup: %s\n", f.Setup)
+	}
+	if len(f.Copy) > 0 {
+		fmt.Fprintf(&b, "  copy: [%s]\n", strings.Join(f.Copy, ", "))
+	}
+	fmt.Fprintf(&b, "merge: branch # signalbox/RUN; or pr, by a pull request\nlimits: {agents: 5} # at once\nbudget: {cost_usd: %d} # US dollars that a run may spend before you are asked\n", ProposedBudget)
+	return []byte(b.String())
+}
+
+// ProposeAll returns the same settings with all others that there are: those that are rarely needed are comments, with
+// their defaults.
+func (f Found) ProposeAll() []byte {
 	var b strings.Builder
 	b.WriteString(proposeHead)
 	f.proposeAgents(&b)
@@ -24,7 +73,7 @@ func (f Found) Propose() []byte {
 	b.WriteString(proposePlan)
 	f.proposeChecks(&b)
 	f.proposeWorktree(&b)
-	b.WriteString(proposeRest)
+	fmt.Fprintf(&b, proposeRest, ProposedBudget)
 	var aligned bytes.Buffer
 	w := tabwriter.NewWriter(&aligned, 0, 0, 1, ' ', 0)
 	fmt.Fprint(w, b.String())
@@ -80,7 +129,7 @@ func (f Found) proposeRoles(b *strings.Builder) {
 	b.WriteString(`
 # Who plays what. One that is left out is played by the agent called default, or the
 # only one.
-#   agent       who plays it
+#   agent       who plays it; person if you do (developer, critic, auditor or expert)
 #   at_once     how many at once; 0, the default, for no limit but that of all agents
 #   wall_clock  how long one may take
 #   prompt      a file with a prompt of your own, from this file's directory
@@ -101,7 +150,7 @@ roles:
 	for _, role := range agentsig.Roles() {
 		agent, allow := "", ""
 		if len(f.Agents) > 0 {
-			agent = "agent: " + f.Agents[0].Name + ", "
+			agent = "agent: " + f.player(role) + ", "
 		}
 		r := defaults.Role(role)
 		if len(r.Allow) < len(permissions()) {
@@ -133,6 +182,7 @@ func (f Found) proposeSandbox(b *strings.Builder) {
   #network: on	# off: none in a sandbox, not even to a model's server
   #checks: on	# off: checks and setup run outside of it, with what agents wrote
   #write: []	# files and directories, such as [~/.cache/go-build]; ~ is your home
+#rework: resumed	# fresh: a developer whose work was sent back does not go on in its own conversation
 #review: protected	# unprotected: in a sandbox, critics and auditors may be programs for which what they run could speak
 `)
 }
@@ -206,7 +256,7 @@ const proposePlan = `
 `
 
 const proposeRest = `
-merge: branch	# how finished work is merged: branch, to the integration branch; pr, by a pull request
+merge: branch	# or pr, by a pull request; or {approve: person}: you look at each merge before it is made
 #branch: signalbox/{run}	# the integration branch; {run} stands for the run's id
 
 # When enough is enough.
@@ -226,19 +276,32 @@ limits:
   #remediation_rounds: 10	# rounds of remediation before you are asked
   #conflict_wait: 30m	# how long a task waits for files that another one changes
   #conflict_retries: 3	# how often it tries again before you are asked
+  #context_percent: 75	# how full a conversation is that a developer does not go on with
   #grace: 5s	# from asking a process to end until it is killed
   #linger: 2s	# how long an agent must be quiet after its signal for its turn to be over
   #orphan: 30m	# how long an agent goes on while the box is away
 
-# What a run may spend; 0 for no limit. It is checked before an agent is started.
+# What a run may spend; 0 for no limit. At the limit agents are ended, and you are asked.
 budget:
   tokens: 0	# tokens, in and out
-  cost_usd: 0	# US dollars, as the programs report them
+  cost_usd: %d	# US dollars, as the programs report them
+  #task: {tokens: 0, cost_usd: 0}	# all agents on one task together
+  #turn: {tokens: 0, cost_usd: 0}	# one turn of an agent
 
 # Who is told of each new question.
 notify:
   #command: ""	# a command line for the shell, run in this file's directory
   #webhook: ""	# an http or https address that gets a POST
+
+# Line signals of your own: names for kinds that there are, such as
+# DONE_FOR_TODAY: {kind: ready_for_review, roles: [developer], argument: none, fields: [Summary]}
+#signals: {}	# by their names; signalbox signals --json lists the kinds
+
+# How long after a run's end what it leaves is kept; signalbox clean removes more.
+keep:
+  #transcripts: 2160h	# what was said, and what checks printed; 0s for ever
+  #megabytes: 4096	# how much of that, in all; 0 for no limit
+  #worktrees: 720h	# of work that was not merged; its branch stays
 
 # The box itself.
 #exit_protocol: false	# act upon exit records; AGENT_EXIT_PROTOCOL_ENABLED wins

@@ -80,8 +80,11 @@ func TestLook(t *testing.T) {
 			config.Found{Agents: []config.Offer{claude, codex}, Checks: check("go-vet", "go vet ./...", "go-test", "go test ./...")}},
 		"npm": {map[string]string{"package.json": `{"scripts":{"test":"vitest"}}`, "package-lock.json": "{}"}, nil,
 			config.Found{Checks: check("npm-test", "npm test"), Setup: "npm ci"}},
-		"npm without a lock or a test": {map[string]string{"package.json": `{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}`}, nil, config.Found{}},
-		"npm that can't be read":       {map[string]string{"package.json": `{`, "package-lock.json": "{}"}, nil, config.Found{}},
+		"npm without a lock or a test":     {map[string]string{"package.json": `{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}`}, nil, config.Found{}},
+		"npm, dependencies without a lock": {map[string]string{"package.json": `{"devDependencies":{"vitest":"1"}}`}, nil, config.Found{Setup: "npm install --no-package-lock"}},
+		"poetry":                           {map[string]string{"pytest.ini": "", "poetry.lock": ""}, nil, config.Found{Checks: check("pytest", "poetry run pytest"), Setup: "poetry install"}},
+		"requirements":                     {map[string]string{"requirements.txt": "flask\npytest==8.1\n"}, nil, config.Found{Checks: check("pytest", "python3 -m pytest")}},
+		"npm that can't be read":           {map[string]string{"package.json": `{`, "package-lock.json": "{}"}, nil, config.Found{}},
 		"pnpm": {map[string]string{"package.json": `{"scripts":{"test":"x"}}`, "pnpm-lock.yaml": ""}, nil,
 			config.Found{Checks: check("pnpm-test", "pnpm test"), Setup: "pnpm install --frozen-lockfile"}},
 		"python":             {map[string]string{"pyproject.toml": "[tool.pytest.ini_options]\n"}, nil, config.Found{Checks: check("pytest", "python3 -m pytest")}},
@@ -89,6 +92,7 @@ func TestLook(t *testing.T) {
 		"python, no tests":   {map[string]string{"pyproject.toml": "[project]\n"}, nil, config.Found{}},
 		"rust and npm":       {map[string]string{"Cargo.toml": "", "package.json": `{"scripts":{"test":"x"}}`}, nil, config.Found{Checks: check("npm-test", "npm test", "cargo-test", "cargo test")}},
 		"make":               {map[string]string{"Makefile": "test := a\nall: x\nlint test: x\n\tgo\n"}, nil, config.Found{Checks: check("make-test", "make test")}},
+		"a script":           {map[string]string{"test.sh": "exit 0\n"}, nil, config.Found{Checks: check("test", "sh test.sh")}},
 		"make, no such rule": {map[string]string{"Makefile": "test := a\ntest ::= b\ntests: x\n\ttest: y\n"}, nil, config.Found{}},
 		"ignored .env":       {map[string]string{".env": "", ".gitignore": ".env\n"}, nil, config.Found{Copy: []string{".env"}}},
 		"kept .env":          {map[string]string{".env": ""}, nil, config.Found{}},
@@ -122,11 +126,15 @@ var commented = regexp.MustCompile(`(?m)^( *)#([^ \n])`)
 // takes it; it speaks of every setting.
 func checkProposal(t *testing.T, f config.Found) {
 	t.Helper()
-	text := string(f.Propose())
+	short := string(f.Propose())
+	if n := strings.Count(short, "\n"); n > 22+len(f.Agents) {
+		t.Errorf("%d lines:\n%s", n, short)
+	}
+	text := string(f.ProposeAll())
 	all := commented.ReplaceAllString(text, "$1$2")
 	s := wanted(t)
 	var loaded []config.Config
-	for _, text := range []string{text, all} {
+	for _, text := range []string{short, text, all} {
 		c, err := load(t, f.Root, text)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
@@ -141,6 +149,7 @@ func checkProposal(t *testing.T, f config.Found) {
 		}
 	}
 	want := settled(f.Root)
+	want.Budget.CostUSD = config.ProposedBudget
 	want.Worktree.Setup, want.Worktree.Copy = f.Setup, f.Copy
 	for _, c := range f.Checks {
 		c.Timeout = 10 * 60e9
@@ -158,8 +167,8 @@ func checkProposal(t *testing.T, f config.Found) {
 		if diff := cmp.Diff(agents, got.Agents, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("the agents are others:\n%s", diff)
 		}
-		if len(f.Agents) > 0 && got.Roles.Critic.Agent != f.Agents[0].Name {
-			t.Errorf("the critic is %+v", got.Roles.Critic)
+		if len(f.Agents) > 0 && (got.Roles.Developer.Agent != f.Agents[0].Name || got.Roles.Critic.Agent != f.Agents[min(len(f.Agents), 2)-1].Name) {
+			t.Errorf("the developer is %+v, the critic %+v", got.Roles.Developer, got.Roles.Critic)
 		}
 		got.Agents = nil
 		for _, r := range []*config.Role{&got.Roles.Developer, &got.Roles.Critic, &got.Roles.Auditor, &got.Roles.Analyst,
@@ -235,7 +244,7 @@ func TestProposeSaysWhichSandboxesWork(t *testing.T) {
 		"# Here landlock and bubblewrap work.\n":                                {sandbox.Landlock, sandbox.Bubblewrap},
 	} {
 		f := config.Found{Root: t.TempDir(), Sandboxes: kinds}
-		if text := string(f.Propose()); !strings.Contains(text, want) {
+		if text := string(f.ProposeAll()); !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, text)
 		}
 		checkProposal(t, f)

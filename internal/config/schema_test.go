@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/config"
 )
 
@@ -98,8 +99,10 @@ func (s *schema) constrain(at string) {
 		s.Enum, s.Default = []string{"none", "landlock", "bubblewrap"}, nil
 	case strings.HasSuffix(at, ".network"):
 		s.Enum, s.Default = []string{"on", "off"}, nil
-	case at == "merge":
-		s.Enum = []string{string(config.MergeBranch), string(config.MergePR)}
+	case at == "merge.into":
+		s.Enum = []string{string(config.IntoBranch), string(config.IntoPR)}
+	case at == "merge.approve":
+		s.Enum = []string{"", config.Person}
 	case at == "checks.*":
 		s.Required = []string{"name", "command"}
 	case at == "checks.*.name", at == "checks.*.command":
@@ -110,6 +113,21 @@ func (s *schema) constrain(at string) {
 		s.Maximum = &most
 	case at == "checks.*.timeout":
 		s.Default = "10m"
+	case at == "signals.*":
+		s.Required = []string{"kind"}
+	case at == "signals.*.kind":
+		s.Default = nil
+		for _, e := range agentsig.Vocabulary() {
+			if e.Dialect == agentsig.DialectLine {
+				s.Enum = append(s.Enum, string(e.Kind))
+			}
+		}
+	case at == "signals.*.argument":
+		s.Enum, s.Default = []string{"task", "request", "name", "path", agentsig.NoOwnArgument}, nil
+	case at == "signals.*.roles.*":
+		for _, r := range agentsig.Roles() {
+			s.Enum = append(s.Enum, string(r))
+		}
 	case at == "notify.webhook":
 		s.Pattern = "^(https?://.*)?$"
 	case strings.HasPrefix(at, "limits.") && s.Type == "integer":
@@ -138,6 +156,9 @@ func describe(v reflect.Value, at string, comments map[string]string) *schema {
 			p := describe(field, strings.TrimPrefix(at+"."+name, "."), comments)
 			if f.Type == reflect.TypeFor[config.Archive]() {
 				p = &schema{AnyOf: []*schema{{Type: "string", Default: ""}, p}}
+			}
+			if f.Type == reflect.TypeFor[config.Merge]() {
+				p = &schema{AnyOf: []*schema{describe(field.FieldByName("Into"), "merge.into", comments), p}}
 			}
 			p.Description = comments[t.Name()+"."+f.Name]
 			s.Properties = append(s.Properties, property{name, p})

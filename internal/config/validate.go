@@ -25,9 +25,12 @@ func (c *Config) validate(p *problems) {
 		p.add("redact", "%w", err)
 	}
 	c.Archive.validate(p)
+	c.Keep.validate(p)
 	c.validateAgents(p)
 	c.validateRoles(p)
+	c.validateSignals(p)
 	c.Sandbox.validate(p)
+	oneOf(p, "rework", c.Rework, []Rework{ReworkResumed, ReworkFresh})
 	oneOf(p, "review", c.Review, []Review{ReviewProtected, ReviewUnprotected})
 	if p.whole("experts") {
 		c.validateExperts(p)
@@ -38,19 +41,25 @@ func (c *Config) validate(p *problems) {
 	if p.whole("worktree") {
 		c.validateWorktree(p)
 	}
-	oneOf(p, "merge", c.Merge, []Merge{MergeBranch, MergePR})
+	c.Merge.validate(p)
 	if !validBranch(c.BranchOf("r")) {
 		p.add("branch", "%q is no name of a git branch", c.Branch)
 	}
 	c.Limits.validate(p)
-	if c.Budget.Tokens < 0 {
-		p.add("budget.tokens", "%d: it has to be 0, for no limit, or more", c.Budget.Tokens)
-	}
-	if usd := c.Budget.CostUSD; !(usd >= 0) || math.IsInf(usd, 0) {
-		p.add("budget.cost_usd", "%v: it has to be 0, for no limit, or more", usd)
-	}
+	Spend{c.Budget.Tokens, c.Budget.CostUSD}.validate(p, "budget")
+	c.Budget.Task.validate(p, "budget.task")
+	c.Budget.Turn.validate(p, "budget.turn")
 	if c.Notify.Webhook != "" && !validWebhook(c.Notify.Webhook) {
 		p.add("notify.webhook", "%q: it has to be an http:// or https:// address", c.Notify.Webhook)
+	}
+}
+
+func (s Spend) validate(p *problems, at string) {
+	if s.Tokens < 0 {
+		p.add(at+".tokens", "%d: it has to be 0, for no limit, or more", s.Tokens)
+	}
+	if usd := s.CostUSD; !(usd >= 0) || math.IsInf(usd, 0) {
+		p.add(at+".cost_usd", "%v: it has to be 0, for no limit, or more", usd)
 	}
 }
 
@@ -89,6 +98,31 @@ func (a Archive) validate(p *problems) {
 	}
 }
 
+func (m Merge) validate(p *problems) {
+	at := "merge"
+	if p.has("merge.into") {
+		at = "merge.into"
+	}
+	oneOf(p, at, m.Into, []Into{IntoBranch, IntoPR})
+	if m.Approve != "" && m.Approve != Person {
+		p.add("merge.approve", "%q: it has to be %s, or left out: agents judge work as critic and auditor", m.Approve, Person)
+	}
+}
+
+func (k Keep) validate(p *problems) {
+	for _, one := range []struct {
+		at   string
+		time time.Duration
+	}{{"keep.transcripts", k.Transcripts}, {"keep.worktrees", k.Worktrees}} {
+		if one.time != 0 && one.time < leastKeep {
+			p.add(one.at, "%v: it has to be %v or longer, or 0s for ever", one.time, leastKeep)
+		}
+	}
+	if k.Megabytes < 0 {
+		p.add("keep.megabytes", "%d: it has to be 0, for no limit, or more", k.Megabytes)
+	}
+}
+
 // leastKeep is longer than it takes from storing an output to recording the event that refers to
 // it.
 const leastKeep = 24 * time.Hour
@@ -102,8 +136,11 @@ func inside(path, dir string) bool {
 func (c *Config) validateAgents(p *problems) {
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
 		a, at := c.Agents[name], join("agents", name)
-		if !agentsig.ValidID(name) {
+		if !agentsig.ValidID(name) || strings.ContainsAny(name, "#/") {
 			p.add(at, "a name begins with a letter or digit, and has letters, digits, '.', '_' and '-' after it, 128 at most")
+		}
+		if name == Person {
+			p.add(at, "%s stands for you, and no program: call it something else", Person)
 		}
 		switch {
 		case len(a.Command) == 0 || strings.TrimSpace(a.Command[0]) == "":
@@ -130,6 +167,17 @@ func (c *Config) validateAgents(p *problems) {
 	}
 }
 
+func (c *Config) validateSignals(p *problems) {
+	var good []agentsig.Own
+	for _, own := range c.Own() {
+		if _, err := agentsig.Extend(append(good, own)...); err != nil {
+			p.add(join("signals", own.Name), "%w", err)
+			continue
+		}
+		good = append(good, own)
+	}
+}
+
 func (c *Config) validateRoles(p *problems) {
 	agents := slices.Sorted(maps.Keys(c.Agents))
 	for _, role := range agentsig.Roles() {
@@ -137,6 +185,9 @@ func (c *Config) validateRoles(p *problems) {
 		_, there := c.Agents[r.Agent]
 		switch {
 		case there || r.Agent == "" && len(agents) == 0:
+		case r.Agent == Person && slices.Contains(personRoles(), role):
+		case r.Agent == Person:
+			p.add(at+".agent", "no person plays it: name an agent")
 		case p.lost || !p.whole("agents"): // it may be among what could not be read
 		case r.Agent == "":
 			p.add(at+".agent", "nobody plays it: name one of %s here, or call one of them %s", strings.Join(agents, ", "), DefaultAgent)
@@ -251,6 +302,9 @@ func (l Limits) validate(p *problems) {
 		if n.value < 1 {
 			p.add("limits."+n.name, "%d: it has to be 1 or more", n.value)
 		}
+	}
+	if l.ContextPercent < 1 || l.ContextPercent > 100 {
+		p.add("limits.context_percent", "%d: it has to be 1 to 100", l.ContextPercent)
 	}
 	for _, d := range []struct {
 		name  string

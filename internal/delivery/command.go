@@ -41,10 +41,13 @@ func (r *Run) Commands() []Command {
 	if !r.Live() {
 		return nil
 	}
-	if !r.Planned() && r.Stopping == "" {
-		return []Command{{ID: fmt.Sprintf("add/%d", len(r.Tasks)), Do: DoAddTask, N: len(r.Tasks)}}
-	}
 	var all []Command
+	if !r.Planned() && r.Stopping == "" {
+		all = append(all, Command{ID: fmt.Sprintf("add/%d", len(r.Tasks)), Do: DoAddTask, N: len(r.Tasks)})
+		if len(r.Added) == 0 {
+			return all
+		}
+	}
 	for _, s := range r.Sessions {
 		switch {
 		case s.Over != "":
@@ -58,12 +61,12 @@ func (r *Run) Commands() []Command {
 	if r.Stopping == "" && r.Baseline == nil && !r.unsettled() {
 		all = append(all, Command{ID: r.baselineCommand(), Do: DoBaseline})
 	}
-	if r.Stopping == "" && r.Remediation.Stage == StageMerge {
+	if r.Stopping == "" && r.Remediation.Stage == StageMerge && r.repairApproved() {
 		all = append(all, Command{ID: r.mergeRepairCommand(), Do: DoMergeRepair, Repair: r.Remediation.Repair})
 	}
 	var merge *Task
 	for _, t := range r.Tasks {
-		if r.Stopping != "" || r.dead(t) || r.SessionOf(t.ID) != nil {
+		if r.Stopping != "" || r.dead(t) || t.Anew != "" || r.SessionOf(t.ID) != nil {
 			continue
 		}
 		if t.Item.Phase == agentsig.PhaseCIPending && t.Item.Lease == nil && t.Need == nil {
@@ -73,10 +76,10 @@ func (r *Run) Commands() []Command {
 			merge = t // one at a time: each is checked on top of the one before
 		}
 	}
-	if merge != nil {
+	if merge != nil && !r.proposed(merge) {
 		all = append(all, Command{ID: merge.command(DoMerge), Do: DoMerge, Task: merge})
 	}
-	if r.publishes() && r.over() && len(r.Sessions) == 0 {
+	if r.publishes() && r.Planned() && r.over() && len(r.Sessions) == 0 {
 		all = append(all, Command{ID: string(DoPublish), Do: DoPublish})
 	}
 	slices.SortFunc(all, func(a, b Command) int { return cmp.Compare(a.ID, b.ID) })
@@ -84,8 +87,22 @@ func (r *Run) Commands() []Command {
 }
 
 // command names a command on a task. What is recorded without moving the task,
-// such as a late result, leaves the name as it is.
-func (t *Task) command(do Verb) string { return fmt.Sprintf("%s/%s/%d", do, t.ID, t.Moved) }
+// such as a late result, leaves the name as it is. A merge that a person has spoken about, or is asked about, is another
+// one; so is one whose checks are others by now.
+func (t *Task) command(do Verb) string {
+	name := fmt.Sprintf("%s/%s/%d", do, t.ID, t.Moved)
+	if do != DoMerge {
+		return name
+	}
+	latest := t.Outdated
+	if p := t.Item.Proposal; p != nil {
+		latest = max(latest, p.Latest())
+	}
+	if latest > 0 {
+		name += fmt.Sprintf("/%d", latest)
+	}
+	return name
+}
 
 // unsettled reports whether an agent of remediation whose work is to be checked has not
 // ended yet.
@@ -122,5 +139,5 @@ func (r *Run) WaitsForPerson(now time.Time) bool {
 			return false
 		}
 	}
-	return r.Paused || len(r.Open()) > 0
+	return r.Paused || len(r.Open()) > 0 || slices.ContainsFunc(r.Tasks, r.awaitsPerson)
 }

@@ -6,7 +6,7 @@ import "slices"
 // sessions and questions are left out.
 func (r *Run) Copy() Run {
 	c := *r
-	c.Sessions, c.Questions, c.Waits, c.Unknown = nil, nil, nil, nil
+	c.Sessions, c.Questions, c.Waits, c.Logins, c.Unknown = nil, nil, nil, nil, nil
 	c.Tolerated = slices.Clone(r.Tolerated)
 	c.Tasks = make([]*Task, len(r.Tasks))
 	for i, t := range r.Tasks {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/work"
@@ -162,6 +161,12 @@ func (r *Run) handle(s *Session, in Turn, now time.Time) ([]Write, error) {
 	return r.unknown(s, in), nil
 }
 
+// OnlyByHolders lists the kinds of line signals that a run acts upon if the session holds a task, and not if it helps with
+// one, or repairs the environment.
+func OnlyByHolders() []agentsig.Kind {
+	return []agentsig.Kind{agentsig.KindExpertRequest, agentsig.KindFileConflict}
+}
+
 // advice is what an expert says below its signal, and on its line.
 func advice(in Turn) string {
 	return cut(strings.TrimSpace(strings.TrimSpace(in.Signal.Note) + "\n" + in.Signal.Payload))
@@ -175,25 +180,21 @@ const (
 
 func cut(s string) string { return cutTo(s, maxText) }
 
-// cutTo shortens a text on a rune, so that it takes no more than most bytes of JSON
-// and a few.
-func cutTo(s string, most int) string {
-	n := 0
-	for i, c := range s {
-		switch {
-		case strings.ContainsRune("\"\\\n\r\t", c):
-			n += 2
-		case c < ' ' || strings.ContainsRune("<>&\u2028\u2029\ufffd", c):
-			n += len(`\u0000`)
-		default:
-			n += utf8.RuneLen(c)
-		}
-		if n > most {
-			return s[:i] + "…"
-		}
+// TaskText is what a task of a plan asks for, as its item has it: what is to be done, and how one sees that it is. What does not fit
+// is in the plan alone: it takes no more than so many bytes of JSON, and no more than any text.
+func TaskText(text string, criteria []string, most int) string {
+	var b strings.Builder
+	b.WriteString(strings.TrimSpace(text))
+	if len(criteria) > 0 {
+		b.WriteString("\n\nAcceptance criteria:")
 	}
-	return s
+	for _, c := range criteria {
+		b.WriteString("\n- " + c)
+	}
+	return cutTo(strings.TrimSpace(b.String()), min(most, maxText))
 }
+
+func cutTo(s string, most int) string { return work.Cut(s, most) }
 
 // unknown is the ladder for output without a signal that counts: twice the agent
 // is asked how far it is and then for its signal, the third time it is given up.
@@ -211,14 +212,8 @@ func (r *Run) unknown(s *Session, in Turn) []Write {
 		TaskID: orSome(s.Task, string(s.Role)), AgentID: s.ID, Turn: in.Turn, Attempt: n, OutputPreview: in.Preview,
 		NearMisses: in.NearMisses, Ambiguous: in.Verdict == agentsig.KindAmbiguous, Progress: progress,
 	}
-	if n >= r.Settings.Limits.Unknown {
-		return []Write{r.event(SignalFailure, s.ID, Unknown{TaskID: u.TaskID, AgentID: s.ID, Turn: in.Turn, Reason: unknownReason, OutputPreview: in.Preview})}
-	}
-	u.Level = "warning"
-	if n > 1 {
-		u.Level = "error"
-	}
-	return []Write{r.event(UnknownRecovery, s.ID, u)}
+	what, u := u.Step(r.Settings.Limits.Unknown)
+	return []Write{r.event(what, s.ID, u)}
 }
 
 func (r *Run) expertRequest(s *Session, in Turn) []Write {
@@ -321,7 +316,10 @@ func (in End) decide(r *Run, now time.Time) ([]Write, error) {
 		if !until.After(now) {
 			until = now.Add(r.Settings.Limits.ProviderPause)
 		}
-		writes = append(writes, r.event(ProviderPaused, s.ID, Pause{provider, until, in.Detail}))
+		writes = append(writes, r.event(ProviderPaused, s.ID, Pause{Provider: provider, Until: until, Detail: in.Detail}))
+	}
+	if r.refused(s, in.How) {
+		writes = append(writes, r.event(ProviderPaused, s.ID, Pause{Provider: r.Settings.Roles[s.Role].Provider, Login: true, Detail: in.Detail}))
 	}
 	return append(writes, r.event(SessionEnded, s.ID, in.Ended)), nil
 }
@@ -397,11 +395,12 @@ func (in BaselineRan) decide(r *Run, _ time.Time) ([]Write, error) {
 }
 
 // MergeChecked says that the checks hold on a merge, which is made once that is
-// recorded as [work.MergeAllowed]. Nothing is recorded if the merge is not due any more,
+// recorded as [work.MergeAllowed]; if a person approves merges, it is proposed to them first. Nothing is recorded if the merge is not due any more,
 // or was allowed before; the item tells, or [Remediation.Allowed] of a repair.
 type MergeChecked struct {
 	Command                  string // that it is a part of
 	Commit, Onto, Tree, Base string // as in [work.Allowed]
+	Checked                  string // the commit that the checks ran on
 }
 
 func (in MergeChecked) decide(r *Run, _ time.Time) ([]Write, error) {
@@ -409,7 +408,7 @@ func (in MergeChecked) decide(r *Run, _ time.Time) ([]Write, error) {
 		return r.allowRepair(in), nil
 	}
 	t := r.due(DoMerge, in.Command)
-	if t == nil || !t.Item.Audited || t.Item.Commit != "" && t.Item.Commit != in.Commit {
+	if t == nil || r.dead(t) || !t.Item.Audited || t.Item.Commit != "" && t.Item.Commit != in.Commit {
 		return nil, nil
 	}
 	if t.Item.CheckBase(in.Base) != nil {
@@ -417,10 +416,7 @@ func (in MergeChecked) decide(r *Run, _ time.Time) ([]Write, error) {
 	}
 	// What moved it last is the audit: no lease is granted on audited work.
 	allowed := work.Allowed{Run: r.ID, Task: t.ID, Verdict: t.Moved, Commit: in.Commit, Onto: in.Onto, Tree: in.Tree, Base: in.Base}
-	if t.Item.Allowed != nil && t.Item.Allowed.Allowed == allowed {
-		return nil, nil
-	}
-	return []Write{t.do(work.Allow{Allowed: allowed})}, nil
+	return r.allow(t, allowed, in.Checked), nil
 }
 
 // Permitted returns the merge that was allowed last for a command that is due; nil if there is none.
@@ -500,8 +496,8 @@ func (in Distrust) decide(r *Run, _ time.Time) ([]Write, error) {
 var (
 	ErrFinished   = errors.New("the run has ended")
 	ErrNoTask     = errors.New("the run has no such task")
-	ErrNoQuestion = errors.New("there is no such question")
-	ErrAnswered   = errors.New("the question has been answered already")
-	ErrNoAnswer   = errors.New("an answer needs a text, or one of the question's choices")
+	ErrNoQuestion = work.ErrNoQuestion
+	ErrAnswered   = work.ErrAnswered
+	ErrNoAnswer   = work.ErrNoAnswer
 	ErrTaskOver   = errors.New("the task is COMPLETED")
 )

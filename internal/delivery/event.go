@@ -20,14 +20,14 @@ const (
 	SessionGranted       = "SessionGranted" // to an agent that holds no item: remediation, health audit, a repair's critic, expert
 	SessionEnded         = "SessionEnded"   // an agent's process, whoever it worked for
 	PromptDelivered      = "PromptDelivered"
-	UnknownRecovery      = "unknown_signal_recovery"
-	SignalFailure        = "agent_signal_failure"
+	UnknownRecovery      = work.UnknownRecovery
+	SignalFailure        = work.SignalFailure
 	SignalRequested      = "SignalRequested" // after a report of progress: the signal is asked for again
 	AnswerMissed         = "AnswerMissed"    // a request for progress was not answered in time
 	SignalRefused        = "SignalRefused"   // one in another's name, or with another session's nonce
 	SignalNoted          = "SignalNoted"     // one that ends nothing, from a session that holds no item
 	QuestionAsked        = "QuestionAsked"
-	QuestionAnswered     = "QuestionAnswered"
+	QuestionAnswered     = work.QuestionAnswered
 	RemediationStarted   = "RemediationStarted"
 	RemediationCompleted = "RemediationCompleted" // an agent says that it has repaired the environment
 	HealthAudited        = "HealthAudited"
@@ -49,7 +49,12 @@ const (
 	PullRequestOpened    = "PullRequestOpened" // or why it could not be
 	CheckoutTouched      = "CheckoutTouched"   // something outside of its worktree changed while an agent ran
 	PermissionDenied     = "PermissionDenied"  // something that an agent wanted to do was refused
+	UsageReported        = "UsageReported"     // by a session in the middle of its work, if there is a budget
+	BudgetReached        = "BudgetReached"     // agents that are at work are ended for it
 	ProtectionLost       = "ProtectionLost"    // a box goes on with settings by which verdicts could be forged
+	PlanAmended          = "PlanAmended"       // another version of the plan is delivered from now on
+	LeftoversRemoved     = "LeftoversRemoved"  // what a run that has ended had left, or what was said in it
+	ConversationLost     = "ConversationLost"  // a session that was to go on with one begins afresh
 )
 
 // Types lists every type of event on a run.
@@ -60,7 +65,8 @@ func Types() []string {
 		QuestionAsked, QuestionAnswered, RemediationStarted, RemediationCompleted, HealthAudited,
 		RepairChecked, RepairReviewed, RepairMerged, RepairUnmerged, RemediationEnded,
 		ExpertRequested, ExpertRefused, ExpertAdvised, ExpertFailed, RequesterResumed, ConflictReported, ProviderPaused,
-		TaskCancelled, TaskRetried, MessageTold, PullRequestOpened, CheckoutTouched, PermissionDenied, ProtectionLost,
+		TaskCancelled, TaskRetried, MessageTold, PullRequestOpened, CheckoutTouched, PermissionDenied, UsageReported, BudgetReached, ProtectionLost,
+		LeftoversRemoved, PlanAmended, ConversationLost,
 	}
 }
 
@@ -85,8 +91,9 @@ type Started struct {
 	Branch   string      `json:"branch"`         // that work is merged to
 	Onto     string      `json:"onto,omitempty"` // the branch that a pull request is for
 	Repo     string      `json:"repo"`
-	Checks   int         `json:"checks"`        // how many verification commands the gate has
-	Key      string      `json:"key,omitempty"` // of the request that it was started by
+	Checks   int         `json:"checks"`         // how many verification commands the gate has
+	Key      string      `json:"key,omitempty"`  // of the request that it was started by
+	Path     string      `json:"path,omitempty"` // of the plan's file, in the repository if it lies there
 }
 
 // Reason is the payload of events that say nothing but why.
@@ -141,6 +148,9 @@ type Ended struct {
 	Usage   Usage     `json:"usage"`
 	Bytes   int64     `json:"bytes"` // of the transcript
 	SHA256  string    `json:"sha256,omitempty"`
+	Budget  Scope     `json:"budget,omitempty"` // that it has used up
+
+	Conversation *Conversation `json:"conversation,omitempty"` // that its agent's program can go on with
 }
 
 // How is how an agent's process ended.
@@ -148,14 +158,16 @@ type How string
 
 // How it can end.
 const (
-	Done     How = "done" // it was told to, after its last word
-	Crashed  How = "crashed"
-	TimedOut How = "timed_out"
-	Stalled  How = "stalled"
-	Limited  How = "limited"  // its provider's usage limit
-	Stopped  How = "stopped"  // by the operator, or with the box
-	Orphaned How = "orphaned" // the box stayed away too long
-	Broken   How = "broken"   // it was not started: its worktree could not be made ready
+	Done       How = "done" // it was told to, after its last word
+	Crashed    How = "crashed"
+	TimedOut   How = "timed_out"
+	Stalled    How = "stalled"
+	Limited    How = "limited"     // its provider's usage limit
+	Stopped    How = "stopped"     // by the operator, or with the box
+	Orphaned   How = "orphaned"    // the box stayed away too long
+	LoggedOut  How = "logged_out"  // its provider refuses its login
+	OverBudget How = "over_budget" // of its run, its task or its turn
+	Broken     How = "broken"      // it was not started: its worktree could not be made ready
 )
 
 // Delivered is the payload of PromptDelivered.
@@ -164,32 +176,10 @@ type Delivered struct {
 }
 
 // Unknown is the payload of unknown_signal_recovery and agent_signal_failure.
-type Unknown struct {
-	TaskID        string     `json:"task_id"`
-	AgentID       string     `json:"agent_id"`
-	Attempt       int        `json:"attempt,omitempty"`
-	OutputPreview string     `json:"output_preview"`
-	Reason        string     `json:"reason,omitempty"`
-	Level         string     `json:"level,omitempty"` // warning for the first, error for the second
-	Turn          int        `json:"turn"`
-	Ambiguous     bool       `json:"ambiguous,omitempty"`
-	Progress      bool       `json:"progress,omitempty"` // it reported progress, and nothing else
-	NearMisses    []NearMiss `json:"near_misses,omitempty"`
-}
-
-// unknownReason is the reason of agent_signal_failure, and unknownContext what the
-// next agent is told, as the signals' reference has them.
-const (
-	unknownReason  = "3_consecutive_unknown_signals"
-	unknownContext = "Agent produced 3 unrecognized signals. Re-dispatching with explicit format requirements."
-)
+type Unknown = work.Unknown
 
 // NearMiss is something that was nearly a signal.
-type NearMiss struct {
-	Line   int             `json:"line"`
-	Kind   agentsig.Kind   `json:"kind"`
-	Reason agentsig.Reason `json:"reason"`
-}
+type NearMiss = work.NearMiss
 
 // Turned is the payload of events that a turn leads to and that say no more.
 type Turned struct {
@@ -228,10 +218,12 @@ type Question struct {
 	Choices []string `json:"choices,omitempty"` // some answers have a meaning; any other is advice
 	Session string   `json:"session,omitempty"` // that asked
 	Turn    int      `json:"turn,omitempty"`
+
+	Provider string `json:"provider,omitempty"` // that refuses the login of its agents
 }
 
 // Cause is why something is blocked or asked.
-type Cause string
+type Cause = work.Cause
 
 // The causes. Those from reviews to budget are limits.
 const (
@@ -257,7 +249,8 @@ const (
 	CauseRemediation    Cause = "remediation_rounds"
 	CauseBudget         Cause = "budget"
 	CauseOperator       Cause = "operator"
-	CauseRole           Cause = "role" // that nobody plays
+	CauseRole           Cause = "role"  // that nobody plays
+	CauseLogin          Cause = "login" // that a provider refuses
 )
 
 // Answered is the payload of QuestionAnswered.
@@ -274,6 +267,8 @@ const (
 	ChooseHealthy  = "healthy"
 	ChooseHalt     = "halt"
 	ChooseContinue = "continue"
+	ChooseAccept   = "accept"
+	ChooseRaise    = "raise"
 )
 
 // Round is the payload of RemediationStarted, HealthAudited and RemediationEnded.
@@ -312,8 +307,23 @@ type FileConflict struct {
 // Pause is the payload of ProviderPaused.
 type Pause struct {
 	Provider string    `json:"provider"`
-	Until    time.Time `json:"until"`
+	Until    time.Time `json:"until"`           // zero if a person has to say so
+	Login    bool      `json:"login,omitempty"` // it refuses the login of its agents
 	Detail   string    `json:"detail,omitempty"`
+}
+
+// Spending is the payload of UsageReported.
+type Spending struct {
+	Report int    `json:"report"`
+	Task   string `json:"task,omitempty"`
+	Usage  Usage  `json:"usage"` // of the session so far
+}
+
+// Reached is the payload of BudgetReached.
+type Reached struct {
+	Scope Scope  `json:"scope"`
+	Task  string `json:"task,omitempty"`
+	Usage Usage  `json:"usage"` // of the run or the task so far
 }
 
 // Message is the payload of MessageTold.
@@ -329,8 +339,20 @@ type PullRequest struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// OnTask is the payload of TaskCancelled, TaskRetried and CheckoutTouched.
+// OnTask is the payload of TaskCancelled, TaskRetried, CheckoutTouched and ConversationLost.
 type OnTask struct {
 	Task string `json:"task"`
 	Text string `json:"text,omitempty"`
+}
+
+// Removed is the payload of LeftoversRemoved: what is about to be removed of a task, or of what the run has besides. The
+// hashes of what was said stay in the ledger.
+type Removed struct {
+	Task     string   `json:"task,omitempty"`
+	Worktree bool     `json:"worktree,omitempty"`
+	Branch   string   `json:"branch,omitempty"`
+	Commit   string   `json:"commit,omitempty"`   // that the branch was at
+	Sessions []string `json:"sessions,omitempty"` // whose transcripts are
+	Logs     []string `json:"logs,omitempty"`     // of checks
+	Reason   string   `json:"reason"`
 }

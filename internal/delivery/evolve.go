@@ -60,10 +60,12 @@ func with[P any](f func(*Run, ledger.Event, P)) func(*Run, ledger.Event) error {
 }
 
 var evolvers = map[string]func(*Run, ledger.Event) error{
+	PlanAmended:      with((*Run).planAmended),
+	LeftoversRemoved: with(func(r *Run, _ ledger.Event, p Removed) { r.BranchGone = r.BranchGone || p.Task == "" && p.Branch != "" }),
 	RunStarted: with(func(r *Run, e ledger.Event, p Started) {
 		*r = Run{
 			Started: p, Subject: e.Subject, Seq: r.Seq, Epoch: r.Epoch, At: e.Time, Known: slices.Clone(p.Settings.Experts),
-			Sessions: map[string]*Session{}, Waits: map[string]time.Time{}, Unknown: map[string]int{},
+			Sessions: map[string]*Session{}, Waits: map[string]time.Time{}, Logins: map[string]Login{}, Unknown: map[string]int{},
 		}
 		r.index()
 	}),
@@ -94,7 +96,7 @@ var evolvers = map[string]func(*Run, ledger.Event) error{
 			return
 		}
 		delete(r.Unknown, r.unknownKey(s))
-		r.giveUp(s, "unknown output", Brief{"signals", unknownContext})
+		r.giveUp(s, "unknown output", Brief{"signals", work.UnknownContext}, "the last one said nothing that counts", unheard(p))
 	}),
 	SignalRequested: with(func(r *Run, e ledger.Event, p Turned) {
 		if s := r.turned(e.Session, p.Turn); s != nil {
@@ -103,7 +105,8 @@ var evolvers = map[string]func(*Run, ledger.Event) error{
 	}),
 	AnswerMissed: with(func(r *Run, e ledger.Event, p Turned) {
 		if s := r.turned(e.Session, p.Turn); s != nil {
-			r.giveUp(s, "no answer", Brief{"time-out", "The agent before you did not answer when it was asked for its progress."})
+			r.giveUp(s, "no answer", Brief{"time-out", "The agent before you did not answer when it was asked for its progress."},
+				"the last one did not answer", "It was asked for its progress, because its output had no signal that counts.")
 		}
 	}),
 	SignalRefused: with(func(*Run, ledger.Event, Refused) {}),
@@ -120,14 +123,14 @@ var evolvers = map[string]func(*Run, ledger.Event) error{
 	}),
 	RemediationCompleted: with(func(r *Run, e ledger.Event, p Round) {
 		if s := r.turned(e.Session, p.Turn); s != nil {
-			s.Over = "it has said its last word"
+			s.Over = itFinished
 			delete(r.Unknown, r.unknownKey(s))
 		}
 		r.Remediation.Stage = StageAudit
 	}),
 	HealthAudited: with(func(r *Run, e ledger.Event, p Round) {
 		if s := r.turned(e.Session, p.Turn); s != nil {
-			s.Over = "it has said its last word"
+			s.Over = itFinished
 			delete(r.Unknown, r.unknownKey(s))
 		}
 		if p.Healthy {
@@ -186,11 +189,7 @@ var evolvers = map[string]func(*Run, ledger.Event) error{
 		r.drop(q)
 	}),
 	ConflictReported: with((*Run).conflictReported),
-	ProviderPaused: with(func(r *Run, _ ledger.Event, p Pause) {
-		if p.Until.After(r.Waits[p.Provider]) {
-			r.Waits[p.Provider] = p.Until
-		}
-	}),
+	ProviderPaused:   with((*Run).providerPaused),
 	TaskCancelled: with(func(r *Run, _ ledger.Event, p OnTask) {
 		if t := r.Task(p.Task); t != nil {
 			r.cancel(t)
@@ -212,6 +211,14 @@ var evolvers = map[string]func(*Run, ledger.Event) error{
 	PullRequestOpened: with(func(r *Run, _ ledger.Event, p PullRequest) { r.Publication = &p }),
 	CheckoutTouched:   with(func(*Run, ledger.Event, OnTask) {}),
 	ProtectionLost:    with((*Run).protectionLost),
+	UsageReported: with(func(r *Run, e ledger.Event, p Spending) {
+		if s := r.Sessions[e.Session]; s != nil {
+			s.Noted = p.Report
+			r.spends(s, p.Usage)
+		}
+	}),
+	BudgetReached:    with((*Run).budgetReached),
+	ConversationLost: with((*Run).conversationLost),
 	PermissionDenied: with(func(r *Run, e ledger.Event, p Denial) {
 		if s := r.Sessions[e.Session]; s != nil {
 			s.Noted = p.Report
@@ -275,13 +282,17 @@ func (r *Run) paused(e ledger.Event, p Reason) {
 	}
 }
 
-// giveUp ends a session as one whose time is over.
-func (r *Run) giveUp(s *Session, why string, b Brief) {
-	s.Over = why
+// itFinished is why a session ends whose agent gave the signal that ends its work.
+const itFinished = "it has finished"
+
+// giveUp ends a session as one whose time is over. The next agent gets the brief; a person who is asked, what the
+// last agent did and the context.
+func (r *Run) giveUp(s *Session, why string, b Brief, last, context string) {
+	s.Over, s.GivenUp = why, true
 	if t := r.Task(s.Task); t != nil && s.Holds() {
 		t.Count.Timeouts++
 		t.Briefs = append(t.Briefs, b)
-		r.limit(t, t.Count.Timeouts, r.Settings.Limits.Timeouts, CauseTimeouts, "agents on this task do not come to an end", b.Text)
+		r.limit(t, t.Count.Timeouts, r.Settings.Limits.Timeouts, CauseTimeouts, "agents on this task do not come to an end, "+last, context)
 	}
 	r.attemptOver(s, Done, b.Text)
 }
@@ -328,7 +339,7 @@ func (r *Run) nextRound(why string) {
 // limit asks a person once something went wrong too often.
 func (r *Run) limit(t *Task, n, most int, cause Cause, text, context string) {
 	if n >= most && t.Need == nil && t.Question == "" {
-		t.Need = &Need{Cause: cause, Text: fmt.Sprintf("%s (%d times): what now?", text, n), Context: context}
+		t.Need = &Need{Cause: cause, Text: fmt.Sprintf("%s (%s): what now?", text, times(n)), Context: context}
 	}
 }
 
@@ -362,22 +373,22 @@ func (r *Run) tolerate() {
 }
 
 func (r *Run) sessionEnded(e ledger.Event, p Ended) {
-	r.Used.Add(p.Usage)
 	s := r.Sessions[e.Session]
 	if s == nil {
+		r.Used.Add(p.Usage)
 		return
 	}
 	delete(r.Sessions, e.Session)
 	t := r.Task(s.Task)
-	if t != nil {
-		t.Used.Add(p.Usage)
-	}
+	r.spends(s, p.Usage)
 	r.requesterGone(s, t)
+	if t != nil {
+		t.endOfTalk(s, p)
+	}
 	if s.Over != "" {
 		return // what it came to is counted already
 	}
-	switch p.How {
-	case Limited, Stopped, Orphaned: // nobody's fault
+	if p.How == Limited || p.How == Stopped || p.How == LoggedOut || p.How == Orphaned || p.How == OverBudget && p.Budget == ScopeRun { // nobody's fault
 		if q := r.request(s.Request); q != nil && q.Expert == s.ID {
 			q.Expert = ""
 		}
@@ -390,6 +401,8 @@ func (r *Run) sessionEnded(e ledger.Event, p Ended) {
 	switch p.How {
 	case Broken:
 		r.obstacle(t, p.Detail)
+	case OverBudget:
+		r.stopped(t, p.Budget)
 	case TimedOut, Stalled:
 		r.timedOut(t, "The agent before you ran out of time. What it left is in the worktree.", p.Detail)
 	default:
@@ -462,7 +475,7 @@ const (
 
 func (r *Run) expertSpoke(session string, p ExpertCall, said func(*Request)) {
 	if s := r.turned(session, p.Turn); s != nil {
-		s.Over = "it has said its last word"
+		s.Over = itFinished
 		delete(r.Unknown, r.unknownKey(s))
 	}
 	if q := r.request(p.Request); q != nil {

@@ -26,8 +26,7 @@ func (r *Run) EvolveItem(after work.Item, e ledger.Event) error {
 		})
 		r.index()
 		if r.Planned() {
-			r.countDependents()
-			r.bury()
+			r.replan()
 		}
 		return nil
 	}
@@ -36,17 +35,21 @@ func (r *Run) EvolveItem(after work.Item, e ledger.Event) error {
 	}
 	before := t.Item
 	t.Item = after
-	if before.Phase != after.Phase || (before.Lease == nil) != (after.Lease == nil) {
+	if after.Phase == t.Anew {
+		t.Anew = ""
+	}
+	if before.Phase != after.Phase || before.Session() != after.Session() {
 		t.Since, t.Moved = e.Time, after.Seq
 	}
 	if done := agentsig.PhaseCompleted; (before.Phase == done) != (after.Phase == done) {
 		r.bury()
 	}
-	if l := before.Lease; l != nil && after.Lease == nil {
+	if before.Lease != nil && before.Session() != after.Session() {
 		if s := r.Sessions[before.Session()]; s != nil && s.Over == "" {
 			s.Over = leaseEnds(e.Type)
 			if e.Type == work.LeaseExpired {
-				r.timedOut(t, "The agent before you was out of touch for too long. What it left is in the worktree.", "its lease ran out")
+				s.GivenUp = true
+				r.timedOut(t, "The agent before you was not heard from for too long. What it left is in the worktree.", "its lease ran out")
 			}
 		}
 	}
@@ -57,11 +60,13 @@ func (r *Run) EvolveItem(after work.Item, e ledger.Event) error {
 func leaseEnds(event string) string {
 	switch event {
 	case work.AgentSessionCompleted:
-		return "it has said its last word"
+		return itFinished
 	case work.LeaseExpired:
 		return "its lease ran out"
 	case work.WorkOverridden:
 		return "the operator has taken over"
+	case work.WorkTaken:
+		return "a person has taken the task"
 	}
 	return "its lease was ended"
 }
@@ -69,10 +74,7 @@ func leaseEnds(event string) string {
 func (r *Run) itemEvent(t *Task, before work.Item, e ledger.Event) error {
 	switch e.Type {
 	case work.LeaseGranted, work.ReviewStarted:
-		if l := t.Item.Lease; l.Agent != "" {
-			r.Sessions[t.Item.Session()] = &Session{ID: t.Item.Session(), Role: l.Role, Agent: l.Agent, Task: t.ID, Started: e.Time}
-			t.Conflict, t.Awaits = keepTries(t.Conflict), ""
-		}
+		return decoded(e, func(p work.Granted) { r.leaseGranted(t, e, p) })
 	case work.AgentSessionCompleted:
 		t.workedOn(before)
 		return decoded(e, func(p work.Result) { r.sessionCompleted(t, before, p) })
@@ -86,20 +88,34 @@ func (r *Run) itemEvent(t *Task, before work.Item, e ledger.Event) error {
 		return decoded(e, func(p work.Gate) { r.gateFailed(t, p) })
 	case work.MergeFailed:
 		return decoded(e, func(p work.Merge) {
+			if e.Actor == work.OperatorActor {
+				r.notApproved(t, p)
+				return
+			}
 			text := "Your work was audited, but it can't be merged to " + r.Branch + " as it is. Merge that branch into yours, and mend what does not fit.\n" + p.Reason
 			r.fail(t, work.SinceMerge, p.Commit, text)
 		})
+	case work.MergeProposed:
+		t.Since = e.Time
+	case work.WorkMerged:
+		r.Outdated = t.Item.Seq
 	case work.WorkBlocked:
 		return decoded(e, func(p work.Blocked) {
 			switch Cause(p.Cause) {
 			case CauseInfrastructure:
 				r.obstacle(t, p.Reason)
 			case CauseRole:
-				t.Need = &Need{CauseRole, p.Reason, ""}
+				t.Need = &Need{Cause: CauseRole, Text: p.Reason}
+			case CauseBudget:
+				if t.Need == nil {
+					t.needBudget(ScopeTask)
+				}
 			case CauseMerge:
-				t.Need = &Need{CauseMerge, "it passed its audit, and can't be merged: what now?", p.Reason}
+				t.Need = &Need{Cause: CauseMerge, Text: "it passed its audit, and can't be merged: what now?", Context: p.Reason}
 			}
 		})
+	case work.WorkTaken:
+		r.workTaken(t)
 	case work.WorkOverridden:
 		r.closeQuestions(t.ID)
 		t.reset()
@@ -107,7 +123,7 @@ func (r *Run) itemEvent(t *Task, before work.Item, e ledger.Event) error {
 		t.overridden()
 		if t.Item.Phase == agentsig.PhaseBlocked {
 			return decoded(e, func(p work.Overridden) {
-				t.Need = &Need{CauseOperator, "the operator blocked it: answer when it may go on", p.Reason}
+				t.Need = &Need{Cause: CauseOperator, Text: "the operator blocked it: answer when it may go on", Context: p.Reason}
 			})
 		}
 	}
@@ -190,6 +206,8 @@ func (r *Run) again(t *Task, by work.Since, text string) {
 		r.rework(t, "audit", &c.Audits, l.Audits, CauseAudits, "the audit fails", text)
 	case work.SinceMerge:
 		r.rework(t, "merge", &c.Merges, l.Gates, CauseMerges, "the merge fails", text)
+	case work.SincePerson:
+		r.rework(t, "merge", &c.Merges, l.Gates, CauseMerges, "the merge is not approved", text)
 	default:
 		r.rework(t, "gate", &c.Gates, l.Gates, CauseGates, "the gate fails", text)
 	}
@@ -198,6 +216,7 @@ func (r *Run) again(t *Task, by work.Since, text string) {
 // rework sends a task back, or asks a person if that was too often.
 func (r *Run) rework(t *Task, from string, count *int, most int, cause Cause, what, text string) {
 	*count++
+	t.Developer.fails(from)
 	t.Briefs = append(t.Briefs, Brief{from, text})
 	r.limit(t, *count, most, cause, what, text)
 }
@@ -210,31 +229,29 @@ func (r *Run) sessionCompleted(t *Task, before work.Item, p work.Result) {
 	switch p.Signal {
 	case agentsig.KindReadyForReview:
 		t.built()
-		t.NoChange = claimOf(p.Said)
+		t.NoChange = p.Said.NoChange()
 	case agentsig.KindTaskIncomplete:
 		r.incomplete(t, p.Said)
 	case agentsig.KindInfraBlocked, agentsig.KindAuditBlocked:
 		r.obstacle(t, text)
 	case agentsig.KindReviewFailed:
-		r.found(t, p.Said)
-		r.fail(t, work.SinceReview, t.Item.Commit, text)
+		r.sentBack(t, before.Lease, work.SinceReview, p.Said)
 	case agentsig.KindAuditFailed:
-		r.found(t, p.Said)
-		r.fail(t, work.SinceAudit, t.Item.Commit, text)
+		r.sentBack(t, before.Lease, work.SinceAudit, p.Said)
 	case agentsig.KindReviewPassed:
 		t.Count.Reviews = 0
 	case agentsig.KindDivineClarification:
-		t.Need = &Need{CauseClarification, orSome(p.Field("Question"), "the agent needs to know something, and does not say what"), p.Besides("Question")}
+		t.Need = p.Need()
 	case agentsig.KindExpandedSpec:
 		if t.Item.Phase == agentsig.PhaseBlocked {
-			t.Need = &Need{CauseLowConfidence, "the analyst is not sure what is to be built: what should it know?", text}
+			t.Need = p.Need()
 			return
 		}
 		t.Briefs = append(t.Briefs, Brief{"analyst", text})
 	default: // an exit record
 		switch {
 		case t.Item.Phase == agentsig.PhaseBlocked:
-			t.Need = &Need{CauseExit, "the agent ended with " + string(p.ExitReason) + ": what now?", orSome(p.Notes, text)}
+			t.Need = p.Need()
 		case before.Phase == agentsig.PhaseImplementation:
 			t.built()
 			t.NoChange = ""
@@ -244,20 +261,29 @@ func (r *Run) sessionCompleted(t *Task, before work.Item, p work.Result) {
 	}
 }
 
-// built notes that a developer has done its part: what it was told is dealt with.
-func (t *Task) built() {
-	t.Briefs = slices.DeleteFunc(t.Briefs, func(b Brief) bool { return !b.lasts() })
-	t.Count.Crashes, t.Count.Timeouts = 0, 0
+// sentBack sends a task back by a reviewer's word. A person's is not counted: a person has looked at it.
+func (r *Run) sentBack(t *Task, by *work.Lease, since work.Since, said work.Said) {
+	if by.ByPerson() {
+		t.reset()
+		t.Failed = &Failure{since, t.Item.Commit, said.Text()}
+		t.Briefs = append(t.Briefs, Brief{string(since), said.Text()})
+		return
+	}
+	r.found(t, said)
+	r.fail(t, since, t.Item.Commit, said.Text())
 }
 
-// claimOf returns why nothing has to be changed, as a developer claims. A form that was filled in is no claim.
-func claimOf(said work.Said) string {
-	claim := strings.TrimSpace(said.Field(agentsig.KeyNoChange))
-	switch strings.Trim(strings.ToLower(claim), ".…- ") {
-	case "", "no", "none", "n/a", "false":
-		return ""
+// built notes that a developer has done its part: what it was told is dealt with.
+func (t *Task) built() {
+	told := 0
+	for _, b := range t.Briefs[:min(t.Developer.Told, len(t.Briefs))] {
+		if b.lasts() {
+			told++
+		}
 	}
-	return claim
+	t.Developer.Told = told
+	t.Briefs = slices.DeleteFunc(t.Briefs, func(b Brief) bool { return !b.lasts() })
+	t.Count.Crashes, t.Count.Timeouts = 0, 0
 }
 
 // incomplete routes a task that was given back by what stands in its way.
@@ -265,7 +291,7 @@ func (r *Run) incomplete(t *Task, said work.Said) {
 	t.Count.Obstacles++
 	t.Briefs = append(t.Briefs, Brief{fromIncomplete, "The agent before you gave the task back:\n" + said.Text()})
 	if t.Count.Obstacles >= r.Settings.Limits.Obstacles {
-		r.limit(t, t.Count.Obstacles, r.Settings.Limits.Obstacles, CauseObstacles, "the task is given back", said.Text())
+		r.limit(t, t.Count.Obstacles, r.Settings.Limits.Obstacles, CauseObstacles, "agents say that they can't finish the task", said.Text())
 		return
 	}
 	blocker := said.Field("Blocker")
@@ -275,7 +301,7 @@ func (r *Run) incomplete(t *Task, said work.Said) {
 	case other != "" && mentions(blocker, "depend", "blocked by", "waits for", "waiting for"):
 		t.Awaits = other
 	default:
-		t.Need = &Need{CauseIncomplete, "the task can't be finished: " + orSome(blocker, "the agent does not say why"), said.Text()}
+		t.Need = &Need{Cause: CauseIncomplete, Text: "the task can't be finished: " + orSome(blocker, "the agent does not say why"), Context: said.Text()}
 	}
 }
 
@@ -353,7 +379,7 @@ func (r *Run) found(t *Task, said work.Said) {
 		t.Findings = t.Findings[len(t.Findings)-maxFindings:]
 	}
 	if len(again) > 0 && t.Need == nil {
-		t.Need = &Need{CauseFinding, "the same finding comes back after rework: " + again[0], strings.Join(again, "\n")}
+		t.Need = &Need{Cause: CauseFinding, Text: "the same finding comes back after rework: " + again[0], Context: strings.Join(again, "\n")}
 	}
 }
 

@@ -14,14 +14,19 @@ func (r *Run) questionAsked(e ledger.Event, p Question) {
 		delete(r.Unknown, r.unknownKey(s))
 	}
 	switch t := r.Task(p.Task); {
+	case p.Cause == CauseLogin:
+		l := r.Logins[p.Provider]
+		l.Question = p.ID
+		r.Logins[p.Provider] = l
 	case p.Cause == CauseRemediation || p.Task == "" && p.Cause == CauseClarification:
+		r.Remediation.Merging = r.Remediation.Stage == StageMerge
 		r.Remediation.Stage, r.Remediation.Question = StageAsked, p.ID
 	case t != nil && p.Request == "":
 		t.Question, t.Need = p.ID, nil
 	}
 }
 
-func (r *Run) questionAnswered(_ ledger.Event, p Answered) {
+func (r *Run) questionAnswered(e ledger.Event, p Answered) {
 	q := r.question(p.ID)
 	if q == nil {
 		return
@@ -29,7 +34,11 @@ func (r *Run) questionAnswered(_ ledger.Event, p Answered) {
 	q.Answer = &p
 	text := orSome(p.Text, p.Choice)
 	switch t := r.Task(q.Task); {
-	case q.Cause == CauseBudget:
+	case q.Cause == CauseLogin:
+		r.loginAnswered(q.Provider, p.Choice, e.Time)
+	case q.Cause == CauseBudget && t != nil && p.Choice != ChooseCancel:
+		r.leave(t, p.Choice)
+	case q.Cause == CauseBudget && t == nil:
 		if p.Choice == ChooseHalt {
 			r.stop(Halted)
 			return
@@ -55,10 +64,14 @@ func (r *Run) questionAnswered(_ ledger.Event, p Answered) {
 func (r *Run) remediationAnswered(p Answered) {
 	m := &r.Remediation
 	m.Question = ""
-	switch p.Choice {
-	case ChooseHalt:
+	switch {
+	case p.Choice == ChooseHalt:
 		r.stop(Halted)
-	case ChooseHealthy:
+	case p.Choice == ChooseAccept && m.Merging:
+		m.Stage, m.Approved = StageMerge, true
+	case p.Choice == ChooseAccept:
+		m.Stage, m.Accepted = StageReview, true
+	case p.Choice == ChooseHealthy:
 		m.Stage, m.Declared, r.Baseline = StageVerify, true, nil
 	default:
 		m.Stage, m.Round, m.Hint, m.Crashes, m.Declared = StageRepair, 1, p.Text, 0, false
@@ -68,6 +81,7 @@ func (r *Run) remediationAnswered(p Answered) {
 // reset forgets what went wrong: a person has looked at it.
 func (t *Task) reset() {
 	t.Failed = nil
+	t.Developer.Failed, t.Developer.Again = "", false
 	t.Count, t.Findings, t.Conflict, t.Question, t.Need, t.Awaits = Count{}, nil, nil, "", nil, ""
 }
 
@@ -75,11 +89,7 @@ func (r *Run) cancel(t *Task) {
 	t.Cancelled, t.Need, t.Question = true, nil, ""
 	r.bury()
 	r.closeQuestions(t.ID)
-	for _, s := range r.Sessions {
-		if s.Task == t.ID && s.Over == "" {
-			s.Over = "the task was cancelled"
-		}
-	}
+	r.endAll(t.ID, "the task was cancelled")
 }
 
 // closeQuestions takes back what was asked about a task.
@@ -98,16 +108,12 @@ func (r *Run) taskRetried(_ ledger.Event, p OnTask) {
 	}
 	r.closeQuestions(t.ID)
 	t.reset()
-	t.Cancelled = false
+	t.Cancelled, t.Dropped = false, false
 	r.bury()
 	if strings.TrimSpace(p.Text) != "" {
 		t.Briefs = append(t.Briefs, Brief{"operator", p.Text})
 	}
-	for _, s := range r.Sessions {
-		if s.Task == t.ID && s.Over == "" {
-			s.Over = "the task is tried again"
-		}
-	}
+	r.endAll(t.ID, "the task is tried again")
 }
 
 func (r *Run) stop(o Outcome) {

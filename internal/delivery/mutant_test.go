@@ -25,15 +25,108 @@ func TestProtectionMutants(t *testing.T) {
 // Each of these faults in what is handed in with nothing changed is noticed; internal/sim has more.
 func TestUnchangedMutants(t *testing.T) {
 	mutant.All(t, mutant.By("TestScenarios", []mutant.Mutant{
-		{Name: "a claim outlives its hand-in", File: "evolve_item.go", Old: "t.NoChange = claimOf(p.Said)", New: "t.NoChange = orSome(claimOf(p.Said), t.NoChange)"},
+		{Name: "a claim outlives its hand-in", File: "evolve_item.go", Old: "t.NoChange = p.Said.NoChange()", New: "t.NoChange = orSome(p.Said.NoChange(), t.NoChange)"},
 		{Name: "an exit record takes over a claim", File: "evolve_item.go", Old: "t.built()\n\t\t\tt.NoChange = \"\"", New: "t.built()"},
-		{Name: "a form that was filled in is a claim", File: "evolve_item.go", Old: "case \"\", \"no\", \"none\", \"n/a\", \"false\":", New: "case \"\":"},
 		{Name: "an override leaves the claim", File: "evolve_item.go", Old: "t.Trouble, t.NoChange = false, \"\"", New: "t.Trouble = false"},
 		{Name: "nothing is never forgiven", File: "evolve_item.go", Old: "if p.Since != work.SinceStart {\n\t\tt.Count.Unchanged = 0", New: "if false {\n\t\tt.Count.Unchanged = 0"},
 		{Name: "who hands in nothing fails at the gate", File: "evolve_item.go", Old: "\"gate\", &c.Unchanged, maxUnchanged", New: "\"gate\", &c.Gates, maxUnchanged"},
 		{Name: "what a person looked at is not judged again", File: "evolve_person.go", Old: "t.Failed = nil\n", New: ""},
 		{Name: "a repair lets nothing be judged again", File: "evolve.go", Old: "t.Failed = nil // the checks", New: "_ = f // the checks"},
 		{Name: "what was not checked is a failure", File: "decide.go", Old: "cmp.Or(t.Unchanged(in.Commit, in.Files), in.Since)", New: "cmp.Or(t.Unchanged(in.Commit, in.Files))"},
+	}))
+}
+
+// Each of these faults in which conversation a developer goes on with is noticed; internal/sim has more.
+func TestConversationMutants(t *testing.T) {
+	mutant.All(t, mutant.By("TestScenarios|TestConversationCheck", []mutant.Mutant{
+		{Name: "the same may go wrong as often as it likes", File: "conversation.go", Old: "case d.Again:", New: "case false:"},
+		{Name: "a fresh one is blamed for what was before", File: "conversation.go", Old: "Told: len(t.Briefs)}\n\tif", New: "Told: len(t.Briefs), Failed: last.Failed}\n\tif"},
+		{Name: "one that lost its conversation is blamed for what was before", File: "conversation.go", Old: "t.Developer.Failed = \"\"", New: "_ = t"},
+		{Name: "a person's word is the second in a row", File: "evolve_person.go", Old: "t.Developer.Failed, t.Developer.Again = \"\", false", New: "t.Developer.Again = false"},
+		{Name: "a developer is told all again", File: "conversation.go", Old: "t.Briefs[min(s.Resumes.Told, len(t.Briefs)):]", New: "t.Briefs"},
+		{Name: "a developer is not told what is new", File: "evolve_item.go", Old: "\tt.Developer.Told = told\n", New: "\t_ = told\n"},
+		{Name: "a conversation that was not taken up is forgotten", File: "conversation.go", Old: "case s.Resumes != nil && s.Turn == 0 && s.Over != itFinished:", New: "case false:"},
+		{Name: "a conversation goes on that nobody knows of", File: "conversation.go", Old: "s.Turn == 0 && s.Over != itFinished:", New: "s.Turn == 0:"},
+		{Name: "what was taken over goes on", File: "person.go", Old: "t.Developer.lose(byHand)", New: ""},
+		{Name: "an id is anything", File: "conversation.go", Old: "!conversationID.MatchString(c.ID)", New: "c.ID == \"\""},
+	}))
+}
+
+// Each of these faults in what a person's part comes to is noticed.
+func TestPersonMutants(t *testing.T) {
+	mutant.All(t, mutant.By("TestScenarios", []mutant.Mutant{
+		{Name: "an agent is started for a person", File: "next.go", Old: "case r.awaitsPerson(t):", New: "case false:"},
+		{Name: "a person's lease is given back", File: "next.go", Old: "l.Agent != \"\" && !l.ByPerson() &&", New: "l.Agent != \"\" &&"},
+		{Name: "a run does not wait for a review", File: "command.go", Old: " || slices.ContainsFunc(r.Tasks, r.awaitsPerson)", New: ""},
+		{Name: "a person accepts what they were not shown", File: "person.go", Old: "in.Shown.Commit != t.Item.Commit", New: "false"},
+		{Name: "a verdict counts for another role", File: "person.go", Old: "in.Role != role || ", New: ""},
+		{Name: "a verdict that was begun is begun again", File: "person.go", Old: "if l := t.Item.Lease; l != nil { // a box", New: "if l := t.Item.Lease; false { // a box"},
+		{Name: "a person's finding is counted", File: "evolve_item.go", Old: "if by.ByPerson() {", New: "if false {"},
+		{Name: "a task is taken before its time", File: "person.go", Old: "case b != \"\":", New: "case false:"},
+		{Name: "what nobody has taken is given", File: "person.go", Old: "case !t.taken():", New: "case t.Item.Lease == nil:"},
+		{Name: "the agent is not told to end", File: "evolve_item.go", Old: "before.Lease != nil && before.Session() != after.Session()", New: "before.Lease != nil && after.Lease == nil"},
+		{Name: "a question outlives the take", File: "person.go", Old: "r.closeQuestions(t.ID)\n\tt.reset()", New: "t.reset()"},
+		{Name: "an expert is started for a person", File: "next.go", Old: "case r.Settings.Roles[agentsig.RoleExpert].Agent == Person:", New: "case false:"},
+		{Name: "a repair is accepted for ever", File: "repair.go", Old: "r.Remediation.Accepted, r.Remediation.Approved = false, false", New: "_ = 0"},
+	}))
+}
+
+// Each of these faults in how a person approves merges is noticed; internal/sim has more.
+func TestApproveMutants(t *testing.T) {
+	mutant.All(t, mutant.By("TestScenarios", []mutant.Mutant{
+		{Name: "a merge is made without the person", File: "approve.go", Old: "if r.Settings.Approve == Person {", New: "if false {"},
+		{Name: "a merge that was proposed is due", File: "command.go", Old: "if merge != nil && !r.proposed(merge) {", New: "if merge != nil {"},
+		{Name: "nobody waits for an approval", File: "person.go", Old: "case r.proposed(t):\n\t\treturn PartReview, RoleMerge\n", New: ""},
+		{Name: "a word on another merge counts", File: "approve.go", Old: "case in.Commit != p.Commit || in.Onto != p.Onto || in.Tree != p.Tree:", New: "case in.Commit != p.Commit:"},
+		{Name: "an outdated proposal is approved", File: "approve.go", Old: "p.Approved == 0 && r.stands(t, p) && t.Anew", New: "p.Approved == 0 && t.Anew"},
+		{Name: "an outdated approval counts", File: "approve.go", Old: "case p == nil || !r.stands(t, p) || p.Allowed != allowed:", New: "case p == nil || p.Allowed != allowed:"},
+		{Name: "a merge outdates nothing", File: "evolve_item.go", Old: "r.Outdated = t.Item.Seq", New: "_ = 0"},
+		{Name: "an amendment outdates nothing", File: "amend.go", Old: "t.Outdated = r.Seq // likewise", New: "_ = 0 // likewise"},
+		{Name: "a repair outdates nothing", File: "repair.go", Old: "r.Outdated = r.Seq\n", New: ""},
+		{Name: "what is cancelled is approved", File: "approve.go", Old: "!r.dead(t) && r.Live()", New: "r.Live()"},
+		{Name: "what a person sends back is the box's", File: "evolve_item.go", Old: "if e.Actor == work.OperatorActor {\n\t\t\t\tr.notApproved", New: "if false {\n\t\t\t\tr.notApproved"},
+		{Name: "what a person sent back is judged again", File: "approve.go", Old: "t.Failed = &Failure{work.SincePerson, p.Commit, p.Reason}\n", New: ""},
+		{Name: "a repair that is approved is reviewed again", File: "evolve_person.go", Old: "case p.Choice == ChooseAccept && m.Merging:", New: "case false:"},
+		{Name: "an approval counts for the next repair", File: "repair.go", Old: "r.Remediation.Accepted, r.Remediation.Approved = false, false", New: "r.Remediation.Accepted = false"},
+	}))
+}
+
+// Each of these faults in budgets is noticed; internal/sim has more.
+func TestBudgetMutants(t *testing.T) {
+	mutant.All(t, mutant.By("TestScenarios|TestAllowance", []mutant.Mutant{
+		{Name: "who works goes on without a budget", File: "budget.go", Old: "if r.overBudget() {\n\t\tfor", New: "if false {\n\t\tfor"},
+		{Name: "what was told is counted twice", File: "budget.go", Old: "since := all.Since(s.Used)", New: "since := all"},
+		{Name: "a task's budget ends nobody", File: "budget.go", Old: "working(r.SessionOf(t.ID)) && r.spent(t)", New: "false && r.spent(t)"},
+		{Name: "others are ended for a task's budget", File: "budget.go", Old: "p.Scope == ScopeTask && (s.Task != p.Task", New: "false && (s.Task != p.Task"},
+		{Name: "a budget that is lifted counts", File: "budget.go", Old: "if l.Lifted {", New: "if false {"},
+		{Name: "nobody is asked about a task's budget", File: "budget.go", Old: "if scope != ScopeRun && t.Need == nil", New: "if false && t.Need == nil"},
+		{Name: "a turn's budget is not raised", File: "budget.go", Old: "t.TurnLeave.of(a.Turn)", New: "a.Turn"},
+		{Name: "what was used is left", File: "budget.go", Old: "max(s.Tokens-u.Tokens(), 1)", New: "s.Tokens"},
+		{Name: "a task is started over its budget", File: "budget.go", Old: "|| !r.spent(t) {", New: "|| true {"},
+	}))
+}
+
+// Each of these faults in what becomes of a run whose plan is amended is noticed.
+func TestAmendMutants(t *testing.T) {
+	mutant.All(t, mutant.By("TestScenarios", []mutant.Mutant{
+		{Name: "what is being merged is changed", File: "amend.go", Old: "return t.Item.Audited && t.Item.Allowed != nil }", New: "return false }"},
+		{Name: "what is audited is never changed", File: "amend.go", Old: "return t.Item.Audited && t.Item.Allowed != nil }", New: "return t.Item.Audited }"},
+		{Name: "what is being merged is given up", File: "amend.go", Old: "case t.merging() && !t.Cancelled:", New: "case false:"},
+		{Name: "who was cancelled in its merge holds the plan up", File: "amend.go", Old: "case t.merging() && t.Cancelled:", New: "case false:"},
+		{Name: "a merge goes on that the plan does not have", File: "decide.go", Old: "t == nil || r.dead(t) || !t.Item.Audited", New: "t == nil || !t.Item.Audited"},
+		{Name: "what was under way for the text before counts", File: "amend.go", Old: "t.Moved = r.Seq", New: "_ = r.Seq"},
+		{Name: "who works on the text before goes on", File: "amend.go", Old: "r.endAll(id, \"the plan was amended\")", New: ""},
+		{Name: "a question outlives its task's text", File: "amend.go", Old: "r.closeQuestions(id)\n", New: ""},
+		{Name: "what is changed stays cancelled", File: "amend.go", Old: "t.Cancelled, t.Dropped, t.NoChange = false, false, \"\"", New: "t.NoChange = \"\""},
+		{Name: "what is gone is left", File: "amend.go", Old: "t.Dropped = true", New: "t.Dropped = false"},
+		{Name: "what is completed is done again in its place", File: "amend.go", Old: "case t == nil || t.Item.Phase == agentsig.PhaseCompleted:\n\t\t\tadd(id)", New: "case t == nil:\n\t\t\tadd(id)"},
+		{Name: "a task has the id of another", File: "amend.go", Old: "(name == id || !planned)", New: "(name == id || !planned || true)"},
+		{Name: "who waited for the first does not wait for the second", File: "amend.go", Old: "now = append(now, name(b))", New: "now = append(now, b)"},
+		{Name: "another name is forgotten", File: "amend.go", Old: "p.Renamed[plan] = id\n", New: "_ = id\n"},
+		{Name: "what an analyst specified lasts", File: "amend.go", Old: "begin = agentsig.PhaseDraft\n", New: "begin = agentsig.PhaseImplementation\n"},
+		{Name: "what was blocked in its draft is never specified", File: "amend.go", Old: "if phase == agentsig.PhaseBlocked {", New: "if false {"},
+		{Name: "two tasks wait for each other", File: "amend.go", Old: "t.Awaits = \"\" // an amendment", New: "_ = o // an amendment"},
+		{Name: "a pull request is opened too early", File: "amend.go", Old: "case r.publishes() && r.over():", New: "case false:"},
 	}))
 }
 
@@ -62,4 +155,14 @@ func TestWaitMutants(t *testing.T) {
 		{By: "TestWaitWords", Mutant: mutant.Mutant{Name: "a role that nobody plays is not spoken of", File: "wait.go",
 			Old: "return \"for somebody in the role \" + r.unplayed(t)", New: "return \"\""}},
 	})
+}
+
+// Each of these faults in what agents are taught, or in what is made of it, is noticed.
+func TestTaughtMutants(t *testing.T) {
+	mutant.All(t, mutant.By("TestTaughtInRuns", []mutant.Mutant{
+		{Name: "who helps is taught to report conflicts", File: "decide.go", Old: "return []agentsig.Kind{agentsig.KindExpertRequest, agentsig.KindFileConflict}", New: "return []agentsig.Kind{agentsig.KindExpertRequest}"},
+		{Name: "who reviews a repair is taught as if it held a task", File: "../prompt/prompt.go", Old: "case v.Helps || !holds:", New: "case !holds:"},
+		{Name: "an expert is taught as if it held a task", File: "../prompt/prompt.go", Old: "case v.Helps || !holds:", New: "case v.Helps || !holds && false:"},
+		{Name: "a remediation's question is not heard", File: "decide.go", Old: "\tcase agentsig.KindDivineClarification:\n\t\tif !s.Holds() {", New: "\tcase agentsig.KindDivineClarification:\n\t\tif false {"},
+	}))
 }

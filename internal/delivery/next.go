@@ -21,7 +21,7 @@ func (r *Run) Next(now time.Time) (Write, bool) {
 	if !r.Live() || !r.Planned() && r.Stopping == "" {
 		return Write{}, false
 	}
-	steps := []func(time.Time) (Write, bool){r.nextRelease, r.nextFinish, r.nextTask, r.nextRemediation, r.nextRequest, r.nextStart}
+	steps := []func(time.Time) (Write, bool){r.nextRelease, r.nextFinish, r.nextBudget, r.nextLogin, r.nextTask, r.nextRemediation, r.nextRequest, r.nextStart}
 	if r.Stopping != "" {
 		steps = steps[:2]
 	}
@@ -36,7 +36,7 @@ func (r *Run) Next(now time.Time) (Write, bool) {
 // nextRelease gives back an item whose session has gone.
 func (r *Run) nextRelease(time.Time) (Write, bool) {
 	for _, t := range r.Tasks {
-		if l := t.Item.Lease; l != nil && l.Agent != "" && r.Sessions[t.Item.Session()] == nil {
+		if l := t.Item.Lease; l != nil && l.Agent != "" && !l.ByPerson() && r.Sessions[t.Item.Session()] == nil {
 			return t.do(work.Release{Token: l.Token}), true
 		}
 	}
@@ -45,7 +45,7 @@ func (r *Run) nextRelease(time.Time) (Write, bool) {
 
 // nextFinish ends the run when nothing more can come of it.
 func (r *Run) nextFinish(time.Time) (Write, bool) {
-	f := Finished{Outcome: Completed}
+	f, dropped := Finished{Outcome: Completed}, 0
 	for _, t := range r.Tasks {
 		switch {
 		case t.Item.Phase == agentsig.PhaseCompleted:
@@ -55,11 +55,13 @@ func (r *Run) nextFinish(time.Time) (Write, bool) {
 			}
 		case r.Stopping == "" && !r.dead(t):
 			return Write{}, false
+		case t.Dropped:
+			dropped++
 		default:
 			f.Outcome = Partial
 		}
 	}
-	f.Left = r.Started.Tasks - f.Completed // also those that were never added
+	f.Left = r.Started.Tasks - f.Completed - dropped // also those that were never added
 	if len(r.Sessions) > 0 {
 		return Write{}, false
 	}
@@ -88,10 +90,13 @@ func (r *Run) over() bool {
 // nextTask blocks, asks about or unblocks a task, or completes it without a change.
 func (r *Run) nextTask(time.Time) (Write, bool) {
 	for _, t := range r.Tasks {
-		if r.dead(t) || t.Item.Lease != nil || r.SessionOf(t.ID) != nil || t.Item.Phase == agentsig.PhaseCompleted {
+		if r.dead(t) || t.Item.Lease != nil && !t.overtaken() || r.SessionOf(t.ID) != nil || t.Item.Phase == agentsig.PhaseCompleted {
 			continue
 		}
+		block, unpaid := r.unpaid(t)
 		switch blocked := t.Item.Phase == agentsig.PhaseBlocked; {
+		case t.Anew != "":
+			return t.do(work.Override{Phase: t.Anew, Reason: "the plan was amended"}), true
 		case !blocked && t.Need != nil:
 			return t.do(work.Block{Cause: string(t.Need.Cause), Reason: cut(t.Need.Text)}), true
 		case !blocked && t.Question != "":
@@ -102,9 +107,11 @@ func (r *Run) nextTask(time.Time) (Write, bool) {
 			return t.do(work.Leave{}), true
 		case !blocked && r.blocker(t) == "" && r.unplayed(t) != "":
 			return t.do(work.Block{Cause: string(CauseRole), Reason: "nobody plays the role " + r.unplayed(t) + ", which is next: what now?"}), true
+		case !blocked && unpaid:
+			return t.do(block), true
 		case blocked && t.Need != nil:
 			return r.event(QuestionAsked, "", Question{
-				ID: r.questionID(), Task: t.ID, Cause: t.Need.Cause, Text: cut(t.Need.Text), Context: cut(t.Need.Context), Choices: taskChoices,
+				ID: r.questionID(), Task: t.ID, Cause: t.Need.Cause, Text: cut(t.Need.Text), Context: cut(t.Need.Context), Choices: choices(t.Need.Cause),
 			}), true
 		case blocked && t.Question == "" && !t.Trouble:
 			return t.do(work.Unblock{Reason: "what blocked it is out of the way"}), true
@@ -154,6 +161,10 @@ func (r *Run) nextRemediation(now time.Time) (Write, bool) {
 				Text: text + ": retry, declare it healthy, or halt?",
 			}), true
 		}
+	case StageMerge:
+		if !r.repairApproved() {
+			return r.askAboutRepair("the critic accepts it, and you approve merges"), true
+		}
 	case StageRepair, StageAudit, StageReview:
 		return r.nextRepairer(now)
 	}
@@ -168,6 +179,9 @@ func (r *Run) nextRepairer(now time.Time) (Write, bool) {
 			ID: r.questionID(), Cause: CauseRemediation, Context: m.context(), Choices: remediationChoices,
 			Text: fmt.Sprintf("the environment is broken, and nobody plays the role %s: repair it and retry, declare it healthy, or halt?", role),
 		}), true
+	}
+	if r.Settings.Roles[role].Agent == Person {
+		return r.personReviewsRepair(), true
 	}
 	for _, s := range r.Sessions {
 		if s.Round != 0 && (s.Role == role || m.Stage == StageReview) {
@@ -238,6 +252,11 @@ func (r *Run) nextRequest(now time.Time) (Write, bool) {
 				ID: r.questionID(), Task: q.Task, Request: q.Request, Cause: cause, Text: why,
 				Context: cut(strings.TrimSpace(q.Failed + "\n" + q.Text)),
 			}), true
+		case r.Settings.Roles[agentsig.RoleExpert].Agent == Person:
+			return r.event(QuestionAsked, "", Question{
+				ID: r.questionID(), Task: q.Task, Request: q.Request, Cause: CauseExpert,
+				Text: "the agent asks for the expert " + q.Target + ", which you are: what should it know?", Context: q.Text,
+			}), true
 		case q.Expert == "" && r.mayStart() && r.expertFree(q.Target) && !r.lingers(q):
 			switch r.place(agentsig.RoleExpert, now) {
 			case "":
@@ -291,6 +310,8 @@ func (r *Run) place(role agentsig.Role, now time.Time) Wait {
 	}
 	p := r.Settings.Roles[role]
 	switch {
+	case r.Logins[p.Provider].Refused:
+		return WaitLogin
 	case r.Waits[p.Provider].After(now):
 		return WaitProvider
 	case all >= r.Settings.Limits.Agents:
@@ -301,22 +322,6 @@ func (r *Run) place(role agentsig.Role, now time.Time) Wait {
 		return WaitBudget
 	}
 	return ""
-}
-
-// askBudget asks whether to go on, if that is not asked already.
-func (r *Run) askBudget() (Write, bool) {
-	if slices.ContainsFunc(r.Open(), func(q *Asked) bool { return q.Cause == CauseBudget }) {
-		return Write{}, false
-	}
-	return r.event(QuestionAsked, "", Question{
-		ID: r.questionID(), Cause: CauseBudget, Choices: budgetChoices,
-		Text: fmt.Sprintf("the budget is used up (%d tokens, %.2f USD): continue with as much again, or halt?", r.Used.Tokens(), r.Used.CostUSD),
-	}), true
-}
-
-func (r *Run) overBudget() bool {
-	b, n := r.Settings.Budget, 1+r.Raised
-	return b.Tokens > 0 && r.Used.Tokens() >= b.Tokens*int64(n) || b.CostUSD > 0 && r.Used.CostUSD >= b.CostUSD*float64(n)
 }
 
 // Why says what keeps a task from being worked on now; empty if nothing does.
@@ -331,12 +336,16 @@ func (r *Run) Why(t *Task, now time.Time) Wait {
 		return WaitQuestion
 	case t.Trouble:
 		return WaitEnvironment
+	case r.proposed(t):
+		return WaitPerson
 	case t.Item.Audited:
 		return WaitMerge
 	case t.Item.Phase == agentsig.PhaseCIPending:
 		return WaitGate
 	case !ok:
 		return WaitBlocked
+	case r.awaitsPerson(t):
+		return WaitPerson
 	case t.Item.Lease != nil, r.SessionOf(t.ID) != nil:
 		return WaitSession
 	case r.blocker(t) != "":
@@ -387,7 +396,11 @@ func (r *Run) nextStart(now time.Time) (Write, bool) {
 	})
 	role, _ := roleFor(t.Item.Phase)
 	agent := r.Settings.Roles[role].Agent
-	return t.do(work.Grant{Epoch: r.Epoch, Actor: agent, Role: role, Agent: agent, TTL: leaseTerm}), true
+	grant := work.Grant{Epoch: r.Epoch, Actor: agent, Role: role, Agent: agent, TTL: leaseTerm}
+	if role == agentsig.RoleDeveloper {
+		grant.Resumes, grant.Fresh = r.goesOn(t, agent)
+	}
+	return t.do(grant), true
 }
 
 // rank orders the phases by who is started first.

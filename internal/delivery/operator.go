@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +13,10 @@ import (
 var (
 	taskChoices        = []string{ChooseRetry, ChooseCancel}
 	remediationChoices = []string{ChooseRetry, ChooseHealthy, ChooseHalt}
+	repairChoices      = []string{ChooseAccept, ChooseRetry, ChooseHalt}
 	budgetChoices      = []string{ChooseContinue, ChooseHalt}
+	loginChoices       = []string{ChooseRetry, ChooseHalt}
+	taskBudgetChoices  = []string{ChooseRaise, ChooseContinue, ChooseCancel}
 )
 
 // Answer is a person's answer to a question.
@@ -25,25 +27,20 @@ func (in Answer) decide(r *Run, _ time.Time) ([]Write, error) {
 	if q == nil {
 		return nil, fmt.Errorf("%w: %s", ErrNoQuestion, safetext.Escape(in.Question))
 	}
-	text := cut(strings.TrimSpace(in.Text))
-	if word := strings.ToLower(text); in.Choice == "" && slices.Contains(q.Choices, word) {
-		in.Choice, text = word, ""
-	}
+	choice, text, err := work.Choose(q.Choices, in.Choice, in.Text)
 	switch {
-	case q.Answer != nil && q.Answer.Choice == in.Choice && q.Answer.Text == text:
+	case err == nil && q.Answer != nil && q.Answer.Choice == choice && q.Answer.Text == text:
 		return nil, nil
 	case q.Answer != nil:
 		return nil, fmt.Errorf("%s: %w", q.ID, ErrAnswered)
 	case !r.Live():
 		return nil, ErrFinished
-	case in.Choice != "" && !slices.Contains(q.Choices, in.Choice):
-		return nil, fmt.Errorf("%w: %s has %s", ErrNoAnswer, q.ID, orSome(strings.Join(q.Choices, ", "), "no choices"))
-	case in.Choice == "" && text == "":
-		return nil, ErrNoAnswer
-	case in.Choice == "" && q.Cause == CauseBudget: // words could mean either
+	case err != nil:
+		return nil, err
+	case choice == "" && q.Cause == CauseBudget: // words could mean either
 		return nil, fmt.Errorf("%w: %s has %s", ErrNoAnswer, q.ID, strings.Join(q.Choices, ", "))
 	}
-	return []Write{r.operator(QuestionAnswered, "", Answered{q.ID, in.Choice, text})}, nil
+	return []Write{r.operator(QuestionAnswered, "", Answered{q.ID, choice, text})}, nil
 }
 
 func (r *Run) operator(what, session string, payload any) Write {

@@ -146,9 +146,10 @@ func (r *Run) reviewRepair(s *Session, in Turn) []Write {
 
 func (r *Run) repairReviewed(e ledger.Event, p RepairReview) {
 	if s := r.turned(e.Session, p.Turn); s != nil {
-		s.Over = "it has said its last word"
+		s.Over = itFinished
 		delete(r.Unknown, r.unknownKey(s))
 	}
+	r.Remediation.Accepted, r.Remediation.Approved = false, false
 	if p.Passed {
 		r.Remediation.Stage, r.Remediation.Reviewed, r.Remediation.Allowed = StageMerge, r.Seq, nil
 		return
@@ -156,7 +157,14 @@ func (r *Run) repairReviewed(e ledger.Event, p RepairReview) {
 	r.sendBack("it failed its review.\n" + p.Findings)
 }
 
-func (r *Run) mergeRepairCommand() string { return fmt.Sprintf("%s/%d", DoMergeRepair, r.Verified) }
+// mergeRepairCommand names the merge of a repair. One whose checks are others by now is another one.
+func (r *Run) mergeRepairCommand() string {
+	name := fmt.Sprintf("%s/%d", DoMergeRepair, r.Verified)
+	if r.Amended > 0 {
+		name += fmt.Sprintf("/%d", r.Amended)
+	}
+	return name
+}
 
 // RepairTask stands for a task where the merge of a repair is spoken of. No task can have
 // this name.
@@ -209,6 +217,7 @@ func (r *Run) repairMerged(e ledger.Event, p RepairMerge) {
 		r.sendBack(p.Reason + "\n" + p.Output)
 		return
 	}
+	r.Outdated = r.Seq
 	r.Repairs = append(r.Repairs, Repaired{Merged: p, At: e.Time})
 	r.Remediation.Stage = StageVerify
 	r.baselineChecked(e, Baseline{Commit: p.Merge, Checks: p.Checks, Output: p.Output})

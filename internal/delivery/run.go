@@ -27,6 +27,7 @@ type Run struct {
 	Questions []*Asked
 	Known     []string             // experts
 	Waits     map[string]time.Time // providers that are paused, and until when
+	Logins    map[string]Login     // of providers that have refused one
 	Unknown   map[string]int       // outputs in a row without a signal that counts, by task and role
 
 	Remediation Remediation
@@ -44,6 +45,11 @@ type Run struct {
 	Calls       int    // expert requests so far
 	Told        []Told // the latest messages of the operator's
 	Publication *PullRequest
+	Added       []string          // tasks that came with amendments of the plan, in order
+	Renamed     map[string]string // what tasks of the plan are called in the run, as far as it is something else
+	Amended     uint64            // the sequence of the plan's last amendment; 0 if there is none
+	Outdated    uint64            // what was proposed before this sequence of the ledger is proposed anew: the branch has moved
+	BranchGone  bool              // its branch was removed: another of the same name is none of its own
 	Finished    *Finished
 	FinishedAt  time.Time
 
@@ -60,20 +66,27 @@ type Task struct {
 	Failed     *Failure // the last commit that did not pass, since a person looked at it; never changed in place
 	NoChange   string   // why nothing has to be changed, if the last developer claims that
 	Briefs     []Brief  // what the next agent has to be told
-	Need       *Need    // what a person has to be asked
-	Question   string   // that holds it up
-	Trouble    bool     // the environment holds it up
-	Awaits     string   // another task that it turned out to depend on
+	Developer  Developer
+	Need       *Need  // what a person has to be asked
+	Question   string // that holds it up
+	Trouble    bool   // the environment holds it up
+	Awaits     string // another task that it turned out to depend on
 	Conflict   *FileConflict
 	Cancelled  bool
-	Dead       bool // it will never be completed
-	Lost       bool // the run was no longer protected before it was completed
-	Skipped    bool // the operator took it past a verdict
-	ByHand     bool // somebody worked on it, or reported for the gate, whom the box had not started
-	Dependents int  // how many others wait for it, directly or not
+	Dropped    bool           // the plan was amended, and does not have it any more
+	Anew       agentsig.Phase // the plan was amended: where it begins anew
+	Dead       bool           // it will never be completed
+	Lost       bool           // the run was no longer protected before it was completed
+	Skipped    bool           // the operator took it past a verdict
+	ByHand     bool           // somebody worked on it, or reported for the gate, whom the box had not started
+	Dependents int            // how many others wait for it, directly or not
 	Used       Usage
-	Since      time.Time // when its phase or holder last changed
-	Moved      uint64    // the ledger's sequence of that change
+	TaskLeave  Leave     // of the budget of a task
+	TurnLeave  Leave     // and of its agents' turns
+	Reached    Scope     // the budget that a person has to be asked about
+	Since      time.Time // when its phase or holder last changed, or its merge was proposed
+	Moved      uint64    // the ledger's sequence of the last change of phase or holder
+	Outdated   uint64    // a merge of it that was checked, proposed or approved before this sequence is not made: the plan was amended
 }
 
 // Count counts what went wrong with a task since a person last looked at it.
@@ -102,7 +115,7 @@ func (t *Task) Unchanged(commit string, files *int) work.Since {
 
 // Brief is something that the next agent on a task has to be told.
 type Brief struct {
-	From string // review, audit, gate, merge, answer, advice, analyst, signals, crash, time-out, conflict, incomplete, infrastructure, operator
+	From string // review, audit, gate, merge, answer, advice, analyst, signals, crash, time-out, budget, conflict, incomplete, infrastructure, operator
 	Text string
 }
 
@@ -117,10 +130,7 @@ func (b Brief) lasts() bool {
 }
 
 // Need is a question that has not been asked yet.
-type Need struct {
-	Cause         Cause
-	Text, Context string
-}
+type Need = work.Need
 
 // Told is a message of the operator's: the request's key, and the session that it has
 // reached.
@@ -162,6 +172,9 @@ type Session struct {
 	Over    string   // why it has to end
 	Prompts int      // how many it was given
 	Denied  []string // what it was refused since the last of them
+	Used    Usage    // as it was last heard
+	GivenUp bool     // it came to no end
+	Resumes *Resumed // whose conversation it goes on with; never changed in place
 }
 
 // Holds reports whether the session holds an item.
@@ -222,6 +235,9 @@ type Remediation struct {
 	Repair   *Repair      // the last one that was checked
 	SentBack string       // why the last repair was not merged
 	Dropped  bool         // work goes on without the repair
+	Accepted bool         // a person who plays the critic accepts the repair
+	Merging  bool         // what is asked is whether a repair that passed its review may be merged
+	Approved bool         // a person says that it may
 	Reviewed uint64       // the ledger's sequence of the review that passed
 	Allowed  *work.Permit // the merge that was allowed since; never changed in place
 }
@@ -343,6 +359,9 @@ func (r *Run) buryOne(t *Task, seen map[string]bool) {
 
 // countDependents counts for each task how many others wait for it, directly or not.
 func (r *Run) countDependents() {
+	for _, t := range r.Tasks {
+		t.Dependents = 0
+	}
 	for _, t := range r.Tasks {
 		seen := map[string]bool{}
 		r.ancestors(t, seen)

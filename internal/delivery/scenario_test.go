@@ -1,18 +1,20 @@
 package delivery_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
@@ -44,7 +46,7 @@ func TestScenarios(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if diff := cmp.Diff(string(data), got); diff != "" && !*rewrite {
+			if diff := gocmp.Diff(string(data), got); diff != "" && !*rewrite {
 				t.Errorf("-rewrite writes it anew, if this is as it should be:\n%s", diff)
 			}
 		})
@@ -80,6 +82,8 @@ func playFile(t *testing.T, text string) string {
 
 // scenario is a run that a file plays.
 type scenario struct {
+	noted int
+	talks int64 // how full, in percent, the conversations are that agents leave; 0 if they leave none
 	t     *testing.T
 	out   *strings.Builder
 	now   time.Time
@@ -89,6 +93,8 @@ type scenario struct {
 	turns map[string]int // of sessions
 
 	commits int // that the gate has seen
+	log     []ledger.Event
+	planned map[string][]string // what the tasks of the plan are blocked by
 }
 
 // play does what a line says, then all that is due; sessions that are over end, and
@@ -106,7 +112,16 @@ func (s *scenario) play(line string) {
 		s.turns[session.ID]++
 		s.take(delivery.Turn{Session: session.ID, Turn: s.turns[session.ID], Verdict: agentsig.KindUnknown, NoAnswer: true})
 	case "end":
+		s.take(delivery.End{Session: s.session(who).ID, Ended: delivery.Ended{How: delivery.How(words), Conversation: s.talk(s.session(who).ID)}})
+	case "never": // the agent was not even started
 		s.take(delivery.End{Session: s.session(who).ID, Ended: delivery.Ended{How: delivery.How(words)}})
+	case "forgotten":
+		s.take(delivery.Forgotten{Session: s.session(who).ID, Reason: words})
+	case "talks": // from now on
+		var err error
+		if s.talks, err = strconv.ParseInt(who, 10, 64); err != nil {
+			s.t.Fatal(err)
+		}
 	case "distrust":
 		s.take(delivery.Distrust{Session: s.session(who).ID, Reason: words})
 	case "use":
@@ -115,6 +130,20 @@ func (s *scenario) play(line string) {
 			s.t.Fatal(err)
 		}
 		s.take(delivery.End{Session: s.session(who).ID, Ended: delivery.Ended{How: delivery.Stopped, Usage: delivery.Usage{InputTokens: tokens}}})
+	case "uses": // in the middle of its work
+		tokens, err := strconv.ParseInt(words, 10, 64)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.noted++
+		s.take(delivery.Spent{Session: s.session(who).ID, Report: s.noted, Usage: delivery.Usage{InputTokens: tokens}})
+	case "over-budget":
+		scope, number, _ := strings.Cut(words, " ")
+		tokens, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.take(delivery.End{Session: s.session(who).ID, Ended: delivery.Ended{How: delivery.OverBudget, Budget: delivery.Scope(scope), Usage: delivery.Usage{InputTokens: tokens}}})
 	case "gate":
 		s.gate(who, words)
 	case "merge":
@@ -130,7 +159,7 @@ func (s *scenario) play(line string) {
 			if words == "base" {
 				base = "0000001"
 			}
-			s.take(delivery.MergeChecked{Command: r.Command, Commit: r.Commit, Onto: "0000002", Tree: "7ee0002", Base: base})
+			s.take(delivery.MergeChecked{Command: r.Command, Commit: r.Commit, Onto: "0000002", Tree: "7ee0002", Base: base, Checked: "c0ec4ed"})
 		}
 		s.take(r)
 	case "baseline":
@@ -149,6 +178,12 @@ func (s *scenario) play(line string) {
 			s.take(delivery.MergeChecked{Command: r.Command, Commit: r.Commit, Onto: "0000002", Tree: "7ee0002", Base: "0000000"})
 		}
 		s.take(r)
+	case "allow": // and no more is heard of the merge; the branch is where the words say
+		s.take(delivery.MergeChecked{Command: s.command(delivery.DoMerge, who), Commit: s.commitOf(who), Onto: cmp.Or(words, "0000002"), Tree: "7ee0002", Base: "0000000", Checked: "c0ec4ed"})
+	case "amend":
+		s.amend(strings.Fields(rest))
+	case "restart":
+		s.restart()
 	case "expire":
 		item := s.run.Task(who).Item
 		s.record(delivery.Write{Item: item.Subject, Do: work.Expire{Token: item.Lease.Token}})
@@ -209,66 +244,100 @@ func (s *scenario) operate(verb, who, words string) {
 		s.take(delivery.Retry{Task: who, Text: words})
 	case "tell":
 		s.take(delivery.Tell{Task: who, Text: words})
+	case "review": // a signal, on the commit that was judged last, or after "other" on another one
+		shown := work.Seen{Commit: s.commitOf(who), Tree: "7ee0000", Base: "0000000"}
+		if rest, other := strings.CutPrefix(words, "other "); other {
+			shown.Commit, words = "fffffff", rest
+		}
+		signal, said := s.person(words)
+		s.take(delivery.Review{Task: who, Role: roleOf(signal), Shown: shown, Signal: signal, Said: said, Key: fmt.Sprint("review", s.seq)})
+	case "approve": // the merge onto where the branch was at first, or where the words say
+		s.take(delivery.Approval{Task: who, Commit: s.commitOf(who), Onto: cmp.Or(words, "0000002"), Tree: "7ee0002", Accept: true, Key: fmt.Sprint("approve", s.seq)})
+	case "refuse":
+		s.take(delivery.Approval{Task: who, Commit: s.commitOf(who), Onto: "0000002", Tree: "7ee0002", Reason: words, Key: fmt.Sprint("refuse", s.seq)})
+	case "begin-review": // a box is killed in the middle of it
+		signal, said := s.person(words)
+		writes, err := s.run.Decide(delivery.Review{Task: who, Role: roleOf(signal), Shown: work.Seen{Commit: s.commitOf(who), Tree: "7ee0000", Base: "0000000"}, Signal: signal, Said: said}, s.now)
+		if err != nil || len(writes) != 3 {
+			s.t.Fatal(len(writes), err)
+		}
+		s.record(writes[0])
+	case "take":
+		s.take(delivery.Take{Task: who})
+	case "give":
+		in := delivery.Give{Task: who, Key: fmt.Sprint("give", s.seq)}
+		if in.Text, in.Back = strings.CutPrefix(words, "back "); !in.Back {
+			in.Signal, in.Said = s.person("READY_FOR_REVIEW: " + who + `\nSummary: ` + words)
+		}
+		s.take(in)
 	default:
 		s.t.Fatalf("what is %q?", verb)
 	}
 }
 
-// plan starts a run. A task is written as T-2<T-1 if it is blocked by another, a
-// limit as gates=2, a role that nobody plays as no=analyst,
-// what it protects as protected=yes, a pull request at the end as publish=yes.
-func (s *scenario) plan(words []string) {
-	started := delivery.Started{ID: "R1", Title: "a plan", Branch: "main", Settings: delivery.Settings{
-		Roles: map[agentsig.Role]delivery.Role{}, Experts: []string{"dba"}, Limits: delivery.DefaultLimits(),
-	}}
-	for _, role := range agentsig.Roles() {
-		started.Settings.Roles[role] = delivery.Role{Agent: "scripted", Provider: "one"}
+// roleOf returns the role that a reviewer's signal is of.
+func roleOf(s agentsig.Signal) agentsig.Role {
+	if s.Kind == agentsig.KindAuditPassed || s.Kind == agentsig.KindAuditFailed {
+		return agentsig.RoleAuditor
 	}
-	var tasks []work.Add
-	for _, w := range words {
-		if name, value, ok := strings.Cut(w, "="); ok {
-			s.set(&started.Settings, name, value)
+	return agentsig.RoleCritic
+}
+
+// person is a signal of a person's, as it is recorded.
+func (s *scenario) person(output string) (agentsig.Signal, work.Said) {
+	read, err := agentsig.Scan(strings.NewReader(strings.ReplaceAll(output, `\n`, "\n")), agentsig.Options{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	said := work.Said{Signal: read.Verdict.Kind, Subject: read.Verdict.Signal.Subject}
+	for _, f := range read.Verdict.Signal.Fields() {
+		said.Fields = append(said.Fields, work.Field{Name: f.Name, Value: f.Value})
+	}
+	return read.Verdict.Signal, said
+}
+
+// tooLate is what comes of commands on a task that were due before.
+func (s *scenario) tooLate(before []delivery.Command, task string) {
+	for _, c := range before {
+		if c.Task == nil || c.Task.ID != task {
 			continue
 		}
-		id, blockers, _ := strings.Cut(w, "<")
-		add := work.Add{ID: id, Title: "a task", Phase: agentsig.PhaseImplementation, Actor: "operator", Run: "RUN", Task: strings.TrimPrefix(id, "draft:")}
-		if add.Task != id {
-			add.ID, add.Phase = add.Task, agentsig.PhaseDraft
+		if c.Do == delivery.DoGate {
+			s.take(delivery.GateRan{Command: c.ID, Commit: "1a2b3ff", Passed: true, Files: new(2)})
+			continue
 		}
-		if blockers != "" {
-			add.BlockedBy = strings.Split(blockers, ",")
+		s.take(delivery.MergeChecked{Command: c.ID, Commit: s.commitOf(task), Onto: "0000002", Tree: "7ee0002", Base: "0000000"})
+		if s.run.Permitted(c.ID) != nil {
+			s.take(delivery.MergeRan{Command: c.ID, Commit: s.commitOf(task), Tree: "7ee0000", Result: "5d6e7f8"})
 		}
-		tasks = append(tasks, add)
-	}
-	started.Tasks = len(tasks)
-	s.append("RUN", delivery.RunStarted, "", "", "", "", started)
-	for _, add := range tasks {
-		s.record(delivery.Write{Item: "ITEM" + strings.TrimPrefix(add.Task, "T-"), Do: add})
 	}
 }
 
-func (s *scenario) set(to *delivery.Settings, name, value string) {
-	n, err := strconv.Atoi(value)
-	l := &to.Limits
-	limits := map[string]*int{
-		"agents": &l.Agents, "reviews": &l.Reviews, "gates": &l.Gates, "crashes": &l.Crashes, "rounds": &l.RemediationRounds,
-		"conflicts": &l.ConflictRetries, "requests": &l.ExpertRequests, "attempts": &l.ExpertAttempts, "obstacles": &l.Obstacles,
+// addTask adds the item of a task that came with an amendment.
+func (s *scenario) addTask(n int) {
+	name := func(id string) string { return cmp.Or(s.run.Renamed[id], id) }
+	add := work.Add{Title: "a task", Phase: agentsig.PhaseImplementation, Actor: "operator", Run: "RUN"}
+	add.ID = s.run.Added[n-(s.run.Started.Tasks-len(s.run.Added))]
+	add.Task = add.ID
+	for id, blockers := range s.planned {
+		for _, b := range blockers {
+			if name(id) == add.ID {
+				add.BlockedBy = append(add.BlockedBy, name(b))
+			}
+		}
 	}
-	switch {
-	case name == "protected" && value == "yes":
-		to.Protect(nil)
-	case name == "protected":
-		to.Protect([]string{"no sandbox"})
-	case name == "publish" && value == "yes":
-		to.Publish = true
-	case name == "no":
-		delete(to.Roles, agentsig.Role(value))
-	case name == "tokens" && err == nil:
-		to.Budget.Tokens = int64(n)
-	case limits[name] != nil && err == nil:
-		*limits[name] = n
-	default:
-		s.t.Fatalf("what is %s=%s?", name, value)
+	s.record(delivery.Write{Item: "ITEM" + strings.TrimPrefix(add.Task, "T-"), Do: add})
+}
+
+// restart goes on with what a fold of all that was recorded gives, which is what is there.
+func (s *scenario) restart() {
+	was, items := s.run, s.items
+	s.run, s.items = delivery.Run{}, map[string]work.Item{}
+	for i, e := range s.log {
+		s.fold(uint64(i+1), e)
+	}
+	if !reflect.DeepEqual(s.run, was) || !reflect.DeepEqual(s.items, items) {
+		s.t.Errorf("after a restart, it is not as it was:\n%+v\n%+v", s.run, was)
 	}
 }
 
@@ -372,20 +441,35 @@ func (s *scenario) append(subject, kind, actor, session, lease, key string, payl
 	}
 	s.seq++
 	e := ledger.Event{Epoch: 1, Subject: subject, Type: kind, Actor: actor, Session: session, Lease: lease, Key: key, Time: s.now, Payload: data}
-	if subject == "RUN" {
-		err = s.run.Evolve(s.seq, e)
-	} else {
-		s.items[subject], err = work.Evolve(s.items[subject], s.seq, e)
-		if err == nil {
-			err = s.run.EvolveItem(s.items[subject], e)
-		}
+	s.log = append(s.log, e)
+	s.fold(s.seq, e)
+	if kind != delivery.PromptDelivered {
+		fmt.Fprintln(s.out, delivery.Words(e, s.run.NameOf))
+	}
+}
+
+func (s *scenario) fold(seq uint64, e ledger.Event) {
+	var err error
+	if e.Subject == "RUN" {
+		err = s.run.Evolve(seq, e)
+	} else if s.items[e.Subject], err = work.Evolve(s.items[e.Subject], seq, e); err == nil {
+		err = s.run.EvolveItem(s.items[e.Subject], e)
 	}
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if kind != delivery.PromptDelivered {
-		fmt.Fprintln(s.out, delivery.Words(e, s.run.NameOf))
+}
+
+// talk is the conversation that a session leaves: the one that it went on with, or its own.
+func (s *scenario) talk(session string) *delivery.Conversation {
+	if s.talks == 0 {
+		return nil
 	}
+	c := delivery.Conversation{ID: strings.ReplaceAll(session, ".", "_"), Context: s.talks, Window: 100}
+	if live := s.run.Sessions[session]; live != nil && live.Resumes != nil {
+		c.ID = live.Resumes.Conversation.ID
+	}
+	return &c
 }
 
 // settle records what is due, ends sessions that are over, and says what is under
@@ -405,8 +489,11 @@ func (s *scenario) settle() {
 					s.take(delivery.Shown{Session: c.Session.ID, Commit: s.commitOf(c.Session.Task), Tree: "7ee0000", Base: "0000000"})
 				}
 				moved = s.seq > before
+			case delivery.DoAddTask:
+				s.addTask(c.N)
+				moved = true
 			case delivery.DoEnd:
-				s.take(delivery.End{Session: c.Session.ID, Ended: delivery.Ended{How: delivery.Done}})
+				s.take(delivery.End{Session: c.Session.ID, Ended: delivery.Ended{How: delivery.Done, Conversation: s.talk(c.Session.ID)}})
 				moved = true
 			case delivery.DoPrompt:
 				fmt.Fprintf(s.out, "  prompt: %s %s\n", c.Session.Prompt.Ask, c.Session.Prompt.Text)
@@ -431,6 +518,12 @@ func (s *scenario) state() string {
 		switch {
 		case c.Session != nil && c.Session.Waiting != "":
 			all = append(all, fmt.Sprintf("%s %s waits for %s", c.Session.Task, c.Session.Role, c.Session.Waiting))
+		case c.Session != nil && c.Session.Resumes != nil:
+			var news []string
+			for _, b := range s.run.Task(c.Session.Task).News(c.Session) {
+				news = append(news, b.From)
+			}
+			all = append(all, fmt.Sprintf("%s %s goes on with %s, is told: %s", c.Session.Task, c.Session.Role, c.Session.Resumes.Conversation.ID, strings.Join(news, ", ")))
 		case c.Session != nil:
 			all = append(all, strings.TrimSpace(fmt.Sprintf("%s %s", c.Session.Task, c.Session.Role)))
 		case c.Task != nil:

@@ -14,6 +14,8 @@ type Settings struct {
 	Limits  Limits                 `json:"limits"`
 	Budget  Budget                 `json:"budget"`
 	Publish bool                   `json:"publish,omitempty"` // a pull request is opened at the end
+	Rework  Rework                 `json:"rework,omitempty"`  // resumed if it is empty
+	Approve string                 `json:"approve,omitempty"` // [Person] if a person approves each merge before it is made
 
 	Protection  Protection `json:"protection,omitempty"`  // empty if a version started it that did not record this
 	Unprotected []string   `json:"unprotected,omitempty"` // which verdicts could be forged, in words
@@ -43,7 +45,8 @@ type Limits struct {
 	RemediationRounds int           `json:"remediation_rounds"`
 	ConflictWait      time.Duration `json:"conflict_wait"`
 	ConflictRetries   int           `json:"conflict_retries"`
-	ProviderPause     time.Duration `json:"provider_pause"` // if a provider does not say when its limit ends
+	ProviderPause     time.Duration `json:"provider_pause"`            // if a provider does not say when its limit ends
+	ContextPercent    int           `json:"context_percent,omitempty"` // how full a conversation is that is not gone on with; 0 for no bound
 }
 
 // DefaultLimits are the limits if nothing else is set.
@@ -53,13 +56,8 @@ func DefaultLimits() Limits {
 		Reviews: 3, Audits: 3, Gates: 3, Crashes: 3, Timeouts: 3, Unknown: 3, Obstacles: 3,
 		ExpertRequests: 3, ExpertAttempts: 3, ExpertAtOnce: 2,
 		RemediationRounds: 10, ConflictWait: 30 * time.Minute, ConflictRetries: 3, ProviderPause: 5 * time.Minute,
+		ContextPercent: 75,
 	}
-}
-
-// Budget bounds what a run may cost; 0 is no bound.
-type Budget struct {
-	Tokens  int64   `json:"tokens,omitempty"`
-	CostUSD float64 `json:"cost_usd,omitempty"`
 }
 
 // Usage is what agents have used up.

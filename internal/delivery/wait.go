@@ -22,11 +22,13 @@ const (
 	WaitSession     Wait = "session"    // somebody works on it
 	WaitBlocker     Wait = "blocker"    // a task that the plan puts before it
 	WaitNobody      Wait = "nobody"     // plays the role that is next
+	WaitPerson      Wait = "person"     // who plays the role that is next, or has taken it
 	WaitDependency  Wait = "dependency" // a task that it turned out to depend on
 	WaitConflict    Wait = "conflict"   // another one changes the same files
 	WaitPaused      Wait = "paused"
 	WaitBaseline    Wait = "baseline" // the first checks
 	WaitProvider    Wait = "provider" // whose usage limit is reached
+	WaitLogin       Wait = "login"    // which its provider refuses
 	WaitAgents      Wait = "agents"   // as many are at work as may be
 	WaitRole        Wait = "role"     // as many are at work in the role as may be
 	WaitBudget      Wait = "budget"
@@ -36,7 +38,7 @@ const (
 func Waits() []Wait {
 	return []Wait{
 		WaitCompleted, WaitCancelled, WaitQuestion, WaitEnvironment, WaitMerge, WaitGate, WaitBlocked, WaitSession, WaitBlocker,
-		WaitNobody, WaitDependency, WaitConflict, WaitPaused, WaitBaseline, WaitProvider, WaitAgents, WaitRole, WaitBudget,
+		WaitNobody, WaitPerson, WaitDependency, WaitConflict, WaitPaused, WaitBaseline, WaitProvider, WaitLogin, WaitAgents, WaitRole, WaitBudget,
 	}
 }
 
@@ -64,6 +66,12 @@ func (w Wait) Words(r *Run, t *Task) string {
 		return "for " + strings.Join(open, ", ")
 	case WaitNobody:
 		return "for somebody in the role " + r.unplayed(t)
+	case WaitPerson:
+		part, role := r.Awaited(t)
+		if role == RoleMerge {
+			return ForApproval
+		}
+		return orSome(partWords[part], "for you")
 	case WaitDependency:
 		return "for " + t.Awaits
 	case WaitConflict:
@@ -74,6 +82,8 @@ func (w Wait) Words(r *Run, t *Task) string {
 		return "for the first checks"
 	case WaitProvider:
 		return "for the provider's limit"
+	case WaitLogin:
+		return "for a login of its provider"
 	case WaitAgents, WaitRole:
 		return "for a free agent"
 	case WaitBudget:

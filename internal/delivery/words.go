@@ -29,7 +29,7 @@ func Words(e ledger.Event, task func(subject string) string) string {
 	if err != nil {
 		return oneLine(task(e.Subject) + ": " + e.Type + " that can't be read")
 	}
-	if about == "" && slices.Contains(work.Types(), e.Type) {
+	if about == "" && slices.Contains(work.Types(), e.Type) && !slices.Contains(Types(), e.Type) {
 		about = task(e.Subject)
 	}
 	if about != "" {
@@ -92,10 +92,13 @@ var words = map[string]func(ledger.Event) (string, string, error){
 		return "", resultWords(p)
 	}),
 	work.LeaseReleased: spoken(func(_ ledger.Event, p work.Ended) (string, string) {
-		return "", "given back in " + string(p.Phase)
+		return "", "free again in " + string(p.Phase)
 	}),
 	work.LeaseExpired: spoken(func(e ledger.Event, _ work.Ended) (string, string) {
 		return "", "the lease of " + e.Session + " ran out"
+	}),
+	work.WorkTaken: spoken(func(_ ledger.Event, p work.Taken) (string, string) {
+		return "", "a person has taken it over, from " + string(p.From)
 	}),
 	work.GatePassed: spoken(gateWords),
 	work.GateFailed: spoken(gateWords),
@@ -107,6 +110,12 @@ var words = map[string]func(ledger.Event) (string, string, error){
 	}),
 	work.WorkUnblocked: spoken(func(_ ledger.Event, p work.Unblocked) (string, string) {
 		return "", "goes on in " + string(p.NextPhase)
+	}),
+	work.MergeProposed: spoken(func(_ ledger.Event, p work.Proposed) (string, string) {
+		return "", fmt.Sprintf("the merge of %s onto %s waits for your review", short(p.Commit), short(p.Onto))
+	}),
+	work.MergeApproved: spoken(func(_ ledger.Event, p work.Approved) (string, string) {
+		return "", fmt.Sprintf("a person approves the merge of %s onto %s", short(p.Commit), short(p.Onto))
 	}),
 	work.MergeAllowed: spoken(func(_ ledger.Event, p work.Allowed) (string, string) {
 		return "", fmt.Sprintf("the merge of %s onto %s is allowed", short(p.Commit), short(p.Onto))
@@ -123,7 +132,10 @@ var words = map[string]func(ledger.Event) (string, string, error){
 	work.WorkShown: spoken(func(_ ledger.Event, p work.Shown) (string, string) {
 		return "", fmt.Sprintf("the %s is shown %s, tree %s", p.Role, short(p.Commit), short(p.Tree))
 	}),
-	work.MergeFailed: spoken(func(_ ledger.Event, p work.Merge) (string, string) {
+	work.MergeFailed: spoken(func(e ledger.Event, p work.Merge) (string, string) {
+		if e.Actor == work.OperatorActor {
+			return "", because("a person sent its merge back at "+short(p.Commit), p.Reason)
+		}
 		return "", because("can't be merged at "+short(p.Commit), p.Reason)
 	}),
 	work.SignalRecorded: spoken(func(_ ledger.Event, p work.Signalled) (string, string) { return "", noteWords(p.Said) }),
@@ -170,7 +182,7 @@ var words = map[string]func(ledger.Event) (string, string, error){
 		return p.TaskID, because(sentence+nearly(p.NearMisses), lastLine(p.OutputPreview))
 	}),
 	SignalFailure: spoken(func(_ ledger.Event, p Unknown) (string, string) {
-		return p.TaskID, because("the agent is given up", p.Reason)
+		return p.TaskID, because("the agent is given up, it said nothing that counts"+nearly(p.NearMisses), lastLine(p.OutputPreview))
 	}),
 	SignalRequested: spoken(func(e ledger.Event, _ Turned) (string, string) {
 		return "", e.Session + " is asked for its signal again"
@@ -233,7 +245,14 @@ var words = map[string]func(ledger.Event) (string, string, error){
 	ConflictReported: spoken(func(_ ledger.Event, p FileConflict) (string, string) {
 		return p.Task, because(fmt.Sprintf("needs %s, which %s is changing", p.Path, orSome(p.Holder, "another task")), p.Reason)
 	}),
+	UsageReported: spoken(func(_ ledger.Event, p Spending) (string, string) { return p.Task, "used so far: " + p.Usage.Words() }),
+	BudgetReached: spoken(func(_ ledger.Event, p Reached) (string, string) {
+		return p.Task, fmt.Sprintf("the budget of the %s is used up (%s)", p.Scope, p.Usage.Words())
+	}),
 	ProviderPaused: spoken(func(e ledger.Event, p Pause) (string, string) {
+		if p.Login {
+			return "", because(p.Provider+" refuses the login of its agents: no starts until you answer", p.Detail)
+		}
 		return "", because(fmt.Sprintf("%s has reached its limit: no starts until %s UTC", p.Provider, Until(e.Time.UTC(), p.Until)), p.Detail)
 	}),
 	TaskCancelled: spoken(func(_ ledger.Event, p OnTask) (string, string) { return p.Task, because("cancelled", p.Text) }),
@@ -248,29 +267,42 @@ var words = map[string]func(ledger.Event) (string, string, error){
 	CheckoutTouched: spoken(func(_ ledger.Event, p OnTask) (string, string) {
 		return p.Task, because("something outside of its worktree changed", p.Text)
 	}),
+	ConversationLost: spoken(func(_ ledger.Event, p OnTask) (string, string) {
+		return p.Task, because("its conversation can't be gone on with, and it starts afresh", p.Text)
+	}),
+	PlanAmended:      spoken(func(_ ledger.Event, p Amended) (string, string) { return "", amendedWords(p) }),
+	LeftoversRemoved: spoken(func(_ ledger.Event, p Removed) (string, string) { return p.Task, because(removedWords(p), p.Reason) }),
 	ProtectionLost:   spoken(func(_ ledger.Event, p Exposure) (string, string) { return "", NotProtected(p.Unprotected) }),
 	PermissionDenied: spoken(func(_ ledger.Event, p Denial) (string, string) { return p.Task, because("was refused", p.Text) }),
 }
 
 var endings = map[How]string{
 	Done: "ended", Crashed: "crashed", TimedOut: "ran out of time", Stalled: "stalled", Limited: "met its provider's limit",
-	Stopped: "was stopped", Orphaned: "was left alone for too long", Broken: "could not be started",
+	Stopped: "was stopped", Orphaned: "was left alone for too long", Broken: "could not be started", OverBudget: "was ended at its budget", LoggedOut: "has a login that its provider refuses",
 }
 
 // failures say by whose word a commit did not pass.
 var failures = map[work.Since]string{
 	work.SinceGate: "the gate failed", work.SinceReview: "the review failed", work.SinceAudit: "the audit failed", work.SinceMerge: "the merge failed",
+	work.SincePerson: "a person sent its merge back",
 }
 
 func grantWords(_ ledger.Event, p work.Granted) (string, string) {
-	return "", fmt.Sprintf("%s (%s) started", orSome(string(p.Role), "somebody"), orSome(p.Agent, "by hand"))
+	who := fmt.Sprintf("%s (%s) ", orSome(string(p.Role), "somebody"), orSome(p.Agent, "by hand"))
+	switch {
+	case p.Resumes != "":
+		return "", who + "goes on with its conversation"
+	case p.Fresh != "":
+		return "", because(who+"started afresh", p.Fresh)
+	}
+	return "", who + "started"
 }
 
 // outcomes are the signals that end a session, said of the work.
 var outcomes = map[agentsig.Kind]string{
-	agentsig.KindReadyForReview: "ready for review", agentsig.KindTaskIncomplete: "given back", agentsig.KindInfraBlocked: "blocked by the environment",
-	agentsig.KindReviewPassed: "review passed", agentsig.KindReviewFailed: "review failed", agentsig.KindAuditPassed: "audit passed",
-	agentsig.KindAuditFailed: "audit failed", agentsig.KindAuditBlocked: "audit blocked", agentsig.KindExpandedSpec: "specified",
+	agentsig.KindReadyForReview: "ready for review", agentsig.KindTaskIncomplete: "not finished", agentsig.KindInfraBlocked: "blocked by the environment",
+	agentsig.KindReviewPassed: "review passed", agentsig.KindReviewFailed: "sent back by the critic", agentsig.KindAuditPassed: "audit passed",
+	agentsig.KindAuditFailed: "sent back by the auditor", agentsig.KindAuditBlocked: "audit blocked", agentsig.KindExpandedSpec: "specified",
 	agentsig.KindDivineClarification: "needs a person",
 }
 
@@ -288,7 +320,7 @@ func resultWords(p work.Result) string {
 	if p.Signal == agentsig.KindReviewFailed || p.Signal == agentsig.KindAuditFailed {
 		return because(sentence, orSome(p.Field("Required Fixes"), orSome(p.Field("Issues Found"), p.Field("Failed Criteria"))))
 	}
-	if claim := claimOf(p.Said); claim != "" {
+	if claim := p.Said.NoChange(); claim != "" {
 		return because(sentence+", no change needed", claim)
 	}
 	for _, name := range telling {
@@ -358,7 +390,40 @@ func nearly(all []NearMiss) string {
 	}
 	last := all[len(all)-1]
 	what, _, _ := strings.Cut(last.Reason.Hint(), ";")
-	return fmt.Sprintf(", nearly %s (%s)", last.Kind, what)
+	return fmt.Sprintf(", nearly %s (%s)", wire(last.Kind), what)
+}
+
+// wire is how a signal is written.
+func wire(k agentsig.Kind) string {
+	e, _ := agentsig.Lookup(k)
+	return orSome(e.Wire, string(k))
+}
+
+// How much of an output without a signal a person is shown.
+const (
+	unheardLines  = 8
+	unheardMisses = 3
+)
+
+// unheard says what an agent without a signal said last, and why that did not count.
+func unheard(p Unknown) string {
+	var b strings.Builder
+	if said := strings.TrimSpace(p.OutputPreview); said == "" {
+		b.WriteString("It printed nothing.")
+	} else {
+		lines := strings.Split(said, "\n")
+		b.WriteString("Its last words:\n> " + strings.Join(lines[max(len(lines)-unheardLines, 0):], "\n> "))
+	}
+	switch {
+	case p.Ambiguous:
+		b.WriteString("\nThey do not count: they have more than one signal, and these disagree.")
+	case len(p.NearMisses) == 0:
+		b.WriteString("\nThere is no signal in them.")
+	}
+	for _, m := range p.NearMisses[max(len(p.NearMisses)-unheardMisses, 0):] {
+		fmt.Fprintf(&b, "\n%s on line %d did not count: %s.", wire(m.Kind), m.Line, m.Reason.Hint())
+	}
+	return b.String()
 }
 
 func plain(k agentsig.Kind) string { return strings.ReplaceAll(string(k), "_", " ") }
@@ -383,10 +448,36 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// times says how often something happened.
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return count(n, "time")
+}
+
 func clip(s string, most int) string {
 	runes := []rune(s)
 	if len(runes) <= most {
 		return s
 	}
 	return string(runes[:most-1]) + "…"
+}
+
+// removedWords says what was removed of a task, or of a run.
+func removedWords(p Removed) string {
+	var all []string
+	if p.Worktree {
+		all = append(all, "its worktree")
+	}
+	if p.Branch != "" {
+		all = append(all, fmt.Sprintf("its branch, which was at %s", short(p.Commit)))
+	}
+	if n := len(p.Sessions); n > 0 {
+		all = append(all, count(n, "transcript")+" (the hashes stay)")
+	}
+	if n := len(p.Logs); n > 0 {
+		all = append(all, count(n, "log")+" of checks")
+	}
+	return "removed " + strings.Join(all, ", ")
 }

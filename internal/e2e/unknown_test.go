@@ -115,6 +115,26 @@ func TestUnknownThreeTimes(t *testing.T) {
 	w.told("T-1.developer.4", "Agent produced 3 unrecognized signals. Re-dispatching with explicit format requirements.", "READY_FOR_REVIEW: T-1")
 }
 
+// A person who is asked after output without a signal reads what the agent said last, and why it did not count.
+func TestUnknownQuestion(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "limits: {timeouts: 1}\n")
+	w.tasks("T-1")
+	w.script("T-1.developer.1", say("Hm."))
+	w.script("T-1.developer.2", say("Hm, hm."))
+	w.script("T-1.developer.3", say("All is mended.", "**READY_FOR_REVIEW: T-1**"))
+	w.deliver()
+	inbox := w.signalbox("inbox")
+	for _, want := range []string{
+		"agents on this task do not come to an end, the last one said nothing that counts (once): what now?",
+		"Its last words:", "> All is mended.", "> **READY_FOR_REVIEW: T-1**", "READY_FOR_REVIEW on line 4 did not count: it is set in bold or italics; write it without * and _.",
+	} {
+		if !strings.Contains(inbox.out, want) {
+			t.Errorf("the inbox does not say %q:\n%s", want, inbox.out)
+		}
+	}
+}
+
 // Whoever does not answer in time is given up at once.
 func TestUnknownUnanswered(t *testing.T) {
 	t.Parallel()

@@ -75,14 +75,14 @@ type world struct {
 // its Nth start, TASK.ROLE, ROLE; and notes that it was started. Scripts are shell,
 // and have $prompt (what it was told), $run (what its signals carry), $task, $role, $n and $turn.
 const agent = `#!/bin/sh
-task=$SIGNALBOX_TASK role=$SIGNALBOX_ROLE turn=$SIGNALBOX_TURN
+task=$SIGNALBOX_TASK role=$SIGNALBOX_ROLE turn=$SIGNALBOX_TURN name=${SIGNALBOX_TASK##*/}
 prompt=$(cat)
 run=$(printf '%s\n' "$prompt" | sed -n 's/^\(run=[^ ]*\) belongs to this session.*/\1/p' | tail -n 1)
 n=1
-while ! mkdir "$SCRIPTS/starts/$task.$role.$n" 2>/dev/null; do n=$((n+1)); done
-printf '%s' "$prompt" >"$SCRIPTS/starts/$task.$role.$n/prompt"
-printf '%s' "$SIGNALBOX_SESSION" >"$SCRIPTS/starts/$task.$role.$n/session"
-for script in "$task.$role.$n" "$task.$role" "$role"; do
+while ! mkdir "$SCRIPTS/starts/$name.$role.$n" 2>/dev/null; do n=$((n+1)); done
+printf '%s' "$prompt" >"$SCRIPTS/starts/$name.$role.$n/prompt"
+printf '%s' "$SIGNALBOX_SESSION" >"$SCRIPTS/starts/$name.$role.$n/session"
+for script in "$name.$role.$n" "$name.$role" "$role"; do
   if [ -f "$SCRIPTS/$script" ]; then . "$SCRIPTS/$script"; exit; fi
 done
 echo "no script for $task $role" >&2
@@ -93,7 +93,7 @@ exit 9
 // pass is not judged again.
 var honest = map[string]string{
 	"analyst":        "echo EXPANDED_TASK_SPECIFICATION: $task $run\necho Confidence: HIGH\n",
-	"developer":      "echo done >$task.txt\ngit add -A && git commit --allow-empty -qm $task\necho READY_FOR_REVIEW: $task $run\n",
+	"developer":      "echo done >$name.txt\ngit add -A && git commit --allow-empty -qm $task\necho READY_FOR_REVIEW: $task $run\n",
 	"critic":         "echo REVIEW_PASSED: $task $run\n",
 	"auditor":        "echo AUDIT_PASSED: $task $run\n",
 	"remediation":    "echo REMEDIATION_COMPLETE $run\n",

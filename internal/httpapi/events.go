@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -84,8 +85,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 		return nil // the client has gone
 	}
 	sent, last := 0, uint64(0)
-	err = s.box.Watch(r.Context(), want.after+1, func(records []engine.Record) error {
-		err := out.Send(func(w io.Writer) error {
+	send := func(records []engine.Record) error {
+		return out.Send(func(w io.Writer) error {
 			for _, rec := range records {
 				if want.subject == "" || want.subject == rec.Subject {
 					if want.limit > 0 && sent == want.limit {
@@ -103,11 +104,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 			}
 			return nil
 		})
-		if err != nil || records[len(records)-1].Seq < s.box.UpTo() {
-			return err
-		}
-		return pauseFollowing(r.Context())
-	})
+	}
+	err = s.read(r.Context(), want, send)
 	if err == nil || errors.Is(err, errStop) {
 		return nil
 	}
@@ -115,6 +113,19 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 		s.logger.Warn("an events request broke off", "error", err)
 	}
 	panic(http.ErrAbortHandler) // what was sent must not look whole
+}
+
+// read calls f with events among which those are that are wanted. Of one subject, no others are read.
+func (s *Server) read(ctx context.Context, want wanted, f func([]engine.Record) error) error {
+	if want.subject != "" && !want.follow {
+		return s.box.EventsOf(want.subject, want.after, want.upto, f)
+	}
+	return s.box.Watch(ctx, want.after+1, func(records []engine.Record) error {
+		if err := f(records); err != nil || records[len(records)-1].Seq < s.box.UpTo() {
+			return err
+		}
+		return pauseFollowing(ctx)
+	})
 }
 
 // sendNext says that there are more events, and what to go on after.

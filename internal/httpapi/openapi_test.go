@@ -179,7 +179,7 @@ func TestOpenAPISchemas(t *testing.T) {
 	}
 	sessions := []any{api.SessionReport{}, api.SaidSignal{}}
 	answers := []any{
-		api.Work{}, api.Holder{}, api.Grant{}, api.Emitted{}, api.NearMiss{}, api.Recorded{}, api.Event{}, api.NextEvents{}, api.Status{}, api.BoxStatus{}, api.LedgerStatus{},
+		api.Work{}, work.Statement{}, work.Evidence{}, api.Holder{}, api.Grant{}, api.Emitted{}, api.NearMiss{}, api.Recorded{}, api.Event{}, api.NextEvents{}, api.Status{}, api.BoxStatus{}, api.LedgerStatus{},
 		api.Run{}, api.Task{}, api.Agent{}, api.Repair{}, api.Provider{}, api.Question{}, api.Notice{}, api.Told{}, api.SessionCommand{}, delivery.Usage{},
 		api.Conversation{},
 	}
@@ -187,6 +187,7 @@ func TestOpenAPISchemas(t *testing.T) {
 		d.compare(t, reflect.TypeOf(v).Name(), v)
 	}
 	d.compare(t, "LedgerEvent", ledger.Event{})
+	d.compare(t, "AgentConversation", delivery.Conversation{})
 	d.compare(t, "Problem", api.ProblemDetails{})
 	for _, v := range requests {
 		// The box refuses members that it does not know, unless they are a session's.

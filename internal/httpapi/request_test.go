@@ -75,6 +75,31 @@ func TestGateToken(t *testing.T) {
 	}
 }
 
+// A review is a person's word: what an agent has of its session, or of the gate, does not open its routes.
+func TestReviewToken(t *testing.T) {
+	b, _ := listing(t, 1)
+	grant, err := b.Claim(t.Context(), api.Claim{Work: "T-0", Actor: "agent"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).Handler()
+	own, gate := b.Tokens()
+	for token, want := range map[string]int{
+		"": http.StatusUnauthorized, gate: http.StatusUnauthorized, grant.Session: http.StatusUnauthorized, grant.Token.String(): http.StatusUnauthorized,
+		own + " ": http.StatusUnauthorized, own: http.StatusNotFound, // it is no task of a run
+	} {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			r := httptest.NewRequestWithContext(t.Context(), method, "/v1/work/T-0/review", strings.NewReader(`{"accept":true,"role":"merge","commit":"0123abc","tree":"0123abc","base":"0123abc"}`))
+			r.Header.Set("Authorization", "Bearer "+token)
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if w.Code != want {
+				t.Errorf("%s with %q: %d %s, want %d", method, token, w.Code, w.Body, want)
+			}
+		}
+	}
+}
+
 // What is wrong with a request is refused for good; a shortage, and what is wrong with the box, are not.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct {

@@ -79,7 +79,11 @@ func (s *Server) routes() []route {
 			if err != nil {
 				return unread(err)
 			}
-			v, err := b.Emit(session, output)
+			key, err := keyOf(r)
+			if err != nil {
+				return err
+			}
+			v, err := b.Emit(session, output, key)
 			return reply(w, v, err)
 		}},
 		{"POST /v1/sessions/{session}/report", false, api.MaxReport, func(w http.ResponseWriter, r *http.Request) error {
@@ -90,11 +94,9 @@ func (s *Server) routes() []route {
 			return reply(w, struct{}{}, err)
 		}},
 		{"POST /v1/sessions/{session}/activity", false, 0, func(w http.ResponseWriter, r *http.Request) error {
-			q, err := decodeSessions[struct {
-				Line string `json:"line"`
-			}](r)
+			q, err := decodeSessions[api.Activity](r)
 			if err == nil {
-				err = c.Activity(r.PathValue("session"), q.Line)
+				err = c.Activity(r.PathValue("session"), q)
 			}
 			return reply(w, struct{}{}, err)
 		}},
@@ -131,12 +133,32 @@ func (s *Server) routes() []route {
 		{"POST /v1/runs/{run}/pause", false, 0, s.onRun("pause")},
 		{"POST /v1/runs/{run}/resume", false, 0, s.onRun("resume")},
 		{"POST /v1/runs/{run}/cancel", false, 0, s.onRun("cancel")},
+		{"POST /v1/clean", false, 0, post(func(r *http.Request, q api.Clean, _ string) (api.Cleaned, error) {
+			return c.Clean(r.Context(), q)
+		})},
 		{"GET /v1/questions", false, 0, func(w http.ResponseWriter, _ *http.Request) error { return reply(w, b.Questions(), nil) }},
-		{"POST /v1/questions/{question}/answer", false, 0, post(func(r *http.Request, q api.Answer, _ string) (api.Question, error) {
-			return c.Answer(r.Context(), r.PathValue("question"), q)
+		{"POST /v1/questions/{question}/answer", false, 0, post(func(r *http.Request, q api.Answer, key string) (api.Question, error) {
+			id := r.PathValue("question")
+			if v, ok, err := b.Answer(id, q, key); ok {
+				return v, err
+			}
+			return c.Answer(r.Context(), id, q)
 		})},
 		{"POST /v1/work/{id}/tell", false, 0, post(func(r *http.Request, q api.Message, key string) (api.Told, error) {
 			return c.Tell(r.Context(), r.PathValue("id"), q, key)
+		})},
+		{"GET /v1/work/{id}/review", false, 0, func(w http.ResponseWriter, r *http.Request) error {
+			v, err := c.Sight(r.Context(), r.PathValue("id"))
+			return reply(w, v, err)
+		}},
+		{"POST /v1/work/{id}/review", false, 0, post(func(r *http.Request, q api.Verdict, key string) (api.Run, error) {
+			return c.Review(r.Context(), r.PathValue("id"), q, key)
+		})},
+		{"POST /v1/work/{id}/take", false, 0, post(func(r *http.Request, _ struct{}, _ string) (api.Taken, error) {
+			return c.Take(r.Context(), r.PathValue("id"))
+		})},
+		{"POST /v1/work/{id}/give", false, 0, post(func(r *http.Request, q api.Give, key string) (api.Run, error) {
+			return c.Give(r.Context(), r.PathValue("id"), q, key)
 		})},
 		{"POST /v1/work/{id}/cancel", false, 0, s.onTask("cancel")},
 		{"POST /v1/work/{id}/retry", false, 0, s.onTask("retry")},

@@ -7,6 +7,7 @@ package mailbox
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 )
@@ -25,6 +26,7 @@ type mailbox struct {
 	lost    chan struct{}        // closed when the connection breaks
 	answers map[string]chan bool // of tells: whether the agent was told
 	says    string
+	quiet   time.Time // since when nothing was heard of its agent; zero if it need not be
 }
 
 // pending is a command that the session has not answered.
@@ -136,12 +138,12 @@ func (s *Set) TakeBack(session, id string) {
 
 // Connect begins a connection, and returns a channel that is closed when it ends. The newest one
 // counts: an older one ends.
-func (s *Set) Connect(session string) (lost <-chan struct{}) {
+func (s *Set) Connect(session string, now time.Time) (lost <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.of(session)
 	m.hangUp()
-	m.wake, m.sent = make(chan struct{}), map[string]bool{}
+	m.wake, m.sent, m.quiet = make(chan struct{}), map[string]bool{}, now
 	return m.lost
 }
 
@@ -209,25 +211,29 @@ func (s *Set) Connected(session string) (bool, <-chan struct{}) {
 	return m.wake != nil, m.lost
 }
 
-// Heard keeps the last line that an agent printed.
-func (s *Set) Heard(session, says string) {
+// Heard keeps the last line that an agent printed, if it has printed one since, and since when it is quiet: zero if it waits
+// for something that is not to be heard.
+func (s *Set) Heard(session, says string, quiet time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if m := s.all[session]; m != nil {
-		m.says = says
+		m.quiet = quiet
+		if says != "" {
+			m.says = says
+		}
 	}
 }
 
-// Seen returns the last line that an agent printed, and whether its session is out
-// of touch.
-func (s *Set) Seen(session string) (says string, away bool) {
+// Seen returns the last line that an agent printed, since when nothing was heard of it, and whether its session is out of
+// touch.
+func (s *Set) Seen(session string) (says string, quiet time.Time, away bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.all[session]
 	if m == nil {
-		return "", true
+		return "", time.Time{}, true
 	}
-	return m.says, m.wake == nil
+	return m.says, m.quiet, m.wake == nil
 }
 
 // Len returns how many sessions have a mailbox.

@@ -17,7 +17,8 @@ type Order struct {
 	delivery.Command
 	Run     delivery.Run // less its sessions and questions
 	Plan    plan.Plan
-	Reviews bool // its session looks at what passed the gate
+	Reviews bool            // its session looks at what passed the gate
+	Claim   *work.Statement // the last word of who worked on the task, if its session has to know it; nil otherwise
 }
 
 // ItemID is the name of the item of a run's task.
@@ -71,6 +72,12 @@ type Runner interface {
 	Marked(known func() []string) ([]string, error)
 	// Unmark forgets a run that was never recorded.
 	Unmark(subject string)
+	Leftovers
+
+	// Sight brings the commit of a task to where work is judged, and returns what a person who reviews it is shown.
+	Sight(ctx context.Context, r delivery.Run, task string) (work.Seen, error)
+	// Room makes the worktree of a task ready for a person who has taken it, and returns its path.
+	Room(ctx context.Context, r delivery.Run, task string) (path string, err error)
 
 	// Again says to a session that has connected what it was told and has not answered.
 	Again(s delivery.Session) error
@@ -80,6 +87,8 @@ type Runner interface {
 	Gone(session string)
 	// Alive returns the sessions whose processes run.
 	Alive() []string
+	// Evidence reads a file that a session's agent names, of at most so many bytes, in the worktree that it works in.
+	Evidence(session, ref string, most int64) ([]byte, error)
 	// Look looks whether the user's checkout was changed while a session ran. The channel is closed when what it
 	// found is handed in.
 	Look(run, branch, session, task string) (handedIn <-chan struct{})
@@ -89,6 +98,11 @@ type Runner interface {
 	AcceptFollowed() error
 	// LeaveFollowed says that a run does not need to know any more what they follow.
 	LeaveFollowed(run string)
+	Notifier
+}
+
+// Notifier is who can tell somebody of a question.
+type Notifier interface {
 	// Notify tells somebody of a question in one of the ways that the settings have.
 	Notify(ctx context.Context, by Way, q api.Question) error
 }

@@ -229,7 +229,7 @@ func refusal(id string) string {
 	case len(id) > maxID:
 		return fmt.Sprintf("it has %d bytes of at most %d", len(id), maxID)
 	case !agentsig.ValidID(id):
-		return "use letters, digits, '.', '_' and '-', the first one a letter or digit"
+		return "use letters, digits, '.', '_' and '-', the first one a letter or digit; or an issue's, as #12 or org/repo#12"
 	case strings.EqualFold(id, "none"):
 		return "in Blocked By it means that there is no blocker"
 	case strings.Contains(id, ".."):

@@ -5,17 +5,21 @@
 package regular
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 )
 
 // What a name does not stand for. They are wrapped in an [fs.PathError].
 var (
 	ErrIrregular   = errors.New("it is no regular file")
 	ErrNoDirectory = errors.New("it is no directory")
+	ErrHidden      = errors.New("nothing is read there")
 )
 
 // TooLargeError is returned for a file that has more bytes than it can have.
@@ -44,6 +48,74 @@ func OpenItself(path string) (*os.File, error) {
 func OpenIn(root *os.Root, name string) (*os.File, error) {
 	info, err := root.Lstat(name)
 	return open(name, info, err, isFile, func() (*os.File, error) { return root.OpenFile(name, os.O_RDONLY|nonblock, 0) })
+}
+
+// ReadBelow reads a regular file of at most so many bytes below a directory. Neither it nor a directory on the way there may be
+// a link, or one of those that are hidden, which may be named in any way.
+func ReadBelow(dir, name string, most int64, hidden ...string) ([]byte, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }() // nothing was written
+	var not []fs.FileInfo
+	for _, path := range hidden {
+		if info, err := os.Stat(path); err == nil { // what is not there can't be named
+			not = append(not, info)
+		}
+	}
+	steps := strings.Split(name, "/")
+	for _, step := range steps[:len(steps)-1] {
+		next, err := enter(root, step, not)
+		if err != nil {
+			return nil, named(name, err)
+		}
+		_ = root.Close()
+		root = next
+	}
+	before, err := root.Lstat(steps[len(steps)-1])
+	if err != nil {
+		return nil, named(name, err)
+	}
+	f, err := OpenIn(root, steps[len(steps)-1])
+	if err != nil {
+		return nil, named(name, err)
+	}
+	info, err := f.Stat()
+	if err == nil && !os.SameFile(before, info) {
+		err = ErrIrregular
+	}
+	if err = cmp.Or(err, allowed(before, not)); err != nil {
+		return nil, errors.Join(named(name, err), f.Close())
+	}
+	return ReadAll(f, most)
+}
+
+// enter opens a directory below another one, which is no link and not hidden. What was looked at is what was opened: a name
+// can stand for something else by then.
+func enter(root *os.Root, name string, not []fs.FileInfo) (*os.Root, error) {
+	before, err := root.Lstat(name)
+	if err == nil {
+		err = cmp.Or(isDir(before.Mode()), allowed(before, not))
+	}
+	if err != nil {
+		return nil, err
+	}
+	dir, err := root.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := dir.Stat("."); err != nil || !os.SameFile(before, info) {
+		return nil, errors.Join(err, ErrNoDirectory, dir.Close())
+	}
+	return dir, nil
+}
+
+func allowed(info fs.FileInfo, not []fs.FileInfo) error {
+	if slices.ContainsFunc(not, func(hidden fs.FileInfo) bool { return os.SameFile(info, hidden) }) {
+		return ErrHidden
+	}
+	return nil
 }
 
 // OpenDir opens a directory, which is no link, to list its names.

@@ -98,6 +98,35 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// Of what lies below a directory, regular files are read that are reached without a link, and are not hidden.
+func TestReadBelow(t *testing.T) {
+	top := t.TempDir()
+	in := func(name string) string { return filepath.Join(top, name) }
+	if err := errors.Join(
+		os.MkdirAll(in("tree/a/b"), 0o700), os.WriteFile(in("tree/a/b/file"), []byte("content"), 0o600), os.WriteFile(in("tree/file"), []byte("content"), 0o600),
+		os.MkdirAll(in("tree/box/keys"), 0o700), os.WriteFile(in("tree/box/keys/file"), []byte("secret"), 0o600), os.WriteFile(in("tree/token"), []byte("secret"), 0o600),
+		os.WriteFile(in("outside"), []byte("secret"), 0o600), os.WriteFile(in("tree/large"), make([]byte, 101), 0o600),
+		os.Symlink("../outside", in("tree/out")), os.Symlink("..", in("tree/up")), os.Symlink("a", in("tree/inside")), os.Symlink("file", in("tree/link")),
+		os.Link(in("tree/token"), in("tree/sametoken")),
+	); err != nil {
+		t.Fatal(err)
+	}
+	opened := pipe(t, in("tree/a/pipe"))
+	for name, want := range map[string]bool{
+		"file": true, "a/b/file": true, "a/b": false, "a/b/nothing": false, "a/pipe": false, "large": false,
+		"../outside": false, "a/../../outside": false, "out": false, "up/outside": false, "inside/b/file": false, "link": false,
+		"box/keys/file": false, "./box/keys/file": false, "token": false, "sametoken": false, in("tree/file"): false, "": false, ".": false, "file/": false,
+	} {
+		data, err := regular.ReadBelow(in("tree"), name, 100, in("tree/box"), in("tree/token"), in("nowhere"))
+		if (err == nil) != want || want && string(data) != "content" {
+			t.Errorf("%s: %q, %v", name, data, err)
+		}
+	}
+	if opened() {
+		t.Error("a pipe was opened")
+	}
+}
+
 // A file that is too long is not read, and one that grows is read no further.
 func TestReadAll(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")

@@ -162,4 +162,6 @@ func (s Site) DiffColours(ctx context.Context) (worktree.DiffColours, error) {
 func exchangePath(dir string) string { return filepath.Join(dir, "exchange.git") }
 
 // treePath is where the worktree of a task lies there.
-func treePath(dir, run, task string) string { return filepath.Join(dir, "worktrees", run, task) }
+func treePath(dir, run, task string) string {
+	return filepath.Join(dir, Worktrees, run, fileName(task))
+}

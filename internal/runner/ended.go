@@ -95,7 +95,7 @@ func (x *Runner) clear(ctx context.Context, r delivery.Run) error {
 			continue
 		}
 		errs = append(errs, x.repo.Remove(ctx, path), x.repo.DeleteMerged(ctx, branch, r.Branch), x.repo.Tidy(ctx, branch, r.Branch, true))
-		_ = os.Remove(path + ".ready")
+		_ = os.Remove(path + readyFile)
 	}
 	for _, name := range left {
 		errs = append(errs, x.repo.Tidy(ctx, taskBranch(r.ID, name), r.Branch, false))

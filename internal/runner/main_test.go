@@ -20,7 +20,15 @@ import (
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) == 3 && os.Args[1] == "session":
-		if err := session.Run(context.Background(), os.Args[2], api.NewClient("127.0.0.1:1", "token"), slog.New(slog.DiscardHandler)); err != nil {
+		spec, err := session.Read(os.Args[2])
+		switch {
+		case err != nil:
+		case spec.Box == "":
+			err = session.RunAlone(context.Background(), os.Args[2], slog.New(slog.DiscardHandler))
+		default:
+			err = session.Run(context.Background(), os.Args[2], api.NewClient("127.0.0.1:1", "token"), slog.New(slog.DiscardHandler))
+		}
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/gate"
 	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -19,17 +20,25 @@ import (
 // notifyPatience is for how long the user's command or webhook may take.
 const notifyPatience = 30 * time.Second
 
+// Notifier tells somebody of questions, as the settings have it. It needs no repository.
+type Notifier struct{ Config config.Config }
+
 // Notify tells somebody of a question, by the user's command or webhook.
-func (x *Runner) Notify(ctx context.Context, by order.Way, q api.Question) error {
+func (n Notifier) Notify(ctx context.Context, by order.Way, q api.Question) error {
 	if by == order.ByCommand {
-		return x.notifyCommand(ctx, x.config.Notify.Command, q)
+		return n.command(ctx, q)
 	}
-	return callWebhook(ctx, x.config.Notify.Webhook, q)
+	return callWebhook(ctx, n.Config.Notify.Webhook, q)
 }
 
-func (x *Runner) notifyCommand(ctx context.Context, command string, q api.Question) error {
-	report, err := gate.Run(ctx, []gate.Check{{Name: "notify", Command: command, Timeout: notifyPatience}}, gate.Options{
-		Dir: x.config.Dir, Session: marker(x.config.Dir),
+// Notify tells somebody of a question, by the user's command or webhook.
+func (x *Runner) Notify(ctx context.Context, by order.Way, q api.Question) error {
+	return Notifier{x.config}.Notify(ctx, by, q)
+}
+
+func (n Notifier) command(ctx context.Context, q api.Question) error {
+	report, err := gate.Run(ctx, []gate.Check{{Name: "notify", Command: n.Config.Notify.Command, Timeout: notifyPatience}}, gate.Options{
+		Dir: n.Config.Dir, Session: marker(n.Config.Dir),
 		Env: []string{ // agents' words: a NUL would be refused
 			"QUESTION_ID=" + q.ID, "QUESTION_RUN=" + q.Run, "QUESTION_TASK=" + q.Task, "QUESTION_TEXT=" + safetext.EscapeLines(q.Text),
 		},

@@ -25,6 +25,7 @@ type listener struct {
 	t       *testing.T
 	told    []delivery.Input
 	allowed []work.Allowed
+	checked []delivery.MergeChecked
 	refuse  bool
 	reports []api.SessionReport
 }
@@ -35,6 +36,7 @@ func (l *listener) HandIn(_ context.Context, _ string, in delivery.Input) error 
 }
 
 func (l *listener) Permit(_ context.Context, _ string, m delivery.MergeChecked) (work.Permit, ledger.Proof, error) {
+	l.checked = append(l.checked, m)
 	if l.refuse {
 		return work.Permit{}, ledger.Proof{}, nil
 	}

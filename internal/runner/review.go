@@ -45,18 +45,50 @@ func (x *Runner) reviewRoom(ctx context.Context, o order.Order) (in room, err er
 	if err := x.setUpReview(ctx, r.ID, in.path, in.commit); err != nil {
 		return room{}, err
 	}
-	tree, err := x.exchange.TreeOf(ctx, in.commit)
-	if err != nil {
-		return room{}, err
-	}
-	base, err := x.partsAt(ctx, r, in.commit)
+	seen, err := x.seen(ctx, r, in.commit)
 	if err != nil {
 		return room{}, err
 	}
 	if delivery.Reviewer(s.Role) {
-		in.base = base
+		in.base = seen.Base
 	}
-	return in, x.tell(ctx, o, delivery.Shown{Session: s.ID, Commit: in.commit, Tree: tree, Base: base})
+	return in, x.tell(ctx, o, delivery.Shown{Session: s.ID, Commit: seen.Commit, Tree: seen.Tree, Base: seen.Base})
+}
+
+// seen is what a reviewer of a commit sees, which the exchange has.
+func (x *Runner) seen(ctx context.Context, r delivery.Run, commit string) (work.Seen, error) {
+	tree, err := x.exchange.TreeOf(ctx, commit)
+	if err != nil {
+		return work.Seen{}, err
+	}
+	base, err := x.partsAt(ctx, r, commit)
+	return work.Seen{Commit: commit, Tree: tree, Base: base}, err
+}
+
+// Sight brings the commit of a task to where work is judged, and returns what a person who reviews it is shown.
+func (x *Runner) Sight(ctx context.Context, r delivery.Run, task string) (work.Seen, error) {
+	t := r.Task(task)
+	commit := t.Item.Commit
+	if commit == "" { // the operator took it past the gate
+		var err error
+		if commit, err = x.settled(ctx, r, task, commitMessage(*t)); err != nil {
+			return work.Seen{}, err
+		}
+	}
+	if err := x.exchange.Take(ctx, commit, r.ID); err != nil {
+		return work.Seen{}, err
+	}
+	return x.seen(ctx, r, commit)
+}
+
+// Room makes the worktree of a task ready for a person who has taken it. Nothing runs there but the setup of a new one,
+// which is the user's.
+func (x *Runner) Room(ctx context.Context, r delivery.Run, task string) (string, error) {
+	t, err := x.tree(ctx, r, task)
+	if err != nil {
+		return "", err
+	}
+	return t.Path(), nil
 }
 
 // setUpReview makes a reviewer's worktree ready, with a home directory that is gone afterwards:

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,6 +46,7 @@ type Options struct {
 	Hidden    func() ([]string, error) // what no agent and no check may see
 	Redact    func(string) string      // takes secrets out of a text
 	Hosts     []string                 // whose signals count
+	Own       *agentsig.Extension      // line signals of the project's own
 	Exit      bool                     // exit records are acted upon
 	Now       func() time.Time
 	Logger    *slog.Logger
@@ -64,6 +66,7 @@ type Runner struct {
 	hidden func() ([]string, error)
 	redact func(string) string
 	hosts  []string
+	own    *agentsig.Extension
 	exit   bool
 	now    func() time.Time
 	logger *slog.Logger
@@ -90,8 +93,8 @@ func New(ctx context.Context, o Options) (*Runner, error) {
 	repo := o.Site.repo
 	x := &Runner{
 		Site: o.Site, conductor: o.Conductor, program: o.Program, dir: o.Dir, mail: o.Mail,
-		hidden: o.Hidden, redact: o.Redact, hosts: o.Hosts, exit: o.Exit, now: o.Now, logger: o.Logger,
-		gates: make(chan struct{}, gatePlaces), homes: home.Open(filepath.Join(o.Dir, "caches"), o.Now), branches: map[string]*integration{},
+		hidden: o.Hidden, redact: o.Redact, hosts: o.Hosts, own: o.Own, exit: o.Exit, now: o.Now, logger: o.Logger,
+		gates: make(chan struct{}, gatePlaces), homes: home.Open(filepath.Join(o.Dir, cachesDir), o.Now), branches: map[string]*integration{},
 		places: map[int]bool{}, turns: map[string]turn{},
 	}
 	var err error
@@ -104,6 +107,9 @@ func New(ctx context.Context, o Options) (*Runner, error) {
 	x.sweepGates()
 	if err := x.homes.Tidy(); err != nil {
 		x.logger.Warn("what checks left was not removed", "error", err)
+	}
+	if err := x.sweepTrash(); err != nil {
+		x.logger.Warn("what was to be removed is still there", "error", err)
 	}
 	x.group = background.New(context.Background())
 	x.followed = newFollowed(o.Dir, x.config)
@@ -124,6 +130,9 @@ func (x *Runner) treePath(run, task string) string { return treePath(x.dir, run,
 func (x *Runner) gatesDir() string                 { return filepath.Join(x.dir, "gates") }
 func (x *Runner) gatePath(n int) string            { return filepath.Join(x.gatesDir(), fmt.Sprint(n)) }
 
+// Worktrees is where the worktrees of tasks lie in the box's directory.
+const Worktrees = "worktrees"
+
 // sessionsDir is where the directories of sessions lie in the box's.
 const sessionsDir = "sessions"
 
@@ -131,7 +140,14 @@ func (x *Runner) sessionDir(session string) string { return filepath.Join(x.dir,
 
 // taskBranch is the branch that a task's work is on. It is in a directory of its own, so
 // that a sandbox can let an agent write there and nowhere else.
-func taskBranch(run, task string) string { return taskBranches(run) + "/" + task + "/work" }
+func taskBranch(run, task string) string { return taskBranches(run) + "/" + fileName(task) + "/work" }
+
+// fileName is a task's id as one element of a path or a branch's name. No other id has the same, nor has
+// remediation: '@' and '=' are in none.
+// Programs take '#' in a path for the end of it, and shells for a comment.
+func fileName(task string) string { return fileNames.Replace(task) }
+
+var fileNames = strings.NewReplacer("/", "@", "#", "=")
 
 // taskBranches is what the branches of a run's tasks are in.
 func taskBranches(run string) string { return allTaskBranches + "/" + run }
@@ -230,7 +246,7 @@ func (x *Runner) sweepGates() {
 // tree sees to the worktree of a task, ready to work in.
 func (x *Runner) tree(ctx context.Context, r delivery.Run, task string) (*worktree.Tree, error) {
 	path := x.treePath(r.ID, task)
-	ready := path + ".ready" // there once the worktree is set up
+	ready := path + readyFile // there once the worktree is set up
 	if err := x.repo.Find(ctx, path); errors.Is(err, worktree.ErrNotWorktree) {
 		_ = os.Remove(ready) // the next setup makes it anew
 	}
@@ -300,7 +316,7 @@ func (x *Runner) prepare(ctx context.Context, o order.Order) error {
 	if err != nil {
 		return err
 	}
-	data := prompt.Data{Run: r.ID, Plan: p.Title, Experts: r.Known, Branch: r.Branch, Round: s.Round, Trouble: r.Remediation.Trouble(), Hint: r.Remediation.Hint, Repair: repairOf(r, s)}
+	data := prompt.Data{Run: r.ID, Plan: p.Title, Experts: r.Known, Branch: r.Branch, Round: s.Round, Trouble: r.Remediation.Trouble(), Hint: r.Remediation.Hint, Repair: repairOf(r, s), Claim: prompt.Claim(o.Claim)}
 	for _, check := range x.checks(p) {
 		data.Checks = append(data.Checks, plan.Check{Name: check.Name, Environment: check.Environment, Command: check.Command, Exit: check.Exit})
 	}
@@ -330,7 +346,7 @@ func (x *Runner) prepare(ctx context.Context, o order.Order) error {
 			return err
 		}
 	}
-	return x.write(r, s, subject, phase, in.path, in.commit != "", data)
+	return x.write(ctx, o, subject, phase, in.path, in.commit != "", data)
 }
 
 // roomName is the name of the worktree that a session works in.
@@ -382,12 +398,9 @@ func (x *Runner) exits(s delivery.Session) bool { return x.exit && s.Holds() }
 
 // write writes what a session's process needs to know. Whoever looks on has a worktree of the
 // exchange.
-func (x *Runner) write(r delivery.Run, s delivery.Session, subject string, phase agentsig.Phase, tree string, looksOn bool, data prompt.Data) error {
-	role, limits := x.config.Role(s.Role), x.config.Limits
-	agent, ok := x.config.Agents[s.Agent]
-	if !ok {
-		return fmt.Errorf("there is no agent called %q in the settings any more", s.Agent)
-	}
+func (x *Runner) write(ctx context.Context, o order.Order, subject string, phase agentsig.Phase, tree string, looksOn bool, data prompt.Data) error {
+	r, s := o.Run, *o.Session
+	role := x.config.Role(s.Role)
 	own := ""
 	if role.Prompt != "" {
 		text, err := os.ReadFile(role.Prompt)
@@ -397,9 +410,36 @@ func (x *Runner) write(r delivery.Run, s delivery.Session, subject string, phase
 		own = string(text)
 	}
 	nonce := rand.Text() // in the prompt alone: what the agent runs must not be able to speak for it
-	text, err := prompt.First(s.Role, own, prompt.Voice{Subject: subject, Nonce: nonce, Exit: x.exits(s)}, data)
+	voice := prompt.Voice{Subject: subject, Nonce: nonce, Exit: x.exits(s), Own: x.own, Helps: !s.Holds()}
+	text, err := prompt.First(s.Role, own, voice, data)
 	if err != nil {
 		return err
+	}
+	commits := gitPaths{read: []string{x.exchange.Common()}}
+	if agent := x.config.Agents[s.Agent]; !looksOn {
+		if commits, err = x.commits(role, agent, tree, taskBranch(r.ID, roomName(s))); err != nil {
+			return err
+		}
+	}
+	spec, err := x.spec(s, role, tree, looksOn, commits)
+	if err != nil {
+		return err
+	}
+	spec.Box, spec.Task, spec.Phase, spec.Nonce, spec.Hosts, spec.Prompt, spec.Budget = x.dir, subject, phase, nonce, x.hosts, text, r.Allowance(&s)
+	spec.Own = x.config.Own()
+	if spec.Resume, err = x.resume(ctx, o, spec, voice); err != nil {
+		return err
+	}
+	return session.Write(x.sessionDir(s.ID), spec)
+}
+
+// spec is how a session's agent is run in a worktree, by the settings: its program and variables, what it may do, what
+// keeps it in, how long it may take.
+func (x *Runner) spec(s delivery.Session, role config.Role, tree string, looksOn bool, commits gitPaths) (session.Spec, error) {
+	limits := x.config.Limits
+	agent, ok := x.config.Agents[s.Agent]
+	if !ok {
+		return session.Spec{}, fmt.Errorf("there is no agent called %q in the settings any more", s.Agent)
 	}
 	var env []string
 	for name, value := range agent.Env {
@@ -413,23 +453,14 @@ func (x *Runner) write(r delivery.Run, s delivery.Session, subject string, phase
 	}
 	slices.Sort(env)
 	command := agent.Resolve(x.config.Dir)
-	commits := gitPaths{read: []string{x.exchange.Common()}}
-	if !looksOn {
-		if commits, err = x.commits(role, agent, tree, taskBranch(r.ID, roomName(s))); err != nil {
-			return err
-		}
-	}
 	cage, err := x.confine(s, role, agent, command, tree, commits)
-	if err != nil {
-		return err
-	}
-	return session.Write(x.sessionDir(s.ID), session.Spec{
-		Session: s.ID, Box: x.dir, Dir: tree, Role: s.Role, Task: subject, Phase: phase, Nonce: nonce, Hosts: x.hosts,
-		Agent: agentOf(s.Agent, agent, command), Prompt: text, Env: env, Allow: allowed(role.Allow), GitWrites: commits.write,
+	return session.Spec{
+		Session: s.ID, Dir: tree, Role: s.Role,
+		Agent: agentOf(s.Agent, agent, command), Env: env, Allow: allowed(role.Allow), GitWrites: commits.write,
 		Confine: cage.program, Nested: cage.nested, Judges: looksOn,
 		WallClock: session.Duration(role.WallClock), Silence: session.Duration(limits.Silence), Answer: session.Duration(limits.Answer),
 		Misses: limits.Misses, Grace: session.Duration(limits.Grace), Linger: session.Duration(limits.Linger), Orphan: session.Duration(limits.Orphan),
-	})
+	}, err
 }
 
 // fingerprinter tells when the user's checkout was changed by somebody.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
@@ -70,6 +71,48 @@ func TestStartOrder(t *testing.T) {
 	b.start(delivery.Session{ID: "item-1.1", Role: agentsig.RoleDeveloper, Task: "T-1"}) // again, as after a restart
 	if len(b.told) != before+1 {
 		t.Errorf("told %+v", b.told[before:])
+	}
+}
+
+// A session that goes on with the conversation of another is told what is new, and all if that is gone; if the agent's settings are
+// others since, or nothing is left of the other session, it begins afresh, and that is told.
+func TestResumeOrder(t *testing.T) {
+	b := newBench(t)
+	b.script("echo done >work.txt\n")
+	b.start(delivery.Session{ID: "item-1.1", Role: agentsig.RoleDeveloper, Task: "T-1"})
+	b.run.Tasks = []*delivery.Task{{ID: "T-1", Briefs: []delivery.Brief{{From: "answer", Text: "take the left door"}, {From: "review", Text: "mend it"}}}}
+	resumed := func(id, of string) delivery.Session {
+		return delivery.Session{ID: id, Role: agentsig.RoleDeveloper, Task: "T-1", Resumes: &delivery.Resumed{Session: of, Conversation: delivery.Conversation{ID: "c-1"}, Told: 1}}
+	}
+	lost := func(before int) (reason string) {
+		for _, in := range b.told[before:] {
+			if f, ok := in.(delivery.Forgotten); ok {
+				reason = f.Reason
+			}
+		}
+		return reason
+	}
+	before := len(b.told)
+	b.start(resumed("item-1.2", "item-1.1"))
+	spec, err := session.Read(b.sessionDir("item-1.2"))
+	if err != nil || lost(before) != "" || spec.Resume == nil || spec.Resume.Conversation.ID != "c-1" {
+		t.Fatalf("%v, %q, %+v", err, lost(before), spec.Resume)
+	}
+	if short := spec.Resume.Prompt; !strings.Contains(short, "> mend it") || strings.Contains(short, "left door") || !strings.Contains(short, spec.Nonce) {
+		t.Errorf("it is told %s", short)
+	}
+	if !strings.Contains(spec.Prompt, "> take the left door") || !strings.Contains(spec.Prompt, "> mend it") || !strings.Contains(spec.Prompt, spec.Nonce) {
+		t.Errorf("if its conversation is gone, it is told %s", spec.Prompt)
+	}
+	agent := b.config.Agents["none"]
+	agent.Env = map[string]string{"MODEL": "other"}
+	b.config.Agents["none"] = agent
+	for id, c := range map[string]struct{ of, why string }{"item-1.3": {"item-1.1", "settings have changed"}, "item-1.4": {"item-1.9", "nothing is left here"}} {
+		before = len(b.told)
+		b.start(resumed(id, c.of))
+		if spec, err := session.Read(b.sessionDir(id)); err != nil || spec.Resume != nil || !strings.Contains(lost(before), c.why) {
+			t.Errorf("%v, %q, %+v", err, lost(before), spec.Resume)
+		}
 	}
 }
 
@@ -141,7 +184,7 @@ func TestPromptOrder(t *testing.T) {
 	}
 	told := make(chan error, 1)
 	go func() { told <- b.CarryOut(t.Context(), o) }()
-	b.mail.Connect(s.ID)
+	b.mail.Connect(s.ID, time.Now())
 	for sent := false; !sent; {
 		commands, _, _ := b.mail.Next(s.ID)
 		if sent = len(commands) > 0; sent {

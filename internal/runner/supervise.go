@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/prompt"
+	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/internal/session"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -181,6 +183,19 @@ func (x *Runner) besides(name string, ended delivery.Ended, err error) delivery.
 	return ended
 }
 
+// Evidence reads a file that a session's agent names in the worktree that it works in.
+func (x *Runner) Evidence(name, ref string, most int64) ([]byte, error) {
+	spec, err := session.Read(x.sessionDir(name))
+	if err != nil {
+		return nil, err
+	}
+	hidden, err := x.hidden()
+	if err != nil {
+		return nil, err
+	}
+	return regular.ReadBelow(spec.Dir, ref, most, append(hidden, filepath.Join(spec.Dir, ".git"))...)
+}
+
 // Gone forgets a session that has ended.
 func (x *Runner) Gone(session string) {
 	x.leaveReview(session)
@@ -219,7 +234,7 @@ func (x *Runner) further(s delivery.Session) (api.SessionCommand, error) {
 	if err != nil {
 		return api.SessionCommand{}, err
 	}
-	text, err := prompt.Further(*s.Prompt, s.Role, prompt.Voice{Subject: spec.Task, Nonce: spec.Nonce, Exit: x.exits(s)})
+	text, err := prompt.Further(*s.Prompt, s.Role, prompt.Voice{Subject: spec.Task, Nonce: spec.Nonce, Exit: x.exits(s), Own: x.own, Helps: !s.Holds()})
 	return api.SessionCommand{ID: s.Prompt.ID, Kind: api.CommandPrompt, Text: text, AnswerMS: s.Prompt.Answer.Milliseconds()}, err
 }
 

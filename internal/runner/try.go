@@ -44,34 +44,11 @@ const tryPrefix = ".signalbox-try-"
 // not be run, or a
 // run with these settings would be refused.
 func Try(ctx context.Context, o Trial) (err error) {
-	dir, err := os.MkdirTemp(o.Repo, tryPrefix)
+	x, done, err := makeshift(ctx, o.Repo, o.Program, o.Config)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, home.Remove(dir)) }()
-	secrets, err := redact.New(o.Config.Redact)
-	if err != nil {
-		return err
-	}
-	// The archive is hidden from checks, and git does not see any of it.
-	archive := filepath.Join(dir, "archive")
-	err = errors.Join(os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o600), os.Mkdir(archive, 0o700))
-	if err != nil {
-		return err
-	}
-	site, err := OpenSite(ctx, o.Repo, o.Config)
-	if err != nil {
-		return err
-	}
-	x, err := New(ctx, Options{
-		Dir: dir, Site: site, Program: o.Program, Redact: secrets.Text, Now: time.Now,
-		Logger: slog.New(slog.DiscardHandler), Mail: mailbox.New(),
-		Hidden: func() ([]string, error) { return []string{dir, archive}, nil },
-	})
-	if err != nil {
-		return err
-	}
-	defer x.Stop()
+	defer func() { err = errors.Join(err, done()) }()
 	if err := errors.Join(x.canConfine(), x.canReview()); err != nil {
 		return err
 	}
@@ -94,4 +71,47 @@ func Try(ctx context.Context, o Trial) (err error) {
 		failed.Checks = append(failed.Checks, c.Name)
 	}
 	return failed
+}
+
+// makeshift is a runner without a box, in a directory of its own, that what it runs does not see, and neither what else is
+// to be hidden from it. What it returns besides stops it and removes all of it.
+func makeshift(ctx context.Context, repo, program string, c config.Config, hidden ...string) (x *Runner, done func() error, err error) {
+	if repo, err = filepath.Abs(repo); err != nil {
+		return nil, nil, err
+	}
+	dir, err := os.MkdirTemp(repo, tryPrefix)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, home.Remove(dir))
+		}
+	}()
+	secrets, err := redact.New(c.Redact)
+	if err != nil {
+		return nil, nil, err
+	}
+	// The archive is hidden from checks, and git does not see any of it.
+	archive := filepath.Join(dir, "archive")
+	err = errors.Join(os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o600), os.Mkdir(archive, 0o700))
+	if err != nil {
+		return nil, nil, err
+	}
+	site, err := OpenSite(ctx, repo, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	x, err = New(ctx, Options{
+		Dir: dir, Site: site, Program: program, Redact: secrets.Text, Now: time.Now,
+		Logger: slog.New(slog.DiscardHandler), Mail: mailbox.New(),
+		Hidden: func() ([]string, error) { return append([]string{dir, archive}, hidden...), nil },
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return x, func() error {
+		x.Stop()
+		return home.Remove(dir)
+	}, nil
 }

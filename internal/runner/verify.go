@@ -108,7 +108,7 @@ func (x *Runner) judge(report gate.Report, checks []gate.Check) checked {
 	var c checked
 	var output strings.Builder
 	for n, r := range report.Checks {
-		c.checks = append(c.checks, work.Check{Name: r.Name, Passed: r.Passed, Flaky: r.Flaky})
+		c.checks = append(c.checks, work.Check{Name: r.Name, Passed: r.Passed, Flaky: r.Flaky, Exit: r.Exit})
 		if r.Passed {
 			continue
 		}
@@ -239,11 +239,11 @@ func (x *Runner) gateLog(i work.Item) (*os.File, error) {
 
 // openLog opens the file that what checks print is kept in. The last run of them counts.
 func (x *Runner) openLog(name string) (*os.File, error) {
-	dir := filepath.Join(x.gatesDir(), "log")
+	dir := x.gateLogs()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	return regular.Create(filepath.Join(dir, name+".log"))
+	return regular.Create(filepath.Join(dir, name+logSuffix))
 }
 
 // baseline runs the checks on what the work starts from; in remediation, on what was
@@ -450,8 +450,8 @@ func (x *Runner) remains(ctx context.Context, r delivery.Run, name string) error
 	err := x.repo.Find(ctx, path)
 	if errors.Is(err, worktree.ErrNotWorktree) {
 		return fmt.Errorf("the work on %s is not where it was left (%w): put that worktree back on the branch %s and retry; "+
-			"or have the work done again (signalbox up, and beside it signalbox work override %s --phase %s --reason ...): what is there is then kept beside it, as %s.kept-1",
-			name, err, taskBranch(r.ID, name), order.ItemID(r.ID, name), agentsig.PhaseImplementation, name)
+			"or have the work done again (signalbox up, and beside it signalbox work override '%s' --phase %s --reason ...): what is there is then kept beside it, as %s.kept-1",
+			name, err, taskBranch(r.ID, name), order.ItemID(r.ID, name), agentsig.PhaseImplementation, fileName(name))
 	}
 	return err
 }
@@ -469,6 +469,9 @@ func (x *Runner) mergeRun(ctx context.Context, o order.Order, t delivery.Task, a
 		Branch: r.Branch, Commit: t.Item.Commit, Base: base, Allowed: before(*allowed),
 		Message: title, Seal: x.allow(o, title, base, allowed),
 		Check: func(ctx context.Context, dir, commit string) error {
+			if held, err := x.heldOn(ctx, r, t, commit); held || err != nil {
+				return err
+			}
 			result, err := x.checkIn(ctx, dir, commit, trial{run: r.ID, checks: x.checks(o.Plan)})
 			if err == nil && !result.tolerate(r.Tolerated).passed() {
 				err = fmt.Errorf("%w:\n%s", errChecks, result.output)

@@ -58,6 +58,7 @@ func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
 		}
 		o.Box.Witnesses = site.Witnesses
 	}
+	o.Box.Limits.ExpertRequests, o.Box.Limits.RemediationRounds = o.Config.Limits.ExpertRequests, o.Config.Limits.RemediationRounds
 	b, found, err := box.Open(ctx, o.Box)
 	if err != nil {
 		return nil, box.Found{}, err
@@ -65,6 +66,7 @@ func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
 	s := &Service{Box: b, logger: o.Box.Logger, Conductor: conductor.New(b.Ledger(), conductor.Options{
 		Config: o.Config, Exit: o.Box.ExitEnabled, Draining: o.Draining, Logger: o.Box.Logger,
 	})}
+	s.Conductor.TellByHand(runner.Notifier{Config: o.Config})
 	if delivers {
 		if err := s.deliver(ctx, o, site, patience); err != nil {
 			return nil, box.Found{}, errors.Join(err, s.Close())
@@ -83,7 +85,7 @@ func (s *Service) deliver(ctx context.Context, o Options, site runner.Site, pati
 	defer cancel()
 	s.runner, err = runner.New(opening, runner.Options{
 		Dir: dir, Site: site, Program: o.Program, Conductor: s.Conductor, Mail: s.Conductor.Mail(),
-		Hidden: func() ([]string, error) { return o.Box.Dir.Hidden(o.Config.Archive) }, Redact: s.Box.Ledger().Redact, Hosts: o.Box.Hosts, Exit: o.Box.ExitEnabled,
+		Hidden: func() ([]string, error) { return o.Box.Dir.Hidden(o.Config.Archive) }, Redact: s.Box.Ledger().Redact, Hosts: o.Box.Hosts, Own: o.Box.Own, Exit: o.Box.ExitEnabled,
 		Now: time.Now, Logger: o.Box.Logger,
 	})
 	if err != nil {

@@ -196,9 +196,9 @@ func TestACPFails(t *testing.T) {
 			detail: `the agent agent: the Agent Client Protocol can't be spoken with it: Internal error: no \x1b disk`},
 		"version 2": {greets: []string{"version2"}, how: api.HowCrashed,
 			detail: "the agent agent: the Agent Client Protocol can't be spoken with it: it speaks version 2 of the protocol, and Signalbox version 1"},
-		"no key": {greets: []string{"login"}, how: api.HowCrashed,
+		"no key": {greets: []string{"login"}, how: api.HowLoggedOut,
 			detail: "the agent agent: it can't begin a conversation: Authentication required: log in with the program itself, or give it a key in its env"},
-		"an empty key": {greets: []string{"login"}, env: []string{"AGENT_KEY="}, how: api.HowCrashed,
+		"an empty key": {greets: []string{"login"}, env: []string{"AGENT_KEY="}, how: api.HowLoggedOut,
 			detail: "the agent agent: it can't begin a conversation: Authentication required: log in with the program itself, or give it a key in its env"},
 		"the turn":      {prompt: "fail -32603 Internal error|{\"details\":\"bad\\u001b\"}", how: api.HowCrashed, detail: `the agent agent: its turn failed: Internal error: bad\x1b`},
 		"a usage limit": {prompt: `fail -32603 Internal error|{"details":"usage limit reached, resets_in_seconds: 3600"}`, how: api.HowLimited, detail: "the agent agent: its turn failed: Internal error: usage limit reached, resets_in_seconds: 3600", reset: time.Hour},
@@ -223,6 +223,31 @@ func TestACPFails(t *testing.T) {
 			switch wait := last.ResetAt.Sub(last.At); {
 			case c.reset == 0 && !last.ResetAt.IsZero(), c.reset > 0 && (wait > c.reset || wait < c.reset-patience):
 				t.Errorf("reset at %v", last.ResetAt)
+			}
+		})
+	}
+}
+
+// A program that does not speak the protocol for want of a login says so beside it: it waits for somebody to log in, or
+// ends. Once it speaks, what is said there counts no more.
+func TestACPNoLogin(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ script, how string }{
+		"it waits":         {`echo 'Failed to authenticate with user code. Retrying...' >&2; echo more >&2; sleep 300`, api.HowLoggedOut},
+		"it ends":          {`echo 'You are not logged in.' >&2; exit 1`, api.HowLoggedOut},
+		"another trouble":  {`echo 'out of memory' >&2; exit 1`, api.HowCrashed},
+		"it has gone past": {`echo 'not logged in' >&2; head -c 5000 /dev/zero | tr '\0' x >&2; exit 1`, api.HowCrashed},
+		"once it speaks": {`read -r line; printf '%s\n' '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
+			read -r line; echo 'not logged in' >&2; exit 1`, api.HowCrashed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := acpSpec(t, "")
+			s.Agent.Command = []string{"sh", "-c", c.script}
+			s.Answer = session.Duration(200 * time.Millisecond)
+			last := start(t, s).finish()
+			if last.How != c.how || c.how == api.HowLoggedOut && !strings.HasSuffix(last.Detail, ": log in with the program itself, or give it a key in its env") {
+				t.Errorf("%s, %q", last.How, last.Detail)
 			}
 		})
 	}

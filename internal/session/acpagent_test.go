@@ -161,12 +161,18 @@ func (a *acpAgent) NewSession(_ context.Context, r acp.NewSessionRequest) (acp.N
 
 func (a *acpAgent) ResumeSession(_ context.Context, r acp.ResumeSessionRequest) (acp.ResumeSessionResponse, error) {
 	note("resume %s", r.SessionId)
+	if a.is("lost") {
+		return acp.ResumeSessionResponse{}, &acp.RequestError{Code: -32603, Message: "no such conversation"}
+	}
 	return acp.ResumeSessionResponse{}, nil
 }
 
 // LoadSession tells all that was said before, a signal too; or it does so later.
 func (a *acpAgent) LoadSession(_ context.Context, r acp.LoadSessionRequest) (acp.LoadSessionResponse, error) {
 	note("load %s", r.SessionId)
+	if a.is("lost") {
+		return acp.LoadSessionResponse{}, &acp.RequestError{Code: -32603, Message: "no such conversation"}
+	}
 	a.mu.Lock()
 	a.past = 3
 	a.mu.Unlock()

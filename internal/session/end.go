@@ -17,6 +17,9 @@ import (
 // EX_TEMPFAIL of sysexits.h.
 const exitLimited = 75
 
+// exitRefused is how it says that its provider refuses its login: EX_NOPERM.
+const exitRefused = 77
+
 // stopped settles what it means that the agent's processes are gone.
 func (r *runner) stopped(e agent.Event) {
 	if e.Err != nil {
@@ -25,6 +28,8 @@ func (r *runner) stopped(e agent.Event) {
 	switch t := r.turn; {
 	case r.ending != nil:
 		r.settle(&e.Exit)
+	case r.afresh:
+		r.beginAfresh()
 	case t == nil:
 		r.logger.Info("the agent's program ended between turns", "exit", e.Exit)
 	default:
@@ -49,6 +54,9 @@ func failure(exit int, errs tail, now time.Time) (how, detail string, reset time
 		if reset = retryAfter(errs.line(), now); !reset.IsZero() {
 			errs = errs.beforeLast()
 		}
+	}
+	if exit == exitRefused {
+		how = api.HowLoggedOut
 	}
 	detail = fmt.Sprintf("exit status %d", exit)
 	if exit == 0 {
@@ -117,7 +125,8 @@ func (r *runner) conclude(how, detail string) {
 // settle reports the end, when the agent is gone.
 func (r *runner) settle(exit *int) {
 	r.turn = nil
-	r.ending.Exit, r.ending.Usage = exit, r.used
+	r.settleUsage()
+	r.ending.Exit, r.ending.Usage, r.ending.Conversation = exit, r.used, r.talk
 	r.report(*r.ending)
 	r.over = true
 }

@@ -40,7 +40,10 @@ func TestEnds(t *testing.T) {
 			script: `for i in 1 2 3 4 5 6; do echo "at frame $i" >&2; done; printf '%s\n\n' 'out of memory' >&2; exit 3`, how: api.HowCrashed,
 			detail: "exit status 3: out of memory\nafter:\nat frame 3\nat frame 4\nat frame 5\nat frame 6",
 		},
-		"killed":          {script: `kill -9 $$`, how: api.HowCrashed, detail: "exit status 137"},
+		"killed":     {script: `kill -9 $$`, how: api.HowCrashed, detail: "exit status 137"},
+		"logged out": {script: `echo 'no key' >&2; exit 77`, how: api.HowLoggedOut, detail: "exit status 77: no key"},
+		"words of a login": {script: `echo '401 Unauthorized'; echo 'authentication_error: Please run /login' >&2; exit 1`, how: api.HowCrashed,
+			detail: "exit status 1: authentication_error: Please run /login"},
 		"limited":         {script: `echo busy >&2; exit 75`, how: api.HowLimited, detail: "exit status 75: busy"},
 		"crashed in JSON": {script: `read -r prompt; exit 9`, adjust: func(s *session.Spec) { s.Agent.Input = agent.InputJSON }, how: api.HowCrashed, detail: "exit status 9"},
 		"no such program": {
@@ -111,13 +114,13 @@ func TestEnds(t *testing.T) {
 func TestCantKeep(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ input, script string }{
-		"a note":                             {"", `rm -r "$OUTBOX"; echo 'CHECKPOINT: T-1'; echo; sleep 300`},
-		"a note after a terminal signal":     {"", `printf 'READY_FOR_REVIEW: T-1\n\n\n'; rm -r "$OUTBOX"; echo 'CHECKPOINT: T-1'; sleep 300`},
-		"the same, and the agent can stay":   {agent.InputJSON, `read -r prompt; printf 'READY_FOR_REVIEW: T-1\n\n\n'; rm -r "$OUTBOX"; echo 'CHECKPOINT: T-1'; sleep 300`},
-		"a note at the end":                  {"", `rm -r "$OUTBOX"; echo 'CHECKPOINT: T-1'`},
-		"a turn":                             {"", `rm -r "$OUTBOX"; echo 'READY_FOR_REVIEW: T-1'`},
-		"a turn, and the agent stays":        {agent.InputJSON, `read -r prompt; rm -r "$OUTBOX"; printf 'READY_FOR_REVIEW: T-1\n\n\n'; sleep 300`},
-		"a note and a turn, the agent stays": {agent.InputJSON, `read -r prompt; rm -r "$OUTBOX"; printf 'CHECKPOINT: T-1\n\n\nREADY_FOR_REVIEW: T-1\n\n\n'; sleep 300`},
+		"a note":                             {"", `mv "$OUTBOX" "$OUTBOX-gone"; echo 'CHECKPOINT: T-1'; echo; sleep 300`},
+		"a note after a terminal signal":     {"", `printf 'READY_FOR_REVIEW: T-1\n\n\n'; mv "$OUTBOX" "$OUTBOX-gone"; echo 'CHECKPOINT: T-1'; sleep 300`},
+		"the same, and the agent can stay":   {agent.InputJSON, `read -r prompt; printf 'READY_FOR_REVIEW: T-1\n\n\n'; mv "$OUTBOX" "$OUTBOX-gone"; echo 'CHECKPOINT: T-1'; sleep 300`},
+		"a note at the end":                  {"", `mv "$OUTBOX" "$OUTBOX-gone"; echo 'CHECKPOINT: T-1'`},
+		"a turn":                             {"", `mv "$OUTBOX" "$OUTBOX-gone"; echo 'READY_FOR_REVIEW: T-1'`},
+		"a turn, and the agent stays":        {agent.InputJSON, `read -r prompt; mv "$OUTBOX" "$OUTBOX-gone"; printf 'READY_FOR_REVIEW: T-1\n\n\n'; sleep 300`},
+		"a note and a turn, the agent stays": {agent.InputJSON, `read -r prompt; mv "$OUTBOX" "$OUTBOX-gone"; printf 'CHECKPOINT: T-1\n\n\nREADY_FOR_REVIEW: T-1\n\n\n'; sleep 300`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

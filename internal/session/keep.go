@@ -7,6 +7,7 @@ import (
 	"errors"
 	"hash"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/internal/session/agent"
@@ -90,6 +91,24 @@ func (t tail) line() string {
 	text := strings.TrimSpace(string(t))
 	text = text[strings.LastIndexAny(text, "\r\n")+1:]
 	return safetext.Escape(agent.LastRunes(text, maxPreview))
+}
+
+// sequences are what a terminal acts upon: colours, movements, titles.
+var sequences = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]|\x1b\\][^\a\x1b]*(?:\a|\x1b\\\\)|\x1b[ -/]*[0-Z\\\\^-~]")
+
+// activity returns the beginning of the last line that says something, for people: without what a terminal would act upon, and
+// with paths as they are in the worktree.
+func (t tail) activity(worktree string) string {
+	text := sequences.ReplaceAllString(strings.TrimSpace(string(t)), "")
+	text = strings.TrimSpace(text)
+	text = text[strings.LastIndexAny(text, "\r\n")+1:]
+	if worktree != "" {
+		text = strings.ReplaceAll(text, strings.TrimSuffix(worktree, "/")+"/", "")
+	}
+	if runes := []rune(strings.ToValidUTF8(text, "")); len(runes) > maxPreview {
+		text = string(runes[:maxPreview-1]) + "…"
+	}
+	return safetext.Escape(text)
 }
 
 // beforeLast returns what was said before that line.

@@ -14,7 +14,7 @@ import (
 // Client is what a session needs of a box. *api.Client is one.
 type Client interface {
 	SendReport(ctx context.Context, session string, r api.SessionReport) error
-	Activity(ctx context.Context, session, lastLine string) error
+	Activity(ctx context.Context, session string, a api.Activity) error
 	Commands(ctx context.Context, session string, connected func(), f func(api.SessionCommand) error) error
 }
 
@@ -35,10 +35,13 @@ type link struct {
 	logger  *slog.Logger
 
 	commands chan api.SessionCommand
-	gone     chan error    // one, if the box has given up the session
-	orphaned chan struct{} // one, if the box has stayed away
-	wake     chan struct{} // there is a report, or a box
-	lines    chan string   // the last line said, if it was not sent yet
+	gone     chan error        // one, if the box has given up the session
+	orphaned chan struct{}     // one, if the box has stayed away
+	wake     chan struct{}     // there is a report, or a box
+	signs    chan api.Activity // the last sign of life, if it was not sent yet
+
+	life sync.Mutex
+	last api.Activity // the last sign of life
 
 	mu        sync.Mutex
 	queue     []api.SessionReport // in the outbox, as outline has them
@@ -49,7 +52,7 @@ func newLink(dir, session string, client Client, logger *slog.Logger) *link {
 	return &link{
 		dir: dir, session: session, client: client, logger: logger,
 		commands: make(chan api.SessionCommand), gone: make(chan error, 1), orphaned: make(chan struct{}, 1),
-		wake: make(chan struct{}, 1), lines: make(chan string, 1), delivered: make(chan struct{}),
+		wake: make(chan struct{}, 1), signs: make(chan api.Activity, 1), delivered: make(chan struct{}),
 	}
 }
 
@@ -191,6 +194,7 @@ func (l *link) listen(ctx context.Context, orphan time.Duration) {
 			connected = true
 			patience.Stop()
 			l.nudge()
+			l.showAgain()
 		}, func(c api.SessionCommand) error {
 			select {
 			case l.commands <- c:
@@ -224,22 +228,39 @@ func (l *link) listen(ctx context.Context, orphan time.Duration) {
 	}
 }
 
-// heard keeps the last line for the next sign of life.
-func (l *link) heard(line string) {
+// heard keeps a sign of life, in the place of one that was not sent yet.
+func (l *link) heard(a api.Activity) {
+	l.life.Lock()
+	defer l.life.Unlock()
+	l.last = a
+	l.show()
+}
+
+// show has the last sign of life sent. The caller holds life.
+func (l *link) show() {
 	select {
-	case <-l.lines:
+	case <-l.signs:
 	default:
 	}
-	l.lines <- line // there is room: nobody else puts lines
+	l.signs <- l.last // there is room: who holds life is the only one that puts any
+}
+
+// showAgain tells a box that was away that the agent waits for a tool: of one that does, no more need be heard.
+func (l *link) showAgain() {
+	l.life.Lock()
+	defer l.life.Unlock()
+	if l.last.Busy {
+		l.show()
+	}
 }
 
 // showActivity tells the box that something is heard of the agent, now and then.
 func (l *link) showActivity(ctx context.Context) {
 	for {
 		select {
-		case line := <-l.lines:
+		case sign := <-l.signs:
 			request, cancel := context.WithTimeout(ctx, requestTimeout)
-			if err := l.client.Activity(request, l.session, line); err != nil {
+			if err := l.client.Activity(request, l.session, sign); err != nil {
 				l.logger.Debug("the box was not told of activity", "error", err)
 			}
 			cancel()

@@ -70,15 +70,18 @@ func TestMain(m *testing.M) {
 
 // box is one that keeps what it is told, and can be away.
 type box struct {
-	mu        sync.Mutex
-	away      bool
-	gone      bool
-	refuses   func(api.SessionReport) bool // for good
-	changed   chan struct{}                // closed when any of this changes
-	commands  []api.SessionCommand
-	reports   []api.SessionReport
-	lines     []string
-	connected int
+	mu         sync.Mutex
+	away       bool
+	gone       bool
+	refuses    func(api.SessionReport) bool // for good
+	changed    chan struct{}                // closed when any of this changes
+	commands   []api.SessionCommand
+	reports    []api.SessionReport
+	lines      []string
+	busy       bool // its agent waits for a tool, as it was told last
+	signs      int  // of life
+	turnedAway int  // connections that were refused
+	connected  int
 }
 
 func newBox() *box { return &box{changed: make(chan struct{})} }
@@ -115,10 +118,14 @@ func (b *box) SendReport(_ context.Context, _ string, r api.SessionReport) (err 
 	return err
 }
 
-func (b *box) Activity(_ context.Context, _, line string) (err error) {
+func (b *box) Activity(_ context.Context, _ string, a api.Activity) (err error) {
 	b.change(func() {
 		if err = b.refusal(); err == nil {
-			b.lines = append(b.lines, line)
+			b.busy = a.Busy
+			b.signs++
+			if a.Line != "" {
+				b.lines = append(b.lines, a.Line)
+			}
 		}
 	})
 	return err
@@ -130,6 +137,7 @@ func (b *box) Commands(ctx context.Context, _ string, connected func(), f func(a
 	err := b.refusal()
 	b.mu.Unlock()
 	if err != nil {
+		b.change(func() { b.turnedAway++ })
 		return err
 	}
 	connected()

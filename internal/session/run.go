@@ -70,17 +70,16 @@ func Run(ctx context.Context, dir string, client Client, logger *slog.Logger) (e
 	}
 	defer func() { err = errors.Join(err, stderr.close(), removeTemp(dir)) }()
 
-	driven := spec.agent(dir, mark)
+	r := &runner{
+		dir: dir, spec: spec, logger: logger, transcript: transcript, voices: speakers, stderr: stderr,
+		link: newLink(dir, spec.Session, client, logger), carriedOut: map[string]bool{},
+	}
+	driven := spec.agent(dir, mark, r.left)
 	if err := agent.MakeNest(driven); err != nil {
 		return err
 	}
-	adapter, err := agent.New(driven)
-	if err != nil {
+	if r.agent, err = agent.New(driven); err != nil {
 		return err
-	}
-	r := &runner{
-		dir: dir, spec: spec, logger: logger, transcript: transcript, voices: speakers, stderr: stderr,
-		agent: adapter, link: newLink(dir, spec.Session, client, logger), carriedOut: map[string]bool{},
 	}
 	r.watch = Watch{
 		WallClock: time.Duration(spec.WallClock), Silence: time.Duration(spec.Silence), Answer: time.Duration(spec.Answer),
@@ -88,7 +87,7 @@ func Run(ctx context.Context, dir string, client Client, logger *slog.Logger) (e
 	}
 	hangUp := r.link.start(context.WithoutCancel(ctx), time.Duration(spec.Orphan))
 	defer hangUp()
-	r.begin(api.SessionCommand{Text: spec.Prompt})
+	r.begin(api.SessionCommand{Text: spec.firstPrompt()})
 	r.loop(ctx)
 	return r.part(ctx)
 }
@@ -107,13 +106,18 @@ type runner struct {
 	lines              int   // that they have
 
 	used       delivery.Usage // in all turns
+	using      delivery.Usage // besides, as far as it is known
+	toldUsed   delivery.Usage // that the box knows of
+	remind     string         // what the agent is told with its next prompt
 	turn       *turn          // nil between turns
 	turns      int
 	watch      Watch
-	waiting    []api.SessionCommand // prompts for later turns
-	carriedOut map[string]bool      // ids of commands
-	goneBy     time.Time            // when the agent is ended if it is not done by itself
-	refused    int                  // things that the agent was denied
+	waiting    []api.SessionCommand   // prompts for later turns
+	carriedOut map[string]bool        // ids of commands
+	goneBy     time.Time              // when the agent is ended if it is not done by itself
+	refused    int                    // things that the agent was denied
+	talk       *delivery.Conversation // that the agent's program can go on with later
+	afresh     bool                   // the first turn begins once more when the agent's program is gone
 
 	seq    int
 	ending *api.SessionReport // the last report, once the session is to end
@@ -161,6 +165,10 @@ func (r *runner) loop(ctx context.Context) {
 func (r *runner) begin(c api.SessionCommand) {
 	now := time.Now()
 	r.turns++
+	r.settleUsage()
+	if r.remind != "" {
+		c.Text, r.remind = c.Text+"\n\n"+r.remind+"\n", ""
+	}
 	if r.transcript.begun {
 		r.keep([]byte("\n")) // a turn begins on a line of its own
 	}
@@ -235,17 +243,31 @@ func (r *runner) handle(e agent.Event) {
 		}
 		if r.turn != nil {
 			r.turn.errs.write(e.Text)
-			r.watch.Heard(time.Now())
+			r.alive()
 		}
 	case agent.Used:
+		r.using = delivery.Usage{}
 		r.count(e.Usage)
+		r.spend()
+	case agent.Using:
+		if e.Usage.Check() == nil {
+			r.using = e.Usage
+		}
+		r.alive()
+		r.spend()
 	case agent.Heard:
-		r.watch.Heard(time.Now())
+		r.alive()
 	case agent.Working:
 		r.goesOn()
 		r.working(e.Open > 0, time.Now())
+		r.alive()
 	case agent.Denied:
 		r.denied(string(e.Text))
+	case agent.Conversed:
+		r.talk = &e.Conversation
+		r.alive()
+	case agent.Forgotten:
+		r.forgotten(e)
 	case agent.TurnOver, agent.Failed:
 		if r.turn != nil && r.ending == nil {
 			r.agentEnds(e)
@@ -272,6 +294,13 @@ func (r *runner) count(u delivery.Usage) {
 	}
 }
 
+// settleUsage counts what a turn has used that was cut before its program could tell it for good.
+func (r *runner) settleUsage() {
+	using := r.using
+	r.using = delivery.Usage{}
+	r.count(using)
+}
+
 // agentEnds takes the end of a turn as the agent tells it. A failure does not count if the
 // agent has said a terminal signal, or was told to stop. One that does not stay has a
 // moment to stop by itself, which is when the turn is over; if it has not said what it had
@@ -281,9 +310,16 @@ func (r *runner) agentEnds(e agent.Event) {
 	r.flush()
 	switch settled := t.closed || t.terminal; {
 	case e.Kind == agent.Failed && !settled:
+		if e.Spent {
+			r.keptTo(string(e.Text))
+			return
+		}
 		how := api.HowCrashed
-		if e.Limited {
+		switch {
+		case e.Limited:
 			how = api.HowLimited
+		case e.Refused:
+			how = api.HowLoggedOut
 		}
 		r.end(how, string(e.Text))
 		r.ending.ResetAt = e.Reset
@@ -313,11 +349,18 @@ func (r *runner) hear(e agent.Event) {
 		return // between turns it is in the transcript, and counts for nothing
 	}
 	t.write(e.Source, e.Text)
-	r.link.heard(t.last.line())
 	r.note()
+	r.alive()
 	now := time.Now() // silence begins when all this is done: more may be waiting by then
-	r.watch.Heard(now)
 	t.quietAt = now.Add(r.linger())
+}
+
+// alive takes note of a sign of life, and has the box told of it.
+func (r *runner) alive() {
+	r.watch.Heard(time.Now())
+	if r.turn != nil {
+		r.link.heard(api.Activity{Line: r.turn.last.activity(r.spec.Dir), Busy: r.watch.busy})
+	}
 }
 
 // linger is for how long an agent has to be silent after a terminal signal.

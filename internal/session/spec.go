@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 	"github.com/signalbox-dev/signalbox/internal/session/agent"
 )
@@ -18,15 +19,17 @@ import (
 // What is zero of the times and counts has a default.
 type Spec struct {
 	Session string             `json:"session"`
-	Box     string             `json:"box"` // the box's directory
+	Box     string             `json:"box"` // the box's directory; empty for a session without one ([RunAlone])
 	Dir     string             `json:"dir"` // the working directory: a worktree
 	Role    agentsig.Role      `json:"role,omitempty"`
 	Task    string             `json:"task,omitempty"` // what signals name: a task's or a request's id
 	Phase   agentsig.Phase     `json:"phase,omitempty"`
 	Nonce   string             `json:"nonce,omitempty"`
 	Hosts   []string           `json:"hosts,omitempty"`
+	Own     []agentsig.Own     `json:"own_signals,omitempty"` // line signals of the project's own
 	Agent   agent.Config       `json:"agent"`
 	Prompt  string             `json:"prompt"`
+	Resume  *Resume            `json:"resume,omitempty"`
 	Env     []string           `json:"env,omitempty"`   // NAME=value
 	Allow   []agent.Permission `json:"allow,omitempty"` // what the agent may do besides reading
 
@@ -38,6 +41,8 @@ type Spec struct {
 	// from the worktree.
 	Judges    bool     `json:"judges,omitempty"`
 	GitWrites []string `json:"git_writes,omitempty"` // directories outside Dir that git writes when the agent commits, for a program with a sandbox of its own
+
+	Budget delivery.Allowance `json:"budget,omitzero"` // what the agent may use
 
 	WallClock Duration `json:"wall_clock_ms,omitempty"` // how long a turn may take; 60 minutes
 	Silence   Duration `json:"silence_ms,omitempty"`    // before the agent is asked for progress; 5 minutes
@@ -81,14 +86,16 @@ func (s Spec) validate() error {
 	if wrong != "" {
 		return fmt.Errorf("%w: %s", ErrBadSpec, wrong)
 	}
-	if err := cmp.Or(s.Agent.Check(), s.options().Validate()); err != nil {
+	_, err := agentsig.Extend(s.Own...)
+	if err := cmp.Or(s.Agent.Check(), s.options().Validate(), s.Resume.check(s), err); err != nil {
 		return fmt.Errorf("%w: %w", ErrBadSpec, err)
 	}
 	return nil
 }
 
 func (s Spec) options() agentsig.Options {
-	return agentsig.Options{Role: s.Role, Task: s.Task, Phase: s.Phase, Nonce: s.Nonce, Hosts: s.Hosts}
+	own, _ := agentsig.Extend(s.Own...) // which was checked
+	return agentsig.Options{Role: s.Role, Task: s.Task, Phase: s.Phase, Nonce: s.Nonce, Hosts: s.Hosts, Own: own}
 }
 
 // withDefaults fills in what is zero.
@@ -133,11 +140,16 @@ func readSpec(dir string) (Spec, error) {
 }
 
 // agent is the part of the spec of a session in a directory that the agent's adapter goes by.
-func (s Spec) agent(dir, mark string) agent.Spec {
+func (s Spec) agent(dir, mark string, left func() float64) agent.Spec {
+	var resume delivery.Conversation
+	if s.Resume != nil {
+		resume = s.Resume.Conversation
+	}
 	return agent.Spec{
-		Agent: s.Agent, Dir: s.Dir, Role: s.Role, Task: s.Task, Env: s.Env, Allow: s.Allow,
+		Resume: resume,
+		Agent:  s.Agent, Dir: s.Dir, Role: s.Role, Task: s.Task, Env: s.Env, Allow: s.Allow,
 		Confine: s.Confine, Nested: s.Nested, Judges: s.Judges, GitWrites: s.GitWrites,
-		Answer: time.Duration(s.Answer), Grace: time.Duration(s.Grace),
+		Answer: time.Duration(s.Answer), Grace: time.Duration(s.Grace), Left: left,
 		Marker: mark, Private: Private(dir), Nest: Nest(dir),
 		Started: func(pid int, started string) error {
 			return writeJSON(filepath.Join(dir, agentFile), leader{pid, started})

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/process"
-	"github.com/signalbox-dev/signalbox/internal/regular"
 )
 
 // startPatience is for how long a session process may take until it is up.
@@ -73,12 +71,6 @@ func up(dir string) bool {
 // logged returns the last of what the session process said, and where the rest is.
 func logged(dir string) string {
 	path := filepath.Join(dir, logFile)
-	var last tail
-	if f, err := regular.OpenItself(path); err == nil {
-		_, _ = f.Seek(-maxTail, io.SeekEnd) // a shorter one is read from its start
-		data, _ := io.ReadAll(io.LimitReader(f, maxTail))
-		_ = f.Close() // read only
-		last.write(data)
-	}
+	last, _ := readTail(path) // what can't be read says nothing
 	return strings.TrimSpace(last.lines(5) + " (see " + path + ")")
 }

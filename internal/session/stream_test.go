@@ -285,6 +285,17 @@ func TestStreamLimited(t *testing.T) {
 	})
 }
 
+// A login that is refused as the real programs tell it. Claude Code goes on trying, and is ended.
+func TestStreamRefused(t *testing.T) {
+	t.Parallel()
+	inDialects(t, func(t *testing.T, d dialect) {
+		last := start(t, d.spec(t, `cat "$DATA/refused.jsonl"; sleep 300`)).finish()
+		if last.How != api.HowLoggedOut || !strings.Contains(last.Detail, "status 401") {
+			t.Errorf("%+v", last)
+		}
+	})
+}
+
 // A signal counts, whatever becomes of the turn after it.
 func TestStreamSignalCounts(t *testing.T) {
 	t.Parallel()

@@ -41,6 +41,7 @@ type turn struct {
 	noted       int
 	nearMisses  []api.NearMiss
 	usage       delivery.Usage
+	warned      bool // the agent was asked to wrap up
 	voice, errs tail
 	last        tail // of everything, for whoever watches
 }
@@ -127,11 +128,18 @@ func (t *turn) said(findings []agentsig.Finding) []api.SaidSignal {
 		room -= len(wire)
 		out = append(out, api.SaidSignal{
 			Wire: wire, Offset: t.offset + f.Span.Offset, Length: f.Span.Length,
-			SHA256: hex.EncodeToString(f.Span.SHA256[:]), Line: t.line + f.Span.Line,
+			SHA256: hex.EncodeToString(f.Span.SHA256[:]), Line: t.line + f.Span.Line, LeftOut: leftOut(f), Name: f.Signal.Name,
 		})
 	}
 	slices.SortStableFunc(out, func(a, b api.SaidSignal) int { return cmp.Compare(a.Offset, b.Offset) })
 	return out
+}
+
+func leftOut(f agentsig.Finding) string {
+	if f.LeftOut == nil {
+		return ""
+	}
+	return f.LeftOut.Error()
 }
 
 func rank(f agentsig.Finding) int {

@@ -85,3 +85,30 @@ func Voices(dir string) ([]Voice, error) {
 	}
 	return all, nil
 }
+
+// Said returns what the agent of a session said itself, in all turns, without what its tools gave it.
+func Said(dir string) (string, error) {
+	parts, err := Voices(dir)
+	if err != nil {
+		return "", err
+	}
+	f, err := regular.OpenItself(filepath.Join(dir, transcriptFile))
+	if err != nil {
+		return "", err
+	}
+	text, err := regular.ReadAll(f, MaxTranscript+int64(len(fullLine)))
+	if err != nil {
+		return "", err
+	}
+	var own bytes.Buffer
+	for i, v := range parts {
+		end := int64(len(text))
+		if i+1 < len(parts) {
+			end = min(end, parts[i+1].Offset)
+		}
+		if v.From == agentsig.Voice && v.Offset < end {
+			own.Write(text[v.Offset:end])
+		}
+	}
+	return own.String(), nil
+}

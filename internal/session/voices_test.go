@@ -26,6 +26,9 @@ func TestVoices(t *testing.T) {
 	if err != nil || len(voices) < 3 {
 		t.Fatalf("%v, %v", voices, err)
 	}
+	if said, err := session.Said(r.dir); err != nil || !strings.Contains(said, "first\n") || !strings.Contains(said, "READY_FOR_REVIEW: T-1") || strings.Contains(said, "notes.txt") || strings.Contains(said, "what it says") {
+		t.Errorf("the agent itself said %q, %v", said, err)
+	}
 	var got []string
 	for i, v := range voices {
 		end := int64(len(transcript))

@@ -59,6 +59,7 @@ type theme struct {
 	broken    bool // the environment breaks, again and again
 	budget    bool // there is one
 	conflicts bool // merges fail
+	person    bool // plays roles
 }
 
 var themes = []theme{
@@ -87,7 +88,7 @@ var themes = []theme{
 	{manners: map[agentsig.Role]manner{agentsig.RoleAnalyst: unsure, agentsig.RoleDeveloper: crashes}},
 	{manners: map[agentsig.Role]manner{agentsig.RoleDeveloper: dependsOnOther}},
 	{manners: map[agentsig.Role]manner{agentsig.RoleDeveloper: lacksNetwork}},
-	{conflicts: true}, {budget: true}, {broken: true},
+	{conflicts: true}, {budget: true}, {broken: true}, {person: true}, {person: true, conflicts: true}, {person: true, broken: true},
 }
 
 func (w *world) chooseTheme() theme {
@@ -133,6 +134,11 @@ func (w *world) turnOf(p *process) {
 // behave is a turn in a manner. One that the role has no use for is honest.
 func (w *world) behave(p *process, m manner) {
 	developer, holds := p.role == agentsig.RoleDeveloper, p.request == "" && p.task != ""
+	if w.theme.budget && w.chance(40) { // it tells while it works
+		p.used.Add(w.usage())
+		p.reports++
+		p.send(delivery.Spent{Session: p.id, Report: p.reports, Usage: p.used})
+	}
 	switch {
 	case m == crashes:
 		p.end(delivery.Crashed, w.usage())
@@ -146,7 +152,7 @@ func (w *world) behave(p *process, m manner) {
 		if w.chance(50) {
 			reset = now().Add(20 * time.Minute)
 		}
-		p.send(delivery.End{Session: p.id, Ended: delivery.Ended{How: delivery.Limited, ResetAt: reset, Usage: w.usage()}})
+		p.send(delivery.End{Session: p.id, Ended: delivery.Ended{How: delivery.Limited, ResetAt: reset, Usage: w.usage(), Conversation: p.talk}})
 	case m == garbage, m == mute, m == forges, m == ambiguous:
 		if w.chance(30) {
 			w.deny(p)

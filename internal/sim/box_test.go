@@ -124,7 +124,7 @@ func (w *world) append(e ledger.Event, record func() error) error {
 	case diskFull:
 		return errFull
 	}
-	return box.ConflictError{}
+	return box.ConflictError{Err: errors.New("something else happened")}
 }
 
 // see records an event and has the judge look at it.
@@ -178,6 +178,13 @@ func (w *world) noteRecorded(event string, payload any) {
 		if p.Since != "" {
 			w.reached.add("since", string(p.Since))
 		}
+	case work.Granted:
+		if p.Resumes != "" {
+			w.reached.add("world", "resumed")
+		}
+		if p.Fresh != "" {
+			w.reached.add("fresh", freshCause(p.Fresh))
+		}
 	case delivery.Ended:
 		w.reached.add("ended", string(p.How))
 	case delivery.RepairReview:
@@ -186,6 +193,8 @@ func (w *world) noteRecorded(event string, payload any) {
 		if event == delivery.RemediationEnded && p.Detail != "" {
 			w.reached.add("world", "repair left out")
 		}
+	case delivery.Removed:
+		w.left.said = &p
 	case delivery.Finished:
 		w.reached.add("outcome", string(p.Outcome))
 	}

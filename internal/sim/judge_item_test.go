@@ -15,11 +15,18 @@ func (j *judge) seeItem(t *taskFacts, e ledger.Event, payload any) error {
 	if t != nil && t.phase == agentsig.PhaseCompleted && e.Type != work.WorkOverridden && e.Type != work.LateResultRecorded {
 		return breaks("%s is completed", t.id)
 	}
+	if t != nil {
+		if err := t.seeAnew(e); err != nil {
+			return err
+		}
+	}
 	switch p := payload.(type) {
 	case work.Added:
 		t = &taskFacts{id: p.Task, blockedBy: p.BlockedBy, phase: p.Phase}
 		t.looked()
 		j.tasks[e.Subject], j.byID[p.Task] = t, t
+	case work.Taken:
+		return j.taken(t, e)
 	case work.Granted:
 		return j.granted(t, e, p)
 	case work.Result:
@@ -34,10 +41,14 @@ func (j *judge) seeItem(t *taskFacts, e ledger.Event, payload any) error {
 		if t.holder != e.Session {
 			return breaks("takes the lease of %s, and %q has it", e.Session, t.holder)
 		}
-		t.holder = ""
+		if t.person != "" && e.Type == work.LeaseExpired {
+			return breaks("a person's time is up")
+		}
+		t.holder, t.person = "", ""
 		if s := j.live[e.Session]; s != nil && e.Type == work.LeaseExpired && !s.over {
 			j.wrong(t, delivery.CauseTimeouts)
 			j.over(s)
+			s.givenUp = true
 		}
 	case work.Gate:
 		if t.phase != agentsig.PhaseCIPending || t.holder != "" {
@@ -74,7 +85,14 @@ func (j *judge) seeItem(t *taskFacts, e ledger.Event, payload any) error {
 				return breaks("the merge of %s from %s is allowed, and the %s saw %s", t.id, p.Base, role, saw)
 			}
 		}
+		if err := j.approved(t, p); err != nil {
+			return err
+		}
 		t.allowed = p.Commit
+	case work.Proposed:
+		return j.merge(t, e, p)
+	case work.Approved:
+		return j.approval(t, e, p)
 	case work.Merge:
 		return j.mergeRan(t, e, p)
 	case work.Unchanged:
@@ -91,7 +109,10 @@ func (j *judge) seeItem(t *taskFacts, e ledger.Event, payload any) error {
 			q.answered = true // taken back
 		}
 		t.looked()
-		t.phase, t.holder, t.byHand, t.audited, t.allowed, t.seen = p.NextPhase, "", true, false, "", nil
+		if t.phase != agentsig.PhaseBlocked {
+			t.from = t.phase
+		}
+		t.phase, t.holder, t.person, t.byHand, t.audited, t.allowed, t.seen = p.NextPhase, "", "", true, false, "", nil
 		t.claim, t.same, t.unchanged = false, false, false
 		t.asked = p.NextPhase == agentsig.PhaseBlocked
 	case work.Signalled:
@@ -103,7 +124,7 @@ func (j *judge) seeItem(t *taskFacts, e ledger.Event, payload any) error {
 // repeated are the causes that a hand-in of the same commit counts for.
 var repeated = map[work.Since]delivery.Cause{
 	work.SinceStart: delivery.CauseUnchanged, work.SinceGate: delivery.CauseGates, work.SinceReview: delivery.CauseReviews,
-	work.SinceAudit: delivery.CauseAudits, work.SinceMerge: delivery.CauseMerges,
+	work.SinceAudit: delivery.CauseAudits, work.SinceMerge: delivery.CauseMerges, work.SincePerson: notApproved,
 }
 
 // gated is the gate's word. It does not look at what did not pass before, nor at nothing.
@@ -127,6 +148,8 @@ func (j *judge) gated(t *taskFacts, e ledger.Event, p work.Gate) error {
 		t.count[delivery.CauseUnchanged] = 0
 	}
 	switch {
+	case cause == notApproved:
+		j.wrong(t, delivery.CauseMerges)
 	case cause != "":
 		j.wrong(t, cause)
 	case !passed:
@@ -149,10 +172,17 @@ func (j *judge) granted(t *taskFacts, e ledger.Event, p work.Granted) error {
 	if p.Role == "" || wants[t.phase] != p.Role || t.audited || t.same && p.Role == agentsig.RoleAuditor {
 		return breaks("%s is started on %s", p.Role, t.phase)
 	}
+	if p.Agent == delivery.Person {
+		return j.personGranted(t, e, p)
+	}
 	if err := j.startOn(t, e); err != nil {
 		return err
 	}
-	if err := j.start(e, &sessionFacts{id: e.Session, task: t.id, role: p.Role}, p.Agent); err != nil {
+	s := &sessionFacts{id: e.Session, task: t.id, role: p.Role}
+	if err := j.talkGranted(t, s, p); err != nil {
+		return err
+	}
+	if err := j.start(e, s, p.Agent); err != nil {
 		return err
 	}
 	t.phase, t.holder, t.conflict = p.Phase, e.Session, nil
@@ -166,13 +196,16 @@ func (j *judge) granted(t *taskFacts, e ledger.Event, p work.Granted) error {
 // completed is the end of a session by its signal.
 func (j *judge) completed(t *taskFacts, e ledger.Event, p work.Result) error {
 	s := j.live[e.Session]
-	if t.holder != e.Session || s == nil || s.over {
+	if t.holder != e.Session || t.person == "" && (s == nil || s.over) || (t.person != "") != (e.Actor == work.OperatorActor) {
 		return breaks("%s completes what %q holds", e.Session, t.holder)
 	}
-	before := t.phase
+	before, byPerson := t.phase, t.person != ""
+	if byPerson {
+		s = &sessionFacts{task: t.id, role: t.person}
+	}
 	j.over(s)
-	t.holder, t.phase = "", p.NextPhase
 	delete(j.unknown, j.unknownKey(s))
+	t.holder, t.person, t.phase = "", "", p.NextPhase
 	exit := p.Signal == agentsig.KindExit
 	if t.phase == agentsig.PhaseBlocked {
 		t.from = before
@@ -188,15 +221,11 @@ func (j *judge) completed(t *taskFacts, e ledger.Event, p work.Result) error {
 		if !p.Audited || p.NextPhase == agentsig.PhaseCompleted {
 			return breaks("%s is completed by an auditor's word", t.id)
 		}
-		t.audited, t.verdict = !slices.Contains(t.writers, e.Session), j.seen
+		t.audited, t.verdict, t.proposed, t.approved = !slices.Contains(t.writers, e.Session), j.seen, nil, 0
 	case p.Signal == agentsig.KindReviewFailed:
-		j.wrong(t, delivery.CauseReviews)
-		t.refused = refusal{t.shown, delivery.CauseReviews}
-		j.found(t, p.Said)
+		j.sentBackBy(t, byPerson, delivery.CauseReviews, p.Said)
 	case p.Signal == agentsig.KindAuditFailed:
-		j.wrong(t, delivery.CauseAudits)
-		t.refused = refusal{t.shown, delivery.CauseAudits}
-		j.found(t, p.Said)
+		j.sentBackBy(t, byPerson, delivery.CauseAudits, p.Said)
 	case p.Signal == agentsig.KindInfraBlocked, p.Signal == agentsig.KindAuditBlocked, p.Signal == agentsig.KindTaskIncomplete:
 		j.wrong(t, delivery.CauseObstacles)
 		if strings.Contains(p.Field("Blocker"), "information") {
@@ -210,6 +239,17 @@ func (j *judge) completed(t *taskFacts, e ledger.Event, p work.Result) error {
 	return nil
 }
 
+// sentBackBy notes that a reviewer sent a task back. If it is a person, that is no failure: a person has looked.
+func (j *judge) sentBackBy(t *taskFacts, person bool, cause delivery.Cause, said work.Said) {
+	if person {
+		t.looked()
+	} else {
+		j.wrong(t, cause)
+		j.found(t, said)
+	}
+	t.refused = refusal{t.shown, cause}
+}
+
 // found notes what a review or an audit found.
 func (j *judge) found(t *taskFacts, said work.Said) {
 	finding := said.Field("Issues Found") + said.Field("Failed Criteria")
@@ -221,6 +261,9 @@ func (j *judge) found(t *taskFacts, said work.Said) {
 
 func (j *judge) mergeRan(t *taskFacts, e ledger.Event, p work.Merge) error {
 	t.phase = p.NextPhase
+	if e.Type == work.MergeFailed && e.Actor == work.OperatorActor {
+		return j.notApproved(t, p)
+	}
 	if e.Type == work.MergeFailed {
 		t.audited = false
 		j.wrong(t, delivery.CauseMerges)
@@ -228,6 +271,7 @@ func (j *judge) mergeRan(t *taskFacts, e ledger.Event, p work.Merge) error {
 		return nil
 	}
 	t.merges++
+	j.outdate()
 	switch {
 	case t.merges > 1:
 		return breaks("%s is merged twice", t.id)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -51,6 +52,11 @@ func (j *judge) sentBack() {
 
 func (j *judge) repairReviewed(e ledger.Event, s *sessionFacts, p delivery.RepairReview) error {
 	m := &j.remediation
+	m.approved = false
+	if m.accepted && s == nil && e.Actor == work.OperatorActor && p.Passed && p.Commit == m.gated {
+		m.gated, m.reviewed, m.verdict, j.passed[p.Commit] = "", p.Commit, j.seen, true
+		return nil
+	}
 	switch {
 	case s == nil || s.over || s.role != agentsig.RoleCritic || s.task != "":
 		return breaks("the repair %s is reviewed by %s", p.Commit, e.Session)
@@ -78,6 +84,7 @@ func (j *judge) repairMerged(e ledger.Event, p delivery.RepairMerge) error {
 		return nil
 	}
 	m.reviewed, j.repaired = "", true
+	j.outdate()
 	j.baselineChecked(delivery.Baseline{Commit: p.Merge, Checks: p.Checks})
 	return nil
 }

@@ -33,6 +33,15 @@ func (j *judge) seeRun(e ledger.Event, payload any) error {
 		return j.sessionGranted(e, p)
 	case delivery.Ended:
 		return j.sessionEnded(e, s, p)
+	case delivery.Spending:
+		j.spent(s, p.Usage)
+	case delivery.Reached:
+		if !j.overBudget() {
+			return breaks("agents are ended for a budget that is not used up")
+		}
+		for _, s := range j.live {
+			s.over = s.over || !s.waiting
+		}
 	case delivery.Unknown:
 		return j.ladder(e, s, p)
 	case delivery.Turned:
@@ -50,6 +59,9 @@ func (j *judge) seeRun(e ledger.Event, payload any) error {
 	case delivery.RepairReview:
 		return j.repairReviewed(e, s, p)
 	case work.Allowed:
+		if j.approves() && !j.remediation.approved && j.set.Settings.Roles[agentsig.RoleCritic].Agent != delivery.Person {
+			return breaks("the merge of the repair %s is allowed, and nobody has approved it", p.Commit)
+		}
 		if p.Commit != j.remediation.reviewed || p.Verdict != j.remediation.verdict || p.Task != delivery.RepairTask || p.Base != repairBase {
 			return breaks("the merge of the repair %s is allowed by event %d, and event %d passed %q", p.Commit, p.Verdict, j.remediation.verdict, j.remediation.reviewed)
 		}
@@ -82,7 +94,9 @@ func (j *judge) seeRun(e ledger.Event, payload any) error {
 		}
 		return breaks("a pull request is opened, and nothing was merged")
 	case delivery.OnTask:
-		j.onTaskEvent(e, p)
+		return j.onTaskEvent(e, s, p)
+	case delivery.Amended:
+		return j.amended(p)
 	case delivery.Noted:
 		j.created(p.Said)
 	}
@@ -95,17 +109,23 @@ func (j *judge) created(said work.Said) {
 	}
 }
 
-func (j *judge) onTaskEvent(e ledger.Event, p delivery.OnTask) {
+func (j *judge) onTaskEvent(e ledger.Event, s *sessionFacts, p delivery.OnTask) error {
 	t := j.byID[p.Task]
 	switch e.Type {
+	case delivery.ConversationLost:
+		if s == nil || s.resumes == "" {
+			return breaks("%s loses a conversation, and went on with none", e.Session)
+		}
+		s.resumes, t.talk = "", talkFacts{spoilt: t.talk.spoilt}
 	case delivery.TaskCancelled:
 		j.cancel(t)
 	case delivery.TaskRetried:
 		j.takeBack(t)
 		t.looked()
-		t.cancelled = false
+		t.cancelled, t.dropped = false, false
 		j.overTask(t.id)
 	}
+	return nil
 }
 
 func (j *judge) cancel(t *taskFacts) {
@@ -122,7 +142,7 @@ func (j *judge) takeBack(t *taskFacts) {
 
 func (j *judge) runFinished(p delivery.Finished) error {
 	j.finished = true
-	done, unchanged := 0, 0
+	done, unchanged, dropped := 0, 0, 0
 	for _, t := range j.tasks {
 		if t.unchanged {
 			unchanged++
@@ -132,12 +152,14 @@ func (j *judge) runFinished(p delivery.Finished) error {
 			done++
 		case !j.stopping && !j.dead(t):
 			return breaks("the run ends, and %s is in %s", t.id, t.phase)
+		case t.dropped:
+			dropped++
 		}
 	}
 	switch {
 	case len(j.live) > 0:
 		return breaks("the run ends with %d sessions", len(j.live))
-	case done != p.Completed || j.set.Tasks-done != p.Left || len(j.tasks) != j.set.Tasks && !j.stopping:
+	case done != p.Completed || j.set.Tasks-done-dropped != p.Left || len(j.tasks) != j.set.Tasks && !j.stopping:
 		return breaks("%d of %d tasks are completed, and it says %d, %d left", done, j.set.Tasks, p.Completed, p.Left)
 	case unchanged != p.Unchanged:
 		return breaks("%d tasks are completed without a change, and it says %d", unchanged, p.Unchanged)
@@ -194,8 +216,8 @@ func (j *judge) sessionEnded(e ledger.Event, s *sessionFacts, p delivery.Ended) 
 		return breaks("the session %s ends, and is not there", e.Session)
 	}
 	delete(j.live, e.Session)
-	j.tokens += p.Usage.Tokens()
-	j.cost += p.Usage.CostUSD
+	j.spent(s, p.Usage)
+	j.talkEnded(s, s.over, p)
 	for _, c := range j.calls {
 		if c.session == s.id && !c.done {
 			c.done = true
@@ -219,6 +241,13 @@ func (j *judge) sessionEnded(e ledger.Event, s *sessionFacts, p delivery.Ended) 
 	return nil
 }
 
+// spent counts what a session has used that was not told before.
+func (j *judge) spent(s *sessionFacts, all delivery.Usage) {
+	j.tokens += max(all.Tokens()-s.tokens, 0)
+	j.cost += max(all.CostUSD-s.cost, 0)
+	s.tokens, s.cost = all.Tokens(), all.CostUSD
+}
+
 func (j *judge) cameToNothing(s *sessionFacts, cause delivery.Cause) {
 	switch {
 	case s.request != "":
@@ -233,7 +262,7 @@ func (j *judge) cameToNothing(s *sessionFacts, cause delivery.Cause) {
 
 func (j *judge) gaveUp(s *sessionFacts) {
 	if s != nil && !s.over {
-		s.over = true
+		s.over, s.givenUp = true, true
 		j.cameToNothing(s, delivery.CauseTimeouts)
 	}
 }
@@ -286,7 +315,7 @@ func (j *judge) asked(s *sessionFacts, p delivery.Question) error {
 	switch c := j.calls[p.Request]; {
 	case p.Cause == delivery.CauseBudget && !j.overBudget():
 		return breaks("asks about a budget that is not used up")
-	case p.Cause == delivery.CauseExpertAttempts && c.attempts != j.limits().ExpertAttempts, p.Cause == delivery.CauseExpert && !c.failed:
+	case p.Cause == delivery.CauseExpertAttempts && c.attempts != j.limits().ExpertAttempts, p.Cause == delivery.CauseExpert && !c.failed && j.set.Settings.Roles[agentsig.RoleExpert].Agent != delivery.Person:
 		return breaks("%s is asked for %s: %+v", p.ID, p.Cause, c)
 	case p.Cause == delivery.CauseExpertRequests && s.asks != j.limits().ExpertRequests:
 		return breaks("%s asked for an expert %d times of %d", s.id, s.asks, j.limits().ExpertRequests)
@@ -296,6 +325,13 @@ func (j *judge) asked(s *sessionFacts, p delivery.Question) error {
 			return breaks("asked after %s went wrong %d of %d times", p.Cause, t.count[p.Cause], most)
 		}
 		t.asked = false
+	case slices.Contains(p.Choices, delivery.ChooseAccept):
+		if j.approves() && j.remediation.reviewed != "" && j.set.Settings.Roles[agentsig.RoleCritic].Agent != delivery.Person {
+			break
+		}
+		if j.remediation.gated == "" || j.set.Settings.Roles[agentsig.RoleCritic].Agent != delivery.Person {
+			return breaks("%s asks a person about the repair %q", p.ID, j.remediation.gated)
+		}
 	case p.Task == "" && p.Cause != delivery.CauseBudget:
 		j.remediation.repaired, j.remediation.gated = false, ""
 	}
@@ -317,7 +353,12 @@ func (j *judge) answered(p delivery.Answered) error {
 		}
 	case p.Choice == delivery.ChooseHealthy:
 		m.healthy, m.verified, m.verify, m.declared = true, false, true, true
+	case p.Choice == delivery.ChooseAccept && m.reviewed != "":
+		m.approved = true
+	case p.Choice == delivery.ChooseAccept:
+		m.accepted = true
 	case t == nil:
+		m.repaired, m.gated, m.reviewed, m.accepted = false, "", "", false
 		m.round, m.declared = 0, false
 	case q.Request != "" && j.calls[q.Request].session != "" && j.live[j.calls[q.Request].session] != nil:
 		j.calls[q.Request].failed = false

@@ -47,12 +47,16 @@ type taskFacts struct {
 	phase     agentsig.Phase
 	from      agentsig.Phase // that a block came from
 	cancelled bool
+	dropped   bool // the plan does not have it any more
+	anew      bool // its text is another one, and it has not begun again
 	byHand    bool // the operator set its phase since it was last worked on
 	writers   []string
 	written   bool // somebody may have changed it since the gate passed
 	gated     string
 	seen      map[agentsig.Role]string // the tree that a reviewer was shown since the gate passed, and where the work was said to begin
 	allowed   string                   // the commit whose merge is about to be made
+	proposed  *work.Proposed           // the merge that a person is asked about, or has approved; nil if it has to be proposed anew
+	approved  uint64                   // the sequence of their word
 	reviewed  bool
 	audited   bool
 	verdict   uint64 // the sequence of the audit
@@ -63,10 +67,12 @@ type taskFacts struct {
 	shown     string  // the commit that a reviewer was shown last
 	refused   refusal // the last that did not pass, since a person looked
 	holder    string
+	person    agentsig.Role          // that the holder plays, if it is a person
 	count     map[delivery.Cause]int // what went wrong since a person last looked
 	findings  map[string]bool
 	conflict  *delivery.FileConflict
 	asked     bool // a question is owed for something that is no limit
+	talk      talkFacts
 }
 
 // refusal is a commit that did not pass.
@@ -81,7 +87,11 @@ type sessionFacts struct {
 	round             int
 	commit            string
 	over, waiting     bool
+	tokens            int64 // that it is known to have used
+	cost              float64
 	asks              int
+	agent, resumes    string // the session whose conversation it goes on with
+	givenUp           bool
 }
 
 type questionFacts struct {
@@ -105,6 +115,8 @@ type remediationFacts struct {
 	verified bool
 	declared bool   // healthy, by a person
 	gated    string // the commit that waits for a critic
+	accepted bool   // by the person who is the critic
+	approved bool   // by the person who approves merges
 	reviewed string // the commit that waits for its merge
 	verdict  uint64 // the sequence of that review
 }
@@ -124,8 +136,8 @@ func (j *judge) see(e ledger.Event, payload any) error {
 	if t := j.tasks[e.Subject]; t != nil || e.Type == work.WorkAdded {
 		err = j.seeItem(t, e, payload)
 	} else {
-		if j.finished {
-			return breaks("%s comes after the end of the run", e.Type)
+		if j.finished != (e.Type == delivery.LeftoversRemoved) {
+			return breaks("the run has ended: %v, and %s comes", j.finished, e.Type)
 		}
 		err = j.seeRun(e, payload)
 	}
@@ -165,11 +177,15 @@ func (j *judge) limitOf(cause delivery.Cause) int {
 }
 
 // wrong counts something that went wrong with a task.
-func (j *judge) wrong(t *taskFacts, cause delivery.Cause) { t.count[cause]++ }
+func (j *judge) wrong(t *taskFacts, cause delivery.Cause) {
+	t.count[cause]++
+	t.talk.wrong(kinds[cause])
+}
 
 // looked forgets what went wrong: a person has looked at it.
 func (t *taskFacts) looked() {
 	t.refused = refusal{}
+	t.talk.failed, t.talk.again = "", false
 	t.count, t.findings, t.conflict, t.asked = map[delivery.Cause]int{}, map[string]bool{}, nil, false
 }
 
@@ -256,10 +272,8 @@ func (j *judge) atOnce() error {
 
 // startOn checks that a task may be worked on.
 func (j *judge) startOn(t *taskFacts, e ledger.Event) error {
-	for _, id := range t.blockedBy {
-		if j.byID[id].phase != agentsig.PhaseCompleted {
-			return breaks("%s is started before %s is completed", t.id, id)
-		}
+	if err := j.unblocked(t); err != nil {
+		return err
 	}
 	for cause, n := range t.count {
 		if most := j.limitOf(cause); most > 0 && n >= most {
@@ -280,6 +294,15 @@ func (j *judge) startOn(t *taskFacts, e ledger.Event) error {
 		return breaks("%s is started before a person was asked", t.id)
 	case t.conflict != nil && t.conflict.Until.After(e.Time) && !j.settled(t.conflict.Holder):
 		return breaks("%s is started before its file is free", t.id)
+	}
+	return nil
+}
+
+func (j *judge) unblocked(t *taskFacts) error {
+	for _, id := range t.blockedBy {
+		if j.byID[id].phase != agentsig.PhaseCompleted {
+			return breaks("%s is started before %s is completed", t.id, id)
+		}
 	}
 	return nil
 }

@@ -31,7 +31,11 @@ func TestMutants(t *testing.T) {
 		{Name: "a person's word on the environment is a review", File: "../delivery/evolve.go", Old: "r.goWithout() // what nobody reviewed is not merged", New: "m.Stage = StageMerge"},
 		{Name: "a repair is merged from elsewhere", File: "../delivery/repair.go", Old: " || in.Base != m.Repair.Base", New: ""},
 		{Name: "work is merged from elsewhere", File: "../work/item.go", Old: "seen != (Seen{}) && seen.Base != base", New: "false"},
-		{Name: "a provider's limit is a crash", File: "../delivery/evolve.go", Old: "case Limited, Stopped, Orphaned:", New: "case Stopped, Orphaned:"},
+		{Name: "a merge is made without the person", File: "../delivery/approve.go", Old: "if r.Settings.Approve == Person {", New: "if false {"},
+		{Name: "two merges are proposed at once", File: "../delivery/command.go", Old: "if t.Item.Audited && (merge == nil", New: "if t.Item.Audited && !r.proposed(t) && (merge == nil"},
+		{Name: "what was approved before a merge counts after it", File: "../delivery/approve.go", Old: "case p == nil || !r.stands(t, p) || p.Allowed != allowed:", New: "case p == nil || p.Allowed != allowed:"},
+		{Name: "a repair is merged that nobody approved", File: "../delivery/approve.go", Old: "return r.Settings.Approve != Person || r.Remediation.Approved ||", New: "return true || r.Settings.Approve != Person || r.Remediation.Approved ||"},
+		{Name: "a provider's limit is a crash", File: "../delivery/evolve.go", Old: "p.How == Limited || p.How == Stopped", New: "p.How == Stopped"},
 		{Name: "a question is asked twice", File: "../delivery/evolve_person.go", Old: "t.Question, t.Need = p.ID, nil\n", New: "t.Question = p.ID\n"},
 		{Name: "unknown output is never forgotten", File: "../delivery/evolve_item.go", Old: "delete(r.Unknown, t.ID+\"/\"+string(before.Lease.Role))", New: ""},
 		{Name: "the gate forgives failed merges", File: "../delivery/evolve_item.go", Old: "t.Count.Gates = 0", New: "t.Count.Gates, t.Count.Merges = 0, 0"},
@@ -46,6 +50,21 @@ func TestMutants(t *testing.T) {
 		{Name: "an auditor's word completes", File: "../work/decide.go", Old: "audited = i.Run != \"\"", New: "audited = i.Run == \"none\""},
 		{Name: "the gate's old result counts", File: "../delivery/command.go", Old: "t.command(do) == command", New: "(t.command(do) == command || do == DoGate)"},
 		{Name: "a turn counts twice", File: "../delivery/decide.go", Old: "case s != nil && in.Turn <= s.Turn:", New: "case false:"},
+		{Name: "a merge is made by the checks of another plan", File: "../delivery/command.go", Old: "latest := t.Outdated", New: "latest := uint64(0)"},
+		{Name: "a repair is merged by the checks of another plan", File: "../delivery/repair.go", Old: "if r.Amended > 0 {", New: "if false {"},
+		{Name: "a task of a run that is being ended is taken", File: "../delivery/person.go", Old: "case r.Stopping != \"\":\n\t\treturn nil, ErrEnding", New: "case false:\n\t\treturn nil, ErrEnding"},
+		{Name: "a task that waits for another is taken", File: "../delivery/person.go", Old: "case b != \"\":", New: "case false && b != \"\":"},
+		{Name: "a person reviews what the plan does not ask for any more", File: "../delivery/amend.go", Old: "return t.Anew != \"\" && t.Item.Lease.ByPerson()", New: "return false"},
+		{Name: "a person who sends work back counts as a failure", File: "../delivery/evolve_item.go", Old: "if by.ByPerson() {", New: "if false {"},
+		{Name: "a person accepts another commit than they were shown", File: "../conductor/person.go", Old: "v.Commit != now.Commit || v.Tree != now.Tree || v.Base != now.Base", New: "false"},
+		{Name: "work that is not merged is removed", File: "../conductor/clean.go", Old: "case q.clean && l.Safe():", New: "case q.clean:"},
+		{Name: "what is removed is not recorded", File: "../conductor/clean.go", Old: "if err := c.recordRemoved(ctx, p, said); err != nil {\n\t\t\treturn err\n\t\t}\n\t\treturn c.runner.Discard", New: "return c.runner.Discard"},
+		{Name: "a critic goes on with a developer's conversation", File: "../delivery/next.go", Old: "if role == agentsig.RoleDeveloper {\n\t\tgrant", New: "if role != agentsig.RoleAnalyst {\n\t\tgrant"},
+		{Name: "rework is never fresh", File: "../delivery/conversation.go", Old: "case r.Settings.Rework == ReworkFresh:", New: "case false:"},
+		{Name: "a conversation that was given up goes on", File: "../delivery/conversation.go", Old: "case s.GivenUp:", New: "case false:"},
+		{Name: "a conversation about another text goes on", File: "../delivery/amend.go", Old: "t.Developer.lose(\"the plan was amended\")", New: ""},
+		{Name: "a conversation goes on for ever", File: "../delivery/conversation.go", Old: "most > 0 && full >= most", New: "most < 0 && full >= most"},
+		{Name: "a conversation is lost twice", File: "../delivery/conversation.go", Old: "\ts.Resumes = nil\n", New: ""},
 		{Name: "a result of a session that has ended counts", File: "../delivery/decide.go", Old: "if t.Item.Holds(token) {", New: "if false {"},
 	}))
 }
@@ -73,8 +92,20 @@ func TestConductorMutants(t *testing.T) {
 		{Name: "agents are not told to stop", File: "../conductor/conductor.go", Old: "Kind: api.CommandStop, Reason", New: "Kind: api.CommandTell, Reason"},
 		{Name: "a finished run is not left", File: "../conductor/decider.go", Old: "d.runner.LeaveFollowed(r.ID)\n\t\t\td.runner.Finished(ctx, r)", New: "d.runner.LeaveFollowed(r.ID)"},
 		{Name: "what a finished run left is forgotten by a restart", File: "../conductor/conductor.go", Old: "default:\n\t\t\tc.runner.Finished(ctx, r)", New: "default:\n\t\t\t_ = r"},
-		{Name: "somebody is told of a question again and again", File: "../conductor/decider.go", Old: "if !d.asked[q.ID] {", New: "if d.asked[q.ID] = false; !d.asked[q.ID] {"},
+		{Name: "somebody is told of a question again and again", File: "../conductor/decider.go", Old: "if !d.asked[q.ID] &&", New: "if d.asked[q.ID] = false; !d.asked[q.ID] &&"},
 		{Name: "who could not be told is not told again", File: "../conductor/notify.go", Old: "if err == nil || ctx.Err() != nil", New: "if true || ctx.Err() != nil"},
 		{Name: "a merge is permitted that is not allowed", File: "../conductor/conductor.go", Old: "if allowed == nil {\n\t\treturn work.Permit{}", New: "if allowed == nil {\n\t\treturn work.Permit{Seq: 1, Allowed: work.Allowed{Commit: merge.Commit, Onto: merge.Onto, Tree: merge.Tree, Base: merge.Base}}"},
+	}))
+}
+
+// Each rule of a plan that is amended, dropped, is noticed by TestSchedules.
+func TestAmendMutants(t *testing.T) {
+	mutant.All(t, mutant.By("TestSchedules", []mutant.Mutant{
+		{Name: "who is started on a task that is gone is told nothing", File: "../conductor/orders.go", Old: "p.Tasks = append(slices.Clone(p.Tasks), gone)", New: "_ = gone"},
+		{Name: "what came with an amendment is not added", File: "../conductor/orders.go", Old: "came >= 0 && came < len(r.Added)", New: "false"},
+		{Name: "what is completed is changed", File: "../delivery/amend.go", Old: "case t == nil || t.Item.Phase == agentsig.PhaseCompleted:\n\t\t\tadd(id)", New: "case t == nil:\n\t\t\tadd(id)"},
+		{Name: "what is being merged is changed", File: "../delivery/amend.go", Old: "return t.Item.Audited && t.Item.Allowed != nil }", New: "return false }"},
+		{Name: "what is changed goes on where it was", File: "../delivery/amend.go", Old: "if phase != begin && phase != agentsig.PhaseDraft && !t.taken() {", New: "if false {"},
+		{Name: "who works on the text before goes on", File: "../delivery/amend.go", Old: "r.endAll(id, \"the plan was amended\")", New: ""},
 	}))
 }

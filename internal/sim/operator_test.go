@@ -22,7 +22,12 @@ func (w *world) operate() error {
 	if w.chance(90) {
 		task = pick(w, w.plan.Tasks).ID
 	}
+	if len(w.run.Added) > 0 && w.chance(30) {
+		task = pick(w, w.run.Added)
+	}
 	switch n := w.rand.IntN(100); {
+	case n < 50 && slices.ContainsFunc(w.run.Tasks, w.awaits):
+		return w.playPart(task)
 	case n < 3, n < 45 && len(w.run.Questions) > 0:
 		return w.answer(w.someAnswer())
 	case n < 55:
@@ -37,8 +42,14 @@ func (w *world) operate() error {
 		return w.onTask(task, "cancel", "not needed")
 	case n < 85:
 		return w.onRun("cancel", "all of it")
-	case n < 92:
+	case n < 86:
+		return w.clean()
+	case n < 89:
 		return w.onTask(task, "retry", "once more")
+	case n < 92:
+		return w.amend()
+	case n < 97:
+		return w.playPart(task)
 	}
 	return w.override(task)
 }
@@ -84,11 +95,16 @@ func (w *world) answer(a delivery.Answer) error {
 	})
 }
 
+// key is the key of something that the operator says.
+func (w *world) key(what string) string {
+	w.told++
+	return fmt.Sprintf("%s-%d", what, w.told)
+}
+
 // tellAgent gives a message to an agent that is in touch, which takes it, refuses it or does not answer, or to the
 // next one. A client that got no answer says it again.
 func (w *world) tellAgent(task string) error {
-	w.told++
-	key := fmt.Sprintf("tell-%d", w.told)
+	key := w.key("tell")
 	for again := true; again; again = !w.calm && w.chance(20) {
 		var agent string
 		if s := w.run.SessionOf(task); s != nil && w.conductor.Mail().InTouch(s.ID) {
@@ -166,6 +182,8 @@ func (w *world) answerAll() (bool, error) {
 		case slices.Contains(q.Choices, delivery.ChooseHealthy) && (w.unplayed(agentsig.RoleRemediation) || w.unplayed(agentsig.RoleHealthAuditor) || w.unplayed(agentsig.RoleCritic)):
 			w.broken = false // somebody repaired it by hand
 			a = delivery.Answer{Question: q.ID, Choice: delivery.ChooseHealthy}
+		case slices.Contains(q.Choices, delivery.ChooseAccept):
+			a = delivery.Answer{Question: q.ID, Choice: delivery.ChooseAccept}
 		case q.Cause == delivery.CauseObstacles:
 			w.broken = false
 		}
@@ -173,7 +191,8 @@ func (w *world) answerAll() (bool, error) {
 			return true, err
 		}
 	}
-	return len(open) > 0, nil
+	played, err := w.playParts()
+	return played || len(open) > 0, err
 }
 
 func (w *world) unplayed(role agentsig.Role) bool { return w.run.Settings.Roles[role].Agent == "" }
@@ -199,7 +218,10 @@ func (w *world) epilogue() error {
 			return err
 		}
 	}
-	return w.tellAgent("T-1")
+	if err := w.tellAgent("T-1"); err != nil {
+		return err
+	}
+	return w.clean()
 }
 
 // notifiedAll looks whether somebody was told of each open question, since the box began.

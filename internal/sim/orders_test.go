@@ -3,6 +3,8 @@ package sim_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/order"
+	"github.com/signalbox-dev/signalbox/internal/plan"
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
@@ -42,6 +45,9 @@ var errOrder = errors.New("it could not be carried out")
 // CarryOut registers an order and does what the world says, until that is all or ctx ends.
 func (w *world) CarryOut(ctx context.Context, o order.Order) error {
 	e := &errand{Order: o, ctx: ctx, steps: make(chan step)}
+	if s := o.Session; o.Do == delivery.DoStart && s.Task != "" && !slices.ContainsFunc(o.Plan.Tasks, func(t plan.Task) bool { return t.ID == s.Task }) {
+		return fmt.Errorf("the plan has no %s", s.Task)
+	}
 	w.mu.Lock()
 	if before := w.errands[o.ID]; before != nil && before.ctx.Err() == nil {
 		w.doubled = o.ID
@@ -257,7 +263,10 @@ func (w *world) merge(e *errand) {
 		r.Result, r.Trouble = "", "the branch is checked out elsewhere"
 	case fresh && w.chance(2): // it does not ask
 	default:
-		w.permit(e, delivery.MergeChecked{Commit: commit, Onto: "fedcba8", Tree: "fedcba7", Base: e.Task.Item.Base()}, "ba5e000", func(allowed bool) delivery.Input {
+		if fresh && w.chance(10) { // somebody else moves it
+			w.tip = w.commit()
+		}
+		w.permit(e, delivery.MergeChecked{Commit: commit, Onto: w.tip, Tree: "fedcba7", Base: e.Task.Item.Base(), Checked: "fedcba3"}, "ba5e000", func(allowed bool) delivery.Input {
 			if !allowed {
 				r.Result, r.Trouble = "", "the merge is not due any more"
 			}
@@ -282,6 +291,9 @@ func (w *world) permit(e *errand, m delivery.MergeChecked, elsewhere string, res
 		}})
 	}
 	e.todo = append(e.todo, job{in: m, then: func() {
+		if e.allowed && e.Run.Digest != w.run.Digest && w.violated == nil {
+			w.violated = breaks("the merge of %s is allowed by the checks of another plan", m.Commit)
+		}
 		if e.allowed {
 			w.merged[m.Commit] = true
 		}
@@ -452,6 +464,9 @@ func (w *world) Look(string, string, string, string) <-chan struct{} {
 	close(done)
 	return done
 }
+
+// Evidence is never named.
+func (w *world) Evidence(string, string, int64) ([]byte, error) { return nil, fs.ErrNotExist }
 
 // Distrust finds nothing wrong.
 func (w *world) Distrust(string) (string, error) { return "", nil }

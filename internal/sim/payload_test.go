@@ -23,14 +23,17 @@ var payloads = map[string]func([]byte) (any, error){
 	delivery.ExpertFailed: as[delivery.ExpertCall], delivery.RequesterResumed: as[delivery.ExpertCall],
 	delivery.ConflictReported: as[delivery.FileConflict], delivery.ProviderPaused: as[delivery.Pause],
 	delivery.TaskCancelled: as[delivery.OnTask], delivery.TaskRetried: as[delivery.OnTask], delivery.CheckoutTouched: as[delivery.OnTask],
-	delivery.MessageTold: as[delivery.Message], delivery.PullRequestOpened: as[delivery.PullRequest], delivery.PermissionDenied: as[delivery.Denial],
-	delivery.ProtectionLost: as[delivery.Exposure],
+	delivery.ConversationLost: as[delivery.OnTask],
+	delivery.MessageTold:      as[delivery.Message], delivery.PullRequestOpened: as[delivery.PullRequest], delivery.PermissionDenied: as[delivery.Denial],
+	delivery.UsageReported: as[delivery.Spending], delivery.BudgetReached: as[delivery.Reached],
+	delivery.ProtectionLost: as[delivery.Exposure], delivery.LeftoversRemoved: as[delivery.Removed], delivery.PlanAmended: as[delivery.Amended],
 
 	work.WorkAdded: as[work.Added], work.LeaseGranted: as[work.Granted], work.ReviewStarted: as[work.Granted],
 	work.AgentSessionCompleted: as[work.Result], work.LateResultRecorded: as[work.Result], work.LeaseReleased: as[work.Ended],
 	work.LeaseExpired: as[work.Ended], work.GatePassed: as[work.Gate], work.GateFailed: as[work.Gate], work.WorkOverridden: as[work.Overridden],
-	work.WorkBlocked: as[work.Blocked], work.WorkUnblocked: as[work.Unblocked], work.MergeAllowed: as[work.Allowed], work.WorkMerged: as[work.Merge],
-	work.MergeFailed: as[work.Merge], work.WorkUnchanged: as[work.Unchanged], work.WorkShown: as[work.Shown], work.SignalRecorded: as[work.Signalled],
+	work.WorkBlocked: as[work.Blocked], work.WorkUnblocked: as[work.Unblocked], work.MergeAllowed: as[work.Allowed],
+	work.MergeProposed: as[work.Proposed], work.MergeApproved: as[work.Approved], work.WorkMerged: as[work.Merge],
+	work.MergeFailed: as[work.Merge], work.WorkUnchanged: as[work.Unchanged], work.WorkShown: as[work.Shown], work.WorkTaken: as[work.Taken], work.SignalRecorded: as[work.Signalled],
 }
 
 func as[P any](data []byte) (any, error) {

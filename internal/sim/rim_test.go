@@ -12,6 +12,7 @@ import (
 // process is a session's process. It outlives a restart of the box.
 type process struct {
 	id       string
+	subject  string // of the task's item, or of the run
 	role     agentsig.Role
 	task     string
 	request  string
@@ -23,6 +24,8 @@ type process struct {
 	killed   bool // it left no word of its end
 	manner   manner
 	stubborn bool // it does not stop when it is told to
+	used     delivery.Usage
+	talk     *delivery.Conversation // that its program can go on with
 }
 
 // message is kept until it is acknowledged.
@@ -36,7 +39,8 @@ func (p *process) send(in delivery.Input) { p.outbox = append(p.outbox, message{
 func (p *process) end(how delivery.How, usage delivery.Usage) {
 	if !p.over {
 		p.over = true
-		p.send(delivery.End{Session: p.id, Ended: delivery.Ended{How: how, Detail: "exit status 1", Usage: usage}})
+		usage.Add(p.used)
+		p.send(delivery.End{Session: p.id, Ended: delivery.Ended{How: how, Detail: "exit status 1", Usage: usage, Conversation: p.talk}})
 	}
 }
 
@@ -45,15 +49,20 @@ func (p *process) end(how delivery.How, usage delivery.Usage) {
 func (w *world) start(s *delivery.Session) *process {
 	p := w.processes[s.ID]
 	if p == nil {
-		p = &process{id: s.ID, role: s.Role, task: s.Task, request: s.Request, asks: []delivery.Ask{""}, manner: w.mannerOf(s.Role), stubborn: w.chance(5)}
+		p = &process{id: s.ID, subject: w.subject, role: s.Role, task: s.Task, request: s.Request, asks: []delivery.Ask{""}, manner: w.mannerOf(s.Role), stubborn: w.chance(5)}
+		if t := w.run.Task(s.Task); t != nil {
+			p.subject = t.Item.Subject
+		}
 		w.processes[s.ID] = p
 		w.order = append(w.order, s.ID)
 		if !w.calm && w.chance(1) {
 			p.end(delivery.Broken, delivery.Usage{})
 		}
+		p.talk = w.conversation(s)
+		w.forgets(p, s)
 	}
 	if p.killed {
-		p.killed = false
+		p.killed, p.talk = false, nil
 		p.end(pick(w, []delivery.How{delivery.Crashed, delivery.Orphaned}), delivery.Usage{})
 	}
 	return p
@@ -194,7 +203,7 @@ func (w *world) comesToNothing(in delivery.Input) error {
 // expire takes the lease of a session that was out of touch.
 func (w *world) expire() error {
 	for _, t := range w.run.Tasks {
-		if t.Item.Lease != nil && w.chance(50) {
+		if t.Item.Lease != nil && !t.Item.Lease.ByPerson() && w.chance(50) {
 			item, token := t.Item.Subject, t.Item.Lease.Token
 			if err := w.pass(10 * time.Minute); err != nil {
 				return err

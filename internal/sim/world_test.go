@@ -29,6 +29,7 @@ type world struct {
 	config  config.Config
 	calm    bool // agents are honest, nothing is lost
 	silent  bool // the person is
+	talks   bool // agents leave conversations that can be gone on with
 
 	// The box.
 	ledger    *conductortest.Ledger
@@ -51,11 +52,14 @@ type world struct {
 	branches    map[string]*branch
 	taken       map[string]bool // names of branches
 	merged      map[string]bool // commits that the target has
+	tip         string          // where the target is
 	repair      branch          // what remediation has committed
 	commits     int
 	broken      bool // the environment is
 	unprotected []string
 	told        int // messages of the operator's
+	versions    int // of the plan, that were handed in after the first
+	left        leftovers
 
 	// What does not.
 	loose []delivery.Input // things that were seen, and not handed in yet
@@ -88,9 +92,9 @@ func breaks(format string, a ...any) error { return violation{fmt.Errorf(format,
 func newWorld(seed uint64, reached counts, story *[]string) *world {
 	w := &world{
 		rand: rand.New(rand.NewPCG(seed, 11)), reached: reached, story: story, judge: newJudge(), run: &delivery.Run{},
-		processes: map[string]*process{}, branches: map[string]*branch{}, taken: map[string]bool{}, merged: map[string]bool{},
+		processes: map[string]*process{}, branches: map[string]*branch{}, taken: map[string]bool{}, merged: map[string]bool{}, tip: "fedcba8",
 		done: map[string]bool{}, again: map[string]bool{}, failed: map[string]time.Time{}, errands: map[string]*errand{},
-		marked: map[string]bool{}, notified: map[string]int{}, record: newRecord(),
+		marked: map[string]bool{}, notified: map[string]int{}, record: newRecord(), left: leftovers{gone: map[string]bool{}},
 	}
 	w.theme = w.chooseTheme()
 	return w
@@ -129,7 +133,7 @@ func (w *world) begin() error {
 	}
 	for range 100 {
 		w.arm()
-		run, err := w.conductor.Deliver(background, api.StartRun{Plan: w.plan.Markdown()}, "deliver")
+		run, err := w.conductor.Deliver(background, api.StartRun{Plan: w.plan.Markdown(), Path: planFile}, "deliver")
 		settled := w.wait()
 		switch {
 		case settled != nil:
@@ -164,12 +168,12 @@ func (w *world) settings() {
 		},
 	}
 	if w.chance(20) {
-		c.Merge = config.MergePR
+		c.Merge.Into = config.IntoPR
 	}
 	if w.chance(30) {
 		c.Notify.Webhook = "https://example.org/hook"
 	}
-	played := func(percent int) config.Role {
+	by := func(percent int) config.Role {
 		r := config.Role{Agent: pick(w, []string{"first", "second"}), AtOnce: w.rand.IntN(3)}
 		if w.chance(percent) {
 			r.Agent = "nobody"
@@ -177,13 +181,26 @@ func (w *world) settings() {
 		return r
 	}
 	c.Roles = config.Roles{
-		Developer: played(0), Critic: played(0), Auditor: played(0), Analyst: played(0), Remediation: played(2), HealthAuditor: played(2), Expert: played(2),
+		Developer: by(0), Critic: by(0), Auditor: by(0), Analyst: by(0), Remediation: by(2), HealthAuditor: by(2), Expert: by(2),
 	}
 	if !c.Analyst {
-		c.Roles.Analyst = played(40)
+		c.Roles.Analyst = by(40)
 	}
 	if w.theme.budget || w.chance(5) {
 		c.Budget = config.Budget{Tokens: int64(100 + w.rand.IntN(400)), CostUSD: float64(w.rand.IntN(3))}
+	}
+	if w.theme.person || w.chance(5) {
+		for _, r := range played(&c.Roles) {
+			if w.chance(40) {
+				r.Agent = config.Person
+			}
+		}
+	}
+	if w.talks = w.chance(70); w.talks {
+		c.Limits.ContextPercent, c.Rework = 75, pick(w, []config.Rework{config.ReworkResumed, config.ReworkResumed, config.ReworkResumed, config.ReworkFresh})
+	}
+	if (w.theme.person || w.chance(5)) && w.chance(40) {
+		c.Merge.Approve = config.Person
 	}
 	w.config = c
 }
@@ -385,7 +402,7 @@ func (r *record) once(e ledger.Event, payload any) error {
 		}
 		r.keys[key] = true
 	}
-	if slices.Contains([]string{delivery.TaskRetried, delivery.CheckoutTouched}, e.Type) {
+	if slices.Contains([]string{delivery.TaskRetried, delivery.CheckoutTouched, delivery.PlanAmended}, e.Type) {
 		if r.said[e.Type]--; r.said[e.Type] < 0 {
 			return breaks("%s is recorded more often than it was said", e.Type)
 		}

@@ -30,7 +30,7 @@ const (
 // more lines than their height. If there is no room for all tasks, those at work
 // are shown first, and the rest is counted.
 func Frame(r api.Run, o Options) []string {
-	v := newView(r, o, len("59m 59s"))
+	v := newView(r, o, len("59m 59s"), "")
 	if v.Height <= 0 {
 		v.Height = math.MaxInt32
 	}
@@ -45,23 +45,24 @@ func Frame(r api.Run, o Options) []string {
 type view struct {
 	api.Run
 	Options
-	idWidth, titleWidth, statusWidth, figureWidth int // of the table's columns
+	chosen                                        string // the task that has a mark; none if nobody can choose
+	idWidth, titleWidth, statusWidth, figureWidth int    // of the table's columns
 }
 
 // newView sets the widths of the table's columns; the last holds a figure. They
 // depend on the plan and the screen alone, so that nothing moves while the run
 // goes on.
-func newView(r api.Run, o Options, figure int) *view {
+func newView(r api.Run, o Options, figure int, chosen string) *view {
 	if r.State == api.RunFinished { // nobody works or waits any more
 		r.Questions, r.Others, r.Providers = nil, nil, nil
 	}
-	v := &view{Run: r, Options: o, figureWidth: figure}
+	v := &view{Run: r, Options: o, figureWidth: figure, chosen: chosen}
 	v.Width = max(v.Width, 0)
 	for _, t := range v.Tasks {
 		v.idWidth = max(v.idWidth, min(columns(t.ID), 10))
 		v.titleWidth = max(v.titleWidth, columns(t.Title))
 	}
-	rest := v.Width - columns("● ") - v.idWidth - 2*len("  ")
+	rest := v.Width - v.gutter() - columns("● ") - v.idWidth - 2*len("  ")
 	switch {
 	case v.Width < mediumWidth:
 		v.statusWidth = 14
@@ -71,17 +72,27 @@ func newView(r api.Run, o Options, figure int) *view {
 		v.titleWidth = min(v.titleWidth, max(rest-29, rest/2))
 		v.statusWidth = min(rest-v.titleWidth, 36)
 	default:
-		v.titleWidth = min(v.titleWidth, v.Width/4)
+		v.titleWidth = min(v.titleWidth, v.Width*3/10)
 		v.statusWidth = 29
 	}
 	return v
 }
 
+// gutter is how wide the mark of the chosen task is.
+func (v *view) gutter() int {
+	if v.chosen == "" {
+		return 0
+	}
+	return len("  ")
+}
+
+// airy is how many lines there are from which there are empty ones in between.
+const airy = 16
+
 // lines composes the frame: the head, the tasks and the agents that hold none, what
 // a person should know, and what happened last.
 func (v *view) lines() []line {
 	head := v.head()
-	const airy = 16 // lines from which there are empty ones in between
 	gap := 0
 	if v.Height >= airy {
 		gap = 1
@@ -89,12 +100,16 @@ func (v *view) lines() []line {
 	room := v.Height - len(head) - 3*gap
 	var table []drawnRow
 	need := 0
+	chosen := -1
 	add := func(w row) {
 		lines := v.row(w)
 		table = append(table, drawnRow{w.kind, lines})
 		need += len(lines)
 	}
-	for _, t := range v.Tasks {
+	for i, t := range v.Tasks {
+		if v.chosen != "" && t.ID == v.chosen {
+			chosen = i
+		}
 		add(rowOf(v.Run, t, v.Now))
 	}
 	for _, a := range v.Others {
@@ -102,9 +117,13 @@ func (v *view) lines() []line {
 	}
 	notices := v.notices()
 	least := min(len(notices), room/5)
-	alerts := v.alerts(max(room/3, room-need-least))
-	notices = notices[len(notices)-min(len(notices), max(least, room-need-len(alerts))):]
-	tasks := choose(table, room-len(alerts)-len(notices))
+	part := room / 3
+	if v.chosen != "" { // a person is there to answer
+		part = room / 2
+	}
+	alerts := v.alerts(max(part, room-need-least))
+	tasks := choose(table, room-len(alerts)-max(least, room-need-len(alerts)), chosen)
+	notices = notices[len(notices)-min(len(notices), max(room-len(alerts)-len(tasks), 0)):]
 
 	all := head
 	for _, section := range [][]line{tasks, alerts, notices} {
@@ -219,8 +238,8 @@ type drawnRow struct {
 }
 
 // choose returns no more than room lines of the table, in the plan's order, and
-// counts the tasks that are not among them.
-func choose(table []drawnRow, room int) []line {
+// counts the tasks that are not among them. The chosen one is, with what is around it; there is none if it is -1.
+func choose(table []drawnRow, room, chosen int) []line {
 	type part struct{ row, line int }
 	var parts []part
 	for i, w := range table {
@@ -229,11 +248,15 @@ func choose(table []drawnRow, room int) []line {
 		}
 	}
 	if len(parts) > room {
-		slices.SortStableFunc(parts, func(a, b part) int {
-			return urgency(table[a.row].kind, a.line) - urgency(table[b.row].kind, b.line)
-		})
+		rank := func(p part) int {
+			if away := max(p.row-chosen, chosen-p.row); chosen >= 0 && p.line == 0 && away <= around {
+				return away - around - 1
+			}
+			return urgency(table[p.row].kind, p.line)
+		}
+		slices.SortStableFunc(parts, func(a, b part) int { return rank(a) - rank(b) })
 		urgent := 0
-		for urgent < len(parts) && table[parts[urgent].row].kind <= troubled {
+		for urgent < len(parts) && (rank(parts[urgent]) < 0 || table[parts[urgent].row].kind <= troubled) {
 			urgent++
 		}
 		parts = parts[:max(min(room-1, urgent+ahead), 0)]
@@ -262,6 +285,9 @@ func choose(table []drawnRow, room int) []line {
 	return lines
 }
 
+// around is how many rows before and after the chosen one are shown, if there is no room for all.
+const around = 2
+
 // ahead is how many lines tell what comes next, if there is no room for all.
 const ahead = 10
 
@@ -280,7 +306,15 @@ func urgency(k kind, line int) int {
 // it if not.
 func (v *view) row(w row) []line {
 	style := w.kind.text()
-	l := line{w.kind.mark(), {plain, " "}}
+	var l line
+	if v.chosen != "" {
+		l = line{{plain, "  "}}
+	}
+	if v.chosen != "" && w.task && w.id == v.chosen {
+		style = bold
+		l = line{{bold, "› "}}
+	}
+	l = append(l, w.kind.mark(), span{plain, " "})
 	l = append(append(l, cell(style, w.id, v.idWidth)...), span{plain, "  "})
 	l = append(append(l, cell(style, w.title, v.titleWidth)...), span{plain, "  "})
 	status, note := w.status, w.note
@@ -302,7 +336,7 @@ func (v *view) row(w row) []line {
 	case v.Width >= wideWidth:
 		return []line{append(append(l, span{plain, "  "}), note...)}
 	}
-	below := line{{plain, strings.Repeat(" ", v.idWidth+2)}, {dim, "└ "}}
+	below := line{{plain, strings.Repeat(" ", v.gutter()+v.idWidth+2)}, {dim, "└ "}}
 	return []line{l, append(below, note...)}
 }
 
@@ -314,10 +348,10 @@ func (v *view) alerts(room int) []line {
 		if v.Round > 0 {
 			what = fmt.Sprintf("environment, repair round %d: ", v.Round)
 		}
-		lines = append(lines, line{{red, "! " + what}, {plain, v.Trouble}})
+		lines = append(lines, line{{red, "! " + what}, {plain, oneLine(v.Trouble)}})
 	}
 	if v.Distrust != "" {
-		lines = append(lines, line{{red, "! paused: "}, {plain, v.Distrust}})
+		lines = append(lines, line{{red, "! paused: "}, {plain, oneLine(v.Distrust)}})
 	}
 	for _, p := range v.Providers {
 		lines = append(lines, line{{yellow, "! " + p.Name + " is paused"}, {plain, " by its usage limit until " + delivery.Until(v.Now, p.Until) + " (" + elapsed(v.Now, p.Until) + ")"}})
@@ -325,7 +359,11 @@ func (v *view) alerts(room int) []line {
 	if n := len(v.Repairs); n > 0 {
 		lines = append(lines, repairLine(v.Repairs[n-1]))
 	}
-	roomy := len(lines)+2*len(v.Questions) <= room
+	each := 2 // lines: the question, and the command that answers it
+	if v.chosen != "" {
+		each = 1 // a key does
+	}
+	roomy := len(lines)+2*len(v.Questions) <= room && each == 2
 	for i, q := range v.Questions {
 		if left := len(v.Questions) - i; left > 1 && len(lines) >= room-1 {
 			lines = append(lines, line{{important, "? " + count(left, "more question")}})
@@ -335,7 +373,13 @@ func (v *view) alerts(room int) []line {
 		if q.Task != "" {
 			about += q.Task + "  "
 		}
-		lines = append(lines, line{{important, "? " + q.ID}, {plain, about + q.Text}})
+		whole := line{{important, "? " + nameOf(q)}, {plain, about + oneLine(q.Text)}}
+		if more := prose(plain, q.Text, v.Width, maxProse); whole.width() > v.Width && len(lines)+len(more)+each*(len(v.Questions)-i) <= room {
+			lines = append(lines, line{{important, "? " + nameOf(q)}, {plain, about}})
+			lines = append(lines, more...)
+		} else {
+			lines = append(lines, whole)
+		}
 		if roomy {
 			lines = append(lines, append(line{{plain, "  "}}, answer(q)...))
 		}
@@ -343,24 +387,28 @@ func (v *view) alerts(room int) []line {
 	return lines[:min(len(lines), max(room, 0))]
 }
 
+// nameOf is what a person calls something that waits for them.
+func nameOf(q api.Question) string {
+	if q.Asks() {
+		return q.ID
+	}
+	return q.Work
+}
+
 // answer is how a question is answered. The choices stay out of the command: they
 // may be an agent's words, and a command is made to be copied.
 func answer(q api.Question) line {
-	l := line{{cyan, "signalbox answer " + q.ID + ` "…"`}}
+	l := line{{cyan, q.Command()}}
 	if len(q.Choices) > 0 {
 		l = append(l, span{plain, "  choices: " + strings.Join(q.Choices, ", ")})
 	}
 	return l
 }
 
-// notices are what happened last.
+// notices are what happened, the last at the end.
 func (v *view) notices() []line {
-	most := 5
-	if v.Height >= 40 {
-		most = 8
-	}
 	var lines []line
-	for _, n := range v.Notices[len(v.Notices)-min(len(v.Notices), most):] {
+	for _, n := range v.Notices {
 		at := span{dim, n.At.In(v.Now.Location()).Format("15:04:05")}
 		if n.Grave {
 			lines = append(lines, line{at, {yellow, " ! "}, {plain, n.Text}})

@@ -18,6 +18,7 @@ type screen struct {
 	lines         []row    // as many as it has rows
 	x, y          int      // the cursor
 	hidden        bool     // the cursor
+	alternate     bool     // another screen is shown
 	updating      bool     // a synchronised update has begun
 	wrong         []string // what it was not made for
 }
@@ -68,6 +69,9 @@ func (s *screen) control(name, argument string) {
 		clear(s.lines[s.y+1:])
 	case "?h25", "?l25":
 		s.hidden = name == "?l"
+	case "?h1049", "?l1049":
+		s.alternate = name == "?h"
+	case "?h2004", "?l2004": // pastes are marked
 	case "?h2026", "?l2026":
 		s.updating = name == "?h"
 	default:

@@ -18,7 +18,7 @@ const maxProse = 12
 // answer them, what else a person should know, what was merged for the environment, what was completed with no change, and where the work is. It is as long as it has to be. No line is
 // wider than the options' width but those with a command, which are never cut.
 func Summary(r api.Run, o Options) []string {
-	v := newView(r, o, len("99.9k tokens"))
+	v := newView(r, o, len("99.9k tokens"), "")
 	ended, unchanged := completed(r)
 	merged := ended - unchanged
 	var drawn []string
@@ -36,27 +36,28 @@ func Summary(r api.Run, o Options) []string {
 		draw(v.result(t))
 	}
 	if r.Trouble != "" {
-		draw(nil, line{{red, "! environment: "}, {plain, r.Trouble}})
+		draw(nil, line{{red, "! environment"}})
+		draw(prose(plain, r.Trouble, v.Width, maxProse)...)
 	}
 	if r.Distrust != "" {
 		draw(nil, line{{red, "! paused"}})
-		draw(prose(plain, r.Distrust, v.Width)...)
+		draw(prose(plain, r.Distrust, v.Width, maxProse)...)
 		command("signalbox pause --resume " + r.ID)
 	}
 	if grave := graveNotices(r.Notices); len(grave) > 0 {
 		draw(nil)
 		for _, n := range grave {
-			draw(line{{yellow, "! "}, {plain, n.Text}})
+			draw(line{{yellow, "! "}, {plain, oneLine(n.Text)}})
 		}
 	}
 	for _, q := range v.Questions {
-		draw(nil, line{{important, "? " + q.ID}, {plain, "  " + q.Task}})
-		draw(prose(plain, q.Text, v.Width)...)
-		draw(prose(dim, q.Context, v.Width)...)
+		draw(nil, line{{important, "? " + nameOf(q)}, {plain, "  " + q.Task}})
+		draw(prose(plain, q.Text, v.Width, maxProse)...)
+		draw(prose(dim, q.Context, v.Width, maxProse)...)
 		if len(q.Choices) > 0 {
-			draw(prose(plain, "choices: "+strings.Join(q.Choices, ", "), v.Width)...)
+			draw(prose(plain, "choices: "+strings.Join(q.Choices, ", "), v.Width, maxProse)...)
 		}
-		command("signalbox answer " + q.ID + ` "…"`)
+		command(q.Command())
 	}
 	if len(r.Repairs) > 0 {
 		draw(nil)
@@ -68,13 +69,13 @@ func Summary(r api.Run, o Options) []string {
 		draw(nil, line{{yellow, "! " + count(unchanged, "task") + " completed with no change"}, {plain, ": nothing was merged for that"}})
 		for _, t := range r.Tasks {
 			if t.Phase == agentsig.PhaseCompleted && t.NoChange != "" {
-				draw(prose(plain, t.ID+": "+t.NoChange, v.Width)...)
+				draw(prose(plain, t.ID+": "+t.NoChange, v.Width, maxProse)...)
 			}
 		}
-		draw(prose(dim, "The developer claims it and the critic agrees: no auditor looked at it.", v.Width)...)
+		draw(prose(dim, "The developer claims it and the critic agrees: no auditor looked at it.", v.Width, maxProse)...)
 	}
 	if merged > 0 || len(r.Repairs) > 0 {
-		base, branch := shellWord(shortCommit(r.Base)), shellWord(r.Branch)
+		base, branch := safetext.ShellWord(shortCommit(r.Base)), safetext.ShellWord(r.Branch)
 		draw(nil, line{{plain, count(merged, "task") + " merged to the branch "}, {bold, r.Branch}})
 		command("git log --oneline " + base + ".." + branch)
 		command("git diff " + base + "..." + branch)
@@ -130,20 +131,22 @@ func (v *view) result(t api.Task) line {
 	if w.kind == done && t.NoChange == "" {
 		w.status = "merged"
 	}
+	if t.Rework > 0 && v.Width >= mediumWidth {
+		w.status += fmt.Sprintf(", sent back %d×", t.Rework)
+	}
 	return v.row(w)[0]
 }
 
-// prose is a text in lines that are not wider than width, and no more of them than
-// a screen can bear. A bar sets it apart, so that it can't pass for a command.
-func prose(style, text string, width int) []line {
+// prose is a text in lines that are not wider than width, and no more of them than most. A bar sets it apart, so that it can't pass for a command.
+func prose(style, text string, width, most int) []line {
 	const bar = "  │ "
 	var lines []line
 	for paragraph := range strings.Lines(strings.TrimSpace(text)) {
-		for _, s := range wrap(paragraph, max(width-columns(bar), 2), maxProse+1) {
+		for _, s := range wrap(paragraph, max(width-columns(bar), 2), most+1) {
 			lines = append(lines, line{{dim, bar}, {style, s}})
 		}
-		if len(lines) > maxProse {
-			return append(lines[:maxProse-1], line{{dim, bar}, {dim, "…"}})
+		if len(lines) > most {
+			return append(lines[:most-1], line{{dim, bar}, {dim, "…"}})
 		}
 	}
 	return lines
@@ -173,10 +176,7 @@ func wrap(paragraph string, room, most int) []string {
 	return append(lines, now)
 }
 
-var (
-	wholeCommit = regexp.MustCompile(`^[0-9a-f]{40,64}$`)
-	safeWord    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/@+-]*$`)
-)
+var wholeCommit = regexp.MustCompile(`^[0-9a-f]{40,64}$`)
 
 // shortCommit shortens a commit's name; a branch's stays as it is.
 func shortCommit(name string) string {
@@ -184,12 +184,4 @@ func shortCommit(name string) string {
 		return name[:12]
 	}
 	return name
-}
-
-// shellWord quotes what a shell would not take for one plain word.
-func shellWord(s string) string {
-	if safeWord.MatchString(s) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

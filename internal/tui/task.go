@@ -42,11 +42,13 @@ var kinds = map[delivery.Wait]kind{
 	delivery.WaitSession:     working,
 	delivery.WaitBlocker:     waiting,
 	delivery.WaitNobody:      waiting,
+	delivery.WaitPerson:      asking,
 	delivery.WaitDependency:  waiting,
 	delivery.WaitConflict:    waiting,
 	delivery.WaitPaused:      waiting,
 	delivery.WaitBaseline:    waiting,
 	delivery.WaitProvider:    waiting,
+	delivery.WaitLogin:       waiting,
 	delivery.WaitAgents:      ready,
 	delivery.WaitRole:        ready,
 	delivery.WaitBudget:      waiting,
@@ -103,6 +105,7 @@ const noChange = "no change"
 // row is a line of the table of tasks.
 type row struct {
 	kind      kind
+	task      bool // and not an agent that holds none
 	id, title string
 	status    string
 	agent     string // beside the status, if there is room
@@ -112,7 +115,7 @@ type row struct {
 
 // rowOf says what there is to say about a task.
 func rowOf(r api.Run, t api.Task, now time.Time) row {
-	w := row{kind: kindOf(r, t), id: t.ID, title: t.Title}
+	w := row{kind: kindOf(r, t), task: true, id: t.ID, title: t.Title}
 	switch w.kind {
 	case done:
 		w.status = "done"
@@ -132,8 +135,8 @@ func rowOf(r api.Run, t api.Task, now time.Time) row {
 	case asking:
 		w.status = waits(t, "for an answer")
 		for _, q := range r.Questions {
-			if q.Task == t.ID {
-				w.status = "asks " + q.ID
+			if q.Task == t.ID && q.Asks() {
+				w.status, w.agent = "asks you", "("+q.ID+")"
 			}
 		}
 		w.figure = elapsed(t.Since, now)
@@ -141,7 +144,7 @@ func rowOf(r api.Run, t api.Task, now time.Time) row {
 		w.figure = elapsed(t.Since, now)
 		switch {
 		case t.Agent != nil:
-			w.status, w.agent, w.figure, w.note = string(t.Agent.Role), t.Agent.Name, elapsed(t.Agent.StartedAt, now), noteOf(*t.Agent)
+			w.status, w.agent, w.figure, w.note = string(t.Agent.Role), t.Agent.Name, elapsed(t.Agent.StartedAt, now), noteOf(*t.Agent, now)
 		case t.Why == delivery.WaitGate && r.Checks == 0:
 			w.status = "gate, no checks"
 		case t.Why == delivery.WaitGate:
@@ -178,7 +181,9 @@ func waits(t api.Task, what string) string {
 	case agentsig.PhaseReadyForReview, agentsig.PhaseReview:
 		next = "review"
 	case agentsig.PhaseReadyForMerge:
-		next = "audit"
+		if what != delivery.ForApproval { // it is audited
+			next = "audit"
+		}
 	}
 	switch {
 	case what == "" && next == "":
@@ -192,10 +197,15 @@ func waits(t api.Task, what string) string {
 }
 
 // noteOf says what is special about an agent, and then its own last line.
-func noteOf(a api.Agent) line {
+func noteOf(a api.Agent, now time.Time) line {
 	var l line
-	if a.Away {
-		l = join(l, line{{red, "out of touch"}})
+	switch {
+	case a.Away && a.Says == "" && now.Sub(a.StartedAt) < startTime:
+		l = join(l, line{{dim, "starting"}})
+	case a.Away:
+		l = join(l, line{{red, "no answer"}})
+	case !a.QuietFrom.IsZero() && now.Sub(a.QuietFrom) >= quietTime && a.Waiting == "" && a.Ending == "":
+		l = join(l, line{{yellow, fmt.Sprintf("no answer for %d min", int(now.Sub(a.QuietFrom).Minutes()))}})
 	}
 	if a.Ending != "" {
 		l = join(l, line{{yellow, "ending: " + a.Ending}})
@@ -204,7 +214,7 @@ func noteOf(a api.Agent) line {
 		l = join(l, line{{yellow, "waits for expert request " + a.Waiting}})
 	}
 	if a.Asked != "" {
-		l = join(l, line{{yellow, "prompted: " + a.Asked}})
+		l = join(l, line{{yellow, "asked for its " + a.Asked}})
 	}
 	if said := strings.TrimSpace(a.Says); said != "" {
 		l = join(l, line{{plain, said}})
@@ -212,9 +222,15 @@ func noteOf(a api.Agent) line {
 	return l
 }
 
+// quietTime is how long nothing may be heard of an agent before that is said.
+const quietTime = 2 * time.Minute
+
+// startTime is how long an agent may take until it is heard of first.
+const startTime = 30 * time.Second
+
 // rowOfOther is the row of an agent that holds no task.
 func rowOfOther(a api.Agent, now time.Time) row {
-	w := row{kind: working, id: a.Task, status: string(a.Role), agent: a.Name, figure: elapsed(a.StartedAt, now), note: noteOf(a)}
+	w := row{kind: working, id: a.Task, status: string(a.Role), agent: a.Name, figure: elapsed(a.StartedAt, now), note: noteOf(a, now)}
 	switch a.Role {
 	case agentsig.RoleRemediation:
 		w.title = "Repair of the environment"

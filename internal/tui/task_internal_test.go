@@ -9,6 +9,34 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 )
 
+// An agent of which nothing is heard for two minutes does not answer, unless it need not: it waits for a tool or an expert,
+// or has to end.
+func TestNoAnswer(t *testing.T) {
+	now := time.Date(2026, 11, 17, 10, 0, 0, 0, time.UTC)
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+	for _, c := range []struct {
+		agent api.Agent
+		want  string
+	}{
+		{api.Agent{QuietFrom: ago(2 * time.Minute)}, "no answer for 2 min"},
+		{api.Agent{QuietFrom: ago(61*time.Minute + 59*time.Second), Says: "I look."}, "no answer for 61 min · I look."},
+		{api.Agent{QuietFrom: ago(2*time.Minute - time.Second), Says: "I look."}, "I look."},
+		{api.Agent{QuietFrom: ago(-time.Hour)}, ""},
+		{api.Agent{StartedAt: ago(time.Hour)}, ""},
+		{api.Agent{QuietFrom: ago(time.Hour), Away: true}, "no answer"},
+		{api.Agent{QuietFrom: ago(time.Hour), Waiting: "R1-E1"}, "waits for expert request R1-E1"},
+		{api.Agent{QuietFrom: ago(time.Hour), Ending: "it is cancelled"}, "ending: it is cancelled"},
+	} {
+		var got string
+		for _, part := range noteOf(c.agent, now) {
+			got += part.text
+		}
+		if got != c.want {
+			t.Errorf("%+v: %q; want %q", c.agent, got, c.want)
+		}
+	}
+}
+
 // The view has a kind for whatever a task waits for, and says something about it.
 func TestKnowsWhatTasksWaitFor(t *testing.T) {
 	for _, w := range delivery.Waits() {

@@ -101,6 +101,9 @@ func justify(left, right line, width int) line {
 	return append(append(l, span{plain, strings.Repeat(" ", room+2)}), right...)
 }
 
+// oneLine is a text without line ends: they are blanks where there is one line.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
 // columns returns how many columns text takes once it is safe to print.
 func columns(text string) int { return safetext.Width(safetext.Escape(text)) }
 

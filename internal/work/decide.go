@@ -17,7 +17,10 @@ const (
 	MaxTTL = 24 * time.Hour
 )
 
-// Limits of what people write, in bytes.
+// MaxAsked is how long the text of what is asked for may be, in bytes.
+const MaxAsked = 8 << 10
+
+// Limits of what else people write, in bytes.
 const (
 	maxTitle  = 1 << 10
 	maxReason = 4 << 10
@@ -31,16 +34,15 @@ var (
 	ErrExists      = errors.New("there is an item with this id already")
 	ErrNoItem      = errors.New("there is no such work item")
 	ErrNoSession   = errors.New("there is no such session")
-	ErrBadID       = errors.New("an id begins with a letter or digit, and has letters, digits, '.', '_' and '-' after it, 128 at most")
+	ErrBadID       = errors.New("an id begins with a letter or digit, and has letters, digits, '.', '_' and '-' after it, 128 at most; or it is an issue's, as #12 or org/repo#12")
 	ErrNoTitle     = errors.New("a work item needs a title")
 	ErrTooLong     = errors.New("the text is too long")
 	ErrBadPhase    = errors.New("there is no such phase")
 	ErrBadRole     = errors.New("there is no such role")
-	ErrIdleRole    = errors.New("this role holds no phase: claim without a role, or as analyst, developer, critic or auditor")
 	ErrBadActor    = errors.New("an actor's name has 1 to 128 characters, none of them a blank or a control character")
 	ErrBadTTL      = fmt.Errorf("a lease lasts from %v to %v", MinTTL, MaxTTL)
 	ErrCompleted   = errors.New("the work is COMPLETED: there is nothing left to claim")
-	ErrBlocked     = errors.New("the work is BLOCKED: override its phase once what blocked it is out of the way")
+	ErrBlocked     = errors.New("the work is BLOCKED: answer its question (`signalbox inbox`), or override its phase once what blocked it is out of the way")
 	ErrNotHolder   = errors.New("the session does not hold the item any more")
 	ErrSessionOver = errors.New("the session has ended by its own signal already")
 	ErrNotPending  = errors.New("the gate reports on work in CI_PENDING only")
@@ -53,10 +55,16 @@ var (
 	ErrNotSeen     = errors.New("it is not merged: what would be merged is not what was judged; look at both, and set its phase to READY_FOR_REVIEW to have it judged anew")
 	ErrOtherBase   = errors.New("reviewers did not all see the work begin where git would merge it from: bring the branch that it goes to into yours, see that everything is there, and have it reviewed again")
 	ErrNotAllowed  = errors.New("no merge of this commit was allowed: look at how it came to the branch")
+	ErrNotApproved = errors.New("a person has to approve this merge, and has not")
+	ErrNotProposed = errors.New("no merge of the work waits for a person's approval")
+	ErrOtherMerge  = errors.New("this is not the merge that was proposed: look at it again")
 	ErrUnchanged   = errors.New("nothing was changed, and nobody says why nothing has to be")
 	ErrAgreed      = errors.New("nothing was changed, and the critic agrees with that: there is nothing to audit")
 	ErrNotAgreed   = errors.New("no critic has agreed that there is nothing to change")
 	ErrNotBlocked  = errors.New("the work is not BLOCKED")
+	ErrNoQuestion  = errors.New("there is no such question")
+	ErrAnswered    = errors.New("the question has been answered already")
+	ErrNoAnswer    = errors.New("an answer needs a text, or one of the question's choices")
 )
 
 // HeldError refuses an item that somebody holds.
@@ -86,8 +94,8 @@ func (e *RoleError) Error() string {
 	return fmt.Sprintf("the role %s does not hold %s", e.Role, e.Phase)
 }
 
-// Command is what somebody wants of an item: Add, Grant, End, Note, Release,
-// Expire, Report, Show, Block, Unblock, Allow, Merged, Unmerged, Leave or Override.
+// Command is what somebody wants of an item: Add, Grant, Take, End, Note, Release,
+// Expire, Report, Show, Block, Unblock, Propose, Approve, Allow, Merged, Unmerged, Leave, Override, Unread or Answer.
 type Command interface {
 	// Events returns the types of events that it can lead to.
 	Events() []string
@@ -110,6 +118,7 @@ func Decide(i Item, c Command) (Event, error) {
 // Add makes the item.
 type Add struct {
 	ID, Title string
+	Asked     string
 	Phase     agentsig.Phase
 	Actor     string
 	Key       string
@@ -130,12 +139,14 @@ func (c Add) decide(Item) (Event, error) {
 		return Event{}, ErrNoTitle
 	case len(c.Title) > maxTitle:
 		return Event{}, fmt.Errorf("the title has %d bytes of %d: %w", len(c.Title), maxTitle, ErrTooLong)
+	case len(c.Asked) > MaxAsked:
+		return Event{}, fmt.Errorf("what is asked for has %d bytes of %d: %w", len(c.Asked), MaxAsked, ErrTooLong)
 	case !slices.Contains(agentsig.Phases(), c.Phase):
 		return Event{}, ErrBadPhase
 	case !validActor(c.Actor):
 		return Event{}, ErrBadActor
 	}
-	return Event{Type: WorkAdded, Actor: c.Actor, Key: c.Key, Payload: Added{c.ID, c.Title, c.Phase, c.Run, c.Task, c.BlockedBy}}, nil
+	return Event{Type: WorkAdded, Actor: c.Actor, Key: c.Key, Payload: Added{c.ID, c.Title, c.Phase, c.Run, c.Task, c.BlockedBy, c.Asked}}, nil
 }
 
 // Grant gives the item to an agent.
@@ -144,9 +155,11 @@ type Grant struct {
 	Phase agentsig.Phase // only in this phase; in any if empty
 	Actor string
 	Role  agentsig.Role
-	Agent string // that the box starts for it; empty if somebody claims it
+	Agent string // that the box starts for it, or [PersonAgent]; empty if somebody claims it
 	TTL   time.Duration
 	Key   string
+
+	Resumes, Fresh string // as in [Granted]
 }
 
 // Events implements [Command].
@@ -158,11 +171,11 @@ func (c Grant) decide(i Item) (Event, error) {
 		return Event{}, ErrBadActor
 	case c.Role != "" && !slices.Contains(agentsig.Roles(), c.Role):
 		return Event{}, ErrBadRole
-	case c.TTL < MinTTL || c.TTL > MaxTTL:
+	case (c.TTL < MinTTL || c.TTL > MaxTTL) && (c.TTL != 0 || c.Agent != PersonAgent):
 		return Event{}, ErrBadTTL
 	case i.Phase == agentsig.PhaseCompleted:
 		return Event{}, ErrCompleted
-	case i.Phase == agentsig.PhaseBlocked:
+	case i.Phase == agentsig.PhaseBlocked && i.Helper() == "":
 		return Event{}, ErrBlocked
 	case i.Audited:
 		return Event{}, ErrAudited
@@ -172,7 +185,9 @@ func (c Grant) decide(i Item) (Event, error) {
 		return Event{}, &HeldError{i.ID, i.Lease.Actor, i.Session()}
 	case c.Phase != "" && c.Phase != i.Phase:
 		return Event{}, &PhaseError{i.ID, i.Phase, c.Phase}
-	case !MayHold(c.Role, i.Phase):
+	case i.Phase == agentsig.PhaseBlocked && !i.helper(c.Role):
+		return Event{}, fmt.Errorf("%s waits for somebody to `claim --role %s`: %w", i.ID, i.Helper(), ErrBlocked)
+	case i.Phase != agentsig.PhaseBlocked && !MayHold(c.Role, i.Phase):
 		return Event{}, &RoleError{c.Role, i.Phase}
 	}
 	what, phase := LeaseGranted, i.Phase
@@ -182,7 +197,7 @@ func (c Grant) decide(i Item) (Event, error) {
 	t := Token{c.Epoch, i.Granted + 1}
 	return Event{
 		Type: what, Actor: c.Actor, Session: t.Session(i.Subject), Token: t, Key: c.Key,
-		Payload: Granted{phase, c.Role, c.TTL.Milliseconds(), c.Agent},
+		Payload: Granted{Phase: phase, Role: c.Role, TTLMS: c.TTL.Milliseconds(), Agent: c.Agent, Resumes: c.Resumes, Fresh: c.Fresh},
 	}, nil
 }
 
@@ -194,6 +209,7 @@ type End struct {
 	Signal agentsig.Signal
 	Said   Said
 	Key    string
+	Limits Limits // of an item that stands alone
 }
 
 // Events implements [Command].
@@ -207,8 +223,9 @@ func (c End) decide(i Item) (Event, error) {
 	}
 	record, audited := resultOf(c.Signal), false
 	record.Session, record.Actor = session, c.Actor
+	r := Result{Said: c.Said}
 	if i.Holds(c.Token) {
-		h, err := c.Signal.Handover(i.Phase)
+		h, err := i.handover(c.Signal, c.Limits)
 		if err != nil {
 			return Event{}, err
 		}
@@ -218,8 +235,26 @@ func (c End) decide(i Item) (Event, error) {
 		}
 		record.Actor, record.PhaseCompleted, record.ExitReason, record.NextPhase = i.Lease.Actor, h.From, h.Reason, h.To
 	}
-	e.Payload = Result{record, audited, c.Said}
+	r.AgentSessionCompleted, r.Audited = record, audited
+	if i.Holds(c.Token) && i.Run == "" {
+		r = i.alone(r, c.Signal, c.Limits)
+	}
+	e.Payload = r
 	return e, nil
+}
+
+// alone adds to a result what it means for an item that no run brings on.
+func (i Item) alone(r Result, s agentsig.Signal, l Limits) Result {
+	r.Signal, r.Body = s.Kind, body(s)
+	switch {
+	case r.NextPhase == agentsig.PhaseBlocked:
+		r.Waits = i.waits(s, r.Need(), l)
+	case s.Kind == agentsig.KindReadyForReview:
+		r.NoChange = Cut(r.Said.NoChange(), maxText/4)
+	case r.NextPhase == agentsig.PhaseCompleted:
+		r.NoChange = i.NoChange
+	}
+	return r
 }
 
 // resultOf is the part of the seed's event that the signal itself says.
@@ -353,6 +388,9 @@ func (c Report) decide(i Item) (Event, error) {
 			return Event{}, fmt.Errorf("%s at %s: %w", i.ID, c.Commit, ErrUnchanged)
 		}
 	}
+	if c.Files == nil { // nobody knows better than who claims it
+		g.NoChange = i.Claim
+	}
 	var err error
 	g.NextPhase, err = agentsig.NextPhase(i.Phase, agentsig.ExitCompleted)
 	return Event{Type: GatePassed, Actor: GateActor, Key: c.Key, Payload: g}, err
@@ -393,11 +431,7 @@ func (c Unblock) decide(i Item) (Event, error) {
 	if i.Phase != agentsig.PhaseBlocked {
 		return Event{}, fmt.Errorf("%s is in %s: %w", i.ID, i.Phase, ErrNotBlocked)
 	}
-	back := i.BlockedFrom
-	if back == "" { // it was added BLOCKED
-		back = agentsig.PhaseDraft
-	}
-	return Event{Type: WorkUnblocked, Actor: BoxActor, Key: c.Key, Payload: Unblocked{back, c.Reason}}, nil
+	return Event{Type: WorkUnblocked, Actor: BoxActor, Key: c.Key, Payload: Unblocked{i.back(), c.Reason}}, nil
 }
 
 // Leave completes work that the critic agrees has nothing to be changed in. Nothing is merged.
@@ -414,92 +448,6 @@ func (Leave) decide(i Item) (Event, error) {
 		return Event{}, &HeldError{i.ID, i.Lease.Actor, i.Session()}
 	}
 	return Event{Type: WorkUnchanged, Actor: BoxActor, Payload: Unchanged{i.Commit, i.Review.Base, i.NoChange, agentsig.PhaseCompleted}}, nil
-}
-
-// Allow says which merge of the audited commit is about to be made.
-type Allow struct{ Allowed }
-
-// Events implements [Command].
-func (Allow) Events() []string { return []string{MergeAllowed} }
-
-func (c Allow) decide(i Item) (Event, error) {
-	if !validCommit(c.Onto) || !validCommit(c.Tree) {
-		return Event{}, ErrBadCommit
-	}
-	if c.Task != i.Task {
-		return Event{}, fmt.Errorf("%s is the task %s and not %s: %w", i.ID, i.Task, c.Task, ErrNoItem)
-	}
-	if err := i.mayMerge(c.Commit); err != nil {
-		return Event{}, err
-	}
-	if err := i.CheckBase(c.Base); err != nil {
-		return Event{}, err
-	}
-	return Event{Type: MergeAllowed, Actor: BoxActor, Payload: c.Allowed}, nil
-}
-
-// Merged says that the audited commit is merged, which completes the work.
-type Merged struct {
-	Commit, Tree string // what was audited
-	Result       string // the merge
-	Key          string
-}
-
-// Events implements [Command].
-func (Merged) Events() []string { return []string{WorkMerged} }
-
-// MayMerge reports whether a merge of a commit was allowed, or is not needed: reviewers saw that
-// nothing was changed.
-func (i Item) MayMerge(commit string) bool {
-	return i.Allowed != nil && i.Allowed.Commit == commit || commit != "" && i.Base() == commit
-}
-
-func (c Merged) decide(i Item) (Event, error) {
-	m := Merge{Commit: c.Commit, Tree: c.Tree, Base: i.Base(), Result: c.Result, NextPhase: agentsig.PhaseCompleted}
-	e, err := i.merge(WorkMerged, m, c.Key)
-	if err != nil {
-		return e, err
-	}
-	if m.Unseen, err = i.CheckMerge(c.Commit, c.Tree); err != nil {
-		return Event{}, fmt.Errorf("%s: %w", i.ID, err)
-	}
-	if !i.MayMerge(c.Commit) {
-		return Event{}, fmt.Errorf("%s at %s: %w", i.ID, c.Commit, ErrNotAllowed)
-	}
-	e.Payload = m
-	return e, nil
-}
-
-// Unmerged says that the audited commit can't be merged as it is: it goes back to
-// be worked on.
-type Unmerged struct {
-	Commit, Reason string
-	Key            string
-}
-
-// Events implements [Command].
-func (Unmerged) Events() []string { return []string{MergeFailed} }
-
-func (c Unmerged) decide(i Item) (Event, error) {
-	return i.merge(MergeFailed, Merge{Commit: c.Commit, NextPhase: agentsig.PhaseImplementation, Reason: c.Reason}, c.Key)
-}
-
-// mayMerge refuses a commit that is not the audited one.
-func (i Item) mayMerge(commit string) error {
-	switch {
-	case !validCommit(commit):
-		return ErrBadCommit
-	case !i.Audited || i.Commit != "" && commit != i.Commit:
-		return fmt.Errorf("%s at %s: %w", i.ID, commit, ErrNotAudited)
-	}
-	return nil
-}
-
-func (i Item) merge(what string, m Merge, key string) (Event, error) {
-	if err := i.mayMerge(m.Commit); err != nil {
-		return Event{}, err
-	}
-	return Event{Type: what, Actor: BoxActor, Key: key, Payload: m}, nil
 }
 
 // Override is the operator's word: it sets the phase and ends the lease.

@@ -21,21 +21,29 @@ const (
 	WorkOverridden        = "WorkOverridden"
 	WorkBlocked           = "WorkBlocked"        // by the box: a limit, or trouble that is nobody's fault
 	WorkUnblocked         = "WorkUnblocked"      // an answer or remediation took away what blocked it
+	MergeProposed         = "MergeProposed"      // audited, and the checks hold on its merge, which waits for a person's word
+	MergeApproved         = "MergeApproved"      // by a person: the merge that was proposed
 	MergeAllowed          = "MergeAllowed"       // audited, and the checks hold on its merge, which is about to be made
 	WorkMerged            = "WorkMerged"         // audited, and its merge is proven
-	MergeFailed           = "MergeFailed"        // audited, and it can't be merged as it is
+	MergeFailed           = "MergeFailed"        // audited, and it can't be merged as it is, or a person does not approve that
 	WorkUnchanged         = "WorkUnchanged"      // the critic agrees that there is nothing to change
 	WorkShown             = "WorkShown"          // to a reviewer: which commit it was given to look at
 	SignalRecorded        = "SignalRecorded"     // a signal that ends nothing
 	LateResultRecorded    = "LateResultRecorded" // from a session whose lease was taken
+	WorkTaken             = "WorkTaken"          // a person has taken the work over
+	QuestionAnswered      = "QuestionAnswered"   // a person says what BLOCKED work waits for
+
+	// Of output without a signal that counts: the names are those of the signals' reference.
+	UnknownRecovery = "unknown_signal_recovery"
+	SignalFailure   = "agent_signal_failure" // it ends the session
 )
 
 // Types lists every type of event on a work item.
 func Types() []string {
 	return []string{
 		WorkAdded, LeaseGranted, ReviewStarted, AgentSessionCompleted, LeaseReleased, LeaseExpired,
-		GatePassed, GateFailed, WorkOverridden, WorkBlocked, WorkUnblocked, MergeAllowed, WorkMerged, MergeFailed,
-		WorkUnchanged, WorkShown, SignalRecorded, LateResultRecorded,
+		GatePassed, GateFailed, WorkOverridden, WorkBlocked, WorkUnblocked, MergeProposed, MergeApproved, MergeAllowed, WorkMerged, MergeFailed,
+		WorkUnchanged, WorkShown, SignalRecorded, LateResultRecorded, WorkTaken, QuestionAnswered, UnknownRecovery, SignalFailure,
 	}
 }
 
@@ -60,6 +68,8 @@ type Added struct {
 	Run       string   `json:"run,omitempty"`  // the run's subject
 	Task      string   `json:"task,omitempty"` // its id in the plan
 	BlockedBy []string `json:"blocked_by,omitempty"`
+
+	Asked string `json:"asked,omitempty"` // what is to be done, in whole sentences
 }
 
 // Granted is the payload of LeaseGranted and ReviewStarted.
@@ -67,7 +77,18 @@ type Granted struct {
 	Phase agentsig.Phase `json:"phase"` // that the session holds
 	Role  agentsig.Role  `json:"role,omitempty"`
 	TTLMS int64          `json:"ttl_ms"`
-	Agent string         `json:"agent,omitempty"` // that the box starts; empty if somebody claimed it
+	Agent string         `json:"agent,omitempty"` // that the box starts, or [PersonAgent]; empty if somebody claimed it
+
+	// Of a developer after the first: the session whose conversation it goes on with, or why it begins afresh. Neither if there
+	// is no conversation to go on with.
+	Resumes string `json:"resumes,omitempty"`
+	Fresh   string `json:"fresh,omitempty"`
+}
+
+// Taken is the payload of WorkTaken.
+type Taken struct {
+	From agentsig.Phase `json:"from"`
+	Granted
 }
 
 // Result is the payload of AgentSessionCompleted and LateResultRecorded: the
@@ -76,6 +97,11 @@ type Result struct {
 	agentsig.AgentSessionCompleted
 	Audited bool `json:"audited,omitempty"` // it stays in READY_FOR_MERGE until its merge is proven
 	Said
+
+	// Of work that stands alone.
+	Waits    *Waits `json:"waits,omitempty"`     // for whom, if it is BLOCKED
+	Body     string `json:"body,omitempty"`      // what is asked of an expert, or what who helps has to say
+	NoChange string `json:"no_change,omitempty"` // nothing was changed, and this is why, as the developer claims or the critic agrees
 }
 
 // Signalled is the payload of SignalRecorded.
@@ -86,6 +112,7 @@ type Signalled struct {
 // Said is what an agent said, and where in its transcript.
 type Said struct {
 	Signal     agentsig.Kind `json:"signal"`
+	Name       string        `json:"name,omitempty"` // the project's own name that it was said by; empty if it was said by its kind's
 	Subject    string        `json:"subject,omitempty"`
 	Note       string        `json:"note,omitempty"`
 	Fields     []Field       `json:"fields,omitempty"` // what the signal carries
@@ -94,6 +121,14 @@ type Said struct {
 	SHA256     ledger.Hash   `json:"sha256"`
 	Transcript Transcript    `json:"transcript"`
 	Shortened  bool          `json:"shortened,omitempty"` // what was too long is in the transcript alone
+	LeftOut    string        `json:"left_out,omitempty"`  // a field that does not count, and why
+	Evidence   *Kept         `json:"evidence,omitempty"`  // what became of the evidence that an exit record names
+}
+
+// Kept is a file that an agent named: its content when it was named, without its secrets, or why that is not there.
+type Kept struct {
+	Blob    *ledger.Blob `json:"stored,omitempty"`
+	Problem string       `json:"problem,omitempty"`
 }
 
 // Field is a named value of a signal. The names are the agent's, so they stand
@@ -136,6 +171,7 @@ const (
 	SinceReview Since = "review"
 	SinceAudit  Since = "audit"
 	SinceMerge  Since = "merge"
+	SincePerson Since = "person" // who did not approve its merge
 )
 
 // Check is how one verification command ended.
@@ -143,6 +179,7 @@ type Check struct {
 	Name   string `json:"name"`
 	Passed bool   `json:"passed"`
 	Flaky  bool   `json:"flaky,omitempty"` // it failed, and passed when it ran again
+	Exit   int    `json:"exit,omitempty"`  // its exit code; 128 and the signal's number if a signal ended it
 }
 
 // Blocked is the payload of WorkBlocked.
@@ -169,6 +206,8 @@ type Allowed struct {
 	Onto    string `json:"onto"`           // what it is merged with: the first parent
 	Base    string `json:"base,omitempty"` // where reviewers saw the work begin; empty if nobody looked at it
 	Tree    string `json:"tree"`           // of the merge, which the checks, if there are any, ran on
+
+	Approval uint64 `json:"approval,omitempty"` // the ledger's sequence of MergeApproved, if a person has to approve merges
 }
 
 // Merge is the payload of WorkMerged and MergeFailed.

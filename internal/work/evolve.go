@@ -1,6 +1,7 @@
 package work
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -33,19 +34,23 @@ func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
 	case WorkAdded:
 		p, err := payload[Added](e)
 		i.Subject, i.ID, i.Title, i.Run, i.Task = e.Subject, p.ID, p.Title, p.Run, p.Task
+		if p.Asked != "" {
+			i.Said.Asked = seq
+		}
 		return i.to(p.Phase), err
 	case LeaseGranted, ReviewStarted:
 		p, err := payload[Granted](e)
-		var t Token
-		if err == nil {
-			err = t.UnmarshalText([]byte(e.Lease))
-		}
-		i = i.to(p.Phase)
-		i.Lease = &Lease{Token: t, Actor: e.Actor, Role: p.Role, Agent: p.Agent, TTL: time.Duration(p.TTLMS) * time.Millisecond, Key: e.Key}
-		i.Granted = t.Counter
-		return i, err
+		return i.granted(e, p, err)
+	case WorkTaken:
+		p, err := payload[Taken](e)
+		i.Commit, i.NoChange, i.Review, i.Audit, i.ByHand = "", "", Seen{}, Seen{}, false // the gate speaks anew
+		return i.granted(e, p.Granted, err)
 	case AgentSessionCompleted:
 		p, err := payload[outcome](e)
+		i.Said = i.said(seq, p)
+		if err == nil && i.Run == "" {
+			i, err = i.ended(e, seq, p)
+		}
 		i.Completed = i.Granted
 		i = i.to(p.NextPhase)
 		i.Audited = p.Audited
@@ -55,7 +60,10 @@ func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
 	case GatePassed, GateFailed:
 		p, err := payload[Gate](e)
 		i.Commit, i.Review, i.Audit, i.ByHand = p.Commit, Seen{}, Seen{}, false
-		i.NoChange = p.NoChange
+		i.NoChange, i.Claim = p.NoChange, ""
+		if e.Type == GateFailed {
+			i.Said.Findings = seq
+		}
 		return i.to(p.NextPhase), err
 	case WorkBlocked:
 		p, err := payload[Blocked](e)
@@ -65,6 +73,9 @@ func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
 		return i.to(p.NextPhase), err
 	case WorkMerged, MergeFailed:
 		p, err := payload[Merge](e)
+		if e.Type == MergeFailed {
+			i.Said.Findings = seq
+		}
 		return i.to(p.NextPhase), err
 	case WorkUnchanged:
 		p, err := payload[Unchanged](e)
@@ -72,12 +83,36 @@ func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
 	case WorkOverridden:
 		p, err := payload[Overridden](e)
 		i.Commit, i.Review, i.Audit, i.ByHand = "", Seen{}, Seen{}, true // what the gate saw may not be what is there by now
-		i.NoChange = ""
+		i.NoChange, i.Claim, i.Count, i.Wait = "", "", Count{}, nil
 		return i.to(p.NextPhase), err
+	case QuestionAnswered:
+		p, err := payload[Answered](e)
+		if i.Wait != nil {
+			i = i.replied(OperatorActor, cmp.Or(p.Text, p.Choice))
+		}
+		i.Count = Count{} // a person has looked at it
+		return i.to(p.NextPhase), err
+	case UnknownRecovery:
+		i.Count.Unknown++
+		return i, nil
+	case SignalFailure:
+		i.Count.Unknown, i.Format = 0, true
+		return i.to(i.Phase), nil
 	case MergeAllowed:
 		p, err := payload[Allowed](e)
 		i.Allowed = &Permit{seq, p}
 		return i, err
+	case MergeProposed:
+		p, err := payload[Proposed](e)
+		i.Proposal = &Proposal{Seq: seq, Proposed: p}
+		return i, err
+	case MergeApproved:
+		if i.Proposal != nil {
+			approved := *i.Proposal
+			approved.Approved = seq
+			i.Proposal = &approved
+		}
+		return i, nil
 	case WorkShown:
 		p, err := payload[Shown](e)
 		i.Commit = p.Commit
@@ -93,11 +128,43 @@ func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
 	return i, fmt.Errorf("event %d of %s is of the type %q, which this version does not know", e.ItemSeq, e.Subject, e.Type)
 }
 
+// granted gives the item to who an event says, if the event could be read.
+func (i Item) granted(e ledger.Event, p Granted, err error) (Item, error) {
+	var t Token
+	if err == nil {
+		err = t.UnmarshalText([]byte(e.Lease))
+	}
+	i = i.to(p.Phase)
+	i.Lease = &Lease{Token: t, Actor: e.Actor, Role: p.Role, Agent: p.Agent, TTL: time.Duration(p.TTLMS) * time.Millisecond, Key: e.Key}
+	i.Granted = t.Counter
+	return i, err
+}
+
 // outcome is what a [Result] does to its item. What was said beside it is not read for that: it is
 // most of the payload.
 type outcome struct {
 	NextPhase agentsig.Phase `json:"next_phase"`
 	Audited   bool           `json:"audited"`
+	PRURL     string         `json:"pr_url"`
+	Signal    agentsig.Kind  `json:"signal"`
+	Waits     *Waits         `json:"waits"`
+	Body      string         `json:"body"`
+	NoChange  string         `json:"no_change"`
+}
+
+// said notes what kind of word it is that ends a session. The item is as it was before.
+func (i Item) said(seq uint64, p outcome) Latest {
+	s := i.Said
+	if p.PRURL != "" {
+		s.PullRequest = seq
+	}
+	switch {
+	case i.Phase == agentsig.PhaseDraft || i.Phase == agentsig.PhaseImplementation:
+		s.Claim = seq
+	case p.NextPhase == agentsig.PhaseImplementation && i.Phase != agentsig.PhaseBlocked: // who helps sends nothing back
+		s.Findings = seq
+	}
+	return s
 }
 
 // to moves the item to a phase and ends its lease.
@@ -106,11 +173,11 @@ func (i Item) to(phase agentsig.Phase) Item {
 		i.Past, i.Lease = i.Lease, nil
 	}
 	if i.Audited = i.Audited && phase == i.Phase; !i.Audited {
-		i.Allowed = nil
+		i.Allowed, i.Proposal = nil, nil
 	}
 	switch {
 	case phase != agentsig.PhaseBlocked:
-		i.BlockedFrom = ""
+		i.BlockedFrom, i.Wait = "", nil
 	case i.Phase != agentsig.PhaseBlocked:
 		i.BlockedFrom = i.Phase
 	}

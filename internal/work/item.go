@@ -56,9 +56,9 @@ type Lease struct {
 	Token Token
 	Actor string
 	Role  agentsig.Role
-	Agent string // that the box started for it; empty if somebody claimed it
-	TTL   time.Duration
-	Key   string // of the request that it was granted to
+	Agent string        // that the box started for it, or [PersonAgent]; empty if somebody claimed it
+	TTL   time.Duration // 0 if it has no term
+	Key   string        // of the request that it was granted to
 }
 
 // Permit is a merge that was allowed, and the ledger's sequence of the event that says so.
@@ -83,11 +83,25 @@ type Item struct {
 	ByHand      bool           // the operator has set its phase since the gate spoke last
 	Audited     bool           // it waits for its merge
 	Allowed     *Permit        // the merge that was allowed last, since the audit; never changed in place
+	Proposal    *Proposal      // the merge that a person was asked about last, since the audit; never changed in place
 	Lease       *Lease         // nil if nobody holds it; never changed in place
 	Past        *Lease         // the one that ended last
 	Granted     uint64         // the counter of the latest grant
 	Completed   uint64         // the counter of the session that ended last by itself
+	Said        Latest         // where in the ledger it is that somebody said something of it
+
+	// Of an item that stands alone.
+	Wait    *Wait   // what it waits for while it is BLOCKED; nil if nothing; never changed in place
+	Asked   int     // how many questions there were
+	Replies []Reply // what came of them, the latest last; never changed in place
+	Claim   string  // that nothing has to be changed: the developer's, and the gate has not spoken yet
+	Format  bool    // the last agent did not say how it ended, and was given up
+	Count   Count
 }
+
+// Latest are sequences of the ledger: of the event that says what is asked for; of the last word of who worked on it
+// ([StatementOf]); of the last that sent it back; and of the last that names a pull request. Each is 0 if there is none.
+type Latest struct{ Asked, Claim, Findings, PullRequest uint64 }
 
 // Seen is what a reviewer's session was given to look at: a commit, its tree, and the commit that
 // it was told the work begins from.
@@ -213,15 +227,23 @@ func (i Item) ActorOf(t Token) (string, bool) {
 func (i Item) Holds(t Token) bool { return i.Lease != nil && i.Lease.Token == t }
 
 // Claimable reports whether an agent may take the item: nobody holds it, and it
-// is in a phase that is left by an agent's work. CI_PENDING is left by the gate,
+// is in a phase that is left by an agent's work, or waits for one in the role [Item.Helper]. CI_PENDING is left by the gate,
 // and is given only to who asks for that phase. A task of a plan's run is given out
 // by the run.
 func (i Item) Claimable() bool {
-	return i.Lease == nil && i.Run == "" && i.Phase != agentsig.PhaseCompleted && i.Phase != agentsig.PhaseBlocked
+	return i.Lease == nil && i.Run == "" && i.Phase != agentsig.PhaseCompleted && (i.Phase != agentsig.PhaseBlocked || i.Helper() != "")
+}
+
+// Helper returns the role that a BLOCKED item waits for; empty if there is none.
+func (i Item) Helper() agentsig.Role {
+	if i.Wait == nil {
+		return ""
+	}
+	return i.Wait.Role
 }
 
 // MayHold reports whether an agent in this role may hold an item in this phase.
-// Without a role nothing is checked.
+// Without a role nothing is checked. Who helps with what is BLOCKED holds no phase.
 func MayHold(role agentsig.Role, phase agentsig.Phase) bool {
 	switch own, _ := role.Phase(); {
 	case role == "" || phase == own:

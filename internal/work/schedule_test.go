@@ -65,7 +65,7 @@ func (s *schedule) run(t *testing.T) {
 		add.Phase = []agentsig.Phase{agentsig.PhaseDraft, agentsig.PhaseCIPending, agentsig.PhaseReadyForMerge}[s.rand.IntN(3)]
 	}
 	s.deliver(t, add)
-	for range 40 {
+	for range 50 {
 		switch n := s.rand.IntN(12); {
 		case n < 3:
 			s.flight = append(s.flight, work.Grant{Epoch: 1, Actor: fmt.Sprint("agent", s.rand.IntN(3)), TTL: time.Minute, Role: s.role()})
@@ -82,7 +82,11 @@ func (s *schedule) run(t *testing.T) {
 			if s.rand.IntN(8) == 0 {
 				reason = agentsig.ExitBlocked
 			}
-			s.flight = append(s.flight, work.End{Token: token, Actor: "agent", Signal: exit(phase, reason)})
+			signal := exit(phase, reason)
+			if s.item.Run == "" && s.rand.IntN(3) == 0 {
+				signal = line(asides[s.rand.IntN(len(asides))])
+			}
+			s.flight = append(s.flight, work.End{Token: token, Actor: "agent", Signal: signal, Limits: limits})
 		case n < 7 && len(s.tokens) > 0:
 			token := s.tokens[len(s.tokens)-1]
 			s.flight = append(s.flight, work.Expire{Token: token})
@@ -113,6 +117,12 @@ func (s *schedule) run(t *testing.T) {
 			if s.rand.IntN(4) == 0 {
 				s.flight = append(s.flight, work.Block{Cause: "gates", Reason: "too often"})
 			}
+		case n < 11 && s.rand.IntN(16) == 0:
+			s.flight = append(s.flight, work.Take{Epoch: 1, Actor: work.OperatorActor})
+		case n < 11 && len(s.tokens) > 0 && s.item.Run == "":
+			s.flight = append(s.flight, work.Unread{Token: s.tokens[len(s.tokens)-1], Limit: limits.Unknown})
+		case s.item.Wait != nil:
+			s.flight = append(s.flight, work.Answer{Question: s.item.Wait.ID, Text: "go on"})
 		}
 		if l := s.item.Lease; l != nil && (l.Role == agentsig.RoleCritic || l.Role == agentsig.RoleAuditor) && s.rand.IntN(2) == 0 {
 			commit := s.item.Commit
@@ -124,9 +134,16 @@ func (s *schedule) run(t *testing.T) {
 		if s.item.Phase == agentsig.PhaseReadyForMerge && s.rand.IntN(2) == 0 {
 			s.flight = append(s.flight, work.Leave{})
 		}
+		if s.item.Audited && s.rand.IntN(4) == 0 {
+			s.propose(t)
+		}
 		if s.item.Audited && s.rand.IntN(2) == 0 {
 			base := []string{s.item.Base(), s.item.Base(), s.item.Base(), "0123001"}[s.rand.IntN(4)]
-			s.deliver(t, work.Allow{Allowed: work.Allowed{Task: s.item.Task, Commit: cmp.Or(s.item.Commit, "0123abc"), Base: base, Onto: "0123aaa", Tree: "0123bbb"}})
+			allow := work.Allow{Allowed: work.Allowed{Task: s.item.Task, Commit: cmp.Or(s.item.Commit, "0123abc"), Base: base, Onto: "0123aaa", Tree: "0123bbb"}}
+			if p := s.item.Proposal; p != nil && s.rand.IntN(4) > 0 {
+				allow.Approval = p.Approved
+			}
+			s.deliver(t, allow)
 			s.flight = append(s.flight, work.Merged{Commit: "0123abc", Tree: "7ee0123", Result: "0123abd"})
 		}
 		if len(s.flight) > 0 {
@@ -141,8 +158,32 @@ func (s *schedule) run(t *testing.T) {
 	}
 }
 
+// propose has a person asked about a merge, who approves that one or another, or sends it back.
+func (s *schedule) propose(t *testing.T) {
+	other := func(commit string) string { return []string{commit, commit, commit, "fffffff"}[s.rand.IntN(4)] }
+	commit := cmp.Or(s.item.Commit, "0123abc")
+	s.deliver(t, work.Propose{Proposed: work.Proposed{
+		Allowed: work.Allowed{Task: s.item.Task, Commit: other(commit), Base: s.item.Base(), Onto: "0123aaa", Tree: other("0123bbb")}, Checked: "0123ccc",
+	}})
+	s.flight = append(s.flight, work.Approve{Actor: work.OperatorActor, Commit: other(commit), Onto: other("0123aaa"), Tree: other("0123bbb")})
+	if s.rand.IntN(4) == 0 {
+		s.flight = append(s.flight, work.Unmerged{Actor: work.OperatorActor, Commit: commit, Reason: "say more"})
+	}
+}
+
+var (
+	limits = work.Limits{Unknown: 2, Obstacles: 2, ExpertRequests: 2, RemediationRounds: 2}
+	asides = []agentsig.Kind{
+		agentsig.KindDivineClarification, agentsig.KindInfraBlocked, agentsig.KindTaskIncomplete, agentsig.KindExpertRequest,
+		agentsig.KindExpertAdvice, agentsig.KindExpertUnsuccessful, agentsig.KindRemediationComplete, agentsig.KindHealthHealthy, agentsig.KindHealthUnhealthy,
+	}
+)
+
 func (s *schedule) role() agentsig.Role {
 	if s.rand.IntN(2) == 0 {
+		if role := s.item.Helper(); role != "" {
+			return role
+		}
 		switch s.item.Phase {
 		case agentsig.PhaseReadyForReview, agentsig.PhaseReview:
 			return agentsig.RoleCritic
@@ -184,7 +225,7 @@ func (s *schedule) deliver(t *testing.T, c work.Command) {
 		s.history = append(s.history, entry{e, s.item, after})
 		s.item = after
 		s.reached[e.Type]++
-		if after.Lease != nil && e.Token == after.Lease.Token && e.Type != work.LateResultRecorded && e.Type != work.WorkShown {
+		if after.Lease != nil && e.Token == after.Lease.Token && e.Type != work.LateResultRecorded && e.Type != work.WorkShown && e.Type != work.UnknownRecovery {
 			s.tokens = append(s.tokens, e.Token)
 		}
 		return
@@ -207,6 +248,11 @@ func (s *schedule) check() error {
 			}
 			if e.Token.Counter <= last.Counter {
 				return fmt.Errorf("event %d: token %v does not rise over %v", n, e.Token, last)
+			}
+			holder, last = e.Token, e.Token
+		case work.WorkTaken:
+			if e.Token.Counter <= last.Counter || h.before.Audited || h.before.Phase == agentsig.PhaseCompleted || h.after.Phase != agentsig.PhaseImplementation {
+				return fmt.Errorf("event %d: %v takes what is in %s, with %v before it", n, e.Token, h.before.Phase, last)
 			}
 			holder, last = e.Token, e.Token
 		case work.AgentSessionCompleted:
@@ -233,7 +279,21 @@ func (s *schedule) check() error {
 				return fmt.Errorf("event %d: the gate moves %s", n, h.before.Phase)
 			}
 			holder = none
-		case work.WorkOverridden:
+		case work.WorkOverridden, work.WorkUnblocked:
+			holder = none
+		case work.SignalFailure:
+			if e.Token != holder || moved || h.after.Lease != nil {
+				return fmt.Errorf("event %d gives up %v, and %v has it", n, e.Token, holder)
+			}
+			holder = none
+		case work.UnknownRecovery:
+			if e.Token != holder || moved || h.after.Lease == nil {
+				return fmt.Errorf("event %d asks %v, and %v has it", n, e.Token, holder)
+			}
+		case work.QuestionAnswered:
+			if h.before.Phase != agentsig.PhaseBlocked || h.after.Phase != h.before.BlockedFrom {
+				return fmt.Errorf("event %d: an answer leads from %s to %s", n, h.before.Phase, h.after.Phase)
+			}
 			holder = none
 		case work.LateResultRecorded:
 			if e.Token == holder {
@@ -246,6 +306,12 @@ func (s *schedule) check() error {
 		}
 		if h.before.Phase == agentsig.PhaseCIPending && h.after.Phase == agentsig.PhaseReadyForReview && h.event.Type != work.GatePassed && h.event.Type != work.WorkOverridden {
 			return fmt.Errorf("event %d: %s passes CI", n, h.event.Type)
+		}
+		if h.after.Wait != nil && (h.after.Phase != agentsig.PhaseBlocked || h.after.Run != "") {
+			return fmt.Errorf("event %d: what is in %s waits for %s", n, h.after.Phase, h.after.Wait.ID)
+		}
+		if p, ok := h.event.Payload.(work.Granted); ok && h.before.Phase == agentsig.PhaseBlocked && (p.Role == "" || p.Role != h.before.Helper()) {
+			return fmt.Errorf("event %d: %q helps with what waits for %q", n, p.Role, h.before.Helper())
 		}
 		phase = h.after.Phase
 	}
@@ -267,6 +333,8 @@ func (s *schedule) checkTask() error {
 	from, audited, gated := agentsig.PhaseDraft, false, ""
 	claimed, agreed := false, false
 	seen, byHand := map[agentsig.Role]string{}, false
+	var proposed *work.Proposed
+	approval := uint64(0)
 	for n, h := range s.history {
 		moved := h.before.Phase != h.after.Phase
 		if moved && h.after.Phase == agentsig.PhaseBlocked {
@@ -283,6 +351,9 @@ func (s *schedule) checkTask() error {
 				return fmt.Errorf("event %d: nothing was changed: %v, and that is claimed: %v", n, same, claimed)
 			}
 			clear(seen)
+		case work.Taken:
+			gated, byHand, claimed, agreed = "", false, false, false
+			clear(seen)
 		case work.Overridden:
 			gated, byHand = "", true // what the gate saw may not be what is there by now
 			claimed, agreed = false, false
@@ -298,6 +369,19 @@ func (s *schedule) checkTask() error {
 			if !audited || gated != "" && p.Commit != gated {
 				return fmt.Errorf("event %d speaks of a merge of %s; audited %v at %q", n, p.Commit, audited, gated)
 			}
+			if h.event.Type == work.MergeFailed && h.event.Actor == work.OperatorActor && (proposed == nil || approval != 0) {
+				return fmt.Errorf("event %d: a person sends back what they were not asked about", n)
+			}
+		case work.Proposed:
+			if !audited || gated != "" && p.Commit != gated || moved || h.event.Actor != work.BoxActor {
+				return fmt.Errorf("event %d proposes the merge of %s; audited %v at %q", n, p.Commit, audited, gated)
+			}
+			proposed, approval = &p, 0
+		case work.Approved:
+			if proposed == nil || approval != 0 || moved || h.event.Actor != work.OperatorActor || p.Commit != proposed.Commit || p.Onto != proposed.Onto || p.Tree != proposed.Tree {
+				return fmt.Errorf("event %d approves %+v; proposed is %+v, approved at %d", n, p, proposed, approval)
+			}
+			approval = h.after.Seq
 		case work.Unchanged:
 			if !agreed || p.Commit != gated || h.before.Lease != nil {
 				return fmt.Errorf("event %d completes %s without a change; a critic agreed at %q: %v", n, p.Commit, gated, agreed)
@@ -305,6 +389,9 @@ func (s *schedule) checkTask() error {
 		case work.Allowed:
 			if !audited || gated != "" && p.Commit != gated || moved {
 				return fmt.Errorf("event %d allows the merge of %s; audited %v at %q", n, p.Commit, audited, gated)
+			}
+			if p.Approval != approval || proposed != nil && (approval == 0 || p.Commit != proposed.Commit || p.Onto != proposed.Onto || p.Tree != proposed.Tree || p.Base != proposed.Base) {
+				return fmt.Errorf("event %d allows %+v; proposed is %+v, approved at %d", n, p, proposed, approval)
 			}
 		case work.Blocked:
 			if h.before.Lease != nil || h.before.Phase == agentsig.PhaseCompleted {
@@ -329,6 +416,9 @@ func (s *schedule) checkTask() error {
 			audited = s.item.Run != "" && p.PhaseCompleted == agentsig.PhaseReadyForMerge && p.ExitReason == agentsig.ExitCompleted
 		} else if moved {
 			audited = false
+		}
+		if !audited {
+			proposed, approval = nil, 0
 		}
 	}
 	return nil

@@ -185,6 +185,7 @@ func TestSnapshotDoesNotHang(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	tree := f.add("a")
+	write(t, tree.path, "a.txt", "changed, so that git asks for its attributes\n")
 	mkfifo(t, filepath.Join(tree.path, ".gitattributes"))
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -309,16 +310,20 @@ func TestPage(t *testing.T) {
 			}
 		}
 	}
-	must(t, Page(t.Context(), "cat >'"+file+"'", func(to io.Writer) error {
+	must(t, Page(t.Context(), "cat >'"+file+"'", "", func(to io.Writer) error {
 		_, err := io.WriteString(to, "all of it\n")
 		return err
 	}))
 	holds(t, filepath.Dir(file), "read", "all of it\n")
-	must(t, Page(t.Context(), "head -n 1 >/dev/null", endless))
-	if err := Page(t.Context(), "no-such-pager 2>/dev/null", endless); err == nil {
+	must(t, Page(t.Context(), "head -n 1 >/dev/null", "", endless))
+	if err := Page(t.Context(), "no-such-pager 2>/dev/null", "", endless); err == nil {
 		t.Error("a pager that is not there is not missed")
 	}
-	if err := Page(t.Context(), "cat >/dev/null", func(io.Writer) error { return errFull }); !errors.Is(err, errFull) {
+	if err := Page(t.Context(), "cat >/dev/null", "", func(io.Writer) error { return errFull }); !errors.Is(err, errFull) {
 		t.Errorf("what failed is told as %v", err)
+	}
+	must(t, Page(t.Context(), "cat >/dev/null; echo \"$LESS\" >'"+file+"'", "-+F", func(io.Writer) error { return nil }))
+	if options, err := os.ReadFile(file); err != nil || !strings.HasSuffix(string(options), " -+F\n") {
+		t.Errorf("less has the options %q, %v", options, err)
 	}
 }

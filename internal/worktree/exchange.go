@@ -186,6 +186,11 @@ func (x *Exchange) Take(ctx context.Context, commit, run string) error {
 	return x.fetch(ctx, commit, true, kept(run)+commit)
 }
 
+// Keep keeps a commit that was made here for a run.
+func (x *Exchange) Keep(ctx context.Context, commit, run string) error {
+	return x.change(ctx, x.home, "update-ref", kept(run)+commit, commit)
+}
+
 // fetch brings a commit here by git's own protocol, which gives contents and no names: they
 // are named anew here, and all that the commit refers to has to be there then. strict refuses
 // also what is malformed.

@@ -188,10 +188,11 @@ func (r *Repo) each(ctx context.Context, at place, f func(record string), c call
 type limited struct {
 	text []byte
 	over bool
+	most int // bytes; maxOutput if 0
 }
 
 func (l *limited) Write(p []byte) (int, error) {
-	room := maxOutput - len(l.text)
+	room := cmp.Or(l.most, maxOutput) - len(l.text)
 	l.over = l.over || len(p) > room
 	l.text = append(l.text, p[:min(len(p), room)]...)
 	return len(p), nil

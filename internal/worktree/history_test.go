@@ -56,7 +56,7 @@ func TestMergeOnBranch(t *testing.T) {
 	_, err := f.exchange.Merge(t.Context(), f.merge(stolen))
 	must(t, err)
 	m := f.merge(fix)
-	for _, m.Allowed = range []*Result{nil, {f.base, stolen, ""}, {f.base, fix, git(t, f.repo.Root(), "rev-parse", fix+"^{tree}")}} {
+	for _, m.Allowed = range []*Result{nil, {f.base, stolen, "", ""}, {f.base, fix, git(t, f.repo.Root(), "rev-parse", fix+"^{tree}"), ""}} {
 		_, err = f.exchange.Merge(t.Context(), m)
 		is(t, err, ErrOnBranch)
 	}

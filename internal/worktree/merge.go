@@ -34,6 +34,8 @@ type Result struct {
 	Onto   string // where the branch was: the first parent
 	Commit string // that was merged: the second parent
 	Tree   string
+	// Checked is the commit that Check has looked at, which has these parents and this tree.
+	Checked string
 }
 
 // Merged is what came of a merge.
@@ -158,7 +160,7 @@ func (r *Repo) seal(ctx context.Context, m Merge, checked string) (string, error
 	if err != nil {
 		return "", err
 	}
-	message, err := m.Seal(ctx, Result{Onto: m.Old, Commit: m.Commit, Tree: tree})
+	message, err := m.Seal(ctx, Result{Onto: m.Old, Commit: m.Commit, Tree: tree, Checked: checked})
 	if err != nil {
 		return "", err
 	}

@@ -9,6 +9,12 @@ import (
 // Each of these faults, put in on purpose, is noticed by the test beside it.
 func TestMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
+		{By: "TestIssuesRefused", Mutant: mutant.Mutant{Name: "a pull request is an issue", File: "issues.go",
+			Old: `path.Base(path.Dir(u.Path)) == "pull"`, New: `path.Base(u.Path) == "pull"`}},
+		{By: "TestIssuesRefused", Mutant: mutant.Mutant{Name: "a missing login is any failure", File: "issues.go",
+			Old: "failed.ExitCode() == exitLogin", New: "failed.ExitCode() == 0"}},
+		{By: "TestIssuesRefused", Mutant: mutant.Mutant{Name: "gh may print without an end", File: "publish.go",
+			Old: "case out.over:", New: "case out.over && most == 0:"}},
 		{By: "TestDiffRunsNothing", Mutant: mutant.Mutant{Name: "a program shows the diff", File: "diff.go",
 			Old: `"--no-ext-diff", `, New: ""}},
 		{By: "TestDiffRunsNothing", Mutant: mutant.Mutant{Name: "a program makes text of files", File: "diff.go",

@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,10 +56,14 @@ func (r *Repo) DiffColours(ctx context.Context) (c DiffColours, err error) {
 }
 
 // Page shows what is written on the terminal that this program has, by a pager, and returns when the user has left it. That
-// they leave before the end is no error. An interrupt is for the pager, as it is with git.
-func Page(ctx context.Context, pager string, write func(io.Writer) error) error {
+// they leave before the end is no error. An interrupt is for the pager, as it is with git. Less, if it is that, has these options
+// besides the user's.
+func Page(ctx context.Context, pager, less string, write func(io.Writer) error) error {
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), "sh", "-c", pager)
 	cmd.Env = slices.Concat(pagerDefaults, os.Environ()) // what comes later counts
+	if less != "" {
+		cmd.Env = append(cmd.Env, "LESS="+strings.TrimSpace(cmp.Or(os.Getenv("LESS"), defaultLess)+" "+less))
+	}
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -83,11 +88,27 @@ func Page(ctx context.Context, pager string, write func(io.Writer) error) error 
 	return err
 }
 
+// Edit opens files in the user's editor, a command line for the shell, on the terminal that this program has, in a
+// directory, and returns when they have left it.
+func Edit(ctx context.Context, editor, dir string, files ...string) error {
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), "sh", append([]string{"-c", editor + ` "$@"`, editor}, files...)...)
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, os.Stdin, os.Stdout, os.Stderr
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	defer signal.Stop(interrupts)
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s did not end well (%w): set EDITOR", safetext.Escape(editor), err)
+	}
+	return nil
+}
+
 // notRun are the exit codes by which a shell says that it could not run a program.
 var notRun = []int{126, 127}
 
 // pagerDefaults are what git sets for pagers if the user does not.
-var pagerDefaults = []string{"LESS=FRX", "LV=-c"}
+var pagerDefaults = []string{"LESS=" + defaultLess, "LV=-c"}
+
+const defaultLess = "FRX"
 
 // leavable notes that whoever reads has left.
 type leavable struct {

@@ -45,14 +45,24 @@ func (r *Repo) Publish(ctx context.Context, p PullRequest) (string, error) {
 	return lines[len(lines)-1], nil
 }
 
-// gh runs the gh program and returns what it prints.
+// gh runs the gh program in the checkout and returns what it prints.
 func (r *Repo) gh(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := r.limit(ctx, 0)
 	defer cancel()
+	out, err := runGH(ctx, r.home.dir, maxOutput, args...)
+	if errors.Is(err, exec.ErrNotFound) {
+		err = ErrNoGH
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+// runGH runs the gh program in a directory and returns the first of what it prints, or [ErrTooMuch]. If there is no
+// such program the error is [exec.ErrNotFound]; if it fails, an [exec.ExitError] with its last words.
+func runGH(ctx context.Context, dir string, most int, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "gh", args...)
-	cmd.Dir = r.home.dir
+	cmd.Dir = dir
 	cmd.Env = append(environment(), "GH_PROMPT_DISABLED=1")
-	var out limited
+	out := limited{most: most}
 	var stderr tail
 	cmd.Stdout, cmd.Stderr = &out, &stderr
 	ownGroup(cmd)
@@ -60,13 +70,15 @@ func (r *Repo) gh(ctx context.Context, args ...string) (string, error) {
 	err := cmd.Run()
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
-		return "", ErrNoGH
+		return nil, err
 	case ctx.Err() != nil && err != nil:
 		endGroup(cmd)
-		return "", fmt.Errorf("gh %s was stopped: %w", args[1], context.Cause(ctx))
+		return nil, fmt.Errorf("gh %s was stopped: %w", args[1], context.Cause(ctx))
 	case err != nil:
 		endGroup(cmd)
-		return "", fmt.Errorf("gh %s: %w: %s", args[1], err, safetext.EscapeLines(strings.TrimSpace(string(stderr))))
+		return nil, fmt.Errorf("gh %s: %w: %s", args[1], err, safetext.EscapeLines(strings.TrimSpace(string(stderr))))
+	case out.over:
+		return nil, fmt.Errorf("gh %s: %w", args[1], ErrTooMuch)
 	}
-	return strings.TrimSpace(string(out.text)), nil
+	return out.text, nil
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -130,11 +131,15 @@ func (r *Repo) Tidy(ctx context.Context, branch, into string, done bool) error {
 	if err != nil {
 		return err
 	}
+	less := []string{"--not", ref(into)}
+	if _, err := r.Resolve(ctx, ref(into)); errors.Is(err, ErrUnknown) {
+		less = nil // the other one was deleted, and this one is no less whole for that
+	}
 	var drop strings.Builder
 	for name := range sound {
 		whole := false
 		if name == ref(branch) || !done {
-			err := r.run(ctx, r.home, call{args: []string{"rev-list", "--objects", "--quiet", name, "--not", ref(into), "--"}})
+			err := r.run(ctx, r.home, call{args: slices.Concat([]string{"rev-list", "--objects", "--quiet", name}, less, []string{"--"})})
 			if failed := (*GitError)(nil); err != nil && !errors.As(err, &failed) {
 				return err
 			}

@@ -33,7 +33,7 @@ func TestSeal(t *testing.T) {
 	must(t, err)
 	f.at("sb/run", merged.Commit)
 	root := f.repo.Root()
-	if tree, err := f.exchange.TreeOf(t.Context(), checked); err != nil || saw != (Result{f.base, change, tree}) {
+	if tree, err := f.exchange.TreeOf(t.Context(), checked); err != nil || saw != (Result{f.base, change, tree, checked}) {
 		t.Errorf("it saw %+v: %v", saw, err)
 	}
 	if got := strings.TrimSpace(git(t, root, "log", "-1", "--format=%P %T%n%B", "sb/run")); got != saw.Onto+" "+saw.Commit+" "+saw.Tree+"\nsealed\n\nName: value" {

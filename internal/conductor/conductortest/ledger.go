@@ -2,6 +2,7 @@
 package conductortest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -127,6 +128,9 @@ func (l *Ledger) fold(e ledger.Event) error {
 		}
 		l.items[e.Subject] = after
 		if run = after.Run; l.runs[run] == nil {
+			if l.conductor != nil && item.Wait == nil && after.Wait != nil {
+				l.conductor.AskedByHand()
+			}
 			return nil
 		}
 		if err := l.runs[run].EvolveItem(after, e); err != nil {
@@ -249,6 +253,26 @@ func (l *Ledger) ItemNamed(id string) (work.Item, error) {
 	return work.Item{}, work.ErrNoItem
 }
 
+// Event returns an event by its number.
+func (l *Ledger) Event(seq uint64) (ledger.Event, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if seq == 0 || seq > uint64(len(l.events)) {
+		return ledger.Event{}, fmt.Errorf("there is no event %d", seq)
+	}
+	return l.events[seq-1], nil
+}
+
+// KeepEvidence keeps what can be read.
+func (l *Ledger) KeepEvidence(read func() ([]byte, error)) (*work.Kept, error) {
+	data, err := read()
+	if err != nil {
+		return &work.Kept{Problem: err.Error()}, nil
+	}
+	blob, err := l.PutBlob(data)
+	return &work.Kept{Blob: &blob}, err
+}
+
 // NewSubject makes a subject.
 func (l *Ledger) NewSubject() string {
 	l.mu.Lock()
@@ -300,6 +324,24 @@ func (l *Ledger) RunOf(subject string) string {
 		return i.Run
 	}
 	return subject
+}
+
+// QuestionsByHand lists what is asked about work that stands alone, oldest first.
+func (l *Ledger) QuestionsByHand() []api.Question {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var items []work.Item
+	for _, i := range l.items {
+		if i.Wait != nil {
+			items = append(items, i)
+		}
+	}
+	slices.SortFunc(items, func(a, b work.Item) int { return cmp.Compare(a.Wait.Seq, b.Wait.Seq) })
+	var all []api.Question
+	for _, i := range items {
+		all = append(all, *box.ShowWait(i))
+	}
+	return all
 }
 
 // Question returns a question, and its run.
@@ -393,7 +435,7 @@ func (l *Ledger) Hear(said api.SaidSignal) (agentsig.Signal, work.Said, error) {
 	found, err := agentsig.Scan(strings.NewReader(said.Wire), agentsig.Options{})
 	for _, f := range found.Findings {
 		if f.Outcome == agentsig.Accepted {
-			heard := work.Said{Signal: f.Signal.Kind, Subject: f.Signal.Subject, Note: f.Signal.Note}
+			heard := work.Said{Signal: f.Signal.Kind, Name: said.Name, Subject: f.Signal.Subject, Note: f.Signal.Note}
 			if _, isExit := f.Signal.Exit(); !isExit { // whose members are the event's
 				for _, field := range f.Signal.Fields() {
 					heard.Fields = append(heard.Fields, work.Field{Name: field.Name, Value: field.Value})

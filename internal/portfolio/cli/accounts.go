@@ -60,7 +60,6 @@ whole: what is not in it is forgotten.`,
 			if err := errors.Join(err, f.Close()); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
-			a.fills = true
 			var accounts []answer.Account
 			err = a.with(cmd.Context(), func(s *answer.Service) error {
 				accounts, err = s.ImportAccounts(cmd.Context(), args[0], file)
@@ -93,7 +92,7 @@ func (a *app) sayAccounts(accounts []answer.Account) {
 		fmt.Fprintln(a.Out, "There are no accounts yet: import a broker's file, or say what they are (portfolio accounts --help).")
 		return
 	}
-	t := newTable("account", "kind", "owner", "method", "reinvests", ">transactions", "")
+	t := command.NewTable("account", "kind", "owner", "method", "reinvests", ">transactions", "")
 	for _, l := range accounts {
 		reinvests, remark := "not said", ""
 		if l.Reinvest != nil {
@@ -102,7 +101,7 @@ func (a *app) sayAccounts(accounts []answer.Account) {
 		if !l.Listed {
 			remark = "not described: taken for taxable, fifo"
 		}
-		t.add(l.ID, string(l.Kind), l.Owner, string(l.Method), reinvests, fmt.Sprint(l.Transactions), remark)
+		t.Add(l.ID, string(l.Kind), l.Owner, string(l.Method), reinvests, fmt.Sprint(l.Transactions), remark)
 	}
-	t.write(a.Out)
+	t.Write(a.Out, a.Columns())
 }

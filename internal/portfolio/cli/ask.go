@@ -154,15 +154,15 @@ func (a *app) sayExit(result *exitsignal.Result, file agentformat.File) error {
 		return err
 	}
 	fmt.Fprintln(a.Out)
-	t := newTable("rule", "", "says", ">severity", "why")
+	t := command.NewTable("rule", "", "says", ">severity", "why")
 	for _, s := range result.Signals {
 		says := map[bool]string{true: "exit", false: "stay"}[s.Triggered]
 		if s.Status != exitrule.StatusOK {
 			says = "can't say"
 		}
-		t.add(s.RuleName, map[bool]string{true: "primary", false: ""}[s.IsPrimary], says, fmt.Sprintf("%.2f", s.Severity), s.Message)
+		t.Add(s.RuleName, map[bool]string{true: "primary", false: ""}[s.IsPrimary], says, fmt.Sprintf("%.2f", s.Severity), s.Message)
 	}
-	t.write(a.Out)
+	t.Write(a.Out, a.Columns())
 	lines := slices.Concat(result.ActionLines(), result.TaxLines(), result.Notes)
 	if len(lines) > 0 {
 		fmt.Fprintln(a.Out)
@@ -182,12 +182,12 @@ func (a *app) sayHarvest(result *harvest.Result, file agentformat.File) error {
 	}
 	if len(result.Candidates) > 0 {
 		fmt.Fprintln(a.Out)
-		t := newTable("ticker", "account", "acquired", ">quantity", ">basis", ">value", ">loss", "term")
+		t := command.NewTable("ticker", "account", "acquired", ">quantity", ">basis", ">value", ">loss", "term")
 		for _, c := range result.Candidates {
-			t.add(c.Ticker, c.Account, c.Acquired.String(), c.Quantity.String(), c.Basis.Cents(), c.Value.Cents(), c.UnrealizedLoss.Cents(), c.Term)
-			t.remark(remarks(c)...)
+			t.Add(c.Ticker, c.Account, c.Acquired.String(), c.Quantity.String(), c.Basis.Cents(), c.Value.Cents(), c.UnrealizedLoss.Cents(), c.Term)
+			t.Remark(remarks(c)...)
 		}
-		t.write(a.Out)
+		t.Write(a.Out, a.Columns())
 		fmt.Fprintf(a.Out, "\nEach lot's remarks hold if it is sold alone today.\nAll of them together would lose %s to the wash-sale rule, %s for good.\nBuying any of these again before %s washes the loss.\n",
 			result.IfAllSold.Disallowed.Cents(), result.IfAllSold.Permanent.Cents(), result.Candidates[0].NoBuyUntil)
 	}

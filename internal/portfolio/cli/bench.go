@@ -79,8 +79,8 @@ type measured struct {
 
 func (m measured) say(w io.Writer) {
 	fmt.Fprintf(w, "%d transactions (%d bytes of CSV), %d positions, %d open lots\n\n", m.Transactions, m.Bytes, m.Positions, m.Lots)
-	t := newTable("from CSV to the agent's reply", ">ms", ">of a plain loop")
-	row := func(name string, ms float64) { t.add(name, fmt.Sprintf("%.1f", ms), fmt.Sprintf("%.1fx", ms/m.Loop)) }
+	t := command.NewTable("from CSV to the agent's reply", ">ms", ">of a plain loop")
+	row := func(name string, ms float64) { t.Add(name, fmt.Sprintf("%.1f", ms), fmt.Sprintf("%.1fx", ms/m.Loop)) }
 	row("a plain loop over the CSV (encoding/csv)", m.Loop)
 	row("in memory", m.Memory)
 	row("  read the CSV", m.Read)
@@ -89,7 +89,7 @@ func (m measured) say(w io.Writer) {
 	row("through a database", m.Database)
 	row("  read and import", m.Import)
 	row("  reply from the database", m.Load)
-	t.write(w)
+	t.Write(w, 0)
 	fmt.Fprintf(w, "\nreplies in agent format: exit signals %d bytes, harvest %d bytes (full: %d bytes)\n", m.ExitReply, m.HarvestReply, m.Full)
 }
 

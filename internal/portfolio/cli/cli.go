@@ -26,12 +26,11 @@ const errQuiet = command.Exit(command.ExitFailure)
 // app is one run of the program.
 type app struct {
 	command.Program
-	db    string
-	asOf  string
-	logs  string
-	now   func() time.Time
-	day   portfolio.Date // of asOf; no day is today
-	fills bool           // the command brings data in
+	db   string
+	asOf string
+	logs string
+	now  func() time.Time
+	day  portfolio.Date // of asOf; no day is today
 	// needsData is a command that has nothing to say without data.
 	needsData bool
 }
@@ -136,14 +135,13 @@ func (a *app) database() (string, error) {
 	return filepath.Join(dir, "portfolio", "portfolio.db"), nil
 }
 
-// with opens the portfolio for one command. Where there is none yet, a command that does not bring
-// data in says so: it may be the wrong file.
+// with opens the portfolio for one command. Where there is none yet, it says so: it may be the wrong file.
 func (a *app) with(ctx context.Context, use func(*answer.Service) error) error {
 	path, err := a.database()
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !a.fills {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if a.needsData {
 			return fmt.Errorf("there is no database at %s: import something first, or name another with --db or PORTFOLIO_DB", safetext.Escape(path))
 		}
@@ -176,4 +174,12 @@ func (a *app) warn(state answer.State) {
 		}
 		fmt.Fprintf(a.Err, "portfolio: %s %s %s: %s\n", p.Date, p.Account, p.Symbol, safetext.EscapeLines(p.Text))
 	}
+}
+
+// count is a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

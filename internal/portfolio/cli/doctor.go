@@ -36,7 +36,7 @@ With --json it prints a list of name, state (ok, warning, missing) and text.`,
 			if a.JSON {
 				err = command.WriteJSON(a.Out, found)
 			} else {
-				a.SayFindings(found, 100)
+				a.SayFindings(found)
 			}
 			for _, f := range found {
 				if f.State == command.Missing && err == nil {

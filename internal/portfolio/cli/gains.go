@@ -95,7 +95,7 @@ func (a *app) sayGains(disposals []lots.Disposal) {
 	if len(disposals) == 0 {
 		return
 	}
-	t := newTable(">quantity", "symbol", "account", "acquired", "sold", ">proceeds", ">basis", "code", ">disallowed", ">gain", "term")
+	t := command.NewTable(">quantity", "symbol", "account", "acquired", "sold", ">proceeds", ">basis", "code", ">disallowed", ">gain", "term")
 	totals := map[bool]*[4]portfolio.Decimal{false: {}, true: {}}
 	for _, d := range disposals {
 		code, disallowed := "", ""
@@ -103,13 +103,13 @@ func (a *app) sayGains(disposals []lots.Disposal) {
 			code, disallowed = "W", d.Disallowed.Cents()
 		}
 		adjusted := d.Gain().Add(d.Disallowed)
-		t.add(d.Quantity.String(), d.Symbol, d.Account, d.Acquired.String(), d.Sold.String(), d.Proceeds.Cents(), d.Basis.Cents(),
+		t.Add(d.Quantity.String(), d.Symbol, d.Account, d.Acquired.String(), d.Sold.String(), d.Proceeds.Cents(), d.Basis.Cents(),
 			code, disallowed, adjusted.Cents(), d.Term())
 		if !d.Permanent.IsZero() {
-			t.remark(d.Permanent.Cents() + " of the loss is gone for good: a retirement account bought")
+			t.Remark(d.Permanent.Cents() + " of the loss is gone for good: a retirement account bought")
 		}
 		if !d.Unsettled.IsZero() {
-			t.remark("whether " + d.Unsettled.Cents() + " of the loss is disallowed is unsettled")
+			t.Remark("whether " + d.Unsettled.Cents() + " of the loss is disallowed is unsettled")
 		}
 		sums := totals[d.Long()]
 		for i, amount := range []portfolio.Decimal{d.Proceeds, d.Basis, d.Disallowed, adjusted} {
@@ -119,8 +119,8 @@ func (a *app) sayGains(disposals []lots.Disposal) {
 	for _, long := range []bool{false, true} {
 		name := map[bool]string{false: lots.ShortTerm, true: lots.LongTerm}[long]
 		if sums := totals[long]; !sums[0].IsZero() || !sums[1].IsZero() {
-			t.add("", "", "", "", "all", sums[0].Cents(), sums[1].Cents(), "", sums[2].Cents(), sums[3].Cents(), name)
+			t.Add("", "", "", "", "all", sums[0].Cents(), sums[1].Cents(), "", sums[2].Cents(), sums[3].Cents(), name)
 		}
 	}
-	t.write(a.Out)
+	t.Write(a.Out, a.Columns())
 }

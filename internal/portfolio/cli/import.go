@@ -53,7 +53,6 @@ type reading func(ctx context.Context, s *answer.Service, path string, r io.Read
 func (a *app) importing(noun string, read reading) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, files []string) error {
 		ctx := cmd.Context()
-		a.fills = true
 		return a.with(ctx, func(s *answer.Service) error { return a.importFiles(ctx, s, files, read, noun) })
 	}
 }

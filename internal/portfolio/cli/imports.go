@@ -70,11 +70,11 @@ type importRow struct {
 
 func (a *app) sayImports(imports []store.ImportRow) error {
 	list := []importRow{}
-	t := newTable(">id", "read", "file", "of", ">added", ">known", ">changed", ">unread")
+	t := command.NewTable(">id", "read", "file", "of", ">added", ">known", ">changed", ">unread")
 	for _, i := range imports {
 		row := importRow{i.ID, string(i.Kind), i.Name, i.Format, i.At.Format("2006-01-02T15:04:05Z07:00"), i.Added, i.Known, i.Changed, i.Unread}
 		list = append(list, row)
-		t.add(fmt.Sprint(row.ID), i.At.Local().Format("2006-01-02 15:04"), safetext.Escape(row.File), row.Kind, fmt.Sprint(row.Added), fmt.Sprint(row.Known), fmt.Sprint(row.Changed), fmt.Sprint(row.Unread))
+		t.Add(fmt.Sprint(row.ID), i.At.Local().Format("2006-01-02 15:04"), safetext.Escape(row.File), row.Kind, fmt.Sprint(row.Added), fmt.Sprint(row.Known), fmt.Sprint(row.Changed), fmt.Sprint(row.Unread))
 	}
 	if a.JSON {
 		return command.WriteJSON(a.Out, list)
@@ -83,6 +83,6 @@ func (a *app) sayImports(imports []store.ImportRow) error {
 		fmt.Fprintln(a.Out, "Nothing was imported yet (portfolio import --help).")
 		return nil
 	}
-	t.write(a.Out)
+	t.Write(a.Out, a.Columns())
 	return nil
 }

@@ -68,14 +68,14 @@ func (a *app) sayLots(state answer.State) error {
 		fmt.Fprintln(a.Out, "There are no open lots.")
 		return nil
 	}
-	t := newTable("symbol", "account", "acquired", ">quantity", ">basis", ">a share", "long-term from")
+	t := command.NewTable("symbol", "account", "acquired", ">quantity", ">basis", ">a share", "long-term from")
 	for _, l := range state.Book.LotRows() {
-		t.add(l.Symbol, l.Account, l.Acquired.String(), l.Quantity.String(), l.Basis.Cents(), l.Basis.Over(l.Quantity, 2).Cents(), l.HoldingSince.LongTermFrom().String())
+		t.Add(l.Symbol, l.Account, l.Acquired.String(), l.Quantity.String(), l.Basis.Cents(), l.Basis.Over(l.Quantity, 2).Cents(), l.HoldingSince.LongTermFrom().String())
 		if !l.Deferred.IsZero() {
-			t.remark(fmt.Sprintf("%s of the basis is a loss that a wash sale moved here; held since %s with it", l.Deferred.Cents(), l.HoldingSince))
+			t.Remark(fmt.Sprintf("%s of the basis is a loss that a wash sale moved here; held since %s with it", l.Deferred.Cents(), l.HoldingSince))
 		}
 	}
-	t.write(a.Out)
+	t.Write(a.Out, a.Columns())
 	return nil
 }
 
@@ -94,7 +94,7 @@ type position struct {
 
 func (a *app) sayPositions(state answer.State) error {
 	list := []position{}
-	t := newTable("symbol", "account", ">quantity", ">basis", ">price", "on", ">value", ">gain")
+	t := command.NewTable("symbol", "account", ">quantity", ">basis", ">price", "on", ">value", ">gain")
 	for _, p := range state.Positions() {
 		row := position{Symbol: p.Symbol, Account: p.Account, Quantity: p.Quantity, InLots: p.InLots, Basis: p.Basis.Money()}
 		cells := []string{"", "", "", ""}
@@ -104,9 +104,9 @@ func (a *app) sayPositions(state answer.State) error {
 			cells = []string{p.Price.Cents(), p.PricedOn.String(), p.Value().Cents(), p.Gain().Cents()}
 		}
 		list = append(list, row)
-		t.add(append([]string{p.Symbol, p.Account, p.Quantity.String(), p.Basis.Cents()}, cells...)...)
+		t.Add(append([]string{p.Symbol, p.Account, p.Quantity.String(), p.Basis.Cents()}, cells...)...)
 		if unknown := p.Quantity.Sub(p.InLots); !unknown.IsZero() {
-			t.remark(fmt.Sprintf("what %s of the shares cost is not known; basis and gain are of the others", unknown))
+			t.Remark(fmt.Sprintf("what %s of the shares cost is not known; basis and gain are of the others", unknown))
 		}
 	}
 	if a.JSON {
@@ -116,6 +116,6 @@ func (a *app) sayPositions(state answer.State) error {
 		fmt.Fprintf(a.Out, "There are no positions on %s: import a broker's file (portfolio import --help).\n", state.AsOf)
 		return nil
 	}
-	t.write(a.Out)
+	t.Write(a.Out, a.Columns())
 	return nil
 }

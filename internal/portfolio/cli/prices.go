@@ -60,11 +60,11 @@ func (a *app) sayPrices(state answer.State) error {
 		fmt.Fprintln(a.Out, "There are no prices yet (portfolio prices import --help).")
 		return nil
 	}
-	t := newTable("symbol", "date", ">close", ">adjusted")
+	t := command.NewTable("symbol", "date", ">close", ">adjusted")
 	for _, p := range list {
-		t.add(p.Symbol, p.Date.String(), p.Close, p.AdjClose)
+		t.Add(p.Symbol, p.Date.String(), p.Close, p.AdjClose)
 	}
-	t.write(a.Out)
+	t.Write(a.Out, a.Columns())
 	return nil
 }
 
@@ -111,7 +111,6 @@ only with a key of yours in the environment variable TIINGO_TOKEN.`,
 			if err != nil {
 				return a.UsageError("--from: %w", err)
 			}
-			a.fills = true
 			provider := fetch.Provider{URL: url, Key: key, Client: &http.Client{Timeout: fetchTimeout}}
 			return a.with(cmd.Context(), func(s *answer.Service) error {
 				return a.fetchPrices(cmd.Context(), s, provider, symbols, begin)

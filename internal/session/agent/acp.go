@@ -23,10 +23,12 @@ import (
 type acp struct {
 	program
 	hearing // belongs to the goroutine that hears the program
+	early   *early
 
 	mu      sync.Mutex
 	conn    *rpc        // with the program that runs
-	id      string      // of the conversation, once there is one
+	id      string      // of the conversation, once there is one, or from [Spec.Resume]
+	taken   bool        // it was begun, or gone on with, in this session
 	going   bool        // the conversation has begun with this program
 	queues  bool        // it takes a prompt in the middle of a turn
 	waiting string      // a prompt for when the conversation has begun, or the one that runs is answered
@@ -35,7 +37,11 @@ type acp struct {
 	mute    *time.Timer // ends a program that does not answer
 }
 
-func newACP(p program) *acp { return &acp{program: p} }
+func newACP(p program) *acp {
+	a := &acp{program: p, early: &early{to: p.stderr}, id: p.spec.Resume.ID, hearing: hearing{talk: p.spec.Resume}}
+	a.stderr = a.early
+	return a
+}
 
 func (a *acp) Traits() Traits {
 	a.mu.Lock()
@@ -115,11 +121,15 @@ func (a *acp) begin(turn int) error {
 			command = append(command, "-c", s)
 		}
 	}
-	if err := a.open(turn, command, in, conn); err != nil {
+	a.early.begin()
+	if err := a.open(turn, command, in, ending{conn, a.unheard}); err != nil {
 		return err
 	}
 	group := a.group
 	a.mute = time.AfterFunc(greetings*a.spec.Answer, func() {
+		if refused, ok := a.loginless(); ok {
+			mute = refused
+		}
 		select {
 		case a.out <- mute:
 		case <-group.Done():
@@ -132,12 +142,38 @@ func (a *acp) begin(turn int) error {
 	}, a.greeted)
 }
 
+// ending is the output of a program, with what is done when it has ended.
+type ending struct {
+	output
+	then func()
+}
+
+func (e ending) end() { e.output.end(); e.then() }
+
+// unheard tells why a program has ended that could not be talked to yet, if it was for want of a login.
+func (a *acp) unheard() {
+	if refused, ok := a.loginless(); ok {
+		a.out <- refused
+	}
+}
+
+// loginless is the failure of a program that can't be talked to and says that it has no login. Gemini CLI waits for
+// somebody to log in then.
+func (a *acp) loginless() (Event, bool) {
+	words := a.early.refusal()
+	text := fmt.Sprintf("the agent %s: the Agent Client Protocol can't be spoken with it: %s: %s", safetext.Escape(a.spec.Agent.Name), words, logIn)
+	return Event{Kind: Failed, Refused: true, Text: []byte(text)}, words != ""
+}
+
+// logIn says what to do about a login that is missing.
+const logIn = "log in with the program itself, or give it a key in its env"
+
 // connect makes the connection with a program that is to be started.
 func (a *acp) connect(send func([]byte) error, reply func([]byte)) *rpc {
 	conn := &rpc{pending: map[int]func(json.RawMessage, error){}, requests: a.request, notified: a.notified, send: send, reply: reply}
 	conn.line = conn.hear
 	conn.tooLong = a.passOver
-	a.hearing = hearing{teller: teller{out: a.out}, cost: a.cost}
+	a.hearing = hearing{teller: teller{out: a.out}, talk: a.talk}
 	a.mu.Lock()
 	a.conn, a.going, a.running, a.waiting = conn, false, 0, ""
 	a.mu.Unlock()
@@ -175,6 +211,7 @@ var errMute = errors.New("it does not answer: is it the right adapter? Claude Co
 
 func (a *acp) greeted(result json.RawMessage, err error) {
 	a.mute.Stop()
+	a.early.end()
 	var g greeting
 	if err == nil {
 		err = json.Unmarshal(result, &g)
@@ -189,6 +226,7 @@ func (a *acp) greeted(result json.RawMessage, err error) {
 	a.mu.Lock()
 	a.queues = g.Capabilities.Meta.Claude.Queues
 	a.mu.Unlock()
+	a.loads = g.Capabilities.Load || g.Capabilities.Session.Resume != nil
 	a.converse(g, true)
 }
 
@@ -202,13 +240,16 @@ func (a *acp) converse(g greeting, mayLogIn bool) {
 	if a.spec.Judges { // as Claude Code's own program is told to
 		options["settingSources"], options["strictMcpConfig"] = []string{"user"}, true
 	}
-	params := map[string]any{
-		"cwd": a.spec.Dir, "mcpServers": []any{}, "_meta": map[string]any{"claudeCode": map[string]any{"options": options}},
-	}
+	bridge := map[string]any{"options": options, "emitRawSDKMessages": []any{map[string]string{"type": "system", "subtype": "api_retry"}}}
+	params := map[string]any{"cwd": a.spec.Dir, "mcpServers": []any{}, "_meta": map[string]any{"claudeCode": bridge}}
 	method := "session/new"
 	a.mu.Lock()
-	conn, before := a.conn, a.id
+	conn, before, resumes := a.conn, a.id, a.id != "" && !a.taken
 	a.mu.Unlock()
+	if resumes && !a.loads {
+		a.forget("its program can't go on with conversations")
+		return
+	}
 	if before != "" {
 		params["sessionId"] = before
 		switch {
@@ -229,6 +270,8 @@ func (a *acp) converse(g greeting, mayLogIn bool) {
 		switch {
 		case login != "":
 			a.ask("it can't log in", "authenticate", map[string]any{"methodId": login}, func(json.RawMessage) { a.converse(g, false) })
+		case err != nil && resumes && !a.refused(err):
+			a.forget(err.Error())
 		case err != nil:
 			a.fail("it can't begin a conversation", err)
 		case a.past:
@@ -240,6 +283,28 @@ func (a *acp) converse(g greeting, mayLogIn bool) {
 	if err != nil {
 		a.fail("it can't begin a conversation", err)
 	}
+}
+
+// forget tells that the conversation of another session can't be gone on with.
+func (a *acp) forget(why string) {
+	a.mu.Lock()
+	a.id, a.waiting = "", ""
+	a.mu.Unlock()
+	a.talk = delivery.Conversation{}
+	a.out <- Event{Kind: Forgotten, Text: []byte(safetext.Escape(LastRunes(why, maxCause)))}
+}
+
+// conversed tells how the conversation is.
+func (a *acp) conversed() {
+	if a.talk.ID != "" {
+		a.out <- Event{Kind: Conversed, Conversation: a.talk}
+	}
+}
+
+// refused reports whether an error is the provider's word, and none about a conversation.
+func (a *acp) refused(err error) bool {
+	e := a.failure("", err)
+	return e.Refused || e.Limited
 }
 
 // afterPast goes on when the program has told all that was said before. Gemini CLI answers
@@ -310,8 +375,12 @@ func (a *acp) begun(before string, result json.RawMessage) {
 		session.ID = before // one that goes on has the name it had
 	}
 	a.mu.Lock()
-	a.id = session.ID
+	a.id, a.taken = session.ID, true
 	a.mu.Unlock()
+	if a.talk.ID = session.ID; !a.loads || a.talk.Check() != nil {
+		a.talk.ID = ""
+	}
+	a.conversed()
 	for _, want := range a.modes() {
 		if want == session.Modes.Current {
 			break
@@ -381,6 +450,7 @@ func (a *acp) answered(result json.RawMessage, err error) {
 	}
 	a.context = 0
 	a.out <- Event{Kind: Used, Usage: spent}
+	a.conversed()
 	a.mu.Lock()
 	a.running--
 	left, more, broken := a.running, a.waiting != "", a.broken
@@ -410,9 +480,13 @@ func (a *acp) failure(what string, err error) Event {
 	var refused *rpcError
 	if errors.As(err, &refused) {
 		if refused.Code == codeLogin {
-			text += ": log in with the program itself, or give it a key in its env"
+			text += ": " + logIn
 		}
 		cause = refused.Message + " " + string(refused.Data)
 	}
-	return failing(text, cause, a.resets)
+	e := failing(text, cause, a.resets)
+	if refused != nil && (refused.Code == codeLogin || refusedStatus(refused.Code)) { // Gemini CLI has the provider's status there
+		e.Refused = !e.Limited
+	}
+	return e
 }

@@ -2,21 +2,25 @@ package agent
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // hearing is what is known from what an agent has told of itself.
 type hearing struct {
 	teller
-	past    bool      // what comes was said before
-	retold  int       // updates that did
-	message string    // the id of the message that the voice speaks
-	cost    float64   // of the whole conversation, in US dollars
-	context int64     // tokens of each model call of this turn, added up
-	resets  time.Time // when the provider's limit ends, as it was told before it was reached
+	loads   bool                  // the program can go on with a conversation later
+	past    bool                  // what comes was said before
+	retold  int                   // updates that did
+	message string                // the id of the message that the voice speaks
+	talk    delivery.Conversation // that the program can go on with later; less its id if it can't
+	context int64                 // tokens of each model call of this turn, added up
+	resets  time.Time             // when the provider's limit ends, as it was told before it was reached
+	denied  refusals
 }
 
 // update is what an agent tells while it works. Only some fields are there, by its kind.
@@ -26,6 +30,7 @@ type update struct {
 	MessageID string          `json:"messageId"`
 	toolUpdate
 	Used int64 `json:"used"`
+	Size int64 `json:"size"`
 	Cost *struct {
 		Amount   float64 `json:"amount"`
 		Currency string  `json:"currency"`
@@ -55,6 +60,10 @@ func (a *acp) notified(method string, params json.RawMessage) {
 	}
 	if a.past {
 		a.retold++
+	}
+	if method == claudeRaw && !a.past {
+		a.retries(params)
+		return
 	}
 	if a.past || method != "session/update" || !decode(params, &n) {
 		a.heard()
@@ -89,6 +98,31 @@ func (a *acp) notified(method string, params json.RawMessage) {
 	}
 }
 
+// claudeRaw is how Claude Code's bridge passes on what it is asked to of what Claude Code prints.
+const claudeRaw = "_claude/sdkMessage"
+
+// retries takes that a request to the model is tried again. The bridge tells nothing else of a login that is refused
+// until Claude Code has given up.
+func (a *acp) retries(params json.RawMessage) {
+	var n struct {
+		Message struct {
+			Subtype string `json:"subtype"`
+			retry
+		} `json:"message"`
+	}
+	if !decode(params, &n) || n.Message.Subtype != "api_retry" {
+		a.heard()
+		return
+	}
+	again := n.Message.retry
+	a.remark(again.words())
+	if a.denied.meets(again.Attempt, again.Status) {
+		a.rest()
+		text := fmt.Sprintf("the agent %s: its turn failed: %s", safetext.Escape(a.spec.Agent.Name), refusedStill(again.Status))
+		a.out <- Event{Kind: Failed, Refused: true, Text: []byte(text)}
+	}
+}
+
 // usageUpdate takes the conversation's cost so far, and the tokens of a model call: those
 // count if the program tells no others when the turn ends.
 func (a *acp) usageUpdate(u update) {
@@ -96,14 +130,16 @@ func (a *acp) usageUpdate(u update) {
 		a.resets = time.Unix(at, 0)
 	}
 	a.context += max(u.Used, 0)
+	a.talk.Context, a.talk.Window = max(u.Used, 0), max(u.Size, 0)
 	if u.Cost != nil && u.Cost.Currency == "USD" {
-		if u.Cost.Amount < a.cost {
-			a.cost = 0 // it counts anew
+		cost := &a.talk.Counted.CostUSD
+		if u.Cost.Amount < *cost {
+			*cost = 0 // it counts anew
 		}
-		a.out <- Event{Kind: Used, Usage: delivery.Usage{CostUSD: u.Cost.Amount - a.cost}}
-		a.cost = u.Cost.Amount
+		a.out <- Event{Kind: Used, Usage: delivery.Usage{CostUSD: u.Cost.Amount - *cost}}
+		*cost = u.Cost.Amount
 	}
-	a.heard()
+	a.out <- Event{Kind: Using, Usage: delivery.Usage{InputTokens: a.context}}
 }
 
 // toolUpdate takes what is told of a tool: that it was begun, and its end with its result.

@@ -58,13 +58,17 @@ const (
 type Event struct {
 	Kind    EventKind
 	Source  agentsig.Source // of Said
-	Text    []byte          // of Said and Complained; of Denied and Failed, in words
-	Usage   delivery.Usage  // of Used: since the last one
+	Text    []byte          // of Said and Complained; of Denied, Failed and Forgotten, in words
+	Usage   delivery.Usage  // of Used: since the last one; of Using: since the last Used
 	Open    int             // of Working: how many tools are; of TurnOver: how many things of the agent run on
 	Limited bool            // of Failed: the provider's usage limit is reached
+	Refused bool            // of Failed: the provider refuses the login
+	Spent   bool            // of Failed: the program has kept to [Spec.Left]
 	Reset   time.Time       // of Failed: when a usage limit ends, if that is known
 	Exit    int             // of Stopped
 	Err     error           // of Stopped: why its output could not be read
+
+	Conversation delivery.Conversation // of Conversed
 }
 
 // EventKind is what kind of thing an agent did.
@@ -78,9 +82,12 @@ const (
 	Heard                       // a sign of life that is neither
 	Working                     // a tool was begun or ended: silence counts while none is open
 	Used                        // tokens or money
+	Using                       // what a turn that goes on uses, as far as it is known; Used will say it for good
 	Denied                      // something that the agent wanted was refused
 	TurnOver                    // the agent has ended its turn
 	Failed                      // the turn can't go on
+	Conversed                   // how the conversation is that the program can go on with later
+	Forgotten                   // the conversation of [Spec.Resume] can't be gone on with: the next turn begins another one
 	Stopped                     // the agent's processes are gone
 )
 

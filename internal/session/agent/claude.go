@@ -3,13 +3,14 @@ package agent
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // claude drives Claude Code's own program. Nobody can answer its questions for
@@ -17,11 +18,15 @@ import (
 // what it may not is refused.
 type claude struct {
 	stream
-	background int     // tasks that go on when the agent has ended its turn, which wake it
-	cost       float64 // of the whole conversation, in US dollars
+	calls      map[string]delivery.Usage // of the model in this turn, by message
+	called     delivery.Usage            // in all of them
+	background int                       // tasks that go on when the agent has ended its turn, which wake it
+	model      string                    // that the agent itself spoke with last
+	refused    refusals
+	said       string // the model's last words in this turn
 }
 
-func newClaude(p program) *claude { return &claude{stream: stream{program: p}} }
+func newClaude(p program) *claude { return &claude{stream: newStream(p)} }
 
 func (c *claude) Prompt(turn int, text string) error {
 	arguments := []string{
@@ -34,10 +39,13 @@ func (c *claude) Prompt(turn int, text string) error {
 	if c.spec.Judges { // settings, hooks, instructions and tool servers of the worktree are the change's
 		arguments = append(arguments, "--setting-sources=user", "--strict-mcp-config")
 	}
-	if c.id != "" {
-		arguments = append(arguments, "--resume="+c.id)
+	if c.talk.ID != "" {
+		arguments = append(arguments, "--resume="+c.talk.ID)
 	}
-	c.background = 0
+	if left := c.spec.left(); left > 0 {
+		arguments = append(arguments, "--max-budget-usd="+strconv.FormatFloat(left, 'f', -1, 64))
+	}
+	c.background, c.calls, c.called, c.refused, c.said = 0, nil, delivery.Usage{}, 0, ""
 	return c.run(turn, arguments, text, c.line)
 }
 
@@ -92,25 +100,38 @@ func (c *claude) mayUse(tool string) bool {
 // claudeEvent is a line of the program. Only some fields are there, by its type.
 type claudeEvent struct {
 	Type    string `json:"type"`
-	Subtype string `json:"subtype"`
 	Session string `json:"session_id"`
 	Parent  string `json:"parent_tool_use_id"` // of a message by an agent of the agent's
 	Message struct {
+		ID      string          `json:"id"`
 		Model   string          `json:"model"`
 		Content json.RawMessage `json:"content"`
+		Usage   claudeUsage     `json:"usage"`
 	} `json:"message"`
-	Tasks      []json.RawMessage `json:"tasks"`
-	Attempt    int               `json:"attempt"`
-	MaxRetries int               `json:"max_retries"`
-	RateLimit  struct {
+	Tasks     []json.RawMessage `json:"tasks"`
+	RateLimit struct {
 		Status   string `json:"status"`
 		ResetsAt int64  `json:"resetsAt"`
 	} `json:"rate_limit_info"`
+	retry
 	claudeResult
+}
+
+// claudeUsage is what a call of the model has used, or all of them.
+type claudeUsage struct {
+	Input  int64 `json:"input_tokens"`
+	Output int64 `json:"output_tokens"`
+	Read   int64 `json:"cache_read_input_tokens"`
+	Write  int64 `json:"cache_creation_input_tokens"`
+}
+
+func (u claudeUsage) sum() delivery.Usage {
+	return delivery.Usage{InputTokens: u.Input + u.Read + u.Write, OutputTokens: u.Output}
 }
 
 // claudeResult is what is told at the end of a turn.
 type claudeResult struct {
+	Subtype string   `json:"subtype"`
 	IsError bool     `json:"is_error"`
 	Result  string   `json:"result"`
 	Errors  []string `json:"errors"`
@@ -119,13 +140,11 @@ type claudeResult struct {
 		Tool  string          `json:"tool_name"`
 		Input json.RawMessage `json:"tool_input"`
 	} `json:"permission_denials"`
-	Usage struct {
-		Input  int64 `json:"input_tokens"`
-		Output int64 `json:"output_tokens"`
-		Read   int64 `json:"cache_read_input_tokens"`
-		Write  int64 `json:"cache_creation_input_tokens"`
-	} `json:"usage"`
-	Cost  float64 `json:"total_cost_usd"`
+	Usage  claudeUsage `json:"usage"`
+	Cost   float64     `json:"total_cost_usd"` // of the whole conversation
+	Models map[string]struct {
+		Window int64 `json:"contextWindow"`
+	} `json:"modelUsage"`
 	Since map[string]struct {
 		Input  int64   `json:"inputTokens"`
 		Output int64   `json:"outputTokens"`
@@ -179,13 +198,16 @@ func (c *claude) line(line []byte) {
 func (c *claude) system(e claudeEvent) {
 	switch e.Subtype {
 	case "init":
-		c.id = e.Session
+		c.takes(e.Session)
 		c.program.out <- Event{Kind: Working}
 	case "background_tasks_changed":
 		c.background = len(e.Tasks)
 		c.heard()
 	case "api_retry":
-		c.remark(fmt.Sprintf("no answer from the model's server: try %d of %d", e.Attempt, e.MaxRetries))
+		c.remark(e.words())
+		if c.refused.meets(e.Attempt, e.retry.Status) {
+			c.fail(refusedStill(e.retry.Status), e.retry.Status)
+		}
 	default:
 		c.heard()
 	}
@@ -205,6 +227,7 @@ func (e claudeEvent) blocks() []block {
 // assistant takes what the agent says, or the program in its name, or an agent of the
 // agent's; and what tools it wants to use.
 func (c *claude) assistant(e claudeEvent) {
+	c.calling(e)
 	for _, b := range e.blocks() {
 		switch {
 		case b.Type == "text" && e.Message.Model == "<synthetic>":
@@ -212,6 +235,7 @@ func (c *claude) assistant(e claudeEvent) {
 		case b.Type == "text" && e.Parent != "":
 			c.speak(agentsig.Tool, short(b.Text, maxResult)+"\n")
 		case b.Type == "text":
+			c.said = strings.Clone(lastWords(b.Text))
 			c.speak(agentsig.Voice, b.Text)
 			c.endMessage()
 		case b.Type == "tool_use":
@@ -225,6 +249,27 @@ func (c *claude) assistant(e claudeEvent) {
 		}
 	}
 }
+
+// calling tells what the turn uses. A call of the model comes in as many messages as it has pieces, each with the same
+// id; what it has written is counted when the turn is over.
+func (c *claude) calling(e claudeEvent) {
+	if e.Message.ID == "" || len(c.calls) >= maxCalls {
+		return
+	}
+	if c.calls == nil {
+		c.calls = map[string]delivery.Usage{}
+	}
+	id, now := short(e.Message.ID, maxTitle), e.Message.Usage.sum()
+	if e.Parent == "" {
+		c.model, c.talk.Context = short(e.Message.Model, maxTitle), now.Tokens()
+	}
+	c.called.Add(now.Since(c.calls[id]))
+	c.calls[id] = now
+	c.program.out <- Event{Kind: Using, Usage: c.called}
+}
+
+// maxCalls bounds how many calls of a turn are told apart.
+const maxCalls = 10_000
 
 // user takes the results of tools, and what the program says to the agent.
 func (c *claude) user(e claudeEvent) {
@@ -244,35 +289,48 @@ func (c *claude) user(e claudeEvent) {
 
 // result takes the end of a turn. The agent goes on by itself if a task of it does.
 func (c *claude) result(r claudeResult) {
+	c.calls, c.called = nil, delivery.Usage{}
 	c.spend(c.usage(r))
+	c.talk.Window = r.Models[c.model].Window
+	c.conversed()
 	for _, d := range r.Denials {
 		if c.mayUse(d.Tool) { // otherwise it was told already
 			c.deny(strings.TrimSpace(short(d.Tool, maxTitle)+" "+short(subject(d.Input), maxTitle)), "Claude Code asks before it does that, and nobody can answer")
 		}
 	}
+	if r.Subtype == "error_max_budget_usd" {
+		c.rest()
+		c.program.out <- Event{Kind: Failed, Spent: true, Text: []byte(safetext.Escape(LastRunes(strings.Join(r.Errors, "; "), maxCause)))}
+		return
+	}
 	if r.IsError {
+		if c.said != "" && lastWords(r.Result) == c.said { // the model's words, and none of the program's
+			c.failed("the agent's last words: "+r.Result, strconv.Itoa(r.Status))
+			return
+		}
 		c.fail(cmp.Or(r.Result, strings.Join(r.Errors, "; "), "it does not say why"), r.Status)
 		return
 	}
 	c.over(c.background)
 }
 
+func lastWords(text string) string { return LastRunes(strings.TrimSpace(text), maxCause) }
+
 // usage returns what was used since the last result. A program that does not tell so for
 // all models that were at work tells the tokens of the agent's own.
 func (c *claude) usage(r claudeResult) delivery.Usage {
 	var since delivery.Usage
 	if r.Since == nil {
-		if r.Cost < c.cost {
-			c.cost = 0 // it counts anew
+		if r.Cost < c.talk.Counted.CostUSD {
+			c.talk.Counted.CostUSD = 0 // it counts anew
 		}
-		since = delivery.Usage{
-			InputTokens: r.Usage.Input + r.Usage.Read + r.Usage.Write, OutputTokens: r.Usage.Output, CostUSD: r.Cost - c.cost,
-		}
+		since = r.Usage.sum()
+		since.CostUSD = r.Cost - c.talk.Counted.CostUSD
 	}
 	for _, m := range r.Since {
 		since.Add(delivery.Usage{InputTokens: m.Input + m.Read + m.Write, OutputTokens: m.Output, CostUSD: m.Cost})
 	}
-	c.cost = r.Cost
+	c.talk.Counted.CostUSD = r.Cost
 	return since
 }
 

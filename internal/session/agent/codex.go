@@ -17,14 +17,13 @@ import (
 // commands, so a role that may run none runs them where they can change nothing.
 type codex struct {
 	stream
-	spent delivery.Usage // in the whole conversation, as the program counts
 }
 
 // codexKeeps is why something is refused.
 const codexKeeps = "Codex's sandbox does not let it"
 
 func newCodex(p program) *codex {
-	c := &codex{stream: stream{program: p}}
+	c := &codex{stream: newStream(p)}
 	c.stderr = newRejections(c.stderr, func(what string) {
 		c.program.out <- Event{Kind: Denied, Text: []byte(safetext.Escape(what + " (" + codexKeeps + ")"))}
 	})
@@ -44,8 +43,8 @@ func (c *codex) Prompt(turn int, text string) error {
 	for _, s := range settings {
 		arguments = append(arguments, "-c", s)
 	}
-	if c.id != "" {
-		arguments = append(arguments, "resume", c.id)
+	if c.talk.ID != "" {
+		arguments = append(arguments, "resume", c.talk.ID)
 	}
 	return c.run(turn, append(arguments, "-"), text, c.line)
 }
@@ -134,8 +133,7 @@ func (c *codex) line(line []byte) {
 	}
 	switch e.Type {
 	case "thread.started":
-		c.id = e.Thread
-		c.heard()
+		c.takes(e.Thread)
 	case "item.started", "item.updated", "item.completed":
 		c.item(e.Item, e.Type == "item.completed")
 	case "error":
@@ -153,12 +151,15 @@ func (c *codex) line(line []byte) {
 // count tells what was used since the last time, given what was used in all. A program
 // that counts anew has used all of it.
 func (c *codex) count(total delivery.Usage) {
-	since := delivery.Usage{InputTokens: total.InputTokens - c.spent.InputTokens, OutputTokens: total.OutputTokens - c.spent.OutputTokens}
+	total.InputTokens, total.OutputTokens = max(total.InputTokens, 0), max(total.OutputTokens, 0)
+	counted := c.talk.Counted
+	since := delivery.Usage{InputTokens: total.InputTokens - counted.InputTokens, OutputTokens: total.OutputTokens - counted.OutputTokens}
 	if since.InputTokens < 0 || since.OutputTokens < 0 {
 		since = total
 	}
-	c.spent = total
+	c.talk.Counted = total
 	c.spend(since)
+	c.conversed()
 }
 
 // item takes what the agent says, or that it uses a tool.

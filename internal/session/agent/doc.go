@@ -17,7 +17,8 @@
 //     and its end, and so Ready, End, Clear and Events; it adds Traits, Prompt, Tell and Cancel. A
 //     program that is run once a turn and prints lines of JSON embeds stream instead (as claude.go
 //     and codex.go do), and adds Prompt and what it makes of a line. With a teller it tells apart
-//     the agent's voice, its tools and what is denied: a signal counts in the voice alone.
+//     the agent's voice, its tools and what is denied: a signal counts in the voice alone. If the
+//     program can go on with a conversation, it tells that (Conversed, Forgotten) and heeds Spec.Resume.
 //   - A name among the constants of adapter.go and a row of the table adapters.
 //   - The same name in package config: its constant, adapters, and the comment of Agent.Adapter, from
 //     which docs/signalbox.schema.json is written (go test ./internal/config -update). If the program

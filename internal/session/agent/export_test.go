@@ -22,6 +22,9 @@ func SplitTurnEnds(chunks [][]byte) (text string, turns int) {
 // Limit is what an adapter makes of a failure's text.
 func Limit(text string, now time.Time) (limited bool, reset time.Time) { return limit(text, now) }
 
+// RefusesLogin is what an adapter makes of a failure's text.
+func RefusesLogin(cause string) bool { return refusesLogin(cause) }
+
 // Told is what came of a program's output.
 type Told struct {
 	Events int
@@ -30,6 +33,8 @@ type Told struct {
 	Text   string // all of the transcript
 	Turns  int    // that were ended, well or not
 	Sent   int    // messages to the program
+
+	Refused, Limited bool // a turn failed for that
 }
 
 // Hear gives an adapter what its program prints, in pieces of a size.
@@ -65,6 +70,7 @@ func (h *Told) take(e Event) {
 		h.Voice += string(e.Text)
 	case e.Kind == TurnOver || e.Kind == Failed:
 		h.Turns++
+		h.Refused, h.Limited = h.Refused || e.Refused, h.Limited || e.Limited
 	}
 }
 

@@ -33,7 +33,7 @@ const MaxReset = 31 * 24 * time.Hour
 func sound(reset, now time.Time) bool { return reset.After(now) && reset.Before(now.Add(MaxReset)) }
 
 // failing is a turn that can't go on, for a cause as its program has put it. A provider's
-// usage limit is told apart; reset is when that ends if the cause does not say so.
+// usage limit and a login that it refuses are told apart; reset is when that ends if the cause does not say so.
 func failing(text, cause string, reset time.Time) Event {
 	e := Event{Kind: Failed, Text: []byte(text)}
 	now := time.Now()
@@ -43,6 +43,7 @@ func failing(text, cause string, reset time.Time) Event {
 			e.Reset = reset
 		}
 	}
+	e.Refused = !e.Limited && refusesLogin(cause)
 	return e
 }
 

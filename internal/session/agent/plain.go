@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/regular"
@@ -26,12 +27,17 @@ func (p *plain) Cancel() { p.End() }
 func (p *plain) Prompt(turn int, text string) error {
 	out := &voice{plain: p, split: p.stays()}
 	if !p.stays() {
-		return p.once(turn, p.spec.Agent.Command, text, out)
+		err := p.once(turn, p.spec.Agent.Command, text, out)
+		if err == nil {
+			go p.lookOn(p.group.Done(), p.stop)
+		}
+		return err
 	}
 	if p.group == nil {
 		if err := p.open(turn, p.spec.Agent.Command, newInlet(), out); err != nil {
 			return err
 		}
+		go p.lookOn(p.group.Done(), p.stop)
 	}
 	return p.message(messagePrompt, text)
 }
@@ -68,18 +74,49 @@ const maxUsage = 64 << 10
 // usage takes what the program says it has used, if it does.
 func (p *plain) usage() (delivery.Usage, bool) {
 	path := filepath.Join(p.spec.Private, usageFile)
-	f, err := regular.OpenItself(path)
-	if err != nil {
-		_ = os.Remove(path) // what is there is not what the next turn has used
-		return delivery.Usage{}, false
-	}
-	var u delivery.Usage
-	err = json.NewDecoder(io.LimitReader(f, maxUsage)).Decode(&u)
-	err = errors.Join(err, f.Close())
-	if removed := os.Remove(path); !errors.Is(removed, os.ErrNotExist) {
+	u, err := readUsage(path)
+	if removed := os.Remove(path); !errors.Is(removed, os.ErrNotExist) { // what is there is not what the next turn has used
 		err = errors.Join(err, removed)
 	}
 	return u, err == nil
+}
+
+func readUsage(path string) (u delivery.Usage, err error) {
+	f, err := regular.OpenItself(path)
+	if err != nil {
+		return u, err
+	}
+	err = json.NewDecoder(io.LimitReader(f, maxUsage)).Decode(&u)
+	return u, errors.Join(err, f.Close())
+}
+
+// lookEvery is how often it is looked what a program says it uses while it runs.
+const lookEvery = time.Second
+
+// lookOn tells what the program says it uses, whenever that is something new, until the program has ended or has to.
+func (p *plain) lookOn(done, stop <-chan struct{}) {
+	var last delivery.Usage
+	for {
+		select {
+		case <-time.After(lookEvery):
+		case <-done:
+			return
+		case <-stop:
+			return
+		}
+		u, err := readUsage(filepath.Join(p.spec.Private, usageFile))
+		if err != nil || u == last {
+			continue
+		}
+		last = u
+		select {
+		case p.out <- Event{Kind: Using, Usage: u}:
+		case <-done:
+			return
+		case <-stop:
+			return
+		}
+	}
 }
 
 // voice makes events of a program's output, and looks for the end of its turns if it

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 )
 
@@ -75,6 +76,11 @@ type Spec struct {
 	Answer time.Duration // which an agent has to say something when it is asked
 	Grace  time.Duration // from TERM to KILL
 
+	Resume delivery.Conversation // that the first turn goes on with; zero for none
+
+	// Left returns what the next turn may cost in US dollars, for a program that can be told so; 0 for no bound. It may be nil.
+	Left func() float64
+
 	Marker  string // of the program's processes, in their environment
 	Private string // a directory for what the program alone may read and write
 	Nest    string // the directory that a confined program runs commands through
@@ -85,6 +91,13 @@ type Spec struct {
 }
 
 func (s Spec) may(p Permission) bool { return slices.Contains(s.Allow, p) }
+
+func (s Spec) left() float64 {
+	if s.Left == nil {
+		return 0
+	}
+	return s.Left()
+}
 
 // mayNot says why something is refused.
 func (s Spec) mayNot() string { return fmt.Sprintf("the role %s may not", s.Role) }

@@ -1,0 +1,138 @@
+package box
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/prompt"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/safetext"
+)
+
+// byHand returns the limits of work that stands alone: those of runs where nothing else is set.
+func byHand(l work.Limits) work.Limits {
+	d := delivery.DefaultLimits()
+	return work.Limits{
+		Unknown: cmp.Or(l.Unknown, d.Unknown), Obstacles: cmp.Or(l.Obstacles, d.Obstacles),
+		ExpertRequests: cmp.Or(l.ExpertRequests, d.ExpertRequests), RemediationRounds: cmp.Or(l.RemediationRounds, d.RemediationRounds),
+	}
+}
+
+// maxPreview is how much of an output without a signal an event shows, in characters.
+const maxPreview = 200
+
+// unread takes an output without a signal that counts. A run counts for its own sessions. If the session has lost its
+// lease meanwhile, the output is taken anew: then the result is late.
+func (b *Box) unread(item work.Item, token work.Token, said reading, text []byte, key string, why error, anew func() (api.Emitted, error)) (api.Emitted, error) {
+	out := rejected(item, said, why)
+	if item.Run != "" {
+		return out, nil
+	}
+	u := work.Unknown{OutputPreview: preview(text), Ambiguous: errors.Is(why, errAmbiguous), NearMisses: nearly(said)}
+	r, err := b.record(item.Subject, key, work.Unread{Token: token, Unknown: u, Limit: b.limits.Unknown, Key: key})
+	switch {
+	case refusal(err) && item.Holds(token):
+		return anew()
+	case refusal(err):
+		return out, nil // it has no say any more
+	case err != nil:
+		return out, err
+	}
+	out.Event, out.Sequence = r.event.Type, r.seq
+	if r.event.Type == work.SignalFailure {
+		out.Error += fmt.Sprintf(": that is %d times in a row, so the session is ended, and the work can be claimed again", b.limits.Unknown)
+		return out, nil
+	}
+	err = json.Unmarshal(r.event.Payload, &u) // it may have been recorded before
+	out.Attempt, out.Ask = u.Attempt, b.ask(item, delivery.AskProgress, said)
+	return out, err
+}
+
+// preview returns the last characters of an output, escaped.
+func preview(text []byte) string {
+	last := []rune(strings.TrimSpace(string(text[max(0, len(text)-4*maxPreview):])))
+	return safetext.EscapeLines(string(last[max(0, len(last)-maxPreview):]))
+}
+
+func nearly(said reading) []work.NearMiss {
+	var all []work.NearMiss
+	for _, f := range said.nearMisses {
+		all = append(all, work.NearMiss{Line: f.Span.Line, Kind: f.Signal.Kind, Reason: f.Reason})
+	}
+	return all
+}
+
+// ask returns what to ask the agent of the session that holds an item.
+func (b *Box) ask(item work.Item, what delivery.Ask, said reading) string {
+	role, v := b.voice(item)
+	text, err := prompt.Further(delivery.Prompt{Ask: what, NearMisses: nearly(said)}, role, v)
+	if err != nil { // no role holds the phase, so there is no signal to ask for
+		return "Say how your work ended."
+	}
+	return text
+}
+
+// instructions returns how to signal for the session that holds an item; empty if nobody signals in its phase.
+func (b *Box) instructions(item work.Item) string {
+	role, v := b.voice(item)
+	text, _ := v.Signals(role) // there is no role for the phase
+	return text
+}
+
+// voice is what the agent of the session that holds an item speaks as. Who claims without a role has the phase's.
+func (b *Box) voice(item work.Item) (agentsig.Role, prompt.Voice) {
+	var role agentsig.Role
+	if item.Lease != nil { // it may have been recorded before, and is held no more
+		role = item.Lease.Role
+	}
+	for _, r := range agentsig.Roles() {
+		if own, ok := r.Phase(); role == "" && ok && own == item.Phase {
+			role = r
+		}
+	}
+	return role, prompt.Voice{Subject: item.Names(), Exit: b.exitEnabled, Hand: true, Own: b.own}
+}
+
+// ShowWait returns what an item waits for as people see it; nil if it waits for nothing.
+func ShowWait(i work.Item) *api.Question {
+	w := i.Wait
+	if w == nil {
+		return nil
+	}
+	return &api.Question{
+		ID: w.ID, Kind: api.KindQuestion, Task: i.ID, Role: w.Role, Cause: w.Cause, Text: w.Text, Context: w.Context, Choices: []string{work.ChooseRetry}, AskedAt: w.At,
+	}
+}
+
+func replies(i work.Item) []api.Reply {
+	var all []api.Reply
+	for _, r := range i.Replies {
+		all = append(all, api.Reply{ID: r.ID, Question: r.Question, From: r.From, Text: r.Text})
+	}
+	return all
+}
+
+// Answer answers a question about work that stands alone. It reports whether there is such work: runs have questions of
+// their own.
+func (b *Box) Answer(id string, a api.Answer, key string) (q api.Question, ok bool, err error) {
+	at := strings.LastIndex(id, "-Q")
+	if at < 0 {
+		return q, false, nil
+	}
+	item, err := b.state.exact(id[:at])
+	if err != nil || item.Asked == 0 {
+		return q, false, nil // what can't be read is not found by a run either
+	}
+	if w := ShowWait(item); w != nil && w.ID == id {
+		q = *w
+	}
+	key = orNewKey(key)
+	_, err = b.record(item.Subject, key, work.Answer{Question: id, Choice: a.Choice, Text: b.redact.Text(a.Text), Key: key})
+	return q, true, err
+}

@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/work"
+)
+
+// hints say what a person can do next, by what was refused. A box elsewhere tells its refusals as text.
+var hints = []struct {
+	refusal error
+	next    string
+}{
+	{work.ErrNoItem, "`signalbox work list` lists the work items, and `signalbox status` a run's tasks."},
+	{work.ErrNoSession, "--session takes what `signalbox claim` printed as session; it is not the work item's id."},
+	{delivery.ErrFinished, "What is left can be delivered by another run: `signalbox run PLAN`. `signalbox runs` lists those that were."},
+	{delivery.ErrTaskOver, "A change to what it did is a task of another run: `signalbox run \"what to change\"`."},
+	{delivery.ErrNoTask, "`signalbox status` shows the run's tasks."},
+	{delivery.ErrNoQuestion, "`signalbox inbox` lists the questions that are open."},
+	{delivery.ErrAnswered, "`signalbox inbox` lists the questions that are open; `signalbox tell` says more to the agent on a task."},
+	{box.ErrLocked, "Use the box that runs (`signalbox status` shows it), or stop it first: Ctrl-C where it was started."},
+}
+
+// hint is what a person can do next about an error; nothing if the error says it, or nobody knows.
+func hint(err error) string {
+	var p *api.Problem
+	if errors.As(err, &p) && p.Code == api.CodeNothing {
+		return "`signalbox work list` shows what is there and who holds it; with --wait, claim waits for something."
+	}
+	for _, h := range hints {
+		if errors.Is(err, h.refusal) || p != nil && (strings.HasPrefix(p.Message, h.refusal.Error()) || strings.HasSuffix(p.Message, ": "+h.refusal.Error())) {
+			return h.next
+		}
+	}
+	return ""
+}

@@ -1,0 +1,273 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/regular"
+	"github.com/signalbox-dev/signalbox/internal/runner"
+	"github.com/signalbox-dev/signalbox/internal/worktree"
+	"github.com/signalbox-dev/signalbox/safetext"
+)
+
+func (a *app) reviewCommand() *cobra.Command {
+	var accept, reject bool
+	var comments []string
+	cmd := &cobra.Command{
+		Use:   "review [TASK]",
+		Short: "Review a task that waits for you",
+		Long: `Review is your word on a task whose critic or auditor you are (roles with agent: person), or whose merge you approve
+(merge: {approve: person}). It shows the task, what its developer claims, what the gate says and the diff, and asks:
+accept it, send it back, or later. What you send back has comments, one a line, as path:line: text, which you write in
+your editor (VISUAL, EDITOR) with the diff as context. Without a name it goes through all that wait for you.
+
+What you accept is the commit that you were shown: if another one is there by then, nothing is recorded. What is
+recorded is the role's own signal, with you as its actor. It does not need a box to be running.
+
+Of a merge you are shown what it makes of the branch, after the checks have passed on it. It is made as you saw it, onto
+the commit that the branch was at. If the branch has moved when it is about to be made, you are asked again.
+
+With --accept, or --reject and a --comment for each thing to change, it asks nothing. With --json it prints task, work,
+role (critic, auditor or merge), commit, onto (of a merge), accepted and the task's phase then.`,
+		Example: `  signalbox review
+  signalbox review T-2 --accept
+  signalbox review T-2 --reject --comment "api.go:12: this name is taken" --comment "api.go:40: no test"`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			v := api.Verdict{Accept: accept, Comments: comments}
+			switch {
+			case accept && (reject || len(comments) > 0):
+				return a.UsageError("--accept goes without --reject and --comment")
+			case (accept || reject) && len(args) == 0:
+				return a.UsageError("name the task")
+			case len(comments) > 0 && !reject:
+				return a.UsageError("--comment goes with --reject")
+			case reject && len(comments) == 0:
+				return a.UsageError("--reject needs a --comment: say what has to be changed, as path:line: text")
+			case accept || reject:
+				return a.judge(cmd.Context(), args[0], v)
+			case !a.InTTY || a.JSON:
+				return a.UsageError("there is nobody to ask here: give --accept, or --reject and --comment")
+			}
+			return a.reviews(cmd.Context(), args)
+		},
+	}
+	cmd.Flags().BoolVar(&accept, "accept", false, "it may go on")
+	cmd.Flags().BoolVar(&reject, "reject", false, "it goes back to be worked on")
+	cmd.Flags().StringArrayVar(&comments, "comment", nil, "what has to be changed, as `PATH:LINE: TEXT`; may be repeated")
+	return cmd
+}
+
+// judged is a verdict for programs.
+type judged struct {
+	Task     string         `json:"task"`
+	Work     string         `json:"work"`
+	Role     agentsig.Role  `json:"role,omitempty"`
+	Commit   string         `json:"commit"`
+	Onto     string         `json:"onto,omitempty"` // what it is merged with
+	Accepted bool           `json:"accepted"`
+	Phase    agentsig.Phase `json:"phase"`
+}
+
+// judge hands in a verdict on what is there to be reviewed.
+func (a *app) judge(ctx context.Context, name string, v api.Verdict) error {
+	sight, err := operate(ctx, a, func(c *api.Client) (api.Sight, error) { return c.Sight(ctx, name) })
+	if err != nil {
+		return err
+	}
+	return a.hand(ctx, sight, v)
+}
+
+// hand hands in a verdict on what was shown, and says so.
+func (a *app) hand(ctx context.Context, s api.Sight, v api.Verdict) error {
+	running := a.running()
+	v.Role, v.Commit, v.Tree, v.Base = s.Role, s.Commit, s.Tree, s.Base
+	r, err := operate(ctx, a, func(c *api.Client) (api.Run, error) { return c.Review(ctx, s.Work, v) })
+	if err != nil {
+		return err
+	}
+	out := judged{Task: s.Task, Work: s.Work, Role: s.Role, Commit: s.Commit, Accepted: v.Accept}
+	if s.Role == delivery.RoleMerge {
+		out.Onto = s.Base
+	}
+	for _, t := range r.Tasks {
+		if t.Work == s.Work {
+			out.Phase = t.Phase
+		}
+	}
+	if a.JSON {
+		return command.WriteJSON(a.Out, out)
+	}
+	what := "sent back"
+	if v.Accept {
+		what = "accepted"
+	}
+	fmt.Fprintf(a.Out, "%s is %s%s\n", sightWords(s), what, goesOn(running))
+	return nil
+}
+
+// sightWords name what a person is shown.
+func sightWords(s api.Sight) string {
+	if s.Role == delivery.RoleMerge {
+		return fmt.Sprintf("the merge of %s at %.7s onto %.7s", safetext.Escape(s.Work), s.Commit, s.Base)
+	}
+	return fmt.Sprintf("%s at %.7s", safetext.Escape(s.Work), s.Commit)
+}
+
+// reviews goes through what waits for a review: the task that is named, or all of them.
+func (a *app) reviews(ctx context.Context, args []string) error {
+	names := args
+	if len(names) == 0 {
+		waiting, err := operate(ctx, a, func(c *api.Client) ([]api.Question, error) { return c.Questions(ctx) })
+		if err != nil {
+			return err
+		}
+		for _, q := range waiting {
+			if q.Kind == string(delivery.PartReview) {
+				names = append(names, q.Work)
+			}
+		}
+	}
+	if len(names) == 0 {
+		fmt.Fprintln(a.Out, "nothing waits for your review")
+	}
+	for _, name := range names {
+		err := a.reviewOne(ctx, name)
+		if ctx.Err() != nil {
+			a.Served = false
+			return ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reviewOne shows a task, and asks what to do about it.
+func (a *app) reviewOne(ctx context.Context, name string) error {
+	type shown struct {
+		sight api.Sight
+		task  taskState
+	}
+	v, err := operate(ctx, a, func(c *api.Client) (v shown, err error) {
+		if v.sight, err = c.Sight(ctx, name); err == nil {
+			v.task, err = taskOf(ctx, c, v.sight.Work)
+		}
+		return v, err
+	})
+	if err != nil {
+		return err
+	}
+	v.task.work.Commit, v.task.work.Base, v.task.work.Settled = cmp.Or(v.sight.Merge, v.sight.Commit), v.sight.Base, true
+	v.task.merge = v.sight.Role == delivery.RoleMerge
+	a.sayTask(v.task)
+	if err := a.showWork(ctx, v.task, diffOptions{}); err != nil {
+		return err
+	}
+	for {
+		answer, err := a.typed(ctx, sightWords(v.sight)+": [a]ccept, [s]end back, [l]ater?")
+		if err != nil {
+			return nil // they have left, and it goes on waiting
+		}
+		switch answer {
+		case "a", "accept":
+			return a.hand(ctx, v.sight, api.Verdict{Accept: true})
+		case "s", "send back":
+			comments, err := a.comments(ctx, v.sight, v.task)
+			if err != nil {
+				return err
+			}
+			if len(comments) > 0 {
+				return a.hand(context.WithoutCancel(ctx), v.sight, api.Verdict{Comments: comments})
+			}
+			fmt.Fprintln(a.Out, "there is no comment, so nothing is sent back")
+		case "l", "later":
+			return nil
+		}
+	}
+}
+
+// sayTask shows what is known of work that is to be reviewed.
+func (a *app) sayTask(t taskState) {
+	fmt.Fprintf(a.Out, "%s  %s\n", a.Paint(command.Bold, safetext.Escape(t.item.ID)), safetext.Escape(t.item.Title))
+	if asked := t.handoff.Asked; asked != "" {
+		fmt.Fprintf(a.Out, "asked for:\n%s", indented(asked))
+	}
+	claim := t.handoff.Claim
+	if f := t.handoff.Findings; f != nil {
+		fmt.Fprintf(a.Out, "sent back before by %s:\n%s", safetext.Escape(f.By), a.Paint(command.Faint, indented(statementWords(*f))))
+	}
+	if claim != nil {
+		fmt.Fprintf(a.Out, "claimed by %s:\n%s", safetext.Escape(claim.By), a.Paint(command.Faint, indented(statementWords(*claim))))
+	}
+	gate := "the gate has not run"
+	if said := t.gate.sequence; said > 0 && (claim == nil || said > claim.Sequence) {
+		gate = strings.TrimPrefix(delivery.Words(t.gate.Event, func(string) string { return "" }), ": ")
+	}
+	fmt.Fprintln(a.Out, gate)
+}
+
+// comments has the user write comments in their editor, with the diff as context.
+func (a *app) comments(ctx context.Context, s api.Sight, t taskState) (_ []string, err error) {
+	var diff beginning
+	err = a.withWork(ctx, t, func(_ runner.Site, changes *runner.Changes) error {
+		return changes.Diff(ctx, worktree.Diff{}, &diff)
+	})
+	if err != nil && !diff.over {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "signalbox-review-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	file := filepath.Join(dir, "comments.txt")
+	if err := os.WriteFile(file, commentPage(s, diff.Bytes()), 0o600); err != nil {
+		return nil, err
+	}
+	if err := worktree.Edit(ctx, cmp.Or(editor(), "vi"), dir, file); err != nil {
+		return nil, err
+	}
+	text, err := regular.Read(file, maxDiff+1<<20)
+	return commentsIn(text), err
+}
+
+// editor is the command line of the user's editor; empty if they have named none.
+func editor() string { return cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")) }
+
+// commentPage is what an editor is opened with: room for comments, and the diff in lines that are left out. The diff is
+// an agent's, and an editor may take settings from the first and the last lines of a file: those are ours.
+func commentPage(s api.Sight, diff []byte) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "\n# %s: say what has to be changed, one comment a line, as\n# path:line: text\n#\n", sightWords(s))
+	b.WriteString("# Lines that begin with # are left out. Without a comment, nothing is sent back.\n#\n")
+	for line := range strings.Lines(safetext.EscapeLines(string(diff))) {
+		b.WriteString("# " + strings.TrimSuffix(line, "\n") + "\n")
+	}
+	b.WriteString("\f\n" + strings.Repeat("#\n", 5) + "# This was the diff.\n") // some look for settings on the whole last page
+	return b.Bytes()
+}
+
+// commentsIn returns the comments that were written on such a page.
+func commentsIn(page []byte) []string {
+	var comments []string
+	for line := range strings.Lines(string(page)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			comments = append(comments, line)
+		}
+	}
+	return comments
+}

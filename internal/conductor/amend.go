@@ -1,0 +1,88 @@
+package conductor
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/plan"
+)
+
+var errAnotherVersion = errors.New("another version of this plan is being delivered: say whether it is to be amended (--amend), or this one to be delivered beside it (--beside)")
+
+// planPath is what a plan's path is recorded as: where it lies in the checkout, if it does.
+func (c *Conductor) planPath(path string) string {
+	if rel, err := filepath.Rel(c.runner.Root(), path); path != "" && err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}
+
+// amends returns the latest run that goes on and delivers another version of a plan, and what this one would make of it;
+// nil if there is none. A plan is known by its title and its path.
+func (c *Conductor) amends(p examined, text []byte) (subject string, a *api.Amendment, err error) {
+	if p.path == "" {
+		return "", nil, nil
+	}
+	for _, live := range c.ledger.LiveRuns() {
+		c.ledger.WithRun(live, func(r *delivery.Run) {
+			if r.Path == p.path && r.Title == titleOf(p.plan) && r.Stopping == "" {
+				subject = live
+			}
+		})
+	}
+	if subject == "" {
+		return "", nil, nil
+	}
+	in, r, err := c.amendment(subject, p.plan, text)
+	if err != nil || in.Digest == r.Digest {
+		return "", nil, err
+	}
+	said, err := r.Amendment(in)
+	if err != nil {
+		return "", nil, err
+	}
+	a = &api.Amendment{
+		Run: r.ID, New: append([]string{}, said.Added...), Changed: append([]string{}, said.Changed...), Gone: append([]string{}, said.Gone...),
+		Renamed: said.Renamed,
+	}
+	for _, t := range r.Tasks {
+		if t.Item.Phase == agentsig.PhaseCompleted {
+			a.Done++
+		}
+	}
+	return subject, a, nil
+}
+
+// amendment compares a plan with that of a run.
+func (c *Conductor) amendment(subject string, p plan.Plan, text []byte) (in delivery.Amend, r delivery.Run, err error) {
+	c.ledger.WithRun(subject, func(run *delivery.Run) { r = run.Copy() })
+	before, err := c.ledger.Blob(r.Plan.SHA256)
+	if err != nil {
+		return in, r, err
+	}
+	old, err := plan.Parse(before)
+	if err != nil {
+		return in, r, err
+	}
+	change := plan.Compare(old, p)
+	return delivery.Amend{
+		Digest: digest(text), Title: titleOf(p), Checks: len(checkNames(c.config, p)),
+		New: change.New, Changed: change.Changed, Gone: change.Gone, BlockedBy: p.Blockers(),
+	}, r, nil
+}
+
+// amend has a run go on with another version of its plan.
+func (c *Conductor) amend(ctx context.Context, subject string, p examined, text []byte) (api.Run, error) {
+	in, _, err := c.amendment(subject, p.plan, text)
+	if err != nil {
+		return api.Run{}, err
+	}
+	if in.Plan, err = c.ledger.PutBlob(text); err != nil {
+		return api.Run{}, err
+	}
+	return c.say(ctx, subject, in)
+}

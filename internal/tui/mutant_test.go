@@ -1,0 +1,23 @@
+package tui_test
+
+import (
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/mutant"
+)
+
+// Each of these faults, in the view that takes keys, is noticed by the test beside it.
+func TestMutants(t *testing.T) {
+	mutant.All(t, []mutant.Noticed{
+		{By: "^TestPress$", Mutant: mutant.Mutant{Name: "any key confirms", File: "model.go", Old: `if k.Name == "y" || k.Name == "Y" {`, New: "if k.Name != \"n\" {"}},
+		{By: "^TestPress$", Mutant: mutant.Mutant{Name: "one's own box is left without a question", File: "model.go", Old: "if !m.own {", New: "if m.own || !m.own {"}},
+		{By: "^TestPress$", Mutant: mutant.Mutant{Name: "an interrupt while typing ends the run", File: "model.go", Old: "case k.Name == KeyInterrupt && m.mode != choosing:", New: "case k.Name == KeyInterrupt && m.mode == helping:"}},
+		{By: "^TestPress$", Mutant: mutant.Mutant{Name: "another's question is answered first", File: "model.go", Old: "return cmp.Compare(rank(a), rank(b))", New: "return cmp.Compare(rank(b), rank(a))"}},
+		{By: "^TestPress$", Mutant: mutant.Mutant{Name: "a paused run is paused", File: "model.go", Old: "if m.run.State == api.RunPaused {", New: "if m.run.State == api.RunDry {"}},
+		{By: "^TestKeys$", Mutant: mutant.Mutant{Name: "a paste is typed", File: "key.go", Old: "case text[:n] == pasteBegin:", New: "case text[:n] == pasteEnd:"}},
+		{By: "^TestChosenStays$", Mutant: mutant.Mutant{Name: "the choice moves by itself", File: "model.go", Old: `if m.chosen == "" || m.index() < 0 {`, New: "if m.index() >= -1 {"}},
+		{By: "^TestScroll$", Mutant: mutant.Mutant{Name: "a text is moved beyond its end", File: "model.go", Old: "max(min(m.scroll+by, m.mostScroll(m.size)), 0)", New: "max(m.scroll+by, 0)"}},
+		{By: "^TestScreens$", Mutant: mutant.Mutant{Name: "the chosen task is out of sight", File: "frame.go", Old: "chosen >= 0 && p.line == 0 && away <= around", New: "chosen > 99 && p.line == 0 && away <= around"}},
+		{By: "^TestFull$", Mutant: mutant.Mutant{Name: "the other screen stays", File: "live.go", Old: "plainPastes+backToMain+showCursor", New: "plainPastes+showCursor"}},
+	})
+}
