@@ -73,8 +73,8 @@ func (a *app) logs(ctx context.Context, name string, follow, errs bool) error {
 type logs struct {
 	app     *app
 	about   story
-	errs    bool // of standard error, and nothing else
-	sources []*source
+	errs    bool      // of standard error, and nothing else
+	sources []*source // the run before its task: once its end is heard of, all that was done before is taken after it
 
 	read    map[string]int64     // how much of each file was printed
 	granted map[string]speech    // who the sessions are, and when they began
@@ -108,7 +108,6 @@ func newLogs(ctx context.Context, a *app, c *api.Client, name string, errs bool)
 		return l, l.take(ctx, c)
 	}
 	l.about = story{subject: item.Subject, questions: map[string]bool{}}
-	l.sources = []*source{{name: item.ID}}
 	if run, err = runWith(ctx, c, item.ID); err != nil {
 		return nil, err
 	}
@@ -116,6 +115,7 @@ func newLogs(ctx context.Context, a *app, c *api.Client, name string, errs bool)
 		l.about.task = strings.TrimPrefix(item.ID, run.ID+".")
 		l.sources = append(l.sources, &source{name: run.ID})
 	}
+	l.sources = append(l.sources, &source{name: item.ID})
 	return l, l.take(ctx, c)
 }
 

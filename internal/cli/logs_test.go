@@ -96,6 +96,14 @@ func TestStoryIsOver(t *testing.T) {
 			t.Errorf("after %s it is over: %v", c.kind, s.over)
 		}
 	}
+	cancelled := story{subject: "ITEM", task: "T-1", questions: map[string]bool{}} // the run's events come first
+	for _, e := range []api.Event{
+		stored(t, 2, 0, "RUN", "TaskCancelled", "box", "", `{"task":"T-1"}`), stored(t, 1, 0, "ITEM", "AgentSessionCompleted", "box", "", `{"next_phase":"CI_PENDING"}`),
+	} {
+		if err := cancelled.take(e); err != nil || !cancelled.over {
+			t.Errorf("what was cancelled goes on: %v", err)
+		}
+	}
 	run := story{subject: "RUN", run: true}
 	if err := run.take(stored(t, 1, 0, "RUN", "RunFinished", "box", "", `{}`)); err != nil || !run.over {
 		t.Errorf("the run is not over: %v", err)

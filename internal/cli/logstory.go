@@ -30,8 +30,9 @@ type story struct {
 	task      string          // the item's id in its run; empty if it is in none
 	questions map[string]bool // that were asked about it
 
-	events []happened // that were not taken away yet
-	over   bool       // it has ended
+	events  []happened // that were not taken away yet
+	over    bool       // it has ended
+	settled uint64     // by which event: they come subject by subject
 }
 
 // happened is an event, and where it is in the ledger.
@@ -69,7 +70,7 @@ func (s *story) take(stored api.Event) error {
 			return nil
 		}
 	}
-	s.settle(e, c)
+	s.settle(happened{stored.Sequence, e}, c)
 	if slices.Contains(dull, e.Type) {
 		return nil
 	}
@@ -107,8 +108,11 @@ func (s *story) concerned(e ledger.Event, c concerns) bool {
 	return own || task != "" && task == s.task || slices.Contains(ofAll, e.Type)
 }
 
-// settle notes whether it is over after an event.
-func (s *story) settle(e ledger.Event, c concerns) {
+// settle notes whether it is over after the last of the events that decide it.
+func (s *story) settle(e happened, c concerns) {
+	if e.sequence < s.settled {
+		return
+	}
 	switch {
 	case e.Type == delivery.RunFinished, e.Type == delivery.TaskCancelled:
 		s.over = true
@@ -116,7 +120,10 @@ func (s *story) settle(e ledger.Event, c concerns) {
 		s.over = false
 	case !s.run && e.Subject == s.subject && c.NextPhase != "":
 		s.over = c.NextPhase == agentsig.PhaseCompleted
+	default:
+		return
 	}
+	s.settled = e.sequence
 }
 
 // whoOf says who speaks by an event.

@@ -111,7 +111,7 @@ func (l *logs) event(e ledger.Event) entry {
 	}
 	var p delivery.Ended
 	if e.Type == delivery.SessionEnded && json.Unmarshal(e.Payload, &p) == nil && p.Bytes == 0 && l.complained(e.Session) {
-		out.Text += fmt.Sprintf("; it said nothing: `signalbox logs --stderr %s` has what it wrote to standard error", l.sources[0].name)
+		out.Text += fmt.Sprintf("; it said nothing: `signalbox logs --stderr %s` has what it wrote to standard error", l.sources[len(l.sources)-1].name)
 	}
 	return out
 }
