@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -127,6 +129,35 @@ func TestStoryOrder(t *testing.T) {
 	}
 	if want := []string{"1 10", "2 20", "3 20", "4 20"}; !slices.Equal(got, want) || len(s.takeAway()) > 0 {
 		t.Errorf("%q; want %q, and once", got, want)
+	}
+}
+
+// The task is completed and its run ends while events are taken: what the task ended with is not missed.
+func TestStoryIsWhole(t *testing.T) {
+	said := map[string]string{"/v1/work/R1.T-1": `{"id":"R1.T-1","subject":"ITEM"}`, "/v1/runs/R1": `{"id":"R1","subject":"RUN"}`}
+	happened := map[string]api.Event{}
+	box := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/events" {
+			fmt.Fprint(w, said[r.URL.Path])
+			return
+		}
+		if e, ok := happened[r.FormValue("work")]; ok {
+			data, err := json.Marshal(e)
+			if err != nil {
+				t.Error(err)
+			}
+			fmt.Fprintf(w, "data: %s\n\n", data)
+		}
+		happened["R1.T-1"] = stored(t, 1, 1, "ITEM", "WorkMerged", "box", "", `{"next_phase":"COMPLETED"}`)
+		happened["R1"] = stored(t, 2, 1, "RUN", "RunFinished", "box", "", `{"outcome":"completed"}`)
+	}))
+	defer box.Close()
+	l, err := newLogs(t.Context(), &app{}, api.NewClient(strings.TrimPrefix(box.URL, "http://"), "token"), "R1.T-1", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := l.about.takeAway(); !l.about.over || len(got) != 1 || got[0].Type != "WorkMerged" {
+		t.Errorf("over: %v, with %+v", l.about.over, got)
 	}
 }
 
