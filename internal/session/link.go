@@ -245,11 +245,11 @@ func (l *link) show() {
 	l.signs <- l.last // there is room: who holds life is the only one that puts any
 }
 
-// showAgain tells a box that was away that the agent waits for a tool: of one that does, no more need be heard.
+// showAgain tells a box that was away, or was not met yet, what was heard of the agent: it may be long before there is more.
 func (l *link) showAgain() {
 	l.life.Lock()
 	defer l.life.Unlock()
-	if l.last.Busy {
+	if l.last != (api.Activity{}) {
 		l.show()
 	}
 }

@@ -38,7 +38,7 @@ func stallsAfter4s(s *session.Spec) {
 var allPermissions = []agent.Permission{agent.Edit, agent.Execute, agent.Fetch}
 
 // patience bounds every wait of a test; nothing waits for it to pass.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // manyMiB is how long a message is that is read, and not kept as a whole: messages of up to 32 MiB are.
 func manyMiB() int {

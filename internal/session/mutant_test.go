@@ -96,7 +96,7 @@ func TestMutants(t *testing.T) {
 			Old: "!reflect.DeepEqual(last.Agent, s.Agent) || ", New: "!reflect.DeepEqual(last.Agent.Name, s.Agent.Name) || "}},
 		{By: "TestRunAlone/one_that_stays", Mutant: mutant.Mutant{Name: "a session without a box goes on after its turn", File: "alone.go",
 			Old: "r.Kind == api.ReportTurn", New: "r.Kind == api.ReportEnded"}},
-		{By: "TestSignsOfLife", Mutant: mutant.Mutant{Name: "a box that was away is not told that an agent waits for a tool", File: "link.go",
+		{By: "TestSignsOfLife", Mutant: mutant.Mutant{Name: "a box that was away is not told what its agents do", File: "link.go",
 			Old: "\t\t\tl.showAgain()\n", New: ""}},
 		{By: "TestEnds/logged_out", Mutant: mutant.Mutant{Name: "a program that says it has no login has crashed", File: "end.go",
 			Old: "exit == exitRefused", New: "false"}},
