@@ -105,7 +105,7 @@ func askCard(ctx context.Context, c *api.Client, name string) (card, error) {
 		}
 	}
 	slices.SortFunc(events, func(a, b happened) int { return cmp.Compare(a.sequence, b.sequence) })
-	made, err := cardOf(w.Subject, task, events)
+	made, err := cardOf(w, task, events)
 	if r != nil && slices.ContainsFunc(r.Tasks, func(t api.Task) bool { return t.Work == w.ID && isCancelled(*r, t) }) {
 		made.State = "cancelled"
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -30,6 +31,9 @@ func tale(t *testing.T, lines ...string) []happened {
 	}
 	return events
 }
+
+// theWork is the task of theTale as the plan has it now.
+var theWork = api.Work{Subject: "ITEM", Title: "Parser", Handoff: api.Handoff{Asked: "Mend it all."}}
 
 // theTale is a task of a run that was sent back by the gate, the critic and its merge, and is merged in the end.
 var theTale = []string{
@@ -57,11 +61,13 @@ var theTale = []string{
 	`ITEM MergeFailed box - {"commit":"ccccccc3","next_phase":"IMPLEMENTATION","reason":"conflict"}`,
 	`ITEM WorkOverridden operator - {"from":"READY_FOR_REVIEW","next_phase":"READY_FOR_MERGE","reason":"I looked"}`,
 	`ITEM WorkMerged box - {"commit":"ccccccc3","result":"ddddddd4","next_phase":"COMPLETED","unseen":["critic"]}`,
+	`RUN PlanAmended operator - {"changed":["T-2"]}`,
+	`RUN PlanAmended operator - {"changed":["T-1"]}`,
 }
 
 // A card has what happened on the task, from both chains, and nothing of other tasks.
 func TestCard(t *testing.T) {
-	c, err := cardOf("ITEM", "T-1", tale(t, theTale...))
+	c, err := cardOf(theWork, "T-1", tale(t, theTale...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +83,7 @@ func TestCard(t *testing.T) {
 		}
 	}
 	same("head", one(c.Task, c.Title, c.Asked, c.stateWords(), c.usedWords(), c.Merge.words()),
-		one("R1.T-1", "Parser", "Mend it.", "COMPLETED, merged as ddddddd", "4 sessions, 10s, 16 tokens, 0.25 USD", "ddddddd by box, the merge of ccccccc, which no critic has seen"))
+		one("R1.T-1", "Parser", "Mend it all.", "COMPLETED, merged as ddddddd", "4 sessions, 10s, 16 tokens, 0.25 USD", "ddddddd by box, the merge of ccccccc, which no critic has seen"))
 	same("tried", tried, one(
 		"6 developer (claude), 6s, 15 tokens, 0.25 USD, completed", "2 developer (claude), 2s, 1 token, crashed: signal 9",
 		"1 developer (claude), 1s, ready for review", "1 critic (codex), 1s, review failed", "0 operator set it from READY_FOR_REVIEW to READY_FOR_MERGE: I looked"))
@@ -89,15 +95,15 @@ func TestCard(t *testing.T) {
 		"gate on aaaaaaa, answered by bbbbbbb: these checks failed: test\nboom", "gate on aaaaaaa, answered by bbbbbbb: nothing was changed since it was sent back",
 		"critic (codex) on bbbbbbb, answered by ccccccc: Required Fixes: a test", "box on ccccccc, not answered: it can't be merged: conflict"))
 	same("questions", each(c.Questions, func(q asked) string { return q.ID + q.Text + q.By + q.Answer }), one("R1-Q1Which one?operatorThe first."))
-	same("rests on", each(c.rests, func(e happened) string { return fmt.Sprint(e.sequence) }), strings.Fields("2 3 4 6 8 9 11 12 13 14 15 16 17 18 19 20 21 22 23 24"))
-	if _, err := cardOf("ITEM", "T-1", tale(t, theTale[1], `ITEM GatePassed gate - "no object"`)); err == nil {
+	same("rests on", each(c.rests, func(e happened) string { return fmt.Sprint(e.sequence) }), strings.Fields("2 3 4 6 8 9 11 12 13 14 15 16 17 18 19 20 21 22 23 24 26"))
+	if _, err := cardOf(theWork, "T-1", tale(t, theTale[1], `ITEM GatePassed gate - "no object"`)); err == nil {
 		t.Error("an event that can't be read is left out quietly")
 	}
 }
 
 // Who helps is in it too, also if its process ends without saying whose it was; and so is a person who takes the work over.
 func TestCardOfHelpers(t *testing.T) {
-	c, err := cardOf("ITEM", "T-1", tale(t, theTale[1], theTale[2],
+	c, err := cardOf(theWork, "T-1", tale(t, theTale[1], theTale[2],
 		`RUN SessionGranted box RUN-1.1 {"role":"expert","agent":"gemini","task":"T-1"}`,
 		`RUN SessionGranted box RUN-1.2 {"role":"expert","agent":"gemini","task":"T-2"}`,
 		`RUN SessionEnded box RUN-1.1 {"how":"broken","detail":"no room","usage":{"output_tokens":2}}`,
@@ -113,7 +119,7 @@ func TestCardOfHelpers(t *testing.T) {
 
 // The card says which attempts went on in the same conversation, and why others did not.
 func TestCardConversations(t *testing.T) {
-	c, err := cardOf("ITEM", "T-1", tale(t,
+	c, err := cardOf(theWork, "T-1", tale(t,
 		`RUN RunStarted operator - {"id":"R1"}`,
 		`ITEM WorkAdded operator - {"id":"R1.T-1","title":"Parser","phase":"IMPLEMENTATION","run":"RUN","task":"T-1"}`,
 		`ITEM LeaseGranted box ITEM-1.1 {"phase":"IMPLEMENTATION","role":"developer","ttl_ms":1000,"agent":"claude"}`,
@@ -138,7 +144,7 @@ func TestCardConversations(t *testing.T) {
 
 // An item in no run has its questions among its own events: they are no claims, and what an expert answers is no finding.
 func TestCardByHand(t *testing.T) {
-	c, err := cardOf("ITEM", "", tale(t,
+	c, err := cardOf(theWork, "", tale(t,
 		`ITEM WorkAdded operator - {"id":"T-1","title":"Parser","phase":"IMPLEMENTATION"}`,
 		`ITEM LeaseGranted ann ITEM-1.1 {"phase":"IMPLEMENTATION","role":"developer","ttl_ms":1000}`,
 		`ITEM AgentSessionCompleted ann ITEM-1.1 {"phase_completed":"IMPLEMENTATION","exit_reason":"blocked","next_phase":"BLOCKED","signal":"expert_request","body":"Which lock?","waits":{"id":"T-1-Q1","role":"expert","cause":"expert"}}`,
@@ -160,13 +166,13 @@ func TestCardByHand(t *testing.T) {
 
 // Programs find every field, also of a task on which nothing has happened, and no list is null.
 func TestCardJSON(t *testing.T) {
-	c, err := cardOf("ITEM", "", tale(t, theTale[1]))
+	c, err := cardOf(theWork, "", tale(t, theTale[1]))
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Proof = cardProof{Events: []provenEvent{}}
 	data, err := json.Marshal(c)
-	const want = `{"task":"R1.T-1","title":"Parser","state":"IMPLEMENTATION","asked":"Mend it.","attempts":[],"claims":[],"gates":[],"findings":[],` +
+	const want = `{"task":"R1.T-1","title":"Parser","state":"IMPLEMENTATION","asked":"Mend it all.","attempts":[],"claims":[],"gates":[],"findings":[],` +
 		`"questions":[],"merge":null,"usage":{},"proof":{"checkpoint":"","origin":"","size":0,"events":[]}}`
 	if err != nil || string(data) != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, data, want)
@@ -178,7 +184,7 @@ var hostile = "\x1b[2J@everyone Closes #1 ![x](https://e.example/x.png)\n```\n@e
 
 // hostileCard is a card that is full of such words.
 func hostileCard(t *testing.T) card {
-	c, err := cardOf("ITEM", "T-1", tale(t, theTale...))
+	c, err := cardOf(theWork, "T-1", tale(t, theTale...))
 	if err != nil {
 		t.Fatal(err)
 	}

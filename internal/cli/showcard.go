@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
@@ -120,21 +121,21 @@ type cardFold struct {
 	last  *approval // of a merge
 }
 
-// cardOf makes a card of the events of an item and of its run, in the ledger's order. The task is its id in the run, and
-// empty if it is in none.
-func cardOf(subject, task string, events []happened) (card, error) {
-	f := cardFold{about: story{subject: subject, task: task, questions: map[string]bool{}}}
+// cardOf makes a card of an item, which says what is asked now, and of the events of it and of its run, in the ledger's order.
+// The task is its id in the run, and empty if it is in none.
+func cardOf(w api.Work, task string, events []happened) (card, error) {
+	f := cardFold{about: story{subject: w.Subject, task: task, questions: map[string]bool{}}}
 	f.Attempts, f.Claims, f.Gates, f.Findings, f.Questions = []attempt{}, []work.Statement{}, []gateRun{}, []finding{}, []asked{}
 	for _, e := range events {
 		take := f.takeRun
-		if e.Subject == subject {
+		if e.Subject == w.Subject {
 			take = f.takeItem
 		}
 		if err := take(e); err != nil {
 			return card{}, fmt.Errorf("event %d: %w", e.sequence, err)
 		}
 	}
-	f.Task, f.Title, f.State = f.item.ID, f.item.Title, string(f.item.Phase)
+	f.Task, f.Title, f.Asked, f.State = f.item.ID, w.Title, w.Asked, string(f.item.Phase)
 	return f.card, nil
 }
 
@@ -146,8 +147,6 @@ func (f *cardFold) takeItem(e happened) (err error) {
 	}
 	rests := true
 	switch e.Type {
-	case work.WorkAdded:
-		err = read(e, func(p work.Added) { f.Asked = p.Asked })
 	case work.LeaseGranted, work.ReviewStarted, work.WorkTaken:
 		if e.Type == work.WorkTaken {
 			f.end(before, e, endTaken)
@@ -182,7 +181,7 @@ func (f *cardFold) takeItem(e happened) (err error) {
 		})
 	case work.MergeApproved:
 		f.last = &approval{e.sequence, e.Time, e.Actor}
-	case work.MergeProposed, work.MergeFailed, work.MergeAllowed, work.WorkUnchanged, work.QuestionAnswered:
+	case work.WorkAdded, work.MergeProposed, work.MergeFailed, work.MergeAllowed, work.WorkUnchanged, work.QuestionAnswered:
 	default:
 		rests = false
 	}
@@ -293,10 +292,16 @@ func (f *cardFold) gate(e happened, p work.Gate) {
 func (f *cardFold) takeRun(e happened) (err error) {
 	var c concerns
 	_ = json.Unmarshal(e.Payload, &c) // of one that can't be read nothing is known
-	if !f.about.concerned(e.Event, c) && f.session(e.Session) == nil {
+	if !f.about.concerned(e.Event, c) && f.session(e.Session) == nil && e.Type != delivery.PlanAmended {
 		return nil
 	}
 	switch e.Type {
+	case delivery.PlanAmended:
+		asks := false
+		err = read(e, func(p delivery.Amended) { asks = slices.Contains(append(p.Changed, p.Added...), f.about.task) })
+		if !asks {
+			return err
+		}
 	case delivery.SessionGranted:
 		err = read(e, func(p delivery.Granted) { f.begin(e, p.Role, p.Agent) })
 	case delivery.ConversationLost:

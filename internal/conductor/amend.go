@@ -3,12 +3,16 @@ package conductor
 import (
 	"context"
 	"errors"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/plan"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
 )
 
 var errAnotherVersion = errors.New("another version of this plan is being delivered: say whether it is to be amended (--amend), or this one to be delivered beside it (--beside)")
@@ -85,4 +89,40 @@ func (c *Conductor) amend(ctx context.Context, subject string, p examined, text 
 		return api.Run{}, err
 	}
 	return c.say(ctx, subject, in)
+}
+
+// AskedNow returns a work item with the title and the text that its run's plan has for it now. What was asked when it was
+// added stays in the ledger, and is what is asked if no plan has the task any more.
+func (c *Conductor) AskedNow(w api.Work) (api.Work, error) {
+	var now ledger.Blob
+	var names map[string]string
+	task := ""
+	c.ledger.WithRun(c.ledger.RunOf(w.Subject), func(run *delivery.Run) {
+		if i := slices.IndexFunc(run.Tasks, func(t *delivery.Task) bool { return t.Item.Subject == w.Subject }); i >= 0 && run.Amended > 0 {
+			task, now, names = run.Tasks[i].ID, run.Plan, maps.Clone(run.Renamed)
+		}
+	})
+	if task == "" {
+		return w, nil
+	}
+	p, err := readPlan(c.ledger, now, names)
+	if err != nil {
+		return w, err
+	}
+	for _, t := range p.Tasks {
+		if t.ID == task {
+			w.Title, w.Asked = t.Title, delivery.TaskText(t.Work, t.Criteria, work.MaxAsked)
+		}
+	}
+	return w, nil
+}
+
+// readPlan reads a plan, with the ids that its tasks have in the run.
+func readPlan(l Deciding, kept ledger.Blob, names map[string]string) (plan.Plan, error) {
+	text, err := l.Blob(kept.SHA256)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	p, err := plan.Parse(text)
+	return p.Renamed(names), err
 }

@@ -68,13 +68,8 @@ func (d *decider) planOf(r delivery.Run) (plan.Plan, error) {
 	if d.plan != nil && d.planned == r.Digest {
 		return *d.plan, nil
 	}
-	text, err := d.ledger.Blob(r.Plan.SHA256)
-	if err != nil {
-		return plan.Plan{}, err
-	}
-	p, err := plan.Parse(text)
+	p, err := readPlan(d.ledger, r.Plan, r.Renamed)
 	if err == nil {
-		p = p.Renamed(r.Renamed)
 		d.plan, d.planned = &p, r.Digest
 	}
 	return p, err

@@ -78,6 +78,14 @@ func TestPlanChanges(t *testing.T) {
 	if p := w.prompt("T-2", "developer", 2); !strings.Contains(p, "Do this otherwise.") || !strings.Contains(p, "The plan was changed") {
 		t.Errorf("the second developer of T-2 was told:\n%s", p)
 	}
+	for _, command := range [][]string{{"show", "T-2"}, {"work", "show", "T-2"}, {"show", "T-2", "--json"}, {"work", "show", "T-2", "--json"}} {
+		if text := w.must(command...); !strings.Contains(text, "Do this otherwise.") || strings.Contains(text, "Do this.") {
+			t.Errorf("%s shows what was asked before:\n%s", command, text)
+		}
+	}
+	if text := w.must("show", "T-3"); !strings.Contains(text, "Do that.") {
+		t.Errorf("what is gone has its text no more:\n%s", text)
+	}
 	if r := w.signalbox("ledger", "verify"); r.code != 0 {
 		t.Errorf("%+v", r)
 	}

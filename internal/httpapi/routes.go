@@ -44,6 +44,9 @@ func (s *Server) routes() []route {
 		})},
 		{"GET /v1/work/{id}", false, 0, func(w http.ResponseWriter, r *http.Request) error {
 			v, err := b.Work(r.PathValue("id"))
+			if err == nil {
+				v, err = s.conductor.AskedNow(v)
+			}
 			return reply(w, v, err)
 		}},
 		{"POST /v1/work/{id}/override", false, 0, post(func(r *http.Request, q api.Override, key string) (api.Recorded, error) {
