@@ -140,7 +140,7 @@ func whoOf(e ledger.Event) string {
 // started returns who was started by an event, if somebody was.
 func started(e ledger.Event) (role, agent string, ok bool) {
 	switch e.Type {
-	case work.LeaseGranted, work.ReviewStarted:
+	case work.LeaseGranted, work.ReviewStarted, work.WorkTaken:
 		var p work.Granted
 		_ = json.Unmarshal(e.Payload, &p) // of one that can't be read nothing is known
 		return cmp.Or(string(p.Role), "somebody"), cmp.Or(p.Agent, e.Actor), true

@@ -131,7 +131,8 @@ func (l *logs) gateFile(name string) string {
 	return filepath.Join(l.app.dir, "gates", "log", name+".log")
 }
 
-// sessions returns the sessions that have a directory, in order.
+// sessions returns the sessions that have a directory, and those that were granted, in order: a person's has no directory, and what
+// they give is checked all the same.
 func (l *logs) sessions() (names []string, err error) {
 	entries, err := os.ReadDir(filepath.Join(l.app.dir, "sessions"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -140,6 +141,11 @@ func (l *logs) sessions() (names []string, err error) {
 	for _, e := range entries {
 		if subject, _, err := work.ParseSession(e.Name()); err == nil && subject == l.about.subject {
 			names = append(names, e.Name())
+		}
+	}
+	for name := range l.granted {
+		if subject, _, err := work.ParseSession(name); err == nil && subject == l.about.subject && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	slices.SortFunc(names, func(x, y string) int {
@@ -266,7 +272,7 @@ func (l *logs) write(e entry) error {
 		l.endLine()
 		fmt.Fprintln(l.app.Out, l.app.Paint(command.Bold, e.heading))
 	}
-	if e.heading != "" && e.Role == roleEvent {
+	if e.heading != "" && e.Role == roleEvent && e.Event != work.WorkTaken {
 		return nil // that it began
 	}
 	if l.inLine && (e.Who != l.last.Who || e.Transcript == "" || e.Transcript != l.last.Transcript) {

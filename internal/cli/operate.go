@@ -68,7 +68,16 @@ you review, do or have taken (roles with agent: person, signalbox take). They wa
 need a box to be running. With --json it prints a list; the kind of an entry is question, review, take or give.`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			questions, err := operate(cmd.Context(), a, func(c *api.Client) ([]api.Question, error) { return c.Questions(cmd.Context()) })
+			why := map[string]string{} // work that waits for a person was sent back
+			questions, err := operate(cmd.Context(), a, func(c *api.Client) ([]api.Question, error) {
+				all, err := c.Questions(cmd.Context())
+				for _, q := range all {
+					if err == nil && !q.Asks() && !a.JSON {
+						why[q.Work], err = sentBack(cmd.Context(), c, q.Work)
+					}
+				}
+				return all, err
+			})
 			if err != nil {
 				return err
 			}
@@ -82,16 +91,21 @@ need a box to be running. With --json it prints a list; the kind of an entry is 
 				if i > 0 {
 					fmt.Fprintln(a.Out)
 				}
-				a.sayQuestion(q)
+				a.sayQuestion(q, why[q.Work])
 			}
 			return nil
 		},
 	}
 }
 
-func (a *app) sayQuestion(q api.Question) {
+// sayQuestion prints what waits for a person, and why it was sent back, if it was.
+func (a *app) sayQuestion(q api.Question, why string) {
 	if !q.Asks() {
-		fmt.Fprintf(a.Out, "%s  %s, since %s\n  %s\n", a.Paint(command.Bold, safetext.Escape(q.Work)), safetext.Escape(q.Text), q.AskedAt.Local().Format("2006-01-02 15:04"), q.Command())
+		fmt.Fprintf(a.Out, "%s  %s, since %s\n", a.Paint(command.Bold, safetext.Escape(q.Work)), safetext.Escape(q.Text), q.AskedAt.Local().Format("2006-01-02 15:04"))
+		if why != "" {
+			fmt.Fprintf(a.Out, "  %s\n", a.Hang(why, 2))
+		}
+		fmt.Fprintf(a.Out, "  %s\n", q.Command())
 		return
 	}
 	about := q.Run
@@ -111,6 +125,19 @@ func (a *app) sayQuestion(q api.Question) {
 		fmt.Fprintf(a.Out, "\n  or:     signalbox claim --role %s --work %s", q.Role, safetext.Escape(q.Task))
 	}
 	fmt.Fprintln(a.Out)
+}
+
+// sentBack says in short why work was sent back, and how to see all of it; nothing if it was not, or somebody says that this is
+// answered.
+func sentBack(ctx context.Context, c *api.Client, id string) (string, error) {
+	w, err := c.Work(ctx, id)
+	f := w.Findings
+	if err != nil || f == nil || w.Claim != nil && w.Claim.Sequence > f.Sequence {
+		return "", err
+	}
+	const enough = 300 // columns
+	return fmt.Sprintf("sent back by %s: %s (`signalbox show %s --all` has all of it)",
+		safetext.Escape(f.By), safetext.Cut(oneLine(strings.ReplaceAll(statementWords(*f), "\n", "; ")), enough), safetext.ShellWord(id)), nil
 }
 
 func (a *app) answerCommand() *cobra.Command {

@@ -42,10 +42,14 @@ func (a *app) take(ctx context.Context, name string, open bool) error {
 	type result struct {
 		api.Taken
 		ending string // a session that has not ended yet
+		why    string // it was sent back
 	}
 	v, err := operate(ctx, a, func(c *api.Client) (v result, err error) {
 		if v.Taken, err = c.Take(ctx, name); err == nil {
 			v.ending, err = agentGone(ctx, c, v.Taken, running)
+		}
+		if err == nil && !a.JSON {
+			v.why, err = sentBack(ctx, c, v.Work)
 		}
 		return v, err
 	})
@@ -57,6 +61,9 @@ func (a *app) take(ctx context.Context, name string, open bool) error {
 	}
 	if a.JSON {
 		return command.WriteJSON(a.Out, v.Taken)
+	}
+	if v.why != "" {
+		fmt.Fprintf(a.Out, "it was %s\n", v.why)
 	}
 	if !open {
 		fmt.Fprintf(a.Out, "%s is yours, in\n  %s\nhand it in with signalbox give %s, or return it with --back\n", safetext.Escape(v.Work), safetext.Escape(v.Worktree), safetext.ShellWord(v.Work))

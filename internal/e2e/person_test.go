@@ -211,6 +211,39 @@ func TestPersonDevelops(t *testing.T) {
 	w.completed(w.goOn())
 }
 
+// What a person gives and the gate or a reviewer sends back says why where the person looks for it: in the inbox, when they take
+// it again, and in its log, which has what the checks printed.
+func TestPersonIsToldWhy(t *testing.T) {
+	w := newWorld(t, "roles: {developer: {agent: person}}\nchecks: [{name: strict, command: \"test ! -e bad.txt || test -e good.txt || { echo no good; exit 1; }\"}]\n")
+	w.tasks("T-1")
+	w.script("T-1.critic.1", say("REVIEW_FAILED: T-1", "Required Fixes: say it in French"))
+	w.deliver()
+	var taken api.Taken
+	w.decode(w.must("take", "T-1", "--json"), &taken)
+	for _, step := range []struct{ file, why string }{
+		{"bad.txt", "sent back by gate: these checks failed: strict; "},
+		{"good.txt", "sent back by scripted: Required Fixes: say it in French"},
+	} {
+		w.commit(taken.Worktree, step.file)
+		w.must("give", "T-1", "-m", "done")
+		w.goOn()
+		for _, command := range [][]string{{"inbox"}, {"take", "T-1"}, {"inbox"}} {
+			if text := w.must(command...); !strings.Contains(text, step.why) || !strings.Contains(text, "signalbox show R1.T-1 --all") {
+				t.Errorf("%s does not say %q:\n%s", command, step.why, text)
+			}
+		}
+	}
+	text := w.must("logs", "T-1")
+	for _, part := range []string{"== developer (person), ", "a person has taken it over", "== gate, ", " gate   no good\n"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the log has no %q:\n%s", part, text)
+		}
+	}
+	if n := strings.Count(text, "== gate, "); n != 2 {
+		t.Errorf("the log has %d parts with checks, want 2:\n%s", n, text)
+	}
+}
+
 // commit commits a file in a worktree, as a person does.
 func (w *world) commit(dir, name string) {
 	w.t.Helper()
