@@ -38,7 +38,7 @@ const MaxPlan = 1 << 20
 
 // Run is a plan's run as people see it.
 type Run struct {
-	ID          string           `json:"id"`
+	ID          string           `json:"id"`                // of a dry run: the run that delivers the same plan and goes on; empty if there is none
 	Subject     string           `json:"subject,omitempty"` // of its events; a dry run has none
 	Title       string           `json:"title"`
 	State       RunState         `json:"state"`

@@ -215,20 +215,20 @@ func (a *app) rehearse(ctx context.Context, c config.Config, q api.StartRun) err
 	return err
 }
 
-// preview returns what a run of a plan would be like, or why there would be none. A box that runs is asked, since it has
-// settings of its own; there need be none.
+// preview returns what a run of a plan would be like, or why there would be none. If there is a box, it is asked: it knows the runs
+// that have not ended, and one that runs has settings of its own.
 func (a *app) preview(ctx context.Context, c config.Config, q api.StartRun) (api.Run, error) {
 	q.DryRun = true
-	if a.running() {
-		r, err := ask(ctx, a, box.Dir.APIToken, func(client *api.Client) (api.Run, error) {
-			return client.Deliver(ctx, q)
-		})
-		if !api.Missing(err) {
-			return r, err
+	if !a.running() {
+		if err := a.haveAgents(c); err != nil {
+			return api.Run{}, err
 		}
 	}
-	if err := a.haveAgents(c); err != nil {
-		return api.Run{}, err
+	if _, err := box.Dir(a.dir).Verifier(); !errors.Is(err, box.ErrNoDir) {
+		if err != nil {
+			return api.Run{}, err
+		}
+		return withBox(ctx, a, c, func(client *api.Client) (api.Run, error) { return client.Deliver(ctx, q) })
 	}
 	secrets, err := redact.New(c.Redact)
 	if err != nil {
@@ -382,25 +382,38 @@ func (a *app) dryRun(ctx context.Context, c config.Config, q api.StartRun) error
 		return command.WriteJSON(a.Out, r)
 	}
 	fmt.Fprint(a.Out, p.Draw(a.frame().Width))
-	fmt.Fprintf(a.Out, "\nat first: %s\n", firstStarts(r))
+	fmt.Fprintln(a.Out)
+	switch {
+	case r.ID != "":
+		fmt.Fprintf(a.Out, "%s delivers this plan already, and goes on: `signalbox status %s` says how far it is\n", r.ID, r.ID)
+	case r.Amends != nil:
+		a.sayAmendment(a.Out, *r.Amends)
+		fmt.Fprintf(a.Out, "with --amend, %s goes on with this one; with --beside, another run delivers all of it\n", r.Amends.Run)
+	default:
+		fmt.Fprintf(a.Out, "at first: %s\n", firstStarts(r))
+	}
 	fmt.Fprintf(a.Out, "at once: %s at most; the gate runs %s\n", count(r.AtOnce, "agent"), count(r.Checks, "check"))
 	fmt.Fprintf(a.Out, "ceiling: %s\n", ceiling(c))
 	if len(r.Unprotected) > 0 {
 		fmt.Fprintln(a.Out, delivery.NotProtected(r.Unprotected))
 	}
-	if r.Amends != nil {
-		a.sayAmendment(a.Out, *r.Amends)
-	}
 	fmt.Fprintln(a.Out, "nothing was recorded or started")
 	return nil
 }
 
+// firstStarts says which agents are started first, or which tasks a person takes.
 func firstStarts(r api.Run) string {
-	var all []string
+	var all, yours []string
 	for _, t := range r.Tasks {
-		if t.Agent != nil {
+		switch {
+		case t.Agent != nil:
 			all = append(all, fmt.Sprintf("%s (%s, %s)", safetext.Escape(t.ID), t.Agent.Role, safetext.Escape(t.Agent.Name)))
+		case t.Why == delivery.WaitPerson:
+			yours = append(yours, safetext.Escape(t.ID))
 		}
+	}
+	if len(yours) > 0 {
+		all = append(all, fmt.Sprintf("no agent; you take %s (signalbox take)", strings.Join(yours, ", ")))
 	}
 	return strings.Join(all, ", ")
 }

@@ -29,9 +29,7 @@ func (c *Conductor) Deliver(ctx context.Context, q api.StartRun, key string) (ap
 	}
 	p.path = c.planPath(q.Path)
 	if q.DryRun {
-		v := p.preview(c.config)
-		_, v.Amends, err = c.amends(p, text)
-		return v, err
+		return c.dryRun(p, text)
 	}
 	unlock, err := c.starting.Lock(ctx, struct{}{})
 	if err != nil {
@@ -66,6 +64,18 @@ func (c *Conductor) Deliver(ctx context.Context, q api.StartRun, key string) (ap
 	}
 	c.conduct(subject)
 	return c.ledger.ShowRun(subject)
+}
+
+// dryRun says what the delivery of a plan would be like: which run would go on with it, or be amended, if one would.
+func (c *Conductor) dryRun(p examined, text []byte) (v api.Run, err error) {
+	v = p.preview(c.config)
+	same, err := c.ledger.Delivering(digest(text), "")
+	if err != nil || same != "" {
+		c.ledger.WithRun(same, func(r *delivery.Run) { v.ID = r.ID })
+		return v, err
+	}
+	_, v.Amends, err = c.amends(p, text)
+	return v, err
 }
 
 // startRun records a run of a plan, with a branch that work is merged to.

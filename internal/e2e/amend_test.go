@@ -58,8 +58,14 @@ func TestPlanChanges(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	events := len(w.events())
+	if r := w.signalbox("run", "plan.md", "--dry-run"); r.code != 0 || !strings.Contains(r.out, "R1 delivers this plan already, and goes on") || strings.Contains(r.out, "at first") || len(w.events()) != events {
+		t.Errorf("a dry run of the same plan: %+v", r)
+	}
 
 	w.version("T-1 Do it.", "T-2 Do this otherwise.", "T-4 Do more.")
+	if r := w.signalbox("run", "plan.md", "--dry-run"); r.code != 0 || !strings.Contains(r.out, "R1 delivers another version") || !strings.Contains(r.out, "new      T-4\n  changed  T-2\n  gone     T-3\n") || len(w.events()) != events {
+		t.Errorf("a dry run: %+v", r)
+	}
 	r := w.signalbox("run", "plan.md")
 	if r.code != 2 || !strings.Contains(r.err, "--amend") || !strings.Contains(r.err, "new      T-4\n") || !strings.Contains(r.err, "changed  T-2\n") || !strings.Contains(r.err, "gone     T-3\n") || len(w.events()) != events {
 		t.Errorf("stopped: %+v", r)

@@ -198,6 +198,9 @@ func TestGiveNoChange(t *testing.T) {
 func TestPersonDevelops(t *testing.T) {
 	w := newWorld(t, "roles: {developer: {agent: person}}\n")
 	w.tasks("T-1", "T-2: T-1")
+	if text := w.must("run", "plan.md", "--dry-run"); !strings.Contains(text, "\nat first: no agent; you take T-1 (signalbox take)\n") {
+		t.Errorf("a dry run says:\n%s", text)
+	}
 	for _, task := range []string{"T-1", "T-2"} {
 		run := w.deliver() // the same plan goes on
 		if all := w.inbox(); run.State != api.RunWaiting || len(all) != 1 || all[0].Kind != "take" || all[0].Task != task {
