@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -19,6 +20,17 @@ func (q Question) Command() string {
 		return "signalbox answer " + safetext.ShellWord(q.ID) + ` "…"`
 	}
 	return "signalbox " + q.Kind + " " + safetext.ShellWord(q.Work)
+}
+
+// More is the command that shows all that an agent said, if the question is so long that the ledger has only its beginning;
+// empty if it has all of it, or nothing has more.
+func (q Question) More() string {
+	const long = 1000 // bytes: shorter ones are never cut
+	cut := func(text string) bool { return len(text) > long && strings.HasSuffix(text, "…") }
+	if q.Run == "" || q.Task == "" || !cut(q.Text) && !cut(q.Context) {
+		return ""
+	}
+	return "signalbox logs " + safetext.ShellWord(q.Run+"."+q.Task)
 }
 
 // Sight is what a person who plays a role of review is shown of a task: a commit, its tree, and the commit that its

@@ -21,8 +21,9 @@ const (
 	// A transcript that takes more than this in JSON is kept as a blob.
 	maxInline = 4 << 10
 	// Fields that take more than this in JSON are not repeated beside the
-	// transcript, the last ones first, and a text among them is cut.
-	maxFields = 4 << 10
+	// transcript, the last ones first, and a text among them is cut; where others
+	// leave room, it may take that too.
+	maxFields = 6 << 10
 	maxText   = 1 << 10
 	// What became of evidence takes no more than this.
 	maxKept = 512
@@ -198,7 +199,31 @@ func (b *Box) fields(said []work.Field) []work.Field {
 		size += len(",")
 		kept = append(kept, f)
 	}
+	for i := range kept {
+		size += b.lengthen(&kept[i], said[i].Value, maxFields-size)
+	}
 	return kept
+}
+
+// lengthen puts more of a text into a field that has its beginning, if there is room, and returns how many bytes of JSON
+// it took.
+func (b *Box) lengthen(f *work.Field, said any, room int) int {
+	short, isText := f.Value.(string)
+	text, _ := said.(string)
+	if text = b.redact.Text(text); !isText || len(text) <= maxText || room <= 0 {
+		return 0
+	}
+	before, err := json.Marshal(short)
+	if err != nil {
+		return 0
+	}
+	longer := work.Cut(text, len(before)-len(`""…`)+room)
+	after, err := json.Marshal(longer)
+	if err != nil || len(after) <= len(before) {
+		return 0
+	}
+	f.Value = longer
+	return len(after) - len(before)
 }
 
 // keep returns a text as an event has it: in place if it is short, as a blob otherwise.

@@ -117,6 +117,9 @@ func (a *app) sayQuestion(q api.Question, why string) {
 	if context := strings.TrimSpace(q.Context); context != "" && context != strings.TrimSpace(q.Text) {
 		fmt.Fprintf(a.Out, "  %s\n", a.Paint(command.Faint, a.Hang(safetext.EscapeLines(context), 2)))
 	}
+	if more := q.More(); more != "" {
+		fmt.Fprintf(a.Out, "  all of it: %s\n", more)
+	}
 	fmt.Fprintf(a.Out, "  answer: signalbox answer %s \"…\"", safetext.ShellWord(q.ID))
 	for _, c := range q.Choices {
 		fmt.Fprintf(a.Out, " | %s", c)

@@ -517,3 +517,41 @@ func TestExitRecordsDisabled(t *testing.T) {
 		t.Error("the agent was told of exit records")
 	}
 }
+
+// A question is shown whole where a person answers it, also if it is long; if it is too long for the ledger, they are told where all
+// of it is. What else was said beside it is not lost.
+func TestLongQuestion(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		words int
+		more  bool
+	}{{"long", 900, false}, {"too long", 2500, true}} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, "")
+			w.tasks("T-1")
+			question := strings.Repeat("why ", c.words) + "is THE-END?"
+			w.script("T-1.developer", say("SEEKING_DIVINE_CLARIFICATION", "Question: "+question, "Options: THIS or THAT"))
+			if r := w.deliver(); len(r.Questions) != 1 {
+				t.Fatalf("%+v", r.Questions)
+			}
+			for _, command := range [][]string{{"inbox"}, {"inbox", "--json"}, {"show", "T-1", "--all"}} {
+				text := w.must(command...)
+				if n := strings.Count(text, "why "); !c.more && (n < c.words || !strings.Contains(text, "THE-END")) || n < 900 {
+					t.Errorf("%s has %d words of %d", command, n, c.words)
+				}
+				if command[0] == "inbox" && !strings.Contains(text, "THIS or THAT") {
+					t.Errorf("%s does not have what was said beside it", command)
+				}
+			}
+			if text := w.must("inbox"); strings.Contains(text, "all of it: signalbox logs R1.T-1\n") != c.more {
+				t.Errorf("where all of it is:\n%s", text[max(0, len(text)-300):])
+			}
+			if text := w.must("logs", "T-1"); !strings.Contains(text, "THE-END") {
+				t.Error("logs does not have all of it")
+			}
+			if text := w.must("status"); !strings.Contains(text, "signalbox inbox") {
+				t.Errorf("what cuts the question does not say how to see it:\n%s", text)
+			}
+		})
+	}
+}

@@ -59,6 +59,9 @@ func (m Model) subject(o Options) (head line, text []line) {
 		if strings.TrimSpace(q.Context) != "" && q.Context != q.Text {
 			text = append(append(text, nil), prose(dim, q.Context, o.Width, maxBlock)...)
 		}
+		if more := q.More(); more != "" {
+			text = append(text, nil, line{{plain, "all of it: "}, {cyan, more}})
+		}
 		if len(q.Choices) > 0 {
 			text = append(append(text, nil), prose(plain, "choices: "+strings.Join(q.Choices, ", ")+", or your own words", o.Width, maxBlock)...)
 		}

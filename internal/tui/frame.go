@@ -374,14 +374,16 @@ func (v *view) alerts(room int) []line {
 			about += q.Task + "  "
 		}
 		whole := line{{important, "? " + nameOf(q)}, {plain, about + oneLine(q.Text)}}
-		if more := prose(plain, q.Text, v.Width, maxProse); whole.width() > v.Width && len(lines)+len(more)+each*(len(v.Questions)-i) <= room {
+		short := whole.width() > v.Width
+		if more := prose(plain, q.Text, v.Width, maxProse); short && len(lines)+len(more)+each*(len(v.Questions)-i) <= room {
 			lines = append(lines, line{{important, "? " + nameOf(q)}, {plain, about}})
 			lines = append(lines, more...)
+			short = cutOff(more)
 		} else {
 			lines = append(lines, whole)
 		}
 		if roomy {
-			lines = append(lines, append(line{{plain, "  "}}, answer(q)...))
+			lines = append(lines, append(line{{plain, "  "}}, answer(q, short)...))
 		}
 	}
 	return lines[:min(len(lines), max(room, 0))]
@@ -395,10 +397,13 @@ func nameOf(q api.Question) string {
 	return q.Work
 }
 
-// answer is how a question is answered. The choices stay out of the command: they
+// answer is how a question is answered, and how all of it is seen if it is cut here. The choices stay out of the command: they
 // may be an agent's words, and a command is made to be copied.
-func answer(q api.Question) line {
+func answer(q api.Question, short bool) line {
 	l := line{{cyan, q.Command()}}
+	if short {
+		l = append(l, span{plain, "  all of it: "}, span{cyan, "signalbox inbox"})
+	}
 	if len(q.Choices) > 0 {
 		l = append(l, span{plain, "  choices: " + strings.Join(q.Choices, ", ")})
 	}

@@ -175,3 +175,17 @@ func TestSummaryOfNothing(t *testing.T) {
 		t.Errorf("there is nothing to look at yet:\n%s", text)
 	}
 }
+
+// What cuts a question says how to see all of it, and nothing else does.
+func TestSummaryOfLongQuestions(t *testing.T) {
+	for _, c := range []struct {
+		text, context string
+		cut           bool
+	}{{strings.Repeat("why ", 300), "", true}, {"Why?", strings.Repeat("so ", 500), true}, {"Why?", "So …", false}} {
+		r := starting()
+		r.State, r.Questions = api.RunWaiting, []api.Question{{ID: "R1-Q1", Run: "R1", Task: "T-1", Text: c.text, Context: c.context}}
+		if text := strings.Join(tui.Summary(r, tui.Options{Width: 80, Now: now}), "\n"); strings.Contains(text, "all of it: signalbox inbox") != c.cut {
+			t.Errorf("cut is %v:\n%s", c.cut, text)
+		}
+	}
+}

@@ -52,8 +52,11 @@ func Summary(r api.Run, o Options) []string {
 	}
 	for _, q := range v.Questions {
 		draw(nil, line{{important, "? " + nameOf(q)}, {plain, "  " + q.Task}})
-		draw(prose(plain, q.Text, v.Width, maxProse)...)
-		draw(prose(dim, q.Context, v.Width, maxProse)...)
+		text, context := prose(plain, q.Text, v.Width, maxProse), prose(dim, q.Context, v.Width, maxProse)
+		draw(append(text, context...)...)
+		if cutOff(text) || cutOff(context) {
+			draw(line{{plain, "    all of it: "}, {cyan, "signalbox inbox"}})
+		}
 		if len(q.Choices) > 0 {
 			draw(prose(plain, "choices: "+strings.Join(q.Choices, ", "), v.Width, maxProse)...)
 		}
@@ -146,10 +149,17 @@ func prose(style, text string, width, most int) []line {
 			lines = append(lines, line{{dim, bar}, {style, s}})
 		}
 		if len(lines) > most {
-			return append(lines[:most-1], line{{dim, bar}, {dim, "…"}})
+			return append(lines[:most-1], line{{dim, bar}, cutMark})
 		}
 	}
 	return lines
+}
+
+// cutMark stands for the lines that prose leaves out.
+var cutMark = span{dim, "…"}
+
+func cutOff(prose []line) bool {
+	return len(prose) > 0 && prose[len(prose)-1][1] == cutMark
 }
 
 // wrap breaks a paragraph into lines of no more than room columns, between words
