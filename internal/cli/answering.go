@@ -13,6 +13,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/tui"
+	"github.com/signalbox-dev/signalbox/internal/worktree"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -169,26 +170,44 @@ func (v *answeringView) do(act tui.Action) {
 	case tui.Cancel:
 		v.brief(func(a *app) error { return a.cancelTask(v.ctx, act.Name, api.Message{}) })
 	case tui.Log:
-		v.paged("-+F +G", func(a *app) error { return a.logs(v.ctx, act.Name, false, false) })
+		v.paged(pagerStays+" +G", func(a *app) error { return a.logs(v.ctx, act.Name, false, false) })
 	case tui.Show:
-		v.paged("-+F", func(a *app) error { return a.show(v.ctx, act.Name, false, true) })
+		v.paged(pagerStays, func(a *app) error { return a.show(v.ctx, act.Name, false, false) })
 	case tui.Diff:
-		v.outside("-+F", func(a *app) error { return a.diff(v.ctx, act.Name, diffOptions{}) })
+		v.outside(pagerStays, func(a *app) error { return a.diff(v.ctx, act.Name, diffOptions{}) })
 	case tui.Review:
 		v.outside("", func(a *app) error {
 			a.Err = v.app.Err
 			return a.reviews(v.ctx, []string{act.Name})
 		})
 	case tui.Open:
-		v.outside("", func(a *app) error {
-			fmt.Fprintf(v.app.Out, "%s is taken over; its agent is waited for\n", safetext.Escape(act.Name))
-			err := a.take(v.ctx, act.Name, true)
-			if err == nil {
-				fmt.Fprintf(a.Err, "%s is yours: `signalbox give %s` hands it in\n", safetext.Escape(act.Name), safetext.Escape(act.Name))
-			}
-			return err
-		})
+		v.open(act.Name)
 	}
+}
+
+// pagerStays has less, if it is that, stay also for a text that fits the screen, on a screen of its own: so nothing of it is left
+// when the view ends.
+const pagerStays = "-+F -+X"
+
+// open takes a task over and opens it in the person's editor; without one it says where the worktree is.
+func (v *answeringView) open(name string) {
+	v.outside("", func(a *app) error {
+		fmt.Fprintf(v.app.Out, "%s is to be yours; an agent that works on it is told to end, and waited for\n", safetext.Escape(name))
+		t, err := a.takeOver(v.ctx, name)
+		if err != nil {
+			return err
+		}
+		give := fmt.Sprintf("`signalbox give %s` hands it in", safetext.ShellWord(t.Work))
+		program := editor()
+		if program == "" {
+			fmt.Fprintf(a.Err, "EDITOR is not set: %s is yours, in %s; %s\n", safetext.Escape(t.Work), safetext.Escape(t.Worktree), give)
+			return nil
+		}
+		if err = worktree.Edit(v.ctx, program, t.Worktree, "."); err == nil {
+			fmt.Fprintf(a.Err, "%s is yours: %s\n", safetext.Escape(t.Work), give)
+		}
+		return err
+	})
 }
 
 // brief does something that needs no terminal, and shows what it says. Ctrl-C interrupts meanwhile, as it does elsewhere.

@@ -38,6 +38,26 @@ With --json it prints task, work, worktree and session. It does not need a box t
 }
 
 func (a *app) take(ctx context.Context, name string, open bool) error {
+	v, err := a.takeOver(ctx, name)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return command.WriteJSON(a.Out, v)
+	}
+	if !open {
+		fmt.Fprintf(a.Out, "%s is yours, in\n  %s\nhand it in with signalbox give %s, or return it with --back\n", safetext.Escape(v.Work), safetext.Escape(v.Worktree), safetext.ShellWord(v.Work))
+		return nil
+	}
+	a.Served = true // an interrupt is for what is opened
+	if program := editor(); program != "" {
+		return worktree.Edit(ctx, program, v.Worktree, ".")
+	}
+	return worktree.Shell(ctx, v.Worktree)
+}
+
+// takeOver makes the user the developer of a task, when nobody else works on it any more, and says what they have to know of it.
+func (a *app) takeOver(ctx context.Context, name string) (api.Taken, error) {
 	running := a.running()
 	type result struct {
 		api.Taken
@@ -54,26 +74,15 @@ func (a *app) take(ctx context.Context, name string, open bool) error {
 		return v, err
 	})
 	if err != nil {
-		return err
+		return v.Taken, err
 	}
 	if v.ending != "" {
 		fmt.Fprintf(a.Err, "%s: the agent on it (session %s) has not ended yet: `signalbox run` or `signalbox up` ends it\n", a.Paint(command.Yellow, "note"), v.ending)
 	}
-	if a.JSON {
-		return command.WriteJSON(a.Out, v.Taken)
-	}
 	if v.why != "" {
 		fmt.Fprintf(a.Out, "it was %s\n", v.why)
 	}
-	if !open {
-		fmt.Fprintf(a.Out, "%s is yours, in\n  %s\nhand it in with signalbox give %s, or return it with --back\n", safetext.Escape(v.Work), safetext.Escape(v.Worktree), safetext.ShellWord(v.Work))
-		return nil
-	}
-	a.Served = true // an interrupt is for what is opened
-	if program := editor(); program != "" {
-		return worktree.Edit(ctx, program, v.Worktree, ".")
-	}
-	return worktree.Edit(ctx, `"${SHELL:-sh}"`, v.Worktree)
+	return v.Taken, nil
 }
 
 // errGone ends the watching of a run when nobody else works on a task.

@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -63,6 +64,17 @@ func (t *terminal) shows(parts ...string) {
 	})
 }
 
+// lacks fails the test if the screen, or what can be scrolled back to, has one of these.
+func (t *terminal) lacks(parts ...string) {
+	t.w.t.Helper()
+	screen := t.tmux("capture-pane", "-p", "-S", "-")
+	for _, p := range parts {
+		if strings.Contains(screen, p) {
+			t.w.t.Errorf("the screen has %q:\n%s", p, screen)
+		}
+	}
+}
+
 // press presses keys, as tmux names them, and waits for what comes of them.
 func (t *terminal) press(keys string, parts ...string) {
 	t.w.t.Helper()
@@ -95,7 +107,8 @@ func TestViewAnswers(t *testing.T) {
 	tty.press("d", "+++ b/T-2.txt", "(END)")
 	tty.tmux("send-keys", "C-c") // is the pager's
 	tty.press("q", "› ? T-2")
-	tty.press("s", "R1.T-2: The task T-2")
+	tty.press("s", "R1.T-2: The task T-2", "in the signed ledger")
+	tty.lacks("checkpoint")
 	tty.press("q", "› ? T-2")
 
 	tty.press("Up a", "? R1-Q1", "which of the two ways?", "answer:")
@@ -114,16 +127,34 @@ func TestViewAnswers(t *testing.T) {
 	tty.shows("o open", "T-2: review passed", "R1-Q1 is answered: the left one q")
 	tty.tmux("resize-window", "-x", "80", "-y", "24")
 
+	w.until("the developer has read its prompt", func() bool {
+		_, err := os.Stat(filepath.Join(w.scripts, "starts", "T-1.developer.2", "prompt"))
+		return err == nil
+	})
 	tty.press("q", "ended with it. The work is kept")
 	tty.press("y", "agents are ended, their work is kept", "exit 1")
+	tty.lacks("in the signed ledger", "(END)")
 	tty.line("stty -g | cmp - before && echo the same", "the same\n")
 	if told := w.prompt("T-1", "developer", 2); !strings.Contains(told, "the left one q") {
 		t.Errorf("the developer is not told:\n%s", told)
 	}
 
-	tty.line("clear; signalbox run; echo exit $?", "› ? T-1", "T-3")
+	tty.line("clear; signalbox run; echo exit $?", "? T-1", "T-3")
 	tty.press("C-c", "agents are ended, their work is kept", "exit 130")
 	tty.line("stty -g | cmp - before && echo as before", "as before\n")
+	tty.tmux("send-keys", "exit", "Enter")
+}
+
+// Who has no editor is told so, and where the worktree is, whatever their shell would have said.
+func TestViewWithoutEditor(t *testing.T) {
+	w := newWorld(t, "roles: {developer: {agent: person}}\n")
+	w.tasks("T-1")
+	tty := w.terminal("120", "24")
+	tty.line("unset EDITOR VISUAL; SHELL=/bin/false signalbox run plan.md; echo exit $?", "› ? T-1", "for you to take it")
+	tty.press("o", "EDITOR is not set: R1.T-1 is yours, in ", ".signalbox/worktrees/R1/T-1", "for you to give it", "signalbox give R1.T-1")
+	tty.press("q", "Leave?")
+	tty.press("y", "exit 1")
+	tty.line("clear; SHELL=false signalbox take T-1 --open && echo shell ended", "shell ended\n")
 	tty.tmux("send-keys", "exit", "Enter")
 }
 
@@ -139,7 +170,7 @@ func TestViewOfAnotherBox(t *testing.T) {
 	tty.press("q", "R1 goes on in the box", "exit 1")
 	tty.line("clear; signalbox run plan.md; echo exit $?", "› ● T-1", "q leave")
 	tty.press("o", "Take T-1 over")
-	tty.press("y", "R1.T-1 is yours")
+	tty.press("y", "R1.T-1 is yours", "signalbox give R1.T-1")
 	tty.press("C-z", "topped")
 	tty.line("stty -g | cmp - before && echo suspended", "suspended\n")
 	tty.line("fg", "› ? T-1")

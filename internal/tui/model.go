@@ -2,11 +2,13 @@ package tui
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 )
@@ -192,6 +194,9 @@ func (m Model) onTask(k Key) (Model, Action) {
 	t := m.run.Tasks[i]
 	act := Action{Do: deed, Name: t.Work}
 	part, waits := m.part(t)
+	if refusal, ok := refusals[deed]; ok && t.Phase == agentsig.PhaseCompleted {
+		return m.Done("", errors.New(t.ID+" is completed: "+refusal)), Action{}
+	}
 	switch deed {
 	case Tell:
 		m.mode, m.pending = typing, act
@@ -212,6 +217,11 @@ func (m Model) onTask(k Key) (Model, Action) {
 		}
 	}
 	return m, act
+}
+
+// refusals say what can't be done with a task that is completed.
+var refusals = map[Deed]string{
+	Tell: "nobody works on it any more", Open: "it can't be taken over any more", Cancel: "it can't be cancelled any more",
 }
 
 // part is what a person has to do on a task, if they have.

@@ -261,3 +261,38 @@ func TestFull(t *testing.T) {
 		t.Errorf("left behind: %v, cursor hidden %t, alternate %t, %v", err, s.hidden, s.alternate, s.wrong)
 	}
 }
+
+// What can't be done with a completed task is refused at once, and nothing is typed or confirmed for it. It can still be looked at.
+func TestKeysOnCompleted(t *testing.T) {
+	r := busy()
+	r.Tasks[0].Phase, r.Tasks[0].Why, r.Tasks[0].Agent = agentsig.PhaseCompleted, delivery.WaitCompleted, nil
+	m := tui.NewModel(false).See(r)
+	m, _ = press(m, "<home>")
+	for keys, refusal := range map[string]string{"o": "can't be taken over", "x": "can't be cancelled", "t": "nobody works on it"} {
+		after, acts := press(m, keys+"y")
+		if len(acts) > 0 {
+			t.Errorf("%s: %+v", keys, acts)
+		}
+		after, _ = press(m, keys)
+		if text := strings.Join(after.Screen(tui.Options{Width: 100, Height: 30, Now: now}), "\n"); !strings.Contains(text, "! T-1 is completed: ") || !strings.Contains(text, refusal) {
+			t.Errorf("%s:\n%s", keys, text)
+		}
+	}
+	for keys, deed := range map[string]tui.Deed{"<enter>": tui.Log, "d": tui.Diff, "s": tui.Show} {
+		if _, acts := press(m, keys); len(acts) != 1 || acts[0].Do != deed || acts[0].Name != "R1.T-1" {
+			t.Errorf("%s: %+v", keys, acts)
+		}
+	}
+}
+
+// A task that a person has taken names the command that hands it in.
+func TestTakenNamesGive(t *testing.T) {
+	r := busy()
+	r.Tasks[2].Waits = "for you to give it"
+	r.Questions[2].Kind = string(delivery.PartGive)
+	for _, width := range []int{80, 160} {
+		if text := strings.Join(tui.NewModel(false).See(r).Screen(tui.Options{Width: width, Height: 40, Now: now}), "\n"); !strings.Contains(text, "signalbox give R1.T-3") {
+			t.Errorf("%d columns:\n%s", width, text)
+		}
+	}
+}

@@ -138,6 +138,9 @@ func rowOf(r api.Run, t api.Task, now time.Time) row {
 			if q.Task == t.ID && q.Asks() {
 				w.status, w.agent = "asks you", "("+q.ID+")"
 			}
+			if q.Task == t.ID && q.Kind == string(delivery.PartGive) {
+				w.note = line{{cyan, q.Command()}}
+			}
 		}
 		w.figure = elapsed(t.Since, now)
 	case working:

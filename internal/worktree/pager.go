@@ -91,15 +91,33 @@ func Page(ctx context.Context, pager, less string, write func(io.Writer) error) 
 // Edit opens files in the user's editor, a command line for the shell, on the terminal that this program has, in a
 // directory, and returns when they have left it.
 func Edit(ctx context.Context, editor, dir string, files ...string) error {
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), "sh", append([]string{"-c", editor + ` "$@"`, editor}, files...)...)
+	if err := onTerminal(ctx, editor, dir, files...); err != nil {
+		return fmt.Errorf("%s did not end well (%w): set EDITOR", safetext.Escape(editor), err)
+	}
+	return nil
+}
+
+// Shell opens the user's shell in a directory, on the terminal that this program has, and returns when they have left it. How it
+// ends is how the last command in it did, and no error.
+func Shell(ctx context.Context, dir string) error {
+	err := onTerminal(ctx, `"${SHELL:-sh}"`, dir)
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && !slices.Contains(notRun, exit.ExitCode()) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the shell could not be run (%w): set EDITOR, or SHELL", err)
+	}
+	return nil
+}
+
+// onTerminal runs a command line for the shell, with arguments, on the terminal that this program has. An interrupt is for it.
+func onTerminal(ctx context.Context, line, dir string, args ...string) error {
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), "sh", append([]string{"-c", line + ` "$@"`, line}, args...)...)
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, os.Stdin, os.Stdout, os.Stderr
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s did not end well (%w): set EDITOR", safetext.Escape(editor), err)
-	}
-	return nil
+	return cmd.Run()
 }
 
 // notRun are the exit codes by which a shell says that it could not run a program.
