@@ -89,7 +89,7 @@ func (b *Box) Emit(session string, output []byte, again string) (api.Emitted, er
 	}
 	out := emitted(item, r)
 	if signal.Kind == agentsig.KindCheckpoint && item.Run == "" && item.Count.Unknown > 0 {
-		out.Ask = b.ask(item, delivery.AskSignal, said)
+		out.Ask = b.ask(item, delivery.Prompt{Ask: delivery.AskSignal}, said)
 	}
 	return out, err
 }

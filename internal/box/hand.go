@@ -50,7 +50,7 @@ func (b *Box) unread(item work.Item, token work.Token, said reading, text []byte
 		return out, nil
 	}
 	err = json.Unmarshal(r.event.Payload, &u) // it may have been recorded before
-	out.Attempt, out.Ask = u.Attempt, b.ask(item, delivery.AskProgress, said)
+	out.Attempt, out.Ask = u.Attempt, b.ask(item, delivery.Prompt{Ask: delivery.AskProgress, Text: refusedWords(why)}, said)
 	return out, err
 }
 
@@ -68,10 +68,19 @@ func nearly(said reading) []work.NearMiss {
 	return all
 }
 
+// refusedWords say why a signal is refused that was read; nothing if none was.
+func refusedWords(why error) string {
+	if errors.Is(why, errNoSignal) {
+		return ""
+	}
+	return why.Error()
+}
+
 // ask returns what to ask the agent of the session that holds an item.
-func (b *Box) ask(item work.Item, what delivery.Ask, said reading) string {
+func (b *Box) ask(item work.Item, p delivery.Prompt, said reading) string {
 	role, v := b.voice(item)
-	text, err := prompt.Further(delivery.Prompt{Ask: what, NearMisses: nearly(said)}, role, v)
+	p.NearMisses = nearly(said)
+	text, err := prompt.Further(p, role, v)
 	if err != nil { // no role holds the phase, so there is no signal to ask for
 		return "Say how your work ended."
 	}

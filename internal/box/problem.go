@@ -20,6 +20,9 @@ func (e BadRequest) Error() string { return e.Err.Error() }
 // Unwrap returns what is wrong.
 func (e BadRequest) Unwrap() error { return e.Err }
 
+// ErrByHand refuses what only a run's task can be asked.
+var ErrByHand = errors.New("it is work by hand, and no task of a run")
+
 // problems says what kind of problem an error is. What is not here is the box's fault.
 var problems = []struct {
 	err  error
@@ -75,6 +78,7 @@ var problems = []struct {
 	{conversation.ErrBadOutcome, api.CodeInvalid},
 	{conversation.ErrBadCount, api.CodeInvalid},
 	{errNoRun, api.CodeNotFound},
+	{ErrByHand, api.CodeConflict},
 	{errBadResult, api.CodeInvalid},
 	{errTooMuch, api.CodeInvalid},
 	{errKeyReused, api.CodeConflict},

@@ -202,6 +202,7 @@ func (s *state) runNamed(id string) (string, error) {
 // one.
 func (s *state) taskNamed(id string) (run, task string, err error) {
 	i, err := s.exact(id)
+	byHand := err == nil
 	switch {
 	case err == nil && i.Run != "":
 		return i.Run, i.Task, nil
@@ -215,6 +216,9 @@ func (s *state) taskNamed(id string) (run, task string, err error) {
 	defer s.mu.Unlock()
 	if t := s.taskOf(id); t != nil {
 		return t.Item.Run, t.ID, nil
+	}
+	if byHand {
+		return "", "", fmt.Errorf("%s: %w", safetext.Escape(id), ErrByHand)
 	}
 	return "", "", fmt.Errorf("%w: %s", delivery.ErrNoTask, safetext.Escape(id))
 }

@@ -229,7 +229,7 @@ func (a *app) emitted(e api.Emitted, err error) error {
 	}
 	if !e.Accepted {
 		for _, m := range e.NearMisses {
-			fmt.Fprintf(a.Err, "line %d  near miss  %s\n        %s: %s\n", m.Line, safetext.Escape(string(m.Kind)), m.Reason, m.Hint)
+			fmt.Fprintf(a.Err, "line %d  near miss  %s\n        %s: %s\n", m.Line, meant(m.Kind), m.Reason, m.Hint)
 		}
 		if e.Error == agentsig.ErrExitDisabled.Error() {
 			defer fmt.Fprintf(a.Err, "Start the box with %s=true, or with exit_protocol: true in %s.\n", agentsig.ExitProtocolVariable, config.File)
@@ -246,6 +246,19 @@ func (a *app) emitted(e api.Emitted, err error) error {
 	fmt.Fprintf(a.Out, "%s %s: %s %s in %s, and is now in %s (event %d)\n",
 		a.Paint(command.Green, "accepted"), e.Event, e.Work, e.ExitReason, e.PhaseCompleted, e.NextPhase, e.Sequence)
 	return nil
+}
+
+// meant names the signal that an agent nearly gave, as it is written.
+func meant(k agentsig.Kind) string {
+	switch e, known := agentsig.Lookup(k); {
+	case k == agentsig.KindExit:
+		return "exit record"
+	case known && e.Wire != "":
+		return e.Wire
+	case k == "":
+		return "a signal that can't be told"
+	}
+	return safetext.Escape(string(k))
 }
 
 // sayAsk says what to ask an agent whose output has no signal that counts.

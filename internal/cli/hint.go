@@ -20,6 +20,7 @@ var hints = []struct {
 	{delivery.ErrFinished, "What is left can be delivered by another run: `signalbox run PLAN`. `signalbox runs` lists those that were."},
 	{delivery.ErrTaskOver, "A change to what it did is a task of another run: `signalbox run \"what to change\"`."},
 	{delivery.ErrNoTask, "`signalbox status` shows the run's tasks."},
+	{box.ErrByHand, "Whoever works on it claims it (`signalbox claim --work ID`) and hands in what they say (`signalbox emit`)."},
 	{delivery.ErrNoQuestion, "`signalbox inbox` lists the questions that are open."},
 	{delivery.ErrAnswered, "`signalbox inbox` lists the questions that are open; `signalbox tell` says more to the agent on a task."},
 	{box.ErrLocked, "Use the box that runs (`signalbox status` shows it), or stop it first: Ctrl-C where it was started."},

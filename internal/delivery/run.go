@@ -203,7 +203,7 @@ const (
 type Prompt struct {
 	ID         string
 	Ask        Ask
-	Text       string
+	Text       string // an expert's advice, or why something was refused
 	NearMisses []NearMiss
 	Denied     []string      // what the agent was refused before
 	Answer     time.Duration // in which it has to answer; 0 for as long as its time lasts

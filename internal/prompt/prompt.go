@@ -214,7 +214,11 @@ func Further(p delivery.Prompt, role agentsig.Role, v Voice) (string, error) {
 	var b strings.Builder
 	switch p.Ask {
 	case delivery.AskProgress:
-		b.WriteString("Your last reply had no signal that could be read, so nobody knows whether you are done.\n")
+		if p.Text != "" { // why a signal that was read does not count
+			b.WriteString("Your last reply had a signal, which was read and refused:\n" + quote(p.Text) + "\n\nSo nobody knows whether you are done.\n")
+		} else {
+			b.WriteString("Your last reply had no signal that could be read, so nobody knows whether you are done.\n")
+		}
 		denied(&b, p.Denied)
 		nearMisses(&b, p.NearMisses)
 		checkpoint, err := agentsig.Signal{Kind: agentsig.KindCheckpoint, Subject: v.Subject, Run: v.Nonce}.Wire()
