@@ -226,6 +226,32 @@ func TestCardText(t *testing.T) {
 	}
 }
 
+// Findings are wrapped and not cut, where a screen has room for them; the last ones have it first.
+func TestCardWrapsFindings(t *testing.T) {
+	c := card{Task: "R1.T-1", Title: "Parser", State: "IMPLEMENTATION"}
+	for i := range 3 {
+		c.Findings = append(c.Findings, finding{Statement: work.Statement{By: "codex", Text: fmt.Sprintf("%d %s end-%d", i, strings.Repeat("word ", 60), i)}})
+	}
+	text := c.text(80, false)
+	for i := range 3 {
+		if !strings.Contains(text, fmt.Sprintf(" end-%d\n", i)) {
+			t.Errorf("finding %d is cut:\n%s", i, text)
+		}
+	}
+	for line := range strings.Lines(text) {
+		if safetext.Width(strings.TrimSuffix(line, "\n")) > 80 {
+			t.Errorf("too wide: %q", line)
+		}
+	}
+	for i := range c.Findings {
+		c.Findings[i].Text = fmt.Sprintf("%d %s end-%d", i, strings.Repeat("word ", 150), i)
+	}
+	text = c.text(80, false)
+	if n := strings.Count(text, "\n"); n > 22 || !strings.Contains(text, " end-2\n") || strings.Contains(text, " end-0\n") {
+		t.Errorf("%d lines:\n%s", n, text)
+	}
+}
+
 // On a forge nothing that an agent says mentions, shows or closes anything: it stays in code.
 func TestCardMarkdown(t *testing.T) {
 	text := hostileCard(t).markdown(false)

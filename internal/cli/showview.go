@@ -3,10 +3,12 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -16,29 +18,67 @@ import (
 type cardPart struct {
 	label   string
 	entries []string
-	most    int // how many are shown on a screen: the last ones
+	most    int  // how many are shown on a screen: the last ones
+	wraps   bool // they may take more than a line each, where the screen has room
+	gives   bool // it makes room for those with an entry less, if it has to
 }
 
-// labelWidth is how wide the column of labels is.
-const labelWidth = 10
+const (
+	labelWidth  = 10 // how wide the column of labels is
+	cardLines   = 22 // how many lines a card has, unless it is to be all
+	lastFinding = 3  // how many of them the last entry of a part that wraps may take in any case
+)
 
 // text is the card for a terminal: at most 22 lines of so many columns, unless it is to be all.
 func (c card) text(columns int, all bool) string {
-	var b strings.Builder
-	for _, p := range c.parts(all) {
-		entries := p.entries
-		if left := len(entries) - p.most; !all && left > 0 {
-			entries = append([]string{fmt.Sprintf("… %d before (--all shows them)", left+1)}, entries[left+1:]...)
+	parts := c.parts(all)
+	room := cardLines
+	for _, p := range parts {
+		room -= min(len(p.entries), p.most)
+	}
+	for i := range parts {
+		p := &parts[i]
+		if p.gives && room < lastFinding-1 && len(c.Findings) > 0 && len(p.entries) >= p.most {
+			p.most--
+			room++
 		}
+		if left := len(p.entries) - p.most; !all && left > 0 {
+			p.entries = append([]string{fmt.Sprintf("… %d before (--all shows them)", left+1)}, p.entries[left+1:]...)
+		}
+	}
+	var b strings.Builder
+	for _, p := range parts {
 		label := p.label
-		for _, e := range entries {
-			for line := range strings.SplitSeq(entryText(e, columns-labelWidth, all), "\n") {
+		for _, e := range p.lines(columns-labelWidth, &room, all) {
+			for line := range strings.SplitSeq(e, "\n") {
 				fmt.Fprintf(&b, "%-*s%s\n", labelWidth, label, line)
 				label = ""
 			}
 		}
 	}
 	return b.String()
+}
+
+// lines are the entries as they are shown. The last ones come first where there is room for more than a line each.
+func (p cardPart) lines(columns int, room *int, all bool) []string {
+	shown := make([]string, len(p.entries))
+	for i, e := range slices.Backward(p.entries) {
+		if all || !p.wraps {
+			shown[i] = entryText(e, columns, all)
+			continue
+		}
+		most := 1 + max(*room, 0)
+		if i == len(p.entries)-1 {
+			most = max(most, lastFinding)
+		}
+		wrapped := command.Wrap(safetext.Escape(oneLine(e)), columns-2)
+		if len(wrapped) > most {
+			wrapped = append(wrapped[:most-1], safetext.Cut(strings.Join(wrapped[most-1:], " "), columns-2))
+		}
+		*room -= len(wrapped) - 1
+		shown[i] = strings.Join(wrapped, "\n  ")
+	}
+	return shown
 }
 
 // entryText is an entry as it is shown: all of it, or a line.
@@ -63,21 +103,21 @@ func oneLine(s string) string {
 // parts is the card in words. On a screen the last claim alone is shown, in four lines.
 func (c card) parts(all bool) []cardPart {
 	parts := []cardPart{
-		{"task", []string{c.Task + ": " + oneLine(c.Title)}, 1},
-		{"state", []string{c.stateWords()}, 1},
-		{"asked", nonEmpty(c.Asked), 1},
-		{"tried", each(c.Attempts, func(a attempt) string { return stamp(a.Began) + " " + a.words() }), 4},
-		{"claimed", c.claimed(all), 4},
-		{"gate", each(c.Gates, func(g gateRun) string { return stamp(g.At) + " " + g.words() }), 3},
-		{"found", each(c.Findings, func(f finding) string {
+		{label: "task", entries: []string{c.Task + ": " + oneLine(c.Title)}, most: 1},
+		{label: "state", entries: []string{c.stateWords()}, most: 1},
+		{label: "asked", entries: nonEmpty(c.Asked), most: 1},
+		{label: "tried", entries: each(c.Attempts, func(a attempt) string { return stamp(a.Began) + " " + a.words() }), most: 4, gives: true},
+		{label: "claimed", entries: c.claimed(all), most: 4},
+		{label: "gate", entries: each(c.Gates, func(g gateRun) string { return stamp(g.At) + " " + g.words() }), most: 3, gives: true},
+		{label: "found", entries: each(c.Findings, func(f finding) string {
 			return fmt.Sprintf("%s %s: %s", stamp(f.At), f.words(), statementWords(f.Statement))
-		}), 3},
-		{"question", each(c.Questions, func(q asked) string { return q.words(all) }), 2},
+		}), most: 3, wraps: true},
+		{label: "question", entries: each(c.Questions, func(q asked) string { return q.words(all) }), most: 2},
 	}
 	if m := c.Merge; m != nil {
-		parts = append(parts, cardPart{"merged", []string{stamp(m.At) + " " + m.words()}, 1})
+		parts = append(parts, cardPart{label: "merged", entries: []string{stamp(m.At) + " " + m.words()}, most: 1})
 	}
-	return append(parts, cardPart{"used", []string{c.usedWords()}, 1}, cardPart{"proof", c.Proof.entries(all), 1})
+	return append(parts, cardPart{label: "used", entries: []string{c.usedWords()}, most: 1}, cardPart{label: "proof", entries: c.Proof.entries(all), most: 1})
 }
 
 func each[T any](all []T, say func(T) string) []string {

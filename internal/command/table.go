@@ -119,6 +119,9 @@ func (t *Table) writeRow(w io.Writer, row []string, groups [][]int, columns int)
 	}
 }
 
+// Wrap is a text, safe to print, in lines of so many columns, broken at words where that can be.
+func Wrap(text string, columns int) []string { return fit(text, columns, false) }
+
 // fit is a text in lines of so many columns, or as it is.
 func fit(text string, columns int, whole bool) []string {
 	if whole || safetext.Width(text) <= columns {
