@@ -54,7 +54,7 @@ func (a *app) clean(ctx context.Context, q api.Clean, yes bool) error {
 		return err
 	}
 	if !a.JSON {
-		a.sayLeft(found)
+		a.sayLeft(found, yes)
 	}
 	goes := slices.ContainsFunc(found.Left, func(l api.Leftover) bool { return l.Removed })
 	switch {
@@ -120,12 +120,16 @@ func (a *app) sayCleaned(c api.Cleaned) error {
 	return nil
 }
 
-// sayLeft shows what is left, what goes and what stays.
-func (a *app) sayLeft(c api.Cleaned) {
+// sayLeft shows what is left: what stays and why, and then what goes, or would go if it is not settled yet.
+func (a *app) sayLeft(c api.Cleaned, settled bool) {
+	goes := "would go"
+	if settled {
+		goes = "goes"
+	}
 	for _, part := range []struct {
 		heading string
 		removed bool
-	}{{"goes", true}, {"stays", false}} {
+	}{{"stays", false}, {goes, true}} {
 		all := slices.Clone(c.Left)
 		all = slices.DeleteFunc(all, func(l api.Leftover) bool { return l.Removed != part.removed })
 		if len(all) == 0 {
@@ -133,11 +137,11 @@ func (a *app) sayLeft(c api.Cleaned) {
 		}
 		fmt.Fprintln(a.Out, a.Paint(command.Bold, part.heading))
 		for _, l := range all {
-			line := fmt.Sprintf("  %-12s %s", safetext.Escape(aboutLeft(l)), leftWords(l))
+			text := leftWords(l)
 			if l.Why != "" {
-				line += a.Paint(command.Faint, ": "+safetext.Escape(l.Why))
+				text += ": " + safetext.Escape(l.Why)
 			}
-			fmt.Fprintln(a.Out, line)
+			fmt.Fprintf(a.Out, "  %-12s %s\n", safetext.Escape(aboutLeft(l)), a.Hang(text, 15))
 		}
 	}
 }

@@ -57,6 +57,9 @@ esac
 	if shown.Removed || !slices.Equal(w.lies(), before) {
 		t.Errorf("without --yes things go: %+v", shown)
 	}
+	if text := w.must("clean"); !strings.HasPrefix(text, "stays\n") || strings.Count(text, "\nwould go\n") != 1 || strings.Contains(text, "\ngoes\n") {
+		t.Errorf("what would go is not called that, or what stays does not come first:\n%s", text)
+	}
 	if r := w.signalbox("clean"); r.code != 0 || !strings.Contains(r.out, "nothing was removed: with --yes") || !slices.Equal(w.lies(), before) {
 		t.Errorf("without a terminal: %+v", r)
 	}
