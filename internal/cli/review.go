@@ -6,8 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -83,11 +86,61 @@ type judged struct {
 
 // judge hands in a verdict on what is there to be reviewed.
 func (a *app) judge(ctx context.Context, name string, v api.Verdict) error {
-	sight, err := operate(ctx, a, func(c *api.Client) (api.Sight, error) { return c.Sight(ctx, name) })
+	s, err := a.toReview(ctx, name)
 	if err != nil {
 		return err
 	}
-	return a.hand(ctx, sight, v)
+	a.noteOtherFiles(ctx, s.task, v.Comments)
+	return a.hand(ctx, s.sight, v)
+}
+
+// reviewed is what a person is shown, and the task that it is of.
+type reviewed struct {
+	sight api.Sight
+	task  taskState
+}
+
+// toReview asks for what is there to be reviewed of a task.
+func (a *app) toReview(ctx context.Context, name string) (reviewed, error) {
+	v, err := operate(ctx, a, func(c *api.Client) (v reviewed, err error) {
+		if v.sight, err = c.Sight(ctx, name); err == nil {
+			v.task, err = taskOf(ctx, c, v.sight.Work)
+		}
+		return v, err
+	})
+	v.task.work.Commit, v.task.work.Base, v.task.work.Settled = cmp.Or(v.sight.Merge, v.sight.Commit), v.sight.Base, true
+	v.task.merge = v.sight.Role == delivery.RoleMerge
+	return v, err
+}
+
+// commented is the path of a comment, as path:line: text.
+var commented = regexp.MustCompile(`^([^\s:][^:]*):[0-9]+:`)
+
+// maxCommented is how many files are looked for.
+const maxCommented = 50
+
+// noteOtherFiles says which files comments name that the work does not change. They are sent all the same: that a file should
+// have been changed too is something a reviewer says.
+func (a *app) noteOtherFiles(ctx context.Context, t taskState, comments []string) {
+	var named []string
+	for _, c := range comments {
+		if m := commented.FindStringSubmatch(strings.TrimSpace(c)); m != nil && !slices.Contains(named, m[1]) && len(named) < maxCommented {
+			named = append(named, m[1])
+		}
+	}
+	if len(named) == 0 {
+		return
+	}
+	_ = a.withWork(ctx, t, func(_ runner.Site, changes *runner.Changes) error { // a verdict does not need it
+		for _, path := range named {
+			written := &counted{to: io.Discard}
+			err := changes.Diff(ctx, worktree.Diff{Stat: true, Paths: []string{":(top,literal)" + path}}, written)
+			if err == nil && written.n == 0 {
+				fmt.Fprintf(a.Err, "%s: %s is not among the files that were changed; the comment is sent all the same\n", a.Paint(command.Yellow, "note"), safetext.Escape(path))
+			}
+		}
+		return nil
+	})
 }
 
 // hand hands in a verdict on what was shown, and says so.
@@ -158,21 +211,10 @@ func (a *app) reviews(ctx context.Context, args []string) error {
 
 // reviewOne shows a task, and asks what to do about it.
 func (a *app) reviewOne(ctx context.Context, name string) error {
-	type shown struct {
-		sight api.Sight
-		task  taskState
-	}
-	v, err := operate(ctx, a, func(c *api.Client) (v shown, err error) {
-		if v.sight, err = c.Sight(ctx, name); err == nil {
-			v.task, err = taskOf(ctx, c, v.sight.Work)
-		}
-		return v, err
-	})
+	v, err := a.toReview(ctx, name)
 	if err != nil {
 		return err
 	}
-	v.task.work.Commit, v.task.work.Base, v.task.work.Settled = cmp.Or(v.sight.Merge, v.sight.Commit), v.sight.Base, true
-	v.task.merge = v.sight.Role == delivery.RoleMerge
 	a.sayTask(v.task)
 	if err := a.showWork(ctx, v.task, diffOptions{}); err != nil {
 		return err
@@ -191,6 +233,7 @@ func (a *app) reviewOne(ctx context.Context, name string) error {
 				return err
 			}
 			if len(comments) > 0 {
+				a.noteOtherFiles(ctx, v.task, comments)
 				return a.hand(context.WithoutCancel(ctx), v.sight, api.Verdict{Comments: comments})
 			}
 			fmt.Fprintln(a.Out, "there is no comment, so nothing is sent back")

@@ -64,7 +64,10 @@ func TestPersonReviews(t *testing.T) {
 	if r := w.signalbox("review", "T-1", "--accept", "--comment", "no"); r.code != 2 {
 		t.Fatalf("an accepted task has a comment: exit code %d %s", r.code, r.err)
 	}
-	w.must("review", "T-1", "--reject", "--comment", "T-1.txt:1: say more than done", "--comment", "README.md:1: mention it")
+	sent := w.signalbox("review", "T-1", "--reject", "--comment", "T-1.txt:1: say more than done", "--comment", "README.md:1: mention it", "--comment", "README.md:2: twice", "--comment", "all of it: better")
+	if sent.code != 0 || sent.err != "note: README.md is not among the files that were changed; the comment is sent all the same\n" {
+		t.Errorf("sent back: %+v", sent)
+	}
 	if r := w.signalbox("review", "T-1", "--accept"); r.code != 1 || !strings.Contains(r.err, "does not wait for a review") {
 		t.Fatalf("what is sent back is accepted: exit code %d %s", r.code, r.err)
 	}
