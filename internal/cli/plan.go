@@ -68,10 +68,18 @@ anything is. With --json it prints ok, tasks, checks and errors (line, text).`,
 			if err != nil {
 				return fmt.Errorf("%s is refused:\n%w", safetext.Escape(args[0]), err)
 			}
-			fmt.Fprintf(a.Out, "%s: %s in %s, %s\n", a.Paint(command.Green, "ok"), count(len(p.Tasks), "task"), count(len(p.Waves()), "step"), count(len(p.Checks), "check"))
+			fmt.Fprintf(a.Out, "%s: %s in %s, %s\n", a.Paint(command.Green, "ok"), count(len(p.Tasks), "task"), count(len(p.Waves()), "step"), ownChecks(p))
 			return nil
 		},
 	}
+}
+
+// ownChecks says how many checks a plan adds to those of the settings.
+func ownChecks(p plan.Plan) string {
+	if len(p.Checks) == 0 {
+		return "no checks of its own"
+	}
+	return count(len(p.Checks), "check") + " of its own"
 }
 
 func (a *app) sayChecked(p plan.Plan, err error) error {
