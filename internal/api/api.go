@@ -223,5 +223,8 @@ const (
 	CodeInternal     = "internal"
 )
 
-// CodeFailed is for what went wrong at the client.
-const CodeFailed = "failed"
+// CodeFailed is for what went wrong at the client, CodeUsage for what was typed wrong.
+const (
+	CodeFailed = "failed"
+	CodeUsage  = "usage"
+)

@@ -32,6 +32,9 @@ func Run(ctx context.Context, args []string, env command.Env) int {
 	a := &app{Program: command.Program{Env: env, Hint: hint}}
 	return a.Execute(ctx, a.root(), args, func(err error) any {
 		p := &api.Problem{Code: api.CodeFailed, Message: err.Error()}
+		if !a.Started {
+			p.Code = api.CodeUsage
+		}
 		errors.As(err, &p)
 		return p
 	})
