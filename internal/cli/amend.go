@@ -9,8 +9,30 @@ import (
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
+
+// amendFirst has a run that delivers another version of a plan amended where no box runs yet, or the user choose: this process is
+// the box afterwards, and would begin with agents for what the plan does not ask any more.
+func (a *app) amendFirst(ctx context.Context, c config.Config, q *api.StartRun) error {
+	if _, err := box.Dir(a.dir).Verifier(); q.Path == "" || q.Beside || len(c.Agents) == 0 || a.running() || err != nil {
+		return nil // what is wrong with the box is said when it is opened
+	}
+	_, err := withBox(ctx, a, c, func(client *api.Client) (r api.Run, err error) {
+		if err := a.chooseVersion(ctx, client, q); err != nil || !q.Amend {
+			return r, err
+		}
+		look := *q
+		look.DryRun = true
+		if r, err = client.Deliver(ctx, look); err != nil || r.Amends == nil {
+			return r, err // there is nothing to amend: it is delivered as any plan is
+		}
+		return client.Deliver(ctx, *q)
+	})
+	return err
+}
 
 // chooseVersion finds out whether another version of a plan is being delivered, and has the user choose what
 // becomes of it.

@@ -168,6 +168,9 @@ func (a *app) deliver(ctx context.Context, c config.Config, q api.StartRun, wait
 	if err := a.rehearse(ctx, c, q); err != nil {
 		return err
 	}
+	if err := a.amendFirst(ctx, c, &q); err != nil {
+		return err
+	}
 	var last api.Run
 	for tries := 0; ; tries++ {
 		own, err := a.ownBox(ctx, c)

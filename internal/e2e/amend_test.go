@@ -14,6 +14,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // version writes plan.md with tasks, each "ID work".
@@ -156,5 +157,33 @@ func TestPlanChangesWhatIsDone(t *testing.T) {
 	beside := w.deliver("--beside")
 	if beside.ID != "R3" || len(beside.Tasks) != 1 || beside.Tasks[0].Phase != agentsig.PhaseCompleted {
 		t.Errorf("beside: %s: %s", beside.ID, phases(beside))
+	}
+}
+
+// Where no box runs, an amendment is recorded before any agent is started: nobody works on what the plan does not ask any more. Nor
+// does anybody if another version is handed in and nobody says what is to become of it.
+func TestAmendedBeforeAgentsStart(t *testing.T) {
+	w := newWorld(t, "")
+	w.script("T-1.developer.1", "touch \"$SCRIPTS/begun\"\nwhile :; do sleep 0.1; done\n")
+	w.version("T-1 Do it.")
+	run := w.start("run", "plan.md")
+	w.until("an agent works", func() bool { _, err := os.Stat(filepath.Join(w.scripts, "begun")); return err == nil })
+	run.interrupt()
+
+	w.version("T-1 Do it otherwise.")
+	events := len(w.events())
+	if r := w.signalbox("run", "plan.md"); r.code != 2 || !strings.Contains(r.err, "--amend") || len(w.events()) != events {
+		t.Errorf("%d events more: %+v", len(w.events())-events, r)
+	}
+	w.completed(w.deliver("--amend"))
+	amended := false
+	for _, e := range w.events()[events:] {
+		amended = amended || e.Type == delivery.PlanAmended
+		if e.Type == work.LeaseGranted && !amended {
+			t.Errorf("an agent was started before the plan was amended:\n%s", w.story())
+		}
+	}
+	if !amended || w.starts("T-1") != 2 || !strings.Contains(w.prompt("T-1", "developer", 2), "Do it otherwise.") {
+		t.Errorf("developers were started %d times:\n%s", w.starts("T-1"), w.story())
 	}
 }
