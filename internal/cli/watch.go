@@ -57,7 +57,7 @@ func (a *app) view(ctx context.Context, w watched, leave func()) view {
 		return view{show: func(api.Run) {}, close: func(bool) {}}
 	case !a.Live:
 		p := tui.NewPlain(a.Out, w.after)
-		return view{show: func(r api.Run) { _ = p.Show(r) }, close: func(bool) {}} // nobody reads it: the run goes on
+		return view{show: func(r api.Run) { _ = p.Show(r, time.Now()) }, close: func(bool) {}} // nobody reads it: the run goes on
 	case a.InTTY:
 		if v, err := a.answering(ctx, w.own, leave); err == nil { // else it takes no keys
 			return v

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/tui"
 )
 
@@ -145,7 +146,7 @@ func TestPlain(t *testing.T) {
 	all := r.Notices
 	for _, window := range [][]api.Notice{nil, all[:2], all[:2], all[1:3], all[2:], all} {
 		r.Notices = window
-		if err := p.Show(r); err != nil {
+		if err := p.Show(r, now); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -165,11 +166,38 @@ func TestPlain(t *testing.T) {
 func TestPlainReportsAFailedWrite(t *testing.T) {
 	w := writes{fail: errors.New("gone")}
 	p := tui.NewPlain(&w, 0)
-	if err := p.Show(states()); !errors.Is(err, w.fail) {
+	if err := p.Show(states(), now); !errors.Is(err, w.fail) {
 		t.Fatal(err)
 	}
 	w.fail = nil
-	if err := p.Show(states()); err != nil || strings.Count(w.text.String(), "\n") != len(states().Notices) {
+	if err := p.Show(states(), now); err != nil || strings.Count(w.text.String(), "\n") != len(states().Notices) {
 		t.Fatalf("what was not written is not written later: %v, %q", err, w.text.String())
+	}
+}
+
+// That the first checks run is said once, when they begin, and again if they begin again; where nothing is checked, nothing is said.
+func TestPlainSaysThatTheFirstChecksRun(t *testing.T) {
+	var w writes
+	p := tui.NewPlain(&w, 0)
+	waits := func(checks int, why ...delivery.Wait) {
+		r := api.Run{Checks: checks}
+		for _, one := range why {
+			r.Tasks = append(r.Tasks, api.Task{Why: one})
+		}
+		if err := p.Show(r, start); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waits(2)
+	waits(0, delivery.WaitBaseline)
+	waits(2, delivery.WaitBlocker, delivery.WaitBaseline)
+	waits(2, delivery.WaitBaseline, delivery.WaitBaseline)
+	waits(2, delivery.WaitSession)
+	waits(1, delivery.WaitBaseline)
+	want := `2026-03-02T09:00:00Z the gate runs 2 checks on what the work starts from; agents are started after that
+2026-03-02T09:00:00Z the gate runs 1 check on what the work starts from; agents are started after that
+`
+	if diff := cmp.Diff(want, w.text.String()); diff != "" {
+		t.Error(diff)
 	}
 }

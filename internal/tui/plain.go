@@ -2,26 +2,31 @@ package tui
 
 import (
 	"bytes"
+	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Plain writes a run's notices as lines, for pipes and logs. It is for one
 // goroutine at a time.
 type Plain struct {
-	w    io.Writer
-	last uint64 // the sequence of the last notice that was written
+	w        io.Writer
+	last     uint64 // the sequence of the last notice that was written
+	checking bool   // it was said that the first checks run
 }
 
 // NewPlain returns a Plain that writes to w what comes after a sequence.
 func NewPlain(w io.Writer, after uint64) *Plain { return &Plain{w: w, last: after} }
 
 // Show writes what is new since the last call: a line for each notice, with the
-// time in UTC, and a "!" if a person should see it.
-func (p *Plain) Show(r api.Run) error {
+// time in UTC, and a "!" if a person should see it; and one when tasks begin to wait for
+// the checks of what the work starts from, which may take long and print nothing.
+func (p *Plain) Show(r api.Run, now time.Time) error {
 	var b bytes.Buffer
 	last := p.last
 	for _, n := range r.Notices {
@@ -35,12 +40,17 @@ func (p *Plain) Show(r api.Run) error {
 		}
 		b.WriteString(safetext.Escape(n.Text) + "\n")
 	}
+	checking := r.Checks > 0 && slices.ContainsFunc(r.Tasks, func(t api.Task) bool { return t.Why == delivery.WaitBaseline })
+	if checking && !p.checking {
+		fmt.Fprintf(&b, "%s the gate runs %s on what the work starts from; agents are started after that\n", now.UTC().Format(time.RFC3339), count(r.Checks, "check"))
+	}
 	if b.Len() == 0 {
+		p.checking = checking
 		return nil
 	}
 	if _, err := p.w.Write(b.Bytes()); err != nil {
 		return err
 	}
-	p.last = last
+	p.last, p.checking = last, checking
 	return nil
 }
