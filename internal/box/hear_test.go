@@ -1,10 +1,14 @@
 package box
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/mutant"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // A session passes an exit record on as it was said, with the line before it or without: the
@@ -26,4 +30,54 @@ func TestHearExitRecord(t *testing.T) {
 			t.Errorf("with %q: heard %+v, %+v, %v", wire, heard, about, err)
 		}
 	}
+}
+
+// A long text is recorded whole where the fields beside it leave room, without its secrets; it takes nothing from them, and all of
+// it has the room that there is.
+func TestLongFields(t *testing.T) {
+	b := inDir(t, Dir(t.TempDir()))
+	defer closeBox(t, b)
+	secret := "sk-ant-" + strings.Repeat("a1B2", 10)
+	long := func(n int) string { return strings.Repeat("\"why\"\n", n/6) + "end" }
+	for _, c := range []struct {
+		name         string
+		said         []string
+		whole, parts int // how many of them are whole, and there
+	}{
+		{"one", []string{long(3000)}, 1, 1},
+		{"one, and little beside it", []string{"first", long(3000), "last"}, 3, 3},
+		{"too long", []string{"first", long(60000), "last"}, 2, 3},
+		{"many", []string{long(9000), long(9000), long(9000)}, 0, 3},
+		{"a secret after the cut", []string{long(1500) + " " + secret}, 0, 1},
+	} {
+		var said []work.Field
+		for _, text := range c.said {
+			said = append(said, work.Field{Name: "Text", Value: text})
+		}
+		kept := b.fields(said)
+		data, err := json.Marshal(kept)
+		if err != nil || len(data) > maxFields || len(kept) != c.parts || strings.Contains(string(data), secret) {
+			t.Errorf("%s: %d fields in %d bytes, %v", c.name, len(kept), len(data), err)
+		}
+		whole := 0
+		for i, f := range kept {
+			text, _ := f.Value.(string)
+			if text == c.said[i] {
+				whole++
+			} else if len(text) < min(maxText, len(c.said[i])) {
+				t.Errorf("%s: of field %d are %d bytes left", c.name, i, len(text))
+			}
+		}
+		if whole != c.whole {
+			t.Errorf("%s: %d are whole, want %d", c.name, whole, c.whole)
+		}
+	}
+}
+
+func TestLongFieldsMutants(t *testing.T) {
+	mutant.All(t, mutant.By("^TestLongFields$", []mutant.Mutant{
+		{Name: "a long text is cut where there is room", File: "emit.go", Old: "size += b.lengthen(&kept[i], said[i].Value, maxFields-size)", New: "size += b.lengthen(&kept[i], said[i].Value, 0)"},
+		{Name: "a long text takes more room than there is", File: "emit.go", Old: "size += b.lengthen(&kept[i], said[i].Value, maxFields-size)", New: "size += b.lengthen(&kept[i], said[i].Value, maxFields)"},
+		{Name: "the rest of a long text keeps its secrets", File: "emit.go", Old: "if text = b.redact.Text(text); !isText", New: "if !isText"},
+	}))
 }

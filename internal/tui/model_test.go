@@ -269,11 +269,11 @@ func TestKeysOnCompleted(t *testing.T) {
 	m := tui.NewModel(false).See(r)
 	m, _ = press(m, "<home>")
 	for keys, refusal := range map[string]string{"o": "can't be taken over", "x": "can't be cancelled", "t": "nobody works on it"} {
-		after, acts := press(m, keys+"y")
+		_, acts := press(m, keys+"y")
 		if len(acts) > 0 {
 			t.Errorf("%s: %+v", keys, acts)
 		}
-		after, _ = press(m, keys)
+		after, _ := press(m, keys)
 		if text := strings.Join(after.Screen(tui.Options{Width: 100, Height: 30, Now: now}), "\n"); !strings.Contains(text, "! T-1 is completed: ") || !strings.Contains(text, refusal) {
 			t.Errorf("%s:\n%s", keys, text)
 		}
