@@ -89,7 +89,7 @@ at the end.`,
 		},
 	}
 	cmd.Flags().StringVar(&configFile, "config", "", "the `FILE` with the settings (default: signalbox.yaml beside the box, if it is there)")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what would be started and what it may cost, and start nothing")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what would be started, or become of a run that has not ended, and what it may cost; start nothing")
 	cmd.Flags().BoolVar(&q.Amend, "amend", false, "have the run that delivers another version of the plan go on with this one")
 	cmd.Flags().BoolVar(&q.Beside, "beside", false, "deliver it beside a run of another version")
 	cmd.Flags().BoolVar(&wait, "wait", false, "stay while only questions remain, also without a terminal")

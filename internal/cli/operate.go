@@ -64,7 +64,7 @@ func (a *app) inboxCommand() *cobra.Command {
 		Short:   "List what waits for you: questions, and work to review or to do",
 		Example: `  signalbox inbox`,
 		Long: `Inbox lists what only a person can bring on, oldest first, and how: questions to answer, and the tasks that
-you review, do or have taken (roles with agent: person, signalbox take). They wait for as long as it takes. It does not
+you review, do or have taken (roles with agent: person, signalbox take), with why they were sent back. They wait for as long as it takes. It does not
 need a box to be running. With --json it prints a list; the kind of an entry is question, review, take or give.`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {

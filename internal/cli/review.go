@@ -42,7 +42,8 @@ recorded is the role's own signal, with you as its actor. It does not need a box
 Of a merge you are shown what it makes of the branch, after the checks have passed on it. It is made as you saw it, onto
 the commit that the branch was at. If the branch has moved when it is about to be made, you are asked again.
 
-With --accept, or --reject and a --comment for each thing to change, it asks nothing. With --json it prints task, work,
+With --accept, or --reject and a --comment for each thing to change, it asks nothing. A comment on a file that was not
+changed is pointed out, and sent all the same. With --json it prints task, work,
 role (critic, auditor or merge), commit, onto (of a merge), accepted and the task's phase then.`,
 		Example: `  signalbox review
   signalbox review T-2 --accept
