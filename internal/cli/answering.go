@@ -110,18 +110,31 @@ func (v *answeringView) loop() {
 	defer tick.Stop()
 	signals := make(chan os.Signal, 1)
 	defer notifyTerminal(signals)()
+	var escape <-chan time.Time // when the rest of a sequence has had its time, from when it is listened for
 	for {
 		var typed <-chan typedBytes
 		if !v.deaf {
 			typed = v.app.typist.listen(v.app.In)
 		}
+		switch {
+		case !v.keyboard.Held():
+			escape = nil
+		case escape == nil:
+			escape = time.After(tui.EscapeWait)
+		}
 		select {
 		case v.last = <-v.runs:
 			v.model = v.model.See(v.last)
 		case sent := <-typed:
-			v.app.typist.reading = false
-			v.deaf = len(sent) == 0
-			v.press(v.keyboard.Keys(sent))
+			v.take(sent)
+		case <-escape:
+			select {
+			case sent := <-typed:
+				v.take(sent)
+			default:
+				v.press(v.keyboard.Release())
+			}
+			escape = nil
 		case <-signals:
 			if v.restore != nil {
 				_, _ = v.app.Keys() // a shell may have set the terminal; what it was at first is known
@@ -135,6 +148,13 @@ func (v *answeringView) loop() {
 			_ = v.screen.Show(v.model, time.Now()) // a terminal that is gone sends a signal
 		}
 	}
+}
+
+// take takes what was typed.
+func (v *answeringView) take(sent typedBytes) {
+	v.app.typist.reading = false
+	v.deaf = len(sent) == 0
+	v.press(v.keyboard.Keys(sent))
 }
 
 // press takes keys. What was typed ahead of another program is not for this view, and forgotten.
