@@ -25,7 +25,7 @@ func TestAsk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Inquiry{Repo: b.repo, Box: b.dir, Program: b.program, Config: c, Time: time.Minute}
+		return Inquiry{Repo: b.repo, Hidden: []string{b.dir}, Program: b.program, Config: c, Time: time.Minute}
 	}
 	before := gittest.Git(t, b.repo, "status", "--porcelain", "--ignored")
 	roles := ""

@@ -24,6 +24,7 @@ type Trial struct {
 	Program string // this program
 	Config  config.Config
 	Log     io.Writer // gets what the checks print; may be nil
+	Hidden  []string  // what the checks must not see, if they are confined
 }
 
 // TrialError says that checks fail.
@@ -44,7 +45,7 @@ const tryPrefix = ".signalbox-try-"
 // not be run, or a
 // run with these settings would be refused.
 func Try(ctx context.Context, o Trial) (err error) {
-	x, done, err := makeshift(ctx, o.Repo, o.Program, o.Config)
+	x, done, err := makeshift(ctx, o.Repo, o.Program, o.Config, o.Hidden)
 	if err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func Try(ctx context.Context, o Trial) (err error) {
 
 // makeshift is a runner without a box, in a directory of its own, that what it runs does not see, and neither what else is
 // to be hidden from it. What it returns besides stops it and removes all of it.
-func makeshift(ctx context.Context, repo, program string, c config.Config, hidden ...string) (x *Runner, done func() error, err error) {
+func makeshift(ctx context.Context, repo, program string, c config.Config, hidden []string) (x *Runner, done func() error, err error) {
 	if repo, err = filepath.Abs(repo); err != nil {
 		return nil, nil, err
 	}
