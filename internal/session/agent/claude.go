@@ -292,8 +292,8 @@ func (c *claude) user(e claudeEvent) {
 
 // result takes the end of a turn. The agent goes on by itself if a task of it does.
 func (c *claude) result(r claudeResult) {
+	c.spend(c.usage(r).Larger(c.called)) // a turn that failed may end without a count, or with that of its last call
 	c.calls, c.called = nil, delivery.Usage{}
-	c.spend(c.usage(r))
 	c.talk.Window = r.Models[c.model].Window
 	c.conversed()
 	for _, d := range r.Denials {

@@ -18,6 +18,8 @@ func TestMutants(t *testing.T) {
 			Old: "\t\tt.endMessage()\n\t}\n\tt.sayHeld()\n", New: "\t\tt.endMessage()\n\t}\n"}},
 		{By: "^TestAdapters$", Mutant: mutant.Mutant{Name: "a program that takes no messages takes one", File: "stream.go",
 			Old: "Tell(string, string) error { return ErrCantBeTold }", New: "Tell(string, string) error { return nil }"}},
+		{By: "^TestClaudeUsed$", Mutant: mutant.Mutant{Name: "what a turn has used is lost when its result tells nothing", File: "claude.go",
+			Old: "c.usage(r).Larger(c.called)", New: "c.usage(r)"}},
 		{By: "^TestLimit$", Mutant: mutant.Mutant{Name: "a limit may end in a hundred years", File: "limit.go",
 			Old: "reset.After(now) && reset.Before(now.Add(MaxReset))", New: "reset.After(now)"}},
 		{By: "^TestLoginWords$", Mutant: mutant.Mutant{Name: "a key that is missing is a crash", File: "login.go",
