@@ -26,8 +26,8 @@ func main() {
 		signals = append(signals, syscall.SIGHUP)
 	}
 	env := command.Terminal()
-	ctx, hold, stop := command.WithSignals(context.Background(), signals...)
-	env.Hold = hold
+	ctx, ask, stop := command.WithSignals(context.Background(), signals...)
+	env.Signals = ask
 	code := cli.Run(ctx, os.Args[1:], env)
 	stop()
 	os.Exit(code)

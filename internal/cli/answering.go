@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -54,7 +55,8 @@ type answeringView struct {
 
 	keyboard tui.Keyboard
 	deaf     bool        // nobody types any more
-	restore  func()      // gives the terminal back as it was
+	restore  func()      // has the terminal send lines again, as it did
+	release  func()      // has a second signal end the program again
 	away     atomic.Bool // another program has the terminal
 
 	runs  chan api.Run // the latest
@@ -70,7 +72,7 @@ func (a *app) answering(ctx context.Context, own bool, leave func()) (view, erro
 	}
 	v := &answeringView{
 		app: a, ctx: ctx, leave: leave, screen: tui.NewFull(a.Out, a.Size, a.Color), model: tui.NewModel(own), restore: restore,
-		runs: make(chan api.Run, 1), over: make(chan struct{}), ended: make(chan struct{}),
+		release: sync.OnceFunc(a.Guard()), runs: make(chan api.Run, 1), over: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go v.loop()
 	return view{show: v.show, close: v.close, answers: true}, nil
@@ -111,31 +113,53 @@ func (v *answeringView) loop() {
 	defer tick.Stop()
 	signals := make(chan os.Signal, 1)
 	defer notifyTerminal(signals)()
+	var escape <-chan time.Time // when the rest of a sequence has had its time, from when it is listened for
 	for {
 		var typed <-chan typedBytes
 		if !v.deaf {
 			typed = v.app.typist.listen(v.app.In)
 		}
+		switch {
+		case !v.keyboard.Held():
+			escape = nil
+		case escape == nil:
+			escape = time.After(tui.EscapeWait)
+		}
 		select {
 		case v.last = <-v.runs:
 			v.model = v.model.See(v.last)
 		case sent := <-typed:
-			v.app.typist.reading = false
-			v.deaf = len(sent) == 0
-			v.press(v.keyboard.Keys(sent))
+			v.take(sent)
+		case <-escape:
+			select {
+			case sent := <-typed:
+				v.take(sent)
+			default:
+				v.press(v.keyboard.Release())
+			}
+			escape = nil
 		case <-signals:
 			if v.restore != nil {
 				_, _ = v.app.Keys() // a shell may have set the terminal; what it was at first is known
 			}
 			v.screen.Forget()
 		case <-tick.C:
+		case <-v.ctx.Done():
+			return
 		case <-v.over:
 			return
 		}
-		if v.last.ID != "" {
+		if v.last.ID != "" && v.ctx.Err() == nil {
 			_ = v.screen.Show(v.model, time.Now()) // a terminal that is gone sends a signal
 		}
 	}
+}
+
+// take takes what was typed.
+func (v *answeringView) take(sent typedBytes) {
+	v.app.typist.reading = false
+	v.deaf = len(sent) == 0
+	v.press(v.keyboard.Keys(sent))
 }
 
 // press takes keys. What was typed ahead of another program is not for this view, and forgotten.
@@ -210,14 +234,24 @@ func (v *answeringView) open(name string) {
 	})
 }
 
-// brief does something that needs no terminal, and shows what it says. Ctrl-C interrupts meanwhile, as it does elsewhere.
+// brief does something that needs no terminal, and shows what it says. Ctrl-C interrupts meanwhile, as it does elsewhere: then
+// the terminal is given back at once, and a second one ends the program.
 func (v *answeringView) brief(do func(*app) error) {
 	v.restore()
 	v.restore = nil
+	given := make(chan struct{})
+	goesOn := context.AfterFunc(v.ctx, func() {
+		defer close(given)
+		v.giveBack()
+	})
 	var said bytes.Buffer
 	a := *v.app
 	a.Out, a.Err = &said, &said
 	err := do(&a)
+	if !goesOn() {
+		<-given
+		return
+	}
 	v.model = v.model.Done(strings.TrimSpace(said.String()), err)
 	v.takeKeys()
 }
@@ -280,6 +314,9 @@ func (l *lastSaid) Write(p []byte) (int, error) {
 
 // takeKeys makes the terminal the view's again. Without keys it only shows.
 func (v *answeringView) takeKeys() {
+	before := v.release
+	v.release = sync.OnceFunc(v.app.Guard())
+	before()
 	restore, err := v.app.Keys()
 	v.restore = restore
 	v.deaf = v.deaf || err != nil
@@ -293,6 +330,7 @@ func (v *answeringView) giveBack() {
 		v.restore()
 		v.restore = nil
 	}
+	v.release()
 }
 
 // suspend stops this program, as Ctrl-Z does, until it is continued.

@@ -54,7 +54,11 @@ func (a *app) askAgents(ctx context.Context) ([]answered, error) {
 	if err != nil {
 		return nil, err
 	}
-	answers, err := runner.Ask(ctx, runner.Inquiry{Repo: a.home, Box: a.dir, Program: program, Config: c, Time: askTime})
+	hidden, err := a.hiddenHere(c)
+	if err != nil {
+		return nil, err
+	}
+	answers, err := runner.Ask(ctx, runner.Inquiry{Repo: a.home, Program: program, Config: c, Time: askTime, Hidden: hidden})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

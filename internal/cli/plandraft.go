@@ -100,7 +100,7 @@ func (a *app) planDraft(ctx context.Context, goal string, f draftFlags) error {
 	return a.keepDraft(ctx, f.file, made)
 }
 
-// hiddenHere returns what an agent must not see of the box that is here, if there is one.
+// hiddenHere returns what agents and checks must not see of the box that is here, if there is one: what a run hides.
 func (a *app) hiddenHere(c config.Config) ([]string, error) {
 	if _, err := os.Stat(a.dir); errors.Is(err, os.ErrNotExist) {
 		return nil, nil

@@ -75,10 +75,14 @@ func (a *app) passes(ctx context.Context, found config.Found) (sandbox.Kind, err
 	if err != nil {
 		return "", err
 	}
+	hidden, err := a.hiddenHere(c)
+	if err != nil {
+		return "", err
+	}
 	limited, cancel := context.WithTimeoutCause(ctx, tryTime, errTryTime)
 	defer cancel()
 	p := a.progress("trying the checks in "+string(kind), found.Setup)
-	err = runner.Try(limited, runner.Trial{Repo: found.Root, Program: program, Config: c, Log: p})
+	err = runner.Try(limited, runner.Trial{Repo: found.Root, Program: program, Config: c, Log: p, Hidden: hidden})
 	p.end()
 	var failed *runner.TrialError
 	switch {

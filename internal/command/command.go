@@ -36,9 +36,7 @@ type Env struct {
 	OutTTY   bool // Out is a terminal
 	Color    bool // Out shows colours
 	Live     bool // Out can be drawn over
-
-	// Hold has interrupts be another program's, until release is called.
-	Hold func() (release func())
+	Signals
 }
 
 // Terminal returns the process's own environment.
@@ -48,8 +46,7 @@ func Terminal() Env {
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		InTTY: isTerminal(os.Stdin), OutTTY: out,
 		Color: out && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
-		Live:  out && os.Getenv("TERM") != "dumb",
-		Hold:  func() func() { return func() {} },
+		Live:  out && os.Getenv("TERM") != "dumb", Signals: noSignals,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/term"
@@ -20,16 +21,27 @@ func (e Env) Keys() (restore func(), err error) {
 	return func() { _ = term.Restore(fd, before) }, nil // a terminal that is gone needs nothing
 }
 
-// WithSignals returns a context that ends with the first of these signals; a second one ends the program as it is. After hold,
-// and until it is released, an interrupt is for another program on the terminal, and ends nothing here.
-func WithSignals(ctx context.Context, signals ...os.Signal) (_ context.Context, hold func() (release func()), stop func()) {
+// Signals is what a program can ask of those that end it.
+type Signals struct {
+	// Hold has interrupts be another program's, until release is called.
+	Hold func() (release func())
+	// Guard has no second signal end the program, until release is called: the terminal is given back first.
+	Guard func() (release func())
+}
+
+// noSignals is for a program that none of them reaches.
+var noSignals = Signals{Hold: func() func() { return func() {} }, Guard: func() func() { return func() {} }}
+
+// WithSignals returns a context that ends with the first of these signals; a second one ends the program as it is.
+func WithSignals(ctx context.Context, signals ...os.Signal) (_ context.Context, ask Signals, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	got := make(chan os.Signal, 1+len(signals)) // one that is held must not keep another out
 	signal.Notify(got, signals...)
 	var held atomic.Int32
+	var g guards
 	go func() {
+		defer g.open(func() { signal.Stop(got) })
 		defer cancel()
-		defer signal.Stop(got)
 		for {
 			select {
 			case s := <-got:
@@ -41,8 +53,37 @@ func WithSignals(ctx context.Context, signals ...os.Signal) (_ context.Context, 
 			}
 		}
 	}()
-	return ctx, func() func() {
+	hold := func() func() {
 		held.Add(1)
 		return func() { held.Add(-1) }
-	}, cancel
+	}
+	return ctx, Signals{hold, g.take}, cancel
+}
+
+// guards put something off until nobody guards it.
+type guards struct {
+	mu    sync.Mutex
+	taken int
+	then  func()
+}
+
+func (g *guards) take() (release func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.taken++
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.taken--; g.taken == 0 && g.then != nil {
+			g.then()
+		}
+	}
+}
+
+func (g *guards) open(then func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.then = then; g.taken == 0 {
+		then()
+	}
 }

@@ -3,7 +3,13 @@
 package command_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
+	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -21,10 +27,10 @@ func TestSignals(t *testing.T) {
 		{"a held interrupt, and a signal that is not held", true, []syscall.Signal{syscall.SIGINT, syscall.SIGUSR1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ctx, hold, stop := command.WithSignals(t.Context(), os.Interrupt, syscall.SIGUSR1)
+			ctx, ask, stop := command.WithSignals(t.Context(), os.Interrupt, syscall.SIGUSR1)
 			defer stop()
 			if c.hold {
-				defer hold()()
+				defer ask.Hold()()
 			}
 			for i, s := range c.sent {
 				if i > 0 && ctx.Err() != nil {
@@ -41,11 +47,41 @@ func TestSignals(t *testing.T) {
 
 // After a release, interrupts count again.
 func TestSignalsReleased(t *testing.T) {
-	ctx, hold, stop := command.WithSignals(t.Context(), os.Interrupt)
+	ctx, ask, stop := command.WithSignals(t.Context(), os.Interrupt)
 	defer stop()
-	hold()()
+	ask.Hold()()
 	if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
 	<-ctx.Done()
+}
+
+// endless is set for a test's own process, which ends by a signal.
+const endless = "SIGNALBOX_TEST_ENDLESS"
+
+// A second signal ends the program, but not before the terminal is given back.
+func TestSignalsGuarded(t *testing.T) {
+	if os.Getenv(endless) != "" {
+		ctx, ask, _ := command.WithSignals(context.Background(), os.Interrupt)
+		release := ask.Guard()
+		interrupt := func() { _ = syscall.Kill(os.Getpid(), syscall.SIGINT) }
+		interrupt()
+		<-ctx.Done()
+		for range 10_000 { // one of them would end it
+			interrupt()
+			runtime.Gosched()
+		}
+		fmt.Println("guarded")
+		release()
+		for {
+			interrupt()
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSignalsGuarded$") //nolint:gosec // this program
+	cmd.Env = append(os.Environ(), endless+"=1")
+	out, err := cmd.Output()
+	var ended *exec.ExitError
+	if !errors.As(err, &ended) || ended.Sys().(syscall.WaitStatus).Signal() != syscall.SIGINT || !strings.Contains(string(out), "guarded\n") {
+		t.Errorf("%v, having said %q", err, out)
+	}
 }

@@ -98,6 +98,11 @@ func (u *Usage) Add(v Usage) {
 	u.CostUSD = sum(u.CostUSD, v.CostUSD)
 }
 
+// Larger has the larger of both for each count: two reports of the same, of which each may lack something.
+func (u Usage) Larger(v Usage) Usage {
+	return Usage{max(u.InputTokens, v.InputTokens), max(u.OutputTokens, v.OutputTokens), max(u.CostUSD, v.CostUSD)}
+}
+
 func sum[N int64 | float64](a, b N) N {
 	if b > 0 {
 		a = min(a+min(b, maxUsed), maxUsed)

@@ -114,3 +114,23 @@ roles: {developer: {agent: good}, critic: {agent: out}, auditor: {agent: bad}, a
 		t.Errorf("left behind: %v", found)
 	}
 }
+
+// In a sandbox an agent that is asked sees as little of a box as in a run: its archive may lie elsewhere.
+func TestDoctorDeepConfined(t *testing.T) {
+	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
+		w := newWorld(t, "")
+		archive := filepath.Join(w.dir, "elsewhere")
+		settings := "sandbox: {kind: %s, write: [%s/starts]}\narchive: {dir: %s}\n"
+		w.settings(settings, kind, w.scripts, archive)
+		w.tasks("T-1")
+		w.completed(w.deliver())
+		if _, err := os.Stat(filepath.Join(archive, "checkpoint")); err != nil {
+			t.Fatal(err)
+		}
+		nosy := fmt.Sprintf("cat %s/checkpoint && exit 3; cat %s/.signalbox/api.token && exit 3; cat README.md >/dev/null && echo ready", archive, w.dir)
+		w.write("signalbox.yaml", fmt.Sprintf("agents: {nosy: {command: [sh, -c, '%s']}}\n", nosy)+fmt.Sprintf(settings, kind, w.scripts, archive))
+		if a := w.doctorDeep()["nosy"]; a.Outcome != "answered" {
+			t.Errorf("%+v", a)
+		}
+	})
+}

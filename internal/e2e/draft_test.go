@@ -148,7 +148,7 @@ func TestDraftEnds(t *testing.T) {
 			w.nothingLeft()
 		}
 	}
-	if left, _ := filepath.Glob(filepath.Join(w.dir, ".signalbox-draft-*")); len(left) != 1 {
+	if left, _ := filepath.Glob(filepath.Join(w.dir, ".signalbox-try-*")); len(left) != 1 {
 		t.Fatalf("what was killed left %v", left)
 	}
 	w.script("PLAN.analyst", "echo no plan\n")

@@ -121,6 +121,8 @@ func TestViewAnswers(t *testing.T) {
 	tty.press("Down x", "Cancel T-3 and what depends on it?")
 	tty.press("n", "› ● T-3", "? help")
 	tty.press("t", "tell T-3:", "reading deep/file.go")
+	tty.press("Escape", "› ● T-3", "? help")
+	tty.press("t", "tell T-3:", "reading deep/file.go")
 	tty.tmux("send-keys", "-l", "hurry")
 	tty.press("Enter", "will be told")
 	tty.tmux("resize-window", "-x", "120", "-y", "40")

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -21,10 +19,10 @@ import (
 // Inquiry is what [Ask] asks.
 type Inquiry struct {
 	Repo    string // a directory of the user's checkout
-	Box     string // the box's directory, which agents don't see
 	Program string // this program
 	Config  config.Config
 	Time    time.Duration // which each agent has to answer
+	Hidden  []string      // what agents must not see, if they are confined
 }
 
 // Answer is what came of asking an agent.
@@ -56,11 +54,7 @@ func Asked(c config.Config) (agents []string, roles []agentsig.Role) {
 // start for the first of its roles: with its settings, permissions and sandbox, in a worktree of the last commit, which is
 // not set up. It needs no box, and leaves nothing behind, also if ctx ends. The answers come in the order of [Asked].
 func Ask(ctx context.Context, i Inquiry) (all []Answer, err error) {
-	hidden, err := present(i.Box)
-	if err != nil {
-		return nil, err
-	}
-	x, done, err := makeshift(ctx, i.Repo, i.Program, i.Config, hidden...)
+	x, done, err := makeshift(ctx, i.Repo, i.Program, i.Config, i.Hidden)
 	if err != nil {
 		return nil, err
 	}
@@ -88,18 +82,6 @@ func Ask(ctx context.Context, i Inquiry) (all []Answer, err error) {
 	}
 	asking.Wait()
 	return all, ctx.Err()
-}
-
-// present is a directory, if it is there.
-func present(dir string) ([]string, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := os.Stat(dir); err != nil {
-		return nil, nil // there is no box yet
-	}
-	return []string{dir}, nil
 }
 
 // ask asks one agent.

@@ -13,7 +13,9 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/gittest"
+	"github.com/signalbox-dev/signalbox/internal/process"
 )
 
 // Each agent is asked once, as the first role that it plays, with its variables, in a worktree of the last commit; and
@@ -25,7 +27,7 @@ func TestAsk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Inquiry{Repo: b.repo, Box: b.dir, Program: b.program, Config: c, Time: time.Minute}
+		return Inquiry{Repo: b.repo, Hidden: []string{b.dir}, Program: b.program, Config: c, Time: time.Minute}
 	}
 	before := gittest.Git(t, b.repo, "status", "--porcelain", "--ignored")
 	roles := ""
@@ -56,7 +58,7 @@ roles: {critic: {agent: bad}, auditor: {agent: person}` + roles + "}\n")
 	go func() {
 		defer cancel()
 		for t.Context().Err() == nil {
-			if _, err := os.Stat(started); err == nil {
+			if pid, _ := os.ReadFile(started); len(pid) > 0 { // it may not be there yet
 				return
 			}
 			time.Sleep(time.Millisecond)
@@ -70,6 +72,77 @@ roles: {critic: {agent: bad}, auditor: {agent: person}` + roles + "}\n")
 	}
 	if after := gittest.Git(t, b.repo, "status", "--porcelain", "--ignored"); after != before {
 		t.Errorf("left behind:\n%s", after)
+	}
+}
+
+// Of one that was killed, the next one ends what goes on and removes the directory; one that is at work is left alone.
+func TestAskAfterKilled(t *testing.T) {
+	b := newBench(t)
+	started := filepath.Join(t.TempDir(), "started")
+	settings := func(text string) config.Config {
+		c, err := config.Parse(filepath.Join(b.repo, config.File), []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	x, done, err := makeshift(t.Context(), b.repo, b.program, settings(fmt.Sprintf("agents: {stuck: {command: [sh, -c, 'echo $$ >%s; sleep 300']}}\nlimits: {grace: 1s}\n", started)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = done() }() // there is nothing left by then
+	_, commit, err := x.repo.Head(t.Context())
+	if err == nil {
+		err = x.exchange.TakeBase(t.Context(), commit)
+	}
+	if err == nil {
+		err = os.MkdirAll(x.gatePath(1), 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	check, err := process.Start(process.Command{Path: "sleep", Args: []string{"600"}, Dir: x.gatePath(1), Env: os.Environ(), Marker: marker(x.gatePath(1))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer check.End(0)
+	ctx, cancel := context.WithCancel(t.Context())
+	asked := make(chan Answer, 1)
+	go func() {
+		asked <- x.ask(ctx, delivery.Session{ID: "ask-1", Role: agentsig.RoleDeveloper, Agent: "stuck"}, commit, time.Hour)
+	}()
+	defer func() { cancel(); <-asked }()
+	var pid string
+	for pid == "" && t.Context().Err() == nil {
+		text, _ := os.ReadFile(started) // it is not there yet
+		pid = strings.TrimSpace(string(text))
+		time.Sleep(time.Millisecond)
+	}
+	next := Inquiry{Repo: b.repo, Program: b.program, Time: time.Minute, Config: settings("agents: {good: {command: [sh, -c, 'echo ready']}}\n")}
+	if _, err := Ask(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(x.sessionDir("ask-1")); err != nil || !runs(pid) {
+		t.Fatalf("what is at work is not: %v", err)
+	}
+	lock := filepath.Join(x.dir, makeshiftLock) // another file is locked by nobody, as that of a process that was killed
+	if err := os.Remove(lock); err != nil {
+		t.Fatal(err)
+	}
+	write(t, lock)
+	if _, err := Ask(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	if runs(pid) {
+		t.Error("the agent goes on")
+	}
+	select {
+	case <-check.Done():
+	case <-time.After(10 * time.Second):
+		t.Error("the check goes on")
+	}
+	if left, _ := filepath.Glob(filepath.Join(b.repo, makeshiftPrefix+"*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }
 

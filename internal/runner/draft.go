@@ -8,22 +8,15 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
-	"github.com/signalbox-dev/signalbox/internal/filelock"
-	"github.com/signalbox-dev/signalbox/internal/home"
-	"github.com/signalbox-dev/signalbox/internal/mailbox"
 	"github.com/signalbox-dev/signalbox/internal/plan"
 	"github.com/signalbox-dev/signalbox/internal/prompt"
-	"github.com/signalbox-dev/signalbox/internal/redact"
 	"github.com/signalbox-dev/signalbox/internal/session"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -53,20 +46,15 @@ var (
 )
 
 const (
-	// draftPrefix begins the name of the directory that a plan is drafted in. It lies where a box's does.
-	draftPrefix = ".signalbox-draft-"
-	// draftSession is the name of the session in it.
+	// draftSession is the name of the session that a plan is drafted in.
 	draftSession = "draft"
-	// draftLock is held for as long as the process lives that made the directory.
-	draftLock = "lock"
 	// draftTries is how often an agent may write a plan that is refused.
 	draftTries = 2
 )
 
 // Draft has an agent write a plan. The agent looks at the last commit in a worktree of its own, which belongs to no
 // branch and to no repository of the user's, with what an analyst may do less the changing of files; its sandbox keeps
-// it to that, if it has one. It needs no box, and leaves nothing behind, also if ctx ends; what a process that was
-// killed left is ended and removed by the next one.
+// it to that, if it has one. It needs no box, and leaves nothing behind, also if ctx ends.
 func Draft(ctx context.Context, o Drafting) (made Drafted, err error) {
 	role := o.Config.Role(agentsig.RoleAnalyst)
 	name := cmp.Or(o.Agent, role.Agent)
@@ -78,78 +66,21 @@ func Draft(ctx context.Context, o Drafting) (made Drafted, err error) {
 	if _, err := agent.Find(o.Config.Dir); err != nil {
 		return Drafted{}, err
 	}
-	secrets, err := redact.New(o.Config.Redact)
+	x, done, err := makeshift(ctx, o.Repo, o.Program, o.Config, o.Hidden)
 	if err != nil {
 		return Drafted{}, err
 	}
-	site, err := OpenSite(ctx, o.Repo, o.Config)
+	defer func() { err = errors.Join(err, done()) }()
+	if err := x.canConfine(); err != nil {
+		return Drafted{}, err
+	}
+	_, commit, err := x.repo.Head(ctx)
 	if err != nil {
 		return Drafted{}, err
 	}
-	if err := site.canConfine(); err != nil {
-		return Drafted{}, err
-	}
-	_, commit, err := site.Head(ctx)
-	if err != nil {
-		return Drafted{}, err
-	}
-	sweepDrafts(o.Repo)
-	dir, err := os.MkdirTemp(o.Repo, draftPrefix)
-	if err != nil {
-		return Drafted{}, err
-	}
-	defer func() { err = errors.Join(err, home.Remove(dir)) }()
-	release, err := filelock.Take(filepath.Join(dir, draftLock))
-	if err != nil {
-		return Drafted{}, err
-	}
-	defer func() { err = errors.Join(err, release()) }()
-	if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o600); err != nil { // git does not see any of it
-		return Drafted{}, err
-	}
-	x, err := New(ctx, Options{
-		Dir: dir, Site: site, Program: o.Program, Redact: secrets.Text, Now: time.Now,
-		Logger: slog.New(slog.DiscardHandler), Mail: mailbox.New(),
-		Hidden: func() ([]string, error) { return append([]string{dir}, o.Hidden...), nil },
-	})
-	if err != nil {
-		return Drafted{}, err
-	}
-	defer x.Stop()
 	role.Agent = name
 	role.Allow = slices.DeleteFunc(slices.Clone(role.Allow), func(p config.Permission) bool { return p == config.AllowEdit })
 	return x.draft(ctx, role, commit, o.Goal)
-}
-
-// sweepDrafts removes what drafts of processes that were killed have left in a directory, with the agents that go on.
-func sweepDrafts(repo string) {
-	left, _ := filepath.Glob(filepath.Join(escapeGlob(repo), draftPrefix+"*")) // the pattern is sound
-	for _, dir := range left {
-		lock := filepath.Join(dir, draftLock)
-		if _, err := os.Lstat(lock); err != nil || !private(dir) {
-			continue // it was only just made, or somebody else made it
-		}
-		if held, err := filelock.Held(lock); err != nil || held {
-			continue
-		}
-		in := filepath.Join(dir, sessionsDir, draftSession)
-		if private(filepath.Dir(in)) && private(in) {
-			_ = session.Clean(in, draftSession) // the agent is ended, whatever became of the directory
-		}
-		_ = home.Remove(dir) // what can't be removed is in nobody's way
-	}
-}
-
-// private reports whether a path is a directory that only its owner may enter, as those of a draft are. One that is a
-// part of the repository is not: git makes none like that, and what a link leads to is not ours.
-func private(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.IsDir() && info.Mode().Perm() == 0o700
-}
-
-// escapeGlob writes a path so that a pattern means it and nothing else.
-func escapeGlob(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
 // draft has the agent write the plan, and once more if what it wrote can't be read.

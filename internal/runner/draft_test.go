@@ -115,24 +115,24 @@ func TestDraftCancelled(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(repo, draftPrefix+"*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(repo, makeshiftPrefix+"*")); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
 }
 
-// What lies in the repository under the name of a draft is no draft of ours: neither it nor what it leads to is touched.
-func TestSweepDraftsOfOthers(t *testing.T) {
+// What lies in the repository under the name of a makeshift is none of ours: neither it nor what it leads to is touched.
+func TestSweepOthers(t *testing.T) {
 	repo, aim := t.TempDir(), t.TempDir()
 	for _, name := range []string{"agent.json", "tmp/x"} {
 		write(t, filepath.Join(aim, name))
 	}
-	committed := filepath.Join(repo, draftPrefix+"committed")
-	write(t, filepath.Join(committed, draftLock))
-	linked, err := os.MkdirTemp(repo, draftPrefix)
+	committed := filepath.Join(repo, makeshiftPrefix+"committed")
+	write(t, filepath.Join(committed, makeshiftLock))
+	linked, err := os.MkdirTemp(repo, makeshiftPrefix)
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(linked, draftLock))
+	write(t, filepath.Join(linked, makeshiftLock))
 	for _, dir := range []string{committed, linked} {
 		if err := os.Mkdir(filepath.Join(dir, sessionsDir), 0o700); err != nil {
 			t.Fatal(err)
@@ -144,14 +144,14 @@ func TestSweepDraftsOfOthers(t *testing.T) {
 	if err := os.Chmod(committed, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	sweepDrafts(repo)
-	for _, path := range []string{filepath.Join(aim, "agent.json"), filepath.Join(aim, "tmp/x"), filepath.Join(committed, draftLock)} {
+	sweepMakeshifts(repo)
+	for _, path := range []string{filepath.Join(aim, "agent.json"), filepath.Join(aim, "tmp/x"), filepath.Join(committed, makeshiftLock)} {
 		if _, err := os.Lstat(path); err != nil {
 			t.Error(err)
 		}
 	}
 	if _, err := os.Lstat(linked); err == nil {
-		t.Error("what a draft has left is still there")
+		t.Error("what was left is still there")
 	}
 }
 

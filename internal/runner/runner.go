@@ -104,7 +104,7 @@ func New(ctx context.Context, o Options) (*Runner, error) {
 	if err := repo.Disown(ctx, x.gatesDir()); err != nil { // of a version that checked in the user's repository
 		x.logger.Warn("where an earlier version ran checks is left among the worktrees of your repository (git worktree list)", "error", err)
 	}
-	x.sweepGates()
+	sweepGates(o.Dir, x.logger)
 	if err := x.homes.Tidy(); err != nil {
 		x.logger.Warn("what checks left was not removed", "error", err)
 	}
@@ -127,14 +127,19 @@ func (x *Runner) Stop() { x.group.Stop() }
 
 // Where things lie in the box's directory.
 func (x *Runner) treePath(run, task string) string { return treePath(x.dir, run, task) }
-func (x *Runner) gatesDir() string                 { return filepath.Join(x.dir, "gates") }
-func (x *Runner) gatePath(n int) string            { return filepath.Join(x.gatesDir(), fmt.Sprint(n)) }
+func (x *Runner) gatesDir() string                 { return filepath.Join(x.dir, gatesDir) }
+func (x *Runner) gatePath(n int) string            { return gatePath(x.dir, n) }
+
+func gatePath(box string, n int) string { return filepath.Join(box, gatesDir, fmt.Sprint(n)) }
 
 // Worktrees is where the worktrees of tasks lie in the box's directory.
 const Worktrees = "worktrees"
 
-// sessionsDir is where the directories of sessions lie in the box's.
-const sessionsDir = "sessions"
+// Where the directories of sessions, and of commits that are checked, lie in the box's.
+const (
+	sessionsDir = "sessions"
+	gatesDir    = "gates"
+)
 
 func (x *Runner) sessionDir(session string) string { return filepath.Join(x.dir, sessionsDir, session) }
 
@@ -223,22 +228,24 @@ func marker(path string) string {
 }
 
 // sweep ends what is left of the processes that were started in a place.
-func (x *Runner) sweep(path string) {
+func (x *Runner) sweep(path string) { sweep(path, x.logger) }
+
+func sweep(path string, logger *slog.Logger) {
 	if killed, err := process.Sweep(marker(path)); killed > 0 || err != nil {
-		x.logger.Warn("processes were left over", "place", path, "killed", killed, "error", err)
+		logger.Warn("processes were left over", "place", path, "killed", killed, "error", err)
 	}
 }
 
 // sweepGates ends what a box that was killed left running where it checked commits and merges. There is a directory for
 // each place that it had: as many merges are checked at once as there are runs.
-func (x *Runner) sweepGates() {
-	entries, err := os.ReadDir(x.gatesDir())
+func sweepGates(box string, logger *slog.Logger) {
+	entries, err := os.ReadDir(filepath.Join(box, gatesDir))
 	if err != nil {
 		return // nothing was checked
 	}
 	for _, e := range entries {
 		if n, err := strconv.Atoi(e.Name()); err == nil {
-			x.sweep(x.gatePath(n))
+			sweep(gatePath(box, n), logger)
 		}
 	}
 }

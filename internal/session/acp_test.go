@@ -236,6 +236,8 @@ func TestACPNoLogin(t *testing.T) {
 		"it waits":         {`echo 'Failed to authenticate with user code. Retrying...' >&2; echo more >&2; sleep 300`, api.HowLoggedOut},
 		"it ends":          {`echo 'You are not logged in.' >&2; exit 1`, api.HowLoggedOut},
 		"another trouble":  {`echo 'out of memory' >&2; exit 1`, api.HowCrashed},
+		"a tool server":    {`echo "Failed to authenticate with MCP server 'x': status 401 Unauthorized" >&2; exit 1`, api.HowCrashed},
+		"another's words":  {`echo 'x says: not logged in' >&2; echo 'authentication_error: invalid x-api-key' >&2; exit 1`, api.HowCrashed},
 		"it has gone past": {`echo 'not logged in' >&2; head -c 5000 /dev/zero | tr '\0' x >&2; exit 1`, api.HowCrashed},
 		"once it speaks": {`read -r line; printf '%s\n' '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
 			read -r line; echo 'not logged in' >&2; exit 1`, api.HowCrashed},

@@ -104,6 +104,8 @@ func TestMutants(t *testing.T) {
 			Old: "if refused, ok := a.loginless(); ok {\n\t\t\tmute = refused", New: "if refused, ok := a.loginless(); false && ok {\n\t\t\tmute = refused"}},
 		{By: "TestACPNoLogin/once_it_speaks", Mutant: mutant.Mutant{Name: "what is said beside an agent is a login that is refused", File: "agent/acp.go",
 			Old: "\ta.early.end()\n", New: ""}},
+		{By: "^TestACPNoLogin$", Mutant: mutant.Mutant{Name: "a tool server's login is the agent's", File: "agent/login.go",
+			Old: "if earlyWords.Match(line) {", New: "if refusesLogin(string(line)) {"}},
 		{By: "TestACPNoLogin/it_ends", Mutant: mutant.Mutant{Name: "a program that ends for want of a login has crashed", File: "agent/acp.go",
 			Old: "func (e ending) end() { e.output.end(); e.then() }", New: "func (e ending) end() { e.output.end() }"}},
 		{By: "TestHandIn", Mutant: mutant.Mutant{Name: "a report that is refused for good is sent for ever", File: "outbox.go",

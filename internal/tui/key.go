@@ -2,6 +2,7 @@ package tui
 
 import (
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -44,17 +45,37 @@ const (
 	maxPaste   = 64 << 10 // what is longer is cut
 )
 
-// Keyboard makes keys of what a terminal sends. A sequence may come in parts.
+// EscapeWait is how long the rest of a sequence may be under way, after which an escape that nothing follows is the Escape key.
+const EscapeWait = 50 * time.Millisecond
+
+// Keyboard makes keys of what a terminal sends. A sequence may come in parts, also after its first byte, the escape. It has no
+// clock: the caller waits [EscapeWait] while [Keyboard.Held] says so, and then calls [Keyboard.Release].
 type Keyboard struct {
-	rest    string // the beginning of something
-	pasting bool
-	pasted  strings.Builder
+	rest     string // the beginning of something
+	released bool   // it was an escape, and taken for the key
+	pasting  bool
+	pasted   strings.Builder
 }
 
-// Keys returns the keys that some bytes complete. An escape that nothing follows is the Escape key.
+// Held reports whether an escape has come, and nothing that follows it.
+func (k *Keyboard) Held() bool { return !k.pasting && k.rest == "\x1b" }
+
+// Release returns the Escape key if an escape is held: it begins nothing.
+func (k *Keyboard) Release() []Key {
+	if !k.Held() {
+		return nil
+	}
+	k.rest, k.released = "", true
+	return []Key{{Name: KeyEscape}}
+}
+
+// Keys returns the keys that some bytes complete.
 func (k *Keyboard) Keys(sent []byte) []Key {
 	text := k.rest + string(sent)
-	k.rest = ""
+	if k.released && strings.HasPrefix(text, pasteBegin[1:]) { // it was a paste that came late: what a page holds is never keys
+		text = "\x1b" + text
+	}
+	k.rest, k.released = "", false
 	var keys []Key
 	for text != "" {
 		if k.pasting {
@@ -112,7 +133,10 @@ func next(text string) (n int, key Key, whole bool) {
 		}
 		return size, Key{Name: text[:size], Text: text[:size]}, true
 	}
-	if len(text) == 1 || text[1] != '[' && text[1] != 'O' {
+	switch {
+	case len(text) == 1:
+		return 0, Key{}, false
+	case text[1] != '[' && text[1] != 'O':
 		return 1, Key{Name: KeyEscape}, true
 	}
 	for i := 2; i < len(text); i++ {

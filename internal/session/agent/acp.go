@@ -186,7 +186,7 @@ type greeting struct {
 	Capabilities struct {
 		Load bool `json:"loadSession"`
 		Meta struct {
-			Claude struct {
+			Claude *struct {
 				Queues bool `json:"promptQueueing"`
 			} `json:"claudeCode"`
 		} `json:"_meta"`
@@ -223,8 +223,9 @@ func (a *acp) greeted(result json.RawMessage, err error) {
 		a.fail("the Agent Client Protocol can't be spoken with it", err)
 		return
 	}
+	a.claude = g.Capabilities.Meta.Claude != nil
 	a.mu.Lock()
-	a.queues = g.Capabilities.Meta.Claude.Queues
+	a.queues = a.claude && g.Capabilities.Meta.Claude.Queues
 	a.mu.Unlock()
 	a.loads = g.Capabilities.Load || g.Capabilities.Session.Resume != nil
 	a.converse(g, true)
@@ -240,7 +241,8 @@ func (a *acp) converse(g greeting, mayLogIn bool) {
 	if a.spec.Judges { // as Claude Code's own program is told to
 		options["settingSources"], options["strictMcpConfig"] = []string{"user"}, true
 	}
-	bridge := map[string]any{"options": options, "emitRawSDKMessages": []any{map[string]string{"type": "system", "subtype": "api_retry"}}}
+	raw := []any{map[string]string{"type": "system", "subtype": "api_retry"}, map[string]string{"type": "assistant"}}
+	bridge := map[string]any{"options": options, "emitRawSDKMessages": raw}
 	params := map[string]any{"cwd": a.spec.Dir, "mcpServers": []any{}, "_meta": map[string]any{"claudeCode": bridge}}
 	method := "session/new"
 	a.mu.Lock()
@@ -451,6 +453,7 @@ func (a *acp) answered(result json.RawMessage, err error) {
 	a.context = 0
 	a.out <- Event{Kind: Used, Usage: spent}
 	a.conversed()
+	defer func() { a.said, a.author = nil, nobody }()
 	a.mu.Lock()
 	a.running--
 	left, more, broken := a.running, a.waiting != "", a.broken
@@ -458,7 +461,7 @@ func (a *acp) answered(result json.RawMessage, err error) {
 	switch {
 	case err != nil && !broken && !more:
 		a.rest()
-		a.fail("its turn failed", err)
+		a.out <- a.turnFailure(err)
 	case left > 0:
 	case more:
 		a.endMessage()
@@ -476,7 +479,7 @@ func (a *acp) answered(result json.RawMessage, err error) {
 func (a *acp) fail(what string, err error) { a.out <- a.failure(what, err) }
 
 func (a *acp) failure(what string, err error) Event {
-	text, cause := fmt.Sprintf("the agent %s: %s: %s", safetext.Escape(a.spec.Agent.Name), what, safetext.Escape(LastRunes(err.Error(), maxCause))), ""
+	text, cause := a.failed(what, err), ""
 	var refused *rpcError
 	if errors.As(err, &refused) {
 		if refused.Code == codeLogin {
@@ -489,4 +492,36 @@ func (a *acp) failure(what string, err error) Event {
 		e.Refused = !e.Limited
 	}
 	return e
+}
+
+// failed says of the agent what has failed, and why.
+func (a *acp) failed(what string, err error) string {
+	return fmt.Sprintf("the agent %s: %s: %s", safetext.Escape(a.spec.Agent.Name), what, safetext.Escape(LastRunes(err.Error(), maxCause)))
+}
+
+// turnFailure is the failure of a turn. An error that is not the program's own tells nothing of its provider.
+func (a *acp) turnFailure(err error) Event {
+	const what = "its turn failed"
+	var refused *rpcError
+	if errors.As(err, &refused) && !a.own(refused) {
+		return Event{Kind: Failed, Text: []byte(a.failed(what, err))}
+	}
+	return a.failure(what, err)
+}
+
+// own reports whether the error of a turn is the program's word. Claude Code's bridge makes errors of the agent's last
+// words too, with the code for a login that is missing if they name one, and of what hooks and tool servers complain of.
+// It passes on who wrote each message: an error is the program's if the last one was. Other programs make their errors
+// themselves, unless what they say is what the agent has just said.
+func (a *acp) own(refused *rpcError) bool {
+	switch {
+	case a.author == theAgent:
+		return false
+	case a.author == theProgram, refused.Code == codeLogin:
+		return true
+	case a.claude: // nobody has said anything
+		return false
+	}
+	words := lastWords(strings.TrimPrefix(refused.Message, "Internal error: "))
+	return words == "" || !strings.HasSuffix(lastWords(string(a.said)), words)
 }

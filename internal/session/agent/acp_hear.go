@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
@@ -21,7 +22,19 @@ type hearing struct {
 	context int64                 // tokens of each model call of this turn, added up
 	resets  time.Time             // when the provider's limit ends, as it was told before it was reached
 	denied  refusals
+	claude  bool   // the program is Claude Code's bridge
+	said    []byte // the agent's last words in this turn
+	author  author // of the last message in this turn
 }
+
+// author is who has written a message.
+type author int
+
+const (
+	nobody author = iota // or the program does not tell
+	theAgent
+	theProgram // in the agent's place
+)
 
 // update is what an agent tells while it works. Only some fields are there, by its kind.
 type update struct {
@@ -62,7 +75,7 @@ func (a *acp) notified(method string, params json.RawMessage) {
 		a.retold++
 	}
 	if method == claudeRaw && !a.past {
-		a.retries(params)
+		a.raw(params)
 		return
 	}
 	if a.past || method != "session/update" || !decode(params, &n) {
@@ -79,7 +92,11 @@ func (a *acp) notified(method string, params json.RawMessage) {
 		}
 		if u.MessageID != a.message {
 			a.endMessage()
-			a.message = u.MessageID
+			a.message, a.said = u.MessageID, nil
+		}
+		a.said = append(a.said, c.String()...)
+		if most := utf8.UTFMax * maxCause; len(a.said) > 2*most {
+			a.said = append(a.said[:0], a.said[len(a.said)-most:]...)
 		}
 		a.speak(agentsig.Voice, c.String())
 	case "user_message_chunk":
@@ -101,20 +118,40 @@ func (a *acp) notified(method string, params json.RawMessage) {
 // claudeRaw is how Claude Code's bridge passes on what it is asked to of what Claude Code prints.
 const claudeRaw = "_claude/sdkMessage"
 
-// retries takes that a request to the model is tried again. The bridge tells nothing else of a login that is refused
-// until Claude Code has given up.
-func (a *acp) retries(params json.RawMessage) {
+// raw takes such a line: that a request to the model is tried again, or who has written a message. The bridge tells
+// nothing else of a login that is refused until Claude Code has given up.
+func (a *acp) raw(params json.RawMessage) {
 	var n struct {
 		Message struct {
+			Type    string `json:"type"`
 			Subtype string `json:"subtype"`
+			Parent  string `json:"parent_tool_use_id"`
+			Message struct {
+				Model string `json:"model"`
+			} `json:"message"`
 			retry
 		} `json:"message"`
 	}
-	if !decode(params, &n) || n.Message.Subtype != "api_retry" {
+	if !decode(params, &n) {
 		a.heard()
 		return
 	}
-	again := n.Message.retry
+	switch m := n.Message; {
+	case m.Subtype == "api_retry":
+		a.retries(m.retry)
+	case m.Type == "assistant" && m.Parent == "":
+		a.author = theAgent
+		if m.Message.Model == claudeSynthetic {
+			a.author = theProgram
+		}
+		a.heard()
+	default:
+		a.heard()
+	}
+}
+
+// retries takes that a request to the model is tried again.
+func (a *acp) retries(again retry) {
 	a.remark(again.words())
 	if a.denied.meets(again.Attempt, again.Status) {
 		a.rest()

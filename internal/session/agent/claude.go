@@ -154,6 +154,9 @@ type claudeResult struct {
 	} `json:"model_usage_since_last_result"`
 }
 
+// claudeSynthetic is the model of messages that Claude Code itself writes in the agent's place.
+const claudeSynthetic = "<synthetic>"
+
 // block is a piece of a message.
 type block struct {
 	Type    string          `json:"type"`
@@ -230,7 +233,7 @@ func (c *claude) assistant(e claudeEvent) {
 	c.calling(e)
 	for _, b := range e.blocks() {
 		switch {
-		case b.Type == "text" && e.Message.Model == "<synthetic>":
+		case b.Type == "text" && e.Message.Model == claudeSynthetic:
 			c.remark(short(b.Text, maxResult))
 		case b.Type == "text" && e.Parent != "":
 			c.speak(agentsig.Tool, short(b.Text, maxResult)+"\n")
@@ -289,8 +292,8 @@ func (c *claude) user(e claudeEvent) {
 
 // result takes the end of a turn. The agent goes on by itself if a task of it does.
 func (c *claude) result(r claudeResult) {
+	c.spend(c.usage(r).Larger(c.called)) // a turn that failed may end without a count, or with that of its last call
 	c.calls, c.called = nil, delivery.Usage{}
-	c.spend(c.usage(r))
 	c.talk.Window = r.Models[c.model].Window
 	c.conversed()
 	for _, d := range r.Denials {
@@ -308,7 +311,11 @@ func (c *claude) result(r claudeResult) {
 			c.failed("the agent's last words: "+r.Result, strconv.Itoa(r.Status))
 			return
 		}
-		c.fail(cmp.Or(r.Result, strings.Join(r.Errors, "; "), "it does not say why"), r.Status)
+		if r.Result == "" { // what was logged while it ran, by hooks and tool servers too
+			c.failed(cmp.Or(strings.Join(r.Errors, "; "), "it does not say why"), strconv.Itoa(r.Status))
+			return
+		}
+		c.fail(r.Result, r.Status)
 		return
 	}
 	c.over(c.background)

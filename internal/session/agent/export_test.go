@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 )
 
 // SplitTurnEnds gives a text in chunks to turnEnds, and returns what it gives out and how
@@ -35,6 +36,8 @@ type Told struct {
 	Sent   int    // messages to the program
 
 	Refused, Limited bool // a turn failed for that
+
+	Used delivery.Usage // in all
 }
 
 // Hear gives an adapter what its program prints, in pieces of a size.
@@ -64,6 +67,9 @@ func (h *Told) take(e Event) {
 	h.Bytes += len(e.Text)
 	if e.Kind == Said {
 		h.Text += string(e.Text)
+	}
+	if e.Kind == Used {
+		h.Used.Add(e.Usage)
 	}
 	switch {
 	case e.Kind == Said && e.Source == agentsig.Voice:

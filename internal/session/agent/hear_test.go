@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/session/agent"
 )
 
@@ -118,4 +120,26 @@ func FuzzHear(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What Claude Code has told of its calls is not lost if its result tells nothing, or less; and what it tells is not counted twice.
+func TestClaudeUsed(t *testing.T) {
+	call := func(id string, input, output int) string {
+		return fmt.Sprintf(`{"type":"assistant","message":{"id":"%s","model":"m","content":"x","usage":{"input_tokens":%d,"output_tokens":%d}}}`+"\n", id, input, output)
+	}
+	const over = `{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["it broke"]`
+	for name, c := range map[string]struct {
+		result string
+		want   delivery.Usage
+	}{
+		"nothing": {over + "}", delivery.Usage{InputTokens: 120, OutputTokens: 9}},
+		"less":    {over + `,"usage":{"input_tokens":20,"output_tokens":50},"total_cost_usd":1}`, delivery.Usage{InputTokens: 120, OutputTokens: 50, CostUSD: 1}},
+		"more":    {over + `,"usage":{"input_tokens":200,"output_tokens":50}}`, delivery.Usage{InputTokens: 200, OutputTokens: 50}},
+		"twice":   {over + "}\n" + over + "}", delivery.Usage{InputTokens: 120, OutputTokens: 9}},
+	} {
+		output := call("a", 100, 4) + call("a", 100, 4) + call("b", 20, 5) + c.result + "\n"
+		if got := agent.Hear(agent.AdapterClaude, nil, []byte(output), 1000).Used; got != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
 }

@@ -64,11 +64,15 @@ func (r retry) words() string {
 	return fmt.Sprintf("no answer from the model's server: try %d of %d", r.Attempt, r.MaxRetries)
 }
 
+// earlyWords are how programs say, in a line of its own, that they have no login, before they can be talked to. That line
+// is about the program itself. What it passes on of tool servers is not: their logins are others.
+var earlyWords = regexp.MustCompile(`(?i)^(?:error: )?(?:(?:you are )?not logged in\b|failed to authenticate with (?:user|authorization) code\b|authentication (?:is )?required\b|please (?:run /login|log ?in)\b)`)
+
 // maxEarly bounds what is kept of what a program complains of before it can be talked to.
 const maxEarly = 4 << 10
 
 // early passes on what a program complains of, and keeps the last of it until the program can be talked to. Until then no
-// model is at work, so these are the program's own words.
+// model is at work; but tool servers may be, whose words it passes on.
 type early struct {
 	to io.Writer
 
@@ -107,7 +111,7 @@ func (e *early) refusal() string {
 	defer e.mu.Unlock()
 	last := ""
 	for line := range bytes.Lines(e.text) {
-		if refusesLogin(string(line)) {
+		if earlyWords.Match(line) {
 			last = safetext.Escape(LastRunes(string(bytes.TrimSpace(line)), maxCause))
 		}
 	}

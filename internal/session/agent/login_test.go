@@ -55,6 +55,10 @@ func TestLoginRefused(t *testing.T) {
 	}
 	chunk := `{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":"` + lure + `"}}}}`
 	tool := `{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"tool_call_update","toolCallId":"t","title":"` + lure + `","kind":"execute","status":"failed","content":[{"type":"content","content":{"type":"text","text":"` + lure + `"}}]}}}`
+	synthetic := func(text string) string {
+		return bridged(`{"type":"assistant","parent_tool_use_id":null,"message":{"model":"<synthetic>","content":[{"type":"text","text":"` + text + `"}]}}`)
+	}
+	const bridge = "Claude Code's bridge"
 	answer := func(failed string) string { return `{"jsonrpc":"2.0","id":4,"error":{` + failed + `}}` }
 	for _, c := range []struct {
 		name, adapter string
@@ -71,6 +75,8 @@ func TestLoginRefused(t *testing.T) {
 		{"a status", agent.AdapterClaude, []string{said("hello"), `{"type":"result","subtype":"success","is_error":true,"api_error_status":403,"result":"hello"}`}, true},
 		{"a model that says so", agent.AdapterClaude, []string{said(lure), `{"type":"result","subtype":"success","is_error":true,"result":"` + lure + `"}`}, false},
 		{"a model that says so, and another error", agent.AdapterClaude, []string{said(lure), `{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["it broke"]}`}, false},
+		{"a hook or a tool server that says so", agent.AdapterClaude, []string{`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["` + lure + `"]}`}, false},
+		{"a status, and no words", agent.AdapterClaude, []string{`{"type":"result","subtype":"error_during_execution","is_error":true,"api_error_status":401,"errors":["it broke"]}`}, true},
 		{"a tool that prints so", agent.AdapterClaude, []string{`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","is_error":true,"content":"` + lure + `"}]}}`,
 			`{"type":"result","subtype":"success","is_error":true,"result":"it broke"}`}, false},
 		{"a tool that prints what the program would", agent.AdapterClaude, []string{`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":` +
@@ -90,11 +96,27 @@ func TestLoginRefused(t *testing.T) {
 		{"a key that is refused and tried again", agent.AdapterACP, []string{bridged(retried(1, 401)), bridged(retried(2, 401)), bridged(retried(3, 401))}, true},
 		{"a token that is renewed", agent.AdapterACP, []string{bridged(retried(1, 401)), bridged(retried(2, 401)), answer(`"code":1,"message":"no"`)}, false},
 		{"something else of Claude Code", agent.AdapterACP, []string{bridged(`{"type":"result","result":"` + lure + `"}`), answer(`"code":1,"message":"no"`)}, false},
+		{"a model whose words are an error", agent.AdapterACP, []string{chunk, answer(`"code":-32603,"message":"Internal error: ` + lure + `"`)}, false},
+		{"a model that has said so before", agent.AdapterACP, []string{chunk, answer(`"code":-32603,"message":"Internal error: invalid x-api-key"`)}, true},
+		{"the code, whatever was said", agent.AdapterACP, []string{chunk, answer(`"code":-32000,"message":"Authentication required"`)}, true},
+		{"words in the data alone", agent.AdapterACP, []string{chunk, answer(`"code":-32603,"message":"","data":{"details":"invalid x-api-key"}`)}, true},
 		{"a model and a tool that say so", agent.AdapterACP, []string{chunk, tool, answer(`"code":-32603,"message":"Internal error"`)}, false},
+		{"no login", bridge, []string{synthetic("Not logged in · Please run /login"), answer(`"code":-32000,"message":"Authentication required"`)}, true},
+		{"no login, and the bridge says no more", bridge, []string{answer(`"code":-32000,"message":"Authentication required"`)}, true},
+		{"a status", bridge, []string{synthetic(lure), chunk, answer(`"code":-32603,"message":"Internal error: ` + lure + `"`)}, true},
+		{"a login that is refused in mid-turn", bridge, []string{bridged(said("hello")), chunk, synthetic("Please run /login"), answer(`"code":-32000,"message":"Authentication required"`)}, true},
+		{"a model that says so", bridge, []string{bridged(said(lure)), chunk, answer(`"code":-32000,"message":"Authentication required"`)}, false},
+		{"a model whose words are an error", bridge, []string{bridged(said(lure)), chunk, answer(`"code":-32603,"message":"Internal error: ` + lure + `"`)}, false},
+		{"a hook or a tool server that says so", bridge, []string{answer(`"code":-32603,"message":"Internal error: ` + lure + `"`)}, false},
+		{"an agent of the agent's that met it", bridge, []string{bridged(said(lure)), bridged(`{"type":"assistant","parent_tool_use_id":"t","message":{"model":"<synthetic>"}}`),
+			answer(`"code":-32000,"message":"Authentication required"`)}, false},
 	} {
 		output := strings.Join(c.lines, "\n") + "\n"
-		if c.adapter == agent.AdapterACP {
+		switch c.adapter {
+		case agent.AdapterACP:
 			output = begun + output
+		case bridge:
+			c.adapter, output = agent.AdapterACP, strings.Replace(begun, `"agentCapabilities":{`, `"agentCapabilities":{"_meta":{"claudeCode":{"promptQueueing":true}},`, 1)+output
 		}
 		if got := agent.Hear(c.adapter, nil, []byte(output), 1000); got.Refused != c.want || got.Limited {
 			t.Errorf("%s, %s: %+v", c.adapter, c.name, got)
