@@ -238,7 +238,8 @@ func (a *app) preview(ctx context.Context, c config.Config, q api.StartRun) (api
 	if err != nil {
 		return api.Run{}, err
 	}
-	return conductor.Preview(ctx, site, c, secrets.Text(q.Plan))
+	q.Plan = secrets.Text(q.Plan)
+	return conductor.Preview(ctx, site, c, q)
 }
 
 // haveAgents refuses settings without agents.

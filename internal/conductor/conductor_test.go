@@ -457,7 +457,7 @@ func TestPreview(t *testing.T) {
 	} {
 		h := newHands()
 		h.fails[c.fails] = c.err
-		if r, err := Preview(t.Context(), h, c.config, c.plan); code(err) != c.want || c.err != nil && !errors.Is(err, c.err) {
+		if r, err := Preview(t.Context(), h, c.config, api.StartRun{Plan: c.plan}); code(err) != c.want || c.err != nil && !errors.Is(err, c.err) {
 			t.Errorf("%s: %+v, %v", c.what, r, err)
 		}
 	}

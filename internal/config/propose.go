@@ -184,6 +184,7 @@ func (f Found) proposeSandbox(b *strings.Builder) {
   #write: []	# files and directories, such as [~/.cache/go-build]; ~ is your home
 #rework: resumed	# fresh: a developer whose work was sent back does not go on in its own conversation
 #review: protected	# unprotected: in a sandbox, critics and auditors may be programs for which what they run could speak
+#audit: auto	# a plan of one sentence has a critic and no auditor; always: it has one too; never: no run has one
 `)
 }
 
