@@ -473,7 +473,7 @@ func TestPreviewOfTasks(t *testing.T) {
 	h := newHands()
 	h.lacks = []string{"no sandbox"}
 	c := settings(t, "limits: {agents: 1}\nchecks: [{name: test, command: 'true'}]\nanalyst: true")
-	r, err := Preview(t.Context(), h, c, plan)
+	r, err := Preview(t.Context(), h, c, api.StartRun{Plan: plan})
 	if err != nil {
 		t.Fatal(err)
 	}

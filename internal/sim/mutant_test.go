@@ -32,7 +32,7 @@ func TestMutants(t *testing.T) {
 		{Name: "a repair is merged from elsewhere", File: "../delivery/repair.go", Old: " || in.Base != m.Repair.Base", New: ""},
 		{Name: "work is merged from elsewhere", File: "../work/item.go", Old: "seen != (Seen{}) && seen.Base != base", New: "false"},
 		{Name: "a merge is made without the person", File: "../delivery/approve.go", Old: "if r.Settings.Approve == Person {", New: "if false {"},
-		{Name: "two merges are proposed at once", File: "../delivery/command.go", Old: "if t.Item.Audited && (merge == nil", New: "if t.Item.Audited && !r.proposed(t) && (merge == nil"},
+		{Name: "two merges are proposed at once", File: "../delivery/command.go", Old: "if t.Item.Judged() && (merge == nil", New: "if t.Item.Judged() && !r.proposed(t) && (merge == nil"},
 		{Name: "what was approved before a merge counts after it", File: "../delivery/approve.go", Old: "case p == nil || !r.stands(t, p) || p.Allowed != allowed:", New: "case p == nil || p.Allowed != allowed:"},
 		{Name: "a repair is merged that nobody approved", File: "../delivery/approve.go", Old: "return r.Settings.Approve != Person || r.Remediation.Approved ||", New: "return true || r.Settings.Approve != Person || r.Remediation.Approved ||"},
 		{Name: "a provider's limit is a crash", File: "../delivery/evolve.go", Old: "p.How == Limited || p.How == Stopped", New: "p.How == Stopped"},
@@ -104,7 +104,7 @@ func TestAmendMutants(t *testing.T) {
 		{Name: "who is started on a task that is gone is told nothing", File: "../conductor/orders.go", Old: "p.Tasks = append(slices.Clone(p.Tasks), gone)", New: "_ = gone"},
 		{Name: "what came with an amendment is not added", File: "../conductor/orders.go", Old: "came >= 0 && came < len(r.Added)", New: "false"},
 		{Name: "what is completed is changed", File: "../delivery/amend.go", Old: "case t == nil || t.Item.Phase == agentsig.PhaseCompleted:\n\t\t\tadd(id)", New: "case t == nil:\n\t\t\tadd(id)"},
-		{Name: "what is being merged is changed", File: "../delivery/amend.go", Old: "return t.Item.Audited && t.Item.Allowed != nil }", New: "return false }"},
+		{Name: "what is being merged is changed", File: "../delivery/amend.go", Old: "return t.Item.Judged() && t.Item.Allowed != nil }", New: "return false }"},
 		{Name: "what is changed goes on where it was", File: "../delivery/amend.go", Old: "if phase != begin && phase != agentsig.PhaseDraft && !t.taken() {", New: "if false {"},
 		{Name: "who works on the text before goes on", File: "../delivery/amend.go", Old: "r.endAll(id, \"the plan was amended\")", New: ""},
 	}))
