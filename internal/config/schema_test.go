@@ -87,7 +87,7 @@ func (s *schema) constrain(at string) {
 		s.Enum = []string{string(config.CommandsExec)}
 	case at == "review":
 		s.Enum = []string{string(config.ReviewProtected), string(config.ReviewUnprotected)}
-	case config.Audit:
+	case at == "audit":
 		for _, one := range config.Audits() {
 			s.Enum = append(s.Enum, string(one))
 		}

@@ -75,7 +75,7 @@ func TestMutants(t *testing.T) {
 		{Name: "an item forgets where it was blocked", File: "wait.go", Old: "return i.BlockedFrom", New: "return agentsig.PhaseDraft"},
 		{Name: "tokens do not rise", File: "decide.go", Old: "i.Granted + 1", New: "max(i.Granted, 1)"},
 		{Name: "the gate moves any phase", File: "decide.go", Old: "i.Phase != agentsig.PhaseCIPending:", New: "false:"},
-		{Name: "a completion keeps the lease", File: "evolve.go", Old: "i.Completed = i.Granted\n\t\ti = i.to(p.NextPhase)", New: "i.Completed = i.Granted\n\t\tl := i.Lease\n\t\ti = i.to(p.NextPhase)\n\t\ti.Lease = l"},
+		{Name: "a completion keeps the lease", File: "evolve.go", Old: "i = i.to(p.NextPhase)\n\t\ti.Audited = p.Audited", New: "l := i.Lease\n\t\ti = i.to(p.NextPhase)\n\t\ti.Lease = l\n\t\ti.Audited = p.Audited"},
 		{Name: "a late result moves the phase", File: "evolve.go", Old: "case SignalRecorded, LateResultRecorded:", New: "case LateResultRecorded:\n\t\tp, err := payload[Result](e)\n\t\ti.Phase = p.PhaseCompleted\n\t\treturn i, err\n\tcase SignalRecorded:"},
 		{Name: "a late result is thrown away", File: "decide.go", Old: "if i.Holds(c.Token) {\n\t\th, err", New: "if !i.Holds(c.Token) {\n\t\treturn Event{}, ErrNotHolder\n\t}\n\tif true {\n\t\th, err"},
 	}))
