@@ -1,6 +1,7 @@
 package trailer_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -19,9 +20,9 @@ type light struct {
 	passed                       work.Result
 	waived                       work.Waived
 	allowed                      work.Allowed
-	starter, gives, critic, says string
+	session, gives, critic, says string
 	second, other, late          bool
-	verdict                      string // the type of the event that is the verdict
+	start, verdict               string // the types of the events that start the run, and are the verdict
 }
 
 func newLight() light {
@@ -35,7 +36,7 @@ func newLight() light {
 		allowed: work.Allowed{
 			Run: "R1", Task: "T-1", Verdict: 6, Commit: merges, Onto: onto, Tree: tree, Unaudited: true,
 		},
-		gives: work.BoxActor, says: work.BoxActor, critic: "codex", verdict: work.AuditWaived,
+		gives: work.BoxActor, says: work.BoxActor, critic: "codex", start: delivery.RunStarted, verdict: work.AuditWaived,
 	}
 }
 
@@ -47,7 +48,7 @@ func (l light) write(b *book) trailer.Commit {
 		b.add(delivery.RunStarted, "operator", delivery.Started{ID: "R1"})
 		l.waived.Start, l.waived.Shown, l.waived.Review, l.allowed.Verdict = 2, 5, 6, 7
 	}
-	b.add(delivery.RunStarted, "operator", l.started)
+	b.add(l.start, "operator", l.started)
 	b.subject = "ITEM"
 	b.add(work.WorkAdded, "operator", work.Added{ID: "R1.T-1", Unaudited: true})
 	b.add(work.GatePassed, work.GateActor, work.Gate{Commit: merges})
@@ -61,7 +62,7 @@ func (l light) write(b *book) trailer.Commit {
 	if l.other {
 		b.subject = "ITEM2"
 	}
-	b.session = l.session()
+	b.session = cmp.Or(l.session, "ITEM-1.2")
 	b.add(work.AgentSessionCompleted, l.critic, l.passed)
 	b.subject = "ITEM"
 	if l.late {
@@ -74,13 +75,6 @@ func (l light) write(b *book) trailer.Commit {
 		b.add(l.verdict, "auditor", audit())
 	}
 	return b.commit(b.add(work.MergeAllowed, work.BoxActor, l.allowed))
-}
-
-func (l light) session() string {
-	if l.starter != "" {
-		return l.starter
-	}
-	return "ITEM-1.2"
 }
 
 // against holds the commit against its ledger.
@@ -148,6 +142,7 @@ func TestUnauditedForged(t *testing.T) {
 		"the start of another run":      func(l *light) { l.started.ID = "R2" },
 		"a second start":                func(l *light) { l.second = true },
 		"an event that starts nothing":  func(l *light) { l.waived.Start = 2 },
+		"an event of another kind":      func(l *light) { l.start = delivery.RunResumed },
 		"an event that is not there":    func(l *light) { l.waived.Start = 0 },
 		"an auditor was shown it":       func(l *light) { l.shown.Role = agentsig.RoleAuditor },
 		"an agent showed it":            func(l *light) { l.gives = "codex" },
@@ -155,7 +150,7 @@ func TestUnauditedForged(t *testing.T) {
 		"another tree was shown":        func(l *light) { l.shown.Tree = onto },
 		"the critic sent it back":       func(l *light) { l.passed.NextPhase = agentsig.PhaseImplementation },
 		"a developer's word":            func(l *light) { l.passed.PhaseCompleted = agentsig.PhaseImplementation },
-		"another session passed it":     func(l *light) { l.starter = "ITEM-1.3" },
+		"another session passed it":     func(l *light) { l.session = "ITEM-1.3" },
 		"another work was passed":       func(l *light) { l.other = true },
 		"it was passed before":          func(l *light) { l.late, l.waived.Shown, l.waived.Review = true, 5, 4 },
 		"an agent waives it":            func(l *light) { l.says = "codex" },

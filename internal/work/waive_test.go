@@ -27,6 +27,13 @@ func allowUnaudited(i work.Item) work.Allow {
 	return a
 }
 
+// otherVerdict allows it on the word of another event.
+func otherVerdict(i work.Item) work.Allow {
+	a := allowUnaudited(i)
+	a.Verdict--
+	return a
+}
+
 // In a run without an auditor, what the critic has passed is merged on its word; the merge says so.
 func TestWaive(t *testing.T) {
 	i := reviewedTask(t, true)
@@ -41,7 +48,7 @@ func TestWaive(t *testing.T) {
 	}
 	for name, c := range map[string]work.Command{
 		"an auditor": grant(agentsig.RoleAuditor), "a person": work.Take{Epoch: 1, Actor: "operator"}, "twice": work.Waive{Start: 7},
-		"a merge that hides it": allow("0123abc", "0123000"),
+		"a merge that hides it": allow("0123abc", "0123000"), "another verdict": otherVerdict(i),
 	} {
 		if e, err := work.Decide(i, c); err == nil {
 			t.Errorf("%s: %+v", name, e)
@@ -68,6 +75,12 @@ func TestWaiveRefused(t *testing.T) {
 	another = do(t, another, work.Show{Token: another.Lease.Token, Commit: "0123abc", Tree: "7ee0123", Base: "0123000"})
 	another = do(t, do(t, another, work.Expire{Token: another.Lease.Token}), grant(agentsig.RoleCritic))
 	another = do(t, another, work.End{Token: another.Lease.Token, Signal: line(agentsig.KindReviewPassed)})
+	elsewhere := light
+	elsewhere.Commit = "fffffff"
+	taken := do(t, light, work.Take{Epoch: 1, Actor: "operator"})
+	if taken.Commit != "" || taken.Review != (work.Seen{}) || taken.Reviewed != (work.Reviewed{}) {
+		t.Errorf("what is taken stays judged: %+v", taken)
+	}
 	unchanged := light
 	unchanged.NoChange = "it is there"
 	for name, c := range map[string]struct {
@@ -75,6 +88,7 @@ func TestWaiveRefused(t *testing.T) {
 		want error
 	}{
 		"a run with an auditor": {reviewedTask(t, false), work.ErrAuditNeeded},
+		"another commit":        {elsewhere, work.ErrNotSeen},
 		"past the critic":       {past, work.ErrNotSeen}, "a critic who was shown nothing": {unseen, work.ErrNotSeen},
 		"what another critic was shown": {another, work.ErrNotSeen}, "nothing changed": {unchanged, work.ErrNotReviewed},
 		"in the middle of it": {do(t, light, work.Block{Cause: "c", Reason: "r"}), work.ErrNotReviewed},
