@@ -196,10 +196,13 @@ func (v verified) json() map[string]any {
 	out := map[string]any{
 		"ok": true, "commit": v.Commit.Name, "task": v.Allowed.Task, "run": v.Allowed.Run, "event": v.Trailers.Event, "time": v.Event.Time,
 		"merges": v.Allowed.Commit, "onto": v.Allowed.Onto, "tree": v.Allowed.Tree, "verdict": v.Allowed.Verdict,
-		"audited": !v.Allowed.Unaudited, "origin": v.Checkpoint.Origin, "size": v.Checkpoint.Size, "root": v.Checkpoint.Root, "not_proven": v.unproven(),
+		"origin": v.Checkpoint.Origin, "size": v.Checkpoint.Size, "root": v.Checkpoint.Root, "not_proven": v.unproven(),
 	}
 	if v.audit != 0 {
 		out["auditor"] = v.auditor
+	}
+	if v.Allowed.Unaudited {
+		out["audited"] = false
 	}
 	if w := v.waived; w != nil && w.Why != "" {
 		out["unaudited"], out["critic"] = w.Why, w.Critic

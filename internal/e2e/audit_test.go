@@ -67,12 +67,12 @@ func (w *world) judgedBy(run string, audited bool) {
 		}
 	}
 	var proven struct {
-		Audited         bool
+		Audited         *bool
 		Auditor, Critic string
 		Unaudited       string
 	}
 	r := c.verify(commit, key, archive, "--json")
-	if err := json.Unmarshal([]byte(r.out), &proven); err != nil || proven.Audited != audited || (proven.Auditor != "") != audited || (proven.Unaudited == "sentence") == audited || (proven.Critic == "scripted") == audited {
+	if err := json.Unmarshal([]byte(r.out), &proven); err != nil || (proven.Audited == nil) != audited || (proven.Auditor != "") != audited || (proven.Unaudited == "sentence") == audited || (proven.Critic == "scripted") == audited {
 		w.t.Errorf("%s: %+v, %v\n%s", run, proven, err, r.out)
 	}
 	if !audited {

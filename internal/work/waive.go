@@ -68,10 +68,10 @@ type Waive struct{ Start uint64 } // the ledger's sequence of the event that sta
 func (Waive) Events() []string { return []string{AuditWaived} }
 
 func (c Waive) decide(i Item) (Event, error) {
-	if err := i.checkUnaudited(); err != nil {
-		return Event{}, err
-	}
-	if !i.ReviewSuffices() {
+	switch {
+	case !i.Unaudited:
+		return Event{}, fmt.Errorf("%s: %w", i.ID, ErrAuditNeeded)
+	case !i.ReviewSuffices():
 		return Event{}, fmt.Errorf("%s is in %s: %w", i.ID, i.Phase, ErrNotReviewed)
 	}
 	return Event{Type: AuditWaived, Actor: BoxActor, Payload: Waived{

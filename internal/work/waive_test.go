@@ -88,9 +88,9 @@ func TestWaiveRefused(t *testing.T) {
 		want error
 	}{
 		"a run with an auditor": {reviewedTask(t, false), work.ErrAuditNeeded},
-		"another commit":        {elsewhere, work.ErrNotSeen},
-		"past the critic":       {past, work.ErrNotSeen}, "a critic who was shown nothing": {unseen, work.ErrNotSeen},
-		"what another critic was shown": {another, work.ErrNotSeen}, "nothing changed": {unchanged, work.ErrNotReviewed},
+		"another commit":        {elsewhere, work.ErrNotReviewed},
+		"past the critic":       {past, work.ErrNotReviewed}, "a critic who was shown nothing": {unseen, work.ErrNotReviewed},
+		"what another critic was shown": {another, work.ErrNotReviewed}, "nothing changed": {unchanged, work.ErrNotReviewed},
 		"in the middle of it": {do(t, light, work.Block{Cause: "c", Reason: "r"}), work.ErrNotReviewed},
 	} {
 		if e, err := work.Decide(c.item, work.Waive{Start: 1}); !errors.Is(err, c.want) {
