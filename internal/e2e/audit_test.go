@@ -20,7 +20,7 @@ func TestAuditOfASentence(t *testing.T) {
 		t.Errorf("dry run: exit code %d\n%s%s", r.code, r.out, r.err)
 	}
 	r = w.signalbox("run", "fix the flaky login test")
-	for _, line := range []string{"no auditor: the plan is one sentence; ", "T-1: not audited: the run has no auditor, and the critic has passed ", "! not audited: 1 task; no auditor: "} {
+	for _, line := range []string{"no auditor: the plan is one sentence; ", "T-1: not audited: the run has no auditor, and the critic has passed ", "! not audited: 1 task\n  │ no auditor: the plan is "} {
 		if r.code != 0 || !strings.Contains(r.out, line) {
 			t.Errorf("%q is not said: exit code %d\n%s%s", line, r.code, r.out, r.err)
 		}

@@ -83,7 +83,8 @@ func Summary(r api.Run, o Options) []string {
 			command("git merge " + branch)
 		}
 		if n := unaudited(r); n > 0 {
-			draw(line{{yellow, "! not audited: " + count(n, "task")}, {plain, "; " + r.Unaudited}})
+			draw(line{{yellow, "! not audited: " + count(n, "task")}})
+			draw(prose(dim, r.Unaudited, v.Width, maxProse)...)
 		}
 		if r.Checks == 0 {
 			draw(line{{yellow, "! no checks are configured: nothing of it was tested"}})
