@@ -48,7 +48,7 @@ func lightRun() (*delivery.Run, *delivery.Task) {
 		ID: "R1.T-1", Task: "T-1", Unaudited: true, Phase: agentsig.PhaseReadyForMerge, Commit: seen.Commit, Review: seen, Reviewed: work.Reviewed{Shown: 2, Passed: 3},
 	}}
 	run := &delivery.Run{First: 1, Tasks: []*delivery.Task{task}}
-	run.Started.ID, run.Started.Tasks, run.Settings.Unaudited = "R1", 1, delivery.UnauditedSettings
+	run.ID, run.Started.Tasks, run.Settings.Unaudited = "R1", 1, delivery.UnauditedSettings
 	run.Settings.Roles = map[agentsig.Role]delivery.Role{agentsig.RoleAuditor: {Agent: delivery.Person}}
 	return run, task
 }
