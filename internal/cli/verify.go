@@ -221,7 +221,7 @@ func (a *app) sayVerified(v verified) {
 		v.Commit.Name, safetext.Escape(v.Allowed.Task), safetext.Escape(v.Allowed.Run), v.Trailers.Event)
 	rows := [][2]string{
 		{"signed by", fmt.Sprintf("%s, over %s", safetext.Escape(v.Checkpoint.Origin), count(int(v.Checkpoint.Size), "event"))},
-		{"merges", fmt.Sprintf("%.12s onto %.12s, which the box allowed after the verdict of event %d", v.Allowed.Commit, v.Allowed.Onto, v.Allowed.Verdict)},
+		{"merges", fmt.Sprintf("%.12s onto %.12s, which the box allowed %s of event %d", v.Allowed.Commit, v.Allowed.Onto, v.grounds(), v.Allowed.Verdict)},
 		{"files", fmt.Sprintf("tree %.12s, the result that was allowed", v.Allowed.Tree)},
 		{"allowed", stamp(v.Event.Time)},
 	}
@@ -241,10 +241,18 @@ func (a *app) sayVerified(v verified) {
 	a.sayNotProven(v.unproven())
 }
 
+// grounds says what the event is that the merge was allowed after.
+func (v verified) grounds() string {
+	if v.Allowed.Unaudited {
+		return "without an audit, by the word"
+	}
+	return "after the verdict"
+}
+
 // unaudited says why no auditor has looked at the merge, as far as that is proven.
 func (v verified) unaudited() string {
 	if w := v.waived; w != nil && w.Why != "" {
-		return fmt.Sprintf("%s (event %d); the critic %s passed this commit (event %d)", w.Why.Words(), w.Start, safetext.Escape(w.Critic), w.Review)
+		return fmt.Sprintf("its run was started without an auditor (event %d): %s; the critic %s passed this commit (event %d)", w.Start, w.Why.Reason(), safetext.Escape(w.Critic), w.Review)
 	}
 	return "no auditor has looked at it: its run was started without one, says the box"
 }

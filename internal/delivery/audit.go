@@ -22,7 +22,7 @@ const (
 )
 
 var unauditedWords = map[Unaudited]string{
-	UnauditedSentence: "the plan is one sentence; `audit: always` or `run --audit always` asks for one",
+	UnauditedSentence: "the plan is one sentence",
 	UnauditedSettings: "the settings say `audit: never`",
 	UnauditedRequest:  "it was started with `--audit never`",
 }
@@ -30,12 +30,18 @@ var unauditedWords = map[Unaudited]string{
 // Known reports whether it is a reason. Anything else is none: the run has an auditor.
 func (u Unaudited) Known() bool { return unauditedWords[u] != "" }
 
-// Words say to a person that there is no auditor, and why; nothing if there is one.
+// Reason says why in words; nothing if there is an auditor.
+func (u Unaudited) Reason() string { return unauditedWords[u] }
+
+// Words say to a person that there is no auditor, why, and how to have one who did not ask for none; nothing if there is one.
 func (u Unaudited) Words() string {
-	if !u.Known() {
+	switch {
+	case !u.Known():
 		return ""
+	case u == UnauditedSentence:
+		return "no auditor: " + u.Reason() + "; `audit: always` or `run --audit always` asks for one"
 	}
-	return "no auditor: " + unauditedWords[u]
+	return "no auditor: " + u.Reason()
 }
 
 // Audits reports whether the run has an auditor.

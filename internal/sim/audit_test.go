@@ -9,10 +9,13 @@ import (
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
-// drawAudit draws whether the run has an auditor. Without one, nobody may play the role.
+// drawAudit draws whether the run has an auditor, which most have. Without one, it may be that nobody plays the role.
 func (w *world) drawAudit(c *config.Config) {
-	c.Audit = pick(w, []config.Audit{config.AuditAuto, config.AuditAlways, config.AuditNever})
-	if w.chance(20) {
+	c.Audit = pick(w, []config.Audit{config.AuditAuto, config.AuditAlways})
+	if w.chance(12) {
+		c.Audit = config.AuditNever
+	}
+	if w.chance(10) {
 		w.asked = string(pick(w, config.Audits()))
 	}
 	w.config.Audit = c.Audit
