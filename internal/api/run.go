@@ -21,6 +21,7 @@ type StartRun struct {
 	Path   string `json:"path,omitempty"`    // of its file: with its title, what the plan is known by
 	Amend  bool   `json:"amend,omitempty"`   // if another version of it is being delivered, that run goes on with this one
 	Beside bool   `json:"beside,omitempty"`  // or this one is delivered beside it
+	Audit  string `json:"audit,omitempty"`   // auto, always or never, as in the settings, which hold if it is empty
 }
 
 // Amendment is what another version of a plan makes of the run that delivers it. Ids are those of the run.
@@ -47,14 +48,15 @@ type Run struct {
 	Base        string           `json:"base"`
 	StartedAt   time.Time        `json:"started_at,omitzero"`
 	FinishedAt  time.Time        `json:"finished_at,omitzero"`
-	Agents      int              `json:"agents"`            // that work now
-	AtOnce      int              `json:"at_once"`           // that may
-	Checks      int              `json:"checks"`            // that the gate runs
-	Unprotected []string         `json:"unprotected"`       // which verdicts could be forged, in words
-	Tasks       []Task           `json:"tasks"`             // in the plan's order
-	Others      []Agent          `json:"others"`            // agents that hold no task: remediation, health audit, a repair's critic, experts
-	Questions   []Question       `json:"questions"`         // open ones
-	Trouble     string           `json:"trouble,omitempty"` // what remediation is about
+	Agents      int              `json:"agents"`              // that work now
+	AtOnce      int              `json:"at_once"`             // that may
+	Checks      int              `json:"checks"`              // that the gate runs
+	Unprotected []string         `json:"unprotected"`         // which verdicts could be forged, in words
+	Unaudited   string           `json:"unaudited,omitempty"` // that no auditor looks at its tasks, and why, in words
+	Tasks       []Task           `json:"tasks"`               // in the plan's order
+	Others      []Agent          `json:"others"`              // agents that hold no task: remediation, health audit, a repair's critic, experts
+	Questions   []Question       `json:"questions"`           // open ones
+	Trouble     string           `json:"trouble,omitempty"`   // what remediation is about
 	Round       int              `json:"round,omitempty"`
 	Repairs     []Repair         `json:"repairs,omitempty"`      // of the environment, that were merged
 	Providers   []Provider       `json:"providers,omitempty"`    // that are paused
@@ -94,6 +96,7 @@ type Task struct {
 	Since      time.Time           `json:"since,omitzero"`
 	Rework     int                 `json:"rework,omitempty"`    // how often it was sent back since a person looked at it
 	NoChange   string              `json:"no_change,omitempty"` // why it was completed without a change: the developer's claim, which the critic agreed to
+	Unaudited  bool                `json:"unaudited,omitempty"` // it was merged, or is about to be, and no auditor has looked at it
 	Usage      delivery.Usage      `json:"usage"`
 	Protection delivery.Protection `json:"protection"` // whether what judges it can't be spoken for
 }

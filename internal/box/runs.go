@@ -56,6 +56,9 @@ func (s *state) tell(run *delivery.Run, seq uint64, e ledger.Event) {
 	if e.Type == delivery.RunStarted && len(run.Settings.Unprotected) > 0 {
 		n.notices = append(n.notices, api.Notice{Sequence: seq, At: e.Time, Text: delivery.NotProtected(run.Settings.Unprotected)})
 	}
+	if w := run.Settings.Unaudited.Words(); e.Type == delivery.RunStarted && w != "" {
+		n.notices = append(n.notices, api.Notice{Sequence: seq, At: e.Time, Text: w})
+	}
 	if len(n.notices) > maxNotices {
 		n.notices = slices.Delete(n.notices, 0, len(n.notices)-maxNotices)
 	}
@@ -250,7 +253,7 @@ func (b *Box) showRun(subject string) (api.Run, error) {
 	v := api.Run{
 		ID: r.ID, Subject: subject, Title: r.Title, State: b.runState(r, now), Branch: r.Branch, Base: r.Base, StartedAt: r.At, FinishedAt: r.FinishedAt,
 		AtOnce: r.Settings.Limits.Agents, Checks: r.Checks, Round: r.Remediation.Round, Usage: r.Used,
-		Unprotected: append([]string{}, r.Exposed()...), Tasks: []api.Task{}, Others: []api.Agent{}, Questions: []api.Question{}, Sequence: s.folded,
+		Unprotected: append([]string{}, r.Exposed()...), Unaudited: r.Settings.Unaudited.Words(), Tasks: []api.Task{}, Others: []api.Agent{}, Questions: []api.Question{}, Sequence: s.folded,
 		Notices: append([]api.Notice{}, s.newsOf(subject).notices...),
 	}
 	if r.Finished != nil {
@@ -311,7 +314,7 @@ func (b *Box) showTask(r *delivery.Run, t *delivery.Task, now time.Time) api.Tas
 	v := api.Task{
 		ID: t.ID, Work: t.Item.ID, Title: t.Item.Title, Phase: t.Item.Phase, BlockedBy: t.BlockedBy, Why: r.Why(t, now), Since: t.Since,
 		Rework: t.Count.Reviews + t.Count.Audits + t.Count.Gates + t.Count.Unchanged, Usage: t.Used,
-		Protection: r.Protection(t),
+		Protection: r.Protection(t), Unaudited: r.Unaudited(t),
 	}
 	if t.Item.Unchanged() {
 		v.NoChange = t.Item.NoChange

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +39,9 @@ func (a *app) runCommand() *cobra.Command {
 		Long: `Run delivers a plan: it starts agents in git worktrees of their own, hands each task
 from developer to critic to auditor, runs your checks itself, and merges what is proven to
 a branch of its own. Your checkout and your branch are not touched.
+
+A sentence has a critic and no auditor, unless --audit always or the settings (audit: always) ask for one; what is decided when
+the run starts stays. A plan in a file has both, unless --audit never or the settings say otherwise.
 
 PLAN is a file in Markdown (see signalbox plan --help); one sentence in quotes is a plan
 too. Without an argument it goes on with the run that was not finished, and so it does if
@@ -77,6 +81,9 @@ at the end.`,
 			if q.Amend && q.Beside {
 				return a.UsageError("--amend and --beside are two different things: choose one")
 			}
+			if audit := config.Audit(q.Audit); cmd.Flags().Changed("audit") && !slices.Contains(config.Audits(), audit) {
+				return a.UsageError("--audit %s: it is auto, always or never", safetext.Escape(q.Audit))
+			}
 			if len(args) == 1 {
 				if q.Plan, q.Path, err = a.planText(cmd.Context(), args[0]); err != nil {
 					return err
@@ -92,6 +99,7 @@ at the end.`,
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what would be started, or become of a run that has not ended, and what it may cost; start nothing")
 	cmd.Flags().BoolVar(&q.Amend, "amend", false, "have the run that delivers another version of the plan go on with this one")
 	cmd.Flags().BoolVar(&q.Beside, "beside", false, "deliver it beside a run of another version")
+	cmd.Flags().StringVar(&q.Audit, "audit", "", "`WHEN` an auditor looks at work after the critic: always, never, or auto, which is always but for a sentence (default: audit in the settings)")
 	cmd.Flags().BoolVar(&wait, "wait", false, "stay while only questions remain, also without a terminal")
 	return cmd
 }
@@ -241,7 +249,8 @@ func (a *app) preview(ctx context.Context, c config.Config, q api.StartRun) (api
 	if err != nil {
 		return api.Run{}, err
 	}
-	return conductor.Preview(ctx, site, c, secrets.Text(q.Plan))
+	q.Plan = secrets.Text(q.Plan)
+	return conductor.Preview(ctx, site, c, q)
 }
 
 // haveAgents refuses settings without agents.
@@ -283,6 +292,7 @@ func (a *app) deliverBy(ctx context.Context, own *ownBox, q api.StartRun, id str
 		}
 	}
 	if after == 0 && a.Live {
+		a.noteUnaudited(r)
 		a.noteUnprotected(r)
 	}
 	last, err := a.watch(ctx, client, r.ID, watched{after: after, wait: wait, own: own != nil})
@@ -328,6 +338,13 @@ func (a *app) begin(ctx context.Context, client *api.Client, q api.StartRun, id 
 func (a *app) noteDirty(ctx context.Context) {
 	if n, err := a.uncommitted(ctx); err == nil && n > 0 && !a.JSON {
 		fmt.Fprintf(a.Err, "%s: %s not committed; agents start from the last commit\n", a.Paint(command.Yellow, "note"), count(n, "change"))
+	}
+}
+
+// noteUnaudited says that a run has no auditor, where the live view has no room for why. Elsewhere it is among what is shown line by line.
+func (a *app) noteUnaudited(r api.Run) {
+	if r.Unaudited != "" {
+		fmt.Fprintf(a.Err, "%s: %s\n", a.Paint(command.Yellow, "note"), r.Unaudited)
 	}
 }
 
@@ -397,6 +414,9 @@ func (a *app) dryRun(ctx context.Context, c config.Config, q api.StartRun) error
 	}
 	fmt.Fprintf(a.Out, "at once: %s at most; the gate runs %s\n", count(r.AtOnce, "agent"), count(r.Checks, "check"))
 	fmt.Fprintf(a.Out, "ceiling: %s\n", ceiling(c))
+	if r.Unaudited != "" {
+		fmt.Fprintln(a.Out, r.Unaudited)
+	}
 	if len(r.Unprotected) > 0 {
 		fmt.Fprintln(a.Out, delivery.NotProtected(r.Unprotected))
 	}

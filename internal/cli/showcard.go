@@ -108,9 +108,11 @@ type mergeMade struct {
 	At       time.Time       `json:"at"`
 	By       string          `json:"by"`
 	Commit   string          `json:"commit"`           // the merge
-	Merges   string          `json:"merges"`           // what was audited
+	Merges   string          `json:"merges"`           // what was judged
 	Unseen   []agentsig.Role `json:"unseen,omitempty"` // the reviewers that the operator took it past
 	Approved *approval       `json:"approved,omitempty"`
+
+	Unaudited bool `json:"unaudited,omitempty"` // no auditor has looked at it: its run was started without one
 }
 
 // cardFold is a card in the making.
@@ -174,14 +176,14 @@ func (f *cardFold) takeItem(e happened) (err error) {
 		})
 	case work.WorkMerged:
 		err = read(e, func(p work.Merge) {
-			f.Merge = &mergeMade{e.sequence, e.Time, e.Actor, cmp.Or(p.Result, p.Commit), p.Commit, p.Unseen, nil}
+			f.Merge = &mergeMade{e.sequence, e.Time, e.Actor, cmp.Or(p.Result, p.Commit), p.Commit, p.Unseen, nil, p.Unaudited}
 			if a := before.Allowed; a != nil && f.last != nil && a.Approval == f.last.Sequence {
 				f.Merge.Approved = f.last
 			}
 		})
 	case work.MergeApproved:
 		f.last = &approval{e.sequence, e.Time, e.Actor}
-	case work.WorkAdded, work.MergeProposed, work.MergeFailed, work.MergeAllowed, work.WorkUnchanged, work.QuestionAnswered:
+	case work.WorkAdded, work.MergeProposed, work.MergeFailed, work.MergeAllowed, work.WorkUnchanged, work.AuditWaived, work.QuestionAnswered:
 	default:
 		rests = false
 	}

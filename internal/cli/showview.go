@@ -140,7 +140,11 @@ func stamp(at time.Time) string { return at.Local().Format("2006-01-02 15:04:05"
 func (c card) stateWords() string {
 	switch {
 	case c.State == string(agentsig.PhaseCompleted) && c.Merge != nil:
-		return fmt.Sprintf("%s, merged as %.7s", c.State, c.Merge.Commit)
+		state := fmt.Sprintf("%s, merged as %.7s", c.State, c.Merge.Commit)
+		if c.Merge.Unaudited {
+			state += ", not audited"
+		}
+		return state
 	case c.State == string(agentsig.PhaseCompleted) && len(c.Gates) > 0 && c.Gates[len(c.Gates)-1].NoChange != "":
 		return c.State + ", nothing had to be changed"
 	}
@@ -285,6 +289,9 @@ func (m mergeMade) words() string {
 	}
 	if m.Merges != m.Commit {
 		text += fmt.Sprintf(", the merge of %.7s", m.Merges)
+	}
+	if m.Unaudited {
+		text += ", not audited: the run has no auditor"
 	}
 	for _, r := range m.Unseen {
 		text += fmt.Sprintf(", which no %s has seen", r)

@@ -37,6 +37,9 @@ With a copy of the ledger (--archive) it is also checked that the ledger's signe
 still begins with the one that the commit's checkpoint signed, and that it has the
 verdict, and the merge by this commit's name. Its other events are left to ledger verify. A proof that ledger prove made (--proof) shows one of these events.
 
+A merge that no auditor has looked at, because its run was started without one, says so (Signalbox-Audit: none), and so does
+verify. With --archive it is checked that the run was started so, and that the critic was given this commit and passed it.
+
 Take the key from somebody you trust (ledger key prints it), never from the repository
 that you check. With --json a failure is an object with ok, fault and error.`,
 		Example: `  signalbox verify HEAD --key verifier.key
@@ -72,7 +75,8 @@ type verified struct {
 	trailer.Proven
 	audit, merged int64 // the sequences of events that were proven too; 0 if they were not
 	auditor       string
-	ledger        int64 // how many events the ledger has that was looked at; 0 if there was none
+	waived        *trailer.Waived // what was proven of a merge that nobody audited; nil if nothing was
+	ledger        int64           // how many events the ledger has that was looked at; 0 if there was none
 }
 
 // verifyCommit holds a commit against all the evidence that there is.
@@ -131,6 +135,9 @@ func (v *verified) add(r trailer.Recorded) {
 			v.auditor = "the session " + r.Audit.Session
 		}
 	}
+	if r.Waived != nil && (v.waived == nil || r.Waived.Why != "") {
+		v.waived = r.Waived
+	}
 	v.merged = max(v.merged, r.Merged)
 }
 
@@ -164,7 +171,11 @@ func withArchive(p trailer.Proven, dir, key string) (r trailer.Recorded, err err
 // unproven says what is not proven.
 func (v verified) unproven() []string {
 	var all []string
-	if v.audit == 0 {
+	switch {
+	case v.Allowed.Unaudited && (v.waived == nil || v.waived.Why == ""):
+		all = append(all, "that its run was started without an auditor, and that the critic has passed this: give --archive")
+	case v.Allowed.Unaudited:
+	case v.audit == 0:
 		all = append(all, fmt.Sprintf("what the verdict said, which is event %d: give --archive, or --proof with a proof of it", v.Allowed.Verdict))
 	}
 	if v.merged == 0 {
@@ -190,6 +201,12 @@ func (v verified) json() map[string]any {
 	if v.audit != 0 {
 		out["auditor"] = v.auditor
 	}
+	if v.Allowed.Unaudited {
+		out["audited"] = false
+	}
+	if w := v.waived; w != nil && w.Why != "" {
+		out["unaudited"], out["critic"] = w.Why, w.Critic
+	}
 	if v.merged != 0 {
 		out["merged"] = v.merged
 	}
@@ -204,12 +221,15 @@ func (a *app) sayVerified(v verified) {
 		v.Commit.Name, safetext.Escape(v.Allowed.Task), safetext.Escape(v.Allowed.Run), v.Trailers.Event)
 	rows := [][2]string{
 		{"signed by", fmt.Sprintf("%s, over %s", safetext.Escape(v.Checkpoint.Origin), count(int(v.Checkpoint.Size), "event"))},
-		{"merges", fmt.Sprintf("%.12s onto %.12s, which the box allowed after the verdict of event %d", v.Allowed.Commit, v.Allowed.Onto, v.Allowed.Verdict)},
+		{"merges", fmt.Sprintf("%.12s onto %.12s, which the box allowed %s of event %d", v.Allowed.Commit, v.Allowed.Onto, v.grounds(), v.Allowed.Verdict)},
 		{"files", fmt.Sprintf("tree %.12s, the result that was allowed", v.Allowed.Tree)},
 		{"allowed", stamp(v.Event.Time)},
 	}
 	if v.audit != 0 {
 		rows = append(rows, [2]string{"verdict", fmt.Sprintf("event %d, passed by %s", v.audit, safetext.Escape(v.auditor))})
+	}
+	if v.Allowed.Unaudited {
+		rows = append(rows, [2]string{"not audited", v.unaudited()})
 	}
 	if v.merged != 0 {
 		rows = append(rows, [2]string{"recorded", fmt.Sprintf("event %d has this commit's name", v.merged)})
@@ -219,6 +239,22 @@ func (a *app) sayVerified(v verified) {
 	}
 	a.rows(rows)
 	a.sayNotProven(v.unproven())
+}
+
+// grounds says what the event is that the merge was allowed after.
+func (v verified) grounds() string {
+	if v.Allowed.Unaudited {
+		return "without an audit, by the word"
+	}
+	return "after the verdict"
+}
+
+// unaudited says why no auditor has looked at the merge, as far as that is proven.
+func (v verified) unaudited() string {
+	if w := v.waived; w != nil && w.Why != "" {
+		return fmt.Sprintf("its run was started without an auditor (event %d): %s; the critic %s passed this commit (event %d)", w.Start, w.Why.Reason(), safetext.Escape(w.Critic), w.Review)
+	}
+	return "no auditor has looked at it: its run was started without one, says the box"
 }
 
 func (a *app) sayNotProven(all []string) {

@@ -421,7 +421,7 @@ func TestProblem(t *testing.T) {
 	for err, want := range map[error]string{
 		errNoDelivery: api.CodeConflict, errNoAgent: api.CodeConflict, order.ErrNoProgram: api.CodeConflict, order.ErrNoSandbox: api.CodeConflict,
 		order.ErrUnprotected: api.CodeConflict, errBranchTaken: api.CodeConflict, order.ErrNoCommit: api.CodeConflict,
-		errAnotherVersion: api.CodeConflict, delivery.ErrNotPlanned: api.CodeConflict, delivery.ErrMerging: api.CodeConflict, delivery.ErrAmendedMuch: api.CodeConflict,
+		errAnotherVersion: api.CodeConflict, errOtherAudit: api.CodeConflict, delivery.ErrNotPlanned: api.CodeConflict, delivery.ErrMerging: api.CodeConflict, delivery.ErrAmendedMuch: api.CodeConflict,
 		errSessionGone: api.CodeGone, errNoMessage: api.CodeInvalid, errNoComment: api.CodeInvalid, errAcceptComments: api.CodeInvalid, errBackNoChange: api.CodeInvalid, box.ErrStopping: api.CodeStopping, work.ErrNoSession: api.CodeNotFound,
 		delivery.ErrFinished: api.CodeConflict, box.ErrOutcomeUnknown: api.CodeUnknown, errBroken: api.CodeInternal,
 	} {
@@ -430,8 +430,8 @@ func TestProblem(t *testing.T) {
 			t.Errorf("%v is %+v; want %s", err, p, want)
 		}
 	}
-	if n := len(problems); n != 16 {
-		t.Errorf("the conductor has %d problems of its own; this test knows 16", n)
+	if n := len(problems); n != 17 {
+		t.Errorf("the conductor has %d problems of its own; this test knows 17", n)
 	}
 }
 
@@ -457,7 +457,7 @@ func TestPreview(t *testing.T) {
 	} {
 		h := newHands()
 		h.fails[c.fails] = c.err
-		if r, err := Preview(t.Context(), h, c.config, c.plan); code(err) != c.want || c.err != nil && !errors.Is(err, c.err) {
+		if r, err := Preview(t.Context(), h, c.config, api.StartRun{Plan: c.plan}); code(err) != c.want || c.err != nil && !errors.Is(err, c.err) {
 			t.Errorf("%s: %+v, %v", c.what, r, err)
 		}
 	}
@@ -473,7 +473,7 @@ func TestPreviewOfTasks(t *testing.T) {
 	h := newHands()
 	h.lacks = []string{"no sandbox"}
 	c := settings(t, "limits: {agents: 1}\nchecks: [{name: test, command: 'true'}]\nanalyst: true")
-	r, err := Preview(t.Context(), h, c, plan)
+	r, err := Preview(t.Context(), h, c, api.StartRun{Plan: plan})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -274,6 +274,7 @@ func refused(err error) bool {
 	for _, e := range []error{
 		work.ErrNotHolder, work.ErrSessionOver, work.ErrCompleted, work.ErrBlocked, work.ErrSamePhase, work.ErrNotPending,
 		work.ErrAudited, work.ErrNotAudited, work.ErrNotBlocked, work.ErrNotProposed, work.ErrOtherMerge, work.ErrNotApproved,
+		work.ErrAuditNeeded, work.ErrNotReviewed,
 	} {
 		if errors.Is(err, e) {
 			return true

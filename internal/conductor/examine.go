@@ -26,8 +26,8 @@ type examined struct {
 }
 
 // Preview says what a run of a plan would be like, or why there would be none. Nothing is recorded or begun.
-func Preview(ctx context.Context, s order.Site, c config.Config, text string) (api.Run, error) {
-	e, err := examine(ctx, s, c, []byte(text))
+func Preview(ctx context.Context, s order.Site, c config.Config, q api.StartRun) (api.Run, error) {
+	e, err := examine(ctx, s, c, q)
 	if err != nil {
 		return api.Run{}, err
 	}
@@ -35,17 +35,21 @@ func Preview(ctx context.Context, s order.Site, c config.Config, text string) (a
 }
 
 // examine reads a plan, and finds out whether it could be delivered.
-func examine(ctx context.Context, s order.Site, c config.Config, text []byte) (e examined, err error) {
-	if e.plan, err = plan.Parse(text); err == nil {
+func examine(ctx context.Context, s order.Site, c config.Config, q api.StartRun) (e examined, err error) {
+	if e.plan, err = plan.Parse([]byte(q.Plan)); err == nil {
 		err = delivery.CheckSize(len(e.plan.Tasks))
 	}
 	if err == nil {
 		err = checkEvents(e.plan, checkNames(c, e.plan))
 	}
+	var without delivery.Unaudited
+	if err == nil {
+		without, err = unaudited(c.Audit, q, e.plan)
+	}
 	if err != nil {
 		return e, box.BadRequest{Err: err}
 	}
-	if e.settings, err = settingsOf(s, c); err != nil {
+	if e.settings, err = settingsOf(s, c, without); err != nil {
 		return e, err
 	}
 	e.onto, e.base, err = s.Head(ctx)
@@ -98,7 +102,7 @@ func fits(most int, v any, refusal string) error {
 }
 
 // settings are what a run is recorded with.
-func settingsOf(site order.Site, c config.Config) (delivery.Settings, error) {
+func settingsOf(site order.Site, c config.Config, without delivery.Unaudited) (delivery.Settings, error) {
 	s := delivery.Settings{
 		Roles: map[agentsig.Role]delivery.Role{}, Experts: c.Experts,
 		Budget: delivery.Budget{
@@ -108,6 +112,8 @@ func settingsOf(site order.Site, c config.Config) (delivery.Settings, error) {
 		Publish: c.Merge.Into == config.IntoPR,
 		Approve: c.Merge.Approve,
 		Rework:  delivery.Rework(c.Rework),
+
+		Unaudited: without,
 	}
 	l := &s.Limits
 	l.Agents, l.Answer = c.Limits.Agents, c.Limits.Answer
@@ -122,7 +128,7 @@ func settingsOf(site order.Site, c config.Config) (delivery.Settings, error) {
 	for _, role := range agentsig.Roles() {
 		set := c.Role(role)
 		agent, ok := c.Agents[set.Agent]
-		needed := role == agentsig.RoleDeveloper || role == agentsig.RoleCritic || role == agentsig.RoleAuditor || role == agentsig.RoleAnalyst && c.Analyst
+		needed := role == agentsig.RoleDeveloper || role == agentsig.RoleCritic || role == agentsig.RoleAuditor && without == "" || role == agentsig.RoleAnalyst && c.Analyst
 		switch {
 		case set.Agent == config.Person:
 			s.Roles[role] = delivery.Role{Agent: delivery.Person}
@@ -148,7 +154,7 @@ func (e examined) preview(c config.Config) api.Run {
 	p, s := e.plan, e.settings
 	v := api.Run{
 		Title: titleOf(p), State: api.RunDry, AtOnce: s.Limits.Agents, Checks: len(checkNames(c, p)), Branch: c.Branch,
-		Unprotected: append([]string{}, s.Unprotected...), Tasks: []api.Task{}, Others: []api.Agent{}, Questions: []api.Question{}, Notices: []api.Notice{},
+		Unprotected: append([]string{}, s.Unprotected...), Unaudited: s.Unaudited.Words(), Tasks: []api.Task{}, Others: []api.Agent{}, Questions: []api.Question{}, Notices: []api.Notice{},
 	}
 	phase, role := first(c)
 	for _, t := range p.Tasks {

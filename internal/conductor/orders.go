@@ -117,7 +117,8 @@ func (d *decider) addTask(r delivery.Run, p plan.Plan, n int) error {
 	phase, _ := first(d.all.config)
 	return d.ledger.AddItem(work.Add{
 		ID: id, Title: t.Title, Asked: delivery.TaskText(t.Work, t.Criteria, ledger.MaxPayload-1<<10-len(beside)), Phase: phase, Actor: work.OperatorActor, Run: r.Subject, Task: t.ID, BlockedBy: t.BlockedBy,
-		Key: r.Subject + "/" + t.ID,
+		Unaudited: !r.Audits(),
+		Key:       r.Subject + "/" + t.ID,
 	})
 }
 

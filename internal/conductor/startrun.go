@@ -22,8 +22,9 @@ func (c *Conductor) Deliver(ctx context.Context, q api.StartRun, key string) (ap
 	if c.runner == nil {
 		return api.Run{}, errNoDelivery
 	}
-	text := []byte(c.ledger.Redact(q.Plan))
-	p, err := examine(ctx, c.runner, c.config, text)
+	q.Plan = c.ledger.Redact(q.Plan)
+	text := []byte(q.Plan)
+	p, err := examine(ctx, c.runner, c.config, q)
 	if err != nil {
 		return api.Run{}, err
 	}
@@ -41,6 +42,9 @@ func (c *Conductor) Deliver(ctx context.Context, q api.StartRun, key string) (ap
 		return api.Run{}, err
 	}
 	if subject != "" {
+		if err := c.keepsAudit(subject, q); err != nil {
+			return api.Run{}, err
+		}
 		if c.decider(subject) == nil && c.live(subject) { // nobody knew that it was recorded
 			c.conduct(subject)
 		}
@@ -51,6 +55,9 @@ func (c *Conductor) Deliver(ctx context.Context, q api.StartRun, key string) (ap
 			err = fmt.Errorf("%w: %s", errAnotherVersion, a.Run)
 		}
 		if err != nil {
+			return api.Run{}, err
+		}
+		if err := c.keepsAudit(subject, q); err != nil {
 			return api.Run{}, err
 		}
 		return c.amend(ctx, subject, p, text)

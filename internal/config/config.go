@@ -39,6 +39,7 @@ type Config struct {
 	Sandbox      Sandbox           `yaml:"sandbox"`       // what keeps agents where they belong
 	Rework       Rework            `yaml:"rework"`        // whether a developer whose work was sent back goes on in its own conversation (resumed), or begins afresh (fresh)
 	Review       Review            `yaml:"review"`        // whether a run in a sandbox is refused if what a critic or an auditor runs could speak for it (protected), or not (unprotected)
+	Audit        Audit             `yaml:"audit"`         // whether an auditor looks at work after the critic: always, never, or in every run but that of a plan of one sentence (auto)
 	Checks       []Check           `yaml:"checks"`        // what the gate runs; without any, it passes and records that nothing was checked
 	Worktree     Worktree          `yaml:"worktree"`      // what a task's worktree needs before an agent can work in it
 	Merge        Merge             `yaml:"merge"`         // where finished work is merged to (branch or pr), or settings for that and for who approves it
@@ -143,6 +144,19 @@ const (
 	ReviewProtected   Review = "protected"
 	ReviewUnprotected Review = "unprotected"
 )
+
+// Audit is which runs have an auditor.
+type Audit string
+
+// Which they are: all but those of a plan of one sentence, all, or none.
+const (
+	AuditAuto   Audit = "auto"
+	AuditAlways Audit = "always"
+	AuditNever  Audit = "never"
+)
+
+// Audits lists what can be set.
+func Audits() []Audit { return []Audit{AuditAuto, AuditAlways, AuditNever} }
 
 // Input is how a plain agent is spoken to.
 type Input string
@@ -391,6 +405,7 @@ func Default() Config {
 		Sandbox:  Sandbox{Kind: sandbox.None, Network: On, Checks: On},
 		Review:   ReviewProtected,
 		Rework:   ReworkResumed,
+		Audit:    AuditAuto,
 		Worktree: Worktree{SetupTimeout: 10 * minutes},
 		Merge:    Merge{Into: IntoBranch},
 		Branch:   "signalbox/" + runMark,

@@ -58,7 +58,7 @@ agents: {}
 	if len(f.Copy) > 0 {
 		fmt.Fprintf(&b, "  copy: [%s]\n", strings.Join(f.Copy, ", "))
 	}
-	fmt.Fprintf(&b, "merge: branch # signalbox/RUN; or pr, by a pull request\nlimits: {agents: 5} # at once\nbudget: {cost_usd: %d} # US dollars that a run may spend before you are asked\n", ProposedBudget)
+	fmt.Fprintf(&b, "audit: auto # a plan of one sentence has no auditor; always: it has one; never: no plan has one\nmerge: branch # signalbox/RUN; or pr, by a pull request\nlimits: {agents: 5} # at once\nbudget: {cost_usd: %d} # US dollars that a run may spend before you are asked\n", ProposedBudget)
 	return []byte(b.String())
 }
 
@@ -184,6 +184,7 @@ func (f Found) proposeSandbox(b *strings.Builder) {
   #write: []	# files and directories, such as [~/.cache/go-build]; ~ is your home
 #rework: resumed	# fresh: a developer whose work was sent back does not go on in its own conversation
 #review: protected	# unprotected: in a sandbox, critics and auditors may be programs for which what they run could speak
+#audit: auto	# a plan of one sentence has a critic and no auditor; always: it has one too; never: no run has one
 `)
 }
 

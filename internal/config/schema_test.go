@@ -87,6 +87,10 @@ func (s *schema) constrain(at string) {
 		s.Enum = []string{string(config.CommandsExec)}
 	case at == "review":
 		s.Enum = []string{string(config.ReviewProtected), string(config.ReviewUnprotected)}
+	case at == "audit":
+		for _, one := range config.Audits() {
+			s.Enum = append(s.Enum, string(one))
+		}
 	case at == "sandbox.kind":
 		s.Enum = []string{"none", "landlock", "bubblewrap"}
 	case at == "sandbox.network" || at == "sandbox.checks":

@@ -32,6 +32,7 @@ func (c *Config) validate(p *problems) {
 	c.Sandbox.validate(p)
 	oneOf(p, "rework", c.Rework, []Rework{ReworkResumed, ReworkFresh})
 	oneOf(p, "review", c.Review, []Review{ReviewProtected, ReviewUnprotected})
+	oneOf(p, "audit", c.Audit, Audits())
 	if p.whole("experts") {
 		c.validateExperts(p)
 	}

@@ -117,7 +117,7 @@ func (r *Run) Amendment(in Amend) (Amended, error) {
 }
 
 // merging reports whether a task's merge was allowed: it may have been made.
-func (t *Task) merging() bool { return t.Item.Audited && t.Item.Allowed != nil }
+func (t *Task) merging() bool { return t.Item.Judged() && t.Item.Allowed != nil }
 
 // block says which tasks of the run are blocked by others than before.
 func (p *Amended) block(r *Run, blockers map[string][]string) {

@@ -90,7 +90,7 @@ func (in Approval) decide(r *Run, _ time.Time) ([]Write, error) {
 func (r *Run) notApproved(t *Task, p work.Merge) {
 	t.reset()
 	t.Failed = &Failure{work.SincePerson, p.Commit, p.Reason}
-	t.Briefs = append(t.Briefs, Brief{"merge", "Your work passed its audit. A person has looked at what it makes of " + r.Branch + ", and sends it back:\n" + p.Reason})
+	t.Briefs = append(t.Briefs, Brief{"merge", "Your work passed its " + t.lastWord() + ". A person has looked at what it makes of " + r.Branch + ", and sends it back:\n" + p.Reason})
 }
 
 // repairApproved reports whether a repair that passed its review may be merged: a person has accepted it, if they approve

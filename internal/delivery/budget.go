@@ -189,7 +189,7 @@ func (r *Run) askBudget() (Write, bool) {
 
 // unpaid returns why no further agent is started on a task that one would be started on: its budget is used up.
 func (r *Run) unpaid(t *Task) (work.Block, bool) {
-	if _, ok := roleFor(t.Item.Phase); !ok || t.Item.Audited || r.blocker(t) != "" || !r.spent(t) {
+	if _, ok := roleFor(t.Item.Phase); !ok || t.Item.Judged() || r.blocker(t) != "" || !r.spent(t) {
 		return work.Block{}, false
 	}
 	return work.Block{Cause: string(CauseBudget), Reason: "the budget of the task is used up (" + t.Used.Words() + ")"}, true

@@ -72,7 +72,7 @@ func (r *Run) Commands() []Command {
 		if t.Item.Phase == agentsig.PhaseCIPending && t.Item.Lease == nil && t.Need == nil {
 			all = append(all, Command{ID: t.command(DoGate), Do: DoGate, Task: t})
 		}
-		if t.Item.Audited && (merge == nil || t.Moved < merge.Moved) {
+		if t.Item.Judged() && (merge == nil || t.Moved < merge.Moved) {
 			merge = t // one at a time: each is checked on top of the one before
 		}
 	}

@@ -408,7 +408,7 @@ func (in MergeChecked) decide(r *Run, _ time.Time) ([]Write, error) {
 		return r.allowRepair(in), nil
 	}
 	t := r.due(DoMerge, in.Command)
-	if t == nil || r.dead(t) || !t.Item.Audited || t.Item.Commit != "" && t.Item.Commit != in.Commit {
+	if t == nil || r.dead(t) || !t.Item.Judged() || r.checkWaived(t) != nil || t.Item.Commit != "" && t.Item.Commit != in.Commit {
 		return nil, nil
 	}
 	if t.Item.CheckBase(in.Base) != nil {
@@ -416,6 +416,9 @@ func (in MergeChecked) decide(r *Run, _ time.Time) ([]Write, error) {
 	}
 	// What moved it last is the audit: no lease is granted on audited work.
 	allowed := work.Allowed{Run: r.ID, Task: t.ID, Verdict: t.Moved, Commit: in.Commit, Onto: in.Onto, Tree: in.Tree, Base: in.Base}
+	if w := t.Item.Waived; w != nil {
+		allowed.Verdict, allowed.Unaudited = w.Seq, true
+	}
 	return r.allow(t, allowed, in.Checked), nil
 }
 
@@ -442,10 +445,11 @@ type MergeRan struct {
 
 func (in MergeRan) decide(r *Run, _ time.Time) ([]Write, error) {
 	t := r.due(DoMerge, in.Command)
-	if t == nil || !t.Item.Audited || t.Item.Commit != "" && t.Item.Commit != in.Commit {
+	if t == nil || !t.Item.Judged() || t.Item.Commit != "" && t.Item.Commit != in.Commit {
 		return nil, nil
 	}
-	if _, err := t.Item.CheckMerge(in.Commit, in.Tree); err != nil && in.Failed == "" && in.Trouble == "" {
+	_, err := t.Item.CheckMerge(in.Commit, in.Tree)
+	if err = cmp.Or(r.checkWaived(t), err); err != nil && in.Failed == "" && in.Trouble == "" {
 		in.Trouble = err.Error()
 	}
 	if in.Failed == "" && in.Trouble == "" && !t.Item.MayMerge(in.Commit) {

@@ -64,7 +64,7 @@ var evolvers = map[string]func(*Run, ledger.Event) error{
 	LeftoversRemoved: with(func(r *Run, _ ledger.Event, p Removed) { r.BranchGone = r.BranchGone || p.Task == "" && p.Branch != "" }),
 	RunStarted: with(func(r *Run, e ledger.Event, p Started) {
 		*r = Run{
-			Started: p, Subject: e.Subject, Seq: r.Seq, Epoch: r.Epoch, At: e.Time, Known: slices.Clone(p.Settings.Experts),
+			Started: p, Subject: e.Subject, First: r.First, Seq: r.Seq, Epoch: r.Epoch, At: e.Time, Known: slices.Clone(p.Settings.Experts),
 			Sessions: map[string]*Session{}, Waits: map[string]time.Time{}, Logins: map[string]Login{}, Unknown: map[string]int{},
 		}
 		r.index()

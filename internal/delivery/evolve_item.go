@@ -92,7 +92,7 @@ func (r *Run) itemEvent(t *Task, before work.Item, e ledger.Event) error {
 				r.notApproved(t, p)
 				return
 			}
-			text := "Your work was audited, but it can't be merged to " + r.Branch + " as it is. Merge that branch into yours, and mend what does not fit.\n" + p.Reason
+			text := "Your work passed its " + t.lastWord() + ", but it can't be merged to " + r.Branch + " as it is. Merge that branch into yours, and mend what does not fit.\n" + p.Reason
 			r.fail(t, work.SinceMerge, p.Commit, text)
 		})
 	case work.MergeProposed:
@@ -111,7 +111,7 @@ func (r *Run) itemEvent(t *Task, before work.Item, e ledger.Event) error {
 					t.needBudget(ScopeTask)
 				}
 			case CauseMerge:
-				t.Need = &Need{Cause: CauseMerge, Text: "it passed its audit, and can't be merged: what now?", Context: p.Reason}
+				t.Need = &Need{Cause: CauseMerge, Text: "it passed its " + t.lastWord() + ", and can't be merged: what now?", Context: p.Reason}
 			}
 		})
 	case work.WorkTaken:

@@ -52,6 +52,22 @@ func TestConversationMutants(t *testing.T) {
 	}))
 }
 
+// Each of these faults in what is merged on the critic's word alone is noticed; internal/sim has more.
+func TestAuditMutants(t *testing.T) {
+	mutant.All(t, mutant.By("TestScenarios|TestUnaudited|TestWords", []mutant.Mutant{
+		{Name: "any word in the start does without an auditor", File: "audit.go", Old: "return unauditedWords[u] != \"\"", New: "return u != \"\""},
+		{Name: "every run is without an auditor", File: "audit.go", Old: "return !r.Audits() && t.Item.ReviewSuffices()", New: "return t.Item.ReviewSuffices()"},
+		{Name: "what an item says counts more than the run's start", File: "audit.go", Old: "if t.Item.Waived != nil && (r.Audits() || t.Item.Waived.Start != r.First) {", New: "if false {"},
+		{Name: "a waiver names another start", File: "audit.go", Old: "(r.Audits() || t.Item.Waived.Start != r.First)", New: "r.Audits()"},
+		{Name: "a run without an auditor starts one", File: "next.go", Old: "case r.reviewSuffices(t):", New: "case false:"},
+		{Name: "a person is asked for an audit that nobody wants", File: "person.go", Old: " || r.reviewSuffices(t)", New: ""},
+		{Name: "a merge hides that nobody audited it", File: "decide.go", Old: "allowed.Verdict, allowed.Unaudited = w.Seq, true", New: "allowed.Verdict = w.Seq"},
+		{Name: "a merge names the review for its verdict", File: "decide.go", Old: "allowed.Verdict, allowed.Unaudited = w.Seq, true", New: "allowed.Unaudited = true"},
+		{Name: "a developer is told of an audit that there was not", File: "audit.go", Old: "return \"review\"", New: "return \"audit\""},
+		{Name: "what was audited counts as not audited", File: "audit.go", Old: " && t.Item.Audit == (work.Seen{}) {", New: " {"},
+	}))
+}
+
 // Each of these faults in what a person's part comes to is noticed.
 func TestPersonMutants(t *testing.T) {
 	mutant.All(t, mutant.By("TestScenarios", []mutant.Mutant{
@@ -109,11 +125,11 @@ func TestBudgetMutants(t *testing.T) {
 // Each of these faults in what becomes of a run whose plan is amended is noticed.
 func TestAmendMutants(t *testing.T) {
 	mutant.All(t, mutant.By("TestScenarios", []mutant.Mutant{
-		{Name: "what is being merged is changed", File: "amend.go", Old: "return t.Item.Audited && t.Item.Allowed != nil }", New: "return false }"},
-		{Name: "what is audited is never changed", File: "amend.go", Old: "return t.Item.Audited && t.Item.Allowed != nil }", New: "return t.Item.Audited }"},
+		{Name: "what is being merged is changed", File: "amend.go", Old: "return t.Item.Judged() && t.Item.Allowed != nil }", New: "return false }"},
+		{Name: "what is audited is never changed", File: "amend.go", Old: "return t.Item.Judged() && t.Item.Allowed != nil }", New: "return t.Item.Judged() }"},
 		{Name: "what is being merged is given up", File: "amend.go", Old: "case t.merging() && !t.Cancelled:", New: "case false:"},
 		{Name: "who was cancelled in its merge holds the plan up", File: "amend.go", Old: "case t.merging() && t.Cancelled:", New: "case false:"},
-		{Name: "a merge goes on that the plan does not have", File: "decide.go", Old: "t == nil || r.dead(t) || !t.Item.Audited", New: "t == nil || !t.Item.Audited"},
+		{Name: "a merge goes on that the plan does not have", File: "decide.go", Old: "t == nil || r.dead(t) || !t.Item.Judged()", New: "t == nil || !t.Item.Judged()"},
 		{Name: "what was under way for the text before counts", File: "amend.go", Old: "t.Moved = r.Seq", New: "_ = r.Seq"},
 		{Name: "who works on the text before goes on", File: "amend.go", Old: "r.endAll(id, \"the plan was amended\")", New: ""},
 		{Name: "a question outlives its task's text", File: "amend.go", Old: "r.closeQuestions(id)\n", New: ""},

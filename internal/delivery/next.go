@@ -87,7 +87,7 @@ func (r *Run) over() bool {
 	return !slices.ContainsFunc(r.Tasks, func(t *Task) bool { return t.Item.Phase != agentsig.PhaseCompleted && !r.dead(t) })
 }
 
-// nextTask blocks, asks about or unblocks a task, or completes it without a change.
+// nextTask blocks, asks about or unblocks a task, completes it without a change, or has it merged without an audit.
 func (r *Run) nextTask(time.Time) (Write, bool) {
 	for _, t := range r.Tasks {
 		if r.dead(t) || t.Item.Lease != nil && !t.overtaken() || r.SessionOf(t.ID) != nil || t.Item.Phase == agentsig.PhaseCompleted {
@@ -105,6 +105,8 @@ func (r *Run) nextTask(time.Time) (Write, bool) {
 			return t.do(work.Block{Cause: causeTrouble, Reason: "the environment has to be repaired"}), true
 		case t.Item.Agreed():
 			return t.do(work.Leave{}), true
+		case r.reviewSuffices(t):
+			return t.do(work.Waive{Start: r.First}), true
 		case !blocked && r.blocker(t) == "" && r.unplayed(t) != "":
 			return t.do(work.Block{Cause: string(CauseRole), Reason: "nobody plays the role " + r.unplayed(t) + ", which is next: what now?"}), true
 		case !blocked && unpaid:
@@ -123,7 +125,7 @@ func (r *Run) nextTask(time.Time) (Write, bool) {
 // unplayed returns the role that is next on a task, if nobody plays it.
 func (r *Run) unplayed(t *Task) string {
 	role, ok := roleFor(t.Item.Phase)
-	if !ok || t.Item.Audited || r.Settings.Roles[role].Agent != "" {
+	if !ok || t.Item.Judged() || r.Settings.Roles[role].Agent != "" {
 		return ""
 	}
 	return string(role)
@@ -338,7 +340,7 @@ func (r *Run) Why(t *Task, now time.Time) Wait {
 		return WaitEnvironment
 	case r.proposed(t):
 		return WaitPerson
-	case t.Item.Audited:
+	case t.Item.Judged() || r.reviewSuffices(t):
 		return WaitMerge
 	case t.Item.Phase == agentsig.PhaseCIPending:
 		return WaitGate

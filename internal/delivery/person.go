@@ -31,7 +31,7 @@ func (r *Run) Awaited(t *Task) (Part, agentsig.Role) {
 	switch held := t.Item.Lease; {
 	case r.proposed(t):
 		return PartReview, RoleMerge
-	case r.dead(t) || !r.Live() || r.Stopping != "" || !ok || t.Item.Audited || t.Item.Agreed() || t.Anew != "" || r.SessionOf(t.ID) != nil:
+	case r.dead(t) || !r.Live() || r.Stopping != "" || !ok || t.Item.Judged() || r.reviewSuffices(t) || t.Item.Agreed() || t.Anew != "" || r.SessionOf(t.ID) != nil:
 	case held.ByPerson() && Reviewer(held.Role):
 		return PartReview, held.Role
 	case held.ByPerson():
@@ -134,7 +134,7 @@ func (in Take) decide(r *Run, _ time.Time) ([]Write, error) {
 		return nil, ErrEnding
 	case r.dead(t):
 		return nil, fmt.Errorf("%s: %w", t.ID, ErrDropped)
-	case t.Item.Audited:
+	case t.Item.Judged():
 		return nil, fmt.Errorf("%s: %w", t.ID, work.ErrAudited)
 	case b != "":
 		return nil, fmt.Errorf("%s: %w: %s", t.ID, ErrBlocker, b)

@@ -15,7 +15,8 @@ import (
 
 // plan starts a run. A task is written as T-2<T-1 if it is blocked by another, a
 // limit as gates=2, a role that nobody plays as no=analyst, and one that a person plays as person=critic,
-// what it protects as protected=yes, a pull request at the end as publish=yes, that a person approves merges as approve=person.
+// what it protects as protected=yes, a pull request at the end as publish=yes, that a person approves merges as approve=person,
+// why it has no auditor as unaudited=sentence, and that its items say so and its start does not as forged=yes.
 func (s *scenario) plan(words []string) {
 	started := delivery.Started{ID: "R1", Title: "a plan", Branch: "main", Settings: delivery.Settings{
 		Roles: map[agentsig.Role]delivery.Role{}, Experts: []string{"dba"}, Limits: delivery.DefaultLimits(),
@@ -45,6 +46,7 @@ func (s *scenario) plan(words []string) {
 	}
 	s.append("RUN", delivery.RunStarted, "", "", "", "", started)
 	for _, add := range tasks {
+		add.Unaudited = !s.run.Audits() || s.forged
 		s.record(delivery.Write{Item: "ITEM" + strings.TrimPrefix(add.Task, "T-"), Do: add})
 	}
 }
@@ -100,6 +102,10 @@ func (s *scenario) set(to *delivery.Settings, name, value string) {
 		to.Roles[agentsig.Role(value)] = delivery.Role{Agent: delivery.Person}
 	case name == "approve":
 		to.Approve = value
+	case name == "unaudited":
+		to.Unaudited = delivery.Unaudited(value)
+	case name == "forged":
+		s.forged = true
 	case name == "no":
 		delete(to.Roles, agentsig.Role(value))
 	case name == "tokens" && err == nil:

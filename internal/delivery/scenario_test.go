@@ -94,6 +94,7 @@ type scenario struct {
 
 	commits int // that the gate has seen
 	log     []ledger.Event
+	forged  bool                // items say that nobody audits them, and the run's start says otherwise
 	planned map[string][]string // what the tasks of the plan are blocked by
 }
 
@@ -182,6 +183,8 @@ func (s *scenario) play(line string) {
 		s.take(delivery.MergeChecked{Command: s.command(delivery.DoMerge, who), Commit: s.commitOf(who), Onto: cmp.Or(words, "0000002"), Tree: "7ee0002", Base: "0000000", Checked: "c0ec4ed"})
 	case "amend":
 		s.amend(strings.Fields(rest))
+	case "waive": // though the run does not say that
+		s.record(delivery.Write{Item: s.run.Task(who).Item.Subject, Do: work.Waive{Start: s.run.First}})
 	case "restart":
 		s.restart()
 	case "expire":
@@ -316,7 +319,7 @@ func (s *scenario) tooLate(before []delivery.Command, task string) {
 // addTask adds the item of a task that came with an amendment.
 func (s *scenario) addTask(n int) {
 	name := func(id string) string { return cmp.Or(s.run.Renamed[id], id) }
-	add := work.Add{Title: "a task", Phase: agentsig.PhaseImplementation, Actor: "operator", Run: "RUN"}
+	add := work.Add{Title: "a task", Phase: agentsig.PhaseImplementation, Actor: "operator", Run: "RUN", Unaudited: !s.run.Audits()}
 	add.ID = s.run.Added[n-(s.run.Started.Tasks-len(s.run.Added))]
 	add.Task = add.ID
 	for id, blockers := range s.planned {

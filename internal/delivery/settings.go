@@ -17,6 +17,8 @@ type Settings struct {
 	Rework  Rework                 `json:"rework,omitempty"`  // resumed if it is empty
 	Approve string                 `json:"approve,omitempty"` // [Person] if a person approves each merge before it is made
 
+	Unaudited Unaudited `json:"unaudited,omitempty"` // why the run has no auditor; empty if it has one, as all had before this was recorded
+
 	Protection  Protection `json:"protection,omitempty"`  // empty if a version started it that did not record this
 	Unprotected []string   `json:"unprotected,omitempty"` // which verdicts could be forged, in words
 }

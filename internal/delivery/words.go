@@ -112,22 +112,25 @@ var words = map[string]func(ledger.Event) (string, string, error){
 		return "", "goes on in " + string(p.NextPhase)
 	}),
 	work.MergeProposed: spoken(func(_ ledger.Event, p work.Proposed) (string, string) {
-		return "", fmt.Sprintf("the merge of %s onto %s waits for your review", short(p.Commit), short(p.Onto))
+		return "", fmt.Sprintf("the merge of %s onto %s waits for your review", short(p.Commit), short(p.Onto)) + notAudited(p.Unaudited)
 	}),
 	work.MergeApproved: spoken(func(_ ledger.Event, p work.Approved) (string, string) {
 		return "", fmt.Sprintf("a person approves the merge of %s onto %s", short(p.Commit), short(p.Onto))
 	}),
 	work.MergeAllowed: spoken(func(_ ledger.Event, p work.Allowed) (string, string) {
-		return "", fmt.Sprintf("the merge of %s onto %s is allowed", short(p.Commit), short(p.Onto))
+		return "", fmt.Sprintf("the merge of %s onto %s is allowed", short(p.Commit), short(p.Onto)) + notAudited(p.Unaudited)
 	}),
 	work.WorkMerged: spoken(func(_ ledger.Event, p work.Merge) (string, string) {
 		if len(p.Unseen) > 0 {
 			return "", fmt.Sprintf("merged %s, completed, not seen by %v: the operator took it past", short(p.Commit), p.Unseen)
 		}
-		return "", "merged " + short(p.Commit) + ", completed"
+		return "", "merged " + short(p.Commit) + ", completed" + notAudited(p.Unaudited)
 	}),
 	work.WorkUnchanged: spoken(func(_ ledger.Event, p work.Unchanged) (string, string) {
 		return "", because("completed, no change, the critic agrees", p.Reason)
+	}),
+	work.AuditWaived: spoken(func(_ ledger.Event, p work.Waived) (string, string) {
+		return "", "not audited: the run has no auditor, and the critic has passed " + short(p.Commit)
 	}),
 	work.WorkShown: spoken(func(_ ledger.Event, p work.Shown) (string, string) {
 		return "", fmt.Sprintf("the %s is shown %s, tree %s", p.Role, short(p.Commit), short(p.Tree))
@@ -144,7 +147,11 @@ var words = map[string]func(ledger.Event) (string, string, error){
 	}),
 
 	RunStarted: spoken(func(_ ledger.Event, p Started) (string, string) {
-		return "", because(fmt.Sprintf("run %s started with %s", p.ID, count(p.Tasks, "task")), p.Title)
+		without := ""
+		if p.Settings.Unaudited.Known() {
+			without = ", no auditor"
+		}
+		return "", because(fmt.Sprintf("run %s started with %s%s", p.ID, count(p.Tasks, "task"), without), p.Title)
 	}),
 	RunPaused:    spoken(func(_ ledger.Event, p Reason) (string, string) { return "", because("paused", p.Reason) }),
 	RunResumed:   spoken(func(_ ledger.Event, p Reason) (string, string) { return "", because("resumed", p.Reason) }),
@@ -296,6 +303,14 @@ func grantWords(_ ledger.Event, p work.Granted) (string, string) {
 		return "", because(who+"started afresh", p.Fresh)
 	}
 	return "", who + "started"
+}
+
+// notAudited ends a sentence about a merge that no auditor has looked at.
+func notAudited(unaudited bool) string {
+	if !unaudited {
+		return ""
+	}
+	return ", not audited"
 }
 
 // outcomes are the signals that end a session, said of the work.

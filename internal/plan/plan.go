@@ -95,5 +95,15 @@ func Sentence(s string) (Plan, error) {
 	return Plan{Tasks: []Task{t}}, nil
 }
 
+// IsSentence reports whether a plan can be one that [Sentence] made: a single task that has nothing but its work, and no checks.
+func (p Plan) IsSentence() bool {
+	if len(p.Tasks) != 1 {
+		return false
+	}
+	t := p.Tasks[0]
+	return p.Title == "" && len(p.Checks) == 0 && t.ID == sentenceID && t.Phase == "" && t.Environment == "" &&
+		len(t.Criteria)+len(t.BlockedBy)+len(t.Reading) == 0
+}
+
 // sentenceTitle is how many columns a sentence may take as a title.
 const sentenceTitle = 72

@@ -195,6 +195,9 @@ func TestSentence(t *testing.T) {
 			t.Errorf("%q (-want +got):\n%s", c.sentence, diff)
 		}
 		roundTrip(t, p)
+		if read, err := plan.Parse([]byte(p.Markdown())); err != nil || !read.IsSentence() {
+			t.Errorf("%q is read as no sentence: %+v, %v", c.sentence, read, err)
+		}
 	}
 	for _, s := range []string{
 		"", " \n", "# Title", "---", "fix it\n\n#### Task A: b\nWork: c", "fix it\nBlocked By: T-2", "fix it\nBlocked by: T-2",
@@ -291,4 +294,28 @@ func set(a *txtar.Archive, id, data string) {
 		}
 	}
 	a.Files = append(a.Files[:at:at], append([]txtar.File{{Name: id, Data: []byte(data)}}, a.Files[at:]...)...)
+}
+
+// A plan that asks for more than a sentence can is none.
+func TestIsSentence(t *testing.T) {
+	for name, change := range map[string]func(*plan.Plan){
+		"a title":        func(p *plan.Plan) { p.Title = "A plan" },
+		"no task":        func(p *plan.Plan) { p.Tasks = nil },
+		"two tasks":      func(p *plan.Plan) { p.Tasks = append(p.Tasks, plan.Task{ID: "T-2"}) },
+		"another id":     func(p *plan.Plan) { p.Tasks[0].ID = "WC-1" },
+		"a phase":        func(p *plan.Plan) { p.Tasks[0].Phase = "1: Groundwork" },
+		"an environment": func(p *plan.Plan) { p.Tasks[0].Environment = "linux" },
+		"criteria":       func(p *plan.Plan) { p.Tasks[0].Criteria = []string{"it is green"} },
+		"a blocker":      func(p *plan.Plan) { p.Tasks[0].BlockedBy = []string{"T-2"} },
+		"reading":        func(p *plan.Plan) { p.Tasks[0].Reading = []string{"README.md"} },
+		"checks":         func(p *plan.Plan) { p.Checks = []plan.Check{{Name: "t", Command: "true"}} },
+	} {
+		p, err := plan.Sentence("fix the flaky login test")
+		if err != nil || !p.IsSentence() {
+			t.Fatalf("%+v, %v", p, err)
+		}
+		if change(&p); p.IsSentence() {
+			t.Errorf("%s: %+v is a sentence", name, p)
+		}
+	}
 }

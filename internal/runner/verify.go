@@ -357,22 +357,9 @@ func (x *Runner) advance(ctx context.Context, o order.Order, task string, m work
 // publish opens a pull request for what was merged.
 func (x *Runner) publish(ctx context.Context, o order.Order) (err error) {
 	r := o.Run
-	var body strings.Builder
-	for _, t := range r.Tasks {
-		if t.Item.Phase == agentsig.PhaseCompleted {
-			fmt.Fprintf(&body, "- %s: %s", t.ID, t.Item.Title)
-			if t.Item.Unchanged() {
-				body.WriteString(" (no change)")
-			}
-			body.WriteString("\n")
-		}
-	}
-	for _, m := range r.Repairs {
-		fmt.Fprintf(&body, "- repair of the environment: %.12s, files changed: %d\n", m.Merged.Commit, m.Merged.Files)
-	}
 	var in delivery.Published
 	in.URL, err = x.repo.Publish(ctx, worktree.PullRequest{
-		Branch: r.Branch, Onto: r.Onto, Title: cmp.Or(o.Plan.Title, r.Title), Body: body.String(),
+		Branch: r.Branch, Onto: r.Onto, Title: cmp.Or(o.Plan.Title, r.Title), Body: pullRequestText(r),
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -381,6 +368,28 @@ func (x *Runner) publish(ctx context.Context, o order.Order) (err error) {
 		in.Problem = x.redact(err.Error())
 	}
 	return x.tell(ctx, o, in)
+}
+
+// pullRequestText lists what a pull request brings.
+func pullRequestText(r delivery.Run) string {
+	var b strings.Builder
+	for _, t := range r.Tasks {
+		if t.Item.Phase != agentsig.PhaseCompleted {
+			continue
+		}
+		fmt.Fprintf(&b, "- %s: %s", t.ID, t.Item.Title)
+		switch {
+		case t.Item.Unchanged():
+			b.WriteString(" (no change)")
+		case r.Unaudited(t):
+			b.WriteString(" (not audited)")
+		}
+		b.WriteString("\n")
+	}
+	for _, m := range r.Repairs {
+		fmt.Fprintf(&b, "- repair of the environment: %.12s, files changed: %d\n", m.Merged.Commit, m.Merged.Files)
+	}
+	return b.String()
 }
 
 // errChecks says that the checks fail on a merge.

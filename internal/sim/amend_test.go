@@ -25,7 +25,7 @@ func (w *world) amend() error {
 	text, before := next.Markdown(), w.run.Digest
 	w.record.said[delivery.PlanAmended]++
 	err := w.word("amend", func() error {
-		_, err := w.conductor.Deliver(background, api.StartRun{Plan: text, Path: planFile, Amend: true}, "")
+		_, err := w.conductor.Deliver(background, api.StartRun{Plan: text, Path: planFile, Amend: true, Audit: w.asked}, "")
 		if errors.Is(err, delivery.ErrMerging) || errors.Is(err, delivery.ErrNotPlanned) {
 			w.reached.add("world", "amendment refused")
 			return nil
@@ -119,7 +119,7 @@ func (t *taskFacts) seeAnew(e ledger.Event) error {
 	switch e.Type {
 	case work.WorkOverridden:
 		t.anew = false
-	case work.LeaseGranted, work.ReviewStarted, work.GatePassed, work.MergeProposed, work.MergeApproved, work.MergeAllowed, work.WorkMerged, work.WorkUnchanged, work.WorkUnblocked:
+	case work.LeaseGranted, work.ReviewStarted, work.GatePassed, work.MergeProposed, work.MergeApproved, work.MergeAllowed, work.WorkMerged, work.WorkUnchanged, work.AuditWaived, work.WorkUnblocked:
 		if t.anew {
 			return breaks("%s has another text, and goes on in %s", t.id, t.phase)
 		}

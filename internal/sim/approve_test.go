@@ -26,7 +26,7 @@ func (j *judge) merge(t *taskFacts, e ledger.Event, p work.Proposed) error {
 		return breaks("the merge of %s is proposed by %s, and nobody has to approve merges", t.id, e.Actor)
 	case j.stopping || j.dead(t):
 		return breaks("the merge of %s is proposed, and nobody goes on with it", t.id)
-	case !t.audited || p.Task != t.id || p.Verdict != t.verdict || !t.byHand && p.Commit != t.gated || p.Approval != 0:
+	case !t.audited || p.Task != t.id || p.Verdict != t.verdict || !t.byHand && p.Commit != t.gated || p.Approval != 0 || p.Unaudited != t.waived:
 		return breaks("the merge of %s is proposed: %+v; it is audited: %v, by event %d at %s", t.id, p, t.audited, t.verdict, t.gated)
 	case t.approved != 0 && p.Allowed == t.proposed.Allowed:
 		return breaks("the merge of %s is approved, and proposed again", t.id)

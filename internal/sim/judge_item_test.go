@@ -63,6 +63,9 @@ func (j *judge) seeItem(t *taskFacts, e ledger.Event, payload any) error {
 			t.seen = map[agentsig.Role]string{}
 		}
 		t.seen[p.Role], t.shown = p.Tree+" from "+p.Base, p.Commit
+		if p.Role == agentsig.RoleCritic {
+			t.passed, t.shownAt = 0, j.seen
+		}
 	case work.Blocked:
 		t.from, t.phase, t.audited, t.allowed = t.phase, p.NextPhase, false, ""
 		switch delivery.Cause(p.Cause) {
@@ -77,7 +80,7 @@ func (j *judge) seeItem(t *taskFacts, e ledger.Event, payload any) error {
 		}
 		t.phase = p.NextPhase
 	case work.Allowed:
-		if !t.audited || p.Task != t.id || p.Verdict != t.verdict || !t.byHand && p.Commit != t.gated {
+		if !t.audited || p.Task != t.id || p.Verdict != t.verdict || !t.byHand && p.Commit != t.gated || p.Unaudited != t.waived {
 			return breaks("the merge of %s at %s is allowed by event %d; it is audited: %v, by event %d at %s", p.Task, p.Commit, p.Verdict, t.audited, t.verdict, t.gated)
 		}
 		for role, saw := range t.seen {
@@ -89,6 +92,8 @@ func (j *judge) seeItem(t *taskFacts, e ledger.Event, payload any) error {
 			return err
 		}
 		t.allowed = p.Commit
+	case work.Waived:
+		return j.auditWaived(t, e, p)
 	case work.Proposed:
 		return j.merge(t, e, p)
 	case work.Approved:
@@ -113,7 +118,7 @@ func (j *judge) seeItem(t *taskFacts, e ledger.Event, payload any) error {
 			t.from = t.phase
 		}
 		t.phase, t.holder, t.person, t.byHand, t.audited, t.allowed, t.seen = p.NextPhase, "", "", true, false, "", nil
-		t.claim, t.same, t.unchanged = false, false, false
+		t.claim, t.same, t.unchanged, t.passed = false, false, false, 0
 		t.asked = p.NextPhase == agentsig.PhaseBlocked
 	case work.Signalled:
 		j.created(p.Said)
@@ -143,7 +148,7 @@ func (j *judge) gated(t *taskFacts, e ledger.Event, p work.Gate) error {
 	case (p.NoChange != "") != (passed && nothing):
 		return breaks("%s passes: %v, with nothing changed: %v, and the claim is %q", t.id, passed, nothing, p.NoChange)
 	}
-	t.phase, t.gated, t.allowed, t.seen, t.same = p.NextPhase, "", "", map[agentsig.Role]string{}, passed && nothing
+	t.phase, t.gated, t.allowed, t.seen, t.same, t.passed = p.NextPhase, "", "", map[agentsig.Role]string{}, passed && nothing, 0
 	if cause != delivery.CauseUnchanged {
 		t.count[delivery.CauseUnchanged] = 0
 	}
@@ -169,7 +174,7 @@ func (j *judge) granted(t *taskFacts, e ledger.Event, p work.Granted) error {
 		agentsig.PhaseDraft: agentsig.RoleAnalyst, agentsig.PhaseImplementation: agentsig.RoleDeveloper, agentsig.PhaseReadyForReview: agentsig.RoleCritic,
 		agentsig.PhaseReview: agentsig.RoleCritic, agentsig.PhaseReadyForMerge: agentsig.RoleAuditor,
 	}
-	if p.Role == "" || wants[t.phase] != p.Role || t.audited || t.same && p.Role == agentsig.RoleAuditor {
+	if p.Role == "" || wants[t.phase] != p.Role || t.audited || p.Role == agentsig.RoleAuditor && (t.same || j.light() && t.passed != 0) {
 		return breaks("%s is started on %s", p.Role, t.phase)
 	}
 	if p.Agent == delivery.Person {
@@ -217,10 +222,12 @@ func (j *judge) completed(t *taskFacts, e ledger.Event, p work.Result) error {
 		t.claim = claim != "" && claim != "none"
 	case p.Signal == agentsig.KindReviewPassed, done && before == agentsig.PhaseReview:
 		t.reviewed, t.count[delivery.CauseReviews] = !slices.Contains(t.writers, e.Session), 0
+		t.passed = j.seen
 	case p.Signal == agentsig.KindAuditPassed, done && before == agentsig.PhaseReadyForMerge:
 		if !p.Audited || p.NextPhase == agentsig.PhaseCompleted {
 			return breaks("%s is completed by an auditor's word", t.id)
 		}
+		t.waived = false
 		t.audited, t.verdict, t.proposed, t.approved = !slices.Contains(t.writers, e.Session), j.seen, nil, 0
 	case p.Signal == agentsig.KindReviewFailed:
 		j.sentBackBy(t, byPerson, delivery.CauseReviews, p.Said)
@@ -277,6 +284,10 @@ func (j *judge) mergeRan(t *taskFacts, e ledger.Event, p work.Merge) error {
 		return breaks("%s is merged twice", t.id)
 	case t.allowed != p.Commit:
 		return breaks("%s is merged at %s, and the merge of %q was allowed", t.id, p.Commit, t.allowed)
+	case p.Unaudited != t.waived:
+		return breaks("%s is merged, audited: %v; nobody looked at it as an auditor: %v", t.id, !p.Unaudited, t.waived)
+	case t.waived && (!j.light() || t.passed == 0 || p.Commit != t.shown || t.seen[agentsig.RoleCritic] != p.Tree+" from "+p.Base):
+		return breaks("%s is merged at %s without an audit: %+v", t.id, p.Commit, *t)
 	case t.byHand:
 	case t.same:
 		return breaks("%s is merged, and nothing is changed in it", t.id)
@@ -288,7 +299,7 @@ func (j *judge) mergeRan(t *taskFacts, e ledger.Event, p work.Merge) error {
 		return breaks("%s is completed without a review", t.id)
 	case !t.audited:
 		return breaks("%s is completed without an audit", t.id)
-	case t.seen[agentsig.RoleCritic] != p.Tree+" from "+p.Base || t.seen[agentsig.RoleAuditor] != p.Tree+" from "+p.Base:
+	case t.seen[agentsig.RoleCritic] != p.Tree+" from "+p.Base || !t.waived && t.seen[agentsig.RoleAuditor] != p.Tree+" from "+p.Base:
 		return breaks("%s is merged with the tree %s from %s, and reviewers saw %v", t.id, p.Tree, p.Base, t.seen)
 	}
 	return nil

@@ -58,8 +58,11 @@ type taskFacts struct {
 	proposed  *work.Proposed           // the merge that a person is asked about, or has approved; nil if it has to be proposed anew
 	approved  uint64                   // the sequence of their word
 	reviewed  bool
-	audited   bool
-	verdict   uint64 // the sequence of the audit
+	audited   bool   // it waits for its merge
+	verdict   uint64 // the sequence of the audit, or of the word that there is none
+	shownAt   uint64 // the sequence of the event that says what the critic was shown last
+	passed    uint64 // the sequence of the critic's pass, on what it was shown last
+	waived    bool   // no auditor has looked at it
 	merges    int
 	claim     bool    // the last developer says that nothing has to be changed
 	same      bool    // nothing is changed in what passed the gate, and that is claimed to be right

@@ -33,7 +33,7 @@ var payloads = map[string]func([]byte) (any, error){
 	work.LeaseExpired: as[work.Ended], work.GatePassed: as[work.Gate], work.GateFailed: as[work.Gate], work.WorkOverridden: as[work.Overridden],
 	work.WorkBlocked: as[work.Blocked], work.WorkUnblocked: as[work.Unblocked], work.MergeAllowed: as[work.Allowed],
 	work.MergeProposed: as[work.Proposed], work.MergeApproved: as[work.Approved], work.WorkMerged: as[work.Merge],
-	work.MergeFailed: as[work.Merge], work.WorkUnchanged: as[work.Unchanged], work.WorkShown: as[work.Shown], work.WorkTaken: as[work.Taken], work.SignalRecorded: as[work.Signalled],
+	work.MergeFailed: as[work.Merge], work.WorkUnchanged: as[work.Unchanged], work.AuditWaived: as[work.Waived], work.WorkShown: as[work.Shown], work.WorkTaken: as[work.Taken], work.SignalRecorded: as[work.Signalled],
 }
 
 func as[P any](data []byte) (any, error) {

@@ -150,7 +150,7 @@ func (j *judge) taken(t *taskFacts, e ledger.Event) error {
 	t.talk.spoilt = true
 	t.phase, t.holder, t.person, t.byHand, t.anew = agentsig.PhaseImplementation, e.Session, agentsig.RoleDeveloper, false, false
 	t.writers = append(t.writers, e.Session)
-	t.written, t.reviewed, t.allowed, t.seen, t.claim, t.same = true, false, "", nil, false, false
+	t.written, t.reviewed, t.allowed, t.seen, t.claim, t.same, t.passed = true, false, "", nil, false, false, 0
 	return nil
 }
 

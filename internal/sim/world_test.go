@@ -27,9 +27,10 @@ type world struct {
 	theme   theme
 	plan    plan.Plan
 	config  config.Config
-	calm    bool // agents are honest, nothing is lost
-	silent  bool // the person is
-	talks   bool // agents leave conversations that can be gone on with
+	asked   string // whether the run is to have an auditor, by who starts it
+	calm    bool   // agents are honest, nothing is lost
+	silent  bool   // the person is
+	talks   bool   // agents leave conversations that can be gone on with
 
 	// The box.
 	ledger    *conductortest.Ledger
@@ -133,7 +134,7 @@ func (w *world) begin() error {
 	}
 	for range 100 {
 		w.arm()
-		run, err := w.conductor.Deliver(background, api.StartRun{Plan: w.plan.Markdown(), Path: planFile}, "deliver")
+		run, err := w.conductor.Deliver(background, api.StartRun{Plan: w.plan.Markdown(), Path: planFile, Audit: w.asked}, "deliver")
 		settled := w.wait()
 		switch {
 		case settled != nil:
@@ -142,6 +143,8 @@ func (w *world) begin() error {
 			return breaks("the plan is refused: %w", err)
 		case err == nil && run.Subject != w.subject:
 			return breaks("the run %s is delivered, and %s recorded", run.Subject, w.subject)
+		case err == nil && w.run.Audits() == w.light():
+			return breaks("the run has an auditor: %v; asked for is %q, set %q", w.run.Audits(), w.asked, w.config.Audit)
 		case err == nil:
 			return nil
 		}
@@ -202,6 +205,7 @@ func (w *world) settings() {
 	if (w.theme.person || w.chance(5)) && w.chance(40) {
 		c.Merge.Approve = config.Person
 	}
+	w.drawAudit(&c)
 	w.config = c
 }
 

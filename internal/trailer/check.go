@@ -58,6 +58,9 @@ func Check(c Commit, verifierKey string) (Proven, error) {
 			return Proven{}, edited("%s says %s, and event %d %s", said.name, safetext.Escape(short(said.trailer)), t.Event, safetext.Escape(said.event))
 		}
 	}
+	if t.Unaudited != p.Allowed.Unaudited {
+		return Proven{}, edited("they say that it was audited: %v, and event %d: %v", !t.Unaudited, t.Event, !p.Allowed.Unaudited)
+	}
 	return p, holds(p.Allowed, c)
 }
 
@@ -83,7 +86,8 @@ func abbreviated(hash string) string { return safetext.Escape(hash[:min(len(hash
 // Recorded is what a ledger says of a commit besides what the commit proves itself.
 type Recorded struct {
 	Size    int64         // how many events it, or the proof's checkpoint, has
-	Audit   *ledger.Event // the audit, or the review of a repair, that the merge was allowed for
+	Audit   *ledger.Event // the audit, or the review of a repair, that the merge was allowed for; nil if there was none
+	Waived  *Waived       // that there was no audit
 	Merged  int64         // the sequence of the event that names the commit as what the merge became; 0 if there is none
 	Covered bool          // the event that allowed the merge is under this checkpoint too
 }
@@ -99,8 +103,13 @@ func (p Proven) Against(f *ledger.Files) (Recorded, error) {
 	if err != nil {
 		return r, fmt.Errorf("event %d, which event %d names: %w", p.Allowed.Verdict, p.Trailers.Event, err)
 	}
-	if err := p.audited(audit, &r); err != nil {
+	if err := p.judged(audit, &r); err != nil {
 		return r, err
+	}
+	if r.Waived != nil {
+		if err := p.unaudited(f.Prove, r.Waived); err != nil {
+			return r, err
+		}
 	}
 	at := int64(-1) // of the first event that says what the merge became
 	err = f.Entries(p.Trailers.Event, func(index int64, stored []byte) bool {
@@ -136,7 +145,7 @@ func (p Proven) With(proof ledger.Proof, verifierKey string) (Recorded, error) {
 		r.Covered = true
 		return r, nil
 	case proof.Index+1 == int64(p.Allowed.Verdict):
-		return r, p.audited(proof, &r)
+		return r, p.judged(proof, &r)
 	case p.tellsResult(e):
 		return r, p.merged(proof, &r)
 	}
@@ -148,25 +157,31 @@ func (p Proven) tellsResult(e ledger.Event) bool {
 	return e.Subject == p.Event.Subject && (e.Type == work.WorkMerged || e.Type == delivery.RepairMerged)
 }
 
-// audited takes the event, which is proven, that the merge was allowed for: the audit of
-// a task, or the review of a repair.
-func (p Proven) audited(proof ledger.Proof, r *Recorded) error {
+// judged takes the event, which is proven, that the merge was allowed for: the audit of
+// a task, that it has none, or the review of a repair. What it says of the audit is what the merge says.
+func (p Proven) judged(proof ledger.Proof, r *Recorded) error {
 	e, err := ledger.Decode(proof.Event)
 	passed := false
 	switch e.Type {
 	case work.AgentSessionCompleted:
 		var said work.Result
 		err = errors.Join(err, json.Unmarshal(e.Payload, &said))
-		passed = said.Audited
+		passed = said.Audited && !p.Allowed.Unaudited
 	case delivery.RepairReviewed:
 		var said delivery.RepairReview
 		err = errors.Join(err, json.Unmarshal(e.Payload, &said))
 		passed = said.Passed && said.Commit == p.Allowed.Commit
+	case work.AuditWaived:
+		r.Waived = &Waived{}
+		err = errors.Join(err, json.Unmarshal(e.Payload, &r.Waived.Waived))
+		passed = p.Allowed.Unaudited && e.Actor == work.BoxActor && r.Waived.Commit == p.Allowed.Commit
 	}
 	if err != nil || e.Subject != p.Event.Subject || !passed {
 		return &Fault{Contrary, fmt.Sprintf("event %d, which event %d names as the verdict, is none that passed this", proof.Index+1, p.Trailers.Event)}
 	}
-	r.Audit = &e
+	if r.Waived == nil {
+		r.Audit = &e
+	}
 	return nil
 }
 

@@ -7,6 +7,9 @@
 //	Signalbox-Checkpoint: ORIGIN SIZE ROOT SIGNATURE
 //	Signalbox-Proof: EVENT HASHES
 //
+// If no auditor has looked at it, because its run was started without one, a line Signalbox-Audit: none stands
+// before them.
+//
 // Before the merge is made, the box records which one it allows: a MergeAllowed
 // event names the task, the run, both parents of the merge, and its tree. The
 // checkpoint is signed after that, so it covers the event, and the hashes lead from

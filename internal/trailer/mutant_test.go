@@ -8,7 +8,7 @@ import (
 
 // Each step from the commit to the key, left out, is noticed.
 func TestMutants(t *testing.T) {
-	mutant.All(t, mutant.By("^Test(Check|Faults|OtherEvents|Against|Repair|With|ParseCommit)$", []mutant.Mutant{
+	mutant.All(t, mutant.By("^Test(Check|Faults|OtherEvents|Against|Repair|With|ParseCommit|Unaudited|UnauditedForged)$", []mutant.Mutant{
 		{Name: "the second parent is not looked at", File: "check.go", Old: "case c.Parents[1] != a.Commit:", New: "case false:"},
 		{Name: "the first parent is not looked at", File: "check.go", Old: "case c.Parents[0] != a.Onto:", New: "case false:"},
 		{Name: "the tree is not looked at", File: "check.go", Old: "case c.Tree != a.Tree:", New: "case false:"},
@@ -24,7 +24,24 @@ func TestMutants(t *testing.T) {
 		{Name: "an older ledger is let pass", File: "check.go", Old: "case latest.Size < earlier.Size:", New: "case false:"},
 		{Name: "another history is let pass", File: "check.go", Old: "if was != earlier.Root {", New: "if was != earlier.Root && false {"},
 		{Name: "another result is let pass", File: "check.go", Old: " || result != p.Commit.Name", New: ""},
-		{Name: "an audit that failed is let pass", File: "check.go", Old: "passed = said.Audited", New: "passed = true"},
+		{Name: "an audit that failed is let pass", File: "check.go", Old: "passed = said.Audited &&", New: "passed ="},
+		{Name: "an audit is let pass for none", File: "check.go", Old: "passed = said.Audited && !p.Allowed.Unaudited", New: "passed = said.Audited"},
+		{Name: "a merge hides that nobody audited it", File: "check.go", Old: "passed = p.Allowed.Unaudited && e.Actor", New: "passed = e.Actor"},
+		{Name: "anybody waives an audit", File: "check.go", Old: "e.Actor == work.BoxActor && r.Waived", New: "r.Waived"},
+		{Name: "a waiver of another commit is let pass", File: "check.go", Old: " && r.Waived.Commit == p.Allowed.Commit", New: ""},
+		{Name: "the trailer for no audit can be taken away", File: "check.go", Old: "if t.Unaudited != p.Allowed.Unaudited {", New: "if false {"},
+		{Name: "the trailer says anything of the audit", File: "trailer.go", Old: "(name != nameAudit || value != noAudit)", New: "name != nameAudit"},
+		{Name: "a run with an auditor does without", File: "waived.go", Old: " || !started.Settings.Unaudited.Known() {", New: " {"},
+		{Name: "the start of another run is let pass", File: "waived.go", Old: " || started.ID != p.Allowed.Run", New: ""},
+		{Name: "a second start is let pass", File: "waived.go", Old: "start.ItemSeq != 1 || ", New: "start.ItemSeq == 0 || "},
+		{Name: "what another role was given is let pass", File: "waived.go", Old: " || shown.Role != agentsig.RoleCritic", New: ""},
+		{Name: "the critic was given another commit", File: "waived.go", Old: "shown.Commit != p.Allowed.Commit || ", New: ""},
+		{Name: "the critic was given another tree", File: "waived.go", Old: " || shown.Tree != w.Tree:", New: ":"},
+		{Name: "a review that sent it back is let pass", File: "waived.go", Old: " || said.NextPhase != agentsig.PhaseReadyForMerge:", New: ":"},
+		{Name: "another session passed it", File: "waived.go", Old: " || pass.Session != given.Session", New: ""},
+		{Name: "another work was passed", File: "waived.go", Old: "pass.Subject != given.Subject || ", New: ""},
+		{Name: "it was passed before it was shown", File: "waived.go", Old: " || w.Review <= w.Shown", New: ""},
+		{Name: "any event says why nobody audits it", File: "waived.go", Old: "if err == nil && e.Type != what {", New: "if false {"},
 		{Name: "a review that failed is let pass", File: "check.go", Old: "passed = said.Passed && ", New: "passed = "},
 		{Name: "a review of another repair is let pass", File: "check.go", Old: "passed = said.Passed && said.Commit == p.Allowed.Commit", New: "passed = said.Passed"},
 		{Name: "two histories of a size are let pass", File: "check.go", Old: "c.Root != p.Checkpoint.Root", New: "false"},

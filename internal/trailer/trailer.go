@@ -21,7 +21,11 @@ const (
 	nameEvent      = prefix + "Event"
 	nameCheckpoint = prefix + "Checkpoint"
 	nameProof      = prefix + "Proof"
+	nameAudit      = prefix + "Audit" // only if there was none
 )
+
+// noAudit is all that [nameAudit] can say.
+const noAudit = "none"
 
 var names = []string{nameTask, nameRun, nameEvent, nameCheckpoint, nameProof}
 
@@ -31,6 +35,7 @@ type Trailers struct {
 	Event      int64  // the ledger's sequence of the event that allowed it
 	Checkpoint string // as [ledger.CheckpointLine] writes it
 	Proof      string // as [ledger.Proof.Line] writes it
+	Unaudited  bool   // it says that no auditor has looked at it
 }
 
 // Message returns a commit's message: a title, and the trailers that a proof of its
@@ -51,6 +56,9 @@ func Message(title string, p ledger.Proof) (string, error) {
 	values := []string{a.Task, a.Run, strconv.FormatInt(p.Index+1, 10), checkpoint, p.Line()}
 	var b strings.Builder
 	b.WriteString(safetext.Escape(title) + "\n\n")
+	if a.Unaudited {
+		fmt.Fprintf(&b, "%s: %s\n", nameAudit, noAudit)
+	}
 	for n, name := range names {
 		if values[n] == "" || strings.TrimSpace(values[n]) != values[n] || safetext.Escape(values[n]) != values[n] {
 			return "", fmt.Errorf("the trailer %s can't be written: %q", name, values[n])
@@ -84,7 +92,7 @@ func Parse(message string) (Trailers, error) {
 			continue
 		}
 		name, value, ok := strings.Cut(line, ": ")
-		if !ok || !slices.Contains(names, name) || values[name] != "" || value == "" {
+		if !ok || !slices.Contains(names, name) && (name != nameAudit || value != noAudit) || values[name] != "" || value == "" {
 			return Trailers{}, edited("the line %q is not as a box writes it", short(line))
 		}
 		values[name] = value
@@ -101,7 +109,7 @@ func Parse(message string) (Trailers, error) {
 	if err != nil || seq < 1 || strconv.FormatInt(seq, 10) != values[nameEvent] {
 		return Trailers{}, edited("%s is no sequence of an event: %q", nameEvent, short(values[nameEvent]))
 	}
-	return Trailers{values[nameTask], values[nameRun], seq, values[nameCheckpoint], values[nameProof]}, nil
+	return Trailers{values[nameTask], values[nameRun], seq, values[nameCheckpoint], values[nameProof], values[nameAudit] != ""}, nil
 }
 
 // cutLast cuts a text at the last place where sep is.

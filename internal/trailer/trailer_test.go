@@ -31,6 +31,7 @@ type book struct {
 	stored         [][]byte
 	files          fstest.MapFS
 	title, subject string
+	session        string // of the next events
 }
 
 func newBook(t testing.TB, name string) *book {
@@ -50,7 +51,7 @@ func (b *book) add(what, actor string, payload any) int64 {
 	}
 	tip := b.chains.Tip(b.subject)
 	stored, err := ledger.Event{
-		Format: ledger.Format, Epoch: 1, Subject: b.subject, ItemSeq: tip.ItemSeq + 1, Prev: tip.Sum, Type: what, Actor: actor,
+		Format: ledger.Format, Epoch: 1, Subject: b.subject, ItemSeq: tip.ItemSeq + 1, Prev: tip.Sum, Type: what, Actor: actor, Session: b.session,
 		Time: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Payload: data,
 	}.Encode()
 	if err != nil {

@@ -169,6 +169,9 @@ func (v *view) facts(bar, room int) line {
 	if v.Checks == 0 {
 		facts = append(facts, line{{yellow, "no checks"}})
 	}
+	if v.Unaudited != "" {
+		facts = append(facts, line{{yellow, "no auditor"}})
+	}
 	if len(v.Unprotected) > 0 {
 		facts = append(facts, line{{yellow, "not protected"}})
 	}
@@ -204,6 +207,16 @@ func completed(r api.Run) (ended, unchanged int) {
 		}
 	}
 	return ended, unchanged
+}
+
+// unaudited counts the tasks that were merged and that no auditor has looked at.
+func unaudited(r api.Run) (n int) {
+	for _, t := range r.Tasks {
+		if t.Phase == agentsig.PhaseCompleted && t.Unaudited {
+			n++
+		}
+	}
+	return n
 }
 
 // state is what a run does, or how it ended.

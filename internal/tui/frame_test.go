@@ -168,6 +168,23 @@ func TestSummaryQuotesForTheShell(t *testing.T) {
 	}
 }
 
+// What no auditor has looked at is said, in the view and at the end; what was audited, or not changed, is not counted.
+func TestUnaudited(t *testing.T) {
+	r := ended("completed")
+	if text := strings.Join(tui.Summary(r, tui.Options{Width: 80, Now: now}), "\n"); strings.Contains(text, "audit") {
+		t.Errorf("all was audited:\n%s", text)
+	}
+	r.Unaudited = "no auditor: the plan is one sentence"
+	r.Tasks[0].Unaudited = true
+	text := strings.Join(tui.Summary(r, tui.Options{Width: 80, Now: now}), "\n")
+	if !strings.Contains(text, "! not audited: 1 task\n  │ no auditor: the plan is one sentence\n") {
+		t.Errorf("it is not said:\n%s", text)
+	}
+	if text := strings.Join(tui.Frame(r, tui.Options{Width: 120, Height: 30, Now: now}), "\n"); !strings.Contains(text, "no auditor") {
+		t.Errorf("the view does not say it:\n%s", text)
+	}
+}
+
 func TestSummaryOfNothing(t *testing.T) {
 	r := starting()
 	r.State = api.RunDry

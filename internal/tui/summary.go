@@ -85,6 +85,10 @@ func Summary(r api.Run, o Options) []string {
 		if r.State == api.RunFinished {
 			command("git merge " + branch)
 		}
+		if n := unaudited(r); n > 0 {
+			draw(line{{yellow, "! not audited: " + count(n, "task")}})
+			draw(prose(dim, r.Unaudited, v.Width, maxProse)...)
+		}
 		if r.Checks == 0 {
 			draw(line{{yellow, "! no checks are configured: nothing of it was tested"}})
 		}

@@ -38,7 +38,7 @@ func (p *Proposal) Approves(a Allowed) bool {
 // Latest is the ledger's sequence of the last event on the proposal.
 func (p *Proposal) Latest() uint64 { return cmp.Or(p.Approved, p.Seq) }
 
-// Propose asks a person about a merge of the audited commit. No merge is allowed then but the one that they approve.
+// Propose asks a person about a merge of the judged commit. No merge is allowed then but the one that they approve.
 type Propose struct{ Proposed }
 
 // Events implements [Command].

@@ -49,8 +49,10 @@ var (
 	ErrBadCommit   = errors.New("a commit is named by 7 to 64 hexadecimal digits in lower case")
 	ErrNoReason    = errors.New("an override needs a reason")
 	ErrSamePhase   = errors.New("the work is in this phase already")
-	ErrAudited     = errors.New("the work is audited and waits for its merge")
-	ErrNotAudited  = errors.New("the work is not audited: there is nothing to merge")
+	ErrAudited     = errors.New("the work is judged and waits for its merge")
+	ErrNotAudited  = errors.New("the work is not judged: there is nothing to merge")
+	ErrAuditNeeded = errors.New("its run was started with an auditor, who has not passed it: it is not merged on the critic's word alone")
+	ErrNotReviewed = errors.New("no word of a critic waits to be the last one on the work")
 	ErrOtherCommit = errors.New("this is not the commit that passed the gate")
 	ErrNotSeen     = errors.New("it is not merged: what would be merged is not what was judged; look at both, and set its phase to READY_FOR_REVIEW to have it judged anew")
 	ErrOtherBase   = errors.New("reviewers did not all see the work begin where git would merge it from: bring the branch that it goes to into yours, see that everything is there, and have it reviewed again")
@@ -95,7 +97,7 @@ func (e *RoleError) Error() string {
 }
 
 // Command is what somebody wants of an item: Add, Grant, Take, End, Note, Release,
-// Expire, Report, Show, Block, Unblock, Propose, Approve, Allow, Merged, Unmerged, Leave, Override, Unread or Answer.
+// Expire, Report, Show, Block, Unblock, Waive, Propose, Approve, Allow, Merged, Unmerged, Leave, Override, Unread or Answer.
 type Command interface {
 	// Events returns the types of events that it can lead to.
 	Events() []string
@@ -126,6 +128,7 @@ type Add struct {
 	// Of a task of a plan's run.
 	Run, Task string
 	BlockedBy []string
+	Unaudited bool // the run was started without an auditor
 }
 
 // Events implements [Command].
@@ -146,7 +149,7 @@ func (c Add) decide(Item) (Event, error) {
 	case !validActor(c.Actor):
 		return Event{}, ErrBadActor
 	}
-	return Event{Type: WorkAdded, Actor: c.Actor, Key: c.Key, Payload: Added{c.ID, c.Title, c.Phase, c.Run, c.Task, c.BlockedBy, c.Asked}}, nil
+	return Event{Type: WorkAdded, Actor: c.Actor, Key: c.Key, Payload: Added{c.ID, c.Title, c.Phase, c.Run, c.Task, c.BlockedBy, c.Unaudited, c.Asked}}, nil
 }
 
 // Grant gives the item to an agent.
@@ -177,7 +180,7 @@ func (c Grant) decide(i Item) (Event, error) {
 		return Event{}, ErrCompleted
 	case i.Phase == agentsig.PhaseBlocked && i.Helper() == "":
 		return Event{}, ErrBlocked
-	case i.Audited:
+	case i.Judged():
 		return Event{}, ErrAudited
 	case i.Agreed():
 		return Event{}, ErrAgreed

@@ -21,12 +21,13 @@ const (
 	WorkOverridden        = "WorkOverridden"
 	WorkBlocked           = "WorkBlocked"        // by the box: a limit, or trouble that is nobody's fault
 	WorkUnblocked         = "WorkUnblocked"      // an answer or remediation took away what blocked it
-	MergeProposed         = "MergeProposed"      // audited, and the checks hold on its merge, which waits for a person's word
+	MergeProposed         = "MergeProposed"      // judged, and the checks hold on its merge, which waits for a person's word
 	MergeApproved         = "MergeApproved"      // by a person: the merge that was proposed
-	MergeAllowed          = "MergeAllowed"       // audited, and the checks hold on its merge, which is about to be made
-	WorkMerged            = "WorkMerged"         // audited, and its merge is proven
-	MergeFailed           = "MergeFailed"        // audited, and it can't be merged as it is, or a person does not approve that
+	MergeAllowed          = "MergeAllowed"       // judged, and the checks hold on its merge, which is about to be made
+	WorkMerged            = "WorkMerged"         // judged, and its merge is proven
+	MergeFailed           = "MergeFailed"        // judged, and it can't be merged as it is, or a person does not approve that
 	WorkUnchanged         = "WorkUnchanged"      // the critic agrees that there is nothing to change
+	AuditWaived           = "AuditWaived"        // the critic has passed it, and its run was started without an auditor: it waits for its merge
 	WorkShown             = "WorkShown"          // to a reviewer: which commit it was given to look at
 	SignalRecorded        = "SignalRecorded"     // a signal that ends nothing
 	LateResultRecorded    = "LateResultRecorded" // from a session whose lease was taken
@@ -43,7 +44,7 @@ func Types() []string {
 	return []string{
 		WorkAdded, LeaseGranted, ReviewStarted, AgentSessionCompleted, LeaseReleased, LeaseExpired,
 		GatePassed, GateFailed, WorkOverridden, WorkBlocked, WorkUnblocked, MergeProposed, MergeApproved, MergeAllowed, WorkMerged, MergeFailed,
-		WorkUnchanged, WorkShown, SignalRecorded, LateResultRecorded, WorkTaken, QuestionAnswered, UnknownRecovery, SignalFailure,
+		WorkUnchanged, AuditWaived, WorkShown, SignalRecorded, LateResultRecorded, WorkTaken, QuestionAnswered, UnknownRecovery, SignalFailure,
 	}
 }
 
@@ -68,6 +69,7 @@ type Added struct {
 	Run       string   `json:"run,omitempty"`  // the run's subject
 	Task      string   `json:"task,omitempty"` // its id in the plan
 	BlockedBy []string `json:"blocked_by,omitempty"`
+	Unaudited bool     `json:"unaudited,omitempty"` // the run was started without an auditor
 
 	Asked string `json:"asked,omitempty"` // what is to be done, in whole sentences
 }
@@ -201,18 +203,20 @@ type Unblocked struct {
 type Allowed struct {
 	Run     string `json:"run"`            // the run's id
 	Task    string `json:"task"`           // its id in the plan
-	Verdict uint64 `json:"verdict"`        // the ledger's sequence of the audit that passed
-	Commit  string `json:"commit"`         // that was audited: the second parent
+	Verdict uint64 `json:"verdict"`        // the ledger's sequence of the audit that passed, or of AuditWaived
+	Commit  string `json:"commit"`         // that was judged: the second parent
 	Onto    string `json:"onto"`           // what it is merged with: the first parent
 	Base    string `json:"base,omitempty"` // where reviewers saw the work begin; empty if nobody looked at it
 	Tree    string `json:"tree"`           // of the merge, which the checks, if there are any, ran on
 
 	Approval uint64 `json:"approval,omitempty"` // the ledger's sequence of MergeApproved, if a person has to approve merges
+
+	Unaudited bool `json:"unaudited,omitempty"` // no auditor has looked at it: its run was started without one
 }
 
 // Merge is the payload of WorkMerged and MergeFailed.
 type Merge struct {
-	Commit    string         `json:"commit"`           // that was audited
+	Commit    string         `json:"commit"`           // that was judged
 	Result    string         `json:"result,omitempty"` // the merge, if there is one
 	NextPhase agentsig.Phase `json:"next_phase"`
 	Reason    string         `json:"reason,omitempty"` // why it failed
@@ -220,6 +224,8 @@ type Merge struct {
 	Base      string         `json:"base,omitempty"`   // where reviewers saw the work begin
 	// Unseen are the reviewers that the operator took it past, who have not seen this tree.
 	Unseen []agentsig.Role `json:"unseen,omitempty"`
+
+	Unaudited bool `json:"unaudited,omitempty"` // no auditor has looked at it: its run was started without one
 }
 
 // Unchanged is the payload of WorkUnchanged.

@@ -33,7 +33,7 @@ func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
 	switch e.Type {
 	case WorkAdded:
 		p, err := payload[Added](e)
-		i.Subject, i.ID, i.Title, i.Run, i.Task = e.Subject, p.ID, p.Title, p.Run, p.Task
+		i.Subject, i.ID, i.Title, i.Run, i.Task, i.Unaudited = e.Subject, p.ID, p.Title, p.Run, p.Task, p.Unaudited
 		if p.Asked != "" {
 			i.Said.Asked = seq
 		}
@@ -43,7 +43,8 @@ func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
 		return i.granted(e, p, err)
 	case WorkTaken:
 		p, err := payload[Taken](e)
-		i.Commit, i.NoChange, i.Review, i.Audit, i.ByHand = "", "", Seen{}, Seen{}, false // the gate speaks anew
+		i.Commit, i.NoChange, i.ByHand = "", "", false // the gate speaks anew
+		i = i.unseen()
 		return i.granted(e, p.Granted, err)
 	case AgentSessionCompleted:
 		p, err := payload[outcome](e)
@@ -52,6 +53,9 @@ func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
 			i, err = i.ended(e, seq, p)
 		}
 		i.Completed = i.Granted
+		if i.Phase == agentsig.PhaseReview && p.NextPhase == agentsig.PhaseReadyForMerge && i.Review.Session == e.Session {
+			i.Reviewed.Passed = seq
+		}
 		i = i.to(p.NextPhase)
 		i.Audited = p.Audited
 		return i, err
@@ -59,7 +63,8 @@ func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
 		return i.to(i.Phase), nil
 	case GatePassed, GateFailed:
 		p, err := payload[Gate](e)
-		i.Commit, i.Review, i.Audit, i.ByHand = p.Commit, Seen{}, Seen{}, false
+		i.Commit, i.ByHand = p.Commit, false
+		i = i.unseen()
 		i.NoChange, i.Claim = p.NoChange, ""
 		if e.Type == GateFailed {
 			i.Said.Findings = seq
@@ -82,7 +87,8 @@ func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
 		return i.to(p.NextPhase), err
 	case WorkOverridden:
 		p, err := payload[Overridden](e)
-		i.Commit, i.Review, i.Audit, i.ByHand = "", Seen{}, Seen{}, true // what the gate saw may not be what is there by now
+		i.Commit, i.ByHand = "", true // what the gate saw may not be what is there by now
+		i = i.unseen()
 		i.NoChange, i.Claim, i.Count, i.Wait = "", "", Count{}, nil
 		return i.to(p.NextPhase), err
 	case QuestionAnswered:
@@ -113,11 +119,15 @@ func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
 			i.Proposal = &approved
 		}
 		return i, nil
+	case AuditWaived:
+		p, err := payload[Waived](e)
+		i.Waived = &Waiver{seq, p}
+		return i, err
 	case WorkShown:
 		p, err := payload[Shown](e)
 		i.Commit = p.Commit
 		if p.Role == agentsig.RoleCritic {
-			i.Review = Seen{e.Session, p.Commit, p.Tree, p.Base}
+			i.Review, i.Reviewed = Seen{e.Session, p.Commit, p.Tree, p.Base}, Reviewed{Shown: seq}
 		} else {
 			i.Audit = Seen{e.Session, p.Commit, p.Tree, p.Base}
 		}
@@ -167,12 +177,21 @@ func (i Item) said(seq uint64, p outcome) Latest {
 	return s
 }
 
+// unseen forgets what reviewers were given to look at.
+func (i Item) unseen() Item {
+	i.Review, i.Reviewed, i.Audit = Seen{}, Reviewed{}, Seen{}
+	return i
+}
+
 // to moves the item to a phase and ends its lease.
 func (i Item) to(phase agentsig.Phase) Item {
 	if i.Lease != nil {
 		i.Past, i.Lease = i.Lease, nil
 	}
-	if i.Audited = i.Audited && phase == i.Phase; !i.Audited {
+	if phase != i.Phase {
+		i.Audited, i.Waived = false, nil
+	}
+	if !i.Judged() {
 		i.Allowed, i.Proposal = nil, nil
 	}
 	switch {

@@ -74,16 +74,19 @@ type Item struct {
 	ID          string // its name for people
 	Title       string
 	Run, Task   string // the plan's run that it is a task of, and its id there; empty if it stands alone
+	Unaudited   bool   // its run was started without an auditor
 	Phase       agentsig.Phase
 	BlockedFrom agentsig.Phase // the phase that a BLOCKED item came from
 	Commit      string         // that the gate spoke of last
 	NoChange    string         // why nothing had to be changed in it, as the developer claims; empty if something was
 	Review      Seen           // what the critic was given to look at, since the gate spoke last
+	Reviewed    Reviewed       // where the ledger says that the critic was given it, and passed it
 	Audit       Seen           // what the auditor was
 	ByHand      bool           // the operator has set its phase since the gate spoke last
-	Audited     bool           // it waits for its merge
-	Allowed     *Permit        // the merge that was allowed last, since the audit; never changed in place
-	Proposal    *Proposal      // the merge that a person was asked about last, since the audit; never changed in place
+	Audited     bool           // the auditor has passed it: it waits for its merge
+	Waived      *Waiver        // nobody audits it: it waits for its merge; never changed in place
+	Allowed     *Permit        // the merge that was allowed last, since it was judged; never changed in place
+	Proposal    *Proposal      // the merge that a person was asked about last, since it was judged; never changed in place
 	Lease       *Lease         // nil if nobody holds it; never changed in place
 	Past        *Lease         // the one that ended last
 	Granted     uint64         // the counter of the latest grant
@@ -110,7 +113,7 @@ type Seen struct{ Session, Commit, Tree, Base string }
 // Agreed reports whether the critic was shown that nothing was changed, and passed that: nothing is left to be audited
 // or merged.
 func (i Item) Agreed() bool {
-	return i.Phase == agentsig.PhaseReadyForMerge && !i.Audited && i.NoChange != "" && i.Review.Commit == i.Commit
+	return i.Phase == agentsig.PhaseReadyForMerge && !i.Judged() && i.NoChange != "" && i.Review.Commit == i.Commit
 }
 
 // Unchanged reports whether the work was completed without a change.
@@ -130,8 +133,11 @@ func (i Item) CheckBase(base string) error {
 }
 
 // CheckMerge refuses to merge anything but what both the critic and the auditor were given to
-// look at. It returns those whom the operator took the work past.
+// look at; in a run without an auditor, anything but what the critic has passed. It returns those whom the operator took the work past.
 func (i Item) CheckMerge(commit, tree string) (unseen []agentsig.Role, err error) {
+	if i.Waived != nil {
+		return nil, i.checkWaived(commit, tree)
+	}
 	for _, by := range []struct {
 		role agentsig.Role
 		seen Seen

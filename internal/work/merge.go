@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 )
 
-// Allow says which merge of the audited commit is about to be made. If one was proposed to a person, it is the one that
+// Allow says which merge of the judged commit is about to be made. If one was proposed to a person, it is the one that
 // they have approved.
 type Allow struct{ Allowed }
 
@@ -23,7 +23,7 @@ func (c Allow) decide(i Item) (Event, error) {
 	return Event{Type: MergeAllowed, Actor: BoxActor, Payload: c.Allowed}, nil
 }
 
-// checkAllowed refuses a merge of something else than what was audited.
+// checkAllowed refuses a merge of something else than what was judged, or one that does not say whether it was audited.
 func (i Item) checkAllowed(a Allowed) error {
 	if !validCommit(a.Onto) || !validCommit(a.Tree) {
 		return ErrBadCommit
@@ -34,12 +34,15 @@ func (i Item) checkAllowed(a Allowed) error {
 	if err := i.mayMerge(a.Commit); err != nil {
 		return err
 	}
+	if w := i.Waived; a.Unaudited != (w != nil) || w != nil && (a.Verdict != w.Seq || i.checkWaived(a.Commit, w.Tree) != nil) {
+		return fmt.Errorf("%s at %s: %w", i.ID, a.Commit, ErrAuditNeeded)
+	}
 	return i.CheckBase(a.Base)
 }
 
-// Merged says that the audited commit is merged, which completes the work.
+// Merged says that the judged commit is merged, which completes the work.
 type Merged struct {
-	Commit, Tree string // what was audited
+	Commit, Tree string // what was judged
 	Result       string // the merge
 	Key          string
 }
@@ -54,7 +57,7 @@ func (i Item) MayMerge(commit string) bool {
 }
 
 func (c Merged) decide(i Item) (Event, error) {
-	m := Merge{Commit: c.Commit, Tree: c.Tree, Base: i.Base(), Result: c.Result, NextPhase: agentsig.PhaseCompleted}
+	m := Merge{Commit: c.Commit, Tree: c.Tree, Base: i.Base(), Result: c.Result, NextPhase: agentsig.PhaseCompleted, Unaudited: i.Waived != nil}
 	e, err := i.merge(WorkMerged, m, c.Key)
 	if err != nil {
 		return e, err
@@ -69,7 +72,7 @@ func (c Merged) decide(i Item) (Event, error) {
 	return e, nil
 }
 
-// Unmerged says that the audited commit can't be merged as it is, or that a person does not approve the merge that was
+// Unmerged says that the judged commit can't be merged as it is, or that a person does not approve the merge that was
 // proposed: it goes back to be worked on.
 type Unmerged struct {
 	Actor          string // the person; empty if it is the box that can't merge it
@@ -92,12 +95,12 @@ func (c Unmerged) decide(i Item) (Event, error) {
 	return e, nil
 }
 
-// mayMerge refuses a commit that is not the audited one.
+// mayMerge refuses a commit that is not the judged one.
 func (i Item) mayMerge(commit string) error {
 	switch {
 	case !validCommit(commit):
 		return ErrBadCommit
-	case !i.Audited || i.Commit != "" && commit != i.Commit:
+	case !i.Judged() || i.Commit != "" && commit != i.Commit:
 		return fmt.Errorf("%s at %s: %w", i.ID, commit, ErrNotAudited)
 	}
 	return nil

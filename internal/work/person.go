@@ -25,7 +25,7 @@ func (c Take) decide(i Item) (Event, error) {
 		return Event{}, ErrBadActor
 	case i.Phase == agentsig.PhaseCompleted:
 		return Event{}, ErrCompleted
-	case i.Audited:
+	case i.Judged():
 		return Event{}, ErrAudited
 	case i.Lease.ByPerson() && i.Phase == agentsig.PhaseImplementation:
 		return Event{}, &HeldError{i.ID, i.Lease.Actor, i.Session()}

@@ -63,6 +63,7 @@ func (s *schedule) run(t *testing.T) {
 	if s.rand.IntN(2) == 0 {
 		add.Run, add.Task = "01JD0000000000000000000002", "T-1"
 		add.Phase = []agentsig.Phase{agentsig.PhaseDraft, agentsig.PhaseCIPending, agentsig.PhaseReadyForMerge}[s.rand.IntN(3)]
+		add.Unaudited = s.rand.IntN(2) == 0
 	}
 	s.deliver(t, add)
 	for range 50 {
@@ -134,12 +135,16 @@ func (s *schedule) run(t *testing.T) {
 		if s.item.Phase == agentsig.PhaseReadyForMerge && s.rand.IntN(2) == 0 {
 			s.flight = append(s.flight, work.Leave{})
 		}
-		if s.item.Audited && s.rand.IntN(4) == 0 {
+		if s.item.Phase == agentsig.PhaseReadyForMerge && s.rand.IntN(2) == 0 {
+			s.flight = append(s.flight, work.Waive{Start: 1})
+		}
+		if s.item.Judged() && s.rand.IntN(4) == 0 {
 			s.propose(t)
 		}
-		if s.item.Audited && s.rand.IntN(2) == 0 {
+		if s.item.Judged() && s.rand.IntN(2) == 0 {
 			base := []string{s.item.Base(), s.item.Base(), s.item.Base(), "0123001"}[s.rand.IntN(4)]
 			allow := work.Allow{Allowed: work.Allowed{Task: s.item.Task, Commit: cmp.Or(s.item.Commit, "0123abc"), Base: base, Onto: "0123aaa", Tree: "0123bbb"}}
+			s.say(&allow.Allowed)
 			if p := s.item.Proposal; p != nil && s.rand.IntN(4) > 0 {
 				allow.Approval = p.Approved
 			}
@@ -162,12 +167,22 @@ func (s *schedule) run(t *testing.T) {
 func (s *schedule) propose(t *testing.T) {
 	other := func(commit string) string { return []string{commit, commit, commit, "fffffff"}[s.rand.IntN(4)] }
 	commit := cmp.Or(s.item.Commit, "0123abc")
-	s.deliver(t, work.Propose{Proposed: work.Proposed{
-		Allowed: work.Allowed{Task: s.item.Task, Commit: other(commit), Base: s.item.Base(), Onto: "0123aaa", Tree: other("0123bbb")}, Checked: "0123ccc",
-	}})
+	allowed := work.Allowed{Task: s.item.Task, Commit: other(commit), Base: s.item.Base(), Onto: "0123aaa", Tree: other("0123bbb")}
+	s.say(&allowed)
+	s.deliver(t, work.Propose{Proposed: work.Proposed{Allowed: allowed, Checked: "0123ccc"}})
 	s.flight = append(s.flight, work.Approve{Actor: work.OperatorActor, Commit: other(commit), Onto: other("0123aaa"), Tree: other("0123bbb")})
 	if s.rand.IntN(4) == 0 {
 		s.flight = append(s.flight, work.Unmerged{Actor: work.OperatorActor, Commit: commit, Reason: "say more"})
+	}
+}
+
+// say has a merge say whether it was audited; now and then it is wrong.
+func (s *schedule) say(a *work.Allowed) {
+	if w := s.item.Waived; (w != nil) != (s.rand.IntN(8) == 0) {
+		a.Unaudited = true
+		if w != nil {
+			a.Verdict = w.Seq
+		}
 	}
 }
 
@@ -251,7 +266,7 @@ func (s *schedule) check() error {
 			}
 			holder, last = e.Token, e.Token
 		case work.WorkTaken:
-			if e.Token.Counter <= last.Counter || h.before.Audited || h.before.Phase == agentsig.PhaseCompleted || h.after.Phase != agentsig.PhaseImplementation {
+			if e.Token.Counter <= last.Counter || h.before.Judged() || h.before.Phase == agentsig.PhaseCompleted || h.after.Phase != agentsig.PhaseImplementation {
 				return fmt.Errorf("event %d: %v takes what is in %s, with %v before it", n, e.Token, h.before.Phase, last)
 			}
 			holder, last = e.Token, e.Token
@@ -331,6 +346,7 @@ func (s *schedule) check() error {
 // changed and agrees with that; and blocked only to return to where it was.
 func (s *schedule) checkTask() error {
 	from, audited, gated := agentsig.PhaseDraft, false, ""
+	waived, passed, shown, light := false, "", work.Token{}, s.history[0].event.Payload.(work.Added).Unaudited
 	claimed, agreed := false, false
 	seen, byHand := map[agentsig.Role]string{}, false
 	var proposed *work.Proposed
@@ -351,17 +367,31 @@ func (s *schedule) checkTask() error {
 				return fmt.Errorf("event %d: nothing was changed: %v, and that is claimed: %v", n, same, claimed)
 			}
 			clear(seen)
+			passed = ""
 		case work.Taken:
 			gated, byHand, claimed, agreed = "", false, false, false
 			clear(seen)
+			passed = ""
 		case work.Overridden:
 			gated, byHand = "", true // what the gate saw may not be what is there by now
 			claimed, agreed = false, false
 			clear(seen)
+			passed = ""
 		case work.Shown:
 			seen[p.Role], gated = p.Tree, p.Commit
+			if p.Role == agentsig.RoleCritic {
+				passed, shown = "", h.event.Token
+			}
+		case work.Waived:
+			if !light || audited || moved || passed == "" || p.Commit+" "+p.Tree != passed || p.Commit != gated || claimed || h.event.Actor != work.BoxActor || h.before.Lease != nil || h.before.Phase != agentsig.PhaseReadyForMerge {
+				return fmt.Errorf("event %d: nobody audits %s in %s; without an auditor: %v, the critic has passed %q", n, p.Commit, h.before.Phase, light, passed)
+			}
+			audited, waived = true, true
 		case work.Merge:
 			for _, role := range []agentsig.Role{agentsig.RoleCritic, agentsig.RoleAuditor} {
+				if waived && role == agentsig.RoleAuditor && p.Unaudited && p.Commit+" "+p.Tree == passed {
+					continue
+				}
 				if h.event.Type == work.WorkMerged && p.Tree != seen[role] && (seen[role] != "" || !byHand) {
 					return fmt.Errorf("event %d merges the tree %s, and the %s saw %q", n, p.Tree, role, seen[role])
 				}
@@ -390,6 +420,9 @@ func (s *schedule) checkTask() error {
 			if !audited || gated != "" && p.Commit != gated || moved {
 				return fmt.Errorf("event %d allows the merge of %s; audited %v at %q", n, p.Commit, audited, gated)
 			}
+			if p.Unaudited != waived {
+				return fmt.Errorf("event %d allows a merge, audited: %v; nobody audits it: %v", n, !p.Unaudited, waived)
+			}
 			if p.Approval != approval || proposed != nil && (approval == 0 || p.Commit != proposed.Commit || p.Onto != proposed.Onto || p.Tree != proposed.Tree || p.Base != proposed.Base) {
 				return fmt.Errorf("event %d allows %+v; proposed is %+v, approved at %d", n, p, proposed, approval)
 			}
@@ -412,10 +445,14 @@ func (s *schedule) checkTask() error {
 		if p, ok := h.event.Payload.(work.Result); ok && h.event.Type == work.AgentSessionCompleted {
 			if p.PhaseCompleted == agentsig.PhaseReview && p.ExitReason == agentsig.ExitCompleted {
 				agreed = claimed && seen[agentsig.RoleCritic] != ""
+				if h.event.Token == shown && seen[agentsig.RoleCritic] != "" {
+					passed = gated + " " + seen[agentsig.RoleCritic]
+				}
 			}
+			waived = false
 			audited = s.item.Run != "" && p.PhaseCompleted == agentsig.PhaseReadyForMerge && p.ExitReason == agentsig.ExitCompleted
 		} else if moved {
-			audited = false
+			audited, waived = false, false
 		}
 		if !audited {
 			proposed, approval = nil, 0
