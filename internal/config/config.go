@@ -40,6 +40,7 @@ type Config struct {
 	Rework       Rework            `yaml:"rework"`        // whether a developer whose work was sent back goes on in its own conversation (resumed), or begins afresh (fresh)
 	Review       Review            `yaml:"review"`        // whether a run in a sandbox is refused if what a critic or an auditor runs could speak for it (protected), or not (unprotected)
 	Checks       []Check           `yaml:"checks"`        // what the gate runs; without any, it passes and records that nothing was checked
+	Gate         Gate              `yaml:"gate"`          // which work the gate looks at besides that of runs
 	Worktree     Worktree          `yaml:"worktree"`      // what a task's worktree needs before an agent can work in it
 	Merge        Merge             `yaml:"merge"`         // where finished work is merged to (branch or pr), or settings for that and for who approves it
 	Branch       string            `yaml:"branch"`        // the integration branch; {run} stands for the run's id
@@ -264,6 +265,11 @@ func (c *Check) UnmarshalYAML(n *yaml.Node) error {
 // DefaultCheckTimeout is how long a check may take that says nothing else.
 const DefaultCheckTimeout = 10 * time.Minute
 
+// Gate is which work the gate looks at besides that of runs.
+type Gate struct {
+	Checks Switch `yaml:"checks"` // whether the box runs the checks on work that you hand out yourself and that has a branch (signalbox work add --branch), or waits for your CI's report (on or off)
+}
+
 // Worktree is how a worktree is made ready.
 type Worktree struct {
 	Setup        string        `yaml:"setup"`         // a command line for the shell that is run in each new one, such as npm ci
@@ -391,6 +397,7 @@ func Default() Config {
 		Sandbox:  Sandbox{Kind: sandbox.None, Network: On, Checks: On},
 		Review:   ReviewProtected,
 		Rework:   ReworkResumed,
+		Gate:     Gate{Checks: Off},
 		Worktree: Worktree{SetupTimeout: 10 * minutes},
 		Merge:    Merge{Into: IntoBranch},
 		Branch:   "signalbox/" + runMark,

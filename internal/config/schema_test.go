@@ -89,7 +89,7 @@ func (s *schema) constrain(at string) {
 		s.Enum = []string{string(config.ReviewProtected), string(config.ReviewUnprotected)}
 	case at == "sandbox.kind":
 		s.Enum = []string{"none", "landlock", "bubblewrap"}
-	case at == "sandbox.network" || at == "sandbox.checks":
+	case at == "sandbox.network" || at == "sandbox.checks" || at == "gate.checks":
 		s.Enum = []string{"on", "off"}
 	case at == "sandbox.write.*":
 		s.MinLength = 1

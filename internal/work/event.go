@@ -70,6 +70,9 @@ type Added struct {
 	BlockedBy []string `json:"blocked_by,omitempty"`
 
 	Asked string `json:"asked,omitempty"` // what is to be done, in whole sentences
+
+	// Of work that stands alone.
+	Branch string `json:"branch,omitempty"` // of the box's repository, that it is done on
 }
 
 // Granted is the payload of LeaseGranted and ReviewStarted.
@@ -188,6 +191,7 @@ type Blocked struct {
 	NextPhase agentsig.Phase `json:"next_phase"`
 	Cause     string         `json:"cause"`
 	Reason    string         `json:"reason"`
+	Waits     *Waits         `json:"waits,omitempty"` // of work that stands alone: for whom
 }
 
 // Unblocked is the payload of WorkUnblocked.
