@@ -81,7 +81,11 @@ func (l *logs) fresh() ([]entry, error) {
 	if l.errs {
 		all = nil
 	}
-	begun, err := l.checks(speech{Role: roleBaseline, Transcript: l.gateFile(l.about.subject), Who: whoGate})
+	role := roleGate // on work that nobody worked on before
+	if l.about.run {
+		role = roleBaseline
+	}
+	begun, err := l.checks(speech{Role: role, Transcript: l.gateFile(l.about.subject), Who: whoGate})
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +135,7 @@ func (l *logs) gateFile(name string) string {
 	return filepath.Join(l.app.dir, "gates", "log", name+".log")
 }
 
-// sessions returns the sessions that have a directory, in order.
+// sessions returns the sessions that have a directory, and those of work by hand, which have none, in order.
 func (l *logs) sessions() (names []string, err error) {
 	entries, err := os.ReadDir(filepath.Join(l.app.dir, "sessions"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -140,6 +144,11 @@ func (l *logs) sessions() (names []string, err error) {
 	for _, e := range entries {
 		if subject, _, err := work.ParseSession(e.Name()); err == nil && subject == l.about.subject {
 			names = append(names, e.Name())
+		}
+	}
+	for name := range l.granted {
+		if subject, _, err := work.ParseSession(name); err == nil && subject == l.about.subject && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	slices.SortFunc(names, func(x, y string) int {

@@ -16,7 +16,9 @@ import (
 type card struct {
 	Task      string           `json:"task"` // its item's id
 	Title     string           `json:"title"`
-	State     string           `json:"state"` // its phase, or cancelled
+	State     string           `json:"state"`            // its phase, or cancelled
+	Branch    string           `json:"branch,omitempty"` // that work by hand is done on
+	Checks    bool             `json:"checks,omitempty"` // the box runs the checks on it now, or will
 	Asked     string           `json:"asked"`
 	Attempts  []attempt        `json:"attempts"`
 	Claims    []work.Statement `json:"claims"` // of those who worked on it: nobody has checked them
@@ -134,7 +136,7 @@ func cardOf(subject, task string, events []happened) (card, error) {
 			return card{}, fmt.Errorf("event %d: %w", e.sequence, err)
 		}
 	}
-	f.Task, f.Title, f.State = f.item.ID, f.item.Title, string(f.item.Phase)
+	f.Task, f.Title, f.State, f.Branch = f.item.ID, f.item.Title, string(f.item.Phase), f.item.Branch
 	return f.card, nil
 }
 

@@ -48,7 +48,8 @@ func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
 	}
 	var site runner.Site
 	var err error
-	delivers, checks := len(o.Config.Agents) > 0, o.Config.Gate.Checks == config.On
+	o.Box.Checks = o.Config.Gate.Checks == config.On
+	delivers, checks := len(o.Config.Agents) > 0, o.Box.Checks && !o.Draining
 	patience := cmp.Or(o.patience, startPatience)
 	if delivers || checks {
 		opening, cancel := patient(ctx, patience)
@@ -59,7 +60,6 @@ func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
 		o.Box.Witnesses = site.Witnesses
 	}
 	o.Box.Limits.ExpertRequests, o.Box.Limits.RemediationRounds = o.Config.Limits.ExpertRequests, o.Config.Limits.RemediationRounds
-	o.Box.Checks = checks
 	b, found, err := box.Open(ctx, o.Box)
 	if err != nil {
 		return nil, box.Found{}, err
