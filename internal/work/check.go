@@ -13,8 +13,8 @@ import (
 // work is in CI_PENDING, and reports what came of them as an outside CI does. What the checks can't tell is a question: it is
 // never taken for a result.
 
-// The causes of such questions, besides [CauseInfrastructure].
-const CauseBranch Cause = "branch" // it is not there, or does not stay where it is
+// CauseBranch is the cause of such a question if the branch is not there, or does not stay where it is.
+const CauseBranch Cause = "branch"
 
 // Why an item's branch, or what was checked on it, is refused.
 var (
