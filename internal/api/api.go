@@ -41,14 +41,14 @@ type Work struct {
 	Phase       agentsig.Phase `json:"phase"`
 	BlockedFrom agentsig.Phase `json:"blocked_from,omitempty"`
 	Holder      *Holder        `json:"holder,omitempty"`
-	Branch      string         `json:"branch,omitempty"`    // that it is done on
-	Checks      bool           `json:"checks,omitempty"`    // the box runs the checks on its branch now, or will: nobody has to report them
-	Waits       *Question      `json:"waits,omitempty"`     // what it waits for, if it is BLOCKED
-	Answers     []Reply        `json:"answers,omitempty"`   // what came of such questions, the latest last
-	NoChange    string         `json:"no_change,omitempty"` // nothing was changed, and this is why, as the developer claims; once it is COMPLETED, as the critic agreed
-	Subject     string         `json:"subject"`             // its name in the ledger
-	Events      uint64         `json:"events"`              // how many it has there
-	Sequence    uint64         `json:"sequence"`            // of the last one
+	Branch      string         `json:"branch,omitempty"`     // that it is done on
+	BoxChecks   bool           `json:"box_checks,omitempty"` // the box runs the checks on its branch now, or will: nobody has to report them
+	Waits       *Question      `json:"waits,omitempty"`      // what it waits for, if it is BLOCKED
+	Answers     []Reply        `json:"answers,omitempty"`    // what came of such questions, the latest last
+	NoChange    string         `json:"no_change,omitempty"`  // nothing was changed, and this is why, as the developer claims; once it is COMPLETED, as the critic agreed
+	Subject     string         `json:"subject"`              // its name in the ledger
+	Events      uint64         `json:"events"`               // how many it has there
+	Sequence    uint64         `json:"sequence"`             // of the last one
 	Handoff                    // not in a list
 }
 
@@ -173,7 +173,7 @@ type Status struct {
 	Verifier string       `json:"verifier_key"`
 	Box      BoxStatus    `json:"box"`
 	Ledger   LedgerStatus `json:"ledger"`
-	Checks   *ToCheck     `json:"checks,omitempty"` // work that nobody reports the checks of: the box runs them
+	ToCheck  *ToCheck     `json:"to_check,omitempty"` // work that nobody reports the checks of: the box runs them
 }
 
 // ToCheck is the work that the box runs the checks on by itself, one item after the other.

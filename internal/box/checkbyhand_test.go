@@ -38,10 +38,10 @@ func TestBranchOfWork(t *testing.T) {
 		d.restart()
 		d.checks = checks
 		w := d.shown()
-		if w.Branch != "fix-1" || w.Checks != checks {
+		if w.Branch != "fix-1" || w.BoxChecks != checks {
 			t.Errorf("shown %+v; the box checks: %v", w, checks)
 		}
-		switch s := d.Status().Checks; {
+		switch s := d.Status().ToCheck; {
 		case !checks && s != nil, checks && (s == nil || *s != api.ToCheck{Work: "T-3", Branch: "fix-3", More: 1}):
 			t.Errorf("status %+v; the box checks: %v", s, checks)
 		}
@@ -51,7 +51,7 @@ func TestBranchOfWork(t *testing.T) {
 		t.Errorf("%s is checked first", first.ID)
 	}
 	d.gate("fail")
-	if w := d.shown(); w.Checks {
+	if w := d.shown(); w.BoxChecks {
 		t.Errorf("shown %+v", w)
 	}
 }

@@ -46,7 +46,7 @@ func (b *Box) Status() api.Status {
 		Exit: b.exitEnabled, Verifier: b.keys.Verifier,
 	}
 	if b.checks {
-		s.Checks = b.state.toCheck()
+		s.ToCheck = b.state.toCheck()
 	}
 	s.Ledger.Events = s.Events
 	s.Ledger.Scrubbed, s.Ledger.ScrubbedSince = b.scrubbed()

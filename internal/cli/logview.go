@@ -18,6 +18,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/regular"
+	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/session"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
@@ -132,7 +133,11 @@ func (l *logs) sessionDir(name string) string {
 
 // gateFile is where what checks printed is kept.
 func (l *logs) gateFile(name string) string {
-	return filepath.Join(l.app.dir, "gates", "log", name+".log")
+	dir := "log"
+	if !l.about.run && l.about.task == "" {
+		dir = runner.HandLogs
+	}
+	return filepath.Join(l.app.dir, "gates", dir, name+".log")
 }
 
 // sessions returns the sessions that have a directory, and those of work by hand, which have none, in order.

@@ -16,9 +16,9 @@ import (
 type card struct {
 	Task      string           `json:"task"` // its item's id
 	Title     string           `json:"title"`
-	State     string           `json:"state"`            // its phase, or cancelled
-	Branch    string           `json:"branch,omitempty"` // that work by hand is done on
-	Checks    bool             `json:"checks,omitempty"` // the box runs the checks on it now, or will
+	State     string           `json:"state"`                // its phase, or cancelled
+	Branch    string           `json:"branch,omitempty"`     // that work by hand is done on
+	BoxChecks bool             `json:"box_checks,omitempty"` // the box runs the checks on it now, or will
 	Asked     string           `json:"asked"`
 	Attempts  []attempt        `json:"attempts"`
 	Claims    []work.Statement `json:"claims"` // of those who worked on it: nobody has checked them

@@ -103,7 +103,7 @@ func (c card) stateWords() string {
 		return fmt.Sprintf("%s, merged as %.7s", c.State, c.Merge.Commit)
 	case c.State == string(agentsig.PhaseCompleted) && len(c.Gates) > 0 && c.Gates[len(c.Gates)-1].NoChange != "":
 		return c.State + ", nothing had to be changed"
-	case c.Checks:
+	case c.BoxChecks:
 		return fmt.Sprintf("%s, the box runs the checks on the branch %s", c.State, safetext.Escape(c.Branch))
 	}
 	return c.State

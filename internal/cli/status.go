@@ -22,7 +22,7 @@ type status struct {
 	*api.Run                  // nil if there is none
 	Box      api.BoxStatus    `json:"box"`
 	Ledger   api.LedgerStatus `json:"ledger"`
-	Checks   *api.ToCheck     `json:"checks,omitempty"` // work by hand that the box checks
+	ToCheck  *api.ToCheck     `json:"to_check,omitempty"` // work by hand that the box checks
 	Claims   []claimed        `json:"claims,omitempty"`
 	inbox    []api.Question   // of all runs
 }
@@ -48,7 +48,7 @@ claims; signalbox show has all of it.
 
 With --json it prints the run, if there is one: unprotected says in words which of its verdicts could be
 forged, and each task has a protection, held or none. Beside it are box (writable, and the reason if it is
-not), ledger (events, scrubbed, scrubbed_since), checks (work by hand that the box runs the checks on: work, branch, more) and
+not), ledger (events, scrubbed, scrubbed_since), to_check (work by hand that the box runs the checks on: work, branch, more) and
 claims (work, by, at, text and more, as in work show).`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -63,7 +63,7 @@ claims (work, by, at, text and more, as in work show).`,
 			a.showRun(s.Run, running)
 			a.showClaims(s.Claims)
 			a.showElsewhere(s)
-			a.showToCheck(s.Checks, running)
+			a.showToCheck(s.ToCheck, running)
 			a.showBox(s.Box, s.Ledger, running)
 			return nil
 		},
@@ -83,7 +83,7 @@ func statusOf(ctx context.Context, c *api.Client, args []string) (status, error)
 	if err != nil {
 		return s, err
 	}
-	s.Box, s.Ledger, s.Checks = b.Box, b.Ledger, b.Checks
+	s.Box, s.Ledger, s.ToCheck = b.Box, b.Ledger, b.ToCheck
 	if s.inbox, err = c.Questions(ctx); err != nil || s.Run == nil {
 		return s, err
 	}

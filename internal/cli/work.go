@@ -214,7 +214,7 @@ func (a *app) workShowCommand() *cobra.Command {
 		Long: `Show shows a work item as it is: phase and holder, what is asked for, what who worked on it last claims, and what
 was found when it was sent back. A claim is what somebody says, and nobody has checked it.
 
-With --json there are branch, checks (true if the box runs the checks on it now, or will), asked, claim, findings, pr_url and evidence, as far as there is something. A claim or findings have sequence, at, by, text,
+With --json there are branch, box_checks (true if the box runs the checks on it now, or will), asked, claim, findings, pr_url and evidence, as far as there is something. A claim or findings have sequence, at, by, text,
 and more; if the claim's sequence is greater, it says that the findings are answered.`,
 		Example: `  signalbox work show T-1`,
 		Args:    one("the id of a work item"),
@@ -256,7 +256,7 @@ and more; if the claim's sequence is greater, it says that the findings are answ
 // gateWords says who speaks for the gate on work by hand that waits for it; empty if it does not wait, or a run has it.
 func gateWords(w api.Work) string {
 	switch {
-	case w.Checks:
+	case w.BoxChecks:
 		return "the box runs the checks on its branch"
 	case w.Phase == agentsig.PhaseCIPending && w.Branch != "" && w.Holder == nil:
 		return "it waits for your CI's report (signalbox gate report): gate.checks is off"

@@ -65,7 +65,7 @@ type Archive struct {
 
 // Keep says for how long what runs leave is kept after their end.
 type Keep struct {
-	Transcripts time.Duration `yaml:"transcripts"` // how long what was said in a run, and what its checks printed; the hashes stay; 0s for ever
+	Transcripts time.Duration `yaml:"transcripts"` // how long what was said in a run, and what checks printed; the hashes stay; 0s for ever
 	Megabytes   int           `yaml:"megabytes"`   // how much of that, of all runs that have ended: the oldest goes first; 0 for no limit
 	Worktrees   time.Duration `yaml:"worktrees"`   // how long worktrees of work that was not merged; what is in them is committed, and the branch stays; 0s for ever
 }

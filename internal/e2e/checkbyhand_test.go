@@ -127,7 +127,7 @@ func TestHandGateKilled(t *testing.T) {
 	h.emit(h.claim("developer"), "READY_FOR_REVIEW: T-1")
 	began := func() bool { _, err := os.Stat(filepath.Join(h.dir, "began")); return err == nil }
 	h.until("the check begins", began)
-	if w := h.item(); !w.Checks {
+	if w := h.item(); !w.BoxChecks {
 		t.Errorf("nothing says that the box checks it: %+v", w)
 	}
 	for _, command := range [][]string{{"work", "show", "T-1"}, {"show", "T-1"}, {"status"}} {

@@ -3,6 +3,9 @@ package runner
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
 
 	"github.com/signalbox-dev/signalbox/internal/plan"
 	"github.com/signalbox-dev/signalbox/internal/work"
@@ -52,13 +55,49 @@ func (x *Runner) checkBranch(ctx context.Context, i work.Item, out *work.Checked
 
 // checkTaken runs the checks on the commit of an item that was brought to where it is checked.
 func (x *Runner) checkTaken(ctx context.Context, i work.Item, out *work.Checked) error {
-	log, err := x.gateLog(i)
+	if err := x.keepLogs(); err != nil {
+		x.logger.Warn("what checks printed on work by hand is kept for longer than it should be", "error", err)
+	}
+	log, err := openLog(x.handLogs(), logName(i))
 	if err != nil {
 		return err
 	}
 	result, err := x.check(ctx, out.Commit, trial{checks: x.checks(plan.Plan{}), log: log})
 	out.Passed, out.Checks, out.Output = err == nil && result.passed(), result.checks, result.output
 	return errors.Join(err, log.Close())
+}
+
+// handLogs is where what checks print on work that is in no run is kept: nobody cleans up after such work, so it is not among
+// what runs leave.
+func (x *Runner) handLogs() string { return filepath.Join(x.gatesDir(), HandLogs) }
+
+// HandLogs is the name of that directory, beside that of the logs of runs.
+const HandLogs = "by-hand"
+
+// keepLogs removes of that what is older or more than the settings keep of what runs leave: the oldest goes first.
+func (x *Runner) keepLogs() error {
+	entries, err := list(x.handLogs())
+	if err != nil {
+		return err
+	}
+	var logs []fs.FileInfo
+	var bytes int64
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil { // else it is gone
+			logs, bytes = append(logs, info), bytes+info.Size()
+		}
+	}
+	slices.SortFunc(logs, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	keep := x.config.Keep
+	for _, log := range logs {
+		old := keep.Transcripts > 0 && x.now().Sub(log.ModTime()) > keep.Transcripts
+		crowded := keep.Megabytes > 0 && bytes > keep.Bytes()
+		if old || crowded {
+			bytes -= log.Size()
+			err = errors.Join(err, x.discard(filepath.Join(x.handLogs(), log.Name())))
+		}
+	}
+	return err
 }
 
 // tipOf returns where a branch of the user's is; empty if there is none of that name.

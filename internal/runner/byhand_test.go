@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/config"
@@ -75,9 +76,51 @@ func TestCheckBranch(t *testing.T) {
 			if kept := gittest.Git(t, exchangePath(w.dir), "for-each-ref", "refs/signalbox/by-hand/"); kept != "" {
 				t.Errorf("the box keeps\n%s", kept)
 			}
-			log, err := os.ReadFile(filepath.Join(w.gateLogs(), "item.log"))
+			log, err := os.ReadFile(filepath.Join(w.handLogs(), "item.log"))
 			if err != nil || !strings.Contains(string(log), "\nhello\n") {
 				t.Errorf("the log: %q, %v", log, err)
+			}
+		})
+	}
+}
+
+// What checks printed on work by hand is kept for as long, and as much of it, as what runs leave.
+func TestKeepHandLogs(t *testing.T) {
+	for name, c := range map[string]struct{ keep, want string }{
+		"by age":     {"keep: {transcripts: 48h}", "c.log d.log"},
+		"by size":    {"keep: {megabytes: 1}", "d.log"},
+		"for ever":   {"keep: {transcripts: 0s, megabytes: 0}", "a.log b.log c.log d.log"},
+		"all of it":  {"keep: {megabytes: 3}", "a.log b.log c.log d.log"},
+		"by default": {"", "a.log b.log c.log d.log"},
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			settings, err := config.Parse(filepath.Join(t.TempDir(), config.File), []byte(c.keep))
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := newRunner(t, gittest.New(t), settings, nil)
+			must := func(err error) {
+				t.Helper()
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			must(x.keepLogs()) // there is nothing yet
+			must(os.MkdirAll(x.handLogs(), 0o700))
+			for n, log := range []string{"a.log", "b.log", "c.log", "d.log"} {
+				path, at := filepath.Join(x.handLogs(), log), time.Now().Add(-time.Duration(4-n)*24*time.Hour+time.Hour)
+				must(os.WriteFile(path, make([]byte, 700<<10), 0o600))
+				must(os.Chtimes(path, at, at))
+			}
+			must(x.keepLogs())
+			left, err := filepath.Glob(filepath.Join(x.handLogs(), "*"))
+			must(err)
+			for i := range left {
+				left[i] = filepath.Base(left[i])
+			}
+			if got := strings.Join(left, " "); got != c.want {
+				t.Errorf("%q is left; want %q", got, c.want)
 			}
 		})
 	}

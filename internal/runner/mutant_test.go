@@ -13,6 +13,8 @@ func TestMutants(t *testing.T) {
 			Old: "out.Tip, err = x.tipOf(ctx, i.Branch)", New: "out.Tip = out.Commit"}},
 		{By: "^TestCheckBranchTrouble$", Mutant: mutant.Mutant{Name: "what could not be checked by hand has failed", File: "byhand.go",
 			Old: "out.Trouble = x.redact(err.Error())", New: "out.Output = x.redact(err.Error())"}},
+		{By: "^TestKeepHandLogs$", Mutant: mutant.Mutant{Name: "what checks printed by hand is kept for ever", File: "byhand.go",
+			Old: "if old || crowded {", New: "if old && crowded {"}},
 		{By: "^TestCheckBranch$", Mutant: mutant.Mutant{Name: "what was checked by hand is kept for ever", File: "byhand.go",
 			Old: "err := x.exchange.ForgetByHand(ctx);", New: "err := ctx.Err();"}},
 		{By: "^TestDraft$", Mutant: mutant.Mutant{Name: "a plan that is refused is kept", File: "draft.go",
