@@ -118,15 +118,27 @@ func TestHandGateNoBranch(t *testing.T) {
 	h.until("it passes", func() bool { return h.item().Phase == agentsig.PhaseReadyForReview })
 }
 
-// A box that is killed while it checks leaves nothing running, and the next one checks again and says it once.
+// A box that is stopped or killed while it checks leaves nothing running, and the next one checks again and says it once.
 func TestHandGateKilled(t *testing.T) {
 	h := hand{newWorld(t, "gate: {checks: on}\nchecks: [{name: slow, command: 'echo >>../../../began; test -e ../../../goes-on || sleep 600'}]\n")}
 	box := h.up()
 	h.branch("fix", "good")
 	h.must("work", "add", "--id", "T-1", "--title", "x", "--phase", "IMPLEMENTATION", "--branch", "fix")
 	h.emit(h.claim("developer"), "READY_FOR_REVIEW: T-1")
-	began := func() bool { _, err := os.Stat(filepath.Join(h.dir, "began")); return err == nil }
-	h.until("the check begins", began)
+	begins := func(times int) {
+		t.Helper()
+		h.until("the check begins", func() bool {
+			began, err := os.ReadFile(filepath.Join(h.dir, "began"))
+			return err == nil && len(began) == times
+		})
+	}
+	begins(1)
+	box.stop()
+	if left := h.leftovers(); len(left) > 0 {
+		t.Errorf("left running: %v", left)
+	}
+	box = h.up()
+	begins(2)
 	if w := h.item(); !w.BoxChecks {
 		t.Errorf("nothing says that the box checks it: %+v", w)
 	}

@@ -54,7 +54,11 @@ func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
 	if delivers || checks {
 		opening, cancel := patient(ctx, patience)
 		defer cancel()
-		if site, err = runner.OpenSite(opening, o.Config.Dir, o.Config); err != nil {
+		site, err = runner.OpenSite(opening, o.Config.Dir, o.Config)
+		if err != nil && !delivers {
+			err = fmt.Errorf("gate.checks is on, so there has to be a repository: %w", err)
+		}
+		if err != nil {
 			return nil, box.Found{}, err
 		}
 		o.Box.Witnesses = site.Witnesses
