@@ -377,7 +377,8 @@ func (a *app) gateCommand() *cobra.Command {
 		Use:   "report WORK --commit SHA --result pass|fail",
 		Short: "Let work in CI_PENDING go on, or back",
 		Long: `Report is the way out of CI_PENDING for a CI outside of the box: pass leads to
-READY_FOR_REVIEW, fail back to IMPLEMENTATION. It needs the gate's own token in
+READY_FOR_REVIEW, fail back to IMPLEMENTATION. Where the box itself runs the checks (gate: {checks: on}, for
+work with a branch), no report is needed. It needs the gate's own token in
 ` + gateTokenVariable + `; the box made it at its first start, in gate.token in its
 directory. Keep it from the agents: one that has it can pass its own CI.`,
 		Example: `  ` + gateTokenVariable + `=$(cat .signalbox/gate.token) signalbox gate report T-1 --commit 0a1b2c3 --result pass`,
