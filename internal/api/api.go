@@ -42,6 +42,7 @@ type Work struct {
 	BlockedFrom agentsig.Phase `json:"blocked_from,omitempty"`
 	Holder      *Holder        `json:"holder,omitempty"`
 	Branch      string         `json:"branch,omitempty"`     // that it is done on
+	Commit      string         `json:"commit,omitempty"`     // that the gate spoke of last: the branch may have moved since
 	BoxChecks   bool           `json:"box_checks,omitempty"` // the box runs the checks on its branch now, or will: nobody has to report them
 	Waits       *Question      `json:"waits,omitempty"`      // what it waits for, if it is BLOCKED
 	Answers     []Reply        `json:"answers,omitempty"`    // what came of such questions, the latest last
@@ -90,6 +91,7 @@ type Grant struct {
 	ExpiresAt time.Time      `json:"expires_at"`
 	Title     string         `json:"title"`
 	Branch    string         `json:"branch,omitempty"` // that the work is done on
+	Commit    string         `json:"commit,omitempty"` // that the gate spoke of last: what a critic or an auditor is to look at
 	Handoff                  // not if it is renewed
 
 	Waits    *Question `json:"waits,omitempty"`     // what an expert, or who repairs the environment, is to help with

@@ -128,7 +128,7 @@ func (b *Box) Work(id string) (api.Work, error) {
 func (b *Box) show(i work.Item) api.Work {
 	w := api.Work{
 		ID: i.ID, Title: i.Title, Phase: i.Phase, BlockedFrom: i.BlockedFrom,
-		Subject: i.Subject, Events: i.Tip.ItemSeq, Sequence: i.Seq, Branch: i.Branch, BoxChecks: b.checks && i.ToCheck(),
+		Subject: i.Subject, Events: i.Tip.ItemSeq, Sequence: i.Seq, Branch: i.Branch, Commit: i.Commit, BoxChecks: b.checks && i.ToCheck(),
 	}
 	if l := i.Lease; l != nil {
 		w.Holder = &api.Holder{Session: i.Session(), Actor: l.Actor, Role: l.Role, ExpiresAt: b.state.expiry(i.Subject)}
@@ -260,7 +260,7 @@ func lostRace(err error) bool {
 func (b *Box) grant(i work.Item) api.Grant {
 	g := api.Grant{
 		Session: i.Session(), Work: i.ID, Title: i.Title, Phase: i.Phase, Token: i.Lease.Token, ExpiresAt: b.state.expiry(i.Subject),
-		Waits: ShowWait(i), Answers: replies(i), NoChange: i.NoChange, Branch: i.Branch,
+		Waits: ShowWait(i), Answers: replies(i), NoChange: i.NoChange, Branch: i.Branch, Commit: i.Commit,
 	}
 	if i.Format {
 		g.Format = work.UnknownContext + "\n\n" + b.instructions(i)

@@ -214,7 +214,7 @@ func (a *app) workShowCommand() *cobra.Command {
 		Long: `Show shows a work item as it is: phase and holder, what is asked for, what who worked on it last claims, and what
 was found when it was sent back. A claim is what somebody says, and nobody has checked it.
 
-With --json there are branch, box_checks (true if the box runs the checks on it now, or will), asked, claim, findings, pr_url and evidence, as far as there is something. A claim or findings have sequence, at, by, text,
+With --json there are branch, commit (that the gate spoke of last), box_checks (true if the box runs the checks on it now, or will), asked, claim, findings, pr_url and evidence, as far as there is something. A claim or findings have sequence, at, by, text,
 and more; if the claim's sequence is greater, it says that the findings are answered.`,
 		Example: `  signalbox work show T-1`,
 		Args:    one("the id of a work item"),
@@ -236,6 +236,9 @@ and more; if the claim's sequence is greater, it says that the findings are answ
 			}
 			if w.Branch != "" {
 				rows = append(rows, [2]string{"branch", safetext.Escape(w.Branch)})
+			}
+			if w.Commit != "" {
+				rows = append(rows, [2]string{"commit", w.Commit + " (that the gate spoke of last)"})
 			}
 			if gate := gateWords(w); gate != "" {
 				rows = append(rows, [2]string{"gate", gate})

@@ -88,7 +88,11 @@ func TestHandGate(t *testing.T) {
 	if p := payload[work.Gate](h.world, "GatePassed"); p.Commit != good || len(p.Checks) != 1 || !p.Checks[0].Passed {
 		t.Errorf("recorded %+v", p)
 	}
-	if e := h.emit(h.claim("critic"), "REVIEW_PASSED: T-1"); e.NextPhase != agentsig.PhaseReadyForMerge {
+	g = h.claim("critic")
+	if g.Branch != "fix/parser" || g.Commit != good {
+		t.Errorf("the critic is told of %s at %s", g.Branch, g.Commit)
+	}
+	if e := h.emit(g, "REVIEW_PASSED: T-1"); e.NextPhase != agentsig.PhaseReadyForMerge {
 		t.Errorf("%+v", e)
 	}
 	want := []string{"WorkAdded", "LeaseGranted", "AgentSessionCompleted", "GateFailed", "LeaseGranted", "AgentSessionCompleted", "GatePassed", "ReviewStarted", "AgentSessionCompleted"}
