@@ -30,6 +30,8 @@ type AddWork struct {
 	Title string         `json:"title"`           //
 	Asked string         `json:"asked,omitempty"` // what is to be done, in whole sentences
 	Phase agentsig.Phase `json:"phase,omitempty"` // DRAFT if empty
+	// Branch is the one of the box's repository that the work is done on: the box can run the checks on it.
+	Branch string `json:"branch,omitempty"`
 }
 
 // Work is a work item.
@@ -39,12 +41,15 @@ type Work struct {
 	Phase       agentsig.Phase `json:"phase"`
 	BlockedFrom agentsig.Phase `json:"blocked_from,omitempty"`
 	Holder      *Holder        `json:"holder,omitempty"`
-	Waits       *Question      `json:"waits,omitempty"`     // what it waits for, if it is BLOCKED
-	Answers     []Reply        `json:"answers,omitempty"`   // what came of such questions, the latest last
-	NoChange    string         `json:"no_change,omitempty"` // nothing was changed, and this is why, as the developer claims; once it is COMPLETED, as the critic agreed
-	Subject     string         `json:"subject"`             // its name in the ledger
-	Events      uint64         `json:"events"`              // how many it has there
-	Sequence    uint64         `json:"sequence"`            // of the last one
+	Branch      string         `json:"branch,omitempty"`     // that it is done on
+	Commit      string         `json:"commit,omitempty"`     // that the gate spoke of last: the branch may have moved since
+	BoxChecks   bool           `json:"box_checks,omitempty"` // the box runs the checks on its branch now, or will: nobody has to report them
+	Waits       *Question      `json:"waits,omitempty"`      // what it waits for, if it is BLOCKED
+	Answers     []Reply        `json:"answers,omitempty"`    // what came of such questions, the latest last
+	NoChange    string         `json:"no_change,omitempty"`  // nothing was changed, and this is why, as the developer claims; once it is COMPLETED, as the critic agreed
+	Subject     string         `json:"subject"`              // its name in the ledger
+	Events      uint64         `json:"events"`               // how many it has there
+	Sequence    uint64         `json:"sequence"`             // of the last one
 	Handoff                    // not in a list
 }
 
@@ -85,6 +90,8 @@ type Grant struct {
 	Token     work.Token     `json:"token"`
 	ExpiresAt time.Time      `json:"expires_at"`
 	Title     string         `json:"title"`
+	Branch    string         `json:"branch,omitempty"` // that the work is done on
+	Commit    string         `json:"commit,omitempty"` // that the gate spoke of last: what a critic or an auditor is to look at
 	Handoff                  // not if it is renewed
 
 	Waits    *Question `json:"waits,omitempty"`     // what an expert, or who repairs the environment, is to help with
@@ -168,6 +175,14 @@ type Status struct {
 	Verifier string       `json:"verifier_key"`
 	Box      BoxStatus    `json:"box"`
 	Ledger   LedgerStatus `json:"ledger"`
+	ToCheck  *ToCheck     `json:"to_check,omitempty"` // work that nobody reports the checks of: the box runs them
+}
+
+// ToCheck is the work that the box runs the checks on by itself, one item after the other.
+type ToCheck struct {
+	Work   string `json:"work"`   // that it checks, or checks next
+	Branch string `json:"branch"` // of that
+	More   int    `json:"more"`   // how many items wait besides
 }
 
 // BoxStatus says whether a box records what happens.

@@ -41,6 +41,7 @@ type Options struct {
 	Own         *agentsig.Extension // line signals of the project's own
 	Limits      work.Limits         // of work that stands alone; those of [delivery.DefaultLimits] where they are 0
 	Redact      []string            // patterns of the operator's own secrets
+	Checks      bool                // whoever conducts it runs the checks on work that stands alone and has a branch
 	Evidence    Evidence            // reads what agents name that work by hand; may be nil
 	Version     string              // of the program
 	Witnesses   Witnesses           // commits that may show that the ledger is not what was signed; may be nil
@@ -77,6 +78,7 @@ type Box struct {
 	own         *agentsig.Extension
 	evidence    Evidence
 	exitEnabled bool
+	checks      bool
 	limits      work.Limits
 	version     string
 	logger      *slog.Logger
@@ -183,7 +185,7 @@ func open(ctx context.Context, o Options) (*Box, Found, error) {
 // start runs a box on an open archive, and on the log that is made for its state.
 func start(ctx context.Context, o Options, a *archive.Archive, keys archive.Keys, newLog func(archive.Follower) engine.Log) (*Box, Found, error) {
 	b := &Box{
-		dir: o.Dir, archive: a, keys: keys, hosts: o.Hosts, own: o.Own, evidence: o.Evidence, exitEnabled: o.ExitEnabled, limits: byHand(o.Limits),
+		dir: o.Dir, archive: a, keys: keys, hosts: o.Hosts, own: o.Own, evidence: o.Evidence, exitEnabled: o.ExitEnabled, checks: o.Checks, limits: byHand(o.Limits),
 		keepBlobs: o.Keep, version: o.Version, logger: o.Logger, now: o.now,
 		stopped: make(chan struct{}), sealing: sealing{dirty: make(chan struct{}, 1), busy: o.Busy},
 		held: o.held, unlisted: o.Unlisted,

@@ -145,3 +145,25 @@ func (b *Box) Answer(id string, a api.Answer, key string) (q api.Question, ok bo
 	_, err = b.record(item.Subject, key, work.Answer{Question: id, Choice: a.Choice, Text: b.redact.Text(a.Text), Key: key})
 	return q, true, err
 }
+
+// firstToCheck returns, of the items that wait for checks, the one that has waited longest; nil if there is none. The caller
+// holds the lock.
+func (s *state) firstToCheck() (first *work.Item) {
+	for subject := range s.checking {
+		if i := s.items[subject]; first == nil || i.Entered < first.Entered {
+			first = i
+		}
+	}
+	return first
+}
+
+// toCheck says which items wait for checks that the box runs; nil if none does.
+func (s *state) toCheck() *api.ToCheck {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := s.firstToCheck()
+	if first == nil {
+		return nil
+	}
+	return &api.ToCheck{Work: first.ID, Branch: first.Branch, More: len(s.checking) - 1}
+}

@@ -45,6 +45,9 @@ func (b *Box) Status() api.Status {
 		Version: b.version, Events: b.state.upTo(), Items: items, Leases: leases, Waiting: waiting,
 		Exit: b.exitEnabled, Verifier: b.keys.Verifier,
 	}
+	if b.checks {
+		s.ToCheck = b.state.toCheck()
+	}
 	s.Ledger.Events = s.Events
 	s.Ledger.Scrubbed, s.Ledger.ScrubbedSince = b.scrubbed()
 	err := b.Writable()

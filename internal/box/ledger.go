@@ -21,6 +21,7 @@ import (
 type Conductor interface {
 	Moved(run string) // called while the state is locked: it must not wait
 	AskedByHand()     // likewise, when there is a new question about work that stands alone
+	ToCheckByHand()   // likewise, when something happened to an item that waits for checks ([work.Item.ToCheck]), or did
 	Seen(session string) (says string, quiet time.Time, away bool)
 	Draining() bool
 }
@@ -67,6 +68,17 @@ func (l Ledger) QuestionsByHand() []api.Question {
 	l.box.state.mu.Lock()
 	defer l.box.state.mu.Unlock()
 	return oldestFirst(l.box.state.byHand())
+}
+
+// FirstToCheck returns, of the items that wait for checks which the box can run, the one that has waited longest.
+func (l Ledger) FirstToCheck() (work.Item, bool) {
+	l.box.state.mu.Lock()
+	defer l.box.state.mu.Unlock()
+	first := l.box.state.firstToCheck()
+	if first == nil {
+		return work.Item{}, false
+	}
+	return *first, true
 }
 
 // Question returns a question of a run, and which run that is.

@@ -54,6 +54,7 @@ var problems = []struct {
 	{work.ErrBadActor, api.CodeInvalid},
 	{work.ErrBadTTL, api.CodeInvalid},
 	{work.ErrBadCommit, api.CodeInvalid},
+	{work.ErrBadBranch, api.CodeInvalid},
 	{work.ErrNoReason, api.CodeInvalid},
 	{work.ErrAudited, api.CodeConflict},
 	{delivery.ErrFinished, api.CodeConflict},

@@ -30,9 +30,10 @@ var (
 )
 
 var (
-	errOfRun    = errors.New("an id of R and a number is a run's, and with a point after it a task's: give it another name")
-	errSecretID = errors.New("the id looks like a secret: give it another name")
-	errTooMany  = fmt.Errorf("%d claims wait already: try again later", maxWaiting)
+	errOfRun        = errors.New("an id of R and a number is a run's, and with a point after it a task's: give it another name")
+	errSecretID     = errors.New("the id looks like a secret: give it another name")
+	errSecretBranch = errors.New("the branch's name looks like a secret, which is not stored: rename the branch")
+	errTooMany      = fmt.Errorf("%d claims wait already: try again later", maxWaiting)
 )
 
 // ofRun matches the ids of runs and of their tasks (see itemID). Nobody else gets one: the run could not add its task, and
@@ -67,10 +68,13 @@ func (b *Box) Add(ctx context.Context, a api.AddWork, key string) (api.Work, err
 	if b.redact.Text(a.ID) != a.ID {
 		return api.Work{}, errSecretID
 	}
+	if b.redact.Text(a.Branch) != a.Branch {
+		return api.Work{}, BadRequest{errSecretBranch}
+	}
 	if ofRun.MatchString(a.ID) {
 		return api.Work{}, BadRequest{errOfRun}
 	}
-	i, err := b.add(work.Add{ID: a.ID, Title: b.redact.Text(a.Title), Asked: b.redact.Text(a.Asked), Phase: a.Phase, Actor: work.OperatorActor, Key: key})
+	i, err := b.add(work.Add{ID: a.ID, Title: b.redact.Text(a.Title), Asked: b.redact.Text(a.Asked), Branch: a.Branch, Phase: a.Phase, Actor: work.OperatorActor, Key: key})
 	return b.show(i), err
 }
 
@@ -124,7 +128,7 @@ func (b *Box) Work(id string) (api.Work, error) {
 func (b *Box) show(i work.Item) api.Work {
 	w := api.Work{
 		ID: i.ID, Title: i.Title, Phase: i.Phase, BlockedFrom: i.BlockedFrom,
-		Subject: i.Subject, Events: i.Tip.ItemSeq, Sequence: i.Seq,
+		Subject: i.Subject, Events: i.Tip.ItemSeq, Sequence: i.Seq, Branch: i.Branch, Commit: i.Commit, BoxChecks: b.checks && i.ToCheck(),
 	}
 	if l := i.Lease; l != nil {
 		w.Holder = &api.Holder{Session: i.Session(), Actor: l.Actor, Role: l.Role, ExpiresAt: b.state.expiry(i.Subject)}
@@ -256,7 +260,7 @@ func lostRace(err error) bool {
 func (b *Box) grant(i work.Item) api.Grant {
 	g := api.Grant{
 		Session: i.Session(), Work: i.ID, Title: i.Title, Phase: i.Phase, Token: i.Lease.Token, ExpiresAt: b.state.expiry(i.Subject),
-		Waits: ShowWait(i), Answers: replies(i), NoChange: i.NoChange,
+		Waits: ShowWait(i), Answers: replies(i), NoChange: i.NoChange, Branch: i.Branch, Commit: i.Commit,
 	}
 	if i.Format {
 		g.Format = work.UnknownContext + "\n\n" + b.instructions(i)

@@ -30,6 +30,7 @@ type state struct {
 	news          map[string]*news                      // of runs, by subject
 	trails        map[string]*trail                     // by subject
 	asking        map[string]bool                       // subjects of items that wait for a person, or somebody else who helps
+	checking      map[string]bool                       // subjects of items that wait for checks that the box can run ([work.Item.ToCheck])
 	added         map[keyOfKind]string                  // key of the request that added a subject -> the subject
 	housekeeping  work.Chain                            // of the events about the archive itself
 	removed       map[ledger.Hash]uint64                // blobs that were removed -> the sequence of the last event that says so; older ones are in the index
@@ -51,7 +52,7 @@ func newState() *state {
 	return &state{
 		items: map[string]*work.Item{}, conversations: map[string]*conversation.Conversation{},
 		ids: map[string]string{}, madeUp: map[string]int{}, grants: map[string]string{},
-		runs: map[string]*delivery.Run{}, news: map[string]*news{}, trails: map[string]*trail{}, asking: map[string]bool{}, added: map[keyOfKind]string{}, removed: map[ledger.Hash]uint64{}, queue: newQueue(), leases: leases{},
+		runs: map[string]*delivery.Run{}, news: map[string]*news{}, trails: map[string]*trail{}, asking: map[string]bool{}, checking: map[string]bool{}, added: map[keyOfKind]string{}, removed: map[ledger.Hash]uint64{}, queue: newQueue(), leases: leases{},
 	}
 }
 
@@ -151,6 +152,9 @@ func (s *state) foldItem(seq uint64, e ledger.Event, stored []byte) error {
 		if s.conductor != nil && before.Wait == nil && after.Wait != nil {
 			s.conductor.AskedByHand()
 		}
+		if s.conductor != nil && (before.ToCheck() || after.ToCheck()) {
+			s.conductor.ToCheckByHand()
+		}
 		return nil
 	}
 	if err := run.EvolveItem(after, e); err != nil {
@@ -180,6 +184,11 @@ func (s *state) put(before, after *work.Item) {
 		s.asking[after.Subject] = true
 	} else {
 		delete(s.asking, after.Subject)
+	}
+	if after.ToCheck() {
+		s.checking[after.Subject] = true
+	} else {
+		delete(s.checking, after.Subject)
 	}
 	s.queue.update(*after)
 }

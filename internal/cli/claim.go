@@ -44,7 +44,7 @@ waiting if the box is started anew within 15 seconds. Exit code 1 if there is no
 
 It comes with what is asked for, what who worked on it last claims, and what was found when it was sent back. With
 --json it prints session, work, title, phase, token and expires_at; asked, claim, findings, pr_url and evidence, as
-work show has them; and waits, answers, no_change and format if there are any.`,
+work show has them; and branch, commit, waits, answers, no_change and format if there are any.`,
 		Example: `  signalbox claim --role developer --wait
   signalbox claim --work T-1 --actor ann --ttl 30m --json`,
 		Args: none,
@@ -79,10 +79,17 @@ func (a *app) granted(g api.Grant, err error) error {
 	if a.JSON {
 		return command.WriteJSON(a.Out, g)
 	}
-	a.rows([][2]string{
+	rows := [][2]string{
 		{"session", g.Session}, {"work", g.Work}, {"title", safetext.Escape(g.Title)}, {"phase", string(g.Phase)}, {"token", g.Token.String()},
 		{"expires", fmt.Sprintf("%s (in %v)", stamp(g.ExpiresAt), time.Until(g.ExpiresAt).Round(time.Second))},
-	})
+	}
+	if g.Branch != "" {
+		rows = append(rows, [2]string{"branch", safetext.Escape(g.Branch)})
+	}
+	if g.Commit != "" {
+		rows = append(rows, [2]string{"commit", g.Commit + " (that the gate spoke of last)"})
+	}
+	a.rows(rows)
 	a.sayHandoff(g.Handoff)
 	a.sayWaits(g.Waits)
 	a.sayReplies(g.Answers)

@@ -35,7 +35,7 @@ happened), agent, transcript (the file), text, time, who, and event (its type in
 when it is long, is in several objects.
 
 Transcripts lie in the box's directory, under sessions/, and what the gate printed under
-gates/log/; the ledger has the hashes of transcripts.`,
+gates/log/, or gates/by-hand/ for work by hand; the ledger has the hashes of transcripts.`,
 		Example: `  signalbox logs T-2
   signalbox logs -f T-2
   signalbox logs R1`,

@@ -18,6 +18,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/regular"
+	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/session"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
@@ -81,7 +82,11 @@ func (l *logs) fresh() ([]entry, error) {
 	if l.errs {
 		all = nil
 	}
-	begun, err := l.checks(speech{Role: roleBaseline, Transcript: l.gateFile(l.about.subject), Who: whoGate})
+	role := roleGate // on work that nobody worked on before
+	if l.about.run {
+		role = roleBaseline
+	}
+	begun, err := l.checks(speech{Role: role, Transcript: l.gateFile(l.about.subject), Who: whoGate})
 	if err != nil {
 		return nil, err
 	}
@@ -128,11 +133,15 @@ func (l *logs) sessionDir(name string) string {
 
 // gateFile is where what checks printed is kept.
 func (l *logs) gateFile(name string) string {
-	return filepath.Join(l.app.dir, "gates", "log", name+".log")
+	dir := "log"
+	if !l.about.run && l.about.task == "" {
+		dir = runner.HandLogs
+	}
+	return filepath.Join(l.app.dir, "gates", dir, name+".log")
 }
 
-// sessions returns the sessions that have a directory, and those that were granted, in order: a person's has no directory, and what
-// they give is checked all the same.
+// sessions returns the sessions that have a directory, and those that were granted, in order: a person's and those of work by hand have
+// none, and what they hand in is checked all the same.
 func (l *logs) sessions() (names []string, err error) {
 	entries, err := os.ReadDir(filepath.Join(l.app.dir, "sessions"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

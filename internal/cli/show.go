@@ -36,7 +36,7 @@ and whether the merge commit, if it is in the repository that you are in, proves
 With --all nothing is left out or cut. With --markdown it is the text of a pull request, with agents' words in
 blocks in which they name and close nothing. It does not need a box to be running.
 
-With --json it prints task, title, state, asked, attempts, claims, gates, findings, questions, merge (null if there is
+With --json it prints task, title, state, branch and box_checks (of work by hand, if it has a branch and the box checks that), asked, attempts, claims, gates, findings, questions, merge (null if there is
 none), usage and proof. If something of the proof is wrong, the exit code is 1.`,
 		Example: `  signalbox show T-2
   signalbox show R1.T-2 --all
@@ -109,6 +109,7 @@ func askCard(ctx context.Context, c *api.Client, name string) (card, error) {
 	if r != nil && slices.ContainsFunc(r.Tasks, func(t api.Task) bool { return t.Work == w.ID && isCancelled(*r, t) }) {
 		made.State = "cancelled"
 	}
+	made.BoxChecks = w.BoxChecks
 	return made, err
 }
 

@@ -17,7 +17,9 @@ import (
 type card struct {
 	Task      string           `json:"task"` // its item's id
 	Title     string           `json:"title"`
-	State     string           `json:"state"` // its phase, or cancelled
+	State     string           `json:"state"`                // its phase, or cancelled
+	Branch    string           `json:"branch,omitempty"`     // that work by hand is done on
+	BoxChecks bool             `json:"box_checks,omitempty"` // the box runs the checks on it now, or will
 	Asked     string           `json:"asked"`
 	Attempts  []attempt        `json:"attempts"`
 	Claims    []work.Statement `json:"claims"` // of those who worked on it: nobody has checked them
@@ -137,7 +139,7 @@ func cardOf(w api.Work, task string, events []happened) (card, error) {
 			return card{}, fmt.Errorf("event %d: %w", e.sequence, err)
 		}
 	}
-	f.Task, f.Title, f.Asked, f.State = f.item.ID, w.Title, w.Asked, string(f.item.Phase)
+	f.Task, f.Title, f.Asked, f.State, f.Branch = f.item.ID, w.Title, w.Asked, string(f.item.Phase), f.item.Branch
 	return f.card, nil
 }
 

@@ -147,6 +147,8 @@ func (c card) stateWords() string {
 		return state
 	case c.State == string(agentsig.PhaseCompleted) && len(c.Gates) > 0 && c.Gates[len(c.Gates)-1].NoChange != "":
 		return c.State + ", nothing had to be changed"
+	case c.BoxChecks:
+		return fmt.Sprintf("%s, the box runs the checks on the branch %s", c.State, safetext.Escape(c.Branch))
 	}
 	return c.State
 }

@@ -22,6 +22,7 @@ type status struct {
 	*api.Run                  // nil if there is none
 	Box      api.BoxStatus    `json:"box"`
 	Ledger   api.LedgerStatus `json:"ledger"`
+	ToCheck  *api.ToCheck     `json:"to_check,omitempty"` // work by hand that the box checks
 	Claims   []claimed        `json:"claims,omitempty"`
 	inbox    []api.Question   // of all runs
 }
@@ -39,7 +40,7 @@ func (a *app) statusCommand() *cobra.Command {
 		Example: `  signalbox status
   signalbox status R2`,
 		Long: `Status shows a run as it is now: the latest, or the one that is named. Below it stands how many questions of
-other runs wait for you, whether a box runs and can write, how many events are in the ledger, and how many
+other runs wait for you, which work by hand the box runs the checks on, whether a box runs and can write, how many events are in the ledger, and how many
 of them were verified since when. It does not need a box to be running.
 
 Of each task that is checked, reviewed or about to be merged, status shows the first line of what who worked on it
@@ -47,7 +48,8 @@ claims; signalbox show has all of it.
 
 With --json it prints the run, if there is one: unprotected says in words which of its verdicts could be
 forged, and each task has a protection, held or none. Beside it are box (writable, and the reason if it is
-not), ledger (events, scrubbed, scrubbed_since) and claims (work, by, at, text and more, as in work show).`,
+not), ledger (events, scrubbed, scrubbed_since), to_check (work by hand that the box runs the checks on: work, branch, more) and
+claims (work, by, at, text and more, as in work show).`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			running := a.running()
@@ -61,6 +63,7 @@ not), ledger (events, scrubbed, scrubbed_since) and claims (work, by, at, text a
 			a.showRun(s.Run, running)
 			a.showClaims(s.Claims)
 			a.showElsewhere(s)
+			a.showToCheck(s.ToCheck, running)
 			a.showBox(s.Box, s.Ledger, running)
 			return nil
 		},
@@ -80,7 +83,7 @@ func statusOf(ctx context.Context, c *api.Client, args []string) (status, error)
 	if err != nil {
 		return s, err
 	}
-	s.Box, s.Ledger = b.Box, b.Ledger
+	s.Box, s.Ledger, s.ToCheck = b.Box, b.Ledger, b.ToCheck
 	if s.inbox, err = c.Questions(ctx); err != nil || s.Run == nil {
 		return s, err
 	}
@@ -144,6 +147,22 @@ func (a *app) showElsewhere(s status) {
 	if n > 0 {
 		fmt.Fprintf(a.Out, "\n%s of other runs for you: signalbox inbox\n", a.Paint(command.Bold, count(n, "question")))
 	}
+}
+
+// showToCheck says which work by hand the box runs the checks on.
+func (a *app) showToCheck(c *api.ToCheck, running bool) {
+	if c == nil {
+		return
+	}
+	more := ""
+	if c.More > 0 {
+		more = fmt.Sprintf(", and then on %s", count(c.More, "more item"))
+	}
+	does := "the box runs the checks"
+	if !running {
+		does = "when a box runs (signalbox up), it runs the checks"
+	}
+	fmt.Fprintf(a.Out, "\n%s on %s (branch %s)%s\n", does, safetext.Escape(c.Work), safetext.Escape(c.Branch), more)
 }
 
 func (a *app) showBox(b api.BoxStatus, l api.LedgerStatus, running bool) {

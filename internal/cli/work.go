@@ -37,9 +37,14 @@ func (a *app) workAddCommand() *cobra.Command {
 		Short: "Add a work item",
 		Long: `Add adds a work item in DRAFT, where an analyst specifies it first (EXPANDED_TASK_SPECIFICATION), or in another
 phase: with --phase IMPLEMENTATION developers begin at once. What is asked for in more words than a
-title (--asked) comes to whoever claims it.`,
+title (--asked) comes to whoever claims it.
+
+With --branch the work has a branch, of the repository that the box's settings are in. Whoever claims it is told. If the
+settings say gate: {checks: on}, the box runs the checks on that branch by itself when the work comes to CI_PENDING, and
+nobody has to report them. The branch can be made later; it stays the item's.`,
 		Example: `  signalbox work add --title "fix the parser" --id T-1 --phase IMPLEMENTATION
-  signalbox work add --title "fix the parser" --asked - < task.md`,
+  signalbox work add --title "fix the parser" --asked - < task.md
+  signalbox work add --title "fix the parser" --phase IMPLEMENTATION --branch fix-parser`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w.Phase = agentsig.Phase(phase)
@@ -68,6 +73,7 @@ title (--asked) comes to whoever claims it.`,
 	cmd.Flags().StringVar(&w.Asked, "asked", "", "what is asked for, in whole sentences (`TEXT`, or - for standard input)")
 	cmd.Flags().StringVar(&w.ID, "id", "", "its `ID` (default: the next of W-00001, W-00002, …)")
 	cmd.Flags().StringVar(&phase, "phase", "", "the `PHASE` it starts in (default DRAFT)")
+	cmd.Flags().StringVar(&w.Branch, "branch", "", "the `BRANCH` that the work is done on, which the box can run the checks on")
 	require(cmd, "title")
 	complete(cmd, "phase", agentsig.Phases())
 	return cmd
@@ -208,7 +214,7 @@ func (a *app) workShowCommand() *cobra.Command {
 		Long: `Show shows a work item as it is: phase and holder, what is asked for, what who worked on it last claims, and what
 was found when it was sent back. A claim is what somebody says, and nobody has checked it.
 
-With --json there are asked, claim, findings, pr_url and evidence, as far as there is something. A claim or findings have sequence, at, by, text,
+With --json there are branch, commit (that the gate spoke of last), box_checks (true if the box runs the checks on it now, or will), asked, claim, findings, pr_url and evidence, as far as there is something. A claim or findings have sequence, at, by, text,
 and more; if the claim's sequence is greater, it says that the findings are answered.`,
 		Example: `  signalbox work show T-1`,
 		Args:    one("the id of a work item"),
@@ -228,6 +234,15 @@ and more; if the claim's sequence is greater, it says that the findings are answ
 				rows = append(rows, [2]string{"held by", safetext.Escape(h.Actor)}, [2]string{"session", h.Session},
 					[2]string{"expires", stamp(h.ExpiresAt)})
 			}
+			if w.Branch != "" {
+				rows = append(rows, [2]string{"branch", safetext.Escape(w.Branch)})
+			}
+			if w.Commit != "" {
+				rows = append(rows, [2]string{"commit", w.Commit + " (that the gate spoke of last)"})
+			}
+			if gate := gateWords(w); gate != "" {
+				rows = append(rows, [2]string{"gate", gate})
+			}
 			if w.NoChange != "" {
 				rows = append(rows, [2]string{"no change", safetext.Escape(w.NoChange)})
 			}
@@ -239,6 +254,17 @@ and more; if the claim's sequence is greater, it says that the findings are answ
 			return nil
 		},
 	}
+}
+
+// gateWords says who speaks for the gate on work by hand that waits for it; empty if it does not wait, or a run has it.
+func gateWords(w api.Work) string {
+	switch {
+	case w.BoxChecks:
+		return "the box runs the checks on its branch"
+	case w.Phase == agentsig.PhaseCIPending && w.Branch != "" && w.Holder == nil:
+		return "it waits for your CI's report (signalbox gate report): gate.checks is off"
+	}
+	return ""
 }
 
 // sayHandoff prints what the next one on a work item has to know.
@@ -354,7 +380,8 @@ func (a *app) gateCommand() *cobra.Command {
 		Use:   "report WORK --commit SHA --result pass|fail",
 		Short: "Let work in CI_PENDING go on, or back",
 		Long: `Report is the way out of CI_PENDING for a CI outside of the box: pass leads to
-READY_FOR_REVIEW, fail back to IMPLEMENTATION. It needs the gate's own token in
+READY_FOR_REVIEW, fail back to IMPLEMENTATION. Where the box itself runs the checks (gate: {checks: on}, for
+work with a branch), no report is needed. It needs the gate's own token in
 ` + gateTokenVariable + `; the box made it at its first start, in gate.token in its
 directory. Keep it from the agents: one that has it can pass its own CI.`,
 		Example: `  ` + gateTokenVariable + `=$(cat .signalbox/gate.token) signalbox gate report T-1 --commit 0a1b2c3 --result pass`,

@@ -33,6 +33,9 @@ type Ledger interface {
 	Question(id string) (q api.Question, run string, ok bool)
 	// QuestionsByHand lists what is asked about work that stands alone, oldest first.
 	QuestionsByHand() []api.Question
+	// FirstToCheck returns, of the items that wait for checks which the box can run ([work.Item.ToCheck]), the one that has
+	// waited longest.
+	FirstToCheck() (work.Item, bool)
 	// Delivering returns the run that delivers the plan with this digest, or was started by this key; "" if none was.
 	Delivering(digest, key string) (run string, err error)
 	// LastRun is the largest number of a run.

@@ -37,6 +37,22 @@ func TestMutants(t *testing.T) {
 		{By: "^TestTellByHandDraining$", Mutant: mutant.Mutant{Name: "a box that starts nothing tells of questions", File: "byhand.go",
 			Old: "if told[q.ID][by] || ctx.Err() != nil || c.Draining() {", New: "if told[q.ID][by] || ctx.Err() != nil {"}},
 
+		// Checks by hand.
+		{By: "^TestCheckByHandLeaves$", Mutant: mutant.Mutant{Name: "checks go on when the item has left", File: "checkbyhand.go",
+			Old: "(!now.ToCheck() || now.Entered != item.Entered) {", New: "now.ID == \"\" {"}},
+		{By: "^TestCheckByHandNot$", Mutant: mutant.Mutant{Name: "work by hand is checked unasked", File: "checkbyhand.go",
+			Old: "c.config.Gate.Checks != config.On || ", New: "c.config.Gate.Checks == config.Switch(\"\") || "}},
+		{By: "^TestCheckByHandNot$", Mutant: mutant.Mutant{Name: "a box that starts nothing checks", File: "checkbyhand.go",
+			Old: " || c.Draining() {", New: " {"}},
+		{By: "^TestCheckByHandNot$", Mutant: mutant.Mutant{Name: "checks go on when nothing is to go on", File: "checkbyhand.go",
+			Old: "\t\t\tdrain = nil\n\t\t\tcancel()", New: "\t\t\tdrain = nil"}},
+		{By: "^TestCheckByHandMoves$", Mutant: mutant.Mutant{Name: "nobody counts how often a branch moves", File: "checkbyhand.go",
+			Old: "result.Moves = moves", New: "result.Moves = min(moves, 0)"}},
+		{By: "^TestCheckByHandUnrecorded$", Mutant: mutant.Mutant{Name: "what was not recorded is not checked again", File: "checkbyhand.go",
+			Old: "again = time.After(unsurePause)", New: "_ = unsurePause"}},
+		{By: "^TestCheckByHandUnrecorded$", Mutant: mutant.Mutant{Name: "what was not recorded is checked again at once", File: "checkbyhand.go",
+			Old: "\"error\", err)\n\t\treturn false", New: "\"error\", err)\n\t\treturn true"}},
+
 		// What is recorded.
 		{By: "^TestAddTaskAgain$", Mutant: mutant.Mutant{Name: "an item that was added before is an error", File: "orders.go",
 			Old: "i.Run == r.Subject && i.Task == t.ID {", New: "i.Run == \"\" && i.Task == t.ID {"}},

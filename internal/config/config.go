@@ -41,6 +41,7 @@ type Config struct {
 	Review       Review            `yaml:"review"`        // whether a run in a sandbox is refused if what a critic or an auditor runs could speak for it (protected), or not (unprotected)
 	Audit        Audit             `yaml:"audit"`         // whether an auditor looks at work after the critic: always, never, or in every run but that of a plan of one sentence (auto)
 	Checks       []Check           `yaml:"checks"`        // what the gate runs; without any, it passes and records that nothing was checked
+	Gate         Gate              `yaml:"gate"`          // which work the gate looks at besides that of runs
 	Worktree     Worktree          `yaml:"worktree"`      // what a task's worktree needs before an agent can work in it
 	Merge        Merge             `yaml:"merge"`         // where finished work is merged to (branch or pr), or settings for that and for who approves it
 	Branch       string            `yaml:"branch"`        // the integration branch; {run} stands for the run's id
@@ -65,7 +66,7 @@ type Archive struct {
 
 // Keep says for how long what runs leave is kept after their end.
 type Keep struct {
-	Transcripts time.Duration `yaml:"transcripts"` // how long what was said in a run, and what its checks printed; the hashes stay; 0s for ever
+	Transcripts time.Duration `yaml:"transcripts"` // how long what was said in a run, and what checks printed; the hashes stay; 0s for ever
 	Megabytes   int           `yaml:"megabytes"`   // how much of that, of all runs that have ended: the oldest goes first; 0 for no limit
 	Worktrees   time.Duration `yaml:"worktrees"`   // how long worktrees of work that was not merged; what is in them is committed, and the branch stays; 0s for ever
 }
@@ -278,6 +279,11 @@ func (c *Check) UnmarshalYAML(n *yaml.Node) error {
 // DefaultCheckTimeout is how long a check may take that says nothing else.
 const DefaultCheckTimeout = 10 * time.Minute
 
+// Gate is which work the gate looks at besides that of runs.
+type Gate struct {
+	Checks Switch `yaml:"checks"` // whether the box runs the checks on work that you hand out yourself and that has a branch (signalbox work add --branch), or waits for your CI's report (on or off)
+}
+
 // Worktree is how a worktree is made ready.
 type Worktree struct {
 	Setup        string        `yaml:"setup"`         // a command line for the shell that is run in each new one, such as npm ci
@@ -406,6 +412,7 @@ func Default() Config {
 		Review:   ReviewProtected,
 		Rework:   ReworkResumed,
 		Audit:    AuditAuto,
+		Gate:     Gate{Checks: Off},
 		Worktree: Worktree{SetupTimeout: 10 * minutes},
 		Merge:    Merge{Into: IntoBranch},
 		Branch:   "signalbox/" + runMark,

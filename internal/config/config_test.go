@@ -74,6 +74,7 @@ analyst: true
 checks:
   - {name: test, command: go test ./..., exit: 3, timeout: 1m, environment: CGO_ENABLED=0}
   - {name: vet, command: go vet ./...}
+gate: {checks: on}
 worktree: {setup: npm ci, copy: [.env, config/local.json], setup_timeout: 2m}
 merge: pr
 branch: work/{run}/all
@@ -82,6 +83,22 @@ budget: {tokens: 1000, cost_usd: 2.5}
 notify: {command: ./notify.sh, webhook: 'https://example.org/hook'}
 signals: {DONE_FOR_TODAY: {kind: ready_for_review, roles: [developer], argument: none, fields: [Summary]}}
 `
+
+// A box that is to check and has nothing to check with would pass everything.
+func TestGateWithoutChecks(t *testing.T) {
+	dir := t.TempDir()
+	for _, text := range []string{"gate: {checks: on}", "gate: {checks: on}\nchecks: []"} {
+		if _, err := load(t, dir, text); err == nil || !strings.Contains(err.Error(), "gate.checks: there are no checks") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if _, err := load(t, dir, "gate: {checks: on}\nchecks: 3"); err == nil || strings.Contains(err.Error(), "gate.checks") {
+		t.Errorf("checks that could not be read: %v", err)
+	}
+	if _, err := load(t, dir, "gate: {checks: off}"); err != nil {
+		t.Error(err)
+	}
+}
 
 func TestEverySetting(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()
@@ -124,6 +141,7 @@ func TestEverySetting(t *testing.T) {
 		{Name: "test", Command: "go test ./...", Exit: 3, Timeout: time.Minute, Environment: "CGO_ENABLED=0"},
 		{Name: "vet", Command: "go vet ./...", Timeout: 10 * time.Minute},
 	}
+	want.Gate.Checks = config.On
 	want.Worktree = config.Worktree{Setup: "npm ci", Copy: []string{".env", "config/local.json"}, SetupTimeout: 2 * time.Minute}
 	want.Merge.Into, want.Branch = config.IntoPR, "work/{run}/all"
 	want.Limits.Agents, want.Limits.Silence, want.Limits.ConflictRetries = 7, time.Minute, 1
@@ -182,6 +200,8 @@ func TestResolve(t *testing.T) {
 // the first list can be seen by the schema too.
 var refused = []struct{ text, want string }{
 	{"exit_protcol: true", "exit_protcol: it is no setting; there are: exit_protocol, archive, "},
+	{"gate: {checks: hand}", `gate.checks: "hand": it has to be on or off`},
+	{"gate: on", "gate: it has to be settings, with these names: checks"},
 	{"exit_protocol: maybe", "exit_protocol: it has to be true or false"},
 	{"- a", "the file: it has to be settings"},
 	{"just text", "the file: it has to be settings"},

@@ -72,6 +72,7 @@ func (f Found) ProposeAll() []byte {
 	f.proposeSandbox(&b)
 	b.WriteString(proposePlan)
 	f.proposeChecks(&b)
+	b.WriteString(proposeGate)
 	f.proposeWorktree(&b)
 	fmt.Fprintf(&b, proposeRest, ProposedBudget)
 	var aligned bytes.Buffer
@@ -249,6 +250,10 @@ func (f Found) proposeWorktree(b *strings.Builder) {
 
 const proposeHead = `# Settings of Signalbox for this repository. A line with # and no blank after it is a
 # setting with its default: remove the # and change it.
+`
+
+const proposeGate = `gate:
+  #checks: off	# on: the box runs the checks on work that you hand out yourself too, if it has a branch
 `
 
 const proposePlan = `

@@ -93,7 +93,7 @@ func (s *schema) constrain(at string) {
 		}
 	case at == "sandbox.kind":
 		s.Enum = []string{"none", "landlock", "bubblewrap"}
-	case at == "sandbox.network" || at == "sandbox.checks":
+	case at == "sandbox.network" || at == "sandbox.checks" || at == "gate.checks":
 		s.Enum = []string{"on", "off"}
 	case at == "sandbox.write.*":
 		s.MinLength = 1

@@ -15,6 +15,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/redact"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
+	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -39,11 +40,12 @@ func (c *Config) validate(p *problems) {
 	if p.whole("checks") {
 		c.validateChecks(p)
 	}
+	c.validateGate(p)
 	if p.whole("worktree") {
 		c.validateWorktree(p)
 	}
 	c.Merge.validate(p)
-	if !validBranch(c.BranchOf("r")) {
+	if !work.ValidBranch(c.BranchOf("r")) {
 		p.add("branch", "%q is no name of a git branch", c.Branch)
 	}
 	c.Limits.validate(p)
@@ -257,6 +259,15 @@ func (c *Config) validateChecks(p *problems) {
 	}
 }
 
+// validateGate refuses to have nothing checked where the box is to check: everything would pass, and nobody would have reported
+// anything.
+func (c *Config) validateGate(p *problems) {
+	oneOf(p, "gate.checks", c.Gate.Checks, []Switch{On, Off})
+	if c.Gate.Checks == On && len(c.Checks) == 0 && p.whole("checks") && !p.lost {
+		p.add("gate.checks", "there are no checks that the box could run: put them below checks, or leave this off")
+	}
+}
+
 func (s Sandbox) validate(p *problems) {
 	oneOf(p, "sandbox.kind", s.Kind, sandbox.Kinds())
 	oneOf(p, "sandbox.network", s.Network, []Switch{On, Off})
@@ -323,20 +334,6 @@ func (l Limits) validate(p *problems) {
 // plain says whether a name can be shown as it is.
 func plain(name string) bool {
 	return name != "" && strings.TrimSpace(name) == name && safetext.Escape(name) == name
-}
-
-// validBranch says whether git takes a name for a branch (git check-ref-format).
-func validBranch(name string) bool {
-	if !plain(name) || strings.ContainsAny(name, " ~^:?*[\\\x7f") || strings.Contains(name, "..") || strings.Contains(name, "@{") ||
-		strings.HasPrefix(name, "-") || strings.HasSuffix(name, ".") {
-		return false
-	}
-	for part := range strings.SplitSeq(name, "/") {
-		if part == "" || part == "@" || strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock") {
-			return false
-		}
-	}
-	return name != "HEAD"
 }
 
 func validWebhook(address string) bool {

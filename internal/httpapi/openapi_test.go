@@ -286,7 +286,7 @@ func TestOpenAPIEnums(t *testing.T) {
 		"ReportKind":  constants(t, "../api/session.go", "Report"),
 		"Ending":      constants(t, "../api/session.go", "How"),
 		"CommandKind": constants(t, "../api/session.go", "Command"),
-		"Cause":       constants(t, "../delivery/event.go", "Cause"),
+		"Cause":       slices.Concat(constants(t, "../delivery/event.go", "Cause"), constants(t, "../work/check.go", "Cause")),
 		"Choice":      constants(t, "../delivery/event.go", "Choose"),
 		"Outcome":     constants(t, "../delivery/event.go", "Outcome"),
 		"PromptKind":  constants(t, "../delivery/run.go", "Ask"),

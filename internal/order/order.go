@@ -101,6 +101,12 @@ type Runner interface {
 	Notifier
 }
 
+// Checker is who can run the settings' checks on work that no run brings on.
+type Checker interface {
+	// CheckBranch runs them on the branch of an item. It fails only if ctx ends: what else goes wrong is part of what came of it.
+	CheckBranch(ctx context.Context, i work.Item) (work.Checked, error)
+}
+
 // Notifier is who can tell somebody of a question.
 type Notifier interface {
 	// Notify tells somebody of a question in one of the ways that the settings have.

@@ -9,6 +9,14 @@ import (
 // Each of these faults is noticed by the test that it names.
 func TestMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
+		{By: "^TestCheckBranchMoves$", Mutant: mutant.Mutant{Name: "nobody looks whether a branch has moved", File: "byhand.go",
+			Old: "out.Tip, err = x.tipOf(ctx, i.Branch)", New: "out.Tip = out.Commit"}},
+		{By: "^TestCheckBranchTrouble$", Mutant: mutant.Mutant{Name: "what could not be checked by hand has failed", File: "byhand.go",
+			Old: "out.Trouble = x.redact(err.Error())", New: "out.Output = x.redact(err.Error())"}},
+		{By: "^TestKeepHandLogs$", Mutant: mutant.Mutant{Name: "what checks printed by hand is kept for ever", File: "byhand.go",
+			Old: "if old || crowded {", New: "if old && crowded {"}},
+		{By: "^TestCheckBranch$", Mutant: mutant.Mutant{Name: "what was checked by hand is kept for ever", File: "byhand.go",
+			Old: "err := x.exchange.ForgetByHand(ctx);", New: "err := ctx.Err();"}},
 		{By: "^TestDraft$", Mutant: mutant.Mutant{Name: "a plan that is refused is kept", File: "draft.go",
 			Old: "if d.plan, err = readDraft(text); err == nil {", New: "if d.plan, err = readDraft(text); err == nil || text != \"\" {"}},
 		{By: "^TestDraft$", Mutant: mutant.Mutant{Name: "a draft is refused without a word", File: "draft.go",

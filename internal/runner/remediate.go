@@ -46,7 +46,7 @@ func (x *Runner) repaired(ctx context.Context, r delivery.Run) (*delivery.Repair
 // checkRepair is the gate on what was committed for a repair.
 func (x *Runner) checkRepair(ctx context.Context, o order.Order, repair *delivery.Repair) error {
 	r := o.Run
-	log, err := x.openLog(r.Subject)
+	log, err := openLog(x.gateLogs(), r.Subject)
 	if err != nil {
 		return err
 	}

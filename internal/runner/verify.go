@@ -178,7 +178,7 @@ func (x *Runner) gateRun(ctx context.Context, o order.Order, in *delivery.GateRa
 	if in.Since = t.Unchanged(in.Commit, in.Files); in.Since != "" {
 		return nil // there is nothing to check
 	}
-	log, err := x.gateLog(t.Item)
+	log, err := openLog(x.gateLogs(), logName(t.Item))
 	if err != nil {
 		return err
 	}
@@ -227,19 +227,16 @@ func (x *Runner) takeIn(ctx context.Context, r delivery.Run, task string, in *de
 	return nil
 }
 
-// gateLog opens the file that what the checks print on an item's work is kept in: beside
-// the session whose work it is.
-func (x *Runner) gateLog(i work.Item) (*os.File, error) {
-	name := i.Subject
-	if i.Past != nil {
-		name = i.Past.Token.Session(i.Subject)
+// logName names what the checks print on an item's work: after the session whose work it is.
+func logName(i work.Item) string {
+	if i.Past == nil {
+		return i.Subject
 	}
-	return x.openLog(name)
+	return i.Past.Token.Session(i.Subject)
 }
 
-// openLog opens the file that what checks print is kept in. The last run of them counts.
-func (x *Runner) openLog(name string) (*os.File, error) {
-	dir := x.gateLogs()
+// openLog opens the file in a directory that what checks print is kept in. The last run of them counts.
+func openLog(dir, name string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -277,7 +274,7 @@ func (x *Runner) baselineRun(ctx context.Context, o order.Order, b *delivery.Bas
 	if err := x.exchange.Guard(ctx); err != nil && ctx.Err() == nil {
 		x.logger.Warn("agents could overwrite objects that the run starts from", "run", r.ID, "error", err)
 	}
-	log, err := x.openLog(r.Subject)
+	log, err := openLog(x.gateLogs(), r.Subject)
 	if err != nil {
 		return err
 	}

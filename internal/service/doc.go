@@ -1,6 +1,6 @@
 // Package service runs a box with all that belongs to it, and is where the order of starting and stopping is.
 //
-// It starts what others need first: the checkout is opened, if plans are delivered, the box takes its directory and brings its state back, the conductor is made on it,
+// It starts what others need first: the checkout is opened, if plans are delivered or work by hand is checked, the box takes its directory and brings its state back, the conductor is made on it,
 // the runner is made for the conductor, the runs that go on are brought on, and last requests are answered. To stop,
 // the box lets nothing more be recorded, which also ends requests that wait; then the conductor ends its orders, the runner
 // what it does by itself, and last the box seals what was recorded, keeps its state and leaves its directory. What an

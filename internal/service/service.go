@@ -21,7 +21,7 @@ import (
 // Options say how a service is to run.
 type Options struct {
 	Box      box.Options
-	Config   config.Config // plans are delivered if it has agents, in the checkout that it lies in
+	Config   config.Config // plans are delivered if it has agents, and work by hand is checked if it says so, in the checkout that it lies in
 	Program  string        // this program, which sessions are started with
 	Draining bool          // requests are taken, and nothing is started
 
@@ -37,7 +37,7 @@ type Service struct {
 	Box       *box.Box
 	Conductor *conductor.Conductor
 
-	runner *runner.Runner // nil if no plans are delivered
+	runner *runner.Runner // nil if no plans are delivered and no work is checked
 	logger *slog.Logger
 }
 
@@ -48,12 +48,17 @@ func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
 	}
 	var site runner.Site
 	var err error
-	delivers := len(o.Config.Agents) > 0
+	o.Box.Checks = o.Config.Gate.Checks == config.On
+	delivers, checks := len(o.Config.Agents) > 0, o.Box.Checks && !o.Draining
 	patience := cmp.Or(o.patience, startPatience)
-	if delivers {
+	if delivers || checks {
 		opening, cancel := patient(ctx, patience)
 		defer cancel()
-		if site, err = runner.OpenSite(opening, o.Config.Dir, o.Config); err != nil {
+		site, err = runner.OpenSite(opening, o.Config.Dir, o.Config)
+		if err != nil && !delivers {
+			err = fmt.Errorf("gate.checks is on, so there has to be a repository: %w", err)
+		}
+		if err != nil {
 			return nil, box.Found{}, err
 		}
 		o.Box.Witnesses = site.Witnesses
@@ -67,16 +72,22 @@ func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
 		Config: o.Config, Exit: o.Box.ExitEnabled, Draining: o.Draining, Logger: o.Box.Logger,
 	})}
 	s.Conductor.TellByHand(runner.Notifier{Config: o.Config})
+	if delivers || checks {
+		if err := s.makeRunner(ctx, o, site, patience); err != nil {
+			return nil, box.Found{}, errors.Join(err, s.Close())
+		}
+		s.Conductor.CheckByHand(s.runner)
+	}
 	if delivers {
-		if err := s.deliver(ctx, o, site, patience); err != nil {
+		if err := s.Conductor.Start(ctx, s.runner, patience); err != nil {
 			return nil, box.Found{}, errors.Join(err, s.Close())
 		}
 	}
 	return s, found, nil
 }
 
-// deliver brings on the runs that have not ended.
-func (s *Service) deliver(ctx context.Context, o Options, site runner.Site, patience time.Duration) error {
+// makeRunner makes who carries out orders here.
+func (s *Service) makeRunner(ctx context.Context, o Options, site runner.Site, patience time.Duration) error {
 	dir, err := filepath.Abs(string(o.Box.Dir))
 	if err != nil {
 		return err
@@ -88,10 +99,7 @@ func (s *Service) deliver(ctx context.Context, o Options, site runner.Site, pati
 		Hidden: func() ([]string, error) { return o.Box.Dir.Hidden(o.Config.Archive) }, Redact: s.Box.Ledger().Redact, Hosts: o.Box.Hosts, Own: o.Box.Own, Exit: o.Box.ExitEnabled,
 		Now: time.Now, Logger: o.Box.Logger,
 	})
-	if err != nil {
-		return err
-	}
-	return s.Conductor.Start(ctx, s.runner, patience)
+	return err
 }
 
 // patient returns a context for a call of git.

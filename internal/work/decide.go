@@ -97,7 +97,7 @@ func (e *RoleError) Error() string {
 }
 
 // Command is what somebody wants of an item: Add, Grant, Take, End, Note, Release,
-// Expire, Report, Show, Block, Unblock, Waive, Propose, Approve, Allow, Merged, Unmerged, Leave, Override, Unread or Answer.
+// Expire, Report, Checked, Show, Block, Unblock, Waive, Propose, Approve, Allow, Merged, Unmerged, Leave, Override, Unread or Answer.
 type Command interface {
 	// Events returns the types of events that it can lead to.
 	Events() []string
@@ -121,6 +121,7 @@ func Decide(i Item, c Command) (Event, error) {
 type Add struct {
 	ID, Title string
 	Asked     string
+	Branch    string // of the box's repository, that the work is done on; may be empty
 	Phase     agentsig.Phase
 	Actor     string
 	Key       string
@@ -149,7 +150,12 @@ func (c Add) decide(Item) (Event, error) {
 	case !validActor(c.Actor):
 		return Event{}, ErrBadActor
 	}
-	return Event{Type: WorkAdded, Actor: c.Actor, Key: c.Key, Payload: Added{c.ID, c.Title, c.Phase, c.Run, c.Task, c.BlockedBy, c.Unaudited, c.Asked}}, nil
+	if c.Branch != "" {
+		if err := checkBranch(c.Branch); err != nil {
+			return Event{}, err
+		}
+	}
+	return Event{Type: WorkAdded, Actor: c.Actor, Key: c.Key, Payload: Added{c.ID, c.Title, c.Phase, c.Run, c.Task, c.BlockedBy, c.Unaudited, c.Asked, c.Branch}}, nil
 }
 
 // Grant gives the item to an agent.
@@ -418,7 +424,7 @@ func (c Block) decide(i Item) (Event, error) {
 	case i.Lease != nil:
 		return Event{}, &HeldError{i.ID, i.Lease.Actor, i.Session()}
 	}
-	return Event{Type: WorkBlocked, Actor: BoxActor, Key: c.Key, Payload: Blocked{i.Phase, agentsig.PhaseBlocked, c.Cause, c.Reason}}, nil
+	return Event{Type: WorkBlocked, Actor: BoxActor, Key: c.Key, Payload: Blocked{From: i.Phase, NextPhase: agentsig.PhaseBlocked, Cause: c.Cause, Reason: c.Reason}}, nil
 }
 
 // Unblock returns the item to the phase that it came from.

@@ -72,6 +72,9 @@ type Added struct {
 	Unaudited bool     `json:"unaudited,omitempty"` // the run was started without an auditor
 
 	Asked string `json:"asked,omitempty"` // what is to be done, in whole sentences
+
+	// Of work that stands alone.
+	Branch string `json:"branch,omitempty"` // of the box's repository, that it is done on
 }
 
 // Granted is the payload of LeaseGranted and ReviewStarted.
@@ -190,6 +193,7 @@ type Blocked struct {
 	NextPhase agentsig.Phase `json:"next_phase"`
 	Cause     string         `json:"cause"`
 	Reason    string         `json:"reason"`
+	Waits     *Waits         `json:"waits,omitempty"` // of work that stands alone: for whom
 }
 
 // Unblocked is the payload of WorkUnblocked.

@@ -33,7 +33,7 @@ func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
 	switch e.Type {
 	case WorkAdded:
 		p, err := payload[Added](e)
-		i.Subject, i.ID, i.Title, i.Run, i.Task, i.Unaudited = e.Subject, p.ID, p.Title, p.Run, p.Task, p.Unaudited
+		i.Subject, i.ID, i.Title, i.Run, i.Task, i.Branch, i.Unaudited = e.Subject, p.ID, p.Title, p.Run, p.Task, p.Branch, p.Unaudited
 		if p.Asked != "" {
 			i.Said.Asked = seq
 		}
@@ -72,7 +72,12 @@ func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
 		return i.to(p.NextPhase), err
 	case WorkBlocked:
 		p, err := payload[Blocked](e)
-		return i.to(p.NextPhase), err
+		i = i.to(p.NextPhase)
+		if p.Waits != nil {
+			i.Asked++
+			i.Wait = &Wait{ID: p.Waits.ID, Role: p.Waits.Role, Cause: p.Waits.Cause, Text: p.Reason, Seq: seq, At: e.Time}
+		}
+		return i, err
 	case WorkUnblocked:
 		p, err := payload[Unblocked](e)
 		return i.to(p.NextPhase), err
@@ -199,6 +204,9 @@ func (i Item) to(phase agentsig.Phase) Item {
 		i.BlockedFrom, i.Wait = "", nil
 	case i.Phase != agentsig.PhaseBlocked:
 		i.BlockedFrom = i.Phase
+	}
+	if phase != i.Phase {
+		i.Entered = i.Seq
 	}
 	i.Phase = phase
 	return i

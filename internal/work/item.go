@@ -76,6 +76,7 @@ type Item struct {
 	Run, Task   string // the plan's run that it is a task of, and its id there; empty if it stands alone
 	Unaudited   bool   // its run was started without an auditor
 	Phase       agentsig.Phase
+	Entered     uint64         // the ledger's sequence of the event that brought it to its phase
 	BlockedFrom agentsig.Phase // the phase that a BLOCKED item came from
 	Commit      string         // that the gate spoke of last
 	NoChange    string         // why nothing had to be changed in it, as the developer claims; empty if something was
@@ -94,6 +95,7 @@ type Item struct {
 	Said        Latest         // where in the ledger it is that somebody said something of it
 
 	// Of an item that stands alone.
+	Branch  string  // of the box's repository, that it is done on; empty if that is not known; never changed
 	Wait    *Wait   // what it waits for while it is BLOCKED; nil if nothing; never changed in place
 	Asked   int     // how many questions there were
 	Replies []Reply // what came of them, the latest last; never changed in place

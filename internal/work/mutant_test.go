@@ -7,9 +7,10 @@ import (
 )
 
 // Each rule of fencing, dropped, is noticed by TestSchedules; of what was seen, by TestCheckMerge, TestCheckBase and TestUnchanged;
-// of what was said, by TestLatest; of what work that stands alone waits for, by TestWaits and its like.
+// of what was said, by TestLatest; of what work that stands alone waits for, by TestWaits and its like; of what the box checks
+// there, by TestToCheck, TestChecked and their like.
 func TestMutants(t *testing.T) {
-	mutant.All(t, mutant.By("TestSchedules|TestCheckMerge|TestCheckBase|TestUnchanged|TestLatest|TestWaits|TestUnread|TestNoChangeAlone|TestWaive|TestForgedWaiver", []mutant.Mutant{
+	mutant.All(t, mutant.By("TestSchedules|TestCheckMerge|TestCheckBase|TestUnchanged|TestLatest|TestWaits|TestUnread|TestNoChangeAlone|TestToCheck|TestChecked|TestAddBranch|TestWaive|TestForgedWaiver", []mutant.Mutant{
 		{Name: "a reviewer's word is the claim", File: "evolve.go", Old: "case i.Phase == agentsig.PhaseDraft || i.Phase == agentsig.PhaseImplementation:", New: "case p.NextPhase != agentsig.PhaseImplementation:"},
 		{Name: "what the gate found is no finding", File: "evolve.go", Old: "if e.Type == GateFailed {", New: "if false {"},
 		{Name: "the token is ignored", File: "item.go", Old: "i.Lease != nil && i.Lease.Token == t", New: "i.Lease != nil"},
@@ -71,6 +72,16 @@ func TestMutants(t *testing.T) {
 		{Name: "a run's task asks by itself", File: "decide.go", Old: "if i.Holds(c.Token) && i.Run == \"\" {", New: "if i.Holds(c.Token) {"},
 		{Name: "what was not repaired goes on", File: "wait.go", Old: "case helps && (s.Kind == agentsig.KindExpertAdvice || s.Kind == agentsig.KindHealthHealthy):", New: "case helps && (s.Kind == agentsig.KindExpertAdvice || s.Kind == agentsig.KindHealthHealthy || s.Kind == agentsig.KindHealthUnhealthy):"},
 		{Name: "a claim outlives the operator's word", File: "evolve.go", Old: "i.NoChange, i.Claim, i.Count, i.Wait = \"\", \"\", Count{}, nil", New: "i.Wait = nil"},
+		{Name: "what passed on another commit counts", File: "check.go", Old: "case c.Tip != c.Commit && c.Moves+1 < maxMoves:", New: "case false:"},
+		{Name: "a branch that never stays is checked for ever", File: "check.go", Old: "case c.Tip != c.Commit && c.Moves+1 < maxMoves:", New: "case c.Tip != c.Commit:"},
+		{Name: "what could not be checked has failed", File: "check.go", Old: "case c.Trouble != \"\":", New: "case false:"},
+		{Name: "a branch that is gone passes", File: "check.go", Old: "case c.Tip == \"\":", New: "case c.Tip == \"\" && c.Commit == \"\":"},
+		{Name: "checks count after the item has left", File: "check.go", Old: "case !i.ToCheck() || i.Entered != c.Entered:", New: "case !i.ToCheck():"},
+		{Name: "what somebody holds is checked", File: "check.go", Old: " && i.Lease == nil", New: ""},
+		{Name: "a run's task is checked twice", File: "check.go", Old: "return i.Run == \"\" && ", New: "return "},
+		{Name: "another ref is a branch", File: "check.go", Old: " || strings.HasPrefix(name, \"refs/\")", New: ""},
+		{Name: "an option is a branch", File: "check.go", Old: "strings.HasPrefix(name, \"-\") || ", New: ""},
+		{Name: "what checks can't tell is not asked", File: "evolve.go", Old: "if p.Waits != nil {\n\t\t\ti.Asked++", New: "if false {\n\t\t\ti.Asked++"},
 		{Name: "an auditor's word completes", File: "decide.go", Old: "audited = i.Run != \"\"", New: "audited = i.Run == \"none\""},
 		{Name: "a held item is blocked", File: "decide.go", Old: "ErrSamePhase)\n\tcase i.Lease != nil:", New: "ErrSamePhase)\n\tcase false:"},
 		{Name: "an item forgets where it was blocked", File: "wait.go", Old: "return i.BlockedFrom", New: "return agentsig.PhaseDraft"},

@@ -206,7 +206,7 @@ func (i Item) waits(s agentsig.Signal, need *Need, l Limits) *Waits {
 	if i.Wait != nil {
 		return i.Wait.after(s, need, l)
 	}
-	w := &Waits{ID: fmt.Sprintf("%s-Q%d", i.ID, i.Asked+1)}
+	w := &Waits{ID: i.nextQuestion()}
 	switch tooOften := over(i.Count.Obstacles+1, l.Obstacles); {
 	case s.Kind == agentsig.KindTaskIncomplete, tooOften && isTrouble(s.Kind):
 		w.Cause = CauseObstacles
@@ -221,6 +221,9 @@ func (i Item) waits(s agentsig.Signal, need *Need, l Limits) *Waits {
 	}
 	return w
 }
+
+// nextQuestion is the name of what the item asks next.
+func (i Item) nextQuestion() string { return fmt.Sprintf("%s-Q%d", i.ID, i.Asked+1) }
 
 func isTrouble(k agentsig.Kind) bool {
 	return k == agentsig.KindInfraBlocked || k == agentsig.KindAuditBlocked

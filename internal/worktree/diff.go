@@ -68,10 +68,23 @@ func (r *Repo) Beside(path string) *Repo {
 }
 
 // Tip returns the commit that a branch of an agent's is at. What git would wait for, or follow elsewhere, is
-// no branch: [ErrUnknown].
+// no branch, and neither is another ref that git would take in its place, such as a tag: [ErrUnknown].
 func (r *Repo) Tip(ctx context.Context, branch string) (string, error) {
-	info, err := os.Lstat(filepath.Join(r.common, filepath.FromSlash(ref(branch))))
-	if err == nil && !info.Mode().IsRegular() {
+	err := r.checkBranch(ctx, branch)
+	there := !errors.Is(err, ErrBadBranch)
+	if err != nil && there {
+		return "", err
+	}
+	if there {
+		info, err := os.Lstat(filepath.Join(r.common, filepath.FromSlash(ref(branch))))
+		there = err != nil || info.Mode().IsRegular() // git packs refs as well
+	}
+	if there {
+		if there, err = r.ask(ctx, r.home, "show-ref", "--verify", "--quiet", "--", ref(branch)); err != nil {
+			return "", err
+		}
+	}
+	if !there {
 		return "", fmt.Errorf("%s: %w", safetext.Escape(branch), ErrUnknown)
 	}
 	return r.Resolve(ctx, ref(branch))

@@ -142,10 +142,14 @@ func (x *Exchange) takeBranch(ctx context.Context, branch string, options ...str
 	return tip, x.fetch(ctx, tip, false, ref(branch), options...)
 }
 
-// partial reports whether the user's repository leaves contents to another one until they are
-// needed. Of its history there is no more to be had than the files of one commit.
-func (x *Exchange) partial(ctx context.Context) (bool, error) {
-	return x.user.ask(ctx, x.user.home, "config", "--get-regexp", `^remote\..*\.promisor$`)
+// depth returns how much of the history is fetched that work starts from: all of it, unless the user's repository leaves
+// contents to another one until they are needed. Of its history there is no more to be had than the files of one commit.
+func (x *Exchange) depth(ctx context.Context) (options []string, err error) {
+	partial, err := x.user.ask(ctx, x.user.home, "config", "--get-regexp", `^remote\..*\.promisor$`)
+	if partial {
+		options = []string{"--depth=1"}
+	}
+	return options, err
 }
 
 // Begin brings a branch here for a run that starts from it.
@@ -155,15 +159,11 @@ func (x *Exchange) Begin(ctx context.Context, branch string) (string, error) {
 		return "", err
 	}
 	defer release()
-	partial, err := x.partial(ctx)
+	depth, err := x.depth(ctx)
 	if err != nil {
 		return "", err
 	}
-	var options []string
-	if partial {
-		options = []string{"--depth=1"}
-	}
-	tip, err := x.takeBranch(ctx, branch, options...)
+	tip, err := x.takeBranch(ctx, branch, depth...)
 	if err != nil {
 		return "", err
 	}
@@ -266,10 +266,48 @@ func (e *GitError) short() bool {
 // Forget drops what was kept for a run that has ended, and the branch that its work was
 // merged to. Now and then it makes room.
 func (x *Exchange) Forget(ctx context.Context, run, branch string) error {
+	return x.drop(ctx, kept(run), ref(branch))
+}
+
+// byHand is in the place of a run's name where work that is in no run is kept. No run can have it.
+const byHand = "by-hand"
+
+// TakeByHand brings a commit here that somebody made for work that is in no run, as [Exchange.Take] does, and keeps it until
+// the next [Exchange.ForgetByHand]. What the user's checkout is at may be malformed in ways that the user lives with.
+func (x *Exchange) TakeByHand(ctx context.Context, commit string) error {
+	if err := x.takeHead(ctx); err != nil && !errors.Is(err, ErrNoCommit) {
+		return err
+	}
+	return x.Take(ctx, commit, byHand)
+}
+
+// takeHead brings here what the user's checkout is at.
+func (x *Exchange) takeHead(ctx context.Context) error {
+	release, err := x.shared.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	_, head, err := x.user.Head(ctx)
+	if err != nil {
+		return err
+	}
+	depth, err := x.depth(ctx)
+	if err != nil {
+		return err
+	}
+	return x.fetch(ctx, head, false, baseRef, depth...)
+}
+
+// ForgetByHand drops what was kept for work that is in no run.
+func (x *Exchange) ForgetByHand(ctx context.Context) error { return x.drop(ctx, kept(byHand)) }
+
+// drop drops refs, or all below a prefix that ends in a slash.
+func (x *Exchange) drop(ctx context.Context, refs ...string) error {
 	var drop strings.Builder
 	err := x.each(ctx, x.home, func(name string) {
 		fmt.Fprintf(&drop, "delete %s\n", strings.TrimPrefix(name, "\n"))
-	}, call{args: []string{"for-each-ref", "--format=%(refname)%00", kept(run), ref(branch)}})
+	}, call{args: slices.Concat([]string{"for-each-ref", "--format=%(refname)%00"}, refs)})
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,12 @@ import (
 // Each of these faults, put in on purpose, is noticed by the test beside it.
 func TestMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
+		{By: "^TestTip$", Mutant: mutant.Mutant{Name: "a tag is a branch", File: "diff.go",
+			Old: `r.ask(ctx, r.home, "show-ref", "--verify", "--quiet", "--", ref(branch))`, New: `true, error(nil)`}},
+		{By: "^TestTakeByHand$", Mutant: mutant.Mutant{Name: "what the user lives with is held against work by hand", File: "exchange.go",
+			Old: "if err := x.takeHead(ctx); err != nil && !errors.Is(err, ErrNoCommit) {", New: "_ = x.takeHead\n\tif err := ctx.Err(); err != nil {"}},
+		{By: "^TestTakeByHand$", Mutant: mutant.Mutant{Name: "what is kept of runs goes with what is kept by hand", File: "exchange.go",
+			Old: "return x.drop(ctx, kept(byHand))", New: `return x.drop(ctx, "refs/signalbox/")`}},
 		{By: "TestIssuesRefused", Mutant: mutant.Mutant{Name: "a pull request is an issue", File: "issues.go",
 			Old: `path.Base(path.Dir(u.Path)) == "pull"`, New: `path.Base(u.Path) == "pull"`}},
 		{By: "TestIssuesRefused", Mutant: mutant.Mutant{Name: "a missing login is any failure", File: "issues.go",

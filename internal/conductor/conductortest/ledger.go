@@ -131,6 +131,9 @@ func (l *Ledger) fold(e ledger.Event) error {
 			if l.conductor != nil && item.Wait == nil && after.Wait != nil {
 				l.conductor.AskedByHand()
 			}
+			if l.conductor != nil && (item.ToCheck() || after.ToCheck()) {
+				l.conductor.ToCheckByHand()
+			}
 			return nil
 		}
 		if err := l.runs[run].EvolveItem(after, e); err != nil {
@@ -342,6 +345,18 @@ func (l *Ledger) QuestionsByHand() []api.Question {
 		all = append(all, *box.ShowWait(i))
 	}
 	return all
+}
+
+// FirstToCheck returns the item that has waited longest for checks which the box can run.
+func (l *Ledger) FirstToCheck() (first work.Item, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, i := range l.items {
+		if i.ToCheck() && (!ok || i.Entered < first.Entered) {
+			first, ok = i, true
+		}
+	}
+	return first, ok
 }
 
 // Question returns a question, and its run.
