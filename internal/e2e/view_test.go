@@ -105,7 +105,10 @@ func TestViewAnswers(t *testing.T) {
 	tty.press("Enter", "ready for review", "(END)") // the log
 	tty.press("q", "› ? T-2")
 	tty.press("d", "+++ b/T-2.txt", "(END)")
-	tty.tmux("send-keys", "C-c") // is the pager's
+	tty.tmux("send-keys", "C-c") // is the pager's, which may lose a key that comes with it
+	w.until("the pager says where it is", func() bool {
+		return strings.Contains(tty.tmux("send-keys", "=", ";", "capture-pane", "-p"), "lines 1-")
+	})
 	tty.press("q", "› ? T-2")
 	tty.press("s", "R1.T-2: The task T-2", "in the signed ledger")
 	tty.lacks("checkpoint")
@@ -166,7 +169,7 @@ func TestViewOfAnotherBox(t *testing.T) {
 	w := newWorld(t, "")
 	w.tasks("T-1")
 	w.script("T-1.developer", "touch \"$SCRIPTS/begun\"\nwhile :; do sleep 0.1; done\n")
-	box := w.start("up")
+	box := w.up()
 	tty := w.terminal("120", "40")
 	tty.line("signalbox run plan.md; echo exit $?", "› ● T-1", "q leave")
 	tty.press("q", "R1 goes on in the box", "exit 1")
@@ -180,5 +183,5 @@ func TestViewOfAnotherBox(t *testing.T) {
 	tty.press("y", "exit 1") // the run has ended with it
 	tty.line("stty -g | cmp - before && echo as before", "as before\n")
 	tty.tmux("send-keys", "exit", "Enter")
-	box.interrupt()
+	box.stop()
 }
