@@ -86,7 +86,7 @@ func TestReviewToken(t *testing.T) {
 	own, gate := b.Tokens()
 	for token, want := range map[string]int{
 		"": http.StatusUnauthorized, gate: http.StatusUnauthorized, grant.Session: http.StatusUnauthorized, grant.Token.String(): http.StatusUnauthorized,
-		own + " ": http.StatusUnauthorized, own: http.StatusNotFound, // it is no task of a run
+		own + " ": http.StatusUnauthorized, own: http.StatusConflict, // it is no task of a run
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			r := httptest.NewRequestWithContext(t.Context(), method, "/v1/work/T-0/review", strings.NewReader(`{"accept":true,"role":"merge","commit":"0123abc","tree":"0123abc","base":"0123abc"}`))
