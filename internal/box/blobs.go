@@ -18,8 +18,8 @@ import (
 // Outputs that are too long for an event are blobs, and a box can be told for how long to keep them
 // ([Options.Keep]). These are removed, and nothing else:
 //
-//   - transcripts of sessions and what models said, never plans or questions: those are what people
-//     handed in;
+//   - transcripts of sessions, the evidence that agents named and what models said, never plans or
+//     questions: those are what people handed in;
 //   - that an event older than that refers to, and that were not stored again since;
 //   - of what is over and has left memory: to whatever is still to be done, or was done within a day,
 //     nothing is missing.
@@ -125,22 +125,29 @@ func blobsOf(e ledger.Event) ([]ledger.Blob, error) {
 	return e.Blobs()
 }
 
-// outputOf returns the output that an event refers to, or nil. It looks nowhere but where the box
-// puts it: a model's words elsewhere may look like a reference.
-func outputOf(e ledger.Event) (*ledger.Blob, error) {
+// outputsOf returns the outputs that an event refers to, and the evidence that an agent named. It looks nowhere but where
+// the box puts them: a model's words elsewhere may look like a reference.
+func outputsOf(e ledger.Event) (all []ledger.Blob, err error) {
 	var p struct {
 		Transcript work.Transcript `json:"transcript"` // of a session
-		Stored     *ledger.Blob    `json:"stored"`     // of a conversation
+		Evidence   work.Kept       `json:"evidence"`
+		Stored     *ledger.Blob    `json:"stored"` // of a conversation
 	}
+	var refs []*ledger.Blob
 	switch e.Type {
 	case work.AgentSessionCompleted, work.LateResultRecorded, work.SignalRecorded:
-		err := json.Unmarshal(e.Payload, &p)
-		return p.Transcript.Blob, err
+		err = json.Unmarshal(e.Payload, &p)
+		refs = []*ledger.Blob{p.Transcript.Blob, p.Evidence.Blob}
 	case conversation.TypeSignalled:
-		err := json.Unmarshal(e.Payload, &p)
-		return p.Stored, err
+		err = json.Unmarshal(e.Payload, &p)
+		refs = []*ledger.Blob{p.Stored}
 	}
-	return nil, nil
+	for _, ref := range refs {
+		if ref != nil {
+			all = append(all, *ref)
+		}
+	}
+	return all, err
 }
 
 // unused returns those of some blobs that nothing in memory refers to, each once.
@@ -198,10 +205,8 @@ func (b *Box) oldOutputs(ctx context.Context, from, to int64, since time.Time) (
 		if err != nil || !e.Time.Before(since) {
 			return err
 		}
-		output, err := outputOf(e)
-		if output != nil {
-			all = append(all, *output)
-		}
+		outputs, err := outputsOf(e)
+		all = append(all, outputs...)
 		return err
 	})
 	if errors.Is(err, errStop) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -296,29 +297,32 @@ func TestRemovalIsFinished(t *testing.T) {
 }
 
 // Plans and questions are no outputs, and neither is what only looks like a reference.
-func TestOutputOf(t *testing.T) {
+func TestOutputsOf(t *testing.T) {
 	blob := ledger.NewBlob([]byte("some bytes"))
 	other := ledger.NewBlob([]byte("others"))
 	for _, c := range []struct {
 		kind    string
 		payload any
-		want    *ledger.Blob
+		want    []ledger.Blob
 	}{
 		{delivery.RunStarted, delivery.Started{Plan: blob}, nil},
 		{conversation.TypeStarted, conversation.Asked{Stored: &blob}, nil},
-		{conversation.TypeSignalled, conversation.Signalled{Stored: &blob}, &blob},
-		{work.AgentSessionCompleted, work.Result{Said: work.Said{Transcript: work.Transcript{Blob: &blob}}}, &blob},
-		{work.LateResultRecorded, work.Result{Said: work.Said{Transcript: work.Transcript{Blob: &blob}}}, &blob},
-		{work.SignalRecorded, work.Signalled{Said: work.Said{Transcript: work.Transcript{Blob: &blob}, Fields: []work.Field{{Name: "x", Value: other}}}}, &blob},
+		{conversation.TypeSignalled, conversation.Signalled{Stored: &blob}, []ledger.Blob{blob}},
+		{work.AgentSessionCompleted, work.Result{Said: work.Said{Transcript: work.Transcript{Blob: &blob}}}, []ledger.Blob{blob}},
+		{work.LateResultRecorded, work.Result{Said: work.Said{Transcript: work.Transcript{Blob: &blob}}}, []ledger.Blob{blob}},
+		{work.SignalRecorded, work.Signalled{Said: work.Said{Transcript: work.Transcript{Blob: &blob}, Fields: []work.Field{{Name: "x", Value: other}}}}, []ledger.Blob{blob}},
 		{work.SignalRecorded, work.Signalled{Said: work.Said{Transcript: work.Transcript{Text: "short"}}}, nil},
 		{"SomethingNew", work.Signalled{Said: work.Said{Transcript: work.Transcript{Blob: &blob}}}, nil},
+		{work.SignalRecorded, work.Signalled{Said: work.Said{Transcript: work.Transcript{Blob: &blob}, Evidence: &work.Kept{Blob: &other}}}, []ledger.Blob{blob, other}},
+		{work.AgentSessionCompleted, work.Result{Said: work.Said{Evidence: &work.Kept{Blob: &other}}}, []ledger.Blob{other}},
+		{work.AgentSessionCompleted, work.Result{Said: work.Said{Evidence: &work.Kept{Problem: "it is not there"}}}, nil},
 	} {
 		payload, err := json.Marshal(c.payload)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := outputOf(ledger.Event{Type: c.kind, Payload: payload})
-		if err != nil || (got == nil) != (c.want == nil) || got != nil && *got != *c.want {
+		got, err := outputsOf(ledger.Event{Type: c.kind, Payload: payload})
+		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, %v; want %v", c.kind, got, err, c.want)
 		}
 	}

@@ -55,7 +55,8 @@ func (r *Run) allow(t *Task, allowed work.Allowed, checked string) []Write {
 	return []Write{t.do(work.Allow{Allowed: allowed})}
 }
 
-// Approval is a person's word on the merge of a task that was proposed to them.
+// Approval is a person's word on the merge of a task that was proposed to them, which may be no: an input, of which
+// [work.Approved] comes only if they accept.
 type Approval struct {
 	Task               string
 	Commit, Onto, Tree string // that they were shown

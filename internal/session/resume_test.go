@@ -45,7 +45,7 @@ func TestResume(t *testing.T) {
 		used := delivery.Usage{InputTokens: 2, OutputTokens: 1}
 		if d.adapter == "claude" {
 			want = delivery.Conversation{ID: "c-1", Counted: delivery.Usage{InputTokens: 5, OutputTokens: 1, CostUSD: 0.75}, Context: 43, Window: 200}
-			used.CostUSD = 0.25
+			used = delivery.Usage{InputTokens: 40, OutputTokens: 3, CostUSD: 0.25} // its call used more than its result tells
 		}
 		if last.Usage != used || last.Conversation == nil || *last.Conversation != want {
 			t.Errorf("it has used %+v, and leaves %+v", last.Usage, last.Conversation)

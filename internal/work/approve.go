@@ -5,13 +5,15 @@ import (
 	"fmt"
 )
 
-// Proposed is the payload of MergeProposed: a merge as in [Allowed], which a person is asked about.
+// Proposed is the payload of MergeProposed: a merge as in [Allowed], which a person is asked about. The item's state of it,
+// with the answer, is a [Proposal].
 type Proposed struct {
 	Allowed
 	Checked string `json:"checked"` // the commit that the checks ran on; the merge has the same parents and tree, and a message of its own
 }
 
-// Approved is the payload of MergeApproved: what the person was shown.
+// Approved is the payload of MergeApproved: what the person was shown who has said yes. Who says no has the work sent back,
+// which is another event.
 type Approved struct {
 	Proposal uint64 `json:"proposal"` // the ledger's sequence of MergeProposed
 	Commit   string `json:"commit"`
@@ -19,7 +21,8 @@ type Approved struct {
 	Tree     string `json:"tree"`
 }
 
-// Proposal is a merge that was proposed to a person, and what they said.
+// Proposal is the state that an item has of a merge that was proposed to a person: the payload of MergeProposed, and the
+// ledger's sequences of that event and of the answer.
 type Proposal struct {
 	Seq uint64 // the ledger's sequence of the event that says so
 	Proposed

@@ -153,9 +153,9 @@ func (a *acp) raw(params json.RawMessage) {
 // retries takes that a request to the model is tried again.
 func (a *acp) retries(again retry) {
 	a.remark(again.words())
-	if a.denied.meets(again.Attempt, again.Status) {
+	if a.denied.meets(again.Attempt, again.ErrorStatus) {
 		a.rest()
-		text := fmt.Sprintf("the agent %s: its turn failed: %s", safetext.Escape(a.spec.Agent.Name), refusedStill(again.Status))
+		text := fmt.Sprintf("the agent %s: its turn failed: %s", safetext.Escape(a.spec.Agent.Name), refusedStill(again.ErrorStatus))
 		a.out <- Event{Kind: Failed, Refused: true, Text: []byte(text)}
 	}
 }

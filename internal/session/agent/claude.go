@@ -113,8 +113,8 @@ type claudeEvent struct {
 		Status   string `json:"status"`
 		ResetsAt int64  `json:"resetsAt"`
 	} `json:"rate_limit_info"`
-	retry
-	claudeResult
+	retry        // of a system message
+	claudeResult // its subtype is a system message's too
 }
 
 // claudeUsage is what a call of the model has used, or all of them.
@@ -131,12 +131,12 @@ func (u claudeUsage) sum() delivery.Usage {
 
 // claudeResult is what is told at the end of a turn.
 type claudeResult struct {
-	Subtype string   `json:"subtype"`
-	IsError bool     `json:"is_error"`
-	Result  string   `json:"result"`
-	Errors  []string `json:"errors"`
-	Status  int      `json:"api_error_status"`
-	Denials []struct {
+	Subtype   string   `json:"subtype"`
+	IsError   bool     `json:"is_error"`
+	Result    string   `json:"result"`
+	Errors    []string `json:"errors"`
+	APIStatus int      `json:"api_error_status"` // the provider's, if it has failed the turn
+	Denials   []struct {
 		Tool  string          `json:"tool_name"`
 		Input json.RawMessage `json:"tool_input"`
 	} `json:"permission_denials"`
@@ -208,8 +208,8 @@ func (c *claude) system(e claudeEvent) {
 		c.heard()
 	case "api_retry":
 		c.remark(e.words())
-		if c.refused.meets(e.Attempt, e.retry.Status) {
-			c.fail(refusedStill(e.retry.Status), e.retry.Status)
+		if c.refused.meets(e.Attempt, e.ErrorStatus) {
+			c.fail(refusedStill(e.ErrorStatus), e.ErrorStatus)
 		}
 	default:
 		c.heard()
@@ -308,14 +308,14 @@ func (c *claude) result(r claudeResult) {
 	}
 	if r.IsError {
 		if c.said != "" && lastWords(r.Result) == c.said { // the model's words, and none of the program's
-			c.failed("the agent's last words: "+r.Result, strconv.Itoa(r.Status))
+			c.failed("the agent's last words: "+r.Result, strconv.Itoa(r.APIStatus))
 			return
 		}
 		if r.Result == "" { // what was logged while it ran, by hooks and tool servers too
-			c.failed(cmp.Or(strings.Join(r.Errors, "; "), "it does not say why"), strconv.Itoa(r.Status))
+			c.failed(cmp.Or(strings.Join(r.Errors, "; "), "it does not say why"), strconv.Itoa(r.APIStatus))
 			return
 		}
-		c.fail(r.Result, r.Status)
+		c.fail(r.Result, r.APIStatus)
 		return
 	}
 	c.over(c.background)

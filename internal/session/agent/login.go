@@ -55,9 +55,9 @@ func refusedStill(status int) string {
 
 // retry is what Claude Code tells when a request to the model has failed and it tries again.
 type retry struct {
-	Attempt    int `json:"attempt"`
-	MaxRetries int `json:"max_retries"`
-	Status     int `json:"error_status"`
+	Attempt     int `json:"attempt"`
+	MaxRetries  int `json:"max_retries"`
+	ErrorStatus int `json:"error_status"` // the provider's
 }
 
 func (r retry) words() string {

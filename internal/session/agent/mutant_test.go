@@ -31,7 +31,7 @@ func TestMutants(t *testing.T) {
 		{By: "^TestLoginRefused$", Mutant: mutant.Mutant{Name: "what a model says is a login that is refused", File: "claude.go",
 			Old: `c.said != "" && lastWords(r.Result) == c.said`, New: "false"}},
 		{By: "^TestLoginRefused$", Mutant: mutant.Mutant{Name: "what hooks log is a login that is refused", File: "claude.go",
-			Old: `"it does not say why"), strconv.Itoa(r.Status))`, New: `"it does not say why"), strings.Join(r.Errors, "; "))`}},
+			Old: `"it does not say why"), strconv.Itoa(r.APIStatus))`, New: `"it does not say why"), strings.Join(r.Errors, "; "))`}},
 		{By: "^TestLoginRefused$", Mutant: mutant.Mutant{Name: "what a model says through Claude Code's bridge is a login that is refused", File: "acp.go",
 			Old: "\tcase a.author == theAgent:\n\t\treturn false\n", New: ""}},
 		{By: "^TestLoginRefused$", Mutant: mutant.Mutant{Name: "what Claude Code says in a model's place is the model's", File: "acp_hear.go",
