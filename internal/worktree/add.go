@@ -24,7 +24,9 @@ const (
 
 // Add sees to a worktree at a path on a branch, which is made at base if it is
 // not there. A worktree that is there already is kept with all that is in it,
-// also if it has to be repaired after a crash; lock files in it are removed.
+// also if it has to be repaired after a crash; lock files in it are removed. The
+// branch is in a directory of its own, as `a/b/work` is: locks and broken refs
+// beside it are removed too, also those of a git that works on another branch there.
 func (r *Repo) Add(ctx context.Context, path, branch, base string) error {
 	path, err := r.outside(path)
 	if err != nil {
