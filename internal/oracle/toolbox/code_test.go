@@ -118,7 +118,7 @@ func TestSearchIsBounded(t *testing.T) {
 // An expression that is made to take long does not.
 func TestSearchWithHostileExpression(t *testing.T) {
 	b := opened(t, Config{Root: tree(t, map[string]string{"a": strings.Repeat(strings.Repeat("x", maxLineLooked)+"\n", 400)})})
-	within(t, 10*time.Second, func() {
+	within(t, time.Minute, func() {
 		for query, want := range map[string]string{
 			strings.Repeat(`(x?){999}`, 33):        "the query takes too long",
 			strings.Repeat(`(?:x?){200}`, 3) + "y": "its 2s were over",

@@ -113,7 +113,7 @@ func TestHTTPServerGone(t *testing.T) {
 	b := opened(t, with(s))
 	server.CloseClientConnections()
 	server.Close()
-	within(t, 10*time.Second, func() {
+	within(t, time.Minute, func() {
 		if r := call(t, b, "echo", testArguments{}); !r.Failed || !strings.Contains(r.Text, ": see that it runs") || strings.Contains(r.Text, "hush") {
 			t.Errorf("%+v", r)
 		}

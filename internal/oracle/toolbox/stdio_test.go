@@ -110,7 +110,7 @@ func TestCloseEndsTheGroup(t *testing.T) {
 			t.Fatalf("%s does not live", pid)
 		}
 	}
-	within(t, 10*time.Second, func() {
+	within(t, time.Minute, func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
@@ -244,7 +244,7 @@ func TestSlowTool(t *testing.T) {
 	s := program("ok")
 	s.Timeout = 2 * time.Second
 	b := opened(t, with(s))
-	within(t, 10*time.Second, func() {
+	within(t, time.Minute, func() {
 		if r := call(t, b, "slow", testArguments{}); !r.Failed || r.Text != `the tool "slow" of the MCP server "test" did not answer within its time of 2s` {
 			t.Errorf("%+v", r)
 		}
@@ -263,7 +263,7 @@ func TestCancelledCall(t *testing.T) {
 		<-started
 		cancel()
 	}()
-	within(t, 10*time.Second, func() {
+	within(t, time.Minute, func() {
 		if r := b.Call(ctx, "slow", []byte(`{"tell":"`+address+`"}`)); !r.Failed || r.Text != `the call of "slow" was cancelled: context canceled` {
 			t.Errorf("%+v", r)
 		}
@@ -280,7 +280,7 @@ func TestCloseCancelsCalls(t *testing.T) {
 	results := make(chan Result, 1)
 	go func() { results <- call(t, b, "slow", testArguments{Tell: address}) }()
 	<-started
-	within(t, 10*time.Second, func() {
+	within(t, time.Minute, func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
@@ -474,7 +474,7 @@ func TestReadPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := opened(t, Config{Root: dir})
-	within(t, 10*time.Second, func() {
+	within(t, time.Minute, func() {
 		if r := call(t, b, nameRead, object{"path": "pipe"}); !r.Failed || !strings.Contains(r.Text, "neither a file nor a directory") {
 			t.Errorf("%+v", r)
 		}

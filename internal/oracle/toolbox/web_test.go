@@ -99,7 +99,7 @@ func TestFetch(t *testing.T) {
 		t.Errorf("%d bytes: %s", len(got), got[len(got)-100:])
 	}
 	for _, path := range []string{"/bomb", "/endless"} {
-		within(t, 10*time.Second, func() { must(t, b, nameFetch, object{"url": base + path}) })
+		within(t, time.Minute, func() { must(t, b, nameFetch, object{"url": base + path}) })
 	}
 	for address, want := range map[string]string{
 		"":                     "only http and https",
