@@ -113,7 +113,7 @@ func TestHTTPServerGone(t *testing.T) {
 	b := opened(t, with(s))
 	server.CloseClientConnections()
 	server.Close()
-	within(t, time.Minute, func() {
+	ends(t, func() {
 		if r := call(t, b, "echo", testArguments{}); !r.Failed || !strings.Contains(r.Text, ": see that it runs") || strings.Contains(r.Text, "hush") {
 			t.Errorf("%+v", r)
 		}
@@ -158,7 +158,7 @@ func TestHTTPServerRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, s := address(t, c.handler)
 			s.Headers = map[string]string{"Authorization": "Bearer " + key}
-			within(t, 20*time.Second, func() {
+			ends(t, func() {
 				_, err := Open(t.Context(), with(s))
 				if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), key) {
 					t.Errorf("%v\nwant %s", err, c.want)
@@ -179,7 +179,7 @@ func TestHTTPServerHangs(t *testing.T) {
 	}))
 	t.Cleanup(func() { close(over) })
 	s.Timeout = time.Second
-	within(t, 4*time.Second, func() {
+	ends(t, func() {
 		if _, err := Open(t.Context(), with(s)); err == nil || !strings.Contains(err.Error(), "did not answer within 1s") {
 			t.Error(err)
 		}

@@ -237,8 +237,8 @@ func must(t *testing.T, b *Toolbox, tool string, a any) string {
 	return r.Text
 }
 
-// within fails a test that is not done in time. It is for what could hang for ever.
-func within(t *testing.T, d time.Duration, f func()) {
+// ends fails a test in which something does not come to an end. How long it takes is not judged.
+func ends(t *testing.T, f func()) {
 	t.Helper()
 	done := make(chan struct{})
 	go func() {
@@ -247,7 +247,7 @@ func within(t *testing.T, d time.Duration, f func()) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(d):
-		t.Fatalf("not done in %s", d)
+	case <-time.After(2 * time.Minute):
+		t.Fatal("it does not end")
 	}
 }

@@ -110,7 +110,7 @@ func TestCloseEndsTheGroup(t *testing.T) {
 			t.Fatalf("%s does not live", pid)
 		}
 	}
-	within(t, time.Minute, func() {
+	ends(t, func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
@@ -154,7 +154,7 @@ func TestServerHangsAtStart(t *testing.T) {
 	address, started := told(t)
 	s := program("hang", "TELL", address)
 	s.Timeout = 3 * time.Second
-	within(t, 20*time.Second, func() {
+	ends(t, func() {
 		_, err := Open(t.Context(), with(s))
 		if err == nil || !strings.Contains(err.Error(), "did not answer within 3s") || !strings.Contains(err.Error(), "waiting for the moon") {
 			t.Error(err)
@@ -168,7 +168,7 @@ func TestServerHangsAtStart(t *testing.T) {
 		<-started
 		cancel()
 	}()
-	within(t, 20*time.Second, func() {
+	ends(t, func() {
 		_, err := Open(ctx, with(program("hang", "TELL", address)))
 		if !errors.Is(err, context.Canceled) {
 			t.Error(err)
@@ -244,7 +244,7 @@ func TestSlowTool(t *testing.T) {
 	s := program("ok")
 	s.Timeout = 2 * time.Second
 	b := opened(t, with(s))
-	within(t, time.Minute, func() {
+	ends(t, func() {
 		if r := call(t, b, "slow", testArguments{}); !r.Failed || r.Text != `the tool "slow" of the MCP server "test" did not answer within its time of 2s` {
 			t.Errorf("%+v", r)
 		}
@@ -263,7 +263,7 @@ func TestCancelledCall(t *testing.T) {
 		<-started
 		cancel()
 	}()
-	within(t, time.Minute, func() {
+	ends(t, func() {
 		if r := b.Call(ctx, "slow", []byte(`{"tell":"`+address+`"}`)); !r.Failed || r.Text != `the call of "slow" was cancelled: context canceled` {
 			t.Errorf("%+v", r)
 		}
@@ -280,7 +280,7 @@ func TestCloseCancelsCalls(t *testing.T) {
 	results := make(chan Result, 1)
 	go func() { results <- call(t, b, "slow", testArguments{Tell: address}) }()
 	<-started
-	within(t, time.Minute, func() {
+	ends(t, func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
@@ -296,7 +296,7 @@ func TestDeafServer(t *testing.T) {
 	s := program("deaf")
 	s.Timeout = 2 * time.Second
 	b := opened(t, with(s))
-	within(t, 15*time.Second, func() {
+	ends(t, func() {
 		if r := call(t, b, "talk", testArguments{Text: strings.Repeat("x", 200_000)}); !r.Failed || !strings.Contains(r.Text, "within its time of 2s") {
 			t.Errorf("%+v", r)
 		}
@@ -394,7 +394,7 @@ func TestHostileAnswers(t *testing.T) {
 				s.Timeout = 3 * time.Second // of an answer that is nested too deep nothing is heard
 			}
 			b := opened(t, with(s))
-			within(t, 20*time.Second, func() {
+			ends(t, func() {
 				if r := call(t, b, "x", nil); r.Text == "" {
 					t.Errorf("%+v", r)
 				}
@@ -474,7 +474,7 @@ func TestReadPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := opened(t, Config{Root: dir})
-	within(t, time.Minute, func() {
+	ends(t, func() {
 		if r := call(t, b, nameRead, object{"path": "pipe"}); !r.Failed || !strings.Contains(r.Text, "neither a file nor a directory") {
 			t.Errorf("%+v", r)
 		}
