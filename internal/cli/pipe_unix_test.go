@@ -58,7 +58,7 @@ func ended(ctx context.Context, t *testing.T, args ...string) (code int, out str
 	select {
 	case code := <-done:
 		return code, all.String()
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatalf("%v does not end", args)
 		return 0, ""
 	}

@@ -33,7 +33,7 @@ func TestWriteNamedInterrupted(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("it does not end")
 	}
 	// What still waits is let go, and has ended before its directory is removed.

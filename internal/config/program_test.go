@@ -116,7 +116,7 @@ func TestExamineEnds(t *testing.T) {
 		if got.Version != "1.2" || got.error != nil {
 			t.Errorf("it is %+v", got)
 		}
-	case <-time.After(15 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("it is still waited for")
 	}
 	if err := file.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {

@@ -138,7 +138,7 @@ func TestAskAfterKilled(t *testing.T) {
 	}
 	select {
 	case <-check.Done():
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("the check goes on")
 	}
 	if left, _ := filepath.Glob(filepath.Join(b.repo, makeshiftPrefix+"*")); len(left) > 0 {
