@@ -85,7 +85,7 @@ func TestExamine(t *testing.T) {
 
 // A program that hangs after it told its version is ended, with what it started.
 func TestExamineEnds(t *testing.T) {
-	bin := programs(t, map[string]string{"hang": "exec 3>fifo; echo 1.2; echo ready >&3; sleep 30 & wait"})
+	bin := programs(t, map[string]string{"hang": "exec 3>fifo; echo 1.2; echo ready >&3; sleep 300 & wait"})
 	fifo := filepath.Join(bin, "fifo")
 	if out, err := exec.CommandContext(t.Context(), "mkfifo", fifo).CombinedOutput(); err != nil {
 		t.Skipf("there are no named pipes: %v %s", err, out)
