@@ -414,6 +414,9 @@ func (a *app) dryRun(ctx context.Context, c config.Config, q api.StartRun) error
 	}
 	fmt.Fprintf(a.Out, "at once: %s at most; the gate runs %s\n", count(r.AtOnce, "agent"), count(r.Checks, "check"))
 	fmt.Fprintf(a.Out, "ceiling: %s\n", ceiling(c))
+	if yours := yourParts(c, r.Unaudited == ""); yours != "" {
+		fmt.Fprintf(a.Out, "%s (signalbox inbox says when)\n", yours)
+	}
 	if r.Unaudited != "" {
 		fmt.Fprintln(a.Out, r.Unaudited)
 	}
