@@ -165,6 +165,17 @@ func TestCardByHand(t *testing.T) {
 	}
 }
 
+// A gate that passed where nothing was changed says so, with what was checked.
+func TestCardUnchanged(t *testing.T) {
+	c, err := cardOf(theWork, "", tale(t,
+		`ITEM WorkAdded operator - {"id":"T-1","title":"Parser","phase":"CI_PENDING","branch":"fix"}`,
+		`ITEM GatePassed gate - {"commit":"bbbbbbb2","checks":[{"name":"test","passed":true}],"files":0,"next_phase":"READY_FOR_REVIEW"}`,
+	))
+	if err != nil || len(c.Gates) != 1 || c.Gates[0].words() != "bbbbbbb passed: test (exit 0); nothing was changed" {
+		t.Errorf("%+v, %v", c.Gates, err)
+	}
+}
+
 // Programs find every field, also of a task on which nothing has happened, and no list is null.
 func TestCardJSON(t *testing.T) {
 	c, err := cardOf(theWork, "", tale(t, theTale[1]))

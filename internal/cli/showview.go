@@ -352,8 +352,11 @@ func (g gateRun) words() string {
 		checks = append(checks, how)
 	}
 	what := cmp.Or(strings.Join(checks, ", "), "no check ran here")
-	if g.Since != "" {
+	switch {
+	case g.Since != "":
 		what = "nothing was changed"
+	case g.Unchanged:
+		what += "; nothing was changed"
 	}
 	return fmt.Sprintf("%.7s %s: %s", g.Commit, verdict, what)
 }
