@@ -125,7 +125,7 @@ type reading struct {
 func (b *Box) read(item work.Item, token work.Token, text []byte) (reading, error) {
 	o := agentsig.Options{Task: item.Names(), Hosts: b.hosts, Own: b.own}
 	if item.Holds(token) {
-		o.Role, o.Phase = item.Lease.Role, item.Phase
+		o.Role, o.Phase = heldAs(item), item.Phase
 	}
 	var r reading
 	var refused error

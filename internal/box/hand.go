@@ -94,12 +94,21 @@ func (b *Box) instructions(item work.Item) string {
 	return text
 }
 
-// voice is what the agent of the session that holds an item speaks as. Who claims without a role has the phase's.
-func (b *Box) voice(item work.Item) (agentsig.Role, prompt.Voice) {
-	var role agentsig.Role
-	if item.Lease != nil { // it may have been recorded before, and is held no more
-		role = item.Lease.Role
+// heldAs is the role whose signals are acted upon in the session that holds an item; none if those of the phase are,
+// whoever says them: a developer may hold DRAFT, and what a developer says does not complete it.
+func heldAs(item work.Item) agentsig.Role {
+	if item.Lease == nil { // it may have been recorded before, and is held no more
+		return ""
 	}
+	if own, ok := item.Lease.Role.Phase(); ok && own != item.Phase {
+		return ""
+	}
+	return item.Lease.Role
+}
+
+// voice is what the agent of the session that holds an item speaks as: its role, or the one of the phase.
+func (b *Box) voice(item work.Item) (agentsig.Role, prompt.Voice) {
+	role := heldAs(item)
 	for _, r := range agentsig.Roles() {
 		if own, ok := r.Phase(); role == "" && ok && own == item.Phase {
 			role = r

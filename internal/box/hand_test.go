@@ -53,6 +53,27 @@ func TestTaughtByHand(t *testing.T) {
 	}
 }
 
+// A developer may hold DRAFT: what is taught then completes DRAFT, and READY_FOR_REVIEW, which does not, is refused with the way out.
+func TestTaughtInDraft(t *testing.T) {
+	u := up(t, t.TempDir())
+	u.add(t, "T-1", agentsig.PhaseDraft)
+	g := u.claim(t, api.Claim{Work: "T-1", Role: agentsig.RoleDeveloper})
+	e := u.emit(t, g.Session, "READY_FOR_REVIEW: T-1\n")
+	if e.Accepted || !strings.Contains(e.Error, "EXPANDED_TASK_SPECIFICATION completes DRAFT") || !strings.Contains(e.Error, "signalbox work override T-1 --phase IMPLEMENTATION") {
+		t.Errorf("%+v", e)
+	}
+	for range 2 {
+		e = u.emit(t, g.Session, "done\n")
+	}
+	g = u.claim(t, api.Claim{Work: "T-1", Role: agentsig.RoleDeveloper})
+	if !strings.Contains(g.Format, "    EXPANDED_TASK_SPECIFICATION: T-1\n") || strings.Contains(g.Format, "READY_FOR_REVIEW") || strings.Contains(g.Format, "INFRA_BLOCKED") {
+		t.Errorf("after %+v the claim teaches\n%s", e, g.Format)
+	}
+	if e := u.emit(t, g.Session, "EXPANDED_TASK_SPECIFICATION: T-1\nConfidence: HIGH\n"); !e.Accepted || e.NextPhase != agentsig.PhaseImplementation {
+		t.Errorf("what is taught is not acted upon: %+v", e)
+	}
+}
+
 // assigned gives an agent in a role something that it may hold.
 func (u *bench) assigned(t *testing.T, role agentsig.Role, n int) api.Grant {
 	t.Helper()

@@ -150,7 +150,9 @@ func (v *answeringView) loop() {
 			return
 		}
 		if v.last.ID != "" && v.ctx.Err() == nil {
-			_ = v.screen.Show(v.model, time.Now()) // a terminal that is gone sends a signal
+			now := time.Now()
+			v.model = v.model.Tick(now)
+			_ = v.screen.Show(v.model, now) // a terminal that is gone sends a signal
 		}
 	}
 }

@@ -29,7 +29,7 @@ without a renewal.
 
 Without --work it takes what has been ready for longest: in the given phase, in a
 phase that the role holds, or in any. The roles hold: analyst DRAFT; developer DRAFT
-and IMPLEMENTATION; critic READY_FOR_REVIEW and REVIEW; auditor READY_FOR_MERGE. A
+(whose signals are the analyst's) and IMPLEMENTATION; critic READY_FOR_REVIEW and REVIEW; auditor READY_FOR_MERGE. A
 critic who takes work in READY_FOR_REVIEW enters REVIEW. CI_PENDING waits for the
 gate, and is taken only if it is asked for. BLOCKED work is taken by who can help:
 expert, after an EXPERT_REQUEST; remediation, if the environment is broken, and

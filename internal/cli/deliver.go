@@ -292,7 +292,6 @@ func (a *app) deliverBy(ctx context.Context, own *ownBox, q api.StartRun, id str
 		}
 	}
 	if after == 0 && a.Live {
-		a.noteUnaudited(r)
 		a.noteUnprotected(r)
 	}
 	last, err := a.watch(ctx, client, r.ID, watched{after: after, wait: wait, own: own != nil})
@@ -338,13 +337,6 @@ func (a *app) begin(ctx context.Context, client *api.Client, q api.StartRun, id 
 func (a *app) noteDirty(ctx context.Context) {
 	if n, err := a.uncommitted(ctx); err == nil && n > 0 && !a.JSON {
 		fmt.Fprintf(a.Err, "%s: %s not committed; agents start from the last commit\n", a.Paint(command.Yellow, "note"), count(n, "change"))
-	}
-}
-
-// noteUnaudited says that a run has no auditor, where the live view has no room for why. Elsewhere it is among what is shown line by line.
-func (a *app) noteUnaudited(r api.Run) {
-	if r.Unaudited != "" {
-		fmt.Fprintf(a.Err, "%s: %s\n", a.Paint(command.Yellow, "note"), r.Unaudited)
 	}
 }
 
@@ -414,6 +406,9 @@ func (a *app) dryRun(ctx context.Context, c config.Config, q api.StartRun) error
 	}
 	fmt.Fprintf(a.Out, "at once: %s at most; the gate runs %s\n", count(r.AtOnce, "agent"), count(r.Checks, "check"))
 	fmt.Fprintf(a.Out, "ceiling: %s\n", ceiling(c))
+	if yours := yourParts(c, r.Unaudited == ""); yours != "" {
+		fmt.Fprintf(a.Out, "%s (signalbox inbox says when)\n", yours)
+	}
 	if r.Unaudited != "" {
 		fmt.Fprintln(a.Out, r.Unaudited)
 	}

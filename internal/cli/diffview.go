@@ -89,7 +89,7 @@ func (v *diffView) colourOf(line string) string {
 		}
 		return ""
 	}
-	old, added, err := hunk(line)
+	old, added, _, err := hunk(line)
 	switch {
 	case err == nil:
 		v.header, v.old, v.new = false, old, added
@@ -105,19 +105,24 @@ func (v *diffView) colourOf(line string) string {
 
 var errNoHunk = errors.New("not the beginning of a hunk")
 
-// hunk reads how many lines a hunk has of before and of after: @@ -1,2 +3,4 @@, where a count that is left out is one.
-func hunk(line string) (old, added int, err error) {
+// hunk reads how many lines a hunk has of before and of after, and with which line after begins: @@ -1,2 +3,4 @@, where a count
+// that is left out is one.
+func hunk(line string) (old, added, first int, err error) {
 	words := strings.Fields(line[:min(len(line), 200)])
 	if len(words) < 4 || words[0] != "@@" || words[3] != "@@" {
-		return 0, 0, errNoHunk
+		return 0, 0, 0, errNoHunk
 	}
 	for i, n := range []*int{&old, &added} {
 		*n = 1
-		if _, count, many := strings.Cut(words[i+1], ","); many {
+		from, count, many := strings.Cut(words[i+1], ",")
+		if many {
 			if *n, err = strconv.Atoi(count); err != nil {
-				return 0, 0, err
+				return 0, 0, 0, err
 			}
 		}
+		if first, err = strconv.Atoi(strings.TrimLeft(from, "+-")); err != nil {
+			return 0, 0, 0, err
+		}
 	}
-	return old, added, nil
+	return old, added, first, nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -196,13 +197,20 @@ func (a *app) diagnoseSettings(ctx context.Context, c config.Config, say func(na
 	}
 	diagnoseAgents(ctx, c, say)
 	for _, role := range agentsig.Roles() {
-		state, text := command.Fine, played(c, c.Role(role))
+		state, text := command.Fine, played(c, role)
+		if c.Role(role).Agent == config.Person {
+			say(string(role), state, "%s", text)
+			continue
+		}
 		if err := runner.Protect(c, role); err != nil {
 			state, text = unprotected(c), text+"\n"+err.Error()
 		} else if role == agentsig.RoleCritic || role == agentsig.RoleAuditor {
 			text += "; what it runs can't speak for it"
 		}
 		say(string(role), state, "%s", text)
+	}
+	if c.Merge.Approve == config.Person {
+		say("merge", command.Fine, "%s", approves)
 	}
 	if runner.ChecksConfined(c) {
 		say("gate", command.Fine, "checks run in %s", c.Sandbox.Kind)
@@ -270,10 +278,30 @@ func diagnoseAgents(ctx context.Context, c config.Config, say func(name, state, 
 	}
 }
 
+// personDoes is what a person does in a role, and approves what one does who approves merges.
+var personDoes = map[agentsig.Role]string{agentsig.RoleDeveloper: "you work on each task", agentsig.RoleCritic: "you review each task", agentsig.RoleAuditor: "you audit each task"}
+
+const approves = "you approve each merge"
+
+// yourParts says what a run needs the user for; nothing if it needs them for questions alone.
+func yourParts(c config.Config, audited bool) string {
+	var all []string
+	for _, role := range []agentsig.Role{agentsig.RoleDeveloper, agentsig.RoleCritic, agentsig.RoleAuditor} {
+		if c.Role(role).Agent == config.Person && (audited || role != agentsig.RoleAuditor) {
+			all = append(all, personDoes[role])
+		}
+	}
+	if c.Merge.Approve == config.Person {
+		all = append(all, approves)
+	}
+	return strings.Join(all, "; ")
+}
+
 // played says who plays a role, and what that may do.
-func played(c config.Config, r config.Role) string {
+func played(c config.Config, role agentsig.Role) string {
+	r := c.Role(role)
 	if r.Agent == config.Person {
-		return "you: `signalbox inbox` says when"
+		return cmp.Or(personDoes[role], "you") + ": `signalbox inbox` says when"
 	}
 	may := "read only"
 	if c.Agents[r.Agent].Adapter == config.AdapterPlain {

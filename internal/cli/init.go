@@ -62,6 +62,9 @@ func (a *app) initialize(ctx context.Context, f initFlags) error {
 		propose = config.Found.ProposeAll
 	}
 	file := filepath.Join(found.Root, config.File)
+	if f.show {
+		found.Tried = "no sandbox was tried; `signalbox init` tries one, and names it if the checks pass in it"
+	}
 	switch {
 	case f.show && f.commit:
 		return a.UsageError("--print writes nothing, so there is nothing to commit")

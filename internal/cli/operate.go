@@ -17,6 +17,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/process"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 	"github.com/signalbox-dev/signalbox/internal/session"
+	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -138,9 +139,19 @@ func sentBack(ctx context.Context, c *api.Client, id string) (string, error) {
 	if err != nil || f == nil || w.Claim != nil && w.Claim.Sequence > f.Sequence {
 		return "", err
 	}
+	return sentBackWords(*f, id), nil
+}
+
+// sentBackWords is why work was sent back, in short; what the checks printed is below it, its last lines as they are.
+func sentBackWords(f work.Statement, id string) string {
 	const enough = 300 // columns
-	return fmt.Sprintf("sent back by %s: %s (`signalbox show %s --all` has all of it)",
-		safetext.Escape(f.By), safetext.Cut(oneLine(strings.ReplaceAll(statementWords(*f), "\n", "; ")), enough), safetext.ShellWord(id)), nil
+	says, printed := findingWords(f)
+	text := fmt.Sprintf("sent back by %s: %s (`signalbox show %s --all` has all of it)",
+		safetext.Escape(f.By), safetext.Cut(oneLine(strings.ReplaceAll(says, "\n", "; ")), enough), safetext.ShellWord(id))
+	for _, line := range lastPrinted(printed) {
+		text += "\n  " + safetext.Cut(line, enough)
+	}
+	return text
 }
 
 func (a *app) answerCommand() *cobra.Command {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -292,17 +293,49 @@ func (a *app) comments(ctx context.Context, s api.Sight, t taskState) (_ []strin
 // editor is the command line of the user's editor; empty if they have named none.
 func editor() string { return cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")) }
 
-// commentPage is what an editor is opened with: room for comments, and the diff in lines that are left out. The diff is
-// an agent's, and an editor may take settings from the first and the last lines of a file: those are ours.
+// commentPage is what an editor is opened with: room for comments, and the diff in lines that are left out, with the lines'
+// numbers. The diff is an agent's, and an editor may take settings from the first and the last lines of a file, or from
+// its whole last page: those are ours.
 func commentPage(s api.Sight, diff []byte) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "\n# %s: say what has to be changed, one comment a line, as\n# path:line: text\n#\n", sightWords(s))
 	b.WriteString("# Lines that begin with # are left out. Without a comment, nothing is sent back.\n#\n")
+	var at numbering
 	for line := range strings.Lines(safetext.EscapeLines(string(diff))) {
-		b.WriteString("# " + strings.TrimSuffix(line, "\n") + "\n")
+		line = strings.TrimSuffix(line, "\n")
+		fmt.Fprintf(&b, "# %5s %s\n", at.number(line), line)
 	}
-	b.WriteString("\f\n" + strings.Repeat("#\n", 5) + "# This was the diff.\n") // some look for settings on the whole last page
+	b.WriteString("\f" + `# This was the diff. The page break keeps an editor from taking settings out of it.
+# The numbers on the left are those of the lines as they are now: a comment is
+# path:line: text, with such a number.
+# Comments may stand anywhere in this file, each on a line of its own.
+# When you save the file and leave, the work is sent back with them.
+`)
 	return b.Bytes()
+}
+
+// numbering is where a diff is that is being read: the number of the next line of the new file, and how many lines are left of
+// the old and the new one. The counts say where a hunk ends, so that nothing in a file is taken for the diff's own.
+type numbering struct{ next, old, new int }
+
+// number is the number of a diff's line in the new file; empty if it has none.
+func (n *numbering) number(line string) string {
+	if n.old <= 0 && n.new <= 0 {
+		n.old, n.new, n.next, _ = hunk(line) // none begins here if it can't be read
+		return ""
+	}
+	switch {
+	case strings.HasPrefix(line, "-"):
+		n.old--
+		return ""
+	case strings.HasPrefix(line, `\`): // no newline at the end of the file
+		return ""
+	case !strings.HasPrefix(line, "+"):
+		n.old--
+	}
+	n.new--
+	n.next++
+	return strconv.Itoa(n.next - 1)
 }
 
 // commentsIn returns the comments that were written on such a page.

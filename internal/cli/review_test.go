@@ -25,7 +25,24 @@ func TestComments(t *testing.T) {
 			t.Errorf("an editor may heed %q", line)
 		}
 	}
+	if strings.Contains(page, "\n#\n#\n") || strings.LastIndex(page, "\n\f") < strings.Index(page, "not a comment") {
+		t.Errorf("there are bare lines, or the diff is on the last page:\n%s", page)
+	}
 	if strings.Contains(page, "\x1b") {
 		t.Errorf("the terminal may heed %q", page)
+	}
+}
+
+// Comments name lines of the new file, so the diff has their numbers, also where a file's lines look like a diff's.
+func TestCommentPageNumbers(t *testing.T) {
+	diff := "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@ func x\n one\n--- two\n+@@ -1 +90 @@\n three\n\\ No newline at end of file\n@@ -9 +9,2 @@\n nine\n+ten\ndiff --git a/y b/y\n"
+	page := string(commentPage(api.Sight{Work: "R1.T-1", Commit: "0123456789"}, []byte(diff)))
+	for _, want := range []string{
+		"#       --- a/x\n#       +++ b/x\n#       @@ -1,3 +1,3 @@ func x\n#     1  one\n#       --- two\n#     2 +@@ -1 +90 @@\n#     3  three\n#       \\ No newline",
+		"#       @@ -9 +9,2 @@\n#     9  nine\n#    10 +ten\n#       diff --git a/y b/y\n",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("there is no\n%s\nin\n%s", want, page)
+		}
 	}
 }

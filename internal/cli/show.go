@@ -33,7 +33,8 @@ checks; what was found, and the commit that answered it; questions and who answe
 ledger: the last line says whether each event that it rests on is proven to be in the tree that the ledger's key has signed,
 and whether the merge commit, if it is in the repository that you are in, proves itself.
 
-With --all nothing is left out or cut. With --markdown it is the text of a pull request, with agents' words in
+Where a screen has no room for all of it, older entries are left out; what the checks printed is shown as it is, its last
+lines. Elsewhere than on a terminal a line is as long as it has to be. With --all nothing is left out or cut. With --markdown it is the text of a pull request, with agents' words in
 blocks in which they name and close nothing. It does not need a box to be running.
 
 With --json it prints task, title, state, branch and box_checks (of work by hand, if it has a branch and the box checks that), asked, attempts, claims, gates, findings, questions, merge (null if there is
@@ -63,14 +64,14 @@ func (a *app) show(ctx context.Context, name string, markdown, all bool) error {
 	if c.Proof, err = a.prove(ctx, c); err != nil {
 		return err
 	}
-	columns, _ := a.Size()
+	_, rows := a.Size()
 	switch {
 	case a.JSON:
 		err = command.WriteJSON(a.Out, c)
 	case markdown:
 		_, err = fmt.Fprint(a.Out, c.markdown(all))
 	default:
-		_, err = fmt.Fprint(a.Out, c.text(columns, all))
+		_, err = fmt.Fprint(a.Out, c.text(a.Columns(), rows, all))
 	}
 	if err == nil && c.Proof.wrong() {
 		return errQuiet

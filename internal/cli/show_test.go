@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -134,7 +135,7 @@ func TestCardConversations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := c.text(200, true)
+	text := c.text(200, 24, true)
 	for i, want := range []string{"developer (claude), 1s", "developer (claude), in the same conversation,", "developer (claude), afresh: rework is set to fresh,", "developer (claude), afresh: no rollout found,"} {
 		if !strings.Contains(c.Attempts[i].words()+",", want) || !strings.Contains(text, strings.TrimSuffix(want, ",")) {
 			t.Errorf("attempt %d is %q; want %q in\n%s", i, c.Attempts[i].words(), want, text)
@@ -161,6 +162,17 @@ func TestCardByHand(t *testing.T) {
 	}
 	if last := c.Attempts[2].words(); last != "developer (ann), 1s, no signal that counts" {
 		t.Errorf("the last attempt: %s", last)
+	}
+}
+
+// A gate that passed where nothing was changed says so, with what was checked.
+func TestCardUnchanged(t *testing.T) {
+	c, err := cardOf(theWork, "", tale(t,
+		`ITEM WorkAdded operator - {"id":"T-1","title":"Parser","phase":"CI_PENDING","branch":"fix"}`,
+		`ITEM GatePassed gate - {"commit":"bbbbbbb2","checks":[{"name":"test","passed":true}],"files":0,"next_phase":"READY_FOR_REVIEW"}`,
+	))
+	if err != nil || len(c.Gates) != 1 || c.Gates[0].words() != "bbbbbbb passed: test (exit 0); nothing was changed" {
+		t.Errorf("%+v, %v", c.Gates, err)
 	}
 }
 
@@ -204,7 +216,7 @@ func hostileCard(t *testing.T) card {
 // Whatever agents say, a card fits a screen, and nothing in it acts upon a terminal or looks like another line.
 func TestCardText(t *testing.T) {
 	c := hostileCard(t)
-	text := c.text(80, false)
+	text := c.text(80, 24, false)
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if len(lines) > 22 {
 		t.Errorf("%d lines:\n%s", len(lines), text)
@@ -214,13 +226,13 @@ func TestCardText(t *testing.T) {
 			t.Errorf("%d columns: %q", safetext.Width(line), line)
 		}
 	}
-	for _, want := range []string{"\nfound     … 32 before (--all shows them)\n", "\nproof     WRONG: 1 of 1 event can't be proven", "…\n"} {
+	for _, want := range []string{"\nfound     … 33 before (--all shows them)\n", "\nproof     WRONG: 1 of 1 event can't be proven", "…\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no %q in\n%s", want, text)
 		}
 	}
 	c.Claims, c.Findings, c.Questions, c.Attempts, c.Gates = c.Claims[:3], c.Findings[:3], c.Questions[:1], c.Attempts[:3], c.Gates[:3]
-	all := c.text(80, true)
+	all := c.text(80, 24, true)
 	if strings.Contains(all, "\nproof     all is") || strings.ContainsAny(all, "\x1b\u202e") || strings.Count(all, "long long") < 3 || !strings.Contains(all, "\n            proof     all is proven\n") {
 		t.Error("with --all what an agent says is left out, or is taken for more")
 	}
@@ -232,7 +244,7 @@ func TestCardWrapsFindings(t *testing.T) {
 	for i := range 3 {
 		c.Findings = append(c.Findings, finding{Statement: work.Statement{By: "codex", Text: fmt.Sprintf("%d %s end-%d", i, strings.Repeat("word ", 60), i)}})
 	}
-	text := c.text(80, false)
+	text := c.text(80, 24, false)
 	for i := range 3 {
 		if !strings.Contains(text, fmt.Sprintf(" end-%d\n", i)) {
 			t.Errorf("finding %d is cut:\n%s", i, text)
@@ -246,9 +258,50 @@ func TestCardWrapsFindings(t *testing.T) {
 	for i := range c.Findings {
 		c.Findings[i].Text = fmt.Sprintf("%d %s end-%d", i, strings.Repeat("word ", 150), i)
 	}
-	text = c.text(80, false)
+	text = c.text(80, 24, false)
 	if n := strings.Count(text, "\n"); n > 22 || !strings.Contains(text, " end-2\n") || strings.Contains(text, " end-0\n") {
 		t.Errorf("%d lines:\n%s", n, text)
+	}
+}
+
+// How an attempt ended and what was found are never cut away: older entries are left out before.
+func TestCardShowsOutcomes(t *testing.T) {
+	c, err := cardOf(theWork, "T-1", tale(t, theTale...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 6 {
+		usage := delivery.Usage{InputTokens: 120300, CostUSD: 5.5}
+		c.Attempts = append(c.Attempts, attempt{Who: "claude", Role: "developer", Resumes: "ITEM-1.1", Seconds: 3700, Usage: &usage, How: "crashed", Detail: fmt.Sprintf("signal %d", i)})
+		c.Findings = append(c.Findings, finding{Role: "critic", AnsweredBy: "2b4270012", Statement: work.Statement{By: "operator", Commit: "72aa6bb", Text: fmt.Sprintf("say it in words of one syllable, please, and test it %d", i)}})
+	}
+	screen, pipe := c.text(80, 24, false), c.text(0, 24, false)
+	for name, text := range map[string]string{"a screen": screen, "a pipe": pipe} {
+		words := strings.Join(strings.Fields(text), " ")
+		for _, want := range []string{"crashed: signal 5", "answered by 2b42700: say it in words of one syllable, please, and test it 5"} {
+			if !strings.Contains(words, want) || strings.Contains(strings.ReplaceAll(text, "  … ", ""), "…") {
+				t.Errorf("%s has no %q, or something is cut:\n%s", name, want, text)
+			}
+		}
+	}
+	if n := strings.Count(screen, "\n"); n > 22 || strings.Count(c.text(80, 60, false), "\n") <= n {
+		t.Errorf("a small screen has %d lines, or a large one no more", n)
+	}
+	if n := len(c.Attempts); strings.Count(pipe, "crashed: signal") != 4 || n < 6 {
+		t.Errorf("a pipe has not the last four attempts, each on a line:\n%s", pipe)
+	}
+}
+
+// What the checks printed is shown as it is, its last lines, below what failed; and the same where a person takes the work again.
+func TestCardKeepsPrintedLines(t *testing.T) {
+	printed := "==== FAIL: test_one\n\x1b[31mTraceback:\n  File \"a.py\", line 3\n    self.assertEqual(1,  2)\nAssertionError: 1 != 2\n\n-----\nRan 1 test\n\nFAILED (failures=1)\n"
+	s := work.Statement{By: work.GateActor, Commit: "72aa6bb", Text: "these checks failed: unit\n" + strings.Repeat("noise\n", 5000) + printed}
+	c := card{Task: "R1.T-1", Title: "Parser", State: "IMPLEMENTATION", Findings: []finding{{Statement: s}}}
+	const want = "\n  ==== FAIL: test_one\n  \\x1b[31mTraceback:\n    File \"a.py\", line 3\n      self.assertEqual(1,  2)\n  AssertionError: 1 != 2\n  -----\n  Ran 1 test\n  FAILED (failures=1)"
+	for name, text := range map[string]string{"show": c.text(80, 24, false), "show, piped": c.text(0, 24, false), "take": sentBackWords(s, "R1.T-1")} {
+		if !strings.Contains(strings.Join(strings.Fields(text), " "), "these checks failed: unit") || !strings.Contains(strings.ReplaceAll(text, "\n"+strings.Repeat(" ", labelWidth), "\n"), want) || strings.Contains(text, "noise") {
+			t.Errorf("%s:\n%s", name, text)
+		}
 	}
 }
 

@@ -71,6 +71,8 @@ type gateRun struct {
 	Checks   []shownCheck `json:"checks"`              // that the box ran; none if the report came from outside, or nothing was checked
 	Since    work.Since   `json:"since,omitempty"`     // nothing was changed since then, so no check ran
 	NoChange string       `json:"no_change,omitempty"` // why nothing was changed, as the developer claims
+
+	Unchanged bool `json:"unchanged,omitempty"` // the checks ran, and nothing was changed
 }
 
 type shownCheck struct {
@@ -276,6 +278,7 @@ func (f *cardFold) said(e happened, p work.Result) {
 func (f *cardFold) gate(e happened, p work.Gate) {
 	g := gateRun{
 		Sequence: e.sequence, At: e.Time, By: e.Actor, Commit: p.Commit, Passed: e.Type == work.GatePassed, Checks: []shownCheck{}, Since: p.Since, NoChange: p.NoChange,
+		Unchanged: p.Since == "" && p.Files != nil && *p.Files == 0,
 	}
 	for _, c := range p.Checks {
 		shown := shownCheck{Name: c.Name, Passed: c.Passed, Flaky: c.Flaky}

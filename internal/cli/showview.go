@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -17,76 +18,149 @@ import (
 // cardPart is a part of a card in words: entries below a label. What is foreign in them is as it was said.
 type cardPart struct {
 	label   string
-	entries []string
-	most    int  // how many are shown on a screen: the last ones
-	wraps   bool // they may take more than a line each, where the screen has room
-	gives   bool // it makes room for those with an entry less, if it has to
+	entries []cardEntry
+	most    int // how many are shown: the last ones
+	least   int // how many of them are shown in any case
+	tall    int // how many lines an entry may take
+	sure    int // how many the last one may take in any case, besides what was printed
+
+	shown []int // how many lines each of those takes that are shown
 }
 
+// cardEntry is a text that is wrapped, and what a program printed: its lines stay as they are, and the last ones are shown.
+type cardEntry struct{ text, printed string }
+
 const (
-	labelWidth  = 10 // how wide the column of labels is
-	cardLines   = 22 // how many lines a card has, unless it is to be all
-	lastFinding = 3  // how many of them the last entry of a part that wraps may take in any case
+	labelWidth   = 10 // how wide the column of labels is
+	cardLines    = 22 // how many lines a card has on a small screen, unless it is to be all
+	printedLines = 8  // how many of what a program printed are shown
 )
 
-// text is the card for a terminal: at most 22 lines of so many columns, unless it is to be all.
-func (c card) text(columns int, all bool) string {
+// text is the card for a terminal of so many columns and rows, which it fits unless it is to be all; elsewhere, with 0
+// columns, it is not wrapped. Where there is no room for all entries, older ones are left out before any is cut.
+func (c card) text(columns, rows int, all bool) string {
 	parts := c.parts(all)
-	room := cardLines
-	for _, p := range parts {
-		room -= min(len(p.entries), p.most)
-	}
-	for i := range parts {
-		p := &parts[i]
-		if p.gives && room < lastFinding-1 && len(c.Findings) > 0 && len(p.entries) >= p.most {
-			p.most--
-			room++
-		}
-		if left := len(p.entries) - p.most; !all && left > 0 {
-			p.entries = append([]string{fmt.Sprintf("… %d before (--all shows them)", left+1)}, p.entries[left+1:]...)
-		}
+	if !all {
+		lay(parts, columns, max(cardLines, rows-2))
 	}
 	var b strings.Builder
 	for _, p := range parts {
 		label := p.label
-		for _, e := range p.lines(columns-labelWidth, &room, all) {
-			for line := range strings.SplitSeq(e, "\n") {
-				fmt.Fprintf(&b, "%-*s%s\n", labelWidth, label, line)
-				label = ""
-			}
+		for _, line := range p.lines(columns, all) {
+			fmt.Fprintf(&b, "%-*s%s\n", labelWidth, label, line)
+			label = ""
 		}
 	}
 	return b.String()
 }
 
-// lines are the entries as they are shown. The last ones come first where there is room for more than a line each.
-func (p cardPart) lines(columns int, room *int, all bool) []string {
-	shown := make([]string, len(p.entries))
-	for i, e := range slices.Backward(p.entries) {
-		if all || !p.wraps {
-			shown[i] = entryText(e, columns, all)
-			continue
-		}
-		most := 1 + max(*room, 0)
-		if i == len(p.entries)-1 {
-			most = max(most, lastFinding)
-		}
-		wrapped := command.Wrap(safetext.Escape(oneLine(e)), columns-2)
-		if len(wrapped) > most {
-			wrapped = append(wrapped[:most-1], safetext.Cut(strings.Join(wrapped[most-1:], " "), columns-2))
-		}
-		*room -= len(wrapped) - 1
-		shown[i] = strings.Join(wrapped, "\n  ")
+// lay decides which entries are shown, and in how many lines each: first what is shown in any case, then all of the last
+// entries, then older ones that fit. What is lower on the card has room first.
+func lay(parts []cardPart, columns, room int) {
+	if columns == 0 {
+		room = math.MaxInt
 	}
-	return shown
+	for i := range parts {
+		p := &parts[i]
+		for n := range min(p.least, len(p.entries)) {
+			most := 1
+			if n == 0 {
+				most = p.sure
+			}
+			p.shown = append(p.shown, p.height(n, columns, most))
+			room -= p.shown[n]
+		}
+		if len(p.shown) < len(p.entries) {
+			room--
+		}
+	}
+	for i := range slices.Backward(parts) {
+		for n, has := range parts[i].shown {
+			more := max(0, min(room, parts[i].height(n, columns, parts[i].tall)-has))
+			parts[i].shown[n] += more
+			room -= more
+		}
+	}
+	for more := true; more; {
+		more = false
+		for i := range slices.Backward(parts) {
+			p := &parts[i]
+			n := len(p.shown)
+			if n == min(p.most, len(p.entries)) {
+				continue
+			}
+			height := p.height(n, columns, p.tall)
+			spare := room
+			if n == len(p.entries)-1 {
+				spare++ // nobody has to say that there is more
+			}
+			if height <= spare {
+				p.shown, room, more = append(p.shown, height), spare-height, true
+			}
+		}
+	}
 }
 
-// entryText is an entry as it is shown: all of it, or a line.
-func entryText(e string, columns int, all bool) string {
-	if all {
-		return strings.ReplaceAll(safetext.EscapeLines(strings.TrimSpace(e)), "\n", "\n  ") // so that no line of theirs looks like an entry
+// entry is the entry with so many after it.
+func (p cardPart) entry(n int) cardEntry { return p.entries[len(p.entries)-1-n] }
+
+// height is how many lines the entry with so many after it takes: at most so many, and what was printed.
+func (p cardPart) height(n, columns, most int) int {
+	text, printed := p.entry(n).wrapped(columns)
+	return min(len(text), most) + len(printed)
+}
+
+// wrapped is an entry as it is shown, in lines below a label.
+func (e cardEntry) wrapped(columns int) (text, printed []string) {
+	const enough = 400 // columns of a line elsewhere
+	line, width := safetext.Escape(oneLine(e.text)), enough
+	text = []string{line}
+	if columns > 0 {
+		width = max(columns-labelWidth-2, 1)
+		text = command.Wrap(line, width)
 	}
-	return safetext.Cut(oneLine(e), columns)
+	for _, line := range lastPrinted(e.printed) {
+		printed = append(printed, safetext.Cut(line, width))
+	}
+	return text, printed
+}
+
+// lastPrinted is the last lines of what a program printed, as they are, without empty ones: safe to print, and not cut.
+func lastPrinted(text string) []string {
+	const enough = 16 << 10 // bytes, for so many lines
+	if len(text) > enough {
+		text = text[len(text)-enough:]
+	}
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.TrimSpace(line) != "" {
+			lines = append(lines, strings.ReplaceAll(safetext.EscapeLines(strings.TrimRight(line, " \t\r")), "\t", "    "))
+		}
+	}
+	return lines[max(0, len(lines)-printedLines):]
+}
+
+// lines are the lines of a part.
+func (p cardPart) lines(columns int, all bool) []string {
+	var lines []string
+	if all {
+		for _, e := range p.entries {
+			text := strings.TrimSpace(e.text + "\n" + e.printed)
+			lines = append(lines, strings.Split(strings.ReplaceAll(safetext.EscapeLines(text), "\n", "\n  "), "\n")...) // so that no line of theirs looks like an entry
+		}
+		return lines
+	}
+	if left := len(p.entries) - len(p.shown); left > 0 {
+		lines = append(lines, fmt.Sprintf("… %d before (--all shows them)", left))
+	}
+	for n, height := range slices.Backward(p.shown) {
+		text, printed := p.entry(n).wrapped(columns)
+		if most := max(1, height-len(printed)); len(text) > most {
+			text = append(text[:most-1], safetext.Cut(strings.Join(text[most-1:], " "), columns-labelWidth-2))
+		}
+		lines = append(lines, strings.Split(strings.Join(append(text, printed...), "\n  "), "\n")...)
+	}
+	return lines
 }
 
 // oneLine is the beginning of a text, in one line.
@@ -100,32 +174,57 @@ func oneLine(s string) string {
 	return line
 }
 
-// parts is the card in words. On a screen the last claim alone is shown, in four lines.
+// parts is the card in words. On a screen the last claim alone is shown, in four lines if it has to be.
 func (c card) parts(all bool) []cardPart {
+	one := func(label, text string, tall int) cardPart {
+		return cardPart{label: label, entries: entries(nonEmpty(text)), most: 1, least: 1, tall: tall, sure: 1}
+	}
 	parts := []cardPart{
-		{label: "task", entries: []string{c.Task + ": " + oneLine(c.Title)}, most: 1},
-		{label: "state", entries: []string{c.stateWords()}, most: 1},
-		{label: "asked", entries: nonEmpty(c.Asked), most: 1},
-		{label: "tried", entries: each(c.Attempts, func(a attempt) string { return stamp(a.Began) + " " + a.words() }), most: 4, gives: true},
-		{label: "claimed", entries: c.claimed(all), most: 4},
-		{label: "gate", entries: each(c.Gates, func(g gateRun) string { return stamp(g.At) + " " + g.words() }), most: 3, gives: true},
-		{label: "found", entries: each(c.Findings, func(f finding) string {
-			return fmt.Sprintf("%s %s: %s", stamp(f.At), f.words(), statementWords(f.Statement))
-		}), most: 3, wraps: true},
-		{label: "question", entries: each(c.Questions, func(q asked) string { return q.words(all) }), most: 2},
+		one("task", c.Task+": "+oneLine(c.Title), 2),
+		one("state", c.stateWords(), 2),
+		one("asked", c.Asked, 4),
+		{label: "tried", entries: entries(each(c.Attempts, func(a attempt) string { return stamp(a.Began) + " " + a.words() })), most: 4, least: 1, tall: 3, sure: 2},
+		{label: "claimed", entries: entries(c.claimed(all)), most: 4, least: 4, tall: 4, sure: 1},
+		{label: "gate", entries: entries(each(c.Gates, func(g gateRun) string { return stamp(g.At) + " " + g.words() })), most: 3, least: 1, tall: 3, sure: 1},
+		{label: "found", entries: c.found(), most: 3, least: 1, tall: 16, sure: 3},
+		{label: "question", entries: entries(each(c.Questions, func(q asked) string { return q.words(all) })), most: 2, least: 1, tall: 4, sure: 1},
 	}
 	if m := c.Merge; m != nil {
-		parts = append(parts, cardPart{label: "merged", entries: []string{stamp(m.At) + " " + m.words()}, most: 1})
+		parts = append(parts, one("merged", stamp(m.At)+" "+m.words(), 3))
 	}
-	return append(parts, cardPart{label: "used", entries: []string{c.usedWords()}, most: 1}, cardPart{label: "proof", entries: c.Proof.entries(all), most: 1})
+	parts = append(parts, one("used", c.usedWords(), 1))
+	return append(parts, cardPart{label: "proof", entries: entries(c.Proof.entries(all)), most: 1, least: 1, tall: 3, sure: 1})
 }
 
-func each[T any](all []T, say func(T) string) []string {
-	entries := make([]string, len(all))
-	for i, one := range all {
-		entries[i] = say(one)
+// found is what was found. What the checks printed stays as it is.
+func (c card) found() []cardEntry {
+	found := make([]cardEntry, len(c.Findings))
+	for i, f := range c.Findings {
+		says, printed := findingWords(f.Statement)
+		found[i] = cardEntry{fmt.Sprintf("%s %s: %s", stamp(f.At), f.words(), says), printed}
 	}
-	return entries
+	return found
+}
+
+// findingWords is what was found in words, and apart from it what the checks printed, if it is the gate's.
+func findingWords(s work.Statement) (says, printed string) {
+	says = statementWords(s)
+	if s.By == work.GateActor {
+		says, printed, _ = strings.Cut(says, "\n")
+	}
+	return says, printed
+}
+
+func entries(texts []string) []cardEntry {
+	return each(texts, func(text string) cardEntry { return cardEntry{text: text} })
+}
+
+func each[T, U any](all []T, say func(T) U) []U {
+	said := make([]U, len(all))
+	for i, one := range all {
+		said[i] = say(one)
+	}
+	return said
 }
 
 func nonEmpty(s string) []string {
@@ -253,8 +352,11 @@ func (g gateRun) words() string {
 		checks = append(checks, how)
 	}
 	what := cmp.Or(strings.Join(checks, ", "), "no check ran here")
-	if g.Since != "" {
+	switch {
+	case g.Since != "":
 		what = "nothing was changed"
+	case g.Unchanged:
+		what += "; nothing was changed"
 	}
 	return fmt.Sprintf("%.7s %s: %s", g.Commit, verdict, what)
 }

@@ -96,7 +96,7 @@ var evolvers = map[string]func(*Run, ledger.Event) error{
 			return
 		}
 		delete(r.Unknown, r.unknownKey(s))
-		r.giveUp(s, "unknown output", Brief{"signals", work.UnknownContext}, "the last one said nothing that counts", unheard(p))
+		r.giveUp(s, "unknown output", Brief{"signals", work.UnknownContext}, "", unheard(p))
 	}),
 	SignalRequested: with(func(r *Run, e ledger.Event, p Turned) {
 		if s := r.turned(e.Session, p.Turn); s != nil {
@@ -106,7 +106,7 @@ var evolvers = map[string]func(*Run, ledger.Event) error{
 	AnswerMissed: with(func(r *Run, e ledger.Event, p Turned) {
 		if s := r.turned(e.Session, p.Turn); s != nil {
 			r.giveUp(s, "no answer", Brief{"time-out", "The agent before you did not answer when it was asked for its progress."},
-				"the last one did not answer", "It was asked for its progress, because its output had no signal that counts.")
+				", the last one did not answer", "It was asked for its progress, because its output had no signal that counts.")
 		}
 	}),
 	SignalRefused: with(func(*Run, ledger.Event, Refused) {}),
@@ -285,14 +285,17 @@ func (r *Run) paused(e ledger.Event, p Reason) {
 // itFinished is why a session ends whose agent gave the signal that ends its work.
 const itFinished = "it has finished"
 
+// noSignal is what is asked of a person after agents that said nothing that counts or ran out of time.
+const noSignal = "agents on this task ended without a signal that counts"
+
 // giveUp ends a session as one whose time is over. The next agent gets the brief; a person who is asked, what the
-// last agent did and the context.
+// last agent did, if there is more to say, and the context.
 func (r *Run) giveUp(s *Session, why string, b Brief, last, context string) {
 	s.Over, s.GivenUp = why, true
 	if t := r.Task(s.Task); t != nil && s.Holds() {
 		t.Count.Timeouts++
 		t.Briefs = append(t.Briefs, b)
-		r.limit(t, t.Count.Timeouts, r.Settings.Limits.Timeouts, CauseTimeouts, "agents on this task do not come to an end, "+last, context)
+		r.limit(t, t.Count.Timeouts, r.Settings.Limits.Timeouts, CauseTimeouts, noSignal+last, context)
 	}
 	r.attemptOver(s, Done, b.Text)
 }
@@ -404,7 +407,7 @@ func (r *Run) sessionEnded(e ledger.Event, p Ended) {
 	case OverBudget:
 		r.stopped(t, p.Budget)
 	case TimedOut, Stalled:
-		r.timedOut(t, "The agent before you ran out of time. What it left is in the worktree.", p.Detail)
+		r.timedOut(t, "The agent before you ran out of time. What it left is in the worktree.", "ran out of time", p.Detail)
 	default:
 		t.Count.Crashes++
 		t.Briefs = append(t.Briefs, Brief{"crash", "The agent before you ended without a signal. What it left is in the worktree."})
@@ -413,10 +416,10 @@ func (r *Run) sessionEnded(e ledger.Event, p Ended) {
 }
 
 // timedOut counts an agent that did not come to an end.
-func (r *Run) timedOut(t *Task, brief, context string) {
+func (r *Run) timedOut(t *Task, brief, last, context string) {
 	t.Count.Timeouts++
 	t.Briefs = append(t.Briefs, Brief{"time-out", brief})
-	r.limit(t, t.Count.Timeouts, r.Settings.Limits.Timeouts, CauseTimeouts, "agents on this task do not come to an end", context)
+	r.limit(t, t.Count.Timeouts, r.Settings.Limits.Timeouts, CauseTimeouts, noSignal+", the last one "+last, context)
 }
 
 // requesterGone settles what a session waited for that will not come back: advice

@@ -49,7 +49,7 @@ func (r *Run) EvolveItem(after work.Item, e ledger.Event) error {
 			s.Over = leaseEnds(e.Type)
 			if e.Type == work.LeaseExpired {
 				s.GivenUp = true
-				r.timedOut(t, "The agent before you was not heard from for too long. What it left is in the worktree.", "its lease ran out")
+				r.timedOut(t, "The agent before you was not heard from for too long. What it left is in the worktree.", "was not heard from", "its lease ran out")
 			}
 		}
 	}

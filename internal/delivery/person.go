@@ -51,8 +51,11 @@ func (r *Run) awaitsPerson(t *Task) bool {
 	return part != ""
 }
 
+// ForReview says what a task waits for that a person reviews or audits.
+const ForReview = "for your review"
+
 // partWords say what a task waits for.
-var partWords = map[Part]string{PartReview: "for your review", PartTake: "for you to take it", PartGive: "for you to give it"}
+var partWords = map[Part]string{PartReview: ForReview, PartTake: "for you to take it", PartGive: "for you to give it"}
 
 // Words say to a person what they are awaited for.
 func (p Part) Words(role agentsig.Role) string {

@@ -86,7 +86,7 @@ func (s *scenario) set(to *delivery.Settings, name, value string) {
 	n, err := strconv.Atoi(value)
 	l := &to.Limits
 	limits := map[string]*int{
-		"agents": &l.Agents, "reviews": &l.Reviews, "gates": &l.Gates, "crashes": &l.Crashes, "rounds": &l.RemediationRounds,
+		"agents": &l.Agents, "reviews": &l.Reviews, "gates": &l.Gates, "crashes": &l.Crashes, "timeouts": &l.Timeouts, "rounds": &l.RemediationRounds,
 		"conflicts": &l.ConflictRetries, "requests": &l.ExpertRequests, "attempts": &l.ExpertAttempts, "obstacles": &l.Obstacles,
 	}
 	switch {

@@ -147,11 +147,7 @@ var words = map[string]func(ledger.Event) (string, string, error){
 	}),
 
 	RunStarted: spoken(func(_ ledger.Event, p Started) (string, string) {
-		without := ""
-		if p.Settings.Unaudited.Known() {
-			without = ", no auditor"
-		}
-		return "", because(fmt.Sprintf("run %s started with %s%s", p.ID, count(p.Tasks, "task"), without), p.Title)
+		return "", because(fmt.Sprintf("run %s started with %s", p.ID, count(p.Tasks, "task")), p.Title)
 	}),
 	RunPaused:    spoken(func(_ ledger.Event, p Reason) (string, string) { return "", because("paused", p.Reason) }),
 	RunResumed:   spoken(func(_ ledger.Event, p Reason) (string, string) { return "", because("resumed", p.Reason) }),

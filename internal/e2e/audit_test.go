@@ -20,10 +20,13 @@ func TestAuditOfASentence(t *testing.T) {
 		t.Errorf("dry run: exit code %d\n%s%s", r.code, r.out, r.err)
 	}
 	r = w.signalbox("run", "fix the flaky login test")
-	for _, line := range []string{"no auditor: the plan is one sentence; ", "T-1: not audited: the run has no auditor, and the critic has passed ", "! not audited: 1 task\n  │ no auditor: the plan is "} {
+	for _, line := range []string{"no auditor: the plan is one sentence; ", "T-1: not audited: the run has no auditor, and the critic has passed ", "! not audited: 1 task, as the run has no auditor\n"} {
 		if r.code != 0 || !strings.Contains(r.out, line) {
 			t.Errorf("%q is not said: exit code %d\n%s%s", line, r.code, r.out, r.err)
 		}
+	}
+	if n := strings.Count(r.out+r.err, "the plan is one sentence"); n != 1 || strings.Contains(r.out, "task, no auditor") {
+		t.Errorf("why there is no auditor is said %d times, or the start says it too:\n%s%s", n, r.out, r.err)
 	}
 	if text := w.prompt("T-1", "critic", 1); strings.Contains(strings.ToLower(text), "audit") {
 		t.Errorf("the critic is told of an auditor:\n%s", text)

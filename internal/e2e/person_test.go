@@ -227,7 +227,7 @@ func TestPersonIsToldWhy(t *testing.T) {
 	var taken api.Taken
 	w.decode(w.must("take", "T-1", "--json"), &taken)
 	for _, step := range []struct{ file, why string }{
-		{"bad.txt", "sent back by gate: these checks failed: strict; "},
+		{"bad.txt", "sent back by gate: these checks failed: strict (`signalbox show R1.T-1 --all` has all of it)\n"},
 		{"good.txt", "sent back by scripted: Required Fixes: say it in French"},
 	} {
 		w.commit(taken.Worktree, step.file)

@@ -126,7 +126,7 @@ func TestUnknownQuestion(t *testing.T) {
 	w.deliver()
 	inbox := w.signalbox("inbox")
 	for _, want := range []string{
-		"agents on this task do not come to an end, the last one said nothing that counts (once): what now?",
+		"agents on this task ended without a signal that counts (once): what now?",
 		"Its last words:", "> All is mended.", "> **READY_FOR_REVIEW: T-1**", "READY_FOR_REVIEW on line 4 did not count: it is set in bold or italics; write it without * and _.",
 	} {
 		if !strings.Contains(inbox.out, want) {

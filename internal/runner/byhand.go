@@ -49,8 +49,27 @@ func (x *Runner) checkBranch(ctx context.Context, i work.Item, out *work.Checked
 	if err != nil {
 		return err
 	}
+	if out.Unchanged, err = x.unchanged(ctx, i.Branch, out.Commit); err != nil {
+		return err
+	}
 	out.Tip, err = x.tipOf(ctx, i.Branch)
 	return err
+}
+
+// unchanged reports whether a branch has nothing that another one, which is checked out, has not. If it is checked out itself, or no
+// branch is, there is nothing to hold it against.
+func (x *Runner) unchanged(ctx context.Context, branch, commit string) (same bool, err error) {
+	err = transient(ctx, func() error {
+		on, _, err := x.repo.Head(ctx)
+		switch {
+		case errors.Is(err, worktree.ErrNoCommit), err == nil && (on == "" || on == branch):
+			return nil
+		case err == nil:
+			same, err = x.repo.Merged(ctx, commit, on)
+		}
+		return err
+	})
+	return same, err
 }
 
 // checkTaken runs the checks on the commit of an item that was brought to where it is checked.

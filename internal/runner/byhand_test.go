@@ -70,6 +70,9 @@ func TestCheckBranch(t *testing.T) {
 			if err != nil || got.Trouble != "" || got.Entered != 7 || got.Commit != want || got.Tip != want || got.Passed != c.passed || len(got.Checks) != 1 || !strings.Contains(got.Output, c.output) {
 				t.Errorf("%+v, %v", got, err)
 			}
+			if got.Unchanged != (c.branch == "old") {
+				t.Errorf("%s: unchanged is %v", c.branch, got.Unchanged)
+			}
 			if after := refs(t, w.repo); after != before {
 				t.Errorf("the user's refs were\n%s\nand are\n%s", before, after)
 			}
@@ -81,6 +84,15 @@ func TestCheckBranch(t *testing.T) {
 				t.Errorf("the log: %q, %v", log, err)
 			}
 		})
+	}
+}
+
+// A branch that is checked out itself is held against nothing.
+func TestCheckedOutBranchIsChanged(t *testing.T) {
+	w := newWorkshop(t, "true")
+	gittest.Git(t, w.repo, "switch", "-q", "fix")
+	if got, err := w.CheckBranch(t.Context(), w.item); err != nil || got.Unchanged || !got.Passed {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 

@@ -160,8 +160,8 @@ func (v *view) facts(bar, room int) line {
 	if v.State != api.RunFinished && v.State != api.RunDry {
 		facts = append(facts, line{{plain, fmt.Sprintf("%d/%d agents", v.Agents, v.AtOnce)}})
 	}
-	if n := len(v.Questions); n > 0 {
-		facts = append(facts, line{{important, count(n, "question")}})
+	for _, c := range waitCounts(v.Questions) {
+		facts = append(facts, line{{important, c}})
 	}
 	if unchanged > 0 {
 		facts = append(facts, line{{yellow, fmt.Sprintf("%d %s", unchanged, noChange)}})
@@ -193,6 +193,31 @@ func (v *view) facts(bar, room int) line {
 		l = append(l, f...)
 	}
 	return l
+}
+
+// waitCounts say how many questions, reviews and tasks wait for a person.
+func waitCounts(all []api.Question) (counts []string) {
+	questions, reviews, tasks := 0, 0, 0
+	for _, q := range all {
+		switch {
+		case q.Asks():
+			questions++
+		case q.Kind == string(delivery.PartReview):
+			reviews++
+		default:
+			tasks++
+		}
+	}
+	if questions > 0 {
+		counts = append(counts, count(questions, "question"))
+	}
+	if reviews > 0 {
+		counts = append(counts, count(reviews, "review"))
+	}
+	if tasks > 0 {
+		counts = append(counts, count(tasks, "task")+" for you")
+	}
+	return counts
 }
 
 // completed counts the tasks that are completed, and those of them in which nothing was changed.
@@ -251,7 +276,7 @@ type drawnRow struct {
 }
 
 // choose returns no more than room lines of the table, in the plan's order, and
-// counts the tasks that are not among them. The chosen one is, with what is around it; there is none if it is -1.
+// counts the tasks that are not among them; where some are left out before a row that can be chosen, it has a mark. The chosen one is, with what is around it; there is none if it is -1.
 func choose(table []drawnRow, room, chosen int) []line {
 	type part struct{ row, line int }
 	var parts []part
@@ -281,6 +306,9 @@ func choose(table []drawnRow, room, chosen int) []line {
 	var lines []line
 	hidden := make([]int, len(kindWords))
 	for i, n := range shown {
+		if n > 0 && chosen >= 0 && i > 0 && shown[i-1] == 0 {
+			table[i].lines[0] = leftOut(table[i].lines[0])
+		}
 		lines = append(lines, table[i].lines[:n]...)
 		if n == 0 {
 			hidden[table[i].kind]++
@@ -296,6 +324,14 @@ func choose(table []drawnRow, room, chosen int) []line {
 		lines = append(lines, line{{dim, "+ " + strings.Join(rest, ", ")}})
 	}
 	return lines
+}
+
+// leftOut marks a row that does not follow the one before it, where nothing else marks it.
+func leftOut(row line) line {
+	if len(row) == 0 || row[0] != (span{plain, "  "}) {
+		return row
+	}
+	return append(line{{dim, "⋮ "}}, row[1:]...)
 }
 
 // around is how many rows before and after the chosen one are shown, if there is no room for all.

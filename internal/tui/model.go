@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
@@ -54,10 +55,11 @@ const (
 // [Model.Press] and [Model.See] return what it becomes.
 type Model struct {
 	run    api.Run
-	own    bool   // whoever shows it is the box: leaving ends its agents
-	chosen string // the id of a task
-	said   string // what came of the last deed
-	failed bool   // it did not work
+	own    bool      // whoever shows it is the box: leaving ends its agents
+	chosen string    // the id of a task
+	said   string    // what came of the last deed
+	failed bool      // it did not work
+	since  time.Time // what was said is shown; zero if it was not shown yet
 
 	mode     mode
 	question api.Question // that is answered, while typing; none for a message
@@ -107,9 +109,24 @@ func firstChoice(r api.Run) string {
 
 // Done takes what came of a deed.
 func (m Model) Done(said string, err error) Model {
-	m.said, m.failed = said, err != nil
+	m.said, m.failed, m.since = said, err != nil, time.Time{}
 	if err != nil {
 		m.said = err.Error()
+	}
+	return m
+}
+
+// saidFor is how long what came of a deed is shown, unless a key is pressed before: the run goes on meanwhile.
+const saidFor = 15 * time.Second
+
+// Tick takes the time. What came of a deed goes after a while; what did not work stays until a key is pressed.
+func (m Model) Tick(now time.Time) Model {
+	switch {
+	case m.said == "" || m.failed:
+	case m.since.IsZero():
+		m.since = now
+	case now.Sub(m.since) >= saidFor:
+		m.said = ""
 	}
 	return m
 }

@@ -296,3 +296,23 @@ func TestTakenNamesGive(t *testing.T) {
 		}
 	}
 }
+
+// What came of a deed goes after a while, by the time that is given; what did not work stays until a key is pressed.
+func TestSaidGoes(t *testing.T) {
+	o := tui.Options{Width: 100, Height: 30, Now: now}
+	shows := func(m tui.Model) bool { return strings.Contains(strings.Join(m.Screen(o), "\n"), "T-1 is sent back") }
+	m := tui.NewModel(false).See(busy()).Done("T-1 is sent back", nil).Tick(now)
+	if m = m.Tick(now.Add(5 * time.Second)); !shows(m) {
+		t.Error("it is gone at once")
+	}
+	if gone := m.Tick(now.Add(time.Minute)); shows(gone) {
+		t.Error("it stays for a minute")
+	}
+	if again := m.Done("T-1 is sent back", nil).Tick(now.Add(time.Minute)); !shows(again) {
+		t.Error("what is said later has no time of its own")
+	}
+	failed := m.Done("", errors.New("T-1 is sent back already")).Tick(now).Tick(now.Add(time.Hour))
+	if !shows(failed) {
+		t.Error("what did not work is gone")
+	}
+}

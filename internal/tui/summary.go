@@ -86,8 +86,7 @@ func Summary(r api.Run, o Options) []string {
 			command("git merge " + branch)
 		}
 		if n := unaudited(r); n > 0 {
-			draw(line{{yellow, "! not audited: " + count(n, "task")}})
-			draw(prose(dim, r.Unaudited, v.Width, maxProse)...)
+			draw(line{{yellow, "! not audited: " + count(n, "task")}, {plain, ", as the run has no auditor"}})
 		}
 		if r.Checks == 0 {
 			draw(line{{yellow, "! no checks are configured: nothing of it was tested"}})

@@ -182,7 +182,9 @@ func waits(t api.Task, what string) string {
 	next := ""
 	switch t.Phase {
 	case agentsig.PhaseReadyForReview, agentsig.PhaseReview:
-		next = "review"
+		if what != delivery.ForReview { // which says it
+			next = "review"
+		}
 	case agentsig.PhaseReadyForMerge:
 		if what != delivery.ForApproval { // it is audited
 			next = "audit"

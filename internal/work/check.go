@@ -68,6 +68,8 @@ type Checked struct {
 	Checks  []Check
 	Output  string // of what failed
 	Trouble string // why nothing can be told
+
+	Unchanged bool // the branch has nothing that the one has not that is checked out in the repository
 }
 
 // Key is the key of the request to record it: what is said of a commit, while the item is in CI_PENDING, is said once.
@@ -91,7 +93,12 @@ func (c Checked) decide(i Item) (Event, error) {
 		return i.stuck(c.Key(), CauseBranch, fmt.Sprintf(
 			"the branch %s was moved while its checks ran, %d times in a row, so nothing is known of what is there now: see that nobody works on it, and answer %s", branch, maxMoves, ChooseRetry))
 	}
-	return Report{Commit: c.Commit, Passed: c.Passed, Checks: c.Checks, Output: Cut(c.Output, maxText), Key: c.Key()}.decide(i)
+	e, err := Report{Commit: c.Commit, Passed: c.Passed, Checks: c.Checks, Output: Cut(c.Output, maxText), Key: c.Key()}.decide(i)
+	if g, ok := e.Payload.(Gate); ok && c.Unchanged { // which is no reason to fail: what is asked for may be there already
+		g.Files = new(int)
+		e.Payload = g
+	}
+	return e, err
 }
 
 // stuck blocks an item that stands alone until a person has answered.

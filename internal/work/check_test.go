@@ -68,6 +68,7 @@ func TestChecked(t *testing.T) {
 		asks    string
 	}{
 		"passed":             {work.Checked{Commit: tip, Tip: tip, Passed: true}, work.GatePassed, agentsig.PhaseReadyForReview, ""},
+		"unchanged":          {work.Checked{Commit: tip, Tip: tip, Passed: true, Unchanged: true}, work.GatePassed, agentsig.PhaseReadyForReview, ""},
 		"failed":             {work.Checked{Commit: tip, Tip: tip}, work.GateFailed, agentsig.PhaseImplementation, ""},
 		"no branch":          {work.Checked{Passed: true}, work.WorkBlocked, agentsig.PhaseBlocked, "there is no branch fix"},
 		"gone meanwhile":     {work.Checked{Commit: tip, Passed: true}, work.WorkBlocked, agentsig.PhaseBlocked, "there is no branch fix"},
@@ -81,6 +82,9 @@ func TestChecked(t *testing.T) {
 			e, err := work.Decide(i, c.checked)
 			if err != nil || e.Type != c.event || e.Key != c.checked.Key() {
 				t.Fatalf("%s with the key %q, %v", e.Type, e.Key, err)
+			}
+			if g, ok := e.Payload.(work.Gate); ok && (g.Files != nil && *g.Files == 0) != c.checked.Unchanged {
+				t.Errorf("the record says %+v", g)
 			}
 			if i = do(t, i, c.checked); i.Phase != c.phase {
 				t.Fatalf("it is in %s", i.Phase)

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -192,6 +193,8 @@ func (i Item) handover(s agentsig.Signal, l Limits) (agentsig.Handover, error) {
 	}
 	h, err := s.Handover(i.Phase)
 	switch {
+	case errors.Is(err, agentsig.ErrWrongPhase) && i.Phase == agentsig.PhaseDraft && i.Run == "":
+		err = fmt.Errorf("%w: EXPANDED_TASK_SPECIFICATION completes DRAFT; `signalbox work override %s --phase IMPLEMENTATION --reason …` goes without", err, i.ID)
 	case err != nil || i.Run != "":
 	case s.Kind == agentsig.KindTaskIncomplete && over(i.Count.Obstacles+1, l.Obstacles):
 		h.To = blocked
