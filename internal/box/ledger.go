@@ -54,7 +54,8 @@ func (l Ledger) LastRun() int { return l.box.state.lastRun() }
 // RunNamed returns the run with this id; the latest if it is empty.
 func (l Ledger) RunNamed(id string) (run string, err error) { return l.box.state.runNamed(id) }
 
-// TaskNamed finds a task by its item's id, or by its id in the latest run that has one.
+// TaskNamed finds a task that is to be changed by its item's id, or by its own: in the one run that goes on and has it,
+// or else in the latest that has ended.
 func (l Ledger) TaskNamed(id string) (run, task string, err error) { return l.box.state.taskNamed(id) }
 
 // RunOf returns the run that a subject belongs to: an item's, or the subject itself.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
@@ -254,9 +255,9 @@ func (a *app) tell(ctx context.Context, work, text string) error {
 	case a.JSON:
 		return command.WriteJSON(a.Out, told)
 	case told.Now:
-		fmt.Fprintln(a.Out, "the agent has it")
+		fmt.Fprintf(a.Out, "the agent on %s has it\n", safetext.Escape(told.Work))
 	default:
-		fmt.Fprintln(a.Out, "the next agent on the task will be told: none works on it now, or its program takes no messages while it works")
+		fmt.Fprintf(a.Out, "the next agent on %s will be told: none works on it now, or its program takes no messages while it works\n", safetext.Escape(told.Work))
 	}
 	return nil
 }
@@ -359,7 +360,22 @@ func (a *app) cancelTask(ctx context.Context, name string, m api.Message) error 
 		}
 		return r, err
 	})
-	return a.saidRun(r, name, "cancelled, and so is what depends on it", err)
+	state := "cancelled"
+	t := taskIn(r, name)
+	if slices.ContainsFunc(r.Tasks, func(o api.Task) bool { return o.Phase != agentsig.PhaseCompleted && slices.Contains(o.BlockedBy, t.ID) }) {
+		state += ", and so is what depends on it"
+	}
+	return a.saidRun(r, t.Work, state, err)
+}
+
+// taskIn returns the task of a run that somebody named, by its item's id or by its own. The box has found it there.
+func taskIn(r api.Run, name string) api.Task {
+	for _, t := range r.Tasks {
+		if t.Work == name || t.ID == name {
+			return t
+		}
+	}
+	return api.Task{ID: name, Work: name}
 }
 
 func (a *app) retryCommand() *cobra.Command {
@@ -375,7 +391,7 @@ waits for an answer; the agent on it now is ended. The message goes to the next 
 			r, err := operate(cmd.Context(), a, func(c *api.Client) (api.Run, error) {
 				return c.RetryTask(cmd.Context(), args[0], api.Message{Text: strings.Join(args[1:], " ")})
 			})
-			return a.saidRun(r, args[0], "tried again"+goesOn(running), err)
+			return a.saidRun(r, taskIn(r, args[0]).Work, "tried again"+goesOn(running), err)
 		},
 	}
 }
