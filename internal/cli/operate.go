@@ -22,13 +22,30 @@ import (
 )
 
 // operate calls the box about its runs; if none runs, it is opened for the one
-// request. It makes none.
+// request, by the settings. It makes none.
 func operate[T any](ctx context.Context, a *app, call func(*api.Client) (T, error)) (T, error) {
 	var none T
 	if _, err := patiently(ctx, box.ErrNoDir, box.Dir(a.dir).Verifier); err != nil {
 		return none, a.absent(err)
 	}
 	c, err := a.settings("")
+	switch {
+	case err != nil && a.running(): // it has settings of its own
+		a.noteSettings(err)
+		return ask(ctx, a, box.Dir.APIToken, call)
+	case err != nil:
+		return none, err
+	}
+	return withBox(ctx, a, c, call)
+}
+
+// look calls the box as operate does, for a command that changes nothing: so it needs no settings.
+func look[T any](ctx context.Context, a *app, call func(*api.Client) (T, error)) (T, error) {
+	var none T
+	if _, err := patiently(ctx, box.ErrNoDir, box.Dir(a.dir).Verifier); err != nil {
+		return none, a.absent(err)
+	}
+	c, err := a.settingsToLook()
 	if err != nil {
 		return none, err
 	}
@@ -70,7 +87,7 @@ need a box to be running. With --json it prints a list; the kind of an entry is 
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			why := map[string]string{} // work that waits for a person was sent back
-			questions, err := operate(cmd.Context(), a, func(c *api.Client) ([]api.Question, error) {
+			questions, err := look(cmd.Context(), a, func(c *api.Client) ([]api.Question, error) {
 				all, err := c.Questions(cmd.Context())
 				for _, q := range all {
 					if err == nil && !q.Asks() && !a.JSON {

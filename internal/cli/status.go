@@ -53,7 +53,7 @@ claims (work, by, at, text and more, as in work show).`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			running := a.running()
-			s, err := operate(cmd.Context(), a, func(c *api.Client) (status, error) { return statusOf(cmd.Context(), c, args) })
+			s, err := look(cmd.Context(), a, func(c *api.Client) (status, error) { return statusOf(cmd.Context(), c, args) })
 			if err != nil {
 				return err
 			}
