@@ -66,7 +66,8 @@ type Run struct {
 	Usage       delivery.Usage   `json:"usage"`
 	Notices     []Notice         `json:"notices"` // what happened last, oldest first
 	Sequence    uint64           `json:"sequence"`
-	Amends      *Amendment       `json:"amends,omitempty"` // of a dry run: what it would make of a run that delivers another version of the plan
+	Amends      *Amendment       `json:"amends,omitempty"`    // of a dry run: what it would make of a run that delivers another version of the plan
+	Delivered   string           `json:"delivered,omitempty"` // of a dry run: the latest of the last runs that has completed the same plan
 }
 
 // RunState is what a run does.

@@ -126,6 +126,30 @@ func (s *state) delivering(digest, key string) (string, error) {
 	return same, nil
 }
 
+// maxBefore is how many runs are looked at for one that has delivered a plan before: each may have to be brought back.
+const maxBefore = 10
+
+// Delivered returns the id of the latest run, among the last ones, that has completed a plan and ended; "" if none has.
+func (l Ledger) Delivered(digest string) (id string, err error) {
+	s := l.box.state
+	last := s.lastRun()
+	for n := last; n > max(last-maxBefore, 0) && id == ""; n-- {
+		subject, err := s.runNamed(fmt.Sprintf(runName, n))
+		if errors.Is(err, errNoRun) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		s.withRun(subject, func(r *delivery.Run) {
+			if r.Digest == digest && r.Finished != nil && r.Finished.Outcome == delivery.Completed {
+				id = r.ID
+			}
+		})
+	}
+	return id, nil
+}
+
 // AddItem records a new item.
 func (l Ledger) AddItem(a work.Add) error {
 	_, err := l.box.add(a)
