@@ -400,7 +400,8 @@ func (a *app) retryCommand() *cobra.Command {
 		Use:   "retry WORK [MESSAGE…]",
 		Short: "Try a task again",
 		Long: `Retry forgets what went wrong with a task and starts it again, also one that was cancelled or
-waits for an answer; the agent on it now is ended. The message goes to the next agent.`,
+waits for an answer, as long as its run has not ended; the agent on it now is ended. The message goes to
+the next agent. What a run that has ended left undone is a task of another run (signalbox run).`,
 		Example: `  signalbox retry T-2 "the test database is up again"`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
