@@ -204,7 +204,7 @@ func (s *state) runNamed(id string) (string, error) {
 
 // taskNamed finds a task that is to be changed by its item's id, or by its own, as taskOf does.
 func (s *state) taskNamed(id string) (run, task string, err error) {
-	i, err := s.exact(id)
+	i, err := s.itemOf(id)
 	byHand := err == nil
 	switch {
 	case err == nil && i.Run != "":
@@ -227,6 +227,24 @@ func (s *state) taskNamed(id string) (run, task string, err error) {
 		return "", "", fmt.Errorf("%s: %w", safetext.Escape(id), ErrByHand)
 	}
 	return "", "", fmt.Errorf("%w: %s", delivery.ErrNoTask, safetext.Escape(id))
+}
+
+// itemOf returns the item with this name, or the task that waits for a person under this name, as the inbox has it, now.
+func (s *state) itemOf(id string) (work.Item, error) {
+	i, err := s.exact(id)
+	if !errors.Is(err, work.ErrNoItem) {
+		return i, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.runs {
+		for _, a := range waiting(r) {
+			if a.shown.ID == id && !a.shown.Asks() {
+				return r.Task(a.shown.Task).Item, nil
+			}
+		}
+	}
+	return work.Item{}, err
 }
 
 // purpose is what somebody names a task for.

@@ -247,7 +247,7 @@ func (s *state) item(subject string) work.Item {
 // named returns the item with a name for people, or the one of the task with this
 // id, as taskOf finds it.
 func (s *state) named(id string, why purpose) (work.Item, error) {
-	if i, err := s.exact(id); err == nil || !errors.Is(err, work.ErrNoItem) {
+	if i, err := s.itemOf(id); err == nil || !errors.Is(err, work.ErrNoItem) {
 		return i, err
 	}
 	if err := s.bringTask(id); err != nil {

@@ -207,11 +207,14 @@ func (a *app) answer(ctx context.Context, id, text string) error {
 	return nil
 }
 
+// meanings are the answers that mean something to some kind of question.
+var meanings = []string{delivery.ChooseRetry, delivery.ChooseCancel, delivery.ChooseHealthy, delivery.ChooseHalt, delivery.ChooseContinue, delivery.ChooseAccept, delivery.ChooseRaise}
+
 // fits refuses a word that means something to another kind of question: the agent
-// that would be told it could make nothing of it.
+// that would be told it could make nothing of it. It refuses what is no question, too.
 func fits(ctx context.Context, c *api.Client, id, text string) error {
 	word := strings.ToLower(strings.TrimSpace(text))
-	if !slices.Contains([]string{delivery.ChooseRetry, delivery.ChooseCancel, delivery.ChooseHealthy, delivery.ChooseHalt, delivery.ChooseContinue, delivery.ChooseAccept, delivery.ChooseRaise}, word) {
+	if !strings.Contains(id, "/") && !slices.Contains(meanings, word) {
 		return nil
 	}
 	questions, err := c.Questions(ctx)
@@ -219,7 +222,10 @@ func fits(ctx context.Context, c *api.Client, id, text string) error {
 		return err
 	}
 	for _, q := range questions {
-		if q.ID == id && len(q.Choices) > 0 && !slices.Contains(q.Choices, word) {
+		if q.ID == id && !q.Asks() {
+			return fmt.Errorf("%s is no question, but work that waits for you: `%s`", safetext.Escape(id), q.Command())
+		}
+		if q.ID == id && slices.Contains(meanings, word) && len(q.Choices) > 0 && !slices.Contains(q.Choices, word) {
 			return fmt.Errorf("%s is no answer to %s: answer %s, or in your own words", word, q.ID, strings.Join(q.Choices, " or "))
 		}
 	}
@@ -388,7 +394,7 @@ func (a *app) cancelTask(ctx context.Context, name string, m api.Message) error 
 // taskIn returns the task of a run that somebody named, by its item's id or by its own. The box has found it there.
 func taskIn(r api.Run, name string) api.Task {
 	for _, t := range r.Tasks {
-		if t.Work == name || t.ID == name {
+		if t.Work == name || t.ID == name || strings.HasPrefix(name, t.Work+"/") { // the last is what the inbox calls it
 			return t
 		}
 	}
