@@ -335,7 +335,7 @@ func (a *app) begin(ctx context.Context, client *api.Client, q api.StartRun, id 
 		r, err := client.Deliver(ctx, q)
 		for _, other := range live {
 			known = known || other.ID == r.ID
-			if err == nil && other.ID != r.ID {
+			if over := other.State == api.RunEnding && other.Agents == 0; err == nil && other.ID != r.ID && !over {
 				fmt.Fprintf(a.Err, "%s: %s (%s) has not ended, and goes on beside it; `signalbox cancel --run %s` ends it\n",
 					a.Paint(command.Yellow, "note"), other.ID, safetext.Escape(other.Title), other.ID)
 			}
