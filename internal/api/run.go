@@ -168,8 +168,9 @@ type Message struct {
 
 // Told says what became of a message.
 type Told struct {
-	Work string `json:"work"`
-	Now  bool   `json:"now"` // the agent has it; if not, the next one on the task is told
+	Work string `json:"work"`          // the task's item, such as R1.T-1
+	Now  bool   `json:"now"`           // the agent has it; if not, the next one on the task is told
+	Why  string `json:"why,omitempty"` // it is not told now, in words; empty of a request that was answered before
 }
 
 // Deliver starts the delivery of a plan, or finds the run that does.

@@ -252,7 +252,7 @@ func (a *app) tellCommand() *cobra.Command {
 		Short: "Give a message to the agent on a task",
 		Long: `Tell gives a message to the agent that works on a task. One that can be told in the middle
 of its work has it at once (an agent with input: json); otherwise the next agent on the task
-gets it with its prompt. With --json it prints work and now.`,
+gets it with its prompt. With --json it prints work, now, and why it was not told now.`,
 		Example: `  signalbox tell T-2 "leave the public API as it is"`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
@@ -280,7 +280,11 @@ func (a *app) tell(ctx context.Context, work, text string) error {
 	case told.Now:
 		fmt.Fprintf(a.Out, "the agent on %s has it\n", safetext.Escape(told.Work))
 	default:
-		fmt.Fprintf(a.Out, "the next agent on %s will be told: none works on it now, or its program takes no messages while it works\n", safetext.Escape(told.Work))
+		why := ""
+		if told.Why != "" {
+			why = ": " + safetext.Escape(told.Why)
+		}
+		fmt.Fprintf(a.Out, "the next agent on %s will be told%s\n", safetext.Escape(told.Work), why)
 	}
 	return nil
 }

@@ -101,8 +101,16 @@ func (c *Conductor) Tell(ctx context.Context, id string, m api.Message, key stri
 		v.Now = agent != ""
 		return v, nil
 	}
-	if agent != "" && c.mail.InTouch(agent) {
+	switch {
+	case agent == "":
+		v.Why = "nobody works on it now"
+	case !c.mail.InTouch(agent):
+		v.Why = "the agent on it is not in touch with the box now"
+	default:
 		v.Now = c.ask(ctx, agent, api.SessionCommand{ID: "tell/" + key, Kind: api.CommandTell, Text: text})
+		if !v.Now {
+			v.Why = "the one who works on it takes no messages meanwhile"
+		}
 	}
 	if !v.Now {
 		agent = ""

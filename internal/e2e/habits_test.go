@@ -173,7 +173,7 @@ func TestTellNext(t *testing.T) {
 	w.script("developer", waitFor("go")+honest["developer"])
 	run := w.start("run", "plan.md")
 	w.until("the developer is at work", func() bool { return w.has("T-1.developer.1") })
-	if out := w.must("tell", "T-1", "leave the API"); !strings.Contains(out, "the next agent on R1.T-1 will be told") {
+	if out := w.must("tell", "T-1", "leave the API"); !strings.Contains(out, "the next agent on R1.T-1 will be told: the one who works on it takes no messages meanwhile") {
 		t.Errorf("tell: %s", out)
 	}
 	w.script("go", "")
