@@ -301,6 +301,11 @@ func TestRunLeaves(t *testing.T) {
 	if subject, err := b.state.delivering("digest of R1", "start R1"); err != nil || subject != first {
 		t.Errorf("the request that started R1 is not known: %q, %v", subject, err)
 	}
+	for digest, want := range map[string]string{"digest of R1": "R1", "digest of R2": "R2", "another": ""} {
+		if id, err := b.Ledger().Delivered(digest); err != nil || id != want {
+			t.Errorf("the plan with the %s was delivered by %q, %v: want %q", digest, id, err, want)
+		}
+	}
 	if subject, err := b.state.runNamed("R2"); err != nil || subject != second || show(second) != two {
 		t.Errorf("R2 is %q, %v:\n%s", subject, err, show(second))
 	}
