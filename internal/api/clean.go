@@ -39,7 +39,8 @@ type Leftover struct {
 	Commit      string       `json:"commit,omitempty"`      // that the branch is at
 	Unmerged    int          `json:"unmerged,omitempty"`    // commits that no other branch has
 	Uncommitted int          `json:"uncommitted,omitempty"` // files, 100 at most
-	Removed     bool         `json:"removed"`               // it goes, or has gone
+	Goes        bool         `json:"goes"`                  // it is to go, or was
+	Removed     bool         `json:"removed"`               // it has gone
 	Why         string       `json:"why"`                   // it goes, or stays
 	Error       string       `json:"error,omitempty"`       // why it could not be removed
 }

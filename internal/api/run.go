@@ -66,7 +66,8 @@ type Run struct {
 	Usage       delivery.Usage   `json:"usage"`
 	Notices     []Notice         `json:"notices"` // what happened last, oldest first
 	Sequence    uint64           `json:"sequence"`
-	Amends      *Amendment       `json:"amends,omitempty"` // of a dry run: what it would make of a run that delivers another version of the plan
+	Amends      *Amendment       `json:"amends,omitempty"`    // of a dry run: what it would make of a run that delivers another version of the plan
+	Delivered   string           `json:"delivered,omitempty"` // of a dry run: the latest of the last runs that has completed the same plan
 }
 
 // RunState is what a run does.
@@ -167,8 +168,9 @@ type Message struct {
 
 // Told says what became of a message.
 type Told struct {
-	Work string `json:"work"`
-	Now  bool   `json:"now"` // the agent has it; if not, the next one on the task is told
+	Work string `json:"work"`          // the task's item, such as R1.T-1
+	Now  bool   `json:"now"`           // the agent has it; if not, the next one on the task is told
+	Why  string `json:"why,omitempty"` // it is not told now, in words; empty of a request that was answered before
 }
 
 // Deliver starts the delivery of a plan, or finds the run that does.

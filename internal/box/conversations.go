@@ -168,7 +168,7 @@ func (s *state) subjectNamed(id string) (string, error) {
 	if c, err := s.conversationNamed(id); err == nil {
 		return c.Subject, nil
 	}
-	i, err := s.named(id)
+	i, err := s.named(id, toLook)
 	if errors.Is(err, work.ErrNoItem) && id != "" {
 		if run, none := s.runNamed(id); none == nil {
 			return run, nil

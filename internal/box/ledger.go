@@ -54,7 +54,8 @@ func (l Ledger) LastRun() int { return l.box.state.lastRun() }
 // RunNamed returns the run with this id; the latest if it is empty.
 func (l Ledger) RunNamed(id string) (run string, err error) { return l.box.state.runNamed(id) }
 
-// TaskNamed finds a task by its item's id, or by its id in the latest run that has one.
+// TaskNamed finds a task that is to be changed by its item's id, or by its own: in the one run that goes on and has it,
+// or else in the latest that has ended.
 func (l Ledger) TaskNamed(id string) (run, task string, err error) { return l.box.state.taskNamed(id) }
 
 // RunOf returns the run that a subject belongs to: an item's, or the subject itself.
@@ -123,6 +124,30 @@ func (s *state) delivering(digest, key string) (string, error) {
 		}
 	}
 	return same, nil
+}
+
+// maxBefore is how many runs are looked at for one that has delivered a plan before: each may have to be brought back.
+const maxBefore = 10
+
+// Delivered returns the id of the latest run, among the last ones, that has completed a plan and ended; "" if none has.
+func (l Ledger) Delivered(digest string) (id string, err error) {
+	s := l.box.state
+	last := s.lastRun()
+	for n := last; n > max(last-maxBefore, 0) && id == ""; n-- {
+		subject, err := s.runNamed(fmt.Sprintf(runName, n))
+		if errors.Is(err, errNoRun) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		s.withRun(subject, func(r *delivery.Run) {
+			if r.Digest == digest && r.Finished != nil && r.Finished.Outcome == delivery.Completed {
+				id = r.ID
+			}
+		})
+	}
+	return id, nil
 }
 
 // AddItem records a new item.

@@ -223,29 +223,40 @@ func (p *pastPlay) pages(phase agentsig.Phase) {
 // finishedRun records a run with tasks that were completed, and returns its subject.
 func finishedRun(t *testing.T, b *Box, id string, tasks ...string) string {
 	t.Helper()
+	subject := startedRun(t, b, id, tasks...)
+	for _, task := range tasks {
+		if _, err := b.Override(id+"."+task, api.Override{Phase: agentsig.PhaseCompleted, Reason: "it is done"}, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	recordRun(t, b, subject, delivery.RunFinished, delivery.Finished{Outcome: delivery.Completed})
+	return subject
+}
+
+// recordRun records an event of a run.
+func recordRun(t *testing.T, b *Box, subject, what string, payload any) {
+	t.Helper()
+	if err := b.Ledger().RecordRun(t.Context(), subject, delivery.Event{Type: what, Actor: work.OperatorActor, Payload: payload}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// startedRun records a run that goes on, with tasks, and returns its subject.
+func startedRun(t *testing.T, b *Box, id string, tasks ...string) string {
+	t.Helper()
 	plan, err := b.archive.PutBlob([]byte("# A plan\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	subject := b.newSubject()
 	started := delivery.Started{ID: id, Plan: plan, Title: "a plan", Branch: "main", Tasks: len(tasks), Key: "start " + id, Digest: "digest of " + id}
-	record := func(what string, payload any) {
-		t.Helper()
-		if err := b.Ledger().RecordRun(t.Context(), subject, delivery.Event{Type: what, Actor: work.OperatorActor, Payload: payload}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	record(delivery.RunStarted, started)
+	recordRun(t, b, subject, delivery.RunStarted, started)
 	for _, task := range tasks {
 		item := b.newSubject()
 		if _, err := b.record(item, "", work.Add{ID: id + "." + task, Title: "a task", Phase: agentsig.PhaseImplementation, Run: subject, Task: task, Actor: work.BoxActor}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Override(id+"."+task, api.Override{Phase: agentsig.PhaseCompleted, Reason: "it is done"}, ""); err != nil {
-			t.Fatal(err)
-		}
 	}
-	record(delivery.RunFinished, delivery.Finished{Outcome: delivery.Completed})
 	return subject
 }
 
@@ -278,7 +289,7 @@ func TestRunLeaves(t *testing.T) {
 	}
 	gone()
 	for task, want := range map[string]string{"T-1": "R1.T-1", "T-2": "R2.T-2", "T-3": "R2.T-3", "R1.T-2": "R1.T-2"} {
-		if i, err := b.state.named(task); err != nil || i.ID != want {
+		if i, err := b.state.named(task, toLook); err != nil || i.ID != want {
 			t.Errorf("%s is %s, %v: want %s", task, i.ID, err, want)
 		}
 		run, _, err := b.state.taskNamed(task)
@@ -289,6 +300,11 @@ func TestRunLeaves(t *testing.T) {
 	gone()
 	if subject, err := b.state.delivering("digest of R1", "start R1"); err != nil || subject != first {
 		t.Errorf("the request that started R1 is not known: %q, %v", subject, err)
+	}
+	for digest, want := range map[string]string{"digest of R1": "R1", "digest of R2": "R2", "another": ""} {
+		if id, err := b.Ledger().Delivered(digest); err != nil || id != want {
+			t.Errorf("the plan with the %s was delivered by %q, %v: want %q", digest, id, err, want)
+		}
 	}
 	if subject, err := b.state.runNamed("R2"); err != nil || subject != second || show(second) != two {
 		t.Errorf("R2 is %q, %v:\n%s", subject, err, show(second))

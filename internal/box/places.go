@@ -40,6 +40,15 @@ func (d Dir) Segments(archivePath, configured string) string {
 	return strings.TrimSuffix(string(noted), "\n")
 }
 
+// Mirror returns where the log's mirror lay when the box was last started; empty if it had none.
+func (d Dir) Mirror() string {
+	noted, err := d.readFile(mirrorFile, maxSmall)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(string(noted), "\n")
+}
+
 // Files returns the files of an archive whose log may lie elsewhere.
 func Files(archivePath, segments string) archive.FS {
 	if segments == "" {

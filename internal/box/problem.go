@@ -94,10 +94,11 @@ func Problem(err error) *api.Problem {
 	var role *work.RoleError
 	var phase *work.PhaseError
 	var form BadRequest
+	var several *severalTasks
 	switch {
 	case errors.As(err, &held):
 		p.Code = api.CodeHeld
-	case errors.As(err, &phase):
+	case errors.As(err, &phase), errors.As(err, &several):
 		p.Code = api.CodeConflict
 	case errors.As(err, &role), errors.As(err, &form):
 		p.Code = api.CodeInvalid

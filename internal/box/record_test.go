@@ -16,7 +16,7 @@ func TestAnswerIsOfOwnEvent(t *testing.T) {
 	if _, err := b.Add(t.Context(), api.AddWork{ID: "W-1", Title: "t", Phase: agentsig.PhaseReview}, ""); err != nil {
 		t.Fatal(err)
 	}
-	before, err := b.state.named("W-1")
+	before, err := b.state.named("W-1", toLook)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,7 +117,7 @@ func subjectAfter(last string, now time.Time) string {
 
 // Work returns a work item.
 func (b *Box) Work(id string) (api.Work, error) {
-	i, err := b.state.named(id)
+	i, err := b.state.named(id, toLook)
 	w := b.show(i)
 	if err == nil {
 		w.Handoff, err = b.handoff(i)
@@ -158,7 +158,7 @@ func (b *Box) Claim(ctx context.Context, q api.Claim, key string) (api.Grant, er
 	}
 	w := wish{phase: q.Phase, role: q.Role}
 	if q.Work != "" {
-		i, err := b.state.named(q.Work)
+		i, err := b.state.named(q.Work, toChange)
 		if err != nil {
 			return api.Grant{}, err
 		}
@@ -293,7 +293,7 @@ func (b *Box) Release(session, key string) (api.Recorded, error) {
 
 // Report takes the gate's word.
 func (b *Box) Report(id string, r api.Report, key string) (api.Recorded, error) {
-	item, err := b.state.named(id)
+	item, err := b.state.named(id, toChange)
 	if err != nil {
 		return api.Recorded{}, err
 	}
@@ -308,7 +308,7 @@ var errBadResult = errors.New("a result is pass or fail")
 
 // Override sets an item's phase, as the operator.
 func (b *Box) Override(id string, o api.Override, key string) (api.Recorded, error) {
-	item, err := b.state.named(id)
+	item, err := b.state.named(id, toChange)
 	if err != nil {
 		return api.Recorded{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
@@ -201,10 +202,9 @@ func (s *state) runNamed(id string) (string, error) {
 	return found.Subject, nil
 }
 
-// taskNamed finds a task by its item's id, or by its id in the latest run that has
-// one.
+// taskNamed finds a task that is to be changed by its item's id, or by its own, as taskOf does.
 func (s *state) taskNamed(id string) (run, task string, err error) {
-	i, err := s.exact(id)
+	i, err := s.itemOf(id)
 	byHand := err == nil
 	switch {
 	case err == nil && i.Run != "":
@@ -217,24 +217,90 @@ func (s *state) taskNamed(id string) (run, task string, err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t := s.taskOf(id); t != nil {
+	t, err := s.taskOf(id, toChange)
+	switch {
+	case err != nil:
+		return "", "", err
+	case t != nil:
 		return t.Item.Run, t.ID, nil
-	}
-	if byHand {
+	case byHand:
 		return "", "", fmt.Errorf("%s: %w", safetext.Escape(id), ErrByHand)
 	}
 	return "", "", fmt.Errorf("%w: %s", delivery.ErrNoTask, safetext.Escape(id))
 }
 
-// taskOf returns the task with this id in the latest run that has one, or nil.
-func (s *state) taskOf(id string) *delivery.Task {
-	var found *delivery.Task
+// itemOf returns the item with this name, or the task that waits for a person under this name, as the inbox has it, now.
+func (s *state) itemOf(id string) (work.Item, error) {
+	i, err := s.exact(id)
+	if !errors.Is(err, work.ErrNoItem) {
+		return i, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, r := range s.runs {
-		if t := r.Task(id); t != nil && (found == nil || s.runs[found.Item.Run].First < r.First) {
-			found = t
+		for _, a := range waiting(r) {
+			if a.shown.ID == id && !a.shown.Asks() {
+				return r.Task(a.shown.Task).Item, nil
+			}
 		}
 	}
-	return found
+	return work.Item{}, err
+}
+
+// purpose is what somebody names a task for.
+type purpose int
+
+const (
+	toLook purpose = iota
+	toChange
+)
+
+// severalTasks refuses to change a task by an id that several have whose runs go on.
+type severalTasks struct {
+	id    string
+	items []string // their ids, oldest first
+}
+
+func (e *severalTasks) Error() string {
+	const most = 5 // are named
+	named := e.items
+	more := ""
+	if len(named) > most {
+		named, more = named[:most], fmt.Sprintf(" or one of %d more", len(e.items)-most)
+	}
+	return fmt.Sprintf("%s is a task of %d runs that have not ended: name %s%s", safetext.Escape(e.id), len(e.items), safetext.Escape(strings.Join(named, " or ")), more)
+}
+
+// taskOf returns the task with this id in a run that goes on, or else in the latest that has ended; nil if there is
+// none. Of several in runs that go on it returns the latest to who looks; who changes something has to say which one.
+// The caller holds the lock.
+func (s *state) taskOf(id string, why purpose) (*delivery.Task, error) {
+	var live, ended []*delivery.Run
+	for _, r := range s.runs {
+		switch {
+		case r.Task(id) == nil:
+		case r.Live():
+			live = append(live, r)
+		default:
+			ended = append(ended, r)
+		}
+	}
+	oldest := func(a, b *delivery.Run) int { return cmp.Compare(a.First, b.First) }
+	slices.SortFunc(live, oldest)
+	if why == toChange && len(live) > 1 {
+		several := &severalTasks{id: id}
+		for _, r := range live {
+			several.items = append(several.items, r.Task(id).Item.ID)
+		}
+		return nil, several
+	}
+	switch {
+	case len(live) > 0:
+		return live[len(live)-1].Task(id), nil
+	case len(ended) > 0:
+		return slices.MaxFunc(ended, oldest).Task(id), nil
+	}
+	return nil, nil
 }
 
 // showRun returns a run as people see it. The rest is what the rim knows.

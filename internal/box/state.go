@@ -245,9 +245,9 @@ func (s *state) item(subject string) work.Item {
 }
 
 // named returns the item with a name for people, or the one of the task with this
-// id in the latest run that has one.
-func (s *state) named(id string) (work.Item, error) {
-	if i, err := s.exact(id); err == nil || !errors.Is(err, work.ErrNoItem) {
+// id, as taskOf finds it.
+func (s *state) named(id string, why purpose) (work.Item, error) {
+	if i, err := s.itemOf(id); err == nil || !errors.Is(err, work.ErrNoItem) {
 		return i, err
 	}
 	if err := s.bringTask(id); err != nil {
@@ -255,7 +255,11 @@ func (s *state) named(id string) (work.Item, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t := s.taskOf(id); t != nil {
+	t, err := s.taskOf(id, why)
+	switch {
+	case err != nil:
+		return work.Item{}, err
+	case t != nil:
 		return t.Item, nil
 	}
 	return work.Item{}, fmt.Errorf("%w: %s", work.ErrNoItem, safetext.Escape(id))

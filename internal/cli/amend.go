@@ -15,40 +15,34 @@ import (
 )
 
 // amendFirst has a run that delivers another version of a plan amended where no box runs yet, or the user choose: this process is
-// the box afterwards, and would begin with agents for what the plan does not ask any more.
-func (a *app) amendFirst(ctx context.Context, c config.Config, q *api.StartRun) error {
+// the box afterwards, and would begin with agents for what the plan does not ask any more. It returns the run, if it was amended.
+func (a *app) amendFirst(ctx context.Context, c config.Config, q *api.StartRun) (amended api.Run, err error) {
 	if _, err := box.Dir(a.dir).Verifier(); q.Path == "" || q.Beside || len(c.Agents) == 0 || a.running() || err != nil {
-		return nil // what is wrong with the box is said when it is opened
+		return amended, nil // what is wrong with the box is said when it is opened
 	}
-	_, err := withBox(ctx, a, c, func(client *api.Client) (r api.Run, err error) {
-		if err := a.chooseVersion(ctx, client, q); err != nil || !q.Amend {
+	return withBox(ctx, a, c, func(client *api.Client) (r api.Run, err error) {
+		if _, err := a.chooseVersion(ctx, client, q); err != nil || !q.Amend {
 			return r, err
-		}
-		look := *q
-		look.DryRun = true
-		if r, err = client.Deliver(ctx, look); err != nil || r.Amends == nil {
-			return r, err // there is nothing to amend: it is delivered as any plan is
 		}
 		return client.Deliver(ctx, *q)
 	})
-	return err
 }
 
 // chooseVersion finds out whether another version of a plan is being delivered, and has the user choose what
-// becomes of it.
-func (a *app) chooseVersion(ctx context.Context, client *api.Client, q *api.StartRun) error {
+// becomes of it. It returns the run that has delivered this version before, if one has.
+func (a *app) chooseVersion(ctx context.Context, client *api.Client, q *api.StartRun) (before string, err error) {
 	if q.Path == "" || q.Amend || q.Beside {
-		return nil
+		return "", nil
 	}
 	look := *q
 	look.DryRun = true
 	r, err := client.Deliver(ctx, look)
 	if err != nil || r.Amends == nil {
-		return err
+		return r.Delivered, err
 	}
 	a.sayAmendment(a.Err, *r.Amends)
 	if !a.InTTY || !a.OutTTY || a.JSON {
-		return a.UsageError("%s delivers another version of this plan: --amend has it go on with this one, --beside delivers this one too", r.Amends.Run)
+		return "", a.UsageError("%s delivers another version of this plan: --amend has it go on with this one, --beside delivers this one too", r.Amends.Run)
 	}
 	answer, err := a.typed(ctx, "amend it, deliver this one beside it, or stop? [amend/beside/STOP]")
 	if err != nil {
@@ -61,9 +55,9 @@ func (a *app) chooseVersion(ctx context.Context, client *api.Client, q *api.Star
 		q.Beside = true
 	default:
 		fmt.Fprintln(a.Out, "nothing was changed")
-		return errQuiet
+		return "", errQuiet
 	}
-	return nil
+	return "", nil
 }
 
 // sayAmendment says what another version of a plan makes of a run.

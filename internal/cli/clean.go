@@ -17,14 +17,14 @@ func (a *app) cleanCommand() *cobra.Command {
 	var q api.Clean
 	var yes bool
 	cmd := &cobra.Command{
-		Use:   "clean",
+		Use:   "clean [RUN…]",
 		Short: "Remove what runs that have ended left behind",
 		Long: `Clean shows what is left of runs: worktrees, branches, what agents said (transcripts), what checks printed, and
 how large it is. Of runs that have ended it removes what is merged, and what is older or more than the settings keep
 (keep in signalbox.yaml, by which a box removes things by itself too). A run's own branch is merged when a branch of
 yours, or a remote's, has all its commits.
 
-Work that is nowhere else is named and stays; with --unmerged it goes too. Nothing goes of a run that goes on,
+With names of runs, only these are looked at. Work that is nowhere else is named and stays; with --unmerged it goes too. Nothing goes of a run that goes on,
 and no branch that you have checked out or have given its name in the settings.
 
 On a terminal it asks first. Without one it only shows, unless there is --yes. What goes is recorded: the ledger keeps
@@ -33,12 +33,14 @@ the hashes of transcripts, and the commit that each branch was at, by which git 
 
 With --json it prints removed (whether it was carried out), bytes, and left: an array of run, task, kind (worktree,
 branch, transcripts, gate_logs, homes), name, count, bytes, commit, unmerged (commits that no other branch has),
-uncommitted (files), removed (it goes), why, and error.`,
+uncommitted (files), goes (it is to go, or was), removed (it has gone), why, and error.`,
 		Example: `  signalbox clean
   signalbox clean --yes
-  signalbox clean --unmerged`,
-		Args: none,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.clean(cmd.Context(), q, yes) },
+  signalbox clean R3 --unmerged`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q.Runs = args
+			return a.clean(cmd.Context(), q, yes)
+		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "remove it without being asked")
 	cmd.Flags().BoolVar(&q.Unmerged, "unmerged", false, "also work that is nowhere else")
@@ -47,7 +49,16 @@ uncommitted (files), removed (it goes), why, and error.`,
 
 func (a *app) clean(ctx context.Context, q api.Clean, yes bool) error {
 	ask := func(q api.Clean) (api.Cleaned, error) {
-		return operate(ctx, a, func(c *api.Client) (api.Cleaned, error) { return c.Clean(ctx, q) })
+		return operate(ctx, a, func(c *api.Client) (api.Cleaned, error) {
+			if !q.Remove {
+				for _, run := range q.Runs {
+					if _, err := c.Run(ctx, run); err != nil {
+						return api.Cleaned{}, err
+					}
+				}
+			}
+			return c.Clean(ctx, q)
+		})
 	}
 	found, err := ask(q)
 	if err != nil {
@@ -56,7 +67,7 @@ func (a *app) clean(ctx context.Context, q api.Clean, yes bool) error {
 	if !a.JSON {
 		a.sayLeft(found, yes)
 	}
-	goes := slices.ContainsFunc(found.Left, func(l api.Leftover) bool { return l.Removed })
+	goes := slices.ContainsFunc(found.Left, func(l api.Leftover) bool { return l.Goes })
 	switch {
 	case yes:
 	case a.JSON:
@@ -128,10 +139,10 @@ func (a *app) sayLeft(c api.Cleaned, settled bool) {
 	}
 	for _, part := range []struct {
 		heading string
-		removed bool
+		goes    bool
 	}{{"stays", false}, {goes, true}} {
 		all := slices.Clone(c.Left)
-		all = slices.DeleteFunc(all, func(l api.Leftover) bool { return l.Removed != part.removed })
+		all = slices.DeleteFunc(all, func(l api.Leftover) bool { return l.Goes != part.goes })
 		if len(all) == 0 {
 			continue
 		}

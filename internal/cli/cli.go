@@ -22,6 +22,8 @@ type app struct {
 	dir  string // the box's
 	home string // where its settings are
 
+	noted bool // it was said that the settings can't be read
+
 	less   string          // options of the pager, for a live view that comes back after it; empty elsewhere
 	typist typist          // at the terminal, once the live view takes keys
 	linger <-chan struct{} // closed when a program that the live view has started gives the terminal back; nil if there is none

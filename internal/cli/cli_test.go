@@ -39,6 +39,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"session":     setSession,
+			"setenv":      setEnv,
 			"listens":     awaitBox,
 			"gatetoken":   setGateToken,
 			"cmpevents":   compareEvents,
@@ -78,6 +79,12 @@ func setSession(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &claim))
 	ts.Setenv("SESSION", claim.Session)
+}
+
+// setEnv sets the variable that a file has as NAME=value.
+func setEnv(ts *testscript.TestScript, _ bool, args []string) {
+	name, value, _ := strings.Cut(strings.TrimSpace(ts.ReadFile(args[0])), "=")
+	ts.Setenv(name, value)
 }
 
 // serveModel starts a model that says what a script tells it to, and takes its address

@@ -176,10 +176,13 @@ func (a *app) deliver(ctx context.Context, c config.Config, q api.StartRun, wait
 	if err := a.rehearse(ctx, c, q); err != nil {
 		return err
 	}
-	if err := a.amendFirst(ctx, c, &q); err != nil {
+	last, err := a.amendFirst(ctx, c, &q)
+	if err != nil {
 		return err
 	}
-	var last api.Run
+	if last.ID != "" {
+		a.sayGoesOn(last)
+	}
 	for tries := 0; ; tries++ {
 		own, err := a.ownBox(ctx, c)
 		if err != nil {
@@ -287,8 +290,8 @@ func (a *app) deliverBy(ctx context.Context, own *ownBox, q api.StartRun, id str
 	after := uint64(0)
 	if known {
 		after = r.Sequence
-		if id == "" && !a.Live && !a.JSON { // else nothing is said until something happens
-			fmt.Fprintf(a.Out, "%s goes on (%s); `signalbox status` shows what was before\n", r.ID, safetext.Escape(r.Title))
+		if id == "" {
+			a.sayGoesOn(r)
 		}
 	}
 	if after == 0 && a.Live {
@@ -299,6 +302,13 @@ func (a *app) deliverBy(ctx context.Context, own *ownBox, q api.StartRun, id str
 		last = r
 	}
 	return last, err
+}
+
+// sayGoesOn says which run is watched, where else nothing is said until something happens.
+func (a *app) sayGoesOn(r api.Run) {
+	if !a.Live && !a.JSON {
+		fmt.Fprintf(a.Out, "%s goes on (%s); `signalbox status` shows what was before\n", r.ID, safetext.Escape(r.Title))
+	}
 }
 
 // begin hands the plan in, or finds the run to go on with.
@@ -314,13 +324,17 @@ func (a *app) begin(ctx context.Context, client *api.Client, q api.StartRun, id 
 	live := page.Items
 	if q.Plan != "" {
 		a.noteDirty(ctx)
-		if err := a.chooseVersion(ctx, client, &q); err != nil {
+		before, err := a.chooseVersion(ctx, client, &q)
+		if err != nil {
 			return api.Run{}, false, err
+		}
+		if before != "" {
+			fmt.Fprintf(a.Err, "%s: %s delivered this plan; this is another run of all of it\n", a.Paint(command.Yellow, "note"), before)
 		}
 		r, err := client.Deliver(ctx, q)
 		for _, other := range live {
 			known = known || other.ID == r.ID
-			if err == nil && other.ID != r.ID {
+			if over := other.State == api.RunEnding && other.Agents == 0; err == nil && other.ID != r.ID && !over {
 				fmt.Fprintf(a.Err, "%s: %s (%s) has not ended, and goes on beside it; `signalbox cancel --run %s` ends it\n",
 					a.Paint(command.Yellow, "note"), other.ID, safetext.Escape(other.Title), other.ID)
 			}
@@ -402,6 +416,9 @@ func (a *app) dryRun(ctx context.Context, c config.Config, q api.StartRun) error
 		a.sayAmendment(a.Out, *r.Amends)
 		fmt.Fprintf(a.Out, "with --amend, %s goes on with this one; with --beside, another run delivers all of it\n", r.Amends.Run)
 	default:
+		if r.Delivered != "" {
+			fmt.Fprintf(a.Out, "%s delivered this plan; this would be another run of all of it\n", r.Delivered)
+		}
 		fmt.Fprintf(a.Out, "at first: %s\n", firstStarts(r))
 	}
 	fmt.Fprintf(a.Out, "at once: %s at most; the gate runs %s\n", count(r.AtOnce, "agent"), count(r.Checks, "check"))

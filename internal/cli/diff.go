@@ -69,7 +69,7 @@ worktree, which is shown too), diff, and cut if that was longer than 1 MiB and i
 }
 
 func (a *app) diff(ctx context.Context, name string, o diffOptions) error {
-	t, err := operate(ctx, a, func(c *api.Client) (taskState, error) { return taskOf(ctx, c, name) })
+	t, err := look(ctx, a, func(c *api.Client) (taskState, error) { return taskOf(ctx, c, name) })
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (a *app) diff(ctx context.Context, name string, o diffOptions) error {
 
 // withWork finds a task's work, and has it looked at.
 func (a *app) withWork(ctx context.Context, t taskState, look func(runner.Site, *runner.Changes) error) (err error) {
-	c, err := a.settings("")
+	c, err := a.settingsToLook()
 	if err != nil {
 		return err
 	}

@@ -87,7 +87,7 @@ var errHeld = errors.New("enough events are held")
 // if there are more, and 0 at the end.
 func (a *app) showEvents(ctx context.Context, id string, after uint64, limit, room int) (uint64, error) {
 	for {
-		held, err := operate(ctx, a, func(c *api.Client) (heldEvents, error) { return holdEvents(ctx, c, id, after, limit, room) })
+		held, err := look(ctx, a, func(c *api.Client) (heldEvents, error) { return holdEvents(ctx, c, id, after, limit, room) })
 		if err != nil {
 			return 0, err
 		}

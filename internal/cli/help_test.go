@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/command"
 )
 
-// Every command that help lists has an example of its own.
+// Every command that help lists has an example of its own, and one that has others below it refuses what is none of them.
 func TestEveryCommandHasAnExample(t *testing.T) {
 	_, out, _ := run(t, command.Env{}, "help", "all")
 	var names [][]string
@@ -25,7 +25,12 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 		if names[i][0] != "completion" && !strings.Contains(out, "\nExamples:\n  ") {
 			t.Errorf("%v has no example", names[i])
 		}
-		_, below, _ := strings.Cut(out, "\nCommands:\n")
+		_, below, group := strings.Cut(out, "\nCommands:\n")
+		if group && names[i][0] != "completion" {
+			if code, _, errs := run(t, command.Env{}, append(slices.Clone(names[i]), "chekc")...); code != 2 || errs == "" {
+				t.Errorf("%v takes a command that is not there: exit code %d, %q", names[i], code, errs)
+			}
+		}
 		for line := range strings.Lines(below) {
 			name, _, ok := strings.Cut(strings.TrimPrefix(line, "  "), "  ")
 			if !ok || strings.TrimSpace(line) == "" || names[i][0] == "completion" {

@@ -17,7 +17,7 @@ var hints = []struct {
 }{
 	{work.ErrNoItem, "`signalbox work list` lists the work items, and `signalbox status` a run's tasks."},
 	{work.ErrNoSession, "--session takes what `signalbox claim` printed as session; it is not the work item's id."},
-	{delivery.ErrFinished, "What is left can be delivered by another run: `signalbox run PLAN`. `signalbox runs` lists those that were."},
+	{delivery.ErrFinished, "What it left undone can be delivered by another run: `signalbox run \"what is left\"`, or a plan with these tasks. `signalbox runs` lists those that were."},
 	{delivery.ErrTaskOver, "A change to what it did is a task of another run: `signalbox run \"what to change\"`."},
 	{delivery.ErrNoTask, "`signalbox status` shows the run's tasks."},
 	{box.ErrByHand, "Whoever works on it claims it (`signalbox claim --work ID`) and hands in what they say (`signalbox emit`)."},

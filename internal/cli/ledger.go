@@ -50,7 +50,7 @@ func (a *app) archiveDir(p place) (string, error) {
 	if p.archive != "" {
 		return p.archive, nil
 	}
-	c, err := a.settings("")
+	c, err := a.settingsToLook()
 	return box.Dir(a.dir).Archive(c.Archive.Dir), err
 }
 
@@ -60,7 +60,7 @@ func (a *app) files(p place, dir string) (archive.FS, error) {
 	if p.archive != "" {
 		return archive.Dir(dir), nil
 	}
-	c, err := a.settings("")
+	c, err := a.settingsToLook()
 	return box.Files(dir, box.Dir(a.dir).Segments(dir, c.Archive.Segments)), err
 }
 

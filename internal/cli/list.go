@@ -60,7 +60,7 @@ func showList[T any](a *app, cmd *cobra.Command, p part, get func(*api.Client, a
 		rows = func(page []T) error { return writeAll(&array, page) }
 	}
 	next, err := api.Pages(p.From, heldItems, func(from api.From) (api.Page[T], error) {
-		return operate(cmd.Context(), a, func(c *api.Client) (held api.Page[T], err error) {
+		return look(cmd.Context(), a, func(c *api.Client) (held api.Page[T], err error) {
 			held.Next, err = api.Pages(from, api.PageSize, func(from api.From) (api.Page[T], error) { return get(c, from) }, func(page []T) error {
 				held.Items = append(held.Items, page...)
 				return nil

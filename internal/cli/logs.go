@@ -51,7 +51,7 @@ gates/log/, or gates/by-hand/ for work by hand; the ledger has the hashes of tra
 
 // logs prints what was said and done on an item or a run, and goes on with it if it is followed.
 func (a *app) logs(ctx context.Context, name string, follow, errs bool) error {
-	l, err := operate(ctx, a, func(c *api.Client) (*logs, error) { return newLogs(ctx, a, c, name, errs) })
+	l, err := look(ctx, a, func(c *api.Client) (*logs, error) { return newLogs(ctx, a, c, name, errs) })
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (l *logs) hear(ctx context.Context) error {
 	if !running && !l.deaf {
 		return nil
 	}
-	_, err := operate(ctx, l.app, func(c *api.Client) (struct{}, error) { return struct{}{}, l.take(ctx, c) })
+	_, err := look(ctx, l.app, func(c *api.Client) (struct{}, error) { return struct{}{}, l.take(ctx, c) })
 	var p *api.Problem
 	if errors.Is(err, api.ErrNoBox) || errors.Is(err, box.ErrLocked) || errors.As(err, &p) && p.Code == api.CodeStopping {
 		running, err = true, nil // it is going, or another is coming

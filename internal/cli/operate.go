@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
@@ -22,13 +23,30 @@ import (
 )
 
 // operate calls the box about its runs; if none runs, it is opened for the one
-// request. It makes none.
+// request, by the settings. It makes none.
 func operate[T any](ctx context.Context, a *app, call func(*api.Client) (T, error)) (T, error) {
 	var none T
 	if _, err := patiently(ctx, box.ErrNoDir, box.Dir(a.dir).Verifier); err != nil {
 		return none, a.absent(err)
 	}
 	c, err := a.settings("")
+	switch {
+	case err != nil && a.running(): // it has settings of its own
+		a.noteSettings(err)
+		return ask(ctx, a, box.Dir.APIToken, call)
+	case err != nil:
+		return none, err
+	}
+	return withBox(ctx, a, c, call)
+}
+
+// look calls the box as operate does, for a command that changes nothing: so it needs no settings.
+func look[T any](ctx context.Context, a *app, call func(*api.Client) (T, error)) (T, error) {
+	var none T
+	if _, err := patiently(ctx, box.ErrNoDir, box.Dir(a.dir).Verifier); err != nil {
+		return none, a.absent(err)
+	}
+	c, err := a.settingsToLook()
 	if err != nil {
 		return none, err
 	}
@@ -70,7 +88,7 @@ need a box to be running. With --json it prints a list; the kind of an entry is 
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			why := map[string]string{} // work that waits for a person was sent back
-			questions, err := operate(cmd.Context(), a, func(c *api.Client) ([]api.Question, error) {
+			questions, err := look(cmd.Context(), a, func(c *api.Client) ([]api.Question, error) {
 				all, err := c.Questions(cmd.Context())
 				for _, q := range all {
 					if err == nil && !q.Asks() && !a.JSON {
@@ -200,11 +218,14 @@ func (a *app) answer(ctx context.Context, id, text string) error {
 	return nil
 }
 
+// meanings are the answers that mean something to some kind of question.
+var meanings = []string{delivery.ChooseRetry, delivery.ChooseCancel, delivery.ChooseHealthy, delivery.ChooseHalt, delivery.ChooseContinue, delivery.ChooseAccept, delivery.ChooseRaise}
+
 // fits refuses a word that means something to another kind of question: the agent
-// that would be told it could make nothing of it.
+// that would be told it could make nothing of it. It refuses what is no question, too.
 func fits(ctx context.Context, c *api.Client, id, text string) error {
 	word := strings.ToLower(strings.TrimSpace(text))
-	if !slices.Contains([]string{delivery.ChooseRetry, delivery.ChooseCancel, delivery.ChooseHealthy, delivery.ChooseHalt, delivery.ChooseContinue, delivery.ChooseAccept, delivery.ChooseRaise}, word) {
+	if !strings.Contains(id, "/") && !slices.Contains(meanings, word) {
 		return nil
 	}
 	questions, err := c.Questions(ctx)
@@ -212,7 +233,10 @@ func fits(ctx context.Context, c *api.Client, id, text string) error {
 		return err
 	}
 	for _, q := range questions {
-		if q.ID == id && len(q.Choices) > 0 && !slices.Contains(q.Choices, word) {
+		if q.ID == id && !q.Asks() {
+			return fmt.Errorf("%s is no question, but work that waits for you: `%s`", safetext.Escape(id), q.Command())
+		}
+		if q.ID == id && slices.Contains(meanings, word) && len(q.Choices) > 0 && !slices.Contains(q.Choices, word) {
 			return fmt.Errorf("%s is no answer to %s: answer %s, or in your own words", word, q.ID, strings.Join(q.Choices, " or "))
 		}
 	}
@@ -239,7 +263,7 @@ func (a *app) tellCommand() *cobra.Command {
 		Short: "Give a message to the agent on a task",
 		Long: `Tell gives a message to the agent that works on a task. One that can be told in the middle
 of its work has it at once (an agent with input: json); otherwise the next agent on the task
-gets it with its prompt. With --json it prints work and now.`,
+gets it with its prompt. With --json it prints work, now, and why it was not told now.`,
 		Example: `  signalbox tell T-2 "leave the public API as it is"`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
@@ -265,9 +289,13 @@ func (a *app) tell(ctx context.Context, work, text string) error {
 	case a.JSON:
 		return command.WriteJSON(a.Out, told)
 	case told.Now:
-		fmt.Fprintln(a.Out, "the agent has it")
+		fmt.Fprintf(a.Out, "the agent on %s has it\n", safetext.Escape(told.Work))
 	default:
-		fmt.Fprintln(a.Out, "the next agent on the task will be told: none works on it now, or its program takes no messages while it works")
+		why := ""
+		if told.Why != "" {
+			why = ": " + safetext.Escape(told.Why)
+		}
+		fmt.Fprintf(a.Out, "the next agent on %s will be told%s\n", safetext.Escape(told.Work), why)
 	}
 	return nil
 }
@@ -370,7 +398,22 @@ func (a *app) cancelTask(ctx context.Context, name string, m api.Message) error 
 		}
 		return r, err
 	})
-	return a.saidRun(r, name, "cancelled, and so is what depends on it", err)
+	state := "cancelled"
+	t := taskIn(r, name)
+	if slices.ContainsFunc(r.Tasks, func(o api.Task) bool { return o.Phase != agentsig.PhaseCompleted && slices.Contains(o.BlockedBy, t.ID) }) {
+		state += ", and so is what depends on it"
+	}
+	return a.saidRun(r, t.Work, state, err)
+}
+
+// taskIn returns the task of a run that somebody named, by its item's id or by its own. The box has found it there.
+func taskIn(r api.Run, name string) api.Task {
+	for _, t := range r.Tasks {
+		if t.Work == name || t.ID == name || strings.HasPrefix(name, t.Work+"/") { // the last is what the inbox calls it
+			return t
+		}
+	}
+	return api.Task{ID: name, Work: name}
 }
 
 func (a *app) retryCommand() *cobra.Command {
@@ -378,7 +421,8 @@ func (a *app) retryCommand() *cobra.Command {
 		Use:   "retry WORK [MESSAGE…]",
 		Short: "Try a task again",
 		Long: `Retry forgets what went wrong with a task and starts it again, also one that was cancelled or
-waits for an answer; the agent on it now is ended. The message goes to the next agent.`,
+waits for an answer, as long as its run has not ended; the agent on it now is ended. The message goes to
+the next agent. What a run that has ended left undone is a task of another run (signalbox run).`,
 		Example: `  signalbox retry T-2 "the test database is up again"`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -386,7 +430,7 @@ waits for an answer; the agent on it now is ended. The message goes to the next 
 			r, err := operate(cmd.Context(), a, func(c *api.Client) (api.Run, error) {
 				return c.RetryTask(cmd.Context(), args[0], api.Message{Text: strings.Join(args[1:], " ")})
 			})
-			return a.saidRun(r, args[0], "tried again"+goesOn(running), err)
+			return a.saidRun(r, taskIn(r, args[0]).Work, "tried again"+goesOn(running), err)
 		},
 	}
 }

@@ -38,6 +38,8 @@ func (a *app) planCommand() *cobra.Command {
 A task is started when all that it is blocked by is completed. Required Reading and
 Environment are optional. A section "### Verification" with a table of check,
 environment, command and expected exit code adds to the checks of signalbox.yaml.`,
+		Args: none,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.planCheckCommand(), a.planShowCommand(), a.planIssuesCommand(), a.planDraftCommand())
 	return cmd

@@ -43,7 +43,8 @@ recorded is the role's own signal, with you as its actor. It does not need a box
 Of a merge you are shown what it makes of the branch, after the checks have passed on it. It is made as you saw it, onto
 the commit that the branch was at. If the branch has moved when it is about to be made, you are asked again.
 
-With --accept, or --reject and a --comment for each thing to change, it asks nothing. A comment on a file that was not
+With --accept, or --reject and a --comment for each thing to change, it asks nothing; --accept needs no name if one task
+waits. A comment on a file that was not
 changed is pointed out, and sent all the same. With --json it prints task, work,
 role (critic, auditor or merge), commit, onto (of a merge), accepted and the task's phase then.`,
 		Example: `  signalbox review
@@ -55,12 +56,18 @@ role (critic, auditor or merge), commit, onto (of a merge), accepted and the tas
 			switch {
 			case accept && (reject || len(comments) > 0):
 				return a.UsageError("--accept goes without --reject and --comment")
-			case (accept || reject) && len(args) == 0:
+			case reject && len(args) == 0:
 				return a.UsageError("name the task")
 			case len(comments) > 0 && !reject:
 				return a.UsageError("--comment goes with --reject")
 			case reject && len(comments) == 0:
 				return a.UsageError("--reject needs a --comment: say what has to be changed, as path:line: text")
+			case accept && len(args) == 0:
+				name, err := a.onlyReview(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return a.judge(cmd.Context(), name, v)
 			case accept || reject:
 				return a.judge(cmd.Context(), args[0], v)
 			case !a.InTTY || a.JSON:
@@ -185,14 +192,9 @@ func sightWords(s api.Sight) string {
 func (a *app) reviews(ctx context.Context, args []string) error {
 	names := args
 	if len(names) == 0 {
-		waiting, err := operate(ctx, a, func(c *api.Client) ([]api.Question, error) { return c.Questions(ctx) })
-		if err != nil {
+		var err error
+		if names, err = a.toBeReviewed(ctx); err != nil {
 			return err
-		}
-		for _, q := range waiting {
-			if q.Kind == string(delivery.PartReview) {
-				names = append(names, q.Work)
-			}
 		}
 	}
 	if len(names) == 0 {
@@ -209,6 +211,31 @@ func (a *app) reviews(ctx context.Context, args []string) error {
 		}
 	}
 	return nil
+}
+
+// toBeReviewed returns the tasks that wait for a review, oldest first.
+func (a *app) toBeReviewed(ctx context.Context) (names []string, err error) {
+	waiting, err := operate(ctx, a, func(c *api.Client) ([]api.Question, error) { return c.Questions(ctx) })
+	for _, q := range waiting {
+		if q.Kind == string(delivery.PartReview) {
+			names = append(names, q.Work)
+		}
+	}
+	return names, err
+}
+
+// onlyReview returns the one task that waits for a review.
+func (a *app) onlyReview(ctx context.Context) (string, error) {
+	names, err := a.toBeReviewed(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case len(names) == 0:
+		return "", errors.New("nothing waits for your review")
+	case len(names) > 1:
+		return "", a.UsageError("%d tasks wait for your review: name the one that you accept (`signalbox inbox` lists them)", len(names))
+	}
+	return names[0], nil
 }
 
 // reviewOne shows a task, and asks what to do about it.

@@ -85,9 +85,15 @@ func (a *app) runRows(p part) func([]listedRun) error {
 			if r.Outcome != "" {
 				state = string(r.Outcome)
 			}
+			if r.Outcome == delivery.Partial && r.Done == 0 {
+				state = string(delivery.Cancelled)
+			}
 			done := fmt.Sprintf("%d of %d", r.Done, r.Tasks)
 			if r.NoChange > 0 {
 				done += fmt.Sprintf(", %d no change", r.NoChange)
+			}
+			if dropped := r.Tasks - r.Done; r.Outcome == delivery.Completed && dropped > 0 {
+				done += fmt.Sprintf(", %d dropped", dropped)
 			}
 			t.Add(r.ID, state, r.StartedAt.Local().Format("2006-01-02 15:04"), done, shorten(r.Title))
 		}

@@ -57,7 +57,7 @@ none), usage and proof. If something of the proof is wrong, the exit code is 1.`
 
 // show prints the evidence on a task.
 func (a *app) show(ctx context.Context, name string, markdown, all bool) error {
-	c, err := operate(ctx, a, func(c *api.Client) (card, error) { return askCard(ctx, c, name) })
+	c, err := look(ctx, a, func(c *api.Client) (card, error) { return askCard(ctx, c, name) })
 	if err != nil {
 		return err
 	}

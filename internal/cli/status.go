@@ -40,8 +40,8 @@ func (a *app) statusCommand() *cobra.Command {
 		Example: `  signalbox status
   signalbox status R2`,
 		Long: `Status shows a run as it is now: the latest, or the one that is named. Below it stands how many questions of
-other runs wait for you, which work by hand the box runs the checks on, whether a box runs and can write, how many events are in the ledger, and how many
-of them were verified since when. It does not need a box to be running.
+other runs, and about work by hand, wait for you, which work by hand the box runs the checks on, whether a box runs and can write, how many events are in the ledger, and how far the box, which
+looks through them again and again, is with that. It does not need a box to be running.
 
 Of each task that is checked, reviewed or about to be merged, status shows the first line of what who worked on it
 claims; signalbox show has all of it.
@@ -53,7 +53,7 @@ claims (work, by, at, text and more, as in work show).`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			running := a.running()
-			s, err := operate(cmd.Context(), a, func(c *api.Client) (status, error) { return statusOf(cmd.Context(), c, args) })
+			s, err := look(cmd.Context(), a, func(c *api.Client) (status, error) { return statusOf(cmd.Context(), c, args) })
 			if err != nil {
 				return err
 			}
@@ -136,16 +136,26 @@ func (a *app) showRun(r *api.Run, running bool) {
 	}
 }
 
-// showElsewhere says how many questions wait in runs that are not shown.
+// showElsewhere says how many questions wait in runs that are not shown, and about work by hand.
 func (a *app) showElsewhere(s status) {
-	n := 0
+	runs, byHand := 0, 0
 	for _, q := range s.inbox {
-		if s.Run == nil || q.Run != s.ID {
-			n++
+		switch {
+		case q.Run == "":
+			byHand++
+		case s.Run == nil || q.Run != s.ID:
+			runs++
 		}
 	}
-	if n > 0 {
-		fmt.Fprintf(a.Out, "\n%s of other runs for you: signalbox inbox\n", a.Paint(command.Bold, count(n, "question")))
+	var all []string
+	if runs > 0 {
+		all = append(all, a.Paint(command.Bold, count(runs, "question"))+" of other runs")
+	}
+	if byHand > 0 {
+		all = append(all, a.Paint(command.Bold, count(byHand, "question"))+" about work by hand")
+	}
+	if len(all) > 0 {
+		fmt.Fprintf(a.Out, "\n%s for you: signalbox inbox\n", strings.Join(all, " and "))
 	}
 }
 
@@ -173,9 +183,13 @@ func (a *app) showBox(b api.BoxStatus, l api.LedgerStatus, running bool) {
 	if !b.Writable {
 		can = a.Paint(command.Red, safetext.EscapeLines(b.Reason))
 	}
-	verified := "none was verified yet"
-	if !l.ScrubbedSince.IsZero() {
-		verified = fmt.Sprintf("%d verified since %s", l.Scrubbed, stamp(l.ScrubbedSince))
+	verified := ""
+	switch {
+	case l.ScrubbedSince.IsZero():
+	case l.Scrubbed >= l.Events:
+		verified = ", all found whole since " + stamp(l.ScrubbedSince)
+	default:
+		verified = fmt.Sprintf("; the box looks through them in rounds, and is at %d in the one since %s", l.Scrubbed, stamp(l.ScrubbedSince))
 	}
-	fmt.Fprintf(a.Out, "\n%s; %s in the ledger, %s\n", can, count(int(l.Events), "event"), verified)
+	fmt.Fprintf(a.Out, "\n%s; %s in the ledger%s\n", can, count(int(l.Events), "event"), verified)
 }

@@ -137,7 +137,7 @@ With --json it prints the run. It does not need a box to be running.`,
 			if g.Back {
 				state = "given back to agents"
 			}
-			return a.saidRun(r, args[0], state+goesOn(running), err)
+			return a.saidRun(r, taskIn(r, args[0]).Work, state+goesOn(running), err)
 		},
 	}
 	cmd.Flags().StringVarP(&g.Text, "message", "m", "", "what you did; with --back, what the next agent has to know")

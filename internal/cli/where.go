@@ -8,7 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/internal/runner"
@@ -76,6 +79,28 @@ func (a *app) settings(file string) (config.Config, error) {
 		return config.Load(file)
 	}
 	return config.LoadIn(a.home)
+}
+
+// settingsToLook returns the settings for a command that only looks. Those that can't be read don't keep it from that: it
+// says so once, and takes none, and where the ledger lies as the box has noted it.
+func (a *app) settingsToLook() (config.Config, error) {
+	c, err := a.settings("")
+	if err == nil {
+		return c, nil
+	}
+	a.noteSettings(err)
+	if c, err = config.Parse(filepath.Join(a.home, config.File), nil); err == nil {
+		c.Archive.Mirror = box.Dir(a.dir).Mirror()
+	}
+	return c, err
+}
+
+// noteSettings says once that the settings can't be read, in a line.
+func (a *app) noteSettings(err error) {
+	if !a.noted {
+		a.noted = true
+		fmt.Fprintf(a.Err, "%s: the settings are left out: %s\n", a.Paint(command.Yellow, "note"), oneLine(strings.ReplaceAll(safetext.EscapeLines(err.Error()), "\n", "; ")))
+	}
 }
 
 // How large files are at most that a user names, in bytes.

@@ -219,7 +219,7 @@ and more; if the claim's sequence is greater, it says that the findings are answ
 		Example: `  signalbox work show T-1`,
 		Args:    one("the id of a work item"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := operate(cmd.Context(), a, func(c *api.Client) (api.Work, error) { return c.Work(cmd.Context(), args[0]) })
+			w, err := look(cmd.Context(), a, func(c *api.Client) (api.Work, error) { return c.Work(cmd.Context(), args[0]) })
 			if err != nil {
 				return err
 			}

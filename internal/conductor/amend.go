@@ -17,6 +17,8 @@ import (
 
 var errAnotherVersion = errors.New("another version of this plan is being delivered: say whether it is to be amended (--amend), or this one to be delivered beside it (--beside)")
 
+var errNothingToAmend = errors.New("no run that has not ended delivers this plan, so there is nothing to amend: without --amend all of it is delivered anew")
+
 // planPath is what a plan's path is recorded as: where it lies in the checkout, if it does.
 func (c *Conductor) planPath(path string) string {
 	if rel, err := filepath.Rel(c.runner.Root(), path); path != "" && err == nil && filepath.IsLocal(rel) {

@@ -33,12 +33,19 @@ func (c *Conductor) Clean(ctx context.Context, q api.Clean) (api.Cleaned, error)
 		return api.Cleaned{}, err
 	}
 	judge(all, c.config.Keep, asked{clean: true, unmerged: q.Unmerged, runs: q.Runs}, c.now())
+	homes := c.runner.Homes(ctx)
+	if len(q.Runs) > 0 { // the rest is only looked at for how much is kept
+		all = slices.DeleteFunc(all, func(p *remains) bool { return !slices.Contains(q.Runs, p.run.ID) })
+		if !slices.Contains(q.Runs, "") {
+			homes = 0
+		}
+	}
 	if q.Remove {
 		for _, r := range all {
 			_ = c.remove(ctx, r, work.OperatorActor) // it is told with the rest
 		}
 	}
-	return report(all, q.Remove, c.runner.Homes(ctx)), ctx.Err()
+	return report(all, q.Remove, homes), ctx.Err()
 }
 
 // keep removes what is older or more than the settings keep. What can't be removed now is tried again after the
@@ -418,11 +425,12 @@ func report(all []*remains, removed bool, homes int64) api.Cleaned {
 		if p != nil {
 			l.Run, l.Task = p.run.ID, p.task
 		}
-		l.Why, l.Removed = v.why, v.act == goes || v.act == putAway && l.Kind == api.LeftWorktree
+		l.Why, l.Goes = v.why, v.act == goes || v.act == putAway && l.Kind == api.LeftWorktree
+		l.Removed = l.Goes && removed && err == nil
 		if err != nil {
-			l.Error, l.Removed = safetext.Escape(err.Error()), false
+			l.Error = safetext.Escape(err.Error())
 		}
-		if l.Removed {
+		if l.Goes && err == nil {
 			out.Bytes += l.Bytes
 		}
 		out.Left = append(out.Left, l)

@@ -31,6 +31,9 @@ func Preview(ctx context.Context, s order.Site, c config.Config, q api.StartRun)
 	if err != nil {
 		return api.Run{}, err
 	}
+	if q.Amend {
+		return api.Run{}, errNothingToAmend
+	}
 	return e.preview(c), nil
 }
 

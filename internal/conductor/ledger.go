@@ -38,6 +38,8 @@ type Ledger interface {
 	FirstToCheck() (work.Item, bool)
 	// Delivering returns the run that delivers the plan with this digest, or was started by this key; "" if none was.
 	Delivering(digest, key string) (run string, err error)
+	// Delivered returns the id of the latest of the last runs that has completed the plan with this digest; "" if none has.
+	Delivered(digest string) (id string, err error)
 	// LastRun is the largest number of a run.
 	LastRun() int
 	// ShowRun returns a run as people see it; Changed tells those who watch it that it looks different.

@@ -145,7 +145,7 @@ func TestMutants(t *testing.T) {
 		{By: "^TestTellIsTakenBack$", Mutant: mutant.Mutant{Name: "a message that was not taken in time is sent all the same", File: "operate.go",
 			Old: "c.mail.TakeBack(session, tell.ID)", New: "_ = session"}},
 		{By: "^TestScenarios$/^tell$", Mutant: mutant.Mutant{Name: "who was not told passes for told", File: "operate.go",
-			Old: "\tif !told {\n\t\tagent = \"\"\n\t}\n", New: ""}},
+			Old: "\tif !v.Now {\n\t\tagent = \"\"\n\t}\n", New: ""}},
 		{By: "^TestRefusedForGood$", Mutant: mutant.Mutant{Name: "what a dead session reports and the box refuses is tried again", File: "conductor.go",
 			Old: "return Problem(err)\n", New: "return err\n"}},
 		{By: "^TestReportIsChecked$", Mutant: mutant.Mutant{Name: "a report's parts are recorded whatever they are", File: "reports.go",

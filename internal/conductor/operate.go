@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -19,7 +20,7 @@ func (c *Conductor) say(ctx context.Context, subject string, in delivery.Input) 
 	d := c.decider(subject)
 	switch {
 	case !c.live(subject):
-		return api.Run{}, delivery.ErrFinished
+		return api.Run{}, c.finished(subject)
 	case d == nil && c.runner == nil:
 		return api.Run{}, errNoDelivery
 	case d == nil:
@@ -27,11 +28,18 @@ func (c *Conductor) say(ctx context.Context, subject string, in delivery.Input) 
 	}
 	if err := d.handIn(ctx, in); err != nil {
 		if errors.Is(err, box.ErrStopping) && !c.live(subject) {
-			err = delivery.ErrFinished // the run has ended, not the box
+			err = c.finished(subject) // not the box
 		}
 		return api.Run{}, err
 	}
 	return c.ledger.ShowRun(subject)
+}
+
+// finished refuses a word to a run that has ended.
+func (c *Conductor) finished(subject string) error {
+	id := ""
+	c.ledger.WithRun(subject, func(r *delivery.Run) { id = r.ID })
+	return fmt.Errorf("%s: %w", safetext.Escape(id), delivery.ErrFinished)
 }
 
 // OnRun is an operator's word on a run: pause, resume or cancel.
@@ -78,8 +86,10 @@ func (c *Conductor) Tell(ctx context.Context, id string, m api.Message, key stri
 	}
 	key = cmp.Or(key, rand.Text())
 	var agent string
+	v := api.Told{}
 	before := false
 	c.ledger.WithRun(subject, func(r *delivery.Run) {
+		v.Work = order.ItemID(r.ID, task)
 		if agent, before = r.ToldBy(key); before {
 			return
 		}
@@ -88,19 +98,27 @@ func (c *Conductor) Tell(ctx context.Context, id string, m api.Message, key stri
 		}
 	})
 	if before {
-		return api.Told{Work: id, Now: agent != ""}, nil
+		v.Now = agent != ""
+		return v, nil
 	}
-	told := false
-	if agent != "" && c.mail.InTouch(agent) {
-		told = c.ask(ctx, agent, api.SessionCommand{ID: "tell/" + key, Kind: api.CommandTell, Text: text})
+	switch {
+	case agent == "":
+		v.Why = "nobody works on it now"
+	case !c.mail.InTouch(agent):
+		v.Why = "the agent on it is not in touch with the box now"
+	default:
+		v.Now = c.ask(ctx, agent, api.SessionCommand{ID: "tell/" + key, Kind: api.CommandTell, Text: text})
+		if !v.Now {
+			v.Why = "the one who works on it takes no messages meanwhile"
+		}
 	}
-	if !told {
+	if !v.Now {
 		agent = ""
 	}
 	if _, err := c.say(ctx, subject, delivery.Tell{Task: task, Session: agent, Text: text, Key: key}); err != nil {
 		return api.Told{}, err
 	}
-	return api.Told{Work: id, Now: told}, nil
+	return v, nil
 }
 
 // ask sends a tell to a session, and reports whether its agent was told. If nobody knows, because the

@@ -40,7 +40,7 @@ func (c *Conductor) sight(ctx context.Context, subject, task string) (api.Sight,
 	})
 	switch {
 	case part != delivery.PartReview:
-		return v, fmt.Errorf("%s: %w", safetext.Escape(task), delivery.ErrNoReview)
+		return v, fmt.Errorf("%s: %w", safetext.Escape(v.Work), delivery.ErrNoReview)
 	case c.runner == nil:
 		return v, errNoDelivery
 	case v.Role == delivery.RoleMerge:
@@ -66,7 +66,7 @@ func (c *Conductor) Review(ctx context.Context, id string, v api.Verdict, key st
 		return api.Run{}, err
 	}
 	if v.Role != now.Role || v.Commit != now.Commit || v.Tree != now.Tree || v.Base != now.Base {
-		return api.Run{}, fmt.Errorf("%s: %w", safetext.Escape(task), delivery.ErrOtherNow)
+		return api.Run{}, fmt.Errorf("%s: %w", safetext.Escape(now.Work), delivery.ErrOtherNow)
 	}
 	if now.Role == delivery.RoleMerge {
 		return c.approve(ctx, subject, v, now, key)

@@ -32,6 +32,7 @@ var problems = []struct {
 	{errOtherAudit, api.CodeConflict},
 	{errBranchTaken, api.CodeConflict},
 	{errAnotherVersion, api.CodeConflict},
+	{errNothingToAmend, api.CodeConflict},
 	{delivery.ErrNotPlanned, api.CodeConflict},
 	{delivery.ErrMerging, api.CodeConflict},
 	{delivery.ErrAmendedMuch, api.CodeConflict},

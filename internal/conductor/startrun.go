@@ -30,7 +30,7 @@ func (c *Conductor) Deliver(ctx context.Context, q api.StartRun, key string) (ap
 	}
 	p.path = c.planPath(q.Path)
 	if q.DryRun {
-		return c.dryRun(p, text)
+		return c.dryRun(p, text, q.Amend)
 	}
 	unlock, err := c.starting.Lock(ctx, struct{}{})
 	if err != nil {
@@ -62,6 +62,9 @@ func (c *Conductor) Deliver(ctx context.Context, q api.StartRun, key string) (ap
 		}
 		return c.amend(ctx, subject, p, text)
 	}
+	if q.Amend {
+		return api.Run{}, errNothingToAmend
+	}
 	subject, err = c.startRun(ctx, text, p.plan, delivery.Started{Settings: p.settings, Base: p.base, Onto: p.onto, Key: key, Path: p.path})
 	if err != nil && !c.live(subject) { // whatever the ledger answers: a run that it has goes on
 		if unknown := (box.ConflictError{}); errors.As(err, &unknown) {
@@ -74,14 +77,20 @@ func (c *Conductor) Deliver(ctx context.Context, q api.StartRun, key string) (ap
 }
 
 // dryRun says what the delivery of a plan would be like: which run would go on with it, or be amended, if one would.
-func (c *Conductor) dryRun(p examined, text []byte) (v api.Run, err error) {
+func (c *Conductor) dryRun(p examined, text []byte, amend bool) (v api.Run, err error) {
 	v = p.preview(c.config)
 	same, err := c.ledger.Delivering(digest(text), "")
 	if err != nil || same != "" {
 		c.ledger.WithRun(same, func(r *delivery.Run) { v.ID = r.ID })
 		return v, err
 	}
-	_, v.Amends, err = c.amends(p, text)
+	if _, v.Amends, err = c.amends(p, text); err != nil || v.Amends != nil {
+		return v, err
+	}
+	if amend {
+		return v, errNothingToAmend
+	}
+	v.Delivered, err = c.ledger.Delivered(digest(text))
 	return v, err
 }
 

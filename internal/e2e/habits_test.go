@@ -149,7 +149,7 @@ func TestTellNow(t *testing.T) {
 	w.tasks("T-1")
 	run := w.start("run", "plan.md")
 	w.until("the developer is at work", func() bool { return w.has("T-1.developer.1") })
-	if out := w.must("tell", "T-1", "leave", "the", "API"); !strings.Contains(out, "the agent has it") {
+	if out := w.must("tell", "T-1", "leave", "the", "API"); !strings.Contains(out, "the agent on R1.T-1 has it") {
 		t.Errorf("tell: %s", out)
 	}
 	if r := run.wait(); r.code != 0 {
@@ -173,7 +173,7 @@ func TestTellNext(t *testing.T) {
 	w.script("developer", waitFor("go")+honest["developer"])
 	run := w.start("run", "plan.md")
 	w.until("the developer is at work", func() bool { return w.has("T-1.developer.1") })
-	if out := w.must("tell", "T-1", "leave the API"); !strings.Contains(out, "the next agent on the task will be told") {
+	if out := w.must("tell", "T-1", "leave the API"); !strings.Contains(out, "the next agent on R1.T-1 will be told: the one who works on it takes no messages meanwhile") {
 		t.Errorf("tell: %s", out)
 	}
 	w.script("go", "")
@@ -283,7 +283,7 @@ func TestRetry(t *testing.T) {
 	run := w.start("run", "plan.md")
 	w.until("the developer is at work", func() bool { return w.has("T-1.developer.1") })
 	w.must("cancel", "T-1")
-	if out := w.must("retry", "T-1", "the database is up"); !strings.Contains(out, "T-1 is tried again") {
+	if out := w.must("retry", "T-1", "the database is up"); !strings.Contains(out, "R1.T-1 is tried again") {
 		t.Errorf("retry: %s", out)
 	}
 	w.script("go", "")

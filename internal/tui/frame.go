@@ -261,6 +261,8 @@ func state(r api.Run) span {
 		return span{yellow, "○ dry run"}
 	case r.Outcome == delivery.Completed:
 		return span{green, "✓ completed"}
+	case r.Outcome == delivery.Partial && !slices.ContainsFunc(r.Tasks, func(t api.Task) bool { return t.Phase == agentsig.PhaseCompleted }):
+		return span{red, "✗ " + string(delivery.Cancelled)} // each of its tasks was, or depends on one
 	case r.Outcome == delivery.Partial:
 		return span{yellow, "✗ partly completed"}
 	case r.Outcome != "":

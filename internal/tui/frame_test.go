@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/tui"
 )
@@ -182,6 +183,26 @@ func TestUnaudited(t *testing.T) {
 	}
 	if text := strings.Join(tui.Frame(r, tui.Options{Width: 120, Height: 30, Now: now}), "\n"); !strings.Contains(text, "no auditor") {
 		t.Errorf("the view does not say it:\n%s", text)
+	}
+}
+
+// A run of which nothing was completed was cancelled, and not partly completed; what an amended plan has no more is dropped.
+func TestOutcomes(t *testing.T) {
+	summary := func(r api.Run) string {
+		return strings.Join(tui.Summary(r, tui.Options{Width: 80, Now: now}), "\n")
+	}
+	r := ended("partial")
+	r.Tasks = r.Tasks[3:4]
+	if text := summary(r); !strings.Contains(text, "✗ cancelled  0 of 1 task in") {
+		t.Errorf("nothing was completed:\n%s", text)
+	}
+	r = ended("completed")
+	if text := summary(r); strings.Contains(text, "dropped") {
+		t.Errorf("nothing was dropped:\n%s", text)
+	}
+	r.Tasks[4].Phase, r.Tasks[4].Why = agentsig.PhaseImplementation, "cancelled"
+	if text := summary(r); !strings.Contains(text, "✓ completed  4 of 5 tasks, 1 dropped in") || strings.Contains(text, "cancelled") {
+		t.Errorf("a task was dropped:\n%s", text)
 	}
 }
 

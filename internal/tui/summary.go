@@ -7,6 +7,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -123,6 +124,9 @@ func (v *view) outcome(ended int) line {
 		end = v.FinishedAt
 	}
 	facts := fmt.Sprintf("  %d of %s", ended, count(len(v.Tasks), "task"))
+	if dropped := len(v.Tasks) - ended; v.Outcome == delivery.Completed && dropped > 0 { // the plan was amended, and has them no more
+		facts += fmt.Sprintf(", %d dropped", dropped)
+	}
 	if took := elapsed(v.StartedAt, end); took != "" {
 		facts += " in " + took
 	}

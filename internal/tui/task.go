@@ -127,6 +127,9 @@ func rowOf(r api.Run, t api.Task, now time.Time) row {
 		if t.Why == delivery.WaitCancelled {
 			w.status = "cancelled"
 		}
+		if r.Outcome == delivery.Completed {
+			w.status = "dropped"
+		}
 		for _, b := range r.Tasks {
 			if slices.Contains(t.BlockedBy, b.ID) && kindOf(r, b) == cancelled {
 				w.status = "left: " + b.ID + " is cancelled"

@@ -385,6 +385,18 @@ func (l *Ledger) Delivering(digest, key string) (string, error) {
 	return "", nil
 }
 
+// Delivered returns the id of a run that has completed a plan.
+func (l *Ledger) Delivered(digest string) (string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range l.runs {
+		if r.Digest == digest && r.Finished != nil && r.Finished.Outcome == delivery.Completed {
+			return r.ID, nil
+		}
+	}
+	return "", nil
+}
+
 // LastRun returns the largest number of a run.
 func (l *Ledger) LastRun() (largest int) {
 	l.mu.Lock()
