@@ -22,6 +22,10 @@ type StartRun struct {
 	Amend  bool   `json:"amend,omitempty"`   // if another version of it is being delivered, that run goes on with this one
 	Beside bool   `json:"beside,omitempty"`  // or this one is delivered beside it
 	Audit  string `json:"audit,omitempty"`   // auto, always or never, as in the settings, which hold if it is empty
+
+	// Settings is the digest of the settings that the run is meant to go by. A box that goes by others starts and amends
+	// none then. If it is empty, the box's own hold.
+	Settings string `json:"settings,omitempty"`
 }
 
 // Amendment is what another version of a plan makes of the run that delivers it. Ids are those of the run.

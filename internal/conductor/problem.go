@@ -29,6 +29,7 @@ var problems = []struct {
 	{order.ErrNoProgram, api.CodeConflict},
 	{order.ErrNoSandbox, api.CodeConflict},
 	{order.ErrUnprotected, api.CodeConflict},
+	{errOtherSettings, api.CodeConflict},
 	{errOtherAudit, api.CodeConflict},
 	{errBranchTaken, api.CodeConflict},
 	{errAnotherVersion, api.CodeConflict},
