@@ -57,6 +57,7 @@ type Run struct {
 	Checks      int              `json:"checks"`              // that the gate runs
 	Unprotected []string         `json:"unprotected"`         // which verdicts could be forged, in words
 	Unaudited   string           `json:"unaudited,omitempty"` // that no auditor looks at its tasks, and why, in words
+	Unchecked   string           `json:"unchecked,omitempty"` // which checks every task passes whatever they say, because the operator declared the environment healthy, in words
 	Tasks       []Task           `json:"tasks"`               // in the plan's order
 	Others      []Agent          `json:"others"`              // agents that hold no task: remediation, health audit, a repair's critic, experts
 	Questions   []Question       `json:"questions"`           // open ones

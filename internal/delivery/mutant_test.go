@@ -182,3 +182,12 @@ func TestTaughtMutants(t *testing.T) {
 		{Name: "a remediation's question is not heard", File: "decide.go", Old: "\tcase agentsig.KindDivineClarification:\n\t\tif !s.Holds() {", New: "\tcase agentsig.KindDivineClarification:\n\t\tif false {"},
 	}))
 }
+
+// Each of these faults in what is said of checks that may fail is noticed.
+func TestToleratedMutants(t *testing.T) {
+	mutant.All(t, mutant.By("TestUnchecked", []mutant.Mutant{
+		{Name: "nothing is said of what is not checked", File: "tolerate.go", Old: "names := r.Tolerated\n\tif len(names) == 0 {", New: "names := r.Tolerated\n\tif true {"},
+		{Name: "one check that may fail is all of them", File: "tolerate.go", Old: "len(names) >= r.Checks", New: "true"},
+		{Name: "what was tolerated before is forgotten", File: "tolerate.go", Old: "append(slices.Clone(r.Tolerated), names...)", New: "names"},
+	}))
+}

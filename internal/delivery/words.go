@@ -234,6 +234,9 @@ var words = map[string]func(ledger.Event) (string, string, error){
 		return "", because("repair "+short(p.Commit)+" can't be merged", p.Reason)
 	}),
 	RemediationEnded: spoken(func(_ ledger.Event, p Round) (string, string) {
+		if p.Unchecked != "" {
+			return "", because("you declared the environment healthy; "+p.Unchecked, p.Detail)
+		}
 		return "", because("the environment is healthy again", p.Detail)
 	}),
 	ExpertRequested: spoken(func(_ ledger.Event, p ExpertCall) (string, string) {
@@ -365,8 +368,11 @@ func gateWords(e ledger.Event, p work.Gate) (string, string) {
 		return "", fmt.Sprintf("sent back at %s: nothing was changed since %s", short(p.Commit), failures[p.Since])
 	}
 	verdict := "passed"
-	if e.Type == work.GateFailed {
+	switch {
+	case e.Type == work.GateFailed:
 		verdict = "failed"
+	case slices.ContainsFunc(p.Checks, func(c work.Check) bool { return !c.Passed }):
+		verdict = "let it through"
 	}
 	checked := checkWords(p.Checks, e.Type == work.GatePassed)
 	if p.Files != nil && *p.Files == 0 {
@@ -374,6 +380,9 @@ func gateWords(e ledger.Event, p work.Gate) (string, string) {
 	}
 	return "", because("gate "+verdict+" at "+short(p.Commit), checked)
 }
+
+// FailsAnyway is why a check that fails keeps nothing back: the operator declared the environment healthy.
+const FailsAnyway = "tolerated: it fails on the base too"
 
 // checkWords says how checks ended. One that fails though all of them passed is one
 // that may.
@@ -390,7 +399,7 @@ func checkWords(checks []work.Check, passed bool) string {
 		case c.Passed:
 			state = "ok"
 		case passed:
-			state = "failed (tolerated)"
+			state = "failed, " + FailsAnyway
 		}
 		parts[i] = c.Name + " " + state
 	}

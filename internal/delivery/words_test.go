@@ -42,7 +42,7 @@ func TestWords(t *testing.T) {
 		{work.LeaseReleased, work.Ended{Phase: agentsig.PhaseReview}, "T-2: free again in REVIEW"},
 		{work.LeaseExpired, work.Ended{Phase: agentsig.PhaseReview}, "T-2: the lease of S-1.1 ran out"},
 		{work.GatePassed, work.Gate{Commit: "1a2b3c4d5e", Checks: checks[:1]}, "T-2: gate passed at 1a2b3c4: vet ok"},
-		{work.GatePassed, work.Gate{Commit: "1a2b3c4", Checks: checks, Files: new(0)}, "T-2: gate passed at 1a2b3c4: vet ok, test ok when it ran again, lint failed (tolerated); nothing was changed"},
+		{work.GatePassed, work.Gate{Commit: "1a2b3c4", Checks: checks, Files: new(0)}, "T-2: gate let it through at 1a2b3c4: vet ok, test ok when it ran again, lint failed, tolerated: it fails on the base too; nothing was changed"},
 		{work.GatePassed, work.Gate{Commit: "1a2b3c4", Files: new(2)}, "T-2: gate passed at 1a2b3c4: nothing was checked"},
 		{work.GateFailed, work.Gate{Commit: "1a2b3c4", Checks: checks}, "T-2: gate failed at 1a2b3c4: vet ok, test ok when it ran again, lint failed"},
 		{work.WorkOverridden, work.Overridden{From: agentsig.PhaseReview, NextPhase: agentsig.PhaseCompleted, Reason: "by hand"}, "T-2: the operator moved it from REVIEW to COMPLETED: by hand"},

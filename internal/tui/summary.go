@@ -89,6 +89,9 @@ func Summary(r api.Run, o Options) []string {
 			draw(line{{yellow, "! not audited: " + count(n, "task")}})
 			draw(prose(dim, r.Unaudited, v.Width, maxProse)...)
 		}
+		if r.Unchecked != "" {
+			draw(prose(yellow, "! "+r.Unchecked, v.Width, maxProse)...)
+		}
 		if r.Checks == 0 {
 			draw(line{{yellow, "! no checks are configured: nothing of it was tested"}})
 		}
