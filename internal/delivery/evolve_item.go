@@ -108,7 +108,7 @@ func (r *Run) itemEvent(t *Task, before work.Item, e ledger.Event) error {
 				t.Need = &Need{Cause: CauseRole, Text: p.Reason}
 			case CauseBudget:
 				if t.Need == nil {
-					t.needBudget(ScopeTask)
+					r.needBudget(t, ScopeTask)
 				}
 			case CauseMerge:
 				t.Need = &Need{Cause: CauseMerge, Text: "it passed its " + t.lastWord() + ", and can't be merged: what now?", Context: p.Reason}
