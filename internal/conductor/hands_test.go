@@ -363,3 +363,7 @@ func (h *hands) Sight(_ context.Context, r delivery.Run, task string) (work.Seen
 func (h *hands) Room(_ context.Context, _ delivery.Run, task string) (string, error) {
 	return "/worktrees/" + task, h.note("Room", "")
 }
+
+func (h *hands) Commit(context.Context, delivery.Run, string) (string, int, error) {
+	return "c0ffee0", 1, h.note("Commit", "")
+}

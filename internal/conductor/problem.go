@@ -39,6 +39,8 @@ var problems = []struct {
 	{order.ErrNoCommit, api.CodeConflict},
 	{errSessionGone, api.CodeGone},
 	{errNoMessage, api.CodeInvalid},
+	{errNotGiven, api.CodeConflict},
+	{errNothingGiven, api.CodeConflict},
 	{errNoComment, api.CodeInvalid},
 	{errAcceptComments, api.CodeInvalid},
 	{errBackNoChange, api.CodeInvalid},

@@ -78,6 +78,8 @@ type Runner interface {
 	Sight(ctx context.Context, r delivery.Run, task string) (work.Seen, error)
 	// Room makes the worktree of a task ready for a person who has taken it, and returns its path.
 	Room(ctx context.Context, r delivery.Run, task string) (path string, err error)
+	// Commit commits what is in the worktree of a task that a person hands in, and returns the commit and how many files the task changes in it.
+	Commit(ctx context.Context, r delivery.Run, task string) (commit string, files int, err error)
 
 	// Again says to a session that has connected what it was told and has not answered.
 	Again(s delivery.Session) error
