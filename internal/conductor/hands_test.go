@@ -265,7 +265,7 @@ func (h *hands) Alive() (alive []string) {
 	return alive
 }
 
-func (h *hands) Look(run, branch, session, task string) <-chan struct{} {
+func (h *hands) Look(run, branch, session, task, _ string) <-chan struct{} {
 	_ = h.note("", "looks at the checkout: %s %s %s %s", run, branch, session, cmp.Or(task, "no task"))
 	over := h.look
 	if over == nil {

@@ -275,7 +275,7 @@ var words = map[string]func(ledger.Event) (string, string, error){
 		return "", because("a pull request was opened", p.URL)
 	}),
 	CheckoutTouched: spoken(func(_ ledger.Event, p OnTask) (string, string) {
-		return p.Task, because("something outside of its worktree changed", p.Text)
+		return p.Task, firstLine(p.Text) + Outside
 	}),
 	ConversationLost: spoken(func(_ ledger.Event, p OnTask) (string, string) {
 		return p.Task, because("its conversation can't be gone on with, and it starts afresh", p.Text)
@@ -380,6 +380,9 @@ func gateWords(e ledger.Event, p work.Gate) (string, string) {
 	}
 	return "", because("gate "+verdict+" at "+short(p.Commit), checked)
 }
+
+// Outside follows a change that no agent should have made. Who made it is not known.
+const Outside = " while it was worked on: by you, or by its agent"
 
 // FailsAnyway is why a check that fails keeps nothing back: the operator declared the environment healthy.
 const FailsAnyway = "tolerated: it fails on the base too"

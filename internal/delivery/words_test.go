@@ -121,7 +121,7 @@ func TestWords(t *testing.T) {
 		{delivery.LeftoversRemoved, delivery.Removed{Task: "T-1", Worktree: true, Branch: "b", Commit: "0123456789", Reason: "it is merged"}, "T-1: removed its worktree, its branch, which was at 0123456: it is merged"},
 		{delivery.LeftoversRemoved, delivery.Removed{Sessions: []string{"a", "b"}, Logs: []string{"c"}, Reason: "old"}, "removed 2 transcripts (the hashes stay), 1 log of checks: old"},
 		{delivery.ConversationLost, delivery.OnTask{Task: "T-1", Text: "No conversation found"}, "T-1: its conversation can't be gone on with, and it starts afresh: No conversation found"},
-		{delivery.CheckoutTouched, delivery.OnTask{Task: "T-1", Text: "M x.go"}, "T-1: something outside of its worktree changed: M x.go"},
+		{delivery.CheckoutTouched, delivery.OnTask{Task: "T-1", Text: "M x.go"}, "T-1: M x.go while it was worked on: by you, or by its agent"},
 	} {
 		said[c.event] = true
 		if got := delivery.Words(event(t, c.event, c.payload), name); got != c.want {

@@ -92,8 +92,8 @@ type Runner interface {
 	// Evidence reads a file that a session's agent names, of at most so many bytes, in the worktree that it works in.
 	Evidence(session, ref string, most int64) ([]byte, error)
 	// Look looks whether the user's checkout was changed while a session ran. The channel is closed when what it
-	// found is handed in.
-	Look(run, branch, session, task string) (handedIn <-chan struct{})
+	// found is handed in. Nothing is said of the plan's file, if it lies there: people change it to amend the run.
+	Look(run, branch, session, task, plan string) (handedIn <-chan struct{})
 	// Distrust says why a reviewer's word can't be trusted, because of what its program follows; "" if it can.
 	Distrust(run string) (reason string, err error)
 	// AcceptFollowed takes what reviewers' programs follow now as the operator's will.

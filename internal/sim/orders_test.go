@@ -460,7 +460,7 @@ func (w *world) Alive() (alive []string) {
 }
 
 // Look finds that nothing was changed.
-func (w *world) Look(string, string, string, string) <-chan struct{} {
+func (w *world) Look(string, string, string, string, string) <-chan struct{} {
 	done := make(chan struct{})
 	close(done)
 	return done

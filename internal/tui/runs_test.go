@@ -125,7 +125,7 @@ func ended(o delivery.Outcome) api.Run {
 		r.Checks = 0
 		r.Usage.CostUSD = 0
 		for i := range 6 {
-			r.Notices = append(r.Notices, api.Notice{At: ago(time.Second), Text: fmt.Sprintf("T-2: something outside of its worktree changed: M file%d.go", i), Grave: true})
+			r.Notices = append(r.Notices, api.Notice{At: ago(time.Second), Text: fmt.Sprintf("T-2: in your checkout, file%d.go was changed while it was worked on: by you, or by its agent", i), Grave: true})
 		}
 		for i := range r.Tasks {
 			r.Tasks[i].Usage = delivery.Usage{InputTokens: 99_950 * int64(i)}
