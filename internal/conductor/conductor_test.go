@@ -524,3 +524,35 @@ func TestOtherSettings(t *testing.T) {
 		}
 	})
 }
+
+// What a person hands in is committed first, and the commit is recorded. Nothing, and what can't be committed, is not handed in.
+func TestGiveCommits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := started(t, Options{Config: settings(t, "roles: {developer: {agent: person}}")})
+		defer s.Stop()
+		run := s.deliver(t)
+		synctest.Wait()
+		id := s.due(t, delivery.DoBaseline, "")
+		s.end(t, id, func() error { return s.HandIn(t.Context(), run, delivery.BaselineRan{Command: id}) })
+		synctest.Wait()
+		if _, err := s.Take(t.Context(), "R1.T-1"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Give(t.Context(), "R1.T-1", api.Give{Text: "done"}, ""); !errors.Is(err, errNothingGiven) {
+			t.Errorf("nothing is changed: %v", err)
+		}
+		s.files, s.fails["Commit"] = 1, errBroken
+		if _, err := s.Give(t.Context(), "R1.T-1", api.Give{Text: "done"}, ""); !errors.Is(err, errNotGiven) || !errors.Is(err, errBroken) {
+			t.Errorf("it can't be committed: %v", err)
+		}
+		delete(s.fails, "Commit")
+		if _, err := s.Give(t.Context(), "R1.T-1", api.Give{Text: "done"}, ""); err != nil {
+			t.Fatal(err)
+		}
+		s.ledger.WithRun(run, func(r *delivery.Run) {
+			if given := r.Task("T-1").Given; given != "c0ffee0" {
+				t.Errorf("%q was given", given)
+			}
+		})
+	})
+}
