@@ -176,6 +176,14 @@ type Status struct {
 	Box      BoxStatus    `json:"box"`
 	Ledger   LedgerStatus `json:"ledger"`
 	ToCheck  *ToCheck     `json:"to_check,omitempty"` // work that nobody reports the checks of: the box runs them
+	Settings *Settings    `json:"settings,omitempty"` // that the box goes by
+}
+
+// Settings are those that a box was started with. It goes by them until it stops, whatever becomes of the file.
+type Settings struct {
+	File   string    `json:"file"`   // where they were read
+	Digest string    `json:"digest"` // of what they say, and not of how it is written
+	Since  time.Time `json:"since"`  // when the box was started
 }
 
 // ToCheck is the work that the box runs the checks on by itself, one item after the other.

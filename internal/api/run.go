@@ -22,6 +22,10 @@ type StartRun struct {
 	Amend  bool   `json:"amend,omitempty"`   // if another version of it is being delivered, that run goes on with this one
 	Beside bool   `json:"beside,omitempty"`  // or this one is delivered beside it
 	Audit  string `json:"audit,omitempty"`   // auto, always or never, as in the settings, which hold if it is empty
+
+	// Settings is the digest of the settings that the run is meant to go by. A box that goes by others starts and amends
+	// none then. If it is empty, the box's own hold.
+	Settings string `json:"settings,omitempty"`
 }
 
 // Amendment is what another version of a plan makes of the run that delivers it. Ids are those of the run.
@@ -53,6 +57,7 @@ type Run struct {
 	Checks      int              `json:"checks"`              // that the gate runs
 	Unprotected []string         `json:"unprotected"`         // which verdicts could be forged, in words
 	Unaudited   string           `json:"unaudited,omitempty"` // that no auditor looks at its tasks, and why, in words
+	Unchecked   string           `json:"unchecked,omitempty"` // which checks every task passes whatever they say, because the operator declared the environment healthy, in words
 	Tasks       []Task           `json:"tasks"`               // in the plan's order
 	Others      []Agent          `json:"others"`              // agents that hold no task: remediation, health audit, a repair's critic, experts
 	Questions   []Question       `json:"questions"`           // open ones

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/background"
 	"github.com/signalbox-dev/signalbox/internal/engine"
@@ -44,6 +45,7 @@ type Options struct {
 	Checks      bool                // whoever conducts it runs the checks on work that stands alone and has a branch
 	Evidence    Evidence            // reads what agents name that work by hand; may be nil
 	Version     string              // of the program
+	Settings    *api.Settings       // that it was started with, for who asks; may be nil
 	Witnesses   Witnesses           // commits that may show that the ledger is not what was signed; may be nil
 	Unlisted    bool                // only its own process finds it, for a moment; it makes way for others
 	Patience    time.Duration       // how long it waits for a directory that another has for a moment
@@ -81,6 +83,7 @@ type Box struct {
 	checks      bool
 	limits      work.Limits
 	version     string
+	settings    *api.Settings
 	logger      *slog.Logger
 	now         func() time.Time
 
@@ -186,7 +189,7 @@ func open(ctx context.Context, o Options) (*Box, Found, error) {
 func start(ctx context.Context, o Options, a *archive.Archive, keys archive.Keys, newLog func(archive.Follower) engine.Log) (*Box, Found, error) {
 	b := &Box{
 		dir: o.Dir, archive: a, keys: keys, hosts: o.Hosts, own: o.Own, evidence: o.Evidence, exitEnabled: o.ExitEnabled, checks: o.Checks, limits: byHand(o.Limits),
-		keepBlobs: o.Keep, version: o.Version, logger: o.Logger, now: o.now,
+		keepBlobs: o.Keep, version: o.Version, settings: o.Settings, logger: o.Logger, now: o.now,
 		stopped: make(chan struct{}), sealing: sealing{dirty: make(chan struct{}, 1), busy: o.Busy},
 		held: o.held, unlisted: o.Unlisted,
 	}

@@ -43,7 +43,7 @@ func (b *Box) Status() api.Status {
 	items, leases, waiting := b.state.counts()
 	s := api.Status{
 		Version: b.version, Events: b.state.upTo(), Items: items, Leases: leases, Waiting: waiting,
-		Exit: b.exitEnabled, Verifier: b.keys.Verifier,
+		Exit: b.exitEnabled, Verifier: b.keys.Verifier, Settings: b.settings,
 	}
 	if b.checks {
 		s.ToCheck = b.state.toCheck()

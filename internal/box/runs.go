@@ -319,7 +319,7 @@ func (b *Box) showRun(subject string) (api.Run, error) {
 	v := api.Run{
 		ID: r.ID, Subject: subject, Title: r.Title, State: b.runState(r, now), Branch: r.Branch, Base: r.Base, StartedAt: r.At, FinishedAt: r.FinishedAt,
 		AtOnce: r.Settings.Limits.Agents, Checks: r.Checks, Round: r.Remediation.Round, Usage: r.Used,
-		Unprotected: append([]string{}, r.Exposed()...), Unaudited: r.Settings.Unaudited.Words(), Tasks: []api.Task{}, Others: []api.Agent{}, Questions: []api.Question{}, Sequence: s.folded,
+		Unprotected: append([]string{}, r.Exposed()...), Unaudited: r.Settings.Unaudited.Words(), Unchecked: r.Unchecked(), Tasks: []api.Task{}, Others: []api.Agent{}, Questions: []api.Question{}, Sequence: s.folded,
 		Notices: append([]api.Notice{}, s.newsOf(subject).notices...),
 	}
 	if r.Finished != nil {

@@ -44,7 +44,7 @@ type snapshotHead struct {
 
 // snapshotFormat rises with every change of what is in a snapshot: gob would read an
 // old one without a word, and leave out what it does not find.
-const snapshotFormat = 15
+const snapshotFormat = 16
 
 // snapshotMAC keeps anybody else from writing a snapshot that the box believes.
 func snapshotMAC(signer, checkpoint string, body []byte) []byte {

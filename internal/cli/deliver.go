@@ -54,7 +54,8 @@ changed: then they are done again, under another id. Agents, roles, checks and l
 It says at its start what it does not protect. Without a sandbox (sandbox.kind in the
 settings) agents can do whatever you can, and what is judged can forge verdicts.
 
-If a box runs in the directory, it does the work, and run only watches. If not, run is the
+If a box runs in the directory, it does the work, and run only watches. It goes by the settings that it was
+started with: if they were changed since, run starts and amends nothing until the box is restarted. If no box runs, run is the
 box: Ctrl-C ends its agents, whose work stays where it is, and the next run goes on.
 
 On a terminal it takes keys: arrows choose a task, Enter shows its log, d its diff, a answers,
@@ -188,7 +189,7 @@ func (a *app) deliver(ctx context.Context, c config.Config, q api.StartRun, wait
 		if err != nil {
 			return err
 		}
-		seen, err := a.deliverBy(ctx, own, q, last.ID, wait)
+		seen, err := a.deliverBy(ctx, own, c, q, last.ID, wait)
 		if seen.ID != "" {
 			last, tries = seen, 0
 		}
@@ -242,7 +243,12 @@ func (a *app) preview(ctx context.Context, c config.Config, q api.StartRun) (api
 		if err != nil {
 			return api.Run{}, err
 		}
-		return withBox(ctx, a, c, func(client *api.Client) (api.Run, error) { return client.Deliver(ctx, q) })
+		return withBox(ctx, a, c, func(client *api.Client) (r api.Run, err error) {
+			if q.Settings, err = a.settingsMeant(ctx, client, c); err != nil {
+				return r, err
+			}
+			return client.Deliver(ctx, q)
+		})
 	}
 	secrets, err := redact.New(c.Redact)
 	if err != nil {
@@ -277,13 +283,13 @@ const (
 
 // deliverBy hands the plan to a box, this process's own or another's, or goes on with
 // the run that has the id, and returns the run as it was last seen.
-func (a *app) deliverBy(ctx context.Context, own *ownBox, q api.StartRun, id string, wait bool) (api.Run, error) {
+func (a *app) deliverBy(ctx context.Context, own *ownBox, c config.Config, q api.StartRun, id string, wait bool) (api.Run, error) {
 	client, err := own.client(ctx, a)
 	if err != nil {
 		return api.Run{}, err
 	}
 	defer client.Close()
-	r, known, err := a.begin(ctx, client, q, id)
+	r, known, err := a.begin(ctx, client, c, q, id)
 	if err != nil {
 		return api.Run{}, err
 	}
@@ -312,7 +318,7 @@ func (a *app) sayGoesOn(r api.Run) {
 }
 
 // begin hands the plan in, or finds the run to go on with.
-func (a *app) begin(ctx context.Context, client *api.Client, q api.StartRun, id string) (r api.Run, known bool, err error) {
+func (a *app) begin(ctx context.Context, client *api.Client, c config.Config, q api.StartRun, id string) (r api.Run, known bool, err error) {
 	if id != "" {
 		r, err := client.Run(ctx, id)
 		return r, true, err
@@ -324,6 +330,9 @@ func (a *app) begin(ctx context.Context, client *api.Client, q api.StartRun, id 
 	live := page.Items
 	if q.Plan != "" {
 		a.noteDirty(ctx)
+		if q.Settings, err = a.settingsMeant(ctx, client, c); err != nil {
+			return api.Run{}, false, err
+		}
 		before, err := a.chooseVersion(ctx, client, &q)
 		if err != nil {
 			return api.Run{}, false, err

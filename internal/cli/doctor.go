@@ -364,4 +364,7 @@ func (a *app) diagnoseBox(ctx context.Context, say func(name, state, format stri
 		return
 	}
 	say("box", command.Fine, "running; %s", count(int(status.Events), "event"))
+	if changed := a.changedSettings(status.Settings); changed != "" {
+		say("box", command.Warning, "%s", changed)
+	}
 }

@@ -92,6 +92,8 @@ func TestCard(t *testing.T) {
 		"All done.\npull request: https://github.com/a/b/pull/7\nnames evidence that nobody can see, e.yaml: it is not there", "Summary: Better."))
 	same("gates", each(c.Gates, gateRun.words), one(
 		"aaaaaaa failed: test failed (exit 3), lint (exit 0)", "aaaaaaa failed: nothing was changed", "bbbbbbb passed: test (exit 0)", "ccccccc passed: no check ran here"))
+	let := gateRun{Commit: "aaaaaaa1", Passed: true, Checks: []shownCheck{{Name: "lint", Passed: true}, {Name: "test", Tolerated: true}}}
+	same("a gate that tolerates", one(let.words()), one("aaaaaaa test failed, tolerated: it fails on the base too; lint"))
 	same("findings", each(c.Findings, func(f finding) string { return f.words() + ": " + f.Text }), one(
 		"gate on aaaaaaa, answered by bbbbbbb: these checks failed: test\nboom", "gate on aaaaaaa, answered by bbbbbbb: nothing was changed since it was sent back",
 		"critic (codex) on bbbbbbb, answered by ccccccc: Required Fixes: a test", "box on ccccccc, not answered: it can't be merged: conflict"))

@@ -76,10 +76,11 @@ type gateRun struct {
 }
 
 type shownCheck struct {
-	Name   string `json:"name"`
-	Passed bool   `json:"passed"`
-	Flaky  bool   `json:"flaky,omitempty"`
-	Exit   *int   `json:"exit,omitempty"` // none if it failed with 0, or before exit codes were recorded
+	Name      string `json:"name"`
+	Passed    bool   `json:"passed"`
+	Flaky     bool   `json:"flaky,omitempty"`
+	Tolerated bool   `json:"tolerated,omitempty"` // it failed, and the gate let it pass: it fails on the base too
+	Exit      *int   `json:"exit,omitempty"`      // none if it failed with 0, or before exit codes were recorded
 }
 
 // finding is why the task was sent back: by a reviewer, the gate or its merge.
@@ -281,7 +282,7 @@ func (f *cardFold) gate(e happened, p work.Gate) {
 		Unchanged: p.Since == "" && p.Files != nil && *p.Files == 0,
 	}
 	for _, c := range p.Checks {
-		shown := shownCheck{Name: c.Name, Passed: c.Passed, Flaky: c.Flaky}
+		shown := shownCheck{Name: c.Name, Passed: c.Passed, Flaky: c.Flaky, Tolerated: g.Passed && !c.Passed}
 		if c.Passed || c.Exit != 0 {
 			shown.Exit = &c.Exit
 		}

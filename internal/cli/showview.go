@@ -337,8 +337,12 @@ func (g gateRun) words() string {
 	if g.Passed {
 		verdict = "passed"
 	}
-	var checks []string
+	var checks, tolerated []string
 	for _, c := range g.Checks {
+		if c.Tolerated {
+			tolerated = append(tolerated, c.Name)
+			continue
+		}
 		how := c.Name
 		if !c.Passed {
 			how += " failed"
@@ -357,6 +361,9 @@ func (g gateRun) words() string {
 		what = "nothing was changed"
 	case g.Unchanged:
 		what += "; nothing was changed"
+	}
+	if len(tolerated) > 0 { // it is not called passed, and comes first: the rest of a long line is cut
+		return fmt.Sprintf("%.7s %s", g.Commit, strings.Join(append([]string{strings.Join(tolerated, ", ") + " failed, " + delivery.FailsAnyway}, checks...), "; "))
 	}
 	return fmt.Sprintf("%.7s %s: %s", g.Commit, verdict, what)
 }

@@ -23,8 +23,15 @@ type status struct {
 	Box      api.BoxStatus    `json:"box"`
 	Ledger   api.LedgerStatus `json:"ledger"`
 	ToCheck  *api.ToCheck     `json:"to_check,omitempty"` // work by hand that the box checks
+	Settings *settingsStatus  `json:"settings,omitempty"` // that the box goes by
 	Claims   []claimed        `json:"claims,omitempty"`
 	inbox    []api.Question   // of all runs
+}
+
+// settingsStatus is which settings a box that runs goes by.
+type settingsStatus struct {
+	api.Settings
+	Changed string `json:"changed,omitempty"` // that its file has others now, in words
 }
 
 // claimed is what who worked on a task says of it, which nobody has checked.
@@ -41,21 +48,27 @@ func (a *app) statusCommand() *cobra.Command {
   signalbox status R2`,
 		Long: `Status shows a run as it is now: the latest, or the one that is named. Below it stands how many questions of
 other runs, and about work by hand, wait for you, which work by hand the box runs the checks on, whether a box runs and can write, how many events are in the ledger, and how far the box, which
-looks through them again and again, is with that. It does not need a box to be running.
+looks through them again and again, is with that; and if the settings were changed since the box started. It does not need a box to be running.
 
 Of each task that is checked, reviewed or about to be merged, status shows the first line of what who worked on it
 claims; signalbox show has all of it.
 
 With --json it prints the run, if there is one: unprotected says in words which of its verdicts could be
 forged, and each task has a protection, held or none. Beside it are box (writable, and the reason if it is
-not), ledger (events, scrubbed, scrubbed_since), to_check (work by hand that the box runs the checks on: work, branch, more) and
-claims (work, by, at, text and more, as in work show).`,
+not), ledger (events, scrubbed, scrubbed_since), to_check (work by hand that the box runs the checks on: work, branch, more),
+settings (those that a box that runs goes by: file, digest, since, and changed if the file has others now) and claims (work, by, at, text and more, as in work show).`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			running := a.running()
 			s, err := look(cmd.Context(), a, func(c *api.Client) (status, error) { return statusOf(cmd.Context(), c, args) })
 			if err != nil {
 				return err
+			}
+			switch {
+			case !running: // a box of this command's own has gone by what the file has
+				s.Settings = nil
+			case s.Settings != nil:
+				s.Settings.Changed = a.changedSettings(&s.Settings.Settings)
 			}
 			if a.JSON {
 				return command.WriteJSON(a.Out, s)
@@ -65,6 +78,9 @@ claims (work, by, at, text and more, as in work show).`,
 			a.showElsewhere(s)
 			a.showToCheck(s.ToCheck, running)
 			a.showBox(s.Box, s.Ledger, running)
+			if s.Settings != nil && s.Settings.Changed != "" {
+				fmt.Fprintln(a.Out, a.Paint(command.Yellow, s.Settings.Changed))
+			}
 			return nil
 		},
 	}
@@ -84,6 +100,9 @@ func statusOf(ctx context.Context, c *api.Client, args []string) (status, error)
 		return s, err
 	}
 	s.Box, s.Ledger, s.ToCheck = b.Box, b.Ledger, b.ToCheck
+	if b.Settings != nil {
+		s.Settings = &settingsStatus{Settings: *b.Settings}
+	}
 	if s.inbox, err = c.Questions(ctx); err != nil || s.Run == nil {
 		return s, err
 	}

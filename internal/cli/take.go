@@ -114,10 +114,11 @@ func (a *app) giveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "give TASK",
 		Short: "Hand in a task that you have taken",
-		Long: `Give hands a task in that you have taken, as a developer's READY_FOR_REVIEW does: the gate commits what is in
-the worktree and runs the checks, critic and auditor judge it, and it is merged. What is sent back goes to agents, unless
+		Long: `Give hands a task in that you have taken, as a developer's READY_FOR_REVIEW does: what is in the
+worktree is committed, and that commit is what is judged, whatever you change there afterwards: the gate runs the checks, critic and auditor judge it, and it is merged. What is sent back goes to agents, unless
 you take it again. With --back it goes to an agent as it is, who is told the message. With --no-change and a reason
-you say that nothing has to be changed: if the critic agrees, the task is completed without a merge.
+you say that nothing has to be changed: if the critic agrees, the task is completed without a merge. Without either, a task in which
+nothing is changed is not handed in.
 
 With --json it prints the run. It does not need a box to be running.`,
 		Example: `  signalbox give T-5 -m "the lock is taken in one order now"

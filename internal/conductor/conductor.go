@@ -26,6 +26,7 @@ import (
 // Options say how runs are brought on.
 type Options struct {
 	Config   config.Config
+	Settings *api.Settings    // what Config is known by; nil if nobody asks
 	Exit     bool             // exit records are acted upon
 	Draining bool             // nothing is started
 	Now      func() time.Time // time.Now if nil
@@ -37,6 +38,7 @@ type Conductor struct {
 	ledger   Ledger
 	runner   order.Runner // nil if no plans are delivered
 	config   config.Config
+	settings *api.Settings
 	exit     bool
 	mail     *mailbox.Set // of sessions
 	now      func() time.Time
@@ -59,7 +61,7 @@ type Conductor struct {
 // New makes a conductor, which delivers no plans until it is started.
 func New(l Ledger, o Options) *Conductor {
 	c := &Conductor{
-		ledger: l, config: o.Config, exit: o.Exit, mail: mailbox.New(), now: o.Now, logger: o.Logger,
+		ledger: l, config: o.Config, settings: o.Settings, exit: o.Exit, mail: mailbox.New(), now: o.Now, logger: o.Logger,
 		deciders: map[string]*decider{}, drainBegun: make(chan struct{}), askedByHand: make(chan struct{}, 1), toCheckByHand: make(chan struct{}, 1),
 	}
 	if c.now == nil {

@@ -421,7 +421,7 @@ func TestProblem(t *testing.T) {
 	for err, want := range map[error]string{
 		errNoDelivery: api.CodeConflict, errNoAgent: api.CodeConflict, order.ErrNoProgram: api.CodeConflict, order.ErrNoSandbox: api.CodeConflict,
 		order.ErrUnprotected: api.CodeConflict, errBranchTaken: api.CodeConflict, order.ErrNoCommit: api.CodeConflict,
-		errAnotherVersion: api.CodeConflict, errNothingToAmend: api.CodeConflict, errOtherAudit: api.CodeConflict, delivery.ErrNotPlanned: api.CodeConflict, delivery.ErrMerging: api.CodeConflict, delivery.ErrAmendedMuch: api.CodeConflict,
+		errAnotherVersion: api.CodeConflict, errNothingToAmend: api.CodeConflict, errOtherAudit: api.CodeConflict, errOtherSettings: api.CodeConflict, errNotGiven: api.CodeConflict, errNothingGiven: api.CodeConflict, delivery.ErrNotPlanned: api.CodeConflict, delivery.ErrMerging: api.CodeConflict, delivery.ErrAmendedMuch: api.CodeConflict,
 		errSessionGone: api.CodeGone, errNoMessage: api.CodeInvalid, errNoComment: api.CodeInvalid, errAcceptComments: api.CodeInvalid, errBackNoChange: api.CodeInvalid, box.ErrStopping: api.CodeStopping, work.ErrNoSession: api.CodeNotFound,
 		delivery.ErrFinished: api.CodeConflict, box.ErrOutcomeUnknown: api.CodeUnknown, errBroken: api.CodeInternal,
 	} {
@@ -430,8 +430,8 @@ func TestProblem(t *testing.T) {
 			t.Errorf("%v is %+v; want %s", err, p, want)
 		}
 	}
-	if n := len(problems); n != 18 {
-		t.Errorf("the conductor has %d problems of its own; this test knows 18", n)
+	if n := len(problems); n != 21 {
+		t.Errorf("the conductor has %d problems of its own; this test knows 21", n)
 	}
 }
 
@@ -490,4 +490,69 @@ func TestPreviewOfTasks(t *testing.T) {
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// No run is started or amended that is meant to go by other settings than the box does. One that is under way goes on, and who says
+// nothing of settings is served by the box's own.
+func TestOtherSettings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := started(t, Options{Settings: &api.Settings{File: "/the/checkout/signalbox.yaml", Digest: "old"}})
+		defer s.Stop()
+		path := "/the/checkout/plan.md"
+		q := api.StartRun{Plan: onePlan, Path: path, Settings: "new"}
+		for _, q.DryRun = range []bool{true, false} {
+			if _, err := s.Deliver(t.Context(), q, ""); !errors.Is(err, errOtherSettings) || !strings.Contains(err.Error(), "/the/checkout/signalbox.yaml") {
+				t.Errorf("start, dry %v: %v", q.DryRun, err)
+			}
+		}
+		r, err := s.Deliver(t.Context(), api.StartRun{Plan: onePlan, Path: path, Settings: "old"}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, settings := range []string{"new", "old", ""} {
+			if again, err := s.Deliver(t.Context(), api.StartRun{Plan: onePlan, Path: path, Settings: settings}, ""); err != nil || again.ID != r.ID {
+				t.Errorf("with %q settings, %s goes on as %q: %v", settings, r.ID, again.ID, err)
+			}
+		}
+		synctest.Wait()
+		other := strings.Replace(onePlan, "Do it.", "Do it well.", 1)
+		if _, err := s.Deliver(t.Context(), api.StartRun{Plan: other, Path: path, Amend: true, Settings: "new"}, ""); !errors.Is(err, errOtherSettings) {
+			t.Errorf("amend: %v", err)
+		}
+		if again, err := s.Deliver(t.Context(), api.StartRun{Plan: other, Path: path, Amend: true}, ""); err != nil || again.ID != r.ID {
+			t.Errorf("amended without a word of settings: %v", err)
+		}
+	})
+}
+
+// What a person hands in is committed first, and the commit is recorded. Nothing, and what can't be committed, is not handed in.
+func TestGiveCommits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := started(t, Options{Config: settings(t, "roles: {developer: {agent: person}}")})
+		defer s.Stop()
+		run := s.deliver(t)
+		synctest.Wait()
+		id := s.due(t, delivery.DoBaseline, "")
+		s.end(t, id, func() error { return s.HandIn(t.Context(), run, delivery.BaselineRan{Command: id}) })
+		synctest.Wait()
+		if _, err := s.Take(t.Context(), "R1.T-1"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Give(t.Context(), "R1.T-1", api.Give{Text: "done"}, ""); !errors.Is(err, errNothingGiven) {
+			t.Errorf("nothing is changed: %v", err)
+		}
+		s.files, s.fails["Commit"] = 1, errBroken
+		if _, err := s.Give(t.Context(), "R1.T-1", api.Give{Text: "done"}, ""); !errors.Is(err, errNotGiven) || !errors.Is(err, errBroken) {
+			t.Errorf("it can't be committed: %v", err)
+		}
+		delete(s.fails, "Commit")
+		if _, err := s.Give(t.Context(), "R1.T-1", api.Give{Text: "done"}, ""); err != nil {
+			t.Fatal(err)
+		}
+		s.ledger.WithRun(run, func(r *delivery.Run) {
+			if given := r.Task("T-1").Given; given != "c0ffee0" {
+				t.Errorf("%q was given", given)
+			}
+		})
+	})
 }

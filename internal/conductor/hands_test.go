@@ -26,6 +26,8 @@ import (
 type hands struct {
 	carryOut func(ctx context.Context, o order.Order) error // if it is nil, an order waits for its end, or the test's word
 
+	files int // that a person who hands a task in has changed
+
 	mu     sync.Mutex
 	notes  []string          // what was asked of it, since they were last taken
 	orders map[string]*given // under way, by id
@@ -265,7 +267,7 @@ func (h *hands) Alive() (alive []string) {
 	return alive
 }
 
-func (h *hands) Look(run, branch, session, task string) <-chan struct{} {
+func (h *hands) Look(run, branch, session, task, _ string) <-chan struct{} {
 	_ = h.note("", "looks at the checkout: %s %s %s %s", run, branch, session, cmp.Or(task, "no task"))
 	over := h.look
 	if over == nil {
@@ -362,4 +364,8 @@ func (h *hands) Sight(_ context.Context, r delivery.Run, task string) (work.Seen
 
 func (h *hands) Room(_ context.Context, _ delivery.Run, task string) (string, error) {
 	return "/worktrees/" + task, h.note("Room", "")
+}
+
+func (h *hands) Commit(context.Context, delivery.Run, string) (string, int, error) {
+	return "c0ffee0", h.files, h.note("Commit", "")
 }

@@ -200,11 +200,41 @@ func (c *Conductor) Give(ctx context.Context, id string, g api.Give, key string)
 	if in.Signal, in.Said, err = c.hear(s); err != nil {
 		return api.Run{}, err
 	}
+	if in.Commit, err = c.commitGiven(ctx, subject, task, in); err != nil {
+		return api.Run{}, err
+	}
 	return c.say(ctx, subject, in)
 }
 
-// Why a person's verdict is refused.
+// commitGiven commits what a person hands in, so that it is what is judged, whenever that is and whatever becomes of the worktree until
+// then. What can't be handed in is refused when it is decided upon.
+func (c *Conductor) commitGiven(ctx context.Context, subject, task string, in delivery.Give) (string, error) {
+	var r *delivery.Run
+	c.ledger.WithRun(subject, func(run *delivery.Run) {
+		if t := run.Task(task); t != nil && t.Taken() && len(t.Item.Recorded(in.Key)) == 0 {
+			kept := run.Copy()
+			r = &kept
+		}
+	})
+	if r == nil || c.runner == nil {
+		return "", nil
+	}
+	commit, files, err := c.runner.Commit(ctx, *r, task)
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil:
+		return "", fmt.Errorf("%w: %w", errNotGiven, err)
+	case files == 0 && in.Said.NoChange() == "":
+		return "", fmt.Errorf("%s: %w", task, errNothingGiven)
+	}
+	return commit, nil
+}
+
+// Why what a person hands in is refused, or their verdict.
 var (
+	errNotGiven       = errors.New("what is in the worktree can't be handed in, and nothing was recorded")
+	errNothingGiven   = errors.New("nothing is changed in its worktree: if nothing has to be, say why (--no-change REASON); to leave it to agents, give it back (--back)")
 	errNoComment      = errors.New("say what has to be changed: a comment, as path:line: text")
 	errBackNoChange   = errors.New("a task goes back to agents, or is handed in because nothing has to be changed: one of them")
 	errAcceptComments = errors.New("comments go with work that is sent back: accept it, or reject it with them")

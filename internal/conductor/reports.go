@@ -184,14 +184,14 @@ func (d *decider) trustWord(ctx context.Context, name string) error {
 
 // look looks whether the user's checkout was changed while a session ran.
 func (d *decider) look(name string) (recorded <-chan struct{}) {
-	task, branch := "", ""
+	task, branch, plan := "", "", ""
 	d.ledger.WithRun(d.subject, func(r *delivery.Run) {
-		branch = r.Branch
+		branch, plan = r.Branch, r.Path
 		if s := r.Sessions[name]; s != nil {
 			task = s.Task
 		}
 	})
-	return d.runner.Look(d.subject, branch, name, task)
+	return d.runner.Look(d.subject, branch, name, task, plan)
 }
 
 // again says to a session that has connected what it was told and has not answered.

@@ -1,12 +1,14 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
@@ -20,7 +22,7 @@ import (
 // long as that has not ended.
 func (c *Conductor) Deliver(ctx context.Context, q api.StartRun, key string) (api.Run, error) {
 	if c.runner == nil {
-		return api.Run{}, errNoDelivery
+		return api.Run{}, cmp.Or(c.keepsSettings(q), errNoDelivery)
 	}
 	q.Plan = c.ledger.Redact(q.Plan)
 	text := []byte(q.Plan)
@@ -30,7 +32,7 @@ func (c *Conductor) Deliver(ctx context.Context, q api.StartRun, key string) (ap
 	}
 	p.path = c.planPath(q.Path)
 	if q.DryRun {
-		return c.dryRun(p, text, q.Amend)
+		return c.dryRun(q, p, text)
 	}
 	unlock, err := c.starting.Lock(ctx, struct{}{})
 	if err != nil {
@@ -49,6 +51,9 @@ func (c *Conductor) Deliver(ctx context.Context, q api.StartRun, key string) (ap
 			c.conduct(subject)
 		}
 		return c.ledger.ShowRun(subject)
+	}
+	if err := c.keepsSettings(q); err != nil {
+		return api.Run{}, err
 	}
 	if subject, a, err := c.amends(p, text); err != nil || a != nil && !q.Beside {
 		if err == nil && !q.Amend {
@@ -76,18 +81,33 @@ func (c *Conductor) Deliver(ctx context.Context, q api.StartRun, key string) (ap
 	return c.ledger.ShowRun(subject)
 }
 
+// errOtherSettings is why a plan is not delivered by settings that are not meant any more.
+var errOtherSettings = errors.New("the settings are others than those that the box goes by; nothing was started or changed: restart the box " +
+	"(Ctrl-C where `signalbox up` runs, and start it again: its agents go on), and then run the plan")
+
+// keepsSettings refuses to start or amend a run that is meant to go by other settings than the box does.
+func (c *Conductor) keepsSettings(q api.StartRun) error {
+	if q.Settings == "" || c.settings == nil || q.Settings == c.settings.Digest {
+		return nil
+	}
+	return fmt.Errorf("%w; it was started %s, with %s", errOtherSettings, c.settings.Since.UTC().Format(time.RFC3339), c.settings.File)
+}
+
 // dryRun says what the delivery of a plan would be like: which run would go on with it, or be amended, if one would.
-func (c *Conductor) dryRun(p examined, text []byte, amend bool) (v api.Run, err error) {
+func (c *Conductor) dryRun(q api.StartRun, p examined, text []byte) (v api.Run, err error) {
 	v = p.preview(c.config)
 	same, err := c.ledger.Delivering(digest(text), "")
 	if err != nil || same != "" {
 		c.ledger.WithRun(same, func(r *delivery.Run) { v.ID = r.ID })
 		return v, err
 	}
+	if err := c.keepsSettings(q); err != nil {
+		return api.Run{}, err
+	}
 	if _, v.Amends, err = c.amends(p, text); err != nil || v.Amends != nil {
 		return v, err
 	}
-	if amend {
+	if q.Amend {
 		return v, errNothingToAmend
 	}
 	v.Delivered, err = c.ledger.Delivered(digest(text))

@@ -5,6 +5,8 @@ package config
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -54,6 +56,20 @@ type Config struct {
 	// Dir is the directory of the file, absolute: relative paths and commands
 	// start there.
 	Dir string `yaml:"-"`
+	// Path is the file's own, absolute, also if it is not there.
+	Path string `yaml:"-"`
+}
+
+// Digest identifies what the settings say, with every default filled in: a comment, an order or a default that is written out
+// makes no difference. Where the box listens is not part of it: the command line can say that, and no work goes by it.
+func (c Config) Digest() (string, error) {
+	c.Listen = ""
+	text, err := yaml.Marshal(c)
+	if err != nil {
+		return "", fmt.Errorf("the settings of %s can't be written: %w", c.Path, err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
 }
 
 // Archive is where the ledger's archive lies, and how long it keeps what can be missed.
@@ -450,12 +466,12 @@ func LoadIn(dir string) (Config, error) {
 
 // Parse reads a configuration as [Load] does, as if it were in the file that is named.
 func Parse(path string, data []byte) (Config, error) {
-	dir, err := filepath.Abs(filepath.Dir(path))
+	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return Config{}, err
 	}
 	c := Default()
-	c.Dir = dir
+	c.Dir, c.Path = filepath.Dir(absolute), absolute
 	p := problems{file: path, lines: map[string]int{}}
 	if err := c.read(&p, data); err != nil {
 		return Config{}, err

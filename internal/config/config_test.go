@@ -28,7 +28,7 @@ func load(t *testing.T, dir, text string) (config.Config, error) {
 // settled is the default as Load returns it.
 func settled(dir string) config.Config {
 	c := config.Default()
-	c.Dir = dir
+	c.Dir, c.Path = dir, filepath.Join(dir, config.File)
 	r := &c.Roles
 	for _, role := range []*config.Role{&r.Developer, &r.Critic, &r.Auditor, &r.Analyst, &r.Remediation, &r.HealthAuditor, &r.Expert} {
 		role.AtOnce, role.Sandbox, role.Network = c.Limits.Agents, sandbox.None, config.On
@@ -111,7 +111,7 @@ func TestEverySetting(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := config.Default()
-	want.Dir = dir
+	want.Dir, want.Path = dir, filepath.Join(dir, config.File)
 	want.ExitProtocol, want.Archive.Dir, want.Listen = true, filepath.Join(dir, "../copy"), "127.0.0.1:7071"
 	want.Hosts, want.Redact = []string{"git.example.org"}, []string{"X-[0-9]+"}
 	want.Agents = map[string]config.Agent{
@@ -333,6 +333,38 @@ func TestEveryProblemIsNamed(t *testing.T) {
 		}
 		if !ok {
 			t.Errorf("%s\nis refused with\n%v\nwant %q", c.text, err, c.want)
+		}
+	}
+}
+
+// Settings that say the same have the same digest, however they are written; any other setting makes another.
+func TestDigest(t *testing.T) {
+	digest := func(text string) string {
+		t.Helper()
+		c, err := config.Parse("signalbox.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := c.Digest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	base := "agents: {a: {command: [x]}}\nchecks: [{name: test, command: 'true'}]\n"
+	for _, same := range []string{
+		"# why\n" + base, "checks:\n- command: 'true'\n  name: test\nagents: {a: {command: [x]}}\n", base + "audit: auto\n", base + "listen: 127.0.0.1:7071\n", base + "hosts: []\n",
+	} {
+		if digest(same) != digest(base) {
+			t.Errorf("it says the same, and has another digest:\n%s", same)
+		}
+	}
+	for _, other := range []string{
+		"", base + "audit: always\n", base + "roles: {critic: {agent: person}}\n", base + "merge: pr\n", base + "limits: {reviews: 4}\n",
+		"agents: {a: {command: [x], env: {A: b}}}\nchecks: [{name: test, command: 'true'}]\n", "agents: {a: {command: [x]}}\nchecks: [{name: test, command: 'false'}]\n",
+	} {
+		if digest(other) == digest(base) {
+			t.Errorf("it says something else, and has the same digest:\n%s", other)
 		}
 	}
 }

@@ -214,7 +214,7 @@ func (t *Task) beginAnew() {
 	if phase == agentsig.PhaseBlocked {
 		phase = cmp.Or(t.Item.BlockedFrom, agentsig.PhaseDraft)
 	}
-	if phase != begin && phase != agentsig.PhaseDraft && !t.taken() {
+	if phase != begin && phase != agentsig.PhaseDraft && !t.Taken() {
 		t.Anew = begin
 	}
 }

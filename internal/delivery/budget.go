@@ -93,10 +93,10 @@ func (r *Run) Allowance(s *Session) Allowance {
 	return a
 }
 
-func (r *Run) runBudget() Spend {
-	b := r.Settings.Budget
-	return Spend{b.Tokens, b.CostUSD}.times(1 + r.Raised)
-}
+// run is what a run may use before a person is asked.
+func (b Budget) run() Spend { return Spend{b.Tokens, b.CostUSD} }
+
+func (r *Run) runBudget() Spend { return r.Settings.Budget.run().times(1 + r.Raised) }
 
 func (r *Run) taskBudget(t *Task) Spend { return t.TaskLeave.of(r.Settings.Budget.Task) }
 
@@ -142,38 +142,77 @@ func (r *Run) budgetReached(_ ledger.Event, p Reached) {
 func (r *Run) stopped(t *Task, scope Scope) {
 	t.Briefs = append(t.Briefs, Brief{"budget", "The agent before you was ended, because what it may use was used up. What it left is in the worktree."})
 	if scope != ScopeRun && t.Need == nil && t.Question == "" {
-		t.needBudget(scope)
+		r.needBudget(t, scope)
 	}
 }
 
 // needBudget has a person asked about a budget of a task.
-func (t *Task) needBudget(scope Scope) {
-	text := "the budget of the task is used up"
+func (r *Run) needBudget(t *Task, scope Scope) {
+	b := r.Settings.Budget.Task
+	text, raise := "the budget of the task is used up ("+r.taskBudget(t).used(t.Used)+")", enough(b, t.TaskLeave.Raised+1, t.Used)
 	if scope == ScopeTurn {
-		text = "a turn of its agent has used up its budget"
+		b = r.Settings.Budget.Turn
+		text, raise = "a turn of its agent has used up its budget ("+t.TurnLeave.of(b).words()+")", t.TurnLeave.Raised+1
 	}
 	t.Reached = scope
 	t.Need = &Need{
-		Cause: CauseBudget, Text: text + ": raise it by as much again, continue without it, or cancel the task?",
+		Cause: CauseBudget, Text: fmt.Sprintf("%s: raise it, continue without it, or cancel the task? raise makes it %s", text, b.times(1+raise).words()),
 		Context: "used on the task so far: " + t.Used.Words(),
 	}
 }
 
 // leave lets a task go on as a person has answered.
 func (r *Run) leave(t *Task, choice string) {
-	l, over := &t.TaskLeave, func() bool { return r.spent(t) }
+	l, used := &t.TaskLeave, t.Used
 	if t.Reached == ScopeTurn {
-		l, over = &t.TurnLeave, func() bool { return false }
+		l, used = &t.TurnLeave, Usage{}
 	}
 	t.Question, t.Need, t.Reached = "", nil, ""
 	if choice == ChooseContinue {
 		l.Lifted = true
 		return
 	}
-	l.Raised++
-	for over() { // what was used may be more than that
-		l.Raised++
+	l.Raised = enough(r.Settings.Budget.Task, l.Raised+1, used)
+}
+
+// enough returns how often a budget has to be raised, this often at least, so that what was used is less.
+func enough(b Spend, raised int, used Usage) int {
+	for b.times(1+raised).Share(used) >= 1 {
+		raised++
 	}
+	return raised
+}
+
+// words says how much it is.
+func (s Spend) words() string {
+	var parts []string
+	if s.Tokens > 0 {
+		parts = append(parts, fmt.Sprintf("%d tokens", s.Tokens))
+	}
+	if s.CostUSD > 0 {
+		parts = append(parts, dollars(s.CostUSD)+" USD")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// used says how much of it is.
+func (s Spend) used(u Usage) string {
+	var parts []string
+	if s.Tokens > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d tokens", u.Tokens(), s.Tokens))
+	}
+	if s.CostUSD > 0 {
+		parts = append(parts, fmt.Sprintf("%s of %s USD", dollars(u.CostUSD), dollars(s.CostUSD)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// dollars writes an amount in cents, and a smaller one in as many digits as it takes to tell it from nothing.
+func dollars(usd float64) string {
+	if usd > 0 && usd < 0.01 {
+		return fmt.Sprintf("%.2g", usd)
+	}
+	return fmt.Sprintf("%.2f", usd)
 }
 
 // askBudget asks whether to go on, if that is not asked already.
@@ -181,9 +220,11 @@ func (r *Run) askBudget() (Write, bool) {
 	if slices.ContainsFunc(r.Open(), func(q *Asked) bool { return q.Cause == CauseBudget && q.Task == "" }) {
 		return Write{}, false
 	}
+	budget := r.Settings.Budget.run()
+	more := budget.times(1 + enough(budget, r.Raised+1, r.Used))
 	return r.event(QuestionAsked, "", Question{
 		ID: r.questionID(), Cause: CauseBudget, Choices: budgetChoices,
-		Text: fmt.Sprintf("the budget is used up (%s): continue with as much again, or halt?", r.Used.Words()),
+		Text: fmt.Sprintf("the budget of the run is used up (%s): continue, or halt? continue makes it %s", r.runBudget().used(r.Used), more.words()),
 	}), true
 }
 

@@ -278,6 +278,8 @@ type Round struct {
 	Healthy bool   `json:"healthy,omitempty"`
 	Detail  string `json:"detail,omitempty"`
 	Turn    int    `json:"turn,omitempty"`
+
+	Unchecked string `json:"unchecked,omitempty"` // of an end that the operator declared: what the gate lets pass from here on, in words
 }
 
 // ExpertCall is the payload of ExpertRequested, ExpertRefused, ExpertAdvised,

@@ -108,7 +108,7 @@ func (r *Run) itemEvent(t *Task, before work.Item, e ledger.Event) error {
 				t.Need = &Need{Cause: CauseRole, Text: p.Reason}
 			case CauseBudget:
 				if t.Need == nil {
-					t.needBudget(ScopeTask)
+					r.needBudget(t, ScopeTask)
 				}
 			case CauseMerge:
 				t.Need = &Need{Cause: CauseMerge, Text: "it passed its " + t.lastWord() + ", and can't be merged: what now?", Context: p.Reason}
@@ -119,7 +119,7 @@ func (r *Run) itemEvent(t *Task, before work.Item, e ledger.Event) error {
 	case work.WorkOverridden:
 		r.closeQuestions(t.ID)
 		t.reset()
-		t.Trouble, t.NoChange = false, ""
+		t.Trouble, t.NoChange, t.Given = false, "", ""
 		t.overridden()
 		if t.Item.Phase == agentsig.PhaseBlocked {
 			return decoded(e, func(p work.Overridden) {
@@ -229,7 +229,7 @@ func (r *Run) sessionCompleted(t *Task, before work.Item, p work.Result) {
 	switch p.Signal {
 	case agentsig.KindReadyForReview:
 		t.built()
-		t.NoChange = p.Said.NoChange()
+		t.NoChange, t.Given = p.Said.NoChange(), p.Given
 	case agentsig.KindTaskIncomplete:
 		r.incomplete(t, p.Said)
 	case agentsig.KindInfraBlocked, agentsig.KindAuditBlocked:
@@ -254,7 +254,7 @@ func (r *Run) sessionCompleted(t *Task, before work.Item, p work.Result) {
 			t.Need = p.Need()
 		case before.Phase == agentsig.PhaseImplementation:
 			t.built()
-			t.NoChange = ""
+			t.NoChange, t.Given = "", ""
 		case before.Phase == agentsig.PhaseReview:
 			t.Count.Reviews = 0
 		}

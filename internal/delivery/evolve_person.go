@@ -43,10 +43,7 @@ func (r *Run) questionAnswered(e ledger.Event, p Answered) {
 			r.stop(Halted)
 			return
 		}
-		r.Raised++
-		for r.overBudget() { // what was used may be more than that
-			r.Raised++
-		}
+		r.Raised = enough(r.Settings.Budget.run(), r.Raised+1, r.Used)
 	case r.Remediation.Question == q.ID:
 		r.remediationAnswered(p)
 	case q.Request != "":

@@ -25,9 +25,9 @@ func TestProtectionMutants(t *testing.T) {
 // Each of these faults in what is handed in with nothing changed is noticed; internal/sim has more.
 func TestUnchangedMutants(t *testing.T) {
 	mutant.All(t, mutant.By("TestScenarios", []mutant.Mutant{
-		{Name: "a claim outlives its hand-in", File: "evolve_item.go", Old: "t.NoChange = p.Said.NoChange()", New: "t.NoChange = orSome(p.Said.NoChange(), t.NoChange)"},
-		{Name: "an exit record takes over a claim", File: "evolve_item.go", Old: "t.built()\n\t\t\tt.NoChange = \"\"", New: "t.built()"},
-		{Name: "an override leaves the claim", File: "evolve_item.go", Old: "t.Trouble, t.NoChange = false, \"\"", New: "t.Trouble = false"},
+		{Name: "a claim outlives its hand-in", File: "evolve_item.go", Old: "t.NoChange, t.Given = p.Said.NoChange(), p.Given", New: "t.NoChange, t.Given = orSome(p.Said.NoChange(), t.NoChange), p.Given"},
+		{Name: "an exit record takes over a claim", File: "evolve_item.go", Old: "t.NoChange, t.Given = \"\", \"\"\n\t\tcase before.Phase == agentsig.PhaseReview:", New: "t.Given = \"\"\n\t\tcase before.Phase == agentsig.PhaseReview:"},
+		{Name: "an override leaves the claim", File: "evolve_item.go", Old: "t.Trouble, t.NoChange, t.Given = false, \"\", \"\"", New: "t.Trouble, t.Given = false, \"\""},
 		{Name: "nothing is never forgiven", File: "evolve_item.go", Old: "if p.Since != work.SinceStart {\n\t\tt.Count.Unchanged = 0", New: "if false {\n\t\tt.Count.Unchanged = 0"},
 		{Name: "who hands in nothing fails at the gate", File: "evolve_item.go", Old: "\"gate\", &c.Unchanged, maxUnchanged", New: "\"gate\", &c.Gates, maxUnchanged"},
 		{Name: "what a person looked at is not judged again", File: "evolve_person.go", Old: "t.Failed = nil\n", New: ""},
@@ -79,7 +79,7 @@ func TestPersonMutants(t *testing.T) {
 		{Name: "a verdict that was begun is begun again", File: "person.go", Old: "if l := t.Item.Lease; l != nil { // a box", New: "if l := t.Item.Lease; false { // a box"},
 		{Name: "a person's finding is counted", File: "evolve_item.go", Old: "if by.ByPerson() {", New: "if false {"},
 		{Name: "a task is taken before its time", File: "person.go", Old: "case b != \"\":", New: "case false:"},
-		{Name: "what nobody has taken is given", File: "person.go", Old: "case !t.taken():", New: "case t.Item.Lease == nil:"},
+		{Name: "what nobody has taken is given", File: "person.go", Old: "case !t.Taken():", New: "case t.Item.Lease == nil:"},
 		{Name: "the agent is not told to end", File: "evolve_item.go", Old: "before.Lease != nil && before.Session() != after.Session()", New: "before.Lease != nil && after.Lease == nil"},
 		{Name: "a question outlives the take", File: "person.go", Old: "r.closeQuestions(t.ID)\n\tt.reset()", New: "t.reset()"},
 		{Name: "an expert is started for a person", File: "next.go", Old: "case r.Settings.Roles[agentsig.RoleExpert].Agent == Person:", New: "case false:"},
@@ -180,5 +180,14 @@ func TestTaughtMutants(t *testing.T) {
 		{Name: "who reviews a repair is taught as if it held a task", File: "../prompt/prompt.go", Old: "case v.Helps || !holds:", New: "case !holds:"},
 		{Name: "an expert is taught as if it held a task", File: "../prompt/prompt.go", Old: "case v.Helps || !holds:", New: "case v.Helps || !holds && false:"},
 		{Name: "a remediation's question is not heard", File: "decide.go", Old: "\tcase agentsig.KindDivineClarification:\n\t\tif !s.Holds() {", New: "\tcase agentsig.KindDivineClarification:\n\t\tif false {"},
+	}))
+}
+
+// Each of these faults in what is said of checks that may fail is noticed.
+func TestToleratedMutants(t *testing.T) {
+	mutant.All(t, mutant.By("TestUnchecked", []mutant.Mutant{
+		{Name: "nothing is said of what is not checked", File: "tolerate.go", Old: "names := r.Tolerated\n\tif len(names) == 0 {", New: "names := r.Tolerated\n\tif true {"},
+		{Name: "one check that may fail is all of them", File: "tolerate.go", Old: "len(names) >= r.Checks", New: "true"},
+		{Name: "what was tolerated before is forgotten", File: "tolerate.go", Old: "append(slices.Clone(r.Tolerated), names...)", New: "names"},
 	}))
 }

@@ -150,7 +150,7 @@ func (r *Run) nextRemediation(now time.Time) (Write, bool) {
 		return r.event(RemediationStarted, "", Round{Round: 1, Task: task, Detail: cut(cause)}), true
 	case StageVerify:
 		if r.Baseline != nil {
-			return r.event(RemediationEnded, "", Round{Round: m.Round, Healthy: true, Detail: m.leftOut()}), true
+			return r.event(RemediationEnded, "", Round{Round: m.Round, Healthy: true, Detail: m.leftOut(), Unchecked: r.declared()}), true
 		}
 	case StageAsked:
 		if m.Question == "" {
@@ -160,7 +160,7 @@ func (r *Run) nextRemediation(now time.Time) (Write, bool) {
 			}
 			return r.event(QuestionAsked, "", Question{
 				ID: r.questionID(), Cause: CauseRemediation, Context: m.context(), Choices: remediationChoices,
-				Text: text + ": retry, declare it healthy, or halt?",
+				Text: text + ": retry, declare it healthy, or halt? " + r.healthyMeans(),
 			}), true
 		}
 	case StageMerge:
@@ -179,7 +179,7 @@ func (r *Run) nextRepairer(now time.Time) (Write, bool) {
 	if r.Settings.Roles[role].Agent == "" {
 		return r.event(QuestionAsked, "", Question{
 			ID: r.questionID(), Cause: CauseRemediation, Context: m.context(), Choices: remediationChoices,
-			Text: fmt.Sprintf("the environment is broken, and nobody plays the role %s: repair it and retry, declare it healthy, or halt?", role),
+			Text: fmt.Sprintf("the environment is broken, and nobody plays the role %s: repair it and retry, declare it healthy, or halt? %s", role, r.healthyMeans()),
 		}), true
 	}
 	if r.Settings.Roles[role].Agent == Person {

@@ -141,7 +141,7 @@ func (in Take) decide(r *Run, _ time.Time) ([]Write, error) {
 		return nil, fmt.Errorf("%s: %w", t.ID, work.ErrAudited)
 	case b != "":
 		return nil, fmt.Errorf("%s: %w: %s", t.ID, ErrBlocker, b)
-	case t.taken():
+	case t.Taken():
 		return nil, nil
 	}
 	return []Write{t.do(work.Take{Epoch: r.Epoch, Actor: work.OperatorActor})}, nil
@@ -154,8 +154,8 @@ var (
 	ErrBlocker = errors.New("the task can't be begun before another one is merged")
 )
 
-// taken reports whether a person works on the task.
-func (t *Task) taken() bool { return t.Item.Lease.ByPerson() && !Reviewer(t.Item.Lease.Role) }
+// Taken reports whether a person works on the task.
+func (t *Task) Taken() bool { return t.Item.Lease.ByPerson() && !Reviewer(t.Item.Lease.Role) }
 
 // Give hands a task in that a person has taken, with the signal of a developer; or, back, to agents.
 type Give struct {
@@ -164,6 +164,7 @@ type Give struct {
 	Text   string // for the next agent, if it goes back
 	Signal agentsig.Signal
 	Said   work.Said
+	Commit string // that is handed in
 	Key    string
 }
 
@@ -178,7 +179,7 @@ func (in Give) decide(r *Run, _ time.Time) ([]Write, error) {
 	switch {
 	case r.dead(t):
 		return nil, fmt.Errorf("%s: %w", t.ID, ErrDropped)
-	case !t.taken():
+	case !t.Taken():
 		return nil, fmt.Errorf("%s: %w", t.ID, ErrNotTaken)
 	case in.Back:
 		writes := []Write{t.do(work.Release{Token: t.Item.Lease.Token, Key: in.Key})}
@@ -187,7 +188,7 @@ func (in Give) decide(r *Run, _ time.Time) ([]Write, error) {
 		}
 		return writes, nil
 	}
-	return []Write{t.do(work.End{Token: t.Item.Lease.Token, Actor: work.OperatorActor, Signal: in.Signal, Said: in.Said, Key: in.Key})}, nil
+	return []Write{t.do(work.End{Token: t.Item.Lease.Token, Actor: work.OperatorActor, Signal: in.Signal, Said: in.Said, Given: in.Commit, Key: in.Key})}, nil
 }
 
 // workTaken forgets what stood in a task's way: a person has taken it over.
@@ -195,7 +196,7 @@ func (r *Run) workTaken(t *Task) {
 	r.closeQuestions(t.ID)
 	t.reset()
 	t.Trouble, t.Skipped = false, false
-	t.NoChange, t.Anew = "", ""
+	t.NoChange, t.Given, t.Anew = "", "", ""
 	t.Developer.lose(byHand)
 }
 

@@ -64,6 +64,7 @@ type Task struct {
 	Count      Count
 	Findings   []uint64 // fingerprints of what reviews and audits found
 	Failed     *Failure // the last commit that did not pass, since a person looked at it; never changed in place
+	Given      string   // the commit that a person handed in, if it was one: what is checked, whatever becomes of the worktree
 	NoChange   string   // why nothing has to be changed, if the last developer claims that
 	Briefs     []Brief  // what the next agent has to be told
 	Developer  Developer

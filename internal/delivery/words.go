@@ -230,6 +230,9 @@ var words = map[string]func(ledger.Event) (string, string, error){
 		return "", because("repair "+short(p.Commit)+" can't be merged", p.Reason)
 	}),
 	RemediationEnded: spoken(func(_ ledger.Event, p Round) (string, string) {
+		if p.Unchecked != "" {
+			return "", because("you declared the environment healthy; "+p.Unchecked, p.Detail)
+		}
 		return "", because("the environment is healthy again", p.Detail)
 	}),
 	ExpertRequested: spoken(func(_ ledger.Event, p ExpertCall) (string, string) {
@@ -268,7 +271,7 @@ var words = map[string]func(ledger.Event) (string, string, error){
 		return "", because("a pull request was opened", p.URL)
 	}),
 	CheckoutTouched: spoken(func(_ ledger.Event, p OnTask) (string, string) {
-		return p.Task, because("something outside of its worktree changed", p.Text)
+		return p.Task, firstLine(p.Text) + Outside
 	}),
 	ConversationLost: spoken(func(_ ledger.Event, p OnTask) (string, string) {
 		return p.Task, because("its conversation can't be gone on with, and it starts afresh", p.Text)
@@ -361,8 +364,11 @@ func gateWords(e ledger.Event, p work.Gate) (string, string) {
 		return "", fmt.Sprintf("sent back at %s: nothing was changed since %s", short(p.Commit), failures[p.Since])
 	}
 	verdict := "passed"
-	if e.Type == work.GateFailed {
+	switch {
+	case e.Type == work.GateFailed:
 		verdict = "failed"
+	case slices.ContainsFunc(p.Checks, func(c work.Check) bool { return !c.Passed }):
+		verdict = "let it through"
 	}
 	checked := checkWords(p.Checks, e.Type == work.GatePassed)
 	if p.Files != nil && *p.Files == 0 {
@@ -370,6 +376,12 @@ func gateWords(e ledger.Event, p work.Gate) (string, string) {
 	}
 	return "", because("gate "+verdict+" at "+short(p.Commit), checked)
 }
+
+// Outside follows a change that no agent should have made. Who made it is not known.
+const Outside = " while it was worked on: by you, or by its agent"
+
+// FailsAnyway is why a check that fails keeps nothing back: the operator declared the environment healthy.
+const FailsAnyway = "tolerated: it fails on the base too"
 
 // checkWords says how checks ended. One that fails though all of them passed is one
 // that may.
@@ -386,7 +398,7 @@ func checkWords(checks []work.Check, passed bool) string {
 		case c.Passed:
 			state = "ok"
 		case passed:
-			state = "failed (tolerated)"
+			state = "failed, " + FailsAnyway
 		}
 		parts[i] = c.Name + " " + state
 	}

@@ -42,7 +42,7 @@ func TestWords(t *testing.T) {
 		{work.LeaseReleased, work.Ended{Phase: agentsig.PhaseReview}, "T-2: free again in REVIEW"},
 		{work.LeaseExpired, work.Ended{Phase: agentsig.PhaseReview}, "T-2: the lease of S-1.1 ran out"},
 		{work.GatePassed, work.Gate{Commit: "1a2b3c4d5e", Checks: checks[:1]}, "T-2: gate passed at 1a2b3c4: vet ok"},
-		{work.GatePassed, work.Gate{Commit: "1a2b3c4", Checks: checks, Files: new(0)}, "T-2: gate passed at 1a2b3c4: vet ok, test ok when it ran again, lint failed (tolerated); nothing was changed"},
+		{work.GatePassed, work.Gate{Commit: "1a2b3c4", Checks: checks, Files: new(0)}, "T-2: gate let it through at 1a2b3c4: vet ok, test ok when it ran again, lint failed, tolerated: it fails on the base too; nothing was changed"},
 		{work.GatePassed, work.Gate{Commit: "1a2b3c4", Files: new(2)}, "T-2: gate passed at 1a2b3c4: nothing was checked"},
 		{work.GateFailed, work.Gate{Commit: "1a2b3c4", Checks: checks}, "T-2: gate failed at 1a2b3c4: vet ok, test ok when it ran again, lint failed"},
 		{work.WorkOverridden, work.Overridden{From: agentsig.PhaseReview, NextPhase: agentsig.PhaseCompleted, Reason: "by hand"}, "T-2: the operator moved it from REVIEW to COMPLETED: by hand"},
@@ -121,7 +121,7 @@ func TestWords(t *testing.T) {
 		{delivery.LeftoversRemoved, delivery.Removed{Task: "T-1", Worktree: true, Branch: "b", Commit: "0123456789", Reason: "it is merged"}, "T-1: removed its worktree, its branch, which was at 0123456: it is merged"},
 		{delivery.LeftoversRemoved, delivery.Removed{Sessions: []string{"a", "b"}, Logs: []string{"c"}, Reason: "old"}, "removed 2 transcripts (the hashes stay), 1 log of checks: old"},
 		{delivery.ConversationLost, delivery.OnTask{Task: "T-1", Text: "No conversation found"}, "T-1: its conversation can't be gone on with, and it starts afresh: No conversation found"},
-		{delivery.CheckoutTouched, delivery.OnTask{Task: "T-1", Text: "M x.go"}, "T-1: something outside of its worktree changed: M x.go"},
+		{delivery.CheckoutTouched, delivery.OnTask{Task: "T-1", Text: "M x.go"}, "T-1: M x.go while it was worked on: by you, or by its agent"},
 	} {
 		said[c.event] = true
 		if got := delivery.Words(event(t, c.event, c.payload), name); got != c.want {

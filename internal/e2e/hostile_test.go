@@ -58,12 +58,12 @@ func TestOutsideOfWorktree(t *testing.T) {
 	w.script("critic", waitFor("go")+honest["critic"])
 	run := w.start("run", "plan.md")
 	w.until("the critic is at work", func() bool { return w.has("T-1.critic.1") })
-	if status := w.must("status"); !strings.Contains(status, "something outside of its worktree changed") {
+	if status := w.must("status"); !strings.Contains(status, "T-1: in your checkout, README.md was changed") {
 		t.Errorf("status:\n%s", status)
 	}
 	w.script("go", "")
 	r := run.wait()
-	if r.code != 0 || !strings.Contains(r.out, "T-1: something outside of its worktree changed") {
+	if r.code != 0 || !strings.Contains(r.out, "T-1: in your checkout, README.md was changed; evil.txt was changed while it was worked on: by you, or by its agent") {
 		t.Errorf("run: exit code %d\n%s%s", r.code, r.out, r.err)
 	}
 	p := payload[delivery.OnTask](w, delivery.CheckoutTouched)
@@ -106,7 +106,7 @@ func TestOtherBranch(t *testing.T) {
 			w.tasks("T-1")
 			w.script("developer", c.script+honest["developer"])
 			r := w.signalbox("run", "plan.md")
-			if r.code != 0 || !strings.Contains(r.out, "! T-1: something outside of its worktree changed: "+c.told) {
+			if r.code != 0 || !strings.Contains(r.out, "! T-1: "+c.told) {
 				t.Errorf("run: exit code %d\n%s%s", r.code, r.out, r.err)
 			}
 			if diff := cmp.Diff(tell(started, "CheckoutTouched", finished), w.tale("R1")); diff != "" {

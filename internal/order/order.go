@@ -78,6 +78,8 @@ type Runner interface {
 	Sight(ctx context.Context, r delivery.Run, task string) (work.Seen, error)
 	// Room makes the worktree of a task ready for a person who has taken it, and returns its path.
 	Room(ctx context.Context, r delivery.Run, task string) (path string, err error)
+	// Commit commits what is in the worktree of a task that a person hands in, and returns the commit and how many files the task changes in it.
+	Commit(ctx context.Context, r delivery.Run, task string) (commit string, files int, err error)
 
 	// Again says to a session that has connected what it was told and has not answered.
 	Again(s delivery.Session) error
@@ -90,8 +92,8 @@ type Runner interface {
 	// Evidence reads a file that a session's agent names, of at most so many bytes, in the worktree that it works in.
 	Evidence(session, ref string, most int64) ([]byte, error)
 	// Look looks whether the user's checkout was changed while a session ran. The channel is closed when what it
-	// found is handed in.
-	Look(run, branch, session, task string) (handedIn <-chan struct{})
+	// found is handed in. Nothing is said of the plan's file, if it lies there: people change it to amend the run.
+	Look(run, branch, session, task, plan string) (handedIn <-chan struct{})
 	// Distrust says why a reviewer's word can't be trusted, because of what its program follows; "" if it can.
 	Distrust(run string) (reason string, err error)
 	// AcceptFollowed takes what reviewers' programs follow now as the operator's will.

@@ -102,7 +102,7 @@ func TestMutants(t *testing.T) {
 		{By: "^TestRepairOrders$", Mutant: mutant.Mutant{Name: "a repair is taken for nothing", File: "remediate.go",
 			Old: "err != nil || base == commit {", New: "err != nil || base != commit {"}},
 		{By: "^TestLook$", Mutant: mutant.Mutant{Name: "nobody looks at the run's branch", File: "supervise.go",
-			Old: "append(x.touched.look(looking), x.astray(looking, branch)...)", New: "x.touched.look(looking)"}},
+			Old: "append(x.touched.look(looking, plan), x.astray(looking, branch)...)", New: "x.touched.look(looking, plan)"}},
 		{By: "^TestLookFails$", Mutant: mutant.Mutant{Name: "nobody is told that the checkout can't be looked at", File: "runner.go",
 			Old: "case err != nil && (before || f.last == nil):", New: "case err != nil && (before || true):"}},
 		{By: "^TestFileName$", Mutant: mutant.Mutant{Name: "a task's id leads to another directory", File: "runner.go",

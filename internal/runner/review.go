@@ -91,6 +91,18 @@ func (x *Runner) Room(ctx context.Context, r delivery.Run, task string) (string,
 	return t.Path(), nil
 }
 
+// Commit commits what is in the worktree of a task that a person hands in, and returns the commit and how many files the task changes in it.
+func (x *Runner) Commit(ctx context.Context, r delivery.Run, task string) (commit string, files int, err error) {
+	in := delivery.GateRan{}
+	if in.Commit, err = x.settled(ctx, r, task, commitMessage(*r.Task(task))); err == nil {
+		err = x.takeIn(ctx, r, task, &in)
+	}
+	if err != nil {
+		return "", 0, err
+	}
+	return in.Commit, *in.Files, nil
+}
+
 // setUpReview makes a reviewer's worktree ready, with a home directory that is gone afterwards:
 // the setup may run what is to be reviewed, and the user's is where the reviewer's program keeps
 // what it believes.

@@ -486,8 +486,8 @@ type fingerprinter struct {
 
 // look compares the checkout with how it was at the last look, and says in words
 // what is different; or that it could not, if it could before: an agent may have seen to that. If another look began
-// meanwhile, that has said it.
-func (f *fingerprinter) look(ctx context.Context) []string {
+// meanwhile, that has said it. Of the files that are left out nothing is said.
+func (f *fingerprinter) look(ctx context.Context, without ...string) []string {
 	called := time.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -509,9 +509,12 @@ func (f *fingerprinter) look(ctx context.Context) []string {
 	}
 	var changed []string
 	if f.last != nil {
-		changed = f.last.Diff(now)
+		changed = f.last.Without(without).Diff(now.Without(without))
 	}
 	f.last = &now
+	if len(changed) > 0 {
+		changed[0] = "in your checkout, " + changed[0]
+	}
 	return changed
 }
 

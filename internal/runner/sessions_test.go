@@ -301,7 +301,7 @@ func TestLook(t *testing.T) {
 	if err := b.Begin(t.Context(), b.run.Subject, b.run.Branch, true); err != nil {
 		t.Fatal(err)
 	}
-	<-b.Look(b.run.Subject, b.run.Branch, "s", "T-1")
+	<-b.Look(b.run.Subject, b.run.Branch, "s", "T-1", "plan.md")
 	if len(b.told) > 0 {
 		t.Errorf("nothing was changed: told %+v", b.told)
 	}
@@ -310,10 +310,16 @@ func TestLook(t *testing.T) {
 	}
 	gittest.Git(t, b.repo, "commit", "-q", "--allow-empty", "-m", "elsewhere")
 	gittest.Git(t, b.repo, "branch", "-f", b.run.Branch, "HEAD")
-	<-b.Look(b.run.Subject, b.run.Branch, "s", "T-1")
+	if err := os.WriteFile(filepath.Join(b.repo, "plan.md"), []byte("# Another version\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	<-b.Look(b.run.Subject, b.run.Branch, "s", "T-1", "plan.md")
 	in, ok := b.last().(delivery.Touched)
 	if !ok || in.Session != "s" || in.Task != "T-1" || !strings.Contains(in.Text, "README.md") || !strings.Contains(in.Text, "nobody reviewed what is between") {
 		t.Errorf("told %+v", b.last())
+	}
+	if !strings.HasPrefix(in.Text, "in your checkout, ") || strings.Contains(in.Text, "plan.md") {
+		t.Errorf("it is not said where, or of the plan: %s", in.Text)
 	}
 }
 
@@ -335,7 +341,7 @@ func TestLookFails(t *testing.T) {
 		if err := os.WriteFile(index, []byte(c.index), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		<-b.Look(b.run.Subject, b.run.Branch, "s", "T-1")
+		<-b.Look(b.run.Subject, b.run.Branch, "s", "T-1", "")
 		if len(b.told) != c.told {
 			t.Fatalf("told %+v; want %d", b.told, c.told)
 		}

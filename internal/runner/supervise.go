@@ -273,14 +273,14 @@ func (x *Runner) prompt(ctx context.Context, o order.Order) error {
 }
 
 // Look looks whether the user's checkout, or a run's branch, was changed while a session ran. The next
-// agent on the task does not wait for it; the task's merge does.
-func (x *Runner) Look(run, branch, session, task string) (recorded <-chan struct{}) {
+// agent on the task does not wait for it; the task's merge does. Nothing is said of the plan, which people change to amend the run.
+func (x *Runner) Look(run, branch, session, task, plan string) (recorded <-chan struct{}) {
 	ended, done := x.touched.begin()
 	if !x.group.Go(func(ctx context.Context) {
 		defer done()
 		looking, cancel := context.WithTimeout(ctx, lookPatience)
 		defer cancel()
-		x.changed(ctx, run, session, task, append(x.touched.look(looking), x.astray(looking, branch)...))
+		x.changed(ctx, run, session, task, append(x.touched.look(looking, plan), x.astray(looking, branch)...))
 	}) {
 		done()
 	}

@@ -155,7 +155,10 @@ func (x *Runner) gate(ctx context.Context, o order.Order) error {
 
 func (x *Runner) gateRun(ctx context.Context, o order.Order, in *delivery.GateRan) error {
 	r, t := o.Run, *o.Task
-	commit, err := x.settled(ctx, r, t.ID, commitMessage(t))
+	commit, err := t.Given, error(nil)
+	if commit == "" {
+		commit, err = x.settled(ctx, r, t.ID, commitMessage(t))
+	}
 	if in.Commit = commit; err != nil {
 		var stray *worktree.StrayError
 		if errors.As(err, &stray) && stray.Commit != "" {

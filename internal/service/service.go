@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/conductor"
 	"github.com/signalbox-dev/signalbox/internal/config"
@@ -63,13 +64,16 @@ func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
 		}
 		o.Box.Witnesses = site.Witnesses
 	}
+	if o.Box.Settings, err = settings(o.Config); err != nil {
+		return nil, box.Found{}, err
+	}
 	o.Box.Limits.ExpertRequests, o.Box.Limits.RemediationRounds = o.Config.Limits.ExpertRequests, o.Config.Limits.RemediationRounds
 	b, found, err := box.Open(ctx, o.Box)
 	if err != nil {
 		return nil, box.Found{}, err
 	}
 	s := &Service{Box: b, logger: o.Box.Logger, Conductor: conductor.New(b.Ledger(), conductor.Options{
-		Config: o.Config, Exit: o.Box.ExitEnabled, Draining: o.Draining, Logger: o.Box.Logger,
+		Config: o.Config, Settings: o.Box.Settings, Exit: o.Box.ExitEnabled, Draining: o.Draining, Logger: o.Box.Logger,
 	})}
 	s.Conductor.TellByHand(runner.Notifier{Config: o.Config})
 	if delivers || checks {
@@ -84,6 +88,12 @@ func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
 		}
 	}
 	return s, found, nil
+}
+
+// settings says which ones a service is started with, now.
+func settings(c config.Config) (*api.Settings, error) {
+	digest, err := c.Digest()
+	return &api.Settings{File: c.Path, Digest: digest, Since: time.Now()}, err
 }
 
 // makeRunner makes who carries out orders here.

@@ -109,7 +109,7 @@ func TestAmendMutants(t *testing.T) {
 		{Name: "what came with an amendment is not added", File: "../conductor/orders.go", Old: "came >= 0 && came < len(r.Added)", New: "false"},
 		{Name: "what is completed is changed", File: "../delivery/amend.go", Old: "case t == nil || t.Item.Phase == agentsig.PhaseCompleted:\n\t\t\tadd(id)", New: "case t == nil:\n\t\t\tadd(id)"},
 		{Name: "what is being merged is changed", File: "../delivery/amend.go", Old: "return t.Item.Judged() && t.Item.Allowed != nil }", New: "return false }"},
-		{Name: "what is changed goes on where it was", File: "../delivery/amend.go", Old: "if phase != begin && phase != agentsig.PhaseDraft && !t.taken() {", New: "if false {"},
+		{Name: "what is changed goes on where it was", File: "../delivery/amend.go", Old: "if phase != begin && phase != agentsig.PhaseDraft && !t.Taken() {", New: "if false {"},
 		{Name: "who works on the text before goes on", File: "../delivery/amend.go", Old: "r.endAll(id, \"the plan was amended\")", New: ""},
 	}))
 }

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -154,7 +155,7 @@ func (w *world) do(e *errand) error {
 		w.doEnd(e)
 	case delivery.DoGate:
 		b := w.branches[e.Task.ID]
-		r := delivery.GateRan{Command: e.ID, Commit: b.commit, Passed: b.good, Checks: []work.Check{{Name: "test", Passed: b.good}}}
+		r := delivery.GateRan{Command: e.ID, Commit: cmp.Or(e.Task.Given, b.commit), Passed: b.good, Checks: []work.Check{{Name: "test", Passed: b.good}}}
 		if r.Files = new(1); b.same {
 			r.Files = new(0)
 		}
@@ -459,7 +460,7 @@ func (w *world) Alive() (alive []string) {
 }
 
 // Look finds that nothing was changed.
-func (w *world) Look(string, string, string, string) <-chan struct{} {
+func (w *world) Look(string, string, string, string, string) <-chan struct{} {
 	done := make(chan struct{})
 	close(done)
 	return done

@@ -169,6 +169,10 @@ func (v *view) facts(bar, room int) line {
 	if v.Checks == 0 {
 		facts = append(facts, line{{yellow, "no checks"}})
 	}
+	if v.Unchecked != "" {
+		what, _, _ := strings.Cut(v.Unchecked, ":")
+		facts = append(facts, line{{important, what}})
+	}
 	if v.Unaudited != "" {
 		facts = append(facts, line{{yellow, "no auditor"}})
 	}
@@ -403,6 +407,9 @@ func (v *view) alerts(room int) []line {
 	}
 	if v.Distrust != "" {
 		lines = append(lines, line{{red, "! paused: "}, {plain, oneLine(v.Distrust)}})
+	}
+	if v.Unchecked != "" {
+		lines = append(lines, line{{yellow, "! " + oneLine(v.Unchecked)}})
 	}
 	for _, p := range v.Providers {
 		lines = append(lines, line{{yellow, "! " + p.Name + " is paused"}, {plain, " by its usage limit until " + delivery.Until(v.Now, p.Until) + " (" + elapsed(v.Now, p.Until) + ")"}})

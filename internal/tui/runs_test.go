@@ -31,6 +31,7 @@ func runs() map[string]api.Run {
 		"partial":   ended(delivery.Partial),
 		"large":     large(200),
 		"trouble":   trouble(),
+		"tolerated": tolerated(),
 		"hostile":   hostile(),
 	}
 }
@@ -124,7 +125,7 @@ func ended(o delivery.Outcome) api.Run {
 		r.Checks = 0
 		r.Usage.CostUSD = 0
 		for i := range 6 {
-			r.Notices = append(r.Notices, api.Notice{At: ago(time.Second), Text: fmt.Sprintf("T-2: something outside of its worktree changed: M file%d.go", i), Grave: true})
+			r.Notices = append(r.Notices, api.Notice{At: ago(time.Second), Text: fmt.Sprintf("T-2: in your checkout, file%d.go was changed while it was worked on: by you, or by its agent", i), Grave: true})
 		}
 		for i := range r.Tasks {
 			r.Tasks[i].Usage = delivery.Usage{InputTokens: 99_950 * int64(i)}
@@ -178,12 +179,19 @@ func trouble() api.Run {
 	return r
 }
 
+func tolerated() api.Run {
+	r := ended(delivery.Completed)
+	r.Unchecked = "nothing is checked: make-test fails on the base, tolerated"
+	return r
+}
+
 const nasty = "\x1b[2J\x1b]0;owned\a\u202egnp.exe\r\n\tnext\x00 日本語のとても長いタイトル e\u0301\u0301\u0301\u0301\u0301\u0301\u0301 👩\u200d💻 \xff\xfe \u009b31m"
 
 func hostile() api.Run {
 	r := states()
 	long := strings.Repeat("long ", 2000)
 	r.Title, r.ID = nasty, "R\x1b1"
+	r.Unchecked = "nothing is checked: " + nasty
 	r.Trouble, r.Branch = nasty, "signalbox/$(reboot)'s"
 	r.Providers = []api.Provider{{Name: nasty, Until: now}}
 	r.Repairs = []api.Repair{{Commit: "1a2b3c4d5e", Merge: "5d6e7f8a9b", Files: 300, Names: []string{nasty, long}}}
@@ -222,7 +230,7 @@ func random(g *rand.Rand) api.Run {
 	r := api.Run{
 		ID: text(), Title: text(), State: []api.RunState{api.RunRunning, api.RunWaiting, api.RunPaused, api.RunStopped, api.RunFinished, api.RunDry, "x"}[g.IntN(7)],
 		Outcome: []delivery.Outcome{"", delivery.Completed, delivery.Partial, delivery.Halted}[g.IntN(4)], Branch: text(), Base: text(),
-		StartedAt: when(), FinishedAt: when(), Agents: g.IntN(9), AtOnce: g.IntN(9), Checks: g.IntN(3), Trouble: text(), Round: g.IntN(3), Usage: usage(),
+		StartedAt: when(), FinishedAt: when(), Agents: g.IntN(9), AtOnce: g.IntN(9), Checks: g.IntN(3), Trouble: text(), Unchecked: text(), Round: g.IntN(3), Usage: usage(),
 	}
 	for range g.IntN(1 << g.IntN(6)) {
 		t := api.Task{

@@ -89,6 +89,9 @@ func Summary(r api.Run, o Options) []string {
 		if n := unaudited(r); n > 0 {
 			draw(line{{yellow, "! not audited: " + count(n, "task")}, {plain, ", as the run has no auditor"}})
 		}
+		if r.Unchecked != "" {
+			draw(prose(yellow, "! "+r.Unchecked, v.Width, maxProse)...)
+		}
 		if r.Checks == 0 {
 			draw(line{{yellow, "! no checks are configured: nothing of it was tested"}})
 		}
@@ -109,12 +112,38 @@ var asked = regexp.MustCompile(`-Q\d+\)$`)
 // by themselves for as long as they are open.
 func graveNotices(all []api.Notice) []api.Notice {
 	var grave []api.Notice
+	said := map[string]bool{}
 	for _, n := range all {
-		if n.Grave && !asked.MatchString(n.Text) {
+		if !n.Grave || asked.MatchString(n.Text) {
+			continue
+		}
+		if n.Text = once(n.Text, said); n.Text != "" {
 			grave = append(grave, n)
 		}
 	}
 	return grave[max(len(grave)-maxGrave, 0):]
+}
+
+// once leaves out of a notice of changes outside of a worktree what was said of the same file before; it returns nothing if
+// nothing is left. Other notices stay as they are.
+func once(text string, said map[string]bool) string {
+	list, ok := strings.CutSuffix(text, delivery.Outside)
+	task, list, named := strings.Cut(list, ": ")
+	if !ok || !named {
+		return text
+	}
+	var left []string
+	for change := range strings.SplitSeq(list, "; ") {
+		file := strings.TrimSuffix(strings.TrimPrefix(change, "in your checkout, "), " further")
+		if !said[file] {
+			said[file] = true
+			left = append(left, change)
+		}
+	}
+	if len(left) == 0 {
+		return ""
+	}
+	return task + ": " + strings.Join(left, "; ") + delivery.Outside
 }
 
 // outcome says in one line how a run ended, or how far it is.

@@ -219,6 +219,7 @@ type End struct {
 	Said   Said
 	Key    string
 	Limits Limits // of an item that stands alone
+	Given  string // the commit that a person hands in; empty for agents, whose work is committed when it is checked
 }
 
 // Events implements [Command].
@@ -232,7 +233,7 @@ func (c End) decide(i Item) (Event, error) {
 	}
 	record, audited := resultOf(c.Signal), false
 	record.Session, record.Actor = session, c.Actor
-	r := Result{Said: c.Said}
+	r := Result{Said: c.Said, Given: c.Given}
 	if i.Holds(c.Token) {
 		h, err := i.handover(c.Signal, c.Limits)
 		if err != nil {

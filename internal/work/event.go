@@ -102,6 +102,7 @@ type Result struct {
 	agentsig.AgentSessionCompleted
 	Audited bool `json:"audited,omitempty"` // it stays in READY_FOR_MERGE until its merge is proven
 	Said
+	Given string `json:"given,omitempty"` // the commit that a person handed in: what the gate looks at
 
 	// Of work that stands alone.
 	Waits    *Waits `json:"waits,omitempty"`     // for whom, if it is BLOCKED

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -155,12 +156,21 @@ func contents(root *os.Root, name string) string {
 	return fmt.Sprintf("%v %x", info.Mode().Perm(), hash.Sum(nil))
 }
 
+// Without returns the fingerprint of a checkout in which these files are not looked at. They are named as git does, from its top.
+func (f Fingerprint) Without(names []string) Fingerprint {
+	f.Files = maps.Clone(f.Files)
+	for _, name := range names {
+		delete(f.Files, name)
+	}
+	return f
+}
+
 // Diff says in words what is different in a later fingerprint; nothing if they
 // are the same. File names in it are escaped.
 func (f Fingerprint) Diff(later Fingerprint) []string {
 	var said []string
 	if f.Branch != later.Branch {
-		said = append(said, fmt.Sprintf("the checkout was on %s and is on %s", branchName(f.Branch), branchName(later.Branch)))
+		said = append(said, fmt.Sprintf("HEAD was on %s and is on %s", branchName(f.Branch), branchName(later.Branch)))
 	}
 	if f.Commit != later.Commit {
 		said = append(said, fmt.Sprintf("HEAD was at %s and is at %s", commitName(f.Commit), commitName(later.Commit)))

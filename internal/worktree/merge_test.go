@@ -204,7 +204,7 @@ func TestFingerprint(t *testing.T) {
 	expect()
 	holds(t, root, ".git/index", string(index))
 	git(t, root, "checkout", "--quiet", "--detach")
-	expect("the checkout was on main and is on no branch")
+	expect("HEAD was on main and is on no branch")
 	write(t, root, "ü \n-b", "3")
 	expect(`ü \n-b was changed`)
 	git(t, root, "stash", "--quiet")
