@@ -115,7 +115,7 @@ func TestMutants(t *testing.T) {
 		{By: "^TestCleanLive$", Mutant: mutant.Mutant{Name: "what a run needs goes", File: "clean.go",
 			Old: "return p.run.known && !p.run.live &&", New: "return p.run.known &&"}},
 		{By: "^TestClean$", Mutant: mutant.Mutant{Name: "other runs are cleaned too", File: "clean.go",
-			Old: "mine = asked{}", New: "mine = q"}},
+			Old: "return !slices.Contains(q.Runs, p.run.ID) })", New: "return false })"}},
 		{By: "^TestClean$", Mutant: mutant.Mutant{Name: "what is only here goes with the rest", File: "clean.go",
 			Old: "case q.unmerged:\n\t\treturn fate{goes, \"it is not merged, and is to go all the same\"}\n\tcase old", New: "case q.clean:\n\t\treturn fate{goes, \"\"}\n\tcase old"}},
 		{By: "^TestClean$", Mutant: mutant.Mutant{Name: "there is never too much", File: "clean.go",
