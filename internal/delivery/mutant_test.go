@@ -124,7 +124,9 @@ func TestBudgetMutants(t *testing.T) {
 
 // Each of these faults in what becomes of a run whose plan is amended is noticed.
 func TestAmendMutants(t *testing.T) {
-	mutant.All(t, mutant.By("TestScenarios", []mutant.Mutant{
+	mutant.All(t, mutant.By("TestScenarios|TestOvertaken", []mutant.Mutant{
+		{Name: "a person reviews what the plan does not ask for any more", File: "amend.go", Old: "return t.Anew != \"\" && t.Item.Lease.ByPerson()", New: "return false"},
+		{Name: "a task begins anew under an agent", File: "amend.go", Old: "return t.Anew != \"\" && t.Item.Lease.ByPerson()", New: "return t.Anew != \"\""},
 		{Name: "what is being merged is changed", File: "amend.go", Old: "return t.Item.Judged() && t.Item.Allowed != nil }", New: "return false }"},
 		{Name: "what is audited is never changed", File: "amend.go", Old: "return t.Item.Judged() && t.Item.Allowed != nil }", New: "return t.Item.Judged() }"},
 		{Name: "what is being merged is given up", File: "amend.go", Old: "case t.merging() && !t.Cancelled:", New: "case false:"},
