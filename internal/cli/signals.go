@@ -10,6 +10,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/prompt"
 )
 
@@ -65,12 +66,18 @@ run's agents. Exit records are in it if they are enabled, here or in the setting
 // places are where agents signal.
 var places = []string{"hand", "run"}
 
-func (a *app) instructions(o agentsig.Options, where string) error {
+// ownSignals returns the settings, and the signals that they add.
+func (a *app) ownSignals() (config.Config, *agentsig.Extension, error) {
 	c, err := a.settings("")
 	if err != nil {
-		return err
+		return c, nil, err
 	}
 	own, err := agentsig.Extend(c.Own()...)
+	return c, own, err
+}
+
+func (a *app) instructions(o agentsig.Options, where string) error {
+	c, own, err := a.ownSignals()
 	if err != nil {
 		return err
 	}
@@ -103,11 +110,7 @@ func spoken(role agentsig.Role, own *agentsig.Extension) []agentsig.Entry {
 }
 
 func (a *app) vocabulary(role agentsig.Role) error {
-	c, err := a.settings("")
-	if err != nil {
-		return err
-	}
-	own, err := agentsig.Extend(c.Own()...)
+	_, own, err := a.ownSignals()
 	if err != nil {
 		return err
 	}

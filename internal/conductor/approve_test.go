@@ -1,17 +1,14 @@
 package conductor
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
-	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
@@ -23,17 +20,7 @@ func TestApproval(t *testing.T) {
 		s.config.Merge.Approve = config.Person
 		run := s.deliver(t)
 		synctest.Wait()
-		s.carryOut = func(ctx context.Context, o order.Order) error {
-			if o.Do != delivery.DoMerge {
-				return diligent(ctx, s.Conductor, o)
-			}
-			<-ctx.Done()
-			return ctx.Err()
-		}
-		if err := s.again(t, time.Minute); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
+		s.bringToMerge(t)
 		var item work.Item
 		checked := func(onto string) work.Permit {
 			t.Helper()

@@ -340,6 +340,22 @@ func TestAddTaskAgain(t *testing.T) {
 	})
 }
 
+// bringToMerge starts a conductor again whose orders go well, up to a merge, which waits.
+func (s *stage) bringToMerge(t *testing.T) {
+	t.Helper()
+	s.carryOut = func(ctx context.Context, o order.Order) error {
+		if o.Do != delivery.DoMerge {
+			return diligent(ctx, s.Conductor, o)
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if err := s.again(t, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait()
+}
+
 // A merge that is not due, or not allowed, has no number; one that was recorded is proved.
 func TestPermit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -359,17 +375,7 @@ func TestPermit(t *testing.T) {
 			t.Errorf("not due: %d, %v", seq, err)
 		}
 		synctest.Wait()
-		s.carryOut = func(ctx context.Context, o order.Order) error {
-			if o.Do != delivery.DoMerge {
-				return diligent(ctx, s.Conductor, o)
-			}
-			<-ctx.Done()
-			return ctx.Err()
-		}
-		if err := s.again(t, time.Minute); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
+		s.bringToMerge(t)
 		command := s.given[len(s.given)-1].ID
 		if seq, err := permit(run, command, "0000009"); seq != 0 || err != nil {
 			t.Errorf("from where nobody saw it begin: %d, %v", seq, err)
