@@ -13,71 +13,97 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/doctest"
 )
 
-// TestReadme does what the README says, and holds what comes out against it.
-// The Go code there is checked to be Go; the examples of package agentsig run.
+// TestReadme does what the README says. Its first lines are of a run that the first command shows: they have to be what is
+// said of that task, in that order, whatever the time and the names of commits.
 func TestReadme(t *testing.T) {
 	if testing.Short() {
-		t.Skip("installs the program and does all that the page says; not with -short")
+		t.Skip("builds the programs and does all that the page says; not with -short")
 	}
-	module, err := filepath.Abs("../..")
+	module, dir := clone(t)
+	sh := doctest.NewShell(t, filepath.Join(dir, "bin"))
+	sh.Paste("cd '" + module + "'\n")
+	blocks := doctest.Blocks(t, "../../README.md")
+	if len(blocks) != 3 || blocks[0].Kind != "text" || blocks[1].Kind != "sh" || blocks[2].Kind != "sh" {
+		t.Fatalf("the README has other blocks: %q", blocks)
+	}
+	told := named.ReplaceAllString(blocks[0].Text, "at COMMIT")
+	var of strings.Builder // what is said of the task that the README tells of
+	for line := range strings.Lines(sh.Paste(blocks[1].Text)) {
+		if _, said, found := strings.Cut(line, "Z "); found && strings.HasPrefix(said, "G-2: ") {
+			of.WriteString(said)
+		}
+	}
+	if said := named.ReplaceAllString(of.String(), "at COMMIT"); !strings.Contains(said, told) {
+		t.Errorf("the README tells\n%s\nbut there comes\n%s", told, said)
+	}
+	if version := sh.Paste(blocks[2].Text); !strings.HasPrefix(version, "signalbox ") {
+		t.Errorf("what is installed says %q", version)
+	}
+	text, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	sh := doctest.NewShell(t, filepath.Join(dir, "bin"))
-	var output string
-	ran, compared := 0, 0
-	for _, block := range doctest.Blocks(t, "../../README.md") {
-		text := block.Text
-		switch block.Kind {
-		case "go":
-			if _, err := format.Source([]byte(text)); err != nil {
-				t.Errorf("%v in\n%s", err, text)
-			}
-		case "text":
-			compared++
-			if output != text {
-				t.Errorf("the README shows\n%s\nbut there comes\n%s", text, output)
-			}
-		case "sh":
-			if strings.HasPrefix(text, "go install") { // in the clone, which stays as it is
-				text = "cd '" + module + "'\n" + text + "cd '" + dir + "'\n"
-			}
-			output = sh.Paste(text)
-			ran++
-		}
-	}
-	if ran < 5 || compared < 3 {
-		t.Errorf("ran %d blocks and compared %d", ran, compared)
+	if lines := strings.Count(string(text), "\n"); lines >= 120 {
+		t.Errorf("the README has %d lines: it is to be read in a minute", lines)
 	}
 }
 
-// TestHandoffPage does what docs/handoff.md says, and holds what comes out against it.
-func TestHandoffPage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program and does all that the page says; not with -short")
-	}
+var named = regexp.MustCompile(`\bat [0-9a-f]{7}\b`)
+
+// clone returns where this module is, and a directory to work in.
+func clone(t *testing.T) (module, dir string) {
+	t.Helper()
 	module, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	sh := doctest.NewShell(t, filepath.Join(dir, "bin"))
-	sh.Paste("cd '" + module + "'\ngo install ./cmd/signalbox\nmkdir '" + dir + "/work'\ncd '" + dir + "/work'\n")
-	output, compared, completed := "", 0, false
-	for _, block := range doctest.Blocks(t, "../../docs/handoff.md") {
-		switch block.Kind {
-		case "text":
-			if compared++; strings.TrimSpace(output) != strings.TrimSpace(block.Text) {
-				t.Errorf("the page shows\n%s\nbut there comes\n%s", block.Text, output)
-			}
-		case "sh":
-			output = sh.Paste(block.Text)
-			completed = completed || strings.Contains(output, "is now in COMPLETED")
-		}
+	return module, t.TempDir()
+}
+
+// TestPages does what pages say, and holds what comes out against them. Go code on them is checked to be Go; the examples
+// of the packages run.
+func TestPages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program and does all that the pages say; not with -short")
 	}
-	if !completed || compared < 5 {
-		t.Errorf("compared %d; at the end there comes\n%s", compared, output)
+	for _, page := range []struct {
+		name          string
+		ran, compared int    // blocks, at least
+		said          string // among what comes out, if anything
+	}{
+		{"first-day", 6, 2, "proven"},
+		{"signals", 4, 4, "verdict READY_FOR_REVIEW"},
+		{"handoff", 12, 8, "is now in COMPLETED"},
+	} {
+		t.Run(page.name, func(t *testing.T) {
+			module, dir := clone(t)
+			sh := doctest.NewShell(t, filepath.Join(dir, "bin"))
+			sh.Paste("cd '" + module + "'\ngo install ./cmd/signalbox\nmkdir '" + dir + "/work'\ncd '" + dir + "/work'\n")
+			output, ran, compared, said := "", 0, 0, false
+			for _, block := range doctest.Blocks(t, "../../docs/"+page.name+".md") {
+				text := block.Text
+				switch block.Kind {
+				case "go":
+					if _, err := format.Source([]byte(text)); err != nil {
+						t.Errorf("%v in\n%s", err, text)
+					}
+				case "text":
+					if compared++; strings.TrimSpace(output) != strings.TrimSpace(text) {
+						t.Errorf("the page shows\n%s\nbut there comes\n%s", text, output)
+					}
+				case "sh":
+					if strings.HasPrefix(text, "go install") { // in the clone, which stays as it is
+						text = "cd '" + module + "'\n" + text + "cd '" + dir + "/work'\n"
+					}
+					output = sh.Paste(text)
+					said = said || strings.Contains(output, page.said)
+					ran++
+				}
+			}
+			if ran < page.ran || compared < page.compared || !said {
+				t.Errorf("ran %d blocks and compared %d; %q was said: %t; at the end there comes\n%s", ran, compared, page.said, said, output)
+			}
+		})
 	}
 }
 
