@@ -56,13 +56,14 @@ says:
 // speak for it; its settings, hooks and tool servers are there to be loaded. The verdict stays
 // the reviewer's.
 func TestAgentsHostile(t *testing.T) {
-	for _, p := range hostilePrograms {
+	for n, p := range hostilePrograms {
 		for i, kind := range p.kinds {
 			role, failed := agentsig.RoleCritic, agentsig.KindReviewFailed
 			if i > 0 || p.name == "codex-acp" {
 				role, failed = agentsig.RoleAuditor, agentsig.KindAuditFailed
 			}
 			t.Run(fmt.Sprintf("%s/%s", p.name, kind), func(t *testing.T) {
+				among(t, i == n%len(p.kinds))
 				if err := sandbox.Available(kind); err != nil {
 					t.Skipf("NOT TESTED: %v", err)
 				}

@@ -62,8 +62,9 @@ says:
 func TestAgentsJudge(t *testing.T) {
 	programs := slices.DeleteFunc(slices.Clone(reals), func(r real) bool { return laid[r.name] == nil })
 	sandboxes(t, func(t *testing.T, kind sandbox.Kind) {
-		for _, r := range programs {
+		for i, r := range programs {
 			t.Run(r.name, func(t *testing.T) {
+				among(t, kind == sandbox.Kinds()[1+i%2])
 				w, server := r.probe(t, "^# Review of T-1:", "attack", "REVIEW_PASSED: T-1 ${run}",
 					fmt.Sprintf("roles: {critic: {agent: real}}\nsandbox: {kind: %s, write: [@SCRIPTS@/starts, @OUT@]}\n", kind))
 				w.completed(w.deliver())
@@ -75,8 +76,8 @@ func TestAgentsJudge(t *testing.T) {
 	})
 	for _, r := range programs {
 		t.Run("control/"+r.name, func(t *testing.T) {
-			if r.name == "opencode" && !*confined {
-				t.Skip("NOT TESTED: it waits minutes for a network, for what plugins need; with -confined")
+			if r.name == "opencode" && !*all {
+				t.Skip("NOT TESTED: it waits minutes for a network, for what plugins need; with -all")
 			}
 			w, server := r.probe(t, "^# T-1:", "", "READY_FOR_REVIEW: T-1 ${run}\n  No Change Needed: it only looks", "roles: {developer: {agent: real}}\n")
 			w.completed(w.deliver())

@@ -50,10 +50,11 @@ func TestAgentsRework(t *testing.T) {
 		program string
 		lost    bool
 		sandbox sandbox.Kind
+		part    bool
 	}{
-		{"claude", false, sandbox.None}, {"claude", true, sandbox.None}, {"claude", false, sandbox.Landlock},
-		{"codex", false, sandbox.None}, {"codex", true, sandbox.None}, {"codex", false, sandbox.Bubblewrap},
-		{"claude-acp", false, sandbox.None}, {"claude-acp", true, sandbox.None}, {"codex-acp", false, sandbox.None},
+		{"claude", false, sandbox.None, false}, {"claude", true, sandbox.None, true}, {"claude", false, sandbox.Landlock, true},
+		{"codex", false, sandbox.None, true}, {"codex", true, sandbox.None, false}, {"codex", false, sandbox.Bubblewrap, false},
+		{"claude-acp", false, sandbox.None, false}, {"claude-acp", true, sandbox.None, true}, {"codex-acp", false, sandbox.None, true},
 	} {
 		name := c.program
 		switch {
@@ -63,6 +64,7 @@ func TestAgentsRework(t *testing.T) {
 			name += " in a sandbox"
 		}
 		t.Run(name, func(t *testing.T) {
+			among(t, c.part)
 			t.Parallel()
 			if err := sandbox.Available(c.sandbox); err != nil {
 				t.Skipf("NOT TESTED: %v", err)
