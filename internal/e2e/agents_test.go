@@ -5,7 +5,6 @@ package e2e_test
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -189,16 +188,6 @@ func TestAgents(t *testing.T) {
 			t.Parallel()
 			r.deliver(t, "")
 		})
-	}
-}
-
-var all = flag.Bool("all", false, "all cases of the real programs; otherwise a part, in which each program and each kind of case is")
-
-// among skips a case of a real program that is not of the part, unless all are wanted.
-func among(t *testing.T, part bool) {
-	t.Helper()
-	if !part && !*all {
-		t.Skip("NOT TESTED: a case like others of this program; with -all")
 	}
 }
 

@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"flag"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -20,6 +21,16 @@ func sandboxes(t *testing.T, f func(t *testing.T, kind sandbox.Kind)) {
 			}
 			f(t, kind)
 		})
+	}
+}
+
+var all = flag.Bool("all", false, "each program and each attack in each sandbox; otherwise a part, in which every one of them is")
+
+// among skips a case that is like others and not of the part, unless all are wanted.
+func among(t *testing.T, part bool) {
+	t.Helper()
+	if !part && !*all {
+		t.Skip("NOT TESTED: a case like others; with -all")
 	}
 }
 
