@@ -23,12 +23,12 @@ const (
 	requirementsHead = "| requirement | where | test | deviation |"
 )
 
-// What a cell says instead of naming something: a requirement that is not met, one that no test is about, one that is met
-// as it is written.
+// What a cell says instead of naming something: that a requirement is not met, that no test is about it, and that there is
+// no deviation, or nothing to test.
 const (
-	notDone     = "not done"
-	noTest      = "no test of its own"
-	noDeviation = "—"
+	notDone = "not done"
+	noTest  = "no test of its own"
+	none    = "—"
 )
 
 var (
@@ -146,10 +146,10 @@ func (s *sources) requirement(where, test, deviation, about string) {
 	switch {
 	case len(places) == 0 && !missing:
 		s.say("%s: it is nowhere, and not said to be %q", about, notDone)
-	case len(tests) == 0 && !strings.HasPrefix(test, noTest) && !(missing && test == noDeviation):
+	case len(tests) == 0 && !strings.HasPrefix(test, noTest) && (!missing || test != none):
 		s.say("%s: it names no test, and does not say %q", about, noTest)
-	case len(links) == 0 && deviation != noDeviation:
-		s.say("%s: the deviation is neither a link to deviations.md nor %s", about, noDeviation)
+	case len(links) == 0 && deviation != none:
+		s.say("%s: the deviation is neither a link to deviations.md nor %s", about, none)
 	case len(links) == 0 && missing:
 		s.say("%s: it is %s, and no deviation says why", about, notDone)
 	}
