@@ -1,6 +1,6 @@
 // Package archtest keeps the structure of the module: who may import what, what
 // every package has, and what none may do. Its test runs over the module's own
-// sources.
+// sources, and over the pages that name parts of them.
 package archtest
 
 import (

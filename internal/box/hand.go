@@ -1,6 +1,7 @@
 package box
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -54,9 +55,10 @@ func (b *Box) unread(item work.Item, token work.Token, said reading, text []byte
 	return out, err
 }
 
-// preview returns the last characters of an output, escaped.
+// preview returns the last characters of an output, escaped, and never half of one.
 func preview(text []byte) string {
-	last := []rune(strings.TrimSpace(string(text[max(0, len(text)-4*maxPreview):])))
+	text = bytes.TrimSpace(text)
+	last := []rune(string(text[max(0, len(text)-4*maxPreview):]))
 	return safetext.EscapeLines(string(last[max(0, len(last)-maxPreview):]))
 }
 

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/signalbox-dev/signalbox/bt"
 )
 
@@ -134,6 +136,37 @@ func TestCounters(t *testing.T) {
 	} {
 		if got := c.before.count(c.previous, c.present); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
+
+// A question begins with nothing signalled and nothing counted, whatever the blackboard had.
+func TestResetState(t *testing.T) {
+	board := values{}
+	for _, key := range []string{keyLastSignal, keyPrevSignal} {
+		board[key] = values{"type": "stuck"}
+	}
+	for _, key := range []string{keySignals, keyToolResults} {
+		board[key] = []any{"before"}
+	}
+	for _, key := range []string{keySameReason, keySilent, keyTurn} {
+		board[key] = 7
+	}
+	board[keyParsed], board[keyContent] = true, "before"
+	b, err := bt.NewBlackboard(board)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := (&query{}).resetState(bt.NewContext(b, time.Unix(0, 0), nil)); got != bt.Success {
+		t.Errorf("%v", got)
+	}
+	want := values{
+		keyLastSignal: nil, keyPrevSignal: nil, keySignals: []any{}, keyToolResults: []any{},
+		keySameReason: 0, keySilent: 0, keyTurn: 0, keyParsed: false, keyContent: "",
+	}
+	for key, value := range want {
+		if diff := cmp.Diff(value, b.Get(key)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", key, diff)
 		}
 	}
 }
