@@ -45,12 +45,12 @@ func Run(ctx context.Context, args []string, env command.Env) int {
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "signalbox",
-		Short: "Delivers plans with AI agents, and proves what happened",
-		Long: `Signalbox delivers plans with AI agents, and proves what happened. A plan goes in (run); agents work in
-git worktrees of their own; your checks, a critic and an auditor judge what they did; work is merged to a
-branch when it is proven; and you are asked only what only you can answer (inbox, answer).
+		Short: "Delivers plans with AI agents, checks their work, and records what happened",
+		Long: `Signalbox delivers plans with AI agents, checks their work, and records what happened. A plan goes in (run); agents
+work in git worktrees of their own; your checks, a critic and an auditor judge what they did; work that they pass is
+merged to a branch of its own; and you are asked only what only you can answer (inbox, answer).
 
-Everything is recorded in a ledger that can't be changed quietly (ledger, verify).`,
+Everything is recorded in a ledger that can't be changed quietly (show, ledger, verify).`,
 		Example: `  signalbox init
   signalbox run "fix the flaky login test"
   signalbox inbox`,

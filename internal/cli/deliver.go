@@ -37,7 +37,7 @@ func (a *app) runCommand() *cobra.Command {
 		Use:   "run [PLAN | SENTENCE]",
 		Short: "Deliver a plan with agents, and watch it",
 		Long: `Run delivers a plan: it starts agents in git worktrees of their own, hands each task
-from developer to critic to auditor, runs your checks itself, and merges what is proven to
+from developer to critic to auditor, runs your checks itself, and merges what has passed to
 a branch of its own. Your checkout and your branch are not touched.
 
 A sentence has a critic and no auditor, unless --audit always or the settings (audit: always) ask for one; what is decided when
