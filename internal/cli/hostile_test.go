@@ -49,7 +49,7 @@ var hostile = []hostileInput{
 // TestHostile scans what a hostile agent might print, within 64 MiB of memory.
 func TestHostile(t *testing.T) {
 	if testing.Short() {
-		t.Skip("links the program and starts it for each input; not with -short")
+		t.Skip("starts the program for each input; not with -short")
 	}
 	binary := filepath.Join(t.TempDir(), "signalbox")
 	build := exec.CommandContext(t.Context(), "go", "run", "-exec", "cp", "../../cmd/signalbox", binary) // go run keeps what it has linked
