@@ -10,6 +10,10 @@ import (
 
 // TestMemory looks at what a scanner holds while hostile output comes in.
 func TestMemory(t *testing.T) {
+	size := 4 << 20
+	if testing.Short() {
+		size = 2 << 20
+	}
 	big := strings.Repeat("x", 65_000)
 	exit := `{"protocol":"apm2_agent_exit","version":"1.0.0","phase_completed":"CI_PENDING","exit_reason":"completed"`
 	for name, pattern := range map[string]struct{ before, again string }{
@@ -26,7 +30,7 @@ func TestMemory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := agentsig.NewScanner(agentsig.Options{Role: agentsig.RoleDeveloper}, agentsig.Sink{})
-			chunks := chunksOf(4096)([]byte(pattern.before + strings.Repeat(pattern.again, 1+4<<20/len(pattern.again))))
+			chunks := chunksOf(4096)([]byte(pattern.before + strings.Repeat(pattern.again, 1+size/len(pattern.again))))
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)

@@ -162,6 +162,9 @@ func TestVerifyFindsAnotherHistory(t *testing.T) {
 // Of several wrong tiles the first one of the lowest level is named: what is above
 // it is wrong with it.
 func TestVerifyFindsTheLowestTile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 65,836 events; not with -short")
+	}
 	b := newBook(t)
 	for n := range 256*256 + 300 {
 		b.add(t, event("item", n))

@@ -43,7 +43,7 @@ func TestPowerCutEverywhere(t *testing.T) {
 	keys := newKeys(t)
 	step := 1
 	if testing.Short() {
-		step = 5
+		step = 15
 	}
 	for _, c := range []struct{ kill, mirror bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
 		disks := newLife(keys, 0, c.mirror).disks()

@@ -29,6 +29,9 @@ var judge = flag.Bool("judge", false, "fail if the oracle takes longer than it m
 func TestOverhead(t *testing.T) {
 	const turnsEach = 20
 	rounds := 3
+	if testing.Short() {
+		rounds = 1
+	}
 	if *judge {
 		rounds = 12
 	}

@@ -61,6 +61,9 @@ func TestCheckBranch(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && name != "it passes" && name != "it fails" {
+				t.Skip("two checks, one that passes and one that fails, run with -short")
+			}
 			w := newWorkshop(t, c.check)
 			gittest.Git(t, w.repo, "branch", "old", "fix~1")
 			gittest.Git(t, w.repo, "pack-refs", "--all")
@@ -180,6 +183,7 @@ func TestCheckBranchMoves(t *testing.T) {
 // What can't be checked is told as trouble; objects that are malformed are the work's fault; and a check that is cancelled
 // says nothing.
 func TestCheckBranchTrouble(t *testing.T) {
+	t.Parallel() // it waits for git's lock
 	w := newWorkshop(t, "true")
 	w.config.Worktree = config.Worktree{Setup: "echo no network; false", SetupTimeout: config.DefaultCheckTimeout}
 	got, err := w.CheckBranch(t.Context(), w.item)

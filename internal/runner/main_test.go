@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -43,6 +44,10 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(exit)
 	default:
+		flag.Parse()
+		if err := flag.Set("test.parallel", "4"); err != nil { // what is side by side waits
+			panic(err)
+		}
 		goleak.VerifyTestMain(m)
 	}
 }

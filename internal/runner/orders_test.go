@@ -190,6 +190,9 @@ func TestGateOrder(t *testing.T) {
 // What is handed in with nothing changed, or again after it did not pass, is told as that, and no check runs on it. A
 // claim that nothing has to be changed is checked like a change.
 func TestGateUnchanged(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the checks many times; not with -short")
+	}
 	b := newBench(t)
 	b.change("README.md", "good\n")
 	gate := func() delivery.GateRan {
@@ -293,6 +296,9 @@ func TestMergeRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && name != "nobody looked at it" && name != "the checks fail on the merge" {
+				t.Skip("two refusals, one before the checks and one by them, are tried with -short")
+			}
 			b := newBench(t)
 			b.change("new.txt", "new\n")
 			b.judge()

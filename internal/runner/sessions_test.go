@@ -45,6 +45,7 @@ func (b *bench) start(s delivery.Session) {
 // A session is started in the task's worktree, with a prompt that names the task; what it said is handed in when its
 // process is gone, and then how it ended.
 func TestStartOrder(t *testing.T) {
+	t.Parallel() // its session waits for a box
 	b := newBench(t)
 	b.script("echo done >work.txt\nprintf '%s' \"$prompt\" >prompt\necho READY_FOR_REVIEW: T-1 $run\n")
 	b.start(delivery.Session{ID: "item-1.1", Role: agentsig.RoleDeveloper, Task: "T-1"})
@@ -77,6 +78,7 @@ func TestStartOrder(t *testing.T) {
 // A session that goes on with the conversation of another is told what is new, and all if that is gone; if the agent's settings are
 // others since, or nothing is left of the other session, it begins afresh, and that is told.
 func TestResumeOrder(t *testing.T) {
+	t.Parallel() // its sessions wait for a box
 	b := newBench(t)
 	b.script("echo done >work.txt\n")
 	b.start(delivery.Session{ID: "item-1.1", Role: agentsig.RoleDeveloper, Task: "T-1"})

@@ -32,7 +32,11 @@ func realDir(t *testing.T) string {
 // What is permitted is never more than what the entries say, path by path; and it is the
 // same, but for directories with less access below them and links.
 func TestGrants(t *testing.T) {
-	for seed := range uint64(100) {
+	seeds := uint64(100)
+	if testing.Short() {
+		seeds = 25
+	}
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 1))
 		top := realDir(t)
 		paths := grow(t, r, top)

@@ -50,8 +50,8 @@ func TestWorks(t *testing.T) {
 		for _, k := range strong {
 			t.Run(string(k)+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
-				if testing.Short() && i%4 != 0 {
-					t.Skip("one kind of work in four is tried with -short")
+				if testing.Short() && i%8 != 0 {
+					t.Skip("one kind of work in eight is tried with -short")
 				}
 				need(t, k)
 				if _, err := exec.LookPath("node"); c.name == "node" && err != nil {

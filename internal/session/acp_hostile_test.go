@@ -67,7 +67,11 @@ cat > rest`, questions)}}
 // Whatever size something has, the box can be told of it.
 func TestACPSizes(t *testing.T) {
 	t.Parallel()
-	huge := strings.Repeat("k", 2<<20)
+	size := 2 << 20
+	if testing.Short() {
+		size = 256 << 10
+	}
+	huge := strings.Repeat("k", size)
 	s := acpSpec(t, told(`{"sessionUpdate":"tool_call","toolCallId":"`+huge+`","title":"`+huge+`","kind":"`+huge+`","status":"failed"}`)+"stop "+huge)
 	s.Allow = nil
 	r := start(t, s)
@@ -80,7 +84,7 @@ func TestACPSizes(t *testing.T) {
 		t.Errorf("transcript of %d bytes", len(transcript))
 	}
 	r.end()
-	long := start(t, acpSpec(t, `raw {"jsonrpc":"2.0","id":3,"result":{"usage":{"inputTokens":`+strings.Repeat("1", 2<<20)+"}}}\nhang"))
+	long := start(t, acpSpec(t, `raw {"jsonrpc":"2.0","id":3,"result":{"usage":{"inputTokens":`+strings.Repeat("1", size)+"}}}\nhang"))
 	if last := long.finish(); last.How != api.HowCrashed || len(last.Detail) > 8<<10 {
 		t.Errorf("%d bytes", len(last.Detail))
 	}

@@ -74,6 +74,7 @@ func TestBudgetWrapUp(t *testing.T) {
 // One that can't be told anything in a turn is told with its next prompt. What was used before counts in a task, and not in
 // a further turn.
 func TestBudgetWrapUpLater(t *testing.T) {
+	t.Parallel()
 	s := spec(t, `cat > "prompt-$SIGNALBOX_TURN"`+"\n"+uses("95")+"sleep 2; echo fine")
 	s.Budget = delivery.Allowance{Turn: delivery.Spend{Tokens: 100}, Task: delivery.Spend{Tokens: 200}}
 	s.Budget.Task.Tokens = 105

@@ -89,13 +89,19 @@ func template(t *testing.T) string {
 	return templates.dir
 }
 
-// newFixture makes a repository. With -short it skips three in four of the cases that are tests of their own.
+// newFixture makes a repository. With -short it skips half of the tests, and seven in eight of the cases that are
+// tests of their own.
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	if h := fnv.New32a(); testing.Short() && strings.Contains(t.Name(), "/") {
+	if testing.Short() {
+		oneIn := uint32(2)
+		if strings.Contains(t.Name(), "/") {
+			oneIn = 8
+		}
+		h := fnv.New32a()
 		_, _ = h.Write([]byte(t.Name())) // which never fails
-		if h.Sum32()>>12%4 != 0 {
-			t.Skip("one case in four is tried with -short")
+		if h.Sum32()>>13%oneIn != 0 {
+			t.Skipf("one in %d is tried with -short", oneIn)
 		}
 	}
 	root := filepath.Join(t.TempDir(), odd)

@@ -12,6 +12,9 @@ import (
 // TestDocument does what docs/portfolio.md says, and holds what comes out against it. A client that
 // has to be downloaded, and a server that runs until it is stopped, are left out: TestMCP has them.
 func TestDocument(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program and runs what the document shows; not with -short")
+	}
 	dir := t.TempDir()
 	module, err := filepath.Abs("../../..")
 	if err != nil {
