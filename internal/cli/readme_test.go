@@ -54,6 +54,23 @@ func TestReadme(t *testing.T) {
 
 // TestHandoffPage does what docs/handoff.md says, and holds what comes out against it.
 func TestHandoffPage(t *testing.T) {
+	outputs, compared := pastePage(t, "../../docs/handoff.md")
+	if !strings.Contains(outputs, "is now in COMPLETED") || compared < 5 {
+		t.Errorf("compared %d; there comes\n%s", compared, outputs)
+	}
+}
+
+// TestOperatingPage does what docs/operating.md says, and holds what comes out against it.
+func TestOperatingPage(t *testing.T) {
+	if outputs, compared := pastePage(t, "../../docs/operating.md"); compared < 6 {
+		t.Errorf("compared %d; there comes\n%s", compared, outputs)
+	}
+}
+
+// pastePage does what a page says, in an empty directory, and holds what comes out against what it shows. It returns all that came,
+// and how often it was compared.
+func pastePage(t *testing.T, page string) (outputs string, compared int) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("builds the program and does all that the page says; not with -short")
 	}
@@ -64,8 +81,8 @@ func TestHandoffPage(t *testing.T) {
 	dir := t.TempDir()
 	sh := doctest.NewShell(t, filepath.Join(dir, "bin"))
 	sh.Paste("cd '" + module + "'\ngo install ./cmd/signalbox\nmkdir '" + dir + "/work'\ncd '" + dir + "/work'\n")
-	output, compared, completed := "", 0, false
-	for _, block := range doctest.Blocks(t, "../../docs/handoff.md") {
+	output := ""
+	for _, block := range doctest.Blocks(t, page) {
 		switch block.Kind {
 		case "text":
 			if compared++; strings.TrimSpace(output) != strings.TrimSpace(block.Text) {
@@ -73,12 +90,10 @@ func TestHandoffPage(t *testing.T) {
 			}
 		case "sh":
 			output = sh.Paste(block.Text)
-			completed = completed || strings.Contains(output, "is now in COMPLETED")
+			outputs += output
 		}
 	}
-	if !completed || compared < 5 {
-		t.Errorf("compared %d; at the end there comes\n%s", compared, output)
-	}
+	return outputs, compared
 }
 
 var link = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
