@@ -238,7 +238,7 @@ func (a *app) emitted(e api.Emitted, err error) error {
 		for _, m := range e.NearMisses {
 			fmt.Fprintf(a.Err, "line %d  near miss  %s\n        %s: %s\n", m.Line, meant(m.Kind), m.Reason, m.Hint)
 		}
-		if e.Error == agentsig.ErrExitDisabled.Error() {
+		if strings.HasPrefix(e.Error, agentsig.ErrExitDisabled.Error()) { // more may follow, if the session is ended for it
 			defer fmt.Fprintf(a.Err, "Start the box with %s=true, or with exit_protocol: true in %s.\n", agentsig.ExitProtocolVariable, config.File)
 		}
 		fmt.Fprintf(a.Err, "signalbox: %s\n", safetext.Escape(e.Error))

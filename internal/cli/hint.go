@@ -16,10 +16,14 @@ var hints = []struct {
 	next    string
 }{
 	{work.ErrNoItem, "`signalbox work list` lists the work items, and `signalbox status` a run's tasks."},
+	{work.ErrExists, "`signalbox work show ID` shows it; `signalbox work add` without --id makes an id of its own."},
 	{work.ErrNoSession, "--session takes what `signalbox claim` printed as session; it is not the work item's id."},
+	{work.ErrNotHolder, "Its lease ran out or was ended. If the work is still to be done, `signalbox claim --work ID` takes it anew."},
 	{delivery.ErrFinished, "What it left undone can be delivered by another run: `signalbox run \"what is left\"`, or a plan with these tasks. `signalbox runs` lists those that were."},
 	{delivery.ErrTaskOver, "A change to what it did is a task of another run: `signalbox run \"what to change\"`."},
 	{delivery.ErrNoTask, "`signalbox status` shows the run's tasks."},
+	{delivery.ErrNoReview, "`signalbox inbox` lists what waits for you, and `signalbox status` what each task waits for."},
+	{delivery.ErrNotTaken, "`signalbox take TASK` takes it."},
 	{box.ErrByHand, "Whoever works on it claims it (`signalbox claim --work ID`) and hands in what they say (`signalbox emit`)."},
 	{delivery.ErrNoQuestion, "`signalbox inbox` lists the questions that are open."},
 	{delivery.ErrAnswered, "`signalbox inbox` lists the questions that are open; `signalbox tell` says more to the agent on a task."},

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -76,8 +75,8 @@ func (a *app) verifierKey(ctx context.Context, p place) (string, error) {
 	case err == nil:
 		key = string(bytes.TrimSpace(data))
 	}
-	if strings.Count(key, "+") < 2 || strings.HasPrefix(key, "PRIVATE+KEY+") {
-		return "", fmt.Errorf("%s is neither a verifier's key nor a file with one: ledger key prints it", safetext.Escape(p.key))
+	if _, err := ledger.KeyOrigin(key); err != nil {
+		return "", fmt.Errorf("%s is neither a verifier's key nor a file with one: `signalbox ledger key` prints it, where the ledger is", safetext.Escape(p.key))
 	}
 	return key, nil
 }

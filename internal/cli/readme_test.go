@@ -74,6 +74,7 @@ func TestPages(t *testing.T) {
 		{"first-day", 6, 2, "proven"},
 		{"signals", 4, 4, "verdict READY_FOR_REVIEW"},
 		{"handoff", 12, 8, "is now in COMPLETED"},
+		{"operating", 6, 6, ""},
 	} {
 		t.Run(page.name, func(t *testing.T) {
 			module, dir := clone(t)

@@ -50,7 +50,11 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 		return nil, fmt.Errorf("a box listens on loopback only (127.0.0.1, ::1, localhost), not on %q: requests are not encrypted", host)
 	}
 	var config net.ListenConfig
-	return config.Listen(ctx, "tcp", address)
+	l, err := config.Listen(ctx, "tcp", address)
+	if err != nil {
+		err = fmt.Errorf("a box can't listen on %s: %w: name another address (--listen, or listen in signalbox.yaml), or none, and it takes a free port", address, err)
+	}
+	return l, err
 }
 
 // failedListen is for how long a box that failed goes on answering before it stops, so that whoever

@@ -68,6 +68,19 @@ func serve(t *testing.T) (address, token, gate string) {
 	return l.Addr().String(), token, gate
 }
 
+// Who can't have the address is told what to do.
+func TestListenTaken(t *testing.T) {
+	l, err := Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	address := l.Addr().String()
+	if _, err := Listen(t.Context(), address); err == nil || !strings.Contains(err.Error(), address) || !strings.Contains(err.Error(), "name another address") {
+		t.Errorf("a second box on %s: %v", address, err)
+	}
+}
+
 // A box for a single request is found by nobody else: it would be gone before it was asked.
 func TestUnlisted(t *testing.T) {
 	dir := box.Dir(filepath.Join(t.TempDir(), "box"))
