@@ -31,9 +31,13 @@ func main() {
 	}
 }
 
-// service is what a box's processor takes for one handoff, a signal and the claim that it leads to, as docs/scale.md
-// has measured it: 0.30 ms with 64 clients. One core is taken for one server.
-const service = 300 * time.Microsecond
+// What a box's processor takes for one handoff, a signal and the claim that it leads to, as docs/scale.md has measured
+// it: with 64 clients at once, and with one. The first is what a shard can carry; the second is what a signal takes at
+// a shard with little to do, where nothing is shared with others.
+const (
+	service      = 350 * time.Microsecond
+	serviceAlone = 560 * time.Microsecond
+)
 
 const usage = "which one: queue, loss, grow, skew or size"
 
@@ -81,9 +85,8 @@ func run(args []string, out, errs io.Writer) error {
 	return nil
 }
 
-// serviceFlag is what all simulations take.
-func serviceFlag(flags *flag.FlagSet) *time.Duration {
-	return flags.Duration("service", service, "a shard's time for one signal")
+func serviceFlag(flags *flag.FlagSet, usual time.Duration) *time.Duration {
+	return flags.Duration("service", usual, "a shard's time for one signal")
 }
 
 func seedFlag(flags *flag.FlagSet) *uint64 { return flags.Uint64("seed", 1, "of the chance") }

@@ -12,7 +12,7 @@ import (
 
 // queueTable is one shard, by how much of its time is used.
 func queueTable(flags *flag.FlagSet) func() ([][]string, error) {
-	service, seed := serviceFlag(flags), seedFlag(flags)
+	service, seed := serviceFlag(flags, service), seedFlag(flags)
 	signals := flags.Int("signals", 1_000_000, "in each row")
 	return func() ([][]string, error) {
 		if err := positive("-service and -signals are more than 0", *service > 0 && *signals > 0); err != nil {
@@ -55,7 +55,7 @@ func waitOfMD1(service time.Duration, used float64) time.Duration {
 
 // lossTable is many shards, one of which is down for a while.
 func lossTable(flags *flag.FlagSet) func() ([][]string, error) {
-	service, seed := serviceFlag(flags), seedFlag(flags)
+	service, seed := serviceFlag(flags, service), seedFlag(flags)
 	shards := flags.Int("shards", 8, "how many there are")
 	backup := flags.Duration("backup", time.Minute, "how old the backup is that the shard would be restored from if its disk is lost")
 	return func() ([][]string, error) {
@@ -216,7 +216,7 @@ func oldShare(before, after, first int, lives float64) float64 {
 
 // skewTable is one run that says more than the others.
 func skewTable(flags *flag.FlagSet) func() ([][]string, error) {
-	service, seed := serviceFlag(flags), seedFlag(flags)
+	service, seed := serviceFlag(flags, service), seedFlag(flags)
 	shards := flags.Int("shards", 8, "how many there are")
 	used := flags.Float64("used", 0.5, "of the time of all shards")
 	lasts := flags.Duration("for", time.Minute, "how long it goes on")

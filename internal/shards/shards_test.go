@@ -159,6 +159,12 @@ func TestNoRunMoves(t *testing.T) {
 			}
 		}
 	}
+	changed := placement{{since: 0, shares: evenly(0, 1)}, {since: 5, shares: evenly(1, 2)}}
+	for born, want := range map[time.Duration]int{0: 0, 4: 0, 5: 1, 6: 1} {
+		if got := changed.of(id{born, 7}); got != want {
+			t.Errorf("what begins at %d is on shard %d, and not %d", born, got, want)
+		}
+	}
 	p, r := placement{{shares: []uint64{0, 1, 3}}}, chance(1)
 	var counts [3]float64
 	for range 40_000 {

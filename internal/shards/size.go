@@ -9,9 +9,11 @@ import (
 
 // What docs/scale.md has measured, and what the code allows.
 const (
-	eventBytes  = 1150    // that an event takes in the archive, both copies
+	eventBytes  = 1134    // that an event takes in the archive, both copies
 	itemEvents  = 7. / 3. // for each handoff: an item is added and handed over three times, two events each
-	waitKB      = 40.     // of memory for a claim that waits
+	waitKB      = 34      // of memory for a claim that waits
+	sessionMB   = 4.3     // of memory for a session
+	programMB   = 251     // and for its agent's program: the mean of four
 	waitsOfABox = 10_000  // claims may wait at a box
 )
 
@@ -22,7 +24,7 @@ const (
 
 // sizeTable is arithmetic: what so many agents would take. Its second column is the formula.
 func sizeTable(flags *flag.FlagSet) func() ([][]string, error) {
-	service := serviceFlag(flags)
+	service := serviceFlag(flags, serviceAlone)
 	agents := flags.Float64("agents", 100_000, "that signal")
 	every := flags.Duration("every", 5*time.Minute, "each of them")
 	used := flags.Float64("used", 0.5, "of a core's time, no more: queue says what more would cost")
@@ -51,13 +53,14 @@ func sizeTable(flags *flag.FlagSet) func() ([][]string, error) {
 			{"boxes, by claims that wait", "agents / " + number(waitsOfABox), number(byWaits)},
 			{"boxes", "the larger", number(boxes)},
 			{"memory for claims that wait", "agents x " + decimal(waitKB) + " KB", decimal(*agents*waitKB/1e6) + " GB"},
+			{"memory of agents, on your machines", "agents x (" + decimal(sessionMB) + " + " + decimal(programMB) + ") MB", decimal(*agents*(sessionMB+programMB)/1e6) + " TB"},
 			{"events a day", "signals/s x 7/3 x 86,400", number(signals * itemEvents * day.Seconds())},
 			{"disk a day", "events x bytes", decimal(daily/1e9) + " GB"},
 			{"a box's disk is full after", "disk x boxes / disk a day", decimal(*disk*1e12*boxes/daily) + " days"},
 			{"disk after a year", "365 x disk a day", decimal(year/1000) + " TB"},
-			{"syncs/s, each box", "2 x signals/s / boxes, at most", decimal(2 * signals / boxes)},
-			{"example: cores for a year", "boxes x cores of a box x 8,760 h x core-hour", number(coreHours * *core)},
-			{"example: disk in the first year", "disk after a year / 2 x 12 x gb-month", number(gbMonths * *gb)},
+			{"syncs/s of a box, at most", "2 x signals/s / boxes", decimal(2 * signals / boxes)},
+			{"example: price of cores for a year", "boxes x cores of a box x 8,760 h x core-hour", number(coreHours * *core)},
+			{"example: price of disk in the first year", "disk after a year / 2 x 12 x gb-month", number(gbMonths * *gb)},
 		}, nil
 	}
 }
