@@ -31,12 +31,12 @@ func main() {
 	}
 }
 
-// What a box's processor takes for one handoff, a signal and the claim that it leads to, as docs/scale.md has measured
-// it: with 64 clients at once, and with one. The first is what a shard can carry; the second is what a signal takes at
-// a shard with little to do, where nothing is shared with others.
+// What a box's processor takes for a signal, the claim that it leads to and a third of an item that is added, as
+// docs/scale.md has measured it: with 64 clients at once, and with one. The first is what a shard can carry; the second
+// is what a signal takes at a shard with little to do, where nothing is shared with others.
 const (
-	service      = 350 * time.Microsecond
-	serviceAlone = 560 * time.Microsecond
+	service      = 400 * time.Microsecond
+	serviceAlone = 640 * time.Microsecond
 )
 
 const usage = "which one: queue, loss, grow, skew or size"

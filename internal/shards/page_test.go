@@ -2,10 +2,16 @@ package main
 
 import (
 	"flag"
+	"fmt"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -80,6 +86,9 @@ func TestPageSaysWhereFiguresComeFrom(t *testing.T) {
 				if wrong := wrongSource(row[from], names); wrong != "" {
 					t.Errorf("%s: %s", text, wrong)
 				}
+				if wrong := wrongResult(row[from-1], row[from]); wrong != "" {
+					t.Errorf("%s: %s", text, wrong)
+				}
 			case !slices.Equal(table[0], []string{"name", "command"}) && slices.ContainsFunc(row, figure.MatchString):
 				t.Errorf("a figure in a table that does not say where it comes from: %s", text)
 			}
@@ -87,6 +96,11 @@ func TestPageSaysWhereFiguresComeFrom(t *testing.T) {
 	}
 	if len(names) < 4 || rows < 30 {
 		t.Errorf("found only %d commands and %d rows", len(names), rows)
+	}
+	for _, c := range []struct{ figures, cell string }{{"4 MB", "2 × 3"}, {"17", "50 / 2"}, {"2", "7 / 3"}, {"10 days", "`costs`: 7 + 7"}, {"3; 4", "1 + 2; 2 + 3"}} {
+		if wrongResult(c.figures, c.cell) == "" {
+			t.Errorf("%s is let pass for %s", c.cell, c.figures)
+		}
 	}
 	for _, cell := range []string{"", "measured", "`other`", "`internal/shards/main.go`: `nothing`", "`no/file.go`: `service`"} {
 		if wrongSource(cell, names) == "" {
@@ -96,6 +110,10 @@ func TestPageSaysWhereFiguresComeFrom(t *testing.T) {
 }
 
 var (
+	arithmetic = regexp.MustCompile(`[(\d][\d ,.×/+−()^]*[\d)]`)
+	whole      = regexp.MustCompile(`(^|[^\de.])(\d+)($|[^\d.e])`)
+	anyNumber  = regexp.MustCompile(`\d[\d,]*(\.\d+)?`)
+
 	figure   = regexp.MustCompile(`(^|[ (])\d[\d,.]*($|[ ,;)%])`)
 	formula  = regexp.MustCompile(`\d [×/+−] |\) [×/] `)
 	quoted   = regexp.MustCompile("`([^`]+)`")
@@ -119,6 +137,35 @@ func wrongSource(cell string, names map[string]bool) string {
 		return ""
 	}
 	return "this is no command, constant or formula: " + cell
+}
+
+// wrongResult says which formula does not come to the figure beside it. Units are left aside: a thousand times as much
+// is the same figure.
+func wrongResult(figures, cell string) string {
+	for part := range strings.SplitSeq(cell, ";") {
+		if _, after, ok := strings.Cut(part, ": "); ok {
+			part = after
+		}
+		sum := arithmetic.FindString(part)
+		if !strings.ContainsAny(sum, "×/+−") {
+			continue
+		}
+		text := strings.NewReplacer(",", "", "×", "*", "−", "-", "10^", "1e").Replace(sum)
+		text = whole.ReplaceAllString(text, "${1}${2}.0${3}") // 7 / 3 is not 2
+		result, err := types.Eval(token.NewFileSet(), nil, token.NoPos, text)
+		if err != nil {
+			return err.Error()
+		}
+		value, _ := constant.Float64Val(result.Value)
+		if !slices.ContainsFunc(anyNumber.FindAllString(figures, -1), func(n string) bool {
+			figure, err := strconv.ParseFloat(strings.ReplaceAll(n, ",", ""), 64)
+			thousands := math.Round(math.Log10(value/figure) / 3)
+			return err == nil && within(value, figure*math.Pow(1000, thousands), 0.03)
+		}) {
+			return fmt.Sprintf("%s is %g", sum, value)
+		}
+	}
+	return ""
 }
 
 // wrongCommand says that a test which a command names is not there.

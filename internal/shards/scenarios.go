@@ -62,12 +62,12 @@ func lossTable(flags *flag.FlagSet) func() ([][]string, error) {
 		if err := positive("-service and -backup are more than 0, -shards more than 1", *service > 0 && *backup > 0 && *shards > 1); err != nil {
 			return nil, err
 		}
-		rows := [][]string{{"used", "down for", "signals that waited", "of all", "queue at most", "drained after", "by formula", "p99 elsewhere", "lost with its disk"}}
+		rows := [][]string{{"used", "down for", "signals that waited", "queue at most", "drained after", "by formula", "p99 elsewhere", "lost with its disk"}}
 		for _, used := range []float64{0.1, 0.5, 0.8} {
 			for _, down := range []time.Duration{10 * time.Second, time.Minute} {
 				l := lose(chance(*seed), *service, used, *shards, *backup, down)
 				rows = append(rows, []string{
-					percent(used), down.String(), number(float64(l.delayed)), percent(float64(l.delayed) / float64(l.signals)), number(float64(l.longest)),
+					percent(used), down.String(), number(float64(l.delayed)), number(float64(l.longest)),
 					seconds(l.drained), seconds(drainTime(down, used)), millis(quantile(l.elsewhere, 0.99)), number(float64(l.sinceBackup)),
 				})
 			}
@@ -98,7 +98,6 @@ func lose(r *rand.Rand, service time.Duration, used float64, shards int, backup,
 	arrivals(r, float64(shards)*rate(used, service), until, func(at time.Duration) {
 		n := r.IntN(shards)
 		answer := all[n].serve(at)
-		l.signals++
 		switch {
 		case n == 0 && answer <= first.from:
 			l.sinceBackup++

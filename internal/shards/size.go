@@ -58,7 +58,7 @@ func sizeTable(flags *flag.FlagSet) func() ([][]string, error) {
 			{"disk a day", "events x bytes", decimal(daily/1e9) + " GB"},
 			{"a box's disk is full after", "disk x boxes / disk a day", decimal(*disk*1e12*boxes/daily) + " days"},
 			{"disk after a year", "365 x disk a day", decimal(year/1000) + " TB"},
-			{"syncs/s of a box, at most", "2 x signals/s / boxes", decimal(2 * signals / boxes)},
+			{"syncs/s of a box, at most", "7/3 x signals/s / boxes", decimal(itemEvents * signals / boxes)},
 			{"example: price of cores for a year", "boxes x cores of a box x 8,760 h x core-hour", number(coreHours * *core)},
 			{"example: price of disk in the first year", "disk after a year / 2 x 12 x gb-month", number(gbMonths * *gb)},
 		}, nil
