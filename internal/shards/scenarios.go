@@ -78,7 +78,6 @@ func lossTable(flags *flag.FlagSet) func() ([][]string, error) {
 
 // lost is what a shard's absence came to.
 type lost struct {
-	signals     int
 	delayed     int             // signals of this shard that were not answered at once because of it
 	longest     int             // queue
 	drained     time.Duration   // after it was back
