@@ -145,6 +145,7 @@ func TestManyAgents(t *testing.T) {
 		w.within(time.Duration(*agents)*5*time.Second, "all are at work as "+role, func() bool { return len(w.stamps(role)) == *agents })
 		if i == 0 {
 			t.Logf("%d agents were started in %v", *agents, time.Since(began).Round(time.Millisecond))
+			w.sessionCosts(n)
 		}
 		tick := time.NewTicker(*pace / 2)
 		for k, id := range ids {
@@ -230,6 +231,22 @@ func (w *world) bareStart(name string) time.Duration {
 		w.t.Fatal(err)
 	}
 	return time.Unix(0, ns).Sub(began)
+}
+
+// sessionCosts prints what a session takes that waits for its agent, and what the box takes beside them.
+func (w *world) sessionCosts(n *node) {
+	w.t.Helper()
+	all := w.sessions()
+	shared, own := 0, 0
+	spent := time.Duration(0)
+	for _, p := range all {
+		shared += kilobytes(p.pid, "smaps_rollup", "Pss:")
+		own += kilobytes(p.pid, "status", "RssAnon:")
+		spent += p.cpu
+	}
+	each := func(kb int) float64 { return float64(kb) / float64(len(all)) / 1000 * 1.024 }
+	w.t.Logf("%d sessions with their agents at work: %.1f MB each with its share of the program's file, %.1f MB of its own, %v of the processor since its start; the box %.0f MB",
+		len(all), each(shared), each(own), (spent / time.Duration(len(all))).Round(time.Millisecond), float64(kilobytes(n.cmd.Process.Pid, "status", "VmRSS:"))/1000*1.024)
 }
 
 // memory prints what the box and its sessions take.
