@@ -46,7 +46,7 @@ var owners = map[string][]string{
 	"github.com/openai/openai-go/v3":         {"internal/oracle/model"},
 	"github.com/oklog/ulid/v2":               {"internal/box"},
 	"github.com/spf13/cobra":                 {"internal/cli", "internal/portfolio/cli", "internal/command"},
-	"github.com/spf13/pflag":                 {"internal/cli"},
+	"github.com/spf13/pflag":                 {"internal/cli", "internal/command"},
 	"go.yaml.in/yaml/v3":                     {"internal/config", "internal/portfolio/settings"},
 	"golang.org/x/mod":                       {"ledger"},
 	"golang.org/x/sync":                      {"internal/httpapi"},
