@@ -53,7 +53,7 @@ var owners = map[string][]string{
 	"golang.org/x/sys":                       {"internal/sandbox"},
 	"golang.org/x/term":                      {"internal/command"},
 	"modernc.org/sqlite":                     {"internal/portfolio/store"},
-	"os/exec":                                {"internal/mutant", "internal/mutant/due", "internal/doctest", "internal/gittest", "internal/bench", "internal/process", "internal/worktree", "internal/config", "internal/sandbox"},
+	"os/exec":                                {"internal/mutant", "internal/mutant/due", "internal/doctest", "internal/gittest", "internal/bench", "internal/process", "internal/worktree", "internal/config", "internal/sandbox", "internal/inventory"},
 }
 
 // deciding are the packages that record and decide. What reaches outside is the runner's and the server's.
