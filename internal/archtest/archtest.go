@@ -46,14 +46,14 @@ var owners = map[string][]string{
 	"github.com/openai/openai-go/v3":         {"internal/oracle/model"},
 	"github.com/oklog/ulid/v2":               {"internal/box"},
 	"github.com/spf13/cobra":                 {"internal/cli", "internal/portfolio/cli", "internal/command"},
-	"github.com/spf13/pflag":                 {"internal/cli"},
+	"github.com/spf13/pflag":                 {"internal/cli", "internal/command"},
 	"go.yaml.in/yaml/v3":                     {"internal/config", "internal/portfolio/settings"},
 	"golang.org/x/mod":                       {"ledger"},
 	"golang.org/x/sync":                      {"internal/httpapi"},
 	"golang.org/x/sys":                       {"internal/sandbox"},
 	"golang.org/x/term":                      {"internal/command"},
 	"modernc.org/sqlite":                     {"internal/portfolio/store"},
-	"os/exec":                                {"internal/mutant", "internal/mutant/due", "internal/doctest", "internal/gittest", "internal/bench", "internal/process", "internal/worktree", "internal/config", "internal/sandbox"},
+	"os/exec":                                {"internal/mutant", "internal/mutant/due", "internal/doctest", "internal/gittest", "internal/bench", "internal/process", "internal/worktree", "internal/config", "internal/sandbox", "internal/inventory"},
 }
 
 // deciding are the packages that record and decide. What reaches outside is the runner's and the server's.

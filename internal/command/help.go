@@ -15,13 +15,16 @@ func Dress(root *cobra.Command) {
 	reflow(root)
 }
 
-// brief is the annotation of a root whose help describes the first group only, and names the others.
-const brief = "brief"
+// Annotations of a root: its help describes the first group only, and names the others; a text about all of them.
+const (
+	brief = "brief"
+	about = "about"
+)
 
 // Brief makes the help of a program with many commands short: it describes the first group of commands, and names the
 // others; "help all" describes them all, after a text about them.
-func Brief(root *cobra.Command, about string) {
-	root.Annotations = map[string]string{brief: "true"}
+func Brief(root *cobra.Command, text string) {
+	root.Annotations = map[string]string{brief: "true", about: text}
 	root.SetHelpCommand(&cobra.Command{
 		Use:     "help [COMMAND | all]",
 		Short:   "Show the help of a command, or all commands",
@@ -29,7 +32,7 @@ func Brief(root *cobra.Command, about string) {
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == "all" {
 				delete(root.Annotations, brief)
-				paragraphs := strings.Split(about, "\n\n")
+				paragraphs := strings.Split(text, "\n\n")
 				for i, p := range paragraphs {
 					paragraphs[i] = wrap(strings.Fields(p), 80)
 				}
