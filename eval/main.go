@@ -165,7 +165,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) (err error) {
 // intent says what will be done, and what it can cost.
 func intent(o options, tasks int) string {
 	n := tasks * o.rounds * 2
-	text := fmt.Sprintf("%d deliveries: %d tasks, alone and by Signalbox, %d times, with %s; each takes %s at most.", n, tasks, o.rounds, o.agent, o.limit)
+	text := fmt.Sprintf("%d deliveries with %s: tasks %d, rounds %d, each alone and by Signalbox; each takes %s at most.", n, o.agent, tasks, o.rounds, o.limit)
 	switch {
 	case o.modelServer:
 		return text + " A script plays the model: what is called cost is none."
@@ -180,7 +180,7 @@ func remark(o options) string {
 	if o.modelServer {
 		return "A script has played the model, with mistakes that its author chose: this shows that the evaluation works, and nothing about models, agents or Signalbox.\n"
 	}
-	return fmt.Sprintf("%d round(s) of few, small tasks: a difference of one or two false claims can be chance.\n", o.rounds)
+	return "These are few, small tasks: a difference of one or two false claims can be chance.\n"
 }
 
 // workplace makes the directory that all work is done in. It lies in the home directory, since Codex refuses to work below /tmp.
@@ -204,7 +204,7 @@ func workplace(keep string) (dir string, done func() error, err error) {
 	return dir, func() error { return removeAll(dir) }, nil
 }
 
-// removeAll removes a directory, also one that what lies in it was made read-only, as Go's module cache is.
+// removeAll removes a directory, also if directories in it are read-only, as those of Go's module cache are.
 func removeAll(dir string) error {
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
