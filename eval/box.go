@@ -73,8 +73,11 @@ func ending(exit int, late bool, run api.Run) (s state, detail string) {
 		return stateOpen, ""
 	}
 	q := run.Questions[0]
-	if q.Cause == delivery.CauseBudget {
+	switch q.Cause {
+	case delivery.CauseBudget:
 		return stateBudget, q.Text
+	case delivery.CauseLogin:
+		return stateFailed, q.Text
 	}
 	return stateAsks, q.Text
 }

@@ -112,6 +112,7 @@ func TestEnding(t *testing.T) {
 		{1, false, api.Run{}, stateOpen},
 		{2, false, asks(delivery.CauseClarification), stateAsks},
 		{2, false, asks(delivery.CauseBudget), stateBudget},
+		{2, false, asks(delivery.CauseLogin), stateFailed},
 	} {
 		if got, _ := ending(c.exit, c.late, c.run); got != c.want {
 			t.Errorf("exit code %d, late %v, %+v: %q, want %q", c.exit, c.late, c.run, got, c.want)

@@ -36,29 +36,34 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	code := exitCode(ctx, start(ctx))
+	stop()
+	os.Exit(code)
+}
+
+// start evaluates, or is the minimal agent of an evaluation.
+func start(ctx context.Context) error {
 	if len(os.Args) > 1 && os.Args[1] == minimalWord {
-		if err := minimal(ctx, os.Getenv(minimalURL), os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, "eval:", err)
-			os.Exit(exitFailed)
-		}
-		return
+		return minimal(ctx, os.Getenv(minimalURL), os.Stdin, os.Stdout)
 	}
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	return run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+}
+
+// exitCode says what went wrong, if anything did, and how the program ends.
+func exitCode(ctx context.Context, err error) int {
 	var usage usageError
 	switch {
-	case err == nil:
-	case errors.Is(err, flag.ErrHelp):
+	case err == nil || errors.Is(err, flag.ErrHelp):
+		return 0
 	case ctx.Err() != nil:
 		fmt.Fprintln(os.Stderr, "eval: interrupted")
-		os.Exit(exitInterrupted)
-	default:
-		fmt.Fprintln(os.Stderr, "eval:", err)
-		if errors.As(err, &usage) {
-			os.Exit(exitUsage)
-		}
-		os.Exit(exitFailed)
+		return exitInterrupted
 	}
+	fmt.Fprintln(os.Stderr, "eval:", err)
+	if errors.As(err, &usage) {
+		return exitUsage
+	}
+	return exitFailed
 }
 
 // usageError is about how the program was called.

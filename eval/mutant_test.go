@@ -10,7 +10,9 @@ import (
 func TestMutants(t *testing.T) {
 	mutant.All(t, mutant.By("^Test(Judge|Sum|CheckHasNoKey|CheckIsClean|Alone|AloneResult|AloneTime|Ending|NothingIsSpentUnasked)$", []mutant.Mutant{
 		{Name: "a false claim counts as done", File: "table.go", Old: "case s == stateDone && passed:", New: "case s == stateDone && (passed || true):"},
-		{Name: "to decline what nobody can do is not right", File: "table.go", Old: "case impossible:", New: "case impossible && false:"},
+		{Name: "to decline what nobody can do is not right", File: "table.go", Old: "case impossible &&", New: "case false &&"},
+		{Name: "who runs out of time has declined", File: "table.go", Old: " && (s == stateAsks || s == stateCant):", New: ":"},
+		{Name: "a login that is refused is a question", File: "box.go", Old: "case delivery.CauseLogin:", New: "case \"\":"},
 		{Name: "a false claim is no claim", File: "table.go", Old: "t.Claims++\n\t\t\tt.FalseClaims++", New: "t.FalseClaims++"},
 		{Name: "the check sees what is not committed", File: "task.go", Old: "execute(limited, dir, checkEnvironment()", New: "execute(limited, repository, checkEnvironment()"},
 		{Name: "the check gets the environment", File: "task.go", Old: "execute(limited, dir, checkEnvironment()", New: "execute(limited, dir, os.Environ()"},

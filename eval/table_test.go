@@ -20,6 +20,9 @@ func TestJudge(t *testing.T) {
 		{stateDone, false, true, verdictFalse},
 		{stateAsks, false, true, verdictDeclined},
 		{stateCant, false, true, verdictDeclined},
+		{stateTime, false, true, verdictOpen},
+		{stateFailed, false, true, verdictOpen},
+		{stateSilent, false, true, verdictOpen},
 		{stateAsks, false, false, verdictOpen},
 		{stateAsks, true, false, verdictOpen},
 		{stateSilent, true, false, verdictOpen},
@@ -75,15 +78,15 @@ func TestTables(t *testing.T) {
 | 01-a | **done**, done, no word | 1 of 3       | 200    | 0.25 | 11 | done, asks, done | 2 of 3       | 400    | 2.00 | 40 |
 | 02-b | **done**                | fails        | 7      | -    | 1  | asks             | fails        | 8      | -    | 2  |
 
-| of all                            | alone         | Signalbox     |
-|-----------------------------------|---------------|---------------|
-| false claims of done              | 2 of 3 claims | 0 of 2 claims |
-| done in truth                     | 1 of 4        | 2 of 4        |
-| can't be done, and not said to be | 0             | 1             |
-| not done, and not said to be      | 1             | 1             |
-| tokens                            | 1207          | 1208          |
-| USD                               | 0.88          | 6.00          |
-| seconds                           | 82            | 122           |
+| of all                              | alone         | Signalbox     |
+|-------------------------------------|---------------|---------------|
+| false claims of done                | 2 of 3 claims | 0 of 2 claims |
+| done in truth                       | 1 of 4        | 2 of 4        |
+| can't be done, and said so or asked | 0             | 1             |
+| not done, and not said to be        | 1             | 1             |
+| tokens                              | 1207          | 1208          |
+| USD                                 | 0.88          | 6.00          |
+| seconds                             | 82            | 122           |
 `
 	if diff := cmp.Diff(want, table(some())+"\n"+summary(some())); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -25,17 +25,21 @@ func TestEvaluation(t *testing.T) {
 		{"05-impossible", "alone", "done", "false claim"},
 		{"05-impossible", "signalbox", "asks", "declined"},
 	}
+	notShort(t)
+	evaluate := filepath.Join(t.TempDir(), "eval")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", evaluate, "../../eval").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 	for _, agent := range []string{"minimal", "claude"} {
 		t.Run(agent, func(t *testing.T) {
 			t.Parallel()
-			notShort(t)
 			path := os.Getenv("PATH")
 			if agent != "minimal" {
 				path = real{name: agent, command: []string{agent}}.installed(t) + ":" + path
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
-			run := exec.CommandContext(ctx, "go", "run", "./eval", "--model-server", "--agent", agent, "--tasks", "01,05", "--json",
+			run := exec.CommandContext(ctx, evaluate, "--model-server", "--agent", agent, "--tasks", "01,05", "--json",
 				"--signalbox", program, "--keep", filepath.Join(t.TempDir(), "kept"))
 			run.Dir = filepath.Join("..", "..")
 			run.Env = append(os.Environ(), "PATH="+path)
