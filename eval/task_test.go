@@ -84,6 +84,11 @@ func TestHiddenChecks(t *testing.T) {
 					}
 					for _, check := range k.plan.Checks {
 						got, err := execute(t.Context(), repo, checkEnvironment(), "sh", "-c", check.Command)
+						for range 3 { // one of the tasks is a check that fails once in 256 times
+							if err == nil && c.goesWell && got.exit != check.Exit {
+								got, err = execute(t.Context(), repo, checkEnvironment(), "sh", "-c", check.Command)
+							}
+						}
 						if err != nil || c.goesWell && got.exit != check.Exit {
 							t.Errorf("%s ends with %d, error %v:\n%s", check.Command, got.exit, err, got.text())
 						}
