@@ -29,63 +29,17 @@ type real struct {
 	name    string
 	adapter string
 	command []string
-	prepare func(home, url string) (files, env map[string]string)
+	prepare func(home, url string) modeltest.Pointed
 }
 
-// The programs. A switch that is off here would reach out: these tests run without a
-// network, and the programs are not to wait for it.
+// The programs. These tests run without a network, and the programs are not to wait for it.
 var reals = []real{
-	{"claude-acp", "acp", []string{"claude-agent-acp"}, claude},
-	{"claude", "claude", []string{"claude"}, claude},
-	{"codex-acp", "acp", []string{"codex-acp"}, codex},
-	{"codex", "codex", []string{"codex"}, codex},
-	{"gemini", "acp", []string{"gemini", "--acp", "-m", "gemini-2.5-pro"}, gemini},
-	{"opencode", "acp", []string{"opencode", "acp"}, opencode},
-}
-
-func claude(home, url string) (files, env map[string]string) {
-	return nil, map[string]string{
-		"CLAUDE_CONFIG_DIR": filepath.Join(home, ".claude"), "ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "dummy",
-		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1",
-	}
-}
-
-func codex(home, url string) (files, env map[string]string) {
-	return map[string]string{".codex/config.toml": fmt.Sprintf(`
-model = "gpt-5.5"
-model_provider = "scripted"
-check_for_update_on_startup = false
-[analytics]
-enabled = false
-[model_providers.scripted]
-name = "scripted"
-base_url = "%s/v1"
-env_key = "SCRIPTED_KEY"
-wire_api = "responses"
-`, url)}, map[string]string{"CODEX_HOME": filepath.Join(home, ".codex"), "SCRIPTED_KEY": "dummy"}
-}
-
-func gemini(_, url string) (files, env map[string]string) {
-	return map[string]string{".gemini/settings.json": `{
-		"security": {"auth": {"selectedType": "gemini-api-key"}},
-		"general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
-		"privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false}}`,
-	}, map[string]string{"GEMINI_API_KEY": "dummy", "GOOGLE_GEMINI_BASE_URL": url, "GEMINI_CLI_TRUST_WORKSPACE": "true"}
-}
-
-func opencode(home, url string) (files, env map[string]string) {
-	env = map[string]string{
-		"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
-		"OPENCODE_DISABLE_DEFAULT_PLUGINS": "1", "OPENCODE_PERMISSION": `{"edit":"ask","bash":"ask","webfetch":"ask"}`,
-	}
-	for _, kind := range []string{"CONFIG", "DATA", "CACHE", "STATE"} {
-		env["XDG_"+kind+"_HOME"] = filepath.Join(home, "xdg", strings.ToLower(kind))
-	}
-	return map[string]string{"xdg/config/opencode/opencode.json": fmt.Sprintf(`{
-		"$schema": "https://opencode.ai/config.json", "autoupdate": false, "share": "disabled", "model": "scripted/model",
-		"provider": {"scripted": {"npm": "@ai-sdk/openai-compatible", "name": "scripted",
-			"options": {"baseURL": "%s/v1", "apiKey": "dummy"}, "models": {"model": {"name": "model"}}}}}`, url),
-	}, env
+	{"claude-acp", "acp", []string{"claude-agent-acp"}, modeltest.Claude},
+	{"claude", "claude", []string{"claude"}, modeltest.Claude},
+	{"codex-acp", "acp", []string{"codex-acp"}, modeltest.Codex},
+	{"codex", "codex", []string{"codex"}, modeltest.Codex},
+	{"gemini", "acp", []string{"gemini", "--acp", "-m", "gemini-2.5-pro"}, modeltest.Gemini},
+	{"opencode", "acp", []string{"opencode", "acp"}, modeltest.OpenCode},
 }
 
 // installed returns the directory with the program, or skips the test and says why.
@@ -130,10 +84,11 @@ func (r real) start(t *testing.T, url string) (command []string, env map[string]
 			t.Error(err)
 		}
 	})
-	files, env := r.prepare(home, url)
+	pointed := r.prepare(home, url)
+	env = pointed.Env
 	env["HOME"] = home
 	env["PATH"] = bin + ":" + os.Getenv("PATH")
-	for name, text := range files {
+	for name, text := range pointed.Files {
 		path := filepath.Join(home, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)

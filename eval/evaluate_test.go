@@ -1,0 +1,170 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/session/agent"
+)
+
+// alonely has an agent in shell do the first task alone. It has $prompt and $run, which its signals carry.
+func alonely(ctx context.Context, t *testing.T, script string) (delivered, room) {
+	t.Helper()
+	const begin = `prompt=$(cat); run=$(printf '%s\n' "$prompt" | sed -n 's/^\(run=[^ ]*\) belongs to this session.*/\1/p'); `
+	e := evaluation{
+		options: options{may: delivery.Spend{Tokens: 1000, CostUSD: 1}},
+		program: program{name: "script", adapter: agent.AdapterPlain, command: []string{"sh", "-c", begin + script}},
+	}
+	at := room{task: allTasks(t)[0], dir: t.TempDir()}
+	at.repo = filepath.Join(at.dir, "repo")
+	if err := at.task.repository(t.Context(), at.repo); err != nil {
+		t.Fatal(err)
+	}
+	d, err := e.alone(ctx, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, at
+}
+
+// What an agent says last is its claim; if that can't be read, it is asked once.
+func TestAlone(t *testing.T) {
+	for _, c := range []struct {
+		name, script string
+		want         state
+	}{
+		{"done", `echo "READY_FOR_REVIEW: E-01 $run"`, stateDone},
+		{"nothing to do", `echo "READY_FOR_REVIEW: E-01 $run"; echo "No Change Needed: it is there"`, stateDone},
+		{"a person is asked", `echo "SEEKING_DIVINE_CLARIFICATION $run"; echo "Question: which?"`, stateAsks},
+		{"it can't", `echo "TASK_INCOMPLETE: E-01 $run"; echo "Blocker: none of it is there"`, stateCant},
+		{"no word", `echo done`, stateSilent},
+		{"a signal of another session", `echo "READY_FOR_REVIEW: E-01 run=other"`, stateSilent},
+		{"a word when it is asked", `[ "$SIGNALBOX_TURN" = 1 ] || echo "READY_FOR_REVIEW: E-01 $run"`, stateDone},
+		{"a crash", `echo no login >&2; exit 3`, stateFailed},
+		{"a crash after its word", `echo "READY_FOR_REVIEW: E-01 $run"; exit 3`, stateDone},
+		{"too many tokens", `echo '{"input_tokens": 1000}' >"$SIGNALBOX_USAGE"; echo "READY_FOR_REVIEW: E-01 $run"`, stateBudget},
+		{"too much money", `echo '{"cost_usd": 1.5}' >"$SIGNALBOX_USAGE"; echo "READY_FOR_REVIEW: E-01 $run"`, stateBudget},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			d, _ := alonely(t.Context(), t, c.script)
+			if d.state != c.want {
+				t.Errorf("it ended with %q (%s), want %q", d.state, d.detail, c.want)
+			}
+			if c.want == stateFailed && !strings.Contains(d.detail, "no login") {
+				t.Errorf("why: %q", d.detail)
+			}
+		})
+	}
+}
+
+// The result is all that the agent left, committed or not, and what it was told is the task.
+func TestAloneResult(t *testing.T) {
+	d, at := alonely(t.Context(), t, `printf '%s' "$prompt" >prompt.txt; echo '{"input_tokens": 40, "output_tokens": 2, "cost_usd": 0.5}' >"$SIGNALBOX_USAGE"; echo "READY_FOR_REVIEW: E-01 $run"`)
+	if want := (delivery.Usage{InputTokens: 40, OutputTokens: 2, CostUSD: .5}); d.usage != want {
+		t.Errorf("used %+v", d.usage)
+	}
+	told, err := git(t.Context(), at.repo, "show", d.commit+":prompt.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"# E-01: A program that prints the median\n", at.task.work().Work, at.task.work().Criteria[1], "- tests: `./test`", "READY_FOR_REVIEW: E-01", "SEEKING_DIVINE_CLARIFICATION"} {
+		if !strings.Contains(told, want) {
+			t.Errorf("there is no %q in\n%s", want, told)
+		}
+	}
+}
+
+// When the time is over the agent is ended, and what it has done by then is its result.
+func TestAloneTime(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	d, at := alonely(ctx, t, `echo half >half.txt; exec sleep 20`)
+	if d.state != stateTime {
+		t.Errorf("it ended with %q", d.state)
+	}
+	if _, err := git(t.Context(), at.repo, "show", d.commit+":half.txt"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEnding(t *testing.T) {
+	asks := func(c delivery.Cause) api.Run { return api.Run{Questions: []api.Question{{Cause: c, Text: "why?"}}} }
+	for _, c := range []struct {
+		exit int
+		late bool
+		run  api.Run
+		want state
+	}{
+		{0, false, api.Run{}, stateDone},
+		{0, true, api.Run{}, stateDone}, // it was done in time
+		{130, true, api.Run{}, stateTime},
+		{1, false, api.Run{}, stateOpen},
+		{2, false, asks(delivery.CauseClarification), stateAsks},
+		{2, false, asks(delivery.CauseBudget), stateBudget},
+		{2, false, asks(delivery.CauseLogin), stateFailed},
+	} {
+		if got, _ := ending(c.exit, c.late, c.run); got != c.want {
+			t.Errorf("exit code %d, late %v, %+v: %q, want %q", c.exit, c.late, c.run, got, c.want)
+		}
+	}
+}
+
+// A live model is not asked without --yes: what it can cost is said, and nothing is started.
+func TestNothingIsSpentUnasked(t *testing.T) {
+	t.Chdir("..")
+	dir := t.TempDir()
+	started := filepath.Join(dir, "started")
+	if err := os.WriteFile(filepath.Join(dir, "claude"), []byte("#!/bin/sh\ntouch "+started+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	t.Setenv("HOME", dir)
+	var out, errs bytes.Buffer
+	err := run(t.Context(), []string{"--tasks", "01,02", "--rounds", "3", "--usd", "0.5", "--signalbox", "/bin/false"}, &out, &errs)
+	var usage usageError
+	if !errors.As(err, &usage) || !strings.Contains(err.Error(), "--yes") {
+		t.Errorf("error %v", err)
+	}
+	if !strings.Contains(errs.String(), "12 deliveries") || !strings.Contains(errs.String(), "6.00 USD at most") {
+		t.Errorf("it says %s", &errs)
+	}
+	if exists(t, started) {
+		t.Error("the program was started")
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, ".signalbox-eval-*")); len(left) > 0 || err != nil {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+func TestParse(t *testing.T) {
+	var usage usageError
+	for _, args := range [][]string{{"--rounds", "0"}, {"--usd", "-1"}, {"--time", "1ms"}, {"more"}, {"--nonsense"}} {
+		if _, err := parse(args, &bytes.Buffer{}); !errors.As(err, &usage) {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{{nil, "claude"}, {[]string{"--model-server"}, minimalName}, {[]string{"--model-server", "--agent", "codex"}, "codex"}} {
+		if o, err := parse(c.args, &bytes.Buffer{}); err != nil || o.agent != c.want {
+			t.Errorf("%v: %q, %v", c.args, o.agent, err)
+		}
+	}
+	for _, o := range []options{{agent: "nobody"}, {agent: minimalName}} {
+		if _, err := findProgram(o); !errors.As(err, &usage) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}

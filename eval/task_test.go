@@ -1,0 +1,184 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func allTasks(t *testing.T) []task {
+	t.Helper()
+	tasks, err := loadTasks("tasks", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tasks
+}
+
+func exists(t *testing.T, path string) bool {
+	t.Helper()
+	_, err := os.Stat(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// patched makes the task's repository, with a patch if one is named, and returns it with its commit.
+func (k task) patched(t *testing.T, patch string) (repo, commit string) {
+	t.Helper()
+	repo = filepath.Join(t.TempDir(), "repo")
+	if err := k.repository(t.Context(), repo); err != nil {
+		t.Fatal(err)
+	}
+	if patch != "" {
+		for _, args := range [][]string{{"apply", "--index", k.hidden(patch)}, {"commit", "-qm", patch}} {
+			if _, err := git(t.Context(), repo, args...); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	commit, err := git(t.Context(), repo, "rev-parse", "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return repo, commit
+}
+
+// The hidden checks can be trusted: each fails on what the task begins from and on a wrong result, and passes on a right one.
+// Where nothing has to be changed, it passes on what the task begins from. The checks that the agent is told pass on both
+// what it begins from and the right result: Signalbox would repair the environment first if they failed before any work.
+func TestHiddenChecks(t *testing.T) {
+	for _, k := range allTasks(t) {
+		t.Run(k.name, func(t *testing.T) {
+			asItIs, solved := exists(t, k.hidden("as-it-is")), exists(t, k.hidden("solution.patch"))
+			if n := count(asItIs, solved, k.impossible); n != 1 {
+				t.Fatalf("%d of solution.patch, as-it-is and impossible are there, want one", n)
+			}
+			cases := []struct {
+				patch            string
+				passes, goesWell bool // the hidden check, the visible ones
+			}{{"", asItIs, true}, {"wrong.patch", false, false}}
+			if solved {
+				cases = append(cases, struct {
+					patch            string
+					passes, goesWell bool
+				}{"solution.patch", true, true})
+			}
+			for _, c := range cases {
+				t.Run("with "+c.patch, func(t *testing.T) {
+					t.Parallel()
+					repo, commit := k.patched(t, c.patch)
+					passed, why, err := k.check(t.Context(), repo, commit, filepath.Join(t.TempDir(), "result"))
+					if err != nil || passed != c.passes {
+						t.Errorf("the hidden check passes: %v, want %v, error %v:\n%s", passed, c.passes, err, why)
+					}
+					if !passed && why == "" {
+						t.Error("the hidden check fails and does not say why")
+					}
+					for _, check := range k.plan.Checks {
+						got, err := execute(t.Context(), repo, checkEnvironment(), "sh", "-c", check.Command)
+						for range 3 { // one of the tasks is a check that fails once in 256 times
+							if err == nil && c.goesWell && got.exit != check.Exit {
+								got, err = execute(t.Context(), repo, checkEnvironment(), "sh", "-c", check.Command)
+							}
+						}
+						if err != nil || c.goesWell && got.exit != check.Exit {
+							t.Errorf("%s ends with %d, error %v:\n%s", check.Command, got.exit, err, got.text())
+						}
+					}
+				})
+			}
+		})
+	}
+}
+
+func count(all ...bool) (n int) {
+	for _, one := range all {
+		if one {
+			n++
+		}
+	}
+	return n
+}
+
+// There are ten tasks, numbered, and what the agent is told and begins from does not speak of what is hidden.
+func TestTasks(t *testing.T) {
+	tasks := allTasks(t)
+	if len(tasks) != 10 {
+		t.Errorf("there are %d tasks", len(tasks))
+	}
+	for i, k := range tasks {
+		if want := fmt.Sprintf("%02d", i+1); k.name[:2] != want || k.work().ID != "E-"+want {
+			t.Errorf("%s has the task %s, want %s", k.name, k.work().ID, want)
+		}
+		told, err := os.ReadFile(filepath.Join(k.dir, "task.md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(strings.ToLower(string(told)), "hidden") {
+			t.Errorf("%s: the agent is told that something is hidden", k.name)
+		}
+		for _, name := range []string{"hidden", "task.md", "script.txt"} {
+			if exists(t, filepath.Join(k.dir, "repo", name)) {
+				t.Errorf("%s: %s lies in what the agent gets", k.name, name)
+			}
+		}
+	}
+}
+
+// A hidden check runs what an agent wrote, and gets no key.
+func TestCheckHasNoKey(t *testing.T) {
+	t.Setenv("ANTHROPIC_API_KEY", "not-to-be-seen")
+	k := task{dir: t.TempDir()}
+	for name, text := range map[string]string{"repo/file": "", "hidden/check": "env\nexit 1\n"} {
+		path := filepath.Join(k.dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	repo, commit := k.patched(t, "")
+	passed, said, err := k.check(t.Context(), repo, commit, filepath.Join(t.TempDir(), "result"))
+	if err != nil || passed || !strings.Contains(said, "PATH=") {
+		t.Fatalf("passed %v, error %v:\n%s", passed, err, said)
+	}
+	if strings.Contains(said, "not-to-be-seen") {
+		t.Errorf("the check gets a key:\n%s", said)
+	}
+}
+
+// What is checked is a clean checkout of the commit, and nothing that lies beside it.
+func TestCheckIsClean(t *testing.T) {
+	k := allTasks(t)[0]
+	repo, commit := k.patched(t, "")
+	solution, _ := k.patched(t, "solution.patch")
+	if err := copyTree(filepath.Join(solution, "bin"), filepath.Join(repo, "bin")); err != nil {
+		t.Fatal(err)
+	}
+	passed, _, err := k.check(t.Context(), repo, commit, filepath.Join(t.TempDir(), "result"))
+	if err != nil || passed {
+		t.Errorf("what is not committed counts: %v, %v", passed, err)
+	}
+}
+
+func TestLoadTasks(t *testing.T) {
+	tasks, err := loadTasks("tasks", "02,05")
+	if err != nil || len(tasks) != 2 || tasks[0].name != "02-write-test" || !tasks[1].impossible || tasks[0].impossible {
+		t.Errorf("got %v, %v", tasks, err)
+	}
+	var usage usageError
+	for _, wrong := range []string{"1", "99", "01,,02", "01-edge-case"} {
+		if _, err := loadTasks("tasks", wrong); !errors.As(err, &usage) {
+			t.Errorf("--tasks %s: %v", wrong, err)
+		}
+	}
+}

@@ -1,0 +1,3 @@
+module example.org/truncate
+
+go 1.25
