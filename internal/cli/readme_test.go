@@ -71,7 +71,7 @@ func TestPages(t *testing.T) {
 		ran, compared int    // blocks, at least
 		said          string // among what comes out, if anything
 	}{
-		{"first-day", 6, 2, "proven"},
+		{"first-day", 6, 3, "proven"},
 		{"signals", 4, 4, "verdict READY_FOR_REVIEW"},
 		{"handoff", 12, 8, "is now in COMPLETED"},
 		{"operating", 6, 6, ""},
