@@ -162,49 +162,93 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// A release that is not whole is refused, and nothing is left behind.
-func TestInstallRefuses(t *testing.T) {
-	good := archive(t, whole())
+// A refusal is a release, or a way to ask for one, that is refused, and a part of what is said then.
+type refusal struct {
+	files map[string]string
+	args  []string
+	want  string
+}
+
+// refusals returns those that there are.
+func refusals(t *testing.T) map[string]refusal {
+	t.Helper()
+	release := func(content string) map[string]string {
+		return map[string]string{archiveName: content, "checksums.txt": sum(archiveName, content)}
+	}
 	broken := whole()
 	broken["signalbox"] = "#!/bin/sh\nexit 1\n"
-	cases := map[string]struct {
-		files map[string]string
-		args  []string
-		want  string
-	}{
+	good := archive(t, whole())
+	return map[string]refusal{
 		"wrong checksum":     {map[string]string{archiveName: good, "checksums.txt": sum(archiveName, good+"x")}, nil, "and checksums.txt says"},
 		"no entry":           {map[string]string{archiveName: good, "checksums.txt": sum("signalbox_0.1.0_plan9_mips.tar.gz", good)}, nil, "names 0 archives"},
 		"two entries":        {map[string]string{archiveName: good, "checksums.txt": sum(archiveName, good) + sum(archiveName, "x")}, nil, "names 2 archives"},
 		"a name with a path": {map[string]string{archiveName: good, "checksums.txt": sum("../"+archiveName, good)}, nil, "names 0 archives"},
 		"no checksums":       {map[string]string{archiveName: good}, nil, "checksums.txt could not be downloaded"},
 		"no archive":         {map[string]string{"checksums.txt": sum(archiveName, good)}, nil, "could not be downloaded"},
-		"no archive at all":  {map[string]string{archiveName: "text", "checksums.txt": sum(archiveName, "text")}, nil, "can't be unpacked"},
-		"no portfolio":       {nil, nil, "has no portfolio"},
-		"no completions":     {nil, nil, "completions/portfolio.bash"},
-		"does not run":       {nil, nil, "does not run on this machine"},
-		"unknown flag":       {nil, []string{"--sudo"}, "--sudo is not known"},
-		"flag without value": {nil, []string{"--prefix"}, "--prefix needs a value"},
-		"unsafe URL":         {nil, []string{"--url", "http://example.org/release"}, "only https is used"},
-		"a file in the way":  {nil, []string{"--prefix", "/dev/null"}, "/dev/null"},
+		"no archive at all":  {release("text"), nil, "can't be unpacked"},
+		"no portfolio":       {release(archive(t, without(whole(), "portfolio"))), nil, "has no portfolio"},
+		"no completions":     {release(archive(t, without(whole(), "completions/portfolio.bash"))), nil, "completions/portfolio.bash"},
+		"does not run":       {release(archive(t, broken)), nil, "does not run on this machine"},
+		"unknown flag":       {release(good), []string{"--sudo"}, "--sudo is not known"},
+		"flag without value": {release(good), []string{"--prefix"}, "--prefix needs a value"},
+		"unsafe URL":         {release(good), []string{"--url", "http://release.invalid"}, "only https is used"},
+		"a file in the way":  {release(good), []string{"--prefix", "/dev/null"}, "/dev/null"},
 	}
-	for name, content := range map[string]string{
-		"no portfolio": archive(t, without(whole(), "portfolio")), "no completions": archive(t, without(whole(), "completions/portfolio.bash")),
-		"does not run": archive(t, broken), "unknown flag": good, "flag without value": good, "unsafe URL": good, "a file in the way": good,
-	} {
-		c := cases[name]
-		c.files = map[string]string{archiveName: content, "checksums.txt": sum(archiveName, content)}
-		cases[name] = c
+}
+
+// wrong returns what a script does wrong with a release that it has to refuse: not to refuse it, or to leave something behind.
+func (r refusal) wrong(t *testing.T, script string) string {
+	t.Helper()
+	said, home, left, err := install(t, script, served(t, r.files), r.args...)
+	switch {
+	case err == nil || !strings.Contains(said, r.want):
+		return fmt.Sprintf("%v, %q, want %q", err, said, r.want)
+	case len(home)+len(left) > 0:
+		return fmt.Sprintf("left behind: %q %q", home, left)
 	}
-	for name, c := range cases {
+	return ""
+}
+
+// What is not whole is refused, and nothing is left behind.
+func TestInstallRefuses(t *testing.T) {
+	for name, r := range refusals(t) {
 		t.Run(name, func(t *testing.T) {
-			said, home, left, err := install(t, "../install.sh", served(t, c.files), c.args...)
-			if err == nil || !strings.Contains(said, c.want) {
-				t.Errorf("%v, %q, want %q", err, said, c.want)
-			}
-			if len(home)+len(left) > 0 {
-				t.Errorf("left behind: %q %q", home, left)
+			if wrong := r.wrong(t, "../install.sh"); wrong != "" {
+				t.Error(wrong)
 			}
 		})
+	}
+}
+
+// Faults of the script, put in on purpose, are noticed.
+func TestInstallFaults(t *testing.T) {
+	script, err := os.ReadFile("../install.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := refusals(t)
+	for _, c := range []struct{ by, old, new string }{
+		{"wrong checksum", `[ "$got" = "$want" ]`, `[ -n "$got" ]`},
+		{"two entries", `[ "$lines" = 1 ]`, `[ "$lines" -ge 1 ]`},
+		{"no entry", `_${system}_$machine\.tar`, `_.*\.tar`},
+		{"does not run", `said=$("$work/files/signalbox" version) ||`, `said=$("$work/files/signalbox" version || true) ||`},
+		{"wrong checksum", `trap clean EXIT`, `:`},
+		{"no completions", `rm -f "$file.new.$$"`, `:`},
+		{"no completions", `rmdir "$dir" 2>/dev/null`, `:`},
+		{"unsafe URL", `https://* |`, `http*://* |`},
+	} {
+		faulty := strings.ReplaceAll(string(script), c.old, c.new)
+		if faulty == string(script) {
+			t.Errorf("%s does not fit the script", c.old)
+			continue
+		}
+		path := filepath.Join(t.TempDir(), "install.sh")
+		if err := os.WriteFile(path, []byte(faulty), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if all[c.by].wrong(t, path) == "" {
+			t.Errorf("%s instead of %s: nobody noticed", c.new, c.old)
+		}
 	}
 }
 
