@@ -311,11 +311,12 @@ func (s *sample) scrubbed(l *archivetest.Lossy) (string, error) {
 func scrubAll(a *archive.Archive, n int64) error {
 	at := int64(0)
 	for calls := int64(0); ; calls++ {
+		size := a.Size() // it may grow meanwhile
 		next, err := a.Scrub(bg, at, n, nil)
 		if err != nil {
 			return err
 		}
-		if next >= a.Size() {
+		if next >= size {
 			return nil
 		}
 		if next <= at {
