@@ -73,6 +73,9 @@ func TestHiddenChecks(t *testing.T) {
 			}
 			for _, c := range cases {
 				t.Run("with "+c.patch, func(t *testing.T) {
+					if testing.Short() && exists(t, k.hidden("../repo/go.mod")) {
+						t.Skip("builds a Go program and its tests; not with -short")
+					}
 					t.Parallel()
 					repo, commit := k.patched(t, c.patch)
 					passed, why, err := k.check(t.Context(), repo, commit, filepath.Join(t.TempDir(), "result"))
