@@ -5,6 +5,7 @@ go 1.26.0
 require github.com/signalbox-dev/signalbox v0.0.0
 
 require (
+	github.com/google/go-cmp v0.7.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/nats-io/nats.go v1.55.0
 	github.com/riverqueue/river v0.51.0

@@ -42,14 +42,14 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&load.Items, "items", 1000, "items in a batch, each handed over three times")
 	flags.IntVar(&load.Workers, "workers", 64, "workers that wait at once")
 	flags.DurationVar(&load.Time, "time", 5*time.Second, "how long batches are handed over in a round, at least")
-	flags.IntVar(&load.Rate, "rate", 50, "handoffs a second for the latency; 0 measures none")
-	flags.IntVar(&load.Seconds, "seconds", 20, "how long the latency is measured in a round")
+	flags.IntVar(&load.Rate, "rate", 20, "handoffs a second for the latency; 0 measures none")
+	flags.IntVar(&load.Seconds, "seconds", 30, "how long the latency is measured in a round")
 	rounds := flags.Int("rounds", 3, "rounds, each with all systems in turn")
 	only := flags.String("only", strings.Join(systems.Names, ","), "systems to measure; the others are compared with the first")
 	asJSON := flags.Bool("json", false, "print JSON")
 	var o systems.Options
 	flags.StringVar(&o.Signalbox, "signalbox", "", "the signalbox program; built from this checkout if empty")
-	flags.StringVar(&o.Temporal, "temporal", "", "directory that bench/temporal/install made; the programs are looked for in PATH if empty")
+	flags.StringVar(&o.Temporal, "temporal", systems.TemporalDir(), "directory that bench/temporal/install made; the programs are looked for in PATH if empty")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ type Process struct {
 
 // Start starts a program. How is the signal that ends it in good order.
 func Start(cmd *exec.Cmd, how syscall.Signal) (*Process, error) {
-	p := &Process{name: cmd.Args[0], cmd: cmd, how: how, log: &tail{}, done: make(chan struct{})}
+	p := &Process{name: filepath.Base(cmd.Path), cmd: cmd, how: how, log: &tail{}, done: make(chan struct{})}
 	if cmd.Stdout == nil {
 		cmd.Stdout = p.log
 	}
@@ -93,7 +93,10 @@ type tail struct {
 	all []byte
 }
 
-const tailBytes = 2000
+const (
+	tailBytes = 8000
+	lineBytes = 300
+)
 
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
@@ -108,7 +111,14 @@ func (t *tail) Write(b []byte) (int, error) {
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return strings.TrimSpace(string(t.all))
+	return lastLine(string(t.all))
+}
+
+// lastLine returns the last line that is not empty, which mostly says why a program ended.
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	text = text[strings.LastIndexByte(text, '\n')+1:]
+	return text[:min(len(text), lineBytes)]
 }
 
 // Run runs a program to its end and returns what it printed. The error has the last line of it.
@@ -117,7 +127,7 @@ func Run(cmd *exec.Cmd) (string, error) {
 	out, err := cmd.CombinedOutput()
 	text := strings.TrimSpace(string(out))
 	if err != nil {
-		return text, fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, text[strings.LastIndexByte(text, '\n')+1:])
+		return text, fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, lastLine(text))
 	}
 	return text, nil
 }

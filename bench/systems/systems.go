@@ -4,12 +4,15 @@ package systems
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"runtime/debug"
 	"strconv"
+	"syscall"
 
 	"github.com/signalbox-dev/signalbox/bench/handoff"
 	"github.com/signalbox-dev/signalbox/bench/process"
@@ -54,14 +57,20 @@ func moduleVersion(path string) string {
 	return "unknown"
 }
 
-// freePort returns a port on loopback that nobody listens on now.
+// freePort returns a port on loopback that nobody listens on now. It is below those that the system
+// gives to connections, and below 32768: Temporal's tables hold no larger one.
 func freePort(ctx context.Context) (int, error) {
 	var config net.ListenConfig
-	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+	for {
+		port := 20_000 + rand.IntN(12_000)
+		l, err := config.Listen(ctx, "tcp", loopback(port))
+		switch {
+		case err == nil:
+			return port, l.Close()
+		case !errors.Is(err, syscall.EADDRINUSE):
+			return 0, err
+		}
 	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

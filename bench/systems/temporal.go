@@ -66,6 +66,19 @@ func temporalText() string {
 		handoff.Phases, pollers, moduleVersion("go.temporal.io/sdk"))
 }
 
+// TemporalDir returns where bench/temporal/install puts Temporal's programs, if it did.
+func TemporalDir() string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	dir := filepath.Join(cache, "signalbox-temporal")
+	if _, err := os.Stat(dir); err != nil {
+		return ""
+	}
+	return dir
+}
+
 func (s temporalDev) Start(ctx context.Context) (_ handoff.Instance, err error) {
 	program, err := find(s.dir, "temporal", temporalMissing)
 	if err != nil {
@@ -75,7 +88,7 @@ func (s temporalDev) Start(ctx context.Context) (_ handoff.Instance, err error) 
 	if err != nil {
 		return nil, err
 	}
-	i := &temporalInstance{version: versionIn(version, "temporal version"), settings: "temporal server start-dev, SQLite in a file, journal_mode=wal, synchronous=full; " + temporalText()}
+	i := &temporalInstance{version: versionIn(version), settings: "temporal server start-dev, SQLite in a file, journal_mode=wal, synchronous=full; " + temporalText()}
 	defer i.stopIf(&err)
 	if i.dir, err = tempDir("temporal"); err != nil {
 		return nil, err
@@ -95,8 +108,8 @@ func (s temporalDev) Start(ctx context.Context) (_ handoff.Instance, err error) 
 
 // versionIn takes the version out of what "temporal --version" prints, such as
 // "temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)".
-func versionIn(text, before string) string {
-	text = strings.TrimSpace(strings.TrimPrefix(text, before))
+func versionIn(text string) string {
+	text = strings.TrimPrefix(text, "temporal version ")
 	cli, rest, ok := strings.Cut(text, " (Server ")
 	if !ok {
 		return text
