@@ -26,15 +26,14 @@ type Sample struct {
 	P99          float64 `json:"p99_ms"`
 	Carried      float64 `json:"carried_per_s"` // of the rate at which the latency was measured
 	CPU          float64 `json:"cpu_ms_per_handoff"`
-	Written      float64 `json:"written_kb_per_handoff"`
 	Verdict      Verdict `json:"verdict"`
 }
 
 // turn measures an instance that was just started.
 type turn struct {
-	inst  Instance
-	load  Load
-	usage func(pids []int) Usage
+	inst Instance
+	load Load
+	cpu  func(pids []int) time.Duration
 
 	mu    sync.Mutex
 	added []string
@@ -42,9 +41,9 @@ type turn struct {
 }
 
 // Measure measures an instance that was just started: a batch that is not counted, then batches as
-// fast as they go, then handoffs at a fixed rate. Usage reads what processes have used.
-func Measure(ctx context.Context, inst Instance, load Load, usage func(pids []int) Usage) (Sample, error) {
-	t := &turn{inst: inst, load: load, usage: usage, begun: map[Task]int{}}
+// fast as they go, then handoffs at a fixed rate. Cpu reads what processes have used of the processor.
+func Measure(ctx context.Context, inst Instance, load Load, cpu func(pids []int) time.Duration) (Sample, error) {
+	t := &turn{inst: inst, load: load, cpu: cpu, begun: map[Task]int{}}
 	var s Sample
 	if err := t.throughput(ctx, &s); err != nil {
 		return s, err
@@ -142,7 +141,7 @@ func (t *turn) throughput(ctx context.Context, s *Sample) error {
 	agent := func(ctx context.Context, task Task) error { return current.Load().begin(ctx, task) }
 	ended := func(task Task) { current.Load().end(task) }
 	return t.work(ctx, Workers{t.load.Workers, t.load.Workers}, agent, ended, func(ctx context.Context) error {
-		next := func(name string, n int) (time.Duration, Usage, error) {
+		next := func(name string, n int) (took, used time.Duration, err error) {
 			b := &batch{gate: make(chan struct{}), last: make(chan string, n), ended: make(chan string, n)}
 			current.Store(b)
 			return t.handOver(ctx, b, name, n)
@@ -150,19 +149,18 @@ func (t *turn) throughput(ctx context.Context, s *Sample) error {
 		if _, _, err := next("warm", min(t.load.Items, t.load.Workers)); err != nil {
 			return err
 		}
-		var took time.Duration
-		var used Usage
+		var took, used time.Duration
 		n := 0
 		for ; took < t.load.Time || n == 0; n++ {
 			d, u, err := next(fmt.Sprintf("t%d", n), t.load.Items)
 			if err != nil {
 				return err
 			}
-			took, used = took+d, used.Add(u)
+			took, used = took+d, used+u
 		}
 		handoffs := float64(n * t.load.Items * Phases)
 		s.HandoffsPerS = handoffs / took.Seconds()
-		s.CPU, s.Written = 1000*used.CPU.Seconds()/handoffs, float64(used.Written)/1000/handoffs
+		s.CPU = 1000 * used.Seconds() / handoffs
 		return nil
 	})
 }
@@ -194,16 +192,16 @@ func (b *batch) end(task Task) {
 
 // handOver adds items, starts the clock when they are there, so that each worker holds its first
 // task, and stops it when the last phase of the last item has ended.
-func (t *turn) handOver(ctx context.Context, b *batch, name string, n int) (took time.Duration, used Usage, err error) {
+func (t *turn) handOver(ctx context.Context, b *batch, name string, n int) (took, used time.Duration, err error) {
 	if _, err := t.add(ctx, name, n); err != nil {
-		return 0, used, err
+		return 0, 0, err
 	}
-	before := t.usage(t.inst.Processes())
+	before := t.cpu(t.inst.Processes())
 	begun := time.Now()
 	close(b.gate)
 	items, err := receive(ctx, b.last, n)
 	if err != nil {
-		return 0, used, err
+		return 0, 0, err
 	}
 	if a, ok := t.inst.(Awaiter); ok {
 		err = a.Await(ctx, items[max(0, n-t.load.Workers):])
@@ -211,7 +209,7 @@ func (t *turn) handOver(ctx context.Context, b *batch, name string, n int) (took
 		_, err = receive(ctx, b.ended, n)
 	}
 	took = time.Since(begun)
-	return took, t.usage(t.inst.Processes()).Sub(before), err
+	return took, t.cpu(t.inst.Processes()) - before, err
 }
 
 // send does not wait: what is beyond the items that are waited for was done twice, and is counted

@@ -29,22 +29,3 @@ func SpreadOf(values []float64) Spread {
 	n := len(v)
 	return Spread{(v[(n-1)/2] + v[n/2]) / 2, v[0], v[n-1]}
 }
-
-// Usage is what processes have used.
-type Usage struct {
-	CPU     time.Duration
-	Written uint64 // bytes that were sent to the disk
-}
-
-// Add returns the sum.
-func (u Usage) Add(v Usage) Usage { return Usage{u.CPU + v.CPU, u.Written + v.Written} }
-
-// Sub returns the difference. A process that ended between two readings takes its usage with it, so
-// there may seem to be less than before: then it is 0.
-func (u Usage) Sub(v Usage) Usage {
-	d := Usage{CPU: max(0, u.CPU-v.CPU)}
-	if u.Written > v.Written {
-		d.Written = u.Written - v.Written
-	}
-	return d
-}

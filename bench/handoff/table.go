@@ -20,7 +20,6 @@ type Row struct {
 	P99      Spread  `json:"p99_ms"`
 	Carried  Spread  `json:"carried_per_s"`
 	CPU      Spread  `json:"cpu_ms_per_handoff"`
-	Written  Spread  `json:"written_kb_per_handoff"`
 	Verdict  Verdict `json:"verdict"`
 }
 
@@ -48,7 +47,6 @@ func (r Row) Summarise(samples []Sample) Row {
 	r.P99 = spread(func(s Sample) float64 { return s.P99 })
 	r.Carried = spread(func(s Sample) float64 { return s.Carried })
 	r.CPU = spread(func(s Sample) float64 { return s.CPU })
-	r.Written = spread(func(s Sample) float64 { return s.Written })
 	r.Verdict = Verdict{}
 	for _, s := range samples {
 		r.Verdict = r.Verdict.Add(s.Verdict)
@@ -72,7 +70,7 @@ func (r Row) carries(rate int) bool { return r.Carried.Median >= 0.9*float64(rat
 
 // Markdown returns the table, and below it the settings of each system.
 func (r Report) Markdown() string {
-	table := [][]string{{"system", "version", "handoffs/s", "ratio", "p50 ms", "p99 ms", "CPU ms", "KB written", "each once"}}
+	table := [][]string{{"system", "version", "handoffs/s", "ratio", "p50 ms", "p99 ms", "CPU ms", "each once"}}
 	var below strings.Builder
 	for _, row := range r.Rows {
 		table = append(table, r.cells(row))
@@ -85,7 +83,7 @@ func (r Report) Markdown() string {
 
 func (r Report) cells(row Row) []string {
 	if row.Rounds == 0 {
-		return []string{row.System, row.Version, row.Note, "", "", "", "", "", ""}
+		return []string{row.System, row.Version, row.Note, "", "", "", "", ""}
 	}
 	p50, p99 := "", ""
 	switch {
@@ -103,7 +101,7 @@ func (r Report) cells(row Row) []string {
 	if row.Note != "" {
 		verdict += "; " + row.Note
 	}
-	return []string{row.System, row.Version, row.Handoffs.text(), ratio, p50, p99, number(row.CPU.Median), number(row.Written.Median), verdict}
+	return []string{row.System, row.Version, row.Handoffs.text(), ratio, p50, p99, number(row.CPU.Median), verdict}
 }
 
 func (s Spread) text() string {

@@ -161,7 +161,7 @@ func one(ctx context.Context, s handoff.System, load handoff.Load, row *handoff.
 	}
 	defer func() { err = errors.Join(err, i.Stop()) }()
 	row.Version, row.Settings = i.Version(), i.Settings()
-	return handoff.Measure(ctx, i, load, process.Usage)
+	return handoff.Measure(ctx, i, load, process.CPU)
 }
 
 // note is an error as a cell of the table.
@@ -171,7 +171,8 @@ func note(err error) string {
 		return m.Error()
 	}
 	line, _, _ := strings.Cut(err.Error(), "\n")
-	return "failed: " + line[:min(len(line), 160)]
+	line = strings.ReplaceAll(line[:min(len(line), 160)], "|", "/") // a cell ends there
+	return "failed: " + strings.ToValidUTF8(line, "")
 }
 
 // failed is an error if a system failed or did something twice. What is missing is no failure.
@@ -199,8 +200,8 @@ func print(r handoff.Report, load handoff.Load, rounds int, asJSON bool) error {
 	fmt.Print(r.Markdown())
 	fmt.Print(`
 handoffs/s: median of the rounds (smallest–largest); ratio: to the first row. p50, p99: from when a worker's
-word was due to when the next worker had the item, at the fixed rate. CPU, KB written: for each handoff, servers
-and clients together. Not tuned: PostgreSQL's memory, WAL and vacuum; Temporal's shards, caches and limits; the number of connections and
+word was due to when the next worker had the item, at the fixed rate. CPU: for each handoff, servers and
+clients together. Not tuned: PostgreSQL's memory, WAL and vacuum; Temporal's shards, caches and limits; the number of connections and
 pollers; the kernel and the disk. Clients of all systems are in one process, written in Go.
 `)
 	return nil

@@ -8,52 +8,44 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/signalbox-dev/signalbox/bench/handoff"
 )
 
-// Usage returns what these processes and this one have used, with their children, also those that
-// have ended. It is nothing where there is no /proc of Linux.
-func Usage(pids []int) handoff.Usage {
-	var u handoff.Usage
+// CPU returns what these processes and this one have used of the processor, with their children, also
+// those that have ended. It is nothing where there is no /proc of Linux.
+func CPU(pids []int) time.Duration {
+	used := one(os.Getpid())
 	for _, pid := range pids {
-		u = u.Add(tree(pid))
+		used += tree(pid)
 	}
-	return u.Add(one(os.Getpid()))
+	return used
 }
 
-func tree(pid int) handoff.Usage {
-	u := one(pid)
+func tree(pid int) time.Duration {
+	used := one(pid)
 	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, list := range lists {
 		children, _ := os.ReadFile(list)
 		for child := range strings.FieldsSeq(string(children)) {
 			if n, err := strconv.Atoi(child); err == nil {
-				u = u.Add(tree(n))
+				used += tree(n)
 			}
 		}
 	}
-	return u
+	return used
 }
 
-// one reads what a process and its ended children have used.
-func one(pid int) handoff.Usage {
+func one(pid int) time.Duration {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	io, _ := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
-	return handoff.Usage{CPU: cpuTime(stat), Written: written(io)}
+	return cpuTime(stat)
 }
 
-// ticks of the processor's clock are 1/100 s in every Linux that Go runs on.
+// tick is the unit of times in /proc: 1/100 s in every Linux that Go runs on.
 const tick = 10 * time.Millisecond
 
 // cpuTime reads /proc/PID/stat: fields 14 to 17 are the time in user and system mode, its own and
-// that of children which have ended. The name in field 2 may have spaces.
+// that of children which have ended. The name in field 2 may have spaces and brackets.
 func cpuTime(stat []byte) time.Duration {
-	_, rest, ok := bytes.Cut(stat, []byte(") "))
-	for ok && bytes.Contains(rest, []byte(") ")) {
-		_, rest, _ = bytes.Cut(rest, []byte(") "))
-	}
-	fields := strings.Fields(string(rest))
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 15 {
 		return 0
 	}
@@ -63,15 +55,4 @@ func cpuTime(stat []byte) time.Duration {
 		n += v
 	}
 	return time.Duration(n) * tick
-}
-
-// written reads /proc/PID/io. It counts what children that have ended wrote, too.
-func written(io []byte) uint64 {
-	for line := range strings.SplitSeq(string(io), "\n") {
-		if value, ok := strings.CutPrefix(line, "write_bytes: "); ok {
-			n, _ := strconv.ParseUint(value, 10, 64)
-			return n
-		}
-	}
-	return 0
 }

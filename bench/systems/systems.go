@@ -36,9 +36,9 @@ func All(o Options) []handoff.System {
 	}
 }
 
-// Build builds a program of a package that this module knows.
+// Build builds a program of a package that the module in a directory knows. It says which commit it is from.
 func Build(ctx context.Context, program, pkg, dir string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", program, pkg)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=auto", "-o", program, pkg)
 	cmd.Dir = dir
 	_, err := process.Run(cmd)
 	return err

@@ -42,7 +42,7 @@ func TestSystems(t *testing.T) {
 			if inst.Version() == "" || inst.Version() == "unknown" || inst.Settings() == "" {
 				t.Errorf("version %q, settings %q", inst.Version(), inst.Settings())
 			}
-			sample, err := handoff.Measure(t.Context(), inst, handoff.Load{Items: 6, Workers: 3, Rate: 10, Seconds: 1}, process.Usage)
+			sample, err := handoff.Measure(t.Context(), inst, handoff.Load{Items: 6, Workers: 3, Rate: 10, Seconds: 1}, process.CPU)
 			processes := inst.Processes()
 			if err := errors.Join(err, inst.Stop()); err != nil {
 				t.Fatal(err)
@@ -77,12 +77,14 @@ func TestMissing(t *testing.T) {
 }
 
 func TestVersionIn(t *testing.T) {
-	for text, want := range map[string]string{
-		"temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)": "CLI 1.5.1, server 1.29.1",
-		"temporal version 2.0.0":                            "2.0.0",
+	for _, c := range []struct{ text, built, want string }{
+		{"temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)", "(devel)", "CLI 1.5.1, server 1.29.1"},
+		{"temporal version 0.0.0-DEV (Server 1.29.1, UI 2.42.1)", "v1.5.1", "CLI 1.5.1, server 1.29.1"},
+		{"temporal version 0.0.0-DEV (Server 1.29.1, UI 2.42.1)", "", "CLI 0.0.0-DEV, server 1.29.1"},
+		{"temporal version 2.0.0", "", "2.0.0"},
 	} {
-		if got := versionIn(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
+		if got := versionIn(c.text, c.built); got != c.want {
+			t.Errorf("%q: %q, want %q", c.text, got, c.want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package systems
 import (
 	"context"
 	"crypto/rand"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -88,7 +89,7 @@ func (s temporalDev) Start(ctx context.Context) (_ handoff.Instance, err error) 
 	if err != nil {
 		return nil, err
 	}
-	i := &temporalInstance{version: versionIn(version), settings: "temporal server start-dev, SQLite in a file, journal_mode=wal, synchronous=full; " + temporalText()}
+	i := &temporalInstance{version: versionIn(version, builtVersion(program)), settings: "temporal server start-dev, SQLite in a file, journal_mode=wal, synchronous=full; " + temporalText()}
 	defer i.stopIf(&err)
 	if i.dir, err = tempDir("temporal"); err != nil {
 		return nil, err
@@ -107,15 +108,28 @@ func (s temporalDev) Start(ctx context.Context) (_ handoff.Instance, err error) 
 }
 
 // versionIn takes the version out of what "temporal --version" prints, such as
-// "temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)".
-func versionIn(text string) string {
+// "temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)". One that go install has built does not know its
+// own version, but the program's file does.
+func versionIn(text, built string) string {
 	text = strings.TrimPrefix(text, "temporal version ")
 	cli, rest, ok := strings.Cut(text, " (Server ")
 	if !ok {
 		return text
 	}
+	if v, ok := strings.CutPrefix(built, "v"); ok && strings.HasSuffix(cli, "-DEV") {
+		cli = v
+	}
 	server, _, _ := strings.Cut(rest, ",")
 	return "CLI " + cli + ", server " + strings.TrimSuffix(server, ")")
+}
+
+// builtVersion returns the version of the module that a program was built from, if its file says so.
+func builtVersion(program string) string {
+	info, err := buildinfo.ReadFile(program)
+	if err != nil {
+		return ""
+	}
+	return info.Main.Version
 }
 
 func (s temporalPostgres) Start(ctx context.Context) (_ handoff.Instance, err error) {
