@@ -39,7 +39,7 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("others", flag.ContinueOnError)
 	load := handoff.Load{}
-	flags.IntVar(&load.Items, "items", 1000, "items in a batch, each handed over three times")
+	flags.IntVar(&load.Items, "items", 500, "items in a batch, each handed over three times")
 	flags.IntVar(&load.Workers, "workers", 64, "workers that wait at once")
 	flags.DurationVar(&load.Time, "time", 5*time.Second, "how long batches are handed over in a round, at least")
 	flags.IntVar(&load.Rate, "rate", 20, "handoffs a second for the latency; 0 measures none")
@@ -50,11 +50,13 @@ func run(ctx context.Context, args []string) error {
 	var o systems.Options
 	flags.StringVar(&o.Signalbox, "signalbox", "", "the signalbox program; built from this checkout if empty")
 	flags.StringVar(&o.Temporal, "temporal", systems.TemporalDir(), "directory that bench/temporal/install made; the programs are looked for in PATH if empty")
+	flags.IntVar(&o.Connections, "connections", 16, "connections to PostgreSQL, of the plain queue and of River")
+	flags.IntVar(&o.Pollers, "pollers", 16, "pollers of each kind, of Temporal's workers")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if flags.NArg() > 0 || load.Items < 1 || load.Workers < 1 || *rounds < 1 || load.Rate < 0 || load.Seconds < 1 {
-		return errors.New("it takes no arguments, and no numbers below 1 (--rate may be 0)")
+	if flags.NArg() > 0 || load.Items < 1 || load.Workers < 1 || *rounds < 1 || o.Connections < 2 || o.Pollers < 2 || load.Rate < 0 || load.Seconds < 1 {
+		return errors.New("it takes no arguments, no numbers below 1 (--rate may be 0), and no fewer than 2 connections and pollers")
 	}
 	all, err := choose(*only)
 	if err != nil {

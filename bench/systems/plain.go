@@ -16,12 +16,13 @@ import (
 // plainSystem is a table and two statements. A worker takes the oldest task that is ready and not
 // locked; to end a task and to make the next one ready is one statement, and so one transaction.
 // Workers that find nothing wait for a notification.
-type plainSystem struct{}
+type plainSystem struct{ connections int }
 
 func (plainSystem) Name() string { return "PostgreSQL queue" }
 
 type plainInstance struct {
 	*cluster
+	plainSystem
 	pool *pgxpool.Pool
 }
 
@@ -53,13 +54,13 @@ SELECT (SELECT count(*) FROM ended), (SELECT count(*) FROM told)`
 	plainEnded = `SELECT item, count(*) FROM queue WHERE state = 'ended' AND phase = $1 GROUP BY item`
 )
 
-func (plainSystem) Start(ctx context.Context) (handoff.Instance, error) {
+func (s plainSystem) Start(ctx context.Context) (handoff.Instance, error) {
 	c, err := startCluster(ctx)
 	if err != nil {
 		return nil, err
 	}
-	i := &plainInstance{cluster: c}
-	if i.pool, err = c.pool(ctx); err == nil {
+	i := &plainInstance{cluster: c, plainSystem: s}
+	if i.pool, err = c.pool(ctx, s.connections); err == nil {
 		_, err = i.pool.Exec(ctx, plainTable)
 	}
 	if err != nil {
@@ -72,7 +73,7 @@ func (i *plainInstance) Version() string { return i.version }
 
 func (i *plainInstance) Settings() string {
 	return fmt.Sprintf("%s; FOR UPDATE SKIP LOCKED and LISTEN/NOTIFY; a handoff is two commits, one to claim and one to end and make ready; %d connections, pgx %s",
-		clusterText(), connections, moduleVersion("github.com/jackc/pgx/v5"))
+		clusterText(), i.connections, moduleVersion("github.com/jackc/pgx/v5"))
 }
 
 func (i *plainInstance) Add(ctx context.Context, item string) error {

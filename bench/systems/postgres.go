@@ -31,9 +31,6 @@ type cluster struct {
 	version  string
 }
 
-// connections that clients of the plain queue and of River hold together.
-const connections = 16
-
 // clusterSettings are those that differ from what initdb writes, or that the comparison rests on.
 var clusterSettings = []string{
 	"fsync=on", "synchronous_commit=on", "full_page_writes=on", "wal_sync_method=fdatasync", "max_connections=100",
@@ -168,12 +165,12 @@ func (c *cluster) url(database string) string {
 }
 
 // pool connects to the database.
-func (c *cluster) pool(ctx context.Context) (*pgxpool.Pool, error) {
+func (c *cluster) pool(ctx context.Context, connections int) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(c.url("handoff"))
 	if err != nil {
 		return nil, err
 	}
-	config.MaxConns = connections
+	config.MaxConns = int32(connections)
 	return pgxpool.NewWithConfig(ctx, config)
 }
 

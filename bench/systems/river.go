@@ -18,12 +18,13 @@ import (
 )
 
 // riverSystem is River on PostgreSQL. A job ends itself and inserts the next one in one transaction.
-type riverSystem struct{}
+type riverSystem struct{ connections int }
 
 func (riverSystem) Name() string { return "River" }
 
 type riverInstance struct {
 	*cluster
+	riverSystem
 	pool     *pgxpool.Pool
 	inserter *river.Client[pgx.Tx]
 }
@@ -41,12 +42,12 @@ const riverCooldown = river.FetchCooldownMin
 
 const riverEnded = `SELECT args->>'item', count(*) FROM river_job WHERE state = 'completed' AND (args->>'phase')::int = $1 GROUP BY 1`
 
-func (riverSystem) Start(ctx context.Context) (handoff.Instance, error) {
+func (s riverSystem) Start(ctx context.Context) (handoff.Instance, error) {
 	c, err := startCluster(ctx)
 	if err != nil {
 		return nil, err
 	}
-	i := &riverInstance{cluster: c}
+	i := &riverInstance{cluster: c, riverSystem: s}
 	if err := i.prepare(ctx); err != nil {
 		return nil, errors.Join(err, i.Stop())
 	}
@@ -54,7 +55,7 @@ func (riverSystem) Start(ctx context.Context) (handoff.Instance, error) {
 }
 
 func (i *riverInstance) prepare(ctx context.Context) (err error) {
-	if i.pool, err = i.cluster.pool(ctx); err != nil {
+	if i.pool, err = i.cluster.pool(ctx, i.connections); err != nil {
 		return err
 	}
 	driver := riverpgxv5.New(i.pool)
@@ -81,7 +82,7 @@ func (i *riverInstance) Version() string {
 
 func (i *riverInstance) Settings() string {
 	return fmt.Sprintf("%s; JobCompleteTx and InsertTx in one transaction; FetchCooldown %s (by default %s), %d connections, pgx %s",
-		clusterText(), riverCooldown, river.FetchCooldownDefault, connections, moduleVersion("github.com/jackc/pgx/v5"))
+		clusterText(), riverCooldown, river.FetchCooldownDefault, i.connections, moduleVersion("github.com/jackc/pgx/v5"))
 }
 
 func (i *riverInstance) Add(ctx context.Context, item string) error {

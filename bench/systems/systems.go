@@ -18,11 +18,14 @@ import (
 	"github.com/signalbox-dev/signalbox/bench/process"
 )
 
-// Options say where programs are.
+// Options say where programs are, and set what there is no obvious value for.
 type Options struct {
 	Signalbox string // the program
 	NATS      string // nats-server
 	Temporal  string // the directory that bench/temporal/install made; where PATH leads if it is empty
+
+	Connections int // that clients of the plain queue and of River hold
+	Pollers     int // of workflow tasks, and of activities, that a worker of Temporal has: each has a request open
 }
 
 // Names are those of all systems, in the order of the table. The others are compared with the first.
@@ -31,8 +34,8 @@ var Names = []string{"signalbox", "postgres", "river", "jetstream", "temporal-de
 // All returns all systems, in the order of [Names].
 func All(o Options) []handoff.System {
 	return []handoff.System{
-		signalboxSystem{o.Signalbox}, plainSystem{}, riverSystem{}, jetstreamSystem{o.NATS},
-		temporalDev{o.Temporal}, temporalPostgres{o.Temporal},
+		signalboxSystem{o.Signalbox}, plainSystem{o.Connections}, riverSystem{o.Connections}, jetstreamSystem{o.NATS},
+		temporalDev{o.Temporal, o.Pollers}, temporalPostgres{o.Temporal, o.Pollers},
 	}
 }
 

@@ -22,7 +22,7 @@ func TestSystems(t *testing.T) {
 		t.Fatal(err)
 	}
 	programs := t.TempDir()
-	o := Options{Signalbox: filepath.Join(programs, "signalbox"), NATS: filepath.Join(programs, "nats-server"), Temporal: TemporalDir()}
+	o := Options{Signalbox: filepath.Join(programs, "signalbox"), NATS: filepath.Join(programs, "nats-server"), Temporal: TemporalDir(), Connections: 4, Pollers: 4}
 	if err := Build(t.Context(), o.Signalbox, "./cmd/signalbox", "../.."); err != nil {
 		t.Fatal(err)
 	}

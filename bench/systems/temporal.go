@@ -33,12 +33,18 @@ import (
 // An item is a workflow in Temporal, and each phase is an activity of it.
 
 // temporalDev is the development server of Temporal's command line, with SQLite in a file.
-type temporalDev struct{ dir string }
+type temporalDev struct {
+	dir     string
+	pollers int
+}
 
 func (temporalDev) Name() string { return "Temporal, dev server" }
 
 // temporalPostgres is Temporal's server on PostgreSQL.
-type temporalPostgres struct{ dir string }
+type temporalPostgres struct {
+	dir     string
+	pollers int
+}
 
 func (temporalPostgres) Name() string { return "Temporal, PostgreSQL" }
 
@@ -49,6 +55,7 @@ type temporalInstance struct {
 	client   client.Client
 	version  string
 	settings string
+	pollers  int
 
 	mu    sync.Mutex
 	queue string // that the workers wait for
@@ -58,11 +65,10 @@ type temporalInstance struct {
 const (
 	temporalMissing   = "bench/temporal/install builds it"
 	temporalNamespace = "default"
-	pollers           = 16 // of workflow tasks and of activities: each has a request open
 )
 
 // temporalText says how the workers are set.
-func temporalText() string {
+func temporalText(pollers int) string {
 	return fmt.Sprintf("an item is a workflow of %d activities, %d pollers of each kind, SDK %s, all else by default",
 		handoff.Phases, pollers, moduleVersion("go.temporal.io/sdk"))
 }
@@ -89,7 +95,7 @@ func (s temporalDev) Start(ctx context.Context) (_ handoff.Instance, err error) 
 	if err != nil {
 		return nil, err
 	}
-	i := &temporalInstance{version: versionIn(version, builtVersion(program)), settings: "temporal server start-dev, SQLite in a file, journal_mode=wal, synchronous=full; " + temporalText()}
+	i := &temporalInstance{version: versionIn(version, builtVersion(program)), settings: "temporal server start-dev, SQLite in a file, journal_mode=wal, synchronous=full; " + temporalText(s.pollers), pollers: s.pollers}
 	defer i.stopIf(&err)
 	if i.dir, err = tempDir("temporal"); err != nil {
 		return nil, err
@@ -145,13 +151,13 @@ func (s temporalPostgres) Start(ctx context.Context) (_ handoff.Instance, err er
 	if err != nil {
 		return nil, err
 	}
-	i := &temporalInstance{}
+	i := &temporalInstance{pollers: s.pollers}
 	defer i.stopIf(&err)
 	if i.cluster, err = startCluster(ctx); err != nil {
 		return nil, err
 	}
 	i.version = strings.TrimPrefix(version, "temporal version ") + ", PostgreSQL " + i.cluster.version
-	i.settings = clusterText() + "; one process with all four services, numHistoryShards 4 (as its development-postgres12.yaml), " + temporalText()
+	i.settings = clusterText() + "; one process with all four services, numHistoryShards 4 (as its development-postgres12.yaml), " + temporalText(s.pollers)
 	if i.dir, err = tempDir("temporal"); err != nil {
 		return nil, err
 	}
@@ -312,7 +318,7 @@ func (i *temporalInstance) Work(ctx context.Context, w handoff.Workers, agent ha
 	queue := i.queue
 	i.mu.Unlock()
 	wk := worker.New(i.client, queue, worker.Options{
-		MaxConcurrentActivityExecutionSize: w.Held, MaxConcurrentActivityTaskPollers: pollers, MaxConcurrentWorkflowTaskPollers: pollers,
+		MaxConcurrentActivityExecutionSize: w.Held, MaxConcurrentActivityTaskPollers: i.pollers, MaxConcurrentWorkflowTaskPollers: i.pollers,
 		OnFatalError: func(err error) { cancel(err) },
 	})
 	wk.RegisterWorkflow(handOver)
@@ -337,7 +343,7 @@ func (i *temporalInstance) Work(ctx context.Context, w handoff.Workers, agent ha
 
 // Await waits until workflows have completed: a worker is not told.
 func (i *temporalInstance) Await(ctx context.Context, items []string) error {
-	return handoff.Each(ctx, pollers, items, func(ctx context.Context, item string) error {
+	return handoff.Each(ctx, i.pollers, items, func(ctx context.Context, item string) error {
 		return i.client.GetWorkflow(ctx, item, "").Get(ctx, nil)
 	})
 }
@@ -345,7 +351,7 @@ func (i *temporalInstance) Await(ctx context.Context, items []string) error {
 // Ended asks for each workflow that was started: there is no other way to be sure than its history.
 func (i *temporalInstance) Ended(ctx context.Context) (map[string]int, error) {
 	all := map[string]int{}
-	return all, handoff.Each(ctx, pollers, i.added, func(ctx context.Context, item string) error {
+	return all, handoff.Each(ctx, i.pollers, i.added, func(ctx context.Context, item string) error {
 		d, err := i.client.DescribeWorkflow(ctx, item, "")
 		if err != nil {
 			return err
