@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	build(ctx, dir, &o, all)
 	report := handoff.Report{Rate: load.Rate, Rows: measure(ctx, pick(systems.All(o), all), load, *rounds)}
 	handoff.Compare(report.Rows)

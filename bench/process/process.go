@@ -25,7 +25,8 @@ type Process struct {
 	err  error // once done is closed
 }
 
-// Start starts a program. How is the signal that ends it in good order.
+// Start starts a program, which is ended by Stop and not by a context: it may have something to keep.
+// How is the signal that ends it in good order.
 func Start(cmd *exec.Cmd, how syscall.Signal) (*Process, error) {
 	p := &Process{name: filepath.Base(cmd.Path), cmd: cmd, how: how, log: &tail{}, done: make(chan struct{})}
 	if cmd.Stdout == nil {

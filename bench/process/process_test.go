@@ -11,7 +11,7 @@ import (
 )
 
 func TestStop(t *testing.T) {
-	p, err := Start(exec.Command("sleep", "600"), syscall.SIGTERM)
+	p, err := Start(exec.CommandContext(t.Context(), "sleep", "600"), syscall.SIGTERM)
 	if err != nil {
 		t.Skip(err)
 	}
@@ -24,7 +24,7 @@ func TestStop(t *testing.T) {
 }
 
 func TestEndedEarly(t *testing.T) {
-	p, err := Start(exec.Command("sh", "-c", "echo first; echo why >&2; exit 3"), syscall.SIGTERM)
+	p, err := Start(exec.CommandContext(t.Context(), "sh", "-c", "echo first; echo why >&2; exit 3"), syscall.SIGTERM)
 	if err != nil {
 		t.Skip(err)
 	}
@@ -35,7 +35,7 @@ func TestEndedEarly(t *testing.T) {
 	if err := p.Stop(); err == nil || !strings.Contains(err.Error(), "had ended") {
 		t.Errorf("stop: %v", err)
 	}
-	if _, err := Run(exec.Command("sh", "-c", "echo first; echo why; exit 3")); err == nil || err.Error() != "sh: exit status 3: why" {
+	if _, err := Run(exec.CommandContext(t.Context(), "sh", "-c", "echo first; echo why; exit 3")); err == nil || err.Error() != "sh: exit status 3: why" {
 		t.Errorf("run: %v", err)
 	}
 }

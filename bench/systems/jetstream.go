@@ -66,7 +66,7 @@ func (s jetstreamSystem) Start(ctx context.Context) (_ handoff.Instance, err err
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 		return nil, err
 	}
-	if i.process, err = process.Start(exec.Command(program, "--config", path), syscall.SIGTERM); err != nil {
+	if i.process, err = process.Start(exec.CommandContext(context.WithoutCancel(ctx), program, "--config", path), syscall.SIGTERM); err != nil {
 		return nil, err
 	}
 	if err := i.process.Ready(ctx, func(context.Context) (err error) {

@@ -87,7 +87,7 @@ func (i *plainInstance) Work(ctx context.Context, w handoff.Workers, agent hando
 		return err
 	}
 	listening := conn.Hijack()
-	defer listening.Close(context.WithoutCancel(ctx))
+	defer func() { _ = listening.Close(context.WithoutCancel(ctx)) }()
 	if _, err := listening.Exec(ctx, "LISTEN ready"); err != nil {
 		return err
 	}

@@ -84,7 +84,7 @@ func startCluster(ctx context.Context) (_ *cluster, err error) {
 		return nil, err
 	}
 	command := func(program string, args ...string) *exec.Cmd {
-		cmd := exec.Command(filepath.Join(bin, program), args...)
+		cmd := exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(bin, program), args...)
 		cmd.Dir = c.dir
 		cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
@@ -146,7 +146,7 @@ func (c *cluster) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(ctx)
+	defer func() { _ = conn.Close(ctx) }()
 	var fsync, commit string
 	if err := conn.QueryRow(ctx, "SELECT current_setting('server_version'), current_setting('fsync'), current_setting('synchronous_commit')").Scan(&c.version, &fsync, &commit); err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,6 +29,7 @@ func (signalboxSystem) Name() string { return "Signalbox" }
 
 type signalboxInstance struct {
 	process *process.Process
+	out     *os.File // what it prints: a program can't go on whose output nobody takes
 	client  *api.Client
 	dir     string
 	version string
@@ -43,35 +43,35 @@ func (s signalboxSystem) Start(ctx context.Context) (handoff.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := tempDir("signalbox")
-	if err != nil {
-		return nil, err
-	}
-	box := filepath.Join(dir, "box")
-	cmd := exec.Command(program, "up", "--dir", box, "--json")
-	cmd.Dir = dir // away from any signalbox.yaml
-	cmd.Env = append(os.Environ(), agentsig.ExitProtocolVariable+"=true")
 	out, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	defer out.Close()
+	defer func() { _ = in.Close() }()
+	dir, err := tempDir("signalbox")
+	if err != nil {
+		return nil, errors.Join(err, out.Close())
+	}
+	box := filepath.Join(dir, "box")
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, "up", "--dir", box, "--json")
+	cmd.Dir = dir // away from any signalbox.yaml
+	cmd.Env = append(os.Environ(), agentsig.ExitProtocolVariable+"=true")
 	cmd.Stdout = in
 	p, err := process.Start(cmd, syscall.SIGTERM)
-	_ = in.Close()
 	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		return nil, errors.Join(err, out.Close(), os.RemoveAll(dir))
 	}
-	i := &signalboxInstance{process: p, dir: dir}
-	if err := i.connect(ctx, out, box); err != nil {
-		return nil, errors.Join(fmt.Errorf("the box did not start: %w", err), p.Stop(), os.RemoveAll(dir))
+	i := &signalboxInstance{process: p, out: out, dir: dir}
+	_ = in.Close() // the box has its own: what it prints ends when it does
+	if err := i.connect(ctx, box); err != nil {
+		return nil, errors.Join(fmt.Errorf("the box did not start: %w", err), i.Stop())
 	}
 	return i, nil
 }
 
 // connect reads where the box answers from the first line that it prints.
-func (i *signalboxInstance) connect(ctx context.Context, out io.Reader, box string) error {
-	line, err := bufio.NewReader(out).ReadBytes('\n')
+func (i *signalboxInstance) connect(ctx context.Context, box string) error {
+	line, err := bufio.NewReader(i.out).ReadBytes('\n')
 	if err != nil {
 		return err
 	}
@@ -159,6 +159,8 @@ func (i *signalboxInstance) Ended(ctx context.Context) (map[string]int, error) {
 func (i *signalboxInstance) Processes() []int { return []int{i.process.ID()} }
 
 func (i *signalboxInstance) Stop() error {
-	i.client.Close()
-	return errors.Join(i.process.Stop(), os.RemoveAll(i.dir))
+	if i.client != nil {
+		i.client.Close()
+	}
+	return errors.Join(i.process.Stop(), i.out.Close(), os.RemoveAll(i.dir))
 }

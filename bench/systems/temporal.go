@@ -91,7 +91,7 @@ func (s temporalDev) Start(ctx context.Context) (_ handoff.Instance, err error) 
 	if err != nil {
 		return nil, err
 	}
-	version, err := process.Run(exec.Command(program, "--version"))
+	version, err := process.Run(exec.CommandContext(ctx, program, "--version"))
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (s temporalDev) Start(ctx context.Context) (_ handoff.Instance, err error) 
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(program, "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", strconv.Itoa(port), "--log-level", "error",
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", strconv.Itoa(port), "--log-level", "error",
 		"--db-filename", filepath.Join(i.dir, "temporal.db"), "--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=full")
 	cmd.Dir = i.dir
 	if i.process, err = process.Start(cmd, syscall.SIGTERM); err != nil {
@@ -147,7 +147,7 @@ func (s temporalPostgres) Start(ctx context.Context) (_ handoff.Instance, err er
 	if err != nil {
 		return nil, err
 	}
-	version, err := process.Run(exec.Command(server, "--version"))
+	version, err := process.Run(exec.CommandContext(ctx, server, "--version"))
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func (s temporalPostgres) Start(ctx context.Context) (_ handoff.Instance, err er
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(server, "--config-file", path, "--allow-no-auth", "start")
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), server, "--config-file", path, "--allow-no-auth", "start")
 	cmd.Dir = i.dir
 	if i.process, err = process.Start(cmd, syscall.SIGTERM); err != nil {
 		return nil, err
