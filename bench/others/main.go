@@ -13,6 +13,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
@@ -113,6 +114,10 @@ func build(ctx context.Context, dir string, o *systems.Options, which []int) {
 		return path
 	}
 	if o.Signalbox == "" {
+		commit, err := process.Run(exec.CommandContext(ctx, "git", "-C", "..", "describe", "--always", "--dirty", "--abbrev=12"))
+		if err == nil { // sources may come without git
+			o.Commit = commit
+		}
 		o.Signalbox = one("signalbox", "signalbox", "./cmd/signalbox", "..")
 	}
 	o.NATS = one("jetstream", "nats-server", "github.com/nats-io/nats-server/v2", ".")
@@ -197,7 +202,7 @@ func print(r handoff.Report, load handoff.Load, rounds int, asJSON bool) error {
 		e.SetIndent("", "  ")
 		return e.Encode(r)
 	}
-	fmt.Printf("%d rounds in turn; batches of %d items, handed over %d times each, for %s at least; %d workers wait; latency at %d handoffs/s for %d s; %s/%s, %d cores\n\n",
+	fmt.Printf("Rounds: %d, in turn. Batches of %d items, handed over %d times each, for %s at least; %d workers wait; latency at %d handoffs/s for %d s. %s/%s, %d cores.\n\n",
 		rounds, load.Items, handoff.Phases, load.Time, load.Workers, load.Rate, load.Seconds, runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	fmt.Print(r.Markdown())
 	fmt.Print(`

@@ -2,6 +2,7 @@ package systems
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,7 +24,7 @@ import (
 
 // signalboxSystem is one box, over HTTP: a worker claims and waits, and emits what an agent says at
 // the end of a phase.
-type signalboxSystem struct{ program string }
+type signalboxSystem struct{ program, commit string }
 
 func (signalboxSystem) Name() string { return "Signalbox" }
 
@@ -61,7 +62,7 @@ func (s signalboxSystem) Start(ctx context.Context) (handoff.Instance, error) {
 	if err != nil {
 		return nil, errors.Join(err, out.Close(), os.RemoveAll(dir))
 	}
-	i := &signalboxInstance{process: p, out: out, dir: dir}
+	i := &signalboxInstance{process: p, out: out, dir: dir, version: s.commit}
 	_ = in.Close() // the box has its own: what it prints ends when it does
 	if err := i.connect(ctx, box); err != nil {
 		return nil, errors.Join(fmt.Errorf("the box did not start: %w", err), i.Stop())
@@ -85,7 +86,7 @@ func (i *signalboxInstance) connect(ctx context.Context, box string) error {
 	}
 	i.client = api.NewClient(at.Address, strings.TrimSpace(string(token)))
 	status, err := i.client.Status(ctx)
-	i.version = status.Version
+	i.version = cmp.Or(i.version, status.Version)
 	return err
 }
 

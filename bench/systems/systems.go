@@ -21,6 +21,7 @@ import (
 // Options say where programs are, and set what there is no obvious value for.
 type Options struct {
 	Signalbox string // the program
+	Commit    string // that it was built from, if it was just built: a program of no release does not know
 	NATS      string // nats-server
 	Temporal  string // the directory that bench/temporal/install made; where PATH leads if it is empty
 
@@ -34,14 +35,14 @@ var Names = []string{"signalbox", "postgres", "river", "jetstream", "temporal-de
 // All returns all systems, in the order of [Names].
 func All(o Options) []handoff.System {
 	return []handoff.System{
-		signalboxSystem{o.Signalbox}, plainSystem{o.Connections}, riverSystem{o.Connections}, jetstreamSystem{o.NATS},
+		signalboxSystem{o.Signalbox, o.Commit}, plainSystem{o.Connections}, riverSystem{o.Connections}, jetstreamSystem{o.NATS},
 		temporalDev{o.Temporal, o.Pollers}, temporalPostgres{o.Temporal, o.Pollers},
 	}
 }
 
-// Build builds a program of a package that the module in a directory knows. It says which commit it is from.
+// Build builds a program of a package that the module in a directory knows.
 func Build(ctx context.Context, program, pkg, dir string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=auto", "-o", program, pkg)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", program, pkg)
 	cmd.Dir = dir
 	_, err := process.Run(cmd)
 	return err
