@@ -107,6 +107,7 @@ func TestExitErrors(t *testing.T) {
 	for input, want := range map[string]string{
 		`{"protocol":"wrong_protocol","version":"1.0.0","phase_completed":"DRAFT","exit_reason":"completed"}`:  `unknown protocol: expected 'apm2_agent_exit', got 'wrong_protocol'`,
 		`{"protocol":"apm2_agent_exit","version":"2.0.0","phase_completed":"DRAFT","exit_reason":"completed"}`: `unsupported version: expected '1.x', got '2.0.0'`,
+		`{"version":"1.0.0","phase_completed":"DRAFT","exit_reason":"completed"}`:                              "protocol: is required, and missing",
 		"{\n  \"protocol\": \"apm2_agent_exit\",\n    version: \"1.0.0\"\n}":                                   "invalid JSON: expected `\"` at line 3 column 5",
 	} {
 		if _, err := agentsig.ParseExitIfEnabled([]byte(input), true); err == nil || err.Error() != want {

@@ -140,8 +140,12 @@ func TestInstructions(t *testing.T) {
 			if !slices.Equal(said, may) {
 				t.Errorf("%s: the examples are %v, want %v", role, said, may)
 			}
-			if holds != strings.Contains(text, "Do NOT poll for CI status") {
-				t.Errorf("%s: the advice not to poll is for roles that hand over a phase", role)
+			for _, advice := range []string{
+				"Do NOT poll for CI status", "exit_reason is completed;", "or blocked, if something outside your reach stops you;", "or error, if the session cannot go on.",
+			} {
+				if holds != strings.Contains(strings.Join(strings.Fields(text), " "), advice) {
+					t.Errorf("%s: %q is for roles that hand over a phase", role, advice)
+				}
 			}
 		}
 	}

@@ -109,7 +109,7 @@ type Reply struct {
 }
 
 // Emitted says what became of an agent's output. If it was not accepted, Error
-// says why.
+// says why, and Hint what to do about it if the error does not.
 type Emitted struct {
 	Accepted       bool                `json:"accepted"`
 	Event          string              `json:"event,omitempty"`
@@ -119,6 +119,7 @@ type Emitted struct {
 	NextPhase      agentsig.Phase      `json:"next_phase,omitempty"`
 	Sequence       uint64              `json:"sequence,omitempty"`
 	Error          string              `json:"error,omitempty"`
+	Hint           string              `json:"hint,omitempty"`
 	NearMisses     []NearMiss          `json:"near_misses,omitempty"`
 	Attempt        int                 `json:"attempt,omitempty"` // how many outputs in a row had no signal that counts
 	Ask            string              `json:"ask,omitempty"`     // what to ask the agent next

@@ -42,14 +42,13 @@ type sources struct {
 	wrong  []string
 	rows   map[string]int // of each document, by its key
 
-	tests    map[string]map[string]bool // of each package, by its directory
-	headings map[string]bool            // of the deviations, as links have them
+	headings map[string]bool // of the deviations, as links have them
 }
 
 // checkSources says what is wrong with the page of the sources, and how many rows each document has. The page names files
 // of the module, what is declared in them, tests, and headings of the page of deviations.
 func checkSources(module fs.FS) (wrong []string, rows map[string]int) {
-	s := &sources{module: module, rows: map[string]int{}, tests: map[string]map[string]bool{}, headings: map[string]bool{}}
+	s := &sources{module: module, rows: map[string]int{}, headings: map[string]bool{}}
 	for line := range strings.Lines(s.text(deviationsPage)) {
 		if title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && strings.HasPrefix(line, "#") {
 			s.headings[anchor(title)] = true
@@ -127,7 +126,7 @@ func (s *sources) cells(row string) []string {
 	return cells
 }
 
-// requirement checks a row: what is quoted in where are files, what is quoted in test are a package and a test of it.
+// requirement checks a row: what is quoted in where are files, what is quoted in test are tests, and files of their cases.
 func (s *sources) requirement(where, test, deviation, about string) {
 	places, tests := quoted.FindAllStringSubmatch(where, -1), quoted.FindAllStringSubmatch(test, -1)
 	links := deviationLink.FindAllStringSubmatch(deviation, -1)
@@ -135,8 +134,11 @@ func (s *sources) requirement(where, test, deviation, about string) {
 	for _, m := range places {
 		s.place(m[1], about)
 	}
+	cases := 0
 	for _, m := range tests {
-		s.test(m[1], about)
+		if s.test(m[1], about) {
+			cases++
+		}
 	}
 	for _, m := range links {
 		if !s.headings[m[1]] {
@@ -146,6 +148,8 @@ func (s *sources) requirement(where, test, deviation, about string) {
 	switch {
 	case len(places) == 0 && !missing:
 		s.say("%s: it is nowhere, and not said to be %q", about, notDone)
+	case cases > 0 && cases == len(tests):
+		s.say("%s: it names no test that reads the cases", about)
 	case len(tests) == 0 && !strings.HasPrefix(test, noTest) && (!missing || test != none):
 		s.say("%s: it names no test, and does not say %q", about, noTest)
 	case len(links) == 0 && deviation != none:
@@ -208,36 +212,16 @@ func declares(f *ast.File, name string) bool {
 	return false
 }
 
-// test checks what is named as a package's directory and a test, fuzz target or example of it.
-func (s *sources) test(test, about string) {
-	dir, name, ok := strings.Cut(test, " ")
-	if !ok {
-		s.say("%s: %s is not a directory and a test", about, test)
-		return
+// test checks what is named as a file of tests and a test, fuzz target or example in it; or as a file of cases, which is below
+// a directory testdata. It reports whether it is cases.
+func (s *sources) test(test, about string) (cases bool) {
+	name, symbol, _ := strings.Cut(test, "#")
+	if cases = strings.Contains(name, "/testdata/"); cases || strings.HasSuffix(name, "_test.go") && isTest(symbol) {
+		s.place(test, about)
+	} else {
+		s.say("%s: %s is not a file of tests and a test", about, test)
 	}
-	if s.tests[dir] == nil {
-		s.tests[dir] = s.testsOf(dir)
-	}
-	if !s.tests[dir][name] {
-		s.say("%s: %s has no %s", about, dir, name)
-	}
-}
-
-// testsOf lists the tests, fuzz targets and examples of a package, on whatever system they run.
-func (s *sources) testsOf(dir string) map[string]bool {
-	all := map[string]bool{}
-	files, err := fs.Glob(s.module, dir+"/*_test.go")
-	if err != nil {
-		s.say("%s: %v", dir, err)
-	}
-	for _, name := range files {
-		for _, d := range s.parsed(name).Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && isTest(fn.Name.Name) {
-				all[fn.Name.Name] = true
-			}
-		}
-	}
-	return all
+	return cases
 }
 
 func isTest(name string) bool {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
@@ -311,8 +312,24 @@ func refusal(err error) bool {
 	return false
 }
 
+// hint says what to do about an exit record that is refused. Nothing, if the error says it: one about a member of the
+// record names what is allowed.
+func hint(err error) string {
+	switch {
+	case errors.Is(err, agentsig.ErrExitDisabled):
+		return fmt.Sprintf("Start the box with %s=true, or with exit_protocol: true in %s; or ask whoever runs it to.", agentsig.ExitProtocolVariable, config.File)
+	case errors.As(err, new(*agentsig.ProtocolError)):
+		return fmt.Sprintf("Write %q as the protocol of an exit record, exactly so.", agentsig.ExitProtocol)
+	case errors.As(err, new(*agentsig.VersionError)):
+		return fmt.Sprintf("Write a version of three numbers, the first of them 1, such as %q.", agentsig.ExitVersion)
+	case errors.As(err, new(*agentsig.SyntaxError)):
+		return "Write the exit record as one valid JSON object, with double quotes around all names and values."
+	}
+	return ""
+}
+
 func rejected(item work.Item, r reading, err error) api.Emitted {
-	out := api.Emitted{Work: item.ID, Error: err.Error()}
+	out := api.Emitted{Work: item.ID, Error: err.Error(), Hint: hint(err)}
 	for _, f := range r.nearMisses {
 		out.NearMisses = append(out.NearMisses, api.NearMiss{Line: f.Span.Line, Kind: f.Signal.Kind, Reason: f.Reason, Hint: f.Reason.Hint()})
 	}

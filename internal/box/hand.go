@@ -70,10 +70,14 @@ func nearly(said reading) []work.NearMiss {
 	return all
 }
 
-// refusedWords say why a signal is refused that was read; nothing if none was.
+// refusedWords tell an agent why a signal is refused that was read, and what it can do about it; nothing if none was read.
+// Enabling exit records is not for agents.
 func refusedWords(why error) string {
 	if errors.Is(why, errNoSignal) {
 		return ""
+	}
+	if todo := hint(why); todo != "" && !errors.Is(why, agentsig.ErrExitDisabled) {
+		return why.Error() + "\n" + todo
 	}
 	return why.Error()
 }

@@ -10,7 +10,7 @@ import (
 
 // What is lost on the way from one agent to the next is noticed.
 func TestHandoffMutants(t *testing.T) {
-	mutant.All(t, mutant.By("^TestHandoff$|^TestLeftOutURL$|^TestHostileEvidence$", []mutant.Mutant{
+	mutant.All(t, mutant.By("^TestSaidComesToTheNext$|^TestLeftOutURL$|^TestHostileEvidence$", []mutant.Mutant{
 		{Name: "a claim does not come to the next", File: "handoff.go", Old: "b.statement(i.Said.Claim)", New: "b.statement(0)"},
 		{Name: "findings do not come to the next", File: "handoff.go", Old: "b.statement(i.Said.Findings)", New: "b.statement(0)"},
 		{Name: "nobody hears what is asked for", File: "handoff.go", Old: "return p.Asked, err", New: "return \"\", err"},

@@ -84,7 +84,7 @@ func (d *desk) shown() api.Work {
 const exitRecord = `{"protocol":"apm2_agent_exit","version":"1.0.0","phase_completed":"IMPLEMENTATION","exit_reason":"completed",`
 
 // What an agent says that it did comes to the next one, whoever that is, also after a restart.
-func TestHandoff(t *testing.T) {
+func TestSaidComesToTheNext(t *testing.T) {
 	d := newDesk(t)
 	if _, err := d.Add(t.Context(), api.AddWork{ID: "T-1", Title: "fix it", Asked: "It has to hold.\nAll of it; the password is hunter2.", Phase: agentsig.PhaseImplementation}, ""); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,6 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
-	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -183,7 +182,7 @@ What an agent needs of others (SEEKING_DIVINE_CLARIFICATION, EXPERT_REQUEST,
 INFRA_BLOCKED, AUDIT_BLOCKED) is a question: ` + "`signalbox inbox`" + ` shows it.
 
 With --json the last line is an object with accepted; if true: event, work,
-phase_completed, exit_reason, next_phase and sequence; if false: error, attempt, and
+phase_completed, exit_reason, next_phase and sequence; if false: error, hint (what to do about it) and attempt, and
 near_misses if there were any; ask is what to ask the agent. Exit code 0 if the signal was accepted, 1 if not, 130 if interrupted:
 nothing is handed in then. A pipe hides the agent's own exit code, and can't be read
 twice: keep the output with tee if you may need it.`,
@@ -238,10 +237,10 @@ func (a *app) emitted(e api.Emitted, err error) error {
 		for _, m := range e.NearMisses {
 			fmt.Fprintf(a.Err, "line %d  near miss  %s\n        %s: %s\n", m.Line, meant(m.Kind), m.Reason, m.Hint)
 		}
-		if strings.HasPrefix(e.Error, agentsig.ErrExitDisabled.Error()) { // more may follow, if the session is ended for it
-			defer fmt.Fprintf(a.Err, "Start the box with %s=true, or with exit_protocol: true in %s.\n", agentsig.ExitProtocolVariable, config.File)
-		}
 		fmt.Fprintf(a.Err, "signalbox: %s\n", safetext.Escape(e.Error))
+		if e.Hint != "" {
+			fmt.Fprintln(a.Err, safetext.Escape(e.Hint))
+		}
 		a.sayAsk(e)
 		return errQuiet
 	}

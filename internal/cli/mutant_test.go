@@ -10,6 +10,8 @@ func TestMutants(t *testing.T) {
 	const export = "^TestExportReplacesNothing$"
 	mutant.All(t, []mutant.Noticed{
 		{By: "^TestCheckpointProvesNoFiles$", Mutant: mutant.Mutant{Name: "a checkpoint's check says nothing of the events", File: "ledger.go", Old: "left := []string{notRead, ", New: "left := []string{"}},
+		{By: "^TestScripts$/^refused$", Mutant: mutant.Mutant{Name: "what to do about a refused record is not told", File: "../box/emit.go", Old: "case errors.As(err, new(*agentsig.VersionError)):", New: "case false:"}},
+		{By: "^TestScripts$/^disabled$", Mutant: mutant.Mutant{Name: "the agent is asked to enable exit records", File: "../box/hand.go", Old: "todo != \"\" && !errors.Is(why, agentsig.ErrExitDisabled)", New: "todo != \"\""}},
 		{By: "^TestDiffView$", Mutant: mutant.Mutant{Name: "a diff acts upon the terminal", File: "diffview.go", Old: "text := safetext.EscapeLines(string(v.line[:n]))", New: "text := safetext.EscapeLines(\"\") + string(v.line[:n])"}},
 		{By: "^TestDiffView$", Mutant: mutant.Mutant{Name: "a removed line counts as a header", File: "diffview.go", Old: "if v.old > 0 || v.new > 0 {", New: "if v.old > 1 || v.new > 1 {"}},
 		{By: "^TestTaskState$", Mutant: mutant.Mutant{Name: "a developer's word is a review", File: "diff.go", Old: "judged := before.Lease != nil && delivery.Reviewer(before.Lease.Role)", New: "judged := before.Lease != nil && delivery.Reviewer(\"critic\")"}},

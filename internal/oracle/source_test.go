@@ -4,6 +4,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/signalbox-dev/signalbox/bt/lua"
 )
 
@@ -24,5 +26,27 @@ func TestTreeOfTheSource(t *testing.T) {
 	}
 	if _, err := Compile(tree); err != nil {
 		t.Error(err)
+	}
+}
+
+// The tree that is used declares what is known of signals, with the types that the document gives.
+func TestTreeDeclaresSignalState(t *testing.T) {
+	source, err := os.ReadFile("trees/" + TreeName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := lua.Load(t.Context(), TreeName, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		keyLastSignal: "Signal", "signals_emitted": "list", "consecutive_same_reason": "int", "turns_without_signal": "int", keyParsed: "bool",
+	}
+	got := map[string]string{}
+	for key := range want {
+		got[key] = tree.Blackboard[key]
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

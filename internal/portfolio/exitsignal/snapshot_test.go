@@ -87,6 +87,28 @@ func TestSnapshotSuccessHold(t *testing.T) {
 	}
 }
 
+// Without a sizing nothing is to be sold, however many shares there are.
+func TestSnapshotWithoutSizing(t *testing.T) {
+	r := assessed("EXIT (a)")
+	r.Position.Shares = usd("100")
+	if s := r.Snapshot(); s.SellQuantity != 0 || s.Shares != 100 {
+		t.Errorf("sell %v of %v", s.SellQuantity, s.Shares)
+	}
+}
+
+// The verdict names a sale only if it may be made, and there is an order for it.
+func TestSnapshotVerdictOfATrade(t *testing.T) {
+	barred := selling(assessed("EXIT (a)"), "50", "100")
+	barred.TradeEligible = false
+	idle := selling(assessed("EXIT (a)"), "50", "100")
+	idle.RecommendedActions = nil
+	for name, r := range map[string]*Result{"not eligible": barred, "without an order": idle} {
+		if got := r.Snapshot().Verdict; got != "SLV: EXIT (a)" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 // test_snapshot_success_exit
 func TestSnapshotSuccessExit(t *testing.T) {
 	s := selling(assessed("EXIT (trend_sma10m)", signal("trend_sma10m", true)), "50", "100").Snapshot()
@@ -104,8 +126,18 @@ func TestSnapshotError(t *testing.T) {
 	if s.Verdict != "Exit signal check failed for SLV: no prices and no transactions" || len(s.Signals) != 0 || s.Signals == nil {
 		t.Errorf("got %+v", s)
 	}
-	if s.OverallAssessment != "UNKNOWN" || s.TradeEligible || s.SignalCount != 0 {
+	if s.OverallAssessment != "UNKNOWN" || s.SignalCount != 0 {
 		t.Errorf("got %+v", s)
+	}
+	late := selling(assessed("EXIT (a)", signal("a", true)), "50", "100") // it failed after all that was found
+	late.Status, late.Error, late.LastPrice, late.Tax = agentformat.StatusError, "the disk is full", usd("20"), &Tax{Disallowed: usd("1")}
+	for _, s := range []Snapshot{s, late.Snapshot()} {
+		if s.TradeEligible || s.SignalCount != 0 || len(s.Signals) != 0 || s.Shares != 0 || s.SellQuantity != 0 || s.LastPrice != 0 || s.Tax != nil {
+			t.Errorf("of a failure: %+v", s)
+		}
+		if s.RecommendedActions == nil || len(s.RecommendedActions) != 0 {
+			t.Errorf("of a failure: the actions are %#v", s.RecommendedActions)
+		}
 	}
 	empty := (&Result{}).Snapshot()
 	if empty.Verdict != "Exit signal check failed for unknown: unknown error" || empty.Status != "error" {
@@ -188,12 +220,15 @@ func TestSnapshotSignalsCapped(t *testing.T) {
 
 // Fractions of shares are written as they are, and no number has an endless tail.
 func TestSnapshotNumbers(t *testing.T) {
-	r := selling(assessed("EXIT"), "0.45", "0.9")
+	r := selling(assessed("EXIT", exitrule.Signal{RuleName: "a", Severity: 0.123456}), "0.45", "0.9")
 	stop := usd("88.5")
 	r.RecommendedActions = append(r.RecommendedActions, exitrule.Order{Action: exitrule.ActionStop, Quantity: usd("0.45"), OrderType: exitrule.OrderStop, StopPrice: &stop})
 	r.LastPrice = usd("90.123456789")
 	r.Tax = &Tax{ShortTermGain: usd("-10.005001"), LongTermGain: usd("3"), Disallowed: usd("1.5"), NoBuyUntil: dayOf("2024-07-01")}
 	s := r.Snapshot()
+	if s.Signals[0].Severity != 0.1235 {
+		t.Errorf("the severity is %v", s.Signals[0].Severity)
+	}
 	if s.Verdict != "SLV: EXIT — sell 0.45 of 0.9 shares" || s.LastPrice != 90.123457 || s.RecommendedActions[1].StopPrice != 88.5 {
 		t.Errorf("got %+v", s)
 	}

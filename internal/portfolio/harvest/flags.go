@@ -1,6 +1,7 @@
 package harvest
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -26,7 +27,7 @@ func (s Snapshot) Flags() []agentformat.Flag {
 	var f flags
 	switch {
 	case s.Status != agentformat.StatusSuccess:
-		f.add("harvest_error", agentformat.Error, "%s", s.Verdict)
+		f.add("harvest_error", agentformat.Error, "%s", cmp.Or(s.Verdict, "Tax harvest analysis failed"))
 		return f.list
 	case s.CandidateCount == 0:
 		f.addNoCandidates(s)

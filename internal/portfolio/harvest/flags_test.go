@@ -62,10 +62,28 @@ func covering(pct float64) *Result {
 
 func TestErrorFlag(t *testing.T) {
 	wantOnlyFlag(t, Failed(errors.New("no prices")), agentformat.Flag{Name: "harvest_error", Severity: agentformat.Error, Message: "Tax harvest analysis failed: no prices"})
+	if diff := cmp.Diff([]agentformat.Flag{{Name: "harvest_error", Severity: agentformat.Error, Message: "Tax harvest analysis failed"}}, (Snapshot{}).Flags()); diff != "" {
+		t.Errorf("without a verdict: %s", diff)
+	}
 }
 
 func TestNoCandidatesFlag(t *testing.T) {
 	wantOnlyFlag(t, harvested(), agentformat.Flag{Name: "no_candidates", Severity: agentformat.Success, Message: "No unrealized losses to harvest — all lots are at a gain or break-even"})
+}
+
+// What is in doubt is told beside the all-clear on what is known.
+func TestNoCandidatesFlagInDoubt(t *testing.T) {
+	r := harvested()
+	r.DataCoveragePct, r.ProblemCount = 60, 2
+	r.Metadata.PositionsWithLots = 6
+	r.StalePrices = []Price{{Ticker: "AAA"}}
+	var names []string
+	for _, f := range r.Snapshot().Flags() {
+		names = append(names, f.Name)
+	}
+	if diff := cmp.Diff([]string{"stale_prices", "history_problems", "moderate_coverage", "no_candidates"}, names); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestSignificantHarvestFlag(t *testing.T) {

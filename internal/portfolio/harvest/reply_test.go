@@ -3,6 +3,7 @@ package harvest
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,6 +87,54 @@ func testFile(t *testing.T, format string) {
 	}
 	if diff := cmp.Diff(jsonObject(t, result), saved); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The snapshot has a few tickers, and the file has every lot, and every ticker at risk of a wash sale.
+func TestFileHasEveryLot(t *testing.T) {
+	const tickers = 8
+	var book, prices strings.Builder
+	for i := range tickers {
+		fmt.Fprintf(&book, "2025-01-10 home BUY T%d 10 30\n2025-02-10 home BUY T%d 10 28\n2026-11-02 home BUY T%d 1 20\n", i, i, i)
+		fmt.Fprintf(&prices, "T%d 20\n", i)
+	}
+	result := suggest(input(t, book.String(), prices.String()))
+	wantSuccess(t, result)
+	file := agentformat.Save(t.TempDir(), "tax_harvest", harvestTime, result)
+	snapshot := Reply(result, Params{Format: reply.FormatAgent, Output: reply.OutputFile}, file).Body.(agentformat.Response[Snapshot]).Snapshot
+	if len(snapshot.TopCandidates) != maxTickers || len(snapshot.WashSaleTickers) != maxTickers {
+		t.Errorf("the snapshot has %v and %v", snapshot.TopCandidates, snapshot.WashSaleTickers)
+	}
+	data, err := os.ReadFile(file.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var saved struct {
+		Candidates []struct{ Ticker, Acquired string }
+		Warnings   []struct{ Ticker string } `json:"wash_sale_warnings"`
+	}
+	if err := json.Unmarshal(data, &saved); err != nil {
+		t.Fatal(err)
+	}
+	lots, warned := map[string]bool{}, map[string]bool{}
+	for _, c := range saved.Candidates {
+		lots[c.Ticker+" "+c.Acquired] = true
+	}
+	for _, w := range saved.Warnings {
+		warned[w.Ticker] = true
+	}
+	for i := range tickers {
+		for _, acquired := range []string{"2025-01-10", "2025-02-10"} {
+			if lot := fmt.Sprintf("T%d %s", i, acquired); !lots[lot] {
+				t.Errorf("the file has no lot %s", lot)
+			}
+		}
+		if !warned[fmt.Sprintf("T%d", i)] {
+			t.Errorf("the file does not warn of T%d", i)
+		}
+	}
+	if len(saved.Candidates) != 2*tickers {
+		t.Errorf("the file has %d candidates", len(saved.Candidates))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
@@ -101,6 +102,19 @@ func TestSnapshotError(t *testing.T) {
 	s := Failed(errors.New("the book is damaged")).Snapshot().Capped()
 	if want := "Tax harvest analysis failed: the book is damaged"; s.Verdict != want || s.Status != "error" {
 		t.Errorf("%s: verdict %q, want %q", s.Status, s.Verdict, want)
+	}
+	late := harvested(candidate("AAA", "-10", "short_term")) // it failed after all that was found
+	late.Status, late.Error, late.WashSaleWarnings = agentformat.StatusError, "the book is damaged", []Warning{{Ticker: "AAA"}}
+	if diff := cmp.Diff(jsonObject(t, s), jsonObject(t, late.Snapshot().Capped()), cmpopts.IgnoreMapEntries(func(key string, _ any) bool { return key == "as_of" })); diff != "" {
+		t.Errorf("what was found before it failed is told:\n%s", diff)
+	}
+	for key, value := range jsonObject(t, s) {
+		if list, ok := value.([]any); ok && len(list) > 0 {
+			t.Errorf("%s is %v", key, list)
+		}
+		if number, ok := value.(float64); ok && number != 0 {
+			t.Errorf("%s is %v", key, number)
+		}
 	}
 	if s := (&Result{}).Snapshot(); s.Verdict != "Tax harvest analysis failed: unknown error" || s.Status != "error" {
 		t.Errorf("a result without a status: %s: %q", s.Status, s.Verdict)

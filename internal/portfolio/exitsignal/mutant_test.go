@@ -1,0 +1,17 @@
+package exitsignal
+
+import (
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/mutant"
+)
+
+// A sale that nobody worked out, or that may not be made, is noticed.
+func TestMutants(t *testing.T) {
+	mutant.All(t, mutant.By("^TestSnapshot", []mutant.Mutant{
+		{Name: "something is sold without a sizing", File: "snapshot.go", Old: "if r.Sizing != nil {\n", New: "if s.SellQuantity = 7; r.Sizing != nil {\n"},
+		{Name: "a verdict names a sale without an order", File: "snapshot.go", Old: "s.TradeEligible && len(s.RecommendedActions) > 0", New: "s.TradeEligible"},
+		{Name: "a verdict names a sale that may not be made", File: "snapshot.go", Old: "s.TradeEligible && len(s.RecommendedActions) > 0", New: "len(s.RecommendedActions) > 0"},
+		{Name: "a failure tells what was found before it", File: "snapshot.go", Old: "maxVerdict)\n\t\treturn s\n", New: "maxVerdict)\n"},
+	}))
+}
