@@ -59,6 +59,7 @@ func run(ctx context.Context, args []string) error {
 	if flags.NArg() > 0 || load.Items < 1 || load.Workers < 1 || *rounds < 1 || o.Connections < 2 || o.Pollers < 2 || load.Rate < 0 || load.Seconds < 1 {
 		return errors.New("it takes no arguments, no numbers below 1 (--rate may be 0), and no fewer than 2 connections and pollers")
 	}
+	o.Lost = time.Minute + time.Duration(load.Seconds)*time.Second
 	all, err := choose(*only)
 	if err != nil {
 		return err
@@ -150,6 +151,9 @@ func measure(ctx context.Context, all []handoff.System, load handoff.Load, round
 		}
 	}
 	for i := range rows {
+		if ctx.Err() != nil && rows[i].Note == "" {
+			rows[i].Note = "interrupted"
+		}
 		rows[i] = rows[i].Summarise(samples[i])
 	}
 	return rows

@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"syscall"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/bench/handoff"
 	"github.com/signalbox-dev/signalbox/bench/process"
@@ -27,6 +28,10 @@ type Options struct {
 
 	Connections int // that clients of the plain queue and of River hold
 	Pollers     int // of workflow tasks, and of activities, that a worker of Temporal has: each has a request open
+
+	// Lost is after how long Temporal takes a task for lost that a worker does not end. It does not know whether the
+	// worker ever got it, so this is what it takes to find one that was lost on the way: longer than tasks are held.
+	Lost time.Duration
 }
 
 // Names are those of all systems, in the order of the table. The others are compared with the first.
@@ -36,7 +41,7 @@ var Names = []string{"signalbox", "postgres", "river", "jetstream", "temporal-de
 func All(o Options) []handoff.System {
 	return []handoff.System{
 		signalboxSystem{o.Signalbox, o.Commit}, plainSystem{o.Connections}, riverSystem{o.Connections}, jetstreamSystem{o.NATS},
-		temporalDev{o.Temporal, o.Pollers}, temporalPostgres{o.Temporal, o.Pollers},
+		temporalDev{o.Temporal, temporalWorkers{o.Pollers, o.Lost}}, temporalPostgres{o.Temporal, temporalWorkers{o.Pollers, o.Lost}},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/bench/handoff"
 	"github.com/signalbox-dev/signalbox/bench/process"
@@ -22,7 +23,7 @@ func TestSystems(t *testing.T) {
 		t.Fatal(err)
 	}
 	programs := t.TempDir()
-	o := Options{Signalbox: filepath.Join(programs, "signalbox"), NATS: filepath.Join(programs, "nats-server"), Temporal: TemporalDir(), Connections: 4, Pollers: 4}
+	o := Options{Signalbox: filepath.Join(programs, "signalbox"), NATS: filepath.Join(programs, "nats-server"), Temporal: TemporalDir(), Connections: 4, Pollers: 4, Lost: time.Minute}
 	if err := Build(t.Context(), o.Signalbox, "./cmd/signalbox", "../.."); err != nil {
 		t.Fatal(err)
 	}

@@ -34,28 +34,28 @@ import (
 
 // temporalDev is the development server of Temporal's command line, with SQLite in a file.
 type temporalDev struct {
-	dir     string
-	pollers int
+	dir string
+	temporalWorkers
 }
 
 func (temporalDev) Name() string { return "Temporal, dev server" }
 
 // temporalPostgres is Temporal's server on PostgreSQL.
 type temporalPostgres struct {
-	dir     string
-	pollers int
+	dir string
+	temporalWorkers
 }
 
 func (temporalPostgres) Name() string { return "Temporal, PostgreSQL" }
 
 type temporalInstance struct {
+	temporalWorkers
 	cluster  *cluster // or nil
 	process  *process.Process
 	dir      string
 	client   client.Client
 	version  string
 	settings string
-	pollers  int
 
 	mu    sync.Mutex
 	queue string // that the workers wait for
@@ -67,10 +67,15 @@ const (
 	temporalNamespace = "default"
 )
 
-// temporalText says how the workers are set.
-func temporalText(pollers int) string {
-	return fmt.Sprintf("an item is a workflow of %d activities, %d pollers of each kind, SDK %s, all else by default",
-		handoff.Phases, pollers, moduleVersion("go.temporal.io/sdk"))
+// temporalWorkers is how the workers are set: see [Options].
+type temporalWorkers struct {
+	pollers int
+	lost    time.Duration
+}
+
+func (w temporalWorkers) text() string {
+	return fmt.Sprintf("an item is a workflow of %d activities, StartToCloseTimeout %s, %d pollers of each kind, SDK %s, all else by default",
+		handoff.Phases, w.lost, w.pollers, moduleVersion("go.temporal.io/sdk"))
 }
 
 // TemporalDir returns where bench/temporal/install puts Temporal's programs, if it did.
@@ -95,7 +100,7 @@ func (s temporalDev) Start(ctx context.Context) (_ handoff.Instance, err error) 
 	if err != nil {
 		return nil, err
 	}
-	i := &temporalInstance{version: versionIn(version, builtVersion(program)), settings: "temporal server start-dev, SQLite in a file, journal_mode=wal, synchronous=full; " + temporalText(s.pollers), pollers: s.pollers}
+	i := &temporalInstance{version: versionIn(version, builtVersion(program)), settings: "temporal server start-dev, SQLite in a file, journal_mode=wal, synchronous=full; " + s.text(), temporalWorkers: s.temporalWorkers}
 	defer i.stopIf(&err)
 	if i.dir, err = tempDir("temporal"); err != nil {
 		return nil, err
@@ -151,13 +156,13 @@ func (s temporalPostgres) Start(ctx context.Context) (_ handoff.Instance, err er
 	if err != nil {
 		return nil, err
 	}
-	i := &temporalInstance{pollers: s.pollers}
+	i := &temporalInstance{temporalWorkers: s.temporalWorkers}
 	defer i.stopIf(&err)
 	if i.cluster, err = startCluster(ctx); err != nil {
 		return nil, err
 	}
 	i.version = strings.TrimPrefix(version, "temporal version ") + ", PostgreSQL " + i.cluster.version
-	i.settings = clusterText() + "; one process with all four services, numHistoryShards 4 (as its development-postgres12.yaml), " + temporalText(s.pollers)
+	i.settings = clusterText() + "; one process with all four services, numHistoryShards 4 (as its development-postgres12.yaml), " + s.text()
 	if i.dir, err = tempDir("temporal"); err != nil {
 		return nil, err
 	}
@@ -288,7 +293,7 @@ func (i *temporalInstance) Add(ctx context.Context, item string) error {
 	i.mu.Unlock()
 	_, err := i.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: item, TaskQueue: queue, WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
-	}, handOver, item)
+	}, handOver, item, i.lost)
 	if err == nil {
 		i.mu.Lock()
 		i.added = append(i.added, item)
@@ -300,8 +305,8 @@ func (i *temporalInstance) Add(ctx context.Context, item string) error {
 const activityName = "phase"
 
 // handOver is the workflow: one phase after the other.
-func handOver(ctx workflow.Context, item string) error {
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: leaseTime})
+func handOver(ctx workflow.Context, item string, lost time.Duration) error {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: lost})
 	for phase := 1; phase <= handoff.Phases; phase++ {
 		if err := workflow.ExecuteActivity(ctx, activityName, item, phase).Get(ctx, nil); err != nil {
 			return err
