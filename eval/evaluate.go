@@ -12,6 +12,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/modeltest"
+	"github.com/signalbox-dev/signalbox/internal/process"
 	"github.com/signalbox-dev/signalbox/internal/redact"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -44,6 +45,9 @@ type room struct {
 
 // all delivers each task in each round and way, one after the other: at the same time they would slow each other down.
 func (e evaluation) all(ctx context.Context, tasks []task, progress io.Writer) (results []result, err error) {
+	if err := process.AdoptOrphans(); err != nil { // so that what an agent, or what it wrote, leaves running is found
+		return nil, err
+	}
 	dir := filepath.Dir(tasks[0].dir)
 	before, err := fingerprint(dir)
 	if err != nil {

@@ -8,8 +8,12 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -159,6 +163,48 @@ func TestTasksAreChanged(t *testing.T) {
 	}
 	if _, err := e.all(t.Context(), tasks, io.Discard); err == nil || !strings.Contains(err.Error(), "no result counts") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// What an agent, or what it wrote, leaves running is ended, also if it has left its group and its environment.
+func TestNothingIsLeftRunning(t *testing.T) {
+	const left = "EVAL_TEST_LEFT" // in a process of its own, which adopts what loses its parent
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux gives a process the orphans of its descendants")
+	}
+	if os.Getenv(left) == "" {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestNothingIsLeftRunning$")
+		cmd.Env = append(os.Environ(), left+"=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	dir := t.TempDir()
+	leave := func(name string) string { // and go on when it has begun
+		path := filepath.Join(dir, name)
+		return `mkfifo ` + path + `.begun; setsid env -i /bin/sh -c 'echo $$ >` + path + `; echo >` + path + `.begun; exec /bin/sleep 600' </dev/null >/dev/null 2>&1 & read -r x <` + path + `.begun; `
+	}
+	k := allTasks(t)[0]
+	k.judge = leave("check") + "exit 1"
+	e := played(t, leave("agent")+`echo "READY_FOR_REVIEW: E-01 $run"`)
+	e.signalbox = "/bin/false"
+	if _, err := e.all(t.Context(), []task{k}, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"agent", "check"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+			t.Errorf("what the %s left is still there: %v", name, err)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
 	}
 }
 
