@@ -82,6 +82,20 @@ func wrongWorkflow(text string) (wrong []string) {
 	return wrong
 }
 
+// All that the changelog tells is under a version: release/notes would leave out what is above the first.
+func TestChangelog(t *testing.T) {
+	data, err := os.ReadFile("../CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, _ := strings.Cut(string(data), "\n## ")
+	for line := range strings.Lines(before) {
+		if strings.HasPrefix(line, "- ") {
+			t.Errorf("under no version: %s", line)
+		}
+	}
+}
+
 // A directory that is no snapshot is not removed for one.
 func TestSnapshotRemovesNothingElse(t *testing.T) {
 	if runtime.GOOS == "windows" {
