@@ -104,6 +104,7 @@ main() {
 		esac
 		shift 2
 	done
+	case $version in *[!0-9A-Za-z.+-]*) fail "$version is no version: say one such as v0.1.0" ;; esac # it is a part of the address
 	case $prefix in
 	'') fail "no directory is named, or HOME is not set: say where to install with --prefix" ;;
 	*"$newline"*) fail "the prefix is of two lines: say where to install with --prefix" ;;

@@ -223,6 +223,7 @@ func refusals(t *testing.T) map[string]refusal {
 		"a way by a link":    {release(archive(t, whole(), link("out", "/tmp"), tar.Header{Name: "out/side"})), nil, "can't be unpacked"},
 		"a strange page":     {release(archive(t, strange)), nil, "a manual page whose name is none"},
 		"a prefix of lines":  {release(good), []string{"--prefix", t.TempDir() + "/a\nb"}, "of two lines"},
+		"a version's path":   {release(good), []string{"--version", "../../../other/repository"}, "is no version"},
 		"no prefix":          {release(good), []string{"--prefix", ""}, "no directory is named"},
 		"a name before @":    {release(good), []string{"--url", "http://localhost:80@release.invalid"}, "only https is used"},
 		"no port":            {release(good), []string{"--url", "http://localhost:80.release.invalid"}, "only https is used"},
@@ -273,6 +274,7 @@ func TestInstallFaults(t *testing.T) {
 		{"endless checksums", `ulimit -f "$3" &&`, ``},
 		{"a program's link", `! -type d ! -type f -o`, ``},
 		{"a link inside", `-o -type f -links +1`, ``},
+		{"a version's path", `in *[!0-9A-Za-z.+-]*)`, `in "")`},
 		{"a strange page", `*[!0-9a-z.-]*) fail`, `"") fail`},
 	} {
 		faulty := strings.ReplaceAll(string(script), c.old, c.new)
