@@ -138,8 +138,27 @@ func TestAloneRepository(t *testing.T) {
 	}
 }
 
+// elsewhere runs a test in a process of its own, and is false in that: a whole evaluation adopts what loses its parent, and ends all that
+// its process has started.
+func elsewhere(t *testing.T) bool {
+	t.Helper()
+	const there = "EVAL_TEST_ELSEWHERE"
+	if os.Getenv(there) != "" {
+		return false
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), there+"=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return true
+}
+
 // The hidden check is the one that was there before an agent was started, and if the tasks were changed no result counts.
 func TestTasksAreChanged(t *testing.T) {
+	if elsewhere(t) {
+		return
+	}
 	dir := t.TempDir()
 	if err := copyTree(filepath.Join("tasks", "01-edge-case"), filepath.Join(dir, "01-edge-case")); err != nil {
 		t.Fatal(err)
@@ -168,16 +187,10 @@ func TestTasksAreChanged(t *testing.T) {
 
 // What an agent, or what it wrote, leaves running is ended, also if it has left its group and its environment.
 func TestNothingIsLeftRunning(t *testing.T) {
-	const left = "EVAL_TEST_LEFT" // in a process of its own, which adopts what loses its parent
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux gives a process the orphans of its descendants")
 	}
-	if os.Getenv(left) == "" {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestNothingIsLeftRunning$")
-		cmd.Env = append(os.Environ(), left+"=1")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%v\n%s", err, out)
-		}
+	if elsewhere(t) {
 		return
 	}
 	dir := t.TempDir()
