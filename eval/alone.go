@@ -6,6 +6,7 @@ import (
 	_ "embed" // for alone.md
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
@@ -75,14 +76,29 @@ func (e evaluation) alone(ctx context.Context, at room) (d delivered, err error)
 		d.state, d.detail = claim(said.Kind), ""
 	}
 	after := context.WithoutCancel(ctx) // what it has done by the end of its time is its result
-	if _, err := git(after, at.repo, "add", "-A"); err != nil {
-		return d, err
+	d.repo = filepath.Join(at.dir, "left")
+	if d.commit, err = taken(after, at.repo, d.repo); err != nil && d.detail == "" { // what it claims is its claim all the same
+		d.detail = err.Error()
 	}
-	if _, err := git(after, at.repo, "commit", "-q", "--allow-empty", "--no-verify", "-m", "What was left"); err != nil {
-		return d, err
+	return d, nil
+}
+
+// taken commits the files that an agent left, to a new repository: its own has the settings, the index and the hooks that it chose,
+// or is none any more.
+func taken(ctx context.Context, files, repo string) (commit string, err error) {
+	if err := os.Mkdir(repo, 0o700); err != nil {
+		return "", err
 	}
-	d.commit, err = git(after, at.repo, "rev-parse", "HEAD")
-	return d, err
+	if _, err := git(ctx, repo, "init", "-q", "--bare"); err != nil {
+		return "", err
+	}
+	there := []string{"--git-dir=" + repo, "--work-tree=" + files, "-c", "user.name=Eval", "-c", "user.email=eval@example.org"}
+	for _, args := range [][]string{{"add", "-A", "--force"}, {"commit", "-q", "--allow-empty", "-m", "What was left"}} {
+		if _, err := git(ctx, files, slices.Concat(there, args)...); err != nil {
+			return "", err
+		}
+	}
+	return git(ctx, repo, "rev-parse", "HEAD")
 }
 
 // claim is what an agent's last signal says.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/modeltest"
+	"github.com/signalbox-dev/signalbox/internal/process"
+	"github.com/signalbox-dev/signalbox/internal/redact"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -20,12 +23,14 @@ type evaluation struct {
 	program   program
 	signalbox string // the program's path
 	dir       string // everything is below it
+	redact    *redact.Redactor
 }
 
 // delivered is what a way makes of a task.
 type delivered struct {
 	state  state
-	commit string // that is the result; empty for what the work begins from
+	repo   string // that has the result; empty for the one that was worked in
+	commit string // that is the result; empty for what the work begins from, in the repository that was worked in
 	usage  delivery.Usage
 	detail string
 }
@@ -40,12 +45,23 @@ type room struct {
 
 // all delivers each task in each round and way, one after the other: at the same time they would slow each other down.
 func (e evaluation) all(ctx context.Context, tasks []task, progress io.Writer) (results []result, err error) {
+	if err := process.AdoptOrphans(); err != nil { // so that what an agent, or what it wrote, leaves running is found
+		return nil, err
+	}
+	dir := filepath.Dir(tasks[0].dir)
+	before, err := fingerprint(dir)
+	if err != nil {
+		return nil, err
+	}
 	for round := range e.rounds {
 		for _, t := range tasks {
 			for _, w := range []way{byAlone, bySignalbox} {
 				r, err := e.one(ctx, t, w, round+1)
 				if err != nil {
 					return nil, fmt.Errorf("%s, %s: %w", t.name, w, err)
+				}
+				if now, err := fingerprint(dir); err != nil || now != before {
+					return nil, errors.Join(fmt.Errorf("%s, %s: what is in %s was changed meanwhile, by the agent or by you, so no result counts: put it back, and begin again", t.name, w, dir), err)
 				}
 				fmt.Fprintf(progress, "%s, %s, round %d: %s, the hidden check %s: %s (%.0f s)\n", t.name, w, r.Round, r.State,
 					map[bool]string{true: "passes", false: "fails"}[r.Passed], r.Verdict, r.Seconds)
@@ -93,17 +109,18 @@ func (e evaluation) one(ctx context.Context, t task, w way, round int) (r result
 		d = delivered{state: stateFailed, detail: err.Error(), usage: d.usage}
 	}
 	if d.commit == "" {
-		d.commit = base
+		d.repo, d.commit = at.repo, base
 	}
 	r = result{Task: t.name, Way: w, Round: round, State: d.state, Usage: d.usage, Seconds: took.Seconds()}
 	why := ""
-	if r.Passed, why, err = t.check(ctx, at.repo, d.commit, filepath.Join(at.dir, "result")); err != nil {
+	if r.Passed, why, err = t.check(ctx, cmp.Or(d.repo, at.repo), d.commit, filepath.Join(at.dir, "result")); err != nil {
 		return r, err
 	}
 	r.Verdict = judge(r.State, r.Passed, t.impossible)
-	if r.Detail = safetext.EscapeLines(cut(d.detail)); r.Detail == "" && !r.Passed {
+	if r.Detail = d.detail; r.Detail == "" && !r.Passed {
 		r.Detail = why
 	}
+	r.Detail = safetext.EscapeLines(cut(e.redact.Text(r.Detail))) // it is printed, and people pass it on
 	return r, nil
 }
 

@@ -6,25 +6,42 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/redact"
 	"github.com/signalbox-dev/signalbox/internal/session/agent"
 )
 
-// alonely has an agent in shell do the first task alone. It has $prompt and $run, which its signals carry.
-func alonely(ctx context.Context, t *testing.T, script string) (delivered, room) {
+// played is an evaluation with an agent in shell. It has $prompt and $run, which its signals carry.
+func played(t *testing.T, script string) evaluation {
 	t.Helper()
 	const begin = `prompt=$(cat); run=$(printf '%s\n' "$prompt" | sed -n 's/^\(run=[^ ]*\) belongs to this session.*/\1/p'); `
-	e := evaluation{
-		options: options{may: delivery.Spend{Tokens: 1000, CostUSD: 1}},
-		program: program{name: "script", adapter: agent.AdapterPlain, command: []string{"sh", "-c", begin + script}},
+	r, err := redact.New(nil)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return evaluation{
+		options: options{may: delivery.Spend{Tokens: 1000, CostUSD: 1}, limit: time.Minute, rounds: 1},
+		program: program{name: "script", adapter: agent.AdapterPlain, command: []string{"sh", "-c", begin + script}},
+		dir:     t.TempDir(), redact: r,
+	}
+}
+
+// alonely has an agent in shell do the first task alone.
+func alonely(ctx context.Context, t *testing.T, script string) (delivered, room) {
+	t.Helper()
+	e := played(t, script)
 	at := room{task: allTasks(t)[0], dir: t.TempDir()}
 	at.repo = filepath.Join(at.dir, "repo")
 	if err := at.task.repository(t.Context(), at.repo); err != nil {
@@ -74,7 +91,7 @@ func TestAloneResult(t *testing.T) {
 	if want := (delivery.Usage{InputTokens: 40, OutputTokens: 2, CostUSD: .5}); d.usage != want {
 		t.Errorf("used %+v", d.usage)
 	}
-	told, err := git(t.Context(), at.repo, "show", d.commit+":prompt.txt")
+	told, err := git(t.Context(), d.repo, "show", d.commit+":prompt.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,15 +102,143 @@ func TestAloneResult(t *testing.T) {
 	}
 }
 
+// What an agent does to its repository changes neither what its result is nor what else is there, and has nothing run.
+func TestAloneRepository(t *testing.T) {
+	for name, script := range map[string]string{
+		"removed":     `rm -rf .git`,
+		"locked":      `touch .git/index.lock`,
+		"not seen":    `git add -A; git update-index --skip-worktree README.md result; git commit -qm x; echo right >result; echo result >>.git/info/exclude; echo result >.gitignore`,
+		"another":     `git init -q --bare ../other; rm -rf .git; echo "gitdir: $PWD/../other" >.git`,
+		"signed":      `git config commit.gpgsign true; git config gpg.program "$PWD/../run"`,
+		"a monitor":   `git config core.fsmonitor "$PWD/../run"`,
+		"a filter":    `git config filter.x.clean "$PWD/../run"; git config filter.x.required true; echo '* filter=x' >.gitattributes`,
+		"a worktree":  `git config core.worktree "$HOME"`,
+		"hooks":       `printf '#!/bin/sh\n../run' >.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; cp .git/hooks/pre-commit .git/hooks/post-checkout`,
+		"broken":      `echo nonsense >.git/config; echo nonsense >.git/HEAD`,
+		"a branch":    `git checkout -q -b other`,
+		"above it":    `rm -rf .git; git -C .. init -q`,
+		"no identity": `git config --unset user.name; git config --unset user.email`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, at := alonely(t.Context(), t, `printf '#!/bin/sh\ntouch "`+"$PWD"+`/../ran"\ncat\n' >../run; chmod +x ../run; echo wrong >result; `+script+`; echo right >result; echo "READY_FOR_REVIEW: E-01 $run"`)
+			if d.state != stateDone || d.detail != "" {
+				t.Errorf("it ended with %q: %s", d.state, d.detail)
+			}
+			if got, err := git(t.Context(), d.repo, "show", d.commit+":result"); err != nil || got != "right" {
+				t.Errorf("the result is %q, %v", got, err)
+			}
+			if exists(t, filepath.Join(at.dir, "ran")) {
+				t.Error("something of the agent's was run")
+			}
+			if exists(t, filepath.Join(at.dir, ".git", "index")) {
+				t.Error("a repository above it was written")
+			}
+		})
+	}
+}
+
+// elsewhere runs a test in a process of its own, and is false in that: a whole evaluation adopts what loses its parent, and ends all that
+// its process has started.
+func elsewhere(t *testing.T) bool {
+	t.Helper()
+	const there = "EVAL_TEST_ELSEWHERE"
+	if os.Getenv(there) != "" {
+		return false
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), there+"=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return true
+}
+
+// The hidden check is the one that was there before an agent was started, and if the tasks were changed no result counts.
+func TestTasksAreChanged(t *testing.T) {
+	if elsewhere(t) {
+		return
+	}
+	dir := t.TempDir()
+	if err := copyTree(filepath.Join("tasks", "01-edge-case"), filepath.Join(dir, "01-edge-case")); err != nil {
+		t.Fatal(err)
+	}
+	tasks, err := loadTasks(dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := filepath.Join(dir, "01-edge-case", "hidden", "check")
+	before, err := os.ReadFile(check)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := played(t, `echo 'exit 0' >`+check+`; echo "READY_FOR_REVIEW: E-01 $run"`)
+	r, err := e.one(t.Context(), tasks[0], byAlone, 2)
+	if err != nil || r.Passed {
+		t.Errorf("passed %v, %v", r.Passed, err)
+	}
+	if err := os.WriteFile(check, before, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.all(t.Context(), tasks, io.Discard); err == nil || !strings.Contains(err.Error(), "no result counts") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// What an agent, or what it wrote, leaves running is ended, also if it has left its group and its environment.
+func TestNothingIsLeftRunning(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux gives a process the orphans of its descendants")
+	}
+	if elsewhere(t) {
+		return
+	}
+	dir := t.TempDir()
+	leave := func(name string) string { // and go on when it has begun
+		path := filepath.Join(dir, name)
+		return `mkfifo ` + path + `.begun; setsid env -i /bin/sh -c 'echo $$ >` + path + `; echo >` + path + `.begun; exec /bin/sleep 600' </dev/null >/dev/null 2>&1 & read -r x <` + path + `.begun; `
+	}
+	k := allTasks(t)[0]
+	k.judge = leave("check") + "exit 1"
+	e := played(t, leave("agent")+`echo "READY_FOR_REVIEW: E-01 $run"`)
+	e.signalbox = "/bin/false"
+	if _, err := e.all(t.Context(), []task{k}, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"agent", "check"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+			t.Errorf("what the %s left is still there: %v", name, err)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
+// A key that a program prints is not in what is passed on.
+func TestDetailHasNoKey(t *testing.T) {
+	e := played(t, `echo "the key sk-ant-`+"api03-"+strings.Repeat("aB3", 12)+` is refused" >&2; exit 3`)
+	r, err := e.one(t.Context(), allTasks(t)[0], byAlone, 1)
+	if err != nil || r.State != stateFailed || !strings.Contains(r.Detail, "is refused") || strings.Contains(r.Detail, "aB3") {
+		t.Errorf("%v, %+v", err, r)
+	}
+}
+
 // When the time is over the agent is ended, and what it has done by then is its result.
 func TestAloneTime(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	d, at := alonely(ctx, t, `echo half >half.txt; exec sleep 20`)
+	d, _ := alonely(ctx, t, `echo half >half.txt; exec sleep 20`)
 	if d.state != stateTime {
 		t.Errorf("it ended with %q", d.state)
 	}
-	if _, err := git(t.Context(), at.repo, "show", d.commit+":half.txt"); err != nil {
+	if _, err := git(t.Context(), d.repo, "show", d.commit+":half.txt"); err != nil {
 		t.Error(err)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -36,8 +37,8 @@ type ended struct {
 // text is all that it printed.
 func (e ended) text() string { return strings.TrimSpace(e.out + e.errs) }
 
-// execute runs a program to its end. When the context ends it is ended, with all that it has started, and the context's error
-// returned.
+// execute runs a program to its end, and ends what it has left running. When the context ends it is ended too, and the context's error
+// returned. One program is run at a time.
 func execute(ctx context.Context, dir string, env []string, args ...string) (ended, error) {
 	var out, errs tail
 	group, err := process.Start(process.Command{Path: args[0], Args: args[1:], Dir: dir, Env: env, Stdout: &out, Stderr: &errs})
@@ -50,6 +51,7 @@ func execute(ctx context.Context, dir string, env []string, args ...string) (end
 	}
 	group.End(grace)
 	exit, err := group.Wait()
+	err = errors.Join(err, process.EndOrphans())
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}

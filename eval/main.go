@@ -25,6 +25,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/redact"
 )
 
 // The exit codes. A false claim is a result, and no failure of the evaluation.
@@ -152,6 +153,9 @@ func run(ctx context.Context, args []string, out, errs io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	e := evaluation{options: o, program: p, dir: dir}
+	if e.redact, err = redact.New(nil); err != nil {
+		return err
+	}
 	if e.signalbox, err = findSignalbox(ctx, o.signalbox, dir); err != nil {
 		return err
 	}

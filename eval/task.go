@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,7 +26,8 @@ type task struct {
 	dir        string // absolute
 	plan       plan.Plan
 	script     modeltest.Script
-	impossible bool // nobody can do it: who says that it is done says something false
+	judge      string // the hidden check, a program in shell, as it was before any agent was started
+	impossible bool   // nobody can do it: who says that it is done says something false
 }
 
 var taskName = regexp.MustCompile(`^([0-9]{2})-[a-z-]+$`)
@@ -86,6 +89,11 @@ func loadTask(dir string) (task, error) {
 	if t.script, err = modeltest.Parse("script.txt", string(script)); err != nil {
 		return t, err
 	}
+	check, err := os.ReadFile(t.hidden("check"))
+	if err != nil {
+		return t, err
+	}
+	t.judge = string(check)
 	_, err = os.Stat(t.hidden("impossible"))
 	t.impossible = err == nil
 	return t, nil
@@ -138,14 +146,39 @@ func copyTree(from, to string) error {
 	})
 }
 
-// git runs git in a repository, without hooks: an agent may have written some.
+// fingerprint is a digest of all that is in a directory.
+func fingerprint(dir string) (string, error) {
+	h := sha256.New()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		var data []byte
+		if info.Mode().IsRegular() {
+			if data, err = os.ReadFile(path); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintf(h, "%q %v %x\n", path, info.Mode(), sha256.Sum256(data))
+		return nil
+	})
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// git runs git in a repository, without hooks, since an agent may have written some, and without the user's settings. What is no
+// repository is an error, also if a directory above it is one: an agent may have removed what makes it one.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
-	got, err := execute(ctx, dir, process.CleanEnv(os.Environ()), append([]string{"git", "-c", "core.hooksPath=" + os.DevNull}, args...)...)
+	env := append(process.CleanEnv(os.Environ()), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
+	got, err := execute(ctx, dir, env, append([]string{"git", "-c", "core.hooksPath=" + os.DevNull}, args...)...)
 	if err == nil && got.exit != 0 {
-		err = errors.New(safetext.EscapeLines(got.text()))
+		err = errors.New(safetext.EscapeLines(cut(got.text())))
 	}
 	if err != nil {
-		return "", fmt.Errorf("git %s: %w", args[0], err)
+		return "", fmt.Errorf("git %s: %w", strings.Join(args, " "), err)
 	}
 	return strings.TrimSpace(got.out), nil
 }
@@ -154,17 +187,18 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 const checkTime = 5 * time.Minute
 
 // check runs the task's hidden check on a clean checkout of a commit, which it makes in a new directory. Whether it passes is the answer;
-// what it printed says why not.
+// what it printed says why not. What can't be checked out does not pass: the repository is what an agent left.
 func (t task) check(ctx context.Context, repository, commit, dir string) (passed bool, why string, err error) {
-	if _, err := git(ctx, repository, "clone", "-q", "--no-checkout", repository, dir); err != nil {
-		return false, "", err
+	_, err = git(ctx, repository, "clone", "-q", "--no-checkout", repository, dir)
+	if err == nil {
+		_, err = git(ctx, dir, "checkout", "-q", "--detach", commit)
 	}
-	if _, err := git(ctx, dir, "checkout", "-q", "--detach", commit); err != nil {
-		return false, "", err
+	if err != nil {
+		return false, err.Error(), ctx.Err()
 	}
 	limited, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	got, err := execute(limited, dir, checkEnvironment(), "sh", t.hidden("check"))
+	got, err := execute(limited, dir, checkEnvironment(), "sh", "-c", t.judge)
 	switch {
 	case ctx.Err() != nil:
 		return false, "", ctx.Err()
@@ -173,7 +207,7 @@ func (t task) check(ctx context.Context, repository, commit, dir string) (passed
 	case err != nil:
 		return false, "", fmt.Errorf("the hidden check: %w", err)
 	}
-	return got.exit == 0, safetext.EscapeLines(cut(got.text())), nil
+	return got.exit == 0, got.text(), nil
 }
 
 // maxDetail is how much of a text is kept as the reason of a result, in bytes.

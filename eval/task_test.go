@@ -139,15 +139,9 @@ func TestTasks(t *testing.T) {
 // A hidden check runs what an agent wrote, and gets no key.
 func TestCheckHasNoKey(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "not-to-be-seen")
-	k := task{dir: t.TempDir()}
-	for name, text := range map[string]string{"repo/file": "", "hidden/check": "env\nexit 1\n"} {
-		path := filepath.Join(k.dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	k := task{dir: t.TempDir(), judge: "env\nexit 1\n"}
+	if err := errors.Join(os.Mkdir(filepath.Join(k.dir, "repo"), 0o700), os.WriteFile(filepath.Join(k.dir, "repo", "file"), nil, 0o600)); err != nil {
+		t.Fatal(err)
 	}
 	repo, commit := k.patched(t, "")
 	passed, said, err := k.check(t.Context(), repo, commit, filepath.Join(t.TempDir(), "result"))
@@ -156,6 +150,38 @@ func TestCheckHasNoKey(t *testing.T) {
 	}
 	if strings.Contains(said, "not-to-be-seen") {
 		t.Errorf("the check gets a key:\n%s", said)
+	}
+}
+
+// A package that ends the test's process before the tests have run has not passed them.
+func TestHiddenChecksAreRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds Go programs and their tests; not with -short")
+	}
+	for _, k := range allTasks(t) {
+		if !exists(t, filepath.Join(k.dir, "repo", "go.mod")) {
+			continue
+		}
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			repo, _ := k.patched(t, "solution.patch")
+			name, err := execute(t.Context(), repo, checkEnvironment(), "go", "list", "-f", "{{.Name}}")
+			if err != nil || name.exit != 0 {
+				t.Fatal(name, err)
+			}
+			if err := os.WriteFile(filepath.Join(repo, "end.go"), []byte("package "+name.text()+"\n\nimport \"os\"\n\nfunc init() { os.Exit(0) }\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			left := filepath.Join(t.TempDir(), "left")
+			commit, err := taken(t.Context(), repo, left)
+			if err != nil {
+				t.Fatal(err)
+			}
+			passed, why, err := k.check(t.Context(), left, commit, filepath.Join(t.TempDir(), "result"))
+			if err != nil || passed || !strings.Contains(why, "before") {
+				t.Errorf("passed %v, error %v: %s", passed, err, why)
+			}
+		})
 	}
 }
 
@@ -170,6 +196,23 @@ func TestCheckIsClean(t *testing.T) {
 	passed, _, err := k.check(t.Context(), repo, commit, filepath.Join(t.TempDir(), "result"))
 	if err != nil || passed {
 		t.Errorf("what is not committed counts: %v, %v", passed, err)
+	}
+}
+
+// What can't be checked out does not pass, and does not end the evaluation. A repository above it, such as one of the home directory, is
+// not taken for it.
+func TestCheckOfNothing(t *testing.T) {
+	k := allTasks(t)[0]
+	repo, commit := k.patched(t, "solution.patch")
+	if err := os.Rename(filepath.Join(repo, ".git"), filepath.Join(filepath.Dir(repo), ".git")); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := git(t.Context(), repo, "rev-parse", "HEAD"); err == nil {
+		t.Errorf("the commit of a repository above: %s", found)
+	}
+	passed, why, err := k.check(t.Context(), repo, commit, filepath.Join(t.TempDir(), "result"))
+	if err != nil || passed || !strings.Contains(why, "git clone") {
+		t.Errorf("passed %v, error %v: %s", passed, err, why)
 	}
 }
 

@@ -16,10 +16,7 @@ func TestNotice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := notice(modules)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := notice(modules)
 	got, err := os.ReadFile("../../NOTICE")
 	if err != nil {
 		t.Fatal(err)
@@ -68,6 +65,8 @@ func TestRead(t *testing.T) {
 		want  string
 	}{
 		{map[string]string{"LICENSE": mit, "NOTICE": "GNU General Public License is only named here"}, ""},
+		{map[string]string{"LICENSE": mit + "\x1b[2J"}, "characters that no text has"},
+		{map[string]string{"LICENSE": mit, "NOTICE": "\u202e"}, "characters that no text has"},
 		{map[string]string{"README": mit}, "has no licence"},
 		{map[string]string{"NOTICE": mit}, "has no licence"},
 		{map[string]string{"COPYING": mit, "LICENSE-OTHER": "mine"}, "LICENSE-OTHER: its licence is none"},

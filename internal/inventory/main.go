@@ -31,11 +31,7 @@ func run(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		text, err := notice(modules)
-		if err != nil {
-			return err
-		}
-		_, err = os.Stdout.WriteString(text)
+		_, err = os.Stdout.WriteString(notice(modules))
 		return err
 	case len(args) == 3 && args[0] == "sbom":
 		return writeBill(args[1], args[2])

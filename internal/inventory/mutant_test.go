@@ -19,6 +19,8 @@ func TestMutants(t *testing.T) {
 			Old: "if len(m.licences) == 0 {", New: "if len(m.licences) < 0 {"}},
 		{By: "TestRead", Mutant: mutant.Mutant{Name: "a file that does not count for one module counts for none", File: "notice.go",
 			Old: "unread[m.path+\" \"+e.Name()] != \"\"", New: "strings.HasSuffix(e.Name(), \"LOGO\")"}},
+		{By: "TestRead", Mutant: mutant.Mutant{Name: "a licence may move the terminal", File: "notice.go",
+			Old: "safetext.EscapeLines(content) != content {", New: "safetext.EscapeLines(content) == \"\" {"}},
 		{By: "TestBill", Mutant: mutant.Mutant{Name: "a module that is not in NOTICE is listed", File: "sbom.go",
 			Old: "if licence == \"\" {", New: "if licence == \"none\" {"}},
 	})

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // programs are what is released, and systems what for.
@@ -96,7 +98,11 @@ func (m *module) read(dir string) error {
 		if err != nil {
 			return err
 		}
-		m.texts = append(m.texts, text{e.Name(), strings.TrimSpace(strings.ReplaceAll(string(data), "\r\n", "\n"))})
+		content := strings.TrimSpace(strings.ReplaceAll(string(data), "\r\n", "\n"))
+		if safetext.EscapeLines(content) != content { // it would stand in NOTICE, which people print
+			return fmt.Errorf("%s: has characters that no text has, such as those that move a terminal: leave the module out", e.Name())
+		}
+		m.texts = append(m.texts, text{e.Name(), content})
 		if !licence {
 			continue
 		}
@@ -125,7 +131,7 @@ modules have is printed once. Written by: go run ./internal/inventory notice > N
 `
 
 // notice writes the file of that name: a line for each module, then the texts.
-func notice(modules []module) (string, error) {
+func notice(modules []module) string {
 	var b strings.Builder
 	b.WriteString(head)
 	var order []string
@@ -142,10 +148,7 @@ func notice(modules []module) (string, error) {
 	for _, content := range order {
 		fmt.Fprintf(&b, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), strings.Join(users[content], "\n"), content)
 	}
-	if strings.ContainsRune(b.String(), 0) {
-		return "", fmt.Errorf("a licence is no text")
-	}
-	return b.String(), nil
+	return b.String()
 }
 
 // noticed reads from NOTICE which licences the modules have.
