@@ -264,7 +264,7 @@ func TestAnyFlippedBit(t *testing.T) {
 	chance := rand.New(rand.NewPCG(7, 7))
 	tries := 6
 	if testing.Short() {
-		tries = 2
+		tries = 1
 	}
 	outcomes := map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(s.files)) {

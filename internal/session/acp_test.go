@@ -152,6 +152,9 @@ func TestACPOddities(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && prompt == "long 33" {
+				t.Skip("not with -short")
+			}
 			r := start(t, acpSpec(t, prompt+"\nsay READY_FOR_REVIEW: T-1"))
 			turn := r.next(api.ReportTurn)
 			if turn.Verdict != agentsig.KindReadyForReview || len(turn.Signals) != 1 {
