@@ -63,6 +63,9 @@ func TestDraft(t *testing.T) {
 	if made, err = draft(t, repo, again+written); err != nil || len(made.Plan.Tasks) != 1 {
 		t.Errorf("the second time: %+v, %v", made, err)
 	}
+	if testing.Short() {
+		t.Skip("each draft is a session; two are made with -short")
+	}
 	if _, err = draft(t, repo, "echo no"); !errors.Is(err, ErrNoPlan) {
 		t.Errorf("without a plan: %v", err)
 	}
