@@ -62,7 +62,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	flag.Parse()
-	if err := flag.Set("test.parallel", "16"); err != nil { // they wait for processes, and for silence
+	if err := flag.Set("test.parallel", "8"); err != nil { // they wait for processes, and for silence
 		panic(err)
 	}
 	goleak.VerifyTestMain(m)

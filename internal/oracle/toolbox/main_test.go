@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	flag.Parse()
-	if err := flag.Set("test.parallel", "16"); err != nil { // what is side by side waits
+	if err := flag.Set("test.parallel", "8"); err != nil { // what is side by side waits
 		panic(err)
 	}
 	goleak.VerifyTestMain(m)
