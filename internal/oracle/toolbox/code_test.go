@@ -119,7 +119,6 @@ func TestSearchIsBounded(t *testing.T) {
 
 // An expression that is made to take long does not.
 func TestSearchWithHostileExpression(t *testing.T) {
-	t.Parallel()
 	b := opened(t, Config{Root: tree(t, map[string]string{"a": strings.Repeat(strings.Repeat("x", maxLineLooked)+"\n", 400)})})
 	ends(t, func() {
 		for query, want := range map[string]string{
