@@ -325,7 +325,7 @@ func (x *corpusCase) checkSplits(t *testing.T, want corpusResult) {
 	splits := map[string]func([]byte) [][]byte{"bytes": chunksOf(1), "7 bytes": chunksOf(7), "4096 bytes": chunksOf(4096)}
 	step, fewest := 1, 50
 	if testing.Short() {
-		step, fewest = 5, 10
+		step, fewest = 13, 10
 	}
 	if longest > 2000 {
 		step = longest / fewest

@@ -120,7 +120,11 @@ func scanned(input string, size int, slow bool) string {
 // no line is passed over as plain.
 func TestFastPath(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	for range 6000 {
+	inputs := 6000
+	if testing.Short() {
+		inputs = 2000
+	}
+	for range inputs {
 		input := fastInput(r)
 		want := scanned(input, len(input), true)
 		for _, size := range []int{len(input), 1 + r.IntN(len(input))} {

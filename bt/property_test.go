@@ -152,8 +152,11 @@ func (s *stage) play(t *testing.T) (program *Program, trace, recording *bytes.Bu
 // TestReplay runs random trees, and replays what was recorded of each. It also sees to it
 // that nothing is left.
 func TestReplay(t *testing.T) {
-	seen := map[string]int{}
-	for i := range uint64(1000) {
+	seen, trees := map[string]int{}, uint64(1000)
+	if testing.Short() {
+		trees = 500
+	}
+	for i := range trees {
 		synctest.Test(t, func(t *testing.T) {
 			s := &stage{situation: newSituation(*firstOne + i), under: map[int32]bool{}}
 			s.answer = s.answers()
@@ -198,7 +201,11 @@ func TestReplay(t *testing.T) {
 
 // TestSameRunSameTrace runs random trees twice.
 func TestSameRunSameTrace(t *testing.T) {
-	for i := range uint64(1000) {
+	trees := uint64(1000)
+	if testing.Short() {
+		trees = 500
+	}
+	for i := range trees {
 		s := newSituation(i)
 		once := func() []byte {
 			ctx, cancel := context.WithCancel(t.Context())

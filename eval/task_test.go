@@ -55,7 +55,7 @@ func (k task) patched(t *testing.T, patch string) (repo, commit string) {
 // Where nothing has to be changed, it passes on what the task begins from. The checks that the agent is told pass on both
 // what it begins from and the right result: Signalbox would repair the environment first if they failed before any work.
 func TestHiddenChecks(t *testing.T) {
-	for _, k := range allTasks(t) {
+	for i, k := range allTasks(t) {
 		t.Run(k.name, func(t *testing.T) {
 			asItIs, solved := exists(t, k.hidden("as-it-is")), exists(t, k.hidden("solution.patch"))
 			if n := count(asItIs, solved, k.impossible); n != 1 {
@@ -71,8 +71,11 @@ func TestHiddenChecks(t *testing.T) {
 					passes, goesWell bool
 				}{"solution.patch", true, true})
 			}
-			for _, c := range cases {
+			for j, c := range cases {
 				t.Run("with "+c.patch, func(t *testing.T) {
+					if testing.Short() && (i+j)%2 != 0 {
+						t.Skip("one in two is checked with -short")
+					}
 					if testing.Short() && exists(t, k.hidden("../repo/go.mod")) {
 						t.Skip("builds a Go program and its tests; not with -short")
 					}

@@ -256,6 +256,9 @@ func TestInstallRefuses(t *testing.T) {
 
 // Faults of the script, put in on purpose, are noticed.
 func TestInstallFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("faults put in on purpose are looked for without -short")
+	}
 	script, err := os.ReadFile("../install.sh")
 	if err != nil {
 		t.Fatal(err)

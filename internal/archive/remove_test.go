@@ -275,8 +275,11 @@ func TestPutAgainstRemove(t *testing.T) {
 // A power cut at every write of a removal, with a put in between.
 func TestPowerCutInRemoval(t *testing.T) {
 	keys := newKeys(t)
-	lives, gone := 0, 0
-	for seed := range uint64(6) {
+	lives, gone, seeds := 0, 0, uint64(6)
+	if testing.Short() {
+		seeds = 1
+	}
+	for seed := range seeds {
 		for writes, done := 0, false; !done; writes++ {
 			files := archivetest.NewLossy()
 			b := mustOpen(t, files, keys)

@@ -40,7 +40,7 @@ func TestRepair(t *testing.T) {
 	s := newSample(t)
 	forged := newForged(t)
 	first, middle, last := s.logs[0], s.logs[1], s.logs[2]
-	for _, c := range []struct {
+	for i, c := range []struct {
 		name   string
 		damage func(scene)
 		said   []string // a part of each thing that was done; nil if nothing can be
@@ -108,6 +108,9 @@ func TestRepair(t *testing.T) {
 		{"last batch flipped", func(c scene) { c.flipAt(last, s.lastBatch()+100) }, nil, "event 611, which no checkpoint covers yet"},
 		{"last batch's head flipped", func(c scene) { c.flipAt(last, s.lastBatch()+5) }, nil, "event 611, which no checkpoint covers yet"},
 	} {
+		if testing.Short() && i%3 != 0 {
+			continue // one in three
+		}
 		sc := scene{s, s.with("", nil)}
 		c.damage(sc)
 		s.checkRepair(t, c.name, sc, c.said, c.lost)
@@ -299,6 +302,10 @@ func TestScrub(t *testing.T) {
 	s := newSample(t)
 	forged := newForged(t)
 	stray := "blob/ff/" + strings.Repeat("f", 64)
+	sizes := []int64{1, 256, 1000}
+	if testing.Short() {
+		sizes = sizes[1:2]
+	}
 	for name, damage := range map[string]func(*archivetest.Lossy){
 		"tile/entries/000":      func(l *archivetest.Lossy) { l.Put("tile/entries/000", forged.files["tile/entries/000"]) },
 		"tile/0/000":            func(l *archivetest.Lossy) { l.Put("tile/0/000", forged.files["tile/0/000"]) },
@@ -313,7 +320,7 @@ func TestScrub(t *testing.T) {
 		"tile/entries/002.p/88": func(l *archivetest.Lossy) { _ = l.Remove("tile/entries/002.p/88") },
 		"tile/1/000.p/2":        func(l *archivetest.Lossy) { l.Put("tile/1/000.p/2", forged.files["tile/1/000.p/2"]) },
 	} {
-		for _, n := range []int64{1, 256, 1000} {
+		for _, n := range sizes {
 			l := s.with("", nil)
 			b, err := openFrom(l, s.keys, sampleSealed)
 			if err != nil {

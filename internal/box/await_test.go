@@ -14,6 +14,7 @@ import (
 // A box that is to stay waits for one that is there for a single request, and those that come meanwhile
 // make way.
 func TestStartBesideRequests(t *testing.T) {
+	t.Parallel()
 	dir := Dir(filepath.Join(t.TempDir(), "box"))
 	request := Options{Dir: dir, Unlisted: true}
 	first, _ := run(t, request)
@@ -67,6 +68,7 @@ func TestStartBesideRequests(t *testing.T) {
 
 // Waiting for a directory ends with the caller's patience, and with its context.
 func TestStartGivesUp(t *testing.T) {
+	t.Parallel()
 	dir := Dir(filepath.Join(t.TempDir(), "box"))
 	first, _ := run(t, Options{Dir: dir})
 	if _, _, err := Open(t.Context(), Options{Dir: dir, Patience: time.Millisecond}); !errors.Is(err, ErrLocked) {

@@ -151,6 +151,7 @@ func (k *keeper) verify() archive.Verified {
 
 // Outputs of what is over go when they are old, and nothing else does.
 func TestOutputsAreRemoved(t *testing.T) {
+	t.Parallel()
 	k := newKeeper(t)
 	over, open := k.say("T-1", "over", true), k.say("T-2", "open", false)
 	shared := k.say("T-3", "said by two", true)
@@ -226,6 +227,7 @@ func TestOutputsAreRemoved(t *testing.T) {
 
 // The scrub's own rounds remove outputs, and a box that keeps everything removes none.
 func TestScrubRemovesOutputs(t *testing.T) {
+	t.Parallel()
 	for _, keep := range []time.Duration{0, ninetyDays} {
 		synctest.Test(t, func(t *testing.T) {
 			k := &keeper{t: t, dir: Dir(t.TempDir()), later: &atomic.Int64{}}
@@ -259,6 +261,7 @@ func TestScrubRemovesOutputs(t *testing.T) {
 
 // A box that ended after it had said that an output is removed, and before it was, removes it later.
 func TestRemovalIsFinished(t *testing.T) {
+	t.Parallel()
 	k := newKeeper(t)
 	blob := k.say("T-1", "over", true)
 	letGo(t, k.Box)
@@ -298,6 +301,7 @@ func TestRemovalIsFinished(t *testing.T) {
 
 // Plans and questions are no outputs, and neither is what only looks like a reference.
 func TestOutputsOf(t *testing.T) {
+	t.Parallel()
 	blob := ledger.NewBlob([]byte("some bytes"))
 	other := ledger.NewBlob([]byte("others"))
 	for _, c := range []struct {
@@ -330,6 +334,7 @@ func TestOutputsOf(t *testing.T) {
 
 // A snapshot and the events after it are as good as all events.
 func TestRemovedAfterRestart(t *testing.T) {
+	t.Parallel()
 	k := newKeeper(t)
 	one := k.say("T-1", "one", true)
 	letGo(t, k.Box)

@@ -108,6 +108,7 @@ func exit(phase agentsig.Phase) string {
 // A waiting claimer gets the work that an exit record hands over; and all of it
 // is there after a restart, with and without the snapshot.
 func TestHandoff(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	u := up(t, dir)
 	u.add(t, "T-1", agentsig.PhaseReadyForReview)
@@ -162,6 +163,7 @@ func must(data []byte, err error) string {
 
 // A lease that is not renewed is taken away, and the late result is recorded.
 func TestExpiry(t *testing.T) {
+	t.Parallel()
 	u := up(t, t.TempDir())
 	u.add(t, "T-1", agentsig.PhaseImplementation)
 	g := u.claim(t, api.Claim{TTLMS: 1000})
@@ -188,6 +190,7 @@ func TestExpiry(t *testing.T) {
 
 // A claim whose caller goes away leaves nothing behind.
 func TestClaimIsCancelled(t *testing.T) {
+	t.Parallel()
 	u := up(t, t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())
 	gone := make(chan error)

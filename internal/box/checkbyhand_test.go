@@ -15,6 +15,7 @@ import (
 // An item keeps the branch that it was added with, whatever its agents say and however often a box starts; while it waits for
 // checks that the box runs, the box says so, and has it in the order of waiting.
 func TestBranchOfWork(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	for _, bad := range []string{"--upload-pack=x", "../x", "refs/remotes/origin/x", "hunter2"} { // the last is a secret of the operator's
 		var refused BadRequest

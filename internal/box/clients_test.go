@@ -26,6 +26,7 @@ var clientItems = flag.Int("items", 1000, "how many work items TestManyClients t
 // whatever comes, and a gate that follows the events. Then the ledger is read as
 // an outsider would.
 func TestManyClients(t *testing.T) {
+	t.Parallel()
 	const agents, reporters = 64, 4
 	items := *clientItems
 	if testing.Short() {

@@ -73,6 +73,7 @@ func code(err error) string {
 
 // A question, its signals and its end are recorded as they were said, under one name.
 func TestConversation(t *testing.T) {
+	t.Parallel()
 	u := up(t, t.TempDir())
 	u.add(t, "T-1", agentsig.PhaseDraft)
 	c := u.ask(t)
@@ -121,6 +122,7 @@ func sameJSON(t *testing.T, got, want string) bool {
 // A box that comes back goes on with its conversations: with its snapshot, without it,
 // without the index, and after a repair. By itself it records nothing.
 func TestConversationAfterRestart(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	u := up(t, dir)
 	over, open := u.ask(t), u.ask(t)
@@ -177,6 +179,7 @@ func TestConversationAfterRestart(t *testing.T) {
 // A request that comes twice with its key is recorded once, also after the end; a key
 // is for one request.
 func TestConversationIsRepeated(t *testing.T) {
+	t.Parallel()
 	u := up(t, t.TempDir())
 	ctx := t.Context()
 	first, err := u.Ask(ctx, question, "ask")
@@ -217,6 +220,7 @@ func TestConversationIsRepeated(t *testing.T) {
 
 // Requests at once with one key are one.
 func TestConversationIsRepeatedAtOnce(t *testing.T) {
+	t.Parallel()
 	u := up(t, t.TempDir())
 	var all sync.WaitGroup
 	asked := make([]api.Conversation, 8)
@@ -240,6 +244,7 @@ func TestConversationIsRepeatedAtOnce(t *testing.T) {
 // A hundred signals at once are each recorded once, one after the other, by a box that
 // is started anew in the middle.
 func TestManySignals(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	u := up(t, dir)
 	c := u.ask(t)
@@ -279,6 +284,7 @@ func TestManySignals(t *testing.T) {
 
 // What can't be recorded is refused with what is wrong, and leaves nothing.
 func TestConversationRefusals(t *testing.T) {
+	t.Parallel()
 	u := up(t, t.TempDir())
 	ctx := t.Context()
 	u.add(t, "Q-00001", agentsig.PhaseDraft)
@@ -350,6 +356,7 @@ func TestConversationRefusals(t *testing.T) {
 
 // What is too long for an event is kept beside it, whole, and the ledger refers to it.
 func TestLongConversation(t *testing.T) {
+	t.Parallel()
 	u := up(t, t.TempDir())
 	ctx := t.Context()
 	long := question
@@ -396,6 +403,7 @@ func TestLongConversation(t *testing.T) {
 
 // A secret in a question, a field, the XML or what is missing reaches no file.
 func TestConversationSecrets(t *testing.T) {
+	t.Parallel()
 	u := up(t, t.TempDir())
 	ctx := t.Context()
 	secret := "ghp_" + strings.Repeat("a1B2", 9)

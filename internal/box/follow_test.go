@@ -4,6 +4,7 @@ import "testing"
 
 // Nothing of a run that has left memory is kept, also when somebody shows it late.
 func TestNewsLeave(t *testing.T) {
+	t.Parallel()
 	b := inDir(t, Dir(t.TempDir()))
 	defer closeBox(t, b)
 	subject := finishedRun(t, b, "R1")

@@ -14,6 +14,7 @@ import (
 // What the instructions for work by hand teach a role is acted upon, each signal of it; and what is not taught is what a
 // run alone acts upon.
 func TestTaughtByHand(t *testing.T) {
+	t.Parallel()
 	u := up(t, t.TempDir())
 	n, taught := 0, map[agentsig.Kind]bool{}
 	for _, role := range agentsig.Roles() {
@@ -55,6 +56,7 @@ func TestTaughtByHand(t *testing.T) {
 
 // A developer may hold DRAFT: what is taught then completes DRAFT, and READY_FOR_REVIEW, which does not, is refused with the way out.
 func TestTaughtInDraft(t *testing.T) {
+	t.Parallel()
 	u := up(t, t.TempDir())
 	u.add(t, "T-1", agentsig.PhaseDraft)
 	g := u.claim(t, api.Claim{Work: "T-1", Role: agentsig.RoleDeveloper})
@@ -98,6 +100,7 @@ func (u *bench) assigned(t *testing.T, role agentsig.Role, n int) api.Grant {
 
 // A request that ended its session, whose answer was lost, is the same request when it comes again: not a late result.
 func TestUnreadAgain(t *testing.T) {
+	t.Parallel()
 	u := up(t, t.TempDir())
 	u.add(t, "T-1", agentsig.PhaseDraft)
 	session := u.claim(t, api.Claim{Work: "T-1"}).Session

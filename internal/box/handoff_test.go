@@ -85,6 +85,7 @@ const exitRecord = `{"protocol":"apm2_agent_exit","version":"1.0.0","phase_compl
 
 // What an agent says that it did comes to the next one, whoever that is, also after a restart.
 func TestSaidComesToTheNext(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	if _, err := d.Add(t.Context(), api.AddWork{ID: "T-1", Title: "fix it", Asked: "It has to hold.\nAll of it; the password is hunter2.", Phase: agentsig.PhaseImplementation}, ""); err != nil {
 		t.Fatal(err)
@@ -127,6 +128,7 @@ func TestSaidComesToTheNext(t *testing.T) {
 
 // A forge of one's own takes its field out of an exit record, and nothing else.
 func TestLeftOutURL(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	if _, err := d.Add(t.Context(), api.AddWork{ID: "T-1", Title: "fix it", Phase: agentsig.PhaseImplementation}, ""); err != nil {
 		t.Fatal(err)
@@ -140,6 +142,7 @@ func TestLeftOutURL(t *testing.T) {
 
 // Whatever an agent names as evidence, nothing is read outside of its directory, nothing waited for, and the claim says so.
 func TestHostileEvidence(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	in := func(name string) string { return filepath.Join(d.tree, name) }
 	if err := errors.Join(

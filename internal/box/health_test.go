@@ -10,6 +10,7 @@ import (
 
 // Whoever asks a box whose seal failed is told that it stops, and why.
 func TestSealFails(t *testing.T) {
+	t.Parallel()
 	o := Options{Dir: Dir(t.TempDir())}
 	b, _ := run(t, o)
 	if err := os.WriteFile(o.Dir.path("archive/tile"), nil, 0o600); err != nil { // where a directory has to be
@@ -30,6 +31,7 @@ func TestSealFails(t *testing.T) {
 
 // Status says how much of the ledger was verified: all of it, if the start was told to.
 func TestScrubbed(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for events := range 3 {
 		b, _, err := Open(t.Context(), Options{Dir: Dir(dir), Verify: true})

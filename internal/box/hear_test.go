@@ -14,6 +14,7 @@ import (
 // A session passes an exit record on as it was said, with the line before it or without: the
 // session has checked the nonce, and the box hears the record.
 func TestHearExitRecord(t *testing.T) {
+	t.Parallel()
 	dir := Dir(t.TempDir())
 	b := inDir(t, dir)
 	defer closeBox(t, b)
@@ -35,6 +36,7 @@ func TestHearExitRecord(t *testing.T) {
 // A long text is recorded whole where the fields beside it leave room, without its secrets; it takes nothing from them, and all of
 // it has the room that there is.
 func TestLongFields(t *testing.T) {
+	t.Parallel()
 	b := inDir(t, Dir(t.TempDir()))
 	defer closeBox(t, b)
 	secret := "sk-ant-" + strings.Repeat("a1B2", 10)

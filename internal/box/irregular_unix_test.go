@@ -16,6 +16,7 @@ import (
 
 // Of a file in the directory no more is read than it can have, and what is no regular file is not read.
 func TestFilesAreBounded(t *testing.T) {
+	t.Parallel()
 	d := Dir(t.TempDir())
 	long := "/" + strings.Repeat("x", maxSmall)
 	for _, name := range []string{apiTokenFile, archiveFile, segmentsFile} {
@@ -48,6 +49,7 @@ func TestFilesAreBounded(t *testing.T) {
 
 // A place that can't be a directory is named, with what it is for and what to do.
 func TestPlaceIsNoDirectory(t *testing.T) {
+	t.Parallel()
 	for kind, make := range map[string]func(path string) error{
 		"a file":            func(path string) error { return os.WriteFile(path, nil, 0o600) },
 		"a pipe":            func(path string) error { return syscall.Mkfifo(path, 0o600) },
@@ -74,6 +76,7 @@ func TestPlaceIsNoDirectory(t *testing.T) {
 
 // A link in the place of the box's lock is not followed: the box says what to remove.
 func TestLockIsALink(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{lockFile, startingFile} {
 		o := Options{Dir: Dir(t.TempDir())}
 		outside := filepath.Join(t.TempDir(), "outside")
@@ -91,6 +94,7 @@ func TestLockIsALink(t *testing.T) {
 
 // Pipes with the names that files have at first hold nothing up, and don't get into the files' places.
 func TestPipesInTheWay(t *testing.T) {
+	t.Parallel()
 	o := Options{Dir: Dir(t.TempDir())}
 	b, _ := run(t, o)
 	for _, name := range []string{latestFile + ".new", ".new-" + snapshotFile, "archive/tmp/5", "archive/tmp/6"} {

@@ -19,6 +19,7 @@ import (
 
 // A request does not wait for one of another kind that happens to have the same key.
 func TestKeyOfAWaitingClaim(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		dir := Dir(t.TempDir())
 		b := onLog(t, dir, archive.Dir(dir.Archive("")), nil, func(a *archive.Archive, f archive.Follower) engine.Log {
@@ -60,6 +61,7 @@ func TestKeyOfAWaitingClaim(t *testing.T) {
 // Each kind of request has keys of its own: in memory, after a restart, and when what was added has
 // left memory.
 func TestKeysOfKinds(t *testing.T) {
+	t.Parallel()
 	dir := Dir(t.TempDir())
 	b := inDir(t, dir)
 	const key = "the same"
@@ -105,6 +107,7 @@ func TestKeysOfKinds(t *testing.T) {
 
 // A key starts one run: for another plan it is refused, also when the run has ended.
 func TestKeyIsForOnePlan(t *testing.T) {
+	t.Parallel()
 	b := inDir(t, Dir(t.TempDir()))
 	defer closeBox(t, b)
 	run := b.newSubject()
@@ -138,6 +141,7 @@ func TestKeyIsForOnePlan(t *testing.T) {
 // A request whose answer was lost is found by its key however many others came meanwhile, and also after
 // a restart.
 func TestKeyIsKeptByTime(t *testing.T) {
+	t.Parallel()
 	dir := Dir(t.TempDir())
 	b := oneItem(t, dir, nil)
 	first, err := b.Override("T-1", api.Override{Phase: agentsig.PhaseDraft, Reason: "mine"}, "mine")
@@ -165,6 +169,7 @@ func TestKeyIsKeptByTime(t *testing.T) {
 
 // Keys are forgotten when no client can still repeat its request, whichever way the clock was set.
 func TestKeysAreForgotten(t *testing.T) {
+	t.Parallel()
 	now := time.Now()
 	for _, step := range []time.Duration{keepRequests / 100, -keepRequests / 100, 2 * keepRequests} {
 		var r requests

@@ -60,6 +60,7 @@ func closeBox(t *testing.T, b *Box) {
 }
 
 func TestRenewedLease(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := oneItem(t, Dir(t.TempDir()), nil)
 		defer closeBox(t, b)
@@ -88,6 +89,7 @@ func TestRenewedLease(t *testing.T) {
 
 // A lease that is open when the box stops has one full term after its start.
 func TestLeaseAfterRestart(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		dir := Dir(t.TempDir())
 		b := oneItem(t, dir, nil)
@@ -113,6 +115,7 @@ func TestLeaseAfterRestart(t *testing.T) {
 // A lease is taken away as soon as the log can, and a log that is not ready
 // does not stop the box.
 func TestExpiryOnBusyEngine(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		faults := func(n int, _ string) enginetest.Fault {
 			if n == 3 || n == 4 { // after the item and the grant
@@ -179,6 +182,7 @@ func granting(ctx context.Context, t *testing.T) (b *Box, deliver chan<- struct{
 
 // A claim whose caller went away before it heard of its lease gives it back.
 func TestClaimantGoes(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		b, deliver, claimed := granting(ctx, t)
@@ -200,6 +204,7 @@ func TestClaimantGoes(t *testing.T) {
 
 // Who names an item that is being granted hears who has it, once that is known.
 func TestClaimByName(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, deliver, claimed := granting(t.Context(), t)
 		defer closeBox(t, b)
@@ -222,6 +227,7 @@ func TestClaimByName(t *testing.T) {
 
 // Claims that wait for an item end when it is completed, as those do that come later.
 func TestWaitForWhatIsCompleted(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := inDir(t, Dir(t.TempDir()))
 		defer closeBox(t, b)
@@ -259,6 +265,7 @@ func TestWaitForWhatIsCompleted(t *testing.T) {
 
 // A request is answered when its event is in the archive, and not before.
 func TestAnswerWaitsForArchive(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, deliver, claimed := granting(t.Context(), t)
 		defer closeBox(t, b)
@@ -275,6 +282,7 @@ func TestAnswerWaitsForArchive(t *testing.T) {
 
 // What can't be archived is not acknowledged, and the box stops.
 func TestArchiveFails(t *testing.T) {
+	t.Parallel()
 	dir := Dir(t.TempDir())
 	disk := &archivetest.Failing{FS: archive.Dir(dir.Archive(""))}
 	b := onFiles(t, dir, disk, nil)
@@ -290,6 +298,7 @@ func TestArchiveFails(t *testing.T) {
 
 // An item that could not be granted is there for the next claim.
 func TestGrantFails(t *testing.T) {
+	t.Parallel()
 	faults := func(n int, _ string) enginetest.Fault {
 		if n == 2 {
 			return enginetest.NotReady
@@ -309,6 +318,7 @@ func TestGrantFails(t *testing.T) {
 // A claim that is repeated with its key gets no second item, and another lease
 // only if the first is over.
 func TestClaimIsRepeated(t *testing.T) {
+	t.Parallel()
 	b := oneItem(t, Dir(t.TempDir()), nil)
 	defer closeBox(t, b)
 	if _, err := b.Add(t.Context(), api.AddWork{ID: "T-2", Title: "a title"}, ""); err != nil {

@@ -37,6 +37,7 @@ var operations = flag.Int("operations", 20_000, "how many operations TestLineari
 // lost and requests doubled. Whatever they were answered has to be what a model of
 // an item would have answered, at some moment of each call.
 func TestLinearizable(t *testing.T) {
+	t.Parallel()
 	t.Run("briefly", func(t *testing.T) { checkLinearizable(t, 1000, 0) })
 	t.Run("at length", func(t *testing.T) {
 		if testing.Short() {

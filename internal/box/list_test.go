@@ -15,6 +15,7 @@ import (
 
 // least is compared with sorting everything.
 func TestLeast(t *testing.T) {
+	t.Parallel()
 	for n := range 200 {
 		r := rand.New(rand.NewPCG(uint64(n), 1))
 		all := make([]string, r.IntN(60))
@@ -46,6 +47,7 @@ func runIDs(p api.Page[api.Run]) (ids []string) {
 }
 
 func TestRunPages(t *testing.T) {
+	t.Parallel()
 	b := inDir(t, Dir(t.TempDir()))
 	defer closeBox(t, b)
 	if _, err := b.Run(api.LatestRun); err == nil {
@@ -94,6 +96,7 @@ func TestRunPages(t *testing.T) {
 
 // Whoever asks for a list and leaves does the box no harm.
 func TestListIsLeft(t *testing.T) {
+	t.Parallel()
 	b := inDir(t, Dir(t.TempDir()))
 	if _, err := b.Add(t.Context(), api.AddWork{Title: "a title"}, ""); err != nil {
 		t.Fatal(err)

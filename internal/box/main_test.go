@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -26,6 +27,10 @@ const (
 // that TestStoppedClients started, it is that client.
 func TestMain(m *testing.M) {
 	if os.Getenv(clientAddress) == "" {
+		flag.Parse()
+		if err := flag.Set("test.parallel", "8"); err != nil { // they wait for the disk, and for leases to run out
+			panic(err)
+		}
 		goleak.VerifyTestMain(m)
 		return
 	}

@@ -38,6 +38,7 @@ func rename(t *testing.T, from, to string) {
 
 // A box whose directory is moved away, and replaced by another's, stops and writes nothing there.
 func TestDirectoryReplaced(t *testing.T) {
+	t.Parallel()
 	for name, place := range map[string]func(o *Options) *string{
 		"its own":       func(o *Options) *string { return (*string)(&o.Dir) },
 		"the archive's": func(o *Options) *string { return &o.Archive },
@@ -84,6 +85,7 @@ func TestDirectoryReplaced(t *testing.T) {
 
 // A box whose log is moved away, and replaced by a copy, acknowledges nothing that the next start does not find.
 func TestLogReplaced(t *testing.T) {
+	t.Parallel()
 	remove := func(t *testing.T, path string) {
 		if err := os.RemoveAll(path); err != nil {
 			t.Fatal(err)
@@ -130,6 +132,7 @@ func TestLogReplaced(t *testing.T) {
 
 // Nothing is signed, and no snapshot written, in a directory that took the place of a box's.
 func TestSealAfterReplaced(t *testing.T) {
+	t.Parallel()
 	o := Options{Dir: Dir(filepath.Join(t.TempDir(), "box"))}
 	old, _ := run(t, o)
 	if err := tryAdd(t, old, "A"); err != nil {
@@ -181,6 +184,7 @@ func contents(t *testing.T, dir string) map[string]string {
 
 // Whoever removes a lock's file lets no second box in.
 func TestLockRemoved(t *testing.T) {
+	t.Parallel()
 	disks := t.TempDir()
 	o := Options{Dir: Dir(filepath.Join(disks, "box")), Archive: filepath.Join(disks, "archive")}
 	b, _ := run(t, o)

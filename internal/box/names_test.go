@@ -11,6 +11,7 @@ import (
 
 // The names of runs and of their tasks are given to nobody else.
 func TestNamesOfTasks(t *testing.T) {
+	t.Parallel()
 	b := inDir(t, Dir(t.TempDir()))
 	defer closeBox(t, b)
 	for _, id := range []string{"R7.T-1", "R7"} {
@@ -29,6 +30,7 @@ func TestNamesOfTasks(t *testing.T) {
 // A task's id in its plan means that of the run that goes on; of several the latest, unless something is to be changed;
 // and if none goes on, of the latest that has ended.
 func TestTaskByItsID(t *testing.T) {
+	t.Parallel()
 	b := inDir(t, Dir(t.TempDir()))
 	defer closeBox(t, b)
 	check := func(id, looked, changed string) {
@@ -68,6 +70,7 @@ func TestTaskByItsID(t *testing.T) {
 
 // The largest number that somebody gives an item is not counted on from.
 func TestLargestNumber(t *testing.T) {
+	t.Parallel()
 	s := newState()
 	s.name("W-00007", "a", itemName)
 	s.name(fmt.Sprintf(itemName, math.MaxInt), "b", itemName)

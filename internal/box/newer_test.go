@@ -15,6 +15,7 @@ import (
 // A ledger with an event of a newer version is refused in words that say so. It is no damage, and
 // nothing is changed.
 func TestNewerEvent(t *testing.T) {
+	t.Parallel()
 	dir := Dir(t.TempDir())
 	closeBox(t, oneItem(t, dir, nil)) // which leaves a snapshot
 	before, err := os.ReadFile(dir.path(snapshotFile))

@@ -18,6 +18,7 @@ import (
 // Order is the ledger's, whatever the clock says: the latest run is the one that was started last, and
 // pages are in the order of adding; after a restart too, and when all of it has left memory.
 func TestClockSetBack(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 6))
@@ -98,6 +99,7 @@ func inOrder(t *testing.T, b *Box, runs, items []string) {
 // Of runs that have not ended the latest is the one that was started last, also if a ledger of a version
 // before gave it a smaller subject; and questions are in the order in which they were asked.
 func TestLiveOrder(t *testing.T) {
+	t.Parallel()
 	var clock atomic.Int64
 	clock.Store(2e12)
 	dir := Dir(t.TempDir())

@@ -12,6 +12,7 @@ import (
 
 // A burst lasts until quietAfter has passed since many events came, whatever else comes.
 func TestPace(t *testing.T) {
+	t.Parallel()
 	start := time.Unix(1e9, 0)
 	p := beginPace(7, start)
 	for _, step := range []struct {
@@ -37,6 +38,7 @@ func TestPace(t *testing.T) {
 // A box begins with a burst, and says when one is over and when the next begins, although a few events come
 // all the time; and when none comes any more.
 func TestBusy(t *testing.T) {
+	t.Parallel()
 	dir := Dir(t.TempDir())
 	synctest.Test(t, func(t *testing.T) {
 		type said struct {

@@ -53,6 +53,7 @@ func heard(b *Box, v any, err error) string {
 // Two boxes are asked the same. From one of them all that is over leaves memory again and again, and
 // it is started anew now and then; nobody can tell which.
 func TestWhatLeftIsFound(t *testing.T) {
+	t.Parallel()
 	seeds := uint64(4)
 	if testing.Short() {
 		seeds = 1
@@ -263,6 +264,7 @@ func startedRun(t *testing.T, b *Box, id string, tasks ...string) string {
 // A run that has ended leaves with its tasks, and comes back as it was: for who looks at it, for who
 // names one of its tasks, and for what happens to one of them late.
 func TestRunLeaves(t *testing.T) {
+	t.Parallel()
 	dir := Dir(t.TempDir())
 	b := inDir(t, dir)
 	defer func() { closeBox(t, b) }()
@@ -371,6 +373,7 @@ func foundOne(t *testing.T, b *Box, events uint64) {
 // A box that lost its index, or has an old one, does not use the snapshot without what left: it folds
 // everything again.
 func TestIndexLost(t *testing.T) {
+	t.Parallel()
 	for _, old := range []bool{false, true} {
 		dir := Dir(t.TempDir())
 		b := oneItem(t, dir, nil)
@@ -399,6 +402,7 @@ func TestIndexLost(t *testing.T) {
 
 // An index that is damaged stops the box that comes upon it, and the next one makes it again.
 func TestIndexDamaged(t *testing.T) {
+	t.Parallel()
 	dir := Dir(t.TempDir())
 	b := completedOne(t, dir)
 	if err := b.saveSnapshot(); err != nil {
@@ -432,6 +436,7 @@ func TestIndexDamaged(t *testing.T) {
 // A box that starts from an older snapshot takes an item out of the past as it was at that time: the
 // index knows what happened to it later.
 func TestOlderSnapshotThanIndex(t *testing.T) {
+	t.Parallel()
 	dir := Dir(t.TempDir())
 	b := completedOne(t, dir)
 	if err := b.saveSnapshot(); err != nil {
@@ -455,6 +460,7 @@ func TestOlderSnapshotThanIndex(t *testing.T) {
 
 // A state that is folded again lets go of what the index has already.
 func TestLeaveAgain(t *testing.T) {
+	t.Parallel()
 	dir := Dir(t.TempDir())
 	closeBox(t, completedOne(t, dir))
 	if err := os.Remove(dir.path(snapshotFile)); err != nil {
@@ -474,6 +480,7 @@ func TestLeaveAgain(t *testing.T) {
 
 // What something happens to between the index and memory does not leave.
 func TestLeaveMeanwhile(t *testing.T) {
+	t.Parallel()
 	b := oneItem(t, Dir(t.TempDir()), nil)
 	defer closeBox(t, b)
 	override(t, b, agentsig.PhaseCompleted)
@@ -488,6 +495,7 @@ func TestLeaveMeanwhile(t *testing.T) {
 
 // Names are made up beyond five digits.
 func TestManyNames(t *testing.T) {
+	t.Parallel()
 	s := newState()
 	for _, c := range []struct {
 		id   string

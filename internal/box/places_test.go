@@ -38,6 +38,7 @@ func expectDamage(t *testing.T, err error, says string) {
 
 // The log lies where the settings say, also after the setting is gone, until it is moved back.
 func TestSegmentsElsewhere(t *testing.T) {
+	t.Parallel()
 	disks := t.TempDir()
 	dir, segments := Dir(filepath.Join(disks, "box")), filepath.Join(disks, "segments")
 	o := Options{Dir: dir}
@@ -78,6 +79,7 @@ func TestSegmentsElsewhere(t *testing.T) {
 
 // A repair makes the log again whose disk is lost.
 func TestSegmentsLost(t *testing.T) {
+	t.Parallel()
 	disks := t.TempDir()
 	o := Options{Dir: Dir(filepath.Join(disks, "box")), Segments: filepath.Join(disks, "segments"), Mirror: filepath.Join(disks, "mirror")}
 	if _, err := placed(t, o, "A"); err != nil {
@@ -158,6 +160,7 @@ func TestPlacesAreNotShared(t *testing.T) {
 // Agents and models see nothing of the ledger, wherever its parts lie, or lay when the box was started
 // with other settings.
 func TestPlacesAreHidden(t *testing.T) {
+	t.Parallel()
 	dir := Dir(t.TempDir())
 	expect := func(c config.Archive, want ...string) {
 		t.Helper()
@@ -193,6 +196,7 @@ func TestPlacesAreHidden(t *testing.T) {
 // Where the archive lies is asked when no other box decides it: one that begins has the lock before it
 // has noted the place.
 func TestBeginsElsewhere(t *testing.T) {
+	t.Parallel()
 	disks := t.TempDir()
 	dir := Dir(filepath.Join(disks, "box"))
 	b, _, err := Open(t.Context(), Options{Dir: dir, Archive: filepath.Join(disks, "archive")})

@@ -7,6 +7,7 @@ import (
 
 // An event shows the last 200 characters of an output without a signal, whole and escaped.
 func TestPreview(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("銀", maxPreview)
 	for _, c := range []struct{ text, want string }{
 		{"", ""},

@@ -61,6 +61,7 @@ func (q *walked) match() {
 // Claims that wait get what they would if every claim were asked at every change, in the order in which
 // they came.
 func TestQueueLikeAWalk(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(300) {
 		if err := queueLikeAWalk(rand.New(rand.NewPCG(seed, 16))); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
@@ -147,6 +148,7 @@ func queueLikeAWalk(random *rand.Rand) error {
 // A change of an item looks at no claim that it does not fit, and at the first alone of those that wish the same.
 // Whoever looks at another finds what is no claim, and panics.
 func TestQueueLooksAtWhatFits(t *testing.T) {
+	t.Parallel()
 	q := newQueue()
 	trap := func(w wish) {
 		for range 1000 {
@@ -171,6 +173,7 @@ func TestQueueLooksAtWhatFits(t *testing.T) {
 
 // A claim does not overtake those that wait, although what they wait for was folded and not yet offered.
 func TestClaimDoesNotOvertake(t *testing.T) {
+	t.Parallel()
 	s := newState()
 	_, first, err := s.pick(wish{}, true)
 	if err != nil || first == nil {
@@ -189,6 +192,7 @@ func TestClaimDoesNotOvertake(t *testing.T) {
 
 // A claim does not wait for an item that was completed after it was looked at.
 func TestClaimDoesNotWaitForNothing(t *testing.T) {
+	t.Parallel()
 	b := &Box{state: newState()}
 	i := work.Item{ID: "x", Phase: agentsig.PhaseCompleted}
 	i.Subject, i.Seq = "item", 1
@@ -205,6 +209,7 @@ func TestClaimDoesNotWaitForNothing(t *testing.T) {
 
 // So many claims wait and no more, whoever asks at the same time.
 func TestManyClaimsWait(t *testing.T) {
+	t.Parallel()
 	s := newState()
 	var refused atomic.Int64
 	var all sync.WaitGroup

@@ -11,6 +11,7 @@ import (
 // Who recorded an event is answered with the item as it is after that event, also if the item has
 // moved on by then.
 func TestAnswerIsOfOwnEvent(t *testing.T) {
+	t.Parallel()
 	b := inDir(t, Dir(t.TempDir()))
 	defer closeBox(t, b)
 	if _, err := b.Add(t.Context(), api.AddWork{ID: "W-1", Title: "t", Phase: agentsig.PhaseReview}, ""); err != nil {

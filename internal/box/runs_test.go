@@ -11,6 +11,7 @@ import (
 
 // A task is shown with why nobody is started on it, whatever that is, and with the words for it.
 func TestShowsWhatTasksWaitFor(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	later := now.Add(time.Minute)
 	unseen := map[delivery.Wait]bool{}

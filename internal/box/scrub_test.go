@@ -8,6 +8,7 @@ import (
 // Each event of an archive is looked at once a month, however large it is, however it grows, and
 // though the box runs for eight hours a day only. A small archive is not looked at all the time.
 func TestScrubInAMonth(t *testing.T) {
+	t.Parallel()
 	for _, size := range []int64{0, 1, scrubStretch, 1_000_000, 10_000_000, 3_000_000_000} {
 		now := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
 		var at scrubbed
@@ -41,6 +42,7 @@ func TestScrubInAMonth(t *testing.T) {
 
 // A place that can't be, as a damaged file or an old archive gives one, does not end the rounds.
 func TestScrubFromNowhere(t *testing.T) {
+	t.Parallel()
 	now := time.Now()
 	for _, next := range []int64{-1, 11, 1 << 62} {
 		if n, _ := (scrubbed{Next: next, Begun: now}).within(10).due(now, 10); n != 10 {

@@ -34,6 +34,7 @@ var sizeEvents = flag.Int("events", 50_000, "how many events TestSize starts a b
 // work over in it, in turn with smaller ones. The limits are for a million events on 200,000
 // items, and more.
 func TestSize(t *testing.T) {
+	t.Parallel()
 	dir := Dir(t.TempDir())
 	size := *sizeEvents / 5 * 5
 	if testing.Short() {
@@ -166,6 +167,7 @@ func handoffs(t *testing.T, b *Box, name string, items int) (rate, p99 float64) 
 
 // TestIdleMemory holds a box with 10,000 items to 100 MB.
 func TestIdleMemory(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("makes a ledger of 50,000 events; not with -short")
 	}

@@ -20,6 +20,7 @@ import (
 // A snapshot of an older form, which has no conversations, is not taken for one that
 // says that there are none.
 func TestOlderSnapshot(t *testing.T) {
+	t.Parallel()
 	dir := Dir(t.TempDir())
 	b := oneItem(t, dir, nil)
 	if _, err := b.Ask(t.Context(), api.Ask{Question: "why?"}, ""); err != nil {
@@ -69,6 +70,7 @@ func TestOlderSnapshot(t *testing.T) {
 // An engine that fails, and does not say what became of an append, makes no signal
 // come twice or not at all.
 func TestSignalsOnBadEngine(t *testing.T) {
+	t.Parallel()
 	b := onFiles(t, Dir(t.TempDir()), archive.Dir(t.TempDir()), enginetest.RandomFaults(1, 3))
 	defer closeBox(t, b)
 	again := func(what string, try func() error) {

@@ -27,6 +27,7 @@ import (
 // until somebody else holds it. When they go on, they find that they are late:
 // what they say is kept, and moves nothing.
 func TestStoppedClients(t *testing.T) {
+	t.Parallel()
 	const n = 20
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -11,6 +11,7 @@ import (
 // A request whose texts take more room in an event than there is is the request's fault, and is not
 // tried again: a character may take six bytes there.
 func TestTooMuch(t *testing.T) {
+	t.Parallel()
 	b := oneItem(t, Dir(t.TempDir()), nil)
 	defer closeBox(t, b)
 	_, err := b.Override("T-1", api.Override{Phase: agentsig.PhaseDraft, Reason: strings.Repeat("<", 4096)}, "")

@@ -56,6 +56,7 @@ func (c *commits) merge(ref, signer string, signed ledger.Checkpoint, parents ..
 // A ledger that does not go on from a checkpoint in a reachable merge is refused. What
 // others signed, and what stands on agents' branches, is not believed.
 func TestWitness(t *testing.T) {
+	t.Parallel()
 	b := oneItem(t, Dir(t.TempDir()), nil)
 	defer closeBox(t, b)
 	c := newCommits(t)
@@ -130,6 +131,7 @@ func TestWitness(t *testing.T) {
 
 // A proof of what was just recorded waits for no timer.
 func TestProveAtOnce(t *testing.T) {
+	t.Parallel()
 	b := oneItem(t, Dir(t.TempDir()), nil)
 	defer closeBox(t, b)
 	p, err := b.prove(1)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -24,13 +25,24 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(sideBySide{m}, map[string]func(){
 		"signalbox": func() {
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 			defer stop()
 			os.Exit(cli.Run(ctx, os.Args[1:], command.Terminal()))
 		},
 	})
+}
+
+// sideBySide runs tests with more of them side by side than there are cores: they wait for boxes.
+type sideBySide struct{ *testing.M }
+
+func (m sideBySide) Run() int {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
+	return m.M.Run()
 }
 
 // TestScripts runs the command line as a user would; the scripts are the manual.

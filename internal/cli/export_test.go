@@ -11,6 +11,7 @@ import (
 
 // An export replaces nothing that is there, and one that fails leaves everything as it was.
 func TestExportReplacesNothing(t *testing.T) {
+	t.Parallel()
 	dir := recordSome(t, exitRecord("done"))
 	top := t.TempDir()
 	in := func(name string) string { return top + "/" + name }

@@ -55,6 +55,7 @@ func (o *opener) Write(p []byte) (int, error) {
 
 // While a command prints, anybody can have the box.
 func TestPrintsWithoutTheBox(t *testing.T) {
+	t.Parallel()
 	dir, names := withItems(t, 3)
 	for _, line := range []string{
 		"events", "events --json", "events --limit 2", "work list", "work list --json", "work list --limit 2", "work list --phase BLOCKED",
@@ -72,6 +73,7 @@ func TestPrintsWithoutTheBox(t *testing.T) {
 
 // Events that are held in parts are shown as one list.
 func TestEventsInParts(t *testing.T) {
+	t.Parallel()
 	dir, names := withItems(t, 4)
 	for limit, next := range map[int]uint64{0: 0, 1: 1, 3: 3, 4: 0, 5: 0} {
 		for _, room := range []int{1, 500, heldBytes} {

@@ -64,6 +64,7 @@ func exitRecord(notes string) string {
 
 // verify finds each of a thousand one-byte edits of a copied archive, with no box.
 func TestVerifyFindsEdits(t *testing.T) {
+	t.Parallel()
 	var outputs []string
 	for n := range 100 {
 		outputs = append(outputs, strings.Repeat("word ", n*20)+"\n"+exitRecord(fmt.Sprint("done ", n)))
@@ -163,6 +164,7 @@ func TestCheckProofExample(t *testing.T) {
 
 // What show prints is held against the ledger's files: if they have something else, it says so and fails.
 func TestShowHoldsAgainstTheLedger(t *testing.T) {
+	t.Parallel()
 	dir := recordSome(t, exitRecord("done"))
 	code, out, errOut := run(t, command.Env{}, "show", "T-0", "--dir", dir)
 	if code != 0 || !strings.Contains(out, "\nproof     3 events, all in the signed ledger\n") {
@@ -261,6 +263,7 @@ func TestSecretsAreNotStored(t *testing.T) {
 
 // What an agent says acts on no terminal, through whichever command it comes.
 func TestBoxOutputIsInert(t *testing.T) {
+	t.Parallel()
 	const evil = "\x1b[2J\x1b]0;owned\x07 \u202etxet \u009b31m\r\nforged: line"
 	dir := recordSome(t, exitRecord(evil))
 	b, _, err := box.Open(t.Context(), box.Options{Dir: box.Dir(dir), ExitEnabled: true})
@@ -359,6 +362,7 @@ func TestConversationInWords(t *testing.T) {
 
 // An output that was removed is said to be removed, and why; nothing else is different for it.
 func TestRemovedInWords(t *testing.T) {
+	t.Parallel()
 	dir := recordSome(t, exitRecord("short"), strings.Repeat("a long story\n", 1000)+exitRecord("long"))
 	signer, err := os.ReadFile(filepath.Join(dir, "signer.key"))
 	if err != nil {

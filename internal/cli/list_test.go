@@ -14,6 +14,7 @@ import (
 
 // A terminal shows the first part of a long list and says so; elsewhere nothing is left out.
 func TestLongList(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a box") // a name that a shell would split
 	b, _, err := box.Open(t.Context(), box.Options{Dir: box.Dir(dir)})
 	if err != nil {

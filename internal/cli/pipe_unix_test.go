@@ -102,6 +102,7 @@ func TestInterruptedAtAPipe(t *testing.T) {
 
 // What comes through a pipe is read as a file is, whoever comes first.
 func TestReadsFromAPipe(t *testing.T) {
+	t.Parallel()
 	dir, to := recordSome(t, "READY_FOR_REVIEW: T-0\n"), t.TempDir()
 	file, pipe := filepath.Join(to, "box.tar.gz"), filepath.Join(to, "pipe")
 	if code, out := ended(t.Context(), t, "backup", file, "--dir", dir); code != 0 {

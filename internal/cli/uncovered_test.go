@@ -15,6 +15,7 @@ import (
 // What somebody put behind the checkpoint does not verify, in a copy and in the box's own archive, and an
 // export does not have it.
 func TestVerifyUncovered(t *testing.T) {
+	t.Parallel()
 	dir := recordSome(t, exitRecord("done"))
 	key := filepath.Join(dir, "verifier.key")
 	copied := filepath.Join(t.TempDir(), "copy")

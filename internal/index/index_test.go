@@ -281,7 +281,11 @@ func TestReaders(t *testing.T) {
 			}
 		}()
 	}
-	for n := range 30 {
+	merges := 30
+	if testing.Short() {
+		merges = 10
+	}
+	for n := range merges {
 		must(t, x.Add([]index.Record{item(20+n, 3, noon)}, mark(int64(n+2))))
 		must(t, x.Merge(t.Context(), noon))
 	}

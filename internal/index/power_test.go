@@ -100,7 +100,7 @@ func cuts(wrap func(archive.FS) archive.FS, seeds uint64) (writes, wrong int, fi
 func TestPowerCuts(t *testing.T) {
 	seeds := uint64(8)
 	if testing.Short() {
-		seeds = 2
+		seeds = 1
 	}
 	writes, wrong, err := cuts(func(f archive.FS) archive.FS { return f }, seeds)
 	if wrong > 0 {

@@ -117,7 +117,7 @@ func TestNoSignalShows(t *testing.T) {
 	}
 	step, one := every, 1
 	if testing.Short() {
-		step, one = 80, 6
+		step, one = 160, 12
 	}
 	for _, provider := range providers {
 		t.Run(string(provider), func(t *testing.T) {

@@ -37,6 +37,9 @@ func misbehave(t *testing.T, all []misbehaviour) {
 				if testing.Short() && (i+j)%len(providers) != 0 {
 					t.Skip("it is tried with one provider with -short")
 				}
+				if testing.Short() && m.requests > 3 {
+					t.Skip("it waits before each request that it makes again; not with -short")
+				}
 				m.try(t, provider)
 			})
 		}

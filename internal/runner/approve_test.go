@@ -11,6 +11,7 @@ import (
 // A merge that a person is to approve is kept for them to look at, and the branch stays where it is. The checks do not run
 // again on what they have approved, and run on anything else, and on what is outdated.
 func TestMergeApproved(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.run.Settings.Approve = delivery.Person
 	b.change("new.txt", "new\n")

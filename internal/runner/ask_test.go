@@ -21,6 +21,7 @@ import (
 // Each agent is asked once, as the first role that it plays, with its variables, in a worktree of the last commit; and
 // nothing is left of it.
 func TestAsk(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	inquiry := func(settings string) Inquiry {
 		c, err := config.Parse(filepath.Join(b.repo, config.File), []byte(settings))
@@ -77,6 +78,7 @@ roles: {critic: {agent: bad}, auditor: {agent: person}` + roles + "}\n")
 
 // Of one that was killed, the next one ends what goes on and removes the directory; one that is at work is left alone.
 func TestAskAfterKilled(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	started := filepath.Join(t.TempDir(), "started")
 	settings := func(text string) config.Config {

@@ -166,6 +166,7 @@ func TestReady(t *testing.T) {
 
 // The names of a run's branches are free until one of them is taken; a branch that is there is never taken for ours.
 func TestFree(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	if free, err := b.Free(t.Context(), "R2"); err != nil || !free {
 		t.Errorf("%v, %v", free, err)
@@ -181,6 +182,7 @@ func TestFree(t *testing.T) {
 
 // The worktree of remediation catches up with the run's branch, unless there is work in it that was not merged.
 func TestCatchUp(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	s := &delivery.Session{ID: "run-1.1", Role: agentsig.RoleRemediation, Round: 1}
 	o := order.Order{Command: delivery.Command{Session: s}, Run: b.run.Copy()}

@@ -69,6 +69,7 @@ func (w *atWork) shown() (Changes, string) {
 
 // While an agent works, its worktree is shown; without it the branch; and nothing if nobody has begun.
 func TestChangesLive(t *testing.T) {
+	t.Parallel()
 	w := newAtWork(t)
 	w.write("a.txt", "committed\n")
 	commit := w.commit()
@@ -122,6 +123,7 @@ func TestChangesLive(t *testing.T) {
 // What is judged is shown as the box took it, whatever became of the agent's objects; and what was merged from the user's
 // repository, when the box has it no more.
 func TestChangesSettled(t *testing.T) {
+	t.Parallel()
 	w := newAtWork(t)
 	w.write("a.txt", "judged\n")
 	commit := w.commit()

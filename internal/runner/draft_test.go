@@ -51,6 +51,7 @@ func draft(t *testing.T, repo, script string) (Drafted, error) {
 // A plan is taken from what the agent says, and only if it can be read; then, and if the agent asks, fails or writes
 // none, it has ended and nothing is left.
 func TestDraft(t *testing.T) {
+	t.Parallel()
 	repo := gittest.New(t)
 	made, err := draft(t, repo, written)
 	if err != nil || len(made.Plan.Tasks) != 1 || made.Plan.Title != "A plan" || made.Agent != "a" || len(made.Changed) > 0 {
@@ -61,6 +62,9 @@ func TestDraft(t *testing.T) {
 `
 	if made, err = draft(t, repo, again+written); err != nil || len(made.Plan.Tasks) != 1 {
 		t.Errorf("the second time: %+v, %v", made, err)
+	}
+	if testing.Short() {
+		t.Skip("each draft is a session; two are made with -short")
 	}
 	if _, err = draft(t, repo, "echo no"); !errors.Is(err, ErrNoPlan) {
 		t.Errorf("without a plan: %v", err)
@@ -81,6 +85,7 @@ func TestDraft(t *testing.T) {
 
 // The agent is in a worktree of its own, at the last commit, and what it does to the checkout all the same is said.
 func TestDraftElsewhere(t *testing.T) {
+	t.Parallel()
 	repo := gittest.New(t)
 	if _, err := draft(t, repo, "echo x >x.txt\ntest \"$(git rev-parse HEAD)\" = "+gittest.Git(t, repo, "rev-parse", "HEAD")+" || exit 3\n"+written); err != nil {
 		t.Error(err)
@@ -93,6 +98,7 @@ func TestDraftElsewhere(t *testing.T) {
 
 // Who ends a draft waits for its agent to be gone.
 func TestDraftCancelled(t *testing.T) {
+	t.Parallel()
 	repo, here := gittest.New(t), filepath.Join(t.TempDir(), "here")
 	if err := syscall.Mkfifo(here, 0o600); err != nil {
 		t.Fatal(err)
@@ -122,6 +128,7 @@ func TestDraftCancelled(t *testing.T) {
 
 // What lies in the repository under the name of a makeshift is none of ours: neither it nor what it leads to is touched.
 func TestSweepOthers(t *testing.T) {
+	t.Parallel()
 	repo, aim := t.TempDir(), t.TempDir()
 	for _, name := range []string{"agent.json", "tmp/x"} {
 		write(t, filepath.Join(aim, name))

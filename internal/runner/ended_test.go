@@ -38,6 +38,7 @@ func newRunner(t *testing.T, repo string, settings config.Config, c order.Conduc
 
 // Nothing is kept of a run that has ended.
 func TestFinishedLeavesNothing(t *testing.T) {
+	t.Parallel()
 	repo := gittest.New(t)
 	x := newRunner(t, repo, config.Config{}, nil)
 	_, base, err := x.Head(t.Context())
@@ -66,6 +67,7 @@ func TestFinishedLeavesNothing(t *testing.T) {
 
 // What could not be taken away is not forgotten, nor what was not even tried.
 func TestFinishedTooEarly(t *testing.T) {
+	t.Parallel()
 	repo := gittest.New(t)
 	x := newRunner(t, repo, config.Config{}, nil)
 	r := delivery.Run{}

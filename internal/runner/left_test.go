@@ -27,6 +27,7 @@ func (b *bench) found() order.Left {
 
 // What would be lost with a worktree is counted; when it is put away, all of it is on its branch.
 func TestPutAway(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	if _, err := b.tree(t.Context(), b.run, "T-1"); err != nil {
 		t.Fatal(err)
@@ -64,6 +65,7 @@ func TestPutAway(t *testing.T) {
 
 // A branch that the user has checked out stays, and a worktree whose place something else has taken is not believed.
 func TestLeftIsNotOurs(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	gittest.Git(t, b.repo, "worktree", "add", "-q", filepath.Join(t.TempDir(), "own"), b.run.Branch)
 	all, err := b.Left(t.Context(), b.run)
@@ -84,6 +86,7 @@ func TestLeftIsNotOurs(t *testing.T) {
 
 // Records go as a whole, and where an agent put a link, the link goes and nothing else.
 func TestRemoveRecords(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	treasure := t.TempDir()
 	for _, path := range []string{filepath.Join(treasure, "mine"), filepath.Join(b.sessionDir("item-1.1"), "transcript"), filepath.Join(b.gateLogs(), "item-1.1.log"), filepath.Join(b.sessionDir("mine"), "x")} {
@@ -123,6 +126,7 @@ func TestRemoveRecords(t *testing.T) {
 
 // The runs that something is left of are known by the names of branches and directories, and no others.
 func TestRunsLeft(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	for _, name := range []string{"signalbox/mine", "signalbox/R2x", allTaskBranches + "/R3/T-1/work", "R4"} {
 		gittest.Git(t, b.repo, "branch", name)
@@ -138,6 +142,7 @@ func TestRunsLeft(t *testing.T) {
 
 // The ids of tasks are names of files and branches, each another one, and none leads elsewhere.
 func TestFileName(t *testing.T) {
+	t.Parallel()
 	for id, want := range map[string]string{"T-1": "T-1", "#12": "=12", "org/repo#12": "org@repo=12", "a.b_c": "a.b_c", "#remediation": "=remediation"} {
 		if got := fileName(id); got != want || got == remediationTree {
 			t.Errorf("%s is called %s; want %s", id, got, want)
@@ -153,6 +158,7 @@ func TestFileName(t *testing.T) {
 
 // What is left of a task is not called somebody else's for its id.
 func TestLeftOfIssue(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	for _, task := range b.run.Tasks {
 		task.ID = "org/repo#12"

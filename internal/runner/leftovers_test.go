@@ -34,6 +34,7 @@ func (b *bench) next() *Runner {
 
 // What a box that was killed left running is ended in every place that it had: each run's merges are checked in one of their own.
 func TestGatesAreSwept(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	path := b.gatePath(gatePlaces + 3)
 	if err := os.MkdirAll(path, 0o700); err != nil {
@@ -54,6 +55,7 @@ func TestGatesAreSwept(t *testing.T) {
 
 // The worktree of a review that a killed box had begun to make is gone before the next one begins it anew.
 func TestReviewIsMadeAnew(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.change("new.txt", "new\n")
 	commit := b.judge()
@@ -74,6 +76,7 @@ func TestReviewIsMadeAnew(t *testing.T) {
 
 // Nothing is left of a review that could not be made ready.
 func TestBrokenReview(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.change("new.txt", "new\n")
 	b.judge()
@@ -120,6 +123,7 @@ func TestTempIsOwn(t *testing.T) {
 
 // A secret that a check prints is not told, also if its beginning is not among what is.
 func TestSecretsOfChecks(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	secrets, err := redact.New(nil)
 	if err != nil {
@@ -137,6 +141,7 @@ func TestSecretsOfChecks(t *testing.T) {
 
 // Neither is one that an agent's branch is named by, which does not pass the gate.
 func TestSecretOfABranch(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.change("new.txt", "new\n")
 	b.redact = func(text string) string { return strings.ReplaceAll(text, "hunter2", "[secret]") }

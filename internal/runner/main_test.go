@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 		os.Exit(exit)
 	default:
 		flag.Parse()
-		if err := flag.Set("test.parallel", "4"); err != nil { // what is side by side waits
+		if err := flag.Set("test.parallel", "8"); err != nil { // what is side by side waits
 			panic(err)
 		}
 		goleak.VerifyTestMain(m)

@@ -146,6 +146,7 @@ func (b *bench) change(name, text string) {
 
 // The checks run on what the work begins from, and what they say is told.
 func TestBaselineOrder(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	in, ok := b.carryOut(delivery.Command{ID: "baseline/0", Do: delivery.DoBaseline}).(delivery.BaselineRan)
 	if !ok || in.Command != "baseline/0" || in.Trouble != "" || len(in.Checks) != 1 || !in.Checks[0].Passed || in.Commit != gittest.Git(t, b.repo, "rev-parse", "HEAD") {
@@ -190,6 +191,7 @@ func TestGateOrder(t *testing.T) {
 // What is handed in with nothing changed, or again after it did not pass, is told as that, and no check runs on it. A
 // claim that nothing has to be changed is checked like a change.
 func TestGateUnchanged(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("runs the checks many times; not with -short")
 	}
@@ -245,6 +247,7 @@ func (b *bench) judge() string {
 
 // What was judged is merged, with the proof in its message; a merge that was made already is not made again.
 func TestMergeOrder(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.change("new.txt", "new\n")
 	commit := b.judge()
@@ -296,8 +299,8 @@ func TestMergeRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if testing.Short() && name != "nobody looked at it" && name != "the checks fail on the merge" {
-				t.Skip("two refusals, one before the checks and one by them, are tried with -short")
+			if testing.Short() && name != "the checks fail on the merge" {
+				t.Skip("one refusal, by the checks, is tried with -short")
 			}
 			b := newBench(t)
 			b.change("new.txt", "new\n")
@@ -317,6 +320,7 @@ func TestMergeRefused(t *testing.T) {
 
 // A reviewer gets a worktree with the commit that passed, and it is told what that is before the session is made.
 func TestReviewRoom(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.change("new.txt", "new\n")
 	commit := b.judge()
@@ -341,6 +345,7 @@ func TestReviewRoom(t *testing.T) {
 
 // An order that nobody knows is an error, and so is one whose context has ended.
 func TestNoSuchOrder(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	if err := b.CarryOut(t.Context(), order.Order{Command: delivery.Command{ID: "x", Do: "dance"}}); err == nil {
 		t.Error("it was carried out")

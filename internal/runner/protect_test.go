@@ -13,6 +13,7 @@ import (
 
 // What a run does not protect follows from its settings alone.
 func TestUnprotected(t *testing.T) {
+	t.Parallel()
 	const agents = `
 agents:
   claude: {adapter: claude, command: [claude]}
@@ -68,6 +69,7 @@ agents:
 
 // The settings that the pages show in a sandbox are protected: a run takes them.
 func TestPagesAreProtected(t *testing.T) {
+	t.Parallel()
 	shown := 0
 	for _, page := range []string{"agents.md", "delivery.md"} {
 		data, err := os.ReadFile(filepath.Join("../../docs", page))

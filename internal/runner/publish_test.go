@@ -10,6 +10,7 @@ import (
 
 // A pull request says of each task what was not done for it.
 func TestPullRequestText(t *testing.T) {
+	t.Parallel()
 	done := func(id string, i work.Item) *delivery.Task {
 		i.Title, i.Phase, i.Unaudited = "a task", agentsig.PhaseCompleted, true
 		return &delivery.Task{ID: id, Item: i}

@@ -16,6 +16,7 @@ import (
 // The setup of a reviewer's worktree has a home directory that is gone afterwards, and what it changed of the commit is put
 // back.
 func TestReviewIsSetUp(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.change("new.txt", "new\n")
 	b.judge()
@@ -46,6 +47,7 @@ func TestReviewIsSetUp(t *testing.T) {
 
 // What a program of a reviewer's would take settings from is not in its worktree.
 func TestConcealed(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.config.Agents["opencode"] = config.Agent{Adapter: config.AdapterACP, Command: []string{"opencode", "acp"}}
 	b.change("opencode.json", "{}\n")
@@ -69,6 +71,7 @@ func TestConcealed(t *testing.T) {
 // What a box that was killed left of reviews that are over is removed by the next one; a review that is still to be started keeps
 // its worktree.
 func TestReviewsAreSwept(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.change("new.txt", "new\n")
 	commit := b.judge()

@@ -121,6 +121,7 @@ func TestResumeOrder(t *testing.T) {
 // A session that can't be made ready is told as broken, one whose program is not there as crashed, and nothing is
 // left of either.
 func TestStartFails(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.config.Worktree.Setup = "echo no room; false"
 	b.start(delivery.Session{ID: "item-1.1", Role: agentsig.RoleDeveloper, Task: "T-1"})
@@ -141,6 +142,7 @@ func TestStartFails(t *testing.T) {
 // A session that was never started is ended by saying so; one whose process is there is told, and stays until the order
 // is not due any more.
 func TestEndOrder(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	s := &delivery.Session{ID: "item-1.1", Role: agentsig.RoleDeveloper, Task: "T-1", Over: "the task is cancelled"}
 	in, ok := b.carryOut(delivery.Command{ID: "end/1", Do: delivery.DoEnd, Session: s}).(delivery.End)
@@ -175,6 +177,7 @@ func TestEndOrder(t *testing.T) {
 
 // What is said to a session goes out when it is in touch; one whose directory is damaged can't be told, and is ended.
 func TestPromptOrder(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	s := &delivery.Session{ID: "item-1.1", Role: agentsig.RoleDeveloper, Task: "T-1", Agent: "none", Turn: 1, Prompt: &delivery.Prompt{ID: "prompt/2", Ask: delivery.AskProgress}}
 	if err := b.CarryOut(t.Context(), order.Order{Command: delivery.Command{Do: delivery.DoPrompt, Session: s}, Run: b.run.Copy()}); err == nil {
@@ -206,6 +209,7 @@ func TestPromptOrder(t *testing.T) {
 
 // What remediation left is committed, checked and merged if it was reviewed; nothing is, if it left nothing.
 func TestRepairOrders(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.run.Remediation.Stage = delivery.StageVerify
 	if in, ok := b.carryOut(delivery.Command{ID: "baseline/1", Do: delivery.DoBaseline}).(delivery.BaselineRan); !ok || in.Trouble != "" {
@@ -233,6 +237,7 @@ func TestRepairOrders(t *testing.T) {
 
 // A pull request that can't be opened is told as a problem.
 func TestPublishOrder(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	if in, ok := b.carryOut(delivery.Command{ID: "publish", Do: delivery.DoPublish}).(delivery.Published); !ok || in.URL != "" || in.Problem == "" {
 		t.Errorf("told %+v", in)
@@ -242,6 +247,7 @@ func TestPublishOrder(t *testing.T) {
 // Somebody is told of a question by the user's command, with the question in its environment, and by the webhook; what
 // goes wrong is an error that does not name the webhook's address.
 func TestNotify(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	q := api.Question{ID: "Q-1", Run: "R1", Task: "T-1", Text: "which\x00one?"}
 	file := filepath.Join(t.TempDir(), "asked")
@@ -280,6 +286,7 @@ func TestNotify(t *testing.T) {
 
 // A trial runs the checks of the settings on the last commit, and leaves nothing behind.
 func TestTry(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	if err := Try(t.Context(), Trial{Repo: b.repo, Program: b.program, Config: b.config}); err != nil {
 		t.Error(err)
@@ -299,6 +306,7 @@ func TestTry(t *testing.T) {
 
 // A change of the user's checkout, or of the run's branch, while a session ran is told.
 func TestLook(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	if err := b.Begin(t.Context(), b.run.Subject, b.run.Branch, true); err != nil {
 		t.Fatal(err)
@@ -327,6 +335,7 @@ func TestLook(t *testing.T) {
 
 // That the user's checkout can't be looked at any more is told once, as a change would be; and again after it could be.
 func TestLookFails(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	if err := b.Begin(t.Context(), b.run.Subject, b.run.Branch, true); err != nil {
 		t.Fatal(err)

@@ -30,6 +30,7 @@ func siteWith(t *testing.T, repo, settings string) Site {
 
 // A checkout can be looked at without a runner, and nothing comes of it.
 func TestSite(t *testing.T) {
+	t.Parallel()
 	repo := gittest.New(t)
 	s := siteWith(t, repo, "agents: {none: {command: [\"false\"]}}\n")
 	branch, commit, err := s.Head(t.Context())
@@ -56,6 +57,7 @@ func TestSite(t *testing.T) {
 
 // A repository without a commit, and a program that is not there, are told as what they are.
 func TestNotReady(t *testing.T) {
+	t.Parallel()
 	repo := t.TempDir()
 	gittest.Git(t, repo, "init", "-q")
 	s := siteWith(t, repo, "agents: {none: {command: [no-such-program]}}\n")
@@ -69,6 +71,7 @@ func TestNotReady(t *testing.T) {
 
 // The messages of merges that name a ledger's checkpoint are witnesses, those on agents' branches are not.
 func TestWitnesses(t *testing.T) {
+	t.Parallel()
 	repo := gittest.New(t)
 	s := siteWith(t, repo, "")
 	gittest.Git(t, repo, "commit", "-q", "--allow-empty", "-m", "next")
@@ -118,6 +121,7 @@ func TestOutOfReach(t *testing.T) {
 
 // Where no sandbox can be made, or none would keep what a reviewer runs from speaking for it, it is said why.
 func TestFitting(t *testing.T) {
+	t.Parallel()
 	script := siteWith(t, gittest.New(t), "agents: {script: {command: [\"false\"]}}\n")
 	if kind, err := Fitting(script.config); kind != sandbox.None || !errors.Is(err, errNoFit) || !strings.Contains(err.Error(), "script") {
 		t.Errorf("a script that reviews: %s, %v", kind, err)

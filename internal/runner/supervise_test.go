@@ -12,6 +12,7 @@ import (
 // A turn has to end by the time that its role has, with something on top for the session's own end of it. A report of another
 // turn does not end it, and between turns there is no time.
 func TestTurnsEnd(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
 	x := &Runner{turns: map[string]turn{}, now: func() time.Time { return now }, Site: Site{config: config.Default()}, dir: t.TempDir()}
 	by := x.turnsEnd(delivery.Session{ID: "s", Role: agentsig.RoleCritic})

@@ -141,6 +141,9 @@ func TestFollowedLinks(t *testing.T) {
 
 // What is too much is said, and is a change if it was not before.
 func TestFollowedBounds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes a directory of very many names; not with -short")
+	}
 	f := FindFollowed([]string{"claude"}, realDir(t), func(string) string { return "" }, nil)[0]
 	check(t, os.MkdirAll(filepath.Join(f.Dir, "agents"), 0o700))
 	before := lookAt(t, f)

@@ -152,6 +152,9 @@ func TestACPOddities(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && prompt == "long 33" {
+				t.Skip("a message of 33 MiB; not with -short")
+			}
 			r := start(t, acpSpec(t, prompt+"\nsay READY_FOR_REVIEW: T-1"))
 			turn := r.next(api.ReportTurn)
 			if turn.Verdict != agentsig.KindReadyForReview || len(turn.Signals) != 1 {
@@ -375,6 +378,9 @@ func TestACPSilence(t *testing.T) {
 	t.Parallel()
 	t.Run("a tool is open", func(t *testing.T) {
 		t.Parallel()
+		if testing.Short() {
+			t.Skip("it waits for longer than a stall takes; not with -short")
+		}
 		s := acpSpec(t, "open make\nwait go\nsay READY_FOR_REVIEW: T-1")
 		stallsAfter4s(&s)
 		r := start(t, s)

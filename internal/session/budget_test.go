@@ -55,6 +55,7 @@ func lastReport(r *run) api.SessionReport {
 
 // At 90 % an agent that can be told so is asked to wrap up, once; it comes to its end.
 func TestBudgetWrapUp(t *testing.T) {
+	t.Parallel()
 	s := spec(t, "read prompt\n"+uses("90")+`read told; echo "$told" > told
 	printf 'READY_FOR_REVIEW: T-1\n{"type":"turn_end"}\n'; cat > /dev/null`)
 	s.Agent.Input = agent.InputJSON

@@ -187,6 +187,9 @@ func TestSignalBeforeTheCut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && c.command == "" {
+				t.Skip("it waits for 5 seconds; not with -short")
+			}
 			s := spec(t, script+c.script)
 			s.Linger = session.Duration(patience)
 			c.adjust(&s)
@@ -309,7 +312,12 @@ func TestMuchOutput(t *testing.T) {
 
 // A line of twenty megabytes is one line.
 func TestLongLine(t *testing.T) {
-	r := start(t, spec(t, `head -c 20971520 /dev/zero | tr '\0' x; echo; echo 'READY_FOR_REVIEW: T-1'; head -c 20971520 /dev/zero | tr '\0' y >&2`))
+	t.Parallel()
+	mib := 20
+	if testing.Short() {
+		mib = 9 // of stderr 8 are kept
+	}
+	r := start(t, spec(t, fmt.Sprintf(`head -c %[1]d /dev/zero | tr '\0' x; echo; echo 'READY_FOR_REVIEW: T-1'; head -c %[1]d /dev/zero | tr '\0' y >&2`, mib<<20)))
 	turn := r.next(api.ReportTurn)
 	stands(t, r, turn, "READY_FOR_REVIEW: T-1")
 	if turn.Signals[0].Line != 2 || len(r.file("stderr")) > 8<<20+100 {

@@ -78,6 +78,9 @@ func TestClaudeServer(t *testing.T) {
 // If it has not, it is: that is work, and no silence.
 func TestClaudeWaits(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it waits for longer than a stall takes; not with -short")
+	}
 	s := claude.spec(t, `head -7 "$DATA/background.jsonl"; sleep 6; sed 1,7d "$DATA/background.jsonl"`)
 	stallsAfter4s(&s)
 	r := start(t, s)

@@ -239,6 +239,9 @@ func TestStreamOddities(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
+				if testing.Short() && name == "more than 32 MiB" {
+					t.Skip("a message of 33 MiB; not with -short")
+				}
 				s := d.spec(t, prints(d.begin)+c.script+prints(d.says("READY_FOR_REVIEW: T-1"))+"printf '%s' '"+d.over+"'")
 				r := start(t, s)
 				turn := r.next(api.ReportTurn)
@@ -346,6 +349,9 @@ func TestStreamSilence(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
+				if testing.Short() && c.how == api.HowDone {
+					t.Skip("it waits for longer than a stall takes; not with -short")
+				}
 				s := d.spec(t, c.lines+prints(d.says("READY_FOR_REVIEW: T-1"), d.over))
 				stallsAfter4s(&s)
 				r := start(t, s)

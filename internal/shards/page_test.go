@@ -24,6 +24,9 @@ var rewrite = flag.Bool("rewrite", false, "write what the simulation prints into
 
 // What the page shows of the simulation is what it prints.
 func TestPageShowsTheOutput(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs what the page shows, at its full size; not with -short")
+	}
 	data, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)

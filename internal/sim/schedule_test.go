@@ -35,7 +35,7 @@ func TestSchedules(t *testing.T) {
 	}
 	n := *schedules
 	if testing.Short() {
-		n = min(n, 300)
+		n = min(n, 150)
 	}
 	reached, failed := playAll(t, n)
 	if failed != 0 {

@@ -94,7 +94,7 @@ func template(t *testing.T) string {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	if testing.Short() {
-		oneIn := uint32(2)
+		oneIn := uint32(3)
 		if strings.Contains(t.Name(), "/") {
 			oneIn = 8
 		}

@@ -145,8 +145,8 @@ func TestNotPassed(t *testing.T) {
 		"changed":     {`if err := os.WriteFile("more.go", []byte("package a"), 0o600); err != nil { t.Fatal(err) }`, "its files changed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && name != "not noticed" {
-				t.Skip("runs the tests of a module; with -short it is done once")
+			if testing.Short() {
+				t.Skip("runs the tests of a module; with -short only TestDue does")
 			}
 			in(t)
 			write(t, "a/a_test.go", "package a\n\nimport (\n\t\"os\"\n\t\"testing\"\n\n\t_ \"example.org/m/internal/mutant\"\n)\n\nvar _ = os.WriteFile\n\nfunc TestMutants(t *testing.T) {\n\t"+c.body+"\n}\n")

@@ -128,6 +128,9 @@ func TestFlood(t *testing.T) {
 			t.Errorf("the sink got %d bytes", k.text.Len())
 		}
 	})
+	if testing.Short() {
+		t.Skip("what just fits is as long; not with -short")
+	}
 	both(t, func(t *testing.T, p model.Provider) {
 		s := script(t, "== a\nasked: .\nfloods: 8MiB\n")
 		if reply, err := client(t, p, s.URL()).Reply(t.Context(), question("go"), model.Sink{}); err != nil || len(reply.Text) != 8<<20 {

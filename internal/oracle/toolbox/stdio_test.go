@@ -161,6 +161,9 @@ func TestServerHangsAtStart(t *testing.T) {
 		}
 	})
 	<-started
+	if testing.Short() {
+		t.Skip("a server that does not want to end is waited for once with -short")
+	}
 	// The caller's end is another reason.
 	address, started = told(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -229,6 +232,9 @@ func TestHugeResult(t *testing.T) {
 	text, note, _ := strings.Cut(got, "\n")
 	if len(got) > maxResult || len(got) < maxResult-200 || !utf8.ValidString(got) || note != fmt.Sprintf("[%d bytes more were left out]", 1<<20-len(text)) {
 		t.Errorf("%d bytes, %q", len(got), note)
+	}
+	if testing.Short() {
+		t.Skip("a message of more than 16 MiB; not with -short")
 	}
 	r := call(t, b, "huge", testArguments{Size: maxMessage + 10})
 	if !r.Failed || !strings.Contains(r.Text, "sent a message of more than 16 MiB during the call") {
