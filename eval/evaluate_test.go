@@ -160,7 +160,7 @@ func TestTasksAreChanged(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	if err := copyTree(filepath.Join("tasks", "01-edge-case"), filepath.Join(dir, "01-edge-case")); err != nil {
+	if err := os.CopyFS(filepath.Join(dir, "01-edge-case"), os.DirFS(filepath.Join("tasks", "01-edge-case"))); err != nil {
 		t.Fatal(err)
 	}
 	tasks, err := loadTasks(dir, "")

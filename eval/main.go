@@ -28,13 +28,6 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/redact"
 )
 
-// The exit codes. A false claim is a result, and no failure of the evaluation.
-const (
-	exitFailed      = 1
-	exitUsage       = 2
-	exitInterrupted = 130
-)
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := exitCode(ctx, start(ctx))
@@ -50,21 +43,21 @@ func start(ctx context.Context) error {
 	return run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 }
 
-// exitCode says what went wrong, if anything did, and how the program ends.
+// exitCode says what went wrong, if anything did, and how the program ends. A false claim is a result, and no failure of the evaluation.
 func exitCode(ctx context.Context, err error) int {
 	var usage usageError
 	switch {
 	case err == nil || errors.Is(err, flag.ErrHelp):
-		return 0
+		return command.ExitOK
 	case ctx.Err() != nil:
 		fmt.Fprintln(os.Stderr, "eval: interrupted")
-		return exitInterrupted
+		return command.ExitInterrupted
 	}
 	fmt.Fprintln(os.Stderr, "eval:", err)
 	if errors.As(err, &usage) {
-		return exitUsage
+		return command.ExitUsage
 	}
-	return exitFailed
+	return command.ExitFailure
 }
 
 // usageError is about how the program was called.

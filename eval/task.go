@@ -106,7 +106,7 @@ func (t task) hidden(name string) string { return filepath.Join(t.dir, "hidden",
 
 // repository makes a repository of what the task begins from, with one commit.
 func (t task) repository(ctx context.Context, dir string) error {
-	if err := copyTree(filepath.Join(t.dir, "repo"), dir); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(t.dir, "repo"))); err != nil {
 		return err
 	}
 	for _, args := range [][]string{
@@ -118,32 +118,6 @@ func (t task) repository(ctx context.Context, dir string) error {
 		}
 	}
 	return nil
-}
-
-// copyTree copies a directory of regular files.
-func copyTree(from, to string) error {
-	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(to, rel)
-		if d.IsDir() {
-			return os.MkdirAll(target, 0o755)
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(target, data, info.Mode().Perm())
-	})
 }
 
 // fingerprint is a digest of all that is in a directory.

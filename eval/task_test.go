@@ -193,7 +193,8 @@ func TestCheckIsClean(t *testing.T) {
 	k := allTasks(t)[0]
 	repo, commit := k.patched(t, "")
 	solution, _ := k.patched(t, "solution.patch")
-	if err := copyTree(filepath.Join(solution, "bin"), filepath.Join(repo, "bin")); err != nil {
+	bin := filepath.Join(repo, "bin")
+	if err := errors.Join(os.RemoveAll(bin), os.CopyFS(bin, os.DirFS(filepath.Join(solution, "bin")))); err != nil {
 		t.Fatal(err)
 	}
 	passed, _, err := k.check(t.Context(), repo, commit, filepath.Join(t.TempDir(), "result"))

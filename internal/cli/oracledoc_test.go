@@ -14,11 +14,7 @@ func TestOracleDoc(t *testing.T) {
 	if testing.Short() {
 		t.Skip("installs the programs and does all that the page says; not with -short")
 	}
-	module, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
+	module, dir := clone(t)
 	sh := doctest.NewShell(t, filepath.Join(dir, "bin"))
 	plain := func(s string) string { return strings.Join(strings.Fields(s), " ") }
 	var output string
