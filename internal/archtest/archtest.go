@@ -42,7 +42,7 @@ var owners = map[string][]string{
 	"github.com/anthropics/anthropic-sdk-go": {"internal/oracle/model"},
 	"github.com/arnodel/golua":               {"bt/lua"},
 	"github.com/cockroachdb/apd/v3":          {"internal/portfolio"},
-	"github.com/modelcontextprotocol/go-sdk": {"internal/portfolio/mcpserver", "internal/oracle/toolbox"},
+	"github.com/modelcontextprotocol/go-sdk": {"internal/mcpserver", "internal/oracle/toolbox"},
 	"github.com/openai/openai-go/v3":         {"internal/oracle/model"},
 	"github.com/oklog/ulid/v2":               {"internal/box"},
 	"github.com/spf13/cobra":                 {"internal/cli", "internal/portfolio/cli", "internal/command"},
