@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -53,7 +54,11 @@ func (a *Arguments) sayUnknown() {
 	if more := len(unknown) - most; more > 0 {
 		unknown = append(unknown[:most], fmt.Sprintf("%d more", more))
 	}
-	if len(unknown) > 0 {
+	switch {
+	case len(unknown) == 0:
+	case len(a.schema.Properties) == 0:
+		a.Say("there is no argument %s: it takes none", enumerated(unknown, "or"))
+	default:
 		a.Say("there is no argument %s, only %s", enumerated(unknown, "or"), enumerated(slices.Sorted(maps.Keys(a.schema.Properties)), "and"))
 	}
 }
@@ -87,6 +92,36 @@ func (a *Arguments) Text(name string) (s string) {
 		a.Say("%s is a string, not %s", name, Shown(raw))
 	}
 	return s
+}
+
+// Integer is a whole number; the one that is given here if it is missing.
+func (a *Arguments) Integer(name string, missing int64) int64 {
+	raw, given := a.values[name]
+	if !given {
+		return missing
+	}
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	allowed := a.schema.Properties[name]
+	switch {
+	case err != nil:
+		a.Say("%s is a whole number, not %s", name, Shown(raw))
+	case allowed.Minimum != nil && n < int64(*allowed.Minimum):
+		a.Say("%s is at least %d, not %d", name, *allowed.Minimum, n)
+	case allowed.Maximum != nil && n > int64(*allowed.Maximum):
+		a.Say("%s is at most %d, not %d", name, *allowed.Maximum, n)
+	default:
+		return n
+	}
+	return missing
+}
+
+// Flag is true or false; false if it is missing.
+func (a *Arguments) Flag(name string) (on bool) {
+	raw, given := a.values[name]
+	if given && json.Unmarshal(raw, &on) != nil {
+		a.Say("%s is true or false, not %s", name, Shown(raw))
+	}
+	return on
 }
 
 // Choice is one of the values that the schema allows. What is wrong reads as the default, so that

@@ -14,6 +14,7 @@ type Tool struct {
 	Output                   *Schema // nil: clients are not told
 	Hints                    Hints
 	Waits                    bool // its calls wait for something to happen: they take no place from those that work
+	Hidden                   bool // it is left out of lists; who calls it all the same is answered
 	// Read makes a call of its arguments. It reads all of them, also if one is wrong.
 	Read func(*Arguments) Call
 }

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -71,6 +72,7 @@ func New(o Options) *Server {
 	})
 	s.files = files{server: s.mcp, own: o.Own, again: o.Again}
 	s.mcp.AddReceivingMiddleware(s.files.refuseUnknown)
+	s.mcp.AddReceivingMiddleware(unlisted(o.Tools))
 	for _, t := range o.Tools {
 		s.mcp.AddTool(definition(t), s.handler(t))
 	}
@@ -122,6 +124,22 @@ func (s *Server) guarded(ctx context.Context, t Tool, c Call) (result *mcp.CallT
 		return nil, err
 	}
 	return s.result(answered)
+}
+
+// unlisted leaves hidden tools out of lists.
+func unlisted(tools []Tool) mcp.Middleware {
+	hidden := func(listed *mcp.Tool) bool {
+		return slices.ContainsFunc(tools, func(t Tool) bool { return t.Hidden && t.Name == listed.Name })
+	}
+	return func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			result, err := next(ctx, method, req)
+			if list, ok := result.(*mcp.ListToolsResult); ok && err == nil {
+				list.Tools = slices.DeleteFunc(list.Tools, hidden)
+			}
+			return result, err
+		}
+	}
 }
 
 // catch makes a panic the error [errFault]. It is deferred.
