@@ -19,15 +19,15 @@ type run = func(context.Context) (mcpserver.Result, error)
 
 // The arguments that several tools have.
 var (
-	runID   = text("default: the latest")
-	workID  = text("as R1.T-2, or T-2 of the latest run")
-	anyText = text("")
-	why     = text("for the record")
-	plan    = text("its Markdown, or else path")
-	path    = text("of its file, from the repository's top")
-	offset  = property("integer", "bytes", 0)
-	amend   = property("boolean", "a run of another version goes on with this one", -1)
-	beside  = property("boolean", "or this is delivered beside it", -1)
+	runID    = text("default: the latest")
+	workID   = text("as R1.T-2, or T-2 of the latest run")
+	anyText  = text("")
+	why      = text("for the record")
+	planText = text("its Markdown, or else path")
+	planPath = text("of its file, from the repository's top")
+	offset   = property("integer", "bytes", 0)
+	amend    = property("boolean", "a run of another version goes on with this one", -1)
+	beside   = property("boolean", "or this is delivered beside it", -1)
 )
 
 func text(description string) mcpserver.Property {
@@ -59,11 +59,11 @@ func definitions() []definition {
 		reads("list_questions", "What waits for the person: questions, reviews.", (*tools).listQuestions, args{}),
 		reads("explain_wait", "Why nobody works on a task now, and what brings it on.", (*tools).explainWait, args{"work": workID}, "work"),
 		reads("check_plan", "Whether a plan can be delivered, what is wrong with it, what a run would be like. Starts nothing.", (*tools).checkPlan,
-			args{"plan": plan, "path": path}),
+			args{"plan": planText, "path": planPath}),
 		reads("prove_event", "Proves that an event is in the signed ledger.", (*tools).proveEvent, args{"sequence": property("integer", "", 1)}, "sequence"),
 
 		operates("start_run", "Delivers a plan with agents. Returns at once; then call wait_run. Ask the person first.", false, (*tools).startRun,
-			args{"plan": plan, "path": path, "amend": amend, "beside": beside}),
+			args{"plan": planText, "path": planPath, "amend": amend, "beside": beside}),
 		waits(operates("wait_run", "Waits until the run needs you or has ended, or the time is over. Call it again while it runs; do not poll otherwise.", false, (*tools).waitRun,
 			args{"run": runID, "since": property("integer", "sequence of the last reply", 0), "seconds": seconds})),
 		operates("tell", "Gives the agent on a task a message.", false, (*tools).tell, args{"work": workID, "text": anyText}, "work", "text"),

@@ -108,7 +108,8 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /readyz", s.ready)
 	for _, r := range s.routes() {
 		mux.HandleFunc(r.pattern, func(w http.ResponseWriter, req *http.Request) {
-			if err := s.authorize(req, r.gate); err != nil {
+			p, err := s.authorize(req, r.needs)
+			if err != nil {
 				httpserver.Refuse(w)
 				problem(w, err)
 				return
@@ -119,7 +120,7 @@ func (s *Server) Handler() http.Handler {
 			}
 			req, end := s.bound(w, req, cmp.Or(r.most, smallBody))
 			defer end()
-			err := r.handle(w, req)
+			err = r.handle(w, req, p)
 			if errors.Is(err, archive.ErrFailed) {
 				<-s.box.Done() // whoever is told this finds /readyz say the same
 			}
