@@ -18,6 +18,7 @@ type RunSnapshot struct {
 	Head
 	Did         string         `json:"did,omitempty"` // what a command led to
 	Run         string         `json:"run"`
+	Sequence    uint64         `json:"sequence"` // of its last event: what wait_run takes as since
 	Title       string         `json:"quoted_title"`
 	State       string         `json:"state"`
 	Outcome     string         `json:"outcome,omitempty"` // once it is finished
@@ -104,7 +105,7 @@ func runSnapshot(r api.Run, now time.Time) RunSnapshot {
 	var w words
 	f := factsOf(r, now)
 	s := RunSnapshot{
-		Run: f.run, Title: w.quote(r.Title, maxTitle), State: word(string(r.State)), Done: f.done, Total: f.total, Phases: f.phases, Waits: f.waitsByWhy,
+		Run: f.run, Sequence: r.Sequence, Title: w.quote(r.Title, maxTitle), State: word(string(r.State)), Done: f.done, Total: f.total, Phases: f.phases, Waits: f.waitsByWhy,
 		Trouble: w.quote(r.Trouble, maxTrouble), Exposed: w.quote(strings.Join(r.Unprotected, "; "), maxTrouble),
 		Usage: usedOf(r.Usage, r.Budget), Branch: f.branch, PullRequest: f.pr,
 	}

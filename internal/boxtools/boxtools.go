@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/agentreply"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/mcpserver"
@@ -80,25 +81,15 @@ type Host interface {
 
 // Options of the tools for one client.
 type Options struct {
-	Scopes  []Scope
+	Scopes  []access.Scope
 	Version string
 	Logger  *slog.Logger // see [mcpserver.Options]
 }
 
-// Scope is a part of what a client may do.
-type Scope string
-
-// The scopes that tools have.
-const (
-	Read    Scope = "read"
-	Operate Scope = "operate"
-	Answer  Scope = "answer"
-)
-
 // tools are those for one client.
 type tools struct {
 	host   Host
-	scopes []Scope
+	scopes []access.Scope
 
 	mu     sync.Mutex
 	told   map[string][]told // by the run's id, the oldest first
@@ -149,9 +140,9 @@ func (t *tools) offered() (all []mcpserver.Tool) {
 }
 
 // may reports whether tools of a scope are for a client with these. Who may do anything may read.
-func may(has []Scope, needs Scope) bool {
-	if needs == Read {
-		return slices.Contains(has, Read) || slices.Contains(has, Operate) || slices.Contains(has, Answer)
+func may(has []access.Scope, needs access.Scope) bool {
+	if needs == access.Read {
+		return slices.Contains(has, access.Read) || slices.Contains(has, access.Operate) || slices.Contains(has, access.Answer)
 	}
 	return slices.Contains(has, needs)
 }

@@ -9,17 +9,15 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/httpserver"
 	"github.com/signalbox-dev/signalbox/internal/mcpserver"
 )
 
-// MaxRequest is how long a request over HTTP may be, in bytes.
-const MaxRequest = maxRequest
-
 // Client is who calls the tools over HTTP.
 type Client struct {
 	Name   string
-	Scopes []Scope
+	Scopes []access.Scope
 }
 
 // Handler answers MCP over HTTP, to clients that who knows, each by its own host and with the tools of its scopes. Pages of

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/mcpserver"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -19,16 +20,16 @@ const maxResource = 1 << 20
 
 // resources are what clients can read: all of it is text that plans, agents and repositories wrote, but for the schema.
 func (t *tools) resources() []mcpserver.Resource {
-	if !may(t.scopes, Read) {
+	if !may(t.scopes, access.Read) {
 		return nil
 	}
 	return []mcpserver.Resource{
 		{URI: scheme + "schema", Name: "schema", Description: "JSON schema of signalbox.yaml", MIMEType: "application/schema+json", Read: func(context.Context, string) (string, error) {
 			return config.Schema(), nil
 		}},
-		written("runs/{run}/plan", "plan", "A run's plan", "text/markdown", t.host.Plan),
-		written("tasks/{work}/diff", "diff", "What a task changes", "text/x-diff", t.host.Diff),
-		written("tasks/{work}/log", "log", "What was said and done on a task", "text/plain", t.host.Log),
+		written("runs/{run}/plan", "plan", "A run's plan", "text/markdown", func(ctx context.Context, run string, to io.Writer) error { return t.host.Plan(ctx, run, to) }),
+		written("tasks/{work}/diff", "diff", "What a task changes", "text/x-diff", func(ctx context.Context, work string, to io.Writer) error { return t.host.Diff(ctx, work, to) }),
+		written("tasks/{work}/log", "log", "What was said and done on a task", "text/plain", func(ctx context.Context, work string, to io.Writer) error { return t.host.Log(ctx, work, to) }),
 	}
 }
 
@@ -47,9 +48,9 @@ func written(template, name, description, kind string, write func(context.Contex
 			if err := write(ctx, of, b); err != nil {
 				return "", err
 			}
-			text := safetext.EscapeLines(b.String())
-			if b.total > b.Len() {
-				text += fmt.Sprintf("\n[cut: the first %d of %d bytes]\n", b.Len(), b.total)
+			text := safetext.EscapeLines(b.kept.String())
+			if b.total > b.kept.Len() {
+				text += fmt.Sprintf("\n[cut: the first %d of %d bytes]\n", b.kept.Len(), b.total)
 			}
 			return text, nil
 		},

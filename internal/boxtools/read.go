@@ -175,18 +175,24 @@ func page(ctx context.Context, what, of string, from int, write func(context.Con
 	if err := write(ctx, of, b); err != nil {
 		return mcpserver.Result{}, err
 	}
-	return result(agentreply.Text(agentreply.TextView{What: what, Of: of, Whole: b.String(), Offset: from, Total: b.total}, now())), nil
+	for {
+		r := agentreply.Text(agentreply.TextView{What: what, Of: of, Whole: b.kept.String(), Offset: from, Total: b.total}, now())
+		if from >= 0 || r.Snapshot.Onward == 0 || b.total > b.kept.Len() {
+			return result(r), nil
+		}
+		from /= 2 // the end is wanted, and what is escaped takes more room
+	}
 }
 
 // beginning keeps the beginning of what is written, and counts the rest.
 type beginning struct {
-	bytes.Buffer
+	kept        bytes.Buffer // not embedded: everything comes by Write
 	most, total int
 }
 
 func (b *beginning) Write(p []byte) (int, error) {
 	b.total += len(p)
-	_, _ = b.Buffer.Write(p[:min(len(p), b.most-b.Len())]) // never fails
+	b.kept.Write(p[:min(len(p), b.most-b.kept.Len())])
 	return len(p), nil
 }
 

@@ -213,7 +213,7 @@ the index in the proof counts from 0.`,
 			if err != nil || seq < 1 {
 				return a.UsageError("%q is not the sequence of an event: they are numbered from 1", args[0])
 			}
-			proof, _, err := a.prove(cmd.Context(), seq, p)
+			proof, _, err := a.proveEvent(cmd.Context(), seq, p)
 			if err != nil {
 				return err
 			}
@@ -224,8 +224,8 @@ the index in the proof counts from 0.`,
 	return cmd
 }
 
-// prove proves an event, and returns the key that the proof is checked with.
-func (a *app) prove(ctx context.Context, seq int64, p place) (proof ledger.Proof, key string, err error) {
+// proveEvent proves an event, and returns the key that the proof is checked with.
+func (a *app) proveEvent(ctx context.Context, seq int64, p place) (proof ledger.Proof, key string, err error) {
 	dir, key, err := a.resolve(ctx, p)
 	if err != nil {
 		return proof, "", err

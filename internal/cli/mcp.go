@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/boxtools"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
-	"github.com/signalbox-dev/signalbox/internal/mcpserver"
+	"github.com/signalbox-dev/signalbox/internal/httpapi"
 	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
@@ -30,7 +31,7 @@ import (
 )
 
 func (a *app) mcpCommand() *cobra.Command {
-	var http bool
+	var overHTTP bool
 	var name string
 	var scopes []string
 	cmd := &cobra.Command{
@@ -52,7 +53,7 @@ A box that runs offers the same over HTTP, to those who have a token; --http say
   signalbox mcp --http`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if http {
+			if overHTTP {
 				return a.sayTools(cmd.Context())
 			}
 			own, err := toolScopes(scopes)
@@ -62,9 +63,9 @@ A box that runs offers the same over HTTP, to those who have a token; --http say
 			return a.serveTools(cmd.Context(), name, own)
 		},
 	}
-	cmd.Flags().BoolVar(&http, "http", false, "say where the running box offers the tools over HTTP, and how to get a token")
+	cmd.Flags().BoolVar(&overHTTP, "http", false, "say where the running box offers the tools over HTTP, and how to get a token")
 	cmd.Flags().StringSliceVar(&scopes, "scope", []string{string(access.Read), string(access.Operate)}, "what it `MAY` do: read, operate, answer")
-	cmd.Flags().StringVar(&name, "name", "mcp", "the `NAME` that what it does is recorded under")
+	cmd.Flags().StringVar(&name, "name", defaultClient, "the `NAME` that what it does is recorded under")
 	return cmd
 }
 
@@ -91,7 +92,7 @@ func (a *app) sayTools(ctx context.Context) error {
 	if err != nil {
 		return a.explain(err)
 	}
-	url := "http://" + address + mcpserver.Path
+	url := "http://" + address + httpapi.ToolsPath
 	const how = "signalbox token create --name NAME --scope read,operate"
 	if a.JSON {
 		return command.WriteJSON(a.Out, map[string]string{"url": url, "header": "Authorization: Bearer TOKEN", "token": how})
@@ -115,12 +116,36 @@ func (a *app) serveTools(ctx context.Context, name string, scopes []access.Scope
 	return err
 }
 
+// toolsHandler offers the tools of the box in the directory over HTTP, to the clients that it knows.
+func (a *app) toolsHandler(logger *slog.Logger) http.Handler {
+	who := func(r *http.Request) (boxtools.Client, bool) {
+		p := httpapi.Asks(r)
+		switch p.Kind {
+		case access.Client:
+			return boxtools.Client{Name: p.Name, Scopes: p.Scopes}, true
+		case access.Owner: // who names no client, and so no scopes
+			return boxtools.Client{Name: defaultClient, Scopes: defaultScopes}, true
+		}
+		return boxtools.Client{}, false
+	}
+	host := func(c boxtools.Client) boxtools.Host {
+		return &toolHost{app: a, resident: true, name: c.Name, scopes: c.Scopes}
+	}
+	return boxtools.Handler(who, host, boxtools.Options{Version: command.BuildVersion().Version, Logger: logger})
+}
+
+// Who calls the tools, and what they may do, if nothing else is said.
+const defaultClient = "mcp"
+
+var defaultScopes = []access.Scope{access.Read, access.Operate}
+
 // toolHost is where tools find the box of a directory.
 type toolHost struct {
-	app     *app
-	serving context.Context // for as long as the tools are offered
-	name    string          // of the client
-	scopes  []access.Scope
+	app      *app
+	serving  context.Context // for as long as the tools are offered
+	resident bool            // the tools are in the box's own process: it is there, and no other is opened or started
+	name     string          // of the client
+	scopes   []access.Scope
 
 	mu      sync.Mutex
 	own     *ownBox // that start_run started; nil if it has not
@@ -138,11 +163,15 @@ func (h *toolHost) caller(out io.Writer) *app {
 func (h *toolHost) With(ctx context.Context, change bool, do func(boxtools.Box) error) error {
 	a := h.caller(io.Discard)
 	call := func(c *api.Client) (struct{}, error) { return struct{}{}, do(h.as(c)) }
-	if change {
-		_, err := operate(ctx, a, call)
-		return err
+	var err error
+	switch {
+	case h.resident:
+		_, err = ask(ctx, a, box.Dir.APIToken, call)
+	case change:
+		_, err = operate(ctx, a, call)
+	default:
+		_, err = look(ctx, a, call)
 	}
-	_, err := look(ctx, a, call)
 	return err
 }
 
@@ -174,7 +203,7 @@ func (h *toolHost) Start(ctx context.Context, q api.StartRun) (api.Run, error) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !a.running() {
+	if !a.running() && !h.resident {
 		h.own.close() // it stopped by itself
 		if h.own, err = h.app.ownBox(h.serving, c); err != nil {
 			return api.Run{}, err
@@ -306,7 +335,7 @@ func planOf(ctx context.Context, c *api.Client, name string) (plan ledger.Blob, 
 
 // Prove implements [boxtools.Host].
 func (h *toolHost) Prove(ctx context.Context, sequence int64) (ledger.Proof, string, error) {
-	return h.caller(io.Discard).prove(ctx, sequence, place{})
+	return h.caller(io.Discard).proveEvent(ctx, sequence, place{})
 }
 
 // Replies implements [boxtools.Host].
