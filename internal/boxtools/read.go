@@ -44,13 +44,11 @@ func (t *tools) listRuns(a *mcpserver.Arguments) run {
 				var latest api.Run
 				if latest, err = b.Run(ctx, api.LatestRun); err == nil {
 					runs = []api.Run{latest}
-				} else if notFound(err) {
-					err = nil
 				}
 			}
 			return runs, err
 		})
-		if err != nil {
+		if err != nil && !notFound(err) { // where no plan was delivered yet there is no box to ask
 			return mcpserver.Result{}, err
 		}
 		return result(agentreply.Runs(runs, more, now())), nil

@@ -172,6 +172,9 @@ func (h *toolHost) With(ctx context.Context, change bool, do func(boxtools.Box) 
 	default:
 		_, err = look(ctx, a, call)
 	}
+	if _, none := box.Dir(a.dir).Verifier(); err != nil && errors.Is(none, box.ErrNoDir) {
+		return &api.Problem{Code: api.CodeNotFound, Message: "no plan was delivered here yet: check one, then start it"}
+	}
 	return err
 }
 
