@@ -31,6 +31,7 @@ type facts struct {
 	done       int
 	total      int
 	cancelled  int
+	left       []string       // tasks that are not done
 	waiting    []api.Question // oldest first
 	questions  []string       // ids of those that are to be answered
 	reviews    []string       // work that a person has a part in
@@ -62,7 +63,12 @@ func factsOf(r api.Run, now time.Time) facts {
 	for _, t := range r.Tasks {
 		f.task(t)
 	}
-	f.working = append(f.working, r.Others...)
+	for _, a := range r.Others {
+		if a.Task != "" {
+			a.Task = id(r.ID + "." + a.Task)
+		}
+		f.working = append(f.working, a)
+	}
 	for _, a := range f.working {
 		if r.State != api.RunStopped && r.State != api.RunFinished && stalled(a, now) {
 			f.stalled = append(f.stalled, a)
@@ -93,6 +99,7 @@ func (f *facts) wait(questions []api.Question) {
 // task takes a task.
 func (f *facts) task(t api.Task) {
 	f.phases[known(string(t.Phase), phases)]++
+	is := workOf(t)
 	over := t.Phase == agentsig.PhaseCompleted || t.Why == delivery.WaitCompleted
 	switch {
 	case over:
@@ -102,8 +109,11 @@ func (f *facts) task(t api.Task) {
 	case t.Why != "" && t.Why != delivery.WaitSession:
 		f.waitsByWhy[known(string(t.Why), waits)]++
 	}
+	if !over {
+		f.left = append(f.left, is)
+	}
 	if over && t.NoChange != "" {
-		f.unchanged = append(f.unchanged, id(t.ID))
+		f.unchanged = append(f.unchanged, is)
 	}
 	if !over && t.GateFailed > 0 && t.Why != delivery.WaitCancelled {
 		f.failing = append(f.failing, t)
@@ -115,14 +125,17 @@ func (f *facts) task(t api.Task) {
 		f.unheld++
 	}
 	if !over && share(t.Budget, t.Usage) >= nearly {
-		f.overspent = append(f.overspent, id(t.ID))
+		f.overspent = append(f.overspent, is)
 	}
 	if t.Agent != nil {
 		a := *t.Agent
-		a.Task = t.ID
+		a.Task = is
 		f.working = append(f.working, a)
 	}
 }
+
+// workOf is the id of a task that tools and commands take: it has its run's before it.
+func workOf(t api.Task) string { return id(cmp.Or(t.Work, t.ID)) }
 
 // share is how much of a budget is used.
 func share(b delivery.Spend, u delivery.Usage) float64 {
@@ -184,7 +197,7 @@ func (f *facts) flagGate(round int, to *flags) {
 	if n := len(f.failing); n > 0 {
 		var ids []string
 		for _, t := range f.failing {
-			ids = append(ids, id(t.ID))
+			ids = append(ids, workOf(t))
 		}
 		about = append(about, fmt.Sprintf("%s sent back by the gate: %s", counted(n, "task"), named(ids)))
 	}

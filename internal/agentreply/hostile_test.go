@@ -21,6 +21,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // injected stands in every text that is drawn, and in no word of the package's own.
@@ -239,6 +240,15 @@ func walk(t fataler, about, key string, v any) {
 	}
 }
 
+func decoded(t *testing.T, v any) (all any) {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err = errors.Join(err, json.Unmarshal(data, &all)); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 func flagged(response any) []string {
 	data, _ := json.Marshal(response)
 	var got struct{ Flags []agentformat.Flag }
@@ -298,6 +308,9 @@ func TestPages(t *testing.T) {
 				next = len(whole)
 			} else if next <= offset {
 				t.Fatalf("%s: after %d comes %d", name, offset, next)
+			}
+			if want := safetext.EscapeLines(whole[offset:next]); s.Snapshot.Text != want {
+				t.Errorf("%s: after %d comes %d, and the page has not what is between them", name, offset, next)
 			}
 			joined.WriteString(whole[offset:next])
 			offset = next

@@ -62,7 +62,7 @@ func Runs(all []api.Run, more bool, now time.Time) agentformat.Response[RunsSnap
 		}
 	}
 	sum.flagWaits(&s.flags)
-	s.Verdict = fmt.Sprintf("%s, %d not ended, %s and %s for a person", counted(len(runs), "run"), live, counted(len(sum.questions), "question"), counted(len(sum.reviews), "review"))
+	s.Verdict = fmt.Sprintf("%s, %d not ended, %s and %s wait for a person", counted(len(runs), "run"), live, counted(len(sum.questions), "question"), counted(len(sum.reviews), "task"))
 	switch {
 	case len(runs) == 0:
 		s.flags.add(FlagNoRuns, "no run was found")

@@ -1,6 +1,7 @@
 package agentreply
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,13 +79,13 @@ func Wait(v TaskView, now time.Time) agentformat.Response[WaitSnapshot] {
 	}
 	f, need := taskFacts(root, now)
 	s := WaitSnapshot{
-		Run: id(v.Run.ID), Task: id(firstOf(v.Task.ID, v.Work.ID)), Means: "nothing is in its way", Chain: List[Waiter]{len(chain), []Waiter{}}, Quoted: w.quote(v.Task.Waits, maxTitle),
+		Run: id(v.Run.ID), Task: id(cmp.Or(v.Task.Work, v.Task.ID, v.Work.ID)), Means: "nothing is in its way", Chain: List[Waiter]{len(chain), []Waiter{}}, Quoted: w.quote(v.Task.Waits, maxTitle),
 	}
 	if v.Task.Why != "" {
 		s.Why, s.Means = known(string(v.Task.Why), waits), meaning(v.Task.Why)
 	}
 	for _, t := range chain {
-		one := Waiter{Task: id(firstOf(t.ID, v.Work.ID)), Phase: known(firstOf(string(t.Phase), string(v.Work.Phase)), phases)}
+		one := Waiter{Task: id(cmp.Or(t.Work, t.ID, v.Work.ID)), Phase: known(cmp.Or(string(t.Phase), string(v.Work.Phase)), phases)}
 		if t.Why != "" {
 			one.Why = known(string(t.Why), waits)
 		}
@@ -104,7 +105,7 @@ func Wait(v TaskView, now time.Time) agentformat.Response[WaitSnapshot] {
 	f.flagTask(v, &s.flags)
 	s.Verdict = s.Task + ": " + s.Means
 	if len(chain) > 1 {
-		s.Verdict = fmt.Sprintf("%s: %s; the cause is %s: %s", s.Task, s.Means, id(last.ID), causeOf(last))
+		s.Verdict = fmt.Sprintf("%s: %s; the cause is %s: %s", s.Task, s.Means, workOf(last), causeOf(last))
 	}
 	s.Verdict, s.Next = jsontext.Shorten(s.Verdict, maxVerdict), jsontext.Shorten(nextTask(root, f, need, now), maxNext)
 	s.Cut = w.cut
@@ -152,7 +153,7 @@ func chainOf(r api.Run, t api.Task) []api.Task {
 
 // nextTask says in one line what to do about a task.
 func nextTask(v TaskView, f facts, need *api.Question, now time.Time) string {
-	is := id(firstOf(v.Task.Work, v.Work.ID))
+	is := id(cmp.Or(v.Task.Work, v.Work.ID))
 	switch {
 	case phaseOf(v) == string(agentsig.PhaseCompleted) && v.Task.NoChange != "":
 		return "nothing: it is completed without a change; tell the person why (quoted_no_change)"
