@@ -180,8 +180,11 @@ func (f *facts) flagAll(r api.Run, to *flags) {
 	if n := len(f.unchanged); n > 0 {
 		to.add(FlagNothingChanged, "%s completed without a change: %s", counted(n, "task"), named(f.unchanged))
 	}
-	if n := len(r.Unprotected); n > 0 || f.unheld > 0 && r.State != api.RunDry {
+	switch {
+	case f.unheld > 0 && r.State != api.RunDry:
 		to.add(FlagUnprotected, "verdicts on %d of %s could be forged", f.unheld, counted(f.total, "task"))
+	case len(r.Unprotected) > 0:
+		to.add(FlagUnprotected, "verdicts of the run could be forged")
 	}
 	f.flagUnchecked(r, to)
 	if r.Unpublished != "" {
@@ -253,10 +256,7 @@ func (f *facts) flagUnchecked(r api.Run, to *flags) {
 // phases and waits are the words that a reply knows.
 var (
 	phases = func() (all []string) {
-		for _, p := range []agentsig.Phase{
-			agentsig.PhaseDraft, agentsig.PhaseImplementation, agentsig.PhaseCIPending, agentsig.PhaseReadyForReview, agentsig.PhaseReview,
-			agentsig.PhaseReadyForMerge, agentsig.PhaseCompleted, agentsig.PhaseBlocked,
-		} {
+		for _, p := range agentsig.Phases() {
 			all = append(all, string(p))
 		}
 		return all

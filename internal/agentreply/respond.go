@@ -138,7 +138,7 @@ func (w *words) quote(text string, most int) string {
 		return safetext.Escape(text)
 	}
 	short := jsontext.Shorten(text, most)
-	w.cut = w.cut || short != safetext.Escape(text)
+	w.cut = w.cut || len(text) > most || short != safetext.Escape(text) // escaping makes no text shorter
 	return short
 }
 

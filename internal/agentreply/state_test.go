@@ -163,3 +163,46 @@ func TestWhole(t *testing.T) {
 		walk(t, about, "", decoded(t, v))
 	}
 }
+
+// A list of runs has what waits for a person first, and flags of all runs, also of those that it has no room for.
+func TestRuns(t *testing.T) {
+	var runs []api.Run
+	for i := range 60 {
+		runs = append(runs, api.Run{ID: fmt.Sprint("R", i), State: api.RunFinished, Outcome: delivery.Completed, Title: strings.Repeat("t", 90)})
+	}
+	if got := agentreply.Runs(runs, false, noon); !strings.Contains(got.Snapshot.Next, "get_run with run R59") || got.Snapshot.Runs.Total != 60 || !got.Snapshot.Cut {
+		t.Errorf("all have ended: %+v", got.Snapshot)
+	}
+	runs[7].State, runs[7].Outcome = api.RunRunning, ""
+	runs[7].Tasks = []api.Task{{ID: "T-1", Work: "R7.T-1", GateFailed: 1, Agent: &api.Agent{QuietFrom: noon.Add(-time.Hour)}}}
+	if got := agentreply.Runs(runs, false, noon); got.Snapshot.Runs.First[0].Run != "R7" || !strings.Contains(got.Snapshot.Next, "get_run with run R7") ||
+		!slices.Equal(flagged(got), []string{agentreply.FlagGateFailing, agentreply.FlagStalled, agentreply.FlagRunsListed}) {
+		t.Errorf("one goes on: %v, %+v", flagged(got), got.Snapshot)
+	}
+	runs[3].State, runs[3].Outcome, runs[3].Questions = api.RunWaiting, "", []api.Question{{ID: "R3-Q1"}}
+	if got := agentreply.Runs(runs, true, noon); got.Snapshot.Runs.First[0].Run != "R3" || !strings.Contains(got.Snapshot.Next, "list_questions") || !slices.Contains(flagged(got), agentreply.FlagQuestionWaiting) {
+		t.Errorf("one waits: %v, %+v", flagged(got), got.Snapshot)
+	}
+	if got := agentreply.Runs(nil, false, noon); !slices.Equal(flagged(got), []string{agentreply.FlagNoRuns}) {
+		t.Errorf("none: %v", flagged(got))
+	}
+}
+
+// Work by hand is no task of a run: nobody is started on it, and it is not to be waited for with its run.
+func TestWorkByHand(t *testing.T) {
+	for name, c := range map[string]struct {
+		work       api.Work
+		flag, next string
+	}{
+		"free":    {api.Work{ID: "W-1", Phase: agentsig.PhaseImplementation}, agentreply.FlagTaskReady, "signalbox claim W-1"},
+		"held":    {api.Work{ID: "W-1", Phase: agentsig.PhaseImplementation, Holder: &api.Holder{Role: agentsig.RoleDeveloper}}, agentreply.FlagTaskWorking, "somebody holds it"},
+		"checked": {api.Work{ID: "W-1", Phase: agentsig.PhaseCIPending, BoxChecks: true}, agentreply.FlagTaskWaiting, "the box runs the checks"},
+		"stuck":   {api.Work{ID: "W-1", Phase: agentsig.PhaseBlocked, Waits: &api.Question{ID: "W-1-Q1", Task: "W-1"}}, agentreply.FlagTaskBlocked, "quote question W-1-Q1 to the person"},
+		"done":    {api.Work{ID: "W-1", Phase: agentsig.PhaseCompleted}, agentreply.FlagTaskCompleted, "nothing: it is completed"},
+	} {
+		got := agentreply.Task(agentreply.TaskView{Work: c.work}, noon, agentformat.File{})
+		if !slices.Contains(flagged(got), c.flag) || !strings.Contains(got.Snapshot.Next, c.next) {
+			t.Errorf("%s: %v, %q", name, flagged(got), got.Snapshot.Next)
+		}
+	}
+}

@@ -198,6 +198,10 @@ func (f *facts) flagTask(v TaskView, to *flags) {
 		to.add(FlagTaskWorking, "%s works on it in phase %s", word(string(workerOf(v).Role)), phase)
 	case v.Task.Why != "":
 		to.add(FlagTaskWaiting, "it waits in phase %s: %s", phase, meaning(v.Task.Why))
+	case v.Run.ID == "" && v.Work.BoxChecks:
+		to.add(FlagTaskWaiting, "the box runs the checks on its branch")
+	case v.Run.ID == "":
+		to.add(FlagTaskReady, "nobody has claimed it, in phase %s", phase)
 	default:
 		to.add(FlagTaskReady, "nothing is in its way, in phase %s", phase)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/jsontext"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // meanings say why nobody is started on a task.
@@ -171,6 +172,12 @@ func nextTask(v TaskView, f facts, need *api.Question, now time.Time) string {
 		return "have a box started with: signalbox up; then call wait_run"
 	case v.Run.State == api.RunPaused || v.Task.Why == delivery.WaitPaused:
 		return "ask the person whether the run should go on; if so: signalbox pause --resume " + id(v.Run.ID)
+	case v.Run.ID == "" && workerOf(v) != nil:
+		return "nothing to decide: somebody holds it; look again later with get_task"
+	case v.Run.ID == "" && v.Work.BoxChecks:
+		return "nothing to decide: the box runs the checks; look again later with get_task"
+	case v.Run.ID == "" && phaseOf(v) != string(agentsig.PhaseBlocked):
+		return "it is work by hand, and waits for somebody who claims it: signalbox claim " + safetext.ShellWord(is)
 	case workerOf(v) != nil:
 		return "nothing to decide: somebody works on it; call wait_run"
 	}

@@ -62,17 +62,22 @@ func (a *app) keepWhole(name string, now time.Time, whole any) agentformat.File 
 	return agentreply.Kept.Save(filepath.Join(a.dir, agentreply.Directory), name, now, whole)
 }
 
-// statusForAgent is the reply about a run; it says so if there is none, or if the box can't write.
-func (a *app) statusForAgent(s status, now time.Time) (any, error) {
+// statusForAgent is the reply about a run; it says so if there is none, or if the box can't write. A run that ends does so
+// only if a box is there.
+func (a *app) statusForAgent(s status, running bool, now time.Time) (any, error) {
 	switch {
 	case !s.Box.Writable:
 		return nil, &api.Problem{Code: api.CodeCannotWrite, Message: s.Box.Reason}
 	case s.Run == nil:
 		return agentreply.Runs(nil, false, now), nil
 	}
+	r := *s.Run
+	if r.State == api.RunEnding && !running {
+		r.State = api.RunStopped
+	}
 	return agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.RunSnapshot] {
-		return agentreply.Run(*s.Run, now, f)
-	}, func() agentformat.File { return a.keepWhole("run_"+s.ID, now, agentreply.WholeRun(*s.Run, now)) }), nil
+		return agentreply.Run(r, now, f)
+	}, func() agentformat.File { return a.keepWhole("run_"+r.ID, now, agentreply.WholeRun(r, now)) }), nil
 }
 
 func (a *app) inboxForAgent(questions []api.Question, now time.Time) any {

@@ -22,7 +22,7 @@ func TestStatusForAgentKeepsTheWhole(t *testing.T) {
 	small := status{Run: &api.Run{ID: "R1", State: api.RunRunning}, Box: api.BoxStatus{Writable: true}}
 	told := func(s status) agentformat.Response[agentreply.RunSnapshot] {
 		t.Helper()
-		reply, err := a.statusForAgent(s, now)
+		reply, err := a.statusForAgent(s, true, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,10 +52,17 @@ func TestStatusForAgentKeepsTheWhole(t *testing.T) {
 		t.Errorf("the file has %d tasks, %d that fail: %v", len(whole.Tasks), len(whole.Failing.First), err)
 	}
 	large.Box = api.BoxStatus{Reason: "the disk is full"}
-	if _, err := a.statusForAgent(large, now); err == nil || agentreply.Failed(err).Flags[0].Name != agentreply.FlagBoxNotWritable {
+	if _, err := a.statusForAgent(large, true, now); err == nil || agentreply.Failed(err).Flags[0].Name != agentreply.FlagBoxNotWritable {
 		t.Errorf("a box that can't write is told as %v", err)
 	}
-	none, err := a.statusForAgent(status{Box: api.BoxStatus{Writable: true}}, now)
+	ending := status{Run: &api.Run{ID: "R1", State: api.RunEnding}, Box: api.BoxStatus{Writable: true}}
+	for running, want := range map[bool]string{true: agentreply.FlagRunEnding, false: agentreply.FlagRunStopped} {
+		got, err := a.statusForAgent(ending, running, now)
+		if err != nil || !strings.Contains(fmt.Sprint(got.(agentformat.Response[agentreply.RunSnapshot]).Flags), want) {
+			t.Errorf("a run that ends, running %t: %v, %v", running, got, err)
+		}
+	}
+	none, err := a.statusForAgent(status{Box: api.BoxStatus{Writable: true}}, true, now)
 	if err != nil || none.(agentformat.Response[agentreply.RunsSnapshot]).Flags[0].Name != agentreply.FlagNoRuns {
 		t.Errorf("no run is told as %v: %v", none, err)
 	}

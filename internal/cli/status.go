@@ -73,7 +73,7 @@ settings (those that a box that runs goes by: file, digest, since, and changed i
 			if agent {
 				var reply any
 				if err == nil {
-					reply, err = a.statusForAgent(s, time.Now())
+					reply, err = a.statusForAgent(s, running, time.Now())
 				}
 				return a.tellAgent(reply, err)
 			}
