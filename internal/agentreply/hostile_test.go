@@ -322,6 +322,11 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s: the pages are not the text", name)
 		}
 	}
+	for offset, want := range map[int]int{0: 0, 1: 0, 2: 0, 3: 3, 5: 3, 6: 6, 7: 7, 99: 8} {
+		if got := agentreply.Text(agentreply.TextView{What: "log", Of: "R1", Whole: "日本\xe6\xe6", Offset: offset}, noon); got.Snapshot.Offset != want {
+			t.Errorf("a page from byte %d begins at %d", offset, got.Snapshot.Offset)
+		}
+	}
 	last := agentreply.Text(agentreply.TextView{What: "log", Of: "R1.T-1", Whole: strings.Repeat("a line\n", 10000) + "the end\n", Offset: -8}, noon)
 	if last.Snapshot.Text != "the end\n" || agentreply.Cut(last) {
 		t.Errorf("the last page is %q", last.Snapshot.Text)

@@ -57,6 +57,7 @@ type Need struct {
 	Text    string   `json:"quoted_text"`
 	Context string   `json:"quoted_context,omitempty"`
 	Choices []string `json:"quoted_choices,omitempty"`
+	Cut     bool     `json:"cut,omitempty"` // there is more of its texts: the file has it
 }
 
 // Working is an agent at work.
@@ -202,7 +203,8 @@ const (
 	toolReview = "review_task"
 )
 
-func needOf(w *words, q api.Question, now time.Time) Need {
+func needOf(all *words, q api.Question, now time.Time) Need {
+	w := words{whole: all.whole}
 	n := Need{
 		ID: id(q.ID), Kind: kindOf(q), Minutes: minutes(q.AskedAt, now), Text: w.quote(q.Text, maxText), Context: w.quote(q.Context, maxContext),
 		Command: commandOf(q), Tool: toolAnswer,
@@ -236,6 +238,7 @@ func needOf(w *words, q api.Question, now time.Time) Need {
 		}
 		n.Choices = append(n.Choices, w.quote(c, maxChoice))
 	}
+	n.Cut, all.cut = w.cut, all.cut || w.cut
 	return n
 }
 
@@ -384,7 +387,7 @@ func tellToo(made flags, names ...string) string {
 
 func (f *facts) stalledTask() string {
 	if t := plain(f.stalled[0].Task, inID, maxID); t != "" {
-		return "task " + t
+		return t
 	}
 	return "its task"
 }
@@ -467,7 +470,7 @@ func (s RunSnapshot) Capped() RunSnapshot {
 
 // steps make what waits for a person shorter.
 func (n *Need) steps() []step {
-	return []step{
+	steps := []step{
 		shorter(&n.Context, 80), shorter(&n.Context, 0), shorter(&n.Text, 200),
 		func() bool {
 			had := len(n.Choices) > 0
@@ -476,6 +479,14 @@ func (n *Need) steps() []step {
 		},
 		shorter(&n.Text, 80),
 	}
+	for i, take := range steps {
+		steps[i] = func() bool {
+			taken := take()
+			n.Cut = n.Cut || taken
+			return taken
+		}
+	}
+	return steps
 }
 
 // emptied returns the step that drops counts.

@@ -59,9 +59,8 @@ func (s situation) grown() situation {
 }
 
 func (s situation) reply() any {
-	var file agentformat.File
-	if len(s.MoreTasks) > 0 {
-		file.Path = "/home/me/words/.signalbox/replies/run_R7_20260301_120000.json"
+	save := func() agentformat.File {
+		return agentformat.File{Path: "/home/me/words/.signalbox/replies/R7_20260301_120000.json"}
 	}
 	switch {
 	case s.Error != nil:
@@ -72,9 +71,13 @@ func (s situation) reply() any {
 		i := slices.IndexFunc(s.Run.Tasks, func(t api.Task) bool { return t.ID == s.Explain })
 		return agentreply.Wait(agentreply.TaskView{Run: s.Run, Task: s.Run.Tasks[i]}, s.Now)
 	case s.Run.ID == "":
-		return agentreply.Inbox(s.Inbox, s.Now, file)
+		return agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.InboxSnapshot] {
+			return agentreply.Inbox(s.Inbox, s.Now, f)
+		}, save)
 	}
-	return agentreply.Run(s.Run, s.Now, file)
+	return agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.RunSnapshot] {
+		return agentreply.Run(s.Run, s.Now, f)
+	}, save)
 }
 
 // Each situation has the reply that is in its file, and every flag that people agreed on is in one of them.

@@ -50,7 +50,7 @@ func meaning(w delivery.Wait) string {
 // WaitSnapshot says why a task waits.
 type WaitSnapshot struct {
 	Head
-	Run    string       `json:"run"`
+	Run    string       `json:"run"` // empty of work by hand
 	Task   string       `json:"task"`
 	Why    string       `json:"why"` // empty if nothing is in the way
 	Means  string       `json:"means"`
@@ -80,7 +80,10 @@ func Wait(v TaskView, now time.Time) agentformat.Response[WaitSnapshot] {
 	}
 	f, need := taskFacts(root, now)
 	s := WaitSnapshot{
-		Run: id(v.Run.ID), Task: id(cmp.Or(v.Task.Work, v.Task.ID, v.Work.ID)), Means: "nothing is in its way", Chain: List[Waiter]{len(chain), []Waiter{}}, Quoted: w.quote(v.Task.Waits, maxTitle),
+		Task: id(cmp.Or(v.Task.Work, v.Task.ID, v.Work.ID)), Means: "nothing is in its way", Chain: List[Waiter]{len(chain), []Waiter{}}, Quoted: w.quote(v.Task.Waits, maxTitle),
+	}
+	if v.Run.ID != "" {
+		s.Run = id(v.Run.ID)
 	}
 	if v.Task.Why != "" {
 		s.Why, s.Means = known(string(v.Task.Why), waits), meaning(v.Task.Why)
@@ -165,9 +168,9 @@ func nextTask(v TaskView, f facts, need *api.Question, now time.Time) string {
 	case v.Run.State == api.RunFinished:
 		return "nothing: its run has ended without it; tell the person"
 	case v.Task.Why == delivery.WaitCancelled:
-		return "nothing, unless the person wants it done: then call retry with work " + is
+		return "nothing, unless the person wants it done: then call retry for " + is
 	case len(f.stalled) > 0:
-		return "call wait_run once; if stalled is flagged again, tell the person and offer to retry work " + is
+		return "call wait_run once; if stalled is flagged again, tell the person and offer to retry " + is
 	case v.Run.State == api.RunStopped:
 		return "have a box started with: signalbox up; then call wait_run"
 	case v.Run.State == api.RunPaused || v.Task.Why == delivery.WaitPaused:
@@ -183,7 +186,7 @@ func nextTask(v TaskView, f facts, need *api.Question, now time.Time) string {
 	}
 	switch v.Task.Why {
 	case delivery.WaitBlocked, delivery.WaitNobody:
-		return "tell the person that it is stuck, and show them the flags; call retry with work " + is + " once the cause is mended"
+		return "tell the person that it is stuck, and show them the flags; call retry for " + is + " once the cause is mended"
 	case delivery.WaitLogin:
 		return "tell the person that the provider refuses the login of its agents: they log in, then call wait_run"
 	case delivery.WaitBudget:
@@ -196,7 +199,7 @@ func nextTask(v TaskView, f facts, need *api.Question, now time.Time) string {
 		return "nothing to decide about it: call explain_wait to see what holds up the tasks before it, or wait_run"
 	}
 	if phaseOf(v) == string(agentsig.PhaseBlocked) {
-		return "tell the person that it is blocked; call retry with work " + is + " once the cause is mended"
+		return "tell the person that it is blocked; call retry for " + is + " once the cause is mended"
 	}
 	return "nothing to decide: call wait_run; it goes on by itself"
 }
