@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/internal/access"
+	"github.com/signalbox-dev/signalbox/internal/agentreply"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/box"
@@ -342,7 +343,4 @@ func (h *toolHost) Prove(ctx context.Context, sequence int64) (ledger.Proof, str
 }
 
 // Replies implements [boxtools.Host].
-func (h *toolHost) Replies() string { return filepath.Join(h.app.dir, repliesDir) }
-
-// repliesDir is where files with the rest of replies lie, in the box's directory.
-const repliesDir = "replies"
+func (h *toolHost) Replies() string { return filepath.Join(h.app.dir, agentreply.Directory) }
