@@ -313,3 +313,40 @@ func TestToolsUsage(t *testing.T) {
 		}
 	}
 }
+
+// TestToolsInspector asks by a client that is not of the same making, over standard input and output.
+func TestToolsInspector(t *testing.T) {
+	t.Parallel()
+	inspector := os.Getenv("MCP_INSPECTOR")
+	if inspector == "" {
+		t.Skip("MCP_INSPECTOR does not say where mcp-inspector is")
+	}
+	repo := toolRepo(t)
+	program := signalbox(t, repo).Path
+	ask := func(arguments ...string) (answer struct {
+		Tools             []struct{ Name string }
+		StructuredContent toolReply
+		Contents          []struct{ Text string }
+	}) {
+		t.Helper()
+		command := exec.CommandContext(t.Context(), inspector, append([]string{"--cli", program, "mcp", "--method"}, arguments...)...)
+		command.Dir, command.Stderr = repo, os.Stderr
+		out, err := command.Output()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if err := json.Unmarshal(out, &answer); err != nil {
+			t.Fatal(err)
+		}
+		return answer
+	}
+	if n := len(ask("tools/list").Tools); n != 15 {
+		t.Errorf("%d tools", n)
+	}
+	if r := ask("tools/call", "--tool-name", "check_plan", "--tool-arg", "path=plan.md").StructuredContent; !r.flagged("plan_ok") {
+		t.Errorf("%+v", r)
+	}
+	if read := ask("resources/read", "--uri", "signalbox://schema"); len(read.Contents) != 1 || !strings.Contains(read.Contents[0].Text, "$schema") {
+		t.Errorf("%+v", read)
+	}
+}
