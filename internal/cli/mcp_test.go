@@ -156,6 +156,7 @@ func TestToolsOverStdio(t *testing.T) {
 	if !strings.Contains(said.String(), "stopped; agents are ended") {
 		t.Errorf("it said %q", &said)
 	}
+	recordedBy(t, repo, "client:mcp", "operator") // the person answered
 }
 
 // Without a box, tools that look open it for the request, and nobody waits for a run that nobody brings on.
@@ -176,6 +177,21 @@ func TestToolsWithoutABox(t *testing.T) {
 	wantFlag(t, session, "cancel", map[string]any{"id": "R1"}, "done")
 	if err := session.Close(); err != nil {
 		t.Error(err)
+	}
+	recordedBy(t, repo, "client:claude")
+}
+
+// recordedBy wants events of each of these.
+func recordedBy(t *testing.T, repo string, actors ...string) {
+	t.Helper()
+	events, err := signalbox(t, repo, "events", "--json").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, actor := range actors {
+		if !bytes.Contains(events, []byte(`"actor":"`+actor+`"`)) {
+			t.Errorf("nothing is recorded as done by %s:\n%s", actor, events)
+		}
 	}
 }
 
@@ -258,6 +274,7 @@ func TestToolsOverHTTP(t *testing.T) {
 			t.Errorf("%s: status %d", name, response.StatusCode)
 		}
 	}
+	recordedBy(t, repo, "client:by-read-operate", "client:by-answer")
 }
 
 func apiToken(t *testing.T, repo string) string {
