@@ -246,6 +246,17 @@ func TestToolsOverHTTP(t *testing.T) {
 	wantFlag(t, reader, "check_plan", map[string]any{"path": "plan.md"}, "plan_running")
 	wantFlag(t, reader, "pause", nil, "unauthorized")
 	wantFlag(t, operator, "answer_question", map[string]any{"question": "R1-Q1", "answer": "blue"}, "unauthorized")
+	byToken := signalbox(t, repo, "mcp")
+	byToken.Env = append(os.Environ(), "SIGNALBOX_TOKEN="+token("operate"))
+	alone, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: byToken}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantFlag(t, alone, "pause", map[string]any{"run": "R1"}, "done")
+	wantFlag(t, alone, "pause", map[string]any{"run": "R1", "resume": true}, "done")
+	if err := alone.Close(); err != nil {
+		t.Error(err)
+	}
 	wantFlag(t, connected(token("answer")), "answer_question", map[string]any{"question": "R1-Q1", "answer": "it is blue"}, "done")
 	waitFor(t, operator, "run_finished")
 	for name, change := range map[string]func(*http.Request){
@@ -274,7 +285,7 @@ func TestToolsOverHTTP(t *testing.T) {
 			t.Errorf("%s: status %d", name, response.StatusCode)
 		}
 	}
-	recordedBy(t, repo, "client:by-read-operate", "client:by-answer")
+	recordedBy(t, repo, "client:by-read-operate", "client:by-answer", "client:by-operate")
 }
 
 func apiToken(t *testing.T, repo string) string {

@@ -57,6 +57,7 @@ var whoMay = map[string]string{
 	"GET /v1/tokens":                       "",
 	"POST /v1/tokens":                      "",
 	"POST /v1/tokens/{id}/revoke":          "",
+	"POST /mcp":                            "rao",
 }
 
 // caller is somebody who makes requests.
@@ -144,9 +145,14 @@ func called(t *testing.T, h http.Handler, pattern, session string, headers http.
 func TestWhoMay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := openBox(t)
-		s := New(b, conductor.New(b.Ledger(), conductor.Options{}), nil)
+		tools := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if asks := Asks(r); asks.Kind != access.Owner && (asks.Kind != access.Client || asks.Name == "" || len(asks.Scopes) == 0) {
+				t.Errorf("the tools are used by %+v", asks)
+			}
+		})
+		s := New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).WithTools(tools)
 		h, all := s.Handler(), callers(t, b)
-		for _, r := range s.routes() {
+		for _, r := range s.all() {
 			may, ok := whoMay[r.pattern]
 			if !ok {
 				t.Errorf("nobody has said who may call %s: add it to whoMay", r.pattern)
@@ -167,7 +173,7 @@ func TestWhoMay(t *testing.T) {
 			}
 		}
 		for pattern := range whoMay {
-			if !slices.ContainsFunc(s.routes(), func(r route) bool { return r.pattern == pattern }) {
+			if !slices.ContainsFunc(s.all(), func(r route) bool { return r.pattern == pattern }) {
 				t.Errorf("there is no route %s", pattern)
 			}
 		}
