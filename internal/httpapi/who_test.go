@@ -64,7 +64,7 @@ var whoMay = map[string]string{
 type caller struct {
 	name    string
 	headers http.Header
-	is      string // letters of whoMay; O is the owner, and - is nobody
+	is      string // letters of whoMay; O is the owner, m and n are who may nothing, and - is nobody
 }
 
 func bearer(token string, more ...string) http.Header {
@@ -109,6 +109,10 @@ func callers(t *testing.T, b *box.Box) []caller {
 			caller{"a token for " + access.Words(scopes, "+"), bearer(newToken(t, b, is, 0, scopes...)), is},
 			caller{"the owner for a client with " + access.Words(scopes, "+"), bearer(own, api.ClientHeader, "x", api.ScopesHeader, access.Words(scopes, " ")), is})
 	}
+	all = append(all,
+		caller{"the session", bearer(b.Ledger().SessionToken("x")), "s"},
+		caller{"another session", bearer(b.Ledger().SessionToken("y")), "n"},
+		caller{"a session that is none", bearer(b.Ledger().SessionToken("x") + "0"), "-"})
 	revoked := newToken(t, b, "revoked", 0, access.Operate)
 	if _, err := b.RevokeToken("revoked", ""); err != nil {
 		t.Fatal(err)
