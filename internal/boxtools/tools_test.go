@@ -458,7 +458,7 @@ func TestResourcesAndPrompts(t *testing.T) {
 		f.text = "\x1b[1m" + strings.Repeat("x", 2<<20)
 		session := connected(t, f, access.Read)
 		for uri, want := range map[string]string{
-			"signalbox://schema": `"$schema"`, "signalbox://runs/R1/plan": `xxx`, "signalbox://tasks/R1.T-1/diff": `xxx`, "signalbox://tasks/R1.T-1/log": "[cut: the first 1048576 of ",
+			"signalbox://schema": `"$schema"`, "signalbox://runs/R1/plan": `xxx`, "signalbox://tasks/R1.%2312/diff": `xxx`, "signalbox://tasks/R1.T-1/log": "[cut: the first 1048576 of ",
 		} {
 			read, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
 			if err != nil {
