@@ -262,6 +262,19 @@ func TestDefinitions(t *testing.T) {
 	pinned(t, filepath.Join("testdata", "tools.json"), string(pretty)+"\n")
 }
 
+// An agent can have the portfolio's tools beside the box's: no name is of both.
+func TestNamesAreOwn(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "portfolio", "mcpserver", "testdata", "tools.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range every {
+		if strings.Contains(string(data), `"`+name+`"`) {
+			t.Errorf("%s is a tool of the portfolio too", name)
+		}
+	}
+}
+
 // pinned holds a file against what it should have.
 func pinned(t *testing.T, path, want string) {
 	t.Helper()
