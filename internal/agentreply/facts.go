@@ -256,7 +256,7 @@ func (f *facts) budget() string {
 	case f.spent >= nearly:
 		return usedUp("run", f.spent)
 	case n > 0:
-		return fmt.Sprintf("%s used 80 %% of its budget or more: %s", verb(n, "task", "has", "have"), named(f.overspent))
+		return fmt.Sprintf("%s used %d %% of its budget or more: %s", verb(n, "task", "has", "have"), percent(nearly), named(f.overspent))
 	case asked || held > 0:
 		return fmt.Sprintf("a budget is used up: %s for it", verb(max(held, 1), "task", "waits", "wait"))
 	}

@@ -538,7 +538,7 @@ func nextNeed(all []api.Question, where string) string {
 	command := commandOf(q)
 	switch delivery.Part(kindOf(q)) {
 	case delivery.PartReview:
-		return "ask the person to review " + id(q.Work) + oldest + ": get_diff shows the change, and its first line the commit; bring their verdict with review_task (accept, or send back with comments), or they run: " + command + rest
+		return "ask the person to review task " + id(q.Work) + oldest + ": get_diff shows the change, and its first line the commit; bring their verdict with review_task (accept, or send back with comments), or they run: " + command + rest
 	case delivery.PartTake:
 		return "tell the person that they are to do task " + id(q.Work) + oldest + ": they begin with: " + command + rest
 	case delivery.PartGive:
