@@ -115,6 +115,11 @@ func TestChain(t *testing.T) {
 	if got := agentreply.Task(agentreply.TaskView{Run: r, Task: r.Tasks[0]}, noon, agentformat.File{}).Snapshot.BlockedBy.First; !slices.Equal(got, []string{"R1.T-1"}) {
 		t.Errorf("it is blocked by %q", got)
 	}
+	held := r.Tasks[0]
+	held.Agent = &api.Agent{Role: agentsig.RoleDeveloper, Task: "T-0"}
+	if got := agentreply.Task(agentreply.TaskView{Run: r, Task: held}, noon, agentformat.File{}).Snapshot.AtWork.Task; got != "R1.T-0" {
+		t.Errorf("the agent is at work on %q", got)
+	}
 	s := agentreply.Wait(agentreply.TaskView{Run: r, Task: r.Tasks[0]}, noon).Snapshot
 	if n := len(s.Chain.First); s.Chain.Total != 40 || s.Chain.First[n-1].Task != "R1.T-39" || !s.Cut || !strings.Contains(s.Verdict, "the cause is R1.T-39: the gate runs its checks") {
 		t.Errorf("got %+v", s)

@@ -87,6 +87,7 @@ func taskSnapshot(v TaskView, now time.Time, w words) TaskSnapshot {
 	s.BlockedBy.Total = len(s.BlockedBy.First)
 	if a := workerOf(v); a != nil {
 		at := workingOf(&w, *a, now)
+		at.Task = s.Work
 		s.AtWork = &at
 	}
 	s.NeedsYou = f.need(&w)
