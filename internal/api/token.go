@@ -27,8 +27,8 @@ type ClientToken struct {
 	Name      string         `json:"name"`
 	Scopes    []access.Scope `json:"scopes"`
 	CreatedAt time.Time      `json:"created_at"`
-	ExpiresAt time.Time      `json:"expires_at,omitzero"` // never, if it is not there
-	LastUsed  time.Time      `json:"last_used,omitzero"`  // since the box started
+	ExpiresAt *time.Time     `json:"expires_at"`         // never, if it is null
+	LastUsed  time.Time      `json:"last_used,omitzero"` // since the box started
 }
 
 // CreatedToken is a token that was just made.

@@ -104,7 +104,11 @@ func (b *Box) RevokeToken(which, key string) (api.ClientToken, error) {
 func (b *Box) showToken(t access.Token) api.ClientToken {
 	b.state.mu.Lock()
 	defer b.state.mu.Unlock()
-	return api.ClientToken{ID: t.ID, Name: t.Name, Scopes: t.Scopes, CreatedAt: t.Created, ExpiresAt: t.Expires, LastUsed: b.state.used[t.ID]}
+	shown := api.ClientToken{ID: t.ID, Name: t.Name, Scopes: t.Scopes, CreatedAt: t.Created, LastUsed: b.state.used[t.ID]}
+	if !t.Expires.IsZero() {
+		shown.ExpiresAt = &t.Expires
+	}
+	return shown
 }
 
 // Principal returns whose a secret is. A client's is noted as used.

@@ -12,6 +12,7 @@ func TestMutants(t *testing.T) {
 		{By: "^TestScopes$", Mutant: mutant.Mutant{Name: "who may operate may answer", File: "boxtools.go", Old: "return slices.Contains(has, needs)", New: "return slices.Contains(has, needs) || slices.Contains(has, access.Operate)"}},
 		{By: "^TestScopes$", Mutant: mutant.Mutant{Name: "a tool that is not listed is carried out", File: "boxtools.go", Old: "if offered.Hidden {", New: "if false {"}},
 		{By: "^TestFailures$", Mutant: mutant.Mutant{Name: "a verdict on another commit counts", File: "operate.go", Old: "if !strings.HasPrefix(s.Commit, commit) {", New: "if false {"}},
+		{By: "^TestDistrustedRunIsNotResumed$", Mutant: mutant.Mutant{Name: "an agent resumes what the box paused", File: "operate.go", Old: `if resume && r.Distrust != "" {`, New: "if false {"}},
 		{By: "^TestFailures$", Mutant: mutant.Mutant{Name: "a sentence is an id", File: "definition.go", Old: "	if !isID(s) {", New: "	if false {"}},
 		{By: "^TestWaitHoldsOpen$", Mutant: mutant.Mutant{Name: "who was told is told again at once", File: "wait.go", Old: "known := t.seen(first, since)", New: "var known []string"}},
 		{By: "^TestWaitHoldsOpen$", Mutant: mutant.Mutant{Name: "without since all is new", File: "wait.go", Old: "if since == 0 && len(all) > 0 {", New: "if false {"}},

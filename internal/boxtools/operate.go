@@ -140,12 +140,18 @@ func (t *tools) retry(a *mcpserver.Arguments) run {
 	}
 }
 
+// errDistrusted refuses to resume a run for an agent. What the box paused it for may be that agent's own change.
+var errDistrusted = &api.Problem{Code: api.CodeConflict, Message: "the box paused the run, because something that its agents follow was changed: only a person resumes it, with `signalbox pause --resume`"}
+
 func (t *tools) pause(a *mcpserver.Arguments) run {
 	name, resume, why := cmp.Or(id(a, "run"), api.LatestRun), a.Flag("resume"), api.Message{Text: a.Text("reason")}
 	return func(ctx context.Context) (mcpserver.Result, error) {
 		return t.change(ctx, func(b Box) (did string, r api.Run, err error) {
 			if r, err = b.Run(ctx, name); err != nil {
 				return "", r, err
+			}
+			if resume && r.Distrust != "" {
+				return "", r, errDistrusted
 			}
 			if resume {
 				r, err = b.ResumeRun(ctx, r.ID, why)

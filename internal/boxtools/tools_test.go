@@ -468,6 +468,16 @@ func TestCancelAndPause(t *testing.T) {
 	}
 }
 
+// What the box paused a run for may be the caller's own change.
+func TestDistrustedRunIsNotResumed(t *testing.T) {
+	f := newFake(t.TempDir())
+	f.run.Distrust = "AGENTS.md was changed"
+	r, _ := call(t, pipes(t, f, allScopes...), "pause", `{"resume":true}`)
+	if !r.flagged("refused") || len(f.calls) > 0 {
+		t.Errorf("%+v, and %v", r, f.calls)
+	}
+}
+
 func TestResourcesAndPrompts(t *testing.T) {
 	on(t, func(t *testing.T, connected func(*testing.T, *fake, ...access.Scope) *mcp.ClientSession) {
 		f := newFake(t.TempDir())

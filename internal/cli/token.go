@@ -62,7 +62,7 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 		Long: `Create makes a token of 256 random bits for a client, and prints it. Nobody can print it again: the ledger keeps its SHA-256.
 If it is lost, revoke it and make another one. It does not need a box to be running.
 
-With --json it prints id, name, scopes, created_at, expires_at (left out if it never expires) and token.`,
+With --json it prints id, name, scopes, created_at, expires_at (null if it never expires) and token.`,
 		Example: `  signalbox token create --name dashboard --scope read
   signalbox token create --name ci --scope read --scope answer --ttl 720h
   ` + tokenVariable + `=$(signalbox token create --name mail --scope answer) signalbox inbox`,
@@ -102,8 +102,8 @@ With --json it prints id, name, scopes, created_at, expires_at (left out if it n
 }
 
 // until says until when a token is good.
-func until(expires time.Time) string {
-	if expires.IsZero() {
+func until(expires *time.Time) string {
+	if expires == nil {
 		return "until it is revoked"
 	}
 	return "until " + expires.Local().Format("2006-01-02 15:04:05")
@@ -116,8 +116,8 @@ func (a *app) tokenListCommand() *cobra.Command {
 		Long: `List shows the tokens that are neither revoked nor expired, in the order of making, and not what they are. When one was
 last used is known since the box was started. It does not need a box to be running.
 
-With --json it prints an array of id, name, scopes, created_at, expires_at and last_used; the last two are left out where
-there is none.`,
+With --json it prints an array of id, name, scopes, created_at, expires_at (null if it never expires) and last_used (left
+out if it was not used).`,
 		Example: `  signalbox token list
   signalbox token list --json`,
 		Args: none,

@@ -46,7 +46,7 @@ type operation struct {
 
 type schema struct {
 	Ref        string            `yaml:"$ref"`
-	Type       string            `yaml:"type"`
+	Type       kind              `yaml:"type"`
 	Required   []string          `yaml:"required"`
 	Properties map[string]schema `yaml:"properties"`
 	Additional *bool             `yaml:"additionalProperties"`
@@ -213,7 +213,7 @@ func (d description) compare(t *testing.T, name string, v any) {
 		if p.Ref != "" {
 			p = d.Components.Schemas[strings.TrimPrefix(p.Ref, "#/components/schemas/")]
 		}
-		got[member] = p.Type
+		got[member] = string(p.Type)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s, members of %T (-) and of the schema (+):\n%s", name, v, diff)
@@ -223,6 +223,24 @@ func (d description) compare(t *testing.T, name string, v any) {
 	if diff := cmp.Diff(required, s.Required); diff != "" {
 		t.Errorf("%s, what %T always has (-) and what the schema requires (+):\n%s", name, v, diff)
 	}
+}
+
+// kind is a schema's type. One that may be null besides is a list of both.
+type kind string
+
+func (k *kind) UnmarshalYAML(n *yaml.Node) error {
+	var both [2]string
+	if n.Kind != yaml.SequenceNode {
+		return n.Decode((*string)(k))
+	}
+	if err := n.Decode(&both); err != nil {
+		return err
+	}
+	if both[1] != "null" {
+		return fmt.Errorf("line %d: a list of types is one and null", n.Line)
+	}
+	*k = kind(both[0])
+	return nil
 }
 
 // jsonType is what a Go type becomes in JSON.
