@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding"
 	"encoding/json"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
