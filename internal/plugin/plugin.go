@@ -69,6 +69,9 @@ type server struct {
 	Args    []string `json:"args"`
 }
 
+// Server is how the tool server is started.
+func (w Wanted) Server() []string { return append([]string{w.Command}, w.server().Args...) }
+
 func (w Wanted) server() server {
 	return server{w.Command, []string{"mcp", "--name", string(w.Program), "--scope", strings.Join(w.Scopes, ",")}}
 }
