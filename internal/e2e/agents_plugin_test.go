@@ -1,0 +1,158 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// host is a program that can be given the box as a tool: how it lists what it has, and what a person does so that it looks
+// at a project.
+type host struct {
+	real
+	trust func(t *testing.T, home, root string)
+	lists map[string][]string // commands, and what they have to print in a project and for a user
+}
+
+// skills are the names that the skills have where no plugin is around them.
+var skills = []string{"write-plan", "run-and-watch", "answer-inbox", "signal"}
+
+var hosts = []host{
+	{reals[1], trustInClaude, map[string][]string{
+		"plugin list":              {"signalbox@skills-dir", "loaded"},
+		"plugin details signalbox": append([]string{"Skills (4)", "MCP servers (1)  signalbox"}, skills...),
+		"mcp list":                 {"plugin:signalbox:signalbox: ", "mcp --name claude --scope read,operate"},
+	}},
+	{reals[3], trustInCodex, map[string][]string{
+		"mcp list":                 {"signalbox", "mcp --name codex --scope read,operate", "enabled"},
+		"debug prompt-input hello": {"signalbox-write-plan: Write a plan", "signalbox-run-and-watch: ", "signalbox-answer-inbox: ", "signalbox-signal: "},
+	}},
+	{reals[4], func(*testing.T, string, string) {}, map[string][]string{
+		"mcp list":    {"signalbox", "mcp --name gemini --scope read,operate"},
+		"skills list": {"write-plan [Enabled]", "run-and-watch [Enabled]", "answer-inbox [Enabled]", "signal [Enabled]"},
+	}},
+}
+
+// trustInClaude says that the directory is trusted, as its dialog does.
+func trustInClaude(t *testing.T, home, root string) {
+	t.Helper()
+	settings, err := json.Marshal(map[string]any{"hasCompletedOnboarding": true, "projects": map[string]any{root: map[string]any{"hasTrustDialogAccepted": true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(home, ".claude"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, ".claude", ".claude.json"), settings, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// trustInCodex says that the directory is trusted, as its dialog does.
+func trustInCodex(t *testing.T, home, root string) {
+	t.Helper()
+	path := filepath.Join(home, ".codex", "config.toml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, fmt.Appendf(text, "\n[projects.%q]\ntrust_level = \"trusted\"\n", root), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// seat is a program with a home directory of its own, in a world's repository.
+type seat struct {
+	host
+	w       *world
+	program string
+	env     []string
+	home    string
+}
+
+func (h host) sit(t *testing.T, w *world, url string) seat {
+	t.Helper()
+	command, env := h.start(t, url)
+	h.trust(t, env["HOME"], w.dir)
+	s := seat{host: h, w: w, program: command[0], env: os.Environ(), home: env["HOME"]}
+	for name, value := range env {
+		s.env = append(s.env, name+"="+value)
+	}
+	return s
+}
+
+// runs runs a command as the person who has this home, and returns what it prints.
+func (s seat) runs(t *testing.T, program string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = s.w.dir, s.env, 10*time.Second
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %v: %v\n%s", program, args, err, out)
+	}
+	return string(out)
+}
+
+// After plugin install each program has the tool server and the skills, in a project and for a user, and after plugin remove
+// its settings are what they were.
+func TestPluginInRealPrograms(t *testing.T) {
+	for _, h := range hosts {
+		for place, args := range map[string][]string{"project": nil, "user": {"--user"}} {
+			t.Run(h.name+"/"+place, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, "")
+				s := h.sit(t, w, "http://127.0.0.1:9")
+				before := s.settings(t)
+				for command := range h.lists {
+					if command != "plugin details signalbox" { // it fails if there is none
+						if out := s.runs(t, s.program, strings.Fields(command)...); strings.Contains(out, "signalbox@") || strings.Contains(out, "mcp --name") || strings.Contains(out, "write-plan") {
+							t.Errorf("%s has it before it is installed:\n%s", command, out)
+						}
+					}
+				}
+				args := append(args, "--for", strings.TrimSuffix(h.name, "-acp"))
+				s.runs(t, program, append([]string{"plugin", "install"}, args...)...)
+				for command, wants := range h.lists {
+					out := strings.Join(strings.Fields(s.runs(t, s.program, strings.Fields(command)...)), " ")
+					for _, want := range wants {
+						if !strings.Contains(out, strings.Join(strings.Fields(want), " ")) {
+							t.Errorf("%s has no %q:\n%s", command, want, out)
+						}
+					}
+				}
+				s.runs(t, program, append([]string{"plugin", "remove"}, args...)...)
+				if after := s.settings(t); after != before {
+					t.Errorf("the settings were\n%s\nand are\n%s", before, after)
+				}
+				if left := w.git("status", "--short", "--ignored"); left != "" {
+					t.Errorf("left in the repository: %s", left)
+				}
+			})
+		}
+	}
+}
+
+// settings are what plugin install can change in the home directory.
+func (s seat) settings(t *testing.T) string {
+	t.Helper()
+	text := ""
+	for _, name := range []string{".claude/skills", ".codex/config.toml", ".codex/signalbox-plugin.json", ".gemini/settings.json", ".gemini/extensions/signalbox"} {
+		data, err := os.ReadFile(filepath.Join(s.home, name))
+		if err == nil {
+			text += name + ":\n" + string(data)
+		} else if _, err := os.Stat(filepath.Join(s.home, name)); err == nil {
+			text += name + " is there\n"
+		}
+	}
+	return text
+}
