@@ -239,7 +239,8 @@ const (
 	CodeNotFound     = "not_found"
 	CodeConflict     = "conflict"
 	CodeInvalid      = "invalid"
-	CodeUnauthorized = "unauthorized"
+	CodeUnauthorized = "unauthorized" // there is no token, or it is nobody's
+	CodeForbidden    = "forbidden"    // whose it is may not ask for this
 	CodeBusy         = "busy"
 	CodeStopping     = "stopping"
 	CodeCannotWrite  = "cannot_write"    // the box's log failed, and the box stops

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/access"
 )
 
 // Client talks to a box. Requests that change something carry a key, and are
@@ -21,6 +23,8 @@ import (
 type Client struct {
 	locate   func() (address string, err error)
 	token    string
+	name     string // of the client that it speaks for, with these scopes; itself if empty
+	scopes   []access.Scope
 	http     *http.Client
 	patience time.Duration // for how long to go on asking a box that went away
 }
@@ -53,6 +57,14 @@ const Patience = 15 * time.Second
 func (c *Client) WithPatience(d time.Duration) *Client {
 	other := *c
 	other.patience = d
+	return &other
+}
+
+// For returns a client whose requests are those of a client of the box with this name, and these scopes alone. Its token
+// has to be the owner's.
+func (c *Client) For(name string, scopes ...access.Scope) *Client {
+	other := *c
+	other.name, other.scopes = name, scopes
 	return &other
 }
 
@@ -276,6 +288,10 @@ func (c *Client) send(ctx context.Context, method, path, key string, body []byte
 		return nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
+	if c.name != "" {
+		req.Header.Set(ClientHeader, c.name)
+		req.Header.Set(ScopesHeader, access.Words(c.scopes, " "))
+	}
 	if key != "" {
 		req.Header.Set(KeyHeader, key)
 	}

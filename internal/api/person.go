@@ -2,9 +2,12 @@ package api
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -20,6 +23,22 @@ func (q Question) Command() string {
 		return "signalbox answer " + safetext.ShellWord(q.ID) + ` "…"`
 	}
 	return "signalbox " + q.Kind + " " + safetext.ShellWord(q.Work)
+}
+
+// meanings are the answers that mean something to some kind of question.
+var meanings = []string{delivery.ChooseRetry, delivery.ChooseCancel, delivery.ChooseHealthy, delivery.ChooseHalt, delivery.ChooseContinue, delivery.ChooseAccept, delivery.ChooseRaise}
+
+// Fits refuses a word that means something to another kind of question: the agent that would be told it could make nothing
+// of it. It refuses to answer what is no question, too.
+func (q Question) Fits(answer string) error {
+	word := strings.ToLower(strings.TrimSpace(answer))
+	switch {
+	case !q.Asks():
+		return fmt.Errorf("%s is no question, but work that waits for you: `%s`", safetext.Escape(q.ID), q.Command())
+	case slices.Contains(meanings, word) && len(q.Choices) > 0 && !slices.Contains(q.Choices, word):
+		return fmt.Errorf("%s is no answer to %s: answer %s, or in your own words", word, q.ID, strings.Join(q.Choices, " or "))
+	}
+	return nil
 }
 
 // More is the command that shows all that an agent said, if the question is so long that the ledger has only its beginning;

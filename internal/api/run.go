@@ -69,7 +69,8 @@ type Run struct {
 	PullRequest string           `json:"pull_request,omitempty"` // its address, once it is opened
 	Unpublished string           `json:"unpublished,omitempty"`  // why it could not be
 	Usage       delivery.Usage   `json:"usage"`
-	Notices     []Notice         `json:"notices"` // what happened last, oldest first
+	Budget      delivery.Spend   `json:"budget,omitzero"` // that it may use before a person is asked; no bound is 0
+	Notices     []Notice         `json:"notices"`         // what happened last, oldest first
 	Sequence    uint64           `json:"sequence"`
 	Amends      *Amendment       `json:"amends,omitempty"`    // of a dry run: what it would make of a run that delivers another version of the plan
 	Delivered   string           `json:"delivered,omitempty"` // of a dry run: the latest of the last runs that has completed the same plan
@@ -100,11 +101,13 @@ type Task struct {
 	Waits      string              `json:"waits,omitempty"` // the same in words: "for T-1", "for the gate", "for R1-Q1"
 	Agent      *Agent              `json:"agent,omitempty"` // that works on it
 	Since      time.Time           `json:"since,omitzero"`
-	Rework     int                 `json:"rework,omitempty"`    // how often it was sent back since a person looked at it
-	NoChange   string              `json:"no_change,omitempty"` // why it was completed without a change: the developer's claim, which the critic agreed to
-	Unaudited  bool                `json:"unaudited,omitempty"` // it was merged, or is about to be, and no auditor has looked at it
+	Rework     int                 `json:"rework,omitempty"`      // how often it was sent back since a person looked at it
+	GateFailed int                 `json:"gate_failed,omitempty"` // how often in a row the gate sent it back
+	NoChange   string              `json:"no_change,omitempty"`   // why it was completed without a change: the developer's claim, which the critic agreed to
+	Unaudited  bool                `json:"unaudited,omitempty"`   // it was merged, or is about to be, and no auditor has looked at it
 	Usage      delivery.Usage      `json:"usage"`
-	Protection delivery.Protection `json:"protection"` // whether what judges it can't be spoken for
+	Budget     delivery.Spend      `json:"budget,omitzero"` // that it may use before a person is asked; no bound is 0
+	Protection delivery.Protection `json:"protection"`      // whether what judges it can't be spoken for
 }
 
 // Agent is an agent at work.

@@ -27,7 +27,7 @@ var standardOnly = []string{"agentformat", "agentsig", "bt", "safetext"}
 
 // pure packages decide and do nothing else: time, order and chance come to them
 // as values.
-var pure = []string{"internal/work", "internal/delivery", "internal/plan", "internal/conversation", "internal/trailer", "internal/rehearsal",
+var pure = []string{"internal/work", "internal/delivery", "internal/plan", "internal/conversation", "internal/access", "internal/trailer", "internal/rehearsal", "internal/agentreply", "internal/jsontext",
 	"internal/portfolio", "internal/portfolio/lots", "internal/portfolio/exitrule", "internal/portfolio/reply", "internal/portfolio/exitsignal", "internal/portfolio/harvest", "internal/portfolio/report"}
 
 // impure is what a pure package may not import, and not name of package time.
@@ -42,7 +42,7 @@ var owners = map[string][]string{
 	"github.com/anthropics/anthropic-sdk-go": {"internal/oracle/model"},
 	"github.com/arnodel/golua":               {"bt/lua"},
 	"github.com/cockroachdb/apd/v3":          {"internal/portfolio"},
-	"github.com/modelcontextprotocol/go-sdk": {"internal/portfolio/mcpserver", "internal/oracle/toolbox"},
+	"github.com/modelcontextprotocol/go-sdk": {"internal/mcpserver", "internal/oracle/toolbox"},
 	"github.com/openai/openai-go/v3":         {"internal/oracle/model"},
 	"github.com/oklog/ulid/v2":               {"internal/box"},
 	"github.com/spf13/cobra":                 {"internal/cli", "internal/portfolio/cli", "internal/command"},

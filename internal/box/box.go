@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/background"
@@ -215,7 +216,7 @@ func (b *Box) start(ctx context.Context, o Options, newLog func(archive.Follower
 	if b.gateToken, err = o.Dir.read(gateFile); err != nil {
 		return Found{}, err
 	}
-	own := []string{regexp.QuoteMeta(b.apiToken), regexp.QuoteMeta(b.gateToken)}
+	own := []string{regexp.QuoteMeta(b.apiToken), regexp.QuoteMeta(b.gateToken), access.SecretPattern}
 	if b.redact, err = redact.New(append(slices.Clone(o.Redact), own...)); err != nil {
 		return Found{}, err
 	}

@@ -3,6 +3,7 @@ package box
 import (
 	"fmt"
 
+	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
@@ -22,7 +23,7 @@ func (e *NewerError) Error() string {
 // knownTypes has every type of event that this version can fold.
 var knownTypes = func() map[string]bool {
 	known := map[string]bool{ledger.TypeBlobRemoved: true}
-	for _, types := range [][]string{work.Types(), delivery.Types(), conversation.Types()} {
+	for _, types := range [][]string{work.Types(), delivery.Types(), conversation.Types(), access.Types()} {
 		for _, t := range types {
 			known[t] = true
 		}

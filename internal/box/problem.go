@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/conversation"
@@ -68,6 +69,13 @@ var problems = []struct {
 	{delivery.ErrNotTaken, api.CodeConflict},
 	{delivery.ErrDropped, api.CodeConflict},
 	{delivery.ErrBlocker, api.CodeConflict},
+	{access.ErrBadName, api.CodeInvalid},
+	{access.ErrBadScope, api.CodeInvalid},
+	{access.ErrBadTTL, api.CodeInvalid},
+	{access.ErrTaken, api.CodeConflict},
+	{access.ErrMany, api.CodeConflict},
+	{access.ErrNoToken, api.CodeNotFound},
+	{errShownOnce, api.CodeConflict},
 	{conversation.ErrNoConversation, api.CodeNotFound},
 	{conversation.ErrEnded, api.CodeConflict},
 	{conversation.ErrEmptyQuestion, api.CodeInvalid},

@@ -33,6 +33,7 @@ var (
 	errOfRun        = errors.New("an id of R and a number is a run's, and with a point after it a task's: give it another name")
 	errSecretID     = errors.New("the id looks like a secret: give it another name")
 	errSecretBranch = errors.New("the branch's name looks like a secret, which is not stored: rename the branch")
+	errOperators    = fmt.Errorf("the actors %s and %sNAME are the operator and their clients: claim work under another name", work.OperatorActor, work.ClientPrefix)
 	errTooMany      = fmt.Errorf("%d claims wait already: try again later", maxWaiting)
 )
 
@@ -148,6 +149,9 @@ func (b *Box) Claim(ctx context.Context, q api.Claim, key string) (api.Grant, er
 	defer unlock()
 	if i, ok := b.state.granted(key); ok {
 		return b.handOver(i)
+	}
+	if work.ByOperator(q.Actor) {
+		return api.Grant{}, BadRequest{errOperators}
 	}
 	if q.TTLMS < 0 || q.TTLMS > work.MaxTTL.Milliseconds() {
 		return api.Grant{}, work.ErrBadTTL

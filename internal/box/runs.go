@@ -318,7 +318,7 @@ func (b *Box) showRun(subject string) (api.Run, error) {
 	now := b.now()
 	v := api.Run{
 		ID: r.ID, Subject: subject, Title: r.Title, State: b.runState(r, now), Branch: r.Branch, Base: r.Base, StartedAt: r.At, FinishedAt: r.FinishedAt,
-		AtOnce: r.Settings.Limits.Agents, Checks: r.Checks, Round: r.Remediation.Round, Usage: r.Used,
+		AtOnce: r.Settings.Limits.Agents, Checks: r.Checks, Round: r.Remediation.Round, Usage: r.Used, Budget: r.RunBudget(),
 		Unprotected: append([]string{}, r.Exposed()...), Unaudited: r.Settings.Unaudited.Words(), Unchecked: r.Unchecked(), Tasks: []api.Task{}, Others: []api.Agent{}, Questions: []api.Question{}, Sequence: s.folded,
 		Notices: append([]api.Notice{}, s.newsOf(subject).notices...),
 	}
@@ -379,7 +379,7 @@ func (b *Box) runState(r *delivery.Run, now time.Time) api.RunState {
 func (b *Box) showTask(r *delivery.Run, t *delivery.Task, now time.Time) api.Task {
 	v := api.Task{
 		ID: t.ID, Work: t.Item.ID, Title: t.Item.Title, Phase: t.Item.Phase, BlockedBy: t.BlockedBy, Why: r.Why(t, now), Since: t.Since,
-		Rework: t.Count.Reviews + t.Count.Audits + t.Count.Gates + t.Count.Unchanged, Usage: t.Used,
+		Rework: t.Count.Reviews + t.Count.Audits + t.Count.Gates + t.Count.Unchanged, GateFailed: t.Count.Gates, Usage: t.Used, Budget: r.TaskBudget(t),
 		Protection: r.Protection(t), Unaudited: r.Unaudited(t),
 	}
 	if t.Item.Unchanged() {

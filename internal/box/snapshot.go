@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/conversation"
@@ -31,6 +32,7 @@ type snapshot struct {
 	NewestRun     string            // the subject of the run that was started last
 	LastSubject   string            // the greatest that was ever made
 	Housekeeping  work.Chain
+	Tokens        access.Tokens
 	Removed       map[ledger.Hash]uint64 // blobs that the index does not have yet
 	Index         int64                  // how much the index has to cover: what left is not here
 }
@@ -44,7 +46,7 @@ type snapshotHead struct {
 
 // snapshotFormat rises with every change of what is in a snapshot: gob would read an
 // old one without a word, and leave out what it does not find.
-const snapshotFormat = 16
+const snapshotFormat = 17
 
 // snapshotMAC keeps anybody else from writing a snapshot that the box believes.
 func snapshotMAC(signer, checkpoint string, body []byte) []byte {
@@ -63,7 +65,7 @@ func (s *state) capture() (*snapshot, int64, error) {
 	snap := &snapshot{
 		Items: make([]work.Item, 0, len(s.items)), News: map[string][]api.Notice{},
 		Trails: make(map[string]*trail, len(s.trails)), MadeUp: maps.Clone(s.madeUp), Total: s.total, NewestRun: s.newestRun, LastSubject: s.lastSubject,
-		Housekeeping: s.housekeeping, Removed: maps.Clone(s.removed),
+		Housekeeping: s.housekeeping, Tokens: s.tokens, Removed: maps.Clone(s.removed),
 	}
 	if s.past != nil {
 		snap.Index = s.past.index.Mark().Size
@@ -185,7 +187,7 @@ func (s *state) restore(snap *snapshot, size uint64) error {
 	}
 	maps.Copy(s.madeUp, snap.MadeUp)
 	maps.Copy(s.removed, snap.Removed)
-	s.total, s.newestRun, s.housekeeping = snap.Total, snap.NewestRun, snap.Housekeeping
+	s.total, s.newestRun, s.housekeeping, s.tokens = snap.Total, snap.NewestRun, snap.Housekeeping, snap.Tokens
 	s.lastSubject = snap.LastSubject
 	for i := range runs {
 		r := &runs[i]

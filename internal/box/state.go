@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
@@ -33,6 +34,8 @@ type state struct {
 	checking      map[string]bool                       // subjects of items that wait for checks that the box can run ([work.Item.ToCheck])
 	added         map[keyOfKind]string                  // key of the request that added a subject -> the subject
 	housekeeping  work.Chain                            // of the events about the archive itself
+	tokens        access.Tokens                         // that clients have
+	used          map[string]time.Time                  // when a token was last used, by its id; since the box started
 	removed       map[ledger.Hash]uint64                // blobs that were removed -> the sequence of the last event that says so; older ones are in the index
 	newestRun     string                                // the subject of the run that was started last
 	lastSubject   string                                // the greatest that was ever made
@@ -52,7 +55,7 @@ func newState() *state {
 	return &state{
 		items: map[string]*work.Item{}, conversations: map[string]*conversation.Conversation{},
 		ids: map[string]string{}, madeUp: map[string]int{}, grants: map[string]string{},
-		runs: map[string]*delivery.Run{}, news: map[string]*news{}, trails: map[string]*trail{}, asking: map[string]bool{}, checking: map[string]bool{}, added: map[keyOfKind]string{}, removed: map[ledger.Hash]uint64{}, queue: newQueue(), leases: leases{},
+		runs: map[string]*delivery.Run{}, news: map[string]*news{}, trails: map[string]*trail{}, asking: map[string]bool{}, checking: map[string]bool{}, used: map[string]time.Time{}, added: map[keyOfKind]string{}, removed: map[ledger.Hash]uint64{}, queue: newQueue(), leases: leases{},
 	}
 }
 
@@ -81,6 +84,9 @@ func (s *state) take(seq uint64, stored []byte) error {
 	}
 	if e.Subject == housekeeping {
 		return s.foldRemoved(seq, e, stored)
+	}
+	if e.Subject == tokens {
+		return s.foldTokens(seq, e, stored)
 	}
 	if e.ItemSeq > 1 && !s.has(e.Subject) {
 		if err := s.recall(e.Subject, seq); err != nil {
@@ -206,6 +212,9 @@ func (s *state) last(subject string) (uint64, error) {
 	defer s.mu.Unlock()
 	if subject == housekeeping {
 		return s.housekeeping.Seq, nil
+	}
+	if subject == tokens {
+		return s.tokens.Seq, nil
 	}
 	if i := s.items[subject]; i != nil {
 		return i.Seq, nil

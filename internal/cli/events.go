@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
@@ -208,6 +209,8 @@ func what(name string, e ledger.Event) string {
 		return delivery.Words(e, func(string) string { return name })
 	case slices.Contains(conversation.Types(), e.Type):
 		return conversation.Words(name, e)
+	case slices.Contains(access.Types(), e.Type):
+		return access.Sentence(e)
 	case e.Type == ledger.TypeBlobRemoved:
 		return removedWords(e)
 	}

@@ -213,18 +213,7 @@ the index in the proof counts from 0.`,
 			if err != nil || seq < 1 {
 				return a.UsageError("%q is not the sequence of an event: they are numbered from 1", args[0])
 			}
-			dir, key, err := a.resolve(cmd.Context(), p)
-			if err != nil {
-				return err
-			}
-			f, err := ledger.OpenFiles(archive.Readable(archive.Dir(dir)), key)
-			if err != nil {
-				return err
-			}
-			if seq > f.Checkpoint.Size {
-				return fmt.Errorf("the latest checkpoint covers %s: a running box covers new ones within a second", count(int(f.Checkpoint.Size), "event"))
-			}
-			proof, err := f.Prove(seq - 1)
+			proof, _, err := a.proveEvent(cmd.Context(), seq, p)
 			if err != nil {
 				return err
 			}
@@ -233,6 +222,23 @@ the index in the proof counts from 0.`,
 	}
 	p.flags(cmd)
 	return cmd
+}
+
+// proveEvent proves an event, and returns the key that the proof is checked with.
+func (a *app) proveEvent(ctx context.Context, seq int64, p place) (proof ledger.Proof, key string, err error) {
+	dir, key, err := a.resolve(ctx, p)
+	if err != nil {
+		return proof, "", err
+	}
+	f, err := ledger.OpenFiles(archive.Readable(archive.Dir(dir)), key)
+	if err != nil {
+		return proof, "", err
+	}
+	if seq > f.Checkpoint.Size {
+		return proof, "", fmt.Errorf("the latest checkpoint covers %s: a running box covers new ones within a second", count(int(f.Checkpoint.Size), "event"))
+	}
+	proof, err = f.Prove(seq - 1)
+	return proof, key, err
 }
 
 func (a *app) checkCommand() *cobra.Command {

@@ -14,7 +14,6 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
-	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/process"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 	"github.com/signalbox-dev/signalbox/internal/session"
@@ -218,26 +217,15 @@ func (a *app) answer(ctx context.Context, id, text string) error {
 	return nil
 }
 
-// meanings are the answers that mean something to some kind of question.
-var meanings = []string{delivery.ChooseRetry, delivery.ChooseCancel, delivery.ChooseHealthy, delivery.ChooseHalt, delivery.ChooseContinue, delivery.ChooseAccept, delivery.ChooseRaise}
-
-// fits refuses a word that means something to another kind of question: the agent
-// that would be told it could make nothing of it. It refuses what is no question, too.
+// fits refuses an answer that does not fit its question.
 func fits(ctx context.Context, c *api.Client, id, text string) error {
-	word := strings.ToLower(strings.TrimSpace(text))
-	if !strings.Contains(id, "/") && !slices.Contains(meanings, word) {
-		return nil
-	}
 	questions, err := c.Questions(ctx)
 	if err != nil {
 		return err
 	}
 	for _, q := range questions {
-		if q.ID == id && !q.Asks() {
-			return fmt.Errorf("%s is no question, but work that waits for you: `%s`", safetext.Escape(id), q.Command())
-		}
-		if q.ID == id && slices.Contains(meanings, word) && len(q.Choices) > 0 && !slices.Contains(q.Choices, word) {
-			return fmt.Errorf("%s is no answer to %s: answer %s, or in your own words", word, q.ID, strings.Join(q.Choices, " or "))
+		if q.ID == id {
+			return q.Fits(text)
 		}
 	}
 	return nil

@@ -25,7 +25,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/config"
 )
 
-var update = flag.Bool("update", false, "write docs/signalbox.schema.json")
+var update = flag.Bool("update", false, "write docs/signalbox.schema.json and the one in the program")
 
 const schemaFile = "../../docs/signalbox.schema.json"
 
@@ -235,9 +235,12 @@ func TestSchema(t *testing.T) {
 	}
 	want = append(want, '\n')
 	if *update {
-		if err := os.WriteFile(schemaFile, want, 0o644); err != nil {
+		if err := errors.Join(os.WriteFile(schemaFile, want, 0o644), os.WriteFile(path.Base(schemaFile), want, 0o644)); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if config.Schema() != string(want) {
+		t.Errorf("the schema in the program is another; `go test ./internal/config -update` writes it")
 	}
 	got, err := os.ReadFile(schemaFile)
 	if err != nil {

@@ -86,9 +86,9 @@ type Allowance struct {
 // Allowance returns what a session may use that is started now. Who advises on a task or repairs the environment is
 // not bound by a task's budget.
 func (r *Run) Allowance(s *Session) Allowance {
-	a := Allowance{Run: r.runBudget().left(r.Used), Turn: r.Settings.Budget.Turn}
+	a := Allowance{Run: r.RunBudget().left(r.Used), Turn: r.Settings.Budget.Turn}
 	if t := r.Task(s.Task); t != nil && s.Holds() {
-		a.Task, a.Turn = r.taskBudget(t).left(t.Used), t.TurnLeave.of(a.Turn)
+		a.Task, a.Turn = r.TaskBudget(t).left(t.Used), t.TurnLeave.of(a.Turn)
 	}
 	return a
 }
@@ -96,14 +96,16 @@ func (r *Run) Allowance(s *Session) Allowance {
 // run is what a run may use before a person is asked.
 func (b Budget) run() Spend { return Spend{b.Tokens, b.CostUSD} }
 
-func (r *Run) runBudget() Spend { return r.Settings.Budget.run().times(1 + r.Raised) }
+// RunBudget is what the run may use before a person is asked, with what they have added to it.
+func (r *Run) RunBudget() Spend { return r.Settings.Budget.run().times(1 + r.Raised) }
 
-func (r *Run) taskBudget(t *Task) Spend { return t.TaskLeave.of(r.Settings.Budget.Task) }
+// TaskBudget is what a task may use before a person is asked.
+func (r *Run) TaskBudget(t *Task) Spend { return t.TaskLeave.of(r.Settings.Budget.Task) }
 
-func (r *Run) overBudget() bool { return r.runBudget().Share(r.Used) >= 1 }
+func (r *Run) overBudget() bool { return r.RunBudget().Share(r.Used) >= 1 }
 
 // spent reports whether a task's budget is used up.
-func (r *Run) spent(t *Task) bool { return r.taskBudget(t).Share(t.Used) >= 1 }
+func (r *Run) spent(t *Task) bool { return r.TaskBudget(t).Share(t.Used) >= 1 }
 
 // nextBudget ends agents whose budget is used up, also if that is what others have used.
 func (r *Run) nextBudget(time.Time) (Write, bool) {
@@ -149,7 +151,7 @@ func (r *Run) stopped(t *Task, scope Scope) {
 // needBudget has a person asked about a budget of a task.
 func (r *Run) needBudget(t *Task, scope Scope) {
 	b := r.Settings.Budget.Task
-	text, raise := "the budget of the task is used up ("+r.taskBudget(t).used(t.Used)+")", enough(b, t.TaskLeave.Raised+1, t.Used)
+	text, raise := "the budget of the task is used up ("+r.TaskBudget(t).used(t.Used)+")", enough(b, t.TaskLeave.Raised+1, t.Used)
 	if scope == ScopeTurn {
 		b = r.Settings.Budget.Turn
 		text, raise = "a turn of its agent has used up its budget ("+t.TurnLeave.of(b).words()+")", t.TurnLeave.Raised+1
@@ -224,7 +226,7 @@ func (r *Run) askBudget() (Write, bool) {
 	more := budget.times(1 + enough(budget, r.Raised+1, r.Used))
 	return r.event(QuestionAsked, "", Question{
 		ID: r.questionID(), Cause: CauseBudget, Choices: budgetChoices,
-		Text: fmt.Sprintf("the budget of the run is used up (%s): continue, or halt? continue makes it %s", r.runBudget().used(r.Used), more.words()),
+		Text: fmt.Sprintf("the budget of the run is used up (%s): continue, or halt? continue makes it %s", r.RunBudget().used(r.Used), more.words()),
 	}), true
 }
 

@@ -20,7 +20,7 @@ func TestBudgetQuestions(t *testing.T) {
 		}
 		r.leave(task, ChooseRaise)
 	}
-	if got := r.taskBudget(task).words(); got != "1200 tokens, 20.00 USD" || r.spent(task) {
+	if got := r.TaskBudget(task).words(); got != "1200 tokens, 20.00 USD" || r.spent(task) {
 		t.Errorf("raised, the task's budget is %s", got)
 	}
 	if got := task.TurnLeave.of(r.Settings.Budget.Turn).words(); got != "0.002 USD" {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/engine"
 )
@@ -64,7 +65,7 @@ func (s *Server) wanted(r *http.Request) (w wanted, err error) {
 
 // events sends the events after a sequence as server-sent events; the id of each
 // is its sequence, so a client that comes back goes on where it was.
-func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) events(w http.ResponseWriter, r *http.Request, _ access.Principal) error {
 	want, err := s.wanted(r)
 	if err != nil {
 		return err

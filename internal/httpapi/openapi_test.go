@@ -7,8 +7,6 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"reflect"
 	"slices"
@@ -20,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/conductor"
 	"github.com/signalbox-dev/signalbox/internal/conversation"
@@ -106,8 +105,8 @@ func lookUp(root map[string]any, ref string) any {
 	return at
 }
 
-// operations returns what is described, by method and path, with the name of the
-// security scheme; "" for none.
+// operations returns what is described, by method and path, with the names of the
+// security schemes, each with its scopes; "" for none.
 func (d description) operations(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -126,13 +125,13 @@ func (d description) operations(t *testing.T) map[string]string {
 			if o.Security == nil {
 				o.Security = &d.Security
 			}
-			scheme := ""
+			var schemes []string
 			for _, s := range *o.Security {
-				for name := range s {
-					scheme += name
+				for name, scopes := range s {
+					schemes = append(schemes, strings.Join(append([]string{name}, scopes...), ":"))
 				}
 			}
-			all[strings.ToUpper(method)+" "+path] = scheme
+			all[strings.ToUpper(method)+" "+path] = strings.Join(schemes, " ")
 		}
 	}
 	return all
@@ -140,48 +139,41 @@ func (d description) operations(t *testing.T) map[string]string {
 
 func TestOpenAPIRoutes(t *testing.T) {
 	b := openBox(t)
-	own, gate := b.Tokens()
 	s := New(b, conductor.New(b.Ledger(), conductor.Options{}), nil)
 	want := map[string]string{"GET /healthz": "", "GET /readyz": ""}
 	for _, r := range s.routes() {
-		want[r.pattern] = "apiToken"
-		if r.gate {
-			want[r.pattern] = "gateToken"
-		}
+		want[r.pattern] = schemes(r.needs)
 	}
 	described := describe(t).operations(t)
 	if diff := cmp.Diff(want, described); diff != "" {
 		t.Errorf("routes (-) and docs/openapi.yaml (+):\n%s", diff)
 	}
-	// The handler keeps what is described: no token opens what is not its own.
-	h := s.Handler()
-	refusal := map[string]int{"": http.StatusOK, "apiToken": http.StatusUnauthorized, "gateToken": http.StatusForbidden}
-	others := map[string][]string{"": {""}, "apiToken": {"", gate}, "gateToken": {"", own}}
-	for what, scheme := range described {
-		method, path, _ := strings.Cut(what, " ")
-		for _, token := range others[scheme] {
-			r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
-			r.Header.Set("Authorization", "Bearer "+token)
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, r)
-			if w.Code != refusal[scheme] {
-				t.Errorf("%s with the token %q is answered with %d, not %d", what, token, w.Code, refusal[scheme])
-			}
-		}
+}
+
+// schemes says how the description has who may do what.
+func schemes(needs access.Right) string {
+	switch needs {
+	case access.ToReport:
+		return "gateToken"
+	case access.ToOwn:
+		return "apiToken"
+	case access.ToAttend:
+		return "apiToken clientToken:operate sessionToken"
 	}
+	return "apiToken clientToken:" + string(needs)
 }
 
 func TestOpenAPISchemas(t *testing.T) {
 	d := describe(t)
 	requests := []any{
 		api.AddWork{}, api.Claim{}, api.Report{}, api.Override{}, api.StartRun{}, api.Answer{}, api.Message{},
-		api.Ask{}, api.Signalled{}, api.Answered{},
+		api.Ask{}, api.Signalled{}, api.Answered{}, api.NewToken{},
 	}
 	sessions := []any{api.SessionReport{}, api.SaidSignal{}}
 	answers := []any{
 		api.Work{}, work.Statement{}, work.Evidence{}, api.Holder{}, api.Grant{}, api.Emitted{}, api.NearMiss{}, api.Recorded{}, api.Event{}, api.NextEvents{}, api.Status{}, api.BoxStatus{}, api.LedgerStatus{},
 		api.Run{}, api.Task{}, api.Agent{}, api.Repair{}, api.Provider{}, api.Question{}, api.Notice{}, api.Told{}, api.SessionCommand{}, delivery.Usage{},
-		api.Conversation{},
+		api.Conversation{}, api.ClientToken{}, api.CreatedToken{},
 	}
 	for _, v := range slices.Concat(requests, sessions, answers) {
 		d.compare(t, reflect.TypeOf(v).Name(), v)
@@ -266,6 +258,7 @@ func TestOpenAPIEnums(t *testing.T) {
 	codes := slices.Concat(constants(t, "../api/api.go", "Code"), constants(t, "../api/session.go", "Code"))
 	codes = slices.DeleteFunc(codes, func(code string) bool { return code == api.CodeFailed || code == api.CodeUsage }) // which clients say
 	answered := slices.Collect(maps.Keys(statuses))
+	answered = append(answered, api.CodeForbidden) // whatever the reason
 	for _, p := range problems {
 		answered = append(answered, p.code)
 	}
@@ -280,7 +273,7 @@ func TestOpenAPIEnums(t *testing.T) {
 	}
 	for name, want := range map[string][]string{
 		"Phase": texts(agentsig.Phases()), "Role": texts(agentsig.Roles()), "ExitReason": texts(agentsig.ExitReasons()),
-		"EventType": work.Types(), "RunEventType": delivery.Types(), "ConversationEventType": conversation.Types(),
+		"EventType": work.Types(), "RunEventType": delivery.Types(), "ConversationEventType": conversation.Types(), "TokenEventType": access.Types(), "Scope": texts(access.Scopes()),
 		"ConversationOutcome": constants(t, "../conversation/event.go", "Outcome"), "Reflection": reflections(),
 		"RunState":    constants(t, "../api/run.go", "RunState"),
 		"ReportKind":  constants(t, "../api/session.go", "Report"),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/conductor"
 	"github.com/signalbox-dev/signalbox/internal/httpserver"
@@ -18,7 +19,9 @@ var problems = []struct {
 	code   string
 }{
 	{errToken, http.StatusUnauthorized, api.CodeUnauthorized},
-	{errGateToken, http.StatusForbidden, api.CodeUnauthorized},
+	{access.ErrUnknown, http.StatusUnauthorized, api.CodeUnauthorized},
+	{access.ErrExpired, http.StatusUnauthorized, api.CodeUnauthorized},
+	{access.ErrBadKey, http.StatusBadRequest, api.CodeInvalid},
 	{errSlow, http.StatusServiceUnavailable, api.CodeBusy},
 	{errNoRoom, http.StatusServiceUnavailable, api.CodeBusy},
 	{errManyRead, http.StatusServiceUnavailable, api.CodeBusy},
@@ -51,10 +54,13 @@ var statuses = map[string]int{
 // problemOf says how an error is answered.
 func problemOf(err error) (status int, p *api.Problem) {
 	var form badRequest
+	var refused forbidden
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &form):
 		return http.StatusBadRequest, &api.Problem{Code: api.CodeInvalid, Message: err.Error()}
+	case errors.As(err, &refused):
+		return http.StatusForbidden, &api.Problem{Code: api.CodeForbidden, Message: err.Error()}
 	case errors.As(err, &large):
 		return http.StatusRequestEntityTooLarge, &api.Problem{Code: api.CodeInvalid, Message: fmt.Sprintf(
 			"the request has more than %d bytes: divide a plan; of an agent's output send the last part, with the signal", large.Limit)}

@@ -10,15 +10,16 @@ import (
 	"net/url"
 	"os"
 
+	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/httpserver"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // post reads a request with its key, carries it out and answers.
-func post[Q, V any](do func(r *http.Request, q Q, key string) (V, error)) func(http.ResponseWriter, *http.Request) error {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		key, err := keyOf(r)
+func post[Q, V any](do func(r *http.Request, p access.Principal, q Q, key string) (V, error)) handler {
+	return func(w http.ResponseWriter, r *http.Request, p access.Principal) error {
+		key, err := keyOf(r, p)
 		if err != nil {
 			return err
 		}
@@ -26,19 +27,20 @@ func post[Q, V any](do func(r *http.Request, q Q, key string) (V, error)) func(h
 		if err != nil {
 			return err
 		}
-		v, err := do(r, q, key)
+		v, err := do(r, p, q, key)
 		return reply(w, v, err)
 	}
 }
 
 var errBadKey = fmt.Errorf("an %s has at most %d characters, none of them a control character", api.KeyHeader, api.MaxKey)
 
-func keyOf(r *http.Request) (string, error) {
+// keyOf returns the key of a request, as the ledger has it: those of two principals never meet.
+func keyOf(r *http.Request, p access.Principal) (string, error) {
 	key := r.Header.Get(api.KeyHeader)
 	if len(key) > api.MaxKey || safetext.Escape(key) != key {
 		return "", errBadKey
 	}
-	return key, nil
+	return p.Key(key)
 }
 
 // queryOf returns the parameters in a request's address. A form in its body is not read.

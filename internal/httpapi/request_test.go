@@ -62,7 +62,7 @@ func TestGateToken(t *testing.T) {
 	}{
 		{"/v1/work/T-0/gate", own, http.StatusForbidden},
 		{"/v1/work/T-0/gate", gate, http.StatusConflict}, // it is not in CI_PENDING
-		{"/v1/work/T-0/override", gate, http.StatusUnauthorized},
+		{"/v1/work/T-0/override", gate, http.StatusForbidden},
 		{"/v1/work/T-0/override", "", http.StatusUnauthorized},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, c.path, strings.NewReader(`{"commit":"0123abc","result":"pass"}`))
@@ -85,7 +85,7 @@ func TestReviewToken(t *testing.T) {
 	h := New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).Handler()
 	own, gate := b.Tokens()
 	for token, want := range map[string]int{
-		"": http.StatusUnauthorized, gate: http.StatusUnauthorized, grant.Session: http.StatusUnauthorized, grant.Token.String(): http.StatusUnauthorized,
+		"": http.StatusUnauthorized, gate: http.StatusForbidden, grant.Session: http.StatusUnauthorized, grant.Token.String(): http.StatusUnauthorized,
 		own + " ": http.StatusUnauthorized, own: http.StatusConflict, // it is no task of a run
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {

@@ -2,8 +2,8 @@ package httpapi
 
 import (
 	"cmp"
-	"crypto/subtle"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/httpserver"
 	"github.com/signalbox-dev/signalbox/internal/work"
@@ -19,16 +20,21 @@ import (
 // route is a request that the API knows.
 type route struct {
 	pattern string
-	gate    bool  // it takes the gate's token, and no other
-	most    int64 // bytes of its body; as many as a small one has if it is 0
-	handle  func(http.ResponseWriter, *http.Request) error
+	needs   access.Right // of whoever asks
+	most    int64        // bytes of its body; as many as a small one has if it is 0
+	handle  handler
 }
+
+// handler answers a request of somebody who may make it.
+type handler func(http.ResponseWriter, *http.Request, access.Principal) error
 
 func (s *Server) routes() []route {
 	b, c := s.box, s.conductor
 	return []route{
-		{"GET /v1/status", false, 0, func(w http.ResponseWriter, _ *http.Request) error { return reply(w, b.Status(), nil) }},
-		{"GET /v1/work", false, 0, func(w http.ResponseWriter, r *http.Request) error {
+		{"GET /v1/status", access.ToRead, 0, func(w http.ResponseWriter, _ *http.Request, _ access.Principal) error {
+			return reply(w, b.Status(), nil)
+		}},
+		{"GET /v1/work", access.ToRead, 0, func(w http.ResponseWriter, r *http.Request, _ access.Principal) error {
 			q, err := queryOf(r)
 			if err != nil {
 				return err
@@ -39,41 +45,41 @@ func (s *Server) routes() []route {
 			}
 			return answerList(s.logger, w, r, func(from api.From) (api.Page[api.Work], error) { return b.List(r.Context(), phase, from) })
 		}},
-		{"POST /v1/work", false, 0, post(func(r *http.Request, q api.AddWork, key string) (api.Work, error) {
+		{"POST /v1/work", access.ToOperate, 0, post(func(r *http.Request, p access.Principal, q api.AddWork, key string) (api.Work, error) {
 			return b.Add(r.Context(), q, key)
 		})},
-		{"GET /v1/work/{id}", false, 0, func(w http.ResponseWriter, r *http.Request) error {
+		{"GET /v1/work/{id}", access.ToRead, 0, func(w http.ResponseWriter, r *http.Request, _ access.Principal) error {
 			v, err := b.Work(r.PathValue("id"))
 			if err == nil {
 				v, err = s.conductor.AskedNow(v)
 			}
 			return reply(w, v, err)
 		}},
-		{"POST /v1/work/{id}/override", false, 0, post(func(r *http.Request, q api.Override, key string) (api.Recorded, error) {
+		{"POST /v1/work/{id}/override", access.ToOperate, 0, post(func(r *http.Request, p access.Principal, q api.Override, key string) (api.Recorded, error) {
 			return b.Override(r.PathValue("id"), q, key)
 		})},
-		{"POST /v1/work/{id}/gate", true, 0, post(func(r *http.Request, q api.Report, key string) (api.Recorded, error) {
+		{"POST /v1/work/{id}/gate", access.ToReport, 0, post(func(r *http.Request, p access.Principal, q api.Report, key string) (api.Recorded, error) {
 			return b.Report(r.PathValue("id"), q, key)
 		})},
-		{"POST /v1/claims", false, 0, post(func(r *http.Request, q api.Claim, key string) (api.Grant, error) {
+		{"POST /v1/claims", access.ToOperate, 0, post(func(r *http.Request, p access.Principal, q api.Claim, key string) (api.Grant, error) {
 			if err := httpserver.Waits(r); err != nil { // for an item, or for a claim with the same key
 				return api.Grant{}, err
 			}
 			return b.Claim(r.Context(), q, key)
 		})},
-		{"POST /v1/sessions/{session}/renew", false, 0, func(w http.ResponseWriter, r *http.Request) error {
+		{"POST /v1/sessions/{session}/renew", access.ToOperate, 0, func(w http.ResponseWriter, r *http.Request, _ access.Principal) error {
 			v, err := b.Renew(r.PathValue("session"))
 			return reply(w, v, err)
 		}},
-		{"POST /v1/sessions/{session}/release", false, 0, func(w http.ResponseWriter, r *http.Request) error {
-			key, err := keyOf(r)
+		{"POST /v1/sessions/{session}/release", access.ToOperate, 0, func(w http.ResponseWriter, r *http.Request, p access.Principal) error {
+			key, err := keyOf(r, p)
 			if err != nil {
 				return err
 			}
 			v, err := b.Release(r.PathValue("session"), key)
 			return reply(w, v, err)
 		}},
-		{"POST /v1/sessions/{session}/emit", false, api.MaxOutput, func(w http.ResponseWriter, r *http.Request) error {
+		{"POST /v1/sessions/{session}/emit", access.ToOperate, api.MaxOutput, func(w http.ResponseWriter, r *http.Request, p access.Principal) error {
 			session := r.PathValue("session")
 			if err := b.CheckSession(session); err != nil {
 				return err // before its output is read
@@ -82,39 +88,39 @@ func (s *Server) routes() []route {
 			if err != nil {
 				return unread(err)
 			}
-			key, err := keyOf(r)
+			key, err := keyOf(r, p)
 			if err != nil {
 				return err
 			}
 			v, err := b.Emit(session, output, key)
 			return reply(w, v, err)
 		}},
-		{"POST /v1/sessions/{session}/report", false, api.MaxReport, func(w http.ResponseWriter, r *http.Request) error {
+		{"POST /v1/sessions/{session}/report", access.ToAttend, api.MaxReport, func(w http.ResponseWriter, r *http.Request, _ access.Principal) error {
 			q, err := decodeSessions[api.SessionReport](r)
 			if err == nil {
 				err = c.SessionReport(r.Context(), r.PathValue("session"), q)
 			}
 			return reply(w, struct{}{}, err)
 		}},
-		{"POST /v1/sessions/{session}/activity", false, 0, func(w http.ResponseWriter, r *http.Request) error {
+		{"POST /v1/sessions/{session}/activity", access.ToAttend, 0, func(w http.ResponseWriter, r *http.Request, _ access.Principal) error {
 			q, err := decodeSessions[api.Activity](r)
 			if err == nil {
 				err = c.Activity(r.PathValue("session"), q)
 			}
 			return reply(w, struct{}{}, err)
 		}},
-		{"GET /v1/sessions/{session}/commands", false, 0, s.commands},
-		{"POST /v1/conversations", false, api.MaxConversation, post(func(r *http.Request, q api.Ask, key string) (api.Conversation, error) {
+		{"GET /v1/sessions/{session}/commands", access.ToAttend, 0, s.commands},
+		{"POST /v1/conversations", access.ToOperate, api.MaxConversation, post(func(r *http.Request, p access.Principal, q api.Ask, key string) (api.Conversation, error) {
 			return b.Ask(r.Context(), q, key)
 		})},
-		{"POST /v1/conversations/{id}/signals", false, api.MaxConversation, post(func(r *http.Request, q api.Signalled, key string) (api.Recorded, error) {
+		{"POST /v1/conversations/{id}/signals", access.ToOperate, api.MaxConversation, post(func(r *http.Request, p access.Principal, q api.Signalled, key string) (api.Recorded, error) {
 			return b.Signalled(r.PathValue("id"), q, key)
 		})},
-		{"POST /v1/conversations/{id}/end", false, 0, post(func(r *http.Request, q api.Answered, key string) (api.Recorded, error) {
+		{"POST /v1/conversations/{id}/end", access.ToOperate, 0, post(func(r *http.Request, p access.Principal, q api.Answered, key string) (api.Recorded, error) {
 			return b.Answered(r.PathValue("id"), q, key)
 		})},
-		{"GET /v1/events", false, 0, s.events},
-		{"GET /v1/runs", false, 0, func(w http.ResponseWriter, r *http.Request) error {
+		{"GET /v1/events", access.ToRead, 0, s.events},
+		{"GET /v1/runs", access.ToRead, 0, func(w http.ResponseWriter, r *http.Request, _ access.Principal) error {
 			q, err := queryOf(r)
 			if err != nil {
 				return err
@@ -125,77 +131,124 @@ func (s *Server) routes() []route {
 			}
 			return answerList(s.logger, w, r, func(from api.From) (api.Page[api.Run], error) { return b.Runs(r.Context(), live, from) })
 		}},
-		{"POST /v1/runs", false, 2 * api.MaxPlan, post(func(r *http.Request, q api.StartRun, key string) (api.Run, error) {
+		{"POST /v1/runs", access.ToOperate, 2 * api.MaxPlan, post(func(r *http.Request, p access.Principal, q api.StartRun, key string) (api.Run, error) {
 			return c.Deliver(r.Context(), q, key)
 		})},
-		{"GET /v1/runs/{run}", false, 0, func(w http.ResponseWriter, r *http.Request) error {
+		{"GET /v1/runs/{run}", access.ToRead, 0, func(w http.ResponseWriter, r *http.Request, _ access.Principal) error {
 			v, err := b.Run(r.PathValue("run"))
 			return reply(w, v, err)
 		}},
-		{"GET /v1/runs/{run}/watch", false, 0, s.watchRun},
-		{"POST /v1/runs/{run}/pause", false, 0, s.onRun("pause")},
-		{"POST /v1/runs/{run}/resume", false, 0, s.onRun("resume")},
-		{"POST /v1/runs/{run}/cancel", false, 0, s.onRun("cancel")},
-		{"POST /v1/clean", false, 0, post(func(r *http.Request, q api.Clean, _ string) (api.Cleaned, error) {
+		{"GET /v1/runs/{run}/watch", access.ToRead, 0, s.watchRun},
+		{"POST /v1/runs/{run}/pause", access.ToOperate, 0, s.onRun("pause")},
+		{"POST /v1/runs/{run}/resume", access.ToOperate, 0, s.onRun("resume")},
+		{"POST /v1/runs/{run}/cancel", access.ToOperate, 0, s.onRun("cancel")},
+		{"POST /v1/clean", access.ToOperate, 0, post(func(r *http.Request, p access.Principal, q api.Clean, _ string) (api.Cleaned, error) {
 			return c.Clean(r.Context(), q)
 		})},
-		{"GET /v1/questions", false, 0, func(w http.ResponseWriter, _ *http.Request) error { return reply(w, b.Questions(), nil) }},
-		{"POST /v1/questions/{question}/answer", false, 0, post(func(r *http.Request, q api.Answer, key string) (api.Question, error) {
+		{"GET /v1/questions", access.ToRead, 0, func(w http.ResponseWriter, _ *http.Request, _ access.Principal) error {
+			return reply(w, b.Questions(), nil)
+		}},
+		{"POST /v1/questions/{question}/answer", access.ToAnswer, 0, post(func(r *http.Request, p access.Principal, q api.Answer, key string) (api.Question, error) {
 			id := r.PathValue("question")
 			if v, ok, err := b.Answer(id, q, key); ok {
 				return v, err
 			}
 			return c.Answer(r.Context(), id, q)
 		})},
-		{"POST /v1/work/{id}/tell", false, 0, post(func(r *http.Request, q api.Message, key string) (api.Told, error) {
+		{"POST /v1/work/{id}/tell", access.ToOperate, 0, post(func(r *http.Request, p access.Principal, q api.Message, key string) (api.Told, error) {
 			return c.Tell(r.Context(), r.PathValue("id"), q, key)
 		})},
-		{"GET /v1/work/{id}/review", false, 0, func(w http.ResponseWriter, r *http.Request) error {
+		{"GET /v1/work/{id}/review", access.ToRead, 0, func(w http.ResponseWriter, r *http.Request, _ access.Principal) error {
 			v, err := c.Sight(r.Context(), r.PathValue("id"))
 			return reply(w, v, err)
 		}},
-		{"POST /v1/work/{id}/review", false, 0, post(func(r *http.Request, q api.Verdict, key string) (api.Run, error) {
+		{"POST /v1/work/{id}/review", access.ToAnswer, 0, post(func(r *http.Request, p access.Principal, q api.Verdict, key string) (api.Run, error) {
 			return c.Review(r.Context(), r.PathValue("id"), q, key)
 		})},
-		{"POST /v1/work/{id}/take", false, 0, post(func(r *http.Request, _ struct{}, _ string) (api.Taken, error) {
+		{"POST /v1/work/{id}/take", access.ToOperate, 0, post(func(r *http.Request, p access.Principal, _ struct{}, _ string) (api.Taken, error) {
 			return c.Take(r.Context(), r.PathValue("id"))
 		})},
-		{"POST /v1/work/{id}/give", false, 0, post(func(r *http.Request, q api.Give, key string) (api.Run, error) {
+		{"POST /v1/work/{id}/give", access.ToOperate, 0, post(func(r *http.Request, p access.Principal, q api.Give, key string) (api.Run, error) {
 			return c.Give(r.Context(), r.PathValue("id"), q, key)
 		})},
-		{"POST /v1/work/{id}/cancel", false, 0, s.onTask("cancel")},
-		{"POST /v1/work/{id}/retry", false, 0, s.onTask("retry")},
+		{"POST /v1/work/{id}/cancel", access.ToOperate, 0, s.onTask("cancel")},
+		{"POST /v1/work/{id}/retry", access.ToOperate, 0, s.onTask("retry")},
+		{"GET /v1/tokens", access.ToOwn, 0, func(w http.ResponseWriter, _ *http.Request, _ access.Principal) error {
+			return reply(w, b.ListTokens(), nil)
+		}},
+		{"POST /v1/tokens", access.ToOwn, 0, post(func(_ *http.Request, _ access.Principal, q api.NewToken, key string) (api.CreatedToken, error) {
+			return b.CreateToken(q, key)
+		})},
+		{"POST /v1/tokens/{id}/revoke", access.ToOwn, 0, func(w http.ResponseWriter, r *http.Request, p access.Principal) error {
+			key, err := keyOf(r, p)
+			if err != nil {
+				return err
+			}
+			v, err := b.RevokeToken(r.PathValue("id"), key)
+			return reply(w, v, err)
+		}},
 	}
 }
 
-func (s *Server) onRun(verb string) func(http.ResponseWriter, *http.Request) error {
-	return post(func(r *http.Request, q api.Message, _ string) (api.Run, error) {
+func (s *Server) onRun(verb string) handler {
+	return post(func(r *http.Request, p access.Principal, q api.Message, _ string) (api.Run, error) {
 		return s.conductor.OnRun(r.Context(), r.PathValue("run"), verb, q)
 	})
 }
 
-func (s *Server) onTask(verb string) func(http.ResponseWriter, *http.Request) error {
-	return post(func(r *http.Request, q api.Message, _ string) (api.Run, error) {
+func (s *Server) onTask(verb string) handler {
+	return post(func(r *http.Request, p access.Principal, q api.Message, _ string) (api.Run, error) {
 		return s.conductor.OnTask(r.Context(), r.PathValue("id"), verb, q)
 	})
 }
 
-// authorize checks the request's token. The gate's own token is for its reports
+// authorize returns who makes a request, if they may. The gate's own token is for its reports
 // alone, and they take no other: an agent that could pass its own CI would.
-func (s *Server) authorize(r *http.Request, gate bool) error {
-	own, gates := s.box.Tokens()
-	want, refusal := own, errToken
-	if gate {
-		want, refusal = gates, errGateToken
+func (s *Server) authorize(r *http.Request, needs access.Right) (access.Principal, error) {
+	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok {
+		return access.Principal{}, errToken
 	}
-	got, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok || subtle.ConstantTimeCompare([]byte(got), []byte(want)) != 1 {
-		return refusal
+	p, err := s.box.Principal(secret)
+	if err != nil {
+		return access.Principal{}, err
 	}
-	return nil
+	if p, err = speaker(r, p); err != nil {
+		return access.Principal{}, err
+	}
+	if err := p.May(needs, r.PathValue("session")); err != nil {
+		return access.Principal{}, forbidden{err}
+	}
+	return p, nil
 }
 
+// speaker returns for whom a principal speaks: itself, or a client, if it is the owner. Nobody gains by that: the owner may do
+// everything.
+func speaker(r *http.Request, p access.Principal) (access.Principal, error) {
+	names, scopes := r.Header.Values(api.ClientHeader), r.Header.Values(api.ScopesHeader)
+	switch {
+	case len(names) == 0 && len(scopes) == 0:
+		return p, nil
+	case p.Kind != access.Owner:
+		return access.Principal{}, forbidden{errSpeaks}
+	case len(names) != 1 || len(scopes) != 1:
+		return access.Principal{}, badRequest{errHeaders}
+	}
+	client := access.Principal{Kind: access.Client, Name: names[0]}
+	for _, s := range strings.Fields(scopes[0]) {
+		client.Scopes = append(client.Scopes, access.Scope(s))
+	}
+	if err := errors.Join(access.CheckName(client.Name), access.CheckScopes(client.Scopes)); err != nil {
+		return access.Principal{}, badRequest{err}
+	}
+	return client, nil
+}
+
+// forbidden is why somebody may not ask for something.
+type forbidden struct{ error }
+
 var (
-	errToken     = errors.New("the request has no valid token: it is in api.token in the box's directory, and goes into the header Authorization: Bearer TOKEN")
-	errGateToken = errors.New("the gate's own token is needed: it is in gate.token in the box's directory, and `signalbox gate report` takes it from SIGNALBOX_GATE_TOKEN")
+	errToken   = errors.New("the request needs a valid token, in the header Authorization: Bearer TOKEN: the owner's is in api.token in the box's directory, and `signalbox token create` makes one for a client, which the command line takes from SIGNALBOX_TOKEN")
+	errHeaders = fmt.Errorf("%s and %s go together, each once", api.ClientHeader, api.ScopesHeader)
+	errSpeaks  = fmt.Errorf("%s and %s are for who has the token of api.token: a client's own token says who it is, so leave them out", api.ClientHeader, api.ScopesHeader)
 )

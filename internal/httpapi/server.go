@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/signalbox-dev/signalbox/internal/access"
+	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/conductor"
@@ -24,6 +26,7 @@ type Server struct {
 	conductor *conductor.Conductor
 	logger    *slog.Logger
 	room      *semaphore.Weighted // for large requests
+	tools     http.Handler        // for agents; nil if there are none
 	following crowd               // clients that follow
 	reading   crowd               // clients that read the events that there are
 }
@@ -37,6 +40,34 @@ func New(b *box.Box, c *conductor.Conductor, logger *slog.Logger) *Server {
 		box: b, conductor: c, logger: logger, room: semaphore.NewWeighted(largeRoom),
 		following: crowd{make(chan struct{}, maxFollowing), errManyFollow}, reading: crowd{make(chan struct{}, maxReading), errManyRead},
 	}
+}
+
+// WithTools has the server offer tools to agents on [ToolsPath], to whoever may read. The handler finds who asks by [Asks].
+func (s *Server) WithTools(tools http.Handler) *Server {
+	s.tools = tools
+	return s
+}
+
+// ToolsPath is where a box offers tools to agents.
+const ToolsPath = "/mcp"
+
+// maxTools is how long a request to the tools may be, in bytes: it can carry a plan.
+const maxTools = 4 * api.MaxPlan
+
+type asksKey struct{}
+
+// Asks returns who makes a request that was handed on.
+func Asks(r *http.Request) access.Principal {
+	p, _ := r.Context().Value(asksKey{}).(access.Principal)
+	return p
+}
+
+// toolsRoute hands requests on to the tools.
+func (s *Server) toolsRoute() route {
+	return route{ToolsPath, access.ToRead, maxTools, func(w http.ResponseWriter, r *http.Request, p access.Principal) error {
+		s.tools.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), asksKey{}, p)))
+		return nil
+	}}
 }
 
 // Listen opens the address that the box answers on. It has to be on this machine:
@@ -106,9 +137,14 @@ func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
-	for _, r := range s.routes() {
+	routes := s.routes()
+	if s.tools != nil {
+		routes = append(routes, s.toolsRoute())
+	}
+	for _, r := range routes {
 		mux.HandleFunc(r.pattern, func(w http.ResponseWriter, req *http.Request) {
-			if err := s.authorize(req, r.gate); err != nil {
+			p, err := s.authorize(req, r.needs)
+			if err != nil {
 				httpserver.Refuse(w)
 				problem(w, err)
 				return
@@ -119,7 +155,7 @@ func (s *Server) Handler() http.Handler {
 			}
 			req, end := s.bound(w, req, cmp.Or(r.most, smallBody))
 			defer end()
-			err := r.handle(w, req)
+			err = r.handle(w, req, p)
 			if errors.Is(err, archive.ErrFailed) {
 				<-s.box.Done() // whoever is told this finds /readyz say the same
 			}

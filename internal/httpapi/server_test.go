@@ -243,7 +243,7 @@ func TestRefusedConnection(t *testing.T) {
 	}{
 		{"no token", add, "", "", 401, false},
 		{"another token", add, "x", `{"title":"x"}`, 401, false},
-		{"the gate's token", add, gate, `{"title":"x"}`, 401, false},
+		{"the gate's token", add, gate, `{"title":"x"}`, 403, false},
 		{"the API's token for the gate", "POST /v1/work/x/gate HTTP/1.1\r\nContent-Length: 2", token, "{}", 403, false},
 		{"no such thing", "GET /v2 HTTP/1.1", "", "", 404, false},
 		{"another method", "PUT /v1/work HTTP/1.1\r\nContent-Length: 2", "", "", 405, false},

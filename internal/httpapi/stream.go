@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/httpserver"
 )
@@ -76,7 +77,7 @@ func message(data []byte) func(io.Writer) error {
 func nothing(io.Writer) error { return nil }
 
 // watchRun sends a run as it is, and again when it has changed, until it has ended.
-func (s *Server) watchRun(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) watchRun(w http.ResponseWriter, r *http.Request, _ access.Principal) error {
 	watch, err := s.box.WatchRun(r.PathValue("run"))
 	if err != nil {
 		return err
@@ -120,7 +121,7 @@ func pauseFollowing(ctx context.Context) error {
 }
 
 // commands sends a session what the box wants of it, for as long as both are there.
-func (s *Server) commands(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) commands(w http.ResponseWriter, r *http.Request, _ access.Principal) error {
 	session, err := s.conductor.LiveSession(r.PathValue("session"))
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"path/filepath"
 	"time"
 
@@ -25,6 +26,7 @@ type Options struct {
 	Config   config.Config // plans are delivered if it has agents, and work by hand is checked if it says so, in the checkout that it lies in
 	Program  string        // this program, which sessions are started with
 	Draining bool          // requests are taken, and nothing is started
+	Tools    http.Handler  // for agents, as [httpapi.Server.WithTools] has it; nil if there are none
 
 	patience time.Duration // startPatience if 0
 }
@@ -40,6 +42,7 @@ type Service struct {
 
 	runner *runner.Runner // nil if no plans are delivered and no work is checked
 	logger *slog.Logger
+	tools  http.Handler
 }
 
 // Open starts a service, which answers no requests yet. Whoever opens one closes it. It ends with ctx.
@@ -72,7 +75,7 @@ func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
 	if err != nil {
 		return nil, box.Found{}, err
 	}
-	s := &Service{Box: b, logger: o.Box.Logger, Conductor: conductor.New(b.Ledger(), conductor.Options{
+	s := &Service{Box: b, logger: o.Box.Logger, tools: o.Tools, Conductor: conductor.New(b.Ledger(), conductor.Options{
 		Config: o.Config, Settings: o.Box.Settings, Exit: o.Box.ExitEnabled, Draining: o.Draining, Logger: o.Box.Logger,
 	})}
 	s.Conductor.TellByHand(runner.Notifier{Config: o.Config})
@@ -119,7 +122,7 @@ func patient(ctx context.Context, patience time.Duration) (context.Context, cont
 
 // Serve answers requests on the listener until ctx ends or the box stops, and then lets nothing more be recorded.
 func (s *Service) Serve(ctx context.Context, l net.Listener) error {
-	return httpapi.New(s.Box, s.Conductor, s.logger).Serve(ctx, l)
+	return httpapi.New(s.Box, s.Conductor, s.logger).WithTools(s.tools).Serve(ctx, l)
 }
 
 // Close stops the service, and returns when nothing of it runs any more. Agents' sessions go on.

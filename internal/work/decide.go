@@ -467,8 +467,17 @@ type Override struct {
 	Key    string
 }
 
-// OperatorActor is the actor of what the operator does.
-const OperatorActor = "operator"
+// OperatorActor is the actor of what the operator does, and ClientPrefix begins that of what a client of theirs does, before
+// the client's name. Who claims work can't have such a name.
+const (
+	OperatorActor = "operator"
+	ClientPrefix  = "client:"
+)
+
+// ByOperator reports whether an actor is the operator, or a client of theirs.
+func ByOperator(actor string) bool {
+	return actor == OperatorActor || strings.HasPrefix(actor, ClientPrefix)
+}
 
 // Events implements [Command].
 func (Override) Events() []string { return []string{WorkOverridden} }

@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/jsontext"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
 )
@@ -82,34 +83,34 @@ const (
 // Snapshot is the result as an agent needs it, before anything is cut.
 func (r *Result) Snapshot() Snapshot {
 	s := Snapshot{
-		Ticker:            reply.Shorten(cmp.Or(r.Ticker, "unknown"), maxTicker),
-		Status:            reply.Shorten(cmp.Or(r.Status, agentformat.StatusError), maxWord),
-		Assessment:        reply.Shorten(cmp.Or(string(r.Assessment), "UNKNOWN"), maxWord),
-		OverallAssessment: reply.Shorten(cmp.Or(r.OverallAssessment, "UNKNOWN"), maxOverall),
+		Ticker:            jsontext.Shorten(cmp.Or(r.Ticker, "unknown"), maxTicker),
+		Status:            jsontext.Shorten(cmp.Or(r.Status, agentformat.StatusError), maxWord),
+		Assessment:        jsontext.Shorten(cmp.Or(string(r.Assessment), "UNKNOWN"), maxWord),
+		OverallAssessment: jsontext.Shorten(cmp.Or(r.OverallAssessment, "UNKNOWN"), maxOverall),
 		AsOf:              r.AsOf,
 		Signals:           []Signal{}, RecommendedActions: []Action{},
 	}
 	if r.Status != agentformat.StatusSuccess {
-		s.Verdict = reply.Shorten(fmt.Sprintf("Exit signal check failed for %s: %s", s.Ticker, cmp.Or(r.Error, "unknown error")), maxVerdict)
+		s.Verdict = jsontext.Shorten(fmt.Sprintf("Exit signal check failed for %s: %s", s.Ticker, cmp.Or(r.Error, "unknown error")), maxVerdict)
 		return s
 	}
 	s.SignalCount = len(r.Signals)
 	for _, signal := range r.Signals {
 		s.Signals = append(s.Signals, Signal{
-			RuleName:  reply.Shorten(cmp.Or(signal.RuleName, "unknown"), maxName),
+			RuleName:  jsontext.Shorten(cmp.Or(signal.RuleName, "unknown"), maxName),
 			Triggered: signal.Triggered,
 			Severity:  agentformat.Round(signal.Severity, 4),
 			IsPrimary: signal.IsPrimary,
-			Status:    reply.Shorten(cmp.Or(signal.Status, exitrule.StatusOK), maxWord),
+			Status:    jsontext.Shorten(cmp.Or(signal.Status, exitrule.StatusOK), maxWord),
 		})
 	}
 	s.TradeEligible = r.TradeEligible
 	for _, order := range r.RecommendedActions {
 		action := Action{
-			Action:    reply.Shorten(cmp.Or(order.Action, "unknown"), maxWord),
-			Ticker:    reply.Shorten(cmp.Or(order.Ticker, s.Ticker), maxTicker),
+			Action:    jsontext.Shorten(cmp.Or(order.Action, "unknown"), maxWord),
+			Ticker:    jsontext.Shorten(cmp.Or(order.Ticker, s.Ticker), maxTicker),
 			Quantity:  quantity(order.Quantity),
-			OrderType: reply.Shorten(cmp.Or(order.OrderType, "unknown"), maxWord),
+			OrderType: jsontext.Shorten(cmp.Or(order.OrderType, "unknown"), maxWord),
 		}
 		if order.StopPrice != nil {
 			action.StopPrice = agentformat.Round(order.StopPrice.Float(), 6)
@@ -177,7 +178,7 @@ func (s Snapshot) Flags() []agentformat.Flag {
 	case begins(exitrule.Error):
 		add("primary_rule_error", agentformat.Error, "Primary rule failed — cannot determine exit status")
 	default:
-		add("unknown_assessment", agentformat.Info, "The assessment %s is not known — cannot determine exit status", reply.Shorten(s.OverallAssessment, maxTicker))
+		add("unknown_assessment", agentformat.Info, "The assessment %s is not known — cannot determine exit status", jsontext.Shorten(s.OverallAssessment, maxTicker))
 	}
 	if s.TradeEligible && s.SellQuantity > 0 {
 		percentage := 0.0
@@ -208,10 +209,10 @@ func listed(names []string, most int) string {
 
 // Capped is the snapshot as it is sent: a few signals, fewer if the reply would be too long.
 func (s Snapshot) Capped() Snapshot {
-	room := maxReply - replyRest - reply.JSONLength(s.Flags())
+	room := maxReply - replyRest - jsontext.Length(s.Flags())
 	s.Signals = s.Signals[:min(len(s.Signals), maxSignals)]
 	s.RecommendedActions = s.RecommendedActions[:min(len(s.RecommendedActions), maxActions)]
-	for len(s.Signals) > 0 && reply.JSONLength(s) > room {
+	for len(s.Signals) > 0 && jsontext.Length(s) > room {
 		s.Signals = s.Signals[:len(s.Signals)-1]
 	}
 	return s

@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/jsontext"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
 )
@@ -96,7 +97,7 @@ func (r *Result) Snapshot() Snapshot {
 		TopCandidates: []Ticker{}, WashSaleTickers: []string{},
 	}
 	if s.Status != agentformat.StatusSuccess {
-		s.Verdict = "Tax harvest analysis failed: " + reply.Shorten(cmp.Or(r.Error, "unknown error"), maxErrorText)
+		s.Verdict = "Tax harvest analysis failed: " + jsontext.Shorten(cmp.Or(r.Error, "unknown error"), maxErrorText)
 		return s
 	}
 	s.TotalHarvestableLoss = agentformat.Number(r.TotalHarvestableLoss)
@@ -222,7 +223,7 @@ func (s Snapshot) verdict() string {
 // and amounts in cents.
 func (s Snapshot) Capped() Snapshot {
 	tickers, washed := s.TopCandidates, s.WashSaleTickers
-	room := maxReply - replyRest - reply.JSONLength(s.Flags())
+	room := maxReply - replyRest - jsontext.Length(s.Flags())
 	s.TotalHarvestableLoss = agentformat.Round(s.TotalHarvestableLoss, 2)
 	s.ShortTermLoss = agentformat.Round(s.ShortTermLoss, 2)
 	s.LongTermLoss = agentformat.Round(s.LongTermLoss, 2)
@@ -244,7 +245,7 @@ func (s Snapshot) Capped() Snapshot {
 		s.CandidatesOmitted = len(tickers) - len(s.TopCandidates)
 		s.WashSaleTickersOmitted = len(washed) - len(s.WashSaleTickers)
 		switch top, wash := len(s.TopCandidates), len(s.WashSaleTickers); {
-		case top+wash <= 2 || reply.JSONLength(s) <= room:
+		case top+wash <= 2 || jsontext.Length(s) <= room:
 			return s
 		case wash > 1:
 			s.WashSaleTickers = s.WashSaleTickers[:wash-1]
@@ -262,7 +263,7 @@ func roundedPct(p *float64) *float64 {
 }
 
 // shortTicker keeps both ends of a ticker, since long ones are often alike in the first.
-func shortTicker(s string) string { return reply.ShortenMiddle(s, maxTickerText, maxTickerTail) }
+func shortTicker(s string) string { return jsontext.ShortenMiddle(s, maxTickerText, maxTickerTail) }
 
 // coverageText is a coverage in whole percent. It is rounded, but not up to a limit that it does
 // not reach: 49.96 is 49.

@@ -1,10 +1,6 @@
 // Package mcpserver offers the two tools to agents over the Model Context Protocol: on standard
-// input and output, and over HTTP on the own machine.
-//
-// A call is answered with one JSON object, as structured content and as text. Errors come the
-// same way, in the format that was asked for, so that an agent can read them and try again. A
-// file that a call wrote is linked in its answer, and can be read through the server for as long
-// as the server runs; no other file can.
+// input and output, and over HTTP on the own machine. How, is the shared package's of the same name;
+// an error comes in the format that was asked for.
 package mcpserver
 
 import (
@@ -13,12 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
-	"strings"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/mcpserver"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/exitsignal"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/harvest"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
@@ -42,12 +35,10 @@ type Options struct {
 
 // Server answers MCP clients. One server serves any number of them, on any transport.
 type Server struct {
+	*mcpserver.Server
 	tools  Tools
 	hosts  []string
 	logger *slog.Logger
-	mcp    *mcp.Server
-	files  files
-	slots  chan struct{} // one for each call that is worked on
 }
 
 // maxCalls is how many calls are worked on at once; others wait. Each holds the whole history.
@@ -56,28 +47,33 @@ const maxCalls = 4
 const instructions = "Exit signals and tax-loss harvesting from the user's own files, offline; nothing is traded. " +
 	"Prefer format=agent for a verdict with flags, and output=file when every detail is needed."
 
+// maxRequest is how long a message from a client may be.
+const maxRequest = 1 << 20
+
 // New makes a server of the tools. The version is what clients are told.
 func New(t Tools, version string, o Options) *Server {
-	s := &Server{tools: t, logger: o.Logger, slots: make(chan struct{}, maxCalls)}
+	s := &Server{tools: t, hosts: o.Hosts, logger: o.Logger}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
 	}
-	for _, host := range o.Hosts {
-		s.hosts = append(s.hosts, strings.ToLower(host))
-	}
-	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "portfolio", Title: "Portfolio", Version: version}, &mcp.ServerOptions{
-		Instructions: instructions,
-		Logger:       s.logger,
-		// A file comes up only in the answer to a call, which links it, so nobody is notified.
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
-		// Unsaid, it would be public: anyone on the way could keep what somebody owns.
-		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
+	s.Server = mcpserver.New(mcpserver.Options{
+		Name: "portfolio", Title: "Portfolio", Version: version, Instructions: instructions,
+		Tools: []mcpserver.Tool{s.tool(exitSignals, s.exitSignals), s.tool(taxLossHarvest, s.taxLossHarvest)},
+		Again: "call the tool again with output=file", Calls: maxCalls, MaxRequest: maxRequest, Logger: s.logger,
 	})
-	s.files.server = s.mcp
-	s.mcp.AddReceivingMiddleware(s.files.refuseUnknown)
-	s.mcp.AddTool(definition(exitSignals), s.handler(exitSignals, s.exitSignals))
-	s.mcp.AddTool(definition(taxLossHarvest), s.handler(taxLossHarvest, s.taxLossHarvest))
 	return s
+}
+
+// tool is a tool whose calls are read by read.
+func (s *Server) tool(t mcpserver.Tool, read func(*mcpserver.Arguments) call) mcpserver.Tool {
+	t.Read = func(a *mcpserver.Arguments) mcpserver.Call {
+		c := read(a)
+		return mcpserver.Call{
+			Run:  func(ctx context.Context) (mcpserver.Result, error) { return answer(ctx, c) },
+			Fail: func(err error) mcpserver.Result { return mcpserver.Result(c.fail(err)) },
+		}
+	}
+	return t
 }
 
 // call is a tool with its arguments.
@@ -87,10 +83,10 @@ type call struct {
 	fail           func(error) reply.Reply
 }
 
-func (s *Server) exitSignals(a *arguments) call {
+func (s *Server) exitSignals(a *mcpserver.Arguments) call {
 	p := exitsignal.Params{
-		Ticker: a.text("ticker"), Shares: a.number("shares"), AccountID: a.text("account_id"),
-		AsOf: a.date("as_of"), Format: a.choice("format"), Output: a.choice("output"),
+		Ticker: a.Text("ticker"), Shares: number(a, "shares"), AccountID: a.Text("account_id"),
+		AsOf: date(a, "as_of"), Format: a.Choice("format"), Output: a.Choice("output"),
 	}
 	return call{
 		format: p.Format, output: p.Output,
@@ -105,10 +101,10 @@ func (s *Server) exitSignals(a *arguments) call {
 	}
 }
 
-func (s *Server) taxLossHarvest(a *arguments) call {
+func (s *Server) taxLossHarvest(a *mcpserver.Arguments) call {
 	p := harvest.Params{
-		MinLoss: a.number("min_loss"), SortBy: a.choice("sort_by"), AccountID: a.text("account_id"),
-		AsOf: a.date("as_of"), Format: a.choice("format"), Output: a.choice("output"),
+		MinLoss: number(a, "min_loss"), SortBy: a.Choice("sort_by"), AccountID: a.Text("account_id"),
+		AsOf: date(a, "as_of"), Format: a.Choice("format"), Output: a.Choice("output"),
 	}
 	return call{
 		format: p.Format, output: p.Output,
@@ -121,58 +117,19 @@ func (s *Server) taxLossHarvest(a *arguments) call {
 	}
 }
 
-// errFault is all that a client is told of a panic; the log has the rest.
-var errFault = errors.New("the program has a fault and could not finish this call; its log says more")
-
-// handler answers the calls of one tool. What goes wrong is an answer too, never a protocol
-// error, which an agent would not see.
-func (s *Server) handler(t tool, read func(*arguments) call) mcp.ToolHandler {
-	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		ctx, done := endWithCarrier(ctx)
-		defer done()
-		a := readArguments(req.Params.Arguments, t.input)
-		c := read(a)
-		err := a.problem()
-		if err == nil {
-			var result *mcp.CallToolResult
-			if result, err = s.guarded(ctx, t.name, c); err == nil {
-				return result, nil
-			}
-		}
-		return s.result(c.fail(err))
-	}
-}
-
-// guarded answers the call, and makes a panic an error, so that one call does not end the server.
-func (s *Server) guarded(ctx context.Context, tool string, c call) (result *mcp.CallToolResult, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.logger.Error("a tool panicked", "tool", tool, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			result, err = nil, errFault
-		}
-	}()
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	return s.answer(ctx, c)
-}
-
 // maxInline is how long a full result may be as an answer: about 10,000 tokens.
 const maxInline = 40 << 10
 
 // answer runs the call. Instead of a full result that would fill an agent's context it gives the
 // summary, and says where the rest is to be had.
-func (s *Server) answer(ctx context.Context, c call) (*mcp.CallToolResult, error) {
+func answer(ctx context.Context, c call) (mcpserver.Result, error) {
 	answered := c.run(ctx, c.format, c.output)
-	body, err := object(answered.Body)
+	body, err := mcpserver.Object(answered.Body)
 	if err != nil {
-		return nil, err
+		return mcpserver.Result{}, err
 	}
 	if c.format != reply.FormatFull || len(body) <= maxInline {
-		return s.result(answered)
+		return mcpserver.Result(answered), nil
 	}
 	summary := c.run(ctx, reply.FormatSummary, reply.OutputInline)
 	note := fmt.Sprintf("The full result is %d KB, over the %d KB that are answered inline; this is the summary. ", len(body)>>10, maxInline>>10)
@@ -185,52 +142,15 @@ func (s *Server) answer(ctx context.Context, c call) (*mcp.CallToolResult, error
 		note += "Call again with output=file for the rest."
 	}
 	if summary.Body, err = noted(summary.Body, note, body); err != nil {
-		return nil, err
+		return mcpserver.Result{}, err
 	}
 	summary.FilePath = answered.FilePath
-	return s.result(summary)
-}
-
-// result is a reply as MCP has it.
-func (s *Server) result(r reply.Reply) (*mcp.CallToolResult, error) {
-	body, err := object(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	result := &mcp.CallToolResult{
-		IsError:           r.Failed,
-		StructuredContent: json.RawMessage(body),
-		Content:           []mcp.Content{&mcp.TextContent{Text: string(body)}},
-	}
-	if r.FilePath != "" {
-		link, err := s.files.link(r.FilePath)
-		if err != nil {
-			return nil, err
-		}
-		result.Content = append(result.Content, link)
-	}
-	return result, nil
-}
-
-// object is the body as compact JSON. It has to be an object with a status, as the output schema
-// says.
-func object(body any) ([]byte, error) {
-	data, err := json.Marshal(body)
-	if err != nil {
-		return nil, fmt.Errorf("the result can't be written as JSON: %w", err)
-	}
-	var head struct {
-		Status *string `json:"status"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil || head.Status == nil {
-		return nil, errors.New("the result is no JSON object with a status: the program has a fault")
-	}
-	return data, nil
+	return mcpserver.Result(summary), nil
 }
 
 // noted is the summary with a note, and with what the full result says of its file.
 func noted(summary any, note string, full []byte) (any, error) {
-	data, err := object(summary)
+	data, err := mcpserver.Object(summary)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/jsontext"
 )
 
 // The formats of a reply.
@@ -62,7 +63,7 @@ func New[S agentformat.Snapshot[S]](format, status, why string, snapshot S, file
 	told := FileKeys{FilePath: file.Path}
 	if file.Err != nil {
 		told = FileKeys{FileError: file.Err.Error()}
-		file.Err = errors.New(Shorten(file.Err.Error(), maxFileError))
+		file.Err = errors.New(jsontext.Shorten(file.Err.Error(), maxFileError))
 	}
 	r.FilePath = told.FilePath
 	switch {

@@ -28,6 +28,8 @@ const (
 // path, so there is no way from one file to another.
 type files struct {
 	server *mcp.Server
+	own    string // how the URIs of what the server has besides begin; empty if it has nothing
+	again  string // what to do for a file that can't be read
 
 	mu   sync.Mutex
 	uris []string // the oldest first
@@ -46,7 +48,7 @@ func (f *files) link(path string) (*mcp.ResourceLink, error) {
 
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.server.AddResource(&mcp.Resource{URI: uri, Name: name, MIMEType: jsonType, Size: size}, reader(path, info))
+	f.server.AddResource(&mcp.Resource{URI: uri, Name: name, MIMEType: jsonType, Size: size}, f.reader(path, info))
 	f.uris = append(slices.DeleteFunc(f.uris, func(known string) bool { return known == uri }), uri)
 	if len(f.uris) > maxFiles {
 		f.server.RemoveResources(f.uris[0])
@@ -67,21 +69,21 @@ func fileURI(path string) string {
 }
 
 // reader reads a file as long as it is the one that was written, not what took its place.
-func reader(path string, written fs.FileInfo) mcp.ResourceHandler {
+func (f *files) reader(path string, written fs.FileInfo) mcp.ResourceHandler {
 	return func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		uri := req.Params.URI
 		info, err := os.Lstat(path)
 		if err != nil || !same(info, written) {
-			return nil, unreadable(uri, "the file was removed or replaced since it was written; call the tool again with output=file")
+			return nil, unreadable(uri, "the file was removed or replaced since it was written; "+f.again)
 		}
 		file, err := os.Open(path)
 		if err != nil {
-			return nil, unreadable(uri, "the file can't be opened; call the tool again with output=file")
+			return nil, unreadable(uri, "the file can't be opened; "+f.again)
 		}
 		defer func() { _ = file.Close() }()
 		data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
 		if err != nil {
-			return nil, unreadable(uri, "the file can't be read; call the tool again with output=file")
+			return nil, unreadable(uri, "the file can't be read; "+f.again)
 		}
 		if len(data) > maxFile {
 			return nil, unreadable(uri, fmt.Sprintf("the file is larger than %d MB; open it where it is", maxFile>>20))
@@ -101,13 +103,17 @@ func (f *files) refuseUnknown(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if read, ok := req.(*mcp.ReadResourceRequest); ok && !f.knows(read.Params.URI) {
 			return nil, unreadable(read.Params.URI, "only files that this server wrote since it was started can be read, "+
-				"not those of an earlier run; call the tool again with output=file")
+				"not those of an earlier run; "+f.again)
 		}
 		return next(ctx, method, req)
 	}
 }
 
+// knows tells whether a URI is that of a file that was linked, or begins as those of the server's own.
 func (f *files) knows(uri string) bool {
+	if f.own != "" && strings.HasPrefix(uri, f.own) {
+		return true
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Contains(f.uris, uri)

@@ -10,14 +10,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxRequest is how long a message from a client may be.
-const maxRequest = 1 << 20
-
 // ServeStdio answers one client until its input ends or ctx does, neither of which is an error.
 // Calls that came before the end of the input are answered; the end of ctx cancels them. Nothing
 // but the protocol is written to out. It closes in, so that nothing is left reading from it.
 func (s *Server) ServeStdio(ctx context.Context, in io.ReadCloser, out io.Writer) error {
-	transport := answering{&mcp.IOTransport{Reader: in, Writer: open{out}, MaxLineLength: maxRequest}}
+	transport := answering{&mcp.IOTransport{Reader: in, Writer: open{out}, MaxLineLength: s.maxRequest}}
 	session, err := s.mcp.Connect(withCarrier(ctx), transport, nil)
 	if err != nil {
 		return err
@@ -27,7 +24,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.ReadCloser, out io.Writer
 	select {
 	case err := <-ended:
 		if err != nil {
-			return fmt.Errorf("the client's messages can't be read or answered any more; each is one line of JSON of at most %d MB: %w", maxRequest>>20, err)
+			return fmt.Errorf("the client's messages can't be read or answered any more; each is one line of JSON of at most %d MB: %w", s.maxRequest>>20, err)
 		}
 	case <-ctx.Done():
 		_ = session.Close() // the input may be closed already

@@ -1,4 +1,4 @@
-package reply
+package jsontext
 
 import (
 	"encoding/json"

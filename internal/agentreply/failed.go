@@ -1,0 +1,55 @@
+package agentreply
+
+import (
+	"errors"
+
+	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/jsontext"
+)
+
+// FailedSnapshot is what failed. It has what every snapshot begins with, and the reason.
+type FailedSnapshot struct {
+	Head
+	Reason string `json:"quoted_reason"` // as the box or the program says it, which may repeat what was asked for
+}
+
+// maxReason is how much of a reason a reply has, in bytes of JSON.
+const maxReason = 1200
+
+// problems says which flag stands for a problem's code.
+var problems = map[string]string{
+	api.CodeNotFound: FlagNotFound, api.CodeConflict: FlagRefused, api.CodeHeld: FlagRefused, api.CodeNothing: FlagNotFound,
+	api.CodeInvalid: FlagInvalid, api.CodeUsage: FlagInvalid, api.CodeUnauthorized: FlagUnauthorized,
+	api.CodeBusy: FlagTryAgain, api.CodeStopping: FlagTryAgain, api.CodeUnknown: FlagTryAgain,
+	api.CodeCannotWrite: FlagBoxNotWritable, api.CodeInternal: FlagFailed, api.CodeFailed: FlagFailed,
+}
+
+// Failed is the reply to what failed.
+func Failed(err error) agentformat.Response[FailedSnapshot] {
+	var w words
+	name := FlagFailed
+	problem := new(api.Problem)
+	switch {
+	case errors.As(err, &problem):
+		if flag, ok := problems[problem.Code]; ok {
+			name = flag
+		}
+	case errors.Is(err, api.ErrNoBox), errors.Is(err, api.ErrNotRunning):
+		name = FlagNoBox
+	}
+	kind := kinds[name]
+	s := FailedSnapshot{Reason: w.quote(err.Error(), maxReason)}
+	s.Cut = w.cut
+	s.flags.add(name, "%s", kind.Meaning)
+	s.Verdict, s.Next = "it was not done: "+kind.Meaning, kind.Do
+	return respond(agentformat.StatusError, s, agentformat.File{})
+}
+
+func (s FailedSnapshot) inRoom(bytes int) FailedSnapshot { s.room = bytes; return s }
+
+// Capped is the snapshot as it is sent: it is never long.
+func (s FailedSnapshot) Capped() FailedSnapshot {
+	fit(s.room, func() int { return jsontext.Length(s) }, shorter(&s.Reason, 200))
+	return s
+}

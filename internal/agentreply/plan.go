@@ -1,0 +1,109 @@
+package agentreply
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/jsontext"
+)
+
+// Finding is something that is wrong with a plan.
+type Finding struct {
+	Line int    `json:"line,omitempty"` // from 1; not there if it is about the plan as a whole
+	Text string `json:"quoted_text"`
+}
+
+// PlanSnapshot is what would become of a plan.
+type PlanSnapshot struct {
+	Head
+	OK        bool          `json:"ok"`
+	Title     string        `json:"quoted_title"`
+	Tasks     int           `json:"tasks"`
+	Ready     int           `json:"ready"`  // tasks that can be started at once
+	Checks    int           `json:"checks"` // that the gate runs
+	AtOnce    int           `json:"agents_at_once"`
+	Branch    string        `json:"branch"`
+	Running   string        `json:"running,omitempty"`   // the run that delivers the same plan
+	Delivered string        `json:"delivered,omitempty"` // the run that has delivered it
+	Amends    *Amends       `json:"amends,omitempty"`
+	Findings  List[Finding] `json:"findings"`
+	Exposed   string        `json:"quoted_exposed,omitempty"`
+}
+
+// Amends is what the plan would make of a run that delivers another version of it.
+type Amends struct {
+	Run     string `json:"run"`
+	Done    int    `json:"done"`
+	New     int    `json:"new"`
+	Changed int    `json:"changed"`
+	Gone    int    `json:"gone"`
+}
+
+const (
+	maxFindingsShown = 8
+	maxFinding       = 200
+)
+
+// Plan is the reply to a plan that was looked at and not started: a dry run, or what is wrong with it.
+func Plan(r api.Run, findings []Finding, now time.Time) agentformat.Response[PlanSnapshot] {
+	var w words
+	f := factsOf(r, now)
+	s := PlanSnapshot{
+		OK: len(findings) == 0, Title: w.quote(r.Title, maxTitle), Tasks: f.total, Checks: r.Checks, AtOnce: r.AtOnce, Branch: f.branch,
+		Findings: List[Finding]{len(findings), []Finding{}},
+	}
+	for _, x := range findings {
+		s.Findings.First = append(s.Findings.First, Finding{x.Line, w.quote(x.Text, maxFinding)})
+	}
+	s.Cut = w.cut
+	if !s.OK {
+		s.flags.add(FlagPlanInvalid, "%s wrong with the plan", verb(len(findings), "thing", "is", "are"))
+		s.Verdict = fmt.Sprintf("the plan can't be delivered: %s wrong with it", verb(len(findings), "thing", "is", "are"))
+		s.Next = "mend what findings lists, by line, and call check_plan again"
+		return respond(agentformat.StatusError, s, agentformat.File{})
+	}
+	for _, t := range r.Tasks {
+		if len(t.BlockedBy) == 0 {
+			s.Ready++
+		}
+	}
+	s.Exposed = w.quote(joined(r.Unprotected...), maxTrouble)
+	s.Cut = w.cut
+	if len(r.Unprotected) > 0 {
+		s.flags.add(FlagUnprotected, "%s on the work could be forged", counted(len(r.Unprotected), "kind of verdict"))
+	}
+	f.flagUnchecked(r, &s.flags)
+	s.Verdict = fmt.Sprintf("the plan can be delivered: %s, %d of them at once, %s", counted(f.total, "task"), s.Ready, counted(r.Checks, "check"))
+	switch {
+	case r.ID != "":
+		s.Running = id(r.ID)
+		s.flags.add(FlagPlanRunning, "run %s delivers it already", f.short())
+		s.Next = "call wait_run with run " + s.Running + ", which delivers this plan already"
+	case r.Amends != nil:
+		a := r.Amends
+		s.Amends = &Amends{id(a.Run), a.Done, len(a.New), len(a.Changed), len(a.Gone)}
+		s.flags.add(FlagPlanAmends, "another version of it is being delivered: %d tasks new, %d changed, %d gone", len(a.New), len(a.Changed), len(a.Gone))
+		s.Next = "ask the person: should run " + s.Amends.Run + " go on with this version (start_run with amend), or this one be delivered beside it (start_run with beside)?"
+	case r.Delivered != "":
+		s.Delivered = id(r.Delivered)
+		s.flags.add(FlagPlanDelivered, "it was delivered before")
+		s.Next = "ask the person whether to deliver it again: run " + s.Delivered + " has done so; if yes, call start_run"
+	default:
+		s.flags.add(FlagPlanOK, "%s can be delivered", counted(f.total, "task"))
+		s.Next = "call start_run with the same plan"
+	}
+	return respond(agentformat.StatusSuccess, s, agentformat.File{})
+}
+
+func (s PlanSnapshot) inRoom(bytes int) PlanSnapshot { s.room = bytes; return s }
+
+// Capped is the snapshot as it is sent.
+func (s PlanSnapshot) Capped() PlanSnapshot {
+	cut := s.Findings.keep(maxFindingsShown)
+	if fit(s.room, func() int { return jsontext.Length(s) }, shorter(&s.Exposed, 60), down(&s.Findings, 0), shorter(&s.Exposed, 0), shorter(&s.Title, 0)) || cut {
+		s.Cut = true
+	}
+	return s
+}

@@ -1,0 +1,157 @@
+package agentreply
+
+import (
+	"cmp"
+	"errors"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/jsontext"
+	"github.com/signalbox-dev/signalbox/safetext"
+)
+
+// MaxReply is how long a reply is at most, in bytes of compact JSON.
+const MaxReply = 3072
+
+// Texts are counted in bytes of JSON.
+const (
+	maxPath      = 320 // of the file
+	maxFileError = 160
+	maxVerdict   = 240
+	maxNext      = 480
+)
+
+// Head is what every snapshot begins with.
+type Head struct {
+	Verdict string `json:"verdict"` // how things stand, in one line
+	Next    string `json:"next"`    // what to do, in one line
+	Cut     bool   `json:"cut"`     // something was left out; the file has it
+
+	flags flags
+	room  int // for the snapshot, in bytes
+}
+
+// Flags says what the snapshot means. They were made of everything that is known.
+func (h Head) Flags() []agentformat.Flag { return h.flags }
+
+func (h Head) wasCut() bool { return h.Cut }
+
+// snapshot is one of this package.
+type snapshot[S any] interface {
+	agentformat.Snapshot[S]
+	wasCut() bool
+	inRoom(bytes int) S // the snapshot, which is to have at most so many bytes when it is capped
+}
+
+// respond makes the reply to a snapshot that is not capped yet.
+func respond[S snapshot[S]](status string, s S, file agentformat.File) agentformat.Response[S] {
+	switch {
+	case file.Err != nil:
+		file = agentformat.File{Err: errors.New(jsontext.Shorten(file.Err.Error(), maxFileError))}
+	case jsontext.Shorten(file.Path, maxPath) != file.Path:
+		file = agentformat.File{Err: errors.New("the file was written, and its path is too long or too strange to be named here: it is the latest in the box's directory, under replies")}
+	}
+	around := agentformat.Respond(status, nothing{s.Flags()}, file)
+	return agentformat.Respond(status, s.inRoom(MaxReply-jsontext.Length(around)+len("{}")), file)
+}
+
+// nothing stands for a snapshot where the length of what is around it is measured.
+type nothing struct{ flags []agentformat.Flag }
+
+func (n nothing) Flags() []agentformat.Flag { return n.flags }
+func (n nothing) Capped() nothing           { return n }
+
+// Cut reports whether something was left out of a reply, so that a file should have the whole.
+func Cut[S interface{ wasCut() bool }](r agentformat.Response[S]) bool { return r.Snapshot.wasCut() }
+
+// List is the beginning of a list.
+type List[T any] struct {
+	Total int `json:"total"` // of the whole list
+	First []T `json:"first"` // a few of it
+}
+
+func listOf[T any](all []T) List[T] { return List[T]{len(all), append([]T{}, all...)} }
+
+// keep cuts a list to so many entries, and reports whether that left any out.
+func (l *List[T]) keep(most int) bool {
+	if len(l.First) <= most {
+		return false
+	}
+	l.First = l.First[:most:most]
+	return true
+}
+
+// step makes a snapshot shorter; it reports whether it could.
+type step func() bool
+
+// fit takes steps, each as often as it helps, until a snapshot has the room that there is. It reports whether any was taken.
+func fit(room int, length func() int, steps ...step) (cut bool) {
+	for _, take := range steps {
+		for length() > room {
+			if !take() {
+				break
+			}
+			cut = true
+		}
+	}
+	return cut
+}
+
+// down returns the step that drops the last entry of a list which has more than so many.
+func down[T any](l *List[T], least int) step {
+	return func() bool { return len(l.First) > least && l.keep(len(l.First)-1) }
+}
+
+// shorter returns the step that cuts a text to so many bytes.
+func shorter(text *string, most int) step {
+	return func() bool {
+		was := *text
+		*text = jsontext.Shorten(was, most)
+		return *text != was
+	}
+}
+
+// words notes whether a text that it has cut was longer.
+type words struct{ cut bool }
+
+// quote makes a stranger's text fit for a key that begins with quoted_: escaped, in one line, of at most so many bytes of JSON.
+func (w *words) quote(text string, most int) string {
+	short := jsontext.Shorten(text, most)
+	w.cut = w.cut || short != safetext.Escape(text)
+	return short
+}
+
+// plainIDs are the bytes besides letters and digits that ids, branches and addresses have.
+const (
+	inID      = "._-#/"
+	inBranch  = "._-#/+@="
+	inAddress = "._-#/+@=:?&%~"
+)
+
+// Ids are as long as this at most, in bytes. A task's is 128, and has its run's before it.
+const (
+	maxID      = 180
+	maxBranch  = 200
+	maxAddress = 240
+	maxNamed   = 40 // where several stand in one line
+)
+
+// noID stands for an id that is none.
+const noID = "?"
+
+// id returns an id if it is one: of a fixed alphabet, in which no sentence can be written, and not too long.
+func id(s string) string { return cmp.Or(plain(s, inID, maxID), noID) }
+
+// plain returns text that consists of letters, digits and the characters besides; nothing if it does not, or is longer.
+func plain(s, besides string, most int) string {
+	if len(s) > most {
+		return ""
+	}
+	for i := range len(s) {
+		c := s[i]
+		if ('a' > c || c > 'z') && ('A' > c || c > 'Z') && ('0' > c || c > '9') && strings.IndexByte(besides, c) < 0 {
+			return ""
+		}
+	}
+	return s
+}

@@ -1,0 +1,104 @@
+package agentreply
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/jsontext"
+)
+
+// RunsSnapshot is a list of runs, those that wait for a person first, then those that go on, then those that have ended, the latest first.
+type RunsSnapshot struct {
+	Head
+	Runs List[RunInShort] `json:"runs"`
+	More bool             `json:"more"` // there are runs that were not asked for
+}
+
+// RunInShort is a run of a list.
+type RunInShort struct {
+	Run       string `json:"run"`
+	State     string `json:"state"`
+	Outcome   string `json:"outcome,omitempty"`
+	Done      int    `json:"done"`
+	Total     int    `json:"total"`
+	Questions int    `json:"questions,omitempty"`
+	Reviews   int    `json:"reviews,omitempty"`
+	Minutes   int    `json:"minutes"` // since it was started
+	Title     string `json:"quoted_title"`
+}
+
+// maxRuns is how many runs a list has.
+const maxRuns = 12
+
+// Runs is the reply about runs, which come in the order of their start; more says that there are others.
+func Runs(all []api.Run, more bool, now time.Time) agentformat.Response[RunsSnapshot] {
+	var w words
+	s := RunsSnapshot{More: more}
+	var sum facts
+	live, oldest := 0, ""
+	runs := slices.Clone(all)
+	slices.Reverse(runs)
+	slices.SortStableFunc(runs, func(a, b api.Run) int { return urgency(a) - urgency(b) })
+	s.Runs = List[RunInShort]{len(runs), []RunInShort{}}
+	for _, r := range runs {
+		f := factsOf(r, now)
+		v := RunInShort{
+			Run: f.run, State: word(string(r.State)), Done: f.done, Total: f.total, Questions: len(f.questions), Reviews: len(f.reviews),
+			Minutes: minutes(r.StartedAt, now), Title: w.quote(r.Title, maxTitle),
+		}
+		if r.Outcome != "" {
+			v.Outcome = word(string(r.Outcome))
+		}
+		s.Runs.First = append(s.Runs.First, v)
+		sum.questions, sum.reviews = append(sum.questions, f.questions...), append(sum.reviews, f.reviews...)
+		if r.State != api.RunFinished {
+			live++
+			if oldest == "" {
+				oldest = f.run
+			}
+		}
+	}
+	sum.flagWaits(&s.flags)
+	s.Verdict = fmt.Sprintf("%s, %d not ended, %s and %s for a person", counted(len(runs), "run"), live, counted(len(sum.questions), "question"), counted(len(sum.reviews), "review"))
+	switch {
+	case len(runs) == 0:
+		s.flags.add(FlagNoRuns, "no run was found")
+		s.Next = "write a plan, check it with check_plan, and start it with start_run"
+	case len(sum.questions)+len(sum.reviews) > 0:
+		s.flags.add(FlagRunsListed, "%s, %d not ended", counted(len(runs), "run"), live)
+		s.Next = "call list_questions: something waits for a person"
+	case live > 0:
+		s.flags.add(FlagRunsListed, "%s, %d not ended", counted(len(runs), "run"), live)
+		s.Next = "call wait_run with run " + oldest
+	default:
+		s.flags.add(FlagRunsListed, "%s, all of them have ended", counted(len(runs), "run"))
+		s.Next = "nothing to wait for: call get_run with run " + id(runs[0].ID) + " to see what came of the latest"
+	}
+	s.Cut = w.cut
+	return respond(agentformat.StatusSuccess, s, agentformat.File{})
+}
+
+// urgency orders runs for a reader: what waits for a person comes first, what has ended last.
+func urgency(r api.Run) int {
+	switch {
+	case r.State == api.RunFinished:
+		return 2
+	case len(r.Questions) > 0:
+		return 0
+	}
+	return 1
+}
+
+func (s RunsSnapshot) inRoom(bytes int) RunsSnapshot { s.room = bytes; return s }
+
+// Capped is the snapshot as it is sent.
+func (s RunsSnapshot) Capped() RunsSnapshot {
+	cut := s.Runs.keep(maxRuns)
+	if fit(s.room, func() int { return jsontext.Length(s) }, down(&s.Runs, 0)) || cut {
+		s.Cut = true
+	}
+	return s
+}

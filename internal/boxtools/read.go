@@ -1,0 +1,229 @@
+package boxtools
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/agentreply"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/mcpserver"
+)
+
+// ask calls the box for something, in a request that changes nothing.
+func ask[T any](ctx context.Context, t *tools, call func(Box) (T, error)) (v T, err error) {
+	err = t.host.With(ctx, false, func(b Box) error {
+		v, err = call(b)
+		return err
+	})
+	return v, err
+}
+
+// maxListed is how many runs a reply is made of.
+const maxListed = 50
+
+func (t *tools) listRuns(a *mcpserver.Arguments) run {
+	all := a.Flag("all")
+	return func(ctx context.Context) (mcpserver.Result, error) {
+		more := false
+		runs, err := ask(ctx, t, func(b Box) (runs []api.Run, err error) {
+			_, err = api.Pages(api.From{}, maxListed, func(from api.From) (api.Page[api.Run], error) { return b.Runs(ctx, !all, from) }, func(page []api.Run) error {
+				runs = append(runs, page...)
+				if n := len(runs) - maxListed; n > 0 {
+					more, runs = true, slices.Delete(runs, 0, n)
+				}
+				return nil
+			})
+			if err == nil && len(runs) == 0 {
+				var latest api.Run
+				if latest, err = b.Run(ctx, api.LatestRun); err == nil {
+					runs = []api.Run{latest}
+				} else if notFound(err) {
+					err = nil
+				}
+			}
+			return runs, err
+		})
+		if err != nil {
+			return mcpserver.Result{}, err
+		}
+		return result(agentreply.Runs(runs, more, now())), nil
+	}
+}
+
+// notFound reports whether an error says that there is no such thing.
+func notFound(err error) bool {
+	var p *api.Problem
+	return errors.As(err, &p) && p.Code == api.CodeNotFound
+}
+
+func (t *tools) getRun(a *mcpserver.Arguments) run {
+	name := cmp.Or(id(a, "run"), api.LatestRun)
+	return func(ctx context.Context) (mcpserver.Result, error) {
+		r, err := ask(ctx, t, func(b Box) (api.Run, error) { return b.Run(ctx, name) })
+		if err != nil {
+			return mcpserver.Result{}, err
+		}
+		return t.run(r), nil
+	}
+}
+
+// run is the reply about a run. The client is told of all that stands there.
+func (t *tools) run(r api.Run) mcpserver.Result {
+	t.remember(r)
+	at := now()
+	return saved(t, "run_"+r.ID, r, func(f agentformat.File) (agentformat.Response[agentreply.RunSnapshot], bool) {
+		reply := agentreply.Run(r, at, f)
+		return reply, agentreply.Cut(reply)
+	})
+}
+
+// view asks for a task with its run.
+func view(ctx context.Context, b Box, name string) (v agentreply.TaskView, err error) {
+	if v.Work, err = b.Work(ctx, name); err != nil {
+		return v, err
+	}
+	of, _, isTask := strings.Cut(v.Work.ID, ".")
+	if isTask {
+		v.Run, err = b.Run(ctx, of)
+	}
+	if err != nil && !notFound(err) {
+		return v, err
+	}
+	for _, task := range v.Run.Tasks {
+		if task.Work == v.Work.ID {
+			v.Task = task
+			return v, nil
+		}
+	}
+	return v, invalid("that is no task of a run, but work that is handed over by hand: `signalbox work show` shows it")
+}
+
+func (t *tools) getTask(a *mcpserver.Arguments) run {
+	name := id(a, "work")
+	return func(ctx context.Context) (mcpserver.Result, error) {
+		v, err := ask(ctx, t, func(b Box) (agentreply.TaskView, error) { return view(ctx, b, name) })
+		if err != nil {
+			return mcpserver.Result{}, err
+		}
+		at := now()
+		whole := struct {
+			Task api.Task `json:"task"`
+			Work api.Work `json:"work"`
+		}{v.Task, v.Work}
+		return saved(t, "task_"+v.Work.ID, whole, func(f agentformat.File) (agentformat.Response[agentreply.TaskSnapshot], bool) {
+			reply := agentreply.Task(v, at, f)
+			return reply, agentreply.Cut(reply)
+		}), nil
+	}
+}
+
+func (t *tools) explainWait(a *mcpserver.Arguments) run {
+	name := id(a, "work")
+	return func(ctx context.Context) (mcpserver.Result, error) {
+		v, err := ask(ctx, t, func(b Box) (agentreply.TaskView, error) { return view(ctx, b, name) })
+		if err != nil {
+			return mcpserver.Result{}, err
+		}
+		return result(agentreply.Wait(v, now())), nil
+	}
+}
+
+func (t *tools) listQuestions(*mcpserver.Arguments) run {
+	return func(ctx context.Context) (mcpserver.Result, error) {
+		all, err := ask(ctx, t, func(b Box) ([]api.Question, error) { return b.Questions(ctx) })
+		if err != nil {
+			return mcpserver.Result{}, err
+		}
+		at := now()
+		return saved(t, "inbox", all, func(f agentformat.File) (agentformat.Response[agentreply.InboxSnapshot], bool) {
+			reply := agentreply.Inbox(all, at, f)
+			return reply, agentreply.Cut(reply)
+		}), nil
+	}
+}
+
+// maxText is how much of a diff or a log pages are made of, in bytes.
+const maxText = 32 << 20
+
+func (t *tools) getDiff(a *mcpserver.Arguments) run {
+	name, from := id(a, "work"), a.Integer("offset", 0)
+	return func(ctx context.Context) (mcpserver.Result, error) {
+		return page(ctx, "diff", name, int(from), t.host.Diff)
+	}
+}
+
+// lastPage is where a log is begun to be shown, in bytes before its end: all of it fits into a reply, as a rule.
+const lastPage = 1800
+
+func (t *tools) getLog(a *mcpserver.Arguments) run {
+	name, from := id(a, "work"), a.Integer("offset", -lastPage)
+	return func(ctx context.Context) (mcpserver.Result, error) {
+		return page(ctx, "log", name, int(from), t.host.Log)
+	}
+}
+
+// page is a page of a text.
+func page(ctx context.Context, what, of string, from int, write func(context.Context, string, io.Writer) error) (mcpserver.Result, error) {
+	b := &beginning{most: maxText}
+	if err := write(ctx, of, b); err != nil {
+		return mcpserver.Result{}, err
+	}
+	for {
+		r := agentreply.Text(agentreply.TextView{What: what, Of: of, Whole: b.kept.String(), Offset: from, Total: b.total}, now())
+		if from >= 0 || r.Snapshot.Onward == 0 || b.total > b.kept.Len() {
+			return result(r), nil
+		}
+		from /= 2 // the end is wanted, and what is escaped takes more room
+	}
+}
+
+// beginning keeps the beginning of what is written, and counts the rest.
+type beginning struct {
+	kept        bytes.Buffer // not embedded: everything comes by Write
+	most, total int
+}
+
+func (b *beginning) Write(p []byte) (int, error) {
+	b.total += len(p)
+	b.kept.Write(p[:min(len(p), b.most-b.kept.Len())])
+	return len(p), nil
+}
+
+func (t *tools) proveEvent(a *mcpserver.Arguments) run {
+	sequence := a.Integer("sequence", 0)
+	return func(ctx context.Context) (mcpserver.Result, error) {
+		proof, key, err := t.host.Prove(ctx, sequence)
+		if err != nil {
+			return mcpserver.Result{}, err
+		}
+		event, checkpoint, err := proof.Verify(key)
+		if err != nil {
+			return mcpserver.Result{}, err
+		}
+		return saved(t, fmt.Sprintf("proof_%d", sequence), proof, func(f agentformat.File) (agentformat.Response[agentreply.ProofSnapshot], bool) {
+			return agentreply.Proof(proof, event, checkpoint, f), true
+		}), nil
+	}
+}
+
+// limits are what the directory with replies may hold.
+var limits = agentformat.Limits{Files: 200, Bytes: 64 << 20}
+
+// saved makes a reply. If something was left out of it, the whole is saved, and the reply says where.
+func saved[S any](t *tools, name string, whole any, make func(agentformat.File) (reply agentformat.Response[S], cut bool)) mcpserver.Result {
+	r, cut := make(agentformat.File{})
+	if !cut {
+		return result(r)
+	}
+	t.saving.Lock()
+	defer t.saving.Unlock()
+	r, _ = make(limits.Save(t.host.Replies(), name, now(), whole))
+	return result(r)
+}
