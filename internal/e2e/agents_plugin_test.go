@@ -9,17 +9,24 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/modeltest"
 )
 
 // host is a program that can be given the box as a tool: how it lists what it has, and what a person does so that it looks
 // at a project.
 type host struct {
 	real
-	trust func(t *testing.T, home, root string)
-	lists map[string][]string // commands, and what they have to print in a project and for a user
+	trust  func(t *testing.T, home, root string)
+	lists  map[string][]string // commands, and what they have to print in a project and for a user
+	prefix string              // of the tools' names
+	says   []string            // arguments with which it takes what a person says, and may use the tools
+	goesOn []string            // the same, in the conversation that was the last
 }
 
 // skills are the names that the skills have where no plugin is around them.
@@ -30,16 +37,22 @@ var hosts = []host{
 		"plugin list":              {"signalbox@skills-dir", "loaded"},
 		"plugin details signalbox": append([]string{"Skills (4)", "MCP servers (1)  signalbox"}, skills...),
 		"mcp list":                 {"plugin:signalbox:signalbox: ", "mcp --name claude --scope read,operate"},
-	}},
+	}, "mcp__plugin_signalbox_signalbox__", claudeSays, append([]string{"--continue"}, claudeSays...)},
 	{reals[3], trustInCodex, map[string][]string{
 		"mcp list":                 {"signalbox", "mcp --name codex --scope read,operate", "enabled"},
 		"debug prompt-input hello": {"signalbox-write-plan: Write a plan", "signalbox-run-and-watch: ", "signalbox-answer-inbox: ", "signalbox-signal: "},
-	}},
+	}, "mcp__signalbox/", append([]string{"exec"}, codexSays...), append([]string{"exec", "resume", "--last"}, codexSays...)},
 	{reals[4], func(*testing.T, string, string) {}, map[string][]string{
 		"mcp list":    {"signalbox", "mcp --name gemini --scope read,operate"},
 		"skills list": {"write-plan [Enabled]", "run-and-watch [Enabled]", "answer-inbox [Enabled]", "signal [Enabled]"},
-	}},
+	}, "mcp_signalbox_", geminiSays, append([]string{"-r", "latest"}, geminiSays...)},
 }
+
+var (
+	claudeSays = []string{"--allowedTools=mcp__plugin_signalbox_signalbox", "-p"}
+	codexSays  = []string{"--skip-git-repo-check", "-c", `mcp_servers.signalbox.default_tools_approval_mode="approve"`}
+	geminiSays = []string{"-m", "gemini-2.5-pro", "--approval-mode=yolo", "-p"}
+)
 
 // trustInClaude says that the directory is trusted, as its dialog does.
 func trustInClaude(t *testing.T, home, root string) {
@@ -155,4 +168,52 @@ func (s seat) settings(t *testing.T) string {
 		}
 	}
 	return text
+}
+
+// From inside each program: a plan is checked, started and waited for; its question is brought to the person, and answered on
+// their word; the run finishes. No tool is called more often than that takes.
+func TestDeliverFromInside(t *testing.T) {
+	for _, h := range hosts {
+		t.Run(h.name, func(t *testing.T) {
+			t.Parallel()
+			h.installed(t)
+			text, err := os.ReadFile(filepath.Join("testdata", "agents", "tools.txt"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			script, err := modeltest.Parse("tools.txt", strings.ReplaceAll(string(text), "TOOL_", h.prefix))
+			if err != nil {
+				t.Fatal(err)
+			}
+			server := serve(t, script)
+			w := newWorld(t, "")
+			w.script("T-1.developer.1", "echo SEEKING_DIVINE_CLARIFICATION $run\necho Question: Which colour?\n")
+			w.tasks("T-1")
+			w.git("add", "-A")
+			w.git("commit", "-qm", "a plan")
+			s := h.sit(t, w, server.URL())
+			s.runs(t, program, "plugin", "install", "--user", "--for", h.name, "--scope", "read,operate,answer")
+			n := w.up()
+			if out := s.runs(t, s.program, append(slices.Clone(h.says), "Deliver plan.md with Signalbox")...); !strings.Contains(out, "What shall I answer?") {
+				t.Fatalf("the person is not asked:\n%s", out)
+			}
+			if out := s.runs(t, s.program, append(slices.Clone(h.goesOn), "My answer is blue")...); !strings.Contains(out, "merged to signalbox/R1") {
+				t.Fatalf("it does not end:\n%s", out)
+			}
+			n.stop()
+			finished := slices.ContainsFunc(w.events(), func(e recorded) bool { return e.Type == delivery.RunFinished })
+			if !finished {
+				t.Errorf("the run has not finished:\n%s", w.story())
+			}
+			results := 0
+			for _, r := range server.Requests() {
+				if r.Conversation != "" && !r.Side {
+					results += len(r.Results)
+				}
+			}
+			if results != 6 {
+				t.Errorf("tools gave %d results, and not 6", results)
+			}
+		})
+	}
 }
