@@ -114,7 +114,7 @@ const (
 
 // Why a principal is refused what it asks for.
 var (
-	ErrGate    = errors.New("this token is not the gate's, which is needed here: it is in gate.token in the box's directory, and `signalbox gate report` takes it from SIGNALBOX_GATE_TOKEN")
+	ErrGate    = errors.New("the gate's own token is needed: it is in gate.token in the box's directory, and `signalbox gate report` takes it from SIGNALBOX_GATE_TOKEN")
 	ErrOwner   = errors.New("tokens are made, listed and revoked by the box's owner alone, with the token in api.token in its directory: on the command line, leave SIGNALBOX_TOKEN unset there")
 	ErrNoGate  = errors.New("the gate's token is for the reports of a CI, and for nothing else: take another one (`signalbox token create` makes one)")
 	ErrSession = errors.New("a session's token is for what this session reports and is told, and for nothing else")

@@ -31,6 +31,7 @@ type facts struct {
 	done       int
 	total      int
 	cancelled  int
+	left       []string       // tasks that are not done
 	waiting    []api.Question // oldest first
 	questions  []string       // ids of those that are to be answered
 	reviews    []string       // work that a person has a part in
@@ -62,7 +63,12 @@ func factsOf(r api.Run, now time.Time) facts {
 	for _, t := range r.Tasks {
 		f.task(t)
 	}
-	f.working = append(f.working, r.Others...)
+	for _, a := range r.Others {
+		if a.Task != "" {
+			a.Task = id(r.ID + "." + a.Task)
+		}
+		f.working = append(f.working, a)
+	}
 	for _, a := range f.working {
 		if r.State != api.RunStopped && r.State != api.RunFinished && stalled(a, now) {
 			f.stalled = append(f.stalled, a)
@@ -93,6 +99,7 @@ func (f *facts) wait(questions []api.Question) {
 // task takes a task.
 func (f *facts) task(t api.Task) {
 	f.phases[known(string(t.Phase), phases)]++
+	is := workOf(t)
 	over := t.Phase == agentsig.PhaseCompleted || t.Why == delivery.WaitCompleted
 	switch {
 	case over:
@@ -102,8 +109,11 @@ func (f *facts) task(t api.Task) {
 	case t.Why != "" && t.Why != delivery.WaitSession:
 		f.waitsByWhy[known(string(t.Why), waits)]++
 	}
+	if !over {
+		f.left = append(f.left, is)
+	}
 	if over && t.NoChange != "" {
-		f.unchanged = append(f.unchanged, id(t.ID))
+		f.unchanged = append(f.unchanged, is)
 	}
 	if !over && t.GateFailed > 0 && t.Why != delivery.WaitCancelled {
 		f.failing = append(f.failing, t)
@@ -115,14 +125,17 @@ func (f *facts) task(t api.Task) {
 		f.unheld++
 	}
 	if !over && share(t.Budget, t.Usage) >= nearly {
-		f.overspent = append(f.overspent, id(t.ID))
+		f.overspent = append(f.overspent, is)
 	}
 	if t.Agent != nil {
 		a := *t.Agent
-		a.Task = t.ID
+		a.Task = is
 		f.working = append(f.working, a)
 	}
 }
+
+// workOf is the id of a task that tools and commands take: it has its run's before it.
+func workOf(t api.Task) string { return id(cmp.Or(t.Work, t.ID)) }
 
 // share is how much of a budget is used.
 func share(b delivery.Spend, u delivery.Usage) float64 {
@@ -167,8 +180,11 @@ func (f *facts) flagAll(r api.Run, to *flags) {
 	if n := len(f.unchanged); n > 0 {
 		to.add(FlagNothingChanged, "%s completed without a change: %s", counted(n, "task"), named(f.unchanged))
 	}
-	if n := len(r.Unprotected); n > 0 || f.unheld > 0 && r.State != api.RunDry {
+	switch {
+	case f.unheld > 0 && r.State != api.RunDry:
 		to.add(FlagUnprotected, "verdicts on %d of %s could be forged", f.unheld, counted(f.total, "task"))
+	case len(r.Unprotected) > 0:
+		to.add(FlagUnprotected, "verdicts of the run could be forged")
 	}
 	f.flagUnchecked(r, to)
 	if r.Unpublished != "" {
@@ -184,7 +200,7 @@ func (f *facts) flagGate(round int, to *flags) {
 	if n := len(f.failing); n > 0 {
 		var ids []string
 		for _, t := range f.failing {
-			ids = append(ids, id(t.ID))
+			ids = append(ids, workOf(t))
 		}
 		about = append(about, fmt.Sprintf("%s sent back by the gate: %s", counted(n, "task"), named(ids)))
 	}
@@ -240,10 +256,7 @@ func (f *facts) flagUnchecked(r api.Run, to *flags) {
 // phases and waits are the words that a reply knows.
 var (
 	phases = func() (all []string) {
-		for _, p := range []agentsig.Phase{
-			agentsig.PhaseDraft, agentsig.PhaseImplementation, agentsig.PhaseCIPending, agentsig.PhaseReadyForReview, agentsig.PhaseReview,
-			agentsig.PhaseReadyForMerge, agentsig.PhaseCompleted, agentsig.PhaseBlocked,
-		} {
+		for _, p := range agentsig.Phases() {
 			all = append(all, string(p))
 		}
 		return all

@@ -2,6 +2,7 @@ package agentreply
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/api"
@@ -42,7 +43,7 @@ func Failed(err error) agentformat.Response[FailedSnapshot] {
 	s := FailedSnapshot{Reason: w.quote(err.Error(), maxReason)}
 	s.Cut = w.cut
 	s.flags.add(name, "%s", kind.Meaning)
-	s.Verdict, s.Next = "it was not done: "+kind.Meaning, kind.Do
+	s.Verdict, s.Next = "it was not done: "+kind.Meaning, strings.ReplaceAll(kind.Do, "`", "")+"; quoted_reason says what happened"
 	return respond(agentformat.StatusError, s, agentformat.File{})
 }
 

@@ -98,7 +98,7 @@ func Table() []FlagKind {
 		{FlagRunsListed, agentformat.Info, "the reply lists runs", "call `get_run` with the id of the one that matters"},
 
 		{FlagTaskWorking, agentformat.Info, "somebody works on the task", "call `wait_run`"},
-		{FlagTaskReady, agentformat.Info, "nothing is in the way of the task: an agent is started on it next", "call `wait_run`"},
+		{FlagTaskReady, agentformat.Info, "nothing is in the way of the task: an agent is started on it next; work by hand waits for somebody who claims it", "do what `next` says"},
 		{FlagTaskWaiting, agentformat.Info, "the task waits; `why` says for what", "do what `next` says"},
 		{FlagTaskBlocked, agentformat.Warning, "the task is blocked until somebody helps", "do what `next` says"},
 		{FlagTaskCancelled, agentformat.Warning, "the task was given up, or depends on one that was", "nothing, unless the person wants it: `retry`"},

@@ -21,6 +21,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // injected stands in every text that is drawn, and in no word of the package's own.
@@ -239,6 +240,15 @@ func walk(t fataler, about, key string, v any) {
 	}
 }
 
+func decoded(t *testing.T, v any) (all any) {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err = errors.Join(err, json.Unmarshal(data, &all)); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 func flagged(response any) []string {
 	data, _ := json.Marshal(response)
 	var got struct{ Flags []agentformat.Flag }
@@ -299,6 +309,9 @@ func TestPages(t *testing.T) {
 			} else if next <= offset {
 				t.Fatalf("%s: after %d comes %d", name, offset, next)
 			}
+			if want := safetext.EscapeLines(whole[offset:next]); s.Snapshot.Text != want {
+				t.Errorf("%s: after %d comes %d, and the page has not what is between them", name, offset, next)
+			}
 			joined.WriteString(whole[offset:next])
 			offset = next
 			if pages++; s.Snapshot.Onward == 0 || name == "large" && pages == 3 {
@@ -307,6 +320,11 @@ func TestPages(t *testing.T) {
 		}
 		if name != "large" && joined.String() != whole {
 			t.Errorf("%s: the pages are not the text", name)
+		}
+	}
+	for offset, want := range map[int]int{0: 0, 1: 0, 2: 0, 3: 3, 5: 3, 6: 6, 7: 7, 99: 8} {
+		if got := agentreply.Text(agentreply.TextView{What: "log", Of: "R1", Whole: "日本\xe6\xe6", Offset: offset}, noon); got.Snapshot.Offset != want {
+			t.Errorf("a page from byte %d begins at %d", offset, got.Snapshot.Offset)
 		}
 	}
 	last := agentreply.Text(agentreply.TextView{What: "log", Of: "R1.T-1", Whole: strings.Repeat("a line\n", 10000) + "the end\n", Offset: -8}, noon)

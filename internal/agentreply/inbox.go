@@ -20,7 +20,15 @@ type InboxSnapshot struct {
 
 // Inbox is the reply about what waits for a person.
 func Inbox(questions []api.Question, now time.Time, file agentformat.File) agentformat.Response[InboxSnapshot] {
-	var w words
+	return respond(agentformat.StatusSuccess, inboxSnapshot(questions, now, words{}), file)
+}
+
+// WholeInbox is what the file of a reply about the inbox has: the same keys, with nothing cut.
+func WholeInbox(questions []api.Question, now time.Time) InboxSnapshot {
+	return inboxSnapshot(questions, now, words{whole: true})
+}
+
+func inboxSnapshot(questions []api.Question, now time.Time, w words) InboxSnapshot {
 	var f facts
 	f.wait(questions)
 	s := InboxSnapshot{Questions: len(f.questions), Reviews: len(f.reviews), NeedsYou: List[Need]{len(f.waiting), []Need{}}}
@@ -28,7 +36,7 @@ func Inbox(questions []api.Question, now time.Time, file agentformat.File) agent
 		s.NeedsYou.First = append(s.NeedsYou.First, needOf(&w, q, now))
 	}
 	f.flagWaits(&s.flags)
-	s.Verdict = fmt.Sprintf("%s and %s for a person", counted(s.Questions, "question"), counted(s.Reviews, "review or task"))
+	s.Verdict = fmt.Sprintf("%s and %s wait for a person", counted(s.Questions, "question"), counted(s.Reviews, "task"))
 	if len(f.waiting) == 0 {
 		s.flags.add(FlagInboxEmpty, "nothing waits for a person")
 		s.Verdict, s.Next = "nothing waits for a person", "nothing to ask: call wait_run if a run goes on"
@@ -36,7 +44,7 @@ func Inbox(questions []api.Question, now time.Time, file agentformat.File) agent
 		s.Next = jsontext.Shorten(nextNeed(f.waiting[0], len(f.waiting)), maxNext)
 	}
 	s.Cut = w.cut
-	return respond(agentformat.StatusSuccess, s, file)
+	return s
 }
 
 func (s InboxSnapshot) inRoom(bytes int) InboxSnapshot { s.room = bytes; return s }

@@ -75,7 +75,7 @@ func Plan(r api.Run, findings []Finding, now time.Time) agentformat.Response[Pla
 		s.flags.add(FlagUnprotected, "%s on the work could be forged", counted(len(r.Unprotected), "kind of verdict"))
 	}
 	f.flagUnchecked(r, &s.flags)
-	s.Verdict = fmt.Sprintf("the plan can be delivered: %s, %d of them at once, %s", counted(f.total, "task"), s.Ready, counted(r.Checks, "check"))
+	s.Verdict = fmt.Sprintf("the plan can be delivered: %s, of which %d can begin at once, %s", counted(f.total, "task"), s.Ready, counted(r.Checks, "check"))
 	switch {
 	case r.ID != "":
 		s.Running = id(r.ID)
@@ -84,8 +84,8 @@ func Plan(r api.Run, findings []Finding, now time.Time) agentformat.Response[Pla
 	case r.Amends != nil:
 		a := r.Amends
 		s.Amends = &Amends{id(a.Run), a.Done, len(a.New), len(a.Changed), len(a.Gone)}
-		s.flags.add(FlagPlanAmends, "another version of it is being delivered: %d tasks new, %d changed, %d gone", len(a.New), len(a.Changed), len(a.Gone))
-		s.Next = "ask the person: should run " + s.Amends.Run + " go on with this version (start_run with amend), or this one be delivered beside it (start_run with beside)?"
+		s.flags.add(FlagPlanAmends, "another version of it is being delivered; of its tasks %d would be new, %d changed, %d gone", len(a.New), len(a.Changed), len(a.Gone))
+		s.Next = "ask the person: should run " + s.Amends.Run + " go on with this version (start_run with amend), or this one be delivered beside it (start_run with beside)? Start nothing before they have said"
 	case r.Delivered != "":
 		s.Delivered = id(r.Delivered)
 		s.flags.add(FlagPlanDelivered, "it was delivered before")

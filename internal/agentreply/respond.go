@@ -111,13 +111,34 @@ func shorter(text *string, most int) step {
 	}
 }
 
-// words notes whether a text that it has cut was longer.
-type words struct{ cut bool }
+// WithFile makes a reply, and makes it again with the file of the whole if something was left out of it.
+func WithFile[S interface{ wasCut() bool }](made func(agentformat.File) agentformat.Response[S], save func() agentformat.File) agentformat.Response[S] {
+	r := made(agentformat.File{})
+	if Cut(r) {
+		r = made(save())
+	}
+	return r
+}
+
+// Directory is the one of the box's directory in which the wholes of replies are saved, and Kept is how much of it.
+const Directory = "replies"
+
+// Kept is how much of what was saved in [Directory] is kept.
+var Kept = agentformat.Limits{Files: 100, Bytes: 64 << 20, File: 32 << 20}
+
+// words makes texts fit for a reply, and notes whether one that it has cut was longer.
+type words struct {
+	whole bool // nothing is cut: it is for the file
+	cut   bool
+}
 
 // quote makes a stranger's text fit for a key that begins with quoted_: escaped, in one line, of at most so many bytes of JSON.
 func (w *words) quote(text string, most int) string {
+	if w.whole {
+		return safetext.Escape(text)
+	}
 	short := jsontext.Shorten(text, most)
-	w.cut = w.cut || short != safetext.Escape(text)
+	w.cut = w.cut || len(text) > most || short != safetext.Escape(text) // escaping makes no text shorter
 	return short
 }
 

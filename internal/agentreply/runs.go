@@ -38,7 +38,7 @@ func Runs(all []api.Run, more bool, now time.Time) agentformat.Response[RunsSnap
 	var w words
 	s := RunsSnapshot{More: more}
 	var sum facts
-	live, oldest := 0, ""
+	live, first, round := 0, "", 0
 	runs := slices.Clone(all)
 	slices.Reverse(runs)
 	slices.SortStableFunc(runs, func(a, b api.Run) int { return urgency(a) - urgency(b) })
@@ -55,14 +55,20 @@ func Runs(all []api.Run, more bool, now time.Time) agentformat.Response[RunsSnap
 		s.Runs.First = append(s.Runs.First, v)
 		sum.questions, sum.reviews = append(sum.questions, f.questions...), append(sum.reviews, f.reviews...)
 		if r.State != api.RunFinished {
+			sum.failing, sum.stalled, sum.overspent = append(sum.failing, f.failing...), append(sum.stalled, f.stalled...), append(sum.overspent, f.overspent...)
+			sum.trouble, sum.spent = sum.trouble || f.trouble, max(sum.spent, f.spent)
+			round = max(round, r.Round)
 			live++
-			if oldest == "" {
-				oldest = f.run
+			if first == "" {
+				first = f.run
 			}
 		}
 	}
 	sum.flagWaits(&s.flags)
-	s.Verdict = fmt.Sprintf("%s, %d not ended, %s and %s for a person", counted(len(runs), "run"), live, counted(len(sum.questions), "question"), counted(len(sum.reviews), "review"))
+	sum.flagGate(round, &s.flags)
+	sum.flagBudget(&s.flags)
+	sum.flagStalled(&s.flags)
+	s.Verdict = fmt.Sprintf("%s, %d not ended, %s and %s wait for a person", counted(len(runs), "run"), live, counted(len(sum.questions), "question"), counted(len(sum.reviews), "task"))
 	switch {
 	case len(runs) == 0:
 		s.flags.add(FlagNoRuns, "no run was found")
@@ -72,7 +78,7 @@ func Runs(all []api.Run, more bool, now time.Time) agentformat.Response[RunsSnap
 		s.Next = "call list_questions: something waits for a person"
 	case live > 0:
 		s.flags.add(FlagRunsListed, "%s, %d not ended", counted(len(runs), "run"), live)
-		s.Next = "call wait_run with run " + oldest
+		s.Next = "call get_run with run " + first + ", which has not ended: it says what to do next"
 	default:
 		s.flags.add(FlagRunsListed, "%s, all of them have ended", counted(len(runs), "run"))
 		s.Next = "nothing to wait for: call get_run with run " + id(runs[0].ID) + " to see what came of the latest"

@@ -1,6 +1,7 @@
 package agentreply
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -51,12 +52,20 @@ const (
 
 // Task is the reply about a task.
 func Task(v TaskView, now time.Time, file agentformat.File) agentformat.Response[TaskSnapshot] {
-	var w words
+	return respond(agentformat.StatusSuccess, taskSnapshot(v, now, words{}), file)
+}
+
+// WholeTask is what the file of a reply about a task has: the same keys, with nothing cut.
+func WholeTask(v TaskView, now time.Time) TaskSnapshot {
+	return taskSnapshot(v, now, words{whole: true})
+}
+
+func taskSnapshot(v TaskView, now time.Time, w words) TaskSnapshot {
 	f, need := taskFacts(v, now)
 	s := TaskSnapshot{
-		Work: id(firstOf(v.Task.Work, v.Work.ID)), Title: w.quote(firstOf(v.Task.Title, v.Work.Title), maxTitle), Phase: known(phaseOf(v), phases),
+		Work: id(cmp.Or(v.Task.Work, v.Work.ID)), Title: w.quote(cmp.Or(v.Task.Title, v.Work.Title), maxTitle), Phase: known(phaseOf(v), phases),
 		BlockedBy: List[string]{First: []string{}}, Minutes: minutes(v.Task.Since, now), Rework: v.Task.Rework, Gates: v.Task.GateFailed,
-		NoChange: w.quote(firstOf(v.Task.NoChange, v.Work.NoChange), maxClaim), Usage: usedOf(v.Task.Usage, v.Task.Budget),
+		NoChange: w.quote(cmp.Or(v.Task.NoChange, v.Work.NoChange), maxClaim), Usage: usedOf(v.Task.Usage, v.Task.Budget),
 		Branch: plain(v.Work.Branch, inBranch, maxBranch), Commit: plain(v.Work.Commit, "", maxCommit),
 	}
 	if v.Run.ID != "" {
@@ -105,7 +114,7 @@ func Task(v TaskView, now time.Time, file agentformat.File) agentformat.Response
 	s.Verdict = jsontext.Shorten(taskVerdict(v, f), maxVerdict)
 	s.Next = jsontext.Shorten(nextTask(v, f, need, now), maxNext)
 	s.Cut = w.cut
-	return respond(agentformat.StatusSuccess, s, file)
+	return s
 }
 
 // taskFacts are what is known of a task alone, and what of it waits for a person.
@@ -133,7 +142,7 @@ func taskFacts(v TaskView, now time.Time) (f facts, need *api.Question) {
 	return f, need
 }
 
-func phaseOf(v TaskView) string { return firstOf(string(v.Task.Phase), string(v.Work.Phase)) }
+func phaseOf(v TaskView) string { return cmp.Or(string(v.Task.Phase), string(v.Work.Phase)) }
 
 // workerOf returns who works on a task.
 func workerOf(v TaskView) *api.Agent {
@@ -189,13 +198,17 @@ func (f *facts) flagTask(v TaskView, to *flags) {
 		to.add(FlagTaskWorking, "%s works on it in phase %s", word(string(workerOf(v).Role)), phase)
 	case v.Task.Why != "":
 		to.add(FlagTaskWaiting, "it waits in phase %s: %s", phase, meaning(v.Task.Why))
+	case v.Run.ID == "" && v.Work.BoxChecks:
+		to.add(FlagTaskWaiting, "the box runs the checks on its branch")
+	case v.Run.ID == "":
+		to.add(FlagTaskReady, "nobody has claimed it, in phase %s", phase)
 	default:
 		to.add(FlagTaskReady, "nothing is in its way, in phase %s", phase)
 	}
 }
 
 func taskVerdict(v TaskView, f facts) string {
-	s := fmt.Sprintf("%s is in phase %s", id(firstOf(v.Task.Work, v.Work.ID)), known(phaseOf(v), phases))
+	s := fmt.Sprintf("%s is in phase %s", id(cmp.Or(v.Task.Work, v.Work.ID)), known(phaseOf(v), phases))
 	switch a := workerOf(v); {
 	case a != nil:
 		s += ", " + word(string(a.Role)) + " works on it"

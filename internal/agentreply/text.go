@@ -40,19 +40,28 @@ func Text(v TextView, _ time.Time) agentformat.Response[TextSnapshot] {
 		from = max(0, len(v.Whole)+from)
 	}
 	from = min(from, len(v.Whole))
-	for from < len(v.Whole) && from > 0 && !utf8.RuneStart(v.Whole[from]) && utf8.ValidString(v.Whole[max(0, from-utf8.UTFMax):min(len(v.Whole), from+utf8.UTFMax)]) {
-		from--
-	}
+	from = runeStart(v.Whole, from)
 	s := TextSnapshot{What: word(v.What), Of: id(v.Of), Total: max(v.Total, len(v.Whole)), Offset: from, rest: v.Whole[from:]}
 	end := from + page(s.rest, maxPage)
-	if s.Total == 0 {
+	switch {
+	case s.Total == 0:
 		s.flags.add(FlagTextEnd, "the text is empty")
-	} else if end < s.Total {
+	case end < s.Total:
 		s.flags.add(FlagTextMore, "the page ends before the text does, which has %d bytes", s.Total)
-	} else {
+	default:
 		s.flags.add(FlagTextEnd, "the page has the end of the text, which has %d bytes", s.Total)
 	}
 	return respond(agentformat.StatusSuccess, s, agentformat.File{})
+}
+
+// runeStart returns where the character begins that a byte of a text belongs to: the byte itself if it belongs to none.
+func runeStart(text string, at int) int {
+	for from := at; from >= 0 && at-from < utf8.UTFMax; from-- {
+		if r, size := utf8.DecodeRuneInString(text[from:]); r != utf8.RuneError && from+size > at {
+			return from
+		}
+	}
+	return at
 }
 
 // maxPage is how much of a text a page has, in bytes of JSON: what is left of [MaxReply] when all else is as long as it can be.

@@ -42,7 +42,7 @@ func Usage(r api.Run, now time.Time) agentformat.Response[UsageSnapshot] {
 	})
 	for _, t := range tasks {
 		if t.Usage.Tokens() != 0 || agentformat.Number(t.Usage.CostUSD) != 0 {
-			s.Tasks.First = append(s.Tasks.First, TaskUsed{id(t.ID), usedOf(t.Usage, t.Budget)})
+			s.Tasks.First = append(s.Tasks.First, TaskUsed{workOf(t), usedOf(t.Usage, t.Budget)})
 		}
 	}
 	s.Tasks.Total = len(s.Tasks.First)

@@ -1,6 +1,7 @@
 package agentreply
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/jsontext"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // meanings say why nobody is started on a task.
@@ -48,7 +50,7 @@ func meaning(w delivery.Wait) string {
 // WaitSnapshot says why a task waits.
 type WaitSnapshot struct {
 	Head
-	Run    string       `json:"run"`
+	Run    string       `json:"run"` // empty of work by hand
 	Task   string       `json:"task"`
 	Why    string       `json:"why"` // empty if nothing is in the way
 	Means  string       `json:"means"`
@@ -78,13 +80,16 @@ func Wait(v TaskView, now time.Time) agentformat.Response[WaitSnapshot] {
 	}
 	f, need := taskFacts(root, now)
 	s := WaitSnapshot{
-		Run: id(v.Run.ID), Task: id(firstOf(v.Task.ID, v.Work.ID)), Means: "nothing is in its way", Chain: List[Waiter]{len(chain), []Waiter{}}, Quoted: w.quote(v.Task.Waits, maxTitle),
+		Task: id(cmp.Or(v.Task.Work, v.Task.ID, v.Work.ID)), Means: "nothing is in its way", Chain: List[Waiter]{len(chain), []Waiter{}}, Quoted: w.quote(v.Task.Waits, maxTitle),
+	}
+	if v.Run.ID != "" {
+		s.Run = id(v.Run.ID)
 	}
 	if v.Task.Why != "" {
 		s.Why, s.Means = known(string(v.Task.Why), waits), meaning(v.Task.Why)
 	}
 	for _, t := range chain {
-		one := Waiter{Task: id(firstOf(t.ID, v.Work.ID)), Phase: known(firstOf(string(t.Phase), string(v.Work.Phase)), phases)}
+		one := Waiter{Task: id(cmp.Or(t.Work, t.ID, v.Work.ID)), Phase: known(cmp.Or(string(t.Phase), string(v.Work.Phase)), phases)}
 		if t.Why != "" {
 			one.Why = known(string(t.Why), waits)
 		}
@@ -104,7 +109,7 @@ func Wait(v TaskView, now time.Time) agentformat.Response[WaitSnapshot] {
 	f.flagTask(v, &s.flags)
 	s.Verdict = s.Task + ": " + s.Means
 	if len(chain) > 1 {
-		s.Verdict = fmt.Sprintf("%s: %s; the cause is %s: %s", s.Task, s.Means, id(last.ID), causeOf(last))
+		s.Verdict = fmt.Sprintf("%s: %s; the cause is %s: %s", s.Task, s.Means, workOf(last), causeOf(last))
 	}
 	s.Verdict, s.Next = jsontext.Shorten(s.Verdict, maxVerdict), jsontext.Shorten(nextTask(root, f, need, now), maxNext)
 	s.Cut = w.cut
@@ -152,7 +157,7 @@ func chainOf(r api.Run, t api.Task) []api.Task {
 
 // nextTask says in one line what to do about a task.
 func nextTask(v TaskView, f facts, need *api.Question, now time.Time) string {
-	is := id(firstOf(v.Task.Work, v.Work.ID))
+	is := id(cmp.Or(v.Task.Work, v.Work.ID))
 	switch {
 	case phaseOf(v) == string(agentsig.PhaseCompleted) && v.Task.NoChange != "":
 		return "nothing: it is completed without a change; tell the person why (quoted_no_change)"
@@ -163,19 +168,25 @@ func nextTask(v TaskView, f facts, need *api.Question, now time.Time) string {
 	case v.Run.State == api.RunFinished:
 		return "nothing: its run has ended without it; tell the person"
 	case v.Task.Why == delivery.WaitCancelled:
-		return "nothing, unless the person wants it done: then call retry with work " + is
+		return "nothing, unless the person wants it done: then call retry for " + is
 	case len(f.stalled) > 0:
-		return "call wait_run once; if stalled is flagged again, tell the person and offer to retry work " + is
+		return "call wait_run once; if stalled is flagged again, tell the person and offer to retry " + is
 	case v.Run.State == api.RunStopped:
 		return "have a box started with: signalbox up; then call wait_run"
 	case v.Run.State == api.RunPaused || v.Task.Why == delivery.WaitPaused:
 		return "ask the person whether the run should go on; if so: signalbox pause --resume " + id(v.Run.ID)
+	case v.Run.ID == "" && workerOf(v) != nil:
+		return "nothing to decide: somebody holds it; look again later with get_task"
+	case v.Run.ID == "" && v.Work.BoxChecks:
+		return "nothing to decide: the box runs the checks; look again later with get_task"
+	case v.Run.ID == "" && phaseOf(v) != string(agentsig.PhaseBlocked):
+		return "it is work by hand, and waits for somebody who claims it: signalbox claim " + safetext.ShellWord(is)
 	case workerOf(v) != nil:
 		return "nothing to decide: somebody works on it; call wait_run"
 	}
 	switch v.Task.Why {
 	case delivery.WaitBlocked, delivery.WaitNobody:
-		return "tell the person that it is stuck, and show them the flags; call retry with work " + is + " once the cause is mended"
+		return "tell the person that it is stuck, and show them the flags; call retry for " + is + " once the cause is mended"
 	case delivery.WaitLogin:
 		return "tell the person that the provider refuses the login of its agents: they log in, then call wait_run"
 	case delivery.WaitBudget:
@@ -188,7 +199,7 @@ func nextTask(v TaskView, f facts, need *api.Question, now time.Time) string {
 		return "nothing to decide about it: call explain_wait to see what holds up the tasks before it, or wait_run"
 	}
 	if phaseOf(v) == string(agentsig.PhaseBlocked) {
-		return "tell the person that it is blocked; call retry with work " + is + " once the cause is mended"
+		return "tell the person that it is blocked; call retry for " + is + " once the cause is mended"
 	}
 	return "nothing to decide: call wait_run; it goes on by itself"
 }

@@ -94,6 +94,31 @@ func TestRunPages(t *testing.T) {
 	}
 }
 
+// A run shows what it and its tasks may use, with what a person has added, and how often the gate sent a task back.
+func TestRunShowsBudgetAndGate(t *testing.T) {
+	t.Parallel()
+	b := inDir(t, Dir(t.TempDir()))
+	defer closeBox(t, b)
+	r := &delivery.Run{Raised: 1}
+	r.Settings.Budget = delivery.Budget{Tokens: 100, Task: delivery.Spend{CostUSD: 2}}
+	r.ID, r.Subject, r.First, r.Seq = "R1", fmt.Sprintf("%026d", 1), 1, 1
+	failed := &delivery.Task{ID: "T-1", Count: delivery.Count{Gates: 2}}
+	lifted := &delivery.Task{ID: "T-2", TaskLeave: delivery.Leave{Lifted: true}}
+	r.Tasks = []*delivery.Task{failed, lifted}
+	b.state.runs[r.Subject] = r
+	defer clear(b.state.runs) // it is in no ledger
+	got, err := b.Run("R1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Budget != (delivery.Spend{Tokens: 200}) || got.Tasks[0].Budget != (delivery.Spend{CostUSD: 2}) || got.Tasks[1].Budget != (delivery.Spend{}) {
+		t.Errorf("budgets: %+v, %+v, %+v", got.Budget, got.Tasks[0].Budget, got.Tasks[1].Budget)
+	}
+	if got.Tasks[0].GateFailed != 2 || got.Tasks[1].GateFailed != 0 {
+		t.Errorf("the gate: %d, %d", got.Tasks[0].GateFailed, got.Tasks[1].GateFailed)
+	}
+}
+
 // Whoever asks for a list and leaves does the box no harm.
 func TestListIsLeft(t *testing.T) {
 	t.Parallel()

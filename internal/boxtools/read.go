@@ -44,13 +44,11 @@ func (t *tools) listRuns(a *mcpserver.Arguments) run {
 				var latest api.Run
 				if latest, err = b.Run(ctx, api.LatestRun); err == nil {
 					runs = []api.Run{latest}
-				} else if notFound(err) {
-					err = nil
 				}
 			}
 			return runs, err
 		})
-		if err != nil {
+		if err != nil && !notFound(err) { // where no plan was delivered yet there is no box to ask
 			return mcpserver.Result{}, err
 		}
 		return result(agentreply.Runs(runs, more, now())), nil
@@ -74,35 +72,44 @@ func (t *tools) getRun(a *mcpserver.Arguments) run {
 	}
 }
 
-// run is the reply about a run. The client is told of all that stands there.
+// run is the reply about a run. The client is told of all that stands there. A run that is to end does so only if a box is
+// there.
 func (t *tools) run(r api.Run) mcpserver.Result {
+	if r.State == api.RunEnding && !t.host.Running() {
+		r.State = api.RunStopped
+	}
 	t.remember(r)
 	at := now()
-	return saved(t, "run_"+r.ID, r, func(f agentformat.File) (agentformat.Response[agentreply.RunSnapshot], bool) {
-		reply := agentreply.Run(r, at, f)
-		return reply, agentreply.Cut(reply)
-	})
+	return result(agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.RunSnapshot] {
+		return agentreply.Run(r, at, f)
+	}, func() agentformat.File { return t.save("run_"+r.ID, agentreply.WholeRun(r, at)) }))
 }
 
-// view asks for a task with its run.
+// save saves what did not go into a reply.
+func (t *tools) save(name string, whole any) agentformat.File {
+	t.saving.Lock()
+	defer t.saving.Unlock()
+	return agentreply.Kept.Save(t.host.Replies(), name, now(), whole)
+}
+
+// view asks for a task with its run, or for work by hand, which has none.
 func view(ctx context.Context, b Box, name string) (v agentreply.TaskView, err error) {
 	if v.Work, err = b.Work(ctx, name); err != nil {
 		return v, err
 	}
 	of, _, isTask := strings.Cut(v.Work.ID, ".")
-	if isTask {
-		v.Run, err = b.Run(ctx, of)
+	if !isTask {
+		return v, nil
 	}
-	if err != nil && !notFound(err) {
-		return v, err
+	if v.Run, err = b.Run(ctx, of); notFound(err) { // work by hand may be named like a task
+		return v, nil
 	}
 	for _, task := range v.Run.Tasks {
 		if task.Work == v.Work.ID {
 			v.Task = task
-			return v, nil
 		}
 	}
-	return v, invalid("that is no task of a run, but work that is handed over by hand: `signalbox work show` shows it")
+	return v, err
 }
 
 func (t *tools) getTask(a *mcpserver.Arguments) run {
@@ -113,14 +120,9 @@ func (t *tools) getTask(a *mcpserver.Arguments) run {
 			return mcpserver.Result{}, err
 		}
 		at := now()
-		whole := struct {
-			Task api.Task `json:"task"`
-			Work api.Work `json:"work"`
-		}{v.Task, v.Work}
-		return saved(t, "task_"+v.Work.ID, whole, func(f agentformat.File) (agentformat.Response[agentreply.TaskSnapshot], bool) {
-			reply := agentreply.Task(v, at, f)
-			return reply, agentreply.Cut(reply)
-		}), nil
+		return result(agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.TaskSnapshot] {
+			return agentreply.Task(v, at, f)
+		}, func() agentformat.File { return t.save("task_"+v.Work.ID, agentreply.WholeTask(v, at)) })), nil
 	}
 }
 
@@ -138,14 +140,13 @@ func (t *tools) explainWait(a *mcpserver.Arguments) run {
 func (t *tools) listQuestions(*mcpserver.Arguments) run {
 	return func(ctx context.Context) (mcpserver.Result, error) {
 		all, err := ask(ctx, t, func(b Box) ([]api.Question, error) { return b.Questions(ctx) })
-		if err != nil {
+		if err != nil && !notFound(err) { // as above
 			return mcpserver.Result{}, err
 		}
 		at := now()
-		return saved(t, "inbox", all, func(f agentformat.File) (agentformat.Response[agentreply.InboxSnapshot], bool) {
-			reply := agentreply.Inbox(all, at, f)
-			return reply, agentreply.Cut(reply)
-		}), nil
+		return result(agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.InboxSnapshot] {
+			return agentreply.Inbox(all, at, f)
+		}, func() agentformat.File { return t.save("inbox", agentreply.WholeInbox(all, at)) })), nil
 	}
 }
 
@@ -207,23 +208,8 @@ func (t *tools) proveEvent(a *mcpserver.Arguments) run {
 		if err != nil {
 			return mcpserver.Result{}, err
 		}
-		return saved(t, fmt.Sprintf("proof_%d", sequence), proof, func(f agentformat.File) (agentformat.Response[agentreply.ProofSnapshot], bool) {
-			return agentreply.Proof(proof, event, checkpoint, f), true
-		}), nil
+		return result(agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.ProofSnapshot] {
+			return agentreply.Proof(proof, event, checkpoint, f)
+		}, func() agentformat.File { return t.save(fmt.Sprintf("proof_%d", sequence), proof) })), nil
 	}
-}
-
-// limits are what the directory with replies may hold.
-var limits = agentformat.Limits{Files: 200, Bytes: 64 << 20}
-
-// saved makes a reply. If something was left out of it, the whole is saved, and the reply says where.
-func saved[S any](t *tools, name string, whole any, make func(agentformat.File) (reply agentformat.Response[S], cut bool)) mcpserver.Result {
-	r, cut := make(agentformat.File{})
-	if !cut {
-		return result(r)
-	}
-	t.saving.Lock()
-	defer t.saving.Unlock()
-	r, _ = make(limits.Save(t.host.Replies(), name, now(), whole))
-	return result(r)
 }

@@ -84,8 +84,14 @@ func (t *tools) waitRun(a *mcpserver.Arguments) run {
 	return func(ctx context.Context) (mcpserver.Result, error) {
 		var last api.Run
 		err := t.host.With(ctx, false, func(b Box) (err error) {
-			if last, err = b.Run(ctx, name); err != nil || !t.host.Running() {
-				return err // without a box that brings it on nothing will happen: the reply says so
+			if last, err = b.Run(ctx, name); err != nil {
+				return err
+			}
+			if !t.host.Running() { // nothing will happen: the reply says so, and nobody waits for it
+				if last.State != api.RunFinished {
+					last.State = api.RunStopped
+				}
+				return nil
 			}
 			last, err = t.follow(ctx, b, last, since, most)
 			return err

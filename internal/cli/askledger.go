@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
-	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/oracle"
 	"github.com/signalbox-dev/signalbox/internal/service"
@@ -20,7 +19,7 @@ func (a *app) openBook(ctx context.Context, q asking) (*ledgerBook, func(), erro
 			return nil, nil, err
 		}
 	}
-	client, err := a.client(ctx, box.Dir.APIToken)
+	client, err := a.client(ctx, tokenOf)
 	if err != nil {
 		b.closeBoxes()
 		return nil, nil, err

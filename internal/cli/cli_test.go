@@ -54,6 +54,7 @@ func TestScripts(t *testing.T) {
 			"setenv":      setEnv,
 			"listens":     awaitBox,
 			"gatetoken":   setGateToken,
+			"settoken":    setToken,
 			"cmpevents":   compareEvents,
 			"modelserver": serveModel,
 		},
@@ -118,6 +119,11 @@ func serveModel(ts *testscript.TestScript, _ bool, args []string) {
 // setGateToken does what a person does: it reads the token from the directory.
 func setGateToken(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("SIGNALBOX_GATE_TOKEN", strings.TrimSpace(ts.ReadFile(".signalbox/gate.token")))
+}
+
+// setToken takes a client's token from a file.
+func setToken(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv("SIGNALBOX_TOKEN", strings.TrimSpace(ts.ReadFile(args[0])))
 }
 
 // compareEvents compares two listings of events, of which the first has times.

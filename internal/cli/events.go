@@ -13,7 +13,6 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
-	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
@@ -55,7 +54,7 @@ which is the event as it is stored and hashed.`,
 				}
 				return a.badValue(err)
 			}
-			_, err := ask(cmd.Context(), a, box.Dir.APIToken, func(c *api.Client) (struct{}, error) {
+			_, err := ask(cmd.Context(), a, tokenOf, func(c *api.Client) (struct{}, error) {
 				return struct{}{}, c.Events(cmd.Context(), id, after, true, func(e api.Event) error {
 					after = e.Sequence
 					return a.event(e)

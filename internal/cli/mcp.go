@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/internal/access"
+	"github.com/signalbox-dev/signalbox/internal/agentreply"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/box"
@@ -171,6 +172,9 @@ func (h *toolHost) With(ctx context.Context, change bool, do func(boxtools.Box) 
 		_, err = operate(ctx, a, call)
 	default:
 		_, err = look(ctx, a, call)
+	}
+	if _, none := box.Dir(a.dir).Verifier(); err != nil && errors.Is(none, box.ErrNoDir) {
+		return &api.Problem{Code: api.CodeNotFound, Message: "no plan was delivered here yet: check one, then start it"}
 	}
 	return err
 }
@@ -339,7 +343,4 @@ func (h *toolHost) Prove(ctx context.Context, sequence int64) (ledger.Proof, str
 }
 
 // Replies implements [boxtools.Host].
-func (h *toolHost) Replies() string { return filepath.Join(h.app.dir, repliesDir) }
-
-// repliesDir is where files with the rest of replies lie, in the box's directory.
-const repliesDir = "replies"
+func (h *toolHost) Replies() string { return filepath.Join(h.app.dir, agentreply.Directory) }

@@ -32,7 +32,7 @@ func operate[T any](ctx context.Context, a *app, call func(*api.Client) (T, erro
 	switch {
 	case err != nil && a.running(): // it has settings of its own
 		a.noteSettings(err)
-		return ask(ctx, a, box.Dir.APIToken, call)
+		return ask(ctx, a, tokenOf, call)
 	case err != nil:
 		return none, err
 	}
@@ -77,25 +77,36 @@ func latest(ctx context.Context, c *api.Client, args []string) (api.Run, error) 
 }
 
 func (a *app) inboxCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "inbox",
-		Short:   "List what waits for you: questions, and work to review or to do",
-		Example: `  signalbox inbox`,
+	var format string
+	cmd := &cobra.Command{
+		Use:   "inbox",
+		Short: "List what waits for you: questions, and work to review or to do",
+		Example: `  signalbox inbox
+  signalbox inbox --format agent`,
 		Long: `Inbox lists what only a person can bring on, oldest first, and how: questions to answer, and the tasks that
 you review, do or have taken (roles with agent: person, signalbox take), with why they were sent back. They wait for as long as it takes. It does not
-need a box to be running. With --json it prints a list; the kind of an entry is question, review, take or give.`,
+need a box to be running. With --json it prints a list; the kind of an entry is question, review, take or give.
+
+` + agentHelp,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			agent, err := a.forAgent(format)
+			if err != nil {
+				return err
+			}
 			why := map[string]string{} // work that waits for a person was sent back
 			questions, err := look(cmd.Context(), a, func(c *api.Client) ([]api.Question, error) {
 				all, err := c.Questions(cmd.Context())
 				for _, q := range all {
-					if err == nil && !q.Asks() && !a.JSON {
+					if err == nil && !q.Asks() && !a.JSON && !agent {
 						why[q.Work], err = sentBack(cmd.Context(), c, q.Work)
 					}
 				}
 				return all, err
 			})
+			if agent {
+				return a.tellAgent(a.inboxForAgent(questions, time.Now()), err)
+			}
 			if err != nil {
 				return err
 			}
@@ -114,6 +125,8 @@ need a box to be running. With --json it prints a list; the kind of an entry is 
 			return nil
 		},
 	}
+	formatFlag(cmd, &format)
+	return cmd
 }
 
 // sayQuestion prints what waits for a person, and why it was sent back, if it was.

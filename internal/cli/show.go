@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +25,7 @@ import (
 
 func (a *app) showCommand() *cobra.Command {
 	var markdown, all bool
+	var format string
 	cmd := &cobra.Command{
 		Use:   "show TASK",
 		Short: "Show why to believe that a task is done",
@@ -38,20 +40,32 @@ lines. Elsewhere than on a terminal a line is as long as it has to be. With --al
 blocks in which they name and close nothing. It does not need a box to be running.
 
 With --json it prints task, title, state, branch and box_checks (of work by hand, if it has a branch and the box checks that), asked, attempts, claims, gates, findings, questions, merge (null if there is
-none), usage and proof. If something of the proof is wrong, the exit code is 1.`,
+none), usage and proof. If something of the proof is wrong, the exit code is 1.
+
+` + agentHelp + ` It has how the task is and what to do next, and not the proof.`,
 		Example: `  signalbox show T-2
   signalbox show R1.T-2 --all
   signalbox show T-2 --markdown | gh pr create --title T-2 --body-file -`,
 		Args: one("a task or work item"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if markdown && a.JSON {
+			agent, err := a.forAgent(format)
+			switch {
+			case err != nil:
+				return err
+			case markdown && a.JSON:
 				return a.UsageError("--markdown goes without --json")
+			case agent && (markdown || all):
+				return a.UsageError("--format agent goes without --markdown and --all")
+			case agent:
+				reply, err := a.showForAgent(cmd.Context(), args[0], time.Now())
+				return a.tellAgent(reply, err)
 			}
 			return a.show(cmd.Context(), args[0], markdown, all)
 		},
 	}
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "as the text of a pull request")
 	cmd.Flags().BoolVar(&all, "all", false, "leave nothing out, and cut nothing")
+	formatFlag(cmd, &format)
 	return cmd
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -41,11 +42,13 @@ type claimed struct {
 }
 
 func (a *app) statusCommand() *cobra.Command {
-	return &cobra.Command{
+	var format string
+	cmd := &cobra.Command{
 		Use:   "status [RUN]",
 		Short: "Show how a run is, and the box",
 		Example: `  signalbox status
-  signalbox status R2`,
+  signalbox status R2
+  signalbox status --format agent`,
 		Long: `Status shows a run as it is now: the latest, or the one that is named. Below it stands how many questions of
 other runs, and about work by hand, wait for you, which work by hand the box runs the checks on, whether a box runs and can write, how many events are in the ledger, and how far the box, which
 looks through them again and again, is with that; and if the settings were changed since the box started. It does not need a box to be running.
@@ -56,11 +59,24 @@ claims; signalbox show has all of it.
 With --json it prints the run, if there is one: unprotected says in words which of its verdicts could be
 forged, and each task has a protection, held or none. Beside it are box (writable, and the reason if it is
 not), ledger (events, scrubbed, scrubbed_since), to_check (work by hand that the box runs the checks on: work, branch, more),
-settings (those that a box that runs goes by: file, digest, since, and changed if the file has others now) and claims (work, by, at, text and more, as in work show).`,
+settings (those that a box that runs goes by: file, digest, since, and changed if the file has others now) and claims (work, by, at, text and more, as in work show).
+
+` + agentHelp,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			agent, err := a.forAgent(format)
+			if err != nil {
+				return err
+			}
 			running := a.running()
 			s, err := look(cmd.Context(), a, func(c *api.Client) (status, error) { return statusOf(cmd.Context(), c, args) })
+			if agent {
+				var reply any
+				if err == nil {
+					reply, err = a.statusForAgent(s, running, time.Now())
+				}
+				return a.tellAgent(reply, err)
+			}
 			if err != nil {
 				return err
 			}
@@ -84,6 +100,8 @@ settings (those that a box that runs goes by: file, digest, since, and changed i
 			return nil
 		},
 	}
+	formatFlag(cmd, &format)
+	return cmd
 }
 
 func statusOf(ctx context.Context, c *api.Client, args []string) (status, error) {

@@ -19,6 +19,7 @@ var problems = []struct {
 	code   string
 }{
 	{errToken, http.StatusUnauthorized, api.CodeUnauthorized},
+	{access.ErrGate, http.StatusUnauthorized, api.CodeUnauthorized}, // if there is no token that is somebody's
 	{access.ErrUnknown, http.StatusUnauthorized, api.CodeUnauthorized},
 	{access.ErrExpired, http.StatusUnauthorized, api.CodeUnauthorized},
 	{access.ErrBadKey, http.StatusBadRequest, api.CodeInvalid},

@@ -205,12 +205,11 @@ func (s *Server) onTask(verb string) handler {
 // authorize returns who makes a request, if they may. The gate's own token is for its reports
 // alone, and they take no other: an agent that could pass its own CI would.
 func (s *Server) authorize(r *http.Request, needs access.Right) (access.Principal, error) {
-	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok {
-		return access.Principal{}, errToken
-	}
-	p, err := s.box.Principal(secret)
-	if err != nil {
+	p, err := s.principal(r)
+	switch {
+	case err != nil && needs == access.ToReport:
+		return access.Principal{}, access.ErrGate
+	case err != nil:
 		return access.Principal{}, err
 	}
 	if p, err = speaker(r, p); err != nil {
@@ -220,6 +219,15 @@ func (s *Server) authorize(r *http.Request, needs access.Right) (access.Principa
 		return access.Principal{}, forbidden{err}
 	}
 	return p, nil
+}
+
+// principal returns whose token a request has.
+func (s *Server) principal(r *http.Request) (access.Principal, error) {
+	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok {
+		return access.Principal{}, errToken
+	}
+	return s.box.Principal(secret)
 }
 
 // speaker returns for whom a principal speaks: itself, or a client, if it is the owner. Nobody gains by that: the owner may do

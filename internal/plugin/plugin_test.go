@@ -7,12 +7,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/signalbox-dev/signalbox/internal/agentreply"
+	"github.com/signalbox-dev/signalbox/internal/boxtools"
 	"github.com/signalbox-dev/signalbox/internal/plugin"
 )
 
@@ -279,6 +282,35 @@ func TestSkills(t *testing.T) {
 		if n != 4 {
 			t.Errorf("%s: %d skills", w.Program, n)
 		}
+	}
+}
+
+// Skills name tools and flags that there are.
+func TestSkillsAreTrue(t *testing.T) {
+	flags := map[string]bool{}
+	for _, f := range agentreply.Table() {
+		flags[f.Name] = true
+	}
+	tools := boxtools.Reference()
+	root := t.TempDir()
+	install(t, root, wanted(plugin.Claude, false))
+	named := 0
+	for name, text := range tree(t, root) {
+		if filepath.Base(name) != "SKILL.md" {
+			continue
+		}
+		for _, match := range regexp.MustCompile("`([a-z]+_[a-z_]+)`").FindAllStringSubmatch(text, -1) {
+			if match[1] == "quoted_" {
+				continue
+			}
+			named++
+			if !flags[match[1]] && !strings.Contains(tools, "| `"+match[1]+"` |") {
+				t.Errorf("%s: there is no tool or flag %s", name, match[1])
+			}
+		}
+	}
+	if named < 15 {
+		t.Errorf("only %d tools and flags are named", named)
 	}
 }
 

@@ -1,0 +1,29 @@
+package agentreply_test
+
+import (
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/mutant"
+)
+
+// Each of these faults is noticed by the test beside it.
+func TestMutants(t *testing.T) {
+	mutant.All(t, []mutant.Noticed{
+		{By: "^TestFlagsBeforeTheCut$", Mutant: mutant.Mutant{Name: "flags are made of the first few tasks", File: "facts.go", Old: "for _, t := range r.Tasks {\n\t\tf.task(t)", New: "for _, t := range r.Tasks[:min(len(r.Tasks), maxEntries)] {\n\t\tf.task(t)"}},
+		{By: "^TestFlagsBeforeTheCut$", Mutant: mutant.Mutant{Name: "flags are made of the first few questions", File: "facts.go", Old: "for _, q := range f.waiting {\n\t\tif q.Asks()", New: "for _, q := range f.waiting[:min(len(f.waiting), maxEntries)] {\n\t\tif q.Asks()"}},
+		{By: "^TestRunFlags$", Mutant: mutant.Mutant{Name: "a flag is dropped", File: "facts.go", Old: "\tf.flagStalled(to)\n", New: ""}},
+		{By: "^TestRunFlags$", Mutant: mutant.Mutant{Name: "a budget is told when it is used up, and not before", File: "facts.go", Old: "const nearly = 0.8", New: "const nearly = 1.0"}},
+		{By: "^TestRunStates$", Mutant: mutant.Mutant{Name: "a state that is not known has no flag", File: "run.go", Old: "\tdefault:\n\t\tto.add(FlagUnknownState, \"the run is in a state", New: "\tcase \"\":\n\t\tto.add(FlagUnknownState, \"the run is in a state"}},
+		{By: "^TestHostile$", Mutant: mutant.Mutant{Name: "a reply is as long as it likes", File: "respond.go", Old: "for length() > room {", New: "for length() > 2*room {"}},
+		{By: "^TestHostile$", Mutant: mutant.Mutant{Name: "what is around a snapshot is not counted", File: "respond.go", Old: "s.inRoom(MaxReply-jsontext.Length(around)+len(\"{}\"))", New: "s.inRoom(MaxReply+0*jsontext.Length(around))"}},
+		{By: "^TestHostile$", Mutant: mutant.Mutant{Name: "a path of any length is named", File: "respond.go", Old: "case jsontext.Shorten(file.Path, maxPath) != file.Path:", New: "case len(file.Path) < 0:"}},
+		{By: "^TestHostile$", Mutant: mutant.Mutant{Name: "a flag has what strangers say", File: "facts.go", Old: "\"what agents follow was changed by somebody, so the box paused the run\")", New: "\"%s\", r.Distrust)"}},
+		{By: "^TestHostile$", Mutant: mutant.Mutant{Name: "any text is an id", File: "respond.go", Old: "strings.IndexByte(besides, c) < 0 {", New: "strings.IndexByte(besides, c) < -1 {"}},
+		{By: "^TestHostile$", Mutant: mutant.Mutant{Name: "a next step has what strangers say", File: "run.go", Old: "case r.Distrust != \"\":\n\t\treturn \"show", New: "case r.Distrust != \"\":\n\t\treturn r.Distrust + \"show"}},
+		{By: "^TestHostile$", Mutant: mutant.Mutant{Name: "a page is shown as it is", File: "text.go", Old: "s.Text = safetext.EscapeLines(s.rest[:n])", New: "s.Text = s.rest[:n]; _ = safetext.Escape"}},
+		{By: "^TestWhole$", Mutant: mutant.Mutant{Name: "what was cut has no file", File: "respond.go", Old: "\tif Cut(r) {\n", New: "\tif !Cut(r) {\n"}},
+		{By: "^TestWhole$", Mutant: mutant.Mutant{Name: "the file is cut, too", File: "respond.go", Old: "\tif w.whole {\n", New: "\tif !w.whole {\n"}},
+		{By: "^TestChain$", Mutant: mutant.Mutant{Name: "the cause is cut off a long chain", File: "wait.go", Old: "s.Chain.First = append(slices.Clone(s.Chain.First[:maxChain-1]), s.Chain.First[n-1])", New: "s.Chain.First = slices.Clone(s.Chain.First[:maxChain])"}},
+		{By: "^TestPages$", Mutant: mutant.Mutant{Name: "a page goes on one byte too far", File: "text.go", Old: "s.Onward, s.Cut = end, true", New: "s.Onward, s.Cut = end+1, true"}},
+	})
+}

@@ -1,0 +1,167 @@
+package agentreply_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/agentreply"
+	"github.com/signalbox-dev/signalbox/internal/api"
+)
+
+var update = flag.Bool("update", false, "write the replies to the situations, and docs/flags.md, anew")
+
+// situation is what a box says, as far as a reply is made of it. NAME.reply.json is the reply, and NAME.expected.txt what its
+// reader should do next.
+type situation struct {
+	Now     time.Time      `json:"now"`
+	Run     api.Run        `json:"run"`
+	Inbox   []api.Question `json:"inbox"`
+	Plan    bool           `json:"plan"`    // the run is a dry one, of a plan that was checked
+	Explain string         `json:"explain"` // the task that it is asked of why it waits
+	Error   *api.Problem   `json:"error"`
+
+	MoreTasks []struct {
+		Times int      `json:"times"`
+		Task  api.Task `json:"task"`
+	} `json:"more_tasks"`
+	MoreQuestions struct {
+		Times    int          `json:"times"`
+		Question api.Question `json:"question"`
+	} `json:"more_questions"`
+}
+
+// grown is the situation with all that is in it many times.
+func (s situation) grown() situation {
+	for _, m := range s.MoreTasks {
+		for i := range m.Times {
+			t := m.Task
+			t.ID = fmt.Sprintf("%s-%d", t.ID, i+1)
+			t.Work = s.Run.ID + "." + t.ID
+			s.Run.Tasks = append(s.Run.Tasks, t)
+		}
+	}
+	for i := range s.MoreQuestions.Times {
+		q := s.MoreQuestions.Question
+		q.ID = fmt.Sprintf("%s%d", q.ID, i+1)
+		s.Run.Questions, s.Inbox = append(s.Run.Questions, q), append(s.Inbox, q)
+	}
+	return s
+}
+
+func (s situation) reply() any {
+	save := func() agentformat.File {
+		return agentformat.File{Path: "/home/me/words/.signalbox/replies/R7_20260301_120000.json"}
+	}
+	switch {
+	case s.Error != nil:
+		return agentreply.Failed(s.Error)
+	case s.Plan:
+		return agentreply.Plan(s.Run, nil, s.Now)
+	case s.Explain != "":
+		i := slices.IndexFunc(s.Run.Tasks, func(t api.Task) bool { return t.ID == s.Explain })
+		return agentreply.Wait(agentreply.TaskView{Run: s.Run, Task: s.Run.Tasks[i]}, s.Now)
+	case s.Run.ID == "":
+		return agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.InboxSnapshot] {
+			return agentreply.Inbox(s.Inbox, s.Now, f)
+		}, save)
+	}
+	return agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.RunSnapshot] {
+		return agentreply.Run(s.Run, s.Now, f)
+	}, save)
+}
+
+// Each situation has the reply that is in its file, and every flag that people agreed on is in one of them.
+func TestSituations(t *testing.T) {
+	names, err := filepath.Glob("testdata/situations/*.expected.txt")
+	if err != nil || len(names) < 20 {
+		t.Fatalf("%d situations: %v", len(names), err)
+	}
+	flags := map[string]bool{}
+	for _, expected := range names {
+		base := strings.TrimSuffix(expected, ".expected.txt")
+		t.Run(filepath.Base(base), func(t *testing.T) {
+			data, err := os.ReadFile(base + ".json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var s situation
+			if err := json.Unmarshal(data, &s); err != nil {
+				t.Fatal(err)
+			}
+			response := s.grown().reply()
+			checkReply(t, base, response)
+			for _, f := range flagged(response) {
+				flags[f] = true
+			}
+			got, err := json.MarshalIndent(response, "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, base+".reply.json", string(got)+"\n")
+			if said, err := os.ReadFile(expected); err != nil || strings.Count(string(said), "\n") != 1 {
+				t.Errorf("%s is not one line: %v", expected, err)
+			}
+		})
+	}
+	for _, want := range []string{
+		agentreply.FlagQuestionWaiting, agentreply.FlagReviewWaiting, agentreply.FlagGateFailing, agentreply.FlagOverBudget, agentreply.FlagStalled,
+		agentreply.FlagNothingChanged, agentreply.FlagProviderPaused, agentreply.FlagUnprotected, agentreply.FlagUnchecked, agentreply.FlagDistrusted,
+	} {
+		if !flags[want] {
+			t.Errorf("no situation has the flag %s", want)
+		}
+	}
+}
+
+// golden compares with a file, or writes it.
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got); -update writes it:\n%s", path, diff)
+	}
+}
+
+// docs/flags.md has the table of flags.
+func TestFlagsPage(t *testing.T) {
+	const path = "../../docs/flags.md"
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const before = "-args -update -->\n\n"
+	text, _, ok := strings.Cut(string(page), before)
+	if !ok {
+		t.Fatalf("%s does not say how its table is written", path)
+	}
+	var table strings.Builder
+	table.WriteString("| flag | severity | meaning | what to do |\n|---|---|---|---|\n")
+	seen := map[string]bool{}
+	for _, k := range agentreply.Table() {
+		if seen[k.Name] || k.Meaning == "" || k.Do == "" || strings.ContainsAny(k.Meaning+k.Do, "|\n") {
+			t.Errorf("%s: it is there twice, or says nothing", k.Name)
+		}
+		seen[k.Name] = true
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", k.Name, k.Severity, k.Meaning, k.Do)
+	}
+	golden(t, path, text+before+table.String())
+}

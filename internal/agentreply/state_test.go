@@ -1,0 +1,208 @@
+package agentreply_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/agentreply"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+)
+
+func runFlags(r api.Run) []string { return flagged(agentreply.Run(r, noon, agentformat.File{})) }
+
+// Every state and outcome of a run has its flag, and one that is not known has one as well.
+func TestRunStates(t *testing.T) {
+	for _, c := range []struct {
+		state   api.RunState
+		outcome delivery.Outcome
+		want    string
+	}{
+		{api.RunRunning, "", agentreply.FlagRunRunning}, {api.RunWaiting, "", agentreply.FlagRunWaiting}, {api.RunPaused, "", agentreply.FlagRunPaused},
+		{api.RunEnding, "", agentreply.FlagRunEnding}, {api.RunStopped, "", agentreply.FlagRunStopped}, {api.RunFinished, delivery.Completed, agentreply.FlagRunFinished},
+		{api.RunFinished, delivery.Partial, agentreply.FlagRunIncomplete}, {api.RunFinished, delivery.Cancelled, agentreply.FlagRunCancelled},
+		{api.RunFinished, delivery.Halted, agentreply.FlagRunFailed}, {api.RunDry, "", agentreply.FlagPlanOK},
+		{api.RunFinished, "lost", agentreply.FlagUnknownState}, {"dancing", "", agentreply.FlagUnknownState},
+	} {
+		if diff := cmp.Diff([]string{c.want}, runFlags(api.Run{ID: "R1", State: c.state, Outcome: c.outcome, Checks: 1})); diff != "" {
+			t.Errorf("%s %s (-want +got):\n%s", c.state, c.outcome, diff)
+		}
+	}
+}
+
+// Each thing that is out of the ordinary has its flag, by itself.
+func TestRunFlags(t *testing.T) {
+	for name, change := range map[string]func(*api.Run){
+		agentreply.FlagQuestionWaiting: func(r *api.Run) { r.Questions = []api.Question{{ID: "R1-Q1"}} },
+		agentreply.FlagReviewWaiting:   func(r *api.Run) { r.Questions = []api.Question{{Kind: "review", Work: "R1.T-1"}} },
+		agentreply.FlagGateFailing:     func(r *api.Run) { r.Tasks[0].GateFailed = 1 },
+		agentreply.FlagOverBudget:      func(r *api.Run) { r.Budget, r.Usage = delivery.Spend{CostUSD: 10}, delivery.Usage{CostUSD: 8} },
+		agentreply.FlagStalled:         func(r *api.Run) { r.Tasks[0].Agent = &api.Agent{QuietFrom: noon.Add(-10 * time.Minute)} },
+		agentreply.FlagNothingChanged:  func(r *api.Run) { r.Tasks[0].Phase, r.Tasks[0].NoChange = agentsig.PhaseCompleted, "it is there" },
+		agentreply.FlagProviderPaused:  func(r *api.Run) { r.Providers = []api.Provider{{Name: "x", Until: noon.Add(time.Hour)}} },
+		agentreply.FlagUnprotected:     func(r *api.Run) { r.Tasks[0].Protection = delivery.Unheld },
+		agentreply.FlagUnchecked:       func(r *api.Run) { r.Checks = 0 },
+		agentreply.FlagDistrusted:      func(r *api.Run) { r.Distrust = "AGENTS.md was changed" },
+		agentreply.FlagNotPublished:    func(r *api.Run) { r.Unpublished = "no gh" },
+	} {
+		r := api.Run{ID: "R1", State: api.RunRunning, Checks: 1, Tasks: []api.Task{{ID: "T-1", Work: "R1.T-1", Phase: agentsig.PhaseImplementation, Protection: delivery.Held}}}
+		if got := runFlags(r); !slices.Equal(got, []string{agentreply.FlagRunRunning}) {
+			t.Fatalf("nothing is out of the ordinary, and flagged are %v", got)
+		}
+		change(&r)
+		if got := runFlags(r); !slices.Contains(got, name) || len(got) != 2 {
+			t.Errorf("%s: flagged are %v", name, got)
+		}
+	}
+	for name, change := range map[string]func(*api.Run){
+		"remediation": func(r *api.Run) { r.Trouble = "no module" },
+		"a task's budget": func(r *api.Run) {
+			r.Tasks[0].Budget, r.Tasks[0].Usage = delivery.Spend{Tokens: 10}, delivery.Usage{InputTokens: 8}
+		},
+		"a question of a budget":   func(r *api.Run) { r.Tasks[0].Why = delivery.WaitBudget },
+		"an agent out of touch":    func(r *api.Run) { r.Others = []api.Agent{{Away: true, StartedAt: noon.Add(-time.Minute)}} },
+		"checks that do not count": func(r *api.Run) { r.Unchecked = "the checks x" },
+		"no auditor":               func(r *api.Run) { r.Unaudited = "one sentence" },
+		"an unprotected run":       func(r *api.Run) { r.Unprotected = []string{"no sandbox"} },
+	} {
+		r := api.Run{ID: "R1", State: api.RunRunning, Checks: 1, Tasks: []api.Task{{ID: "T-1", Work: "R1.T-1", Phase: agentsig.PhaseImplementation, Protection: delivery.Held}}}
+		change(&r)
+		if got := runFlags(r); len(got) != 2 {
+			t.Errorf("%s: flagged are %v", name, got)
+		}
+	}
+	for name, agent := range map[string]api.Agent{
+		"one that was heard of":            {QuietFrom: noon.Add(-9 * time.Minute)},
+		"one that waits for a tool":        {StartedAt: noon.Add(-time.Hour)},
+		"one that waits for an expert":     {QuietFrom: noon.Add(-time.Hour), Waiting: "E-1"},
+		"one that ends":                    {QuietFrom: noon.Add(-time.Hour), Ending: "it is over"},
+		"one that is about to be in touch": {Away: true, StartedAt: noon.Add(-time.Second)},
+	} {
+		if got := runFlags(api.Run{ID: "R1", State: api.RunRunning, Checks: 1, Others: []api.Agent{agent}}); slices.Contains(got, agentreply.FlagStalled) {
+			t.Errorf("%s is stalled", name)
+		}
+	}
+}
+
+// A reply says why a task waits, for every reason that there is, and what to do about it.
+func TestEveryWait(t *testing.T) {
+	means := map[string]delivery.Wait{}
+	for _, w := range delivery.Waits() {
+		v := agentreply.TaskView{Run: api.Run{ID: "R1", State: api.RunRunning}, Task: api.Task{ID: "T-1", Work: "R1.T-1", Phase: agentsig.PhaseImplementation, Why: w}}
+		s := agentreply.Wait(v, noon).Snapshot
+		if before, ok := means[s.Means]; ok || s.Means == "" || s.Why != string(w) || strings.Contains(s.Means, "does not know") {
+			t.Errorf("%s means %q, as %s does", w, s.Means, before)
+		}
+		means[s.Means] = w
+	}
+}
+
+// What a task waits for is followed to its cause, also in a circle, and of a long chain the cause is shown.
+func TestChain(t *testing.T) {
+	r := api.Run{ID: "R1", State: api.RunRunning}
+	for i := range 40 {
+		r.Tasks = append(r.Tasks, api.Task{ID: fmt.Sprint("T-", i), Work: fmt.Sprint("R1.T-", i), Phase: agentsig.PhaseDraft, Why: delivery.WaitBlocker, BlockedBy: []string{fmt.Sprint("T-", i+1)}})
+	}
+	r.Tasks[39].Why, r.Tasks[39].BlockedBy = delivery.WaitGate, nil
+	s := agentreply.Wait(agentreply.TaskView{Run: r, Task: r.Tasks[0]}, noon).Snapshot
+	if n := len(s.Chain.First); s.Chain.Total != 40 || s.Chain.First[n-1].Task != "R1.T-39" || !s.Cut || !strings.Contains(s.Verdict, "the cause is R1.T-39: the gate runs its checks") {
+		t.Errorf("got %+v", s)
+	}
+	r.Tasks[39].Why, r.Tasks[39].BlockedBy = delivery.WaitDependency, nil
+	r.Tasks[39].Waits = "for T-0"
+	if s := agentreply.Wait(agentreply.TaskView{Run: r, Task: r.Tasks[0]}, noon).Snapshot; s.Chain.Total != 40 {
+		t.Errorf("a circle of 40 has %d", s.Chain.Total)
+	}
+}
+
+// A failure is told by what a client can do about it.
+func TestFailed(t *testing.T) {
+	for code, want := range map[string]string{
+		api.CodeNotFound: agentreply.FlagNotFound, api.CodeConflict: agentreply.FlagRefused, api.CodeHeld: agentreply.FlagRefused, api.CodeInvalid: agentreply.FlagInvalid,
+		api.CodeUnauthorized: agentreply.FlagUnauthorized, api.CodeBusy: agentreply.FlagTryAgain, api.CodeUnknown: agentreply.FlagTryAgain, api.CodeCannotWrite: agentreply.FlagBoxNotWritable, "new": agentreply.FlagFailed,
+	} {
+		got := agentreply.Failed(fmt.Errorf("asked: %w", &api.Problem{Code: code, Message: "no"}))
+		if got.Status != agentformat.StatusError || got.Flags[0].Name != want || got.Flags[0].Severity != agentformat.Error || got.Snapshot.Reason != "asked: no" {
+			t.Errorf("%s: got %+v", code, got)
+		}
+	}
+	if got := agentreply.Failed(errors.Join(api.ErrNoBox)); got.Flags[0].Name != agentreply.FlagNoBox {
+		t.Errorf("no box: got %+v", got)
+	}
+}
+
+// The file has nothing cut, and what strangers say under quoted_ keys alone.
+func TestWhole(t *testing.T) {
+	long := injected + strings.Repeat(" very", 2000)
+	r := api.Run{ID: "R1", State: api.RunWaiting, Title: long, Tasks: []api.Task{{ID: "T-1", Work: "R1.T-1", Title: long, NoChange: long, Waits: long}}, Questions: []api.Question{{ID: "R1-Q1", Text: long, Choices: slices.Repeat([]string{long}, 9)}}, Notices: []api.Notice{{Text: long}}}
+	whole := agentreply.WholeRun(r, noon)
+	if whole.Cut || whole.Title != long || whole.Tasks[0].Title != long || len(whole.NeedsYou.First[0].Choices) != 9 || whole.NeedsYou.First[0].Text != long || whole.Notices[0] != long {
+		t.Error("something was cut")
+	}
+	saved := 0
+	got := agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.RunSnapshot] {
+		return agentreply.Run(r, noon, f)
+	}, func() agentformat.File {
+		saved++
+		return agentformat.File{Path: "/r.json"}
+	})
+	if saved != 1 || got.FilePath == nil || !agentreply.Cut(got) {
+		t.Errorf("saved %d times: %+v", saved, got)
+	}
+	for about, v := range map[string]any{
+		"run": whole, "inbox": agentreply.WholeInbox(r.Questions, noon), "task": agentreply.WholeTask(agentreply.TaskView{Run: r, Task: r.Tasks[0]}, noon),
+	} {
+		walk(t, about, "", decoded(t, v))
+	}
+}
+
+// A list of runs has what waits for a person first, and flags of all runs, also of those that it has no room for.
+func TestRuns(t *testing.T) {
+	var runs []api.Run
+	for i := range 60 {
+		runs = append(runs, api.Run{ID: fmt.Sprint("R", i), State: api.RunFinished, Outcome: delivery.Completed, Title: strings.Repeat("t", 90)})
+	}
+	if got := agentreply.Runs(runs, false, noon); !strings.Contains(got.Snapshot.Next, "get_run with run R59") || got.Snapshot.Runs.Total != 60 || !got.Snapshot.Cut {
+		t.Errorf("all have ended: %+v", got.Snapshot)
+	}
+	runs[7].State, runs[7].Outcome = api.RunRunning, ""
+	runs[7].Tasks = []api.Task{{ID: "T-1", Work: "R7.T-1", GateFailed: 1, Agent: &api.Agent{QuietFrom: noon.Add(-time.Hour)}}}
+	if got := agentreply.Runs(runs, false, noon); got.Snapshot.Runs.First[0].Run != "R7" || !strings.Contains(got.Snapshot.Next, "get_run with run R7") ||
+		!slices.Equal(flagged(got), []string{agentreply.FlagGateFailing, agentreply.FlagStalled, agentreply.FlagRunsListed}) {
+		t.Errorf("one goes on: %v, %+v", flagged(got), got.Snapshot)
+	}
+	runs[3].State, runs[3].Outcome, runs[3].Questions = api.RunWaiting, "", []api.Question{{ID: "R3-Q1"}}
+	if got := agentreply.Runs(runs, true, noon); got.Snapshot.Runs.First[0].Run != "R3" || !strings.Contains(got.Snapshot.Next, "list_questions") || !slices.Contains(flagged(got), agentreply.FlagQuestionWaiting) {
+		t.Errorf("one waits: %v, %+v", flagged(got), got.Snapshot)
+	}
+	if got := agentreply.Runs(nil, false, noon); !slices.Equal(flagged(got), []string{agentreply.FlagNoRuns}) {
+		t.Errorf("none: %v", flagged(got))
+	}
+}
+
+// Work by hand is no task of a run: nobody is started on it, and it is not to be waited for with its run.
+func TestWorkByHand(t *testing.T) {
+	for name, c := range map[string]struct {
+		work       api.Work
+		flag, next string
+	}{
+		"free":    {api.Work{ID: "W-1", Phase: agentsig.PhaseImplementation}, agentreply.FlagTaskReady, "signalbox claim W-1"},
+		"held":    {api.Work{ID: "W-1", Phase: agentsig.PhaseImplementation, Holder: &api.Holder{Role: agentsig.RoleDeveloper}}, agentreply.FlagTaskWorking, "somebody holds it"},
+		"checked": {api.Work{ID: "W-1", Phase: agentsig.PhaseCIPending, BoxChecks: true}, agentreply.FlagTaskWaiting, "the box runs the checks"},
+		"stuck":   {api.Work{ID: "W-1", Phase: agentsig.PhaseBlocked, Waits: &api.Question{ID: "W-1-Q1", Task: "W-1"}}, agentreply.FlagTaskBlocked, "quote question W-1-Q1 to the person"},
+		"done":    {api.Work{ID: "W-1", Phase: agentsig.PhaseCompleted}, agentreply.FlagTaskCompleted, "nothing: it is completed"},
+	} {
+		got := agentreply.Task(agentreply.TaskView{Work: c.work}, noon, agentformat.File{})
+		if !slices.Contains(flagged(got), c.flag) || !strings.Contains(got.Snapshot.Next, c.next) {
+			t.Errorf("%s: %v, %q", name, flagged(got), got.Snapshot.Next)
+		}
+	}
+}

@@ -1,0 +1,315 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/signalbox-dev/signalbox/internal/gittest"
+)
+
+// toolRepo is a checkout with a plan whose agent asks a question first.
+func toolRepo(t *testing.T) string {
+	t.Helper()
+	if testing.Short() || runtime.GOOS == "windows" {
+		t.Skip("whole deliveries, by agents in process groups")
+	}
+	repo := gittest.New(t)
+	for name, text := range map[string]string{
+		"signalbox.yaml": "agents: {scripted: {command: [./agent]}}\nchecks: [{name: tests, command: echo it is checked}]\naudit: never\n",
+		"plan.md":        "# One thing\n\n#### Task T-1: A file\n\n**Work**: Write it.\n",
+		"agent": `#!/bin/sh
+prompt=$(cat)
+run=$(printf '%s\n' "$prompt" | sed -n 's/^\(run=[^ ]*\) belongs to this session.*/\1/p')
+case $SIGNALBOX_ROLE.$prompt in
+developer*"blue"*) echo done >$SIGNALBOX_TASK.txt; echo READY_FOR_REVIEW: $SIGNALBOX_TASK $run ;;
+developer*) echo SEEKING_DIVINE_CLARIFICATION $run; echo Question: which colour? ;;
+critic*) echo REVIEW_PASSED: $SIGNALBOX_TASK $run ;;
+esac
+`,
+	} {
+		if err := os.WriteFile(filepath.Join(repo, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gittest.Git(t, repo, "add", "-A")
+	gittest.Git(t, repo, "commit", "-qm", "a plan")
+	return repo
+}
+
+// signalbox is the program, in a checkout: this test's binary under a name of its own, which sessions are started by too.
+func signalbox(t *testing.T, repo string, args ...string) *exec.Cmd {
+	t.Helper()
+	program, err := exec.LookPath("signalbox")
+	if err == nil {
+		program, err = filepath.EvalSymlinks(program)
+	}
+	if err != nil || filepath.Base(program) != "signalbox" {
+		t.Fatalf("the program is %q: %v", program, err) // under another name the box would start these tests as its sessions
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, args...)
+	cmd.Dir = repo
+	return cmd
+}
+
+// toolReply is an answer in agent format.
+type toolReply struct {
+	Status   string
+	Snapshot map[string]any
+	Flags    []struct{ Flag string }
+}
+
+func (r toolReply) flagged(name string) bool {
+	return slices.ContainsFunc(r.Flags, func(f struct{ Flag string }) bool { return f.Flag == name })
+}
+
+func callTool(t *testing.T, session *mcp.ClientSession, tool string, arguments map[string]any) (r toolReply) {
+	t.Helper()
+	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
+	if err != nil {
+		t.Fatalf("%s: %v", tool, err)
+	}
+	if err := json.Unmarshal([]byte(result.Content[0].(*mcp.TextContent).Text), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func wantFlag(t *testing.T, session *mcp.ClientSession, tool string, arguments map[string]any, flag string) toolReply {
+	t.Helper()
+	r := callTool(t, session, tool, arguments)
+	if !r.flagged(flag) {
+		t.Errorf("%s %v has not the flag %s: %+v", tool, arguments, flag, r)
+	}
+	return r
+}
+
+// waitFor calls wait_run until it says this.
+func waitFor(t *testing.T, session *mcp.ClientSession, flag string) toolReply {
+	t.Helper()
+	arguments := map[string]any{"run": "R1"}
+	for range 20 {
+		r := callTool(t, session, "wait_run", arguments)
+		if r.flagged(flag) {
+			return r
+		}
+		arguments["since"] = r.Snapshot["sequence"]
+	}
+	t.Fatalf("%s is never flagged", flag)
+	panic("unreachable")
+}
+
+// A plan is delivered by the tools alone, in a process that is the box until its client leaves. The person answers.
+func TestToolsOverStdio(t *testing.T) {
+	t.Parallel()
+	repo := toolRepo(t)
+	server := signalbox(t, repo, "mcp")
+	var said bytes.Buffer
+	server.Stderr = &said
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: server}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantFlag(t, session, "list_runs", nil, "no_runs")
+	wantFlag(t, session, "get_run", nil, "not_found")
+	wantFlag(t, session, "check_plan", map[string]any{"path": "plan.md"}, "plan_ok")
+	wantFlag(t, session, "check_plan", map[string]any{"path": "../plan.md"}, "failed")
+	wantFlag(t, session, "check_plan", map[string]any{"path": ".git/config"}, "failed")
+	if _, err := os.Stat(filepath.Join(repo, ".signalbox")); err == nil {
+		t.Error("a box was made, and nothing was started")
+	}
+	wantFlag(t, session, "start_run", map[string]any{"path": "plan.md"}, "done")
+	asked := waitFor(t, session, "question_waiting")
+	wantFlag(t, session, "answer_question", map[string]any{"question": "R1-Q1", "answer": "blue"}, "unauthorized")
+	wantFlag(t, session, "explain_wait", map[string]any{"work": "T-1"}, "question_waiting")
+	if out, err := signalbox(t, repo, "answer", "R1-Q1", "it is blue").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s; %+v", err, out, asked)
+	}
+	waitFor(t, session, "run_finished")
+	if r := callTool(t, session, "get_diff", map[string]any{"work": "R1.T-1"}); !strings.Contains(r.Snapshot["quoted_text"].(string), "+done") {
+		t.Errorf("%+v", r)
+	}
+	if r := callTool(t, session, "get_log", map[string]any{"work": "R1.T-1"}); !strings.Contains(r.Snapshot["quoted_text"].(string), "READY_FOR_REVIEW") {
+		t.Errorf("%+v", r)
+	}
+	wantFlag(t, session, "get_task", map[string]any{"work": "T-1"}, "task_completed")
+	wantFlag(t, session, "prove_event", map[string]any{"sequence": 1}, "proven")
+	for uri, want := range map[string]string{"signalbox://runs/R1/plan": "**Work**: Write it.", "signalbox://tasks/R1.T-1/diff": "+done", "signalbox://tasks/R1.T-1/log": "READY_FOR_REVIEW"} {
+		read, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
+		if err != nil || !strings.Contains(read.Contents[0].Text, want) {
+			t.Errorf("%s: %v, %v", uri, read, err)
+		}
+	}
+	if err := session.Close(); err != nil {
+		t.Errorf("%v\n%s", err, &said)
+	}
+	if !strings.Contains(said.String(), "stopped; agents are ended") {
+		t.Errorf("it said %q", &said)
+	}
+}
+
+// Without a box, tools that look open it for the request, and nobody waits for a run that nobody brings on.
+func TestToolsWithoutABox(t *testing.T) {
+	t.Parallel()
+	repo := toolRepo(t)
+	if out, err := signalbox(t, repo, "run", "plan.md").CombinedOutput(); !strings.Contains(string(out), "R1-Q1") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
+		Connect(t.Context(), &mcp.CommandTransport{Command: signalbox(t, repo, "mcp", "--scope", "read,operate,answer", "--name", "claude")}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantFlag(t, session, "get_run", nil, "question_waiting")
+	wantFlag(t, session, "wait_run", nil, "run_stopped")
+	wantFlag(t, session, "answer_question", map[string]any{"question": "R1-Q1", "answer": "blue, I say"}, "done")
+	wantFlag(t, session, "cancel", map[string]any{"id": "R1"}, "done")
+	if err := session.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A box offers the tools over HTTP, to clients with a token, and to no page of another site.
+func TestToolsOverHTTP(t *testing.T) {
+	t.Parallel()
+	repo := toolRepo(t)
+	up := signalbox(t, repo, "up")
+	listens := &awaited{text: "listening", seen: make(chan struct{})}
+	up.Stdout, up.Stderr = listens, listens
+	if err := up.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = up.Process.Signal(os.Interrupt)
+		if err := up.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	<-listens.seen
+	out, err := signalbox(t, repo, "mcp", "--http", "--json").Output()
+	var where struct{ URL string }
+	if err != nil || json.Unmarshal(out, &where) != nil || !strings.HasSuffix(where.URL, "/mcp") {
+		t.Fatalf("%s, %v", out, err)
+	}
+	token := func(scopes string) string {
+		t.Helper()
+		out, err := signalbox(t, repo, "token", "create", "--name", "by-"+strings.ReplaceAll(scopes, ",", "-"), "--scope", scopes, "--json").Output()
+		var made struct{ Token string }
+		if err != nil || json.Unmarshal(out, &made) != nil || made.Token == "" {
+			t.Fatalf("%s, %v", out, err)
+		}
+		return made.Token
+	}
+	connected := func(token string) *mcp.ClientSession {
+		t.Helper()
+		transport := &http.Transport{}
+		t.Cleanup(transport.CloseIdleConnections)
+		session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+			&mcp.StreamableClientTransport{Endpoint: where.URL, HTTPClient: &http.Client{Transport: withToken{token, transport}}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = session.Close() })
+		return session
+	}
+	operator := connected(token("read,operate"))
+	wantFlag(t, operator, "start_run", map[string]any{"path": "plan.md"}, "done")
+	waitFor(t, operator, "question_waiting")
+	reader := connected(token("read"))
+	wantFlag(t, reader, "get_run", nil, "question_waiting")
+	wantFlag(t, reader, "check_plan", map[string]any{"path": "plan.md"}, "plan_running")
+	wantFlag(t, reader, "pause", nil, "unauthorized")
+	wantFlag(t, operator, "answer_question", map[string]any{"question": "R1-Q1", "answer": "blue"}, "unauthorized")
+	wantFlag(t, connected(token("answer")), "answer_question", map[string]any{"question": "R1-Q1", "answer": "it is blue"}, "done")
+	waitFor(t, operator, "run_finished")
+	for name, change := range map[string]func(*http.Request){
+		"no token":       func(*http.Request) {},
+		"a wrong token":  func(r *http.Request) { r.Header.Set("Authorization", "Bearer x") },
+		"a foreign page": func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") },
+		"another name":   func(r *http.Request) { r.Host = "evil.example" },
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, where.URL, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		if strings.HasPrefix(name, "a foreign") || name == "another name" {
+			r.Header.Set("Authorization", "Bearer "+apiToken(t, repo))
+		}
+		change(r)
+		r.Close = true
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != http.StatusUnauthorized && response.StatusCode != http.StatusForbidden {
+			t.Errorf("%s: status %d", name, response.StatusCode)
+		}
+	}
+}
+
+func apiToken(t *testing.T, repo string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(repo, ".signalbox", "api.token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// withToken sends a token with each request.
+type withToken struct {
+	token string
+	http.RoundTripper
+}
+
+func (b withToken) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+b.token)
+	return b.RoundTripper.RoundTrip(r)
+}
+
+// awaited closes seen when a text was written.
+type awaited struct {
+	all  bytes.Buffer // not embedded: everything comes by Write
+	text string
+	seen chan struct{}
+	done bool
+}
+
+func (a *awaited) Write(p []byte) (int, error) {
+	n, err := a.all.Write(p)
+	if !a.done && strings.Contains(a.all.String(), a.text) {
+		a.done = true
+		close(a.seen)
+	}
+	return n, err
+}
+
+func TestToolsUsage(t *testing.T) {
+	t.Parallel()
+	repo := gittest.New(t)
+	for want, args := range map[string][]string{
+		"scopes are read, answer, operate and metrics": {"mcp", "--scope", "everything"},
+		"the tools have no use for it":                 {"mcp", "--scope", "metrics"},
+		"a client's name has":                          {"mcp", "--name", "Ann B"},
+		"no box is running":                            {"mcp", "--http"},
+	} {
+		out, err := signalbox(t, repo, args...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%v: %v: %s", args, err, out)
+		}
+	}
+}
