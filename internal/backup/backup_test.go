@@ -21,6 +21,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/backup"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/stage"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -44,7 +45,7 @@ func closeBox(t *testing.T, b *box.Box) {
 // deliver adds an item and ends a session on it, with more output than an event
 // holds.
 func deliver(ctx context.Context, b *box.Box, id string) error {
-	if _, err := b.Add(ctx, api.AddWork{ID: id, Title: "work", Phase: agentsig.PhaseImplementation}, "add "+id); err != nil {
+	if _, err := b.Add(ctx, work.OperatorActor, api.AddWork{ID: id, Title: "work", Phase: agentsig.PhaseImplementation}, "add "+id); err != nil {
 		return err
 	}
 	g, err := b.Claim(ctx, api.Claim{Work: id, Role: agentsig.RoleDeveloper, Actor: "agent"}, "claim "+id)

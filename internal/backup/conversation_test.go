@@ -8,6 +8,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/conversation"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // Conversations are backed up and restored with all that was said, and go on.
@@ -16,7 +17,7 @@ func TestConversations(t *testing.T) {
 	b, _ := open(t, dir, "")
 	signal := api.Signalled{Turn: 1, Type: agentsig.KindNeedTurn, At: time.Unix(0, 0), RawXML: strings.Repeat("said ", 2000)}
 	for range 2 {
-		c, err := b.Ask(t.Context(), api.Ask{Question: strings.Repeat("long ", 2000)}, "")
+		c, err := b.Ask(t.Context(), work.OperatorActor, api.Ask{Question: strings.Repeat("long ", 2000)}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +44,7 @@ func TestConversations(t *testing.T) {
 	if _, err := b.Signalled("Q-00002", signal, ""); err != nil {
 		t.Error(err)
 	}
-	if c, err := b.Ask(t.Context(), api.Ask{Question: "why?"}, ""); err != nil || c.ID != "Q-00003" {
+	if c, err := b.Ask(t.Context(), work.OperatorActor, api.Ask{Question: "why?"}, ""); err != nil || c.ID != "Q-00003" {
 		t.Errorf("%+v, %v", c, err)
 	}
 }

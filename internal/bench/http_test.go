@@ -15,6 +15,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/conductor"
 	"github.com/signalbox-dev/signalbox/internal/httpapi"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // The slower of the two is what a handoff is compared with, handoffs with handoffs: each is two
@@ -40,7 +41,7 @@ func TestHTTPAloneAnswersAsABox(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	if _, err := b.Add(t.Context(), api.AddWork{ID: madeUpWork, Title: madeUpTitle, Phase: phases[0]}, ""); err != nil {
+	if _, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{ID: madeUpWork, Title: madeUpTitle, Phase: phases[0]}, ""); err != nil {
 		t.Fatal(err)
 	}
 	token, err := dir.APIToken()

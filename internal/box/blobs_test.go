@@ -74,7 +74,7 @@ func (k *keeper) long(words string) []byte {
 // blob.
 func (k *keeper) say(id, words string, completed bool) ledger.Blob {
 	k.t.Helper()
-	if _, err := k.Add(k.t.Context(), api.AddWork{ID: id, Title: "a title", Phase: agentsig.PhaseImplementation}, ""); err != nil {
+	if _, err := k.Add(k.t.Context(), work.OperatorActor, api.AddWork{ID: id, Title: "a title", Phase: agentsig.PhaseImplementation}, ""); err != nil {
 		k.t.Fatal(err)
 	}
 	g, err := k.Claim(k.t.Context(), api.Claim{Work: id, Actor: "ann"}, "")
@@ -93,7 +93,7 @@ func (k *keeper) say(id, words string, completed bool) ledger.Blob {
 
 func (k *keeper) complete(id string) {
 	k.t.Helper()
-	if _, err := k.Override(id, api.Override{Phase: agentsig.PhaseCompleted, Reason: "so be it"}, ""); err != nil {
+	if _, err := k.Override(work.OperatorActor, id, api.Override{Phase: agentsig.PhaseCompleted, Reason: "so be it"}, ""); err != nil {
 		k.t.Fatal(err)
 	}
 }
@@ -159,7 +159,7 @@ func TestOutputsAreRemoved(t *testing.T) {
 		t.Fatal("the two said something else")
 	}
 	question := strings.Repeat("why? ", maxInline)
-	c, err := k.Ask(t.Context(), api.Ask{Question: question}, "")
+	c, err := k.Ask(t.Context(), work.OperatorActor, api.Ask{Question: question}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestScrubRemovesOutputs(t *testing.T) {
 			defer closeBox(t, b)
 			for day := range 95 {
 				time.Sleep(24 * time.Hour)
-				if _, err := b.Add(t.Context(), api.AddWork{ID: fmt.Sprint("D-", day), Title: "a day", Phase: agentsig.PhaseImplementation}, ""); err != nil {
+				if _, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{ID: fmt.Sprint("D-", day), Title: "a day", Phase: agentsig.PhaseImplementation}, ""); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -19,16 +19,16 @@ func TestBranchOfWork(t *testing.T) {
 	d := newDesk(t)
 	for _, bad := range []string{"--upload-pack=x", "../x", "refs/remotes/origin/x", "hunter2"} { // the last is a secret of the operator's
 		var refused BadRequest
-		if _, err := d.Add(t.Context(), api.AddWork{ID: "T-0", Title: "t", Branch: bad}, ""); !errors.Is(err, work.ErrBadBranch) && !errors.As(err, &refused) {
+		if _, err := d.Add(t.Context(), work.OperatorActor, api.AddWork{ID: "T-0", Title: "t", Branch: bad}, ""); !errors.Is(err, work.ErrBadBranch) && !errors.As(err, &refused) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
 	for n := range 3 {
-		if _, err := d.Add(t.Context(), api.AddWork{ID: fmt.Sprint("T-", n+1), Title: "t", Phase: agentsig.PhaseImplementation, Branch: fmt.Sprint("fix-", n+1)}, ""); err != nil {
+		if _, err := d.Add(t.Context(), work.OperatorActor, api.AddWork{ID: fmt.Sprint("T-", n+1), Title: "t", Phase: agentsig.PhaseImplementation, Branch: fmt.Sprint("fix-", n+1)}, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := d.Override("T-3", api.Override{Phase: agentsig.PhaseCIPending, Reason: "r"}, ""); err != nil {
+	if _, err := d.Override(work.OperatorActor, "T-3", api.Override{Phase: agentsig.PhaseCIPending, Reason: "r"}, ""); err != nil {
 		t.Fatal(err)
 	}
 	g := d.says(agentsig.RoleDeveloper, "ann", "READY_FOR_REVIEW: T-1\nBranch: main\n"+`Summary: {"branch": "main"}`+"\n")

@@ -14,7 +14,7 @@ import (
 )
 
 // Ask records that a question is put to a model.
-func (b *Box) Ask(ctx context.Context, a api.Ask, key string) (api.Conversation, error) {
+func (b *Box) Ask(ctx context.Context, actor string, a api.Ask, key string) (api.Conversation, error) {
 	key = orNewKey(key)
 	unlock, err := b.requests.Lock(ctx, keyOfKind{askQuestion, key})
 	if err != nil {
@@ -37,7 +37,7 @@ func (b *Box) Ask(ctx context.Context, a api.Ask, key string) (api.Conversation,
 	asked := conversation.Asked{
 		ID: id, Question: b.redact.Text(a.Question), Class: b.redact.Text(a.Class), Provider: b.redact.Text(a.Provider), Model: b.redact.Text(a.Model),
 	}
-	if _, err := conversation.Decide(conversation.Conversation{}, conversation.Ask{Asked: asked}); err != nil {
+	if _, err := conversation.Decide(conversation.Conversation{}, conversation.Ask{Asked: asked, Actor: actor}); err != nil {
 		return api.Conversation{}, err // before anything of it is stored
 	}
 	whole, err := b.keep([]byte(asked.Question))
@@ -47,7 +47,7 @@ func (b *Box) Ask(ctx context.Context, a api.Ask, key string) (api.Conversation,
 	if asked.Stored = whole.Blob; asked.Stored != nil {
 		asked.Question = b.short(asked.Question)
 	}
-	_, err = ofConversations.record(b, subject, key, conversation.Ask{Asked: asked, Key: key})
+	_, err = ofConversations.record(b, subject, key, conversation.Ask{Asked: asked, Actor: actor, Key: key})
 	return api.Conversation{ID: id, Subject: subject}, err
 }
 

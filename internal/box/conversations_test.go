@@ -182,11 +182,11 @@ func TestConversationIsRepeated(t *testing.T) {
 	t.Parallel()
 	u := up(t, t.TempDir())
 	ctx := t.Context()
-	first, err := u.Ask(ctx, question, "ask")
+	first, err := u.Ask(ctx, work.OperatorActor, question, "ask")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := u.Ask(ctx, question, "ask"); err != nil || again != first {
+	if again, err := u.Ask(ctx, work.OperatorActor, question, "ask"); err != nil || again != first {
 		t.Errorf("asked twice: %+v, then %+v, %v", first, again, err)
 	}
 	signal, end := said(t, 1, needTurn), api.Answered{Outcome: conversation.OutcomeAnswered, Turns: 1}
@@ -227,7 +227,7 @@ func TestConversationIsRepeatedAtOnce(t *testing.T) {
 	for n := range asked {
 		all.Go(func() {
 			var err error
-			if asked[n], err = u.Ask(t.Context(), question, "ask"); err != nil {
+			if asked[n], err = u.Ask(t.Context(), work.OperatorActor, question, "ask"); err != nil {
 				t.Error(err)
 			}
 			if _, err := u.Signalled(asked[n].ID, said(t, 1, needTurn), "signal"); err != nil {

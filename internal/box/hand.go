@@ -144,7 +144,7 @@ func replies(i work.Item) []api.Reply {
 
 // Answer answers a question about work that stands alone. It reports whether there is such work: runs have questions of
 // their own.
-func (b *Box) Answer(id string, a api.Answer, key string) (q api.Question, ok bool, err error) {
+func (b *Box) Answer(actor, id string, a api.Answer, key string) (q api.Question, ok bool, err error) {
 	at := strings.LastIndex(id, "-Q")
 	if at < 0 {
 		return q, false, nil
@@ -157,7 +157,7 @@ func (b *Box) Answer(id string, a api.Answer, key string) (q api.Question, ok bo
 		q = *w
 	}
 	key = orNewKey(key)
-	_, err = b.record(item.Subject, key, work.Answer{Question: id, Choice: a.Choice, Text: b.redact.Text(a.Text), Key: key})
+	_, err = b.record(item.Subject, key, work.Answer{Actor: actor, Question: id, Choice: a.Choice, Text: b.redact.Text(a.Text), Key: key})
 	return q, true, err
 }
 

@@ -87,7 +87,7 @@ const exitRecord = `{"protocol":"apm2_agent_exit","version":"1.0.0","phase_compl
 func TestSaidComesToTheNext(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	if _, err := d.Add(t.Context(), api.AddWork{ID: "T-1", Title: "fix it", Asked: "It has to hold.\nAll of it; the password is hunter2.", Phase: agentsig.PhaseImplementation}, ""); err != nil {
+	if _, err := d.Add(t.Context(), work.OperatorActor, api.AddWork{ID: "T-1", Title: "fix it", Asked: "It has to hold.\nAll of it; the password is hunter2.", Phase: agentsig.PhaseImplementation}, ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(os.Mkdir(filepath.Join(d.tree, "evidence"), 0o700), os.WriteFile(filepath.Join(d.tree, "evidence", "t.yaml"), []byte("tests: 12\nkey: hunter2\n"), 0o600)); err != nil {
@@ -130,7 +130,7 @@ func TestSaidComesToTheNext(t *testing.T) {
 func TestLeftOutURL(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	if _, err := d.Add(t.Context(), api.AddWork{ID: "T-1", Title: "fix it", Phase: agentsig.PhaseImplementation}, ""); err != nil {
+	if _, err := d.Add(t.Context(), work.OperatorActor, api.AddWork{ID: "T-1", Title: "fix it", Phase: agentsig.PhaseImplementation}, ""); err != nil {
 		t.Fatal(err)
 	}
 	d.says(agentsig.RoleDeveloper, "ann", exitRecord+`"pr_url":"https://git.example.org:8443/a/b/7","notes":"it holds"}`)
@@ -152,7 +152,7 @@ func TestHostileEvidence(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, ref := range []string{"pipe", "passwd", "etc/passwd", "keys/gate.token", "large", "nothing", "keys"} {
-		if _, err := d.Add(t.Context(), api.AddWork{ID: "E-" + strings.ReplaceAll(ref, "/", "."), Title: ref, Phase: agentsig.PhaseImplementation}, ""); err != nil {
+		if _, err := d.Add(t.Context(), work.OperatorActor, api.AddWork{ID: "E-" + strings.ReplaceAll(ref, "/", "."), Title: ref, Phase: agentsig.PhaseImplementation}, ""); err != nil {
 			t.Fatal(err)
 		}
 		g, err := d.Claim(t.Context(), api.Claim{Work: "E-" + strings.ReplaceAll(ref, "/", "."), Actor: "ann"}, "")
@@ -171,7 +171,7 @@ func TestHostileEvidence(t *testing.T) {
 	if !errors.Is(err, ErrNothing) {
 		t.Fatalf("%+v, %v", g, err)
 	}
-	if _, err := d.Add(t.Context(), api.AddWork{ID: "T-1", Title: "up", Phase: agentsig.PhaseImplementation}, ""); err != nil {
+	if _, err := d.Add(t.Context(), work.OperatorActor, api.AddWork{ID: "T-1", Title: "up", Phase: agentsig.PhaseImplementation}, ""); err != nil {
 		t.Fatal(err)
 	}
 	if g, err = d.Claim(t.Context(), api.Claim{Actor: "ann"}, ""); err != nil {

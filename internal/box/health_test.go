@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // Whoever asks a box whose seal failed is told that it stops, and why.
@@ -38,7 +39,7 @@ func TestScrubbed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Add(t.Context(), api.AddWork{Title: "a title"}, ""); err != nil {
+		if _, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{Title: "a title"}, ""); err != nil {
 			t.Error(err)
 		}
 		if l := b.Status().Ledger; l.Events != uint64(events)+1 || l.Scrubbed != uint64(events) || l.ScrubbedSince.IsZero() {

@@ -46,10 +46,10 @@ func TestKeyOfAWaitingClaim(t *testing.T) {
 			t.Fatalf("a run can't be started: %v", err)
 		}
 		unlock()
-		if _, err := b.Ask(ctx, api.Ask{Question: "why?"}, key); err != nil {
+		if _, err := b.Ask(ctx, work.OperatorActor, api.Ask{Question: "why?"}, key); err != nil {
 			t.Errorf("nothing can be asked: %v", err)
 		}
-		if _, err := b.Add(ctx, api.AddWork{Title: "a title"}, key); err != nil {
+		if _, err := b.Add(ctx, work.OperatorActor, api.AddWork{Title: "a title"}, key); err != nil {
 			t.Errorf("nothing can be added: %v", err)
 		}
 		if err := <-claimed; err != nil {
@@ -65,25 +65,25 @@ func TestKeysOfKinds(t *testing.T) {
 	dir := Dir(t.TempDir())
 	b := inDir(t, dir)
 	const key = "the same"
-	item, err := b.Add(t.Context(), api.AddWork{Title: "a title"}, key)
+	item, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{Title: "a title"}, key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	question, err := b.Ask(t.Context(), api.Ask{Question: "why?"}, key)
+	question, err := b.Ask(t.Context(), work.OperatorActor, api.Ask{Question: "why?"}, key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	same := func(when string) {
 		t.Helper()
-		if again, err := b.Add(t.Context(), api.AddWork{Title: "a title"}, key); err != nil || again.Subject != item.Subject {
+		if again, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{Title: "a title"}, key); err != nil || again.Subject != item.Subject {
 			t.Errorf("%s: %+v, %v", when, again, err)
 		}
-		if again, err := b.Ask(t.Context(), api.Ask{Question: "why?"}, key); err != nil || again != question {
+		if again, err := b.Ask(t.Context(), work.OperatorActor, api.Ask{Question: "why?"}, key); err != nil || again != question {
 			t.Errorf("%s: %+v, %v", when, again, err)
 		}
 	}
 	same("in memory")
-	if _, err := b.Override(item.ID, api.Override{Phase: agentsig.PhaseCompleted, Reason: "done"}, ""); err != nil {
+	if _, err := b.Override(work.OperatorActor, item.ID, api.Override{Phase: agentsig.PhaseCompleted, Reason: "done"}, ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.Answered(question.ID, api.Answered{Outcome: "answered"}, ""); err != nil {
@@ -144,19 +144,19 @@ func TestKeyIsKeptByTime(t *testing.T) {
 	t.Parallel()
 	dir := Dir(t.TempDir())
 	b := oneItem(t, dir, nil)
-	first, err := b.Override("T-1", api.Override{Phase: agentsig.PhaseDraft, Reason: "mine"}, "mine")
+	first, err := b.Override(work.OperatorActor, "T-1", api.Override{Phase: agentsig.PhaseDraft, Reason: "mine"}, "mine")
 	if err != nil {
 		t.Fatal(err)
 	}
 	phases := []agentsig.Phase{agentsig.PhaseImplementation, agentsig.PhaseDraft}
 	for n := range 100 {
-		if _, err := b.Override("T-1", api.Override{Phase: phases[n%2], Reason: "another's"}, fmt.Sprint("key ", n)); err != nil {
+		if _, err := b.Override(work.OperatorActor, "T-1", api.Override{Phase: phases[n%2], Reason: "another's"}, fmt.Sprint("key ", n)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	again := func(when string) {
 		t.Helper()
-		if r, err := b.Override("T-1", api.Override{Phase: agentsig.PhaseImplementation, Reason: "mine"}, "mine"); err != nil || r.Sequence != first.Sequence {
+		if r, err := b.Override(work.OperatorActor, "T-1", api.Override{Phase: agentsig.PhaseImplementation, Reason: "mine"}, "mine"); err != nil || r.Sequence != first.Sequence {
 			t.Errorf("%s: first %+v, then %+v, %v", when, first, r, err)
 		}
 	}

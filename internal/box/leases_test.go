@@ -29,7 +29,7 @@ func oneItem(t *testing.T, dir Dir, faults func(n int, subject string) enginetes
 
 func addOne(t *testing.T, b *Box) {
 	t.Helper()
-	if _, err := b.Add(t.Context(), api.AddWork{ID: "T-1", Title: "a title", Phase: agentsig.PhaseImplementation}, ""); err != nil {
+	if _, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{ID: "T-1", Title: "a title", Phase: agentsig.PhaseImplementation}, ""); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -233,7 +233,7 @@ func TestWaitForWhatIsCompleted(t *testing.T) {
 		defer closeBox(t, b)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, err := b.Add(ctx, api.AddWork{ID: "T-1", Title: "a title"}, ""); err != nil {
+		if _, err := b.Add(ctx, work.OperatorActor, api.AddWork{ID: "T-1", Title: "a title"}, ""); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := b.Claim(ctx, api.Claim{Work: "T-1", Actor: "ann"}, ""); err != nil {
@@ -249,7 +249,7 @@ func TestWaitForWhatIsCompleted(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		if _, err := b.Override("T-1", api.Override{Phase: agentsig.PhaseCompleted, Reason: "done"}, ""); err != nil {
+		if _, err := b.Override(work.OperatorActor, "T-1", api.Override{Phase: agentsig.PhaseCompleted, Reason: "done"}, ""); err != nil {
 			t.Fatal(err)
 		}
 		for range wishes {
@@ -287,7 +287,7 @@ func TestArchiveFails(t *testing.T) {
 	disk := &archivetest.Failing{FS: archive.Dir(dir.Archive(""))}
 	b := onFiles(t, dir, disk, nil)
 	disk.Broken.Store(true)
-	if w, err := b.Add(t.Context(), api.AddWork{ID: "T-1", Title: "a title"}, ""); err == nil {
+	if w, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{ID: "T-1", Title: "a title"}, ""); err == nil {
 		t.Fatalf("acknowledged: %+v, %v", w, b.Close())
 	}
 	<-b.Done()
@@ -321,7 +321,7 @@ func TestClaimIsRepeated(t *testing.T) {
 	t.Parallel()
 	b := oneItem(t, Dir(t.TempDir()), nil)
 	defer closeBox(t, b)
-	if _, err := b.Add(t.Context(), api.AddWork{ID: "T-2", Title: "a title"}, ""); err != nil {
+	if _, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{ID: "T-2", Title: "a title"}, ""); err != nil {
 		t.Fatal(err)
 	}
 	claim := func() api.Grant {
@@ -335,10 +335,10 @@ func TestClaimIsRepeated(t *testing.T) {
 	if again := claim(); first.Work != "T-1" || again.Session != first.Session {
 		t.Errorf("one claim has two sessions: %+v, then %+v", first, again)
 	}
-	if _, err := b.Override("T-2", api.Override{Phase: agentsig.PhaseBlocked, Reason: "so that T-1 is all there is"}, ""); err != nil {
+	if _, err := b.Override(work.OperatorActor, "T-2", api.Override{Phase: agentsig.PhaseBlocked, Reason: "so that T-1 is all there is"}, ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Override("T-1", api.Override{Phase: agentsig.PhaseReview, Reason: "the lease ends"}, ""); err != nil {
+	if _, err := b.Override(work.OperatorActor, "T-1", api.Override{Phase: agentsig.PhaseReview, Reason: "the lease ends"}, ""); err != nil {
 		t.Fatal(err)
 	}
 	if g := claim(); g.Work != "T-1" || g.Token.Counter != first.Token.Counter+1 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // least is compared with sorting everything.
@@ -123,7 +124,7 @@ func TestRunShowsBudgetAndGate(t *testing.T) {
 func TestListIsLeft(t *testing.T) {
 	t.Parallel()
 	b := inDir(t, Dir(t.TempDir()))
-	if _, err := b.Add(t.Context(), api.AddWork{Title: "a title"}, ""); err != nil {
+	if _, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{Title: "a title"}, ""); err != nil {
 		t.Fatal(err)
 	}
 	gone, leave := context.WithCancel(t.Context())

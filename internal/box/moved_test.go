@@ -11,12 +11,13 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/filelock"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // tryAdd adds an item to a box.
 func tryAdd(t *testing.T, b *Box, id string) error {
 	t.Helper()
-	_, err := b.Add(t.Context(), api.AddWork{ID: id, Title: "work", Phase: agentsig.PhaseImplementation}, id)
+	_, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{ID: id, Title: "work", Phase: agentsig.PhaseImplementation}, id)
 	return err
 }
 

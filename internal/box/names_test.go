@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // The names of runs and of their tasks are given to nobody else.
@@ -15,13 +16,13 @@ func TestNamesOfTasks(t *testing.T) {
 	b := inDir(t, Dir(t.TempDir()))
 	defer closeBox(t, b)
 	for _, id := range []string{"R7.T-1", "R7"} {
-		_, err := b.Add(t.Context(), api.AddWork{ID: id, Title: "a title"}, "")
+		_, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{ID: id, Title: "a title"}, "")
 		if form := (BadRequest{}); !errors.As(err, &form) {
 			t.Error(id, err)
 		}
 	}
 	for _, id := range []string{"R7a", "R.1", "R7-1.2"} {
-		if _, err := b.Add(t.Context(), api.AddWork{ID: id, Title: "a title"}, ""); err != nil {
+		if _, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{ID: id, Title: "a title"}, ""); err != nil {
 			t.Error(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/mutant"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // A burst lasts until quietAfter has passed since many events came, whatever else comes.
@@ -53,7 +54,7 @@ func TestBusy(t *testing.T) {
 		}
 		add := func(n int) {
 			for range n {
-				if _, err := b.Add(t.Context(), api.AddWork{Title: "a title"}, ""); err != nil {
+				if _, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{Title: "a title"}, ""); err != nil {
 					t.Fatal(err)
 				}
 			}

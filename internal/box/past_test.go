@@ -138,7 +138,7 @@ func (p *pastPlay) step(n int) {
 			key = p.pick(p.keys)
 		}
 		p.same("add", func(b *Box) (any, error) {
-			w, err := b.Add(ctx, a, key)
+			w, err := b.Add(ctx, work.OperatorActor, a, key)
 			if err == nil && b == p.all {
 				p.items, p.keys = append(p.items, w.ID), append(p.keys, key)
 			}
@@ -169,7 +169,7 @@ func (p *pastPlay) step(n int) {
 	case 6, 7:
 		to := []agentsig.Phase{agentsig.PhaseCompleted, agentsig.PhaseCompleted, agentsig.PhaseCompleted, agentsig.PhaseImplementation}[p.r.IntN(4)]
 		p.same("override "+id, func(b *Box) (any, error) {
-			return b.Override(id, api.Override{Phase: to, Reason: "so be it"}, key)
+			return b.Override(work.OperatorActor, id, api.Override{Phase: to, Reason: "so be it"}, key)
 		})
 	case 8:
 		p.converse(key)
@@ -186,7 +186,7 @@ func (p *pastPlay) converse(key string) {
 	switch p.r.IntN(3) {
 	case 0:
 		p.same("ask", func(b *Box) (any, error) {
-			c, err := b.Ask(p.t.Context(), api.Ask{Question: "why?"}, key)
+			c, err := b.Ask(p.t.Context(), work.OperatorActor, api.Ask{Question: "why?"}, key)
 			if err == nil && b == p.all {
 				p.talks = append(p.talks, c.ID)
 			}
@@ -226,7 +226,7 @@ func finishedRun(t *testing.T, b *Box, id string, tasks ...string) string {
 	t.Helper()
 	subject := startedRun(t, b, id, tasks...)
 	for _, task := range tasks {
-		if _, err := b.Override(id+"."+task, api.Override{Phase: agentsig.PhaseCompleted, Reason: "it is done"}, ""); err != nil {
+		if _, err := b.Override(work.OperatorActor, id+"."+task, api.Override{Phase: agentsig.PhaseCompleted, Reason: "it is done"}, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -312,7 +312,7 @@ func TestRunLeaves(t *testing.T) {
 		t.Errorf("R2 is %q, %v:\n%s", subject, err, show(second))
 	}
 	gone()
-	if _, err := b.Override("R1.T-1", api.Override{Phase: agentsig.PhaseBlocked, Reason: "too late"}, ""); err != nil {
+	if _, err := b.Override(work.OperatorActor, "R1.T-1", api.Override{Phase: agentsig.PhaseBlocked, Reason: "too late"}, ""); err != nil {
 		t.Fatal(err)
 	}
 	after := show(first)
@@ -349,7 +349,7 @@ func completedOne(t *testing.T, dir Dir) *Box {
 	if last, err := b.state.last(i.Subject); err != nil || last != 2 {
 		t.Errorf("its last event is %d, %v", last, err)
 	}
-	if _, err := b.Add(t.Context(), api.AddWork{ID: "T-1", Title: "another"}, ""); !errors.Is(err, work.ErrExists) {
+	if _, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{ID: "T-1", Title: "another"}, ""); !errors.Is(err, work.ErrExists) {
 		t.Errorf("the name can be had again: %v", err)
 	}
 	return b
@@ -357,7 +357,7 @@ func completedOne(t *testing.T, dir Dir) *Box {
 
 func override(t *testing.T, b *Box, to agentsig.Phase) {
 	t.Helper()
-	if _, err := b.Override("T-1", api.Override{Phase: to, Reason: "so be it"}, ""); err != nil {
+	if _, err := b.Override(work.OperatorActor, "T-1", api.Override{Phase: to, Reason: "so be it"}, ""); err != nil {
 		t.Fatal(err)
 	}
 }

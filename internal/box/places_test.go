@@ -13,6 +13,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // placed opens a box, adds an item if it has a name, and closes the box.
@@ -23,7 +24,7 @@ func placed(t *testing.T, o Options, id string) (Found, error) {
 		return found, err
 	}
 	if id != "" {
-		_, err = b.Add(t.Context(), api.AddWork{ID: id, Title: "work", Phase: agentsig.PhaseImplementation}, id)
+		_, err = b.Add(t.Context(), work.OperatorActor, api.AddWork{ID: id, Title: "work", Phase: agentsig.PhaseImplementation}, id)
 	}
 	return found, errors.Join(err, b.Close())
 }
@@ -114,7 +115,7 @@ func TestPlacesAreNotShared(t *testing.T) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
-	if _, err := b.Add(t.Context(), api.AddWork{ID: "A", Title: "work", Phase: agentsig.PhaseImplementation}, "A"); err != nil {
+	if _, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{ID: "A", Title: "work", Phase: agentsig.PhaseImplementation}, "A"); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Close(); err != nil {

@@ -14,7 +14,7 @@ func TestAnswerIsOfOwnEvent(t *testing.T) {
 	t.Parallel()
 	b := inDir(t, Dir(t.TempDir()))
 	defer closeBox(t, b)
-	if _, err := b.Add(t.Context(), api.AddWork{ID: "W-1", Title: "t", Phase: agentsig.PhaseReview}, ""); err != nil {
+	if _, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{ID: "W-1", Title: "t", Phase: agentsig.PhaseReview}, ""); err != nil {
 		t.Fatal(err)
 	}
 	before, err := b.state.named("W-1", toLook)

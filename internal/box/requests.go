@@ -45,7 +45,7 @@ var ofRun = regexp.MustCompile(`^R[0-9]+(\.|$)`)
 const maxWaiting = 10_000
 
 // Add adds a work item.
-func (b *Box) Add(ctx context.Context, a api.AddWork, key string) (api.Work, error) {
+func (b *Box) Add(ctx context.Context, actor string, a api.AddWork, key string) (api.Work, error) {
 	key = orNewKey(key)
 	unlock, err := b.requests.Lock(ctx, keyOfKind{addItem, key})
 	if err != nil {
@@ -75,7 +75,7 @@ func (b *Box) Add(ctx context.Context, a api.AddWork, key string) (api.Work, err
 	if ofRun.MatchString(a.ID) {
 		return api.Work{}, BadRequest{errOfRun}
 	}
-	i, err := b.add(work.Add{ID: a.ID, Title: b.redact.Text(a.Title), Asked: b.redact.Text(a.Asked), Branch: a.Branch, Phase: a.Phase, Actor: work.OperatorActor, Key: key})
+	i, err := b.add(work.Add{ID: a.ID, Title: b.redact.Text(a.Title), Asked: b.redact.Text(a.Asked), Branch: a.Branch, Phase: a.Phase, Actor: actor, Key: key})
 	return b.show(i), err
 }
 
@@ -310,14 +310,14 @@ func (b *Box) Report(id string, r api.Report, key string) (api.Recorded, error) 
 
 var errBadResult = errors.New("a result is pass or fail")
 
-// Override sets an item's phase, as the operator.
-func (b *Box) Override(id string, o api.Override, key string) (api.Recorded, error) {
+// Override sets an item's phase, as the operator or a client of theirs.
+func (b *Box) Override(actor, id string, o api.Override, key string) (api.Recorded, error) {
 	item, err := b.state.named(id, toChange)
 	if err != nil {
 		return api.Recorded{}, err
 	}
 	key = orNewKey(key)
-	return b.answer(b.record(item.Subject, key, work.Override{Phase: o.Phase, Reason: b.redact.Text(o.Reason), Key: key}))
+	return b.answer(b.record(item.Subject, key, work.Override{Actor: actor, Phase: o.Phase, Reason: b.redact.Text(o.Reason), Key: key}))
 }
 
 func (b *Box) answer(r recorded[work.Item], err error) (api.Recorded, error) {

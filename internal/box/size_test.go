@@ -121,7 +121,7 @@ func handoffs(t *testing.T, b *Box, name string, items int) (rate, p99 float64) 
 	phases := []agentsig.Phase{agentsig.PhaseReadyForReview, agentsig.PhaseReview, agentsig.PhaseReadyForMerge}
 	took := make([][]time.Duration, agents)
 	work := func(agent, n int) error {
-		w, err := b.Add(t.Context(), api.AddWork{ID: fmt.Sprintf("%s-%d-%d", name, agent, n), Title: "measured", Phase: phases[0]}, "")
+		w, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{ID: fmt.Sprintf("%s-%d-%d", name, agent, n), Title: "measured", Phase: phases[0]}, "")
 		for _, phase := range phases {
 			if err != nil {
 				return err

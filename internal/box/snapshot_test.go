@@ -23,7 +23,7 @@ func TestOlderSnapshot(t *testing.T) {
 	t.Parallel()
 	dir := Dir(t.TempDir())
 	b := oneItem(t, dir, nil)
-	if _, err := b.Ask(t.Context(), api.Ask{Question: "why?"}, ""); err != nil {
+	if _, err := b.Ask(t.Context(), work.OperatorActor, api.Ask{Question: "why?"}, ""); err != nil {
 		t.Fatal(err)
 	}
 	signer := b.keys.Signer
@@ -88,7 +88,7 @@ func TestSignalsOnBadEngine(t *testing.T) {
 	}
 	var c api.Conversation
 	again("ask", func() (err error) {
-		c, err = b.Ask(t.Context(), api.Ask{Question: "why?"}, "ask")
+		c, err = b.Ask(t.Context(), work.OperatorActor, api.Ask{Question: "why?"}, "ask")
 		return err
 	})
 	const signals = 50

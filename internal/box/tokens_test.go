@@ -139,7 +139,7 @@ func TestTokensAreRedacted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := b.Add(t.Context(), api.AddWork{Title: "use " + c.Secret + " there"}, "")
+	w, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{Title: "use " + c.Secret + " there"}, "")
 	if err != nil || strings.Contains(w.Title, c.Secret) {
 		t.Errorf("a title: %q, %v", w.Title, err)
 	}

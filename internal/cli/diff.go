@@ -347,7 +347,7 @@ func (t *taskState) take(seq uint64, e ledger.Event) (err error) {
 	if e.Type == work.AgentSessionCompleted && judged && t.item.Phase == agentsig.PhaseImplementation {
 		t.failed = before.Commit
 	}
-	if e.Type == work.MergeFailed && e.Actor == work.OperatorActor {
+	if e.Type == work.MergeFailed && work.ByOperator(e.Actor) {
 		t.failed = before.Commit
 	}
 	if t.item.Allowed != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // withItems makes a box with so many work items, and returns its directory and the items' names.
@@ -23,7 +24,7 @@ func withItems(t *testing.T, n int) (dir string, names []string) {
 		t.Fatal(err)
 	}
 	for i := range n {
-		w, err := b.Add(t.Context(), api.AddWork{Title: fmt.Sprint("item ", i)}, "")
+		w, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{Title: fmt.Sprint("item ", i)}, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,7 @@ func recordSome(t *testing.T, outputs ...string) string {
 	}
 	for n, output := range outputs {
 		id := fmt.Sprint("T-", n)
-		if _, err := b.Add(t.Context(), api.AddWork{ID: id, Title: "a title", Phase: agentsig.PhaseImplementation}, ""); err != nil {
+		if _, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{ID: id, Title: "a title", Phase: agentsig.PhaseImplementation}, ""); err != nil {
 			t.Fatal(err)
 		}
 		g, err := b.Claim(t.Context(), api.Claim{Work: id, Actor: "ann"}, "")
@@ -270,13 +270,13 @@ func TestBoxOutputIsInert(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Add(t.Context(), api.AddWork{ID: "E-1", Title: evil, Phase: agentsig.PhaseReview}, ""); err != nil {
+	if _, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{ID: "E-1", Title: evil, Phase: agentsig.PhaseReview}, ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Override("E-1", api.Override{Phase: agentsig.PhaseDraft, Reason: evil}, ""); err != nil {
+	if _, err := b.Override(work.OperatorActor, "E-1", api.Override{Phase: agentsig.PhaseDraft, Reason: evil}, ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Ask(t.Context(), api.Ask{Question: evil, Class: evil, Provider: evil, Model: evil}, ""); err != nil {
+	if _, err := b.Ask(t.Context(), work.OperatorActor, api.Ask{Question: evil, Class: evil, Provider: evil, Model: evil}, ""); err != nil {
 		t.Fatal(err)
 	}
 	signal := api.Signalled{Turn: 1, Type: agentsig.KindNeedTurn, At: time.Unix(0, 0), Fields: []work.Field{{Name: "reason", Value: evil}}, RawXML: evil}
@@ -328,7 +328,7 @@ func TestConversationInWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := b.Ask(t.Context(), api.Ask{Question: "where is the parser?"}, "")
+	c, err := b.Ask(t.Context(), work.OperatorActor, api.Ask{Question: "where is the parser?"}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

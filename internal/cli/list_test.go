@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // A terminal shows the first part of a long list and says so; elsewhere nothing is left out.
@@ -21,7 +22,7 @@ func TestLongList(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range 250 {
-		if _, err := b.Add(t.Context(), api.AddWork{Title: fmt.Sprint("item ", n)}, ""); err != nil {
+		if _, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{Title: fmt.Sprint("item ", n)}, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

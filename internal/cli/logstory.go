@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Who speaks in a log.
@@ -131,6 +132,8 @@ func whoOf(e ledger.Event) string {
 	switch {
 	case e.Actor == work.OperatorActor:
 		return whoPerson
+	case work.ByOperator(e.Actor):
+		return safetext.Escape(e.Actor)
 	case e.Actor == work.GateActor, e.Type == delivery.BaselineChecked, e.Type == delivery.RepairChecked:
 		return whoGate
 	}
@@ -170,7 +173,7 @@ func (s *story) textOf(e ledger.Event) string {
 			return fmt.Sprintf("approves the merge of %.7s onto %.7s", p.Commit, p.Onto)
 		})
 	case work.MergeFailed:
-		if e.Actor == work.OperatorActor {
+		if work.ByOperator(e.Actor) {
 			text = whole(e, func(p work.Merge) string { return fmt.Sprintf("sends the merge of %.7s back:\n%s", p.Commit, p.Reason) })
 			break
 		}

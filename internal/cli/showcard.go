@@ -219,7 +219,7 @@ func (f *cardFold) state(before work.Item, e happened) error {
 		if before.Lease != nil {
 			role = string(before.Lease.Role)
 		}
-		if e.Type == work.MergeFailed && e.Actor == work.OperatorActor {
+		if e.Type == work.MergeFailed && work.ByOperator(e.Actor) {
 			role = string(delivery.RoleMerge)
 		}
 		f.Findings = append(f.Findings, finding{Statement: s, Role: role})

@@ -82,7 +82,7 @@ func (c *Conductor) amendment(subject string, p plan.Plan, text []byte) (in deli
 }
 
 // amend has a run go on with another version of its plan.
-func (c *Conductor) amend(ctx context.Context, subject string, p examined, text []byte) (api.Run, error) {
+func (c *Conductor) amend(ctx context.Context, actor, subject string, p examined, text []byte) (api.Run, error) {
 	in, _, err := c.amendment(subject, p.plan, text)
 	if err != nil {
 		return api.Run{}, err
@@ -90,6 +90,7 @@ func (c *Conductor) amend(ctx context.Context, subject string, p examined, text 
 	if in.Plan, err = c.ledger.PutBlob(text); err != nil {
 		return api.Run{}, err
 	}
+	in.Actor = actor
 	return c.say(ctx, subject, in)
 }
 

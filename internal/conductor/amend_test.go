@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // Without a run of the plan that goes on there is nothing to amend, and nothing is started.
@@ -17,7 +18,7 @@ func TestNothingToAmend(t *testing.T) {
 		dry := q
 		dry.DryRun = true
 		for _, q := range []api.StartRun{q, dry} {
-			if r, err := s.Deliver(t.Context(), q, ""); !errors.Is(err, errNothingToAmend) {
+			if r, err := s.Deliver(t.Context(), work.OperatorActor, q, ""); !errors.Is(err, errNothingToAmend) {
 				t.Errorf("%+v: %+v, %v", q, r, err)
 			}
 		}
@@ -26,11 +27,11 @@ func TestNothingToAmend(t *testing.T) {
 		}
 		begin := q
 		begin.Amend = false
-		first, err := s.Deliver(t.Context(), begin, "")
+		first, err := s.Deliver(t.Context(), work.OperatorActor, begin, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r, err := s.Deliver(t.Context(), q, ""); err != nil || r.ID != first.ID { // it goes on with the same plan
+		if r, err := s.Deliver(t.Context(), work.OperatorActor, q, ""); err != nil || r.ID != first.ID { // it goes on with the same plan
 			t.Errorf("%+v, %v", r, err)
 		}
 	})

@@ -53,13 +53,13 @@ func TestApproval(t *testing.T) {
 		} {
 			v := first
 			change(&v)
-			if _, err := s.Review(t.Context(), "R1.T-1", v, ""); !errors.Is(err, delivery.ErrOtherNow) {
+			if _, err := s.Review(t.Context(), work.OperatorActor, "R1.T-1", v, ""); !errors.Is(err, delivery.ErrOtherNow) {
 				t.Errorf("%+v is taken: %v", v, err)
 			}
 		}
 		for _, v := range []api.Verdict{{Comments: []string{" "}}, {Accept: true, Comments: []string{"x"}}} {
 			v.Role, v.Commit, v.Tree, v.Base = first.Role, first.Commit, first.Tree, first.Base
-			if _, err := s.Review(t.Context(), "R1.T-1", v, ""); err == nil {
+			if _, err := s.Review(t.Context(), work.OperatorActor, "R1.T-1", v, ""); err == nil {
 				t.Errorf("%+v is taken", v)
 			}
 		}
@@ -67,7 +67,7 @@ func TestApproval(t *testing.T) {
 			t.Errorf("%d events are recorded of what was refused", n-before)
 		}
 		for range 2 {
-			if _, err := s.Review(t.Context(), "R1.T-1", first, "once"); err != nil {
+			if _, err := s.Review(t.Context(), work.OperatorActor, "R1.T-1", first, "once"); err != nil {
 				t.Error(err)
 			}
 		}
@@ -80,10 +80,10 @@ func TestApproval(t *testing.T) {
 		if permit := checked("0000003"); permit.Seq != 0 || item.Proposal.Onto != "0000003" || item.Proposal.Approved != 0 {
 			t.Fatalf("the branch has moved, and allowed is %+v", permit)
 		}
-		if _, err := s.Review(t.Context(), "R1.T-1", first, ""); !errors.Is(err, delivery.ErrOtherNow) {
+		if _, err := s.Review(t.Context(), work.OperatorActor, "R1.T-1", first, ""); !errors.Is(err, delivery.ErrOtherNow) {
 			t.Errorf("a word on what was proposed before counts: %v", err)
 		}
-		if _, err := s.Review(t.Context(), "R1.T-1", shown(), ""); err != nil {
+		if _, err := s.Review(t.Context(), work.OperatorActor, "R1.T-1", shown(), ""); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

@@ -86,7 +86,7 @@ func TestAuditIsKept(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := started(t, Options{})
 			defer func() { s.Stop() }()
-			r, err := s.Deliver(t.Context(), api.StartRun{Plan: onePlan, Path: path, Audit: c.audit}, "")
+			r, err := s.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: onePlan, Path: path, Audit: c.audit}, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,14 +94,14 @@ func TestAuditIsKept(t *testing.T) {
 			for what, q := range map[string]api.StartRun{
 				"again": {Plan: onePlan, Path: path, Audit: c.other}, "amended": {Plan: more, Path: path, Amend: true, Audit: c.other},
 			} {
-				if _, err := s.Deliver(t.Context(), q, ""); !errors.Is(err, errOtherAudit) {
+				if _, err := s.Deliver(t.Context(), work.OperatorActor, q, ""); !errors.Is(err, errOtherAudit) {
 					t.Errorf("%s, %s: %v", name, what, err)
 				}
 			}
 			if err := s.again(t, 0); err != nil { // with settings in which nothing is said of it
 				t.Fatal(err)
 			}
-			if _, err := s.Deliver(t.Context(), api.StartRun{Plan: more, Path: path, Amend: true}, ""); err != nil {
+			if _, err := s.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: more, Path: path, Amend: true}, ""); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()

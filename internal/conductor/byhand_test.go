@@ -65,7 +65,7 @@ func TestTellByHand(t *testing.T) {
 		told()
 		item, err := s.ledger.ItemNamed("T-2")
 		if err == nil {
-			err = s.ledger.Record(item.Subject, work.Answer{Question: "T-2-Q1", Text: "v2"})
+			err = s.ledger.Record(item.Subject, work.Answer{Actor: work.OperatorActor, Question: "T-2-Q1", Text: "v2"})
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -159,7 +159,7 @@ func TestCheckByHand(t *testing.T) {
 		o.end <- work.Checked{Commit: checkedCommit, Trouble: "the disk is full"}
 		o.noted(t)
 		o.in("T-4", agentsig.PhaseBlocked)
-		o.record("T-4", work.Answer{Question: "T-4-Q1", Text: "retry"})
+		o.record("T-4", work.Answer{Actor: work.OperatorActor, Question: "T-4-Q1", Text: "retry"})
 		o.noted(t, "T-4 on four")
 		o.end <- how(true)
 		o.noted(t)
@@ -201,7 +201,7 @@ func TestCheckByHandLeaves(t *testing.T) {
 		o.record("T-1", work.Report{Commit: "0a1b2c3"})
 		o.noted(t, "T-1 is cancelled")
 		o.in("T-1", agentsig.PhaseImplementation)
-		o.record("T-1", work.Override{Phase: agentsig.PhaseCIPending, Reason: "again"})
+		o.record("T-1", work.Override{Actor: work.OperatorActor, Phase: agentsig.PhaseCIPending, Reason: "again"})
 		o.noted(t, "T-1 on one")
 		o.record("T-1", work.Grant{Epoch: 1, Actor: "ann", TTL: time.Hour}) // somebody asks for just this
 		o.noted(t, "T-1 is cancelled")

@@ -19,7 +19,7 @@ import (
 
 // Clean tells what is left of runs, and removes what may go: what is merged, what is older or more than the settings
 // keep, and, if that is asked for, work that is nowhere else. Nothing of a run goes that goes on.
-func (c *Conductor) Clean(ctx context.Context, q api.Clean) (api.Cleaned, error) {
+func (c *Conductor) Clean(ctx context.Context, actor string, q api.Clean) (api.Cleaned, error) {
 	if c.runner == nil {
 		return api.Cleaned{}, errNoDelivery
 	}
@@ -42,7 +42,7 @@ func (c *Conductor) Clean(ctx context.Context, q api.Clean) (api.Cleaned, error)
 	}
 	if q.Remove {
 		for _, r := range all {
-			_ = c.remove(ctx, r, work.OperatorActor) // it is told with the rest
+			_ = c.remove(ctx, r, actor) // it is told with the rest
 		}
 	}
 	return report(all, q.Remove, homes), ctx.Err()

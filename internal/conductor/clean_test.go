@@ -9,13 +9,14 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/order"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // cancelled delivers a plan and cancels it, and has something left of it: work, what was said, and what checks printed.
 func (s *stage) cancelled(t *testing.T, id string) {
 	t.Helper()
 	run, session := s.developing(t)
-	if _, err := s.OnRun(t.Context(), id, "cancel", api.Message{}); err != nil {
+	if _, err := s.OnRun(t.Context(), work.OperatorActor, id, "cancel", api.Message{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.SessionReport(t.Context(), session, api.SessionReport{Kind: api.ReportEnded, How: api.HowStopped}); err != nil {
@@ -83,7 +84,7 @@ func TestClean(t *testing.T) {
 
 func (s *stage) clean(t *testing.T, q api.Clean) {
 	t.Helper()
-	got, err := s.Clean(t.Context(), q)
+	got, err := s.Clean(t.Context(), work.OperatorActor, q)
 	want := 5
 	if len(q.Runs) > 0 {
 		want = 0 // they are others
@@ -116,7 +117,7 @@ func TestCleanLive(t *testing.T) {
 			s.records = []order.Record{{Name: session, Subject: run, Bytes: 9 << 20}, {Name: "other", Subject: "other", Bytes: 9 << 20}}
 		})
 		s.take()
-		got, err := s.Clean(t.Context(), api.Clean{Remove: true, Unmerged: true})
+		got, err := s.Clean(t.Context(), work.OperatorActor, api.Clean{Remove: true, Unmerged: true})
 		if err != nil || got.Bytes != 0 {
 			t.Errorf("%+v, %v", got, err)
 		}

@@ -102,7 +102,7 @@ func TestTidy(t *testing.T) {
 			s := started(t, Options{})
 			s.fails["Finished"] = errBroken
 			ended := s.deliver(t)
-			if _, err := s.OnRun(t.Context(), "R1", "cancel", api.Message{}); err != nil {
+			if _, err := s.OnRun(t.Context(), work.OperatorActor, "R1", "cancel", api.Message{}); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
@@ -142,7 +142,7 @@ func TestStop(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if _, err := s.Answer(t.Context(), "R1-Q1", api.Answer{Text: "retry"}); err != nil {
+		if _, err := s.Answer(t.Context(), work.OperatorActor, "R1-Q1", api.Answer{Text: "retry"}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -156,7 +156,7 @@ func TestStop(t *testing.T) {
 		}
 		said := make(chan error)
 		go func() {
-			_, err := s.Tell(t.Context(), "R1.T-1", api.Message{Text: "hello"}, "")
+			_, err := s.Tell(t.Context(), work.OperatorActor, "R1.T-1", api.Message{Text: "hello"}, "")
 			said <- err
 		}()
 		synctest.Wait()
@@ -168,7 +168,7 @@ func TestStop(t *testing.T) {
 		if err := <-said; code(err) != api.CodeStopping {
 			t.Errorf("who told something is told %v", err)
 		}
-		if err := s.HandIn(t.Context(), run, delivery.Hold{}); !errors.Is(err, box.ErrStopping) {
+		if err := s.HandIn(t.Context(), run, delivery.Hold{Actor: work.OperatorActor}); !errors.Is(err, box.ErrStopping) {
 			t.Errorf("who hands something in is told %v", err)
 		}
 		if err := s.SessionReport(t.Context(), session, api.SessionReport{Kind: api.ReportEnded}); !errors.Is(err, box.ErrStopping) {
@@ -187,7 +187,7 @@ func TestDrainWaits(t *testing.T) {
 		s := started(t, Options{Config: settings(t, "notify: {command: tell}\nlimits: {crashes: 1}")})
 		s.tidied = make(chan struct{})
 		s.deliver(t)
-		if _, err := s.OnRun(t.Context(), "R1", "cancel", api.Message{}); err != nil {
+		if _, err := s.OnRun(t.Context(), work.OperatorActor, "R1", "cancel", api.Message{}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -237,11 +237,11 @@ func TestNotStarted(t *testing.T) {
 		}
 		c := New(next, Options{})
 		defer c.Stop()
-		if _, err := c.Deliver(t.Context(), api.StartRun{Plan: onePlan}, ""); !errors.Is(err, errNoDelivery) {
+		if _, err := c.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: onePlan}, ""); !errors.Is(err, errNoDelivery) {
 			t.Errorf("a plan: %v", err)
 		}
 		for _, verb := range []string{"pause", "resume", "cancel"} {
-			if _, err := c.OnRun(t.Context(), "R1", verb, api.Message{}); !errors.Is(err, errNoDelivery) {
+			if _, err := c.OnRun(t.Context(), work.OperatorActor, "R1", verb, api.Message{}); !errors.Is(err, errNoDelivery) {
 				t.Errorf("%s: %v", verb, err)
 			}
 		}
@@ -258,7 +258,7 @@ func TestNotStarted(t *testing.T) {
 		if err := c.SessionReport(t.Context(), strings.Replace(session, "-1.1", "-1.9", 1), report); !errors.Is(err, errSessionGone) {
 			t.Errorf("a session that is none: %v", err)
 		}
-		if err := c.HandIn(t.Context(), run, delivery.Hold{}); !errors.Is(err, box.ErrStopping) {
+		if err := c.HandIn(t.Context(), run, delivery.Hold{Actor: work.OperatorActor}); !errors.Is(err, box.ErrStopping) {
 			t.Errorf("a result: %v", err)
 		}
 		c.Moved(run)
@@ -305,7 +305,7 @@ func TestOrdersAreWhole(t *testing.T) {
 		if diff := cmp.Diff(want, s.take()); diff != "" {
 			t.Errorf("without a plan:\n%s", diff)
 		}
-		if _, err := c.OnRun(t.Context(), "R1", "cancel", api.Message{}); err != nil {
+		if _, err := c.OnRun(t.Context(), work.OperatorActor, "R1", "cancel", api.Message{}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -507,25 +507,25 @@ func TestOtherSettings(t *testing.T) {
 		path := "/the/checkout/plan.md"
 		q := api.StartRun{Plan: onePlan, Path: path, Settings: "new"}
 		for _, q.DryRun = range []bool{true, false} {
-			if _, err := s.Deliver(t.Context(), q, ""); !errors.Is(err, errOtherSettings) || !strings.Contains(err.Error(), "/the/checkout/signalbox.yaml") {
+			if _, err := s.Deliver(t.Context(), work.OperatorActor, q, ""); !errors.Is(err, errOtherSettings) || !strings.Contains(err.Error(), "/the/checkout/signalbox.yaml") {
 				t.Errorf("start, dry %v: %v", q.DryRun, err)
 			}
 		}
-		r, err := s.Deliver(t.Context(), api.StartRun{Plan: onePlan, Path: path, Settings: "old"}, "")
+		r, err := s.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: onePlan, Path: path, Settings: "old"}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, settings := range []string{"new", "old", ""} {
-			if again, err := s.Deliver(t.Context(), api.StartRun{Plan: onePlan, Path: path, Settings: settings}, ""); err != nil || again.ID != r.ID {
+			if again, err := s.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: onePlan, Path: path, Settings: settings}, ""); err != nil || again.ID != r.ID {
 				t.Errorf("with %q settings, %s goes on as %q: %v", settings, r.ID, again.ID, err)
 			}
 		}
 		synctest.Wait()
 		other := strings.Replace(onePlan, "Do it.", "Do it well.", 1)
-		if _, err := s.Deliver(t.Context(), api.StartRun{Plan: other, Path: path, Amend: true, Settings: "new"}, ""); !errors.Is(err, errOtherSettings) {
+		if _, err := s.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: other, Path: path, Amend: true, Settings: "new"}, ""); !errors.Is(err, errOtherSettings) {
 			t.Errorf("amend: %v", err)
 		}
-		if again, err := s.Deliver(t.Context(), api.StartRun{Plan: other, Path: path, Amend: true}, ""); err != nil || again.ID != r.ID {
+		if again, err := s.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: other, Path: path, Amend: true}, ""); err != nil || again.ID != r.ID {
 			t.Errorf("amended without a word of settings: %v", err)
 		}
 	})
@@ -541,18 +541,18 @@ func TestGiveCommits(t *testing.T) {
 		id := s.due(t, delivery.DoBaseline, "")
 		s.end(t, id, func() error { return s.HandIn(t.Context(), run, delivery.BaselineRan{Command: id}) })
 		synctest.Wait()
-		if _, err := s.Take(t.Context(), "R1.T-1"); err != nil {
+		if _, err := s.Take(t.Context(), work.OperatorActor, "R1.T-1"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Give(t.Context(), "R1.T-1", api.Give{Text: "done"}, ""); !errors.Is(err, errNothingGiven) {
+		if _, err := s.Give(t.Context(), work.OperatorActor, "R1.T-1", api.Give{Text: "done"}, ""); !errors.Is(err, errNothingGiven) {
 			t.Errorf("nothing is changed: %v", err)
 		}
 		s.files, s.fails["Commit"] = 1, errBroken
-		if _, err := s.Give(t.Context(), "R1.T-1", api.Give{Text: "done"}, ""); !errors.Is(err, errNotGiven) || !errors.Is(err, errBroken) {
+		if _, err := s.Give(t.Context(), work.OperatorActor, "R1.T-1", api.Give{Text: "done"}, ""); !errors.Is(err, errNotGiven) || !errors.Is(err, errBroken) {
 			t.Errorf("it can't be committed: %v", err)
 		}
 		delete(s.fails, "Commit")
-		if _, err := s.Give(t.Context(), "R1.T-1", api.Give{Text: "done"}, ""); err != nil {
+		if _, err := s.Give(t.Context(), work.OperatorActor, "R1.T-1", api.Give{Text: "done"}, ""); err != nil {
 			t.Fatal(err)
 		}
 		s.ledger.WithRun(run, func(r *delivery.Run) {

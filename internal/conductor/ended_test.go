@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/mailbox"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // Nothing of a run that has ended is kept besides its fold.
@@ -25,7 +26,7 @@ func TestEndedRunLeavesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.OnRun(t.Context(), "R1", "cancel", api.Message{}); err != nil {
+		if _, err := s.OnRun(t.Context(), work.OperatorActor, "R1", "cancel", api.Message{}); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.SessionReport(t.Context(), session, api.SessionReport{Kind: api.ReportEnded, How: api.HowDone}); err != nil {
@@ -92,7 +93,7 @@ func TestEndOfEndedSession(t *testing.T) {
 		s := started(t, Options{})
 		defer s.Stop()
 		_, session := s.developing(t)
-		if _, err := s.OnRun(t.Context(), "R1", "cancel", api.Message{}); err != nil {
+		if _, err := s.OnRun(t.Context(), work.OperatorActor, "R1", "cancel", api.Message{}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -144,7 +145,7 @@ func TestSaidAfterTheEnd(t *testing.T) {
 		said := make(chan error, 100)
 		for range cap(said) {
 			go func() {
-				_, err := s.OnRun(t.Context(), "R1", "cancel", api.Message{})
+				_, err := s.OnRun(t.Context(), work.OperatorActor, "R1", "cancel", api.Message{})
 				said <- err
 			}()
 		}
@@ -176,7 +177,7 @@ func TestEndedRunTellsNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if _, err := s.OnRun(t.Context(), "R1", "cancel", api.Message{}); err != nil {
+		if _, err := s.OnRun(t.Context(), work.OperatorActor, "R1", "cancel", api.Message{}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

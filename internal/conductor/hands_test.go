@@ -341,7 +341,7 @@ func started(t *testing.T, o Options) *stage {
 // deliver starts a run of a plan with one task, and returns its subject.
 func (s *stage) deliver(t *testing.T) string {
 	t.Helper()
-	r, err := s.Deliver(t.Context(), api.StartRun{Plan: onePlan}, "")
+	r, err := s.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: onePlan}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

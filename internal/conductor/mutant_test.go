@@ -9,6 +9,12 @@ import (
 // Each of these faults is noticed by the test that it names.
 func TestMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
+		{By: "TestClientsWord", Mutant: mutant.Mutant{Name: "what a client decides is the operator's", File: "../delivery/operator.go",
+			Old: "w.Event.Actor = actor", New: "w.Event.Actor = work.OperatorActor"}},
+		{By: "TestClientsWord", Mutant: mutant.Mutant{Name: "a client's task is the operator's", File: "orders.go",
+			Old: "cmp.Or(r.By, work.OperatorActor)", New: "cmp.Or(work.OperatorActor)"}},
+		{By: "TestClientsWord", Mutant: mutant.Mutant{Name: "agents are not told whose word it is", File: "../delivery/operator.go",
+			Old: "strings.CutPrefix(actor, work.ClientPrefix); ok {", New: "strings.CutPrefix(actor, work.ClientPrefix); ok && false {"}},
 		// Orders.
 		{By: "^TestScenarios$/^again$", Mutant: mutant.Mutant{Name: "an order that failed is given again at once", File: "decider.go",
 			Old: "const unsurePause = time.Second", New: "const unsurePause = time.Millisecond"}},

@@ -43,7 +43,7 @@ func (c *Conductor) finished(subject string) error {
 }
 
 // OnRun is an operator's word on a run: pause, resume or cancel.
-func (c *Conductor) OnRun(ctx context.Context, id, verb string, m api.Message) (api.Run, error) {
+func (c *Conductor) OnRun(ctx context.Context, actor, id, verb string, m api.Message) (api.Run, error) {
 	subject, err := c.ledger.RunNamed(id)
 	if err != nil {
 		return api.Run{}, err
@@ -51,31 +51,31 @@ func (c *Conductor) OnRun(ctx context.Context, id, verb string, m api.Message) (
 	reason := c.ledger.Redact(m.Text)
 	switch verb {
 	case "pause":
-		return c.say(ctx, subject, delivery.Hold{Reason: reason})
+		return c.say(ctx, subject, delivery.Hold{Actor: actor, Reason: reason})
 	case "resume":
 		if err := c.acceptFollowed(subject); err != nil {
 			return api.Run{}, err
 		}
-		return c.say(ctx, subject, delivery.Resume{Reason: reason})
+		return c.say(ctx, subject, delivery.Resume{Actor: actor, Reason: reason})
 	}
-	return c.say(ctx, subject, delivery.Cancel{Reason: reason})
+	return c.say(ctx, subject, delivery.Cancel{Actor: actor, Reason: reason})
 }
 
 // OnTask is an operator's word on a task: cancel or retry.
-func (c *Conductor) OnTask(ctx context.Context, id, verb string, m api.Message) (api.Run, error) {
+func (c *Conductor) OnTask(ctx context.Context, actor, id, verb string, m api.Message) (api.Run, error) {
 	subject, task, err := c.ledger.TaskNamed(id)
 	if err != nil {
 		return api.Run{}, err
 	}
 	text := c.ledger.Redact(m.Text)
 	if verb == "retry" {
-		return c.say(ctx, subject, delivery.Retry{Task: task, Text: text})
+		return c.say(ctx, subject, delivery.Retry{Actor: actor, Task: task, Text: text})
 	}
-	return c.say(ctx, subject, delivery.Cancel{Task: task, Reason: text})
+	return c.say(ctx, subject, delivery.Cancel{Actor: actor, Task: task, Reason: text})
 }
 
 // Tell gives a message to the agent on a task, if it can be told, or to the next.
-func (c *Conductor) Tell(ctx context.Context, id string, m api.Message, key string) (api.Told, error) {
+func (c *Conductor) Tell(ctx context.Context, actor, id string, m api.Message, key string) (api.Told, error) {
 	subject, task, err := c.ledger.TaskNamed(id)
 	if err != nil {
 		return api.Told{}, err
@@ -107,7 +107,7 @@ func (c *Conductor) Tell(ctx context.Context, id string, m api.Message, key stri
 	case !c.mail.InTouch(agent):
 		v.Why = "the agent on it is not in touch with the box now"
 	default:
-		v.Now = c.ask(ctx, agent, api.SessionCommand{ID: "tell/" + key, Kind: api.CommandTell, Text: text})
+		v.Now = c.ask(ctx, agent, api.SessionCommand{ID: "tell/" + key, Kind: api.CommandTell, Text: delivery.Worded(actor, text)})
 		if !v.Now {
 			v.Why = "the one who works on it takes no messages meanwhile"
 		}
@@ -115,7 +115,7 @@ func (c *Conductor) Tell(ctx context.Context, id string, m api.Message, key stri
 	if !v.Now {
 		agent = ""
 	}
-	if _, err := c.say(ctx, subject, delivery.Tell{Task: task, Session: agent, Text: text, Key: key}); err != nil {
+	if _, err := c.say(ctx, subject, delivery.Tell{Actor: actor, Task: task, Session: agent, Text: text, Key: key}); err != nil {
 		return api.Told{}, err
 	}
 	return v, nil
@@ -145,12 +145,12 @@ func (c *Conductor) ask(ctx context.Context, session string, tell api.SessionCom
 const tellPatience = 5 * time.Second
 
 // Answer answers a question.
-func (c *Conductor) Answer(ctx context.Context, id string, a api.Answer) (api.Question, error) {
+func (c *Conductor) Answer(ctx context.Context, actor, id string, a api.Answer) (api.Question, error) {
 	q, subject, ok := c.ledger.Question(id)
 	if !ok {
 		return q, fmt.Errorf("%w: %s", delivery.ErrNoQuestion, safetext.Escape(id))
 	}
-	_, err := c.say(ctx, subject, delivery.Answer{Question: id, Choice: a.Choice, Text: c.ledger.Redact(a.Text)})
+	_, err := c.say(ctx, subject, delivery.Answer{Actor: actor, Question: id, Choice: a.Choice, Text: c.ledger.Redact(a.Text)})
 	return q, err
 }
 

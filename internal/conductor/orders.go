@@ -1,6 +1,7 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -116,7 +117,7 @@ func (d *decider) addTask(r delivery.Run, p plan.Plan, n int) error {
 	}
 	phase, _ := first(d.all.config)
 	return d.ledger.AddItem(work.Add{
-		ID: id, Title: t.Title, Asked: delivery.TaskText(t.Work, t.Criteria, ledger.MaxPayload-1<<10-len(beside)), Phase: phase, Actor: work.OperatorActor, Run: r.Subject, Task: t.ID, BlockedBy: t.BlockedBy,
+		ID: id, Title: t.Title, Asked: delivery.TaskText(t.Work, t.Criteria, ledger.MaxPayload-1<<10-len(beside)), Phase: phase, Actor: cmp.Or(r.By, work.OperatorActor), Run: r.Subject, Task: t.ID, BlockedBy: t.BlockedBy,
 		Unaudited: !r.Audits(),
 		Key:       r.Subject + "/" + t.ID,
 	})

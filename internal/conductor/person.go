@@ -52,7 +52,7 @@ func (c *Conductor) sight(ctx context.Context, subject, task string) (api.Sight,
 }
 
 // Review takes a person's verdict on a task. It is on what they were shown, and on nothing that came since.
-func (c *Conductor) Review(ctx context.Context, id string, v api.Verdict, key string) (api.Run, error) {
+func (c *Conductor) Review(ctx context.Context, actor, id string, v api.Verdict, key string) (api.Run, error) {
 	subject, task, err := c.ledger.TaskNamed(id)
 	if err != nil {
 		return api.Run{}, err
@@ -69,13 +69,13 @@ func (c *Conductor) Review(ctx context.Context, id string, v api.Verdict, key st
 		return api.Run{}, fmt.Errorf("%s: %w", safetext.Escape(now.Work), delivery.ErrOtherNow)
 	}
 	if now.Role == delivery.RoleMerge {
-		return c.approve(ctx, subject, v, now, key)
+		return c.approve(ctx, actor, subject, v, now, key)
 	}
 	signal, err := signalOf(task, now.Role, v)
 	if err != nil {
 		return api.Run{}, err
 	}
-	in := delivery.Review{Task: task, Role: now.Role, Shown: work.Seen{Commit: now.Commit, Tree: now.Tree, Base: now.Base}, Key: key}
+	in := delivery.Review{Actor: actor, Task: task, Role: now.Role, Shown: work.Seen{Commit: now.Commit, Tree: now.Tree, Base: now.Base}, Key: key}
 	if in.Signal, in.Said, err = c.hear(signal); err != nil {
 		return api.Run{}, err
 	}
@@ -83,12 +83,12 @@ func (c *Conductor) Review(ctx context.Context, id string, v api.Verdict, key st
 }
 
 // approve takes a person's word on a merge that was proposed to them.
-func (c *Conductor) approve(ctx context.Context, subject string, v api.Verdict, shown api.Sight, key string) (api.Run, error) {
+func (c *Conductor) approve(ctx context.Context, actor, subject string, v api.Verdict, shown api.Sight, key string) (api.Run, error) {
 	comments, err := commentsOf(v)
 	if err != nil {
 		return api.Run{}, err
 	}
-	in := delivery.Approval{Task: shown.Task, Commit: v.Commit, Onto: v.Base, Tree: v.Tree, Accept: v.Accept, Key: key}
+	in := delivery.Approval{Actor: actor, Task: shown.Task, Commit: v.Commit, Onto: v.Base, Tree: v.Tree, Accept: v.Accept, Key: key}
 	if !v.Accept {
 		in.Reason = c.ledger.Redact("- " + strings.Join(comments, "\n- "))
 	}
@@ -156,12 +156,12 @@ func (c *Conductor) hear(s agentsig.Signal) (agentsig.Signal, work.Said, error) 
 }
 
 // Take gives a task to a person, and makes its worktree ready.
-func (c *Conductor) Take(ctx context.Context, id string) (api.Taken, error) {
+func (c *Conductor) Take(ctx context.Context, actor, id string) (api.Taken, error) {
 	subject, task, err := c.ledger.TaskNamed(id)
 	if err != nil {
 		return api.Taken{}, err
 	}
-	if _, err := c.say(ctx, subject, delivery.Take{Task: task}); err != nil {
+	if _, err := c.say(ctx, subject, delivery.Take{Actor: actor, Task: task}); err != nil {
 		return api.Taken{}, err
 	}
 	v := api.Taken{Task: task}
@@ -174,7 +174,7 @@ func (c *Conductor) Take(ctx context.Context, id string) (api.Taken, error) {
 }
 
 // Give hands in a task that a person has taken: to the gate, or back to agents.
-func (c *Conductor) Give(ctx context.Context, id string, g api.Give, key string) (api.Run, error) {
+func (c *Conductor) Give(ctx context.Context, actor, id string, g api.Give, key string) (api.Run, error) {
 	subject, task, err := c.ledger.TaskNamed(id)
 	if err != nil {
 		return api.Run{}, err
@@ -182,7 +182,7 @@ func (c *Conductor) Give(ctx context.Context, id string, g api.Give, key string)
 	if g.Back && g.NoChange != "" {
 		return api.Run{}, errBackNoChange
 	}
-	in := delivery.Give{Task: task, Back: g.Back, Key: cmp.Or(key, rand.Text())}
+	in := delivery.Give{Actor: actor, Task: task, Back: g.Back, Key: cmp.Or(key, rand.Text())}
 	text := strings.Join(commentLines([]string{g.Text}), "\n")
 	if g.Back {
 		in.Text = c.ledger.Redact(text)

@@ -103,7 +103,7 @@ func TestEndWaitsForTheLook(t *testing.T) {
 		}
 		synctest.Wait()
 		session = s.due(t, delivery.DoStart, "")[len("start/"):]
-		if _, err := s.OnTask(t.Context(), "R1.T-1", "cancel", api.Message{}); err != nil {
+		if _, err := s.OnTask(t.Context(), work.OperatorActor, "R1.T-1", "cancel", api.Message{}); err != nil {
 			t.Fatal(err)
 		}
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -139,7 +139,7 @@ func TestEndOfTheRunWaitsForTheLook(t *testing.T) {
 		defer s.Stop()
 		s.look = make(chan struct{})
 		_, session := s.developing(t)
-		if _, err := s.OnRun(t.Context(), "R1", "cancel", api.Message{}); err != nil {
+		if _, err := s.OnRun(t.Context(), work.OperatorActor, "R1", "cancel", api.Message{}); err != nil {
 			t.Fatal(err)
 		}
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -293,7 +293,7 @@ func TestReviewOfSomethingElse(t *testing.T) {
 		} {
 			v := right
 			change(&v)
-			if _, err := s.Review(t.Context(), "R1.T-1", v, ""); !errors.Is(err, delivery.ErrOtherNow) {
+			if _, err := s.Review(t.Context(), work.OperatorActor, "R1.T-1", v, ""); !errors.Is(err, delivery.ErrOtherNow) {
 				t.Errorf("%+v is taken: %v", v, err)
 			}
 		}
@@ -301,7 +301,7 @@ func TestReviewOfSomethingElse(t *testing.T) {
 			t.Errorf("%d events are recorded of what was refused", n-before)
 		}
 		for range 2 {
-			if _, err := s.Review(t.Context(), "R1.T-1", right, "once"); err != nil {
+			if _, err := s.Review(t.Context(), work.OperatorActor, "R1.T-1", right, "once"); err != nil {
 				t.Error(err)
 			}
 		}

@@ -78,7 +78,7 @@ func throughout(t *testing.T, n int, trouble func(record func() error, kill func
 				t.Fatal(err)
 			}
 			for again := true; again && l.Context().Err() == nil; time.Sleep(time.Minute) {
-				_, err := c.Deliver(t.Context(), api.StartRun{Plan: onePlan}, "key")
+				_, err := c.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: onePlan}, "key")
 				again = err != nil
 			}
 			killed := l.Context().Err() != nil

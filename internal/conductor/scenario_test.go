@@ -412,23 +412,25 @@ func (s *story) operate(verb, who, words string) {
 	switch verb {
 	case "deliver", "dry":
 		s.ask(func() (string, error) {
-			return shown(c.Deliver(s.ctx, api.StartRun{Plan: onePlan, DryRun: verb == "dry"}, who))
+			return shown(c.Deliver(s.ctx, work.OperatorActor, api.StartRun{Plan: onePlan, DryRun: verb == "dry"}, who))
 		})
 	case "pause", "resume", "cancel":
-		s.ask(func() (string, error) { return shown(c.OnRun(s.ctx, who, verb, api.Message{Text: words})) })
+		s.ask(func() (string, error) {
+			return shown(c.OnRun(s.ctx, work.OperatorActor, who, verb, api.Message{Text: words}))
+		})
 	case "retry-task", "cancel-task":
 		s.ask(func() (string, error) {
-			return shown(c.OnTask(s.ctx, who, strings.TrimSuffix(verb, "-task"), api.Message{Text: words}))
+			return shown(c.OnTask(s.ctx, work.OperatorActor, who, strings.TrimSuffix(verb, "-task"), api.Message{Text: words}))
 		})
 	case "answer":
 		s.ask(func() (string, error) {
-			q, err := c.Answer(s.ctx, who, api.Answer{Text: words})
+			q, err := c.Answer(s.ctx, work.OperatorActor, who, api.Answer{Text: words})
 			return "to " + q.ID, err
 		})
 	case "tell": // with a key
 		task, text, _ := strings.Cut(words, " ")
 		s.ask(func() (string, error) {
-			told, err := c.Tell(s.ctx, task, api.Message{Text: text}, who)
+			told, err := c.Tell(s.ctx, work.OperatorActor, task, api.Message{Text: text}, who)
 			return fmt.Sprintf("told now: %v", told.Now), err
 		})
 	case "activity":

@@ -15,12 +15,11 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/order"
 	"github.com/signalbox-dev/signalbox/internal/plan"
-	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // Deliver starts the delivery of a plan. The same plan again is the same run, for as
 // long as that has not ended.
-func (c *Conductor) Deliver(ctx context.Context, q api.StartRun, key string) (api.Run, error) {
+func (c *Conductor) Deliver(ctx context.Context, actor string, q api.StartRun, key string) (api.Run, error) {
 	if c.runner == nil {
 		return api.Run{}, cmp.Or(c.keepsSettings(q), errNoDelivery)
 	}
@@ -65,12 +64,12 @@ func (c *Conductor) Deliver(ctx context.Context, q api.StartRun, key string) (ap
 		if err := c.keepsAudit(subject, q); err != nil {
 			return api.Run{}, err
 		}
-		return c.amend(ctx, subject, p, text)
+		return c.amend(ctx, actor, subject, p, text)
 	}
 	if q.Amend {
 		return api.Run{}, errNothingToAmend
 	}
-	subject, err = c.startRun(ctx, text, p.plan, delivery.Started{Settings: p.settings, Base: p.base, Onto: p.onto, Key: key, Path: p.path})
+	subject, err = c.startRun(ctx, actor, text, p.plan, delivery.Started{Settings: p.settings, Base: p.base, Onto: p.onto, Key: key, Path: p.path})
 	if err != nil && !c.live(subject) { // whatever the ledger answers: a run that it has goes on
 		if unknown := (box.ConflictError{}); errors.As(err, &unknown) {
 			err = fmt.Errorf("the start of the run: %w (%w)", box.ErrOutcomeUnknown, err)
@@ -115,7 +114,7 @@ func (c *Conductor) dryRun(q api.StartRun, p examined, text []byte) (v api.Run, 
 }
 
 // startRun records a run of a plan, with a branch that work is merged to.
-func (c *Conductor) startRun(ctx context.Context, text []byte, p plan.Plan, started delivery.Started) (string, error) {
+func (c *Conductor) startRun(ctx context.Context, actor string, text []byte, p plan.Plan, started delivery.Started) (string, error) {
 	blob, err := c.ledger.PutBlob(text)
 	if err != nil {
 		return "", err
@@ -129,7 +128,7 @@ func (c *Conductor) startRun(ctx context.Context, text []byte, p plan.Plan, star
 	if err := c.runner.Begin(ctx, subject, started.Branch, c.alone()); err != nil {
 		return "", err
 	}
-	return subject, c.ledger.RecordRun(ctx, subject, delivery.Event{Type: delivery.RunStarted, Actor: work.OperatorActor, Payload: started})
+	return subject, c.ledger.RecordRun(ctx, subject, delivery.Event{Type: delivery.RunStarted, Actor: actor, Payload: started})
 }
 
 // alone reports whether no run goes on, and what agents of those that have ended changed was looked at: a decider stays

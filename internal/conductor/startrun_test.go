@@ -38,12 +38,12 @@ func TestPlanTooLargeForTheLedger(t *testing.T) {
 			"task LAST is blocked by 900":    blockers.String() + "#### Task LAST: t\n\n**Work**: w\n\n**Blocked By**: " + strings.Join(ids, ", ") + "\n",
 			"the settings have 250 checks, ": onePlan + "\n### Verification\n\n| Check | Environment | Command | Expected exit code |\n|---|---|---|---|\n" + checks.String(),
 		} {
-			_, err := s.Deliver(t.Context(), api.StartRun{Plan: plan}, "")
+			_, err := s.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: plan}, "")
 			if form := (box.BadRequest{}); !errors.As(err, &form) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v", want, err)
 			}
 		}
-		if r, err := s.Deliver(t.Context(), api.StartRun{Plan: onePlan}, ""); err != nil || r.ID != "R1" {
+		if r, err := s.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: onePlan}, ""); err != nil || r.ID != "R1" {
 			t.Errorf("%s, %v", r.ID, err)
 		}
 	})
@@ -61,7 +61,7 @@ func TestTakenNames(t *testing.T) {
 		deliver := func(want string) {
 			t.Helper()
 			plan := strings.Replace(onePlan, "A plan", "A plan for "+want, 1)
-			if r, err := s.Deliver(t.Context(), api.StartRun{Plan: plan}, ""); err != nil || r.ID != want || r.Branch != "signalbox/"+want {
+			if r, err := s.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: plan}, ""); err != nil || r.ID != want || r.Branch != "signalbox/"+want {
 				t.Errorf("%s on %s, %v; want %s", r.ID, r.Branch, err, want)
 			}
 		}
@@ -77,10 +77,10 @@ func TestBranchTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := started(t, Options{Config: settings(t, "branch: delivered")})
 		defer s.Stop()
-		if r, err := s.Deliver(t.Context(), api.StartRun{Plan: onePlan}, ""); err != nil || r.Branch != "delivered" {
+		if r, err := s.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: onePlan}, ""); err != nil || r.Branch != "delivered" {
 			t.Errorf("%+v, %v", r, err)
 		}
-		if r, err := s.Deliver(t.Context(), api.StartRun{Plan: strings.Replace(onePlan, "A plan", "Another", 1)}, ""); !errors.Is(err, errBranchTaken) {
+		if r, err := s.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: strings.Replace(onePlan, "A plan", "Another", 1)}, ""); !errors.Is(err, errBranchTaken) {
 			t.Errorf("%s on %s, %v", r.ID, r.Branch, err)
 		}
 	})
@@ -93,7 +93,7 @@ func TestNoBeginning(t *testing.T) {
 			s := started(t, Options{})
 			defer s.Stop()
 			s.fails[method] = errBroken
-			if r, err := s.Deliver(t.Context(), api.StartRun{Plan: onePlan}, ""); !errors.Is(err, errBroken) {
+			if r, err := s.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: onePlan}, ""); !errors.Is(err, errBroken) {
 				t.Errorf("%s fails: %s, %v", method, r.ID, err)
 			}
 			synctest.Wait()
@@ -110,14 +110,14 @@ func TestDeliverOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := started(t, Options{})
 		defer s.Stop()
-		if r, err := s.Deliver(t.Context(), api.StartRun{Plan: onePlan, DryRun: true}, ""); err != nil || r.State != api.RunDry || len(s.ledger.Events(0)) > 0 {
+		if r, err := s.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: onePlan, DryRun: true}, ""); err != nil || r.State != api.RunDry || len(s.ledger.Events(0)) > 0 {
 			t.Errorf("dry: %+v, %v", r, err)
 		}
 		text := strings.Replace(onePlan, "Do it.", "The password is "+conductortest.Secret, 1)
 		runs := make(chan api.Run, 10)
 		for n := range cap(runs) {
 			go func() {
-				r, err := s.Deliver(t.Context(), api.StartRun{Plan: text}, fmt.Sprintf("key %d", n))
+				r, err := s.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: text}, fmt.Sprintf("key %d", n))
 				if err != nil {
 					t.Error(err)
 				}
@@ -135,14 +135,14 @@ func TestDeliverOnce(t *testing.T) {
 		}
 		var key string
 		s.ledger.WithRun("S000001", func(r *delivery.Run) { key = r.Key })
-		if _, err := s.OnRun(t.Context(), "R1", "cancel", api.Message{}); err != nil {
+		if _, err := s.OnRun(t.Context(), work.OperatorActor, "R1", "cancel", api.Message{}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if r, err := s.Deliver(t.Context(), api.StartRun{Plan: text}, key); err != nil || r.ID != "R1" || len(s.deciders) > 0 {
+		if r, err := s.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: text}, key); err != nil || r.ID != "R1" || len(s.deciders) > 0 {
 			t.Errorf("by its key: %s, %v", r.ID, err)
 		}
-		if r, err := s.Deliver(t.Context(), api.StartRun{Plan: text}, ""); err != nil || r.ID != "R2" {
+		if r, err := s.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: text}, ""); err != nil || r.ID != "R2" {
 			t.Errorf("by the plan: %s, %v", r.ID, err)
 		}
 	})
@@ -160,7 +160,7 @@ func TestDeliverGivesUp(t *testing.T) {
 		defer unlock()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := s.Deliver(ctx, api.StartRun{Plan: onePlan}, ""); !errors.Is(err, context.Canceled) {
+		if _, err := s.Deliver(ctx, work.OperatorActor, api.StartRun{Plan: onePlan}, ""); !errors.Is(err, context.Canceled) {
 			t.Errorf("it ends with %v", err)
 		}
 	})
@@ -178,7 +178,7 @@ func TestUnknownStart(t *testing.T) {
 				recordLate = record
 				return conductortest.ErrUnknown
 			}
-			_, err := s.Deliver(t.Context(), api.StartRun{Plan: onePlan}, "key")
+			_, err := s.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: onePlan}, "key")
 			if code(err) != api.CodeUnknown || !strings.Contains(err.Error(), "ask again with the same key") {
 				t.Fatalf("%s: %v", code(err), err)
 			}
@@ -190,7 +190,7 @@ func TestUnknownStart(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			r, err := s.Deliver(t.Context(), api.StartRun{Plan: onePlan}, "key")
+			r, err := s.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: onePlan}, "key")
 			if err != nil || r.ID != want {
 				t.Fatalf("asked again: %s, %v; want %s", r.ID, err, want)
 			}
@@ -210,12 +210,12 @@ func TestNotAloneBeforeTheLastLook(t *testing.T) {
 		s.deliver(t)
 		synctest.Wait()
 		s.slow = time.Minute // that the order takes to end
-		if _, err := s.OnRun(t.Context(), "R1", "cancel", api.Message{}); err != nil {
+		if _, err := s.OnRun(t.Context(), work.OperatorActor, "R1", "cancel", api.Message{}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait() // it has ended, and waits for the order
 		s.take()
-		if r, err := s.Deliver(t.Context(), api.StartRun{Plan: onePlan}, ""); err != nil || r.ID != "R2" {
+		if r, err := s.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: onePlan}, ""); err != nil || r.ID != "R2" {
 			t.Fatalf("%s, %v", r.ID, err)
 		}
 		if notes := s.take(); slices.Contains(notes, "left: what programs of R1 follow") ||

@@ -24,7 +24,7 @@ const (
 	maxName     = 256 // of a class, a provider, a model
 )
 
-// Actors of the events, besides [work.OperatorActor], who asks.
+// Actors of the events, besides the operator or a client, who asks.
 const (
 	ModelActor  = "model"  // it signals
 	OracleActor = "oracle" // it ends the conversation
@@ -85,7 +85,8 @@ func Decide(c Conversation, do Command) (work.Event, error) {
 // Ask begins the conversation.
 type Ask struct {
 	Asked
-	Key string
+	Actor string // who asks
+	Key   string
 }
 
 // Events implements [Command].
@@ -105,7 +106,7 @@ func (c Ask) decide() (work.Event, error) {
 			return work.Event{}, fmt.Errorf("the name %.40q has %d bytes of %d: %w", name, len(name), maxName, work.ErrTooLong)
 		}
 	}
-	return work.Event{Type: TypeStarted, Actor: work.OperatorActor, Key: c.Key, Payload: c.Asked}, nil
+	return work.Event{Type: TypeStarted, Actor: c.Actor, Key: c.Key, Payload: c.Asked}, nil
 }
 
 // Signal records what the model said about its own turn.

@@ -58,7 +58,7 @@ func record(t *testing.T, c conversation.Conversation, decided work.Event) (ledg
 }
 
 func ask(question string) conversation.Ask {
-	return conversation.Ask{Asked: conversation.Asked{ID: "Q-00001", Question: question, Class: "code", Provider: "p", Model: "m"}, Key: "ask"}
+	return conversation.Ask{Actor: work.OperatorActor, Asked: conversation.Asked{ID: "Q-00001", Question: question, Class: "code", Provider: "p", Model: "m"}, Key: "ask"}
 }
 
 // signal is a valid signal, changed.

@@ -15,6 +15,7 @@ import (
 
 // Amend makes another version of a plan that of the run. Ids are those of the plan.
 type Amend struct {
+	Actor              string
 	Plan               ledger.Blob
 	Digest, Title      string
 	Checks             int
@@ -57,7 +58,7 @@ func (in Amend) decide(r *Run, _ time.Time) ([]Write, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Write{r.operator(PlanAmended, "", p)}, nil
+	return []Write{r.operator(in.Actor, PlanAmended, "", p)}, nil
 }
 
 // Amendment is what becomes of the run's tasks when its plan is amended.
@@ -153,7 +154,8 @@ func (r *Run) free(id string, plan map[string][]string, added []string) string {
 }
 
 // planAmended begins anew what is different, and gives up what is not in the plan any more.
-func (r *Run) planAmended(_ ledger.Event, p Amended) {
+func (r *Run) planAmended(e ledger.Event, p Amended) {
+	r.By = e.Actor
 	r.Plan, r.Digest, r.Title, r.Checks, r.Renamed = p.Plan, p.Digest, p.Title, p.Checks, p.Renamed
 	r.Started.Tasks += len(p.Added)
 	r.Added = append(r.Added, p.Added...)

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
@@ -58,6 +59,7 @@ func (r *Run) allow(t *Task, allowed work.Allowed, checked string) []Write {
 // Approval is a person's word on the merge of a task that was proposed to them, which may be no: an input, of which
 // [work.Approved] comes only if they accept.
 type Approval struct {
+	Actor              string
 	Task               string
 	Commit, Onto, Tree string // that they were shown
 	Accept             bool
@@ -80,18 +82,26 @@ func (in Approval) decide(r *Run, _ time.Time) ([]Write, error) {
 	case in.Commit != p.Commit || in.Onto != p.Onto || in.Tree != p.Tree:
 		return nil, fmt.Errorf("the merge of %s onto %s: %w", t.ID, short(p.Onto), ErrOtherNow)
 	case in.Accept:
-		return []Write{t.do(work.Approve{Actor: work.OperatorActor, Commit: in.Commit, Onto: in.Onto, Tree: in.Tree, Key: in.Key})}, nil
+		return []Write{t.do(work.Approve{Actor: in.Actor, Commit: in.Commit, Onto: in.Onto, Tree: in.Tree, Key: in.Key})}, nil
 	case len(in.Reason) > maxText:
 		return nil, fmt.Errorf("the comments have %d bytes of %d: %w", len(in.Reason), maxText, work.ErrTooLong)
 	}
-	return []Write{t.do(work.Unmerged{Actor: work.OperatorActor, Commit: in.Commit, Reason: in.Reason, Key: in.Key})}, nil
+	return []Write{t.do(work.Unmerged{Actor: in.Actor, Commit: in.Commit, Reason: in.Reason, Key: in.Key})}, nil
+}
+
+// somebody is how an agent is told of who has decided something.
+func somebody(actor string) string {
+	if client, ok := strings.CutPrefix(actor, work.ClientPrefix); ok {
+		return "The client " + client
+	}
+	return "A person"
 }
 
 // notApproved sends a task back by the word of a person who was asked to approve its merge. It is not counted.
-func (r *Run) notApproved(t *Task, p work.Merge) {
+func (r *Run) notApproved(t *Task, actor string, p work.Merge) {
 	t.reset()
 	t.Failed = &Failure{work.SincePerson, p.Commit, p.Reason}
-	t.Briefs = append(t.Briefs, Brief{"merge", "Your work passed its " + t.lastWord() + ". A person has looked at what it makes of " + r.Branch + ", and sends it back:\n" + p.Reason})
+	t.Briefs = append(t.Briefs, Brief{"merge", "Your work passed its " + t.lastWord() + ". " + somebody(actor) + " has looked at what it makes of " + r.Branch + ", and sends it back:\n" + p.Reason})
 }
 
 // repairApproved reports whether a repair that passed its review may be merged: a person has accepted it, if they approve

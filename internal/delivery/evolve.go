@@ -64,7 +64,7 @@ var evolvers = map[string]func(*Run, ledger.Event) error{
 	LeftoversRemoved: with(func(r *Run, _ ledger.Event, p Removed) { r.BranchGone = r.BranchGone || p.Task == "" && p.Branch != "" }),
 	RunStarted: with(func(r *Run, e ledger.Event, p Started) {
 		*r = Run{
-			Started: p, Subject: e.Subject, First: r.First, Seq: r.Seq, Epoch: r.Epoch, At: e.Time, Known: slices.Clone(p.Settings.Experts),
+			Started: p, Subject: e.Subject, By: e.Actor, First: r.First, Seq: r.Seq, Epoch: r.Epoch, At: e.Time, Known: slices.Clone(p.Settings.Experts),
 			Sessions: map[string]*Session{}, Waits: map[string]time.Time{}, Logins: map[string]Login{}, Unknown: map[string]int{},
 		}
 		r.index()
@@ -205,7 +205,7 @@ var evolvers = map[string]func(*Run, ledger.Event) error{
 			return // it has been told
 		}
 		if t := r.Task(p.Task); t != nil {
-			t.Briefs = append(t.Briefs, Brief{"operator", p.Text})
+			t.Briefs = append(t.Briefs, Brief{"operator", Worded(e.Actor, p.Text)})
 		}
 	}),
 	PullRequestOpened: with(func(r *Run, _ ledger.Event, p PullRequest) { r.Publication = &p }),

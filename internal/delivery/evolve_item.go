@@ -88,8 +88,8 @@ func (r *Run) itemEvent(t *Task, before work.Item, e ledger.Event) error {
 		return decoded(e, func(p work.Gate) { r.gateFailed(t, p) })
 	case work.MergeFailed:
 		return decoded(e, func(p work.Merge) {
-			if e.Actor == work.OperatorActor {
-				r.notApproved(t, p)
+			if work.ByOperator(e.Actor) {
+				r.notApproved(t, e.Actor, p)
 				return
 			}
 			text := "Your work passed its " + t.lastWord() + ", but it can't be merged to " + r.Branch + " as it is. Merge that branch into yours, and mend what does not fit.\n" + p.Reason

@@ -45,20 +45,20 @@ func (r *Run) questionAnswered(e ledger.Event, p Answered) {
 		}
 		r.Raised = enough(r.Settings.Budget.run(), r.Raised+1, r.Used)
 	case r.Remediation.Question == q.ID:
-		r.remediationAnswered(p)
+		r.remediationAnswered(e.Actor, p)
 	case q.Request != "":
 		if x := r.request(q.Request); x != nil {
-			x.Advised, x.Advice, x.Failed = true, text, ""
+			x.Advised, x.Advice, x.Failed = true, Worded(e.Actor, text), ""
 		}
 	case t != nil && p.Choice == ChooseCancel:
 		r.cancel(t)
 	case t != nil:
 		t.reset()
-		t.Briefs = append(t.Briefs, Brief{"answer", "Question: " + q.Text + "\nAnswer: " + text})
+		t.Briefs = append(t.Briefs, Brief{"answer", "Question: " + q.Text + "\nAnswer: " + Worded(e.Actor, text)})
 	}
 }
 
-func (r *Run) remediationAnswered(p Answered) {
+func (r *Run) remediationAnswered(actor string, p Answered) {
 	m := &r.Remediation
 	m.Question = ""
 	switch {
@@ -67,7 +67,7 @@ func (r *Run) remediationAnswered(p Answered) {
 	case p.Choice == ChooseAccept && m.Merging:
 		m.Stage, m.Approved = StageMerge, true
 	case p.Choice == ChooseAccept:
-		m.Stage, m.Accepted = StageReview, true
+		m.Stage, m.Accepted, m.AcceptedBy = StageReview, true, actor
 	case p.Choice == ChooseHealthy:
 		m.Stage, m.Declared, r.Baseline = StageVerify, true, nil
 	default:
@@ -98,7 +98,7 @@ func (r *Run) closeQuestions(task string) {
 	}
 }
 
-func (r *Run) taskRetried(_ ledger.Event, p OnTask) {
+func (r *Run) taskRetried(e ledger.Event, p OnTask) {
 	t := r.Task(p.Task)
 	if t == nil {
 		return
@@ -108,7 +108,7 @@ func (r *Run) taskRetried(_ ledger.Event, p OnTask) {
 	t.Cancelled, t.Dropped = false, false
 	r.bury()
 	if strings.TrimSpace(p.Text) != "" {
-		t.Briefs = append(t.Briefs, Brief{"operator", p.Text})
+		t.Briefs = append(t.Briefs, Brief{"operator", Worded(e.Actor, p.Text)})
 	}
 	r.endAll(t.ID, "the task is tried again")
 }

@@ -57,12 +57,12 @@ func TestEventsFit(t *testing.T) {
 		session := s.session("T-1").ID
 		s.takeFitting(delivery.Touched{Session: session, Task: "T-1", Text: text})
 		s.takeFitting(delivery.Denied{Session: session, Report: 1, Text: text})
-		s.takeFitting(delivery.Tell{Task: "T-1", Text: text})
+		s.takeFitting(delivery.Tell{Actor: work.OperatorActor, Task: "T-1", Text: text})
 		s.takeFitting(delivery.End{Session: session, Ended: delivery.Ended{How: delivery.Limited, Detail: text}})
-		s.takeFitting(delivery.Retry{Task: "T-1", Text: text})
-		s.takeFitting(delivery.Hold{Reason: text})
-		s.takeFitting(delivery.Resume{Reason: text})
-		s.takeFitting(delivery.Cancel{Task: "T-1", Reason: text})
+		s.takeFitting(delivery.Retry{Actor: work.OperatorActor, Task: "T-1", Text: text})
+		s.takeFitting(delivery.Hold{Actor: work.OperatorActor, Reason: text})
+		s.takeFitting(delivery.Resume{Actor: work.OperatorActor, Reason: text})
+		s.takeFitting(delivery.Cancel{Actor: work.OperatorActor, Task: "T-1", Reason: text})
 	}
 }
 

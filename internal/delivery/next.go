@@ -96,7 +96,7 @@ func (r *Run) nextTask(time.Time) (Write, bool) {
 		block, unpaid := r.unpaid(t)
 		switch blocked := t.Item.Phase == agentsig.PhaseBlocked; {
 		case t.Anew != "":
-			return t.do(work.Override{Phase: t.Anew, Reason: "the plan was amended"}), true
+			return t.do(work.Override{Actor: orSome(r.By, work.OperatorActor), Phase: t.Anew, Reason: "the plan was amended"}), true
 		case !blocked && t.Need != nil:
 			return t.do(work.Block{Cause: string(t.Need.Cause), Reason: cut(t.Need.Text)}), true
 		case !blocked && t.Question != "":

@@ -19,8 +19,8 @@ var (
 	taskBudgetChoices  = []string{ChooseRaise, ChooseContinue, ChooseCancel}
 )
 
-// Answer is a person's answer to a question.
-type Answer struct{ Question, Choice, Text string }
+// Answer is a person's answer to a question, or a client's.
+type Answer struct{ Actor, Question, Choice, Text string }
 
 func (in Answer) decide(r *Run, _ time.Time) ([]Write, error) {
 	q := r.question(in.Question)
@@ -40,19 +40,28 @@ func (in Answer) decide(r *Run, _ time.Time) ([]Write, error) {
 	case choice == "" && q.Cause == CauseBudget: // words could mean either
 		return nil, fmt.Errorf("%w: %s has %s", ErrNoAnswer, q.ID, strings.Join(q.Choices, ", "))
 	}
-	return []Write{r.operator(QuestionAnswered, "", Answered{q.ID, choice, text})}, nil
+	return []Write{r.operator(in.Actor, QuestionAnswered, "", Answered{q.ID, choice, text})}, nil
 }
 
-func (r *Run) operator(what, session string, payload any) Write {
+// operator makes an event of what the operator has decided, or a client of theirs.
+func (r *Run) operator(actor, what, session string, payload any) Write {
 	w := r.event(what, session, payload)
-	w.Event.Actor = work.OperatorActor
+	w.Event.Actor = actor
 	return w
+}
+
+// Worded is what an agent is told of what the operator or a client says: also whose word it is, if it is a client's.
+func Worded(actor, text string) string {
+	if client, ok := strings.CutPrefix(actor, work.ClientPrefix); ok {
+		return "The client " + client + " says:\n" + text
+	}
+	return text
 }
 
 // Tell is a message of the operator's to whoever works on a task. Session is the
 // one that was told; if there is none, the next agent is. The same key again is the
 // same message.
-type Tell struct{ Task, Session, Text, Key string }
+type Tell struct{ Actor, Task, Session, Text, Key string }
 
 func (in Tell) decide(r *Run, _ time.Time) ([]Write, error) {
 	if err := r.checkTask(in.Task); err != nil {
@@ -61,7 +70,7 @@ func (in Tell) decide(r *Run, _ time.Time) ([]Write, error) {
 	if _, ok := r.ToldBy(in.Key); ok {
 		return nil, nil
 	}
-	return []Write{r.operator(MessageTold, in.Session, Message{in.Task, cut(in.Text), in.Key})}, nil
+	return []Write{r.operator(in.Actor, MessageTold, in.Session, Message{in.Task, cut(in.Text), in.Key})}, nil
 }
 
 // ToldBy returns which session a message with this key has reached, empty if none,
@@ -76,7 +85,7 @@ func (r *Run) ToldBy(key string) (session string, ok bool) {
 }
 
 // Hold stops new starts.
-type Hold struct{ Reason string }
+type Hold struct{ Actor, Reason string }
 
 func (in Hold) decide(r *Run, _ time.Time) ([]Write, error) {
 	if !r.Live() {
@@ -85,11 +94,11 @@ func (in Hold) decide(r *Run, _ time.Time) ([]Write, error) {
 	if r.Paused {
 		return nil, nil
 	}
-	return []Write{r.operator(RunPaused, "", Reason{cut(in.Reason)})}, nil
+	return []Write{r.operator(in.Actor, RunPaused, "", Reason{cut(in.Reason)})}, nil
 }
 
 // Resume ends a [Hold], or a pause for [Distrust].
-type Resume struct{ Reason string }
+type Resume struct{ Actor, Reason string }
 
 func (in Resume) decide(r *Run, _ time.Time) ([]Write, error) {
 	if !r.Live() {
@@ -98,11 +107,11 @@ func (in Resume) decide(r *Run, _ time.Time) ([]Write, error) {
 	if !r.Paused {
 		return nil, nil
 	}
-	return []Write{r.operator(RunResumed, "", Reason{cut(in.Reason)})}, nil
+	return []Write{r.operator(in.Actor, RunResumed, "", Reason{cut(in.Reason)})}, nil
 }
 
 // Cancel gives up a task, or without one the whole run.
-type Cancel struct{ Task, Reason string }
+type Cancel struct{ Actor, Task, Reason string }
 
 func (in Cancel) decide(r *Run, _ time.Time) ([]Write, error) {
 	if in.Task == "" {
@@ -112,7 +121,7 @@ func (in Cancel) decide(r *Run, _ time.Time) ([]Write, error) {
 		if r.Stopping != "" {
 			return nil, nil
 		}
-		return []Write{r.operator(RunCancelled, "", Reason{cut(in.Reason)})}, nil
+		return []Write{r.operator(in.Actor, RunCancelled, "", Reason{cut(in.Reason)})}, nil
 	}
 	if err := r.checkTask(in.Task); err != nil {
 		return nil, err
@@ -120,18 +129,18 @@ func (in Cancel) decide(r *Run, _ time.Time) ([]Write, error) {
 	if r.Task(in.Task).Cancelled {
 		return nil, nil
 	}
-	return []Write{r.operator(TaskCancelled, "", OnTask{in.Task, cut(in.Reason)})}, nil
+	return []Write{r.operator(in.Actor, TaskCancelled, "", OnTask{in.Task, cut(in.Reason)})}, nil
 }
 
 // Retry forgets what went wrong with a task and tries it again, with a message for
 // the next agent if there is one.
-type Retry struct{ Task, Text string }
+type Retry struct{ Actor, Task, Text string }
 
 func (in Retry) decide(r *Run, _ time.Time) ([]Write, error) {
 	if err := r.checkTask(in.Task); err != nil {
 		return nil, err
 	}
-	return []Write{r.operator(TaskRetried, "", OnTask{in.Task, cut(in.Text)})}, nil
+	return []Write{r.operator(in.Actor, TaskRetried, "", OnTask{in.Task, cut(in.Text)})}, nil
 }
 
 func (r *Run) checkTask(id string) error {

@@ -80,6 +80,7 @@ var (
 
 // Review is a person's verdict on a task, as critic or auditor: a signal of that role, on what they were shown.
 type Review struct {
+	Actor  string
 	Task   string
 	Role   agentsig.Role
 	Shown  work.Seen // without a session
@@ -108,12 +109,12 @@ func (in Review) decide(r *Run, _ time.Time) ([]Write, error) {
 	if l := t.Item.Lease; l != nil { // a box was killed in the middle of this
 		token = l.Token
 	} else {
-		writes = append(writes, t.do(work.Grant{Epoch: token.Epoch, Actor: work.OperatorActor, Role: role, Agent: Person}))
+		writes = append(writes, t.do(work.Grant{Epoch: token.Epoch, Actor: in.Actor, Role: role, Agent: Person}))
 	}
 	if seen := in.Shown; t.shown(role) != (work.Seen{Session: token.Session(t.Item.Subject), Commit: seen.Commit, Tree: seen.Tree, Base: seen.Base}) {
 		writes = append(writes, t.do(work.Show{Token: token, Commit: seen.Commit, Tree: seen.Tree, Base: seen.Base}))
 	}
-	return append(writes, t.do(work.End{Token: token, Actor: work.OperatorActor, Signal: in.Signal, Said: in.Said, Key: in.Key})), nil
+	return append(writes, t.do(work.End{Token: token, Actor: in.Actor, Signal: in.Signal, Said: in.Said, Key: in.Key})), nil
 }
 
 // shown returns what a reviewer was given to look at.
@@ -125,7 +126,7 @@ func (t *Task) shown(role agentsig.Role) work.Seen {
 }
 
 // Take gives a task to a person, who works on it until they [Give] it. An agent that works on it is told to end.
-type Take struct{ Task string }
+type Take struct{ Actor, Task string }
 
 func (in Take) decide(r *Run, _ time.Time) ([]Write, error) {
 	if err := r.checkTask(in.Task); err != nil {
@@ -144,7 +145,7 @@ func (in Take) decide(r *Run, _ time.Time) ([]Write, error) {
 	case t.Taken():
 		return nil, nil
 	}
-	return []Write{t.do(work.Take{Epoch: r.Epoch, Actor: work.OperatorActor})}, nil
+	return []Write{t.do(work.Take{Epoch: r.Epoch, Actor: in.Actor})}, nil
 }
 
 // Why a task can't be taken.
@@ -159,6 +160,7 @@ func (t *Task) Taken() bool { return t.Item.Lease.ByPerson() && !Reviewer(t.Item
 
 // Give hands a task in that a person has taken, with the signal of a developer; or, back, to agents.
 type Give struct {
+	Actor  string
 	Task   string
 	Back   bool
 	Text   string // for the next agent, if it goes back
@@ -182,13 +184,13 @@ func (in Give) decide(r *Run, _ time.Time) ([]Write, error) {
 	case !t.Taken():
 		return nil, fmt.Errorf("%s: %w", t.ID, ErrNotTaken)
 	case in.Back:
-		writes := []Write{t.do(work.Release{Token: t.Item.Lease.Token, Key: in.Key})}
+		writes := []Write{t.do(work.Release{Actor: in.Actor, Token: t.Item.Lease.Token, Key: in.Key})}
 		if _, told := r.ToldBy(in.Key); in.Text != "" && !told {
-			writes = append([]Write{r.operator(MessageTold, "", Message{in.Task, cut(in.Text), in.Key})}, writes...)
+			writes = append([]Write{r.operator(in.Actor, MessageTold, "", Message{in.Task, cut(in.Text), in.Key})}, writes...)
 		}
 		return writes, nil
 	}
-	return []Write{t.do(work.End{Token: t.Item.Lease.Token, Actor: work.OperatorActor, Signal: in.Signal, Said: in.Said, Given: in.Commit, Key: in.Key})}, nil
+	return []Write{t.do(work.End{Token: t.Item.Lease.Token, Actor: in.Actor, Signal: in.Signal, Said: in.Said, Given: in.Commit, Key: in.Key})}, nil
 }
 
 // workTaken forgets what stood in a task's way: a person has taken it over.
@@ -204,7 +206,7 @@ func (r *Run) workTaken(t *Task) {
 func (r *Run) personReviewsRepair() Write {
 	m := r.Remediation
 	if m.Accepted {
-		return r.operator(RepairReviewed, "", RepairReview{Round: m.Round, Commit: m.Repair.Commit, Passed: true})
+		return r.operator(orSome(m.AcceptedBy, work.OperatorActor), RepairReviewed, "", RepairReview{Round: m.Round, Commit: m.Repair.Commit, Passed: true})
 	}
 	return r.askAboutRepair("you review it")
 }

@@ -14,6 +14,7 @@ import (
 type Run struct {
 	Started
 	Subject string     // in the ledger
+	By      string     // who handed in its plan, as it is now
 	First   uint64     // the ledger's sequence of its first event, by which runs have their order
 	Seq     uint64     // and of its last
 	Tip     ledger.Tip // the end of its chain
@@ -224,23 +225,24 @@ type Request struct {
 
 // Remediation is the repair of the environment.
 type Remediation struct {
-	Stage    Stage
-	Round    int
-	Task     string
-	Cause    string
-	Question string
-	Hint     string       // the operator's answer, for the next round
-	Last     string       // how the last agent ended that had nothing to say
-	Crashes  int          // of agents in a row
-	Declared bool         // the operator calls the environment healthy, whatever the checks say
-	Repair   *Repair      // the last one that was checked
-	SentBack string       // why the last repair was not merged
-	Dropped  bool         // work goes on without the repair
-	Accepted bool         // a person who plays the critic accepts the repair
-	Merging  bool         // what is asked is whether a repair that passed its review may be merged
-	Approved bool         // a person says that it may
-	Reviewed uint64       // the ledger's sequence of the review that passed
-	Allowed  *work.Permit // the merge that was allowed since; never changed in place
+	Stage      Stage
+	Round      int
+	Task       string
+	Cause      string
+	Question   string
+	Hint       string       // the operator's answer, for the next round
+	Last       string       // how the last agent ended that had nothing to say
+	Crashes    int          // of agents in a row
+	Declared   bool         // the operator calls the environment healthy, whatever the checks say
+	Repair     *Repair      // the last one that was checked
+	SentBack   string       // why the last repair was not merged
+	Dropped    bool         // work goes on without the repair
+	Accepted   bool         // a person who plays the critic accepts the repair
+	AcceptedBy string       // who that is
+	Merging    bool         // what is asked is whether a repair that passed its review may be merged
+	Approved   bool         // a person says that it may
+	Reviewed   uint64       // the ledger's sequence of the review that passed
+	Allowed    *work.Permit // the merge that was allowed since; never changed in place
 }
 
 // Repaired is a repair that was merged.

@@ -54,7 +54,7 @@ func (s *scenario) plan(words []string) {
 // amend hands in another version of the plan: all its tasks, written as in plan, one with another text as T-1!.
 func (s *scenario) amend(words []string) {
 	before := s.run.Commands()
-	in := delivery.Amend{Digest: fmt.Sprint("version ", s.seq), Title: "a plan", BlockedBy: map[string][]string{}}
+	in := delivery.Amend{Actor: work.OperatorActor, Digest: fmt.Sprint("version ", s.seq), Title: "a plan", BlockedBy: map[string][]string{}}
 	for _, w := range words {
 		id, blockers, _ := strings.Cut(w, "<")
 		id, changed := strings.CutSuffix(id, "!")

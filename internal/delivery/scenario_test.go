@@ -191,7 +191,7 @@ func (s *scenario) play(line string) {
 		item := s.run.Task(who).Item
 		s.record(delivery.Write{Item: item.Subject, Do: work.Expire{Token: item.Lease.Token}})
 	case "override":
-		s.record(delivery.Write{Item: s.run.Task(who).Item.Subject, Do: work.Override{Phase: agentsig.Phase(words), Reason: "by hand"}})
+		s.record(delivery.Write{Item: s.run.Task(who).Item.Subject, Do: work.Override{Actor: work.OperatorActor, Phase: agentsig.Phase(words), Reason: "by hand"}})
 	case "wait":
 		d, err := time.ParseDuration(who)
 		if err != nil {
@@ -236,39 +236,39 @@ func (s *scenario) gate(task, words string) {
 func (s *scenario) operate(verb, who, words string) {
 	switch verb {
 	case "answer":
-		s.take(delivery.Answer{Question: who, Text: words})
+		s.take(delivery.Answer{Actor: work.OperatorActor, Question: who, Text: words})
 	case "pause":
-		s.take(delivery.Hold{})
+		s.take(delivery.Hold{Actor: work.OperatorActor})
 	case "resume":
-		s.take(delivery.Resume{})
+		s.take(delivery.Resume{Actor: work.OperatorActor})
 	case "cancel":
-		s.take(delivery.Cancel{Task: who})
+		s.take(delivery.Cancel{Actor: work.OperatorActor, Task: who})
 	case "retry":
-		s.take(delivery.Retry{Task: who, Text: words})
+		s.take(delivery.Retry{Actor: work.OperatorActor, Task: who, Text: words})
 	case "tell":
-		s.take(delivery.Tell{Task: who, Text: words})
+		s.take(delivery.Tell{Actor: work.OperatorActor, Task: who, Text: words})
 	case "review": // a signal, on the commit that was judged last, or after "other" on another one
 		shown := work.Seen{Commit: s.commitOf(who), Tree: "7ee0000", Base: "0000000"}
 		if rest, other := strings.CutPrefix(words, "other "); other {
 			shown.Commit, words = "fffffff", rest
 		}
 		signal, said := s.person(words)
-		s.take(delivery.Review{Task: who, Role: roleOf(signal), Shown: shown, Signal: signal, Said: said, Key: fmt.Sprint("review", s.seq)})
+		s.take(delivery.Review{Actor: work.OperatorActor, Task: who, Role: roleOf(signal), Shown: shown, Signal: signal, Said: said, Key: fmt.Sprint("review", s.seq)})
 	case "approve": // the merge onto where the branch was at first, or where the words say
-		s.take(delivery.Approval{Task: who, Commit: s.commitOf(who), Onto: cmp.Or(words, "0000002"), Tree: "7ee0002", Accept: true, Key: fmt.Sprint("approve", s.seq)})
+		s.take(delivery.Approval{Actor: work.OperatorActor, Task: who, Commit: s.commitOf(who), Onto: cmp.Or(words, "0000002"), Tree: "7ee0002", Accept: true, Key: fmt.Sprint("approve", s.seq)})
 	case "refuse":
-		s.take(delivery.Approval{Task: who, Commit: s.commitOf(who), Onto: "0000002", Tree: "7ee0002", Reason: words, Key: fmt.Sprint("refuse", s.seq)})
+		s.take(delivery.Approval{Actor: work.OperatorActor, Task: who, Commit: s.commitOf(who), Onto: "0000002", Tree: "7ee0002", Reason: words, Key: fmt.Sprint("refuse", s.seq)})
 	case "begin-review": // a box is killed in the middle of it
 		signal, said := s.person(words)
-		writes, err := s.run.Decide(delivery.Review{Task: who, Role: roleOf(signal), Shown: work.Seen{Commit: s.commitOf(who), Tree: "7ee0000", Base: "0000000"}, Signal: signal, Said: said}, s.now)
+		writes, err := s.run.Decide(delivery.Review{Actor: work.OperatorActor, Task: who, Role: roleOf(signal), Shown: work.Seen{Commit: s.commitOf(who), Tree: "7ee0000", Base: "0000000"}, Signal: signal, Said: said}, s.now)
 		if err != nil || len(writes) != 3 {
 			s.t.Fatal(len(writes), err)
 		}
 		s.record(writes[0])
 	case "take":
-		s.take(delivery.Take{Task: who})
+		s.take(delivery.Take{Actor: work.OperatorActor, Task: who})
 	case "give":
-		in := delivery.Give{Task: who, Key: fmt.Sprint("give", s.seq)}
+		in := delivery.Give{Actor: work.OperatorActor, Task: who, Key: fmt.Sprint("give", s.seq)}
 		if in.Text, in.Back = strings.CutPrefix(words, "back "); !in.Back {
 			in.Signal, in.Said = s.person("READY_FOR_REVIEW: " + who + `\nSummary: ` + words)
 		}

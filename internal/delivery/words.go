@@ -32,10 +32,21 @@ func Words(e ledger.Event, task func(subject string) string) string {
 	if about == "" && slices.Contains(work.Types(), e.Type) && !slices.Contains(Types(), e.Type) {
 		about = task(e.Subject)
 	}
+	if client, ok := strings.CutPrefix(e.Actor, work.ClientPrefix); ok {
+		sentence = "client " + client + ": " + sentence
+	}
 	if about != "" {
 		sentence = about + ": " + sentence
 	}
 	return oneLine(sentence)
+}
+
+// byHandOf chooses how to say what was done by hand: a client's name stands before it already.
+func byHandOf(e ledger.Event, operator, client string) string {
+	if strings.HasPrefix(e.Actor, work.ClientPrefix) {
+		return client
+	}
+	return operator
 }
 
 // oneLine is the first line of a text that is not blank, safe to print and cut.
@@ -97,13 +108,13 @@ var words = map[string]func(ledger.Event) (string, string, error){
 	work.LeaseExpired: spoken(func(e ledger.Event, _ work.Ended) (string, string) {
 		return "", "the lease of " + e.Session + " ran out"
 	}),
-	work.WorkTaken: spoken(func(_ ledger.Event, p work.Taken) (string, string) {
-		return "", "a person has taken it over, from " + string(p.From)
+	work.WorkTaken: spoken(func(e ledger.Event, p work.Taken) (string, string) {
+		return "", byHandOf(e, "a person has taken", "taken") + " it over, from " + string(p.From)
 	}),
 	work.GatePassed: spoken(gateWords),
 	work.GateFailed: spoken(gateWords),
-	work.WorkOverridden: spoken(func(_ ledger.Event, p work.Overridden) (string, string) {
-		return "", because(fmt.Sprintf("the operator moved it from %s to %s", p.From, p.NextPhase), p.Reason)
+	work.WorkOverridden: spoken(func(e ledger.Event, p work.Overridden) (string, string) {
+		return "", because(fmt.Sprintf("%s it from %s to %s", byHandOf(e, "the operator moved", "moved"), p.From, p.NextPhase), p.Reason)
 	}),
 	work.WorkBlocked: spoken(func(_ ledger.Event, p work.Blocked) (string, string) {
 		return "", because("blocked ("+p.Cause+")", p.Reason)
@@ -136,8 +147,8 @@ var words = map[string]func(ledger.Event) (string, string, error){
 		return "", fmt.Sprintf("the %s is shown %s, tree %s", p.Role, short(p.Commit), short(p.Tree))
 	}),
 	work.MergeFailed: spoken(func(e ledger.Event, p work.Merge) (string, string) {
-		if e.Actor == work.OperatorActor {
-			return "", because("a person sent its merge back at "+short(p.Commit), p.Reason)
+		if work.ByOperator(e.Actor) {
+			return "", because(byHandOf(e, "a person sent", "sent")+" its merge back at "+short(p.Commit), p.Reason)
 		}
 		return "", because("can't be merged at "+short(p.Commit), p.Reason)
 	}),
@@ -263,7 +274,9 @@ var words = map[string]func(ledger.Event) (string, string, error){
 	}),
 	TaskCancelled: spoken(func(_ ledger.Event, p OnTask) (string, string) { return p.Task, because("cancelled", p.Text) }),
 	TaskRetried:   spoken(func(_ ledger.Event, p OnTask) (string, string) { return p.Task, because("is tried again", p.Text) }),
-	MessageTold:   spoken(func(_ ledger.Event, p Message) (string, string) { return p.Task, because("the operator says", p.Text) }),
+	MessageTold: spoken(func(e ledger.Event, p Message) (string, string) {
+		return p.Task, because(byHandOf(e, "the operator says", "says"), p.Text)
+	}),
 	PullRequestOpened: spoken(func(_ ledger.Event, p PullRequest) (string, string) {
 		if p.URL == "" {
 			return "", because("the pull request could not be opened", p.Problem)

@@ -128,6 +128,20 @@ func TestWords(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", c.event, got, c.want)
 		}
 	}
+	for kind, c := range map[string]struct {
+		payload any
+		want    string
+	}{
+		work.WorkOverridden:  {work.Overridden{From: agentsig.PhaseReview, NextPhase: agentsig.PhaseCompleted, Reason: "by hand"}, "T-2: client ci: moved it from REVIEW to COMPLETED: by hand"},
+		delivery.MessageTold: {delivery.Message{Task: "T-1", Text: "mind the gap"}, "T-1: client ci: says: mind the gap"},
+		delivery.RunPaused:   {delivery.Reason{Reason: "lunch"}, "client ci: paused: lunch"},
+	} {
+		e := event(t, kind, c.payload)
+		e.Actor = work.ClientPrefix + "ci"
+		if got := delivery.Words(e, name); got != c.want {
+			t.Errorf("%s of a client:\n got %s\nwant %s", kind, got, c.want)
+		}
+	}
 	for _, kind := range append(delivery.Types(), work.Types()...) {
 		if !said[kind] {
 			t.Errorf("%s has no words", kind)

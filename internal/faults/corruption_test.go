@@ -19,6 +19,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/index"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 var rewriteTable = flag.Bool("rewrite", false, "let TestCorruption write testdata/damage.txt anew")
@@ -359,7 +360,7 @@ func record(ctx context.Context, b *box.Box, prefix string, items int) error {
 	errs := make([]error, items)
 	for n := range items {
 		all.Go(func() {
-			_, errs[n] = b.Add(ctx, api.AddWork{ID: fmt.Sprintf("%s%s-%d", added, prefix, n), Title: "recorded after the damage"}, "")
+			_, errs[n] = b.Add(ctx, work.OperatorActor, api.AddWork{ID: fmt.Sprintf("%s%s-%d", added, prefix, n), Title: "recorded after the damage"}, "")
 		})
 	}
 	all.Wait()

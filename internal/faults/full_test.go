@@ -18,6 +18,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -70,7 +71,7 @@ func fillDisk(t *testing.T, b *box.Box) []string {
 		clients.Go(func() {
 			for n := range 10_000 {
 				id := fmt.Sprintf("D-%d-%d", c, n)
-				if _, err := b.Add(t.Context(), api.AddWork{ID: id, Title: strings.Repeat("long ", 50)}, ""); err != nil {
+				if _, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{ID: id, Title: strings.Repeat("long ", 50)}, ""); err != nil {
 					return
 				}
 				mu.Lock()

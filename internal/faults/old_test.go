@@ -19,6 +19,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -103,7 +104,7 @@ func goOn(t *testing.T, dir box.Dir, o old) {
 		if said := strings.Count(strings.Join(found.Notes, "\n"), "engine.old"); said != want {
 			t.Errorf("start %d says %q", n+1, found.Notes)
 		}
-		if _, err := b.Add(t.Context(), api.AddWork{Title: "it goes on"}, ""); err != nil {
+		if _, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{Title: "it goes on"}, ""); err != nil {
 			t.Error(err)
 		}
 		if err := b.Close(); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/httpserver"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // followed is a client that follows the events.
@@ -73,7 +74,7 @@ func (f *followed) want(ids ...int) {
 func (w *wired) add(t *testing.T, n int) {
 	t.Helper()
 	for range n {
-		if _, err := w.Add(t.Context(), api.AddWork{Title: strings.Repeat("x", 150)}, ""); err != nil {
+		if _, err := w.Add(t.Context(), work.OperatorActor, api.AddWork{Title: strings.Repeat("x", 150)}, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

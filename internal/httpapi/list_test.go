@@ -18,6 +18,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/conductor"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // listing is a box with a client.
@@ -36,7 +37,7 @@ func listing(t *testing.T, items int) (*box.Box, *api.Client) {
 		if n%2 == 1 {
 			phase = agentsig.PhaseReview
 		}
-		if _, err := b.Add(t.Context(), api.AddWork{ID: fmt.Sprint("T-", n), Title: "a title", Phase: phase}, ""); err != nil {
+		if _, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{ID: fmt.Sprint("T-", n), Title: "a title", Phase: phase}, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -75,7 +76,7 @@ func TestListPages(t *testing.T) {
 		t.Fatalf("%+v, %v", review, err)
 	}
 	// The last one of the page leaves the phase, and the next page begins after it all the same.
-	if _, err := b.Override(review.Next, api.Override{Phase: agentsig.PhaseBlocked, Reason: "why not"}, ""); err != nil {
+	if _, err := b.Override(work.OperatorActor, review.Next, api.Override{Phase: agentsig.PhaseBlocked, Reason: "why not"}, ""); err != nil {
 		t.Fatal(err)
 	}
 	rest, err := c.List(t.Context(), agentsig.PhaseReview, api.From{After: review.Next, Limit: 20})
@@ -142,7 +143,7 @@ func TestBrokenList(t *testing.T) {
 // Events are paged by their sequences, also those of one item.
 func TestEventPages(t *testing.T) {
 	b, c := listing(t, 6)
-	if _, err := b.Override("T-1", api.Override{Phase: agentsig.PhaseBlocked, Reason: "why not"}, ""); err != nil {
+	if _, err := b.Override(work.OperatorActor, "T-1", api.Override{Phase: agentsig.PhaseBlocked, Reason: "why not"}, ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range []struct {

@@ -46,7 +46,7 @@ func (s *Server) routes() []route {
 			return answerList(s.logger, w, r, func(from api.From) (api.Page[api.Work], error) { return b.List(r.Context(), phase, from) })
 		}},
 		{"POST /v1/work", access.ToOperate, 0, post(func(r *http.Request, p access.Principal, q api.AddWork, key string) (api.Work, error) {
-			return b.Add(r.Context(), q, key)
+			return b.Add(r.Context(), p.Actor(), q, key)
 		})},
 		{"GET /v1/work/{id}", access.ToRead, 0, func(w http.ResponseWriter, r *http.Request, _ access.Principal) error {
 			v, err := b.Work(r.PathValue("id"))
@@ -56,7 +56,7 @@ func (s *Server) routes() []route {
 			return reply(w, v, err)
 		}},
 		{"POST /v1/work/{id}/override", access.ToOperate, 0, post(func(r *http.Request, p access.Principal, q api.Override, key string) (api.Recorded, error) {
-			return b.Override(r.PathValue("id"), q, key)
+			return b.Override(p.Actor(), r.PathValue("id"), q, key)
 		})},
 		{"POST /v1/work/{id}/gate", access.ToReport, 0, post(func(r *http.Request, p access.Principal, q api.Report, key string) (api.Recorded, error) {
 			return b.Report(r.PathValue("id"), q, key)
@@ -111,7 +111,7 @@ func (s *Server) routes() []route {
 		}},
 		{"GET /v1/sessions/{session}/commands", access.ToAttend, 0, s.commands},
 		{"POST /v1/conversations", access.ToOperate, api.MaxConversation, post(func(r *http.Request, p access.Principal, q api.Ask, key string) (api.Conversation, error) {
-			return b.Ask(r.Context(), q, key)
+			return b.Ask(r.Context(), p.Actor(), q, key)
 		})},
 		{"POST /v1/conversations/{id}/signals", access.ToOperate, api.MaxConversation, post(func(r *http.Request, p access.Principal, q api.Signalled, key string) (api.Recorded, error) {
 			return b.Signalled(r.PathValue("id"), q, key)
@@ -132,7 +132,7 @@ func (s *Server) routes() []route {
 			return answerList(s.logger, w, r, func(from api.From) (api.Page[api.Run], error) { return b.Runs(r.Context(), live, from) })
 		}},
 		{"POST /v1/runs", access.ToOperate, 2 * api.MaxPlan, post(func(r *http.Request, p access.Principal, q api.StartRun, key string) (api.Run, error) {
-			return c.Deliver(r.Context(), q, key)
+			return c.Deliver(r.Context(), p.Actor(), q, key)
 		})},
 		{"GET /v1/runs/{run}", access.ToRead, 0, func(w http.ResponseWriter, r *http.Request, _ access.Principal) error {
 			v, err := b.Run(r.PathValue("run"))
@@ -143,33 +143,33 @@ func (s *Server) routes() []route {
 		{"POST /v1/runs/{run}/resume", access.ToOperate, 0, s.onRun("resume")},
 		{"POST /v1/runs/{run}/cancel", access.ToOperate, 0, s.onRun("cancel")},
 		{"POST /v1/clean", access.ToOperate, 0, post(func(r *http.Request, p access.Principal, q api.Clean, _ string) (api.Cleaned, error) {
-			return c.Clean(r.Context(), q)
+			return c.Clean(r.Context(), p.Actor(), q)
 		})},
 		{"GET /v1/questions", access.ToRead, 0, func(w http.ResponseWriter, _ *http.Request, _ access.Principal) error {
 			return reply(w, b.Questions(), nil)
 		}},
 		{"POST /v1/questions/{question}/answer", access.ToAnswer, 0, post(func(r *http.Request, p access.Principal, q api.Answer, key string) (api.Question, error) {
 			id := r.PathValue("question")
-			if v, ok, err := b.Answer(id, q, key); ok {
+			if v, ok, err := b.Answer(p.Actor(), id, q, key); ok {
 				return v, err
 			}
-			return c.Answer(r.Context(), id, q)
+			return c.Answer(r.Context(), p.Actor(), id, q)
 		})},
 		{"POST /v1/work/{id}/tell", access.ToOperate, 0, post(func(r *http.Request, p access.Principal, q api.Message, key string) (api.Told, error) {
-			return c.Tell(r.Context(), r.PathValue("id"), q, key)
+			return c.Tell(r.Context(), p.Actor(), r.PathValue("id"), q, key)
 		})},
 		{"GET /v1/work/{id}/review", access.ToRead, 0, func(w http.ResponseWriter, r *http.Request, _ access.Principal) error {
 			v, err := c.Sight(r.Context(), r.PathValue("id"))
 			return reply(w, v, err)
 		}},
 		{"POST /v1/work/{id}/review", access.ToAnswer, 0, post(func(r *http.Request, p access.Principal, q api.Verdict, key string) (api.Run, error) {
-			return c.Review(r.Context(), r.PathValue("id"), q, key)
+			return c.Review(r.Context(), p.Actor(), r.PathValue("id"), q, key)
 		})},
 		{"POST /v1/work/{id}/take", access.ToOperate, 0, post(func(r *http.Request, p access.Principal, _ struct{}, _ string) (api.Taken, error) {
-			return c.Take(r.Context(), r.PathValue("id"))
+			return c.Take(r.Context(), p.Actor(), r.PathValue("id"))
 		})},
 		{"POST /v1/work/{id}/give", access.ToOperate, 0, post(func(r *http.Request, p access.Principal, q api.Give, key string) (api.Run, error) {
-			return c.Give(r.Context(), r.PathValue("id"), q, key)
+			return c.Give(r.Context(), p.Actor(), r.PathValue("id"), q, key)
 		})},
 		{"POST /v1/work/{id}/cancel", access.ToOperate, 0, s.onTask("cancel")},
 		{"POST /v1/work/{id}/retry", access.ToOperate, 0, s.onTask("retry")},
@@ -192,13 +192,13 @@ func (s *Server) routes() []route {
 
 func (s *Server) onRun(verb string) handler {
 	return post(func(r *http.Request, p access.Principal, q api.Message, _ string) (api.Run, error) {
-		return s.conductor.OnRun(r.Context(), r.PathValue("run"), verb, q)
+		return s.conductor.OnRun(r.Context(), p.Actor(), r.PathValue("run"), verb, q)
 	})
 }
 
 func (s *Server) onTask(verb string) handler {
 	return post(func(r *http.Request, p access.Principal, q api.Message, _ string) (api.Run, error) {
-		return s.conductor.OnTask(r.Context(), r.PathValue("id"), verb, q)
+		return s.conductor.OnTask(r.Context(), p.Actor(), r.PathValue("id"), verb, q)
 	})
 }
 

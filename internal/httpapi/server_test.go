@@ -22,6 +22,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/archive/archivetest"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/conductor"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -164,7 +165,7 @@ func TestCannotWrite(t *testing.T) {
 		t.Errorf("%+v", s.Box)
 	}
 	disk.Broken.Store(true)
-	if _, err := b.Add(t.Context(), api.AddWork{Title: "a title"}, ""); err == nil {
+	if _, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{Title: "a title"}, ""); err == nil {
 		t.Fatal("acknowledged")
 	}
 	<-b.Done()

@@ -19,6 +19,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/conductor"
 	"github.com/signalbox-dev/signalbox/internal/httpserver"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // wired is a box whose connections are pipes, in a bubble: a client that does not read stops the box's
@@ -202,7 +203,7 @@ func TestLongClaim(t *testing.T) {
 		c, r := w.send(t, fmt.Sprintf("POST /v1/claims HTTP/1.1\r\nContent-Length: %d\r\nX-Rest:", len(body)), body)
 		defer func() { _ = c.Close() }()
 		time.Sleep(5 * time.Hour)
-		if _, err := w.Add(t.Context(), api.AddWork{ID: "T-1", Title: "late"}, ""); err != nil {
+		if _, err := w.Add(t.Context(), work.OperatorActor, api.AddWork{ID: "T-1", Title: "late"}, ""); err != nil {
 			t.Fatal(err)
 		}
 		resp, err := http.ReadResponse(r, nil)

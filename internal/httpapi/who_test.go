@@ -14,6 +14,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/conductor"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // whoMay says who may call each route, besides the owner: r is who has the scope read, a answer, o operate, s the session that
@@ -249,6 +250,36 @@ func TestKeysOfClients(t *testing.T) {
 	if status, answer := called(t, New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).Handler(), "POST /v1/work", "", r); status != http.StatusBadRequest || !strings.Contains(answer, "does not begin with") {
 		t.Errorf("a key that could be a client's: %d %s", status, answer)
 	}
+}
+
+// What a client does to work by hand is recorded in its name.
+func TestClientsName(t *testing.T) {
+	b := openBox(t)
+	h := New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).Handler()
+	token := newToken(t, b, "ci", 0, access.Operate)
+	for path, body := range map[string]string{
+		"/v1/work": `{"id":"T-1","title":"x"}`, "/v1/work/T-0/override": `{"phase":"REVIEW","reason":"so"}`, "/v1/conversations": `{"question":"why?"}`,
+	} {
+		if _, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{ID: "T-0", Title: "x"}, "first"); err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body))
+		r.Header = bearer(token)
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+	if got := strings.Count(answerOf(t, h, bearer(token)), `"actor":"client:ci"`); got != 3 {
+		t.Errorf("%d events are the client's", got)
+	}
+}
+
+// answerOf returns all events.
+func answerOf(t *testing.T, h http.Handler, headers http.Header) string {
+	t.Helper()
+	_, answer := called(t, h, "GET /v1/events", "", headers)
+	return answer
 }
 
 // A token is shown once, listed without what it is, and good until it is revoked; also for the next box.

@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/gittest"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // Work by hand is checked without agents too. That needs a repository, unless nothing is started; and no plan is delivered by it.
@@ -28,10 +29,10 @@ func TestCheckByHandAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Conductor.Deliver(t.Context(), api.StartRun{Plan: onePlan}, ""); err == nil {
+	if _, err := s.Conductor.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: onePlan}, ""); err == nil {
 		t.Error("a plan is delivered without agents")
 	}
-	if _, err := s.Box.Add(t.Context(), api.AddWork{ID: "T-1", Title: "t", Phase: agentsig.PhaseCIPending, Branch: "none"}, ""); err != nil {
+	if _, err := s.Box.Add(t.Context(), work.OperatorActor, api.AddWork{ID: "T-1", Title: "t", Phase: agentsig.PhaseCIPending, Branch: "none"}, ""); err != nil {
 		t.Fatal(err)
 	}
 	closed(t, s)

@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/gittest"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 // cancelled starts a run in a repository and cancels it, and returns it when all of the service has ended.
@@ -18,7 +19,7 @@ func cancelled(t *testing.T, repo string) api.Run {
 	s := open(t, repo)
 	defer closed(t, s)
 	r := deliver(t, s)
-	if _, err := s.Conductor.OnRun(t.Context(), r.ID, "cancel", api.Message{}); err != nil && !errors.Is(err, delivery.ErrFinished) {
+	if _, err := s.Conductor.OnRun(t.Context(), work.OperatorActor, r.ID, "cancel", api.Message{}); err != nil && !errors.Is(err, delivery.ErrFinished) {
 		t.Fatal(err)
 	}
 	s.Conductor.Drain(t.Context()) // returns when the run is tidied up after
@@ -51,7 +52,7 @@ func TestEndedRunIsTidiedUp(t *testing.T) {
 	if err := os.Rename(exchange, exchange+".away"); err != nil { // its refs there can't be removed
 		t.Fatal(err)
 	}
-	if _, err := s.Conductor.OnRun(t.Context(), r.ID, "cancel", api.Message{}); err != nil && !errors.Is(err, delivery.ErrFinished) {
+	if _, err := s.Conductor.OnRun(t.Context(), work.OperatorActor, r.ID, "cancel", api.Message{}); err != nil && !errors.Is(err, delivery.ErrFinished) {
 		t.Fatal(err)
 	}
 	s.Conductor.Drain(t.Context())
@@ -121,7 +122,7 @@ func TestNoRunWithoutMark(t *testing.T) {
 	if err := errors.Join(os.Remove(marks), os.WriteFile(marks, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := s.Conductor.Deliver(t.Context(), api.StartRun{Plan: onePlan}, ""); err == nil {
+	if r, err := s.Conductor.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: onePlan}, ""); err == nil {
 		t.Errorf("the run %s was started", r.ID)
 	}
 	if events := s.Box.UpTo(); events > 0 {

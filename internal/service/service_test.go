@@ -8,6 +8,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/gittest"
+	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
 const onePlan = "# A plan\n\n#### Task T-1: The task\n\n**Work**: Do it.\n\n**Blocked By**: none\n"
@@ -43,7 +44,7 @@ func closed(t *testing.T, s *Service) {
 // deliver starts a run of the plan.
 func deliver(t *testing.T, s *Service) api.Run {
 	t.Helper()
-	r, err := s.Conductor.Deliver(t.Context(), api.StartRun{Plan: onePlan}, "")
+	r, err := s.Conductor.Deliver(t.Context(), work.OperatorActor, api.StartRun{Plan: onePlan}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

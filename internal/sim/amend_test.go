@@ -25,7 +25,7 @@ func (w *world) amend() error {
 	text, before := next.Markdown(), w.run.Digest
 	w.record.said[delivery.PlanAmended]++
 	err := w.word("amend", func() error {
-		_, err := w.conductor.Deliver(background, api.StartRun{Plan: text, Path: planFile, Amend: true, Audit: w.asked}, "")
+		_, err := w.conductor.Deliver(background, w.actor(), api.StartRun{Plan: text, Path: planFile, Amend: true, Audit: w.asked}, "")
 		if errors.Is(err, delivery.ErrMerging) || errors.Is(err, delivery.ErrNotPlanned) {
 			w.reached.add("world", "amendment refused")
 			return nil

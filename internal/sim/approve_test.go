@@ -43,7 +43,7 @@ func (j *judge) merge(t *taskFacts, e ledger.Event, p work.Proposed) error {
 // approval is a person's word for a merge.
 func (j *judge) approval(t *taskFacts, e ledger.Event, p work.Approved) error {
 	switch asked := t.proposed; {
-	case e.Actor != work.OperatorActor:
+	case !work.ByOperator(e.Actor):
 		return breaks("the merge of %s is approved by %s", t.id, e.Actor)
 	case !t.audited || asked == nil || t.approved != 0 || j.stopping || j.dead(t):
 		return breaks("the merge of %s is approved, and nobody was asked: %+v", t.id, *t)

@@ -201,7 +201,7 @@ func (j *judge) granted(t *taskFacts, e ledger.Event, p work.Granted) error {
 // completed is the end of a session by its signal.
 func (j *judge) completed(t *taskFacts, e ledger.Event, p work.Result) error {
 	s := j.live[e.Session]
-	if t.holder != e.Session || t.person == "" && (s == nil || s.over) || (t.person != "") != (e.Actor == work.OperatorActor) {
+	if t.holder != e.Session || t.person == "" && (s == nil || s.over) || (t.person != "") != work.ByOperator(e.Actor) {
 		return breaks("%s completes what %q holds", e.Session, t.holder)
 	}
 	before, byPerson := t.phase, t.person != ""
@@ -268,7 +268,7 @@ func (j *judge) found(t *taskFacts, said work.Said) {
 
 func (j *judge) mergeRan(t *taskFacts, e ledger.Event, p work.Merge) error {
 	t.phase = p.NextPhase
-	if e.Type == work.MergeFailed && e.Actor == work.OperatorActor {
+	if e.Type == work.MergeFailed && work.ByOperator(e.Actor) {
 		return j.notApproved(t, p)
 	}
 	if e.Type == work.MergeFailed {

@@ -53,7 +53,7 @@ func (j *judge) sentBack() {
 func (j *judge) repairReviewed(e ledger.Event, s *sessionFacts, p delivery.RepairReview) error {
 	m := &j.remediation
 	m.approved = false
-	if m.accepted && s == nil && e.Actor == work.OperatorActor && p.Passed && p.Commit == m.gated {
+	if m.accepted && s == nil && work.ByOperator(e.Actor) && p.Passed && p.Commit == m.gated {
 		m.gated, m.reviewed, m.verdict, j.passed[p.Commit] = "", p.Commit, j.seen, true
 		return nil
 	}

@@ -23,7 +23,7 @@ func (w *world) clean() error {
 	before := len(w.left.gone)
 	var found api.Cleaned
 	err := w.word("clean", func() (err error) {
-		found, err = w.conductor.Clean(background, q)
+		found, err = w.conductor.Clean(background, w.actor(), q)
 		return err
 	})
 	w.left.said = nil

@@ -73,7 +73,7 @@ func (w *world) word(what string, do func() error) error {
 
 func (w *world) onRun(verb, text string) error {
 	return w.word(verb, func() error {
-		_, err := w.conductor.OnRun(background, w.run.ID, verb, api.Message{Text: text})
+		_, err := w.conductor.OnRun(background, w.actor(), w.run.ID, verb, api.Message{Text: text})
 		return err
 	})
 }
@@ -83,16 +83,25 @@ func (w *world) onTask(task, verb, text string) error {
 		w.record.said[delivery.TaskRetried]++
 	}
 	return w.word(verb+" "+task, func() error {
-		_, err := w.conductor.OnTask(background, order.ItemID(w.run.ID, task), verb, api.Message{Text: text})
+		_, err := w.conductor.OnTask(background, w.actor(), order.ItemID(w.run.ID, task), verb, api.Message{Text: text})
 		return err
 	})
 }
 
 func (w *world) answer(a delivery.Answer) error {
 	return w.word(fmt.Sprintf("%+v", a), func() error {
-		_, err := w.conductor.Answer(background, a.Question, api.Answer{Choice: a.Choice, Text: a.Text})
+		_, err := w.conductor.Answer(background, w.actor(), a.Question, api.Answer{Choice: a.Choice, Text: a.Text})
 		return err
 	})
+}
+
+// actor is who speaks: the operator, or now and then a client of theirs.
+func (w *world) actor() string {
+	if w.spoke++; w.spoke%3 != 0 {
+		return work.OperatorActor
+	}
+	w.reached.add("world", "a client's word")
+	return work.ClientPrefix + "mcp"
 }
 
 // key is the key of something that the operator says.
@@ -114,7 +123,7 @@ func (w *world) tellAgent(task string) error {
 		err := w.word("tell "+task, func() error {
 			said := make(chan error, 1)
 			go func() {
-				_, err := w.conductor.Tell(background, order.ItemID(w.run.ID, task), api.Message{Text: "mind the gap"}, key)
+				_, err := w.conductor.Tell(background, w.actor(), order.ItemID(w.run.ID, task), api.Message{Text: "mind the gap"}, key)
 				said <- err
 			}()
 			synctest.Wait()
@@ -134,13 +143,13 @@ func (w *world) tellAgent(task string) error {
 // someAnswer answers a question, or something that is none.
 func (w *world) someAnswer() delivery.Answer {
 	if len(w.run.Questions) == 0 || w.chance(3) {
-		return delivery.Answer{Question: w.run.ID + "-Q99", Text: "yes"}
+		return delivery.Answer{Actor: work.OperatorActor, Question: w.run.ID + "-Q99", Text: "yes"}
 	}
 	q := pick(w, w.run.Questions)
 	if open := w.run.Open(); len(open) > 0 && w.chance(80) {
 		q = pick(w, open)
 	}
-	a := delivery.Answer{Question: q.ID}
+	a := delivery.Answer{Actor: work.OperatorActor, Question: q.ID}
 	switch n := w.rand.IntN(10); {
 	case n < 3 && slices.Contains(q.Choices, delivery.ChooseHealthy):
 		a.Choice = delivery.ChooseHealthy
@@ -163,7 +172,7 @@ func (w *world) override(task string) error {
 	if t == nil || !w.run.Live() || t.Item.Phase == phase {
 		return nil
 	}
-	return w.byHand(t.Item.Subject, work.Override{Phase: phase, Reason: "by hand"})
+	return w.byHand(t.Item.Subject, work.Override{Actor: w.actor(), Phase: phase, Reason: "by hand"})
 }
 
 // answerAll is a person who answers everything, so that work can go on.
@@ -173,17 +182,17 @@ func (w *world) answerAll() (bool, error) {
 	}
 	open := slices.Clone(w.run.Open())
 	for _, q := range open {
-		a := delivery.Answer{Question: q.ID, Text: "go on"}
+		a := delivery.Answer{Actor: work.OperatorActor, Question: q.ID, Text: "go on"}
 		switch {
 		case q.Cause == delivery.CauseRole:
-			a = delivery.Answer{Question: q.ID, Choice: delivery.ChooseCancel}
+			a = delivery.Answer{Actor: work.OperatorActor, Question: q.ID, Choice: delivery.ChooseCancel}
 		case q.Cause == delivery.CauseBudget:
-			a = delivery.Answer{Question: q.ID, Choice: delivery.ChooseContinue}
+			a = delivery.Answer{Actor: work.OperatorActor, Question: q.ID, Choice: delivery.ChooseContinue}
 		case slices.Contains(q.Choices, delivery.ChooseHealthy) && (w.unplayed(agentsig.RoleRemediation) || w.unplayed(agentsig.RoleHealthAuditor) || w.unplayed(agentsig.RoleCritic)):
 			w.broken = false // somebody repaired it by hand
-			a = delivery.Answer{Question: q.ID, Choice: delivery.ChooseHealthy}
+			a = delivery.Answer{Actor: work.OperatorActor, Question: q.ID, Choice: delivery.ChooseHealthy}
 		case slices.Contains(q.Choices, delivery.ChooseAccept):
-			a = delivery.Answer{Question: q.ID, Choice: delivery.ChooseAccept}
+			a = delivery.Answer{Actor: work.OperatorActor, Question: q.ID, Choice: delivery.ChooseAccept}
 		case q.Cause == delivery.CauseObstacles:
 			w.broken = false
 		}
@@ -205,7 +214,7 @@ func (w *world) epilogue() error {
 	if w.marked[w.subject] {
 		return breaks("the run has ended, and what it left is not taken away")
 	}
-	if err := w.conductor.HandIn(background, w.subject, delivery.Hold{}); !errors.Is(err, box.ErrStopping) {
+	if err := w.conductor.HandIn(background, w.subject, delivery.Hold{Actor: work.OperatorActor}); !errors.Is(err, box.ErrStopping) {
 		return breaks("the run has ended, and somebody still decides for it: %w", err)
 	}
 	for _, verb := range []string{"pause", "resume", "cancel"} {

@@ -39,7 +39,7 @@ func (w *world) part(what string, do func() error) error {
 // take has the person take a task over. Who worked on it may have left something.
 func (w *world) take(task string) error {
 	return w.part("take "+task, func() error {
-		_, err := w.conductor.Take(background, order.ItemID(w.run.ID, task))
+		_, err := w.conductor.Take(background, w.actor(), order.ItemID(w.run.ID, task))
 		return err
 	})
 }
@@ -52,7 +52,7 @@ func (w *world) give(task string) error {
 	}
 	key := w.key("give")
 	return w.part("give "+task, func() error {
-		_, err := w.conductor.Give(background, order.ItemID(w.run.ID, task), api.Give{Back: back, Text: "look here"}, key)
+		_, err := w.conductor.Give(background, w.actor(), order.ItemID(w.run.ID, task), api.Give{Back: back, Text: "look here"}, key)
 		return err
 	})
 }
@@ -72,7 +72,7 @@ func (w *world) review(task string) error {
 	}
 	key := w.key("review")
 	return w.part("review "+task, func() error {
-		_, err := w.conductor.Review(background, id, v, key)
+		_, err := w.conductor.Review(background, w.actor(), id, v, key)
 		if late && err == nil {
 			return breaks("a verdict on %s counts, and that is not what is there", seen.Commit)
 		}
@@ -137,7 +137,7 @@ func (w *world) Commit(_ context.Context, _ delivery.Run, task string) (string, 
 // taken is a task that a person takes over: nobody else works on it from then on, and all of it is judged anew.
 func (j *judge) taken(t *taskFacts, e ledger.Event) error {
 	switch {
-	case e.Actor != work.OperatorActor:
+	case !work.ByOperator(e.Actor):
 		return breaks("%s is taken by %s", t.id, e.Actor)
 	case j.stopping || j.dead(t):
 		return breaks("%s is taken, and nobody goes on with it", t.id)
@@ -162,7 +162,7 @@ func (j *judge) taken(t *taskFacts, e ledger.Event) error {
 // personGranted is a person who begins to play a role.
 func (j *judge) personGranted(t *taskFacts, e ledger.Event, p work.Granted) error {
 	switch {
-	case e.Actor != work.OperatorActor:
+	case !work.ByOperator(e.Actor):
 		return breaks("the person who is %s is %s", p.Role, e.Actor)
 	case j.set.Settings.Roles[p.Role].Agent != delivery.Person:
 		return breaks("a person is %s, and %q plays that", p.Role, j.set.Settings.Roles[p.Role].Agent)

@@ -59,6 +59,7 @@ type world struct {
 	broken      bool // the environment is
 	unprotected []string
 	told        int // messages of the operator's
+	spoke       int // words of the operator, or of a client
 	versions    int // of the plan, that were handed in after the first
 	left        leftovers
 
@@ -134,7 +135,7 @@ func (w *world) begin() error {
 	}
 	for range 100 {
 		w.arm()
-		run, err := w.conductor.Deliver(background, api.StartRun{Plan: w.plan.Markdown(), Path: planFile, Audit: w.asked}, "deliver")
+		run, err := w.conductor.Deliver(background, w.actor(), api.StartRun{Plan: w.plan.Markdown(), Path: planFile, Audit: w.asked}, "deliver")
 		settled := w.wait()
 		switch {
 		case settled != nil:

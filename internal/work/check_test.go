@@ -95,7 +95,7 @@ func TestChecked(t *testing.T) {
 			if i.Wait == nil || i.Wait.ID != "T-1-Q1" || !strings.Contains(i.Wait.Text, c.asks) || i.Helper() != "" {
 				t.Fatalf("it waits for %+v", i.Wait)
 			}
-			i = do(t, i, work.Answer{Question: "T-1-Q1", Text: "retry"})
+			i = do(t, i, work.Answer{Actor: work.OperatorActor, Question: "T-1-Q1", Text: "retry"})
 			if !i.ToCheck() || i.Entered == c.checked.Entered {
 				t.Errorf("after the answer it is not to be checked anew: %+v", i)
 			}
@@ -120,11 +120,11 @@ func TestCheckedTooLate(t *testing.T) {
 	if e, err := work.Decide(held, passed); !errors.Is(err, work.ErrNotPending) {
 		t.Errorf("somebody has it: %+v, %v", e, err)
 	}
-	i = do(t, i, work.Override{Phase: agentsig.PhaseImplementation, Reason: "r"})
+	i = do(t, i, work.Override{Actor: work.OperatorActor, Phase: agentsig.PhaseImplementation, Reason: "r"})
 	if e, err := work.Decide(i, passed); !errors.Is(err, work.ErrNotPending) {
 		t.Errorf("it has left the phase: %+v, %v", e, err)
 	}
-	i = do(t, i, work.Override{Phase: agentsig.PhaseCIPending, Reason: "r"})
+	i = do(t, i, work.Override{Actor: work.OperatorActor, Phase: agentsig.PhaseCIPending, Reason: "r"})
 	if e, err := work.Decide(i, passed); !errors.Is(err, work.ErrNotPending) {
 		t.Errorf("it is back: %+v, %v", e, err)
 	}

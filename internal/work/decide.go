@@ -1,6 +1,7 @@
 package work
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -328,6 +329,7 @@ func (c Show) decide(i Item) (Event, error) {
 
 // Release gives the item back; its phase stays.
 type Release struct {
+	Actor string // who gives it back; the holder, if empty
 	Token Token
 	Key   string
 }
@@ -336,7 +338,9 @@ type Release struct {
 func (Release) Events() []string { return []string{LeaseReleased} }
 
 func (c Release) decide(i Item) (Event, error) {
-	return i.endLease(LeaseReleased, c.Token, c.Key)
+	e, err := i.endLease(LeaseReleased, c.Token, c.Key)
+	e.Actor = cmp.Or(c.Actor, e.Actor)
+	return e, err
 }
 
 // Expire takes the lease away from a holder whose term is over.
@@ -462,6 +466,7 @@ func (Leave) decide(i Item) (Event, error) {
 
 // Override is the operator's word: it sets the phase and ends the lease.
 type Override struct {
+	Actor  string
 	Phase  agentsig.Phase
 	Reason string
 	Key    string
@@ -484,6 +489,8 @@ func (Override) Events() []string { return []string{WorkOverridden} }
 
 func (c Override) decide(i Item) (Event, error) {
 	switch {
+	case !validActor(c.Actor):
+		return Event{}, ErrBadActor
 	case !slices.Contains(agentsig.Phases(), c.Phase):
 		return Event{}, ErrBadPhase
 	case strings.TrimSpace(c.Reason) == "":
@@ -493,7 +500,7 @@ func (c Override) decide(i Item) (Event, error) {
 	case c.Phase == i.Phase:
 		return Event{}, fmt.Errorf("%s is in %s: %w", i.ID, i.Phase, ErrSamePhase)
 	}
-	return Event{Type: WorkOverridden, Actor: OperatorActor, Key: c.Key, Payload: Overridden{i.Phase, c.Phase, c.Reason}}, nil
+	return Event{Type: WorkOverridden, Actor: c.Actor, Key: c.Key, Payload: Overridden{i.Phase, c.Phase, c.Reason}}, nil
 }
 
 // checkSession refuses a token that was never granted, and that of a session

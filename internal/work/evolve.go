@@ -99,7 +99,7 @@ func Evolve(i Item, seq uint64, e ledger.Event) (Item, error) {
 	case QuestionAnswered:
 		p, err := payload[Answered](e)
 		if i.Wait != nil {
-			i = i.replied(OperatorActor, cmp.Or(p.Text, p.Choice))
+			i = i.replied(e.Actor, cmp.Or(p.Text, p.Choice))
 		}
 		i.Count = Count{} // a person has looked at it
 		return i.to(p.NextPhase), err

@@ -101,7 +101,7 @@ func (s *schedule) run(t *testing.T) {
 			}
 			s.flight = append(s.flight, report)
 			if s.item.Phase == agentsig.PhaseBlocked {
-				s.flight = append(s.flight, work.Override{Phase: s.item.BlockedFrom, Reason: "go on"})
+				s.flight = append(s.flight, work.Override{Actor: work.OperatorActor, Phase: s.item.BlockedFrom, Reason: "go on"})
 			}
 		case n < 9:
 			commit := []string{"0123abc", "0123abc", "0123abc", "fffffff"}[s.rand.IntN(4)]
@@ -123,7 +123,7 @@ func (s *schedule) run(t *testing.T) {
 		case n < 11 && len(s.tokens) > 0 && s.item.Run == "":
 			s.flight = append(s.flight, work.Unread{Token: s.tokens[len(s.tokens)-1], Limit: limits.Unknown})
 		case s.item.Wait != nil:
-			s.flight = append(s.flight, work.Answer{Question: s.item.Wait.ID, Text: "go on"})
+			s.flight = append(s.flight, work.Answer{Actor: work.OperatorActor, Question: s.item.Wait.ID, Text: "go on"})
 		}
 		if l := s.item.Lease; l != nil && (l.Role == agentsig.RoleCritic || l.Role == agentsig.RoleAuditor) && s.rand.IntN(2) == 0 {
 			commit := s.item.Commit

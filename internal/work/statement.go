@@ -58,7 +58,7 @@ func StatementOf(seq uint64, e ledger.Event) (Statement, error) {
 	case MergeFailed:
 		p, err := payload[Merge](e)
 		s.Phase, s.Commit, s.Text = agentsig.PhaseReadyForMerge, p.Commit, "it can't be merged: "+p.Reason
-		if e.Actor == OperatorActor { // who was asked to approve it
+		if ByOperator(e.Actor) { // who was asked to approve it
 			s.Text = p.Reason
 		}
 		return s, err

@@ -320,13 +320,15 @@ func body(s agentsig.Signal) string {
 }
 
 // Answer is a person's answer to what the item waits for. It takes the item away from who was to help.
-type Answer struct{ Question, Choice, Text, Key string }
+type Answer struct{ Actor, Question, Choice, Text, Key string }
 
 // Events implements [Command].
 func (Answer) Events() []string { return []string{QuestionAnswered} }
 
 func (c Answer) decide(i Item) (Event, error) {
 	switch n, ok := i.question(c.Question); {
+	case !validActor(c.Actor):
+		return Event{}, ErrBadActor
 	case !ok || n > i.Asked:
 		return Event{}, ErrNoQuestion
 	case i.Wait == nil || i.Wait.ID != c.Question:
@@ -336,7 +338,7 @@ func (c Answer) decide(i Item) (Event, error) {
 	if err != nil {
 		return Event{}, err
 	}
-	return Event{Type: QuestionAnswered, Actor: OperatorActor, Key: c.Key, Payload: Answered{c.Question, choice, text, i.back()}}, nil
+	return Event{Type: QuestionAnswered, Actor: c.Actor, Key: c.Key, Payload: Answered{c.Question, choice, text, i.back()}}, nil
 }
 
 // question returns the number of a question of this item.

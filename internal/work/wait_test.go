@@ -122,7 +122,7 @@ func TestWaits(t *testing.T) {
 			i := added(t, agentsig.PhaseImplementation)
 			for n, s := range steps {
 				if s.role == answer {
-					i = do(t, i, work.Answer{Question: i.Wait.ID, Text: s.says})
+					i = do(t, i, work.Answer{Actor: work.OperatorActor, Question: i.Wait.ID, Text: s.says})
 				} else {
 					i = say(t, i, s.role, s.says)
 				}
@@ -149,7 +149,7 @@ func TestWaitsForOne(t *testing.T) {
 	if !i.Claimable() || held.Claimable() || held.Names() != "T-1-Q1" || i.Names() != "T-1" {
 		t.Errorf("claimable %v, then %v; its signals name %s", i.Claimable(), held.Claimable(), held.Names())
 	}
-	answered := do(t, held, work.Answer{Question: "T-1-Q1", Text: "none"})
+	answered := do(t, held, work.Answer{Actor: work.OperatorActor, Question: "T-1-Q1", Text: "none"})
 	if answered.Lease != nil || answered.Phase != agentsig.PhaseImplementation {
 		t.Errorf("answered, and still held in %s", answered.Phase)
 	}
@@ -158,16 +158,16 @@ func TestWaitsForOne(t *testing.T) {
 		t.Errorf("advice after the answer is %s, %v", late.Type, err)
 	}
 	for question, want := range map[string]error{"T-1-Q1": work.ErrAnswered, "T-1-Q2": work.ErrNoQuestion, "T-1-Q01": work.ErrNoQuestion, "T-2-Q1": work.ErrNoQuestion, "": work.ErrNoQuestion} {
-		if _, err := work.Decide(answered, work.Answer{Question: question, Text: "x"}); !errors.Is(err, want) {
+		if _, err := work.Decide(answered, work.Answer{Actor: work.OperatorActor, Question: question, Text: "x"}); !errors.Is(err, want) {
 			t.Errorf("an answer to %q: %v, want %v", question, err, want)
 		}
 	}
-	for _, c := range []work.Answer{{Question: "T-1-Q1"}, {Question: "T-1-Q1", Text: " "}, {Question: "T-1-Q1", Choice: "halt"}} {
+	for _, c := range []work.Answer{{Actor: work.OperatorActor, Question: "T-1-Q1"}, {Actor: work.OperatorActor, Question: "T-1-Q1", Text: " "}, {Actor: work.OperatorActor, Question: "T-1-Q1", Choice: "halt"}} {
 		if _, err := work.Decide(held, c); !errors.Is(err, work.ErrNoAnswer) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	over := do(t, i, work.Override{Phase: agentsig.PhaseImplementation, Reason: "r"})
+	over := do(t, i, work.Override{Actor: work.OperatorActor, Phase: agentsig.PhaseImplementation, Reason: "r"})
 	if over.Wait != nil || over.Asked != 1 {
 		t.Errorf("after an override it waits for %+v", over.Wait)
 	}

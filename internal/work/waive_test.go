@@ -67,11 +67,11 @@ func TestWaive(t *testing.T) {
 // Nothing else does without an auditor: not a run that has one, and not what the critic has not passed as it is.
 func TestWaiveRefused(t *testing.T) {
 	light := reviewedTask(t, true)
-	past := do(t, light, work.Override{Phase: agentsig.PhaseReview, Reason: "r"})
-	past = do(t, past, work.Override{Phase: agentsig.PhaseReadyForMerge, Reason: "r"})
-	unseen := do(t, do(t, light, work.Override{Phase: agentsig.PhaseReview, Reason: "r"}), grant(agentsig.RoleCritic))
+	past := do(t, light, work.Override{Actor: work.OperatorActor, Phase: agentsig.PhaseReview, Reason: "r"})
+	past = do(t, past, work.Override{Actor: work.OperatorActor, Phase: agentsig.PhaseReadyForMerge, Reason: "r"})
+	unseen := do(t, do(t, light, work.Override{Actor: work.OperatorActor, Phase: agentsig.PhaseReview, Reason: "r"}), grant(agentsig.RoleCritic))
 	unseen = do(t, unseen, work.End{Token: unseen.Lease.Token, Signal: line(agentsig.KindReviewPassed)})
-	another := do(t, do(t, light, work.Override{Phase: agentsig.PhaseReview, Reason: "r"}), grant(agentsig.RoleCritic))
+	another := do(t, do(t, light, work.Override{Actor: work.OperatorActor, Phase: agentsig.PhaseReview, Reason: "r"}), grant(agentsig.RoleCritic))
 	another = do(t, another, work.Show{Token: another.Lease.Token, Commit: "0123abc", Tree: "7ee0123", Base: "0123000"})
 	another = do(t, do(t, another, work.Expire{Token: another.Lease.Token}), grant(agentsig.RoleCritic))
 	another = do(t, another, work.End{Token: another.Lease.Token, Signal: line(agentsig.KindReviewPassed)})

@@ -148,14 +148,14 @@ func TestRefusals(t *testing.T) {
 		{"helping where nobody needs it", added(t, agentsig.PhaseBlocked), grant(agentsig.RoleExpert), work.ErrBlocked},
 		{"helping with what is not blocked", draft, grant(agentsig.RoleExpert), anyRole},
 		{"unread without lease", released, work.Unread{Token: token, Limit: 3}, work.ErrNotHolder},
-		{"answer what was not asked", draft, work.Answer{Question: "T-1-Q1", Text: "yes"}, work.ErrNoQuestion},
+		{"answer what was not asked", draft, work.Answer{Actor: work.OperatorActor, Question: "T-1-Q1", Text: "yes"}, work.ErrNoQuestion},
 		{"gate only", pending, work.End{Token: pending.Lease.Token, Signal: exit(agentsig.PhaseCIPending, agentsig.ExitCompleted)}, agentsig.ErrGateOnly},
 		{"not pending", draft, work.Report{Commit: "0123abc"}, work.ErrNotPending},
 		{"bad commit", pending, work.Report{Commit: "HEAD"}, work.ErrBadCommit},
-		{"no reason", draft, work.Override{Phase: agentsig.PhaseReview}, work.ErrNoReason},
-		{"long reason", draft, work.Override{Phase: agentsig.PhaseReview, Reason: string(make([]byte, 5000)) + "x"}, work.ErrTooLong},
-		{"same phase", draft, work.Override{Phase: agentsig.PhaseDraft, Reason: "r"}, work.ErrSamePhase},
-		{"override to nowhere", draft, work.Override{Phase: "X", Reason: "r"}, work.ErrBadPhase},
+		{"no reason", draft, work.Override{Actor: work.OperatorActor, Phase: agentsig.PhaseReview}, work.ErrNoReason},
+		{"long reason", draft, work.Override{Actor: work.OperatorActor, Phase: agentsig.PhaseReview, Reason: string(make([]byte, 5000)) + "x"}, work.ErrTooLong},
+		{"same phase", draft, work.Override{Actor: work.OperatorActor, Phase: agentsig.PhaseDraft, Reason: "r"}, work.ErrSamePhase},
+		{"override to nowhere", draft, work.Override{Actor: work.OperatorActor, Phase: "X", Reason: "r"}, work.ErrBadPhase},
 		{"audited", audited, grant(""), work.ErrAudited},
 		{"merge without audit", draft, work.Merged{Commit: "0123abc"}, work.ErrNotAudited},
 		{"merge of another commit", audited, work.Merged{Commit: "fffffff"}, work.ErrNotAudited},
@@ -202,13 +202,13 @@ func TestBlockedAndOverridden(t *testing.T) {
 	if i.Phase != agentsig.PhaseBlocked || i.BlockedFrom != agentsig.PhaseImplementation {
 		t.Fatalf("%s from %s", i.Phase, i.BlockedFrom)
 	}
-	i = do(t, i, work.Override{Phase: i.BlockedFrom, Reason: "disk is back"})
+	i = do(t, i, work.Override{Actor: work.OperatorActor, Phase: i.BlockedFrom, Reason: "disk is back"})
 	if i.BlockedFrom != "" {
 		t.Errorf("still blocked from %s", i.BlockedFrom)
 	}
 	i = do(t, i, grant(""))
 	late := i.Lease.Token
-	i = do(t, i, work.Override{Phase: agentsig.PhaseReview, Reason: "by hand"})
+	i = do(t, i, work.Override{Actor: work.OperatorActor, Phase: agentsig.PhaseReview, Reason: "by hand"})
 	e, err := work.Decide(i, work.End{Token: late, Actor: "ann", Signal: exit(agentsig.PhaseImplementation, agentsig.ExitCompleted)})
 	if err != nil || e.Type != work.LateResultRecorded {
 		t.Fatalf("%s, %v, want a late result", e.Type, err)
@@ -295,8 +295,8 @@ func TestCheckMerge(t *testing.T) {
 	if rework.Review != (work.Seen{}) || rework.Audit != (work.Seen{}) || rework.ByHand {
 		t.Errorf("a gate leaves what was seen before: %+v", rework)
 	}
-	past := do(t, i, work.Override{Phase: agentsig.PhaseReview, Reason: "r"})
-	past = do(t, past, work.Override{Phase: agentsig.PhaseReadyForMerge, Reason: "r"})
+	past := do(t, i, work.Override{Actor: work.OperatorActor, Phase: agentsig.PhaseReview, Reason: "r"})
+	past = do(t, past, work.Override{Actor: work.OperatorActor, Phase: agentsig.PhaseReadyForMerge, Reason: "r"})
 	past = do(t, past, grant(agentsig.RoleAuditor))
 	past = do(t, past, work.Show{Token: past.Lease.Token, Commit: "fffffff", Tree: "7eeffff", Base: "0123000"})
 	past = do(t, past, work.End{Token: past.Lease.Token, Signal: line(agentsig.KindAuditPassed)})
@@ -331,7 +331,7 @@ func TestMerges(t *testing.T) {
 func TestKeys(t *testing.T) {
 	i := added(t, agentsig.PhaseDraft)
 	for _, key := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i"} {
-		i = do(t, i, work.Override{Phase: other(i.Phase), Reason: "r", Key: key})
+		i = do(t, i, work.Override{Actor: work.OperatorActor, Phase: other(i.Phase), Reason: "r", Key: key})
 	}
 	if got := i.Recorded("i"); len(got) != 1 || got[0] != i.Seq {
 		t.Errorf("i was recorded at %v, want %d", got, i.Seq)
@@ -421,11 +421,11 @@ func TestUnchanged(t *testing.T) {
 		t.Errorf("completed, and not without a change: %+v", done)
 	}
 	for _, phase := range []agentsig.Phase{agentsig.PhaseCompleted, agentsig.PhaseReview} {
-		if by := do(t, agreed, work.Override{Phase: phase, Reason: "r"}); by.NoChange != "" || by.Unchanged() {
+		if by := do(t, agreed, work.Override{Actor: work.OperatorActor, Phase: phase, Reason: "r"}); by.NoChange != "" || by.Unchanged() {
 			t.Errorf("the operator's %s is taken for no change: %+v", phase, by)
 		}
 	}
-	if past := do(t, do(t, agreed, work.Override{Phase: agentsig.PhaseReview, Reason: "r"}), work.Override{Phase: agentsig.PhaseReadyForMerge, Reason: "r"}); past.Agreed() {
+	if past := do(t, do(t, agreed, work.Override{Actor: work.OperatorActor, Phase: agentsig.PhaseReview, Reason: "r"}), work.Override{Actor: work.OperatorActor, Phase: agentsig.PhaseReadyForMerge, Reason: "r"}); past.Agreed() {
 		t.Errorf("the operator's word is the critic's: %+v", past)
 	}
 }
