@@ -381,7 +381,7 @@ func (o object) without(data []byte, i int) []byte {
 	case i > 0:
 		before := o.members[i-1].comma
 		data = splice(data, before, before+1, "")
-		m.start, m.end, o.close = m.start-1, m.end-1, o.close-1
+		m.start, m.end = m.start-1, m.end-1
 	}
 	data = splice(data, m.start, m.end, "")
 	from, to := m.start, m.start // the white space around it, of which a line's end stays

@@ -413,6 +413,37 @@ func TestJSONWrittenAnew(t *testing.T) {
 	}
 }
 
+// The entry goes from wherever the user, or Gemini CLI, has put it, and nothing else does.
+func TestJSONMoved(t *testing.T) {
+	w := wanted(plugin.Gemini, false)
+	for name, c := range map[string]struct{ with, without string }{
+		"last":                   {`{"mcpServers": {"a": {}, "b": {},  OURS }, "c": 1}`, `{"mcpServers": {"a": {}, "b": {} }, "c": 1}`},
+		"in the middle":          {`{"mcpServers": {"a": {}, OURS, "b": {}}}`, `{"mcpServers": {"a": {}, "b": {}}}`},
+		"alone, with a comment":  {"{\"mcpServers\": {\n// keep\nOURS\n}}", "{\"mcpServers\": {\n// keep\n}}"},
+		"after a line's comment": {"{\"mcpServers\": { // keep\nOURS, \"b\": {}}}", "{\"mcpServers\": { // keep\n \"b\": {}}}"},
+		"before a comment":       {"{\"mcpServers\": {\"a\": {}, OURS // keep\n}}", "{\"mcpServers\": {\"a\": {} // keep\n}}"},
+		"a comma after comments": {"{\"mcpServers\": {OURS /* keep */ , \"b\": {}}}", "{\"mcpServers\": { /* keep */  \"b\": {}}}"},
+		"on lines of their own":  {"{\n\"mcpServers\": {\n  \"a\": {},\n  OURS\n}\n}", "{\n\"mcpServers\": {\n  \"a\": {}\n}\n}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			path := filepath.Join(root, ".gemini", "settings.json")
+			install(t, root, w)
+			var b bytes.Buffer
+			if err := json.Compact(&b, []byte(tree(t, root)[".gemini/settings.json"])); err != nil {
+				t.Fatal(err)
+			}
+			ours := strings.TrimSuffix(strings.TrimPrefix(b.String(), `{"mcpServers":{`), `}}`)
+			write(t, path, strings.ReplaceAll(c.with, "OURS", ours))
+			remove(t, root, w)
+			got := tree(t, root)[".gemini/settings.json"]
+			if squeezed(got) != squeezed(c.without) || strings.Count(got, "\n") != strings.Count(c.without, "\n") {
+				t.Errorf("want %q\nhave %q", c.without, got)
+			}
+		})
+	}
+}
+
 // Entries that are not ours, and files that can't be read, are refused, and nothing is written.
 func TestForeignEntries(t *testing.T) {
 	for name, c := range map[string]struct {

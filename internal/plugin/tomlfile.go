@@ -317,7 +317,7 @@ func placeInTOML(data []byte) (p tomlPlace, err error) {
 				}
 				p.end = of.end
 			}
-		case under(s) && !(p.there && s.start < p.end):
+		case under(s) && (!p.there || s.start >= p.end):
 			p.more = true
 		}
 	}
