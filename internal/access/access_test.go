@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -263,6 +264,34 @@ func TestKeys(t *testing.T) {
 	}
 	if owner.Actor() != work.OperatorActor {
 		t.Errorf("the owner acts as %q", owner.Actor())
+	}
+}
+
+// A session's token is always the same, and nobody else's.
+func TestSessionToken(t *testing.T) {
+	key, other := [32]byte{1}, [32]byte{2}
+	const session = "01JD0000000000000000000001-1.3"
+	token := access.SessionToken(key, session)
+	if token != access.SessionToken(key, session) || token == access.SessionToken(other, session) || token == access.SessionToken(key, session+"1") {
+		t.Errorf("a token: %s", token)
+	}
+	if !regexp.MustCompile("^" + access.SessionPattern + "$").MatchString(token) {
+		t.Errorf("%s does not match", token)
+	}
+	if p, is, err := access.SessionOf(key, token); err != nil || !is || p.Kind != access.Session || p.Session != session {
+		t.Errorf("whose it is: %+v, %t, %v", p, is, err)
+	}
+	for _, wrong := range []string{
+		access.SessionToken(other, session), strings.Replace(token, "1.3", "1.4", 1), token + "0", token[:len(token)-1], "sbs_" + session + "_", "sbs_x_" + strings.Repeat("0", 64),
+	} {
+		if p, is, err := access.SessionOf(key, wrong); !is || !errors.Is(err, access.ErrUnknown) || p.Kind != "" {
+			t.Errorf("%s: %+v, %t, %v", wrong, p, is, err)
+		}
+	}
+	for _, none := range []string{"", "sbs_", "sbs__", "sbt_x_y", "sbs_x"} {
+		if _, is, err := access.SessionOf(key, none); is || err != nil {
+			t.Errorf("%q: %t, %v", none, is, err)
+		}
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 // Each rule of who may do what, dropped, is noticed.
 func TestMutants(t *testing.T) {
 	const principals, tokens = "principal.go", "tokens.go"
-	mutant.All(t, mutant.By("TestTokens|TestManyTokens|TestRefusals|TestFoldRefuses|TestMay|TestKeys", []mutant.Mutant{
+	mutant.All(t, mutant.By("TestTokens|TestManyTokens|TestRefusals|TestFoldRefuses|TestMay|TestKeys|TestSessionToken", []mutant.Mutant{
 		{Name: "anybody reports for the gate", File: principals, Old: "case right == ToReport && p.Kind != Gate:", New: "case false:"},
 		{Name: "the gate may do everything", File: principals, Old: "case right != ToReport && p.Kind == Gate:", New: "case false:"},
 		{Name: "a session may do everything for itself", File: principals, Old: "(right != ToAttend || p.Session", New: "(p.Session"},
@@ -22,6 +22,8 @@ func TestMutants(t *testing.T) {
 		{Name: "the owner's keys can be a client's", File: principals, Old: "case strings.HasPrefix(key, work.ClientPrefix):", New: "case false:"},
 		{Name: "what a client does is the operator's", File: principals, Old: "if p.Kind == Client {", New: "if false {"},
 		{Name: "a scope that there is not", File: principals, Old: "!slices.Contains(Scopes(), s) ||", New: ""},
+		{Name: "any token of a session is good", File: "session.go", Old: "if !hmac.Equal([]byte(token), []byte(SessionToken(key, session))) {", New: "if len(token) != len(SessionToken(key, session)) {"},
+		{Name: "all sessions have one token", File: "session.go", Old: "mac.Write([]byte(session))", New: "mac.Write(nil)"},
 		{Name: "an expired token is good", File: tokens, Old: "case t.All[at].expired(now):", New: "case false:"},
 		{Name: "a token is good for a moment too long", File: tokens, Old: "!now.Before(t.Expires)", New: "now.After(t.Expires)"},
 		{Name: "a token without an end has ended", File: tokens, Old: "!t.Expires.IsZero() && ", New: ""},

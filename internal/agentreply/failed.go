@@ -21,7 +21,7 @@ const maxReason = 1200
 // problems says which flag stands for a problem's code.
 var problems = map[string]string{
 	api.CodeNotFound: FlagNotFound, api.CodeConflict: FlagRefused, api.CodeHeld: FlagRefused, api.CodeNothing: FlagNotFound,
-	api.CodeInvalid: FlagInvalid, api.CodeUsage: FlagInvalid, api.CodeUnauthorized: FlagUnauthorized,
+	api.CodeInvalid: FlagInvalid, api.CodeUsage: FlagInvalid, api.CodeUnauthorized: FlagUnauthorized, api.CodeForbidden: FlagUnauthorized,
 	api.CodeBusy: FlagTryAgain, api.CodeStopping: FlagTryAgain, api.CodeUnknown: FlagTryAgain,
 	api.CodeCannotWrite: FlagBoxNotWritable, api.CodeInternal: FlagFailed, api.CodeFailed: FlagFailed,
 }

@@ -164,6 +164,33 @@ func TestHostile(t *testing.T) {
 	})
 }
 
+// No flag is missing and none is there without a reason, however large a run is: they are as a look at each of its parts has them.
+func TestFlagsComplete(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := runs(t)
+		got := flagged(agentreply.Run(r, noon, agentformat.File{}))
+		over := func(v api.Task) bool { return v.Phase == agentsig.PhaseCompleted || v.Why == delivery.WaitCompleted }
+		task := func(is func(api.Task) bool) bool { return slices.ContainsFunc(r.Tasks, is) }
+		for name, want := range map[string]bool{
+			agentreply.FlagQuestionWaiting: slices.ContainsFunc(r.Questions, api.Question.Asks),
+			agentreply.FlagReviewWaiting:   slices.ContainsFunc(r.Questions, func(q api.Question) bool { return !q.Asks() }),
+			agentreply.FlagGateFailing: r.Trouble != "" || task(func(v api.Task) bool {
+				return v.GateFailed > 0 && !over(v) && v.Why != delivery.WaitCancelled
+			}),
+			agentreply.FlagNothingChanged: task(func(v api.Task) bool { return over(v) && v.NoChange != "" }),
+			agentreply.FlagProviderPaused: slices.ContainsFunc(r.Providers, func(p api.Provider) bool { return p.Until.After(noon) }),
+			agentreply.FlagUnprotected:    len(r.Unprotected) > 0 || r.State != api.RunDry && task(func(v api.Task) bool { return v.Protection == delivery.Unheld }),
+			agentreply.FlagUnchecked:      r.Checks == 0 || r.Unchecked != "" || r.Unaudited != "" || task(func(v api.Task) bool { return v.Unaudited }),
+			agentreply.FlagDistrusted:     r.Distrust != "",
+			agentreply.FlagNotPublished:   r.Unpublished != "",
+		} {
+			if slices.Contains(got, name) != want {
+				t.Errorf("%s: %t, want %t: %v", name, !want, want, got)
+			}
+		}
+	})
+}
+
 type fataler interface {
 	Fatalf(format string, args ...any)
 	Errorf(format string, args ...any)

@@ -112,6 +112,9 @@ func TestChain(t *testing.T) {
 		r.Tasks = append(r.Tasks, api.Task{ID: fmt.Sprint("T-", i), Work: fmt.Sprint("R1.T-", i), Phase: agentsig.PhaseDraft, Why: delivery.WaitBlocker, BlockedBy: []string{fmt.Sprint("T-", i+1)}})
 	}
 	r.Tasks[39].Why, r.Tasks[39].BlockedBy = delivery.WaitGate, nil
+	if got := agentreply.Task(agentreply.TaskView{Run: r, Task: r.Tasks[0]}, noon, agentformat.File{}).Snapshot.BlockedBy.First; !slices.Equal(got, []string{"R1.T-1"}) {
+		t.Errorf("it is blocked by %q", got)
+	}
 	s := agentreply.Wait(agentreply.TaskView{Run: r, Task: r.Tasks[0]}, noon).Snapshot
 	if n := len(s.Chain.First); s.Chain.Total != 40 || s.Chain.First[n-1].Task != "R1.T-39" || !s.Cut || !strings.Contains(s.Verdict, "the cause is R1.T-39: the gate runs its checks") {
 		t.Errorf("got %+v", s)
@@ -127,7 +130,7 @@ func TestChain(t *testing.T) {
 func TestFailed(t *testing.T) {
 	for code, want := range map[string]string{
 		api.CodeNotFound: agentreply.FlagNotFound, api.CodeConflict: agentreply.FlagRefused, api.CodeHeld: agentreply.FlagRefused, api.CodeInvalid: agentreply.FlagInvalid,
-		api.CodeUnauthorized: agentreply.FlagUnauthorized, api.CodeBusy: agentreply.FlagTryAgain, api.CodeUnknown: agentreply.FlagTryAgain, api.CodeCannotWrite: agentreply.FlagBoxNotWritable, "new": agentreply.FlagFailed,
+		api.CodeUnauthorized: agentreply.FlagUnauthorized, api.CodeForbidden: agentreply.FlagUnauthorized, api.CodeBusy: agentreply.FlagTryAgain, api.CodeUnknown: agentreply.FlagTryAgain, api.CodeCannotWrite: agentreply.FlagBoxNotWritable, "new": agentreply.FlagFailed,
 	} {
 		got := agentreply.Failed(fmt.Errorf("asked: %w", &api.Problem{Code: code, Message: "no"}))
 		if got.Status != agentformat.StatusError || got.Flags[0].Name != want || got.Flags[0].Severity != agentformat.Error || got.Snapshot.Reason != "asked: no" {

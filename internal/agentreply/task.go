@@ -78,7 +78,11 @@ func taskSnapshot(v TaskView, now time.Time, w words) TaskSnapshot {
 		s.Why = known(string(v.Task.Why), waits)
 	}
 	for _, b := range openBlockers(v) {
-		s.BlockedBy.First = append(s.BlockedBy.First, id(b))
+		is := id(b)
+		if t := taskOf(v.Run, b); t != nil {
+			is = workOf(*t)
+		}
+		s.BlockedBy.First = append(s.BlockedBy.First, is)
 	}
 	s.BlockedBy.Total = len(s.BlockedBy.First)
 	if a := workerOf(v); a != nil {

@@ -216,7 +216,7 @@ func (b *Box) start(ctx context.Context, o Options, newLog func(archive.Follower
 	if b.gateToken, err = o.Dir.read(gateFile); err != nil {
 		return Found{}, err
 	}
-	own := []string{regexp.QuoteMeta(b.apiToken), regexp.QuoteMeta(b.gateToken), access.SecretPattern}
+	own := []string{regexp.QuoteMeta(b.apiToken), regexp.QuoteMeta(b.gateToken), access.SecretPattern, access.SessionPattern}
 	if b.redact, err = redact.New(append(slices.Clone(o.Redact), own...)); err != nil {
 		return Found{}, err
 	}

@@ -108,7 +108,7 @@ const (
 // stamp makes the ledger's event out of what was decided on a subject whose chain ends
 // with tip.
 func (b *Box) stamp(tip ledger.Tip, subject string, e work.Event) (ledger.Event, []byte, error) {
-	payload, err := json.Marshal(e.Payload)
+	payload, err := json.Marshal(b.withToken(e))
 	if err != nil {
 		return ledger.Event{}, nil, err
 	}

@@ -2,12 +2,15 @@ package box
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -112,6 +115,9 @@ func (b *Box) Principal(secret string) (access.Principal, error) {
 	case same(secret, b.gateToken):
 		return access.Principal{Kind: access.Gate}, nil
 	}
+	if p, isSession, err := access.SessionOf(b.sessionKey(), secret); isSession {
+		return p, err
+	}
 	now := b.now().UTC().Truncate(time.Millisecond)
 	t, err := b.state.given().Find(secret, now)
 	if err != nil {
@@ -121,6 +127,33 @@ func (b *Box) Principal(secret string) (access.Principal, error) {
 	defer b.state.mu.Unlock()
 	b.state.used[t.ID] = now
 	return t.Principal(), nil
+}
+
+// sessionKey is what the tokens of sessions are made of: as secret as the key that signs the ledger, and in every backup with it.
+func (b *Box) sessionKey() [32]byte {
+	return sha256.Sum256([]byte("signalbox session token\n" + b.keys.Signer))
+}
+
+// withToken returns what an event says, with the SHA-256 of the token of the session that it starts, if it starts one: so whoever has the
+// ledger can tell whose a token is.
+func (b *Box) withToken(e work.Event) any {
+	sum := func() ledger.Hash { return access.Sum(access.SessionToken(b.sessionKey(), e.Session)) }
+	switch p := e.Payload.(type) {
+	case work.Granted:
+		if p.Agent != "" && p.Agent != work.PersonAgent {
+			p.TokenSHA256 = sum()
+		}
+		return p
+	case delivery.Granted:
+		p.TokenSHA256 = sum()
+		return p
+	}
+	return e.Payload
+}
+
+// SessionToken returns the token of a session, by which its process asks the box.
+func (l Ledger) SessionToken(session string) string {
+	return access.SessionToken(l.box.sessionKey(), session)
 }
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

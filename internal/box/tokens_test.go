@@ -1,6 +1,7 @@
 package box
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,7 +13,9 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
 )
 
 // Tokens outlive the box: by a snapshot, and by the events alone. When one was last used does not.
@@ -157,5 +160,59 @@ func TestClaimAsOperator(t *testing.T) {
 	}
 	if _, err := b.Claim(t.Context(), api.Claim{Actor: "clients"}, ""); err != nil {
 		t.Error(err)
+	}
+}
+
+// The event that starts a session has the SHA-256 of its token, which is the same for the next box; what no session of the box's
+// begins has none.
+func TestSessionTokens(t *testing.T) {
+	t.Parallel()
+	dir := Dir(t.TempDir())
+	b := oneItem(t, dir, nil)
+	w, err := b.Add(t.Context(), work.OperatorActor, api.AddWork{ID: "T-9", Title: "x"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	grant := func(agent string) work.Granted {
+		t.Helper()
+		if err := b.Ledger().RecordItem(w.Subject, "", work.Grant{Epoch: b.epoch, Actor: "a", Agent: agent, TTL: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+		i := b.state.item(w.Subject)
+		e, err := b.event(i.Seq)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p work.Granted
+		if err := json.Unmarshal(e.Payload, &p); err != nil {
+			t.Fatal(err)
+		}
+		if p.Agent != "codex" {
+			if err := b.Ledger().RecordItem(w.Subject, "", work.Release{Token: i.Lease.Token}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return p
+	}
+	for _, agent := range []string{"", work.PersonAgent} {
+		if p := grant(agent); p.TokenSHA256 != (ledger.Hash{}) {
+			t.Errorf("who is no session of the box's has a token: %+v", p)
+		}
+	}
+	p := grant("codex")
+	session := b.state.item(w.Subject).Session()
+	token := b.Ledger().SessionToken(session)
+	if p.TokenSHA256 != access.Sum(token) {
+		t.Errorf("a session begins: %+v", p)
+	}
+	run := b.withToken(work.Event{Session: "s", Payload: delivery.Granted{Agent: "codex"}})
+	if got := run.(delivery.Granted).TokenSHA256; got != access.Sum(b.Ledger().SessionToken("s")) {
+		t.Errorf("a session of a run's begins with %s", got)
+	}
+	closeBox(t, b)
+	b = inDir(t, dir)
+	defer closeBox(t, b)
+	if who, err := b.Principal(token); err != nil || who.Kind != access.Session || who.Session != session {
+		t.Errorf("for the next box it is %+v, %v", who, err)
 	}
 }

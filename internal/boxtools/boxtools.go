@@ -149,7 +149,7 @@ func may(has []access.Scope, needs access.Scope) bool {
 
 // refused says that a client may not use a tool.
 func refused(d definition) error {
-	return &api.Problem{Code: api.CodeUnauthorized, Message: "this client may not use " + d.tool.Name + ": it needs the scope " + string(d.scope) +
+	return &api.Problem{Code: api.CodeForbidden, Message: "this client may not use " + d.tool.Name + ": it needs the scope " + string(d.scope) +
 		", which only the person gives (`signalbox mcp --scope`, or another token)"}
 }
 

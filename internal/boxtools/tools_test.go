@@ -511,7 +511,11 @@ func TestInspector(t *testing.T) {
 	if inspector == "" {
 		t.Skip("MCP_INSPECTOR does not say where mcp-inspector is")
 	}
-	url := listen(t, newFake(t.TempDir()))
+	f := newFake(t.TempDir())
+	server := httptest.NewServer(boxtools.Handler(func(*http.Request) (boxtools.Client, bool) { // it sends no token
+		return boxtools.Client{Name: "inspector", Scopes: []access.Scope{access.Read, access.Operate}}, true
+	}, func(boxtools.Client) boxtools.Host { return f }, boxtools.Options{}))
+	defer server.Close()
 	ask := func(arguments ...string) (answer struct {
 		Tools             []struct{ Name string }
 		StructuredContent reply
@@ -519,7 +523,7 @@ func TestInspector(t *testing.T) {
 		Messages          []any
 	}) {
 		t.Helper()
-		command := exec.CommandContext(t.Context(), inspector, append([]string{"--cli", url, "--transport", "http", "--header", "Authorization: Bearer read+operate", "--method"}, arguments...)...)
+		command := exec.CommandContext(t.Context(), inspector, append([]string{"--cli", server.URL, "--transport", "http", "--method"}, arguments...)...)
 		command.Stderr = os.Stderr
 		out, err := command.Output()
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,7 +44,8 @@ plans, and to wait for a run without polling. It speaks on standard input and ou
 it themselves (signalbox plugin install tells them). Every answer says in a few lines how things stand and what to do next.
 
 With --scope it may do more or less: read looks; operate also starts, steers and ends runs; answer also answers
-questions and reviews work, which is left to you unless you name it. What it does is recorded as done by client:NAME.
+questions and reviews work, which is left to you unless you name it. What it does is recorded as done by client:NAME;
+with a token in ` + tokenVariable + `, by that token's client.
 
 If a box runs in the directory, it is asked. If none runs, the box is opened for each request, and start_run starts one here,
 which stays until the agent's program leaves: then its agents are ended, their work is kept, and signalbox run goes on.
@@ -167,7 +169,7 @@ func (h *toolHost) With(ctx context.Context, change bool, do func(boxtools.Box) 
 	var err error
 	switch {
 	case h.resident:
-		_, err = ask(ctx, a, box.Dir.APIToken, call)
+		_, err = ask(ctx, a, h.token, call)
 	case change:
 		_, err = operate(ctx, a, call)
 	default:
@@ -179,8 +181,21 @@ func (h *toolHost) With(ctx context.Context, change bool, do func(boxtools.Box) 
 	return err
 }
 
-// as is a client of the box that speaks for the client of the tools.
-func (h *toolHost) as(c *api.Client) *api.Client { return c.For(h.name, h.scopes...) }
+// as is a client of the box that speaks for the client of the tools; one with a token of its own speaks for itself.
+func (h *toolHost) as(c *api.Client) *api.Client {
+	if !h.resident && os.Getenv(tokenVariable) != "" {
+		return c
+	}
+	return c.For(h.name, h.scopes...)
+}
+
+// token returns the token that the client's requests carry. The box's own process has the owner's.
+func (h *toolHost) token(dir box.Dir) (string, error) {
+	if h.resident {
+		return dir.APIToken()
+	}
+	return tokenOf(dir)
+}
 
 // Running implements [boxtools.Host].
 func (h *toolHost) Running() bool { return h.app.running() }
@@ -213,7 +228,7 @@ func (h *toolHost) Start(ctx context.Context, q api.StartRun) (api.Run, error) {
 			return api.Run{}, err
 		}
 	}
-	client, err := a.client(ctx, box.Dir.APIToken)
+	client, err := a.client(ctx, h.token)
 	if err != nil {
 		return api.Run{}, err
 	}

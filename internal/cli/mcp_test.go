@@ -156,6 +156,7 @@ func TestToolsOverStdio(t *testing.T) {
 	if !strings.Contains(said.String(), "stopped; agents are ended") {
 		t.Errorf("it said %q", &said)
 	}
+	recordedBy(t, repo, "client:mcp", "operator") // the person answered
 }
 
 // Without a box, tools that look open it for the request, and nobody waits for a run that nobody brings on.
@@ -176,6 +177,21 @@ func TestToolsWithoutABox(t *testing.T) {
 	wantFlag(t, session, "cancel", map[string]any{"id": "R1"}, "done")
 	if err := session.Close(); err != nil {
 		t.Error(err)
+	}
+	recordedBy(t, repo, "client:claude")
+}
+
+// recordedBy wants events of each of these.
+func recordedBy(t *testing.T, repo string, actors ...string) {
+	t.Helper()
+	events, err := signalbox(t, repo, "events", "--json").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, actor := range actors {
+		if !bytes.Contains(events, []byte(`"actor":"`+actor+`"`)) {
+			t.Errorf("nothing is recorded as done by %s:\n%s", actor, events)
+		}
 	}
 }
 
@@ -230,6 +246,17 @@ func TestToolsOverHTTP(t *testing.T) {
 	wantFlag(t, reader, "check_plan", map[string]any{"path": "plan.md"}, "plan_running")
 	wantFlag(t, reader, "pause", nil, "unauthorized")
 	wantFlag(t, operator, "answer_question", map[string]any{"question": "R1-Q1", "answer": "blue"}, "unauthorized")
+	byToken := signalbox(t, repo, "mcp")
+	byToken.Env = append(os.Environ(), "SIGNALBOX_TOKEN="+token("operate"))
+	alone, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: byToken}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantFlag(t, alone, "pause", map[string]any{"run": "R1"}, "done")
+	wantFlag(t, alone, "pause", map[string]any{"run": "R1", "resume": true}, "done")
+	if err := alone.Close(); err != nil {
+		t.Error(err)
+	}
 	wantFlag(t, connected(token("answer")), "answer_question", map[string]any{"question": "R1-Q1", "answer": "it is blue"}, "done")
 	waitFor(t, operator, "run_finished")
 	for name, change := range map[string]func(*http.Request){
@@ -258,6 +285,7 @@ func TestToolsOverHTTP(t *testing.T) {
 			t.Errorf("%s: status %d", name, response.StatusCode)
 		}
 	}
+	recordedBy(t, repo, "client:by-read-operate", "client:by-answer", "client:by-operate")
 }
 
 func apiToken(t *testing.T, repo string) string {
@@ -311,5 +339,42 @@ func TestToolsUsage(t *testing.T) {
 		if err == nil || !strings.Contains(string(out), want) {
 			t.Errorf("%v: %v: %s", args, err, out)
 		}
+	}
+}
+
+// TestToolsInspector asks by a client that is not of the same making, over standard input and output.
+func TestToolsInspector(t *testing.T) {
+	t.Parallel()
+	inspector := os.Getenv("MCP_INSPECTOR")
+	if inspector == "" {
+		t.Skip("MCP_INSPECTOR does not say where mcp-inspector is")
+	}
+	repo := toolRepo(t)
+	program := signalbox(t, repo).Path
+	ask := func(arguments ...string) (answer struct {
+		Tools             []struct{ Name string }
+		StructuredContent toolReply
+		Contents          []struct{ Text string }
+	}) {
+		t.Helper()
+		command := exec.CommandContext(t.Context(), inspector, append([]string{"--cli", program, "mcp", "--method"}, arguments...)...)
+		command.Dir, command.Stderr = repo, os.Stderr
+		out, err := command.Output()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if err := json.Unmarshal(out, &answer); err != nil {
+			t.Fatal(err)
+		}
+		return answer
+	}
+	if n := len(ask("tools/list").Tools); n != 15 {
+		t.Errorf("%d tools", n)
+	}
+	if r := ask("tools/call", "--tool-name", "check_plan", "--tool-arg", "path=plan.md").StructuredContent; !r.flagged("plan_ok") {
+		t.Errorf("%+v", r)
+	}
+	if read := ask("resources/read", "--uri", "signalbox://schema"); len(read.Contents) != 1 || !strings.Contains(read.Contents[0].Text, "$schema") {
+		t.Errorf("%+v", read)
 	}
 }

@@ -455,9 +455,11 @@ func (a *app) sessionCommand() *cobra.Command {
 				return session.RunAlone(cmd.Context(), args[0], a.logger())
 			}
 			dir := box.Dir(spec.Box)
-			token, err := dir.APIToken()
-			if err != nil {
-				return err
+			token := spec.Token
+			if token == "" { // a version before this one has started it
+				if token, err = dir.APIToken(); err != nil {
+					return err
+				}
 			}
 			client := api.FollowingClient(dir.Address, token)
 			defer client.Close()

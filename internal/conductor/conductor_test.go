@@ -282,6 +282,9 @@ func TestOrdersAreWhole(t *testing.T) {
 			if o.Run.Subject != run || o.Run.ID != "R1" || o.Run.Sessions != nil || o.Plan.Title != "A plan" || o.Reviews {
 				t.Errorf("%s: %+v, of %+v", o.ID, o.Plan, o.Run)
 			}
+			if want := map[bool]string{true: "token of " + session}[o.Do == delivery.DoStart]; o.Token != want {
+				t.Errorf("%s has the token %q, not %q", o.ID, o.Token, want)
+			}
 		}
 		report := api.SessionReport{Kind: api.ReportTurn, Turn: 1, Verdict: agentsig.KindUnknown}
 		if err := s.SessionReport(t.Context(), session, report); err != nil {

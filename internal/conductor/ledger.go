@@ -76,5 +76,7 @@ type Deciding interface {
 	ItemNamed(id string) (work.Item, error)
 	// Event reads an event that the fold has.
 	Event(seq uint64) (ledger.Event, error)
+	// SessionToken returns the token of a session, by which its process asks the box: always the same.
+	SessionToken(session string) string
 	Blob(sha256 ledger.Hash) ([]byte, error)
 }

@@ -26,6 +26,8 @@ func TestMutants(t *testing.T) {
 			Old: "\t\t\town.cancel()\n\t\t\tdelete(f.due, id)", New: "\t\t\t_ = own\n\t\t\tdelete(f.due, id)"}},
 		{By: "^TestScenarios$/^again$", Mutant: mutant.Mutant{Name: "what is under way is ordered again", File: "inflight.go",
 			Old: "if f.due[cmd.ID] != nil || ctx.Err() != nil {", New: "if ctx.Err() != nil {"}},
+		{By: "^TestOrdersAreWhole$", Mutant: mutant.Mutant{Name: "a session has no token of its own", File: "orders.go",
+			Old: "o.Token = d.ledger.SessionToken(cmd.Session.ID)", New: ""}},
 		{By: "^TestOrdersAreWhole$", Mutant: mutant.Mutant{Name: "a session can't be ended without its plan", File: "orders.go",
 			Old: "if cmd.Do != delivery.DoPrompt && cmd.Do != delivery.DoEnd {", New: "if cmd.Do != delivery.DoPrompt {"}},
 		{By: "^TestScenarios$/^delivered$", Mutant: mutant.Mutant{Name: "a reviewer's order does not say so", File: "orders.go",

@@ -30,6 +30,7 @@ func (d *decider) carryOut(ctx context.Context, cmd delivery.Command) error {
 		return d.addTask(o.Run, o.Plan, cmd.N)
 	}
 	if cmd.Do == delivery.DoStart {
+		o.Token = d.ledger.SessionToken(cmd.Session.ID)
 		var err error
 		if o.Plan, err = d.withTask(o.Plan, o.Run.Task(cmd.Session.Task)); err != nil {
 			return err

@@ -136,6 +136,8 @@ type Granted struct {
 	Request string        `json:"request,omitempty"`
 	Round   int           `json:"round,omitempty"`
 	Commit  string        `json:"commit,omitempty"` // of a repair, that a critic is to review
+
+	TokenSHA256 ledger.Hash `json:"token_sha256,omitzero"` // of the token of the session's process
 }
 
 // Ended is the payload of SessionEnded.

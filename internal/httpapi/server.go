@@ -62,12 +62,15 @@ func Asks(r *http.Request) access.Principal {
 	return p
 }
 
-// toolsRoute hands requests on to the tools.
-func (s *Server) toolsRoute() route {
-	return route{ToolsPath, access.ToRead, maxTools, func(w http.ResponseWriter, r *http.Request, p access.Principal) error {
+// all are the API's routes, and that of the tools.
+func (s *Server) all() []route {
+	if s.tools == nil {
+		return s.routes()
+	}
+	return append(s.routes(), route{"POST " + ToolsPath, access.ToRead, maxTools, func(w http.ResponseWriter, r *http.Request, p access.Principal) error {
 		s.tools.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), asksKey{}, p)))
 		return nil
-	}}
+	}})
 }
 
 // Listen opens the address that the box answers on. It has to be on this machine:
@@ -137,11 +140,7 @@ func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
-	routes := s.routes()
-	if s.tools != nil {
-		routes = append(routes, s.toolsRoute())
-	}
-	for _, r := range routes {
+	for _, r := range s.all() {
 		mux.HandleFunc(r.pattern, func(w http.ResponseWriter, req *http.Request) {
 			p, err := s.authorize(req, r.needs)
 			if err != nil {

@@ -57,13 +57,14 @@ var whoMay = map[string]string{
 	"GET /v1/tokens":                       "",
 	"POST /v1/tokens":                      "",
 	"POST /v1/tokens/{id}/revoke":          "",
+	"POST /mcp":                            "rao",
 }
 
 // caller is somebody who makes requests.
 type caller struct {
 	name    string
 	headers http.Header
-	is      string // letters of whoMay; O is the owner, and - is nobody
+	is      string // letters of whoMay; O is the owner, m and n are who may nothing, and - is nobody
 }
 
 func bearer(token string, more ...string) http.Header {
@@ -108,6 +109,10 @@ func callers(t *testing.T, b *box.Box) []caller {
 			caller{"a token for " + access.Words(scopes, "+"), bearer(newToken(t, b, is, 0, scopes...)), is},
 			caller{"the owner for a client with " + access.Words(scopes, "+"), bearer(own, api.ClientHeader, "x", api.ScopesHeader, access.Words(scopes, " ")), is})
 	}
+	all = append(all,
+		caller{"the session", bearer(b.Ledger().SessionToken("x")), "s"},
+		caller{"another session", bearer(b.Ledger().SessionToken("y")), "n"},
+		caller{"a session that is none", bearer(b.Ledger().SessionToken("x") + "0"), "-"})
 	revoked := newToken(t, b, "revoked", 0, access.Operate)
 	if _, err := b.RevokeToken("revoked", ""); err != nil {
 		t.Fatal(err)
@@ -144,9 +149,14 @@ func called(t *testing.T, h http.Handler, pattern, session string, headers http.
 func TestWhoMay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := openBox(t)
-		s := New(b, conductor.New(b.Ledger(), conductor.Options{}), nil)
+		tools := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if asks := Asks(r); asks.Kind != access.Owner && (asks.Kind != access.Client || asks.Name == "" || len(asks.Scopes) == 0) {
+				t.Errorf("the tools are used by %+v", asks)
+			}
+		})
+		s := New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).WithTools(tools)
 		h, all := s.Handler(), callers(t, b)
-		for _, r := range s.routes() {
+		for _, r := range s.all() {
 			may, ok := whoMay[r.pattern]
 			if !ok {
 				t.Errorf("nobody has said who may call %s: add it to whoMay", r.pattern)
@@ -167,7 +177,7 @@ func TestWhoMay(t *testing.T) {
 			}
 		}
 		for pattern := range whoMay {
-			if !slices.ContainsFunc(s.routes(), func(r route) bool { return r.pattern == pattern }) {
+			if !slices.ContainsFunc(s.all(), func(r route) bool { return r.pattern == pattern }) {
 				t.Errorf("there is no route %s", pattern)
 			}
 		}

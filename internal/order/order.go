@@ -18,6 +18,7 @@ type Order struct {
 	Run     delivery.Run // less its sessions and questions
 	Plan    plan.Plan
 	Reviews bool            // its session looks at what passed the gate
+	Token   string          // by which the process of a session that is started asks the box
 	Claim   *work.Statement // the last word of who worked on the task, if its session has to know it; nil otherwise
 }
 

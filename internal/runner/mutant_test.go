@@ -9,6 +9,10 @@ import (
 // Each of these faults is noticed by the test that it names.
 func TestMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
+		{By: "TestSessionToken$", Mutant: mutant.Mutant{Name: "a session is not given its token", File: "runner.go",
+			Old: "spec.Own, spec.Token = x.config.Own(), o.Token", New: "spec.Own = x.config.Own()"}},
+		{By: "TestSessionToken$", Mutant: mutant.Mutant{Name: "a session inherits the token of who started the box", File: "../session/start.go",
+			Old: "Env: ownEnv(), Marker", New: "Env: append(ownEnv(), \"SIGNALBOX_TOKEN=\"+os.Getenv(\"SIGNALBOX_TOKEN\")), Marker"}},
 		{By: "^TestCheckBranchMoves$", Mutant: mutant.Mutant{Name: "nobody looks whether a branch has moved", File: "byhand.go",
 			Old: "out.Tip, err = x.tipOf(ctx, i.Branch)", New: "out.Tip = out.Commit"}},
 		{By: "^TestCheckBranchTrouble$", Mutant: mutant.Mutant{Name: "what could not be checked by hand has failed", File: "byhand.go",

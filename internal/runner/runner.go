@@ -433,7 +433,7 @@ func (x *Runner) write(ctx context.Context, o order.Order, subject string, phase
 		return err
 	}
 	spec.Box, spec.Task, spec.Phase, spec.Nonce, spec.Hosts, spec.Prompt, spec.Budget = x.dir, subject, phase, nonce, x.hosts, text, r.Allowance(&s)
-	spec.Own = x.config.Own()
+	spec.Own, spec.Token = x.config.Own(), o.Token
 	if spec.Resume, err = x.resume(ctx, o, spec, voice); err != nil {
 		return err
 	}

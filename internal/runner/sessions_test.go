@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -36,7 +37,7 @@ func (b *bench) start(s delivery.Session) {
 	b.t.Helper()
 	s.Agent = "none"
 	p := plan.Plan{Title: "A plan", Tasks: []plan.Task{{ID: "T-1", Title: "The task", Work: "Do it."}}}
-	err := b.CarryOut(b.t.Context(), order.Order{Command: delivery.Command{ID: "start/1", Do: delivery.DoStart, Session: &s}, Run: b.run.Copy(), Plan: p, Reviews: delivery.Reviewer(s.Role)})
+	err := b.CarryOut(b.t.Context(), order.Order{Command: delivery.Command{ID: "start/1", Do: delivery.DoStart, Session: &s}, Token: "sbs_" + s.ID + "_secret", Run: b.run.Copy(), Plan: p, Reviews: delivery.Reviewer(s.Role)})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -72,6 +73,42 @@ func TestStartOrder(t *testing.T) {
 	b.start(delivery.Session{ID: "item-1.1", Role: agentsig.RoleDeveloper, Task: "T-1"}) // again, as after a restart
 	if len(b.told) != before+1 {
 		t.Errorf("told %+v", b.told[before:])
+	}
+}
+
+// A session's token is in the session's own directory, for its owner alone: its agent has it neither in its environment, nor in its prompt
+// or its worktree.
+func TestSessionToken(t *testing.T) {
+	t.Setenv("SIGNALBOX_TOKEN", "sbt_of_who_started_the_box")
+	b := newBench(t)
+	b.script("{ env; printf '%s' \"$prompt\"; tr '\\0' '\\n' </proc/self/cmdline; tr '\\0' '\\n' </proc/$PPID/environ; } >seen 2>/dev/null\necho READY_FOR_REVIEW: T-1 $run\n")
+	b.start(delivery.Session{ID: "item-1.1", Role: agentsig.RoleDeveloper, Task: "T-1"})
+	const token = "sbs_item-1.1_secret"
+	spec := filepath.Join(b.sessionDir("item-1.1"), "spec.json")
+	info, err := os.Stat(spec)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("%s: %v, %v", spec, info, err)
+	}
+	if s, err := session.Read(b.sessionDir("item-1.1")); err != nil || s.Token != token {
+		t.Errorf("the session has the token %q, %v", s.Token, err)
+	}
+	tree := b.treePath("R1", "T-1")
+	seen, err := os.ReadFile(filepath.Join(tree, "seen"))
+	if err != nil || !strings.Contains(string(seen), "PATH=") {
+		t.Fatalf("its agent saw %q, %v", seen, err)
+	}
+	err = filepath.WalkDir(tree, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if strings.Contains(string(data), token) || strings.Contains(string(data), "sbt_of_who") {
+			t.Errorf("%s has a token", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

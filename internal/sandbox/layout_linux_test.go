@@ -59,7 +59,7 @@ var template = sync.OnceValue(func() string {
 		mkdir -p home/.claude home/.ssh home/run home/repo
 		cd home; echo login > .claude/.credentials.json; echo settings > .claude.json; echo key > .ssh/id; echo alias > .bashrc
 		cd repo; mkdir -p .signalbox/sessions/s1/temp .signalbox/sessions/s2
-		printf %s '`+secret+`' > .signalbox/api.token; echo report > .signalbox/sessions/s2/report; ln -s .signalbox/sessions link
+		printf %s '`+secret+`' > .signalbox/api.token; cp .signalbox/api.token .signalbox/sessions/s1/spec.json; echo report > .signalbox/sessions/s2/report; ln -s .signalbox/sessions link
 		git init -q -b main; git config user.name n; git config user.email n@example.org
 		echo text > file; echo '*' > .gitignore; git add -f file; git commit -q -m first; git branch other
 		git repack -q -d; echo more > file; git commit -q -a -m second

@@ -19,8 +19,9 @@ import (
 // What is zero of the times and counts has a default.
 type Spec struct {
 	Session string             `json:"session"`
-	Box     string             `json:"box"` // the box's directory; empty for a session without one ([RunAlone])
-	Dir     string             `json:"dir"` // the working directory: a worktree
+	Box     string             `json:"box"`             // the box's directory; empty for a session without one ([RunAlone])
+	Token   string             `json:"token,omitempty"` // by which the session asks the box, and its agent must not
+	Dir     string             `json:"dir"`             // the working directory: a worktree
 	Role    agentsig.Role      `json:"role,omitempty"`
 	Task    string             `json:"task,omitempty"` // what signals name: a task's or a request's id
 	Phase   agentsig.Phase     `json:"phase,omitempty"`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,11 @@ import (
 
 // startPatience is for how long a session process may take until it is up.
 const startPatience = 30 * time.Second
+
+// ownEnv is the environment of a session: the box's, less the token of whoever has started that.
+func ownEnv() []string {
+	return slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "SIGNALBOX_TOKEN=") })
+}
 
 // Start starts a session as a process of its own: `program session DIRECTORY`. It returns
 // when the session is alive, or has ended already as sessions do; what the process itself
@@ -38,7 +44,7 @@ func Start(ctx context.Context, program, dir, session string) (pid int, err erro
 	}
 	defer func() { _ = log.Close() }() // the process has it
 	g, err := process.Start(process.Command{
-		Path: program, Args: []string{"session", dir}, Dir: dir, Env: os.Environ(), Marker: ownMarker(mark), Stdout: log, Stderr: log,
+		Path: program, Args: []string{"session", dir}, Dir: dir, Env: ownEnv(), Marker: ownMarker(mark), Stdout: log, Stderr: log,
 	})
 	if err != nil {
 		return 0, fmt.Errorf("the session can't be started: %w", err)

@@ -88,6 +88,8 @@ type Granted struct {
 	// is no conversation to go on with.
 	Resumes string `json:"resumes,omitempty"`
 	Fresh   string `json:"fresh,omitempty"`
+
+	TokenSHA256 ledger.Hash `json:"token_sha256,omitzero"` // of the token of the session's process, if the box starts it
 }
 
 // Taken is the payload of WorkTaken.
