@@ -56,7 +56,7 @@ var (
 	geminiSays = []string{"-m", "gemini-2.5-pro", "--approval-mode=yolo", "-p"}
 )
 
-// trustInClaude says that the directory is trusted, as its dialog does.
+// trustInClaude says that the directory is trusted, and the server that a project brings along approved, as its dialogs do.
 func trustInClaude(t *testing.T, home, root string) {
 	t.Helper()
 	settings, err := json.Marshal(map[string]any{"hasCompletedOnboarding": true, "projects": map[string]any{root: map[string]any{"hasTrustDialogAccepted": true}}})
@@ -66,8 +66,10 @@ func trustInClaude(t *testing.T, home, root string) {
 	if err := os.MkdirAll(filepath.Join(home, ".claude"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(home, ".claude", ".claude.json"), settings, 0o600); err != nil {
-		t.Fatal(err)
+	for name, data := range map[string][]byte{".claude.json": settings, "settings.json": []byte(`{"enabledMcpjsonServers": ["plugin:signalbox:signalbox"]}`)} {
+		if err := os.WriteFile(filepath.Join(home, ".claude", name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -139,7 +141,7 @@ func TestPluginInRealPrograms(t *testing.T) {
 				s.runs(t, program, append([]string{"plugin", "install"}, args...)...)
 				for command, wants := range h.lists {
 					out := strings.Join(strings.Fields(s.runs(t, s.program, strings.Fields(command)...)), " ")
-					if command == "mcp list" && (h.name == "gemini" || h.name == "claude" && place == "user") { // others do not try, or wait for approval
+					if command == "mcp list" && h.name != "codex" { // which does not try
 						wants = append(slices.Clone(wants), "Connected")
 					}
 					for _, want := range wants {
