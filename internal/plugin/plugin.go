@@ -39,7 +39,7 @@ func (p Program) Title() string {
 func (p Program) Next(user bool) string {
 	switch {
 	case p == Claude && !user:
-		return "start `claude` here, trust the directory, and approve the server plugin:signalbox:signalbox; /mcp shows it"
+		return "start `claude` here, trust the directory, and choose \"Use this MCP server\", which is not its default; then /reload-plugins loads the skills, and /mcp shows the server plugin:signalbox:signalbox"
 	case p == Claude:
 		return "start `claude` anew; /mcp shows the server plugin:signalbox:signalbox"
 	case p == Codex && !user:
