@@ -65,6 +65,11 @@ func (l late) WriteHeader(status int) {
 	l.ResponseWriter.WriteHeader(status)
 }
 
+func (l late) Write(p []byte) (int, error) {
+	httpserver.Answering(l.ResponseWriter)
+	return l.ResponseWriter.Write(p)
+}
+
 func (l late) Unwrap() http.ResponseWriter { return l.ResponseWriter }
 
 // servers are those of clients, so that what one was told is remembered from one request to the next.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/internal/access"
@@ -40,8 +41,8 @@ func written(template, name, description, kind string, write func(context.Contex
 	return mcpserver.Resource{
 		URI: scheme + template, Name: name, Description: description, MIMEType: kind,
 		Read: func(ctx context.Context, uri string) (string, error) {
-			of := strings.TrimSuffix(strings.TrimPrefix(uri, before), after)
-			if of == "" || !isID(of) || strings.Contains(of, "/") {
+			of, err := url.PathUnescape(strings.TrimSuffix(strings.TrimPrefix(uri, before), after))
+			if err != nil || of == "" || !isID(of) || strings.Contains(of, "/") {
 				return "", fmt.Errorf("%s is of a run or a task: put its id in, as in %sR1%s", name, before, after)
 			}
 			b := &beginning{most: maxResource}

@@ -262,6 +262,19 @@ func TestDefinitions(t *testing.T) {
 	pinned(t, filepath.Join("testdata", "tools.json"), string(pretty)+"\n")
 }
 
+// An agent can have the portfolio's tools beside the box's: no name is of both.
+func TestNamesAreOwn(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "portfolio", "mcpserver", "testdata", "tools.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range every {
+		if strings.Contains(string(data), `"`+name+`"`) {
+			t.Errorf("%s is a tool of the portfolio too", name)
+		}
+	}
+}
+
 // pinned holds a file against what it should have.
 func pinned(t *testing.T, path, want string) {
 	t.Helper()
@@ -458,7 +471,7 @@ func TestResourcesAndPrompts(t *testing.T) {
 		f.text = "\x1b[1m" + strings.Repeat("x", 2<<20)
 		session := connected(t, f, access.Read)
 		for uri, want := range map[string]string{
-			"signalbox://schema": `"$schema"`, "signalbox://runs/R1/plan": `xxx`, "signalbox://tasks/R1.T-1/diff": `xxx`, "signalbox://tasks/R1.T-1/log": "[cut: the first 1048576 of ",
+			"signalbox://schema": `"$schema"`, "signalbox://runs/R1/plan": `xxx`, "signalbox://tasks/R1.%2312/diff": `xxx`, "signalbox://tasks/R1.T-1/log": "[cut: the first 1048576 of ",
 		} {
 			read, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
 			if err != nil {

@@ -144,10 +144,10 @@ func TestWaitIsNotWokenByWork(t *testing.T) {
 			t.Errorf("%+v", first)
 		}
 		w.run.Sequence++ // before it calls again
+		next := w.run
 		go func() {
 			for range 20 {
 				time.Sleep(2 * time.Second)
-				next := w.run
 				next.Sequence++
 				w.moves <- next
 			}
@@ -180,9 +180,10 @@ func TestWaitIsWoken(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, on := newWatched(asking(goesOn(), "R1-Q1"))
 				on.remember(w.run)
+				moved := move(w.run)
 				go func() {
 					time.Sleep(7 * time.Second)
-					w.moves <- move(w.run)
+					w.moves <- moved
 				}()
 				mustWait(t, on, `{"since":11}`, 7*time.Second, 7*time.Second)
 				if w.run.State == api.RunFinished { // there is nothing more to wait for

@@ -134,8 +134,24 @@ func (a *app) toolsHandler(logger *slog.Logger) http.Handler {
 	host := func(c boxtools.Client) boxtools.Host {
 		return &toolHost{app: a, resident: true, name: c.Name, scopes: c.Scopes}
 	}
+	if logger != nil {
+		logger = slog.New(warnings{logger.Handler()})
+	}
 	return boxtools.Handler(who, host, boxtools.Options{Version: command.BuildVersion().Version, Logger: logger})
 }
+
+// warnings passes on warnings and errors alone: the protocol's library has a line for each request.
+type warnings struct{ slog.Handler }
+
+func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
+}
+
+func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warnings{w.Handler.WithAttrs(attrs)}
+}
+
+func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }
 
 // Who calls the tools, and what they may do, if nothing else is said.
 const defaultClient = "mcp"

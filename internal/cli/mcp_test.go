@@ -159,6 +159,43 @@ func TestToolsOverStdio(t *testing.T) {
 	recordedBy(t, repo, "client:mcp", "operator") // the person answered
 }
 
+// Everything on standard output is the protocol, of the version that the client speaks, and every request is answered though the input
+// ends at once.
+func TestToolsPiped(t *testing.T) {
+	t.Parallel()
+	repo := toolRepo(t)
+	for _, version := range []string{"2024-11-05", "2025-06-18", "2025-11-25"} {
+		server := signalbox(t, repo, "mcp", "--json")
+		server.Stdin = strings.NewReader(strings.Join([]string{
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + version + `","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
+			`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+			`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`,
+			`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"check_plan","arguments":{"path":"plan.md"}}}`,
+			`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"get_diff","arguments":{"work":"T-1"}}}`,
+			`{"jsonrpc":"2.0","id":5,"method":"resources/read","params":{"uri":"file:///etc/passwd"}}`,
+			`{"jsonrpc":"2.0","id":6,"method":"no/such/method"}`,
+		}, "\n") + "\n")
+		out, err := server.Output()
+		if err != nil {
+			t.Errorf("%s: %v", version, err)
+		}
+		answered := map[int]bool{}
+		for line := range bytes.Lines(out) {
+			var m struct {
+				Version string `json:"jsonrpc"`
+				ID      int
+			}
+			if err := json.Unmarshal(line, &m); err != nil || m.Version != "2.0" {
+				t.Errorf("%s: not the protocol: %q", version, line)
+			}
+			answered[m.ID] = true
+		}
+		if len(answered) != 6 || !bytes.Contains(out, []byte(`"protocolVersion":"`+version+`"`)) {
+			t.Errorf("%s: %d answers:\n%s", version, len(answered), out)
+		}
+	}
+}
+
 // Without a box, tools that look open it for the request, and nobody waits for a run that nobody brings on.
 func TestToolsWithoutABox(t *testing.T) {
 	t.Parallel()
@@ -209,6 +246,9 @@ func TestToolsOverHTTP(t *testing.T) {
 		_ = up.Process.Signal(os.Interrupt)
 		if err := up.Wait(); err != nil {
 			t.Error(err)
+		}
+		if said := listens.all.String(); strings.Contains(said, "level=INFO") && strings.Contains(said, "session") {
+			t.Errorf("the box tells of each request:\n%s", said)
 		}
 	})
 	<-listens.seen
