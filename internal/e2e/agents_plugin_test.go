@@ -307,3 +307,58 @@ func TestDeliverFromInsideAlone(t *testing.T) {
 		t.Errorf("tools gave %d results, and not 6", n)
 	}
 }
+
+// The box's tool server and the portfolio's are in one session of Claude Code, both with all of their tools.
+func TestBothToolServers(t *testing.T) {
+	h := hosts[0]
+	h.installed(t)
+	portfolio := filepath.Join(t.TempDir(), "portfolio")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", portfolio, "../../cmd/portfolio").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	script, err := modeltest.Parse("both", "== both\nasked: Hello\nsays: I look at both.\n"+
+		"calls: "+h.prefix+"list_runs {}\ncalls: mcp__portfolio__check_exit_signals {}\nresult: no_runs\nsays: Seen.\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := serve(t, script)
+	w := newWorld(t, "")
+	s := h.sit(t, w, server.URL())
+	s.runs(t, program, "plugin", "install", "--user", "--for", h.name)
+	samples, err := filepath.Abs(filepath.Join("..", "..", "examples", "portfolio"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := filepath.Join(t.TempDir(), "db")
+	s.runs(t, portfolio, "accounts", "import", "--db", db, filepath.Join(samples, "accounts.yaml"))
+	s.runs(t, portfolio, "import", "--db", db, filepath.Join(samples, "schwab.csv"))
+	config := fmt.Sprintf(`--mcp-config={"mcpServers": {"portfolio": {"command": %q, "args": ["mcp", "--db", %q]}}}`, portfolio, db)
+	out := s.runs(t, s.program, "--output-format=stream-json", "--verbose", config, "--allowedTools=mcp__plugin_signalbox_signalbox,mcp__portfolio", "-p", "Hello")
+	var first struct{ Tools []string }
+	for line := range strings.Lines(out) {
+		if strings.Contains(line, `"subtype":"init"`) {
+			if err := json.Unmarshal([]byte(line), &first); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	names := map[string]int{}
+	servers := map[string]int{}
+	for _, tool := range first.Tools {
+		if parts := strings.Split(tool, "__"); len(parts) == 3 {
+			servers[parts[1]]++
+			names[parts[2]]++
+		}
+	}
+	if servers["plugin_signalbox_signalbox"] != 15 || servers["portfolio"] == 0 {
+		t.Errorf("the tools of both: %v\n%.2000s", servers, out)
+	}
+	for name, n := range names {
+		if n > 1 {
+			t.Errorf("%d tools are called %s", n, name)
+		}
+	}
+	if n := toolResults(server); n != 2 {
+		t.Errorf("tools gave %d results, and not 2", n)
+	}
+}
