@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/plugin"
@@ -81,7 +82,7 @@ With --json it prints program, place, directory, command, scopes, dry_run, chang
 		},
 	}
 	a.pluginFlags(cmd, &f)
-	cmd.Flags().StringSliceVar(&f.scopes, "scope", []string{"read", "operate"}, "what the program may do, `SCOPES` of read, operate and answer")
+	cmd.Flags().StringSliceVar(&f.scopes, "scope", []string{string(access.Read), string(access.Operate)}, "what the program may do, `SCOPES` of read, operate and answer")
 	return cmd
 }
 
@@ -118,7 +119,7 @@ type pluginChange struct {
 	Place     string         `json:"place"` // project or user
 	Directory string         `json:"directory"`
 	Command   []string       `json:"command,omitempty"`
-	Scopes    []string       `json:"scopes,omitempty"`
+	Scopes    []access.Scope `json:"scopes,omitempty"`
 	DryRun    bool           `json:"dry_run"`
 	Changed   bool           `json:"changed"`
 	Steps     []plugin.Step  `json:"steps"`
@@ -169,18 +170,12 @@ func (a *app) wantedPlugin(f pluginFlags) (plugin.Wanted, error) {
 	if !slices.Contains(plugin.Programs(), w.Program) {
 		return w, a.UsageError("--for %s: give one of %s", safetext.Escape(f.program), list(plugin.Programs()))
 	}
-	for _, s := range f.scopes {
-		if !slices.Contains(plugin.Scopes(), s) {
-			return w, a.UsageError("--scope %s: give some of %s, with commas between them", safetext.Escape(s), list(plugin.Scopes()))
+	if f.scopes != nil {
+		scopes, err := toolScopes(f.scopes)
+		if err != nil {
+			return w, a.UsageError("%v", err)
 		}
-	}
-	if f.scopes != nil && len(f.scopes) == 0 {
-		return w, a.UsageError("--scope is empty: give some of %s, with commas between them", list(plugin.Scopes()))
-	}
-	for _, s := range plugin.Scopes() { // in their order, each once
-		if slices.Contains(f.scopes, s) {
-			w.Scopes = append(w.Scopes, s)
-		}
+		w.Scopes = scopes
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -239,7 +234,7 @@ func (a *app) sayPlugin(c pluginChange) {
 		return
 	}
 	fmt.Fprintf(a.Out, "The tool server is %s\n", a.Paint(command.Bold, safetext.Escape(strings.Join(c.Command, " "))))
-	if slices.Contains(c.Scopes, "answer") {
+	if slices.Contains(c.Scopes, access.Answer) {
 		fmt.Fprintln(a.Out, a.Hang(fmt.Sprintf("It may answer questions and review work, which is recorded as client:%s; without answer in --scope it may not", c.Program), 0))
 	}
 	if !c.DryRun {

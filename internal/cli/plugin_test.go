@@ -77,7 +77,7 @@ func TestPlugin(t *testing.T) {
 					Scopes  []string
 					Steps   []struct{ Path, Action string }
 				}
-				out = do(0, append([]string{"install", "--json", "--scope", "answer,read,answer"}, args...)...)
+				out = do(0, append([]string{"install", "--json", "--scope", "read,answer"}, args...)...)
 				if err := json.Unmarshal([]byte(out), &change); err != nil || !change.Changed || !slices.Equal(change.Scopes, []string{"read", "answer"}) || len(change.Steps) < 2 {
 					t.Errorf("%v: %s", err, out)
 				}
@@ -150,8 +150,9 @@ func TestPluginRefuses(t *testing.T) {
 	}{
 		{"install", 2, `"for" not set`},
 		{"install --for cursor", 2, "give one of claude, codex, gemini"},
-		{"install --for claude --scope metrics", 2, "give some of read, operate, answer"},
-		{"install --for claude --scope=", 2, "--scope is empty"},
+		{"install --for claude --scope metrics", 2, "they have read, operate and answer"},
+		{"install --for claude --scope read,write", 2, "each once"},
+		{"install --for claude --scope=", 2, "at least one, each once"},
 		{"install --for codex", 1, "nothing was installed: config.toml: it has an entry signalbox that signalbox did not install"},
 		{"remove --for gemini", 1, "signalbox plugin list"},
 	} {

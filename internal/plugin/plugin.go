@@ -15,6 +15,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"github.com/signalbox-dev/signalbox/internal/access"
 )
 
 // Program is an agent's program that can be given the tool server.
@@ -55,13 +57,10 @@ func (p Program) Next(user bool) string {
 // Wanted is what is to be installed.
 type Wanted struct {
 	Program Program
-	User    bool     // in the user's own directory, and not in a project's
-	Command string   // that starts this program
-	Scopes  []string // of the tool server
+	User    bool           // in the user's own directory, and not in a project's
+	Command string         // that starts this program
+	Scopes  []access.Scope // of the tool server
 }
-
-// Scopes returns what a tool server can be allowed: read looks, operate starts and steers runs, answer answers for people.
-func Scopes() []string { return []string{"read", "operate", "answer"} }
 
 // server is the tool server as programs that read JSON have it.
 type server struct {
@@ -73,7 +72,11 @@ type server struct {
 func (w Wanted) Server() []string { return append([]string{w.Command}, w.server().Args...) }
 
 func (w Wanted) server() server {
-	return server{w.Command, []string{"mcp", "--name", string(w.Program), "--scope", strings.Join(w.Scopes, ",")}}
+	var scopes []string
+	for _, s := range w.Scopes {
+		scopes = append(scopes, string(s))
+	}
+	return server{w.Command, []string{"mcp", "--name", string(w.Program), "--scope", strings.Join(scopes, ",")}}
 }
 
 // layout is where a program looks for what is installed. All paths are below its base directory, and have slashes.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/agentreply"
 	"github.com/signalbox-dev/signalbox/internal/boxtools"
 	"github.com/signalbox-dev/signalbox/internal/plugin"
@@ -21,7 +22,7 @@ import (
 
 // wanted is what is installed unless a test says otherwise.
 func wanted(p plugin.Program, user bool) plugin.Wanted {
-	return plugin.Wanted{Program: p, User: user, Command: "/opt/box/signalbox", Scopes: []string{"read", "operate"}}
+	return plugin.Wanted{Program: p, User: user, Command: "/opt/box/signalbox", Scopes: []access.Scope{access.Read, access.Operate}}
 }
 
 // everywhere runs a test for each program, in a project and for a user.
@@ -148,7 +149,7 @@ func TestInstallAgainWithAnotherScope(t *testing.T) {
 	everywhere(t, func(t *testing.T, w plugin.Wanted) {
 		root := t.TempDir()
 		install(t, root, w)
-		w.Scopes = append(w.Scopes, "answer")
+		w.Scopes = append(w.Scopes, access.Answer)
 		plan := install(t, root, w)
 		if !plan.Changed() {
 			t.Fatal("nothing has changed")
@@ -168,7 +169,7 @@ func TestInstallAgainWithAnotherScope(t *testing.T) {
 func TestCutOff(t *testing.T) {
 	everywhere(t, func(t *testing.T, w plugin.Wanted) {
 		later := w
-		later.Scopes = []string{"read"}
+		later.Scopes = []access.Scope{access.Read}
 		for _, again := range []bool{false, true} {
 			for n := 0; ; n++ {
 				root := t.TempDir()
@@ -518,7 +519,7 @@ func TestTOML(t *testing.T) {
 				t.Errorf("line ends are mixed: %q", during)
 			}
 			other := w
-			other.Scopes = []string{"read"}
+			other.Scopes = []access.Scope{access.Read}
 			install(t, root, other)
 			install(t, root, w)
 			if got := tree(t, root)[".codex/config.toml"]; got != during {
