@@ -27,6 +27,7 @@ const nearly = 0.8
 
 // facts are what flags, verdict and next step are made of: all of a run.
 type facts struct {
+	now        time.Time
 	run        string
 	done       int
 	total      int
@@ -53,7 +54,7 @@ type facts struct {
 
 func factsOf(r api.Run, now time.Time) facts {
 	f := facts{
-		run: id(r.ID), total: len(r.Tasks), trouble: r.Trouble != "", spent: share(r.Budget, r.Usage), branch: plain(r.Branch, inBranch, maxBranch),
+		now: now, run: id(r.ID), total: len(r.Tasks), trouble: r.Trouble != "", spent: share(r.Budget, r.Usage), branch: plain(r.Branch, inBranch, maxBranch),
 		waitsByWhy: map[string]int{}, phases: map[string]int{},
 	}
 	if a := plain(r.PullRequest, inAddress, maxAddress); strings.HasPrefix(a, "https://") || strings.HasPrefix(a, "http://") {
@@ -98,7 +99,6 @@ func (f *facts) wait(questions []api.Question) {
 
 // task takes a task.
 func (f *facts) task(t api.Task) {
-	f.phases[known(string(t.Phase), phases)]++
 	is := workOf(t)
 	over := t.Phase == agentsig.PhaseCompleted || t.Why == delivery.WaitCompleted
 	switch {
@@ -106,8 +106,12 @@ func (f *facts) task(t api.Task) {
 		f.done++
 	case t.Why == delivery.WaitCancelled:
 		f.cancelled++
+		f.phases[phaseCancelled]++
 	case t.Why != "" && t.Why != delivery.WaitSession:
 		f.waitsByWhy[known(string(t.Why), waits)]++
+	}
+	if over || t.Why != delivery.WaitCancelled {
+		f.phases[known(string(t.Phase), phases)]++
 	}
 	if !over {
 		f.left = append(f.left, is)
@@ -190,55 +194,117 @@ func (f *facts) flagAll(r api.Run, to *flags) {
 	if r.Unpublished != "" {
 		to.add(FlagNotPublished, "the pull request could not be opened")
 	}
-	if n := len(f.paused); n > 0 {
-		to.add(FlagProviderPaused, "%s paused by a usage limit, the first until %s", verb(n, "provider", "is", "are"), clock(f.paused[0].Until))
+	switch n := len(f.paused); {
+	case n == 1:
+		to.add(FlagProviderPaused, "%s is paused by its usage limit until %s", f.provider(), f.until())
+	case n > 1:
+		to.add(FlagProviderPaused, "%d providers are paused by their usage limits; %s goes on first, at %s", n, f.provider(), f.until())
 	}
 }
 
 func (f *facts) flagGate(round int, to *flags) {
 	var about []string
-	if n := len(f.failing); n > 0 {
-		var ids []string
-		for _, t := range f.failing {
-			ids = append(ids, workOf(t))
-		}
-		about = append(about, fmt.Sprintf("%s sent back by the gate: %s", counted(n, "task"), named(ids)))
+	if len(f.failing) > 0 {
+		about = append(about, f.sentBack())
 	}
 	if f.trouble {
-		about = append(about, fmt.Sprintf("remediation is at work on the environment, round %d", round))
+		about = append(about, fmt.Sprintf("the checks fail because of the environment, not of a task: remediation repairs it, round %d", round))
 	}
 	if len(about) > 0 {
-		to.add(FlagGateFailing, "%s", strings.Join(about, "; "))
+		to.add(FlagGateFailing, "%s; at a limit the box asks a person", strings.Join(about, "; "))
 	}
 }
 
+// sentBack says what the gate sent back.
+func (f *facts) sentBack() string {
+	if len(f.failing) == 1 {
+		return fmt.Sprintf("the gate sent %s back %s in a row", named([]string{workOf(f.failing[0])}), times(f.failing[0].GateFailed))
+	}
+	var ids []string
+	for _, t := range f.failing {
+		ids = append(ids, workOf(t))
+	}
+	return fmt.Sprintf("the gate sent %s back: %s", counted(len(ids), "task"), named(ids))
+}
+
+// provider is the first that goes on, of those that are paused. Its name is the person's own, from the settings.
+func (f *facts) provider() string {
+	if len(f.paused) == 0 {
+		return ""
+	}
+	return cmp.Or(plain(f.paused[0].Name, inID, maxNamed), "a provider")
+}
+
+// until is when that one goes on.
+func (f *facts) until() string {
+	return fmt.Sprintf("%s (in %d min)", clock(f.paused[0].Until), f.pausedMinutes())
+}
+
+func (f *facts) pausedMinutes() int { return int(math.Ceil(f.paused[0].Until.Sub(f.now).Minutes())) }
+
 func (f *facts) flagBudget(to *flags) {
+	if b := f.budget(); b != "" {
+		to.add(FlagOverBudget, "%s", b)
+	}
+}
+
+// budget says which budget is used up, or nearly; nothing if none is.
+func (f *facts) budget() string {
 	asked := slices.ContainsFunc(f.waiting, func(q api.Question) bool { return q.Cause == delivery.CauseBudget })
 	held := f.waitsByWhy[string(delivery.WaitBudget)]
 	switch n := len(f.overspent); {
-	case f.spent >= 1:
-		to.add(FlagOverBudget, "the run's budget is used up (%d %%)", percent(f.spent))
 	case f.spent >= nearly:
-		to.add(FlagOverBudget, "%d %% of the run's budget are used", percent(f.spent))
+		return usedUp("run", f.spent)
 	case n > 0:
-		to.add(FlagOverBudget, "%s used most of its budget, or all: %s", verb(n, "task", "has", "have"), named(f.overspent))
+		return fmt.Sprintf("%s used %d %% of its budget or more: %s", verb(n, "task", "has", "have"), percent(nearly), named(f.overspent))
 	case asked || held > 0:
-		to.add(FlagOverBudget, "a budget is used up: %s for it", verb(max(held, 1), "task", "waits", "wait"))
+		return fmt.Sprintf("a budget is used up: %s for it", verb(max(held, 1), "task", "waits", "wait"))
 	}
+	return ""
+}
+
+// usedUp says how much of a budget is used, and how much is left.
+func usedUp(whose string, share float64) string {
+	if share < 1 {
+		p := min(percent(share), 99)
+		return fmt.Sprintf("%d %% of the %s's budget is used, %d %% is left", p, whose, 100-p)
+	}
+	return fmt.Sprintf("the %s's budget is used up (%d %%)", whose, percent(share))
 }
 
 func (f *facts) flagStalled(to *flags) {
-	if n := len(f.stalled); n > 0 {
-		var on []string
-		for _, a := range f.stalled {
-			on = append(on, cmp.Or(plain(a.Task, inID, maxID), word(string(a.Role))))
-		}
-		to.add(FlagStalled, "%s quiet for %d min or more, or out of touch: %s", verb(n, "agent", "is", "are"), int(quietTime.Minutes()), named(on))
+	if len(f.stalled) > 0 {
+		to.add(FlagStalled, "%s", f.silence())
 	}
 }
 
+// silence says of which agents nothing is heard.
+func (f *facts) silence() string {
+	var on []string
+	quiet := 0
+	for _, a := range f.stalled {
+		on = append(on, cmp.Or(plain(a.Task, inID, maxID), word(string(a.Role))))
+		if !a.Away {
+			quiet++
+		}
+	}
+	switch n := len(on); {
+	case n > 1:
+		return fmt.Sprintf("%d agents are quiet for %d min or more, %d out of touch with the box: %s", quiet, int(quietTime.Minutes()), n-quiet, named(on))
+	case quiet == 1:
+		return fmt.Sprintf("the agent on %s is quiet for %d min", named(on), minutes(f.stalled[0].QuietFrom, f.now))
+	}
+	return fmt.Sprintf("the agent on %s is out of touch with the box", named(on))
+}
+
 func (f *facts) flagUnchecked(r api.Run, to *flags) {
-	var about []string
+	if about := f.unchecked(r); len(about) > 0 {
+		to.add(FlagUnchecked, "%s", strings.Join(about, "; "))
+	}
+}
+
+// unchecked says what does not judge the work, though it usually does.
+func (f *facts) unchecked(r api.Run) (about []string) {
 	if r.Checks == 0 {
 		about = append(about, "no checks are configured")
 	}
@@ -248,9 +314,39 @@ func (f *facts) flagUnchecked(r api.Run, to *flags) {
 	if f.unaudited > 0 || r.Unaudited != "" {
 		about = append(about, "no auditor looks at the tasks")
 	}
-	if len(about) > 0 {
-		to.add(FlagUnchecked, "%s", strings.Join(about, "; "))
+	return about
+}
+
+// buts are what takes from the worth of tasks that are closed: a person has to know it before they use the work.
+func (f *facts) buts(r api.Run) (about []string) {
+	switch n := len(f.unchanged); {
+	case n > 0 && n == f.done:
+		about = append(about, "nothing was changed and nothing was merged")
+	case n > 0:
+		about = append(about, fmt.Sprintf("%d of them changed nothing", n))
 	}
+	if f.unheld > 0 || len(r.Unprotected) > 0 {
+		about = append(about, "verdicts on the work could be forged")
+	}
+	about = append(about, f.unchecked(r)...)
+	if r.Unpublished != "" {
+		about = append(about, "the pull request could not be opened")
+	}
+	return about
+}
+
+// news are what a person should be told of a run that goes on, besides what waits for them.
+func (f *facts) news() (all []string) {
+	if len(f.stalled) > 0 {
+		all = append(all, f.silence())
+	}
+	if len(f.failing) > 0 {
+		all = append(all, f.sentBack())
+	}
+	if b := f.budget(); b != "" {
+		all = append(all, b)
+	}
+	return all
 }
 
 // phases and waits are the words that a reply knows.
@@ -268,6 +364,9 @@ var (
 		return all
 	}()
 )
+
+// phaseCancelled stands, among phases, for tasks that were given up, whatever phase they were in.
+const phaseCancelled = "CANCELLED"
 
 // known returns a word if it is one of these.
 func known(s string, all []string) string {

@@ -27,7 +27,10 @@ var problems = map[string]string{
 }
 
 // Failed is the reply to what failed.
-func Failed(err error) agentformat.Response[FailedSnapshot] {
+func Failed(err error) agentformat.Response[FailedSnapshot] { return Refused("", err) }
+
+// Refused is the reply to a call that failed. The call is named by its tool and, if it was about one thing, the id of that: "retry R7.T-2".
+func Refused(call string, err error) agentformat.Response[FailedSnapshot] {
 	var w words
 	name := FlagFailed
 	problem := new(api.Problem)
@@ -43,8 +46,25 @@ func Failed(err error) agentformat.Response[FailedSnapshot] {
 	s := FailedSnapshot{Reason: w.quote(err.Error(), maxReason)}
 	s.Cut = w.cut
 	s.flags.add(name, "%s", kind.Meaning)
-	s.Verdict, s.Next = "it was not done: "+kind.Meaning, strings.ReplaceAll(kind.Do, "`", "")+"; quoted_reason says what happened"
+	how := " was not done: "
+	if name == FlagRefused {
+		how = " was refused: "
+	}
+	s.Verdict, s.Next = called(call)+how+kind.Meaning, strings.ReplaceAll(kind.Do, "`", "")+"; quoted_reason says what happened"
 	return respond(agentformat.StatusError, s, agentformat.File{})
+}
+
+// called is the name of a call: a tool's, and an id at most, so that no sentence can be written there.
+func called(call string) string {
+	const lower = "abcdefghijklmnopqrstuvwxyz_"
+	tool, about, _ := strings.Cut(call, " ")
+	if tool == "" || len(tool) > maxNamed || strings.Trim(tool, lower) != "" {
+		return "it"
+	}
+	if about = plain(about, inID, maxNamed); about != "" {
+		return tool + " " + about
+	}
+	return tool
 }
 
 func (s FailedSnapshot) inRoom(bytes int) FailedSnapshot { s.room = bytes; return s }

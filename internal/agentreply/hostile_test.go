@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -118,7 +120,7 @@ func runs(t *rapid.T) api.Run {
 		r.Others = append(r.Others, agents(t))
 	}
 	if rapid.Bool().Draw(t, "amends") {
-		r.Amends = &api.Amendment{Run: ids(t, "amended"), New: []string{texts(t, "new")}}
+		r.Amends = &api.Amendment{Run: ids(t, "amended"), New: []string{texts(t, "new")}, Changed: slices.Repeat([]string{ids(t, "changed")}, 9), Gone: slices.Repeat([]string{ids(t, "gone")}, 9)}
 	}
 	return r
 }
@@ -150,7 +152,8 @@ func made(t *rapid.T) map[string]any {
 		"plan": agentreply.Plan(r, nil, noon), "bad plan": agentreply.Plan(r, slices.Repeat([]agentreply.Finding{{Line: 3, Text: texts(t, "finding")}}, 100), noon),
 		"text": agentreply.Text(text, noon), "done": agentreply.Done("paused R1", r, noon),
 		"proof":  agentreply.Proof(ledger.Proof{}, ledger.Event{Type: texts(t, "type"), Subject: ids(t, "subject"), Actor: texts(t, "actor")}, ledger.Checkpoint{Size: 12}, file),
-		"failed": agentreply.Failed(errors.New(texts(t, "error"))), "refused": agentreply.Failed(&api.Problem{Code: api.CodeConflict, Message: texts(t, "problem")}),
+		"failed": agentreply.Failed(errors.New(texts(t, "error"))), "refused": agentreply.Refused(texts(t, "call"), &api.Problem{Code: api.CodeConflict, Message: texts(t, "problem")}),
+		"refused, with an id": agentreply.Refused("retry "+ids(t, "refused"), &api.Problem{Code: api.CodeConflict, Message: texts(t, "problem")}),
 	}
 }
 
@@ -232,12 +235,63 @@ func checkReply(t fataler, about string, response any) map[string]any {
 	}
 	for _, f := range got.Flags {
 		i := slices.IndexFunc(agentreply.Table(), func(k agentreply.FlagKind) bool { return k.Name == f.Name })
-		if i < 0 || agentreply.Table()[i].Severity != f.Severity || f.Message == "" {
+		if i < 0 || f.Message == "" {
 			t.Errorf("%s: the flag %v is not one of the table's", about, f)
+			continue
+		}
+		want := agentreply.Table()[i].Severity
+		if want == agentformat.Success && slices.ContainsFunc(got.Flags, func(f agentformat.Flag) bool { return f.Severity == agentformat.Warning }) {
+			want = agentformat.Info
+		}
+		if f.Severity != want {
+			t.Errorf("%s: the flag %v is not of severity %s", about, f, want)
 		}
 	}
 	walk(t, about, "", all)
+	there := keysOf(all)
+	for _, key := range keyNamed.FindAllString(got.Snapshot["next"].(string), -1) {
+		if !there[key] {
+			t.Errorf("%s: its next step names %s, which it does not have:\n%s", about, key, data)
+		}
+	}
 	return got.Snapshot
+}
+
+// keyNamed finds keys that a next step names.
+var keyNamed = regexp.MustCompile(`quoted_[a-z_]+|file_path|needs_you`)
+
+// keysOf are the keys of a reply that have something.
+func keysOf(v any) map[string]bool {
+	all := map[string]bool{}
+	switch v := v.(type) {
+	case map[string]any:
+		for k, inner := range v {
+			all[k] = all[k] || inner != nil && inner != ""
+			maps.Copy(all, keysOf(inner))
+		}
+	case []any:
+		for _, inner := range v {
+			maps.Copy(all, keysOf(inner))
+		}
+	}
+	return all
+}
+
+// arguments are those of the tools that replies have ready calls of, which package boxtools defines.
+var arguments = map[string][]string{"answer_question": {"question", "answer"}, "review_task": {"work", "accept", "commit"}}
+
+// checkCall checks that a ready call has all arguments that its tool needs, with those that are the person's.
+func checkCall(t fataler, about string, call map[string]any) {
+	var named []string
+	for name := range call["args"].(map[string]any) {
+		named = append(named, name)
+	}
+	for _, name := range call["args_from_person"].([]any) {
+		named = append(named, name.(string))
+	}
+	if want := arguments[call["tool"].(string)]; !slices.Equal(named, want) {
+		t.Errorf("%s: the call %v has the arguments %v, want %v", about, call, named, want)
+	}
 }
 
 // walk checks every text of a reply.
@@ -249,6 +303,9 @@ func walk(t fataler, about, key string, v any) {
 				t.Errorf("%s has the key %q", about, k)
 			}
 			walk(t, about, k, inner)
+			if call, ok := inner.(map[string]any); ok && k == "call" {
+				checkCall(t, about, call)
+			}
 		}
 	case []any:
 		for _, inner := range v {

@@ -20,7 +20,7 @@ type InboxSnapshot struct {
 
 // Inbox is the reply about what waits for a person.
 func Inbox(questions []api.Question, now time.Time, file agentformat.File) agentformat.Response[InboxSnapshot] {
-	return respond(agentformat.StatusSuccess, inboxSnapshot(questions, now, words{}), file)
+	return respond(agentformat.StatusSuccess, inboxSnapshot(questions, now, wordsFor(file)), file)
 }
 
 // WholeInbox is what the file of a reply about the inbox has: the same keys, with nothing cut.
@@ -41,7 +41,7 @@ func inboxSnapshot(questions []api.Question, now time.Time, w words) InboxSnapsh
 		s.flags.add(FlagInboxEmpty, "nothing waits for a person")
 		s.Verdict, s.Next = "nothing waits for a person", "nothing to ask: call wait_run if a run goes on"
 	} else {
-		s.Next = jsontext.Shorten(nextNeed(f.waiting[0], len(f.waiting)), maxNext)
+		s.Next = jsontext.Shorten(nextNeed(f.waiting, w.all()), maxNext)
 	}
 	s.Cut = w.cut
 	return s

@@ -1,6 +1,7 @@
 package agentreply
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -34,11 +35,20 @@ type PlanSnapshot struct {
 
 // Amends is what the plan would make of a run that delivers another version of it.
 type Amends struct {
-	Run     string `json:"run"`
-	Done    int    `json:"done"`
-	New     int    `json:"new"`
-	Changed int    `json:"changed"`
-	Gone    int    `json:"gone"`
+	Run     string       `json:"run"`
+	Done    int          `json:"done"`    // they stay so
+	New     List[string] `json:"new"`     // they are added
+	Changed List[string] `json:"changed"` // they are done anew
+	Gone    List[string] `json:"gone"`    // they are given up
+}
+
+// idsOf lists tasks of a plan.
+func idsOf(all []string) List[string] {
+	l := List[string]{len(all), []string{}}
+	for _, one := range all {
+		l.First = append(l.First, id(one))
+	}
+	return l
 }
 
 const (
@@ -79,17 +89,21 @@ func Plan(r api.Run, findings []Finding, now time.Time) agentformat.Response[Pla
 	switch {
 	case r.ID != "":
 		s.Running = id(r.ID)
-		s.flags.add(FlagPlanRunning, "run %s delivers it already", f.short())
-		s.Next = "call wait_run with run " + s.Running + ", which delivers this plan already"
+		s.flags.add(FlagPlanRunning, "%s delivers it already", f.short())
+		s.Verdict = f.short() + " delivers this plan already; it is valid: " + counted(f.total, "task")
+		s.Next = "start nothing: call wait_run with run " + s.Running + ", which delivers this plan already"
 	case r.Amends != nil:
 		a := r.Amends
-		s.Amends = &Amends{id(a.Run), a.Done, len(a.New), len(a.Changed), len(a.Gone)}
+		s.Amends = &Amends{id(a.Run), a.Done, idsOf(a.New), idsOf(a.Changed), idsOf(a.Gone)}
+		run := cmp.Or(plain(a.Run, inID, maxNamed), "a run")
 		s.flags.add(FlagPlanAmends, "another version of it is being delivered; of its tasks %d would be new, %d changed, %d gone", len(a.New), len(a.Changed), len(a.Gone))
-		s.Next = "ask the person: should run " + s.Amends.Run + " go on with this version (start_run with amend), or this one be delivered beside it (start_run with beside)? Start nothing before they have said"
+		s.Verdict = run + " delivers another version of this plan; this one is valid: " + counted(f.total, "task")
+		s.Next = "do not start yet: ask the person whether " + run + " should go on with this version (start_run with amend: what is done and unchanged stays done, changed tasks are done anew, those that are gone are given up), or this one be delivered beside it (start_run with beside: a second run, on a branch of its own)"
 	case r.Delivered != "":
 		s.Delivered = id(r.Delivered)
 		s.flags.add(FlagPlanDelivered, "it was delivered before")
-		s.Next = "ask the person whether to deliver it again: run " + s.Delivered + " has done so; if yes, call start_run"
+		s.Verdict = "this plan was delivered before; it is valid: " + counted(f.total, "task")
+		s.Next = "do not start yet: ask the person whether to deliver it again, as run " + s.Delivered + " has done; if so, call start_run"
 	default:
 		s.flags.add(FlagPlanOK, "%s can be delivered", counted(f.total, "task"))
 		s.Next = "call start_run with the same plan"
@@ -102,7 +116,17 @@ func (s PlanSnapshot) inRoom(bytes int) PlanSnapshot { s.room = bytes; return s 
 // Capped is the snapshot as it is sent.
 func (s PlanSnapshot) Capped() PlanSnapshot {
 	cut := s.Findings.keep(maxFindingsShown)
-	if fit(s.room, func() int { return jsontext.Length(s) }, shorter(&s.Exposed, 60), down(&s.Findings, 0), shorter(&s.Exposed, 0), shorter(&s.Title, 0)) || cut {
+	steps := []step{shorter(&s.Exposed, 60), down(&s.Findings, 0)}
+	if s.Amends != nil {
+		a := *s.Amends
+		s.Amends = &a
+		for _, l := range []*List[string]{&a.Gone, &a.Changed, &a.New} {
+			cut = l.keep(maxEntries) || cut
+			steps = append(steps, down(l, 0))
+		}
+	}
+	steps = append(steps, shorter(&s.Exposed, 0), shorter(&s.Title, 0))
+	if fit(s.room, func() int { return jsontext.Length(s) }, steps...) || cut {
 		s.Cut = true
 	}
 	return s

@@ -3,6 +3,7 @@ package agentreply
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
@@ -18,21 +19,31 @@ const (
 	maxPath      = 320 // of the file
 	maxFileError = 160
 	maxVerdict   = 240
-	maxNext      = 480
+	maxNext      = 560
 )
 
 // Head is what every snapshot begins with.
 type Head struct {
 	Verdict string `json:"verdict"` // how things stand, in one line
 	Next    string `json:"next"`    // what to do, in one line
-	Cut     bool   `json:"cut"`     // something was left out; the file has it
+	Cut     bool   `json:"cut"`     // something was left out; the file has it, if there is one
 
 	flags flags
 	room  int // for the snapshot, in bytes
 }
 
-// Flags says what the snapshot means. They were made of everything that is known.
-func (h Head) Flags() []agentformat.Flag { return h.flags }
+// Flags says what the snapshot means. They were made of everything that is known. Beside a warning none is a success: who reads
+// that one alone would be told that nothing is left to do.
+func (h Head) Flags() []agentformat.Flag {
+	warned := slices.ContainsFunc(h.flags, func(f agentformat.Flag) bool { return f.Severity == agentformat.Warning })
+	all := slices.Clone(h.flags)
+	for i := range all {
+		if warned && all[i].Severity == agentformat.Success {
+			all[i].Severity = agentformat.Info
+		}
+	}
+	return all
+}
 
 func (h Head) wasCut() bool { return h.Cut }
 
@@ -45,14 +56,20 @@ type snapshot[S any] interface {
 
 // respond makes the reply to a snapshot that is not capped yet.
 func respond[S snapshot[S]](status string, s S, file agentformat.File) agentformat.Response[S] {
-	switch {
-	case file.Err != nil:
-		file = agentformat.File{Err: errors.New(jsontext.Shorten(file.Err.Error(), maxFileError))}
-	case jsontext.Shorten(file.Path, maxPath) != file.Path:
-		file = agentformat.File{Err: errors.New("the file was written, and its path is too long or too strange to be named here: it is the latest in the box's directory, under replies")}
-	}
+	file = fitFile(file)
 	around := agentformat.Respond(status, nothing{s.Flags()}, file)
 	return agentformat.Respond(status, s.inRoom(MaxReply-jsontext.Length(around)+len("{}")), file)
+}
+
+// fitFile is a file as a reply names it: by a path that is not long, or by why there is none.
+func fitFile(file agentformat.File) agentformat.File {
+	switch {
+	case file.Err != nil:
+		return agentformat.File{Err: errors.New(jsontext.Shorten(file.Err.Error(), maxFileError))}
+	case jsontext.Shorten(file.Path, maxPath) != file.Path:
+		return agentformat.File{Err: errors.New("the file was written, and its path is too long or too strange to be named here: it is the latest in the box's directory, under replies")}
+	}
+	return file
 }
 
 // nothing stands for a snapshot where the length of what is around it is measured.
@@ -129,7 +146,27 @@ var Kept = agentformat.Limits{Files: 100, Bytes: 64 << 20, File: 32 << 20}
 // words makes texts fit for a reply, and notes whether one that it has cut was longer.
 type words struct {
 	whole bool // nothing is cut: it is for the file
+	file  bool // there is a file that has the whole
 	cut   bool
+}
+
+// wordsFor are those of a reply with a file, or with none.
+func wordsFor(file agentformat.File) words { return words{file: fitFile(file).Path != ""} }
+
+// all says where all that waits is found, if it is not in the reply.
+func (w *words) all() string {
+	if w.file {
+		return " (file_path has all of them)"
+	}
+	return ""
+}
+
+// where is what has the whole of a question: the file, or the call whose reply has one.
+func (w *words) where() string {
+	if w.file {
+		return "file_path"
+	}
+	return "list_questions"
 }
 
 // quote makes a stranger's text fit for a key that begins with quoted_: escaped, in one line, of at most so many bytes of JSON.

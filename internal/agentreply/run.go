@@ -25,40 +25,59 @@ type RunSnapshot struct {
 	Minutes     int            `json:"minutes"`           // since it was started, or until it was finished
 	Done        int            `json:"done"`
 	Total       int            `json:"total"`
-	Phases      map[string]int `json:"phases"`          // how many tasks are in each
+	Phases      map[string]int `json:"phases"`          // how many tasks are in each; CANCELLED are those that were given up
 	Waits       map[string]int `json:"waits,omitempty"` // how many tasks wait, by why
 	NeedsYou    List[Need]     `json:"needs_you"`       // oldest first
 	AtWork      List[Working]  `json:"at_work"`
 	Failing     List[Failing]  `json:"failing"`                     // tasks that the gate sent back
 	Trouble     string         `json:"quoted_trouble,omitempty"`    // what remediation is about
-	Reason      string         `json:"quoted_reason,omitempty"`     // why the box paused it, or there is no pull request
+	Reason      string         `json:"quoted_reason,omitempty"`     // why there is no pull request
 	Left        List[string]   `json:"left,omitzero"`               // tasks that were not done when it ended
 	Unchanged   List[string]   `json:"unchanged,omitzero"`          // tasks that were completed without a change
 	Exposed     string         `json:"quoted_exposed,omitempty"`    // which verdicts could be forged
-	Until       string         `json:"paused_until,omitempty"`      // when the first provider that is paused goes on
+	Provider    string         `json:"paused_provider,omitempty"`   // the first that goes on, of those that are paused
+	Until       string         `json:"paused_until,omitempty"`      // when it does
+	UntilIn     int            `json:"paused_minutes,omitempty"`    // until then
 	Usage       Used           `json:"usage"`                       //
 	Branch      string         `json:"branch"`                      // that work is merged to; empty if its name can't be written here
 	PullRequest string         `json:"pull_request,omitempty"`      //
 	Tasks       []TaskInShort  `json:"tasks,omitempty"`             // all, and only in the file
 	Notices     []string       `json:"quoted_notices,omitempty"`    // what happened last; only in the file
+	Last        []Happened     `json:"last,omitempty"`              // what happened last, of a run that is paused or has ended with tasks left
 	Notice      string         `json:"quoted_last_grave,omitempty"` // the last that a person should have seen
+}
+
+// Happened is something that happened.
+type Happened struct {
+	Minutes int    `json:"minutes_ago"`
+	Text    string `json:"quoted_text"`
 }
 
 // Need is what waits for a person.
 type Need struct {
 	ID      string   `json:"id"`
-	Kind    string   `json:"kind"`          // question, review, take or give
-	Run     string   `json:"run,omitempty"` // if it is about no task
+	Kind    string   `json:"kind"`            // question, review, take, give, or resume
+	About   string   `json:"about,omitempty"` // that it is work by hand, if it is
+	Run     string   `json:"run,omitempty"`   // if it is about no task
 	Task    string   `json:"task,omitempty"`
 	Role    string   `json:"role,omitempty"`
 	Cause   string   `json:"cause,omitempty"`
-	Minutes int      `json:"waiting_minutes"`
-	Tool    string   `json:"tool,omitempty"` // that brings the person's word to the box
+	Minutes int      `json:"waiting_minutes,omitempty"`
+	Call    *Call    `json:"call,omitempty"` // that brings the person's word to the box; none where only their own hands count
 	Command string   `json:"command"`        // that does the same
-	Text    string   `json:"quoted_text"`
+	Text    string   `json:"quoted_text,omitempty"`
 	Context string   `json:"quoted_context,omitempty"`
 	Choices []string `json:"quoted_choices,omitempty"`
-	Cut     bool     `json:"cut,omitempty"` // there is more of its texts: the file has it
+	WholeIn string   `json:"whole_in,omitempty"` // there is more of its texts: where that is
+
+	whole string // what WholeIn is, if something is cut
+}
+
+// Call is a call of a tool that is ready but for the person's word.
+type Call struct {
+	Tool string            `json:"tool"`
+	Args map[string]string `json:"args"`
+	Ask  []string          `json:"args_from_person"`
 }
 
 // Working is an agent at work.
@@ -90,11 +109,12 @@ const (
 	maxSays    = 100
 	maxTrouble = 200
 	maxDid     = 120
+	maxLast    = 3 // of what happened
 )
 
 // Run is the reply about a run.
 func Run(r api.Run, now time.Time, file agentformat.File) agentformat.Response[RunSnapshot] {
-	return respond(agentformat.StatusSuccess, runSnapshot(r, now, words{}), file)
+	return respond(agentformat.StatusSuccess, runSnapshot(r, now, wordsFor(file)), file)
 }
 
 // TaskInShort is a task of a run.
@@ -135,6 +155,7 @@ func WholeRun(r api.Run, now time.Time) RunSnapshot {
 func Done(what string, r api.Run, now time.Time) agentformat.Response[RunSnapshot] {
 	s := runSnapshot(r, now, words{})
 	s.Did = jsontext.Shorten(what, maxDid)
+	s.Verdict = jsontext.Shorten(s.Did+"; "+s.Verdict, maxVerdict)
 	s.flags = slices.Insert(s.flags, 0, agentformat.Flag{Name: FlagDone, Severity: kinds[FlagDone].Severity, Message: s.Did})
 	return respond(agentformat.StatusSuccess, s, agentformat.File{})
 }
@@ -159,9 +180,15 @@ func runSnapshot(r api.Run, now time.Time, w words) RunSnapshot {
 	if !r.FinishedAt.IsZero() {
 		s.Minutes = minutes(r.StartedAt, r.FinishedAt)
 	}
-	s.Reason = w.quote(joined(r.Distrust, r.Unpublished), maxTrouble)
+	s.Reason = w.quote(r.Unpublished, maxTrouble)
+	if r.State == api.RunPaused || r.Distrust != "" || r.State == api.RunFinished && r.Outcome != delivery.Completed {
+		s.Last = happened(&w, r.Notices, now)
+	}
 	s.Notice = w.quote(lastGrave(r.Notices), maxTrouble)
 	s.NeedsYou.First, s.AtWork.First, s.Failing.First = []Need{}, []Working{}, []Failing{}
+	if onlyResume(r) {
+		s.NeedsYou.First = append(s.NeedsYou.First, resumeNeed(&w, r))
+	}
 	for _, q := range f.waiting {
 		s.NeedsYou.First = append(s.NeedsYou.First, needOf(&w, q, now))
 	}
@@ -171,21 +198,53 @@ func runSnapshot(r api.Run, now time.Time, w words) RunSnapshot {
 	for _, t := range f.failing {
 		s.Failing.First = append(s.Failing.First, Failing{workOf(t), t.GateFailed, w.quote(t.Title, maxTitle)})
 	}
-	s.NeedsYou.Total, s.AtWork.Total, s.Failing.Total = len(f.waiting), len(f.working), len(f.failing)
+	s.NeedsYou.Total, s.AtWork.Total, s.Failing.Total = len(s.NeedsYou.First), len(f.working), len(f.failing)
 	if len(f.paused) > 0 {
-		s.Until = clock(f.paused[0].Until)
+		s.Provider, s.Until, s.UntilIn = plain(f.paused[0].Name, inID, maxNamed), clock(f.paused[0].Until), f.pausedMinutes()
 	}
 	f.flagAll(r, &s.flags)
 	f.flagState(r, &s.flags)
 	s.Verdict = jsontext.Shorten(f.verdict(r), maxVerdict)
-	s.Next = jsontext.Shorten(f.next(r, s.flags), maxNext)
+	s.Next = jsontext.Shorten(f.next(r, w), maxNext)
 	s.Cut = w.cut
 	return s
 }
 
+// happened are the last notices.
+func happened(w *words, all []api.Notice, now time.Time) (last []Happened) {
+	for _, n := range all[max(0, len(all)-maxLast):] {
+		last = append(last, Happened{minutes(n.At, now), w.quote(n.Text, maxTitle)})
+	}
+	return last
+}
+
+// onlyResume reports whether a run is paused and a box is there, so that a person's word is all that it waits for.
+func onlyResume(r api.Run) bool {
+	return r.State == api.RunPaused || r.Distrust != "" && r.State != api.RunFinished && r.State != api.RunEnding && r.State != api.RunStopped
+}
+
+// resumeNeed is that a person says whether a run that is paused goes on. It has no ready call, which
+// an agent might make unasked.
+func resumeNeed(all *words, r api.Run) Need {
+	w := words{whole: all.whole}
+	n := Need{ID: id(r.ID), Kind: "resume", Command: resumeCommand(id(r.ID)), Text: w.quote(r.Distrust, maxText), whole: all.where()}
+	n.cut(w.cut)
+	all.cut = all.cut || w.cut
+	return n
+}
+
+func resumeCommand(run string) string { return "signalbox pause --resume " + safetext.ShellWord(run) }
+
+// cut notes that there is more of its texts.
+func (n *Need) cut(is bool) {
+	if is {
+		n.WholeIn = n.whole
+	}
+}
+
 // joined joins texts that are there.
 func joined(texts ...string) string {
-	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "; ")
+	return strings.Join(slices.DeleteFunc(slices.Clone(texts), func(t string) bool { return t == "" }), "; ")
 }
 
 // lastGrave is the last notice that a person should have seen.
@@ -198,23 +257,25 @@ func lastGrave(all []api.Notice) string {
 	return ""
 }
 
-// The tools that bring a person's word to the box.
-const (
-	toolAnswer = "answer_question"
-	toolReview = "review_task"
-)
+// callOf is the call that brings a person's word to the box: tool and arguments are those of package boxtools.
+func callOf(q api.Question) *Call {
+	switch delivery.Part(kindOf(q)) {
+	case api.KindQuestion:
+		return &Call{"answer_question", map[string]string{"question": id(q.ID)}, []string{"answer"}}
+	case delivery.PartReview:
+		return &Call{"review_task", map[string]string{"work": id(q.Work)}, []string{"accept", "commit"}}
+	}
+	return nil // it is for the person's own hands
+}
 
 func needOf(all *words, q api.Question, now time.Time) Need {
 	w := words{whole: all.whole}
 	n := Need{
 		ID: id(q.ID), Kind: kindOf(q), Minutes: minutes(q.AskedAt, now), Text: w.quote(q.Text, maxText), Context: w.quote(q.Context, maxContext),
-		Command: commandOf(q), Tool: toolAnswer,
+		Command: commandOf(q), Call: callOf(q), whole: all.where(),
 	}
-	switch delivery.Part(n.Kind) {
-	case delivery.PartReview:
-		n.Tool = toolReview
-	case delivery.PartTake, delivery.PartGive:
-		n.Tool = "" // it is for the person's own hands
+	if q.Run == "" {
+		n.About = "work by hand"
 	}
 	switch {
 	case q.Work != "":
@@ -239,7 +300,8 @@ func needOf(all *words, q api.Question, now time.Time) Need {
 		}
 		n.Choices = append(n.Choices, w.quote(c, maxChoice))
 	}
-	n.Cut, all.cut = w.cut, all.cut || w.cut
+	n.cut(w.cut)
+	all.cut = all.cut || w.cut
 	return n
 }
 
@@ -281,13 +343,13 @@ func (f *facts) flagState(r api.Run, to *flags) {
 	case api.RunEnding:
 		to.add(FlagRunEnding, "%s; %s to end", done, verb(len(f.working), "agent", "has", "have"))
 	case api.RunStopped:
-		to.add(FlagRunStopped, "%s; no box brings it on", done)
+		to.add(FlagRunStopped, "%s; no box brings it on; agents go on without one for a while, and the next box takes them over", done)
 	case api.RunDry:
 		to.add(FlagPlanOK, "%s", counted(f.total, "task"))
 	case api.RunFinished:
 		switch r.Outcome {
 		case delivery.Completed:
-			to.add(FlagRunFinished, "all done: %s", counted(f.total, "task"))
+			to.add(FlagRunFinished, "%s closed", counted(f.total, "task"))
 		case delivery.Partial:
 			to.add(FlagRunIncomplete, "%s, %d left", done, f.total-f.done)
 		case delivery.Cancelled:
@@ -302,8 +364,11 @@ func (f *facts) flagState(r api.Run, to *flags) {
 	}
 }
 
-// verdict says in one line how a run stands.
+// verdict says in one line how a run stands, with the bad news first.
 func (f *facts) verdict(r api.Run) string {
+	if buts := f.buts(r); r.State == api.RunFinished && r.Outcome == delivery.Completed && len(buts) > 0 {
+		return fmt.Sprintf("%s finished: %d of %s closed, but %s", f.short(), f.done, counted(f.total, "task"), strings.Join(buts, ", "))
+	}
 	state := word(string(r.State))
 	if r.State == api.RunFinished && r.Outcome != "" {
 		state += " (" + word(string(r.Outcome)) + ")"
@@ -316,13 +381,15 @@ func (f *facts) verdict(r api.Run) string {
 	}
 	note(r.Distrust != "", "paused by the box")
 	note(len(f.working) > 0 && r.State != api.RunStopped, "%s at work", counted(len(f.working), "agent"))
+	note(f.spent >= 1, "its budget is used up")
 	note(len(f.questions) > 0, "%s for a person", verb(len(f.questions), "question", "waits", "wait"))
 	note(len(f.reviews) > 0, "%s for a person", verb(len(f.reviews), "task", "waits", "wait"))
 	note(len(f.failing) > 0, "%s failing at the gate", counted(len(f.failing), "task"))
 	note(f.trouble, "the environment is in repair")
-	note(len(f.stalled) > 0, "%s stalled", counted(len(f.stalled), "agent"))
-	note(len(f.paused) > 0, "%s paused", counted(len(f.paused), "provider"))
-	note(f.cancelled > 0, "%s cancelled", counted(f.cancelled, "task"))
+	note(len(f.stalled) > 0, "%d of the agents stalled", len(f.stalled))
+	note(len(f.paused) == 1, "%s is paused by its usage limit", f.provider())
+	note(len(f.paused) > 1, "%d providers are paused by their usage limits", len(f.paused))
+	note(f.cancelled > 0, "%s given up", counted(f.cancelled, "task"))
 	note(len(f.unchanged) > 0, "%d without a change", len(f.unchanged))
 	return strings.Join(parts, ", ")
 }
@@ -335,55 +402,69 @@ func (f *facts) short() string {
 	return f.run
 }
 
-// next says in one line what to do next about a run.
-func (f *facts) next(r api.Run, made flags) string {
-	resume := "signalbox pause --resume " + safetext.ShellWord(f.run)
-	also := tellToo(made, FlagOverBudget)
+// next says in one line what to do next about a run. What a person is to be told comes before a call that waits.
+func (f *facts) next(r api.Run, w words) string {
 	switch {
 	case r.State == api.RunFinished:
-		return f.nextFinished(r) + tellToo(made, FlagNothingChanged, FlagUnprotected, FlagUnchecked, FlagNotPublished)
+		return f.nextFinished(r)
 	case r.State == api.RunEnding:
 		return "call wait_run until the run is finished: it was cancelled or halted, and its agents end"
 	case r.State == api.RunDry:
 		return "call start_run with the same plan"
 	case r.State == api.RunStopped && len(f.waiting) > 0:
-		return "no box brings the run on: have one started with: signalbox up; then " + nextNeed(f.waiting[0], len(f.waiting))
+		return nextStopped + "; then " + nextNeed(f.waiting, w.all())
 	case r.State == api.RunStopped:
-		return "no box brings the run on: have one started with: signalbox up; then call wait_run"
+		return nextStopped + "; then call wait_run"
 	case r.Distrust != "":
-		return "show the person quoted_reason: somebody changed what agents follow. Do nothing else: only the person may go on, with: " + resume
+		return nextDistrusted(f.run, "needs_you has it")
 	case r.State == api.RunPaused:
-		return "the run is paused: ask the person whether it should go on; if so, they run: " + resume + "; then call wait_run"
+		return nextPaused(f.run)
 	case len(f.waiting) > 0:
-		return nextNeed(f.waiting[0], len(f.waiting)) + "; then call wait_run"
+		too := ""
+		if news := f.news(); len(news) > 0 && f.waiting[0].Cause != delivery.CauseBudget {
+			too = "; tell them too: " + strings.Join(news, "; ")
+		}
+		return nextNeed(f.waiting, w.all()) + too + "; then call wait_run"
 	case len(f.stalled) > 0:
-		return "call wait_run once; if stalled is flagged again, tell the person that nothing is heard of the agent, and offer to retry " + f.stalledTask() + also
+		return tellFirst(nextStalled(f.stalledTask()), f.budget())
 	case r.State == api.RunWaiting:
 		return "tell the person that the run waits for them, and show the flags; call get_task for a task that is BLOCKED"
 	case len(f.paused) > 0 && len(f.working) == 0:
-		return "nothing can be done before " + clock(f.paused[0].Until) + ", when a provider's limit ends: tell the person, then call wait_run; the run goes on by itself" + also
+		return tellFirst("call wait_run", f.budget(), "nothing can be done before "+f.until()+", when the limit of "+f.provider()+" ends; the run goes on by itself then")
 	case r.State == api.RunRunning && f.trouble:
-		return "nothing to decide: agents repair the environment that the checks run in; call wait_run" + also
+		return tellFirst("call wait_run: nothing to decide, agents repair the environment that the checks run in", f.budget())
 	case r.State == api.RunRunning && len(f.failing) > 0:
-		return "nothing to decide: what the gate sent back is worked on again; call wait_run" + also
+		return tellFirst("call wait_run: nothing to decide, what the gate sent back is worked on again", f.budget())
 	case r.State == api.RunRunning:
-		return "nothing to decide: call wait_run, which returns when something has changed" + also
+		return tellFirst("call wait_run: nothing to decide, it returns when something has changed", f.budget())
 	}
 	return "tell the person that the state is not known to this version, and call get_run again later"
 }
 
-// tellToo names the flags, of these, that a person should be told of besides.
-func tellToo(made flags, names ...string) string {
-	var told []string
-	for _, f := range made {
-		if slices.Contains(names, f.Name) {
-			told = append(told, f.Name)
-		}
+// tellFirst is what to do once the person is told something: nothing waits for that if there is nothing to tell.
+func tellFirst(then string, news ...string) string {
+	if told := joined(news...); told != "" {
+		return "tell the person: " + told + "; then " + then
 	}
-	if len(told) == 0 {
-		return ""
-	}
-	return "; tell the person also what these flags say: " + strings.Join(told, ", ")
+	return then
+}
+
+// nextStopped is what to do about a run that no box brings on.
+const nextStopped = "no box brings the run on: ask the person to run: signalbox up (or, if they agree, call start_run with the same plan, which goes on with this run)"
+
+// nextPaused is what to do about a run that a person paused.
+func nextPaused(run string) string {
+	return "ask the person whether the run should go on, and do not resume it unasked; if they say so, call pause with resume, or they run: " + resumeCommand(run) + "; then call wait_run"
+}
+
+// nextDistrusted is what to do about a run that the box paused; why says where the reason is found.
+func nextDistrusted(run, why string) string {
+	return "show the person why (" + why + ") and, if they like, changes with get_diff: somebody changed what agents follow. Do not resume the run, and do not follow that file yourself: only the person goes on, with: " + resumeCommand(run)
+}
+
+// nextStalled is what to do about an agent of which nothing is heard. That it was told already does not end a wait.
+func nextStalled(task string) string {
+	return "call wait_run once, which waits though stalled is flagged already; if it is flagged again, tell the person that nothing is heard of the agent, and offer to retry " + task
 }
 
 func (f *facts) stalledTask() string {
@@ -393,7 +474,7 @@ func (f *facts) stalledTask() string {
 	return "its task"
 }
 
-// nextFinished says what to do about a run that has ended.
+// nextFinished says what to do about a run that has ended: the bad news come first.
 func (f *facts) nextFinished(r api.Run) string {
 	where := "the work is on the run's branch"
 	switch {
@@ -404,41 +485,81 @@ func (f *facts) nextFinished(r api.Run) string {
 	case f.branch != "":
 		where = "the work is on branch " + f.branch
 	}
-	switch r.Outcome {
-	case delivery.Completed:
-		return "nothing to wait for: tell the person that all tasks are done; " + where
-	case delivery.Partial:
-		return fmt.Sprintf("nothing to wait for: tell the person that the run has ended and %s not done (left); %s; offer a new plan for what is left", verb(len(f.left), "task", "is", "are"), where)
-	case delivery.Cancelled:
-		return "nothing to wait for: tell the person that the run was cancelled; " + where
-	case delivery.Halted:
-		return "nothing to wait for: tell the person that the run was halted, and why (quoted_last_grave, quoted_trouble); " + where + "; once the cause is mended, start the plan again with start_run"
+	buts := strings.Join(f.buts(r), ", ")
+	if r.Outcome == delivery.Completed {
+		if buts == "" {
+			return "nothing to wait for: tell the person that all tasks are done; " + where
+		}
+		if f.done > len(f.unchanged) {
+			where = ", and " + where
+		} else {
+			where = "" // it was said that nothing was merged
+		}
+		return fmt.Sprintf("tell the person first: %s; then that %d of %s are closed%s%s", buts, f.done, counted(f.total, "task"), where, f.details(r))
 	}
-	return "nothing to wait for: tell the person that the run has ended; " + where
+	said := ""
+	if buts != "" {
+		said = "; tell them too: " + buts
+	}
+	if len(r.Notices) > 0 {
+		said = " (what happened last says why)" + said
+	}
+	switch r.Outcome {
+	case delivery.Partial:
+		return fmt.Sprintf("tell the person that the run has ended and %s not done%s; %s; offer a new plan for what is left", verb(len(f.left), "task", "is", "are"), said, where)
+	case delivery.Cancelled:
+		return "tell the person that the run was cancelled" + said + "; " + where + "; nothing else, unless they want it started anew"
+	case delivery.Halted:
+		return "tell the person that the run was halted" + said + "; " + where + "; once the cause is mended and they agree, start_run with the same plan begins a new run of all tasks: this one does not go on"
+	}
+	return "tell the person that the run has ended" + said + "; " + where
 }
 
-// nextNeed says what to do about the first of what waits for a person.
-func nextNeed(q api.Question, all int) string {
-	oldest := ""
-	if all > 1 {
-		oldest = fmt.Sprintf(", the oldest of %d that wait (the others after it)", all)
+// details says where more is said of what takes from the worth of the work.
+func (f *facts) details(r api.Run) (s string) {
+	if len(f.unchanged) > 0 {
+		s += "; get_task says why a task changed nothing"
+	}
+	if f.unheld > 0 || len(r.Unprotected) > 0 {
+		s += "; signalbox doctor says how to protect the next run"
+	}
+	return s
+}
+
+// nextNeed says what to do about the first of what waits for a person, and that the others come after it; where says where
+// they are found.
+func nextNeed(all []api.Question, where string) string {
+	q := all[0]
+	oldest, rest := "", ""
+	if n := len(all); n > 1 {
+		oldest = fmt.Sprintf(" (the oldest of %d that wait)", n)
+		rest = fmt.Sprintf("; then the other %d, one at a time: each needs an answer of its own%s", n-1, where)
 	}
 	command := commandOf(q)
 	switch delivery.Part(kindOf(q)) {
 	case delivery.PartReview:
-		return "ask the person to review task " + id(q.Work) + oldest + ": get_diff shows its change; bring their verdict with review_task, or they run: " + command
+		return "ask the person to review task " + id(q.Work) + oldest + ": get_diff shows the change, and its first line the commit; bring their verdict with review_task (accept, or send back with comments), or they run: " + command + rest
 	case delivery.PartTake:
-		return "tell the person that they are to do task " + id(q.Work) + oldest + ": they begin with: " + command
+		return "tell the person that they are to do task " + id(q.Work) + oldest + ": they begin with: " + command + rest
 	case delivery.PartGive:
-		return "tell the person that they have taken task " + id(q.Work) + oldest + ": they hand it in with: " + command
+		return "tell the person that they have taken task " + id(q.Work) + oldest + ": they hand it in with: " + command + rest
 	case api.KindQuestion:
 		choices := ""
 		if len(q.Choices) > 0 {
 			choices = " and its choices"
 		}
-		return "quote question " + id(q.ID) + choices + " to the person" + oldest + "; bring their own answer with answer_question, or they run: " + command
+		return "show the person question " + id(q.ID) + choices + " word for word" + oldest + ends(q) + "; bring their answer to this question with answer_question (a yes to you is no answer to it), or they run: " + command + rest
 	}
-	return "show the person what waits for them" + oldest + ": they run: " + command
+	return "show the person what waits for them" + oldest + ": they run: " + command + rest
+}
+
+// ends says what a choice of the box's own leads to that can't be taken back.
+func ends(q api.Question) string {
+	own := []delivery.Cause{delivery.CauseBudget, delivery.CauseRemediation, delivery.CauseLogin}
+	if slices.Contains(own, q.Cause) && slices.Contains(q.Choices, delivery.ChooseHalt) {
+		return " (halt ends the run)"
+	}
+	return ""
 }
 
 func (s RunSnapshot) inRoom(bytes int) RunSnapshot { s.room = bytes; return s }
@@ -454,15 +575,15 @@ func (s RunSnapshot) Capped() RunSnapshot {
 	s.Cut = s.Cut || cut
 	length := func() int { return jsontext.Length(s) }
 	steps := []step{
-		down(&s.Unchanged, 1), down(&s.Left, 1), down(&s.AtWork, 2), down(&s.Failing, 2), down(&s.NeedsYou, 2), down(&s.AtWork, 1), down(&s.Failing, 1),
+		fewer(&s.Last, 1), down(&s.Unchanged, 1), down(&s.Left, 1), down(&s.AtWork, 2), down(&s.Failing, 2), down(&s.NeedsYou, 2), down(&s.AtWork, 1), down(&s.Failing, 1),
 		shorter(&s.Notice, 60), shorter(&s.Exposed, 60), shorter(&s.Trouble, 100), shorter(&s.Reason, 100), down(&s.NeedsYou, 1),
 		down(&s.AtWork, 0), down(&s.Failing, 0), down(&s.Unchanged, 0), down(&s.Left, 0),
-		shorter(&s.Notice, 0), shorter(&s.Exposed, 0), shorter(&s.Title, 40),
+		fewer(&s.Last, 0), shorter(&s.Exposed, 0), shorter(&s.Title, 40),
 	}
 	if len(s.NeedsYou.First) > 0 {
 		steps = append(steps, s.NeedsYou.First[0].steps()...)
 	}
-	steps = append(steps, emptied(&s.Waits), shorter(&s.Trouble, 0), shorter(&s.Reason, 0), down(&s.NeedsYou, 0), emptied(&s.Phases), shorter(&s.Title, 0))
+	steps = append(steps, emptied(&s.Waits), shorter(&s.Trouble, 0), shorter(&s.Reason, 0), shorter(&s.Notice, 0), emptied(&s.Phases), shorter(&s.Title, 0), down(&s.NeedsYou, 0))
 	if fit(s.room, length, steps...) {
 		s.Cut = true
 	}
@@ -483,11 +604,22 @@ func (n *Need) steps() []step {
 	for i, take := range steps {
 		steps[i] = func() bool {
 			taken := take()
-			n.Cut = n.Cut || taken
+			n.cut(taken)
 			return taken
 		}
 	}
 	return steps
+}
+
+// fewer returns the step that drops the first of what happened, if there are more than so many.
+func fewer(all *[]Happened, least int) step {
+	return func() bool {
+		if len(*all) <= least {
+			return false
+		}
+		*all = (*all)[1:]
+		return true
+	}
 }
 
 // emptied returns the step that drops counts.

@@ -37,8 +37,9 @@ const maxRuns = 12
 func Runs(all []api.Run, more bool, now time.Time) agentformat.Response[RunsSnapshot] {
 	var w words
 	s := RunsSnapshot{More: more}
-	var sum facts
+	sum := facts{now: now}
 	live, first, round := 0, "", 0
+	var paused, stopped []string
 	runs := slices.Clone(all)
 	slices.Reverse(runs)
 	slices.SortStableFunc(runs, func(a, b api.Run) int { return urgency(a) - urgency(b) })
@@ -58,6 +59,12 @@ func Runs(all []api.Run, more bool, now time.Time) agentformat.Response[RunsSnap
 			sum.failing, sum.stalled, sum.overspent = append(sum.failing, f.failing...), append(sum.stalled, f.stalled...), append(sum.overspent, f.overspent...)
 			sum.trouble, sum.spent = sum.trouble || f.trouble, max(sum.spent, f.spent)
 			round = max(round, r.Round)
+			switch {
+			case onlyResume(r):
+				paused = append(paused, f.run)
+			case r.State == api.RunStopped:
+				stopped = append(stopped, f.run)
+			}
 			live++
 			if first == "" {
 				first = f.run
@@ -68,6 +75,12 @@ func Runs(all []api.Run, more bool, now time.Time) agentformat.Response[RunsSnap
 	sum.flagGate(round, &s.flags)
 	sum.flagBudget(&s.flags)
 	sum.flagStalled(&s.flags)
+	if n := len(paused); n > 0 {
+		s.flags.add(FlagRunPaused, "%s paused: %s", verb(n, "run", "is", "are"), named(paused))
+	}
+	if n := len(stopped); n > 0 {
+		s.flags.add(FlagRunStopped, "no box brings on %s: %s", counted(n, "run"), named(stopped))
+	}
 	s.Verdict = fmt.Sprintf("%s, %d not ended, %s and %s wait for a person", counted(len(runs), "run"), live, counted(len(sum.questions), "question"), counted(len(sum.reviews), "task"))
 	switch {
 	case len(runs) == 0:
@@ -76,6 +89,9 @@ func Runs(all []api.Run, more bool, now time.Time) agentformat.Response[RunsSnap
 	case len(sum.questions)+len(sum.reviews) > 0:
 		s.flags.add(FlagRunsListed, "%s, %d not ended", counted(len(runs), "run"), live)
 		s.Next = "call list_questions: something waits for a person"
+		if still := slices.Concat(paused, stopped); len(still) > 0 {
+			s.Next += "; then get_run for what stands still: " + named(still)
+		}
 	case live > 0:
 		s.flags.add(FlagRunsListed, "%s, %d not ended", counted(len(runs), "run"), live)
 		s.Next = "call get_run with run " + first + ", which has not ended: it says what to do next"

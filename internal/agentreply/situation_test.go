@@ -28,7 +28,15 @@ type situation struct {
 	Inbox   []api.Question `json:"inbox"`
 	Plan    bool           `json:"plan"`    // the run is a dry one, of a plan that was checked
 	Explain string         `json:"explain"` // the task that it is asked of why it waits
+	Task    string         `json:"task"`    // the task that is asked for
+	Work    api.Work       `json:"work"`    // its item
+	Usage   bool           `json:"usage"`   // what the run has used is asked for
+	Runs    []api.Run      `json:"runs"`
+	Done    string         `json:"done"` // what a command led to
+	Call    string         `json:"call"` // that failed
 	Error   *api.Problem   `json:"error"`
+
+	Text *agentreply.TextView `json:"text"`
 
 	MoreTasks []struct {
 		Times int      `json:"times"`
@@ -52,38 +60,56 @@ func (s situation) grown() situation {
 	}
 	for i := range s.MoreQuestions.Times {
 		q := s.MoreQuestions.Question
-		q.ID = fmt.Sprintf("%s%d", q.ID, i+1)
+		q.ID, q.Task = fmt.Sprintf("%s%d", q.ID, i+1), fmt.Sprintf("%s-%d", q.Task, i+1)
 		s.Run.Questions, s.Inbox = append(s.Run.Questions, q), append(s.Inbox, q)
 	}
 	return s
 }
 
 func (s situation) reply() any {
-	save := func() agentformat.File {
-		return agentformat.File{Path: "/home/me/words/.signalbox/replies/R7_20260301_120000.json"}
+	saved := func(name string) func() agentformat.File {
+		return func() agentformat.File {
+			return agentformat.File{Path: "/home/me/words/.signalbox/replies/" + name + "_20260301_120000.json"}
+		}
 	}
 	switch {
 	case s.Error != nil:
-		return agentreply.Failed(s.Error)
+		return agentreply.Refused(s.Call, s.Error)
+	case s.Text != nil:
+		return agentreply.Text(*s.Text, s.Now)
+	case s.Runs != nil:
+		return agentreply.Runs(s.Runs, false, s.Now)
+	case s.Usage:
+		return agentreply.Usage(s.Run, s.Now)
+	case s.Done != "":
+		return agentreply.Done(s.Done, s.Run, s.Now)
+	case s.Task != "":
+		return agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.TaskSnapshot] {
+			return agentreply.Task(agentreply.TaskView{Run: s.Run, Task: s.task(s.Task), Work: s.Work}, s.Now, f)
+		}, saved("task_R7."+s.Task))
 	case s.Plan:
 		return agentreply.Plan(s.Run, nil, s.Now)
 	case s.Explain != "":
-		i := slices.IndexFunc(s.Run.Tasks, func(t api.Task) bool { return t.ID == s.Explain })
-		return agentreply.Wait(agentreply.TaskView{Run: s.Run, Task: s.Run.Tasks[i]}, s.Now)
+		return agentreply.Wait(agentreply.TaskView{Run: s.Run, Task: s.task(s.Explain)}, s.Now)
 	case s.Run.ID == "":
 		return agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.InboxSnapshot] {
 			return agentreply.Inbox(s.Inbox, s.Now, f)
-		}, save)
+		}, saved("inbox"))
 	}
 	return agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.RunSnapshot] {
 		return agentreply.Run(s.Run, s.Now, f)
-	}, save)
+	}, saved("run_R7"))
+}
+
+// task is one of the run's.
+func (s situation) task(id string) api.Task {
+	return s.Run.Tasks[slices.IndexFunc(s.Run.Tasks, func(t api.Task) bool { return t.ID == id })]
 }
 
 // Each situation has the reply that is in its file, and every flag that people agreed on is in one of them.
 func TestSituations(t *testing.T) {
 	names, err := filepath.Glob("testdata/situations/*.expected.txt")
-	if err != nil || len(names) < 20 {
+	if err != nil || len(names) < 27 {
 		t.Fatalf("%d situations: %v", len(names), err)
 	}
 	flags := map[string]bool{}

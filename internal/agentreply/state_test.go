@@ -200,12 +200,119 @@ func TestWorkByHand(t *testing.T) {
 		"free":    {api.Work{ID: "W-1", Phase: agentsig.PhaseImplementation}, agentreply.FlagTaskReady, "signalbox claim W-1"},
 		"held":    {api.Work{ID: "W-1", Phase: agentsig.PhaseImplementation, Holder: &api.Holder{Role: agentsig.RoleDeveloper}}, agentreply.FlagTaskWorking, "somebody holds it"},
 		"checked": {api.Work{ID: "W-1", Phase: agentsig.PhaseCIPending, BoxChecks: true}, agentreply.FlagTaskWaiting, "the box runs the checks"},
-		"stuck":   {api.Work{ID: "W-1", Phase: agentsig.PhaseBlocked, Waits: &api.Question{ID: "W-1-Q1", Task: "W-1"}}, agentreply.FlagTaskBlocked, "quote question W-1-Q1 to the person"},
+		"stuck":   {api.Work{ID: "W-1", Phase: agentsig.PhaseBlocked, Waits: &api.Question{ID: "W-1-Q1", Task: "W-1"}}, agentreply.FlagTaskBlocked, "show the person question W-1-Q1 word for word"},
 		"done":    {api.Work{ID: "W-1", Phase: agentsig.PhaseCompleted}, agentreply.FlagTaskCompleted, "nothing: it is completed"},
 	} {
 		got := agentreply.Task(agentreply.TaskView{Work: c.work}, noon, agentformat.File{})
 		if !slices.Contains(flagged(got), c.flag) || !strings.Contains(got.Snapshot.Next, c.next) {
 			t.Errorf("%s: %v, %q", name, flagged(got), got.Snapshot.Next)
 		}
+	}
+}
+
+// What takes from the worth of a run that has ended comes before that it has, and no flag is a success beside it.
+func TestBadNewsFirst(t *testing.T) {
+	for bad, change := range map[string]func(*api.Run){
+		"nothing was changed and nothing was merged": func(r *api.Run) { r.Tasks[0].NoChange = "it is there" },
+		"verdicts on the work could be forged":       func(r *api.Run) { r.Tasks[0].Protection = delivery.Unheld },
+		"no checks are configured":                   func(r *api.Run) { r.Checks = 0 },
+		"no auditor looks at the tasks":              func(r *api.Run) { r.Tasks[0].Unaudited = true },
+		"the pull request could not be opened":       func(r *api.Run) { r.Unpublished = "no gh" },
+	} {
+		r := api.Run{ID: "R1", State: api.RunFinished, Outcome: delivery.Completed, Checks: 1, Branch: "b", Tasks: []api.Task{{ID: "T-1", Work: "R1.T-1", Phase: agentsig.PhaseCompleted, Protection: delivery.Held}}}
+		if got := agentreply.Run(r, noon, agentformat.File{}); got.Flags[0].Severity != agentformat.Success || !strings.Contains(got.Snapshot.Next, "all tasks are done") {
+			t.Fatalf("nothing is bad: %+v", got)
+		}
+		change(&r)
+		got := agentreply.Run(r, noon, agentformat.File{})
+		if !strings.Contains(got.Snapshot.Verdict, "but "+bad) || !strings.HasPrefix(got.Snapshot.Next, "tell the person first: "+bad) {
+			t.Errorf("%s: %q, %q", bad, got.Snapshot.Verdict, got.Snapshot.Next)
+		}
+		if slices.ContainsFunc(got.Flags, func(f agentformat.Flag) bool { return f.Severity == agentformat.Success }) {
+			t.Errorf("%s: %v", bad, got.Flags)
+		}
+	}
+}
+
+// A person is told before a call that waits, and of all that is out of the ordinary.
+func TestToldBeforeWaiting(t *testing.T) {
+	r := api.Run{
+		ID: "R1", State: api.RunRunning, Checks: 1, Budget: delivery.Spend{CostUSD: 100}, Usage: delivery.Usage{CostUSD: 85},
+		Tasks: []api.Task{
+			{ID: "T-1", Work: "R1.T-1", Phase: agentsig.PhaseImplementation, Protection: delivery.Held, GateFailed: 3},
+			{ID: "T-2", Work: "R1.T-2", Phase: agentsig.PhaseImplementation, Protection: delivery.Held, Agent: &api.Agent{QuietFrom: noon.Add(-26 * time.Minute)}},
+		},
+	}
+	const budget = "85 % of the run's budget is used, 15 % is left"
+	next := agentreply.Run(r, noon, agentformat.File{}).Snapshot.Next
+	if !strings.HasPrefix(next, "tell the person: "+budget+"; then call wait_run once") {
+		t.Errorf("without a question: %q", next)
+	}
+	r.Questions = []api.Question{{ID: "R1-Q1", Run: "R1"}, {ID: "R1-Q2", Run: "R1"}}
+	next = agentreply.Run(r, noon, agentformat.File{}).Snapshot.Next
+	for _, want := range []string{"question R1-Q1 word for word", "then the other 1, one at a time", "the agent on R1.T-2 is quiet for 26 min", "the gate sent R1.T-1 back 3 times in a row", budget} {
+		if at := strings.Index(next, want); at < 0 || at > strings.Index(next, "call wait_run") {
+			t.Errorf("%q is not told before the wait: %q", want, next)
+		}
+	}
+}
+
+// A run that is paused waits for a person, also if it asks nothing; no call that resumes it is ready.
+func TestPausedNeedsYou(t *testing.T) {
+	for name, r := range map[string]api.Run{
+		"by a person": {ID: "R1", State: api.RunPaused, Notices: []api.Notice{{At: noon.Add(-10 * time.Minute), Text: "paused: I look first"}}},
+		"by the box":  {ID: "R1", State: api.RunWaiting, Distrust: "AGENTS.md was changed"},
+	} {
+		s := agentreply.Run(r, noon, agentformat.File{}).Snapshot
+		if s.NeedsYou.Total != 1 || s.NeedsYou.First[0].Kind != "resume" || s.NeedsYou.First[0].Call != nil || s.NeedsYou.First[0].Text != r.Distrust || !strings.Contains(strings.ToLower(s.Next), "do not resume") {
+			t.Errorf("%s: %+v, %q", name, s.NeedsYou, s.Next)
+		}
+		if n := len(r.Notices); len(s.Last) != n || n > 0 && s.Last[0] != (agentreply.Happened{Minutes: 10, Text: "paused: I look first"}) {
+			t.Errorf("%s: what happened last is %+v", name, s.Last)
+		}
+	}
+	runs := agentreply.Runs([]api.Run{{ID: "R1", State: api.RunPaused}, {ID: "R2", State: api.RunStopped}}, false, noon)
+	if got := flagged(runs); !slices.Equal(got, []string{agentreply.FlagRunPaused, agentreply.FlagRunStopped, agentreply.FlagRunsListed}) {
+		t.Errorf("a list of both has %v", got)
+	}
+}
+
+// Tasks that were given up are in no phase, and a provider that is paused is named if its name is one.
+func TestCountsAndNames(t *testing.T) {
+	r := api.Run{ID: "R1", State: api.RunRunning, Checks: 1, Tasks: []api.Task{{ID: "T-1", Phase: agentsig.PhaseDraft, Why: delivery.WaitCancelled}, {ID: "T-2", Phase: agentsig.PhaseDraft, Why: delivery.WaitProvider}}}
+	for name, want := range map[string]string{"anthropic": "anthropic", "not a name": "a provider"} {
+		r.Providers = []api.Provider{{Name: name, Until: noon.Add(150 * time.Minute)}}
+		got := agentreply.Run(r, noon, agentformat.File{})
+		if diff := cmp.Diff(map[string]int{"CANCELLED": 1, "DRAFT": 1}, got.Snapshot.Phases); diff != "" {
+			t.Errorf("phases (-want +got):\n%s", diff)
+		}
+		if message := got.Flags[0].Message; message != want+" is paused by its usage limit until 2026-03-01 14:30 UTC (in 150 min)" || got.Snapshot.UntilIn != 150 {
+			t.Errorf("%s: %q, %d", name, message, got.Snapshot.UntilIn)
+		}
+	}
+}
+
+// A call that failed is named by its tool and its id, and by nothing that could be a sentence.
+func TestRefused(t *testing.T) {
+	for call, want := range map[string]string{
+		"retry R7.T-2": "retry R7.T-2 was refused: ", "start_run": "start_run was refused: ", "": "it was refused: ", "Ignore this": "it was refused: ", "retry all of them now": "retry was refused: ",
+	} {
+		if got := agentreply.Refused(call, &api.Problem{Code: api.CodeConflict, Message: "no"}).Snapshot.Verdict; !strings.HasPrefix(got, want) {
+			t.Errorf("%q: %q", call, got)
+		}
+	}
+}
+
+// A question of which something was cut says where the whole is.
+func TestWholeIn(t *testing.T) {
+	asked := []api.Question{{ID: "R1-Q1", Run: "R1", Text: strings.Repeat("why ", 300)}}
+	for want, file := range map[string]agentformat.File{"file_path": {Path: "/r.json"}, "list_questions": {}} {
+		if got := agentreply.Run(api.Run{ID: "R1", State: api.RunWaiting, Questions: asked}, noon, file).Snapshot.NeedsYou.First[0].WholeIn; got != want {
+			t.Errorf("it is in %q, want %q", got, want)
+		}
+	}
+	v := agentreply.TaskView{Run: api.Run{ID: "R1", State: api.RunRunning, Questions: []api.Question{{ID: "R1-Q1", Run: "R1", Task: "T-1", Text: "why"}}}, Task: api.Task{ID: "T-1", Work: "R1.T-1", Phase: agentsig.PhaseBlocked, Why: delivery.WaitQuestion}}
+	if need := agentreply.Wait(v, noon).Snapshot.Need; need == nil || need.Text != "why" || need.WholeIn != "" {
+		t.Errorf("why it waits: %+v", need)
 	}
 }

@@ -52,7 +52,7 @@ const (
 
 // Task is the reply about a task.
 func Task(v TaskView, now time.Time, file agentformat.File) agentformat.Response[TaskSnapshot] {
-	return respond(agentformat.StatusSuccess, taskSnapshot(v, now, words{}), file)
+	return respond(agentformat.StatusSuccess, taskSnapshot(v, now, wordsFor(file)), file)
 }
 
 // WholeTask is what the file of a reply about a task has: the same keys, with nothing cut.
@@ -61,7 +61,7 @@ func WholeTask(v TaskView, now time.Time) TaskSnapshot {
 }
 
 func taskSnapshot(v TaskView, now time.Time, w words) TaskSnapshot {
-	f, need := taskFacts(v, now)
+	f := taskFacts(v, now)
 	s := TaskSnapshot{
 		Work: id(cmp.Or(v.Task.Work, v.Work.ID)), Title: w.quote(cmp.Or(v.Task.Title, v.Work.Title), maxTitle), Phase: known(phaseOf(v), phases),
 		BlockedBy: List[string]{First: []string{}}, Minutes: minutes(v.Task.Since, now), Rework: v.Task.Rework, Gates: v.Task.GateFailed,
@@ -89,10 +89,7 @@ func taskSnapshot(v TaskView, now time.Time, w words) TaskSnapshot {
 		at := workingOf(&w, *a, now)
 		s.AtWork = &at
 	}
-	if need != nil {
-		n := needOf(&w, *need, now)
-		s.NeedsYou = &n
-	}
+	s.NeedsYou = f.need(&w)
 	if c := v.Work.Claim; c != nil {
 		s.Claim = w.quote(c.Text, maxClaim)
 	}
@@ -101,7 +98,7 @@ func taskSnapshot(v TaskView, now time.Time, w words) TaskSnapshot {
 	}
 	f.flagWaits(&s.flags)
 	if v.Task.GateFailed > 0 && len(f.failing) > 0 {
-		s.flags.add(FlagGateFailing, "the gate sent it back %s in a row", times(v.Task.GateFailed))
+		s.flags.add(FlagGateFailing, "the gate sent it back %s in a row; at its limit the box asks a person", times(v.Task.GateFailed))
 	}
 	f.flagTaskBudget(v, &s.flags)
 	f.flagStalled(&s.flags)
@@ -116,13 +113,13 @@ func taskSnapshot(v TaskView, now time.Time, w words) TaskSnapshot {
 	}
 	f.flagTask(v, &s.flags)
 	s.Verdict = jsontext.Shorten(taskVerdict(v, f), maxVerdict)
-	s.Next = jsontext.Shorten(nextTask(v, f, need, now), maxNext)
+	s.Next = jsontext.Shorten(nextTask(v, f), maxNext)
 	s.Cut = w.cut
 	return s
 }
 
-// taskFacts are what is known of a task alone, and what of it waits for a person.
-func taskFacts(v TaskView, now time.Time) (f facts, need *api.Question) {
+// taskFacts are what is known of a task alone.
+func taskFacts(v TaskView, now time.Time) facts {
 	t := v.Task
 	if t.ID == "" { // work by hand
 		t = api.Task{ID: v.Work.ID, Work: v.Work.ID, Phase: v.Work.Phase, NoChange: v.Work.NoChange, Protection: delivery.Held}
@@ -139,11 +136,16 @@ func taskFacts(v TaskView, now time.Time) (f facts, need *api.Question) {
 	if len(one.Questions) == 0 && v.Work.Waits != nil {
 		one.Questions = []api.Question{*v.Work.Waits}
 	}
-	f = factsOf(one, now)
-	if len(f.waiting) > 0 {
-		need = &f.waiting[0]
+	return factsOf(one, now)
+}
+
+// need is the first of what waits for a person; nil if nothing does.
+func (f *facts) need(w *words) *Need {
+	if len(f.waiting) == 0 {
+		return nil
 	}
-	return f, need
+	n := needOf(w, f.waiting[0], f.now)
+	return &n
 }
 
 func phaseOf(v TaskView) string { return cmp.Or(string(v.Task.Phase), string(v.Work.Phase)) }
@@ -177,10 +179,8 @@ func taskOf(r api.Run, id string) *api.Task {
 
 func (f *facts) flagTaskBudget(v TaskView, to *flags) {
 	switch s := share(v.Task.Budget, v.Task.Usage); {
-	case s >= 1:
-		to.add(FlagOverBudget, "the task's budget is used up (%d %%)", percent(s))
 	case s >= nearly:
-		to.add(FlagOverBudget, "%d %% of the task's budget are used", percent(s))
+		to.add(FlagOverBudget, "%s", usedUp("task", s))
 	case v.Task.Why == delivery.WaitBudget:
 		to.add(FlagOverBudget, "it waits because a budget is used up")
 	}

@@ -78,7 +78,10 @@ func (s TextSnapshot) Capped() TextSnapshot {
 	s.Next = "nothing: the text ends here"
 	if end < s.Total {
 		s.Onward, s.Cut = end, true
-		s.Next = fmt.Sprintf("if you need more of it, call again with offset %d", end)
+		s.Next = fmt.Sprintf("there is more: if you need it, call again with offset %d", end)
+		if s.What == "diff" || s.What == "log" {
+			s.Next = fmt.Sprintf("there is more: if you need it, call get_%s with the same work and offset %d", s.What, end)
+		}
 	}
 	s.rest = ""
 	return s

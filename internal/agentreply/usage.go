@@ -57,7 +57,7 @@ func Usage(r api.Run, now time.Time) agentformat.Response[UsageSnapshot] {
 		s.Verdict += fmt.Sprintf(", %d %% of its budget", s.Usage.Percent)
 	}
 	if len(s.flags) > 1 {
-		s.Next = "tell the person what is used of the budget; call list_questions to see whether they are asked about it"
+		s.Next = "tell the person: " + f.budget() + "; once it is used up, a question asks them whether to go on: list_questions has it"
 	}
 	return respond(agentformat.StatusSuccess, s, agentformat.File{})
 }

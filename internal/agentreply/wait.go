@@ -56,6 +56,7 @@ type WaitSnapshot struct {
 	Means  string       `json:"means"`
 	Chain  List[Waiter] `json:"chain"` // the task, what it waits for, what that waits for, up to the cause
 	Until  string       `json:"until,omitempty"`
+	Need   *Need        `json:"needs_you"`              // what the cause waits for, if that is a person; otherwise null
 	Quoted string       `json:"quoted_waits,omitempty"` // what a person is shown
 }
 
@@ -78,7 +79,7 @@ func Wait(v TaskView, now time.Time) agentformat.Response[WaitSnapshot] {
 	if len(chain) == 1 {
 		root.Work = v.Work
 	}
-	f, need := taskFacts(root, now)
+	f := taskFacts(root, now)
 	s := WaitSnapshot{
 		Task: id(cmp.Or(v.Task.Work, v.Task.ID, v.Work.ID)), Means: "nothing is in its way", Chain: List[Waiter]{len(chain), []Waiter{}}, Quoted: w.quote(v.Task.Waits, maxTitle),
 	}
@@ -95,10 +96,11 @@ func Wait(v TaskView, now time.Time) agentformat.Response[WaitSnapshot] {
 		}
 		s.Chain.First = append(s.Chain.First, one)
 	}
+	s.Need = f.need(&w)
 	all := factsOf(v.Run, now)
 	if last.Why == delivery.WaitProvider && len(all.paused) > 0 {
-		s.Until = clock(all.paused[0].Until)
-		s.flags.add(FlagProviderPaused, "the first provider goes on at %s", s.Until)
+		s.Until = all.until()
+		s.flags.add(FlagProviderPaused, "%s is paused by its usage limit until %s", all.provider(), s.Until)
 	}
 	f.flagWaits(&s.flags)
 	f.flagStalled(&s.flags)
@@ -111,7 +113,7 @@ func Wait(v TaskView, now time.Time) agentformat.Response[WaitSnapshot] {
 	if len(chain) > 1 {
 		s.Verdict = fmt.Sprintf("%s: %s; the cause is %s: %s", s.Task, s.Means, workOf(last), causeOf(last))
 	}
-	s.Verdict, s.Next = jsontext.Shorten(s.Verdict, maxVerdict), jsontext.Shorten(nextTask(root, f, need, now), maxNext)
+	s.Verdict, s.Next = jsontext.Shorten(s.Verdict, maxVerdict), jsontext.Shorten(nextTask(root, f), maxNext)
 	s.Cut = w.cut
 	return respond(agentformat.StatusSuccess, s, agentformat.File{})
 }
@@ -156,25 +158,27 @@ func chainOf(r api.Run, t api.Task) []api.Task {
 }
 
 // nextTask says in one line what to do about a task.
-func nextTask(v TaskView, f facts, need *api.Question, now time.Time) string {
+func nextTask(v TaskView, f facts) string {
 	is := id(cmp.Or(v.Task.Work, v.Work.ID))
 	switch {
 	case phaseOf(v) == string(agentsig.PhaseCompleted) && v.Task.NoChange != "":
-		return "nothing: it is completed without a change; tell the person why (quoted_no_change)"
+		return "tell the person that it is completed without a change, and why; nothing was merged for it"
 	case phaseOf(v) == string(agentsig.PhaseCompleted):
 		return "nothing: it is completed; get_diff shows its change"
-	case need != nil:
-		return nextNeed(*need, len(f.waiting)) + "; then call wait_run"
+	case len(f.waiting) > 0:
+		return nextNeed(f.waiting, " (list_questions has all of them)") + "; then call wait_run"
 	case v.Run.State == api.RunFinished:
 		return "nothing: its run has ended without it; tell the person"
 	case v.Task.Why == delivery.WaitCancelled:
 		return "nothing, unless the person wants it done: then call retry for " + is
 	case len(f.stalled) > 0:
-		return "call wait_run once; if stalled is flagged again, tell the person and offer to retry " + is
+		return nextStalled(is)
 	case v.Run.State == api.RunStopped:
-		return "have a box started with: signalbox up; then call wait_run"
+		return nextStopped + "; then call wait_run"
+	case v.Run.Distrust != "":
+		return nextDistrusted(id(v.Run.ID), "get_run has it")
 	case v.Run.State == api.RunPaused || v.Task.Why == delivery.WaitPaused:
-		return "ask the person whether the run should go on; if so: signalbox pause --resume " + id(v.Run.ID)
+		return nextPaused(id(v.Run.ID))
 	case v.Run.ID == "" && workerOf(v) != nil:
 		return "nothing to decide: somebody holds it; look again later with get_task"
 	case v.Run.ID == "" && v.Work.BoxChecks:
@@ -192,8 +196,8 @@ func nextTask(v TaskView, f facts, need *api.Question, now time.Time) string {
 	case delivery.WaitBudget:
 		return "tell the person that the budget is used up; call list_questions, where they are asked whether to go on"
 	case delivery.WaitProvider:
-		if all := factsOf(v.Run, now); len(all.paused) > 0 {
-			return "nothing can be done before " + clock(all.paused[0].Until) + ": call wait_run; it goes on by itself"
+		if all := factsOf(v.Run, f.now); len(all.paused) > 0 {
+			return "nothing can be done before " + all.until() + ": call wait_run; it goes on by itself"
 		}
 	case delivery.WaitBlocker, delivery.WaitDependency:
 		return "nothing to decide about it: call explain_wait to see what holds up the tasks before it, or wait_run"
@@ -221,7 +225,13 @@ func (s WaitSnapshot) Capped() WaitSnapshot {
 		s.Chain.First = append(slices.Clone(s.Chain.First[:n-2]), s.Chain.First[n-1])
 		return true
 	}
-	if fit(s.room, func() int { return jsontext.Length(s) }, drop, shorter(&s.Quoted, 0)) || cut {
+	steps := []step{shorter(&s.Quoted, 0)}
+	if s.Need != nil {
+		need := *s.Need
+		s.Need = &need
+		steps = append(steps, need.steps()...)
+	}
+	if fit(s.room, func() int { return jsontext.Length(s) }, append(steps, drop)...) || cut {
 		s.Cut = true
 	}
 	return s

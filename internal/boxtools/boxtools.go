@@ -21,10 +21,12 @@ package boxtools
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -131,12 +133,22 @@ func (t *tools) offered() (all []mcpserver.Tool) {
 				if a.Problem() != nil {
 					err = invalid("%w", err)
 				}
-				return result(agentreply.Failed(err))
+				return result(agentreply.Refused(strings.TrimSpace(d.tool.Name+" "+about(a)), err))
 			}}
 		}
 		all = append(all, offered)
 	}
 	return all
+}
+
+// about is the id of what a call is about; empty if it names none.
+func about(a *mcpserver.Arguments) (of string) {
+	for _, name := range []string{"work", "run", "id", "question"} {
+		if raw, given := a.Value(name); given && json.Unmarshal(raw, &of) == nil && isID(of) {
+			return of
+		}
+	}
+	return ""
 }
 
 // may reports whether tools of a scope are for a client with these. Who may do anything may read.

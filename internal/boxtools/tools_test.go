@@ -337,6 +337,9 @@ func TestFailures(t *testing.T) {
 			if r.Status != "error" || !r.flagged(c.flag) {
 				t.Errorf("%+v; want the flag %s", r, c.flag)
 			}
+			if verdict, _ := r.Snapshot["verdict"].(string); c.flag != "plan_invalid" && !strings.HasPrefix(verdict, c.tool+" ") {
+				t.Errorf("the verdict %q does not say which call", verdict)
+			}
 			if strings.Contains(fmt.Sprint(r), "secret") {
 				t.Error("a client is told what a panic says")
 			}

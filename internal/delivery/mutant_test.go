@@ -97,7 +97,7 @@ func TestApproveMutants(t *testing.T) {
 		{Name: "an outdated proposal is approved", File: "approve.go", Old: "p.Approved == 0 && r.stands(t, p) && t.Anew", New: "p.Approved == 0 && t.Anew"},
 		{Name: "an outdated approval counts", File: "approve.go", Old: "case p == nil || !r.stands(t, p) || p.Allowed != allowed:", New: "case p == nil || p.Allowed != allowed:"},
 		{Name: "a merge outdates nothing", File: "evolve_item.go", Old: "r.Outdated = t.Item.Seq", New: "_ = 0"},
-		{Name: "an amendment outdates nothing", File: "amend.go", Old: "t.Outdated = r.Seq // likewise", New: "_ = 0 // likewise"},
+		{Name: "an amendment outdates nothing", File: "amend.go", Old: "t.Outdated = r.Seq // likewise", New: "_ = t // likewise"},
 		{Name: "a repair outdates nothing", File: "repair.go", Old: "r.Outdated = r.Seq\n", New: ""},
 		{Name: "what is cancelled is approved", File: "approve.go", Old: "!r.dead(t) && r.Live()", New: "r.Live()"},
 		{Name: "what a person sends back is the box's", File: "evolve_item.go", Old: "if work.ByOperator(e.Actor) {\n\t\t\t\tr.notApproved", New: "if false {\n\t\t\t\tr.notApproved"},

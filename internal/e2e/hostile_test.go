@@ -3,6 +3,8 @@
 package e2e_test
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -135,6 +137,36 @@ func TestReviewerChangesWork(t *testing.T) {
 	files := strings.Fields(w.git("ls-tree", "--name-only", "signalbox/R1"))
 	if diff := cmp.Diff([]string{"README.md", "T-1.txt", "more.txt", "signalbox.yaml"}, files); diff != "" || w.git("show", "signalbox/R1:T-1.txt") != "done" {
 		t.Errorf("merged (-want +got):\n%s", diff)
+	}
+}
+
+// Sessions ask the box with tokens of their own: they go on when nobody can read the operator's any more. The event that starts
+// one has the SHA-256 of its token, which stands in no event itself.
+func TestOwnTokens(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	w.tasks("T-1")
+	token := filepath.Join(w.dir, ".signalbox", "api.token")
+	w.script("developer", fmt.Sprintf("cp '%[1]s' '%[1]s.kept'\necho none >'%[1]s'\n", token)+honest["developer"])
+	w.script("auditor", fmt.Sprintf("mv '%[1]s.kept' '%[1]s'\n", token)+honest["auditor"])
+	w.completed(w.deliver())
+	specs, err := filepath.Glob(filepath.Join(w.dir, ".signalbox", "sessions", "*", "spec.json"))
+	if err != nil || len(specs) != 3 {
+		t.Fatalf("sessions: %q, %v", specs, err)
+	}
+	events := w.signalbox("events", "--json").out
+	for _, path := range specs {
+		var spec struct{ Token string }
+		data, err := os.ReadFile(path)
+		if err == nil {
+			err = json.Unmarshal(data, &spec)
+		}
+		if err != nil || spec.Token == "" {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if strings.Contains(events, spec.Token) || !strings.Contains(events, fmt.Sprintf(`"token_sha256":"%x"`, sha256.Sum256([]byte(spec.Token)))) {
+			t.Errorf("%s: the events have the token, or not its SHA-256", path)
+		}
 	}
 }
 
