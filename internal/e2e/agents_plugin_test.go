@@ -308,6 +308,23 @@ func TestDeliverFromInsideAlone(t *testing.T) {
 	}
 }
 
+// The same, but Claude Code is left while the question is open, and the box goes with it. When the person is back, it goes on.
+func TestDeliverFromInsideLeft(t *testing.T) {
+	h := hosts[0]
+	h.installed(t)
+	server, s := h.ready(t)
+	if out := s.runs(t, s.program, append(slices.Clone(h.says), "Deliver plan.md, I have to leave")...); !strings.Contains(out, "What shall I answer?") {
+		t.Fatalf("the person is not asked:\n%s", out)
+	}
+	if out := s.runs(t, s.program, append(slices.Clone(h.goesOn), "I am back, and my answer is blue")...); !strings.Contains(out, "merged to signalbox/R1") {
+		t.Fatalf("it does not end:\n%s", out)
+	}
+	s.w.recordedAs("client:claude")
+	if n := toolResults(server); n != 7 {
+		t.Errorf("tools gave %d results, and not 7", n)
+	}
+}
+
 // The box's tool server and the portfolio's are in one session of Claude Code, both with all of their tools.
 func TestBothToolServers(t *testing.T) {
 	h := hosts[0]
