@@ -75,6 +75,7 @@ func TestPages(t *testing.T) {
 		{"signals", 4, 4, "verdict READY_FOR_REVIEW"},
 		{"handoff", 12, 8, "is now in COMPLETED"},
 		{"operating", 6, 6, ""},
+		{"tools", 4, 0, "gemini   project  installed"},
 	} {
 		t.Run(page.name, func(t *testing.T) {
 			module, dir := clone(t)

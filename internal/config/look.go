@@ -37,17 +37,23 @@ type Found struct {
 	Copy      []string       // files that work needs, and git does not bring along
 }
 
-// Look looks at the git repository that dir is in. It changes nothing.
-func Look(ctx context.Context, dir string) (Found, error) {
+// Root returns the top directory of the git repository that dir is in.
+func Root(ctx context.Context, dir string) (string, error) {
 	root, err := git(ctx, dir, "rev-parse", "--show-toplevel")
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		err = fmt.Errorf("%w (%w)", ErrNoRepository, err)
 	}
+	return filepath.FromSlash(root), err
+}
+
+// Look looks at the git repository that dir is in. It changes nothing.
+func Look(ctx context.Context, dir string) (Found, error) {
+	root, err := Root(ctx, dir)
 	if err != nil {
 		return Found{}, err
 	}
-	f := Found{Root: filepath.FromSlash(root), Agents: installed()}
+	f := Found{Root: root, Agents: installed()}
 	for _, k := range sandbox.Kinds() {
 		if k != sandbox.None && sandbox.Available(k) == nil {
 			f.Sandboxes = append(f.Sandboxes, k)

@@ -98,6 +98,23 @@ func (a Agent) Find(dir string) (string, error) {
 	return "", fmt.Errorf("%s is not there, or can't be run%s", safetext.Escape(command[0]), advice)
 }
 
+// Callable is how others start the program that is at a path: by its name, if that leads to it, and otherwise by the path.
+func Callable(path string) string {
+	name := filepath.Base(path)
+	found, err := exec.LookPath(name)
+	if err != nil {
+		return path
+	}
+	there, err := os.Stat(found)
+	if err != nil {
+		return path
+	}
+	if is, err := os.Stat(path); err != nil || !os.SameFile(there, is) {
+		return path
+	}
+	return name
+}
+
 // Program is what is found of an agent's program.
 type Program struct {
 	Path     string

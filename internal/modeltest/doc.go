@@ -34,7 +34,8 @@
 //	runs: COMMAND     calls the tool for shell commands that the request offers
 //	writes: PATH      calls the tool that writes a file; its content is indented
 //	reads: PATH       calls the tool that reads a file
-//	calls: NAME {…}   calls a tool by its name, whether offered or not
+//	calls: NAME {…}   calls a tool by its name, whether offered or not; in OpenAI Responses
+//	                  SPACE/NAME is one of a namespace, as Codex has tools of servers
 //	result: REGEXP    what the calls above gave must match; asked before the next reply
 //	waits: NAME       goes on when the test says so ([Server.Release])
 //	usage: 120 in, 100 cached, 34 out

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -113,8 +114,12 @@ func (w responses) item(c content, status string) object {
 		return object{"type": "custom_tool_call", "id": "ctc_" + c.id, "call_id": "call_" + c.id,
 			"name": c.tool, "input": text, "status": status}
 	}
-	return object{"type": "function_call", "id": "fc_" + c.id, "call_id": "call_" + c.id,
+	call := object{"type": "function_call", "id": "fc_" + c.id, "call_id": "call_" + c.id,
 		"name": c.tool, "arguments": text, "status": status}
+	if space, name, ok := strings.Cut(c.tool, "/"); ok {
+		call["namespace"], call["name"] = space, name
+	}
+	return call
 }
 
 func (responses) part(text string) object {

@@ -1,0 +1,619 @@
+package plugin_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/signalbox-dev/signalbox/internal/access"
+	"github.com/signalbox-dev/signalbox/internal/agentreply"
+	"github.com/signalbox-dev/signalbox/internal/boxtools"
+	"github.com/signalbox-dev/signalbox/internal/plugin"
+)
+
+// wanted is what is installed unless a test says otherwise.
+func wanted(p plugin.Program, user bool) plugin.Wanted {
+	return plugin.Wanted{Program: p, User: user, Command: "/opt/box/signalbox", Scopes: []access.Scope{access.Read, access.Operate}}
+}
+
+// everywhere runs a test for each program, in a project and for a user.
+func everywhere(t *testing.T, test func(*testing.T, plugin.Wanted)) {
+	for _, p := range plugin.Programs() {
+		for place, user := range map[string]bool{"project": false, "user": true} {
+			t.Run(string(p)+"/"+place, func(t *testing.T) { test(t, wanted(p, user)) })
+		}
+	}
+}
+
+// do plans and carries out.
+func do(t *testing.T, root string, w plugin.Wanted, planned func(plugin.Wanted, plugin.Found) (plugin.Plan, error)) (plugin.Plan, error) {
+	t.Helper()
+	at := plugin.InProject(root, w.Program)
+	found, err := plugin.Look(w, at)
+	if err != nil {
+		return plugin.Plan{}, err
+	}
+	plan, err := planned(w, found)
+	if err != nil {
+		return plan, err
+	}
+	return plan, plan.Do(at)
+}
+
+func install(t *testing.T, root string, w plugin.Wanted) plugin.Plan {
+	t.Helper()
+	plan, err := do(t, root, w, plugin.Install)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+func remove(t *testing.T, root string, w plugin.Wanted) plugin.Plan {
+	t.Helper()
+	plan, err := do(t, root, w, plugin.Remove)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// tree is all that is below a directory; directories end with a slash.
+func tree(t *testing.T, root string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(root, path)
+		if err != nil || name == "." {
+			return err
+		}
+		if d.IsDir() {
+			all[name+"/"] = ""
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		all[name] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What is installed is there once, changes nothing the second time, and goes without a trace.
+func TestInstallAndRemove(t *testing.T) {
+	everywhere(t, func(t *testing.T, w plugin.Wanted) {
+		root := t.TempDir()
+		if plan := install(t, root, w); !plan.Changed() {
+			t.Fatal("nothing was installed")
+		}
+		first := tree(t, root)
+		text := strings.Join(append(values(first), keys(first)...), "\n")
+		for _, want := range []string{"/opt/box/signalbox", `"mcp"`, `"--name"`, `"` + string(w.Program) + `"`, `"read,operate"`, "write-plan", "run-and-watch", "answer-inbox", "signal/SKILL.md"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("there is no %s in\n%s", want, text)
+			}
+		}
+		if plan := install(t, root, w); plan.Changed() {
+			t.Errorf("the second time: %+v", plan.Steps)
+		}
+		if diff := cmp.Diff(first, tree(t, root)); diff != "" {
+			t.Error(diff)
+		}
+		remove(t, root, w)
+		if left := tree(t, root); len(left) > 0 {
+			t.Errorf("left: %v", keys(left))
+		}
+		if _, err := do(t, root, w, plugin.Remove); !errors.Is(err, plugin.ErrNotInstalled) {
+			t.Errorf("removed again: %v", err)
+		}
+	})
+}
+
+func keys(m map[string]string) (all []string) {
+	for k := range m {
+		all = append(all, k)
+	}
+	return all
+}
+
+func values(m map[string]string) (all []string) {
+	for _, v := range m {
+		all = append(all, v)
+	}
+	return all
+}
+
+// Another scope, or another path of the program, replaces what was installed.
+func TestInstallAgainWithAnotherScope(t *testing.T) {
+	everywhere(t, func(t *testing.T, w plugin.Wanted) {
+		root := t.TempDir()
+		install(t, root, w)
+		w.Scopes = append(w.Scopes, access.Answer)
+		plan := install(t, root, w)
+		if !plan.Changed() {
+			t.Fatal("nothing has changed")
+		}
+		text := strings.Join(values(tree(t, root)), "\n")
+		if !strings.Contains(text, `"read,operate,answer"`) || strings.Contains(text, `"read,operate"`) {
+			t.Errorf("the scopes:\n%s", text)
+		}
+		remove(t, root, w)
+		if left := tree(t, root); len(left) > 0 {
+			t.Errorf("left: %v", keys(left))
+		}
+	})
+}
+
+// An installation that is cut off after any step can be done again, and can be removed.
+func TestCutOff(t *testing.T) {
+	everywhere(t, func(t *testing.T, w plugin.Wanted) {
+		later := w
+		later.Scopes = []access.Scope{access.Read}
+		for _, again := range []bool{false, true} {
+			for n := 0; ; n++ {
+				root := t.TempDir()
+				install(t, root, w)
+				at := plugin.InProject(root, w.Program)
+				found, err := plugin.Look(later, at)
+				if err != nil {
+					t.Fatal(err)
+				}
+				plan, err := plugin.Install(later, found)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n == len(plan.Steps) {
+					break
+				}
+				plan.Steps = plan.Steps[:n]
+				if err := plan.Do(at); err != nil {
+					t.Fatal(err)
+				}
+				if again {
+					install(t, root, later)
+				}
+				for _, s := range remove(t, root, later).Steps {
+					if s.Action == plugin.Leave {
+						t.Errorf("after %d steps: %+v", n, s)
+					}
+				}
+				if left := tree(t, root); len(left) > 0 {
+					t.Errorf("after %d steps: left: %v", n, keys(left))
+				}
+			}
+		}
+	})
+}
+
+// A file that is not ours, or was changed, is not written over, and then nothing is written.
+func TestForeignFiles(t *testing.T) {
+	everywhere(t, func(t *testing.T, w plugin.Wanted) {
+		root := t.TempDir()
+		install(t, root, w)
+		installed := tree(t, root)
+		remove(t, root, w)
+		for name, text := range installed {
+			if strings.HasSuffix(name, "/") || strings.HasSuffix(name, "config.toml") || strings.HasSuffix(name, "settings.json") {
+				continue
+			}
+			root := t.TempDir()
+			write(t, filepath.Join(root, name), "mine\n")
+			before := tree(t, root)
+			_, err := do(t, root, w, plugin.Install)
+			var refused *plugin.RefusedError
+			if !errors.As(err, &refused) || !strings.Contains(err.Error(), "move it away") {
+				t.Errorf("%s: %v", name, err)
+			}
+			if diff := cmp.Diff(before, tree(t, root)); diff != "" {
+				t.Errorf("%s: %s", name, diff)
+			}
+			if strings.HasSuffix(name, "signalbox-plugin.json") {
+				continue
+			}
+			root = t.TempDir()
+			install(t, root, w)
+			write(t, filepath.Join(root, name), text+"mine\n")
+			w := w
+			w.Command = "/elsewhere/signalbox"
+			if _, err := do(t, root, w, plugin.Install); !errors.As(err, &refused) || !strings.Contains(err.Error(), "was changed since") {
+				t.Errorf("%s, changed: %v", name, err)
+			}
+			left := remove(t, root, w).Steps
+			if got := tree(t, root); got[name] != text+"mine\n" {
+				t.Errorf("%s was changed, and is gone: %v", name, keys(got))
+			} else if len(values(got))-strings.Count(strings.Join(keys(got), "\n")+"\n", "/\n") != 1 {
+				t.Errorf("besides %s is left: %v", name, keys(got))
+			}
+			if !strings.Contains(describe(left), "leave "+name[strings.Index(name, "/")+1:]) {
+				t.Errorf("%s is left, and nobody says so: %s", name, describe(left))
+			}
+		}
+	})
+}
+
+func describe(steps []plugin.Step) string {
+	var b strings.Builder
+	for _, s := range steps {
+		b.WriteString(string(s.Action) + " " + s.Path + " " + s.Why + "\n")
+	}
+	return b.String()
+}
+
+// Skills are short, and say who they are and when to use them.
+func TestSkills(t *testing.T) {
+	for _, w := range []plugin.Wanted{wanted(plugin.Claude, false), wanted(plugin.Codex, false), wanted(plugin.Gemini, true)} {
+		root := t.TempDir()
+		install(t, root, w)
+		n := 0
+		for name, text := range tree(t, root) {
+			if filepath.Base(name) != "SKILL.md" {
+				continue
+			}
+			n++
+			_, rest, _ := strings.Cut(text, "---\n")
+			head, body, found := strings.Cut(rest, "---\n")
+			if !found || !strings.HasPrefix(head, "name: "+filepath.Base(filepath.Dir(name))+"\ndescription: ") || strings.Count(head, "\n") != 2 {
+				t.Errorf("%s: head: %s", name, head)
+			}
+			if length := utf8.RuneCountInString(body); length > 1500 {
+				t.Errorf("%s has %d characters", name, length)
+			}
+		}
+		if n != 4 {
+			t.Errorf("%s: %d skills", w.Program, n)
+		}
+	}
+}
+
+// Skills name tools and flags that there are.
+func TestSkillsAreTrue(t *testing.T) {
+	flags := map[string]bool{}
+	for _, f := range agentreply.Table() {
+		flags[f.Name] = true
+	}
+	tools := boxtools.Reference()
+	root := t.TempDir()
+	install(t, root, wanted(plugin.Claude, false))
+	named := 0
+	for name, text := range tree(t, root) {
+		if filepath.Base(name) != "SKILL.md" {
+			continue
+		}
+		for _, match := range regexp.MustCompile("`([a-z]+_[a-z_]+)`").FindAllStringSubmatch(text, -1) {
+			if match[1] == "quoted_" {
+				continue
+			}
+			named++
+			if !flags[match[1]] && !strings.Contains(tools, "| `"+match[1]+"` |") {
+				t.Errorf("%s: there is no tool or flag %s", name, match[1])
+			}
+		}
+	}
+	if named < 15 {
+		t.Errorf("only %d tools and flags are named", named)
+	}
+}
+
+// A manifest can come from a stranger's repository: it leads nowhere else, and takes nothing away that is not ours.
+func TestHostileManifest(t *testing.T) {
+	w := wanted(plugin.Codex, false)
+	for name, manifest := range map[string]string{
+		"another directory":  `{"format": 1, "files": {"../victim": ["HASH"]}, "directories": []}`,
+		"hidden in a path":   `{"format": 1, "files": {"skills/signalbox-x/../../../victim": ["HASH"]}, "directories": []}`,
+		"a file of the user": `{"format": 1, "files": {"auth.json": ["HASH"]}, "directories": []}`,
+		"another entry":      `{"format": 1, "files": {}, "entry": {"path": "auth.json", "sha256": [], "made_file": true, "made_parent": true}, "directories": []}`,
+		"directories":        `{"format": 1, "files": {}, "directories": ["../other"]}`,
+		"a directory beside": `{"format": 1, "files": {}, "directories": ["sessions"]}`,
+		"a newer format":     `{"format": 2, "files": {}, "directories": []}`,
+		"no JSON":            `rm -rf`,
+		"something after it": `{"format": 1, "files": {}, "directories": []} {}`,
+		"keys nobody knows":  `{"format": 1, "files": {}, "directories": [], "run": "x"}`,
+		"a path of Windows":  `{"format": 1, "files": {"skills/signalbox-x\\..\\..\\victim": ["HASH"]}, "directories": []}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			write(t, filepath.Join(root, "victim"), "")
+			write(t, filepath.Join(root, ".codex", "auth.json"), "")
+			if err := os.MkdirAll(filepath.Join(root, ".codex", "sessions"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			const empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+			write(t, filepath.Join(root, ".codex", "signalbox-plugin.json"), strings.ReplaceAll(manifest, "HASH", empty))
+			before := tree(t, root)
+			for _, planned := range []func(plugin.Wanted, plugin.Found) (plugin.Plan, error){plugin.Install, plugin.Remove} {
+				if _, err := do(t, root, w, planned); err == nil || !strings.Contains(err.Error(), "signalbox-plugin.json: it is no list of installed files") {
+					t.Errorf("%v", err)
+				}
+			}
+			if diff := cmp.Diff(before, tree(t, root)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Settings of Gemini CLI keep all that they have.
+func TestJSON(t *testing.T) {
+	w := wanted(plugin.Gemini, false)
+	for name, c := range map[string]struct{ before, during string }{
+		"other settings": {
+			"{\n  \"theme\": \"x\"\n}\n",
+			"{\n  \"mcpServers\": {\n    \"signalbox\": {\n      \"command\": \"/opt/box/signalbox\",\n      \"args\": [\n        \"mcp\",\n        \"--name\",\n        \"gemini\",\n        \"--scope\",\n        \"read,operate\"\n      ]\n    }\n  },\n  \"theme\": \"x\"\n}\n",
+		},
+		"other servers, tabs, CRLF, comments": {
+			"// mine\r\n{\r\n\t/* a */ \"mcpServers\": { // b\r\n\t\t\"z\": {\"command\": \"c\"} // d\r\n\t}\r\n}\r\n",
+			"",
+		},
+		"on one line":             {`{"mcpServers":{"b":{"command":"}"}},"a":[1,{"x":"]"}]}`, ""},
+		"none":                    {"{}", ""},
+		"none, no servers":        {`{"mcpServers": {}}`, ""},
+		"a comment alone":         {"{\n  \"mcpServers\": {}, // why\n  \"a\": 1\n}", ""},
+		"a byte order mark":       {"\ufeff{\"a\": 1}", ""},
+		"escapes":                 {`{"\u006dcpServers": {"a\"}": {}}, "b": "\\"}`, ""},
+		"comments at the end":     {"{\n  \"a\": 1 // one\n  // two\n}\n// three", ""},
+		"comments in the servers": {"{\n  \"mcpServers\": {\n    // nobody yet\n  }\n}", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			path := filepath.Join(root, ".gemini", "settings.json")
+			write(t, path, c.before)
+			install(t, root, w)
+			during := tree(t, root)[".gemini/settings.json"]
+			if c.during != "" && during != c.during {
+				t.Errorf("%s", cmp.Diff(c.during, during))
+			}
+			if strings.Contains(strings.ReplaceAll(during, "\r\n", ""), "\n") && strings.Contains(c.before, "\r\n") {
+				t.Errorf("line ends are mixed: %q", during)
+			}
+			remove(t, root, w)
+			if got := tree(t, root); len(got) != 2 || got[".gemini/settings.json"] != c.before {
+				t.Errorf("before %q\nafter  %q\n%v", c.before, got[".gemini/settings.json"], keys(got))
+			}
+		})
+	}
+}
+
+// What Gemini CLI writes anew, in another order of white space, is ours still.
+func TestJSONWrittenAnew(t *testing.T) {
+	w := wanted(plugin.Gemini, false)
+	root := t.TempDir()
+	path := filepath.Join(root, ".gemini", "settings.json")
+	install(t, root, w)
+	var b bytes.Buffer
+	if err := json.Compact(&b, []byte(tree(t, root)[".gemini/settings.json"])); err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, strings.Replace(b.String(), `{"mcpServers":{`, `{"mcpServers":{"other":{"command":"x"},`, 1))
+	if plan := install(t, root, w); plan.Changed() {
+		t.Errorf("%s", describe(plan.Steps))
+	}
+	remove(t, root, w)
+	if diff := cmp.Diff(map[string]string{".gemini/": "", ".gemini/settings.json": `{"mcpServers":{"other":{"command":"x"}}}`}, tree(t, root)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The entry goes from wherever the user, or Gemini CLI, has put it, and nothing else does.
+func TestJSONMoved(t *testing.T) {
+	w := wanted(plugin.Gemini, false)
+	for name, c := range map[string]struct{ with, without string }{
+		"last":                   {`{"mcpServers": {"a": {}, "b": {},  OURS }, "c": 1}`, `{"mcpServers": {"a": {}, "b": {} }, "c": 1}`},
+		"in the middle":          {`{"mcpServers": {"a": {}, OURS, "b": {}}}`, `{"mcpServers": {"a": {}, "b": {}}}`},
+		"alone, with a comment":  {"{\"mcpServers\": {\n// keep\nOURS\n}}", "{\"mcpServers\": {\n// keep\n}}"},
+		"after a line's comment": {"{\"mcpServers\": { // keep\nOURS, \"b\": {}}}", "{\"mcpServers\": { // keep\n \"b\": {}}}"},
+		"before a comment":       {"{\"mcpServers\": {\"a\": {}, OURS // keep\n}}", "{\"mcpServers\": {\"a\": {} // keep\n}}"},
+		"a comma after comments": {"{\"mcpServers\": {OURS /* keep */ , \"b\": {}}}", "{\"mcpServers\": { /* keep */  \"b\": {}}}"},
+		"on lines of their own":  {"{\n\"mcpServers\": {\n  \"a\": {},\n  OURS\n}\n}", "{\n\"mcpServers\": {\n  \"a\": {}\n}\n}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			path := filepath.Join(root, ".gemini", "settings.json")
+			install(t, root, w)
+			var b bytes.Buffer
+			if err := json.Compact(&b, []byte(tree(t, root)[".gemini/settings.json"])); err != nil {
+				t.Fatal(err)
+			}
+			ours := strings.TrimSuffix(strings.TrimPrefix(b.String(), `{"mcpServers":{`), `}}`)
+			write(t, path, strings.ReplaceAll(c.with, "OURS", ours))
+			remove(t, root, w)
+			got := tree(t, root)[".gemini/settings.json"]
+			if squeezed(got) != squeezed(c.without) || strings.Count(got, "\n") != strings.Count(c.without, "\n") {
+				t.Errorf("want %q\nhave %q", c.without, got)
+			}
+		})
+	}
+}
+
+// Entries that are not ours, and files that can't be read, are refused, and nothing is written.
+func TestForeignEntries(t *testing.T) {
+	for name, c := range map[string]struct {
+		program    plugin.Program
+		text, want string
+	}{
+		"json, another server":    {plugin.Gemini, `{"mcpServers": {"signalbox": {"command": "mine"}}}`, "did not install"},
+		"json, a comment in it":   {plugin.Gemini, `{"mcpServers": {"signalbox": {/* mine */ "command": "x"}}}`, "did not install"},
+		"json, twice":             {plugin.Gemini, `{"mcpServers": {}, "mcpServers": {}}`, "mcpServers twice"},
+		"json, no object":         {plugin.Gemini, `[]`, "it is no object"},
+		"json, servers no object": {plugin.Gemini, `{"mcpServers": []}`, "its mcpServers is no object"},
+		"json, cut off":           {plugin.Gemini, "{\n\"a\": [1,", "line 2"},
+		"json, a comma too many":  {plugin.Gemini, `{"a": 1,}`, "a name is missing"},
+		"json, too deep":          {plugin.Gemini, `{"a": ` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}`, "nested too deep"},
+		"json, no end of comment": {plugin.Gemini, `{} /* `, "a comment has no end"},
+		"json, more after it":     {plugin.Gemini, `{} {}`, "something follows"},
+		"json, empty":             {plugin.Gemini, ``, "it is no object"},
+		"toml, another server":    {plugin.Codex, "[mcp_servers.signalbox]\ncommand = 'mine'\n", "did not install"},
+		"toml, quoted":            {plugin.Codex, "[ mcp_servers . \"signal\\u0062ox\" ]\ncommand = 'mine'\n", "did not install"},
+		"toml, by dots":           {plugin.Codex, "mcp_servers.signalbox.command = 'mine'\n", "did not install"},
+		"toml, inline":            {plugin.Codex, "[mcp_servers]\nsignalbox = { command = 'mine' }\n", "did not install"},
+		"toml, tables below it":   {plugin.Codex, "[mcp_servers.signalbox.env]\nA = 'b'\n", "did not install"},
+		"toml, all inline":        {plugin.Codex, "mcp_servers = { a = { command = 'x' } }\n", "no table can be added"},
+		"toml, a list":            {plugin.Codex, "[[mcp_servers]]\n", "no table can be added"},
+		"toml, no end":            {plugin.Codex, "a = \"\"\"\n[mcp_servers.signalbox]\n", "a string has no end"},
+		"toml, a list, no end":    {plugin.Codex, "a = [ 1,\n", "no end"},
+		"toml, two on a line":     {plugin.Codex, "a = 1 b = 'x' c\nd = \"a\" e = 1\n", "line 2"},
+		"toml, no value":          {plugin.Codex, "a =\n", "a value is missing"},
+		"toml, too deep":          {plugin.Codex, "a = " + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + "\n", "nested too deep"},
+		"toml, not UTF-8":         {plugin.Codex, "a = \"\xff\"\n", "not UTF-8"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			file := map[plugin.Program]string{plugin.Codex: ".codex/config.toml", plugin.Gemini: ".gemini/settings.json"}[c.program]
+			write(t, filepath.Join(root, file), c.text)
+			before := tree(t, root)
+			if _, err := do(t, root, wanted(c.program, false), plugin.Install); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v", err)
+			}
+			if diff := cmp.Diff(before, tree(t, root)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Settings of Codex keep all that they have, and what looks like a table in a string is none.
+func TestTOML(t *testing.T) {
+	w := wanted(plugin.Codex, false)
+	for name, c := range map[string]struct{ before, during string }{
+		"other settings": {
+			"# mine\nmodel = \"x\" # why\n\n[mcp_servers.other]\ncommand = \"y\"\n",
+			"# mine\nmodel = \"x\" # why\n\n[mcp_servers.other]\ncommand = \"y\"\n\n# Written by `signalbox plugin install`; `signalbox plugin remove` takes it away.\n[mcp_servers.signalbox]\ncommand = \"/opt/box/signalbox\"\nargs = [\"mcp\", \"--name\", \"codex\", \"--scope\", \"read,operate\"]\n",
+		},
+		"CRLF":             {"model = \"x\"\r\n[a]\r\nb = [\r\n  1, # one\r\n  2,\r\n]\r\n", ""},
+		"strings":          {"a = \"\"\"\n[mcp_servers.signalbox]\n\\\"\"\"\"\"\nb = '''\n[mcp_servers.signalbox]\n'''\nc = '#' # [mcp_servers.signalbox]\nd = \"\\\"#\"\n", ""},
+		"lists":            {"a = [ # [x]\n  \"]\", '[', { b = [1], c = \"}\" },\n]\n[[x.\"y.z\"]]\nd = 1979-05-27 07:32:00\n", ""},
+		"empty":            {"", ""},
+		"a comment":        {"# nothing yet\n", ""},
+		"dots elsewhere":   {"mcp_servers.other.command = 'x'\n", ""},
+		"one table for it": {"[mcp_servers]\n[mcp_servers.signalboxes]\ncommand = 'x'\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			write(t, filepath.Join(root, ".codex", "config.toml"), c.before)
+			install(t, root, w)
+			during := tree(t, root)[".codex/config.toml"]
+			if c.during != "" && during != c.during {
+				t.Errorf("%s", cmp.Diff(c.during, during))
+			}
+			if strings.Contains(c.before, "\r\n") && strings.Contains(strings.ReplaceAll(during, "\r\n", ""), "\n") {
+				t.Errorf("line ends are mixed: %q", during)
+			}
+			other := w
+			other.Scopes = []access.Scope{access.Read}
+			install(t, root, other)
+			install(t, root, w)
+			if got := tree(t, root)[".codex/config.toml"]; got != during {
+				t.Errorf("there and back: %s", cmp.Diff(during, got))
+			}
+			remove(t, root, w)
+			if got := tree(t, root); len(got) != 2 || got[".codex/config.toml"] != c.before {
+				t.Errorf("before %q\nafter  %q\n%v", c.before, got[".codex/config.toml"], keys(got))
+			}
+		})
+	}
+}
+
+// What a user, or Codex, adds to the entry is not taken away, and neither is the entry then.
+func TestTOMLChanged(t *testing.T) {
+	for name, added := range map[string]string{
+		"a key":            "startup_timeout_sec = 30\n",
+		"a comment, a key": "# slow\nstartup_timeout_sec = 30\n",
+		"a table below it": "[mcp_servers.signalbox.tools.start_run]\napproval_mode = \"approve\"\n",
+		"a table, later":   "[other]\na = 1\n[mcp_servers.signalbox.env]\nA = \"b\"\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := wanted(plugin.Codex, false)
+			root := t.TempDir()
+			install(t, root, w)
+			path := filepath.Join(root, ".codex", "config.toml")
+			text := tree(t, root)[".codex/config.toml"] + added
+			write(t, path, text)
+			plan := remove(t, root, w)
+			if got := tree(t, root); got[".codex/config.toml"] != text || len(got) != 2 {
+				t.Errorf("%v:\n%s", keys(got), got[".codex/config.toml"])
+			}
+			if !strings.Contains(describe(plan.Steps), "leave config.toml") {
+				t.Errorf("%s", describe(plan.Steps))
+			}
+		})
+	}
+}
+
+// What follows the entry stays.
+func TestTOMLInTheMiddle(t *testing.T) {
+	w := wanted(plugin.Codex, false)
+	root := t.TempDir()
+	install(t, root, w)
+	const later = "\n# mine\n[projects.\"/x\"]\ntrust_level = \"trusted\"\n"
+	write(t, filepath.Join(root, ".codex", "config.toml"), tree(t, root)[".codex/config.toml"]+later)
+	remove(t, root, w)
+	if diff := cmp.Diff(map[string]string{".codex/": "", ".codex/config.toml": later}, tree(t, root)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A path of this program may have characters that mean something in TOML and JSON.
+func TestOddCommand(t *testing.T) {
+	w := wanted(plugin.Codex, false)
+	w.Command = "/a \"b\"\\c\td/signalbox"
+	root := t.TempDir()
+	install(t, root, w)
+	if got := tree(t, root)[".codex/config.toml"]; !strings.Contains(got, `command = "/a \"b\"\\c\u0009d/signalbox"`) {
+		t.Error(got)
+	}
+	w.Command = "/\xff/signalbox"
+	if _, err := do(t, t.TempDir(), w, plugin.Install); err == nil || !strings.Contains(err.Error(), "not UTF-8") {
+		t.Error(err)
+	}
+}
+
+// Where the user's own directories are.
+func TestOfUser(t *testing.T) {
+	home := t.TempDir()
+	real, err := filepath.EvalSymlinks(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{}
+	for _, c := range []struct {
+		program        plugin.Program
+		name, is, want string
+	}{
+		{plugin.Claude, "", "", ".claude"},
+		{plugin.Codex, "", "", ".codex"},
+		{plugin.Gemini, "", "", ".gemini"},
+		{plugin.Claude, "CLAUDE_CONFIG_DIR", filepath.Join(home, "a"), "a"},
+		{plugin.Codex, "CODEX_HOME", filepath.Join(home, "b"), "b"},
+		{plugin.Gemini, "GEMINI_CLI_HOME", filepath.Join(home, "c"), "c/.gemini"},
+	} {
+		clear(env)
+		env[c.name] = c.is
+		at, err := plugin.OfUser(c.program, home, func(name string) string { return env[name] })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := at.Dir(), filepath.Join(home, c.want); got != want && got != filepath.Join(real, c.want) {
+			t.Errorf("%s with %s: %s", c.program, c.name, got)
+		}
+	}
+}
