@@ -17,8 +17,15 @@ func (p place) get() *reply { return p.conversation.turns[p.turn].replies[p.repl
 // history is what a request tells about how far its conversation has come.
 type history struct {
 	prompts []string
-	replies int      // since the newest prompt
-	results []string // of the newest reply's calls
+	rounds  [][]string // results of calls since the newest prompt, by replies
+}
+
+// results are those of the newest reply's calls.
+func (h history) results() []string {
+	if len(h.rounds) == 0 {
+		return nil
+	}
+	return h.rounds[len(h.rounds)-1]
 }
 
 // history counts a reply when its calls have results. All but the last of a turn have
@@ -30,13 +37,13 @@ func (a *ask) history() history {
 		switch m.from {
 		case user:
 			h.prompts = append(h.prompts, m.text)
-			h.replies, h.results = 0, nil
+			h.rounds = nil
 		case result:
 			if previous != result {
-				h.replies++
-				h.results = nil
+				h.rounds = append(h.rounds, nil)
 			}
-			h.results = append(h.results, m.text)
+			last := len(h.rounds) - 1
+			h.rounds[last] = append(h.rounds[last], m.text)
 		}
 		previous = m.from
 	}
@@ -59,20 +66,47 @@ func choose(scripts []Script, h history) (place, error) {
 			if !ok {
 				continue
 			}
-			at := place{c, turn, h.replies}
-			if h.replies >= len(c.turns[turn].replies) {
-				return place{}, fmt.Errorf("the script ends: %s has no reply %d to %s", quote(c.name), h.replies+1, quote(h.prompt()))
+			reached, again := c.turns[turn].reached(h.rounds)
+			at := place{c, turn, reached}
+			if at.reply >= len(c.turns[turn].replies) {
+				return place{}, fmt.Errorf("the script ends: %s has no reply %d to %s", quote(c.name), at.reply+1, quote(h.prompt()))
 			}
 			r := at.get()
-			for _, want := range r.results {
-				if !matchesAny(want, h.results) {
-					return place{}, fmt.Errorf("%s:%d: no result of a call matches %s, there is %s", s.name, r.line, quote(strings.TrimPrefix(want.String(), "(?m)")), quote(strings.Join(h.results, "\n")))
-				}
+			if want := r.missing(h.results()); want != nil && !again {
+				return place{}, fmt.Errorf("%s:%d: no result of a call matches %s, there is %s", s.name, r.line, quote(strings.TrimPrefix(want.String(), "(?m)")), quote(strings.Join(h.results(), "\n")))
 			}
 			return at, nil
 		}
 	}
 	return place{}, fmt.Errorf("no conversation of the script fits the prompt %s", quote(h.prompt()))
+}
+
+// maxAgain is how often the calls before an until: line are made again.
+const maxAgain = 20
+
+// reached tells which reply of the turn comes after these results, and whether it is the last one again.
+func (t *turn) reached(rounds [][]string) (at int, again bool) {
+	times := 0
+	for _, results := range rounds {
+		next := at + 1
+		again = next < len(t.replies) && t.replies[next].until && t.replies[next].missing(results) != nil && times < maxAgain
+		if again {
+			times++
+			continue
+		}
+		at, times = next, 0
+	}
+	return at, again
+}
+
+// missing returns what the results of the calls before the reply should match, and do not; nil if there is nothing.
+func (r *reply) missing(results []string) *regexp.Regexp {
+	for _, want := range r.results {
+		if !matchesAny(want, results) {
+			return want
+		}
+	}
+	return nil
 }
 
 // follow tells which turn the newest prompt belongs to, if it is one of this conversation.

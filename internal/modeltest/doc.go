@@ -37,6 +37,8 @@
 //	calls: NAME {…}   calls a tool by its name, whether offered or not; in OpenAI Responses
 //	                  SPACE/NAME is one of a namespace, as Codex has tools of servers
 //	result: REGEXP    what the calls above gave must match; asked before the next reply
+//	until: REGEXP     as result:, but the calls above are made again until it matches, 20
+//	                  times at most
 //	waits: NAME       goes on when the test says so ([Server.Release])
 //	usage: 120 in, 100 cached, 34 out
 //	                  the tokens of the reply above: cached ones are part of "in".

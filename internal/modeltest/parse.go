@@ -75,7 +75,8 @@ type parser struct {
 	script  Script
 	names   map[string]bool
 	results []*regexp.Regexp // for the reply that comes next
-	between bool             // a result: line has ended the last reply
+	between bool             // a result: or until: line has ended the last reply
+	until   bool             // that was an until: line
 	turn    *turn
 }
 
@@ -125,7 +126,7 @@ func (p *parser) endTurn() error {
 	case len(p.turn.replies) == 0:
 		return errors.New("the turn above has no reply: after asked: something must follow")
 	case p.between:
-		return errors.New("after result: a reply must follow")
+		return errors.New("after result: or until: a reply must follow")
 	}
 	return nil
 }
@@ -140,8 +141,8 @@ func (p *parser) verb(at int, verb, value string, more []string) error {
 	switch verb {
 	case "asked":
 		return errors.Join(oneLine(), p.asked(value))
-	case "result":
-		return errors.Join(oneLine(), p.result(value))
+	case "result", "until":
+		return errors.Join(oneLine(), p.result(verb, value))
 	case "usage", "pieces", "times":
 		return errors.Join(oneLine(), p.setting(verb, value))
 	}
@@ -174,16 +175,16 @@ func (p *parser) asked(value string) error {
 	return nil
 }
 
-func (p *parser) result(value string) error {
+func (p *parser) result(verb, value string) error {
 	re, err := pattern(value)
 	if err != nil {
 		return err
 	}
 	if a := p.attempt(); a == nil || !a.calls() {
-		return errors.New("result: must follow a call (runs:, writes:, reads: or calls:)")
+		return errors.New(verb + ": must follow a call (runs:, writes:, reads: or calls:)")
 	}
 	p.results = append(p.results, re)
-	p.between = true
+	p.between, p.until = true, p.until || verb == "until"
 	return nil
 }
 
@@ -212,8 +213,8 @@ func (p *parser) add(at int, made part) error {
 	switch {
 	case a == nil || p.between, a.calls() && !a.over() && !isCall(made.verb) && (whole || !isTrouble(made.verb)):
 		a = &attempt{usage: defaultUsage(), times: 1}
-		p.turn.replies = append(p.turn.replies, &reply{line: at, results: p.results, attempts: []*attempt{a}})
-		p.results, p.between = nil, false
+		p.turn.replies = append(p.turn.replies, &reply{line: at, results: p.results, until: p.until, attempts: []*attempt{a}})
+		p.results, p.between, p.until = nil, false, false
 	case a.over():
 		a = &attempt{usage: defaultUsage(), times: 1}
 		r := p.turn.replies[len(p.turn.replies)-1]
@@ -276,7 +277,7 @@ func parseUsage(value string) (usage, error) {
 }
 
 // verbs is for the error that an unknown one gets.
-const verbs = "asked, says, thinks, floods, runs, writes, reads, calls, result, waits, usage, pieces, " +
+const verbs = "asked, says, thinks, floods, runs, writes, reads, calls, result, until, waits, usage, pieces, " +
 	"breaks, stalls, fails, limits, times"
 
 func parsePart(verb, value string, more []string) (part, error) {

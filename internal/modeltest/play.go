@@ -18,7 +18,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, form wire, a *as
 		return
 	}
 	h := a.history()
-	seen.Model, seen.Prompt, seen.Results = a.model, h.prompt(), h.results
+	seen.Model, seen.Prompt, seen.Results = a.model, h.prompt(), h.results()
 	seen.System, seen.Messages = strings.Join(a.system, "\n"), len(a.messages)
 	seen.Side = isSide(r.UserAgent(), seen.Prompt, a)
 	try := &attempt{parts: []part{{verb: "says", text: sideAnswer(a)}}, usage: defaultUsage()}

@@ -27,7 +27,8 @@ type turn struct {
 // reply is one answer of the model. Each attempt but the last ends in trouble.
 type reply struct {
 	line     int
-	results  []*regexp.Regexp
+	results  []*regexp.Regexp // of the calls before it
+	until    bool             // those calls are made again until they give these
 	attempts []*attempt
 }
 
