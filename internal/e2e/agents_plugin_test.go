@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -187,20 +188,33 @@ func TestDeliverFromInside(t *testing.T) {
 			server, s := h.ready(t)
 			w := s.w
 			n := w.up()
+			ended := w.heldUntilIdle(server)
 			if out := s.runs(t, s.program, append(slices.Clone(h.says), "Deliver plan.md with Signalbox")...); !strings.Contains(out, "What shall I answer?") {
 				t.Fatalf("the person is not asked:\n%s", out)
 			}
 			if out := s.runs(t, s.program, append(slices.Clone(h.goesOn), "My answer is blue")...); !strings.Contains(out, "merged to signalbox/R1") {
 				t.Fatalf("it does not end:\n%s", out)
 			}
+			<-ended
 			n.stop()
 			w.recordedAs("client:" + h.name)
+			idle := idleWaits(server)
+			if len(idle) == 0 {
+				t.Error("no wait has ended in which nothing happened")
+			}
+			for _, held := range idle {
+				if held < 40*time.Second {
+					t.Errorf("a wait in which nothing happened was answered after %v", held)
+				}
+			}
 			if n := toolResults(server); n != 6 {
 				t.Errorf("tools gave %d results, and not 6", n)
 			}
 		})
 	}
 }
+
+const asksColour = "echo SEEKING_DIVINE_CLARIFICATION $run\necho Question: Which colour?\n"
 
 // ready installs the plugin with all scopes, with a model that does what tools.txt says and a plan whose task asks something.
 func (h host) ready(t *testing.T) (*modeltest.Server, seat) {
@@ -215,7 +229,7 @@ func (h host) ready(t *testing.T) (*modeltest.Server, seat) {
 	}
 	server := serve(t, script)
 	w := newWorld(t, "")
-	w.script("T-1.developer.1", "echo SEEKING_DIVINE_CLARIFICATION $run\necho Question: Which colour?\n")
+	w.script("T-1.developer.1", asksColour)
 	w.tasks("T-1")
 	w.git("add", "-A")
 	w.git("commit", "-qm", "a plan")
@@ -241,14 +255,62 @@ func (w *world) recordedAs(actor string) {
 	}
 }
 
-// toolResults counts what tools have given the model.
+// heldUntilIdle has the developer ask only when a wait of the person's agent has ended in which nothing happened. What it
+// returns is closed when nothing watches for that any more.
+func (w *world) heldUntilIdle(server *modeltest.Server) <-chan struct{} {
+	w.t.Helper()
+	waited := filepath.Join(w.scripts, "waited")
+	w.script("T-1.developer.1", "until [ -e "+waited+" ]; do sleep 0.1; done\n"+asksColour)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		often := time.NewTicker(100 * time.Millisecond)
+		defer often.Stop()
+		for len(idleWaits(server)) == 0 {
+			select {
+			case <-often.C:
+			case <-w.t.Context().Done():
+				return
+			}
+		}
+		if err := os.WriteFile(waited, nil, 0o600); err != nil {
+			w.t.Error(err)
+		}
+	}()
+	return ended
+}
+
+// idleWaits returns how long each wait was held open in which nothing happened.
+func idleWaits(server *modeltest.Server) (held []time.Duration) {
+	var before time.Time
+	for _, r := range server.Requests() {
+		if r.Side {
+			continue
+		}
+		if slices.ContainsFunc(r.Results, isIdle) {
+			held = append(held, r.At.Sub(before))
+		}
+		before = r.At
+	}
+	return held
+}
+
+// isIdle reports whether a result is that of a wait in which nothing happened.
+func isIdle(result string) bool {
+	return strings.Contains(result, "run_running") && !strings.Contains(result, "question_waiting") && !didSomething.MatchString(result)
+}
+
+// didSomething matches the flag of a reply to a command, also in a text of JSON in JSON.
+var didSomething = regexp.MustCompile(`"flag\\*":\\*"done\\*"`)
+
+// toolResults counts what tools have given the model, but for waits in which nothing happened.
 func toolResults(server *modeltest.Server) (n int) {
 	for _, r := range server.Requests() {
 		if !r.Side {
 			n += len(r.Results)
 		}
 	}
-	return n
+	return n - len(idleWaits(server))
 }
 
 // The same without a box beside it: Claude Code stays, as it does in a terminal, and the box that start_run starts stays with it.
