@@ -211,24 +211,25 @@ func TestMay(t *testing.T) {
 	client := func(scopes ...access.Scope) access.Principal {
 		return access.Principal{Kind: access.Client, Name: "ci", Scopes: scopes}
 	}
-	const read, answer, operate, metrics, own, attend, report = access.ToRead, access.ToAnswer, access.ToOperate, access.ToMetrics, access.ToOwn, access.ToAttend, access.ToReport
+	const read, answer, operate, metrics, own, attend, report, pass = access.ToRead, access.ToAnswer, access.ToOperate, access.ToMetrics, access.ToOwn, access.ToAttend, access.ToReport, access.ToPass
 	for _, c := range []struct {
 		who access.Principal
 		may []access.Right
 	}{
-		{owner, []access.Right{read, answer, operate, metrics, own, attend}},
+		{owner, []access.Right{read, answer, operate, metrics, own, attend, pass}},
 		{gate, []access.Right{report}},
 		{session, []access.Right{attend}},
 		{access.Principal{Kind: access.Session, Session: "S2"}, nil},
 		{access.Principal{Kind: access.Session}, nil},
 		{client(access.Read), []access.Right{read}},
 		{client(access.Answer), []access.Right{read, answer}},
-		{client(access.Operate), []access.Right{read, answer, operate, attend}},
+		{client(access.Operate), []access.Right{read, operate, attend}},
+		{client(access.Operate, access.Answer), []access.Right{read, answer, operate, attend, pass}},
 		{client(access.Metrics), []access.Right{metrics}},
 		{client(access.Metrics, access.Answer), []access.Right{read, answer, metrics}},
 		{client(), nil},
 	} {
-		for _, right := range []access.Right{read, answer, operate, metrics, own, attend, report} {
+		for _, right := range []access.Right{read, answer, operate, metrics, own, attend, report, pass} {
 			err := c.who.May(right, "S")
 			if want := slices.Contains(c.may, right); (err == nil) != want {
 				t.Errorf("%+v, %s: %v", c.who, right, err)
@@ -239,7 +240,7 @@ func TestMay(t *testing.T) {
 		t.Error("a session may attend to none")
 	}
 	var scope *access.ScopeError
-	if err := client(access.Read).May(operate, ""); !errors.As(err, &scope) || scope.Need != access.Operate || !strings.Contains(err.Error(), "token create --name NAME --scope operate") {
+	if err := client(access.Read).May(operate, ""); !errors.As(err, &scope) || scope.Need != access.Operate || !strings.Contains(err.Error(), "token create --name NAME --scope read,operate") {
 		t.Errorf("a client is told %v", err)
 	}
 }

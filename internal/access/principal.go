@@ -13,11 +13,12 @@ import (
 // Scope is a part of what a box can be asked, which a client's token can be for.
 type Scope string
 
-// The scopes. Operate has Answer in it, and Answer has Read; Metrics stands alone.
+// The scopes. Answer and Operate have Read in them, and neither the other: who may start work does not judge it by that.
+// Metrics stands alone.
 const (
 	Read    Scope = "read"    // look at everything
 	Answer  Scope = "answer"  // read; answer questions, review work
-	Operate Scope = "operate" // answer; start, steer and end work
+	Operate Scope = "operate" // read; start, steer and end work
 	Metrics Scope = "metrics" // nothing but figures about the box
 )
 
@@ -101,11 +102,12 @@ var ErrBadKey = fmt.Errorf("a request's key does not begin with %q, which is for
 // Right is what a route of the box needs.
 type Right string
 
-// The rights. Each scope is one; besides there are these.
+// The rights. Each scope is one; besides there are those for which none is enough.
 const (
 	ToOwn     Right = "own"    // tokens: a client that could make one would outlive its own
 	ToReport  Right = "report" // for the gate alone
 	ToAttend  Right = "attend" // what a session's process says of itself
+	ToPass    Right = "pass"   // take work past its judges: who judges and who steers in one
 	ToRead          = Right(Read)
 	ToAnswer        = Right(Answer)
 	ToOperate       = Right(Operate)
@@ -115,7 +117,7 @@ const (
 // Why a principal is refused what it asks for.
 var (
 	ErrGate    = errors.New("the gate's own token is needed: it is in gate.token in the box's directory, and `signalbox gate report` takes it from SIGNALBOX_GATE_TOKEN")
-	ErrOwner   = errors.New("tokens are made, listed and revoked by the box's owner alone, with the token in api.token in its directory: on the command line, leave SIGNALBOX_TOKEN unset there")
+	ErrOwner   = errors.New("tokens are made, listed and revoked by the box's owner alone, and not with a client's token (SIGNALBOX_TOKEN)")
 	ErrNoGate  = errors.New("the gate's token is for the reports of a CI, and for nothing else: take another one (`signalbox token create` makes one)")
 	ErrSession = errors.New("a session's token is for what this session reports and is told, and for nothing else")
 )
@@ -128,8 +130,8 @@ type ScopeError struct {
 }
 
 func (e *ScopeError) Error() string {
-	return fmt.Sprintf("the client %s may %s, and this needs the scope %s: have the box's owner make a token for it (`signalbox token create --name NAME --scope %s`)",
-		e.Name, Words(e.Has, ", "), e.Need, e.Need)
+	return fmt.Sprintf("the client %s may %s, and this needs the scope %s: have the box's owner make a token for both (`signalbox token create --name NAME --scope %s,%s`)",
+		e.Name, Words(e.Has, ", "), e.Need, Words(e.Has, ","), e.Need)
 }
 
 // Words writes scopes one after another.
@@ -155,18 +157,29 @@ func (p Principal) May(right Right, session string) error {
 		return nil
 	case right == ToOwn:
 		return ErrOwner
-	case right == ToAttend:
-		right = ToOperate
 	}
-	if need := Scope(right); !p.has(need) {
-		return &ScopeError{p.Name, p.Scopes, need}
+	for _, need := range right.Scopes() {
+		if !p.has(need) {
+			return &ScopeError{p.Name, p.Scopes, need}
+		}
 	}
 	return nil
+}
+
+// Scopes are those that a client needs for it, all of them. No scope gives ToOwn and ToReport.
+func (r Right) Scopes() []Scope {
+	switch r {
+	case ToAttend:
+		return []Scope{Operate}
+	case ToPass:
+		return []Scope{Operate, Answer}
+	}
+	return []Scope{Scope(r)}
 }
 
 // has reports whether a client has a scope, or one that it is in.
 func (p Principal) has(need Scope) bool {
 	return slices.ContainsFunc(p.Scopes, func(s Scope) bool {
-		return s == need || s == Operate && need != Metrics || s == Answer && need == Read
+		return s == need || need == Read && (s == Answer || s == Operate)
 	})
 }

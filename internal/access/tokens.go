@@ -37,7 +37,7 @@ var (
 	ErrBadTTL  = fmt.Errorf("a token lasts from %v to ten years, or for ever if no time is given", MinTTL)
 	ErrNoToken = errors.New("there is no such token: `signalbox token list` has those that there are")
 	ErrExpired = errors.New("the token has expired: have the box's owner make another one (`signalbox token create`)")
-	ErrUnknown = errors.New("the token is none of this box's: it may be another box's, or it was revoked; the owner's is in api.token in the box's directory, and `signalbox token create` makes one for a client")
+	ErrUnknown = errors.New("the token is none of this box's: it may be another box's, or it was revoked; have the box's owner make another one (`signalbox token create`)")
 )
 
 // Tokens is the fold of the events on tokens.

@@ -37,12 +37,13 @@ its name, and it can be revoked. The scopes:
 
   read     look at everything
   answer   read; answer questions, review work
-  operate  answer; start, steer and end work
+  operate  read; start, steer and end work
   metrics  nothing but figures about the box
 
 With a token in ` + tokenVariable + ` the command line uses that instead of the box's own. Tokens are made, listed and revoked by
 the box's owner alone.`,
 		Example: `  signalbox token create --name ci --scope operate --ttl 720h
+  signalbox token create --name ana --scope operate,answer
   signalbox token list
   signalbox token revoke ci`,
 		Args: none,

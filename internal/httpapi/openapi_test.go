@@ -161,7 +161,7 @@ func schemes(needs access.Right) string {
 	case access.ToAttend:
 		return "apiToken clientToken:operate sessionToken"
 	}
-	return "apiToken clientToken:" + string(needs)
+	return "apiToken clientToken:" + access.Words(needs.Scopes(), ":")
 }
 
 func TestOpenAPISchemas(t *testing.T) {

@@ -17,14 +17,14 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
-// whoMay says who may call each route, besides the owner: r is who has the scope read, a answer, o operate, s the session that
+// whoMay says who may call each route, besides the owner: r is who has the scope read, a answer, o operate, b both of these, s the session that
 // the route is about; g is the gate, and nobody else. Nothing here is made of the routes.
 var whoMay = map[string]string{
 	"GET /v1/status":                       "rao",
 	"GET /v1/work":                         "rao",
 	"POST /v1/work":                        "o",
 	"GET /v1/work/{id}":                    "rao",
-	"POST /v1/work/{id}/override":          "o",
+	"POST /v1/work/{id}/override":          "b",
 	"POST /v1/work/{id}/gate":              "g",
 	"POST /v1/claims":                      "o",
 	"POST /v1/sessions/{session}/renew":    "o",
@@ -46,10 +46,10 @@ var whoMay = map[string]string{
 	"POST /v1/runs/{run}/cancel":           "o",
 	"POST /v1/clean":                       "o",
 	"GET /v1/questions":                    "rao",
-	"POST /v1/questions/{question}/answer": "ao",
+	"POST /v1/questions/{question}/answer": "a",
 	"POST /v1/work/{id}/tell":              "o",
 	"GET /v1/work/{id}/review":             "rao",
-	"POST /v1/work/{id}/review":            "ao",
+	"POST /v1/work/{id}/review":            "a",
 	"POST /v1/work/{id}/take":              "o",
 	"POST /v1/work/{id}/give":              "o",
 	"POST /v1/work/{id}/cancel":            "o",
@@ -103,7 +103,7 @@ func callers(t *testing.T, b *box.Box) []caller {
 	}
 	for is, scopes := range map[string][]access.Scope{
 		"r": {access.Read}, "a": {access.Answer}, "o": {access.Operate}, "m": {access.Metrics},
-		"ra": {access.Read, access.Answer}, "ro": {access.Read, access.Operate}, "ao": {access.Answer, access.Operate}, "rm": {access.Read, access.Metrics},
+		"ra": {access.Read, access.Answer}, "ro": {access.Read, access.Operate}, "aob": {access.Answer, access.Operate}, "rm": {access.Read, access.Metrics},
 	} {
 		all = append(all,
 			caller{"a token for " + access.Words(scopes, "+"), bearer(newToken(t, b, is, 0, scopes...)), is},
@@ -266,7 +266,7 @@ func TestKeysOfClients(t *testing.T) {
 func TestClientsName(t *testing.T) {
 	b := openBox(t)
 	h := New(b, conductor.New(b.Ledger(), conductor.Options{}), nil).Handler()
-	token := newToken(t, b, "ci", 0, access.Operate)
+	token := newToken(t, b, "ci", 0, access.Operate, access.Answer)
 	for path, body := range map[string]string{
 		"/v1/work": `{"id":"T-1","title":"x"}`, "/v1/work/T-0/override": `{"phase":"REVIEW","reason":"so"}`, "/v1/conversations": `{"question":"why?"}`,
 	} {
