@@ -9,10 +9,12 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -111,6 +113,8 @@ func (a *app) serveTools(ctx context.Context, name string, scopes []access.Scope
 	}
 	a.JSON = false // standard output is the protocol's alone
 	a.Served = true
+	// A client that was killed reads nothing any more, and what it has started is ended all the same.
+	signal.Ignore(syscall.SIGPIPE)
 	h := &toolHost{app: a, serving: ctx, name: name, scopes: scopes}
 	logger := slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	err := boxtools.New(h, boxtools.Options{Scopes: scopes, Version: command.BuildVersion().Version, Logger: logger}).
@@ -175,6 +179,7 @@ type toolHost struct {
 func (h *toolHost) caller(out io.Writer) *app {
 	a := *h.app
 	a.Out, a.JSON, a.Color, a.OutTTY, a.InTTY, a.Live = out, false, false, false, false, false
+	a.inBox = h.resident
 	return &a
 }
 
@@ -185,7 +190,7 @@ func (h *toolHost) With(ctx context.Context, change bool, do func(boxtools.Box) 
 	var err error
 	switch {
 	case h.resident:
-		_, err = ask(ctx, a, h.token, call)
+		_, err = ask(ctx, a, a.token, call)
 	case change:
 		_, err = operate(ctx, a, call)
 	default:
@@ -203,14 +208,6 @@ func (h *toolHost) as(c *api.Client) *api.Client {
 		return c
 	}
 	return c.For(h.name, h.scopes...)
-}
-
-// token returns the token that the client's requests carry. The box's own process has the owner's.
-func (h *toolHost) token(dir box.Dir) (string, error) {
-	if h.resident {
-		return dir.APIToken()
-	}
-	return tokenOf(dir)
 }
 
 // Running implements [boxtools.Host].
@@ -244,7 +241,7 @@ func (h *toolHost) Start(ctx context.Context, q api.StartRun) (api.Run, error) {
 			return api.Run{}, err
 		}
 	}
-	client, err := a.client(ctx, h.token)
+	client, err := a.client(ctx, a.token)
 	if err != nil {
 		return api.Run{}, err
 	}

@@ -1,9 +1,12 @@
 package cli_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -159,6 +162,46 @@ func TestToolsOverStdio(t *testing.T) {
 	recordedBy(t, repo, "client:mcp", "operator") // the person answered
 }
 
+// A client that was killed reads no answer. What it has started is ended all the same.
+func TestToolsOfAKilledClient(t *testing.T) {
+	t.Parallel()
+	server := signalbox(t, toolRepo(t), "mcp")
+	var said bytes.Buffer
+	server.Stderr = &said
+	in, err := server.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(message string) {
+		t.Helper()
+		if _, err := io.WriteString(in, message+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answers := bufio.NewScanner(out)
+	ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	ask(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	ask(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"start_run","arguments":{"path":"plan.md"}}}`)
+	if !answers.Scan() || !answers.Scan() || !strings.Contains(answers.Text(), "delivers the plan") {
+		t.Fatalf("%q, %v, %s", answers.Text(), answers.Err(), &said)
+	}
+	ask(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"wait_run","arguments":{"seconds":1}}}`)
+	if err := errors.Join(out.Close(), in.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_ = server.Wait() // it may say that nobody reads
+	if !strings.Contains(said.String(), "stopped; agents are ended") {
+		t.Errorf("%v, and it said %q", server.ProcessState, &said)
+	}
+}
+
 // Everything on standard output is the protocol, of the version that the client speaks, and every request is answered though the input
 // ends at once.
 func TestToolsPiped(t *testing.T) {
@@ -237,6 +280,7 @@ func TestToolsOverHTTP(t *testing.T) {
 	t.Parallel()
 	repo := toolRepo(t)
 	up := signalbox(t, repo, "up")
+	up.Env = append(os.Environ(), "SIGNALBOX_TOKEN=another's") // what others ask the box is not asked with it
 	listens := &awaited{text: "listening", seen: make(chan struct{})}
 	up.Stdout, up.Stderr = listens, listens
 	if err := up.Start(); err != nil {
@@ -284,6 +328,7 @@ func TestToolsOverHTTP(t *testing.T) {
 	reader := connected(token("read"))
 	wantFlag(t, reader, "get_run", nil, "question_waiting")
 	wantFlag(t, reader, "check_plan", map[string]any{"path": "plan.md"}, "plan_running")
+	wantFlag(t, reader, "get_log", map[string]any{"work": "T-1"}, "text_end")
 	wantFlag(t, reader, "pause", nil, "unauthorized")
 	wantFlag(t, operator, "answer_question", map[string]any{"question": "R1-Q1", "answer": "blue"}, "unauthorized")
 	byToken := signalbox(t, repo, "mcp")

@@ -19,9 +19,9 @@ import (
 // tokenVariable is where a client's token comes from.
 const tokenVariable = "SIGNALBOX_TOKEN"
 
-// tokenOf returns the token that requests to a box carry: a client's, if there is one in the environment, or the owner's.
-func tokenOf(dir box.Dir) (string, error) {
-	if token := os.Getenv(tokenVariable); token != "" {
+// token returns the token that requests to a box carry: a client's, if there is one in the environment, or the owner's.
+func (a *app) token(dir box.Dir) (string, error) {
+	if token := os.Getenv(tokenVariable); token != "" && !a.inBox {
 		return token, nil
 	}
 	return dir.APIToken()
