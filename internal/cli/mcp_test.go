@@ -29,13 +29,13 @@ func toolRepo(t *testing.T) string {
 	}
 	repo := gittest.New(t)
 	for name, text := range map[string]string{
-		"signalbox.yaml": "agents: {scripted: {command: [./agent]}}\nchecks: [{name: tests, command: echo it is checked}]\naudit: never\n",
+		"signalbox.yaml": "agents: {scripted: {command: [./agent]}}\nchecks: [{name: tests, command: echo it is checked}]\naudit: never\nredact: ['ACME-[0-9]{8}']\n",
 		"plan.md":        "# One thing\n\n#### Task T-1: A file\n\n**Work**: Write it.\n",
 		"agent": `#!/bin/sh
 prompt=$(cat)
 run=$(printf '%s\n' "$prompt" | sed -n 's/^\(run=[^ ]*\) belongs to this session.*/\1/p')
 case $SIGNALBOX_ROLE.$prompt in
-developer*"blue"*) echo done >$SIGNALBOX_TASK.txt; echo READY_FOR_REVIEW: $SIGNALBOX_TASK $run ;;
+developer*"blue"*) echo It says ACME-12345678 and sbt_$(printf %064d 0) there; echo done >$SIGNALBOX_TASK.txt; echo READY_FOR_REVIEW: $SIGNALBOX_TASK $run ;;
 developer*) echo SEEKING_DIVINE_CLARIFICATION $run; echo Question: which colour? ;;
 critic*) echo REVIEW_PASSED: $SIGNALBOX_TASK $run ;;
 esac
@@ -144,6 +144,9 @@ func TestToolsOverStdio(t *testing.T) {
 	}
 	if r := callTool(t, session, "get_log", map[string]any{"work": "R1.T-1"}); !strings.Contains(r.Snapshot["quoted_text"].(string), "READY_FOR_REVIEW") {
 		t.Errorf("%+v", r)
+	}
+	if r := callTool(t, session, "get_log", map[string]any{"work": "R1.T-1", "offset": 0}); !strings.Contains(r.Snapshot["quoted_text"].(string), "It says [redacted:listed] and [redacted:listed] there") {
+		t.Errorf("a client is told secrets that an agent has printed: %+v", r)
 	}
 	wantFlag(t, session, "get_task", map[string]any{"work": "T-1"}, "task_completed")
 	wantFlag(t, session, "prove_event", map[string]any{"sequence": 1}, "proven")
