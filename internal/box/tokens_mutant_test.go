@@ -17,7 +17,7 @@ func TestTokenMutants(t *testing.T) {
 			Old: "return api.CreatedToken{}, errShownOnce", New: "_ = errShownOnce"}},
 		{By: "TestForgottenTokens$", Mutant: mutant.Mutant{Name: "uses of revoked tokens are kept", File: "tokens.go",
 			Old: "s.used = used\n", New: ""}},
-		{By: "TestTokensAreRedacted$", Mutant: mutant.Mutant{Name: "tokens are stored in texts", File: "box.go",
+		{By: "TestTokensAreRedacted$", Mutant: mutant.Mutant{Name: "tokens are stored in texts", File: "dir.go",
 			Old: ", access.SecretPattern, ", New: ", "}},
 		{By: "TestSessionTokens$", Mutant: mutant.Mutant{Name: "a session's event has not the hash of its token", File: "record.go",
 			Old: "json.Marshal(b.withToken(e))", New: "json.Marshal(e.Payload)"}},
