@@ -230,6 +230,9 @@ func (h *toolHost) Check(ctx context.Context, q api.StartRun) (api.Run, error) {
 func (h *toolHost) Start(ctx context.Context, q api.StartRun) (api.Run, error) {
 	a := h.caller(io.Discard)
 	c, err := a.settings("")
+	if err == nil && !h.resident { // a client that may not start a run does not start a box either, which would go on with others
+		_, err = a.preview(ctx, c, q)
+	}
 	if err == nil {
 		err = a.rehearse(ctx, c, q)
 	}

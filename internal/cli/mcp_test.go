@@ -244,6 +244,40 @@ func TestToolsPiped(t *testing.T) {
 	}
 }
 
+// Whose token is not for it starts no box, which would bring on what was started before.
+func TestToolsStartNoBoxWithoutTheRight(t *testing.T) {
+	t.Parallel()
+	repo := toolRepo(t)
+	ask := func(token string) string {
+		t.Helper()
+		server := signalbox(t, repo, "mcp")
+		server.Env = append(os.Environ(), "SIGNALBOX_TOKEN="+token)
+		server.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"start_run","arguments":{"path":"plan.md"}}}
+`)
+		out, err := server.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	if out := ask(""); !strings.Contains(out, "delivers the plan") {
+		t.Fatal(out)
+	}
+	token, err := signalbox(t, repo, "token", "create", "--name", "looks", "--scope", "read").Output()
+	log := filepath.Join(repo, ".signalbox", "box.log") // which only a box that goes on writes
+	if err = errors.Join(err, os.Remove(log)); err != nil {
+		t.Fatal(err)
+	}
+	if out := ask(strings.TrimSpace(string(token))); !strings.Contains(out, `"flag":"unauthorized"`) {
+		t.Error(out)
+	}
+	if _, err := os.Stat(log); err == nil {
+		t.Error("a box was started")
+	}
+}
+
 // Without a box, tools that look open it for the request, and nobody waits for a run that nobody brings on.
 func TestToolsWithoutABox(t *testing.T) {
 	t.Parallel()

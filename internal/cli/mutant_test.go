@@ -21,6 +21,7 @@ func TestMutants(t *testing.T) {
 		{By: "^TestByVoice$", Mutant: mutant.Mutant{Name: "a tool is taken for the agent", File: "logview.go", Old: "piece.Who = whoTool", New: "piece.Who = whoAgent"}},
 		{By: "^TestToolsOverStdio$", Mutant: mutant.Mutant{Name: "a tool reads what is git's own as a plan", File: "mcp.go", Old: `append(hidden, filepath.Join(c.Dir, ".git"))...)`, New: "hidden...)"}},
 		{By: "^TestToolsOverStdio$", Mutant: mutant.Mutant{Name: "a tool's client is told what an agent should not have printed", File: "mcp.go", Old: "w.to.Write(w.secrets.Bytes(w.held[:end]))", New: "w.to.Write(w.held[:end])"}},
+		{By: "^TestToolsStartNoBoxWithoutTheRight$", Mutant: mutant.Mutant{Name: "who may not start a run starts a box", File: "mcp.go", Old: "if err == nil && !h.resident {", New: "if false {"}},
 		{By: "^TestToolsOfAKilledClient$", Mutant: mutant.Mutant{Name: "a killed client leaves its agents behind", File: "mcp.go", Old: "signal.Ignore(syscall.SIGPIPE)", New: "signal.Reset(syscall.SIGPIPE)"}},
 		{By: "^TestToolsOverHTTP$", Mutant: mutant.Mutant{Name: "what others ask is asked with a token of the box's environment", File: "mcp.go", Old: "a.inBox = h.resident", New: "a.inBox = false"}},
 		{By: "^TestToolsOverStdio$", Mutant: mutant.Mutant{Name: "what a tool does is the person's", File: "mcp.go", Old: "return c.For(h.name, h.scopes...)", New: "return c"}},
