@@ -129,7 +129,7 @@ func workPath(id string) string         { return "/v1/work/" + escapePath(id) }
 // something in a path.
 func escapePath(name string) string {
 	switch name {
-	case "", ".", "..":
+	case "", ".", "..", "/":
 		return "-" // no item and no session has this name
 	}
 	return url.PathEscape(name)

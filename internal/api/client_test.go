@@ -73,6 +73,28 @@ func TestPlanIsNotEscapedAsHTML(t *testing.T) {
 	}
 }
 
+// A name is one element of a path, whatever it is: no other route is asked.
+func TestNamesInPaths(t *testing.T) {
+	var asked []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.EscapedPath())
+		_, _ = w.Write([]byte(`{}`))
+	}))
+	defer s.Close()
+	c := api.NewClient(strings.TrimPrefix(s.URL, "http://"), "token")
+	defer c.Close()
+	for _, name := range []string{"", ".", "..", "/", "a/b"} {
+		_, work := c.Work(t.Context(), name)
+		_, run := c.Run(t.Context(), name)
+		if work != nil || run != nil {
+			t.Error(work, run)
+		}
+	}
+	if got := strings.Join(asked, " "); got != strings.Repeat("/v1/work/- /v1/runs/- ", 4)+"/v1/work/a%2Fb /v1/runs/a%2Fb" {
+		t.Error(got)
+	}
+}
+
 // What was never sent is not tried for long: there is no box.
 func TestNoBox(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
@@ -255,7 +254,7 @@ func (c *Client) RetryTask(ctx context.Context, work string, m Message) (Run, er
 // errEnded ends the watching of a run that has ended.
 var errEnded = errors.New("the run has ended")
 
-func runPath(id string) string { return "/v1/runs/" + url.PathEscape(id) }
+func runPath(id string) string { return "/v1/runs/" + escapePath(id) }
 
 // stream calls f with each value that a box sends, until it sends no more.
 func stream[T any](ctx context.Context, c *Client, path string, f func(T) error) error {

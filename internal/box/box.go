@@ -6,16 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"regexp"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
-	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/background"
@@ -216,8 +213,7 @@ func (b *Box) start(ctx context.Context, o Options, newLog func(archive.Follower
 	if b.gateToken, err = o.Dir.read(gateFile); err != nil {
 		return Found{}, err
 	}
-	own := []string{regexp.QuoteMeta(b.apiToken), regexp.QuoteMeta(b.gateToken), access.SecretPattern, access.SessionPattern}
-	if b.redact, err = redact.New(append(slices.Clone(o.Redact), own...)); err != nil {
+	if b.redact, err = o.Dir.Redactor(o.Redact); err != nil {
 		return Found{}, err
 	}
 	if b.epoch, err = epochOf(b.keys.Verifier); err != nil {

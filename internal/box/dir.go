@@ -9,12 +9,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/durable"
 	"github.com/signalbox-dev/signalbox/internal/filelock"
+	"github.com/signalbox-dev/signalbox/internal/redact"
 	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -100,6 +104,20 @@ func (d Dir) read(name string) (string, error) {
 
 // APIToken returns the token that requests carry.
 func (d Dir) APIToken() (string, error) { return d.read(apiTokenFile) }
+
+// Redactor takes out of text what a box stores nowhere: secrets that are known by their form, those that the operator lists, and tokens of the
+// box, its clients and its sessions.
+func (d Dir) Redactor(listed []string) (*redact.Redactor, error) {
+	api, err := d.APIToken()
+	if err != nil {
+		return nil, err
+	}
+	gate, err := d.read(gateFile)
+	if err != nil {
+		return nil, err
+	}
+	return redact.New(slices.Concat(listed, []string{regexp.QuoteMeta(api), regexp.QuoteMeta(gate), access.SecretPattern, access.SessionPattern}))
+}
 
 // Verifier returns the key that checks the ledger's signatures.
 func (d Dir) Verifier() (string, error) { return d.read(verifierFile) }

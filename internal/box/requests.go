@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -150,7 +151,7 @@ func (b *Box) Claim(ctx context.Context, q api.Claim, key string) (api.Grant, er
 	if i, ok := b.state.granted(key); ok {
 		return b.handOver(i)
 	}
-	if work.ByOperator(q.Actor) {
+	if work.ByOperator(strings.ToLower(q.Actor)) { // nor one that reads like them
 		return api.Grant{}, BadRequest{errOperators}
 	}
 	if q.TTLMS < 0 || q.TTLMS > work.MaxTTL.Milliseconds() {

@@ -17,13 +17,15 @@ func TestTokenMutants(t *testing.T) {
 			Old: "return api.CreatedToken{}, errShownOnce", New: "_ = errShownOnce"}},
 		{By: "TestForgottenTokens$", Mutant: mutant.Mutant{Name: "uses of revoked tokens are kept", File: "tokens.go",
 			Old: "s.used = used\n", New: ""}},
-		{By: "TestTokensAreRedacted$", Mutant: mutant.Mutant{Name: "tokens are stored in texts", File: "box.go",
+		{By: "TestTokensAreRedacted$", Mutant: mutant.Mutant{Name: "tokens are stored in texts", File: "dir.go",
 			Old: ", access.SecretPattern, ", New: ", "}},
 		{By: "TestSessionTokens$", Mutant: mutant.Mutant{Name: "a session's event has not the hash of its token", File: "record.go",
 			Old: "json.Marshal(b.withToken(e))", New: "json.Marshal(e.Payload)"}},
 		{By: "TestSessionTokens$", Mutant: mutant.Mutant{Name: "a person has a session's token", File: "tokens.go",
 			Old: " && p.Agent != work.PersonAgent {", New: " {"}},
 		{By: "TestClaimAsOperator$", Mutant: mutant.Mutant{Name: "an agent claims as the operator", File: "requests.go",
-			Old: "if work.ByOperator(q.Actor) {", New: "if false {"}},
+			Old: "if work.ByOperator(strings.ToLower(q.Actor)) {", New: "if strings.ToLower(q.Actor) == \"\" {"}},
+		{By: "TestClaimAsOperator$", Mutant: mutant.Mutant{Name: "an agent claims as the Operator", File: "requests.go",
+			Old: "if work.ByOperator(strings.ToLower(q.Actor)) {", New: "if work.ByOperator(strings.Clone(q.Actor)) {"}},
 	})
 }

@@ -53,7 +53,7 @@ func received(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("the request can't be read: %w", err)
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return httpserver.Waits(r)
 }
 

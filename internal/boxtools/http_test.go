@@ -58,6 +58,16 @@ func TestWhoMayAsk(t *testing.T) {
 			t.Errorf("%s: status %d, want %d: %s", name, status, c.want, body)
 		}
 	}
+	if status, body := post(t, url, " \n["+listTools+"]", nil); status != http.StatusBadRequest || !strings.Contains(body, "one by one") {
+		t.Errorf("a batch: %d %.80s", status, body)
+	}
+	wait := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait_run","arguments":{"seconds":1}}}` + strings.Repeat(" ", 64<<10)
+	if status, body := post(t, url, wait, func(r *http.Request) { r.Header.Set("Authorization", "Bearer read+operate"); r.ContentLength = -1 }); status != http.StatusOK || !strings.Contains(body, `"flag":"invalid"`) {
+		t.Errorf("who waits keeps the room of a long request: %d %.300s", status, body)
+	}
+	if status, body := post(t, url, " \n"+listTools, nil); status != http.StatusOK {
+		t.Errorf("blanks before a message: %d %.80s", status, body)
+	}
 	if status, body := post(t, url, `{"jsonrpc":"2.0","id":1,"method":"`+strings.Repeat("x", 5<<20)+`"}`, nil); status != http.StatusRequestEntityTooLarge {
 		t.Errorf("a long request: %d %.80s", status, body)
 	}

@@ -21,6 +21,8 @@ func TestMutants(t *testing.T) {
 		{By: "^TestWaitWithoutABox$", Mutant: mutant.Mutant{Name: "a run that nobody brings on is waited for", File: "wait.go", Old: "if !t.host.Running() {", New: "if false {"}},
 		{By: "^TestWaitOfTwo$", Mutant: mutant.Mutant{Name: "only the last reply is remembered", File: "wait.go", Old: "maxTold     = 16", New: "maxTold     = 1"}},
 		{By: "^TestResourcesAndPrompts$", Mutant: mutant.Mutant{Name: "a resource has no bound", File: "offered.go", Old: "b := &beginning{most: maxResource}", New: "b := &beginning{most: 1 << 30}"}},
+		{By: "^TestSaveFollowsNoLink$", Mutant: mutant.Mutant{Name: "a link is followed out of the box's directory", File: "read.go", Old: "err == nil && !info.IsDir()", New: "err == nil && info == nil"}},
+		{By: "^TestWhoMayAsk$", Mutant: mutant.Mutant{Name: "nobody knows how long a request is", File: "http.go", Old: "r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))", New: "r.Body = io.NopCloser(bytes.NewReader(body))"}},
 		{By: "^TestWhoMayAsk$", Mutant: mutant.Mutant{Name: "a client without a token is served", File: "http.go", Old: "if !ok {", New: "if !ok && false {"}},
 	})
 }

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/agentreply"
@@ -89,7 +91,16 @@ func (t *tools) run(r api.Run) mcpserver.Result {
 func (t *tools) save(name string, whole any) agentformat.File {
 	t.saving.Lock()
 	defer t.saving.Unlock()
-	return agentreply.Kept.Save(t.host.Replies(), name, now(), whole)
+	return Save(t.host.Replies(), name, now(), whole)
+}
+
+// Save saves the whole of which a reply has a part, in the directory that a box has for them. If that is a link, nothing is written
+// where it leads, and nothing removed there.
+func Save(dir, name string, at time.Time, whole any) agentformat.File {
+	if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
+		return agentformat.File{Err: fmt.Errorf("the result could not be saved: %s in the box's directory is no directory: remove it", agentreply.Directory)}
+	}
+	return agentreply.Kept.Save(dir, name, at, whole)
 }
 
 // view asks for a task with its run, or for work by hand, which has none.

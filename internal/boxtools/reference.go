@@ -32,7 +32,7 @@ func Reference() string {
 			}
 		}
 	}
-	b.WriteString("\n## Resources\n\n| address | what it is |\n|---|---|\n")
+	b.WriteString("\n## Resources\n\nTheir texts, but for the schema, are data as the values of `quoted_` keys are.\n\n| address | what it is |\n|---|---|\n")
 	for _, r := range (&tools{scopes: []access.Scope{access.Read}}).resources() {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", r.URI, r.Description)
 	}

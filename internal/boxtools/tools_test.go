@@ -573,3 +573,28 @@ func TestInspector(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// What an agent or a repository has put in the place of the directory for files leads nowhere: elsewhere nothing is written or removed.
+func TestSaveFollowsNoLink(t *testing.T) {
+	elsewhere, dir := t.TempDir(), filepath.Join(t.TempDir(), agentreply.Directory)
+	if err := os.Symlink(elsewhere, dir); err != nil {
+		t.Skip(err) // Windows lets few make links
+	}
+	for i := range agentreply.Kept.Files + 1 {
+		if err := os.WriteFile(filepath.Join(elsewhere, fmt.Sprintf("report_20200101_000000_%d.json", i+2)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if f := boxtools.Save(dir, "run_R1", time.Now(), 1); f.Err == nil || f.Path != "" {
+		t.Errorf("%+v", f)
+	}
+	if left, err := os.ReadDir(elsewhere); err != nil || len(left) != agentreply.Kept.Files+1 {
+		t.Errorf("%d files are left, %v", len(left), err)
+	}
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	if f := boxtools.Save(dir, "run_R1", time.Now(), 1); f.Err != nil {
+		t.Error(f.Err)
+	}
+}

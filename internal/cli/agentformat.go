@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/agentreply"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/boxtools"
 )
 
 // The values of --format.
@@ -59,7 +60,7 @@ func (a *app) tellAgent(reply any, err error) error {
 
 // keepWhole saves the whole of which a reply has a part.
 func (a *app) keepWhole(name string, now time.Time, whole any) agentformat.File {
-	return agentreply.Kept.Save(filepath.Join(a.dir, agentreply.Directory), name, now, whole)
+	return boxtools.Save(filepath.Join(a.dir, agentreply.Directory), name, now, whole)
 }
 
 // statusForAgent is the reply about a run; it says so if there is none, or if the box can't write. A run that ends does so

@@ -19,7 +19,7 @@ func (a *app) openBook(ctx context.Context, q asking) (*ledgerBook, func(), erro
 			return nil, nil, err
 		}
 	}
-	client, err := a.client(ctx, tokenOf)
+	client, err := a.client(ctx, a.token)
 	if err != nil {
 		b.closeBoxes()
 		return nil, nil, err

@@ -54,7 +54,7 @@ work show has them; and branch, commit, waits, answers, no_change and format if 
 			if cmd.Flags().Changed("ttl") && ttl <= 0 {
 				return a.UsageError("--ttl is how long the lease lasts, such as 30m")
 			}
-			g, err := ask(cmd.Context(), a, tokenOf, func(c *api.Client) (api.Grant, error) { return c.Claim(cmd.Context(), q) })
+			g, err := ask(cmd.Context(), a, a.token, func(c *api.Client) (api.Grant, error) { return c.Claim(cmd.Context(), q) })
 			return a.granted(g, err)
 		},
 	}
@@ -135,7 +135,7 @@ func (a *app) renewCommand() *cobra.Command {
 			if err := a.checkOptions(cmd, agentsig.Options{}); err != nil {
 				return err
 			}
-			g, err := ask(cmd.Context(), a, tokenOf, func(c *api.Client) (api.Grant, error) { return c.Renew(cmd.Context(), session) })
+			g, err := ask(cmd.Context(), a, a.token, func(c *api.Client) (api.Grant, error) { return c.Renew(cmd.Context(), session) })
 			return a.granted(g, err)
 		},
 	}
@@ -154,7 +154,7 @@ func (a *app) releaseCommand() *cobra.Command {
 			if err := a.checkOptions(cmd, agentsig.Options{}); err != nil {
 				return err
 			}
-			r, err := ask(cmd.Context(), a, tokenOf, func(c *api.Client) (api.Recorded, error) { return c.Release(cmd.Context(), session) })
+			r, err := ask(cmd.Context(), a, a.token, func(c *api.Client) (api.Recorded, error) { return c.Release(cmd.Context(), session) })
 			return a.recorded(r, err)
 		},
 	}
@@ -202,7 +202,7 @@ twice: keep the output with tee if you may need it.`,
 // emit looks for the box before it reads: what an agent says once can't be read
 // again.
 func (a *app) emit(ctx context.Context, session string, args []string) (api.Emitted, error) {
-	return ask(ctx, a, tokenOf, func(c *api.Client) (api.Emitted, error) {
+	return ask(ctx, a, a.token, func(c *api.Client) (api.Emitted, error) {
 		in, closeIn, err := a.open(ctx, args)
 		if err != nil {
 			return api.Emitted{}, err

@@ -23,6 +23,7 @@ type app struct {
 	home string // where its settings are
 
 	noted bool // it was said that the settings can't be read
+	inBox bool // it is asked by others, in the box's own process: what the environment has is not theirs
 
 	less   string          // options of the pager, for a live view that comes back after it; empty elsewhere
 	typist typist          // at the terminal, once the live view takes keys

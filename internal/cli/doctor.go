@@ -354,7 +354,7 @@ func (a *app) diagnoseBox(ctx context.Context, say func(name, state, format stri
 		say("box", command.Fine, "not running; `signalbox run` or `signalbox up` starts it")
 		return
 	}
-	status, err := ask(ctx, a, tokenOf, func(c *api.Client) (api.Status, error) { return c.Status(ctx) })
+	status, err := ask(ctx, a, a.token, func(c *api.Client) (api.Status, error) { return c.Status(ctx) })
 	if err != nil {
 		say("box", command.Missing, "%v", err)
 		return

@@ -54,7 +54,7 @@ which is the event as it is stored and hashed.`,
 				}
 				return a.badValue(err)
 			}
-			_, err := ask(cmd.Context(), a, tokenOf, func(c *api.Client) (struct{}, error) {
+			_, err := ask(cmd.Context(), a, a.token, func(c *api.Client) (struct{}, error) {
 				return struct{}{}, c.Events(cmd.Context(), id, after, true, func(e api.Event) error {
 					after = e.Sequence
 					return a.event(e)

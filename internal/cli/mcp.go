@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,10 +10,12 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +28,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/httpapi"
+	"github.com/signalbox-dev/signalbox/internal/redact"
 	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
@@ -48,7 +52,8 @@ questions and reviews work, which is left to you unless you name it. What it doe
 with a token in ` + tokenVariable + `, by that token's client.
 
 If a box runs in the directory, it is asked. If none runs, the box is opened for each request, and start_run starts one here,
-which stays until the agent's program leaves: then its agents are ended, their work is kept, and signalbox run goes on.
+which stays until the agent's program has left, in any way, and what it asked is answered, which takes a minute at most:
+then its agents are ended, their work is kept, and signalbox run goes on.
 
 A box that runs offers the same over HTTP, to those who have a token; --http says where, and how to get one.`,
 		Example: `  signalbox mcp
@@ -111,6 +116,8 @@ func (a *app) serveTools(ctx context.Context, name string, scopes []access.Scope
 	}
 	a.JSON = false // standard output is the protocol's alone
 	a.Served = true
+	// A client that was killed reads nothing any more, and what it has started is ended all the same.
+	signal.Ignore(syscall.SIGPIPE)
 	h := &toolHost{app: a, serving: ctx, name: name, scopes: scopes}
 	logger := slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	err := boxtools.New(h, boxtools.Options{Scopes: scopes, Version: command.BuildVersion().Version, Logger: logger}).
@@ -175,6 +182,7 @@ type toolHost struct {
 func (h *toolHost) caller(out io.Writer) *app {
 	a := *h.app
 	a.Out, a.JSON, a.Color, a.OutTTY, a.InTTY, a.Live = out, false, false, false, false, false
+	a.inBox = h.resident
 	return &a
 }
 
@@ -185,7 +193,7 @@ func (h *toolHost) With(ctx context.Context, change bool, do func(boxtools.Box) 
 	var err error
 	switch {
 	case h.resident:
-		_, err = ask(ctx, a, h.token, call)
+		_, err = ask(ctx, a, a.token, call)
 	case change:
 		_, err = operate(ctx, a, call)
 	default:
@@ -205,14 +213,6 @@ func (h *toolHost) as(c *api.Client) *api.Client {
 	return c.For(h.name, h.scopes...)
 }
 
-// token returns the token that the client's requests carry. The box's own process has the owner's.
-func (h *toolHost) token(dir box.Dir) (string, error) {
-	if h.resident {
-		return dir.APIToken()
-	}
-	return tokenOf(dir)
-}
-
 // Running implements [boxtools.Host].
 func (h *toolHost) Running() bool { return h.app.running() }
 
@@ -230,6 +230,9 @@ func (h *toolHost) Check(ctx context.Context, q api.StartRun) (api.Run, error) {
 func (h *toolHost) Start(ctx context.Context, q api.StartRun) (api.Run, error) {
 	a := h.caller(io.Discard)
 	c, err := a.settings("")
+	if err == nil && !h.resident { // a client that may not start a run does not start a box either, which would go on with others
+		_, err = a.preview(ctx, c, q)
+	}
 	if err == nil {
 		err = a.rehearse(ctx, c, q)
 	}
@@ -244,7 +247,7 @@ func (h *toolHost) Start(ctx context.Context, q api.StartRun) (api.Run, error) {
 			return api.Run{}, err
 		}
 	}
-	client, err := a.client(ctx, h.token)
+	client, err := a.client(ctx, a.token)
 	if err != nil {
 		return api.Run{}, err
 	}
@@ -311,18 +314,53 @@ func (h *toolHost) Diff(ctx context.Context, task string, to io.Writer) error {
 	})
 }
 
-// Log implements [boxtools.Host].
+// Log implements [boxtools.Host]. Transcripts are as they were said, for the box's owner alone: the tools' clients get them without secrets.
 func (h *toolHost) Log(ctx context.Context, name string, to io.Writer) error {
-	a := h.caller(to)
+	shown := &withoutSecrets{to: to}
+	a := h.caller(shown)
+	c, err := a.settings("") // which list secrets
+	if err != nil {
+		return err
+	}
 	l, err := look(ctx, a, func(c *api.Client) (*logs, error) { return newLogs(ctx, a, c, name, false) })
 	if err != nil {
+		return err
+	}
+	if shown.secrets, err = box.Dir(a.dir).Redactor(c.Redact); err != nil {
 		return err
 	}
 	if err := l.print(); err != nil {
 		return err
 	}
 	l.endLine()
-	return nil
+	return shown.flush()
+}
+
+// withoutSecrets passes on what is written, less the secrets in it, in pieces that end with a line.
+type withoutSecrets struct {
+	to      io.Writer
+	secrets *redact.Redactor
+	held    []byte
+}
+
+// heldText is how long a piece is, in bytes: a secret of several lines is found unless a piece ends in it.
+const heldText = 1 << 20
+
+func (w *withoutSecrets) Write(p []byte) (int, error) {
+	w.held = append(w.held, p...)
+	end := bytes.LastIndexByte(w.held, '\n') + 1
+	if len(w.held) < heldText || end == 0 {
+		return len(p), nil
+	}
+	return len(p), w.pass(end)
+}
+
+func (w *withoutSecrets) flush() error { return w.pass(len(w.held)) }
+
+func (w *withoutSecrets) pass(end int) error {
+	_, err := w.to.Write(w.secrets.Bytes(w.held[:end]))
+	w.held = append([]byte(nil), w.held[end:]...)
+	return err
 }
 
 // Plan implements [boxtools.Host].

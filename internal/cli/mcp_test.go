@@ -1,9 +1,12 @@
 package cli_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -26,13 +29,13 @@ func toolRepo(t *testing.T) string {
 	}
 	repo := gittest.New(t)
 	for name, text := range map[string]string{
-		"signalbox.yaml": "agents: {scripted: {command: [./agent]}}\nchecks: [{name: tests, command: echo it is checked}]\naudit: never\n",
+		"signalbox.yaml": "agents: {scripted: {command: [./agent]}}\nchecks: [{name: tests, command: echo it is checked}]\naudit: never\nredact: ['ACME-[0-9]{8}']\n",
 		"plan.md":        "# One thing\n\n#### Task T-1: A file\n\n**Work**: Write it.\n",
 		"agent": `#!/bin/sh
 prompt=$(cat)
 run=$(printf '%s\n' "$prompt" | sed -n 's/^\(run=[^ ]*\) belongs to this session.*/\1/p')
 case $SIGNALBOX_ROLE.$prompt in
-developer*"blue"*) echo done >$SIGNALBOX_TASK.txt; echo READY_FOR_REVIEW: $SIGNALBOX_TASK $run ;;
+developer*"blue"*) echo It says ACME-12345678 and sbt_$(printf %064d 0) there; echo done >$SIGNALBOX_TASK.txt; echo READY_FOR_REVIEW: $SIGNALBOX_TASK $run ;;
 developer*) echo SEEKING_DIVINE_CLARIFICATION $run; echo Question: which colour? ;;
 critic*) echo REVIEW_PASSED: $SIGNALBOX_TASK $run ;;
 esac
@@ -142,6 +145,9 @@ func TestToolsOverStdio(t *testing.T) {
 	if r := callTool(t, session, "get_log", map[string]any{"work": "R1.T-1"}); !strings.Contains(r.Snapshot["quoted_text"].(string), "READY_FOR_REVIEW") {
 		t.Errorf("%+v", r)
 	}
+	if r := callTool(t, session, "get_log", map[string]any{"work": "R1.T-1", "offset": 0}); !strings.Contains(r.Snapshot["quoted_text"].(string), "It says [redacted:listed] and [redacted:listed] there") {
+		t.Errorf("a client is told secrets that an agent has printed: %+v", r)
+	}
 	wantFlag(t, session, "get_task", map[string]any{"work": "T-1"}, "task_completed")
 	wantFlag(t, session, "prove_event", map[string]any{"sequence": 1}, "proven")
 	for uri, want := range map[string]string{"signalbox://runs/R1/plan": "**Work**: Write it.", "signalbox://tasks/R1.T-1/diff": "+done", "signalbox://tasks/R1.T-1/log": "READY_FOR_REVIEW"} {
@@ -157,6 +163,48 @@ func TestToolsOverStdio(t *testing.T) {
 		t.Errorf("it said %q", &said)
 	}
 	recordedBy(t, repo, "client:mcp", "operator") // the person answered
+}
+
+// A client that was killed reads no answer. What it has started is ended all the same.
+func TestToolsOfAKilledClient(t *testing.T) {
+	t.Parallel()
+	server := signalbox(t, toolRepo(t), "mcp")
+	var said bytes.Buffer
+	server.Stderr = &said
+	in, err := server.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(message string) {
+		t.Helper()
+		if _, err := io.WriteString(in, message+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answers := bufio.NewScanner(out)
+	ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	ask(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	ask(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"start_run","arguments":{"path":"plan.md"}}}`)
+	for answers.Scan() && !strings.Contains(answers.Text(), "delivers the plan") {
+	}
+	if answers.Err() != nil || !strings.Contains(answers.Text(), "delivers the plan") {
+		t.Fatalf("%q, %v, %s", answers.Text(), answers.Err(), &said)
+	}
+	ask(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"wait_run","arguments":{"seconds":1}}}`)
+	if err := errors.Join(out.Close(), in.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_ = server.Wait() // it may say that nobody reads
+	if !strings.Contains(said.String(), "stopped; agents are ended") {
+		t.Errorf("%v, and it said %q", server.ProcessState, &said)
+	}
 }
 
 // Everything on standard output is the protocol, of the version that the client speaks, and every request is answered though the input
@@ -193,6 +241,40 @@ func TestToolsPiped(t *testing.T) {
 		if len(answered) != 6 || !bytes.Contains(out, []byte(`"protocolVersion":"`+version+`"`)) {
 			t.Errorf("%s: %d answers:\n%s", version, len(answered), out)
 		}
+	}
+}
+
+// Whose token is not for it starts no box, which would bring on what was started before.
+func TestToolsStartNoBoxWithoutTheRight(t *testing.T) {
+	t.Parallel()
+	repo := toolRepo(t)
+	ask := func(token string) string {
+		t.Helper()
+		server := signalbox(t, repo, "mcp")
+		server.Env = append(os.Environ(), "SIGNALBOX_TOKEN="+token)
+		server.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"start_run","arguments":{"path":"plan.md"}}}
+`)
+		out, err := server.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	if out := ask(""); !strings.Contains(out, "delivers the plan") {
+		t.Fatal(out)
+	}
+	token, err := signalbox(t, repo, "token", "create", "--name", "looks", "--scope", "read").Output()
+	log := filepath.Join(repo, ".signalbox", "box.log") // which only a box that goes on writes
+	if err = errors.Join(err, os.Remove(log)); err != nil {
+		t.Fatal(err)
+	}
+	if out := ask(strings.TrimSpace(string(token))); !strings.Contains(out, `"flag":"unauthorized"`) {
+		t.Error(out)
+	}
+	if _, err := os.Stat(log); err == nil {
+		t.Error("a box was started")
 	}
 }
 
@@ -237,6 +319,7 @@ func TestToolsOverHTTP(t *testing.T) {
 	t.Parallel()
 	repo := toolRepo(t)
 	up := signalbox(t, repo, "up")
+	up.Env = append(os.Environ(), "SIGNALBOX_TOKEN=another's") // what others ask the box is not asked with it
 	listens := &awaited{text: "listening", seen: make(chan struct{})}
 	up.Stdout, up.Stderr = listens, listens
 	if err := up.Start(); err != nil {
@@ -284,6 +367,7 @@ func TestToolsOverHTTP(t *testing.T) {
 	reader := connected(token("read"))
 	wantFlag(t, reader, "get_run", nil, "question_waiting")
 	wantFlag(t, reader, "check_plan", map[string]any{"path": "plan.md"}, "plan_running")
+	wantFlag(t, reader, "get_log", map[string]any{"work": "T-1"}, "text_end")
 	wantFlag(t, reader, "pause", nil, "unauthorized")
 	wantFlag(t, operator, "answer_question", map[string]any{"question": "R1-Q1", "answer": "blue"}, "unauthorized")
 	byToken := signalbox(t, repo, "mcp")

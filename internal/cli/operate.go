@@ -32,7 +32,7 @@ func operate[T any](ctx context.Context, a *app, call func(*api.Client) (T, erro
 	switch {
 	case err != nil && a.running(): // it has settings of its own
 		a.noteSettings(err)
-		return ask(ctx, a, tokenOf, call)
+		return ask(ctx, a, a.token, call)
 	case err != nil:
 		return none, err
 	}

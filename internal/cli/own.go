@@ -111,9 +111,9 @@ func (o *ownBox) parting(run string) string {
 // client returns a client for the box, or for the other that runs.
 func (o *ownBox) client(ctx context.Context, a *app) (*api.Client, error) {
 	if o == nil {
-		return a.client(ctx, tokenOf)
+		return a.client(ctx, a.token)
 	}
-	token, err := tokenOf(box.Dir(a.dir))
+	token, err := a.token(box.Dir(a.dir))
 	return api.NewClient(o.address, token), err
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -19,13 +20,19 @@ import (
 // tokenVariable is where a client's token comes from.
 const tokenVariable = "SIGNALBOX_TOKEN"
 
-// tokenOf returns the token that requests to a box carry: a client's, if there is one in the environment, or the owner's.
-func tokenOf(dir box.Dir) (string, error) {
-	if token := os.Getenv(tokenVariable); token != "" {
-		return token, nil
+// token returns the token that requests to a box carry: a client's, if there is one in the environment, or the owner's.
+func (a *app) token(dir box.Dir) (string, error) {
+	token := os.Getenv(tokenVariable)
+	switch {
+	case token == "" || a.inBox:
+		return dir.APIToken()
+	case safetext.Escape(token) != token: // no request could carry it
+		return "", errBadToken
 	}
-	return dir.APIToken()
+	return token, nil
 }
+
+var errBadToken = errors.New(tokenVariable + " is no token: it has a character that none has, such as the end of a line; set it again")
 
 func (a *app) tokenCommand() *cobra.Command {
 	cmd := &cobra.Command{

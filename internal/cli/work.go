@@ -58,7 +58,7 @@ nobody has to report them. The branch can be made later; it stays the item's.`,
 				}
 				w.Asked = string(text)
 			}
-			added, err := ask(cmd.Context(), a, tokenOf, func(c *api.Client) (api.Work, error) { return c.Add(cmd.Context(), w) })
+			added, err := ask(cmd.Context(), a, a.token, func(c *api.Client) (api.Work, error) { return c.Add(cmd.Context(), w) })
 			if err != nil {
 				return err
 			}
@@ -340,7 +340,7 @@ whoever holds it. It is recorded as the operator's doing, with the reason.`,
 			if err := a.checkOptions(cmd, agentsig.Options{Phase: o.Phase}); err != nil {
 				return err
 			}
-			r, err := ask(cmd.Context(), a, tokenOf, func(c *api.Client) (api.Recorded, error) { return c.Override(cmd.Context(), args[0], o) })
+			r, err := ask(cmd.Context(), a, a.token, func(c *api.Client) (api.Recorded, error) { return c.Override(cmd.Context(), args[0], o) })
 			return a.recorded(r, err)
 		},
 	}

@@ -9,6 +9,8 @@ import (
 // Each of these faults, put in on purpose, is noticed by the test beside it.
 func TestMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
+		{By: "TestSpeakingFor", Mutant: mutant.Mutant{Name: "of two tokens one counts", File: "routes.go",
+			Old: "if len(tokens) != 1 {", New: "if len(tokens) == 0 {"}},
 		{By: "TestFollowersAreLimited", Mutant: mutant.Mutant{Name: "any number of clients may follow", File: "stream.go",
 			Old: "maxFollowing = 128 ", New: "maxFollowing = 1 << 12"}},
 		{By: "TestFollowersAreLimited", Mutant: mutant.Mutant{Name: "a client that leaves keeps its place", File: "stream.go",

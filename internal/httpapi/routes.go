@@ -223,7 +223,11 @@ func (s *Server) authorize(r *http.Request, needs access.Right) (access.Principa
 
 // principal returns whose token a request has.
 func (s *Server) principal(r *http.Request) (access.Principal, error) {
-	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	tokens := r.Header.Values("Authorization")
+	if len(tokens) != 1 { // of two, a program on the way may have looked at the other
+		return access.Principal{}, errToken
+	}
+	secret, ok := strings.CutPrefix(tokens[0], "Bearer ")
 	if !ok {
 		return access.Principal{}, errToken
 	}
@@ -256,7 +260,7 @@ func speaker(r *http.Request, p access.Principal) (access.Principal, error) {
 type forbidden struct{ error }
 
 var (
-	errToken   = errors.New("the request needs a valid token, in the header Authorization: Bearer TOKEN: the owner's is in api.token in the box's directory, and `signalbox token create` makes one for a client, which the command line takes from SIGNALBOX_TOKEN")
+	errToken   = errors.New("the request needs a valid token, in one header Authorization: Bearer TOKEN: the owner's is in api.token in the box's directory, and `signalbox token create` makes one for a client, which the command line takes from SIGNALBOX_TOKEN")
 	errHeaders = fmt.Errorf("%s and %s go together, each once", api.ClientHeader, api.ScopesHeader)
 	errSpeaks  = fmt.Errorf("%s and %s are for who has the token of api.token: a client's own token says who it is, so leave them out", api.ClientHeader, api.ScopesHeader)
 )

@@ -199,6 +199,7 @@ func TestSpeakingFor(t *testing.T) {
 		"a client, of itself":       {bearer(named, api.ClientHeader, "ci"), http.StatusForbidden},
 		"a client, of more":         {bearer(named, api.ScopesHeader, "read"), http.StatusForbidden},
 		"the gate":                  {bearer(gate, api.ClientHeader, "mcp", api.ScopesHeader, "read"), http.StatusForbidden},
+		"one of two":                {bearer(own, "Authorization", "Bearer "+named), http.StatusUnauthorized},
 		"nobody":                    {bearer("", api.ClientHeader, "mcp", api.ScopesHeader, "read"), http.StatusUnauthorized},
 		"without scopes":            {bearer(own, api.ClientHeader, "mcp"), http.StatusBadRequest},
 		"with no scope":             {bearer(own, api.ClientHeader, "mcp", api.ScopesHeader, ""), http.StatusBadRequest},

@@ -1,7 +1,10 @@
 package mcpserver
 
 import (
+	"bufio"
+	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -26,8 +29,35 @@ func (s *Server) Protocol() http.Handler {
 		DisableLocalhostProtection: true, // it refuses further hosts behind a proxy; Guard is stricter
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		protocol.ServeHTTP(w, r.WithContext(withCarrier(r.Context())))
+		body := bufio.NewReader(r.Body)
+		if begins(body) == '[' {
+			http.Error(w, "a request is one message: send those of a batch one by one", http.StatusBadRequest)
+			return
+		}
+		r = r.WithContext(context.WithValue(withCarrier(r.Context()), lengthKey{}, r.ContentLength)) // the server has to find the body as it was
+		r.Body = struct {
+			io.Reader
+			io.Closer
+		}{body, r.Body}
+		protocol.ServeHTTP(w, r)
 	})
+}
+
+// lengthKey is for how long a request is, in bytes.
+type lengthKey struct{}
+
+// begins returns the first byte of a JSON text, which is left to be read; 0 if there is none. A batch, which one version of the protocol
+// had, would be worked on and answered as a whole: short requests of many calls take all the memory that there is.
+func begins(text *bufio.Reader) byte {
+	for {
+		switch c, err := text.ReadByte(); {
+		case err != nil:
+			return 0
+		case c != ' ' && c != '\t' && c != '\r' && c != '\n':
+			_ = text.UnreadByte() // it was read just now
+			return c
+		}
+	}
 }
 
 // Guard lets no page of another site in: a request's Host has to be of this machine or one of the hosts, and its

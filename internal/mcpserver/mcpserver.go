@@ -49,8 +49,12 @@ type Server struct {
 	waits      chan struct{} // one for each call that waits
 }
 
-// maxWaits is how many calls wait for something to happen at once.
-const maxWaits = 16
+// maxWaits is how many calls wait for something to happen at once, and maxWaiting how long the request of one may be, in bytes: what room
+// there is for long ones is not kept by who waits.
+const (
+	maxWaits   = 16
+	maxWaiting = 64 << 10
+)
 
 // New makes a server.
 func New(o Options) *Server {
@@ -95,6 +99,9 @@ func (s *Server) handler(t Tool) mcp.ToolHandler {
 		defer done()
 		a := ReadArguments(req.Params.Arguments, t.Input)
 		c := t.Read(a)
+		if length, _ := ctx.Value(lengthKey{}).(int64); t.Waits && length > maxWaiting {
+			a.Say("the request has %d bytes, and a call that waits has %d at most", length, maxWaiting)
+		}
 		err := a.Problem()
 		if err == nil {
 			var result *mcp.CallToolResult

@@ -6,6 +6,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // addResource offers something to read.
@@ -15,7 +17,7 @@ func (s *Server) addResource(r Resource) {
 		defer done()
 		text, err := s.read(ctx, r, req.Params.URI)
 		if err != nil {
-			return nil, unreadable(req.Params.URI, err.Error())
+			return nil, unreadable(req.Params.URI, safetext.Escape(err.Error()))
 		}
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: req.Params.URI, MIMEType: r.MIMEType, Text: text}}}, nil
 	}
