@@ -92,7 +92,8 @@ func (a *app) pluginRemoveCommand() *cobra.Command {
 		Use:   "remove --for PROGRAM",
 		Short: "Take away what plugin install wrote",
 		Long: `Remove takes away the files and the entry that plugin install wrote, and directories that it made and that
-are empty then. What was changed since is left, and named. Other entries stay as they are.
+are empty then. Other entries stay as they are. What was changed since is left, and named, and the exit code is
+1 then; signalbox-plugin.json stays with it, so that plugin list tells of it and remove can be done again.
 
 With --json it prints program, place, directory, dry_run, changed, steps (path, action, why).`,
 		Example: `  signalbox plugin remove --for claude
@@ -158,11 +159,20 @@ func (a *app) changePlugin(ctx context.Context, f pluginFlags, planned func(plug
 	}
 	if a.JSON {
 		c.Steps = append([]plugin.Step{}, c.Steps...)
-		return command.WriteJSON(a.Out, c)
+		if err := command.WriteJSON(a.Out, c); err != nil {
+			return err
+		}
+	} else {
+		a.sayPlugin(c)
 	}
-	a.sayPlugin(c)
+	if c.removal() && plan.Leaves() && !f.dryRun {
+		return command.Exit(command.ExitFailure)
+	}
 	return nil
 }
+
+// removal reports whether it was taken away, and not installed.
+func (c pluginChange) removal() bool { return c.Scopes == nil }
 
 // wantedPlugin is what the flags ask for.
 func (a *app) wantedPlugin(f pluginFlags) (plugin.Wanted, error) {
@@ -211,7 +221,10 @@ func placeName(user bool) string {
 // sayPlugin tells a person what was done.
 func (a *app) sayPlugin(c pluginChange) {
 	where := safetext.Escape(c.Directory)
+	left := c.removal() && slices.ContainsFunc(c.Steps, func(s plugin.Step) bool { return s.Action == plugin.Leave })
 	switch {
+	case !c.Changed && left:
+		fmt.Fprintf(a.Out, "%s, in %s: nothing was removed\n", c.Program.Title(), where)
 	case !c.Changed:
 		fmt.Fprintf(a.Out, "%s, in %s: nothing has to be changed\n", c.Program.Title(), where)
 	case c.DryRun:
@@ -230,7 +243,10 @@ func (a *app) sayPlugin(c pluginChange) {
 		}
 		said[line] = true
 	}
-	if c.Scopes == nil {
+	if left && !c.DryRun {
+		fmt.Fprintln(a.Out, a.Hang(fmt.Sprintf("Not all is gone, and %s may use what is left: take it out, or put it back as it was, and remove again", c.Program.Title()), 0))
+	}
+	if c.removal() {
 		return
 	}
 	fmt.Fprintf(a.Out, "The tool server is %s\n", a.Paint(command.Bold, safetext.Escape(strings.Join(c.Command, " "))))
@@ -247,7 +263,8 @@ func (a *app) pluginListCommand() *cobra.Command {
 		Use:   "list",
 		Short: "Show for which programs the tool server is installed",
 		Long: `List shows for each program whether plugin install has put something into this repository, and into your
-home directory: installed; changed, if some of it was changed since; unclear, if it can't be told; or not installed.
+home directory: installed; changed, if some of it was changed since; left over, if it was removed, but for what was
+changed; unclear, if it can't be told; or not installed.
 
 With --json it prints a list of program, place, directory, state and why.`,
 		Example: `  signalbox plugin list
@@ -278,7 +295,7 @@ func (a *app) listPlugins(ctx context.Context) error {
 				return err
 			}
 			i := installedPlugin{Program: p, Place: placeName(user), Directory: at.Dir()}
-			i.State, i.Why = stateOfPlugin(plugin.Wanted{Program: p, User: user}, at)
+			i.inspect(plugin.Wanted{Program: p, User: user}, at)
 			all = append(all, i)
 		}
 	}
@@ -296,23 +313,16 @@ func (a *app) listPlugins(ctx context.Context) error {
 	return nil
 }
 
-// stateOfPlugin says whether something is installed, by what it would take to remove it.
-func stateOfPlugin(w plugin.Wanted, at plugin.Place) (state, why string) {
+// inspect looks at the place.
+func (i *installedPlugin) inspect(w plugin.Wanted, at plugin.Place) {
 	found, err := plugin.Look(w, at)
-	var plan plugin.Plan
+	var s plugin.Status
 	if err == nil {
-		plan, err = plugin.Remove(w, found)
+		s, err = plugin.Inspect(w, found)
 	}
-	switch {
-	case errors.Is(err, plugin.ErrNotInstalled):
-		return "not installed", ""
-	case err != nil:
-		return "unclear", err.Error()
+	if err != nil {
+		i.State, i.Why = "unclear", err.Error()
+		return
 	}
-	for _, s := range plan.Steps {
-		if s.Action == plugin.Leave {
-			return "changed", s.Path + ": " + s.Why
-		}
-	}
-	return "installed", ""
+	i.State, i.Why = string(s.State), s.Why
 }

@@ -92,6 +92,50 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
+// What was changed by hand is left with an exit code that says so, and is listed until it is gone.
+func TestPluginLeftOver(t *testing.T) {
+	root := inRepository(t)
+	do := func(wanted int, args ...string) string {
+		t.Helper()
+		code, out, errs := run(t, command.Env{}, append([]string{"plugin"}, args...)...)
+		if code != wanted || errs != "" {
+			t.Fatalf("%v: exit code %d: %s%s", args, code, out, errs)
+		}
+		return out
+	}
+	do(0, "install", "--for", "codex")
+	config := filepath.Join(root, ".codex", "config.toml")
+	installed, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(config, []byte(strings.Replace(string(installed), "read,operate", "read,operate,answer", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	do(0, "remove", "--for", "codex", "--dry-run")
+	for _, want := range []string{"delete ", "nothing was removed"} {
+		out := do(1, "remove", "--for", "codex")
+		for _, want := range []string{want, "leave          config.toml: its entry signalbox was changed", "Not all is gone, and Codex may use what is left"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("there is no %q in\n%s", want, out)
+			}
+		}
+		if got := state(t)["codex project"]; got != "left over" {
+			t.Errorf("it is %s", got)
+		}
+	}
+	if out := do(1, "remove", "--for", "codex", "--json"); !strings.Contains(out, `"action":"leave"`) {
+		t.Error(out)
+	}
+	if err := os.WriteFile(config, installed, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	do(0, "remove", "--for", "codex")
+	if got := state(t)["codex project"]; got != "not installed" {
+		t.Errorf("it is %s", got)
+	}
+}
+
 // The server is started by name only if the name leads to this program.
 func TestPluginCommand(t *testing.T) {
 	root := inRepository(t)

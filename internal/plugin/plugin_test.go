@@ -242,7 +242,7 @@ func TestForeignFiles(t *testing.T) {
 			left := remove(t, root, w).Steps
 			if got := tree(t, root); got[name] != text+"mine\n" {
 				t.Errorf("%s was changed, and is gone: %v", name, keys(got))
-			} else if len(values(got))-strings.Count(strings.Join(keys(got), "\n")+"\n", "/\n") != 1 {
+			} else if len(values(got))-strings.Count(strings.Join(keys(got), "\n")+"\n", "/\n") != 2 { // the file, and the manifest
 				t.Errorf("besides %s is left: %v", name, keys(got))
 			}
 			if !strings.Contains(describe(left), "leave "+name[strings.Index(name, "/")+1:]) {
@@ -250,6 +250,70 @@ func TestForeignFiles(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What a removal leaves is known for as long as it is there: it is told, left again, and goes once it is as it was.
+func TestLeftOver(t *testing.T) {
+	everywhere(t, func(t *testing.T, w plugin.Wanted) {
+		all := t.TempDir()
+		install(t, all, w)
+		for name, text := range tree(t, all) {
+			if strings.HasSuffix(name, "/") || strings.HasSuffix(name, "signalbox-plugin.json") {
+				continue
+			}
+			root := t.TempDir()
+			install(t, root, w)
+			is := func(want plugin.State) {
+				t.Helper()
+				found, err := plugin.Look(w, plugin.InProject(root, w.Program))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if s, err := plugin.Inspect(w, found); err != nil || s.State != want || (s.Why == "") != (want == plugin.Installed || want == plugin.NotInstalled) {
+					t.Errorf("%s: want %s, have %+v, %v", name, want, s, err)
+				}
+			}
+			is(plugin.Installed)
+			changed := strings.NewReplacer("read,operate", "read,answer", "name: ", "name: my-", `"version": "`, `"version": "0`).Replace(text)
+			write(t, filepath.Join(root, name), changed)
+			is(plugin.Changed)
+			if plan := remove(t, root, w); !plan.Leaves() || !plan.Changed() {
+				t.Errorf("%s is left: %s", name, describe(plan.Steps))
+			}
+			is(plugin.LeftOver)
+			left := tree(t, root)
+			if plan := remove(t, root, w); !plan.Leaves() || plan.Changed() {
+				t.Errorf("%s is left again: %s", name, describe(plan.Steps))
+			}
+			if diff := cmp.Diff(left, tree(t, root)); diff != "" || left[name] != changed {
+				t.Errorf("%s is left again: %s", name, diff)
+			}
+			write(t, filepath.Join(root, name), text)
+			is(plugin.LeftOver)
+			if plan := remove(t, root, w); plan.Leaves() || !plan.Changed() {
+				t.Errorf("%s is as it was: %s", name, describe(plan.Steps))
+			}
+			is(plugin.NotInstalled)
+			if left := tree(t, root); len(left) > 0 {
+				t.Errorf("%s is as it was; left: %v", name, keys(left))
+			}
+		}
+	})
+}
+
+// What a removal left and a person then deleted is known no more.
+func TestLeftOverDeleted(t *testing.T) {
+	w := wanted(plugin.Codex, false)
+	root := t.TempDir()
+	install(t, root, w)
+	config := filepath.Join(root, ".codex", "config.toml")
+	write(t, config, strings.Replace(tree(t, root)[".codex/config.toml"], "read,operate", "read,answer", 1))
+	remove(t, root, w)
+	write(t, config, "")
+	remove(t, root, w)
+	if diff := cmp.Diff(map[string]string{".codex/": "", ".codex/config.toml": ""}, tree(t, root)); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func describe(steps []plugin.Step) string {
@@ -549,7 +613,7 @@ func TestTOMLChanged(t *testing.T) {
 			text := tree(t, root)[".codex/config.toml"] + added
 			write(t, path, text)
 			plan := remove(t, root, w)
-			if got := tree(t, root); got[".codex/config.toml"] != text || len(got) != 2 {
+			if got := tree(t, root); got[".codex/config.toml"] != text || len(got) != 3 {
 				t.Errorf("%v:\n%s", keys(got), got[".codex/config.toml"])
 			}
 			if !strings.Contains(describe(plan.Steps), "leave config.toml") {
