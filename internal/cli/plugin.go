@@ -72,7 +72,8 @@ this machine, so do not commit it for others.
   answer    answer questions and review tasks. This is what you are asked as a person: with it the model
             can approve work in its own name, whatever you told it. It is recorded as client:PROGRAM
 
-With --json it prints program, place, directory, command, scopes, dry_run, changed, steps (path, action, why), next.`,
+With --json it prints program, place, directory, command, scopes, dry_run, changed, steps (path, action, why), next,
+and a warning, if the other place (the repository, or your home directory) has the server with other scopes.`,
 		Example: `  signalbox plugin install --for claude
   signalbox plugin install --for codex --user
   signalbox plugin install --for gemini --scope read,operate,answer --dry-run`,
@@ -125,6 +126,7 @@ type pluginChange struct {
 	Changed   bool           `json:"changed"`
 	Steps     []plugin.Step  `json:"steps"`
 	Next      string         `json:"next,omitempty"`
+	Warning   string         `json:"warning,omitempty"`
 }
 
 // changePlugin plans with a function of package plugin, carries the plan out, and says what it did.
@@ -156,6 +158,7 @@ func (a *app) changePlugin(ctx context.Context, f pluginFlags, planned func(plug
 	c := pluginChange{Program: w.Program, Place: placeName(w.User), Directory: at.Dir(), DryRun: f.dryRun, Changed: plan.Changed(), Steps: plan.Steps}
 	if f.scopes != nil {
 		c.Command, c.Scopes, c.Next = w.Server(), w.Scopes, w.Program.Next(w.User)
+		c.Warning = otherPlugin(ctx, w)
 	}
 	if a.JSON {
 		c.Steps = append([]plugin.Step{}, c.Steps...)
@@ -173,6 +176,27 @@ func (a *app) changePlugin(ctx context.Context, f pluginFlags, planned func(plug
 
 // removal reports whether it was taken away, and not installed.
 func (c pluginChange) removal() bool { return c.Scopes == nil }
+
+// otherPlugin warns if the other place, the repository or the user's directory, has the server with other scopes.
+func otherPlugin(ctx context.Context, w plugin.Wanted) string {
+	at, err := pluginPlace(ctx, w.Program, !w.User)
+	if err != nil {
+		return "" // there is no other place
+	}
+	i := inspectPlugin(w.Program, !w.User, at)
+	if i.State == string(plugin.NotInstalled) || slices.Equal(i.Scopes, w.Scopes) {
+		return ""
+	}
+	scopes := "scopes that can't be told"
+	if i.Scopes != nil {
+		scopes = "--scope " + i.scope()
+	}
+	prevails := "that of the repository, once you trust it"
+	if w.Program.Prevails() {
+		prevails = "yours"
+	}
+	return fmt.Sprintf("%s has the server in %s too, with %s; of the two it starts %s", w.Program.Title(), safetext.Escape(i.Directory), scopes, prevails)
+}
 
 // wantedPlugin is what the flags ask for.
 func (a *app) wantedPlugin(f pluginFlags) (plugin.Wanted, error) {
@@ -253,6 +277,9 @@ func (a *app) sayPlugin(c pluginChange) {
 	if slices.Contains(c.Scopes, access.Answer) {
 		fmt.Fprintln(a.Out, a.Hang(fmt.Sprintf("It may answer questions and review work, which is recorded as client:%s; without answer in --scope it may not", c.Program), 0))
 	}
+	if c.Warning != "" {
+		fmt.Fprintln(a.Out, a.Hang("Warning: "+c.Warning, 0))
+	}
 	if !c.DryRun {
 		fmt.Fprintln(a.Out, a.Hang("Next: "+c.Next, 0))
 	}
@@ -264,9 +291,10 @@ func (a *app) pluginListCommand() *cobra.Command {
 		Short: "Show for which programs the tool server is installed",
 		Long: `List shows for each program whether plugin install has put something into this repository, and into your
 home directory: installed; changed, if some of it was changed since; left over, if it was removed, but for what was
-changed; unclear, if it can't be told; or not installed.
+changed; not ours, if a server of this name is there that plugin install did not write; unclear, if it can't be told; or
+not installed. SCOPE is what the server that is there may do, by its entry.
 
-With --json it prints a list of program, place, directory, state and why.`,
+With --json it prints a list of program, place, directory, state, scopes and why.`,
 		Example: `  signalbox plugin list
   signalbox plugin list --json`,
 		Args: none,
@@ -280,6 +308,7 @@ type installedPlugin struct {
 	Place     string         `json:"place"`
 	Directory string         `json:"directory"`
 	State     string         `json:"state"`
+	Scopes    []access.Scope `json:"scopes,omitempty"`
 	Why       string         `json:"why,omitempty"`
 }
 
@@ -294,17 +323,15 @@ func (a *app) listPlugins(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			i := installedPlugin{Program: p, Place: placeName(user), Directory: at.Dir()}
-			i.inspect(plugin.Wanted{Program: p, User: user}, at)
-			all = append(all, i)
+			all = append(all, inspectPlugin(p, user, at))
 		}
 	}
 	if a.JSON {
 		return command.WriteJSON(a.Out, all)
 	}
-	t := command.NewTable("PROGRAM", "PLACE", "STATE", "DIRECTORY")
+	t := command.NewTable("PROGRAM", "PLACE", "STATE", "SCOPE", "DIRECTORY")
 	for _, i := range all {
-		t.Add(string(i.Program), i.Place, i.State, safetext.Escape(i.Directory))
+		t.Add(string(i.Program), i.Place, i.State, i.scope(), safetext.Escape(i.Directory))
 		if i.Why != "" {
 			t.Remark(safetext.Escape(i.Why))
 		}
@@ -313,8 +340,10 @@ func (a *app) listPlugins(ctx context.Context) error {
 	return nil
 }
 
-// inspect looks at the place.
-func (i *installedPlugin) inspect(w plugin.Wanted, at plugin.Place) {
+// inspectPlugin looks at a place.
+func inspectPlugin(p plugin.Program, user bool, at plugin.Place) installedPlugin {
+	i := installedPlugin{Program: p, Place: placeName(user), Directory: at.Dir()}
+	w := plugin.Wanted{Program: p, User: user}
 	found, err := plugin.Look(w, at)
 	var s plugin.Status
 	if err == nil {
@@ -322,7 +351,19 @@ func (i *installedPlugin) inspect(w plugin.Wanted, at plugin.Place) {
 	}
 	if err != nil {
 		i.State, i.Why = "unclear", err.Error()
-		return
+		return i
 	}
-	i.State, i.Why = string(s.State), s.Why
+	i.State, i.Why, i.Scopes = string(s.State), s.Why, s.Scopes
+	return i
+}
+
+// scope is what a person is shown of the scopes.
+func (i installedPlugin) scope() string {
+	switch {
+	case i.State == string(plugin.NotInstalled):
+		return "-"
+	case i.Scopes == nil:
+		return "unclear"
+	}
+	return strings.ReplaceAll(list(i.Scopes), ", ", ",")
 }

@@ -136,6 +136,41 @@ func TestPluginLeftOver(t *testing.T) {
 	}
 }
 
+// Scopes are listed, and who installs is told if the other place has others, and which of the two counts.
+func TestPluginScopes(t *testing.T) {
+	for program, prevails := range map[string]string{"claude": "it starts yours", "codex": "it starts that of the repository", "gemini": "it starts that of the repository"} {
+		t.Run(program, func(t *testing.T) {
+			inRepository(t)
+			do := func(args ...string) string {
+				t.Helper()
+				code, out, errs := run(t, command.Env{}, append([]string{"plugin"}, args...)...)
+				if code != 0 {
+					t.Fatalf("%v: exit code %d: %s%s", args, code, out, errs)
+				}
+				return strings.Join(strings.Fields(out), " ")
+			}
+			if out := do("install", "--for", program, "--user", "--scope", "read"); strings.Contains(out, "Warning") {
+				t.Error(out)
+			}
+			if out := do("install", "--for", program); !strings.Contains(out, "too, with --scope read; of the two "+prevails) {
+				t.Error(out)
+			}
+			if out := do("install", "--for", program, "--user", "--scope", "read", "--json"); !strings.Contains(out, `"warning":"`) {
+				t.Error(out)
+			}
+			out := do("list")
+			for _, want := range []string{program + " project installed read,operate /", program + " user installed read /", "user not installed - /"} {
+				if !strings.Contains(out, want) {
+					t.Errorf("there is no %q in\n%s", want, out)
+				}
+			}
+			if out := do("install", "--for", program, "--scope", "read"); strings.Contains(out, "Warning") {
+				t.Error(out)
+			}
+		})
+	}
+}
+
 // The server is started by name only if the name leads to this program.
 func TestPluginCommand(t *testing.T) {
 	root := inRepository(t)

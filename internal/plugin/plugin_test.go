@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -297,6 +298,64 @@ func TestLeftOver(t *testing.T) {
 			if left := tree(t, root); len(left) > 0 {
 				t.Errorf("%s is as it was; left: %v", name, keys(left))
 			}
+		}
+	})
+}
+
+// The scopes of a server are told if it is written as an installation writes it, whoever wrote it; else they are not.
+func TestScopes(t *testing.T) {
+	everywhere(t, func(t *testing.T, w plugin.Wanted) {
+		all := t.TempDir()
+		w.Scopes = []access.Scope{access.Read, access.Answer}
+		w.Command = `/a "b"\c/signalbox`
+		install(t, all, w)
+		inspect := func(root string) plugin.Status {
+			t.Helper()
+			found, err := plugin.Look(w, plugin.InProject(root, w.Program))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := plugin.Inspect(plugin.Wanted{Program: w.Program, User: w.User}, found)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		if s := inspect(all); s.State != plugin.Installed || !slices.Equal(s.Scopes, w.Scopes) {
+			t.Errorf("%+v", s)
+		}
+		name := map[bool]string{false: ".gemini/settings.json", true: ".gemini/extensions/signalbox/gemini-extension.json"}[w.User]
+		switch w.Program {
+		case plugin.Claude:
+			name = ".claude/skills/signalbox/.mcp.json"
+		case plugin.Codex:
+			name = ".codex/config.toml"
+		}
+		text := tree(t, all)[name]
+		root := t.TempDir()
+		write(t, filepath.Join(root, name), text)
+		if s := inspect(root); s.State != plugin.Foreign || !slices.Equal(s.Scopes, w.Scopes) || !strings.Contains(s.Why, "did not write") {
+			t.Errorf("of a stranger: %+v", s)
+		}
+		for _, c := range [][2]string{
+			{"read,answer", "read,write"},
+			{"read,answer", ""},
+			{`"--scope"`, `"--scopes"`},
+			{`"--name"`, `"--scope"`},
+			{`"args"`, `"ARGS"`},
+			{"args = ", "args=[\"mcp\"]#args = "},
+		} {
+			changed := strings.Replace(text, c[0], c[1], 1)
+			if changed == text {
+				continue
+			}
+			write(t, filepath.Join(root, name), changed)
+			if s := inspect(root); s.State != plugin.Foreign || s.Scopes != nil {
+				t.Errorf("%s: %+v", c[1], s)
+			}
+		}
+		if s := inspect(t.TempDir()); s.State != plugin.NotInstalled || s.Scopes != nil {
+			t.Errorf("nothing is there: %+v", s)
 		}
 	})
 }
