@@ -57,10 +57,11 @@ signal) for one program: into the repository that you are in, or with --user for
   codex    .codex/skills, and an entry in .codex/config.toml
   gemini   .gemini/skills, and an entry in .gemini/settings.json; with --user an extension
 
-Nothing of yours is written over. A file that is there and was not installed by this command, or was changed
-since, is named, and nothing is written. In a file of yours all other entries stay as they are. What was
-installed, with hashes, stands in signalbox-plugin.json beside it. To install again changes nothing, or what
-has to be: another --scope, another path, a newer version's texts.
+Nothing of yours is written over. A file that is there and was not installed by this command, or a server that
+was changed since, is named, and nothing is written; a skill that was changed is named and kept, and the rest is
+installed. In a file of yours all other entries stay as they are. What was installed, with hashes, stands in
+signalbox-plugin.json in the program's directory. To install again changes nothing, or what has to be: another
+--scope, another path, a newer version's texts.
 
 The server is started as signalbox if your PATH leads to this program, and by its path if not; a path is that of
 this machine, so do not commit it for others.

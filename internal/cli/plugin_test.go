@@ -136,6 +136,34 @@ func TestPluginLeftOver(t *testing.T) {
 	}
 }
 
+// A skill that was changed does not stand in the way of narrower scopes, and is named.
+func TestPluginKeepsSkill(t *testing.T) {
+	root := inRepository(t)
+	do := func() string {
+		t.Helper()
+		code, out, errs := run(t, command.Env{}, "plugin", "install", "--for", "codex", "--scope", "read")
+		if code != 0 {
+			t.Fatalf("exit code %d: %s%s", code, out, errs)
+		}
+		return out
+	}
+	if code, out, errs := run(t, command.Env{}, "plugin", "install", "--for", "codex"); code != 0 {
+		t.Fatalf("exit code %d: %s%s", code, out, errs)
+	}
+	skill := filepath.Join(root, ".codex", "skills", "signalbox-signal", "SKILL.md")
+	if err := os.WriteFile(skill, []byte("mine\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"replace entry  config.toml", "nothing has to be changed"} {
+		if out := do(); !strings.Contains(out, want) || !strings.Contains(out, "SKILL.md: it was changed since it was installed, and is kept") {
+			t.Errorf("there is no %q in\n%s", want, out)
+		}
+	}
+	if data, err := os.ReadFile(skill); err != nil || string(data) != "mine\n" {
+		t.Errorf("%v: %q", err, data)
+	}
+}
+
 // Scopes are listed, and who installs is told if the other place has others, and which of the two counts.
 func TestPluginScopes(t *testing.T) {
 	for program, prevails := range map[string]string{"claude": "it starts yours", "codex": "it starts that of the repository", "gemini": "it starts that of the repository"} {

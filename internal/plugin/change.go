@@ -60,8 +60,9 @@ type Found struct {
 	dirs  map[string]bool // "." is the directory itself
 }
 
-// Install plans an installation. It is refused as a whole if a file or an entry stands in the way that is not ours, or was
-// changed since it was installed.
+// Install plans an installation. It is refused as a whole if a file or an entry stands in the way that is not ours, or if the
+// server was changed since it was installed. Another file that was changed is kept, and the plan says so: it must not stand in
+// the way of narrower scopes.
 func Install(w Wanted, f Found) (Plan, error) {
 	l, err := w.layout()
 	if err != nil {
@@ -77,7 +78,11 @@ func Install(w Wanted, f Found) (Plan, error) {
 	for _, p := range slices.Sorted(maps.Keys(l.files)) {
 		next.Files[p] = []string{hash(l.files[p])}
 		step, err := file(p, f.files[p], l.files[p], old)
-		if err != nil {
+		switch {
+		case errors.Is(err, errChanged) && p != l.serves:
+			next.Files[p] = old.Files[p]
+			step = []Step{{Path: p, Action: Leave, Why: "it was changed since it was installed, and is kept"}}
+		case err != nil:
 			refused.Reasons = append(refused.Reasons, named(p, err))
 		}
 		steps = append(steps, step...)

@@ -207,7 +207,8 @@ func TestCutOff(t *testing.T) {
 	})
 }
 
-// A file that is not ours, or was changed, is not written over, and then nothing is written.
+// A file that is not ours, or was changed, is not written over. For one that is not ours nothing is written, and neither if
+// the server was changed; but a changed skill is kept, and all else is installed.
 func TestForeignFiles(t *testing.T) {
 	everywhere(t, func(t *testing.T, w plugin.Wanted) {
 		root := t.TempDir()
@@ -237,8 +238,18 @@ func TestForeignFiles(t *testing.T) {
 			write(t, filepath.Join(root, name), text+"mine\n")
 			w := w
 			w.Command = "/elsewhere/signalbox"
-			if _, err := do(t, root, w, plugin.Install); !errors.As(err, &refused) || !strings.Contains(err.Error(), "was changed since") {
-				t.Errorf("%s, changed: %v", name, err)
+			w.Scopes = []access.Scope{access.Read}
+			before = tree(t, root)
+			plan, err := do(t, root, w, plugin.Install)
+			if strings.HasSuffix(name, ".mcp.json") || strings.HasSuffix(name, "gemini-extension.json") {
+				if !errors.As(err, &refused) || !strings.Contains(err.Error(), "was changed since") {
+					t.Errorf("%s, changed: %v", name, err)
+				}
+				if diff := cmp.Diff(before, tree(t, root)); diff != "" {
+					t.Errorf("%s: %s", name, diff)
+				}
+			} else {
+				kept(t, root, w, name[strings.Index(name, "/")+1:], plan, err)
 			}
 			left := remove(t, root, w).Steps
 			if got := tree(t, root); got[name] != text+"mine\n" {
@@ -249,6 +260,54 @@ func TestForeignFiles(t *testing.T) {
 			if !strings.Contains(describe(left), "leave "+name[strings.Index(name, "/")+1:]) {
 				t.Errorf("%s is left, and nobody says so: %s", name, describe(left))
 			}
+		}
+	})
+}
+
+// kept checks that a changed file was kept while the rest was installed, and that this can be done again.
+func kept(t *testing.T, root string, w plugin.Wanted, name string, plan plugin.Plan, err error) {
+	t.Helper()
+	if err != nil || !plan.Changed() || !strings.Contains(describe(plan.Steps), "leave "+name+" it was changed since it was installed, and is kept") {
+		t.Errorf("%s, changed: %v, %s", name, err, describe(plan.Steps))
+	}
+	found, err := plugin.Look(w, plugin.InProject(root, w.Program))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := plugin.Inspect(w, found); err != nil || s.State != plugin.Changed || !slices.Equal(s.Scopes, w.Scopes) {
+		t.Errorf("%s, changed: %+v, %v", name, s, err)
+	}
+	if again, err := plugin.Install(w, found); err != nil || again.Changed() || !again.Leaves() {
+		t.Errorf("%s, changed, again: %v, %s", name, err, describe(again.Steps))
+	}
+}
+
+// A skill that was kept is replaced once it is as it was.
+func TestKeptPutBack(t *testing.T) {
+	everywhere(t, func(t *testing.T, w plugin.Wanted) {
+		root := t.TempDir()
+		install(t, root, w)
+		first := tree(t, root)
+		for name, text := range first {
+			if filepath.Base(name) == "SKILL.md" {
+				write(t, filepath.Join(root, name), text+"mine\n")
+			}
+		}
+		narrow := w
+		narrow.Scopes = []access.Scope{access.Read}
+		install(t, root, narrow)
+		for name, text := range first {
+			if filepath.Base(name) == "SKILL.md" {
+				write(t, filepath.Join(root, name), text)
+			}
+		}
+		install(t, root, w)
+		if diff := cmp.Diff(first, tree(t, root)); diff != "" {
+			t.Error(diff)
+		}
+		remove(t, root, narrow)
+		if left := tree(t, root); len(left) > 0 {
+			t.Errorf("left: %v", keys(left))
 		}
 	})
 }
