@@ -257,8 +257,9 @@ func TestPluginRefuses(t *testing.T) {
 	}{
 		{"install", 2, `"for" not set`},
 		{"install --for cursor", 2, "give one of claude, codex, gemini"},
-		{"install --for claude --scope metrics", 2, "they have read, operate and answer"},
-		{"install --for claude --scope read,write", 2, "each once"},
+		{"install --for claude --scope metrics", 2, "--scope metrics: it takes read, operate and answer, at least one"},
+		{"install --for claude --scope read,write", 2, "--scope read,write: it takes read, operate and answer, at least one"},
+		{"install --for claude --scope read,read", 2, "each once"},
 		{"install --for claude --scope=", 2, "at least one, each once"},
 		{"install --for codex", 1, "nothing was installed: config.toml: it has an entry signalbox that signalbox did not install"},
 		{"remove --for gemini", 1, "signalbox plugin list"},
