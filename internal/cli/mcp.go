@@ -80,13 +80,12 @@ A box that runs offers the same over HTTP, to those who have a token; --http say
 // toolScopes reads the scopes that tools are for.
 func toolScopes(names []string) (all []access.Scope, err error) {
 	for _, name := range names {
-		scope := access.Scope(strings.TrimSpace(name))
-		if scope == access.Metrics {
-			return nil, errors.New("--scope metrics: the tools have no use for it; they have read, operate and answer")
-		}
-		all = append(all, scope)
+		all = append(all, access.Scope(strings.TrimSpace(name)))
 	}
-	return all, access.CheckScopes(all)
+	if access.CheckScopes(all) != nil || slices.Contains(all, access.Metrics) { // the tools have no use for metrics
+		return nil, fmt.Errorf("--scope %.40s: it takes read, operate and answer, at least one, each once", safetext.Escape(strings.Join(names, ",")))
+	}
+	return all, nil
 }
 
 // sayTools says where the tools are to be had over HTTP.

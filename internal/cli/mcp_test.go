@@ -454,10 +454,10 @@ func TestToolsUsage(t *testing.T) {
 	t.Parallel()
 	repo := gittest.New(t)
 	for want, args := range map[string][]string{
-		"scopes are read, answer, operate and metrics": {"mcp", "--scope", "everything"},
-		"the tools have no use for it":                 {"mcp", "--scope", "metrics"},
-		"a client's name has":                          {"mcp", "--name", "Ann B"},
-		"no box is running":                            {"mcp", "--http"},
+		"--scope everything: it takes read, operate and answer, at least one": {"mcp", "--scope", "everything"},
+		"--scope metrics: it takes read, operate and answer":                  {"mcp", "--scope", "metrics"},
+		"a client's name has": {"mcp", "--name", "Ann B"},
+		"no box is running":   {"mcp", "--http"},
 	} {
 		out, err := signalbox(t, repo, args...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), want) {

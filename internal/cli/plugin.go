@@ -57,10 +57,11 @@ signal) for one program: into the repository that you are in, or with --user for
   codex    .codex/skills, and an entry in .codex/config.toml
   gemini   .gemini/skills, and an entry in .gemini/settings.json; with --user an extension
 
-Nothing of yours is written over. A file that is there and was not installed by this command, or was changed
-since, is named, and nothing is written. In a file of yours all other entries stay as they are. What was
-installed, with hashes, stands in signalbox-plugin.json beside it. To install again changes nothing, or what
-has to be: another --scope, another path, a newer version's texts.
+Nothing of yours is written over. A file that is there and was not installed by this command, or a server that
+was changed since, is named, and nothing is written; a skill that was changed is named and kept, and the rest is
+installed. In a file of yours all other entries stay as they are. What was installed, with hashes, stands in
+signalbox-plugin.json in the program's directory. To install again changes nothing, or what has to be: another
+--scope, another path, a newer version's texts.
 
 The server is started as signalbox if your PATH leads to this program, and by its path if not; a path is that of
 this machine, so do not commit it for others.
@@ -72,7 +73,8 @@ this machine, so do not commit it for others.
   answer    answer questions and review tasks. This is what you are asked as a person: with it the model
             can approve work in its own name, whatever you told it. It is recorded as client:PROGRAM
 
-With --json it prints program, place, directory, command, scopes, dry_run, changed, steps (path, action, why), next.`,
+With --json it prints program, place, directory, command, scopes, dry_run, changed, steps (path, action, why), next,
+and a warning, if the other place (the repository, or your home directory) has the server with other scopes.`,
 		Example: `  signalbox plugin install --for claude
   signalbox plugin install --for codex --user
   signalbox plugin install --for gemini --scope read,operate,answer --dry-run`,
@@ -92,7 +94,8 @@ func (a *app) pluginRemoveCommand() *cobra.Command {
 		Use:   "remove --for PROGRAM",
 		Short: "Take away what plugin install wrote",
 		Long: `Remove takes away the files and the entry that plugin install wrote, and directories that it made and that
-are empty then. What was changed since is left, and named. Other entries stay as they are.
+are empty then. Other entries stay as they are. What was changed since is left, and named, and the exit code is
+1 then; signalbox-plugin.json stays with it, so that plugin list tells of it and remove can be done again.
 
 With --json it prints program, place, directory, dry_run, changed, steps (path, action, why).`,
 		Example: `  signalbox plugin remove --for claude
@@ -124,6 +127,7 @@ type pluginChange struct {
 	Changed   bool           `json:"changed"`
 	Steps     []plugin.Step  `json:"steps"`
 	Next      string         `json:"next,omitempty"`
+	Warning   string         `json:"warning,omitempty"`
 }
 
 // changePlugin plans with a function of package plugin, carries the plan out, and says what it did.
@@ -155,13 +159,44 @@ func (a *app) changePlugin(ctx context.Context, f pluginFlags, planned func(plug
 	c := pluginChange{Program: w.Program, Place: placeName(w.User), Directory: at.Dir(), DryRun: f.dryRun, Changed: plan.Changed(), Steps: plan.Steps}
 	if f.scopes != nil {
 		c.Command, c.Scopes, c.Next = w.Server(), w.Scopes, w.Program.Next(w.User)
+		c.Warning = otherPlugin(ctx, w)
 	}
 	if a.JSON {
 		c.Steps = append([]plugin.Step{}, c.Steps...)
-		return command.WriteJSON(a.Out, c)
+		if err := command.WriteJSON(a.Out, c); err != nil {
+			return err
+		}
+	} else {
+		a.sayPlugin(c)
 	}
-	a.sayPlugin(c)
+	if c.removal() && plan.Leaves() && !f.dryRun {
+		return command.Exit(command.ExitFailure)
+	}
 	return nil
+}
+
+// removal reports whether it was taken away, and not installed.
+func (c pluginChange) removal() bool { return c.Scopes == nil }
+
+// otherPlugin warns if the other place, the repository or the user's directory, has the server with other scopes.
+func otherPlugin(ctx context.Context, w plugin.Wanted) string {
+	at, err := pluginPlace(ctx, w.Program, !w.User)
+	if err != nil {
+		return "" // there is no other place
+	}
+	i := inspectPlugin(w.Program, !w.User, at)
+	if i.State == string(plugin.NotInstalled) || slices.Equal(i.Scopes, w.Scopes) {
+		return ""
+	}
+	scopes := "scopes that can't be told"
+	if i.Scopes != nil {
+		scopes = "--scope " + i.scope()
+	}
+	prevails := "that of the repository, once you trust it"
+	if w.Program.Prevails() {
+		prevails = "yours"
+	}
+	return fmt.Sprintf("%s has the server in %s too, with %s; of the two it starts %s", w.Program.Title(), safetext.Escape(i.Directory), scopes, prevails)
 }
 
 // wantedPlugin is what the flags ask for.
@@ -211,7 +246,10 @@ func placeName(user bool) string {
 // sayPlugin tells a person what was done.
 func (a *app) sayPlugin(c pluginChange) {
 	where := safetext.Escape(c.Directory)
+	left := c.removal() && slices.ContainsFunc(c.Steps, func(s plugin.Step) bool { return s.Action == plugin.Leave })
 	switch {
+	case !c.Changed && left:
+		fmt.Fprintf(a.Out, "%s, in %s: nothing was removed\n", c.Program.Title(), where)
 	case !c.Changed:
 		fmt.Fprintf(a.Out, "%s, in %s: nothing has to be changed\n", c.Program.Title(), where)
 	case c.DryRun:
@@ -230,12 +268,18 @@ func (a *app) sayPlugin(c pluginChange) {
 		}
 		said[line] = true
 	}
-	if c.Scopes == nil {
+	if left && !c.DryRun {
+		fmt.Fprintln(a.Out, a.Hang(fmt.Sprintf("Not all is gone, and %s may use what is left: take it out, or put it back as it was, and remove again", c.Program.Title()), 0))
+	}
+	if c.removal() {
 		return
 	}
 	fmt.Fprintf(a.Out, "The tool server is %s\n", a.Paint(command.Bold, safetext.Escape(strings.Join(c.Command, " "))))
 	if slices.Contains(c.Scopes, access.Answer) {
 		fmt.Fprintln(a.Out, a.Hang(fmt.Sprintf("It may answer questions and review work, which is recorded as client:%s; without answer in --scope it may not", c.Program), 0))
+	}
+	if c.Warning != "" {
+		fmt.Fprintln(a.Out, a.Hang("Warning: "+c.Warning, 0))
 	}
 	if !c.DryRun {
 		fmt.Fprintln(a.Out, a.Hang("Next: "+c.Next, 0))
@@ -247,9 +291,11 @@ func (a *app) pluginListCommand() *cobra.Command {
 		Use:   "list",
 		Short: "Show for which programs the tool server is installed",
 		Long: `List shows for each program whether plugin install has put something into this repository, and into your
-home directory: installed; changed, if some of it was changed since; unclear, if it can't be told; or not installed.
+home directory: installed; changed, if some of it was changed since; left over, if it was removed, but for what was
+changed; not ours, if a server of this name is there that plugin install did not write; unclear, if it can't be told; or
+not installed. SCOPE is what the server that is there may do, by its entry.
 
-With --json it prints a list of program, place, directory, state and why.`,
+With --json it prints a list of program, place, directory, state, scopes and why.`,
 		Example: `  signalbox plugin list
   signalbox plugin list --json`,
 		Args: none,
@@ -263,6 +309,7 @@ type installedPlugin struct {
 	Place     string         `json:"place"`
 	Directory string         `json:"directory"`
 	State     string         `json:"state"`
+	Scopes    []access.Scope `json:"scopes,omitempty"`
 	Why       string         `json:"why,omitempty"`
 }
 
@@ -277,17 +324,15 @@ func (a *app) listPlugins(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			i := installedPlugin{Program: p, Place: placeName(user), Directory: at.Dir()}
-			i.State, i.Why = stateOfPlugin(plugin.Wanted{Program: p, User: user}, at)
-			all = append(all, i)
+			all = append(all, inspectPlugin(p, user, at))
 		}
 	}
 	if a.JSON {
 		return command.WriteJSON(a.Out, all)
 	}
-	t := command.NewTable("PROGRAM", "PLACE", "STATE", "DIRECTORY")
+	t := command.NewTable("PROGRAM", "PLACE", "STATE", "SCOPE", "DIRECTORY")
 	for _, i := range all {
-		t.Add(string(i.Program), i.Place, i.State, safetext.Escape(i.Directory))
+		t.Add(string(i.Program), i.Place, i.State, i.scope(), safetext.Escape(i.Directory))
 		if i.Why != "" {
 			t.Remark(safetext.Escape(i.Why))
 		}
@@ -296,23 +341,30 @@ func (a *app) listPlugins(ctx context.Context) error {
 	return nil
 }
 
-// stateOfPlugin says whether something is installed, by what it would take to remove it.
-func stateOfPlugin(w plugin.Wanted, at plugin.Place) (state, why string) {
+// inspectPlugin looks at a place.
+func inspectPlugin(p plugin.Program, user bool, at plugin.Place) installedPlugin {
+	i := installedPlugin{Program: p, Place: placeName(user), Directory: at.Dir()}
+	w := plugin.Wanted{Program: p, User: user}
 	found, err := plugin.Look(w, at)
-	var plan plugin.Plan
+	var s plugin.Status
 	if err == nil {
-		plan, err = plugin.Remove(w, found)
+		s, err = plugin.Inspect(w, found)
 	}
+	if err != nil {
+		i.State, i.Why = "unclear", err.Error()
+		return i
+	}
+	i.State, i.Why, i.Scopes = string(s.State), s.Why, s.Scopes
+	return i
+}
+
+// scope is what a person is shown of the scopes.
+func (i installedPlugin) scope() string {
 	switch {
-	case errors.Is(err, plugin.ErrNotInstalled):
-		return "not installed", ""
-	case err != nil:
-		return "unclear", err.Error()
+	case i.State == string(plugin.NotInstalled):
+		return "-"
+	case i.Scopes == nil:
+		return "unclear"
 	}
-	for _, s := range plan.Steps {
-		if s.Action == plugin.Leave {
-			return "changed", s.Path + ": " + s.Why
-		}
-	}
-	return "installed", ""
+	return strings.ReplaceAll(list(i.Scopes), ", ", ",")
 }

@@ -92,6 +92,113 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
+// What was changed by hand is left with an exit code that says so, and is listed until it is gone.
+func TestPluginLeftOver(t *testing.T) {
+	root := inRepository(t)
+	do := func(wanted int, args ...string) string {
+		t.Helper()
+		code, out, errs := run(t, command.Env{}, append([]string{"plugin"}, args...)...)
+		if code != wanted || errs != "" {
+			t.Fatalf("%v: exit code %d: %s%s", args, code, out, errs)
+		}
+		return out
+	}
+	do(0, "install", "--for", "codex")
+	config := filepath.Join(root, ".codex", "config.toml")
+	installed, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(config, []byte(strings.Replace(string(installed), "read,operate", "read,operate,answer", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	do(0, "remove", "--for", "codex", "--dry-run")
+	for _, want := range []string{"delete ", "nothing was removed"} {
+		out := do(1, "remove", "--for", "codex")
+		for _, want := range []string{want, "leave          config.toml: its entry signalbox was changed", "Not all is gone, and Codex may use what is left"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("there is no %q in\n%s", want, out)
+			}
+		}
+		if got := state(t)["codex project"]; got != "left over" {
+			t.Errorf("it is %s", got)
+		}
+	}
+	if out := do(1, "remove", "--for", "codex", "--json"); !strings.Contains(out, `"action":"leave"`) {
+		t.Error(out)
+	}
+	if err := os.WriteFile(config, installed, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	do(0, "remove", "--for", "codex")
+	if got := state(t)["codex project"]; got != "not installed" {
+		t.Errorf("it is %s", got)
+	}
+}
+
+// A skill that was changed does not stand in the way of narrower scopes, and is named.
+func TestPluginKeepsSkill(t *testing.T) {
+	root := inRepository(t)
+	do := func() string {
+		t.Helper()
+		code, out, errs := run(t, command.Env{}, "plugin", "install", "--for", "codex", "--scope", "read")
+		if code != 0 {
+			t.Fatalf("exit code %d: %s%s", code, out, errs)
+		}
+		return out
+	}
+	if code, out, errs := run(t, command.Env{}, "plugin", "install", "--for", "codex"); code != 0 {
+		t.Fatalf("exit code %d: %s%s", code, out, errs)
+	}
+	skill := filepath.Join(root, ".codex", "skills", "signalbox-signal", "SKILL.md")
+	if err := os.WriteFile(skill, []byte("mine\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"replace entry  config.toml", "nothing has to be changed"} {
+		if out := do(); !strings.Contains(out, want) || !strings.Contains(out, "SKILL.md: it was changed since it was installed, and is kept") {
+			t.Errorf("there is no %q in\n%s", want, out)
+		}
+	}
+	if data, err := os.ReadFile(skill); err != nil || string(data) != "mine\n" {
+		t.Errorf("%v: %q", err, data)
+	}
+}
+
+// Scopes are listed, and who installs is told if the other place has others, and which of the two counts.
+func TestPluginScopes(t *testing.T) {
+	for program, prevails := range map[string]string{"claude": "it starts yours", "codex": "it starts that of the repository", "gemini": "it starts that of the repository"} {
+		t.Run(program, func(t *testing.T) {
+			inRepository(t)
+			do := func(args ...string) string {
+				t.Helper()
+				code, out, errs := run(t, command.Env{}, append([]string{"plugin"}, args...)...)
+				if code != 0 {
+					t.Fatalf("%v: exit code %d: %s%s", args, code, out, errs)
+				}
+				return strings.Join(strings.Fields(out), " ")
+			}
+			if out := do("install", "--for", program, "--user", "--scope", "read"); strings.Contains(out, "Warning") {
+				t.Error(out)
+			}
+			if out := do("install", "--for", program); !strings.Contains(out, "too, with --scope read; of the two "+prevails) {
+				t.Error(out)
+			}
+			if out := do("install", "--for", program, "--user", "--scope", "read", "--json"); !strings.Contains(out, `"warning":"`) {
+				t.Error(out)
+			}
+			out := do("list")
+			for _, want := range []string{program + " project installed read,operate /", program + " user installed read /", "user not installed - /"} {
+				if !strings.Contains(out, want) {
+					t.Errorf("there is no %q in\n%s", want, out)
+				}
+			}
+			if out := do("install", "--for", program, "--scope", "read"); strings.Contains(out, "Warning") {
+				t.Error(out)
+			}
+		})
+	}
+}
+
 // The server is started by name only if the name leads to this program.
 func TestPluginCommand(t *testing.T) {
 	root := inRepository(t)
@@ -150,8 +257,9 @@ func TestPluginRefuses(t *testing.T) {
 	}{
 		{"install", 2, `"for" not set`},
 		{"install --for cursor", 2, "give one of claude, codex, gemini"},
-		{"install --for claude --scope metrics", 2, "they have read, operate and answer"},
-		{"install --for claude --scope read,write", 2, "each once"},
+		{"install --for claude --scope metrics", 2, "--scope metrics: it takes read, operate and answer, at least one"},
+		{"install --for claude --scope read,write", 2, "--scope read,write: it takes read, operate and answer, at least one"},
+		{"install --for claude --scope read,read", 2, "each once"},
 		{"install --for claude --scope=", 2, "at least one, each once"},
 		{"install --for codex", 1, "nothing was installed: config.toml: it has an entry signalbox that signalbox did not install"},
 		{"remove --for gemini", 1, "signalbox plugin list"},

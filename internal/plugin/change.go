@@ -46,6 +46,13 @@ func (p Plan) Changed() bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Action != Leave })
 }
 
+// Leaves reports whether the plan leaves something that was changed since it was installed.
+func (p Plan) Leaves() bool { return leaves(p.Steps) }
+
+func leaves(steps []Step) bool {
+	return slices.ContainsFunc(steps, func(s Step) bool { return s.Action == Leave })
+}
+
 // Found is what is in a program's directory, as far as an installation has to do with it: files and directories by their paths
 // below it.
 type Found struct {
@@ -53,8 +60,9 @@ type Found struct {
 	dirs  map[string]bool // "." is the directory itself
 }
 
-// Install plans an installation. It is refused as a whole if a file or an entry stands in the way that is not ours, or was
-// changed since it was installed.
+// Install plans an installation. It is refused as a whole if a file or an entry stands in the way that is not ours, or if the
+// server was changed since it was installed. Another file that was changed is kept, and the plan says so: it must not stand in
+// the way of narrower scopes.
 func Install(w Wanted, f Found) (Plan, error) {
 	l, err := w.layout()
 	if err != nil {
@@ -70,12 +78,21 @@ func Install(w Wanted, f Found) (Plan, error) {
 	for _, p := range slices.Sorted(maps.Keys(l.files)) {
 		next.Files[p] = []string{hash(l.files[p])}
 		step, err := file(p, f.files[p], l.files[p], old)
-		if err != nil {
+		switch {
+		case errors.Is(err, errChanged) && p != l.serves:
+			next.Files[p] = old.Files[p]
+			step = []Step{{Path: p, Action: Leave, Why: "it was changed since it was installed, and is kept"}}
+		case err != nil:
 			refused.Reasons = append(refused.Reasons, named(p, err))
 		}
 		steps = append(steps, step...)
 	}
-	steps = append(steps, outdated(old, l, f)...)
+	for _, step := range outdated(old, l, f) {
+		if step.Action == Leave {
+			next.Files[step.Path] = old.Files[step.Path]
+		}
+		steps = append(steps, step)
+	}
 	if l.entry != "" {
 		step, e, err := l.enter(f.files[l.entry], w.server(), old)
 		if err != nil {
@@ -205,7 +222,8 @@ func (f Found) missing(files []string) []string {
 	return dirs
 }
 
-// Remove plans that what was installed goes. What was changed since is left, and the plan says so.
+// Remove plans that what was installed goes. What was changed since is left, and the plan says so; the manifest knows it then
+// for as long as it is there, so that it can be told, and removed once it is as it was.
 func Remove(w Wanted, f Found) (Plan, error) {
 	l, err := w.layout()
 	if err != nil {
@@ -220,21 +238,40 @@ func Remove(w Wanted, f Found) (Plan, error) {
 		return Plan{}, ErrNotInstalled
 	}
 	var p Plan
+	left := manifest{Format: manifestFormat, Files: map[string][]string{}, Dirs: old.Dirs, Removed: true}
 	for _, name := range slices.Sorted(maps.Keys(old.Files)) {
-		p.Steps = append(p.Steps, away(name, f.files[name], old)...)
+		step := away(name, f.files[name], old)
+		if leaves(step) {
+			left.Files[name] = old.Files[name]
+		}
+		p.Steps = append(p.Steps, step...)
 	}
 	if old.Entry != nil {
 		step, err := l.leave(f.files[l.entry], *old.Entry)
 		if err != nil {
 			return Plan{}, fmt.Errorf("%s", named(l.entry, err))
 		}
+		if leaves(step) {
+			left.Entry = old.Entry
+		}
 		p.Steps = append(p.Steps, step...)
 	}
-	p.Steps = append(p.Steps, Step{Path: manifestName, Action: Delete, before: data})
+	p.Steps = append(p.Steps, left.record(data)...)
 	p.empty = slices.Clone(old.Dirs)
 	slices.Sort(p.empty)
 	slices.Reverse(p.empty)
 	return p, nil
+}
+
+// record plans what becomes of the manifest after a removal: it stays while something is left.
+func (m manifest) record(is []byte) []Step {
+	if len(m.Files) == 0 && m.Entry == nil {
+		return []Step{{Path: manifestName, Action: Delete, before: is}}
+	}
+	if after := printed(m); !bytes.Equal(is, after) {
+		return []Step{{Path: manifestName, Action: Replace, before: is, after: after}}
+	}
+	return nil
 }
 
 // leave plans that the entry goes out of a file of the user's.

@@ -311,6 +311,11 @@ func compact(value []byte) string {
 
 func (jsonFile) text(s server) (string, error) { return compact(printed(s)), nil }
 
+func (jsonFile) read(text string) (s server) {
+	_ = json.Unmarshal([]byte(text), &s) // what is no server has another text
+	return s
+}
+
 func (jsonFile) put(data []byte, s server) (after []byte, made bool, err error) {
 	if data == nil {
 		return printed(map[string]any{jsonParent: map[string]server{Name: s}}), true, nil

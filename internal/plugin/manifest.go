@@ -19,6 +19,8 @@ type manifest struct {
 	Files  map[string][]string `json:"files"`           // hashes of each file: two while one is about to be replaced
 	Entry  *entry              `json:"entry,omitempty"` // in a file of the user's
 	Dirs   []string            `json:"directories"`     // that were made, the outer ones first
+
+	Removed bool `json:"removed,omitempty"` // this is what a removal left, since it was changed
 }
 
 // entry is what is known of an entry in a file of the user's.

@@ -13,6 +13,10 @@ func TestMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
 		{By: "^TestForeignFiles$", Mutant: mutant.Mutant{Name: "a file of the user's is written over", File: "change.go", Old: "\tcase old.has(p, is):\n\t\treturn []Step{{Path: p, Action: Replace", New: "\tcase true:\n\t\treturn []Step{{Path: p, Action: Replace"}},
 		{By: "^TestForeignFiles$", Mutant: mutant.Mutant{Name: "a file that was changed is deleted", File: "change.go", Old: "\tcase old.has(p, is):\n\t\treturn []Step{{Path: p, Action: Delete", New: "\tcase true:\n\t\treturn []Step{{Path: p, Action: Delete"}},
+		{By: "^TestForeignFiles$", Mutant: mutant.Mutant{Name: "a server that was changed is kept", File: "change.go", Old: "errors.Is(err, errChanged) && p != l.serves:", New: "errors.Is(err, errChanged):"}},
+		{By: "^TestForeignFiles$", Mutant: mutant.Mutant{Name: "a changed skill stands in the way of scopes", File: "change.go", Old: "errors.Is(err, errChanged) && p != l.serves:", New: "errors.Is(err, errChanged) && p == l.serves && false:"}},
+		{By: "^TestLeftOver$", Mutant: mutant.Mutant{Name: "what a removal leaves is forgotten", File: "change.go", Old: "if len(m.Files) == 0 && m.Entry == nil {", New: "if m.Removed {"}},
+		{By: "^TestLeftOver$", Mutant: mutant.Mutant{Name: "an entry that a removal leaves is forgotten", File: "change.go", Old: "\t\t\tleft.Entry = old.Entry\n", New: ""}},
 		{By: "^TestForeignEntries$", Mutant: mutant.Mutant{Name: "an entry of the user's is replaced", File: "change.go", Old: "case there && (old == nil || old.Entry == nil):", New: "case there && old == nil && false:"}},
 		{By: "^TestTOMLChanged$", Mutant: mutant.Mutant{Name: "an entry goes, and what was added to it stays", File: "change.go", Old: "\tcase more:", New: "\tcase more && false:"}},
 		{By: "^TestCutOff$", Mutant: mutant.Mutant{Name: "what was installed before is forgotten while it is replaced", File: "change.go", Old: "slices.Concat(write(is, first), steps, write(first, last))", New: "slices.Concat(write(is, last), steps, write(first, first))"}},

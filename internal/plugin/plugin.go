@@ -54,6 +54,10 @@ func (p Program) Next(user bool) string {
 	return "start `gemini` anew; /mcp shows the server signalbox"
 }
 
+// Prevails says which of two servers the program starts when a project and the user's directory each have one. Claude Code and
+// Codex were tried; for Gemini CLI it is what its pages say of settings and extensions.
+func (p Program) Prevails() (user bool) { return p == Claude }
+
 // Wanted is what is to be installed.
 type Wanted struct {
 	Program Program
@@ -84,6 +88,7 @@ type layout struct {
 	own     []string          // what the paths of files begin with that can be ours
 	files   map[string][]byte // files of ours
 	entry   string            // the file of the user's that has an entry of ours; empty if there is none
+	serves  string            // the file that has the server: that one, or one of ours
 	keeping keeping           // how that file keeps it
 }
 
@@ -99,6 +104,8 @@ type keeping interface {
 	take(data []byte, parent bool) (after []byte, empty bool, err error)
 	// text is what find returns after put.
 	text(s server) (string, error)
+	// read returns the server whose text this is, if it is one.
+	read(text string) server
 }
 
 // The texts of the skills, by name.
@@ -119,7 +126,7 @@ func (p Program) Base() string { return "." + string(p) }
 
 // layout returns what is to be where.
 func (w Wanted) layout() (layout, error) {
-	inPlugin, asEntry := "", ""
+	inPlugin := ""
 	l := layout{files: map[string][]byte{}, own: []string{"skills/" + Name + "-"}}
 	servers := map[string]any{"mcpServers": map[string]server{Name: w.server()}}
 	about := map[string]any{
@@ -131,21 +138,24 @@ func (w Wanted) layout() (layout, error) {
 		inPlugin = "skills/" + Name
 		about["author"], about["license"] = map[string]string{"name": "Signalbox"}, "Apache-2.0"
 		l.files[inPlugin+"/.claude-plugin/plugin.json"] = printed(about)
-		l.files[inPlugin+"/.mcp.json"] = printed(servers)
+		l.serves, l.keeping = inPlugin+"/.mcp.json", jsonFile{}
+		l.files[l.serves] = printed(servers)
 	case w.Program == Gemini && w.User:
 		inPlugin = "extensions/" + Name
 		about["mcpServers"] = servers["mcpServers"]
-		l.files[inPlugin+"/gemini-extension.json"] = printed(about)
+		l.serves, l.keeping = inPlugin+"/gemini-extension.json", jsonFile{}
+		l.files[l.serves] = printed(about)
 	case w.Program == Gemini:
-		asEntry, l.keeping = "settings.json", jsonFile{}
+		l.entry, l.keeping = "settings.json", jsonFile{}
 	case w.Program == Codex:
-		asEntry, l.keeping = "config.toml", tomlFile{}
+		l.entry, l.keeping = "config.toml", tomlFile{}
 	default:
 		return layout{}, fmt.Errorf("there is no plugin for %q: it is one of %v", w.Program, Programs())
 	}
-	l.entry = asEntry
 	if inPlugin != "" {
 		l.own = []string{inPlugin + "/"}
+	} else {
+		l.serves = l.entry
 	}
 	return l, l.addSkills(inPlugin)
 }

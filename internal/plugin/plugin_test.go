@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -206,7 +207,8 @@ func TestCutOff(t *testing.T) {
 	})
 }
 
-// A file that is not ours, or was changed, is not written over, and then nothing is written.
+// A file that is not ours, or was changed, is not written over. For one that is not ours nothing is written, and neither if
+// the server was changed; but a changed skill is kept, and all else is installed.
 func TestForeignFiles(t *testing.T) {
 	everywhere(t, func(t *testing.T, w plugin.Wanted) {
 		root := t.TempDir()
@@ -236,13 +238,23 @@ func TestForeignFiles(t *testing.T) {
 			write(t, filepath.Join(root, name), text+"mine\n")
 			w := w
 			w.Command = "/elsewhere/signalbox"
-			if _, err := do(t, root, w, plugin.Install); !errors.As(err, &refused) || !strings.Contains(err.Error(), "was changed since") {
-				t.Errorf("%s, changed: %v", name, err)
+			w.Scopes = []access.Scope{access.Read}
+			before = tree(t, root)
+			plan, err := do(t, root, w, plugin.Install)
+			if strings.HasSuffix(name, ".mcp.json") || strings.HasSuffix(name, "gemini-extension.json") {
+				if !errors.As(err, &refused) || !strings.Contains(err.Error(), "was changed since") {
+					t.Errorf("%s, changed: %v", name, err)
+				}
+				if diff := cmp.Diff(before, tree(t, root)); diff != "" {
+					t.Errorf("%s: %s", name, diff)
+				}
+			} else {
+				kept(t, root, w, name[strings.Index(name, "/")+1:], plan, err)
 			}
 			left := remove(t, root, w).Steps
 			if got := tree(t, root); got[name] != text+"mine\n" {
 				t.Errorf("%s was changed, and is gone: %v", name, keys(got))
-			} else if len(values(got))-strings.Count(strings.Join(keys(got), "\n")+"\n", "/\n") != 1 {
+			} else if len(values(got))-strings.Count(strings.Join(keys(got), "\n")+"\n", "/\n") != 2 { // the file, and the manifest
 				t.Errorf("besides %s is left: %v", name, keys(got))
 			}
 			if !strings.Contains(describe(left), "leave "+name[strings.Index(name, "/")+1:]) {
@@ -250,6 +262,176 @@ func TestForeignFiles(t *testing.T) {
 			}
 		}
 	})
+}
+
+// kept checks that a changed file was kept while the rest was installed, and that this can be done again.
+func kept(t *testing.T, root string, w plugin.Wanted, name string, plan plugin.Plan, err error) {
+	t.Helper()
+	if err != nil || !plan.Changed() || !strings.Contains(describe(plan.Steps), "leave "+name+" it was changed since it was installed, and is kept") {
+		t.Errorf("%s, changed: %v, %s", name, err, describe(plan.Steps))
+	}
+	found, err := plugin.Look(w, plugin.InProject(root, w.Program))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := plugin.Inspect(w, found); err != nil || s.State != plugin.Changed || !slices.Equal(s.Scopes, w.Scopes) {
+		t.Errorf("%s, changed: %+v, %v", name, s, err)
+	}
+	if again, err := plugin.Install(w, found); err != nil || again.Changed() || !again.Leaves() {
+		t.Errorf("%s, changed, again: %v, %s", name, err, describe(again.Steps))
+	}
+}
+
+// A skill that was kept is replaced once it is as it was.
+func TestKeptPutBack(t *testing.T) {
+	everywhere(t, func(t *testing.T, w plugin.Wanted) {
+		root := t.TempDir()
+		install(t, root, w)
+		first := tree(t, root)
+		for name, text := range first {
+			if filepath.Base(name) == "SKILL.md" {
+				write(t, filepath.Join(root, name), text+"mine\n")
+			}
+		}
+		narrow := w
+		narrow.Scopes = []access.Scope{access.Read}
+		install(t, root, narrow)
+		for name, text := range first {
+			if filepath.Base(name) == "SKILL.md" {
+				write(t, filepath.Join(root, name), text)
+			}
+		}
+		install(t, root, w)
+		if diff := cmp.Diff(first, tree(t, root)); diff != "" {
+			t.Error(diff)
+		}
+		remove(t, root, narrow)
+		if left := tree(t, root); len(left) > 0 {
+			t.Errorf("left: %v", keys(left))
+		}
+	})
+}
+
+// What a removal leaves is known for as long as it is there: it is told, left again, and goes once it is as it was.
+func TestLeftOver(t *testing.T) {
+	everywhere(t, func(t *testing.T, w plugin.Wanted) {
+		all := t.TempDir()
+		install(t, all, w)
+		for name, text := range tree(t, all) {
+			if strings.HasSuffix(name, "/") || strings.HasSuffix(name, "signalbox-plugin.json") {
+				continue
+			}
+			root := t.TempDir()
+			install(t, root, w)
+			is := func(want plugin.State) {
+				t.Helper()
+				found, err := plugin.Look(w, plugin.InProject(root, w.Program))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if s, err := plugin.Inspect(w, found); err != nil || s.State != want || (s.Why == "") != (want == plugin.Installed || want == plugin.NotInstalled) {
+					t.Errorf("%s: want %s, have %+v, %v", name, want, s, err)
+				}
+			}
+			is(plugin.Installed)
+			changed := strings.NewReplacer("read,operate", "read,answer", "name: ", "name: my-", `"version": "`, `"version": "0`).Replace(text)
+			write(t, filepath.Join(root, name), changed)
+			is(plugin.Changed)
+			if plan := remove(t, root, w); !plan.Leaves() || !plan.Changed() {
+				t.Errorf("%s is left: %s", name, describe(plan.Steps))
+			}
+			is(plugin.LeftOver)
+			left := tree(t, root)
+			if plan := remove(t, root, w); !plan.Leaves() || plan.Changed() {
+				t.Errorf("%s is left again: %s", name, describe(plan.Steps))
+			}
+			if diff := cmp.Diff(left, tree(t, root)); diff != "" || left[name] != changed {
+				t.Errorf("%s is left again: %s", name, diff)
+			}
+			write(t, filepath.Join(root, name), text)
+			is(plugin.LeftOver)
+			if plan := remove(t, root, w); plan.Leaves() || !plan.Changed() {
+				t.Errorf("%s is as it was: %s", name, describe(plan.Steps))
+			}
+			is(plugin.NotInstalled)
+			if left := tree(t, root); len(left) > 0 {
+				t.Errorf("%s is as it was; left: %v", name, keys(left))
+			}
+		}
+	})
+}
+
+// The scopes of a server are told if it is written as an installation writes it, whoever wrote it; else they are not.
+func TestScopes(t *testing.T) {
+	everywhere(t, func(t *testing.T, w plugin.Wanted) {
+		all := t.TempDir()
+		w.Scopes = []access.Scope{access.Read, access.Answer}
+		w.Command = `/a "b"\c/signalbox`
+		install(t, all, w)
+		inspect := func(root string) plugin.Status {
+			t.Helper()
+			found, err := plugin.Look(w, plugin.InProject(root, w.Program))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := plugin.Inspect(plugin.Wanted{Program: w.Program, User: w.User}, found)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		if s := inspect(all); s.State != plugin.Installed || !slices.Equal(s.Scopes, w.Scopes) {
+			t.Errorf("%+v", s)
+		}
+		name := map[bool]string{false: ".gemini/settings.json", true: ".gemini/extensions/signalbox/gemini-extension.json"}[w.User]
+		switch w.Program {
+		case plugin.Claude:
+			name = ".claude/skills/signalbox/.mcp.json"
+		case plugin.Codex:
+			name = ".codex/config.toml"
+		}
+		text := tree(t, all)[name]
+		root := t.TempDir()
+		write(t, filepath.Join(root, name), text)
+		if s := inspect(root); s.State != plugin.Foreign || !slices.Equal(s.Scopes, w.Scopes) || !strings.Contains(s.Why, "did not write") {
+			t.Errorf("of a stranger: %+v", s)
+		}
+		for _, c := range [][2]string{
+			{"read,answer", "read,write"},
+			{"read,answer", ""},
+			{`"--scope"`, `"--scopes"`},
+			{`"--name"`, `"--scope"`},
+			{`"args"`, `"ARGS"`},
+			{"args = ", "args=[\"mcp\"]#args = "},
+		} {
+			changed := strings.Replace(text, c[0], c[1], 1)
+			if changed == text {
+				continue
+			}
+			write(t, filepath.Join(root, name), changed)
+			if s := inspect(root); s.State != plugin.Foreign || s.Scopes != nil {
+				t.Errorf("%s: %+v", c[1], s)
+			}
+		}
+		if s := inspect(t.TempDir()); s.State != plugin.NotInstalled || s.Scopes != nil {
+			t.Errorf("nothing is there: %+v", s)
+		}
+	})
+}
+
+// What a removal left and a person then deleted is known no more.
+func TestLeftOverDeleted(t *testing.T) {
+	w := wanted(plugin.Codex, false)
+	root := t.TempDir()
+	install(t, root, w)
+	config := filepath.Join(root, ".codex", "config.toml")
+	write(t, config, strings.Replace(tree(t, root)[".codex/config.toml"], "read,operate", "read,answer", 1))
+	remove(t, root, w)
+	write(t, config, "")
+	remove(t, root, w)
+	if diff := cmp.Diff(map[string]string{".codex/": "", ".codex/config.toml": ""}, tree(t, root)); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func describe(steps []plugin.Step) string {
@@ -549,7 +731,7 @@ func TestTOMLChanged(t *testing.T) {
 			text := tree(t, root)[".codex/config.toml"] + added
 			write(t, path, text)
 			plan := remove(t, root, w)
-			if got := tree(t, root); got[".codex/config.toml"] != text || len(got) != 2 {
+			if got := tree(t, root); got[".codex/config.toml"] != text || len(got) != 3 {
 				t.Errorf("%v:\n%s", keys(got), got[".codex/config.toml"])
 			}
 			if !strings.Contains(describe(plan.Steps), "leave config.toml") {

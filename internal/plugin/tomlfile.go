@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -343,6 +344,19 @@ func (tomlFile) text(s server) (string, error) {
 		return "", errors.New("the path of this program is not UTF-8: put it where its path is")
 	}
 	return fmt.Sprintf("[%s]\ncommand = %s\nargs = [%s]", strings.Join(tomlPath, "."), quotedTOML(s.Command), strings.Join(args, ", ")), nil
+}
+
+func (tomlFile) read(text string) (s server) {
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(line, " = ")
+		switch name { // strings and lists that text writes are JSON as well; what is no server has another text
+		case "command":
+			_ = json.Unmarshal([]byte(value), &s.Command)
+		case "args":
+			_ = json.Unmarshal([]byte(value), &s.Args)
+		}
+	}
+	return s
 }
 
 // quotedTOML is a string as TOML has it.
