@@ -11,6 +11,7 @@
 //     Beside a warning no flag is a success. A next step names no key that the reply does not have.
 //   - What waits for a person has the call ready that brings their word: its tool, its arguments, and which of them only the
 //     person can give. What is for their own hands, such as to resume a run that is paused, has none.
+//   - It names no tool that its [Reader] does not have, and has no call ready of one: it says what the person runs in its place.
 //   - As compact JSON a reply has at most [MaxReply] bytes, whatever is in it. Of lists it has the first few and the total.
 //   - What plans, agents and repositories say is found under keys that begin with "quoted_" and nowhere else: it is data, and no
 //     instruction. It is escaped ([safetext.Escape]) and cut. Everywhere else are numbers, the box's own words, and ids of a

@@ -94,7 +94,7 @@ func Table() []FlagKind {
 		{FlagRunIncomplete, agentformat.Warning, "the run has ended, and some of its tasks are not done: they were cancelled, or depend on one that was", "tell the person what is left; a new plan can deliver it"},
 		{FlagRunCancelled, agentformat.Warning, "the run was cancelled; what was merged before is on its branch", "nothing, unless the person wants it started anew"},
 		{FlagRunFailed, agentformat.Warning, "the run was halted: its environment could not be repaired, or its budget was used up", "tell the person why; when that is mended, `start_run` begins a new run of the whole plan"},
-		{FlagNoRuns, agentformat.Info, "there is no run", "check a plan with `check_plan`, then start it with `start_run`"},
+		{FlagNoRuns, agentformat.Info, "there is no run", "check a plan with `check_plan`, show it to the person, and start it with `start_run` when they agree"},
 		{FlagRunsListed, agentformat.Info, "the reply lists runs", "call `get_run` with the id of the one that matters"},
 
 		{FlagTaskWorking, agentformat.Info, "somebody works on the task", "call `wait_run`"},
@@ -106,7 +106,7 @@ func Table() []FlagKind {
 
 		{FlagInboxEmpty, agentformat.Success, "nothing waits for a person", "nothing; `wait_run` tells when something does"},
 		{FlagUsageKnown, agentformat.Info, "the reply says what was used", "nothing"},
-		{FlagPlanOK, agentformat.Success, "the plan can be delivered", "call `start_run` with the same plan"},
+		{FlagPlanOK, agentformat.Success, "the plan can be delivered", "show the person the plan, and what other flags say; call `start_run` with the same plan when they agree"},
 		{FlagPlanInvalid, agentformat.Error, "the plan can't be delivered as it is", "mend what is listed, and call `check_plan` again"},
 		{FlagPlanRunning, agentformat.Warning, "a run delivers the same plan already", "follow that run with `wait_run`; `start_run` would lead to it"},
 		{FlagPlanAmends, agentformat.Warning, "a run delivers another version of the plan", "do not start yet: ask the person whether that run should go on with this version"},

@@ -131,8 +131,8 @@ func files(t *rapid.T) agentformat.File {
 	}).Draw(t, "file")
 }
 
-// made are all replies that can be made of a run: by what they are about.
-func made(t *rapid.T) map[string]any {
+// made are all replies that can be made of a run: by what they are about, for a reader.
+func made(t *rapid.T, who agentreply.Reader) map[string]any {
 	r, file := runs(t), files(t)
 	view := agentreply.TaskView{Run: r, Task: tasks(t)}
 	if len(r.Tasks) > 0 {
@@ -146,11 +146,11 @@ func made(t *rapid.T) map[string]any {
 	byHand := agentreply.TaskView{Work: view.Work}
 	text := agentreply.TextView{What: texts(t, "what"), Of: ids(t, "of"), Whole: texts(t, "whole"), Offset: number(t, "offset"), Total: number(t, "total")}
 	return map[string]any{
-		"run": agentreply.Run(r, noon, file), "runs": agentreply.Runs(slices.Repeat([]api.Run{r}, rapid.IntRange(0, 20).Draw(t, "runs")), true, noon),
-		"task": agentreply.Task(view, noon, file), "by hand": agentreply.Task(byHand, noon, file), "wait": agentreply.Wait(view, noon),
-		"inbox": agentreply.Inbox(r.Questions, noon, file), "usage": agentreply.Usage(r, noon),
-		"plan": agentreply.Plan(r, nil, noon), "bad plan": agentreply.Plan(r, slices.Repeat([]agentreply.Finding{{Line: 3, Text: texts(t, "finding")}}, 100), noon),
-		"text": agentreply.Text(text, noon), "done": agentreply.Done("paused R1", r, noon),
+		"run": who.Run(r, noon, file), "runs": who.Runs(slices.Repeat([]api.Run{r}, rapid.IntRange(0, 20).Draw(t, "runs")), true, noon),
+		"task": who.Task(view, noon, file), "by hand": who.Task(byHand, noon, file), "wait": who.Wait(view, noon),
+		"inbox": who.Inbox(r.Questions, noon, file), "usage": agentreply.Usage(r, noon),
+		"plan": who.Plan(r, nil, noon), "bad plan": who.Plan(r, slices.Repeat([]agentreply.Finding{{Line: 3, Text: texts(t, "finding")}}, 100), noon),
+		"text": agentreply.Text(text, noon), "done": who.Done("paused R1", r, noon),
 		"proof":  agentreply.Proof(ledger.Proof{}, ledger.Event{Type: texts(t, "type"), Subject: ids(t, "subject"), Actor: texts(t, "actor")}, ledger.Checkpoint{Size: 12}, file),
 		"failed": agentreply.Failed(errors.New(texts(t, "error"))), "refused": agentreply.Refused(texts(t, "call"), &api.Problem{Code: api.CodeConflict, Message: texts(t, "problem")}),
 		"refused, with an id": agentreply.Refused("retry "+ids(t, "refused"), &api.Problem{Code: api.CodeConflict, Message: texts(t, "problem")}),
@@ -158,11 +158,15 @@ func made(t *rapid.T) map[string]any {
 }
 
 // Whatever a box has been told, a reply is short, is JSON, has a verdict, a next step and flags of the table, and has what
-// strangers say under quoted_ keys alone.
+// strangers say under quoted_ keys alone. Whoever reads it has the tools that it names.
 func TestHostile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		for about, response := range made(t) {
+		who := rapid.SampledFrom(readers).Draw(t, "reader")
+		for about, response := range made(t, who) {
 			checkReply(t, about, response)
+			if !strings.HasPrefix(about, "refused") { // they name the call that was refused
+				checkTools(t, about, who, "", response)
+			}
 		}
 	})
 }
@@ -171,7 +175,7 @@ func TestHostile(t *testing.T) {
 func TestFlagsComplete(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := runs(t)
-		got := flagged(agentreply.Run(r, noon, agentformat.File{}))
+		got := flagged(agentreply.Everything.Run(r, noon, agentformat.File{}))
 		over := func(v api.Task) bool { return v.Phase == agentsig.PhaseCompleted || v.Why == delivery.WaitCompleted }
 		task := func(is func(api.Task) bool) bool { return slices.ContainsFunc(r.Tasks, is) }
 		for name, want := range map[string]bool{
@@ -324,11 +328,10 @@ func walk(t fataler, about, key string, v any) {
 	}
 }
 
-func decoded(t *testing.T, v any) (all any) {
-	t.Helper()
+func decoded(t fataler, v any) (all any) {
 	data, err := json.Marshal(v)
 	if err = errors.Join(err, json.Unmarshal(data, &all)); err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v", err)
 	}
 	return all
 }
@@ -351,8 +354,8 @@ func TestFlagsBeforeTheCut(t *testing.T) {
 		r.Tasks = append(r.Tasks, api.Task{ID: fmt.Sprintf("T-%d", i), Work: fmt.Sprintf("R1.T-%d", i), Title: strings.Repeat("long ", 50), Phase: agentsig.PhaseImplementation, Protection: delivery.Held,
 			Agent: &api.Agent{Role: agentsig.RoleDeveloper, QuietFrom: noon}})
 	}
-	if diff := slices.Compare(flagged(agentreply.Run(r, noon, agentformat.File{})), []string{agentreply.FlagRunRunning}); diff != 0 {
-		t.Errorf("got %v", flagged(agentreply.Run(r, noon, agentformat.File{})))
+	if diff := slices.Compare(flagged(agentreply.Everything.Run(r, noon, agentformat.File{})), []string{agentreply.FlagRunRunning}); diff != 0 {
+		t.Errorf("got %v", flagged(agentreply.Everything.Run(r, noon, agentformat.File{})))
 	}
 	last := &r.Tasks[999]
 	last.GateFailed, last.Protection, last.Unaudited = 2, delivery.Unheld, true
@@ -363,7 +366,7 @@ func TestFlagsBeforeTheCut(t *testing.T) {
 		r.Questions = append(r.Questions, api.Question{ID: fmt.Sprintf("R1-Q%d", i), Text: strings.Repeat("why ", 100), AskedAt: noon.Add(-time.Minute)})
 	}
 	r.Questions = append(r.Questions, api.Question{ID: "R1.T-5/77", Kind: "review", Work: "R1.T-5", Text: "to review", AskedAt: noon})
-	got := flagged(agentreply.Run(r, noon, agentformat.File{}))
+	got := flagged(agentreply.Everything.Run(r, noon, agentformat.File{}))
 	for _, want := range []string{
 		agentreply.FlagQuestionWaiting, agentreply.FlagReviewWaiting, agentreply.FlagGateFailing, agentreply.FlagOverBudget, agentreply.FlagStalled, agentreply.FlagNothingChanged,
 		agentreply.FlagUnprotected, agentreply.FlagUnchecked, agentreply.FlagRunRunning,
@@ -372,7 +375,7 @@ func TestFlagsBeforeTheCut(t *testing.T) {
 			t.Errorf("%s is not flagged: %v", want, got)
 		}
 	}
-	checkReply(t, "run", agentreply.Run(r, noon, agentformat.File{}))
+	checkReply(t, "run", agentreply.Everything.Run(r, noon, agentformat.File{}))
 }
 
 // Every text of 5 MB can be read page by page, and nothing of it is lost or told twice.

@@ -19,13 +19,13 @@ type InboxSnapshot struct {
 }
 
 // Inbox is the reply about what waits for a person.
-func Inbox(questions []api.Question, now time.Time, file agentformat.File) agentformat.Response[InboxSnapshot] {
-	return respond(agentformat.StatusSuccess, inboxSnapshot(questions, now, wordsFor(file)), file)
+func (who Reader) Inbox(questions []api.Question, now time.Time, file agentformat.File) agentformat.Response[InboxSnapshot] {
+	return respond(agentformat.StatusSuccess, inboxSnapshot(questions, now, who.words(file)), file)
 }
 
 // WholeInbox is what the file of a reply about the inbox has: the same keys, with nothing cut.
-func WholeInbox(questions []api.Question, now time.Time) InboxSnapshot {
-	return inboxSnapshot(questions, now, words{whole: true})
+func (who Reader) WholeInbox(questions []api.Question, now time.Time) InboxSnapshot {
+	return inboxSnapshot(questions, now, who.whole())
 }
 
 func inboxSnapshot(questions []api.Question, now time.Time, w words) InboxSnapshot {
@@ -39,9 +39,9 @@ func inboxSnapshot(questions []api.Question, now time.Time, w words) InboxSnapsh
 	s.Verdict = fmt.Sprintf("%s and %s wait for a person", counted(s.Questions, "question"), counted(s.Reviews, "task"))
 	if len(f.waiting) == 0 {
 		s.flags.add(FlagInboxEmpty, "nothing waits for a person")
-		s.Verdict, s.Next = "nothing waits for a person", "nothing to ask: call wait_run if a run goes on"
+		s.Verdict, s.Next = "nothing waits for a person", "nothing to ask; while a run goes on, "+w.who.wait()
 	} else {
-		s.Next = jsontext.Shorten(nextNeed(f.waiting, w.all()), maxNext)
+		s.Next = jsontext.Shorten(w.who.need(f.waiting, w.all()), maxNext)
 	}
 	s.Cut = w.cut
 	return s

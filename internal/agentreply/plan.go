@@ -3,6 +3,8 @@ package agentreply
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
@@ -57,8 +59,8 @@ const (
 )
 
 // Plan is the reply to a plan that was looked at and not started: a dry run, or what is wrong with it.
-func Plan(r api.Run, findings []Finding, now time.Time) agentformat.Response[PlanSnapshot] {
-	var w words
+func (who Reader) Plan(r api.Run, findings []Finding, now time.Time) agentformat.Response[PlanSnapshot] {
+	w := who.words(agentformat.File{})
 	f := factsOf(r, now)
 	s := PlanSnapshot{
 		OK: len(findings) == 0, Title: w.quote(r.Title, maxTitle), Tasks: f.total, Checks: r.Checks, AtOnce: r.AtOnce, Branch: f.branch,
@@ -85,30 +87,43 @@ func Plan(r api.Run, findings []Finding, now time.Time) agentformat.Response[Pla
 		s.flags.add(FlagUnprotected, "%s on the work could be forged", counted(len(r.Unprotected), "kind of verdict"))
 	}
 	f.flagUnchecked(r, &s.flags)
+	news := slices.Clone(s.flags)
 	s.Verdict = fmt.Sprintf("the plan can be delivered: %s, of which %d can begin at once, %s", counted(f.total, "task"), s.Ready, counted(r.Checks, "check"))
 	switch {
 	case r.ID != "":
 		s.Running = id(r.ID)
 		s.flags.add(FlagPlanRunning, "%s delivers it already", f.short())
 		s.Verdict = f.short() + " delivers this plan already; it is valid: " + counted(f.total, "task")
-		s.Next = "start nothing: call wait_run with run " + s.Running + ", which delivers this plan already"
+		s.Next = "start nothing: " + who.follow(s.Running) + ", which delivers this plan already"
 	case r.Amends != nil:
 		a := r.Amends
 		s.Amends = &Amends{id(a.Run), a.Done, idsOf(a.New), idsOf(a.Changed), idsOf(a.Gone)}
 		run := cmp.Or(plain(a.Run, inID, maxNamed), "a run")
 		s.flags.add(FlagPlanAmends, "another version of it is being delivered; of its tasks %d would be new, %d changed, %d gone", len(a.New), len(a.Changed), len(a.Gone))
 		s.Verdict = run + " delivers another version of this plan; this one is valid: " + counted(f.total, "task")
-		s.Next = "do not start yet: ask the person whether " + run + " should go on with this version (start_run with amend: what is done and unchanged stays done, changed tasks are done anew, those that are gone are given up), or this one be delivered beside it (start_run with beside: a second run, on a branch of its own)"
+		s.Next = "do not start yet: ask the person whether " + run + " should go on with this version (" + who.startWith("amend") + ": what is done and unchanged stays done, changed tasks are done anew, those that are gone are given up), or this one be delivered beside it (" + who.startWith("beside") + ": a second run, on a branch of its own)" + told("; show them, too, ", news)
 	case r.Delivered != "":
 		s.Delivered = id(r.Delivered)
 		s.flags.add(FlagPlanDelivered, "it was delivered before")
 		s.Verdict = "this plan was delivered before; it is valid: " + counted(f.total, "task")
-		s.Next = "do not start yet: ask the person whether to deliver it again, as run " + s.Delivered + " has done; if so, call start_run"
+		s.Next = "do not start yet: ask the person whether to deliver it again, as run " + s.Delivered + " has done" + told("; show them, too, ", news) + "; if they want it, " + who.start()
 	default:
 		s.flags.add(FlagPlanOK, "%s can be delivered", counted(f.total, "task"))
-		s.Next = "call start_run with the same plan"
+		s.Next = "show the person the plan" + told(", and ", news) + "; when they agree, " + who.start()
 	}
 	return respond(agentformat.StatusSuccess, s, agentformat.File{})
+}
+
+// told says that a person is to see what these flags say; nothing if there are none.
+func told(before string, all flags) string {
+	var names []string
+	for _, f := range all {
+		names = append(names, f.Name)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return before + "what these flags say: " + strings.Join(names, ", ")
 }
 
 func (s PlanSnapshot) inRoom(bytes int) PlanSnapshot { s.room = bytes; return s }

@@ -19,7 +19,7 @@ const (
 	maxPath      = 320 // of the file
 	maxFileError = 160
 	maxVerdict   = 240
-	maxNext      = 560
+	maxNext      = 640
 )
 
 // Head is what every snapshot begins with.
@@ -145,13 +145,22 @@ var Kept = agentformat.Limits{Files: 100, Bytes: 64 << 20, File: 32 << 20}
 
 // words makes texts fit for a reply, and notes whether one that it has cut was longer.
 type words struct {
+	who   Reader
 	whole bool // nothing is cut: it is for the file
 	file  bool // there is a file that has the whole
 	cut   bool
 }
 
-// wordsFor are those of a reply with a file, or with none.
-func wordsFor(file agentformat.File) words { return words{file: fitFile(file).Path != ""} }
+// words are those of a reply with a file, or with none.
+func (who Reader) words(file agentformat.File) words {
+	return words{who: who, file: fitFile(file).Path != ""}
+}
+
+// whole are those of the file.
+func (who Reader) whole() words { return words{who: who, whole: true} }
+
+// part are those of a part of it, of which it is to be known whether something was cut.
+func (w *words) part() words { return words{who: w.who, whole: w.whole} }
 
 // all says where all that waits is found, if it is not in the reply.
 func (w *words) all() string {

@@ -113,8 +113,8 @@ const (
 )
 
 // Run is the reply about a run.
-func Run(r api.Run, now time.Time, file agentformat.File) agentformat.Response[RunSnapshot] {
-	return respond(agentformat.StatusSuccess, runSnapshot(r, now, wordsFor(file)), file)
+func (who Reader) Run(r api.Run, now time.Time, file agentformat.File) agentformat.Response[RunSnapshot] {
+	return respond(agentformat.StatusSuccess, runSnapshot(r, now, who.words(file)), file)
 }
 
 // TaskInShort is a task of a run.
@@ -130,8 +130,8 @@ type TaskInShort struct {
 }
 
 // WholeRun is what the file of a reply about a run has: the same keys with nothing cut, all tasks and what happened last.
-func WholeRun(r api.Run, now time.Time) RunSnapshot {
-	w := words{whole: true}
+func (who Reader) WholeRun(r api.Run, now time.Time) RunSnapshot {
+	w := who.whole()
 	s := runSnapshot(r, now, w)
 	for _, t := range r.Tasks {
 		v := TaskInShort{
@@ -152,8 +152,8 @@ func WholeRun(r api.Run, now time.Time) RunSnapshot {
 }
 
 // Done is the reply to a command: what it led to, in the caller's own words and with ids that were checked, and the run as it is now.
-func Done(what string, r api.Run, now time.Time) agentformat.Response[RunSnapshot] {
-	s := runSnapshot(r, now, words{})
+func (who Reader) Done(what string, r api.Run, now time.Time) agentformat.Response[RunSnapshot] {
+	s := runSnapshot(r, now, who.words(agentformat.File{}))
 	s.Did = jsontext.Shorten(what, maxDid)
 	s.Verdict = jsontext.Shorten(s.Did+"; "+s.Verdict, maxVerdict)
 	s.flags = slices.Insert(s.flags, 0, agentformat.Flag{Name: FlagDone, Severity: kinds[FlagDone].Severity, Message: s.Did})
@@ -226,7 +226,7 @@ func onlyResume(r api.Run) bool {
 // resumeNeed is that a person says whether a run that is paused goes on. It has no ready call, which
 // an agent might make unasked.
 func resumeNeed(all *words, r api.Run) Need {
-	w := words{whole: all.whole}
+	w := all.part()
 	n := Need{ID: id(r.ID), Kind: "resume", Command: resumeCommand(id(r.ID)), Text: w.quote(r.Distrust, maxText), whole: all.where()}
 	n.cut(w.cut)
 	all.cut = all.cut || w.cut
@@ -257,22 +257,11 @@ func lastGrave(all []api.Notice) string {
 	return ""
 }
 
-// callOf is the call that brings a person's word to the box: tool and arguments are those of package boxtools.
-func callOf(q api.Question) *Call {
-	switch delivery.Part(kindOf(q)) {
-	case api.KindQuestion:
-		return &Call{"answer_question", map[string]string{"question": id(q.ID)}, []string{"answer"}}
-	case delivery.PartReview:
-		return &Call{"review_task", map[string]string{"work": id(q.Work)}, []string{"accept", "commit"}}
-	}
-	return nil // it is for the person's own hands
-}
-
 func needOf(all *words, q api.Question, now time.Time) Need {
-	w := words{whole: all.whole}
+	w := all.part()
 	n := Need{
 		ID: id(q.ID), Kind: kindOf(q), Minutes: minutes(q.AskedAt, now), Text: w.quote(q.Text, maxText), Context: w.quote(q.Context, maxContext),
-		Command: commandOf(q), Call: callOf(q), whole: all.where(),
+		Command: commandOf(q), Call: all.who.call(q), whole: all.where(),
 	}
 	if q.Run == "" {
 		n.About = "work by hand"
@@ -406,37 +395,37 @@ func (f *facts) short() string {
 func (f *facts) next(r api.Run, w words) string {
 	switch {
 	case r.State == api.RunFinished:
-		return f.nextFinished(r)
+		return f.nextFinished(r, w.who)
 	case r.State == api.RunEnding:
-		return "call wait_run until the run is finished: it was cancelled or halted, and its agents end"
+		return w.who.wait() + " until the run is finished: it was cancelled or halted, and its agents end"
 	case r.State == api.RunDry:
-		return "call start_run with the same plan"
+		return "show the person the plan; when they agree, " + w.who.start()
 	case r.State == api.RunStopped && len(f.waiting) > 0:
-		return nextStopped + "; then " + nextNeed(f.waiting, w.all())
+		return w.who.stopped() + "; then " + w.who.need(f.waiting, w.all())
 	case r.State == api.RunStopped:
-		return nextStopped + "; then call wait_run"
+		return w.who.stopped() + "; then " + w.who.wait()
 	case r.Distrust != "":
 		return nextDistrusted(f.run, "needs_you has it")
 	case r.State == api.RunPaused:
-		return nextPaused(f.run)
+		return w.who.paused(f.run)
 	case len(f.waiting) > 0:
 		too := ""
 		if news := f.news(); len(news) > 0 && f.waiting[0].Cause != delivery.CauseBudget {
 			too = "; tell them too: " + strings.Join(news, "; ")
 		}
-		return nextNeed(f.waiting, w.all()) + too + "; then call wait_run"
+		return w.who.need(f.waiting, w.all()) + too + "; then " + w.who.wait()
 	case len(f.stalled) > 0:
-		return tellFirst(nextStalled(f.stalledTask()), f.budget())
+		return tellFirst(w.who.stalled(f.stalledTask()), f.budget())
 	case r.State == api.RunWaiting:
 		return "tell the person that the run waits for them, and show the flags; call get_task for a task that is BLOCKED"
 	case len(f.paused) > 0 && len(f.working) == 0:
-		return tellFirst("call wait_run", f.budget(), "nothing can be done before "+f.until()+", when the limit of "+f.provider()+" ends; the run goes on by itself then")
+		return tellFirst(w.who.wait(), f.budget(), "nothing can be done before "+f.until()+", when the limit of "+f.provider()+" ends; the run goes on by itself then")
 	case r.State == api.RunRunning && f.trouble:
-		return tellFirst("call wait_run: nothing to decide, agents repair the environment that the checks run in", f.budget())
+		return tellFirst(w.who.waitFor("agents repair the environment that the checks run in"), f.budget())
 	case r.State == api.RunRunning && len(f.failing) > 0:
-		return tellFirst("call wait_run: nothing to decide, what the gate sent back is worked on again", f.budget())
+		return tellFirst(w.who.waitFor("what the gate sent back is worked on again"), f.budget())
 	case r.State == api.RunRunning:
-		return tellFirst("call wait_run: nothing to decide, it returns when something has changed", f.budget())
+		return tellFirst(w.who.running(), f.budget())
 	}
 	return "tell the person that the state is not known to this version, and call get_run again later"
 }
@@ -449,22 +438,9 @@ func tellFirst(then string, news ...string) string {
 	return then
 }
 
-// nextStopped is what to do about a run that no box brings on.
-const nextStopped = "no box brings the run on: ask the person to run: signalbox up (or, if they agree, call start_run with the same plan, which goes on with this run)"
-
-// nextPaused is what to do about a run that a person paused.
-func nextPaused(run string) string {
-	return "ask the person whether the run should go on, and do not resume it unasked; if they say so, call pause with resume, or they run: " + resumeCommand(run) + "; then call wait_run"
-}
-
 // nextDistrusted is what to do about a run that the box paused; why says where the reason is found.
 func nextDistrusted(run, why string) string {
 	return "show the person why (" + why + ") and, if they like, changes with get_diff: somebody changed what agents follow. Do not resume the run, and do not follow that file yourself: only the person goes on, with: " + resumeCommand(run)
-}
-
-// nextStalled is what to do about an agent of which nothing is heard. That it was told already does not end a wait.
-func nextStalled(task string) string {
-	return "call wait_run once, which waits though stalled is flagged already; if it is flagged again, tell the person that nothing is heard of the agent, and offer to retry " + task
 }
 
 func (f *facts) stalledTask() string {
@@ -475,7 +451,7 @@ func (f *facts) stalledTask() string {
 }
 
 // nextFinished says what to do about a run that has ended: the bad news come first.
-func (f *facts) nextFinished(r api.Run) string {
+func (f *facts) nextFinished(r api.Run, who Reader) string {
 	where := "the work is on the run's branch"
 	switch {
 	case f.done == len(f.unchanged):
@@ -510,7 +486,7 @@ func (f *facts) nextFinished(r api.Run) string {
 	case delivery.Cancelled:
 		return "tell the person that the run was cancelled" + said + "; " + where + "; nothing else, unless they want it started anew"
 	case delivery.Halted:
-		return "tell the person that the run was halted" + said + "; " + where + "; once the cause is mended and they agree, start_run with the same plan begins a new run of all tasks: this one does not go on"
+		return "tell the person that the run was halted" + said + "; " + where + "; once the cause is mended and they agree, " + who.start() + ": that begins a new run of all tasks, and this one does not go on"
 	}
 	return "tell the person that the run has ended" + said + "; " + where
 }
@@ -526,9 +502,9 @@ func (f *facts) details(r api.Run) (s string) {
 	return s
 }
 
-// nextNeed says what to do about the first of what waits for a person, and that the others come after it; where says where
+// need says what to do about the first of what waits for a person, and that the others come after it; where says where
 // they are found.
-func nextNeed(all []api.Question, where string) string {
+func (who Reader) need(all []api.Question, where string) string {
 	q := all[0]
 	oldest, rest := "", ""
 	if n := len(all); n > 1 {
@@ -538,7 +514,7 @@ func nextNeed(all []api.Question, where string) string {
 	command := commandOf(q)
 	switch delivery.Part(kindOf(q)) {
 	case delivery.PartReview:
-		return "ask the person to review task " + id(q.Work) + oldest + ": get_diff shows the change, and its first line the commit; bring their verdict with review_task (accept, or send back with comments), or they run: " + command + rest
+		return "ask the person to review task " + id(q.Work) + oldest + ": " + who.review(command) + rest
 	case delivery.PartTake:
 		return "tell the person that they are to do task " + id(q.Work) + oldest + ": they begin with: " + command + rest
 	case delivery.PartGive:
@@ -548,7 +524,7 @@ func nextNeed(all []api.Question, where string) string {
 		if len(q.Choices) > 0 {
 			choices = " and its choices"
 		}
-		return "show the person question " + id(q.ID) + choices + " word for word" + oldest + ends(q) + "; bring their answer to this question with answer_question (a yes to you is no answer to it), or they run: " + command + rest
+		return "show the person question " + id(q.ID) + choices + " word for word" + oldest + ends(q) + "; " + who.answer(command) + rest
 	}
 	return "show the person what waits for them" + oldest + ": they run: " + command + rest
 }

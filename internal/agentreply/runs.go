@@ -34,7 +34,7 @@ type RunInShort struct {
 const maxRuns = 12
 
 // Runs is the reply about runs, which come in the order of their start; more says that there are others.
-func Runs(all []api.Run, more bool, now time.Time) agentformat.Response[RunsSnapshot] {
+func (who Reader) Runs(all []api.Run, more bool, now time.Time) agentformat.Response[RunsSnapshot] {
 	var w words
 	s := RunsSnapshot{More: more}
 	sum := facts{now: now}
@@ -85,7 +85,7 @@ func Runs(all []api.Run, more bool, now time.Time) agentformat.Response[RunsSnap
 	switch {
 	case len(runs) == 0:
 		s.flags.add(FlagNoRuns, "no run was found")
-		s.Next = "write a plan, check it with check_plan, and start it with start_run"
+		s.Next = "write a plan, check it with check_plan and show it to the person; when they agree, " + who.start()
 	case len(sum.questions)+len(sum.reviews) > 0:
 		s.flags.add(FlagRunsListed, "%s, %d not ended", counted(len(runs), "run"), live)
 		s.Next = "call list_questions: something waits for a person"

@@ -2,6 +2,7 @@ package agentreply_test
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -66,7 +67,7 @@ func (s situation) grown() situation {
 	return s
 }
 
-func (s situation) reply() any {
+func (s situation) reply(who agentreply.Reader) any {
 	saved := func(name string) func() agentformat.File {
 		return func() agentformat.File {
 			return agentformat.File{Path: "/home/me/words/.signalbox/replies/" + name + "_20260301_120000.json"}
@@ -78,26 +79,26 @@ func (s situation) reply() any {
 	case s.Text != nil:
 		return agentreply.Text(*s.Text, s.Now)
 	case s.Runs != nil:
-		return agentreply.Runs(s.Runs, false, s.Now)
+		return who.Runs(s.Runs, false, s.Now)
 	case s.Usage:
 		return agentreply.Usage(s.Run, s.Now)
 	case s.Done != "":
-		return agentreply.Done(s.Done, s.Run, s.Now)
+		return who.Done(s.Done, s.Run, s.Now)
 	case s.Task != "":
 		return agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.TaskSnapshot] {
-			return agentreply.Task(agentreply.TaskView{Run: s.Run, Task: s.task(s.Task), Work: s.Work}, s.Now, f)
+			return who.Task(agentreply.TaskView{Run: s.Run, Task: s.task(s.Task), Work: s.Work}, s.Now, f)
 		}, saved("task_R7."+s.Task))
 	case s.Plan:
-		return agentreply.Plan(s.Run, nil, s.Now)
+		return who.Plan(s.Run, nil, s.Now)
 	case s.Explain != "":
-		return agentreply.Wait(agentreply.TaskView{Run: s.Run, Task: s.task(s.Explain)}, s.Now)
+		return who.Wait(agentreply.TaskView{Run: s.Run, Task: s.task(s.Explain)}, s.Now)
 	case s.Run.ID == "":
 		return agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.InboxSnapshot] {
-			return agentreply.Inbox(s.Inbox, s.Now, f)
+			return who.Inbox(s.Inbox, s.Now, f)
 		}, saved("inbox"))
 	}
 	return agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.RunSnapshot] {
-		return agentreply.Run(s.Run, s.Now, f)
+		return who.Run(s.Run, s.Now, f)
 	}, saved("run_R7"))
 }
 
@@ -116,16 +117,14 @@ func TestSituations(t *testing.T) {
 	for _, expected := range names {
 		base := strings.TrimSuffix(expected, ".expected.txt")
 		t.Run(filepath.Base(base), func(t *testing.T) {
-			data, err := os.ReadFile(base + ".json")
-			if err != nil {
-				t.Fatal(err)
-			}
-			var s situation
-			if err := json.Unmarshal(data, &s); err != nil {
-				t.Fatal(err)
-			}
-			response := s.grown().reply()
+			s := readSituation(t, base)
+			response := s.reply(agentreply.Everything)
 			checkReply(t, base, response)
+			for _, who := range readers {
+				narrower := s.reply(who)
+				checkReply(t, base, narrower)
+				checkTools(t, base, who, s.Call, narrower)
+			}
 			for _, f := range flagged(response) {
 				flags[f] = true
 			}
@@ -147,6 +146,16 @@ func TestSituations(t *testing.T) {
 			t.Errorf("no situation has the flag %s", want)
 		}
 	}
+}
+
+// readSituation reads a situation.
+func readSituation(t *testing.T, base string) (s situation) {
+	t.Helper()
+	data, err := os.ReadFile(base + ".json")
+	if err = errors.Join(err, json.Unmarshal(data, &s)); err != nil {
+		t.Fatal(err)
+	}
+	return s.grown()
 }
 
 // golden compares with a file, or writes it.

@@ -17,7 +17,9 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 )
 
-func runFlags(r api.Run) []string { return flagged(agentreply.Run(r, noon, agentformat.File{})) }
+func runFlags(r api.Run) []string {
+	return flagged(agentreply.Everything.Run(r, noon, agentformat.File{}))
+}
 
 // Every state and outcome of a run has its flag, and one that is not known has one as well.
 func TestRunStates(t *testing.T) {
@@ -97,11 +99,15 @@ func TestEveryWait(t *testing.T) {
 	means := map[string]delivery.Wait{}
 	for _, w := range delivery.Waits() {
 		v := agentreply.TaskView{Run: api.Run{ID: "R1", State: api.RunRunning}, Task: api.Task{ID: "T-1", Work: "R1.T-1", Phase: agentsig.PhaseImplementation, Why: w}}
-		s := agentreply.Wait(v, noon).Snapshot
+		s := agentreply.Everything.Wait(v, noon).Snapshot
 		if before, ok := means[s.Means]; ok || s.Means == "" || s.Why != string(w) || strings.Contains(s.Means, "does not know") {
 			t.Errorf("%s means %q, as %s does", w, s.Means, before)
 		}
 		means[s.Means] = w
+		for _, who := range readers {
+			checkTools(t, string(w), who, "", who.Wait(v, noon))
+			checkTools(t, string(w), who, "", who.Task(v, noon, agentformat.File{}))
+		}
 	}
 }
 
@@ -112,21 +118,21 @@ func TestChain(t *testing.T) {
 		r.Tasks = append(r.Tasks, api.Task{ID: fmt.Sprint("T-", i), Work: fmt.Sprint("R1.T-", i), Phase: agentsig.PhaseDraft, Why: delivery.WaitBlocker, BlockedBy: []string{fmt.Sprint("T-", i+1)}})
 	}
 	r.Tasks[39].Why, r.Tasks[39].BlockedBy = delivery.WaitGate, nil
-	if got := agentreply.Task(agentreply.TaskView{Run: r, Task: r.Tasks[0]}, noon, agentformat.File{}).Snapshot.BlockedBy.First; !slices.Equal(got, []string{"R1.T-1"}) {
+	if got := agentreply.Everything.Task(agentreply.TaskView{Run: r, Task: r.Tasks[0]}, noon, agentformat.File{}).Snapshot.BlockedBy.First; !slices.Equal(got, []string{"R1.T-1"}) {
 		t.Errorf("it is blocked by %q", got)
 	}
 	held := r.Tasks[0]
 	held.Agent = &api.Agent{Role: agentsig.RoleDeveloper, Task: "T-0"}
-	if got := agentreply.Task(agentreply.TaskView{Run: r, Task: held}, noon, agentformat.File{}).Snapshot.AtWork.Task; got != "R1.T-0" {
+	if got := agentreply.Everything.Task(agentreply.TaskView{Run: r, Task: held}, noon, agentformat.File{}).Snapshot.AtWork.Task; got != "R1.T-0" {
 		t.Errorf("the agent is at work on %q", got)
 	}
-	s := agentreply.Wait(agentreply.TaskView{Run: r, Task: r.Tasks[0]}, noon).Snapshot
+	s := agentreply.Everything.Wait(agentreply.TaskView{Run: r, Task: r.Tasks[0]}, noon).Snapshot
 	if n := len(s.Chain.First); s.Chain.Total != 40 || s.Chain.First[n-1].Task != "R1.T-39" || !s.Cut || !strings.Contains(s.Verdict, "the cause is R1.T-39: the gate runs its checks") {
 		t.Errorf("got %+v", s)
 	}
 	r.Tasks[39].Why, r.Tasks[39].BlockedBy = delivery.WaitDependency, nil
 	r.Tasks[39].Waits = "for T-0"
-	if s := agentreply.Wait(agentreply.TaskView{Run: r, Task: r.Tasks[0]}, noon).Snapshot; s.Chain.Total != 40 {
+	if s := agentreply.Everything.Wait(agentreply.TaskView{Run: r, Task: r.Tasks[0]}, noon).Snapshot; s.Chain.Total != 40 {
 		t.Errorf("a circle of 40 has %d", s.Chain.Total)
 	}
 }
@@ -151,13 +157,13 @@ func TestFailed(t *testing.T) {
 func TestWhole(t *testing.T) {
 	long := injected + strings.Repeat(" very", 2000)
 	r := api.Run{ID: "R1", State: api.RunWaiting, Title: long, Tasks: []api.Task{{ID: "T-1", Work: "R1.T-1", Title: long, NoChange: long, Waits: long}}, Questions: []api.Question{{ID: "R1-Q1", Text: long, Choices: slices.Repeat([]string{long}, 9)}}, Notices: []api.Notice{{Text: long}}}
-	whole := agentreply.WholeRun(r, noon)
+	whole := agentreply.Everything.WholeRun(r, noon)
 	if whole.Cut || whole.Title != long || whole.Tasks[0].Title != long || len(whole.NeedsYou.First[0].Choices) != 9 || whole.NeedsYou.First[0].Text != long || whole.Notices[0] != long {
 		t.Error("something was cut")
 	}
 	saved := 0
 	got := agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.RunSnapshot] {
-		return agentreply.Run(r, noon, f)
+		return agentreply.Everything.Run(r, noon, f)
 	}, func() agentformat.File {
 		saved++
 		return agentformat.File{Path: "/r.json"}
@@ -166,7 +172,7 @@ func TestWhole(t *testing.T) {
 		t.Errorf("saved %d times: %+v", saved, got)
 	}
 	for about, v := range map[string]any{
-		"run": whole, "inbox": agentreply.WholeInbox(r.Questions, noon), "task": agentreply.WholeTask(agentreply.TaskView{Run: r, Task: r.Tasks[0]}, noon),
+		"run": whole, "inbox": agentreply.Everything.WholeInbox(r.Questions, noon), "task": agentreply.Everything.WholeTask(agentreply.TaskView{Run: r, Task: r.Tasks[0]}, noon),
 	} {
 		walk(t, about, "", decoded(t, v))
 	}
@@ -178,20 +184,20 @@ func TestRuns(t *testing.T) {
 	for i := range 60 {
 		runs = append(runs, api.Run{ID: fmt.Sprint("R", i), State: api.RunFinished, Outcome: delivery.Completed, Title: strings.Repeat("t", 90)})
 	}
-	if got := agentreply.Runs(runs, false, noon); !strings.Contains(got.Snapshot.Next, "get_run with run R59") || got.Snapshot.Runs.Total != 60 || !got.Snapshot.Cut {
+	if got := agentreply.Everything.Runs(runs, false, noon); !strings.Contains(got.Snapshot.Next, "get_run with run R59") || got.Snapshot.Runs.Total != 60 || !got.Snapshot.Cut {
 		t.Errorf("all have ended: %+v", got.Snapshot)
 	}
 	runs[7].State, runs[7].Outcome = api.RunRunning, ""
 	runs[7].Tasks = []api.Task{{ID: "T-1", Work: "R7.T-1", GateFailed: 1, Agent: &api.Agent{QuietFrom: noon.Add(-time.Hour)}}}
-	if got := agentreply.Runs(runs, false, noon); got.Snapshot.Runs.First[0].Run != "R7" || !strings.Contains(got.Snapshot.Next, "get_run with run R7") ||
+	if got := agentreply.Everything.Runs(runs, false, noon); got.Snapshot.Runs.First[0].Run != "R7" || !strings.Contains(got.Snapshot.Next, "get_run with run R7") ||
 		!slices.Equal(flagged(got), []string{agentreply.FlagGateFailing, agentreply.FlagStalled, agentreply.FlagRunsListed}) {
 		t.Errorf("one goes on: %v, %+v", flagged(got), got.Snapshot)
 	}
 	runs[3].State, runs[3].Outcome, runs[3].Questions = api.RunWaiting, "", []api.Question{{ID: "R3-Q1"}}
-	if got := agentreply.Runs(runs, true, noon); got.Snapshot.Runs.First[0].Run != "R3" || !strings.Contains(got.Snapshot.Next, "list_questions") || !slices.Contains(flagged(got), agentreply.FlagQuestionWaiting) {
+	if got := agentreply.Everything.Runs(runs, true, noon); got.Snapshot.Runs.First[0].Run != "R3" || !strings.Contains(got.Snapshot.Next, "list_questions") || !slices.Contains(flagged(got), agentreply.FlagQuestionWaiting) {
 		t.Errorf("one waits: %v, %+v", flagged(got), got.Snapshot)
 	}
-	if got := agentreply.Runs(nil, false, noon); !slices.Equal(flagged(got), []string{agentreply.FlagNoRuns}) {
+	if got := agentreply.Everything.Runs(nil, false, noon); !slices.Equal(flagged(got), []string{agentreply.FlagNoRuns}) {
 		t.Errorf("none: %v", flagged(got))
 	}
 }
@@ -208,7 +214,7 @@ func TestWorkByHand(t *testing.T) {
 		"stuck":   {api.Work{ID: "W-1", Phase: agentsig.PhaseBlocked, Waits: &api.Question{ID: "W-1-Q1", Task: "W-1"}}, agentreply.FlagTaskBlocked, "show the person question W-1-Q1 word for word"},
 		"done":    {api.Work{ID: "W-1", Phase: agentsig.PhaseCompleted}, agentreply.FlagTaskCompleted, "nothing: it is completed"},
 	} {
-		got := agentreply.Task(agentreply.TaskView{Work: c.work}, noon, agentformat.File{})
+		got := agentreply.Everything.Task(agentreply.TaskView{Work: c.work}, noon, agentformat.File{})
 		if !slices.Contains(flagged(got), c.flag) || !strings.Contains(got.Snapshot.Next, c.next) {
 			t.Errorf("%s: %v, %q", name, flagged(got), got.Snapshot.Next)
 		}
@@ -225,11 +231,11 @@ func TestBadNewsFirst(t *testing.T) {
 		"the pull request could not be opened":       func(r *api.Run) { r.Unpublished = "no gh" },
 	} {
 		r := api.Run{ID: "R1", State: api.RunFinished, Outcome: delivery.Completed, Checks: 1, Branch: "b", Tasks: []api.Task{{ID: "T-1", Work: "R1.T-1", Phase: agentsig.PhaseCompleted, Protection: delivery.Held}}}
-		if got := agentreply.Run(r, noon, agentformat.File{}); got.Flags[0].Severity != agentformat.Success || !strings.Contains(got.Snapshot.Next, "all tasks are done") {
+		if got := agentreply.Everything.Run(r, noon, agentformat.File{}); got.Flags[0].Severity != agentformat.Success || !strings.Contains(got.Snapshot.Next, "all tasks are done") {
 			t.Fatalf("nothing is bad: %+v", got)
 		}
 		change(&r)
-		got := agentreply.Run(r, noon, agentformat.File{})
+		got := agentreply.Everything.Run(r, noon, agentformat.File{})
 		if !strings.Contains(got.Snapshot.Verdict, "but "+bad) || !strings.HasPrefix(got.Snapshot.Next, "tell the person first: "+bad) {
 			t.Errorf("%s: %q, %q", bad, got.Snapshot.Verdict, got.Snapshot.Next)
 		}
@@ -249,12 +255,12 @@ func TestToldBeforeWaiting(t *testing.T) {
 		},
 	}
 	const budget = "85 % of the run's budget is used, 15 % is left"
-	next := agentreply.Run(r, noon, agentformat.File{}).Snapshot.Next
+	next := agentreply.Everything.Run(r, noon, agentformat.File{}).Snapshot.Next
 	if !strings.HasPrefix(next, "tell the person: "+budget+"; then call wait_run once") {
 		t.Errorf("without a question: %q", next)
 	}
 	r.Questions = []api.Question{{ID: "R1-Q1", Run: "R1"}, {ID: "R1-Q2", Run: "R1"}}
-	next = agentreply.Run(r, noon, agentformat.File{}).Snapshot.Next
+	next = agentreply.Everything.Run(r, noon, agentformat.File{}).Snapshot.Next
 	for _, want := range []string{"question R1-Q1 word for word", "then the other 1, one at a time", "the agent on R1.T-2 is quiet for 26 min", "the gate sent R1.T-1 back 3 times in a row", budget} {
 		if at := strings.Index(next, want); at < 0 || at > strings.Index(next, "call wait_run") {
 			t.Errorf("%q is not told before the wait: %q", want, next)
@@ -268,7 +274,7 @@ func TestPausedNeedsYou(t *testing.T) {
 		"by a person": {ID: "R1", State: api.RunPaused, Notices: []api.Notice{{At: noon.Add(-10 * time.Minute), Text: "paused: I look first"}}},
 		"by the box":  {ID: "R1", State: api.RunWaiting, Distrust: "AGENTS.md was changed"},
 	} {
-		s := agentreply.Run(r, noon, agentformat.File{}).Snapshot
+		s := agentreply.Everything.Run(r, noon, agentformat.File{}).Snapshot
 		if s.NeedsYou.Total != 1 || s.NeedsYou.First[0].Kind != "resume" || s.NeedsYou.First[0].Call != nil || s.NeedsYou.First[0].Text != r.Distrust || !strings.Contains(strings.ToLower(s.Next), "do not resume") {
 			t.Errorf("%s: %+v, %q", name, s.NeedsYou, s.Next)
 		}
@@ -276,7 +282,7 @@ func TestPausedNeedsYou(t *testing.T) {
 			t.Errorf("%s: what happened last is %+v", name, s.Last)
 		}
 	}
-	runs := agentreply.Runs([]api.Run{{ID: "R1", State: api.RunPaused}, {ID: "R2", State: api.RunStopped}}, false, noon)
+	runs := agentreply.Everything.Runs([]api.Run{{ID: "R1", State: api.RunPaused}, {ID: "R2", State: api.RunStopped}}, false, noon)
 	if got := flagged(runs); !slices.Equal(got, []string{agentreply.FlagRunPaused, agentreply.FlagRunStopped, agentreply.FlagRunsListed}) {
 		t.Errorf("a list of both has %v", got)
 	}
@@ -287,7 +293,7 @@ func TestCountsAndNames(t *testing.T) {
 	r := api.Run{ID: "R1", State: api.RunRunning, Checks: 1, Tasks: []api.Task{{ID: "T-1", Phase: agentsig.PhaseDraft, Why: delivery.WaitCancelled}, {ID: "T-2", Phase: agentsig.PhaseDraft, Why: delivery.WaitProvider}}}
 	for name, want := range map[string]string{"anthropic": "anthropic", "not a name": "a provider"} {
 		r.Providers = []api.Provider{{Name: name, Until: noon.Add(150 * time.Minute)}}
-		got := agentreply.Run(r, noon, agentformat.File{})
+		got := agentreply.Everything.Run(r, noon, agentformat.File{})
 		if diff := cmp.Diff(map[string]int{"CANCELLED": 1, "DRAFT": 1}, got.Snapshot.Phases); diff != "" {
 			t.Errorf("phases (-want +got):\n%s", diff)
 		}
@@ -312,12 +318,34 @@ func TestRefused(t *testing.T) {
 func TestWholeIn(t *testing.T) {
 	asked := []api.Question{{ID: "R1-Q1", Run: "R1", Text: strings.Repeat("why ", 300)}}
 	for want, file := range map[string]agentformat.File{"file_path": {Path: "/r.json"}, "list_questions": {}} {
-		if got := agentreply.Run(api.Run{ID: "R1", State: api.RunWaiting, Questions: asked}, noon, file).Snapshot.NeedsYou.First[0].WholeIn; got != want {
+		if got := agentreply.Everything.Run(api.Run{ID: "R1", State: api.RunWaiting, Questions: asked}, noon, file).Snapshot.NeedsYou.First[0].WholeIn; got != want {
 			t.Errorf("it is in %q, want %q", got, want)
 		}
 	}
 	v := agentreply.TaskView{Run: api.Run{ID: "R1", State: api.RunRunning, Questions: []api.Question{{ID: "R1-Q1", Run: "R1", Task: "T-1", Text: "why"}}}, Task: api.Task{ID: "T-1", Work: "R1.T-1", Phase: agentsig.PhaseBlocked, Why: delivery.WaitQuestion}}
-	if need := agentreply.Wait(v, noon).Snapshot.Need; need == nil || need.Text != "why" || need.WholeIn != "" {
+	if need := agentreply.Everything.Wait(v, noon).Snapshot.Need; need == nil || need.Text != "why" || need.WholeIn != "" {
 		t.Errorf("why it waits: %+v", need)
+	}
+}
+
+// A plan is shown to the person before it is started, with what is flagged about it.
+func TestPlanIsShownFirst(t *testing.T) {
+	dry := api.Run{State: api.RunDry, Checks: 1, Tasks: []api.Task{{ID: "T-1"}}}
+	for _, c := range []struct {
+		change func(*api.Run)
+		want   string
+	}{
+		{func(*api.Run) {}, "show the person the plan; when they agree, call start_run with the same plan"},
+		{func(r *api.Run) { r.Checks, r.Unprotected = 0, []string{"no sandbox"} }, "show the person the plan, and what these flags say: unprotected, unchecked; when they agree, call start_run with the same plan"},
+		{func(r *api.Run) { r.Checks, r.Delivered = 0, "R1" }, "do not start yet: ask the person whether to deliver it again, as run R1 has done; show them, too, what these flags say: unchecked; if they want it, call start_run with the same plan"},
+	} {
+		r := dry
+		c.change(&r)
+		if got := agentreply.Everything.Plan(r, nil, noon).Snapshot.Next; got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+		if got := (agentreply.Reader{}).Plan(r, nil, noon).Snapshot.Next; !strings.HasSuffix(got, "they start it with: signalbox run PLAN") {
+			t.Errorf("who can't start it is told: %q", got)
+		}
 	}
 }

@@ -51,13 +51,13 @@ const (
 )
 
 // Task is the reply about a task.
-func Task(v TaskView, now time.Time, file agentformat.File) agentformat.Response[TaskSnapshot] {
-	return respond(agentformat.StatusSuccess, taskSnapshot(v, now, wordsFor(file)), file)
+func (who Reader) Task(v TaskView, now time.Time, file agentformat.File) agentformat.Response[TaskSnapshot] {
+	return respond(agentformat.StatusSuccess, taskSnapshot(v, now, who.words(file)), file)
 }
 
 // WholeTask is what the file of a reply about a task has: the same keys, with nothing cut.
-func WholeTask(v TaskView, now time.Time) TaskSnapshot {
-	return taskSnapshot(v, now, words{whole: true})
+func (who Reader) WholeTask(v TaskView, now time.Time) TaskSnapshot {
+	return taskSnapshot(v, now, who.whole())
 }
 
 func taskSnapshot(v TaskView, now time.Time, w words) TaskSnapshot {
@@ -114,7 +114,7 @@ func taskSnapshot(v TaskView, now time.Time, w words) TaskSnapshot {
 	}
 	f.flagTask(v, &s.flags)
 	s.Verdict = jsontext.Shorten(taskVerdict(v, f), maxVerdict)
-	s.Next = jsontext.Shorten(nextTask(v, f), maxNext)
+	s.Next = jsontext.Shorten(w.who.task(v, f), maxNext)
 	s.Cut = w.cut
 	return s
 }

@@ -71,8 +71,8 @@ type Waiter struct {
 const maxChain = 8
 
 // Wait is the reply to the question why a task waits. It follows what the task waits for to the cause.
-func Wait(v TaskView, now time.Time) agentformat.Response[WaitSnapshot] {
-	var w words
+func (who Reader) Wait(v TaskView, now time.Time) agentformat.Response[WaitSnapshot] {
+	w := who.words(agentformat.File{})
 	chain := chainOf(v.Run, v.Task)
 	last := chain[len(chain)-1]
 	root := TaskView{Run: v.Run, Task: last}
@@ -113,7 +113,7 @@ func Wait(v TaskView, now time.Time) agentformat.Response[WaitSnapshot] {
 	if len(chain) > 1 {
 		s.Verdict = fmt.Sprintf("%s: %s; the cause is %s: %s", s.Task, s.Means, workOf(last), causeOf(last))
 	}
-	s.Verdict, s.Next = jsontext.Shorten(s.Verdict, maxVerdict), jsontext.Shorten(nextTask(root, f), maxNext)
+	s.Verdict, s.Next = jsontext.Shorten(s.Verdict, maxVerdict), jsontext.Shorten(who.task(root, f), maxNext)
 	s.Cut = w.cut
 	return respond(agentformat.StatusSuccess, s, agentformat.File{})
 }
@@ -157,8 +157,8 @@ func chainOf(r api.Run, t api.Task) []api.Task {
 	}
 }
 
-// nextTask says in one line what to do about a task.
-func nextTask(v TaskView, f facts) string {
+// task says in one line what to do about a task.
+func (who Reader) task(v TaskView, f facts) string {
 	is := id(cmp.Or(v.Task.Work, v.Work.ID))
 	switch {
 	case phaseOf(v) == string(agentsig.PhaseCompleted) && v.Task.NoChange != "":
@@ -166,19 +166,19 @@ func nextTask(v TaskView, f facts) string {
 	case phaseOf(v) == string(agentsig.PhaseCompleted):
 		return "nothing: it is completed; get_diff shows its change"
 	case len(f.waiting) > 0:
-		return nextNeed(f.waiting, " (list_questions has all of them)") + "; then call wait_run"
+		return who.need(f.waiting, " (list_questions has all of them)") + "; then " + who.wait()
 	case v.Run.State == api.RunFinished:
 		return "nothing: its run has ended without it; tell the person"
 	case v.Task.Why == delivery.WaitCancelled:
-		return "nothing, unless the person wants it done: then call retry for " + is
+		return "nothing, unless the person wants it done: then " + who.retry(is)
 	case len(f.stalled) > 0:
-		return nextStalled(is)
+		return who.stalled(is)
 	case v.Run.State == api.RunStopped:
-		return nextStopped + "; then call wait_run"
+		return who.stopped() + "; then " + who.wait()
 	case v.Run.Distrust != "":
 		return nextDistrusted(id(v.Run.ID), "get_run has it")
 	case v.Run.State == api.RunPaused || v.Task.Why == delivery.WaitPaused:
-		return nextPaused(id(v.Run.ID))
+		return who.paused(id(v.Run.ID))
 	case v.Run.ID == "" && workerOf(v) != nil:
 		return "nothing to decide: somebody holds it; look again later with get_task"
 	case v.Run.ID == "" && v.Work.BoxChecks:
@@ -186,26 +186,26 @@ func nextTask(v TaskView, f facts) string {
 	case v.Run.ID == "" && phaseOf(v) != string(agentsig.PhaseBlocked):
 		return "it is work by hand, and waits for somebody who claims it: signalbox claim " + safetext.ShellWord(is)
 	case workerOf(v) != nil:
-		return "nothing to decide: somebody works on it; call wait_run"
+		return "nothing to decide: somebody works on it; " + who.wait()
 	}
 	switch v.Task.Why {
 	case delivery.WaitBlocked, delivery.WaitNobody:
-		return "tell the person that it is stuck, and show them the flags; call retry for " + is + " once the cause is mended"
+		return "tell the person that it is stuck, and show them the flags; once the cause is mended, " + who.retry(is)
 	case delivery.WaitLogin:
-		return "tell the person that the provider refuses the login of its agents: they log in, then call wait_run"
+		return "tell the person that the provider refuses the login of its agents: they log in; then " + who.wait()
 	case delivery.WaitBudget:
 		return "tell the person that the budget is used up; call list_questions, where they are asked whether to go on"
 	case delivery.WaitProvider:
 		if all := factsOf(v.Run, f.now); len(all.paused) > 0 {
-			return "nothing can be done before " + all.until() + ": call wait_run; it goes on by itself"
+			return "nothing can be done before " + all.until() + ": it goes on by itself; " + who.wait()
 		}
 	case delivery.WaitBlocker, delivery.WaitDependency:
-		return "nothing to decide about it: call explain_wait to see what holds up the tasks before it, or wait_run"
+		return "nothing to decide about it: call explain_wait to see what holds up the tasks before it, or " + strings.TrimPrefix(who.wait(), "call ")
 	}
 	if phaseOf(v) == string(agentsig.PhaseBlocked) {
-		return "tell the person that it is blocked; call retry for " + is + " once the cause is mended"
+		return "tell the person that it is blocked; once the cause is mended, " + who.retry(is)
 	}
-	return "nothing to decide: call wait_run; it goes on by itself"
+	return "nothing to decide, it goes on by itself: " + who.wait()
 }
 
 func (s WaitSnapshot) inRoom(bytes int) WaitSnapshot { s.room = bytes; return s }

@@ -13,7 +13,7 @@ import (
 
 // The calls that replies propose can be made as they stand, with what the person says.
 func TestProposedCalls(t *testing.T) {
-	reply := agentreply.Inbox([]api.Question{
+	reply := agentreply.Everything.Inbox([]api.Question{
 		{ID: "R1-Q1", Kind: api.KindQuestion, Run: "R1", Text: "?", AskedAt: time.Now()},
 		{ID: "R1.T-1/7", Kind: string(delivery.PartReview), Run: "R1", Task: "T-1", Work: "R1.T-1", Text: "look", AskedAt: time.Now()},
 	}, time.Now(), agentformat.File{})

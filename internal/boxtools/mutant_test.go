@@ -11,6 +11,7 @@ func TestMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
 		{By: "^TestScopes$", Mutant: mutant.Mutant{Name: "who may operate may answer", File: "boxtools.go", Old: "return slices.Contains(has, needs)", New: "return slices.Contains(has, needs) || slices.Contains(has, access.Operate)"}},
 		{By: "^TestScopes$", Mutant: mutant.Mutant{Name: "a tool that is not listed is carried out", File: "boxtools.go", Old: "if offered.Hidden {", New: "if false {"}},
+		{By: "^TestOnlyOfferedToolsAreNamed$", Mutant: mutant.Mutant{Name: "replies are for who may do everything", File: "boxtools.go", Old: "return agentreply.Reader{Operate: may(t.scopes, access.Operate), Answer: may(t.scopes, access.Answer)}", New: "return agentreply.Everything"}},
 		{By: "^TestFailures$", Mutant: mutant.Mutant{Name: "a verdict on another commit counts", File: "operate.go", Old: "if !strings.HasPrefix(s.Commit, commit) {", New: "if false {"}},
 		{By: "^TestDistrustedRunIsNotResumed$", Mutant: mutant.Mutant{Name: "an agent resumes what the box paused", File: "operate.go", Old: `if resume && r.Distrust != "" {`, New: "if false {"}},
 		{By: "^TestFailures$", Mutant: mutant.Mutant{Name: "a sentence is an id", File: "definition.go", Old: "	if !isID(s) {", New: "	if false {"}},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/internal/access"
+	"github.com/signalbox-dev/signalbox/internal/agentreply"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/mcpserver"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -58,17 +59,21 @@ func written(template, name, description, kind string, write func(context.Contex
 	}
 }
 
-// prompts are what a person can have their agent begin with.
-func prompts() []mcpserver.Prompt {
+// prompts are what a person can have their agent begin with. They name no tool that it does not have.
+func prompts(who agentreply.Reader) []mcpserver.Prompt {
+	about := "Write a plan for Signalbox, and have it checked"
+	if who.Operate {
+		about = "Write a plan for Signalbox, have it checked, and start it if I agree"
+	}
 	return []mcpserver.Prompt{
 		{
-			Name: "write_plan", Title: "Write a plan", Description: "Write a plan for Signalbox, have it checked, and start it if I agree",
+			Name: "write_plan", Title: "Write a plan", Description: about,
 			Arguments: []mcpserver.PromptArgument{{Name: "goal", Description: "what is to be done", Required: true}},
 			Text: func(given map[string]string) (string, error) {
 				if strings.TrimSpace(given["goal"]) == "" {
 					return "", fmt.Errorf("write_plan needs a goal: what is to be done")
 				}
-				return planPrompt + given["goal"] + "\n", nil
+				return planPrompt + afterPlan(who) + given["goal"] + "\n", nil
 			},
 		},
 		{
@@ -105,11 +110,19 @@ const planPrompt = `Write a plan that Signalbox can deliver with its agents. Loo
 
 Make tasks that one agent can do and another can judge, with no more of "Blocked By" than there has to be: tasks that are not
 blocked are worked on at the same time. Write the plan to a file, call check_plan with its path, and mend what it finds. Then
-show me the plan, and call start_run only when I have agreed. After that call wait_run until the run has ended; show me
-questions and reviews as they come, and pass on my own answers only.
+show me the plan`
 
-What is to be done:
-`
+// afterPlan is what to do once a plan is good, and where what is to be done follows.
+func afterPlan(who agentreply.Reader) string {
+	const goal = "\n\nWhat is to be done:\n"
+	switch {
+	case !who.Operate:
+		return ": I start it myself, with signalbox run and its path." + goal
+	case !who.Answer:
+		return ", and call start_run only when I have agreed. After that call wait_run until the run has ended; show me\nquestions and reviews as they come: I answer them myself." + goal
+	}
+	return ", and call start_run only when I have agreed. After that call wait_run until the run has ended; show me\nquestions and reviews as they come, and pass on my own answers only." + goal
+}
 
 const reviewPrompt = `Go through a run of Signalbox with me. Call get_run, then get_task and get_diff for what was changed. Tell me in a few lines
 what was done, what was sent back and why, which checks ran, and what is flagged. Then call list_questions and show me what waits

@@ -31,7 +31,7 @@ func (t *tools) change(ctx context.Context, call func(Box) (did string, r api.Ru
 // done is the reply to a command.
 func (t *tools) done(did string, r api.Run) mcpserver.Result {
 	t.remember(r)
-	return result(agentreply.Done(did, r, now()))
+	return result(t.reader().Done(did, r, now()))
 }
 
 // readPlan reads the plan of a call: its text, or that of a file.
@@ -60,18 +60,18 @@ func (t *tools) checkPlan(a *mcpserver.Arguments) run {
 			return mcpserver.Result{}, err
 		}
 		if _, err := plan.Parse([]byte(q.Plan)); err != nil {
-			return wrongPlan(err), nil
+			return t.wrongPlan(err), nil
 		}
 		r, err := t.host.Check(ctx, q)
 		if err != nil {
 			return mcpserver.Result{}, err
 		}
-		return result(agentreply.Plan(r, nil, now())), nil
+		return result(t.reader().Plan(r, nil, now())), nil
 	}
 }
 
 // wrongPlan is the reply to a plan that can't be read.
-func wrongPlan(err error) mcpserver.Result {
+func (t *tools) wrongPlan(err error) mcpserver.Result {
 	findings := []agentreply.Finding{}
 	var all *plan.Errors
 	if errors.As(err, &all) {
@@ -81,7 +81,7 @@ func wrongPlan(err error) mcpserver.Result {
 	} else {
 		findings = append(findings, agentreply.Finding{Text: err.Error()})
 	}
-	return result(agentreply.Plan(api.Run{}, findings, now()))
+	return result(t.reader().Plan(api.Run{}, findings, now()))
 }
 
 func (t *tools) startRun(a *mcpserver.Arguments) run {
@@ -95,7 +95,7 @@ func (t *tools) startRun(a *mcpserver.Arguments) run {
 			return mcpserver.Result{}, err
 		}
 		if _, err := plan.Parse([]byte(q.Plan)); err != nil {
-			return wrongPlan(err), nil
+			return t.wrongPlan(err), nil
 		}
 		q.Amend, q.Beside = amend, beside
 		r, err := t.host.Start(ctx, q)
@@ -216,7 +216,7 @@ func (t *tools) answerQuestion(a *mcpserver.Arguments) run {
 		case err != nil:
 			return mcpserver.Result{}, err
 		case q.Run == "":
-			return result(agentreply.Inbox(left, now(), agentformat.File{})), nil
+			return result(t.reader().Inbox(left, now(), agentformat.File{})), nil
 		}
 		return t.done(name+" is answered", r), nil
 	}

@@ -53,7 +53,7 @@ func (t *tools) listRuns(a *mcpserver.Arguments) run {
 		if err != nil && !notFound(err) { // where no plan was delivered yet there is no box to ask
 			return mcpserver.Result{}, err
 		}
-		return result(agentreply.Runs(runs, more, now())), nil
+		return result(t.reader().Runs(runs, more, now())), nil
 	}
 }
 
@@ -83,8 +83,8 @@ func (t *tools) run(r api.Run) mcpserver.Result {
 	t.remember(r)
 	at := now()
 	return result(agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.RunSnapshot] {
-		return agentreply.Run(r, at, f)
-	}, func() agentformat.File { return t.save("run_"+r.ID, agentreply.WholeRun(r, at)) }))
+		return t.reader().Run(r, at, f)
+	}, func() agentformat.File { return t.save("run_"+r.ID, t.reader().WholeRun(r, at)) }))
 }
 
 // save saves what did not go into a reply.
@@ -132,8 +132,8 @@ func (t *tools) getTask(a *mcpserver.Arguments) run {
 		}
 		at := now()
 		return result(agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.TaskSnapshot] {
-			return agentreply.Task(v, at, f)
-		}, func() agentformat.File { return t.save("task_"+v.Work.ID, agentreply.WholeTask(v, at)) })), nil
+			return t.reader().Task(v, at, f)
+		}, func() agentformat.File { return t.save("task_"+v.Work.ID, t.reader().WholeTask(v, at)) })), nil
 	}
 }
 
@@ -144,7 +144,7 @@ func (t *tools) explainWait(a *mcpserver.Arguments) run {
 		if err != nil {
 			return mcpserver.Result{}, err
 		}
-		return result(agentreply.Wait(v, now())), nil
+		return result(t.reader().Wait(v, now())), nil
 	}
 }
 
@@ -156,8 +156,8 @@ func (t *tools) listQuestions(*mcpserver.Arguments) run {
 		}
 		at := now()
 		return result(agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.InboxSnapshot] {
-			return agentreply.Inbox(all, at, f)
-		}, func() agentformat.File { return t.save("inbox", agentreply.WholeInbox(all, at)) })), nil
+			return t.reader().Inbox(all, at, f)
+		}, func() agentformat.File { return t.save("inbox", t.reader().WholeInbox(all, at)) })), nil
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/internal/access"
+	"github.com/signalbox-dev/signalbox/internal/agentreply"
 	"github.com/signalbox-dev/signalbox/internal/mcpserver"
 )
 
@@ -37,7 +38,7 @@ func Reference() string {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", r.URI, r.Description)
 	}
 	b.WriteString("\n## Prompts\n\n| prompt | arguments | what it is for |\n|---|---|---|\n")
-	for _, p := range prompts() {
+	for _, p := range prompts(agentreply.Everything) {
 		var names []string
 		for _, a := range p.Arguments {
 			names = append(names, fmt.Sprintf("`%s`: %s", a.Name, a.Description))

@@ -241,6 +241,43 @@ func TestScopes(t *testing.T) {
 	}
 }
 
+// No client is told of a tool that it does not have: in no reply, and neither in the instructions nor in a prompt.
+func TestOnlyOfferedToolsAreNamed(t *testing.T) {
+	for _, scopes := range [][]access.Scope{{access.Read}, {access.Operate}, {access.Answer}, {access.Read, access.Operate}, {access.Read, access.Answer}, allScopes} {
+		t.Run(access.Words(scopes, "_"), func(t *testing.T) {
+			f := withProof(t, newFake(t.TempDir()))
+			session := pipes(t, f, scopes...)
+			names := listed(t, session)
+			check := func(about, text string) {
+				t.Helper()
+				for tool := range every {
+					if strings.Contains(tool, "_") && strings.Contains(text, tool) && !slices.Contains(names, tool) {
+						t.Errorf("%s names %s: %s", about, tool, text)
+					}
+				}
+			}
+			check("the instructions", session.InitializeResult().Instructions)
+			for prompt, given := range map[string]map[string]string{"write_plan": {"goal": "a goal"}, "review_run": {}} {
+				got, err := session.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: prompt, Arguments: given})
+				if err != nil {
+					t.Fatal(err)
+				}
+				check(prompt, got.Messages[0].Content.(*mcp.TextContent).Text)
+			}
+			for _, state := range []api.RunState{api.RunRunning, api.RunPaused, api.RunFinished} {
+				f.run.State = state
+				for _, asked := range [][]api.Question{f.questions, nil} {
+					f.run.Questions = asked
+					for _, tool := range names {
+						_, result := call(t, session, tool, every[tool])
+						check(tool, result.Content[0].(*mcp.TextContent).Text)
+					}
+				}
+			}
+		})
+	}
+}
+
 // The definitions are what clients were told so far, and short: they go into every agent's context.
 func TestDefinitions(t *testing.T) {
 	list, err := pipes(t, newFake(t.TempDir()), allScopes...).ListTools(t.Context(), nil)

@@ -67,7 +67,7 @@ func needs(r api.Run) (all []string) {
 	for _, q := range r.Questions {
 		all = append(all, "question "+q.ID)
 	}
-	for _, f := range agentreply.Run(r, now(), agentformat.File{}).Flags {
+	for _, f := range agentreply.Everything.Run(r, now(), agentformat.File{}).Flags {
 		if f.Severity != agentformat.Info {
 			all = append(all, "flag "+f.Name)
 		}

@@ -70,21 +70,23 @@ func (a *app) statusForAgent(s status, running bool, now time.Time) (any, error)
 	case !s.Box.Writable:
 		return nil, &api.Problem{Code: api.CodeCannotWrite, Message: s.Box.Reason}
 	case s.Run == nil:
-		return agentreply.Runs(nil, false, now), nil
+		return agentreply.Everything.Runs(nil, false, now), nil
 	}
 	r := *s.Run
 	if r.State == api.RunEnding && !running {
 		r.State = api.RunStopped
 	}
 	return agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.RunSnapshot] {
-		return agentreply.Run(r, now, f)
-	}, func() agentformat.File { return a.keepWhole("run_"+r.ID, now, agentreply.WholeRun(r, now)) }), nil
+		return agentreply.Everything.Run(r, now, f)
+	}, func() agentformat.File { return a.keepWhole("run_"+r.ID, now, agentreply.Everything.WholeRun(r, now)) }), nil
 }
 
 func (a *app) inboxForAgent(questions []api.Question, now time.Time) any {
 	return agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.InboxSnapshot] {
-		return agentreply.Inbox(questions, now, f)
-	}, func() agentformat.File { return a.keepWhole("inbox", now, agentreply.WholeInbox(questions, now)) })
+		return agentreply.Everything.Inbox(questions, now, f)
+	}, func() agentformat.File {
+		return a.keepWhole("inbox", now, agentreply.Everything.WholeInbox(questions, now))
+	})
 }
 
 // showForAgent is the reply about a task, or about work by hand.
@@ -94,8 +96,10 @@ func (a *app) showForAgent(ctx context.Context, name string, now time.Time) (any
 		return nil, err
 	}
 	return agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.TaskSnapshot] {
-		return agentreply.Task(v, now, f)
-	}, func() agentformat.File { return a.keepWhole("task_"+v.Work.ID, now, agentreply.WholeTask(v, now)) }), nil
+		return agentreply.Everything.Task(v, now, f)
+	}, func() agentformat.File {
+		return a.keepWhole("task_"+v.Work.ID, now, agentreply.Everything.WholeTask(v, now))
+	}), nil
 }
 
 // askTask asks a box for a task, its run and its item.
