@@ -54,8 +54,8 @@ func (p Program) Next(user bool) string {
 	return "start `gemini` anew; /mcp shows the server signalbox"
 }
 
-// Prevails says which of two servers the program starts when a project and the user's directory each have one. Claude Code and
-// Codex were tried; for Gemini CLI it is what its pages say of settings and extensions.
+// Prevails says which of two servers the program starts when a project and the user's directory each have one, as they
+// were seen to do it.
 func (p Program) Prevails() (user bool) { return p == Claude }
 
 // Wanted is what is to be installed.
