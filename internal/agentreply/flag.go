@@ -89,7 +89,7 @@ func Table() []FlagKind {
 		{FlagRunWaiting, agentformat.Warning, "only a person can bring the run on", "see to what stands in `needs_you`"},
 		{FlagRunPaused, agentformat.Warning, "the run is paused: no agent is started", "ask the person whether it should go on, and do not resume it unasked: they run `signalbox pause --resume`"},
 		{FlagRunEnding, agentformat.Info, "the run was cancelled or halted, and its agents end", "call `wait_run` until it is finished"},
-		{FlagRunStopped, agentformat.Warning, "no box is there to bring the run on; its agents end by themselves after a while, unless a box takes them over before", "ask the person to run `signalbox up`, or, if they agree, call `start_run` with the same plan: the run goes on where it was"},
+		{FlagRunStopped, agentformat.Warning, "no box is there to bring the run on; agents that are at work yet end by themselves after a while, unless a box takes them over before", "ask the person to run `signalbox up`, or, if they agree, call `start_run` with the same plan: the run goes on where it was"},
 		{FlagRunFinished, agentformat.Success, "every task of the run is closed; warnings beside it say what that is worth", "tell the person, warnings first; look at the branch or the pull request"},
 		{FlagRunIncomplete, agentformat.Warning, "the run has ended, and some of its tasks are not done: they were cancelled, or depend on one that was", "tell the person what is left; a new plan can deliver it"},
 		{FlagRunCancelled, agentformat.Warning, "the run was cancelled; what was merged before is on its branch", "nothing, unless the person wants it started anew"},

@@ -349,3 +349,39 @@ func TestPlanIsShownFirst(t *testing.T) {
 		}
 	}
 }
+
+// Where no box runs, every reply says so and what to do, whatever a run waits for; agents go on only if some are there.
+func TestStopped(t *testing.T) {
+	asks := []api.Question{{ID: "R1-Q1", Run: "R1", Task: "T-1", Text: "why?"}}
+	for _, state := range []api.RunState{api.RunRunning, api.RunWaiting, api.RunPaused, api.RunEnding, api.RunStopped} {
+		for _, questions := range [][]api.Question{nil, asks} {
+			r := agentreply.Standing(api.Run{ID: "R1", State: state, Checks: 1, Questions: questions, Tasks: []api.Task{{ID: "T-1", Work: "R1.T-1", Protection: delivery.Held}}}, false)
+			got := agentreply.Everything.Run(r, noon, agentformat.File{})
+			if s := got.Snapshot; s.State != "stopped" || !strings.HasPrefix(s.Next, "no box brings the run on: ") || !strings.Contains(s.Next, "start_run with the same plan") {
+				t.Errorf("%s: %s, %q", state, s.State, s.Next)
+			}
+			if last := got.Flags[len(got.Flags)-1]; last.Name != agentreply.FlagRunStopped || last.Message != "0 of 1 task done; no box brings it on, and no agent works" {
+				t.Errorf("%s: %+v", state, got.Flags)
+			}
+			if next := agentreply.Everything.Task(agentreply.TaskView{Run: r, Task: r.Tasks[0]}, noon, agentformat.File{}).Snapshot.Next; !strings.HasPrefix(next, "no box brings the run on: ") {
+				t.Errorf("%s, its task: %q", state, next)
+			}
+			r.Tasks[0].Agent = &api.Agent{Task: "T-1"}
+			flags := agentreply.Everything.Run(r, noon, agentformat.File{}).Flags
+			if last := flags[len(flags)-1]; !strings.HasSuffix(last.Message, "and 1 agent may be at work yet: they end by themselves after a while, or the next box takes them over") {
+				t.Errorf("%s, with an agent: %+v", state, last)
+			}
+			r.Distrust = "AGENTS.md was changed"
+			if s := agentreply.Everything.Run(r, noon, agentformat.File{}).Snapshot; !strings.Contains(s.Next, "Do not resume the run") || !strings.HasSuffix(s.Next, "signalbox up") || s.NeedsYou.First[0].Kind != "resume" {
+				t.Errorf("%s, distrusted: %+v", state, s)
+			}
+		}
+	}
+	ended := api.Run{ID: "R1", State: api.RunFinished}
+	if got := agentreply.Standing(ended, false); got.State != api.RunFinished {
+		t.Errorf("what has ended is %s", got.State)
+	}
+	if got := agentreply.Standing(api.Run{}, false); got.State != "" {
+		t.Errorf("no run is %s", got.State)
+	}
+}

@@ -165,6 +165,8 @@ func (who Reader) task(v TaskView, f facts) string {
 		return "tell the person that it is completed without a change, and why; nothing was merged for it"
 	case phaseOf(v) == string(agentsig.PhaseCompleted):
 		return "nothing: it is completed; get_diff shows its change"
+	case len(f.waiting) > 0 && v.Run.State == api.RunStopped && v.Run.Distrust == "":
+		return who.stopped() + "; then " + who.need(f.waiting, " (list_questions has all of them)")
 	case len(f.waiting) > 0:
 		return who.need(f.waiting, " (list_questions has all of them)") + "; then " + who.wait()
 	case v.Run.State == api.RunFinished:
@@ -173,10 +175,10 @@ func (who Reader) task(v TaskView, f facts) string {
 		return "nothing, unless the person wants it done: then " + who.retry(is)
 	case len(f.stalled) > 0:
 		return who.stalled(is)
+	case v.Run.Distrust != "":
+		return nextDistrusted(v.Run, "get_run has it")
 	case v.Run.State == api.RunStopped:
 		return who.stopped() + "; then " + who.wait()
-	case v.Run.Distrust != "":
-		return nextDistrusted(id(v.Run.ID), "get_run has it")
 	case v.Run.State == api.RunPaused || v.Task.Why == delivery.WaitPaused:
 		return who.paused(id(v.Run.ID))
 	case v.Run.ID == "" && workerOf(v) != nil:

@@ -30,6 +30,7 @@ func (t *tools) change(ctx context.Context, call func(Box) (did string, r api.Ru
 
 // done is the reply to a command.
 func (t *tools) done(did string, r api.Run) mcpserver.Result {
+	r = t.standing(r)
 	t.remember(r)
 	return result(t.reader().Done(did, r, now()))
 }

@@ -278,6 +278,27 @@ func TestOnlyOfferedToolsAreNamed(t *testing.T) {
 	}
 }
 
+// Where no box runs, all tools say the same of a run: it stands still.
+func TestNoBoxIsSaidByAll(t *testing.T) {
+	f := newFake(t.TempDir())
+	f.run.State, f.stopped = api.RunWaiting, true
+	session := pipes(t, f, allScopes...)
+	for _, tool := range []string{"get_run", "wait_run", "tell"} {
+		r, _ := call(t, session, tool, every[tool])
+		if r.Snapshot["state"] != "stopped" || !r.flagged("run_stopped") {
+			t.Errorf("%s: %+v", tool, r)
+		}
+	}
+	for _, tool := range []string{"get_task", "get_run", "wait_run"} {
+		if r, _ := call(t, session, tool, every[tool]); !strings.HasPrefix(r.Snapshot["next"].(string), "no box brings the run on") {
+			t.Errorf("%s: %+v", tool, r)
+		}
+	}
+	if r, _ := call(t, session, "list_runs", "{}"); !r.flagged("run_stopped") {
+		t.Errorf("list_runs: %+v", r)
+	}
+}
+
 // The definitions are what clients were told so far, and short: they go into every agent's context.
 func TestDefinitions(t *testing.T) {
 	list, err := pipes(t, newFake(t.TempDir()), allScopes...).ListTools(t.Context(), nil)
