@@ -330,7 +330,7 @@ func workingOf(w *words, a api.Agent, now time.Time) Working {
 
 // flagState flags the state of a run: none goes without.
 func (f *facts) flagState(r api.Run, to *flags) {
-	done := fmt.Sprintf("%d of %s done", f.done, counted(f.total, "task"))
+	done := f.progress()
 	switch r.State {
 	case api.RunRunning:
 		to.add(FlagRunRunning, "%s, %s at work", done, counted(len(f.working), "agent"))
@@ -366,6 +366,14 @@ func (f *facts) flagState(r api.Run, to *flags) {
 	}
 }
 
+// progress says how much of a run is done. Its tasks are recorded a moment after it is started.
+func (f *facts) progress() string {
+	if f.total == 0 {
+		return "its tasks are not recorded yet"
+	}
+	return fmt.Sprintf("%d of %s done", f.done, counted(f.total, "task"))
+}
+
 // verdict says in one line how a run stands, with the bad news first.
 func (f *facts) verdict(r api.Run) string {
 	if buts := f.buts(r); r.State == api.RunFinished && r.Outcome == delivery.Completed && len(buts) > 0 {
@@ -375,7 +383,7 @@ func (f *facts) verdict(r api.Run) string {
 	if r.State == api.RunFinished && r.Outcome != "" {
 		state += " (" + word(string(r.Outcome)) + ")"
 	}
-	parts := []string{fmt.Sprintf("%s %s: %d of %s done", f.short(), state, f.done, counted(f.total, "task"))}
+	parts := []string{f.short() + " " + state + ": " + f.progress()}
 	note := func(is bool, format string, args ...any) {
 		if is {
 			parts = append(parts, fmt.Sprintf(format, args...))

@@ -148,6 +148,9 @@ func TestFailed(t *testing.T) {
 			t.Errorf("%s: got %+v", code, got)
 		}
 	}
+	if got := agentreply.Failed(fmt.Errorf("%w: no agents", agentreply.ErrNotSetUp)); got.Flags[0].Name != agentreply.FlagNotSetUp || !strings.HasPrefix(got.Snapshot.Next, "ask the person to run signalbox init") {
+		t.Errorf("not set up: got %+v", got)
+	}
 	if got := agentreply.Failed(errors.Join(api.ErrNoBox)); got.Flags[0].Name != agentreply.FlagNoBox {
 		t.Errorf("no box: got %+v", got)
 	}
@@ -383,5 +386,35 @@ func TestStopped(t *testing.T) {
 	}
 	if got := agentreply.Standing(api.Run{}, false); got.State != "" {
 		t.Errorf("no run is %s", got.State)
+	}
+}
+
+// A login that is refused is asked about once, for all tasks: each of them names the question.
+func TestLogin(t *testing.T) {
+	r := api.Run{ID: "R1", State: api.RunWaiting, Questions: []api.Question{
+		{ID: "R1-Q1", Run: "R1", Cause: delivery.CauseLogin, Text: "log in?", Choices: []string{delivery.ChooseRetry, delivery.ChooseHalt}},
+		{ID: "R1-Q2", Run: "R1", Task: "T-2", Text: "why?"},
+	}}
+	v := agentreply.TaskView{Run: r, Task: api.Task{ID: "T-1", Work: "R1.T-1", Phase: agentsig.PhaseImplementation, Why: delivery.WaitLogin}}
+	task, wait := agentreply.Everything.Task(v, noon, agentformat.File{}).Snapshot, agentreply.Everything.Wait(v, noon).Snapshot
+	for _, got := range []struct {
+		need *agentreply.Need
+		next string
+	}{{task.NeedsYou, task.Next}, {wait.Need, wait.Next}} {
+		if got.need == nil || got.need.ID != "R1-Q1" || !strings.Contains(got.next, "they log in first") || !strings.Contains(got.next, "question R1-Q1 and its choices word for word (halt ends the run)") {
+			t.Errorf("%+v, %q", got.need, got.next)
+		}
+	}
+	v.Run.Questions = nil
+	if next := agentreply.Everything.Task(v, noon, agentformat.File{}).Snapshot.Next; !strings.Contains(next, "call list_questions") {
+		t.Errorf("before it is asked: %q", next)
+	}
+}
+
+// Tasks that are not recorded yet are not counted.
+func TestJustStarted(t *testing.T) {
+	got := agentreply.Everything.Done("R1 delivers the plan, which has 2 tasks", api.Run{ID: "R1", State: api.RunRunning, Checks: 1}, noon)
+	if got.Snapshot.Verdict != "R1 delivers the plan, which has 2 tasks; R1 running: its tasks are not recorded yet" || strings.Contains(fmt.Sprint(got.Flags), "0 of 0") {
+		t.Errorf("%q, %+v", got.Snapshot.Verdict, got.Flags)
 	}
 }

@@ -160,6 +160,10 @@ func chainOf(r api.Run, t api.Task) []api.Task {
 // task says in one line what to do about a task.
 func (who Reader) task(v TaskView, f facts) string {
 	is := id(cmp.Or(v.Task.Work, v.Work.ID))
+	login := ""
+	if v.Task.Why == delivery.WaitLogin {
+		login = "tell the person that the provider refuses the login of its agents: they log in first, and no agent is started before the question is answered; "
+	}
 	switch {
 	case phaseOf(v) == string(agentsig.PhaseCompleted) && v.Task.NoChange != "":
 		return "tell the person that it is completed without a change, and why; nothing was merged for it"
@@ -168,7 +172,7 @@ func (who Reader) task(v TaskView, f facts) string {
 	case len(f.waiting) > 0 && v.Run.State == api.RunStopped && v.Run.Distrust == "":
 		return who.stopped() + "; then " + who.need(f.waiting, " (list_questions has all of them)")
 	case len(f.waiting) > 0:
-		return who.need(f.waiting, " (list_questions has all of them)") + "; then " + who.wait()
+		return login + who.need(f.waiting, " (list_questions has all of them)") + "; then " + who.wait()
 	case v.Run.State == api.RunFinished:
 		return "nothing: its run has ended without it; tell the person"
 	case v.Task.Why == delivery.WaitCancelled:
@@ -194,7 +198,7 @@ func (who Reader) task(v TaskView, f facts) string {
 	case delivery.WaitBlocked, delivery.WaitNobody:
 		return "tell the person that it is stuck, and show them the flags; once the cause is mended, " + who.retry(is)
 	case delivery.WaitLogin:
-		return "tell the person that the provider refuses the login of its agents: they log in; then " + who.wait()
+		return "tell the person that the provider refuses the login of its agents: they log in; call list_questions, where they are asked whether to go on"
 	case delivery.WaitBudget:
 		return "tell the person that the budget is used up; call list_questions, where they are asked whether to go on"
 	case delivery.WaitProvider:
