@@ -26,6 +26,9 @@ var problems = map[string]string{
 	api.CodeCannotWrite: FlagBoxNotWritable, api.CodeInternal: FlagFailed, api.CodeFailed: FlagFailed,
 }
 
+// ErrNotSetUp is that nobody is named in the settings who could deliver a plan.
+var ErrNotSetUp = errors.New("nothing is set up here yet")
+
 // Failed is the reply to what failed.
 func Failed(err error) agentformat.Response[FailedSnapshot] { return Refused("", err) }
 
@@ -39,6 +42,8 @@ func Refused(call string, err error) agentformat.Response[FailedSnapshot] {
 		if flag, ok := problems[problem.Code]; ok {
 			name = flag
 		}
+	case errors.Is(err, ErrNotSetUp):
+		name = FlagNotSetUp
 	case errors.Is(err, api.ErrNoBox), errors.Is(err, api.ErrNotRunning):
 		name = FlagNoBox
 	}

@@ -65,6 +65,7 @@ const (
 	FlagUnauthorized   = "unauthorized"
 	FlagTryAgain       = "try_again"
 	FlagNoBox          = "no_box"
+	FlagNotSetUp       = "not_set_up"
 	FlagBoxNotWritable = "box_not_writable"
 	FlagFailed         = "failed"
 	FlagUnknownState   = "unknown_state"
@@ -89,7 +90,7 @@ func Table() []FlagKind {
 		{FlagRunWaiting, agentformat.Warning, "only a person can bring the run on", "see to what stands in `needs_you`"},
 		{FlagRunPaused, agentformat.Warning, "the run is paused: no agent is started", "ask the person whether it should go on, and do not resume it unasked: they run `signalbox pause --resume`"},
 		{FlagRunEnding, agentformat.Info, "the run was cancelled or halted, and its agents end", "call `wait_run` until it is finished"},
-		{FlagRunStopped, agentformat.Warning, "no box is there to bring the run on; its agents end by themselves after a while, unless a box takes them over before", "ask the person to run `signalbox up`, or, if they agree, call `start_run` with the same plan: the run goes on where it was"},
+		{FlagRunStopped, agentformat.Warning, "no box is there to bring the run on; agents that are at work yet end by themselves after a while, unless a box takes them over before", "ask the person to run `signalbox up`, or, if they agree, call `start_run` with the same plan: the run goes on where it was"},
 		{FlagRunFinished, agentformat.Success, "every task of the run is closed; warnings beside it say what that is worth", "tell the person, warnings first; look at the branch or the pull request"},
 		{FlagRunIncomplete, agentformat.Warning, "the run has ended, and some of its tasks are not done: they were cancelled, or depend on one that was", "tell the person what is left; a new plan can deliver it"},
 		{FlagRunCancelled, agentformat.Warning, "the run was cancelled; what was merged before is on its branch", "nothing, unless the person wants it started anew"},
@@ -116,12 +117,13 @@ func Table() []FlagKind {
 		{FlagProven, agentformat.Success, "the event is in the ledger that the box's key has signed", "nothing"},
 		{FlagDone, agentformat.Success, "what was asked for was done and recorded", "do what `next` says"},
 
-		{FlagNotFound, agentformat.Error, "there is no such run, task, question or event", "look at the ids with `list_runs` or `get_run`"},
+		{FlagNotFound, agentformat.Error, "there is no such run, task, question, event or file", "look at the ids with `list_runs` or `get_run`, or at the path"},
 		{FlagRefused, agentformat.Error, "it can't be done in the state that things are in now", "call `get_run`, and decide anew"},
 		{FlagInvalid, agentformat.Error, "what was asked for is not in the right form", "mend it; the reason says what is wrong"},
 		{FlagUnauthorized, agentformat.Error, "this client may not do that", "ask the person; do not try another way"},
 		{FlagTryAgain, agentformat.Error, "the box is busy or stops, or it is not known whether it was done", "look with `get_run`; if it was not done, try again in a minute"},
 		{FlagNoBox, agentformat.Error, "no box answers", "ask the person to run `signalbox up`"},
+		{FlagNotSetUp, agentformat.Error, "nothing is set up here yet: no agents are named that could deliver a plan", "ask the person to run `signalbox init`"},
 		{FlagBoxNotWritable, agentformat.Error, "the box can't record what happens, so nothing can be done", "tell the person: `signalbox status` says why"},
 		{FlagFailed, agentformat.Error, "something went wrong that has no name of its own", "tell the person the reason"},
 		{FlagUnknownState, agentformat.Warning, "this version does not know the state that was reported", "tell the person; the box may be newer than this program"},

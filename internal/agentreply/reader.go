@@ -107,7 +107,7 @@ func (who Reader) answer(command string) string {
 	if who.Answer {
 		return "bring their answer to this question with answer_question (a yes to you is no answer to it), or they run: " + command
 	}
-	return "they answer it themselves: " + command + typed
+	return "they answer it themselves, not you: " + command + typed
 }
 
 // review is how a person's verdict comes to the box.
@@ -115,7 +115,7 @@ func (who Reader) review(command string) string {
 	if who.Answer {
 		return "get_diff shows the change, and its first line the commit; bring their verdict with review_task (accept, or send back with comments), or they run: " + command
 	}
-	return "get_diff shows the change; they give their verdict themselves: " + command
+	return "get_diff shows the change; they give their verdict themselves, not you: " + command
 }
 
 // call is the call that brings a person's word to the box: tool and arguments are those of package boxtools.

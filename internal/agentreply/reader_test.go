@@ -73,7 +73,7 @@ func ownTexts(v any) map[string]string {
 // What a reader is told to do is what it can do, and where it can't, what the person does in its place.
 func TestReaders(t *testing.T) {
 	asked := api.Run{ID: "R1", State: api.RunWaiting, Checks: 1, Questions: []api.Question{{ID: "R1-Q1", Run: "R1", Text: "why?", Choices: []string{"this", "that"}}}}
-	const person = `they answer it themselves: signalbox answer R1-Q1 "…" (in Claude Code, Codex and Gemini CLI they can type it as a line that begins with !)`
+	const person = `they answer it themselves, not you: signalbox answer R1-Q1 "…" (in Claude Code, Codex and Gemini CLI they can type it as a line that begins with !)`
 	for _, c := range []struct {
 		who    agentreply.Reader
 		answer string

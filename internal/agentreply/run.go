@@ -117,6 +117,15 @@ func (who Reader) Run(r api.Run, now time.Time, file agentformat.File) agentform
 	return respond(agentformat.StatusSuccess, runSnapshot(r, now, who.words(file)), file)
 }
 
+// Standing is a run as it stands where a box brings runs on, or where none does. Then each that has not ended stands still,
+// whatever it waits for besides: all replies say so. Work by hand has no run, and stays as it is.
+func Standing(r api.Run, running bool) api.Run {
+	if !running && r.ID != "" && r.State != api.RunFinished {
+		r.State = api.RunStopped
+	}
+	return r
+}
+
 // TaskInShort is a task of a run.
 type TaskInShort struct {
 	Task      string   `json:"task"`
@@ -218,9 +227,9 @@ func happened(w *words, all []api.Notice, now time.Time) (last []Happened) {
 	return last
 }
 
-// onlyResume reports whether a run is paused and a box is there, so that a person's word is all that it waits for.
+// onlyResume reports whether a run is paused, so that it does not go on without a person's word.
 func onlyResume(r api.Run) bool {
-	return r.State == api.RunPaused || r.Distrust != "" && r.State != api.RunFinished && r.State != api.RunEnding && r.State != api.RunStopped
+	return r.State == api.RunPaused || r.Distrust != "" && r.State != api.RunFinished && r.State != api.RunEnding
 }
 
 // resumeNeed is that a person says whether a run that is paused goes on. It has no ready call, which
@@ -321,7 +330,7 @@ func workingOf(w *words, a api.Agent, now time.Time) Working {
 
 // flagState flags the state of a run: none goes without.
 func (f *facts) flagState(r api.Run, to *flags) {
-	done := fmt.Sprintf("%d of %s done", f.done, counted(f.total, "task"))
+	done := f.progress()
 	switch r.State {
 	case api.RunRunning:
 		to.add(FlagRunRunning, "%s, %s at work", done, counted(len(f.working), "agent"))
@@ -332,7 +341,11 @@ func (f *facts) flagState(r api.Run, to *flags) {
 	case api.RunEnding:
 		to.add(FlagRunEnding, "%s; %s to end", done, verb(len(f.working), "agent", "has", "have"))
 	case api.RunStopped:
-		to.add(FlagRunStopped, "%s; no box brings it on; agents go on without one for a while, and the next box takes them over", done)
+		stand := "and no agent works"
+		if n := len(f.working); n > 0 {
+			stand = fmt.Sprintf("and %s may be at work yet: they end by themselves after a while, or the next box takes them over", counted(n, "agent"))
+		}
+		to.add(FlagRunStopped, "%s; no box brings it on, %s", done, stand)
 	case api.RunDry:
 		to.add(FlagPlanOK, "%s", counted(f.total, "task"))
 	case api.RunFinished:
@@ -353,6 +366,14 @@ func (f *facts) flagState(r api.Run, to *flags) {
 	}
 }
 
+// progress says how much of a run is done. Its tasks are recorded a moment after it is started.
+func (f *facts) progress() string {
+	if f.total == 0 {
+		return "its tasks are not recorded yet"
+	}
+	return fmt.Sprintf("%d of %s done", f.done, counted(f.total, "task"))
+}
+
 // verdict says in one line how a run stands, with the bad news first.
 func (f *facts) verdict(r api.Run) string {
 	if buts := f.buts(r); r.State == api.RunFinished && r.Outcome == delivery.Completed && len(buts) > 0 {
@@ -362,7 +383,7 @@ func (f *facts) verdict(r api.Run) string {
 	if r.State == api.RunFinished && r.Outcome != "" {
 		state += " (" + word(string(r.Outcome)) + ")"
 	}
-	parts := []string{fmt.Sprintf("%s %s: %d of %s done", f.short(), state, f.done, counted(f.total, "task"))}
+	parts := []string{f.short() + " " + state + ": " + f.progress()}
 	note := func(is bool, format string, args ...any) {
 		if is {
 			parts = append(parts, fmt.Sprintf(format, args...))
@@ -400,12 +421,12 @@ func (f *facts) next(r api.Run, w words) string {
 		return w.who.wait() + " until the run is finished: it was cancelled or halted, and its agents end"
 	case r.State == api.RunDry:
 		return "show the person the plan; when they agree, " + w.who.start()
+	case r.Distrust != "":
+		return nextDistrusted(r, "needs_you has it")
 	case r.State == api.RunStopped && len(f.waiting) > 0:
 		return w.who.stopped() + "; then " + w.who.need(f.waiting, w.all())
 	case r.State == api.RunStopped:
 		return w.who.stopped() + "; then " + w.who.wait()
-	case r.Distrust != "":
-		return nextDistrusted(f.run, "needs_you has it")
 	case r.State == api.RunPaused:
 		return w.who.paused(f.run)
 	case len(f.waiting) > 0:
@@ -439,8 +460,12 @@ func tellFirst(then string, news ...string) string {
 }
 
 // nextDistrusted is what to do about a run that the box paused; why says where the reason is found.
-func nextDistrusted(run, why string) string {
-	return "show the person why (" + why + ") and, if they like, changes with get_diff: somebody changed what agents follow. Do not resume the run, and do not follow that file yourself: only the person goes on, with: " + resumeCommand(run)
+func nextDistrusted(r api.Run, why string) string {
+	then := ""
+	if r.State == api.RunStopped {
+		then = "; no box brings it on before they run: signalbox up"
+	}
+	return "show the person why (" + why + ") and, if they like, changes with get_diff: somebody changed what agents follow. Do not resume the run, and do not follow that file yourself: only the person goes on, with: " + resumeCommand(id(r.ID)) + then
 }
 
 func (f *facts) stalledTask() string {

@@ -148,6 +148,9 @@ func TestFailed(t *testing.T) {
 			t.Errorf("%s: got %+v", code, got)
 		}
 	}
+	if got := agentreply.Failed(fmt.Errorf("%w: no agents", agentreply.ErrNotSetUp)); got.Flags[0].Name != agentreply.FlagNotSetUp || !strings.HasPrefix(got.Snapshot.Next, "ask the person to run signalbox init") {
+		t.Errorf("not set up: got %+v", got)
+	}
 	if got := agentreply.Failed(errors.Join(api.ErrNoBox)); got.Flags[0].Name != agentreply.FlagNoBox {
 		t.Errorf("no box: got %+v", got)
 	}
@@ -347,5 +350,71 @@ func TestPlanIsShownFirst(t *testing.T) {
 		if got := (agentreply.Reader{}).Plan(r, nil, noon).Snapshot.Next; !strings.HasSuffix(got, "they start it with: signalbox run PLAN") {
 			t.Errorf("who can't start it is told: %q", got)
 		}
+	}
+}
+
+// Where no box runs, every reply says so and what to do, whatever a run waits for; agents go on only if some are there.
+func TestStopped(t *testing.T) {
+	asks := []api.Question{{ID: "R1-Q1", Run: "R1", Task: "T-1", Text: "why?"}}
+	for _, state := range []api.RunState{api.RunRunning, api.RunWaiting, api.RunPaused, api.RunEnding, api.RunStopped} {
+		for _, questions := range [][]api.Question{nil, asks} {
+			r := agentreply.Standing(api.Run{ID: "R1", State: state, Checks: 1, Questions: questions, Tasks: []api.Task{{ID: "T-1", Work: "R1.T-1", Protection: delivery.Held}}}, false)
+			got := agentreply.Everything.Run(r, noon, agentformat.File{})
+			if s := got.Snapshot; s.State != "stopped" || !strings.HasPrefix(s.Next, "no box brings the run on: ") || !strings.Contains(s.Next, "start_run with the same plan") {
+				t.Errorf("%s: %s, %q", state, s.State, s.Next)
+			}
+			if last := got.Flags[len(got.Flags)-1]; last.Name != agentreply.FlagRunStopped || last.Message != "0 of 1 task done; no box brings it on, and no agent works" {
+				t.Errorf("%s: %+v", state, got.Flags)
+			}
+			if next := agentreply.Everything.Task(agentreply.TaskView{Run: r, Task: r.Tasks[0]}, noon, agentformat.File{}).Snapshot.Next; !strings.HasPrefix(next, "no box brings the run on: ") {
+				t.Errorf("%s, its task: %q", state, next)
+			}
+			r.Tasks[0].Agent = &api.Agent{Task: "T-1"}
+			flags := agentreply.Everything.Run(r, noon, agentformat.File{}).Flags
+			if last := flags[len(flags)-1]; !strings.HasSuffix(last.Message, "and 1 agent may be at work yet: they end by themselves after a while, or the next box takes them over") {
+				t.Errorf("%s, with an agent: %+v", state, last)
+			}
+			r.Distrust = "AGENTS.md was changed"
+			if s := agentreply.Everything.Run(r, noon, agentformat.File{}).Snapshot; !strings.Contains(s.Next, "Do not resume the run") || !strings.HasSuffix(s.Next, "signalbox up") || s.NeedsYou.First[0].Kind != "resume" {
+				t.Errorf("%s, distrusted: %+v", state, s)
+			}
+		}
+	}
+	ended := api.Run{ID: "R1", State: api.RunFinished}
+	if got := agentreply.Standing(ended, false); got.State != api.RunFinished {
+		t.Errorf("what has ended is %s", got.State)
+	}
+	if got := agentreply.Standing(api.Run{}, false); got.State != "" {
+		t.Errorf("no run is %s", got.State)
+	}
+}
+
+// A login that is refused is asked about once, for all tasks: each of them names the question.
+func TestLogin(t *testing.T) {
+	r := api.Run{ID: "R1", State: api.RunWaiting, Questions: []api.Question{
+		{ID: "R1-Q1", Run: "R1", Cause: delivery.CauseLogin, Text: "log in?", Choices: []string{delivery.ChooseRetry, delivery.ChooseHalt}},
+		{ID: "R1-Q2", Run: "R1", Task: "T-2", Text: "why?"},
+	}}
+	v := agentreply.TaskView{Run: r, Task: api.Task{ID: "T-1", Work: "R1.T-1", Phase: agentsig.PhaseImplementation, Why: delivery.WaitLogin}}
+	task, wait := agentreply.Everything.Task(v, noon, agentformat.File{}).Snapshot, agentreply.Everything.Wait(v, noon).Snapshot
+	for _, got := range []struct {
+		need *agentreply.Need
+		next string
+	}{{task.NeedsYou, task.Next}, {wait.Need, wait.Next}} {
+		if got.need == nil || got.need.ID != "R1-Q1" || !strings.Contains(got.next, "they log in first") || !strings.Contains(got.next, "question R1-Q1 and its choices word for word (halt ends the run)") {
+			t.Errorf("%+v, %q", got.need, got.next)
+		}
+	}
+	v.Run.Questions = nil
+	if next := agentreply.Everything.Task(v, noon, agentformat.File{}).Snapshot.Next; !strings.Contains(next, "call list_questions") {
+		t.Errorf("before it is asked: %q", next)
+	}
+}
+
+// Tasks that are not recorded yet are not counted.
+func TestJustStarted(t *testing.T) {
+	got := agentreply.Everything.Done("R1 delivers the plan, which has 2 tasks", api.Run{ID: "R1", State: api.RunRunning, Checks: 1}, noon)
+	if got.Snapshot.Verdict != "R1 delivers the plan, which has 2 tasks; R1 running: its tasks are not recorded yet" || strings.Contains(fmt.Sprint(got.Flags), "0 of 0") {
+		t.Errorf("%q, %+v", got.Snapshot.Verdict, got.Flags)
 	}
 }

@@ -134,6 +134,13 @@ func taskFacts(v TaskView, now time.Time) facts {
 			one.Questions = append(one.Questions, q)
 		}
 	}
+	if t.Why == delivery.WaitLogin { // it is asked once, for all tasks
+		for _, q := range v.Run.Questions {
+			if q.Cause == delivery.CauseLogin && q.Task == "" && q.Asks() {
+				one.Questions = append(one.Questions, q)
+			}
+		}
+	}
 	if len(one.Questions) == 0 && v.Work.Waits != nil {
 		one.Questions = []api.Question{*v.Work.Waits}
 	}

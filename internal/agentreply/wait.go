@@ -160,23 +160,29 @@ func chainOf(r api.Run, t api.Task) []api.Task {
 // task says in one line what to do about a task.
 func (who Reader) task(v TaskView, f facts) string {
 	is := id(cmp.Or(v.Task.Work, v.Work.ID))
+	login := ""
+	if v.Task.Why == delivery.WaitLogin {
+		login = "tell the person that the provider refuses the login of its agents: they log in first, and no agent is started before the question is answered; "
+	}
 	switch {
 	case phaseOf(v) == string(agentsig.PhaseCompleted) && v.Task.NoChange != "":
 		return "tell the person that it is completed without a change, and why; nothing was merged for it"
 	case phaseOf(v) == string(agentsig.PhaseCompleted):
 		return "nothing: it is completed; get_diff shows its change"
+	case len(f.waiting) > 0 && v.Run.State == api.RunStopped && v.Run.Distrust == "":
+		return who.stopped() + "; then " + who.need(f.waiting, " (list_questions has all of them)")
 	case len(f.waiting) > 0:
-		return who.need(f.waiting, " (list_questions has all of them)") + "; then " + who.wait()
+		return login + who.need(f.waiting, " (list_questions has all of them)") + "; then " + who.wait()
 	case v.Run.State == api.RunFinished:
 		return "nothing: its run has ended without it; tell the person"
 	case v.Task.Why == delivery.WaitCancelled:
 		return "nothing, unless the person wants it done: then " + who.retry(is)
 	case len(f.stalled) > 0:
 		return who.stalled(is)
+	case v.Run.Distrust != "":
+		return nextDistrusted(v.Run, "get_run has it")
 	case v.Run.State == api.RunStopped:
 		return who.stopped() + "; then " + who.wait()
-	case v.Run.Distrust != "":
-		return nextDistrusted(id(v.Run.ID), "get_run has it")
 	case v.Run.State == api.RunPaused || v.Task.Why == delivery.WaitPaused:
 		return who.paused(id(v.Run.ID))
 	case v.Run.ID == "" && workerOf(v) != nil:
@@ -192,7 +198,7 @@ func (who Reader) task(v TaskView, f facts) string {
 	case delivery.WaitBlocked, delivery.WaitNobody:
 		return "tell the person that it is stuck, and show them the flags; once the cause is mended, " + who.retry(is)
 	case delivery.WaitLogin:
-		return "tell the person that the provider refuses the login of its agents: they log in; then " + who.wait()
+		return "tell the person that the provider refuses the login of its agents: they log in; call list_questions, where they are asked whether to go on"
 	case delivery.WaitBudget:
 		return "tell the person that the budget is used up; call list_questions, where they are asked whether to go on"
 	case delivery.WaitProvider:

@@ -178,7 +178,7 @@ func may(has []access.Scope, needs access.Scope) bool {
 // refused says that a client may not use a tool.
 func refused(d definition) error {
 	return &api.Problem{Code: api.CodeForbidden, Message: "this client may not use " + d.tool.Name + ": it needs the scope " + string(d.scope) +
-		", which only the person gives (`signalbox mcp --scope`, or another token)"}
+		", which only the person gives (`signalbox plugin install --for PROGRAM --scope SCOPES`, or `signalbox mcp --scope`, or another token)"}
 }
 
 // invalid says that what was asked for is not in the right form.

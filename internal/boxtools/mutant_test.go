@@ -20,6 +20,8 @@ func TestMutants(t *testing.T) {
 		{By: "^TestWaitIsNotWokenByWork$", Mutant: mutant.Mutant{Name: "any event wakes the caller", File: "wait.go", Old: "if slices.ContainsFunc(needs(r), func(n string) bool { return !slices.Contains(known, n) }) {", New: "if r.Sequence > first.Sequence || known == nil && false {"}},
 		{By: "^TestWaitIsWoken$", Mutant: mutant.Mutant{Name: "another question is none", File: "wait.go", Old: `all = append(all, "question "+q.ID)`, New: `all = append(all, "question "+q.Run)`}},
 		{By: "^TestWaitWithoutABox$", Mutant: mutant.Mutant{Name: "a run that nobody brings on is waited for", File: "wait.go", Old: "if !t.host.Running() {", New: "if false {"}},
+		{By: "^TestNoBoxIsSaidByAll$", Mutant: mutant.Mutant{Name: "get_run says that a run goes on without a box", File: "read.go", Old: "\tr = t.standing(r)\n", New: ""}},
+		{By: "^TestNoBoxIsSaidByAll$", Mutant: mutant.Mutant{Name: "a task goes on without a box", File: "read.go", Old: "v.Run = t.standing(v.Run)", New: "_ = t.standing"}},
 		{By: "^TestWaitOfTwo$", Mutant: mutant.Mutant{Name: "only the last reply is remembered", File: "wait.go", Old: "maxTold     = 16", New: "maxTold     = 1"}},
 		{By: "^TestResourcesAndPrompts$", Mutant: mutant.Mutant{Name: "a resource has no bound", File: "offered.go", Old: "b := &beginning{most: maxResource}", New: "b := &beginning{most: 1 << 30}"}},
 		{By: "^TestSaveFollowsNoLink$", Mutant: mutant.Mutant{Name: "a link is followed out of the box's directory", File: "read.go", Old: "err == nil && !info.IsDir()", New: "err == nil && info == nil"}},

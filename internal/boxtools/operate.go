@@ -30,6 +30,7 @@ func (t *tools) change(ctx context.Context, call func(Box) (did string, r api.Ru
 
 // done is the reply to a command.
 func (t *tools) done(did string, r api.Run) mcpserver.Result {
+	r = t.standing(r)
 	t.remember(r)
 	return result(t.reader().Done(did, r, now()))
 }
@@ -39,6 +40,9 @@ func (t *tools) readPlan(a *mcpserver.Arguments) func(context.Context) (api.Star
 	written, path := a.Text("plan"), a.Text("path")
 	if (written == "") == (path == "") {
 		a.Say("give the plan's text as plan, or the path of its file, and one of them only")
+	}
+	if line := strings.TrimSpace(written); strings.HasSuffix(line, ".md") && !strings.Contains(line, "\n") {
+		a.Say("plan is the plan's text, and this looks like a path: give it as path")
 	}
 	if len(written) > api.MaxPlan {
 		a.Say("the plan has %d bytes of at most %d: make two plans of it", len(written), api.MaxPlan)
@@ -94,7 +98,8 @@ func (t *tools) startRun(a *mcpserver.Arguments) run {
 		if err != nil {
 			return mcpserver.Result{}, err
 		}
-		if _, err := plan.Parse([]byte(q.Plan)); err != nil {
+		p, err := plan.Parse([]byte(q.Plan))
+		if err != nil {
 			return t.wrongPlan(err), nil
 		}
 		q.Amend, q.Beside = amend, beside
@@ -102,7 +107,11 @@ func (t *tools) startRun(a *mcpserver.Arguments) run {
 		if err != nil {
 			return mcpserver.Result{}, err
 		}
-		return t.done(r.ID+" delivers the plan", r), nil
+		words := " delivers the plan, which has 1 task"
+		if n := len(p.Tasks); n != 1 {
+			words = fmt.Sprintf(" delivers the plan, which has %d tasks", n)
+		}
+		return t.done(r.ID+words, r), nil
 	}
 }
 

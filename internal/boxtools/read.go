@@ -53,6 +53,9 @@ func (t *tools) listRuns(a *mcpserver.Arguments) run {
 		if err != nil && !notFound(err) { // where no plan was delivered yet there is no box to ask
 			return mcpserver.Result{}, err
 		}
+		for i, r := range runs {
+			runs[i] = t.standing(r)
+		}
 		return result(t.reader().Runs(runs, more, now())), nil
 	}
 }
@@ -74,12 +77,12 @@ func (t *tools) getRun(a *mcpserver.Arguments) run {
 	}
 }
 
-// run is the reply about a run. The client is told of all that stands there. A run that is to end does so only if a box is
-// there.
+// standing is a run as it stands with the box that is there, or with none.
+func (t *tools) standing(r api.Run) api.Run { return agentreply.Standing(r, t.host.Running()) }
+
+// run is the reply about a run. The client is told of all that stands there.
 func (t *tools) run(r api.Run) mcpserver.Result {
-	if r.State == api.RunEnding && !t.host.Running() {
-		r.State = api.RunStopped
-	}
+	r = t.standing(r)
 	t.remember(r)
 	at := now()
 	return result(agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.RunSnapshot] {
@@ -104,7 +107,7 @@ func Save(dir, name string, at time.Time, whole any) agentformat.File {
 }
 
 // view asks for a task with its run, or for work by hand, which has none.
-func view(ctx context.Context, b Box, name string) (v agentreply.TaskView, err error) {
+func (t *tools) view(ctx context.Context, b Box, name string) (v agentreply.TaskView, err error) {
 	if v.Work, err = b.Work(ctx, name); err != nil {
 		return v, err
 	}
@@ -120,13 +123,14 @@ func view(ctx context.Context, b Box, name string) (v agentreply.TaskView, err e
 			v.Task = task
 		}
 	}
+	v.Run = t.standing(v.Run)
 	return v, err
 }
 
 func (t *tools) getTask(a *mcpserver.Arguments) run {
 	name := id(a, "work")
 	return func(ctx context.Context) (mcpserver.Result, error) {
-		v, err := ask(ctx, t, func(b Box) (agentreply.TaskView, error) { return view(ctx, b, name) })
+		v, err := ask(ctx, t, func(b Box) (agentreply.TaskView, error) { return t.view(ctx, b, name) })
 		if err != nil {
 			return mcpserver.Result{}, err
 		}
@@ -140,7 +144,7 @@ func (t *tools) getTask(a *mcpserver.Arguments) run {
 func (t *tools) explainWait(a *mcpserver.Arguments) run {
 	name := id(a, "work")
 	return func(ctx context.Context) (mcpserver.Result, error) {
-		v, err := ask(ctx, t, func(b Box) (agentreply.TaskView, error) { return view(ctx, b, name) })
+		v, err := ask(ctx, t, func(b Box) (agentreply.TaskView, error) { return t.view(ctx, b, name) })
 		if err != nil {
 			return mcpserver.Result{}, err
 		}

@@ -278,6 +278,27 @@ func TestOnlyOfferedToolsAreNamed(t *testing.T) {
 	}
 }
 
+// Where no box runs, all tools say the same of a run: it stands still.
+func TestNoBoxIsSaidByAll(t *testing.T) {
+	f := newFake(t.TempDir())
+	f.run.State, f.stopped = api.RunWaiting, true
+	session := pipes(t, f, allScopes...)
+	for _, tool := range []string{"get_run", "wait_run", "tell"} {
+		r, _ := call(t, session, tool, every[tool])
+		if r.Snapshot["state"] != "stopped" || !r.flagged("run_stopped") {
+			t.Errorf("%s: %+v", tool, r)
+		}
+	}
+	for _, tool := range []string{"get_task", "get_run", "wait_run"} {
+		if r, _ := call(t, session, tool, every[tool]); !strings.HasPrefix(r.Snapshot["next"].(string), "no box brings the run on") {
+			t.Errorf("%s: %+v", tool, r)
+		}
+	}
+	if r, _ := call(t, session, "list_runs", "{}"); !r.flagged("run_stopped") {
+		t.Errorf("list_runs: %+v", r)
+	}
+}
+
 // The definitions are what clients were told so far, and short: they go into every agent's context.
 func TestDefinitions(t *testing.T) {
 	list, err := pipes(t, newFake(t.TempDir()), allScopes...).ListTools(t.Context(), nil)
@@ -356,6 +377,9 @@ func TestFailures(t *testing.T) {
 		"half a number":         {nil, "prove_event", `{"sequence":1.5}`, "invalid"},
 		"no flag":               {nil, "pause", `{"resume":"yes"}`, "invalid"},
 		"no plan":               {nil, "start_run", `{}`, "invalid"},
+		"a path as a plan":      {nil, "check_plan", `{"plan":"docs/plan.md"}`, "invalid"},
+		"the same, to start":    {nil, "start_run", `{"plan":" plan.md\n"}`, "invalid"},
+		"nothing set up":        {fmt.Errorf("%w: no agents", agentreply.ErrNotSetUp), "check_plan", every["check_plan"], "not_set_up"},
 		"two plans":             {nil, "check_plan", `{"plan":"x","path":"y"}`, "invalid"},
 		"both":                  {nil, "start_run", `{"path":"p","amend":true,"beside":true}`, "invalid"},
 		"a plan that is none":   {nil, "start_run", `{"plan":"hello"}`, "plan_invalid"},
@@ -491,6 +515,24 @@ func TestPlanByText(t *testing.T) {
 	call(t, pipes(t, f, allScopes...), "start_run", string(plan))
 	if diff := cmp.Diff([]string{fmt.Sprintf(`start %d bytes of "", amend false, beside true`, len(onePlan))}, f.calls); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A run is started with the number of tasks that the plan has, before they are recorded.
+func TestStartedWithTasks(t *testing.T) {
+	f := newFake(t.TempDir())
+	f.run.Tasks, f.run.Questions = nil, nil
+	r, _ := call(t, pipes(t, f, allScopes...), "start_run", every["start_run"])
+	if verdict := r.Snapshot["verdict"].(string); !strings.HasPrefix(verdict, "R1 delivers the plan, which has 1 task; ") || strings.Contains(fmt.Sprint(r), "0 of 0") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Who is refused a tool is told what the person runs to give it.
+func TestRefusedToolSaysHow(t *testing.T) {
+	r, _ := call(t, pipes(t, newFake(t.TempDir()), access.Read), "start_run", every["start_run"])
+	if why, _ := r.Snapshot["quoted_reason"].(string); !strings.Contains(why, "signalbox plugin install --for PROGRAM --scope SCOPES") {
+		t.Errorf("%+v", r)
 	}
 }
 

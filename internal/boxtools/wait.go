@@ -88,9 +88,6 @@ func (t *tools) waitRun(a *mcpserver.Arguments) run {
 				return err
 			}
 			if !t.host.Running() { // nothing will happen: the reply says so, and nobody waits for it
-				if last.State != api.RunFinished {
-					last.State = api.RunStopped
-				}
 				return nil
 			}
 			last, err = t.follow(ctx, b, last, since, most)

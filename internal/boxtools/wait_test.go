@@ -224,9 +224,7 @@ func TestWaitOfTwo(t *testing.T) {
 // Without a box that brings a run on, nobody waits: the reply says what to do.
 func TestWaitWithoutABox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := goesOn()
-		r.State = api.RunStopped
-		w, on := newWatched(r)
+		w, on := newWatched(goesOn())
 		w.stopped = true
 		for range 2 {
 			got := mustWait(t, on, `{}`, 0, 0)

@@ -63,8 +63,7 @@ func (a *app) keepWhole(name string, now time.Time, whole any) agentformat.File 
 	return boxtools.Save(filepath.Join(a.dir, agentreply.Directory), name, now, whole)
 }
 
-// statusForAgent is the reply about a run; it says so if there is none, or if the box can't write. A run that ends does so
-// only if a box is there.
+// statusForAgent is the reply about a run; it says so if there is none, or if the box can't write.
 func (a *app) statusForAgent(s status, running bool, now time.Time) (any, error) {
 	switch {
 	case !s.Box.Writable:
@@ -72,10 +71,7 @@ func (a *app) statusForAgent(s status, running bool, now time.Time) (any, error)
 	case s.Run == nil:
 		return agentreply.Everything.Runs(nil, false, now), nil
 	}
-	r := *s.Run
-	if r.State == api.RunEnding && !running {
-		r.State = api.RunStopped
-	}
+	r := agentreply.Standing(*s.Run, running)
 	return agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.RunSnapshot] {
 		return agentreply.Everything.Run(r, now, f)
 	}, func() agentformat.File { return a.keepWhole("run_"+r.ID, now, agentreply.Everything.WholeRun(r, now)) }), nil
@@ -95,6 +91,7 @@ func (a *app) showForAgent(ctx context.Context, name string, now time.Time) (any
 	if err != nil {
 		return nil, err
 	}
+	v.Run = agentreply.Standing(v.Run, a.running())
 	return agentreply.WithFile(func(f agentformat.File) agentformat.Response[agentreply.TaskSnapshot] {
 		return agentreply.Everything.Task(v, now, f)
 	}, func() agentformat.File {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
@@ -26,6 +27,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/boxtools"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/httpapi"
 	"github.com/signalbox-dev/signalbox/internal/redact"
@@ -215,10 +217,21 @@ func (h *toolHost) as(c *api.Client) *api.Client {
 // Running implements [boxtools.Host].
 func (h *toolHost) Running() bool { return h.app.running() }
 
+// setUp returns the settings if they can deliver a plan. A box that runs has its own.
+func (a *app) setUp() (config.Config, error) {
+	c, err := a.settings("")
+	if err == nil && !a.running() {
+		if err = a.haveAgents(c); err != nil {
+			err = fmt.Errorf("%w: %w", agentreply.ErrNotSetUp, err)
+		}
+	}
+	return c, err
+}
+
 // Check implements [boxtools.Host].
 func (h *toolHost) Check(ctx context.Context, q api.StartRun) (api.Run, error) {
 	a := h.caller(io.Discard)
-	c, err := a.settings("")
+	c, err := a.setUp()
 	if err != nil {
 		return api.Run{}, err
 	}
@@ -228,7 +241,7 @@ func (h *toolHost) Check(ctx context.Context, q api.StartRun) (api.Run, error) {
 // Start implements [boxtools.Host].
 func (h *toolHost) Start(ctx context.Context, q api.StartRun) (api.Run, error) {
 	a := h.caller(io.Discard)
-	c, err := a.settings("")
+	c, err := a.setUp()
 	if err == nil && !h.resident { // a client that may not start a run does not start a box either, which would go on with others
 		_, err = a.preview(ctx, c, q)
 	}
@@ -284,7 +297,7 @@ func (h *toolHost) ReadPlan(_ context.Context, path string) (text []byte, at str
 	}
 	if filepath.IsAbs(path) {
 		if path, err = filepath.Rel(followed(c.Dir), followed(path)); err != nil {
-			return nil, "", err
+			return nil, "", unreadable(err)
 		}
 	}
 	hidden, err := box.Dir(a.dir).Hidden(c.Archive)
@@ -292,7 +305,18 @@ func (h *toolHost) ReadPlan(_ context.Context, path string) (text []byte, at str
 		return nil, "", err
 	}
 	text, err = regular.ReadBelow(c.Dir, path, api.MaxPlan, append(hidden, filepath.Join(c.Dir, ".git"))...)
-	return text, followed(filepath.Join(c.Dir, path)), err
+	return text, followed(filepath.Join(c.Dir, path)), unreadable(err)
+}
+
+// unreadable says of a plan's file that it is not there, or is not one that may be read.
+func unreadable(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return &api.Problem{Code: api.CodeNotFound, Message: err.Error()}
+	}
+	return &api.Problem{Code: api.CodeInvalid, Message: err.Error() + "; a plan is read from a regular file of the repository"}
 }
 
 // Diff implements [boxtools.Host].

@@ -18,6 +18,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/gittest"
 )
 
@@ -126,8 +127,8 @@ func TestToolsOverStdio(t *testing.T) {
 	wantFlag(t, session, "list_runs", nil, "no_runs")
 	wantFlag(t, session, "get_run", nil, "not_found")
 	wantFlag(t, session, "check_plan", map[string]any{"path": "plan.md"}, "plan_ok")
-	wantFlag(t, session, "check_plan", map[string]any{"path": "../plan.md"}, "failed")
-	wantFlag(t, session, "check_plan", map[string]any{"path": ".git/config"}, "failed")
+	wantFlag(t, session, "check_plan", map[string]any{"path": "../plan.md"}, "invalid")
+	wantFlag(t, session, "check_plan", map[string]any{"path": ".git/config"}, "invalid")
 	if _, err := os.Stat(filepath.Join(repo, ".signalbox")); err == nil {
 		t.Error("a box was made, and nothing was started")
 	}
@@ -291,13 +292,37 @@ func TestToolsWithoutABox(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantFlag(t, session, "get_run", nil, "question_waiting")
+	wantFlag(t, session, "get_run", nil, "run_stopped")
 	wantFlag(t, session, "wait_run", nil, "run_stopped")
+	wantFlag(t, session, "check_plan", map[string]any{"path": "none.md"}, "not_found")
+	wantFlag(t, session, "check_plan", map[string]any{"path": "../plan.md"}, "invalid")
+	wantFlag(t, session, "check_plan", map[string]any{"path": "/etc/passwd"}, "invalid")
 	wantFlag(t, session, "answer_question", map[string]any{"question": "R1-Q1", "answer": "blue, I say"}, "done")
 	wantFlag(t, session, "cancel", map[string]any{"id": "R1"}, "done")
 	if err := session.Close(); err != nil {
 		t.Error(err)
 	}
 	recordedBy(t, repo, "client:claude")
+}
+
+// Where no agents are named, a plan can't be delivered, and the person is asked to set that up.
+func TestToolsNotSetUp(t *testing.T) {
+	t.Parallel()
+	repo := toolRepo(t)
+	if err := os.Remove(filepath.Join(repo, config.File)); err != nil {
+		t.Fatal(err)
+	}
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
+		Connect(t.Context(), &mcp.CommandTransport{Command: signalbox(t, repo, "mcp")}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range []string{"check_plan", "start_run"} {
+		wantFlag(t, session, tool, map[string]any{"path": "plan.md"}, "not_set_up")
+	}
+	if err := session.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // recordedBy wants events of each of these.
