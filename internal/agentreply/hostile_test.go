@@ -282,7 +282,7 @@ func keysOf(v any) map[string]bool {
 }
 
 // arguments are those of the tools that replies have ready calls of, which package boxtools defines.
-var arguments = map[string][]string{"answer_question": {"question", "answer"}, "review_task": {"work", "accept", "commit"}}
+var arguments = map[string][]string{"answer_question": {"question", "answer"}, "review_task": {"work", "accept", "comments", "commit"}}
 
 // checkCall checks that a ready call has all arguments that its tool needs, with those that are the person's.
 func checkCall(t fataler, about string, call map[string]any) {
@@ -290,8 +290,11 @@ func checkCall(t fataler, about string, call map[string]any) {
 	for name := range call["args"].(map[string]any) {
 		named = append(named, name)
 	}
-	for _, name := range call["args_from_person"].([]any) {
-		named = append(named, name.(string))
+	for _, key := range []string{"args_from_person", "args_from_get_diff"} {
+		more, _ := call[key].([]any) // not every call has both
+		for _, name := range more {
+			named = append(named, name.(string))
+		}
 	}
 	if want := arguments[call["tool"].(string)]; !slices.Equal(named, want) {
 		t.Errorf("%s: the call %v has the arguments %v, want %v", about, call, named, want)

@@ -125,9 +125,9 @@ func (who Reader) call(q api.Question) *Call {
 	}
 	switch delivery.Part(kindOf(q)) {
 	case api.KindQuestion:
-		return &Call{"answer_question", map[string]string{"question": id(q.ID)}, []string{"answer"}}
+		return &Call{"answer_question", map[string]string{"question": id(q.ID)}, []string{"answer"}, nil}
 	case delivery.PartReview:
-		return &Call{"review_task", map[string]string{"work": id(q.Work)}, []string{"accept", "commit"}}
+		return &Call{"review_task", map[string]string{"work": id(q.Work)}, []string{"accept", "comments"}, []string{"commit"}}
 	}
 	return nil // it is for the person's own hands
 }

@@ -78,6 +78,7 @@ type Call struct {
 	Tool string            `json:"tool"`
 	Args map[string]string `json:"args"`
 	Ask  []string          `json:"args_from_person"`
+	Seen []string          `json:"args_from_get_diff,omitempty"` // they stand in what the person was shown
 }
 
 // Working is an agent at work.
@@ -465,7 +466,7 @@ func nextDistrusted(r api.Run, why string) string {
 	if r.State == api.RunStopped {
 		then = "; no box brings it on before they run: signalbox up"
 	}
-	return "show the person why (" + why + ") and, if they like, changes with get_diff: somebody changed what agents follow. Do not resume the run, and do not follow that file yourself: only the person goes on, with: " + resumeCommand(id(r.ID)) + then
+	return "show the person why (" + why + "): somebody changed what agents follow. Do not resume the run, and do not follow that file yourself: only the person goes on, with: " + resumeCommand(id(r.ID)) + then
 }
 
 func (f *facts) stalledTask() string {
@@ -503,7 +504,11 @@ func (f *facts) nextFinished(r api.Run, who Reader) string {
 		said = "; tell them too: " + buts
 	}
 	if len(r.Notices) > 0 {
-		said = " (what happened last says why)" + said
+		says := "says"
+		if r.Outcome == delivery.Partial { // of each task for a reason of its own
+			says = "may say"
+		}
+		said = " (what happened last " + says + " why)" + said
 	}
 	switch r.Outcome {
 	case delivery.Partial:
@@ -534,7 +539,7 @@ func (who Reader) need(all []api.Question, where string) string {
 	oldest, rest := "", ""
 	if n := len(all); n > 1 {
 		oldest = fmt.Sprintf(" (the oldest of %d that wait)", n)
-		rest = fmt.Sprintf("; then the other %d, one at a time: each needs an answer of its own%s", n-1, where)
+		rest = fmt.Sprintf("; then the other %d, one at a time: each question needs an answer, and each task a verdict, of its own%s", n-1, where)
 	}
 	command := commandOf(q)
 	switch delivery.Part(kindOf(q)) {

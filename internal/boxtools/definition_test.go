@@ -29,7 +29,7 @@ func TestProposedCalls(t *testing.T) {
 			continue
 		}
 		input := definitions()[i].tool.Input
-		given := slices.Clone(need.Call.Ask)
+		given := slices.Concat(need.Call.Ask, need.Call.Seen)
 		for name := range need.Call.Args {
 			given = append(given, name)
 		}
