@@ -313,7 +313,12 @@ func TestRefusedWord(t *testing.T) {
 				_ = syscall.Kill(p.pid, syscall.SIGKILL)
 			}
 			// A report as another version may have written it.
-			if err := os.WriteFile(found[0], []byte(`{"seq":1,"kind":"word","turn":1,"bytes":0,"sha256":"","at":"2026-01-01T00:00:00Z"}`), 0o600); err != nil {
+			// The living reads it at any moment, so that it has to change as a whole.
+			other := filepath.Join(t.TempDir(), "other")
+			if err := os.WriteFile(other, []byte(`{"seq":1,"kind":"word","turn":1,"bytes":0,"sha256":"","at":"2026-01-01T00:00:00Z"}`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(other, found[0]); err != nil {
 				t.Fatal(err)
 			}
 			n = w.up()
