@@ -74,7 +74,7 @@ A box that runs offers the same over HTTP, to those who have a token; --http say
 		},
 	}
 	cmd.Flags().BoolVar(&overHTTP, "http", false, "say where the running box offers the tools over HTTP, and how to get a token")
-	cmd.Flags().StringSliceVar(&scopes, "scope", []string{string(access.Read), string(access.Operate)}, "what it `MAY` do: read, operate, answer")
+	cmd.Flags().StringSliceVar(&scopes, "scope", strings.Split(access.Words(defaultScopes, ","), ","), "what it `MAY` do: read, operate, answer")
 	cmd.Flags().StringVar(&name, "name", defaultClient, "the `NAME` that what it does is recorded under")
 	return cmd
 }
@@ -244,9 +244,6 @@ func (h *toolHost) Start(ctx context.Context, q api.StartRun) (api.Run, error) {
 	c, err := a.setUp()
 	if err == nil && !h.resident { // a client that may not start a run does not start a box either, which would go on with others
 		_, err = a.preview(ctx, c, q)
-	}
-	if err == nil {
-		err = a.rehearse(ctx, c, q)
 	}
 	if err != nil {
 		return api.Run{}, err
