@@ -53,7 +53,7 @@ var owners = map[string][]string{
 	"golang.org/x/sys":                       {"internal/sandbox"},
 	"golang.org/x/term":                      {"internal/command"},
 	"modernc.org/sqlite":                     {"internal/portfolio/store"},
-	"os/exec":                                {"internal/mutant", "internal/mutant/due", "internal/doctest", "internal/gittest", "internal/bench", "internal/process", "internal/worktree", "internal/config", "internal/sandbox", "internal/inventory"},
+	"os/exec":                                {"internal/mutant", "internal/mutant/due", "internal/doctest", "internal/gittest", "internal/mcpserver/mcptest", "internal/bench", "internal/process", "internal/worktree", "internal/config", "internal/sandbox", "internal/inventory"},
 }
 
 // deciding are the packages that record and decide. What reaches outside is the runner's and the server's.
@@ -63,7 +63,7 @@ var deciding = []string{"internal/box", "internal/conductor", "internal/order"}
 var doing = []string{"net/http", "os/exec", module + "/internal/gate", module + "/internal/process", module + "/internal/sandbox", module + "/internal/session", module + "/internal/worktree"}
 
 // testSupport packages are imported by tests only.
-var testSupport = []string{"internal/doctest", "internal/gittest", "internal/mutant", "internal/archtest", "internal/engine/enginetest", "internal/archive/archivetest", "internal/conductor/conductortest"}
+var testSupport = []string{"internal/doctest", "internal/gittest", "internal/mutant", "internal/archtest", "internal/engine/enginetest", "internal/archive/archivetest", "internal/conductor/conductortest", "internal/mcpserver/mcptest"}
 
 // file is one source file that is not a test.
 type file struct {

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,6 +24,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/agentreply"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/boxtools"
+	"github.com/signalbox-dev/signalbox/internal/mcpserver/mcptest"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
 
@@ -612,32 +612,21 @@ func TestServerSaysWhatItIs(t *testing.T) {
 
 // TestInspector asks by a client that is not of the same making.
 func TestInspector(t *testing.T) {
-	inspector := os.Getenv("MCP_INSPECTOR")
-	if inspector == "" {
-		t.Skip("MCP_INSPECTOR does not say where mcp-inspector is")
-	}
 	f := newFake(t.TempDir())
 	server := httptest.NewServer(boxtools.Handler(func(*http.Request) (boxtools.Client, bool) { // it sends no token
 		return boxtools.Client{Name: "inspector", Scopes: []access.Scope{access.Read, access.Operate}}, true
 	}, func(boxtools.Client) boxtools.Host { return f }, boxtools.Options{}))
 	defer server.Close()
-	ask := func(arguments ...string) (answer struct {
+	inspector := mcptest.NewInspector(t, "", server.URL, "--transport", "http")
+	type answer struct {
 		Tools             []struct{ Name string }
 		StructuredContent reply
 		Contents          []struct{ Text string }
 		Messages          []any
-	}) {
+	}
+	ask := func(method string, arguments ...string) answer {
 		t.Helper()
-		command := exec.CommandContext(t.Context(), inspector, append([]string{"--cli", server.URL, "--transport", "http", "--method"}, arguments...)...)
-		command.Stderr = os.Stderr
-		out, err := command.Output()
-		if err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		if err := json.Unmarshal(out, &answer); err != nil {
-			t.Fatal(err)
-		}
-		return answer
+		return mcptest.Ask[answer](t, inspector, method, arguments...)
 	}
 	if n := len(ask("tools/list").Tools); n != 15 {
 		t.Errorf("%d tools", n)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/gittest"
+	"github.com/signalbox-dev/signalbox/internal/mcpserver/mcptest"
 )
 
 // toolRepo is a checkout with a plan whose agent asks a question first.
@@ -494,28 +495,17 @@ func TestToolsUsage(t *testing.T) {
 // TestToolsInspector asks by a client that is not of the same making, over standard input and output.
 func TestToolsInspector(t *testing.T) {
 	t.Parallel()
-	inspector := os.Getenv("MCP_INSPECTOR")
-	if inspector == "" {
-		t.Skip("MCP_INSPECTOR does not say where mcp-inspector is")
-	}
 	repo := toolRepo(t)
 	program := signalbox(t, repo).Path
-	ask := func(arguments ...string) (answer struct {
+	inspector := mcptest.NewInspector(t, repo, program, "mcp")
+	type answer struct {
 		Tools             []struct{ Name string }
 		StructuredContent toolReply
 		Contents          []struct{ Text string }
-	}) {
+	}
+	ask := func(method string, arguments ...string) answer {
 		t.Helper()
-		command := exec.CommandContext(t.Context(), inspector, append([]string{"--cli", program, "mcp", "--method"}, arguments...)...)
-		command.Dir, command.Stderr = repo, os.Stderr
-		out, err := command.Output()
-		if err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		if err := json.Unmarshal(out, &answer); err != nil {
-			t.Fatal(err)
-		}
-		return answer
+		return mcptest.Ask[answer](t, inspector, method, arguments...)
 	}
 	if n := len(ask("tools/list").Tools); n != 15 {
 		t.Errorf("%d tools", n)

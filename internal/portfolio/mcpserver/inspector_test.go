@@ -1,39 +1,26 @@
 package mcpserver_test
 
 import (
-	"encoding/json"
-	"os"
-	"os/exec"
 	"testing"
 
+	"github.com/signalbox-dev/signalbox/internal/mcpserver/mcptest"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/mcpserver"
 )
 
 // TestInspector asks by a client that is not of the same making: the command line of
 // @modelcontextprotocol/inspector, whose program is in $MCP_INSPECTOR.
 func TestInspector(t *testing.T) {
-	inspector := os.Getenv("MCP_INSPECTOR")
-	if inspector == "" {
-		t.Skip("MCP_INSPECTOR does not say where mcp-inspector is")
-	}
 	url := listen(t, &fake{dir: t.TempDir()}, mcpserver.Options{})
-	ask := func(arguments ...string) (answer struct {
+	inspector := mcptest.NewInspector(t, "", url, "--transport", "http")
+	type answer struct {
 		Tools             []struct{ Name string }
 		StructuredContent struct{ Status, Shares string }
 		Content           []struct{ Type, URI string }
 		Contents          []struct{ Text string }
-	}) {
+	}
+	ask := func(method string, arguments ...string) answer {
 		t.Helper()
-		command := exec.CommandContext(t.Context(), inspector, append([]string{"--cli", url, "--transport", "http", "--method"}, arguments...)...)
-		command.Stderr = os.Stderr
-		out, err := command.Output()
-		if err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		if err := json.Unmarshal(out, &answer); err != nil {
-			t.Fatal(err)
-		}
-		return answer
+		return mcptest.Ask[answer](t, inspector, method, arguments...)
 	}
 	if n := len(ask("tools/list").Tools); n != 2 {
 		t.Errorf("%d tools", n)
