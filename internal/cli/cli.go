@@ -75,7 +75,7 @@ Everything is recorded in a ledger that can't be changed quietly (show, ledger, 
 		a.pauseCommand(), a.retryCommand(), a.cleanCommand())
 	command.Group(root, "Hand work over by hand", a.upCommand(), a.workCommand(), a.claimCommand(), a.renewCommand(), a.releaseCommand(),
 		a.emitCommand(), a.gateCommand(), a.eventsCommand())
-	command.Group(root, "Work from inside an agent", a.pluginCommand(), a.mcpCommand())
+	command.Group(root, "From inside an agent", a.pluginCommand(), a.mcpCommand())
 	command.Group(root, "Ask a model", a.askCommand(), a.treeCommand())
 	command.Group(root, "Read and teach signals", a.scanCommand(), a.signalsCommand(), a.execCommand())
 	command.Group(root, "Prove, keep, measure", a.verifyCommitCommand(), a.ledgerCommand(), a.backupCommand(), a.restoreCommand(), a.benchCommand(), a.tokenCommand(), a.VersionCommand("signalbox"), a.ManualCommand("signalbox"))
