@@ -98,6 +98,9 @@ func (w *world) inside() []string {
 		at, _ := os.Readlink(filepath.Join(dir, "cwd"))
 		if strings.HasPrefix(at, filepath.Join(w.dir, ".signalbox")+"/") {
 			line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+			if len(line) == 0 {
+				continue // it is killed and has given up its memory: it runs nothing any more
+			}
 			all = append(all, filepath.Base(dir)+" "+strings.ReplaceAll(string(line), "\x00", " "))
 		}
 	}
