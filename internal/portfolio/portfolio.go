@@ -36,17 +36,35 @@ const (
 	Dividend    Action = "DIVIDEND"
 	TransferIn  Action = "TRANSFER_IN"
 	TransferOut Action = "TRANSFER_OUT"
+	// ReturnOfCapital pays Amount, or Price for a share, out of what the account's shares cost.
+	ReturnOfCapital Action = "RETURN_OF_CAPITAL"
+	// Spinoff gives Ratio shares of Into for one of Symbol, and BasisShare of its cost with them.
+	Spinoff Action = "SPINOFF"
+	// Merger takes Quantity shares of Symbol, which are all of the account's. For cash alone, Into is
+	// empty and Price or Amount is what was paid, as in a sale. For shares, there are Ratio shares of
+	// Into for one. If cash comes with them, it is Price for one share of Symbol, or Amount in all, and
+	// IntoPrice is what one share of Into was worth.
+	Merger Action = "MERGER"
+	// Rename makes Into of Symbol, share for share, in all accounts.
+	Rename Action = "RENAME"
+	// BuyCall buys the right to buy Quantity shares of Symbol. It is no position here, but may
+	// take a loss away.
+	BuyCall Action = "BUY_CALL"
 )
 
-// Actions are all of them, in the order in which a day's transactions take effect: shares
-// are there before they leave, and a split comes before everything.
+// Actions are all of them. On a day, those that a company decides come before those that an owner
+// does.
 func Actions() []Action {
-	return []Action{Split, Buy, Reinvest, TransferOut, TransferIn, Sell, Dividend}
+	return []Action{
+		Split, Rename, Spinoff, Merger, ReturnOfCapital,
+		Buy, Reinvest, TransferOut, TransferIn, Sell, Dividend, BuyCall,
+	}
 }
 
 // A Transaction is one row of an account's history.
 type Transaction struct {
 	Date     Date
+	Time     Clock // of the day, where the source says it
 	Account  string
 	Action   Action
 	Symbol   string
@@ -56,7 +74,26 @@ type Transaction struct {
 	// Amount is what was paid or received in all, fees included, where the source says so: a
 	// broker's rounded total is right and quantity times price is not. Zero is not said.
 	Amount Decimal
-	Note   string
+	// FreeOfCost tells that shares which came in cost nothing. A transfer that has neither this nor
+	// a cost says nothing of it.
+	FreeOfCost bool
+	Order      string  // the broker's id of the order that this is a fill of
+	Ratio      Decimal // shares of Into for one of Symbol
+	BasisShare Decimal // the part of the cost that goes to Into, from 0 to 1
+	Into       string  // the symbol that a company's decision leads to
+	IntoPrice  Decimal // what one share of Into was worth
+	Note       string
+}
+
+// An Unread is a row of a file that does something, though nobody could read what. Its texts can be
+// printed as they are. What the row does not say is empty.
+type Unread struct {
+	Date    Date
+	Account string
+	Symbol  string
+	Line    int
+	Text    string // the row's beginning
+	Reason  string // and what the user can do
 }
 
 // Cost is what the shares cost, fees included.
@@ -96,6 +133,7 @@ const (
 	maxSymbol  = 32
 	maxAccount = 64
 	maxNote    = 512
+	maxOrder   = 64
 )
 
 // The ratios that splits have.
@@ -107,7 +145,7 @@ func (t Transaction) Check() error {
 	case t.Date.IsZero():
 		return errors.New("there is no date")
 	case !slices.Contains(Actions(), t.Action):
-		return fmt.Errorf("the action %.32q is unknown; the actions are BUY, SELL, REINVEST, SPLIT, DIVIDEND, TRANSFER_IN and TRANSFER_OUT", t.Action)
+		return fmt.Errorf("the action %.32q is unknown; the actions are %s", t.Action, actionNames())
 	case t.Account == "":
 		return errors.New("there is no account")
 	case t.Symbol == "":
@@ -118,16 +156,61 @@ func (t Transaction) Check() error {
 		return fmt.Errorf("%.40q is no symbol", t.Symbol)
 	case len(t.Note) > maxNote || !printable(t.Note):
 		return fmt.Errorf("the note is longer than %d bytes or has characters that can't be printed", maxNote)
-	case t.Quantity.Sign() < 0 || t.Quantity.IsZero() && t.Action != Dividend:
+	case len(t.Order) > maxOrder || !printable(t.Order):
+		return fmt.Errorf("the order's id is longer than %d bytes or has characters that can't be printed", maxOrder)
+	case t.Quantity.Sign() < 0 || t.Quantity.IsZero() && !t.Action.countsNothing():
 		return fmt.Errorf("the quantity of a %s is more than zero, not %s", t.Action, t.Quantity)
-	case t.Action == Split && (t.Quantity.Cmp(leastRatio) < 0 || t.Quantity.Cmp(mostRatio) > 0):
+	case t.Action == Split && !isRatio(t.Quantity):
 		return fmt.Errorf("a split gives %s to %s new shares for one old, not %s", leastRatio, mostRatio, t.Quantity)
 	case t.Price.Sign() < 0:
 		return fmt.Errorf("the price %s is less than zero", t.Price)
 	case t.Amount.Sign() < 0:
 		return fmt.Errorf("the amount %s is less than zero", t.Amount)
 	}
+	return t.checkInto()
+}
+
+// checkInto says what is wrong with the symbol that a company's decision leads to, and what comes of it.
+func (t Transaction) checkInto() error {
+	leads := t.Action == Spinoff || t.Action == Rename || t.Action == Merger && t.Into != ""
+	one := NewDecimal(1, 0)
+	switch {
+	case !leads && (t.Into != "" || !t.Ratio.IsZero() || !t.BasisShare.IsZero() || !t.IntoPrice.IsZero()):
+		return fmt.Errorf("a %s leads to no other symbol, and has no ratio, basis_share or into_price", t.Action)
+	case !leads:
+		return nil
+	case !IsSymbol(t.Into):
+		return fmt.Errorf("into is the symbol that the %s leads to, not %.40q", t.Action, t.Into)
+	case t.Into == t.Symbol:
+		return fmt.Errorf("the %s leads from %s to itself", t.Action, t.Symbol)
+	case t.Action != Rename && !isRatio(t.Ratio):
+		return fmt.Errorf("ratio is how many shares of %s came for one of %s, from %s to %s, not %s", t.Into, t.Symbol, leastRatio, mostRatio, t.Ratio)
+	case t.Action == Rename && !t.Ratio.IsZero() && t.Ratio.Cmp(one) != 0:
+		return fmt.Errorf("a RENAME is share for share; write a SPLIT of %s besides", t.Ratio)
+	case t.Action == Spinoff && (t.BasisShare.Sign() <= 0 || t.BasisShare.Cmp(one) >= 0):
+		return fmt.Errorf("basis_share is the part of the cost that goes to %s, between 0 and 1, not %s; the company says it in its Form 8937", t.Into, t.BasisShare)
+	case t.Action != Spinoff && !t.BasisShare.IsZero():
+		return fmt.Errorf("a %s takes the whole cost along, and has no basis_share", t.Action)
+	case t.IntoPrice.Sign() < 0:
+		return fmt.Errorf("into_price %s is less than zero", t.IntoPrice)
+	case t.Action == Merger && t.IntoPrice.IsZero() && !(t.Price.IsZero() && t.Amount.IsZero()):
+		return fmt.Errorf("of a MERGER for shares and cash, into_price says what one share of %s was worth on that day: the gain can't be told without it", t.Into)
+	}
 	return nil
+}
+
+func isRatio(r Decimal) bool { return r.Cmp(leastRatio) >= 0 && r.Cmp(mostRatio) <= 0 }
+
+// countsNothing tells of an action that may leave out how many shares it is about.
+func (a Action) countsNothing() bool { return a == Dividend || a == Spinoff || a == Rename }
+
+func actionNames() string {
+	names := make([]string, 0, len(Actions()))
+	for _, a := range Actions() {
+		names = append(names, string(a))
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
 }
 
 // Symbol is a ticker as it is kept: in capitals, and with a point before the class of a share,

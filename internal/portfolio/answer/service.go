@@ -121,6 +121,7 @@ type State struct {
 	Book     *lots.Book
 	Closes   map[string]price.Bar // each symbol's last bar up to AsOf
 	Holdings []broker.Holding
+	Unread   []portfolio.Unread // rows up to AsOf, or of no day, that nobody could read
 }
 
 // Load reads the portfolio as it was on a day.
@@ -146,7 +147,7 @@ func (s *Service) Load(ctx context.Context, asOf portfolio.Date) (state State, e
 func (state State) Harvest(p harvest.Params) *harvest.Result {
 	return harvest.Suggest(harvest.Input{
 		AsOf: state.AsOf, MinLoss: p.MinLoss, SortBy: p.SortBy, AccountID: p.AccountID,
-		Book: state.Book, Closes: state.Closes, History: state.History, Holdings: state.Holdings,
+		Book: state.Book, Closes: state.Closes, History: state.History, Holdings: state.Holdings, Unread: state.Unread,
 		Rules: state.Settings.Rules(), Filing: state.Settings.Filing,
 	})
 }
@@ -155,7 +156,7 @@ func (state State) Harvest(p harvest.Params) *harvest.Result {
 func (state State) ExitSignals(p exitsignal.Params, market exitrule.Market) *exitsignal.Result {
 	return exitsignal.Check(exitsignal.Input{
 		Ticker: p.Ticker, Shares: p.Shares, AccountID: p.AccountID, AsOf: state.AsOf,
-		Config: state.Settings.Exit, Market: market, History: state.History, Rules: state.Settings.Rules(),
+		Config: state.Settings.Exit, Market: market, History: state.History, Unread: state.Unread, Rules: state.Settings.Rules(),
 	})
 }
 

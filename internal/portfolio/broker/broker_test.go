@@ -204,7 +204,7 @@ func TestCanonicalColumns(t *testing.T) {
 			t.Errorf("%q: %v %+v", text, err, file.Skipped)
 			continue
 		}
-		if diff := cmp.Diff(want, file.Transactions[0], cmp.Comparer(func(a, b portfolio.Decimal) bool { return a.Cmp(b) == 0 }), cmp.Comparer(func(a, b portfolio.Date) bool { return a == b })); diff != "" {
+		if diff := cmp.Diff(want, file.Transactions[0], cmp.Comparer(func(a, b portfolio.Decimal) bool { return a.Cmp(b) == 0 }), cmp.Comparer(func(a, b portfolio.Date) bool { return a == b }), cmp.Comparer(func(a, b portfolio.Clock) bool { return a == b })); diff != "" {
 			t.Errorf("%q: %s", text, diff)
 		}
 	}

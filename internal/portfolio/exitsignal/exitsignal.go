@@ -41,6 +41,7 @@ type Input struct {
 	Config    exitrule.Config
 	Market    exitrule.Market
 	History   []portfolio.Transaction // of the household; other symbols matter to wash sales
+	Unread    []portfolio.Unread      // up to AsOf; what is not known of their tickers
 	Rules     lots.Rules
 }
 

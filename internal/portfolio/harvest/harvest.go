@@ -52,6 +52,7 @@ type Input struct {
 	Closes    map[string]price.Bar
 	History   []portfolio.Transaction
 	Holdings  []broker.Holding
+	Unread    []portfolio.Unread // up to AsOf; what is not known of their tickers
 	Rules     lots.Rules
 	Filing    string // as in settings; settings.MarriedSeparately halves the deduction limit
 }
