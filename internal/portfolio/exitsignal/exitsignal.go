@@ -112,7 +112,9 @@ func (r *Result) FileName() string { return "exit_signals_" + r.Ticker }
 // Shares that are asked for are a part of those held. More are taken only if there is no history
 // of the ticker to hold against them.
 func Check(in Input) *Result {
-	traded := slices.ContainsFunc(in.History, func(t portfolio.Transaction) bool { return t.Symbol == in.Ticker && !t.Date.After(in.AsOf) })
+	traded := slices.ContainsFunc(in.History, func(t portfolio.Transaction) bool {
+		return (t.Symbol == in.Ticker || t.Into == in.Ticker) && !t.Date.After(in.AsOf)
+	})
 	if err := in.check(traded); err != nil {
 		return Failed(in.Ticker, err)
 	}
@@ -153,7 +155,7 @@ func Check(in Input) *Result {
 	}
 	r.TradeEligible, r.RecommendedActions = true, plan.Orders
 	if traded {
-		r.Tax = in.tax(r, plan.Sales, history)
+		r.Tax = in.tax(r, plan.Sales, history, book)
 	}
 	return r
 }
@@ -204,9 +206,10 @@ func (r *Result) note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
-// related is the history up to the day of what the wash-sale rule can connect with the ticker.
+// related is the history up to the day of what the wash-sale rule, or a company's decision, can connect
+// with the ticker.
 func (in Input) related() []portfolio.Transaction {
-	symbols := related(in.Rules, in.Ticker)
+	symbols := related(in.Rules, in.History, in.Ticker)
 	var history []portfolio.Transaction
 	for _, t := range in.History {
 		if symbols[t.Symbol] && !t.Date.After(in.AsOf) {
@@ -274,13 +277,19 @@ func (in Input) position(r *Result, book *lots.Book) {
 	p.Accounts = slices.DeleteFunc(p.Accounts, func(a Holding) bool { return a.Shares.IsZero() })
 }
 
-// related are the symbols that can have to do with the washes of some, themselves included.
-func related(rules lots.Rules, symbols ...string) map[string]bool {
+// related are the symbols that can have to do with the washes of some, or that they came of,
+// themselves included.
+func related(rules lots.Rules, history []portfolio.Transaction, symbols ...string) map[string]bool {
 	related := map[string]bool{}
 	for _, symbol := range symbols {
 		related[symbol] = true
 	}
 	groups := slices.Concat(rules.Identical, rules.Similar)
+	for _, t := range history {
+		if t.Into != "" {
+			groups = append(groups, []string{t.Symbol, t.Into})
+		}
+	}
 	for grown := true; grown; {
 		grown = false
 		for _, group := range groups {
