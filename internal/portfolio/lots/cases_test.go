@@ -27,7 +27,7 @@ func TestCases(t *testing.T) {
 		t.Fatal(err)
 	}
 	cases := parseCases(t, string(data))
-	if len(cases) < 41 {
+	if len(cases) < 160 {
 		t.Errorf("%d cases", len(cases))
 	}
 	for _, c := range cases {
