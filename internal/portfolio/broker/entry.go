@@ -55,11 +55,15 @@ type entry struct {
 	contract string // the option's own symbol, as the file writes it
 	// perContract is how many shares an option is for, where the file says it.
 	perContract portfolio.Decimal
-	// Of what a company decided: the symbol that it began with, the new shares for one old, and
-	// what rows of one event have in common, where the file says these.
-	from  string
-	ratio portfolio.Decimal
-	event string
+	// Of what a company decided, where the file says these: the symbol or the name that it began
+	// with, the new shares for one old, what rows of one event have in common, and the day on which
+	// cash was paid if it is not the date.
+	from, fromName string
+	ratio          portfolio.Decimal
+	event          string
+	paid           portfolio.Date
+	both           bool // shares and cash come
+	unlike         bool // what looks like a split may be a spin-off
 }
 
 func (e *entry) sortedBy() portfolio.Date {
@@ -127,10 +131,6 @@ func (r *reading) book(e entry) {
 	}
 }
 
-// payer is the quantity of a return of capital: it is paid for all shares, and the row does not say
-// how many these are.
-var payer = portfolio.NewDecimal(1, 0)
-
 // paidInLieu remembers that a fraction of a share was paid out, so that the shares of the position
 // don't tell a ratio.
 func (r *reading) paidInLieu(e entry) {
@@ -140,14 +140,21 @@ func (r *reading) paidInLieu(e entry) {
 	r.inLieu[position{e.account, e.symbol}] = true
 }
 
-// payBack books capital that was paid back. The file says how much in all, and not for how many
-// shares: all that the account has.
+// payBack books capital that was paid back. It lowers the cost of the shares that it was paid for,
+// and most files do not say how many these are.
 func (r *reading) payBack(e entry) {
-	if e.amount.Sign() <= 0 {
-		r.doubt(e, "it takes capital that was paid back again, or pays nothing; correct the row that it belongs to in canonical form as RETURN_OF_CAPITAL")
-		return
+	switch {
+	case e.amount.Sign() <= 0:
+		r.doubt(e, "it takes back capital that was paid, or pays nothing; correct the row that it belongs to in canonical form as RETURN_OF_CAPITAL")
+	case e.quantity.Sign() <= 0:
+		r.doubt(e, fmt.Sprintf("a return of capital of %s in all, and the row does not say for how many shares; write it in canonical form, where SHARES is the shares that the account had, and PRICE is what was paid for one: %s",
+			e.amount, canonicalLine(e.date, e.account, portfolio.ReturnOfCapital, e.symbol, "SHARES", "PRICE")))
+	default:
+		r.add(e.place, portfolio.Transaction{
+			Date: e.date, Account: e.account, Action: portfolio.ReturnOfCapital, Symbol: e.symbol, Quantity: e.quantity,
+			Price: perShare(e.amount, e.quantity), Amount: e.amount,
+		})
 	}
-	r.add(e.place, portfolio.Transaction{Date: e.date, Account: e.account, Action: portfolio.ReturnOfCapital, Symbol: e.symbol, Quantity: payer, Amount: e.amount})
 }
 
 // doubt skips a row and remembers that the count of the symbol's shares is not certain.

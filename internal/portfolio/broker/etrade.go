@@ -39,6 +39,7 @@ func (r *reading) etrade(t *table, c columns, titles []string) error {
 				e.does, e.why = does, ""
 			}
 		}
+		e.fromName = originName(e.name)
 		if security == "MMF" {
 			e.does = sweeps
 		}

@@ -52,6 +52,8 @@ type event struct {
 	old, into        string // symbols, empty if they can't be told
 	gone, came, cash portfolio.Decimal
 	ratio            portfolio.Decimal // that the file says
+	paid             portfolio.Date    // the day of the cash
+	both             bool              // shares and cash come, or may come
 	mixed            bool              // its rows are those of several events, or contradict each other
 }
 
@@ -72,10 +74,18 @@ func (r *reading) settleEvents() {
 		}
 		groups[k] = append(groups[k], e)
 	}
+	var events []event
+	loose := map[string]bool{} // accounts with shares of a merger for which none went
 	for _, k := range keys {
 		for _, rows := range r.apart(groups[k]) {
-			r.settleEvent(r.eventOf(rows))
+			v := r.eventOf(rows)
+			loose[k.account] = loose[k.account] || k.does == merges && v.gone.IsZero() && !v.came.IsZero()
+			events = append(events, v)
 		}
+	}
+	for _, v := range events {
+		v.both = v.both || loose[v.account] && v.came.IsZero()
+		r.settleEvent(v)
 	}
 }
 
@@ -125,12 +135,17 @@ func (r *reading) eventOf(rows []entry) event {
 			v.came = v.came.Add(e.quantity)
 			set(&v.into, symbol)
 		}
-		if e.from != "" {
-			set(&v.old, e.from)
+		set(&v.old, e.from)
+		if v.old == "" && e.fromName != "" {
+			v.old = r.symbolOf(entry{name: e.fromName})
 		}
 		if e.ratio.Sign() > 0 {
 			v.ratio = e.ratio
 		}
+		if !e.amount.IsZero() {
+			v.paid = e.paid
+		}
+		v.both = v.both || e.both
 		v.mixed = v.mixed || e.amount.Sign() < 0
 		v.cash = v.cash.Add(e.amount)
 	}
@@ -165,12 +180,14 @@ func (r *reading) merge(v event) {
 	case clear && v.old == v.into && v.gone.Cmp(v.came) == 0 && v.cash.IsZero():
 		r.nothing(v, "the shares stay what they were: as many, under the same symbol")
 		return
-	case clear && v.came.IsZero() && v.cash.Sign() > 0:
-		t.Amount = v.cash
+	case clear && v.came.IsZero() && v.cash.Sign() > 0 && !v.both && v.ratio.IsZero():
+		if t.Amount = v.cash; !v.paid.IsZero() {
+			t.Date = v.paid
+		}
 		t.Price = perShare(v.cash, v.gone)
 		r.event(v, t)
 		return
-	case clear && v.cash.IsZero() && v.into != "" && v.old != v.into && exact:
+	case clear && v.cash.IsZero() && !v.both && v.into != "" && v.old != v.into && exact:
 		t.Into, t.Ratio = v.into, ratio
 		r.event(v, t)
 		return
@@ -180,13 +197,13 @@ func (r *reading) merge(v event) {
 	if v.gone.Sign() > 0 {
 		quantity = v.gone.String()
 	}
-	if v.came.IsZero() || !v.cash.IsZero() {
+	if v.came.IsZero() || v.both || !v.cash.IsZero() {
 		price = "PRICE"
 		if v.gone.Sign() > 0 && v.cash.Sign() > 0 {
 			price = perShare(v.cash, v.gone).String()
 		}
 	}
-	if !v.came.IsZero() || v.gone.IsZero() && v.cash.IsZero() {
+	if !v.came.IsZero() || v.both || v.gone.IsZero() && v.cash.IsZero() {
 		shares, into = "RATIO", orWord(v.into, "NEW")
 		if exact {
 			shares = ratioText(ratio)
@@ -356,6 +373,15 @@ func explain(line string, v event) string {
 		return ""
 	}
 	return ", where " + strings.Join(list, "; ")
+}
+
+// originName is the company in "SPINOFF FROM PARENT CORP", if a text names one.
+func originName(text string) string {
+	text = strings.ToUpper(text)
+	if _, name, found := strings.Cut(text, " FROM "); found && deedOf(text) == spins {
+		return name
+	}
+	return ""
 }
 
 // deedOf reads from a description what a company decided.

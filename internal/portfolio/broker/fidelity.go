@@ -30,10 +30,7 @@ func (r *reading) fidelity(t *table, c columns) error {
 		}
 		e.does, e.why = fidelityDeed(action)
 		e.from, e.event = fidelityOrigin(action)
-		if e.does == splits && strings.HasPrefix(action, "DISTRIBUTION") {
-			e.why = " ; or, if these are the first shares of a company that was part of another, as a spin-off, with BASIS_SHARE from the Form 8937 of OLD: " +
-				canonicalLine(e.date, e.account, portfolio.Spinoff, "OLD", "", "", "", "", "", "RATIO", "BASIS_SHARE", portfolio.Symbol(e.symbol))
-		}
+		e.unlike = e.does == splits && strings.HasPrefix(action, "DISTRIBUTION")
 		if d, found := asOf(action); found && e.does != splits {
 			e.booked, e.date = e.date, d
 		}

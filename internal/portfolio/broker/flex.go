@@ -399,11 +399,12 @@ func (r *reading) flexPayment(s *statement, e element) error {
 	}
 	if t.does == unclear {
 		var wrong error
-		if t.does = pays; deedOf(e.of["description"]) == returns {
-			t.does = returns
-		}
+		t.does = pays
 		t.date = e.day(&wrong, "settleDate", "dateTime", "reportDate")
 		t.amount = e.number("amount", &wrong)
+		if deedOf(e.of["description"]) == returns {
+			t.does, t.quantity = returns, paidShares(e.of["description"], t.amount)
+		}
 		if wrong != nil {
 			r.unread(t.place, t.subject(), wrong.Error())
 			return nil
@@ -411,6 +412,20 @@ func (r *reading) flexPayment(s *statement, e element) error {
 	}
 	r.book(t)
 	return nil
+}
+
+// paidShares is how many whole shares were paid for, by "CASH DIVIDEND USD 0.50 PER SHARE", or 0.
+func paidShares(text string, amount portfolio.Decimal) portfolio.Decimal {
+	before, _, found := strings.Cut(strings.ToUpper(text), " PER SHARE")
+	price, err := portfolio.ParseDecimal(before[strings.LastIndexByte(before, ' ')+1:])
+	if !found || err != nil || price.Sign() <= 0 || amount.Sign() <= 0 {
+		return portfolio.Decimal{}
+	}
+	shares := amount.Over(price, 0)
+	if shares.Mul(price).Sub(amount).Abs().Cmp(portfolio.NewDecimal(5, -3)) > 0 { // amounts are in cents
+		return portfolio.Decimal{}
+	}
+	return shares
 }
 
 func (r *reading) flexTransfer(s *statement, e element) error {
@@ -461,9 +476,7 @@ func (r *reading) flexAction(s *statement, e element) error {
 	var wrong error
 	t.date = e.day(&wrong, "reportDate", "dateTime")
 	t.quantity, t.amount = e.number("quantity", &wrong), e.number("proceeds", &wrong)
-	if t.does == merges && !t.amount.IsZero() {
-		t.date = e.day(&wrong, "dateTime", "reportDate") // when the shares were paid for
-	}
+	t.paid = e.day(&wrong, "dateTime", "reportDate")
 	t.symbol, t.from = strings.TrimSuffix(t.symbol, ".OLD"), strings.TrimSuffix(origin.symbol, ".OLD")
 	t.event = orWord(e.of["actionID"], origin.event)
 	t.name = ""

@@ -319,7 +319,7 @@ func (o *ofxReader) transfer(e *entry, rec record, of security) {
 		return
 	}
 	if does := deedOf(rec.of["MEMO"]); does != unclear && does != returns {
-		e.does = does
+		e.does, e.fromName = does, originName(rec.of["MEMO"])
 		return
 	}
 	bought, err := ofxDay(rec.of["DTPURCHASE"])

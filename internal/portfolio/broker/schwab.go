@@ -21,6 +21,7 @@ func (r *reading) schwab(t *table, c columns, titles []string) error {
 			quantity: row.number("quantity"), price: row.number("price"), fees: row.number("fees & comm"), amount: row.number("amount"),
 		}
 		e.does, e.why = schwabDeed(strings.ToLower(e.action))
+		e.both = strings.HasPrefix(strings.ToLower(e.action), "cash/stock")
 		e.booked, e.date = schwabDays(row, e.does)
 		return e
 	})

@@ -73,7 +73,7 @@ func (r *reading) settleSplits() {
 		s := &r.splits[i]
 		ratio, ok := ratios[s]
 		if !ok {
-			r.unread(s.place, s.subject(), "the split's ratio can't be told from the shares in this file; "+splitAdvice(*s)+s.why)
+			r.unreadSplit(*s)
 			continue
 		}
 		r.add(s.place, portfolio.Transaction{
@@ -81,6 +81,20 @@ func (r *reading) settleSplits() {
 			Note: fmt.Sprintf("worked out from %s new shares", s.quantity),
 		})
 	}
+}
+
+// unreadSplit skips a split without a ratio. Where the broker has the same word for the first shares
+// of a company that was part of another, any position of the account may be the parent.
+func (r *reading) unreadSplit(e entry) {
+	if !e.unlike {
+		r.unread(e.place, e.subject(), "the split's ratio can't be told from the shares in this file; "+splitAdvice(e))
+		return
+	}
+	reason := "shares came, and the row does not tell a split from a spin-off. If the account had shares of " + e.symbol + " before, it is a split: " + splitAdvice(e) +
+		" If it had none, it is a spin-off from another company, OLD, whose Form 8937 says BASIS_SHARE: " +
+		canonicalLine(e.date, e.account, portfolio.Spinoff, "OLD", "", "", "", "", "", "RATIO", "BASIS_SHARE", e.symbol)
+	r.unread(e.place, e.subject(), reason)
+	r.unread(e.place, subject{e.date, e.account, ""}, reason)
 }
 
 // splitAdvice says how a split is written.
@@ -132,17 +146,17 @@ func usualRatio(before, after portfolio.Decimal) (portfolio.Decimal, bool) {
 	return portfolio.Decimal{}, false
 }
 
-// mostReverse is the largest number of old shares for a new one.
-const mostReverse = 1000
-
-// reverseRatio is the ratio of a reverse split, if it is one new share for so many old. A fraction
-// that was paid out spoils it.
+// reverseRatio is the ratio of a reverse split, if it is one that companies choose: one new share for
+// 2 to 10 old, or for 15, 20 and so on up to 1000. A fraction that was paid out spoils it, as a rule.
 func reverseRatio(old, shares portfolio.Decimal) (portfolio.Decimal, bool) {
 	if shares.Sign() <= 0 || old.Cmp(shares) <= 0 {
 		return portfolio.Decimal{}, false
 	}
+	const few, step, most = 10, 5, 1000
+	number := func(n int64) portfolio.Decimal { return portfolio.NewDecimal(n, 0) }
 	n := old.Over(shares, 0)
-	if n.Cmp(portfolio.NewDecimal(mostReverse, 0)) > 0 || shares.Mul(n).Cmp(old) != 0 {
+	steps := n.Over(number(step), 0)
+	if n.Cmp(number(most)) > 0 || shares.Mul(n).Cmp(old) != 0 || n.Cmp(number(few)) > 0 && steps.Mul(number(step)).Cmp(n) != 0 {
 		return portfolio.Decimal{}, false
 	}
 	return splitRatio(shares, old), true
