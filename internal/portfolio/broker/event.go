@@ -106,7 +106,7 @@ func (r *reading) apart(rows []entry) [][]entry {
 		var list [][]entry
 		for _, k := range order {
 			e := r.eventOf(parts[k])
-			whole = whole && k != "" && (e.does == spins || !e.gone.IsZero() && !(e.came.IsZero() && e.cash.IsZero()))
+			whole = whole && k != "" && (e.does == spins || !e.gone.IsZero() && (!e.came.IsZero() || !e.cash.IsZero()))
 			list = append(list, parts[k])
 		}
 		if whole {
