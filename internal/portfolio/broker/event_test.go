@@ -266,6 +266,11 @@ func TestEvents(t *testing.T) {
 			[]string{"UNREAD (2026-05-04 a ODD)", "2026-05-04,a,BUY_CALL,ODD,SHARES,,,"}, nil,
 		},
 		{
+			"an option by its underlying",
+			"05/04/2026,Buy to Open,SLV,CALL ISHARES SILVER TRUST $35 EXP 01/15/27,1,1,,-100\n",
+			[]string{`BUY_CALL SLV 100 price 1 fees 0 amount 100 note "CALL ISHARES SILVER TRUST $35 EXP 01/15/27"`}, []string{"UNREAD"},
+		},
+		{
 			"an option that came back",
 			"05/04/2026,Buy to Open,SLV 01/15/2027 35.00 C,CALL,-1,1,,100\n05/04/2026,Sell to Close,SLV 01/15/2027 35.00 C,CALL,-1,1,,100\n",
 			[]string{"UNREAD (2026-05-04 a SLV) line 2: it takes back", "skipped line 3: options are not tracked"}, nil,
@@ -371,5 +376,18 @@ func TestCostOfTransfers(t *testing.T) {
 		if got := costOfOne(n(c.basis), n(c.quantity), n(c.price)); got.Cmp(n(c.want)) != 0 {
 			t.Errorf("%+v: %s", c, got)
 		}
+	}
+}
+
+// A Flex query that has its corporate actions in detail and in sum tells each once; sections are
+// sorted each for itself.
+func TestFlexSections(t *testing.T) {
+	const merger = `<CorporateAction assetCategory="STK" symbol="A" description="A(US0) MERGED(Acquisition) FOR USD 5.00 PER SHARE (A, ALPHA CO, US0)" reportDate="20260505" dateTime="20260504;202500" quantity="-10" proceeds="50" type="TC" levelOfDetail="%s" />`
+	const trade = `<Trade assetCategory="STK" symbol="B" tradeDate="20260201" quantity="%d" tradePrice="5" buySell="BUY" />`
+	text := `<FlexQueryResponse><FlexStatement accountId="U1"><Transfers><Transfer assetCategory="STK" symbol="A" date="20260301" direction="IN" quantity="10"/></Transfers>` +
+		fmt.Sprintf(merger+merger+trade+trade, "DETAIL", "SUMMARY", 1, 2) + `</FlexStatement></FlexQueryResponse>`
+	want := []string{"03-01 TRANSFER_IN 10", "02-01 BUY 1", "02-01 BUY 2", "05-04 MERGER 10"}
+	if diff := cmp.Diff(want, told(t, text)); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -28,6 +28,7 @@ type element struct {
 type statement struct {
 	account   string
 	trades    []element
+	actions   []element
 	payments  []element
 	positions []element
 	splits    map[string]bool
@@ -137,7 +138,7 @@ func (r *reading) flexElement(s *statement, e element) error {
 	case "TradeConfirm":
 		return errors.New("this Flex query is one of trade confirmations; make an activity query with trades, cash, transfers, corporate actions and open positions")
 	case "CorporateAction":
-		return r.flexAction(s, e)
+		s.actions = append(s.actions, e)
 	case "Transfer":
 		return r.flexTransfer(s, e)
 	}
@@ -187,13 +188,18 @@ func (r *reading) flexStatement(s *statement) error {
 			return err
 		}
 	}
-	payments, again := detailed(s.payments, "DETAIL", "CashTransaction", "SUMMARY")
-	for _, e := range again {
-		r.known(e.place, "it sums up other rows")
-	}
-	for _, e := range payments {
-		if err := r.flexPayment(s, e); err != nil {
-			return err
+	for _, section := range []struct {
+		rows []element
+		book func(*statement, element) error
+	}{{s.actions, r.flexAction}, {s.payments, r.flexPayment}} {
+		rows, again := detailed(section.rows, "DETAIL", "CorporateAction", "CashTransaction", "SUMMARY")
+		for _, e := range again {
+			r.known(e.place, "it sums up other rows")
+		}
+		for _, e := range rows {
+			if err := section.book(s, e); err != nil {
+				return err
+			}
 		}
 	}
 	for _, e := range s.positions {
@@ -216,7 +222,7 @@ func (r *reading) flexEntry(s *statement, e element) (entry, error) {
 	if symbol == "--" {
 		symbol = ""
 	}
-	out := entry{place: e.place, account: account, symbol: symbol, action: e.name, name: e.of["description"], stock: e.of["assetCategory"] == "STK"}
+	out := entry{place: e.place, account: account, symbol: symbol, action: e.name, section: e.name, name: e.of["description"], stock: e.of["assetCategory"] == "STK"}
 	var unread error // it is said where the date is needed
 	out.date = e.day(&unread, "tradeDate", "reportDate", "date", "settleDate", "dateTime")
 	if category := e.of["assetCategory"]; category != "" && category != "STK" && category != "FUND" {
