@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,9 @@ func check(t *testing.T, text string) File {
 	lines := strings.Count(text, "\n") + 1
 	for _, s := range file.Skipped {
 		if s.Line < 1 || s.Line > lines || s.Reason == "" || safetext.Escape(s.Text) != s.Text || safetext.Escape(s.Reason) != s.Reason {
+			t.Errorf("%+v", s)
+		}
+		if safetext.Escape(s.Account) != s.Account || s.Symbol != "" && !portfolio.IsSymbol(s.Symbol) || len(s.Account) > 8*maxAccount {
 			t.Errorf("%+v", s)
 		}
 	}
@@ -94,19 +98,23 @@ func fuzzTable(f *testing.F, names ...string) {
 	})
 }
 
-func FuzzSchwab(f *testing.F)   { fuzzTable(f, "schwab.csv") }
-func FuzzFidelity(f *testing.F) { fuzzTable(f, "fidelity.csv", "fidelity_one.csv") }
-func FuzzVanguard(f *testing.F) { fuzzTable(f, "vanguard.csv") }
-func FuzzETrade(f *testing.F)   { fuzzTable(f, "etrade.csv", "etrade_new.csv") }
+func FuzzSchwab(f *testing.F) { fuzzTable(f, "schwab.csv", "actions_schwab.csv") }
+func FuzzFidelity(f *testing.F) {
+	fuzzTable(f, "fidelity.csv", "fidelity_one.csv", "actions_fidelity.csv")
+}
+func FuzzVanguard(f *testing.F) { fuzzTable(f, "vanguard.csv", "actions_vanguard.csv") }
+func FuzzETrade(f *testing.F)   { fuzzTable(f, "etrade.csv", "etrade_new.csv", "actions_etrade.csv") }
 
 func FuzzFlex(f *testing.F) {
 	f.Add(sample(f, "flex.xml"))
+	f.Add(sample(f, "actions_flex.xml"))
 	f.Fuzz(func(t *testing.T, text string) { check(t, text) })
 }
 
 func FuzzOFX(f *testing.F) {
 	f.Add(sample(f, "sgml.ofx"))
 	f.Add(sample(f, "xml.ofx"))
+	f.Add(sample(f, "actions_ofx.ofx"))
 	f.Fuzz(func(t *testing.T, text string) { check(t, text) })
 }
 
@@ -114,12 +122,15 @@ func FuzzOFX(f *testing.F) {
 func FuzzCanonical(f *testing.F) {
 	f.Add(sample(f, "canonical.csv"))
 	f.Add(sample(f, "canonical.json"))
+	f.Add(canonicalHead + "2026-05-04T10:15:00,a,MERGER,OLD,100,3,,,o-1,0.5,,NEW,40\n2026-05-05,a,SPINOFF,GE,,,,,,0.25,0.2,GEV,\n2026-05-05,a,TRANSFER_IN,GE,1,0\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, text := range []string{text, "date,account,action,symbol,quantity,price,fees,note\n" + text} {
 			file := check(t, text)
 			if file.Format != CanonicalCSV && file.Format != CanonicalJSON || len(file.Transactions) == 0 {
 				continue
 			}
+			// By date, so that the direction is told without the rows that could not be read.
+			slices.SortStableFunc(file.Transactions, func(a, b portfolio.Transaction) int { return a.Date.Compare(b.Date) })
 			again, err := parse(write(file.Transactions), Options{})
 			if err != nil || len(again.Skipped) > 0 {
 				t.Fatalf("%v %+v", err, again.Skipped)
@@ -137,7 +148,17 @@ func write(transactions []portfolio.Transaction) string {
 	w := csv.NewWriter(&b)
 	rows := [][]string{canonicalColumns()}
 	for _, t := range transactions {
-		rows = append(rows, []string{t.Date.String(), t.Account, string(t.Action), t.Symbol, t.Quantity.String(), t.Price.String(), t.Fees.String(), t.Note})
+		date, price := t.Date.String(), t.Price.String()
+		if !t.Time.IsZero() {
+			date += "T" + t.Time.String()
+		}
+		if t.Action == portfolio.TransferIn && t.Cost().IsZero() && !t.FreeOfCost {
+			price = ""
+		}
+		rows = append(rows, []string{
+			date, t.Account, string(t.Action), t.Symbol, t.Quantity.String(), price, t.Fees.String(), t.Note,
+			t.Order, t.Ratio.String(), t.BasisShare.String(), t.Into, t.IntoPrice.String(),
+		})
 	}
 	if err := w.WriteAll(rows); err != nil {
 		panic(err)

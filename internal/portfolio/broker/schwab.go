@@ -14,13 +14,15 @@ func (r *reading) schwab(t *table, c columns, titles []string) error {
 	if err != nil {
 		return err
 	}
+	r.account = account
 	return r.each(t, c, func(row *cells) entry {
 		e := entry{
-			action: row.get("action"), account: account, symbol: row.get("symbol"),
+			action: row.get("action"), account: account, symbol: row.get("symbol"), name: row.get("description"),
 			quantity: row.number("quantity"), price: row.number("price"), fees: row.number("fees & comm"), amount: row.number("amount"),
 		}
 		e.does, e.why = schwabDeed(strings.ToLower(e.action))
-		e.date = schwabDay(row, e.does)
+		e.both = strings.HasPrefix(strings.ToLower(e.action), "cash/stock")
+		e.booked, e.date = schwabDays(row, e.does)
 		return e
 	})
 }
@@ -36,18 +38,18 @@ func schwabAccount(titles []string) string {
 	return ""
 }
 
-// schwabDay reads "01/31/2024 as of 01/30/2024", in which a trade took effect on the second day
+// schwabDays reads "01/31/2024 as of 01/30/2024", in which a trade took effect on the second day
 // and a split, booked after the close, on the first.
-func schwabDay(row *cells, does deed) portfolio.Date {
-	booked, effective, found := strings.Cut(row.get("date"), " as of ")
-	if found && does != splits {
-		booked = effective
+func schwabDays(row *cells, does deed) (booked, effective portfolio.Date) {
+	first, second, found := strings.Cut(row.get("date"), " as of ")
+	booked, err := day(strings.TrimSpace(first))
+	if effective = booked; found && does != splits {
+		effective, err = day(strings.TrimSpace(second))
 	}
-	d, err := day(strings.TrimSpace(booked))
 	if err != nil && row.err == nil {
 		row.err = err
 	}
-	return d
+	return booked, effective
 }
 
 func schwabDeed(action string) (does deed, why string) {
@@ -71,19 +73,29 @@ func schwabDeed(action string) (does deed, why string) {
 		"foreign tax reclaim", "nra tax adj", "nra withholding", "tax withholding", "misc cash entry", "misc credits", "promotional award",
 		"atm withdrawal", "visa purchase", "cash disbursement", "returned item", "adjustment", "auto s1 credit", "auto s1 debit":
 		return cash, ""
-	case "buy to open", "buy to close", "sell to open", "sell to close", "expired", "options frwd split":
+	case "buy to open":
+		return opens, ""
+	case "buy to close", "sell to open", "sell to close", "expired", "options frwd split":
 		return untracked, optionsRow
 	case "assigned", "exchange or exercise":
 		return other, assigned
 	case "sell short", "buy to cover", "short sale":
 		return short, ""
 	case "return of capital":
-		return other, capitalReturn
+		return returns, ""
 	case "cash in lieu":
 		return other, inLieu
 	case "cancel buy", "cancel sell", "rev reinvest shares", "reinvestment adj":
 		return other, cancelled
-	case "reverse split", "name change", "spin-off", "stock merger", "cash merger", "cash/stock merger", "mandatory reorg exc", "tendered", "full redemption":
+	case "cash merger", "cash merger adj", "stock merger", "stock merger adj", "cash/stock merger", "cash/stock merger adj":
+		return merges, ""
+	case "spin-off":
+		return spins, ""
+	case "name change", "symbol change":
+		return renames, ""
+	case "reverse split", "reverse split adj":
+		return reverses, ""
+	case "mandatory reorg exc", "tendered", "full redemption", "full redemption adj", "final cash liquid", "final cash liquid adj":
 		return other, reorganised
 	case "stock plan activity":
 		return other, "shares of an employer's plan come without their price; write them in canonical form as BUY with their value on that day"
