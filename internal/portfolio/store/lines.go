@@ -166,18 +166,30 @@ func (r *lineReader) more(t *portfolio.Transaction, fields []string) (err error)
 		}
 	}
 	t.Order, t.Into, t.FreeOfCost = strings.Clone(fields[1]), r.name(fields[4]), fields[6] == freeOfCost
-	for at, number := range map[int]*portfolio.Decimal{2: &t.Ratio, 3: &t.BasisShare, 5: &t.IntoPrice} {
-		if fields[at] != "" {
-			if err := parseNumbers(fields[at:at+1], number); err != nil {
-				return err
-			}
-		}
+	t.Ratio, err = parseGiven(fields[2], err)
+	t.BasisShare, err = parseGiven(fields[3], err)
+	t.IntoPrice, err = parseGiven(fields[5], err)
+	return err
+}
+
+// parseGiven reads a number; nothing is one that is not said. An error from before stays.
+func parseGiven(text string, before error) (portfolio.Decimal, error) {
+	if text == "" || before != nil {
+		return portfolio.Decimal{}, before
 	}
-	return nil
+	return portfolio.ParseDecimal(text)
 }
 
 // intoField is the place of the symbol that a company's decision leads to.
 const intoField = transactionFields + 4
+
+// into is the symbol that the line of a company's decision leads to.
+func into(line string) string {
+	if strings.Count(line, "\t") < intoField {
+		return ""
+	}
+	return field(line, intoField)
+}
 
 // key is what a transaction is known by: the nine fields, so that a file which says more than an
 // earlier one is known again, and the symbol that a company's decision leads to.
@@ -189,11 +201,10 @@ func key(line string) string {
 	for range transactionFields {
 		end += strings.IndexByte(line[end:], '\t') + 1
 	}
-	into := field(line, intoField)
-	if into == "" {
-		return line[:end-1]
+	if symbol := into(line); symbol != "" {
+		return line[:end] + symbol
 	}
-	return line[:end] + into
+	return line[:end-1]
 }
 
 // bar reads what lineWriter.bar wrote.

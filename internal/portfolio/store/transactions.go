@@ -164,7 +164,7 @@ func (s *Store) Transactions(ctx context.Context, upTo portfolio.Date, symbols .
 			return nil, ctx.Err()
 		}
 		for line := range strings.SplitSeq(batch, "\n") {
-			if len(symbols) > 0 && !slices.Contains(symbols, field(line, 3)) && !slices.Contains(symbols, field(line, intoField)) {
+			if len(symbols) > 0 && !slices.Contains(symbols, field(line, 3)) && !slices.Contains(symbols, into(line)) {
 				continue
 			}
 			t, err := reader.transaction(line)
