@@ -146,7 +146,7 @@ func (s *Service) Load(ctx context.Context, asOf portfolio.Date) (state State, e
 // Harvest looks for losses in a portfolio.
 func (state State) Harvest(p harvest.Params) *harvest.Result {
 	return harvest.Suggest(harvest.Input{
-		AsOf: state.AsOf, MinLoss: p.MinLoss, SortBy: p.SortBy, AccountID: p.AccountID,
+		AsOf: state.AsOf, MinLoss: p.MinLoss, Carryover: p.Carryover, SortBy: p.SortBy, AccountID: p.AccountID,
 		Book: state.Book, Closes: state.Closes, History: state.History, Holdings: state.Holdings, Unread: state.Unread,
 		Rules: state.Settings.Rules(), Filing: state.Settings.Filing,
 	})

@@ -69,7 +69,7 @@ prints the reply that an agent gets.`,
 }
 
 func (a *app) harvestCommand() *cobra.Command {
-	var least, order string
+	var least, carried, order string
 	var q *asked
 	c := &cobra.Command{
 		Use:   "harvest",
@@ -78,8 +78,13 @@ func (a *app) harvestCommand() *cobra.Command {
 a sale today would lose to the wash-sale rule and by which purchase, from which day buying again is
 safe, and whether a sale that names no lot would reach this one.
 
+Losses offset the gains of the year first. What was realised in it so far is counted; losses of
+earlier years are counted if --carryover says them. They are taken as one amount, short- and
+long-term together: the sums are right, the rates of tax are not looked at.
+
 With --format or --json it prints the reply that an agent gets; --format report prints Markdown.`,
 		Example: `  portfolio harvest --min-loss 100
+  portfolio harvest --carryover 4200
   portfolio harvest --format agent`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -90,6 +95,13 @@ With --format or --json it prints the reply that an agent gets; --format report 
 					return a.UsageError("--min-loss: %w", err)
 				}
 				p.MinLoss = &n
+			}
+			if carried != "" {
+				n, err := portfolio.ParseDecimal(carried)
+				if err != nil {
+					return a.UsageError("--carryover: %w", err)
+				}
+				p.Carryover = &n
 			}
 			return a.with(cmd.Context(), func(s *answer.Service) error {
 				switch {
@@ -104,6 +116,7 @@ With --format or --json it prints the reply that an agent gets; --format report 
 	}
 	q = a.askFlags(c, "summary (default), full, report or agent")
 	c.Flags().StringVar(&least, "min-loss", "", "leave out lots that lost less than this `AMOUNT`")
+	c.Flags().StringVar(&carried, "carryover", "", "losses carried over from earlier years, as an `AMOUNT` of zero or more")
 	c.Flags().StringVar(&order, "sort-by", "", "`ORDER` of the lots: loss (default), ticker, date or term")
 	return c
 }
@@ -190,6 +203,9 @@ func (a *app) sayHarvest(result *harvest.Result, file agentformat.File) error {
 		t.Write(a.Out, a.Columns())
 		fmt.Fprintf(a.Out, "\nEach lot's remarks hold if it is sold alone today.\nAll of them together would lose %s to the wash-sale rule, %s for good.\nBuying any of these again before %s washes the loss.\n",
 			result.IfAllSold.Disallowed.Cents(), result.IfAllSold.Permanent.Cents(), result.Candidates[0].NoBuyUntil)
+		for _, line := range result.YearLines() {
+			fmt.Fprintln(a.Out, line)
+		}
 	}
 	fmt.Fprintf(a.Out, "\n%s\n", a.Paint(command.Faint, result.Disclaimer))
 	return nil

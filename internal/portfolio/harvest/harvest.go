@@ -27,9 +27,10 @@ const (
 )
 
 // Params are the parameters of suggest_tax_loss_harvest. Empty ones have their defaults:
-// any loss, largest loss first, all accounts, today, summary, inline.
+// any loss, nothing carried over, largest loss first, all accounts, today, summary, inline.
 type Params struct {
 	MinLoss   *portfolio.Decimal
+	Carryover *portfolio.Decimal
 	SortBy    string
 	AccountID string
 	AsOf      portfolio.Date
@@ -46,6 +47,7 @@ func (p Params) Check() error {
 type Input struct {
 	AsOf      portfolio.Date
 	MinLoss   *portfolio.Decimal // of a lot; nil is any
+	Carryover *portfolio.Decimal // losses of earlier years, short- and long-term together; nil is none
 	SortBy    string             // empty is SortLoss
 	AccountID string             // empty is all taxable accounts
 	Book      *lots.Book         // of History by Rules on AsOf
@@ -71,6 +73,9 @@ type Result struct {
 	ShortTermLoss        portfolio.Decimal  `json:"short_term_loss"`
 	LongTermLoss         portfolio.Decimal  `json:"long_term_loss"`
 	IfAllSold            Sale               `json:"if_all_sold"`
+	Realized             Realized           `json:"realized_gains_this_year"`
+	Carryover            *portfolio.Decimal `json:"carryover"`       // losses of earlier years; nil is not said
+	Netting              Netting            `json:"if_all_sold_net"` // where the losses go
 	CandidateCount       int                `json:"candidate_count"`
 	DataCoveragePct      float64            `json:"data_coverage_pct"` // by positions
 	Metadata             Metadata           `json:"metadata"`
@@ -225,7 +230,7 @@ func Suggest(in Input) *Result {
 	}
 	r := newResult()
 	r.AsOf, r.AccountID, r.SortBy, r.MinLoss = in.AsOf, in.AccountID, in.SortBy, in.MinLoss
-	r.FilingStatus = in.Filing
+	r.FilingStatus, r.Carryover = in.Filing, in.Carryover
 	h.analyzePositions(r)
 	switch {
 	case !h.hasHistory():
@@ -236,6 +241,8 @@ func Suggest(in Input) *Result {
 	default:
 		h.findCandidates(r)
 	}
+	r.Realized = h.realized()
+	r.Netting = r.netting()
 	r.ProblemCount = len(in.Book.Problems)
 	for _, p := range in.Book.Problems[:min(len(in.Book.Problems), reply.MaxProblems)] {
 		r.Problems = append(r.Problems, Problem{p.Date, p.Account, p.Symbol, p.Text})
@@ -296,6 +303,8 @@ func (h *harvester) check() error {
 		return fmt.Errorf("sort_by is %s, not %.40q", reply.Alternatives(orders), h.SortBy)
 	case h.MinLoss != nil && h.MinLoss.Sign() < 0:
 		return fmt.Errorf("min_loss is an amount of zero or more, not %s", h.MinLoss)
+	case h.Carryover != nil && h.Carryover.Sign() < 0:
+		return fmt.Errorf("carryover is the losses that earlier years left, an amount of zero or more, not %s", h.Carryover)
 	case h.AccountID == "":
 		return nil
 	}

@@ -74,6 +74,7 @@ func (m *markdown) totals(r *Result) {
 		coverage += fmt.Sprintf(", %s%% of the shares that brokers report", coverageText(*p))
 	}
 	m.line("%s.", coverage)
+	m.line("%s", strings.Join(r.YearLines(), " "))
 }
 
 func (m *markdown) candidates(list []Candidate) {
