@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -42,8 +43,12 @@ const (
 // saved is what is kept of full results, of each tool. Whoever reaches a server can ask for any number of them.
 var saved = agentformat.Limits{Files: 1000, Bytes: 256 << 20, File: 32 << 20}
 
-// CheckExitSignals is the tool check_exit_signals.
+// CheckExitSignals is the tool check_exit_signals. Without a ticker it looks at all positions.
 func (s *Service) CheckExitSignals(ctx context.Context, p exitsignal.Params) reply.Reply {
+	if strings.TrimSpace(p.Ticker) == "" {
+		survey, file := s.Survey(ctx, p)
+		return exitsignal.SurveyReply(survey, p, file)
+	}
 	result, file := s.Exit(ctx, p)
 	return exitsignal.Reply(result, p, file)
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -34,20 +33,25 @@ func (a *app) exitSignalsCommand() *cobra.Command {
 	var shares string
 	var q *asked
 	c := &cobra.Command{
-		Use:   "exit-signals TICKER",
-		Short: "Whether your rules say to leave a position",
+		Use:   "exit-signals [TICKER]",
+		Short: "Which positions your rules say to leave",
 		Long: `Exit-signals checks the exit rules for a ticker: by default the trend (the last month's end below
 its 10-month mean) and the market's regime (the index below its 200-day mean). It says what that
-comes to, how much to sell, where a stop goes, and what the sale would mean in tax. It recommends,
-and places no orders.
+comes to, how much to sell in which account, where a stop goes, and what the sale would mean in tax.
+Without a ticker it checks all that are held, and shows those to leave first. It recommends, and
+places no orders.
 
 Too little history and old prices are an error, never a reason to hold. With --format or --json it
 prints the reply that an agent gets.`,
-		Example: `  portfolio exit-signals SLV
+		Example: `  portfolio exit-signals
+  portfolio exit-signals SLV
   portfolio exit-signals SLV --format agent --output file`,
-		Args: one("a ticker"),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p := exitsignal.Params{Ticker: args[0], AccountID: q.account, Format: q.format, Output: q.output}
+			p := exitsignal.Params{AccountID: q.account, Format: q.format, Output: q.output}
+			if len(args) > 0 {
+				p.Ticker = args[0]
+			}
 			if shares != "" {
 				n, err := portfolio.ParseDecimal(shares)
 				if err != nil {
@@ -58,6 +62,9 @@ prints the reply that an agent gets.`,
 			return a.with(cmd.Context(), func(s *answer.Service) error {
 				if p.Format != "" || a.JSON {
 					return a.sayReply(s.CheckExitSignals(cmd.Context(), p))
+				}
+				if p.Ticker == "" {
+					return a.saySurvey(s.Survey(cmd.Context(), p))
 				}
 				return a.sayExit(s.Exit(cmd.Context(), p))
 			})
@@ -176,7 +183,7 @@ func (a *app) sayExit(result *exitsignal.Result, file agentformat.File) error {
 		t.Add(s.RuleName, map[bool]string{true: "primary", false: ""}[s.IsPrimary], says, fmt.Sprintf("%.2f", s.Severity), s.Message)
 	}
 	t.Write(a.Out, a.Columns())
-	lines := slices.Concat(result.ActionLines(), result.TaxLines(), result.Notes)
+	lines := result.Lines()
 	if len(lines) > 0 {
 		fmt.Fprintln(a.Out)
 	}

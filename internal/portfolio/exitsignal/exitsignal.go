@@ -112,7 +112,9 @@ func (r *Result) FileName() string { return "exit_signals_" + r.Ticker }
 // Shares that are asked for are a part of those held. More are taken only if there is no history
 // of the ticker to hold against them.
 func Check(in Input) *Result {
-	traded := slices.ContainsFunc(in.History, func(t portfolio.Transaction) bool { return t.Symbol == in.Ticker && !t.Date.After(in.AsOf) })
+	traded := slices.ContainsFunc(in.History, func(t portfolio.Transaction) bool {
+		return (t.Symbol == in.Ticker || t.Into == in.Ticker) && !t.Date.After(in.AsOf)
+	})
 	if err := in.check(traded); err != nil {
 		return Failed(in.Ticker, err)
 	}
@@ -153,6 +155,7 @@ func Check(in Input) *Result {
 	}
 	r.TradeEligible, r.RecommendedActions = true, plan.Orders
 	if traded {
+		r.RecommendedActions = plan.ByAccount(r.Position.ids()...)
 		r.Tax = in.tax(r, plan.Sales, history)
 	}
 	return r
@@ -172,6 +175,10 @@ func (in Input) check(traded bool) error {
 	if err := in.Config.Check(); err != nil {
 		return fmt.Errorf("the settings of exit signals: %w", err)
 	}
+	return in.checkAccount()
+}
+
+func (in Input) checkAccount() error {
 	listed := slices.ContainsFunc(in.Rules.Accounts, func(a portfolio.Account) bool { return a.ID == in.AccountID })
 	used := func(t portfolio.Transaction) bool { return t.Account == in.AccountID }
 	if in.AccountID != "" && !listed && !slices.ContainsFunc(in.History, used) {
@@ -206,10 +213,11 @@ func (r *Result) note(format string, args ...any) {
 
 // related is the history up to the day of what the wash-sale rule can connect with the ticker.
 func (in Input) related() []portfolio.Transaction {
-	symbols := related(in.Rules, in.Ticker)
+	families := newFamilies(in.Rules, in.History)
+	family := families.of(in.Ticker)
 	var history []portfolio.Transaction
 	for _, t := range in.History {
-		if symbols[t.Symbol] && !t.Date.After(in.AsOf) {
+		if !t.Date.After(in.AsOf) && families.of(t.Symbol) == family {
 			history = append(history, t)
 		}
 	}
@@ -274,24 +282,10 @@ func (in Input) position(r *Result, book *lots.Book) {
 	p.Accounts = slices.DeleteFunc(p.Accounts, func(a Holding) bool { return a.Shares.IsZero() })
 }
 
-// related are the symbols that can have to do with the washes of some, themselves included.
-func related(rules lots.Rules, symbols ...string) map[string]bool {
-	related := map[string]bool{}
-	for _, symbol := range symbols {
-		related[symbol] = true
+// ids are the accounts of a position, in the order of their shares.
+func (p Position) ids() (ids []string) {
+	for _, a := range p.Accounts {
+		ids = append(ids, a.AccountID)
 	}
-	groups := slices.Concat(rules.Identical, rules.Similar)
-	for grown := true; grown; {
-		grown = false
-		for _, group := range groups {
-			if !slices.ContainsFunc(group, func(s string) bool { return related[s] }) {
-				continue
-			}
-			for _, symbol := range group {
-				grown = grown || !related[symbol]
-				related[symbol] = true
-			}
-		}
-	}
-	return related
+	return ids
 }

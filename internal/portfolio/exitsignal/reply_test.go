@@ -200,7 +200,7 @@ func TestReplySize(t *testing.T) {
 		for range rapid.IntRange(0, 6).Draw(t, "actions") {
 			stop := number.Draw(t, "stop")
 			r.RecommendedActions = append(r.RecommendedActions, exitrule.Order{
-				Action: text.Draw(t, "action"), Ticker: text.Draw(t, "of"), Quantity: number.Draw(t, "quantity"), OrderType: text.Draw(t, "type"), StopPrice: &stop,
+				Action: text.Draw(t, "action"), AccountID: text.Draw(t, "account"), Ticker: text.Draw(t, "of"), Quantity: number.Draw(t, "quantity"), OrderType: text.Draw(t, "type"), StopPrice: &stop,
 			})
 		}
 		r.Position.Shares, r.LastPrice = number.Draw(t, "shares"), number.Draw(t, "price")
@@ -231,7 +231,7 @@ func TestReplyAtItsLongest(t *testing.T) {
 		r.Signals = append(r.Signals, exitrule.Signal{RuleName: long, Severity: 0.1234, Status: exitrule.StatusError})
 	}
 	for range 6 {
-		r.RecommendedActions = append(r.RecommendedActions, exitrule.Order{Action: long, Ticker: long, Quantity: big, OrderType: long, StopPrice: &big})
+		r.RecommendedActions = append(r.RecommendedActions, exitrule.Order{Action: long, AccountID: long, Ticker: long, Quantity: big, OrderType: long, StopPrice: &big})
 	}
 	r.TradeEligible, r.LastPrice = true, big
 	r.Position.Shares, r.Sizing = big.Neg(), &exitrule.Plan{Sell: big.Neg()}

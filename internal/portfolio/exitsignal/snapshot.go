@@ -26,6 +26,7 @@ type Snapshot struct {
 	Signals            []Signal       `json:"signals"`
 	TradeEligible      bool           `json:"trade_eligible"`
 	RecommendedActions []Action       `json:"recommended_actions"`
+	ActionsOmitted     int            `json:"actions_omitted"`
 	Shares             float64        `json:"shares"`
 	SellQuantity       float64        `json:"sell_quantity"`
 	LastPrice          float64        `json:"last_price"`
@@ -44,6 +45,7 @@ type Signal struct {
 // An Action is an order in short.
 type Action struct {
 	Action    string  `json:"action"`
+	AccountID string  `json:"account_id,omitempty"`
 	Ticker    string  `json:"ticker"`
 	Quantity  float64 `json:"quantity"`
 	OrderType string  `json:"order_type"`
@@ -66,6 +68,10 @@ const (
 	maxActions = 3
 
 	maxTicker  = 32
+	maxAccount = 24
+
+	maxAccountTail = 8 // of them at the end
+
 	maxName    = 24 // of a rule
 	maxWord    = 16 // a state or a kind of order
 	maxOverall = 120
@@ -108,6 +114,7 @@ func (r *Result) Snapshot() Snapshot {
 	for _, order := range r.RecommendedActions {
 		action := Action{
 			Action:    jsontext.Shorten(cmp.Or(order.Action, "unknown"), maxWord),
+			AccountID: jsontext.ShortenMiddle(order.AccountID, maxAccount, maxAccountTail),
 			Ticker:    jsontext.Shorten(cmp.Or(order.Ticker, s.Ticker), maxTicker),
 			Quantity:  quantity(order.Quantity),
 			OrderType: jsontext.Shorten(cmp.Or(order.OrderType, "unknown"), maxWord),
@@ -187,6 +194,9 @@ func (s Snapshot) Flags() []agentformat.Flag {
 		}
 		add("trade_recommended", agentformat.Info, "Recommended: sell %s shares (%.0f%% of position)", plainNumber(s.SellQuantity), percentage)
 	}
+	if more := len(s.RecommendedActions) - maxActions; more > 0 {
+		add("more_orders", agentformat.Info, "%d more order%s, in other accounts: format=summary has them", more, reply.Plural(more))
+	}
 	if s.Tax != nil && s.Tax.Disallowed > 0 {
 		add("wash_sale_risk", agentformat.Warning, "%s of the loss would be disallowed (%s for good) if sold before %s",
 			reply.Dollars(s.Tax.Disallowed), reply.Dollars(s.Tax.Permanently), s.Tax.WashFreeFrom)
@@ -207,13 +217,23 @@ func listed(names []string, most int) string {
 	return list
 }
 
-// Capped is the snapshot as it is sent: a few signals, fewer if the reply would be too long.
+// Capped is the snapshot as it is sent: a few signals and actions, fewer if the reply would be too long.
 func (s Snapshot) Capped() Snapshot {
 	room := maxReply - replyRest - jsontext.Length(s.Flags())
 	s.Signals = s.Signals[:min(len(s.Signals), maxSignals)]
-	s.RecommendedActions = s.RecommendedActions[:min(len(s.RecommendedActions), maxActions)]
-	for len(s.Signals) > 0 && jsontext.Length(s) > room {
-		s.Signals = s.Signals[:len(s.Signals)-1]
+	actions := len(s.RecommendedActions)
+	s.RecommendedActions = s.RecommendedActions[:min(actions, maxActions)]
+	for {
+		s.ActionsOmitted = actions - len(s.RecommendedActions)
+		switch {
+		case jsontext.Length(s) <= room:
+			return s
+		case len(s.Signals) > 0:
+			s.Signals = s.Signals[:len(s.Signals)-1]
+		case len(s.RecommendedActions) > 1:
+			s.RecommendedActions = s.RecommendedActions[:len(s.RecommendedActions)-1]
+		default:
+			return s
+		}
 	}
-	return s
 }

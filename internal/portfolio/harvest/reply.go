@@ -64,7 +64,9 @@ func Reply(result *Result, params Params, file agentformat.File) reply.Reply {
 	if err := params.Check(); err != nil {
 		result = Failed(err)
 	}
-	return reply.New(params.Format, result.Status, result.Error, result.Snapshot(), file, func(told reply.FileKeys) any {
+	snapshot := result.Snapshot()
+	snapshot.inline = file.Path == "" && file.Err == nil
+	return reply.New(params.Format, result.Status, result.Error, snapshot, file, func(told reply.FileKeys) any {
 		switch params.Format {
 		case reply.FormatFull:
 			return full{result, reply.FormatFull, told}

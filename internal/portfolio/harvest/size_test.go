@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/jsontext"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/broker"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
@@ -102,6 +103,9 @@ func TestAtSize(t *testing.T) {
 		if s := r.Snapshot().Capped(); len(s.TopCandidates) < 1 || len(s.Lots) < 2 {
 			t.Errorf("%s: %d tickers, %d lots", name, len(s.TopCandidates), len(s.Lots))
 		}
+		if inline := jsontext.Length(Reply(r, Params{Format: reply.FormatAgent}, agentformat.File{}).Body); inline > 3<<10 {
+			t.Errorf("%s: the agent's reply has %d bytes inline", name, inline)
+		}
 		if agent > 3<<10 {
 			t.Errorf("%s: the agent's reply has %d bytes", name, agent)
 		}
@@ -140,9 +144,10 @@ func TestAgentReplyIsBounded(t *testing.T) {
 	failed := Failed(errors.New(strings.Repeat("<&\x00\u202e\"\\é", 10_000)))
 	for name, r := range map[string]*Result{"success": worst, "error": failed} {
 		size := replySize(t, r, reply.FormatAgent)
-		t.Logf("%s: %d bytes, %d flags", name, size, len(r.Snapshot().Flags()))
-		if size > 3<<10 {
-			t.Errorf("%s: %d bytes", name, size)
+		inline := jsontext.Length(Reply(r, Params{Format: reply.FormatAgent}, agentformat.File{}).Body)
+		t.Logf("%s: %d bytes, %d inline, %d flags", name, size, inline, len(r.Snapshot().Flags()))
+		if size > 3<<10 || inline > 3<<10 {
+			t.Errorf("%s: %d bytes, %d inline", name, size, inline)
 		}
 	}
 	if n := len(worst.Snapshot().Flags()); n != 14 {

@@ -52,6 +52,7 @@ type Snapshot struct {
 	Disclaimer       string         `json:"disclaimer"`
 
 	caveats caveats
+	inline  bool // no file is told of beside it, so that there is more room
 }
 
 // A Ticker is the candidates of one ticker.
@@ -92,8 +93,9 @@ const (
 // A reply to an agent is at most so long, and so much of it is kept for a path and for what is
 // around the snapshot.
 const (
-	maxReply  = 3 << 10
-	replyRest = 300
+	maxReply   = 3 << 10
+	replyRest  = 300
+	inlineRest = 100 // without a path
 )
 
 // Snapshot is what an agent needs of the result. Tickers are consolidated.
@@ -228,7 +230,11 @@ func (s Snapshot) verdict() string {
 // and amounts in cents.
 func (s Snapshot) Capped() Snapshot {
 	tickers, washed, lots := s.TopCandidates, s.WashSaleTickers, s.Lots
-	room := maxReply - replyRest - jsontext.Length(s.Flags())
+	rest := replyRest
+	if s.inline {
+		rest = inlineRest
+	}
+	room := maxReply - rest - jsontext.Length(s.Flags())
 	for _, amount := range []*float64{
 		&s.TotalHarvestableLoss, &s.ShortTermLoss, &s.LongTermLoss, &s.DisallowedIfSold, &s.AllowedIfSold,
 		&s.Realized.ShortTerm, &s.Realized.LongTerm, &s.Carryover, &s.OffsetsGains, &s.UnderLimit, &s.CarriesOver,
