@@ -73,6 +73,9 @@ type Skipped struct {
 	Text   string // the row's beginning
 	Reason string
 	Known  bool // it was understood and has no effect here; otherwise the user has to look
+	// What the row says of itself, as far as it could be read.
+	Date            portfolio.Date
+	Account, Symbol string
 }
 
 // Errors that a caller can do something about.
@@ -223,7 +226,7 @@ func (r *reading) unread(at place, reason string) { r.skip(at, reason, false) }
 
 func (r *reading) skip(at place, reason string, known bool) {
 	text := safetext.Escape(shorten(strings.TrimSpace(at.text), maxText))
-	r.file.Skipped = append(r.file.Skipped, Skipped{at.line, strings.Clone(text), safetext.Escape(reason), known})
+	r.file.Skipped = append(r.file.Skipped, Skipped{Line: at.line, Text: strings.Clone(text), Reason: safetext.Escape(reason), Known: known})
 }
 
 // shorten cuts s to so many bytes, at a character's end.

@@ -30,7 +30,10 @@ type Snapshot struct {
 	Shares             float64        `json:"shares"`
 	SellQuantity       float64        `json:"sell_quantity"`
 	LastPrice          float64        `json:"last_price"`
-	Tax                *Taxes         `json:"tax"` // nil if nothing is to be sold, or nothing is known of what was paid
+	Tax                *Taxes         `json:"tax"`                        // nil if nothing is to be sold, or nothing is known of what was paid
+	UnreadRowCount     int            `json:"unread_row_count,omitempty"` // of the ticker: there are no orders then
+
+	unassigned int // unread rows that name no ticker, in an account that holds this one
 }
 
 // A Signal is a signal in short.
@@ -139,7 +142,7 @@ func (r *Result) Snapshot() Snapshot {
 	if s.TradeEligible && len(s.RecommendedActions) > 0 {
 		s.Verdict += fmt.Sprintf(" — sell %s of %s shares", plainNumber(s.SellQuantity), plainNumber(s.Shares))
 	}
-	return s
+	return s.withhold(r.Unread)
 }
 
 func quantity(d portfolio.Decimal) float64 { return agentformat.Round(d.Float(), 6) }
@@ -200,6 +203,12 @@ func (s Snapshot) Flags() []agentformat.Flag {
 	if s.Tax != nil && s.Tax.Disallowed > 0 {
 		add("wash_sale_risk", agentformat.Warning, "%s of the loss would be disallowed (%s for good) if sold before %s",
 			reply.Dollars(s.Tax.Disallowed), reply.Dollars(s.Tax.Permanently), s.Tax.WashFreeFrom)
+	}
+	if n := s.UnreadRowCount; n > 0 {
+		add(reply.UnreadFlag, agentformat.Warning, "%d row%s of it could not be read — no orders before `portfolio unread` is settled", n, reply.Plural(n))
+	}
+	if n := s.unassigned; n > 0 {
+		add(reply.UnassignedFlag, agentformat.Warning, "%d unread row%s without a ticker may affect it: see `portfolio unread`", n, reply.Plural(n))
 	}
 	agentformat.SortFlags(flags)
 	return flags

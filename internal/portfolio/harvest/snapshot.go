@@ -50,6 +50,7 @@ type Snapshot struct {
 	WashFreeFrom     portfolio.Date `json:"wash_free_from"` // the first day on which no purchase made so far washes any of them
 	AsOf             portfolio.Date `json:"as_of"`
 	Disclaimer       string         `json:"disclaimer"`
+	unreadTold
 
 	caveats caveats
 	inline  bool // no file is told of beside it, so that there is more room
@@ -137,7 +138,8 @@ func (r *Result) Snapshot() Snapshot {
 	}
 	s.WashSaleTickerCount = len(s.WashSaleTickers)
 	s.caveats = r.caveats()
-	s.Verdict = s.verdict()
+	s.unreadTold = newUnreadTold(r.Unread)
+	s.Verdict = s.verdict() + s.unreadTold.verdict()
 	return s
 }
 
@@ -241,7 +243,8 @@ func (s Snapshot) Capped() Snapshot {
 	} {
 		*amount = short(*amount, 2)
 	}
-	s.DataCoveragePct = agentformat.Round(s.DataCoveragePct, 1)
+	s.DataCoveragePct = roundedDown(s.DataCoveragePct)
+	s.unreadTold = s.unreadTold.capped()
 	s.CoverageByValuePct = roundedPct(s.CoverageByValuePct)
 	s.CoverageByQuantityPct = roundedPct(s.CoverageByQuantityPct)
 	s.TopCandidates = slices.Clone(tickers[:min(len(tickers), maxTickers)])
@@ -286,7 +289,7 @@ func roundedPct(p *float64) *float64 {
 	if p == nil {
 		return nil
 	}
-	return new(agentformat.Round(*p, 1))
+	return new(roundedDown(*p))
 }
 
 // shortTicker keeps both ends of a ticker, since long ones are often alike in the first.
