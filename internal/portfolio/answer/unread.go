@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/signalbox-dev/signalbox/internal/jsontext"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/broker"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/report"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -93,4 +95,29 @@ func (state State) UnreadTickers() map[string]bool {
 		}
 	}
 	return tickers
+}
+
+// reportUnread says in a report what could not be read, and which years it may concern.
+func (state State) reportUnread(data *report.Data) {
+	unread := state.UnreadTickers()
+	for _, row := range state.Unread {
+		data.Unread = append(data.Unread, report.Unread{Date: row.Date, Symbol: row.Symbol, Account: row.Account, Reason: row.Reason, Text: row.Text})
+	}
+	for i := range data.Gains {
+		data.Gains[i].Unread = state.unreadIn(data.Gains[i].Year, unread)
+	}
+	if n := len(state.Unread); n > 0 {
+		data.Notes = append(data.Notes, fmt.Sprintf("%s could not be read. There is no advice on their tickers before they are settled (portfolio unread).", countRows(n)))
+	}
+}
+
+// unreadIn are those of the unread tickers that were sold in a year.
+func (state State) unreadIn(year int, unread map[string]bool) (tickers []string) {
+	for _, d := range state.Book.Disposals {
+		if d.Sold.Year() == year && unread[d.Symbol] {
+			tickers = append(tickers, d.Symbol)
+		}
+	}
+	slices.Sort(tickers)
+	return slices.Compact(tickers)
 }

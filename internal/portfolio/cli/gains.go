@@ -21,7 +21,8 @@ rule disallows of a loss: the rows of Form 8949. Of a disallowed loss, what anot
 over is in that purchase's basis (positions --lots); what an IRA's purchase took is lost for good.
 
 In JSON, gain is proceeds less basis; adjusted_gain, column (h) of the form, is that without what is
-disallowed. Amounts are strings, and exact.`,
+disallowed. Amounts are strings, and exact. Rows of a symbol of which something could not be read have
+unread_rows (portfolio unread).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("year") && (year < 1900 || year > 9999) {
@@ -39,7 +40,7 @@ disallowed. Amounts are strings, and exact.`,
 				untold = slices.DeleteFunc(untold, func(u lots.Untold) bool { return u.Sold.Year() != year })
 			}
 			if a.JSON {
-				return command.WriteJSON(a.Out, gainsJSON(disposals))
+				return command.WriteJSON(a.Out, gainsJSON(disposals, state.UnreadTickers()))
 			}
 			when := ""
 			if year != 0 {
@@ -49,7 +50,7 @@ disallowed. Amounts are strings, and exact.`,
 				fmt.Fprintf(a.Out, "Nothing was sold%s in a taxable account.\n", when)
 				return nil
 			}
-			a.sayGains(disposals)
+			a.sayGains(disposals, state.UnreadTickers())
 			for _, u := range untold {
 				fmt.Fprintf(a.Out, "%s %s of %s, sold on %s in %s for %s: the gain is not known, because nothing says what they cost.\n",
 					a.Paint(command.Yellow, "Not in the rows:"), u.Quantity, u.Symbol, u.Sold, u.Account, u.Proceeds.Cents())
@@ -76,22 +77,23 @@ type gain struct {
 	Unsettled  string            `json:"unsettled"`
 	Adjusted   string            `json:"adjusted_gain"`
 	Term       string            `json:"term"`
+	Unread     bool              `json:"unread_rows,omitempty"` // some row of the symbol could not be read: this may be wrong
 }
 
-func gainsJSON(disposals []lots.Disposal) []gain {
+func gainsJSON(disposals []lots.Disposal, unread map[string]bool) []gain {
 	list := []gain{}
 	for _, d := range disposals {
 		list = append(list, gain{
 			Account: d.Account, Symbol: d.Symbol, Acquired: d.Acquired, Sold: d.Sold,
 			Quantity: d.Quantity, Proceeds: d.Proceeds.Money(), Basis: d.Basis.Money(), Gain: d.Gain().Money(),
 			Disallowed: d.Disallowed.Money(), Permanent: d.Permanent.Money(), Unsettled: d.Unsettled.Money(),
-			Adjusted: d.Gain().Add(d.Disallowed).Money(), Term: d.Term(),
+			Adjusted: d.Gain().Add(d.Disallowed).Money(), Term: d.Term(), Unread: unread[d.Symbol],
 		})
 	}
 	return list
 }
 
-func (a *app) sayGains(disposals []lots.Disposal) {
+func (a *app) sayGains(disposals []lots.Disposal, unread map[string]bool) {
 	if len(disposals) == 0 {
 		return
 	}
@@ -110,6 +112,9 @@ func (a *app) sayGains(disposals []lots.Disposal) {
 		}
 		if !d.Unsettled.IsZero() {
 			t.Remark("whether " + d.Unsettled.Cents() + " of the loss is disallowed is unsettled")
+		}
+		if unread[d.Symbol] {
+			t.Remark(unreadRemark)
 		}
 		sums := totals[d.Long()]
 		for i, amount := range []portfolio.Decimal{d.Proceeds, d.Basis, d.Disallowed, adjusted} {

@@ -54,13 +54,15 @@ type openLot struct {
 	Basis        string            `json:"basis"`
 	HoldingSince portfolio.Date    `json:"holding_since"`
 	Deferred     string            `json:"deferred_loss_in_basis"`
+	Unread       bool              `json:"unread_rows,omitempty"` // some row of the symbol could not be read: this may be wrong
 }
 
 func (a *app) sayLots(state answer.State) error {
+	unread := state.UnreadTickers()
 	if a.JSON {
 		list := []openLot{}
 		for _, l := range state.Book.LotRows() {
-			list = append(list, openLot{l.Account, l.Symbol, l.Acquired, l.Quantity, l.Basis.Money(), l.HoldingSince, l.Deferred.Money()})
+			list = append(list, openLot{l.Account, l.Symbol, l.Acquired, l.Quantity, l.Basis.Money(), l.HoldingSince, l.Deferred.Money(), unread[l.Symbol]})
 		}
 		return command.WriteJSON(a.Out, list)
 	}
@@ -73,6 +75,9 @@ func (a *app) sayLots(state answer.State) error {
 		t.Add(l.Symbol, l.Account, l.Acquired.String(), l.Quantity.String(), l.Basis.Cents(), l.Basis.Over(l.Quantity, 2).Cents(), l.HoldingSince.LongTermFrom().String())
 		if !l.Deferred.IsZero() {
 			t.Remark(fmt.Sprintf("%s of the basis is a loss that a wash sale moved here; held since %s with it", l.Deferred.Cents(), l.HoldingSince))
+		}
+		if unread[l.Symbol] {
+			t.Remark(unreadRemark)
 		}
 	}
 	t.Write(a.Out, a.Columns())
@@ -90,13 +95,14 @@ type position struct {
 	PricedOn *portfolio.Date   `json:"priced_on"`
 	Value    *string           `json:"value"`
 	Gain     *string           `json:"gain"` // of what is in lots
+	Unread   bool              `json:"unread_rows,omitempty"`
 }
 
 func (a *app) sayPositions(state answer.State) error {
 	list := []position{}
 	t := command.NewTable("symbol", "account", ">quantity", ">basis", ">price", "on", ">value", ">gain")
 	for _, p := range state.Positions() {
-		row := position{Symbol: p.Symbol, Account: p.Account, Quantity: p.Quantity, InLots: p.InLots, Basis: p.Basis.Money()}
+		row := position{Symbol: p.Symbol, Account: p.Account, Quantity: p.Quantity, InLots: p.InLots, Basis: p.Basis.Money(), Unread: p.Unread}
 		cells := []string{"", "", "", ""}
 		if !p.PricedOn.IsZero() {
 			last, value, gain := p.Price.Money(), p.Value().Money(), p.Gain().Money()
@@ -107,6 +113,9 @@ func (a *app) sayPositions(state answer.State) error {
 		t.Add(append([]string{p.Symbol, p.Account, p.Quantity.String(), p.Basis.Cents()}, cells...)...)
 		if unknown := p.Quantity.Sub(p.InLots); !unknown.IsZero() {
 			t.Remark(fmt.Sprintf("what %s of the shares cost is not known; basis and gain are of the others", unknown))
+		}
+		if p.Unread {
+			t.Remark(unreadRemark)
 		}
 	}
 	if a.JSON {
