@@ -164,7 +164,7 @@ func (a *app) sayUnreadTable(rows []store.UnreadRow) {
 	}
 	t.Write(a.Out, a.Columns())
 	if open > 0 {
-		fmt.Fprintf(a.Out, "\nThere is no advice on the ticker of an open row. Write what it did into a plain CSV and\nimport that, or find that it did nothing; then `portfolio unread settle ID`.\n")
+		fmt.Fprintf(a.Out, "\nThere is no advice on the ticker of an open row. Write what it did into a plain\nCSV and import that, or find that it did nothing. Then `portfolio unread settle ID`.\n")
 	}
 }
 

@@ -60,6 +60,16 @@ func TestUnreadRowGivesNoOrders(t *testing.T) {
 	}
 }
 
+// A snapshot tells no sale of a ticker with an unread row, whatever the result has.
+func TestUnreadSnapshotSellsNothing(t *testing.T) {
+	r := Check(input("50", trade("2023-01-10 main BUY SLV 100 60")))
+	r.Unread = reply.NewUnread([]portfolio.Unread{notRead("main", "SLV")}, r.AsOf, func(portfolio.Unread) bool { return true })
+	s := r.Snapshot()
+	if !r.TradeEligible || s.TradeEligible || len(s.RecommendedActions) > 0 || s.SellQuantity != 0 || s.Tax != nil || s.UnreadRowCount != 1 || strings.Contains(s.Verdict, "sell ") {
+		t.Errorf("%+v", s)
+	}
+}
+
 // However many rows there are, and whatever they say, an agent's reply stays small.
 func TestUnreadReplyIsBounded(t *testing.T) {
 	hostile := strings.Repeat("&", 32)

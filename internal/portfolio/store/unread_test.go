@@ -246,6 +246,10 @@ func TestKeyOfTransactions(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want %+v", step.name, got, err, step.want)
 		}
 	}
+	all, err := s.Transactions(t.Context(), everyDay)
+	if err != nil || len(all) != 2 || all[0].Into != "GEV" || all[1].Into != "GEHC" {
+		t.Errorf("%+v, %v", all, err)
+	}
 	for _, line := range []string{"a\tb", strings.Repeat("\t", 6), strings.Repeat("\t", 16), "2024-01-02\ta\tBUY\tX\t1\t1\t0\t0\t\tnoon", "2024-01-02\ta\tBUY\tX\t1\t1\t0\t0\t\t\t\tmany"} {
 		if got, err := newLineReader().transaction(line); err == nil {
 			t.Errorf("%q was read as %+v", line, got)
