@@ -77,7 +77,7 @@ type Result struct {
 	Carryover            *portfolio.Decimal `json:"carryover"`       // losses of earlier years; nil is not said
 	Netting              Netting            `json:"if_all_sold_net"` // where the losses go
 	CandidateCount       int                `json:"candidate_count"`
-	DataCoveragePct      float64            `json:"data_coverage_pct"` // by positions
+	DataCoveragePct      float64            `json:"data_coverage_pct"` // by positions; 100 only if all their shares are in lots
 	Metadata             Metadata           `json:"metadata"`
 	WashSaleWarnings     []Warning          `json:"wash_sale_warnings"`
 	Candidates           []Candidate        `json:"candidates"`

@@ -11,9 +11,8 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 )
 
-// mostWithUnread is the coverage in percent that is claimed as long as some row is unread: not all is
-// known.
-const mostWithUnread = 99.9
+// mostOfPart is the coverage in percent that is claimed as long as something is not known.
+const mostOfPart = 99.9
 
 // tellUnread says which rows nobody could read, in whatever account: a company's decision is one for
 // all of them, and so is a wash sale. Their tickers are withheld.
@@ -25,15 +24,18 @@ func (h *harvester) tellUnread(r *Result) {
 	}
 }
 
-// capCoverage keeps each coverage from claiming all.
+// capCoverage keeps a coverage from claiming all: each of them beside an unread row, and that by
+// positions also if some shares are in no lot, since it is told beside that by value.
 func (r *Result) capCoverage() {
+	if r.UnreadRowCount > 0 || len(r.UnknownCost) > 0 {
+		r.DataCoveragePct = min(r.DataCoveragePct, mostOfPart)
+	}
 	if r.UnreadRowCount == 0 {
 		return
 	}
-	r.DataCoveragePct = min(r.DataCoveragePct, mostWithUnread)
 	for _, p := range []*float64{r.Metadata.CoverageByValuePct, r.Metadata.CoverageByQuantityPct} {
 		if p != nil {
-			*p = min(*p, mostWithUnread)
+			*p = min(*p, mostOfPart)
 		}
 	}
 }

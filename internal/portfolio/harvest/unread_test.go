@@ -226,6 +226,14 @@ func TestUnreadRepliesAreBounded(t *testing.T) {
 	}
 }
 
+// A coverage of 100 is of all shares: it does not stand beside a lower one by value.
+func TestCoverageIsNotWholeBesideUnknownCost(t *testing.T) {
+	r := suggest(input(t, "2025-01-10 home TRANSFER_IN HALF 10 0\n2025-01-10 home BUY HALF 10 20\n2025-01-10 home BUY FULL 10 1", "HALF 10\nFULL 10"))
+	if r.Metadata.PositionsWithLots != 2 || r.DataCoveragePct != 99.9 || *r.Metadata.CoverageByValuePct >= 67 || !strings.Contains(r.Snapshot().Verdict, ", 99% data coverage") {
+		t.Errorf("%v, %+v, %s", r.DataCoveragePct, r.Metadata, r.Snapshot().Verdict)
+	}
+}
+
 // The coverage is rounded down: 100 is all.
 func TestCoverageIsRoundedDown(t *testing.T) {
 	for pct, want := range map[float64]float64{99.96: 99.9, 99.9: 99.9, 99.999999: 99.9, 100: 100, 0: 0, 53.8: 53.8, 200.0 / 3: 66.6, 0.1: 0.1, 33.3: 33.3} {
