@@ -68,10 +68,6 @@ const (
 	maxActions = 3
 
 	maxTicker  = 32
-	maxAccount = 24
-
-	maxAccountTail = 8 // of them at the end
-
 	maxName    = 24 // of a rule
 	maxWord    = 16 // a state or a kind of order
 	maxOverall = 120
@@ -114,7 +110,7 @@ func (r *Result) Snapshot() Snapshot {
 	for _, order := range r.RecommendedActions {
 		action := Action{
 			Action:    jsontext.Shorten(cmp.Or(order.Action, "unknown"), maxWord),
-			AccountID: jsontext.ShortenMiddle(order.AccountID, maxAccount, maxAccountTail),
+			AccountID: reply.ShortAccount(order.AccountID),
 			Ticker:    jsontext.Shorten(cmp.Or(order.Ticker, s.Ticker), maxTicker),
 			Quantity:  quantity(order.Quantity),
 			OrderType: jsontext.Shorten(cmp.Or(order.OrderType, "unknown"), maxWord),

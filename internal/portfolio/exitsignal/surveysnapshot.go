@@ -101,7 +101,7 @@ func (s *Survey) Snapshot() SurveySnapshot {
 func (r *Result) leaving(ticker string) Leaving {
 	l := Leaving{Ticker: ticker, Assessment: string(r.Assessment), Shares: quantity(r.Position.Shares), Accounts: []AccountOrder{}}
 	for _, o := range r.RecommendedActions {
-		id := jsontext.ShortenMiddle(o.AccountID, maxAccount, maxAccountTail)
+		id := reply.ShortAccount(o.AccountID)
 		i := slices.IndexFunc(l.Accounts, func(a AccountOrder) bool { return a.AccountID == id })
 		if i < 0 {
 			i = len(l.Accounts)
