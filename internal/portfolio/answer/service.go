@@ -24,7 +24,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
 )
 
-// A Service answers the two tools from a store, and imports into it. It can be called concurrently.
+// A Service answers the tools from a store, and imports into it. It can be called concurrently.
 type Service struct {
 	Store *store.Store
 	Logs  string           // the directory below which full results are written, as logs/exit_signals
@@ -36,12 +36,15 @@ type Service struct {
 
 // The directories and names of full results.
 const (
-	exitFiles    = "exit_signals"
-	harvestFiles = "tax_harvest"
+	exitFiles     = "exit_signals"
+	harvestFiles  = "tax_harvest"
+	positionFiles = "positions"
+	gainFiles     = "gains"
 )
 
-// saved is what is kept of full results, of each tool. Whoever reaches a server can ask for any number of them.
-var saved = agentformat.Limits{Files: 1000, Bytes: 256 << 20, File: 32 << 20}
+// saved is what is kept of full results in each of the four directories: 1,000 files and 256 MB of a
+// server in all. Whoever reaches a server can ask for any number of them.
+var saved = agentformat.Limits{Files: 250, Bytes: 64 << 20, File: 32 << 20}
 
 // CheckExitSignals is the tool check_exit_signals. Without a ticker it looks at all positions.
 func (s *Service) CheckExitSignals(ctx context.Context, p exitsignal.Params) reply.Reply {

@@ -71,15 +71,12 @@ const (
 	maxActions = 3
 
 	maxTicker  = 32
-	maxAccount = 24
-
-	maxAccountTail = 8 // of them at the end
-
 	maxName    = 24 // of a rule
 	maxWord    = 16 // a state or a kind of order
 	maxOverall = 120
 	maxVerdict = 220
 	maxNames   = 100 // of rules that failed, together
+	maxFlags   = 560 // before fewer of them are named
 )
 
 // A reply to an agent is at most so long, and so much of it is kept for a path and for what is
@@ -117,7 +114,7 @@ func (r *Result) Snapshot() Snapshot {
 	for _, order := range r.RecommendedActions {
 		action := Action{
 			Action:    jsontext.Shorten(cmp.Or(order.Action, "unknown"), maxWord),
-			AccountID: jsontext.ShortenMiddle(order.AccountID, maxAccount, maxAccountTail),
+			AccountID: reply.ShortAccount(order.AccountID),
 			Ticker:    jsontext.Shorten(cmp.Or(order.Ticker, s.Ticker), maxTicker),
 			Quantity:  quantity(order.Quantity),
 			OrderType: jsontext.Shorten(cmp.Or(order.OrderType, "unknown"), maxWord),
@@ -157,8 +154,16 @@ func plainNumber(f float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// Flags says what the snapshot means. It goes by the words with which the assessment begins.
+// Flags says what the snapshot means. It goes by the words with which the assessment begins. If that
+// comes to very much, one of the rules that failed is named.
 func (s Snapshot) Flags() []agentformat.Flag {
+	if list := s.flags(maxNames); jsontext.Length(list) <= maxFlags {
+		return list
+	}
+	return s.flags(0)
+}
+
+func (s Snapshot) flags(names int) []agentformat.Flag {
 	var flags []agentformat.Flag
 	add := func(name string, severity agentformat.Severity, format string, args ...any) {
 		flags = append(flags, agentformat.Flag{Name: name, Severity: severity, Message: fmt.Sprintf(format, args...)})
@@ -174,7 +179,7 @@ func (s Snapshot) Flags() []agentformat.Flag {
 		}
 	}
 	if len(failed) > 0 {
-		add("rule_evaluation_error", agentformat.Warning, "Rule%s failed to evaluate: %s", reply.Plural(len(failed)), listed(failed, maxNames))
+		add("rule_evaluation_error", agentformat.Warning, "Rule%s failed to evaluate: %s", reply.Plural(len(failed)), listed(failed, names))
 	}
 	switch begins := func(a exitrule.Assessment) bool { return strings.HasPrefix(s.OverallAssessment, string(a)) }; {
 	case begins(exitrule.StrongExit):

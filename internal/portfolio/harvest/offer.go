@@ -3,13 +3,10 @@ package harvest
 import (
 	"cmp"
 	"fmt"
-	"math"
-	"strconv"
-	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
-	"github.com/signalbox-dev/signalbox/internal/jsontext"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 )
 
 // An Offer is a candidate as an agent needs it in order to act: which lot of which account to sell,
@@ -28,11 +25,8 @@ type Offer struct {
 	NameTheLot   bool           `json:"name_the_lot,omitempty"`  // or the account sells a gain first
 }
 
-const (
-	maxOffers      = 10
-	maxAccountText = 24
-	maxAccountTail = 8
-)
+// maxOffers is how many are sent.
+const maxOffers = 10
 
 // offers are all candidates, in the order that was asked for.
 func offers(candidates []Candidate) []Offer {
@@ -50,23 +44,10 @@ func offers(candidates []Candidate) []Offer {
 
 // sent is the offer as it is sent: amounts in cents, names cut.
 func (o Offer) sent() Offer {
-	o.Ticker, o.Account = shortTicker(o.Ticker), shortAccount(o.Account)
-	o.Shares, o.Loss = short(o.Shares, 6), short(o.Loss, 2)
-	o.Disallowed, o.Permanent = short(o.Disallowed, 2), short(o.Permanent, 2)
+	o.Ticker, o.Account = reply.ShortTicker(o.Ticker), reply.ShortAccount(o.Account)
+	o.Shares, o.Loss = reply.Short(o.Shares, 6), reply.Short(o.Loss, 2)
+	o.Disallowed, o.Permanent = reply.Short(o.Disallowed, 2), reply.Short(o.Permanent, 2)
 	return o
-}
-
-// short is a number to so many decimals; one that is more than there is in the world has fewer digits.
-func short(f float64, decimals int) float64 {
-	if math.Abs(f) >= 1e15 {
-		return agentformat.Number(strconv.FormatFloat(f, 'g', 3, 64))
-	}
-	return agentformat.Round(f, decimals)
-}
-
-// shortAccount keeps both ends of an account's id: the numbers of one broker often begin alike.
-func shortAccount(s string) string {
-	return jsontext.ShortenMiddle(s, maxAccountText, maxAccountTail)
 }
 
 // toName are the offers whose lot a sale has to name.
@@ -83,19 +64,7 @@ func (s Snapshot) toName() (list []Offer) {
 func (f *flags) namedLots(list []Offer) string {
 	var names []string
 	for _, o := range list[:min(len(list), f.names)] {
-		names = append(names, fmt.Sprintf("%s in %s of %s", shortTicker(o.Ticker), shortAccount(o.Account), o.Acquired))
+		names = append(names, fmt.Sprintf("%s in %s of %s", reply.ShortTicker(o.Ticker), reply.ShortAccount(o.Account), o.Acquired))
 	}
-	return listed(names, len(list))
-}
-
-// listed writes the first few of so many names: ": A, B + 2 more".
-func listed(names []string, all int) string {
-	if len(names) == 0 {
-		return ""
-	}
-	list := ": " + strings.Join(names, ", ")
-	if more := all - len(names); more > 0 {
-		list += fmt.Sprintf(" + %d more", more)
-	}
-	return list
+	return reply.Listed(names, len(list))
 }

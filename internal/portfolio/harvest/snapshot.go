@@ -84,11 +84,9 @@ type caveats struct {
 
 // The caps of a snapshot, and the longest texts in it in bytes of JSON.
 const (
-	maxTickers    = 5
-	maxNamed      = 3 // in a message
-	maxTickerText = 16
-	maxTickerTail = 5 // of them at the end
-	maxErrorText  = 400
+	maxTickers   = 5
+	maxNamed     = 3 // in a message
+	maxErrorText = 400
 )
 
 // A reply to an agent is at most so long, and so much of it is kept for a path and for what is
@@ -241,7 +239,7 @@ func (s Snapshot) Capped() Snapshot {
 		&s.TotalHarvestableLoss, &s.ShortTermLoss, &s.LongTermLoss, &s.DisallowedIfSold, &s.AllowedIfSold,
 		&s.Realized.ShortTerm, &s.Realized.LongTerm, &s.Carryover, &s.OffsetsGains, &s.UnderLimit, &s.CarriesOver,
 	} {
-		*amount = short(*amount, 2)
+		*amount = reply.Short(*amount, 2)
 	}
 	s.DataCoveragePct = roundedDown(s.DataCoveragePct)
 	s.unreadTold = s.unreadTold.capped()
@@ -250,11 +248,11 @@ func (s Snapshot) Capped() Snapshot {
 	s.TopCandidates = slices.Clone(tickers[:min(len(tickers), maxTickers)])
 	for i := range s.TopCandidates {
 		t := &s.TopCandidates[i]
-		t.Ticker, t.TotalLoss = shortTicker(t.Ticker), short(t.TotalLoss, 2)
+		t.Ticker, t.TotalLoss = reply.ShortTicker(t.Ticker), reply.Short(t.TotalLoss, 2)
 	}
 	s.WashSaleTickers = slices.Clone(washed[:min(len(washed), maxTickers)])
 	for i, ticker := range s.WashSaleTickers {
-		s.WashSaleTickers[i] = shortTicker(ticker)
+		s.WashSaleTickers[i] = reply.ShortTicker(ticker)
 	}
 	s.Lots = slices.Clone(lots[:min(len(lots), maxOffers)])
 	for i, o := range s.Lots {
@@ -292,9 +290,6 @@ func roundedPct(p *float64) *float64 {
 	return new(roundedDown(*p))
 }
 
-// shortTicker keeps both ends of a ticker, since long ones are often alike in the first.
-func shortTicker(s string) string { return jsontext.ShortenMiddle(s, maxTickerText, maxTickerTail) }
-
 // coverageText is a coverage in whole percent. It is rounded, but not up to a limit that it does
 // not reach: 49.96 is 49.
 func coverageText(pct float64) string {
@@ -311,7 +306,7 @@ func coverageText(pct float64) string {
 func (f *flags) named(tickers []string) string {
 	var names []string
 	for _, ticker := range tickers[:min(len(tickers), f.names)] {
-		names = append(names, shortTicker(tickerName(ticker)))
+		names = append(names, reply.ShortTicker(tickerName(ticker)))
 	}
-	return listed(names, len(tickers))
+	return reply.Listed(names, len(tickers))
 }

@@ -61,7 +61,7 @@ func newUnreadTold(u reply.Unread) unreadTold {
 func (u unreadTold) capped() unreadTold {
 	names := []string{}
 	for _, ticker := range u.UnreadTickers[:min(len(u.UnreadTickers), maxNamed)] {
-		names = append(names, shortTicker(ticker))
+		names = append(names, reply.ShortTicker(ticker))
 	}
 	u.UnreadTickers = names
 	return u
@@ -94,12 +94,12 @@ func (f *flags) addUnread(u unreadTold) {
 func (f *flags) namedAccounts(accounts []string) string {
 	var names []string
 	for _, account := range accounts[:min(len(accounts), f.names)] {
-		names = append(names, shortAccount(account))
+		names = append(names, reply.ShortAccount(account))
 	}
 	if len(names) == 0 {
 		return ""
 	}
-	return "; account" + listed(names, len(accounts))
+	return "; account" + reply.Listed(names, len(accounts))
 }
 
 // A summary has so many of the rows, in so many bytes of JSON each.
