@@ -147,7 +147,7 @@ func (s *Service) Load(ctx context.Context, asOf portfolio.Date) (state State, e
 	if state.Holdings, err = s.Store.Holdings(ctx, state.AsOf); err != nil {
 		return state, err
 	}
-	if state.Unread, err = s.unread(ctx, state.AsOf); err != nil {
+	if state.Unread, err = s.Unread(ctx, state.AsOf); err != nil {
 		return state, err
 	}
 	state.Book = lots.Build(state.History, state.Settings.Rules(), state.AsOf)
@@ -199,7 +199,7 @@ func (s *Service) exit(ctx context.Context, p exitsignal.Params) (*exitsignal.Re
 	if state.History, err = s.Store.Transactions(ctx, state.AsOf); err != nil {
 		return nil, err
 	}
-	if state.Unread, err = s.unread(ctx, state.AsOf); err != nil {
+	if state.Unread, err = s.Unread(ctx, state.AsOf); err != nil {
 		return nil, err
 	}
 	var market exitrule.Market

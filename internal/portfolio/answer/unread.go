@@ -49,9 +49,9 @@ func unreadRows(skipped []Skipped) (rows []portfolio.Unread) {
 	return rows
 }
 
-// unread are the rows up to a day, or of none, that are open. Of an import whose rows were only
+// Unread are the rows up to a day, or of none, that are open. Of an import whose rows were only
 // counted, there is one that says so: nobody knows any more what they are about.
-func (s *Service) unread(ctx context.Context, asOf portfolio.Date) (rows []portfolio.Unread, err error) {
+func (s *Service) Unread(ctx context.Context, asOf portfolio.Date) (rows []portfolio.Unread, err error) {
 	kept, err := s.Store.Unread(ctx, asOf)
 	if err != nil {
 		return nil, err
