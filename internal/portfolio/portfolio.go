@@ -12,6 +12,7 @@
 //	exitsignal the tool that checks exit rules
 //	listing   the tools that list positions and gains
 //	report    the same for people, as a page
+//	beancount the history for another program
 //	answer    answers questions from a store: the reading and writing around the above
 //	mcpserver the tools over the Model Context Protocol
 //	cli       the command line

@@ -104,7 +104,7 @@ with status and error.`,
 	flags.StringVar(&a.asOf, "as-of", "", "look at the portfolio as it was on this `DATE`, as YYYY-MM-DD (default today)")
 	flags.StringVar(&a.db, "db", "", "the database `FILE` (default $PORTFOLIO_DB, else portfolio/portfolio.db in your configuration directory)")
 	command.Group(root, "Bring data in", a.importCommand(), a.importsCommand(), a.unreadCommand(), a.accountsCommand(), a.pricesCommand(), a.doctorCommand())
-	command.Group(root, "Look at it", a.positionsCommand(), a.gainsCommand(), a.exitSignalsCommand(), a.harvestCommand(), a.reportCommand())
+	command.Group(root, "Look at it", a.positionsCommand(), a.gainsCommand(), a.exitSignalsCommand(), a.harvestCommand(), a.reportCommand(), a.exportCommand())
 	command.Group(root, "For agents, and about the program", a.mcpCommand(), a.benchCommand(), a.VersionCommand("portfolio"), a.ManualCommand("portfolio"))
 	command.Dress(root)
 	return root

@@ -64,7 +64,8 @@ func (a *app) sayGains(gains []listing.Gain) {
 	if len(gains) == 0 {
 		return
 	}
-	t := command.NewTable(">quantity", "symbol", "account", "acquired", "sold", ">proceeds", ">basis", "code", ">disallowed", ">gain", "term")
+	// What matters comes first: a narrow terminal has the rest on a line of its own.
+	t := command.NewTable(">quantity", "symbol", "account", "acquired", "sold", ">gain", "term", ">proceeds", ">basis", "code", ">disallowed")
 	totals := map[bool]*[4]portfolio.Decimal{false: {}, true: {}}
 	for _, g := range gains {
 		d := g.Disposal
@@ -73,8 +74,8 @@ func (a *app) sayGains(gains []listing.Gain) {
 			code, disallowed = "W", d.Disallowed.Cents()
 		}
 		adjusted := d.Gain().Add(d.Disallowed)
-		t.Add(d.Quantity.String(), d.Symbol, d.Account, d.Acquired.String(), d.Sold.String(), d.Proceeds.Cents(), d.Basis.Cents(),
-			code, disallowed, adjusted.Cents(), d.Term())
+		t.Add(d.Quantity.String(), d.Symbol, d.Account, d.Acquired.String(), d.Sold.String(), adjusted.Cents(), d.Term(),
+			d.Proceeds.Cents(), d.Basis.Cents(), code, disallowed)
 		if !d.Permanent.IsZero() {
 			t.Remark(d.Permanent.Cents() + " of the loss is gone for good: a retirement account bought")
 		}
@@ -95,7 +96,7 @@ func (a *app) sayGains(gains []listing.Gain) {
 	for _, long := range []bool{false, true} {
 		name := map[bool]string{false: lots.ShortTerm, true: lots.LongTerm}[long]
 		if sums := totals[long]; !sums[0].IsZero() || !sums[1].IsZero() {
-			t.Add("", "", "", "", "all", sums[0].Cents(), sums[1].Cents(), "", sums[2].Cents(), sums[3].Cents(), name)
+			t.Add("", "", "", "", "all", sums[3].Cents(), name, sums[0].Cents(), sums[1].Cents(), "", sums[2].Cents())
 		}
 	}
 	t.Write(a.Out, a.Columns())
