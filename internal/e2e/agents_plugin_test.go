@@ -429,7 +429,7 @@ func TestBothToolServers(t *testing.T) {
 			names[parts[2]]++
 		}
 	}
-	if servers["plugin_signalbox_signalbox"] != 15 || servers["portfolio"] == 0 {
+	if servers["plugin_signalbox_signalbox"] != 15 || servers["portfolio"] != 4 {
 		t.Errorf("the tools of both: %v\n%.2000s", servers, out)
 	}
 	for name, n := range names {

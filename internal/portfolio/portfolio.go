@@ -8,8 +8,11 @@
 //	lots      who bought and sold what, wash sales, realised gains
 //	price     daily prices, a market's calendar, indicators
 //	exitrule  rules that say when to leave a position
-//	tools     the two tools that agents call
+//	harvest   the tool that looks for losses
+//	exitsignal the tool that checks exit rules
+//	listing   the tools that list positions and gains
 //	report    the same for people, as a page
+//	beancount the history for another program
 //	answer    answers questions from a store: the reading and writing around the above
 //	mcpserver the tools over the Model Context Protocol
 //	cli       the command line

@@ -461,7 +461,7 @@ func TestPortfolio(t *testing.T) {
 	for _, tool := range b.Tools() {
 		names = append(names, tool.Name)
 	}
-	if diff := cmp.Diff([]string{"check_exit_signals", "suggest_tax_loss_harvest"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"check_exit_signals", "list_gains", "list_positions", "suggest_tax_loss_harvest"}, names); diff != "" {
 		t.Error(diff)
 	}
 	if text := must(t, b, "suggest_tax_loss_harvest", nil); !strings.Contains(text, `"status":"success"`) {

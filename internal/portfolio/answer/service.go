@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,7 +24,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
 )
 
-// A Service answers the two tools from a store, and imports into it. It can be called concurrently.
+// A Service answers the tools from a store, and imports into it. It can be called concurrently.
 type Service struct {
 	Store *store.Store
 	Logs  string           // the directory below which full results are written, as logs/exit_signals
@@ -35,15 +36,22 @@ type Service struct {
 
 // The directories and names of full results.
 const (
-	exitFiles    = "exit_signals"
-	harvestFiles = "tax_harvest"
+	exitFiles     = "exit_signals"
+	harvestFiles  = "tax_harvest"
+	positionFiles = "positions"
+	gainFiles     = "gains"
 )
 
-// saved is what is kept of full results, of each tool. Whoever reaches a server can ask for any number of them.
-var saved = agentformat.Limits{Files: 1000, Bytes: 256 << 20, File: 32 << 20}
+// saved is what is kept of full results in each of the four directories: 1,000 files and 256 MB of a
+// server in all. Whoever reaches a server can ask for any number of them.
+var saved = agentformat.Limits{Files: 250, Bytes: 64 << 20, File: 32 << 20}
 
-// CheckExitSignals is the tool check_exit_signals.
+// CheckExitSignals is the tool check_exit_signals. Without a ticker it looks at all positions.
 func (s *Service) CheckExitSignals(ctx context.Context, p exitsignal.Params) reply.Reply {
+	if strings.TrimSpace(p.Ticker) == "" {
+		survey, file := s.Survey(ctx, p)
+		return exitsignal.SurveyReply(survey, p, file)
+	}
 	result, file := s.Exit(ctx, p)
 	return exitsignal.Reply(result, p, file)
 }
@@ -139,6 +147,9 @@ func (s *Service) Load(ctx context.Context, asOf portfolio.Date) (state State, e
 	if state.Holdings, err = s.Store.Holdings(ctx, state.AsOf); err != nil {
 		return state, err
 	}
+	if state.Unread, err = s.Unread(ctx, state.AsOf); err != nil {
+		return state, err
+	}
 	state.Book = lots.Build(state.History, state.Settings.Rules(), state.AsOf)
 	return state, nil
 }
@@ -146,7 +157,7 @@ func (s *Service) Load(ctx context.Context, asOf portfolio.Date) (state State, e
 // Harvest looks for losses in a portfolio.
 func (state State) Harvest(p harvest.Params) *harvest.Result {
 	return harvest.Suggest(harvest.Input{
-		AsOf: state.AsOf, MinLoss: p.MinLoss, SortBy: p.SortBy, AccountID: p.AccountID,
+		AsOf: state.AsOf, MinLoss: p.MinLoss, Carryover: p.Carryover, SortBy: p.SortBy, AccountID: p.AccountID,
 		Book: state.Book, Closes: state.Closes, History: state.History, Holdings: state.Holdings, Unread: state.Unread,
 		Rules: state.Settings.Rules(), Filing: state.Settings.Filing,
 	})
@@ -186,6 +197,9 @@ func (s *Service) exit(ctx context.Context, p exitsignal.Params) (*exitsignal.Re
 		return nil, err
 	}
 	if state.History, err = s.Store.Transactions(ctx, state.AsOf); err != nil {
+		return nil, err
+	}
+	if state.Unread, err = s.Unread(ctx, state.AsOf); err != nil {
 		return nil, err
 	}
 	var market exitrule.Market

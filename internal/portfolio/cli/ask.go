@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -34,20 +33,25 @@ func (a *app) exitSignalsCommand() *cobra.Command {
 	var shares string
 	var q *asked
 	c := &cobra.Command{
-		Use:   "exit-signals TICKER",
-		Short: "Whether your rules say to leave a position",
+		Use:   "exit-signals [TICKER]",
+		Short: "Which positions your rules say to leave",
 		Long: `Exit-signals checks the exit rules for a ticker: by default the trend (the last month's end below
 its 10-month mean) and the market's regime (the index below its 200-day mean). It says what that
-comes to, how much to sell, where a stop goes, and what the sale would mean in tax. It recommends,
-and places no orders.
+comes to, how much to sell in which account, where a stop goes, and what the sale would mean in tax.
+Without a ticker it checks all that are held, and shows those to leave first. It recommends, and
+places no orders.
 
 Too little history and old prices are an error, never a reason to hold. With --format or --json it
 prints the reply that an agent gets.`,
-		Example: `  portfolio exit-signals SLV
+		Example: `  portfolio exit-signals
+  portfolio exit-signals SLV
   portfolio exit-signals SLV --format agent --output file`,
-		Args: one("a ticker"),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p := exitsignal.Params{Ticker: args[0], AccountID: q.account, Format: q.format, Output: q.output}
+			p := exitsignal.Params{AccountID: q.account, Format: q.format, Output: q.output}
+			if len(args) > 0 {
+				p.Ticker = args[0]
+			}
 			if shares != "" {
 				n, err := portfolio.ParseDecimal(shares)
 				if err != nil {
@@ -59,6 +63,9 @@ prints the reply that an agent gets.`,
 				if p.Format != "" || a.JSON {
 					return a.sayReply(s.CheckExitSignals(cmd.Context(), p))
 				}
+				if p.Ticker == "" {
+					return a.saySurvey(s.Survey(cmd.Context(), p))
+				}
 				return a.sayExit(s.Exit(cmd.Context(), p))
 			})
 		},
@@ -69,7 +76,7 @@ prints the reply that an agent gets.`,
 }
 
 func (a *app) harvestCommand() *cobra.Command {
-	var least, order string
+	var least, carried, order string
 	var q *asked
 	c := &cobra.Command{
 		Use:   "harvest",
@@ -78,8 +85,13 @@ func (a *app) harvestCommand() *cobra.Command {
 a sale today would lose to the wash-sale rule and by which purchase, from which day buying again is
 safe, and whether a sale that names no lot would reach this one.
 
+Losses offset the gains of the year first. What was realised in it so far is counted; losses of
+earlier years are counted if --carryover says them. They are taken as one amount, short- and
+long-term together: the sums are right, the rates of tax are not looked at.
+
 With --format or --json it prints the reply that an agent gets; --format report prints Markdown.`,
 		Example: `  portfolio harvest --min-loss 100
+  portfolio harvest --carryover 4200
   portfolio harvest --format agent`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -90,6 +102,13 @@ With --format or --json it prints the reply that an agent gets; --format report 
 					return a.UsageError("--min-loss: %w", err)
 				}
 				p.MinLoss = &n
+			}
+			if carried != "" {
+				n, err := portfolio.ParseDecimal(carried)
+				if err != nil {
+					return a.UsageError("--carryover: %w", err)
+				}
+				p.Carryover = &n
 			}
 			return a.with(cmd.Context(), func(s *answer.Service) error {
 				switch {
@@ -104,6 +123,7 @@ With --format or --json it prints the reply that an agent gets; --format report 
 	}
 	q = a.askFlags(c, "summary (default), full, report or agent")
 	c.Flags().StringVar(&least, "min-loss", "", "leave out lots that lost less than this `AMOUNT`")
+	c.Flags().StringVar(&carried, "carryover", "", "losses carried over from earlier years, as an `AMOUNT` of zero or more")
 	c.Flags().StringVar(&order, "sort-by", "", "`ORDER` of the lots: loss (default), ticker, date or term")
 	return c
 }
@@ -163,7 +183,7 @@ func (a *app) sayExit(result *exitsignal.Result, file agentformat.File) error {
 		t.Add(s.RuleName, map[bool]string{true: "primary", false: ""}[s.IsPrimary], says, fmt.Sprintf("%.2f", s.Severity), s.Message)
 	}
 	t.Write(a.Out, a.Columns())
-	lines := slices.Concat(result.ActionLines(), result.TaxLines(), result.Notes)
+	lines := result.Lines()
 	if len(lines) > 0 {
 		fmt.Fprintln(a.Out)
 	}
@@ -190,6 +210,9 @@ func (a *app) sayHarvest(result *harvest.Result, file agentformat.File) error {
 		t.Write(a.Out, a.Columns())
 		fmt.Fprintf(a.Out, "\nEach lot's remarks hold if it is sold alone today.\nAll of them together would lose %s to the wash-sale rule, %s for good.\nBuying any of these again before %s washes the loss.\n",
 			result.IfAllSold.Disallowed.Cents(), result.IfAllSold.Permanent.Cents(), result.Candidates[0].NoBuyUntil)
+		for _, line := range result.YearLines() {
+			fmt.Fprintln(a.Out, line)
+		}
 	}
 	fmt.Fprintf(a.Out, "\n%s\n", a.Paint(command.Faint, result.Disclaimer))
 	return nil

@@ -2,12 +2,12 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/listing"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
 )
 
@@ -19,9 +19,12 @@ func (a *app) gainsCommand() *cobra.Command {
 		Long: `Gains lists what every sale in a taxable account realised, lot by lot, with what the wash-sale
 rule disallows of a loss: the rows of Form 8949. Of a disallowed loss, what another purchase took
 over is in that purchase's basis (positions --lots); what an IRA's purchase took is lost for good.
+Of a loss of the last 30 days it says until when a purchase would still wash it.
 
 In JSON, gain is proceeds less basis; adjusted_gain, column (h) of the form, is that without what is
-disallowed. Amounts are strings, and exact.`,
+disallowed, and window_open_until is there while a purchase still washes the loss. Amounts are
+strings, and exact. Rows of a symbol of which something could not be read have unread_rows (portfolio
+unread).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("year") && (year < 1900 || year > 9999) {
@@ -32,24 +35,20 @@ disallowed. Amounts are strings, and exact.`,
 				return err
 			}
 			defer a.warn(state)
-			disposals := state.Book.Rows()
-			untold := state.Book.Untold
-			if year != 0 {
-				disposals = slices.DeleteFunc(disposals, func(d lots.Disposal) bool { return d.Sold.Year() != year })
-				untold = slices.DeleteFunc(untold, func(u lots.Untold) bool { return u.Sold.Year() != year })
-			}
+			in := state.Listing(listing.Params{Year: year})
+			gains, untold := in.Gains(), in.Untold()
 			if a.JSON {
-				return command.WriteJSON(a.Out, gainsJSON(disposals))
+				return command.WriteJSON(a.Out, gains)
 			}
 			when := ""
 			if year != 0 {
 				when = fmt.Sprintf(" in %d", year)
 			}
-			if len(disposals)+len(untold) == 0 {
+			if len(gains)+len(untold) == 0 {
 				fmt.Fprintf(a.Out, "Nothing was sold%s in a taxable account.\n", when)
 				return nil
 			}
-			a.sayGains(disposals)
+			a.sayGains(gains)
 			for _, u := range untold {
 				fmt.Fprintf(a.Out, "%s %s of %s, sold on %s in %s for %s: the gain is not known, because nothing says what they cost.\n",
 					a.Paint(command.Yellow, "Not in the rows:"), u.Quantity, u.Symbol, u.Sold, u.Account, u.Proceeds.Cents())
@@ -61,55 +60,33 @@ disallowed. Amounts are strings, and exact.`,
 	return c
 }
 
-// A gain is a disposal as JSON has it.
-type gain struct {
-	Account    string            `json:"account"`
-	Symbol     string            `json:"symbol"`
-	Acquired   portfolio.Date    `json:"acquired"`
-	Sold       portfolio.Date    `json:"sold"`
-	Quantity   portfolio.Decimal `json:"quantity"`
-	Proceeds   string            `json:"proceeds"`
-	Basis      string            `json:"basis"`
-	Gain       string            `json:"gain"`
-	Disallowed string            `json:"disallowed"`
-	Permanent  string            `json:"permanently_disallowed"`
-	Unsettled  string            `json:"unsettled"`
-	Adjusted   string            `json:"adjusted_gain"`
-	Term       string            `json:"term"`
-}
-
-func gainsJSON(disposals []lots.Disposal) []gain {
-	list := []gain{}
-	for _, d := range disposals {
-		list = append(list, gain{
-			Account: d.Account, Symbol: d.Symbol, Acquired: d.Acquired, Sold: d.Sold,
-			Quantity: d.Quantity, Proceeds: d.Proceeds.Money(), Basis: d.Basis.Money(), Gain: d.Gain().Money(),
-			Disallowed: d.Disallowed.Money(), Permanent: d.Permanent.Money(), Unsettled: d.Unsettled.Money(),
-			Adjusted: d.Gain().Add(d.Disallowed).Money(), Term: d.Term(),
-		})
-	}
-	return list
-}
-
-func (a *app) sayGains(disposals []lots.Disposal) {
-	if len(disposals) == 0 {
+func (a *app) sayGains(gains []listing.Gain) {
+	if len(gains) == 0 {
 		return
 	}
-	t := command.NewTable(">quantity", "symbol", "account", "acquired", "sold", ">proceeds", ">basis", "code", ">disallowed", ">gain", "term")
+	// What matters comes first: a narrow terminal has the rest on a line of its own.
+	t := command.NewTable(">quantity", "symbol", "account", "acquired", "sold", ">gain", "term", ">proceeds", ">basis", "code", ">disallowed")
 	totals := map[bool]*[4]portfolio.Decimal{false: {}, true: {}}
-	for _, d := range disposals {
+	for _, g := range gains {
+		d := g.Disposal
 		code, disallowed := "", ""
 		if !d.Disallowed.IsZero() {
 			code, disallowed = "W", d.Disallowed.Cents()
 		}
 		adjusted := d.Gain().Add(d.Disallowed)
-		t.Add(d.Quantity.String(), d.Symbol, d.Account, d.Acquired.String(), d.Sold.String(), d.Proceeds.Cents(), d.Basis.Cents(),
-			code, disallowed, adjusted.Cents(), d.Term())
+		t.Add(d.Quantity.String(), d.Symbol, d.Account, d.Acquired.String(), d.Sold.String(), adjusted.Cents(), d.Term(),
+			d.Proceeds.Cents(), d.Basis.Cents(), code, disallowed)
 		if !d.Permanent.IsZero() {
 			t.Remark(d.Permanent.Cents() + " of the loss is gone for good: a retirement account bought")
 		}
 		if !d.Unsettled.IsZero() {
 			t.Remark("whether " + d.Unsettled.Cents() + " of the loss is disallowed is unsettled")
+		}
+		if !g.WindowOpenUntil.IsZero() {
+			t.Remark("window open until " + g.WindowOpenUntil.String() + ": a purchase by then washes the loss")
+		}
+		if g.UnreadRows {
+			t.Remark(unreadRemark)
 		}
 		sums := totals[d.Long()]
 		for i, amount := range []portfolio.Decimal{d.Proceeds, d.Basis, d.Disallowed, adjusted} {
@@ -119,7 +96,7 @@ func (a *app) sayGains(disposals []lots.Disposal) {
 	for _, long := range []bool{false, true} {
 		name := map[bool]string{false: lots.ShortTerm, true: lots.LongTerm}[long]
 		if sums := totals[long]; !sums[0].IsZero() || !sums[1].IsZero() {
-			t.Add("", "", "", "", "all", sums[0].Cents(), sums[1].Cents(), "", sums[2].Cents(), sums[3].Cents(), name)
+			t.Add("", "", "", "", "all", sums[3].Cents(), name, sums[0].Cents(), sums[1].Cents(), "", sums[2].Cents())
 		}
 	}
 	t.Write(a.Out, a.Columns())

@@ -13,15 +13,16 @@ import (
 )
 
 func (a *app) mcpCommand() *cobra.Command {
-	var http string
+	var http, logs string
 	var hosts []string
 	c := &cobra.Command{
 		Use:   "mcp",
 		Short: "Answer agents over the Model Context Protocol",
-		Long: `Mcp offers two tools to agents: check_exit_signals and suggest_tax_loss_harvest. Without flags it
-speaks on standard input and output, which is how clients start it themselves; with --http it
-listens on this machine until it is interrupted. It needs a database, reads it, and writes nothing
-but the files that a call asks for with output=file.
+		Long: `Mcp offers four tools to agents: check_exit_signals, suggest_tax_loss_harvest, list_positions and
+list_gains. Without flags it speaks on standard input and output, which is how clients start it
+themselves; with --http it listens on this machine until it is interrupted. It needs a database,
+reads it, and writes nothing, and tells clients so. With --logs DIRECTORY calls may ask for a file
+with the full result there (output=file): at most 1,000 files and 256 MB are kept.
 
 There is no password: who reaches the address reads the portfolio. So only this machine does,
 unless --host says by which other names it may be reached.`,
@@ -30,14 +31,14 @@ unless --host says by which other names it may be reached.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			a.needsData = true
+			a.needsData, a.logs = true, logs
 			a.JSON = false // standard output is the protocol's alone
 			if a.InTTY && http == "" {
 				fmt.Fprintln(a.Err, "portfolio: an MCP client speaks here, on standard input; Ctrl-C ends it")
 			}
 			logger := slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 			return a.with(ctx, func(s *answer.Service) error {
-				server := mcpserver.New(s, command.BuildVersion().Version, mcpserver.Options{Hosts: hosts, Logger: logger})
+				server := mcpserver.New(s, command.BuildVersion().Version, mcpserver.Options{Hosts: hosts, Files: logs != "", Logger: logger})
 				a.Served = true
 				if http == "" {
 					return server.ServeStdio(ctx, io.NopCloser(a.In), a.Out)
@@ -48,6 +49,6 @@ unless --host says by which other names it may be reached.`,
 	}
 	c.Flags().StringVar(&http, "http", "", "listen on this `ADDRESS` for streamable HTTP, as 127.0.0.1:8765")
 	c.Flags().StringSliceVar(&hosts, "host", nil, "a `NAME` by which other machines may reach it")
-	c.Flags().StringVar(&a.logs, "logs", "logs", "the `DIRECTORY` for full results (output=file)")
+	c.Flags().StringVar(&logs, "logs", "", "a `DIRECTORY` for full results: allows output=file")
 	return c
 }

@@ -45,10 +45,10 @@ func sampled(t *testing.T) (dir string, run func(args ...string) *exec.Cmd) {
 func TestMCP(t *testing.T) {
 	dir, run := sampled(t)
 	t.Run("stdio", func(t *testing.T) {
-		converse(t, dir, &mcp.CommandTransport{Command: run("mcp", "--as-of", "2026-11-13")})
+		converse(t, dir, &mcp.CommandTransport{Command: run("mcp", "--as-of", "2026-11-13", "--logs", "logs")})
 	})
 	t.Run("http", func(t *testing.T) {
-		server := run("mcp", "--as-of", "2026-11-13", "--http", "127.0.0.1:0")
+		server := run("mcp", "--as-of", "2026-11-13", "--logs", "logs", "--http", "127.0.0.1:0")
 		stderr, err := server.StderrPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func converse(t *testing.T, dir string, transport mcp.Transport) {
 	}
 	defer client.Close()
 	list, err := client.ListTools(ctx, nil)
-	if err != nil || len(list.Tools) != 2 {
+	if err != nil || len(list.Tools) != 4 {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	exit, harvest := "check_exit_signals", "suggest_tax_loss_harvest"
@@ -119,6 +119,15 @@ func converse(t *testing.T, dir string, transport mcp.Transport) {
 		{exit, map[string]any{"ticker": "SLV"}, `"format":"summary"`, 0},
 		{exit, map[string]any{"ticker": "slv", "format": "agent"}, `"flag":"exit_signal"`, 2 << 10},
 		{exit, map[string]any{"ticker": "SLV", "format": "full", "shares": 10}, `"requested":"10"`, 0},
+		{exit, nil, `"exit_count":3`, 0},
+		{exit, map[string]any{"format": "agent"}, `"account_id":"XXXX-3417","sell":207`, 2 << 10},
+		{"list_positions", nil, `"position_count":13`, 0},
+		{"list_positions", map[string]any{"format": "agent"}, `"flag":"unknown_cost"`, 3 << 10},
+		{"list_positions", map[string]any{"format": "full", "symbol": "slv"}, `"lots":[{"account":"U1234567","symbol":"SLV"`, 0},
+		{"list_gains", map[string]any{"year": 2025}, `"format":"summary"`, 0},
+		{"list_gains", map[string]any{"format": "agent", "year": 2025}, `"short_term_gain"`, 3 << 10},
+		{"list_gains", map[string]any{"format": "full"}, `"year":2026`, 0},
+		{harvest, map[string]any{"carryover": 5000, "format": "agent"}, `"flag":"limit_used"`, 3 << 10},
 		{harvest, nil, `"format":"summary"`, 0},
 		{harvest, map[string]any{"format": "agent"}, `"flag":"wash_sale_risk"`, 3 << 10},
 		{harvest, map[string]any{"format": "full", "min_loss": 500.5}, `"min_loss":"500.5"`, 0},

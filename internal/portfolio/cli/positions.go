@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/internal/command"
-	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/listing"
 )
 
 func (a *app) positionsCommand() *cobra.Command {
@@ -45,24 +45,10 @@ func (a *app) warnUnknown(state answer.State) {
 	}
 }
 
-// An openLot is a lot as JSON has it.
-type openLot struct {
-	Account      string            `json:"account"`
-	Symbol       string            `json:"symbol"`
-	Acquired     portfolio.Date    `json:"acquired"`
-	Quantity     portfolio.Decimal `json:"quantity"`
-	Basis        string            `json:"basis"`
-	HoldingSince portfolio.Date    `json:"holding_since"`
-	Deferred     string            `json:"deferred_loss_in_basis"`
-}
-
 func (a *app) sayLots(state answer.State) error {
+	unread := state.UnreadTickers()
 	if a.JSON {
-		list := []openLot{}
-		for _, l := range state.Book.LotRows() {
-			list = append(list, openLot{l.Account, l.Symbol, l.Acquired, l.Quantity, l.Basis.Money(), l.HoldingSince, l.Deferred.Money()})
-		}
-		return command.WriteJSON(a.Out, list)
+		return command.WriteJSON(a.Out, state.Listing(listing.Params{}).Lots())
 	}
 	if len(state.Book.Lots) == 0 {
 		fmt.Fprintln(a.Out, "There are no open lots.")
@@ -74,47 +60,37 @@ func (a *app) sayLots(state answer.State) error {
 		if !l.Deferred.IsZero() {
 			t.Remark(fmt.Sprintf("%s of the basis is a loss that a wash sale moved here; held since %s with it", l.Deferred.Cents(), l.HoldingSince))
 		}
+		if unread[l.Symbol] {
+			t.Remark(unreadRemark)
+		}
 	}
 	t.Write(a.Out, a.Columns())
 	return nil
 }
 
-// A position is one as JSON has it. What is not known is null.
-type position struct {
-	Symbol   string            `json:"symbol"`
-	Account  string            `json:"account"`
-	Quantity portfolio.Decimal `json:"quantity"`
-	InLots   portfolio.Decimal `json:"in_lots"`
-	Basis    string            `json:"basis"`
-	Price    *string           `json:"price"`
-	PricedOn *portfolio.Date   `json:"priced_on"`
-	Value    *string           `json:"value"`
-	Gain     *string           `json:"gain"` // of what is in lots
-}
-
 func (a *app) sayPositions(state answer.State) error {
-	list := []position{}
-	t := command.NewTable("symbol", "account", ">quantity", ">basis", ">price", "on", ">value", ">gain")
-	for _, p := range state.Positions() {
-		row := position{Symbol: p.Symbol, Account: p.Account, Quantity: p.Quantity, InLots: p.InLots, Basis: p.Basis.Money()}
-		cells := []string{"", "", "", ""}
-		if !p.PricedOn.IsZero() {
-			last, value, gain := p.Price.Money(), p.Value().Money(), p.Gain().Money()
-			row.Price, row.PricedOn, row.Value, row.Gain = &last, &p.PricedOn, &value, &gain
-			cells = []string{p.Price.Cents(), p.PricedOn.String(), p.Value().Cents(), p.Gain().Cents()}
-		}
-		list = append(list, row)
-		t.Add(append([]string{p.Symbol, p.Account, p.Quantity.String(), p.Basis.Cents()}, cells...)...)
-		if unknown := p.Quantity.Sub(p.InLots); !unknown.IsZero() {
-			t.Remark(fmt.Sprintf("what %s of the shares cost is not known; basis and gain are of the others", unknown))
-		}
-	}
+	list := state.Listing(listing.Params{}).Held()
 	if a.JSON {
 		return command.WriteJSON(a.Out, list)
 	}
 	if len(list) == 0 {
 		fmt.Fprintf(a.Out, "There are no positions on %s: import a broker's file (portfolio import --help).\n", state.AsOf)
 		return nil
+	}
+	t := command.NewTable("symbol", "account", ">quantity", ">basis", ">price", "on", ">value", ">gain")
+	for _, row := range list {
+		p := row.Position
+		cells := []string{"", "", "", ""}
+		if row.Price != nil {
+			cells = []string{p.Price.Cents(), p.PricedOn.String(), p.Value().Cents(), p.Gain().Cents()}
+		}
+		t.Add(append([]string{p.Symbol, p.Account, p.Quantity.String(), p.Basis.Cents()}, cells...)...)
+		if unknown := p.Quantity.Sub(p.InLots); !unknown.IsZero() {
+			t.Remark(fmt.Sprintf("what %s of the shares cost is not known; basis and gain are of the others", unknown))
+		}
+		if row.UnreadRows {
+			t.Remark(unreadRemark)
+		}
 	}
 	t.Write(a.Out, a.Columns())
 	return nil

@@ -48,26 +48,31 @@ page that needs nothing else and no network; one that ends in .md is Markdown; -
 				_, err := a.Out.Write(page.Bytes())
 				return err
 			}
-			path, err := filepath.Abs(args[0])
-			if err != nil {
-				return err
-			}
-			if info, err := os.Stat(path); err == nil && info.IsDir() {
-				return fmt.Errorf("%s is a directory; name a file", safetext.Escape(path))
-			}
-			if _, err := os.Stat(filepath.Dir(path)); err != nil {
-				return fmt.Errorf("there is no directory %s", safetext.Escape(filepath.Dir(path)))
-			}
-			if err := durable.WriteFile(path, page.Bytes()); err != nil {
-				return err
-			}
-			if a.JSON {
-				return command.WriteJSON(a.Out, map[string]string{"file_path": path})
-			}
-			fmt.Fprintf(a.Out, "The report is in %s\n", safetext.Escape(path))
-			return nil
+			return a.writeFile(args[0], "report", page.Bytes())
 		},
 	}
+}
+
+// writeFile writes what was asked for as a file, and says where it is.
+func (a *app) writeFile(name, what string, content []byte) error {
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a directory; name a file", safetext.Escape(path))
+	}
+	if _, err := os.Stat(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("there is no directory %s", safetext.Escape(filepath.Dir(path)))
+	}
+	if err := durable.WriteFile(path, content); err != nil {
+		return err
+	}
+	if a.JSON {
+		return command.WriteJSON(a.Out, map[string]string{"file_path": path})
+	}
+	fmt.Fprintf(a.Out, "The %s is in %s\n", what, safetext.Escape(path))
+	return nil
 }
 
 func reportWriter(path string) (func(io.Writer, report.Data) error, error) {

@@ -20,7 +20,8 @@ const (
 
 // An Order is one that is recommended. Nothing here places it.
 type Order struct {
-	Action      string             `json:"action"` // ActionSell or ActionStop
+	Action      string             `json:"action"`               // ActionSell or ActionStop
+	AccountID   string             `json:"account_id,omitempty"` // empty if nobody knows where the shares are
 	Ticker      string             `json:"ticker"`
 	Quantity    portfolio.Decimal  `json:"quantity"`   // more than zero
 	OrderType   string             `json:"order_type"` // OrderMarket or OrderStop
@@ -41,8 +42,28 @@ type Plan struct {
 	Note     string            `json:"note,omitempty"`
 	Orders   []Order           `json:"-"`
 
-	// Sales is how much of Sell comes from each part of the position.
+	// Sales is how much of Sell comes from each part of the position, Stops how much of the stop.
 	Sales []portfolio.Decimal `json:"-"`
+	Stops []portfolio.Decimal `json:"-"`
+}
+
+// ByAccount are the plan's orders as a broker takes them: each is for one account. The accounts are
+// those of the parts, in their order; first come all sales, then all stops.
+func (p Plan) ByAccount(accounts ...string) (orders []Order) {
+	for _, whole := range p.Orders {
+		parts := p.Sales
+		if whole.Action == ActionStop {
+			parts = p.Stops
+		}
+		for i, quantity := range parts {
+			if !quantity.IsZero() {
+				order := whole
+				order.AccountID, order.Quantity = accounts[i], quantity
+				orders = append(orders, order)
+			}
+		}
+	}
+	return orders
 }
 
 // fractionDecimals is how fine shares are sold where fractions are allowed.
@@ -53,7 +74,7 @@ const fractionDecimals = 6
 // of a part than there is, and never orders zero shares. Whole shares are rounded down, but one is
 // sold at least.
 func Size(config Config, verdict Verdict, ticker string, parts ...portfolio.Decimal) Plan {
-	plan := Plan{Method: config.Sizing.Method, Gap: verdict.Gap, Sales: make([]portfolio.Decimal, len(parts))}
+	plan := Plan{Method: config.Sizing.Method, Gap: verdict.Gap, Sales: make([]portfolio.Decimal, len(parts)), Stops: make([]portfolio.Decimal, len(parts))}
 	var sellable portfolio.Decimal
 	short := false
 	for _, part := range parts {
@@ -90,7 +111,8 @@ func Size(config Config, verdict Verdict, ticker string, parts ...portfolio.Deci
 	for i, part := range parts {
 		plan.Sales[i] = config.orderable(part).Min(open)
 		open = open.Sub(plan.Sales[i])
-		rest = rest.Add(config.orderable(part.Sub(plan.Sales[i])))
+		plan.Stops[i] = config.orderable(part.Sub(plan.Sales[i]))
+		rest = rest.Add(plan.Stops[i])
 	}
 	plan.stop(verdict, ticker, rest)
 	return plan

@@ -63,6 +63,7 @@ type Result struct {
 	LastPrice          portfolio.Decimal   `json:"last_price,omitzero"`
 	LastPriceDate      portfolio.Date      `json:"last_price_date,omitzero"`
 	Notes              []string            `json:"notes"`
+	reply.Unread                           // of the ticker, or of none in an account that holds it
 	Disclaimer         string              `json:"disclaimer"`
 }
 
@@ -98,6 +99,7 @@ func newResult(ticker string) *Result {
 		RecommendedActions: []exitrule.Order{},
 		Position:           Position{Accounts: []Holding{}},
 		Notes:              []string{},
+		Unread:             reply.NewUnread(nil, portfolio.Date{}, nil),
 		Disclaimer:         disclaimer,
 	}
 }
@@ -105,7 +107,8 @@ func newResult(ticker string) *Result {
 // FileName is what the file of a result is called, before its time.
 func (r *Result) FileName() string { return "exit_signals_" + r.Ticker }
 
-// Check checks a ticker by the rules and says what to sell of the position, if anything. A
+// Check checks a ticker by the rules and says what to sell of the position, if anything. Of a ticker
+// with a row that nobody could read it says what the rules say, and not what to sell. A
 // check that comes to no verdict has succeeded: its assessment is ERROR. It fails only if what was
 // asked for can't be understood, or nothing is known of the ticker.
 //
@@ -135,7 +138,8 @@ func Check(in Input) *Result {
 		r.Position.Shares, r.Position.Requested = *in.Shares, in.Shares
 		r.note("there is no history of %s, so the %s shares are taken as said", in.Ticker, in.Shares)
 	}
-	if !verdict.Exits() {
+	in.tellUnread(r)
+	if !verdict.Exits() || r.withheld() {
 		return r
 	}
 	parts := make([]portfolio.Decimal, 0, len(r.Position.Accounts))
@@ -155,6 +159,7 @@ func Check(in Input) *Result {
 	}
 	r.TradeEligible, r.RecommendedActions = true, plan.Orders
 	if traded {
+		r.RecommendedActions = plan.ByAccount(r.Position.ids()...)
 		r.Tax = in.tax(r, plan.Sales, history, book)
 	}
 	return r
@@ -174,6 +179,10 @@ func (in Input) check(traded bool) error {
 	if err := in.Config.Check(); err != nil {
 		return fmt.Errorf("the settings of exit signals: %w", err)
 	}
+	return in.checkAccount()
+}
+
+func (in Input) checkAccount() error {
 	listed := slices.ContainsFunc(in.Rules.Accounts, func(a portfolio.Account) bool { return a.ID == in.AccountID })
 	used := func(t portfolio.Transaction) bool { return t.Account == in.AccountID }
 	if in.AccountID != "" && !listed && !slices.ContainsFunc(in.History, used) {
@@ -209,10 +218,11 @@ func (r *Result) note(format string, args ...any) {
 // related is the history up to the day of what the wash-sale rule, or a company's decision, can connect
 // with the ticker.
 func (in Input) related() []portfolio.Transaction {
-	symbols := related(in.Rules, in.History, in.Ticker)
+	families := newFamilies(in.Rules, in.History)
+	family := families.of(in.Ticker)
 	var history []portfolio.Transaction
 	for _, t := range in.History {
-		if symbols[t.Symbol] && !t.Date.After(in.AsOf) {
+		if !t.Date.After(in.AsOf) && families.of(t.Symbol) == family {
 			history = append(history, t)
 		}
 	}
@@ -277,30 +287,10 @@ func (in Input) position(r *Result, book *lots.Book) {
 	p.Accounts = slices.DeleteFunc(p.Accounts, func(a Holding) bool { return a.Shares.IsZero() })
 }
 
-// related are the symbols that can have to do with the washes of some, or that they came of,
-// themselves included.
-func related(rules lots.Rules, history []portfolio.Transaction, symbols ...string) map[string]bool {
-	related := map[string]bool{}
-	for _, symbol := range symbols {
-		related[symbol] = true
+// ids are the accounts of a position, in the order of their shares.
+func (p Position) ids() (ids []string) {
+	for _, a := range p.Accounts {
+		ids = append(ids, a.AccountID)
 	}
-	groups := slices.Concat(rules.Identical, rules.Similar)
-	for _, t := range history {
-		if t.Into != "" {
-			groups = append(groups, []string{t.Symbol, t.Into})
-		}
-	}
-	for grown := true; grown; {
-		grown = false
-		for _, group := range groups {
-			if !slices.ContainsFunc(group, func(s string) bool { return related[s] }) {
-				continue
-			}
-			for _, symbol := range group {
-				grown = grown || !related[symbol]
-				related[symbol] = true
-			}
-		}
-	}
-	return related
+	return ids
 }

@@ -83,8 +83,8 @@ func TestSignals(t *testing.T) {
 	}{
 		{"position", r.Position, `{"shares":"100","held":"100","accounts":[{"account_id":"main","kind":"taxable","shares":"100"}]}`},
 		{"sizing", []any{r.Sizing.Method, r.Sizing.Fraction, r.Sizing.Sell, r.Sizing.Keep}, `["steps","0.5","50","50"]`},
-		{"actions", r.RecommendedActions, `[{"action":"sell","ticker":"SLV","quantity":"50","order_type":"market","time_in_force":"day"},` +
-			`{"action":"stop","ticker":"SLV","quantity":"50","order_type":"stop","time_in_force":"good_till_cancelled","stop_price":"95.79","condition":"after the sale is filled","review_date":"2024-07-01"}]`},
+		{"actions", r.RecommendedActions, `[{"action":"sell","account_id":"main","ticker":"SLV","quantity":"50","order_type":"market","time_in_force":"day"},` +
+			`{"action":"stop","account_id":"main","ticker":"SLV","quantity":"50","order_type":"stop","time_in_force":"good_till_cancelled","stop_price":"95.79","condition":"after the sale is filled","review_date":"2024-07-01"}]`},
 		{"tax", r.Tax, `{"sale_date":"2024-05-31","price":"96","sales":[{"account_id":"main","kind":"taxable","shares":"50"}],` +
 			`"short_term_gain":"-140","long_term_gain":"640","disallowed":"0","permanently_disallowed":"0","unsettled":"0",` +
 			`"quantity_untaxed":"0","quantity_without_cost":"0","no_buy_until":"2024-07-01","lots":[` +

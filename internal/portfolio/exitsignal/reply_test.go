@@ -200,9 +200,10 @@ func TestReplySize(t *testing.T) {
 		for range rapid.IntRange(0, 6).Draw(t, "actions") {
 			stop := number.Draw(t, "stop")
 			r.RecommendedActions = append(r.RecommendedActions, exitrule.Order{
-				Action: text.Draw(t, "action"), Ticker: text.Draw(t, "of"), Quantity: number.Draw(t, "quantity"), OrderType: text.Draw(t, "type"), StopPrice: &stop,
+				Action: text.Draw(t, "action"), AccountID: text.Draw(t, "account"), Ticker: text.Draw(t, "of"), Quantity: number.Draw(t, "quantity"), OrderType: text.Draw(t, "type"), StopPrice: &stop,
 			})
 		}
+		r.UnreadRowCount, r.Unassigned = rapid.IntRange(0, 1e9).Draw(t, "unread"), rapid.IntRange(0, 1e6).Draw(t, "unassigned")
 		r.Position.Shares, r.LastPrice = number.Draw(t, "shares"), number.Draw(t, "price")
 		r.Sizing = &exitrule.Plan{Sell: number.Draw(t, "sell")}
 		r.Tax = &Tax{ShortTermGain: number.Draw(t, "short"), LongTermGain: number.Draw(t, "long"), Disallowed: number.Draw(t, "disallowed"), NoBuyUntil: dayOf("2024-07-01")}
@@ -231,9 +232,10 @@ func TestReplyAtItsLongest(t *testing.T) {
 		r.Signals = append(r.Signals, exitrule.Signal{RuleName: long, Severity: 0.1234, Status: exitrule.StatusError})
 	}
 	for range 6 {
-		r.RecommendedActions = append(r.RecommendedActions, exitrule.Order{Action: long, Ticker: long, Quantity: big, OrderType: long, StopPrice: &big})
+		r.RecommendedActions = append(r.RecommendedActions, exitrule.Order{Action: long, AccountID: long, Ticker: long, Quantity: big, OrderType: long, StopPrice: &big})
 	}
 	r.TradeEligible, r.LastPrice = true, big
+	r.UnreadRowCount, r.Unassigned = 1e9, 1e9
 	r.Position.Shares, r.Sizing = big.Neg(), &exitrule.Plan{Sell: big.Neg()}
 	r.Tax = &Tax{ShortTermGain: big, LongTermGain: big, Disallowed: big, NoBuyUntil: dayOf("2024-07-01")}
 	file := agentformat.File{Path: "/" + strings.Repeat("d", 149)}

@@ -26,10 +26,14 @@ type Snapshot struct {
 	Signals            []Signal       `json:"signals"`
 	TradeEligible      bool           `json:"trade_eligible"`
 	RecommendedActions []Action       `json:"recommended_actions"`
+	ActionsOmitted     int            `json:"actions_omitted"`
 	Shares             float64        `json:"shares"`
 	SellQuantity       float64        `json:"sell_quantity"`
 	LastPrice          float64        `json:"last_price"`
-	Tax                *Taxes         `json:"tax"` // nil if nothing is to be sold, or nothing is known of what was paid
+	Tax                *Taxes         `json:"tax"`                        // nil if nothing is to be sold, or nothing is known of what was paid
+	UnreadRowCount     int            `json:"unread_row_count,omitempty"` // of the ticker: there are no orders then
+
+	unassigned int // unread rows that name no ticker, in an account that holds this one
 }
 
 // A Signal is a signal in short.
@@ -44,6 +48,7 @@ type Signal struct {
 // An Action is an order in short.
 type Action struct {
 	Action    string  `json:"action"`
+	AccountID string  `json:"account_id,omitempty"`
 	Ticker    string  `json:"ticker"`
 	Quantity  float64 `json:"quantity"`
 	OrderType string  `json:"order_type"`
@@ -71,6 +76,7 @@ const (
 	maxOverall = 120
 	maxVerdict = 220
 	maxNames   = 100 // of rules that failed, together
+	maxFlags   = 560 // before fewer of them are named
 )
 
 // A reply to an agent is at most so long, and so much of it is kept for a path and for what is
@@ -108,6 +114,7 @@ func (r *Result) Snapshot() Snapshot {
 	for _, order := range r.RecommendedActions {
 		action := Action{
 			Action:    jsontext.Shorten(cmp.Or(order.Action, "unknown"), maxWord),
+			AccountID: reply.ShortAccount(order.AccountID),
 			Ticker:    jsontext.Shorten(cmp.Or(order.Ticker, s.Ticker), maxTicker),
 			Quantity:  quantity(order.Quantity),
 			OrderType: jsontext.Shorten(cmp.Or(order.OrderType, "unknown"), maxWord),
@@ -132,7 +139,7 @@ func (r *Result) Snapshot() Snapshot {
 	if s.TradeEligible && len(s.RecommendedActions) > 0 {
 		s.Verdict += fmt.Sprintf(" — sell %s of %s shares", plainNumber(s.SellQuantity), plainNumber(s.Shares))
 	}
-	return s
+	return s.withhold(r.Unread)
 }
 
 func quantity(d portfolio.Decimal) float64 { return agentformat.Round(d.Float(), 6) }
@@ -147,8 +154,16 @@ func plainNumber(f float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// Flags says what the snapshot means. It goes by the words with which the assessment begins.
+// Flags says what the snapshot means. It goes by the words with which the assessment begins. If that
+// comes to very much, one of the rules that failed is named.
 func (s Snapshot) Flags() []agentformat.Flag {
+	if list := s.flags(maxNames); jsontext.Length(list) <= maxFlags {
+		return list
+	}
+	return s.flags(0)
+}
+
+func (s Snapshot) flags(names int) []agentformat.Flag {
 	var flags []agentformat.Flag
 	add := func(name string, severity agentformat.Severity, format string, args ...any) {
 		flags = append(flags, agentformat.Flag{Name: name, Severity: severity, Message: fmt.Sprintf(format, args...)})
@@ -164,7 +179,7 @@ func (s Snapshot) Flags() []agentformat.Flag {
 		}
 	}
 	if len(failed) > 0 {
-		add("rule_evaluation_error", agentformat.Warning, "Rule%s failed to evaluate: %s", reply.Plural(len(failed)), listed(failed, maxNames))
+		add("rule_evaluation_error", agentformat.Warning, "Rule%s failed to evaluate: %s", reply.Plural(len(failed)), listed(failed, names))
 	}
 	switch begins := func(a exitrule.Assessment) bool { return strings.HasPrefix(s.OverallAssessment, string(a)) }; {
 	case begins(exitrule.StrongExit):
@@ -187,9 +202,18 @@ func (s Snapshot) Flags() []agentformat.Flag {
 		}
 		add("trade_recommended", agentformat.Info, "Recommended: sell %s shares (%.0f%% of position)", plainNumber(s.SellQuantity), percentage)
 	}
+	if more := len(s.RecommendedActions) - maxActions; more > 0 {
+		add("more_orders", agentformat.Info, "%d more order%s, in other accounts: format=summary has them", more, reply.Plural(more))
+	}
 	if s.Tax != nil && s.Tax.Disallowed > 0 {
 		add("wash_sale_risk", agentformat.Warning, "%s of the loss would be disallowed (%s for good) if sold before %s",
 			reply.Dollars(s.Tax.Disallowed), reply.Dollars(s.Tax.Permanently), s.Tax.WashFreeFrom)
+	}
+	if n := s.UnreadRowCount; n > 0 {
+		add(reply.UnreadFlag, agentformat.Warning, "%d row%s of it could not be read — no orders before `portfolio unread` is settled", n, reply.Plural(n))
+	}
+	if n := s.unassigned; n > 0 {
+		add(reply.UnassignedFlag, agentformat.Warning, "%d unread row%s without a ticker may affect it: see `portfolio unread`", n, reply.Plural(n))
 	}
 	agentformat.SortFlags(flags)
 	return flags
@@ -207,13 +231,23 @@ func listed(names []string, most int) string {
 	return list
 }
 
-// Capped is the snapshot as it is sent: a few signals, fewer if the reply would be too long.
+// Capped is the snapshot as it is sent: a few signals and actions, fewer if the reply would be too long.
 func (s Snapshot) Capped() Snapshot {
 	room := maxReply - replyRest - jsontext.Length(s.Flags())
 	s.Signals = s.Signals[:min(len(s.Signals), maxSignals)]
-	s.RecommendedActions = s.RecommendedActions[:min(len(s.RecommendedActions), maxActions)]
-	for len(s.Signals) > 0 && jsontext.Length(s) > room {
-		s.Signals = s.Signals[:len(s.Signals)-1]
+	actions := len(s.RecommendedActions)
+	s.RecommendedActions = s.RecommendedActions[:min(actions, maxActions)]
+	for {
+		s.ActionsOmitted = actions - len(s.RecommendedActions)
+		switch {
+		case jsontext.Length(s) <= room:
+			return s
+		case len(s.Signals) > 0:
+			s.Signals = s.Signals[:len(s.Signals)-1]
+		case len(s.RecommendedActions) > 1:
+			s.RecommendedActions = s.RecommendedActions[:len(s.RecommendedActions)-1]
+		default:
+			return s
+		}
 	}
-	return s
 }

@@ -2,48 +2,57 @@ package exitsignal
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
 )
 
-// ActionLines are the recommended orders for a person, one sentence each. An order is for one
-// account, so each account's part is named.
+// ActionLines are the recommended orders for a person, one sentence for all sales and one for all
+// stops. An order is for one account, so each account's part is named.
 func (r *Result) ActionLines() (lines []string) {
-	var sold, kept []string
-	for i, a := range r.Position.Accounts {
-		if r.Sizing == nil || i >= len(r.Sizing.Sales) {
-			break
-		}
-		if n := r.Sizing.Sales[i]; !n.IsZero() {
-			sold = append(sold, fmt.Sprintf("%s in %s (%s)", n, a.AccountID, a.Kind))
-		}
-		n := a.Shares.Sub(r.Sizing.Sales[i])
-		if stop := len(r.RecommendedActions) - 1; stop >= 0 && r.RecommendedActions[stop].Quantity.Decimals() == 0 {
-			n = n.Floor(0) // as the stop is of whole shares
-		}
-		if !n.IsZero() {
-			kept = append(kept, fmt.Sprintf("%s in %s", n, a.AccountID))
+	kinds := map[string]portfolio.Kind{}
+	for _, a := range r.Position.Accounts {
+		kinds[a.AccountID] = a.Kind
+	}
+	where := map[string][]string{}
+	total := map[string]portfolio.Decimal{}
+	for _, o := range r.RecommendedActions {
+		total[o.Action] = total[o.Action].Add(o.Quantity)
+		switch {
+		case o.AccountID == "":
+		case o.Action == exitrule.ActionSell:
+			where[o.Action] = append(where[o.Action], fmt.Sprintf("%s in %s (%s)", o.Quantity, o.AccountID, kinds[o.AccountID]))
+		default:
+			where[o.Action] = append(where[o.Action], fmt.Sprintf("%s in %s", o.Quantity, o.AccountID))
 		}
 	}
-	where := func(parts []string) string {
-		if len(parts) == 0 {
+	parts := func(action string) string {
+		if len(where[action]) == 0 {
 			return ""
 		}
-		return ": " + strings.Join(parts, ", ")
+		return ": " + strings.Join(where[action], ", ")
 	}
+	told := map[string]bool{}
 	for _, o := range r.RecommendedActions {
+		if told[o.Action] {
+			continue
+		}
+		told[o.Action] = true
 		switch {
 		case o.Action == exitrule.ActionSell:
-			lines = append(lines, fmt.Sprintf("Sell %s of %s shares of %s%s.", o.Quantity, r.Position.Shares, o.Ticker, where(sold)))
+			lines = append(lines, fmt.Sprintf("Sell %s of %s shares of %s%s.", total[o.Action], r.Position.Shares, o.Ticker, parts(o.Action)))
 		case o.StopPrice != nil:
 			lines = append(lines, fmt.Sprintf("After that, a stop at %s on %s of the rest, good till cancelled%s; look again on %s.",
-				o.StopPrice.Cents(), o.Quantity, where(kept), o.ReviewDate))
+				o.StopPrice.Cents(), total[o.Action], parts(o.Action), o.ReviewDate))
 		}
 	}
 	return lines
 }
+
+// Lines are all that a person is told of the result besides the verdict and the rules, one sentence each.
+func (r *Result) Lines() []string { return slices.Concat(r.ActionLines(), r.TaxLines(), r.Notes) }
 
 // TaxLines say for a person what the sale means in tax, one sentence each.
 func (r *Result) TaxLines() (lines []string) {

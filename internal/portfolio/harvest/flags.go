@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/jsontext"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
-	"github.com/signalbox-dev/signalbox/internal/portfolio/settings"
 )
 
 // The limits that flags go by: unrounded numbers are held against them.
@@ -22,9 +22,21 @@ const (
 	mostlyShort             = 50.0
 )
 
-// Flags says what the snapshot means.
+// maxFlags is how long flags are, in bytes of JSON, before they name fewer things.
+const maxFlags = 1250
+
+// Flags says what the snapshot means. If that comes to very much, messages name fewer things, or none.
 func (s Snapshot) Flags() []agentformat.Flag {
-	var f flags
+	for _, names := range []int{maxNamed, 1} {
+		if list := s.flags(names); jsontext.Length(list) <= maxFlags {
+			return list
+		}
+	}
+	return s.flags(0)
+}
+
+func (s Snapshot) flags(names int) []agentformat.Flag {
+	f := flags{names: names}
 	switch {
 	case s.Status != agentformat.StatusSuccess:
 		f.add("harvest_error", agentformat.Error, "%s", cmp.Or(s.Verdict, "Tax harvest analysis failed"))
@@ -44,7 +56,10 @@ func (s Snapshot) Flags() []agentformat.Flag {
 	return f.list
 }
 
-type flags struct{ list []agentformat.Flag }
+type flags struct {
+	list  []agentformat.Flag
+	names int // that a message has
+}
 
 func (f *flags) add(name string, severity agentformat.Severity, format string, args ...any) {
 	f.list = append(f.list, agentformat.Flag{Name: name, Severity: severity, Message: fmt.Sprintf(format, args...)})
@@ -61,7 +76,13 @@ func (f *flags) addNoCandidates(s Snapshot) {
 	case c.because == filteredOut:
 		f.add(filteredOut, agentformat.Info, "%d lot%s with %s in losses below the minimum of %s a lot", c.filtered, reply.Plural(c.filtered), reply.Dollars(c.filteredLoss), c.minLoss)
 	case c.uncertain > 0:
-		f.add("no_known_candidates", agentformat.Info, "No unrealized losses among the lots with a current price — %d of %d positions lack lots or a current price", c.uncertain, s.PositionsAnalyzed)
+		or := ""
+		if s.UnreadRowCount > 0 {
+			or = ", or have rows that were not read"
+		}
+		f.add("no_known_candidates", agentformat.Info, "No unrealized losses among the lots with a current price — %d of %d positions lack lots or a current price%s", c.uncertain, s.PositionsAnalyzed, or)
+	case s.UnreadRowCount > 0:
+		f.add("no_known_candidates", agentformat.Info, "No unrealized losses among the lots that are known — some rows were not read")
 	default:
 		f.add("no_candidates", agentformat.Success, "No unrealized losses to harvest — all lots are at a gain or break-even")
 	}
@@ -69,12 +90,9 @@ func (f *flags) addNoCandidates(s Snapshot) {
 
 // addLosses says how much the losses matter.
 func (f *flags) addLosses(s Snapshot) {
-	limit := deductionLimit
-	if s.caveats.filing == settings.MarriedSeparately {
-		limit = deductionLimitSeparated
-	}
+	limit := s.caveats.year.limit
 	loss, short := math.Abs(s.TotalHarvestableLoss), math.Abs(s.ShortTermLoss)
-	if loss >= limit {
+	if loss >= limit && s.caveats.year.meets {
 		f.add("significant_harvest", agentformat.Info, "%s harvestable losses meet or exceed %s annual deduction limit", reply.Dollars(loss), reply.Dollars(limit))
 	}
 	if short > 0 && loss > 0 {
@@ -82,13 +100,14 @@ func (f *flags) addLosses(s Snapshot) {
 			f.add("mostly_short_term", agentformat.Info, "%.0f%% of losses are short-term (higher tax offset value)", pct)
 		}
 	}
+	f.addYear(s.caveats.year)
 }
 
 // addWashes says what stands in the way of the losses.
 func (f *flags) addWashes(s Snapshot) {
 	c := s.caveats
 	if n := s.WashSaleTickerCount; n > 0 {
-		f.add("wash_sale_risk", agentformat.Warning, "Wash sale risk on %d ticker%s: %s", n, reply.Plural(n), named(s.WashSaleTickers))
+		f.add("wash_sale_risk", agentformat.Warning, "Wash sale risk on %d ticker%s%s", n, reply.Plural(n), f.named(s.WashSaleTickers))
 	}
 	if c.permanent > 0 {
 		f.add("wash_sale_permanent", agentformat.Warning, "%s would be lost for good if sold now: an IRA bought within 30 days", reply.Dollars(c.permanent))
@@ -96,14 +115,15 @@ func (f *flags) addWashes(s Snapshot) {
 	if c.unsettled > 0 {
 		f.add("wash_sale_unsettled", agentformat.Info, "%s may be disallowed: the law on 401(k)s and similar funds is unsettled", reply.Dollars(c.unsettled))
 	}
-	if c.unreached > 0 {
-		f.add("name_the_lot", agentformat.Info, "%d lot%s must be named in the sale: the method sells a gain first", c.unreached, reply.Plural(c.unreached))
+	if list := s.toName(); len(list) > 0 {
+		f.add("name_the_lot", agentformat.Info, "%d lot%s must be named in the sale, or the method sells a gain first%s", len(list), reply.Plural(len(list)), f.namedLots(list))
 	}
 }
 
 // addDoubts says what is not known.
 func (f *flags) addDoubts(s Snapshot) {
 	c := s.caveats
+	f.addUnread(s.unreadTold)
 	known := s.CandidateCount > 0 || s.PositionsAnalyzed > 0 && c.because != noLotData
 	switch coverage := s.DataCoveragePct; {
 	case !known:
@@ -113,16 +133,16 @@ func (f *flags) addDoubts(s Snapshot) {
 		f.add("moderate_coverage", agentformat.Info, "%s%% lot coverage — %d positions missing transaction history", coverageText(coverage), s.PositionsAnalyzed-s.PositionsWithLots)
 	}
 	if n := len(c.missing); n > 0 {
-		f.add("missing_prices", agentformat.Warning, "No price for %d ticker%s: %s", n, reply.Plural(n), named(c.missing))
+		f.add("missing_prices", agentformat.Warning, "No price for %d ticker%s%s", n, reply.Plural(n), f.named(c.missing))
 	}
 	if n := len(c.stale); n > 0 {
-		f.add("stale_prices", agentformat.Warning, "Prices over %d sessions old for %d ticker%s: %s", exitrule.MaxAge, n, reply.Plural(n), named(c.stale))
+		f.add("stale_prices", agentformat.Warning, "Prices over %d sessions old for %d ticker%s%s", exitrule.MaxAge, n, reply.Plural(n), f.named(c.stale))
 	}
 	if n := len(c.unknown); n > 0 {
-		f.add("unknown_cost", agentformat.Warning, "Nothing says what some shares of %d ticker%s cost: %s", n, reply.Plural(n), named(c.unknown))
+		f.add("unknown_cost", agentformat.Warning, "Nothing says what some shares of %d ticker%s cost%s", n, reply.Plural(n), f.named(c.unknown))
 	}
 	if n := len(c.unreconciled); n > 0 {
-		f.add("unreconciled", agentformat.Warning, "The broker reports other quantities of %d ticker%s: %s", n, reply.Plural(n), named(c.unreconciled))
+		f.add("unreconciled", agentformat.Warning, "The broker reports other quantities of %d ticker%s%s", n, reply.Plural(n), f.named(c.unreconciled))
 	}
 	if c.problems > 0 {
 		f.add("history_problems", agentformat.Warning, "%d transaction%s not explained by the history — lots may be wrong", c.problems, reply.Plural(c.problems))

@@ -27,9 +27,10 @@ const (
 )
 
 // Params are the parameters of suggest_tax_loss_harvest. Empty ones have their defaults:
-// any loss, largest loss first, all accounts, today, summary, inline.
+// any loss, nothing carried over, largest loss first, all accounts, today, summary, inline.
 type Params struct {
 	MinLoss   *portfolio.Decimal
+	Carryover *portfolio.Decimal
 	SortBy    string
 	AccountID string
 	AsOf      portfolio.Date
@@ -46,6 +47,7 @@ func (p Params) Check() error {
 type Input struct {
 	AsOf      portfolio.Date
 	MinLoss   *portfolio.Decimal // of a lot; nil is any
+	Carryover *portfolio.Decimal // losses of earlier years, short- and long-term together; nil is none
 	SortBy    string             // empty is SortLoss
 	AccountID string             // empty is all taxable accounts
 	Book      *lots.Book         // of History by Rules on AsOf
@@ -71,8 +73,11 @@ type Result struct {
 	ShortTermLoss        portfolio.Decimal  `json:"short_term_loss"`
 	LongTermLoss         portfolio.Decimal  `json:"long_term_loss"`
 	IfAllSold            Sale               `json:"if_all_sold"`
+	Realized             Realized           `json:"realized_gains_this_year"`
+	Carryover            *portfolio.Decimal `json:"carryover"`       // losses of earlier years; nil is not said
+	Netting              Netting            `json:"if_all_sold_net"` // where the losses go
 	CandidateCount       int                `json:"candidate_count"`
-	DataCoveragePct      float64            `json:"data_coverage_pct"` // by positions
+	DataCoveragePct      float64            `json:"data_coverage_pct"` // by positions; 100 only if all their shares are in lots
 	Metadata             Metadata           `json:"metadata"`
 	WashSaleWarnings     []Warning          `json:"wash_sale_warnings"`
 	Candidates           []Candidate        `json:"candidates"`
@@ -83,7 +88,8 @@ type Result struct {
 	Unreconciled         []Mismatch         `json:"unreconciled"`
 	ProblemCount         int                `json:"problem_count"`
 	Problems             []Problem          `json:"problems"` // the first few
-	Disclaimer           string             `json:"disclaimer"`
+	reply.Unread
+	Disclaimer string `json:"disclaimer"`
 }
 
 // Why there are no candidates, other than that no lot is known to be at a loss. They are flags, too.
@@ -95,15 +101,16 @@ const (
 
 // Metadata says what was looked at.
 type Metadata struct {
-	PositionsAnalyzed  int `json:"positions_analyzed"` // in taxable accounts
-	PositionsWithLots  int `json:"positions_with_lots"`
-	PositionsUncertain int `json:"positions_uncertain"` // shares without a lot, or no current price
+	PositionsAnalyzed  int `json:"positions_analyzed"`  // in taxable accounts
+	PositionsWithLots  int `json:"positions_with_lots"` // and without an unread row
+	PositionsUnread    int `json:"positions_unread"`    // of a ticker with an unread row
+	PositionsUncertain int `json:"positions_uncertain"` // shares without a lot, no current price, or an unread row
 	LotsAnalyzed       int `json:"lots_analyzed"`
 	LotsAtALoss        int `json:"lots_at_a_loss"`
 	// LotsFiltered of them are below the minimum, and LossFiltered in all.
 	LotsFiltered int               `json:"lots_filtered"`
 	LossFiltered portfolio.Decimal `json:"loss_filtered"`
-	// CoverageByValuePct is the part of the priced value that is in lots.
+	// CoverageByValuePct is the part of the priced value that is in lots, of tickers without an unread row.
 	CoverageByValuePct *float64 `json:"coverage_by_value_pct"`
 	// CoverageByQuantityPct is how far lots and broker agree on the number of shares, on average
 	// over the positions that a broker reports.
@@ -211,6 +218,7 @@ func newResult() *Result {
 		UnknownCost:      []string{},
 		Unreconciled:     []Mismatch{},
 		Problems:         []Problem{},
+		Unread:           reply.NewUnread(nil, portfolio.Date{}, nil),
 		Disclaimer:       reply.Disclaimer,
 	}
 }
@@ -225,7 +233,8 @@ func Suggest(in Input) *Result {
 	}
 	r := newResult()
 	r.AsOf, r.AccountID, r.SortBy, r.MinLoss = in.AsOf, in.AccountID, in.SortBy, in.MinLoss
-	r.FilingStatus = in.Filing
+	r.FilingStatus, r.Carryover = in.Filing, in.Carryover
+	h.tellUnread(r, in.Unread)
 	h.analyzePositions(r)
 	switch {
 	case !h.hasHistory():
@@ -236,6 +245,8 @@ func Suggest(in Input) *Result {
 	default:
 		h.findCandidates(r)
 	}
+	r.Realized = h.realized()
+	r.Netting = r.netting()
 	r.ProblemCount = len(in.Book.Problems)
 	for _, p := range in.Book.Problems[:min(len(in.Book.Problems), reply.MaxProblems)] {
 		r.Problems = append(r.Problems, Problem{p.Date, p.Account, p.Symbol, p.Text})
@@ -248,10 +259,11 @@ type harvester struct {
 	Input
 	accounts map[string]portfolio.Account
 	moved    map[place]portfolio.Date // when shares last came or went; only if there are holdings
+	withheld map[string]bool          // tickers of which some row could not be read
 }
 
 func newHarvester(in Input) *harvester {
-	h := &harvester{in, map[string]portfolio.Account{}, map[place]portfolio.Date{}}
+	h := &harvester{Input: in, accounts: map[string]portfolio.Account{}, moved: map[place]portfolio.Date{}}
 	for _, a := range in.Rules.Accounts {
 		h.accounts[a.ID] = a
 	}
@@ -296,6 +308,8 @@ func (h *harvester) check() error {
 		return fmt.Errorf("sort_by is %s, not %.40q", reply.Alternatives(orders), h.SortBy)
 	case h.MinLoss != nil && h.MinLoss.Sign() < 0:
 		return fmt.Errorf("min_loss is an amount of zero or more, not %s", h.MinLoss)
+	case h.Carryover != nil && h.Carryover.Sign() < 0:
+		return fmt.Errorf("carryover is the losses that earlier years left, an amount of zero or more, not %s", h.Carryover)
 	case h.AccountID == "":
 		return nil
 	}

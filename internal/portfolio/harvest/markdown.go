@@ -26,6 +26,7 @@ func (r *Result) Markdown() string {
 	m.totals(r)
 	m.candidates(r.Candidates)
 	m.warnings(r.WashSaleWarnings)
+	m.unread(r)
 	m.doubts(r)
 	m.line("_%s_", plain(r.Disclaimer))
 	return strings.TrimRight(m.String(), "\n") + "\n"
@@ -74,6 +75,7 @@ func (m *markdown) totals(r *Result) {
 		coverage += fmt.Sprintf(", %s%% of the shares that brokers report", coverageText(*p))
 	}
 	m.line("%s.", coverage)
+	m.line("%s", strings.Join(r.YearLines(), " "))
 }
 
 func (m *markdown) candidates(list []Candidate) {

@@ -17,13 +17,17 @@ type Summary struct {
 	ShortTermLoss        portfolio.Decimal  `json:"short_term_loss"`
 	LongTermLoss         portfolio.Decimal  `json:"long_term_loss"`
 	IfAllSold            Sale               `json:"if_all_sold"`
+	Realized             Realized           `json:"realized_gains_this_year"`
+	Carryover            *portfolio.Decimal `json:"carryover"`
+	Netting              Netting            `json:"if_all_sold_net"`
 	CandidateCount       int                `json:"candidate_count"`
 	Candidates           []Lot              `json:"candidates"`
 	CandidatesOmitted    int                `json:"candidates_omitted"`
 	DataCoveragePct      float64            `json:"data_coverage_pct"`
 	Metadata             Metadata           `json:"metadata"`
 	Flags                []agentformat.Flag `json:"flags"`
-	Disclaimer           string             `json:"disclaimer"`
+	reply.Unread
+	Disclaimer string `json:"disclaimer"`
 	reply.FileKeys
 }
 
@@ -37,7 +41,9 @@ type Lot struct {
 	HoldingPeriod  string            `json:"holding_period"`
 	WashSaleRisk   bool              `json:"wash_sale_risk"`
 	Disallowed     portfolio.Decimal `json:"disallowed"`
+	NoBuyUntil     portfolio.Date    `json:"no_buy_until"`
 	WashFreeFrom   portfolio.Date    `json:"wash_free_from,omitzero"`
+	FIFOReaches    bool              `json:"fifo_reaches"` // or the lot has to be named in the sale
 }
 
 type full struct {
@@ -59,7 +65,9 @@ func Reply(result *Result, params Params, file agentformat.File) reply.Reply {
 	if err := params.Check(); err != nil {
 		result = Failed(err)
 	}
-	return reply.New(params.Format, result.Status, result.Error, result.Snapshot(), file, func(told reply.FileKeys) any {
+	snapshot := result.Snapshot()
+	snapshot.inline = file.Path == "" && file.Err == nil
+	return reply.New(params.Format, result.Status, result.Error, snapshot, file, func(told reply.FileKeys) any {
 		switch params.Format {
 		case reply.FormatFull:
 			return full{result, reply.FormatFull, told}
@@ -81,11 +89,12 @@ func (r *Result) Summary() Summary {
 	s := Summary{
 		Status: r.Status, Format: reply.FormatSummary, AsOf: r.AsOf, Verdict: snapshot.Verdict,
 		TotalHarvestableLoss: r.TotalHarvestableLoss, ShortTermLoss: r.ShortTermLoss, LongTermLoss: r.LongTermLoss, IfAllSold: r.IfAllSold,
+		Realized: r.Realized, Carryover: r.Carryover, Netting: r.Netting,
 		CandidateCount: r.CandidateCount, Candidates: []Lot{}, CandidatesOmitted: max(len(r.Candidates)-maxSummary, 0),
-		DataCoveragePct: r.DataCoveragePct, Metadata: r.Metadata, Flags: snapshot.Flags(), Disclaimer: r.Disclaimer,
+		DataCoveragePct: r.DataCoveragePct, Metadata: r.Metadata, Flags: snapshot.Flags(), Unread: shortUnread(r.Unread), Disclaimer: r.Disclaimer,
 	}
 	for _, c := range r.Candidates[:min(len(r.Candidates), maxSummary)] {
-		s.Candidates = append(s.Candidates, Lot{c.Ticker, c.Account, c.Acquired, c.Quantity, c.UnrealizedLoss, c.HoldingPeriod, c.WashSaleRisk, c.Disallowed, c.WashFreeFrom})
+		s.Candidates = append(s.Candidates, Lot{c.Ticker, c.Account, c.Acquired, c.Quantity, c.UnrealizedLoss, c.HoldingPeriod, c.WashSaleRisk, c.Disallowed, c.NoBuyUntil, c.WashFreeFrom, c.FIFOReaches})
 	}
 	return s
 }

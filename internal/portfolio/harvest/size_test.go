@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/jsontext"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/broker"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
@@ -99,8 +100,11 @@ func TestAtSize(t *testing.T) {
 		}
 		summary, report, full := replySize(t, r, reply.FormatSummary), replySize(t, r, reply.FormatReport), replySize(t, r, reply.FormatFull)
 		t.Logf("%s: %d candidates in %v; agent %d, summary %d, report %d, full %d bytes", name, r.CandidateCount, took, agent, summary, report, full)
-		if s := r.Snapshot().Capped(); len(s.TopCandidates) != maxTickers {
-			t.Errorf("%s: %d tickers", name, len(s.TopCandidates))
+		if s := r.Snapshot().Capped(); len(s.TopCandidates) < 1 || len(s.Lots) < 2 {
+			t.Errorf("%s: %d tickers, %d lots", name, len(s.TopCandidates), len(s.Lots))
+		}
+		if inline := jsontext.Length(Reply(r, Params{Format: reply.FormatAgent}, agentformat.File{}).Body); inline > 3<<10 {
+			t.Errorf("%s: the agent's reply has %d bytes inline", name, inline)
 		}
 		if agent > 3<<10 {
 			t.Errorf("%s: the agent's reply has %d bytes", name, agent)
@@ -117,14 +121,21 @@ func TestAgentReplyIsBounded(t *testing.T) {
 	worst := newResult()
 	worst.AsOf, worst.DataCoveragePct, worst.CandidateCount, worst.ProblemCount = dayOf("2026-11-13"), 100.0/3, 1e9, 1e9
 	worst.TotalHarvestableLoss, worst.ShortTermLoss, worst.LongTermLoss = huge, huge, huge
-	worst.IfAllSold = Sale{huge.Neg(), huge.Neg(), huge.Neg(), huge}
+	worst.IfAllSold = Sale{usd("1"), huge.Neg(), huge.Neg(), huge}
+	worst.Realized = Realized{huge, huge, 1e9}
+	worst.Carryover = new(huge.Neg())
+	worst.Netting = worst.netting()
 	part := 100.0 / 3
 	worst.Metadata = Metadata{PositionsAnalyzed: 1e9, PositionsWithLots: 1e8, CoverageByValuePct: &part, CoverageByQuantityPct: &part}
 	for i := range 500 {
 		s := costlySymbol(i)
 		worst.Candidates = append(worst.Candidates,
 			Candidate{Ticker: s, UnrealizedLoss: huge, HoldingPeriod: "long_term", WashSaleRisk: true},
-			Candidate{Ticker: s, UnrealizedLoss: huge, HoldingPeriod: "short_term"})
+			Candidate{
+				Ticker: s, UnrealizedLoss: huge, HoldingPeriod: "short_term", Account: strings.Repeat("\"&", 32), Acquired: worst.AsOf, Quantity: huge.Neg(),
+				Term: lots.ShortTerm, Sale: Sale{huge.Neg(), huge.Neg(), huge.Neg(), huge}, NoBuyUntil: worst.AsOf, WashFreeFrom: worst.AsOf,
+			})
+		worst.UnknownCost = append(worst.UnknownCost, s)
 		worst.WashSaleWarnings = append(worst.WashSaleWarnings, Warning{Ticker: s})
 		worst.MissingPrices = append(worst.MissingPrices, s)
 		worst.StalePrices = append(worst.StalePrices, Price{Ticker: s})
@@ -133,15 +144,19 @@ func TestAgentReplyIsBounded(t *testing.T) {
 	failed := Failed(errors.New(strings.Repeat("<&\x00\u202e\"\\é", 10_000)))
 	for name, r := range map[string]*Result{"success": worst, "error": failed} {
 		size := replySize(t, r, reply.FormatAgent)
-		t.Logf("%s: %d bytes, %d flags", name, size, len(r.Snapshot().Flags()))
-		if size > 3<<10 {
-			t.Errorf("%s: %d bytes", name, size)
+		inline := jsontext.Length(Reply(r, Params{Format: reply.FormatAgent}, agentformat.File{}).Body)
+		t.Logf("%s: %d bytes, %d inline, %d flags", name, size, inline, len(r.Snapshot().Flags()))
+		if size > 3<<10 || inline > 3<<10 {
+			t.Errorf("%s: %d bytes, %d inline", name, size, inline)
 		}
 	}
-	if n := len(worst.Snapshot().Flags()); n != 11 {
+	if n := len(worst.Snapshot().Flags()); n != 14 {
 		t.Errorf("%d flags", n)
 	}
 	s := worst.Snapshot().Capped()
+	if len(s.Lots)+s.LotsOmitted != 1000 {
+		t.Errorf("%d lots and %d", len(s.Lots), s.LotsOmitted)
+	}
 	if len(s.TopCandidates)+s.CandidatesOmitted != 500 || len(s.WashSaleTickers)+s.WashSaleTickersOmitted != 500 || len(s.TopCandidates) == 0 || len(s.WashSaleTickers) == 0 {
 		t.Errorf("%d and %d, %d and %d", len(s.TopCandidates), s.CandidatesOmitted, len(s.WashSaleTickers), s.WashSaleTickersOmitted)
 	}

@@ -28,6 +28,8 @@ type Snapshot struct {
 	CandidateCount         int      `json:"candidate_count"`
 	TopCandidates          []Ticker `json:"top_candidates"`
 	CandidatesOmitted      int      `json:"candidates_omitted"` // tickers
+	Lots                   []Offer  `json:"lots"`
+	LotsOmitted            int      `json:"lots_omitted"`
 	WashSaleTickerCount    int      `json:"wash_sale_ticker_count"`
 	WashSaleTickers        []string `json:"wash_sale_tickers"`
 	WashSaleTickersOmitted int      `json:"wash_sale_tickers_omitted"`
@@ -39,12 +41,19 @@ type Snapshot struct {
 	// What the wash-sale rule makes of it if all candidates are sold today.
 	DisallowedIfSold float64        `json:"disallowed_if_sold"`
 	AllowedIfSold    float64        `json:"allowed_if_sold"`
+	Realized         YearToDate     `json:"realized_gains_this_year"`
+	Carryover        float64        `json:"carryover"`
+	OffsetsGains     float64        `json:"offsets_gains"` // of what is allowed, and so are the next two
+	UnderLimit       float64        `json:"under_limit"`
+	CarriesOver      float64        `json:"carries_over"`
 	NoBuyUntil       portfolio.Date `json:"no_buy_until"`
 	WashFreeFrom     portfolio.Date `json:"wash_free_from"` // the first day on which no purchase made so far washes any of them
 	AsOf             portfolio.Date `json:"as_of"`
 	Disclaimer       string         `json:"disclaimer"`
+	unreadTold
 
 	caveats caveats
+	inline  bool // no file is told of beside it, so that there is more room
 }
 
 // A Ticker is the candidates of one ticker.
@@ -58,7 +67,7 @@ type Ticker struct {
 
 // caveats are what only flags tell.
 type caveats struct {
-	filing       string
+	year         year
 	because      string // why there are no candidates
 	filtered     int    // lots
 	filteredLoss float64
@@ -66,7 +75,6 @@ type caveats struct {
 	uncertain    int // positions
 	permanent    float64
 	unsettled    float64
-	unreached    int // lots
 	missing      []string
 	stale        []string
 	unknown      []string // tickers of which some shares are in no lot
@@ -76,25 +84,24 @@ type caveats struct {
 
 // The caps of a snapshot, and the longest texts in it in bytes of JSON.
 const (
-	maxTickers    = 5
-	maxNamed      = 3 // in a message
-	maxTickerText = 16
-	maxTickerTail = 5 // of them at the end
-	maxErrorText  = 400
+	maxTickers   = 5
+	maxNamed     = 3 // in a message
+	maxErrorText = 400
 )
 
 // A reply to an agent is at most so long, and so much of it is kept for a path and for what is
 // around the snapshot.
 const (
-	maxReply  = 3 << 10
-	replyRest = 300
+	maxReply   = 3 << 10
+	replyRest  = 300
+	inlineRest = 100 // without a path
 )
 
 // Snapshot is what an agent needs of the result. Tickers are consolidated.
 func (r *Result) Snapshot() Snapshot {
 	s := Snapshot{
 		Status: cmp.Or(r.Status, agentformat.StatusError), AsOf: r.AsOf, Disclaimer: reply.Disclaimer,
-		TopCandidates: []Ticker{}, WashSaleTickers: []string{},
+		TopCandidates: []Ticker{}, Lots: []Offer{}, WashSaleTickers: []string{},
 	}
 	if s.Status != agentformat.StatusSuccess {
 		s.Verdict = "Tax harvest analysis failed: " + jsontext.Shorten(cmp.Or(r.Error, "unknown error"), maxErrorText)
@@ -111,6 +118,10 @@ func (r *Result) Snapshot() Snapshot {
 	s.PositionsWithLots = r.Metadata.PositionsWithLots
 	s.DisallowedIfSold = agentformat.Number(r.IfAllSold.Disallowed)
 	s.AllowedIfSold = agentformat.Number(r.IfAllSold.Allowed)
+	s.Realized = YearToDate{agentformat.Number(r.Realized.ShortTerm), agentformat.Number(r.Realized.LongTerm)}
+	s.Carryover = agentformat.Number(r.Carryover)
+	net := r.netting()
+	s.OffsetsGains, s.UnderLimit, s.CarriesOver = agentformat.Number(net.OffsetsGains), agentformat.Number(net.UnderLimit), agentformat.Number(net.CarriesOver)
 	if r.CandidateCount > 0 && !r.AsOf.IsZero() {
 		s.NoBuyUntil = r.AsOf.Add(lots.WashDays + 1)
 	}
@@ -119,13 +130,14 @@ func (r *Result) Snapshot() Snapshot {
 			s.WashFreeFrom = c.WashFreeFrom
 		}
 	}
-	s.TopCandidates = byTicker(r.Candidates)
+	s.TopCandidates, s.Lots = byTicker(r.Candidates), offers(r.Candidates)
 	for _, w := range r.WashSaleWarnings {
 		s.WashSaleTickers = append(s.WashSaleTickers, tickerName(w.Ticker))
 	}
 	s.WashSaleTickerCount = len(s.WashSaleTickers)
 	s.caveats = r.caveats()
-	s.Verdict = s.verdict()
+	s.unreadTold = newUnreadTold(r.Unread)
+	s.Verdict = s.verdict() + s.unreadVerdict()
 	return s
 }
 
@@ -140,7 +152,7 @@ func unreconciledTickers(list []Mismatch) (tickers []string) {
 
 func (r *Result) caveats() caveats {
 	c := caveats{
-		filing: r.FilingStatus, because: r.NoCandidates,
+		year: r.year(), because: r.NoCandidates,
 		filtered: r.Metadata.LotsFiltered, filteredLoss: agentformat.Number(r.Metadata.LossFiltered),
 		uncertain: r.Metadata.PositionsUncertain,
 		permanent: agentformat.Number(r.IfAllSold.Permanent), unsettled: agentformat.Number(r.IfAllSold.Unsettled),
@@ -148,11 +160,6 @@ func (r *Result) caveats() caveats {
 	}
 	if r.MinLoss != nil {
 		c.minLoss = strings.TrimSuffix("$"+r.MinLoss.Cents(), ".00")
-	}
-	for _, candidate := range r.Candidates {
-		if !candidate.FIFOReaches {
-			c.unreached++
-		}
 	}
 	for _, p := range r.StalePrices {
 		c.stale = append(c.stale, p.Ticker)
@@ -222,48 +229,66 @@ func (s Snapshot) verdict() string {
 // Capped is the snapshot with the first few of each list, fewer if the reply would be too long,
 // and amounts in cents.
 func (s Snapshot) Capped() Snapshot {
-	tickers, washed := s.TopCandidates, s.WashSaleTickers
-	room := maxReply - replyRest - jsontext.Length(s.Flags())
-	s.TotalHarvestableLoss = agentformat.Round(s.TotalHarvestableLoss, 2)
-	s.ShortTermLoss = agentformat.Round(s.ShortTermLoss, 2)
-	s.LongTermLoss = agentformat.Round(s.LongTermLoss, 2)
-	s.DisallowedIfSold = agentformat.Round(s.DisallowedIfSold, 2)
-	s.AllowedIfSold = agentformat.Round(s.AllowedIfSold, 2)
-	s.DataCoveragePct = agentformat.Round(s.DataCoveragePct, 1)
+	tickers, washed, lots := s.TopCandidates, s.WashSaleTickers, s.Lots
+	rest := replyRest
+	if s.inline {
+		rest = inlineRest
+	}
+	room := maxReply - rest - jsontext.Length(s.Flags())
+	for _, amount := range []*float64{
+		&s.TotalHarvestableLoss, &s.ShortTermLoss, &s.LongTermLoss, &s.DisallowedIfSold, &s.AllowedIfSold,
+		&s.Realized.ShortTerm, &s.Realized.LongTerm, &s.Carryover, &s.OffsetsGains, &s.UnderLimit, &s.CarriesOver,
+	} {
+		*amount = reply.Short(*amount, 2)
+	}
+	s.DataCoveragePct = roundedDown(s.DataCoveragePct)
+	s.unreadTold = s.cappedUnread()
 	s.CoverageByValuePct = roundedPct(s.CoverageByValuePct)
 	s.CoverageByQuantityPct = roundedPct(s.CoverageByQuantityPct)
 	s.TopCandidates = slices.Clone(tickers[:min(len(tickers), maxTickers)])
 	for i := range s.TopCandidates {
 		t := &s.TopCandidates[i]
-		t.Ticker, t.TotalLoss = shortTicker(t.Ticker), agentformat.Round(t.TotalLoss, 2)
+		t.Ticker, t.TotalLoss = reply.ShortTicker(t.Ticker), reply.Short(t.TotalLoss, 2)
 	}
 	s.WashSaleTickers = slices.Clone(washed[:min(len(washed), maxTickers)])
 	for i, ticker := range s.WashSaleTickers {
-		s.WashSaleTickers[i] = shortTicker(ticker)
+		s.WashSaleTickers[i] = reply.ShortTicker(ticker)
+	}
+	s.Lots = slices.Clone(lots[:min(len(lots), maxOffers)])
+	for i, o := range s.Lots {
+		s.Lots[i] = o.sent()
 	}
 	for {
 		s.CandidatesOmitted = len(tickers) - len(s.TopCandidates)
 		s.WashSaleTickersOmitted = len(washed) - len(s.WashSaleTickers)
-		switch top, wash := len(s.TopCandidates), len(s.WashSaleTickers); {
-		case top+wash <= 2 || jsontext.Length(s) <= room:
+		s.LotsOmitted = len(lots) - len(s.Lots)
+		if jsontext.Length(s) <= room || !s.shrink() {
 			return s
-		case wash > 1:
-			s.WashSaleTickers = s.WashSaleTickers[:wash-1]
-		default:
-			s.TopCandidates = s.TopCandidates[:top-1]
 		}
 	}
+}
+
+// shrink takes one from a list: from the one that an agent misses least as it is now.
+func (s *Snapshot) shrink() bool {
+	switch top, wash, offered := len(s.TopCandidates), len(s.WashSaleTickers), len(s.Lots); {
+	case offered > 5, offered > 2 && wash <= 1 && top <= 3, offered > 0 && wash <= 1 && top <= 1:
+		s.Lots = s.Lots[:offered-1]
+	case wash > 1:
+		s.WashSaleTickers = s.WashSaleTickers[:wash-1]
+	case top > 1:
+		s.TopCandidates = s.TopCandidates[:top-1]
+	default:
+		return false
+	}
+	return true
 }
 
 func roundedPct(p *float64) *float64 {
 	if p == nil {
 		return nil
 	}
-	return new(agentformat.Round(*p, 1))
+	return new(roundedDown(*p))
 }
-
-// shortTicker keeps both ends of a ticker, since long ones are often alike in the first.
-func shortTicker(s string) string { return jsontext.ShortenMiddle(s, maxTickerText, maxTickerTail) }
 
 // coverageText is a coverage in whole percent. It is rounded, but not up to a limit that it does
 // not reach: 49.96 is 49.
@@ -277,15 +302,11 @@ func coverageText(pct float64) string {
 	return strconv.FormatFloat(rounded, 'f', 0, 64)
 }
 
-// named writes a few tickers and the number of the others: "A, B, C + 2 more".
-func named(tickers []string) string {
+// named writes a few tickers and the number of the others after a colon: ": A, B, C + 2 more".
+func (f *flags) named(tickers []string) string {
 	var names []string
-	for _, ticker := range tickers[:min(len(tickers), maxNamed)] {
-		names = append(names, shortTicker(tickerName(ticker)))
+	for _, ticker := range tickers[:min(len(tickers), f.names)] {
+		names = append(names, reply.ShortTicker(tickerName(ticker)))
 	}
-	list := strings.Join(names, ", ")
-	if more := len(tickers) - maxNamed; more > 0 {
-		list += fmt.Sprintf(" + %d more", more)
-	}
-	return list
+	return reply.Listed(names, len(tickers))
 }

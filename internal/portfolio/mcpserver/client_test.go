@@ -40,7 +40,7 @@ func program(t *testing.T) *exec.Cmd {
 // connectHTTP starts a server on a port of its own.
 func connectHTTP(t *testing.T) *mcp.ClientSession {
 	t.Helper()
-	return connectTo(t, listen(t, &fake{dir: t.TempDir()}, mcpserver.Options{}))
+	return connectTo(t, listen(t, &fake{dir: t.TempDir()}, mcpserver.Options{Files: true}))
 }
 
 func connectTo(t *testing.T, url string) *mcp.ClientSession {
@@ -147,32 +147,90 @@ func TestServerSaysWhatItIs(t *testing.T) {
 // contract: rewrite the file with -update and look at the difference.
 func TestDefinitions(t *testing.T) {
 	const file = "testdata/tools.json"
-	on(t, func(t *testing.T, session *mcp.ClientSession) {
-		list, err := session.ListTools(t.Context(), nil)
+	defined := func(o mcpserver.Options) *mcp.ListToolsResult {
+		list, err := connectTo(t, listen(t, &fake{}, o)).ListTools(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := json.MarshalIndent(list.Tools, "", "  ")
-		if err != nil {
+		return list
+	}
+	list := defined(mcpserver.Options{})
+	got, err := json.MarshalIndent(list.Tools, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = append(got, '\n')
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, '\n')
-		if *update {
-			if err := os.WriteFile(file, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("the definitions changed (-was +is):\n%s", diff)
+	}
+	if list.CacheScope != "private" && list.CacheScope != "" { // older protocols have none
+		t.Errorf("cache scope is %q", list.CacheScope)
+	}
+	writing := defined(mcpserver.Options{Files: true})
+	for i, tool := range writing.Tools {
+		if tool.Annotations.ReadOnlyHint || !list.Tools[i].Annotations.ReadOnlyHint {
+			t.Errorf("%s is read-only: %t where files are allowed, %t where not", tool.Name, tool.Annotations.ReadOnlyHint, list.Tools[i].Annotations.ReadOnlyHint)
 		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+		tool.Annotations.ReadOnlyHint = true
+	}
+	if diff := cmp.Diff(list.Tools, writing.Tools); diff != "" {
+		t.Errorf("a directory for files changes more than what is told of writing:\n%s", diff)
+	}
+}
+
+// A server without a directory writes nothing, and says how it could.
+func TestFilesAreOff(t *testing.T) {
+	f := &fake{dir: t.TempDir()}
+	session := connectTo(t, listen(t, f, mcpserver.Options{}))
+	const why = "output=file is off: this server writes no files; start it as `portfolio mcp --logs DIR` to allow it there, or ask for format=full"
+	for _, tool := range []string{"check_exit_signals", "suggest_tax_loss_harvest", "list_positions", "list_gains"} {
+		body, result := call(t, session, tool, arguments{"output": "file"})
+		if diff := cmp.Diff(map[string]any{"status": "error", "error": why}, body); diff != "" || !result.IsError {
+			t.Errorf("%s: %s", tool, diff)
 		}
-		if diff := cmp.Diff(string(want), string(got)); diff != "" {
-			t.Errorf("the definitions changed (-was +is):\n%s", diff)
+		body, result = call(t, session, tool, arguments{"output": "file", "format": "agent"})
+		if flags, _ := body["flags"].([]any); !result.IsError || body["format"] != "agent" || len(flags) != 1 {
+			t.Errorf("%s: %v", tool, body)
 		}
-		if list.CacheScope != "private" && list.CacheScope != "" { // older protocols have none
-			t.Errorf("cache scope is %q", list.CacheScope)
+	}
+	if files, err := os.ReadDir(f.dir); err != nil || len(files) > 0 || len(f.calls) > 0 {
+		t.Errorf("%v, %v, calls %v", files, err, f.calls)
+	}
+	body, _ := call(t, session, "suggest_tax_loss_harvest", arguments{"account_id": "big", "format": "full"})
+	if note, _ := body["note"].(string); !strings.HasSuffix(note, "Ask for one account for less; a server that is started with --logs DIR can write the rest to a file.") {
+		t.Errorf("%v", body["note"])
+	}
+}
+
+func TestListArguments(t *testing.T) {
+	session := connectPipes(t, &fake{})
+	body, _ := call(t, session, "list_gains", arguments{"year": 2025, "symbol": "SLV", "account_id": "a", "as_of": "2025-12-31", "format": "agent"})
+	want := map[string]any{"status": "success", "what": "gains", "symbol": "SLV", "account_id": "a", "as_of": "2025-12-31", "year": 2025.0, "asked": "agent"}
+	if diff := cmp.Diff(want, body); diff != "" {
+		t.Error(diff)
+	}
+	for arguments, want := range map[string]string{
+		`{"year":99}`:     "year is at least 1900, not 99",
+		`{"year":"2025"}`: `year is a whole number, not "2025"`,
+		`{"ticker":"A"}`:  `there is no argument "ticker", only account_id, as_of, format, output, symbol and year`,
+	} {
+		if body, result := call(t, session, "list_gains", json.RawMessage(arguments)); !result.IsError || body["error"] != want {
+			t.Errorf("%s: %v", arguments, body)
 		}
-	})
+	}
+	body, result := call(t, session, "list_gains", arguments{"year": 1, "format": "agent"})
+	agentError(t, body, result, "gains_error", "Listing gains failed: year is at least 1900, not 1")
+	body, result = call(t, session, "list_positions", arguments{"as_of": 1, "format": "agent"})
+	agentError(t, body, result, "positions_error", `Listing positions failed: as_of is a string such as "2026-01-31", not 1`)
 }
 
 func TestDefinitionsAreShort(t *testing.T) {
@@ -182,7 +240,7 @@ func TestDefinitionsAreShort(t *testing.T) {
 	if err := json.Unmarshal(body, &answer); err != nil {
 		t.Fatal(err)
 	}
-	const most = 600 * 4 // tokens of four characters
+	const most = 1200 * 4 // tokens of four characters
 	if n := len(answer.Result); n < 500 || n > most {
 		t.Errorf("the definitions have %d characters, of at most %d", n, most)
 	}
@@ -200,6 +258,14 @@ func TestFormatsAndOutputs(t *testing.T) {
 		},
 		"suggest_tax_loss_harvest": {
 			"format": {[]string{"full", "summary", "report", "agent"}, "summary"},
+			"output": {[]string{"inline", "file"}, "inline"},
+		},
+		"list_positions": {
+			"format": {[]string{"summary", "full", "agent"}, "summary"},
+			"output": {[]string{"inline", "file"}, "inline"},
+		},
+		"list_gains": {
+			"format": {[]string{"summary", "full", "agent"}, "summary"},
 			"output": {[]string{"inline", "file"}, "inline"},
 		},
 	}
@@ -229,10 +295,12 @@ func TestEveryFormat(t *testing.T) {
 		for tool, formats := range map[string][]string{
 			"check_exit_signals":       {"", "summary", "full", "agent"},
 			"suggest_tax_loss_harvest": {"", "full", "summary", "report", "agent"},
+			"list_positions":           {"", "full", "summary", "agent"},
+			"list_gains":               {"", "full", "summary", "agent"},
 		} {
 			for _, format := range formats {
 				a, want := arguments{"ticker": "VTI"}, "summary"
-				if tool == "suggest_tax_loss_harvest" {
+				if tool != "check_exit_signals" {
 					a = arguments{}
 				}
 				if format != "" {
@@ -275,8 +343,6 @@ func TestWrongArguments(t *testing.T) {
 	session := connectPipes(t, &fake{}) // over HTTP the client refuses some of these itself
 	const names = "account_id, as_of, format, output, shares and ticker"
 	for _, c := range []struct{ arguments, want string }{
-		{`{}`, "the argument ticker is missing"},
-		{`{"ticker":null}`, "the argument ticker is missing"},
 		{`{"ticker":7}`, "ticker is a string, not 7"},
 		{`{"ticker":"A","tickr":"B"}`, `there is no argument "tickr", only ` + names},
 		{`{"ticker":"A","Ticker":"B"}`, `there is no argument "Ticker", only ` + names},
@@ -294,7 +360,7 @@ func TestWrongArguments(t *testing.T) {
 		{`{"ticker":"A","output":"\u202epipe"}`, `output is inline or file, not "\u202epipe"`},
 		{"{\"ticker\":\"A\",\"output\":\"\u202epipe\"}", `output is inline or file, not "\u202epipe"`},
 		{`{"shares":-1,"output":1,"x":{}}`, `there is no argument "x", only ` + names +
-			"; the argument ticker is missing; shares is more than 0, not -1; output is inline or file, not 1"},
+			"; shares is more than 0, not -1; output is inline or file, not 1"},
 		{`[1]`, "the arguments are a JSON object, not [1]"},
 		{`{"ticker":"A","account_id":["` + strings.Repeat("y", 1000) + `"]}`, `account_id is a string, not ["` + strings.Repeat("y", 38) + "…"},
 	} {
@@ -397,7 +463,7 @@ func TestFile(t *testing.T) {
 
 func TestLargeResults(t *testing.T) {
 	f := &fake{dir: t.TempDir()}
-	session := connectTo(t, listen(t, f, mcpserver.Options{}))
+	session := connectTo(t, listen(t, f, mcpserver.Options{Files: true}))
 	body, result := call(t, session, "suggest_tax_loss_harvest", arguments{"account_id": "big", "format": "full"})
 	note := "The full result is 41 KB, over the 40 KB that are answered inline; this is the summary. Call again with output=file for the rest."
 	if body["note"] != note || body["asked"] != "summary" || body["candidates"] != nil || result.IsError || len(result.Content) != 1 {

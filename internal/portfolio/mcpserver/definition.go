@@ -7,11 +7,12 @@ import (
 )
 
 var (
+	symbol    = mcpserver.Property{Type: "string", Description: "default: all"}
 	accountID = mcpserver.Property{Type: "string", Description: "default: all accounts"}
 	asOf      = mcpserver.Property{Type: "string", Format: "date", Description: "default: today"}
 	output    = mcpserver.Property{
 		Type: "string", Enum: []string{reply.OutputInline, reply.OutputFile}, Default: reply.OutputInline,
-		Description: "file: the full result is also written to a file",
+		Description: "file: the full result is also written to a file, if the server may",
 	}
 )
 
@@ -19,50 +20,58 @@ func formats(names ...string) mcpserver.Property {
 	return mcpserver.Property{Type: "string", Enum: names, Default: reply.FormatSummary, Description: "agent: verdict, snapshot and flags, short"}
 }
 
+// input is the schema of a tool's arguments: its own, and those that all have.
+func input(format mcpserver.Property, own map[string]mcpserver.Property) mcpserver.Schema {
+	own["account_id"], own["as_of"], own["format"], own["output"] = accountID, asOf, format, output
+	return mcpserver.Schema{Type: "object", Properties: own, AdditionalProperties: new(false)}
+}
+
 var exitSignals = mcpserver.Tool{
 	Name:  "check_exit_signals",
 	Title: "Check exit signals",
-	Description: "Checks the exit rules for one held ticker: hold, monitor, exit or strong exit, and why. " +
-		"On an exit it recommends a sale and a stop with their tax effect. Places no orders.",
-	Input: mcpserver.Schema{
-		Type: "object",
-		Properties: map[string]mcpserver.Property{
-			"ticker":     {Type: "string"},
-			"shares":     {Type: "number", ExclusiveMinimum: new(0), Description: "default: all held"},
-			"account_id": accountID,
-			"as_of":      asOf,
-			"format":     formats(reply.FormatSummary, reply.FormatFull, reply.FormatAgent),
-			"output":     output,
-		},
-		Required:             []string{"ticker"},
-		AdditionalProperties: new(false),
-	},
+	Description: "Checks the exit rules for a held ticker, or for all without one: hold, monitor, exit or strong exit, and why. " +
+		"On an exit it recommends sales and stops by account with their tax effect. Places no orders.",
+	Input: input(formats(reply.FormatSummary, reply.FormatFull, reply.FormatAgent), map[string]mcpserver.Property{
+		"ticker": {Type: "string", Description: "default: all held"},
+		"shares": {Type: "number", ExclusiveMinimum: new(0), Description: "default: all held"},
+	}),
 	Output: &outputSchema, Hints: hints,
 }
 
 var taxLossHarvest = mcpserver.Tool{
 	Name:  "suggest_tax_loss_harvest",
 	Title: "Suggest tax-loss harvest",
-	Description: "Open lots at a loss that could be sold for tax reasons, with wash-sale risk and the dates before which not to buy back. " +
+	Description: "Open lots at a loss that could be sold for tax reasons, with account, wash-sale risk and the dates before which not to buy back. " +
 		"Information, not advice.",
-	Input: mcpserver.Schema{
-		Type: "object",
-		Properties: map[string]mcpserver.Property{
-			"min_loss": {Type: "number", Minimum: new(0), Description: "leaves out smaller losses, in dollars"},
-			"sort_by": {
-				Type: "string", Enum: []string{harvest.SortLoss, harvest.SortTicker, harvest.SortDate, harvest.SortTerm}, Default: harvest.SortLoss,
-			},
-			"account_id": accountID,
-			"as_of":      asOf,
-			"format":     formats(reply.FormatFull, reply.FormatSummary, reply.FormatReport, reply.FormatAgent),
-			"output":     output,
+	Input: input(formats(reply.FormatFull, reply.FormatSummary, reply.FormatReport, reply.FormatAgent), map[string]mcpserver.Property{
+		"min_loss":  {Type: "number", Minimum: new(0), Description: "leaves out smaller losses, in dollars"},
+		"carryover": {Type: "number", Minimum: new(0), Description: "losses of earlier years, short- and long-term together"},
+		"sort_by": {
+			Type: "string", Enum: []string{harvest.SortLoss, harvest.SortTicker, harvest.SortDate, harvest.SortTerm}, Default: harvest.SortLoss,
 		},
-		AdditionalProperties: new(false),
-	},
+	}),
 	Output: &outputSchema, Hints: hints,
 }
 
-// outputSchema is the schema of both tools: what all formats have in common.
+var positions = mcpserver.Tool{
+	Name:        "list_positions",
+	Title:       "List positions",
+	Description: "What is held in which account: shares, basis, value, unrealised gain; format=full adds the lots.",
+	Input:       input(formats(reply.FormatSummary, reply.FormatFull, reply.FormatAgent), map[string]mcpserver.Property{"symbol": symbol}),
+	Output:      &outputSchema, Hints: hints,
+}
+
+var gains = mcpserver.Tool{
+	Name:        "list_gains",
+	Title:       "List gains",
+	Description: "Realised gains of taxable accounts as rows of Form 8949: term, what wash sales disallow, and until when a purchase would still wash a loss.",
+	Input: input(formats(reply.FormatSummary, reply.FormatFull, reply.FormatAgent), map[string]mcpserver.Property{
+		"symbol": symbol, "year": {Type: "integer", Minimum: new(1900), Maximum: new(9999), Description: "default: that of as_of"},
+	}),
+	Output: &outputSchema, Hints: hints,
+}
+
+// outputSchema is the schema of all tools: what all formats have in common.
 var outputSchema = mcpserver.Schema{
 	Type: "object",
 	Properties: map[string]mcpserver.Property{
@@ -72,6 +81,6 @@ var outputSchema = mcpserver.Schema{
 	Required: []string{"status"},
 }
 
-// hints: a call with output=file writes a file, and another one each time, so it is neither read-only nor idempotent; it
-// never changes what is there.
-var hints = mcpserver.Hints{Destructive: new(false), OpenWorld: new(false)}
+// hints of tools that only read. Where a call can ask for a file, it writes another one each time, so it is neither
+// read-only nor idempotent then; it never changes what is there.
+var hints = mcpserver.Hints{ReadOnly: true, Destructive: new(false), OpenWorld: new(false)}

@@ -17,6 +17,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/exitsignal"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/harvest"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/listing"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/mcpserver"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 )
@@ -25,7 +26,7 @@ import (
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("MCPSERVER_TEST_DIR"); dir != "" {
 		logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
-		err := mcpserver.New(&fake{dir: dir}, "1.2.3", mcpserver.Options{Logger: logger}).ServeStdio(context.Background(), os.Stdin, os.Stdout)
+		err := mcpserver.New(&fake{dir: dir}, "1.2.3", mcpserver.Options{Files: true, Logger: logger}).ServeStdio(context.Background(), os.Stdin, os.Stdout)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -94,6 +95,18 @@ func (f *fake) SuggestTaxLossHarvest(_ context.Context, p harvest.Params) reply.
 		return reply.Reply{Body: body}
 	}
 	return f.reply(p.Output, "tax_harvest", body)
+}
+
+func (f *fake) ListPositions(_ context.Context, p listing.Params) reply.Reply {
+	return f.list("positions", p)
+}
+
+func (f *fake) ListGains(_ context.Context, p listing.Params) reply.Reply { return f.list("gains", p) }
+
+func (f *fake) list(what string, p listing.Params) reply.Reply {
+	return f.reply(p.Output, what, map[string]any{
+		"status": "success", "what": what, "symbol": p.Symbol, "account_id": p.AccountID, "as_of": p.AsOf, "year": p.Year, "asked": p.Format,
+	})
 }
 
 func (f *fake) reply(output, name string, body map[string]any) reply.Reply {

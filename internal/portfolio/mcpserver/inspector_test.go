@@ -10,7 +10,7 @@ import (
 // TestInspector asks by a client that is not of the same making: the command line of
 // @modelcontextprotocol/inspector, whose program is in $MCP_INSPECTOR.
 func TestInspector(t *testing.T) {
-	url := listen(t, &fake{dir: t.TempDir()}, mcpserver.Options{})
+	url := listen(t, &fake{dir: t.TempDir()}, mcpserver.Options{Files: true})
 	inspector := mcptest.NewInspector(t, "", url, "--transport", "http")
 	type answer struct {
 		Tools             []struct{ Name string }
@@ -22,7 +22,7 @@ func TestInspector(t *testing.T) {
 		t.Helper()
 		return mcptest.Ask[answer](t, inspector, method, arguments...)
 	}
-	if n := len(ask("tools/list").Tools); n != 2 {
+	if n := len(ask("tools/list").Tools); n != 4 {
 		t.Errorf("%d tools", n)
 	}
 	called := ask("tools/call", "--tool-name", "check_exit_signals", "--tool-arg", "ticker=VTI", "--tool-arg", "shares=1.5", "--tool-arg", "output=file")

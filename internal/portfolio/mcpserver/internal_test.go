@@ -63,7 +63,7 @@ func FuzzArguments(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s := &Server{}
+		s := &Server{tools: stuck{}}
 		for _, read := range []func() (*mcpserver.Arguments, call){
 			func() (*mcpserver.Arguments, call) {
 				a := mcpserver.ReadArguments(data, exitSignals.Input)
@@ -72,6 +72,14 @@ func FuzzArguments(f *testing.F) {
 			func() (*mcpserver.Arguments, call) {
 				a := mcpserver.ReadArguments(data, taxLossHarvest.Input)
 				return a, s.taxLossHarvest(a)
+			},
+			func() (*mcpserver.Arguments, call) {
+				a := mcpserver.ReadArguments(data, positions.Input)
+				return a, s.positions(a)
+			},
+			func() (*mcpserver.Arguments, call) {
+				a := mcpserver.ReadArguments(data, gains.Input)
+				return a, s.gains(a)
 			},
 		} {
 			a, c := read()

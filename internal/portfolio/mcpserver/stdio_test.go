@@ -23,7 +23,7 @@ func connectPipes(t *testing.T, f *fake) *mcp.ClientSession {
 	fromServer, toClient := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- mcpserver.New(f, "1", mcpserver.Options{}).ServeStdio(context.Background(), fromClient, toClient)
+		ended <- mcpserver.New(f, "1", mcpserver.Options{Files: true}).ServeStdio(context.Background(), fromClient, toClient)
 		_ = toClient.Close()
 	}()
 	t.Cleanup(func() {

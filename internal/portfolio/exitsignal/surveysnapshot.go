@@ -1,0 +1,221 @@
+package exitsignal
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/jsontext"
+	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/exitrule"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
+)
+
+// A SurveySnapshot is what an agent decides from when it asked for all positions: those to leave, and
+// those of which nothing can be said. The others are counted.
+type SurveySnapshot struct {
+	Status           string         `json:"status"`
+	Verdict          string         `json:"verdict"`
+	AsOf             portfolio.Date `json:"as_of"`
+	PositionsChecked int            `json:"positions_checked"`
+	Counts
+	Exits         []Leaving `json:"exits"`
+	ExitsOmitted  int       `json:"exits_omitted"`
+	Failed        []Unsaid  `json:"errors"`
+	FailedOmitted int       `json:"errors_omitted"`
+
+	washed []string // tickers of which a sale would be washed
+	unread []string // tickers with rows that nobody could read
+}
+
+// A Leaving is a position to leave.
+type Leaving struct {
+	Ticker       string         `json:"ticker"`
+	Assessment   string         `json:"assessment"`
+	Shares       float64        `json:"shares"`
+	SellQuantity float64        `json:"sell_quantity"`
+	Accounts     []AccountOrder `json:"accounts"`
+	Omitted      int            `json:"accounts_omitted,omitempty"`
+	StopPrice    float64        `json:"stop_price,omitempty"`
+	Gain         float64        `json:"gain"` // of the sale, short- and long-term together
+	Disallowed   float64        `json:"disallowed"`
+	WashFreeFrom portfolio.Date `json:"wash_free_from,omitzero"`
+}
+
+// An AccountOrder is what an account sells, and how many shares get a stop then.
+type AccountOrder struct {
+	AccountID string  `json:"account_id"`
+	Sell      float64 `json:"sell"`
+	Stop      float64 `json:"stop"`
+}
+
+// An Unsaid is a position without a verdict.
+type Unsaid struct {
+	Ticker string `json:"ticker"`
+	Why    string `json:"why"`
+}
+
+const (
+	maxLeaving  = 8
+	maxAccounts = 4 // of one position
+	maxUnsaid   = 4
+	maxWhy      = 80
+	maxFlagText = 60 // of tickers, together
+)
+
+// Snapshot is the survey as an agent needs it, before anything is cut.
+func (s *Survey) Snapshot() SurveySnapshot {
+	short := SurveySnapshot{
+		Status: jsontext.Shorten(cmp.Or(s.Status, agentformat.StatusError), maxWord), AsOf: s.AsOf, PositionsChecked: s.PositionsChecked, Counts: s.Counts,
+		Exits: []Leaving{}, Failed: []Unsaid{},
+	}
+	if s.Status != agentformat.StatusSuccess {
+		short.Verdict = jsontext.Shorten("Exit signal check failed for all positions: "+cmp.Or(s.Error, "unknown error"), maxVerdict)
+		return short
+	}
+	for _, r := range s.Results {
+		ticker := jsontext.Shorten(r.Ticker, maxTicker)
+		switch r.rank() {
+		case rankStrong, rankExit:
+			short.Exits = append(short.Exits, r.leaving(ticker))
+		case rankError:
+			short.Failed = append(short.Failed, Unsaid{ticker, jsontext.Shorten(r.why(), maxWhy)})
+		}
+		if r.Tax != nil && r.Tax.Disallowed.Sign() > 0 {
+			short.washed = append(short.washed, ticker)
+		}
+		for _, f := range r.Snapshot().Flags() {
+			if f.Name == reply.UnreadFlag {
+				short.unread = append(short.unread, ticker)
+			}
+		}
+	}
+	short.Verdict = short.verdict()
+	return short
+}
+
+func (r *Result) leaving(ticker string) Leaving {
+	l := Leaving{Ticker: ticker, Assessment: string(r.Assessment), Shares: quantity(r.Position.Shares), Accounts: []AccountOrder{}}
+	for _, o := range r.RecommendedActions {
+		id := reply.ShortAccount(o.AccountID)
+		i := slices.IndexFunc(l.Accounts, func(a AccountOrder) bool { return a.AccountID == id })
+		if i < 0 {
+			i = len(l.Accounts)
+			l.Accounts = append(l.Accounts, AccountOrder{AccountID: id})
+		}
+		if o.Action == exitrule.ActionSell {
+			l.Accounts[i].Sell += quantity(o.Quantity)
+			l.SellQuantity = agentformat.Round(l.SellQuantity+quantity(o.Quantity), 6)
+			continue
+		}
+		l.Accounts[i].Stop += quantity(o.Quantity)
+		if o.StopPrice != nil {
+			l.StopPrice = agentformat.Round(o.StopPrice.Float(), 6)
+		}
+	}
+	if r.Tax != nil {
+		l.Gain, l.Disallowed, l.WashFreeFrom = cents(r.Tax.ShortTermGain.Add(r.Tax.LongTermGain)), cents(r.Tax.Disallowed), r.Tax.WashFreeFrom
+	}
+	return l
+}
+
+func (s SurveySnapshot) verdict() string {
+	switch leave := s.StrongExits + s.Counts.Exits; {
+	case s.PositionsChecked == 0:
+		return "No positions are held"
+	case leave == 0 && s.Errors == 0:
+		return fmt.Sprintf("No exits among %d positions", s.PositionsChecked)
+	case s.Errors == 0:
+		return fmt.Sprintf("%d of %d positions to leave: %s", leave, s.PositionsChecked, listed(s.leavingTickers(), maxFlagText))
+	case leave == 0:
+		return fmt.Sprintf("No exits known among %d positions; no verdict on %d", s.PositionsChecked, s.Errors)
+	default:
+		return fmt.Sprintf("%d of %d positions to leave: %s; no verdict on %d", leave, s.PositionsChecked, listed(s.leavingTickers(), maxFlagText), s.Errors)
+	}
+}
+
+func (s SurveySnapshot) leavingTickers() (tickers []string) {
+	for _, l := range s.Exits {
+		tickers = append(tickers, l.Ticker)
+	}
+	return tickers
+}
+
+// Flags says what the survey means.
+func (s SurveySnapshot) Flags() []agentformat.Flag {
+	var flags []agentformat.Flag
+	add := func(name string, severity agentformat.Severity, format string, args ...any) {
+		flags = append(flags, agentformat.Flag{Name: name, Severity: severity, Message: fmt.Sprintf(format, args...)})
+	}
+	tickers := func(n int, names []string) string {
+		return fmt.Sprintf("%d position%s: %s", n, reply.Plural(n), listed(names, maxFlagText))
+	}
+	if s.Status != agentformat.StatusSuccess {
+		add("signal_error", agentformat.Error, "%s", cmp.Or(s.Verdict, "Exit signal evaluation failed"))
+		return flags
+	}
+	var strong, exits, failed []string
+	for _, l := range s.Exits {
+		if l.Assessment == string(exitrule.StrongExit) {
+			strong = append(strong, l.Ticker)
+		} else {
+			exits = append(exits, l.Ticker)
+		}
+	}
+	for _, u := range s.Failed {
+		failed = append(failed, u.Ticker)
+	}
+	if len(failed) > 0 {
+		add("primary_rule_error", agentformat.Error, "No verdict on %s", tickers(len(failed), failed))
+	}
+	if len(s.unread) > 0 {
+		add(reply.UnreadFlag, agentformat.Warning, "Rows that nobody could read, so no orders, on %s", tickers(len(s.unread), s.unread))
+	}
+	if len(strong) > 0 {
+		add("strong_exit", agentformat.Warning, "Strong exit from %s", tickers(len(strong), strong))
+	}
+	if len(exits) > 0 {
+		add("exit_signal", agentformat.Warning, "Exit from %s", tickers(len(exits), exits))
+	}
+	if len(s.washed) > 0 {
+		add("wash_sale_risk", agentformat.Warning, "A part of the loss would be disallowed on %s", tickers(len(s.washed), s.washed))
+	}
+	if s.Monitors > 0 {
+		add("monitor", agentformat.Info, "Secondary signal triggered on %d position%s — monitoring, no action yet", s.Monitors, reply.Plural(s.Monitors))
+	}
+	switch {
+	case s.PositionsChecked == 0:
+		add("no_positions", agentformat.Info, "No positions are held — import your broker's transactions")
+	case s.Holds == s.PositionsChecked:
+		add("hold", agentformat.Success, "No exit signals triggered — all positions hold")
+	}
+	agentformat.SortFlags(flags)
+	return flags
+}
+
+// Capped is the snapshot as it is sent: a few positions, fewer if the reply would be too long.
+func (s SurveySnapshot) Capped() SurveySnapshot {
+	room := maxReply - replyRest - jsontext.Length(s.Flags())
+	exits, failed := len(s.Exits), len(s.Failed)
+	s.Exits, s.Failed = slices.Clone(s.Exits[:min(exits, maxLeaving)]), s.Failed[:min(failed, maxUnsaid)]
+	for i, l := range s.Exits {
+		kept := min(len(l.Accounts), maxAccounts)
+		s.Exits[i].Accounts, s.Exits[i].Omitted = l.Accounts[:kept], len(l.Accounts)-kept
+	}
+	for {
+		s.ExitsOmitted, s.FailedOmitted = exits-len(s.Exits), failed-len(s.Failed)
+		switch {
+		case jsontext.Length(s) <= room:
+			return s
+		case len(s.Failed) > 1:
+			s.Failed = s.Failed[:len(s.Failed)-1]
+		case len(s.Exits) > 0:
+			s.Exits = s.Exits[:len(s.Exits)-1]
+		case len(s.Failed) > 0:
+			s.Failed = s.Failed[:len(s.Failed)-1]
+		default:
+			return s
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package harvest
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
+)
+
+// An Offer is a candidate as an agent needs it in order to act: which lot of which account to sell,
+// and what the wash-sale rule makes of that. Its amounts hold if the lot is sold alone.
+type Offer struct {
+	Ticker       string         `json:"ticker"`
+	Account      string         `json:"account"`
+	Acquired     portfolio.Date `json:"acquired"`
+	Shares       float64        `json:"shares"`
+	Loss         float64        `json:"loss"`
+	Term         string         `json:"term"`
+	Disallowed   float64        `json:"disallowed"` // of the loss, if it is sold now
+	Permanent    float64        `json:"permanently_disallowed,omitempty"`
+	NoBuyUntil   portfolio.Date `json:"no_buy_until"`            // the first day on which a purchase is free
+	WashFreeFrom portfolio.Date `json:"wash_free_from,omitzero"` // the first day on which nothing bought so far washes the sale
+	NameTheLot   bool           `json:"name_the_lot,omitempty"`  // or the account sells a gain first
+}
+
+// maxOffers is how many are sent.
+const maxOffers = 10
+
+// offers are all candidates, in the order that was asked for.
+func offers(candidates []Candidate) []Offer {
+	list := make([]Offer, len(candidates))
+	for i, c := range candidates {
+		list[i] = Offer{
+			Ticker: tickerName(c.Ticker), Account: c.Account, Acquired: c.Acquired,
+			Shares: agentformat.Number(c.Quantity), Loss: agentformat.Number(c.UnrealizedLoss), Term: cmp.Or(c.Term, "unknown"),
+			Disallowed: agentformat.Number(c.Disallowed), Permanent: agentformat.Number(c.Permanent),
+			NoBuyUntil: c.NoBuyUntil, WashFreeFrom: c.WashFreeFrom, NameTheLot: !c.FIFOReaches,
+		}
+	}
+	return list
+}
+
+// sent is the offer as it is sent: amounts in cents, names cut.
+func (o Offer) sent() Offer {
+	o.Ticker, o.Account = reply.ShortTicker(o.Ticker), reply.ShortAccount(o.Account)
+	o.Shares, o.Loss = reply.Short(o.Shares, 6), reply.Short(o.Loss, 2)
+	o.Disallowed, o.Permanent = reply.Short(o.Disallowed, 2), reply.Short(o.Permanent, 2)
+	return o
+}
+
+// toName are the offers whose lot a sale has to name.
+func (s Snapshot) toName() (list []Offer) {
+	for _, o := range s.Lots {
+		if o.NameTheLot {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// namedLots is named for lots: ": A in X of 2024-03-01 + 2 more".
+func (f *flags) namedLots(list []Offer) string {
+	var names []string
+	for _, o := range list[:min(len(list), f.names)] {
+		names = append(names, fmt.Sprintf("%s in %s of %s", reply.ShortTicker(o.Ticker), reply.ShortAccount(o.Account), o.Acquired))
+	}
+	return reply.Listed(names, len(list))
+}
