@@ -49,10 +49,14 @@ type Skipped struct {
 	Text   string `json:"text"` // safe to print
 	Reason string `json:"reason"`
 	Known  bool   `json:"no_effect"` // it was understood; otherwise somebody has to look
+	// What the row says of itself, as far as it could be read.
+	Date    portfolio.Date `json:"date,omitzero"`
+	Account string         `json:"account,omitempty"`
+	Symbol  string         `json:"symbol,omitempty"`
 }
 
 // ImportTransactions reads a broker's file, in the format that its content shows, and keeps the
-// transactions that are not there yet. The account is for a file that names none. The same file is
+// transactions that are not there yet, and the rows that nobody could read. The account is for a file that names none. The same file is
 // another import if it is for another account. A broker's own lots are held against ours once the
 // transactions are in.
 func (s *Service) ImportTransactions(ctx context.Context, path string, r io.Reader, account string) (Imported, error) {
@@ -64,14 +68,14 @@ func (s *Service) ImportTransactions(ctx context.Context, path string, r io.Read
 	}
 	result.Format = file.Format
 	for _, row := range file.Skipped {
-		result.Skipped = append(result.Skipped, Skipped(row))
+		result.Skipped = append(result.Skipped, skippedRow(row, account))
 	}
 	if account != "" {
 		fmt.Fprintf(hash, "\x00account %s", account)
 	}
 	counts, err := s.Store.ImportTransactions(ctx, store.Import{
 		Name: filepath.Base(path), Format: file.Format, Hash: [32]byte(hash.Sum(nil)), At: s.Now(), Unread: result.Unread(),
-	}, file.Transactions, file.Holdings)
+	}, file.Transactions, file.Holdings, unreadRows(result.Skipped)...)
 	result.count(counts)
 	if err == nil && len(file.Lots) > 0 {
 		var state State

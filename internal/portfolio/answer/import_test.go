@@ -14,6 +14,8 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio/settings"
 )
 
+var days = cmp.Comparer(func(a, b portfolio.Date) bool { return a == b })
+
 const transactionRows = `date,account,action,symbol,quantity,price,fees,note
 2024-01-02,,BUY,Y,10,1,,
 2024-01-33,,BUY,Y,10,1,,
@@ -140,7 +142,7 @@ func TestImportFetched(t *testing.T) {
 	want := Imported{File: "KO", Format: "fetched", Added: 1, Skipped: []Skipped{
 		{Line: 2, Text: "{}", Reason: "there is no date"}, {Reason: "3 more rows could not be read"},
 	}}
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+	if diff := cmp.Diff(want, got, days); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
 	}
 }

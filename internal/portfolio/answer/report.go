@@ -32,6 +32,7 @@ func (s *Service) Report(ctx context.Context) (report.Data, error) {
 	for _, l := range state.Accounts() {
 		data.Accounts = append(data.Accounts, l.Account)
 	}
+	state.reportUnread(&data)
 	data.Exits, err = reportExits(ctx, s, state)
 	return data, err
 }
@@ -44,9 +45,10 @@ func (state State) Positions() []report.Position {
 		at := place{l.Account, l.Symbol}
 		open[at] = append(open[at], l)
 	}
+	unread := state.UnreadTickers()
 	var list []report.Position
 	for _, p := range state.Book.Positions {
-		row := report.Position{Symbol: p.Symbol, Account: p.Account, Quantity: p.Quantity, InLots: p.InLots}
+		row := report.Position{Symbol: p.Symbol, Account: p.Account, Quantity: p.Quantity, InLots: p.InLots, Unread: unread[p.Symbol]}
 		bar, priced := state.Closes[p.Symbol]
 		priced = priced && !bar.Date.Before(state.Book.LastSplit(p.Symbol))
 		if priced {

@@ -147,6 +147,9 @@ func (s *Service) Load(ctx context.Context, asOf portfolio.Date) (state State, e
 	if state.Holdings, err = s.Store.Holdings(ctx, state.AsOf); err != nil {
 		return state, err
 	}
+	if state.Unread, err = s.unread(ctx, state.AsOf); err != nil {
+		return state, err
+	}
 	state.Book = lots.Build(state.History, state.Settings.Rules(), state.AsOf)
 	return state, nil
 }
@@ -194,6 +197,9 @@ func (s *Service) exit(ctx context.Context, p exitsignal.Params) (*exitsignal.Re
 		return nil, err
 	}
 	if state.History, err = s.Store.Transactions(ctx, state.AsOf); err != nil {
+		return nil, err
+	}
+	if state.Unread, err = s.unread(ctx, state.AsOf); err != nil {
 		return nil, err
 	}
 	var market exitrule.Market

@@ -13,6 +13,7 @@
 package broker
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -40,7 +41,9 @@ type Options struct {
 	Account string // the account of rows for which the file names none
 }
 
-// A File is what was read of a file. The order of its rows says nothing.
+// A File is what was read of a file. Rows of one day, account and symbol are in the order in which
+// they happened, as far as the file tells: one whose dates descend is read from its end. The order
+// of the rest says nothing.
 type File struct {
 	Format       string
 	Transactions []portfolio.Transaction // each passes Transaction.Check
@@ -73,6 +76,10 @@ type Skipped struct {
 	Text   string // the row's beginning
 	Reason string
 	Known  bool // it was understood and has no effect here; otherwise the user has to look
+	// What the row is about, as far as it says. A row that is not Known may change what its account
+	// has of the symbol, from that day on.
+	Date            portfolio.Date
+	Account, Symbol string
 }
 
 // Errors that a caller can do something about.
@@ -88,6 +95,8 @@ const (
 	maxRows  = 2_000_000
 	maxLine  = 1 << 20
 	maxText  = 200 // of a skipped row
+
+	maxAccount = 64 // bytes of an account's name, as Transaction.Check has it
 )
 
 // Read reads a file of any of the formats. It reads all of r, up to 256 MiB.
@@ -112,6 +121,7 @@ func parse(text string, options Options) (File, error) {
 	if err := reading.recognise(text); err != nil {
 		return File{}, err
 	}
+	reading.turnRound()
 	reading.settleSplits()
 	file := reading.file
 	slices.SortStableFunc(file.Skipped, func(a, b Skipped) int { return a.Line - b.Line })
@@ -183,6 +193,11 @@ type reading struct {
 	file     File
 	rows     int
 	interned map[string]string
+	account  string // of all rows, where the file has one alone
+	dates    struct {
+		last     map[string]portfolio.Date // by account
+		up, down int                       // how often the next was later, or earlier
+	}
 	splits   []entry
 	doubtful map[position]bool // of which some row could not be read
 }
@@ -208,22 +223,80 @@ func (r *reading) intern(s string) string {
 // add takes a transaction, or skips its row with what is wrong with it.
 func (r *reading) add(at place, t portfolio.Transaction) {
 	if err := t.Check(); err != nil {
-		r.unread(at, err.Error())
+		r.unread(at, about(t), err.Error())
 		return
 	}
+	r.take(t)
+}
+
+// take keeps a transaction that passes Transaction.Check.
+func (r *reading) take(t portfolio.Transaction) {
 	t.Account, t.Symbol = r.intern(t.Account), r.intern(t.Symbol)
+	if t.Into != "" {
+		t.Into = r.intern(t.Into)
+	}
+	if t.Order != "" {
+		t.Order = r.intern(t.Order)
+	}
 	r.file.Transactions = append(r.file.Transactions, t)
 }
 
+// step notes how a file's dates go on, by the day that its rows are sorted by.
+func (r *reading) step(account string, date portfolio.Date) {
+	if date.IsZero() {
+		return
+	}
+	if r.dates.last == nil {
+		r.dates.last = map[string]portfolio.Date{}
+	}
+	if before, seen := r.dates.last[account]; seen {
+		switch date.Compare(before) {
+		case 1:
+			r.dates.up++
+		case -1:
+			r.dates.down++
+		}
+	}
+	r.dates.last[account] = date
+}
+
+// turnRound puts rows in the order in which they happened, if the file's dates descend. A file
+// whose direction can't be told stays as it is.
+func (r *reading) turnRound() {
+	if r.dates.down > 2*r.dates.up {
+		slices.Reverse(r.file.Transactions)
+	}
+}
+
+// A subject is what a row is about, as far as it says.
+type subject struct {
+	date            portfolio.Date
+	account, symbol string
+}
+
+// about is what a transaction is about.
+func about(t portfolio.Transaction) subject { return subject{t.Date, t.Account, t.Symbol} }
+
 // known skips a row that has no effect here.
-func (r *reading) known(at place, reason string) { r.skip(at, reason, true) }
+func (r *reading) known(at place, reason string) {
+	r.file.Skipped = append(r.file.Skipped, skipped(at, reason, true))
+}
 
-// unread skips a row that the user has to look at.
-func (r *reading) unread(at place, reason string) { r.skip(at, reason, false) }
+// unread skips a row that the user has to look at. What can't be an account or a symbol is left out
+// of what it is about.
+func (r *reading) unread(at place, of subject, reason string) {
+	s := skipped(at, reason, false)
+	s.Date = of.date
+	s.Account = r.intern(safetext.Escape(shorten(cmp.Or(of.account, r.account), maxAccount)))
+	if symbol := portfolio.Symbol(of.symbol); portfolio.IsSymbol(symbol) {
+		s.Symbol = r.intern(symbol)
+	}
+	r.file.Skipped = append(r.file.Skipped, s)
+}
 
-func (r *reading) skip(at place, reason string, known bool) {
+func skipped(at place, reason string, known bool) Skipped {
 	text := safetext.Escape(shorten(strings.TrimSpace(at.text), maxText))
-	r.file.Skipped = append(r.file.Skipped, Skipped{at.line, strings.Clone(text), safetext.Escape(reason), known})
+	return Skipped{Line: at.line, Text: strings.Clone(text), Reason: safetext.Escape(reason), Known: known}
 }
 
 // shorten cuts s to so many bytes, at a character's end.

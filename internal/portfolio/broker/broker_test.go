@@ -24,6 +24,18 @@ func render(f File) string {
 	fmt.Fprintf(&b, "%s\n", f.Format)
 	for _, t := range f.Transactions {
 		fmt.Fprintf(&b, "%s %s %s %s %s price %s fees %s amount %s", t.Date, t.Account, t.Action, t.Symbol, t.Quantity, t.Price, t.Fees, t.Amount)
+		if t.Into != "" {
+			fmt.Fprintf(&b, " into %s ratio %s share %s at %s", t.Into, t.Ratio, t.BasisShare, t.IntoPrice)
+		}
+		if t.FreeOfCost {
+			b.WriteString(" free")
+		}
+		if t.Order != "" {
+			fmt.Fprintf(&b, " order %q", t.Order)
+		}
+		if !t.Time.IsZero() {
+			fmt.Fprintf(&b, " at %s", t.Time)
+		}
 		if t.Note != "" {
 			fmt.Fprintf(&b, " note %q", t.Note)
 		}
@@ -38,7 +50,7 @@ func render(f File) string {
 	for _, s := range f.Skipped {
 		how := "skipped"
 		if !s.Known {
-			how = "UNREAD"
+			how = fmt.Sprintf("UNREAD (%s %s %s)", s.Date, s.Account, s.Symbol)
 		}
 		fmt.Fprintf(&b, "%s line %d: %s\n    %s\n", how, s.Line, s.Reason, s.Text)
 	}

@@ -33,14 +33,26 @@ type entry struct {
 	why      string // for untracked and other: the reason, and what to do
 	action   string // as the broker says it
 	date     portfolio.Date
+	booked   portfolio.Date // by which the file is sorted, if that is not the date
+	time     portfolio.Clock
 	account  string
 	symbol   string
 	quantity portfolio.Decimal
 	price    portfolio.Decimal
 	fees     portfolio.Decimal
 	amount   portfolio.Decimal
+	order    string
 	note     string
 }
+
+func (e *entry) sortedBy() portfolio.Date {
+	if e.booked.IsZero() {
+		return e.date
+	}
+	return e.booked
+}
+
+func (e *entry) subject() subject { return subject{e.date, e.account, e.symbol} }
 
 // What rows are skipped for, and what a user can do.
 const (
@@ -59,6 +71,7 @@ const (
 
 // book makes a transaction of an entry, or skips it with the reason.
 func (r *reading) book(e entry) {
+	r.step(e.account, e.sortedBy())
 	e.symbol = portfolio.Symbol(e.symbol)
 	switch {
 	case e.does == sweeps, (e.does == cash || e.does == moves) && e.quantity.IsZero(), e.does == unclear && e.symbol == "" && e.quantity.IsZero():
@@ -76,7 +89,7 @@ func (r *reading) book(e entry) {
 	case moneyMarket(e.symbol):
 		r.known(e.place, moneyFund)
 	case e.symbol == "" || !ticker(e.symbol):
-		r.unread(e.place, noTicker)
+		r.doubt(e, noTicker)
 	case e.does == cash:
 		r.doubt(e, fmt.Sprintf("shares with the action %.60q, which should move cash alone; write the row in canonical form", e.action))
 	case e.does == pays:
@@ -90,11 +103,12 @@ func (r *reading) book(e entry) {
 
 // doubt skips a row and remembers that the count of the symbol's shares is not certain.
 func (r *reading) doubt(e entry, reason string) {
+	e.symbol = portfolio.Symbol(e.symbol)
 	if r.doubtful == nil {
 		r.doubtful = map[position]bool{}
 	}
 	r.doubtful[position{e.account, e.symbol}] = true
-	r.unread(e.place, reason)
+	r.unread(e.place, e.subject(), reason)
 }
 
 func (r *reading) pay(e entry) {
@@ -107,8 +121,8 @@ func (r *reading) pay(e entry) {
 
 func (r *reading) trade(e entry) {
 	t := portfolio.Transaction{
-		Date: e.date, Account: e.account, Symbol: e.symbol, Quantity: e.quantity.Abs(),
-		Price: e.price.Abs(), Fees: e.fees.Abs(), Amount: e.amount.Abs(), Note: e.note,
+		Date: e.date, Time: e.time, Account: e.account, Symbol: e.symbol, Quantity: e.quantity.Abs(),
+		Price: e.price.Abs(), Fees: e.fees.Abs(), Amount: e.amount.Abs(), Order: e.order, Note: e.note,
 	}
 	switch e.does {
 	case buys, reinvests:
@@ -190,12 +204,13 @@ func (c *cells) day(name string) portfolio.Date {
 
 // report takes a holding, or skips its row.
 func (r *reading) report(at place, h Holding) {
+	of := subject{h.AsOf, h.Account, h.Symbol}
 	switch {
 	case h.Quantity.Sign() < 0:
-		r.unread(at, shortSale)
+		r.unread(at, of, shortSale)
 	case h.Symbol == "" || !ticker(h.Symbol):
-		r.unread(at, noTicker)
-	case r.named(at, h.Account, h.Symbol):
+		r.unread(at, of, noTicker)
+	case r.named(at, of):
 		h.Account, h.Symbol = r.intern(h.Account), r.intern(h.Symbol)
 		r.file.Holdings = append(r.file.Holdings, h)
 	}
@@ -203,10 +218,10 @@ func (r *reading) report(at place, h Holding) {
 
 // named tells whether an account and a symbol are such as a transaction may have; if not, the row
 // is skipped.
-func (r *reading) named(at place, account, symbol string) bool {
-	err := portfolio.Transaction{Date: portfolio.NewDate(2000, 1, 1), Account: account, Action: portfolio.Dividend, Symbol: symbol}.Check()
+func (r *reading) named(at place, of subject) bool {
+	err := portfolio.Transaction{Date: portfolio.NewDate(2000, 1, 1), Account: of.account, Action: portfolio.Dividend, Symbol: of.symbol}.Check()
 	if err != nil {
-		r.unread(at, err.Error())
+		r.unread(at, of, err.Error())
 	}
 	return err == nil
 }
@@ -223,7 +238,7 @@ func (r *reading) each(t *table, c columns, do func(*cells) entry) error {
 			return err
 		}
 		if row.fault != "" {
-			r.unread(row.place, row.fault)
+			r.unread(row.place, subject{}, row.fault)
 			continue
 		}
 		if prose(row.fields) {

@@ -9,6 +9,7 @@ func (r *reading) etrade(t *table, c columns, titles []string) error {
 	if err != nil {
 		return err
 	}
+	r.account = account
 	date := "transactiondate"
 	if c.has("activity/trade date") {
 		date = "activity/trade date"

@@ -13,6 +13,9 @@ func (r *reading) fidelity(t *table, c columns) error {
 	if !c.has("account") && !c.has("account number") && r.options.Account == "" {
 		return ErrNoAccount
 	}
+	if !c.has("account") && !c.has("account number") {
+		r.account = r.options.Account
+	}
 	return r.each(t, c, func(row *cells) entry {
 		action := strings.ToUpper(row.get("action"))
 		e := entry{
@@ -27,7 +30,7 @@ func (r *reading) fidelity(t *table, c columns) error {
 		}
 		e.does, e.why = fidelityDeed(action)
 		if d, found := asOf(action); found && e.does != splits {
-			e.date = d
+			e.booked, e.date = e.date, d
 		}
 		if currency := strings.ToUpper(row.get("currency")); currency != "" && currency != "USD" && e.symbol != "" {
 			e.does, e.why = other, otherCurrency

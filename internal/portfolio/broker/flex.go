@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -110,6 +111,7 @@ func attributes(list []xml.Attr) map[string]string {
 		switch a.Name.Local {
 		case "accountId", "assetCategory", "currency", "symbol", "description", "actionDescription", "levelOfDetail", "type", "notes",
 			"buySell", "openCloseIndicator", "direction", "tradeDate", "dateTime", "settleDate", "reportDate", "date", "openDateTime",
+			"ibOrderID", "orderID", "underlyingSymbol", "putCall", "multiplier", "actionID", "proceeds",
 			"quantity", "position", "tradePrice", "ibCommission", "taxes", "netCash", "amount", "costBasisMoney":
 			of[a.Name.Local] = strings.TrimSpace(a.Value)
 		}
@@ -215,6 +217,8 @@ func (r *reading) flexEntry(s *statement, e element) (entry, error) {
 		symbol = ""
 	}
 	out := entry{place: e.place, account: account, symbol: symbol, action: e.name}
+	var unread error // it is said where the date is needed
+	out.date = e.day(&unread, "tradeDate", "reportDate", "date", "settleDate", "dateTime")
 	if category := e.of["assetCategory"]; category != "" && category != "STK" && category != "FUND" {
 		out.does, out.why = untracked, fmt.Sprintf("securities of the category %.20q are not tracked", category)
 		switch category {
@@ -242,7 +246,7 @@ func (e element) number(name string, err *error) portfolio.Decimal {
 func (e element) day(err *error, names ...string) portfolio.Date {
 	for _, name := range names {
 		if s := e.of[name]; s != "" {
-			date, _, _ := strings.Cut(strings.NewReplacer(";", " ", ",", " ", "T", " ").Replace(s), " ")
+			date, _ := cutMoment(s)
 			d, wrong := day(date)
 			if wrong != nil && *err == nil {
 				*err = fmt.Errorf("the %s %w", name, wrong)
@@ -256,6 +260,42 @@ func (e element) day(err *error, names ...string) portfolio.Date {
 	return portfolio.Date{}
 }
 
+// cutMoment parts a date from the time that may follow it.
+func cutMoment(s string) (date, clock string) {
+	i := strings.IndexAny(s, ";, T")
+	if i < 0 {
+		return s, ""
+	}
+	return s[:i], strings.TrimLeft(s[i:], ";, T")
+}
+
+// clock is the time of day in an attribute, if it is on that day: 20240102;093005,
+// 2024-01-02, 09:30:05 EST. Midnight is no time.
+func (e element) clock(name string, on portfolio.Date) portfolio.Clock {
+	date, text := cutMoment(e.of[name])
+	if d, err := day(date); err != nil || d != on {
+		return portfolio.Clock{}
+	}
+	text, _, _ = strings.Cut(text, " ")
+	if len(text) == len("150405") && !strings.Contains(text, ":") {
+		text = text[:2] + ":" + text[2:4] + ":" + text[4:]
+	}
+	clock, err := portfolio.ParseClock(text)
+	if err != nil || clock == portfolio.NewClock(0, 0, 0) {
+		return portfolio.Clock{}
+	}
+	return clock
+}
+
+// order is the id of a trade's order; 0 is none.
+func (e element) order() string {
+	id := cmp.Or(e.of["ibOrderID"], e.of["orderID"])
+	if strings.Trim(id, "0-") == "" {
+		return ""
+	}
+	return id
+}
+
 func (r *reading) flexTrade(s *statement, e element) error {
 	t, err := r.flexEntry(s, e)
 	if err != nil {
@@ -267,6 +307,7 @@ func (r *reading) flexTrade(s *statement, e element) error {
 	}
 	var wrong error
 	t.date = e.day(&wrong, "tradeDate", "dateTime")
+	t.time, t.order = e.clock("dateTime", t.date), e.order()
 	t.quantity, t.price = e.number("quantity", &wrong), e.number("tradePrice", &wrong)
 	t.fees = e.number("ibCommission", &wrong).Add(e.number("taxes", &wrong)).Neg()
 	t.amount = e.number("netCash", &wrong)
@@ -352,7 +393,7 @@ func (r *reading) flexPayment(s *statement, e element) error {
 		t.date = e.day(&wrong, "settleDate", "dateTime", "reportDate")
 		t.amount = e.number("amount", &wrong)
 		if wrong != nil {
-			r.unread(t.place, wrong.Error())
+			r.unread(t.place, t.subject(), wrong.Error())
 			return nil
 		}
 	}
@@ -454,19 +495,20 @@ func (r *reading) flexPosition(s *statement, e element) error {
 	symbol := strings.ToUpper(t.symbol)
 	if e.of["levelOfDetail"] != "LOT" {
 		if wrong != nil {
-			r.unread(e.place, wrong.Error())
+			r.unread(e.place, subject{asOf, t.account, symbol}, wrong.Error())
 			return nil
 		}
 		r.report(e.place, Holding{t.account, symbol, quantity, asOf})
 		return nil
 	}
 	lot := Lot{t.account, symbol, e.day(&wrong, "openDateTime"), quantity, e.number("costBasisMoney", &wrong), asOf}
+	of := subject{asOf, lot.Account, lot.Symbol}
 	switch {
 	case wrong != nil:
-		r.unread(e.place, wrong.Error())
+		r.unread(e.place, of, wrong.Error())
 	case lot.Quantity.Sign() < 0:
-		r.unread(e.place, shortSale)
-	case r.named(e.place, lot.Account, lot.Symbol):
+		r.unread(e.place, of, shortSale)
+	case r.named(e.place, of):
 		lot.Account, lot.Symbol = r.intern(lot.Account), r.intern(lot.Symbol)
 		r.file.Lots = append(r.file.Lots, lot)
 	}

@@ -36,6 +36,9 @@ func check(t *testing.T, text string) File {
 		if s.Line < 1 || s.Line > lines || s.Reason == "" || safetext.Escape(s.Text) != s.Text || safetext.Escape(s.Reason) != s.Reason {
 			t.Errorf("%+v", s)
 		}
+		if safetext.Escape(s.Account) != s.Account || s.Symbol != "" && !portfolio.IsSymbol(s.Symbol) || len(s.Account) > 8*maxAccount {
+			t.Errorf("%+v", s)
+		}
 	}
 	for _, h := range file.Holdings {
 		if h.Account == "" || h.Symbol == "" || h.Quantity.Sign() < 0 {
@@ -137,7 +140,17 @@ func write(transactions []portfolio.Transaction) string {
 	w := csv.NewWriter(&b)
 	rows := [][]string{canonicalColumns()}
 	for _, t := range transactions {
-		rows = append(rows, []string{t.Date.String(), t.Account, string(t.Action), t.Symbol, t.Quantity.String(), t.Price.String(), t.Fees.String(), t.Note})
+		date, price := t.Date.String(), t.Price.String()
+		if !t.Time.IsZero() {
+			date += "T" + t.Time.String()
+		}
+		if t.Action == portfolio.TransferIn && t.Cost().IsZero() && !t.FreeOfCost {
+			price = ""
+		}
+		rows = append(rows, []string{
+			date, t.Account, string(t.Action), t.Symbol, t.Quantity.String(), price, t.Fees.String(), t.Note,
+			t.Order, t.Ratio.String(), t.BasisShare.String(), t.Into, t.IntoPrice.String(),
+		})
 	}
 	if err := w.WriteAll(rows); err != nil {
 		panic(err)

@@ -34,6 +34,7 @@ type ofxReader struct {
 	currency    string
 	asOf        portfolio.Date
 	investments bool
+	timed       bool // trades have their true time of day
 }
 
 // ofx reads an OFX or QFX file with investment statements. Securities are named at its end, so
@@ -46,6 +47,7 @@ func (r *reading) ofx(text string) error {
 	if !o.investments {
 		return errors.New("the OFX file has no investment statement; a bank's or card's statement has nothing to import")
 	}
+	o.timed = o.trueTimes()
 	for _, rec := range o.records {
 		if err := o.book(rec); err != nil {
 			return err
@@ -190,6 +192,44 @@ func ofxDay(s string) (portfolio.Date, error) {
 	return day(s[:len("20060102")])
 }
 
+// ofxClock is the time of day in a moment. Midnight is none.
+func ofxClock(s string) portfolio.Clock {
+	const day, second = len("20060102"), len("20060102150405")
+	if len(s) < second {
+		return portfolio.Clock{}
+	}
+	clock, err := portfolio.ParseClock(s[day:day+2] + ":" + s[day+2:day+4] + ":" + s[day+4:second])
+	if err != nil || clock == portfolio.NewClock(0, 0, 0) {
+		return portfolio.Clock{}
+	}
+	return clock
+}
+
+// trueTimes tells whether trades have the time at which they were made. Brokers that do not know it
+// write the same for all, noon as a rule, or two an hour apart in summer and winter.
+func (o *ofxReader) trueTimes() bool {
+	seen := map[portfolio.Clock]bool{}
+	for i := range o.records {
+		if clock := ofxClock(o.records[i].of["DTTRADE"]); !clock.IsZero() {
+			seen[clock] = true
+		}
+	}
+	var minutes []string
+	for clock := range seen {
+		minutes = append(minutes, clock.String()[len("15"):])
+	}
+	return len(seen) > 2 || len(seen) == 2 && minutes[0] != minutes[1]
+}
+
+// clock is the time of a trade, if it has one. Noon is what a row has that has none.
+func (o *ofxReader) clock(rec record) portfolio.Clock {
+	clock := ofxClock(rec.of["DTTRADE"])
+	if !o.timed || clock == portfolio.NewClock(12, 0, 0) {
+		return portfolio.Clock{}
+	}
+	return clock
+}
+
 func (o *ofxReader) book(rec record) error {
 	account, err := o.r.mustHaveAccount(rec.account)
 	if err != nil {
@@ -213,6 +253,7 @@ func (o *ofxReader) book(rec record) error {
 		}
 	}
 	position := strings.HasPrefix(rec.name, "POS")
+	e.time = o.clock(rec)
 	if e.does != cash && e.does != untracked && !position {
 		if e.date, err = ofxDay(rec.of["DTTRADE"]); err != nil && wrong == nil {
 			wrong = fmt.Errorf("the DTTRADE %w", err)
@@ -262,14 +303,14 @@ func (o *ofxReader) split(rec record, e entry) {
 	case err != nil || err2 != nil || shares.Sign() <= 0 || old.Sign() <= 0:
 		o.r.doubt(e, "the split has no ratio")
 	case e.symbol == "" || !ticker(e.symbol):
-		o.r.unread(e.place, noTicker)
+		o.r.doubt(e, noTicker)
 	default:
 		o.r.add(e.place, portfolio.Transaction{
 			Date: e.date, Account: e.account, Action: portfolio.Split, Symbol: e.symbol, Quantity: splitRatio(shares, old),
 			Note: fmt.Sprintf("%s for %s", shares, old),
 		})
 		if paid, err := amount(rec.of["FRACCASH"]); err != nil || !paid.IsZero() {
-			o.r.unread(e.place, inLieu)
+			o.r.doubt(e, inLieu)
 		}
 	}
 }

@@ -14,13 +14,14 @@ func (r *reading) schwab(t *table, c columns, titles []string) error {
 	if err != nil {
 		return err
 	}
+	r.account = account
 	return r.each(t, c, func(row *cells) entry {
 		e := entry{
 			action: row.get("action"), account: account, symbol: row.get("symbol"),
 			quantity: row.number("quantity"), price: row.number("price"), fees: row.number("fees & comm"), amount: row.number("amount"),
 		}
 		e.does, e.why = schwabDeed(strings.ToLower(e.action))
-		e.date = schwabDay(row, e.does)
+		e.booked, e.date = schwabDays(row, e.does)
 		return e
 	})
 }
@@ -36,18 +37,18 @@ func schwabAccount(titles []string) string {
 	return ""
 }
 
-// schwabDay reads "01/31/2024 as of 01/30/2024", in which a trade took effect on the second day
+// schwabDays reads "01/31/2024 as of 01/30/2024", in which a trade took effect on the second day
 // and a split, booked after the close, on the first.
-func schwabDay(row *cells, does deed) portfolio.Date {
-	booked, effective, found := strings.Cut(row.get("date"), " as of ")
-	if found && does != splits {
-		booked = effective
+func schwabDays(row *cells, does deed) (booked, effective portfolio.Date) {
+	first, second, found := strings.Cut(row.get("date"), " as of ")
+	booked, err := day(strings.TrimSpace(first))
+	if effective = booked; found && does != splits {
+		effective, err = day(strings.TrimSpace(second))
 	}
-	d, err := day(strings.TrimSpace(booked))
 	if err != nil && row.err == nil {
 		row.err = err
 	}
-	return d
+	return booked, effective
 }
 
 func schwabDeed(action string) (does deed, why string) {

@@ -65,7 +65,7 @@ func (r *reading) settleSplits() {
 		s := &r.splits[i]
 		ratio, ok := ratios[s]
 		if !ok {
-			r.unread(s.place, fmt.Sprintf("the split's ratio can't be told from the shares in this file; write it in canonical form: %s,%s,SPLIT,%s,RATIO,,, where RATIO is the new shares for one old", s.date, s.account, s.symbol))
+			r.unread(s.place, s.subject(), fmt.Sprintf("the split's ratio can't be told from the shares in this file; write it in canonical form: %s,%s,SPLIT,%s,RATIO,,, where RATIO is the new shares for one old", s.date, s.account, s.symbol))
 			continue
 		}
 		r.add(s.place, portfolio.Transaction{

@@ -16,7 +16,7 @@ type table struct {
 type row struct {
 	place
 	fields []string
-	fault  string // why it could not be split, if it could not
+	fault  string // why it could not be split, if it could not; the fields are those before a quote
 }
 
 // maxFields is far above what any table has.
@@ -64,7 +64,9 @@ func (t *table) quoted(at place, afterLine string) row {
 	failed := func(fault string) row {
 		t.rest = afterLine
 		t.line++
-		return row{place: at, fault: fault}
+		before, _, _ := strings.Cut(at.text, `"`)
+		t.fields = append(t.fields[:0], strings.SplitN(before, ",", maxFields)...)
+		return row{at, t.fields, fault}
 	}
 	all := t.rest
 	window := all[:min(len(all), maxLine)]

@@ -9,6 +9,9 @@ func (r *reading) vanguard(t *table, c columns) error {
 	if !c.has("account number") && r.options.Account == "" {
 		return ErrNoAccount
 	}
+	if !c.has("account number") {
+		r.account = r.options.Account
+	}
 	for {
 		below, err := r.vanguardTable(t, c)
 		if below == nil || err != nil {
@@ -29,7 +32,7 @@ func (r *reading) vanguardTable(t *table, c columns) (below columns, err error) 
 			return nil, err
 		}
 		if row.fault != "" {
-			r.unread(row.place, row.fault)
+			r.unread(row.place, subject{}, row.fault)
 			continue
 		}
 		if next := header(row.fields); next.has("symbol", "shares") {
@@ -41,7 +44,8 @@ func (r *reading) vanguardTable(t *table, c columns) (below columns, err error) 
 		cells := &cells{columns: c, row: row}
 		account, err := r.mustHaveAccount(cells.get("account number"))
 		if err != nil {
-			r.unread(row.place, err.Error())
+			d, _ := day(cells.get("trade date"))
+			r.unread(row.place, subject{d, "", cells.get("symbol")}, err.Error())
 			continue
 		}
 		if c.has("trade date") {
@@ -113,7 +117,7 @@ func (r *reading) hold(at place, row *cells, account string) {
 	h := Holding{Account: account, Symbol: strings.ToUpper(row.get("symbol")), Quantity: row.number("shares")}
 	switch {
 	case row.err != nil:
-		r.unread(at, row.err.Error())
+		r.unread(at, subject{h.AsOf, h.Account, h.Symbol}, row.err.Error())
 	case moneyMarket(h.Symbol):
 		r.known(at, moneyFund)
 	default:

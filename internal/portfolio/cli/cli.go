@@ -103,7 +103,7 @@ with status and error.`,
 	flags.BoolVar(&a.JSON, "json", false, "print JSON for programs instead of text for people")
 	flags.StringVar(&a.asOf, "as-of", "", "look at the portfolio as it was on this `DATE`, as YYYY-MM-DD (default today)")
 	flags.StringVar(&a.db, "db", "", "the database `FILE` (default $PORTFOLIO_DB, else portfolio/portfolio.db in your configuration directory)")
-	command.Group(root, "Bring data in", a.importCommand(), a.importsCommand(), a.accountsCommand(), a.pricesCommand(), a.doctorCommand())
+	command.Group(root, "Bring data in", a.importCommand(), a.importsCommand(), a.unreadCommand(), a.accountsCommand(), a.pricesCommand(), a.doctorCommand())
 	command.Group(root, "Look at it", a.positionsCommand(), a.gainsCommand(), a.exitSignalsCommand(), a.harvestCommand(), a.reportCommand(), a.exportCommand())
 	command.Group(root, "For agents, and about the program", a.mcpCommand(), a.benchCommand(), a.VersionCommand("portfolio"), a.ManualCommand("portfolio"))
 	command.Dress(root)
@@ -166,6 +166,7 @@ func (a *app) load(ctx context.Context) (state answer.State, err error) {
 // warn tells of what the history does not explain, beside the result.
 func (a *app) warn(state answer.State) {
 	const most = 5
+	a.warnUnread(state)
 	problems := state.Book.Problems
 	for i, p := range problems {
 		if i == most {

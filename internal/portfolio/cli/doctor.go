@@ -69,7 +69,11 @@ func (a *app) diagnose(ctx context.Context, s *answer.Service) (found []command.
 	if err != nil {
 		return nil, err
 	}
-	sayImports(say, imports)
+	unread, err := s.Store.Unread(ctx, a.lastDay())
+	if err != nil {
+		return nil, err
+	}
+	sayImports(say, imports, unread)
 	all, err := s.Store.Transactions(ctx, portfolio.NewDate(9999, time.December, 31))
 	if err != nil {
 		return nil, err
@@ -95,11 +99,22 @@ func (a *app) diagnose(ctx context.Context, s *answer.Service) (found []command.
 	return found, nil
 }
 
-func sayImports(say func(name, state, format string, args ...any), imports []store.ImportRow) {
-	kinds := map[store.Kind]int{}
+func sayImports(say func(name, state, format string, args ...any), imports []store.ImportRow, unread []store.UnreadRow) {
+	kinds, open := map[store.Kind]int{}, map[int64]int{}
+	for _, row := range unread {
+		if row.Settled.IsZero() {
+			open[row.Import]++
+		}
+	}
 	for _, i := range imports {
 		kinds[i.Kind]++
-		if i.Unread > 0 {
+		if n := open[i.ID]; n > 0 {
+			say(string(i.Kind), command.Warning, "%s of %s, import %d, could not be read, and there is no advice on what they are about: see `portfolio unread`", count(n, "row"), safetext.Escape(i.Name), i.ID)
+		}
+		if i.Unkept > 0 {
+			say(string(i.Kind), command.Warning, "%s", answer.Unkept(i))
+		}
+		if i.Kind == store.Prices && i.Unread > 0 {
 			say(string(i.Kind), command.Warning, "%s of %s, import %d, could not be read; import it again with --json to see them", count(i.Unread, "row"), safetext.Escape(i.Name), i.ID)
 		}
 	}

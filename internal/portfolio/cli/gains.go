@@ -23,7 +23,8 @@ Of a loss of the last 30 days it says until when a purchase would still wash it.
 
 In JSON, gain is proceeds less basis; adjusted_gain, column (h) of the form, is that without what is
 disallowed, and window_open_until is there while a purchase still washes the loss. Amounts are
-strings, and exact.`,
+strings, and exact. Rows of a symbol of which something could not be read have unread_rows (portfolio
+unread).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("year") && (year < 1900 || year > 9999) {
@@ -85,7 +86,7 @@ func (a *app) sayGains(gains []listing.Gain) {
 			t.Remark("window open until " + g.WindowOpenUntil.String() + ": a purchase by then washes the loss")
 		}
 		if g.UnreadRows {
-			t.Remark("a row of " + d.Symbol + " could not be read: this one may be wrong")
+			t.Remark(unreadRemark)
 		}
 		sums := totals[d.Long()]
 		for i, amount := range []portfolio.Decimal{d.Proceeds, d.Basis, d.Disallowed, adjusted} {

@@ -29,12 +29,13 @@ a file: Schwab, Fidelity, Vanguard and E*TRADE CSV, IBKR Flex XML, OFX, and a pl
 date, account, action, symbol, quantity, price, fees, note (actions BUY, SELL, REINVEST, SPLIT,
 DIVIDEND, TRANSFER_IN, TRANSFER_OUT; of a SPLIT the quantity is the new shares for one old).
 
-Every row is read or reported with its line and the reason. Importing a file again, or one that
+Every row is read or reported with its line and the reason. Those that could not be read are kept
+(portfolio unread): there is no advice on their tickers before they are settled. Importing a file again, or one that
 overlaps with another, adds only what is new.`,
 		Example: `  portfolio import schwab.csv fidelity.csv
   portfolio import --account schwab-1234 export.csv`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: a.importing("transaction", func(ctx context.Context, s *answer.Service, path string, r io.Reader) (answer.Imported, error) {
+		RunE: a.importing(transactionNoun, func(ctx context.Context, s *answer.Service, path string, r io.Reader) (answer.Imported, error) {
 			result, err := s.ImportTransactions(ctx, path, r, account)
 			if errors.Is(err, broker.ErrUnknownFormat) {
 				err = fmt.Errorf("%w (prices: portfolio prices import; accounts: portfolio accounts import)", err)
@@ -45,6 +46,9 @@ overlaps with another, adds only what is new.`,
 	c.Flags().StringVar(&account, "account", "", "the `ID` of the account, for files that do not name one")
 	return c
 }
+
+// transactionNoun is what an import of transactions counts.
+const transactionNoun = "transaction"
 
 // A reading imports what it reads from a file.
 type reading func(ctx context.Context, s *answer.Service, path string, r io.Reader) (answer.Imported, error)
@@ -145,6 +149,9 @@ func (a *app) sayImported(result answer.Imported, noun string) {
 	}
 	if look > most {
 		fmt.Fprintf(a.Out, "  and %d more that could not be read; --json lists them all\n", look-most)
+	}
+	if look > 0 && noun == transactionNoun {
+		fmt.Fprintln(a.Out, "  There is no advice on the tickers of rows that were not read: see `portfolio unread`.")
 	}
 	for i, difference := range result.LotsDiffer {
 		if i == most {

@@ -25,7 +25,12 @@ and reading the mended file: reading it alone would add the mended rows to the w
 				if err != nil {
 					return err
 				}
-				return a.sayImports(imports)
+				if err := a.sayImports(imports); err != nil {
+					return err
+				}
+				state, err := s.Load(cmd.Context(), a.lastDay())
+				a.warnUnread(state)
+				return err
 			})
 		},
 	}

@@ -46,6 +46,7 @@ func (a *app) warnUnknown(state answer.State) {
 }
 
 func (a *app) sayLots(state answer.State) error {
+	unread := state.UnreadTickers()
 	if a.JSON {
 		return command.WriteJSON(a.Out, state.Listing(listing.Params{}).Lots())
 	}
@@ -58,6 +59,9 @@ func (a *app) sayLots(state answer.State) error {
 		t.Add(l.Symbol, l.Account, l.Acquired.String(), l.Quantity.String(), l.Basis.Cents(), l.Basis.Over(l.Quantity, 2).Cents(), l.HoldingSince.LongTermFrom().String())
 		if !l.Deferred.IsZero() {
 			t.Remark(fmt.Sprintf("%s of the basis is a loss that a wash sale moved here; held since %s with it", l.Deferred.Cents(), l.HoldingSince))
+		}
+		if unread[l.Symbol] {
+			t.Remark(unreadRemark)
 		}
 	}
 	t.Write(a.Out, a.Columns())
@@ -85,7 +89,7 @@ func (a *app) sayPositions(state answer.State) error {
 			t.Remark(fmt.Sprintf("what %s of the shares cost is not known; basis and gain are of the others", unknown))
 		}
 		if row.UnreadRows {
-			t.Remark("a row of " + p.Symbol + " could not be read: this may be wrong")
+			t.Remark(unreadRemark)
 		}
 	}
 	t.Write(a.Out, a.Columns())

@@ -63,6 +63,7 @@ type Result struct {
 	LastPrice          portfolio.Decimal   `json:"last_price,omitzero"`
 	LastPriceDate      portfolio.Date      `json:"last_price_date,omitzero"`
 	Notes              []string            `json:"notes"`
+	reply.Unread                           // of the ticker, or of none in an account that holds it
 	Disclaimer         string              `json:"disclaimer"`
 }
 
@@ -98,6 +99,7 @@ func newResult(ticker string) *Result {
 		RecommendedActions: []exitrule.Order{},
 		Position:           Position{Accounts: []Holding{}},
 		Notes:              []string{},
+		Unread:             reply.NewUnread(nil, portfolio.Date{}, nil),
 		Disclaimer:         disclaimer,
 	}
 }
@@ -105,7 +107,8 @@ func newResult(ticker string) *Result {
 // FileName is what the file of a result is called, before its time.
 func (r *Result) FileName() string { return "exit_signals_" + r.Ticker }
 
-// Check checks a ticker by the rules and says what to sell of the position, if anything. A
+// Check checks a ticker by the rules and says what to sell of the position, if anything. Of a ticker
+// with a row that nobody could read it says what the rules say, and not what to sell. A
 // check that comes to no verdict has succeeded: its assessment is ERROR. It fails only if what was
 // asked for can't be understood, or nothing is known of the ticker.
 //
@@ -135,7 +138,8 @@ func Check(in Input) *Result {
 		r.Position.Shares, r.Position.Requested = *in.Shares, in.Shares
 		r.note("there is no history of %s, so the %s shares are taken as said", in.Ticker, in.Shares)
 	}
-	if !verdict.Exits() {
+	in.tellUnread(r)
+	if !verdict.Exits() || r.withheld() {
 		return r
 	}
 	parts := make([]portfolio.Decimal, 0, len(r.Position.Accounts))

@@ -27,6 +27,7 @@ type Summary struct {
 	Tax                *Taxes              `json:"tax"`
 	Flags              []agentformat.Flag  `json:"flags"`
 	Notes              []string            `json:"notes"`
+	UnreadRowCount     int                 `json:"unread_row_count"` // of the ticker: there are no orders then
 	Disclaimer         string              `json:"disclaimer"`
 	reply.FileKeys
 }
@@ -61,7 +62,7 @@ func (r *Result) Summary() Summary {
 		Assessment: r.Assessment, OverallAssessment: r.OverallAssessment, Signals: r.Signals,
 		TradeEligible: r.TradeEligible, RecommendedActions: r.RecommendedActions,
 		Shares: r.Position.Shares, LastPrice: r.LastPrice, LastPriceDate: r.LastPriceDate,
-		Tax: snapshot.Tax, Flags: snapshot.Flags(), Notes: r.Notes, Disclaimer: r.Disclaimer,
+		Tax: snapshot.Tax, Flags: snapshot.Flags(), Notes: r.Notes, UnreadRowCount: snapshot.UnreadRowCount, Disclaimer: r.Disclaimer,
 	}
 	if r.Sizing != nil {
 		s.SellQuantity = r.Sizing.Sell

@@ -203,6 +203,7 @@ func TestReplySize(t *testing.T) {
 				Action: text.Draw(t, "action"), AccountID: text.Draw(t, "account"), Ticker: text.Draw(t, "of"), Quantity: number.Draw(t, "quantity"), OrderType: text.Draw(t, "type"), StopPrice: &stop,
 			})
 		}
+		r.UnreadRowCount, r.Unassigned = rapid.IntRange(0, 1e9).Draw(t, "unread"), rapid.IntRange(0, 1e6).Draw(t, "unassigned")
 		r.Position.Shares, r.LastPrice = number.Draw(t, "shares"), number.Draw(t, "price")
 		r.Sizing = &exitrule.Plan{Sell: number.Draw(t, "sell")}
 		r.Tax = &Tax{ShortTermGain: number.Draw(t, "short"), LongTermGain: number.Draw(t, "long"), Disallowed: number.Draw(t, "disallowed"), NoBuyUntil: dayOf("2024-07-01")}
@@ -234,6 +235,7 @@ func TestReplyAtItsLongest(t *testing.T) {
 		r.RecommendedActions = append(r.RecommendedActions, exitrule.Order{Action: long, AccountID: long, Ticker: long, Quantity: big, OrderType: long, StopPrice: &big})
 	}
 	r.TradeEligible, r.LastPrice = true, big
+	r.UnreadRowCount, r.Unassigned = 1e9, 1e9
 	r.Position.Shares, r.Sizing = big.Neg(), &exitrule.Plan{Sell: big.Neg()}
 	r.Tax = &Tax{ShortTermGain: big, LongTermGain: big, Disallowed: big, NoBuyUntil: dayOf("2024-07-01")}
 	file := agentformat.File{Path: "/" + strings.Repeat("d", 149)}

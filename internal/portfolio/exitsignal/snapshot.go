@@ -30,7 +30,10 @@ type Snapshot struct {
 	Shares             float64        `json:"shares"`
 	SellQuantity       float64        `json:"sell_quantity"`
 	LastPrice          float64        `json:"last_price"`
-	Tax                *Taxes         `json:"tax"` // nil if nothing is to be sold, or nothing is known of what was paid
+	Tax                *Taxes         `json:"tax"`                        // nil if nothing is to be sold, or nothing is known of what was paid
+	UnreadRowCount     int            `json:"unread_row_count,omitempty"` // of the ticker: there are no orders then
+
+	unassigned int // unread rows that name no ticker, in an account that holds this one
 }
 
 // A Signal is a signal in short.
@@ -73,6 +76,7 @@ const (
 	maxOverall = 120
 	maxVerdict = 220
 	maxNames   = 100 // of rules that failed, together
+	maxFlags   = 560 // before fewer of them are named
 )
 
 // A reply to an agent is at most so long, and so much of it is kept for a path and for what is
@@ -135,7 +139,7 @@ func (r *Result) Snapshot() Snapshot {
 	if s.TradeEligible && len(s.RecommendedActions) > 0 {
 		s.Verdict += fmt.Sprintf(" — sell %s of %s shares", plainNumber(s.SellQuantity), plainNumber(s.Shares))
 	}
-	return s
+	return s.withhold(r.Unread)
 }
 
 func quantity(d portfolio.Decimal) float64 { return agentformat.Round(d.Float(), 6) }
@@ -150,8 +154,16 @@ func plainNumber(f float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// Flags says what the snapshot means. It goes by the words with which the assessment begins.
+// Flags says what the snapshot means. It goes by the words with which the assessment begins. If that
+// comes to very much, one of the rules that failed is named.
 func (s Snapshot) Flags() []agentformat.Flag {
+	if list := s.flags(maxNames); jsontext.Length(list) <= maxFlags {
+		return list
+	}
+	return s.flags(0)
+}
+
+func (s Snapshot) flags(names int) []agentformat.Flag {
 	var flags []agentformat.Flag
 	add := func(name string, severity agentformat.Severity, format string, args ...any) {
 		flags = append(flags, agentformat.Flag{Name: name, Severity: severity, Message: fmt.Sprintf(format, args...)})
@@ -167,7 +179,7 @@ func (s Snapshot) Flags() []agentformat.Flag {
 		}
 	}
 	if len(failed) > 0 {
-		add("rule_evaluation_error", agentformat.Warning, "Rule%s failed to evaluate: %s", reply.Plural(len(failed)), listed(failed, maxNames))
+		add("rule_evaluation_error", agentformat.Warning, "Rule%s failed to evaluate: %s", reply.Plural(len(failed)), listed(failed, names))
 	}
 	switch begins := func(a exitrule.Assessment) bool { return strings.HasPrefix(s.OverallAssessment, string(a)) }; {
 	case begins(exitrule.StrongExit):
@@ -196,6 +208,12 @@ func (s Snapshot) Flags() []agentformat.Flag {
 	if s.Tax != nil && s.Tax.Disallowed > 0 {
 		add("wash_sale_risk", agentformat.Warning, "%s of the loss would be disallowed (%s for good) if sold before %s",
 			reply.Dollars(s.Tax.Disallowed), reply.Dollars(s.Tax.Permanently), s.Tax.WashFreeFrom)
+	}
+	if n := s.UnreadRowCount; n > 0 {
+		add(reply.UnreadFlag, agentformat.Warning, "%d row%s of it could not be read — no orders before `portfolio unread` is settled", n, reply.Plural(n))
+	}
+	if n := s.unassigned; n > 0 {
+		add(reply.UnassignedFlag, agentformat.Warning, "%d unread row%s without a ticker may affect it: see `portfolio unread`", n, reply.Plural(n))
 	}
 	agentformat.SortFlags(flags)
 	return flags

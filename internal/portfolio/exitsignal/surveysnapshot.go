@@ -56,9 +56,6 @@ type Unsaid struct {
 	Why    string `json:"why"`
 }
 
-// flagUnread is what a check says of a ticker with rows that nobody could read.
-const flagUnread = "unread_rows"
-
 const (
 	maxLeaving  = 8
 	maxAccounts = 4 // of one position
@@ -89,7 +86,7 @@ func (s *Survey) Snapshot() SurveySnapshot {
 			short.washed = append(short.washed, ticker)
 		}
 		for _, f := range r.Snapshot().Flags() {
-			if f.Name == flagUnread {
+			if f.Name == reply.UnreadFlag {
 				short.unread = append(short.unread, ticker)
 			}
 		}
@@ -173,7 +170,7 @@ func (s SurveySnapshot) Flags() []agentformat.Flag {
 		add("primary_rule_error", agentformat.Error, "No verdict on %s", tickers(len(failed), failed))
 	}
 	if len(s.unread) > 0 {
-		add(flagUnread, agentformat.Warning, "Rows that nobody could read, so no orders, on %s", tickers(len(s.unread), s.unread))
+		add(reply.UnreadFlag, agentformat.Warning, "Rows that nobody could read, so no orders, on %s", tickers(len(s.unread), s.unread))
 	}
 	if len(strong) > 0 {
 		add("strong_exit", agentformat.Warning, "Strong exit from %s", tickers(len(strong), strong))

@@ -17,7 +17,7 @@ func (h *harvester) findCandidates(r *Result) {
 	m := &r.Metadata
 	projected := h.projections()
 	for _, group := range chunks(h.Book.Lots) {
-		if !h.inScope(group[0]) {
+		if !h.inScope(group[0]) || h.withheld[group[0].Symbol] {
 			continue
 		}
 		m.LotsAnalyzed += len(group)

@@ -76,7 +76,13 @@ func (f *flags) addNoCandidates(s Snapshot) {
 	case c.because == filteredOut:
 		f.add(filteredOut, agentformat.Info, "%d lot%s with %s in losses below the minimum of %s a lot", c.filtered, reply.Plural(c.filtered), reply.Dollars(c.filteredLoss), c.minLoss)
 	case c.uncertain > 0:
-		f.add("no_known_candidates", agentformat.Info, "No unrealized losses among the lots with a current price — %d of %d positions lack lots or a current price", c.uncertain, s.PositionsAnalyzed)
+		or := ""
+		if s.UnreadRowCount > 0 {
+			or = ", or have rows that were not read"
+		}
+		f.add("no_known_candidates", agentformat.Info, "No unrealized losses among the lots with a current price — %d of %d positions lack lots or a current price%s", c.uncertain, s.PositionsAnalyzed, or)
+	case s.UnreadRowCount > 0:
+		f.add("no_known_candidates", agentformat.Info, "No unrealized losses among the lots that are known — some rows were not read")
 	default:
 		f.add("no_candidates", agentformat.Success, "No unrealized losses to harvest — all lots are at a gain or break-even")
 	}
@@ -117,6 +123,7 @@ func (f *flags) addWashes(s Snapshot) {
 // addDoubts says what is not known.
 func (f *flags) addDoubts(s Snapshot) {
 	c := s.caveats
+	f.addUnread(s.unreadTold)
 	known := s.CandidateCount > 0 || s.PositionsAnalyzed > 0 && c.because != noLotData
 	switch coverage := s.DataCoveragePct; {
 	case !known:

@@ -77,7 +77,7 @@ type Result struct {
 	Carryover            *portfolio.Decimal `json:"carryover"`       // losses of earlier years; nil is not said
 	Netting              Netting            `json:"if_all_sold_net"` // where the losses go
 	CandidateCount       int                `json:"candidate_count"`
-	DataCoveragePct      float64            `json:"data_coverage_pct"` // by positions
+	DataCoveragePct      float64            `json:"data_coverage_pct"` // by positions; 100 only if all their shares are in lots
 	Metadata             Metadata           `json:"metadata"`
 	WashSaleWarnings     []Warning          `json:"wash_sale_warnings"`
 	Candidates           []Candidate        `json:"candidates"`
@@ -88,7 +88,8 @@ type Result struct {
 	Unreconciled         []Mismatch         `json:"unreconciled"`
 	ProblemCount         int                `json:"problem_count"`
 	Problems             []Problem          `json:"problems"` // the first few
-	Disclaimer           string             `json:"disclaimer"`
+	reply.Unread
+	Disclaimer string `json:"disclaimer"`
 }
 
 // Why there are no candidates, other than that no lot is known to be at a loss. They are flags, too.
@@ -100,15 +101,16 @@ const (
 
 // Metadata says what was looked at.
 type Metadata struct {
-	PositionsAnalyzed  int `json:"positions_analyzed"` // in taxable accounts
-	PositionsWithLots  int `json:"positions_with_lots"`
-	PositionsUncertain int `json:"positions_uncertain"` // shares without a lot, or no current price
+	PositionsAnalyzed  int `json:"positions_analyzed"`  // in taxable accounts
+	PositionsWithLots  int `json:"positions_with_lots"` // and without an unread row
+	PositionsUnread    int `json:"positions_unread"`    // of a ticker with an unread row
+	PositionsUncertain int `json:"positions_uncertain"` // shares without a lot, no current price, or an unread row
 	LotsAnalyzed       int `json:"lots_analyzed"`
 	LotsAtALoss        int `json:"lots_at_a_loss"`
 	// LotsFiltered of them are below the minimum, and LossFiltered in all.
 	LotsFiltered int               `json:"lots_filtered"`
 	LossFiltered portfolio.Decimal `json:"loss_filtered"`
-	// CoverageByValuePct is the part of the priced value that is in lots.
+	// CoverageByValuePct is the part of the priced value that is in lots, of tickers without an unread row.
 	CoverageByValuePct *float64 `json:"coverage_by_value_pct"`
 	// CoverageByQuantityPct is how far lots and broker agree on the number of shares, on average
 	// over the positions that a broker reports.
@@ -216,6 +218,7 @@ func newResult() *Result {
 		UnknownCost:      []string{},
 		Unreconciled:     []Mismatch{},
 		Problems:         []Problem{},
+		Unread:           reply.NewUnread(nil, portfolio.Date{}, nil),
 		Disclaimer:       reply.Disclaimer,
 	}
 }
@@ -231,6 +234,7 @@ func Suggest(in Input) *Result {
 	r := newResult()
 	r.AsOf, r.AccountID, r.SortBy, r.MinLoss = in.AsOf, in.AccountID, in.SortBy, in.MinLoss
 	r.FilingStatus, r.Carryover = in.Filing, in.Carryover
+	h.tellUnread(r)
 	h.analyzePositions(r)
 	switch {
 	case !h.hasHistory():
@@ -255,10 +259,11 @@ type harvester struct {
 	Input
 	accounts map[string]portfolio.Account
 	moved    map[place]portfolio.Date // when shares last came or went; only if there are holdings
+	withheld map[string]bool          // tickers of which some row could not be read
 }
 
 func newHarvester(in Input) *harvester {
-	h := &harvester{in, map[string]portfolio.Account{}, map[place]portfolio.Date{}}
+	h := &harvester{Input: in, accounts: map[string]portfolio.Account{}, moved: map[place]portfolio.Date{}}
 	for _, a := range in.Rules.Accounts {
 		h.accounts[a.ID] = a
 	}

@@ -26,6 +26,7 @@ func (r *Result) Markdown() string {
 	m.totals(r)
 	m.candidates(r.Candidates)
 	m.warnings(r.WashSaleWarnings)
+	m.unread(r)
 	m.doubts(r)
 	m.line("_%s_", plain(r.Disclaimer))
 	return strings.TrimRight(m.String(), "\n") + "\n"

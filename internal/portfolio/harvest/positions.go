@@ -41,7 +41,11 @@ func (h *harvester) analyzePositions(r *Result) {
 	m := &r.Metadata
 	for _, p := range h.positions() {
 		m.PositionsAnalyzed++
-		if p.inLots.Sign() > 0 {
+		withheld := h.withheld[p.symbol]
+		switch {
+		case withheld:
+			m.PositionsUnread++
+		case p.inLots.Sign() > 0:
 			m.PositionsWithLots++
 		}
 		bar, priced := h.price(p.symbol)
@@ -54,11 +58,13 @@ func (h *harvester) analyzePositions(r *Result) {
 		if p.inLots.Cmp(p.held) < 0 && !slices.Contains(r.UnknownCost, p.symbol) {
 			r.UnknownCost = append(r.UnknownCost, p.symbol)
 		}
-		if p.inLots.Cmp(p.held) < 0 || !priced || h.stale(bar) {
+		if p.inLots.Cmp(p.held) < 0 || !priced || h.stale(bar) || withheld {
 			m.PositionsUncertain++
 		}
 		if priced {
-			inLots = inLots.Add(p.inLots.Min(p.held).Mul(bar.Close))
+			if !withheld {
+				inLots = inLots.Add(p.inLots.Min(p.held).Mul(bar.Close))
+			}
 			value = value.Add(p.held.Mul(bar.Close))
 		}
 		if p.reported != nil {
@@ -78,6 +84,7 @@ func (h *harvester) analyzePositions(r *Result) {
 	if reported > 0 {
 		m.CoverageByQuantityPct = new(agreement / float64(reported))
 	}
+	r.capCoverage()
 	for symbol := range missing {
 		r.MissingPrices = append(r.MissingPrices, symbol)
 	}

@@ -26,7 +26,8 @@ type Summary struct {
 	DataCoveragePct      float64            `json:"data_coverage_pct"`
 	Metadata             Metadata           `json:"metadata"`
 	Flags                []agentformat.Flag `json:"flags"`
-	Disclaimer           string             `json:"disclaimer"`
+	reply.Unread
+	Disclaimer string `json:"disclaimer"`
 	reply.FileKeys
 }
 
@@ -90,7 +91,7 @@ func (r *Result) Summary() Summary {
 		TotalHarvestableLoss: r.TotalHarvestableLoss, ShortTermLoss: r.ShortTermLoss, LongTermLoss: r.LongTermLoss, IfAllSold: r.IfAllSold,
 		Realized: r.Realized, Carryover: r.Carryover, Netting: r.Netting,
 		CandidateCount: r.CandidateCount, Candidates: []Lot{}, CandidatesOmitted: max(len(r.Candidates)-maxSummary, 0),
-		DataCoveragePct: r.DataCoveragePct, Metadata: r.Metadata, Flags: snapshot.Flags(), Disclaimer: r.Disclaimer,
+		DataCoveragePct: r.DataCoveragePct, Metadata: r.Metadata, Flags: snapshot.Flags(), Unread: shortUnread(r.Unread), Disclaimer: r.Disclaimer,
 	}
 	for _, c := range r.Candidates[:min(len(r.Candidates), maxSummary)] {
 		s.Candidates = append(s.Candidates, Lot{c.Ticker, c.Account, c.Acquired, c.Quantity, c.UnrealizedLoss, c.HoldingPeriod, c.WashSaleRisk, c.Disallowed, c.NoBuyUntil, c.WashFreeFrom, c.FIFOReaches})

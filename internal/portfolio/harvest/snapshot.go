@@ -50,6 +50,7 @@ type Snapshot struct {
 	WashFreeFrom     portfolio.Date `json:"wash_free_from"` // the first day on which no purchase made so far washes any of them
 	AsOf             portfolio.Date `json:"as_of"`
 	Disclaimer       string         `json:"disclaimer"`
+	unreadTold
 
 	caveats caveats
 	inline  bool // no file is told of beside it, so that there is more room
@@ -135,7 +136,8 @@ func (r *Result) Snapshot() Snapshot {
 	}
 	s.WashSaleTickerCount = len(s.WashSaleTickers)
 	s.caveats = r.caveats()
-	s.Verdict = s.verdict()
+	s.unreadTold = newUnreadTold(r.Unread)
+	s.Verdict = s.verdict() + s.unreadTold.verdict()
 	return s
 }
 
@@ -239,7 +241,8 @@ func (s Snapshot) Capped() Snapshot {
 	} {
 		*amount = reply.Short(*amount, 2)
 	}
-	s.DataCoveragePct = agentformat.Round(s.DataCoveragePct, 1)
+	s.DataCoveragePct = roundedDown(s.DataCoveragePct)
+	s.unreadTold = s.unreadTold.capped()
 	s.CoverageByValuePct = roundedPct(s.CoverageByValuePct)
 	s.CoverageByQuantityPct = roundedPct(s.CoverageByQuantityPct)
 	s.TopCandidates = slices.Clone(tickers[:min(len(tickers), maxTickers)])
@@ -284,7 +287,7 @@ func roundedPct(p *float64) *float64 {
 	if p == nil {
 		return nil
 	}
-	return new(agentformat.Round(*p, 1))
+	return new(roundedDown(*p))
 }
 
 // coverageText is a coverage in whole percent. It is rounded, but not up to a limit that it does

@@ -233,12 +233,12 @@ func TestSnapshotWashSaleRisk(t *testing.T) {
 	}
 }
 
-// Amounts are numbers with two decimals, coverage has one.
+// Amounts are numbers with two decimals, coverage has one, and is rounded down.
 func TestSnapshotRounds(t *testing.T) {
 	r := harvested(candidate("AAA", "-2999.996", "short_term"))
 	r.DataCoveragePct = 49.96
 	s := r.Snapshot().Capped()
-	if s.TotalHarvestableLoss != -3000 || s.TopCandidates[0].TotalLoss != -3000 || s.DataCoveragePct != 50 {
+	if s.TotalHarvestableLoss != -3000 || s.TopCandidates[0].TotalLoss != -3000 || s.DataCoveragePct != 49.9 {
 		t.Errorf("%+v", s)
 	}
 }

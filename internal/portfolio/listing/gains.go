@@ -115,9 +115,7 @@ func ListGains(in Input) *GainsResult {
 		Gains: in.Gains(), UnknownGains: []UnknownGain{}, Disclaimer: reply.Disclaimer,
 	}
 	r.GainCount = len(r.Gains)
-	var symbols []string
 	for _, g := range r.Gains {
-		symbols = append(symbols, g.Symbol)
 		if adjusted := g.Disposal.Gain().Add(g.Disposal.Disallowed); g.Long() {
 			r.Long = r.Long.Add(adjusted)
 		} else {
@@ -126,10 +124,9 @@ func ListGains(in Input) *GainsResult {
 		r.Disallowed, r.Permanent, r.Unsettled = r.Disallowed.Add(g.Disposal.Disallowed), r.Permanent.Add(g.Disposal.Permanent), r.Unsettled.Add(g.Disposal.Unsettled)
 	}
 	for _, u := range in.Untold() {
-		symbols = append(symbols, u.Symbol)
 		r.UnknownGains = append(r.UnknownGains, UnknownGain{u.Account, u.Symbol, u.Sold, u.Quantity, u.Proceeds.Money()})
 	}
-	r.doubts = in.doubts(symbols)
+	r.doubts = in.doubts()
 	return r
 }
 

@@ -5,6 +5,7 @@ package listing
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -87,16 +88,17 @@ func (in Input) unreadTickers() (tickers map[string]bool, unassigned int) {
 
 // doubts are what both tools do not know.
 type doubts struct {
-	unread     []string // symbols among the rows of which some row of a file could not be read
+	unread     []string // symbols that are asked for and of which some row of a file could not be read
 	unassigned int      // rows that name no symbol
 	problems   int
 }
 
-func (in Input) doubts(symbols []string) doubts {
+// doubts also has symbols that no row is of: what could not be read may be the row that is missing.
+func (in Input) doubts() doubts {
 	unread, unassigned := in.unreadTickers()
 	d := doubts{unassigned: unassigned}
-	for _, symbol := range slices.Compact(slices.Sorted(slices.Values(symbols))) {
-		if unread[symbol] {
+	for _, symbol := range slices.Sorted(maps.Keys(unread)) {
+		if in.Symbol == "" || in.Symbol == symbol {
 			d.unread = append(d.unread, symbol)
 		}
 	}
@@ -118,21 +120,15 @@ func (f *flags) add(name string, severity agentformat.Severity, format string, a
 // addDoubts says what is not known.
 func (f *flags) addDoubts(d doubts) {
 	if n := len(d.unread); n > 0 {
-		f.add(unreadFlag, agentformat.Warning, "Some rows of %d ticker%s could not be read%s — these rows may be wrong", n, reply.Plural(n), named(d.unread))
+		f.add(reply.UnreadFlag, agentformat.Warning, "Some rows of %d ticker%s could not be read%s — what is listed of them may be wrong, or lacks something", n, reply.Plural(n), named(d.unread))
 	}
 	if n := d.unassigned; n > 0 {
-		f.add(unassignedFlag, agentformat.Warning, "%d row%s that could not be read name%s no ticker — any position may be affected", n, reply.Plural(n), map[bool]string{true: "s"}[n == 1])
+		f.add(reply.UnassignedFlag, agentformat.Warning, "%d row%s that could not be read name%s no ticker — any position may be affected", n, reply.Plural(n), map[bool]string{true: "s"}[n == 1])
 	}
 	if n := d.problems; n > 0 {
 		f.add("history_problems", agentformat.Warning, "%d transaction%s not explained by the history — lots may be wrong", n, reply.Plural(n))
 	}
 }
-
-// The flags of rows that nobody could read.
-const (
-	unreadFlag     = "unread_rows"
-	unassignedFlag = "unread_rows_no_ticker"
-)
 
 const maxNamed = 3 // in a message
 

@@ -39,6 +39,7 @@ type Lot struct {
 	Basis        string            `json:"basis"`
 	HoldingSince portfolio.Date    `json:"holding_since"`
 	Deferred     string            `json:"deferred_loss_in_basis"`
+	UnreadRows   bool              `json:"unread_rows,omitempty"` // of the symbol: the lot may be wrong
 }
 
 // Held are the positions that are asked for, by symbol and account.
@@ -63,10 +64,11 @@ func (in Input) Held() []Position {
 
 // Lots are the open lots that are asked for.
 func (in Input) Lots() []Lot {
+	unread, _ := in.unreadTickers()
 	list := []Lot{}
 	for _, l := range in.Book.LotRows() {
 		if in.wanted(l.Account, l.Symbol) {
-			list = append(list, Lot{l.Account, l.Symbol, l.Acquired, l.Quantity, l.Basis.Money(), l.HoldingSince, l.Deferred.Money()})
+			list = append(list, Lot{l.Account, l.Symbol, l.Acquired, l.Quantity, l.Basis.Money(), l.HoldingSince, l.Deferred.Money(), unread[l.Symbol]})
 		}
 	}
 	return list
@@ -106,14 +108,12 @@ func ListPositions(in Input) *PositionsResult {
 		Positions: in.Held(), Lots: in.Lots(), Disclaimer: reply.Disclaimer,
 	}
 	r.PositionCount, r.LotCount = len(r.Positions), len(r.Lots)
-	var symbols []string
 	for _, p := range r.Positions {
-		symbols = append(symbols, p.Symbol)
 		if p.Price != nil {
 			r.Value, r.Gain = r.Value.Add(p.Position.Value()), r.Gain.Add(p.Position.Gain())
 		}
 	}
-	r.doubts = in.doubts(symbols)
+	r.doubts = in.doubts()
 	return r
 }
 

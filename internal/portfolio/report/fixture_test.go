@@ -111,10 +111,14 @@ func rich() Data {
 			{ID: "trading", Kind: portfolio.Taxable, Owner: "Ben", Method: portfolio.HIFO, Reinvest: &no},
 			{ID: "ira-ada", Kind: portfolio.IRA, Owner: "Ada", Method: portfolio.FIFO},
 		},
+		Unread: []Unread{
+			{Date: portfolio.NewDate(2024, 10, 28), Symbol: "GLD", Account: "brokerage", Reason: "a merger; write it as MERGER", Text: `"10/28/2024","Cash Merger","GLD","12"`},
+			{Account: "trading", Reason: `the action "Journaled Shares" is not known`, Text: "Journaled Shares"},
+		},
 		Gains: []Year{
-			{2023, cents(-123456), cents(845012), cents(25000), cents(0), cents(0)},
-			{2024, cents(210099), cents(-98765), cents(75000), cents(40000), cents(1250)},
-			{2025, cents(-48210), cents(120000), cents(12000), cents(0), cents(0)},
+			{2023, cents(-123456), cents(845012), cents(25000), cents(0), cents(0), nil},
+			{2024, cents(210099), cents(-98765), cents(75000), cents(40000), cents(1250), []string{"GLD", "TWTR"}},
+			{2025, cents(-48210), cents(120000), cents(12000), cents(0), cents(0), nil},
 		},
 		Notes: []string{
 			"MSFT in brokerage: a sale of 5 on 2021-06-01 is more than was held; the history before it is missing.",
@@ -225,7 +229,8 @@ func hostile() Data {
 	d := Data{
 		AsOf: today, Generated: time.Date(2025, 3, 14, 18, 2, 0, 0, time.UTC), Disclaimer: disclaimer,
 		Accounts: []portfolio.Account{{ID: account, Kind: `"><svg/onload=alert(1)>`, Owner: strings.Repeat("O'Brien & ", 6), Method: "</td>"}},
-		Gains:    []Year{{9999, huge.Neg(), huge, huge, huge, huge}},
+		Gains:    []Year{{9999, huge.Neg(), huge, huge, huge, huge, []string{script}}},
+		Unread:   []Unread{{Symbol: script, Account: account, Reason: script, Text: strings.Repeat("unbroken", 30)}, {Date: today}},
 		Notes: []string{
 			script, "a note with | pipes | and `code`, *stars*, [a link](https://example.org/) and a url(https://example.org/x)",
 			"control \x1b[31m red \x00 \u202e backwards \xff\xfe", strings.Repeat("unbroken", 200), "</main></body></html>", "{{.Style}} ${x} <!-- ",

@@ -39,7 +39,7 @@ func Markdown(w io.Writer, d Data) error {
 	for _, section := range []struct {
 		name string
 		table
-	}{{"Wash-sale calendar", v.Calendar}, {"Positions", v.Positions}, {"Realised gains", v.Gains}, {"Accounts", v.Accounts}} {
+	}{{"Wash-sale calendar", v.Calendar}, {"Positions", v.Positions}, {"Realised gains", v.Gains}, {"Accounts", v.Accounts}, {"Rows that were not read", v.Unread}} {
 		m.line("## %s", section.name)
 		m.table(section.table)
 	}

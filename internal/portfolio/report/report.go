@@ -27,6 +27,7 @@ type Data struct {
 	Exits      []Exit
 	Harvest    Harvest
 	Calendar   []Window
+	Unread     []Unread
 	Notes      []string // one sentence each: problems of the history, old prices, coverage
 	Disclaimer string
 }
@@ -42,6 +43,16 @@ type Position struct {
 	PricedOn portfolio.Date    // no day is no price, and then there is no value and no gain
 	Short    portfolio.Decimal // the unrealised gain on lots held for a year or less
 	Long     portfolio.Decimal // and on those held for longer
+	Unread   bool              // some row of the symbol could not be read, so this may be wrong
+}
+
+// An Unread is a row of a file that nobody could read. What it does not say is empty.
+type Unread struct {
+	Date    portfolio.Date
+	Symbol  string
+	Account string
+	Reason  string
+	Text    string
 }
 
 // Value is what all the shares are worth.
@@ -58,6 +69,7 @@ type Year struct {
 	Disallowed portfolio.Decimal // all that wash sales took, more than zero
 	Permanent  portfolio.Decimal // the part of it that no basis got
 	Unsettled  portfolio.Decimal // allowed here, though the law does not say so for sure
+	Unread     []string          // symbols that were sold, and of which some row could not be read
 }
 
 // An Exit is what the exit rules say of a held ticker.

@@ -3,21 +3,29 @@ package report
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 )
 
-func calendarTable(windows []Window) table {
+func (d Data) calendarTable() table {
 	t := table{
 		Caption: "Sales at a loss, and the 30 days on either side of each",
-		Columns: []column{{Name: "Symbol"}, {Name: "Buy again from"}, {Name: "Sale"}, {"Loss", "number"},
+		Columns: []column{{Name: "Symbol"}, {Name: "Buy again from"}, {"Sale", "words"}, {"Loss", "number"},
 			{Name: "Window"}, {"Account", "name"}, {"Bought inside", "words"}, {"Reinvestments expected", "words"}},
 		Empty: "There is no wash-sale window to show.",
 	}
-	for _, w := range windows {
+	unread := map[string]bool{}
+	for _, u := range d.Unread {
+		unread[u.Symbol] = true
+	}
+	for _, w := range d.Calendar {
 		sale := w.Sale.String()
 		if w.Planned {
 			sale += ", if sold"
+		}
+		if unread[w.Symbol] {
+			sale += "; " + unreadRemark
 		}
 		t.Rows = append(t.Rows, []string{clean(w.Symbol), w.BuyAgain().String(), sale, w.Loss.Cents(),
 			fmt.Sprintf("%s to %s", w.First(), w.Last()), clean(w.Account), purchases(w.Purchases), days(w.Reinvestments)})
@@ -47,6 +55,9 @@ func (d Data) positionTable() table {
 		if p.InLots.Cmp(p.Quantity) != 0 {
 			row[10] = fmt.Sprintf("the cost of %s shares is known", p.InLots)
 		}
+		if p.Unread {
+			row[10] = strings.TrimPrefix(row[10]+"; "+unreadRemark, "; ")
+		}
 		basis = basis.Add(p.Basis)
 		t.Rows = append(t.Rows, row)
 	}
@@ -55,16 +66,48 @@ func (d Data) positionTable() table {
 	return t
 }
 
+// unreadRemark is what stands beside a symbol of which some row could not be read.
+const unreadRemark = "rows of it were not read, so this may be wrong"
+
+// maxUnread is how many rows the table has.
+const maxUnread = 500
+
+func (d Data) unreadTable() table {
+	t := table{
+		Caption: "Rows that could not be read: there is no advice on their symbols",
+		Columns: []column{{Name: "Symbol"}, {Name: "Date"}, {"Account", "name"}, {"Why", "words"}, {"Row", "words"}},
+		Empty:   "Every row of the files was read, or is settled.",
+	}
+	for _, u := range d.Unread[:min(len(d.Unread), maxUnread)] {
+		symbol, day := clean(u.Symbol), ""
+		if symbol == "" {
+			symbol = "any of the account"
+		}
+		if !u.Date.IsZero() {
+			day = u.Date.String()
+		}
+		t.Rows = append(t.Rows, []string{symbol, day, clean(u.Account), clean(u.Reason), clean(u.Text)})
+	}
+	if more := len(d.Unread) - maxUnread; more > 0 {
+		t.Rows = append(t.Rows, []string{fmt.Sprintf("and %d more", more), "", "", "", ""})
+	}
+	return t
+}
+
 func (d Data) gainTable() table {
 	t := table{
 		Caption: "By year, in US dollars, after wash sales",
 		Columns: []column{{Name: "Year"}, {"Short-term", "number"}, {"Long-term", "number"}, {"Total", "number"},
-			{"Disallowed", "number"}, {"Of it lost for good", "number"}, {"Unsettled", "number"}},
+			{"Disallowed", "number"}, {"Of it lost for good", "number"}, {"Unsettled", "number"}, {"Remarks", "words"}},
 		Empty: "The history has no sale in a taxable account.",
 	}
 	for _, y := range d.Gains {
+		remark := ""
+		if len(y.Unread) > 0 {
+			remark = "rows of " + names(cleanAll(y.Unread), 8) + " were not read, so this may be wrong"
+		}
 		t.Rows = append(t.Rows, []string{strconv.Itoa(y.Year), y.Short.Cents(), y.Long.Cents(), y.Short.Add(y.Long).Cents(),
-			y.Disallowed.Cents(), y.Permanent.Cents(), y.Unsettled.Cents()})
+			y.Disallowed.Cents(), y.Permanent.Cents(), y.Unsettled.Cents(), remark})
 	}
 	return t
 }

@@ -27,6 +27,7 @@ type view struct {
 	Positions  table
 	Gains      table
 	Accounts   table
+	Unread     table
 	Notes      []string
 	Disclaimer string
 
@@ -81,10 +82,11 @@ func (d Data) view() view {
 		Flags:      cleanFlags(d.Harvest.Flags),
 		Losses:     d.Harvest.losses(),
 		Candidates: d.Harvest.table(),
-		Calendar:   calendarTable(d.Calendar),
+		Calendar:   d.calendarTable(),
 		Positions:  d.positionTable(),
 		Gains:      d.gainTable(),
 		Accounts:   d.accountTable(),
+		Unread:     d.unreadTable(),
 		Notes:      cleanAll(d.Notes),
 		Disclaimer: clean(d.Disclaimer),
 

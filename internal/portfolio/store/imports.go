@@ -46,6 +46,8 @@ type ImportRow struct {
 	Import
 	Counts
 	Kind Kind
+	// Unkept is how many of its unread rows are not kept: a version of before counted them only.
+	Unkept int
 }
 
 // Imports are all imports, in their order. The same content is there once.
@@ -54,7 +56,7 @@ func (s *Store) Imports(ctx context.Context) ([]ImportRow, error) {
 	err := s.read(ctx, func(rows *sql.Rows) error {
 		var row ImportRow
 		var hash, at string
-		err := rows.Scan(&row.ID, &row.Kind, &row.Name, &row.Format, &hash, &at, &row.Added, &row.Known, &row.Changed, &row.Unread)
+		err := rows.Scan(&row.ID, &row.Kind, &row.Name, &row.Format, &hash, &at, &row.Added, &row.Known, &row.Changed, &row.Unread, &row.Unkept)
 		if err != nil {
 			return err
 		}
@@ -66,7 +68,8 @@ func (s *Store) Imports(ctx context.Context) ([]ImportRow, error) {
 		}
 		imports = append(imports, row)
 		return nil
-	}, "SELECT id, kind, name, format, hash, at, added, known, changed, unread FROM imports ORDER BY id")
+	}, `SELECT id, kind, name, format, hash, at, added, known, changed, unread, CASE kind WHEN 'transactions'
+		THEN max(0, unread - (SELECT count(*) FROM unread_sources WHERE import = imports.id)) ELSE 0 END FROM imports ORDER BY id`)
 	return imports, err
 }
 
@@ -76,11 +79,15 @@ var (
 	ErrPrices   = errors.New("it is of prices, which are mended by importing the right ones")
 )
 
-// RemoveImport takes out the transactions that an import added. Imports after it that had some of
-// them too can be read again, and then add those.
+// RemoveImport takes out the transactions that an import added, and the unread rows that no other
+// import has. Imports after it that had some of the transactions too can be read again, and then add
+// those.
 func (s *Store) RemoveImport(ctx context.Context, id int64) error {
 	return s.write(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM transaction_batches WHERE import = ?", id); err != nil {
+			return err
+		}
+		if err := removeUnread(ctx, tx, id); err != nil {
 			return err
 		}
 		var kind Kind

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,6 +15,7 @@ import (
 // How many fields a line has.
 const (
 	transactionFields = 9
+	moreFields        = 7 // that only some transactions have
 	barFields         = 6
 )
 
@@ -40,6 +42,44 @@ func (w *lineWriter) transaction(t portfolio.Transaction) error {
 		return err
 	}
 	w.field(t.Note)
+	return w.more(t)
+}
+
+// more writes what only some transactions have, up to the last of it.
+func (w *lineWriter) more(t portfolio.Transaction) error {
+	if t.Time.IsZero() && t.Order == "" && t.Into == "" && !t.FreeOfCost && t.Ratio.IsZero() && t.BasisShare.IsZero() && t.IntoPrice.IsZero() {
+		return nil
+	}
+	free := ""
+	if t.FreeOfCost {
+		free = freeOfCost
+	}
+	w.field(t.Time.String())
+	w.field(t.Order)
+	if err := w.given(t.Ratio, t.BasisShare); err != nil {
+		return err
+	}
+	w.field(t.Into)
+	if err := w.given(t.IntoPrice); err != nil {
+		return err
+	}
+	w.field(free)
+	w.text = bytes.TrimRight(w.text, "\t") // which end at one of these that is not empty
+	return nil
+}
+
+// freeOfCost is what a line says of shares that cost nothing.
+const freeOfCost = "1"
+
+// given writes numbers; of those that are not said, nothing.
+func (w *lineWriter) given(numbers ...portfolio.Decimal) error {
+	for _, n := range numbers {
+		if n.IsZero() {
+			w.field("")
+		} else if err := w.numbers(n); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -100,8 +140,9 @@ var errLine = errors.New("a line can't be read")
 
 // transaction reads what lineWriter.transaction wrote.
 func (r *lineReader) transaction(line string) (t portfolio.Transaction, err error) {
-	var fields [transactionFields]string
-	if !split(line, fields[:]) {
+	var fields [transactionFields + moreFields]string
+	n := strings.Count(line, "\t") + 1
+	if n < transactionFields || n > len(fields) || !split(line, fields[:n]) || n > transactionFields && fields[n-1] == "" {
 		return t, fmt.Errorf("%w: %.80q", errLine, line)
 	}
 	if t.Date, err = r.parseDay(fields[0]); err != nil {
@@ -109,7 +150,61 @@ func (r *lineReader) transaction(line string) (t portfolio.Transaction, err erro
 	}
 	t.Account, t.Action, t.Symbol = r.name(fields[1]), portfolio.Action(r.name(fields[2])), r.name(fields[3])
 	t.Note = strings.Clone(fields[8])
+	if n > transactionFields {
+		if err := r.more(&t, fields[transactionFields:]); err != nil {
+			return t, fmt.Errorf("%w: %.80q: %w", errLine, line, err)
+		}
+	}
 	return t, parseNumbers(fields[4:8], &t.Quantity, &t.Price, &t.Fees, &t.Amount)
+}
+
+// more reads what lineWriter.more wrote.
+func (r *lineReader) more(t *portfolio.Transaction, fields []string) (err error) {
+	if fields[0] != "" {
+		if t.Time, err = portfolio.ParseClock(fields[0]); err != nil {
+			return err
+		}
+	}
+	t.Order, t.Into, t.FreeOfCost = strings.Clone(fields[1]), r.name(fields[4]), fields[6] == freeOfCost
+	t.Ratio, err = parseGiven(fields[2], err)
+	t.BasisShare, err = parseGiven(fields[3], err)
+	t.IntoPrice, err = parseGiven(fields[5], err)
+	return err
+}
+
+// parseGiven reads a number; nothing is one that is not said. An error from before stays.
+func parseGiven(text string, before error) (portfolio.Decimal, error) {
+	if text == "" || before != nil {
+		return portfolio.Decimal{}, before
+	}
+	return portfolio.ParseDecimal(text)
+}
+
+// intoField is the place of the symbol that a company's decision leads to.
+const intoField = transactionFields + 4
+
+// into is the symbol that the line of a company's decision leads to.
+func into(line string) string {
+	if strings.Count(line, "\t") < intoField {
+		return ""
+	}
+	return field(line, intoField)
+}
+
+// key is what a transaction is known by: the nine fields, so that a file which says more than an
+// earlier one is known again, and the symbol that a company's decision leads to.
+func key(line string) string {
+	if strings.Count(line, "\t") < transactionFields {
+		return line
+	}
+	end := 0
+	for range transactionFields {
+		end += strings.IndexByte(line[end:], '\t') + 1
+	}
+	if symbol := into(line); symbol != "" {
+		return line[:end] + symbol
+	}
+	return line[:end-1]
 }
 
 // bar reads what lineWriter.bar wrote.

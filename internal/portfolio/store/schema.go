@@ -13,7 +13,7 @@ const applicationID = 0x53625066
 // migrations lead from each version of the schema to the next; the first makes it. Those that
 // were published are never changed.
 func migrations() []string {
-	return []string{schema1}
+	return []string{schema1, schema2}
 }
 
 // A line of a batch or of a year has no quotes around it and no escapes: it has no tabs and no
@@ -74,6 +74,40 @@ CREATE TABLE settings (
 	one      INTEGER PRIMARY KEY CHECK (one = 1),
 	document BLOB NOT NULL
 ) STRICT;
+`
+
+// schema2 keeps what a transaction says beyond the nine fields, which lines of before do not have,
+// and the rows that nobody could read. A row that several files have is there once.
+const schema2 = `
+DROP VIEW transactions;
+CREATE VIEW transactions AS
+SELECT batch.import, line.value ->> 0 AS date, line.value ->> 1 AS account, line.value ->> 2 AS action,
+	line.value ->> 3 AS symbol, line.value ->> 4 AS quantity, line.value ->> 5 AS price,
+	line.value ->> 6 AS fees, line.value ->> 7 AS amount, line.value ->> 8 AS note,
+	nullif(line.value ->> 9, '') AS time, nullif(line.value ->> 10, '') AS "order",
+	nullif(line.value ->> 11, '') AS ratio, nullif(line.value ->> 12, '') AS basis_share,
+	nullif(line.value ->> 13, '') AS "into", nullif(line.value ->> 14, '') AS into_price,
+	nullif(line.value ->> 15, '') AS free_of_cost
+FROM transaction_batches AS batch, json_each('[["' || replace(replace(replace(replace(batch.lines,
+	'\', '\\'), '"', '\"'), char(9), '","'), char(10), '"],["') || '"]]') AS line
+ORDER BY batch.id, line.key;
+
+CREATE TABLE unread_rows (
+	id      INTEGER PRIMARY KEY AUTOINCREMENT, -- none is used again: people write them down
+	date    TEXT NOT NULL, -- empty where the row does not say it; so are account and symbol
+	account TEXT NOT NULL,
+	symbol  TEXT NOT NULL,
+	line    INTEGER NOT NULL, -- in the first file that had it
+	text    TEXT NOT NULL,
+	reason  TEXT NOT NULL,
+	settled TEXT -- when somebody said that it is dealt with; NULL is open
+) STRICT;
+
+CREATE TABLE unread_sources (
+	unread INTEGER NOT NULL REFERENCES unread_rows,
+	import INTEGER NOT NULL REFERENCES imports,
+	PRIMARY KEY (unread, import)
+) STRICT, WITHOUT ROWID;
 `
 
 // migrate brings an empty or older file to the present schema, and refuses others. It reads

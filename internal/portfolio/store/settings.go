@@ -44,7 +44,8 @@ func (s *Store) Check(ctx context.Context) error {
 	_, transactions := s.Transactions(ctx, everyDay)
 	_, holdings := s.Holdings(ctx, everyDay)
 	_, imports := s.Imports(ctx)
-	return errors.Join(transactions, holdings, imports, s.checkPrices(ctx))
+	_, unread := s.Unread(ctx, everyDay)
+	return errors.Join(transactions, holdings, imports, unread, s.checkPrices(ctx))
 }
 
 // checkPrices reads all prices.

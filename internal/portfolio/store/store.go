@@ -6,7 +6,8 @@
 // is in it. So they are kept as text, many lines a row and a tab between the fields; the views
 // transactions and prices show them with a column for each field, to the sqlite3 program too.
 //
-// A transaction is known by all that it says. Two that say the same in one file are two
+// A transaction is known by what it says of the trade: its nine fields, and not the time and the
+// order that only some files have of it. Two that say the same in one file are two
 // transactions; the same two in another file are those two again. So a file adds what it has
 // more often than the store, in whatever order overlapping files come.
 package store

@@ -20,7 +20,10 @@ import (
 )
 
 var decimals = cmp.Comparer(func(a, b portfolio.Decimal) bool { return a.Cmp(b) == 0 })
-var dates = cmp.Comparer(func(a, b portfolio.Date) bool { return a == b })
+var dates = cmp.Options{
+	cmp.Comparer(func(a, b portfolio.Date) bool { return a == b }),
+	cmp.Comparer(func(a, b portfolio.Clock) bool { return a == b }),
+}
 
 func number(text string) portfolio.Decimal {
 	d, err := portfolio.ParseDecimal(text)

@@ -15,10 +15,14 @@ const batchLines = 1000
 
 // ImportTransactions adds what a file has and the store has not: all of it or, with an error,
 // nothing. The counts are of transactions. Holdings are what the broker says an account has on
-// a day; they take the place of what was said of that day before.
-func (s *Store) ImportTransactions(ctx context.Context, file Import, transactions []portfolio.Transaction, holdings []broker.Holding) (Counts, error) {
+// a day; they take the place of what was said of that day before. The rows that nobody could read
+// are kept besides.
+func (s *Store) ImportTransactions(ctx context.Context, file Import, transactions []portfolio.Transaction, holdings []broker.Holding, unread ...portfolio.Unread) (Counts, error) {
 	lines, err := transactionLines(ctx, file, transactions)
 	if err != nil {
+		return Counts{}, err
+	}
+	if err := checkUnread(file, unread); err != nil {
 		return Counts{}, err
 	}
 	quantities, err := snapshots(file, holdings)
@@ -41,6 +45,9 @@ func (s *Store) ImportTransactions(ctx context.Context, file Import, transaction
 			return err
 		}
 		if err := addBatches(ctx, tx, id, fresh); err != nil {
+			return err
+		}
+		if err := saveUnread(ctx, tx, id, unread); err != nil {
 			return err
 		}
 		return saveHoldings(ctx, tx, quantities)
@@ -88,12 +95,13 @@ func unknown(ctx context.Context, tx *sql.Tx, lines []string) ([]string, error) 
 		if stored == nil {
 			stored = make(map[string]int, len(lines))
 			for _, line := range lines {
-				stored[line] = 0
+				stored[key(line)] = 0
 			}
 		}
 		for line := range strings.SplitSeq(batch, "\n") {
-			if n, ok := stored[line]; ok {
-				stored[line] = n + 1
+			known := key(line)
+			if n, ok := stored[known]; ok {
+				stored[known] = n + 1
 			}
 		}
 		return nil
@@ -101,10 +109,14 @@ func unknown(ctx context.Context, tx *sql.Tx, lines []string) ([]string, error) 
 	if err != nil {
 		return nil, err
 	}
+	if stored == nil { // there is nothing yet
+		return lines, nil
+	}
 	fresh := make([]string, 0, len(lines))
 	for _, line := range lines {
-		if n := stored[line]; n > 0 {
-			stored[line] = n - 1
+		known := key(line)
+		if n := stored[known]; n > 0 {
+			stored[known] = n - 1
 			continue
 		}
 		fresh = append(fresh, line)
@@ -128,7 +140,7 @@ func addBatches(ctx context.Context, tx *sql.Tx, id int64, lines []string) error
 }
 
 // Transactions are those up to and on a day, in the order in which they were imported: all, or
-// those of some symbols.
+// those of some symbols and those that lead to one of them.
 func (s *Store) Transactions(ctx context.Context, upTo portfolio.Date, symbols ...string) ([]portfolio.Transaction, error) {
 	var batches []string
 	lines := 0
@@ -152,7 +164,7 @@ func (s *Store) Transactions(ctx context.Context, upTo portfolio.Date, symbols .
 			return nil, ctx.Err()
 		}
 		for line := range strings.SplitSeq(batch, "\n") {
-			if len(symbols) > 0 && !slices.Contains(symbols, field(line, 3)) {
+			if len(symbols) > 0 && !slices.Contains(symbols, field(line, 3)) && !slices.Contains(symbols, into(line)) {
 				continue
 			}
 			t, err := reader.transaction(line)

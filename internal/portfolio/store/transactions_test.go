@@ -25,6 +25,9 @@ func TestTransactions(t *testing.T) {
 			Price: number("412.3400"), Fees: number("-0.01"), Amount: number("123456789012345678901234567.89"), Note: `lot:2020-01-02, "x" \n 'y' [,] ` + "\u65e5\u672c"},
 		bought(40, "VTI", "10"),
 		{Date: portfolio.NewDate(2024, 1, 2), Account: "b", Action: portfolio.Dividend, Symbol: "VTI", Amount: number("7.5")},
+		{Date: portfolio.NewDate(2024, 5, 1), Time: portfolio.NewClock(0, 0, 0), Account: "b", Action: portfolio.Buy, Symbol: "KO", Quantity: number("1"), Order: `7 "\`},
+		{Date: portfolio.NewDate(2024, 5, 1), Account: "b", Action: portfolio.Spinoff, Symbol: "BIG", Ratio: number("0.5"), BasisShare: number("0.125"), Into: "VXUS", IntoPrice: number("3")},
+		{Date: portfolio.NewDate(2024, 5, 1), Account: "b", Action: portfolio.TransferIn, Symbol: "KO", Quantity: number("1"), Order: "8", FreeOfCost: true, Note: "x"},
 	}
 	second := []portfolio.Transaction{bought(1, "VXUS", "3.5"), bought(100, "VTI", "1")}
 	for i, file := range [][]portfolio.Transaction{first, second} {
@@ -39,10 +42,10 @@ func TestTransactions(t *testing.T) {
 		want    []portfolio.Transaction
 	}{
 		{everyDay, nil, all},
-		{all[1].Date, nil, []portfolio.Transaction{all[1], all[2], all[3]}},
-		{all[1].Date.Add(-1), nil, []portfolio.Transaction{all[2], all[3]}},
-		{everyDay, []string{"VTI"}, []portfolio.Transaction{all[1], all[2], all[4]}},
-		{everyDay, []string{"VXUS", "BRK.B", "NONE"}, []portfolio.Transaction{all[0], all[3]}},
+		{all[1].Date, nil, []portfolio.Transaction{all[1], all[2], all[6]}},
+		{all[1].Date.Add(-1), nil, []portfolio.Transaction{all[2], all[6]}},
+		{everyDay, []string{"VTI"}, []portfolio.Transaction{all[1], all[2], all[7]}},
+		{everyDay, []string{"VXUS", "BRK.B", "NONE"}, []portfolio.Transaction{all[0], all[4], all[6]}}, // with what leads to one
 		{all[1].Date, []string{"VTI"}, []portfolio.Transaction{all[1], all[2]}},
 		{portfolio.Date{}, nil, []portfolio.Transaction{}},
 	} {
@@ -59,7 +62,23 @@ func TestTransactions(t *testing.T) {
 		var x portfolio.Transaction
 		var file int
 		var date, quantity, price, fees, amount string
-		err := rows.Scan(&file, &date, &x.Account, &x.Action, &x.Symbol, &quantity, &price, &fees, &amount, &x.Note)
+		var more [7]sql.NullString
+		err := rows.Scan(&file, &date, &x.Account, &x.Action, &x.Symbol, &quantity, &price, &fees, &amount, &x.Note,
+			&more[0], &more[1], &more[2], &more[3], &more[4], &more[5], &more[6])
+		for i, said := range more {
+			if said.Valid == (said.String == "") {
+				t.Errorf("column %d of %s is empty", i, x.Symbol)
+			}
+		}
+		if more[0].Valid {
+			x.Time, _ = portfolio.ParseClock(more[0].String)
+		}
+		x.Order, x.Into, x.FreeOfCost = more[1].String, more[4].String, more[6].String == "1"
+		for at, n := range map[int]*portfolio.Decimal{2: &x.Ratio, 3: &x.BasisShare, 5: &x.IntoPrice} {
+			if more[at].Valid {
+				*n = number(more[at].String)
+			}
+		}
 		x.Quantity, x.Price, x.Fees, x.Amount = number(quantity), number(price), number(fees), number(amount)
 		_ = x.Date.UnmarshalText([]byte(date))
 		view = append(view, x)

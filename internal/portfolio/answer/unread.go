@@ -1,0 +1,123 @@
+package answer
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/signalbox-dev/signalbox/internal/jsontext"
+	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/broker"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/report"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
+	"github.com/signalbox-dev/signalbox/safetext"
+)
+
+// The longest texts of an unread row, in bytes of JSON. A broker's file may write anything into them.
+const (
+	maxUnreadText   = 1000
+	maxUnreadReason = 500
+)
+
+// skippedRow is a row as an import tells it. Where the file names no account, it is the one that was
+// said. What can be no day, account or ticker is left out: the row's text has it.
+func skippedRow(row broker.Skipped, account string) Skipped {
+	s := Skipped{Line: row.Line, Text: row.Text, Reason: row.Reason, Known: row.Known, Date: row.Date}
+	if _, err := portfolio.ParseDate(row.Date.String()); err != nil {
+		s.Date = portfolio.Date{}
+	}
+	if id := cmp.Or(row.Account, account); portfolio.Unlisted(id).Check() == nil {
+		s.Account = id
+	}
+	if symbol := portfolio.Symbol(row.Symbol); portfolio.IsSymbol(symbol) {
+		s.Symbol = symbol
+	}
+	return s
+}
+
+// unreadRows are the rows that somebody has to look at.
+func unreadRows(skipped []Skipped) (rows []portfolio.Unread) {
+	for _, row := range skipped {
+		if !row.Known {
+			rows = append(rows, portfolio.Unread{
+				Date: row.Date, Account: row.Account, Symbol: row.Symbol, Line: row.Line,
+				Text: jsontext.Shorten(row.Text, maxUnreadText), Reason: jsontext.Shorten(row.Reason, maxUnreadReason),
+			})
+		}
+	}
+	return rows
+}
+
+// unread are the rows up to a day, or of none, that are open. Of an import whose rows were only
+// counted, there is one that says so: nobody knows any more what they are about.
+func (s *Service) unread(ctx context.Context, asOf portfolio.Date) (rows []portfolio.Unread, err error) {
+	kept, err := s.Store.Unread(ctx, asOf)
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range kept {
+		if row.Settled.IsZero() {
+			rows = append(rows, row.Unread)
+		}
+	}
+	imports, err := s.Store.Imports(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range imports {
+		if i.Unkept > 0 {
+			rows = append(rows, portfolio.Unread{Reason: Unkept(i)})
+		}
+	}
+	return rows, nil
+}
+
+// Unkept says what to do about rows that an import of before only counted.
+func Unkept(i store.ImportRow) string {
+	return fmt.Sprintf("%s of %s that could not be read are not kept, since an older version of this program read it: `portfolio imports remove %d`, then import the file again",
+		countRows(i.Unkept), safetext.Escape(i.Name), i.ID)
+}
+
+func countRows(n int) string {
+	if n == 1 {
+		return "1 row"
+	}
+	return fmt.Sprintf("%d rows", n)
+}
+
+// UnreadTickers are the tickers of which some row could not be read.
+func (state State) UnreadTickers() map[string]bool {
+	tickers := map[string]bool{}
+	for _, row := range state.Unread {
+		if row.Symbol != "" {
+			tickers[row.Symbol] = true
+		}
+	}
+	return tickers
+}
+
+// reportUnread says in a report what could not be read, and which years it may concern.
+func (state State) reportUnread(data *report.Data) {
+	unread := state.UnreadTickers()
+	for _, row := range state.Unread {
+		data.Unread = append(data.Unread, report.Unread{Date: row.Date, Symbol: row.Symbol, Account: row.Account, Reason: row.Reason, Text: row.Text})
+	}
+	for i := range data.Gains {
+		data.Gains[i].Unread = state.unreadIn(data.Gains[i].Year, unread)
+	}
+	if n := len(state.Unread); n > 0 {
+		data.Notes = append(data.Notes, fmt.Sprintf("%s could not be read. There is no advice on their tickers before they are settled (portfolio unread).", countRows(n)))
+	}
+}
+
+// unreadIn are those of the unread tickers that were sold in a year.
+func (state State) unreadIn(year int, unread map[string]bool) (tickers []string) {
+	for _, d := range state.Book.Disposals {
+		if d.Sold.Year() == year && unread[d.Symbol] {
+			tickers = append(tickers, d.Symbol)
+		}
+	}
+	slices.Sort(tickers)
+	return slices.Compact(tickers)
+}

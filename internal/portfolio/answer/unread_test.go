@@ -1,0 +1,113 @@
+package answer
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/broker"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/exitsignal"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/harvest"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
+)
+
+// What a row says is taken as far as it can be a day, an account and a ticker. The account is that of
+// the call where the row names none.
+func TestSkippedRow(t *testing.T) {
+	day := portfolio.NewDate(2024, 5, 4)
+	for _, c := range []struct {
+		row  broker.Skipped
+		want Skipped
+	}{
+		{broker.Skipped{Line: 3, Text: "t", Reason: "r", Known: true, Date: day, Account: "mine", Symbol: "brk/b"}, Skipped{Line: 3, Text: "t", Reason: "r", Known: true, Date: day, Account: "mine", Symbol: "BRK.B"}},
+		{broker.Skipped{}, Skipped{Account: "said"}},
+		{broker.Skipped{Account: "a\x1b", Symbol: "AAPL 240119C", Date: portfolio.NewDate(12024, 1, 1)}, Skipped{}},
+		{broker.Skipped{Account: strings.Repeat("a", 65), Symbol: strings.Repeat("A", 33)}, Skipped{}},
+	} {
+		if diff := cmp.Diff(c.want, skippedRow(c.row, "said"), days); diff != "" {
+			t.Errorf("%+v: %s", c.row, diff)
+		}
+	}
+	hostile := Skipped{Text: strings.Repeat("&", 5000), Reason: strings.Repeat("<", 5000)}
+	rows := unreadRows([]Skipped{{Known: true}, hostile})
+	if len(rows) != 1 || len(rows[0].Text) > maxUnreadText || len(rows[0].Reason) > maxUnreadReason {
+		t.Errorf("%+v", rows)
+	}
+}
+
+// keep puts a row of SLV into the store.
+func keep(t *testing.T, s *Service, row portfolio.Unread) {
+	t.Helper()
+	if _, err := s.Store.ImportTransactions(t.Context(), store.Import{Name: "u", Hash: [32]byte{9}, Unread: 1}, nil, nil, row); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What an import could not read is in every answer, until it is settled, and again once it is open
+// again. On a day before the row it is not there yet.
+func TestUnreadUntilSettled(t *testing.T) {
+	s := service(t)
+	row := portfolio.Unread{Date: s.AsOf.Add(-10), Account: "home", Symbol: "SLV", Line: 2, Text: "row", Reason: "why"}
+	keep(t, s, row)
+	check := func(when string, asOf portfolio.Date, want bool) {
+		t.Helper()
+		state, err := s.Load(t.Context(), asOf)
+		if err != nil || len(state.Unread) > 0 != want || state.UnreadTickers()["SLV"] != want {
+			t.Errorf("%s: %+v, %v", when, state.Unread, err)
+		}
+		exit, _ := s.Exit(t.Context(), exitsignal.Params{Ticker: "slv", AsOf: asOf})
+		losses, _ := s.Harvest(t.Context(), harvest.Params{AsOf: asOf})
+		if (exit.UnreadRowCount > 0) != want || (losses.UnreadRowCount > 0) != want || want && len(losses.Candidates) > 0 {
+			t.Errorf("%s: exit %+v, harvest %+v", when, exit.Unread, losses.Unread)
+		}
+	}
+	check("open", portfolio.Date{}, true)
+	check("on a day before", s.AsOf.Add(-11), false)
+	if err := s.Store.Settle(t.Context(), s.Now(), 1); err != nil {
+		t.Fatal(err)
+	}
+	check("settled", portfolio.Date{}, false)
+	if err := s.Store.Reopen(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	check("open again", portfolio.Date{}, true)
+	r := s.SuggestTaxLossHarvest(t.Context(), harvest.Params{Format: reply.FormatAgent})
+	if got := body(t, r)["snapshot"].(map[string]any); got["unread_row_count"] != 1.0 || got["candidate_count"] != 0.0 || got["data_coverage_pct"] != 0.0 {
+		t.Errorf("%v", got)
+	}
+}
+
+// An import keeps what it could not read, once.
+func TestImportKeepsUnreadRows(t *testing.T) {
+	s := service(t)
+	for _, name := range []string{"a.csv", "b.csv"} {
+		got, err := s.ImportTransactions(t.Context(), name, strings.NewReader(transactionRows+"2024-03-04,,BUY,"+strings.ToUpper(name[:1])+",1,1,,\n"), "A")
+		if err != nil || got.Unread() != 1 {
+			t.Fatalf("%+v, %v", got, err)
+		}
+	}
+	rows, err := s.Store.Unread(t.Context(), s.AsOf)
+	if err != nil || len(rows) != 1 || rows[0].Account != "A" || rows[0].Line != 3 || rows[0].File != "a.csv" || !strings.Contains(rows[0].Text, "2024-01-33") || rows[0].Reason == "" {
+		t.Errorf("%+v, %v", rows, err)
+	}
+}
+
+// Of rows that an older version only counted, the answer says so, and what to do.
+func TestUnreadThatWasNotKept(t *testing.T) {
+	s := service(t)
+	if _, err := s.Store.ImportTransactions(t.Context(), store.Import{Name: "old\x1b.csv", Hash: [32]byte{9}, Unread: 2}, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	state, err := s.Load(t.Context(), portfolio.Date{})
+	const want = "2 rows of old\\x1b.csv that could not be read are not kept, since an older version of this program read it: `portfolio imports remove 3`, then import the file again"
+	if err != nil || len(state.Unread) != 1 || state.Unread[0].Reason != want {
+		t.Errorf("%+v, %v", state.Unread, err)
+	}
+	losses := state.Harvest(harvest.Params{})
+	if losses.Unassigned != 1 || len(losses.Candidates) != 1 || losses.DataCoveragePct != 99.9 {
+		t.Errorf("%+v", losses)
+	}
+}

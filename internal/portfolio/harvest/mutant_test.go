@@ -1,0 +1,20 @@
+package harvest
+
+import (
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/mutant"
+)
+
+// Advice on what is not known is noticed.
+func TestMutants(t *testing.T) {
+	mutant.All(t, mutant.By("^Test(Property)?Unread|^TestCoverageIs", []mutant.Mutant{
+		{Name: "a ticker with an unread row is a candidate", File: "candidates.go", Old: "!h.inScope(group[0]) || h.withheld[group[0].Symbol]", New: "!h.inScope(group[0])"},
+		{Name: "a position with an unread row counts as one with lots", File: "positions.go", Old: "case withheld:\n\t\t\tm.PositionsUnread++\n", New: "case withheld && p.inLots.Sign() <= 0:\n\t\t\tm.PositionsUnread++\n"},
+		{Name: "the value with an unread row is covered", File: "positions.go", Old: "if !withheld {", New: "if bar.Close.Sign() > 0 {"},
+		{Name: "all is covered beside an unread row", File: "unread.go", Old: "if r.UnreadRowCount > 0 || len(r.UnknownCost) > 0 {", New: "if len(r.UnknownCost) > 0 {"},
+		{Name: "all positions are covered beside shares in no lot", File: "unread.go", Old: "if r.UnreadRowCount > 0 || len(r.UnknownCost) > 0 {", New: "if r.UnreadRowCount > 0 {"},
+		{Name: "that there is no loss is said beside an unread row", File: "flags.go", Old: "case s.UnreadRowCount > 0:", New: "case s.UnreadRowCount < 0:"},
+		{Name: "the coverage is rounded up", File: "unread.go", Old: "math.Floor(pct*10+grain)", New: "math.Ceil(pct*10-grain)"},
+	}))
+}

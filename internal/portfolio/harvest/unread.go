@@ -1,0 +1,144 @@
+package harvest
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"github.com/signalbox-dev/signalbox/agentformat"
+	"github.com/signalbox-dev/signalbox/internal/jsontext"
+	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
+)
+
+// mostOfPart is the coverage in percent that is claimed as long as something is not known.
+const mostOfPart = 99.9
+
+// tellUnread says which rows nobody could read, in whatever account: a company's decision is one for
+// all of them, and so is a wash sale. Their tickers are withheld.
+func (h *harvester) tellUnread(r *Result) {
+	r.Unread = reply.NewUnread(h.Input.Unread, h.AsOf, func(portfolio.Unread) bool { return true })
+	h.withheld = map[string]bool{}
+	for _, ticker := range r.UnreadTickers {
+		h.withheld[ticker] = true
+	}
+}
+
+// capCoverage keeps a coverage from claiming all: each of them beside an unread row, and that by
+// positions also if some shares are in no lot, since it is told beside that by value.
+func (r *Result) capCoverage() {
+	if r.UnreadRowCount > 0 || len(r.UnknownCost) > 0 {
+		r.DataCoveragePct = min(r.DataCoveragePct, mostOfPart)
+	}
+	if r.UnreadRowCount == 0 {
+		return
+	}
+	for _, p := range []*float64{r.Metadata.CoverageByValuePct, r.Metadata.CoverageByQuantityPct} {
+		if p != nil {
+			*p = min(*p, mostOfPart)
+		}
+	}
+}
+
+// An unreadTold is what a snapshot says of rows that nobody could read.
+type unreadTold struct {
+	UnreadRowCount int      `json:"unread_row_count,omitempty"`
+	UnreadTickers  []string `json:"unread_tickers,omitempty"`
+	tickers        int
+	unassigned     int
+	accounts       []string // of those that name no ticker
+}
+
+func newUnreadTold(u reply.Unread) unreadTold {
+	told := unreadTold{UnreadRowCount: u.UnreadRowCount, UnreadTickers: u.UnreadTickers, tickers: len(u.UnreadTickers), unassigned: u.Unassigned}
+	for _, account := range u.UnassignedAccounts {
+		told.accounts = append(told.accounts, cmp.Or(account, "not said"))
+	}
+	return told
+}
+
+// capped is what is sent of it. The flag has the number of all.
+func (u unreadTold) capped() unreadTold {
+	names := []string{}
+	for _, ticker := range u.UnreadTickers[:min(len(u.UnreadTickers), maxNamed)] {
+		names = append(names, reply.ShortTicker(ticker))
+	}
+	u.UnreadTickers = names
+	return u
+}
+
+// verdict is what a verdict ends with.
+func (u unreadTold) verdict() (text string) {
+	if u.tickers > 0 {
+		text = fmt.Sprintf(", unread rows on %d ticker%s", u.tickers, reply.Plural(u.tickers))
+	}
+	if u.unassigned > 0 {
+		text += fmt.Sprintf(", %d unread row%s without a ticker", u.unassigned, reply.Plural(u.unassigned))
+	}
+	return text
+}
+
+// addUnread says of what nothing is advised, and why.
+func (f *flags) addUnread(u unreadTold) {
+	if n := u.UnreadRowCount - u.unassigned; n > 0 {
+		f.add(reply.UnreadFlag, agentformat.Warning, "%d row%s of %d ticker%s could not be read%s — no advice on them before `portfolio unread` is settled",
+			n, reply.Plural(n), u.tickers, reply.Plural(u.tickers), f.named(u.UnreadTickers))
+	}
+	if n := u.unassigned; n > 0 {
+		f.add(reply.UnassignedFlag, agentformat.Warning, "%d row%s without a ticker could not be read — any position of the account may be affected: see `portfolio unread`%s",
+			n, reply.Plural(n), f.namedAccounts(u.accounts))
+	}
+}
+
+// namedAccounts writes a few accounts and the number of the others.
+func (f *flags) namedAccounts(accounts []string) string {
+	var names []string
+	for _, account := range accounts[:min(len(accounts), f.names)] {
+		names = append(names, reply.ShortAccount(account))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; account" + reply.Listed(names, len(accounts))
+}
+
+// A summary has so many of the rows, in so many bytes of JSON each.
+const (
+	maxSummaryUnread = 5
+	maxSummaryReason = 120
+)
+
+// shortUnread is what a summary has of it.
+func shortUnread(u reply.Unread) reply.Unread {
+	rows := []reply.UnreadRow{}
+	for _, row := range u.UnreadRows[:min(len(u.UnreadRows), maxSummaryUnread)] {
+		row.Reason = jsontext.Shorten(row.Reason, maxSummaryReason)
+		rows = append(rows, row)
+	}
+	u.UnreadRows = rows
+	u.UnreadTickers = u.UnreadTickers[:min(len(u.UnreadTickers), maxSummary)]
+	u.UnassignedAccounts = u.UnassignedAccounts[:min(len(u.UnassignedAccounts), maxSummaryUnread)]
+	return u
+}
+
+// unread lists the rows.
+func (m *markdown) unread(r *Result) {
+	if r.UnreadRowCount == 0 {
+		return
+	}
+	m.line("## Rows that were not read")
+	m.line("There is no advice on a ticker of which a row was not read: write what the row did in the canonical form, then settle it (`portfolio unread`).")
+	for _, row := range r.UnreadRows[:min(len(r.UnreadRows), maxReport)] {
+		m.row("- %s: %s", plain(row.Where()), plain(row.Reason))
+	}
+	if more := r.UnreadRowCount - min(len(r.UnreadRows), maxReport); more > 0 {
+		m.row("- %d more: `portfolio unread` lists them.", more)
+	}
+	m.row("")
+}
+
+// roundedDown is a coverage with one decimal: 100 only when all is covered.
+func roundedDown(pct float64) float64 {
+	const grain = 1e-9 // far below what is left of a decimal fraction in binary
+	return agentformat.Round(math.Floor(pct*10+grain)/10, 1)
+}
