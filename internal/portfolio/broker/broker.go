@@ -122,6 +122,7 @@ func parse(text string, options Options) (File, error) {
 		return File{}, err
 	}
 	reading.turnRound()
+	reading.settleEvents()
 	reading.settleSplits()
 	file := reading.file
 	slices.SortStableFunc(file.Skipped, func(a, b Skipped) int { return a.Line - b.Line })
@@ -199,7 +200,10 @@ type reading struct {
 		up, down int                       // how often the next was later, or earlier
 	}
 	splits   []entry
+	events   []entry
+	tickers  map[string]string // by a security's name, where the file has both; empty where it has two
 	doubtful map[position]bool // of which some row could not be read
+	inLieu   map[position]bool // of which a fraction of a share was paid out
 }
 
 // count says when there are more rows than a reading takes.

@@ -37,10 +37,14 @@ func canonicalColumns() []string {
 }
 
 // canonicalLine is a row of the canonical form for a user to copy. What the user has to find out
-// stands in it as a word in capitals.
+// stands in it as a word in capitals. It has the first columns alone if the others are empty.
 func canonicalLine(date portfolio.Date, account string, action portfolio.Action, symbol string, rest ...string) string {
 	fields := append([]string{date.String(), account, string(action), symbol}, rest...)
-	for len(fields) < columnCount {
+	width := noteColumn + 1
+	if len(fields) > width {
+		width = columnCount
+	}
+	for len(fields) < width {
 		fields = append(fields, "")
 	}
 	for i, f := range fields {

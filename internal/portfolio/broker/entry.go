@@ -2,7 +2,6 @@ package broker
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
@@ -23,6 +22,12 @@ const (
 	sweeps                // money alone, into what the broker keeps it in
 	untracked             // understood, and of no effect here
 	short                 //
+	opens                 // buys an option
+	returns               // pays capital back
+	merges                // shares of a company that was taken over go; cash, or the other's shares, come
+	spins                 // shares of a company that was part of another come
+	renames               // shares go under one symbol and come under another
+	reverses              // shares go, and fewer of the same come
 	other                 // it has an effect that can't be imported
 )
 
@@ -43,6 +48,22 @@ type entry struct {
 	amount   portfolio.Decimal
 	order    string
 	note     string
+	name     string // the security's, as the file describes it
+	stock    bool   // the file says that the security is a stock
+	cost     bool   // the price of transferred shares is what they cost
+	of       option
+	contract string // the option's own symbol, as the file writes it
+	// perContract is how many shares an option is for, where the file says it.
+	perContract portfolio.Decimal
+	// Of what a company decided, where the file says these: the symbol or the name that it began
+	// with, the new shares for one old, what rows of one event have in common, and the day on which
+	// cash was paid if it is not the date.
+	from, fromName string
+	ratio          portfolio.Decimal
+	event          string
+	paid           portfolio.Date
+	both           bool // shares and cash come
+	unlike         bool // what looks like a split may be a spin-off
 }
 
 func (e *entry) sortedBy() portfolio.Date {
@@ -61,39 +82,48 @@ const (
 	moneyFund     = "a money market fund is cash here"
 	shortSale     = "short sales are not tracked; positions and wash sales of this symbol may be wrong"
 	assigned      = "shares that an option brought or took have the premium in their price; write them in canonical form as BUY or SELL with that price"
-	reorganised   = "mergers, spin-offs, exchanges and changes of a name are not read; write what they did in canonical form"
-	capitalReturn = "a return of capital lowers the basis of the shares, which is not read"
+	reorganised   = "it changes what the account has in a way that the row does not tell; write what it did in canonical form, as MERGER, SPINOFF, RENAME, SPLIT or SELL"
 	inLieu        = "a fraction of a share was paid out; write it in canonical form as SELL"
 	cancelled     = "it takes back another row, or corrects it; leave both out or write the right one in canonical form"
 	otherCurrency = "amounts are in another currency than USD"
 	noTicker      = "the security has no ticker symbol; write the row in canonical form with one"
 )
 
-// book makes a transaction of an entry, or skips it with the reason.
+// book makes a transaction of an entry, or skips it with the reason. What companies decided, and
+// splits without a ratio, wait until all rows are known.
 func (r *reading) book(e entry) {
 	r.step(e.account, e.sortedBy())
-	e.symbol = portfolio.Symbol(e.symbol)
+	e.contract, e.symbol = e.symbol, portfolio.Symbol(e.symbol)
+	r.learn(e)
+	o, isOption := e.option()
 	switch {
 	case e.does == sweeps, (e.does == cash || e.does == moves) && e.quantity.IsZero(), e.does == unclear && e.symbol == "" && e.quantity.IsZero():
 		r.known(e.place, cashAlone)
 	case e.does == untracked:
 		r.known(e.place, e.why)
-	case optionSymbol(e.symbol):
-		r.known(e.place, optionsRow)
+	case isOption:
+		r.bookOption(e, o)
 	case e.does == unclear:
 		r.doubt(e, fmt.Sprintf("the action %.60q is unknown; write the row in canonical form", e.action))
 	case e.does == other:
+		if e.why == inLieu {
+			r.paidInLieu(e)
+		}
 		r.doubt(e, e.why)
 	case e.does == short:
 		r.doubt(e, shortSale)
-	case moneyMarket(e.symbol):
+	case e.isMoney():
 		r.known(e.place, moneyFund)
+	case e.does == merges, e.does == spins, e.does == renames, e.does == reverses:
+		r.events = append(r.events, e)
 	case e.symbol == "" || !ticker(e.symbol):
 		r.doubt(e, noTicker)
 	case e.does == cash:
 		r.doubt(e, fmt.Sprintf("shares with the action %.60q, which should move cash alone; write the row in canonical form", e.action))
 	case e.does == pays:
 		r.pay(e)
+	case e.does == returns:
+		r.payBack(e)
 	case e.does == splits:
 		r.splits = append(r.splits, e)
 	default:
@@ -101,9 +131,38 @@ func (r *reading) book(e entry) {
 	}
 }
 
+// paidInLieu remembers that a fraction of a share was paid out, so that the shares of the position
+// don't tell a ratio.
+func (r *reading) paidInLieu(e entry) {
+	if r.inLieu == nil {
+		r.inLieu = map[position]bool{}
+	}
+	r.inLieu[position{e.account, e.symbol}] = true
+}
+
+// payBack books capital that was paid back. It lowers the cost of the shares that it was paid for,
+// and most files do not say how many these are.
+func (r *reading) payBack(e entry) {
+	switch {
+	case e.amount.Sign() <= 0:
+		r.doubt(e, "it takes back capital that was paid, or pays nothing; correct the row that it belongs to in canonical form as RETURN_OF_CAPITAL")
+	case e.quantity.Sign() <= 0:
+		r.doubt(e, fmt.Sprintf("a return of capital of %s in all, and the row does not say for how many shares; write it in canonical form, where SHARES is the shares that the account had, and PRICE is what was paid for one: %s",
+			e.amount, canonicalLine(e.date, e.account, portfolio.ReturnOfCapital, e.symbol, "SHARES", "PRICE")))
+	default:
+		r.add(e.place, portfolio.Transaction{
+			Date: e.date, Account: e.account, Action: portfolio.ReturnOfCapital, Symbol: e.symbol, Quantity: e.quantity,
+			Price: perShare(e.amount, e.quantity), Amount: e.amount,
+		})
+	}
+}
+
 // doubt skips a row and remembers that the count of the symbol's shares is not certain.
 func (r *reading) doubt(e entry, reason string) {
 	e.symbol = portfolio.Symbol(e.symbol)
+	if optionSymbol(e.symbol) {
+		e.symbol = parseOption(e.symbol).underlying
+	}
 	if r.doubtful == nil {
 		r.doubtful = map[position]bool{}
 	}
@@ -141,8 +200,11 @@ func (r *reading) trade(e entry) {
 		if e.quantity.Sign() < 0 {
 			t.Action = portfolio.TransferOut
 		}
-		// What a broker writes beside transferred shares is their value on that day.
-		t.Price, t.Fees, t.Amount = portfolio.Decimal{}, portfolio.Decimal{}, portfolio.Decimal{}
+		// What a broker writes beside transferred shares is their value on that day, as a rule.
+		if !e.cost {
+			t.Price = portfolio.Decimal{}
+		}
+		t.Fees, t.Amount = portfolio.Decimal{}, portfolio.Decimal{}
 	}
 	r.add(e.place, t)
 }
@@ -150,21 +212,6 @@ func (r *reading) trade(e entry) {
 // ticker tells whether a symbol can be one. CUSIPs have nine characters, ISINs twelve, with
 // digits among them; no ticker is like that.
 func ticker(s string) bool { return len(s) < 9 || !strings.ContainsAny(s, "0123456789") }
-
-// optionSymbol tells whether a symbol is an option's: -SLV240119C22, SLV 01/19/2024 22.00 C.
-func optionSymbol(s string) bool {
-	if strings.HasPrefix(s, "-") && len(s) > 1 {
-		return true
-	}
-	words := strings.Fields(s)
-	return len(words) > 1 && strings.ContainsAny(s, "0123456789")
-}
-
-// moneyMarket tells whether a symbol is a money market fund's. Their symbols have five letters,
-// the last two XX; brokers have some more for the cash itself.
-func moneyMarket(s string) bool {
-	return len(s) == 5 && strings.HasSuffix(s, "XX") || slices.Contains([]string{"FCASH", "CORE", "CASH", "USD"}, s)
-}
 
 // mustHaveAccount is the account of a file's rows: what the file names, else the option.
 func (r *reading) mustHaveAccount(named string) (string, error) {

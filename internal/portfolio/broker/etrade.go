@@ -1,6 +1,10 @@
 package broker
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/internal/portfolio"
+)
 
 // etrade reads the two forms of E*TRADE's history. The account is above the table.
 func (r *reading) etrade(t *table, c columns, titles []string) error {
@@ -16,7 +20,7 @@ func (r *reading) etrade(t *table, c columns, titles []string) error {
 	}
 	return r.each(t, c, func(row *cells) entry {
 		e := entry{
-			action: row.get("transactiontype", "activity type"), account: account, symbol: row.get("symbol"), date: row.day(date),
+			action: row.get("transactiontype", "activity type"), account: account, symbol: row.get("symbol"), name: row.get("description"), date: row.day(date),
 			quantity: row.number("quantity"), price: row.number("price"), fees: row.number("commission").Abs(), amount: row.number("amount"),
 		}
 		e.does, e.why = etradeDeed(strings.ToLower(e.action))
@@ -24,11 +28,19 @@ func (r *reading) etrade(t *table, c columns, titles []string) error {
 		if e.does == pays && e.quantity.Sign() > 0 {
 			e.does = reinvests
 		}
+		security := strings.ToUpper(row.get("securitytype"))
+		e.stock = security == "EQ"
 		// An option has its underlying's symbol in newer files.
-		if kind, _, _ := strings.Cut(strings.ToUpper(row.get("description")), " "); kind == "PUT" || kind == "CALL" || strings.EqualFold(row.get("securitytype"), "OPTN") {
-			e.does, e.why = untracked, optionsRow
+		if call, put := rightOf(e.name); (call || put || security == "OPTN") && !optionSymbol(e.symbol) {
+			e.of = option{portfolio.Symbol(e.symbol), call, put}
 		}
-		if security := strings.ToUpper(row.get("securitytype")); security == "MMF" {
+		if e.does == other && e.why == reorganised {
+			if does := deedOf(e.name); does != unclear {
+				e.does, e.why = does, ""
+			}
+		}
+		e.fromName = originName(e.name)
+		if security == "MMF" {
 			e.does = sweeps
 		}
 		return e
@@ -67,12 +79,27 @@ func etradeDeed(action string) (does deed, why string) {
 	case "interest", "interest income", "margin interest", "online transfer", "wire", "direct debit", "direct deposit", "fee", "service fee",
 		"deposit", "withdrawal", "check", "adjustment", "bill payment", "credit", "debit", "tax withholding", "foreign tax":
 		return cash, ""
-	case "bought to open", "bought to close", "sold to open", "sold to close", "option expired", "option expiration", "option assigned",
-		"option assignment", "option exercised", "exercise", "assigned", "expired":
+	case "bought to open":
+		return opens, ""
+	case "bought to close", "sold to open", "sold to close", "option expired", "option expiration", "expired":
 		return untracked, optionsRow
+	case "option assigned", "option assignment", "option exercised", "exercise", "exercised", "assigned", "assignment":
+		return other, assigned
+	case "return of capital":
+		return returns, ""
+	case "merger", "cash merger", "stock merger":
+		return merges, ""
+	case "spin off", "spin-off", "spinoff":
+		return spins, ""
+	case "reverse split", "reverse stock split":
+		return reverses, ""
+	case "name change", "symbol change":
+		return renames, ""
+	case "cash in lieu":
+		return other, inLieu
 	case "sold short", "bought to cover":
 		return short, ""
-	case "reorganization", "merger", "spin off", "exchange", "tender", "redemption":
+	case "reorganization", "exchange", "tender", "redemption":
 		return other, reorganised
 	}
 	return unclear, ""

@@ -21,7 +21,7 @@ func (r *reading) fidelity(t *table, c columns) error {
 		e := entry{
 			action: action, symbol: row.get("symbol"), quantity: row.number("quantity"), price: row.number("price"),
 			fees: row.number("commission").Abs().Add(row.number("fees").Abs()), amount: row.number("amount"),
-			date: row.day("run date"),
+			date: row.day("run date"), name: row.get("security description", "description"),
 		}
 		if account, err := r.mustHaveAccount(row.get("account number", "account")); err == nil {
 			e.account = account
@@ -29,6 +29,8 @@ func (r *reading) fidelity(t *table, c columns) error {
 			row.err = err
 		}
 		e.does, e.why = fidelityDeed(action)
+		e.from, e.event = fidelityOrigin(action)
+		e.unlike = e.does == splits && strings.HasPrefix(action, "DISTRIBUTION")
 		if d, found := asOf(action); found && e.does != splits {
 			e.booked, e.date = e.date, d
 		}
@@ -37,6 +39,24 @@ func (r *reading) fidelity(t *table, c columns) error {
 		}
 		return e
 	})
+}
+
+// fidelityOrigin reads the parent in "SPINOFF FROM:(GE )", and the number of a reorganisation in
+// "#REOR M0051234560001", whose last digits count its rows.
+func fidelityOrigin(action string) (from, event string) {
+	if _, rest, found := strings.Cut(action, "FROM:("); found {
+		symbol, _, closed := strings.Cut(rest, ")")
+		if symbol = strings.TrimSpace(symbol); closed && portfolio.IsSymbol(symbol) && ticker(symbol) {
+			from = symbol
+		}
+	}
+	const counts = 4
+	if _, rest, found := strings.Cut(action, "#REOR "); found {
+		if event, _, _ = strings.Cut(rest, " "); len(event) > 2*counts {
+			event = event[:len(event)-counts]
+		}
+	}
+	return from, event
 }
 
 // asOf is the day in "REINVESTMENT as of 01/30/2024 …": when the row took effect, where that is
@@ -59,7 +79,7 @@ func fidelityDeed(action string) (does deed, why string) {
 		does   deed
 		why    string
 	}{
-		{"YOU BOUGHT OPENING TRANSACTION", untracked, optionsRow},
+		{"YOU BOUGHT OPENING TRANSACTION", opens, ""},
 		{"YOU BOUGHT CLOSING TRANSACTION", untracked, optionsRow},
 		{"YOU SOLD OPENING TRANSACTION", untracked, optionsRow},
 		{"YOU SOLD CLOSING TRANSACTION", untracked, optionsRow},
@@ -86,17 +106,19 @@ func fidelityDeed(action string) (does deed, why string) {
 		{"CONV TO ROTH", moves, ""},
 		{"ROTH CONVERSION", moves, ""},
 		{"NORMAL DISTR", moves, ""},
-		{"DISTRIBUTION SPINOFF", other, reorganised},
+		{"DISTRIBUTION SPINOFF", spins, ""},
+		{"SPINOFF", spins, ""},
+		{"SPIN-OFF", spins, ""},
 		{"DISTRIBUTION", splits, ""},
 		{"STOCK SPLIT", splits, ""},
 		{"FORWARD SPLIT", splits, ""},
-		{"REVERSE SPLIT", other, reorganised},
-		{"MERGER", other, reorganised},
+		{"REVERSE SPLIT", reverses, ""},
+		{"MERGER", merges, ""},
 		{"EXCHANGED TO", other, reorganised},
-		{"NAME CHANGED", other, reorganised},
+		{"NAME CHANGE", renames, ""},
 		{"TENDERED", other, reorganised},
 		{"IN LIEU OF FRX SHARE", other, inLieu},
-		{"RETURN OF CAPITAL", other, capitalReturn},
+		{"RETURN OF CAPITAL", returns, ""},
 		{"ASSIGNED", untracked, optionsRow},
 		{"EXPIRED", untracked, optionsRow},
 		{"EXERCISED", untracked, optionsRow},

@@ -216,7 +216,7 @@ func (r *reading) flexEntry(s *statement, e element) (entry, error) {
 	if symbol == "--" {
 		symbol = ""
 	}
-	out := entry{place: e.place, account: account, symbol: symbol, action: e.name}
+	out := entry{place: e.place, account: account, symbol: symbol, action: e.name, name: e.of["description"], stock: e.of["assetCategory"] == "STK"}
 	var unread error // it is said where the date is needed
 	out.date = e.day(&unread, "tradeDate", "reportDate", "date", "settleDate", "dateTime")
 	if category := e.of["assetCategory"]; category != "" && category != "STK" && category != "FUND" {
@@ -301,7 +301,8 @@ func (r *reading) flexTrade(s *statement, e element) error {
 	if err != nil {
 		return err
 	}
-	if t.does != unclear {
+	bought := e.of["assetCategory"] == "OPT" && e.of["buySell"] == "BUY" && !strings.Contains(e.of["openCloseIndicator"], "C")
+	if t.does != unclear && !bought {
 		r.book(t)
 		return nil
 	}
@@ -316,7 +317,16 @@ func (r *reading) flexTrade(s *statement, e element) error {
 		return nil
 	}
 	t.action = e.of["buySell"]
-	t.does, t.why = flexDeed(e)
+	if t.does, t.why = flexDeed(e); bought {
+		t.of = option{strings.ReplaceAll(e.of["underlyingSymbol"], " ", "."), e.of["putCall"] == "C", e.of["putCall"] == "P"}
+		t.symbol, t.perContract = e.of["symbol"], e.number("multiplier", &wrong)
+		if t.of == (option{}) {
+			t.of = parseOption(t.symbol)
+		}
+		if t.does != buys { // the row of the shares that it brought says so
+			t.does, t.why = untracked, optionsRow
+		}
+	}
 	if t.does != sells || !r.flexNamedLots(t, e.lots) {
 		r.book(t)
 	}
@@ -392,6 +402,9 @@ func (r *reading) flexPayment(s *statement, e element) error {
 		t.does = pays
 		t.date = e.day(&wrong, "settleDate", "dateTime", "reportDate")
 		t.amount = e.number("amount", &wrong)
+		if deedOf(e.of["description"]) == returns {
+			t.does, t.quantity = returns, paidShares(e.of["description"], t.amount)
+		}
 		if wrong != nil {
 			r.unread(t.place, t.subject(), wrong.Error())
 			return nil
@@ -399,6 +412,20 @@ func (r *reading) flexPayment(s *statement, e element) error {
 	}
 	r.book(t)
 	return nil
+}
+
+// paidShares is how many whole shares were paid for, by "CASH DIVIDEND USD 0.50 PER SHARE", or 0.
+func paidShares(text string, amount portfolio.Decimal) portfolio.Decimal {
+	before, _, found := strings.Cut(strings.ToUpper(text), " PER SHARE")
+	price, err := portfolio.ParseDecimal(before[strings.LastIndexByte(before, ' ')+1:])
+	if !found || err != nil || price.Sign() <= 0 || amount.Sign() <= 0 {
+		return portfolio.Decimal{}
+	}
+	shares := amount.Over(price, 0)
+	if shares.Mul(price).Sub(amount).Abs().Cmp(portfolio.NewDecimal(5, -3)) > 0 { // amounts are in cents
+		return portfolio.Decimal{}
+	}
+	return shares
 }
 
 func (r *reading) flexTransfer(s *statement, e element) error {
@@ -423,61 +450,126 @@ func (r *reading) flexTransfer(s *statement, e element) error {
 	return nil
 }
 
-// flexAction books splits, of which the text says the ratio. A reverse split has a row for the old
-// shares and one for the new.
+// flexAction books what companies decided. The text of a row says which company it began with, and
+// often how many shares came for how many; the rows of one event have its beginning in common.
 func (r *reading) flexAction(s *statement, e element) error {
 	t, err := r.flexEntry(s, e)
 	if err != nil {
 		return err
 	}
 	kind := e.of["type"]
+	text := e.of["actionDescription"]
+	origin := flexText(text)
+	if origin.symbol == "" {
+		text = e.of["description"]
+		origin = flexText(text)
+	}
 	if t.does == unclear {
 		t.does, t.why, t.action = other, reorganised, "CorporateAction "+kind
+		t.does = flexEvent(kind, t.does)
 	}
-	t.quantity = portfolio.NewDecimal(1, 0) // it is about shares, whatever it says
-	if t.why != reorganised || kind != "FS" && kind != "RS" {
+	if t.does == other || t.does == untracked || t.does == sweeps {
+		t.quantity = portfolio.NewDecimal(1, 0) // it is about shares, whatever it says
 		r.book(t)
 		return nil
 	}
 	var wrong error
 	t.date = e.day(&wrong, "reportDate", "dateTime")
-	symbol, shares, old, ok := flexRatio(e.of["description"])
-	if !ok {
-		symbol, shares, old, ok = flexRatio(e.of["actionDescription"])
+	t.quantity, t.amount = e.number("quantity", &wrong), e.number("proceeds", &wrong)
+	t.paid = e.day(&wrong, "dateTime", "reportDate")
+	t.symbol, t.from = strings.TrimSuffix(t.symbol, ".OLD"), strings.TrimSuffix(origin.symbol, ".OLD")
+	t.event = orWord(e.of["actionID"], origin.event)
+	t.name = ""
+	if origin.ok {
+		t.ratio = splitRatio(origin.shares, origin.old)
 	}
-	symbol = strings.TrimSuffix(strings.ReplaceAll(symbol, " ", "."), ".OLD")
-	key := strings.Join([]string{t.account, symbol, t.date.String(), shares.String(), old.String()}, "|")
 	switch {
 	case wrong != nil:
 		r.doubt(t, wrong.Error())
-	case ok && (s.splits[key] || strings.HasSuffix(t.symbol, ".OLD")):
-		r.known(t.place, "it is the other half of a split")
-	case !ok || symbol != t.symbol:
-		r.doubt(t, fmt.Sprintf("the split's ratio is not in its text, or it changed the symbol; write it in canonical form: %s,%s,SPLIT,%s,RATIO,,, where RATIO is the new shares for one old", t.date, t.account, t.symbol))
+	case kind == "FS" || kind == "RS":
+		r.flexSplit(s, t, origin)
 	default:
-		s.splits[key] = true
-		r.add(t.place, portfolio.Transaction{
-			Date: t.date, Account: t.account, Action: portfolio.Split, Symbol: t.symbol, Quantity: splitRatio(shares, old),
-			Note: fmt.Sprintf("%s for %s", shares, old),
-		})
+		r.book(t)
 	}
 	return nil
 }
 
-// flexRatio reads "SLV(US46428Q1094) SPLIT 2 FOR 1 (SLV, ISHARES SILVER TRUST, US46428Q1094)".
-func flexRatio(text string) (symbol string, shares, old portfolio.Decimal, ok bool) {
-	symbol, rest, found := strings.Cut(strings.ToUpper(text), " SPLIT ")
+// flexEvent is what a type of corporate action does, where it is read.
+func flexEvent(kind string, otherwise deed) deed {
+	switch kind {
+	case "TC":
+		return merges
+	case "SO":
+		return spins
+	case "IC":
+		return renames
+	case "FS", "RS":
+		return reverses
+	}
+	return otherwise
+}
+
+// flexSplit books a split once. A reverse split has a row for the old shares and one for the new; if
+// these have another symbol, it is a rename besides.
+func (r *reading) flexSplit(s *statement, t entry, origin flexOrigin) {
+	key := strings.Join([]string{t.account, t.from, t.date.String(), t.ratio.String()}, "|")
+	renamed := t.symbol != t.from
+	switch {
+	case !origin.ok || t.from == "" || renamed && t.quantity.Sign() < 0:
+		r.doubt(t, "the split's ratio is not in its text; "+splitAdvice(t))
+		return
+	case s.splits[key] && !renamed:
+		r.known(t.place, "it is the other half of a split")
+		return
+	}
+	if !s.splits[key] {
+		s.splits[key] = true
+		r.add(t.place, portfolio.Transaction{
+			Date: t.date, Account: t.account, Action: portfolio.Split, Symbol: t.from, Quantity: t.ratio,
+			Note: fmt.Sprintf("%s for %s", origin.shares, origin.old),
+		})
+	}
+	if renamed {
+		r.add(t.place, portfolio.Transaction{Date: t.date, Account: t.account, Action: portfolio.Rename, Symbol: t.from, Into: portfolio.Symbol(t.symbol)})
+	}
+}
+
+// A flexOrigin is what the text of a corporate action says.
+type flexOrigin struct {
+	symbol      string // before it
+	event       string // what the rows of the event have in common
+	shares, old portfolio.Decimal
+	ok          bool // there are so many shares for so many old
+}
+
+// flexText reads "SLV(US46428Q1094) SPLIT 2 FOR 1 (SLV, ISHARES SILVER TRUST, US46428Q1094)": the
+// symbol before, what happened, and in the last brackets the security of this row.
+func flexText(text string) (o flexOrigin) {
+	text = strings.ToUpper(text)
+	symbol, rest, found := strings.Cut(text, "(")
+	symbol = strings.ReplaceAll(strings.TrimSpace(symbol), " ", ".")
+	if !found || !portfolio.IsSymbol(symbol) || !ticker(symbol) {
+		return o
+	}
+	o.symbol, o.event = symbol, text
+	if i := strings.LastIndex(text, " ("); i > 0 {
+		o.event = text[:i]
+	}
 	words := strings.Fields(rest)
-	if !found || len(words) < 3 || words[1] != "FOR" {
-		return "", shares, old, false
+	for i := 1; i+1 < len(words); i++ {
+		if words[i] != "FOR" {
+			continue
+		}
+		shares, err := portfolio.ParseDecimal(words[i-1])
+		if err != nil {
+			continue
+		}
+		if old, err := portfolio.ParseDecimal(words[i+1]); err == nil && shares.Sign() > 0 && old.Sign() > 0 {
+			o.shares, o.old, o.ok = shares, old, true
+			return o
+		}
 	}
-	symbol, _, _ = strings.Cut(symbol, "(")
-	shares, err := portfolio.ParseDecimal(words[0])
-	if err != nil {
-		return "", shares, old, false
-	}
-	old, err = portfolio.ParseDecimal(words[2])
-	return strings.TrimSpace(symbol), shares, old, err == nil && shares.Sign() > 0 && old.Sign() > 0
+	return o
 }
 
 func (r *reading) flexPosition(s *statement, e element) error {

@@ -20,6 +20,16 @@ type record struct {
 	of       map[string]string
 }
 
+// A security is what the list at a file's end says of one.
+type security struct {
+	ticker, name string
+	price        string
+	stock        bool
+	option       option
+	perContract  string
+	underlying   string // its id, of an option
+}
+
 // An ofxReader goes through the tags of an OFX file. OFX 1 is SGML, in which a tag with a value
 // has no end; OFX 2 is XML, in which it has. Both are read as: a tag that text follows is a value,
 // any other begins an aggregate.
@@ -29,7 +39,7 @@ type ofxReader struct {
 	open        []string // aggregates, and tags without a value that nobody closed
 	record      *record
 	records     []record
-	tickers     map[string]string // by the security's id
+	securities  map[string]security // by id
 	account     string
 	currency    string
 	asOf        portfolio.Date
@@ -40,7 +50,7 @@ type ofxReader struct {
 // ofx reads an OFX or QFX file with investment statements. Securities are named at its end, so
 // records are booked when all is read.
 func (r *reading) ofx(text string) error {
-	o := &ofxReader{r: r, text: text, tickers: map[string]string{}}
+	o := &ofxReader{r: r, text: text, securities: map[string]security{}}
 	if err := o.tags(); err != nil {
 		return err
 	}
@@ -104,6 +114,9 @@ func unescape(s string) string {
 	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&nbsp;", " ", "&amp;", "&").Replace(s)
 }
 
+// underlyingID is where the second id of a record is kept: an option's is that of the shares.
+const underlyingID = "UNIQUEID of the underlying"
+
 // recorded tells whether an aggregate is one that is booked.
 func recorded(name string) bool {
 	switch name {
@@ -131,8 +144,12 @@ func (o *ofxReader) begin(name string, start, line int) error {
 
 func (o *ofxReader) value(name, value string) {
 	if o.record != nil {
-		if _, twice := o.record.of[name]; !twice && len(o.record.of) < maxFields {
-			o.record.of[name] = value
+		of := o.record.of
+		if _, twice := of[name]; twice && name == "UNIQUEID" {
+			name = underlyingID
+		}
+		if _, twice := of[name]; !twice && len(of) < maxFields {
+			of[name] = value
 		}
 		return
 	}
@@ -175,8 +192,10 @@ func (o *ofxReader) finish(until int) error {
 	rec.text = strings.Join(strings.Fields(shorten(o.text[rec.start:until], maxText)), " ")
 	rec.account, rec.currency, rec.asOf = o.account, o.currency, o.asOf
 	if strings.HasSuffix(rec.name, "INFO") {
-		if ticker := rec.of["TICKER"]; ticker != "" {
-			o.tickers[rec.of["UNIQUEID"]] = ticker
+		o.securities[rec.of["UNIQUEID"]] = security{
+			ticker: rec.of["TICKER"], name: rec.of["SECNAME"], price: rec.of["UNITPRICE"], stock: rec.name == "STOCKINFO",
+			option:      option{call: rec.of["OPTTYPE"] == "CALL", put: rec.of["OPTTYPE"] == "PUT"},
+			perContract: rec.of["SHPERCTRCT"], underlying: rec.of[underlyingID],
 		}
 		return nil
 	}
@@ -235,8 +254,12 @@ func (o *ofxReader) book(rec record) error {
 	if err != nil {
 		return err
 	}
-	e := entry{place: rec.place, action: rec.name, account: account, symbol: o.tickers[rec.of["UNIQUEID"]]}
+	of := o.securities[rec.of["UNIQUEID"]]
+	e := entry{place: rec.place, action: rec.name, account: account, symbol: of.ticker, name: of.name, stock: of.stock}
 	e.does, e.why = ofxDeed(rec)
+	if rec.name == "BUYOPT" || rec.name == "CLOSUREOPT" {
+		o.option(&e, rec, of)
+	}
 	var wrong error
 	number := func(name string) portfolio.Decimal {
 		n, err := amount(rec.of[name])
@@ -254,10 +277,8 @@ func (o *ofxReader) book(rec record) error {
 	}
 	position := strings.HasPrefix(rec.name, "POS")
 	e.time = o.clock(rec)
-	if e.does != cash && e.does != untracked && !position {
-		if e.date, err = ofxDay(rec.of["DTTRADE"]); err != nil && wrong == nil {
-			wrong = fmt.Errorf("the DTTRADE %w", err)
-		}
+	if e.date, err = ofxDay(rec.of["DTTRADE"]); err != nil && wrong == nil && e.does != cash && e.does != untracked && !position {
+		wrong = fmt.Errorf("the DTTRADE %w", err)
 	}
 	switch {
 	case wrong != nil:
@@ -267,19 +288,71 @@ func (o *ofxReader) book(rec record) error {
 	case e.does == splits:
 		o.split(rec, e)
 	default:
-		if e.does == moves && rec.of["TFERACTION"] == "OUT" {
-			e.quantity = e.quantity.Abs().Neg()
-		}
-		if bought, err := ofxDay(rec.of["DTPURCHASE"]); err == nil && e.does == moves {
-			e.note = "lot:" + bought.String()
+		if rec.name == "TRANSFER" {
+			o.transfer(&e, rec, of)
 		}
 		o.r.book(e)
 	}
 	return nil
 }
 
+// option reads what an option's record is about.
+func (o *ofxReader) option(e *entry, rec record, of security) {
+	e.of = parseOption(of.ticker)
+	if of.option != (option{}) {
+		e.of.call, e.of.put = of.option.call, of.option.put
+	}
+	if underlying := o.securities[of.underlying].ticker; underlying != "" {
+		e.of.underlying = portfolio.Symbol(underlying)
+	}
+	e.perContract, _ = amount(orWord(rec.of["SHPERCTRCT"], of.perContract))
+}
+
+// transfer reads the direction of a transfer, and what the shares cost and when they were bought, if
+// it says both: a cost without its day would make them shares of this day. Rows of what a company
+// decided are transfers too in some files, and say so in words.
+func (o *ofxReader) transfer(e *entry, rec record, of security) {
+	if rec.of["TFERACTION"] == "OUT" {
+		e.quantity = e.quantity.Abs().Neg()
+	}
+	if e.does != moves {
+		return
+	}
+	if does := deedOf(rec.of["MEMO"]); does != unclear && does != returns {
+		e.does, e.fromName = does, originName(rec.of["MEMO"])
+		return
+	}
+	bought, err := ofxDay(rec.of["DTPURCHASE"])
+	if err != nil {
+		return
+	}
+	e.note = "lot:" + bought.String()
+	basis, err := amount(rec.of["AVGCOSTBASIS"])
+	if err == nil && rec.of["AVGCOSTBASIS"] != "" && basis.Sign() >= 0 && e.quantity.Sign() > 0 {
+		reference := e.price
+		if reference.IsZero() {
+			reference, _ = amount(of.price)
+		}
+		e.price, e.cost = costOfOne(basis, e.quantity, reference.Abs()), true
+	}
+}
+
+// costOfOne is what one share cost. Some brokers write the cost of all as the average; the share's
+// price tells which it is, where the file has one.
+func costOfOne(basis, quantity, price portfolio.Decimal) portfolio.Decimal {
+	one := perShare(basis, quantity)
+	if basis.Sign() <= 0 || one.Sign() <= 0 || price.Sign() <= 0 {
+		return basis
+	}
+	// The nearer by its factor: basis/price against price/one, or the reverse if one is above.
+	if basis.Mul(one).Cmp(price.Mul(price)) > 0 && quantity.Cmp(portfolio.NewDecimal(1, 0)) > 0 {
+		return one
+	}
+	return basis
+}
+
 func (o *ofxReader) hold(rec record, e entry) {
-	if moneyMarket(strings.ToUpper(e.symbol)) {
+	if isMoney(portfolio.Symbol(e.symbol), e.name, e.price, e.stock) {
 		o.r.known(e.place, moneyFund)
 		return
 	}
@@ -296,12 +369,12 @@ func (o *ofxReader) hold(rec record, e entry) {
 
 // split books a split, whose ratio the file says.
 func (o *ofxReader) split(rec record, e entry) {
-	shares, err := amount(rec.of["NUMERATOR"])
-	old, err2 := amount(rec.of["DENOMINATOR"])
+	shares, err := amount(orWord(rec.of["NUMERATOR"], rec.of["NEWUNITS"]))
+	old, err2 := amount(orWord(rec.of["DENOMINATOR"], rec.of["OLDUNITS"]))
 	e.symbol = strings.ToUpper(e.symbol)
 	switch {
 	case err != nil || err2 != nil || shares.Sign() <= 0 || old.Sign() <= 0:
-		o.r.doubt(e, "the split has no ratio")
+		o.r.doubt(e, "the split has no ratio; "+splitAdvice(e))
 	case e.symbol == "" || !ticker(e.symbol):
 		o.r.doubt(e, noTicker)
 	default:
@@ -348,8 +421,18 @@ func ofxDeed(rec record) (does deed, why string) {
 	case "JRNLSEC":
 		return untracked, "shares changed their place within the account"
 	case "RETOFCAP":
-		return other, capitalReturn
-	case "BUYOPT", "SELLOPT", "CLOSUREOPT", "POSOPT":
+		return returns, ""
+	case "BUYOPT":
+		if rec.of["OPTBUYTYPE"] == "BUYTOCLOSE" {
+			return untracked, optionsRow
+		}
+		return opens, ""
+	case "CLOSUREOPT":
+		if rec.of["OPTACTION"] == "EXPIRE" {
+			return untracked, optionsRow
+		}
+		return other, assigned
+	case "SELLOPT", "POSOPT":
 		return untracked, optionsRow
 	case "BUYDEBT", "SELLDEBT", "POSDEBT":
 		return untracked, "bonds are not tracked"

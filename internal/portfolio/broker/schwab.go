@@ -17,10 +17,11 @@ func (r *reading) schwab(t *table, c columns, titles []string) error {
 	r.account = account
 	return r.each(t, c, func(row *cells) entry {
 		e := entry{
-			action: row.get("action"), account: account, symbol: row.get("symbol"),
+			action: row.get("action"), account: account, symbol: row.get("symbol"), name: row.get("description"),
 			quantity: row.number("quantity"), price: row.number("price"), fees: row.number("fees & comm"), amount: row.number("amount"),
 		}
 		e.does, e.why = schwabDeed(strings.ToLower(e.action))
+		e.both = strings.HasPrefix(strings.ToLower(e.action), "cash/stock")
 		e.booked, e.date = schwabDays(row, e.does)
 		return e
 	})
@@ -72,19 +73,29 @@ func schwabDeed(action string) (does deed, why string) {
 		"foreign tax reclaim", "nra tax adj", "nra withholding", "tax withholding", "misc cash entry", "misc credits", "promotional award",
 		"atm withdrawal", "visa purchase", "cash disbursement", "returned item", "adjustment", "auto s1 credit", "auto s1 debit":
 		return cash, ""
-	case "buy to open", "buy to close", "sell to open", "sell to close", "expired", "options frwd split":
+	case "buy to open":
+		return opens, ""
+	case "buy to close", "sell to open", "sell to close", "expired", "options frwd split":
 		return untracked, optionsRow
 	case "assigned", "exchange or exercise":
 		return other, assigned
 	case "sell short", "buy to cover", "short sale":
 		return short, ""
 	case "return of capital":
-		return other, capitalReturn
+		return returns, ""
 	case "cash in lieu":
 		return other, inLieu
 	case "cancel buy", "cancel sell", "rev reinvest shares", "reinvestment adj":
 		return other, cancelled
-	case "reverse split", "name change", "spin-off", "stock merger", "cash merger", "cash/stock merger", "mandatory reorg exc", "tendered", "full redemption":
+	case "cash merger", "cash merger adj", "stock merger", "stock merger adj", "cash/stock merger", "cash/stock merger adj":
+		return merges, ""
+	case "spin-off":
+		return spins, ""
+	case "name change", "symbol change":
+		return renames, ""
+	case "reverse split", "reverse split adj":
+		return reverses, ""
+	case "mandatory reorg exc", "tendered", "full redemption", "full redemption adj", "final cash liquid", "final cash liquid adj":
 		return other, reorganised
 	case "stock plan activity":
 		return other, "shares of an employer's plan come without their price; write them in canonical form as BUY with their value on that day"

@@ -58,7 +58,7 @@ func (r *reading) vanguardTable(t *table, c columns) (below columns, err error) 
 
 func (r *reading) vanguardTrade(row *cells, account string) {
 	e := entry{
-		place: row.row.place, action: row.get("transaction type"), account: account, symbol: row.get("symbol"),
+		place: row.row.place, action: row.get("transaction type"), account: account, symbol: row.get("symbol"), name: row.get("investment name"),
 		date: row.day("trade date"), quantity: row.number("shares"), price: row.number("share price"),
 		fees: row.number("commissions and fees", "commission fees", "commission").Abs(), amount: row.number("net amount", "principal amount"),
 	}
@@ -99,12 +99,20 @@ func vanguardDeed(action string) (does deed, why string) {
 		return sweeps, ""
 	case "funds received", "funds disbursed", "fee", "interest", "withholding", "contribution", "distribution":
 		return cash, ""
-	case "buy to open", "buy to close", "sell to open", "sell to close", "expired":
+	case "buy to open":
+		return opens, ""
+	case "buy to close", "sell to open", "sell to close", "expired":
 		return untracked, optionsRow
 	case "assigned", "exercised":
 		return other, assigned
 	case "sell short", "buy to cover":
 		return short, ""
+	}
+	if strings.Contains(action, "cash in lieu") {
+		return other, inLieu
+	}
+	if does = deedOf(action); does != unclear {
+		return does, ""
 	}
 	if strings.HasPrefix(action, "corp action") || strings.HasPrefix(action, "conversion") {
 		return other, reorganised
@@ -118,7 +126,7 @@ func (r *reading) hold(at place, row *cells, account string) {
 	switch {
 	case row.err != nil:
 		r.unread(at, subject{h.AsOf, h.Account, h.Symbol}, row.err.Error())
-	case moneyMarket(h.Symbol):
+	case isMoney(h.Symbol, row.get("investment name"), row.number("share price"), false):
 		r.known(at, moneyFund)
 	default:
 		r.report(at, h)
