@@ -160,7 +160,7 @@ func Check(in Input) *Result {
 	r.TradeEligible, r.RecommendedActions = true, plan.Orders
 	if traded {
 		r.RecommendedActions = plan.ByAccount(r.Position.ids()...)
-		r.Tax = in.tax(r, plan.Sales, history)
+		r.Tax = in.tax(r, plan.Sales, history, book)
 	}
 	return r
 }
@@ -215,7 +215,8 @@ func (r *Result) note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
-// related is the history up to the day of what the wash-sale rule can connect with the ticker.
+// related is the history up to the day of what the wash-sale rule, or a company's decision, can connect
+// with the ticker.
 func (in Input) related() []portfolio.Transaction {
 	families := newFamilies(in.Rules, in.History)
 	family := families.of(in.Ticker)

@@ -290,8 +290,18 @@ func TestSignalsAfterSaleOfTheDay(t *testing.T) {
 	r := Check(input("96",
 		trade("2023-01-10 main BUY SLV 40 80"), trade("2024-03-01 main BUY SLV 60 110"), trade("2024-05-31 main SELL SLV 40 97"),
 		trade("2024-06-01 second BUY SLV 40 97")))
-	if r.Tax.SaleDate != dayOf("2024-06-01") || len(r.Tax.Lots) != 1 || r.Tax.Lots[0].Acquired != dayOf("2024-03-01") || r.Tax.ShortTermGain.String() != "-420" || !r.Tax.Disallowed.IsZero() {
+	if r.Tax.SaleDate != dayOf("2024-05-31") || len(r.Tax.Lots) != 1 || r.Tax.Lots[0].Acquired != dayOf("2024-03-01") || r.Tax.ShortTermGain.String() != "-420" || !r.Tax.Disallowed.IsZero() {
 		t.Errorf("got %s", asJSON(t, r.Tax))
+	}
+}
+
+// Shares that another symbol became are a position, with the cost and the day of the old ones.
+func TestSignalsAfterMerger(t *testing.T) {
+	merger := trade("2024-02-01 main MERGER OLD 40 0")
+	merger.Into, merger.Ratio = "SLV", usd("2")
+	r := Check(input("96", trade("2023-01-10 main BUY OLD 40 200"), merger))
+	if r.Position.Held.String() != "80" || r.Tax == nil || len(r.Tax.Lots) != 1 || r.Tax.Lots[0].Acquired != dayOf("2023-01-10") || r.Tax.LongTermGain.String() != "-160" {
+		t.Errorf("got %s", asJSON(t, r))
 	}
 }
 

@@ -44,18 +44,13 @@ type Lot struct {
 }
 
 // tax adds the sales to the history and keeps the book of that: the engine that works out what
-// was sold also works out what would be. The history is that up to the day.
-func (in Input) tax(r *Result, sales []portfolio.Decimal, history []portfolio.Transaction) *Tax {
+// was sold also works out what would be. The history is that up to the day, and the book is its own:
+// the sales are the last of the day, so they take what the day left.
+func (in Input) tax(r *Result, sales []portfolio.Decimal, history []portfolio.Transaction, book *lots.Book) *Tax {
 	tax := &Tax{SaleDate: in.AsOf, Price: r.LastPrice, Sales: []Holding{}, Lots: []Lot{}}
-	for _, t := range history {
-		// The rows of a day have no order, so a sale of this day could take the lots of another. The
-		// day after it can't.
-		if t.Symbol == in.Ticker && t.Action == portfolio.Sell && t.Date == in.AsOf {
-			tax.SaleDate = in.AsOf.Add(1)
-		}
-	}
-	if tax.SaleDate != in.AsOf {
-		r.note("%s was sold on %s already, so the sale is worked out for the day after", in.Ticker, in.AsOf)
+	made := 0
+	for _, d := range book.Disposals {
+		made = max(made, d.Sale)
 	}
 	for i, quantity := range sales {
 		if quantity.IsZero() {
@@ -73,7 +68,7 @@ func (in Input) tax(r *Result, sales []portfolio.Decimal, history []portfolio.Tr
 		})
 	}
 	for _, d := range lots.Build(history, in.Rules, tax.SaleDate).Disposals {
-		if d.Sold == tax.SaleDate && d.Symbol == in.Ticker {
+		if d.Sale > made && d.Sold == tax.SaleDate && d.Symbol == in.Ticker {
 			tax.add(d)
 		}
 	}

@@ -2,11 +2,13 @@
 // the wash-sale rule takes away (IRC 1091). It is a function from a history to a book.
 //
 // A lot is what is left of one purchase. A sale takes lots of its own account: those that its
-// note names, else the oldest first or the dearest first. A loss is disallowed as far as
+// note names, else the oldest first or the dearest first. Rows of one day count in their order, or
+// by their time. Fills of one order are one purchase. A loss is disallowed as far as
 // substantially identical shares were bought within 30 days before or after the sale in any
 // account of the household: share for share, earliest loss first, earliest purchase first, each
 // bought share once. The disallowed loss moves to the basis of the replacement, whose holding
-// period grows by the days that the sold shares were held. In an IRA it is lost for good. Shares
+// period grows by the days that the sold shares were held. What one sale took of one purchase, held
+// for the same time, has one loss, the same for each of its shares. In an IRA it is lost for good. Shares
 // of the same purchase as the sold ones replace nothing, nor do shares that were sold before or
 // together with them.
 package lots
@@ -41,10 +43,14 @@ const (
 	LongTerm  = "long"
 )
 
-// A Disposal is what one sale took of one lot: a row of Form 8949. Sales in retirement accounts
-// are none.
+// A Disposal is what one sale took of one purchase, held for the same time, at a gain or at a loss:
+// a row of Form 8949, or a part of one. Sales in retirement accounts are none. The Action says what
+// it was: a SELL; a MERGER, whose Proceeds are the cash, and whose Basis is the part of the cost that
+// the cash stands against; a RETURN_OF_CAPITAL, of which the part beyond the cost is a gain with no
+// basis, while the shares are still held.
 type Disposal struct {
 	Sale         int // the same for all that one sale took
+	Action       portfolio.Action
 	Purchase     int // the same for all lots of one purchase
 	Account      string
 	Symbol       string
@@ -117,7 +123,8 @@ type Wash struct {
 	Quantity  portfolio.Decimal // bought shares that replace sold ones
 	Loss      portfolio.Decimal // disallowed, more than zero
 	Permanent bool              // an IRA bought: nobody gets the loss
-	Unsettled bool              // a 401(k) or similar fund bought: the loss is not counted as disallowed
+	Unsettled bool              // a 401(k), a similar fund or a call was bought: the loss is not counted as disallowed
+	Call      bool              // what was bought is the right to buy so many shares
 }
 
 // A Position is how many shares an account has by its transactions. Those without a lot came in
@@ -180,6 +187,6 @@ type Book struct {
 	Untold    []Untold // sales, or parts of them, that no lot explains
 
 	groups   groups
-	washing  map[string]*washing
+	recent   map[string][]*lot // of a group, the purchases that a loss of that day can be washed by
 	doubtful []purchase
 }

@@ -9,24 +9,6 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 )
 
-// A lot is an open lot while the book is kept.
-type lot struct {
-	Lot
-	bought   portfolio.Date    // when it counts as a purchase; a transfer alone is none
-	replaces bool              // a loss already: each share does so once
-	untaxed  bool              // bought in a retirement account, so a loss that it replaces is lost
-	each     portfolio.Decimal // the basis of one share, to compare by; zero is not worked out
-	gone     bool              // sold, or out of the household
-}
-
-// A holding is one symbol in one account: its lots, oldest first, and the shares of which nobody
-// said what they cost.
-type holding struct {
-	account portfolio.Account
-	lots    []*lot
-	unknown portfolio.Decimal
-}
-
 type place struct{ account, symbol string }
 
 // A keeper goes through a history and keeps the book.
@@ -38,14 +20,25 @@ type keeper struct {
 	groups    groups
 	washing   map[string]*washing // by group
 	purchases int
+	bought    int // rows that bought something
 	sales     int
-	today     []*loss // of one day: what is sold on it replaces nothing that is sold on it
-	losses    []*loss // of all days, with what no purchase washed
-	doubtful  []purchase
+	rows      map[row]sold // of the sale that is being written down
+
+	day    []event            // the rows of a day
+	coming map[place][]*event // those of its rows that bring shares, where one was asked for
+	orders map[order]int      // the purchase that an order of the day is
+
+	today    []*loss // of one day: what is sold on it replaces nothing that is sold on it
+	losses   []*loss // of all days, with what no purchase washed
+	doubtful []purchase
+	mergers  []Problem // where and when a symbol ended
 }
 
-// Build keeps the book of a history up to and including a day. The order of the history makes no
-// difference.
+// An order is what several rows of a day can be fills of.
+type order struct{ account, symbol, id string }
+
+// Build keeps the book of a history up to and including a day. Rows of different days come in any
+// order. Those of one day come in theirs: a sale takes what earlier rows brought.
 func Build(history []portfolio.Transaction, rules Rules, asOf portfolio.Date) *Book {
 	k := &keeper{
 		book:     &Book{AsOf: asOf, Splits: map[string][]Split{}},
@@ -54,55 +47,84 @@ func Build(history []portfolio.Transaction, rules Rules, asOf portfolio.Date) *B
 		bySymbol: map[string][]*holding{},
 		groups:   newGroups(rules),
 		washing:  map[string]*washing{},
+		rows:     map[row]sold{},
+		orders:   map[order]int{},
 	}
-	untaxed := map[string]bool{}
 	for _, a := range rules.Accounts {
 		k.accounts[a.ID] = a
-		untaxed[a.ID] = a.Kind != portfolio.Taxable
 	}
-	list := events(history, asOf, untaxed)
+	list := events(history, asOf)
 	sales := 0
 	for _, e := range list {
 		if e.Action == portfolio.Sell {
 			sales++
 		}
-		if _, named := e.NamedLot(); named && e.Action == portfolio.TransferIn {
-			k.group(e.Symbol).patient = true
-		}
 	}
 	k.book.Disposals = make([]Disposal, 0, 2*sales) // a sale often takes several lots
-	var day portfolio.Date
-	for _, e := range list {
-		if e.date != day {
-			k.wash()
-			day = e.date
-		}
-		k.take(e)
-	}
-	k.wash()
-	k.label()
+	days(list, k.live)
+	k.label(asOf.Add(1))
 	k.close()
 	return k.book
 }
 
-func (k *keeper) take(e event) {
+// live takes one day: what companies decided, then what was bought on it for the wash-sale rule, which
+// knows days alone, then what the owner did, row by row.
+func (k *keeper) live(day []event) {
+	k.day, k.coming = day, nil
+	clear(k.orders)
+	for len(day) > 0 && !day[0].owner {
+		k.decide(&day[0])
+		day = day[1:]
+	}
+	// Of purchases on one day, those in taxable accounts come first, so that a loss is deferred rather
+	// than gone where both could replace it.
+	for _, taxable := range []bool{true, false} {
+		for i := range day {
+			if e := &day[i]; buys(e.Action) && (k.account(e.Account).Kind == portfolio.Taxable) == taxable {
+				k.buy(e)
+			}
+		}
+	}
+	for i := range day {
+		k.take(&day[i])
+	}
+	k.wash()
+}
+
+func buys(a portfolio.Action) bool { return a == portfolio.Buy || a == portfolio.Reinvest }
+
+// take does what an owner's row says, once.
+func (k *keeper) take(e *event) {
+	if e.done {
+		return
+	}
+	e.done = true
 	switch e.Action {
 	case portfolio.Buy, portfolio.Reinvest:
-		k.buy(e)
+		k.holding(e.Account, e.Symbol).place(e.lot)
 	case portfolio.Sell:
-		k.sell(e)
-	case portfolio.Split:
-		k.split(e)
+		h := k.holding(e.Account, e.Symbol)
+		taken, _ := k.remove(e, h)
+		k.dispose(e, h, taken)
 	case portfolio.TransferIn:
 		k.arrive(e)
 	case portfolio.TransferOut:
 		k.leave(e)
-	case portfolio.Dividend:
+	case portfolio.BuyCall:
+		k.doubtful = append(k.doubtful, purchase{e.Date, e.Account, e.Symbol, k.account(e.Account).Kind, e.Quantity, true})
+	case portfolio.Dividend, portfolio.Split, portfolio.Rename, portfolio.Spinoff, portfolio.Merger, portfolio.ReturnOfCapital:
 	}
 }
 
-func (k *keeper) problem(e event, format string, args ...any) {
+func (k *keeper) problem(e *event, format string, args ...any) {
 	k.book.Problems = append(k.book.Problems, Problem{e.Date, e.Account, e.Symbol, fmt.Sprintf(format, args...)})
+}
+
+func (k *keeper) account(id string) portfolio.Account {
+	if owner, ok := k.accounts[id]; ok {
+		return owner
+	}
+	return portfolio.Unlisted(id)
 }
 
 func (k *keeper) holding(account, symbol string) *holding {
@@ -110,111 +132,32 @@ func (k *keeper) holding(account, symbol string) *holding {
 	if h, ok := k.holdings[at]; ok {
 		return h
 	}
-	owner, ok := k.accounts[account]
-	if !ok {
-		owner = portfolio.Unlisted(account)
-	}
-	h := &holding{account: owner}
+	h := &holding{account: k.account(account), symbol: symbol}
 	k.holdings[at] = h
 	k.bySymbol[symbol] = append(k.bySymbol[symbol], h)
 	return h
 }
 
-func (k *keeper) buy(e event) {
-	k.purchases++
-	bought := &lot{bought: e.Date, Lot: Lot{
-		Purchase: k.purchases, Account: e.Account, Symbol: e.Symbol, Acquired: e.Date, HoldingSince: e.Date,
+// buy makes the lot of a purchase, which lies nowhere until its row comes. The fills of an order are
+// one purchase.
+func (k *keeper) buy(e *event) {
+	fill := order{e.Account, e.Symbol, e.Order}
+	number, more := k.orders[fill]
+	if !more || e.Order == "" || e.Action != portfolio.Buy {
+		k.purchases++
+		number = k.purchases
+	}
+	if e.Order != "" && e.Action == portfolio.Buy {
+		k.orders[fill] = number
+	}
+	e.lot = &lot{bought: e.Date, Lot: Lot{
+		Purchase: number, Account: e.Account, Symbol: e.Symbol, Acquired: e.Date, HoldingSince: e.Date,
 		Quantity: e.Quantity, Basis: e.Cost(), Reinvested: e.Action == portfolio.Reinvest,
 	}}
-	h := k.holding(e.Account, e.Symbol)
-	h.add(bought)
-	k.note(h, bought)
+	k.note(k.account(e.Account).Kind, e.lot)
 }
 
-// add puts a lot among the others by its day.
-func (h *holding) add(l *lot) {
-	i := len(h.lots)
-	for i > 0 && h.lots[i-1].Acquired.After(l.Acquired) {
-		i--
-	}
-	h.lots = slices.Insert(h.lots, i, l)
-}
-
-// cut takes the first n shares out of the lot at i, which stays what it was for the rest of them,
-// and puts them before it. What can't be divided stays with the rest. A lot that has no more than
-// n shares is returned as it is.
-func (h *holding) cut(i int, n portfolio.Decimal) *lot {
-	l := h.lots[i]
-	if l.Quantity.Cmp(n) <= 0 {
-		return l
-	}
-	piece := *l
-	piece.Quantity = n
-	piece.Basis = l.Basis.Share(n, l.Quantity)
-	piece.Deferred = l.Deferred.Share(n, l.Quantity)
-	piece.each = l.each
-	l.Basis = l.Basis.Sub(piece.Basis)
-	l.Deferred = l.Deferred.Sub(piece.Deferred)
-	l.Quantity = l.Quantity.Sub(n)
-	h.lots = slices.Insert(h.lots, i, &piece)
-	return &piece
-}
-
-// take removes up to n shares and returns them as lots: first those that the transaction names,
-// then by the account's method. What is missing is the last result.
-func (h *holding) take(t *portfolio.Transaction, n portfolio.Decimal) (taken []*lot, missing portfolio.Decimal) {
-	named, naming := t.NamedLot()
-	for n.Sign() > 0 && len(h.lots) > 0 {
-		i := h.next(named, naming)
-		l := h.cut(i, n)
-		n = n.Sub(l.Quantity)
-		h.lots = slices.Delete(h.lots, i, i+1)
-		l.gone = true
-		taken = append(taken, l)
-	}
-	return taken, n
-}
-
-// next is the lot that goes first: by the account's method, of those that are named as long as
-// there are any.
-func (h *holding) next(named portfolio.Date, naming bool) int {
-	first := 0
-	if naming {
-		first = max(slices.IndexFunc(h.lots, func(l *lot) bool { return l.Acquired == named }), 0)
-	}
-	if h.account.Method != portfolio.HIFO {
-		return first
-	}
-	best := first
-	naming = naming && h.lots[first].Acquired == named
-	for i, l := range h.lots {
-		if (!naming || l.Acquired == named) && l.costOfOne().Cmp(h.lots[best].costOfOne()) > 0 {
-			best = i
-		}
-	}
-	return best
-}
-
-// costOfOne is the basis of one share to a hundredth of a cent: below that, lots cost the same, and
-// the older goes first.
-func (l *lot) costOfOne() portfolio.Decimal {
-	if l.each.IsZero() {
-		l.each = l.Basis.Over(l.Quantity, 4)
-	}
-	return l.each
-}
-
-// names tells whether the holding has as many shares of the named day as are to go.
-func (h *holding) names(day portfolio.Date, n portfolio.Decimal) bool {
-	for _, l := range h.lots {
-		if l.Acquired == day {
-			n = n.Sub(l.Quantity)
-		}
-	}
-	return n.Sign() <= 0
-}
-
-func (k *keeper) checkNamed(e event, h *holding) {
+func (k *keeper) checkNamed(e *event, h *holding) {
 	day, naming := e.NamedLot()
 	switch {
 	case naming && !h.names(day, e.Quantity):
@@ -224,38 +167,127 @@ func (k *keeper) checkNamed(e event, h *holding) {
 	}
 }
 
-func (k *keeper) sell(e event) {
-	h := k.holding(e.Account, e.Symbol)
+// remove takes the shares of a row out of a holding, and how many of them came in without their
+// cost. What earlier rows did not bring, later rows of the day do, and that is said.
+func (k *keeper) remove(e *event, h *holding) (taken []*lot, unknown portfolio.Decimal) {
+	odd := false
+	if day, naming := e.NamedLot(); naming && day == e.date {
+		for !h.names(day, e.Quantity) && k.bring(e, h, &odd) {
+		}
+	}
 	k.checkNamed(e, h)
 	taken, missing := h.take(e.Transaction, e.Quantity)
-	k.explain(e, h, missing)
+	for missing.Cmp(h.unknown) > 0 && k.bring(e, h, &odd) {
+		var more []*lot
+		more, missing = h.take(e.Transaction, missing)
+		taken = append(taken, more...)
+	}
+	if odd {
+		k.problem(e, "some of the %s shares come in by later rows of this day, which are taken to be earlier; put the rows in the order of the day, or give each its time", e.Quantity)
+	}
+	return taken, k.explain(e, h, missing)
+}
+
+// bring does the next of the day's later rows that brings shares to a holding, if there is one. It is
+// odd, unless it is a transfer that arrived in an earlier row.
+func (k *keeper) bring(e *event, h *holding, odd *bool) bool {
+	if k.coming == nil {
+		k.coming = map[place][]*event{}
+		for i := range k.day {
+			switch d := &k.day[i]; {
+			case buys(d.Action) || d.Action == portfolio.TransferIn:
+				at := place{d.Account, d.Symbol}
+				k.coming[at] = append(k.coming[at], d)
+			case d.Action == portfolio.TransferOut && d.more != nil:
+				at := place{d.more.to, d.Symbol}
+				k.coming[at] = append(k.coming[at], d)
+			}
+		}
+	}
+	at := place{h.account.ID, h.symbol}
+	for len(k.coming[at]) > 0 {
+		next := k.coming[at][0]
+		k.coming[at] = k.coming[at][1:]
+		if next.done {
+			continue
+		}
+		k.take(next)
+		*odd = *odd || next.more == nil || next.more.date == e.date && next.more.row > e.row
+		return true
+	}
+	return false
+}
+
+// A row is what of a sale is one disposal: shares of one purchase that were held for the same time,
+// at a gain or at a loss.
+type row struct {
+	purchase int
+	since    portfolio.Date
+	loss     bool
+}
+
+type sold struct {
+	disposal int
+	loss     *loss
+}
+
+// write adds what a sale took of a lot to the disposals.
+func (k *keeper) write(d Disposal) {
+	key := row{d.Purchase, d.HoldingSince, d.atLoss()}
+	at, ok := k.rows[key]
+	if !ok {
+		at.disposal = len(k.book.Disposals)
+		k.book.Disposals = append(k.book.Disposals, d)
+		if key.loss {
+			at.loss = &loss{
+				disposal: at.disposal, symbol: d.Symbol, purchase: d.Purchase, acquired: d.Acquired, sold: d.Sold, held: d.Sold.Sub(d.HoldingSince),
+			}
+			k.today = append(k.today, at.loss)
+		}
+		k.rows[key] = at
+	} else {
+		all := &k.book.Disposals[at.disposal]
+		all.Quantity, all.Proceeds, all.Basis = all.Quantity.Add(d.Quantity), all.Proceeds.Add(d.Proceeds), all.Basis.Add(d.Basis)
+	}
+	if key.loss {
+		at.loss.shares, at.loss.amount = at.loss.shares.Add(d.Quantity), at.loss.amount.Sub(d.Gain())
+	}
+}
+
+// dispose writes down what the taken lots were sold for. Of retirement accounts nothing is
+// reported.
+func (k *keeper) dispose(e *event, h *holding, taken []*lot) {
 	if h.account.Kind != portfolio.Taxable {
 		return
 	}
 	k.sales++
+	clear(k.rows)
 	proceeds, quantity := e.Proceeds(), e.Quantity
 	for _, l := range taken {
 		part := proceeds.Share(l.Quantity, quantity)
 		proceeds, quantity = proceeds.Sub(part), quantity.Sub(l.Quantity)
-		d := Disposal{
-			Sale: k.sales, Purchase: l.Purchase, Account: e.Account, Symbol: e.Symbol, Acquired: l.Acquired, HoldingSince: l.HoldingSince, Sold: e.Date,
-			Quantity: l.Quantity, Proceeds: part, Basis: l.Basis,
-		}
-		if gain := d.Gain(); gain.Sign() < 0 {
-			k.today = append(k.today, &loss{
-				disposal: len(k.book.Disposals), symbol: e.Symbol, purchase: l.Purchase, acquired: l.Acquired, sold: e.Date,
-				held: e.Date.Sub(l.HoldingSince), shares: l.Quantity, amount: gain.Neg(),
-			})
-		}
-		k.book.Disposals = append(k.book.Disposals, d)
+		k.write(k.disposal(e, l, part, l.Basis))
 	}
+	k.untold(e, quantity, proceeds)
+}
+
+// disposal is what an event took of a lot.
+func (k *keeper) disposal(e *event, l *lot, proceeds, basis portfolio.Decimal) Disposal {
+	return Disposal{
+		Sale: k.sales, Action: e.Action, Purchase: l.Purchase, Account: e.Account, Symbol: e.Symbol, Acquired: l.Acquired, HoldingSince: l.HoldingSince, Sold: e.Date,
+		Quantity: l.Quantity, Proceeds: proceeds, Basis: basis,
+	}
+}
+
+// untold writes down what was paid for shares that no lot explains.
+func (k *keeper) untold(e *event, quantity, proceeds portfolio.Decimal) {
 	if quantity.Sign() > 0 {
 		k.book.Untold = append(k.book.Untold, Untold{e.Account, e.Symbol, e.Date, quantity, proceeds})
 	}
 }
 
 // explain says what is odd about shares that went and were not in any lot.
-func (k *keeper) explain(e event, h *holding, missing portfolio.Decimal) (unknown portfolio.Decimal) {
+func (k *keeper) explain(e *event, h *holding, missing portfolio.Decimal) (unknown portfolio.Decimal) {
 	if missing.Sign() <= 0 {
 		return unknown
 	}
@@ -270,78 +302,12 @@ func (k *keeper) explain(e event, h *holding, missing portfolio.Decimal) (unknow
 	return unknown
 }
 
-// mostShares is more than any lot has; beyond it a history is nonsense, and slow to compute.
-var mostShares = portfolio.NewDecimal(1, 18)
-
-// quantityDecimals is how fine shares are counted after a split: finer than any broker does, and so
-// that a third, which a file can only write as 0.333333333333, gives whole shares again.
-const quantityDecimals = 9
-
-func (k *keeper) split(e event) {
-	if e.more != nil {
-		k.problem(e, "accounts tell different ratios of this split; %s is taken, not %s", e.Quantity, e.more.odd)
-	}
-	scale := ratio(e.Quantity)
-	k.book.Splits[e.Symbol] = append(k.book.Splits[e.Symbol], Split{e.date, e.Quantity})
-	for _, h := range k.bySymbol[e.Symbol] {
-		for _, l := range h.lots {
-			if l.Quantity.Mul(e.Quantity).Cmp(mostShares) > 0 {
-				k.problem(e, "the split makes more than %s shares of a lot; it is left out", mostShares)
-				return
-			}
-		}
-	}
-	for _, h := range k.bySymbol[e.Symbol] {
-		for _, l := range h.lots {
-			l.Quantity, l.each = scale(l.Quantity), portfolio.Decimal{}
-		}
-		h.unknown = scale(h.unknown)
-	}
-	for _, p := range k.losses { // those that wait for a purchase among them
-		if p.symbol == e.Symbol {
-			p.shares = scale(p.shares)
-		}
-	}
-	for i := range k.doubtful {
-		if p := &k.doubtful[i]; p.symbol == e.Symbol {
-			p.quantity = scale(p.quantity)
-		}
-	}
-}
-
-// ratio makes a function of a split's ratio. One share for n can't be written as a decimal in most
-// cases, so what is near it is taken for it.
-func ratio(r portfolio.Decimal) func(portfolio.Decimal) portfolio.Decimal {
-	const most = 1000
-	one := portfolio.NewDecimal(1, 0)
-	if r.Sign() > 0 && r.Cmp(one) < 0 {
-		n := one.Over(r, 0)
-		if n.Cmp(portfolio.NewDecimal(most, 0)) <= 0 && alike(one, r.Mul(n)) {
-			return func(shares portfolio.Decimal) portfolio.Decimal {
-				return notNothing(shares.Over(n, quantityDecimals), shares.Mul(r))
-			}
-		}
-	}
-	return func(shares portfolio.Decimal) portfolio.Decimal {
-		scaled := shares.Mul(r)
-		return notNothing(scaled.Round(quantityDecimals), scaled)
-	}
-}
-
-// notNothing is the rounded number of shares, unless that is none: dust keeps its cost.
-func notNothing(rounded, exact portfolio.Decimal) portfolio.Decimal {
-	if rounded.IsZero() {
-		return exact
-	}
-	return rounded
-}
-
 // arrive takes in shares from outside the household's accounts. They were not bought now, so they
 // replace nothing, unless their note says that they were bought within the window.
-func (k *keeper) arrive(e event) {
+func (k *keeper) arrive(e *event) {
 	h := k.holding(e.Account, e.Symbol)
 	cost := e.Cost()
-	if cost.IsZero() {
+	if cost.IsZero() && !e.FreeOfCost {
 		h.unknown = h.unknown.Add(e.Quantity)
 		return
 	}
@@ -354,19 +320,17 @@ func (k *keeper) arrive(e event) {
 		Purchase: k.purchases, Account: e.Account, Symbol: e.Symbol, Acquired: day, HoldingSince: day,
 		Quantity: e.Quantity, Basis: cost,
 	}}
-	h.add(arrived)
 	if named {
 		arrived.bought = day
-		k.note(h, arrived)
+		k.note(h.account.Kind, arrived)
 	}
+	h.place(arrived)
 }
 
 // leave takes shares out of an account, and into another of the household's as they are.
-func (k *keeper) leave(e event) {
+func (k *keeper) leave(e *event) {
 	from := k.holding(e.Account, e.Symbol)
-	k.checkNamed(e, from)
-	taken, missing := from.take(e.Transaction, e.Quantity)
-	unknown := k.explain(e, from, missing)
+	taken, unknown := k.remove(e, from)
 	if e.more == nil {
 		return
 	}
@@ -378,15 +342,16 @@ func (k *keeper) leave(e event) {
 	for _, l := range taken {
 		cost = cost.Add(l.Basis)
 	}
-	if said := e.more.cost; !said.IsZero() && said.Cmp(cost) != 0 {
-		k.problem(e, "the shares arrived in %s at a cost of %s; those that left cost %s, which is kept", e.more.to, said.Money(), cost.Money())
+	if e.more.said && e.more.cost.Cmp(cost) != 0 {
+		k.problem(e, "the shares arrived in %s at a cost of %s; those that left cost %s, which is kept", e.more.to, e.more.cost.Money(), cost.Money())
 	}
 	for _, l := range taken {
 		l.Account, l.gone = e.more.to, false
-		to.add(l)
-		if w := k.group(l.Symbol); !l.bought.IsZero() && !l.replaces && to.account.Kind != portfolio.K401 && !slices.Contains(w.recent, l) {
-			w.remember(l)
+		to.place(l)
+		if to.account.Kind != portfolio.K401 {
+			k.remember(l)
 		}
+		l.from = nil
 	}
 	to.unknown = to.unknown.Add(unknown)
 }
@@ -394,25 +359,33 @@ func (k *keeper) leave(e event) {
 // close writes down what is left.
 func (k *keeper) close() {
 	b := k.book
-	b.groups, b.washing = k.groups, k.washing
+	k.checkMergers()
+	b.groups, b.recent = k.groups, map[string][]*lot{}
 	b.doubtful = slices.DeleteFunc(k.doubtful, func(p purchase) bool { return p.date.Before(b.AsOf.Add(-WashDays)) })
-	for _, w := range k.washing {
-		w.forget(b.AsOf)
+	for name, w := range k.washing {
+		w.recent.walk(b.AsOf.Add(-WashDays), b.AsOf, func(l *lot) (keep, more bool) {
+			if l.waits() {
+				b.recent[name] = append(b.recent[name], l)
+			}
+			return true, true
+		})
 	}
 	var open []*lot
 	for at, h := range k.holdings {
 		quantity, inLots := h.unknown, portfolio.Decimal{}
-		for _, l := range h.lots {
-			inLots = inLots.Add(l.Quantity)
+		for _, s := range h.shelves {
+			for _, l := range s.lots {
+				inLots = inLots.Add(l.Quantity)
+			}
+			open = append(open, s.lots...)
 		}
-		open = append(open, h.lots...)
 		if quantity = quantity.Add(inLots); quantity.Sign() > 0 {
 			b.Positions = append(b.Positions, Position{at.account, at.symbol, quantity, inLots})
 		}
 	}
 	slices.SortFunc(open, func(x, y *lot) int {
 		return cmp.Or(strings.Compare(x.Symbol, y.Symbol), strings.Compare(x.Account, y.Account), x.Acquired.Compare(y.Acquired),
-			x.Purchase-y.Purchase, x.HoldingSince.Compare(y.HoldingSince), x.Basis.Cmp(y.Basis))
+			x.Purchase-y.Purchase, x.HoldingSince.Compare(y.HoldingSince), x.Basis.Cmp(y.Basis), compareAge(x, y))
 	})
 	b.Lots = make([]Lot, len(open))
 	for i, l := range open {

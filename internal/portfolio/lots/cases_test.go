@@ -27,7 +27,7 @@ func TestCases(t *testing.T) {
 		t.Fatal(err)
 	}
 	cases := parseCases(t, string(data))
-	if len(cases) < 41 {
+	if len(cases) < 160 {
 		t.Errorf("%d cases", len(cases))
 	}
 	for _, c := range cases {
@@ -35,9 +35,9 @@ func TestCases(t *testing.T) {
 			if c.authority == "" {
 				t.Error("it names no authority")
 			}
-			for _, reversed := range []bool{false, true} { // the order of rows makes no difference
+			for _, reversed := range []bool{false, true} { // the order of days makes no difference
 				if reversed {
-					slices.Reverse(c.history)
+					slices.SortStableFunc(c.history, func(a, b portfolio.Transaction) int { return b.Date.Compare(a.Date) })
 				}
 				b := Build(c.history, c.rules, c.asOf)
 				if diff := cmp.Diff(c.want["gains"], gainLines(b)); diff != "" {
@@ -66,6 +66,9 @@ func gainLines(b *Book) (lines []string) {
 			term = "long"
 		}
 		line := fmt.Sprintf("%s %s %s %s %s %s %s", d.Symbol, d.Acquired, d.Sold, d.Quantity, d.Proceeds, d.Basis, term)
+		if d.Action != portfolio.Sell {
+			line += " " + string(d.Action)
+		}
 		line += optional(" disallowed ", d.Disallowed) + optional(" permanent ", d.Permanent) + optional(" unsettled ", d.Unsettled)
 		lines = append(lines, line)
 	}
@@ -163,10 +166,28 @@ func transaction(t *testing.T, line string) portfolio.Transaction {
 	t.Helper()
 	line, note, _ := strings.Cut(line, " note ")
 	words := strings.Fields(line)
-	row := portfolio.Transaction{Date: day(t, words[0]), Account: words[1], Action: portfolio.Action(words[2]), Symbol: words[3], Note: note}
-	for i, into := range []*portfolio.Decimal{&row.Quantity, &row.Price, &row.Fees} {
-		if len(words) > 4+i {
-			*into = number(t, words[4+i])
+	date, clock, _ := strings.Cut(words[0], "T")
+	row := portfolio.Transaction{Date: day(t, date), Account: words[1], Action: portfolio.Action(words[2]), Symbol: words[3], Note: note}
+	if clock != "" {
+		var err error
+		if row.Time, err = portfolio.ParseClock(clock); err != nil {
+			t.Fatal(err)
+		}
+	}
+	numbers := []*portfolio.Decimal{&row.Quantity, &row.Price, &row.Fees}
+	for i := 4; i < len(words); i++ {
+		switch words[i] {
+		case "order", "into":
+			*map[string]*string{"order": &row.Order, "into": &row.Into}[words[i]] = words[i+1]
+			i++
+		case "amount", "ratio", "basis_share", "into_price":
+			*map[string]*portfolio.Decimal{"amount": &row.Amount, "ratio": &row.Ratio, "basis_share": &row.BasisShare, "into_price": &row.IntoPrice}[words[i]] = number(t, words[i+1])
+			i++
+		case "free":
+			row.FreeOfCost = true
+		default:
+			*numbers[0] = number(t, words[i])
+			numbers = numbers[1:]
 		}
 	}
 	return row

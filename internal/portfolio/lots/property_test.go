@@ -23,15 +23,15 @@ var household = Rules{Accounts: []portfolio.Account{
 	{ID: "K", Kind: portfolio.K401, Method: portfolio.FIFO},
 }}
 
-// A generator makes histories that are possible: nothing is sold that is not held. An account
-// buys a symbol at most once a day, so that lots are told apart by their day, and a split is the
-// first of its day.
+// A generator makes histories that are possible: nothing is sold that is not held. A plain one buys
+// and sells, each symbol and account once a day. A rich one does everything, several times a day.
+// What a company decides comes on a day before anything else is done.
 type generator struct {
 	*rand.Rand
 	held     map[place]int
-	bought   map[string]bool
+	done     map[string]bool
 	history  []portfolio.Transaction
-	rich     bool           // with splits, transfers, fees, named lots and a 401(k)
+	rich     bool
 	moved    portfolio.Date // of the last transfer: one a day
 	fraction int            // quantities are whole over this
 }
@@ -39,30 +39,62 @@ type generator struct {
 func (g *generator) date() portfolio.Date { return portfolio.NewDate(2023, 11, 1).Add(g.IntN(180)) }
 
 func generate(seed uint64, rich bool, fraction int) []portfolio.Transaction {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1)), held: map[place]int{}, bought: map[string]bool{}, rich: rich, fraction: fraction}
-	days := make([]portfolio.Date, 4+g.IntN(20))
-	for i := range days {
-		days[i] = g.date()
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1)), held: map[place]int{}, done: map[string]bool{}, rich: rich, fraction: fraction}
+	steps := 4 + g.IntN(20)
+	if rich {
+		steps *= 2
 	}
-	slices.SortFunc(days, portfolio.Date.Compare)
-	for _, d := range days {
+	dates := make([]portfolio.Date, steps)
+	for i := range dates {
+		dates[i] = g.date()
+		if i > 0 && rich && g.IntN(4) == 0 {
+			dates[i] = dates[i-1]
+		}
+	}
+	slices.SortFunc(dates, portfolio.Date.Compare)
+	for _, d := range dates {
 		g.step(d)
+	}
+	if rich {
+		g.disorder()
 	}
 	return g.history
 }
 
-func (g *generator) step(d portfolio.Date) {
-	accounts := 3
-	if g.rich {
-		accounts = 4
+// disorder gives the rows of some days their times, in which they were made, and puts the rows of some
+// days in another order.
+func (g *generator) disorder() {
+	for first := 0; first < len(g.history); {
+		last := first
+		for last < len(g.history) && g.history[last].Date == g.history[first].Date {
+			last++
+		}
+		day := g.history[first:last]
+		timed, mixed := g.IntN(2) == 0, g.IntN(3) == 0
+		for i := range day {
+			if timed || g.IntN(3) == 0 {
+				day[i].Time = portfolio.NewClock(10, i, 0)
+			}
+		}
+		if mixed && !slices.ContainsFunc(day, func(t portfolio.Transaction) bool { return t.Action == portfolio.TransferOut || decided(t.Action) }) {
+			g.Shuffle(len(day), func(i, j int) { day[i], day[j] = day[j], day[i] })
+		}
+		first = last
 	}
-	at := place{household.Accounts[g.IntN(accounts)].ID, []string{"X", "X", "Y"}[g.IntN(3)]}
+}
+
+func (g *generator) step(d portfolio.Date) {
+	accounts, symbols := 3, []string{"X", "X", "Y"}
+	if g.rich {
+		accounts, symbols = 4, []string{"X", "X", "X", "Y", "Z"}
+	}
+	at := place{household.Accounts[g.IntN(accounts)].ID, symbols[g.IntN(len(symbols))]}
 	row := portfolio.Transaction{Date: d, Account: at.account, Symbol: at.symbol, Price: portfolio.NewDecimal(int64(500+g.IntN(1500)), -2)}
 	if g.rich {
 		row.Fees = portfolio.NewDecimal(int64(g.IntN(300)), -2)
 	}
-	switch choice := g.IntN(10); {
-	case choice < 4 && g.held[at] > 0:
+	switch choice := g.IntN(20); {
+	case choice < 8 && g.held[at] > 0:
 		n := 1 + g.IntN(g.held[at])
 		g.held[at] -= n
 		row.Action, row.Quantity = portfolio.Sell, g.shares(n)
@@ -76,30 +108,94 @@ func (g *generator) step(d portfolio.Date) {
 		row.Action, row.Quantity, row.Price, row.Fees = portfolio.TransferOut, g.shares(n), portfolio.Decimal{}, portfolio.Decimal{}
 		g.history = append(g.history, row)
 		row.Action, row.Account = portfolio.TransferIn, other.account
-	case choice == 9 && g.rich && endOf(g.history).Before(d):
-		row.Account = "A" // two accounts that tell a split within a week tell the same one
-		row.Action, row.Quantity = portfolio.Split, portfolio.NewDecimal(int64(2+g.IntN(2)), 0)
-		ratio := 2
-		if row.Quantity.Cmp(portfolio.NewDecimal(3, 0)) == 0 {
-			ratio = 3
+	case choice == 9 && g.rich:
+		row.Action, row.Quantity = portfolio.BuyCall, g.shares(1+g.IntN(20))
+	case choice < 13 && g.rich && endOf(g.history).Before(d):
+		row.Fees = portfolio.Decimal{}
+		if !g.decision(&row, at) {
+			return
 		}
-		for p := range g.held {
-			if p.symbol == at.symbol {
-				g.held[p] *= ratio
-			}
-		}
-	case g.bought[at.account+at.symbol+d.String()]:
+	case !g.rich && g.done[at.account+at.symbol+d.String()]:
 		return
 	default:
 		n := 1 + g.IntN(20)
 		g.held[at] += n
-		g.bought[at.account+at.symbol+d.String()] = true
+		g.done[at.account+at.symbol+d.String()] = true
 		row.Action, row.Quantity = portfolio.Buy, g.shares(n)
 		if g.IntN(4) == 0 {
 			row.Action = portfolio.Reinvest
+		} else if g.rich && g.IntN(3) == 0 {
+			row.Order = []string{"o1", "o2"}[g.IntN(2)]
+			g.history = append(g.history, row)
+			g.held[at] += n
+			row.Price = row.Price.Add(portfolio.NewDecimal(int64(g.IntN(3)), -2))
 		}
 	}
 	g.history = append(g.history, row)
+}
+
+// decision makes what a company decides of a row, if it can. An account's name makes no difference to
+// a fact of the symbol; two that tell it within a week tell the same one.
+func (g *generator) decision(row *portfolio.Transaction, at place) bool {
+	into := []string{"X", "Y", "Z"}[g.IntN(3)]
+	for into == at.symbol {
+		into = []string{"X", "Y", "Z"}[g.IntN(3)]
+	}
+	many := 1 + g.IntN(3)
+	price := row.Price
+	switch g.IntN(5) {
+	case 0:
+		row.Account = "A"
+		row.Action, row.Quantity = portfolio.Split, portfolio.NewDecimal(int64(many+1), 0)
+		for p := range g.held {
+			if p.symbol == at.symbol {
+				g.held[p] *= many + 1
+			}
+		}
+	case 1:
+		row.Account = "A"
+		row.Action, row.Into, row.Quantity, row.Price = portfolio.Rename, into, portfolio.Decimal{}, portfolio.Decimal{}
+		g.toOther(at.symbol, into, 1)
+		for p := range g.held {
+			if p.symbol == at.symbol {
+				g.held[p] = 0
+			}
+		}
+	case 2:
+		row.Account = "A"
+		row.Action, row.Into, row.Quantity, row.Price = portfolio.Spinoff, into, portfolio.Decimal{}, portfolio.Decimal{}
+		row.Ratio, row.BasisShare = portfolio.NewDecimal(int64(many), 0), portfolio.NewDecimal(int64(1+g.IntN(99)), -2)
+		g.toOther(at.symbol, into, many)
+	case 3:
+		n := g.held[at]
+		if n == 0 {
+			return false
+		}
+		row.Action, row.Quantity = portfolio.Merger, g.shares(n)
+		g.held[at] = 0
+		if g.IntN(3) == 0 {
+			return true
+		}
+		row.Into, row.Ratio, row.Price = into, portfolio.NewDecimal(int64(many), 0), portfolio.Decimal{}
+		g.held[place{at.account, into}] += many * n
+		if g.IntN(2) == 0 {
+			row.Price, row.IntoPrice = price.Mul(portfolio.NewDecimal(int64(1+g.IntN(9)), -1)), portfolio.NewDecimal(int64(1+g.IntN(1000)), -2)
+		}
+	default:
+		if g.held[at] == 0 {
+			return false
+		}
+		row.Action, row.Quantity = portfolio.ReturnOfCapital, g.shares(1+g.IntN(g.held[at]))
+		row.Price = price.Mul(portfolio.NewDecimal(int64(1+g.IntN(9)), -1))
+	}
+	return true
+}
+
+// toOther gives all accounts shares of another symbol.
+func (g *generator) toOther(symbol, into string, each int) {
+	for _, a := range household.Accounts {
+		g.held[place{a.ID, into}] += each * g.held[place{a.ID, symbol}]
+	}
 }
 
 func (g *generator) shares(n int) portfolio.Decimal {
@@ -109,7 +205,7 @@ func (g *generator) shares(n int) portfolio.Decimal {
 func lines(history []portfolio.Transaction) string {
 	var b strings.Builder
 	for _, t := range history {
-		fmt.Fprintf(&b, "%s %s %s %s %s %s\n", t.Date, t.Account, t.Action, t.Symbol, t.Quantity, t.Price)
+		fmt.Fprintf(&b, "%s %s %s %s %s %s %s %s %s %s %s %s %s %s\n", t.Date, t.Time, t.Account, t.Action, t.Symbol, t.Quantity, t.Price, t.Fees, t.Note, t.Order, t.Into, t.Ratio, t.BasisShare, t.IntoPrice)
 	}
 	return b.String()
 }
@@ -149,23 +245,34 @@ func sum[T any](list []T, of func(T) portfolio.Decimal) (total portfolio.Decimal
 	return total
 }
 
-// What came in is sold or still there.
+// What came in is sold or still there, under whatever name, and as many as companies made of it.
 func TestQuantityIsConserved(t *testing.T) {
 	forHistories(t, true, func(history []portfolio.Transaction) string {
 		want := map[place]portfolio.Decimal{}
-		for _, row := range history {
+		for _, row := range inOrder(history) {
 			at := place{row.Account, row.Symbol}
 			switch row.Action {
 			case portfolio.Sell, portfolio.TransferOut:
 				want[at] = want[at].Sub(row.Quantity)
-			case portfolio.Split:
-				for p := range want {
-					if p.symbol == row.Symbol {
-						want[p] = want[p].Mul(row.Quantity)
+			case portfolio.Buy, portfolio.Reinvest, portfolio.TransferIn:
+				want[at] = want[at].Add(row.Quantity)
+			case portfolio.Merger:
+				want[at] = want[at].Sub(row.Quantity)
+				at.symbol = row.Into
+				want[at] = want[at].Add(row.Quantity.Mul(row.Ratio))
+			case portfolio.Split, portfolio.Rename, portfolio.Spinoff:
+				for _, a := range household.Accounts {
+					old, other := place{a.ID, row.Symbol}, place{a.ID, row.Into}
+					switch row.Action {
+					case portfolio.Split:
+						want[old] = want[old].Mul(row.Quantity)
+					case portfolio.Rename:
+						want[old], want[other] = portfolio.Decimal{}, want[other].Add(want[old])
+					default:
+						want[other] = want[other].Add(want[old].Mul(row.Ratio))
 					}
 				}
-			default:
-				want[at] = want[at].Add(row.Quantity)
+			case portfolio.Dividend, portfolio.ReturnOfCapital, portfolio.BuyCall:
 			}
 		}
 		b := Build(history, household, endOf(history))
@@ -188,7 +295,7 @@ func TestQuantityIsConserved(t *testing.T) {
 func taxable(account string) bool { return account == "A" || account == "C" }
 
 // What was paid, and what losses moved into bases, is in the bases of what was sold and of what is
-// still there.
+// still there, or was paid back as capital. Of that, what is beyond the basis is a gain.
 func TestBasisIsConserved(t *testing.T) {
 	forHistories(t, true, func(history []portfolio.Transaction) string {
 		b := Build(history, household, endOf(history))
@@ -206,8 +313,19 @@ func TestBasisIsConserved(t *testing.T) {
 			}
 			return none
 		})
-		if in, left := paid.Add(deferred), out.Add(open); in.Cmp(left) != 0 {
-			return fmt.Sprintf("%s paid and %s deferred in, %s out and %s open", paid, deferred, out, open)
+		returned := sum(history, func(t portfolio.Transaction) (none portfolio.Decimal) {
+			if taxable(t.Account) && t.Action == portfolio.ReturnOfCapital {
+				return t.Proceeds()
+			}
+			return none
+		}).Sub(sum(b.Disposals, func(d Disposal) (none portfolio.Decimal) {
+			if d.Action == portfolio.ReturnOfCapital {
+				return d.Proceeds
+			}
+			return none
+		}))
+		if in, left := paid.Add(deferred), out.Add(open).Add(returned); in.Cmp(left) != 0 {
+			return fmt.Sprintf("%s paid and %s deferred in, %s out, %s returned and %s open", paid, deferred, out, returned, open)
 		}
 		return ""
 	})
@@ -326,13 +444,20 @@ func TestSplitChangesNothing(t *testing.T) {
 	})
 }
 
-// The order of rows makes no difference.
+// The order of days makes no difference, nor that of rows that have a time.
 func TestOrderMakesNoDifference(t *testing.T) {
 	shuffle := rand.New(rand.NewPCG(7, 7))
 	forHistories(t, true, func(history []portfolio.Transaction) string {
 		want := Build(history, household, endOf(history))
-		other := slices.Clone(history)
-		shuffle.Shuffle(len(other), func(i, j int) { other[i], other[j] = other[j], other[i] })
+		var other []portfolio.Transaction
+		for _, i := range shuffle.Perm(400) {
+			d := portfolio.NewDate(2023, 11, 1).Add(i)
+			for _, row := range history {
+				if row.Date == d {
+					other = append(other, row)
+				}
+			}
+		}
 		got := Build(other, household, endOf(history))
 		return cmp.Diff(gainLines(want), gainLines(got)) + cmp.Diff(lotLines(want), lotLines(got))
 	})
@@ -361,7 +486,7 @@ func TestIfSold(t *testing.T) {
 		end := endOf(history).Add(1)
 		b := Build(history, household, end)
 		for _, l := range b.Lots {
-			if l.Account != "A" || l.HoldingSince != l.Acquired {
+			if l.Account != "A" || l.HoldingSince != l.Acquired || l.Basis.IsZero() {
 				continue
 			}
 			loss := l.Basis

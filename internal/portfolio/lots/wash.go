@@ -2,7 +2,9 @@ package lots
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 )
@@ -14,13 +16,15 @@ const WashDays = 30
 type groups struct {
 	of      map[string]string // a symbol's group, where it is not its own
 	similar map[string][]int  // the groups in which a symbol has doubtful relatives
+	said    map[string]bool   // symbols that the owner has put into a group
+	renamed int
 }
 
 func newGroups(rules Rules) groups {
-	g := groups{map[string]string{}, map[string][]int{}}
+	g := groups{of: map[string]string{}, similar: map[string][]int{}, said: map[string]bool{}}
 	for _, group := range rules.Identical {
 		for _, symbol := range group {
-			g.of[symbol] = group[0]
+			g.of[symbol], g.said[symbol] = group[0], true
 		}
 	}
 	for i, group := range rules.Similar {
@@ -38,11 +42,28 @@ func (g groups) name(symbol string) string {
 	return symbol
 }
 
+// rename lets a symbol's new name take its place in its group. The old name can be another's from then
+// on, unless the owner has put it into the group.
+func (g *groups) rename(old, into string) {
+	from, to := g.name(old), g.name(into)
+	for symbol, name := range g.of {
+		if name == from {
+			g.of[symbol] = to
+		}
+	}
+	g.of[from] = to
+	if !g.said[old] {
+		g.renamed++
+		g.of[old] = fmt.Sprintf("%s (%d)", old, g.renamed) // no symbol has blanks
+	}
+	g.similar[into] = slices.Concat(g.similar[into], g.similar[old])
+}
+
 // doubtful tells whether nobody knows if a purchase replaces shares of a symbol: a 401(k) bought
-// the same, or anyone bought something similar.
+// the same, or anyone bought something similar, or the right to buy one of them.
 func (g groups) doubtful(p purchase, sold string) bool {
 	if g.name(p.symbol) == g.name(sold) {
-		return p.kind == portfolio.K401
+		return p.call || p.kind == portfolio.K401
 	}
 	return slices.ContainsFunc(g.similar[sold], func(group int) bool { return slices.Contains(g.similar[p.symbol], group) })
 }
@@ -59,6 +80,12 @@ type loss struct {
 	amount   portfolio.Decimal
 }
 
+// compareLosses is the order of losses of one day. For the rule, its sales have none; then it is that
+// in which the shares were acquired (Reg. 1.1091-1(b)).
+func compareLosses(x, y *loss) int {
+	return cmp.Or(x.acquired.Compare(y.acquired), x.purchase-y.purchase)
+}
+
 // part takes out what n of the sold shares lost.
 func (p *loss) part(n portfolio.Decimal) portfolio.Decimal {
 	part := p.amount.Share(n, p.shares)
@@ -73,14 +100,68 @@ type purchase struct {
 	symbol   string
 	kind     portfolio.Kind
 	quantity portfolio.Decimal
+	call     bool // the right to buy
 }
 
-// washing is the state of a group: losses that a purchase can still wash, earliest first, and
-// purchases that a loss can still be washed by, earliest first.
+// A line is things by day, of one day first come first served.
+type line[T any] struct{ days []queue[T] }
+
+type queue[T any] struct {
+	day    portfolio.Date
+	things []T
+}
+
+func (q *line[T]) search(day portfolio.Date) int {
+	return sort.Search(len(q.days), func(i int) bool { return !q.days[i].day.Before(day) })
+}
+
+// put adds a thing as the last of its day.
+func (q *line[T]) put(day portfolio.Date, things ...T) {
+	i := q.search(day)
+	if i == len(q.days) || q.days[i].day != day {
+		q.days = slices.Insert(q.days, i, queue[T]{day: day})
+	}
+	q.days[i].things = append(q.days[i].things, things...)
+}
+
+// join adds another line; things of one day are put in order.
+func (q *line[T]) join(other line[T], order func(x, y T) int) {
+	for _, d := range other.days {
+		q.put(d.day, d.things...)
+		slices.SortStableFunc(q.days[q.search(d.day)].things, order)
+	}
+}
+
+// drop forgets the days before one.
+func (q *line[T]) drop(before portfolio.Date) { q.days = q.days[q.search(before):] }
+
+// walk shows the things of some days in turn, as long as more are wanted, and drops those that are
+// not to be kept. It takes as long as there are things that it shows.
+func (q *line[T]) walk(from, to portfolio.Date, visit func(thing T) (keep, more bool)) {
+	for i := q.search(from); i < len(q.days) && !q.days[i].day.After(to); i++ {
+		things := q.days[i].things
+		shown, kept, more := 0, 0, true
+		for shown < len(things) && more {
+			var keep bool
+			if keep, more = visit(things[shown]); keep {
+				things[kept] = things[shown]
+				kept++
+			}
+			shown++
+		}
+		copy(things[shown-kept:shown], things[:kept])
+		q.days[i].things = things[shown-kept:]
+		if !more {
+			return
+		}
+	}
+}
+
+// washing is the state of a group: losses that a purchase can still wash, and purchases that a loss
+// can still be washed by, earliest first.
 type washing struct {
-	pending []*loss
-	recent  []*lot
-	patient bool // shares may arrive late that were bought within a window
+	pending line[*loss]
+	recent  line[*lot]
 }
 
 func (k *keeper) group(symbol string) *washing {
@@ -93,97 +174,120 @@ func (k *keeper) group(symbol string) *washing {
 	return w
 }
 
-func within(a, b portfolio.Date) bool { return abs(a.Sub(b)) <= WashDays }
+// waits tells of a purchase that no loss has taken yet and that is still there.
+func (l *lot) waits() bool { return !l.gone && !l.replaces && !l.bought.IsZero() }
 
 // note tells the group of a purchase: it washes the earliest losses that wait for one, and what is
 // left of it waits for later ones.
-func (k *keeper) note(h *holding, l *lot) {
-	kind := h.account.Kind
-	l.untaxed = kind != portfolio.Taxable
+func (k *keeper) note(kind portfolio.Kind, l *lot) {
+	k.bought++
+	l.number, l.untaxed = k.bought, kind != portfolio.Taxable
 	if kind == portfolio.K401 || len(k.groups.similar[l.Symbol]) > 0 {
-		k.doubtful = append(k.doubtful, purchase{l.bought, l.Account, l.Symbol, kind, l.Quantity})
+		k.doubtful = append(k.doubtful, purchase{l.bought, l.Account, l.Symbol, kind, l.Quantity, false})
 	}
 	if kind == portfolio.K401 {
 		return
 	}
+	k.group(l.Symbol).pending.walk(l.bought.Add(-WashDays), l.bought.Add(WashDays), func(p *loss) (keep, more bool) {
+		k.match(p, l)
+		return p.shares.Sign() > 0, l.waits()
+	})
+	k.remember(l)
+}
+
+// remember keeps a purchase for losses to come, in order of its day. A piece of one that is kept comes
+// before the rest of it.
+func (k *keeper) remember(l *lot) {
+	if !l.waits() || l.listed {
+		return
+	}
+	l.listed = true
 	w := k.group(l.Symbol)
-	w.pending = slices.DeleteFunc(w.pending, func(p *loss) bool {
-		return p.shares.IsZero() || !w.patient && p.sold.Before(l.bought.Add(-WashDays))
-	})
-	for _, p := range w.pending {
-		if !within(p.sold, l.bought) {
-			continue
-		}
-		if k.match(p, h, l); l.replaces {
-			return
+	w.recent.drop(k.day[0].date.Add(-WashDays))
+	w.recent.put(l.bought, l)
+	if l.from != nil && l.from.listed {
+		things := w.recent.days[w.recent.search(l.bought)].things
+		if i := slices.Index(things, l.from); i >= 0 {
+			copy(things[i+1:], things[i:])
+			things[i] = l
 		}
 	}
-	w.remember(l)
-}
-
-// remember keeps a purchase for losses to come, in order of its day.
-func (w *washing) remember(l *lot) {
-	for len(w.recent) > 0 && w.recent[0].bought.Before(l.bought.Add(-WashDays)) {
-		w.recent = w.recent[1:]
-	}
-	i := len(w.recent)
-	for i > 0 && w.recent[i-1].bought.After(l.bought) {
-		i--
-	}
-	w.recent = slices.Insert(w.recent, i, l)
-}
-
-// forget drops the purchases that can't wash a loss of that day or later.
-func (w *washing) forget(day portfolio.Date) {
-	w.recent = slices.DeleteFunc(w.recent, func(l *lot) bool {
-		return l.gone || l.replaces || l.bought.Before(day.Add(-WashDays))
-	})
 }
 
 // wash finds purchases for the day's losses among those already made, and lets what is left wait
 // for later ones. The sold shares are gone by then, so none of them is a replacement.
 func (k *keeper) wash() {
-	// Of one day, nobody knows the order; then it is that in which the shares were acquired
-	// (Reg. 1.1091-1(b)).
-	slices.SortStableFunc(k.today, func(x, y *loss) int {
-		return cmp.Or(x.acquired.Compare(y.acquired), x.purchase-y.purchase)
-	})
+	slices.SortStableFunc(k.today, compareLosses)
 	for _, p := range k.today {
 		w := k.group(p.symbol)
-		w.forget(p.sold)
-		for _, l := range w.recent {
-			if l.Purchase == p.purchase || p.shares.IsZero() {
-				continue
+		w.recent.walk(p.sold.Add(-WashDays), p.sold, func(l *lot) (keep, more bool) {
+			if l.waits() && l.Purchase != p.purchase {
+				k.match(p, l)
 			}
-			k.match(p, k.holding(l.Account, l.Symbol), l)
-		}
+			l.listed = l.waits()
+			return l.listed, p.shares.Sign() > 0
+		})
 		if p.shares.Sign() > 0 {
-			w.pending = append(w.pending, p)
+			w.pending.put(p.sold, p)
+			k.losses = append(k.losses, p)
 		}
 	}
-	k.losses = append(k.losses, k.today...)
 	k.today = k.today[:0]
 }
 
 // match lets a lot replace as many of the sold shares as it can. If those are not all of it, they
-// become a lot of their own.
-func (k *keeper) match(p *loss, h *holding, l *lot) {
+// become a lot of their own, or join the piece before if that is alike.
+func (k *keeper) match(p *loss, l *lot) {
 	n := p.shares.Min(l.Quantity)
 	if n.IsZero() {
 		return
 	}
-	l = h.cut(slices.Index(h.lots, l), n)
+	whole, piece := l, l
+	if l.Quantity.Cmp(n) > 0 {
+		piece = l.cut(n)
+	}
 	amount := p.part(n)
-	l.replaces = true
+	piece.replaces = true
 	d := &k.book.Disposals[p.disposal]
 	d.Disallowed = d.Disallowed.Add(amount)
 	if l.untaxed {
 		d.Permanent = d.Permanent.Add(amount)
 	} else {
-		l.Basis, l.Deferred, l.each = l.Basis.Add(amount), l.Deferred.Add(amount), portfolio.Decimal{}
-		l.HoldingSince = l.HoldingSince.Add(-p.held)
+		piece.Basis, piece.Deferred = piece.Basis.Add(amount), piece.Deferred.Add(amount)
+		piece.HoldingSince = piece.HoldingSince.Add(-p.held)
 	}
 	d.Washes = append(d.Washes, Wash{Account: l.Account, Symbol: l.Symbol, Bought: l.bought, Quantity: n, Loss: amount, Permanent: l.untaxed})
+	whole.keep(piece)
+}
+
+// keep puts a piece of a lot, or all of it, where the lot is.
+func (l *lot) keep(piece *lot) {
+	last := l.last
+	switch joins := last != nil && !last.gone && last.home == l.home && last.like(piece); {
+	case joins:
+		last.Quantity, last.Basis, last.Deferred = last.Quantity.Add(piece.Quantity), last.Basis.Add(piece.Basis), last.Deferred.Add(piece.Deferred)
+		if piece == l {
+			if l.gone = true; l.home != nil {
+				l.home.remove(l)
+			}
+		}
+	case piece == l:
+		if l.home != nil {
+			l.home.change(l)
+		}
+	default:
+		if l.last = piece; l.home != nil {
+			l.home.set(piece)
+		} else {
+			l.pieces = append(l.pieces, piece)
+		}
+	}
+}
+
+// like tells of two pieces of one purchase whether each of their shares got the same loss, of the same
+// time: then they are one.
+func (l *lot) like(o *lot) bool {
+	return l.HoldingSince == o.HoldingSince && l.Deferred.Mul(o.Quantity).Cmp(o.Deferred.Mul(l.Quantity)) == 0
 }
 
 // A Sale is an open lot that could be sold on the day of its book, and what that would lose.
@@ -205,15 +309,16 @@ func (b *Book) IfSold(sales ...Sale) [][]Wash {
 	washes := make([][]Wash, len(sales))
 	for i, s := range sales {
 		p := &loss{symbol: s.Lot.Symbol, purchase: s.Lot.Purchase, sold: b.AsOf, shares: s.Lot.Quantity, amount: s.Loss}
-		if w := b.washing[b.groups.name(p.symbol)]; w != nil {
-			for _, by := range w.recent {
-				n := p.shares.Min(by.Quantity.Sub(used[by.ID]))
-				if sold[by.ID] || by.Purchase == p.purchase || n.IsZero() {
-					continue
-				}
-				used[by.ID] = used[by.ID].Add(n)
-				washes[i] = append(washes[i], Wash{Account: by.Account, Symbol: by.Symbol, Bought: by.bought, Quantity: n, Loss: p.part(n), Permanent: by.untaxed})
+		for _, by := range b.recent[b.groups.name(p.symbol)] {
+			if p.shares.IsZero() {
+				break
 			}
+			n := p.shares.Min(by.Quantity.Sub(used[by.ID]))
+			if sold[by.ID] || by.Purchase == p.purchase || n.IsZero() {
+				continue
+			}
+			used[by.ID] = used[by.ID].Add(n)
+			washes[i] = append(washes[i], Wash{Account: by.Account, Symbol: by.Symbol, Bought: by.bought, Quantity: n, Loss: p.part(n), Permanent: by.untaxed})
 		}
 		for j := range doubtful {
 			if b.groups.doubtful(doubtful[j], p.symbol) {
@@ -226,14 +331,16 @@ func (b *Book) IfSold(sales ...Sale) [][]Wash {
 	return washes
 }
 
-// label says what of the losses may be disallowed, though nobody knows.
-func (k *keeper) label() {
+// label says what of the losses before a day may be disallowed, though nobody knows.
+func (k *keeper) label(before portfolio.Date) {
 	slices.SortStableFunc(k.doubtful, func(x, y purchase) int { return x.date.Compare(y.date) })
-	for _, p := range k.losses {
+	for len(k.losses) > 0 && k.losses[0].sold.Before(before) {
+		p := k.losses[0]
+		k.losses = k.losses[1:]
 		d := &k.book.Disposals[p.disposal]
 		first, _ := slices.BinarySearchFunc(k.doubtful, p.sold.Add(-WashDays), func(x purchase, day portfolio.Date) int { return x.date.Compare(day) })
-		for i := first; i < len(k.doubtful) && within(k.doubtful[i].date, p.sold) && p.shares.Sign() > 0; i++ {
-			if !k.groups.doubtful(k.doubtful[i], p.symbol) {
+		for i := first; i < len(k.doubtful) && k.doubtful[i].date.Sub(p.sold) <= WashDays && p.shares.Sign() > 0; i++ {
+			if k.doubtful[i].quantity.IsZero() || !k.groups.doubtful(k.doubtful[i], p.symbol) {
 				continue
 			}
 			if w, ok := unsettled(p, &k.doubtful[i]); ok {
@@ -250,5 +357,5 @@ func unsettled(p *loss, by *purchase) (Wash, bool) {
 		return Wash{}, false
 	}
 	by.quantity = by.quantity.Sub(n)
-	return Wash{Account: by.account, Symbol: by.symbol, Bought: by.date, Quantity: n, Loss: p.part(n), Unsettled: true}, true
+	return Wash{Account: by.account, Symbol: by.symbol, Bought: by.date, Quantity: n, Loss: p.part(n), Unsettled: true, Call: by.call}, true
 }

@@ -1,0 +1,265 @@
+package lots
+
+import (
+	"cmp"
+	"container/heap"
+	"math"
+	"slices"
+
+	"github.com/signalbox-dev/signalbox/internal/portfolio"
+)
+
+// A lot is an open lot while the book is kept.
+type lot struct {
+	Lot
+	bought   portfolio.Date // when it counts as a purchase; a transfer alone is none
+	number   int            // of the row that bought it
+	replaces bool           // a loss already: each share does so once
+	untaxed  bool           // bought in a retirement account, so a loss that it replaces is lost
+	gone     bool           // sold, or out of the household
+	listed   bool           // among the purchases that a loss can be washed by
+
+	home     *holding // where it lies; none before its row has come
+	seq, sub int      // its place among the lots of its day: pieces come before the rest that they were cut from
+	cuts     int
+	at       int               // its place on its shelf
+	each     portfolio.Decimal // the basis of one share, to compare by
+	from     *lot              // what it was cut from
+	last     *lot              // the piece that was cut from it last
+	pieces   []*lot            // that were cut from it before its row came
+}
+
+// rest is the place of a lot that nothing was cut from, or of what is left of it.
+const rest = math.MaxInt
+
+// cut takes the first n shares out of a lot that has more. The lot stays what it was for the rest of
+// them. What can't be divided stays with the rest.
+func (l *lot) cut(n portfolio.Decimal) *lot {
+	piece := *l
+	piece.Quantity = n
+	piece.Basis = l.Basis.Share(n, l.Quantity)
+	piece.Deferred = l.Deferred.Share(n, l.Quantity)
+	piece.home, piece.from, piece.last, piece.pieces, piece.listed, piece.cuts = nil, l, nil, nil, false, 0
+	l.cuts++
+	piece.sub = l.cuts
+	l.Basis = l.Basis.Sub(piece.Basis)
+	l.Deferred = l.Deferred.Sub(piece.Deferred)
+	l.Quantity = l.Quantity.Sub(n)
+	return &piece
+}
+
+// compareAge is the order in which lots came: by their day, then by their row.
+func compareAge(a, b *lot) int {
+	return cmp.Or(a.Acquired.Compare(b.Acquired), cmp.Compare(a.seq, b.seq), cmp.Compare(a.sub, b.sub))
+}
+
+// A holding is one symbol in one account: its lots, by day, and the shares of which nobody said
+// what they cost.
+type holding struct {
+	account portfolio.Account
+	symbol  string
+	unknown portfolio.Decimal
+	byDay   map[portfolio.Date]*shelf
+	shelves shelves
+	seq     int
+}
+
+// A shelf has the lots of one day: a heap with the one that goes first at its top.
+type shelf struct {
+	lots    []*lot
+	dearest bool // the dearest goes first, not the oldest
+	at      int  // its place among the shelves
+}
+
+// first tells whether a goes before b.
+func (s *shelf) first(a, b *lot) bool {
+	if s.dearest {
+		if c := a.each.Cmp(b.each); c != 0 {
+			return c > 0
+		}
+	}
+	return compareAge(a, b) < 0
+}
+
+func (s *shelf) Len() int           { return len(s.lots) }
+func (s *shelf) Less(i, j int) bool { return s.first(s.lots[i], s.lots[j]) }
+func (s *shelf) Swap(i, j int) {
+	s.lots[i], s.lots[j] = s.lots[j], s.lots[i]
+	s.lots[i].at, s.lots[j].at = i, j
+}
+
+// Push is for container/heap.
+func (s *shelf) Push(x any) {
+	l := x.(*lot)
+	l.at = len(s.lots)
+	s.lots = append(s.lots, l)
+}
+
+// Pop is for container/heap.
+func (s *shelf) Pop() any {
+	end := len(s.lots) - 1
+	l := s.lots[end]
+	s.lots[end] = nil
+	s.lots = s.lots[:end]
+	return l
+}
+
+// shelves are a heap of those that have lots, by their first.
+type shelves []*shelf
+
+func (s shelves) Len() int           { return len(s) }
+func (s shelves) Less(i, j int) bool { return s[i].first(s[i].lots[0], s[j].lots[0]) }
+func (s shelves) Swap(i, j int) {
+	s[i], s[j] = s[j], s[i]
+	s[i].at, s[j].at = i, j
+}
+
+// Push is for container/heap.
+func (s *shelves) Push(x any) {
+	one := x.(*shelf)
+	one.at = len(*s)
+	*s = append(*s, one)
+}
+
+// Pop is for container/heap.
+func (s *shelves) Pop() any {
+	end := len(*s) - 1
+	one := (*s)[end]
+	(*s)[end] = nil
+	*s = (*s)[:end]
+	return one
+}
+
+// place takes in a lot as the last of its day, after the pieces that were cut from it.
+func (h *holding) place(l *lot) {
+	h.seq++
+	for _, piece := range l.pieces {
+		piece.seq = h.seq
+		h.set(piece)
+	}
+	l.pieces = nil
+	if l.seq, l.sub = h.seq, rest; !l.gone {
+		h.set(l)
+	}
+}
+
+// set takes in a lot at its place.
+func (h *holding) set(l *lot) {
+	l.home = h
+	h.appraise(l)
+	s := h.byDay[l.Acquired]
+	if s == nil {
+		s = &shelf{dearest: h.account.Method == portfolio.HIFO}
+		if h.byDay == nil {
+			h.byDay = map[portfolio.Date]*shelf{}
+		}
+		h.byDay[l.Acquired] = s
+	}
+	heap.Push(s, l)
+	if len(s.lots) == 1 {
+		heap.Push(&h.shelves, s)
+	} else if l.at == 0 {
+		heap.Fix(&h.shelves, s.at)
+	}
+}
+
+// setBefore takes in a piece that goes before the rest of it, which may be a piece itself: the lots of
+// the day get new places in the same order.
+func (h *holding) setBefore(piece, l *lot) {
+	day := slices.SortedFunc(slices.Values(h.byDay[l.Acquired].lots), compareAge)
+	for _, other := range day {
+		if other == l {
+			h.seq++
+			piece.seq, piece.sub = h.seq, rest
+		}
+		h.seq++
+		other.seq, other.sub = h.seq, rest
+	}
+	h.set(piece)
+}
+
+// appraise works out the basis of one share to a hundredth of a cent: below that, lots cost the
+// same, and the older goes first.
+func (h *holding) appraise(l *lot) {
+	if h.account.Method == portfolio.HIFO {
+		l.each = l.Basis.Over(l.Quantity, 4)
+	}
+}
+
+// remove takes a lot out.
+func (h *holding) remove(l *lot) {
+	s := h.byDay[l.Acquired]
+	heap.Remove(s, l.at)
+	if len(s.lots) == 0 {
+		heap.Remove(&h.shelves, s.at)
+		delete(h.byDay, l.Acquired)
+	} else {
+		heap.Fix(&h.shelves, s.at)
+	}
+	l.home = nil
+}
+
+// change puts a lot in its place after its basis has changed.
+func (h *holding) change(l *lot) {
+	h.appraise(l)
+	s := h.byDay[l.Acquired]
+	heap.Fix(s, l.at)
+	heap.Fix(&h.shelves, s.at)
+}
+
+// lots are all, oldest first.
+func (h *holding) lots() []*lot {
+	var all []*lot
+	for _, s := range h.shelves {
+		all = append(all, s.lots...)
+	}
+	slices.SortFunc(all, compareAge)
+	return all
+}
+
+// next is the lot that goes first: by the account's method, of those that are named as long as
+// there are any.
+func (h *holding) next(named portfolio.Date, naming bool) *lot {
+	if naming {
+		if s := h.byDay[named]; s != nil {
+			return s.lots[0]
+		}
+	}
+	if len(h.shelves) == 0 {
+		return nil
+	}
+	return h.shelves[0].lots[0]
+}
+
+// take removes up to n shares and returns them as lots: first those that the transaction names,
+// then by the account's method. What is missing is the last result.
+func (h *holding) take(t *portfolio.Transaction, n portfolio.Decimal) (taken []*lot, missing portfolio.Decimal) {
+	named, naming := t.NamedLot()
+	for n.Sign() > 0 {
+		l := h.next(named, naming)
+		if l == nil {
+			break
+		}
+		if l.Quantity.Cmp(n) > 0 {
+			l = l.cut(n)
+		} else {
+			h.remove(l)
+		}
+		l.gone = true
+		n = n.Sub(l.Quantity)
+		taken = append(taken, l)
+	}
+	return taken, n
+}
+
+// names tells whether the holding has as many shares of the named day as are to go.
+func (h *holding) names(day portfolio.Date, n portfolio.Decimal) bool {
+	if s := h.byDay[day]; s != nil {
+		for _, l := range s.lots {
+			if n = n.Sub(l.Quantity); n.Sign() <= 0 {
+				return true
+			}
+		}
+	}
+	return n.Sign() <= 0
+}
