@@ -32,13 +32,13 @@ type Input struct {
 func Write(w io.Writer, in Input) error {
 	x := &exporter{
 		Input: in, names: newNames(), methods: map[string]portfolio.Method{}, held: map[place][]*lot{}, lots: map[place]portfolio.Decimal{}, unknown: map[place]portfolio.Decimal{},
-		sold: map[sale][]lots.Disposal{}, paid: map[place][]portfolio.Date{}, done: map[*portfolio.Transaction]bool{}, told: map[string]portfolio.Date{},
+		sold: map[sale][]lots.Disposal{}, paid: map[place][]portfolio.Date{}, done: map[*portfolio.Transaction]bool{}, told: map[decision]telling{},
 	}
 	for _, a := range in.Rules.Accounts {
 		x.methods[a.ID] = a.Method
 	}
 	for _, d := range in.Book.Disposals {
-		at := sale{place{d.Account, d.Symbol}, d.Sold}
+		at := sale{place{d.Account, d.Symbol}, d.Sold, d.Action}
 		x.sold[at] = append(x.sold[at], d)
 	}
 	for _, t := range in.History {
@@ -57,10 +57,11 @@ func Write(w io.Writer, in Input) error {
 // A place is one symbol in one account.
 type place struct{ account, symbol string }
 
-// A sale is all that was sold in a place on a day.
+// A sale is all that left a place on a day for cash.
 type sale struct {
 	place
 	on portfolio.Date
+	by portfolio.Action // a sale, or a merger for cash
 }
 
 // A lot is what is left of a purchase, under the label that it has in the file.
@@ -83,7 +84,7 @@ type exporter struct {
 	unknown map[place]portfolio.Decimal // shares of which nobody knows the cost
 	sold    map[sale][]lots.Disposal
 	done    map[*portfolio.Transaction]bool
-	told    map[string]portfolio.Date // decisions that another account's row tells, too
+	told    map[decision]telling // another account's row may tell the same
 	paid    map[place][]portfolio.Date
 	labels  int
 	out     strings.Builder

@@ -235,6 +235,79 @@ func TestPropertyAgreesWithBook(t *testing.T) {
 	}
 }
 
+// With what companies decide, too, and a merger of all that is there, shares and costs are the book's.
+func TestPropertyAgreesWithDecisions(t *testing.T) {
+	compared, decided := 0, 0
+	for seed := range uint64(300) {
+		random := rand.New(rand.NewPCG(seed, 9))
+		var history []portfolio.Transaction
+		on := day("2024-01-02")
+		for range 30 {
+			on = on.Add(35 + random.IntN(5)) // no loss is washed
+			row := portfolio.Transaction{
+				Date: on, Account: rules.Accounts[random.IntN(3)].ID, Action: portfolio.Buy,
+				Symbol: string(rune('A'+random.IntN(3))) + "X", Quantity: portfolio.NewDecimal(1+random.Int64N(90), 0), Price: portfolio.NewDecimal(1000+random.Int64N(9000), -2),
+			}
+			var held portfolio.Decimal
+			for _, p := range lots.Build(history, rules, on).Positions {
+				if p.Account == row.Account && p.Symbol == row.Symbol {
+					held = p.Quantity
+				}
+			}
+			into := string(rune('A'+random.IntN(3))) + "Y"
+			switch n := random.IntN(14); {
+			case held.IsZero():
+			case n < 2:
+				row.Action, row.Quantity = portfolio.Sell, held.Mul(usd("0.5"))
+			case n == 2:
+				row.Action, row.Quantity, row.Price = portfolio.Split, usd("3"), portfolio.Decimal{}
+			case n == 3:
+				row.Action, row.Quantity, row.Price = portfolio.ReturnOfCapital, held, usd("2.5")
+			case n == 4:
+				row.Action, row.Into, row.Ratio, row.BasisShare, row.Quantity, row.Price = portfolio.Spinoff, into, usd("0.5"), usd("0.25"), portfolio.Decimal{}, portfolio.Decimal{}
+			case n == 5:
+				row.Action, row.Into, row.Quantity, row.Price = portfolio.Rename, into, portfolio.Decimal{}, portfolio.Decimal{}
+			case n == 6:
+				row.Action, row.Quantity = portfolio.Merger, held
+			case n == 7:
+				row.Action, row.Quantity, row.Into, row.Ratio, row.Price = portfolio.Merger, held, into, usd("1.5"), portfolio.Decimal{}
+			case n == 8:
+				row.Action, row.Quantity, row.Into, row.Ratio, row.Price, row.IntoPrice = portfolio.Merger, held, into, usd("0.8"), usd("4"), usd("40")
+			}
+			if row.Action != portfolio.Buy {
+				decided++
+			}
+			history = append(history, row)
+		}
+		in := Input{History: history, AsOf: on}
+		text := export(t, in)
+		c := check(t, text)
+		book := lots.Build(history, rules, on)
+		costs := map[place]portfolio.Decimal{}
+		for _, l := range book.Lots {
+			at := place{l.Account, l.Symbol}
+			costs[at] = costs[at].Add(l.Basis)
+		}
+		for _, p := range book.Positions {
+			account := "Assets:Broker:" + strings.ToUpper(p.Account[:1]) + p.Account[1:] + ":Shares " + p.Symbol
+			var cost portfolio.Decimal
+			for name, l := range c.lots {
+				if strings.HasPrefix(name, account+"lot-") && !l.quantity.IsZero() {
+					cost = cost.Add(l.cost)
+				}
+			}
+			if got := c.units[account]; got.Cmp(p.Quantity) != 0 || cost.Sub(costs[place{p.Account, p.Symbol}]).Abs().Cmp(usd("0.01")) > 0 {
+				t.Fatalf("seed %d: %s in %s: %s for %s, want %s for %s; %v\n%s", seed, p.Symbol, p.Account, got, cost, p.Quantity, costs[place{p.Account, p.Symbol}], book.Problems, text)
+			}
+			compared++
+		}
+	}
+	t.Logf("%d positions compared, after %d decisions and sales", compared, decided)
+	if compared < 500 || decided < 1000 {
+		t.Error("too little was compared")
+	}
+}
+
 // With all actions in any order there are no lots taken that are not there, and everything balances.
 func TestPropertyReadable(t *testing.T) {
 	var longest string

@@ -6,23 +6,32 @@ import (
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
-	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
 )
 
 // sameDays is how far apart several accounts may tell the same decision, as the book has it.
 const sameDays = 7
 
+// A decision is a company's, about a symbol.
+type decision struct {
+	action       portfolio.Action
+	symbol, into string
+}
+
+// A telling is when a decision was told first, and by which accounts.
+type telling struct {
+	on       portfolio.Date
+	accounts []string
+}
+
 // everywhere applies a decision that is a fact of the symbol to all accounts, once.
 func (x *exporter) everywhere(t *portfolio.Transaction) {
-	key := string(t.Action) + " " + t.Symbol + " " + t.Into
-	if before, told := x.told[key]; told && t.Date.Sub(before) <= sameDays {
+	what := decision{t.Action, t.Symbol, t.Into}
+	before := x.told[what]
+	if again := !slices.Contains(before.accounts, t.Account); before.on == t.Date || again && t.Date.Sub(before.on) <= sameDays && !before.on.IsZero() {
+		x.told[what] = telling{before.on, append(before.accounts, t.Account)}
 		return
 	}
-	if t.Action == portfolio.Split && !slices.ContainsFunc(x.Book.Splits[t.Symbol], func(s lots.Split) bool { return s.Date == t.Date }) {
-		x.note(&x.out, "not told: %s SPLIT of %s in %s: the book has none on that day", t.Date, t.Symbol, t.Account)
-		return
-	}
-	x.told[key] = t.Date
+	x.told[what] = telling{t.Date, []string{t.Account}}
 	for _, at := range x.places(t.Symbol) {
 		x.decide(t, at)
 	}

@@ -139,7 +139,7 @@ func (x *exporter) sell(t *portfolio.Transaction, quantity, proceeds portfolio.D
 	}
 	var disallowed portfolio.Decimal
 	open := quantity
-	queue := x.sold[sale{at, t.Date}]
+	queue := x.sold[sale{at, t.Date, t.Action}]
 	for len(queue) > 0 && open.Sign() > 0 {
 		d := &queue[0]
 		n := d.Quantity.Min(open)
@@ -151,7 +151,7 @@ func (x *exporter) sell(t *portfolio.Transaction, quantity, proceeds portfolio.D
 		disallowed = disallowed.Add(d.Disallowed)
 		queue = queue[1:]
 	}
-	x.sold[sale{at, t.Date}] = queue
+	x.sold[sale{at, t.Date, t.Action}] = queue
 	parts, rest := x.take(at, quantity, wishes...)
 	x.unexplained(t, rest)
 	e := x.entry(t)

@@ -82,6 +82,11 @@ func (a *app) sayGains(gains []listing.Gain) {
 		if !d.Unsettled.IsZero() {
 			t.Remark("whether " + d.Unsettled.Cents() + " of the loss is disallowed is unsettled")
 		}
+		if g.Action != "" {
+			t.Remark(map[portfolio.Action]string{
+				portfolio.Merger: "paid in a merger", portfolio.ReturnOfCapital: "a return of capital, beyond what the shares cost",
+			}[g.Action])
+		}
 		if !g.WindowOpenUntil.IsZero() {
 			t.Remark("window open until " + g.WindowOpenUntil.String() + ": a purchase by then washes the loss")
 		}

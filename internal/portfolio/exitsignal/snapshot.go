@@ -27,6 +27,8 @@ type Snapshot struct {
 	TradeEligible      bool           `json:"trade_eligible"`
 	RecommendedActions []Action       `json:"recommended_actions"`
 	ActionsOmitted     int            `json:"actions_omitted"`
+	Accounts           []AccountOrder `json:"accounts"` // all of the actions by account, if there are more than are sent
+	AccountsOmitted    int            `json:"accounts_omitted,omitempty"`
 	Shares             float64        `json:"shares"`
 	SellQuantity       float64        `json:"sell_quantity"`
 	LastPrice          float64        `json:"last_price"`
@@ -70,6 +72,8 @@ const (
 	maxSignals = 5
 	maxActions = 3
 
+	maxAccounts = 6
+
 	maxTicker  = 32
 	maxName    = 24 // of a rule
 	maxWord    = 16 // a state or a kind of order
@@ -94,7 +98,7 @@ func (r *Result) Snapshot() Snapshot {
 		Assessment:        jsontext.Shorten(cmp.Or(string(r.Assessment), "UNKNOWN"), maxWord),
 		OverallAssessment: jsontext.Shorten(cmp.Or(r.OverallAssessment, "UNKNOWN"), maxOverall),
 		AsOf:              r.AsOf,
-		Signals:           []Signal{}, RecommendedActions: []Action{},
+		Signals:           []Signal{}, RecommendedActions: []Action{}, Accounts: []AccountOrder{},
 	}
 	if r.Status != agentformat.StatusSuccess {
 		s.Verdict = jsontext.Shorten(fmt.Sprintf("Exit signal check failed for %s: %s", s.Ticker, cmp.Or(r.Error, "unknown error")), maxVerdict)
@@ -123,6 +127,9 @@ func (r *Result) Snapshot() Snapshot {
 			action.StopPrice = agentformat.Round(order.StopPrice.Float(), 6)
 		}
 		s.RecommendedActions = append(s.RecommendedActions, action)
+	}
+	if len(r.RecommendedActions) > maxActions {
+		s.Accounts = accountOrders(r.RecommendedActions)
 	}
 	s.Shares = quantity(r.Position.Shares)
 	if r.Sizing != nil {
@@ -202,8 +209,8 @@ func (s Snapshot) flags(names int) []agentformat.Flag {
 		}
 		add("trade_recommended", agentformat.Info, "Recommended: sell %s shares (%.0f%% of position)", plainNumber(s.SellQuantity), percentage)
 	}
-	if more := len(s.RecommendedActions) - maxActions; more > 0 {
-		add("more_orders", agentformat.Info, "%d more order%s, in other accounts: format=summary has them", more, reply.Plural(more))
+	if more := len(s.Accounts) - maxAccounts; more > 0 {
+		add("more_orders", agentformat.Info, "Orders in %d more account%s: format=summary has them", more, reply.Plural(more))
 	}
 	if s.Tax != nil && s.Tax.Disallowed > 0 {
 		add("wash_sale_risk", agentformat.Warning, "%s of the loss would be disallowed (%s for good) if sold before %s",
@@ -237,8 +244,10 @@ func (s Snapshot) Capped() Snapshot {
 	s.Signals = s.Signals[:min(len(s.Signals), maxSignals)]
 	actions := len(s.RecommendedActions)
 	s.RecommendedActions = s.RecommendedActions[:min(actions, maxActions)]
+	accounts := len(s.Accounts)
+	s.Accounts = s.Accounts[:min(accounts, maxAccounts)]
 	for {
-		s.ActionsOmitted = actions - len(s.RecommendedActions)
+		s.ActionsOmitted, s.AccountsOmitted = actions-len(s.RecommendedActions), accounts-len(s.Accounts)
 		switch {
 		case jsontext.Length(s) <= room:
 			return s
@@ -246,6 +255,8 @@ func (s Snapshot) Capped() Snapshot {
 			s.Signals = s.Signals[:len(s.Signals)-1]
 		case len(s.RecommendedActions) > 1:
 			s.RecommendedActions = s.RecommendedActions[:len(s.RecommendedActions)-1]
+		case len(s.Accounts) > 1:
+			s.Accounts = s.Accounts[:len(s.Accounts)-1]
 		default:
 			return s
 		}

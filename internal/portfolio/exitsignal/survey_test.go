@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,8 +31,15 @@ func TestOrdersNameAccounts(t *testing.T) {
 	if len(sent.RecommendedActions) != 3 || sent.ActionsOmitted != 1 || sent.RecommendedActions[2].AccountID != "ira" {
 		t.Errorf("%+v, %d omitted", sent.RecommendedActions, sent.ActionsOmitted)
 	}
-	if names := flagNames(r); !strings.Contains(strings.Join(names, " "), "more_orders") {
-		t.Errorf("%v", names)
+	if diff := cmp.Diff([]AccountOrder{{"main", 40, 0}, {"second", 30, 0}, {"ira", 5, 25}}, sent.Accounts); diff != "" {
+		t.Error(diff)
+	}
+	many := newResult("SLV")
+	for i := range 9 {
+		many.RecommendedActions = append(many.RecommendedActions, exitrule.Order{Action: exitrule.ActionSell, AccountID: fmt.Sprint(i), Quantity: usd("1")})
+	}
+	if s := many.Snapshot(); !slices.Contains(flagNames(many), "more_orders") || s.Capped().AccountsOmitted != 3 {
+		t.Errorf("%v, %d omitted", flagNames(many), s.Capped().AccountsOmitted)
 	}
 	if diff := cmp.Diff([]string{
 		"Sell 75 of 100.5 shares of SLV: 40 in main (taxable), 30 in second (taxable), 5 in ira (ira).",

@@ -58,7 +58,6 @@ type Unsaid struct {
 
 const (
 	maxLeaving  = 8
-	maxAccounts = 4 // of one position
 	maxUnsaid   = 4
 	maxWhy      = 80
 	maxFlagText = 60 // of tickers, together
@@ -96,20 +95,11 @@ func (s *Survey) Snapshot() SurveySnapshot {
 }
 
 func (r *Result) leaving(ticker string) Leaving {
-	l := Leaving{Ticker: ticker, Assessment: string(r.Assessment), Shares: quantity(r.Position.Shares), Accounts: []AccountOrder{}}
+	l := Leaving{Ticker: ticker, Assessment: string(r.Assessment), Shares: quantity(r.Position.Shares), Accounts: accountOrders(r.RecommendedActions)}
+	if r.TradeEligible && r.Sizing != nil {
+		l.SellQuantity = quantity(r.Sizing.Sell)
+	}
 	for _, o := range r.RecommendedActions {
-		id := reply.ShortAccount(o.AccountID)
-		i := slices.IndexFunc(l.Accounts, func(a AccountOrder) bool { return a.AccountID == id })
-		if i < 0 {
-			i = len(l.Accounts)
-			l.Accounts = append(l.Accounts, AccountOrder{AccountID: id})
-		}
-		if o.Action == exitrule.ActionSell {
-			l.Accounts[i].Sell += quantity(o.Quantity)
-			l.SellQuantity = agentformat.Round(l.SellQuantity+quantity(o.Quantity), 6)
-			continue
-		}
-		l.Accounts[i].Stop += quantity(o.Quantity)
 		if o.StopPrice != nil {
 			l.StopPrice = agentformat.Round(o.StopPrice.Float(), 6)
 		}
@@ -118,6 +108,29 @@ func (r *Result) leaving(ticker string) Leaving {
 		l.Gain, l.Disallowed, l.WashFreeFrom = cents(r.Tax.ShortTermGain.Add(r.Tax.LongTermGain)), cents(r.Tax.Disallowed), r.Tax.WashFreeFrom
 	}
 	return l
+}
+
+// accountOrders are orders by account, in their order.
+func accountOrders(orders []exitrule.Order) []AccountOrder {
+	list := []AccountOrder{}
+	at := map[string]int{}
+	for _, o := range orders {
+		if o.AccountID == "" {
+			continue
+		}
+		i, known := at[o.AccountID]
+		if !known {
+			i = len(list)
+			at[o.AccountID] = i
+			list = append(list, AccountOrder{AccountID: reply.ShortAccount(o.AccountID)})
+		}
+		if o.Action == exitrule.ActionSell {
+			list[i].Sell = quantity(o.Quantity)
+		} else {
+			list[i].Stop = quantity(o.Quantity)
+		}
+	}
+	return list
 }
 
 func (s SurveySnapshot) verdict() string {

@@ -27,6 +27,7 @@ type Gain struct {
 	Unsettled  string            `json:"unsettled"`
 	Adjusted   string            `json:"adjusted_gain"` // without what is disallowed
 	Term       string            `json:"term"`
+	Action     portfolio.Action  `json:"action,omitempty"` // what it was, if it was no sale: MERGER, RETURN_OF_CAPITAL
 	// WindowOpenUntil is the last day on which a purchase still washes what is left of the loss.
 	WindowOpenUntil portfolio.Date `json:"window_open_until,omitzero"`
 	UnreadRows      bool           `json:"unread_rows,omitempty"` // of the symbol: the row may be wrong
@@ -56,10 +57,17 @@ func (in Input) Gains() []Gain {
 			Quantity: d.Quantity, Proceeds: d.Proceeds.Money(), Basis: d.Basis.Money(), Gain: d.Gain().Money(),
 			Disallowed: d.Disallowed.Money(), Permanent: d.Permanent.Money(), Unsettled: d.Unsettled.Money(),
 			Adjusted: d.Gain().Add(d.Disallowed).Money(), Term: d.Term(),
-			WindowOpenUntil: OpenUntil(d, in.AsOf), UnreadRows: unread[d.Symbol], Disposal: d,
+			Action: otherThanSale(d.Action), WindowOpenUntil: OpenUntil(d, in.AsOf), UnreadRows: unread[d.Symbol], Disposal: d,
 		})
 	}
 	return list
+}
+
+func otherThanSale(a portfolio.Action) portfolio.Action {
+	if a == portfolio.Sell {
+		return ""
+	}
+	return a
 }
 
 // Untold are the sales that are asked for and in no row, because nobody knows what the shares cost.
