@@ -251,7 +251,7 @@ func (k *keeper) checkMergers() {
 	for _, m := range k.mergers {
 		for _, h := range k.bySymbol[m.Symbol] {
 			at := place{h.account.ID, m.Symbol}
-			older := slices.ContainsFunc(h.lots(), func(l *lot) bool { return l.Acquired.Before(m.Date) })
+			older := len(h.days) > 0 && h.days[0].day.Before(m.Date)
 			if h.account.ID == m.Account || said[at] || !older && h.unknown.IsZero() {
 				continue
 			}
