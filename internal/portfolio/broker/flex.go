@@ -31,7 +31,6 @@ type statement struct {
 	actions   []element
 	payments  []element
 	positions []element
-	splits    map[string]bool
 }
 
 // flex reads a Flex query's XML, one element at a time. Sections that say nothing of shares, or
@@ -66,7 +65,7 @@ func (r *reading) flex(text string) error {
 			}
 			e := element{place: place{line, text[start:d.InputOffset()]}, name: token.Name.Local, of: attributes(token.Attr)}
 			if e.name == "FlexStatement" {
-				s = &statement{account: e.of["accountId"], splits: map[string]bool{}}
+				s = &statement{account: e.of["accountId"]}
 				statements++
 			} else if s != nil {
 				if err := r.flexElement(s, e); err != nil {
@@ -420,11 +419,20 @@ func (r *reading) flexPayment(s *statement, e element) error {
 	return nil
 }
 
-// paidShares is how many whole shares were paid for, by "CASH DIVIDEND USD 0.50 PER SHARE", or 0.
-func paidShares(text string, amount portfolio.Decimal) portfolio.Decimal {
+// paidPrice is the price in "MERGED(Acquisition) FOR USD 25.00 PER SHARE", or 0.
+func paidPrice(text string) portfolio.Decimal {
 	before, _, found := strings.Cut(strings.ToUpper(text), " PER SHARE")
 	price, err := portfolio.ParseDecimal(before[strings.LastIndexByte(before, ' ')+1:])
-	if !found || err != nil || price.Sign() <= 0 || amount.Sign() <= 0 {
+	if !found || err != nil || price.Sign() < 0 {
+		return portfolio.Decimal{}
+	}
+	return price
+}
+
+// paidShares is how many whole shares were paid for, by "CASH DIVIDEND USD 0.50 PER SHARE", or 0.
+func paidShares(text string, amount portfolio.Decimal) portfolio.Decimal {
+	price := paidPrice(text)
+	if price.IsZero() || amount.Sign() <= 0 {
 		return portfolio.Decimal{}
 	}
 	shares := amount.Over(price, 0)
@@ -485,18 +493,19 @@ func (r *reading) flexAction(s *statement, e element) error {
 	t.paid = e.day(&wrong, "dateTime", "reportDate")
 	t.symbol, t.from = strings.TrimSuffix(t.symbol, ".OLD"), strings.TrimSuffix(origin.symbol, ".OLD")
 	t.event = orWord(e.of["actionID"], origin.event)
+	t.both = origin.cash && origin.ok
+	if price := paidPrice(text); t.does == merges && t.amount.IsZero() && t.quantity.Sign() < 0 {
+		t.amount = price.Mul(t.quantity.Abs()) // not every query has the proceeds
+	}
 	t.name = ""
 	if origin.ok {
-		t.ratio = splitRatio(origin.shares, origin.old)
+		t.ratio, t.note = splitRatio(origin.shares, origin.old), fmt.Sprintf("%s for %s", origin.shares, origin.old)
 	}
-	switch {
-	case wrong != nil:
+	if wrong != nil {
 		r.doubt(t, wrong.Error())
-	case kind == "FS" || kind == "RS":
-		r.flexSplit(s, t, origin)
-	default:
-		r.book(t)
+		return nil
 	}
+	r.book(t)
 	return nil
 }
 
@@ -509,35 +518,10 @@ func flexEvent(kind string, otherwise deed) deed {
 		return spins
 	case "IC":
 		return renames
-	case "FS", "RS":
+	case "FS", "RS": // their text says the ratio
 		return reverses
 	}
 	return otherwise
-}
-
-// flexSplit books a split once. A reverse split has a row for the old shares and one for the new; if
-// these have another symbol, it is a rename besides.
-func (r *reading) flexSplit(s *statement, t entry, origin flexOrigin) {
-	key := strings.Join([]string{t.account, t.from, t.date.String(), t.ratio.String()}, "|")
-	renamed := t.symbol != t.from
-	switch {
-	case !origin.ok || t.from == "" || renamed && t.quantity.Sign() < 0:
-		r.doubt(t, "the split's ratio is not in its text; "+splitAdvice(t))
-		return
-	case s.splits[key] && !renamed:
-		r.known(t.place, "it is the other half of a split")
-		return
-	}
-	if !s.splits[key] {
-		s.splits[key] = true
-		r.add(t.place, portfolio.Transaction{
-			Date: t.date, Account: t.account, Action: portfolio.Split, Symbol: t.from, Quantity: t.ratio,
-			Note: fmt.Sprintf("%s for %s", origin.shares, origin.old),
-		})
-	}
-	if renamed {
-		r.add(t.place, portfolio.Transaction{Date: t.date, Account: t.account, Action: portfolio.Rename, Symbol: t.from, Into: portfolio.Symbol(t.symbol)})
-	}
 }
 
 // A flexOrigin is what the text of a corporate action says.
@@ -546,6 +530,7 @@ type flexOrigin struct {
 	event       string // what the rows of the event have in common
 	shares, old portfolio.Decimal
 	ok          bool // there are so many shares for so many old
+	cash        bool // there is cash
 }
 
 // flexText reads "SLV(US46428Q1094) SPLIT 2 FOR 1 (SLV, ISHARES SILVER TRUST, US46428Q1094)": the
@@ -561,6 +546,8 @@ func flexText(text string) (o flexOrigin) {
 	if i := strings.LastIndex(text, " ("); i > 0 {
 		o.event = text[:i]
 	}
+	what := strings.Fields(strings.TrimPrefix(o.event, symbol))
+	o.cash = slices.Contains(what, "USD") || slices.Contains(what, "CASH")
 	words := strings.Fields(rest)
 	for i := 1; i+1 < len(words); i++ {
 		if words[i] != "FOR" {
