@@ -150,6 +150,7 @@ func (s *Service) Load(ctx context.Context, asOf portfolio.Date) (state State, e
 	if state.Unread, err = s.Unread(ctx, state.AsOf); err != nil {
 		return state, err
 	}
+	state.Unread = spread(state.Unread, state.History)
 	state.Book = lots.Build(state.History, state.Settings.Rules(), state.AsOf)
 	return state, nil
 }
@@ -202,6 +203,7 @@ func (s *Service) exit(ctx context.Context, p exitsignal.Params) (*exitsignal.Re
 	if state.Unread, err = s.Unread(ctx, state.AsOf); err != nil {
 		return nil, err
 	}
+	state.Unread = spread(state.Unread, state.History)
 	var market exitrule.Market
 	if market.Bars, err = s.Store.Bars(ctx, p.Ticker, state.AsOf); err != nil {
 		return nil, err

@@ -73,6 +73,36 @@ func (s *Service) Unread(ctx context.Context, asOf portfolio.Date) (rows []portf
 	return rows, nil
 }
 
+// spread adds to rows of a symbol those of the symbols that companies made of it later: what is not
+// known of the one is not known of the others.
+func spread(rows []portfolio.Unread, history []portfolio.Transaction) []portfolio.Unread {
+	became := map[string][]portfolio.Transaction{}
+	for i := range history {
+		if t := &history[i]; t.Into != "" {
+			became[t.Symbol] = append(became[t.Symbol], *t)
+		}
+	}
+	if len(became) == 0 {
+		return rows
+	}
+	all := slices.Clone(rows)
+	for _, row := range rows {
+		reached := []string{row.Symbol}
+		for i := 0; i < len(reached); i++ {
+			for _, t := range became[reached[i]] {
+				if t.Date.Before(row.Date) || slices.Contains(reached, t.Into) {
+					continue
+				}
+				reached = append(reached, t.Into)
+				later := row
+				later.Symbol, later.Reason = t.Into, fmt.Sprintf("it is of %s, of which %s came: %s", row.Symbol, t.Into, row.Reason)
+				all = append(all, later)
+			}
+		}
+	}
+	return all
+}
+
 // Unkept says what to do about rows that an import of before only counted.
 func Unkept(i store.ImportRow) string {
 	return fmt.Sprintf("%s of %s that could not be read are not kept, since an older version of this program read it: `portfolio imports remove %d`, then import the file again",
