@@ -19,9 +19,11 @@ func TestMutants(t *testing.T) {
 		{By: "^TestImportAccounts$", Mutant: mutant.Mutant{Name: "a file without accounts makes them forgotten", File: "import.go", Old: "n > 0 && len(file.Accounts) == 0", New: "n < 0"}},
 		{By: "^TestImportComparesLots$", Mutant: mutant.Mutant{Name: "a broker's lots are not compared", File: "import.go", Old: "err == nil && len(file.Lots) > 0", New: "false"}},
 		{By: "^TestUnreadUntilSettled$", Mutant: mutant.Mutant{Name: "a settled row stands in the way", File: "unread.go", Old: "if row.Settled.IsZero() {", New: "if row.ID > 0 {"}},
-		{By: "^TestUnreadUntilSettled$", Mutant: mutant.Mutant{Name: "exit signals know of no unread row", File: "service.go", Old: "if state.Unread, err = s.unread(ctx, state.AsOf); err != nil {\n\t\treturn nil", New: "if _, err = s.unread(ctx, state.AsOf); err != nil {\n\t\treturn nil"}},
+		{By: "^TestUnreadUntilSettled$", Mutant: mutant.Mutant{Name: "exit signals know of no unread row", File: "service.go", Old: "if state.Unread, err = s.Unread(ctx, state.AsOf); err != nil {\n\t\treturn nil", New: "if _, err = s.Unread(ctx, state.AsOf); err != nil {\n\t\treturn nil"}},
 		{By: "^TestUnreadThatWasNotKept$", Mutant: mutant.Mutant{Name: "rows that were only counted are forgotten", File: "unread.go", Old: "if i.Unkept > 0 {", New: "if i.Unkept < 0 {"}},
 		{By: "^TestImportKeepsUnreadRows$", Mutant: mutant.Mutant{Name: "an import keeps no row that it could not read", File: "import.go", Old: ", unreadRows(result.Skipped)...)", New: ")"}},
+		{By: "^TestUnreadSpreads$", Mutant: mutant.Mutant{Name: "what became of a symbol is known", File: "unread.go", Old: "if len(became) == 0 {", New: "if len(became) > 0 {"}},
+		{By: "^TestUnreadSpreads$", Mutant: mutant.Mutant{Name: "what left a symbol before the row is not known", File: "unread.go", Old: "t.Date.Before(row.Date) || ", New: ""}},
 		{By: "^TestSkippedRow$", Mutant: mutant.Mutant{Name: "an unread row is of no account where the file names none", File: "unread.go", Old: "cmp.Or(row.Account, account)", New: "cmp.Or(row.Account, row.Account)"}},
 		{By: "^TestSkippedRow$", Mutant: mutant.Mutant{Name: "a row without effect is kept as unread", File: "unread.go", Old: "if !row.Known {", New: "if row.Line >= 0 {"}},
 	})

@@ -149,9 +149,10 @@ func (s *Service) Load(ctx context.Context, asOf portfolio.Date) (state State, e
 	if state.Holdings, err = s.Store.Holdings(ctx, state.AsOf); err != nil {
 		return state, err
 	}
-	if state.Unread, err = s.unread(ctx, state.AsOf); err != nil {
+	if state.Unread, err = s.Unread(ctx, state.AsOf); err != nil {
 		return state, err
 	}
+	state.Unread = spread(state.Unread, state.History)
 	state.Book = lots.Build(state.History, state.Settings.Rules(), state.AsOf)
 	return state, nil
 }
@@ -201,9 +202,10 @@ func (s *Service) exit(ctx context.Context, p exitsignal.Params) (*exitsignal.Re
 	if state.History, err = s.Store.Transactions(ctx, state.AsOf); err != nil {
 		return nil, err
 	}
-	if state.Unread, err = s.unread(ctx, state.AsOf); err != nil {
+	if state.Unread, err = s.Unread(ctx, state.AsOf); err != nil {
 		return nil, err
 	}
+	state.Unread = spread(state.Unread, state.History)
 	var market exitrule.Market
 	if market.Bars, err = s.Store.Bars(ctx, p.Ticker, state.AsOf); err != nil {
 		return nil, err

@@ -49,9 +49,9 @@ func unreadRows(skipped []Skipped) (rows []portfolio.Unread) {
 	return rows
 }
 
-// unread are the rows up to a day, or of none, that are open. Of an import whose rows were only
+// Unread are the rows up to a day, or of none, that are open. Of an import whose rows were only
 // counted, there is one that says so: nobody knows any more what they are about.
-func (s *Service) unread(ctx context.Context, asOf portfolio.Date) (rows []portfolio.Unread, err error) {
+func (s *Service) Unread(ctx context.Context, asOf portfolio.Date) (rows []portfolio.Unread, err error) {
 	kept, err := s.Store.Unread(ctx, asOf)
 	if err != nil {
 		return nil, err
@@ -71,6 +71,36 @@ func (s *Service) unread(ctx context.Context, asOf portfolio.Date) (rows []portf
 		}
 	}
 	return rows, nil
+}
+
+// spread adds to rows of a symbol those of the symbols that companies made of it later: what is not
+// known of the one is not known of the others.
+func spread(rows []portfolio.Unread, history []portfolio.Transaction) []portfolio.Unread {
+	became := map[string][]portfolio.Transaction{}
+	for i := range history {
+		if t := &history[i]; t.Into != "" {
+			became[t.Symbol] = append(became[t.Symbol], *t)
+		}
+	}
+	if len(became) == 0 {
+		return rows
+	}
+	all := slices.Clone(rows)
+	for _, row := range rows {
+		reached := []string{row.Symbol}
+		for i := 0; i < len(reached); i++ {
+			for _, t := range became[reached[i]] {
+				if t.Date.Before(row.Date) || slices.Contains(reached, t.Into) {
+					continue
+				}
+				reached = append(reached, t.Into)
+				later := row
+				later.Symbol, later.Reason = t.Into, fmt.Sprintf("it is of %s, of which %s came: %s", row.Symbol, t.Into, row.Reason)
+				all = append(all, later)
+			}
+		}
+	}
+	return all
 }
 
 // Unkept says what to do about rows that an import of before only counted.

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -109,5 +110,42 @@ func TestUnreadThatWasNotKept(t *testing.T) {
 	losses := state.Harvest(harvest.Params{})
 	if losses.Unassigned != 1 || len(losses.Candidates) != 1 || losses.DataCoveragePct != 99.9 {
 		t.Errorf("%+v", losses)
+	}
+}
+
+// What is not known of a symbol is not known of what became of it later, and known of what left it
+// before the row.
+func TestUnreadSpreads(t *testing.T) {
+	s := service(t)
+	day := s.AsOf.Add(-100)
+	decided := func(action portfolio.Action, date portfolio.Date, symbol, into string) portfolio.Transaction {
+		row := portfolio.Transaction{Date: date, Account: "home", Action: action, Symbol: symbol, Into: into}
+		if action == portfolio.Spinoff {
+			row.Ratio, row.BasisShare = portfolio.NewDecimal(1, 0), portfolio.NewDecimal(5, -1)
+		}
+		return row
+	}
+	history := []portfolio.Transaction{
+		decided(portfolio.Rename, day.Add(20), "NEW", "NEWER"), decided(portfolio.Rename, day, "SLV", "NEW"),
+		decided(portfolio.Spinoff, day.Add(-2), "SLV", "EARLY"), decided(portfolio.Rename, day.Add(30), "NEWER", "SLV"), decided(portfolio.Rename, day, "ELSE", "OTHER"),
+	}
+	if _, err := s.Store.ImportTransactions(t.Context(), store.Import{Name: "h", Hash: [32]byte{8}}, history, nil); err != nil {
+		t.Fatal(err)
+	}
+	keep(t, s, portfolio.Unread{Date: day.Add(-1), Account: "home", Symbol: "SLV", Text: "row", Reason: "why"})
+	state, err := s.Load(t.Context(), portfolio.Date{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for _, row := range state.Unread {
+		told = append(told, row.Symbol+": "+row.Reason)
+	}
+	want := []string{"SLV: why", "NEW: it is of SLV, of which NEW came: why", "NEWER: it is of SLV, of which NEWER came: why"}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Error(diff)
+	}
+	if r := s.CheckExitSignals(t.Context(), exitsignal.Params{Ticker: "NEWER", Format: reply.FormatFull}); !strings.Contains(fmt.Sprint(body(t, r)), "of which NEWER came") {
+		t.Errorf("%v", body(t, r))
 	}
 }

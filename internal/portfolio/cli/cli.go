@@ -166,7 +166,7 @@ func (a *app) load(ctx context.Context) (state answer.State, err error) {
 // warn tells of what the history does not explain, beside the result.
 func (a *app) warn(state answer.State) {
 	const most = 5
-	a.warnUnread(state)
+	a.warnUnread(state.Unread)
 	problems := state.Book.Problems
 	for i, p := range problems {
 		if i == most {

@@ -28,8 +28,8 @@ and reading the mended file: reading it alone would add the mended rows to the w
 				if err := a.sayImports(imports); err != nil {
 					return err
 				}
-				state, err := s.Load(cmd.Context(), a.lastDay())
-				a.warnUnread(state)
+				unread, err := s.Unread(cmd.Context(), a.lastDay())
+				a.warnUnread(unread)
 				return err
 			})
 		},
@@ -37,8 +37,9 @@ and reading the mended file: reading it alone would add the mended rows to the w
 	c.AddCommand(&cobra.Command{
 		Use:   "remove ID",
 		Short: "Take back the transactions that an import added",
-		Long: `Remove takes back the transactions that an import added. Files that were read after it and had some
-of them too are to be imported again; they add what is missing.`,
+		Long: `Remove takes back the transactions that an import added, and its rows that could not be read. Files
+that were read after it and had some of the transactions too are to be imported again; they add what is
+missing.`,
 		Args: one("an import by its id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := strconv.ParseInt(args[0], 10, 64)

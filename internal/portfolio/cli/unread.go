@@ -178,17 +178,21 @@ func (a *app) sayUnkept(imports []store.ImportRow) {
 }
 
 // warnUnread tells beside a result of which tickers, and in which accounts, rows are open.
-func (a *app) warnUnread(state answer.State) {
-	if len(state.Unread) == 0 {
+func (a *app) warnUnread(rows []portfolio.Unread) {
+	if len(rows) == 0 {
 		return
 	}
 	const most = 8
-	names := slices.Sorted(maps.Keys(state.UnreadTickers()))
-	for _, row := range state.Unread {
-		if about := "account " + row.Account; row.Symbol == "" && row.Account != "" && !slices.Contains(names, about) {
-			names = append(names, about)
+	concerned := map[string]bool{}
+	for _, row := range rows {
+		switch {
+		case row.Symbol != "":
+			concerned[row.Symbol] = true
+		case row.Account != "":
+			concerned["account "+row.Account] = true // after the tickers, which are in capitals
 		}
 	}
+	names := slices.Sorted(maps.Keys(concerned))
 	about := ""
 	if more := len(names) - most; more > 0 {
 		names = append(names[:most:most], fmt.Sprintf("%d more", more))
@@ -196,7 +200,7 @@ func (a *app) warnUnread(state answer.State) {
 	if len(names) > 0 {
 		about = " (" + safetext.Escape(strings.Join(names, ", ")) + ")"
 	}
-	fmt.Fprintf(a.Err, "portfolio: %s could not be read%s, so what is said of that may be wrong; see `portfolio unread`\n", count(len(state.Unread), "row"), about)
+	fmt.Fprintf(a.Err, "portfolio: %s could not be read%s, so what is said of that may be wrong; see `portfolio unread`\n", count(len(rows), "row"), about)
 }
 
 // unreadRemark is what a table says below a ticker with an open row.

@@ -234,7 +234,7 @@ func Suggest(in Input) *Result {
 	r := newResult()
 	r.AsOf, r.AccountID, r.SortBy, r.MinLoss = in.AsOf, in.AccountID, in.SortBy, in.MinLoss
 	r.FilingStatus, r.Carryover = in.Filing, in.Carryover
-	h.tellUnread(r)
+	h.tellUnread(r, in.Unread)
 	h.analyzePositions(r)
 	switch {
 	case !h.hasHistory():

@@ -139,7 +139,7 @@ func (r *Result) Snapshot() Snapshot {
 	s.WashSaleTickerCount = len(s.WashSaleTickers)
 	s.caveats = r.caveats()
 	s.unreadTold = newUnreadTold(r.Unread)
-	s.Verdict = s.verdict() + s.unreadTold.verdict()
+	s.Verdict = s.verdict() + s.unreadVerdict()
 	return s
 }
 
@@ -244,7 +244,7 @@ func (s Snapshot) Capped() Snapshot {
 		*amount = reply.Short(*amount, 2)
 	}
 	s.DataCoveragePct = roundedDown(s.DataCoveragePct)
-	s.unreadTold = s.unreadTold.capped()
+	s.unreadTold = s.cappedUnread()
 	s.CoverageByValuePct = roundedPct(s.CoverageByValuePct)
 	s.CoverageByQuantityPct = roundedPct(s.CoverageByQuantityPct)
 	s.TopCandidates = slices.Clone(tickers[:min(len(tickers), maxTickers)])

@@ -16,8 +16,8 @@ const mostOfPart = 99.9
 
 // tellUnread says which rows nobody could read, in whatever account: a company's decision is one for
 // all of them, and so is a wash sale. Their tickers are withheld.
-func (h *harvester) tellUnread(r *Result) {
-	r.Unread = reply.NewUnread(h.Input.Unread, h.AsOf, func(portfolio.Unread) bool { return true })
+func (h *harvester) tellUnread(r *Result, rows []portfolio.Unread) {
+	r.Unread = reply.NewUnread(rows, h.AsOf, func(portfolio.Unread) bool { return true })
 	h.withheld = map[string]bool{}
 	for _, ticker := range r.UnreadTickers {
 		h.withheld[ticker] = true
@@ -57,8 +57,8 @@ func newUnreadTold(u reply.Unread) unreadTold {
 	return told
 }
 
-// capped is what is sent of it. The flag has the number of all.
-func (u unreadTold) capped() unreadTold {
+// cappedUnread is what is sent of it. The flag has the number of all.
+func (u unreadTold) cappedUnread() unreadTold {
 	names := []string{}
 	for _, ticker := range u.UnreadTickers[:min(len(u.UnreadTickers), maxNamed)] {
 		names = append(names, reply.ShortTicker(ticker))
@@ -67,8 +67,8 @@ func (u unreadTold) capped() unreadTold {
 	return u
 }
 
-// verdict is what a verdict ends with.
-func (u unreadTold) verdict() (text string) {
+// unreadVerdict is what a verdict ends with.
+func (u unreadTold) unreadVerdict() (text string) {
 	if u.tickers > 0 {
 		text = fmt.Sprintf(", unread rows on %d ticker%s", u.tickers, reply.Plural(u.tickers))
 	}
