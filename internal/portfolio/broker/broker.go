@@ -5,7 +5,12 @@
 // Nothing is dropped in silence: a row either becomes a transaction, a holding or a lot, or it is
 // in File.Skipped with its line and the reason. What a broker's file says in all (its rounded
 // total) is taken before quantity times price. The value of transferred shares is not their cost,
-// so a transfer comes without one. CUSIPs and descriptions never become symbols.
+// so a transfer comes without one, unless the file says what they cost and when they were bought.
+// CUSIPs and descriptions never become symbols.
+//
+// What a company decided is told by several rows: shares that go, shares that come, cash. They are
+// put together when all rows are known, and read only if they say all that right books need; if
+// not, each is unread with the symbols of both companies, and says what to write.
 //
 // Dates are those on which a row takes effect: the trade, not its settlement; where a broker
 // writes "as of", the day after these words. A split counts from the day on which it was booked,
@@ -196,8 +201,8 @@ type reading struct {
 	interned map[string]string
 	account  string // of all rows, where the file has one alone
 	dates    struct {
-		last     map[string]portfolio.Date // by account
-		up, down int                       // how often the next was later, or earlier
+		last     map[[2]string]portfolio.Date // by account and section
+		up, down int                          // how often the next was later, or earlier
 	}
 	splits   []entry
 	events   []entry
@@ -245,15 +250,16 @@ func (r *reading) take(t portfolio.Transaction) {
 	r.file.Transactions = append(r.file.Transactions, t)
 }
 
-// step notes how a file's dates go on, by the day that its rows are sorted by.
-func (r *reading) step(account string, date portfolio.Date) {
+// step notes how the dates of a file, or of a section of it, go on: those that its rows are sorted by.
+func (r *reading) step(account, section string, date portfolio.Date) {
 	if date.IsZero() {
 		return
 	}
 	if r.dates.last == nil {
-		r.dates.last = map[string]portfolio.Date{}
+		r.dates.last = map[[2]string]portfolio.Date{}
 	}
-	if before, seen := r.dates.last[account]; seen {
+	at := [2]string{account, section}
+	if before, seen := r.dates.last[at]; seen {
 		switch date.Compare(before) {
 		case 1:
 			r.dates.up++
@@ -261,7 +267,7 @@ func (r *reading) step(account string, date portfolio.Date) {
 			r.dates.down++
 		}
 	}
-	r.dates.last[account] = date
+	r.dates.last[at] = date
 }
 
 // turnRound puts rows in the order in which they happened, if the file's dates descend. A file

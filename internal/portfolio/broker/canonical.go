@@ -123,7 +123,7 @@ func (r *reading) canonicalRow(at place, fields *canonicalRow) {
 		r.unread(at, about(t), err.Error())
 		return
 	}
-	r.step(t.Account, t.Date)
+	r.step(t.Account, "", t.Date)
 	for _, n := range []struct {
 		to     *portfolio.Decimal
 		column int

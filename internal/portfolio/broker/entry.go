@@ -38,6 +38,7 @@ type entry struct {
 	why      string // for untracked and other: the reason, and what to do
 	action   string // as the broker says it
 	date     portfolio.Date
+	section  string         // of the file, where it has several
 	booked   portfolio.Date // by which the file is sorted, if that is not the date
 	time     portfolio.Clock
 	account  string
@@ -92,7 +93,7 @@ const (
 // book makes a transaction of an entry, or skips it with the reason. What companies decided, and
 // splits without a ratio, wait until all rows are known.
 func (r *reading) book(e entry) {
-	r.step(e.account, e.sortedBy())
+	r.step(e.account, e.section, e.sortedBy())
 	e.contract, e.symbol = e.symbol, portfolio.Symbol(e.symbol)
 	r.learn(e)
 	o, isOption := e.option()

@@ -89,31 +89,49 @@ func (r *reading) settleEvents() {
 	}
 }
 
-// apart parts the rows of one day by event: by what the file says, or by the symbol, if each part is
-// whole then.
+// apart parts the rows of one day by event. Those that the file numbers are one if they are whole;
+// the others are parted by symbol if each part is whole then.
 func (r *reading) apart(rows []entry) [][]entry {
-	for _, by := range []func(entry) string{func(e entry) string { return e.event }, r.symbolOf} {
-		var order []string
-		parts := map[string][]entry{}
-		for _, e := range rows {
-			k := by(e)
-			if parts[k] == nil {
-				order = append(order, k)
-			}
-			parts[k] = append(parts[k], e)
+	whole, rest := r.wholeBy(rows, func(e entry) string { return e.event })
+	if bySymbol, left := r.wholeBy(rest, r.symbolOf); len(left) == 0 {
+		return append(whole, bySymbol...)
+	}
+	return append(whole, rest)
+}
+
+// wholeBy parts rows by a key: those that make a whole event together, and the rest.
+func (r *reading) wholeBy(rows []entry, by func(entry) string) (whole [][]entry, rest []entry) {
+	var keys []string
+	parts := map[string][]entry{}
+	for _, e := range rows {
+		k := by(e)
+		if parts[k] == nil {
+			keys = append(keys, k)
 		}
-		whole := len(order) > 1
-		var list [][]entry
-		for _, k := range order {
-			e := r.eventOf(parts[k])
-			whole = whole && k != "" && (e.does == spins || !e.gone.IsZero() && (!e.came.IsZero() || !e.cash.IsZero()))
-			list = append(list, parts[k])
-		}
-		if whole {
-			return list
+		parts[k] = append(parts[k], e)
+	}
+	for _, k := range keys {
+		if k != "" && r.eventOf(parts[k]).whole() {
+			whole = append(whole, parts[k])
+		} else {
+			rest = append(rest, parts[k]...)
 		}
 	}
-	return [][]entry{rows}
+	return whole, rest
+}
+
+// whole tells whether an event has what such events have, so that no other row belongs to it.
+func (v event) whole() bool {
+	exchanged := !v.gone.IsZero() && !v.came.IsZero()
+	switch v.does {
+	case merges:
+		return exchanged || !v.gone.IsZero() && !v.cash.IsZero()
+	case renames:
+		return exchanged || v.old != "" && v.into != ""
+	case reverses:
+		return exchanged || v.ratio.Sign() > 0
+	}
+	return true
 }
 
 func (r *reading) eventOf(rows []entry) event {
@@ -190,6 +208,7 @@ func (r *reading) merge(v event) {
 	case clear && v.cash.IsZero() && !v.both && v.into != "" && v.old != v.into && exact:
 		t.Into, t.Ratio = v.into, ratio
 		r.event(v, t)
+		r.fraction(v, ratio)
 		return
 	}
 	var price, shares, into, worth string
@@ -238,12 +257,30 @@ func (r *reading) eventRatio(v event) (ratio portfolio.Decimal, exact bool) {
 		return v.ratio, false
 	}
 	if v.ratio.Sign() > 0 {
-		apart := v.gone.Mul(v.ratio).Sub(v.came).Abs()
-		return v.ratio, apart.Cmp(portfolio.NewDecimal(1, 0)) < 0
+		left := v.left(v.ratio)
+		return v.ratio, left.Sign() >= 0 && left.Cmp(portfolio.NewDecimal(1, 0)) < 0
 	}
 	const decimals = 6 // companies say no more
 	ratio = v.came.Over(v.gone, decimals)
 	return ratio, ratio.Mul(v.gone).Cmp(v.came) == 0 && !r.inLieu[position{v.account, v.old}] && !r.inLieu[position{v.account, v.into}]
+}
+
+// left is how many shares should have come beyond those that did, to what brokers count by.
+func (v event) left(ratio portfolio.Decimal) portfolio.Decimal {
+	const decimals = 3
+	return v.gone.Mul(ratio).Sub(v.came).Round(decimals)
+}
+
+// fraction says that a part of a share was paid out, if so many came that one was.
+func (r *reading) fraction(v event, ratio portfolio.Decimal) {
+	left := v.left(ratio)
+	if v.gone.IsZero() || v.came.IsZero() || left.Sign() <= 0 {
+		return
+	}
+	e := v.rows[0]
+	e.symbol = v.into
+	r.doubt(e, fmt.Sprintf("%s of a share did not come, and was paid out; write it in canonical form, where PRICE is what one share was paid at: %s",
+		left, canonicalLine(v.date, v.account, portfolio.Sell, v.into, left.String(), "PRICE")))
 }
 
 func (r *reading) rename(v event) {
@@ -261,8 +298,8 @@ func (r *reading) rename(v event) {
 	}
 }
 
-// reverse books a reverse split that two rows tell: the old shares go, the new ones come. If the
-// symbol changed with it, that is a rename besides.
+// reverse books a split that two rows tell: the old shares go, the new ones come; or one row whose
+// text says the ratio. If the symbol changed with it, that is a rename besides.
 func (r *reading) reverse(v event) {
 	if v.old == "" && v.into != "" && sameCompany(v.rows) {
 		v.old = v.into
@@ -272,7 +309,7 @@ func (r *reading) reverse(v event) {
 		ratio, ok = reverseRatio(v.gone, v.came)
 	}
 	if v.mixed || !ok || v.old == "" || v.into == "" || !v.cash.IsZero() {
-		why := "a reverse split, and its ratio can't be told from its rows"
+		why := "a split, and its ratio can't be told from its rows"
 		if v.old != "" && v.into != "" && v.old != v.into {
 			why += ", and a RENAME of " + v.old + " into " + v.into + " besides"
 		}
@@ -281,12 +318,13 @@ func (r *reading) reverse(v event) {
 	}
 	list := []portfolio.Transaction{{
 		Date: v.date, Account: v.account, Action: portfolio.Split, Symbol: v.old, Quantity: ratio,
-		Note: fmt.Sprintf("%s new shares for %s", v.came, v.gone),
+		Note: orWord(v.rows[0].note, fmt.Sprintf("%s new shares for %s", v.came, v.gone)),
 	}}
 	if v.old != v.into {
 		list = append(list, portfolio.Transaction{Date: v.date, Account: v.account, Action: portfolio.Rename, Symbol: v.old, Into: v.into})
 	}
 	r.event(v, list...)
+	r.fraction(v, ratio)
 }
 
 // sameCompany tells whether the names of all rows begin with the same word.

@@ -73,7 +73,18 @@ func TestEveryRowOfAnAction(t *testing.T) {
 				t.Errorf("%s: line %d is unread, and nothing tells what it is about", name, line)
 			}
 		}
-		if got, want := len(file.Transactions)+len(file.Holdings)+len(lines), rowsOf(file.Format, text); got != want {
+		splits, besides := map[string]bool{}, 0 // a split and a rename of one event
+		for _, transaction := range file.Transactions {
+			switch at := transaction.Symbol + transaction.Date.String(); transaction.Action {
+			case portfolio.Split:
+				splits[at] = true
+			case portfolio.Rename:
+				if splits[at] {
+					besides++
+				}
+			}
+		}
+		if got, want := len(file.Transactions)-besides+len(file.Holdings)+len(lines), rowsOf(file.Format, text); got != want {
 			t.Errorf("%s: %d rows are accounted for, of %d", name, got, want)
 		}
 	}
@@ -266,6 +277,11 @@ func TestEvents(t *testing.T) {
 			[]string{"UNREAD (2026-05-04 a ODD)", "2026-05-04,a,BUY_CALL,ODD,SHARES,,,"}, nil,
 		},
 		{
+			"an option by its underlying",
+			"05/04/2026,Buy to Open,SLV,CALL ISHARES SILVER TRUST $35 EXP 01/15/27,1,1,,-100\n",
+			[]string{`BUY_CALL SLV 100 price 1 fees 0 amount 100 note "CALL ISHARES SILVER TRUST $35 EXP 01/15/27"`}, []string{"UNREAD"},
+		},
+		{
 			"an option that came back",
 			"05/04/2026,Buy to Open,SLV 01/15/2027 35.00 C,CALL,-1,1,,100\n05/04/2026,Sell to Close,SLV 01/15/2027 35.00 C,CALL,-1,1,,100\n",
 			[]string{"UNREAD (2026-05-04 a SLV) line 2: it takes back", "skipped line 3: options are not tracked"}, nil,
@@ -370,6 +386,81 @@ func TestCostOfTransfers(t *testing.T) {
 		n := func(i int64) portfolio.Decimal { return portfolio.NewDecimal(i, 0) }
 		if got := costOfOne(n(c.basis), n(c.quantity), n(c.price)); got.Cmp(n(c.want)) != 0 {
 			t.Errorf("%+v: %s", c, got)
+		}
+	}
+}
+
+// A Flex query that has its corporate actions in detail and in sum tells each once; sections are
+// sorted each for itself.
+func TestFlexSections(t *testing.T) {
+	const merger = `<CorporateAction assetCategory="STK" symbol="A" description="A(US0) MERGED(Acquisition) FOR USD 5.00 PER SHARE (A, ALPHA CO, US0)" reportDate="20260505" dateTime="20260504;202500" quantity="-10" proceeds="50" type="TC" levelOfDetail="%s" />`
+	const trade = `<Trade assetCategory="STK" symbol="B" tradeDate="20260201" quantity="%d" tradePrice="5" buySell="BUY" />`
+	text := `<FlexQueryResponse><FlexStatement accountId="U1"><Transfers><Transfer assetCategory="STK" symbol="A" date="20260301" direction="IN" quantity="10"/></Transfers>` +
+		fmt.Sprintf(merger+merger+trade+trade, "DETAIL", "SUMMARY", 1, 2) + `</FlexStatement></FlexQueryResponse>`
+	want := []string{"03-01 TRANSFER_IN 10", "02-01 BUY 1", "02-01 BUY 2", "05-04 MERGER 10"}
+	if diff := cmp.Diff(want, told(t, text)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What a Flex query does not say in its figures, its text says.
+func TestFlexMergers(t *testing.T) {
+	row := func(symbol, text, quantity string) string {
+		return `<CorporateAction assetCategory="STK" symbol="` + symbol + `" description="A(US0) ` + text + ` (` + symbol + `, A CO, US0)" reportDate="20260505" dateTime="20260504;202500" quantity="` + quantity + `" type="TC" />`
+	}
+	for _, c := range []struct{ name, rows, want, never string }{
+		{"cash without proceeds", row("A", "MERGED(Acquisition) FOR USD 5.50 PER SHARE", "-10"), "2026-05-04 U1 MERGER A 10 price 5.5 fees 0 amount 55", "UNREAD"},
+		{"both without proceeds", row("A", "CASH and STOCK MERGER (Acquisition) B(US1) 1 FOR 2 AND USD 3.00", "-10") + row("B", "CASH and STOCK MERGER (Acquisition) B(US1) 1 FOR 2 AND USD 3.00", "5"),
+			"MERGER,A,10,PRICE,,,,0.5,,B,INTO_PRICE", " MERGER A"},
+		{"two of a day, one of them half", row("A", "MERGED(Acquisition) WITH US1 1 FOR 2", "-10") + row("B", "MERGED(Acquisition) WITH US1 1 FOR 2", "5") + row("C", "MERGED(Acquisition) WITH US3 1 FOR 9", "7"),
+			"MERGER A 10 price 0 fees 0 amount 0 into B ratio 0.5", "(2026-05-05 U1 B)"},
+		{"a ratio that the shares contradict", row("A", "MERGED(Acquisition) WITH US1 1 FOR 2", "-10") + row("B", "MERGED(Acquisition) WITH US1 1 FOR 2", "9"), "MERGER,A,10,,,,,RATIO,,B,", " MERGER A"},
+		{"a fraction that was paid out", row("A", "MERGED(Acquisition) WITH US1 2492 FOR 10000", "-10") + row("B", "MERGED(Acquisition) WITH US1 2492 FOR 10000", "2"), "2026-05-05,U1,SELL,B,0.492,PRICE,,", "ratio 0.2 "},
+		{"a fraction that came", row("A", "MERGED(Acquisition) WITH US1 2492 FOR 10000", "-10") + row("B", "MERGED(Acquisition) WITH US1 2492 FOR 10000", "2.492"), "MERGER A 10 price 0 fees 0 amount 0 into B ratio 0.2492", "UNREAD"},
+		{"more than should have come", row("A", "MERGED(Acquisition) WITH US1 2492 FOR 10000", "-10") + row("B", "MERGED(Acquisition) WITH US1 2492 FOR 10000", "3"), "MERGER,A,10,,,,,RATIO,,B,", " MERGER A"},
+	} {
+		file, err := parse(`<FlexQueryResponse><FlexStatement accountId="U1"><Trade assetCategory="STK" symbol="Z" tradeDate="20260201" quantity="1" tradePrice="5" buySell="BUY" />`+c.rows+`</FlexStatement></FlexQueryResponse>`, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := render(file); !strings.Contains(got, c.want) || strings.Contains(got, c.never) {
+			t.Errorf("%s: no %q, or %q, in\n%s", c.name, c.want, c.never, got)
+		}
+	}
+}
+
+// Splits of one day are told apart, as are renames of which one row alone is there.
+func TestFlexSplitsOfADay(t *testing.T) {
+	row := func(kind, symbol, text, quantity string) string {
+		return `<CorporateAction assetCategory="STK" symbol="` + symbol + `" description="` + text + ` (` + symbol + `, A CO, US0)" reportDate="20260505" dateTime="20260504;202500" quantity="` + quantity + `" type="` + kind + `" />`
+	}
+	file, err := parse(`<FlexQueryResponse><FlexStatement accountId="U1">`+row("FS", "A", "A(US0) SPLIT 2 FOR 1", "10")+row("FS", "B", "B(US1) SPLIT 3 FOR 1", "20")+
+		row("IC", "D", "C(US2) CUSIP/ISIN CHANGE TO (US3)", "5")+row("IC", "F", "E(US4) CUSIP/ISIN CHANGE TO (US5)", "5")+row("RS", "G", "G(US6) SPLIT 1 FOR 10", "3")+row("RS", "G.OLD", "G(US6) SPLIT 1 FOR 10", "-35")+
+		`</FlexStatement></FlexQueryResponse>`, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := render(file)
+	for _, want := range []string{"SPLIT A 2 ", "SPLIT B 3 ", "RENAME C 0 price 0 fees 0 amount 0 into D ", "RENAME E 0 price 0 fees 0 amount 0 into F ", "SPLIT G 0.1 ", "2026-05-05,U1,SELL,G,0.5,PRICE,,"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+// Capital that is told as a dividend is none.
+func TestCapitalAsDividend(t *testing.T) {
+	for _, text := range []string{
+		"For Account:,1\nTransactionDate,TransactionType,SecurityType,Symbol,Quantity,Amount,Price,Commission,Description\n09/15/26,Dividend,EQ,REIT,0,42,0,0,EXAMPLE REALTY TRUST RETURN OF CAPITAL\n09/14/26,Bought,EQ,KO,1,-1,1,0,COCA COLA CO\n",
+		"<OFX><INVSTMTRS><INVACCTFROM><ACCTID>1</INVACCTFROM><INCOME><INVTRAN><DTTRADE>20260915<MEMO>Return of Capital</INVTRAN><SECID><UNIQUEID>1</SECID><INCOMETYPE>DIV<TOTAL>42</INCOME>" +
+			"<BUYSTOCK><INVTRAN><DTTRADE>20260914</INVTRAN><SECID><UNIQUEID>1</SECID><UNITS>1<UNITPRICE>9</BUYSTOCK></INVSTMTRS><STOCKINFO><SECID><UNIQUEID>1</SECID><TICKER>REIT</STOCKINFO></OFX>",
+	} {
+		file, err := parse(text, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := render(file); !strings.Contains(got, ",RETURN_OF_CAPITAL,REIT,SHARES,PRICE,,") || strings.Contains(got, "DIVIDEND") {
+			t.Error(got)
 		}
 	}
 }

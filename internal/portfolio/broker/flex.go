@@ -28,9 +28,9 @@ type element struct {
 type statement struct {
 	account   string
 	trades    []element
+	actions   []element
 	payments  []element
 	positions []element
-	splits    map[string]bool
 }
 
 // flex reads a Flex query's XML, one element at a time. Sections that say nothing of shares, or
@@ -65,7 +65,7 @@ func (r *reading) flex(text string) error {
 			}
 			e := element{place: place{line, text[start:d.InputOffset()]}, name: token.Name.Local, of: attributes(token.Attr)}
 			if e.name == "FlexStatement" {
-				s = &statement{account: e.of["accountId"], splits: map[string]bool{}}
+				s = &statement{account: e.of["accountId"]}
 				statements++
 			} else if s != nil {
 				if err := r.flexElement(s, e); err != nil {
@@ -137,7 +137,7 @@ func (r *reading) flexElement(s *statement, e element) error {
 	case "TradeConfirm":
 		return errors.New("this Flex query is one of trade confirmations; make an activity query with trades, cash, transfers, corporate actions and open positions")
 	case "CorporateAction":
-		return r.flexAction(s, e)
+		s.actions = append(s.actions, e)
 	case "Transfer":
 		return r.flexTransfer(s, e)
 	}
@@ -187,13 +187,18 @@ func (r *reading) flexStatement(s *statement) error {
 			return err
 		}
 	}
-	payments, again := detailed(s.payments, "DETAIL", "CashTransaction", "SUMMARY")
-	for _, e := range again {
-		r.known(e.place, "it sums up other rows")
-	}
-	for _, e := range payments {
-		if err := r.flexPayment(s, e); err != nil {
-			return err
+	for _, section := range []struct {
+		rows []element
+		book func(*statement, element) error
+	}{{s.actions, r.flexAction}, {s.payments, r.flexPayment}} {
+		rows, again := detailed(section.rows, "DETAIL", "CorporateAction", "CashTransaction", "SUMMARY")
+		for _, e := range again {
+			r.known(e.place, "it sums up other rows")
+		}
+		for _, e := range rows {
+			if err := section.book(s, e); err != nil {
+				return err
+			}
 		}
 	}
 	for _, e := range s.positions {
@@ -216,7 +221,7 @@ func (r *reading) flexEntry(s *statement, e element) (entry, error) {
 	if symbol == "--" {
 		symbol = ""
 	}
-	out := entry{place: e.place, account: account, symbol: symbol, action: e.name, name: e.of["description"], stock: e.of["assetCategory"] == "STK"}
+	out := entry{place: e.place, account: account, symbol: symbol, action: e.name, section: e.name, name: e.of["description"], stock: e.of["assetCategory"] == "STK"}
 	var unread error // it is said where the date is needed
 	out.date = e.day(&unread, "tradeDate", "reportDate", "date", "settleDate", "dateTime")
 	if category := e.of["assetCategory"]; category != "" && category != "STK" && category != "FUND" {
@@ -414,11 +419,20 @@ func (r *reading) flexPayment(s *statement, e element) error {
 	return nil
 }
 
-// paidShares is how many whole shares were paid for, by "CASH DIVIDEND USD 0.50 PER SHARE", or 0.
-func paidShares(text string, amount portfolio.Decimal) portfolio.Decimal {
+// paidPrice is the price in "MERGED(Acquisition) FOR USD 25.00 PER SHARE", or 0.
+func paidPrice(text string) portfolio.Decimal {
 	before, _, found := strings.Cut(strings.ToUpper(text), " PER SHARE")
 	price, err := portfolio.ParseDecimal(before[strings.LastIndexByte(before, ' ')+1:])
-	if !found || err != nil || price.Sign() <= 0 || amount.Sign() <= 0 {
+	if !found || err != nil || price.Sign() < 0 {
+		return portfolio.Decimal{}
+	}
+	return price
+}
+
+// paidShares is how many whole shares were paid for, by "CASH DIVIDEND USD 0.50 PER SHARE", or 0.
+func paidShares(text string, amount portfolio.Decimal) portfolio.Decimal {
+	price := paidPrice(text)
+	if price.IsZero() || amount.Sign() <= 0 {
 		return portfolio.Decimal{}
 	}
 	shares := amount.Over(price, 0)
@@ -479,18 +493,19 @@ func (r *reading) flexAction(s *statement, e element) error {
 	t.paid = e.day(&wrong, "dateTime", "reportDate")
 	t.symbol, t.from = strings.TrimSuffix(t.symbol, ".OLD"), strings.TrimSuffix(origin.symbol, ".OLD")
 	t.event = orWord(e.of["actionID"], origin.event)
+	t.both = origin.cash && origin.ok
+	if price := paidPrice(text); t.does == merges && t.amount.IsZero() && t.quantity.Sign() < 0 {
+		t.amount = price.Mul(t.quantity.Abs()) // not every query has the proceeds
+	}
 	t.name = ""
 	if origin.ok {
-		t.ratio = splitRatio(origin.shares, origin.old)
+		t.ratio, t.note = splitRatio(origin.shares, origin.old), fmt.Sprintf("%s for %s", origin.shares, origin.old)
 	}
-	switch {
-	case wrong != nil:
+	if wrong != nil {
 		r.doubt(t, wrong.Error())
-	case kind == "FS" || kind == "RS":
-		r.flexSplit(s, t, origin)
-	default:
-		r.book(t)
+		return nil
 	}
+	r.book(t)
 	return nil
 }
 
@@ -503,35 +518,10 @@ func flexEvent(kind string, otherwise deed) deed {
 		return spins
 	case "IC":
 		return renames
-	case "FS", "RS":
+	case "FS", "RS": // their text says the ratio
 		return reverses
 	}
 	return otherwise
-}
-
-// flexSplit books a split once. A reverse split has a row for the old shares and one for the new; if
-// these have another symbol, it is a rename besides.
-func (r *reading) flexSplit(s *statement, t entry, origin flexOrigin) {
-	key := strings.Join([]string{t.account, t.from, t.date.String(), t.ratio.String()}, "|")
-	renamed := t.symbol != t.from
-	switch {
-	case !origin.ok || t.from == "" || renamed && t.quantity.Sign() < 0:
-		r.doubt(t, "the split's ratio is not in its text; "+splitAdvice(t))
-		return
-	case s.splits[key] && !renamed:
-		r.known(t.place, "it is the other half of a split")
-		return
-	}
-	if !s.splits[key] {
-		s.splits[key] = true
-		r.add(t.place, portfolio.Transaction{
-			Date: t.date, Account: t.account, Action: portfolio.Split, Symbol: t.from, Quantity: t.ratio,
-			Note: fmt.Sprintf("%s for %s", origin.shares, origin.old),
-		})
-	}
-	if renamed {
-		r.add(t.place, portfolio.Transaction{Date: t.date, Account: t.account, Action: portfolio.Rename, Symbol: t.from, Into: portfolio.Symbol(t.symbol)})
-	}
 }
 
 // A flexOrigin is what the text of a corporate action says.
@@ -540,6 +530,7 @@ type flexOrigin struct {
 	event       string // what the rows of the event have in common
 	shares, old portfolio.Decimal
 	ok          bool // there are so many shares for so many old
+	cash        bool // there is cash
 }
 
 // flexText reads "SLV(US46428Q1094) SPLIT 2 FOR 1 (SLV, ISHARES SILVER TRUST, US46428Q1094)": the
@@ -555,6 +546,8 @@ func flexText(text string) (o flexOrigin) {
 	if i := strings.LastIndex(text, " ("); i > 0 {
 		o.event = text[:i]
 	}
+	what := strings.Fields(strings.TrimPrefix(o.event, symbol))
+	o.cash = slices.Contains(what, "USD") || slices.Contains(what, "CASH")
 	words := strings.Fields(rest)
 	for i := 1; i+1 < len(words); i++ {
 		if words[i] != "FOR" {

@@ -406,6 +406,9 @@ func ofxDeed(rec record) (does deed, why string) {
 		if kind := rec.of["INCOMETYPE"]; kind == "INTEREST" || kind == "MISC" {
 			return cash, ""
 		}
+		if deedOf(rec.of["MEMO"]) == returns {
+			return returns, ""
+		}
 		return pays, ""
 	case "SPLIT":
 		return splits, ""

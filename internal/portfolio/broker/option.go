@@ -21,10 +21,12 @@ func (e *entry) option() (option, bool) {
 	if e.of != (option{}) {
 		return e.of, true
 	}
-	if !optionSymbol(e.symbol) {
-		return option{}, e.does == opens
+	o := option{underlying: e.symbol}
+	if optionSymbol(e.symbol) {
+		o = parseOption(e.symbol)
+	} else if e.does != opens {
+		return o, false
 	}
-	o := parseOption(e.symbol)
 	if !o.call && !o.put {
 		o.call, o.put = rightOf(e.name)
 	}
