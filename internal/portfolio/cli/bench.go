@@ -8,9 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"runtime/metrics"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,8 +38,11 @@ func (a *app) benchCommand() *cobra.Command {
 		Short: "Measure how long an answer takes on this machine",
 		Long: `Bench makes up a portfolio of 500 positions, and measures how long it takes from the CSV of its
 transactions to the reply that an agent gets: in memory, and through a database of its own, which
-it removes. Beside it stands how long a plain loop takes over the same CSV. Each figure is the best of
-some rounds.`,
+it removes. Beside it stands how long a plain loop takes over the same CSV. Then it measures the hardest
+histories: thousands of fractional trades of one symbol in a year, and an account of 50,000 lots that
+sells, oldest lot first and dearest lot first; with the memory that the program has at most while it
+keeps their lots, and by which power of the number of trades the time grows. Each figure is the best
+of some rounds.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if n < 1000 || n > 10_000_000 || rounds < 1 || rounds > 100 {
@@ -75,6 +81,7 @@ type measured struct {
 	ExitReply    int     `json:"exit_reply_bytes"`
 	HarvestReply int     `json:"harvest_reply_bytes"`
 	Full         int     `json:"harvest_full_bytes"`
+	Hard         []hard  `json:"hard"`
 }
 
 func (m measured) say(w io.Writer) {
@@ -90,6 +97,17 @@ func (m measured) say(w io.Writer) {
 	row("  read and import", m.Import)
 	row("  reply from the database", m.Load)
 	t.Write(w, 0)
+	t = command.NewTable("lots of one symbol", ">method", ">ms", ">MB", ">open lots", ">rows of gains")
+	for _, h := range m.Hard {
+		t.Add(h.Name, string(h.Method), fmt.Sprintf("%.1f", h.Build), fmt.Sprintf("%.0f", h.Memory), fmt.Sprint(h.Lots), fmt.Sprint(h.Rows))
+	}
+	fmt.Fprintln(w)
+	t.Write(w, 0)
+	for i := 2; i < len(m.Hard); i++ {
+		if few, many := m.Hard[i-2], m.Hard[i]; many.Method == few.Method && many.Trades > few.Trades && many.Sales == 0 {
+			fmt.Fprintf(w, "%s: from %d to %d trades, the time grows by the power %.2f\n", many.Method, few.Trades, many.Trades, growth(few, many))
+		}
+	}
 	fmt.Fprintf(w, "\nreplies in agent format: exit signals %d bytes, harvest %d bytes (full: %d bytes)\n", m.ExitReply, m.HarvestReply, m.Full)
 }
 
@@ -110,7 +128,134 @@ func measure(ctx context.Context, n, rounds int) (best measured, err error) {
 			*ms.least = min(*ms.least, *ms.now)
 		}
 	}
+	best.Hard = measureHard(n, rounds)
 	return best, nil
+}
+
+// hard is what bench measures of one of the hardest histories.
+type hard struct {
+	Name   string           `json:"name"`
+	Method portfolio.Method `json:"method"`
+	Trades int              `json:"trades"`
+	Sales  int              `json:"sales_of_many_lots,omitzero"`
+	Build  float64          `json:"lots_ms"`
+	Memory float64          `json:"memory_mb"`
+	Lots   int              `json:"lots"`
+	Rows   int              `json:"rows"`
+}
+
+// growth is the power of the number of trades by which the time grows.
+func growth(few, many hard) float64 {
+	return math.Log(many.Build/few.Build) / math.Log(float64(many.Trades)/float64(few.Trades))
+}
+
+// measureHard keeps the hardest books. A bench of few transactions has small ones.
+func measureHard(n, rounds int) (list []hard) {
+	many := min(n/5, 20_000)
+	for _, trades := range []int{many / 4, many} {
+		for _, method := range []portfolio.Method{portfolio.FIFO, portfolio.HIFO} {
+			h := hard{Name: fmt.Sprintf("%d fractional trades in a year", trades), Method: method, Trades: trades}
+			list = append(list, h.measure(makeUpTrades(trades), rounds))
+		}
+	}
+	lots, sales := many*5/2, many/20
+	for _, method := range []portfolio.Method{portfolio.FIFO, portfolio.HIFO} {
+		h := hard{Name: fmt.Sprintf("%d lots, %d sales", lots, sales), Method: method, Trades: lots + sales, Sales: sales}
+		list = append(list, h.measure(makeUpManyLots(lots, sales), rounds))
+	}
+	return list
+}
+
+const hardAccount = "acct-0"
+
+func (h hard) measure(history []portfolio.Transaction, rounds int) hard {
+	rules := lots.Rules{Accounts: []portfolio.Account{{ID: hardAccount, Kind: portfolio.Taxable, Method: h.Method}}}
+	for round := range rounds {
+		stop := watchMemory()
+		begin := time.Now()
+		book := lots.Build(history, rules, history[len(history)-1].Date)
+		ms := float64(time.Since(begin).Microseconds()) / 1000
+		mb := stop()
+		h.Lots, h.Rows = len(book.Lots), len(book.Disposals)
+		if round == 0 || ms < h.Build {
+			h.Build = ms
+		}
+		if round == 0 || mb < h.Memory {
+			h.Memory = mb
+		}
+	}
+	return h
+}
+
+// watchMemory looks at what the program has of the machine's memory until it is stopped, and returns
+// the most in megabytes.
+func watchMemory() (stop func() float64) {
+	debug.FreeOSMemory()
+	has := func() float64 {
+		sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+		metrics.Read(sample)
+		return float64(sample[0].Value.Uint64()-sample[1].Value.Uint64()) / 1e6
+	}
+	done, most := make(chan struct{}), make(chan float64)
+	go func() {
+		peak := has()
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				peak = max(peak, has())
+			case <-done:
+				most <- max(peak, has())
+				return
+			}
+		}
+	}()
+	return func() float64 {
+		close(done)
+		return <-most
+	}
+}
+
+// makeUpTrades makes up trades of one symbol in fractions of a share, around a position of some
+// hundred lots: each sale at a loss is washed by purchases that are sold at a loss in turn.
+func makeUpTrades(n int) []portfolio.Transaction {
+	random := rand.New(rand.NewPCG(1, 2))
+	begin := portfolio.NewDate(2025, time.January, 2)
+	history := make([]portfolio.Transaction, 0, n)
+	held, cost := int64(0), 100.0
+	const most, usual = 100_000, 10_000_000 // ten-thousandths of a share
+	for i := range n {
+		cost *= 1 + 0.01*(random.Float64()-0.5)
+		action, quantity := portfolio.Buy, 1+random.Int64N(most)
+		if held > 2*usual || held > usual && random.IntN(2) == 0 {
+			action = portfolio.Sell
+			held -= 2 * quantity
+		}
+		held += quantity
+		history = append(history, portfolio.Transaction{
+			Date: begin.Add(i * 365 / n), Account: hardAccount, Action: action, Symbol: "S000", Quantity: portfolio.NewDecimal(quantity, -4), Price: portfolio.NewDecimal(int64(cost*100), -2),
+		})
+	}
+	return history
+}
+
+// makeUpManyLots makes up many purchases of one symbol, and then sales of several lots each.
+func makeUpManyLots(lots, sales int) []portfolio.Transaction {
+	random := rand.New(rand.NewPCG(1, 2))
+	begin := portfolio.NewDate(2016, time.January, 4)
+	history := make([]portfolio.Transaction, 0, lots+sales)
+	for i := range lots + sales {
+		t := portfolio.Transaction{
+			Date: begin.Add(i * 3650 / (lots + sales)), Account: hardAccount, Action: portfolio.Buy, Symbol: "S000",
+			Quantity: portfolio.NewDecimal(1+random.Int64N(100_000), -4), Price: portfolio.NewDecimal(5000+random.Int64N(10_000), -2),
+		}
+		if i >= lots {
+			t.Action = portfolio.Sell
+		}
+		history = append(history, t)
+	}
+	return history
 }
 
 // A madeUp portfolio is the same for the same number of transactions.

@@ -70,19 +70,27 @@ type Disposal struct {
 // long-term, at a gain or at a loss, is one row, though a wash sale may have given the purchase
 // several bases.
 func (b *Book) Rows() (rows []Disposal) {
+	type kind struct {
+		purchase   int
+		long, loss bool
+	}
+	at := map[kind]int{} // of one sale
 	for _, d := range b.Disposals {
-		i := len(rows) - 1
-		for i >= 0 && rows[i].Sale == d.Sale && (rows[i].Purchase != d.Purchase || rows[i].Long() != d.Long() || rows[i].atLoss() != d.atLoss()) {
-			i--
+		if len(rows) > 0 && rows[len(rows)-1].Sale != d.Sale {
+			clear(at)
 		}
-		if i < 0 || rows[i].Sale != d.Sale {
+		key := kind{d.Purchase, d.Long(), d.atLoss()}
+		i, ok := at[key]
+		if !ok {
+			at[key] = len(rows)
+			d.Washes = slices.Clip(d.Washes) // what is added is not the book's
 			rows = append(rows, d)
 			continue
 		}
 		row := &rows[i]
 		row.Quantity, row.Proceeds, row.Basis = row.Quantity.Add(d.Quantity), row.Proceeds.Add(d.Proceeds), row.Basis.Add(d.Basis)
 		row.Disallowed, row.Permanent, row.Unsettled = row.Disallowed.Add(d.Disallowed), row.Permanent.Add(d.Permanent), row.Unsettled.Add(d.Unsettled)
-		row.Washes = slices.Concat(row.Washes, d.Washes)
+		row.Washes = append(row.Washes, d.Washes...)
 	}
 	return rows
 }

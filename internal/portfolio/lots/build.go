@@ -78,12 +78,18 @@ func (k *keeper) live(day []event) {
 	}
 	// Of purchases on one day, those in taxable accounts come first, so that a loss is deferred rather
 	// than gone where both could replace it.
-	for _, taxable := range []bool{true, false} {
-		for i := range day {
-			if e := &day[i]; buys(e.Action) && (k.account(e.Account).Kind == portfolio.Taxable) == taxable {
-				k.buy(e)
-			}
+	var untaxed []*event
+	for i := range day {
+		switch e := &day[i]; {
+		case !buys(e.Action):
+		case k.account(e.Account).Kind == portfolio.Taxable:
+			k.buy(e)
+		default:
+			untaxed = append(untaxed, e)
 		}
+	}
+	for _, e := range untaxed {
+		k.buy(e)
 	}
 	for i := range day {
 		k.take(&day[i])
@@ -157,8 +163,7 @@ func (k *keeper) buy(e *event) {
 	k.note(k.account(e.Account).Kind, e.lot)
 }
 
-func (k *keeper) checkNamed(e *event, h *holding) {
-	day, naming := e.NamedLot()
+func (k *keeper) checkNamed(e *event, h *holding, day portfolio.Date, naming bool) {
 	switch {
 	case naming && !h.names(day, e.Quantity):
 		k.problem(e, "the note names the lot of %s, which does not have %s shares; the account's method picks the rest", day, e.Quantity)
@@ -171,15 +176,16 @@ func (k *keeper) checkNamed(e *event, h *holding) {
 // cost. What earlier rows did not bring, later rows of the day do, and that is said.
 func (k *keeper) remove(e *event, h *holding) (taken []*lot, unknown portfolio.Decimal) {
 	odd := false
-	if day, naming := e.NamedLot(); naming && day == e.date {
+	day, naming := e.NamedLot()
+	if naming && day == e.date {
 		for !h.names(day, e.Quantity) && k.bring(e, h, &odd) {
 		}
 	}
-	k.checkNamed(e, h)
-	taken, missing := h.take(e.Transaction, e.Quantity)
+	k.checkNamed(e, h, day, naming)
+	taken, missing := h.take(day, naming, e.Quantity)
 	for missing.Cmp(h.unknown) > 0 && k.bring(e, h, &odd) {
 		var more []*lot
-		more, missing = h.take(e.Transaction, missing)
+		more, missing = h.take(day, naming, missing)
 		taken = append(taken, more...)
 	}
 	if odd {
@@ -231,10 +237,13 @@ type sold struct {
 	loss     *loss
 }
 
-// write adds what a sale took of a lot to the disposals.
-func (k *keeper) write(d Disposal) {
+// write adds what a sale took of a lot to the disposals. If it is alone, the sale took no other.
+func (k *keeper) write(d Disposal, alone bool) {
 	key := row{d.Purchase, d.HoldingSince, d.atLoss()}
-	at, ok := k.rows[key]
+	at, ok := sold{}, false
+	if !alone {
+		at, ok = k.rows[key]
+	}
 	if !ok {
 		at.disposal = len(k.book.Disposals)
 		k.book.Disposals = append(k.book.Disposals, d)
@@ -244,7 +253,9 @@ func (k *keeper) write(d Disposal) {
 			}
 			k.today = append(k.today, at.loss)
 		}
-		k.rows[key] = at
+		if !alone {
+			k.rows[key] = at
+		}
 	} else {
 		all := &k.book.Disposals[at.disposal]
 		all.Quantity, all.Proceeds, all.Basis = all.Quantity.Add(d.Quantity), all.Proceeds.Add(d.Proceeds), all.Basis.Add(d.Basis)
@@ -266,7 +277,7 @@ func (k *keeper) dispose(e *event, h *holding, taken []*lot) {
 	for _, l := range taken {
 		part := proceeds.Share(l.Quantity, quantity)
 		proceeds, quantity = proceeds.Sub(part), quantity.Sub(l.Quantity)
-		k.write(k.disposal(e, l, part, l.Basis))
+		k.write(k.disposal(e, l, part, l.Basis), len(taken) == 1)
 	}
 	k.untold(e, quantity, proceeds)
 }
@@ -373,7 +384,7 @@ func (k *keeper) close() {
 	var open []*lot
 	for at, h := range k.holdings {
 		quantity, inLots := h.unknown, portfolio.Decimal{}
-		for _, s := range h.shelves {
+		for _, s := range h.days {
 			for _, l := range s.lots {
 				inLots = inLots.Add(l.Quantity)
 			}

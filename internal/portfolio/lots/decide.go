@@ -202,9 +202,9 @@ func (k *keeper) merge(e *event) {
 	if k.tooMany(e, e.Ratio, h.lots()) {
 		return
 	}
-	taken, missing := h.take(e.Transaction, e.Quantity)
+	taken, missing := h.take(portfolio.Date{}, false, e.Quantity)
 	unknown := k.explain(e, h, missing)
-	if len(h.shelves) > 0 || !h.unknown.IsZero() {
+	if len(h.days) > 0 || !h.unknown.IsZero() {
 		k.problem(e, "the merger takes %s shares, and the account has more; they stay", e.Quantity)
 	}
 	if e.Into == "" {
@@ -236,7 +236,7 @@ func (k *keeper) merge(e *event) {
 		other.Deferred = l.Deferred.Min(other.Basis)
 		to.place(other)
 		if taxed {
-			k.write(k.disposal(e, l, paid, against))
+			k.write(k.disposal(e, l, paid, against), false)
 		}
 	}
 	if taxed {
@@ -251,7 +251,7 @@ func (k *keeper) checkMergers() {
 	for _, m := range k.mergers {
 		for _, h := range k.bySymbol[m.Symbol] {
 			at := place{h.account.ID, m.Symbol}
-			older := slices.ContainsFunc(h.lots(), func(l *lot) bool { return l.Acquired.Before(m.Date) })
+			older := len(h.days) > 0 && h.days[0].day.Before(m.Date)
 			if h.account.ID == m.Account || said[at] || !older && h.unknown.IsZero() {
 				continue
 			}
@@ -292,7 +292,7 @@ func (k *keeper) returnCapital(e *event) {
 		l.Deferred = l.Deferred.Min(l.Basis)
 		h.change(l)
 		if gain := paid.Sub(back); gain.Sign() > 0 && taxed {
-			k.write(k.disposal(e, l, gain, portfolio.Decimal{}))
+			k.write(k.disposal(e, l, gain, portfolio.Decimal{}), false)
 		}
 	}
 	if unknown := left.Min(h.unknown); unknown.Sign() > 0 {

@@ -5,6 +5,7 @@ import (
 	"container/heap"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 )
@@ -50,7 +51,13 @@ func (l *lot) cut(n portfolio.Decimal) *lot {
 
 // compareAge is the order in which lots came: by their day, then by their row.
 func compareAge(a, b *lot) int {
-	return cmp.Or(a.Acquired.Compare(b.Acquired), cmp.Compare(a.seq, b.seq), cmp.Compare(a.sub, b.sub))
+	if a.Acquired != b.Acquired {
+		return a.Acquired.Compare(b.Acquired)
+	}
+	if a.seq != b.seq {
+		return cmp.Compare(a.seq, b.seq)
+	}
+	return cmp.Compare(a.sub, b.sub)
 }
 
 // A holding is one symbol in one account: its lots, by day, and the shares of which nobody said
@@ -59,16 +66,17 @@ type holding struct {
 	account portfolio.Account
 	symbol  string
 	unknown portfolio.Decimal
-	byDay   map[portfolio.Date]*shelf
-	shelves shelves
+	days    []*shelf // those that have lots, by day
+	dearest shelves  // the same, by their first lot, if the dearest goes first
 	seq     int
 }
 
 // A shelf has the lots of one day: a heap with the one that goes first at its top.
 type shelf struct {
+	day     portfolio.Date
 	lots    []*lot
 	dearest bool // the dearest goes first, not the oldest
-	at      int  // its place among the shelves
+	at      int  // its place among the dearest
 }
 
 // first tells whether a goes before b.
@@ -104,7 +112,7 @@ func (s *shelf) Pop() any {
 	return l
 }
 
-// shelves are a heap of those that have lots, by their first.
+// shelves are a heap by their first lots.
 type shelves []*shelf
 
 func (s shelves) Len() int           { return len(s) }
@@ -143,30 +151,49 @@ func (h *holding) place(l *lot) {
 	}
 }
 
+// shelf is that of a day, and its place, or where it would be.
+func (h *holding) shelf(day portfolio.Date) (int, *shelf) {
+	end := len(h.days)
+	if end > 0 && h.days[end-1].day.Before(day) { // most lots are the newest
+		return end, nil
+	}
+	i := sort.Search(end, func(i int) bool { return !h.days[i].day.Before(day) })
+	if i < end && h.days[i].day == day {
+		return i, h.days[i]
+	}
+	return i, nil
+}
+
 // set takes in a lot at its place.
 func (h *holding) set(l *lot) {
 	l.home = h
 	h.appraise(l)
-	s := h.byDay[l.Acquired]
+	i, s := h.shelf(l.Acquired)
 	if s == nil {
-		s = &shelf{dearest: h.account.Method == portfolio.HIFO}
-		if h.byDay == nil {
-			h.byDay = map[portfolio.Date]*shelf{}
+		s = &shelf{day: l.Acquired, dearest: h.account.Method == portfolio.HIFO, lots: []*lot{l}}
+		l.at = 0
+		h.days = slices.Insert(h.days, i, s)
+		if s.dearest {
+			heap.Push(&h.dearest, s)
 		}
-		h.byDay[l.Acquired] = s
+		return
 	}
 	heap.Push(s, l)
-	if len(s.lots) == 1 {
-		heap.Push(&h.shelves, s)
-	} else if l.at == 0 {
-		heap.Fix(&h.shelves, s.at)
+	h.settle(s)
+}
+
+// settle puts a shelf in its place after its first lot may have changed.
+func (h *holding) settle(s *shelf) {
+	if s.dearest {
+		heap.Fix(&h.dearest, s.at)
 	}
 }
 
 // setBefore takes in a piece that goes before the rest of it, which may be a piece itself: the lots of
 // the day get new places in the same order.
 func (h *holding) setBefore(piece, l *lot) {
-	day := slices.SortedFunc(slices.Values(h.byDay[l.Acquired].lots), compareAge)
+	_, s := h.shelf(l.Acquired)
+	day := slices.SortedFunc(slices.Values(s.lots), compareAge)
 	for _, other := range day {
 		if other == l {
 			h.seq++
@@ -188,29 +215,37 @@ func (h *holding) appraise(l *lot) {
 
 // remove takes a lot out.
 func (h *holding) remove(l *lot) {
-	s := h.byDay[l.Acquired]
-	heap.Remove(s, l.at)
-	if len(s.lots) == 0 {
-		heap.Remove(&h.shelves, s.at)
-		delete(h.byDay, l.Acquired)
-	} else {
-		heap.Fix(&h.shelves, s.at)
-	}
 	l.home = nil
+	i, s := h.shelf(l.Acquired)
+	if len(s.lots) > 1 {
+		heap.Remove(s, l.at)
+		h.settle(s)
+		return
+	}
+	if s.dearest {
+		heap.Remove(&h.dearest, s.at)
+	}
+	if i == 0 {
+		h.days = h.days[1:]
+	} else {
+		h.days = slices.Delete(h.days, i, i+1)
+	}
 }
 
 // change puts a lot in its place after its basis has changed.
 func (h *holding) change(l *lot) {
-	h.appraise(l)
-	s := h.byDay[l.Acquired]
-	heap.Fix(s, l.at)
-	heap.Fix(&h.shelves, s.at)
+	if h.account.Method == portfolio.HIFO {
+		h.appraise(l)
+		_, s := h.shelf(l.Acquired)
+		heap.Fix(s, l.at)
+		h.settle(s)
+	}
 }
 
 // lots are all, oldest first.
 func (h *holding) lots() []*lot {
 	var all []*lot
-	for _, s := range h.shelves {
+	for _, s := range h.days {
 		all = append(all, s.lots...)
 	}
 	slices.SortFunc(all, compareAge)
@@ -221,20 +256,22 @@ func (h *holding) lots() []*lot {
 // there are any.
 func (h *holding) next(named portfolio.Date, naming bool) *lot {
 	if naming {
-		if s := h.byDay[named]; s != nil {
+		if _, s := h.shelf(named); s != nil {
 			return s.lots[0]
 		}
 	}
-	if len(h.shelves) == 0 {
+	switch {
+	case len(h.days) == 0:
 		return nil
+	case h.account.Method == portfolio.HIFO:
+		return h.dearest[0].lots[0]
 	}
-	return h.shelves[0].lots[0]
+	return h.days[0].lots[0]
 }
 
-// take removes up to n shares and returns them as lots: first those that the transaction names,
+// take removes up to n shares and returns them as lots: first those of the named day,
 // then by the account's method. What is missing is the last result.
-func (h *holding) take(t *portfolio.Transaction, n portfolio.Decimal) (taken []*lot, missing portfolio.Decimal) {
-	named, naming := t.NamedLot()
+func (h *holding) take(named portfolio.Date, naming bool, n portfolio.Decimal) (taken []*lot, missing portfolio.Decimal) {
 	for n.Sign() > 0 {
 		l := h.next(named, naming)
 		if l == nil {
@@ -254,7 +291,7 @@ func (h *holding) take(t *portfolio.Transaction, n portfolio.Decimal) (taken []*
 
 // names tells whether the holding has as many shares of the named day as are to go.
 func (h *holding) names(day portfolio.Date, n portfolio.Decimal) bool {
-	if s := h.byDay[day]; s != nil {
+	if _, s := h.shelf(day); s != nil {
 		for _, l := range s.lots {
 			if n = n.Sub(l.Quantity); n.Sign() <= 0 {
 				return true

@@ -481,14 +481,24 @@ func TestReference(t *testing.T) {
 		}
 		wrong := compareMoney(want, got)
 		want, got = nil, nil
+		type kind struct {
+			account, symbol string
+			acquired, since portfolio.Date
+		}
+		labels := map[kind]string{}
 		for _, s := range m.shares {
 			if s.come && !s.gone {
-				want = append(want, money{fmt.Sprint(s.account, " ", s.symbol, " ", s.acquired, " ", s.since), s.basis})
+				k := kind{s.account, s.symbol, s.acquired, s.since}
+				if labels[k] == "" {
+					labels[k] = fmt.Sprint(k)
+				}
+				want = append(want, money{labels[k], s.basis})
 			}
 		}
 		for _, l := range b.Lots {
+			one := money{fmt.Sprint(kind{l.Account, l.Symbol, l.Acquired, l.HoldingSince}), l.Basis.Over(l.Quantity, 6)}
 			for n := l.Quantity.Float(); n > 0; n-- {
-				got = append(got, money{fmt.Sprint(l.Account, " ", l.Symbol, " ", l.Acquired, " ", l.HoldingSince), l.Basis.Over(l.Quantity, 6)})
+				got = append(got, one)
 			}
 		}
 		if wrong += compareMoney(want, got); wrong != "" {
