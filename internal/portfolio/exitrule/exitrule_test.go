@@ -506,6 +506,7 @@ func TestSplits(t *testing.T) {
 		{"adjusted", split(fall-1, 2), ""},
 		{"too small to be seen", split(fall, 1.2), ""},
 		{"no price after it", exitrule.Market{Bars: bars, Splits: []exitrule.Split{{end.Add(1), 2}}}, "before the split of 2024-06-01"},
+		{"no prices at all", exitrule.Market{Splits: []exitrule.Split{{end, 2}}}, "there are no prices up to"},
 		{"before all prices", exitrule.Market{Bars: bars, Splits: []exitrule.Split{{bars[0].Date.Add(-400), 2}}}, ""},
 	} {
 		v := exitrule.Evaluate(exitrule.Config{Rules: []exitrule.Rule{{Name: "trend_sma10m", Primary: true}}}, c.market, end.Add(2))

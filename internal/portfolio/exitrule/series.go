@@ -17,8 +17,11 @@ func upTo(bars []price.Bar, day portfolio.Date) []price.Bar {
 
 // whole says why bars do not go with the ticker's splits, if they don't: they end before one, so
 // that they are of other shares than those that are held, or fall by its ratio on its day, so that
-// they are not adjusted.
+// they are not adjusted. That there are none is for fresh to say.
 func whole(bars []price.Bar, splits []Split) error {
+	if len(bars) == 0 {
+		return nil
+	}
 	for _, s := range splits {
 		at, _ := slices.BinarySearchFunc(bars, s.Date, func(b price.Bar, day portfolio.Date) int { return b.Date.Compare(day) })
 		if at == len(bars) {

@@ -217,7 +217,7 @@ func (s Snapshot) flags(names int) []agentformat.Flag {
 			reply.Dollars(s.Tax.Disallowed), reply.Dollars(s.Tax.Permanently), s.Tax.WashFreeFrom)
 	}
 	if n := s.UnreadRowCount; n > 0 {
-		add(reply.UnreadFlag, agentformat.Warning, "%d row%s of it could not be read — no orders before `portfolio unread` is settled", n, reply.Plural(n))
+		add(reply.UnreadFlag, agentformat.Warning, "%d row%s of it could not be read — no orders until they are settled (`portfolio unread`)", n, reply.Plural(n))
 	}
 	if n := s.unassigned; n > 0 {
 		add(reply.UnassignedFlag, agentformat.Warning, "%d unread row%s without a ticker may affect it: see `portfolio unread`", n, reply.Plural(n))

@@ -81,7 +81,7 @@ func (u unreadTold) unreadVerdict() (text string) {
 // addUnread says of what nothing is advised, and why.
 func (f *flags) addUnread(u unreadTold) {
 	if n := u.UnreadRowCount - u.unassigned; n > 0 {
-		f.add(reply.UnreadFlag, agentformat.Warning, "%d row%s of %d ticker%s could not be read%s — no advice on them before `portfolio unread` is settled",
+		f.add(reply.UnreadFlag, agentformat.Warning, "%d row%s of %d ticker%s could not be read%s — no advice on them until they are settled (`portfolio unread`)",
 			n, reply.Plural(n), u.tickers, reply.Plural(u.tickers), f.named(u.UnreadTickers))
 	}
 	if n := u.unassigned; n > 0 {
