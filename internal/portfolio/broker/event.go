@@ -33,8 +33,9 @@ func (r *reading) symbolOf(e entry) string {
 	if e.symbol != "" && ticker(e.symbol) {
 		return e.symbol
 	}
-	const shortest = 2 // words: one may be any company's
-	for words := strings.Fields(strings.ToUpper(e.name)); len(words) >= shortest && len(words) < maxFields; words = words[:len(words)-1] {
+	const shortest, longest = 2, 20 // words: one may be any company's
+	words := strings.Fields(strings.ToUpper(shorten(e.name, maxText)))
+	for words = words[:min(len(words), longest)]; len(words) >= shortest; words = words[:len(words)-1] {
 		if symbol := r.tickers[strings.Join(words, " ")]; symbol != "" {
 			return symbol
 		}
