@@ -148,8 +148,8 @@ func (k *keeper) holding(account, symbol string) *holding {
 // one purchase.
 func (k *keeper) buy(e *event) {
 	fill := order{e.Account, e.Symbol, e.Order}
-	number, more := k.orders[fill]
-	if !more || e.Order == "" || e.Action != portfolio.Buy {
+	number := k.orders[fill]
+	if number == 0 || e.Action != portfolio.Buy {
 		k.purchases++
 		number = k.purchases
 	}

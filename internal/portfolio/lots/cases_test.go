@@ -70,6 +70,9 @@ func gainLines(b *Book) (lines []string) {
 			line += " " + string(d.Action)
 		}
 		line += optional(" disallowed ", d.Disallowed) + optional(" permanent ", d.Permanent) + optional(" unsettled ", d.Unsettled)
+		if slices.ContainsFunc(d.Washes, func(w Wash) bool { return w.Call }) {
+			line += " call"
+		}
 		lines = append(lines, line)
 	}
 	return lines
