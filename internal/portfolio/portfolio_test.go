@@ -71,10 +71,50 @@ func TestTransactionCheck(t *testing.T) {
 		}
 	}
 	for _, action := range portfolio.Actions() {
-		x := bought(t)
-		x.Action = action
-		if err := x.Check(); err != nil {
+		if err := decided(t, action).Check(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// decided is a transaction that has what its action asks for.
+func decided(t *testing.T, action portfolio.Action) portfolio.Transaction {
+	t.Helper()
+	x := bought(t)
+	x.Action = action
+	switch action {
+	case portfolio.Spinoff:
+		x.Into, x.Ratio, x.BasisShare = "NEW", decimal(t, "0.5"), decimal(t, "0.12")
+	case portfolio.Rename:
+		x.Into = "NEW"
+	}
+	return x
+}
+
+// What a company decides leads somewhere, and says all that the cost depends on.
+func TestCheckInto(t *testing.T) {
+	for name, c := range map[string]struct {
+		action portfolio.Action
+		change func(*portfolio.Transaction)
+		want   string
+	}{
+		"a sale leads nowhere":         {portfolio.Sell, func(x *portfolio.Transaction) { x.Into = "NEW" }, "leads to no other symbol"},
+		"nor has it a ratio":           {portfolio.Buy, func(x *portfolio.Transaction) { x.Ratio = x.Quantity }, "leads to no other symbol"},
+		"a rename leads somewhere":     {portfolio.Rename, func(x *portfolio.Transaction) { x.Into = "" }, `not ""`},
+		"to another":                   {portfolio.Rename, func(x *portfolio.Transaction) { x.Into = x.Symbol }, "to itself"},
+		"share for share":              {portfolio.Rename, func(x *portfolio.Transaction) { x.Ratio = decimal(t, "2") }, "write a SPLIT of 2"},
+		"a spin-off has a ratio":       {portfolio.Spinoff, func(x *portfolio.Transaction) { x.Ratio = portfolio.Decimal{} }, "ratio is how many"},
+		"and a part of the cost":       {portfolio.Spinoff, func(x *portfolio.Transaction) { x.BasisShare = portfolio.Decimal{} }, "Form 8937"},
+		"that is not all of it":        {portfolio.Spinoff, func(x *portfolio.Transaction) { x.BasisShare = decimal(t, "1") }, "Form 8937"},
+		"a rename takes all":           {portfolio.Rename, func(x *portfolio.Transaction) { x.BasisShare = decimal(t, "0.1") }, "takes the whole cost along"},
+		"a merger for cash":            {portfolio.Merger, func(*portfolio.Transaction) {}, ""},
+		"a merger for shares and cash": {portfolio.Merger, func(x *portfolio.Transaction) { x.Into, x.Ratio = "NEW", decimal(t, "2") }, "into_price says what"},
+		"what a new share was worth":   {portfolio.Merger, func(x *portfolio.Transaction) { x.Into, x.Ratio, x.IntoPrice = "NEW", decimal(t, "2"), decimal(t, "7") }, ""},
+	} {
+		x := decided(t, c.action)
+		c.change(&x)
+		if err := x.Check(); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
 }

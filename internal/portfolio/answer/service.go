@@ -42,9 +42,11 @@ const (
 	gainFiles     = "gains"
 )
 
-// saved is what is kept of full results in each of the four directories: 1,000 files and 256 MB of a
-// server in all. Whoever reaches a server can ask for any number of them.
-var saved = agentformat.Limits{Files: 250, Bytes: 64 << 20, File: 32 << 20}
+// saved is what is kept of full results in each directory, so that all of a server's are bounded:
+// whoever reaches it can ask for any number of them.
+var saved = agentformat.Limits{Files: 1000 / directories, Bytes: 256 << 20 / directories, File: 32 << 20}
+
+const directories = 4
 
 // CheckExitSignals is the tool check_exit_signals. Without a ticker it looks at all positions.
 func (s *Service) CheckExitSignals(ctx context.Context, p exitsignal.Params) reply.Reply {

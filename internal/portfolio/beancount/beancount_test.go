@@ -144,6 +144,23 @@ func TestEveryAction(t *testing.T) {
 	beanCheck(t, text)
 }
 
+// A sale names the lots that the book took: by what they cost in tax, though the file has what was paid.
+func TestLotsAreTheBooks(t *testing.T) {
+	text := export(t, Input{History: rows(t, `
+		2024-01-02 high BUY AX 10 50
+		2024-03-01 high SELL AX 10 20
+		2024-03-10 high BUY AX 10 20
+		2024-05-01 high BUY AX 10 30
+		2024-06-01 high SELL AX 10 40
+	`)})
+	check(t, text)
+	for _, want := range []string{"  wash-sale-disallowed: 300.00 USD\n", "-10 AX {USD, 2024-03-10, \"lot-2\"} @ 40.00 USD\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %q in\n%s", want, text)
+		}
+	}
+}
+
 // The other program says the same, where it is installed.
 func beanCheck(t *testing.T, text string) {
 	t.Helper()

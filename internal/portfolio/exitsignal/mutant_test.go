@@ -20,4 +20,11 @@ func TestMutants(t *testing.T) {
 		{Name: "a row of another ticker withholds orders", File: "unread.go", Old: "return row.Symbol == in.Ticker", New: "return true"},
 		{Name: "a row without a ticker withholds orders", File: "unread.go", Old: "return len(r.UnreadTickers) > 0", New: "return r.UnreadRowCount > 0"},
 	}))
+	mutant.All(t, mutant.By("^TestOrdersNameAccounts$|^TestRenamedTickerIsKnown$|^TestSurvey", []mutant.Mutant{
+		{Name: "an order names no account", File: "exitsignal.go", Old: "r.RecommendedActions = plan.ByAccount(r.Position.ids()...)\n", New: ""},
+		{Name: "what another symbol became is unknown", File: "exitsignal.go", Old: "(t.Symbol == in.Ticker || t.Into == in.Ticker) &&", New: "t.Symbol == in.Ticker &&"},
+		{Name: "a check that failed is a reason to hold", File: "survey.go", Old: "if err := in.checkAll(); err != nil {", New: "if err := in.checkAll(); err != nil && in.AsOf.IsZero() && in.Shares != nil {"},
+		{Name: "an error is counted as a hold", File: "survey.go", Old: "case rankError:\n\t\ts.Errors++\n", New: ""},
+		{Name: "no verdict is told as none", File: "surveysnapshot.go", Old: "case rankError:\n", New: "case rankHold:\n"},
+	}))
 }

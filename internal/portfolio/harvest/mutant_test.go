@@ -18,3 +18,16 @@ func TestMutants(t *testing.T) {
 		{Name: "the coverage is rounded up", File: "unread.go", Old: "math.Floor(pct*10+grain)", New: "math.Ceil(pct*10-grain)"},
 	}))
 }
+
+// So is a limit that is spoken of too early, and a lot that is not named.
+func TestMutantsOfTheYear(t *testing.T) {
+	mutant.All(t, mutant.By("^TestLimitAfterGains$|^TestRealizedThisYear$|^TestOffers$", []mutant.Mutant{
+		{Name: "the limit is spoken of before gains", File: "flags.go", Old: "loss >= limit && s.caveats.year.meets", New: "loss >= limit"},
+		{Name: "gains of earlier years count", File: "year.go", Old: "if d.Sold.Year() != year {", New: "if d.Sold.Year() > year {"},
+		{Name: "what is disallowed offsets gains", File: "year.go", Old: ".Sub(r.IfAllSold.Disallowed)", New: ""},
+		{Name: "losses carried over are forgotten", File: "year.go", Old: "gains = gains.Sub(*r.Carryover)", New: "gains = gains.Sub(portfolio.Decimal{})"},
+		{Name: "losses that are there leave the limit whole", File: "year.go", Old: "room = room.Add(gains)", New: "room = room.Add(portfolio.Decimal{})"},
+		{Name: "what is disallowed of a gain's loss counts", File: "year.go", Old: "d.Gain().Add(d.Disallowed)", New: "d.Gain()"},
+		{Name: "no lot has to be named", File: "offer.go", Old: "NameTheLot: !c.FIFOReaches", New: "NameTheLot: false"},
+	}))
+}

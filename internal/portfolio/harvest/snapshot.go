@@ -92,10 +92,12 @@ const (
 // A reply to an agent is at most so long, and so much of it is kept for a path and for what is
 // around the snapshot.
 const (
-	maxReply   = 3 << 10
-	replyRest  = 300
-	inlineRest = 100 // without a path
+	maxReply  = 3 << 10
+	replyRest = 300
 )
+
+// inlineRest is kept for what is around the snapshot where there is no path.
+const inlineRest = 100
 
 // Snapshot is what an agent needs of the result. Tickers are consolidated.
 func (r *Result) Snapshot() Snapshot {

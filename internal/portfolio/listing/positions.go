@@ -161,10 +161,9 @@ func (r *PositionsResult) Snapshot() PositionsSnapshot {
 	}
 	for _, p := range rows {
 		row := PositionRow{Symbol: reply.ShortTicker(p.Symbol), Account: reply.ShortAccount(p.Account), Shares: quantity(p.Quantity), Basis: number(p.Position.Basis)}
-		switch {
-		case p.Price == nil:
+		if p.Price == nil {
 			s.unpriced = once(s.unpriced, p.Symbol)
-		default:
+		} else {
 			row.Value, row.Gain = new(number(p.Position.Value())), new(number(p.Position.Gain()))
 			if price.SessionsBetween(*p.PricedOn, r.AsOf) > exitrule.MaxAge {
 				s.stale = once(s.stale, p.Symbol)

@@ -1,4 +1,4 @@
-// Package reply is the form that the replies of both tools share: formats, what became of a file,
+// Package reply is the form that the replies of the tools share: formats, what became of a file,
 // failures, agent format, and texts cut to what a reply has room for.
 package reply
 
@@ -56,7 +56,7 @@ type failure struct {
 // maxFileError is how much of the reason an agent is told why there is no file.
 const maxFileError = 160
 
-// New makes the reply that both tools share: agent format, and what failed. Other formats are
+// New makes the reply that all tools share: agent format, and what failed. Other formats are
 // the tool's own.
 func New[S agentformat.Snapshot[S]](format, status, why string, snapshot S, file agentformat.File, body func(FileKeys) any) Reply {
 	r := Reply{Failed: status != agentformat.StatusSuccess}
