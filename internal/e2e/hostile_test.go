@@ -344,7 +344,7 @@ roles: {critic: {agent: dear}, developer: {at_once: 1}}
 limits: {crashes: 1, timeouts: 1}
 `, w.scripts))
 	w.tasks("T-1", "T-2", "T-3")
-	w.script("T-1.critic.1", "echo come back later >&2\necho retry-after: 3 >&2\nexit 75\n")
+	w.script("T-1.critic.1", "echo come back later >&2\necho retry-after: 20 >&2\nexit 75\n")
 	w.script("T-2.developer", waitFor("go")+honest["developer"])
 	run := w.start("run", "plan.md")
 	w.until("the limit is shown", func() bool { return strings.Contains(run.out.String(), "dear has reached its limit: no starts until") })
@@ -371,6 +371,7 @@ limits: {crashes: 1, timeouts: 1}
 		}
 		return -1
 	}
+	// Within the 20 seconds one developer ends and the next one is started.
 	paused, other, again := at("R1", delivery.ProviderPaused, 1), at("T-3", "LeaseGranted", 1), at("T-1", "LeaseGranted", 2)
 	if paused > other || other > again {
 		t.Errorf("the other provider's agents waited too:\n%s", w.story())
