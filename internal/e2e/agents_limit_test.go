@@ -33,12 +33,12 @@ func TestAgentLimit(t *testing.T) {
 	w.tasks("T-1", "T-2")
 	began := time.Now()
 	run := w.start("run", "plan.md")
-	w.within(2*time.Minute, "the provider is paused", func() bool { return strings.Contains(run.out.String(), "claude has reached its limit") })
-	if p := payload[delivery.Pause](w, delivery.ProviderPaused); p.Provider != "claude" || p.Until.Sub(began) < 89*time.Minute || p.Until.Sub(began) > 92*time.Minute {
+	w.until("the provider is paused", func() bool { return strings.Contains(run.out.String(), "claude has reached its limit") })
+	if p := payload[delivery.Pause](w, delivery.ProviderPaused); p.Provider != "claude" || p.Until.Sub(began) < 89*time.Minute || time.Until(p.Until) > 91*time.Minute {
 		t.Errorf("paused: %+v", p)
 	}
 	server.Release("the limit")
-	w.within(time.Minute, "the other provider goes on", func() bool { return strings.Contains(run.out.String(), "T-2: specified") })
+	w.until("the other provider goes on", func() bool { return strings.Contains(run.out.String(), "T-2: specified") })
 	run.interrupt()
 	for _, what := range []string{"WorkBlocked", delivery.QuestionAsked} {
 		if slices.Contains(append(w.types("T-1"), w.types("R1")...), what) {

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // terminal is a real terminal, by tmux, with a shell in the repository.
@@ -53,7 +52,7 @@ func (t *terminal) shows(parts ...string) {
 			t.w.t.Logf("the screen:\n%s", screen)
 		}
 	}()
-	t.w.within(time.Minute, "the screen shows "+strings.Join(parts, " and "), func() bool {
+	t.w.until("the screen shows "+strings.Join(parts, " and "), func() bool {
 		screen = t.tmux("capture-pane", "-p")
 		for _, p := range parts {
 			if !strings.Contains(screen, p) {
