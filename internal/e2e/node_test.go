@@ -178,6 +178,7 @@ func (w *world) within(patience time.Duration, what string, holds func() bool) {
 // proc is a process as /proc shows it.
 type proc struct {
 	pid     int
+	parent  int
 	started uint64 // in clock ticks since the machine was started
 	cpu     time.Duration
 	line    string
@@ -198,18 +199,22 @@ func look(pid int) (proc, bool) {
 	number := func(n int) uint64 { v, _ := strconv.ParseUint(fields[n-3], 10, 64); return v } // as proc(5) counts
 	line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
 	return proc{
-		pid: pid, started: number(22), cpu: time.Duration(number(14)+number(15)) * time.Second / ticks,
+		pid: pid, parent: int(number(4)), started: number(22), cpu: time.Duration(number(14)+number(15)) * time.Second / ticks,
 		line: strings.ReplaceAll(string(line), "\x00", " "),
 	}, true
 }
 
 // sessions returns the session processes of this world that live.
 func (w *world) sessions() []proc {
-	var all []proc
+	return living(func(p proc) bool { return strings.Contains(p.line, " session "+w.dir) })
+}
+
+// living returns the processes that live and are so.
+func living(are func(proc) bool) (all []proc) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range dirs {
 		pid, _ := strconv.Atoi(filepath.Base(dir))
-		if p, ok := look(pid); ok && strings.Contains(p.line, " session "+w.dir) {
+		if p, ok := look(pid); ok && are(p) {
 			all = append(all, p)
 		}
 	}
