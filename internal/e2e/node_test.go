@@ -97,8 +97,10 @@ func (n *node) end(s os.Signal) {
 var errReached = errors.New("the event is there")
 
 // reach returns when so many events are in the archive, or the run has finished.
-func (n *node) reach(ctx context.Context, events uint64) {
+func (n *node) reach(events uint64) {
 	n.t.Helper()
+	ctx, cancel := context.WithTimeout(n.t.Context(), wholeDelivery)
+	defer cancel()
 	err := n.client.Events(ctx, "", 0, true, func(e api.Event) error {
 		recorded, err := ledger.Decode(e.Event)
 		if err == nil && (e.Sequence >= events || recorded.Type == "RunFinished") {
@@ -115,7 +117,7 @@ func (n *node) reach(ctx context.Context, events uint64) {
 // has ended or waits for a person.
 func (n *node) finish(w *world) api.Run {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(n.t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(n.t.Context(), wholeDelivery)
 	defer cancel()
 	page, err := n.client.Runs(ctx, false, api.From{})
 	if err != nil {
@@ -154,6 +156,9 @@ func (n *node) begin(w *world) api.Run {
 
 // patience bounds every wait for what processes bring about; nothing waits for it to pass.
 const patience = 2 * time.Minute
+
+// wholeDelivery is the same for all that a plan takes, with many tasks and on a busy machine.
+const wholeDelivery = 10 * time.Minute
 
 // until waits for something that processes bring about.
 func (w *world) until(what string, holds func() bool) {

@@ -198,10 +198,10 @@ func (w *world) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// signalbox runs a command to its end, which must come within five minutes.
+// signalbox runs a command to its end.
 func (w *world) signalbox(args ...string) result {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(w.t.Context(), wholeDelivery)
 	defer cancel()
 	cmd := w.command(ctx, args...)
 	var out, errs bytes.Buffer
