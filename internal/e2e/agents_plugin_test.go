@@ -110,7 +110,7 @@ func (h host) sit(t *testing.T, w *world, url string) seat {
 // runs runs a command as the person who has this home, and returns what it prints. What it waits for can take a minute by itself.
 func (s seat) runs(t *testing.T, program string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), wholeDelivery)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = s.w.dir, s.env, time.Minute
@@ -318,7 +318,7 @@ func TestDeliverFromInsideAlone(t *testing.T) {
 	h := hosts[0]
 	h.installed(t)
 	server, s := h.ready(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), wholeDelivery)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, s.program, append([]string{"--input-format=stream-json", "--output-format=stream-json", "--verbose"}, claudeSays...)...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = s.w.dir, s.env, time.Minute

@@ -165,7 +165,7 @@ func TestExamples(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
 			bin := real{name: e.name, command: []string{e.command}}.installed(t)
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), wholeDelivery)
 			defer cancel()
 			demo := exec.CommandContext(ctx, filepath.Join("..", "..", "examples", e.name, "demo"))
 			demo.Env = append(os.Environ(), "SIGNALBOX="+program, "PATH="+bin+":"+os.Getenv("PATH"))
