@@ -28,7 +28,7 @@ func TestAgentLimit(t *testing.T) {
 	}
 	// Only who has logged in, and not with a key, is told when the limit ends.
 	login := strings.Replace(claude.entry(t, server.URL()), `"ANTHROPIC_API_KEY":"dummy"`, `"CLAUDE_CODE_OAUTH_TOKEN":"dummy"`, 1)
-	w.write("signalbox.yaml", fmt.Sprintf("agents:\n  default: %s\n  claude: %s\nroles: {developer: {agent: claude}}\nanalyst: true\n", codex.entry(t, server.URL()), login))
+	w.write("signalbox.yaml", fmt.Sprintf("agents:\n  default: %s\n  claude: %s\nroles: {developer: {agent: claude}}\nanalyst: true\nlimits: {answer: 2m}\n", codex.entry(t, server.URL()), login))
 	w.git("commit", "-qam", "settings")
 	w.tasks("T-1", "T-2")
 	began := time.Now()
