@@ -79,11 +79,7 @@ func (r real) start(t *testing.T, url string) (command []string, env map[string]
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(home); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { cleared(t, home) })
 	pointed := r.prepare(home, url)
 	env = pointed.Env
 	env["HOME"] = home
