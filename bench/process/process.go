@@ -47,7 +47,7 @@ func Start(cmd *exec.Cmd, how syscall.Signal) (*Process, error) {
 // ID returns its process id.
 func (p *Process) ID() int { return p.cmd.Process.Pid }
 
-// Stop ends it in good order, or kills it if it does not within half a minute. An exit code is no error then.
+// Stop ends it in good order, or kills it if it does not within two minutes. An exit code is no error then.
 func (p *Process) Stop() error {
 	select {
 	case <-p.done:
@@ -60,18 +60,18 @@ func (p *Process) Stop() error {
 	select {
 	case <-p.done:
 		return nil
-	case <-time.After(30 * time.Second):
-		err := fmt.Errorf("%s did not end within 30 s and was killed: %s", p.name, p.log)
+	case <-time.After(2 * time.Minute):
+		err := fmt.Errorf("%s did not end within two minutes and was killed: %s", p.name, p.log)
 		err = errors.Join(err, p.cmd.Process.Kill())
 		<-p.done
 		return err
 	}
 }
 
-// Ready asks again and again until ready returns nil, for a minute at most. It fails at once if the
+// Ready asks again and again until ready returns nil, for three minutes at most. It fails at once if the
 // process ends.
 func (p *Process) Ready(ctx context.Context, ready func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	for {
 		err := ready(ctx)

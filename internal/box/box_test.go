@@ -90,7 +90,7 @@ func (u *bench) emit(t *testing.T, session, output string) api.Emitted {
 // tells.
 func (u *bench) until(t *testing.T, what string, is func(api.Status) bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !is(u.Status()); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !is(u.Status()); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain: %s: %+v", what, u.Status())
 		}

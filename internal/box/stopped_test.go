@@ -29,7 +29,7 @@ import (
 func TestStoppedClients(t *testing.T) {
 	t.Parallel()
 	const n = 20
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	u := up(t, t.TempDir())
 	var all sync.WaitGroup

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -65,6 +66,11 @@ func signalbox(t *testing.T, repo string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, args...)
 	cmd.Dir = repo
 	return cmd
+}
+
+// byStdio is how a client speaks to a server that ends when the client leaves, also if a busy machine takes its time for that.
+func byStdio(server *exec.Cmd) mcp.Transport {
+	return &mcp.CommandTransport{Command: server, TerminateDuration: time.Minute}
 }
 
 // toolReply is an answer in agent format.
@@ -121,7 +127,7 @@ func TestToolsOverStdio(t *testing.T) {
 	server := signalbox(t, repo, "mcp")
 	var said bytes.Buffer
 	server.Stderr = &said
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: server}, nil)
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), byStdio(server), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +294,7 @@ func TestToolsWithoutABox(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
-		Connect(t.Context(), &mcp.CommandTransport{Command: signalbox(t, repo, "mcp", "--scope", "read,operate,answer", "--name", "claude")}, nil)
+		Connect(t.Context(), byStdio(signalbox(t, repo, "mcp", "--scope", "read,operate,answer", "--name", "claude")), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +320,7 @@ func TestToolsNotSetUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
-		Connect(t.Context(), &mcp.CommandTransport{Command: signalbox(t, repo, "mcp")}, nil)
+		Connect(t.Context(), byStdio(signalbox(t, repo, "mcp")), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -398,7 +404,7 @@ func TestToolsOverHTTP(t *testing.T) {
 	wantFlag(t, operator, "answer_question", map[string]any{"question": "R1-Q1", "answer": "blue"}, "unauthorized")
 	byToken := signalbox(t, repo, "mcp")
 	byToken.Env = append(os.Environ(), "SIGNALBOX_TOKEN="+token("operate"))
-	alone, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: byToken}, nil)
+	alone, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), byStdio(byToken), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

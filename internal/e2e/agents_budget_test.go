@@ -29,7 +29,7 @@ func TestAgentBudget(t *testing.T) {
 			r := reals[slices.IndexFunc(reals, func(r real) bool { return r.name == c.program })]
 			server := scripted(t, "budget.txt")
 			w := newWorld(t, "")
-			w.write("signalbox.yaml", fmt.Sprintf("agents: {real: %s}\nbudget: {%s}\n", r.entry(t, server.URL()), c.budget))
+			w.write("signalbox.yaml", fmt.Sprintf("agents: {real: %s}\nbudget: {%s}\nlimits: {answer: 2m}\n", r.entry(t, server.URL()), c.budget))
 			w.git("commit", "-qam", "settings")
 			w.tasks("T-1")
 			if c.late {

@@ -28,17 +28,17 @@ func TestAgentLimit(t *testing.T) {
 	}
 	// Only who has logged in, and not with a key, is told when the limit ends.
 	login := strings.Replace(claude.entry(t, server.URL()), `"ANTHROPIC_API_KEY":"dummy"`, `"CLAUDE_CODE_OAUTH_TOKEN":"dummy"`, 1)
-	w.write("signalbox.yaml", fmt.Sprintf("agents:\n  default: %s\n  claude: %s\nroles: {developer: {agent: claude}}\nanalyst: true\n", codex.entry(t, server.URL()), login))
+	w.write("signalbox.yaml", fmt.Sprintf("agents:\n  default: %s\n  claude: %s\nroles: {developer: {agent: claude}}\nanalyst: true\nlimits: {answer: 2m}\n", codex.entry(t, server.URL()), login))
 	w.git("commit", "-qam", "settings")
 	w.tasks("T-1", "T-2")
 	began := time.Now()
 	run := w.start("run", "plan.md")
-	w.within(2*time.Minute, "the provider is paused", func() bool { return strings.Contains(run.out.String(), "claude has reached its limit") })
-	if p := payload[delivery.Pause](w, delivery.ProviderPaused); p.Provider != "claude" || p.Until.Sub(began) < 89*time.Minute || p.Until.Sub(began) > 92*time.Minute {
+	w.until("the provider is paused", func() bool { return strings.Contains(run.out.String(), "claude has reached its limit") })
+	if p := payload[delivery.Pause](w, delivery.ProviderPaused); p.Provider != "claude" || p.Until.Sub(began) < 89*time.Minute || time.Until(p.Until) > 91*time.Minute {
 		t.Errorf("paused: %+v", p)
 	}
 	server.Release("the limit")
-	w.within(time.Minute, "the other provider goes on", func() bool { return strings.Contains(run.out.String(), "T-2: specified") })
+	w.until("the other provider goes on", func() bool { return strings.Contains(run.out.String(), "T-2: specified") })
 	run.interrupt()
 	for _, what := range []string{"WorkBlocked", delivery.QuestionAsked} {
 		if slices.Contains(append(w.types("T-1"), w.types("R1")...), what) {

@@ -90,7 +90,7 @@ func TestAgentLogin(t *testing.T) {
 			t.Run(r.name+" "+c.name, func(t *testing.T) {
 				among(t, (i+j)%3 == 0)
 				t.Parallel()
-				w, _ := r.loginWorld(t, scripted(t, "login.txt").URL(), c.login, "")
+				w, _ := r.loginWorld(t, scripted(t, "login.txt").URL(), c.login, "limits: {answer: 1m}\n")
 				w.tasks(c.task)
 				w.asksForLogin(1)
 			})

@@ -107,13 +107,13 @@ func (h host) sit(t *testing.T, w *world, url string) seat {
 	return s
 }
 
-// runs runs a command as the person who has this home, and returns what it prints.
+// runs runs a command as the person who has this home, and returns what it prints. What it waits for can take a minute by itself.
 func (s seat) runs(t *testing.T, program string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), wholeDelivery)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = s.w.dir, s.env, 10*time.Second
+	cmd.Dir, cmd.Env, cmd.WaitDelay = s.w.dir, s.env, time.Minute
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s %v: %v\n%s", program, args, err, out)
@@ -318,10 +318,10 @@ func TestDeliverFromInsideAlone(t *testing.T) {
 	h := hosts[0]
 	h.installed(t)
 	server, s := h.ready(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), wholeDelivery)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, s.program, append([]string{"--input-format=stream-json", "--output-format=stream-json", "--verbose"}, claudeSays...)...)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = s.w.dir, s.env, 10*time.Second
+	cmd.Dir, cmd.Env, cmd.WaitDelay = s.w.dir, s.env, time.Minute
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

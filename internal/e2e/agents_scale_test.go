@@ -99,7 +99,7 @@ func (w *world) severalAgents(kinds []real, url string) {
 	pick.WriteString("esac\n")
 	w.script("pick", pick.String())
 	scripted := fmt.Sprintf("{command: [%[1]s/agent], env: {SCRIPTS: %[1]s}}", w.scripts)
-	w.write("signalbox.yaml", fmt.Sprintf("agents:\n  default: %s\n  real: {adapter: acp, command: [%s/pick], env: {SCRIPTS: %s}}\nroles: {developer: {agent: real}}\nlimits: {agents: %d}\n",
+	w.write("signalbox.yaml", fmt.Sprintf("agents:\n  default: %s\n  real: {adapter: acp, command: [%s/pick], env: {SCRIPTS: %s}}\nroles: {developer: {agent: real}}\nlimits: {agents: %d, answer: 2m}\n",
 		scripted, w.scripts, w.scripts, *programs))
 }
 

@@ -79,11 +79,7 @@ func (r real) start(t *testing.T, url string) (command []string, env map[string]
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(home); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { cleared(t, home) })
 	pointed := r.prepare(home, url)
 	env = pointed.Env
 	env["HOME"] = home
@@ -165,7 +161,7 @@ func TestExamples(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
 			bin := real{name: e.name, command: []string{e.command}}.installed(t)
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), wholeDelivery)
 			defer cancel()
 			demo := exec.CommandContext(ctx, filepath.Join("..", "..", "examples", e.name, "demo"))
 			demo.Env = append(os.Environ(), "SIGNALBOX="+program, "PATH="+bin+":"+os.Getenv("PATH"))

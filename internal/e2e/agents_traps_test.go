@@ -18,7 +18,7 @@ func TestAgentTraps(t *testing.T) {
 		t.Run(r.name, func(t *testing.T) {
 			server := scripted(t, "traps.txt")
 			w := newWorld(t, "")
-			w.write("signalbox.yaml", fmt.Sprintf("agents:\n  default: {command: [%[1]s/agent], env: {SCRIPTS: %[1]s}}\n  real: %[2]s\nroles: {developer: {agent: real}}\n",
+			w.write("signalbox.yaml", fmt.Sprintf("agents:\n  default: {command: [%[1]s/agent], env: {SCRIPTS: %[1]s}}\n  real: %[2]s\nroles: {developer: {agent: real}}\nlimits: {answer: 2m}\n",
 				w.scripts, r.entry(t, server.URL())))
 			w.git("commit", "-qam", "settings")
 			w.tasks("T-1")

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 )
@@ -20,16 +21,24 @@ func atHome(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(home); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { cleared(t, home) })
 	t.Setenv("HOME", home)
 	for _, name := range []string{"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"} {
 		t.Setenv(name, "")
 	}
 	return home
+}
+
+// cleared removes a home directory. What a program left behind may write there for a moment longer.
+func cleared(t *testing.T, home string) {
+	t.Helper()
+	late := time.Now().Add(patience)
+	for err := os.RemoveAll(home); err != nil; err = os.RemoveAll(home) {
+		if time.Now().After(late) {
+			t.Error(err)
+			return
+		}
+	}
 }
 
 // put writes a file with its directories.

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
@@ -167,7 +166,7 @@ func (w *world) ended(n *node, tasks ...string) string {
 			w.t.Fatal(err)
 		}
 	}
-	w.within(time.Minute, "it ends, and its mark is gone", func() bool {
+	w.until("it ends, and its mark is gone", func() bool {
 		r, err := n.client.Run(w.t.Context(), id)
 		_, marked := os.Stat(filepath.Join(w.dir, ".signalbox", "runs", r.Subject))
 		return err == nil && r.State == api.RunFinished && (r.Outcome == delivery.Completed || r.Outcome == delivery.Cancelled) && errors.Is(marked, fs.ErrNotExist)

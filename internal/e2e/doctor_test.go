@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 )
@@ -104,7 +103,7 @@ roles: {developer: {agent: good}, critic: {agent: out}, auditor: {agent: bad}, a
 	}
 	w.write("signalbox.yaml", strings.Replace(settings, "developer: {agent: good}", "developer: {agent: stuck}", 1))
 	doctor := w.start("doctor", "--deep")
-	w.within(time.Minute, "the agent is started", func() bool { _, err := os.Stat(filepath.Join(w.scripts, "started")); return err == nil })
+	w.until("the agent is started", func() bool { _, err := os.Stat(filepath.Join(w.scripts, "started")); return err == nil })
 	if got := doctor.interrupt(); got.code != 130 {
 		t.Errorf("exit code %d:\n%s%s", got.code, got.out, got.err)
 	}

@@ -37,7 +37,7 @@ func TestEvaluation(t *testing.T) {
 			if agent != "minimal" {
 				path = real{name: agent, command: []string{agent}}.installed(t) + ":" + path
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), wholeDelivery)
 			defer cancel()
 			run := exec.CommandContext(ctx, evaluate, "--model-server", "--agent", agent, "--tasks", "01,05", "--json",
 				"--signalbox", program, "--keep", filepath.Join(t.TempDir(), "kept"))

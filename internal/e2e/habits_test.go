@@ -29,7 +29,8 @@ func TestInterrupt(t *testing.T) {
 			w.script("T-1.developer.1", "echo half >half\nsleep 300 &\nwait\n")
 			w.script("T-2.critic.1", "sleep 300\n")
 			run := w.start("run", "plan.md")
-			w.until("two agents are at work", func() bool { return w.has("T-1.developer.1") && w.has("T-2.critic.1") })
+			half := filepath.Join(w.dir, ".signalbox", "worktrees", "R1", "T-1", "half")
+			w.until("two agents are at work", func() bool { text, _ := os.ReadFile(half); return len(text) > 0 && w.has("T-2.critic.1") })
 			r := run.interrupt()
 			if r.code != 130 || !strings.Contains(r.err, "`signalbox run` goes on with R1") {
 				t.Errorf("exit code %d\n%s%s", r.code, r.out, r.err)

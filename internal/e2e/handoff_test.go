@@ -114,7 +114,7 @@ func TestHostileClaims(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, "exit_protocol: true\nlimits: {linger: 300ms, grace: 300ms}\n")
+			w := newWorld(t, "exit_protocol: true\n")
 			w.script("T-1.developer", "echo $n >x; git add x; git commit -qm x\n"+c.developer)
 			w.script("T-1.developer.2", honest["developer"])
 			w.script("T-1.critic.1", "printf '%s\\n' \"$prompt\"\n"+say("REVIEW_FAILED: T-1", "Required Fixes: more"))

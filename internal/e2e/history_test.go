@@ -13,7 +13,7 @@ import (
 
 // waits is a script that goes on once a command holds, or gives up.
 func waits(command string) string {
-	return fmt.Sprintf("i=0; until %s 2>/dev/null >&2; do i=$((i+1)); [ $i -gt 600 ] && exit 7; sleep 0.1; done\n", command)
+	return fmt.Sprintf("i=0; until %s 2>/dev/null >&2; do i=$((i+1)); [ $i -gt 1800 ] && exit 7; sleep 0.1; done\n", command)
 }
 
 // delivered fails the test unless the run's branch has these files, and says which of a task's

@@ -60,9 +60,8 @@ func TestOutsideOfWorktree(t *testing.T) {
 	w.script("critic", waitFor("go")+honest["critic"])
 	run := w.start("run", "plan.md")
 	w.until("the critic is at work", func() bool { return w.has("T-1.critic.1") })
-	if status := w.must("status"); !strings.Contains(status, "T-1: in your checkout, README.md was changed") {
-		t.Errorf("status:\n%s", status)
-	}
+	// The critic does not wait until the checkout was looked at.
+	w.until("status says what was changed", func() bool { return strings.Contains(w.must("status"), "T-1: in your checkout, README.md was changed") })
 	w.script("go", "")
 	r := run.wait()
 	if r.code != 0 || !strings.Contains(r.out, "T-1: in your checkout, README.md was changed; evil.txt was changed while it was worked on: by you, or by its agent") {
@@ -189,7 +188,8 @@ func TestNonce(t *testing.T) {
 // ones are told.
 func TestTooLong(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "roles: {developer: {wall_clock: 1s}}\nlimits: {silence: 500ms, answer: 200ms, misses: 2}\n")
+	// Agents that do their work have said so long before, also on a busy machine.
+	w := newWorld(t, "roles: {developer: {wall_clock: 10s}}\nlimits: {silence: 3s, answer: 1s, misses: 2}\n")
 	w.tasks("T-1")
 	w.script("T-1.developer.1", "while :; do echo at it; sleep 0.1; done\n")
 	w.script("T-1.critic.1", "sleep 300\n")
@@ -344,7 +344,7 @@ roles: {critic: {agent: dear}, developer: {at_once: 1}}
 limits: {crashes: 1, timeouts: 1}
 `, w.scripts))
 	w.tasks("T-1", "T-2", "T-3")
-	w.script("T-1.critic.1", "echo come back later >&2\necho retry-after: 3 >&2\nexit 75\n")
+	w.script("T-1.critic.1", "echo come back later >&2\necho retry-after: 20 >&2\nexit 75\n")
 	w.script("T-2.developer", waitFor("go")+honest["developer"])
 	run := w.start("run", "plan.md")
 	w.until("the limit is shown", func() bool { return strings.Contains(run.out.String(), "dear has reached its limit: no starts until") })
@@ -371,6 +371,7 @@ limits: {crashes: 1, timeouts: 1}
 		}
 		return -1
 	}
+	// Within the 20 seconds one developer ends and the next one is started.
 	paused, other, again := at("R1", delivery.ProviderPaused, 1), at("T-3", "LeaseGranted", 1), at("T-1", "LeaseGranted", 2)
 	if paused > other || other > again {
 		t.Errorf("the other provider's agents waited too:\n%s", w.story())

@@ -77,10 +77,8 @@ func TestKillBox(t *testing.T) {
 			t.Parallel()
 			w := killWorld(t)
 			n := w.up()
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			defer cancel()
 			n.begin(w)
-			n.reach(ctx, after)
+			n.reach(after)
 			n.kill()
 			n = w.up()
 			w.completed(n.finish(w))
@@ -99,10 +97,8 @@ func TestKillSession(t *testing.T) {
 			t.Parallel()
 			w := killWorld(t)
 			n := w.up()
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			defer cancel()
 			n.begin(w)
-			n.reach(ctx, after)
+			n.reach(after)
 			crashes := 0
 			if live := w.sessions(); len(live) > 0 {
 				newest := slices.MaxFunc(live, func(a, b proc) int { return cmp.Or(cmp.Compare(a.started, b.started), cmp.Compare(a.pid, b.pid)) })

@@ -97,8 +97,10 @@ func (n *node) end(s os.Signal) {
 var errReached = errors.New("the event is there")
 
 // reach returns when so many events are in the archive, or the run has finished.
-func (n *node) reach(ctx context.Context, events uint64) {
+func (n *node) reach(events uint64) {
 	n.t.Helper()
+	ctx, cancel := context.WithTimeout(n.t.Context(), wholeDelivery)
+	defer cancel()
 	err := n.client.Events(ctx, "", 0, true, func(e api.Event) error {
 		recorded, err := ledger.Decode(e.Event)
 		if err == nil && (e.Sequence >= events || recorded.Type == "RunFinished") {
@@ -115,7 +117,7 @@ func (n *node) reach(ctx context.Context, events uint64) {
 // has ended or waits for a person.
 func (n *node) finish(w *world) api.Run {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(n.t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(n.t.Context(), wholeDelivery)
 	defer cancel()
 	page, err := n.client.Runs(ctx, false, api.From{})
 	if err != nil {
@@ -155,6 +157,9 @@ func (n *node) begin(w *world) api.Run {
 // patience bounds every wait for what processes bring about; nothing waits for it to pass.
 const patience = 2 * time.Minute
 
+// wholeDelivery is the same for all that a plan takes, with many tasks and on a busy machine.
+const wholeDelivery = 10 * time.Minute
+
 // until waits for something that processes bring about.
 func (w *world) until(what string, holds func() bool) {
 	w.t.Helper()
@@ -178,6 +183,7 @@ func (w *world) within(patience time.Duration, what string, holds func() bool) {
 // proc is a process as /proc shows it.
 type proc struct {
 	pid     int
+	parent  int
 	started uint64 // in clock ticks since the machine was started
 	cpu     time.Duration
 	line    string
@@ -198,18 +204,22 @@ func look(pid int) (proc, bool) {
 	number := func(n int) uint64 { v, _ := strconv.ParseUint(fields[n-3], 10, 64); return v } // as proc(5) counts
 	line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
 	return proc{
-		pid: pid, started: number(22), cpu: time.Duration(number(14)+number(15)) * time.Second / ticks,
+		pid: pid, parent: int(number(4)), started: number(22), cpu: time.Duration(number(14)+number(15)) * time.Second / ticks,
 		line: strings.ReplaceAll(string(line), "\x00", " "),
 	}, true
 }
 
 // sessions returns the session processes of this world that live.
 func (w *world) sessions() []proc {
-	var all []proc
+	return living(func(p proc) bool { return strings.Contains(p.line, " session "+w.dir) })
+}
+
+// living returns the processes that live and are so.
+func living(are func(proc) bool) (all []proc) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range dirs {
 		pid, _ := strconv.Atoi(filepath.Base(dir))
-		if p, ok := look(pid); ok && strings.Contains(p.line, " session "+w.dir) {
+		if p, ok := look(pid); ok && are(p) {
 			all = append(all, p)
 		}
 	}

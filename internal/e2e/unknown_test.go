@@ -138,7 +138,7 @@ func TestUnknownQuestion(t *testing.T) {
 // Whoever does not answer in time is given up at once.
 func TestUnknownUnanswered(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "limits: {answer: 500ms}\n")
+	w := newWorld(t, "limits: {answer: 6s}\n") // in which the second is started, and has noted that
 	w.tasks("T-1")
 	w.script("T-1.developer.1", say("Hm."))
 	w.script("T-1.developer.2", "sleep 60\n"+say("READY_FOR_REVIEW: T-1"))

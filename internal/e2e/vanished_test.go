@@ -86,7 +86,7 @@ func TestFrozenUnknown(t *testing.T) {
 		t.Skip("processes are found in /proc")
 	}
 	t.Parallel()
-	w := newWorld(t, "limits: {grace: 1s}\nroles: {developer: {wall_clock: 1s}}\n")
+	w := newWorld(t, "limits: {grace: 1s}\nroles: {developer: {wall_clock: 15s}}\n") // in which the next one does its work
 	w.tasks("T-1")
 	w.script("T-1.developer.1", "session=$(dirname \"$(dirname \"$SIGNALBOX_USAGE\")\")\nrm \"$session/session.json\" \"$session/spec.json\"\nkill -STOP $PPID\nsleep 300\n")
 	w.completed(w.deliver())

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // terminal is a real terminal, by tmux, with a shell in the repository.
@@ -27,7 +26,7 @@ func (w *world) terminal(size ...string) *terminal {
 	tty := &terminal{w, filepath.Join(w.t.TempDir(), "tmux")}
 	tty.tmux("-f", "/dev/null", "new-session", "-d", "-x", size[0], "-y", size[1], "sh")
 	w.t.Cleanup(func() { _ = exec.Command("tmux", "-S", tty.socket, "kill-server").Run() }) //nolint:noctx // the test's context has ended
-	tty.line("unset LESS GIT_PAGER; export EDITOR=true VISUAL= PAGER=less; alias signalbox="+program+"; clear; stty -g >before; echo ready", "ready\n")
+	tty.line("unset LESS GIT_PAGER; export EDITOR=true VISUAL= PAGER=less; alias signalbox="+program+"; clear; stty -g >before; echo rea''dy", "ready\n")
 	return tty
 }
 
@@ -53,7 +52,7 @@ func (t *terminal) shows(parts ...string) {
 			t.w.t.Logf("the screen:\n%s", screen)
 		}
 	}()
-	t.w.within(time.Minute, "the screen shows "+strings.Join(parts, " and "), func() bool {
+	t.w.until("the screen shows "+strings.Join(parts, " and "), func() bool {
 		screen = t.tmux("capture-pane", "-p")
 		for _, p := range parts {
 			if !strings.Contains(screen, p) {
@@ -82,7 +81,7 @@ func (t *terminal) press(keys string, parts ...string) {
 	t.shows(parts...)
 }
 
-// line types a line at the shell.
+// line types a line at the shell. What is waited for must not be in the line itself, which the screen shows too.
 func (t *terminal) line(text string, parts ...string) {
 	t.w.t.Helper()
 	t.tmux("send-keys", "-l", text)
@@ -139,14 +138,14 @@ func TestViewAnswers(t *testing.T) {
 	tty.press("q", "ended with it. The work is kept")
 	tty.press("y", "agents are ended, their work is kept", "exit 1")
 	tty.lacks("in the signed ledger", "(END)")
-	tty.line("stty -g | cmp - before && echo the same", "the same\n")
+	tty.line("stty -g | cmp - before && echo the' 'same", "the same\n")
 	if told := w.prompt("T-1", "developer", 2); !strings.Contains(told, "the left one q") {
 		t.Errorf("the developer is not told:\n%s", told)
 	}
 
 	tty.line("clear; signalbox run; echo exit $?", "? T-1", "T-3")
 	tty.press("C-c", "agents are ended, their work is kept", "exit 130")
-	tty.line("stty -g | cmp - before && echo as before", "as before\n")
+	tty.line("stty -g | cmp - before && echo as' 'before", "as before\n")
 	tty.tmux("send-keys", "exit", "Enter")
 }
 
@@ -159,7 +158,7 @@ func TestViewWithoutEditor(t *testing.T) {
 	tty.press("o", "EDITOR is not set: R1.T-1 is yours, in ", ".signalbox/worktrees/R1/T-1", "for you to give it", "signalbox give R1.T-1")
 	tty.press("q", "Leave?")
 	tty.press("y", "exit 1")
-	tty.line("clear; SHELL=false signalbox take T-1 --open && echo shell ended", "shell ended\n")
+	tty.line("clear; SHELL=false signalbox take T-1 --open && echo shell' 'ended", "shell ended\n")
 	tty.tmux("send-keys", "exit", "Enter")
 }
 
@@ -177,11 +176,11 @@ func TestViewOfAnotherBox(t *testing.T) {
 	tty.press("o", "Take T-1 over")
 	tty.press("y", "R1.T-1 is yours", "signalbox give R1.T-1")
 	tty.press("C-z", "topped")
-	tty.line("stty -g | cmp - before && echo suspended", "suspended\n")
+	tty.line("stty -g | cmp - before && echo suspend''ed", "suspended\n")
 	tty.line("fg", "› ? T-1")
 	tty.press("x", "Cancel T-1")
 	tty.press("y", "exit 1") // the run has ended with it
-	tty.line("stty -g | cmp - before && echo as before", "as before\n")
+	tty.line("stty -g | cmp - before && echo as' 'before", "as before\n")
 	tty.tmux("send-keys", "exit", "Enter")
 	box.stop()
 }

@@ -198,10 +198,10 @@ func (w *world) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// signalbox runs a command to its end, which must come within five minutes.
+// signalbox runs a command to its end.
 func (w *world) signalbox(args ...string) result {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(w.t.Context(), wholeDelivery)
 	defer cancel()
 	cmd := w.command(ctx, args...)
 	var out, errs bytes.Buffer
@@ -239,20 +239,34 @@ type recorded struct {
 	Work string // the item's id; the run's for its own
 }
 
-// events returns everything that was recorded, read from the archive's files.
+// events returns everything that was recorded, read from a copy of the archive's files. A box that lives replaces
+// some of them when it seals, and a copy that is made meanwhile is no archive: then another one is made.
 func (w *world) events() []recorded {
 	w.t.Helper()
-	copied := filepath.Join(w.t.TempDir(), "archive")
-	if err := os.CopyFS(copied, os.DirFS(filepath.Join(w.dir, ".signalbox", "archive"))); err != nil {
-		w.t.Fatal(err)
+	keys := archive.Keys{Signer: w.key("signer.key"), Verifier: w.key("verifier.key")}
+	to := filepath.Join(w.t.TempDir(), "archive")
+	for late := time.Now().Add(time.Minute); ; {
+		all, err := copied(filepath.Join(w.dir, ".signalbox", "archive"), to, keys)
+		if err == nil {
+			return all
+		}
+		if err = errors.Join(err, os.RemoveAll(to)); time.Now().After(late) {
+			w.t.Fatal(err)
+		}
 	}
-	a, err := archive.Open(archive.Dir(copied), archive.Keys{Signer: w.key("signer.key"), Verifier: w.key("verifier.key")})
+}
+
+// copied copies an archive, and reads the copy.
+func copied(from, to string, keys archive.Keys) (all []recorded, err error) {
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		return nil, err
+	}
+	a, err := archive.Open(archive.Dir(to), keys)
 	if err != nil {
-		w.t.Fatal(err)
+		return nil, err
 	}
 	defer func() { _ = a.Close() }() // a copy
 	names := map[string]string{}
-	var all []recorded
 	err = a.Entries(0, func(_ int64, stored []byte) error {
 		e, err := ledger.Decode(stored)
 		if err != nil {
@@ -268,10 +282,7 @@ func (w *world) events() []recorded {
 		all = append(all, recorded{e, names[e.Subject]})
 		return nil
 	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return all
+	return all, err
 }
 
 func (w *world) key(name string) string {

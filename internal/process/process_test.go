@@ -59,7 +59,7 @@ func line(t *testing.T, r *os.File) string {
 
 // atEOF reports whether nobody has the output open any more.
 func atEOF(r *os.File) bool {
-	_ = r.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = r.SetReadDeadline(time.Now().Add(time.Minute))
 	for b := make([]byte, 4096); ; {
 		if _, err := r.Read(b); err != nil {
 			return !errors.Is(err, os.ErrDeadlineExceeded)
@@ -216,7 +216,7 @@ func TestEndGroup(t *testing.T) {
 		t.Fatal("another process was ended")
 	default:
 	}
-	process.EndGroup(g.Pid(), started, "", time.Second)
+	process.EndGroup(g.Pid(), started, "", time.Minute)
 	if exit, _ := g.Wait(); exit != 128+int(syscall.SIGTERM) {
 		t.Errorf("exit %d", exit)
 	}

@@ -144,7 +144,7 @@ func TestProcessGroup(t *testing.T) {
 			if !lines.Scan() || lines.Text() != "ready" {
 				t.Fatalf("got %q: %v", lines.Text(), lines.Err())
 			}
-			g.End(2 * time.Second) // some do not go before they are killed
+			g.End(5 * time.Second) // in which the program ends in its own way; some do not go before they are killed
 			check(t, r.SetReadDeadline(time.Now().Add(patience)))
 			if lines.Scan() || lines.Err() != nil {
 				t.Errorf("somebody still has the output: %q, %v", lines.Text(), lines.Err())

@@ -28,7 +28,7 @@ func hangingGit(t *testing.T, word string, hangs func()) (waited func() bool) {
 	if out, err := exec.CommandContext(t.Context(), "mkfifo", pipe).CombinedOutput(); err != nil {
 		t.Skipf("mkfifo: %v: %s", err, out)
 	}
-	script := fmt.Sprintf("#!/bin/sh\ntrap '' TERM INT\nfor a; do [ \"$a\" = %s ] && { echo >%q; sleep 10; echo >%q; }; done\nexec %q \"$@\"\n", word, pipe, over, git)
+	script := fmt.Sprintf("#!/bin/sh\ntrap '' TERM INT\nfor a; do [ \"$a\" = %s ] && { echo >%q; sleep 30; echo >%q; }; done\nexec %q \"$@\"\n", word, pipe, over, git)
 	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}

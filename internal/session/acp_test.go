@@ -249,7 +249,7 @@ func TestACPNoLogin(t *testing.T) {
 			t.Parallel()
 			s := acpSpec(t, "")
 			s.Agent.Command = []string{"sh", "-c", c.script}
-			s.Answer = session.Duration(200 * time.Millisecond)
+			s.Answer = session.Duration(4 * time.Second) // by then it has said so, also on a busy machine
 			last := start(t, s).finish()
 			if last.How != c.how || c.how == api.HowLoggedOut && !strings.HasSuffix(last.Detail, ": log in with the program itself, or give it a key in its env") {
 				t.Errorf("%s, %q", last.How, last.Detail)
@@ -328,7 +328,7 @@ func TestACPCancel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := acpSpec(t, "say hello", "resume")
-			s.Grace = session.Duration(200 * time.Millisecond)
+			s.Grace = session.Duration(4 * time.Second) // by then it has heeded that, or noted it, also on a busy machine
 			r := start(t, s)
 			r.next(api.ReportTurn)
 			r.send(api.SessionCommand{ID: "p-1", Kind: api.CommandPrompt, Text: c.prompt, AnswerMS: 300})

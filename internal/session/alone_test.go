@@ -29,7 +29,7 @@ func TestRunAlone(t *testing.T) {
 		"one that stays":       {script: `read -r line; echo ready; echo '{"type":"turn_end"}'; exec sleep 300`, input: agent.InputJSON, how: api.HowDone, said: "ready"},
 		"it is not logged in":  {script: `exit 77`, how: api.HowLoggedOut},
 		"it fails":             {script: `echo half; exit 3`, how: api.HowCrashed, said: "half"},
-		"it does not answer":   {script: `echo wait; exec sleep 300`, limit: 500 * time.Millisecond, how: api.HowTimedOut, said: "wait"},
+		"it does not answer":   {script: `echo wait; exec sleep 300`, limit: 4 * time.Second, how: api.HowTimedOut, said: "wait"},
 		"it says how it ended": {script: `echo READY_FOR_REVIEW: T-1`, how: api.HowDone, said: "READY_FOR_REVIEW: T-1"},
 	} {
 		t.Run(name, func(t *testing.T) {

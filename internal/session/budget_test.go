@@ -76,11 +76,13 @@ func TestBudgetWrapUp(t *testing.T) {
 // a further turn.
 func TestBudgetWrapUpLater(t *testing.T) {
 	t.Parallel()
-	s := spec(t, `cat > "prompt-$SIGNALBOX_TURN"`+"\n"+uses("95")+"sleep 2; echo fine")
+	s := spec(t, `cat > "prompt-$SIGNALBOX_TURN"`+"\n"+uses("95")+`[ $SIGNALBOX_TURN = 1 ] || sleep 600
+	until [ -e noted ]; do sleep 0.05; done; echo fine`)
 	s.Budget = delivery.Allowance{Turn: delivery.Spend{Tokens: 100}, Task: delivery.Spend{Tokens: 200}}
 	s.Budget.Task.Tokens = 105
 	r := start(t, s)
 	r.next(api.ReportNote)
+	touch(t, s, "noted")
 	if turn := r.next(api.ReportTurn); turn.Usage.InputTokens != 95 {
 		t.Errorf("%+v", turn)
 	}

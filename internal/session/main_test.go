@@ -177,12 +177,13 @@ type run struct {
 	log    slog.Handler // nothing is kept if it is nil
 }
 
-// spec is one for a script that sh runs.
+// spec is one for a script that sh runs. What a script says or does after its last word comes within two seconds, also
+// on a busy machine.
 func spec(t *testing.T, script string) session.Spec {
 	return session.Spec{
 		Session: "s-1", Dir: t.TempDir(), Role: agentsig.RoleDeveloper, Task: "T-1", Phase: agentsig.PhaseImplementation,
 		Agent:  agent.Config{Name: "script", Command: []string{"sh", "-c", script}},
-		Prompt: "do it", Grace: session.Duration(2 * time.Second), Linger: session.Duration(100 * time.Millisecond),
+		Prompt: "do it", Grace: session.Duration(2 * time.Second), Linger: session.Duration(2 * time.Second),
 		WallClock: session.Duration(patience), Silence: session.Duration(patience),
 	}
 }

@@ -5,12 +5,14 @@ package session_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/session"
 	"github.com/signalbox-dev/signalbox/internal/session/agent"
 )
 
@@ -104,6 +106,7 @@ func TestClaudeEndsWhatRuns(t *testing.T) {
 func TestClaudeGoesOn(t *testing.T) {
 	t.Parallel()
 	s := claude.spec(t, prints(claude.begin, claude.says("hello"), claude.over, claude.begin)+"sleep 0.5; "+prints(claude.says("READY_FOR_REVIEW: T-1"), claude.over))
+	s.Linger = session.Duration(100 * time.Millisecond) // less than it takes to go on
 	r := start(t, s)
 	if turn := r.next(api.ReportTurn); turn.Verdict != agentsig.KindReadyForReview || turn.Usage.InputTokens != 14 {
 		t.Errorf("%+v", turn)

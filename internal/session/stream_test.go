@@ -187,7 +187,7 @@ func TestStreamHangs(t *testing.T) {
 				t.Parallel()
 				s := d.spec(t, prints(d.begin, d.says("hello"), d.over)+after)
 				s.Env = append(s.Env, "LAST="+d.fails("killed"))
-				s.Grace = session.Duration(200 * time.Millisecond)
+				s.Grace, s.Linger = session.Duration(200*time.Millisecond), session.Duration(100*time.Millisecond)
 				r := start(t, s)
 				for turn := range 2 {
 					if got := r.next(api.ReportTurn); got.Turn != turn+1 || got.Verdict != agentsig.KindUnknown || got.Preview != "hello" {

@@ -218,7 +218,7 @@ func TestAddDetachedAnew(t *testing.T) {
 	path := f.path("gate")
 	must(t, f.repo.AddDetached(t.Context(), path, f.base))
 	mkfifo(t, filepath.Join(path, ".gitattributes"))
-	f.repo.patience = 2 * time.Second // for the one that hangs, and plenty for the others
+	f.repo.patience = 6 * time.Second // for the one that hangs, and plenty for the others, also on a busy machine
 	write(t, path, "left.txt", "by a test")
 	must(t, f.repo.AddDetached(t.Context(), path, f.base))
 	holds(t, path, "a.txt", "one\ntwo\nthree\n")

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -25,8 +26,9 @@ const (
 
 // code reads files below one directory. os.Root keeps it there, whatever links say.
 type code struct {
-	root   *os.Root
-	hidden hidden
+	root     *os.Root
+	hidden   hidden
+	patience time.Duration // for a search
 }
 
 func openCode(dir string, hide []string) (*code, error) {
@@ -34,7 +36,7 @@ func openCode(dir string, hide []string) (*code, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the directory that %s and %s are to see: %w: correct builtin.code.root in the tools' configuration", nameSearch, nameRead, err)
 	}
-	c := &code{root: root, hidden: hidden{paths: hide}}
+	c := &code{root: root, hidden: hidden{paths: hide}, patience: searchTime}
 	if err := c.hidden.refuse(dir, root); err != nil {
 		_ = root.Close() // nothing was written
 		return nil, fmt.Errorf("the directory that %s and %s are to see, %s: %w", nameSearch, nameRead, safetext.Escape(dir), err)

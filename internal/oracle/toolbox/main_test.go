@@ -34,9 +34,12 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// slowly is the time of a server that uses it up: enough for it to start and to answer before, also on a busy machine.
+const slowly = 6 * time.Second
+
 // program is the test's binary as a server.
 func program(mode string, env ...string) Server {
-	s := Server{Command: os.Args[0], Env: map[string]string{testMode: mode, "GORACE": "atexit_sleep_ms=0"}, Timeout: 20 * time.Second}
+	s := Server{Command: os.Args[0], Env: map[string]string{testMode: mode, "GORACE": "atexit_sleep_ms=0"}, Timeout: time.Minute}
 	for i := 0; i < len(env); i += 2 {
 		s.Env[env[i]] = env[i+1]
 	}

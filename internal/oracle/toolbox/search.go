@@ -36,13 +36,14 @@ var skipped = []string{".git", ".hg", ".svn", ".jj", "node_modules", "bower_comp
 
 // hunt is a search that is under way.
 type hunt struct {
-	hide    identities
-	query   *regexp.Regexp
-	limit   int
-	hits    []string
-	sources []string
-	files   int
-	stopped string // why it ended early
+	patience time.Duration
+	hide     identities
+	query    *regexp.Regexp
+	limit    int
+	hits     []string
+	sources  []string
+	files    int
+	stopped  string // why it ended early
 }
 
 func (c *code) search(ctx context.Context, raw json.RawMessage) Result {
@@ -55,7 +56,7 @@ func (c *code) search(ctx context.Context, raw json.RawMessage) Result {
 	if wrong := arguments(raw, &a); wrong != "" {
 		return failed("%s", wrong)
 	}
-	h := hunt{limit: maxHits}
+	h := hunt{limit: maxHits, patience: c.patience}
 	if a.Limit != nil {
 		if *a.Limit < 1 {
 			return failed("limit is 1 to %d, not %d", maxHits, *a.Limit)
@@ -71,7 +72,7 @@ func (c *code) search(ctx context.Context, raw json.RawMessage) Result {
 		return at(a.Path, err)
 	}
 	defer w.close()
-	ctx, cancel := context.WithTimeoutCause(ctx, searchTime, errTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.patience, errTime)
 	defer cancel()
 	h.hide = w.hide
 	if w.file != "" {
@@ -132,7 +133,7 @@ func (h *hunt) walk(ctx context.Context, in *os.Root, place string, depth int) e
 		case h.stopped != "":
 			return nil
 		case ctx.Err() != nil:
-			h.stop("its %s were over", searchTime)
+			h.stop("its %s were over", h.patience)
 			return nil
 		case secret(name):
 		case e.Type().IsRegular():
@@ -162,7 +163,7 @@ func (h *hunt) file(ctx context.Context, in *os.Root, name, place string) {
 		var line []byte
 		line, data, _ = bytes.Cut(data, []byte("\n"))
 		if ctx.Err() != nil {
-			h.stop("its %s were over", searchTime)
+			h.stop("its %s were over", h.patience)
 			return
 		}
 		if !h.query.Match(line[:min(len(line), maxLineLooked)]) {

@@ -18,7 +18,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,7 +38,8 @@ func lives(t *testing.T, pid string) bool {
 		_, err := os.Stat("/proc/self")
 		return err != nil // there is no /proc to tell
 	}
-	return !strings.Contains(string(stat), ") Z ")
+	line, _ := os.ReadFile("/proc/" + pid + "/cmdline") // one that was killed and has given up its memory has none
+	return len(line) > 0 && !strings.Contains(string(stat), ") Z ")
 }
 
 func TestStdioServer(t *testing.T) {
@@ -153,10 +153,10 @@ func TestServerHangsAtStart(t *testing.T) {
 	t.Parallel() // it waits
 	address, started := told(t)
 	s := program("hang", "TELL", address)
-	s.Timeout = 3 * time.Second
+	s.Timeout = slowly
 	ends(t, func() {
 		_, err := Open(t.Context(), with(s))
-		if err == nil || !strings.Contains(err.Error(), "did not answer within 3s") || !strings.Contains(err.Error(), "waiting for the moon") {
+		if err == nil || !strings.Contains(err.Error(), "did not answer within 6s") || !strings.Contains(err.Error(), "waiting for the moon") {
 			t.Error(err)
 		}
 	})
@@ -248,10 +248,10 @@ func TestHugeResult(t *testing.T) {
 func TestSlowTool(t *testing.T) {
 	t.Parallel() // it waits
 	s := program("ok")
-	s.Timeout = 2 * time.Second
+	s.Timeout = slowly
 	b := opened(t, with(s))
 	ends(t, func() {
-		if r := call(t, b, "slow", testArguments{}); !r.Failed || r.Text != `the tool "slow" of the MCP server "test" did not answer within its time of 2s` {
+		if r := call(t, b, "slow", testArguments{}); !r.Failed || r.Text != `the tool "slow" of the MCP server "test" did not answer within its time of 6s` {
 			t.Errorf("%+v", r)
 		}
 	})
@@ -300,10 +300,10 @@ func TestCloseCancelsCalls(t *testing.T) {
 func TestDeafServer(t *testing.T) {
 	t.Parallel() // it waits
 	s := program("deaf")
-	s.Timeout = 2 * time.Second
+	s.Timeout = slowly
 	b := opened(t, with(s))
 	ends(t, func() {
-		if r := call(t, b, "talk", testArguments{Text: strings.Repeat("x", 200_000)}); !r.Failed || !strings.Contains(r.Text, "within its time of 2s") {
+		if r := call(t, b, "talk", testArguments{Text: strings.Repeat("x", 200_000)}); !r.Failed || !strings.Contains(r.Text, "within its time of 6s") {
 			t.Errorf("%+v", r)
 		}
 		if err := b.Close(); err != nil {
@@ -397,7 +397,7 @@ func TestHostileAnswers(t *testing.T) {
 			t.Parallel()
 			s := raw(`{"name":"x"}`, "tools/call", answer)
 			if len(answer) > 10_000 {
-				s.Timeout = 3 * time.Second // of an answer that is nested too deep nothing is heard
+				s.Timeout = slowly // of an answer that is nested too deep nothing is heard
 			}
 			b := opened(t, with(s))
 			ends(t, func() {

@@ -27,12 +27,13 @@ const (
 // web gets pages. It asks no proxy: one would look up and reach what this one may not.
 type web struct {
 	hosts     []string
+	patience  time.Duration // for a page
 	transport *http.Transport
 	client    *http.Client
 }
 
 func newWeb(c Web) *web {
-	w := &web{hosts: c.Hosts}
+	w := &web{hosts: c.Hosts, patience: fetchTime}
 	w.transport = &http.Transport{DialContext: w.dial, ForceAttemptHTTP2: true}
 	w.client = &http.Client{Transport: w.transport, CheckRedirect: w.redirect}
 	return w
@@ -63,7 +64,7 @@ func (w *web) fetch(ctx context.Context, raw json.RawMessage) Result {
 	if err := w.allows(u); err != nil {
 		return failed("%s", err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, errTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, w.patience, errTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -73,25 +74,25 @@ func (w *web) fetch(ctx context.Context, raw json.RawMessage) Result {
 	req.Header.Set("Accept", "text/html, text/plain, application/json;q=0.9, */*;q=0.1")
 	resp, err := w.client.Do(req)
 	if err != nil {
-		return unreached(ctx, u, err)
+		return w.unreached(ctx, u, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxPage+1))
 	if err != nil {
-		return unreached(ctx, u, err)
+		return w.unreached(ctx, u, err)
 	}
 	return pageResult(resp, data)
 }
 
 // unreached says why there is no page.
-func unreached(ctx context.Context, u *url.URL, err error) Result {
+func (w *web) unreached(ctx context.Context, u *url.URL, err error) Result {
 	var request *url.Error
 	if errors.As(err, &request) {
 		err = request.Err
 	}
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errTime):
-		return failed("%s did not answer within %s", quote(u.Host), fetchTime)
+		return failed("%s did not answer within %s", quote(u.Host), w.patience)
 	case cause != nil:
 		return failed("fetching the page was cancelled: %s", cause)
 	}

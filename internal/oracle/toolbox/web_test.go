@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -21,8 +22,12 @@ func site(t *testing.T, h http.HandlerFunc) (base, host string) {
 	return s.URL, strings.TrimPrefix(s.URL, "http://")
 }
 
+// fetching is a toolbox that gets pages from these hosts. A busy machine has longer for each.
 func fetching(t *testing.T, hosts ...string) *Toolbox {
-	return opened(t, Config{Web: Web{Enabled: true, Hosts: hosts}})
+	t.Helper()
+	b := opened(t, Config{Web: Web{Enabled: true, Hosts: hosts}})
+	b.web.patience = 2 * time.Minute
+	return b
 }
 
 func TestFetch(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -45,7 +46,7 @@ func sampled(t *testing.T) (dir string, run func(args ...string) *exec.Cmd) {
 func TestMCP(t *testing.T) {
 	dir, run := sampled(t)
 	t.Run("stdio", func(t *testing.T) {
-		converse(t, dir, &mcp.CommandTransport{Command: run("mcp", "--as-of", "2026-11-13", "--logs", "logs")})
+		converse(t, dir, &mcp.CommandTransport{Command: run("mcp", "--as-of", "2026-11-13", "--logs", "logs"), TerminateDuration: time.Minute})
 	})
 	t.Run("http", func(t *testing.T) {
 		server := run("mcp", "--as-of", "2026-11-13", "--logs", "logs", "--http", "127.0.0.1:0")

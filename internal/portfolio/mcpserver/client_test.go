@@ -27,7 +27,7 @@ var update = flag.Bool("update", false, "rewrite testdata")
 // connectStdio starts a server as a process of its own.
 func connectStdio(t *testing.T) *mcp.ClientSession {
 	t.Helper()
-	return connect(t, &mcp.CommandTransport{Command: program(t)})
+	return connect(t, &mcp.CommandTransport{Command: program(t), TerminateDuration: time.Minute})
 }
 
 // program is this test's binary as a server. Its input's end ends it.

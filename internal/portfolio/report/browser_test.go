@@ -30,7 +30,7 @@ func browser(t *testing.T) string {
 // dump opens a file without a network and gives the document as the browser has it.
 func dump(t *testing.T, path, file string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	profile, err := os.MkdirTemp("", "report-browser-")
 	if err != nil {
@@ -42,7 +42,7 @@ func dump(t *testing.T, path, file string) string {
 		"--disable-background-networking", "--disable-component-update", "--disable-sync",
 		"--host-resolver-rules=MAP * ~NOTFOUND", "--user-data-dir="+profile, "--virtual-time-budget=5000",
 		"--window-size=1280,900", "--dump-dom", "file://"+filepath.ToSlash(file))
-	cmd.WaitDelay = 5 * time.Second
+	cmd.WaitDelay = time.Minute
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("the browser failed: %v", err)
