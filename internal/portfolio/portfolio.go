@@ -196,7 +196,7 @@ func (t Transaction) checkInto() error {
 		return fmt.Errorf("a %s takes the whole cost along, and has no basis_share", t.Action)
 	case t.IntoPrice.Sign() < 0:
 		return fmt.Errorf("into_price %s is less than zero", t.IntoPrice)
-	case t.Action == Merger && t.IntoPrice.IsZero() && !(t.Price.IsZero() && t.Amount.IsZero()):
+	case t.Action == Merger && t.IntoPrice.IsZero() && (!t.Price.IsZero() || !t.Amount.IsZero()):
 		return fmt.Errorf("of a MERGER for shares and cash, into_price says what one share of %s was worth on that day: the gain can't be told without it", t.Into)
 	}
 	return nil
