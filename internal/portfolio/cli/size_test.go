@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio/broker"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/exitsignal"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/harvest"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/listing"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
 )
@@ -45,10 +46,17 @@ func TestSizes(t *testing.T) {
 	}
 	losses := service.SuggestTaxLossHarvest(ctx, harvest.Params{Format: reply.FormatAgent, Output: reply.OutputFile})
 	exit := service.CheckExitSignals(ctx, exitsignal.Params{Ticker: "S001", Format: reply.FormatAgent, Output: reply.OutputFile})
+	agent := listing.Params{Format: reply.FormatAgent, Output: reply.OutputFile}
 	for _, c := range []struct {
 		reply reply.Reply
 		most  int
-	}{{losses, 3 << 10}, {exit, 2 << 10}} {
+	}{
+		{losses, 3 << 10},
+		{exit, 2 << 10},
+		{service.CheckExitSignals(ctx, exitsignal.Params{Format: reply.FormatAgent, Output: reply.OutputFile}), 2 << 10},
+		{service.ListPositions(ctx, agent), 3 << 10},
+		{service.ListGains(ctx, agent), 3 << 10},
+	} {
 		data, err := json.Marshal(c.reply.Body)
 		if err != nil || len(data) > c.most || c.reply.Failed {
 			t.Errorf("%d bytes, want at most %d; %v\n%s", len(data), c.most, err, data)
