@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -80,7 +81,11 @@ func (a *app) sayGains(gains []listing.Gain) {
 			t.Remark(d.Permanent.Cents() + " of the loss is gone for good: a retirement account bought")
 		}
 		if !d.Unsettled.IsZero() {
-			t.Remark("whether " + d.Unsettled.Cents() + " of the loss is disallowed is unsettled")
+			because := ""
+			if i := slices.IndexFunc(d.Washes, func(w lots.Wash) bool { return w.Call }); i >= 0 {
+				because = ": a call was bought on " + d.Washes[i].Bought.String()
+			}
+			t.Remark("whether " + d.Unsettled.Cents() + " of the loss is disallowed is unsettled" + because)
 		}
 		if g.Action != "" {
 			t.Remark(map[portfolio.Action]string{

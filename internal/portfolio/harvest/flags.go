@@ -113,7 +113,7 @@ func (f *flags) addWashes(s Snapshot) {
 		f.add("wash_sale_permanent", agentformat.Warning, "%s would be lost for good if sold now: an IRA bought within 30 days", reply.Dollars(c.permanent))
 	}
 	if c.unsettled > 0 {
-		f.add("wash_sale_unsettled", agentformat.Info, "%s may be disallowed: the law on 401(k)s and similar funds is unsettled", reply.Dollars(c.unsettled))
+		f.add("wash_sale_unsettled", agentformat.Info, "%s may be disallowed: the law on %s is unsettled", reply.Dollars(c.unsettled), c.unsettledBy())
 	}
 	if list := s.toName(); len(list) > 0 {
 		f.add("name_the_lot", agentformat.Info, "%d lot%s must be named in the sale, or the method sells a gain first%s", len(list), reply.Plural(len(list)), f.namedLots(list))

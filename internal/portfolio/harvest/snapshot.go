@@ -75,6 +75,7 @@ type caveats struct {
 	uncertain    int // positions
 	permanent    float64
 	unsettled    float64
+	call         string // one that makes it so
 	missing      []string
 	stale        []string
 	unknown      []string // tickers of which some shares are in no lot
@@ -163,11 +164,25 @@ func (r *Result) caveats() caveats {
 	if r.MinLoss != nil {
 		c.minLoss = strings.TrimSuffix("$"+r.MinLoss.Cents(), ".00")
 	}
+	for _, candidate := range r.Candidates {
+		c.addCall(candidate.Washes)
+	}
 	for _, p := range r.StalePrices {
 		c.stale = append(c.stale, p.Ticker)
 	}
 	return c
 }
+
+// addCall keeps the first call that may take a loss away.
+func (c *caveats) addCall(washes []reply.Wash) {
+	i := slices.IndexFunc(washes, func(w reply.Wash) bool { return w.Call })
+	if i >= 0 && c.call == "" {
+		c.call = fmt.Sprintf("calls (%s, bought %s)", reply.ShortTicker(washes[i].Ticker), washes[i].Bought)
+	}
+}
+
+// unsettledBy says what the law says nothing of.
+func (c caveats) unsettledBy() string { return cmp.Or(c.call, "401(k)s and similar funds") }
 
 func tickerName(s string) string { return cmp.Or(strings.TrimSpace(s), "unknown") }
 

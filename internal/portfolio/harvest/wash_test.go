@@ -84,6 +84,17 @@ func TestUnsettled(t *testing.T) {
 	wantFlag(t, r, agentformat.Flag{Name: "wash_sale_unsettled", Severity: agentformat.Info, Message: "$900 may be disallowed: the law on 401(k)s and similar funds is unsettled"})
 }
 
+// A call bought within the window is named.
+func TestUnsettledByCall(t *testing.T) {
+	in := input(t, "2025-01-10 home BUY SLV 100 30\n2026-11-02 home BUY_CALL SLV 100 1", "SLV 20")
+	r := suggest(in)
+	wantAmount(t, "disallowed", r.IfAllSold.Disallowed, "0")
+	wantFlag(t, r, agentformat.Flag{Name: "wash_sale_unsettled", Severity: agentformat.Info, Message: "$1,000 may be disallowed: the law on calls (SLV, bought 2026-11-02) is unsettled"})
+	if w := r.Candidates[0].Washes; len(w) != 1 || !w[0].Call || !w[0].Unsettled {
+		t.Errorf("%+v", w)
+	}
+}
+
 // A purchase washes one loss only, so all lots together lose less than each alone.
 func TestTogether(t *testing.T) {
 	r := suggest(input(t, `

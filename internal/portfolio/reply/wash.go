@@ -17,11 +17,12 @@ type Purchase struct {
 	Account   string         `json:"account"`
 	Ticker    string         `json:"ticker"`
 	Bought    portfolio.Date `json:"bought"`
-	Permanent bool           `json:"permanent"` // by an IRA
-	Unsettled bool           `json:"unsettled"` // by a 401(k), or of a similar fund
+	Permanent bool           `json:"permanent"`      // by an IRA
+	Unsettled bool           `json:"unsettled"`      // by a 401(k), of a similar fund, or a call
+	Call      bool           `json:"call,omitempty"` // the right to buy was bought, not shares
 }
 
 // NewWash is a wash as a reply has it.
 func NewWash(w lots.Wash) Wash {
-	return Wash{Purchase{w.Account, w.Symbol, w.Bought, w.Permanent, w.Unsettled}, w.Quantity, w.Loss}
+	return Wash{Purchase{w.Account, w.Symbol, w.Bought, w.Permanent, w.Unsettled, w.Call}, w.Quantity, w.Loss}
 }
