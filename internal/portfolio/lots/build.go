@@ -32,6 +32,7 @@ type keeper struct {
 	losses   []*loss // of all days, with what no purchase washed
 	doubtful []purchase
 	mergers  []Problem // where and when a symbol ended
+	work     int       // of companies' decisions so far
 }
 
 // An order is what several rows of a day can be fills of.
@@ -53,7 +54,8 @@ func Build(history []portfolio.Transaction, rules Rules, asOf portfolio.Date) *B
 	for _, a := range rules.Accounts {
 		k.accounts[a.ID] = a
 	}
-	list := events(history, asOf)
+	list, problems := events(history, asOf)
+	k.book.Problems = problems
 	sales := 0
 	for _, e := range list {
 		if e.Action == portfolio.Sell {

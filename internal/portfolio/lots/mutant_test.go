@@ -154,7 +154,7 @@ func TestMutants(t *testing.T) {
 		{Name: "a group loses who has a new name", File: "wash.go",
 			Old: "\t\tif name == from {\n", New: "\t\tif false && name == from {\n"},
 		{Name: "an account that tells a new name late sells nothing", File: "history.go",
-			Old: "\t\t\trenameLate(list[t.first+1:i], e)\n", New: "\t\t\t_ = renameLate\n"},
+			Old: "\t\t\trows.renameLate(t.first, e)\n", New: "\t\t\t_ = rows\n"},
 		{Name: "a call keeps the old name", File: "decide.go",
 			Old: "\t\t\tp.symbol = e.Into\n\t\t}\n\t}\n\tif splits", New: "\t\t\t_ = p\n\t\t}\n\t}\n\tif splits"},
 		{Name: "pieces lose each by itself", File: "build.go",
