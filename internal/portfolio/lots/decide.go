@@ -168,12 +168,15 @@ func (k *keeper) rename(e *event) {
 	if from == to {
 		return
 	}
+	k.renamed[e.Symbol] = e
+	delete(k.renamed, e.Into)
 	k.groups.rename(e.Symbol, e.Into)
 	if w := k.washing[from]; w != nil {
 		into := k.group(e.Into)
 		into.pending.join(w.pending, compareLosses)
 		into.recent.join(w.recent, func(x, y *lot) int { return x.number - y.number })
 		delete(k.washing, from)
+		k.washJoined(into)
 	}
 }
 

@@ -246,6 +246,27 @@ func (k *keeper) wash() {
 	k.today = k.today[:0]
 }
 
+// washJoined lets purchases replace losses that had another name when both were made: an account may
+// use the new name some days before another tells it, or the old one after.
+func (k *keeper) washJoined(w *washing) {
+	var waiting []*loss
+	w.pending.walk(k.day[0].date.Add(-WashDays), k.day[0].date, func(p *loss) (keep, more bool) {
+		waiting = append(waiting, p)
+		return true, true
+	})
+	for _, p := range waiting {
+		w.recent.walk(p.sold.Add(-WashDays), p.sold.Add(WashDays), func(l *lot) (keep, more bool) {
+			k.work++
+			if l.waits() && l.Purchase != p.purchase {
+				k.match(p, l)
+			}
+			l.listed = l.waits()
+			return l.listed, p.shares.Sign() > 0 && k.work < mostWork
+		})
+	}
+	w.pending.walk(k.day[0].date.Add(-WashDays), k.day[0].date, func(p *loss) (keep, more bool) { return p.shares.Sign() > 0, true })
+}
+
 // match lets a lot replace as many of the sold shares as it can. If those are not all of it, they
 // become a lot of their own, or join the piece before if that is alike.
 func (k *keeper) match(p *loss, l *lot) {
