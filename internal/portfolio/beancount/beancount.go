@@ -134,8 +134,10 @@ func (x *exporter) note(w *strings.Builder, format string, args ...any) {
 
 // quoted is a text of a file as a string of beancount.
 func quoted(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(safetext.Escape(s)) + `"`
+	return `"` + inString.Replace(safetext.Escape(s)) + `"`
 }
+
+var inString = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
 // replay goes through the history by days. On a day, companies' decisions come first. A sale or
 // transfer that lacks shares waits for the rest of its day.
