@@ -9,6 +9,7 @@ package beancount
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -48,6 +49,9 @@ func Write(w io.Writer, in Input) error {
 		}
 	}
 	x.replay()
+	if x.over {
+		return errors.New("companies' decisions make more lots or shares than can be written; `portfolio doctor` says which rows are odd")
+	}
 	var head strings.Builder
 	x.header(&head)
 	_, err := io.WriteString(w, head.String()+x.out.String())
@@ -87,6 +91,8 @@ type exporter struct {
 	told    map[decision]telling // another account's row may tell the same
 	paid    map[place][]portfolio.Date
 	labels  int
+	made    int  // lots that companies' decisions made
+	over    bool // those, or their shares, are more than can be written
 	out     strings.Builder
 }
 
@@ -128,8 +134,10 @@ func (x *exporter) note(w *strings.Builder, format string, args ...any) {
 
 // quoted is a text of a file as a string of beancount.
 func quoted(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(safetext.Escape(s)) + `"`
+	return `"` + inString.Replace(safetext.Escape(s)) + `"`
 }
+
+var inString = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
 // replay goes through the history by days. On a day, companies' decisions come first. A sale or
 // transfer that lacks shares waits for the rest of its day.
@@ -143,7 +151,7 @@ func (x *exporter) replay() {
 	slices.SortStableFunc(rows, func(a, b *portfolio.Transaction) int {
 		return cmp.Or(a.Date.Compare(b.Date), cmp.Compare(decided(a.Action), decided(b.Action)))
 	})
-	for len(rows) > 0 {
+	for len(rows) > 0 && !x.over {
 		n := 1
 		for n < len(rows) && rows[n].Date == rows[0].Date {
 			n++
@@ -183,7 +191,7 @@ func (x *exporter) has(at place) portfolio.Decimal {
 }
 
 func (x *exporter) row(t *portfolio.Transaction, later, today []*portfolio.Transaction) {
-	if x.done[t] {
+	if x.done[t] || x.over {
 		return
 	}
 	x.done[t] = true

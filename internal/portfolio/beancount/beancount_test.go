@@ -362,3 +362,34 @@ func TestPropertyReadable(t *testing.T) {
 	}
 	beanCheck(t, longest)
 }
+
+// Two symbols that spin each other off double their lots with each row, and splits without end make
+// numbers without end: such a history is refused.
+func TestNoEnd(t *testing.T) {
+	first := day("2020-01-02")
+	one, half := portfolio.NewDecimal(1, 0), portfolio.NewDecimal(5, -1)
+	bought := portfolio.Transaction{Date: first, Account: "A", Action: portfolio.Buy, Symbol: "S0", Quantity: one, Price: one}
+	for name, next := range map[string]func(i int) portfolio.Transaction{
+		"spin-offs": func(i int) portfolio.Transaction {
+			return portfolio.Transaction{Action: portfolio.Spinoff, Symbol: fmt.Sprint("S", i%2), Into: fmt.Sprint("S", (i+1)%2), Ratio: one, BasisShare: half}
+		},
+		"splits": func(int) portfolio.Transaction {
+			return portfolio.Transaction{Action: portfolio.Split, Symbol: "S0", Quantity: portfolio.NewDecimal(1, 6)}
+		},
+		"reverse splits": func(int) portfolio.Transaction {
+			return portfolio.Transaction{Action: portfolio.Split, Symbol: "S0", Quantity: portfolio.NewDecimal(1, -6)}
+		},
+	} {
+		history := []portfolio.Transaction{bought}
+		for i := range 100 {
+			row := next(i)
+			row.Date, row.Account = first.Add(8*(i+1)), "A"
+			history = append(history, row)
+		}
+		asOf := first.Add(1000)
+		err := Write(&bytes.Buffer{}, Input{AsOf: asOf, History: history, Book: &lots.Book{AsOf: asOf}})
+		if err == nil || !strings.Contains(err.Error(), "more lots or shares than can be written") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

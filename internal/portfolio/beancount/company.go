@@ -53,8 +53,39 @@ func (x *exporter) places(symbol string) (list []place) {
 	return list
 }
 
+// Limits of what decisions come to, so that no history makes a file without end. The book leaves out
+// what goes beyond its own; a file of beancount would be wrong then.
+const (
+	mostMade   = 200_000
+	mostDigits = 200 // of a number of shares or of a cost, after the point
+)
+
+var mostShares = portfolio.NewDecimal(1, 18)
+
+// tooMany tells whether a decision makes more lots or shares than can be written.
+func (x *exporter) tooMany(t *portfolio.Transaction, at place) bool {
+	x.made += len(x.held[at])
+	ratio := portfolio.NewDecimal(1, 0)
+	switch {
+	case t.Action == portfolio.Split:
+		ratio = t.Quantity
+	case !t.Ratio.IsZero():
+		ratio = t.Ratio
+	}
+	if x.made > mostMade || x.has(at).Mul(ratio).Cmp(mostShares) > 0 {
+		x.over = true
+	}
+	for _, l := range x.held[at] {
+		x.over = x.over || l.quantity.Decimals() > mostDigits || l.cost.Decimals() > mostDigits
+	}
+	return x.over
+}
+
 // decide applies a split, a rename or a spin-off to one place.
 func (x *exporter) decide(t *portfolio.Transaction, at place) {
+	if x.tooMany(t, at) {
+		return
+	}
 	e := x.entry(t)
 	parts, _ := x.take(at, x.has(at))
 	e.out(at, parts, "")
@@ -102,6 +133,9 @@ func (e *entry) unknownInto(t *portfolio.Transaction, at, into place, unknown po
 // gain is recognised lot by lot up to the cash, and no loss (IRC 356).
 func (x *exporter) merge(t *portfolio.Transaction) {
 	at, into := place{t.Account, t.Symbol}, place{t.Account, t.Into}
+	if x.tooMany(t, at) {
+		return
+	}
 	cash := t.Amount
 	if cash.IsZero() {
 		cash = t.Quantity.Mul(t.Price)
@@ -143,6 +177,9 @@ func (x *exporter) returnCapital(t *portfolio.Transaction) {
 		cash = t.Quantity.Mul(t.Price)
 	}
 	all := x.has(at)
+	if x.tooMany(t, at) {
+		return
+	}
 	if all.Sign() <= 0 || cash.IsZero() {
 		x.note(&x.out, "not told: %s RETURN_OF_CAPITAL of %s in %s: which shares it was paid on, or how much it was", t.Date, t.Symbol, t.Account)
 		return

@@ -15,12 +15,13 @@ type names struct {
 	commodities []name
 	parts       map[string]string // of accounts, by their ids
 	used        map[string]bool   // names of parts, and of commodities
+	again       map[string]int    // how often a name was wanted that another has
 	byAccount   map[string]bool
 	bySymbol    map[string]string
 }
 
 func newNames() *names {
-	return &names{parts: map[string]string{}, used: map[string]bool{}, byAccount: map[string]bool{}, bySymbol: map[string]string{}}
+	return &names{parts: map[string]string{}, used: map[string]bool{}, again: map[string]int{}, byAccount: map[string]bool{}, bySymbol: map[string]string{}}
 }
 
 // account is the name of an account's part, as Assets:Broker:Schwab:Cash.
@@ -86,8 +87,9 @@ func (n *names) unique(kind, text, instead, allowed string, most int) string {
 		clean = strings.Trim(clean[:most-room], "-.")
 	}
 	made := clean
-	for i := 1; taken(made); i++ {
-		made = fmt.Sprintf("%s-%d", strings.Trim(clean[:min(len(clean), most-room)], "-."), i)
+	for taken(made) {
+		n.again[kind+clean]++
+		made = fmt.Sprintf("%s-%d", strings.Trim(clean[:min(len(clean), most-room)], "-."), n.again[kind+clean])
 	}
 	n.used[kind+made] = true
 	return made

@@ -94,9 +94,11 @@ func (x *exporter) byMethod(at place, from func(l *lot, most portfolio.Decimal) 
 
 // join makes one part of those of one lot.
 func join(parts []lot) (joined []lot) {
+	at := map[string]int{}
 	for _, p := range parts {
-		i := slices.IndexFunc(joined, func(j lot) bool { return j.label == p.label })
-		if i < 0 {
+		i, ok := at[p.label]
+		if !ok {
+			at[p.label] = len(joined)
 			joined = append(joined, p)
 			continue
 		}

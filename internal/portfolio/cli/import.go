@@ -27,7 +27,8 @@ func (a *app) importCommand() *cobra.Command {
 		Long: `Import reads transactions from files and keeps them. The format is recognised from what is in
 a file: Schwab, Fidelity, Vanguard and E*TRADE CSV, IBKR Flex XML, OFX, and a plain CSV or JSON with
 date, account, action, symbol, quantity, price, fees, note (actions BUY, SELL, REINVEST, SPLIT,
-DIVIDEND, TRANSFER_IN, TRANSFER_OUT; of a SPLIT the quantity is the new shares for one old).
+DIVIDEND, TRANSFER_IN, TRANSFER_OUT, BUY_CALL; of a SPLIT the quantity is the new shares for one old),
+and for RETURN_OF_CAPITAL, SPINOFF, MERGER and RENAME also ratio, basis_share, into and into_price.
 
 Every row is read or reported with its line and the reason. Those that could not be read are kept
 (portfolio unread): there is no advice on their tickers before they are settled. Importing a file again, or one that

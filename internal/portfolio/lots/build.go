@@ -31,7 +31,9 @@ type keeper struct {
 	today    []*loss // of one day: what is sold on it replaces nothing that is sold on it
 	losses   []*loss // of all days, with what no purchase washed
 	doubtful []purchase
-	mergers  []Problem // where and when a symbol ended
+	mergers  []Problem         // where and when a symbol ended
+	work     int               // of companies' decisions so far
+	renamed  map[string]*event // what made an old name of a name
 }
 
 // An order is what several rows of a day can be fills of.
@@ -49,11 +51,13 @@ func Build(history []portfolio.Transaction, rules Rules, asOf portfolio.Date) *B
 		washing:  map[string]*washing{},
 		rows:     map[row]sold{},
 		orders:   map[order]int{},
+		renamed:  map[string]*event{},
 	}
 	for _, a := range rules.Accounts {
 		k.accounts[a.ID] = a
 	}
-	list := events(history, asOf)
+	list, problems := events(history, asOf)
+	k.book.Problems = problems
 	sales := 0
 	for _, e := range list {
 		if e.Action == portfolio.Sell {
@@ -107,6 +111,9 @@ func (k *keeper) take(e *event) {
 	e.done = true
 	switch e.Action {
 	case portfolio.Buy, portfolio.Reinvest:
+		if old, ok := k.renamed[e.Symbol]; ok && old.Account != e.Account && e.date.Sub(old.date) <= WashDays {
+			k.problem(e, "by account %s, %s has the name %s since %s, and this row has the old name; if it is the same security, write a RENAME for this account too", old.Account, e.Symbol, old.Into, old.date)
+		}
 		k.holding(e.Account, e.Symbol).place(e.lot)
 	case portfolio.Sell:
 		h := k.holding(e.Account, e.Symbol)

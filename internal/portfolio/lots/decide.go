@@ -1,7 +1,9 @@
 package lots
 
 import (
+	"maps"
 	"slices"
+	"sort"
 
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 )
@@ -44,6 +46,22 @@ func (k *keeper) tooMany(e *event, ratio portfolio.Decimal, lots []*lot) bool {
 
 var words = map[portfolio.Action]string{portfolio.Split: "split", portfolio.Spinoff: "spin-off", portfolio.Merger: "merger"}
 
+// mostWork is how much companies' decisions may change, in lots and the like: far more than those of a
+// long life do, and little enough that no file takes minutes. Lots that a spin-off makes cost memory too.
+const (
+	mostWork = 20_000_000
+	making   = 50
+)
+
+// tooMuch tells whether a decision changes more than can be worked out, after all before it, and says so.
+func (k *keeper) tooMuch(e *event, work int) bool {
+	k.work += work
+	if k.work > mostWork {
+		k.problem(e, "the history has more decisions of companies than can be worked out; this %s is left out", e.Action)
+	}
+	return k.work > mostWork
+}
+
 // lotsOf are the lots of a symbol in all accounts.
 func (k *keeper) lotsOf(symbol string) (all []*lot) {
 	for _, h := range k.bySymbol[symbol] {
@@ -59,7 +77,7 @@ func (k *keeper) split(e *event) {
 	scale := ratio(e.Quantity)
 	k.book.Splits[e.Symbol] = append(k.book.Splits[e.Symbol], Split{e.date, e.Quantity})
 	lots := k.lotsOf(e.Symbol)
-	if k.tooMany(e, e.Quantity, lots) {
+	if k.tooMuch(e, len(lots)+len(k.bySymbol[e.Symbol])+len(k.losses)+len(k.doubtful)) || k.tooMany(e, e.Quantity, lots) {
 		return
 	}
 	for _, l := range lots {
@@ -100,17 +118,26 @@ func ratio(r portfolio.Decimal) func(portfolio.Decimal) portfolio.Decimal {
 	}
 }
 
+// least is the smallest part of a share that is counted, so that no file can make numbers without end.
+var least = portfolio.NewDecimal(1, -18)
+
 // notNothing is the rounded number of shares, unless that is none: dust keeps its cost.
 func notNothing(rounded, exact portfolio.Decimal) portfolio.Decimal {
-	if rounded.IsZero() {
-		return exact
+	switch {
+	case !rounded.IsZero() || exact.IsZero():
+		return rounded
+	case exact.Cmp(least) < 0:
+		return least
 	}
-	return rounded
+	return exact.Floor(18)
 }
 
 // rename gives a symbol's lots their new name, in all accounts. It is the same security: losses and
 // purchases of before and after are one for the wash-sale rule.
 func (k *keeper) rename(e *event) {
+	if k.tooMuch(e, len(k.lotsOf(e.Symbol))+len(k.bySymbol[e.Symbol])+len(k.losses)+len(k.doubtful)+len(k.groups.of)) {
+		return
+	}
 	k.label(e.date.Add(-WashDays)) // what is past the window has to do with the old names alone
 	for _, h := range k.bySymbol[e.Symbol] {
 		to := k.holding(h.account.ID, e.Into)
@@ -141,12 +168,15 @@ func (k *keeper) rename(e *event) {
 	if from == to {
 		return
 	}
+	k.renamed[e.Symbol] = e
+	delete(k.renamed, e.Into)
 	k.groups.rename(e.Symbol, e.Into)
 	if w := k.washing[from]; w != nil {
 		into := k.group(e.Into)
 		into.pending.join(w.pending, compareLosses)
 		into.recent.join(w.recent, func(x, y *lot) int { return x.number - y.number })
 		delete(k.washing, from)
+		k.washJoined(into)
 	}
 }
 
@@ -157,7 +187,8 @@ func (k *keeper) spinOff(e *event) {
 	if e.more != nil {
 		k.problem(e, "accounts tell this spin-off differently; %s is taken, not %s", e.terms(), e.more.odd)
 	}
-	if k.tooMany(e, e.Ratio, k.lotsOf(e.Symbol)) {
+	lots := k.lotsOf(e.Symbol)
+	if k.tooMuch(e, making*(len(lots)+len(k.bySymbol[e.Symbol]))) || k.tooMany(e, e.Ratio, lots) {
 		return
 	}
 	scale := ratio(e.Ratio)
@@ -199,7 +230,8 @@ func (l *lot) become(symbol string, quantity portfolio.Decimal) *lot {
 func (k *keeper) merge(e *event) {
 	h := k.holding(e.Account, e.Symbol)
 	k.mergers = append(k.mergers, Problem{Date: e.date, Account: e.Account, Symbol: e.Symbol})
-	if k.tooMany(e, e.Ratio, h.lots()) {
+	lots := h.lots()
+	if k.tooMuch(e, len(lots)) || k.tooMany(e, e.Ratio, lots) {
 		return
 	}
 	taken, missing := h.take(portfolio.Date{}, false, e.Quantity)
@@ -247,15 +279,26 @@ func (k *keeper) merge(e *event) {
 // checkMergers says where shares of a symbol are left that ended in another account: one of them is
 // wrong.
 func (k *keeper) checkMergers() {
-	said := map[place]bool{}
+	bySymbol := map[string][]Problem{}
 	for _, m := range k.mergers {
-		for _, h := range k.bySymbol[m.Symbol] {
-			at := place{h.account.ID, m.Symbol}
-			older := len(h.days) > 0 && h.days[0].day.Before(m.Date)
-			if h.account.ID == m.Account || said[at] || !older && h.unknown.IsZero() {
+		bySymbol[m.Symbol] = append(bySymbol[m.Symbol], m)
+	}
+	for _, symbol := range slices.Sorted(maps.Keys(bySymbol)) {
+		mergers := bySymbol[symbol] // by day
+		for _, h := range k.bySymbol[symbol] {
+			from := 0
+			switch {
+			case !h.unknown.IsZero():
+			case len(h.days) == 0:
+				continue
+			default:
+				from = sort.Search(len(mergers), func(i int) bool { return h.days[0].day.Before(mergers[i].Date) })
+			}
+			other := slices.IndexFunc(mergers[from:], func(m Problem) bool { return m.Account != h.account.ID })
+			if other < 0 {
 				continue
 			}
-			said[at] = true
+			m := mergers[from+other]
 			k.book.Problems = append(k.book.Problems, Problem{m.Date, h.account.ID, m.Symbol,
 				"account " + m.Account + " tells a merger of " + m.Symbol + " on " + m.Date.String() + ", and this one still has shares of it; import or write its row too"})
 		}
@@ -266,13 +309,17 @@ func (k *keeper) checkMergers() {
 // oldest first if it was paid on some of them. What is beyond the cost is a gain (IRC 301(c)(3)).
 func (k *keeper) returnCapital(e *event) {
 	h := k.holding(e.Account, e.Symbol)
+	lots := h.lots()
+	if k.tooMuch(e, len(lots)) {
+		return
+	}
 	taxed := h.account.Kind == portfolio.Taxable
 	if taxed {
 		k.sales++
 		clear(k.rows)
 	}
 	amount, left := e.Proceeds(), e.Quantity
-	for _, l := range h.lots() {
+	for _, l := range lots {
 		if left.Sign() <= 0 {
 			break
 		}

@@ -33,7 +33,8 @@ type more struct {
 
 // events puts a history up to a day in order: by day, what companies decide first, then as the rows
 // come. Where all rows of an owner, of one day, account and symbol, have a time, they come by it.
-func events(history []portfolio.Transaction, asOf portfolio.Date) []event {
+// What can't be put together is a problem.
+func events(history []portfolio.Transaction, asOf portfolio.Date) ([]event, []Problem) {
 	list := make([]event, 0, len(history))
 	for i := range history {
 		t := &history[i]
@@ -44,7 +45,8 @@ func events(history []portfolio.Transaction, asOf portfolio.Date) []event {
 	}
 	slices.SortFunc(list, compare)
 	byTime(list)
-	return slices.DeleteFunc(pairTransfers(mergeDecisions(list)), func(e event) bool { return e.Transaction == nil })
+	list, problems := pairTransfers(mergeDecisions(list))
+	return slices.DeleteFunc(list, func(e event) bool { return e.Transaction == nil }), problems
 }
 
 // decided tells of an action that a company decides.
@@ -121,10 +123,12 @@ func mergeDecisions(list []event) []event {
 	}
 	type told struct {
 		first    int
-		accounts []string
+		accounts map[string]bool
 	}
 	recent := map[fact][]*told{}
+	rows := newRowsOf(list)
 	for i, e := range list {
+		rows.add(i, e)
 		if e.Action != portfolio.Split && e.Action != portfolio.Spinoff && e.Action != portfolio.Rename {
 			continue
 		}
@@ -132,14 +136,14 @@ func mergeDecisions(list []event) []event {
 		recent[key] = slices.DeleteFunc(recent[key], func(t *told) bool { return e.date.Sub(list[t.first].date) > splitDays })
 		same := slices.IndexFunc(recent[key], func(t *told) bool {
 			first := list[t.first]
-			return first.date == e.date || sameDecision(first, e) && !slices.Contains(t.accounts, e.Account)
+			return first.date == e.date || sameDecision(first, e) && !t.accounts[e.Account]
 		})
 		if same < 0 {
-			recent[key] = append(recent[key], &told{i, []string{e.Account}})
+			recent[key] = append(recent[key], &told{i, map[string]bool{e.Account: true}})
 			continue
 		}
 		t := recent[key][same]
-		t.accounts = append(t.accounts, e.Account)
+		t.accounts[e.Account] = true
 		first := &list[t.first]
 		if !sameDecision(*first, e) {
 			if first.more == nil {
@@ -148,7 +152,7 @@ func mergeDecisions(list []event) []event {
 			first.more.odd = append(first.more.odd, e.terms())
 		}
 		if e.Action == portfolio.Rename {
-			renameLate(list[t.first+1:i], e)
+			rows.renameLate(t.first, e)
 		}
 		list[i].Transaction = nil
 	}
@@ -157,13 +161,39 @@ func mergeDecisions(list []event) []event {
 
 // renameLate gives the new name to what an account did between the day on which the first account
 // told it and its own.
-func renameLate(rows []event, told event) {
-	for i, e := range rows {
-		if e.Transaction != nil && e.Account == told.Account && e.Symbol == told.Symbol {
-			renamed := *e.Transaction
+func (r *rowsOf) renameLate(first int, told event) {
+	at := place{told.Account, told.Symbol}
+	into := r.at[place{told.Account, told.Into}]
+	late, _ := slices.BinarySearch(r.at[at], first+1)
+	for _, i := range r.at[at][late:] {
+		if r.list[i].Transaction != nil {
+			renamed := *r.list[i].Transaction
 			renamed.Symbol = told.Into
-			rows[i].Transaction = &renamed
+			r.list[i].Transaction = &renamed
+			into = append(into, i)
 		}
+	}
+	r.at[at] = r.at[at][:late]
+	slices.Sort(into)
+	r.at[place{told.Account, told.Into}] = into
+}
+
+// rowsOf are the rows of each account and symbol that have been seen, if a symbol has a new name.
+type rowsOf struct {
+	list []event
+	at   map[place][]int
+}
+
+func newRowsOf(list []event) *rowsOf {
+	if !slices.ContainsFunc(list, func(e event) bool { return e.Action == portfolio.Rename }) {
+		return nil
+	}
+	return &rowsOf{list, map[place][]int{}}
+}
+
+func (r *rowsOf) add(i int, e event) {
+	if r != nil {
+		r.at[place{e.Account, e.Symbol}] = append(r.at[place{e.Account, e.Symbol}], i)
 	}
 }
 
@@ -194,12 +224,30 @@ type pairing struct {
 	outs  map[string][]int
 	extra []event
 	moved bool
+	work  int // rows looked at so far
+	over  *Problem
+}
+
+// mostPairing is how many rows are looked at for other sides of transfers: more than any household
+// moves, and little enough that no file takes minutes.
+const mostPairing = 20_000_000
+
+// tooMuch tells whether more was looked at than that, and keeps where it ended.
+func (p *pairing) tooMuch(i int) bool {
+	if p.work <= mostPairing {
+		return false
+	}
+	if e := p.list[i]; p.over == nil {
+		p.over = &Problem{e.date, e.Account, e.Symbol,
+			"there are more transfers than can be put together: this one and others that may be between accounts of the household are taken as from and to outside of it"}
+	}
+	return true
 }
 
 // pairTransfers makes one event of the two rows of a transfer between accounts of the household:
 // the same shares leave one account and come to another within some days, at once or in parts. It
 // takes effect on the earlier day, so that shares are never in two places or in none.
-func pairTransfers(list []event) []event {
+func pairTransfers(list []event) ([]event, []Problem) {
 	p := &pairing{list: list, ins: map[string][]int{}, outs: map[string][]int{}}
 	for i, e := range list {
 		switch {
@@ -211,7 +259,7 @@ func pairTransfers(list []event) []event {
 		}
 	}
 	if len(p.ins) == 0 || len(p.outs) == 0 {
-		return list
+		return list, nil
 	}
 	for i, e := range list {
 		if p.open(i, portfolio.TransferOut) {
@@ -231,8 +279,12 @@ func pairTransfers(list []event) []event {
 			p.leaveInParts(i, p.parts(i, p.outs[e.Symbol]))
 		}
 	}
+	var problems []Problem
+	if p.over != nil {
+		problems = append(problems, *p.over)
+	}
 	if !p.moved {
-		return list
+		return list, problems
 	}
 	list = slices.DeleteFunc(append(list, p.extra...), func(e event) bool { return e.Transaction == nil })
 	for i := range list {
@@ -241,7 +293,7 @@ func pairTransfers(list []event) []event {
 		}
 	}
 	slices.SortStableFunc(list, compare)
-	return list
+	return list, problems
 }
 
 // open tells of a row of that kind that has no other side yet.
@@ -252,10 +304,14 @@ func (p *pairing) open(i int, action portfolio.Action) bool {
 
 // near are the open rows of the other side within the window.
 func (p *pairing) near(i int, others []int) (list []int) {
+	if p.tooMuch(i) {
+		return nil
+	}
 	e := p.list[i]
 	first := sort.Search(len(others), func(n int) bool { return !p.list[others[n]].date.Before(e.date.Add(-transferDays)) })
 	for _, j := range others[first:] {
 		o := p.list[j]
+		p.work++
 		if o.date.Sub(e.date) > transferDays {
 			break
 		}
@@ -305,6 +361,7 @@ func (p *pairing) parts(i int, others []int) []int {
 
 // fit is a choice of rows that have exactly so many shares together.
 func (p *pairing) fit(rows []int, shares portfolio.Decimal) []int {
+	p.work++
 	if len(rows) == 0 || shares.Sign() <= 0 {
 		return nil
 	}

@@ -444,10 +444,27 @@ func compareMoney(want, got []money) string {
 	return ""
 }
 
+// namesJoin tells of a history in which a symbol gets a name under which shares were traded in the days
+// before: those turn out to be the same security then, which the reference can't know. The cases do.
+func namesJoin(history []portfolio.Transaction) bool {
+	for _, r := range history {
+		if r.Action == portfolio.Rename && slices.ContainsFunc(history, func(t portfolio.Transaction) bool {
+			return (t.Symbol == r.Into || t.Into == r.Into && t != r) && !t.Date.After(r.Date) && r.Date.Sub(t.Date) <= 2*WashDays
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
 func TestReference(t *testing.T) {
-	washed := 0
+	washed, compared := 0, 0
 	for seed := range uint64(count()) {
 		history := generate(seed, true, 1)
+		if namesJoin(history) {
+			continue
+		}
+		compared++
 		b := Build(history, household, endOf(history))
 		m := reference(history)
 		var want, got []money
@@ -505,7 +522,7 @@ func TestReference(t *testing.T) {
 			t.Fatalf("seed %d: %s\n%s", seed, wrong, lines(history))
 		}
 	}
-	if washed < count()/2 {
-		t.Errorf("only %d washed sales in %d histories", washed, count())
+	if washed < compared/2 || compared < count()/8 {
+		t.Errorf("only %d washed sales in %d histories of %d", washed, compared, count())
 	}
 }

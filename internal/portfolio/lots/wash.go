@@ -218,21 +218,53 @@ func (k *keeper) remember(l *lot) {
 // for later ones. The sold shares are gone by then, so none of them is a replacement.
 func (k *keeper) wash() {
 	slices.SortStableFunc(k.today, compareLosses)
-	for _, p := range k.today {
+	for rest := k.today; len(rest) > 0; {
+		// Losses of one purchase go together: its own shares, which may be many lots, are passed once.
+		p := rest[0]
+		same := 1
+		for same < len(rest) && rest[same].purchase == p.purchase && rest[same].symbol == p.symbol {
+			same++
+		}
+		losses := rest[:same]
+		rest = rest[same:]
 		w := k.group(p.symbol)
 		w.recent.walk(p.sold.Add(-WashDays), p.sold, func(l *lot) (keep, more bool) {
-			if l.waits() && l.Purchase != p.purchase {
-				k.match(p, l)
+			for len(losses) > 0 && l.waits() && l.Purchase != p.purchase {
+				k.match(losses[0], l)
+				if losses[0].shares.Sign() <= 0 {
+					losses = losses[1:]
+				}
 			}
 			l.listed = l.waits()
-			return l.listed, p.shares.Sign() > 0
+			return l.listed, len(losses) > 0
 		})
-		if p.shares.Sign() > 0 {
+		for _, p := range losses {
 			w.pending.put(p.sold, p)
 			k.losses = append(k.losses, p)
 		}
 	}
 	k.today = k.today[:0]
+}
+
+// washJoined lets purchases replace losses that had another name when both were made: an account may
+// use the new name some days before another tells it, or the old one after.
+func (k *keeper) washJoined(w *washing) {
+	var waiting []*loss
+	w.pending.walk(k.day[0].date.Add(-WashDays), k.day[0].date, func(p *loss) (keep, more bool) {
+		waiting = append(waiting, p)
+		return true, true
+	})
+	for _, p := range waiting {
+		w.recent.walk(p.sold.Add(-WashDays), p.sold.Add(WashDays), func(l *lot) (keep, more bool) {
+			k.work++
+			if l.waits() && l.Purchase != p.purchase {
+				k.match(p, l)
+			}
+			l.listed = l.waits()
+			return l.listed, p.shares.Sign() > 0 && k.work < mostWork
+		})
+	}
+	w.pending.walk(k.day[0].date.Add(-WashDays), k.day[0].date, func(p *loss) (keep, more bool) { return p.shares.Sign() > 0, true })
 }
 
 // match lets a lot replace as many of the sold shares as it can. If those are not all of it, they
