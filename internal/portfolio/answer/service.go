@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -152,8 +153,8 @@ func (s *Service) Load(ctx context.Context, asOf portfolio.Date) (state State, e
 	if state.Unread, err = s.Unread(ctx, state.AsOf); err != nil {
 		return state, err
 	}
-	state.Unread = spread(state.Unread, state.History)
 	state.Book = lots.Build(state.History, state.Settings.Rules(), state.AsOf)
+	state.Unread = spread(mayConcern(state.Unread, state.Book, state.History), state.History)
 	return state, nil
 }
 
@@ -204,6 +205,10 @@ func (s *Service) exit(ctx context.Context, p exitsignal.Params) (*exitsignal.Re
 	}
 	if state.Unread, err = s.Unread(ctx, state.AsOf); err != nil {
 		return nil, err
+	}
+	if slices.ContainsFunc(state.Unread, func(row portfolio.Unread) bool { return row.Symbol == "" }) {
+		book := lots.Build(state.History, state.Settings.Rules(), state.AsOf)
+		state.Unread = mayConcern(state.Unread, book, state.History)
 	}
 	state.Unread = spread(state.Unread, state.History)
 	var market exitrule.Market
