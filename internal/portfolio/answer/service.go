@@ -154,7 +154,7 @@ func (s *Service) Load(ctx context.Context, asOf portfolio.Date) (state State, e
 		return state, err
 	}
 	state.Book = lots.Build(state.History, state.Settings.Rules(), state.AsOf)
-	state.Unread = spread(mayConcern(state.Unread, state.Book, state.History), state.History)
+	state.Unread = spread(mayConcern(state.Unread, state.Book, state.History), state.History, state.Settings.Identical)
 	return state, nil
 }
 
@@ -210,7 +210,7 @@ func (s *Service) exit(ctx context.Context, p exitsignal.Params) (*exitsignal.Re
 		book := lots.Build(state.History, state.Settings.Rules(), state.AsOf)
 		state.Unread = mayConcern(state.Unread, book, state.History)
 	}
-	state.Unread = spread(state.Unread, state.History)
+	state.Unread = spread(state.Unread, state.History, state.Settings.Identical)
 	var market exitrule.Market
 	if market.Bars, err = s.Store.Bars(ctx, p.Ticker, state.AsOf); err != nil {
 		return nil, err

@@ -77,29 +77,58 @@ func (s *Service) Unread(ctx context.Context, asOf portfolio.Date) (rows []portf
 }
 
 // spread adds to rows of a symbol those of the symbols that companies made of it later: what is not
-// known of the one is not known of the others.
-func spread(rows []portfolio.Unread, history []portfolio.Transaction) []portfolio.Unread {
-	became := map[string][]portfolio.Transaction{}
+// known of the one is not known of the others. So it is with symbols that are one for the wash-sale rule:
+// those that the settings call identical, and the old name of what was renamed, up to the end of the window.
+func spread(rows []portfolio.Unread, history []portfolio.Transaction, identical [][]string) []portfolio.Unread {
+	became, was, like := map[string][]portfolio.Transaction{}, map[string][]portfolio.Transaction{}, map[string][]string{}
 	for i := range history {
 		if t := &history[i]; t.Into != "" {
 			became[t.Symbol] = append(became[t.Symbol], *t)
+			if t.Action == portfolio.Rename {
+				was[t.Into] = append(was[t.Into], *t)
+			}
 		}
 	}
-	if len(became) == 0 {
+	for _, group := range identical {
+		for _, symbol := range group {
+			like[symbol] = append(like[symbol], group...)
+		}
+	}
+	if len(became)+len(like) == 0 {
 		return rows
 	}
 	all := slices.Clone(rows)
 	for _, row := range rows {
+		if row.Symbol == "" {
+			continue
+		}
 		reached := []string{row.Symbol}
+		reach := func(symbol, how string) {
+			if !slices.Contains(reached, symbol) {
+				reached = append(reached, symbol)
+				other := row
+				other.Symbol, other.Reason = symbol, fmt.Sprintf("it is of %s, %s: %s", row.Symbol, fmt.Sprintf(how, symbol), row.Reason)
+				all = append(all, other)
+			}
+		}
+		asked := 0 // of so many, it is known which are one with them
 		for i := 0; i < len(reached); i++ {
 			for _, t := range became[reached[i]] {
-				if t.Date.Before(row.Date) || slices.Contains(reached, t.Into) {
-					continue
+				if !t.Date.Before(row.Date) {
+					reach(t.Into, "of which %s came")
 				}
-				reached = append(reached, t.Into)
-				later := row
-				later.Symbol, later.Reason = t.Into, fmt.Sprintf("it is of %s, of which %s came: %s", row.Symbol, t.Into, row.Reason)
-				all = append(all, later)
+			}
+			for i == len(reached)-1 && asked < len(reached) {
+				symbol := reached[asked]
+				asked++
+				for _, t := range was[symbol] {
+					if !row.Date.After(t.Date.Add(lots.WashDays)) {
+						reach(t.Symbol, "which was %s before")
+					}
+				}
+				for _, other := range like[symbol] {
+					reach(other, "which is one with %s for wash sales")
+				}
 			}
 		}
 	}

@@ -209,3 +209,35 @@ func TestUnreadWithoutTicker(t *testing.T) {
 		}
 	}
 }
+
+// What is not known of a symbol is not known of those that are one with it for the wash-sale rule.
+func TestUnreadOfTwins(t *testing.T) {
+	day := portfolio.NewDate(2026, 5, 4)
+	history := []portfolio.Transaction{
+		{Date: day, Action: portfolio.Rename, Symbol: "OLD", Into: "NEW"},
+		{Date: day.Add(50), Action: portfolio.Spinoff, Symbol: "LIKE", Into: "PART"},
+	}
+	row := func(after int, symbol string) portfolio.Unread {
+		return portfolio.Unread{Date: day.Add(after), Account: "a", Symbol: symbol, Reason: "why"}
+	}
+	for _, c := range []struct {
+		row       portfolio.Unread
+		identical [][]string
+		want      []string
+	}{
+		{row(30, "NEW"), nil, []string{"NEW: why", "OLD: it is of NEW, which was OLD before: why"}},
+		{row(31, "NEW"), nil, []string{"NEW: why"}},
+		{row(-5, "NEW"), nil, []string{"NEW: why", "OLD: it is of NEW, which was OLD before: why"}},
+		{row(31, "A"), [][]string{{"A", "NEW"}, {"B", "OLD"}}, []string{"A: why", "NEW: it is of A, which is one with NEW for wash sales: why"}},
+		{row(40, "B"), [][]string{{"B", "LIKE"}}, []string{"B: why", "LIKE: it is of B, which is one with LIKE for wash sales: why", "PART: it is of B, of which PART came: why"}},
+		{row(0, ""), [][]string{{"B", "LIKE"}}, []string{": why"}},
+	} {
+		var got []string
+		for _, row := range spread([]portfolio.Unread{c.row}, history, c.identical) {
+			got = append(got, row.Symbol+": "+row.Reason)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%v: %s", c.row, diff)
+		}
+	}
+}

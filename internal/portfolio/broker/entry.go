@@ -107,9 +107,6 @@ func (r *reading) book(e entry) {
 	case e.does == unclear:
 		r.doubt(e, fmt.Sprintf("the action %.60q is unknown; write the row in canonical form", e.action))
 	case e.does == other:
-		if e.why == inLieu {
-			r.paidInLieu(e)
-		}
 		r.doubt(e, e.why)
 	case e.does == short:
 		r.doubt(e, shortSale)
@@ -158,17 +155,59 @@ func (r *reading) payBack(e entry) {
 	}
 }
 
-// doubt skips a row and remembers that the count of the symbol's shares is not certain.
+// doubt skips a row and remembers that the count of the symbol's shares is not certain. A row with a
+// CUSIP waits until all names are known.
 func (r *reading) doubt(e entry, reason string) {
 	e.symbol = portfolio.Symbol(e.symbol)
 	if optionSymbol(e.symbol) {
 		e.symbol = parseOption(e.symbol).underlying
+	}
+	if !ticker(e.symbol) {
+		e.why = reason
+		r.numbered = append(r.numbered, e)
+		return
+	}
+	if reason == inLieu {
+		r.paidInLieu(e)
 	}
 	if r.doubtful == nil {
 		r.doubtful = map[position]bool{}
 	}
 	r.doubtful[position{e.account, e.symbol}] = true
 	r.unread(e.place, e.subject(), reason)
+}
+
+// settleNumbered skips the rows that have a CUSIP. What the name tells is of that ticker: brokers write the
+// number of a company that is gone, or has another. What nobody knows, and may have taken shares, may be of
+// any ticker of the account.
+func (r *reading) settleNumbered() {
+	bought := map[position]bool{}
+	for _, e := range r.numbered {
+		bought[position{e.account, e.symbol}] = bought[position{e.account, e.symbol}] || e.does == buys || e.does == reinvests
+	}
+	for _, e := range r.numbered {
+		if symbol := r.symbolOf(e); symbol != "" {
+			e.symbol = symbol
+			r.doubt(e, e.why)
+			continue
+		}
+		r.unread(e.place, e.subject(), e.why)
+		if e.does != buys && e.does != reinvests && !bought[position{e.account, e.symbol}] && !e.isBond() {
+			e.symbol = ""
+			r.doubt(e, e.why)
+		}
+	}
+}
+
+// isBond tells a bond by what was paid for it: its price is in percent, and at its end it pays one for one.
+func (e *entry) isBond() bool {
+	paid, par := e.amount.Abs(), e.quantity.Abs()
+	if paid.IsZero() || par.IsZero() {
+		return false
+	}
+	const tenth = 10 // of the price: interest and fees come with it
+	percent := par.Mul(e.price.Abs()).Over(portfolio.NewDecimal(100, 0), 2)
+	return paid.Cmp(par) == 0 || percent.Sub(paid).Abs().Mul(portfolio.NewDecimal(tenth, 0)).Cmp(paid) < 0
 }
 
 func (r *reading) pay(e entry) {
