@@ -32,6 +32,8 @@ type truth struct {
 	file, account string
 	held          map[string]amounts // shares, cost
 	sold          map[string]amounts // gain, disallowed
+	long          map[string]float64 // the part of the gain that is long-term
+	since         map[string]string  // the days on which what is held was bought
 	omit          []string           // rows of the file that contain this are left out
 	write         []string           // canonical rows that no message has
 	fill          map[string][]string
@@ -51,7 +53,7 @@ func readTruth(t *testing.T, path string) (tr truth) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr = truth{held: map[string]amounts{}, sold: map[string]amounts{}, fill: map[string][]string{}, never: map[string]bool{}}
+	tr = truth{held: map[string]amounts{}, sold: map[string]amounts{}, long: map[string]float64{}, since: map[string]string{}, fill: map[string][]string{}, never: map[string]bool{}}
 	lines := bufio.NewScanner(strings.NewReader(string(text)))
 	for lines.Scan() {
 		word, rest, _ := strings.Cut(lines.Text(), " ")
@@ -66,6 +68,10 @@ func readTruth(t *testing.T, path string) (tr truth) {
 			tr.held[fields[0]] = amounts{num(fields[1]), num(fields[2])}
 		case "sold":
 			tr.sold[fields[0]] = amounts{num(fields[1]), 0}
+		case "long":
+			tr.long[fields[0]] = num(fields[1])
+		case "since":
+			tr.since[fields[0]] = strings.Join(fields[1:], " ")
 		case "omit":
 			tr.omit = append(tr.omit, rest)
 		case "write":
@@ -206,7 +212,61 @@ func examine(t *testing.T, s *Service, tr truth) *examination {
 	x.lists()
 	x.harvests()
 	x.exits()
+	x.reports()
 	return x
+}
+
+// terms looks, where the book is right, at what is long-term and since when shares are held.
+func (x *examination) terms() {
+	long, since := map[string]float64{}, map[string][]string{}
+	for _, row := range rowsOf(body(x.t, x.s.ListGains(x.t.Context(), listing.Params{Format: reply.FormatFull}))["gains"]) {
+		if row["term"] == "long" {
+			long[row["symbol"].(string)] += num(row["gain"])
+		}
+	}
+	for _, row := range rowsOf(body(x.t, x.s.ListPositions(x.t.Context(), listing.Params{Format: reply.FormatFull}))["lots"]) {
+		symbol := row["symbol"].(string)
+		if row["holding_since"] != row["acquired"] {
+			x.fault("%s is held since %v, and was bought on %v", symbol, row["holding_since"], row["acquired"])
+		}
+		since[symbol] = append(since[symbol], row["acquired"].(string))
+	}
+	for symbol, wrong := range x.wrong {
+		if wrong {
+			continue
+		}
+		if math.Abs(long[symbol]-x.tr.long[symbol]) > 0.0051 {
+			x.fault("%v of the gain of %s is long-term", long[symbol], symbol)
+		}
+		if got := strings.Join(slices.Sorted(slices.Values(since[symbol])), " "); got != x.tr.since[symbol] {
+			x.fault("%s was bought on %q, and not on %q", symbol, got, x.tr.since[symbol])
+		}
+	}
+}
+
+// reports looks at the report: its positions, its years and its list of rows.
+func (x *examination) reports() {
+	data, err := x.s.Report(x.t.Context())
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for _, row := range data.Unread {
+		listed[row.Symbol] = true
+	}
+	for _, p := range data.Positions {
+		if x.wrong[p.Symbol] && !p.Unread {
+			x.fault("the report's position of %s is not marked", p.Symbol)
+		}
+	}
+	for symbol, wrong := range x.wrong {
+		if wrong && !listed[symbol] {
+			x.fault("the report lists no row of %s", symbol)
+		}
+		if _, sold := x.tr.sold[symbol]; sold && wrong && (len(data.Gains) != 1 || !slices.Contains(data.Gains[0].Unread, symbol)) {
+			x.fault("the report's year does not name %s: %+v", symbol, data.Gains)
+		}
+	}
 }
 
 // A list is what list_positions or list_gains says, in the names of its rows.
@@ -439,6 +499,7 @@ func TestActionsOfBrokers(t *testing.T) {
 		}
 		settle(t, s, tr)
 		x = examine(t, s, tr)
+		x.terms()
 		for _, f := range x.faults {
 			t.Errorf("settled: %s", f)
 		}

@@ -249,11 +249,17 @@ func (state State) reportUnread(data *report.Data) {
 	}
 }
 
-// unreadIn are those of the unread tickers that were sold in a year.
+// unreadIn are those of the unread tickers that were sold in a year, or may have been: of which a row of
+// that year, or of no day, could not be read.
 func (state State) unreadIn(year int, unread map[string]bool) (tickers []string) {
 	for _, d := range state.Book.Disposals {
 		if d.Sold.Year() == year && unread[d.Symbol] {
 			tickers = append(tickers, d.Symbol)
+		}
+	}
+	for _, row := range state.Unread {
+		if row.Symbol != "" && (row.Date.IsZero() || row.Date.Year() == year) {
+			tickers = append(tickers, row.Symbol)
 		}
 	}
 	slices.Sort(tickers)
