@@ -206,6 +206,17 @@ func TestEvents(t *testing.T) {
 			[]string{"UNREAD (2026-05-04 a A)", "UNREAD (2026-05-04 a NA)", "2026-05-04,a,MERGER,A,70,,,,,RATIO,,NA,"}, nil,
 		},
 		{
+			"whole shares that may be the most of more",
+			"05/04/2026,Stock Merger,A,ALPHA CO,-100,,,\n05/04/2026,Stock Merger,NA,NEW ALPHA,24,,,\n",
+			[]string{"UNREAD (2026-05-04 a A)", "UNREAD (2026-05-04 a NA)", "2026-05-04,a,MERGER,A,100,,,,,RATIO,,NA,"},
+			[]string{"MERGER A 100 price"},
+		},
+		{
+			"parts of shares that tell the ratio",
+			"05/04/2026,Stock Merger,A,ALPHA CO,-100,,,\n05/04/2026,Stock Merger,NA,NEW ALPHA,24.25,,,\n",
+			[]string{"MERGER A 100 price 0 fees 0 amount 0 into NA ratio 0.2425"}, []string{"UNREAD"},
+		},
+		{
 			"a fraction was paid out",
 			"05/08/2026,Cash In Lieu,NA,NEW ALPHA,,,,$7\n05/04/2026,Stock Merger,A,ALPHA CO,-100,,,\n05/04/2026,Stock Merger,NA,NEW ALPHA,24,,,\n",
 			[]string{"2026-05-04,a,MERGER,A,100,,,,,RATIO,,NA,"},

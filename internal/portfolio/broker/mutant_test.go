@@ -39,6 +39,8 @@ func TestMutants(t *testing.T) {
 			Old: "price.Cmp(portfolio.NewDecimal(101, -2)) > 0", New: "false"},
 		{Name: "a put is a call", File: "option.go",
 			Old: "case e.does != buys && e.does != opens, o.put:", New: "case e.does != buys && e.does != opens:"},
+		{Name: "whole shares tell any ratio", File: "event.go",
+			Old: "v.came.Round(0).Cmp(v.came) == 0 && !simpleRatio(v.came, v.gone)", New: "false"},
 		{Name: "a CUSIP is nobody's", File: "entry.go",
 			Old: "if symbol := r.symbolOf(e); symbol != \"\" {", New: "if symbol := r.symbolOf(e); symbol == e.symbol {"},
 		{Name: "shares of nobody's name are of no ticker", File: "entry.go",
