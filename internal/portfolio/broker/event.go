@@ -264,7 +264,7 @@ func (r *reading) eventRatio(v event) (ratio portfolio.Decimal, exact bool) {
 	}
 	const decimals = 6 // companies say no more
 	ratio = v.came.Over(v.gone, decimals)
-	if v.came.Round(0).Cmp(v.came) == 0 && !simpleRatio(v.came, v.gone) {
+	if whole(v.came) && !simpleRatio(v.came, v.gone) {
 		return ratio, false
 	}
 	return ratio, ratio.Mul(v.gone).Cmp(v.came) == 0 && !r.inLieu[position{v.account, v.old}] && !r.inLieu[position{v.account, v.into}]

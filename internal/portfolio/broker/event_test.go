@@ -527,3 +527,28 @@ func TestFlexOrigins(t *testing.T) {
 		}
 	}
 }
+
+// Few whole shares don't tell a ratio, if another gives as many and a fraction that is paid out later.
+func TestRatiosOfFewShares(t *testing.T) {
+	number := func(s string) portfolio.Decimal {
+		d, err := portfolio.ParseDecimal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	for _, c := range []struct {
+		before, after, want string // no ratio is not told
+	}{
+		{"100", "200", "2"}, {"4", "8", "2"}, {"1", "2", ""}, {"3", "4", ""}, {"3", "4.5", "1.5"}, {"30", "45", "1.5"}, {"10", "30", "3"},
+		{"100", "10", "0.1"}, {"100", "5", "0.05"}, {"10", "1", ""}, {"20", "1", ""}, {"2", "1", "0.5"}, {"10", "0.5", "0.05"}, {"1500", "100", "0.066666666666666667"},
+	} {
+		ratio, ok := usualRatio(number(c.before), number(c.after))
+		if !ok {
+			ratio, ok = reverseRatio(number(c.before), number(c.after))
+		}
+		if got := ratio.String(); ok != (c.want != "") || ok && got != c.want {
+			t.Errorf("%s to %s: %s, %t", c.before, c.after, got, ok)
+		}
+	}
+}
