@@ -85,7 +85,7 @@ const (
 	assigned      = "shares that an option brought or took have the premium in their price; write them in canonical form as BUY or SELL with that price"
 	reorganised   = "it changes what the account has in a way that the row does not tell; write what it did in canonical form, as MERGER, SPINOFF, RENAME, SPLIT or SELL"
 	inLieu        = "a fraction of a share was paid out; write it in canonical form as SELL"
-	cancelled     = "it takes back another row, or corrects it; leave both out or write the right one in canonical form"
+	cancelled     = "it takes back another row, or corrects it; take both out of the file and import it anew (portfolio imports remove), and write the right one in canonical form if there is one"
 	otherCurrency = "amounts are in another currency than USD"
 	noTicker      = "the security has no ticker symbol; write the row in canonical form with one"
 )
