@@ -96,6 +96,9 @@ func (r *reading) book(e entry) {
 	r.step(e.account, e.section, e.sortedBy())
 	e.contract, e.symbol = e.symbol, portfolio.Symbol(e.symbol)
 	r.learn(e)
+	if (e.does == pays || e.does == cash) && e.symbol != "" && deedOf(e.name) == returns {
+		e.does = returns // the action says that money came, and the description which
+	}
 	o, isOption := e.option()
 	switch {
 	case e.does == sweeps, (e.does == cash || e.does == moves) && e.quantity.IsZero(), e.does == unclear && e.symbol == "" && e.quantity.IsZero():

@@ -278,6 +278,11 @@ func TestEvents(t *testing.T) {
 			[]string{"UNREAD (2026-05-04 a A)", "takes back capital"}, nil,
 		},
 		{
+			"capital that looks like a dividend",
+			"05/04/2026,Cash Dividend,A,ALPHA CO RETURN OF CAPITAL,,,,$5\n05/03/2026,Misc Credits,B,BETA CO RETURN OF CAPITAL,,,,$5\n",
+			[]string{"UNREAD (2026-05-04 a A)", "2026-05-04,a,RETURN_OF_CAPITAL,A,SHARES,PRICE,,", "UNREAD (2026-05-03 a B)"}, []string{"DIVIDEND"},
+		},
+		{
 			"capital for so many shares",
 			"05/04/2026,Return of Capital,A,ALPHA CO,10,,,$5\n",
 			[]string{"RETURN_OF_CAPITAL A 10 price 0.5 fees 0 amount 5"}, []string{"UNREAD"},

@@ -39,6 +39,8 @@ func TestMutants(t *testing.T) {
 			Old: "price.Cmp(portfolio.NewDecimal(101, -2)) > 0", New: "false"},
 		{Name: "a put is a call", File: "option.go",
 			Old: "case e.does != buys && e.does != opens, o.put:", New: "case e.does != buys && e.does != opens:"},
+		{Name: "capital that came back is a dividend", File: "entry.go",
+			Old: "e.symbol != \"\" && deedOf(e.name) == returns {", New: "e.symbol == \"\" && deedOf(e.name) == returns {"},
 		{Name: "few whole shares tell a split", File: "split.go",
 			Old: "!mayBeMore(before, after)", New: "true"},
 		{Name: "few whole shares tell a reverse split", File: "split.go",
