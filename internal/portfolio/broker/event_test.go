@@ -212,6 +212,16 @@ func TestEvents(t *testing.T) {
 			[]string{"MERGER A 100 price"},
 		},
 		{
+			"a simple ratio, and a fraction was paid out",
+			"05/08/2026,Cash In Lieu,NA,NEW ALPHA,,,,$7\n05/04/2026,Stock Merger,A,ALPHA CO,-100,,,\n05/04/2026,Stock Merger,NA,NEW ALPHA,50,,,\n",
+			[]string{"2026-05-04,a,MERGER,A,100,,,,,RATIO,,NA,"}, []string{"MERGER A 100 price"},
+		},
+		{
+			"parts of shares that tell no ratio",
+			"05/04/2026,Stock Merger,A,ALPHA CO,-70,,,\n05/04/2026,Stock Merger,NA,NEW ALPHA,17.1,,,\n",
+			[]string{"UNREAD (2026-05-04 a A)", "2026-05-04,a,MERGER,A,70,,,,,RATIO,,NA,"}, []string{"MERGER A 70 price"},
+		},
+		{
 			"parts of shares that tell the ratio",
 			"05/04/2026,Stock Merger,A,ALPHA CO,-100,,,\n05/04/2026,Stock Merger,NA,NEW ALPHA,24.25,,,\n",
 			[]string{"MERGER A 100 price 0 fees 0 amount 0 into NA ratio 0.2425"}, []string{"UNREAD"},
@@ -487,7 +497,7 @@ func TestNumberedRows(t *testing.T) {
 	const bought = "05/01/2026,Buy,A,ALPHA CO,10,1,,-10\n"
 	for _, c := range []struct{ name, rows, want, never string }{
 		{"sold", "05/04/2026,Sell,123456789,ALPHA CO,-10,2,,20\n" + bought, "UNREAD (2026-05-04 a A)", "a 123456789)"},
-		{"paid out", "05/08/2026,Cash In Lieu,123456789,NEW ALPHA XXXMERGER,,,,$7\n05/04/2026,Stock Merger,A,ALPHA CO,-100,,,\n05/04/2026,Stock Merger,NA,NEW ALPHA,24,,,\n", "UNREAD (2026-05-08 a NA)", "MERGER A 100 price"},
+		{"paid out", "05/08/2026,Cash In Lieu,123456789,NEW ALPHA XXXMERGER,,,,$7\n05/04/2026,Stock Merger,A,ALPHA CO,-100,,,\n05/04/2026,Stock Merger,NA,NEW ALPHA,50,,,\n", "UNREAD (2026-05-08 a NA)", "MERGER A 100 price"},
 		{"sold by nobody's name", "05/04/2026,Sell,123456789,BETA CO,-10,2,,20\n" + bought, "UNREAD (2026-05-04 a )", "a A)"},
 		{"paid out by nobody's name", "05/04/2026,Cash In Lieu,123456789,BETA CO,,,,$7\n" + bought, "UNREAD (2026-05-04 a )", "a A)"},
 		{"bought", "05/04/2026,Buy,123456789,BETA CO,10,2,,-20\n" + bought, "UNREAD (2026-05-04 a 123456789)", "a )"},
