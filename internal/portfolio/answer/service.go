@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -152,8 +153,8 @@ func (s *Service) Load(ctx context.Context, asOf portfolio.Date) (state State, e
 	if state.Unread, err = s.Unread(ctx, state.AsOf); err != nil {
 		return state, err
 	}
-	state.Unread = spread(state.Unread, state.History)
 	state.Book = lots.Build(state.History, state.Settings.Rules(), state.AsOf)
+	state.Unread = spread(mayConcern(state.Unread, state.Book, state.History), state.History, state.Settings.Identical)
 	return state, nil
 }
 
@@ -205,7 +206,11 @@ func (s *Service) exit(ctx context.Context, p exitsignal.Params) (*exitsignal.Re
 	if state.Unread, err = s.Unread(ctx, state.AsOf); err != nil {
 		return nil, err
 	}
-	state.Unread = spread(state.Unread, state.History)
+	if slices.ContainsFunc(state.Unread, func(row portfolio.Unread) bool { return row.Symbol == "" }) {
+		book := lots.Build(state.History, state.Settings.Rules(), state.AsOf)
+		state.Unread = mayConcern(state.Unread, book, state.History)
+	}
+	state.Unread = spread(state.Unread, state.History, state.Settings.Identical)
 	var market exitrule.Market
 	if market.Bars, err = s.Store.Bars(ctx, p.Ticker, state.AsOf); err != nil {
 		return nil, err

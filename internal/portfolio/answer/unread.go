@@ -4,20 +4,23 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/signalbox-dev/signalbox/internal/jsontext"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/broker"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/report"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/store"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
-// The longest texts of an unread row, in bytes of JSON. A broker's file may write anything into them.
+// The longest texts of an unread row, in bytes of JSON. A broker's file may write anything into them. A
+// reason ends with the line to write, and has room for it with the longest names.
 const (
 	maxUnreadText   = 1000
-	maxUnreadReason = 500
+	maxUnreadReason = 1500
 )
 
 // skippedRow is a row as an import tells it. Where the file names no account, it is the one that was
@@ -74,33 +77,138 @@ func (s *Service) Unread(ctx context.Context, asOf portfolio.Date) (rows []portf
 }
 
 // spread adds to rows of a symbol those of the symbols that companies made of it later: what is not
-// known of the one is not known of the others.
-func spread(rows []portfolio.Unread, history []portfolio.Transaction) []portfolio.Unread {
-	became := map[string][]portfolio.Transaction{}
+// known of the one is not known of the others. So it is with symbols that are one for the wash-sale rule:
+// those that the settings call identical, and the old name of what was renamed, up to the end of the window.
+func spread(rows []portfolio.Unread, history []portfolio.Transaction, identical [][]string) []portfolio.Unread {
+	became, was, like := map[string][]portfolio.Transaction{}, map[string][]portfolio.Transaction{}, map[string][]string{}
 	for i := range history {
 		if t := &history[i]; t.Into != "" {
 			became[t.Symbol] = append(became[t.Symbol], *t)
+			if t.Action == portfolio.Rename {
+				was[t.Into] = append(was[t.Into], *t)
+			}
 		}
 	}
-	if len(became) == 0 {
+	for _, group := range identical {
+		for _, symbol := range group {
+			like[symbol] = append(like[symbol], group...)
+		}
+	}
+	if len(became)+len(like) == 0 {
 		return rows
 	}
 	all := slices.Clone(rows)
 	for _, row := range rows {
+		if row.Symbol == "" {
+			continue
+		}
 		reached := []string{row.Symbol}
+		reach := func(symbol, how string) {
+			if !slices.Contains(reached, symbol) {
+				reached = append(reached, symbol)
+				other := row
+				other.Symbol, other.Reason = symbol, fmt.Sprintf("it is of %s, %s: %s", row.Symbol, fmt.Sprintf(how, symbol), row.Reason)
+				all = append(all, other)
+			}
+		}
+		asked := 0 // of so many, it is known which are one with them
 		for i := 0; i < len(reached); i++ {
 			for _, t := range became[reached[i]] {
-				if t.Date.Before(row.Date) || slices.Contains(reached, t.Into) {
-					continue
+				if !t.Date.Before(row.Date) {
+					reach(t.Into, "of which %s came")
 				}
-				reached = append(reached, t.Into)
-				later := row
-				later.Symbol, later.Reason = t.Into, fmt.Sprintf("it is of %s, of which %s came: %s", row.Symbol, t.Into, row.Reason)
-				all = append(all, later)
+			}
+			for i == len(reached)-1 && asked < len(reached) {
+				symbol := reached[asked]
+				asked++
+				for _, t := range was[symbol] {
+					if !row.Date.After(t.Date.Add(lots.WashDays)) {
+						reach(t.Symbol, "which was %s before")
+					}
+				}
+				for _, other := range like[symbol] {
+					reach(other, "which is one with %s for wash sales")
+				}
 			}
 		}
 	}
 	return all
+}
+
+// late is how many days after a company's decision a broker may still write its row.
+const late = 7
+
+// mayConcern adds, to rows that name an account and a day and no ticker, one for each ticker that the
+// account had then: a company that split off another, say, is any of these, and what its shares cost is
+// not known. A ticker has the first of such rows alone.
+func mayConcern(rows []portfolio.Unread, book *lots.Book, history []portfolio.Transaction) []portfolio.Unread {
+	unnamed := map[string][]portfolio.Unread{}
+	for _, row := range rows {
+		if row.Symbol == "" && row.Account != "" && !row.Date.IsZero() {
+			unnamed[row.Account] = append(unnamed[row.Account], row)
+		}
+	}
+	if len(unnamed) == 0 {
+		return rows
+	}
+	all := slices.Clone(rows)
+	had := heldWhen(book, history)
+	for _, account := range slices.Sorted(maps.Keys(unnamed)) {
+		list := unnamed[account]
+		slices.SortStableFunc(list, func(a, b portfolio.Unread) int { return a.Date.Compare(b.Date) })
+		for _, symbol := range slices.Sorted(maps.Keys(had[account])) {
+			held := had[account][symbol]
+			i := slices.IndexFunc(list, func(row portfolio.Unread) bool { return !row.Date.Before(held.from) })
+			if i >= 0 && !list[i].Date.After(held.until) {
+				row := list[i]
+				row.Symbol, row.Reason = symbol, fmt.Sprintf("it names no ticker, and may be of %s, which the account had: %s", symbol, row.Reason)
+				all = append(all, row)
+			}
+		}
+	}
+	return all
+}
+
+// A span is the days from the first on which an account may have had a symbol to the last.
+type span struct{ from, until portfolio.Date }
+
+// heldWhen is when the accounts had their symbols, with the days on which a broker is late. Where the
+// book does not say since when, it is from the beginning.
+func heldWhen(book *lots.Book, history []portfolio.Transaction) map[string]map[string]span {
+	had := map[string]map[string]span{}
+	add := func(account, symbol string, from, until portfolio.Date) {
+		if had[account] == nil {
+			had[account] = map[string]span{}
+		}
+		s, ok := had[account][symbol]
+		if !ok || from.Before(s.from) {
+			s.from = from
+		}
+		if !ok || until.After(s.until) {
+			s.until = until
+		}
+		had[account][symbol] = s
+	}
+	for _, l := range book.Lots {
+		add(l.Account, l.Symbol, l.Acquired, book.AsOf)
+	}
+	for _, p := range book.Positions {
+		if p.Quantity.Cmp(p.InLots) > 0 {
+			add(p.Account, p.Symbol, portfolio.Date{}, book.AsOf)
+		}
+	}
+	for _, d := range book.Disposals {
+		add(d.Account, d.Symbol, d.Acquired, d.Sold.Add(late))
+	}
+	for _, u := range book.Untold {
+		add(u.Account, u.Symbol, portfolio.Date{}, u.Sold.Add(late))
+	}
+	for i := range history {
+		if t := &history[i]; t.Action == portfolio.TransferOut {
+			add(t.Account, t.Symbol, portfolio.Date{}, t.Date.Add(late))
+		}
+	}
+	return had
 }
 
 // Unkept says what to do about rows that an import of before only counted.
@@ -141,11 +249,17 @@ func (state State) reportUnread(data *report.Data) {
 	}
 }
 
-// unreadIn are those of the unread tickers that were sold in a year.
+// unreadIn are those of the unread tickers that were sold in a year, or may have been: of which a row of
+// that year, or of no day, could not be read.
 func (state State) unreadIn(year int, unread map[string]bool) (tickers []string) {
 	for _, d := range state.Book.Disposals {
 		if d.Sold.Year() == year && unread[d.Symbol] {
 			tickers = append(tickers, d.Symbol)
+		}
+	}
+	for _, row := range state.Unread {
+		if row.Symbol != "" && (row.Date.IsZero() || row.Date.Year() == year) {
+			tickers = append(tickers, row.Symbol)
 		}
 	}
 	slices.Sort(tickers)

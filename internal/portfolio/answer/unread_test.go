@@ -2,6 +2,7 @@ package answer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -147,5 +148,96 @@ func TestUnreadSpreads(t *testing.T) {
 	}
 	if r := s.CheckExitSignals(t.Context(), exitsignal.Params{Ticker: "NEWER", Format: reply.FormatFull}); !strings.Contains(fmt.Sprint(body(t, r)), "of which NEWER came") {
 		t.Errorf("%v", body(t, r))
+	}
+}
+
+// A row of an account and a day that names no ticker is of each ticker that the account had then, or had
+// sold or given away shortly before. Of what it bought later, of other accounts and of other days it is
+// not. A row that says less withholds nothing.
+func TestUnreadWithoutTicker(t *testing.T) {
+	s := service(t)
+	day := s.AsOf.Add(-100)
+	row := func(after int, account string, action portfolio.Action, symbol string) portfolio.Transaction {
+		ten := portfolio.NewDecimal(10, 0)
+		return portfolio.Transaction{Date: day.Add(after), Account: account, Action: action, Symbol: symbol, Quantity: ten, Price: ten}
+	}
+	bare := row(-50, "home", portfolio.TransferIn, "BARE")
+	bare.Price = portfolio.Decimal{}
+	sold := row(-50, "home", portfolio.TransferIn, "UNTOLD")
+	sold.Price = portfolio.Decimal{}
+	renamed := portfolio.Transaction{Date: day.Add(9), Account: "home", Action: portfolio.Rename, Symbol: "GONE", Into: "WENT"}
+	history := []portfolio.Transaction{
+		row(-50, "home", portfolio.Buy, "HELD"), row(0, "home", portfolio.Buy, "TODAY"), row(1, "home", portfolio.Buy, "LATER"),
+		row(-50, "home", portfolio.Buy, "LATE"), row(-7, "home", portfolio.Sell, "LATE"),
+		row(-50, "home", portfolio.Buy, "PAST"), row(-8, "home", portfolio.Sell, "PAST"),
+		row(-50, "home", portfolio.Buy, "SOLD"), row(5, "home", portfolio.Sell, "SOLD"),
+		row(-50, "home", portfolio.Buy, "GONE"), row(5, "home", portfolio.TransferOut, "GONE"), row(6, "away", portfolio.TransferIn, "GONE"), renamed,
+		row(-50, "away", portfolio.Buy, "AWAY"), bare, sold, row(5, "home", portfolio.Sell, "UNTOLD"),
+	}
+	if _, err := s.Store.ImportTransactions(t.Context(), store.Import{Name: "h", Hash: [32]byte{8}}, history, nil); err != nil {
+		t.Fatal(err)
+	}
+	rows := []portfolio.Unread{
+		{Date: day, Account: "home", Text: "spin-off", Reason: "why"}, {Date: day.Add(2), Account: "home", Text: "another", Reason: "why"},
+		{Account: "away", Text: "no day"}, {Date: day, Text: "no account"},
+	}
+	if _, err := s.Store.ImportTransactions(t.Context(), store.Import{Name: "u", Hash: [32]byte{9}, Unread: len(rows)}, nil, nil, rows...); err != nil {
+		t.Fatal(err)
+	}
+	state, err := s.Load(t.Context(), portfolio.Date{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := map[string]string{}
+	for _, row := range state.Unread {
+		if row.Symbol != "" {
+			of[row.Symbol] += row.Text
+		}
+	}
+	want := map[string]string{}
+	for _, symbol := range []string{"SLV", "HELD", "TODAY", "LATE", "SOLD", "GONE", "WENT", "BARE", "UNTOLD"} {
+		want[symbol] = "spin-off"
+	}
+	want["LATER"] = "another"
+	if diff := cmp.Diff(want, of); diff != "" {
+		t.Error(diff)
+	}
+	for ticker, told := range map[string]bool{"SLV": true, "AWAY": false} {
+		exit, _ := s.Exit(t.Context(), exitsignal.Params{Ticker: ticker})
+		if got := slices.Contains(exit.UnreadTickers, ticker); got != told {
+			t.Errorf("%s: %+v", ticker, exit.Unread)
+		}
+	}
+}
+
+// What is not known of a symbol is not known of those that are one with it for the wash-sale rule.
+func TestUnreadOfTwins(t *testing.T) {
+	day := portfolio.NewDate(2026, 5, 4)
+	history := []portfolio.Transaction{
+		{Date: day, Action: portfolio.Rename, Symbol: "OLD", Into: "NEW"},
+		{Date: day.Add(50), Action: portfolio.Spinoff, Symbol: "LIKE", Into: "PART"},
+	}
+	row := func(after int, symbol string) portfolio.Unread {
+		return portfolio.Unread{Date: day.Add(after), Account: "a", Symbol: symbol, Reason: "why"}
+	}
+	for _, c := range []struct {
+		row       portfolio.Unread
+		identical [][]string
+		want      []string
+	}{
+		{row(30, "NEW"), nil, []string{"NEW: why", "OLD: it is of NEW, which was OLD before: why"}},
+		{row(31, "NEW"), nil, []string{"NEW: why"}},
+		{row(-5, "NEW"), nil, []string{"NEW: why", "OLD: it is of NEW, which was OLD before: why"}},
+		{row(31, "A"), [][]string{{"A", "NEW"}, {"B", "OLD"}}, []string{"A: why", "NEW: it is of A, which is one with NEW for wash sales: why"}},
+		{row(40, "B"), [][]string{{"B", "LIKE"}}, []string{"B: why", "LIKE: it is of B, which is one with LIKE for wash sales: why", "PART: it is of B, of which PART came: why"}},
+		{row(0, ""), [][]string{{"B", "LIKE"}}, []string{": why"}},
+	} {
+		var got []string
+		for _, row := range spread([]portfolio.Unread{c.row}, history, c.identical) {
+			got = append(got, row.Symbol+": "+row.Reason)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%v: %s", c.row, diff)
+		}
 	}
 }

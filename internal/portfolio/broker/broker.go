@@ -127,6 +127,7 @@ func parse(text string, options Options) (File, error) {
 		return File{}, err
 	}
 	reading.turnRound()
+	reading.settleNumbered()
 	reading.settleEvents()
 	reading.settleSplits()
 	file := reading.file
@@ -206,6 +207,7 @@ type reading struct {
 	}
 	splits   []entry
 	events   []entry
+	numbered []entry           // unread rows that have a CUSIP where a ticker should be; why is the reason
 	tickers  map[string]string // by a security's name, where the file has both; empty where it has two
 	doubtful map[position]bool // of which some row could not be read
 	inLieu   map[position]bool // of which a fraction of a share was paid out

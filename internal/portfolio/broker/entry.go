@@ -85,7 +85,7 @@ const (
 	assigned      = "shares that an option brought or took have the premium in their price; write them in canonical form as BUY or SELL with that price"
 	reorganised   = "it changes what the account has in a way that the row does not tell; write what it did in canonical form, as MERGER, SPINOFF, RENAME, SPLIT or SELL"
 	inLieu        = "a fraction of a share was paid out; write it in canonical form as SELL"
-	cancelled     = "it takes back another row, or corrects it; leave both out or write the right one in canonical form"
+	cancelled     = "it takes back another row, or corrects it; take both out of the file and import it anew (portfolio imports remove), and write the right one in canonical form if there is one"
 	otherCurrency = "amounts are in another currency than USD"
 	noTicker      = "the security has no ticker symbol; write the row in canonical form with one"
 )
@@ -96,6 +96,9 @@ func (r *reading) book(e entry) {
 	r.step(e.account, e.section, e.sortedBy())
 	e.contract, e.symbol = e.symbol, portfolio.Symbol(e.symbol)
 	r.learn(e)
+	if (e.does == pays || e.does == cash) && e.symbol != "" && deedOf(e.name) == returns {
+		e.does = returns // the action says that money came, and the description which
+	}
 	o, isOption := e.option()
 	switch {
 	case e.does == sweeps, (e.does == cash || e.does == moves) && e.quantity.IsZero(), e.does == unclear && e.symbol == "" && e.quantity.IsZero():
@@ -107,9 +110,6 @@ func (r *reading) book(e entry) {
 	case e.does == unclear:
 		r.doubt(e, fmt.Sprintf("the action %.60q is unknown; write the row in canonical form", e.action))
 	case e.does == other:
-		if e.why == inLieu {
-			r.paidInLieu(e)
-		}
 		r.doubt(e, e.why)
 	case e.does == short:
 		r.doubt(e, shortSale)
@@ -158,17 +158,59 @@ func (r *reading) payBack(e entry) {
 	}
 }
 
-// doubt skips a row and remembers that the count of the symbol's shares is not certain.
+// doubt skips a row and remembers that the count of the symbol's shares is not certain. A row with a
+// CUSIP waits until all names are known.
 func (r *reading) doubt(e entry, reason string) {
 	e.symbol = portfolio.Symbol(e.symbol)
 	if optionSymbol(e.symbol) {
 		e.symbol = parseOption(e.symbol).underlying
+	}
+	if !ticker(e.symbol) {
+		e.why = reason
+		r.numbered = append(r.numbered, e)
+		return
+	}
+	if reason == inLieu {
+		r.paidInLieu(e)
 	}
 	if r.doubtful == nil {
 		r.doubtful = map[position]bool{}
 	}
 	r.doubtful[position{e.account, e.symbol}] = true
 	r.unread(e.place, e.subject(), reason)
+}
+
+// settleNumbered skips the rows that have a CUSIP. What the name tells is of that ticker: brokers write the
+// number of a company that is gone, or has another. What nobody knows, and may have taken shares, may be of
+// any ticker of the account.
+func (r *reading) settleNumbered() {
+	bought := map[position]bool{}
+	for _, e := range r.numbered {
+		bought[position{e.account, e.symbol}] = bought[position{e.account, e.symbol}] || e.does == buys || e.does == reinvests
+	}
+	for _, e := range r.numbered {
+		if symbol := r.symbolOf(e); symbol != "" {
+			e.symbol = symbol
+			r.doubt(e, e.why)
+			continue
+		}
+		r.unread(e.place, e.subject(), e.why)
+		if e.does != buys && e.does != reinvests && !bought[position{e.account, e.symbol}] && !e.isBond() {
+			e.symbol = ""
+			r.doubt(e, e.why)
+		}
+	}
+}
+
+// isBond tells a bond by what was paid for it: its price is in percent, and at its end it pays one for one.
+func (e *entry) isBond() bool {
+	paid, par := e.amount.Abs(), e.quantity.Abs()
+	if paid.IsZero() || par.IsZero() {
+		return false
+	}
+	const tenth = 10 // of the price: interest and fees come with it
+	percent := par.Mul(e.price.Abs()).Over(portfolio.NewDecimal(100, 0), 2)
+	return paid.Cmp(par) == 0 || percent.Sub(paid).Abs().Mul(portfolio.NewDecimal(tenth, 0)).Cmp(paid) < 0
 }
 
 func (r *reading) pay(e entry) {

@@ -24,11 +24,8 @@ func (r *reading) etrade(t *table, c columns, titles []string) error {
 			quantity: row.number("quantity"), price: row.number("price"), fees: row.number("commission").Abs(), amount: row.number("amount"),
 		}
 		e.does, e.why = etradeDeed(strings.ToLower(e.action))
-		if e.does == pays && deedOf(e.name) == returns {
-			e.does = returns
-		}
 		// A dividend that was reinvested is a second row of the same name, with shares.
-		if e.does == pays && e.quantity.Sign() > 0 {
+		if e.does == pays && e.quantity.Sign() > 0 && deedOf(e.name) != returns {
 			e.does = reinvests
 		}
 		security := strings.ToUpper(row.get("securitytype"))

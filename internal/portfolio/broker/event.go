@@ -252,7 +252,8 @@ func ratioText(ratio portfolio.Decimal) string {
 }
 
 // eventRatio is how many new shares came for one old. It is exact if the file says it, or if the
-// shares tell it and no fraction of one was paid out.
+// shares tell it and no fraction of one was paid out. Whole shares tell a simple ratio alone: 24 for 100
+// may be 0.2425 for one, and the rest is paid out days later, in the next file.
 func (r *reading) eventRatio(v event) (ratio portfolio.Decimal, exact bool) {
 	if v.gone.Sign() <= 0 || v.came.Sign() <= 0 {
 		return v.ratio, false
@@ -263,7 +264,22 @@ func (r *reading) eventRatio(v event) (ratio portfolio.Decimal, exact bool) {
 	}
 	const decimals = 6 // companies say no more
 	ratio = v.came.Over(v.gone, decimals)
+	if whole(v.came) && !simpleRatio(v.came, v.gone) {
+		return ratio, false
+	}
 	return ratio, ratio.Mul(v.gone).Cmp(v.came) == 0 && !r.inLieu[position{v.account, v.old}] && !r.inLieu[position{v.account, v.into}]
+}
+
+// simpleRatio tells whether shares came one, two, ... for one old, or for two up to ten.
+func simpleRatio(came, gone portfolio.Decimal) bool {
+	const most = 10
+	for d := int64(1); d <= most; d++ {
+		scaled := came.Mul(portfolio.NewDecimal(d, 0))
+		if n := scaled.Over(gone, 0); n.Sign() > 0 && n.Cmp(portfolio.NewDecimal(most, 0)) <= 0 && gone.Mul(n).Cmp(scaled) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // left is how many shares should have come beyond those that did, to what brokers count by.

@@ -206,6 +206,27 @@ func TestEvents(t *testing.T) {
 			[]string{"UNREAD (2026-05-04 a A)", "UNREAD (2026-05-04 a NA)", "2026-05-04,a,MERGER,A,70,,,,,RATIO,,NA,"}, nil,
 		},
 		{
+			"whole shares that may be the most of more",
+			"05/04/2026,Stock Merger,A,ALPHA CO,-100,,,\n05/04/2026,Stock Merger,NA,NEW ALPHA,24,,,\n",
+			[]string{"UNREAD (2026-05-04 a A)", "UNREAD (2026-05-04 a NA)", "2026-05-04,a,MERGER,A,100,,,,,RATIO,,NA,"},
+			[]string{"MERGER A 100 price"},
+		},
+		{
+			"a simple ratio, and a fraction was paid out",
+			"05/08/2026,Cash In Lieu,NA,NEW ALPHA,,,,$7\n05/04/2026,Stock Merger,A,ALPHA CO,-100,,,\n05/04/2026,Stock Merger,NA,NEW ALPHA,50,,,\n",
+			[]string{"2026-05-04,a,MERGER,A,100,,,,,RATIO,,NA,"}, []string{"MERGER A 100 price"},
+		},
+		{
+			"parts of shares that tell no ratio",
+			"05/04/2026,Stock Merger,A,ALPHA CO,-70,,,\n05/04/2026,Stock Merger,NA,NEW ALPHA,17.1,,,\n",
+			[]string{"UNREAD (2026-05-04 a A)", "2026-05-04,a,MERGER,A,70,,,,,RATIO,,NA,"}, []string{"MERGER A 70 price"},
+		},
+		{
+			"parts of shares that tell the ratio",
+			"05/04/2026,Stock Merger,A,ALPHA CO,-100,,,\n05/04/2026,Stock Merger,NA,NEW ALPHA,24.25,,,\n",
+			[]string{"MERGER A 100 price 0 fees 0 amount 0 into NA ratio 0.2425"}, []string{"UNREAD"},
+		},
+		{
 			"a fraction was paid out",
 			"05/08/2026,Cash In Lieu,NA,NEW ALPHA,,,,$7\n05/04/2026,Stock Merger,A,ALPHA CO,-100,,,\n05/04/2026,Stock Merger,NA,NEW ALPHA,24,,,\n",
 			[]string{"2026-05-04,a,MERGER,A,100,,,,,RATIO,,NA,"},
@@ -265,6 +286,11 @@ func TestEvents(t *testing.T) {
 			"capital that is taken back",
 			"05/04/2026,Return of Capital,A,ALPHA CO,,,,-$5\n",
 			[]string{"UNREAD (2026-05-04 a A)", "takes back capital"}, nil,
+		},
+		{
+			"capital that looks like a dividend",
+			"05/04/2026,Cash Dividend,A,ALPHA CO RETURN OF CAPITAL,,,,$5\n05/03/2026,Misc Credits,B,BETA CO RETURN OF CAPITAL,,,,$5\n",
+			[]string{"UNREAD (2026-05-04 a A)", "2026-05-04,a,RETURN_OF_CAPITAL,A,SHARES,PRICE,,", "UNREAD (2026-05-03 a B)"}, []string{"DIVIDEND"},
 		},
 		{
 			"capital for so many shares",
@@ -461,6 +487,83 @@ func TestCapitalAsDividend(t *testing.T) {
 		}
 		if got := render(file); !strings.Contains(got, ",RETURN_OF_CAPITAL,REIT,SHARES,PRICE,,") || strings.Contains(got, "DIVIDEND") {
 			t.Error(got)
+		}
+	}
+}
+
+// A row with a CUSIP is unread for the ticker that has its name. If nobody has, what took shares may be of
+// any ticker of the account; what a purchase in the file or a price in percent explains is of none.
+func TestNumberedRows(t *testing.T) {
+	const bought = "05/01/2026,Buy,A,ALPHA CO,10,1,,-10\n"
+	for _, c := range []struct{ name, rows, want, never string }{
+		{"sold", "05/04/2026,Sell,123456789,ALPHA CO,-10,2,,20\n" + bought, "UNREAD (2026-05-04 a A)", "a 123456789)"},
+		{"paid out", "05/08/2026,Cash In Lieu,123456789,NEW ALPHA XXXMERGER,,,,$7\n05/04/2026,Stock Merger,A,ALPHA CO,-100,,,\n05/04/2026,Stock Merger,NA,NEW ALPHA,50,,,\n", "UNREAD (2026-05-08 a NA)", "MERGER A 100 price"},
+		{"sold by nobody's name", "05/04/2026,Sell,123456789,BETA CO,-10,2,,20\n" + bought, "UNREAD (2026-05-04 a )", "a A)"},
+		{"paid out by nobody's name", "05/04/2026,Cash In Lieu,123456789,BETA CO,,,,$7\n" + bought, "UNREAD (2026-05-04 a )", "a A)"},
+		{"bought", "05/04/2026,Buy,123456789,BETA CO,10,2,,-20\n" + bought, "UNREAD (2026-05-04 a 123456789)", "a )"},
+		{"bought and sold", "05/05/2026,Sell,123456789,BETA CO,-10,2,,20\n05/04/2026,Buy,123456789,BETA CO,10,2,,-20\n" + bought, "UNREAD (2026-05-05 a 123456789)", "a )"},
+		{"a bond that was sold", "05/04/2026,Sell,912828XG8,US TREASUR NT,-10000,99.50,,\"9,990.00\"\n" + bought, "UNREAD (2026-05-04 a 912828XG8)", "a )"},
+		{"a bond that ended", "05/04/2026,Full Redemption,912828XG8,US TREASUR NT,-10000,,,\"10,000.00\"\n" + bought, "UNREAD (2026-05-04 a 912828XG8)", "a )"},
+	} {
+		got := schwabRows(t, c.rows)
+		if !strings.Contains(got, c.want) || strings.Contains(got, c.never) {
+			t.Errorf("%s: want %q and never %q in\n%s", c.name, c.want, c.never, got)
+		}
+	}
+}
+
+// What companies decided at IBKR and is not read is unread for the row's security and for the company that
+// it began with.
+func TestFlexOrigins(t *testing.T) {
+	row := func(kind, category, symbol, text string) string {
+		return fmt.Sprintf(`<CorporateAction accountId="U1" currency="USD" assetCategory="%s" symbol="%s" description="%s (%s, NAME, US9)" reportDate="20261005" dateTime="20261004;202500" quantity="5" type="%s" />`, category, symbol, text, symbol, kind)
+	}
+	for _, c := range []struct {
+		row  string
+		want []string
+	}{
+		{row("TO", "STK", "PARN.OLD", "PARN(US1) TENDERED TO US2 1 FOR 1"), []string{"PARN"}},
+		{row("RI", "STK", "PARN.RTS", "PARN(US1) SUBSCRIBABLE RIGHTS ISSUE 1 FOR 4"), []string{"PARN.RTS", "PARN"}},
+		{row("SO", "WAR", "PARN.WS", "PARN(US1) SPINOFF 1 FOR 4"), []string{"PARN.WS", "PARN"}},
+		{row("OC", "OPT", "PARN  270115C00035000", "PARN(US1) OPTION CHANGE"), nil},
+	} {
+		file, err := parse(`<FlexQueryResponse><FlexStatements><FlexStatement accountId="U1"><Trades><Trade accountId="U1" currency="USD" assetCategory="STK" symbol="PARN" tradeDate="20260107" quantity="20" tradePrice="28" buySell="BUY" /></Trades><CorporateActions>`+c.row+`</CorporateActions></FlexStatement></FlexStatements></FlexQueryResponse>`, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range file.Skipped {
+			if !s.Known {
+				got = append(got, s.Symbol)
+			}
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.row, diff)
+		}
+	}
+}
+
+// Few whole shares don't tell a ratio, if another gives as many and a fraction that is paid out later.
+func TestRatiosOfFewShares(t *testing.T) {
+	number := func(s string) portfolio.Decimal {
+		d, err := portfolio.ParseDecimal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	for _, c := range []struct {
+		before, after, want string // no ratio is not told
+	}{
+		{"100", "200", "2"}, {"4", "8", "2"}, {"1", "2", ""}, {"3", "4", ""}, {"3", "4.5", "1.5"}, {"30", "45", "1.5"}, {"10", "30", "3"},
+		{"100", "10", "0.1"}, {"100", "5", "0.05"}, {"10", "1", ""}, {"20", "1", ""}, {"2", "1", "0.5"}, {"10", "0.5", "0.05"}, {"1500", "100", "0.066666666666666667"},
+	} {
+		ratio, ok := usualRatio(number(c.before), number(c.after))
+		if !ok {
+			ratio, ok = reverseRatio(number(c.before), number(c.after))
+		}
+		if got := ratio.String(); ok != (c.want != "") || ok && got != c.want {
+			t.Errorf("%s to %s: %s, %t", c.before, c.after, got, ok)
 		}
 	}
 }

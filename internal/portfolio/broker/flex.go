@@ -482,16 +482,23 @@ func (r *reading) flexAction(s *statement, e element) error {
 		t.does, t.why, t.action = other, reorganised, "CorporateAction "+kind
 		t.does = flexEvent(kind, t.does)
 	}
+	t.symbol, t.from = strings.TrimSuffix(t.symbol, ".OLD"), strings.TrimSuffix(origin.symbol, ".OLD")
+	if t.does == untracked && (kind == "SO" || kind == "RI") {
+		t.does, t.why = other, reorganised // what came is not tracked; a part of the cost may have gone with it
+	}
 	if t.does == other || t.does == untracked || t.does == sweeps {
 		t.quantity = portfolio.NewDecimal(1, 0) // it is about shares, whatever it says
 		r.book(t)
+		if t.does == other && t.from != "" && t.from != t.symbol {
+			t.symbol = t.from
+			r.book(t)
+		}
 		return nil
 	}
 	var wrong error
 	t.date = e.day(&wrong, "reportDate", "dateTime")
 	t.quantity, t.amount = e.number("quantity", &wrong), e.number("proceeds", &wrong)
 	t.paid = e.day(&wrong, "dateTime", "reportDate")
-	t.symbol, t.from = strings.TrimSuffix(t.symbol, ".OLD"), strings.TrimSuffix(origin.symbol, ".OLD")
 	t.event = orWord(e.of["actionID"], origin.event)
 	t.both = origin.cash && origin.ok
 	if price := paidPrice(text); t.does == merges && t.amount.IsZero() && t.quantity.Sign() < 0 {

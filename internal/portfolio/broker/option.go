@@ -124,4 +124,4 @@ func orWord(text, word string) string {
 	return text
 }
 
-const assignedOption = "an option was assigned or exercised: the shares that it brought or took have its premium in their price; correct their row in canonical form, and settle this one"
+const assignedOption = "an option was assigned or exercised: the shares that it brought or took have its premium in their price; take their row out of the file and import it anew (portfolio imports remove), write the row in canonical form with that price, and settle this one"

@@ -140,14 +140,32 @@ func usualRatio(before, after portfolio.Decimal) (portfolio.Decimal, bool) {
 		scaled := after.Mul(portfolio.NewDecimal(d, 0))
 		n := scaled.Over(before, 0)
 		if n.Cmp(portfolio.NewDecimal(mostNew, 0)) <= 0 && before.Mul(n).Cmp(scaled) == 0 {
-			return splitRatio(n, portfolio.NewDecimal(d, 0)), true
+			return splitRatio(n, portfolio.NewDecimal(d, 0)), !mayBeMore(before, after)
 		}
 	}
 	return portfolio.Decimal{}, false
 }
 
+// mayBeMore tells whether another ratio gives as many whole shares and a fraction, which is paid out days
+// later: 4 for 3 may be 3 for 2.
+func mayBeMore(before, after portfolio.Decimal) bool {
+	if !whole(after) {
+		return false
+	}
+	for _, other := range [...][2]int64{{6, 5}, {5, 4}, {4, 3}, {3, 2}, {5, 3}, {5, 2}} {
+		exact := before.Mul(portfolio.NewDecimal(other[0], 0)).Over(portfolio.NewDecimal(other[1], 0), 3)
+		if exact.Cmp(after) > 0 && exact.Floor(0).Cmp(after) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func whole(shares portfolio.Decimal) bool { return shares.Floor(0).Cmp(shares) == 0 }
+
 // reverseRatio is the ratio of a reverse split, if it is one that companies choose: one new share for
-// 2 to 10 old, or for 15, 20 and so on up to 1000. A fraction that was paid out spoils it, as a rule.
+// 2 to 10 old, or for 15, 20 and so on up to 1000. A fraction that was paid out spoils it, as a rule;
+// where the next smaller one gives as many whole shares, it can't be told.
 func reverseRatio(old, shares portfolio.Decimal) (portfolio.Decimal, bool) {
 	if shares.Sign() <= 0 || old.Cmp(shares) <= 0 {
 		return portfolio.Decimal{}, false
@@ -157,6 +175,13 @@ func reverseRatio(old, shares portfolio.Decimal) (portfolio.Decimal, bool) {
 	n := old.Over(shares, 0)
 	steps := n.Over(number(step), 0)
 	if n.Cmp(number(most)) > 0 || shares.Mul(n).Cmp(old) != 0 || n.Cmp(number(few)) > 0 && steps.Mul(number(step)).Cmp(n) != 0 {
+		return portfolio.Decimal{}, false
+	}
+	smaller := n.Sub(number(1))
+	if n.Cmp(number(few)) > 0 {
+		smaller = n.Sub(number(step))
+	}
+	if whole(shares) && smaller.Cmp(number(1)) > 0 && old.Cmp(smaller.Mul(shares.Add(number(1)))) < 0 {
 		return portfolio.Decimal{}, false
 	}
 	return splitRatio(shares, old), true

@@ -104,13 +104,12 @@ type GainsResult struct {
 	Gains        []Gain            `json:"gains"`
 	UnknownGains []UnknownGain     `json:"unknown_gains"`
 	Disclaimer   string            `json:"disclaimer"`
-
-	doubts doubts
+	doubts
 }
 
 // FailedGains is the result of a call that failed.
 func FailedGains(err error) *GainsResult {
-	return &GainsResult{Status: agentformat.StatusError, Error: err.Error(), Gains: []Gain{}, UnknownGains: []UnknownGain{}, Disclaimer: reply.Disclaimer}
+	return &GainsResult{Status: agentformat.StatusError, Error: err.Error(), Gains: []Gain{}, UnknownGains: []UnknownGain{}, Disclaimer: reply.Disclaimer, doubts: doubts{Unread: []string{}}}
 }
 
 // ListGains lists what was realised.
@@ -171,6 +170,7 @@ type GainRow struct {
 	Disallowed float64        `json:"disallowed,omitempty"`
 	Term       string         `json:"term"`
 	OpenUntil  portfolio.Date `json:"window_open_until,omitzero"`
+	UnreadRows bool           `json:"unread_rows,omitempty"` // of the symbol: the row may be wrong
 }
 
 // Snapshot is the result as an agent needs it, before anything is cut.
@@ -187,7 +187,7 @@ func (r *GainsResult) Snapshot() GainsSnapshot {
 	for _, g := range slices.Backward(r.Gains) {
 		s.Gains = append(s.Gains, GainRow{
 			reply.ShortTicker(g.Symbol), reply.ShortAccount(g.Account), g.Acquired, g.Sold, quantity(g.Quantity),
-			number(g.Disposal.Gain().Add(g.Disposal.Disallowed)), number(g.Disposal.Disallowed), g.Term, g.WindowOpenUntil,
+			number(g.Disposal.Gain().Add(g.Disposal.Disallowed)), number(g.Disposal.Disallowed), g.Term, g.WindowOpenUntil, g.UnreadRows,
 		})
 		if !g.WindowOpenUntil.IsZero() && !slices.Contains(s.open, g.Symbol) {
 			s.open = append(s.open, g.Symbol)
@@ -297,6 +297,7 @@ func GainsReply(r *GainsResult, params Params, file agentformat.File) reply.Repl
 			return fullGains{r, reply.FormatFull, told}
 		}
 		short := *r
+		short.doubts = r.short()
 		omitted := max(len(r.Gains)-maxSummary, 0)
 		short.Gains = r.Gains[omitted:]
 		short.UnknownGains = r.UnknownGains[max(len(r.UnknownGains)-maxSummary, 0):]

@@ -88,18 +88,18 @@ func (in Input) unreadTickers() (tickers map[string]bool, unassigned int) {
 
 // doubts are what both tools do not know.
 type doubts struct {
-	unread     []string // symbols that are asked for and of which some row of a file could not be read
-	unassigned int      // rows that name no symbol
+	Unread     []string `json:"unread_tickers"`             // that are asked for and of which some row of a file could not be read; never nil
+	Unassigned int      `json:"unread_rows_without_ticker"` // rows that name none
 	problems   int
 }
 
 // doubts also has symbols that no row is of: what could not be read may be the row that is missing.
 func (in Input) doubts() doubts {
 	unread, unassigned := in.unreadTickers()
-	d := doubts{unassigned: unassigned}
+	d := doubts{Unread: []string{}, Unassigned: unassigned}
 	for _, symbol := range slices.Sorted(maps.Keys(unread)) {
 		if in.Symbol == "" || in.Symbol == symbol {
-			d.unread = append(d.unread, symbol)
+			d.Unread = append(d.Unread, symbol)
 		}
 	}
 	for _, p := range in.Book.Problems {
@@ -107,6 +107,12 @@ func (in Input) doubts() doubts {
 			d.problems++
 		}
 	}
+	return d
+}
+
+// short is what a summary has of them. Its flag has the number of all.
+func (d doubts) short() doubts {
+	d.Unread = d.Unread[:min(len(d.Unread), maxSummary)]
 	return d
 }
 
@@ -119,10 +125,10 @@ func (f *flags) add(name string, severity agentformat.Severity, format string, a
 
 // addDoubts says what is not known.
 func (f *flags) addDoubts(d doubts) {
-	if n := len(d.unread); n > 0 {
-		f.add(reply.UnreadFlag, agentformat.Warning, "Some rows of %d ticker%s could not be read%s — what is listed of them may be wrong, or lacks something", n, reply.Plural(n), named(d.unread))
+	if n := len(d.Unread); n > 0 {
+		f.add(reply.UnreadFlag, agentformat.Warning, "Some rows of %d ticker%s could not be read%s — what is listed of them may be wrong, or lacks something", n, reply.Plural(n), named(d.Unread))
 	}
-	if n := d.unassigned; n > 0 {
+	if n := d.Unassigned; n > 0 {
 		f.add(reply.UnassignedFlag, agentformat.Warning, "%d row%s that could not be read name%s no ticker — any position may be affected", n, reply.Plural(n), map[bool]string{true: "s"}[n == 1])
 	}
 	if n := d.problems; n > 0 {

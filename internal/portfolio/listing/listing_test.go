@@ -206,9 +206,9 @@ func TestSizesAndKeys(t *testing.T) {
 			row.Price, row.PricedOn = new("1"), &p.PricedOn
 		}
 		positions.Positions = append(positions.Positions, row)
-		gains.doubts.unread = append(gains.doubts.unread, symbol)
+		gains.Unread = append(gains.Unread, symbol)
 	}
-	gains.doubts.unassigned, gains.doubts.problems = 1e9, 1e9
+	gains.Unassigned, gains.problems = 1e9, 1e9
 	positions.doubts = gains.doubts
 	file := agentformat.File{Path: "/home/" + strings.Repeat("x", 160) + "/logs/gains/gains_2026_20261113_163005.json"}
 	for name, body := range map[string]any{

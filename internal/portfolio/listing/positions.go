@@ -89,13 +89,12 @@ type PositionsResult struct {
 	Positions     []Position        `json:"positions"`
 	Lots          []Lot             `json:"lots"`
 	Disclaimer    string            `json:"disclaimer"`
-
-	doubts doubts
+	doubts
 }
 
 // FailedPositions is the result of a call that failed.
 func FailedPositions(err error) *PositionsResult {
-	return &PositionsResult{Status: agentformat.StatusError, Error: err.Error(), Positions: []Position{}, Lots: []Lot{}, Disclaimer: reply.Disclaimer}
+	return &PositionsResult{Status: agentformat.StatusError, Error: err.Error(), Positions: []Position{}, Lots: []Lot{}, Disclaimer: reply.Disclaimer, doubts: doubts{Unread: []string{}}}
 }
 
 // ListPositions lists what is held.
@@ -135,12 +134,13 @@ type PositionsSnapshot struct {
 
 // A PositionRow is a position in short. What is not known is null.
 type PositionRow struct {
-	Symbol  string   `json:"symbol"`
-	Account string   `json:"account"`
-	Shares  float64  `json:"shares"`
-	Basis   float64  `json:"basis"`
-	Value   *float64 `json:"value"`
-	Gain    *float64 `json:"gain"`
+	Symbol     string   `json:"symbol"`
+	Account    string   `json:"account"`
+	Shares     float64  `json:"shares"`
+	Basis      float64  `json:"basis"`
+	Value      *float64 `json:"value"`
+	Gain       *float64 `json:"gain"`
+	UnreadRows bool     `json:"unread_rows,omitempty"` // of the symbol: the row may be wrong
 }
 
 // Snapshot is the result as an agent needs it, before anything is cut.
@@ -160,7 +160,7 @@ func (r *PositionsResult) Snapshot() PositionsSnapshot {
 		return append(list, symbol)
 	}
 	for _, p := range rows {
-		row := PositionRow{Symbol: reply.ShortTicker(p.Symbol), Account: reply.ShortAccount(p.Account), Shares: quantity(p.Quantity), Basis: number(p.Position.Basis)}
+		row := PositionRow{Symbol: reply.ShortTicker(p.Symbol), Account: reply.ShortAccount(p.Account), Shares: quantity(p.Quantity), Basis: number(p.Position.Basis), UnreadRows: p.UnreadRows}
 		if p.Price == nil {
 			s.unpriced = once(s.unpriced, p.Symbol)
 		} else {
@@ -238,6 +238,7 @@ type PositionsSummary struct {
 	Omitted       int                `json:"positions_omitted"`
 	Flags         []agentformat.Flag `json:"flags"`
 	Disclaimer    string             `json:"disclaimer"`
+	doubts
 	reply.FileKeys
 }
 
@@ -260,7 +261,8 @@ func PositionsReply(r *PositionsResult, params Params, file agentformat.File) re
 		n := min(len(r.Positions), maxSummary)
 		return PositionsSummary{
 			Status: r.Status, Format: reply.FormatSummary, AsOf: r.AsOf, Verdict: snapshot.Verdict, PositionCount: r.PositionCount, LotCount: r.LotCount,
-			Value: r.Value, Gain: r.Gain, Positions: r.Positions[:n], Omitted: len(r.Positions) - n, Flags: snapshot.Flags(), Disclaimer: r.Disclaimer, FileKeys: told,
+			Value: r.Value, Gain: r.Gain, Positions: r.Positions[:n], Omitted: len(r.Positions) - n, Flags: snapshot.Flags(), Disclaimer: r.Disclaimer,
+			doubts: r.short(), FileKeys: told,
 		}
 	})
 }
