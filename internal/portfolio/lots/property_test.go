@@ -32,14 +32,15 @@ type generator struct {
 	done     map[string]bool
 	history  []portfolio.Transaction
 	rich     bool
-	moved    portfolio.Date // of the last transfer: one a day
-	fraction int            // quantities are whole over this
+	moved    portfolio.Date    // of the last transfer: one a day
+	fraction int               // quantities are whole over this
+	renamed  map[string]string // what X, Y and Z are called now, if not so
 }
 
 func (g *generator) date() portfolio.Date { return portfolio.NewDate(2023, 11, 1).Add(g.IntN(180)) }
 
 func generate(seed uint64, rich bool, fraction int) []portfolio.Transaction {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1)), held: map[place]int{}, done: map[string]bool{}, rich: rich, fraction: fraction}
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1)), held: map[place]int{}, done: map[string]bool{}, renamed: map[string]string{}, rich: rich, fraction: fraction}
 	steps := 4 + g.IntN(20)
 	if rich {
 		steps *= 2
@@ -88,7 +89,7 @@ func (g *generator) step(d portfolio.Date) {
 	if g.rich {
 		accounts, symbols = 4, []string{"X", "X", "X", "Y", "Z"}
 	}
-	at := place{household.Accounts[g.IntN(accounts)].ID, symbols[g.IntN(len(symbols))]}
+	at := place{household.Accounts[g.IntN(accounts)].ID, g.name(symbols[g.IntN(len(symbols))])}
 	row := portfolio.Transaction{Date: d, Account: at.account, Symbol: at.symbol, Price: portfolio.NewDecimal(int64(500+g.IntN(1500)), -2)}
 	if g.rich {
 		row.Fees = portfolio.NewDecimal(int64(g.IntN(300)), -2)
@@ -137,7 +138,7 @@ func (g *generator) step(d portfolio.Date) {
 // decision makes what a company decides of a row, if it can. An account's name makes no difference to
 // a fact of the symbol; two that tell it within a week tell the same one.
 func (g *generator) decision(row *portfolio.Transaction, at place) bool {
-	into := []string{"X", "Y", "Z"}[g.IntN(3)]
+	into := g.name([]string{"X", "Y", "Z"}[g.IntN(3)])
 	for into == at.symbol {
 		into = []string{"X", "Y", "Z"}[g.IntN(3)]
 	}
@@ -154,6 +155,14 @@ func (g *generator) decision(row *portfolio.Transaction, at place) bool {
 		}
 	case 1:
 		row.Account = "A"
+		if g.IntN(8) > 0 { // else a name that another had, or has
+			into = fmt.Sprintf("N%d", len(g.history))
+		}
+		for _, symbol := range []string{"X", "Y", "Z"} {
+			if g.name(symbol) == at.symbol {
+				g.renamed[symbol] = into
+			}
+		}
 		row.Action, row.Into, row.Quantity, row.Price = portfolio.Rename, into, portfolio.Decimal{}, portfolio.Decimal{}
 		g.toOther(at.symbol, into, 1)
 		for p := range g.held {
@@ -189,6 +198,14 @@ func (g *generator) decision(row *portfolio.Transaction, at place) bool {
 		row.Price = price.Mul(portfolio.NewDecimal(int64(1+g.IntN(9)), -1))
 	}
 	return true
+}
+
+// name is what a symbol is called now.
+func (g *generator) name(symbol string) string {
+	if now, ok := g.renamed[symbol]; ok {
+		return now
+	}
+	return symbol
 }
 
 // toOther gives all accounts shares of another symbol.
