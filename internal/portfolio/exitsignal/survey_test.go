@@ -149,7 +149,7 @@ func TestSurveyOfNothing(t *testing.T) {
 		t.Errorf("%+v", s.Snapshot())
 	}
 	s = surveyed(t, map[string]string{"FINE": "120"}, "FINE")
-	if flags := s.Snapshot().Flags(); s.Snapshot().Verdict != "No exits among 1 positions" || len(flags) != 1 || flags[0].Name != "hold" {
+	if flags := s.Snapshot().Flags(); s.Snapshot().Verdict != "No exits among 1 position" || len(flags) != 1 || flags[0].Name != "hold" {
 		t.Errorf("%+v, %v", s.Snapshot(), flags)
 	}
 }

@@ -152,7 +152,7 @@ func TestListPositions(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	s := r.Snapshot()
-	if s.Positions[0].Symbol != "B" || s.Positions[2].Value != nil || s.Verdict != "3 positions worth $4,200, $3,500 unrealised; 1 ticker without a price not counted" {
+	if s.Positions[0].Symbol != "B" || s.Positions[2].Value != nil || s.Verdict != "3 positions worth $4,200, $3,500 unrealised without shares of unknown cost (1 ticker); 1 ticker without a price not counted" {
 		t.Errorf("%+v", s)
 	}
 	if diff := cmp.Diff([]string{"unknown_cost", "missing_prices", "stale_prices"}, names(s.Flags())); diff != "" {
@@ -194,16 +194,16 @@ func TestUnreadRowsAreTold(t *testing.T) {
 func TestSizesAndKeys(t *testing.T) {
 	huge := usd("-123456789012345678901234567890")
 	gains := &GainsResult{Status: agentformat.StatusSuccess, AsOf: day("2026-11-13"), GainCount: 1e9, Short: huge, Long: huge, Disallowed: huge.Neg(), Permanent: huge.Neg(), Unsettled: huge.Neg()}
-	positions := &PositionsResult{Status: agentformat.StatusSuccess, AsOf: day("2026-11-13"), PositionCount: 1e9, LotCount: 1e9, Value: huge.Neg(), Gain: huge}
+	positions := &PositionsResult{Status: agentformat.StatusSuccess, AsOf: day("2026-11-13"), PositionCount: 1e9, LotCount: 1e9, Value: huge.Neg(), Gain: &huge}
 	for i := range 500 {
 		symbol, account := fmt.Sprintf("%04d%s", i, strings.Repeat("&", 28)), strings.Repeat("\"&", 32)
 		d := lots.Disposal{Symbol: symbol, Account: account, Quantity: huge.Neg(), Basis: huge.Neg(), Sold: day("2026-11-13"), Acquired: day("2026-11-13")}
 		gains.Gains = append(gains.Gains, Gain{Symbol: symbol, Account: account, Quantity: huge.Neg(), Acquired: d.Acquired, Sold: d.Sold, Term: "short", WindowOpenUntil: d.Sold, Disposal: d})
 		gains.UnknownGains = append(gains.UnknownGains, UnknownGain{Symbol: symbol})
 		p := position(symbol, account, "123456789012345678901234567890", "1", "1", "123456789012345678901234567890", "2026-09-01")
-		row := Position{Symbol: symbol, Account: account, Quantity: p.Quantity, InLots: p.InLots, Position: p}
+		row := Position{Symbol: symbol, Account: account, Quantity: p.Quantity, InLots: p.InLots, Unknown: p.Quantity, Basis: new("1"), Position: p}
 		if i%2 == 0 {
-			row.Price, row.PricedOn = new("1"), &p.PricedOn
+			row.Price, row.PricedOn, row.Gain = new("1"), &p.PricedOn, new("1")
 		}
 		positions.Positions = append(positions.Positions, row)
 		gains.doubts.unread = append(gains.doubts.unread, symbol)
