@@ -3,6 +3,7 @@ package exitsignal
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -182,12 +183,29 @@ func plainNumber(f float64) string {
 }
 
 // Flags says what the snapshot means. It goes by the words with which the assessment begins. If that
-// comes to very much, one of the rules that failed is named.
+// comes to very much, one of the rules that failed is named, and flags for which the reply has no room are
+// counted.
 func (s Snapshot) Flags() []agentformat.Flag {
 	if list := s.flags(maxNames); jsontext.Length(list) <= maxFlags {
 		return list
 	}
-	return s.flags(0)
+	all := s.flags(0)
+	room := maxReply - replyRest - jsontext.Length(s.least())
+	list := all
+	for n := len(all) - 1; n > 0 && jsontext.Length(list) > room; n-- {
+		list = append(slices.Clone(all[:n]), agentformat.Flag{
+			Name: "more_flags", Severity: agentformat.Info, Message: fmt.Sprintf("%d more: format=summary has them", len(all)-n),
+		})
+	}
+	return list
+}
+
+// least is the snapshot with as little as is sent of it.
+func (s Snapshot) least() Snapshot {
+	s.ActionsOmitted, s.AccountsOmitted = len(s.RecommendedActions), len(s.Accounts)
+	s.Signals, s.AccountID = []Signal{}, ""
+	s.RecommendedActions, s.Accounts = s.RecommendedActions[:min(s.ActionsOmitted, 1)], s.Accounts[:min(s.AccountsOmitted, 1)]
+	return s
 }
 
 func (s Snapshot) flags(names int) []agentformat.Flag {
@@ -301,6 +319,8 @@ func (s Snapshot) Capped() Snapshot {
 			s.RecommendedActions = s.RecommendedActions[:len(s.RecommendedActions)-1]
 		case len(s.Accounts) > 1:
 			s.Accounts = s.Accounts[:len(s.Accounts)-1]
+		case s.AccountID != "":
+			s.AccountID = ""
 		default:
 			return s
 		}

@@ -240,6 +240,8 @@ func (s SurveySnapshot) Capped() SurveySnapshot {
 			s.Exits = s.Exits[:len(s.Exits)-1]
 		case len(s.Failed) > 0:
 			s.Failed = s.Failed[:len(s.Failed)-1]
+		case s.AccountID != "":
+			s.AccountID = ""
 		default:
 			return s
 		}
