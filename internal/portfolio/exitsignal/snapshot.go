@@ -143,7 +143,7 @@ func (r *Result) Snapshot() Snapshot {
 	}
 	s.Shares = quantity(r.Position.Shares)
 	if r.Sizing != nil {
-		s.SellQuantity = quantity(r.Sizing.Sell)
+		s.SellQuantity, s.sizing = quantity(r.Sizing.Sell), jsontext.Shorten(r.Sizing.Note, maxOverall)
 	}
 	s.LastPrice = agentformat.Round(r.LastPrice.Float(), 6)
 	if r.Tax != nil {
@@ -157,9 +157,6 @@ func (r *Result) Snapshot() Snapshot {
 	s.problems, s.held = r.ProblemCount, quantity(r.Position.Held)
 	if r.Position.Requested != nil {
 		s.requested = quantity(*r.Position.Requested)
-	}
-	if r.Sizing != nil {
-		s.sizing = jsontext.Shorten(r.Sizing.Note, maxOverall)
 	}
 	s.AccountID = reply.CompletedAccount(r.asked, r.AccountID)
 	s.Verdict = s.Ticker + ": " + s.OverallAssessment

@@ -65,6 +65,8 @@ const (
 	maxUnsaid   = 4
 	maxWhy      = 80
 	maxFlagText = 60 // of tickers, together
+
+	maxSurveyFlags = 900 // before no tickers are named
 )
 
 // Snapshot is the survey as an agent needs it, before anything is cut.
@@ -165,14 +167,24 @@ func (s SurveySnapshot) leavingTickers() (tickers []string) {
 	return tickers
 }
 
-// Flags says what the survey means.
+// Flags says what the survey means. If that comes to very much, no tickers are named.
 func (s SurveySnapshot) Flags() []agentformat.Flag {
+	if list := s.flags(maxFlagText); jsontext.Length(list) <= maxSurveyFlags {
+		return list
+	}
+	return s.flags(0)
+}
+
+func (s SurveySnapshot) flags(most int) []agentformat.Flag {
 	var flags []agentformat.Flag
 	add := func(name string, severity agentformat.Severity, format string, args ...any) {
 		flags = append(flags, agentformat.Flag{Name: name, Severity: severity, Message: fmt.Sprintf(format, args...)})
 	}
 	tickers := func(n int, names []string) string {
-		return fmt.Sprintf("%d position%s: %s", n, reply.Plural(n), listed(names, maxFlagText))
+		if most == 0 {
+			return fmt.Sprintf("%d position%s", n, reply.Plural(n))
+		}
+		return fmt.Sprintf("%d position%s: %s", n, reply.Plural(n), listed(names, most))
 	}
 	if s.Status != agentformat.StatusSuccess {
 		add("signal_error", agentformat.Error, "%s", cmp.Or(s.Verdict, "Exit signal evaluation failed"))
