@@ -144,7 +144,7 @@ func TestAgentReplyIsBounded(t *testing.T) {
 		worst.StalePrices = append(worst.StalePrices, Price{Ticker: s})
 		worst.Unreconciled = append(worst.Unreconciled, Mismatch{Ticker: s})
 	}
-	worst.Unread.UnreadRowCount, worst.Unassigned, worst.UnassignedAccounts = 1e9, 1e8, worst.UnknownCost
+	worst.UnreadRowCount, worst.Unassigned, worst.UnassignedAccounts = 1e9, 1e8, worst.UnknownCost
 	worst.UnreadTickers = worst.UnknownCost
 	washed := *worst
 	washed.IfAllSold.Allowed = portfolio.Decimal{}
