@@ -83,7 +83,7 @@ func (a *app) harvestCommand() *cobra.Command {
 		Short: "Which losses could be realised, and what would be washed",
 		Long: `Harvest lists the lots in taxable accounts that are at a loss: how much, short- or long-term, what
 a sale today would lose to the wash-sale rule and by which purchase, from which day buying again is
-safe, and whether a sale that names no lot would reach this one.
+safe, and whether a sale has to name the lot because another would be sold first.
 
 Losses offset the gains of the year first. What was realised in it so far is counted; losses of
 earlier years are counted if --carryover says them. They are taken as one amount, short- and
@@ -245,8 +245,15 @@ func remarks(c harvest.Candidate) (list []string) {
 	for _, p := range c.Projected {
 		list = append(list, "a dividend may buy on "+p.Date.String())
 	}
-	if !c.FIFOReaches {
-		list = append(list, "name this lot in the sale, or the account sells a gain first")
+	if c.SoldFirst != nil {
+		first := "name this lot in the sale, or the account sells that of " + c.SoldFirst.Acquired.String() + " first"
+		if c.SoldFirst.AtAGain {
+			first += ", a gain"
+		}
+		list = append(list, first)
+	}
+	if c.StalePrice {
+		list = append(list, "the price is of "+c.PriceDate.String()+", so the loss is not known: import newer ones")
 	}
 	return list
 }

@@ -8,12 +8,13 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
+	"github.com/signalbox-dev/signalbox/internal/portfolio/answer"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/listing"
 	"github.com/signalbox-dev/signalbox/internal/portfolio/lots"
 )
 
 func (a *app) gainsCommand() *cobra.Command {
-	var year int
+	var p listing.Params
 	c := &cobra.Command{
 		Use:   "gains",
 		Short: "What was realised, as rows of Form 8949",
@@ -25,25 +26,32 @@ Of a loss of the last 30 days it says until when a purchase would still wash it.
 In JSON, gain is proceeds less basis; adjusted_gain, column (h) of the form, is that without what is
 disallowed, and window_open_until is there while a purchase still washes the loss. Amounts are
 strings, and exact. Rows of a symbol of which something could not be read have unread_rows (portfolio
-unread).`,
+unread). window_open_until is the last day that washes: buying is free on the day after it.
+
+With --format it prints the reply that an agent gets of the tool list_gains: of this year, or of --year.`,
+		Example: `  portfolio gains --year 2025
+  portfolio gains --format agent`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("year") && (year < 1900 || year > 9999) {
-				return a.UsageError("--year: %d is no year", year)
+			if cmd.Flags().Changed("year") && (p.Year < 1900 || p.Year > 9999) {
+				return a.UsageError("--year: %d is no year", p.Year)
+			}
+			if p.Format != "" {
+				return a.with(cmd.Context(), func(s *answer.Service) error { return a.sayReply(s.ListGains(cmd.Context(), p)) })
 			}
 			state, err := a.load(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer a.warn(state)
-			in := state.Listing(listing.Params{Year: year})
+			in := state.Listing(p)
 			gains, untold := in.Gains(), in.Untold()
 			if a.JSON {
 				return command.WriteJSON(a.Out, gains)
 			}
 			when := ""
-			if year != 0 {
-				when = fmt.Sprintf(" in %d", year)
+			if p.Year != 0 {
+				when = fmt.Sprintf(" in %d", p.Year)
 			}
 			if len(gains)+len(untold) == 0 {
 				fmt.Fprintf(a.Out, "Nothing was sold%s in a taxable account.\n", when)
@@ -57,7 +65,8 @@ unread).`,
 			return nil
 		},
 	}
-	c.Flags().IntVar(&year, "year", 0, "only what was sold in this `YEAR`")
+	formatFlag(c, &p)
+	c.Flags().IntVar(&p.Year, "year", 0, "only what was sold in this `YEAR`")
 	return c
 }
 

@@ -12,14 +12,28 @@ import (
 
 func (a *app) positionsCommand() *cobra.Command {
 	var byLot bool
+	var p listing.Params
 	c := &cobra.Command{
 		Use:   "positions",
 		Short: "What is held, where, at which cost",
 		Long: `Positions lists what every account holds. With --lots it lists the open lots: what is left of
 each purchase, with its basis (a loss that a wash sale moved here included) and the day from which
-its holding counts. Quantities and amounts are strings in JSON, and exact.`,
+its holding counts. Quantities and amounts are strings in JSON, and exact; what is not known is null.
+
+With --format it prints the reply that an agent gets of the tool list_positions.`,
+		Example: `  portfolio positions
+  portfolio positions --lots
+  portfolio positions --format agent`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if p.Format != "" {
+				if byLot {
+					return a.UsageError("--lots and --format do not go together: --format full has the lots")
+				}
+				return a.with(cmd.Context(), func(s *answer.Service) error {
+					return a.sayReply(s.ListPositions(cmd.Context(), p))
+				})
+			}
 			state, err := a.load(cmd.Context())
 			if err != nil {
 				return err
@@ -33,7 +47,13 @@ its holding counts. Quantities and amounts are strings in JSON, and exact.`,
 		},
 	}
 	c.Flags().BoolVar(&byLot, "lots", false, "list the open lots")
+	formatFlag(c, &p)
 	return c
+}
+
+// formatFlag is that of both lists.
+func formatFlag(c *cobra.Command, p *listing.Params) {
+	c.Flags().StringVar(&p.Format, "format", "", "print the reply that an agent gets in this `FORMAT`: summary, full or agent")
 }
 
 // warnUnknown tells of shares that are in no lot, since nothing says what they cost.
@@ -80,13 +100,23 @@ func (a *app) sayPositions(state answer.State) error {
 	t := command.NewTable("symbol", "account", ">quantity", ">basis", ">price", "on", ">value", ">gain")
 	for _, row := range list {
 		p := row.Position
-		cells := []string{"", "", "", ""}
+		cells := []string{"", "", "", "", ""}
 		if row.Price != nil {
-			cells = []string{p.Price.Cents(), p.PricedOn.String(), p.Value().Cents(), p.Gain().Cents()}
+			copy(cells[1:], []string{p.Price.Cents(), p.PricedOn.String(), p.Value().Cents()})
 		}
-		t.Add(append([]string{p.Symbol, p.Account, p.Quantity.String(), p.Basis.Cents()}, cells...)...)
-		if unknown := p.Quantity.Sub(p.InLots); !unknown.IsZero() {
-			t.Remark(fmt.Sprintf("what %s of the shares cost is not known; basis and gain are of the others", unknown))
+		if row.Basis != nil {
+			cells[0] = p.Basis.Cents()
+		}
+		if row.Gain != nil {
+			cells[4] = p.Gain().Cents()
+		}
+		t.Add(append([]string{p.Symbol, p.Account, p.Quantity.String()}, cells...)...)
+		switch {
+		case row.Unknown.IsZero():
+		case row.Basis == nil:
+			t.Remark("what the shares cost is not known")
+		default:
+			t.Remark(fmt.Sprintf("what %s of the shares cost is not known; basis and gain are of the others", row.Unknown))
 		}
 		if row.UnreadRows {
 			t.Remark(unreadRemark)

@@ -5,6 +5,7 @@ package exitsignal
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -62,9 +63,12 @@ type Result struct {
 	Tax                *Tax                `json:"tax"`    // nil if nothing is to be sold, or nothing is known of what was paid
 	LastPrice          portfolio.Decimal   `json:"last_price,omitzero"`
 	LastPriceDate      portfolio.Date      `json:"last_price_date,omitzero"`
+	ProblemCount       int                 `json:"problem_count"` // transactions of it that the history does not explain
 	Notes              []string            `json:"notes"`
 	reply.Unread                           // of the ticker, or of none in an account that holds it
 	Disclaimer         string              `json:"disclaimer"`
+
+	asked string // the account as it was asked for
 }
 
 // A Position is what the sizing is of.
@@ -118,10 +122,13 @@ func Check(in Input) *Result {
 	traded := slices.ContainsFunc(in.History, func(t portfolio.Transaction) bool {
 		return (t.Symbol == in.Ticker || t.Into == in.Ticker) && !t.Date.After(in.AsOf)
 	})
+	asked := in.AccountID
+	in.AccountID = reply.WholeAccount(asked, in.accountIDs())
 	if err := in.check(traded); err != nil {
 		return Failed(in.Ticker, err)
 	}
 	r := newResult(in.Ticker)
+	r.asked = asked
 	r.AccountID, r.AsOf = in.AccountID, in.AsOf
 	history := in.related()
 	book := lots.Build(history, in.Rules, in.AsOf)
@@ -191,18 +198,26 @@ func (in Input) checkAccount() error {
 	return nil
 }
 
+// accountIDs are all that are known, in order.
+func (in Input) accountIDs() []string {
+	ids := map[string]bool{}
+	for _, a := range in.Rules.Accounts {
+		ids[a.ID] = true
+	}
+	for i := range in.History {
+		ids[in.History[i].Account] = true
+	}
+	return slices.Sorted(maps.Keys(ids))
+}
+
 // accounts names a few, for an error.
 func (in Input) accounts() string {
 	const most = 10
 	var names []string
-	for _, a := range in.Rules.Accounts {
-		names = append(names, fmt.Sprintf("%.40q", a.ID))
+	for _, id := range in.accountIDs() {
+		names = append(names, fmt.Sprintf("%.40q", id))
 	}
-	for _, t := range in.History {
-		names = append(names, fmt.Sprintf("%.40q", t.Account))
-	}
-	slices.Sort(names)
-	switch names = slices.Compact(names); {
+	switch {
 	case len(names) == 0:
 		return "none"
 	case len(names) > most:
@@ -257,17 +272,17 @@ func (in Input) position(r *Result, book *lots.Book) {
 		}
 		return strings.Compare(a.AccountID, b.AccountID)
 	})
-	odd := 0
+	odd := &r.ProblemCount
 	for _, problem := range book.Problems {
 		if problem.Symbol != in.Ticker {
 			continue
 		}
-		if odd++; odd <= reply.MaxProblems {
+		if *odd++; *odd <= reply.MaxProblems {
 			r.note("%s, account %.40q: %s", problem.Date, problem.Account, problem.Text)
 		}
 	}
-	if odd > reply.MaxProblems {
-		r.note("%d transactions more are not explained by the history", odd-reply.MaxProblems)
+	if more := *odd - reply.MaxProblems; more > 0 {
+		r.note("%d transaction%s more not explained by the history", more, reply.Plural(more))
 	}
 	p.Shares = p.Held
 	if in.Shares == nil {

@@ -219,7 +219,7 @@ func TestSignalsNothingHeld(t *testing.T) {
 	if r.Status != agentformat.StatusSuccess || r.Assessment != exitrule.Exit || r.TradeEligible || len(r.RecommendedActions) != 0 {
 		t.Errorf("got %s", asJSON(t, r))
 	}
-	if diff := cmp.Diff([]string{"exit_signal"}, flagNames(r)); diff != "" {
+	if diff := cmp.Diff([]string{"exit_signal", "sizing"}, flagNames(r)); diff != "" {
 		t.Error(diff)
 	}
 	if v := r.Snapshot().Verdict; v != "SLV: EXIT (trend_sma10m)" {

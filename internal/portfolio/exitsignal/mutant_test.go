@@ -20,6 +20,11 @@ func TestMutants(t *testing.T) {
 		{Name: "a row of another ticker withholds orders", File: "unread.go", Old: "return row.Symbol == in.Ticker", New: "return true"},
 		{Name: "a row without a ticker withholds orders", File: "unread.go", Old: "return len(r.UnreadTickers) > 0", New: "return r.UnreadRowCount > 0"},
 	}))
+	mutant.All(t, mutant.By("^TestUnknownCostIsTold$|^TestCutAccount$", []mutant.Mutant{
+		{Name: "an unknown gain is one of zero", File: "snapshot.go", Old: "if s.Tax != nil && s.Tax.WithoutCost > 0 {", New: "if s.Tax == nil && s.SellQuantity > 0 {"},
+		{Name: "an unknown gain of a survey is one of zero", File: "surveysnapshot.go", Old: "l.WithoutCost = quantity(r.Tax.QuantityWithoutCost)", New: "l.WithoutCost = 0"},
+		{Name: "a cut id is of the first account that it fits", File: "../reply/text.go", Old: "return id // it could be of two", New: "return whole"},
+	}))
 	mutant.All(t, mutant.By("^TestOrdersNameAccounts$|^TestRenamedTickerIsKnown$|^TestSurvey", []mutant.Mutant{
 		{Name: "an order names no account", File: "exitsignal.go", Old: "r.RecommendedActions = plan.ByAccount(r.Position.ids()...)\n", New: ""},
 		{Name: "what another symbol became is unknown", File: "exitsignal.go", Old: "(t.Symbol == in.Ticker || t.Into == in.Ticker) &&", New: "t.Symbol == in.Ticker &&"},

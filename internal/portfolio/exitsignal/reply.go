@@ -62,7 +62,7 @@ func (r *Result) Summary() Summary {
 		Assessment: r.Assessment, OverallAssessment: r.OverallAssessment, Signals: r.Signals,
 		TradeEligible: r.TradeEligible, RecommendedActions: r.RecommendedActions,
 		Shares: r.Position.Shares, LastPrice: r.LastPrice, LastPriceDate: r.LastPriceDate,
-		Tax: snapshot.Tax, Flags: snapshot.Flags(), Notes: r.Notes, UnreadRowCount: snapshot.UnreadRowCount, Disclaimer: r.Disclaimer,
+		Tax: snapshot.Tax, Flags: snapshot.flags(maxNames), Notes: r.Notes, UnreadRowCount: snapshot.UnreadRowCount, Disclaimer: r.Disclaimer,
 	}
 	if r.Sizing != nil {
 		s.SellQuantity = r.Sizing.Sell

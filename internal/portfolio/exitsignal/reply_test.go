@@ -238,6 +238,16 @@ func TestReplyAtItsLongest(t *testing.T) {
 	r.UnreadRowCount, r.Unassigned = 1e9, 1e9
 	r.Position.Shares, r.Sizing = big.Neg(), &exitrule.Plan{Sell: big.Neg()}
 	r.Tax = &Tax{ShortTermGain: big, LongTermGain: big, Disallowed: big, NoBuyUntil: dayOf("2024-07-01")}
+	checkLongest(t, r)
+	r.Unread = reply.NewUnread(nil, r.AsOf, nil) // then there are orders
+	r.Unassigned, r.UnreadRowCount, r.ProblemCount = 1e9, 1e9, 1e9
+	r.Tax.Disallowed, r.Tax.QuantityWithoutCost, r.Tax.Unsettled, r.Tax.WashFreeFrom = big.Neg(), big.Neg(), big.Neg(), r.AsOf
+	r.Position.Requested, r.Sizing.Note, r.asked, r.AccountID = new(usd("9987654321.123456")), long, "x", long
+	checkLongest(t, r)
+}
+
+func checkLongest(t *testing.T, r *Result) {
+	t.Helper()
 	file := agentformat.File{Path: "/" + strings.Repeat("d", 149)}
 	data, err := json.Marshal(Reply(r, Params{Format: reply.FormatAgent}, file).Body)
 	if err != nil {

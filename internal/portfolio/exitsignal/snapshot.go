@@ -3,6 +3,7 @@ package exitsignal
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,7 +36,14 @@ type Snapshot struct {
 	Tax                *Taxes         `json:"tax"`                        // nil if nothing is to be sold, or nothing is known of what was paid
 	UnreadRowCount     int            `json:"unread_row_count,omitempty"` // of the ticker: there are no orders then
 
+	AccountID string `json:"account_id,omitempty"` // whole, if a part of it was asked for
+
 	unassigned int // unread rows that name no ticker, in an account that holds this one
+	problems   int // transactions of it that the history does not explain
+	unsettled  float64
+	requested  float64 // shares; none if none were asked for
+	held       float64
+	sizing     string // what the sizing notes
 }
 
 // A Signal is a signal in short.
@@ -65,6 +73,8 @@ type Taxes struct {
 	Permanently   float64        `json:"permanently_disallowed"`
 	NoBuyUntil    portfolio.Date `json:"no_buy_until,omitzero"`
 	WashFreeFrom  portfolio.Date `json:"wash_free_from,omitzero"`
+	// WithoutCost are shares to sell whose cost nobody knows: the gains are of the others alone.
+	WithoutCost float64 `json:"quantity_without_cost,omitempty"`
 }
 
 // How much a snapshot has. Texts are counted in bytes of JSON.
@@ -133,15 +143,22 @@ func (r *Result) Snapshot() Snapshot {
 	}
 	s.Shares = quantity(r.Position.Shares)
 	if r.Sizing != nil {
-		s.SellQuantity = quantity(r.Sizing.Sell)
+		s.SellQuantity, s.sizing = quantity(r.Sizing.Sell), jsontext.Shorten(r.Sizing.Note, maxOverall)
 	}
 	s.LastPrice = agentformat.Round(r.LastPrice.Float(), 6)
 	if r.Tax != nil {
 		s.Tax = &Taxes{
 			ShortTermGain: cents(r.Tax.ShortTermGain), LongTermGain: cents(r.Tax.LongTermGain), Disallowed: cents(r.Tax.Disallowed),
 			Permanently: cents(r.Tax.PermanentlyDisallowed), NoBuyUntil: r.Tax.NoBuyUntil, WashFreeFrom: r.Tax.WashFreeFrom,
+			WithoutCost: quantity(r.Tax.QuantityWithoutCost),
 		}
+		s.unsettled = cents(r.Tax.Unsettled)
 	}
+	s.problems, s.held = r.ProblemCount, quantity(r.Position.Held)
+	if r.Position.Requested != nil {
+		s.requested = quantity(*r.Position.Requested)
+	}
+	s.AccountID = reply.CompletedAccount(r.asked, r.AccountID)
 	s.Verdict = s.Ticker + ": " + s.OverallAssessment
 	if s.TradeEligible && len(s.RecommendedActions) > 0 {
 		s.Verdict += fmt.Sprintf(" — sell %s of %s shares", plainNumber(s.SellQuantity), plainNumber(s.Shares))
@@ -151,7 +168,8 @@ func (r *Result) Snapshot() Snapshot {
 
 func quantity(d portfolio.Decimal) float64 { return agentformat.Round(d.Float(), 6) }
 
-func cents(d portfolio.Decimal) float64 { return agentformat.Round(d.Float(), 2) }
+// cents is an amount as texts for people have it.
+func cents(d portfolio.Decimal) float64 { return reply.Short(d.Float(), 2) }
 
 // plainNumber is a number as JSON has it, without an exponent as far as people count.
 func plainNumber(f float64) string {
@@ -162,12 +180,29 @@ func plainNumber(f float64) string {
 }
 
 // Flags says what the snapshot means. It goes by the words with which the assessment begins. If that
-// comes to very much, one of the rules that failed is named.
+// comes to very much, one of the rules that failed is named, and flags for which the reply has no room are
+// counted.
 func (s Snapshot) Flags() []agentformat.Flag {
 	if list := s.flags(maxNames); jsontext.Length(list) <= maxFlags {
 		return list
 	}
-	return s.flags(0)
+	all := s.flags(0)
+	room := maxReply - replyRest - jsontext.Length(s.least())
+	list := all
+	for n := len(all) - 1; n > 0 && jsontext.Length(list) > room; n-- {
+		list = append(slices.Clone(all[:n]), agentformat.Flag{
+			Name: "more_flags", Severity: agentformat.Info, Message: fmt.Sprintf("%d more: format=summary has them", len(all)-n),
+		})
+	}
+	return list
+}
+
+// least is the snapshot with as little as is sent of it.
+func (s Snapshot) least() Snapshot {
+	s.ActionsOmitted, s.AccountsOmitted = len(s.RecommendedActions), len(s.Accounts)
+	s.Signals, s.AccountID = []Signal{}, ""
+	s.RecommendedActions, s.Accounts = s.RecommendedActions[:min(s.ActionsOmitted, 1)], s.Accounts[:min(s.AccountsOmitted, 1)]
+	return s
 }
 
 func (s Snapshot) flags(names int) []agentformat.Flag {
@@ -217,13 +252,37 @@ func (s Snapshot) flags(names int) []agentformat.Flag {
 			reply.Dollars(s.Tax.Disallowed), reply.Dollars(s.Tax.Permanently), s.Tax.WashFreeFrom)
 	}
 	if n := s.UnreadRowCount; n > 0 {
-		add(reply.UnreadFlag, agentformat.Warning, "%d row%s of it could not be read — no orders until they are settled (`portfolio unread`)", n, reply.Plural(n))
+		add(reply.UnreadFlag, agentformat.Warning, "%d row%s of it could not be read — no orders until %s settled (`portfolio unread`)", n, reply.Plural(n), reply.Word(n, "it is", "they are"))
 	}
 	if n := s.unassigned; n > 0 {
 		add(reply.UnassignedFlag, agentformat.Warning, "%d unread row%s without a ticker may affect it: see `portfolio unread`", n, reply.Plural(n))
 	}
+	s.addNotes(add)
 	agentformat.SortFlags(flags)
 	return flags
+}
+
+// addNotes says what the notes say, as far as it changes what is to be done.
+func (s Snapshot) addNotes(add func(name string, severity agentformat.Severity, format string, args ...any)) {
+	if s.Tax != nil && s.Tax.WithoutCost > 0 {
+		add("unknown_cost", agentformat.Warning, "%s of %s shares to sell have no known cost: the gain is unknown", plainNumber(s.Tax.WithoutCost), plainNumber(s.SellQuantity))
+	}
+	if s.problems > 0 {
+		add("history_problems", agentformat.Warning, "%d transaction%s of it not explained by the history", s.problems, reply.Plural(s.problems))
+	}
+	switch {
+	case s.requested <= s.held:
+	case s.Shares < s.requested:
+		add("shares_not_held", agentformat.Warning, "%s shares were asked for, %s are held", plainNumber(s.requested), plainNumber(s.held))
+	default:
+		add("no_history", agentformat.Info, "No history of it: the shares are taken as said")
+	}
+	if s.sizing != "" {
+		add("sizing", agentformat.Info, "%s", s.sizing)
+	}
+	if s.unsettled > 0 {
+		add("wash_sale_unsettled", agentformat.Info, "%s may be disallowed: the law is unsettled", reply.Dollars(s.unsettled))
+	}
 }
 
 // listed writes as many names as there is room for, and the number of the others.
@@ -257,6 +316,8 @@ func (s Snapshot) Capped() Snapshot {
 			s.RecommendedActions = s.RecommendedActions[:len(s.RecommendedActions)-1]
 		case len(s.Accounts) > 1:
 			s.Accounts = s.Accounts[:len(s.Accounts)-1]
+		case s.AccountID != "":
+			s.AccountID = ""
 		default:
 			return s
 		}

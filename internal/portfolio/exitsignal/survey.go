@@ -23,6 +23,8 @@ type Survey struct {
 	Counts
 	Results    []*Result `json:"results"` // strong exits, exits, errors, then the others; the largest sale first
 	Disclaimer string    `json:"disclaimer"`
+
+	asked string // the account as it was asked for
 }
 
 // Counts are how many tickers have which assessment.
@@ -45,10 +47,12 @@ func FailedSurvey(err error) *Survey {
 // CheckAll checks tickers that are held, by the prices that market gives for each. What the input has
 // of a ticker is not looked at.
 func CheckAll(in Input, tickers []string, market func(ticker string) (exitrule.Market, error)) *Survey {
+	asked := in.AccountID
+	in.AccountID = reply.WholeAccount(asked, in.accountIDs())
 	if err := in.checkAll(); err != nil {
 		return FailedSurvey(err)
 	}
-	s := &Survey{Status: agentformat.StatusSuccess, AccountID: in.AccountID, AsOf: in.AsOf, Results: []*Result{}, Disclaimer: disclaimer}
+	s := &Survey{asked: asked, Status: agentformat.StatusSuccess, AccountID: in.AccountID, AsOf: in.AsOf, Results: []*Result{}, Disclaimer: disclaimer}
 	families := newFamilies(in.Rules, in.History)
 	histories := map[string][]portfolio.Transaction{}
 	for _, t := range in.History {

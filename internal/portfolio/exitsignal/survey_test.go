@@ -149,7 +149,7 @@ func TestSurveyOfNothing(t *testing.T) {
 		t.Errorf("%+v", s.Snapshot())
 	}
 	s = surveyed(t, map[string]string{"FINE": "120"}, "FINE")
-	if flags := s.Snapshot().Flags(); s.Snapshot().Verdict != "No exits among 1 positions" || len(flags) != 1 || flags[0].Name != "hold" {
+	if flags := s.Snapshot().Flags(); s.Snapshot().Verdict != "No exits among 1 position" || len(flags) != 1 || flags[0].Name != "hold" {
 		t.Errorf("%+v, %v", s.Snapshot(), flags)
 	}
 }
@@ -189,11 +189,11 @@ func TestSurveySize(t *testing.T) {
 			r.RecommendedActions = append(r.RecommendedActions,
 				exitrule.Order{Action: exitrule.ActionSell, AccountID: id, Quantity: big}, exitrule.Order{Action: exitrule.ActionStop, AccountID: id, Quantity: big, StopPrice: &big})
 		}
-		r.Tax = &Tax{LongTermGain: big, Disallowed: big.Neg(), WashFreeFrom: dayOf("2024-07-01")}
+		r.Tax = &Tax{LongTermGain: big, Disallowed: big.Neg(), QuantityWithoutCost: big.Neg(), WashFreeFrom: dayOf("2024-07-01")}
 		s.Results = append(s.Results, r)
 		s.count(r)
 	}
-	s.PositionsChecked = len(s.Results)
+	s.PositionsChecked, s.asked, s.AccountID = len(s.Results), "x", strings.Repeat("\"", 60)
 	file := agentformat.File{Path: "/" + strings.Repeat("d", 149)}
 	for format, most := range map[string]int{reply.FormatAgent: 2048, reply.FormatSummary: 100 << 10} {
 		data, err := json.Marshal(SurveyReply(s, Params{Format: format}, file).Body)

@@ -25,8 +25,11 @@ type SurveySnapshot struct {
 	Failed        []Unsaid  `json:"errors"`
 	FailedOmitted int       `json:"errors_omitted"`
 
-	washed []string // tickers of which a sale would be washed
-	unread []string // tickers with rows that nobody could read
+	AccountID string `json:"account_id,omitempty"` // whole, if a part of it was asked for
+
+	washed  []string // tickers of which a sale would be washed
+	unread  []string // tickers with rows that nobody could read
+	unknown []string // tickers of which shares are to be sold whose cost nobody knows
 }
 
 // A Leaving is a position to leave.
@@ -38,7 +41,8 @@ type Leaving struct {
 	Accounts     []AccountOrder `json:"accounts"`
 	Omitted      int            `json:"accounts_omitted,omitempty"`
 	StopPrice    float64        `json:"stop_price,omitempty"`
-	Gain         float64        `json:"gain"` // of the sale, short- and long-term together
+	Gain         float64        `json:"gain"`                            // of the sale, short- and long-term together
+	WithoutCost  float64        `json:"quantity_without_cost,omitempty"` // whose gain is unknown, and not in it
 	Disallowed   float64        `json:"disallowed"`
 	WashFreeFrom portfolio.Date `json:"wash_free_from,omitzero"`
 }
@@ -61,6 +65,8 @@ const (
 	maxUnsaid   = 4
 	maxWhy      = 80
 	maxFlagText = 60 // of tickers, together
+
+	maxSurveyFlags = 900 // before no tickers are named
 )
 
 // Snapshot is the survey as an agent needs it, before anything is cut.
@@ -84,12 +90,16 @@ func (s *Survey) Snapshot() SurveySnapshot {
 		if r.Tax != nil && r.Tax.Disallowed.Sign() > 0 {
 			short.washed = append(short.washed, ticker)
 		}
+		if r.Tax != nil && r.Tax.QuantityWithoutCost.Sign() > 0 {
+			short.unknown = append(short.unknown, ticker)
+		}
 		for _, f := range r.Snapshot().Flags() {
 			if f.Name == reply.UnreadFlag {
 				short.unread = append(short.unread, ticker)
 			}
 		}
 	}
+	short.AccountID = reply.CompletedAccount(s.asked, s.AccountID)
 	short.Verdict = short.verdict()
 	return short
 }
@@ -106,6 +116,7 @@ func (r *Result) leaving(ticker string) Leaving {
 	}
 	if r.Tax != nil {
 		l.Gain, l.Disallowed, l.WashFreeFrom = cents(r.Tax.ShortTermGain.Add(r.Tax.LongTermGain)), cents(r.Tax.Disallowed), r.Tax.WashFreeFrom
+		l.WithoutCost = quantity(r.Tax.QuantityWithoutCost)
 	}
 	return l
 }
@@ -134,17 +145,18 @@ func accountOrders(orders []exitrule.Order) []AccountOrder {
 }
 
 func (s SurveySnapshot) verdict() string {
+	positions := fmt.Sprintf("%d position%s", s.PositionsChecked, reply.Plural(s.PositionsChecked))
 	switch leave := s.StrongExits + s.Counts.Exits; {
 	case s.PositionsChecked == 0:
 		return "No positions are held"
 	case leave == 0 && s.Errors == 0:
-		return fmt.Sprintf("No exits among %d positions", s.PositionsChecked)
+		return fmt.Sprintf("No exits among %s", positions)
 	case s.Errors == 0:
-		return fmt.Sprintf("%d of %d positions to leave: %s", leave, s.PositionsChecked, listed(s.leavingTickers(), maxFlagText))
+		return fmt.Sprintf("%d of %s to leave: %s", leave, positions, listed(s.leavingTickers(), maxFlagText))
 	case leave == 0:
-		return fmt.Sprintf("No exits known among %d positions; no verdict on %d", s.PositionsChecked, s.Errors)
+		return fmt.Sprintf("No exits known among %s; no verdict on %d", positions, s.Errors)
 	default:
-		return fmt.Sprintf("%d of %d positions to leave: %s; no verdict on %d", leave, s.PositionsChecked, listed(s.leavingTickers(), maxFlagText), s.Errors)
+		return fmt.Sprintf("%d of %s to leave: %s; no verdict on %d", leave, positions, listed(s.leavingTickers(), maxFlagText), s.Errors)
 	}
 }
 
@@ -155,14 +167,24 @@ func (s SurveySnapshot) leavingTickers() (tickers []string) {
 	return tickers
 }
 
-// Flags says what the survey means.
+// Flags says what the survey means. If that comes to very much, no tickers are named.
 func (s SurveySnapshot) Flags() []agentformat.Flag {
+	if list := s.flags(maxFlagText); jsontext.Length(list) <= maxSurveyFlags {
+		return list
+	}
+	return s.flags(0)
+}
+
+func (s SurveySnapshot) flags(most int) []agentformat.Flag {
 	var flags []agentformat.Flag
 	add := func(name string, severity agentformat.Severity, format string, args ...any) {
 		flags = append(flags, agentformat.Flag{Name: name, Severity: severity, Message: fmt.Sprintf(format, args...)})
 	}
 	tickers := func(n int, names []string) string {
-		return fmt.Sprintf("%d position%s: %s", n, reply.Plural(n), listed(names, maxFlagText))
+		if most == 0 {
+			return fmt.Sprintf("%d position%s", n, reply.Plural(n))
+		}
+		return fmt.Sprintf("%d position%s: %s", n, reply.Plural(n), listed(names, most))
 	}
 	if s.Status != agentformat.StatusSuccess {
 		add("signal_error", agentformat.Error, "%s", cmp.Or(s.Verdict, "Exit signal evaluation failed"))
@@ -193,6 +215,9 @@ func (s SurveySnapshot) Flags() []agentformat.Flag {
 	}
 	if len(s.washed) > 0 {
 		add("wash_sale_risk", agentformat.Warning, "A part of the loss would be disallowed on %s", tickers(len(s.washed), s.washed))
+	}
+	if len(s.unknown) > 0 {
+		add("unknown_cost", agentformat.Warning, "Shares to sell have no known cost, so the gain is unknown, on %s", tickers(len(s.unknown), s.unknown))
 	}
 	if s.Monitors > 0 {
 		add("monitor", agentformat.Info, "Secondary signal triggered on %d position%s — monitoring, no action yet", s.Monitors, reply.Plural(s.Monitors))
@@ -227,6 +252,8 @@ func (s SurveySnapshot) Capped() SurveySnapshot {
 			s.Exits = s.Exits[:len(s.Exits)-1]
 		case len(s.Failed) > 0:
 			s.Failed = s.Failed[:len(s.Failed)-1]
+		case s.AccountID != "":
+			s.AccountID = ""
 		default:
 			return s
 		}

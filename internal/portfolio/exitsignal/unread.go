@@ -26,7 +26,7 @@ func (in Input) tellUnread(r *Result) {
 		r.note("not read: %s: %s", row.Where(), row.Reason)
 	}
 	if more := r.UnreadRowCount - maxUnreadNotes; more > 0 {
-		r.note("%d rows more were not read", more)
+		r.note("%d row%s more not read", more, reply.Plural(more))
 	}
 }
 

@@ -26,7 +26,8 @@ func (h *harvester) findCandidates(r *Result) {
 			continue
 		}
 		method := h.account(group[0].Account).Method
-		reached := reachable(group, method, bar.Close)
+		order := methodOrder(group, method)
+		reached := reachable(group, order, bar.Close)
 		for i, l := range group {
 			loss := l.Basis.Sub(l.Quantity.Mul(bar.Close))
 			if loss.Sign() <= 0 {
@@ -39,7 +40,8 @@ func (h *harvester) findCandidates(r *Result) {
 				continue
 			}
 			c := h.candidate(l, loss, bar)
-			c.Method, c.FIFOReaches = method, reached[i]
+			c.Method, c.FIFOReaches, c.SoldFirst = method, reached[i], soldFirst(group, order, i, bar.Close)
+			c.StalePrice = h.stale(bar)
 			if c.Projected = projected[l.Symbol]; c.Projected == nil {
 				c.Projected = []Reinvestment{}
 			}
@@ -75,8 +77,8 @@ func chunks(open []lots.Lot) (groups [][]lots.Lot) {
 	return groups
 }
 
-// reachable tells of each lot whether sales that name none come to it before any lot at a gain.
-func reachable(group []lots.Lot, method portfolio.Method, close portfolio.Decimal) []bool {
+// methodOrder are the lots' places in the order in which sales that name none take them.
+func methodOrder(group []lots.Lot, method portfolio.Method) []int {
 	order := make([]int, len(group))
 	for i := range order {
 		order[i] = i
@@ -88,14 +90,31 @@ func reachable(group []lots.Lot, method portfolio.Method, close portfolio.Decima
 		}
 		return a.Acquired.Compare(b.Acquired)
 	})
+	return order
+}
+
+func atAGain(l lots.Lot, close portfolio.Decimal) bool { return l.Basis.Cmp(l.Quantity.Mul(close)) < 0 }
+
+// reachable tells of each lot whether sales that name none come to it before any lot at a gain.
+func reachable(group []lots.Lot, order []int, close portfolio.Decimal) []bool {
 	reached := make([]bool, len(group))
 	for _, i := range order {
-		if group[i].Basis.Cmp(group[i].Quantity.Mul(close)) < 0 {
+		if atAGain(group[i], close) {
 			break
 		}
 		reached[i] = true
 	}
 	return reached
+}
+
+// soldFirst is what a sale that names no lot takes before the lot at a place: nil if it takes that one.
+// It goes by lots alone: shares whose cost nobody knows are in none.
+func soldFirst(group []lots.Lot, order []int, place int, close portfolio.Decimal) *First {
+	if order[0] == place {
+		return nil
+	}
+	first := group[order[0]]
+	return &First{first.Acquired, atAGain(first, close)}
 }
 
 func (h *harvester) candidate(l lots.Lot, loss portfolio.Decimal, bar price.Bar) Candidate {

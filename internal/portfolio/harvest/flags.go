@@ -22,17 +22,26 @@ const (
 	mostlyShort             = 50.0
 )
 
-// maxFlags is how long flags are, in bytes of JSON, before they name fewer things.
-const maxFlags = 1250
+// maxFlags is how long flags are, in bytes of JSON, before they name fewer things, and mostFlags before those
+// are left out that warn of nothing.
+const (
+	maxFlags  = 1250
+	mostFlags = 1450
+)
 
-// Flags says what the snapshot means. If that comes to very much, messages name fewer things, or none.
+// Flags says what the snapshot means. If that comes to very much, messages name fewer things, or none, and the
+// last of those that only inform are left out.
 func (s Snapshot) Flags() []agentformat.Flag {
 	for _, names := range []int{maxNamed, 1} {
 		if list := s.flags(names); jsontext.Length(list) <= maxFlags {
 			return list
 		}
 	}
-	return s.flags(0)
+	list := s.flags(0)
+	for jsontext.Length(list) > mostFlags && list[len(list)-1].Severity == agentformat.Info {
+		list = list[:len(list)-1]
+	}
+	return list
 }
 
 func (s Snapshot) flags(names int) []agentformat.Flag {
@@ -65,6 +74,14 @@ func (f *flags) add(name string, severity agentformat.Severity, format string, a
 	f.list = append(f.list, agentformat.Flag{Name: name, Severity: severity, Message: fmt.Sprintf(format, args...)})
 }
 
+// why is what a message says besides, if there is room.
+func (f *flags) why(text string) string {
+	if f.names == 0 {
+		return ""
+	}
+	return text
+}
+
 // addNoCandidates says why there are none. That all is well is said only if everything is known.
 func (f *flags) addNoCandidates(s Snapshot) {
 	c := s.caveats
@@ -78,9 +95,10 @@ func (f *flags) addNoCandidates(s Snapshot) {
 	case c.uncertain > 0:
 		or := ""
 		if s.UnreadRowCount > 0 {
-			or = ", or have rows that were not read"
+			or = ", or with rows that were not read"
 		}
-		f.add("no_known_candidates", agentformat.Info, "No unrealized losses among the lots with a current price — %d of %d positions lack lots or a current price%s", c.uncertain, s.PositionsAnalyzed, or)
+		f.add("no_known_candidates", agentformat.Info, "No unrealized losses among the lots with a current price — of %d position%s, %d without lots or a current price%s",
+			s.PositionsAnalyzed, reply.Plural(s.PositionsAnalyzed), c.uncertain, or)
 	case s.UnreadRowCount > 0:
 		f.add("no_known_candidates", agentformat.Info, "No unrealized losses among the lots that are known — some rows were not read")
 	default:
@@ -109,6 +127,12 @@ func (f *flags) addWashes(s Snapshot) {
 	if n := s.WashSaleTickerCount; n > 0 {
 		f.add("wash_sale_risk", agentformat.Warning, "Wash sale risk on %d ticker%s%s", n, reply.Plural(n), f.named(s.WashSaleTickers))
 	}
+	if c.allWashed {
+		f.add("all_washed_now", agentformat.Warning, "Nothing of the %s is allowed if sold today; nothing bought so far washes it from %s on", reply.Dollars(s.TotalHarvestableLoss), s.WashFreeFrom)
+	}
+	if n := len(c.expected); n > 0 {
+		f.add("reinvestment_expected", agentformat.Warning, "%d reinvestment%s expected%s%s", n, reply.Plural(n), f.why(", none made yet: it would wash a part of the loss, so turn it off before a sale"), f.namedReinvestments(c.expected))
+	}
 	if c.permanent > 0 {
 		f.add("wash_sale_permanent", agentformat.Warning, "%s would be lost for good if sold now: an IRA bought within 30 days", reply.Dollars(c.permanent))
 	}
@@ -116,7 +140,7 @@ func (f *flags) addWashes(s Snapshot) {
 		f.add("wash_sale_unsettled", agentformat.Info, "%s may be disallowed: the law on %s is unsettled", reply.Dollars(c.unsettled), c.unsettledBy())
 	}
 	if list := s.toName(); len(list) > 0 {
-		f.add("name_the_lot", agentformat.Info, "%d lot%s must be named in the sale, or the method sells a gain first%s", len(list), reply.Plural(len(list)), f.namedLots(list))
+		f.add("name_the_lot", agentformat.Info, "%d lot%s must be named in a sale%s%s", len(list), reply.Plural(len(list)), f.why(", or the account's method sells another first"), f.namedLots(list))
 	}
 }
 
@@ -128,16 +152,11 @@ func (f *flags) addDoubts(s Snapshot) {
 	switch coverage := s.DataCoveragePct; {
 	case !known:
 	case coverage < lowCoverage:
-		f.add("low_coverage", agentformat.Warning, "Only %s%% of positions have FIFO lot data — losses may be understated", coverageText(coverage))
+		f.add("low_coverage", agentformat.Warning, "Only %s%% of positions have FIFO lot data — losses may be understated%s", coverageText(coverage), f.why(c.unreadPositions("; ")))
 	case coverage < goodCoverage:
-		f.add("moderate_coverage", agentformat.Info, "%s%% lot coverage — %d positions missing transaction history", coverageText(coverage), s.PositionsAnalyzed-s.PositionsWithLots)
+		f.add("moderate_coverage", agentformat.Info, "%s%% lot coverage — %s", coverageText(coverage), s.uncovered())
 	}
-	if n := len(c.missing); n > 0 {
-		f.add("missing_prices", agentformat.Warning, "No price for %d ticker%s%s", n, reply.Plural(n), f.named(c.missing))
-	}
-	if n := len(c.stale); n > 0 {
-		f.add("stale_prices", agentformat.Warning, "Prices over %d sessions old for %d ticker%s%s", exitrule.MaxAge, n, reply.Plural(n), f.named(c.stale))
-	}
+	f.addPrices(c)
 	if n := len(c.unknown); n > 0 {
 		f.add("unknown_cost", agentformat.Warning, "Nothing says what some shares of %d ticker%s cost%s", n, reply.Plural(n), f.named(c.unknown))
 	}
@@ -147,4 +166,47 @@ func (f *flags) addDoubts(s Snapshot) {
 	if c.problems > 0 {
 		f.add("history_problems", agentformat.Warning, "%d transaction%s not explained by the history — lots may be wrong", c.problems, reply.Plural(c.problems))
 	}
+}
+
+// addPrices says which losses are not known for want of a price. Coverage says nothing of them.
+func (f *flags) addPrices(c caveats) {
+	if n := len(c.missing); n > 0 {
+		f.add("missing_prices", agentformat.Warning, "No price for %d ticker%s%s%s", n, reply.Plural(n), f.named(c.missing), f.why(" — coverage counts lots, not prices"))
+	}
+	if n := len(c.stale); n > 0 {
+		rest := ""
+		if c.staleLoss != 0 {
+			rest = fmt.Sprintf(" — %s of the losses rest on them", reply.Dollars(c.staleLoss))
+		}
+		f.add("stale_prices", agentformat.Warning, "Prices over %d sessions old for %d ticker%s%s%s", exitrule.MaxAge, n, reply.Plural(n), f.named(c.stale), f.why(rest))
+	}
+}
+
+// uncovered says why positions are not covered: a row that was not read is no missing history.
+func (s Snapshot) uncovered() string {
+	missing := s.PositionsAnalyzed - s.PositionsWithLots
+	if s.caveats.unread == 0 {
+		return fmt.Sprintf("%d positions missing transaction history", missing)
+	}
+	if missing -= s.caveats.unread; missing > 0 {
+		return fmt.Sprintf("%d position%s missing transaction history%s", missing, reply.Plural(missing), s.caveats.unreadPositions(", "))
+	}
+	return s.caveats.unreadPositions("")
+}
+
+// unreadPositions says how many positions have unread rows, after a text if there are any.
+func (c caveats) unreadPositions(after string) string {
+	if c.unread == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s%d position%s with unread rows", after, c.unread, reply.Plural(c.unread))
+}
+
+// namedReinvestments is named for them: ": A in X about 2024-03-01".
+func (f *flags) namedReinvestments(list []Reinvestment) string {
+	var names []string
+	for _, p := range list[:min(len(list), f.names)] {
+		names = append(names, fmt.Sprintf("%s in %s about %s", reply.ShortTicker(p.Ticker), reply.ShortAccount(p.Account), p.Date))
+	}
+	return reply.Listed(names, len(list))
 }

@@ -201,7 +201,7 @@ func TestFlagsSeeUncapped(t *testing.T) {
 	}
 	want := []agentformat.Flag{
 		{Name: "wash_sale_risk", Severity: agentformat.Warning, Message: "Wash sale risk on 8 tickers: T0, T1, T2 + 5 more"},
-		{Name: "missing_prices", Severity: agentformat.Warning, Message: "No price for 6 tickers: A, B, C + 3 more"},
+		{Name: "missing_prices", Severity: agentformat.Warning, Message: "No price for 6 tickers: A, B, C + 3 more — coverage counts lots, not prices"},
 	}
 	if diff := cmp.Diff(want, response.Flags); diff != "" {
 		t.Error(diff)
@@ -214,7 +214,7 @@ func TestNoAllClearInDoubt(t *testing.T) {
 	r.Metadata.PositionsUncertain = 3
 	wantOnlyFlag(t, r, agentformat.Flag{
 		Name: "no_known_candidates", Severity: agentformat.Info,
-		Message: "No unrealized losses among the lots with a current price — 3 of 10 positions lack lots or a current price",
+		Message: "No unrealized losses among the lots with a current price — of 10 positions, 3 without lots or a current price",
 	})
 	for _, because := range []string{noLotData, noOpenLots, filteredOut} {
 		r := harvested()

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -90,6 +91,8 @@ type Result struct {
 	Problems             []Problem          `json:"problems"` // the first few
 	reply.Unread
 	Disclaimer string `json:"disclaimer"`
+
+	asked string // the account as it was asked for
 }
 
 // Why there are no candidates, other than that no lot is known to be at a loss. They are flags, too.
@@ -148,6 +151,10 @@ type Candidate struct {
 	// FIFOReaches tells whether a sale that names no lot comes to this one before any lot at a
 	// gain, by the account's method.
 	FIFOReaches bool `json:"fifo_reaches"`
+	// SoldFirst is what a sale of these shares takes first if it names no lot: nil if that is this lot.
+	SoldFirst *First `json:"sold_first,omitempty"`
+	// StalePrice tells that the price is old, so that the loss is not known.
+	StalePrice bool `json:"stale_price,omitempty"`
 	Sale
 	Washes []reply.Wash `json:"washes"`
 	// DisallowedIfAllSold is what is disallowed of it if all candidates are sold today.
@@ -160,6 +167,12 @@ type Candidate struct {
 	Projected []Reinvestment `json:"projected_reinvestments"`
 
 	lot lots.Lot
+}
+
+// A First is the lot that an account's method sells first.
+type First struct {
+	Acquired portfolio.Date `json:"acquired"`
+	AtAGain  bool           `json:"at_a_gain"`
 }
 
 // A Reinvestment is a purchase that a coming dividend is likely to make.
@@ -227,12 +240,15 @@ func newResult() *Result {
 // would make of their sale today.
 func Suggest(in Input) *Result {
 	in.SortBy = cmp.Or(in.SortBy, SortLoss)
+	asked := in.AccountID
+	in.AccountID = reply.WholeAccount(asked, in.accountIDs())
 	h := newHarvester(in)
 	if err := h.check(); err != nil {
 		return Failed(err)
 	}
 	r := newResult()
 	r.AsOf, r.AccountID, r.SortBy, r.MinLoss = in.AsOf, in.AccountID, in.SortBy, in.MinLoss
+	r.asked = asked
 	r.FilingStatus, r.Carryover = in.Filing, in.Carryover
 	h.tellUnread(r, in.Unread)
 	h.analyzePositions(r)
@@ -322,18 +338,23 @@ func (h *harvester) check() error {
 	return nil
 }
 
+// accountIDs are all that are known, in order.
+func (in Input) accountIDs() []string {
+	names := map[string]bool{}
+	for _, a := range in.Rules.Accounts {
+		names[a.ID] = true
+	}
+	for i := range in.History {
+		names[in.History[i].Account] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
 // taxableAccounts names a few, for an error.
 func (h *harvester) taxableAccounts() string {
 	const most = 10
-	names := map[string]bool{}
-	for _, a := range h.Rules.Accounts {
-		names[a.ID] = true
-	}
-	for _, t := range h.History {
-		names[t.Account] = true
-	}
 	var quoted []string
-	for name := range names {
+	for _, name := range h.accountIDs() {
 		if h.account(name).Kind == portfolio.Taxable {
 			quoted = append(quoted, fmt.Sprintf("%.40q", name))
 		}
@@ -341,7 +362,6 @@ func (h *harvester) taxableAccounts() string {
 	if len(quoted) == 0 {
 		return "none"
 	}
-	slices.Sort(quoted)
 	if more := len(quoted) - most; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(quoted[:most], ", "), more)
 	}

@@ -92,7 +92,7 @@ func TestCandidate(t *testing.T) {
 			Ticker: "SLV", Account: "home", UnrealizedLoss: usd("-155"), HoldingPeriod: "short_term", Term: "short",
 			Acquired: dayOf("2026-06-01"), HoldingSince: dayOf("2026-06-01"), LongTermFrom: dayOf("2027-06-02"),
 			Quantity: usd("10"), Basis: usd("410"), Price: usd("25.5"), PriceDate: dayOf("2026-11-13"), Value: usd("255"),
-			Method: portfolio.FIFO, FIFOReaches: true, Sale: Sale{Allowed: usd("-155")},
+			Method: portfolio.FIFO, FIFOReaches: true, SoldFirst: &First{Acquired: dayOf("2025-01-10")}, Sale: Sale{Allowed: usd("-155")},
 			Washes: []reply.Wash{}, NoBuyUntil: dayOf("2026-12-14"), Projected: []Reinvestment{},
 		},
 	}
@@ -261,7 +261,7 @@ func TestAllAtAGain(t *testing.T) {
 	wantNoFlag(t, r, "no_candidates")
 	wantFlag(t, r, agentformat.Flag{
 		Name: "no_known_candidates", Severity: agentformat.Info,
-		Message: "No unrealized losses among the lots with a current price — 1 of 2 positions lack lots or a current price",
+		Message: "No unrealized losses among the lots with a current price — of 2 positions, 1 without lots or a current price",
 	})
 }
 
@@ -291,8 +291,8 @@ func TestPrices(t *testing.T) {
 	if r.CandidateCount != 2 || r.Metadata.PositionsUncertain != 5 {
 		t.Errorf("%d candidates, %+v", r.CandidateCount, r.Metadata)
 	}
-	wantFlag(t, r, agentformat.Flag{Name: "missing_prices", Severity: agentformat.Warning, Message: "No price for 4 tickers: LATER, NONE, SPLIT + 1 more"})
-	wantFlag(t, r, agentformat.Flag{Name: "stale_prices", Severity: agentformat.Warning, Message: "Prices over 5 sessions old for 1 ticker: OLD"})
+	wantFlag(t, r, agentformat.Flag{Name: "missing_prices", Severity: agentformat.Warning, Message: "No price for 4 tickers: LATER, NONE, SPLIT + 1 more — coverage counts lots, not prices"})
+	wantFlag(t, r, agentformat.Flag{Name: "stale_prices", Severity: agentformat.Warning, Message: "Prices over 5 sessions old for 1 ticker: OLD — $100 of the losses rest on them"})
 }
 
 func TestCoverage(t *testing.T) {

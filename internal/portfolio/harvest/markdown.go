@@ -67,7 +67,7 @@ func (m *markdown) totals(r *Result) {
 		m.row("| %s | %s |", sum.name, sum.amount.Cents())
 	}
 	m.row("")
-	coverage := fmt.Sprintf("Lots cover %s%% of %d positions", coverageText(r.DataCoveragePct), r.Metadata.PositionsAnalyzed)
+	coverage := fmt.Sprintf("Lots cover %s%% of %d position%s", coverageText(r.DataCoveragePct), r.Metadata.PositionsAnalyzed, reply.Plural(r.Metadata.PositionsAnalyzed))
 	if p := r.Metadata.CoverageByValuePct; p != nil {
 		coverage += fmt.Sprintf(", %s%% of their value", coverageText(*p))
 	}
@@ -87,7 +87,7 @@ func (m *markdown) candidates(list []Candidate) {
 	m.row("|---|---|---|---|---:|---:|---:|---:|---:|---:|---:|---|---|")
 	for _, c := range list[:min(len(list), maxReport)] {
 		reached := string(c.Method)
-		if !c.FIFOReaches {
+		if c.SoldFirst != nil {
 			reached = "name the lot"
 		}
 		m.row("| %s | %s | %s | %s | %s | %s | %s on %s | %s | %s | %s | %s | %s | %s |", plain(tickerName(c.Ticker)), plain(c.Account), c.Acquired, c.Term,
@@ -159,7 +159,7 @@ func (m *markdown) doubts(r *Result) {
 		m.row("- %s, %s in %s: %s.", p.Date, plain(p.Ticker), plain(p.Account), plain(p.Text))
 	}
 	if more := r.ProblemCount - len(r.Problems); more > 0 {
-		m.row("- %d more transactions are not explained by the history.", more)
+		m.row("- %d more transaction%s not explained by the history.", more, reply.Plural(more))
 	}
 	m.row("")
 }

@@ -28,6 +28,16 @@ func TestMutantsOfTheYear(t *testing.T) {
 		{Name: "losses carried over are forgotten", File: "year.go", Old: "gains = gains.Sub(*r.Carryover)", New: "gains = gains.Sub(portfolio.Decimal{})"},
 		{Name: "losses that are there leave the limit whole", File: "year.go", Old: "room = room.Add(gains)", New: "room = room.Add(portfolio.Decimal{})"},
 		{Name: "what is disallowed of a gain's loss counts", File: "year.go", Old: "d.Gain().Add(d.Disallowed)", New: "d.Gain()"},
-		{Name: "no lot has to be named", File: "offer.go", Old: "NameTheLot: !c.FIFOReaches", New: "NameTheLot: false"},
+		{Name: "no lot has to be named", File: "offer.go", Old: "NameTheLot: c.SoldFirst != nil", New: "NameTheLot: false"},
+	}))
+}
+
+// So is an offer that can't be acted on as it stands.
+func TestMutantsOfToday(t *testing.T) {
+	mutant.All(t, mutant.By("^TestAnotherLossIsSoldFirst$|^TestAllWashedNow$|^TestStaleCandidates$|^TestCoverageSaysWhy$|^TestRoundingIsOne$", []mutant.Mutant{
+		{Name: "a lot is named only beside a gain", File: "candidates.go", Old: "if order[0] == place {", New: "if order[0] == place || !atAGain(group[order[0]], close) {"},
+		{Name: "all is washed though a part is not", File: "snapshot.go", Old: "&& r.IfAllSold.Allowed.IsZero()", New: "&& !r.AsOf.IsZero()"},
+		{Name: "a loss at an old price is like any other", File: "candidates.go", Old: "c.StalePrice = h.stale(bar)", New: "c.StalePrice = false"},
+		{Name: "an unread row is missing history", File: "flags.go", Old: "if s.caveats.unread == 0 {", New: "if s.caveats.unread >= 0 {"},
 	}))
 }

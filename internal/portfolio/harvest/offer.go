@@ -10,7 +10,8 @@ import (
 )
 
 // An Offer is a candidate as an agent needs it in order to act: which lot of which account to sell,
-// and what the wash-sale rule makes of that. Its amounts hold if the lot is sold alone.
+// and what the wash-sale rule makes of that. Its amounts hold if the lot is sold alone; the snapshot says so
+// where that matters.
 type Offer struct {
 	Ticker       string         `json:"ticker"`
 	Account      string         `json:"account"`
@@ -22,7 +23,13 @@ type Offer struct {
 	Permanent    float64        `json:"permanently_disallowed,omitempty"`
 	NoBuyUntil   portfolio.Date `json:"no_buy_until"`            // the first day on which a purchase is free
 	WashFreeFrom portfolio.Date `json:"wash_free_from,omitzero"` // the first day on which nothing bought so far washes the sale
-	NameTheLot   bool           `json:"name_the_lot,omitempty"`  // or the account sells a gain first
+	NameTheLot   bool           `json:"name_the_lot,omitempty"`  // or the account sells another one first
+	// Reinvestment is the first day on which a dividend is expected to buy, and so to wash a part of the loss.
+	Reinvestment portfolio.Date `json:"reinvestment_expected,omitzero"`
+	// StalePrice is the day of the price, if it is old: the loss is not known.
+	StalePrice portfolio.Date `json:"stale_price_of,omitzero"`
+
+	first *First
 }
 
 // maxOffers is how many are sent.
@@ -36,7 +43,15 @@ func offers(candidates []Candidate) []Offer {
 			Ticker: tickerName(c.Ticker), Account: c.Account, Acquired: c.Acquired,
 			Shares: agentformat.Number(c.Quantity), Loss: agentformat.Number(c.UnrealizedLoss), Term: cmp.Or(c.Term, "unknown"),
 			Disallowed: agentformat.Number(c.Disallowed), Permanent: agentformat.Number(c.Permanent),
-			NoBuyUntil: c.NoBuyUntil, WashFreeFrom: c.WashFreeFrom, NameTheLot: !c.FIFOReaches,
+			NoBuyUntil: c.NoBuyUntil, WashFreeFrom: c.WashFreeFrom, NameTheLot: c.SoldFirst != nil, first: c.SoldFirst,
+		}
+		for _, p := range c.Projected {
+			if list[i].Reinvestment.IsZero() || p.Date.Before(list[i].Reinvestment) {
+				list[i].Reinvestment = p.Date
+			}
+		}
+		if c.StalePrice {
+			list[i].StalePrice = c.PriceDate
 		}
 	}
 	return list
@@ -60,11 +75,16 @@ func (s Snapshot) toName() (list []Offer) {
 	return list
 }
 
-// namedLots is named for lots: ": A in X of 2024-03-01 + 2 more".
+// namedLots is named for lots, with what is sold instead of each: ": A in X of 2024-03-01 (first: that of
+// 2024-01-02, a gain) + 2 more".
 func (f *flags) namedLots(list []Offer) string {
 	var names []string
 	for _, o := range list[:min(len(list), f.names)] {
-		names = append(names, fmt.Sprintf("%s in %s of %s", reply.ShortTicker(o.Ticker), reply.ShortAccount(o.Account), o.Acquired))
+		gain := ""
+		if o.first.AtAGain {
+			gain = ", a gain"
+		}
+		names = append(names, fmt.Sprintf("%s in %s of %s (first: that of %s%s)", reply.ShortTicker(o.Ticker), reply.ShortAccount(o.Account), o.Acquired, o.first.Acquired, gain))
 	}
 	return reply.Listed(names, len(list))
 }

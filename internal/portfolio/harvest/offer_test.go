@@ -36,12 +36,12 @@ func TestOffers(t *testing.T) {
 			Disallowed: 220.5, Permanent: 220.5, NoBuyUntil: dayOf("2026-12-14"), WashFreeFrom: dayOf("2026-12-03"),
 		},
 	}
-	if diff := cmp.Diff(want, body.Snapshot.Lots, cmpopts.EquateComparable(portfolio.Date{})); diff != "" || body.Snapshot.LotsOmitted != 0 {
+	if diff := cmp.Diff(want, body.Snapshot.Lots, cmpopts.EquateComparable(portfolio.Date{}), cmpopts.IgnoreUnexported(Offer{})); diff != "" || body.Snapshot.LotsOmitted != 0 {
 		t.Errorf("%d omitted\n%s", body.Snapshot.LotsOmitted, diff)
 	}
 	wantFlag(t, r, agentformat.Flag{
 		Name: "name_the_lot", Severity: agentformat.Info,
-		Message: "1 lot must be named in the sale, or the method sells a gain first: GLD in home of 2024-05-10",
+		Message: "1 lot must be named in a sale, or the account's method sells another first: GLD in home of 2024-05-10 (first: that of 2024-01-10, a gain)",
 	})
 }
 
@@ -51,7 +51,9 @@ func TestOffersOmitted(t *testing.T) {
 	for i := range 30 {
 		c := candidate(fmt.Sprintf("T%02d", i), fmt.Sprintf("-%d", 100+i), "short_term")
 		c.Account, c.Acquired = "Z12345678", dayOf("2026-05-19")
-		c.FIFOReaches = i < 25
+		if i >= 25 {
+			c.SoldFirst = &First{Acquired: dayOf("2026-01-02")}
+		}
 		candidates = append(candidates, c)
 	}
 	r := harvested(candidates...)
@@ -62,8 +64,9 @@ func TestOffersOmitted(t *testing.T) {
 	}
 	wantFlag(t, r, agentformat.Flag{
 		Name: "name_the_lot", Severity: agentformat.Info,
-		Message: "5 lots must be named in the sale, or the method sells a gain first: " +
-			"T25 in Z12345678 of 2026-05-19, T26 in Z12345678 of 2026-05-19, T27 in Z12345678 of 2026-05-19 + 2 more",
+		Message: "5 lots must be named in a sale, or the account's method sells another first: " +
+			"T25 in Z12345678 of 2026-05-19 (first: that of 2026-01-02), T26 in Z12345678 of 2026-05-19 (first: that of 2026-01-02), " +
+			"T27 in Z12345678 of 2026-05-19 (first: that of 2026-01-02) + 2 more",
 	})
 }
 

@@ -100,6 +100,11 @@ func TestPropertyAgreesWithSale(t *testing.T) {
 			if !reached {
 				unreached++
 			}
+			unnamed := soldNow(in, c.Account, c.Ticker, c.Quantity, c.Price, "")
+			first := unnamed[0].Acquired == c.Acquired
+			if first != (c.SoldFirst == nil) || !first && c.SoldFirst.Acquired != unnamed[0].Acquired {
+				t.Fatalf("seed %d: a sale of %s takes the lot of %s before that of %s, promised %+v", seed, c.Ticker, unnamed[0].Acquired, c.Acquired, c.SoldFirst)
+			}
 		}
 	}
 	t.Logf("%d sales compared, %d washed, %d not reached", compared, washed, unreached)

@@ -43,7 +43,9 @@ type Lot struct {
 	Disallowed     portfolio.Decimal `json:"disallowed"`
 	NoBuyUntil     portfolio.Date    `json:"no_buy_until"`
 	WashFreeFrom   portfolio.Date    `json:"wash_free_from,omitzero"`
-	FIFOReaches    bool              `json:"fifo_reaches"` // or the lot has to be named in the sale
+	FIFOReaches    bool              `json:"fifo_reaches"` // before any lot at a gain
+	NameTheLot     bool              `json:"name_the_lot"` // or the account's method sells another one first
+	StalePrice     bool              `json:"stale_price,omitempty"`
 }
 
 type full struct {
@@ -94,7 +96,7 @@ func (r *Result) Summary() Summary {
 		DataCoveragePct: r.DataCoveragePct, Metadata: r.Metadata, Flags: snapshot.Flags(), Unread: shortUnread(r.Unread), Disclaimer: r.Disclaimer,
 	}
 	for _, c := range r.Candidates[:min(len(r.Candidates), maxSummary)] {
-		s.Candidates = append(s.Candidates, Lot{c.Ticker, c.Account, c.Acquired, c.Quantity, c.UnrealizedLoss, c.HoldingPeriod, c.WashSaleRisk, c.Disallowed, c.NoBuyUntil, c.WashFreeFrom, c.FIFOReaches})
+		s.Candidates = append(s.Candidates, Lot{c.Ticker, c.Account, c.Acquired, c.Quantity, c.UnrealizedLoss, c.HoldingPeriod, c.WashSaleRisk, c.Disallowed, c.NoBuyUntil, c.WashFreeFrom, c.FIFOReaches, c.SoldFirst != nil, c.StalePrice})
 	}
 	return s
 }

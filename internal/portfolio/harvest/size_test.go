@@ -126,7 +126,8 @@ func TestAgentReplyIsBounded(t *testing.T) {
 	worst.Carryover = new(huge.Neg())
 	worst.Netting = worst.netting()
 	part := 100.0 / 3
-	worst.Metadata = Metadata{PositionsAnalyzed: 1e9, PositionsWithLots: 1e8, CoverageByValuePct: &part, CoverageByQuantityPct: &part}
+	worst.asked, worst.AccountID = "x", strings.Repeat("\"&", 64)
+	worst.Metadata = Metadata{PositionsAnalyzed: 1e9, PositionsWithLots: 1e8, PositionsUnread: 1e8, CoverageByValuePct: &part, CoverageByQuantityPct: &part}
 	for i := range 500 {
 		s := costlySymbol(i)
 		worst.Candidates = append(worst.Candidates,
@@ -134,6 +135,8 @@ func TestAgentReplyIsBounded(t *testing.T) {
 			Candidate{
 				Ticker: s, UnrealizedLoss: huge, HoldingPeriod: "short_term", Account: strings.Repeat("\"&", 32), Acquired: worst.AsOf, Quantity: huge.Neg(),
 				Term: lots.ShortTerm, Sale: Sale{huge.Neg(), huge.Neg(), huge.Neg(), huge}, NoBuyUntil: worst.AsOf, WashFreeFrom: worst.AsOf,
+				SoldFirst: &First{worst.AsOf, true}, StalePrice: true, PriceDate: worst.AsOf,
+				Projected: []Reinvestment{{strings.Repeat("\"&", 32), s, worst.AsOf}},
 			})
 		worst.UnknownCost = append(worst.UnknownCost, s)
 		worst.WashSaleWarnings = append(worst.WashSaleWarnings, Warning{Ticker: s})
@@ -141,8 +144,12 @@ func TestAgentReplyIsBounded(t *testing.T) {
 		worst.StalePrices = append(worst.StalePrices, Price{Ticker: s})
 		worst.Unreconciled = append(worst.Unreconciled, Mismatch{Ticker: s})
 	}
+	worst.UnreadRowCount, worst.Unassigned, worst.UnassignedAccounts = 1e9, 1e8, worst.UnknownCost
+	worst.UnreadTickers = worst.UnknownCost
+	washed := *worst
+	washed.IfAllSold.Allowed = portfolio.Decimal{}
 	failed := Failed(errors.New(strings.Repeat("<&\x00\u202e\"\\é", 10_000)))
-	for name, r := range map[string]*Result{"success": worst, "error": failed} {
+	for name, r := range map[string]*Result{"success": worst, "all washed": &washed, "error": failed} {
 		size := replySize(t, r, reply.FormatAgent)
 		inline := jsontext.Length(Reply(r, Params{Format: reply.FormatAgent}, agentformat.File{}).Body)
 		t.Logf("%s: %d bytes, %d inline, %d flags", name, size, inline, len(r.Snapshot().Flags()))
@@ -150,8 +157,14 @@ func TestAgentReplyIsBounded(t *testing.T) {
 			t.Errorf("%s: %d bytes, %d inline", name, size, inline)
 		}
 	}
-	if n := len(worst.Snapshot().Flags()); n != 14 {
-		t.Errorf("%d flags", n)
+	warnings := 0
+	for _, f := range washed.Snapshot().Flags() {
+		if f.Severity == agentformat.Warning {
+			warnings++
+		}
+	}
+	if warnings != 13 {
+		t.Errorf("%d warnings", warnings)
 	}
 	s := worst.Snapshot().Capped()
 	if len(s.Lots)+s.LotsOmitted != 1000 {

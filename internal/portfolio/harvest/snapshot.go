@@ -50,6 +50,9 @@ type Snapshot struct {
 	WashFreeFrom     portfolio.Date `json:"wash_free_from"` // the first day on which no purchase made so far washes any of them
 	AsOf             portfolio.Date `json:"as_of"`
 	Disclaimer       string         `json:"disclaimer"`
+	// DisallowedNote tells what is disallowed of a lot from what is of all of them, if anything is.
+	DisallowedNote string `json:"disallowed_note,omitempty"`
+	AccountID      string `json:"account_id,omitempty"` // whole, if a part of it was asked for
 	unreadTold
 
 	caveats caveats
@@ -78,8 +81,12 @@ type caveats struct {
 	call         string // one that makes it so
 	missing      []string
 	stale        []string
-	unknown      []string // tickers of which some shares are in no lot
-	unreconciled []string // tickers
+	staleLoss    float64        // of candidates at an old price
+	expected     []Reinvestment // that could wash candidates
+	allWashed    bool           // nothing is allowed if all are sold today
+	unread       int            // positions of a ticker with an unread row
+	unknown      []string       // tickers of which some shares are in no lot
+	unreconciled []string       // tickers
 	problems     int
 }
 
@@ -140,6 +147,10 @@ func (r *Result) Snapshot() Snapshot {
 	s.WashSaleTickerCount = len(s.WashSaleTickers)
 	s.caveats = r.caveats()
 	s.unreadTold = newUnreadTold(r.Unread)
+	if s.DisallowedIfSold > 0 || slices.ContainsFunc(s.Lots, func(o Offer) bool { return o.Disallowed > 0 }) {
+		s.DisallowedNote = "in lots: if that lot alone is sold; disallowed_if_sold: all sold together"
+	}
+	s.AccountID = reply.CompletedAccount(r.asked, r.AccountID)
 	s.Verdict = s.verdict() + s.unreadVerdict()
 	return s
 }
@@ -164,9 +175,24 @@ func (r *Result) caveats() caveats {
 	if r.MinLoss != nil {
 		c.minLoss = strings.TrimSuffix("$"+r.MinLoss.Cents(), ".00")
 	}
-	for _, candidate := range r.Candidates {
+	c.unread = r.Metadata.PositionsUnread
+	c.allWashed = r.IfAllSold.Disallowed.Sign() > 0 && r.IfAllSold.Allowed.IsZero()
+	var stale portfolio.Decimal
+	seen := map[Reinvestment]bool{}
+	for i := range r.Candidates {
+		candidate := &r.Candidates[i]
 		c.addCall(candidate.Washes)
+		if candidate.StalePrice {
+			stale = stale.Add(candidate.UnrealizedLoss)
+		}
+		for _, p := range candidate.Projected {
+			if !seen[p] {
+				seen[p] = true
+				c.expected = append(c.expected, p)
+			}
+		}
 	}
+	c.staleLoss = agentformat.Number(stale)
 	for _, p := range r.StalePrices {
 		c.stale = append(c.stale, p.Ticker)
 	}
@@ -240,6 +266,9 @@ func (s Snapshot) verdict() string {
 	if s.WashSaleTickerCount > 0 {
 		verdict += fmt.Sprintf(", wash sale risk on %d ticker%s", s.WashSaleTickerCount, reply.Plural(s.WashSaleTickerCount))
 	}
+	if s.caveats.staleLoss != 0 {
+		verdict += fmt.Sprintf(", %s of it at old prices", reply.Dollars(s.caveats.staleLoss))
+	}
 	return verdict
 }
 
@@ -285,7 +314,8 @@ func (s Snapshot) Capped() Snapshot {
 	}
 }
 
-// shrink takes one from a list: from the one that an agent misses least as it is now.
+// shrink takes one from a list, from the one that an agent misses least as it is now, and in the end what
+// only explains.
 func (s *Snapshot) shrink() bool {
 	switch top, wash, offered := len(s.TopCandidates), len(s.WashSaleTickers), len(s.Lots); {
 	case offered > 5, offered > 2 && wash <= 1 && top <= 3, offered > 0 && wash <= 1 && top <= 1:
@@ -294,6 +324,10 @@ func (s *Snapshot) shrink() bool {
 		s.WashSaleTickers = s.WashSaleTickers[:wash-1]
 	case top > 1:
 		s.TopCandidates = s.TopCandidates[:top-1]
+	case len(s.UnreadTickers) > 1:
+		s.UnreadTickers = s.UnreadTickers[:1]
+	case s.DisallowedNote+s.AccountID != "":
+		s.DisallowedNote, s.AccountID = "", ""
 	default:
 		return false
 	}

@@ -81,12 +81,12 @@ func (u unreadTold) unreadVerdict() (text string) {
 // addUnread says of what nothing is advised, and why.
 func (f *flags) addUnread(u unreadTold) {
 	if n := u.UnreadRowCount - u.unassigned; n > 0 {
-		f.add(reply.UnreadFlag, agentformat.Warning, "%d row%s of %d ticker%s could not be read%s — no advice on them until they are settled (`portfolio unread`)",
-			n, reply.Plural(n), u.tickers, reply.Plural(u.tickers), f.named(u.UnreadTickers))
+		f.add(reply.UnreadFlag, agentformat.Warning, "%d row%s of %d ticker%s could not be read%s — no advice on %s until %s settled%s",
+			n, reply.Plural(n), u.tickers, reply.Plural(u.tickers), f.named(u.UnreadTickers), reply.Word(u.tickers, "it", "them"), reply.Word(n, "it is", "they are"), f.why(" (`portfolio unread`)"))
 	}
 	if n := u.unassigned; n > 0 {
-		f.add(reply.UnassignedFlag, agentformat.Warning, "%d row%s without a ticker could not be read — any position of the account may be affected: see `portfolio unread`%s",
-			n, reply.Plural(n), f.namedAccounts(u.accounts))
+		f.add(reply.UnassignedFlag, agentformat.Warning, "%d row%s without a ticker could not be read — any position of the account may be affected%s%s",
+			n, reply.Plural(n), f.why(": see `portfolio unread`"), f.namedAccounts(u.accounts))
 	}
 }
 

@@ -59,7 +59,7 @@ func TestUnreadRow(t *testing.T) {
 	if diff := cmp.Diff(want, r.Unread, cmp.Comparer(func(a, b portfolio.Date) bool { return a == b })); diff != "" {
 		t.Error(diff)
 	}
-	wantFlag(t, r, agentformat.Flag{Name: "unread_rows", Severity: agentformat.Warning, Message: "1 row of 1 ticker could not be read: GONE — no advice on them until they are settled (`portfolio unread`)"})
+	wantFlag(t, r, agentformat.Flag{Name: "unread_rows", Severity: agentformat.Warning, Message: "1 row of 1 ticker could not be read: GONE — no advice on it until it is settled (`portfolio unread`)"})
 	wantNoFlag(t, r, "unread_rows_no_ticker")
 	if want := "$200 harvestable losses across 1 lots (100% long-term), 67% data coverage, unread rows on 1 ticker"; r.Snapshot().Verdict != want {
 		t.Errorf("%s", r.Snapshot().Verdict)
@@ -105,7 +105,7 @@ func TestUnreadAndNoCandidates(t *testing.T) {
 		row     portfolio.Unread
 		message string
 	}{
-		{notRead("", "home", "WIN"), "No unrealized losses among the lots with a current price — 1 of 1 positions lack lots or a current price, or have rows that were not read"},
+		{notRead("", "home", "WIN"), "No unrealized losses among the lots with a current price — of 1 position, 1 without lots or a current price, or with rows that were not read"},
 		{notRead("", "home", "ELSE"), "No unrealized losses among the lots that are known — some rows were not read"},
 		{notRead("", "home", ""), "No unrealized losses among the lots that are known — some rows were not read"},
 	} {
@@ -120,7 +120,7 @@ func TestUnreadAndNoCandidates(t *testing.T) {
 	}
 	in := input(t, "", "")
 	in.Unread = []portfolio.Unread{notRead("", "home", "X")}
-	wantFlag(t, suggest(in), agentformat.Flag{Name: "unread_rows", Severity: agentformat.Warning, Message: "1 row of 1 ticker could not be read: X — no advice on them until they are settled (`portfolio unread`)"})
+	wantFlag(t, suggest(in), agentformat.Flag{Name: "unread_rows", Severity: agentformat.Warning, Message: "1 row of 1 ticker could not be read: X — no advice on it until it is settled (`portfolio unread`)"})
 }
 
 // Whatever the portfolio: a ticker with an unread row is no candidate and counts in no coverage, in

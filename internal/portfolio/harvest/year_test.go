@@ -68,6 +68,7 @@ func TestLimitAfterGains(t *testing.T) {
 	} {
 		r := losing(c.loss)
 		r.Realized.LongTerm, r.FilingStatus, r.IfAllSold.Disallowed = usd(c.gains), c.filing, usd(c.disallowed)
+		r.IfAllSold.Allowed = r.TotalHarvestableLoss.Add(r.IfAllSold.Disallowed)
 		if c.carryover != "" {
 			r.Carryover = new(usd(c.carryover))
 		}

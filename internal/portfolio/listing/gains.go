@@ -28,7 +28,8 @@ type Gain struct {
 	Adjusted   string            `json:"adjusted_gain"` // without what is disallowed
 	Term       string            `json:"term"`
 	Action     portfolio.Action  `json:"action,omitempty"` // what it was, if it was no sale: MERGER, RETURN_OF_CAPITAL
-	// WindowOpenUntil is the last day on which a purchase still washes what is left of the loss.
+	// WindowOpenUntil is the last day on which a purchase still washes what is left of the loss: the day after
+	// is the first that is free.
 	WindowOpenUntil portfolio.Date `json:"window_open_until,omitzero"`
 	UnreadRows      bool           `json:"unread_rows,omitempty"` // of the symbol: the row may be wrong
 
@@ -105,6 +106,8 @@ type GainsResult struct {
 	UnknownGains []UnknownGain     `json:"unknown_gains"`
 	Disclaimer   string            `json:"disclaimer"`
 	doubts
+
+	asked string // the account as it was asked for
 }
 
 // FailedGains is the result of a call that failed.
@@ -114,7 +117,9 @@ func FailedGains(err error) *GainsResult {
 
 // ListGains lists what was realised.
 func ListGains(in Input) *GainsResult {
-	if err := in.check(); err != nil {
+	asked := in.AccountID
+	in = in.whole()
+	if err := in.Check(); err != nil {
 		return FailedGains(err)
 	}
 	r := &GainsResult{
@@ -133,7 +138,7 @@ func ListGains(in Input) *GainsResult {
 	for _, u := range in.Untold() {
 		r.UnknownGains = append(r.UnknownGains, UnknownGain{u.Account, u.Symbol, u.Sold, u.Quantity, u.Proceeds.Money()})
 	}
-	r.doubts = in.doubts()
+	r.doubts, r.asked = in.doubts(), asked
 	return r
 }
 
@@ -152,6 +157,7 @@ type GainsSnapshot struct {
 	UnknownCount int            `json:"unknown_gain_count"`
 	Gains        []GainRow      `json:"gains"` // the last sale first
 	Omitted      int            `json:"gains_omitted"`
+	AccountID    string         `json:"account_id,omitempty"` // whole, if a part of it was asked for
 
 	open    []string // symbols whose window is open
 	until   portfolio.Date
@@ -183,7 +189,7 @@ func (r *GainsResult) Snapshot() GainsSnapshot {
 	s.GainCount, s.UnknownCount = r.GainCount, len(r.UnknownGains)
 	s.Short, s.Long, s.Disallowed = number(r.Short), number(r.Long), number(r.Disallowed)
 	s.Permanent, s.Unsettled = number(r.Permanent), number(r.Unsettled)
-	s.doubts = r.doubts
+	s.doubts, s.AccountID = r.doubts, reply.CompletedAccount(r.asked, r.AccountID)
 	for _, g := range slices.Backward(r.Gains) {
 		s.Gains = append(s.Gains, GainRow{
 			reply.ShortTicker(g.Symbol), reply.ShortAccount(g.Account), g.Acquired, g.Sold, quantity(g.Quantity),
@@ -213,7 +219,7 @@ func (s GainsSnapshot) verdict() string {
 	if s.GainCount+s.UnknownCount == 0 {
 		return "Nothing was sold" + when + " in a taxable account"
 	}
-	verdict := fmt.Sprintf("Realised%s: %s short-term, %s long-term, in %d rows", when, signed(s.Short), signed(s.Long), s.GainCount)
+	verdict := fmt.Sprintf("Realised%s: %s short-term, %s long-term, in %d row%s", when, signed(s.Short), signed(s.Long), s.GainCount, reply.Plural(s.GainCount))
 	if s.Disallowed > 0 {
 		verdict += fmt.Sprintf(", %s disallowed", reply.Dollars(s.Disallowed))
 	}

@@ -45,7 +45,18 @@ type Input struct {
 	Unread    []portfolio.Unread // up to AsOf
 }
 
-func (in Input) check() error {
+// whole is the input with the account whose id was cut in a reply.
+func (in Input) whole() Input {
+	var ids []string
+	for _, a := range in.Accounts {
+		ids = append(ids, a.ID)
+	}
+	in.AccountID = reply.WholeAccount(in.AccountID, ids)
+	return in
+}
+
+// Check says what of the input is wrong.
+func (in Input) Check() error {
 	if in.AccountID == "" {
 		return nil
 	}

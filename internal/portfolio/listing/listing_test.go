@@ -152,7 +152,7 @@ func TestListPositions(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	s := r.Snapshot()
-	if s.Positions[0].Symbol != "B" || s.Positions[2].Value != nil || s.Verdict != "3 positions worth $4,200, $3,500 unrealised; 1 ticker without a price not counted" {
+	if s.Positions[0].Symbol != "B" || s.Positions[2].Value != nil || s.Verdict != "3 positions worth $4,200, $3,500 unrealised without shares of unknown cost (1 ticker); 1 ticker without a price not counted" {
 		t.Errorf("%+v", s)
 	}
 	if diff := cmp.Diff([]string{"unknown_cost", "missing_prices", "stale_prices"}, names(s.Flags())); diff != "" {
@@ -194,16 +194,16 @@ func TestUnreadRowsAreTold(t *testing.T) {
 func TestSizesAndKeys(t *testing.T) {
 	huge := usd("-123456789012345678901234567890")
 	gains := &GainsResult{Status: agentformat.StatusSuccess, AsOf: day("2026-11-13"), GainCount: 1e9, Short: huge, Long: huge, Disallowed: huge.Neg(), Permanent: huge.Neg(), Unsettled: huge.Neg()}
-	positions := &PositionsResult{Status: agentformat.StatusSuccess, AsOf: day("2026-11-13"), PositionCount: 1e9, LotCount: 1e9, Value: huge.Neg(), Gain: huge}
+	positions := &PositionsResult{Status: agentformat.StatusSuccess, AsOf: day("2026-11-13"), PositionCount: 1e9, LotCount: 1e9, Value: huge.Neg(), Gain: &huge}
 	for i := range 500 {
 		symbol, account := fmt.Sprintf("%04d%s", i, strings.Repeat("&", 28)), strings.Repeat("\"&", 32)
 		d := lots.Disposal{Symbol: symbol, Account: account, Quantity: huge.Neg(), Basis: huge.Neg(), Sold: day("2026-11-13"), Acquired: day("2026-11-13")}
 		gains.Gains = append(gains.Gains, Gain{Symbol: symbol, Account: account, Quantity: huge.Neg(), Acquired: d.Acquired, Sold: d.Sold, Term: "short", WindowOpenUntil: d.Sold, Disposal: d})
 		gains.UnknownGains = append(gains.UnknownGains, UnknownGain{Symbol: symbol})
 		p := position(symbol, account, "123456789012345678901234567890", "1", "1", "123456789012345678901234567890", "2026-09-01")
-		row := Position{Symbol: symbol, Account: account, Quantity: p.Quantity, InLots: p.InLots, Position: p}
+		row := Position{Symbol: symbol, Account: account, Quantity: p.Quantity, InLots: p.InLots, Unknown: p.Quantity, Basis: new("1"), Position: p}
 		if i%2 == 0 {
-			row.Price, row.PricedOn = new("1"), &p.PricedOn
+			row.Price, row.PricedOn, row.Gain = new("1"), &p.PricedOn, new("1")
 		}
 		positions.Positions = append(positions.Positions, row)
 		gains.Unread = append(gains.Unread, symbol)
@@ -272,3 +272,43 @@ var (
 	_ agentformat.Snapshot[GainsSnapshot]     = GainsSnapshot{}
 	_ agentformat.Snapshot[PositionsSnapshot] = PositionsSnapshot{}
 )
+
+// A cost that nobody knows is null, not zero, and the shares of unknown cost are counted.
+func TestUnknownCostIsNull(t *testing.T) {
+	in := input(t, "2024-01-10 home BUY A 20 330")
+	in.Positions = []report.Position{
+		position("A", "home", "70", "20", "6600", "300", "2026-11-13"), position("Q", "home", "10", "0", "0", "600", "2026-11-13"),
+	}
+	r := ListPositions(in)
+	s := r.Snapshot()
+	part, none := s.Positions[0], s.Positions[1]
+	if *part.Basis != 6600 || *part.Gain != -600 || part.Unknown != 50 || none.Basis != nil || none.Gain != nil || *none.Value != 6000 || none.Unknown != 10 {
+		t.Errorf("%+v", s.Positions)
+	}
+	if s.Verdict != "2 positions worth $27,000, -$600 unrealised without shares of unknown cost (2 tickers)" {
+		t.Error(s.Verdict)
+	}
+	data, err := json.Marshal(r.Positions)
+	if err != nil || !strings.Contains(string(data), `"basis":null,"price":"600.00","priced_on":"2026-11-13","value":"6000.00","gain":null,"unknown_cost_shares":"10"`) {
+		t.Errorf("%s, %v", data, err)
+	}
+	in.Symbol = "Q"
+	if s := ListPositions(in).Snapshot(); s.Gain != nil || s.Verdict != "1 position worth $6,000, gain unknown" {
+		t.Errorf("%+v", s)
+	}
+}
+
+// An account's id as a reply has cut it means that account, and the reply says which.
+func TestCutAccount(t *testing.T) {
+	const whole = "long-account-name-at-a-broker-number-1"
+	in := input(t, "2024-01-10 "+whole+" BUY A 10 50\n2026-06-10 "+whole+" SELL A 5 60\n2024-01-10 home BUY A 10 50")
+	in.Accounts = append(in.Accounts, portfolio.Account{ID: whole, Kind: portfolio.Taxable})
+	in.AccountID = reply.ShortAccount(whole)
+	gains, positions := ListGains(in), ListPositions(in)
+	if gains.GainCount != 1 || positions.LotCount != 1 || gains.Snapshot().AccountID != whole || positions.Snapshot().AccountID != whole {
+		t.Errorf("%+v, %+v", gains, positions)
+	}
+	if v := gains.Snapshot().Verdict; v != "Realised: $0 short-term, $50 long-term, in 1 row" {
+		t.Error(v)
+	}
+}

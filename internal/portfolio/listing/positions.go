@@ -20,12 +20,13 @@ type Position struct {
 	Account    string            `json:"account"`
 	Quantity   portfolio.Decimal `json:"quantity"`
 	InLots     portfolio.Decimal `json:"in_lots"`
-	Basis      string            `json:"basis"`
+	Basis      *string           `json:"basis"` // of what is in lots
 	Price      *string           `json:"price"`
 	PricedOn   *portfolio.Date   `json:"priced_on"`
 	Value      *string           `json:"value"`
-	Gain       *string           `json:"gain"`                  // of what is in lots
-	UnreadRows bool              `json:"unread_rows,omitempty"` // of the symbol: the position may be wrong
+	Gain       *string           `json:"gain"`                         // of what is in lots
+	Unknown    portfolio.Decimal `json:"unknown_cost_shares,omitzero"` // that are in no lot: nothing says what they cost
+	UnreadRows bool              `json:"unread_rows,omitempty"`        // of the symbol: the position may be wrong
 
 	report.Position `json:"-"`
 }
@@ -51,16 +52,27 @@ func (in Input) Held() []Position {
 			continue
 		}
 		row := Position{
-			Symbol: p.Symbol, Account: p.Account, Quantity: p.Quantity, InLots: p.InLots, Basis: p.Basis.Money(), UnreadRows: unread[p.Symbol], Position: p,
+			Symbol: p.Symbol, Account: p.Account, Quantity: p.Quantity, InLots: p.InLots, UnreadRows: unread[p.Symbol], Position: p,
+		}
+		if p.InLots.Cmp(p.Quantity) < 0 {
+			row.Unknown = p.Quantity.Sub(p.InLots)
+		}
+		if row.costKnown() {
+			row.Basis = new(p.Basis.Money())
 		}
 		if !p.PricedOn.IsZero() {
-			last, value, gain := p.Price.Money(), p.Value().Money(), p.Gain().Money()
-			row.Price, row.PricedOn, row.Value, row.Gain = &last, &p.PricedOn, &value, &gain
+			row.Price, row.PricedOn, row.Value = new(p.Price.Money()), &p.PricedOn, new(p.Value().Money())
+			if row.costKnown() {
+				row.Gain = new(p.Gain().Money())
+			}
 		}
 		list = append(list, row)
 	}
 	return list
 }
+
+// costKnown tells whether anything is known of what was paid.
+func (p Position) costKnown() bool { return p.Unknown.IsZero() || p.InLots.Sign() > 0 }
 
 // Lots are the open lots that are asked for.
 func (in Input) Lots() []Lot {
@@ -75,21 +87,23 @@ func (in Input) Lots() []Lot {
 }
 
 // A PositionsResult is everything that list_positions finds. Value and gain are of the positions that
-// have a price; the gain is of what is in lots.
+// have a price; the gain is of what is in lots, and null if some are held and no cost is known.
 type PositionsResult struct {
-	Status        string            `json:"status"`
-	Error         string            `json:"error,omitempty"`
-	AsOf          portfolio.Date    `json:"as_of"`
-	AccountID     string            `json:"account_id,omitempty"`
-	Symbol        string            `json:"symbol,omitempty"`
-	PositionCount int               `json:"position_count"`
-	LotCount      int               `json:"lot_count"`
-	Value         portfolio.Decimal `json:"value"`
-	Gain          portfolio.Decimal `json:"gain"`
-	Positions     []Position        `json:"positions"`
-	Lots          []Lot             `json:"lots"`
-	Disclaimer    string            `json:"disclaimer"`
+	Status        string             `json:"status"`
+	Error         string             `json:"error,omitempty"`
+	AsOf          portfolio.Date     `json:"as_of"`
+	AccountID     string             `json:"account_id,omitempty"`
+	Symbol        string             `json:"symbol,omitempty"`
+	PositionCount int                `json:"position_count"`
+	LotCount      int                `json:"lot_count"`
+	Value         portfolio.Decimal  `json:"value"`
+	Gain          *portfolio.Decimal `json:"gain"`
+	Positions     []Position         `json:"positions"`
+	Lots          []Lot              `json:"lots"`
+	Disclaimer    string             `json:"disclaimer"`
 	doubts
+
+	asked string // the account as it was asked for
 }
 
 // FailedPositions is the result of a call that failed.
@@ -99,7 +113,9 @@ func FailedPositions(err error) *PositionsResult {
 
 // ListPositions lists what is held.
 func ListPositions(in Input) *PositionsResult {
-	if err := in.check(); err != nil {
+	asked := in.AccountID
+	in = in.whole()
+	if err := in.Check(); err != nil {
 		return FailedPositions(err)
 	}
 	r := &PositionsResult{
@@ -107,12 +123,20 @@ func ListPositions(in Input) *PositionsResult {
 		Positions: in.Held(), Lots: in.Lots(), Disclaimer: reply.Disclaimer,
 	}
 	r.PositionCount, r.LotCount = len(r.Positions), len(r.Lots)
+	var gain portfolio.Decimal
+	known := false
 	for _, p := range r.Positions {
 		if p.Price != nil {
-			r.Value, r.Gain = r.Value.Add(p.Position.Value()), r.Gain.Add(p.Position.Gain())
+			r.Value = r.Value.Add(p.Position.Value())
+		}
+		if p.Gain != nil {
+			gain, known = gain.Add(p.Position.Gain()), true
 		}
 	}
-	r.doubts = in.doubts()
+	if known || len(r.Positions) == 0 {
+		r.Gain = &gain
+	}
+	r.doubts, r.asked = in.doubts(), asked
 	return r
 }
 
@@ -124,9 +148,10 @@ type PositionsSnapshot struct {
 	PositionCount int            `json:"position_count"`
 	LotCount      int            `json:"lot_count"`
 	Value         float64        `json:"value"`
-	Gain          float64        `json:"gain"`
+	Gain          *float64       `json:"gain"`
 	Positions     []PositionRow  `json:"positions"` // the largest value first
 	Omitted       int            `json:"positions_omitted"`
+	AccountID     string         `json:"account_id,omitempty"` // whole, if a part of it was asked for
 
 	unpriced, stale, unknown []string
 	doubts                   doubts
@@ -137,10 +162,11 @@ type PositionRow struct {
 	Symbol     string   `json:"symbol"`
 	Account    string   `json:"account"`
 	Shares     float64  `json:"shares"`
-	Basis      float64  `json:"basis"`
+	Basis      *float64 `json:"basis"`
 	Value      *float64 `json:"value"`
 	Gain       *float64 `json:"gain"`
-	UnreadRows bool     `json:"unread_rows,omitempty"` // of the symbol: the row may be wrong
+	Unknown    float64  `json:"unknown_cost_shares,omitempty"` // basis and gain are of the others
+	UnreadRows bool     `json:"unread_rows,omitempty"`         // of the symbol: the row may be wrong
 }
 
 // Snapshot is the result as an agent needs it, before anything is cut.
@@ -150,7 +176,8 @@ func (r *PositionsResult) Snapshot() PositionsSnapshot {
 		s.Verdict = failure("Listing positions", r.Error)
 		return s
 	}
-	s.PositionCount, s.LotCount, s.Value, s.Gain, s.doubts = r.PositionCount, r.LotCount, number(r.Value), number(r.Gain), r.doubts
+	s.PositionCount, s.LotCount, s.Value, s.Gain, s.doubts = r.PositionCount, r.LotCount, number(r.Value), known(r.Gain), r.doubts
+	s.AccountID = reply.CompletedAccount(r.asked, r.AccountID)
 	rows := slices.Clone(r.Positions)
 	slices.SortStableFunc(rows, func(a, b Position) int { return b.Position.Value().Cmp(a.Position.Value()) })
 	once := func(list []string, symbol string) []string {
@@ -160,16 +187,22 @@ func (r *PositionsResult) Snapshot() PositionsSnapshot {
 		return append(list, symbol)
 	}
 	for _, p := range rows {
-		row := PositionRow{Symbol: reply.ShortTicker(p.Symbol), Account: reply.ShortAccount(p.Account), Shares: quantity(p.Quantity), Basis: number(p.Position.Basis), UnreadRows: p.UnreadRows}
+		row := PositionRow{Symbol: reply.ShortTicker(p.Symbol), Account: reply.ShortAccount(p.Account), Shares: quantity(p.Quantity), Unknown: quantity(p.Unknown), UnreadRows: p.UnreadRows}
+		if p.Basis != nil {
+			row.Basis = new(number(p.Position.Basis))
+		}
+		if p.Gain != nil {
+			row.Gain = new(number(p.Position.Gain()))
+		}
 		if p.Price == nil {
 			s.unpriced = once(s.unpriced, p.Symbol)
 		} else {
-			row.Value, row.Gain = new(number(p.Position.Value())), new(number(p.Position.Gain()))
+			row.Value = new(number(p.Position.Value()))
 			if price.SessionsBetween(*p.PricedOn, r.AsOf) > exitrule.MaxAge {
 				s.stale = once(s.stale, p.Symbol)
 			}
 		}
-		if p.InLots.Cmp(p.Quantity) < 0 {
+		if !p.Unknown.IsZero() {
 			s.unknown = once(s.unknown, p.Symbol)
 		}
 		s.Positions = append(s.Positions, row)
@@ -178,11 +211,26 @@ func (r *PositionsResult) Snapshot() PositionsSnapshot {
 	return s
 }
 
+// known is an amount, or null if nobody knows it.
+func known(d *portfolio.Decimal) *float64 {
+	if d == nil {
+		return nil
+	}
+	return new(number(*d))
+}
+
 func (s PositionsSnapshot) verdict() string {
 	if s.PositionCount == 0 {
 		return fmt.Sprintf("No positions are held on %s", s.AsOf)
 	}
-	verdict := fmt.Sprintf("%d position%s worth %s, %s unrealised", s.PositionCount, reply.Plural(s.PositionCount), reply.Dollars(s.Value), signed(s.Gain))
+	gain := "gain unknown"
+	if s.Gain != nil {
+		gain = signed(*s.Gain) + " unrealised"
+	}
+	verdict := fmt.Sprintf("%d position%s worth %s, %s", s.PositionCount, reply.Plural(s.PositionCount), reply.Dollars(s.Value), gain)
+	if n := len(s.unknown); n > 0 && s.Gain != nil {
+		verdict += fmt.Sprintf(" without shares of unknown cost (%d ticker%s)", n, reply.Plural(n))
+	}
 	if n := len(s.unpriced); n > 0 {
 		verdict += fmt.Sprintf("; %d ticker%s without a price not counted", n, reply.Plural(n))
 	}
@@ -233,7 +281,7 @@ type PositionsSummary struct {
 	PositionCount int                `json:"position_count"`
 	LotCount      int                `json:"lot_count"`
 	Value         portfolio.Decimal  `json:"value"`
-	Gain          portfolio.Decimal  `json:"gain"`
+	Gain          *portfolio.Decimal `json:"gain"`
 	Positions     []Position         `json:"positions"`
 	Omitted       int                `json:"positions_omitted"`
 	Flags         []agentformat.Flag `json:"flags"`

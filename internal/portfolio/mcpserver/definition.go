@@ -41,7 +41,7 @@ var exitSignals = mcpserver.Tool{
 var taxLossHarvest = mcpserver.Tool{
 	Name:  "suggest_tax_loss_harvest",
 	Title: "Suggest tax-loss harvest",
-	Description: "Open lots at a loss that could be sold for tax reasons, with account, wash-sale risk and the dates before which not to buy back. " +
+	Description: "Open lots at a loss that could be sold for tax reasons, with account and wash-sale risk; no_buy_until is the first day on which buying back is free. " +
 		"Information, not advice.",
 	Input: input(formats(reply.FormatFull, reply.FormatSummary, reply.FormatReport, reply.FormatAgent), map[string]mcpserver.Property{
 		"min_loss":  {Type: "number", Minimum: new(0), Description: "leaves out smaller losses, in dollars"},
@@ -64,7 +64,7 @@ var positions = mcpserver.Tool{
 var gains = mcpserver.Tool{
 	Name:        "list_gains",
 	Title:       "List gains",
-	Description: "Realised gains of taxable accounts as rows of Form 8949: term, what wash sales disallow, and until when a purchase would still wash a loss.",
+	Description: "Realised gains of taxable accounts as rows of Form 8949: term, what wash sales disallow; window_open_until is the last day on which a purchase still washes a loss.",
 	Input: input(formats(reply.FormatSummary, reply.FormatFull, reply.FormatAgent), map[string]mcpserver.Property{
 		"symbol": symbol, "year": {Type: "integer", Minimum: new(1900), Maximum: new(9999), Description: "default: that of as_of"},
 	}),

@@ -8,6 +8,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/jsontext"
+	"github.com/signalbox-dev/signalbox/internal/portfolio"
 )
 
 // Alternatives writes what is allowed: "a, b or c".
@@ -24,6 +25,14 @@ func Plural(n int) string {
 	return "s"
 }
 
+// Word is the word for one, or that for so many.
+func Word(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
 // Dollars writes an amount without cents: $12,345. What is more than there is in the world is
 // written short.
 func Dollars(amount float64) string {
@@ -37,12 +46,18 @@ func Dollars(amount float64) string {
 	return "$" + digits
 }
 
-// Short is a number to so many decimals; one that is more than there is in the world has fewer digits.
+// Short is a number to so many decimals, rounded as texts for people have it: the digits that it is
+// written with count, and half a unit goes to the even one. One that is more than there is in the world
+// has fewer digits.
 func Short(f float64, decimals int) float64 {
 	if math.Abs(f) >= 1e15 {
 		return agentformat.Number(strconv.FormatFloat(f, 'g', 3, 64))
 	}
-	return agentformat.Round(f, decimals)
+	d, err := portfolio.ParseDecimal(strconv.FormatFloat(f, 'f', -1, 64))
+	if err != nil { // no number, or one with more digits than any amount has
+		return agentformat.Round(f, decimals)
+	}
+	return d.Round(int32(decimals)).Float()
 }
 
 // Listed writes the first few of so many names after a colon: ": A, B + 2 more".
@@ -63,3 +78,31 @@ func ShortTicker(s string) string { return jsontext.ShortenMiddle(s, 16, 5) }
 
 // ShortAccount is described with ShortTicker.
 func ShortAccount(s string) string { return jsontext.ShortenMiddle(s, 24, 8) }
+
+// WholeAccount is the account that an id means. An id that [ShortAccount] cut is taken back if it can be
+// of one account alone; any other stays as it is.
+func WholeAccount(id string, known []string) string {
+	whole := id
+	for _, other := range known {
+		switch {
+		case other == id:
+			return id
+		case ShortAccount(other) != id || other == whole:
+		case whole != id:
+			return id // it could be of two
+		default:
+			whole = other
+		}
+	}
+	return whole
+}
+
+// CompletedAccount is what a snapshot says of an account that was asked for by an id that was cut: the
+// whole id, if it is not longer than ids are.
+func CompletedAccount(asked, whole string) string {
+	const most = 64 // bytes of JSON
+	if asked == whole {
+		return ""
+	}
+	return jsontext.ShortenMiddle(whole, most, 8)
+}
