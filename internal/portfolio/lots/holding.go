@@ -274,7 +274,7 @@ func (h *holding) next(named portfolio.Date, naming bool) *lot {
 func (h *holding) take(named portfolio.Date, naming bool, n portfolio.Decimal) (taken []*lot, unknown arrivals, missing portfolio.Decimal) {
 	for n.Sign() > 0 {
 		l := h.next(named, naming)
-		if len(h.unknown) > 0 && (l == nil || h.unknownBefore(l.Acquired) && !(naming && l.Acquired == named)) {
+		if len(h.unknown) > 0 && (l == nil || h.unknownBefore(l.Acquired) && (!naming || l.Acquired != named)) {
 			part := h.unknown.cut(n)
 			unknown.add(part)
 			n = n.Sub(part.quantity)

@@ -258,7 +258,7 @@ func (m *sharewise) doubt(row portfolio.Transaction, taken []*share) {
 	stay := slices.DeleteFunc(m.held(row.Account, row.Symbol), func(s *share) bool { return !s.unknown || !taxable(row.Account) })
 	for _, s := range taken {
 		for _, u := range stay {
-			if !s.unknown && !(naming && s.acquired == named) && (row.Account == "C" || !u.told && s.acquired.Before(u.acquired)) {
+			if !s.unknown && (!naming || s.acquired != named) && (row.Account == "C" || !u.told && s.acquired.Before(u.acquired)) {
 				m.doubts++
 				return
 			}
