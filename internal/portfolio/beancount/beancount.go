@@ -33,7 +33,7 @@ type Input struct {
 func Write(w io.Writer, in Input) error {
 	x := &exporter{
 		Input: in, names: newNames(), methods: map[string]portfolio.Method{}, held: map[place][]*lot{}, lots: map[place]portfolio.Decimal{}, unknown: map[place]portfolio.Decimal{},
-		sold: map[sale][]lots.Disposal{}, paid: map[place][]portfolio.Date{}, done: map[*portfolio.Transaction]bool{}, told: map[decision]telling{},
+		sold: map[sale][]lots.Disposal{}, untold: map[sale]portfolio.Decimal{}, paid: map[place][]portfolio.Date{}, done: map[*portfolio.Transaction]bool{}, told: map[decision]telling{},
 	}
 	for _, a := range in.Rules.Accounts {
 		x.methods[a.ID] = a.Method
@@ -41,6 +41,10 @@ func Write(w io.Writer, in Input) error {
 	for _, d := range in.Book.Disposals {
 		at := sale{place{d.Account, d.Symbol}, d.Sold, d.Action}
 		x.sold[at] = append(x.sold[at], d)
+	}
+	for _, u := range in.Book.Untold {
+		at := sale{place: place{u.Account, u.Symbol}, on: u.Sold}
+		x.untold[at] = x.untold[at].Add(u.Quantity)
 	}
 	for _, t := range in.History {
 		if t.Action == portfolio.Dividend {
@@ -87,6 +91,7 @@ type exporter struct {
 	lots    map[place]portfolio.Decimal // how many shares they have
 	unknown map[place]portfolio.Decimal // shares of which nobody knows the cost
 	sold    map[sale][]lots.Disposal
+	untold  map[sale]portfolio.Decimal // what the book took of shares of unknown cost, whatever took them
 	done    map[*portfolio.Transaction]bool
 	told    map[decision]telling // another account's row may tell the same
 	paid    map[place][]portfolio.Date

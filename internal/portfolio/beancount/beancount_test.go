@@ -161,6 +161,23 @@ func TestLotsAreTheBooks(t *testing.T) {
 	}
 }
 
+// Shares of unknown cost that came before a lot are sold before it, as the book has it.
+func TestUnknownCostIsTheBooks(t *testing.T) {
+	text := export(t, Input{History: rows(t, `
+		2024-01-02 schwab TRANSFER_IN AX 50 0
+		2024-05-01 schwab BUY AX 20 30
+		2024-06-03 schwab SELL AX 20 40
+		2024-06-04 schwab SELL AX 31 40
+	`)})
+	c := check(t, text)
+	if got := c.units["Assets:Broker:Schwab:Shares AX"].String(); got != "19" {
+		t.Errorf("%s shares in lots\n%s", got, text)
+	}
+	if want := "-20 AX @ 40.00 USD\n"; !strings.Contains(text, want) {
+		t.Errorf("there is no %q in\n%s", want, text)
+	}
+}
+
 // The other program says the same, where it is installed.
 func beanCheck(t *testing.T, text string) {
 	t.Helper()

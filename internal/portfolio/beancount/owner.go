@@ -154,7 +154,11 @@ func (x *exporter) sell(t *portfolio.Transaction, quantity, proceeds portfolio.D
 		queue = queue[1:]
 	}
 	x.sold[sale{at, t.Date, t.Action}] = queue
-	parts, rest := x.take(at, quantity, wishes...)
+	day := sale{place: at, on: t.Date}
+	unknown := x.untold[day].Min(open)
+	x.untold[day] = x.untold[day].Sub(unknown)
+	parts, rest := x.take(at, quantity.Sub(unknown), wishes...)
+	rest = rest.Add(unknown)
 	x.unexplained(t, rest)
 	e := x.entry(t)
 	if !disallowed.IsZero() {

@@ -2,7 +2,8 @@
 // the wash-sale rule takes away (IRC 1091). It is a function from a history to a book.
 //
 // A lot is what is left of one purchase. A sale takes lots of its own account: those that its
-// note names, else the oldest first or the dearest first. Rows of one day count in their order, or
+// note names, else the oldest first or the dearest first. Shares of unknown cost count as bought on
+// the day on which they came in, before the lots of that day; the dearest first takes them last. Rows of one day count in their order, or
 // by their time. Fills of one order are one purchase. A loss is disallowed as far as
 // substantially identical shares were bought within 30 days before or after the sale in any
 // account of the household: share for share, earliest loss first, earliest purchase first, each
@@ -197,4 +198,13 @@ type Book struct {
 	groups   groups
 	recent   map[string][]*lot // of a group, the purchases that a loss of that day can be washed by
 	doubtful []purchase
+	unknown  map[place]*holding // those that have shares of unknown cost
+}
+
+// UnknownBefore tells whether a sale that names no lot takes shares of unknown cost before a lot of
+// that day. If it does not, and there are such shares, it takes the lot, but nobody knows whether that
+// is right.
+func (b *Book) UnknownBefore(account, symbol string, acquired portfolio.Date) bool {
+	h := b.unknown[place{account, symbol}]
+	return h != nil && h.unknownBefore(acquired)
 }

@@ -179,9 +179,9 @@ func (k *keeper) checkNamed(e *event, h *holding, day portfolio.Date, naming boo
 	}
 }
 
-// remove takes the shares of a row out of a holding, and how many of them came in without their
+// remove takes the shares of a row out of a holding, and those of them that came in without their
 // cost. What earlier rows did not bring, later rows of the day do, and that is said.
-func (k *keeper) remove(e *event, h *holding) (taken []*lot, unknown portfolio.Decimal) {
+func (k *keeper) remove(e *event, h *holding) (taken []*lot, unknown arrivals) {
 	odd := false
 	day, naming := e.NamedLot()
 	if naming && day == e.date {
@@ -189,17 +189,44 @@ func (k *keeper) remove(e *event, h *holding) (taken []*lot, unknown portfolio.D
 		}
 	}
 	k.checkNamed(e, h, day, naming)
-	taken, missing := h.take(day, naming, e.Quantity)
-	for missing.Cmp(h.unknown) > 0 && k.bring(e, h, &odd) {
-		var more []*lot
-		more, missing = h.take(day, naming, missing)
-		taken = append(taken, more...)
+	taken, unknown, missing := h.take(day, naming, e.Quantity)
+	for missing.Sign() > 0 && k.bring(e, h, &odd) {
+		var lots []*lot
+		var others arrivals
+		lots, others, missing = h.take(day, naming, missing)
+		taken = append(taken, lots...)
+		unknown.add(others...)
 	}
 	if odd {
 		k.problem(e, "some of the %s shares come in by later rows of this day, which are taken to be earlier; put the rows in the order of the day, or give each its time", e.Quantity)
 	}
-	return taken, k.explain(e, h, missing)
+	k.explain(e, unknown, missing)
+	if len(h.unknown) > 0 && h.account.Kind == portfolio.Taxable {
+		if naming {
+			k.doubt(e, h, slices.DeleteFunc(slices.Clone(taken), func(l *lot) bool { return l.Acquired == day }))
+		} else {
+			k.doubt(e, h, taken)
+		}
+	}
+	return taken, unknown
 }
+
+// doubt says that shares of unknown cost which stay may be those that went, and not the lots that
+// nobody named.
+func (k *keeper) doubt(e *event, h *holding, taken []*lot) {
+	if len(taken) == 0 {
+		return
+	}
+	oldest := slices.MinFunc(taken, compareAge)
+	switch {
+	case h.account.Method == portfolio.HIFO:
+		k.problem(e, "%s other shares came in without their cost, which can't be compared, so nobody knows which are the dearest; lots of known cost are taken first; "+toName, h.unknown.total())
+	case h.unknown.mayPrecede(oldest.Acquired):
+		k.problem(e, "%s other shares that came in without their cost may have been bought before the lot of %s, so nobody knows which of them went; that lot is taken first; "+toName, h.unknown.total(), oldest.Acquired)
+	}
+}
+
+const toName = "name the lot with a note lot:YYYY-MM-DD, or give the transfer a price and such a note"
 
 // bring does the next of the day's later rows that brings shares to a holding, if there is one. It is
 // odd, unless it is a transfer that arrived in an earlier row.
@@ -305,19 +332,13 @@ func (k *keeper) untold(e *event, quantity, proceeds portfolio.Decimal) {
 }
 
 // explain says what is odd about shares that went and were not in any lot.
-func (k *keeper) explain(e *event, h *holding, missing portfolio.Decimal) (unknown portfolio.Decimal) {
-	if missing.Sign() <= 0 {
-		return unknown
+func (k *keeper) explain(e *event, unknown arrivals, missing portfolio.Decimal) {
+	if len(unknown) > 0 {
+		k.problem(e, "%s of the %s shares came in without their cost, so their gain is unknown; give the transfer a price and a note lot:YYYY-MM-DD", unknown.total(), e.Quantity)
 	}
-	unknown = missing.Min(h.unknown)
-	h.unknown = h.unknown.Sub(unknown)
-	if unknown.Sign() > 0 {
-		k.problem(e, "%s of the %s shares came in without their cost, so their gain is unknown; give the transfer a price and a note lot:YYYY-MM-DD", unknown, e.Quantity)
+	if missing.Sign() > 0 {
+		k.problem(e, "%s of the %s shares are not in the history; import what is older (short sales are not tracked)", missing, e.Quantity)
 	}
-	if short := missing.Sub(unknown); short.Sign() > 0 {
-		k.problem(e, "%s of the %s shares are not in the history; import what is older (short sales are not tracked)", short, e.Quantity)
-	}
-	return unknown
 }
 
 // arrive takes in shares from outside the household's accounts. They were not bought now, so they
@@ -325,15 +346,16 @@ func (k *keeper) explain(e *event, h *holding, missing portfolio.Decimal) (unkno
 func (k *keeper) arrive(e *event) {
 	h := k.holding(e.Account, e.Symbol)
 	cost := e.Cost()
+	day, named := e.NamedLot()
+	told := named && !day.After(e.Date)
+	if !told {
+		day = e.Date
+	}
 	if cost.IsZero() && !e.FreeOfCost {
-		h.unknown = h.unknown.Add(e.Quantity)
+		h.unknown.add(arrival{day, told, e.Quantity})
 		return
 	}
 	k.purchases++
-	day, named := e.NamedLot()
-	if !named || day.After(e.Date) {
-		day = e.Date
-	}
 	arrived := &lot{Lot: Lot{
 		Purchase: k.purchases, Account: e.Account, Symbol: e.Symbol, Acquired: day, HoldingSince: day,
 		Quantity: e.Quantity, Basis: cost,
@@ -371,14 +393,14 @@ func (k *keeper) leave(e *event) {
 		}
 		l.from = nil
 	}
-	to.unknown = to.unknown.Add(unknown)
+	to.unknown.add(unknown...)
 }
 
 // close writes down what is left.
 func (k *keeper) close() {
 	b := k.book
 	k.checkMergers()
-	b.groups, b.recent = k.groups, map[string][]*lot{}
+	b.groups, b.recent, b.unknown = k.groups, map[string][]*lot{}, map[place]*holding{}
 	b.doubtful = slices.DeleteFunc(k.doubtful, func(p purchase) bool { return p.date.Before(b.AsOf.Add(-WashDays)) })
 	for name, w := range k.washing {
 		w.recent.walk(b.AsOf.Add(-WashDays), b.AsOf, func(l *lot) (keep, more bool) {
@@ -390,12 +412,15 @@ func (k *keeper) close() {
 	}
 	var open []*lot
 	for at, h := range k.holdings {
-		quantity, inLots := h.unknown, portfolio.Decimal{}
+		quantity, inLots := h.unknown.total(), portfolio.Decimal{}
 		for _, s := range h.days {
 			for _, l := range s.lots {
 				inLots = inLots.Add(l.Quantity)
 			}
 			open = append(open, s.lots...)
+		}
+		if len(h.unknown) > 0 {
+			b.unknown[at] = h
 		}
 		if quantity = quantity.Add(inLots); quantity.Sign() > 0 {
 			b.Positions = append(b.Positions, Position{at.account, at.symbol, quantity, inLots})

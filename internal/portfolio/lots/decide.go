@@ -85,7 +85,7 @@ func (k *keeper) split(e *event) {
 		l.home.change(l)
 	}
 	for _, h := range k.bySymbol[e.Symbol] {
-		h.unknown = scale(h.unknown)
+		h.unknown = h.unknown.scaled(scale)
 	}
 	for _, p := range k.losses { // those that wait for a purchase among them
 		if p.symbol == e.Symbol {
@@ -146,7 +146,8 @@ func (k *keeper) rename(e *event) {
 			l.Symbol = e.Into
 			to.place(l)
 		}
-		to.unknown, h.unknown = to.unknown.Add(h.unknown), portfolio.Decimal{}
+		to.unknown.add(h.unknown...)
+		h.unknown = nil
 	}
 	for _, p := range slices.Concat(k.losses, k.today) {
 		if p.symbol == e.Symbol {
@@ -209,7 +210,7 @@ func (k *keeper) spinOff(e *event) {
 			h.change(l)
 			to.place(part)
 		}
-		to.unknown = to.unknown.Add(scale(h.unknown))
+		to.unknown.add(h.unknown.scaled(scale)...)
 	}
 }
 
@@ -234,9 +235,9 @@ func (k *keeper) merge(e *event) {
 	if k.tooMuch(e, len(lots)) || k.tooMany(e, e.Ratio, lots) {
 		return
 	}
-	taken, missing := h.take(portfolio.Date{}, false, e.Quantity)
-	unknown := k.explain(e, h, missing)
-	if len(h.days) > 0 || !h.unknown.IsZero() {
+	taken, unknown, missing := h.take(portfolio.Date{}, false, e.Quantity)
+	k.explain(e, unknown, missing)
+	if len(h.days) > 0 || len(h.unknown) > 0 {
 		k.problem(e, "the merger takes %s shares, and the account has more; they stay", e.Quantity)
 	}
 	if e.Into == "" {
@@ -244,7 +245,7 @@ func (k *keeper) merge(e *event) {
 		return
 	}
 	to, scale := k.holding(e.Account, e.Into), ratio(e.Ratio)
-	to.unknown = to.unknown.Add(scale(unknown))
+	to.unknown.add(unknown.scaled(scale)...)
 	cash, quantity := portfolio.Decimal{}, e.Quantity
 	if !e.Price.IsZero() || !e.Amount.IsZero() {
 		cash = e.Proceeds()
@@ -288,7 +289,7 @@ func (k *keeper) checkMergers() {
 		for _, h := range k.bySymbol[symbol] {
 			from := 0
 			switch {
-			case !h.unknown.IsZero():
+			case len(h.unknown) > 0:
 			case len(h.days) == 0:
 				continue
 			default:
@@ -319,7 +320,15 @@ func (k *keeper) returnCapital(e *event) {
 		clear(k.rows)
 	}
 	amount, left := e.Proceeds(), e.Quantity
+	waiting, unknown := slices.Clone(h.unknown), portfolio.Decimal{}
+	pass := func() { // over shares of unknown cost
+		part := waiting.cut(left).quantity
+		amount, left, unknown = amount.Sub(amount.Share(part, left)), left.Sub(part), unknown.Add(part)
+	}
 	for _, l := range lots {
+		for len(waiting) > 0 && !l.Acquired.Before(waiting[0].day) && left.Sign() > 0 {
+			pass()
+		}
 		if left.Sign() <= 0 {
 			break
 		}
@@ -342,9 +351,11 @@ func (k *keeper) returnCapital(e *event) {
 			k.write(k.disposal(e, l, gain, portfolio.Decimal{}), false)
 		}
 	}
-	if unknown := left.Min(h.unknown); unknown.Sign() > 0 {
+	for len(waiting) > 0 && left.Sign() > 0 {
+		pass()
+	}
+	if unknown.Sign() > 0 {
 		k.problem(e, "%s of the %s shares came in without their cost, so nobody knows whether the payment is a gain; give the transfer a price and a note lot:YYYY-MM-DD", unknown, e.Quantity)
-		left = left.Sub(unknown)
 	}
 	if left.Sign() > 0 {
 		k.problem(e, "the capital was paid on %s shares, and the account has %s less; what was paid on those is not worked out", e.Quantity, left)

@@ -65,7 +65,7 @@ func compareAge(a, b *lot) int {
 type holding struct {
 	account portfolio.Account
 	symbol  string
-	unknown portfolio.Decimal
+	unknown arrivals
 	days    []*shelf // those that have lots, by day
 	dearest shelves  // the same, by their first lot, if the dearest goes first
 	seq     int
@@ -269,11 +269,17 @@ func (h *holding) next(named portfolio.Date, naming bool) *lot {
 	return h.days[0].lots[0]
 }
 
-// take removes up to n shares and returns them as lots: first those of the named day,
-// then by the account's method. What is missing is the last result.
-func (h *holding) take(named portfolio.Date, naming bool, n portfolio.Decimal) (taken []*lot, missing portfolio.Decimal) {
+// take removes up to n shares: first those of the named day, then by the account's method. What is
+// missing is the last result.
+func (h *holding) take(named portfolio.Date, naming bool, n portfolio.Decimal) (taken []*lot, unknown arrivals, missing portfolio.Decimal) {
 	for n.Sign() > 0 {
 		l := h.next(named, naming)
+		if len(h.unknown) > 0 && (l == nil || h.unknownBefore(l.Acquired) && (!naming || l.Acquired != named)) {
+			part := h.unknown.cut(n)
+			unknown.add(part)
+			n = n.Sub(part.quantity)
+			continue
+		}
 		if l == nil {
 			break
 		}
@@ -286,7 +292,14 @@ func (h *holding) take(named portfolio.Date, naming bool, n portfolio.Decimal) (
 		n = n.Sub(l.Quantity)
 		taken = append(taken, l)
 	}
-	return taken, n
+	return taken, unknown, n
+}
+
+// unknownBefore tells whether a sale that names no lot takes shares of unknown cost before a lot of a
+// day. They were bought on the day on which they came or before it. Of the dearest first, a cost
+// that nobody knows can't be compared, and they go last.
+func (h *holding) unknownBefore(acquired portfolio.Date) bool {
+	return h.account.Method != portfolio.HIFO && len(h.unknown) > 0 && !acquired.Before(h.unknown[0].day)
 }
 
 // names tells whether the holding has as many shares of the named day as are to go.

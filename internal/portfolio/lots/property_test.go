@@ -109,6 +109,13 @@ func (g *generator) step(d portfolio.Date) {
 		row.Action, row.Quantity, row.Price, row.Fees = portfolio.TransferOut, g.shares(n), portfolio.Decimal{}, portfolio.Decimal{}
 		g.history = append(g.history, row)
 		row.Action, row.Account = portfolio.TransferIn, other.account
+	case choice == 13 && g.rich && g.moved != d: // not on the day of a transfer, whose other side it could be
+		n := 1 + g.IntN(20)
+		g.held[at], g.moved = g.held[at]+n, d
+		row.Action, row.Quantity, row.Price, row.Fees = portfolio.TransferIn, g.shares(n), portfolio.Decimal{}, portfolio.Decimal{}
+		if g.IntN(4) == 0 {
+			row.Note = "lot:" + g.date().String()
+		}
 	case choice == 9 && g.rich:
 		row.Action, row.Quantity = portfolio.BuyCall, g.shares(1+g.IntN(20))
 	case choice < 13 && g.rich && endOf(g.history).Before(d):
@@ -295,7 +302,13 @@ func TestQuantityIsConserved(t *testing.T) {
 		b := Build(history, household, endOf(history))
 		for _, p := range b.Positions {
 			at := place{p.Account, p.Symbol}
-			if p.Quantity.Cmp(want[at]) != 0 || p.InLots.Cmp(want[at]) != 0 {
+			inLots := sum(b.Lots, func(l Lot) (none portfolio.Decimal) {
+				if l.Account == p.Account && l.Symbol == p.Symbol {
+					return l.Quantity
+				}
+				return none
+			})
+			if p.Quantity.Cmp(want[at]) != 0 || p.InLots.Cmp(inLots) != 0 {
 				return fmt.Sprintf("%v: %s, %s in lots, want %s", at, p.Quantity, p.InLots, want[at])
 			}
 			delete(want, at)
@@ -316,6 +329,9 @@ func taxable(account string) bool { return account == "A" || account == "C" }
 func TestBasisIsConserved(t *testing.T) {
 	forHistories(t, true, func(history []portfolio.Transaction) string {
 		b := Build(history, household, endOf(history))
+		if slices.ContainsFunc(b.Problems, func(p Problem) bool { return strings.Contains(p.Text, "nobody knows whether the payment") }) {
+			return "" // what was paid back on shares of unknown cost is in no basis
+		}
 		paid := sum(history, func(t portfolio.Transaction) (none portfolio.Decimal) {
 			if taxable(t.Account) && (t.Action == portfolio.Buy || t.Action == portfolio.Reinvest) {
 				return t.Cost()
