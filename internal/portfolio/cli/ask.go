@@ -246,11 +246,7 @@ func remarks(c harvest.Candidate) (list []string) {
 		list = append(list, "a dividend may buy on "+p.Date.String())
 	}
 	if c.SoldFirst != nil {
-		first := "name this lot in the sale, or the account sells that of " + c.SoldFirst.Acquired.String() + " first"
-		if c.SoldFirst.AtAGain {
-			first += ", a gain"
-		}
-		list = append(list, first)
+		list = append(list, "name this lot in the sale, or the account sells first: "+c.SoldFirst.String())
 	}
 	if c.StalePrice {
 		list = append(list, "the price is of "+c.PriceDate.String()+", so the loss is not known: import newer ones")

@@ -41,6 +41,9 @@ func (h *harvester) findCandidates(r *Result) {
 			}
 			c := h.candidate(l, loss, bar)
 			c.Method, c.FIFOReaches, c.SoldFirst = method, reached[i], soldFirst(group, order, i, bar.Close)
+			if h.Book.UnknownBefore(l.Account, l.Symbol, l.Acquired) {
+				c.FIFOReaches, c.SoldFirst = false, &First{UnknownCost: true}
+			}
 			c.StalePrice = h.stale(bar)
 			if c.Projected = projected[l.Symbol]; c.Projected == nil {
 				c.Projected = []Reinvestment{}
@@ -108,13 +111,13 @@ func reachable(group []lots.Lot, order []int, close portfolio.Decimal) []bool {
 }
 
 // soldFirst is what a sale that names no lot takes before the lot at a place: nil if it takes that one.
-// It goes by lots alone: shares whose cost nobody knows are in none.
+// It goes by lots alone: shares whose cost nobody knows are in none, and the book is asked for them.
 func soldFirst(group []lots.Lot, order []int, place int, close portfolio.Decimal) *First {
 	if order[0] == place {
 		return nil
 	}
 	first := group[order[0]]
-	return &First{first.Acquired, atAGain(first, close)}
+	return &First{Acquired: first.Acquired, AtAGain: atAGain(first, close)}
 }
 
 func (h *harvester) candidate(l lots.Lot, loss portfolio.Decimal, bar price.Bar) Candidate {

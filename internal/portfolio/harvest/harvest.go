@@ -171,8 +171,20 @@ type Candidate struct {
 
 // A First is the lot that an account's method sells first.
 type First struct {
-	Acquired portfolio.Date `json:"acquired"`
-	AtAGain  bool           `json:"at_a_gain"`
+	Acquired    portfolio.Date `json:"acquired,omitzero"`
+	AtAGain     bool           `json:"at_a_gain"`
+	UnknownCost bool           `json:"unknown_cost,omitempty"` // shares in no lot: what their sale brings nobody knows
+}
+
+// String says which it is: "that of 2024-01-02, a gain".
+func (f First) String() string {
+	switch {
+	case f.UnknownCost:
+		return "shares of unknown cost"
+	case f.AtAGain:
+		return "that of " + f.Acquired.String() + ", a gain"
+	}
+	return "that of " + f.Acquired.String()
 }
 
 // A Reinvestment is a purchase that a coming dividend is likely to make.

@@ -80,11 +80,7 @@ func (s Snapshot) toName() (list []Offer) {
 func (f *flags) namedLots(list []Offer) string {
 	var names []string
 	for _, o := range list[:min(len(list), f.names)] {
-		gain := ""
-		if o.first.AtAGain {
-			gain = ", a gain"
-		}
-		names = append(names, fmt.Sprintf("%s in %s of %s (first: that of %s%s)", reply.ShortTicker(o.Ticker), reply.ShortAccount(o.Account), o.Acquired, o.first.Acquired, gain))
+		names = append(names, fmt.Sprintf("%s in %s of %s (first: %s)", reply.ShortTicker(o.Ticker), reply.ShortAccount(o.Account), o.Acquired, o.first))
 	}
 	return reply.Listed(names, len(list))
 }

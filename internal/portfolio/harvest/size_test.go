@@ -135,7 +135,7 @@ func TestAgentReplyIsBounded(t *testing.T) {
 			Candidate{
 				Ticker: s, UnrealizedLoss: huge, HoldingPeriod: "short_term", Account: strings.Repeat("\"&", 32), Acquired: worst.AsOf, Quantity: huge.Neg(),
 				Term: lots.ShortTerm, Sale: Sale{huge.Neg(), huge.Neg(), huge.Neg(), huge}, NoBuyUntil: worst.AsOf, WashFreeFrom: worst.AsOf,
-				SoldFirst: &First{worst.AsOf, true}, StalePrice: true, PriceDate: worst.AsOf,
+				SoldFirst: &First{Acquired: worst.AsOf, AtAGain: true}, StalePrice: true, PriceDate: worst.AsOf,
 				Projected: []Reinvestment{{strings.Repeat("\"&", 32), s, worst.AsOf}},
 			})
 		worst.UnknownCost = append(worst.UnknownCost, s)

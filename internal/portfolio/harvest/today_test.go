@@ -135,3 +135,15 @@ func TestCutAccountIsTaken(t *testing.T) {
 		t.Errorf("%s", r.Error)
 	}
 }
+
+// Shares of unknown cost that came before a lot are sold before it, if the sale does not name it.
+func TestUnknownCostIsSoldFirst(t *testing.T) {
+	r := suggest(input(t, "2026-03-04 home TRANSFER_IN VTI 50 0\n2026-05-05 home BUY VTI 20 330", "VTI 300"))
+	if s, _ := agentReply(t, r); len(s.Lots) != 1 || !s.Lots[0].NameTheLot || r.Candidates[0].FIFOReaches {
+		t.Errorf("%+v", r.Candidates)
+	}
+	wantFlag(t, r, agentformat.Flag{
+		Name: "name_the_lot", Severity: agentformat.Info,
+		Message: "1 lot must be named in a sale, or the account's method sells another first: VTI in home of 2026-05-05 (first: shares of unknown cost)",
+	})
+}
