@@ -193,7 +193,7 @@ func (in Input) checkAccount() error {
 	listed := slices.ContainsFunc(in.Rules.Accounts, func(a portfolio.Account) bool { return a.ID == in.AccountID })
 	used := func(t portfolio.Transaction) bool { return t.Account == in.AccountID }
 	if in.AccountID != "" && !listed && !slices.ContainsFunc(in.History, used) {
-		return fmt.Errorf("there is no account %.40q; the accounts are %s", in.AccountID, in.accounts())
+		return fmt.Errorf("there is no account %.40q; the accounts are %s", in.AccountID, reply.Quoted(in.accountIDs()))
 	}
 	return nil
 }
@@ -208,22 +208,6 @@ func (in Input) accountIDs() []string {
 		ids[in.History[i].Account] = true
 	}
 	return slices.Sorted(maps.Keys(ids))
-}
-
-// accounts names a few, for an error.
-func (in Input) accounts() string {
-	const most = 10
-	var names []string
-	for _, id := range in.accountIDs() {
-		names = append(names, fmt.Sprintf("%.40q", id))
-	}
-	switch {
-	case len(names) == 0:
-		return "none"
-	case len(names) > most:
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	return strings.Join(names, ", ")
 }
 
 func (r *Result) note(format string, args ...any) {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 
@@ -364,18 +363,5 @@ func (in Input) accountIDs() []string {
 
 // taxableAccounts names a few, for an error.
 func (h *harvester) taxableAccounts() string {
-	const most = 10
-	var quoted []string
-	for _, name := range h.accountIDs() {
-		if h.account(name).Kind == portfolio.Taxable {
-			quoted = append(quoted, fmt.Sprintf("%.40q", name))
-		}
-	}
-	if len(quoted) == 0 {
-		return "none"
-	}
-	if more := len(quoted) - most; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(quoted[:most], ", "), more)
-	}
-	return strings.Join(quoted, ", ")
+	return reply.Quoted(slices.DeleteFunc(h.accountIDs(), func(id string) bool { return h.account(id).Kind != portfolio.Taxable }))
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/jsontext"
@@ -60,22 +59,14 @@ func (in Input) Check() error {
 	if in.AccountID == "" {
 		return nil
 	}
-	var names []string
+	var ids []string
 	for _, a := range in.Accounts {
 		if a.ID == in.AccountID {
 			return nil
 		}
-		names = append(names, fmt.Sprintf("%.40q", a.ID))
+		ids = append(ids, a.ID)
 	}
-	if len(names) == 0 {
-		names = []string{"none"}
-	}
-	const most = 10
-	rest := ""
-	if more := len(names) - most; more > 0 {
-		names, rest = names[:most], fmt.Sprintf(" and %d more", more)
-	}
-	return fmt.Errorf("there is no account %.40q; the accounts are %s%s", in.AccountID, strings.Join(names, ", "), rest)
+	return fmt.Errorf("there is no account %.40q; the accounts are %s", in.AccountID, reply.Quoted(ids))
 }
 
 // wanted tells whether a row is asked for.

@@ -72,6 +72,23 @@ func Listed(names []string, all int) string {
 	return list
 }
 
+// Quoted names a few of the accounts that there are, for an error.
+func Quoted(ids []string) string {
+	const most = 10
+	if len(ids) == 0 {
+		return "none"
+	}
+	var names []string
+	for _, id := range ids[:min(len(ids), most)] {
+		names = append(names, fmt.Sprintf("%.40q", id))
+	}
+	list := strings.Join(names, ", ")
+	if more := len(ids) - most; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
+}
+
 // ShortTicker and ShortAccount cut names from files to 16 and 24 bytes of JSON. They keep both ends,
 // since long names are often alike in the first.
 func ShortTicker(s string) string { return jsontext.ShortenMiddle(s, 16, 5) }
