@@ -97,6 +97,9 @@ type Unread struct {
 	Line    int
 	Text    string // the row's beginning
 	Reason  string // and what the user can do
+	// Original is set in a copy that a list has for another ticker which the row may concern: it is the place
+	// of the row itself in that list, counted from 1.
+	Original int
 }
 
 // Cost is what the shares cost, fees included.

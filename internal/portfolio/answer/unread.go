@@ -98,7 +98,7 @@ func spread(rows []portfolio.Unread, history []portfolio.Transaction, identical 
 		return rows
 	}
 	all := slices.Clone(rows)
-	for _, row := range rows {
+	for place, row := range rows {
 		if row.Symbol == "" {
 			continue
 		}
@@ -107,6 +107,7 @@ func spread(rows []portfolio.Unread, history []portfolio.Transaction, identical 
 			if !slices.Contains(reached, symbol) {
 				reached = append(reached, symbol)
 				other := row
+				other.Original = cmp.Or(row.Original, place+1)
 				other.Symbol, other.Reason = symbol, fmt.Sprintf("it is of %s, %s: %s", row.Symbol, fmt.Sprintf(how, symbol), row.Reason)
 				all = append(all, other)
 			}
@@ -143,8 +144,9 @@ const late = 7
 // not known. A ticker has the first of such rows alone.
 func mayConcern(rows []portfolio.Unread, book *lots.Book, history []portfolio.Transaction) []portfolio.Unread {
 	unnamed := map[string][]portfolio.Unread{}
-	for _, row := range rows {
+	for i, row := range rows {
 		if row.Symbol == "" && row.Account != "" && !row.Date.IsZero() {
+			row.Original = i + 1
 			unnamed[row.Account] = append(unnamed[row.Account], row)
 		}
 	}
@@ -244,7 +246,13 @@ func (state State) reportUnread(data *report.Data) {
 	for i := range data.Gains {
 		data.Gains[i].Unread = state.unreadIn(data.Gains[i].Year, unread)
 	}
-	if n := len(state.Unread); n > 0 {
+	n := 0
+	for _, row := range state.Unread {
+		if row.Original == 0 { // a copy is no row more
+			n++
+		}
+	}
+	if n > 0 {
 		data.Notes = append(data.Notes, fmt.Sprintf("%s could not be read. There is no advice on their tickers before they are settled (portfolio unread).", countRows(n)))
 	}
 }

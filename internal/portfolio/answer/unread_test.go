@@ -202,6 +202,10 @@ func TestUnreadWithoutTicker(t *testing.T) {
 	if diff := cmp.Diff(want, of); diff != "" {
 		t.Error(diff)
 	}
+	losses, _ := s.Harvest(t.Context(), harvest.Params{})
+	if losses.UnreadRowCount != len(rows) || losses.Unassigned != len(rows) || len(losses.MayBeOf) != len(want) {
+		t.Errorf("%d rows, %d without a ticker, of %v", losses.UnreadRowCount, losses.Unassigned, losses.MayBeOf)
+	}
 	for ticker, told := range map[string]bool{"SLV": true, "AWAY": false} {
 		exit, _ := s.Exit(t.Context(), exitsignal.Params{Ticker: ticker})
 		if got := slices.Contains(exit.UnreadTickers, ticker); got != told {

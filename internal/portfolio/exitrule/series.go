@@ -67,7 +67,7 @@ func months(bars []price.Bar, asOf portfolio.Date, n int) ([]float64, error) {
 		}
 	}
 	if row < n {
-		return nil, fmt.Errorf("there are %d complete months of prices in a row up to %s, and %d are needed", row, asOf, n)
+		return nil, fmt.Errorf("there are %d complete months of prices in a row up to %s, and %d are needed; import more", row, asOf, n)
 	}
 	return adjusted(ends[len(ends)-n:]), nil
 }
@@ -82,11 +82,11 @@ func monthEnd(day portfolio.Date) portfolio.Date {
 // months calls 200 bars is not 200 days.
 func days(bars []price.Bar, asOf portfolio.Date, n int) ([]price.Bar, error) {
 	if len(bars) < n {
-		return nil, fmt.Errorf("there are %d daily prices up to %s, and %d are needed", len(bars), asOf, n)
+		return nil, fmt.Errorf("there are %d daily prices up to %s, and %d are needed; import more", len(bars), asOf, n)
 	}
 	bars = bars[len(bars)-n:]
 	if sessions := price.SessionsBetween(bars[0].Date, last(bars).Date) + 1; sessions > n+n/10+MaxAge {
-		return nil, fmt.Errorf("the last %d prices are spread over %d sessions: daily prices are missing", n, sessions)
+		return nil, fmt.Errorf("the last %d prices are spread over %d sessions: daily prices are missing; import them", n, sessions)
 	}
 	return bars, nil
 }

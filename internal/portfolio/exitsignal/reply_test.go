@@ -204,6 +204,9 @@ func TestReplySize(t *testing.T) {
 			})
 		}
 		r.UnreadRowCount, r.Unassigned = rapid.IntRange(0, 1e9).Draw(t, "unread"), rapid.IntRange(0, 1e6).Draw(t, "unassigned")
+		if rapid.Bool().Draw(t, "may be of it") {
+			r.MayBeOf = []string{r.Ticker}
+		}
 		r.Position.Shares, r.LastPrice = number.Draw(t, "shares"), number.Draw(t, "price")
 		r.Sizing = &exitrule.Plan{Sell: number.Draw(t, "sell")}
 		r.Tax = &Tax{ShortTermGain: number.Draw(t, "short"), LongTermGain: number.Draw(t, "long"), Disallowed: number.Draw(t, "disallowed"), NoBuyUntil: dayOf("2024-07-01")}

@@ -38,8 +38,9 @@ type Snapshot struct {
 
 	AccountID string `json:"account_id,omitempty"` // whole, if a part of it was asked for
 
-	unassigned int // unread rows that name no ticker, in an account that holds this one
-	problems   int // transactions of it that the history does not explain
+	unassigned int  // unread rows that name no ticker, in an account that holds this one
+	mayBe      bool // no unread row names the ticker: those that are counted name none, and may be of it
+	problems   int  // transactions of it that the history does not explain
 	unsettled  float64
 	requested  float64 // shares; none if none were asked for
 	held       float64
@@ -252,7 +253,15 @@ func (s Snapshot) flags(names int) []agentformat.Flag {
 			reply.Dollars(s.Tax.Disallowed), reply.Dollars(s.Tax.Permanently), s.Tax.WashFreeFrom)
 	}
 	if n := s.UnreadRowCount; n > 0 {
-		add(reply.UnreadFlag, agentformat.Warning, "%d row%s of it could not be read — no orders until %s settled (`portfolio unread`)", n, reply.Plural(n), reply.Word(n, "it is", "they are"))
+		whose := " of it"
+		if s.mayBe {
+			whose = " without a ticker, that may be of it,"
+		}
+		how := ": " + reply.HowToSettle(n)
+		if names == 0 {
+			how = " (`portfolio unread`)"
+		}
+		add(reply.UnreadFlag, agentformat.Warning, "%d row%s%s could not be read — no orders%s", n, reply.Plural(n), whose, how)
 	}
 	if n := s.unassigned; n > 0 {
 		add(reply.UnassignedFlag, agentformat.Warning, "%d unread row%s without a ticker may affect it: see `portfolio unread`", n, reply.Plural(n))

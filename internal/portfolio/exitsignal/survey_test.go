@@ -113,7 +113,7 @@ func TestSurvey(t *testing.T) {
 		`"stop_price":89.48,"gain":-1800,"disallowed":600,"wash_free_from":"2024-06-20"},` +
 		`{"ticker":"WORSE","assessment":"EXIT","shares":100,"sell_quantity":50,"accounts":[{"account_id":"main","sell":50,"stop":10},{"account_id":"ira","sell":0,"stop":40}],` +
 		`"stop_price":95.79,"gain":-1200,"disallowed":0}],"exits_omitted":0,` +
-		`"errors":[{"ticker":"DARK","why":"there are no prices up to 2024-05-31; import some"}],"errors_omitted":0}`
+		`"errors":[{"ticker":"DARK","why":"there are no prices up to 2024-05-31; import some"}],"errors_omitted":0,"hold_tickers":["FINE"]}`
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -214,3 +214,24 @@ func TestSurveySize(t *testing.T) {
 }
 
 var _ agentformat.Snapshot[SurveySnapshot] = SurveySnapshot{}
+
+// What has no verdict says what to do, however long the reason is; the tickers that hold are named as far as
+// there is room.
+func TestSurveySaysWhatToDo(t *testing.T) {
+	s := &Survey{Status: agentformat.StatusSuccess, AsOf: dayOf("2024-05-31"), Results: []*Result{}}
+	failed := newResult("WMT")
+	failed.Status, failed.Error = agentformat.StatusError, "index SPY: "+strings.Repeat("there are 0 complete months of prices ", 4)+"and 10 are needed; import more"
+	s.Results = append(s.Results, failed)
+	for i := range 30 {
+		r := newResult(fmt.Sprintf("T%02d", i))
+		r.Status, r.Assessment = agentformat.StatusSuccess, exitrule.Hold
+		s.Results = append(s.Results, r)
+	}
+	short := s.Snapshot().Capped()
+	if why := short.Failed[0].Why; !strings.HasSuffix(why, "and 10 are needed; import more") || !strings.HasPrefix(why, "index SPY: there are 0") || len(why) > maxWhy {
+		t.Error(why)
+	}
+	if len(short.Holding) != maxHolding || short.Holding[0] != "T00" {
+		t.Errorf("%v", short.Holding)
+	}
+}

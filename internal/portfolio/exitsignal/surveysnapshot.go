@@ -24,6 +24,8 @@ type SurveySnapshot struct {
 	ExitsOmitted  int       `json:"exits_omitted"`
 	Failed        []Unsaid  `json:"errors"`
 	FailedOmitted int       `json:"errors_omitted"`
+	// Holding are the first tickers that hold, by name, as far as there is room: those that are counted beside.
+	Holding []string `json:"hold_tickers,omitempty"`
 
 	AccountID string `json:"account_id,omitempty"` // whole, if a part of it was asked for
 
@@ -63,7 +65,9 @@ type Unsaid struct {
 const (
 	maxLeaving  = 8
 	maxUnsaid   = 4
-	maxWhy      = 80
+	maxWhy      = 110
+	whyEnd      = 50 // of it are kept for its end, which says what to do
+	maxHolding  = 20
 	maxFlagText = 60 // of tickers, together
 
 	maxSurveyFlags = 900 // before no tickers are named
@@ -85,7 +89,9 @@ func (s *Survey) Snapshot() SurveySnapshot {
 		case rankStrong, rankExit:
 			short.Exits = append(short.Exits, r.leaving(ticker))
 		case rankError:
-			short.Failed = append(short.Failed, Unsaid{ticker, jsontext.Shorten(r.why(), maxWhy)})
+			short.Failed = append(short.Failed, Unsaid{ticker, jsontext.ShortenMiddle(r.why(), maxWhy, whyEnd)})
+		case rankHold:
+			short.Holding = append(short.Holding, ticker)
 		}
 		if r.Tax != nil && r.Tax.Disallowed.Sign() > 0 {
 			short.washed = append(short.washed, ticker)
@@ -205,7 +211,11 @@ func (s SurveySnapshot) flags(most int) []agentformat.Flag {
 		add("primary_rule_error", agentformat.Error, "No verdict on %s", tickers(len(failed), failed))
 	}
 	if len(s.unread) > 0 {
-		add(reply.UnreadFlag, agentformat.Warning, "Rows that nobody could read, so no orders, on %s", tickers(len(s.unread), s.unread))
+		how := ""
+		if most > 0 {
+			how = " — " + reply.HowToSettle(2)
+		}
+		add(reply.UnreadFlag, agentformat.Warning, "Rows that nobody could read, so no orders, on %s%s", tickers(len(s.unread), s.unread), how)
 	}
 	if len(strong) > 0 {
 		add("strong_exit", agentformat.Warning, "Strong exit from %s", tickers(len(strong), strong))
@@ -237,6 +247,7 @@ func (s SurveySnapshot) Capped() SurveySnapshot {
 	room := maxReply - replyRest - jsontext.Length(s.Flags())
 	exits, failed := len(s.Exits), len(s.Failed)
 	s.Exits, s.Failed = slices.Clone(s.Exits[:min(exits, maxLeaving)]), s.Failed[:min(failed, maxUnsaid)]
+	s.Holding = s.Holding[:min(len(s.Holding), maxHolding)]
 	for i, l := range s.Exits {
 		kept := min(len(l.Accounts), maxAccounts)
 		s.Exits[i].Accounts, s.Exits[i].Omitted = l.Accounts[:kept], len(l.Accounts)-kept
@@ -246,6 +257,8 @@ func (s SurveySnapshot) Capped() SurveySnapshot {
 		switch {
 		case jsontext.Length(s) <= room:
 			return s
+		case len(s.Holding) > 0:
+			s.Holding = s.Holding[:len(s.Holding)-1]
 		case len(s.Failed) > 1:
 			s.Failed = s.Failed[:len(s.Failed)-1]
 		case len(s.Exits) > 0:

@@ -20,12 +20,13 @@ func (in Input) tellUnread(r *Result) {
 		return row.Account == "" || slices.ContainsFunc(r.Position.Accounts, func(h Holding) bool { return h.AccountID == row.Account })
 	})
 	if r.withheld() {
-		r.note("how many shares of %s there are and what they cost is not sure, because rows of it could not be read: there are no orders before they are settled (portfolio unread)", in.Ticker)
+		r.note("how many shares of %s there are and what they cost is not sure, because rows %s it could not be read, and there are no orders: %s",
+			in.Ticker, reply.Word(len(r.MayBeOf), "that may be of", "of"), reply.HowToSettle(r.UnreadRowCount))
 	}
 	for _, row := range r.UnreadRows[:min(len(r.UnreadRows), maxUnreadNotes)] {
 		r.note("not read: %s: %s", row.Where(), row.Reason)
 	}
-	if more := r.UnreadRowCount - maxUnreadNotes; more > 0 {
+	if more := max(r.UnreadRowCount, len(r.UnreadRows)) - maxUnreadNotes; more > 0 {
 		r.note("%d row%s more not read", more, reply.Plural(more))
 	}
 }
@@ -35,9 +36,14 @@ func (r *Result) withheld() bool { return len(r.UnreadTickers) > 0 }
 
 // withhold says what was not read. If it is of the ticker, nothing is to be sold.
 func (s Snapshot) withhold(u reply.Unread) Snapshot {
-	s.unassigned = u.Unassigned
-	if s.UnreadRowCount = u.UnreadRowCount - u.Unassigned; s.UnreadRowCount > 0 {
-		s.Verdict = s.Ticker + ": " + s.OverallAssessment + " — no orders: rows of it were not read"
+	s.unassigned, s.UnreadRowCount = u.Unassigned, u.UnreadRowCount-u.Unassigned
+	why := "rows of it were not read"
+	if len(u.MayBeOf) > 0 {
+		s.unassigned, s.UnreadRowCount, s.mayBe = 0, u.UnreadRowCount, true
+		why = "a row without a ticker may be of it"
+	}
+	if s.UnreadRowCount > 0 {
+		s.Verdict = s.Ticker + ": " + s.OverallAssessment + " — no orders: " + why
 		s.TradeEligible, s.RecommendedActions, s.SellQuantity, s.Tax = false, []Action{}, 0, nil
 	}
 	return s

@@ -92,3 +92,22 @@ func TestUnreadReplyIsBounded(t *testing.T) {
 		t.Errorf("%d rows, %d notes", len(r.UnreadRows), len(r.Notes))
 	}
 }
+
+// A row without a ticker that may be of this one withholds orders as one of it does, and counts once.
+func TestUnreadRowThatMayBeOfIt(t *testing.T) {
+	in := input("50", trade("2023-01-10 main BUY SLV 100 60"))
+	copied := notRead("main", "SLV")
+	copied.Original = 1
+	in.Unread = []portfolio.Unread{notRead("main", ""), copied}
+	r := Check(in)
+	s := r.Snapshot()
+	if r.UnreadRowCount != 1 || s.UnreadRowCount != 1 || s.TradeEligible || !strings.HasSuffix(s.Verdict, "no orders: a row without a ticker may be of it") {
+		t.Errorf("%+v, %+v", r.Unread, s)
+	}
+	if got := strings.Join(flagNames(r), " "); got != "exit_signal unread_rows" {
+		t.Error(got)
+	}
+	if got, want := told(t, r, reply.UnreadFlag), "warning: 1 row without a ticker, that may be of it, could not be read — no orders: import what it did as CSV (if anything), then settle it: `portfolio unread`"; got != want {
+		t.Error(got)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 
@@ -22,40 +23,48 @@ const (
 	mostlyShort             = 50.0
 )
 
-// maxFlags is how long flags are, in bytes of JSON, before they name fewer things, and mostFlags before those
+// maxFlags is how long flags are, in bytes of JSON, before they say less, where a file is told of, and mostFlags before those
 // are left out that warn of nothing.
 const (
-	maxFlags  = 1250
+	maxFlags  = 1150
 	mostFlags = 1450
 )
 
-// Flags says what the snapshot means. If that comes to very much, messages name fewer things, or none, and the
+// Flags says what the snapshot means. If that comes to very much, messages explain less, then name fewer things,
+// or none, and the
 // last of those that only inform are left out.
 func (s Snapshot) Flags() []agentformat.Flag {
-	for _, names := range []int{maxNamed, 1} {
-		if list := s.flags(names); jsontext.Length(list) <= maxFlags {
+	most := maxFlags
+	if s.inline {
+		most += replyRest - inlineRest
+	}
+	for _, f := range []flags{{names: maxNamed, words: 2}, {names: maxNamed, words: 1}, {names: maxNamed}, {names: 1}} {
+		if list := f.of(s); jsontext.Length(list) <= most {
 			return list
 		}
 	}
-	list := s.flags(0)
+	list := flags{}.of(s)
 	for jsontext.Length(list) > mostFlags && list[len(list)-1].Severity == agentformat.Info {
 		list = list[:len(list)-1]
 	}
 	return list
 }
 
-func (s Snapshot) flags(names int) []agentformat.Flag {
-	f := flags{names: names}
+// of are the flags of a snapshot.
+func (f flags) of(s Snapshot) []agentformat.Flag {
 	switch {
 	case s.Status != agentformat.StatusSuccess:
 		f.add("harvest_error", agentformat.Error, "%s", cmp.Or(s.Verdict, "Tax harvest analysis failed"))
 		return f.list
 	case s.CandidateCount == 0:
 		f.addNoCandidates(s)
+		f.addWindows(s.caveats.open)
 		f.addDoubts(s)
 	default:
+		f.addOmitted(s)
 		f.addLosses(s)
 		f.addWashes(s)
+		f.addWindows(s.caveats.open)
 		f.addDoubts(s)
 		if len(f.list) == 0 {
 			f.add("harvest_available", agentformat.Info, "%s in harvestable losses across %d lots", reply.Dollars(s.TotalHarvestableLoss), s.CandidateCount)
@@ -68,6 +77,7 @@ func (s Snapshot) flags(names int) []agentformat.Flag {
 type flags struct {
 	list  []agentformat.Flag
 	names int // that a message has
+	words int // 1 if it explains, 2 if it does so at length
 }
 
 func (f *flags) add(name string, severity agentformat.Severity, format string, args ...any) {
@@ -76,10 +86,39 @@ func (f *flags) add(name string, severity agentformat.Severity, format string, a
 
 // why is what a message says besides, if there is room.
 func (f *flags) why(text string) string {
+	if f.words == 0 {
+		return ""
+	}
+	return text
+}
+
+// how is what to do, which a message says as long as it names anything.
+func (f *flags) how(text string) string {
 	if f.names == 0 {
 		return ""
 	}
 	return text
+}
+
+// more is what a message says besides, if there is much room.
+func (f *flags) more(text string) string {
+	if f.words < 2 {
+		return ""
+	}
+	return text
+}
+
+// addOmitted says how to see the lots that are not shown.
+func (f *flags) addOmitted(s Snapshot) {
+	n := len(s.Lots) - s.shown
+	if n == 0 {
+		return
+	}
+	how := "ask by account_id or with output=file, or leave out small ones by a higher min_loss"
+	if s.filed {
+		how = "the file has them"
+	}
+	f.add("lots_omitted", agentformat.Info, "%d lot%s not shown: %s", n, reply.Plural(n), how)
 }
 
 // addNoCandidates says why there are none. That all is well is said only if everything is known.
@@ -128,7 +167,11 @@ func (f *flags) addWashes(s Snapshot) {
 		f.add("wash_sale_risk", agentformat.Warning, "Wash sale risk on %d ticker%s%s", n, reply.Plural(n), f.named(s.WashSaleTickers))
 	}
 	if c.allWashed {
-		f.add("all_washed_now", agentformat.Warning, "Nothing of the %s is allowed if sold today; nothing bought so far washes it from %s on", reply.Dollars(s.TotalHarvestableLoss), s.WashFreeFrom)
+		when := fmt.Sprintf("today; nothing bought so far washes it from %s on", s.WashFreeFrom)
+		if f.words == 0 {
+			when = fmt.Sprintf("before %s", s.WashFreeFrom)
+		}
+		f.add("all_washed_now", agentformat.Warning, "Nothing of the %s is allowed if sold %s", reply.Dollars(s.TotalHarvestableLoss), when)
 	}
 	if n := len(c.expected); n > 0 {
 		f.add("reinvestment_expected", agentformat.Warning, "%d reinvestment%s expected%s%s", n, reply.Plural(n), f.why(", none made yet: it would wash a part of the loss, so turn it off before a sale"), f.namedReinvestments(c.expected))
@@ -140,8 +183,25 @@ func (f *flags) addWashes(s Snapshot) {
 		f.add("wash_sale_unsettled", agentformat.Info, "%s may be disallowed: the law on %s is unsettled", reply.Dollars(c.unsettled), c.unsettledBy())
 	}
 	if list := s.toName(); len(list) > 0 {
-		f.add("name_the_lot", agentformat.Info, "%d lot%s must be named in a sale%s%s", len(list), reply.Plural(len(list)), f.why(", or the account's method sells another first"), f.namedLots(list))
+		f.add("name_the_lot", agentformat.Info, "%d lot%s must be named in a sale%s%s", len(list), reply.Plural(len(list)), f.why(", or the account's method sells another first")+f.more(" (not needed if all shares of it there are sold together)"), f.namedLots(list))
 	}
+}
+
+// addWindows says what must not be bought for the sake of losses that are taken already.
+func (f *flags) addWindows(windows []Window) {
+	n := len(windows)
+	if n == 0 {
+		return
+	}
+	var names []string
+	for _, w := range windows[:min(n, f.names)] {
+		names = append(names, fmt.Sprintf("%s through %s", reply.ShortTicker(w.Ticker), w.Until))
+	}
+	if len(names) == 0 {
+		f.add("window_open", agentformat.Warning, "Recent losses of %d ticker%s can be washed", n, reply.Plural(n))
+		return
+	}
+	f.add("window_open", agentformat.Warning, "No purchase of%s: it would wash a loss taken already", strings.TrimPrefix(reply.Listed(names, n), ":"))
 }
 
 // addDoubts says what is not known.
@@ -158,7 +218,7 @@ func (f *flags) addDoubts(s Snapshot) {
 	}
 	f.addPrices(c)
 	if n := len(c.unknown); n > 0 {
-		f.add("unknown_cost", agentformat.Warning, "Nothing says what some shares of %d ticker%s cost%s", n, reply.Plural(n), f.named(c.unknown))
+		f.add("unknown_cost", agentformat.Warning, "Nothing says what some shares of %d ticker%s cost%s%s", n, reply.Plural(n), f.named(c.unknown), f.how(" — "+reply.HowToPrice))
 	}
 	if n := len(c.unreconciled); n > 0 {
 		f.add("unreconciled", agentformat.Warning, "The broker reports other quantities of %d ticker%s%s", n, reply.Plural(n), f.named(c.unreconciled))

@@ -88,6 +88,7 @@ type Result struct {
 	Unreconciled         []Mismatch         `json:"unreconciled"`
 	ProblemCount         int                `json:"problem_count"`
 	Problems             []Problem          `json:"problems"` // the first few
+	OpenWindows          []Window           `json:"open_windows"`
 	reply.Unread
 	Disclaimer string `json:"disclaimer"`
 
@@ -225,6 +226,12 @@ type Problem struct {
 	Text    string         `json:"text"`
 }
 
+// A Window is a ticker of which a purchase would wash a loss that is taken already, up to a day.
+type Window struct {
+	Ticker string         `json:"ticker"`
+	Until  portfolio.Date `json:"until"` // the last such day
+}
+
 // Failed is the result of an analysis that failed.
 func Failed(err error) *Result {
 	r := newResult()
@@ -242,6 +249,7 @@ func newResult() *Result {
 		UnknownCost:      []string{},
 		Unreconciled:     []Mismatch{},
 		Problems:         []Problem{},
+		OpenWindows:      []Window{},
 		Unread:           reply.NewUnread(nil, portfolio.Date{}, nil),
 		Disclaimer:       reply.Disclaimer,
 	}
@@ -273,6 +281,7 @@ func Suggest(in Input) *Result {
 		h.findCandidates(r)
 	}
 	r.Realized = h.realized()
+	r.OpenWindows = h.windows()
 	r.Netting = r.netting()
 	r.ProblemCount = len(in.Book.Problems)
 	for _, p := range in.Book.Problems[:min(len(in.Book.Problems), reply.MaxProblems)] {

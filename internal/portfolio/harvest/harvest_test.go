@@ -403,5 +403,5 @@ func TestUnknownCost(t *testing.T) {
 	`, `
 		SLV 25.5
 	`))
-	wantFlag(t, r, agentformat.Flag{Name: "unknown_cost", Severity: agentformat.Warning, Message: "Nothing says what some shares of 1 ticker cost: SLV"})
+	wantFlag(t, r, agentformat.Flag{Name: "unknown_cost", Severity: agentformat.Warning, Message: "Nothing says what some shares of 1 ticker cost: SLV — get cost and purchase day from the old broker; import TRANSFER_IN with price and note lot:DATE in its place"})
 }

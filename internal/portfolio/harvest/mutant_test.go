@@ -15,6 +15,8 @@ func TestMutants(t *testing.T) {
 		{Name: "all is covered beside an unread row", File: "unread.go", Old: "if r.UnreadRowCount > 0 || len(r.UnknownCost) > 0 {", New: "if len(r.UnknownCost) > 0 {"},
 		{Name: "all positions are covered beside shares in no lot", File: "unread.go", Old: "if r.UnreadRowCount > 0 || len(r.UnknownCost) > 0 {", New: "if r.UnreadRowCount > 0 {"},
 		{Name: "that there is no loss is said beside an unread row", File: "flags.go", Old: "case s.UnreadRowCount > 0:", New: "case s.UnreadRowCount < 0:"},
+		{Name: "a row and its copies are several", File: "../reply/unread.go", Old: "u.UnreadRowCount = len(seen)", New: "u.UnreadRowCount = len(rows)"},
+		{Name: "a row without a ticker is of those that it may be of", File: "../reply/unread.go", Old: "row.Symbol == \"\" || row.Original > 0 && all[row.Original-1].Symbol == \"\"", New: "row.Symbol == \"\""},
 		{Name: "the coverage is rounded up", File: "unread.go", Old: "math.Floor(pct*10+grain)", New: "math.Ceil(pct*10-grain)"},
 	}))
 }
@@ -39,5 +41,18 @@ func TestMutantsOfToday(t *testing.T) {
 		{Name: "all is washed though a part is not", File: "snapshot.go", Old: "&& r.IfAllSold.Allowed.IsZero()", New: "&& !r.AsOf.IsZero()"},
 		{Name: "a loss at an old price is like any other", File: "candidates.go", Old: "c.StalePrice = h.stale(bar)", New: "c.StalePrice = false"},
 		{Name: "an unread row is missing history", File: "flags.go", Old: "if s.caveats.unread == 0 {", New: "if s.caveats.unread >= 0 {"},
+	}))
+}
+
+// So are lots and purchases that an agent is not told of.
+func TestMutantsOfWhatIsTold(t *testing.T) {
+	mutant.All(t, mutant.By("^TestLotsOmittedAreTold$|^TestWashedByTheMost$|^TestOpenWindows$|^TestAnotherLossIsSoldFirst$", []mutant.Mutant{
+		{Name: "nobody is told how to see the other lots", File: "reply.go", Old: "snapshot = snapshot.toAgent()", New: "snapshot.shown += 0"},
+		{Name: "lots are named that are not shown", File: "offer.go", Old: "range s.Lots[:s.shown]", New: "range s.Lots"},
+		{Name: "any purchase is the one that washes", File: "offer.go", Old: "most == nil || w.Loss.Cmp(most.Loss) > 0", New: "most == nil"},
+		{Name: "an unsettled purchase washes", File: "offer.go", Old: "!w.Unsettled && (", New: "(w.Unsettled || !w.Unsettled) && ("},
+		{Name: "that nothing is lost for good is not said", File: "offer.go", Old: "if c.Disallowed.Sign() > 0 {", New: "if c.Permanent.Sign() > 0 {"},
+		{Name: "a window is as open as the first sale's", File: "wash.go", Old: "last.After(until[d.Symbol])", New: "until[d.Symbol].IsZero() && !last.IsZero()"},
+		{Name: "windows are told beside candidates alone", File: "flags.go", Old: "f.addNoCandidates(s)\n\t\tf.addWindows(s.caveats.open)\n", New: "f.addNoCandidates(s)\n"},
 	}))
 }

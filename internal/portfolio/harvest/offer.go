@@ -19,17 +19,41 @@ type Offer struct {
 	Shares       float64        `json:"shares"`
 	Loss         float64        `json:"loss"`
 	Term         string         `json:"term"`
-	Disallowed   float64        `json:"disallowed"` // of the loss, if it is sold now
-	Permanent    float64        `json:"permanently_disallowed,omitempty"`
-	NoBuyUntil   portfolio.Date `json:"no_buy_until"`            // the first day on which a purchase is free
-	WashFreeFrom portfolio.Date `json:"wash_free_from,omitzero"` // the first day on which nothing bought so far washes the sale
-	NameTheLot   bool           `json:"name_the_lot,omitempty"`  // or the account sells another one first
+	Disallowed   float64        `json:"disallowed"`                       // of the loss, if it is sold now
+	Permanent    *float64       `json:"permanently_disallowed,omitempty"` // of what is disallowed, if anything is
+	NoBuyUntil   portfolio.Date `json:"no_buy_until"`                     // the first day on which a purchase is free
+	WashFreeFrom portfolio.Date `json:"wash_free_from,omitzero"`          // the first day on which nothing bought so far washes the sale
+	NameTheLot   bool           `json:"name_the_lot,omitempty"`           // or the account sells another one first
 	// Reinvestment is the first day on which a dividend is expected to buy, and so to wash a part of the loss.
 	Reinvestment portfolio.Date `json:"reinvestment_expected,omitzero"`
+	// WashedBy is the purchase that washes the most of it, if any does.
+	WashedBy *Washer `json:"washed_by,omitempty"`
 	// StalePrice is the day of the price, if it is old: the loss is not known.
 	StalePrice portfolio.Date `json:"stale_price_of,omitzero"`
 
 	first *First
+}
+
+// A Washer is a purchase that washes a loss.
+type Washer struct {
+	Account string         `json:"account"`
+	Bought  portfolio.Date `json:"bought"`
+	Shares  float64        `json:"shares"`
+}
+
+// washer is the purchase that washes the most, and the first of those that wash alike. What the law does not
+// say for sure is none.
+func washer(washes []reply.Wash) *Washer {
+	var most *reply.Wash
+	for i := range washes {
+		if w := &washes[i]; !w.Unsettled && (most == nil || w.Loss.Cmp(most.Loss) > 0) {
+			most = w
+		}
+	}
+	if most == nil {
+		return nil
+	}
+	return &Washer{most.Account, most.Bought, agentformat.Number(most.Quantity)}
 }
 
 // maxOffers is how many are sent.
@@ -42,8 +66,11 @@ func offers(candidates []Candidate) []Offer {
 		list[i] = Offer{
 			Ticker: tickerName(c.Ticker), Account: c.Account, Acquired: c.Acquired,
 			Shares: agentformat.Number(c.Quantity), Loss: agentformat.Number(c.UnrealizedLoss), Term: cmp.Or(c.Term, "unknown"),
-			Disallowed: agentformat.Number(c.Disallowed), Permanent: agentformat.Number(c.Permanent),
+			Disallowed: agentformat.Number(c.Disallowed), WashedBy: washer(c.Washes),
 			NoBuyUntil: c.NoBuyUntil, WashFreeFrom: c.WashFreeFrom, NameTheLot: c.SoldFirst != nil, first: c.SoldFirst,
+		}
+		if c.Disallowed.Sign() > 0 {
+			list[i].Permanent = new(agentformat.Number(c.Permanent))
 		}
 		for _, p := range c.Projected {
 			if list[i].Reinvestment.IsZero() || p.Date.Before(list[i].Reinvestment) {
@@ -61,13 +88,19 @@ func offers(candidates []Candidate) []Offer {
 func (o Offer) sent() Offer {
 	o.Ticker, o.Account = reply.ShortTicker(o.Ticker), reply.ShortAccount(o.Account)
 	o.Shares, o.Loss = reply.Short(o.Shares, 6), reply.Short(o.Loss, 2)
-	o.Disallowed, o.Permanent = reply.Short(o.Disallowed, 2), reply.Short(o.Permanent, 2)
+	o.Disallowed = reply.Short(o.Disallowed, 2)
+	if o.Permanent != nil {
+		o.Permanent = new(reply.Short(*o.Permanent, 2))
+	}
+	if w := o.WashedBy; w != nil {
+		o.WashedBy = &Washer{reply.ShortAccount(w.Account), w.Bought, reply.Short(w.Shares, 6)}
+	}
 	return o
 }
 
-// toName are the offers whose lot a sale has to name.
+// toName are those of the offers that are shown whose lot a sale has to name.
 func (s Snapshot) toName() (list []Offer) {
-	for _, o := range s.Lots {
+	for _, o := range s.Lots[:s.shown] {
 		if o.NameTheLot {
 			list = append(list, o)
 		}

@@ -68,7 +68,10 @@ func Reply(result *Result, params Params, file agentformat.File) reply.Reply {
 		result = Failed(err)
 	}
 	snapshot := result.Snapshot()
-	snapshot.inline = file.Path == "" && file.Err == nil
+	snapshot.inline, snapshot.filed = file.Path == "" && file.Err == nil, file.Path != ""
+	if params.Format == reply.FormatAgent {
+		snapshot = snapshot.toAgent()
+	}
 	return reply.New(params.Format, result.Status, result.Error, snapshot, file, func(told reply.FileKeys) any {
 		switch params.Format {
 		case reply.FormatFull:

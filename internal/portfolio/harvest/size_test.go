@@ -135,9 +135,11 @@ func TestAgentReplyIsBounded(t *testing.T) {
 			Candidate{
 				Ticker: s, UnrealizedLoss: huge, HoldingPeriod: "short_term", Account: strings.Repeat("\"&", 32), Acquired: worst.AsOf, Quantity: huge.Neg(),
 				Term: lots.ShortTerm, Sale: Sale{huge.Neg(), huge.Neg(), huge.Neg(), huge}, NoBuyUntil: worst.AsOf, WashFreeFrom: worst.AsOf,
+				Washes:    []reply.Wash{{Purchase: reply.Purchase{Account: strings.Repeat("\"&", 32), Ticker: s, Bought: worst.AsOf}, Quantity: huge.Neg(), Loss: huge.Neg()}},
 				SoldFirst: &First{Acquired: worst.AsOf, AtAGain: true}, StalePrice: true, PriceDate: worst.AsOf,
 				Projected: []Reinvestment{{strings.Repeat("\"&", 32), s, worst.AsOf}},
 			})
+		worst.OpenWindows = append(worst.OpenWindows, Window{s, worst.AsOf})
 		worst.UnknownCost = append(worst.UnknownCost, s)
 		worst.WashSaleWarnings = append(worst.WashSaleWarnings, Warning{Ticker: s})
 		worst.MissingPrices = append(worst.MissingPrices, s)
@@ -145,7 +147,7 @@ func TestAgentReplyIsBounded(t *testing.T) {
 		worst.Unreconciled = append(worst.Unreconciled, Mismatch{Ticker: s})
 	}
 	worst.UnreadRowCount, worst.Unassigned, worst.UnassignedAccounts = 1e9, 1e8, worst.UnknownCost
-	worst.UnreadTickers = worst.UnknownCost
+	worst.UnreadTickers, worst.MayBeOf = worst.UnknownCost, worst.UnknownCost[250:]
 	washed := *worst
 	washed.IfAllSold.Allowed = portfolio.Decimal{}
 	failed := Failed(errors.New(strings.Repeat("<&\x00\u202e\"\\é", 10_000)))
@@ -163,7 +165,7 @@ func TestAgentReplyIsBounded(t *testing.T) {
 			warnings++
 		}
 	}
-	if warnings != 13 {
+	if warnings != 14 {
 		t.Errorf("%d warnings", warnings)
 	}
 	s := worst.Snapshot().Capped()

@@ -57,6 +57,8 @@ type Snapshot struct {
 
 	caveats caveats
 	inline  bool // no file is told of beside it, so that there is more room
+	filed   bool // a file has all of it
+	shown   int  // lots that are shown beside the flags: all, or fewer in a reply to an agent
 }
 
 // A Ticker is the candidates of one ticker.
@@ -87,6 +89,7 @@ type caveats struct {
 	unread       int            // positions of a ticker with an unread row
 	unknown      []string       // tickers of which some shares are in no lot
 	unreconciled []string       // tickers
+	open         []Window
 	problems     int
 }
 
@@ -144,11 +147,12 @@ func (r *Result) Snapshot() Snapshot {
 	for _, w := range r.WashSaleWarnings {
 		s.WashSaleTickers = append(s.WashSaleTickers, tickerName(w.Ticker))
 	}
+	s.shown = len(s.Lots)
 	s.WashSaleTickerCount = len(s.WashSaleTickers)
 	s.caveats = r.caveats()
 	s.unreadTold = newUnreadTold(r.Unread)
 	if s.DisallowedIfSold > 0 || slices.ContainsFunc(s.Lots, func(o Offer) bool { return o.Disallowed > 0 }) {
-		s.DisallowedNote = "in lots: if that lot alone is sold; disallowed_if_sold: all sold together"
+		s.DisallowedNote = "in lots: if that lot alone is sold; disallowed_if_sold: all sold together; what is not for good moves to the basis of the replacement"
 	}
 	s.AccountID = reply.CompletedAccount(r.asked, r.AccountID)
 	s.Verdict = s.verdict() + s.unreadVerdict()
@@ -170,7 +174,7 @@ func (r *Result) caveats() caveats {
 		filtered: r.Metadata.LotsFiltered, filteredLoss: agentformat.Number(r.Metadata.LossFiltered),
 		uncertain: r.Metadata.PositionsUncertain,
 		permanent: agentformat.Number(r.IfAllSold.Permanent), unsettled: agentformat.Number(r.IfAllSold.Unsettled),
-		missing: r.MissingPrices, unknown: r.UnknownCost, unreconciled: unreconciledTickers(r.Unreconciled), problems: r.ProblemCount,
+		missing: r.MissingPrices, unknown: r.UnknownCost, unreconciled: unreconciledTickers(r.Unreconciled), problems: r.ProblemCount, open: r.OpenWindows,
 	}
 	if r.MinLoss != nil {
 		c.minLoss = strings.TrimSuffix("$"+r.MinLoss.Cents(), ".00")
@@ -300,7 +304,7 @@ func (s Snapshot) Capped() Snapshot {
 	for i, ticker := range s.WashSaleTickers {
 		s.WashSaleTickers[i] = reply.ShortTicker(ticker)
 	}
-	s.Lots = slices.Clone(lots[:min(len(lots), maxOffers)])
+	s.Lots = slices.Clone(lots[:min(s.shown, maxOffers)])
 	for i, o := range s.Lots {
 		s.Lots[i] = o.sent()
 	}
@@ -314,9 +318,24 @@ func (s Snapshot) Capped() Snapshot {
 	}
 }
 
+// toAgent is the snapshot whose flags know which lots are shown: as many as there is room for beside what flags
+// say then.
+func (s Snapshot) toAgent() Snapshot {
+	for s.shown = min(s.shown, maxOffers); len(s.Capped().Lots) < s.shown; {
+		s.shown--
+	}
+	return s
+}
+
 // shrink takes one from a list, from the one that an agent misses least as it is now, and in the end what
-// only explains.
+// only explains; what washes a lot goes before all.
 func (s *Snapshot) shrink() bool {
+	for i := range slices.Backward(s.Lots) {
+		if s.Lots[i].WashedBy != nil {
+			s.Lots[i].WashedBy = nil
+			return true
+		}
+	}
 	switch top, wash, offered := len(s.TopCandidates), len(s.WashSaleTickers), len(s.Lots); {
 	case offered > 5, offered > 2 && wash <= 1 && top <= 3, offered > 0 && wash <= 1 && top <= 1:
 		s.Lots = s.Lots[:offered-1]

@@ -30,9 +30,12 @@ func TestAnotherLossIsSoldFirst(t *testing.T) {
 	}
 	wantFlag(t, r, agentformat.Flag{
 		Name: "name_the_lot", Severity: agentformat.Info,
-		Message: "1 lot must be named in a sale, or the account's method sells another first: NKE in home of 2026-11-06 (first: that of 2025-08-04)",
+		Message: "1 lot must be named in a sale, or the account's method sells another first (not needed if all shares of it there are sold together): NKE in home of 2026-11-06 (first: that of 2025-08-04)",
 	})
-	if !strings.Contains(text, `"disallowed_note":"in lots: if that lot alone is sold; disallowed_if_sold: all sold together"`) {
+	if !strings.Contains(text, `"disallowed":660,"permanently_disallowed":0,`) || !strings.Contains(text, `"washed_by":{"account":"home","bought":"2026-11-06","shares":30}`) {
+		t.Error(text)
+	}
+	if !strings.Contains(text, `"disallowed_note":"in lots: if that lot alone is sold; disallowed_if_sold: all sold together; what is not for good moves to the basis of the replacement"`) {
 		t.Error(text)
 	}
 	if !r.Candidates[1].FIFOReaches || r.Summary().Candidates[0].NameTheLot || !r.Summary().Candidates[1].NameTheLot {
@@ -144,6 +147,6 @@ func TestUnknownCostIsSoldFirst(t *testing.T) {
 	}
 	wantFlag(t, r, agentformat.Flag{
 		Name: "name_the_lot", Severity: agentformat.Info,
-		Message: "1 lot must be named in a sale, or the account's method sells another first: VTI in home of 2026-05-05 (first: shares of unknown cost)",
+		Message: "1 lot must be named in a sale, or the account's method sells another first (not needed if all shares of it there are sold together): VTI in home of 2026-05-05 (first: shares of unknown cost)",
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/jsontext"
@@ -44,15 +46,23 @@ func (r *Result) capCoverage() {
 type unreadTold struct {
 	UnreadRowCount int      `json:"unread_row_count,omitempty"`
 	UnreadTickers  []string `json:"unread_tickers,omitempty"`
-	tickers        int
+	tickers        int      // that rows name
 	unassigned     int
+	named          []string
+	mayBeOf        []string // withheld, since rows without a ticker may be of them
 	accounts       []string // of those that name no ticker
 }
 
 func newUnreadTold(u reply.Unread) unreadTold {
-	told := unreadTold{UnreadRowCount: u.UnreadRowCount, UnreadTickers: u.UnreadTickers, tickers: len(u.UnreadTickers), unassigned: u.Unassigned}
+	told := unreadTold{UnreadRowCount: u.UnreadRowCount, UnreadTickers: u.UnreadTickers, unassigned: u.Unassigned, mayBeOf: u.MayBeOf}
+	for _, ticker := range u.UnreadTickers {
+		if _, only := slices.BinarySearch(u.MayBeOf, ticker); !only {
+			told.named = append(told.named, ticker)
+		}
+	}
+	told.tickers = len(told.named)
 	for _, account := range u.UnassignedAccounts {
-		told.accounts = append(told.accounts, cmp.Or(account, "not said"))
+		told.accounts = append(told.accounts, cmp.Or(account, "an unnamed account"))
 	}
 	return told
 }
@@ -81,17 +91,25 @@ func (u unreadTold) unreadVerdict() (text string) {
 // addUnread says of what nothing is advised, and why.
 func (f *flags) addUnread(u unreadTold) {
 	if n := u.UnreadRowCount - u.unassigned; n > 0 {
-		f.add(reply.UnreadFlag, agentformat.Warning, "%d row%s of %d ticker%s could not be read%s — no advice on %s until %s settled%s",
-			n, reply.Plural(n), u.tickers, reply.Plural(u.tickers), f.named(u.UnreadTickers), reply.Word(u.tickers, "it", "them"), reply.Word(n, "it is", "they are"), f.why(" (`portfolio unread`)"))
+		f.add(reply.UnreadFlag, agentformat.Warning, "%d row%s of %d ticker%s could not be read%s — no advice on %s%s",
+			n, reply.Plural(n), u.tickers, reply.Plural(u.tickers), f.named(u.named), reply.Word(u.tickers, "it", "them"), f.how(": "+reply.HowToSettle(n)))
 	}
 	if n := u.unassigned; n > 0 {
-		f.add(reply.UnassignedFlag, agentformat.Warning, "%d row%s without a ticker could not be read — any position of the account may be affected%s%s",
-			n, reply.Plural(n), f.why(": see `portfolio unread`"), f.namedAccounts(u.accounts))
+		affected := "any position of the account may be affected"
+		if of := len(u.mayBeOf); of > 0 {
+			affected = fmt.Sprintf("%d ticker%s withheld%s%s", of, reply.Plural(of), f.why(", since "+reply.Word(n, "it", "they")+" may be of "+reply.Word(of, "it", "them")), f.named(u.mayBeOf))
+		}
+		how := "; " + reply.HowToSettle(n)
+		if u.tickers > 0 {
+			how = "" // as of the others
+		}
+		f.add(reply.UnassignedFlag, agentformat.Warning, "%d unread row%s%s %s no ticker — %s%s",
+			n, reply.Plural(n), f.ofAccounts(u.accounts), reply.Word(n, "names", "name"), affected, f.how(how))
 	}
 }
 
-// namedAccounts writes a few accounts and the number of the others.
-func (f *flags) namedAccounts(accounts []string) string {
+// ofAccounts writes a few accounts and the number of the others: " of A, B + 2 more".
+func (f *flags) ofAccounts(accounts []string) string {
 	var names []string
 	for _, account := range accounts[:min(len(accounts), f.names)] {
 		names = append(names, reply.ShortAccount(account))
@@ -99,7 +117,7 @@ func (f *flags) namedAccounts(accounts []string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return "; account" + reply.Listed(names, len(accounts))
+	return " of" + strings.TrimPrefix(reply.Listed(names, len(accounts)), ":")
 }
 
 // A summary has so many of the rows, in so many bytes of JSON each.
@@ -117,6 +135,7 @@ func shortUnread(u reply.Unread) reply.Unread {
 	}
 	u.UnreadRows = rows
 	u.UnreadTickers = u.UnreadTickers[:min(len(u.UnreadTickers), maxSummary)]
+	u.MayBeOf = u.MayBeOf[:min(len(u.MayBeOf), maxSummary)]
 	u.UnassignedAccounts = u.UnassignedAccounts[:min(len(u.UnassignedAccounts), maxSummaryUnread)]
 	return u
 }
@@ -131,7 +150,7 @@ func (m *markdown) unread(r *Result) {
 	for _, row := range r.UnreadRows[:min(len(r.UnreadRows), maxReport)] {
 		m.row("- %s: %s", plain(row.Where()), plain(row.Reason))
 	}
-	if more := r.UnreadRowCount - min(len(r.UnreadRows), maxReport); more > 0 {
+	if more := max(r.UnreadRowCount, len(r.UnreadRows)) - min(len(r.UnreadRows), maxReport); more > 0 {
 		m.row("- %d more: `portfolio unread` lists them.", more)
 	}
 	m.row("")

@@ -53,13 +53,13 @@ func TestUnreadRow(t *testing.T) {
 		t.Errorf("%+v, %v", m, r.DataCoveragePct)
 	}
 	want := reply.Unread{
-		UnreadRowCount: 1, UnreadTickers: []string{"GONE"}, UnassignedAccounts: []string{},
+		UnreadRowCount: 1, UnreadTickers: []string{"GONE"}, MayBeOf: []string{}, UnassignedAccounts: []string{},
 		UnreadRows: []reply.UnreadRow{{Ticker: "GONE", Account: "ira", Date: dayOf("2026-02-03"), Reason: "a merger; write it as MERGER"}},
 	}
 	if diff := cmp.Diff(want, r.Unread, cmp.Comparer(func(a, b portfolio.Date) bool { return a == b })); diff != "" {
 		t.Error(diff)
 	}
-	wantFlag(t, r, agentformat.Flag{Name: "unread_rows", Severity: agentformat.Warning, Message: "1 row of 1 ticker could not be read: GONE — no advice on it until it is settled (`portfolio unread`)"})
+	wantFlag(t, r, agentformat.Flag{Name: "unread_rows", Severity: agentformat.Warning, Message: "1 row of 1 ticker could not be read: GONE — no advice on it: import what it did as CSV (if anything), then settle it: `portfolio unread`"})
 	wantNoFlag(t, r, "unread_rows_no_ticker")
 	if want := "$200 harvestable losses across 1 lots (100% long-term), 67% data coverage, unread rows on 1 ticker"; r.Snapshot().Verdict != want {
 		t.Errorf("%s", r.Snapshot().Verdict)
@@ -92,7 +92,7 @@ func TestUnreadRowWithoutTicker(t *testing.T) {
 		t.Errorf("%+v, %v", r.Metadata, r.DataCoveragePct)
 	}
 	wantFlag(t, r, agentformat.Flag{Name: "unread_rows_no_ticker", Severity: agentformat.Warning,
-		Message: "3 rows without a ticker could not be read — any position of the account may be affected: see `portfolio unread`; account: not said, home"})
+		Message: "3 unread rows of an unnamed account, home name no ticker — any position of the account may be affected; import what they did as CSV (if anything), then settle them: `portfolio unread`"})
 	wantNoFlag(t, r, "unread_rows")
 	if verdict := r.Snapshot().Verdict; !strings.HasSuffix(verdict, ", 99% data coverage, 3 unread rows without a ticker") {
 		t.Error(verdict)
@@ -120,7 +120,7 @@ func TestUnreadAndNoCandidates(t *testing.T) {
 	}
 	in := input(t, "", "")
 	in.Unread = []portfolio.Unread{notRead("", "home", "X")}
-	wantFlag(t, suggest(in), agentformat.Flag{Name: "unread_rows", Severity: agentformat.Warning, Message: "1 row of 1 ticker could not be read: X — no advice on it until it is settled (`portfolio unread`)"})
+	wantFlag(t, suggest(in), agentformat.Flag{Name: "unread_rows", Severity: agentformat.Warning, Message: "1 row of 1 ticker could not be read: X — no advice on it: import what it did as CSV (if anything), then settle it: `portfolio unread`"})
 }
 
 // Whatever the portfolio: a ticker with an unread row is no candidate and counts in no coverage, in
@@ -240,5 +240,30 @@ func TestCoverageIsRoundedDown(t *testing.T) {
 		if got := roundedDown(pct); got != want {
 			t.Errorf("%v became %v, want %v", pct, got, want)
 		}
+	}
+}
+
+// A row counts once, whatever it may be of. One without a ticker tells its account and what it withholds.
+func TestUnreadRowCountsOnce(t *testing.T) {
+	in := input(t, lossesOfThree, "GONE 20\nKEPT 10\nWIN 10")
+	copied := func(place int, ticker string) portfolio.Unread {
+		row := notRead("2026-02-03", "home", ticker)
+		row.Original = place
+		return row
+	}
+	in.Unread = []portfolio.Unread{notRead("2026-02-03", "home", ""), notRead("2026-02-03", "home", "OLD"), copied(1, "GONE"), copied(1, "OLD"), copied(2, "KEPT")}
+	r := suggest(in)
+	if r.UnreadRowCount != 2 || r.Unassigned != 1 || len(r.Candidates) != 0 || len(r.UnreadRows) != 4 {
+		t.Errorf("%+v", r.Unread)
+	}
+	if diff := cmp.Diff([][]string{{"GONE", "KEPT", "OLD"}, {"GONE"}, {"home"}}, [][]string{r.UnreadTickers, r.MayBeOf, r.UnassignedAccounts}); diff != "" {
+		t.Error(diff)
+	}
+	wantFlag(t, r, agentformat.Flag{Name: "unread_rows", Severity: agentformat.Warning,
+		Message: "1 row of 2 tickers could not be read: KEPT, OLD — no advice on them: import what it did as CSV (if anything), then settle it: `portfolio unread`"})
+	wantFlag(t, r, agentformat.Flag{Name: "unread_rows_no_ticker", Severity: agentformat.Warning,
+		Message: "1 unread row of home names no ticker — 1 ticker withheld, since it may be of it: GONE"})
+	if verdict := r.Snapshot().Verdict; !strings.HasSuffix(verdict, ", unread rows on 2 tickers, 1 unread row without a ticker") {
+		t.Error(verdict)
 	}
 }

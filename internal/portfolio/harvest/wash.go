@@ -81,6 +81,25 @@ func (s *Sale) add(w lots.Wash) {
 	s.Disallowed = s.Disallowed.Add(w.Loss)
 }
 
+// windows are those that are open, the last to close first.
+func (h *harvester) windows() []Window {
+	until := map[string]portfolio.Date{}
+	for i := range h.Book.Disposals {
+		d := &h.Book.Disposals[i]
+		if last := d.OpenUntil(h.AsOf); last.After(until[d.Symbol]) {
+			until[d.Symbol] = last
+		}
+	}
+	list := []Window{}
+	for ticker, last := range until {
+		list = append(list, Window{ticker, last})
+	}
+	slices.SortFunc(list, func(a, b Window) int {
+		return cmp.Or(b.Until.Compare(a.Until), strings.Compare(a.Ticker, b.Ticker))
+	})
+	return list
+}
+
 // projections are the reinvestments to be expected within 30 days, in any account, that would wash
 // a sale of a symbol today.
 func (h *harvester) projections() map[string][]Reinvestment {

@@ -8,6 +8,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/portfolio/reply"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/signalbox-dev/signalbox/agentformat"
 	"github.com/signalbox-dev/signalbox/internal/portfolio"
@@ -185,7 +186,7 @@ func TestFIFOReaches(t *testing.T) {
 		// Either method sells another lot first than one of the two that are offered.
 		named := map[string]string{"home": "SLV in home of 2025-04-10 (first: that of 2025-01-10)", "high": "SLV in high of 2025-01-10 (first: that of 2025-04-10)"}[account]
 		wantFlag(t, r, agentformat.Flag{
-			Name: "name_the_lot", Severity: agentformat.Info, Message: "1 lot must be named in a sale, or the account's method sells another first: " + named,
+			Name: "name_the_lot", Severity: agentformat.Info, Message: "1 lot must be named in a sale, or the account's method sells another first (not needed if all shares of it there are sold together): " + named,
 		})
 	}
 }
@@ -257,4 +258,28 @@ func TestProjectsIdenticalSymbols(t *testing.T) {
 	if p := r.Candidates[0].Projected; len(p) != 1 || p[0].Account != "high" || p[0].Ticker != "GOOGL" || p[0].Date != dayOf("2026-11-20") {
 		t.Errorf("%+v", p)
 	}
+}
+
+// A loss that is taken already can still be washed: what must not be bought is told, candidates or none.
+func TestOpenWindows(t *testing.T) {
+	const sold = `
+		2026-01-10 home BUY AMZN 10 30
+		2026-11-01 home SELL AMZN 5 20
+		2026-11-05 home SELL AMZN 5 20
+		2026-01-10 home BUY KO 10 30
+		2026-10-14 home SELL KO 10 20
+		2026-01-10 home BUY OLD 10 30
+		2026-10-13 home SELL OLD 10 20
+		2026-01-10 home BUY WON 10 30
+		2026-11-05 home SELL WON 10 40
+	`
+	for _, more := range []string{"", "2026-01-10 home BUY SLV 10 30", "2026-01-10 home BUY SLV 10 10"} {
+		r := suggest(input(t, sold+more, "SLV 20"))
+		if diff := cmp.Diff([]Window{{"AMZN", dayOf("2026-12-05")}, {"KO", dayOf("2026-11-13")}}, r.OpenWindows, cmpopts.EquateComparable(portfolio.Date{})); diff != "" {
+			t.Error(diff)
+		}
+		wantFlag(t, r, agentformat.Flag{Name: "window_open", Severity: agentformat.Warning,
+			Message: "No purchase of AMZN through 2026-12-05, KO through 2026-11-13: it would wash a loss taken already"})
+	}
+	wantNoFlag(t, suggest(input(t, "2026-01-10 home BUY SLV 10 30", "SLV 20")), "window_open")
 }

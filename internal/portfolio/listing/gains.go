@@ -36,15 +36,6 @@ type Gain struct {
 	lots.Disposal `json:"-"`
 }
 
-// OpenUntil is the last day on which a purchase still takes something of a loss away, if that day has
-// not passed.
-func OpenUntil(d lots.Disposal, asOf portfolio.Date) portfolio.Date {
-	if last := d.Sold.Add(lots.WashDays); d.Gain().Add(d.Disallowed).Sign() < 0 && !last.Before(asOf) {
-		return last
-	}
-	return portfolio.Date{}
-}
-
 // Gains are the rows that are asked for, by the day of their sale.
 func (in Input) Gains() []Gain {
 	unread, _ := in.unreadTickers()
@@ -58,7 +49,7 @@ func (in Input) Gains() []Gain {
 			Quantity: d.Quantity, Proceeds: d.Proceeds.Money(), Basis: d.Basis.Money(), Gain: d.Gain().Money(),
 			Disallowed: d.Disallowed.Money(), Permanent: d.Permanent.Money(), Unsettled: d.Unsettled.Money(),
 			Adjusted: d.Gain().Add(d.Disallowed).Money(), Term: d.Term(),
-			Action: otherThanSale(d.Action), WindowOpenUntil: OpenUntil(d, in.AsOf), UnreadRows: unread[d.Symbol], Disposal: d,
+			Action: otherThanSale(d.Action), WindowOpenUntil: d.OpenUntil(in.AsOf), UnreadRows: unread[d.Symbol], Disposal: d,
 		})
 	}
 	return list
@@ -244,7 +235,7 @@ func (s GainsSnapshot) Flags() []agentformat.Flag {
 		return f.list
 	}
 	if n := s.UnknownCount; n > 0 {
-		f.add("unknown_cost", agentformat.Warning, "Nothing says what the shares of %d sale%s cost%s", n, reply.Plural(n), named(s.unknown))
+		f.add("unknown_cost", agentformat.Warning, "Nothing says what the shares of %d sale%s cost%s — import what is older, or: %s", n, reply.Plural(n), named(s.unknown), reply.HowToPrice)
 	}
 	f.addDoubts(s.doubts)
 	if n := len(s.open); n > 0 {

@@ -128,7 +128,7 @@ func (f *flags) add(name string, severity agentformat.Severity, format string, a
 // addDoubts says what is not known.
 func (f *flags) addDoubts(d doubts) {
 	if n := len(d.Unread); n > 0 {
-		f.add(reply.UnreadFlag, agentformat.Warning, "Some rows of %d ticker%s could not be read%s — what is listed of them may be wrong, or lacks something", n, reply.Plural(n), named(d.Unread))
+		f.add(reply.UnreadFlag, agentformat.Warning, "Some rows of %d ticker%s could not be read%s — what is listed of them may be wrong, or lacks something: %s", n, reply.Plural(n), named(d.Unread), reply.HowToSettle(2))
 	}
 	if n := d.Unassigned; n > 0 {
 		f.add(reply.UnassignedFlag, agentformat.Warning, "%d row%s that could not be read name%s no ticker — any position may be affected", n, reply.Plural(n), map[bool]string{true: "s"}[n == 1])

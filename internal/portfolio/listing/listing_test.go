@@ -181,7 +181,7 @@ func TestUnreadRowsAreTold(t *testing.T) {
 		if diff := cmp.Diff([]string{"unread_rows", "unread_rows_no_ticker"}, names(flags)); diff != "" {
 			t.Error(diff)
 		}
-		if want := "Some rows of 2 tickers could not be read: A, Z — what is listed of them may be wrong, or lacks something"; flags[0].Message != want {
+		if want := "Some rows of 2 tickers could not be read: A, Z — what is listed of them may be wrong, or lacks something: import what they did as CSV (if anything), then settle them: `portfolio unread`"; flags[0].Message != want {
 			t.Errorf("%s", flags[0].Message)
 		}
 		if want := "1 row that could not be read names no ticker — any position may be affected"; flags[1].Message != want {

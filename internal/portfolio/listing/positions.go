@@ -246,7 +246,7 @@ func (s PositionsSnapshot) Flags() []agentformat.Flag {
 	}
 	f.addDoubts(s.doubts)
 	if n := len(s.unknown); n > 0 {
-		f.add("unknown_cost", agentformat.Warning, "Nothing says what some shares of %d ticker%s cost%s", n, reply.Plural(n), named(s.unknown))
+		f.add("unknown_cost", agentformat.Warning, "Nothing says what some shares of %d ticker%s cost%s — %s", n, reply.Plural(n), named(s.unknown), reply.HowToPrice)
 	}
 	if n := len(s.unpriced); n > 0 {
 		f.add("missing_prices", agentformat.Warning, "No price for %d ticker%s%s", n, reply.Plural(n), named(s.unpriced))

@@ -124,6 +124,15 @@ func (d Disposal) Term() string {
 // Long tells whether the gain or loss is long-term.
 func (d Disposal) Long() bool { return !d.Sold.Before(d.HoldingSince.LongTermFrom()) }
 
+// OpenUntil is the last day on which a purchase still takes something of a loss away, if that day has
+// not passed.
+func (d Disposal) OpenUntil(asOf portfolio.Date) portfolio.Date {
+	if last := d.Sold.Add(WashDays); d.Gain().Add(d.Disallowed).Sign() < 0 && !last.Before(asOf) {
+		return last
+	}
+	return portfolio.Date{}
+}
+
 // A Wash is a loss that one purchase takes away.
 type Wash struct {
 	Account   string // of the purchase
