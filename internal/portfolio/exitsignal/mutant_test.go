@@ -18,6 +18,7 @@ func TestMutants(t *testing.T) {
 		{Name: "an order is given though a row was not read", File: "exitsignal.go", Old: "!verdict.Exits() || r.withheld()", New: "!verdict.Exits()"},
 		{Name: "an agent is told to sell though a row was not read", File: "unread.go", Old: "s.TradeEligible, s.RecommendedActions, s.SellQuantity, s.Tax = false, []Action{}, 0, nil", New: ""},
 		{Name: "a row of another ticker withholds orders", File: "unread.go", Old: "return row.Symbol == in.Ticker", New: "return true"},
+		{Name: "a row that may be of it withholds nothing", File: "unread.go", Old: "if len(u.MayBeOf) > 0 {", New: "if len(u.MayBeOf) > 1 {"},
 		{Name: "a row without a ticker withholds orders", File: "unread.go", Old: "return len(r.UnreadTickers) > 0", New: "return r.UnreadRowCount > 0"},
 	}))
 	mutant.All(t, mutant.By("^TestUnknownCostIsTold$|^TestCutAccount$", []mutant.Mutant{
@@ -26,6 +27,7 @@ func TestMutants(t *testing.T) {
 		{Name: "a cut id is of the first account that it fits", File: "../reply/text.go", Old: "return id // it could be of two", New: "return whole"},
 	}))
 	mutant.All(t, mutant.By("^TestOrdersNameAccounts$|^TestRenamedTickerIsKnown$|^TestSurvey", []mutant.Mutant{
+		{Name: "what to do is cut off", File: "surveysnapshot.go", Old: "jsontext.ShortenMiddle(r.why(), maxWhy, whyEnd)", New: "jsontext.Shorten(r.why(), maxWhy)"},
 		{Name: "an order names no account", File: "exitsignal.go", Old: "r.RecommendedActions = plan.ByAccount(r.Position.ids()...)\n", New: ""},
 		{Name: "what another symbol became is unknown", File: "exitsignal.go", Old: "(t.Symbol == in.Ticker || t.Into == in.Ticker) &&", New: "t.Symbol == in.Ticker &&"},
 		{Name: "a check that failed is a reason to hold", File: "survey.go", Old: "if err := in.checkAll(); err != nil {", New: "if err := in.checkAll(); err != nil && in.AsOf.IsZero() && in.Shares != nil {"},

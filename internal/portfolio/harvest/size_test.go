@@ -177,6 +177,57 @@ func TestAgentReplyIsBounded(t *testing.T) {
 	}
 }
 
+// Whichever of the flags there are, an agent's reply stays small: few of them leave room for more words.
+func TestPropertyAgentReplyIsBounded(t *testing.T) {
+	longest := 0
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 3))
+		symbol := []func(int) string{plainSymbol, costlySymbol, func(i int) string { return fmt.Sprintf("S%d", i) }}[random.IntN(3)]
+		account := []string{"main", strings.Repeat("\"&", 32), strings.Repeat("W", 64)}[random.IntN(3)]
+		amount := []portfolio.Decimal{usd("-1234.56"), usd("-123456789012345678901234567890")}[random.IntN(2)]
+		r := newResult()
+		r.AsOf, r.DataCoveragePct = dayOf("2026-11-13"), []float64{10, 60, 100.0 / 3, 100}[random.IntN(4)]
+		some := func() []string {
+			var list []string
+			for i := range random.IntN(2) * random.IntN(8) {
+				list = append(list, symbol(i))
+			}
+			return list
+		}
+		for i := range random.IntN(40) {
+			c := Candidate{Ticker: symbol(i / 2), Account: account, Acquired: r.AsOf, Quantity: amount.Neg(), UnrealizedLoss: amount, Term: lots.ShortTerm, HoldingPeriod: "short_term", NoBuyUntil: r.AsOf}
+			if random.IntN(2) == 0 {
+				c.SoldFirst = &First{Acquired: r.AsOf, AtAGain: true}
+			}
+			if random.IntN(3) == 0 {
+				c.Sale, c.WashFreeFrom = Sale{amount.Neg(), amount.Neg(), amount.Neg(), amount}, r.AsOf
+				c.Washes = []reply.Wash{{Purchase: reply.Purchase{Account: account, Bought: r.AsOf}, Quantity: amount.Neg(), Loss: amount.Neg()}}
+			}
+			r.Candidates = append(r.Candidates, c)
+			r.TotalHarvestableLoss, r.ShortTermLoss = r.TotalHarvestableLoss.Add(amount), r.ShortTermLoss.Add(amount)
+		}
+		r.CandidateCount, r.ProblemCount = len(r.Candidates), random.IntN(2)
+		r.IfAllSold = []Sale{{}, {amount.Neg(), amount.Neg(), amount.Neg(), portfolio.Decimal{}}}[random.IntN(2)]
+		r.Realized = Realized{amount.Neg(), amount, random.IntN(2)}
+		r.Metadata = Metadata{PositionsAnalyzed: 100, PositionsWithLots: 10, PositionsUnread: random.IntN(3), PositionsUncertain: 3}
+		r.UnknownCost, r.MissingPrices = some(), some()
+		r.UnreadTickers = some()
+		r.MayBeOf = r.UnreadTickers[:len(r.UnreadTickers)/2]
+		r.Unassigned, r.UnassignedAccounts = len(r.MayBeOf), []string{account, account + "2"}
+		r.UnreadRowCount = len(r.UnreadTickers)
+		for _, s := range some() {
+			r.OpenWindows, r.WashSaleWarnings = append(r.OpenWindows, Window{s, r.AsOf}), append(r.WashSaleWarnings, Warning{Ticker: s})
+			r.Unreconciled, r.StalePrices = append(r.Unreconciled, Mismatch{Ticker: s}), append(r.StalePrices, Price{Ticker: s})
+		}
+		inline := jsontext.Length(Reply(r, Params{Format: reply.FormatAgent}, agentformat.File{}).Body)
+		size := max(replySize(t, r, reply.FormatAgent), inline)
+		if longest = max(longest, size); size > 3<<10 {
+			t.Errorf("%d: %d bytes, %d inline", seed, size, inline)
+		}
+	}
+	t.Logf("the longest was %d bytes", longest)
+}
+
 func BenchmarkHarvest(b *testing.B) {
 	in := largeInput(500, plainSymbol)
 	in.Book = lots.Build(in.History, in.Rules, in.AsOf)

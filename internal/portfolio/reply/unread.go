@@ -68,7 +68,7 @@ func NewUnread(all []portfolio.Unread, asOf portfolio.Date, counted func(portfol
 	for _, row := range rows {
 		known := seen[row.Original]
 		seen[row.Original] = true
-		if len(u.UnreadRows) < maxUnreadRows && !(known && row.Symbol == "") {
+		if len(u.UnreadRows) < maxUnreadRows && (!known || row.Symbol != "") {
 			u.UnreadRows = append(u.UnreadRows, UnreadRow{row.Symbol, row.Account, row.Date, jsontext.Shorten(row.Reason, maxUnreadReason)})
 		}
 		switch {
