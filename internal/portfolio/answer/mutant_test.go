@@ -20,6 +20,8 @@ func TestMutants(t *testing.T) {
 		{By: "^TestImportComparesLots$", Mutant: mutant.Mutant{Name: "a broker's lots are not compared", File: "import.go", Old: "err == nil && len(file.Lots) > 0", New: "false"}},
 		{By: "^TestUnreadUntilSettled$", Mutant: mutant.Mutant{Name: "a settled row stands in the way", File: "unread.go", Old: "if row.Settled.IsZero() {", New: "if row.ID > 0 {"}},
 		{By: "^TestUnreadUntilSettled$", Mutant: mutant.Mutant{Name: "exit signals know of no unread row", File: "service.go", Old: "if state.Unread, err = s.Unread(ctx, state.AsOf); err != nil {\n\t\treturn nil", New: "if _, err = s.Unread(ctx, state.AsOf); err != nil {\n\t\treturn nil"}},
+		{By: "^TestUnreadWithoutTicker$", Mutant: mutant.Mutant{Name: "a row counts again for a ticker that it may be of", File: "unread.go", Old: "row.Original = i + 1", New: "row.Original = 0 * i"}},
+		{By: "^TestUnreadWithoutTicker$", Mutant: mutant.Mutant{Name: "a row counts again for what a ticker became", File: "unread.go", Old: "cmp.Or(row.Original, place+1)", New: "0 * place"}},
 		{By: "^TestUnreadThatWasNotKept$", Mutant: mutant.Mutant{Name: "rows that were only counted are forgotten", File: "unread.go", Old: "if i.Unkept > 0 {", New: "if i.Unkept < 0 {"}},
 		{By: "^TestImportKeepsUnreadRows$", Mutant: mutant.Mutant{Name: "an import keeps no row that it could not read", File: "import.go", Old: ", unreadRows(result.Skipped)...)", New: ")"}},
 		{By: "^TestUnreadSpreads$", Mutant: mutant.Mutant{Name: "what became of a symbol is known", File: "unread.go", Old: "if len(became)+len(like) == 0 {", New: "if len(became) > 0 {"}},
