@@ -32,6 +32,6 @@ func TestMutants(t *testing.T) {
 		{Name: "what another symbol became is unknown", File: "exitsignal.go", Old: "(t.Symbol == in.Ticker || t.Into == in.Ticker) &&", New: "t.Symbol == in.Ticker &&"},
 		{Name: "a check that failed is a reason to hold", File: "survey.go", Old: "if err := in.checkAll(); err != nil {", New: "if err := in.checkAll(); err != nil && in.AsOf.IsZero() && in.Shares != nil {"},
 		{Name: "an error is counted as a hold", File: "survey.go", Old: "case rankError:\n\t\ts.Errors++\n", New: ""},
-		{Name: "no verdict is told as none", File: "surveysnapshot.go", Old: "case rankError:\n", New: "case rankHold:\n"},
+		{Name: "no verdict is told as none", File: "surveysnapshot.go", Old: "case rankError:\n", New: "case rankMonitor:\n"},
 	}))
 }
