@@ -79,6 +79,7 @@ func (s *Service) Unread(ctx context.Context, asOf portfolio.Date) (rows []portf
 // spread adds to rows of a symbol those of the symbols that companies made of it later: what is not
 // known of the one is not known of the others. So it is with symbols that are one for the wash-sale rule:
 // those that the settings call identical, and the old name of what was renamed, up to the end of the window.
+// A symbol has one row of others at most.
 func spread(rows []portfolio.Unread, history []portfolio.Transaction, identical [][]string) []portfolio.Unread {
 	became, was, like := map[string][]portfolio.Transaction{}, map[string][]portfolio.Transaction{}, map[string][]string{}
 	for i := range history {
@@ -98,29 +99,41 @@ func spread(rows []portfolio.Unread, history []portfolio.Transaction, identical 
 		return rows
 	}
 	all := slices.Clone(rows)
-	for place, row := range rows {
-		if row.Symbol == "" {
+	// The earliest row of a symbol reaches all that later ones do, so each symbol is reached once: a file
+	// can have many rows, and many new names.
+	order := make([]int, len(rows))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return rows[i].Date.Compare(rows[j].Date) })
+	reached := map[string]bool{}
+	for _, place := range order {
+		row := rows[place]
+		if row.Symbol == "" || reached[row.Symbol] {
 			continue
 		}
-		reached := []string{row.Symbol}
+		reached[row.Symbol] = true
+		waiting := []string{row.Symbol}
 		reach := func(symbol, how string) {
-			if !slices.Contains(reached, symbol) {
-				reached = append(reached, symbol)
-				other := row
-				other.Original = cmp.Or(row.Original, place+1)
-				other.Symbol, other.Reason = symbol, fmt.Sprintf("it is of %s, %s: %s", row.Symbol, fmt.Sprintf(how, symbol), row.Reason)
-				all = append(all, other)
+			if reached[symbol] {
+				return
 			}
+			reached[symbol] = true
+			waiting = append(waiting, symbol)
+			other := row
+			other.Original = cmp.Or(row.Original, place+1)
+			other.Symbol, other.Reason = symbol, fmt.Sprintf("it is of %s, %s: %s", row.Symbol, fmt.Sprintf(how, symbol), row.Reason)
+			all = append(all, other)
 		}
 		asked := 0 // of so many, it is known which are one with them
-		for i := 0; i < len(reached); i++ {
-			for _, t := range became[reached[i]] {
+		for i := 0; i < len(waiting); i++ {
+			for _, t := range became[waiting[i]] {
 				if !t.Date.Before(row.Date) {
 					reach(t.Into, "of which %s came")
 				}
 			}
-			for i == len(reached)-1 && asked < len(reached) {
-				symbol := reached[asked]
+			for i == len(waiting)-1 && asked < len(waiting) {
+				symbol := waiting[asked]
 				asked++
 				for _, t := range was[symbol] {
 					if !row.Date.After(t.Date.Add(lots.WashDays)) {

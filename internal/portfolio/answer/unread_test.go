@@ -245,3 +245,20 @@ func TestUnreadOfTwins(t *testing.T) {
 		}
 	}
 }
+
+// Many rows of many names that follow one another make as many rows more as there are names, at most.
+func TestSpreadIsBounded(t *testing.T) {
+	const names = 2000
+	day := portfolio.NewDate(2026, 1, 2)
+	var history []portfolio.Transaction
+	var rows []portfolio.Unread
+	for i := range names {
+		name := fmt.Sprintf("N%d", i)
+		history = append(history, portfolio.Transaction{Date: day.Add(i), Action: portfolio.Rename, Symbol: name, Into: fmt.Sprintf("N%d", i+1)})
+		rows = append(rows, portfolio.Unread{Date: day, Symbol: name}, portfolio.Unread{Date: day.Add(1), Symbol: "N0"})
+	}
+	all := spread(rows, history, nil)
+	if got, most := len(all)-len(rows), names; got > most || got == 0 {
+		t.Errorf("%d rows become %d more, want 1 to %d", len(rows), got, most)
+	}
+}
