@@ -50,8 +50,9 @@ Every signal is recorded in the ledger: of the box that runs here, or of one tha
 for the question (see --dir).
 
 With --json each chunk is an object on a line of its own, with type (content, reasoning,
-tool_call, tool_result, sources, system, error, done) and what belongs to it; the last one,
-done, has the answer with its outcome. Exit codes: 0 if the question was answered, 1 if not or
+tool_call, tool_result, signal, sources, system, error, event, done) and what belongs to it; the
+last one, done, has the answer with its outcome. A signal has what is known of signals after a
+turn, an event what happened inside: signals, budgets, loops, fallbacks, tool calls. Exit codes: 0 if the question was answered, 1 if not or
 only in part, 2 for wrong usage, 130 if interrupted.`,
 		Example: `  signalbox ask --provider anthropic --model MODEL "where are leases renewed?"
   signalbox ask --base-url http://localhost:11434/v1 --model llama3.1 "what does the README promise?"
@@ -79,7 +80,7 @@ only in part, 2 for wrong usage, 130 if interrupted.`,
 	f.StringVar(&q.tools, "tools", "", "a JSON `FILE` that names MCP servers")
 	f.StringVar(&q.tree, "tree", "", "a behaviour tree in a Lua `FILE`, in place of the built-in one (signalbox tree show)")
 	f.StringVar(&q.prompts, "prompts", "", "a `DIRECTORY` with texts in place of the built-in prompts (base.md, code.md …)")
-	f.BoolVar(&q.trace, "trace", false, "show the tree's run on standard error, tick by tick")
+	f.BoolVar(&q.trace, "trace", false, "show the tree's run on standard error, tick by tick, with signals and events")
 	return cmd
 }
 
@@ -113,7 +114,7 @@ func (a *app) ask(outer context.Context, q asking, question string) error {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, cancel := context.WithCancel(outer)
 	defer cancel()
-	v := &askView{app: a, text: a.Out, stop: cancel}
+	v := &askView{app: a, text: a.Out, stop: cancel, tracing: q.trace}
 	if a.OutTTY {
 		v.inert = &inertText{to: a.Out}
 		v.text = v.inert
@@ -122,6 +123,7 @@ func (a *app) ask(outer context.Context, q asking, question string) error {
 	if err != nil {
 		return err
 	}
+	settings.Subscribe = v.event
 	if q.trace {
 		settings.Trace = v.trace
 	}

@@ -21,6 +21,7 @@ type askView struct {
 	written bool       // something of the answer is on the present line
 	blank   int        // line ends of the answer that are held back
 	trouble string     // the last error that was shown
+	tracing bool       // what happens inside is shown too
 	book    *ledgerBook
 	stop    func() // nobody reads what is written
 	err     error
@@ -37,6 +38,24 @@ func (v *askView) note(err error) {
 type chunkJSON struct {
 	oracle.Chunk
 	Conversation string `json:"conversation,omitempty"`
+}
+
+// eventJSON is an event for programs.
+type eventJSON struct {
+	Type string `json:"type"`
+	oracle.Event
+}
+
+// event shows what the oracle tells its subscribers: always to programs, to people with the trace.
+func (v *askView) event(e oracle.Event) {
+	switch {
+	case v.JSON:
+		v.note(command.WriteJSON(v.Out, eventJSON{"event", e}))
+	case v.tracing:
+		fields, err := json.Marshal(e.Fields)
+		v.note(err)
+		v.line(command.Faint, "  * "+safetext.Escape(e.Name)+" "+shorten(string(fields)))
+	}
 }
 
 func (v *askView) chunk(c oracle.Chunk) {
@@ -59,6 +78,10 @@ func (v *askView) chunk(c oracle.Chunk) {
 			colour, word = command.Yellow, "failed"
 		}
 		v.line(colour, "  < "+safetext.Escape(c.Tool)+" "+word+": "+shorten(strings.TrimSpace(c.Text)))
+	case oracle.Signal:
+		if v.tracing {
+			v.line(command.Faint, fmt.Sprintf("  * consecutive_same_reason %d, turns_without_signal %d", c.SameReason, c.Silent))
+		}
 	case oracle.System:
 		text := c.Text
 		if before, repeated := strings.CutSuffix(text, ": "+v.trouble); repeated && v.trouble != "" {

@@ -11,6 +11,7 @@ const (
 	Reasoning  ChunkType = "reasoning"   // what the model thinks, where it tells
 	ToolCall   ChunkType = "tool_call"   // a tool is called
 	ToolResult ChunkType = "tool_result" // it gave a result, or failed
+	Signal     ChunkType = "signal"      // a turn's signal phase is over
 	Sources    ChunkType = "sources"     // what the answer rests on
 	System     ChunkType = "system"      // what the oracle itself has to say
 	Error      ChunkType = "error"       // something failed; the question goes on, or done says otherwise
@@ -28,6 +29,15 @@ type Chunk struct {
 	Bytes     int       `json:"bytes,omitempty"` // of a tool's result, of which Text is the beginning
 	Sources   []string  `json:"sources,omitempty"`
 	Answer    *Answer   `json:"answer,omitempty"` // of the last one
+
+	*SignalState // of a signal chunk
+}
+
+// SignalState is what is known of signals after a turn.
+type SignalState struct {
+	Last       map[string]any `json:"last_signal"` // this turn's as the blackboard has it; nil if it has none that is valid
+	SameReason int            `json:"consecutive_same_reason"`
+	Silent     int            `json:"turns_without_signal"`
 }
 
 // Outcome says how a question ended.

@@ -69,6 +69,7 @@ type query struct {
 	reply    model.Reply         // this turn's
 	stage    stage               // of this turn's signal phase
 	signal   agentsig.Reflection // this turn's, if it has one
+	counts   counters            // after this turn
 	turn     int
 	replies  int // how many were had
 	budget   budget

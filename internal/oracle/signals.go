@@ -80,9 +80,9 @@ func (q *query) updateSignalState(c *bt.Context) bt.Status {
 	silent, _ := c.Get(keySilent).(int)
 	previous, _ := c.Get(keyPrevSignal).(map[string]any)
 	present := signal(c)
-	n := counters{sameReason, silent}.count(previous, present)
-	c.SetGlobal(keySameReason, n.sameReason)
-	c.SetGlobal(keySilent, n.silent)
+	q.counts = counters{sameReason, silent}.count(previous, present)
+	c.SetGlobal(keySameReason, q.counts.sameReason)
+	c.SetGlobal(keySilent, q.counts.silent)
 	if present != nil {
 		before, _ := c.Get(keySignals).([]any)
 		c.SetGlobal(keySignals, append(before[:len(before):len(before)], present))
@@ -90,10 +90,15 @@ func (q *query) updateSignalState(c *bt.Context) bt.Status {
 	return bt.Success
 }
 
-// logSignal tells subscribers and the ledger of the signal.
+// logSignal tells of the turn's signal, or that there is none; subscribers and the ledger are
+// told of the signal alone.
 func (q *query) logSignal(c *bt.Context) bt.Status {
+	if !q.reach(logged) {
+		return bt.Success
+	}
 	s := signal(c)
-	if !q.reach(logged) || s == nil {
+	q.emit(Chunk{Type: Signal, Turn: q.turn, SignalState: &SignalState{s, q.counts.sameReason, q.counts.silent}})
+	if s == nil {
 		return bt.Success
 	}
 	fields, _ := s["fields"].(map[string]any)
