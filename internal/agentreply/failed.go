@@ -76,6 +76,6 @@ func (s FailedSnapshot) inRoom(bytes int) FailedSnapshot { s.room = bytes; retur
 
 // Capped is the snapshot as it is sent: it is never long.
 func (s FailedSnapshot) Capped() FailedSnapshot {
-	fit(s.room, func() int { return jsontext.Length(s) }, shorter(&s.Reason, 200))
+	s.fit(func() int { return jsontext.Length(s) }, shorter(&s.Reason, 200))
 	return s
 }

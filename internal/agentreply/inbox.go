@@ -64,7 +64,7 @@ func (s InboxSnapshot) Capped() InboxSnapshot {
 		steps = append(steps, s.NeedsYou.First[0].steps()...)
 	}
 	steps = append(steps, down(&s.NeedsYou, 0))
-	if fit(s.room, func() int { return jsontext.Length(s) }, steps...) || cut {
+	if s.fit(func() int { return jsontext.Length(s) }, steps...) || cut {
 		s.Cut = true
 	}
 	return s

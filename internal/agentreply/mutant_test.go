@@ -14,7 +14,7 @@ func TestMutants(t *testing.T) {
 		{By: "^TestRunFlags$", Mutant: mutant.Mutant{Name: "a flag is dropped", File: "facts.go", Old: "\tf.flagStalled(to)\n", New: ""}},
 		{By: "^TestRunFlags$", Mutant: mutant.Mutant{Name: "a budget is told when it is used up, and not before", File: "facts.go", Old: "const nearly = 0.8", New: "const nearly = 1.0"}},
 		{By: "^TestRunStates$", Mutant: mutant.Mutant{Name: "a state that is not known has no flag", File: "run.go", Old: "\tdefault:\n\t\tto.add(FlagUnknownState, \"the run is in a state", New: "\tcase \"\":\n\t\tto.add(FlagUnknownState, \"the run is in a state"}},
-		{By: "^TestHostile$", Mutant: mutant.Mutant{Name: "a reply is as long as it likes", File: "respond.go", Old: "for length() > room {", New: "for length() > 2*room {"}},
+		{By: "^TestHostile$", Mutant: mutant.Mutant{Name: "a reply is as long as it likes", File: "respond.go", Old: "for length() > h.room {", New: "for length() > 2*h.room {"}},
 		{By: "^TestHostile$", Mutant: mutant.Mutant{Name: "what is around a snapshot is not counted", File: "respond.go", Old: "s.inRoom(MaxReply-jsontext.Length(around)+len(\"{}\"))", New: "s.inRoom(MaxReply+0*jsontext.Length(around))"}},
 		{By: "^TestHostile$", Mutant: mutant.Mutant{Name: "a path of any length is named", File: "respond.go", Old: "case jsontext.Shorten(file.Path, maxPath) != file.Path:", New: "case len(file.Path) < 0:"}},
 		{By: "^TestHostile$", Mutant: mutant.Mutant{Name: "a flag has what strangers say", File: "facts.go", Old: "\"what agents follow was changed by somebody, so the box paused the run\")", New: "\"%s\", r.Distrust)"}},

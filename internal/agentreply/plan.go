@@ -141,7 +141,7 @@ func (s PlanSnapshot) Capped() PlanSnapshot {
 		}
 	}
 	steps = append(steps, shorter(&s.Exposed, 0), shorter(&s.Title, 0))
-	if fit(s.room, func() int { return jsontext.Length(s) }, steps...) || cut {
+	if s.fit(func() int { return jsontext.Length(s) }, steps...) || cut {
 		s.Cut = true
 	}
 	return s

@@ -39,6 +39,6 @@ func (s ProofSnapshot) inRoom(bytes int) ProofSnapshot { s.room = bytes; return 
 
 // Capped is the snapshot as it is sent: it is never long.
 func (s ProofSnapshot) Capped() ProofSnapshot {
-	fit(s.room, func() int { return jsontext.Length(s) }, shorter(&s.Subject, 40))
+	s.fit(func() int { return jsontext.Length(s) }, shorter(&s.Subject, 40))
 	return s
 }

@@ -101,10 +101,11 @@ func (l *List[T]) keep(most int) bool {
 // step makes a snapshot shorter; it reports whether it could.
 type step func() bool
 
-// fit takes steps, each as often as it helps, until a snapshot has the room that there is. It reports whether any was taken.
-func fit(room int, length func() int, steps ...step) (cut bool) {
-	for _, take := range steps {
-		for length() > room {
+// fit takes steps, each as often as it helps, until a snapshot has the room that there is; at last it cuts what the head says. It
+// reports whether any was taken.
+func (h *Head) fit(length func() int, steps ...step) (cut bool) {
+	for _, take := range append(steps, shorter(&h.Verdict, 120), shorter(&h.Next, 320), shorter(&h.Next, 160)) {
+		for length() > h.room {
 			if !take() {
 				break
 			}

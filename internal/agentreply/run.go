@@ -389,7 +389,7 @@ func (s RunSnapshot) Capped() RunSnapshot {
 		steps = append(steps, s.NeedsYou.First[0].steps()...)
 	}
 	steps = append(steps, emptied(&s.Waits), shorter(&s.Trouble, 0), shorter(&s.Reason, 0), shorter(&s.Notice, 0), emptied(&s.Phases), shorter(&s.Title, 0), down(&s.NeedsYou, 0))
-	if fit(s.room, length, steps...) {
+	if s.fit(length, steps...) {
 		s.Cut = true
 	}
 	return s

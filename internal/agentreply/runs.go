@@ -119,7 +119,7 @@ func (s RunsSnapshot) inRoom(bytes int) RunsSnapshot { s.room = bytes; return s 
 // Capped is the snapshot as it is sent.
 func (s RunsSnapshot) Capped() RunsSnapshot {
 	cut := s.Runs.keep(maxRuns)
-	if fit(s.room, func() int { return jsontext.Length(s) }, down(&s.Runs, 0)) || cut {
+	if s.fit(func() int { return jsontext.Length(s) }, down(&s.Runs, 0)) || cut {
 		s.Cut = true
 	}
 	return s

@@ -261,7 +261,7 @@ func (s TaskSnapshot) Capped() TaskSnapshot {
 		steps = append(steps, need.steps()...)
 	}
 	steps = append(steps, shorter(&s.Findings, 0), shorter(&s.NoChange, 0), down(&s.BlockedBy, 0), shorter(&s.Title, 0), shorter(&s.Branch, 0))
-	if fit(s.room, func() int { return jsontext.Length(s) }, steps...) || cut {
+	if s.fit(func() int { return jsontext.Length(s) }, steps...) || cut {
 		s.Cut = true
 	}
 	return s

@@ -67,7 +67,7 @@ func (s UsageSnapshot) inRoom(bytes int) UsageSnapshot { s.room = bytes; return 
 // Capped is the snapshot as it is sent.
 func (s UsageSnapshot) Capped() UsageSnapshot {
 	cut := s.Tasks.keep(maxEntries)
-	if fit(s.room, func() int { return jsontext.Length(s) }, down(&s.Tasks, 0)) || cut {
+	if s.fit(func() int { return jsontext.Length(s) }, down(&s.Tasks, 0)) || cut {
 		s.Cut = true
 	}
 	return s

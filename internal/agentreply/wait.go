@@ -237,7 +237,7 @@ func (s WaitSnapshot) Capped() WaitSnapshot {
 		s.Need = &need
 		steps = append(steps, need.steps()...)
 	}
-	if fit(s.room, func() int { return jsontext.Length(s) }, append(steps, drop)...) || cut {
+	if s.fit(func() int { return jsontext.Length(s) }, append(steps, drop)...) || cut {
 		s.Cut = true
 	}
 	return s

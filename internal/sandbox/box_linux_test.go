@@ -59,7 +59,10 @@ func runBox(dir string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) }()
+	// It is there while it is attached, and gone with this process however that ends: the system has few of them.
+	if _, err := unix.SysvShmCtl(id, unix.IPC_RMID, nil); err != nil {
+		return err
+	}
 	copy(shared, secret)
 	fmt.Printf("PID=%d\nTOKEN_FD=%d\nMEMORY=%d\nSHARED=%d\nready\n", os.Getpid(), token.Fd(), uintptr(unsafe.Pointer(&memory[0])), id)
 	_, err = io.Copy(io.Discard, os.Stdin)
