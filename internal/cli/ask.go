@@ -78,7 +78,7 @@ only in part, 2 for wrong usage, 130 if interrupted.`,
 	f.StringVar(&q.baseURL, "base-url", "", "the `URL` of the model's server (default: the provider's own)")
 	f.StringVar(&q.provider, "provider", "", "whose form of request the server takes, a `NAME`: openai or anthropic (default: the one there is a key for, or openai)")
 	f.StringVar(&q.tools, "tools", "", "a JSON `FILE` that names MCP servers")
-	f.StringVar(&q.tree, "tree", "", "a behaviour tree in a Lua `FILE`, in place of the built-in one (signalbox tree show)")
+	f.StringVar(&q.tree, "tree", "", "a behaviour tree in a Lua `FILE`, in place of the built-in one (signalbox tree show); or react: tools until no tool is called")
 	f.StringVar(&q.prompts, "prompts", "", "a `DIRECTORY` with texts in place of the built-in prompts (base.md, code.md …)")
 	f.BoolVar(&q.trace, "trace", false, "show the tree's run on standard error, tick by tick, with signals and events")
 	return cmd

@@ -48,7 +48,8 @@ func TestAskTellsEvents(t *testing.T) {
 	if err := os.Mkdir(".git", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	tree := strings.Replace(string(oracle.Tree()), "MAX_TURNS = 30", "MAX_TURNS = 4", 1)
+	source, _ := oracle.Tree(oracle.TreeName)
+	tree := strings.Replace(string(source), "MAX_TURNS = 30", "MAX_TURNS = 4", 1)
 	if err := os.WriteFile("four.lua", []byte(tree), 0o600); err != nil {
 		t.Fatal(err)
 	}

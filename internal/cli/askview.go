@@ -161,6 +161,10 @@ func (v *askView) end(a oracle.Answer) {
 		v.note(v.inert.Close())
 	}
 	v.freshLine()
+	outcome := string(a.Outcome)
+	if a.Unsignalled {
+		outcome += ", unsignalled,"
+	}
 	v.remark(command.Faint, fmt.Sprintf("%s in %s, %s, %d tokens in and %d out; %s",
-		a.Outcome, count(a.Turns, "turn"), count(a.ToolCalls, "tool call"), a.TokensIn, a.TokensOut, v.book.inLedger()))
+		outcome, count(a.Turns, "turn"), count(a.ToolCalls, "tool call"), a.TokensIn, a.TokensOut, v.book.inLedger()))
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -23,8 +24,8 @@ func (a *app) treeCommand() *cobra.Command {
 		Short:   "Check, draw and rehearse behaviour trees",
 		Example: `  signalbox tree check oracle.lua`,
 		Long: `A behaviour tree decides what ask does after each of the model's turns. Trees are Lua files;
-docs/oracle.md says how they are written. Without a FILE the commands are about the tree that
-is built in.`,
+docs/oracle.md says how they are written. A FILE can also be the name of a tree that is built in,
+oracle-agent or react; without one it is oracle-agent.`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -34,11 +35,19 @@ is built in.`,
 
 func (a *app) treeShowCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "show",
-		Short:   "Print the file of the built-in tree",
+		Use:     "show [NAME]",
+		Short:   "Print the file of a built-in tree",
+		Long:    "Show prints the file of a tree that comes with the program: " + list(oracle.TreeNames()) + ". Without a NAME it is the first.",
 		Example: "  signalbox tree show > my-tree.lua",
-		Args:    cobra.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return a.sayText("source", string(oracle.Tree())) },
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			name := cmp.Or(first(args), oracle.TreeName)
+			source, ok := oracle.Tree(name)
+			if !ok {
+				return a.UsageError("no tree called %s comes with this: there are %s", safetext.Escape(name), list(oracle.TreeNames()))
+			}
+			return a.sayText("source", string(source))
+		},
 	}
 }
 
@@ -210,10 +219,11 @@ func first(args []string) string {
 	return args[0]
 }
 
-// loadTree reads a tree's file; without a name it is the built-in one.
+// loadTree reads a tree's file, or the one that is built in under this name; without a name it
+// is the oracle's own.
 func loadTree(ctx context.Context, name string) (bt.Tree, error) {
-	if name == "" {
-		return lua.Load(ctx, oracle.TreeName, oracle.Tree())
+	if source, ok := oracle.Tree(cmp.Or(name, oracle.TreeName)); ok {
+		return lua.Load(ctx, cmp.Or(name, oracle.TreeName)+".lua", source)
 	}
 	source, err := readFile(ctx, name, "name a tree's Lua file; `signalbox tree show` prints the built-in one")
 	if err != nil {

@@ -54,16 +54,18 @@ const (
 
 // An Answer is how a question ended.
 type Answer struct {
-	Outcome   Outcome  `json:"outcome"`
-	Text      string   `json:"text"`              // the last reply that said something
-	Missing   string   `json:"missing,omitempty"` // what is missing, of every outcome but answered
-	Class     string   `json:"class"`             // of the question
-	Turns     int      `json:"turns"`             // how often the model was asked
-	Signals   int      `json:"signals"`           // how many of its replies carried a valid signal
-	ToolCalls int      `json:"tool_calls"`        // how many were made
-	TokensIn  int      `json:"tokens_in"`         // of all requests
-	TokensOut int      `json:"tokens_out"`        // of all replies
-	Sources   []string `json:"sources,omitempty"` // what tools found
+	Outcome Outcome `json:"outcome"`
+	// Unsignalled says of what was answered that the model did not signal that it is the answer.
+	Unsignalled bool     `json:"unsignalled,omitempty"`
+	Text        string   `json:"text"`              // the last reply that said something
+	Missing     string   `json:"missing,omitempty"` // what is missing, of every outcome but answered
+	Class       string   `json:"class"`             // of the question
+	Turns       int      `json:"turns"`             // how often the model was asked
+	Signals     int      `json:"signals"`           // how many of its replies carried a valid signal
+	ToolCalls   int      `json:"tool_calls"`        // how many were made
+	TokensIn    int      `json:"tokens_in"`         // of all requests
+	TokensOut   int      `json:"tokens_out"`        // of all replies
+	Sources     []string `json:"sources,omitempty"` // what tools found
 }
 
 // An Event is told to subscribers. Its name is one of agent.signal.<type>,

@@ -60,7 +60,7 @@ func isWord(s string) bool {
 // oneReply is a tree that asks once, and takes what comes for the answer.
 func oneReply(t testing.TB) bt.Tree {
 	t.Helper()
-	_, rest, _ := strings.Cut(string(Tree()), "blackboard = {")
+	_, rest, _ := strings.Cut(builtIn(t), "blackboard = {")
 	keys, _, _ := strings.Cut(rest, "},")
 	tree, err := lua.Load(context.Background(), "one-reply.lua", []byte(`
 local function action(name) return BT.action(name, { fn = name }) end

@@ -26,13 +26,21 @@ const (
 type situation struct {
 	question    string
 	content     string // what was said so far
+	reply       string // what was said in this turn
 	toolResults int
 	toolsFailed int
 	silent      int     // turns without a valid signal, in a row
 	signal      string  // what this turn's signal says, if there is one
 	confidence  float64 // of that signal
+	stuck       bool    // it says that the model can't go on
+	can         bool    // the model has said a valid signal in this question
+	tried       bool    // it has, or what was nearly one
+	asked       bool    // it was asked for a signal that a reply lacked
 	hinted      bool    // a hint was given already
 }
+
+// plain reports whether the reply says something and nothing about itself.
+func (s situation) plain() bool { return s.signal == "" && s.reply != "" }
 
 // count puts a number of things into words.
 func count(n int, noun string) string {
@@ -47,6 +55,7 @@ type decision struct {
 	verdict verdict
 	missing string // from what is taken as the answer
 	all     bool   // all that was said is the answer, and not the last reply alone
+	ask     bool   // this reply may be the answer: the model is asked for the signal that it lacks
 }
 
 // fallback is the table: the first row that fits decides.
@@ -60,12 +69,20 @@ func fallback(s situation) decision {
 	switch {
 	case s.toolResults >= 3 && 10*s.toolsFailed > 7*s.toolResults:
 		return decision{verdict: escalate, missing: fmt.Sprintf("%d of %d tool calls failed", s.toolsFailed, s.toolResults)}
-	case longer(s.content, muchContent) && s.silent >= 2:
-		return decision{takePart, unclear, true}
+	case s.plain() && (!s.tried || s.asked):
+		return decision{verdict: takeAnswer}
 	case !longer(s.question, shortQuestion) && s.toolResults == 0 && s.content != "" && s.signal == "":
 		return decision{verdict: takeAnswer}
+	case !longer(s.question, shortQuestion) && s.toolResults == 0 && s.content != "" && s.stuck:
+		return decision{verdict: escalate, missing: s.signal}
 	case !longer(s.question, shortQuestion) && s.toolResults == 0 && s.content != "":
 		return decision{verdict: takePart, missing: s.signal}
+	case s.plain() && s.can:
+		return decision{verdict: justContinue, ask: true}
+	case s.plain():
+		return decision{verdict: giveHint, ask: true}
+	case longer(s.content, muchContent) && s.silent >= 2:
+		return decision{verdict: takePart, missing: unclear, all: true}
 	case s.silent >= 3:
 		return hint
 	case s.signal != "" && s.confidence < 0.3 && s.content != "":

@@ -34,7 +34,7 @@ func (q *query) library() bt.Library {
 			"oracle.reset_state": bt.Func(q.resetState).Using(nil, []string{keyResponse, keyContent, keyToolResults,
 				keyTurn, keyLastTurn, keyOutcome, keyMissing, keyFallback, keyLastSignal, keyPrevSignal, keySignals, keySameReason, keySilent, keyParsed}),
 			"oracle.classify_question": bt.Func(q.classifyQuestion).Using(nil, []string{keyClass}),
-			"oracle.compose_prompt":    bt.Func(q.composePrompt).Using([]string{keyClass}, []string{keyPrompt}),
+			"oracle.compose_prompt":    bt.Func(q.composePrompt, "without").Using([]string{keyClass}, []string{keyPrompt}).Checked(oneOf("without", false, alwaysPrompts)),
 			"oracle.build_llm_request": bt.Func(q.buildRequest, "max_turns", "max_tokens").Using(nil, []string{keyTurn, keyLastTurn, keyMissing}).Checked(numbers("max_turns", "max_tokens")),
 			"oracle.is_last_turn":      bt.Func(isLastTurn).Using([]string{keyLastTurn}, nil),
 			"oracle.has_tool_calls":    bt.Func(q.hasToolCalls),

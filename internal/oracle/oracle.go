@@ -74,6 +74,11 @@ type query struct {
 	replies  int // how many were had
 	budget   budget
 	signals  int
+	taught   bool   // the prompt says what signals are
+	can      bool   // the model has said a valid signal
+	tried    bool   // it has, or what was nearly one
+	asked    string // the reply that it was asked about, since it lacked a signal
+	clean    string // this turn's reply, without signals
 	said     string // the last reply that said something, without signals
 	all      string // all that was said, without signals
 	used     model.Usage
@@ -177,9 +182,10 @@ func (q *query) answer(failure error) Answer {
 	case a.Outcome == "" || failure != nil || a.Outcome == Failed && a.Missing == "":
 		a.Outcome, a.Missing = Failed, q.why(failure)
 	}
+	a.Unsignalled = a.Outcome == Answered && q.board.Get(keyLastSignal) == nil
 	switch {
 	case a.Text == "" && (a.Outcome == Answered || a.Outcome == Partial):
-		a.Outcome = Failed
+		a.Outcome, a.Unsignalled = Failed, false
 		a.Missing = join("the model said nothing in "+count(a.Turns, "turn"), a.Missing)
 	case a.Text != "" && a.Outcome == Failed:
 		a.Outcome = Partial
@@ -274,6 +280,8 @@ func (q *query) classifyQuestion(c *bt.Context) bt.Status {
 // composePrompt puts the system prompt together.
 func (q *query) composePrompt(c *bt.Context) bt.Status {
 	class, _ := c.Get(keyClass).(string)
-	c.SetGlobal(keyPrompt, q.Prompts.Compose(question.Class(class)))
+	without := c.Args().Text("without", "")
+	q.taught = without != promptOfSignals && q.Prompts[promptOfSignals] != ""
+	c.SetGlobal(keyPrompt, q.Prompts.Compose(question.Class(class), without))
 	return bt.Success
 }

@@ -94,7 +94,7 @@ func gaps(t *testing.T, server *modeltest.Server, requests int, ask func()) []ti
 // askBare makes the requests that the oracle makes, with nothing in between.
 func askBare(t *testing.T, s Settings, n int) {
 	t.Helper()
-	r := model.Request{Model: s.Model, System: s.Prompts.Compose("code"), Messages: []model.Message{{Role: model.User, Text: longQuestion}}}
+	r := model.Request{Model: s.Model, System: s.Prompts.Compose("code", ""), Messages: []model.Message{{Role: model.User, Text: longQuestion}}}
 	for range n {
 		reply, err := s.Client.Reply(context.Background(), r, model.Sink{})
 		if err != nil {

@@ -64,7 +64,7 @@ func TestToolsOfAnyTree(t *testing.T) {
 	calls := 0
 	s.Tools = tools{"look": func(string) (string, error) { calls++; return "something", nil }}
 	a, told := answerTo(t, s, "hello")
-	want := Answer{Outcome: Answered, Text: "Hello again!", Class: "conversational", Turns: 2, ToolCalls: 2, TokensIn: 200, TokensOut: 40, Sources: []string{"look"}}
+	want := Answer{Outcome: Answered, Unsignalled: true, Text: "Hello again!", Class: "conversational", Turns: 2, ToolCalls: 2, TokensIn: 200, TokensOut: 40, Sources: []string{"look"}}
 	if diff := cmp.Diff(want, a); diff != "" {
 		t.Error(diff)
 	}

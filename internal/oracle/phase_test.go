@@ -105,7 +105,7 @@ func TestFaultInSignalPhase(t *testing.T) {
 	// Nobody counts silent turns then; it ends with the budget.
 	routes = append(routes, route{
 		name: "never works", tree: []string{phaseBegins, phaseBegins + fmt.Sprintf(faults["fails"], "parse"), "MAX_TURNS = 30", "MAX_TURNS = 4"}, faulty: true,
-		script: asksWhat + "says: A\n" + goOn + "says: B\n" + goOn + "says: C\n" + "asked: This is your last turn\nsays: It checks. {enough 0.9}",
+		script: asksWhat + "thinks: A\n" + goOn + "thinks: B\n" + goOn + "thinks: C\n" + "asked: This is your last turn\nsays: It checks. {enough 0.9}",
 		asks:   "question continue continue last", events: falls + " " + falls + " budget.warning " + falls + " budget.exceeded",
 		outcome: Partial, text: "It checks.", missing: "the budget of 4 turns is spent",
 	})

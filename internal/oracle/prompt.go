@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/signalbox-dev/signalbox/internal/oracle/question"
@@ -14,14 +15,28 @@ import (
 //go:embed prompts/*.md
 var promptFiles embed.FS
 
-//go:embed trees/oracle-agent.lua
-var treeSource []byte
+//go:embed trees/*.lua
+var treeFiles embed.FS
 
-// TreeName is what the built-in tree's file is called.
-const TreeName = "oracle-agent.lua"
+// TreeName is the tree that is used where none is named. ReactTree takes the first reply without
+// a tool call for the answer.
+const (
+	TreeName  = "oracle-agent"
+	ReactTree = "react"
+)
 
-// Tree returns the built-in tree's file.
-func Tree() []byte { return treeSource }
+// TreeNames are the trees that come with the program.
+func TreeNames() []string { return []string{TreeName, ReactTree} }
+
+// Tree returns the file of a tree that comes with the program, and false if there is none of this
+// name.
+func Tree(name string) ([]byte, bool) {
+	if !slices.Contains(TreeNames(), name) {
+		return nil, false
+	}
+	source, err := treeFiles.ReadFile("trees/" + name + ".lua")
+	return source, err == nil
+}
 
 // Prompts are the texts that a system prompt is composed of: base, signals and tools
 // always, and one by the question's class.
@@ -78,17 +93,29 @@ func readPrompts(files fs.FS) (Prompts, error) {
 	return prompts, nil
 }
 
+// promptOfSignals is the text that teaches signals.
+const promptOfSignals = "signals"
+
+// alwaysPrompts are there for every class.
+var alwaysPrompts = []string{"base", promptOfSignals, "tools"}
+
 func promptNames() []string {
-	names := []string{"base", "signals", "tools"}
+	names := slices.Clone(alwaysPrompts)
 	for _, c := range question.Classes() {
 		names = append(names, string(c))
 	}
 	return names
 }
 
-// Compose puts the system prompt for a class together.
-func (p Prompts) Compose(class question.Class) string {
-	return strings.Join([]string{p["base"], p["signals"], p["tools"], p[string(class)]}, "\n\n")
+// Compose puts the system prompt for a class together, without the text of a name.
+func (p Prompts) Compose(class question.Class, without string) string {
+	var texts []string
+	for _, name := range append(slices.Clone(alwaysPrompts), string(class)) {
+		if name != without {
+			texts = append(texts, p[name])
+		}
+	}
+	return strings.Join(texts, "\n\n")
 }
 
 // What the model is told between its turns.
@@ -103,7 +130,7 @@ const (
 		"    <signal type=\"context_sufficient\"><sources_found>1</sources_found><confidence>0.8</confidence></signal>\n\n" +
 		"or, if something is missing,\n\n" +
 		"    <signal type=\"partial_answer\"><missing>what is missing</missing><confidence>0.6</confidence></signal>"
-	tellLast = "This is your last turn, and there are no more tools. Answer with what you have, and say what is missing. " +
-		"End with a context_sufficient or partial_answer signal."
-	tellLoop = "You have called %s with the same arguments %d times, and it will not give anything else. Do something different, or answer with what you have."
+	tellLast       = "This is your last turn, and there are no more tools. Answer with what you have, and say what is missing."
+	tellLastSignal = " End with a context_sufficient or partial_answer signal."
+	tellLoop       = "You have called %s with the same arguments %d times, and it will not give anything else. Do something different, or answer with what you have."
 )

@@ -174,9 +174,13 @@ func TestRoutingOfStuck(t *testing.T) {
 			script: asksWhat + "says: A {stuck 0.9: the index is gone}\n" + another + "says: B {need 0.9: the vault}\n" + goesOn + "says: C {stuck 0.9: the vault is shut}",
 			asks:   "question stuck go-on", events: sStuck + " " + falls + " " + sNeed + " " + sStuck, outcome: Stuck, text: "C", missing: "the vault is shut", signals: 3,
 		}, {
-			name: "stuck at a short question: what was said", question: "What does it do?",
+			name: "stuck at a short question: it is stuck", question: "What does it do?",
 			script: asksWhat + "says: A {stuck 0.9: the index is gone}",
-			asks:   "question", events: sStuck + " " + falls, outcome: Partial, text: "A", missing: "the index is gone", signals: 1,
+			asks:   "question", events: sStuck + " " + falls, outcome: Stuck, text: "A", missing: "the model is stuck: the index is gone", signals: 1,
+		}, {
+			name: "stuck at a short question, unsure: it is stuck", question: "What does it do?",
+			script: asksWhat + "says: A {stuck 0.1: the index is gone}",
+			asks:   "question", events: sStuck + " " + falls, outcome: Stuck, text: "A", missing: "the model is stuck: the index is gone", signals: 1,
 		}, {
 			name: "stuck at a short question, nothing said: another way", question: "What does it do?",
 			script: asksWhat + "says: {stuck 0.9: the index is gone}\n" + another + "says: {stuck 0.9: the index is gone}",
@@ -224,30 +228,69 @@ func TestRoutingWithoutSignal(t *testing.T) {
 			asks:   "question question", outcome: Stuck, text: "It seems to check.", missing: "3 of 4 tool calls failed",
 			events: strings.Repeat("tool.call.started ", 4) + strings.Repeat("tool.call.failed ", 3) + "tool.call.succeeded " + falls,
 		}, {
-			name:   "much said in two silent turns: that is it",
-			script: asksWhat + "says: " + much + "\n" + goOn + "says: And " + much,
-			asks:   "question continue", events: falls + " " + falls, outcome: Partial, text: strings.TrimSpace(much) + "\n\nAnd " + strings.TrimSpace(much), missing: "did not say in 2 turns",
-		}, {
-			name: "a short question: the reply is the answer", question: "What does it do?",
+			name:   "a long question, no tool: the reply is the answer",
 			script: asksWhat + "says: It checks.",
 			asks:   "question", events: falls, outcome: Answered, text: "It checks.",
 		}, {
-			name: "a short question, after a tool: it goes on", question: "What does it do?",
-			script: asksWhat + looks + "says: It checks.\n" + goOn + "says: It does check. {enough 0.9}",
-			asks:   "question question continue", events: called + " " + falls + " " + sEnough, outcome: Answered, text: "It does check.", signals: 1,
+			name:   "a long question, after tools: the reply is the answer",
+			script: asksWhat + looks + "says: I look on.\ncalls: search {\"q\": \"b\"}\nresult:\nsays: " + much,
+			asks:   "question question question", events: called + " " + called + " " + falls, outcome: Answered, text: strings.TrimSpace(much),
 		}, {
-			name:   "three silent turns: a hint, once",
-			script: asksWhat + "says: A\n" + goOn + "says: B\n" + goOn + "says: C\n" + hints + "says: D",
-			asks:   "question continue continue hint", events: falls + " " + falls + " " + falls + " " + falls, outcome: Partial, text: "D", missing: "did not say in 4 turns",
+			name: "a short question, no tool: the reply is the answer", question: "What does it do?",
+			script: asksWhat + "says: It checks.",
+			asks:   "question", events: falls, outcome: Answered, text: "It checks.",
 		}, {
-			name:   "three silent turns: a hint, and it helps",
-			script: asksWhat + "says: A\n" + goOn + "says: B\n" + goOn + "says: C\n" + hints + "says: D {enough 0.9}",
+			name: "a short question, after a tool: the reply is the answer", question: "What does it do?",
+			script: asksWhat + looks + "says: It checks.",
+			asks:   "question question", events: called + " " + falls, outcome: Answered, text: "It checks.",
+		}, {
+			name:   "a model that has signalled is asked once, and says what it is",
+			script: asksWhat + "says: A {need 0.8: one look}\n" + goesOn + "says: B\n" + goOn + "says: C {enough 0.9}",
+			asks:   "question go-on continue", events: sNeed + " " + falls + " " + sEnough, outcome: Answered, text: "C", signals: 2,
+		}, {
+			name:   "a model that has signalled is asked once, and only once: the longer reply is the answer",
+			script: asksWhat + "says: I look. {need 0.8: one look}\n" + goesOn + "says: " + much + "\n" + goOn + "says: That was all.",
+			asks:   "question go-on continue", events: sNeed + " " + falls + " " + falls, outcome: Answered, text: strings.TrimSpace(much), signals: 1,
+		}, {
+			name:   "asked once, and only once: it says all again",
+			script: asksWhat + "says: I look. {need 0.8: one look}\n" + goesOn + "says: It checks.\n" + goOn + "says: As I said, it checks.",
+			asks:   "question go-on continue", events: sNeed + " " + falls + " " + falls, outcome: Answered, text: "As I said, it checks.", signals: 1,
+		}, {
+			name: "asked once, and only once: also if signals came between",
+			script: asksWhat + "says: A {need 0.8: one look}\n" + goesOn + "says: Hm.\n" + goOn + "says: B {need 0.8: two looks}\n" +
+				goesOn + "says: It checks.",
+			asks: "question go-on continue go-on", events: sNeed + " " + falls + " " + sNeed + " " + falls, outcome: Answered, text: "It checks.", signals: 2,
+		}, {
+			name: "a model that has signalled in tool calls is asked too",
+			script: asksWhat + "says: A {need 0.8: one look}\ncalls: search {}\nresult:\nsays: It checks.\n" +
+				goOn + "says: It does. {part 0.8: who calls it}",
+			asks: "question question continue", events: sNeed + " " + called + " " + falls + " " + sPart, outcome: Partial, text: "It does.", missing: "who calls it", signals: 2,
+		}, {
+			name:   "what is no valid signal: a hint, and it helps",
+			script: asksWhat + "says: A <signal type=\"done\"></signal>\n" + hints + "says: B {enough 0.9}",
+			asks:   "question hint", events: falls + " " + sEnough, outcome: Answered, text: "B", signals: 1,
+		}, {
+			name:   "what is no valid signal: a hint, and it does not help",
+			script: asksWhat + "says: A <signal type=\"done\"></signal>\n" + hints + "says: B B <signal type=\"done\"></signal>",
+			asks:   "question hint", events: falls + " " + falls, outcome: Answered, text: "B B",
+		}, {
+			name:   "much said beside tool calls, and nothing in the end: all of it",
+			script: asksWhat + "says: " + much + "\ncalls: search {\"q\": \"a\"}\nresult:\nsays: And " + much + "\ncalls: search {\"q\": \"b\"}\nresult:\nthinks: Hm.",
+			asks:   "question question question", events: called + " " + called + " " + falls, outcome: Partial,
+			text: strings.TrimSpace(much) + "\n\nAnd " + strings.TrimSpace(much), missing: "did not say in 3 turns",
+		}, {
+			name:   "three empty replies: a hint, once",
+			script: asksWhat + "thinks: A\n" + goOn + "thinks: B\n" + goOn + "thinks: C\n" + hints + "thinks: D",
+			asks:   "question continue continue hint", events: falls + " " + falls + " " + falls + " " + falls, outcome: Failed, missing: "the model said nothing in 4 turns",
+		}, {
+			name:   "three empty replies: a hint, and it helps",
+			script: asksWhat + "thinks: A\n" + goOn + "thinks: B\n" + goOn + "thinks: C\n" + hints + "says: D {enough 0.9}",
 			asks:   "question continue continue hint", events: falls + " " + falls + " " + falls + " " + sEnough, outcome: Answered, text: "D", signals: 1,
 		}, {
-			name: "three silent turns again, later in the question: no second hint",
-			script: asksWhat + "says: A\n" + goOn + "says: B\n" + goOn + "says: C\n" + hints + "says: D {need 0.8: one look}\n" +
-				goesOn + "says: E\n" + goOn + "says: F\n" + goOn + "says: G",
-			asks: "question continue continue hint go-on continue continue", outcome: Partial, text: "G", missing: "did not say in 3 turns", signals: 1,
+			name: "three empty replies again, later in the question: no second hint",
+			script: asksWhat + "thinks: A\n" + goOn + "thinks: B\n" + goOn + "thinks: C\n" + hints + "says: D {need 0.8: one look}\n" +
+				goesOn + "thinks: E\n" + goOn + "thinks: F\n" + goOn + "thinks: G",
+			asks: "question continue continue hint go-on continue continue", outcome: Partial, text: "D", missing: "did not say in 3 turns", signals: 1,
 			events: falls + " " + falls + " " + falls + " " + sNeed + " " + falls + " " + falls + " " + falls,
 		},
 	})
@@ -322,6 +365,9 @@ func (r route) follow(t *testing.T, provider model.Provider) {
 	}
 	if a.Text != r.text {
 		t.Errorf("the answer is %q, want %q", a.Text, r.text)
+	}
+	if want := r.outcome == Answered && !strings.HasSuffix(r.events, sEnough); a.Unsignalled != want && !r.faulty {
+		t.Errorf("unsignalled is %v, want %v", a.Unsignalled, want)
 	}
 	if diff := cmp.Diff(r.asks, asks(server, r.question)); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)

@@ -31,7 +31,7 @@ func TestTreeOfTheSource(t *testing.T) {
 
 // The tree that is used declares what is known of signals, with the types that the document gives.
 func TestTreeDeclaresSignalState(t *testing.T) {
-	source, err := os.ReadFile("trees/" + TreeName)
+	source, err := os.ReadFile("trees/" + TreeName + ".lua")
 	if err != nil {
 		t.Fatal(err)
 	}

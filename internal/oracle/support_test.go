@@ -43,10 +43,20 @@ func serve(t testing.TB, text string) *modeltest.Server {
 	return server
 }
 
+// builtIn is the text of the oracle's own tree.
+func builtIn(t testing.TB) string {
+	t.Helper()
+	source, ok := Tree(TreeName)
+	if !ok {
+		t.Fatal("there is no tree")
+	}
+	return string(source)
+}
+
 // tree loads the built-in tree with some of its text replaced.
 func tree(t testing.TB, replace ...string) bt.Tree {
 	t.Helper()
-	source := string(Tree())
+	source := builtIn(t)
 	for i := 0; i < len(replace); i += 2 {
 		if !strings.Contains(source, replace[i]) {
 			t.Fatalf("the tree has no %q", replace[i])
@@ -91,7 +101,7 @@ func settingsAt(t testing.TB, base string, provider model.Provider) Settings {
 // asks are what the model was asked, request by request: question, or what it was told last,
 // by name.
 func asks(server *modeltest.Server, question string) string {
-	names := map[string]string{question: "question", tellLast: "last"}
+	names := map[string]string{question: "question", tellLast: "last", tellLast + tellLastSignal: "last"}
 	for name, text := range tellings {
 		names[text] = name
 	}

@@ -65,11 +65,19 @@ func (q *query) buildRequest(c *bt.Context) bt.Status {
 		}
 		q.event("budget.exceeded", map[string]any{"kind": kind, "turns": q.turn, "tokens": used})
 		c.SetGlobal(keyMissing, missing)
-		q.say(tellLast)
+		q.say(q.lastWords())
 	}
 	c.SetGlobal(keyTurn, q.turn)
 	c.SetGlobal(keyLastTurn, last)
 	return bt.Success
+}
+
+// lastWords are what a model is told in its last turn. One that was not taught signals is asked for none.
+func (q *query) lastWords() string {
+	if q.taught {
+		return tellLast + tellLastSignal
+	}
+	return tellLast
 }
 
 func isLastTurn(c *bt.Context) bt.Status { return status(c.Get(keyLastTurn) == true) }
@@ -110,11 +118,15 @@ func (q *query) askModel(call bt.LLMCall) (bt.Leaf, error) {
 		q.begin()
 		return func(ctx context.Context) func(*bt.Context) bt.Status {
 			var clean strings.Builder
+			var tried, can bool
 			scanner := agentsig.NewScanner(agentsig.Options{}, agentsig.Sink{Text: func(text []byte) {
 				clean.Write(text)
 				if ctx.Err() == nil { // of an attempt that was given up nothing more is shown
 					q.show(turn, string(text))
 				}
+			}, Finding: func(f agentsig.Finding) {
+				tried = tried || f.Dialect == agentsig.DialectXML
+				can = can || f.Dialect == agentsig.DialectXML && f.Outcome == agentsig.Accepted
 			}})
 			reply, err := q.Client.Reply(ctx, request, model.Sink{
 				Text: func(text string) { _, _ = scanner.Write([]byte(text)) }, // it fails only when closed
@@ -130,7 +142,8 @@ func (q *query) askModel(call bt.LLMCall) (bt.Leaf, error) {
 				if err != nil {
 					return q.noReply(c, err)
 				}
-				q.heard(c, call, reply, strings.TrimSpace(clean.String()))
+				q.clean, q.tried, q.can = strings.TrimSpace(clean.String()), q.tried || tried, q.can || can
+				q.heard(c, call, reply)
 				return bt.Success
 			}
 		}
@@ -179,16 +192,16 @@ func (q *query) noReply(c *bt.Context, err error) bt.Status {
 }
 
 // heard takes in a reply. The signal phase of the turn begins anew.
-func (q *query) heard(c *bt.Context, call bt.LLMCall, reply model.Reply, clean string) {
+func (q *query) heard(c *bt.Context, call bt.LLMCall, reply model.Reply) {
 	q.trouble = nil
 	q.reply, q.stage = reply, replied
 	q.replies++
 	q.used.In += reply.Usage.In
 	q.used.Out += reply.Usage.Out
 	q.messages = append(q.messages, model.Message{Role: model.Assistant, Text: reply.Text, Calls: reply.Calls})
-	if clean != "" {
-		q.said = clean
-		q.all = strings.TrimPrefix(q.all+"\n\n"+clean, "\n\n")
+	if q.clean != "" {
+		q.said = q.clean
+		q.all = strings.TrimPrefix(q.all+"\n\n"+q.clean, "\n\n")
 	}
 	calls := make([]any, len(reply.Calls))
 	for i, call := range reply.Calls {
@@ -237,7 +250,10 @@ func (q *query) loopDetected(c *bt.Context) bt.Status {
 
 // chooseFallback asks the fallback table.
 func (q *query) chooseFallback(c *bt.Context) bt.Status {
-	s := situation{question: q.question, content: q.all, hinted: q.done[hinted]}
+	s := situation{
+		question: q.question, content: q.all, reply: q.clean,
+		can: q.can, tried: q.tried, asked: q.asked != "" || q.done[hinted], hinted: q.done[hinted],
+	}
 	s.silent, _ = c.Get(keySilent).(int)
 	results, _ := c.Get(keyToolResults).([]any)
 	for _, r := range results {
@@ -248,11 +264,17 @@ func (q *query) chooseFallback(c *bt.Context) bt.Status {
 	}
 	if present := signal(c); present != nil {
 		s.signal = says(present)
+		s.stuck = present["type"] == string(agentsig.KindStuck)
 		s.confidence, _ = number(present["confidence"])
 	}
 	d := fallback(s)
-	if d.all {
+	switch {
+	case d.all:
 		q.said = q.all
+	case d.ask:
+		q.asked = q.clean
+	case d.verdict == takeAnswer && len(q.asked) > len(q.said): // "that was all" is not the answer
+		q.said = q.asked
 	}
 	c.SetGlobal(keyFallback, string(d.verdict))
 	c.SetGlobal(keyMissing, d.missing)
