@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
+	"github.com/signalbox-dev/signalbox/safetext"
 )
 
 // Conversation is what an agent's program can go on with later, as the program tells it.
@@ -17,6 +18,7 @@ type Conversation struct {
 	Counted Usage  `json:"counted,omitzero"`  // all that the program has counted in it, and that is counted already
 	Context int64  `json:"context,omitempty"` // tokens that its last call of the model had
 	Window  int64  `json:"window,omitempty"`  // how many it can have; 0 if the program does not tell
+	Model   string `json:"model,omitempty"`   // that the agent itself spoke with last, by the name that the program has for it; empty if it does not tell
 }
 
 // conversationID is what the id of a conversation looks like: it becomes an argument of a command.
@@ -29,9 +31,22 @@ func (c Conversation) Check() error {
 		return errors.New("the id of a conversation has 1 to 128 letters, digits, - and _, and begins with a letter or a digit")
 	case c.Context < 0 || c.Context > maxTokens || c.Window < 0 || c.Window > maxTokens:
 		return fmt.Errorf("a conversation has from 0 to %.0f tokens", maxTokens)
+	case ModelName(c.Model) != c.Model:
+		return fmt.Errorf("the name of a model has at most %d bytes, and nothing that a terminal acts upon", maxModel)
 	}
 	return c.Counted.Check()
 }
+
+// ModelName returns the name of a model as a program tells it; nothing if it can't be one.
+func ModelName(name string) string {
+	if len(name) > maxModel || safetext.Escape(name) != name {
+		return ""
+	}
+	return name
+}
+
+// maxModel is how long the name of a model can be, in bytes.
+const maxModel = 128
 
 // percent is how full it is; 0 if the program does not tell.
 func (c Conversation) percent() int64 {

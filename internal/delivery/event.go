@@ -172,6 +172,11 @@ const (
 	Broken     How = "broken"      // it was not started: its worktree could not be made ready
 )
 
+// Hows lists how an agent's process can end.
+func Hows() []How {
+	return []How{Done, Crashed, TimedOut, Stalled, Limited, Stopped, Orphaned, LoggedOut, OverBudget, Broken}
+}
+
 // Delivered is the payload of PromptDelivered.
 type Delivered struct {
 	Prompt string `json:"prompt"`

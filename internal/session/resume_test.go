@@ -44,7 +44,7 @@ func TestResume(t *testing.T) {
 		want := delivery.Conversation{ID: "c-1", Counted: delivery.Usage{InputTokens: 7, OutputTokens: 2}}
 		used := delivery.Usage{InputTokens: 2, OutputTokens: 1}
 		if d.adapter == "claude" {
-			want = delivery.Conversation{ID: "c-1", Counted: delivery.Usage{InputTokens: 5, OutputTokens: 1, CostUSD: 0.75}, Context: 43, Window: 200}
+			want = delivery.Conversation{ID: "c-1", Counted: delivery.Usage{InputTokens: 5, OutputTokens: 1, CostUSD: 0.75}, Context: 43, Window: 200, Model: "big"}
 			used = delivery.Usage{InputTokens: 40, OutputTokens: 3, CostUSD: 0.25} // its call used more than its result tells
 		}
 		if last.Usage != used || last.Conversation == nil || *last.Conversation != want {

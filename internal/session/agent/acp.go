@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -368,6 +369,9 @@ func (a *acp) begun(before string, result json.RawMessage) {
 			Current   string `json:"currentModeId"`
 			Available []mode `json:"availableModes"`
 		} `json:"modes"`
+		Models struct {
+			Current string `json:"currentModelId"`
+		} `json:"models"`
 	}
 	if err := json.Unmarshal(result, &session); err != nil {
 		a.fail("it can't begin a conversation", err)
@@ -379,6 +383,7 @@ func (a *acp) begun(before string, result json.RawMessage) {
 	a.mu.Lock()
 	a.id, a.taken = session.ID, true
 	a.mu.Unlock()
+	a.talk.Model = cmp.Or(delivery.ModelName(session.Models.Current), a.talk.Model)
 	if a.talk.ID = session.ID; !a.loads || a.talk.Check() != nil {
 		a.talk.ID = ""
 	}

@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -143,6 +145,8 @@ func (a *acp) raw(params json.RawMessage) {
 		a.author = theAgent
 		if m.Message.Model == claudeSynthetic {
 			a.author = theProgram
+		} else {
+			a.talk.Model = cmp.Or(delivery.ModelName(strings.Clone(m.Message.Model)), a.talk.Model)
 		}
 		a.heard()
 	default:

@@ -295,6 +295,9 @@ func (c *claude) result(r claudeResult) {
 	c.spend(c.usage(r).Larger(c.called)) // a turn that failed may end without a count, or with that of its last call
 	c.calls, c.called = nil, delivery.Usage{}
 	c.talk.Window = r.Models[c.model].Window
+	if c.model != claudeSynthetic {
+		c.talk.Model = cmp.Or(delivery.ModelName(c.model), c.talk.Model)
+	}
 	c.conversed()
 	for _, d := range r.Denials {
 		if c.mayUse(d.Tool) { // otherwise it was told already
