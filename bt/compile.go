@@ -65,6 +65,7 @@ type Program struct {
 	name        string
 	description string
 	nodes       []node // in the order of the tree, so that a node's descendants follow it
+	steps       []step // of the same nodes
 	scopes      []scopeInfo
 	types       map[string]Type
 }
@@ -135,6 +136,9 @@ func Compile(t Tree, library Library) (*Program, error) {
 	c.unused(t)
 	if len(c.problems) > 0 {
 		return nil, errors.Join(c.problems...)
+	}
+	for _, n := range c.nodes {
+		c.steps = append(c.steps, step{ops[n.Kind], n.Kind == KindCondition, n.end, n.leaf.Tick})
 	}
 	return &c.Program, nil
 }

@@ -51,7 +51,7 @@ type Context struct {
 	now  time.Time
 	ctx  context.Context
 	fake *Blackboard // of a context that no run made
-	args Args
+	args Args        // of such a one
 
 	halted    bool // it is for Halt
 	note      string
@@ -81,7 +81,12 @@ func (c *Context) Now() time.Time { return c.now }
 func (c *Context) Context() context.Context { return c.ctx }
 
 // Args returns the leaf's bound arguments.
-func (c *Context) Args() Args { return c.args }
+func (c *Context) Args() Args {
+	if c.run == nil {
+		return c.args
+	}
+	return c.run.program.nodes[c.node].Args
+}
 
 // Get returns the value of a key: of the leaf's own scope, or else of those around it,
 // up to the global one. It returns nil if there is none.
@@ -176,14 +181,15 @@ func Async(begin func(*Context) Work, params ...string) Leaf {
 			if c.run == nil {
 				panic("bt: an asynchronous leaf needs a run")
 			}
-			if j := c.run.states[c.node].job; j != nil {
-				return j.poll(c)
+			if c.run.states[c.node].working {
+				return c.run.extras[c.node].job.poll(c)
 			}
 			work := begin(c)
 			if work == nil {
 				return Failure
 			}
-			c.run.states[c.node].job = c.run.begin(c.ctx, work)
+			c.run.states[c.node].working = true
+			c.run.extras[c.node].job = c.run.begin(c.ctx, work)
 			return Running
 		},
 		Params: params,
@@ -223,7 +229,8 @@ func (j *job) poll(c *Context) Status {
 	default:
 		return Running
 	}
-	c.run.states[c.node].job = nil
+	c.run.states[c.node].working = false
+	c.run.extras[c.node].job = nil
 	if j.decide == nil {
 		return Failure
 	}

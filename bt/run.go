@@ -48,9 +48,14 @@ type Run struct {
 	board   *Blackboard
 	scopes  []scope // by scope; the global one is the blackboard's
 	states  []state
+	extras  []extra
 	entries []Entry
 	warned  map[string]bool
 	context Context
+	plain   bool            // nothing is recorded or replayed
+	done    <-chan struct{} // of the last tick's context
+	ended   *atomic.Bool    // that context may have ended
+	unhook  func() bool     // ends what sets the flag
 
 	began    time.Time
 	elapsed  time.Duration // at this tick, from the first
@@ -67,20 +72,26 @@ type Run struct {
 	living  atomic.Bool // there was a sign of life since the last tick
 }
 
-// state is what a run knows of a node.
+// state is what a run knows of a node. It is small and has no pointers, so that many are
+// made FRESH at once.
 type state struct {
-	status   Status
-	index    int32         // the present child, element, attempt or round
-	count    int32         // how many succeeded, or failed
-	since    time.Duration // when it was first ticked
+	status  Status
+	asked   bool          // of a leaf: its function returned RUNNING
+	working bool          // of a leaf: it has a job
+	index   int32         // the present child's place; or the element, attempt or round
+	since   time.Duration // when it was first ticked
+	until   time.Duration // when a pause ends, or when it finished
+}
+
+// extra is what a run knows of nodes of some kinds. What begins anew sets it anew.
+type extra struct {
+	count    int           // of a for_each: how many elements succeeded
+	list     []any         //
 	start    time.Duration // of an llm_call: when the present attempt began
-	until    time.Duration // when a pause ends
 	finished time.Duration // of a cooldown: when its child finished last
 	cooling  bool          //
 	conflict string        // of a parallel node: a key that two children have written
-	list     []any
-	asked    bool // of a leaf: its function returned RUNNING
-	job      *job
+	job      *job          // of a leaf
 }
 
 const never = time.Duration(1<<63 - 1)
@@ -95,10 +106,12 @@ func (p *Program) Start(o Options) *Run {
 	}
 	r := &Run{
 		program: p, options: o, board: o.Blackboard,
-		scopes: make([]scope, len(p.scopes)), states: make([]state, len(p.nodes)),
+		scopes: make([]scope, len(p.scopes)), states: make([]state, len(p.nodes)), extras: make([]extra, len(p.nodes)),
 		entries: make([]Entry, 0, len(p.nodes)), warned: map[string]bool{},
 		dueAt: never, woken: make(chan struct{}, 1),
+		plain: o.Record == nil && o.replay == nil, ended: new(atomic.Bool),
 	}
+	r.context.run = r
 	r.scopes[globalScope] = r.board.global()
 	for i := range r.scopes[treeScope:] {
 		r.scopes[treeScope+i] = scope{}
@@ -128,7 +141,8 @@ func (r *Run) Tick(ctx context.Context, now time.Time) (Status, error) {
 	if r.living.Swap(false) {
 		r.moved(r.elapsed)
 	}
-	r.context.ctx, r.context.now = ctx, r.began.Add(r.elapsed)
+	r.follow(ctx)
+	r.context.now = r.began.Add(r.elapsed)
 	r.options.Record.tick(r)
 	status := r.tick(0)
 	r.stop(-1)
@@ -147,6 +161,37 @@ func (r *Run) Tick(ctx context.Context, now time.Time) (Status, error) {
 		r.options.Trace(r.ticks, r.elapsed, r.entries)
 	}
 	return status, r.broken
+}
+
+// follow makes a context the tick's. Nodes look at a flag, which costs them less than to
+// ask the context; it is set when the context ends, and nodes of a replay always ask.
+func (r *Run) follow(ctx context.Context) {
+	r.context.ctx = ctx
+	if done := ctx.Done(); done != r.done {
+		r.unfollow()
+		ended := new(atomic.Bool)
+		r.done, r.ended = done, ended
+		if done != nil {
+			r.unhook = context.AfterFunc(ctx, func() { ended.Store(true) })
+		}
+	}
+	if r.look(); r.options.replay != nil {
+		r.ended.Store(true)
+	}
+}
+
+// look sees at once whether the context has ended, after a function that may have ended it.
+func (r *Run) look() {
+	if r.done != nil && r.context.ctx.Err() != nil {
+		r.ended.Store(true)
+	}
+}
+
+func (r *Run) unfollow() {
+	if r.unhook != nil {
+		r.unhook()
+		r.unhook = nil
+	}
 }
 
 // watch warns of a run in which nothing moves, and ends it.
@@ -235,6 +280,7 @@ func (r *Run) Close() {
 	if r.broken == nil {
 		r.broken = errors.New("the run is closed")
 	}
+	r.unfollow()
 	r.jobs.Wait()
 	for _, s := range r.scopes[treeScope:] {
 		r.board.clear(s)
@@ -258,26 +304,21 @@ func (r *Run) warn(text string) {
 }
 
 // reset makes a node and all below it FRESH.
-func (r *Run) reset(at int32) {
-	for i := at; i < r.program.nodes[at].end; i++ {
-		s := &r.states[i]
-		*s = state{finished: s.finished, cooling: s.cooling}
-	}
-}
+func (r *Run) reset(at int32) { clear(r.states[at:r.program.steps[at].end]) }
 
 // halt gives up what is RUNNING at and below a node, which is FRESH then.
 func (r *Run) halt(at int32) {
-	for i := at; i < r.program.nodes[at].end; i++ {
+	for i := at; i < r.program.steps[at].end; i++ {
 		r.haltLeaf(i)
+		r.extras[i].list = nil
 	}
 	r.reset(at)
 }
 
 // haltLeaf tells a leaf that is under way that it is given up, once.
 func (r *Run) haltLeaf(at int32) {
-	s := &r.states[at]
-	asked, halt := s.asked, r.program.nodes[at].leaf.Halt
-	s.end()
+	asked, halt := r.states[at].asked, r.program.nodes[at].leaf.Halt
+	r.end(at)
 	if !asked || halt == nil || r.options.replay != nil {
 		return
 	}
@@ -289,21 +330,26 @@ func (r *Run) haltLeaf(at int32) {
 		}
 	}()
 	halt(c)
+	r.look()
 }
 
 // end notes that a leaf is not under way any more, and ends its work if there is any.
-func (s *state) end() {
-	if s.job != nil {
-		s.job.cancel()
+func (r *Run) end(at int32) {
+	s := &r.states[at]
+	if s.working {
+		r.extras[at].job.cancel()
+		r.extras[at].job = nil
 	}
-	s.asked, s.job = false, nil
+	s.asked, s.working = false, false
 }
 
-// contextFor makes the run's one context the leaf's.
+// contextFor makes the run's one context the leaf's. Few leaves leave something in it.
 func (r *Run) contextFor(at int32) *Context {
 	c := &r.context
-	c.run, c.node, c.args = r, at, r.program.nodes[at].Args
-	c.halted, c.note, c.fault, c.temporary, c.after = false, "", "", false, 0
+	c.node = at
+	if c.halted || c.temporary || c.note != "" || c.fault != "" {
+		c.halted, c.note, c.fault, c.temporary, c.after = false, "", "", false, 0
+	}
 	return c
 }
 

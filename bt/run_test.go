@@ -79,7 +79,7 @@ tick 2 at 1.5s
 func TestCancelledAtEachNode(t *testing.T) {
 	tree := func() *Node {
 		return Sequence(
-			Selector(Inverter(act("a")), Parallel(1, act("b"), Retry(2, 0, act("c")))),
+			Selector(Inverter(act("a")), Parallel(1, act("b"), Retry(2, 0, act("c"))), act("never")),
 			Repeat(2, Fresh, AlwaysSucceed(Guard(cond("d"), Timeout(time.Hour, act("e"))))),
 			Parallel(0, act("f"), Sequence(act("g"), act("h"))),
 			Cooldown(time.Second, AlwaysFail(act("i"))),
@@ -449,16 +449,78 @@ func TestTimeNeverGoesBack(t *testing.T) {
 }
 
 func TestTickDoesNotAllocate(t *testing.T) {
-	run := hundred(t).Start(Options{})
-	defer run.Close()
-	ctx, now := context.Background(), at("0")
-	tick := func() {
-		if status, err := run.Tick(ctx, now); status != Success || err != nil {
-			t.Error(status, err)
+	cancellable, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for _, ctx := range []context.Context{context.Background(), cancellable} {
+		run := hundred(t).Start(Options{})
+		defer run.Close()
+		tick := func() {
+			if status, err := run.Tick(ctx, at("0")); status != Success || err != nil {
+				t.Error(status, err)
+			}
+		}
+		if n := testing.AllocsPerRun(100, tick); n != 0 {
+			t.Errorf("%v: a tick of 100 nodes allocates %v times", ctx, n)
 		}
 	}
-	if n := testing.AllocsPerRun(100, tick); n != 0 {
-		t.Errorf("a tick of 100 nodes allocates %v times", n)
+}
+
+func TestNotesAreOfTheirTick(t *testing.T) {
+	l := newCast("").library()
+	said := false
+	l.Functions["once"] = Func(func(c *Context) Status {
+		if !said {
+			c.Note("first")
+		}
+		said = true
+		return Success
+	})
+	run := begin(t, Tree{Name: "tree", Root: Sequence(do("once"))}, l, Options{})
+	for _, want := range []string{"first", ""} {
+		if _, err := run.Tick(t.Context(), at("0")); err != nil || run.Trace()[1].Note != want {
+			t.Errorf("%v, %+v", err, run.Trace())
+		}
+	}
+}
+
+// TestCancelledFromBeside ends the context while no leaf is asked: nodes notice all the same.
+func TestCancelledFromBeside(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var run *Run
+	looked := 0
+	l := Library{Types: map[string]Type{"watched": func(any) error {
+		if looked++; looked == 2 {
+			cancel()
+			for until := time.Now().Add(time.Minute); !run.ended.Load() && time.Now().Before(until); {
+				time.Sleep(time.Millisecond)
+			}
+		}
+		return nil
+	}}}
+	board, err := NewBlackboard(map[string]any{"list": []any{1, 2, 3, 4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := Tree{Name: "tree", Blackboard: Schema{"list": "list", "item": "watched"}, Root: ForEach("list", "item", Sequence())}
+	run = begin(t, tree, l, Options{Blackboard: board})
+	if status, err := run.Tick(ctx, at("0")); status != Failure || !errors.Is(err, context.Canceled) || looked != 2 {
+		t.Errorf("%v, %v after %d elements", status, err, looked)
+	}
+}
+
+// TestContextsInTurn ticks with one context after the other: the end of one that was is
+// nothing to the run.
+func TestContextsInTurn(t *testing.T) {
+	run := newCast("").start(t, Sequence(act("a")), Options{})
+	for range 3 {
+		ctx, cancel := context.WithCancel(t.Context())
+		if status, err := run.Tick(ctx, at("0")); status != Success || err != nil {
+			t.Fatal(status, err)
+		}
+		cancel()
+	}
+	if status, err := run.Tick(context.Background(), at("0")); status != Success || err != nil {
+		t.Fatal(status, err)
 	}
 }
 
