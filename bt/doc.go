@@ -1,5 +1,5 @@
 // Package bt runs behaviour trees: small programs that decide, again and again, what
-// is to be done next, and whose run can be looked at, recorded and replayed.
+// is to be done next, and whose run can be looked at, recorded, replayed and resumed.
 //
 // A tree is a description ([Tree], made of [Node] values by hand or, with bt/lua, from
 // a file). [Compile] checks it against a [Library], which has the functions that its
@@ -39,6 +39,12 @@
 // same tree with the same times and the same results of its leaves gives the same
 // trace, byte for byte. Leaves are asked one after the other, in the order of the tree.
 // What takes long runs beside the tree ([Async]) and is RUNNING meanwhile.
+//
+// # A process that ends
+//
+// A [Recorder] writes down what leaves do. [Program.Replay] goes through a run again without
+// them; [Program.Resume] goes on with one that was stopped anywhere, and does not run again
+// what has run.
 //
 // # Faults
 //

@@ -3,6 +3,8 @@ package bt_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/bt"
@@ -171,4 +173,60 @@ func ExampleAsync() {
 	status, err := run.Drive(context.Background())
 	fmt.Println(status, board.Get("page"), err)
 	// Output: SUCCESS what the network said <nil>
+}
+
+// A run is stopped in the midst of its work, and another process goes on with it. What had
+// been done is not done again; what was under way is told that it may have been done.
+func ExampleProgram_Resume() {
+	stop := func() {} // what stops the first process
+	library := bt.Library{Functions: map[string]bt.Leaf{
+		"fetch": bt.Func(func(c *bt.Context) bt.Status {
+			fmt.Println("fetch")
+			c.Set("page", "hello")
+			return bt.Success
+		}),
+		"send": bt.Func(func(c *bt.Context) bt.Status {
+			fmt.Println("send", c.Get("page"), "- perhaps again:", c.Interrupted())
+			stop()
+			return bt.Running // until somebody has received it
+		}),
+	}}
+	program, err := bt.Compile(bt.Tree{
+		Name: "relay", Blackboard: bt.Schema{"page": "string"},
+		Root: bt.Sequence(bt.Action("fetch", "fetch", nil), bt.Timeout(time.Minute, bt.Action("send", "send", nil))),
+	}, library)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	for range 2 {
+		ctx, cancel := context.WithCancel(context.Background())
+		stop = cancel
+		file, err := os.OpenFile(filepath.Join(dir, "recording"), os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		run, err := program.Resume(file, bt.Options{}) // of an empty file: a run that begins
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		_, err = run.Drive(ctx)
+		fmt.Println(err)
+		run.Close()
+		file.Close()
+	}
+	// Output:
+	// fetch
+	// send hello - perhaps again: false
+	// context canceled
+	// send hello - perhaps again: true
+	// context canceled
 }

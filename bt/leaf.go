@@ -15,6 +15,10 @@ type Leaf struct {
 	// Halt, if there is one, is called when a leaf that is RUNNING is given up. It can't
 	// set keys.
 	Halt func(*Context)
+	// Restore, if there is one, gets what Tick has kept with [Context.Save], in a resumed run
+	// and in place of a call that the recording has: it puts back what the leaf holds
+	// outside the blackboard.
+	Restore func(saved any)
 	// Reads and Writes name the keys that Tick uses, so that a tree that does not
 	// declare them is refused.
 	Reads, Writes []string
@@ -137,6 +141,20 @@ func (c *Context) Visible() map[string]any {
 
 // Note puts a text beside the leaf in the trace of this tick.
 func (c *Context) Note(format string, args ...any) { c.note = text(fmt.Sprintf(format, args...)) }
+
+// Save keeps a value with the leaf's result in the recording, for its Restore. It is one
+// that a blackboard can have; the last one of a tick counts.
+func (c *Context) Save(v any) {
+	if _, err := sizeOf(v); err != nil {
+		c.fail("what is saved: %v", err)
+	} else if c.run != nil && c.run.options.Record != nil {
+		c.run.options.Record.saved = value{v}
+	}
+}
+
+// Interrupted reports whether the leaf was under way when the run was stopped that this one
+// resumes, and is called for the first time since: what it does may have been carried out.
+func (c *Context) Interrupted() bool { return c.run != nil && c.run.interrupted[c.node] }
 
 // Temporary says of a failure that it may pass, so that an llm_call tries again, at the
 // earliest after this time.

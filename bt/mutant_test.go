@@ -34,8 +34,8 @@ func TestMutants(t *testing.T) {
 		{Name: "reads do not climb", File: "run.go", Old: "for ; s > globalScope; s = r.program.scopes[s].parent {\n\t\tif", New: "for ; s > globalScope; s = globalScope {\n\t\tif"},
 	}))
 	mutant.All(t, mutant.By("^(TestReplay|TestReplayOfSigns|TestCloseGivesUp)$", []mutant.Mutant{
-		{Name: "writes are not replayed", File: "record.go", Old: "\t\tr.set(c, w.Scope, w.Key, w.Value.v)\n", New: ""},
-		{Name: "progress is not replayed", File: "record.go", Old: "\t\trun.progress = progress\n", New: "\t\t_ = progress\n"},
+		{Name: "writes are not replayed", File: "record.go", Old: "\t\tr.set(c, w.Scope, key, w.Value.v)\n", New: "\t\t_ = key\n"},
+		{Name: "progress is not replayed", File: "record.go", Old: "\tr.moveTo(tick.Progress)\n", New: ""},
 		{Name: "a model's own time is not replayed", File: "record.go", Old: "Temporary: c.temporary, After: c.after})", New: "Temporary: c.temporary})"},
 		{Name: "elements are recorded as a leaf's", File: "kinds.go", Old: "\t\t\tr.options.Record.forget()\n", New: ""},
 		{Name: "work goes on when its leaf is given up", File: "run.go", Old: "\t\tr.extras[at].job.cancel()\n", New: ""},
@@ -45,6 +45,18 @@ func TestMutants(t *testing.T) {
 		{Name: "a selector goes on after the end", File: "tick.go", Old: "status != Failure || r.broken != nil {", New: "status != Failure {"},
 		{Name: "a note stays for the next tick", File: "tick.go", Old: "if e.Note != \"\" || note != \"\" {", New: "if note != \"\" {"},
 		{Name: "nobody says that the context has ended", File: "run.go", Old: "func() { ended.Store(true) }", New: "func() { _ = ended }"},
+	}))
+	mutant.All(t, mutant.By("^TestResume", []mutant.Mutant{
+		{Name: "a torn line is kept", File: "resume.go", Old: "\terr := file.Truncate(good.size)\n", New: "\tvar err error\n"},
+		{Name: "a sum is not looked at", File: "resume.go", Old: "\tif !ok {\n\t\treturn damaged(\"its sum", New: "\tif !ok && sum == 1 {\n\t\treturn damaged(\"its sum"},
+		{Name: "a sum is of its line alone", File: "resume.go", Old: "\tr.sum = sum\n", New: "\t_ = sum\n"},
+		{Name: "another version of the tree is taken for it", File: "record.go", Old: " && head.Print == p.print()", New: ""},
+		{Name: "time goes on while nothing runs", File: "resume.go", Old: "\t\tr.began = now.Add(-p.pending.At)\n", New: ""},
+		{Name: "the ticks of a life before do not count", File: "resume.go", Old: "\t\trun.carried++\n", New: ""},
+		{Name: "the last leaf is not told", File: "record.go", Old: "\t\t\tr.interrupted[c.node] = true\n\t\t\tr.goLive()\n", New: "\t\t\tdelete(r.interrupted, c.node)\n\t\t\tr.goLive()\n"},
+		{Name: "leaves that were RUNNING are not told", File: "resume.go", Old: "\t\tif r.states[i].asked {\n", New: "\t\tif false {\n"},
+		{Name: "what is saved is not put back", File: "resume.go", Old: "\tn.leaf.Restore(l.Saved.v)\n", New: ""},
+		{Name: "the end of the context stays", File: "resume.go", Old: "\t\t\tcontinue // it is cut off\n", New: ""},
 	}))
 	mutant.All(t, mutant.By("^(TestDrawFits|FuzzDraw)$", []mutant.Mutant{
 		{Name: "too little of a text is collected", File: "drawtext.go", Old: "return 16 * (c.most + 1)", New: "return c.most + 1"},

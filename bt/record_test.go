@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,7 +87,7 @@ func TestReplayOfHalt(t *testing.T) {
 // TestRecordedValues keeps the types of values.
 func TestRecordedValues(t *testing.T) {
 	want := map[string]any{"nil": nil, "bool": true, "int": 7, "large": 1<<53 + 1, "float": 7.0, "tiny": 5e-324, "huge": 1e300, "minus": -0.5,
-		"string": "a\"<\u2028", "list": []any{1, 1.0, []any{}}, "map": map[string]any{"k": nil}}
+		"string": "a\"<\u2028", "odd": "a\xff\x00", "marks": map[string]any{"\x00bytes": "YQ==", "\xfe": []any{"\xfd", 2.0}}, "empty": map[string]any{"\x00": map[string]any{}}, "list": []any{1, 1.0, []any{}}, "map": map[string]any{"k": nil}}
 	data, err := json.Marshal(value{want})
 	if err != nil {
 		t.Fatal(err)
@@ -130,20 +131,44 @@ func TestReplayStartsWithTheGlobalScope(t *testing.T) {
 	}
 }
 
+// resealed gives lines the sums that they would have, without those that they have.
+func resealed(lines ...string) string {
+	var all []byte
+	sum := uint32(0)
+	for _, l := range lines {
+		body := []byte(strings.TrimSuffix(l, "\n"))
+		if at := bytes.LastIndex(body, []byte(sealStart)); at >= 0 {
+			body = append(body[:at:at], '}')
+		}
+		if len(body) > 0 {
+			body, sum = sealed(body, sum)
+			all = append(append(all, body...), '\n')
+		}
+	}
+	return string(all)
+}
+
 func TestReplayOfSomethingElse(t *testing.T) {
 	tree := Tree{Name: "tree", Root: Sequence(act("a"), act("b"))}
 	program, recording, _ := recorded(t, tree, newCast("b=RS").library(), "0", "1")
-	lines := strings.SplitAfter(recording, "\n")
+	l := strings.SplitAfter(recording, "\n")
+	if len(l) != 9 || !strings.Contains(l[2], "begun") {
+		t.Fatalf("%q", l)
+	}
+	other := strings.Replace(l[0], `"print":"`, `"print":"x`, 1)
+	scope := strings.Replace(l[3], `"status"`, `"writes":[{"scope":9,"key":"k","value":1}],"status"`, 1)
 	for _, c := range []struct{ what, recording, want string }{
 		{"nothing", "", `this is no recording of the tree "tree" as it is now`},
 		{"another file", "hello", `this is no recording of the tree "tree" as it is now`},
-		{"another tree", `{"tree":"other","nodes":3}`, `this is no recording of the tree "tree" as it is now`},
-		{"an older tree", `{"tree":"tree","nodes":4}`, `this is no recording of the tree "tree" as it is now`},
-		{"a leaf is missing", lines[0] + lines[1] + lines[3], `another way: at tick 1 it has "tree/sequence/b" where the tree asks "tree/sequence/a"`},
-		{"the end is missing", strings.Join(lines[:3], ""), `another way: it ends at tick 1 where the tree asks "tree/sequence/b": EOF`},
-		{"a line is cut", recording[:len(recording)-5], `another way: it ends at tick 2 where the tree asks "tree/sequence/b": unexpected EOF`},
-		{"a leaf too many", recording + lines[2], "has no tick where one is due, after tick 2"},
-		{"a scope that is none", lines[0] + lines[1] + strings.Replace(lines[2], `"status"`, `"writes":[{"scope":9,"key":"k","value":1}],"status"`, 1), "there is no scope 9"},
+		{"another tree", resealed(`{"tree":"other","nodes":3}`), `this is no recording of the tree "tree" as it is now`},
+		{"an older tree", resealed(other), `this is no recording of the tree "tree" as it is now`},
+		{"a leaf is missing", resealed(l[0], l[1], l[4], l[5]), `another way: at tick 1 it has "" where the tree asks "tree/sequence/a"`},
+		{"a leaf is another", resealed(l[0], l[1], l[5]), `another way: at tick 1 it has "tree/sequence/b" where the tree asks "tree/sequence/a"`},
+		{"the end is missing", strings.Join(l[:4], ""), `another way: it ends at tick 1 where the tree asks "tree/sequence/b": EOF`},
+		{"a line is cut", recording[:len(recording)-5], `another way: it ends at tick 2 where the tree asks "tree/sequence/b": the last line is not whole: unexpected EOF`},
+		{"a line is missing", strings.Join(append(slices.Clone(l[:2]), l[3:]...), ""), `line 3 of the recording: its sum is not that of what it has, or a line is missing before it`},
+		{"a leaf too many", resealed(append(slices.Clone(l), l[3])...), "line 9 has no tick where one is due, after tick 2"},
+		{"a scope that is none", resealed(l[0], l[1], l[2], scope), "there is no scope 9"},
 	} {
 		if _, err := program.Replay(strings.NewReader(c.recording), nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.what, err)
@@ -154,28 +179,40 @@ func TestReplayOfSomethingElse(t *testing.T) {
 	}
 }
 
-func TestRecorderTellsOfAFullDisk(t *testing.T) {
+// A run ends before it does something that can't be written down.
+func TestRecordingOnAFullDisk(t *testing.T) {
 	full := errors.New("the disk is full")
-	program, err := Compile(Tree{Name: "tree", Root: act("a")}, newCast("").library())
+	calls := 0
+	program, err := Compile(Tree{Name: "tree", Root: Sequence(do("a"), do("a"), do("a"))}, doing(map[string]func(*Context){"a": func(*Context) { calls++ }}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	record := NewRecorder(failing{full})
-	run := program.Start(Options{Record: record})
-	defer run.Close()
-	for range 200 { // more than is held back
-		if status, err := run.Tick(t.Context(), at("0")); status != Success || err != nil {
-			t.Fatal(status, err)
+	for room, want := range map[int]int{0: 0, 2: 0, 3: 1, 4: 1, 5: 2} { // lines
+		calls = 0
+		record := NewRecorder(&failing{room, full})
+		run := program.Start(Options{Record: record})
+		if status, err := run.Tick(t.Context(), at("0")); status != Failure || !errors.Is(err, full) {
+			t.Error(room, status, err)
 		}
-	}
-	if err := record.Flush(); !errors.Is(err, full) {
-		t.Error(err)
+		if err := record.Flush(); !errors.Is(err, full) || calls != want {
+			t.Errorf("%d: %v; %d leaves were called, want %d", room, err, calls, want)
+		}
+		run.Close()
 	}
 }
 
-type failing struct{ err error }
+type failing struct {
+	room int
+	err  error
+}
 
-func (f failing) Write([]byte) (int, error) { return 0, f.err }
+func (f *failing) Write(p []byte) (int, error) {
+	if f.room == 0 {
+		return 0, f.err
+	}
+	f.room--
+	return len(p), nil
+}
 
 // FuzzReplay reads recordings that nobody made.
 func FuzzReplay(f *testing.F) {
@@ -185,16 +222,25 @@ func FuzzReplay(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	const head = `{"tree":"t","nodes":10,"began":"2001-02-03T04:05:06Z","global":{"list":[1,2.5,"x"]}}` + "\n" + `{"tick":1}` + "\n"
+	head := `{"tree":"t","nodes":10,"print":"` + program.print() + `","began":"2001-02-03T04:05:06Z","global":{"list":[1,2.5,"x"]}}` + "\n" + `{"tick":1}` + "\n"
 	f.Add(head + `{"leaf":"t/parallel/retry/a","node":2,"status":"FAILURE","writes":[{"scope":1,"key":"list","value":[1]}]}`)
 	f.Add(head + `{"node":1,"stop":"context canceled"}`)
 	f.Add(head + `{"leaf":"t/parallel/retry/a","node":2,"status":"FRESH"}` + "\n" + `{"leaf":"t/parallel/guard/g","node":4,"status":"RUNNING"}`)
 	f.Fuzz(func(t *testing.T, recording string) {
+		if strings.Count(recording, "\n") < 1000 {
+			recording = resealed(strings.Split(recording, "\n")...)
+		}
 		_, err := program.Replay(strings.NewReader(recording), func(tick int, at time.Duration, entries []Entry) {
 			program.AppendTrace(nil, tick, at, entries)
 		})
 		if err == nil && !strings.Contains(recording, `"tree"`) {
 			t.Error("it is replayed")
+		}
+		if run, err := program.Resume(&memory{data: []byte(recording)}, Options{}); err == nil {
+			for range 3 {
+				_, _ = run.Tick(t.Context(), time.Unix(0, 0)) // whatever comes of it
+			}
+			run.Close()
 		}
 	})
 }

@@ -66,6 +66,9 @@ type Run struct {
 	stalled  bool          // it was warned of
 	broken   error         // what ended the run
 
+	carried     int            // of a run that is resumed: how many ticks the present event has had
+	interrupted map[int32]bool // and its leaves that were under way
+
 	writers map[written]int32 // the child of a parallel node that has written a key
 	jobs    sync.WaitGroup
 	woken   chan struct{}
@@ -125,6 +128,9 @@ func (r *Run) Tick(ctx context.Context, now time.Time) (Status, error) {
 	if r.broken != nil {
 		return Failure, r.broken
 	}
+	if r.options.replay != nil {
+		r.options.replay.resumeTick(r, now)
+	}
 	if r.ticks == 0 {
 		r.began = now
 		r.options.Record.begin(r)
@@ -144,6 +150,9 @@ func (r *Run) Tick(ctx context.Context, now time.Time) (Status, error) {
 	r.follow(ctx)
 	r.context.now = r.began.Add(r.elapsed)
 	r.options.Record.tick(r)
+	if r.options.replay != nil && r.options.replay.over() {
+		r.goLive()
+	}
 	status := r.tick(0)
 	r.stop(-1)
 	if status == Running && r.broken == nil {
@@ -248,7 +257,9 @@ func (r *Run) Status(node int) (Status, time.Duration) {
 func (r *Run) Drive(ctx context.Context) (Status, error) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for ticks := 1; ; ticks++ {
+	carried := r.carried
+	r.carried = 0
+	for ticks := carried + 1; ; ticks++ {
 		status, err := r.Tick(ctx, r.options.Clock())
 		if status != Running || err != nil {
 			return status, err
@@ -319,6 +330,7 @@ func (r *Run) halt(at int32) {
 func (r *Run) haltLeaf(at int32) {
 	asked, halt := r.states[at].asked, r.program.nodes[at].leaf.Halt
 	r.end(at)
+	defer delete(r.interrupted, at)
 	if !asked || halt == nil || r.options.replay != nil {
 		return
 	}

@@ -166,11 +166,10 @@ func (r *Run) stop(at int32) bool {
 // leaf ticks a leaf, or takes what it did from a recording.
 func (r *Run) leaf(at int32) (status Status, note string) {
 	c := r.contextFor(at)
-	if r.options.replay != nil {
-		status = r.options.replay.leaf(r, c)
+	if r.options.replay != nil || r.options.Record != nil {
+		status = r.recordedLeaf(c)
 	} else {
 		status = r.call(&r.program.steps[at], c)
-		r.options.Record.leaf(at, status, c)
 	}
 	return status, r.settle(at, status, c)
 }
