@@ -25,12 +25,22 @@ type Reflection struct {
 	Defaulted bool `json:"-"`
 	// Dropped names the optional fields that could not be used.
 	Dropped []string `json:"-"`
+	// Unknown names the fields that signals of this type do not have: child elements
+	// that the model made up. They are the last of Fields, as texts or lists of texts.
+	Unknown []string `json:"unknown,omitempty"`
 }
 
 const (
 	defaultConfidence = 0.5
 	maxInteger        = 999_999_999
+
+	maxUnknown     = 16 // fields that are kept of those that a signal does not have
+	maxUnknownName = 64 // bytes
+	maxUnknownText = 500
 )
+
+// reservedNames are what [Signal.Fields] says beside the fields.
+var reservedNames = []string{"confidence", "defaulted", "dropped", "unknown"}
 
 // ParseReflection reads the self-reflection signal in a model's reply, and
 // returns false if there is none that is valid. The time is the signal's
@@ -56,6 +66,9 @@ func (r Reflection) allFields() Fields {
 	}
 	if len(r.Dropped) > 0 {
 		f = append(f, Field{"dropped", r.Dropped})
+	}
+	if len(r.Unknown) > 0 {
+		f = append(f, Field{"unknown", r.Unknown})
 	}
 	return f
 }
@@ -139,7 +152,40 @@ func newReflection(e *Entry, says *xmlBlock) (*Reflection, error) {
 			r.Dropped = append(r.Dropped, k.Name)
 		}
 	}
+	r.keepUnknown(e, says)
 	return r, nil
+}
+
+// keepUnknown keeps the first child elements that a signal of this kind does not have. Of
+// several of one name the last counts.
+func (r *Reflection) keepUnknown(e *Entry, says *xmlBlock) {
+	var names []string
+	texts := map[string]string{}
+	for _, element := range says.elements {
+		name := element.name
+		if len(name) > maxUnknownName || slices.Contains(reservedNames, name) || slices.ContainsFunc(e.Keys, func(k Key) bool { return k.Name == name }) {
+			continue
+		}
+		if _, seen := texts[name]; !seen {
+			if len(names) == maxUnknown {
+				continue
+			}
+			names = append(names, name)
+		}
+		texts[name] = plainText(element.text)
+	}
+	for _, name := range names {
+		text := texts[name]
+		switch items, list := arrayItems(text); {
+		case text == "":
+		case utf8.RuneCountInString(text) > maxUnknownText:
+			r.Dropped = append(r.Dropped, name)
+		case list:
+			r.Fields, r.Unknown = append(r.Fields, Field{name, items}), append(r.Unknown, name)
+		default:
+			r.Fields, r.Unknown = append(r.Fields, Field{name, text}), append(r.Unknown, name)
+		}
+	}
 }
 
 // value reads a field from the texts given for it. A nil value without a

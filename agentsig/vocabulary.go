@@ -342,7 +342,7 @@ var vocabulary = []Entry{
 		Kind: KindNeedTurn, Dialect: DialectXML, Wire: "need_turn",
 		Action: "CONTINUE_LOOP", Priority: PriorityWorkflow,
 		Keys: []Key{
-			{Name: "reason", Required: true, Type: TextKey, Min: 5, Max: 500},
+			{Name: "reason", Required: true, Type: TextKey, Min: 3, Max: 500},
 			{Name: "expected_turns", Type: IntKey, Min: 1, Max: 10, zero: true},
 		},
 		When: "you need another turn to go on",
@@ -361,7 +361,7 @@ var vocabulary = []Entry{
 		Action: "TRIGGER_FALLBACK", Terminal: true, Priority: PriorityWorkflow,
 		Keys: []Key{
 			{Name: "attempted", Required: true, Type: ListKey, Min: 1},
-			{Name: "blocker", Required: true, Type: TextKey, Min: 5, Max: 500},
+			{Name: "blocker", Required: true, Type: TextKey, Min: 3, Max: 500},
 			{Name: "suggestions", Type: ListKey},
 		},
 		When: "you cannot go on",
@@ -371,7 +371,7 @@ var vocabulary = []Entry{
 		Action: "CONTINUE_LOOP", Priority: PriorityWorkflow,
 		Keys: []Key{
 			{Name: "capability", Required: true, Type: TextKey, Min: 2, Max: 100},
-			{Name: "reason", Required: true, Type: TextKey, Min: 5, Max: 500},
+			{Name: "reason", Required: true, Type: TextKey, Min: 3, Max: 500},
 			{Name: "workaround", Type: TextKey, Max: 500},
 		},
 		When: "you lack a tool or a permission",
@@ -380,7 +380,7 @@ var vocabulary = []Entry{
 		Kind: KindPartialAnswer, Dialect: DialectXML, Wire: "partial_answer",
 		Action: "EXIT_LOOP", Terminal: true, Priority: PriorityWorkflow,
 		Keys: []Key{
-			{Name: "missing", Required: true, Type: TextKey, Min: 5, Max: 500},
+			{Name: "missing", Required: true, Type: TextKey, Min: 3, Max: 500},
 			{Name: "caveat", Type: TextKey, Max: 500},
 		},
 		When: "this reply answers a part, and you cannot get the rest",
@@ -389,8 +389,8 @@ var vocabulary = []Entry{
 		Kind: KindDelegationRecommended, Dialect: DialectXML, Wire: "delegation_recommended",
 		Action: "CONTINUE_LOOP", Priority: PriorityWorkflow,
 		Keys: []Key{
-			{Name: "reason", Required: true, Type: TextKey, Min: 5, Max: 500},
-			{Name: "scope", Required: true, Type: TextKey, Min: 5, Max: 500},
+			{Name: "reason", Required: true, Type: TextKey, Min: 3, Max: 500},
+			{Name: "scope", Required: true, Type: TextKey, Min: 3, Max: 500},
 			{Name: "estimated_tokens", Type: IntKey, Min: 100, Max: 100_000},
 			{Name: "subagent_type", Type: TextKey, Max: 50},
 		},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -85,7 +86,13 @@ func (s Signal) equal(t Signal) bool {
 				return false
 			}
 		}
-		return reflect.DeepEqual(a.View(), b.View()) && a.Confidence == b.Confidence && a.Defaulted == b.Defaulted
+		for _, name := range a.Unknown {
+			before, _ := a.Fields.Get(name)
+			if after, _ := b.Fields.Get(name); !reflect.DeepEqual(before, after) {
+				return false
+			}
+		}
+		return slices.Equal(a.Unknown, b.Unknown) && reflect.DeepEqual(a.View(), b.View()) && a.Confidence == b.Confidence && a.Defaulted == b.Defaulted
 	}
 	return reflect.DeepEqual(s.Fields(), t.Fields())
 }

@@ -239,7 +239,15 @@ func (x *xmlBlock) takeElements(body string) {
 			body = after
 			continue
 		}
-		if !isField(name) || unclosed[name] {
+		if !isField(name) {
+			body = after
+			if text, behind, leaf := leafText(after, name); leaf && name != "signal" {
+				x.elements = append(x.elements, xmlText{name, text})
+				body = behind
+			}
+			continue
+		}
+		if unclosed[name] {
 			body = after
 			continue
 		}
@@ -282,6 +290,28 @@ func startTag(s string) (name, rest string, selfClosed, ok bool) {
 		return "", "", false, false
 	}
 	return name, rest, strings.HasSuffix(s[:len(s)-len(rest)], "/>"), true
+}
+
+// leafText cuts s at the closing tag of that name, if nothing but text and CDATA stands
+// before it.
+func leafText(s, name string) (text, rest string, ok bool) {
+	for i := 0; ; {
+		k := strings.IndexByte(s[i:], '<')
+		if k < 0 {
+			return "", "", false
+		}
+		i += k
+		if !strings.HasPrefix(s[i:], cdata) {
+			after, is := strings.CutPrefix(s[i:], "</"+name)
+			after, ends := strings.CutPrefix(strings.TrimLeft(after, " \t\r\n"), ">")
+			return s[:i], after, is && ends
+		}
+		end := strings.Index(s[i:], "]]>")
+		if end < 0 {
+			return "", "", false
+		}
+		i += end + len("]]>")
+	}
 }
 
 // untilClose cuts s at the first closing tag of that name outside CDATA.

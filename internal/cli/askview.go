@@ -77,6 +77,9 @@ func (v *askView) chunk(c oracle.Chunk) {
 		if c.Failed {
 			colour, word = command.Yellow, "failed"
 		}
+		if c.Refused {
+			word = "refused"
+		}
 		v.line(colour, "  < "+safetext.Escape(c.Tool)+" "+word+": "+shorten(strings.TrimSpace(c.Text)))
 	case oracle.Signal:
 		if v.tracing {

@@ -26,7 +26,8 @@ type Chunk struct {
 	Tool      string    `json:"tool,omitempty"`
 	Arguments string    `json:"arguments,omitempty"` // JSON
 	Failed    bool      `json:"failed,omitempty"`
-	Bytes     int       `json:"bytes,omitempty"` // of a tool's result, of which Text is the beginning
+	Refused   bool      `json:"refused,omitempty"` // it failed, since a person or a rule does not allow it
+	Bytes     int       `json:"bytes,omitempty"`   // of a tool's result, of which Text is the beginning
 	Sources   []string  `json:"sources,omitempty"`
 	Answer    *Answer   `json:"answer,omitempty"` // of the last one
 

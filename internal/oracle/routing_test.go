@@ -316,6 +316,10 @@ func TestRoutingOfBadSignals(t *testing.T) {
 			script: asksWhat + "says: A <signal type=\"need_turn\"><reason>one look</reason></signal>\n" + goesOn + "says: B {enough 0.9}",
 			asks:   "question go-on", events: sNeed + " " + sEnough, outcome: Answered, text: "B", signals: 2,
 		}, {
+			name:   "a reason of three characters",
+			script: asksWhat + "says: A {need 0.8: API}\n" + goesOn + "says: B {enough 0.9}",
+			asks:   "question go-on", events: sNeed + " " + sEnough, outcome: Answered, text: "B", signals: 2,
+		}, {
 			name: "only mentioned, in a fence", question: "What does it do?",
 			script: asksWhat + "says:\n  Write\n  ```\n  {need 0.8: one look}\n  ```\n  and {enough 0.9}",
 			asks:   "question", events: sEnough, outcome: Answered, signals: 1,
@@ -326,7 +330,7 @@ func TestRoutingOfBadSignals(t *testing.T) {
 		silent("unknown type", `<signal type="done"><reason>one more look</reason></signal>`),
 		silent("no type", `<signal><reason>one more look</reason></signal>`),
 		silent("no reason", `<signal type="need_turn"><confidence>0.8</confidence></signal>`),
-		silent("too short a reason", `<signal type="need_turn"><reason>look</reason></signal>`),
+		silent("too short a reason", `<signal type="need_turn"><reason>go</reason></signal>`),
 		silent("nothing attempted", `<signal type="stuck"><blocker>the index is gone</blocker></signal>`),
 		silent("no more than an end", `</signal>`),
 	})

@@ -57,18 +57,27 @@ func signalValue(r agentsig.Reflection) map[string]any {
 	for _, f := range r.Fields {
 		value := f.Value
 		if list, ok := value.([]string); ok {
-			all := make([]any, len(list))
-			for i, s := range list {
-				all[i] = s
-			}
-			value = all
+			value = texts(list)
 		}
 		fields[f.Name] = value
 	}
-	return map[string]any{
+	value := map[string]any{
 		"type": string(r.Type), "confidence": r.Confidence, "fields": fields,
 		"raw_xml": r.RawXML, "timestamp": r.Timestamp.UTC().Format(time.RFC3339Nano),
 	}
+	if len(r.Unknown) > 0 {
+		value["unknown"] = texts(r.Unknown)
+	}
+	return value
+}
+
+// texts is a list as the blackboard holds it.
+func texts(list []string) []any {
+	all := make([]any, len(list))
+	for i, s := range list {
+		all[i] = s
+	}
+	return all
 }
 
 // updateSignalState counts the turn and keeps its signal.

@@ -135,15 +135,20 @@ func (q *query) begun(call model.Call) {
 func (q *query) note(c *bt.Context, call model.Call, r toolbox.Result) {
 	preview := cut(r.Text, maxPreview)
 	history, _ := c.Get(keyToolResults).([]any)
-	c.SetGlobal(keyToolResults, append(history[:len(history):len(history)], map[string]any{
-		"tool": call.Name, "arguments": cut(string(call.Arguments), maxPreview), "success": !r.Failed, "result": preview, "turn": q.turn}))
+	result := map[string]any{
+		"tool": call.Name, "arguments": cut(string(call.Arguments), maxPreview), "success": !r.Failed, "result": preview, "turn": q.turn}
+	fields := map[string]any{"tool": call.Name, "bytes": len(r.Text)}
+	if r.Refused {
+		result["refused"], fields["refused"] = true, true
+	}
+	c.SetGlobal(keyToolResults, append(history[:len(history):len(history)], result))
 	q.called++
 	name := "tool.call.succeeded"
 	if r.Failed {
 		name = "tool.call.failed"
 	}
-	q.event(name, map[string]any{"tool": call.Name, "bytes": len(r.Text)})
-	q.emit(Chunk{Type: ToolResult, Turn: q.turn, Tool: call.Name, Text: preview, Bytes: len(r.Text), Failed: r.Failed, Sources: r.Sources})
+	q.event(name, fields)
+	q.emit(Chunk{Type: ToolResult, Turn: q.turn, Tool: call.Name, Text: preview, Bytes: len(r.Text), Failed: r.Failed, Refused: r.Refused, Sources: r.Sources})
 	for _, source := range r.Sources {
 		if !r.Failed && !slices.Contains(q.sources, source) {
 			q.sources = append(q.sources, source)

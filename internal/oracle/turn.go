@@ -257,8 +257,12 @@ func (q *query) chooseFallback(c *bt.Context) bt.Status {
 	s.silent, _ = c.Get(keySilent).(int)
 	results, _ := c.Get(keyToolResults).([]any)
 	for _, r := range results {
+		result, _ := r.(map[string]any)
+		if result["refused"] == true { // which says nothing about the tools
+			continue
+		}
 		s.toolResults++
-		if result, _ := r.(map[string]any); result["success"] == false {
+		if result["success"] == false {
 			s.toolsFailed++
 		}
 	}

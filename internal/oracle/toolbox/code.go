@@ -89,6 +89,8 @@ func at(name string, err error) Result {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return failed("there is no file %s below the repository's top: look with %s, or read a directory", quote(name), nameSearch)
+	case errors.Is(err, errSecret) || errors.Is(err, errBox):
+		return refused("%s can't be read: %s", quote(name), err)
 	case errors.As(err, &p):
 		err = p.Err
 	}

@@ -229,6 +229,12 @@ func TestReadFileRefuses(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
+	if r := call(t, b, nameRead, object{"path": ".env"}); !r.Refused {
+		t.Errorf("a file with secrets is not refused: %+v", r)
+	}
+	if r := call(t, b, nameRead, object{"path": "absent"}); r.Refused {
+		t.Errorf("a file that is not there is refused: %+v", r)
+	}
 	if r := call(t, b, nameSearch, object{"query": "secret", "path": "directory"}); !r.Failed {
 		t.Errorf("%+v", r)
 	}

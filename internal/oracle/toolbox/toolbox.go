@@ -44,11 +44,16 @@ type Tool struct {
 type Result struct {
 	Text    string // at most 64 KiB
 	Failed  bool
+	Refused bool     // it failed, since a person or a rule does not allow it: nothing was tried
 	Sources []string // the files, URLs or servers that the text came from; none of a failure
 }
 
 func failed(format string, args ...any) Result {
 	return Result{Text: fmt.Sprintf(format, args...), Failed: true}
+}
+
+func refused(format string, args ...any) Result {
+	return Result{Text: fmt.Sprintf(format, args...), Failed: true, Refused: true}
 }
 
 // Toolbox is a set of tools that are ready to be called, from several goroutines if need be.

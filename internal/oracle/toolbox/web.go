@@ -62,7 +62,7 @@ func (w *web) fetch(ctx context.Context, raw json.RawMessage) Result {
 		return failed("%s is not an address", quote(a.URL))
 	}
 	if err := w.allows(u); err != nil {
-		return failed("%s", err)
+		return refused("%s", err)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, w.patience, errTime)
 	defer cancel()
