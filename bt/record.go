@@ -415,6 +415,19 @@ func unpaired(list []any) (any, error) {
 	return all, nil
 }
 
+// FormatValue writes a value of a blackboard as the JSON that [ParseValue] reads. A text
+// that is no UTF-8, or begins with a zero byte, is an error.
+func FormatValue(v any) ([]byte, error) {
+	if _, err := sizeOf(v); err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(pointed(v))
+	if err == nil && bytes.Contains(data, []byte(`"\u0000`)) {
+		err = errors.New("it has a text that is no UTF-8, or begins with a zero byte")
+	}
+	return data, err
+}
+
 // ParseValue reads a value of a blackboard from JSON. A number is an int, unless it has a
 // point or an exponent.
 func ParseValue(data []byte) (any, error) {

@@ -25,7 +25,7 @@ func TestImporter(t *testing.T) {
 	}
 	proxy := "file://" + filepath.ToSlash(strings.TrimSpace(string(out))) + "/cache/download" // of what was downloaded before
 	for pkg, want := range map[string][]string{
-		"agentsig": nil, "agentformat": nil, "bt": nil, "safetext": nil,
+		"agentsig": nil, "agentformat": nil, "bt": nil, "bt/groot": nil, "safetext": nil,
 		"ledger": {"golang.org/x/mod"},
 		"bt/lua": {"github.com/arnodel/golua"},
 	} {

@@ -20,7 +20,7 @@ import (
 const module = "github.com/signalbox-dev/signalbox"
 
 // public packages are for everyone to import, so they stand alone.
-var public = []string{"agentformat", "agentsig", "bt", "bt/lua", "ledger", "safetext"}
+var public = []string{"agentformat", "agentsig", "bt", "bt/groot", "bt/lua", "ledger", "safetext"}
 
 // standardOnly packages import nothing but the standard library, and each other.
 var standardOnly = []string{"agentformat", "agentsig", "bt", "safetext"}

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox-dev/signalbox/bt"
+	"github.com/signalbox-dev/signalbox/bt/groot"
 	"github.com/signalbox-dev/signalbox/bt/lua"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/oracle"
@@ -23,13 +25,13 @@ func (a *app) treeCommand() *cobra.Command {
 		Use:     "tree",
 		Short:   "Check, draw and rehearse behaviour trees",
 		Example: `  signalbox tree check oracle.lua`,
-		Long: `A behaviour tree decides what ask does after each of the model's turns. Trees are Lua files;
-docs/oracle.md says how they are written. A FILE can also be the name of a tree that is built in,
+		Long: `A behaviour tree decides what ask does after each of the model's turns. Trees are Lua files,
+or XML files of Groot2 (.xml); docs/oracle.md says how they are written. A FILE can also be the name of a tree that is built in,
 oracle-agent or react; without one it is oracle-agent.`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.treeShowCommand(), a.treeCheckCommand(), a.treeDrawCommand(), a.treeRunCommand())
+	cmd.AddCommand(a.treeShowCommand(), a.treeCheckCommand(), a.treeDrawCommand(), a.treeRunCommand(), a.treeExportCommand())
 	return cmd
 }
 
@@ -107,6 +109,32 @@ func (a *app) treeDrawCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&svg, "svg", "", "write an SVG document to this `FILE`")
+	return cmd
+}
+
+func (a *app) treeExportCommand() *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:   "export --groot FILE [TREE]",
+		Short: "Write a tree as XML for Groot2, the editor of BehaviorTree.CPP",
+		Long: `Export writes a tree in the format of BehaviorTree.CPP 4, so that it can be drawn and changed in
+Groot2. What that format does not have is written as nodes that the file declares. The commands
+that take a tree read such a file back if its name ends in .xml.`,
+		Example: `  signalbox tree export my-tree.lua --groot my-tree.xml
+  signalbox tree check my-tree.xml`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if file == "" {
+				return a.UsageError("where to? Name a file with --groot")
+			}
+			tree, err := loadTree(cmd.Context(), first(args))
+			if err != nil {
+				return err
+			}
+			return writeNamed(cmd.Context(), file, os.O_TRUNC, func(w io.Writer) error { return groot.Write(w, tree) })
+		},
+	}
+	cmd.Flags().StringVar(&file, "groot", "", "write the XML to this `FILE`")
 	return cmd
 }
 
@@ -228,6 +256,9 @@ func loadTree(ctx context.Context, name string) (bt.Tree, error) {
 	source, err := readFile(ctx, name, "name a tree's Lua file; `signalbox tree show` prints the built-in one")
 	if err != nil {
 		return bt.Tree{}, err
+	}
+	if strings.EqualFold(filepath.Ext(name), ".xml") {
+		return groot.Parse(name, source)
 	}
 	return lua.Load(ctx, name, source)
 }
