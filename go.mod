@@ -6,6 +6,7 @@ require (
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/anthropics/anthropic-sdk-go v1.84.0
 	github.com/arnodel/golua v0.3.0
+	github.com/bluekeyes/go-gitdiff v0.9.0
 	github.com/cockroachdb/apd/v3 v3.2.3
 	github.com/coder/acp-go-sdk v0.13.0
 	github.com/google/go-cmp v0.7.0

@@ -41,6 +41,7 @@ var (
 var owners = map[string][]string{
 	"github.com/anthropics/anthropic-sdk-go": {"internal/oracle/model"},
 	"github.com/arnodel/golua":               {"bt/lua"},
+	"github.com/bluekeyes/go-gitdiff":        {"internal/web"},
 	"github.com/cockroachdb/apd/v3":          {"internal/portfolio"},
 	"github.com/modelcontextprotocol/go-sdk": {"internal/mcpserver", "internal/oracle/toolbox"},
 	"github.com/openai/openai-go/v3":         {"internal/oracle/model"},

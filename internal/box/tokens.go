@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -136,6 +137,13 @@ func (b *Box) Principal(secret string) (access.Principal, error) {
 // sessionKey is what the tokens of sessions are made of: as secret as the key that signs the ledger, and in every backup with it.
 func (b *Box) sessionKey() [32]byte {
 	return sha256.Sum256([]byte("signalbox session token\n" + b.keys.Signer))
+}
+
+// PageHost is the name that the box's page has, which no other box's has: the same whenever it is started, and a secret as the tokens are. A browser
+// sends the page's cookie to every server of this machine that is asked for by this name.
+func (b *Box) PageHost() string {
+	sum := sha256.Sum256([]byte("signalbox page\n" + b.keys.Signer))
+	return "sb-" + hex.EncodeToString(sum[:10]) + ".localhost"
 }
 
 // withToken returns what an event says, with the SHA-256 of the token of the session that it starts, if it starts one: so whoever has the

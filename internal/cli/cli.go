@@ -71,7 +71,7 @@ Everything is recorded in a ledger that can't be changed quietly (show, ledger, 
 	root.PersistentFlags().StringVar(&a.dir, "dir", "", "the box's `DIRECTORY` (default .signalbox, here or in a directory above)")
 	command.Group(root, "The first day", a.initCommand(), a.doctorCommand(), a.runCommand(), a.statusCommand(), a.inboxCommand(),
 		a.answerCommand(), a.tellCommand(), a.diffCommand(), a.logsCommand(), a.cancelCommand())
-	command.Group(root, "Deliver a plan", a.planCommand(), a.runsCommand(), a.showCommand(), a.reviewCommand(), a.takeCommand(), a.giveCommand(),
+	command.Group(root, "Deliver a plan", a.planCommand(), a.pageCommand(), a.runsCommand(), a.showCommand(), a.reviewCommand(), a.takeCommand(), a.giveCommand(),
 		a.pauseCommand(), a.retryCommand(), a.cleanCommand())
 	command.Group(root, "Hand work over by hand", a.upCommand(), a.workCommand(), a.claimCommand(), a.renewCommand(), a.releaseCommand(),
 		a.emitCommand(), a.gateCommand(), a.eventsCommand())

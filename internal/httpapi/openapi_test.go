@@ -168,13 +168,13 @@ func TestOpenAPISchemas(t *testing.T) {
 	d := describe(t)
 	requests := []any{
 		api.AddWork{}, api.Claim{}, api.Report{}, api.Override{}, api.StartRun{}, api.Answer{}, api.Message{},
-		api.Ask{}, api.Signalled{}, api.Answered{}, api.NewToken{},
+		api.Ask{}, api.Signalled{}, api.Answered{}, api.NewToken{}, api.NewPage{},
 	}
 	sessions := []any{api.SessionReport{}, api.SaidSignal{}}
 	answers := []any{
 		api.Work{}, work.Statement{}, work.Evidence{}, api.Holder{}, api.Grant{}, api.Emitted{}, api.NearMiss{}, api.Recorded{}, api.Event{}, api.NextEvents{}, api.Status{}, api.BoxStatus{}, api.LedgerStatus{},
 		api.Run{}, api.Task{}, api.Agent{}, api.Repair{}, api.Provider{}, api.Question{}, api.Notice{}, api.Told{}, api.SessionCommand{}, delivery.Usage{},
-		api.Conversation{}, api.ClientToken{}, api.CreatedToken{},
+		api.Conversation{}, api.ClientToken{}, api.CreatedToken{}, api.PageLink{},
 	}
 	for _, v := range slices.Concat(requests, sessions, answers) {
 		d.compare(t, reflect.TypeOf(v).Name(), v)

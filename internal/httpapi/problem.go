@@ -23,6 +23,7 @@ var problems = []struct {
 	{access.ErrUnknown, http.StatusUnauthorized, api.CodeUnauthorized},
 	{access.ErrExpired, http.StatusUnauthorized, api.CodeUnauthorized},
 	{access.ErrBadKey, http.StatusBadRequest, api.CodeInvalid},
+	{errNoPage, http.StatusNotFound, api.CodeNotFound},
 	{errSlow, http.StatusServiceUnavailable, api.CodeBusy},
 	{errNoRoom, http.StatusServiceUnavailable, api.CodeBusy},
 	{errManyRead, http.StatusServiceUnavailable, api.CodeBusy},

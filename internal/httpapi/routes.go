@@ -187,6 +187,9 @@ func (s *Server) routes() []route {
 			v, err := b.RevokeToken(r.PathValue("id"), key)
 			return reply(w, v, err)
 		}},
+		{"POST /v1/page", access.ToOwn, 0, post(func(r *http.Request, _ access.Principal, q api.NewPage, _ string) (api.PageLink, error) {
+			return s.link(r, q)
+		})},
 	}
 }
 

@@ -27,6 +27,7 @@ type Server struct {
 	logger    *slog.Logger
 	room      *semaphore.Weighted // for large requests
 	tools     http.Handler        // for agents; nil if there are none
+	page      Page                // for browsers; nil if there is none
 	following crowd               // clients that follow
 	reading   crowd               // clients that read the events that there are
 }
@@ -135,8 +136,23 @@ func tellFailure(ctx context.Context, why error) {
 	}
 }
 
-// Handler answers the API's requests.
+// Handler answers requests: the page's, if they are under its name, and the API's under all others.
 func (s *Server) Handler() http.Handler {
+	requests := s.requests()
+	if s.page == nil {
+		return requests
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.page.For(r) {
+			s.page.ServeHTTP(w, r)
+			return
+		}
+		requests.ServeHTTP(w, r)
+	})
+}
+
+// requests answers the API's requests.
+func (s *Server) requests() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)

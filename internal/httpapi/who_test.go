@@ -57,6 +57,7 @@ var whoMay = map[string]string{
 	"GET /v1/tokens":                       "",
 	"POST /v1/tokens":                      "",
 	"POST /v1/tokens/{id}/revoke":          "",
+	"POST /v1/page":                        "",
 	"POST /mcp":                            "rao",
 }
 

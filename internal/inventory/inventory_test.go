@@ -33,12 +33,15 @@ func TestNotice(t *testing.T) {
 const (
 	mit = "Permission is hereby granted, free of charge, to any person obtaining a copy of this software, to deal\nin the Software without restriction, including without limitation the rights\n" +
 		"to use, copy, modify, merge, publish, distribute, sublicense, and/or sell\n// copies of the Software"
+	fee = "Permission to use, copy, modify, and/or distribute this software for\nany purpose with or without fee is hereby granted"
 	bsd = "Redistributions in binary form must reproduce the above\n * copyright notice, this list of conditions and the following disclaimer in the documentation and/or other materials provided with the distribution."
 )
 
 func TestLicences(t *testing.T) {
 	for _, c := range []struct{ text, want, fails string }{
 		{mit, "MIT", ""},
+		{fee + ", provided that the above copyright notice and this permission notice appear in all copies.", "ISC", ""},
+		{fee + ".\n\nTHE SOFTWARE IS PROVIDED “AS IS”", "0BSD", ""},
 		{bsd, "BSD-2-Clause", ""},
 		{bsd + " The name may be used to endorse or promote products derived from this software without specific prior written permission.", "BSD-3-Clause", ""},
 		{mit + "\n\nApache License\n  Version 2.0, January 2004", "Apache-2.0 MIT", ""},

@@ -14,8 +14,9 @@ var licences = []struct{ id, sentence string }{
 	{"MIT", "to deal in the software without restriction, including without limitation the rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies"},
 	{"BSD-3-Clause", "may be used to endorse or promote products derived from this software without specific prior written permission"},
 	{"BSD-2-Clause", "redistributions in binary form must reproduce the above copyright notice, this list of conditions and the following disclaimer in the documentation and/or other materials provided with the distribution"},
-	{"ISC", "permission to use, copy, modify, and/or distribute this software for any purpose with or without fee is hereby granted"},
-	{"ISC", "permission to use, copy, modify, and distribute this software for any purpose with or without fee is hereby granted"},
+	{"ISC", "permission to use, copy, modify, and/or distribute this software for any purpose with or without fee is hereby granted, provided that"},
+	{"ISC", "permission to use, copy, modify, and distribute this software for any purpose with or without fee is hereby granted, provided that"},
+	{"0BSD", "permission to use, copy, modify, and/or distribute this software for any purpose with or without fee is hereby granted. the software is provided"},
 	{"MPL-2.0", "mozilla public license version 2.0"},
 	{"blessing", "has been dedicated to the public domain by the authors"}, // SQLite's
 }

@@ -26,6 +26,11 @@ var unread = map[string]string{
 	"modernc.org/sqlite LICENSE-3RD-PARTY.md": "lists the modules of its own tests too; what is linked has its own entry here",
 }
 
+// embedded is what the programs carry that is no module of Go: each with the program, the place that it is from, and where it lies.
+var embedded = []struct{ program, registry, name, version, dir string }{
+	{"signalbox", "npm", "idiomorph", "0.8.0", "internal/web/assets/idiomorph"},
+}
+
 // A module is one that is linked, with its texts of licences.
 type module struct {
 	path, version string
@@ -69,6 +74,9 @@ func linked(ctx context.Context, dir string) ([]module, error) {
 		return nil, fmt.Errorf("go env GOROOT: %w", err)
 	}
 	found["std"] = strings.TrimSpace(string(out)) // of any version: its licence has been the same since the first
+	for _, e := range embedded {
+		found[e.registry+":"+e.name+" "+e.version] = filepath.Join(dir, filepath.FromSlash(e.dir))
+	}
 	var modules []module
 	for name, at := range found {
 		m := module{}
@@ -125,7 +133,7 @@ const head = `Signalbox
 Licensed under the Apache License, Version 2.0: see LICENSE.
 
 The programs signalbox and portfolio are linked with the modules below, on at least one of the systems that they are
-built for. "std" is Go's own library and runtime. The texts of their licences and notices follow; one that several
+built for. "std" is Go's own library and runtime; "npm:" is a script that the page of a box sends to browsers. The texts of their licences and notices follow; one that several
 modules have is printed once. Written by: go run ./internal/inventory notice > NOTICE
 
 `

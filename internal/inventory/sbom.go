@@ -116,6 +116,12 @@ func billOf(info *debug.BuildInfo, sum string, licences map[string]string) (bill
 		c.identify(d.Path)
 		b.Components = append(b.Components, c)
 	}
+	for _, e := range embedded {
+		if licence := licences[e.registry+":"+e.name+" "+e.version]; e.program == path.Base(info.Path) {
+			ref := "pkg:" + e.registry + "/" + e.name + "@" + e.version
+			b.Components = append(b.Components, component{Type: "library", Ref: ref, Name: e.name, Version: e.version, Licenses: []licensed{{licence}}, Package: ref})
+		}
+	}
 	return b, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/httpapi"
 	"github.com/signalbox-dev/signalbox/internal/runner"
+	"github.com/signalbox-dev/signalbox/internal/web"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
 )
 
@@ -41,8 +42,11 @@ type Service struct {
 	Conductor *conductor.Conductor
 
 	runner *runner.Runner // nil if no plans are delivered and no work is checked
+	site   runner.Site    // where work is looked at, if there is a runner
+	dir    string         // the box's
 	logger *slog.Logger
 	tools  http.Handler
+	paged  bool // browsers are shown a page
 }
 
 // Open starts a service, which answers no requests yet. Whoever opens one closes it. It ends with ctx.
@@ -75,7 +79,7 @@ func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
 	if err != nil {
 		return nil, box.Found{}, err
 	}
-	s := &Service{Box: b, logger: o.Box.Logger, tools: o.Tools, Conductor: conductor.New(b.Ledger(), conductor.Options{
+	s := &Service{Box: b, site: site, logger: o.Box.Logger, tools: o.Tools, paged: !o.Box.Unlisted, Conductor: conductor.New(b.Ledger(), conductor.Options{
 		Config: o.Config, Settings: o.Box.Settings, Exit: o.Box.ExitEnabled, Draining: o.Draining, Logger: o.Box.Logger,
 	})}
 	s.Conductor.TellByHand(runner.Notifier{Config: o.Config})
@@ -101,14 +105,14 @@ func settings(c config.Config) (*api.Settings, error) {
 
 // makeRunner makes who carries out orders here.
 func (s *Service) makeRunner(ctx context.Context, o Options, site runner.Site, patience time.Duration) error {
-	dir, err := filepath.Abs(string(o.Box.Dir))
-	if err != nil {
+	var err error
+	if s.dir, err = filepath.Abs(string(o.Box.Dir)); err != nil {
 		return err
 	}
 	opening, cancel := patient(ctx, patience)
 	defer cancel()
 	s.runner, err = runner.New(opening, runner.Options{
-		Dir: dir, Site: site, Program: o.Program, Conductor: s.Conductor, Mail: s.Conductor.Mail(),
+		Dir: s.dir, Site: site, Program: o.Program, Conductor: s.Conductor, Mail: s.Conductor.Mail(),
 		Hidden: func() ([]string, error) { return o.Box.Dir.Hidden(o.Config.Archive) }, Redact: s.Box.Ledger().Redact, Hosts: o.Box.Hosts, Own: o.Box.Own, Exit: o.Box.ExitEnabled,
 		Now: time.Now, Logger: o.Box.Logger,
 	})
@@ -122,7 +126,13 @@ func patient(ctx context.Context, patience time.Duration) (context.Context, cont
 
 // Serve answers requests on the listener until ctx ends or the box stops, and then lets nothing more be recorded.
 func (s *Service) Serve(ctx context.Context, l net.Listener) error {
-	return httpapi.New(s.Box, s.Conductor, s.logger).WithTools(s.tools).Serve(ctx, l)
+	server := httpapi.New(s.Box, s.Conductor, s.logger).WithTools(s.tools)
+	if s.paged {
+		server.WithPage(func(api http.Handler) httpapi.Page {
+			return web.New(web.Options{Host: s.Box.PageHost(), API: api, Box: pageBox{s.Box, s}, Now: time.Now, Logger: s.logger})
+		})
+	}
+	return server.Serve(ctx, l)
 }
 
 // Close stops the service, and returns when nothing of it runs any more. Agents' sessions go on.

@@ -1,0 +1,234 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/httpserver"
+)
+
+// How many browsers may have the stream open, how many topics one may name, and how long is waited between two pieces: many changes
+// are one.
+const (
+	maxReaders = 64
+	maxTopics  = 8
+	pause      = 150 * time.Millisecond
+)
+
+// Topics of what concerns more than one run or task. All others are the names of runs and tasks.
+const (
+	topicInbox = "inbox"
+	topicRuns  = "runs"
+)
+
+// hub tells who has the stream open what has changed. It follows the box while somebody has, and is at rest otherwise.
+type hub struct {
+	follow func(ctx context.Context, after uint64, f func(uint64, []string) error) error
+	upTo   func() uint64
+
+	mu      sync.Mutex
+	readers map[*reader]bool
+	source  *source // nil while nobody reads
+}
+
+// source is the hub's following of the box, from when the first reader came until the last one left.
+type source struct {
+	cancel context.CancelFunc
+	ended  chan struct{}
+}
+
+// reader is a browser that has the stream open. What it has not been told yet is a part of its topics, so it never grows.
+type reader struct {
+	topics  []string
+	more    chan struct{} // gets something when there is something to tell
+	over    chan struct{} // closed when nothing more will come
+	changed map[string]bool
+	upTo    uint64
+}
+
+var errManyReaders = fmt.Errorf("%d browsers have the page open already: close one of them", maxReaders)
+
+// join begins to tell a reader what changes after a sequence. If something has changed since, it may be any of its topics.
+func (h *hub) join(topics []string, since uint64) (*reader, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.readers) >= maxReaders {
+		return nil, errManyReaders
+	}
+	r := &reader{topics: topics, more: make(chan struct{}, 1), over: make(chan struct{}), changed: map[string]bool{}}
+	if h.readers == nil {
+		h.readers = map[*reader]bool{}
+	}
+	h.readers[r] = true
+	r.upTo = h.upTo()
+	if h.source == nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		h.source = &source{cancel, make(chan struct{})}
+		go h.run(ctx, h.source, r.upTo)
+	}
+	if since < r.upTo {
+		r.note(topics)
+	}
+	return r, nil
+}
+
+// leave ends that. The last one to leave ends the following, and waits for that.
+func (h *hub) leave(r *reader) {
+	h.mu.Lock()
+	delete(h.readers, r)
+	var last *source
+	if len(h.readers) == 0 {
+		last, h.source = h.source, nil
+	}
+	h.mu.Unlock()
+	if last != nil {
+		last.cancel()
+		<-last.ended
+	}
+}
+
+// run follows the box for a source. If that ends by itself, the box stops: then all who read are told so.
+func (h *hub) run(ctx context.Context, s *source, after uint64) {
+	defer close(s.ended)
+	_ = h.follow(ctx, after, func(upTo uint64, names []string) error {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.source == s {
+			for r := range h.readers {
+				r.upTo = upTo
+				r.note(concerned(r.topics, names))
+			}
+		}
+		return nil
+	})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.source != s {
+		return // all have left
+	}
+	for r := range h.readers {
+		close(r.over)
+	}
+	h.readers, h.source = nil, nil
+}
+
+// note keeps what a reader is to be told. The caller holds the lock.
+func (r *reader) note(topics []string) {
+	if len(topics) == 0 {
+		return
+	}
+	for _, t := range topics {
+		r.changed[t] = true
+	}
+	select {
+	case r.more <- struct{}{}:
+	default:
+	}
+}
+
+// next returns what a reader is to be told, and the last event that it has been told of then.
+func (h *hub) next(r *reader) (topics []string, upTo uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, t := range r.topics {
+		if r.changed[t] {
+			topics = append(topics, t)
+		}
+	}
+	clear(r.changed)
+	return topics, r.upTo
+}
+
+// concerned returns the topics that events about these names concern. A task's name begins with its run's.
+func concerned(topics, names []string) (all []string) {
+	for _, t := range topics {
+		if t == topicInbox || t == topicRuns || slices.ContainsFunc(names, func(n string) bool { return n == t || strings.HasPrefix(n, t+".") }) {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// stream tells a browser which of its topics have changed. It comes back with the last event that it was told of.
+func (p *Page) stream(w http.ResponseWriter, a asked) {
+	q := a.URL.Query()
+	topics := slices.Compact(slices.Sorted(slices.Values(q["on"])))
+	since, err := strconv.ParseUint(q.Get("since"), 10, 64)
+	if last := a.Header.Get("Last-Event-ID"); last != "" {
+		since, err = strconv.ParseUint(last, 10, 64)
+	}
+	if err != nil || len(topics) == 0 || len(topics) > maxTopics {
+		http.Error(w, "the stream has 1 to 8 topics (on), and the sequence of an event (since)", http.StatusBadRequest)
+		return
+	}
+	out, err := httpserver.NewStream(w, a.Request)
+	if err != nil {
+		http.Error(w, "the request did not come to its end", http.StatusBadRequest)
+		return
+	}
+	defer out.End()
+	r, err := p.hub.join(topics, since)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	defer p.hub.leave(r)
+	w.Header().Set("Content-Type", "text/event-stream")
+	if out.Send(begin) != nil {
+		return // the browser has gone
+	}
+	for {
+		select {
+		case <-r.more:
+		case <-r.over:
+			return
+		case <-a.Context().Done():
+			return
+		}
+		if _, _, err := p.session(a.Request); err != nil {
+			_ = out.Send(func(w io.Writer) error { _, err := io.WriteString(w, "event: over\ndata: \n\n"); return err }) // it is over either way
+			return
+		}
+		changed, upTo := p.hub.next(r)
+		data, err := json.Marshal(changed)
+		if err != nil {
+			return
+		}
+		if out.Send(func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "id: %d\nevent: changed\ndata: %s\n\n", upTo, data)
+			return err
+		}) != nil {
+			return // it has gone, or does not read: it comes back with the last id
+		}
+		if rest(a.Context(), pause) != nil {
+			return
+		}
+	}
+}
+
+// begin says how long a browser waits before it comes back, in milliseconds.
+func begin(w io.Writer) error {
+	_, err := io.WriteString(w, "retry: 1000\n\n")
+	return err
+}
+
+// rest waits, no longer than ctx.
+func rest(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return errors.New("it has gone")
+	}
+}

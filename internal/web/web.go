@@ -1,0 +1,231 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"html/template"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/access"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/httpserver"
+)
+
+// Box is what the page needs of a box besides its API.
+type Box interface {
+	// Principal returns whose a token is.
+	Principal(secret string) (access.Principal, error)
+	// CreateToken and RevokeToken begin and end a browser's session.
+	CreateToken(api.NewToken, string) (api.CreatedToken, error)
+	RevokeToken(which, key string) (api.ClientToken, error)
+	// UpTo is the sequence of the last event.
+	UpTo() uint64
+	// Follow calls f with the names of the items and runs that events after this sequence are about, and with those that
+	// come, until ctx ends, the box stops, or f returns an error.
+	Follow(ctx context.Context, after uint64, f func(upTo uint64, names []string) error) error
+	// Diff writes what a person is shown of a task that waits for their review, in git's format.
+	Diff(ctx context.Context, s api.Sight, to io.Writer) error
+}
+
+// Options say what a page is of.
+type Options struct {
+	Host   string       // the name that it answers to
+	API    http.Handler // the box's
+	Box    Box
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// Page answers a browser's requests.
+type Page struct {
+	o      Options
+	links  links
+	hub    hub
+	cross  *http.CrossOriginProtection
+	diffs  diffs
+	views  func() (*template.Template, error)
+	routes func() http.Handler
+}
+
+//go:embed templates
+var templateFiles embed.FS
+
+//go:embed assets/page.css assets/page.js assets/idiomorph/idiomorph.js assets/icon.svg
+var assets embed.FS
+
+// New makes a page. It costs nothing until it is asked for.
+func New(o Options) *Page {
+	p := &Page{o: o, cross: http.NewCrossOriginProtection()}
+	p.hub.follow, p.hub.upTo = o.Box.Follow, o.Box.UpTo
+	p.views = sync.OnceValues(func() (*template.Template, error) {
+		return template.New("").Funcs(p.words()).ParseFS(templateFiles, "templates/*.html")
+	})
+	p.routes = sync.OnceValue(p.mux)
+	return p
+}
+
+// Host is the name that the page answers to.
+func (p *Page) Host() string { return p.o.Host }
+
+// For reports whether a request is for the page. A port does not matter: it may be forwarded from elsewhere.
+func (p *Page) For(r *http.Request) bool {
+	name := r.Host
+	if host, _, err := net.SplitHostPort(name); err == nil {
+		name = host
+	}
+	return strings.EqualFold(name, p.o.Host)
+}
+
+// policy is what a browser may do with what the page sends.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// maxForm is how long a form may be, in bytes.
+const maxForm = 256 << 10
+
+// ServeHTTP implements [http.Handler].
+func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	if err := p.cross.Check(r); err != nil {
+		httpserver.Refuse(w)
+		http.Error(w, "this was sent by another page, and is refused", http.StatusForbidden)
+		return
+	}
+	p.routes().ServeHTTP(w, r)
+}
+
+// mux is what the page knows. All its paths are of one level, so that its links are relative and it can stand below a path.
+func (p *Page) mux() http.Handler {
+	m := http.NewServeMux()
+	for _, file := range []string{"page.css", "page.js", "idiomorph/idiomorph.js", "icon.svg"} {
+		m.HandleFunc("GET /"+path.Base(file), func(w http.ResponseWriter, r *http.Request) {
+			http.ServeFileFS(w, r, assets, "assets/"+file)
+		})
+	}
+	m.HandleFunc("GET /login", p.askLogin)
+	m.HandleFunc("POST /login", p.login)
+	m.HandleFunc("POST /logout", p.in(p.logout))
+	m.HandleFunc("GET /{$}", p.in(p.inbox))
+	m.HandleFunc("POST /answer", p.in(p.answer))
+	m.HandleFunc("POST /review", p.in(p.review))
+	m.HandleFunc("GET /stream", p.in(p.stream))
+	m.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		p.show(w, r, http.StatusNotFound, "plain.html", plain{Title: "There is nothing here", Text: []string{"The address is none of this page's."}})
+	})
+	return m
+}
+
+// asked is a request of somebody who is logged in.
+type asked struct {
+	*http.Request
+	who    access.Principal
+	secret string
+	client *api.Client // for what they may
+}
+
+// may reports whether they may do what needs a right.
+func (a asked) may(right access.Right) bool { return a.who.May(right, "") == nil }
+
+// in has a request answered if it is of somebody who is logged in. A form is read before.
+func (p *Page) in(answer func(http.ResponseWriter, asked)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		who, secret, err := p.session(r)
+		if err != nil {
+			httpserver.Refuse(w)
+			p.show(w, r, http.StatusUnauthorized, "plain.html", plain{Title: "Who are you?", Again: r.Method == http.MethodGet, Text: []string{
+				"This browser is not logged in, or came here from another site.",
+				"Run `signalbox page` where the box is, and open the link that it prints.",
+			}})
+			return
+		}
+		if err := httpserver.Admit(w, r); err != nil {
+			p.fail(w, r, http.StatusServiceUnavailable, err)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		if r.Method == http.MethodPost {
+			if err := r.ParseForm(); err != nil {
+				p.fail(w, r, http.StatusBadRequest, errors.New("the form can't be read, or is too long"))
+				return
+			}
+		}
+		answer(w, asked{r, who, secret, api.ClientOver(direct{p.o.API}, secret)})
+	}
+}
+
+// plain is a page of a few sentences.
+type plain struct {
+	Title string
+	Text  []string
+	Again bool // the same address may be asked for again
+	Back  bool // the inbox is there
+}
+
+// fail says what went wrong.
+func (p *Page) fail(w http.ResponseWriter, r *http.Request, status int, err error) {
+	p.show(w, r, status, "plain.html", plain{Title: "That did not work", Text: []string{err.Error()}, Back: true})
+}
+
+// show sends a page, or a part of one, once all of it is made.
+func (p *Page) show(w http.ResponseWriter, r *http.Request, status int, name string, data any) {
+	views, err := p.views()
+	var page bytes.Buffer
+	if err == nil {
+		err = views.ExecuteTemplate(&page, name, data)
+	}
+	if err != nil {
+		p.o.Logger.Error("a page could not be made", "page", name, "error", err)
+		http.Error(w, "the page could not be made: the box's log says more", http.StatusInternalServerError)
+		return
+	}
+	httpserver.Answering(w)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(page.Bytes()) // a browser that has gone misses it
+}
+
+// frame is what is around every view.
+type frame struct {
+	Title   string
+	At      string // the view
+	Name    string // the client that the browser is
+	Answers bool   // it may answer and review
+	Steers  bool   // it may operate
+	Topics  string // that the view shows
+	Since   uint64 // the last event that it can know of
+	Said    string // what was done by the form before
+	Problem string // why it was not
+	Typed   string // what was typed then
+}
+
+// framed makes the frame of a view. It is made before what is shown is asked for, so that nothing is missed.
+func (p *Page) framed(a asked, title, at, topics string) frame {
+	return frame{
+		Title: title, At: at, Name: a.who.Name, Answers: a.may(access.ToAnswer), Steers: a.may(access.ToOperate),
+		Topics: topics, Since: p.o.Box.UpTo(), Said: said(a.URL.Query().Get("did"), a.URL.Query().Get("what")),
+	}
+}
+
+// done sends the browser back to where a form was, which says then what was done.
+func done(w http.ResponseWriter, r *http.Request, to, did, what string) {
+	between := "?"
+	if strings.Contains(to, "?") {
+		between = "&"
+	}
+	w.Header().Set("Location", to+between+"did="+did+"&what="+template.URLQueryEscaper(what))
+	w.WriteHeader(http.StatusSeeOther)
+}

@@ -1,0 +1,63 @@
+package web
+
+import (
+	"fmt"
+	"html/template"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/access"
+	"github.com/signalbox-dev/signalbox/safetext"
+)
+
+// words are what templates call. Whatever others have said goes through safe, or through lines if it may have several.
+func (p *Page) words() template.FuncMap {
+	return template.FuncMap{
+		"safe":  func(s any) string { return safetext.Escape(fmt.Sprint(s)) },
+		"lines": func(s any) string { return safetext.EscapeLines(fmt.Sprint(s)) },
+		"short": func(commit string) string { return safetext.Escape(fmt.Sprintf("%.7s", commit)) },
+		"stamp": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"clock": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
+		"ago":   func(t time.Time) string { return ago(p.o.Now().Sub(t)) },
+		"count": count,
+	}
+}
+
+// ago says how long something is ago.
+func ago(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// did are the words for what a form has done, of which the address says which.
+var did = map[string]string{
+	"answered": "is answered",
+	"accepted": "is accepted",
+	"back":     "is sent back",
+}
+
+// said says what a form has done. The address could be anybody's, so it says no more than that.
+func said(which, what string) string {
+	if did[which] == "" {
+		return ""
+	}
+	return safetext.Cut(safetext.Escape(what), 80) + " " + did[which]
+}
+
+// scopeNeeded says what is missing to somebody who may not do something.
+func scopeNeeded(s access.Scope) string {
+	return fmt.Sprintf("this browser may not do that: `signalbox page --scope %s` prints a link for one that may", s)
+}
