@@ -79,6 +79,7 @@ type node struct {
 	depth       int32
 	scope       int32 // that its leaves write to
 	parallel    int32 // the nearest parallel node above, or -1
+	budget      int32 // the nearest budget above, or -1
 	leaf        Leaf
 }
 
@@ -93,6 +94,7 @@ type scopeInfo struct {
 	parent int32
 	name   string
 	keys   Schema
+	ports  map[string]bound
 }
 
 // compiler makes a program out of a tree.
@@ -102,6 +104,7 @@ type compiler struct {
 	subtrees map[string]*Subtree
 	problems []error
 	tooLarge bool
+	alone    bool     // what is compiled is used by nothing
 	using    []string // the subtrees around the present node
 }
 
@@ -116,7 +119,7 @@ func Compile(t Tree, library Library) (*Program, error) {
 			c.types[name] = check
 		}
 	}
-	c.scopes = []scopeInfo{{-1, "global", t.Blackboard}, {globalScope, t.Name, t.Blackboard}}
+	c.scopes = []scopeInfo{{-1, "global", t.Blackboard, nil}, {globalScope, t.Name, t.Blackboard, nil}}
 	c.schema(t.At, t.Name, t.Blackboard)
 	for i, s := range t.Subtrees {
 		if c.subtrees[s.Name] != nil {
@@ -124,6 +127,7 @@ func Compile(t Tree, library Library) (*Program, error) {
 		}
 		c.subtrees[s.Name] = &t.Subtrees[i]
 		c.schema(s.At, s.Name, s.Blackboard)
+		c.checkPorts(s)
 		if s.Root == nil {
 			c.problem(s.At, s.Name, "the subtree has no root")
 		}
@@ -138,7 +142,11 @@ func Compile(t Tree, library Library) (*Program, error) {
 		return nil, errors.Join(c.problems...)
 	}
 	for _, n := range c.nodes {
-		c.steps = append(c.steps, step{ops[n.Kind], n.Kind == KindCondition, n.end, n.leaf.Tick})
+		op := ops[n.Kind]
+		if op == opLeaf && n.budget >= 0 {
+			op = opBudgeted
+		}
+		c.steps = append(c.steps, step{op, n.Kind == KindCondition, n.end, n.leaf.Tick})
 	}
 	return &c.Program, nil
 }
@@ -176,9 +184,9 @@ func (c *compiler) unused(t Tree) {
 	for _, s := range t.Subtrees {
 		if !used[s.Name] && s.Root != nil && !c.enough() {
 			nodes, scopes := c.nodes, c.scopes
-			c.nodes, c.scopes = nil, slices.Clone(scopes)
+			c.nodes, c.scopes, c.alone = nil, slices.Clone(scopes), true
 			c.add(&Node{Kind: KindSubtree, Subtree: s.Name, At: s.At}, -1, treeScope, t.Name)
-			c.nodes, c.scopes = nodes, scopes
+			c.nodes, c.scopes, c.alone = nodes, scopes, false
 		}
 	}
 }
@@ -191,11 +199,14 @@ func (c *compiler) add(n *Node, parent, scope int32, above string) int32 {
 	}
 	path := above + "/" + n.label()
 	at := int32(len(c.nodes))
-	depth, parallel := int32(0), int32(-1)
+	depth, parallel, budget := int32(0), int32(-1), int32(-1)
 	if parent >= 0 {
-		depth, parallel = c.nodes[parent].depth+1, c.nodes[parent].parallel
-		if c.nodes[parent].Kind == KindParallel {
+		depth, parallel, budget = c.nodes[parent].depth+1, c.nodes[parent].parallel, c.nodes[parent].budget
+		switch c.nodes[parent].Kind {
+		case KindParallel:
 			parallel = parent
+		case KindBudget:
+			budget = parent
 		}
 	}
 	if len(c.nodes) >= maxNodes || depth > maxTreeDeep || len(path) > maxPath {
@@ -203,7 +214,7 @@ func (c *compiler) add(n *Node, parent, scope int32, above string) int32 {
 		c.problem(n.At, above, "the tree is too large: at most %d nodes, %d deep, with paths of %d bytes, and subtrees counted as often as they are used", maxNodes, maxTreeDeep, maxPath)
 		return -1
 	}
-	c.nodes = append(c.nodes, node{Node: n, path: path, parent: parent, depth: depth, scope: scope, parallel: parallel})
+	c.nodes = append(c.nodes, node{Node: n, path: path, parent: parent, depth: depth, scope: scope, parallel: parallel, budget: budget})
 	before := len(c.problems)
 	c.checkNode(n, path)
 	switch {
@@ -216,11 +227,14 @@ func (c *compiler) add(n *Node, parent, scope int32, above string) int32 {
 		}
 	default:
 		if n.Kind == KindForEach {
-			c.need(n, scope, path, n.List)
-			c.need(n, scope, path, n.Item)
+			c.reads(n, scope, path, n.List)
+			c.writes(n, scope, path, n.Item)
 			if t := c.declared(scope, n.List); t != "" && t != "list" && t != "any" {
 				c.problem(n.At, path, "key %.80q has the type %s, and for_each goes through a list", n.List, t)
 			}
+		}
+		if n.Kind == KindSwitch {
+			c.checkSwitch(n, scope, path)
 		}
 		for _, child := range n.Children {
 			i := c.add(child, at, scope, path)
@@ -252,7 +266,7 @@ func (c *compiler) enter(at, scope int32, path string) {
 		return
 	}
 	c.using = append(c.using, n.Subtree)
-	c.scopes = append(c.scopes, scopeInfo{scope, s.Name, s.Blackboard})
+	c.scopes = append(c.scopes, scopeInfo{scope, s.Name, s.Blackboard, c.bind(n.Node, s, scope, path)})
 	if i := c.add(s.Root, at, int32(len(c.scopes)-1), path); i >= 0 {
 		c.nodes[at].children = []int32{i}
 	}
@@ -274,7 +288,7 @@ func (n *Node) label() string {
 func (c *compiler) checkNode(n *Node, path string) {
 	say := func(format string, args ...any) { c.problem(n.At, path, format, args...) }
 	want := map[Kind]int{KindTimeout: 1, KindRetry: 1, KindCooldown: 1, KindInverter: 1, KindAlwaysSucceed: 1,
-		KindAlwaysFail: 1, KindRepeat: 1, KindForEach: 1, KindGuard: 2}
+		KindAlwaysFail: 1, KindRepeat: 1, KindForEach: 1, KindGuard: 2, KindBudget: 1}
 	if count, ok := want[n.Kind]; ok && len(n.Children) != count {
 		say("%s has %d children, and not %d", n.Kind, count, len(n.Children))
 	}
@@ -282,7 +296,7 @@ func (c *compiler) checkNode(n *Node, path string) {
 		say("%s has no children", n.Kind)
 	}
 	switch n.Kind {
-	case KindSequence, KindSelector, KindInverter, KindAlwaysSucceed, KindAlwaysFail, KindSubtree, KindGuard, KindTool:
+	case KindSequence, KindSelector, KindReactiveSequence, KindReactiveSelector, KindSwitch, KindInverter, KindAlwaysSucceed, KindAlwaysFail, KindSubtree, KindGuard, KindTool:
 	case KindParallel:
 		if n.Need < 0 || n.Need > len(n.Children) {
 			say("%d of %d children can't succeed", n.Need, len(n.Children))
@@ -305,6 +319,10 @@ func (c *compiler) checkNode(n *Node, path string) {
 	case KindRepeat:
 		if n.Times < 0 || n.StopOn == Running {
 			say("times is 0 or more, and what stops it is SUCCESS or FAILURE")
+		}
+	case KindBudget:
+		if wrong := n.Budget.check(); wrong != "" {
+			say("%s", wrong)
 		}
 	case KindAction, KindCondition:
 		if n.Fn == "" {
@@ -332,6 +350,36 @@ func (c *compiler) checkLLM(n *Node, path string) {
 		c.problem(n.At, path, "there is no call")
 	case min(n.LLM.Timeout, n.LLM.Backoff) < 0 || max(n.LLM.Timeout, n.LLM.Backoff) > maxTime || n.LLM.Budget < 0:
 		c.problem(n.At, path, "time-out, back-off and budget are 0 or more, the times at most a year")
+	}
+}
+
+// checkSwitch checks a switch's cases, and that its key can have them.
+func (c *compiler) checkSwitch(n *Node, scope int32, path string) {
+	say := func(format string, args ...any) { c.problem(n.At, path, format, args...) }
+	if n.Key == "" {
+		say("it needs the key whose value decides")
+	}
+	if more := len(n.Children) - len(n.Cases); len(n.Cases) == 0 || more < 0 || more > 1 {
+		say("it needs a child for each case, and may have one more for all others: there are %d for %d", len(n.Children), len(n.Cases))
+	}
+	c.reads(n, scope, path, n.Key)
+	declared := c.declared(scope, n.Key)
+	for i, is := range n.Cases {
+		name := typeOf(is)
+		switch name {
+		case "string", "bool", "int", "float":
+		default:
+			say("a case is a text, a number or a bool, and not %s", name)
+			continue
+		}
+		if builtinTypes[declared] != nil && builtinTypes[declared](is) != nil && (declared != "int" || name != "float") {
+			say("key %.80q has the type %s, and is never %s", n.Key, declared, shown(is))
+		}
+		for _, other := range n.Cases[:i] {
+			if same(other, is) {
+				say("there are two cases for %s", shown(is))
+			}
+		}
 	}
 }
 
@@ -456,30 +504,24 @@ func resolve(fn string, functions map[string]Leaf) (string, error) {
 
 // checkKeys checks that the keys which a leaf is seen to use are declared.
 func (c *compiler) checkKeys(n *Node, scope int32, path string, leaf Leaf) {
-	for _, key := range slices.Concat(leaf.Reads, leaf.Writes) {
-		c.need(n, scope, path, key)
-	}
+	c.reads(n, scope, path, leaf.Reads...)
+	c.writes(n, scope, path, leaf.Writes...)
 	if n.LLM != nil {
-		for _, key := range n.LLM.Prompt {
-			c.need(n, scope, path, key)
-		}
-		if n.LLM.Stream != "" {
-			c.need(n, scope, path, n.LLM.Stream)
-		}
+		c.reads(n, scope, path, n.LLM.Prompt...)
+		c.writes(n, scope, path, n.LLM.Stream)
 	}
 	if n.Tool != nil {
 		for _, arg := range slices.Sorted(maps.Keys(n.Tool.From)) {
-			c.need(n, scope, path, n.Tool.From[arg])
+			c.reads(n, scope, path, n.Tool.From[arg])
 		}
-		if n.Tool.Result != "" {
-			c.need(n, scope, path, n.Tool.Result)
-		}
+		c.writes(n, scope, path, n.Tool.Result)
 	}
 }
 
-func (c *compiler) need(n *Node, scope int32, path, key string) {
+// need checks that a key is declared, and reports whether it is.
+func (c *compiler) need(n *Node, scope int32, path, key string) bool {
 	if key == "" || c.declared(scope, key) != "" {
-		return
+		return key != ""
 	}
 	declaration := "it"
 	if t := c.library.Keys[key]; t != "" {
@@ -491,6 +533,7 @@ func (c *compiler) need(n *Node, scope int32, path, key string) {
 	}
 	slices.Sort(known)
 	c.problem(n.At, path, "key %.80q is not declared: add %.80s to the blackboard of %q%s", key, declaration, c.scopes[scope].name, nearest(key, known))
+	return false
 }
 
 // declared returns the type of a key as a scope sees it, or "".

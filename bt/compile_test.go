@@ -11,6 +11,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// ported is a tree that uses a subtree, with keys for its ports.
+func ported(s Subtree, ports map[string]string) Tree {
+	s.Name = "s"
+	if s.Root == nil {
+		s.Root = Sequence()
+	}
+	return Tree{Root: UseSubtreeWith("s", ports), Subtrees: []Subtree{s},
+		Blackboard: Schema{"text": "string", "list": "list", "whole": "int", "half": "number"}}
+}
+
 func TestProblems(t *testing.T) {
 	good := Library{Functions: map[string]Leaf{
 		"leaf":                Func(nil, "threshold"),
@@ -53,6 +63,34 @@ func TestProblems(t *testing.T) {
 		{"retries", Tree{Root: Retry(-1, 0, leaf)}, "tree/retry: retries and back-off are 0 or more, the back-off at most a year"},
 		{"repeat", Tree{Root: Repeat(1, Running, leaf)}, "tree/repeat: times is 0 or more, and what stops it is SUCCESS or FAILURE"},
 		{"a guard of an action", Tree{Root: Guard(Sequence(cond("a"), Inverter(act("b"))), leaf)}, "tree/guard: a guard's condition is made of conditions: it is asked at each tick, and never RUNNING"},
+		{"a switch without a key", Tree{Root: Switch("", nil, Case{1, leaf})}, "tree/switch: it needs the key whose value decides"},
+		{"a switch without cases", Tree{Root: Switch("k", leaf), Blackboard: Schema{"k": "any"}}, "tree/switch: it needs a child for each case, and may have one more for all others: there are 1 for 0"},
+		{"a switch with too few children", Tree{Root: &Node{Kind: KindSwitch, Key: "k", Cases: []any{1, 2}, Children: []*Node{leaf}}, Blackboard: Schema{"k": "any"}}, "tree/switch: it needs a child for each case, and may have one more for all others: there are 1 for 2"},
+		{"a switch of a key that is not declared", Tree{Root: Switch("k", nil, Case{1, leaf})}, `tree/switch: key "k" is not declared: add it to the blackboard of "tree"`},
+		{"a case that is no value", Tree{Root: Switch("k", nil, Case{[]any{}, leaf}), Blackboard: Schema{"k": "any"}}, "tree/switch: a case is a text, a number or a bool, and not list"},
+		{"a case that never is", Tree{Root: Switch("k", nil, Case{"1", leaf}), Blackboard: Schema{"k": "int"}}, `tree/switch: key "k" has the type int, and is never "1"`},
+		{"two cases that are the same", Tree{Root: Switch("k", nil, Case{1, leaf}, Case{1.0, leaf}), Blackboard: Schema{"k": "number"}}, "tree/switch: there are two cases for 1"},
+		{"a budget of nothing", Tree{Root: WithBudget(Budget{}, leaf)}, "tree/budget: it needs tokens, money or a time"},
+		{"a budget of less", Tree{Root: WithBudget(Budget{Spent{-1, 0}, time.Second}, leaf)}, "tree/budget: tokens, money and time are 0 or more, the time at most a year"},
+		{"a guard of a reactive node", Tree{Root: Guard(ReactiveSequence(cond("a")), leaf)}, "tree/guard: a guard's condition is made of conditions: it is asked at each tick, and never RUNNING"},
+
+		{"a port that is none", ported(Subtree{Blackboard: Schema{"p": "any"}, Ports: map[string]Port{"p": "through"}}, nil), `s: port "p" is in, out or inout, and not "through"
+tree/s: port "p" stands for no key: add ports = {p = "a key"}`},
+		{"a port without a type", ported(Subtree{Ports: map[string]Port{"p": In}}, map[string]string{"p": "text"}), `s: port "p" has no type: add it to the blackboard of "s"`},
+		{"a port without a key", ported(Subtree{Blackboard: Schema{"p": "any"}, Ports: map[string]Port{"p": In}}, nil), `tree/s: port "p" stands for no key: add ports = {p = "a key"}`},
+		{"a key for a port that there is not", ported(Subtree{Blackboard: Schema{"p": "any"}, Ports: map[string]Port{"port": In}}, map[string]string{"prot": "text"}), `s: port "port" has no type: add it to the blackboard of "s"
+tree/s: s has no port "prot"; is "port" meant?
+tree/s: port "port" stands for no key: add ports = {port = "a key"}`},
+		{"a port for a key that is not declared", ported(Subtree{Blackboard: Schema{"p": "any"}, Ports: map[string]Port{"p": In}}, map[string]string{"p": "tex"}), `tree/s: key "tex" is not declared: add it to the blackboard of "tree"; is "text" meant?`},
+		{"an input of another type", ported(Subtree{Blackboard: Schema{"p": "int"}, Ports: map[string]Port{"p": In}}, map[string]string{"p": "text"}), `tree/s: port "p" has the type int, and key "text" the type string`},
+		{"an input that takes less", ported(Subtree{Blackboard: Schema{"p": "int"}, Ports: map[string]Port{"p": In}}, map[string]string{"p": "half"}), `tree/s: port "p" has the type int, and key "half" the type number`},
+		{"an output that gives more", ported(Subtree{Blackboard: Schema{"p": "float"}, Ports: map[string]Port{"p": Out}}, map[string]string{"p": "whole"}), `tree/s: port "p" has the type float, and key "whole" the type int`},
+		{"an output that is read", ported(Subtree{Blackboard: Schema{"p": "list", "i": "any"}, Ports: map[string]Port{"p": Out}, Root: ForEach("p", "i", leaf)}, map[string]string{"p": "list"}), `tree/s/for_each: key "p" is an output of the subtree, which can't be read: make it inout`},
+		{"an input that is set", ported(Subtree{Blackboard: Schema{"p": "any"}, Ports: map[string]Port{"p": In}, Root: ForEach("list", "p", leaf)}, map[string]string{"p": "list"}), `tree/s/for_each: key "p" is an input of the subtree, which can't be set: make it inout`},
+		{"an input that is given on as an output", Tree{Root: UseSubtreeWith("s", map[string]string{"p": "k"}), Blackboard: Schema{"k": "any"}, Subtrees: []Subtree{
+			{Name: "s", Blackboard: Schema{"p": "any"}, Ports: map[string]Port{"p": In}, Root: UseSubtreeWith("t", map[string]string{"q": "p"})},
+			{Name: "t", Blackboard: Schema{"q": "any"}, Ports: map[string]Port{"q": Out}, Root: leaf}}}, `tree/s/t: key "p" is an input of the subtree, which can't be set: make it inout`},
+
 		{"an action without fn", Tree{Root: fn("")}, "tree/a: it needs fn, the function to call"},
 		{"llm_call", Tree{Root: &Node{Kind: KindLLMCall}}, "tree/llm_call: there is no call"},
 		{"llm_call's times", Tree{Root: AskModel("a", LLMCall{Timeout: -1})}, "tree/a: time-out, back-off and budget are 0 or more, the times at most a year"},

@@ -13,6 +13,10 @@
 //
 //	sequence         children in order; the first failure fails it
 //	selector         children in order; the first success succeeds
+//	reactive_sequence, reactive_selector
+//	                 the same from the first child on at each tick; gives up a child that
+//	                 is RUNNING when one before it decides or is RUNNING
+//	switch           the child for the value of a key, which is looked at at each tick
 //	parallel         all unfinished children at each tick; succeeds when enough of them
 //	                 have, fails when that can't be any more, or when two of them write
 //	                 one key
@@ -21,6 +25,8 @@
 //	retry            its child again when it fails: N retries are N+1 attempts
 //	guard            its child while a condition holds, which is asked at each tick
 //	cooldown         fails for a while after its child has finished
+//	budget           fails when more tokens or money were used below it than may be
+//	                 ([Context.Spend]), or when its child is RUNNING for too long
 //	inverter, always_succeed, always_fail
 //	repeat           its child again, so many times or until it succeeds or fails
 //	action           calls a function
@@ -32,6 +38,15 @@
 //
 // Sequence and selector resume at the child that was RUNNING. RUNNING passes through
 // every decorator. A node that finished and is ticked anew begins anew.
+//
+// # What is given up
+//
+// A child that is RUNNING when its parent ends, or goes on without it, is given up: it and
+// all below it are FRESH. Each leaf there whose function returned RUNNING is told once, by
+// its Halt function if it has one, in the order of the tree; the context of its [Async] work
+// has ended then. It is not asked any more, can't set keys, and what it spends does not
+// count. The same holds when the run is broken or closed, and for a leaf that is RUNNING
+// and has set a key to what it can't have.
 //
 // # Time and order
 //

@@ -27,10 +27,13 @@ func (p *Program) Mark(marks, entries []Entry) []Entry {
 		marks = append(marks, Entry{Node: i})
 	}
 	for _, e := range entries {
-		if marks[e.Node].Status.Finished() {
+		if marks[e.Node].Status.Finished() || e.Status == Fresh {
 			for i := e.Node + 1; i < int(p.nodes[e.Node].end); i++ {
 				marks[i] = Entry{Node: i}
 			}
+		}
+		if e.Status == Fresh { // it was given up
+			e = Entry{Node: e.Node}
 		}
 		marks[e.Node] = e
 	}
@@ -136,6 +139,19 @@ func (n *Node) detail(columns int) string {
 			d.add(fmt.Sprintf(", at least %d", n.Min))
 		}
 		d.add(either(n.ContinueOnFailure, ", continues on failure", ""))
+	case KindSwitch:
+		d.add("$" + n.Key + ":")
+		for i, is := range n.Cases {
+			d.add(either(i > 0, " | ", " "))
+			d.value(is)
+		}
+		d.add(either(len(n.Children) > len(n.Cases), " | other", ""))
+	case KindBudget:
+		d.add(n.Budget.text())
+	case KindSubtree:
+		if len(n.Ports) > 0 {
+			d.call("", nil, n.Ports)
+		}
 	case KindTimeout, KindCooldown:
 		d.add(exactly(n.Duration))
 	case KindRetry:

@@ -134,6 +134,11 @@ func kindsTree() bt.Tree {
 			bt.Retry(1, 0, bt.Retry(3, 1500*time.Millisecond, leaf("again"))),
 			bt.Repeat(0, bt.Fresh, bt.Repeat(0, bt.Success, bt.Repeat(1, bt.Fresh, bt.Repeat(5, bt.Failure, leaf("round"))))),
 			bt.Selector(bt.Condition("", "some.where.ready", nil), bt.UseSubtree("part"), bt.UseSubtree("part")),
+			bt.ReactiveSequence(leaf("a"), bt.ReactiveSelector(leaf("b"))),
+			bt.Switch("a", leaf("other"), bt.Case{Is: "code", Child: leaf("a")}, bt.Case{Is: 2, Child: leaf("b")}, bt.Case{Is: 0.5, Child: leaf("b")}, bt.Case{Is: true, Child: leaf("b")}),
+			bt.Switch("b", nil, bt.Case{Is: strings.Repeat("long ", 100), Child: leaf("a")}),
+			bt.WithBudget(bt.Budget{Spent: bt.Spent{Tokens: 1, Money: 1_050_000}, Time: time.Minute}, bt.WithBudget(bt.Budget{Spent: bt.Spent{Money: 3_000_000}}, leaf("a"))),
+			bt.UseSubtreeWith("ported", map[string]string{"in": "a", "out": "b"}),
 			bt.Action("values", "take", bt.Args{"a": nil, "b": true, "c": -1, "d": 0.25, "e": `say "yes" \o/`,
 				"f": []any{1, "two"}, "g": map[string]any{"y": 2, "x": []any{}}}),
 			bt.Action("long", "take", bt.Args{"text": strings.Repeat("long ", 1000)}),
@@ -146,7 +151,8 @@ func kindsTree() bt.Tree {
 			bt.RunScript("count", bt.Script{Source: "local n = 1\nreturn n == 1\n", Timeout: 2 * time.Second}),
 			bt.RunScript("yes", bt.Script{Source: "return true"}),
 		),
-		Subtrees: []bt.Subtree{{Name: "part", Root: bt.Inverter(leaf("in"))}},
+		Subtrees: []bt.Subtree{{Name: "part", Root: bt.Inverter(leaf("in"))},
+			{Name: "ported", Blackboard: bt.Schema{"in": "any", "out": "any"}, Ports: map[string]bt.Port{"in": bt.In, "out": bt.Out}, Root: leaf("in")}},
 	}
 }
 

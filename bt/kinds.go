@@ -30,6 +30,19 @@ func (r *Run) further(at int32, op op, s *state, fresh bool) (Status, string) {
 		return r.repeat(n, s)
 	case opLLMCall:
 		return r.llmCall(at, n, s)
+	case opReactiveSequence:
+		return r.reactive(n, Failure), ""
+	case opReactiveSelector:
+		return r.reactive(n, Success), ""
+	case opSwitch:
+		return r.choose(at, n, s)
+	case opBudget:
+		return r.budget(at, n, s, fresh)
+	case opBudgeted:
+		if note := r.overspent(at); note != "" {
+			return Failure, note
+		}
+		return r.leaf(at)
 	}
 	if fresh { // opSubtree
 		r.board.clear(r.scopes[r.program.nodes[at+1].scope])
@@ -267,6 +280,9 @@ func (r *Run) llmCall(at int32, n *node, s *state) (Status, string) {
 	if s.until > r.elapsed {
 		r.pause(s.until)
 		return Running, ""
+	}
+	if note := r.overspent(at); note != "" {
+		return Failure, note
 	}
 	x := &r.extras[at]
 	if !s.asked {

@@ -12,8 +12,8 @@ type Leaf struct {
 	// Running is ticked again when something wakes the run: [Async] work that has ended, or
 	// the time that it asked for ([Context.Again]).
 	Tick func(*Context) Status
-	// Halt, if there is one, is called when a leaf that is RUNNING is given up. It can't
-	// set keys.
+	// Halt, if there is one, is called when a leaf that is RUNNING is given up: once, after
+	// the context of its [Async] work has ended. It can't set keys.
 	Halt func(*Context)
 	// Restore, if there is one, gets what Tick has kept with [Context.Save], in a resumed run
 	// and in place of a call that the recording has: it puts back what the leaf holds
@@ -62,6 +62,7 @@ type Context struct {
 	fault     string
 	temporary bool
 	after     time.Duration
+	spent     Spent
 }
 
 // NewContext returns a context outside any run, to call a leaf's function by hand. The

@@ -20,10 +20,15 @@ type model struct {
 	anew            bool // the root has finished: the next tick is another event
 	over            bool
 	root            func() Status
-	running         map[string]string        // the leaves that are RUNNING, and their names
-	cooled          map[string]time.Duration // the end of a cooldown
-	values          map[[2]string]any        // by scope and key
-	writes          [][3]string              // path, scope and key
+	running         map[string]string            // the leaves that are RUNNING, and their names
+	cooled          map[string]time.Duration     // the end of a cooldown
+	values          map[[2]string]any            // by scope and key
+	writes          [][3]string                  // path, scope and key
+	directions      map[string]Port              // of the subtree's ports
+	ports           map[string]string            // the scope around a subtree's
+	bound           map[string]map[string]string // the keys for a subtree's ports, by its scope
+	budgets         map[string]Budget
+	spent           map[string][2]int // tokens and money below a budget
 }
 
 // answer is what a leaf does when it is asked.
@@ -36,13 +41,15 @@ type answer struct {
 	key       string        // it sets this one
 	global    bool          // globally
 	value     any
+	spends    Spent
 }
 
 func newModel(t Tree, global map[string]any, answer func(leaf string) answer) *model {
 	m := &model{answer: answer, subtrees: map[string]*Node{}, running: map[string]string{},
-		cooled: map[string]time.Duration{}, values: map[[2]string]any{}}
+		cooled: map[string]time.Duration{}, values: map[[2]string]any{}, budgets: map[string]Budget{}, spent: map[string][2]int{},
+		ports: map[string]string{}, bound: map[string]map[string]string{}}
 	for _, s := range t.Subtrees {
-		m.subtrees[s.Name] = s.Root
+		m.subtrees[s.Name], m.directions = s.Root, s.Ports
 	}
 	for key, v := range global {
 		m.values[[2]string{"", key}] = v
@@ -100,17 +107,43 @@ func (m *model) node(n *Node, scope, path string) func() Status {
 	}
 }
 
-// ask asks a leaf.
+// exceeds reports whether more was spent below a budget than may be.
+func (m *model) exceeds(path string) bool {
+	b, spent := m.budgets[path], m.spent[path]
+	return b.Tokens > 0 && spent[0] > b.Tokens || b.Money > 0 && spent[1] > int(b.Money)
+}
+
+// above returns the budgets that a leaf stands below.
+func (m *model) above(leaf string) (all []string) {
+	for path := range m.budgets {
+		if strings.HasPrefix(leaf, path+"/") {
+			all = append(all, path)
+		}
+	}
+	return all
+}
+
+// ask asks a leaf, unless its budget is spent.
 func (m *model) ask(n *Node, scope, path string) answer {
+	if slices.ContainsFunc(m.above(path), m.exceeds) {
+		m.halt(path)
+		return answer{status: Failure}
+	}
 	a := m.answer(n.Name)
+	for _, budget := range m.above(path) {
+		spent := m.spent[budget]
+		m.spent[budget] = [2]int{spent[0] + a.spends.Tokens, spent[1] + int(a.spends.Money)}
+	}
 	if a.global {
 		scope = ""
 	}
-	if a.key != "" {
-		m.set(path, scope, a.key, a.value)
-	}
+	refused := a.key != "" && !m.set(path, scope, a.key, a.value)
 	m.cancelled = a.cancels
-	if a.panics || a.status == Running && n.Kind == KindCondition {
+	if refused && !a.panics && a.status == Running && n.Kind != KindCondition {
+		m.running[path] = n.Name
+		m.halt(path)
+	}
+	if a.panics || refused || a.status == Running && n.Kind == KindCondition {
 		a.status = Failure
 	}
 	if a.status == Running {
@@ -169,15 +202,24 @@ func (m *model) forget(scope string) {
 
 func (m *model) get(scope, key string) any {
 	for ; ; scope = scope[:max(strings.LastIndex(scope, "/"), 0)] {
+		if outer := m.bound[scope][key]; outer != "" && m.directions[key] == Out {
+			return nil
+		} else if outer != "" {
+			return m.get(m.ports[scope], outer)
+		}
 		if v, ok := m.values[[2]string{scope, key}]; ok || scope == "" {
 			return v
 		}
 	}
 }
 
-func (m *model) set(path, scope, key string, v any) {
+func (m *model) set(path, scope, key string, v any) bool {
+	if outer := m.bound[scope][key]; outer != "" {
+		return m.directions[key] != In && m.set(path, m.ports[scope], outer, v)
+	}
 	m.values[[2]string{scope, key}] = v
 	m.writes = append(m.writes, [3]string{path, scope, key})
+	return true
 }
 
 // clash reports whether two children of a node have written one key since a write.

@@ -7,24 +7,28 @@ type Kind string
 
 // The kinds.
 const (
-	KindSequence      Kind = "sequence"
-	KindSelector      Kind = "selector"
-	KindParallel      Kind = "parallel"
-	KindForEach       Kind = "for_each"
-	KindTimeout       Kind = "timeout"
-	KindRetry         Kind = "retry"
-	KindGuard         Kind = "guard"
-	KindCooldown      Kind = "cooldown"
-	KindInverter      Kind = "inverter"
-	KindAlwaysSucceed Kind = "always_succeed"
-	KindAlwaysFail    Kind = "always_fail"
-	KindRepeat        Kind = "repeat"
-	KindAction        Kind = "action"
-	KindCondition     Kind = "condition"
-	KindLLMCall       Kind = "llm_call"
-	KindTool          Kind = "tool"
-	KindScript        Kind = "script"
-	KindSubtree       Kind = "subtree"
+	KindSequence         Kind = "sequence"
+	KindSelector         Kind = "selector"
+	KindReactiveSequence Kind = "reactive_sequence"
+	KindReactiveSelector Kind = "reactive_selector"
+	KindSwitch           Kind = "switch"
+	KindParallel         Kind = "parallel"
+	KindForEach          Kind = "for_each"
+	KindTimeout          Kind = "timeout"
+	KindRetry            Kind = "retry"
+	KindGuard            Kind = "guard"
+	KindCooldown         Kind = "cooldown"
+	KindInverter         Kind = "inverter"
+	KindAlwaysSucceed    Kind = "always_succeed"
+	KindAlwaysFail       Kind = "always_fail"
+	KindRepeat           Kind = "repeat"
+	KindBudget           Kind = "budget"
+	KindAction           Kind = "action"
+	KindCondition        Kind = "condition"
+	KindLLMCall          Kind = "llm_call"
+	KindTool             Kind = "tool"
+	KindScript           Kind = "script"
+	KindSubtree          Kind = "subtree"
 )
 
 // Leaf reports whether nodes of the kind do something themselves.
@@ -52,9 +56,20 @@ type Subtree struct {
 	Name        string
 	Description string
 	Blackboard  Schema
+	Ports       map[string]Port // those of its keys that stand for keys of whoever uses it
 	Root        *Node
 	At          string
 }
+
+// Port says what a subtree does with a key that stands for one of whoever uses it.
+type Port string
+
+// The ports.
+const (
+	In    Port = "in"    // it reads the key, and can't set it
+	Out   Port = "out"   // it sets the key, and can't read it
+	InOut Port = "inout" // both
+)
 
 // A Node is a node's description. The constructors set what its kind has; a node may
 // stand in several places.
@@ -78,6 +93,11 @@ type Node struct {
 	Retries  int           // retry: how often the child is tried again
 	Backoff  time.Duration // retry: the pause before the first retry; each further one is twice as long
 
+	Key   string // switch: the key whose value decides
+	Cases []any  // switch: the value that each child is for; one child more is for all others
+
+	Budget Budget // budget
+
 	Times  int    // repeat: how often; 0 for without end
 	StopOn Status // repeat: Success or Failure of the child ends it with success; Fresh for neither
 
@@ -85,7 +105,20 @@ type Node struct {
 	Tool   *ToolCall
 	Script *Script
 
-	Subtree string // subtree: the name of one
+	Subtree string            // subtree: the name of one
+	Ports   map[string]string // subtree: each of its ports, and the key that it stands for here
+}
+
+// Spent is what a leaf has used up; it says so with [Context.Spend].
+type Spent struct {
+	Tokens int   `json:"tokens,omitempty"`
+	Money  int64 `json:"money,omitempty"` // in millionths, so that sums are exact
+}
+
+// A Budget is what may be used up below a node. What is 0 has no limit.
+type Budget struct {
+	Spent
+	Time time.Duration
 }
 
 // LLMCall says how a model is asked. What asks it is the library's.
@@ -167,6 +200,40 @@ func Sequence(children ...*Node) *Node { return &Node{Kind: KindSequence, Childr
 // Selector makes a selector.
 func Selector(children ...*Node) *Node { return &Node{Kind: KindSelector, Children: children} }
 
+// ReactiveSequence makes a sequence that asks its children from the first on at each tick.
+func ReactiveSequence(children ...*Node) *Node {
+	return &Node{Kind: KindReactiveSequence, Children: children}
+}
+
+// ReactiveSelector makes a selector that asks its children from the first on at each tick.
+func ReactiveSelector(children ...*Node) *Node {
+	return &Node{Kind: KindReactiveSelector, Children: children}
+}
+
+// A Case is a child of a switch, and the value that it is for: a text, a number or a bool.
+type Case struct {
+	Is    any
+	Child *Node
+}
+
+// Switch makes a node that ticks the child for the value of a key, or the other one,
+// which may be nil.
+func Switch(key string, otherwise *Node, cases ...Case) *Node {
+	n := &Node{Kind: KindSwitch, Key: key}
+	for _, c := range cases {
+		n.Cases, n.Children = append(n.Cases, c.Is), append(n.Children, c.Child)
+	}
+	if otherwise != nil {
+		n.Children = append(n.Children, otherwise)
+	}
+	return n
+}
+
+// WithBudget makes a budget.
+func WithBudget(b Budget, child *Node) *Node {
+	return &Node{Kind: KindBudget, Budget: b, Children: []*Node{child}}
+}
+
 // Parallel makes a parallel node of which so many children must succeed; 0 is all.
 func Parallel(need int, children ...*Node) *Node {
 	return &Node{Kind: KindParallel, Need: need, Children: children}
@@ -245,3 +312,8 @@ func RunScript(name string, script Script) *Node {
 
 // UseSubtree makes a node that is a subtree of that name.
 func UseSubtree(name string) *Node { return &Node{Kind: KindSubtree, Subtree: name} }
+
+// UseSubtreeWith makes a node that is a subtree of that name, with keys for its ports.
+func UseSubtreeWith(name string, ports map[string]string) *Node {
+	return &Node{Kind: KindSubtree, Subtree: name, Ports: ports}
+}

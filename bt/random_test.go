@@ -51,9 +51,10 @@ func (s *situation) answers() func(leaf string) answer {
 		case 1:
 			a.cancels = d.IntN(5) == 0
 		case 2, 3, 4, 5:
-			a.key, a.value = pick(d, "x", "y", "list"), pick[any](d, 1, []any{}, []any{"a", "b"}, nil)
+			a.key, a.value = pick(d, "x", "y", "list", "in", "out", "both"), pick[any](d, 1, []any{}, []any{"a", "b"}, nil)
 			a.global = d.IntN(3) == 0
 		}
+		a.spends = pick(d, Spent{}, Spent{Tokens: 3}, Spent{Money: 2}, Spent{Tokens: 1, Money: 1})
 		if d.IntN(2) == 0 {
 			a.temporary, a.after = true, pick(d, 0, 0, 3*time.Second)
 		}
@@ -78,7 +79,8 @@ func newSituation(number uint64) *situation {
 	d := s.dice("tree", 0)
 	g := generator{dice: d, left: 3 + d.IntN(30)}
 	keys := Schema{"x": "any", "y": "any", "list": "any", "item": "any"}
-	s.tree = Tree{Name: "random", Blackboard: keys, Subtrees: []Subtree{{Name: "part", Blackboard: Schema{"x": "any"}}}}
+	s.tree = Tree{Name: "random", Blackboard: keys, Subtrees: []Subtree{{Name: "part",
+		Blackboard: Schema{"x": "any", "in": "any", "out": "any", "both": "any"}, Ports: map[string]Port{"in": In, "out": Out, "both": InOut}}}}
 	s.tree.Root = g.node(0)
 	g.part, g.left = true, 3+d.IntN(8)
 	s.tree.Subtrees[0].Root = g.node(1)
@@ -96,7 +98,7 @@ type generator struct {
 
 var (
 	leaves     = []Kind{KindAction, KindAction, KindAction, KindCondition, KindLLMCall, KindTool, KindScript, KindSubtree}
-	composites = []Kind{KindSequence, KindSequence, KindSelector, KindSelector, KindParallel, KindParallel, KindForEach, KindTimeout,
+	composites = []Kind{KindReactiveSequence, KindReactiveSelector, KindSwitch, KindBudget, KindSequence, KindSequence, KindSelector, KindSelector, KindParallel, KindParallel, KindForEach, KindTimeout,
 		KindRetry, KindGuard, KindCooldown, KindInverter, KindAlwaysSucceed, KindAlwaysFail, KindRepeat}
 )
 
@@ -109,6 +111,8 @@ func (g *generator) node(depth int) *Node {
 	if n.Kind == KindSubtree {
 		if !g.part {
 			n.Subtree = "part"
+			key := func() string { return pick(g.dice, "x", "y", "list", "item") }
+			n.Ports = map[string]string{"in": key(), "out": key(), "both": key()}
 			return n
 		}
 		n.Kind = KindAction
@@ -125,6 +129,9 @@ func (g *generator) node(depth int) *Node {
 		n.Children[0] = g.condition(0)
 	}
 	n.Need = min(n.Need, len(n.Children))
+	if n.Kind == KindSwitch {
+		n.Cases = []any{1, "a", 2.0, true}[:len(n.Children)-g.dice.IntN(2)]
+	}
 	return n
 }
 
@@ -132,10 +139,12 @@ func (g *generator) children(k Kind) int {
 	switch {
 	case k.Leaf():
 		return 0
-	case k == KindSequence || k == KindSelector || k == KindParallel:
+	case k == KindSequence || k == KindSelector || k == KindParallel || k == KindReactiveSequence || k == KindReactiveSelector:
 		return g.dice.IntN(5)
 	case k == KindGuard:
 		return 2
+	case k == KindSwitch:
+		return 2 + g.dice.IntN(3)
 	}
 	return 1
 }
@@ -148,6 +157,16 @@ func (g *generator) settle(n *Node) {
 		n.Need = d.IntN(3)
 	case KindForEach:
 		n.List, n.Item, n.Min, n.ContinueOnFailure = "list", pick(d, "x", "item"), d.IntN(3), d.IntN(2) == 0
+		if g.part {
+			n.List, n.Item = pick(d, "list", "in", "both"), pick(d, "x", "item", "out", "both")
+		}
+	case KindSwitch:
+		n.Key = pick(d, "x", "y", "item")
+		if g.part {
+			n.Key = pick(d, "x", "in", "both")
+		}
+	case KindBudget:
+		n.Budget = pick(d, Budget{Spent: Spent{Tokens: 5}}, Budget{Spent: Spent{Money: 3}}, Budget{Spent{8, 8}, 4 * time.Second}, Budget{Time: 2 * time.Second})
 	case KindTimeout, KindCooldown:
 		n.Duration = time.Duration(1+d.IntN(8)) * time.Second
 	case KindRetry:
@@ -208,6 +227,9 @@ func (a answer) give(c *Context, cancel func()) Status {
 		c.SetGlobal(a.key, a.value)
 	} else if a.key != "" {
 		c.Set(a.key, a.value)
+	}
+	if a.spends != (Spent{}) {
+		c.Spend(a.spends)
 	}
 	if a.cancels {
 		cancel()
@@ -291,7 +313,7 @@ func TestReference(t *testing.T) {
 // TestReferenceReaches looks whether the random trees do what is to be compared.
 func TestReferenceReaches(t *testing.T) {
 	seen := map[string]int{}
-	for i := range uint64(500) {
+	for i := range uint64(1000) {
 		s := newSituation(i)
 		program, err := Compile(s.tree, library(s.answers(), func() {}, func(string) { seen["halt"]++ }))
 		if err != nil {

@@ -68,6 +68,7 @@ type line struct {
 	Fault     string        `json:"fault,omitempty"`
 	Temporary bool          `json:"temporary,omitempty"`
 	After     time.Duration `json:"after,omitempty"`
+	Spent     Spent         `json:"spent,omitzero"`
 	Stop      string        `json:"stop,omitempty"`
 }
 
@@ -121,7 +122,7 @@ func (r *Recorder) begun(at int32, c *Context) {
 
 func (r *Recorder) leaf(at int32, s Status, c *Context) {
 	r.put(line{Leaf: text(c.run.program.nodes[at].path), Node: at, Status: s, Writes: r.writes, Saved: r.saved,
-		Note: c.note, Fault: c.fault, Temporary: c.temporary, After: c.after})
+		Note: c.note, Fault: c.fault, Temporary: c.temporary, After: c.after, Spent: c.spent})
 	r.writes, r.saved = r.writes[:0], value{}
 }
 
@@ -287,6 +288,7 @@ func (p *replayer) leaf(r *Run, c *Context) (Status, bool) {
 		r.set(c, w.Scope, key, w.Value.v)
 	}
 	c.note, c.fault, c.temporary, c.after = l.Note, l.Fault, l.Temporary, l.After
+	c.Spend(l.Spent)
 	if err := p.restore(&r.program.nodes[c.node], l); err != nil {
 		return differs("at tick %d %q: %w", r.ticks, path, err)
 	}

@@ -2,6 +2,8 @@ package bt
 
 import (
 	"cmp"
+	"fmt"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -12,7 +14,9 @@ import (
 func (m *model) begin(n *Node, scope, path string) func() Status {
 	children, kids := n.Children, []func() Status{}
 	if n.Kind == KindSubtree {
+		m.ports[path+"/0"] = scope
 		scope, children = path+"/0", []*Node{m.subtrees[n.Subtree]}
+		m.bound[scope] = n.Ports
 		m.forget(scope)
 	}
 	for i, child := range children {
@@ -21,6 +25,17 @@ func (m *model) begin(n *Node, scope, path string) func() Status {
 	statuses := make([]Status, len(kids)) // of a parallel's children, or else what child 0 was last
 	since, until, round, succeeded, writes := m.now, m.now, 0, 0, len(m.writes)
 	list, isList := m.get(scope, n.List).([]any)
+	if n.Kind == KindBudget {
+		m.spent[path] = [2]int{}
+		m.budgets[path] = n.Budget
+	}
+	passOver := func(i int) {
+		if statuses[i] == Running {
+			m.trace = append(m.trace, children[i].Name+children[i].Subtree+" FRESH")
+			m.halt(path + "/" + strconv.Itoa(i))
+			kids[i], statuses[i] = m.node(children[i], scope, path+"/"+strconv.Itoa(i)), Fresh
+		}
+	}
 	again := func(wait time.Duration) Status {
 		round, until = round+1, m.now+wait
 		return m.waits(until)
@@ -40,6 +55,32 @@ func (m *model) begin(n *Node, scope, path string) func() Status {
 				}
 			}
 			return end(n.Kind == KindSequence)
+		case KindReactiveSequence, KindReactiveSelector:
+			for i := range kids {
+				statuses[i] = kids[i]()
+				if statuses[i] == Running || statuses[i] == end(n.Kind != KindReactiveSequence) {
+					for later := i + 1; later < len(kids) && !m.stopped; later++ {
+						passOver(later)
+					}
+					return statuses[i]
+				}
+			}
+			return end(n.Kind == KindReactiveSequence)
+		case KindSwitch:
+			chosen := slices.IndexFunc(n.Cases, func(is any) bool { return fmt.Sprint(is) == fmt.Sprint(m.get(scope, n.Key)) })
+			if chosen < 0 && len(kids) > len(n.Cases) {
+				chosen = len(n.Cases)
+			}
+			for i := range kids {
+				if i != chosen {
+					passOver(i)
+				}
+			}
+			if chosen < 0 {
+				return Failure
+			}
+			statuses[chosen] = kids[chosen]()
+			return statuses[chosen]
 		case KindParallel:
 			counts, need := map[Status]int{}, cmp.Or(n.Need, len(kids))
 			for i := range kids {
@@ -56,8 +97,8 @@ func (m *model) begin(n *Node, scope, path string) func() Status {
 			return end(!clash && counts[Success] >= need)
 		case KindForEach:
 			for ; isList && round < len(list); round++ {
-				if statuses[0] != Running {
-					m.set(path, scope, n.Item, list[round])
+				if statuses[0] != Running && !m.set(path, scope, n.Item, list[round]) {
+					return Failure
 				}
 				statuses[0] = kids[0]()
 				if statuses[0] == Running || statuses[0] == Failure && !n.ContinueOnFailure {
@@ -80,6 +121,11 @@ func (m *model) begin(n *Node, scope, path string) func() Status {
 		s := kids[0]()
 		statuses[0] = s
 		switch {
+		case n.Kind == KindBudget && (m.exceeds(path) || s == Running && n.Budget.Time > 0 && m.now-since >= n.Budget.Time):
+			m.halt(path)
+			return Failure
+		case n.Kind == KindBudget && s == Running && n.Budget.Time > 0:
+			return m.dueAt(since + n.Budget.Time)
 		case n.Kind == KindTimeout && s == Running && m.now-since >= n.Duration:
 			m.halt(path)
 			return Failure

@@ -93,6 +93,17 @@ func TestRules(t *testing.T) {
 		{"a tree that has ended begins anew", Sequence(act("a"), act("b")), "b=FS", "0 1", "FS", "abab"},
 		{"a sequence that is left is begun anew", Retry(1, 0, Sequence(act("a"), act("b"))), "b=FS", "0 0", "RS", "abab"},
 
+		{"a reactive sequence asks from the first on", ReactiveSequence(cond("a"), act("b"), act("c")), "c=RRS", "0 1 2", "RRS", "abcabcabc"},
+		{"a reactive sequence: what fails gives up what is RUNNING behind it", ReactiveSequence(cond("a"), act("b")), "a=SF b=R", "0 1", "RF", "aba~b"},
+		{"a reactive sequence: what is RUNNING gives up what is RUNNING behind it", ReactiveSequence(act("a"), act("b")), "a=SRS b=RS", "0 1 2", "RRS", "aba~bab"},
+		{"a reactive sequence resumes at a child that is RUNNING itself", ReactiveSequence(cond("a"), Sequence(act("b"), act("c"))), "c=RS", "0 1", "RS", "abcac"},
+		{"a reactive selector asks from the first on", ReactiveSelector(cond("a"), act("b")), "a=F b=RS", "0 1", "RS", "abab"},
+		{"a reactive selector: what succeeds gives up what is RUNNING behind it", ReactiveSelector(cond("a"), act("b"), act("c")), "a=FS b=F c=R", "0 1", "RS", "abca~c"},
+		{"an empty reactive sequence succeeds", ReactiveSequence(), "", "0", "S", ""},
+		{"an empty reactive selector fails", ReactiveSelector(), "", "0", "F", ""},
+		{"a budget of time lets its child answer a last time", WithBudget(Budget{Time: 2 * time.Second}, act("a")), "a=RRS", "0 1 2", "RRS", "aaa"},
+		{"a budget of time fails what is RUNNING for too long", WithBudget(Budget{Time: 2 * time.Second}, act("a")), "a=R", "0 1.9 2", "RRF", "aaa~a"},
+
 		{"an empty parallel succeeds", Parallel(0), "", "0", "S", ""},
 		{"a parallel's children that finished stay so", Parallel(0, act("a"), act("b")), "a=RRS", "0 1 2", "RRS", "abaa"},
 		{"all: one that fails decides, the others are given up", Parallel(0, act("a"), act("b"), act("c")), "a=R b=F", "0", "F", "abc~a"},

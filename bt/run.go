@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -94,6 +95,7 @@ type extra struct {
 	finished time.Duration // of a cooldown: when its child finished last
 	cooling  bool          //
 	conflict string        // of a parallel node: a key that two children have written
+	spent    Spent         // of a budget: below it
 	job      *job          // of a leaf
 }
 
@@ -359,8 +361,8 @@ func (r *Run) end(at int32) {
 func (r *Run) contextFor(at int32) *Context {
 	c := &r.context
 	c.node = at
-	if c.halted || c.temporary || c.note != "" || c.fault != "" {
-		c.halted, c.note, c.fault, c.temporary, c.after = false, "", "", false, 0
+	if c.halted || c.temporary || c.note != "" || c.fault != "" || c.spent != (Spent{}) {
+		c.halted, c.note, c.fault, c.temporary, c.after, c.spent = false, "", "", false, 0, Spent{}
 	}
 	return c
 }
@@ -371,37 +373,47 @@ func panicText(p any) string {
 	return fmt.Sprintf("it panicked: %.200v\n%.*s", p, most, stack)
 }
 
-// get looks a key up from a node's scope upwards.
+// get looks a key up from a node's scope upwards. A port is looked up as the key that it
+// stands for.
 func (r *Run) get(at int32, key string) any {
 	s := r.program.nodes[at].scope
 	if r.program.declared(s, key) == "" {
 		r.undeclared(at, key)
 	}
 	for ; s > globalScope; s = r.program.scopes[s].parent {
-		if c, ok := r.scopes[s][key]; ok {
+		if p, ok := r.program.scopes[s].ports[key]; ok {
+			if !p.port.reads() {
+				r.warnOnce(fmt.Sprintf("%s can't read the key %.40q: it is an output of the subtree", r.program.nodes[at].path, key))
+				return nil
+			}
+			key = p.key
+		} else if c, ok := r.scopes[s][key]; ok {
 			return c.value
 		}
 	}
 	return r.board.Get(key)
 }
 
-// set sets a key in a scope. What is wrong fails the leaf.
+// set sets a key in a scope; a port is set as the key that it stands for. What is wrong
+// fails the leaf.
 func (r *Run) set(c *Context, in int32, key string, value any) {
 	if c.halted {
 		r.warn(fmt.Sprintf("%s can't set the key %.40q: it was given up", r.program.nodes[c.node].path, key))
 		return
 	}
-	name := r.program.declared(r.program.nodes[c.node].scope, key)
-	if in == globalScope {
-		name = r.program.declared(globalScope, key)
-	}
-	if name == "" {
-		r.undeclared(c.node, key)
-	} else if value != nil {
-		if err := checked(r.program.types[name], value); err != nil {
-			c.fail("key %.40q has the type %s: %v", key, name, err)
+	for {
+		if !r.typed(c, in, key, value) {
 			return
 		}
+		p, ok := r.program.scopes[in].ports[key]
+		if !ok {
+			break
+		}
+		if !p.port.writes() {
+			c.fail("key %.40q is an input of the subtree: it can't be set", key)
+			return
+		}
+		in, key = r.program.scopes[in].parent, p.key
 	}
 	if err := r.board.put(r.scopes[in], key, value); err != nil {
 		c.fail("key %.40q: %v", key, err)
@@ -409,6 +421,20 @@ func (r *Run) set(c *Context, in int32, key string, value any) {
 	}
 	r.wrote(c.node, in, key)
 	r.options.Record.write(in, key, value)
+}
+
+// typed reports whether a key can have a value.
+func (r *Run) typed(c *Context, in int32, key string, value any) bool {
+	name := r.program.declared(in, key)
+	if name == "" {
+		r.undeclared(c.node, key)
+	} else if value != nil {
+		if err := checked(r.program.types[name], value); err != nil {
+			c.fail("key %.40q has the type %s: %v", key, name, err)
+			return false
+		}
+	}
+	return true
 }
 
 // checked calls a type's check, which is the library's and may panic.
@@ -422,8 +448,12 @@ func checked(check Type, value any) (err error) {
 }
 
 func (r *Run) undeclared(at int32, key string) {
+	r.warnOnce(fmt.Sprintf("%s uses the key %.40q, which is not declared", r.program.nodes[at].path, key))
+}
+
+// warnOnce warns of something that may happen at each tick.
+func (r *Run) warnOnce(text string) {
 	const most = 100
-	text := fmt.Sprintf("%s uses the key %.40q, which is not declared", r.program.nodes[at].path, key)
 	if !r.warned[text] && len(r.warned) < most {
 		r.warned[text] = true
 		r.warn(text)
@@ -436,8 +466,15 @@ func (r *Run) visible(at int32) map[string]any {
 		chain = append(chain, s)
 	}
 	all := r.board.Values()
-	for i := len(chain) - 1; i >= 0; i-- {
-		maps.Copy(all, r.scopes[chain[i]].values())
+	for _, s := range slices.Backward(chain) {
+		inside := r.scopes[s].values()
+		for key, p := range r.program.scopes[s].ports {
+			inside[key] = nil
+			if p.port.reads() {
+				inside[key] = all[p.key]
+			}
+		}
+		maps.Copy(all, inside)
 	}
 	return all
 }

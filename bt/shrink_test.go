@@ -71,6 +71,12 @@ func (s *situation) String() string {
 func show(b *strings.Builder, n *Node, depth int) {
 	fmt.Fprintf(b, "%s%s", strings.Repeat("  ", depth), n.Title())
 	switch n.Kind {
+	case KindSubtree:
+		fmt.Fprintf(b, " %v", n.Ports)
+	case KindSwitch:
+		fmt.Fprintf(b, " %s %v", n.Key, n.Cases)
+	case KindBudget:
+		fmt.Fprintf(b, " %+v", n.Budget)
 	case KindParallel:
 		fmt.Fprintf(b, " need=%d", n.Need)
 	case KindForEach:

@@ -145,7 +145,7 @@ func newBox(n *Node, mark Entry) box {
 // family is the class of nodes that look alike.
 func family(k Kind) string {
 	switch k {
-	case KindSequence, KindSelector, KindParallel:
+	case KindSequence, KindSelector, KindReactiveSequence, KindReactiveSelector, KindSwitch, KindParallel:
 		return "composite"
 	case KindAction, KindCondition, KindSubtree:
 		return string(k)

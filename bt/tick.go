@@ -19,6 +19,11 @@ const (
 	opCooldown
 	opRepeat
 	opLLMCall
+	opReactiveSequence
+	opReactiveSelector
+	opSwitch
+	opBudget
+	opBudgeted // a leaf below a budget
 )
 
 var ops = map[Kind]op{
@@ -27,6 +32,8 @@ var ops = map[Kind]op{
 	KindAlwaysSucceed: opAlwaysSucceed, KindAlwaysFail: opAlwaysFail, KindSubtree: opSubtree,
 	KindParallel: opParallel, KindForEach: opForEach, KindTimeout: opTimeout, KindRetry: opRetry,
 	KindGuard: opGuard, KindCooldown: opCooldown, KindRepeat: opRepeat, KindLLMCall: opLLMCall,
+	KindReactiveSequence: opReactiveSequence, KindReactiveSelector: opReactiveSelector,
+	KindSwitch: opSwitch, KindBudget: opBudget,
 }
 
 // step is what every tick needs of a node. All else of it stands in [node], so that a
@@ -203,9 +210,20 @@ func (r *Run) call(n *step, c *Context) (status Status) {
 		c.misused(status)
 	}
 	if c.fault != "" {
+		if status == Running && !n.condition {
+			r.abandon(c)
+		}
 		status = Failure
 	}
 	return status
+}
+
+// abandon tells a leaf that has just said it is RUNNING, and may not be, that it is given up.
+func (r *Run) abandon(c *Context) {
+	before := *c
+	r.states[c.node].asked = true
+	r.haltLeaf(c.node)
+	*c = before
 }
 
 // recovered takes what a leaf's function panicked with; nothing if it ended its goroutine.

@@ -69,25 +69,29 @@ func (l *loader) say(line int, node, format string, args ...any) {
 
 // functions are what BT has in a file.
 func (l *loader) functions() module {
-	m := module{name: "BT", members: map[string]any{"tree": function(l.makeTree), "subtree": function(l.makeSubtree)}}
+	m := module{name: "BT", members: map[string]any{"tree": function(l.makeTree), "subtree": function(l.makeSubtree), "case": function(l.makeCase)}}
 	for name, make := range map[string]func(*constructor){
-		"sequence":       (*constructor).composite,
-		"selector":       (*constructor).composite,
-		"parallel":       (*constructor).parallel,
-		"for_each":       (*constructor).forEach,
-		"timeout":        (*constructor).timed,
-		"cooldown":       (*constructor).timed,
-		"retry":          (*constructor).retry,
-		"guard":          (*constructor).guard,
-		"inverter":       (*constructor).decorator,
-		"always_succeed": (*constructor).decorator,
-		"always_fail":    (*constructor).decorator,
-		"loop":           (*constructor).loop,
-		"action":         (*constructor).call,
-		"condition":      (*constructor).call,
-		"llm_call":       (*constructor).llmCall,
-		"tool":           (*constructor).tool,
-		"script":         (*constructor).script,
+		"sequence":          (*constructor).composite,
+		"selector":          (*constructor).composite,
+		"reactive_sequence": (*constructor).composite,
+		"reactive_selector": (*constructor).composite,
+		"switch":            (*constructor).choice,
+		"budget":            (*constructor).budget,
+		"parallel":          (*constructor).parallel,
+		"for_each":          (*constructor).forEach,
+		"timeout":           (*constructor).timed,
+		"cooldown":          (*constructor).timed,
+		"retry":             (*constructor).retry,
+		"guard":             (*constructor).guard,
+		"inverter":          (*constructor).decorator,
+		"always_succeed":    (*constructor).decorator,
+		"always_fail":       (*constructor).decorator,
+		"loop":              (*constructor).loop,
+		"action":            (*constructor).call,
+		"condition":         (*constructor).call,
+		"llm_call":          (*constructor).llmCall,
+		"tool":              (*constructor).tool,
+		"script":            (*constructor).script,
 	} {
 		m.members[name] = function(func(c call) (any, error) {
 			k, ok := l.constructor(name, c)
@@ -239,6 +243,72 @@ func (k *constructor) options() options {
 
 func (k *constructor) composite() { k.children() }
 
+// choice takes the cases of a switch, and its settings.
+func (k *constructor) choice() {
+	t, ok := k.next().(*table)
+	if !ok {
+		k.wrong("it needs a table of cases: BT.switch({ BT.case(value, child), … }, { key = \"a key\" })")
+		return
+	}
+	for i, item := range t.items {
+		c, ok := item.(*bt.Case)
+		if !ok {
+			k.wrong("case %d is made by BT.case(value, child), and is not %s", i+1, kindOf(item))
+			continue
+		}
+		k.node.Cases, k.node.Children = append(k.node.Cases, c.Is), append(k.node.Children, c.Child)
+	}
+	if len(t.items) == 0 {
+		k.wrong("it has no cases")
+	}
+	inner := options{k, t.fields, nil}
+	k.node.Description = inner.text("description")
+	inner.done()
+	o := k.options()
+	defer o.done()
+	k.node.Key = o.needed("key", "the key whose value decides")
+	switch v := o.take("default").(type) {
+	case nil:
+	case *bt.Node:
+		k.node.Children = append(k.node.Children, v)
+	default:
+		k.wrong("default is a node, and not %s", kindOf(v))
+	}
+}
+
+// makeCase is BT.case.
+func (l *loader) makeCase(c call) (any, error) {
+	k := &constructor{loader: l, line: c.line, word: "case", args: c.args, node: &bt.Node{}}
+	if err := c.fault(); err != nil {
+		k.wrong("%v", err)
+		return &bt.Case{}, nil
+	}
+	is := k.next()
+	switch is.(type) {
+	case string, bool, int, float64:
+	default:
+		k.wrong("its value is a text, a number, true or false, and not %s", kindOf(is))
+	}
+	k.child("child")
+	k.finish()
+	made := &bt.Case{Is: is}
+	if len(k.node.Children) > 0 {
+		made.Child = k.node.Children[0]
+	}
+	return made, nil
+}
+
+func (k *constructor) budget() {
+	k.child("child")
+	o := k.options()
+	defer o.done()
+	b := &k.node.Budget
+	b.Tokens, b.Money, b.Time = o.whole("tokens"), o.money("money"), o.seconds("seconds")
+	if !o.has("tokens") && !o.has("money") && !o.has("seconds") {
+		k.wrong("it needs tokens, money or seconds")
+	}
+}
+
 func (k *constructor) parallel() {
 	k.children()
 	o := k.options()
@@ -381,16 +451,52 @@ func (l *loader) makeSubtree(c call) (any, error) {
 	s := bt.Subtree{Name: k.node.Name, At: k.node.At}
 	if ok {
 		k.needsName()
-		if len(k.args) == 0 {
+		if k.usesSubtree() {
 			k.node.Subtree, k.node.Name = k.node.Name, ""
+			if len(k.args) > 0 {
+				o := k.options()
+				k.node.Ports = o.names("ports")
+				o.done()
+			}
+			k.finish()
 			return k.node, k.err
 		}
+		s.Ports = k.ports()
 		s.Blackboard, s.Root = k.scope()
 		s.Description = k.node.Description
 		k.finish()
 	}
 	l.subtrees = append(l.subtrees, s)
 	return &s, k.err
+}
+
+// usesSubtree reports whether BT.subtree uses one: it has a name alone, or ports and
+// nothing that defines one.
+func (k *constructor) usesSubtree() bool {
+	if len(k.args) == 0 {
+		return true
+	}
+	t, ok := k.args[0].(*table)
+	return ok && t.fields["ports"] != nil && t.fields["root"] == nil && t.fields["blackboard"] == nil
+}
+
+// ports takes the ports that a subtree has out of its settings.
+func (k *constructor) ports() map[string]bt.Port {
+	t, ok := k.args[0].(*table)
+	if !ok {
+		return nil
+	}
+	o := options{k, t.fields, nil}
+	names := o.names("ports")
+	delete(t.fields, "ports")
+	if len(names) == 0 {
+		return nil
+	}
+	all := map[string]bt.Port{}
+	for key, port := range names {
+		all[key] = bt.Port(port)
+	}
+	return all
 }
 
 // scope takes the settings that trees and subtrees have.

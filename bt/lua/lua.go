@@ -20,16 +20,21 @@
 // a description as well. Times are in seconds.
 //
 //	BT.tree(name, {blackboard={key="type"}, root=node})      exactly one in a file
-//	BT.subtree(name, {blackboard={key="type"}, root=node})   defines a subtree,
-//	BT.subtree(name)                                         which this uses
+//	BT.subtree(name, {blackboard={key="type"} [, ports={key="in"|"out"|"inout"}], root=node})
+//	                                                         defines a subtree,
+//	BT.subtree(name [, {ports={port="key"}}])                which this uses
 //	BT.sequence([name,] {children…})
 //	BT.selector([name,] {children…})
+//	BT.reactive_sequence([name,] {children…})
+//	BT.reactive_selector([name,] {children…})
+//	BT.switch([name,] {BT.case(value, child)…}, {key="key" [, default=child]})
 //	BT.parallel([name,] {children…} [, {succeed="all"|"one"|n}])
 //	BT.for_each([name,] child, {list="key", item="key" [, min=n] [, continue_on_failure=true]})
 //	BT.timeout([name,] child, {seconds=n})
 //	BT.retry([name,] child, {retries=n [, backoff=n]})
 //	BT.guard([name,] condition, child)
 //	BT.cooldown([name,] child, {seconds=n})
+//	BT.budget([name,] child, {tokens=n, money=n, seconds=n})   one of them at least
 //	BT.inverter([name,] child)
 //	BT.always_succeed([name,] child)
 //	BT.always_fail([name,] child)

@@ -3,6 +3,7 @@ package lua
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -98,6 +99,24 @@ func (o *options) seconds(name string) time.Duration {
 	return 0
 }
 
+// money takes an amount of more than 0, in millionths.
+func (o *options) money(name string) int64 {
+	const unit, most = 1e6, 1e9
+	v := o.take(name)
+	x, ok := v.(float64)
+	if n, isInt := v.(int); isInt {
+		x, ok = float64(n), true
+	}
+	switch {
+	case v == nil:
+		return 0
+	case !ok || x <= 0 || x > most:
+		o.wrong("%s is a number of more than 0 and at most %d, and not %s", name, int(most), kindOf(v))
+		return 0
+	}
+	return max(int64(math.Round(x*unit)), 1)
+}
+
 // texts takes a list of texts.
 func (o *options) texts(name string) []string {
 	var all []string
@@ -153,6 +172,8 @@ func kindOf(v any) string {
 		return "a list"
 	case *bt.Node:
 		return "a node"
+	case *bt.Case:
+		return "a case of a switch"
 	case *bt.Tree:
 		return "a tree"
 	case *bt.Subtree:

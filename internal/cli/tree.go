@@ -153,11 +153,12 @@ is repeated, and leaves that are not named succeed:
     is-last-turn: failure
     has-tool-calls: success failure
     find: success {"names": ["a", "b"]}
+    think: success spent {"tokens": 1200, "money": 0.02}
     otherwise: success
 
 A result is success, failure, running, panic, or temporary for an llm_call that is tried again. Keys
 that a leaf sets follow its result, as JSON; scripts do not run, so what they would set is set like
-this. A line "ticks: 0s 5s 90s" says when the tree is ticked. Any function will do here; check says
+this. What stands after spent counts against a budget. A line "ticks: 0s 5s 90s" says when the tree is ticked. Any function will do here; check says
 which there are. With --json it prints the end: status, and the nodes with theirs.
 
 To run a tree for real, give it to ask (--tree).`,

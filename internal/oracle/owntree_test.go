@@ -44,6 +44,17 @@ func TestBudgetOfAnyTree(t *testing.T) {
 	}
 }
 
+// A budget in a tree counts the tokens of requests and replies.
+func TestBudgetNode(t *testing.T) {
+	server := serve(t, "== hello\nasked: ^hello\nsays: Hello!\n")
+	s := own(t, "== unused\nasked: x\nsays: x\n", `BT.budget(BT.loop(BT.always_succeed(BT.llm_call({})), { times = 20 }), { tokens = 500 })`)
+	s.Client = settings(t, server, model.OpenAI).Client
+	a, _ := answerTo(t, s, "hello")
+	if n, used := len(server.Requests()), a.TokensIn+a.TokensOut; n < 2 || n >= 20 || used <= 500 || used-used/n > 500 {
+		t.Errorf("%d requests took %d tokens", n, used)
+	}
+}
+
 // A script can set any outcome; only those that there are count, and nothing of it acts on
 // a terminal.
 func TestOutcomeOfScript(t *testing.T) {

@@ -198,6 +198,7 @@ func (q *query) heard(c *bt.Context, call bt.LLMCall, reply model.Reply) {
 	q.replies++
 	q.used.In += reply.Usage.In
 	q.used.Out += reply.Usage.Out
+	c.Spend(bt.Spent{Tokens: reply.Usage.In + reply.Usage.Out})
 	q.messages = append(q.messages, model.Message{Role: model.Assistant, Text: reply.Text, Calls: reply.Calls})
 	if q.clean != "" {
 		q.said = q.clean

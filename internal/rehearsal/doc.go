@@ -12,13 +12,15 @@
 //	# A comment.
 //	fetch: running running success {"pages": ["a", "b"]}
 //	ask: temporary success global {"answer": "yes"}
+//	think: success spent {"tokens": 1200, "money": 0.02}
 //	"odd: name": panic
 //	otherwise: success
 //	ticks: 0s 1s 90s
 //
 // The results are success, failure, running, panic, and temporary: the failure of an
 // llm_call that may pass. The keys that a leaf sets follow its result; those after the
-// word global are set in the global scope.
+// word global are set in the global scope. After the word spent stands what it used up,
+// which counts against a budget.
 //
 // The line otherwise is for the leaves that have none; without it they succeed. The line
 // ticks says when the tree is ticked, even after it has finished. Without it the tree is

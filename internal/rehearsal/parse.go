@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +31,7 @@ type leafResults struct {
 type result struct {
 	word        string
 	set, global map[string]any
+	spent       bt.Spent
 }
 
 // words are the results that there are.
@@ -127,7 +131,7 @@ func parseTicks(text string) ([]time.Duration, error) {
 // parseResults reads words, each with the keys that are set.
 func parseResults(text string) ([]result, error) {
 	var all []result
-	global := false
+	after := "" // the word that what follows belongs to
 	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
 		if text[0] == '{' {
 			values, rest, err := cutValues(text)
@@ -138,15 +142,20 @@ func parseResults(text string) ([]result, error) {
 				return nil, errors.New("keys follow the result that they come with")
 			}
 			last := &all[len(all)-1]
-			if global {
+			switch after {
+			case "global":
 				last.global = values
-			} else {
+			case "spent":
+				if last.spent, err = parseSpent(values); err != nil {
+					return nil, err
+				}
+			default:
 				last.set = values
 			}
-			text, global = rest, false
+			text, after = rest, ""
 			continue
 		}
-		if global {
+		if after != "" {
 			break
 		}
 		end := strings.IndexAny(text, " \t{")
@@ -157,20 +166,46 @@ func parseResults(text string) ([]result, error) {
 		switch word {
 		case "success", "failure", "running", "panic", "temporary":
 			all = append(all, result{word: word})
-		case "global":
-			global = true
+		case "global", "spent":
+			after = word
 		default:
 			return nil, fmt.Errorf("%.40q is no result: %s", word, words)
 		}
 		text = text[end:]
 	}
 	switch {
-	case global:
+	case after == "spent":
+		return nil, errors.New(`after spent comes what was used, such as {"tokens": 100, "money": 0.25}`)
+	case after == "global":
 		return nil, errors.New(`after global come keys and values, such as {"found": true}`)
 	case len(all) == 0:
 		return nil, errors.New("there is no result: " + words)
 	}
 	return all, nil
+}
+
+// parseSpent reads what a leaf used up.
+func parseSpent(values map[string]any) (bt.Spent, error) {
+	const unit, most = 1e6, 1e9
+	var s bt.Spent
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		v := values[name]
+		x, ok := v.(float64)
+		if n, isInt := v.(int); isInt {
+			x, ok = float64(n), true
+		}
+		switch {
+		case name != "tokens" && name != "money":
+			return s, fmt.Errorf("what was spent is tokens and money, and not %.40q", name)
+		case !ok || x < 0 || x > most || name == "tokens" && x != math.Trunc(x):
+			return s, fmt.Errorf("%s is a number from 0 to %d, and tokens are whole", name, int(most))
+		case name == "tokens":
+			s.Tokens = int(x)
+		default:
+			s.Money = int64(math.Round(x * unit))
+		}
+	}
+	return s, nil
 }
 
 // cutValues takes a JSON object from the beginning of a text.

@@ -112,6 +112,7 @@ func (p *play) tick(c *bt.Context) bt.Status {
 	for _, key := range slices.Sorted(maps.Keys(r.set)) {
 		c.Set(key, r.set[key])
 	}
+	c.Spend(r.spent)
 	for _, key := range slices.Sorted(maps.Keys(r.global)) {
 		c.SetGlobal(key, r.global[key])
 	}

@@ -2,6 +2,7 @@
 local step = BT.action("step", { fn = "step", args = { list = { 1, 2.5, "x" }, map = { a = { b = true } }, empty = {} }, description = "a step" })
 local ready = BT.condition("ready", { fn = "ready" })
 
+BT.subtree("ported", { blackboard = { question = "string", answer = "any", seen = "list" }, ports = { question = "in", answer = "out", seen = "inout" }, root = step })
 BT.subtree("part", { description = "a part", blackboard = { own = "int" }, root = step })
 
 local children = {}
@@ -38,5 +39,12 @@ BT.tree("everything", {
         BT.tool("look", { tool = "search", args = { limit = 3 }, from = { query = "reply" }, result = "out" }),
         BT.script("decide", { source = [[return bb.get("reply") ~= nil]], timeout = 2 }),
         BT.subtree("part"),
+        BT.subtree("ported", { ports = { question = "reply", answer = "out", seen = "items" }, description = "with keys of ours" }),
+        BT.reactive_sequence({ ready, step }),
+        BT.reactive_selector("watch", { description = "again and again", ready, step }),
+        BT.switch({ BT.case("yes", step), BT.case(2, ready), BT.case(2.5, step), BT.case(true, step) }, { key = "item" }),
+        BT.switch("by reply", { BT.case("code", step), description = "by what was said" }, { key = "reply", default = ready }),
+        BT.budget(step, { tokens = 1000 }),
+        BT.budget("dear", step, { tokens = 5, money = 0.25, seconds = 90, description = "not too much" }),
     }),
 })
