@@ -37,7 +37,7 @@ func TestMutants(t *testing.T) {
 		{Name: "what is passed over goes on", File: "reactive.go", Old: "\tr.halt(child)\n", New: ""},
 		{Name: "nothing says what was passed over", File: "reactive.go", Old: "if entry := r.enter(); entry >= 0 {", New: "if entry := -1; entry >= 0 {"},
 		{Name: "a switch stays with its case", File: "reactive.go", Old: "before >= 0 && before != chosen {", New: "before >= 0 && chosen < 0 {"},
-		{Name: "numbers with a point are others", File: "reactive.go", Old: "return ok && isNumber && x == y", New: "return ok && isNumber && is == value"},
+		{Name: "numbers with a point are others", File: "reactive.go", Old: "return ok && isNumber && x == y", New: "return ok && isNumber && x == y && is == value"},
 		{Name: "a switch without a case for it takes the last", File: "reactive.go", Old: "if len(n.Children) > len(n.Cases) {", New: "if len(n.Children) >= len(n.Cases) {"},
 		{Name: "a budget counts only what is right below it", File: "budget.go", Old: "b >= 0; b = c.run.program.nodes[b].budget {", New: "b >= 0; b = -1 {"},
 		{Name: "as much as the budget is too much", File: "budget.go", Old: "s.Tokens > b.Tokens:", New: "s.Tokens >= b.Tokens:"},
