@@ -72,6 +72,7 @@ type SessionReport struct {
 	At         time.Time      `json:"at"`
 
 	Conversation *delivery.Conversation `json:"conversation,omitempty"` // of the end: that the agent's program can go on with later
+	Step         *delivery.Step         `json:"step,omitempty"`         // of a note: what the model of an expert did that asks one
 }
 
 // maxHow is how long the word for an end can be: a session of another version may have others.
@@ -89,6 +90,11 @@ func (r SessionReport) Check() error {
 	}
 	if r.Conversation != nil {
 		if err := r.Conversation.Check(); err != nil {
+			return err
+		}
+	}
+	if r.Step != nil {
+		if err := r.Step.Check(); err != nil {
 			return err
 		}
 	}

@@ -304,8 +304,10 @@ func played(c config.Config, role agentsig.Role) string {
 		return cmp.Or(personDoes[role], "you") + ": `signalbox inbox` says when"
 	}
 	may := "read only"
-	if c.Agents[r.Agent].Adapter == config.AdapterPlain {
+	if agent := c.Agents[r.Agent]; agent.Adapter == config.AdapterPlain {
 		may = "do what its program permits"
+	} else if agent.Adapter == config.AdapterAsk {
+		may = strings.Join(append([]string{"call tools that change nothing"}, agent.Allow...), ", ")
 	} else if len(r.Allow) > 0 {
 		var words []string
 		for _, p := range r.Allow {

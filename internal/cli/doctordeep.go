@@ -91,7 +91,10 @@ func judgeAnswer(answer runner.Answer, c config.Config) answered {
 			text += fmt.Sprintf(" (%d tokens)", used)
 		}
 	case api.HowLoggedOut:
-		outcome, text = outcomeLogin, fmt.Sprintf("not logged in: log in with the program (%s), or give it a key in the agent's env\n%s", filepath.Base(c.Agents[answer.Agent].Command[0]), answer.Detail)
+		outcome, text = outcomeLogin, "not logged in: give it a key, in the agent's env or where the box is started\n"+answer.Detail
+		if agent := c.Agents[answer.Agent]; agent.Adapter != config.AdapterAsk {
+			text = fmt.Sprintf("not logged in: log in with the program (%s), or give it a key in the agent's env\n%s", filepath.Base(agent.Command[0]), answer.Detail)
+		}
 	case api.HowLimited:
 		state, outcome, text = command.Warning, outcomeLimited, "its provider's limit is reached: "+answer.Detail
 	case api.HowTimedOut, api.HowStalled:

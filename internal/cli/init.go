@@ -232,6 +232,8 @@ func drivenBy(adapter config.Adapter) string {
 		return "by Claude Code's stream"
 	case config.AdapterCodex:
 		return "by Codex's stream"
+	case config.AdapterAsk:
+		return "a model that Signalbox asks itself"
 	}
 	return "by its input and output"
 }

@@ -27,6 +27,7 @@ var problems = []struct {
 	{errNoDelivery, api.CodeConflict},
 	{errNoAgent, api.CodeConflict},
 	{order.ErrNoProgram, api.CodeConflict},
+	{order.ErrNoModel, api.CodeConflict},
 	{order.ErrNoSandbox, api.CodeConflict},
 	{order.ErrUnprotected, api.CodeConflict},
 	{errOtherSettings, api.CodeConflict},

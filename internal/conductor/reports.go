@@ -2,6 +2,7 @@ package conductor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
@@ -39,6 +40,13 @@ func (c *Conductor) takeReport(ctx context.Context, d *decider, name string, r a
 	case api.ReportNote:
 		if r.Forgotten != "" {
 			return d.handIn(ctx, delivery.Forgotten{Session: name, Reason: c.ledger.Short(r.Forgotten)})
+		}
+		if r.Step != nil {
+			err := d.handIn(ctx, delivery.Stepped{Session: name, Report: r.Seq, Step: r.Step.Map(c.ledger.Short)})
+			if errors.Is(err, delivery.ErrSessionOver) {
+				return errSessionGone
+			}
+			return err
 		}
 		if r.Prompt != "" && len(r.Signals) == 0 {
 			c.mail.Answered(name, r.Prompt, !r.NoAnswer)

@@ -2,6 +2,7 @@ package conductor
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -351,6 +352,12 @@ func (s *story) report(verb, who, words string) bool {
 	case "denied":
 		s.turns[name+"/notes"]++
 		r = api.SessionReport{Kind: api.ReportNote, Seq: s.turns[name+"/notes"], Denied: words}
+	case "step":
+		s.turns[name+"/notes"]++
+		r = api.SessionReport{Kind: api.ReportNote, Seq: s.turns[name+"/notes"], Step: &delivery.Step{}}
+		if err := json.Unmarshal([]byte(words), r.Step); err != nil {
+			s.t.Fatal(err)
+		}
 	case "took", "refused": // a message
 		r = api.SessionReport{Kind: api.ReportNote, Prompt: words, NoAnswer: verb == "refused"}
 	case "ended":

@@ -20,6 +20,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/advice"
 	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 )
@@ -115,12 +116,16 @@ func personRoles() []agentsig.Role {
 
 // Agent is a program that plays roles.
 type Agent struct {
-	Adapter  Adapter           `yaml:"adapter"`  // how it is driven: any program by its input and output (plain), by the Agent Client Protocol (acp), or as Claude Code's own program (claude) or Codex's (codex)
-	Command  []string          `yaml:"command"`  // the program and its arguments; a plain one gets the prompt on standard input, and its standard output is its voice
+	Adapter  Adapter           `yaml:"adapter"`  // how it is driven: any program by its input and output (plain), by the Agent Client Protocol (acp), as Claude Code's own program (claude) or Codex's (codex), or as a model with tools that Signalbox asks itself (ask), which can be the expert alone
+	Command  []string          `yaml:"command"`  // the program and its arguments, left out with adapter ask; a plain one gets the prompt on standard input, and its standard output is its voice
 	Input    Input             `yaml:"input"`    // what a plain program's standard input is: the prompt (once), or a message on each line for as long as it is open (json)
 	Commands Commands          `yaml:"commands"` // how it runs commands, if Signalbox can't know: by "signalbox exec" alone (exec)
 	Provider string            `yaml:"provider"` // whose usage limit it shares; the agent's own name if empty
 	Env      map[string]string `yaml:"env"`      // variables that are added to its environment
+	Model    string            `yaml:"model"`    // with adapter ask: the model, as its server calls it
+	Tools    string            `yaml:"tools"`    // with adapter ask: a JSON file that names MCP servers, from the file's own directory; what is built in if left out
+	Tree     string            `yaml:"tree"`     // with adapter ask: a behaviour tree's Lua file, from the file's own directory, or the name of one that is built in
+	Allow    []string          `yaml:"allow"`    // with adapter ask: tools that may be called although their servers do not say that they change nothing
 }
 
 // Adapter is how an agent is driven.
@@ -132,10 +137,13 @@ const (
 	AdapterACP    Adapter = "acp"
 	AdapterClaude Adapter = "claude"
 	AdapterCodex  Adapter = "codex"
+	AdapterAsk    Adapter = "ask"
 )
 
 // adapters returns all there are.
-func adapters() []Adapter { return []Adapter{AdapterPlain, AdapterACP, AdapterClaude, AdapterCodex} }
+func adapters() []Adapter {
+	return []Adapter{AdapterPlain, AdapterACP, AdapterClaude, AdapterCodex, AdapterAsk}
+}
 
 // Commands is how an agent runs commands.
 type Commands string
@@ -185,8 +193,11 @@ const (
 )
 
 // Resolve returns the command with a program that is given by a relative path
-// (./ or ../) made absolute, from dir.
+// (./ or ../) made absolute, from dir. That of an agent that asks a model is this one.
 func (a Agent) Resolve(dir string) []string {
+	if a.Adapter == AdapterAsk {
+		return []string{self(), advice.Command}
+	}
 	command := append([]string{}, a.Command...)
 	if len(command) > 0 && (strings.HasPrefix(command[0], "./") || strings.HasPrefix(command[0], "../")) {
 		command[0] = filepath.Join(dir, filepath.FromSlash(command[0]))
@@ -495,6 +506,7 @@ func (c *Config) settle() {
 		a.Provider = cmp.Or(a.Provider, name)
 		a.Adapter = cmp.Or(a.Adapter, AdapterPlain)
 		a.Input = cmp.Or(a.Input, InputOnce)
+		a.Tools, a.Tree = c.from(a.Tools), c.treeFrom(a.Tree)
 		c.Agents[name] = a
 		if name == DefaultAgent || len(c.Agents) == 1 {
 			fallback = name

@@ -212,7 +212,7 @@ var refused = []struct{ text, want string }{
 	{"agents: {a: {command: []}}", "agents.a.command: it has to be a program"},
 	{"agents: {a: {command: [''], input: pipe}}", `agents.a.input: "pipe": it has to be once or json`},
 	{"agents: {a: {command: [b], comand: [c]}}", "agents.a.comand: it is no setting; there are: adapter, command, input, commands, provider, env"},
-	{"agents: {a: {command: [b], adapter: mcp}}", `agents.a.adapter: "mcp": it has to be plain, acp, claude or codex`},
+	{"agents: {a: {command: [b], adapter: mcp}}", `agents.a.adapter: "mcp": it has to be plain, acp, claude, codex or ask`},
 	{"roles: {tester: {}}", "roles.tester: it is no setting; there are: developer, critic, auditor, analyst, remediation, health_auditor, expert"},
 	{"roles:\n  developer: {wall_clock: 5}", "roles.developer.wall_clock: it has to be a time such as 90s"},
 	{"roles: {developer: {wall_clock: 5 minutes}}", "roles.developer.wall_clock: it has to be a time such as 90s"},

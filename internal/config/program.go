@@ -88,8 +88,8 @@ func installed() []Offer {
 func (a Agent) Find(dir string) (string, error) {
 	command := a.Resolve(dir)
 	path, err := exec.LookPath(command[0])
-	if err == nil {
-		return path, nil
+	if err == nil || a.Adapter == AdapterAsk {
+		return path, err
 	}
 	advice := ""
 	if k, ok := a.known(); ok && k.Command[0] == command[0] {
@@ -130,6 +130,10 @@ func (a Agent) Examine(ctx context.Context, dir string) (Program, error) {
 		return Program{}, err
 	}
 	p := Program{Path: path}
+	if a.Adapter == AdapterAsk {
+		p.Version = safetext.Escape(cmp.Or(a.Model, a.Env[modelVariable]))
+		return p, a.TryAsk(ctx, dir)
+	}
 	known, ok := a.known()
 	if !ok && a.Adapter == AdapterPlain {
 		return p, nil
@@ -165,12 +169,8 @@ const (
 func (a Agent) version(ctx context.Context, dir string, command ...string) string {
 	ctx, cancel := context.WithTimeout(ctx, versionTime)
 	defer cancel()
-	env := process.CleanEnv(os.Environ())
-	for name, value := range a.Env {
-		env = append(env, name+"="+value)
-	}
 	said := beginning{left: versionRead}
-	group, err := process.Start(process.Command{Path: command[0], Args: append(command[1:], "--version"), Dir: dir, Env: env, Stdout: &said})
+	group, err := process.Start(process.Command{Path: command[0], Args: append(command[1:], "--version"), Dir: dir, Env: a.environment(), Stdout: &said})
 	if err != nil {
 		return "" // it does not tell
 	}

@@ -88,13 +88,18 @@ func (f Found) proposeAgents(b *strings.Builder) {
 # settings.
 #   adapter   how it is driven: by the Agent Client Protocol (acp), as Claude Code's own
 #             program (claude) or Codex's (codex), or as any other (plain, the default),
-#             which gets the prompt on standard input, and says all on standard output
+#             which gets the prompt on standard input, and says all on standard output;
+#             ask: an expert that is a model with tools, and no program of its own
 #   command   the program and its arguments; ./ is this file's directory
 #   input     of a plain one, once: standard input is the prompt; json: a message on each line
 #   commands  exec: it runs commands by "signalbox exec" alone, so that what it runs can't
 #             speak for it; the programs that are known have ways of their own
 #   provider  whose usage limit it shares; if left out, the agent's own name
 #   env       variables that are added to its environment
+#   model     with ask: the model, as its server calls it
+#   tools     with ask: a JSON file that names MCP servers
+#   tree      with ask: a behaviour tree's Lua file, or the name of one that is built in
+#   allow     with ask: tools that may be called although they may change something
 `)
 	if len(f.Agents) == 0 {
 		b.WriteString(`# None was found of ` + strings.Join(KnownAgents(), ", ") + `: put yours here, such as

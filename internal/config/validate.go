@@ -145,7 +145,9 @@ func (c *Config) validateAgents(p *problems) {
 		if name == Person {
 			p.add(at, "%s stands for you, and no program: call it something else", Person)
 		}
+		a.validateAsk(p, at)
 		switch {
+		case a.Adapter == AdapterAsk:
 		case len(a.Command) == 0 || strings.TrimSpace(a.Command[0]) == "":
 			p.add(at+".command", "it has to be a program and its arguments, such as [gemini, --acp]")
 		case slices.ContainsFunc(a.Command, func(s string) bool { return strings.Contains(s, "\x00") }):
@@ -156,7 +158,7 @@ func (c *Config) validateAgents(p *problems) {
 		if a.Input == InputJSON && a.Adapter != AdapterPlain && slices.Contains(adapters(), a.Adapter) {
 			p.add(at+".input", "%s is for plain agents: the adapter %s has its own way to speak to one; leave it out", a.Input, a.Adapter)
 		}
-		if p.has(at + ".commands") { // else Signalbox knows by the program, or not at all
+		if p.has(at+".commands") && a.Adapter != AdapterAsk { // else Signalbox knows by the program, or not at all
 			oneOf(p, at+".commands", a.Commands, []Commands{CommandsExec})
 		}
 		if !plain(a.Provider) {
@@ -199,6 +201,7 @@ func (c *Config) validateRoles(p *problems) {
 		default:
 			p.add(at+".agent", "there is no agent %q, but: %s", r.Agent, strings.Join(agents, ", "))
 		}
+		c.onlyAdvises(p, role)
 		if r.AtOnce < 0 {
 			p.add(at+".at_once", "%d: it has to be 0, for no limit but that of all agents, or more", r.AtOnce)
 		}

@@ -55,6 +55,9 @@ const (
 	PlanAmended          = "PlanAmended"       // another version of the plan is delivered from now on
 	LeftoversRemoved     = "LeftoversRemoved"  // what a run that has ended had left, or what was said in it
 	ConversationLost     = "ConversationLost"  // a session that was to go on with one begins afresh
+	ModelSignalled       = "ModelSignalled"    // of its own turn, by the model that an expert asks
+	ToolCalled           = "ToolCalled"        // by that model; recorded before it is called
+	ToolReturned         = "ToolReturned"
 )
 
 // Types lists every type of event on a run.
@@ -66,7 +69,7 @@ func Types() []string {
 		RepairChecked, RepairReviewed, RepairMerged, RepairUnmerged, RemediationEnded,
 		ExpertRequested, ExpertRefused, ExpertAdvised, ExpertFailed, RequesterResumed, ConflictReported, ProviderPaused,
 		TaskCancelled, TaskRetried, MessageTold, PullRequestOpened, CheckoutTouched, PermissionDenied, UsageReported, BudgetReached, ProtectionLost,
-		LeftoversRemoved, PlanAmended, ConversationLost,
+		LeftoversRemoved, PlanAmended, ConversationLost, ModelSignalled, ToolCalled, ToolReturned,
 	}
 }
 

@@ -219,6 +219,9 @@ var evolvers = map[string]func(*Run, ledger.Event) error{
 	}),
 	BudgetReached:    with((*Run).budgetReached),
 	ConversationLost: with((*Run).conversationLost),
+	ModelSignalled:   with(func(r *Run, e ledger.Event, p Signalled) { r.stepped(e.Session, p.About) }),
+	ToolCalled:       with(func(r *Run, e ledger.Event, p Called) { r.stepped(e.Session, p.About) }),
+	ToolReturned:     with(func(r *Run, e ledger.Event, p Returned) { r.stepped(e.Session, p.About) }),
 	PermissionDenied: with(func(r *Run, e ledger.Event, p Denial) {
 		if s := r.Sessions[e.Session]; s != nil {
 			s.Noted = p.Report

@@ -57,6 +57,9 @@ func TestEventsFit(t *testing.T) {
 		session := s.session("T-1").ID
 		s.takeFitting(delivery.Touched{Session: session, Task: "T-1", Text: text})
 		s.takeFitting(delivery.Denied{Session: session, Report: 1, Text: text})
+		s.takeFitting(delivery.Stepped{Session: session, Report: 2, Step: delivery.Step{Signal: &delivery.ModelSignal{Turn: 1, Signal: agentsig.KindStuck, Text: text}}})
+		s.takeFitting(delivery.Stepped{Session: session, Report: 3, Step: delivery.Step{Call: &delivery.ToolCall{Call: 1, Tool: text[:255], Arguments: text}}})
+		s.takeFitting(delivery.Stepped{Session: session, Report: 4, Step: delivery.Step{Result: &delivery.ToolResult{Call: 1, Tool: text[:255], Text: text, SHA256: text[:255]}}})
 		s.takeFitting(delivery.Tell{Actor: work.OperatorActor, Task: "T-1", Text: text})
 		s.takeFitting(delivery.End{Session: session, Ended: delivery.Ended{How: delivery.Limited, Detail: text}})
 		s.takeFitting(delivery.Retry{Actor: work.OperatorActor, Task: "T-1", Text: text})

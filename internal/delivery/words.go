@@ -293,6 +293,11 @@ var words = map[string]func(ledger.Event) (string, string, error){
 	LeftoversRemoved: spoken(func(_ ledger.Event, p Removed) (string, string) { return p.Task, because(removedWords(p), p.Reason) }),
 	ProtectionLost:   spoken(func(_ ledger.Event, p Exposure) (string, string) { return "", NotProtected(p.Unprotected) }),
 	PermissionDenied: spoken(func(_ ledger.Event, p Denial) (string, string) { return p.Task, because("was refused", p.Text) }),
+	ModelSignalled: spoken(func(_ ledger.Event, p Signalled) (string, string) {
+		return p.Task, because(fmt.Sprintf("%s: the model signals %s (%.2g)", p.asker(), p.Signal, p.Confidence), p.Text)
+	}),
+	ToolCalled:   spoken(func(_ ledger.Event, p Called) (string, string) { return p.Task, p.words() }),
+	ToolReturned: spoken(func(_ ledger.Event, p Returned) (string, string) { return p.Task, p.words() }),
 }
 
 var endings = map[How]string{

@@ -27,6 +27,7 @@ func TestWords(t *testing.T) {
 		PhaseCompleted: agentsig.PhaseImplementation, ExitReason: agentsig.ExitBlocked, NextPhase: agentsig.PhaseBlocked, Notes: "no key",
 	}, Said: work.Said{Signal: agentsig.KindExit}}
 	said := map[string]bool{}
+	about := delivery.About{Report: 1, Task: "T-1", Request: "R1-E1"}
 	for _, c := range []struct {
 		event   string
 		payload any
@@ -121,6 +122,11 @@ func TestWords(t *testing.T) {
 		{delivery.LeftoversRemoved, delivery.Removed{Task: "T-1", Worktree: true, Branch: "b", Commit: "0123456789", Reason: "it is merged"}, "T-1: removed its worktree, its branch, which was at 0123456: it is merged"},
 		{delivery.LeftoversRemoved, delivery.Removed{Sessions: []string{"a", "b"}, Logs: []string{"c"}, Reason: "old"}, "removed 2 transcripts (the hashes stay), 1 log of checks: old"},
 		{delivery.ConversationLost, delivery.OnTask{Task: "T-1", Text: "No conversation found"}, "T-1: its conversation can't be gone on with, and it starts afresh: No conversation found"},
+		{delivery.ModelSignalled, delivery.Signalled{About: about, ModelSignal: delivery.ModelSignal{Turn: 1, Signal: agentsig.KindNeedTurn, Confidence: 0.8, Text: "reason: one more file\n"}}, "T-1: R1-E1: the model signals need_turn (0.8): reason: one more file"},
+		{delivery.ToolCalled, delivery.Called{About: about, ToolCall: delivery.ToolCall{Call: 1, Tool: "read_file", Arguments: `{"path":"x.go"}`}}, `T-1: R1-E1 calls read_file: {"path":"x.go"}`},
+		{delivery.ToolCalled, delivery.Called{About: about, ToolCall: delivery.ToolCall{Call: 1, Tool: "set\x1b", Changes: true}}, `T-1: R1-E1 calls set\x1b, which may change something`},
+		{delivery.ToolReturned, delivery.Returned{About: about, ToolResult: delivery.ToolResult{Call: 1, Tool: "read_file", Bytes: 12}}, "T-1: R1-E1: read_file gave 12 bytes"},
+		{delivery.ToolReturned, delivery.Returned{About: about, ToolResult: delivery.ToolResult{Call: 1, Tool: "read_file", Failed: true, Text: "there is no x.go"}}, "T-1: R1-E1: read_file failed: there is no x.go"},
 		{delivery.CheckoutTouched, delivery.OnTask{Task: "T-1", Text: "M x.go"}, "T-1: M x.go while it was worked on: by you, or by its agent"},
 	} {
 		said[c.event] = true

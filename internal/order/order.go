@@ -130,5 +130,6 @@ var (
 	ErrNoSandbox   = errors.New("the sandbox that is set can't be made; `signalbox doctor` says more")
 	ErrUnprotected = errors.New("a reviewer of this run could not be protected from what it reviews; set review: unprotected to go on all the same")
 	ErrNoProgram   = errors.New("an agent's program is missing: install it, or change its command in " + config.File)
+	ErrNoModel     = errors.New("an expert could not ask its model: change its settings in " + config.File + ", or set what it needs where the box is started")
 	ErrNoCommit    = errors.New("the repository has no commit yet: make a first one")
 )

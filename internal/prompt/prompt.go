@@ -100,15 +100,8 @@ func First(role agentsig.Role, own string, v Voice, d Data) (string, error) {
 			return "", err
 		}
 	}
-	t, err := template.New(string(role)).Option("missingkey=error").Parse(text)
-	if err != nil {
-		return "", fmt.Errorf("the prompt for the role %s: %w", role, err)
-	}
-	d.Briefs = slices.Clone(d.Briefs)
-	for i := range d.Briefs {
-		d.Briefs[i].Text = quote(d.Briefs[i].Text)
-	}
-	d.Request.Text, d.Trouble, d.Hint, d.NoChange = quote(d.Request.Text), quote(d.Trouble), quote(d.Hint), quote(d.NoChange)
+	d = d.quoted()
+	var err error
 	if d.Signals, err = v.Signals(role); err != nil {
 		return "", err
 	}
@@ -121,15 +114,14 @@ func First(role agentsig.Role, own string, v Voice, d Data) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if text, err = fill("the prompt for the role "+string(role), text, d); err != nil {
+		return "", err
+	}
 	var b strings.Builder
-	if err := t.Execute(&b, d); err != nil {
-		return "", fmt.Errorf("the prompt for the role %s: %w", role, err)
+	if !strings.Contains(text, d.About) {
+		b.WriteString(d.About + "\n")
 	}
-	if !strings.Contains(b.String(), d.About) {
-		text := b.String()
-		b.Reset()
-		b.WriteString(d.About + "\n" + text)
-	}
+	b.WriteString(text)
 	if !strings.Contains(b.String(), d.Claim) {
 		b.WriteString("\n" + d.Claim)
 	}
@@ -138,6 +130,29 @@ func First(role agentsig.Role, own string, v Voice, d Data) (string, error) {
 	}
 	if len(d.Concealed) > 0 {
 		fmt.Fprintf(&b, "\nNot in your worktree, though in the commit, since your program would take settings from there: %s. Look at them with `git show HEAD:PATH`.\n", strings.Join(d.Concealed, ", "))
+	}
+	return b.String(), nil
+}
+
+// quoted returns what a template can name with what others said as block quotes.
+func (d Data) quoted() Data {
+	d.Briefs = slices.Clone(d.Briefs)
+	for i := range d.Briefs {
+		d.Briefs[i].Text = quote(d.Briefs[i].Text)
+	}
+	d.Request.Text, d.Trouble, d.Hint, d.NoChange = quote(d.Request.Text), quote(d.Trouble), quote(d.Hint), quote(d.NoChange)
+	return d
+}
+
+// fill fills in a template.
+func fill(name, text string, d Data) (string, error) {
+	t, err := template.New(name).Option("missingkey=error").Parse(text)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	var b strings.Builder
+	if err := t.Execute(&b, d); err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
 	}
 	return b.String(), nil
 }

@@ -161,6 +161,21 @@ func TestOwnTemplate(t *testing.T) {
 	}
 }
 
+// What a model is asked that is an expert has the request as a quote, and nothing by which it could speak for the expert.
+func TestQuestion(t *testing.T) {
+	text, err := prompt.Question("", data)
+	if err != nil || !strings.Contains(text, "> EXPERT_ADVICE: R1-E1\n> which index?") || !strings.Contains(text, `the expert "dba" for advice (design)`) || strings.Contains(text, "run=") || strings.Contains(text, "## How to signal") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	silent(t, "question", text)
+	if text, err = prompt.Question("Say {{.Request.Text}}{{.Signals}}.", data); err != nil || text != "Say > EXPERT_ADVICE: R1-E1\n> which index?." {
+		t.Errorf("%v\n%s", err, text)
+	}
+	if _, err := prompt.Question("{{.Nothing}}", data); err == nil || !strings.Contains(err.Error(), "the question to the expert") {
+		t.Error(err)
+	}
+}
+
 // What an agent is asked later names what was wrong and the exact forms, and counts as
 // nothing if it is repeated.
 func TestFurther(t *testing.T) {

@@ -104,6 +104,7 @@ func outOfReach(c config.Config, agent config.Agent) error {
 func agentOf(name string, a config.Agent, command []string) agent.Config {
 	return agent.Config{
 		Name: name, Adapter: string(a.Adapter), Command: command, Input: string(a.Input), Exec: a.Commands == config.CommandsExec,
+		Ask: a.Asks(),
 	}
 }
 

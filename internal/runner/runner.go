@@ -418,7 +418,13 @@ func (x *Runner) write(ctx context.Context, o order.Order, subject string, phase
 	}
 	nonce := rand.Text() // in the prompt alone: what the agent runs must not be able to speak for it
 	voice := prompt.Voice{Subject: subject, Nonce: nonce, Exit: x.exits(s), Own: x.own, Helps: !s.Holds()}
-	text, err := prompt.First(s.Role, own, voice, data)
+	var text string
+	var err error
+	if x.config.Agents[s.Agent].Adapter == config.AdapterAsk {
+		text, err = prompt.Question(own, data)
+	} else {
+		text, err = prompt.First(s.Role, own, voice, data)
+	}
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func (s Site) Witnesses(ctx context.Context, origin string, f func(message strin
 func (s Site) Unprotected() []string { return Unprotected(s.config) }
 
 // Ready reports why a run could not be carried out here as the settings want it: a sandbox can't be made, a
-// reviewer could not be protected, or a program is missing.
+// reviewer could not be protected, a program is missing, or an expert could not ask its model.
 func (s Site) Ready() error {
 	for _, can := range []func() error{s.canConfine, s.canReview, s.canStart} {
 		if err := can(); err != nil {
@@ -62,13 +62,19 @@ func (s Site) Ready() error {
 	return nil
 }
 
-// canStart refuses roles whose programs are not here.
+// canStart refuses roles whose programs are not here, or could not ask their model.
 func (s Site) canStart() error {
 	for _, role := range agentsig.Roles() {
 		name := s.config.Role(role).Agent
 		if agent, ok := s.config.Agents[name]; ok {
 			if _, err := agent.Find(s.config.Dir); err != nil {
 				return fmt.Errorf("%w (%s, which plays %s: %w)", order.ErrNoProgram, safetext.Escape(name), role, err)
+			}
+			if agent.Adapter != config.AdapterAsk {
+				continue
+			}
+			if err := agent.TryAsk(context.Background(), s.config.Dir); err != nil { // it takes a moment, and no more than it may
+				return fmt.Errorf("%w (%s, which plays %s: %w)", order.ErrNoModel, safetext.Escape(name), role, err)
 			}
 		}
 	}

@@ -141,7 +141,10 @@ func (r *runner) fail(err error) {
 }
 
 // report numbers a report and puts it into the outbox.
-func (r *runner) report(report api.SessionReport) {
+func (r *runner) report(report api.SessionReport) { r.reportThen(report, nil) }
+
+// reportThen does the same, and has a function called when the box has recorded the report, or will not. It may be nil.
+func (r *runner) reportThen(report api.SessionReport, settled func(recorded bool)) {
 	r.seq++
 	report.Seq, report.At = r.seq, time.Now().UTC()
 	report.Bytes, report.SHA256 = r.transcript.size, r.transcript.sum()
@@ -152,7 +155,11 @@ func (r *runner) report(report api.SessionReport) {
 	if report.Kind == api.ReportEnded {
 		err = errors.Join(err, writeJSON(filepath.Join(r.dir, endedFile), report))
 	}
-	if err = errors.Join(err, r.link.put(report)); err != nil {
+	put := r.link.put(report, settled)
+	if put != nil && settled != nil {
+		settled(false)
+	}
+	if err = errors.Join(err, put); err != nil {
 		r.fail(err)
 	}
 }

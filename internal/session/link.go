@@ -45,6 +45,7 @@ type link struct {
 
 	mu        sync.Mutex
 	queue     []api.SessionReport // in the outbox, as outline has them
+	settled   map[int]func(bool)  // who wants to know what became of a report
 	delivered chan struct{}       // closed when the queue is empty
 }
 
@@ -53,6 +54,7 @@ func newLink(dir, session string, client Client, logger *slog.Logger) *link {
 		dir: dir, session: session, client: client, logger: logger,
 		commands: make(chan api.SessionCommand), gone: make(chan error, 1), orphaned: make(chan struct{}, 1),
 		wake: make(chan struct{}, 1), signs: make(chan api.Activity, 1), delivered: make(chan struct{}),
+		settled: map[int]func(bool){},
 	}
 }
 
@@ -65,8 +67,9 @@ func (l *link) start(ctx context.Context, orphan time.Duration) (stop func()) {
 	return group.Stop
 }
 
-// put keeps a report and sees to its delivery.
-func (l *link) put(r api.SessionReport) error {
+// put keeps a report and sees to its delivery. Settled, if it is not nil, is called when the box has recorded the report,
+// or has refused it for good.
+func (l *link) put(r api.SessionReport, settled func(recorded bool)) error {
 	if err := writeJSON(reportFile(l.dir, r.Seq), r); err != nil {
 		return err
 	}
@@ -74,6 +77,9 @@ func (l *link) put(r api.SessionReport) error {
 	defer l.mu.Unlock()
 	if len(l.queue) == 0 {
 		l.delivered = make(chan struct{})
+	}
+	if settled != nil {
+		l.settled[r.Seq] = settled
 	}
 	l.queue = append(l.queue, outline(r))
 	l.nudge()
@@ -105,11 +111,16 @@ func (l *link) next() (r api.SessionReport, ok bool) {
 
 // done forgets the first report of the queue.
 func (l *link) done(seq int) {
+	recorded := !exists(refusedFile(l.dir, seq)) // else another was taken in its place
 	if err := remove(reportFile(l.dir, seq)); err != nil {
 		l.logger.Warn("a report that was delivered stays in the outbox", "seq", seq, "error", err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if settled := l.settled[seq]; settled != nil {
+		delete(l.settled, seq)
+		settled(recorded)
+	}
 	if l.queue = l.queue[1:]; len(l.queue) == 0 {
 		close(l.delivered)
 	}

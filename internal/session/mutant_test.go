@@ -12,6 +12,10 @@ import (
 // make a test wait until its patience is over are left out.
 func TestMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
+		{By: "TestCallWaitsForTheBox", Mutant: mutant.Mutant{Name: "a call goes on that no box has", File: "end.go",
+			Old: "put := r.link.put(report, settled)", New: "put := r.link.put(report, nil)\n\tif settled != nil {\n\t\tsettled(false)\n\t}"}},
+		{By: "TestCallIsRefused", Mutant: mutant.Mutant{Name: "a call goes on that the box has refused", File: "link.go",
+			Old: "recorded := !exists(refusedFile(l.dir, seq))", New: "recorded := true"}},
 		{By: "TestCommandTwice", Mutant: mutant.Mutant{Name: "a command is carried out twice", File: "run.go",
 			Old: `c.ID != "" && r.carriedOut[c.ID] || r.ending != nil`, New: "r.ending != nil"}},
 		{By: "TestHangsAfterLastWord", Mutant: mutant.Mutant{Name: "what is said after the last word counts", File: "turn.go",

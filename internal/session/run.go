@@ -116,6 +116,7 @@ type runner struct {
 	carriedOut map[string]bool        // ids of commands
 	goneBy     time.Time              // when the agent is ended if it is not done by itself
 	refused    int                    // things that the agent was denied
+	steps      int                    // of its model
 	talk       *delivery.Conversation // that the agent's program can go on with later
 	afresh     bool                   // the first turn begins once more when the agent's program is gone
 
@@ -268,6 +269,9 @@ func (r *runner) handle(e agent.Event) {
 		r.alive()
 	case agent.Forgotten:
 		r.forgotten(e)
+	case agent.Stepped:
+		r.stepped(e)
+		r.alive()
 	case agent.TurnOver, agent.Failed:
 		if r.turn != nil && r.ending == nil {
 			r.agentEnds(e)
@@ -387,6 +391,17 @@ func (r *runner) denied(what string) {
 	if r.refused++; r.refused <= maxDenied {
 		r.report(api.SessionReport{Kind: api.ReportNote, Turn: r.turns, Denied: what})
 	}
+}
+
+// stepped tells the box what the agent's model did, and the agent when that is recorded, or can't be.
+func (r *runner) stepped(e agent.Event) {
+	if r.steps++; r.steps > maxSteps {
+		if e.Recorded != nil {
+			e.Recorded(false)
+		}
+		return
+	}
+	r.reportThen(api.SessionReport{Kind: api.ReportNote, Turn: r.turns, Step: &e.Step}, e.Recorded)
 }
 
 // keep writes to the transcript.

@@ -148,7 +148,7 @@ func (s Spec) agent(dir, mark string, left func() float64) agent.Spec {
 	}
 	return agent.Spec{
 		Resume: resume,
-		Agent:  s.Agent, Dir: s.Dir, Role: s.Role, Task: s.Task, Env: s.Env, Allow: s.Allow,
+		Agent:  s.Agent, Dir: s.Dir, Role: s.Role, Task: s.Task, Nonce: s.Nonce, Env: s.Env, Allow: s.Allow,
 		Confine: s.Confine, Nested: s.Nested, Judges: s.Judges, GitWrites: s.GitWrites,
 		Answer: time.Duration(s.Answer), Grace: time.Duration(s.Grace), Left: left,
 		Marker: mark, Private: Private(dir), Nest: Nest(dir),

@@ -18,6 +18,7 @@ const (
 	maxSignals    = 100
 	maxNearMisses = 20
 	maxDenied     = 20
+	maxSteps      = 1000      // of a session's model
 	maxWire       = 128 << 10 // of all signals of a report, in bytes, so that it fits api.MaxReport
 )
 

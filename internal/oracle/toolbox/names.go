@@ -18,6 +18,7 @@ var reserved = []string{nameSearch, nameRead, nameFetch}
 func assemble(builtin []entry, lists []listing) (tools map[string]entry, warnings []string) {
 	tools = map[string]entry{}
 	for _, e := range builtin {
+		e.ReadOnly = true
 		tools[e.Name] = e
 	}
 	most := share(lists, maxTools-len(reserved))

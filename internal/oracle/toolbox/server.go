@@ -335,12 +335,18 @@ func schemaOf(v any) (schema json.RawMessage, wrong string) {
 }
 
 func (s *server) entry(t *mcp.Tool, schema json.RawMessage) entry {
-	tool := Tool{Name: t.Name, Description: cutRunes(clean(cmp.Or(t.Description, t.Title)), maxDescription-1), Schema: schema, Server: s.name}
+	tool := Tool{Name: t.Name, Description: cutRunes(clean(cmp.Or(t.Description, t.Title)), maxDescription-1), Schema: schema, Server: s.name, ReadOnly: readOnly(t.Annotations)}
 	return entry{tool, func(ctx context.Context, arguments json.RawMessage) Result {
 		ctx, cancel := context.WithTimeoutCause(ctx, s.config.Timeout, errTime)
 		defer cancel()
 		return s.call(ctx, t.Name, arguments)
 	}}
+}
+
+// readOnly reports whether a server says of a tool that it changes nothing. A server that says
+// nothing, or that contradicts itself, has not said so.
+func readOnly(hints *mcp.ToolAnnotations) bool {
+	return hints != nil && hints.ReadOnlyHint && (hints.DestructiveHint == nil || !*hints.DestructiveHint)
 }
 
 // call calls a tool by the name that the server has for it.

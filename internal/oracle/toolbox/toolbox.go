@@ -38,6 +38,7 @@ type Tool struct {
 	Description string          // at most 2,000 characters
 	Schema      json.RawMessage // of the arguments: a JSON schema with the type object
 	Server      string          // as the configuration names it; "" for a built-in tool
+	ReadOnly    bool            // it changes nothing: it is built in, or its server says so
 }
 
 // Result is what came of a call. A failure is a result too: the model reads why.

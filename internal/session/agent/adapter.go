@@ -69,6 +69,9 @@ type Event struct {
 	Err     error           // of Stopped: why its output could not be read
 
 	Conversation delivery.Conversation // of Conversed
+
+	Step     delivery.Step       // of Stepped
+	Recorded func(recorded bool) // of Stepped, or nil: to be called, from any goroutine, when the ledger has the step, or can't have it
 }
 
 // EventKind is what kind of thing an agent did.
@@ -89,6 +92,7 @@ const (
 	Conversed                   // how the conversation is that the program can go on with later
 	Forgotten                   // the conversation of [Spec.Resume] can't be gone on with: the next turn begins another one
 	Stopped                     // the agent's processes are gone
+	Stepped                     // the model of an expert did something that is to be recorded
 )
 
 // The adapters.
@@ -97,6 +101,7 @@ const (
 	AdapterACP    = "acp"    // one that speaks the Agent Client Protocol
 	AdapterClaude = "claude" // Claude Code's own program, which streams JSON
 	AdapterCodex  = "codex"  // Codex's own program, which streams JSON
+	AdapterAsk    = "ask"    // this program as an expert: a model with tools
 )
 
 // adapters are all that there are.
@@ -108,6 +113,7 @@ var adapters = []struct {
 	{AdapterACP, func(p program) Adapter { return newACP(p) }},
 	{AdapterClaude, func(p program) Adapter { return newClaude(p) }},
 	{AdapterCodex, func(p program) Adapter { return newCodex(p) }},
+	{AdapterAsk, func(p program) Adapter { return newAsk(p) }},
 }
 
 // Adapters returns the names of the adapters.

@@ -26,6 +26,9 @@ func Limit(text string, now time.Time) (limited bool, reset time.Time) { return 
 // RefusesLogin is what an adapter makes of a failure's text.
 func RefusesLogin(cause string) bool { return refusesLogin(cause) }
 
+// LastWord is what the adapter ask says at the end of a turn.
+func LastWord(s agentsig.Signal, text string) string { return lastWord(s, text) }
+
 // Told is what came of a program's output.
 type Told struct {
 	Events int

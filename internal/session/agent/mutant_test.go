@@ -12,6 +12,12 @@ import (
 // session notices are among the faults of package session.
 func TestMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
+		{By: "^TestLastWord$", Mutant: mutant.Mutant{Name: "what a model quotes is a signal", File: "ask.go",
+			Old: "if wire, err := s.Wire(); err == nil {", New: "if wire, err := s.Wire(); err == nil || payload != \"\" {"}},
+		{By: "^TestAsk$", Mutant: mutant.Mutant{Name: "a model speaks for the expert", File: "ask.go",
+			Old: "a.speak(agentsig.Tool, l.Text)", New: "a.speak(agentsig.Voice, l.Text)"}},
+		{By: "^TestAskFails$", Mutant: mutant.Mutant{Name: "a limit is a word of the expert's", File: "ask.go",
+			Old: "if d.Limited || d.Refused {", New: "if d.Refused {"}},
 		{By: "^TestToolOnce$", Mutant: mutant.Mutant{Name: "a tool is told of as often as its title changes", File: "teller.go",
 			Old: "\tknown.said = true\n", New: ""}},
 		{By: "^TestToolOnce$", Mutant: mutant.Mutant{Name: "a tool is told of after what follows it", File: "teller.go",

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/advice"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 )
@@ -18,6 +19,8 @@ type Config struct {
 	Command []string `json:"command"`
 	Input   string   `json:"input,omitempty"` // once, which is the default, or json
 	Exec    bool     `json:"exec,omitempty"`  // it runs commands by `signalbox exec` alone
+
+	Ask advice.Settings `json:"ask,omitzero"` // of an expert that asks a model
 }
 
 // How a plain program takes what it is told.
@@ -65,6 +68,7 @@ type Spec struct {
 	Dir   string // the working directory
 	Role  agentsig.Role
 	Task  string
+	Nonce string   // for the signals that an adapter makes itself; the program does not get it
 	Env   []string // NAME=value, besides what Signalbox itself has
 	Allow []Permission
 
