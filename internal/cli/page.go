@@ -16,8 +16,8 @@ func (a *app) pageCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "page",
 		Short: "Open the box in a browser: print a link that logs it in",
-		Long: `Page prints a link to the page of the box that runs: what waits for you, with its evidence, to answer and to review. The link
-logs one browser in, once, within 10 minutes; the browser stays logged in for 7 days, or until you log out there. What it
+		Long: `Page prints a link to the page of the box that runs: what waits for you, with its evidence, to answer and to review, and the
+runs, to steer. The link logs one browser in, once, within 10 minutes; the browser stays logged in for 7 days, or until you log out there. What it
 does is recorded in a name of its own, which begins with page-: signalbox token list shows it, and token revoke ends it.
 
 The scope says what the browser may do:

@@ -31,6 +31,15 @@ func (p pageBox) Follow(ctx context.Context, after uint64, f func(uint64, []stri
 	})
 }
 
+// Looks implements [web.Box].
+func (p pageBox) Looks(run string) (<-chan struct{}, func(), error) {
+	w, err := p.WatchRun(run)
+	if err != nil {
+		return nil, nil, err
+	}
+	return w.Changed, w.End, nil
+}
+
 var errNoCheckout = errors.New("this box has no checkout to look into")
 
 // Diff implements [web.Box].

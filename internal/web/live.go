@@ -22,6 +22,7 @@ const (
 	maxReaders = 64
 	maxTopics  = 8
 	pause      = 150 * time.Millisecond
+	lookPause  = time.Second // if nothing was recorded: agents print much
 )
 
 // Topics of what concerns more than one run or task. All others are the names of runs and tasks.
@@ -135,6 +136,13 @@ func (r *reader) note(topics []string) {
 	}
 }
 
+// mark keeps that a reader is to be told of a topic.
+func (h *hub) mark(r *reader, topic string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r.changed[topic] = true
+}
+
 // next returns what a reader is to be told, and the last event that it has been told of then.
 func (h *hub) next(r *reader) (topics []string, upTo uint64) {
 	h.mu.Lock()
@@ -186,9 +194,15 @@ func (p *Page) stream(w http.ResponseWriter, a asked) {
 	if out.Send(begin) != nil {
 		return // the browser has gone
 	}
+	run, different, end := p.looks(topics)
+	defer end()
 	for {
+		wait := pause
 		select {
 		case <-r.more:
+		case <-different:
+			p.hub.mark(r, run)
+			wait = lookPause
 		case <-r.over:
 			return
 		case <-a.Context().Done():
@@ -209,10 +223,23 @@ func (p *Page) stream(w http.ResponseWriter, a asked) {
 		}) != nil {
 			return // it has gone, or does not read: it comes back with the last id
 		}
-		if rest(a.Context(), pause) != nil {
+		if rest(a.Context(), wait) != nil {
 			return
 		}
 	}
+}
+
+// looks watches the run that is among the topics, if there is one.
+func (p *Page) looks(topics []string) (run string, different <-chan struct{}, end func()) {
+	for _, t := range topics {
+		if t == topicInbox || t == topicRuns {
+			continue
+		}
+		if different, end, err := p.o.Box.Looks(t); err == nil {
+			return t, different, end
+		}
+	}
+	return "", nil, func() {}
 }
 
 // begin says how long a browser waits before it comes back, in milliseconds.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -93,4 +94,31 @@ func TestStreamRefused(t *testing.T) {
 			t.Errorf("%s: %d", path, status)
 		}
 	}
+}
+
+// What agents print is no event, and is told too.
+func TestStreamLooks(t *testing.T) {
+	p, page := play("words", textDiff)
+	p.looks = make(chan struct{}, 1)
+	server := httptest.NewServer(page)
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/stream?on=R1&since=7", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.AddCookie(&http.Cookie{Name: "signalbox", Value: "read"})
+	resp, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	p.looks <- struct{}{}
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if lines.Text() == `data: ["R1"]` {
+			return
+		}
+	}
+	t.Error("nothing is told")
 }

@@ -149,6 +149,11 @@ func TestAttacks(t *testing.T) {
 		{"another port looks", in, raw(in, "GET", "", nil, header("Sec-Fetch-Site", "same-site")), 401},
 		{"a reader answers", reader, raw(reader, "POST", "answer", form, nil), 403},
 		{"a reader reviews", reader, raw(reader, "POST", "review", url.Values{"work": {"R1.T-1"}, "verdict": {"accept"}}, nil), 403},
+		{"a reader pauses a run", reader, raw(reader, "POST", "steer", url.Values{"run": {"R1"}, "do": {"pause"}}, nil), 409},
+		{"another site pauses a run", in, raw(in, "POST", "steer", url.Values{"run": {"R1"}, "do": {"pause"}}, header("Sec-Fetch-Site", "cross-site", "Origin", "http://evil.example")), 403},
+		{"nobody looks at runs", nobody, raw(nobody, "GET", "runs", nil, nil), 401},
+		{"nobody looks at a run", nobody, raw(nobody, "GET", "run?id=R1", nil, nil), 401},
+		{"nobody tells", nobody, raw(nobody, "POST", "task", url.Values{"work": {"R1.T-1"}, "do": {"tell"}}, nil), 401},
 		{"an answer by a link", in, raw(in, "GET", "answer?question="+id+"&text=x", nil, nil), 404},
 		{"a logout by a link", in, raw(in, "GET", "logout", nil, nil), 404},
 		{"the page under the API's name", in, raw(in, "GET", onAPI, nil, nil), 404},
@@ -197,7 +202,7 @@ func TestHeaders(t *testing.T) {
 	w := newWorld(t)
 	w.asks("Which door?")
 	b := w.in(access.Operate)
-	for _, path := range []string{"", "?part=inbox", "login?link=x", "nowhere", "page.css", "page.js", "idiomorph.js", "icon.svg"} {
+	for _, path := range []string{"", "?part=inbox", "runs", "run?id=R1", "login?link=x", "nowhere", "page.css", "page.js", "idiomorph.js", "icon.svg"} {
 		got := b.get(path)
 		for name, want := range map[string]string{
 			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",

@@ -3,6 +3,7 @@ package web_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -56,7 +57,10 @@ type played struct {
 	text    string // that everybody says
 	diff    string
 	verdict []api.Verdict
+	run     api.Run
+	words   []string // on runs and tasks
 	changes chan uint64
+	looks   chan struct{} // gets something when the run looks different
 }
 
 func (p *played) Principal(secret string) (access.Principal, error) {
@@ -79,6 +83,13 @@ func (p *played) Follow(ctx context.Context, _ uint64, f func(uint64, []string) 
 			return ctx.Err()
 		}
 	}
+}
+
+func (p *played) Looks(run string) (<-chan struct{}, func(), error) {
+	if run != "R1" {
+		return nil, nil, errors.New("there is no such run")
+	}
+	return p.looks, func() {}, nil
 }
 
 func (p *played) Diff(_ context.Context, s api.Sight, to io.Writer) error {
@@ -107,7 +118,17 @@ func (p *played) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		p.verdict = append(p.verdict, v)
 		reply(api.Run{})
+	case "GET /v1/runs":
+		reply([]api.Run{p.run})
+	case "GET /v1/runs/R1":
+		reply(p.run)
 	default:
+		if r.Method == http.MethodPost {
+			body, _ := io.ReadAll(r.Body)
+			p.words = append(p.words, "POST "+r.URL.Path+" "+strings.TrimSpace(string(body)))
+			reply(struct{}{})
+			return
+		}
 		w.WriteHeader(http.StatusNotFound)
 		reply(api.Problem{Code: api.CodeNotFound, Message: "there is no " + r.URL.Path})
 	}

@@ -32,6 +32,8 @@ type Box interface {
 	// Follow calls f with the names of the items and runs that events after this sequence are about, and with those that
 	// come, until ctx ends, the box stops, or f returns an error.
 	Follow(ctx context.Context, after uint64, f func(upTo uint64, names []string) error) error
+	// Looks returns a channel that gets something when a run looks different, also if nothing was recorded, until end is called.
+	Looks(run string) (different <-chan struct{}, end func(), err error)
 	// Diff writes what a person is shown of a task that waits for their review, in git's format.
 	Diff(ctx context.Context, s api.Sight, to io.Writer) error
 }
@@ -122,6 +124,10 @@ func (p *Page) mux() http.Handler {
 	m.HandleFunc("GET /{$}", p.in(p.inbox))
 	m.HandleFunc("POST /answer", p.in(p.answer))
 	m.HandleFunc("POST /review", p.in(p.review))
+	m.HandleFunc("GET /runs", p.in(p.runs))
+	m.HandleFunc("GET /run", p.in(p.run))
+	m.HandleFunc("POST /steer", p.in(p.steer))
+	m.HandleFunc("POST /task", p.in(p.onTask))
 	m.HandleFunc("GET /stream", p.in(p.stream))
 	m.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		p.show(w, r, http.StatusNotFound, "plain.html", plain{Title: "There is nothing here", Text: []string{"The address is none of this page's."}})

@@ -19,6 +19,7 @@ func (p *Page) words() template.FuncMap {
 		"clock": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
 		"ago":   func(t time.Time) string { return ago(p.o.Now().Sub(t)) },
 		"count": count,
+		"usage": usageWords,
 	}
 }
 
@@ -47,6 +48,11 @@ var did = map[string]string{
 	"answered": "is answered",
 	"accepted": "is accepted",
 	"back":     "is sent back",
+	"pause":    "is paused",
+	"resume":   "goes on",
+	"cancel":   "is cancelled",
+	"tell":     "is told: the agent on it now, or the next one",
+	"retry":    "is tried again",
 }
 
 // said says what a form has done. The address could be anybody's, so it says no more than that.

@@ -209,6 +209,21 @@ func TestPage(t *testing.T) {
 		t.Fatalf("recorded is %q", all)
 	}
 
+	b.must("document.querySelector('nav a[href=runs]').click()")
+	b.until("document.title.startsWith('Runs') && !!document.querySelector('li a')")
+	b.must("document.querySelector('li a').click()")
+	b.until("document.title.includes('R1: A plan') && document.getElementById('live').textContent === 'Live'")
+	b.must("document.getElementById('steer-text').focus()")
+	b.typed("lunch")
+	b.press("Tab")
+	b.until("document.activeElement.value === 'pause'")
+	b.press("Enter")
+	b.until("location.search.includes('did=pause') && document.querySelector('#run .tag').textContent === 'paused'")
+	if _, err := w.client.CancelRun(t.Context(), "R1", api.Message{}); err != nil {
+		t.Fatal(err)
+	}
+	b.until("document.querySelector('#run .tag').textContent === 'cancelled'") // by itself
+
 	root := strings.SplitAfter(link.URL, ".localhost:")[0]
 	for _, e := range b.heard("Network.requestWillBeSent") {
 		var sent struct{ Request struct{ URL string } }

@@ -1,0 +1,121 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/access"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+)
+
+// aRun is one with a task in every situation.
+func aRun(text string) api.Run {
+	began := time.Now().Add(-90 * time.Minute)
+	r := api.Run{
+		ID: "R1", Title: text, State: api.RunWaiting, Branch: text, StartedAt: began, Agents: 1, Trouble: text, Distrust: text, Unpublished: text, PullRequest: text,
+		Unprotected: []string{text}, Unaudited: text, Unchecked: text, Usage: delivery.Usage{InputTokens: 1000, CostUSD: 1.5}, Notices: []api.Notice{{At: began, Text: text, Grave: true}},
+		Questions: []api.Question{{ID: "R1-Q1", Kind: api.KindQuestion, Task: "T-2", Text: text, AskedAt: began}, {ID: "R1.T-3/4", Kind: "review", Task: "T-3", Work: "R1.T-3", Text: text, AskedAt: began}},
+	}
+	for i, phase := range []agentsig.Phase{agentsig.PhaseImplementation, agentsig.PhaseBlocked, agentsig.PhaseReadyForReview, agentsig.PhaseCompleted, agentsig.PhaseDraft} {
+		id := fmt.Sprintf("T-%d", i+1)
+		r.Tasks = append(r.Tasks, api.Task{ID: id, Work: "R1." + id, Title: text + id, Phase: phase, Waits: text, NoChange: text, BlockedBy: []string{text}})
+	}
+	r.Tasks[0].Agent = &api.Agent{Role: "developer", Name: text, Says: text, Ending: text}
+	r.Tasks[4].Why = delivery.WaitCancelled
+	return r
+}
+
+// A run's board has what needs a person first, and then the tasks by phase.
+func TestBoard(t *testing.T) {
+	p, page := play("words", textDiff)
+	p.run = aRun("a plan ")
+	status, text := p.look(page, "GET", "run?id=R1", access.Operate)
+	if status != http.StatusOK {
+		t.Fatalf("%d\n%s", status, text)
+	}
+	at := -1
+	for _, want := range []string{"2 things for you", "Needs you", "a plan T-2", "a plan T-3", "implementation", "a plan T-1", "completed", "a plan T-4", "Given up", "a plan T-5", `value="pause"`, `value="cancel"`, "What happened last"} {
+		i := strings.Index(text[max(0, at):], want)
+		if i < 0 {
+			t.Fatalf("%q is not there, or before:\n%s", want, text)
+		}
+		at = max(0, at) + i
+	}
+	if _, text := p.look(page, "GET", "run?id=R1", access.Answer); strings.Contains(text, `action="steer"`) || strings.Contains(text, `action="task"`) {
+		t.Errorf("who may not steer is shown how:\n%s", text)
+	}
+	if status, text := p.look(page, "GET", "run?id=R1&part=run", access.Read); status != http.StatusOK || !strings.HasPrefix(text, `<div id="run" data-live="R1">`) {
+		t.Errorf("a part: %d\n%s", status, text)
+	}
+	if status, text := p.look(page, "GET", "run?id=R1&part=notices", access.Read); status != http.StatusOK || !strings.HasPrefix(text, `<section class="card" id="notices" data-live="R1">`) {
+		t.Errorf("a part: %d\n%s", status, text)
+	}
+	if status, text := p.look(page, "GET", "runs", access.Read); status != http.StatusOK || !strings.Contains(text, "1 of 5 tasks") || !strings.Contains(text, "1.50 USD") || !strings.Contains(text, "1 h 30 min") {
+		t.Errorf("the runs: %d\n%s", status, text)
+	}
+	if status, _ := p.look(page, "GET", "run?id=R9", access.Read); status != http.StatusConflict && status != http.StatusNotFound {
+		t.Errorf("a run that there is not: %d", status)
+	}
+}
+
+// Words on runs and tasks are those of who may operate.
+func TestSteer(t *testing.T) {
+	p, page := play("words", textDiff)
+	p.run = aRun("x")
+	for _, c := range []struct {
+		path  string
+		form  []string
+		scope access.Scope
+		want  int
+		makes string
+	}{
+		{"steer", []string{"run", "R1", "do", "pause", "text", "lunch"}, access.Operate, 303, `POST /v1/runs/R1/pause {"text":"lunch"}`},
+		{"steer", []string{"run", "R1", "do", "resume"}, access.Operate, 303, `POST /v1/runs/R1/resume {}`},
+		{"steer", []string{"run", "R1", "do", "cancel"}, access.Operate, 303, `POST /v1/runs/R1/cancel {}`},
+		{"steer", []string{"run", "R1", "do", "delete"}, access.Operate, 400, ""},
+		{"steer", []string{"run", "R1", "do", "cancel"}, access.Answer, 403, ""},
+		{"task", []string{"work", "R1.T-1", "do", "tell", "text", "hurry"}, access.Operate, 303, `POST /v1/work/R1.T-1/tell {"text":"hurry"}`},
+		{"task", []string{"work", "R1.T-1", "do", "retry"}, access.Operate, 303, `POST /v1/work/R1.T-1/retry {}`},
+		{"task", []string{"work", "R1.T-1", "do", "cancel", "text", "no"}, access.Operate, 303, `POST /v1/work/R1.T-1/cancel {"text":"no"}`},
+		{"task", []string{"work", "R1.T-1", "do", "tell", "text", "kept words"}, access.Read, 403, ""},
+	} {
+		p.words = nil
+		status, text := p.look(page, "POST", c.path, c.scope, c.form...)
+		if status != c.want || strings.Join(p.words, "\n") != c.makes {
+			t.Errorf("%s %q: %d, recorded %q", c.path, c.form, status, p.words)
+		}
+		if c.form[len(c.form)-1] == "kept words" && !strings.Contains(text, "kept words") {
+			t.Errorf("what was typed is lost:\n%s", text)
+		}
+	}
+}
+
+// Whatever is said in any field of a run is text.
+func TestHostileRun(t *testing.T) {
+	p, page := play(hostile, textDiff)
+	p.run = aRun(hostile)
+	for _, path := range []string{"run?id=R1", "run?id=R1&part=run", "run?id=R1&part=notices", "runs", "runs?part=runs"} {
+		status, text := p.look(page, "GET", path, access.Operate)
+		if status != http.StatusOK || !strings.Contains(text, "alert(1)") {
+			t.Errorf("%s: %d\n%s", path, status, text)
+		}
+		inert(t, text)
+	}
+}
+
+// A run of a thousand tasks is shown whole.
+func TestHugeRun(t *testing.T) {
+	p, page := play("x", textDiff)
+	p.run = aRun("x")
+	for i := range 1000 {
+		p.run.Tasks = append(p.run.Tasks, api.Task{ID: fmt.Sprintf("H-%d", i), Work: fmt.Sprintf("R1.H-%d", i), Title: "one of many", Phase: agentsig.PhaseDraft})
+	}
+	if status, text := p.look(page, "GET", "run?id=R1&part=run", access.Operate); status != http.StatusOK || strings.Count(text, "one of many") != 1000 || len(text) > 2<<20 {
+		t.Errorf("%d, %d tasks, %d bytes", status, strings.Count(text, "one of many"), len(text))
+	}
+}
