@@ -137,3 +137,76 @@ Do NOT poll for CI status after you have signalled. Checks run by themselves,
 and whoever is needed next is started without you. Signal, then stop.
 `, rule, line, data, phase)
 }
+
+// ReflectionInstructions returns the text for a model's prompt that tells it how to say by XML
+// signals what its turn has come to: every signal with when to say it, an example, and the size of its
+// fields.
+//
+// The examples are indented, so that a prompt that is echoed never counts as a signal.
+func ReflectionInstructions() string {
+	var b strings.Builder
+	b.WriteString(`# Signals
+
+Whether there is another turn goes by the signal at the end of your reply. Everything outside it is
+read by the person: do not speak of signals there.
+
+End every reply with exactly one signal, at the beginning of a line: not indented as the examples
+here are, and never in a code block or a quote. It is taken out before the person reads your reply.
+Confidence is a number from 0 to 1: how sure you are that the signal is right. A signal that lacks a
+field that it needs, or has one of the wrong size, does not count.
+`)
+	for _, e := range vocabulary {
+		if e.Dialect != DialectXML {
+			continue
+		}
+		r := reflectionExamples[e.Kind]
+		r.Type = e.Kind
+		line := strings.NewReplacer("\n  ", "", "\n", "", "&quot;", `"`).Replace(r.xml(""))
+		fmt.Fprintf(&b, "\nSay %s when %s:\n\n    %s\n\n", e.Wire, e.When, line)
+		for i, k := range e.Keys {
+			if i > 0 {
+				b.WriteString("; ")
+			}
+			b.WriteString(k.Name + " " + k.size())
+		}
+		b.WriteString(".\n")
+		if e.Kind == KindNeedTurn {
+			b.WriteString("Say a new reason each time: the same one three times counts as being stuck.\n")
+		}
+	}
+	return b.String()
+}
+
+// reflectionExamples are what a model is shown.
+var reflectionExamples = map[Kind]Reflection{
+	KindNeedTurn:          {Confidence: 0.8, Fields: Fields{{"reason", "the search failed, reading the file instead"}}},
+	KindContextSufficient: {Confidence: 0.9, Fields: Fields{{"sources_found", 3}}},
+	KindStuck:             {Confidence: 0.8, Fields: Fields{{"attempted", []string{"search_code", "read_file"}}, {"blocker", "the file is not in this repository"}}},
+	KindNeedCapability:    {Confidence: 0.7, Fields: Fields{{"capability", "run the tests"}, {"reason", "the failure shows only at run time"}}},
+	KindPartialAnswer:     {Confidence: 0.7, Fields: Fields{{"missing", "prices after Friday"}}},
+	KindDelegationRecommended: {Confidence: 0.6, Fields: Fields{
+		{"reason", "there are hundreds of files to read"}, {"scope", "all handlers below src"}}},
+}
+
+// size says in words what a field of an XML signal can be.
+func (k Key) size() string {
+	var text string
+	switch {
+	case k.Type == ListKey && k.Min > 0:
+		text = fmt.Sprintf("is a list of at least %d", k.Min)
+	case k.Type == ListKey:
+		text = "is a list"
+	case k.Type == IntKey && k.Max == maxInteger:
+		text = fmt.Sprintf("is a number, %d or more", k.Min)
+	case k.Type == IntKey:
+		text = fmt.Sprintf("is a number from %d to %d", k.Min, k.Max)
+	case k.Min == 0:
+		text = fmt.Sprintf("has at most %d characters", k.Max)
+	default:
+		text = fmt.Sprintf("has %d to %d characters", k.Min, k.Max)
+	}
+	if !k.Required {
+		text += " and may be left out"
+	}
+	return text
+}

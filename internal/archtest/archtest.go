@@ -20,14 +20,14 @@ import (
 const module = "github.com/signalbox-dev/signalbox"
 
 // public packages are for everyone to import, so they stand alone.
-var public = []string{"agentformat", "agentsig", "bt", "bt/groot", "bt/lua", "ledger", "safetext"}
+var public = []string{"agentformat", "agentsig", "bt", "bt/groot", "bt/lua", "bt/signals", "ledger", "safetext"}
 
 // standardOnly packages import nothing but the standard library, and each other.
-var standardOnly = []string{"agentformat", "agentsig", "bt", "safetext"}
+var standardOnly = []string{"agentformat", "agentsig", "bt", "bt/signals", "safetext"}
 
 // pure packages decide and do nothing else: time, order and chance come to them
 // as values.
-var pure = []string{"internal/work", "internal/delivery", "internal/plan", "internal/conversation", "internal/access", "internal/trailer", "internal/rehearsal", "internal/agentreply", "internal/jsontext", "internal/stats",
+var pure = []string{"bt/signals", "internal/work", "internal/delivery", "internal/plan", "internal/conversation", "internal/access", "internal/trailer", "internal/rehearsal", "internal/agentreply", "internal/jsontext", "internal/stats",
 	"internal/portfolio", "internal/portfolio/lots", "internal/portfolio/exitrule", "internal/portfolio/reply", "internal/portfolio/exitsignal", "internal/portfolio/harvest", "internal/portfolio/report", "internal/portfolio/listing", "internal/portfolio/beancount"}
 
 // impure is what a pure package may not import, and not name of package time.

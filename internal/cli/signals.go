@@ -15,7 +15,7 @@ import (
 )
 
 func (a *app) signalsCommand() *cobra.Command {
-	var role, task, nonce, where string
+	var role, task, nonce, where, dialect string
 	var instructions bool
 	cmd := &cobra.Command{
 		Use:   "signals",
@@ -28,9 +28,12 @@ others; with --json their kind is the one that they lead to.
 With --instructions it prints the text to put into an agent's prompt: how to
 signal in this role, for this task. It teaches what is acted upon where the agent
 works, and nothing else: with --for hand, for claim and emit; with --for run, for a
-run's agents. Exit records are in it if they are enabled, here or in the settings.`,
+run's agents. Exit records are in it if they are enabled, here or in the settings.
+With --dialect xml it is the text for a model that signals what its turn has come to: what
+ask tells its models, and what programs with the package bt/signals can tell theirs.`,
 		Example: `  signalbox signals --role critic
-  signalbox signals --instructions --role developer --task T-1 >> prompt.md`,
+  signalbox signals --instructions --role developer --task T-1 >> prompt.md
+  signalbox signals --instructions --dialect xml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o := agentsig.Options{Role: agentsig.Role(role), Task: task, Nonce: nonce}
@@ -38,10 +41,19 @@ run's agents. Exit records are in it if they are enabled, here or in the setting
 				return err
 			}
 			if !instructions {
-				if task != "" || nonce != "" || where != "" {
-					return a.UsageError("--task, --nonce and --for go with --instructions")
+				if task != "" || nonce != "" || where != "" || dialect != "" {
+					return a.UsageError("--task, --nonce, --for and --dialect go with --instructions")
 				}
 				return a.vocabulary(o.Role)
+			}
+			if dialect == string(agentsig.DialectXML) {
+				if role != "" || task != "" || nonce != "" || where != "" {
+					return a.UsageError("--dialect xml is the same for everybody: leave out --role, --task, --nonce and --for")
+				}
+				return a.sayText("instructions", agentsig.ReflectionInstructions())
+			}
+			if dialect != "" && dialect != string(agentsig.DialectLine) {
+				return a.UsageError("--dialect is line or xml")
 			}
 			if role == "" || task == "" {
 				return a.UsageError("--instructions needs --role and --task")
@@ -58,7 +70,9 @@ run's agents. Exit records are in it if they are enabled, here or in the setting
 	f.StringVar(&task, "task", "", "with --instructions: the `ID` of the agent's task (for an expert: of its request)")
 	f.StringVar(&where, "for", "", "with --instructions: for `WHERE` the agent works, hand or run (default hand)")
 	f.StringVar(&nonce, "nonce", "", "with --instructions: the `NONCE` that the agent's signals have to carry")
+	f.StringVar(&dialect, "dialect", "", "with --instructions: the `DIALECT` to teach, line or xml (default line)")
 	complete(cmd, "role", agentsig.Roles())
+	complete(cmd, "dialect", []agentsig.Dialect{agentsig.DialectLine, agentsig.DialectXML})
 	complete(cmd, "for", places)
 	return cmd
 }

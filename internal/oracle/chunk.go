@@ -1,6 +1,10 @@
 package oracle
 
-import "time"
+import (
+	"time"
+
+	"github.com/signalbox-dev/signalbox/bt/signals"
+)
 
 // ChunkType says what a chunk is.
 type ChunkType string
@@ -31,14 +35,7 @@ type Chunk struct {
 	Sources   []string  `json:"sources,omitempty"`
 	Answer    *Answer   `json:"answer,omitempty"` // of the last one
 
-	*SignalState // of a signal chunk
-}
-
-// SignalState is what is known of signals after a turn.
-type SignalState struct {
-	Last       map[string]any `json:"last_signal"` // this turn's as the blackboard has it; nil if it has none that is valid
-	SameReason int            `json:"consecutive_same_reason"`
-	Silent     int            `json:"turns_without_signal"`
+	*signals.State // of a signal chunk
 }
 
 // Outcome says how a question ended.

@@ -31,7 +31,7 @@ func TestSignalChunks(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", provider, diff)
 		}
 		last := told.chunks[len(told.chunks)-1]
-		if last.SignalState != nil || strings.Contains(told.text(), "signal") {
+		if last.State != nil || strings.Contains(told.text(), "signal") {
 			t.Errorf("%s: %+v, %q", provider, last, told.text())
 		}
 	}

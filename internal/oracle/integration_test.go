@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/signalbox-dev/signalbox/bt/signals"
 	"github.com/signalbox-dev/signalbox/internal/oracle/model"
 )
 
@@ -64,7 +65,7 @@ says:
 	<-server.Reached("third")
 
 	last, _ := q.board.Get("last_signal").(map[string]any)
-	if last["type"] != "need_turn" || !strings.Contains(field(last, "reason"), "search_code failed") {
+	if last["type"] != "need_turn" || !strings.Contains(signals.Text(last, "reason"), "search_code failed") {
 		t.Errorf("last_signal is %v", last)
 	}
 	for _, key := range []string{"type", "confidence", "fields", "raw_xml", "timestamp"} {
@@ -72,9 +73,9 @@ says:
 			t.Errorf("last_signal has no %s", key)
 		}
 	}
-	signals, _ := q.board.Get("signals_emitted").([]any)
-	if len(signals) != 1 || signals[0].(map[string]any)["type"] != "need_turn" {
-		t.Errorf("signals_emitted is %v", signals)
+	emitted, _ := q.board.Get("signals_emitted").([]any)
+	if len(emitted) != 1 || emitted[0].(map[string]any)["type"] != "need_turn" {
+		t.Errorf("signals_emitted is %v", emitted)
 	}
 	if content, _ := q.board.Get("accumulated_content").(string); strings.Contains(content, "<signal") ||
 		content != "Let me search for that function.\n\nThe search encountered an error. Let me try a different approach." {

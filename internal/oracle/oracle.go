@@ -10,8 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/bt"
+	"github.com/signalbox-dev/signalbox/bt/signals"
 	"github.com/signalbox-dev/signalbox/internal/oracle/model"
 	"github.com/signalbox-dev/signalbox/internal/oracle/question"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -66,10 +66,8 @@ type query struct {
 	board    *bt.Blackboard
 
 	messages []model.Message
-	reply    model.Reply         // this turn's
-	stage    stage               // of this turn's signal phase
-	signal   agentsig.Reflection // this turn's, if it has one
-	counts   counters            // after this turn
+	reply    model.Reply // this turn's
+	turns    signals.Turns
 	turn     int
 	replies  int // how many were had
 	budget   budget
@@ -127,6 +125,7 @@ func (o *Oracle) begin(text string, sink func(Chunk)) (*query, error) {
 		Settings: o.settings, budget: budget{defaultTurns, defaultTokens}, question: text, class: question.Classify(text).Class, sink: sink, done: map[string]bool{},
 		messages: []model.Message{{Role: model.User, Text: text}},
 	}
+	q.turns.Told = q.toldTurn
 	var err error
 	if q.program, err = bt.Compile(q.Tree, q.library()); err != nil {
 		return nil, err

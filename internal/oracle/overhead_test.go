@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/bt/signals"
 	"github.com/signalbox-dev/signalbox/internal/modeltest"
 	"github.com/signalbox-dev/signalbox/internal/oracle/model"
 )
@@ -119,7 +120,7 @@ func large() string {
 // read does what is done with a whole reply: parse, and strip.
 func read(text string) (agentsig.Reflection, string) {
 	r, _ := agentsig.ParseReflection(text, time.Time{})
-	return r, strip(text)
+	return r, signals.Stripped(text)
 }
 
 func TestReadingTakesLittle(t *testing.T) {

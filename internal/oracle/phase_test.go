@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/signalbox-dev/signalbox/bt/signals"
 	"github.com/signalbox-dev/signalbox/internal/oracle/model"
 )
 
@@ -68,7 +69,7 @@ func TestPhaseBackwards(t *testing.T) {
 	if a.Outcome != Answered || a.Text != "D" || a.Signals != 0 {
 		t.Errorf("%+v", a)
 	}
-	if kept, _ := q.board.Get(keySignals).([]any); len(kept) != 0 {
+	if kept, _ := q.board.Get(signals.KeyEmitted).([]any); len(kept) != 0 {
 		t.Errorf("signals_emitted is %v", kept)
 	}
 	if told.named(sNeed) != 0 {
@@ -165,7 +166,7 @@ func TestParsedBeforeDone(t *testing.T) {
 				return
 			}
 			order = append(order, book.entries()...)
-			if last, _ := q.board.Get(keyLastSignal).(map[string]any); last["type"] != "context_sufficient" || q.board.Get(keyParsed) != true {
+			if last, _ := q.board.Get(keyLastSignal).(map[string]any); last["type"] != "context_sufficient" || q.board.Get(signals.KeyParsed) != true {
 				t.Errorf("last_signal is %v", last)
 			}
 			order = append(order, string(c.Type))

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/oracle/question"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -48,7 +49,11 @@ func BuiltinPrompts() (Prompts, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readPrompts(files)
+	prompts, err := readPrompts(files)
+	if err == nil {
+		prompts[promptOfSignals] = strings.TrimSpace(agentsig.ReflectionInstructions())
+	}
+	return prompts, err
 }
 
 // LoadPrompts reads the files in a directory in place of the built-in texts; what is not

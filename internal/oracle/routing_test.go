@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/signalbox-dev/signalbox/bt/signals"
 	"github.com/signalbox-dev/signalbox/internal/oracle/model"
 )
 
@@ -382,11 +383,11 @@ func (r route) follow(t *testing.T, provider model.Provider) {
 	if n := len(server.Requests()); a.Turns != n {
 		t.Errorf("%d turns, and %d requests", a.Turns, n)
 	}
-	kept, _ := q.board.Get(keySignals).([]any)
+	kept, _ := q.board.Get(signals.KeyEmitted).([]any)
 	if a.Signals != r.signals || len(kept) != r.signals && !r.faulty {
 		t.Errorf("%d signals, %d kept, want %d", a.Signals, len(kept), r.signals)
 	}
-	if all, _ := q.board.Get(keyContent).(string); strip(all) != all && !r.faulty {
+	if all, _ := q.board.Get(keyContent).(string); signals.Stripped(all) != all && !r.faulty {
 		t.Errorf("accumulated_content has a signal: %q", all)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/signalbox-dev/signalbox/bt/lua"
+	"github.com/signalbox-dev/signalbox/bt/signals"
 )
 
 // The tree that the document of the signals shows is one of ours: its functions are found, by the paths that it gives them.
@@ -99,7 +100,7 @@ func TestTreeDeclaresSignalState(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		keyLastSignal: "Signal", "signals_emitted": "list", "consecutive_same_reason": "int", "turns_without_signal": "int", keyParsed: "bool",
+		keyLastSignal: "Signal", "signals_emitted": "list", "consecutive_same_reason": "int", "turns_without_signal": "int", signals.KeyParsed: "bool",
 	}
 	got := map[string]string{}
 	for key := range want {

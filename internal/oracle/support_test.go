@@ -14,6 +14,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/bt"
 	"github.com/signalbox-dev/signalbox/bt/lua"
+	"github.com/signalbox-dev/signalbox/bt/signals"
 	"github.com/signalbox-dev/signalbox/internal/modeltest"
 	"github.com/signalbox-dev/signalbox/internal/oracle/model"
 	"github.com/signalbox-dev/signalbox/internal/oracle/toolbox"
@@ -274,7 +275,7 @@ func answered(ctx context.Context, t testing.TB, s Settings, question string) (*
 		t.Errorf("the person is not told that %q is missing", a.Missing)
 	}
 	for _, text := range []string{told.text(), a.Text} {
-		if strip(text) != text { // what is only mentioned stays
+		if signals.Stripped(text) != text { // what is only mentioned stays
 			t.Errorf("a signal shows in %q", text)
 		}
 	}

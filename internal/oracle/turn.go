@@ -8,6 +8,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/bt"
+	"github.com/signalbox-dev/signalbox/bt/signals"
 	"github.com/signalbox-dev/signalbox/internal/oracle/model"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -148,7 +149,7 @@ func (q *query) askModel(call bt.LLMCall) (bt.Leaf, error) {
 			}
 		}
 	})
-	leaf = leaf.Using([]string{keyLastTurn}, []string{keyResponse, keyLastSignal, keyPrevSignal, keyParsed})
+	leaf = leaf.Using([]string{keyLastTurn}, []string{keyResponse, keyLastSignal, signals.KeyPrevious, signals.KeyParsed})
 	leaf.Halt = func(c *bt.Context) {
 		if c.Context().Err() == nil {
 			q.noReply(c, errLate)
@@ -194,7 +195,7 @@ func (q *query) noReply(c *bt.Context, err error) bt.Status {
 // heard takes in a reply. The signal phase of the turn begins anew.
 func (q *query) heard(c *bt.Context, call bt.LLMCall, reply model.Reply) {
 	q.trouble = nil
-	q.reply, q.stage = reply, replied
+	q.reply = reply
 	q.replies++
 	q.used.In += reply.Usage.In
 	q.used.Out += reply.Usage.Out
@@ -208,16 +209,9 @@ func (q *query) heard(c *bt.Context, call bt.LLMCall, reply model.Reply) {
 	for i, call := range reply.Calls {
 		calls[i] = map[string]any{"id": call.ID, "name": call.Name, "arguments": string(call.Arguments)}
 	}
-	c.SetGlobal(keyResponse, map[string]any{"content": reply.Text, "tool_calls": calls})
-	c.SetGlobal(keyPrevSignal, c.Get(keyLastSignal))
-	c.SetGlobal(keyLastSignal, nil) // a signal phase that fails must not leave that of the turn before
-	c.SetGlobal(keyParsed, false)
+	q.turns.Heard(c, map[string]any{"content": reply.Text, "tool_calls": calls})
 	if call.Stream != "" {
-		before, _ := c.Get(call.Stream).(string)
-		if before != "" && reply.Text != "" {
-			before += "\n\n"
-		}
-		c.SetGlobal(call.Stream, before+reply.Text)
+		signals.Append(c, call.Stream, reply.Text)
 	}
 }
 
@@ -245,7 +239,7 @@ const hinted = "hinted"
 
 // loopDetected tells of a model that asks for another turn for the same reason over and over.
 func (q *query) loopDetected(c *bt.Context) bt.Status {
-	q.event("agent.loop.detected", map[string]any{"kind": "reason", "reason": field(signal(c), "reason"), "times": c.Get(keySameReason)})
+	q.event("agent.loop.detected", map[string]any{"kind": "reason", "reason": signals.Text(signals.Last(c), "reason"), "times": c.Get(signals.KeySameReason)})
 	return bt.Success
 }
 
@@ -255,7 +249,7 @@ func (q *query) chooseFallback(c *bt.Context) bt.Status {
 		question: q.question, content: q.all, reply: q.clean,
 		can: q.can, tried: q.tried, asked: q.asked != "" || q.done[hinted], hinted: q.done[hinted],
 	}
-	s.silent, _ = c.Get(keySilent).(int)
+	s.silent, _ = c.Get(signals.KeySilent).(int)
 	results, _ := c.Get(keyToolResults).([]any)
 	for _, r := range results {
 		result, _ := r.(map[string]any)
@@ -267,10 +261,10 @@ func (q *query) chooseFallback(c *bt.Context) bt.Status {
 			s.toolsFailed++
 		}
 	}
-	if present := signal(c); present != nil {
+	if present := signals.Last(c); present != nil {
 		s.signal = says(present)
-		s.stuck = present["type"] == string(agentsig.KindStuck)
-		s.confidence, _ = number(present["confidence"])
+		s.stuck = signals.Is(present, agentsig.KindStuck)
+		s.confidence, _ = signals.Confidence(present)
 	}
 	d := fallback(s)
 	switch {
@@ -296,7 +290,7 @@ func (q *query) finish(c *bt.Context) bt.Status {
 	outcome := Outcome(c.Args().Text("outcome", string(Answered)))
 	missing := c.Args().Text("missing", "")
 	known, _ := c.Get(keyMissing).(string)
-	switch present := signal(c); {
+	switch present := signals.Last(c); {
 	case outcome == Answered && q.reply.Cut:
 		outcome, missing = Partial, "the reply was cut off at its limit of tokens"
 	case outcome == Answered:
@@ -304,7 +298,7 @@ func (q *query) finish(c *bt.Context) bt.Status {
 	case missing != "":
 	case q.trouble != nil:
 		missing = q.trouble.Error()
-	case present != nil && present["type"] != string(agentsig.KindContextSufficient):
+	case present != nil && !signals.Is(present, agentsig.KindContextSufficient):
 		missing = join(says(present), known)
 		if strings.Contains(known, says(present)) {
 			missing = known
@@ -322,15 +316,15 @@ func says(s map[string]any) string {
 	var text string
 	switch kind := s["type"]; agentsig.Kind(fmt.Sprint(kind)) {
 	case agentsig.KindNeedTurn:
-		text = "the model needs another turn: " + field(s, "reason")
+		text = "the model needs another turn: " + signals.Text(s, "reason")
 	case agentsig.KindStuck:
-		text = "the model is stuck: " + field(s, "blocker")
+		text = "the model is stuck: " + signals.Text(s, "blocker")
 	case agentsig.KindPartialAnswer:
-		text = join(field(s, "missing"), field(s, "caveat"))
+		text = join(signals.Text(s, "missing"), signals.Text(s, "caveat"))
 	case agentsig.KindNeedCapability:
-		text = "the model can't " + field(s, "capability") + ": " + field(s, "reason")
+		text = "the model can't " + signals.Text(s, "capability") + ": " + signals.Text(s, "reason")
 	case agentsig.KindDelegationRecommended:
-		text = "the model would hand over " + field(s, "scope") + ": " + field(s, "reason")
+		text = "the model would hand over " + signals.Text(s, "scope") + ": " + signals.Text(s, "reason")
 	default:
 		text = "the model said " + fmt.Sprint(kind)
 	}

@@ -1,10 +1,8 @@
-package oracle
+package signals
 
 import (
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/signalbox-dev/signalbox/bt"
 )
@@ -25,7 +23,7 @@ func ask(t *testing.T, condition func(*bt.Context) bt.Status, board values, args
 }
 
 func signalOf(kind string, confidence any) values {
-	return values{keyLastSignal: values{"type": kind, "confidence": confidence, "fields": values{"reason": "Testing API"}}}
+	return values{KeyLast: values{"type": kind, "confidence": confidence, "fields": values{"reason": "Testing API"}}}
 }
 
 type conditionCase struct {
@@ -47,22 +45,22 @@ func holds(t *testing.T, condition func(*bt.Context) bt.Status, cases []conditio
 
 func TestCheckSignal(t *testing.T) {
 	stale := signalOf("need_turn", 0.8)
-	stale[keyParsed] = false
+	stale[KeyParsed] = false
 	fresh := signalOf("need_turn", 0.8)
-	fresh[keyParsed] = true
-	holds(t, checkSignal, []conditionCase{
+	fresh[KeyParsed] = true
+	holds(t, CheckSignal, []conditionCase{
 		{"returns_success_when_signal_present", signalOf("need_turn", 0.8), nil, bt.Success},
-		{"returns_failure_when_no_signal", values{keyLastSignal: nil}, nil, bt.Failure},
+		{"returns_failure_when_no_signal", values{KeyLast: nil}, nil, bt.Failure},
 		{"returns_failure_when_blackboard_none", nil, nil, bt.Failure},
 		{"returns_failure_when_key_missing", values{}, nil, bt.Failure},
-		{"returns_failure_when_no_map", values{keyLastSignal: "need_turn"}, nil, bt.Failure},
+		{"returns_failure_when_no_map", values{KeyLast: "need_turn"}, nil, bt.Failure},
 		{"returns_failure_for_the_signal_of_the_turn_before", stale, nil, bt.Failure},
 		{"returns_success_for_the_signal_of_this_turn", fresh, nil, bt.Success},
 	})
 }
 
 func TestHasSignal(t *testing.T) {
-	holds(t, hasSignal, []conditionCase{
+	holds(t, HasSignal, []conditionCase{
 		{"returns_success_with_any_signal", signalOf("stuck", 0.8), nil, bt.Success},
 		{"returns_success_with_matching_type", signalOf("need_turn", 0.85), bt.Args{"signal_type": "need_turn"}, bt.Success},
 		{"returns_failure_with_wrong_type", signalOf("context_sufficient", 0.5), bt.Args{"signal_type": "need_turn"}, bt.Failure},
@@ -73,7 +71,7 @@ func TestHasSignal(t *testing.T) {
 
 func TestSignalTypeIs(t *testing.T) {
 	expect := func(kind string) bt.Args { return bt.Args{"expected_type": kind} }
-	holds(t, signalTypeIs, []conditionCase{
+	holds(t, TypeIs, []conditionCase{
 		{"need_turn_match", signalOf("need_turn", 0.5), expect("need_turn"), bt.Success},
 		{"context_sufficient_match", signalOf("context_sufficient", 0.5), expect("context_sufficient"), bt.Success},
 		{"stuck_match", signalOf("stuck", 0.5), expect("stuck"), bt.Success},
@@ -86,7 +84,7 @@ func TestSignalTypeIs(t *testing.T) {
 }
 
 func TestSignalConfidenceAbove(t *testing.T) {
-	holds(t, signalConfidenceAbove, []conditionCase{
+	holds(t, ConfidenceAbove, []conditionCase{
 		{"confidence_above_threshold", signalOf("need_turn", 0.8), bt.Args{"threshold": 0.7}, bt.Success},
 		{"confidence_at_threshold", signalOf("need_turn", 0.7), bt.Args{"threshold": 0.7}, bt.Success},
 		{"confidence_below_threshold", signalOf("need_turn", 0.6), bt.Args{"threshold": 0.7}, bt.Failure},
@@ -94,15 +92,15 @@ func TestSignalConfidenceAbove(t *testing.T) {
 		{"default_threshold_below", signalOf("need_turn", 0.49), nil, bt.Failure},
 		{"whole_numbers", signalOf("need_turn", 1), bt.Args{"threshold": 1}, bt.Success},
 		{"no_number", signalOf("need_turn", "high"), nil, bt.Failure},
-		{"no_confidence", values{keyLastSignal: values{"type": "stuck"}}, nil, bt.Failure},
+		{"no_confidence", values{KeyLast: values{"type": "stuck"}}, nil, bt.Failure},
 		{"no_signal", values{}, nil, bt.Failure},
 		{"blackboard_none", nil, nil, bt.Failure},
 	})
 }
 
 func TestConsecutiveSameReasonGte(t *testing.T) {
-	count := func(n any) values { return values{keySameReason: n} }
-	holds(t, consecutiveSameReasonGte, []conditionCase{
+	count := func(n any) values { return values{KeySameReason: n} }
+	holds(t, SameReasonGte, []conditionCase{
 		{"at_threshold_returns_success", count(3), bt.Args{"count": 3}, bt.Success},
 		{"above_threshold_returns_success", count(4), bt.Args{"count": 3}, bt.Success},
 		{"below_threshold_returns_failure", count(2), bt.Args{"count": 3}, bt.Failure},
@@ -136,37 +134,6 @@ func TestCounters(t *testing.T) {
 	} {
 		if got := c.before.count(c.previous, c.present); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
-		}
-	}
-}
-
-// A question begins with nothing signalled and nothing counted, whatever the blackboard had.
-func TestResetState(t *testing.T) {
-	board := values{}
-	for _, key := range []string{keyLastSignal, keyPrevSignal} {
-		board[key] = values{"type": "stuck"}
-	}
-	for _, key := range []string{keySignals, keyToolResults} {
-		board[key] = []any{"before"}
-	}
-	for _, key := range []string{keySameReason, keySilent, keyTurn} {
-		board[key] = 7
-	}
-	board[keyParsed], board[keyContent] = true, "before"
-	b, err := bt.NewBlackboard(board)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := (&query{}).resetState(bt.NewContext(b, time.Unix(0, 0), nil)); got != bt.Success {
-		t.Errorf("%v", got)
-	}
-	want := values{
-		keyLastSignal: nil, keyPrevSignal: nil, keySignals: []any{}, keyToolResults: []any{},
-		keySameReason: 0, keySilent: 0, keyTurn: 0, keyParsed: false, keyContent: "",
-	}
-	for key, value := range want {
-		if diff := cmp.Diff(value, b.Get(key)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", key, diff)
 		}
 	}
 }
