@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// MaxBlackboard is how much all values of a run may take together, in bytes.
+// MaxBlackboard is how much all values of a run may take together, in bytes, unless its
+// [Limits] say otherwise.
 const MaxBlackboard = 100 << 20
 
 // maxDepth bounds how deep lists and maps lie in each other.
@@ -89,7 +90,7 @@ type cell struct {
 func NewBlackboard(values map[string]any) (*Blackboard, error) {
 	b := &Blackboard{}
 	for key, value := range values {
-		if err := b.put(b.global(), key, value); err != nil {
+		if err := b.put(b.global(), key, value, MaxBlackboard); err != nil {
 			return nil, fmt.Errorf("key %q: %w", key, err)
 		}
 	}
@@ -135,7 +136,7 @@ func (s scope) values() map[string]any {
 }
 
 // put sets a key in one of the scopes that count against the limit.
-func (b *Blackboard) put(in scope, key string, value any) error {
+func (b *Blackboard) put(in scope, key string, value any, most int) error {
 	size, err := sizeOf(value)
 	if err != nil {
 		return err
@@ -144,8 +145,11 @@ func (b *Blackboard) put(in scope, key string, value any) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	total := b.size - in[key].size + size
-	if total > MaxBlackboard {
-		return fmt.Errorf("the blackboard would hold %d MB, more than the %d it may", total>>20, MaxBlackboard>>20)
+	switch {
+	case total > most && most < 1<<20:
+		return fmt.Errorf("the blackboard would hold %d bytes, more than the %d it may", total, most)
+	case total > most:
+		return fmt.Errorf("the blackboard would hold %d MB, more than the %d it may", total>>20, most>>20)
 	}
 	b.size = total
 	in[key] = cell{value, size}

@@ -65,7 +65,8 @@
 //
 // A leaf that panics fails, with its stack in the trace. A context that ends stops a
 // tick at the next node. An event that takes more than 1000 ticks, and a run in which
-// nothing moves for 60 seconds, fail. A leaf that finishes moves it, a sign of life of its
+// nothing moves for 60 seconds, fail, unless its [Limits] say otherwise. A leaf that sets a
+// key to what it can't have fails; if the tree does too, the error of [Run.Drive] says so. A leaf that finishes moves it, a sign of life of its
 // work ([Context.Alive]) does, and so does a wait that is bounded: between attempts, and
 // for a model.
 package bt

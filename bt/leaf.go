@@ -127,7 +127,7 @@ func (c *Context) write(b *Blackboard, key string, value any) {
 		c.fail("there is no blackboard to set %.40q on", key)
 		return
 	}
-	if err := b.put(b.global(), key, value); err != nil {
+	if err := b.put(b.global(), key, value, MaxBlackboard); err != nil {
 		c.fail("key %.40q: %v", key, err)
 	}
 }

@@ -50,6 +50,15 @@ func TestMutants(t *testing.T) {
 		{Name: "a port is set in the subtree", File: "run.go", Old: "in, key = r.program.scopes[in].parent, p.key", New: "break"},
 		{Name: "a leaf that failed is not told", File: "tick.go", Old: "\t\t\tr.abandon(c)\n", New: ""},
 	}))
+	mutant.All(t, mutant.By("^(TestLimits|TestDriveTellsOfValues)$", []mutant.Mutant{
+		{Name: "a run has the ticks of all", File: "run.go", Old: "if ticks >= r.limits.Ticks {", New: "if ticks >= MaxTicks {"},
+		{Name: "a run fails when it should warn", File: "run.go", Old: "still >= l.StallWarn && !r.stalled", New: "still >= l.StallFail && !r.stalled"},
+		{Name: "nobody wakes a run that fails before it warns", File: "run.go", Old: "next = min(next, l.StallWarn)", New: "next = l.StallWarn"},
+		{Name: "a replay has the limits of all", File: "record.go", Old: "Trace: trace, Limits: head.Limits,", New: "Trace: trace,"},
+		{Name: "a blackboard has the size of all", File: "run.go", Old: "key, value, r.limits.Blackboard)", New: "key, value, MaxBlackboard)"},
+		{Name: "a refused value is told of a tree that went on", File: "run.go", Old: "if status == Failure && err == nil {", New: "if err == nil {"},
+		{Name: "a refused value is told twice", File: "run.go", Old: "\tr.refused = nil\n", New: ""},
+	}))
 	mutant.All(t, mutant.By("^(TestPorts|TestSpend|TestConflictThroughPorts|TestFaultWhileRunning)$", []mutant.Mutant{
 		{Name: "the type of the key behind a port is not looked at", File: "run.go", Old: "\tfor {\n\t\tif !r.typed(c, in, key, value) {", New: "\tfor first := true; ; first = false {\n\t\tif first && !r.typed(c, in, key, value) {"},
 		{Name: "outputs are visible", File: "run.go", Old: "\t\t\tif p.port.reads() {\n\t\t\t\tinside", New: "\t\t\tif true {\n\t\t\t\tinside"},

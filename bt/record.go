@@ -55,6 +55,7 @@ type line struct {
 	Print     string        `json:"print,omitempty"`
 	Began     time.Time     `json:"began,omitzero"`
 	Global    value         `json:"global,omitzero"`
+	Limits    Limits        `json:"limits,omitzero"`
 	Tick      int           `json:"tick,omitempty"`
 	At        time.Duration `json:"at,omitempty"`
 	Progress  time.Duration `json:"progress,omitempty"`
@@ -93,7 +94,7 @@ func (r *Recorder) put(l line) {
 func (r *Recorder) begin(run *Run) {
 	if r != nil && !r.headed {
 		r.headed = true
-		r.put(line{Tree: text(run.program.name), Nodes: len(run.program.nodes), Print: run.program.print(), Began: run.began, Global: value{run.board.Values()}})
+		r.put(line{Tree: text(run.program.name), Nodes: len(run.program.nodes), Print: run.program.print(), Began: run.began, Global: value{run.board.Values()}, Limits: run.options.Limits})
 	}
 }
 
@@ -167,10 +168,10 @@ func (p *Program) Replay(recording io.Reader, trace func(tick int, at time.Durat
 		return Fresh, p.notOf()
 	}
 	board := &Blackboard{}
-	if err := board.fill(head.Global.v); err != nil {
+	if err := board.fill(head.Global.v, head.Limits.withDefaults().Blackboard); err != nil {
 		return Fresh, err
 	}
-	run := p.Start(Options{Blackboard: board, Trace: trace, replay: in})
+	run := p.Start(Options{Blackboard: board, Trace: trace, Limits: head.Limits, replay: in})
 	defer run.Close()
 	run.began = head.Began
 	status := Fresh

@@ -36,8 +36,9 @@ type RecordingFile interface {
 //
 // What was torn off at the end of the file is cut off, and the run writes on after that.
 // A file that is damaged elsewhere, or is of a tree that was different, is an error, and
-// nothing has happened. The blackboard gets the values that the run began with; a file
-// with nothing in it is a run that begins, with the blackboard as it is. Record is not looked at.
+// nothing has happened. The blackboard gets the values that the run began with, and the
+// limits are those that it began with; a file with nothing in it is a run that begins, with
+// the blackboard and the limits as they are. Record is not looked at.
 func (p *Program) Resume(file RecordingFile, o Options) (*Run, error) {
 	good, err := survey(file)
 	if err != nil {
@@ -79,7 +80,8 @@ func (p *Program) catchUp(in *replayer, o Options, good extent) (*Run, error) {
 	case !p.recorded(head):
 		return nil, p.notOf()
 	}
-	if err := o.Blackboard.fill(head.Global.v); err != nil {
+	o.Limits = head.Limits
+	if err := o.Blackboard.fill(head.Global.v, o.Limits.withDefaults().Blackboard); err != nil {
 		return nil, err
 	}
 	run := p.Start(o)
@@ -195,11 +197,11 @@ func (p *replayer) restore(n *node, l line) (err error) {
 }
 
 // fill makes values the only ones in the global scope.
-func (b *Blackboard) fill(values any) error {
+func (b *Blackboard) fill(values any, most int) error {
 	b.clear(b.global())
 	all, _ := values.(map[string]any)
 	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if err := b.put(b.global(), key, all[key]); err != nil {
+		if err := b.put(b.global(), key, all[key], most); err != nil {
 			return fmt.Errorf("the recording's blackboard: key %.40q: %w", key, err)
 		}
 	}
@@ -218,7 +220,11 @@ func (p *Program) print() string {
 		_ = e.Encode([]any{p.nodes[i].parent, p.nodes[i].path, args, n}) // a hash takes everything
 	}
 	for _, s := range p.scopes {
-		_ = e.Encode(s.keys)
+		ports := map[string]Port{} // which keys they stand for is in the nodes
+		for key, p := range s.ports {
+			ports[key] = p.port
+		}
+		_ = e.Encode([]any{s.keys, ports})
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }

@@ -143,7 +143,7 @@ func (w *world) live(t *testing.T, file RecordingFile, began time.Time, before *
 		}
 	}()
 	board := &Blackboard{}
-	if err := board.fill(w.global); err != nil {
+	if err := board.fill(w.global, MaxBlackboard); err != nil {
 		t.Fatal(err)
 	}
 	run, err := program.Resume(file, Options{Blackboard: board, Trace: func(tick int, at time.Duration, entries []Entry) {

@@ -12,19 +12,6 @@ import (
 	"time"
 )
 
-// What bounds a run.
-const (
-	MaxTicks  = 1000             // of one event: one call of Drive
-	StallWarn = 30 * time.Second // without progress
-	StallFail = 60 * time.Second
-)
-
-// What ends a run that does not end by itself.
-var (
-	ErrTicks   = errors.New("the tree was ticked 1000 times without an end")
-	ErrStalled = errors.New("nothing has moved in the tree for 60 seconds")
-)
-
 // Options are what a run is given.
 type Options struct {
 	// Blackboard is the global scope. Nil stands for an empty one.
@@ -36,6 +23,8 @@ type Options struct {
 	Trace func(tick int, at time.Duration, entries []Entry)
 	// Warn, if there is one, is told what is not in order but fails nothing.
 	Warn func(text string)
+	// Limits bound the run.
+	Limits Limits
 	// Record, if there is one, writes down what a replay needs.
 	Record *Recorder
 
@@ -46,6 +35,7 @@ type Options struct {
 type Run struct {
 	program *Program
 	options Options
+	limits  Limits // with defaults
 	board   *Blackboard
 	scopes  []scope // by scope; the global one is the blackboard's
 	states  []state
@@ -66,6 +56,7 @@ type Run struct {
 	progress time.Duration // when something last moved
 	stalled  bool          // it was warned of
 	broken   error         // what ended the run
+	refused  []error       // values that keys could not have, since Drive was called
 
 	carried     int            // of a run that is resumed: how many ticks the present event has had
 	interrupted map[int32]bool // and its leaves that were under way
@@ -110,7 +101,7 @@ func (p *Program) Start(o Options) *Run {
 		o.Blackboard = &Blackboard{}
 	}
 	r := &Run{
-		program: p, options: o, board: o.Blackboard,
+		program: p, options: o, limits: o.Limits.withDefaults(), board: o.Blackboard,
 		scopes: make([]scope, len(p.scopes)), states: make([]state, len(p.nodes)), extras: make([]extra, len(p.nodes)),
 		entries: make([]Entry, 0, len(p.nodes)), warned: map[string]bool{},
 		dueAt: never, woken: make(chan struct{}, 1),
@@ -207,20 +198,20 @@ func (r *Run) unfollow() {
 
 // watch warns of a run in which nothing moves, and ends it.
 func (r *Run) watch() {
-	still := r.elapsed - r.progress
-	if still >= StallFail {
-		r.broken = ErrStalled
+	still, l := r.elapsed-r.progress, &r.limits
+	if still >= l.StallFail {
+		r.broken = l.stalled()
 		return
 	}
-	if still >= StallWarn && !r.stalled {
+	if still >= l.StallWarn && !r.stalled {
 		r.stalled = true
-		r.warn(fmt.Sprintf("nothing has moved in the tree for %v", StallWarn))
+		r.warn(fmt.Sprintf("nothing has moved in the tree for %v", l.StallWarn))
 	}
-	next := r.progress + StallWarn
-	if r.stalled {
-		next = r.progress + StallFail
+	next := l.StallFail
+	if !r.stalled {
+		next = min(next, l.StallWarn)
 	}
-	r.dueAt = min(r.dueAt, next)
+	r.dueAt = min(r.dueAt, r.progress+next)
 }
 
 // moved notes that something got ahead.
@@ -255,18 +246,23 @@ func (r *Run) Status(node int) (Status, time.Duration) {
 
 // Drive ticks the tree until it has finished, and waits in between: for a leaf's work,
 // for the time when a tick is due, and for the context. An error says why there is no
-// result of the tree's own: [ErrTicks], [ErrStalled] or the context's.
+// result of the tree's own: [ErrTicks], [ErrStalled] or the context's. A tree that fails
+// by itself has no error, unless a value was refused on the way: [ErrValue].
 func (r *Run) Drive(ctx context.Context) (Status, error) {
+	r.refused = nil
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	carried := r.carried
 	r.carried = 0
 	for ticks := carried + 1; ; ticks++ {
 		status, err := r.Tick(ctx, r.options.Clock())
+		if status == Failure && err == nil {
+			err = errors.Join(r.refused...)
+		}
 		if status != Running || err != nil {
 			return status, err
 		}
-		if ticks == MaxTicks {
+		if ticks >= r.limits.Ticks {
 			break
 		}
 		if r.again {
@@ -280,9 +276,9 @@ func (r *Run) Drive(ctx context.Context) (Status, error) {
 		case <-ctx.Done():
 		}
 	}
-	r.broken = ErrTicks
+	r.broken = r.limits.ticked()
 	r.halt(0)
-	return Failure, ErrTicks
+	return Failure, r.broken
 }
 
 // Close gives up what is RUNNING and returns when its work has ended.
@@ -410,17 +406,26 @@ func (r *Run) set(c *Context, in int32, key string, value any) {
 			break
 		}
 		if !p.port.writes() {
-			c.fail("key %.40q is an input of the subtree: it can't be set", key)
+			r.refuse(c, fmt.Errorf("key %.40q is an input of the subtree: it can't be set", key))
 			return
 		}
 		in, key = r.program.scopes[in].parent, p.key
 	}
-	if err := r.board.put(r.scopes[in], key, value); err != nil {
-		c.fail("key %.40q: %v", key, err)
+	if err := r.board.put(r.scopes[in], key, value, r.limits.Blackboard); err != nil {
+		r.refuse(c, fmt.Errorf("key %.40q: %w", key, err))
 		return
 	}
 	r.wrote(c.node, in, key)
 	r.options.Record.write(in, key, value)
+}
+
+// refuse fails a leaf that sets what can't be, and keeps it for the error of Drive.
+func (r *Run) refuse(c *Context, err error) {
+	const most = 10
+	c.fail("%v", err)
+	if len(r.refused) < most {
+		r.refused = append(r.refused, fmt.Errorf("%w: %s: %w", ErrValue, r.program.nodes[c.node].path, err))
+	}
 }
 
 // typed reports whether a key can have a value.
@@ -430,7 +435,7 @@ func (r *Run) typed(c *Context, in int32, key string, value any) bool {
 		r.undeclared(c.node, key)
 	} else if value != nil {
 		if err := checked(r.program.types[name], value); err != nil {
-			c.fail("key %.40q has the type %s: %v", key, name, err)
+			r.refuse(c, fmt.Errorf("key %.40q has the type %s: %w", key, name, err))
 			return false
 		}
 	}

@@ -175,6 +175,9 @@ func (q *query) answer(failure error) Answer {
 		Outcome: Outcome(outcome), Text: q.said, Missing: missing, Class: string(q.class), Turns: q.turn, Signals: q.signals,
 		ToolCalls: q.called, TokensIn: q.used.In, TokensOut: q.used.Out, Sources: q.sources,
 	}
+	if a.Outcome != "" && errors.Is(failure, bt.ErrValue) {
+		failure = nil // the tree has come to its end in spite of it
+	}
 	switch {
 	case errors.Is(failure, context.Canceled):
 		a.Outcome, a.Missing = Cancelled, "it was interrupted"
@@ -202,6 +205,9 @@ func (q *query) why(failure error) string {
 	switch {
 	case q.trouble != nil:
 		return q.trouble.Error()
+	case errors.Is(failure, bt.ErrValue):
+		first, _, _ := strings.Cut(failure.Error(), "\n")
+		return "the tree ended without an answer: " + safetext.Escape(first)
 	case failure != nil:
 		return failure.Error()
 	case q.fault.Note != "":
