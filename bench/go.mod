@@ -16,7 +16,7 @@ require (
 require (
 	github.com/nats-io/nats-server/v2 v2.15.2 // indirect
 	go.temporal.io/api v1.63.5
-	google.golang.org/protobuf v1.36.11
+	google.golang.org/protobuf v1.36.12
 )
 
 require (

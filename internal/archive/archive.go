@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -39,9 +40,10 @@ type Archive struct {
 	tail       *fault    // what is not whole at the log's end
 	edgeErr    error     // why the tree's edge can't be read
 
-	appending sync.Mutex // held while the log is written
-	log       File       // the last segment; nil before Start and after Close
-	logBytes  int        // its size
+	appending sync.Mutex          // held while the log is written
+	log       File                // the last segment; nil before Start and after Close
+	logBytes  int                 // its size
+	synced    func(time.Duration) // told how long each write to the log took until it was durable; may be nil
 
 	leaving leaving // blobs that are about to be removed
 
@@ -55,6 +57,10 @@ type Archive struct {
 	sealed ledger.Checkpoint
 	note   []byte // the same, signed
 }
+
+// TimeSyncs has f told how long each write to the log took until it was durable. It is called before anything is appended, and f
+// must not wait.
+func (a *Archive) TimeSyncs(f func(time.Duration)) { a.synced = f }
 
 // Open looks at the archive in fs and reads the end of its log. It writes nothing: an archive
 // that is not there yet is made by [Archive.Start], which has to run before
@@ -230,7 +236,11 @@ func (a *Archive) Append(events [][]byte) ([][]byte, error) {
 	if len(events) == 0 {
 		return nil, nil
 	}
+	begun := time.Now()
 	kept, err := a.writeBatch(events)
+	if err == nil && a.synced != nil {
+		a.synced(time.Since(begun))
+	}
 	if err != nil {
 		return nil, a.files.fail(fmt.Errorf("append to the archive's log: %w", err))
 	}

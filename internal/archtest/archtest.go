@@ -46,6 +46,8 @@ var owners = map[string][]string{
 	"github.com/modelcontextprotocol/go-sdk": {"internal/mcpserver", "internal/oracle/toolbox"},
 	"github.com/openai/openai-go/v3":         {"internal/oracle/model"},
 	"github.com/oklog/ulid/v2":               {"internal/box"},
+	"github.com/prometheus/client_golang":    {"internal/telemetry"},
+	"github.com/prometheus/common":           {"internal/telemetry"},
 	"github.com/spf13/cobra":                 {"internal/cli", "internal/portfolio/cli", "internal/command"},
 	"github.com/spf13/pflag":                 {"internal/cli", "internal/command"},
 	"go.yaml.in/yaml/v3":                     {"internal/config", "internal/portfolio/settings"},

@@ -50,6 +50,7 @@ type Options struct {
 	Keep        time.Duration       // how long outputs of what is over are kept; for ever if 0
 	Verify      bool                // read and prove all that is in the archive before it starts
 	Busy        func(bool)          // told when a burst of events begins, as the box does with one; when it is over; and when no event comes any more; may be nil
+	Timing      Timing              // who is told how long writing takes
 	Logger      *slog.Logger
 
 	held *holding         // once it is taken
@@ -166,7 +167,8 @@ func open(ctx context.Context, o Options) (*Box, Found, error) {
 	if err != nil {
 		return nil, Found{}, err
 	}
-	b, found, err := start(ctx, o, a, keys, func(f archive.Follower) engine.Log { return archive.NewLog(a, f) })
+	a.TimeSyncs(o.Timing.Synced)
+	b, found, err := start(ctx, o, a, keys, func(f archive.Follower) engine.Log { return o.Timing.log(archive.NewLog(a, f)) })
 	if err == nil {
 		return b, found, nil
 	}

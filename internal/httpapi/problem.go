@@ -30,6 +30,7 @@ var problems = []struct {
 	{errManyFollow, http.StatusServiceUnavailable, api.CodeBusy},
 	{httpserver.ErrFull, http.StatusServiceUnavailable, api.CodeBusy},
 	{httpserver.ErrAhead, http.StatusBadRequest, api.CodeInvalid},
+	{errNoMetrics, http.StatusNotFound, api.CodeNotFound},
 	{errBadKey, http.StatusBadRequest, api.CodeInvalid},
 	{errBadAfter, http.StatusBadRequest, api.CodeInvalid},
 	{errBadFollow, http.StatusBadRequest, api.CodeInvalid},

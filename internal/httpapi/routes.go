@@ -31,6 +31,7 @@ type handler func(http.ResponseWriter, *http.Request, access.Principal) error
 func (s *Server) routes() []route {
 	b, c := s.box, s.conductor
 	return []route{
+		{"GET /metrics", access.ToMetrics, 0, s.figures},
 		{"GET /v1/status", access.ToRead, 0, func(w http.ResponseWriter, _ *http.Request, _ access.Principal) error {
 			return reply(w, b.Status(), nil)
 		}},

@@ -1,10 +1,12 @@
 package httpapi
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -25,11 +27,12 @@ type Server struct {
 	box       *box.Box
 	conductor *conductor.Conductor
 	logger    *slog.Logger
-	room      *semaphore.Weighted // for large requests
-	tools     http.Handler        // for agents; nil if there are none
-	page      Page                // for browsers; nil if there is none
-	following crowd               // clients that follow
-	reading   crowd               // clients that read the events that there are
+	room      *semaphore.Weighted   // for large requests
+	tools     http.Handler          // for agents; nil if there are none
+	page      Page                  // for browsers; nil if there is none
+	metrics   func(io.Writer) error // in Prometheus's text format; nil if there are none
+	following crowd                 // clients that follow
+	reading   crowd                 // clients that read the events that there are
 }
 
 // New makes a server for a box, and who conducts its runs. The logger may be nil.
@@ -46,6 +49,12 @@ func New(b *box.Box, c *conductor.Conductor, logger *slog.Logger) *Server {
 // WithTools has the server offer tools to agents on [ToolsPath], to whoever may read. The handler finds who asks by [Asks].
 func (s *Server) WithTools(tools http.Handler) *Server {
 	s.tools = tools
+	return s
+}
+
+// WithMetrics has the server answer /metrics with what write writes, in Prometheus's text format, to whoever has that scope.
+func (s *Server) WithMetrics(write func(io.Writer) error) *Server {
+	s.metrics = write
 	return s
 }
 
@@ -180,6 +189,25 @@ func (s *Server) requests() http.Handler {
 		})
 	}
 	return mux
+}
+
+// metricsType is Prometheus's text format.
+const metricsType = "text/plain; version=0.0.4; charset=utf-8"
+
+var errNoMetrics = errors.New("this box has no metrics: it is there for one command alone")
+
+// figures answers with what the box tells Prometheus.
+func (s *Server) figures(w http.ResponseWriter, _ *http.Request, _ access.Principal) error {
+	if s.metrics == nil {
+		return errNoMetrics
+	}
+	var body bytes.Buffer
+	if err := s.metrics(&body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", metricsType)
+	_, _ = w.Write(body.Bytes()) // a client that stopped reading misses it
+	return nil
 }
 
 // ready answers whether the box takes requests.

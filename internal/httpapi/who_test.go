@@ -17,9 +17,10 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
-// whoMay says who may call each route, besides the owner: r is who has the scope read, a answer, o operate, b both of these, s the session that
+// whoMay says who may call each route, besides the owner: r is who has the scope read, a answer, o operate, b both of these, m metrics, s the session that
 // the route is about; g is the gate, and nobody else. Nothing here is made of the routes.
 var whoMay = map[string]string{
+	"GET /metrics":                         "m",
 	"GET /v1/status":                       "rao",
 	"GET /v1/work":                         "rao",
 	"POST /v1/work":                        "o",
@@ -65,7 +66,7 @@ var whoMay = map[string]string{
 type caller struct {
 	name    string
 	headers http.Header
-	is      string // letters of whoMay; O is the owner, m and n are who may nothing, and - is nobody
+	is      string // letters of whoMay; O is the owner, n is who may nothing, and - is nobody
 }
 
 func bearer(token string, more ...string) http.Header {

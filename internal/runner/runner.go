@@ -48,6 +48,7 @@ type Options struct {
 	Hosts     []string                 // whose signals count
 	Own       *agentsig.Extension      // line signals of the project's own
 	Exit      bool                     // exit records are acted upon
+	Checked   func(gate.Result)        // told of each check that ran; may be nil
 	Now       func() time.Time
 	Logger    *slog.Logger
 }
@@ -71,6 +72,8 @@ type Runner struct {
 	now    func() time.Time
 	logger *slog.Logger
 
+	onCheck func(gate.Result) // told of each check that ran; nil if nobody is
+
 	followed *followed // by the programs of reviewers
 
 	exchange *worktree.Exchange // where work is checked, reviewed and merged
@@ -93,7 +96,7 @@ func New(ctx context.Context, o Options) (*Runner, error) {
 	repo := o.Site.repo
 	x := &Runner{
 		Site: o.Site, conductor: o.Conductor, program: o.Program, dir: o.Dir, mail: o.Mail,
-		hidden: o.Hidden, redact: o.Redact, hosts: o.Hosts, own: o.Own, exit: o.Exit, now: o.Now, logger: o.Logger,
+		hidden: o.Hidden, redact: o.Redact, hosts: o.Hosts, own: o.Own, exit: o.Exit, now: o.Now, logger: o.Logger, onCheck: o.Checked,
 		gates: make(chan struct{}, gatePlaces), homes: home.Open(filepath.Join(o.Dir, cachesDir), o.Now), branches: map[string]*integration{},
 		places: map[int]bool{}, turns: map[string]turn{},
 	}

@@ -108,6 +108,9 @@ func (x *Runner) judge(report gate.Report, checks []gate.Check) checked {
 	var c checked
 	var output strings.Builder
 	for n, r := range report.Checks {
+		if x.onCheck != nil {
+			x.onCheck(r)
+		}
 		c.checks = append(c.checks, work.Check{Name: r.Name, Passed: r.Passed, Flaky: r.Flaky, Exit: r.Exit})
 		if r.Passed {
 			continue

@@ -12,11 +12,14 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/background"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/conductor"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/gate"
 	"github.com/signalbox-dev/signalbox/internal/httpapi"
 	"github.com/signalbox-dev/signalbox/internal/runner"
+	"github.com/signalbox-dev/signalbox/internal/telemetry"
 	"github.com/signalbox-dev/signalbox/internal/web"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
 )
@@ -41,12 +44,14 @@ type Service struct {
 	Box       *box.Box
 	Conductor *conductor.Conductor
 
-	runner *runner.Runner // nil if no plans are delivered and no work is checked
-	site   runner.Site    // where work is looked at, if there is a runner
-	dir    string         // the box's
-	logger *slog.Logger
-	tools  http.Handler
-	paged  bool // browsers are shown a page
+	runner  *runner.Runner // nil if no plans are delivered and no work is checked
+	site    runner.Site    // where work is looked at, if there is a runner
+	dir     string         // the box's
+	logger  *slog.Logger
+	tools   http.Handler
+	paged   bool               // browsers are shown a page
+	metrics *telemetry.Metrics // nil of a box that others do not find
+	group   *background.Group  // what follows the box
 }
 
 // Open starts a service, which answers no requests yet. Whoever opens one closes it. It ends with ctx.
@@ -75,13 +80,19 @@ func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
 		return nil, box.Found{}, err
 	}
 	o.Box.Limits.ExpertRequests, o.Box.Limits.RemediationRounds = o.Config.Limits.ExpertRequests, o.Config.Limits.RemediationRounds
+	var metrics *telemetry.Metrics
+	if !o.Box.Unlisted {
+		metrics = telemetry.New(o.Box.Version)
+		o.Box.Timing = metrics.Timing()
+	}
 	b, found, err := box.Open(ctx, o.Box)
 	if err != nil {
 		return nil, box.Found{}, err
 	}
-	s := &Service{Box: b, site: site, logger: o.Box.Logger, tools: o.Tools, paged: !o.Box.Unlisted, Conductor: conductor.New(b.Ledger(), conductor.Options{
+	s := &Service{Box: b, site: site, logger: o.Box.Logger, tools: o.Tools, paged: !o.Box.Unlisted, metrics: metrics, group: background.New(context.WithoutCancel(ctx)), Conductor: conductor.New(b.Ledger(), conductor.Options{
 		Config: o.Config, Settings: o.Box.Settings, Exit: o.Box.ExitEnabled, Draining: o.Draining, Logger: o.Box.Logger,
 	})}
+	s.follow()
 	s.Conductor.TellByHand(runner.Notifier{Config: o.Config})
 	if delivers || checks {
 		if err := s.makeRunner(ctx, o, site, patience); err != nil {
@@ -95,6 +106,19 @@ func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
 		}
 	}
 	return s, found, nil
+}
+
+// follow has the metrics count what is recorded from now on.
+func (s *Service) follow() {
+	if s.metrics == nil {
+		return
+	}
+	f := s.metrics.Follow(s.Box)
+	s.group.Go(func(ctx context.Context) {
+		if err := f.Run(ctx); ctx.Err() == nil && s.Box.Writable() == nil {
+			s.logger.Warn("the metrics do not count any more what is recorded: start the box again, and report this", "error", err)
+		}
+	})
 }
 
 // settings says which ones a service is started with, now.
@@ -114,9 +138,17 @@ func (s *Service) makeRunner(ctx context.Context, o Options, site runner.Site, p
 	s.runner, err = runner.New(opening, runner.Options{
 		Dir: s.dir, Site: site, Program: o.Program, Conductor: s.Conductor, Mail: s.Conductor.Mail(),
 		Hidden: func() ([]string, error) { return o.Box.Dir.Hidden(o.Config.Archive) }, Redact: s.Box.Ledger().Redact, Hosts: o.Box.Hosts, Own: o.Box.Own, Exit: o.Box.ExitEnabled,
-		Now: time.Now, Logger: o.Box.Logger,
+		Checked: s.checked(), Now: time.Now, Logger: o.Box.Logger,
 	})
 	return err
+}
+
+// checked returns who counts checks; nil if nobody does.
+func (s *Service) checked() func(gate.Result) {
+	if s.metrics == nil {
+		return nil
+	}
+	return s.metrics.Checked
 }
 
 // patient returns a context for a call of git.
@@ -132,6 +164,9 @@ func (s *Service) Serve(ctx context.Context, l net.Listener) error {
 			return web.New(web.Options{Host: s.Box.PageHost(), API: api, Box: pageBox{s.Box, s}, Now: time.Now, Logger: s.logger})
 		})
 	}
+	if s.metrics != nil {
+		server.WithMetrics(s.metrics.Write)
+	}
 	return server.Serve(ctx, l)
 }
 
@@ -139,6 +174,7 @@ func (s *Service) Serve(ctx context.Context, l net.Listener) error {
 func (s *Service) Close() error {
 	s.Box.Stop() // ends what waits
 	s.Conductor.Stop()
+	s.group.Stop()
 	if s.runner != nil {
 		s.runner.Stop()
 	}

@@ -7,10 +7,11 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 )
 
-// Fact is something that an event says of an agent: a [Turn], a [NearMiss], a [FalseClaim], a [Rework], [Spent] or [Over].
-type Fact interface{ by() By }
+// Fact is something that an event says: of an agent a [Turn], a [NearMiss], a [FalseClaim], a [Rework], [Spent] or [Over]; of
+// a run or of work a [Signal], a [Merge], a [Pause] or an [Answer].
+type Fact any
 
-// By is whom a fact is about.
+// By is the agent that a fact is about.
 type By struct {
 	Run     string // its subject
 	Session string
@@ -21,6 +22,9 @@ type By struct {
 }
 
 func (b By) by() By { return b }
+
+// agents is what facts of agents are.
+type agents interface{ by() By }
 
 // Turn is an agent's turn that has ended.
 type Turn struct {
@@ -66,3 +70,41 @@ type Over struct {
 	By
 	Used delivery.Usage // in all
 }
+
+// Signal is what somebody said in a signal's form, an agent or who works by hand, and what came of it.
+type Signal struct {
+	Kind    agentsig.Kind
+	Outcome Use
+}
+
+// Use is what came of a signal.
+type Use string
+
+// The uses.
+const (
+	Accepted Use = "accepted" // it was acted upon
+	Noted    Use = "noted"    // it ends nothing, and was recorded
+	TooLate  Use = "late"     // the work had been given to another
+	Refused  Use = "refused"  // it was in another's name, or asked for what there is not
+	Unread   Use = "unread"   // there was none that counts, and the agent was asked again
+	GivenUp  Use = "gave_up"  // there was none that counts, once too often
+)
+
+// Merge is a merge that was made or not.
+type Merge struct{ Result MergeResult }
+
+// MergeResult is what became of a merge.
+type MergeResult string
+
+// What can become of a merge.
+const (
+	Merged      MergeResult = "merged"
+	MergeFailed MergeResult = "failed"   // it could not be merged as it was
+	Declined    MergeResult = "declined" // a person did not approve it
+)
+
+// Pause is for how much longer a provider is paused than it was.
+type Pause struct{ For time.Duration }
+
+// Answer is the answer to a question of a run.
+type Answer struct{ Waited time.Duration }

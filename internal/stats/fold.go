@@ -14,9 +14,14 @@ import (
 
 // Fold makes facts of events, which it takes in their order. The zero Fold has seen none.
 type Fold struct {
-	sessions map[string]*session // of agents, that have not ended
-	tasks    map[string]*task    // by the subjects of their items; of runs that go on
+	sessions map[string]*session    // of agents, that have not ended
+	tasks    map[string]*task       // by the subjects of their items; of runs that go on
+	asked    map[question]time.Time // that are open; of runs that go on
+	paused   map[string]time.Time   // by provider: until when
 }
+
+// question is one of a run.
+type question struct{ run, id string }
 
 // session is one agent's.
 type session struct {
@@ -39,13 +44,41 @@ func (f *Fold) Next(e ledger.Event, see func(Fact)) error {
 	if !ok {
 		return nil
 	}
-	if f.sessions == nil {
-		f.sessions, f.tasks = map[string]*session{}, map[string]*task{}
-	}
+	f.begin()
 	if err := take(f, e, see); err != nil {
 		return fmt.Errorf("the payload of %s, event %d of %s: %w", e.Type, e.ItemSeq, e.Subject, err)
 	}
 	return nil
+}
+
+func (f *Fold) begin() {
+	if f.sessions == nil {
+		f.sessions, f.tasks, f.asked, f.paused = map[string]*session{}, map[string]*task{}, map[question]time.Time{}, map[string]time.Time{}
+	}
+}
+
+// Resume takes a run as it is, in place of its events so far: for a fold that begins in the middle of a ledger. When a turn began
+// that is under way is known of the first turn of a session alone; what was claimed before is nobody's claim.
+func (f *Fold) Resume(r *delivery.Run) {
+	f.begin()
+	for _, s := range r.Sessions {
+		own := &session{By: By{Run: r.Subject, Session: s.ID, Role: s.Role, Agent: s.Agent}, used: s.Used}
+		if s.Turn == 0 {
+			own.began = s.Started
+		}
+		f.sessions[s.ID] = own
+	}
+	for _, t := range r.Tasks {
+		f.tasks[t.Item.Subject] = &task{run: r.Subject}
+	}
+	for _, q := range r.Open() {
+		f.asked[question{r.Subject, q.ID}] = q.At
+	}
+	for provider, until := range r.Waits {
+		if until.After(f.paused[provider]) {
+			f.paused[provider] = until
+		}
+	}
 }
 
 // taking makes a taker of a function that takes the payload.
@@ -60,8 +93,23 @@ func taking[P any](take func(*Fold, ledger.Event, P, func(Fact))) func(*Fold, le
 	}
 }
 
-// signalled takes an event that a turn with a signal led to.
-var signalled = taking(func(f *Fold, e ledger.Event, _ struct{}, see func(Fact)) { f.turned(e, Signalled, see) })
+// signalled makes a taker of an event that a turn with a signal of this kind led to.
+func signalled(kind agentsig.Kind, use Use) func(*Fold, ledger.Event, func(Fact)) error {
+	return taking(func(f *Fold, e ledger.Event, _ struct{}, see func(Fact)) {
+		f.turned(e, Signalled, see)
+		see(Signal{kind, use})
+	})
+}
+
+// said makes a taker of an event that records a signal, and leads to nothing else.
+func said(use Use) func(*Fold, ledger.Event, func(Fact)) error {
+	return taking(func(_ *Fold, _ ledger.Event, p work.Said, see func(Fact)) { see(Signal{p.Signal, use}) })
+}
+
+// merge makes a taker of what became of a merge.
+func merge(result MergeResult) func(*Fold, ledger.Event, func(Fact)) error {
+	return taking(func(_ *Fold, _ ledger.Event, _ struct{}, see func(Fact)) { see(Merge{result}) })
+}
 
 var takers = map[string]func(*Fold, ledger.Event, func(Fact)) error{
 	delivery.RunFinished: taking(func(f *Fold, e ledger.Event, _ struct{}, see func(Fact)) { f.finished(e.Subject, see) }),
@@ -79,28 +127,60 @@ var takers = map[string]func(*Fold, ledger.Event, func(Fact)) error{
 			s.spends(p.Usage, see)
 		}
 	}),
-	delivery.SignalRefused: taking(func(f *Fold, e ledger.Event, p delivery.Refused, _ func(Fact)) {
+	delivery.SignalRefused: taking(func(f *Fold, e ledger.Event, p delivery.Refused, see func(Fact)) {
+		see(Signal{p.Kind, Refused})
 		if s := f.sessions[e.Session]; s != nil {
 			s.refused = append(s.refused, p.Reason)
 		}
 	}),
-	delivery.UnknownRecovery: taking((*Fold).unread),
-	delivery.SignalFailure:   taking((*Fold).unread),
+	delivery.UnknownRecovery: unread(Unread),
+	delivery.SignalFailure:   unread(GivenUp),
 	delivery.SignalRequested: taking(func(f *Fold, e ledger.Event, _ struct{}, see func(Fact)) { f.turned(e, Progress, see) }),
 	delivery.AnswerMissed:    taking(func(f *Fold, e ledger.Event, _ struct{}, see func(Fact)) { f.turned(e, NoAnswer, see) }),
 	delivery.QuestionAsked: taking(func(f *Fold, e ledger.Event, p delivery.Question, see func(Fact)) {
-		if p.Turn > 0 { // others are the box's
-			f.turned(e, Signalled, see)
+		f.asked[question{e.Subject, p.ID}] = e.Time
+		if p.Turn == 0 {
+			return // it is the box's
+		}
+		f.turned(e, Signalled, see)
+		if p.Cause == delivery.CauseClarification {
+			see(Signal{agentsig.KindDivineClarification, Accepted})
+		} else {
+			see(Signal{agentsig.KindExpertRequest, Refused})
 		}
 	}),
-	delivery.RemediationCompleted: signalled,
-	delivery.HealthAudited:        signalled,
-	delivery.RepairReviewed:       signalled,
-	delivery.ExpertRequested:      signalled,
-	delivery.ExpertRefused:        signalled,
-	delivery.ExpertAdvised:        signalled,
-	delivery.ExpertFailed:         signalled,
-	delivery.ConflictReported:     signalled,
+	delivery.QuestionAnswered: taking(func(f *Fold, e ledger.Event, p delivery.Answered, see func(Fact)) {
+		q := question{e.Subject, p.ID}
+		if at, ok := f.asked[q]; ok {
+			delete(f.asked, q)
+			see(Answer{max(e.Time.Sub(at), 0)})
+		}
+	}),
+	delivery.ProviderPaused: taking(func(f *Fold, e ledger.Event, p delivery.Pause, see func(Fact)) {
+		from := e.Time
+		if f.paused[p.Provider].After(from) {
+			from = f.paused[p.Provider]
+		}
+		if p.Until.After(from) {
+			f.paused[p.Provider] = p.Until
+			see(Pause{p.Until.Sub(from)})
+		}
+	}),
+	delivery.SignalNoted:          said(Noted),
+	delivery.RemediationCompleted: signalled(agentsig.KindRemediationComplete, Accepted),
+	delivery.HealthAudited: taking(func(f *Fold, e ledger.Event, p delivery.Round, see func(Fact)) {
+		f.verdict(e, p.Healthy, agentsig.KindHealthHealthy, agentsig.KindHealthUnhealthy, see)
+	}),
+	delivery.RepairReviewed: taking(func(f *Fold, e ledger.Event, p delivery.RepairReview, see func(Fact)) {
+		f.verdict(e, p.Passed, agentsig.KindReviewPassed, agentsig.KindReviewFailed, see)
+	}),
+	delivery.ExpertRequested:  signalled(agentsig.KindExpertRequest, Accepted),
+	delivery.ExpertRefused:    signalled(agentsig.KindExpertRequest, Refused),
+	delivery.ExpertAdvised:    signalled(agentsig.KindExpertAdvice, Accepted),
+	delivery.ExpertFailed:     signalled(agentsig.KindExpertUnsuccessful, Accepted),
+	delivery.ConflictReported: signalled(agentsig.KindFileConflict, Accepted),
+	delivery.RepairMerged:     merge(Merged),
+	delivery.RepairUnmerged:   merge(MergeFailed),
 
 	work.WorkAdded: taking(func(f *Fold, e ledger.Event, p work.Added, _ func(Fact)) {
 		if p.Run != "" {
@@ -110,9 +190,14 @@ var takers = map[string]func(*Fold, ledger.Event, func(Fact)) error{
 	work.LeaseGranted:          taking((*Fold).leased),
 	work.ReviewStarted:         taking((*Fold).leased),
 	work.AgentSessionCompleted: taking((*Fold).completed),
-	work.LateResultRecorded:    taking(func(f *Fold, e ledger.Event, _ struct{}, see func(Fact)) { f.turned(e, Late, see) }),
-	work.WorkTaken:             taking((*Fold).unclaimed),
-	work.WorkOverridden:        taking((*Fold).unclaimed),
+	work.LateResultRecorded: taking(func(f *Fold, e ledger.Event, p work.Said, see func(Fact)) {
+		f.turned(e, Late, see)
+		see(Signal{p.Signal, TooLate})
+	}),
+	work.SignalRecorded: said(Noted),
+	work.WorkMerged:     merge(Merged),
+	work.WorkTaken:      taking((*Fold).unclaimed),
+	work.WorkOverridden: taking((*Fold).unclaimed),
 	work.GateFailed: taking(func(f *Fold, e ledger.Event, _ struct{}, see func(Fact)) {
 		if t := f.tasks[e.Subject]; t != nil && t.claimed != nil {
 			see(FalseClaim{t.claimed.By})
@@ -120,9 +205,12 @@ var takers = map[string]func(*Fold, ledger.Event, func(Fact)) error{
 		}
 	}),
 	work.MergeFailed: taking(func(f *Fold, e ledger.Event, _ struct{}, see func(Fact)) {
-		if work.ByOperator(e.Actor) { // who was asked to approve it; others can't be merged, which is nobody's verdict
-			f.sentBack(e.Subject, see)
+		if !work.ByOperator(e.Actor) { // it can't be merged, which is nobody's verdict
+			see(Merge{MergeFailed})
+			return
 		}
+		see(Merge{Declined})
+		f.sentBack(e.Subject, see)
 	}),
 }
 
@@ -142,6 +230,7 @@ func (f *Fold) granted(e ledger.Event, run string, role agentsig.Role, agent str
 // completed takes the word that ends a session's work on a task: its claim, or its verdict on another's.
 func (f *Fold) completed(e ledger.Event, p work.Result, see func(Fact)) {
 	f.turned(e, Signalled, see)
+	see(Signal{p.Signal, Accepted})
 	t := f.tasks[e.Subject]
 	if t == nil {
 		return
@@ -169,21 +258,34 @@ func (f *Fold) unclaimed(e ledger.Event, _ struct{}, _ func(Fact)) {
 	}
 }
 
-// unread takes output without a signal that counts. What was refused of it is among its near misses.
-func (f *Fold) unread(e ledger.Event, p work.Unknown, see func(Fact)) {
-	s := f.sessions[e.Session]
-	if s == nil {
-		return
+// verdict takes a turn with one of two signals.
+func (f *Fold) verdict(e ledger.Event, good bool, yes, no agentsig.Kind, see func(Fact)) {
+	f.turned(e, Signalled, see)
+	if e.Session == "" {
+		return // a person's word
 	}
-	s.refused = nil
-	for _, m := range p.NearMisses {
-		s.refused = append(s.refused, m.Reason)
+	if good {
+		no = yes
 	}
-	outcome := Unknown
-	if p.Ambiguous {
-		outcome = Ambiguous
-	}
-	f.turned(e, outcome, see)
+	see(Signal{no, Accepted})
+}
+
+// unread makes a taker of output without a signal that counts. What was refused of it is among its near misses.
+func unread(use Use) func(*Fold, ledger.Event, func(Fact)) error {
+	return taking(func(f *Fold, e ledger.Event, p work.Unknown, see func(Fact)) {
+		kind, outcome := agentsig.KindUnknown, Unknown
+		if p.Ambiguous {
+			kind, outcome = agentsig.KindAmbiguous, Ambiguous
+		}
+		see(Signal{kind, use})
+		if s := f.sessions[e.Session]; s != nil {
+			s.refused = nil
+			for _, m := range p.NearMisses {
+				s.refused = append(s.refused, m.Reason)
+			}
+			s.turned(e.Time, outcome, see)
+		}
+	})
 }
 
 // turned takes the end of a turn, with what was nearly a signal in it.
@@ -252,6 +354,11 @@ func (f *Fold) finished(run string, see func(Fact)) {
 	for subject, t := range f.tasks {
 		if t.run == run {
 			delete(f.tasks, subject)
+		}
+	}
+	for q := range f.asked {
+		if q.run == run {
+			delete(f.asked, q)
 		}
 	}
 }

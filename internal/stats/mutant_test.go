@@ -10,14 +10,14 @@ import (
 func TestMutants(t *testing.T) {
 	const fold, table = "fold.go", "table.go"
 	mutant.All(t, mutant.By("TestTable|TestRework|TestTurns|TestBounded|TestAnyOrder|TestHostileCost", []mutant.Mutant{
-		{Name: "what was refused counts twice", File: fold, Old: "\ts.refused = nil\n\tfor _, m", New: "\tfor _, m"},
+		{Name: "what was refused counts twice", File: fold, Old: "\t\t\ts.refused = nil\n\t\t\tfor _, m", New: "\t\t\tfor _, m"},
 		{Name: "near misses are repeated with the next request", File: fold, Old: "\ts.refused = nil\n\ttook :=", New: "\ttook :="},
 		{Name: "a person's work is an agent's", File: fold, Old: "t != nil && p.Agent != work.PersonAgent", New: "t != nil"},
-		{Name: "what a person set is the last agent's claim", File: fold, Old: "work.WorkOverridden:        taking((*Fold).unclaimed),\n", New: ""},
+		{Name: "what a person set is the last agent's claim", File: fold, Old: "work.WorkOverridden: taking((*Fold).unclaimed),", New: ""},
 		{Name: "what the gate refuses is not sent back", File: fold, Old: "\t\t\tsee(Rework{t.claimed.By})\n\t\t}\n\t}),", New: "\t\t}\n\t}),"},
 		{Name: "an auditor sends nothing back", File: fold, Old: "case agentsig.PhaseReview, agentsig.PhaseReadyForMerge:", New: "case agentsig.PhaseReview:"},
 		{Name: "who passes work sends it back", File: fold, Old: "if p.NextPhase == agentsig.PhaseImplementation {", New: "if true {"},
-		{Name: "what can't be merged is sent back", File: fold, Old: "if work.ByOperator(e.Actor) {", New: "if true {"},
+		{Name: "what can't be merged is sent back", File: fold, Old: "if !work.ByOperator(e.Actor) {", New: "if e.Actor == \"\" {"},
 		{Name: "a session that was told to end had a turn", File: fold, Old: "!s.began.IsZero() && p.How != delivery.Done", New: "p.How != \"\""},
 		{Name: "words of other versions are outcomes", File: fold, Old: "slices.Contains(delivery.Hows(), p.How)", New: "true || slices.Contains(delivery.Hows(), p.How)"},
 		{Name: "what was reported is counted again at the end", File: fold, Old: "since := all.Since(s.used)", New: "since := all"},

@@ -50,7 +50,11 @@ type tally struct {
 
 // See counts a fact that an event of this time says.
 func (t *Table) See(at time.Time, fact Fact) {
-	by := fact.by()
+	of, ok := fact.(agents)
+	if !ok {
+		return
+	}
+	by := of.by()
 	if t.Run != "" && t.Run != by.Run {
 		return
 	}

@@ -1,0 +1,306 @@
+package telemetry_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/gate"
+	"github.com/signalbox-dev/signalbox/internal/telemetry"
+	"github.com/signalbox-dev/signalbox/internal/work"
+)
+
+// the names, as they were promised.
+var names = []string{
+	"signalbox_agent_turn_duration_seconds{role,agent,outcome}", "signalbox_archive_sync_duration_seconds", "signalbox_build_info{goversion,version}",
+	"signalbox_claims_waiting", "signalbox_cost_usd_total{agent}", "signalbox_gate_check_duration_seconds{check,result}",
+	"signalbox_ledger_append_duration_seconds", "signalbox_ledger_events_total", "signalbox_merges_total{result}", "signalbox_near_misses_total{reason,agent}",
+	"signalbox_provider_paused_seconds_total", "signalbox_question_wait_seconds", "signalbox_questions_open{cause}", "signalbox_runs{state}",
+	"signalbox_signals_total{kind,outcome}", "signalbox_tasks{phase}", "signalbox_tokens_total{agent,type}",
+}
+
+// watched is a box whose metrics count.
+type watched struct {
+	*testing.T
+	*telemetry.Metrics
+	box  *box.Box
+	done chan error
+}
+
+func watch(t *testing.T) *watched {
+	t.Helper()
+	m := telemetry.New("v1")
+	b, _, err := box.Open(t.Context(), box.Options{Dir: box.Dir(t.TempDir()), Timing: m.Timing()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &watched{t, m, b, make(chan error, 1)}
+	f := m.Follow(b)
+	go func() { w.done <- f.Run(t.Context()) }()
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+		<-w.done
+	})
+	return w
+}
+
+// written is what is told now, less histograms' buckets.
+func (w *watched) written() map[string]string {
+	w.Helper()
+	var out bytes.Buffer
+	if err := w.Write(&out); err != nil {
+		w.Fatal(err)
+	}
+	all := map[string]string{}
+	for line := range strings.Lines(out.String()) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok && !strings.HasPrefix(line, "#") && !strings.Contains(name, "_bucket") {
+			all[name] = value
+		}
+	}
+	return all
+}
+
+// until waits until a series has a value.
+func (w *watched) until(series, value string) map[string]string {
+	w.Helper()
+	for late := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		all := w.written()
+		if all[series] == value {
+			return all
+		}
+		if time.Now().After(late) {
+			w.Fatalf("%s is %q, want %s, of\n%v", series, all[series], value, all)
+		}
+	}
+}
+
+// record records events on a run, with an item for its task.
+func (w *watched) record(run string, events ...delivery.Event) {
+	w.Helper()
+	for _, e := range events {
+		if err := w.box.Ledger().RecordRun(w.Context(), run, e); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+func event(what, session, payload string) delivery.Event {
+	return delivery.Event{Type: what, Actor: work.BoxActor, Session: session, Payload: json.RawMessage(payload)}
+}
+
+const run = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+
+// aRun is one with a session of remediation, that asks and is answered.
+var aRun = []delivery.Event{
+	event(delivery.RunStarted, "", `{"id":"R1","title":"A plan","tasks":0,"settings":{"roles":{},"limits":{"unknown":3},"budget":{}}}`),
+	event(delivery.SessionGranted, run+"-1.1", `{"role":"remediation","agent":"cl\"aude\n","round":1}`),
+	event(delivery.UnknownRecovery, run+"-1.1", `{"turn":1,"near_misses":[{"line":1,"kind":"remediation_complete","reason":"fenced"}]}`),
+	event(delivery.QuestionAsked, "", `{"id":"R1-Q1","cause":"remediation_rounds","text":"?"}`),
+	event(delivery.QuestionAsked, "", `{"id":"R1-Q2","cause":"budget","text":"?"}`),
+	event(delivery.ProviderPaused, run+"-1.1", `{"provider":"p","until":"2999-01-01T00:00:00Z"}`),
+}
+
+// A box tells what there is and what happened, by the names that were promised, and by no others.
+func TestMetrics(t *testing.T) {
+	w := watch(t)
+	w.record(run, aRun...)
+	w.Checked(gate.Result{Name: "unit tests", Passed: true, Took: 2 * time.Second})
+	all := w.until(`signalbox_agent_turn_duration_seconds_count{agent="cl\"aude\n",outcome="unknown",role="remediation"}`, "1")
+	for series, want := range map[string]string{
+		`signalbox_signals_total{kind="unknown",outcome="unread"}`:                                             "1",
+		`signalbox_questions_open{cause="remediation_rounds"}`:                                                 "1",
+		`signalbox_runs{state="finished"}`:                                                                     "0",
+		`signalbox_ledger_events_total`:                                                                        "6",
+		`signalbox_ledger_append_duration_seconds_count`:                                                       "6",
+		`signalbox_near_misses_total{agent="cl\"aude\n",reason="fenced"}`:                                      "1",
+		`signalbox_agent_turn_duration_seconds_count{agent="cl\"aude\n",outcome="unknown",role="remediation"}`: "1",
+		`signalbox_gate_check_duration_seconds_sum{check="unit`:                                                `tests",result="passed"} 2`,
+		`signalbox_claims_waiting`:                                                                             "0",
+		`signalbox_tasks{phase="DRAFT"}`:                                                                       "0",
+		`signalbox_build_info{goversion="` + runtime.Version() + `",version="v1"}`:                             "1",
+		`signalbox_question_wait_seconds_count`:                                                                "0",
+	} {
+		if all[series] != want {
+			t.Errorf("%s is %q, want %q", series, all[series], want)
+		}
+	}
+	live := 0
+	for series, value := range all {
+		if strings.HasPrefix(series, "signalbox_runs{") && value == "1" {
+			live++
+		}
+	}
+	if live != 1 {
+		t.Errorf("one run goes on, and %d are told: %v", live, all)
+	}
+	w.record(run, event(delivery.QuestionAnswered, "", `{"id":"R1-Q1","text":"go on"}`),
+		event(delivery.SessionEnded, run+"-1.1", `{"how":"done","usage":{"input_tokens":7,"output_tokens":3,"cost_usd":0.5}}`),
+		event(delivery.RepairMerged, "", `{"commit":"c"}`))
+	all = w.until(`signalbox_merges_total{result="merged"}`, "1")
+	for series, want := range map[string]string{
+		`signalbox_question_wait_seconds_count`:                    "1",
+		`signalbox_tokens_total{agent="cl\"aude\n",type="input"}`:  "7",
+		`signalbox_tokens_total{agent="cl\"aude\n",type="output"}`: "3",
+		`signalbox_cost_usd_total{agent="cl\"aude\n"}`:             "0.5",
+		`signalbox_questions_open{cause="remediation_rounds"}`:     "",
+	} {
+		if all[series] != want {
+			t.Errorf("%s is %q, want %q", series, all[series], want)
+		}
+	}
+	if all["signalbox_provider_paused_seconds_total"] < "1" {
+		t.Errorf("a provider was paused for %s s", all["signalbox_provider_paused_seconds_total"])
+	}
+	if got := w.lint(); !slices.Equal(got, promised()) {
+		t.Errorf("the metrics (-want +got):\n%s", cmp.Diff(promised(), got))
+	}
+}
+
+// promised are the names and labels that were promised.
+func promised() (all []string) {
+	for _, n := range names {
+		name, of, _ := strings.Cut(strings.TrimSuffix(n, "}"), "{")
+		all = append(all, sorted(name, strings.FieldsFunc(of, func(c rune) bool { return c == ',' })))
+	}
+	slices.Sort(all)
+	return all
+}
+
+func sorted(name string, labels []string) string {
+	slices.Sort(labels)
+	return fmt.Sprint(name, labels)
+}
+
+// lint holds what is told against Prometheus's own rules, and its names against those that were promised; no label is an id. It
+// returns the names, with their labels.
+func (w *watched) lint() []string {
+	w.Helper()
+	var out bytes.Buffer
+	if err := w.Write(&out); err != nil {
+		w.Fatal(err)
+	}
+	problems, err := promlint.New(bytes.NewReader(out.Bytes())).Lint()
+	if err != nil || len(problems) > 0 {
+		w.Errorf("%v %v", problems, err)
+	}
+	if id := regexp.MustCompile(`R1\b|T-1|` + run).FindString(out.String()); id != "" {
+		w.Errorf("an id is told: %s", id)
+	}
+	labels := map[string][]string{}
+	for line := range strings.Lines(out.String()) {
+		if strings.HasPrefix(line, "# HELP ") {
+			labels[strings.Fields(line)[2]] = nil
+		}
+		m := regexp.MustCompile(`^(\w+?)(?:_bucket|_sum|_count)?\{(.*)\} `).FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		for _, l := range regexp.MustCompile(`(\w+)="(?:[^"\\]|\\.)*"`).FindAllStringSubmatch(m[2], -1) {
+			if l[1] != "le" && !slices.Contains(labels[m[1]], l[1]) {
+				labels[m[1]] = append(labels[m[1]], l[1])
+			}
+		}
+	}
+	var got []string
+	for name, of := range labels {
+		got = append(got, sorted(name, of))
+		if last := got[len(got)-1]; !slices.Contains(promised(), last) {
+			w.Errorf("nobody has promised %s", last)
+		}
+	}
+	slices.Sort(got)
+	return got
+}
+
+// Whatever agents and checks are called, and a ledger of another version says, there are only so many series.
+func TestBounded(t *testing.T) {
+	w := watch(t)
+	w.record(run, aRun[0])
+	w.Checked(gate.Result{Name: strings.Repeat("x", 1000)})
+	w.Checked(gate.Result{Name: "\xff"})
+	if got := w.written()[`signalbox_gate_check_duration_seconds_count{check="other",result="failed"}`]; got != "2" {
+		t.Errorf("%s checks have names that are none", got)
+	}
+	for i := range 200 {
+		w.Checked(gate.Result{Name: fmt.Sprint("check ", i)})
+		session := fmt.Sprintf("%s-1.%d", run, i+1)
+		w.record(run, event(delivery.SessionGranted, session, fmt.Sprintf(`{"role":"role%d","agent":"agent%d","round":1}`, i, i)),
+			event(delivery.UnknownRecovery, session, fmt.Sprintf(`{"turn":1,"near_misses":[{"reason":"reason%d"}]}`, i)),
+			event(delivery.SignalRefused, session, fmt.Sprintf(`{"kind":"kind%d"}`, i)),
+			event(delivery.SessionEnded, session, fmt.Sprintf(`{"how":"how%d","usage":{"input_tokens":1,"cost_usd":1}}`, i)))
+	}
+	all := w.until(`signalbox_cost_usd_total{agent="other"}`, "150")
+	if n := len(all); n > 500 {
+		t.Errorf("%d series", n)
+	}
+	if got := all[`signalbox_signals_total{kind="other",outcome="refused"}`]; got != "200" {
+		t.Errorf("%s signals of other kinds", got)
+	}
+	w.lint()
+}
+
+// A box that is started again counts from 0, knows who was at work, and reads nothing twice.
+func TestRestart(t *testing.T) {
+	dir := box.Dir(t.TempDir())
+	open := func(m *telemetry.Metrics) *watched {
+		b, _, err := box.Open(t.Context(), box.Options{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &watched{t, m, b, make(chan error, 1)}
+		f := m.Follow(b)
+		go func() { w.done <- f.Run(t.Context()) }()
+		return w
+	}
+	first := open(telemetry.New("v1"))
+	first.record(run, aRun...)
+	first.record(run, event(delivery.UsageReported, run+"-1.1", `{"report":1,"usage":{"input_tokens":5}}`))
+	first.until(`signalbox_tokens_total{agent="cl\"aude\n",type="input"}`, "5")
+	if err := first.box.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-first.done
+	second := open(telemetry.New("v1"))
+	second.record(run, event(delivery.QuestionAnswered, "", `{"id":"R1-Q1","text":"go on"}`),
+		event(delivery.SessionEnded, run+"-1.1", `{"how":"done","usage":{"input_tokens":7}}`))
+	all := second.until(`signalbox_tokens_total{agent="cl\"aude\n",type="input"}`, "2")
+	for series, want := range map[string]string{
+		`signalbox_cost_usd_total{agent="cl\"aude\n"}`:             "",
+		`signalbox_ledger_events_total`:                            "9",
+		`signalbox_signals_total{kind="unknown",outcome="unread"}`: "",
+		`signalbox_question_wait_seconds_count`:                    "1",
+	} {
+		if all[series] != want {
+			t.Errorf("%s is %q, want %q", series, all[series], want)
+		}
+	}
+	if err := second.box.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-second.done
+}
+
+// Work by hand is counted where no agent has to be known.
+func TestByHand(t *testing.T) {
+	w := watch(t)
+	if _, err := w.box.Add(t.Context(), work.OperatorActor, api.AddWork{Title: "x", Phase: agentsig.PhaseImplementation}, ""); err != nil {
+		t.Fatal(err)
+	}
+	w.until(`signalbox_tasks{phase="IMPLEMENTATION"}`, "1")
+	w.lint()
+}
