@@ -209,25 +209,25 @@ func (a *app) diffJSON(ctx context.Context, t taskState, changes *runner.Changes
 	}
 	return command.WriteJSON(a.Out, shownDiff{
 		Task: t.item.Task, Work: t.item.ID, Base: changes.Base, Commit: changes.Commit, Uncommitted: changes.Uncommitted,
-		Diff: text.String(), Cut: text.over,
+		Diff: text.text.String(), Cut: text.over,
 	})
 }
 
 // beginning takes so much, and then no more.
 type beginning struct {
-	bytes.Buffer
+	text bytes.Buffer // not embedded: its other methods, by which a program's output is copied, know no limit
 	over bool
 }
 
 var errEnough = errors.New("there is more than can be taken")
 
 func (b *beginning) Write(p []byte) (int, error) {
-	if room := maxDiff - b.Len(); len(p) > room {
+	if room := maxDiff - b.text.Len(); len(p) > room {
 		b.over = true
-		_, _ = b.Buffer.Write(p[:room])
+		_, _ = b.text.Write(p[:room])
 		return room, errEnough
 	}
-	return b.Buffer.Write(p)
+	return b.text.Write(p)
 }
 
 // counted counts what is written.

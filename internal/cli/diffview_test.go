@@ -125,14 +125,26 @@ func TestTaskState(t *testing.T) {
 	}
 }
 
+// zeros is as many of them as somebody wants.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
 // An object takes no more than its room.
 func TestBeginning(t *testing.T) {
 	var b beginning
 	if _, err := b.Write(make([]byte, maxDiff)); err != nil || b.over {
 		t.Fatalf("what fits is refused: %v", err)
 	}
-	if _, err := b.Write([]byte("x")); err == nil || !b.over || b.Len() != maxDiff {
-		t.Errorf("%d bytes were taken, %v", b.Len(), err)
+	if _, err := b.Write([]byte("x")); err == nil || !b.over || b.text.Len() != maxDiff {
+		t.Errorf("%d bytes were taken, %v", b.text.Len(), err)
+	}
+	var copied beginning // as a program's output is
+	if _, err := io.Copy(&copied, io.LimitReader(zeros{}, 2*maxDiff)); err == nil || !copied.over || copied.text.Len() != maxDiff {
+		t.Errorf("%d bytes were copied, %v", copied.text.Len(), err)
 	}
 }
 

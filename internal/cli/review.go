@@ -307,7 +307,7 @@ func (a *app) comments(ctx context.Context, s api.Sight, t taskState) (_ []strin
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	file := filepath.Join(dir, "comments.txt")
-	if err := os.WriteFile(file, commentPage(s, diff.Bytes()), 0o600); err != nil {
+	if err := os.WriteFile(file, commentPage(s, diff.text.Bytes()), 0o600); err != nil {
 		return nil, err
 	}
 	if err := worktree.Edit(ctx, cmp.Or(editor(), "vi"), dir, file); err != nil {

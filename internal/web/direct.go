@@ -22,9 +22,9 @@ func (d direct) RoundTrip(r *http.Request) (resp *http.Response, err error) {
 	}
 	w := &answer{header: http.Header{}, status: http.StatusOK}
 	defer func() {
-		switch broke := recover(); {
-		case broke == nil:
-		case broke == http.ErrAbortHandler: //nolint:errorlint // the handler panics with this very value
+		switch broke := recover(); broke {
+		case nil:
+		case http.ErrAbortHandler:
 			resp, err = nil, io.ErrUnexpectedEOF
 		default:
 			panic(broke)

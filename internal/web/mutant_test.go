@@ -33,6 +33,8 @@ func TestMutants(t *testing.T) {
 			Old: "case !a.may(access.ToOperate):", New: "case !a.may(access.ToRead):"}},
 		{By: "TestBoard", Mutant: mutant.Mutant{Name: "what needs a person stands among the others", File: "runs.go",
 			Old: "case asked[t.ID]:", New: "case asked[t.Title]:"}},
+		{By: "TestTask", Mutant: mutant.Mutant{Name: "a task that waits for a review has no diff", File: "task.go",
+			Old: "q.Kind == string(delivery.PartReview) && q.Task == id", New: "q.Kind == string(delivery.PartTake) && q.Task == id"}},
 		{By: "TestHubRests", Mutant: mutant.Mutant{Name: "the box is followed for nobody", File: "live.go",
 			Old: "if len(h.readers) == 0 {\n\t\tlast", New: "if false {\n\t\tlast"}},
 		{By: "TestHubGathers", Mutant: mutant.Mutant{Name: "a reader is told of others' topics", File: "live.go",

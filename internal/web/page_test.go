@@ -153,6 +153,7 @@ func TestAttacks(t *testing.T) {
 		{"another site pauses a run", in, raw(in, "POST", "steer", url.Values{"run": {"R1"}, "do": {"pause"}}, header("Sec-Fetch-Site", "cross-site", "Origin", "http://evil.example")), 403},
 		{"nobody looks at runs", nobody, raw(nobody, "GET", "runs", nil, nil), 401},
 		{"nobody looks at a run", nobody, raw(nobody, "GET", "run?id=R1", nil, nil), 401},
+		{"nobody looks at a task", nobody, raw(nobody, "GET", "task?id=R1.T-1", nil, nil), 401},
 		{"nobody tells", nobody, raw(nobody, "POST", "task", url.Values{"work": {"R1.T-1"}, "do": {"tell"}}, nil), 401},
 		{"an answer by a link", in, raw(in, "GET", "answer?question="+id+"&text=x", nil, nil), 404},
 		{"a logout by a link", in, raw(in, "GET", "logout", nil, nil), 404},

@@ -140,7 +140,7 @@ func (p *played) look(page *web.Page, method, path string, scope access.Scope, f
 	for i := 0; i < len(fields); i += 2 {
 		form.Add(fields[i], fields[i+1])
 	}
-	r := httptest.NewRequest(method, "http://x.localhost/"+path, strings.NewReader(form.Encode()))
+	r := httptest.NewRequestWithContext(context.Background(), method, "http://x.localhost/"+path, strings.NewReader(form.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.AddCookie(&http.Cookie{Name: "signalbox", Value: string(scope)})
 	w := httptest.NewRecorder()
@@ -244,7 +244,7 @@ func TestStrangeDiff(t *testing.T) {
 
 // Whatever is said in any field of a review is text.
 func TestHostileReview(t *testing.T) {
-	diff := fmt.Sprintf("diff --git a/%[1]s b/%[1]s\nnew file mode 100755\n--- /dev/null\n+++ b/%[1]s\n@@ -0,0 +1 @@ %[2]s\n+%[2]s\n", "a<b>\u202e.txt", strings.ReplaceAll(hostile, "\x1b", "\x1b"))
+	diff := fmt.Sprintf("diff --git a/%[1]s b/%[1]s\nnew file mode 100755\n--- /dev/null\n+++ b/%[1]s\n@@ -0,0 +1 @@ %[2]s\n+%[2]s\n", "a<b>\u202e.txt", hostile)
 	for _, d := range []string{diff, hostile} {
 		p, page := play(hostile, d)
 		p.sight.Role = hostile

@@ -125,6 +125,10 @@ type boardTask struct {
 	Over   bool // it is completed or given up
 }
 
+func boardOf(r api.Run, t api.Task, steers bool) boardTask {
+	return boardTask{t, steers && r.State != api.RunFinished, t.Phase == agentsig.PhaseCompleted || t.Why == delivery.WaitCancelled}
+}
+
 // columns put a run's tasks in order: those that wait for a person, those of each phase, those that were given up.
 func columns(r api.Run, steers bool) (all []column) {
 	asked := map[string]bool{}
@@ -137,7 +141,7 @@ func columns(r api.Run, steers bool) (all []column) {
 		phases[phase] = &column{Title: strings.ReplaceAll(strings.ToLower(string(phase)), "_", " "), Done: phase == agentsig.PhaseCompleted}
 	}
 	for _, t := range r.Tasks {
-		task := boardTask{t, steers && r.State != api.RunFinished, t.Phase == agentsig.PhaseCompleted || t.Why == delivery.WaitCancelled}
+		task := boardOf(r, t, steers)
 		switch in := phases[t.Phase]; {
 		case asked[t.ID]:
 			needs.Tasks = append(needs.Tasks, task)
@@ -167,7 +171,7 @@ func (p *Page) showRun(w http.ResponseWriter, a asked, id string, status int, wh
 	}
 	v := runView{frame: f, runRow: p.row(r), Board: columns(r, f.Steers), Notices: slices.Clone(r.Notices)}
 	slices.Reverse(v.Notices)
-	v.frame.Title, v.Problem, v.Typed = r.ID+": "+r.Title, why.problem, why.typed
+	v.Title, v.Problem, v.Typed = r.ID+": "+r.Title, why.problem, why.typed
 	v.Pauses, v.Resumes = r.State == api.RunRunning || r.State == api.RunWaiting, r.State == api.RunPaused
 	name := "run.html"
 	if part := a.URL.Query().Get("part"); a.Method == http.MethodGet && (part == "run" || part == "notices") {

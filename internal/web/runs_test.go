@@ -63,6 +63,28 @@ func TestBoard(t *testing.T) {
 	}
 }
 
+// A task has what was asked, claimed and found; what is to be reviewed can be reviewed there.
+func TestTask(t *testing.T) {
+	p, page := play("words", textDiff)
+	p.run = aRun("a plan ")
+	p.run.Questions = append(p.run.Questions, api.Question{Kind: "review", Task: "T-1", Work: "R1.T-1"})
+	status, text := p.look(page, "GET", "task?id=R1.T-1", access.Operate)
+	for _, want := range []string{"a plan T-1", "What was asked for", "words", `data-at="f.go:11"`, "What happened", `action="task"`} {
+		if status != http.StatusOK || !strings.Contains(text, want) {
+			t.Errorf("%d, no %q:\n%s", status, want, text)
+		}
+	}
+	p.run.Questions = nil
+	if _, text := p.look(page, "GET", "task?id=R1.T-1", access.Read); strings.Contains(text, "<form method=\"post\" action=\"task\"") || strings.Contains(text, "Accept") || !strings.Contains(text, "signalbox diff R1.T-1") {
+		t.Errorf("who may look:\n%s", text)
+	}
+	for _, id := range []string{"R1.T-9", "R1", "", "R9.T-1"} {
+		if status, _ := p.look(page, "GET", "task?id="+id, access.Read); status != http.StatusNotFound && status != http.StatusConflict {
+			t.Errorf("%q: %d", id, status)
+		}
+	}
+}
+
 // Words on runs and tasks are those of who may operate.
 func TestSteer(t *testing.T) {
 	p, page := play("words", textDiff)
@@ -99,7 +121,7 @@ func TestSteer(t *testing.T) {
 func TestHostileRun(t *testing.T) {
 	p, page := play(hostile, textDiff)
 	p.run = aRun(hostile)
-	for _, path := range []string{"run?id=R1", "run?id=R1&part=run", "run?id=R1&part=notices", "runs", "runs?part=runs"} {
+	for _, path := range []string{"run?id=R1", "run?id=R1&part=run", "run?id=R1&part=notices", "task?id=R1.T-1", "task?id=R1.T-1&part=task", "runs", "runs?part=runs"} {
 		status, text := p.look(page, "GET", path, access.Operate)
 		if status != http.StatusOK || !strings.Contains(text, "alert(1)") {
 			t.Errorf("%s: %d\n%s", path, status, text)

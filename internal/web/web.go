@@ -126,6 +126,7 @@ func (p *Page) mux() http.Handler {
 	m.HandleFunc("POST /review", p.in(p.review))
 	m.HandleFunc("GET /runs", p.in(p.runs))
 	m.HandleFunc("GET /run", p.in(p.run))
+	m.HandleFunc("GET /task", p.in(p.task))
 	m.HandleFunc("POST /steer", p.in(p.steer))
 	m.HandleFunc("POST /task", p.in(p.onTask))
 	m.HandleFunc("GET /stream", p.in(p.stream))
