@@ -113,6 +113,8 @@ func TestMutants(t *testing.T) {
 			Old: `strings.NewReplacer("/", "@", "#", "=")`, New: `strings.NewReplacer("#", "=")`}},
 		{By: "^TestLeftOfIssue$", Mutant: mutant.Mutant{Name: "the worktree of an issue is nobody's", File: "left.go",
 			Old: "append(known, fileName(t.ID))", New: "append(known, t.ID)"}},
+		{By: "^TestNotify$", Mutant: mutant.Mutant{Name: "a webhook's redirect is followed", File: "notify.go",
+			Old: "resp, err := webhooks.Do(req)", New: "resp, err := http.DefaultClient.Do(req)"}},
 		{By: "^TestNotify$", Mutant: mutant.Mutant{Name: "the webhook's address is told", File: "notify.go",
 			Old: "req.URL.Hostname(), failed.Err)", New: "req.URL, failed.Err)"}},
 		{By: "^TestCatchUp$", Mutant: mutant.Mutant{Name: "what remediation left half done is thrown away", File: "runner.go",

@@ -49,7 +49,10 @@ func (n Notifier) command(ctx context.Context, q api.Question) error {
 	return err
 }
 
-// callWebhook posts a question as JSON.
+// webhooks calls the user's address, and no other: who answers there could otherwise have a question sent anywhere.
+var webhooks = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+// callWebhook posts a question as JSON. It follows no redirect.
 func callWebhook(ctx context.Context, address string, q api.Question) error {
 	ctx, cancel := context.WithTimeout(ctx, notifyPatience)
 	defer cancel()
@@ -63,7 +66,7 @@ func callWebhook(ctx context.Context, address string, q api.Question) error {
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set(api.KeyHeader, q.ID)
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := webhooks.Do(req)
 	var failed *url.Error
 	if errors.As(err, &failed) {
 		return fmt.Errorf("%s: %w", req.URL.Hostname(), failed.Err) // the address may be a secret

@@ -314,6 +314,15 @@ func TestNotify(t *testing.T) {
 	if err := b.Notify(t.Context(), order.ByWebhook, q); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("a webhook that refuses: %v", err)
 	}
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect is followed") }))
+	defer elsewhere.Close()
+	moved := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
+	defer moved.Close()
+	b.config.Notify.Webhook = moved.URL
+	if err := b.Notify(t.Context(), order.ByWebhook, q); err == nil || !strings.Contains(err.Error(), "307") {
+		t.Errorf("a webhook that is elsewhere: %v", err)
+	}
+	b.config.Notify.Webhook = hook.URL + "/secret"
 	hook.Close()
 	if err := b.Notify(t.Context(), order.ByWebhook, q); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("a webhook that is not there: %v", err)
