@@ -35,10 +35,10 @@ func TestPorts(t *testing.T) {
 		{"an input can't be set", func(c *Context) { c.Set("in", "x") }, map[string]any{"question": "why?", "in": "the tree's own"}, `key "in" is an input of the subtree: it can't be set`},
 		{"an output can't be read", func(c *Context) { c.Set("out", "so"); seen["got"] = c.Get("out") }, map[string]any{"got": nil}, ""},
 		{"the type of the key around it holds", func(c *Context) { c.Set("both", "text") }, map[string]any{"seen": 1}, `key "both" has the type int: string is no int`},
-		{"the type of the port between holds", func(c *Context) { c.Set("out", 1) }, map[string]any{"answer": nil}, `key "out" has the type string: int is no string`},
+		{"the type of the port between holds", func(c *Context) { c.Set("out", 1) }, map[string]any{"answer": "old"}, `key "out" has the type string: int is no string`},
 		{"other keys are the subtree's own", func(c *Context) { c.Set("question", "mine"); seen["got"] = c.Get("question") }, map[string]any{"got": "mine"}, ""},
 		{"all that can be seen", func(c *Context) { seen["got"] = c.Visible() },
-			map[string]any{"got": map[string]any{"question": "why?", "seen": 1, "in": "why?", "both": 1, "out": nil}}, ""},
+			map[string]any{"got": map[string]any{"question": "why?", "answer": "old", "seen": 1, "in": "why?", "both": 1, "out": nil}}, ""},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			clear(seen)
@@ -47,6 +47,7 @@ func TestPorts(t *testing.T) {
 				"begin": Func(func(c *Context) Status {
 					c.Set("question", "why?")
 					c.Set("seen", 1)
+					c.Set("answer", "old")
 					c.Set("in", "the tree's own")
 					return Success
 				}),
@@ -119,8 +120,13 @@ func TestSpend(t *testing.T) {
 			t.Errorf("%+v, not %+v; %v, %v", got, want, status, err)
 		}
 	}
+	spends = []Spent{{Tokens: 3}}
+	run = begin(t, Tree{Name: "tree", Root: Sequence(inner)}, l, Options{})
+	if _, err := run.Tick(t.Context(), at("0")); err != nil {
+		t.Fatal(err)
+	}
 	run.Close()
-	if got := run.extras[1].spent.Tokens; got != math.MaxInt {
+	if got := run.extras[1].spent.Tokens; got != 3 {
 		t.Errorf("%d tokens after it was given up", got)
 	}
 	byHand := NewContext(nil, at("0"), nil)
