@@ -166,3 +166,32 @@ func TestOracleCantBeAsked(t *testing.T) {
 		}
 	}
 }
+
+// The box's own tools answer questions about a run: why a task waits, from explain_wait.
+func TestAskWhyItWaits(t *testing.T) {
+	s, err := modeltest.Parse("script", `
+== wait
+asked: ^why does T-3 wait\?
+says: I ask the box.
+calls: explain_wait {"work": "T-3"}
+result: the cause is R1\.T-1: a person has to answer a question
+says:
+  T-3 waits for T-1, and T-1 for you: answer its question, and both go on.
+
+  <signal type="context_sufficient"><sources_found>1</sources_found><confidence>0.9</confidence></signal>
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, "")
+	w.write("tools.json", fmt.Sprintf(`{"mcpServers": {"box": {"command": %q, "args": ["mcp", "--scope", "read"]}}}`, program))
+	w.tasks("T-1", "T-3: T-1")
+	w.script("T-1.developer", say("SEEKING_DIVINE_CLARIFICATION", "Question: which door?"))
+	if r := w.deliver(); r.State != "waiting" {
+		t.Fatalf("the run is %s:\n%s", r.State, w.story())
+	}
+	r := w.signalbox("ask", "--base-url", serve(t, s).URL()+"/v1", "--model", "m", "--tools", "tools.json", "why does T-3 wait?")
+	if r.code != 0 || !strings.Contains(r.out, "T-3 waits for T-1, and T-1 for you") {
+		t.Errorf("exit code %d\n%s%s", r.code, r.out, r.err)
+	}
+}

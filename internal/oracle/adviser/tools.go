@@ -28,7 +28,14 @@ type tools struct {
 	allow   []string
 }
 
-func (t *tools) Tools() []toolbox.Tool { return t.to.Tools() }
+// Tools returns the tools as ones that need nobody's leave: it is Call that gives or refuses it.
+func (t *tools) Tools() []toolbox.Tool {
+	all := slices.Clone(t.to.Tools())
+	for i := range all {
+		all[i].ReadOnly = true
+	}
+	return all
+}
 
 // Call makes a call once it is recorded. What is refused is a result that the model reads.
 func (t *tools) Call(ctx context.Context, name string, arguments json.RawMessage) toolbox.Result {
