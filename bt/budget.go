@@ -11,7 +11,7 @@ import (
 // against each budget that the leaf stands below; what is less than 0 does not count, nor
 // does what is said in Halt.
 func (c *Context) Spend(s Spent) {
-	if c.halted {
+	if c.halted || c.restoring {
 		return
 	}
 	c.spent = c.spent.plus(s)

@@ -15,10 +15,11 @@ type Leaf struct {
 	// Halt, if there is one, is called when a leaf that is RUNNING is given up: once, after
 	// the context of its [Async] work has ended. It can't set keys.
 	Halt func(*Context)
-	// Restore, if there is one, gets what Tick has kept with [Context.Save], in a resumed run
-	// and in place of a call that the recording has: it puts back what the leaf holds
-	// outside the blackboard.
-	Restore func(saved any)
+	// Restore, if there is one, is called in a resumed run in place of each call that the
+	// recording has, with what that returned and kept with [Context.Save], or nil: it puts
+	// back what the leaf holds outside the blackboard. What it sets and notes is replaced by
+	// what is recorded, and what it spends does not count. A leaf that has it is also told again that it was given up.
+	Restore func(c *Context, returned Status, saved any)
 	// Reads and Writes name the keys that Tick uses, so that a tree that does not
 	// declare them is refused.
 	Reads, Writes []string
@@ -34,6 +35,9 @@ type Leaf struct {
 func Func(tick func(*Context) Status, params ...string) Leaf {
 	return Leaf{Tick: tick, Params: params}
 }
+
+// Beside reports whether the leaf works beside the tree: whether [Async] made it.
+func (l Leaf) Beside() bool { return l.async }
 
 // Using returns the leaf with the keys that it reads and writes.
 func (l Leaf) Using(reads, writes []string) Leaf {
@@ -58,6 +62,7 @@ type Context struct {
 	args Args        // of such a one
 
 	halted    bool // it is for Halt
+	restoring bool // it is for Restore
 	note      string
 	fault     string
 	temporary bool

@@ -281,6 +281,9 @@ func (p *replayer) leaf(r *Run, c *Context) (Status, bool) {
 	case l.Status != Running && !l.Status.Finished():
 		return differs("at tick %d %q returned %v", r.ticks, path, l.Status)
 	}
+	if err := p.restore(&r.program.nodes[c.node], c, l); err != nil {
+		return differs("at tick %d %q: %w", r.ticks, path, err)
+	}
 	for _, w := range l.Writes {
 		key, ok := w.Key.v.(string)
 		if !ok || w.Scope < 0 || int(w.Scope) >= len(r.scopes) {
@@ -290,9 +293,6 @@ func (p *replayer) leaf(r *Run, c *Context) (Status, bool) {
 	}
 	c.note, c.fault, c.temporary, c.after = l.Note, l.Fault, l.Temporary, l.After
 	c.Spend(l.Spent)
-	if err := p.restore(&r.program.nodes[c.node], l); err != nil {
-		return differs("at tick %d %q: %w", r.ticks, path, err)
-	}
 	if delete(r.interrupted, c.node); p.resumed != nil && l.Status == Running {
 		r.interrupted[c.node] = true
 	}

@@ -24,7 +24,7 @@ type RecordingFile interface {
 
 // Resume goes on with a run from its recording, wherever it was stopped: between two
 // events, or while a line was written. The leaves that have a result are not run again;
-// what they wrote is put back, and [Leaf.Restore] is told what they saved. The trace has
+// what they wrote is put back, and [Leaf.Restore] does the same for what they hold elsewhere. The trace has
 // the recorded ticks too, so that it is that of a run which nothing stopped.
 //
 // The first [Run.Tick] (or that of [Run.Drive]) brings the last recorded tick to its end.
@@ -115,6 +115,20 @@ func (p *Program) catchUp(in *replayer, o Options, good extent) (*Run, error) {
 	return run, nil
 }
 
+// Recorded returns the name of the tree that a recording is of, and the values that its run
+// began with.
+func Recorded(recording io.Reader) (tree string, global map[string]any, err error) {
+	head, err := newLineReader(recording).read()
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), err == nil && head.Nodes == 0:
+		return "", nil, errors.New("this is no recording of a tree's run")
+	case err != nil:
+		return "", nil, err
+	}
+	global, _ = head.Global.v.(map[string]any)
+	return head.Tree, global, nil
+}
+
 // underWay finds the leaves that had begun and have no result.
 func (r *Run) underWay(last []line) {
 	r.interrupted = map[int32]bool{}
@@ -182,17 +196,20 @@ func (r *Run) goLive() {
 	r.options.replay, r.options.Record, r.options.Warn = nil, p.resumed, p.warn
 }
 
-// restore tells a leaf what it has saved, in a run that is resumed.
-func (p *replayer) restore(n *node, l line) (err error) {
-	if l.Saved.v == nil || n.leaf.Restore == nil || !p.resuming {
+// restore has a leaf put back what it holds outside the blackboard, in a run that is
+// resumed.
+func (p *replayer) restore(n *node, c *Context, l line) (err error) {
+	if n.leaf.Restore == nil || !p.resuming {
 		return nil
 	}
+	c.restoring = true
 	defer func() {
+		c.restoring = false
 		if p := recover(); p != nil {
 			err = errors.New(panicText(p))
 		}
 	}()
-	n.leaf.Restore(l.Saved.v)
+	n.leaf.Restore(c, l.Status, l.Saved.v)
 	return nil
 }
 

@@ -103,7 +103,7 @@ func (w *world) library() Library {
 		c.Save(len(w.calls))
 		return a.give(c, nil)
 	}
-	leaf := Leaf{Tick: tick, Restore: func(saved any) { w.restore = append(w.restore, w.calls[saved.(int)-1]) }}
+	leaf := Leaf{Tick: tick, Restore: func(_ *Context, _ Status, saved any) { w.restore = append(w.restore, w.calls[saved.(int)-1]) }}
 	return Library{
 		Functions: map[string]Leaf{"leaf": leaf},
 		LLM:       func(LLMCall) (Leaf, error) { return leaf, nil },

@@ -329,7 +329,8 @@ func (r *Run) haltLeaf(at int32) {
 	asked, halt := r.states[at].asked, r.program.nodes[at].leaf.Halt
 	r.end(at)
 	defer delete(r.interrupted, at)
-	if !asked || halt == nil || r.options.replay != nil {
+	replay := r.options.replay
+	if !asked || halt == nil || replay != nil && (!replay.resuming || r.program.nodes[at].leaf.Restore == nil) {
 		return
 	}
 	c := r.contextFor(at)

@@ -25,6 +25,7 @@ type asking struct {
 	provider, model, baseURL string
 	tools, tree, prompts     string
 	trace                    bool
+	record, resume           string // files: one to be written, and one to go on with
 }
 
 func (a *app) askCommand() *cobra.Command {
@@ -48,6 +49,10 @@ that you are in, and nothing else.
 
 Every signal is recorded in the ledger: of the box that runs here, or of one that is opened
 for the question (see --dir).
+
+With --record FILE the run is recorded: the question, what the model said, what tools were called with
+and returned. The file is yours alone (mode 0600) and has all of it, secrets too. If the process ends
+before there is an answer, ` + "`signalbox tree resume FILE`" + ` goes on; ` + "`signalbox tree replay FILE`" + ` shows it.
 
 With --json each chunk is an object on a line of its own, with type (content, reasoning,
 tool_call, tool_result, signal, sources, system, error, event, done) and what belongs to it; the
@@ -80,6 +85,7 @@ only in part, 2 for wrong usage, 130 if interrupted.`,
 	f.StringVar(&q.tools, "tools", "", "a JSON `FILE` that names MCP servers")
 	f.StringVar(&q.tree, "tree", "", "a behaviour tree in a Lua `FILE`, in place of the built-in one (signalbox tree show); or react: tools until no tool is called")
 	f.StringVar(&q.prompts, "prompts", "", "a `DIRECTORY` with texts in place of the built-in prompts (base.md, code.md …)")
+	f.StringVar(&q.record, "record", "", "write the question's run to this new `FILE`, so that it can be gone on with (signalbox tree resume)")
 	f.BoolVar(&q.trace, "trace", false, "show the tree's run on standard error, tick by tick, with signals and events")
 	return cmd
 }
@@ -142,6 +148,17 @@ func (a *app) ask(outer context.Context, q asking, question string) error {
 	}
 	defer closeBook()
 	settings.Ledger = book
+	if q.record != "" || q.resume != "" {
+		record, closeRecord, err := q.openRecord()
+		if err != nil {
+			return err
+		}
+		defer closeRecord()
+		settings.Record = record
+		if settings.AskedWith, err = q.with(); err != nil {
+			return err
+		}
+	}
 	o, err := oracle.New(settings)
 	if err != nil {
 		return err

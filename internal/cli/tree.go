@@ -31,7 +31,8 @@ oracle-agent or react; without one it is oracle-agent.`,
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.treeShowCommand(), a.treeCheckCommand(), a.treeDrawCommand(), a.treeRunCommand(), a.treeExportCommand())
+	cmd.AddCommand(a.treeShowCommand(), a.treeCheckCommand(), a.treeDrawCommand(), a.treeRunCommand(), a.treeExportCommand(),
+		a.treeReplayCommand(), a.treeResumeCommand())
 	return cmd
 }
 

@@ -171,7 +171,10 @@ func (r written) show(o *Oracle, number int) error {
 	if err != nil {
 		return err
 	}
-	a := q.run(context.Background())
+	a, err := q.run(context.Background())
+	if err != nil {
+		return err
+	}
 	all, _ := q.board.Get(keyContent).(string)
 	last, _ := q.board.Get(keyLastSignal).(map[string]any)
 	kind, _ := last["type"].(string)

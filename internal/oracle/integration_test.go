@@ -61,7 +61,13 @@ says:
 		t.Fatal(err)
 	}
 	answered := make(chan Answer, 1)
-	go func() { answered <- q.run(context.Background()) }()
+	go func() {
+		a, err := q.run(context.Background())
+		if err != nil {
+			t.Error(err)
+		}
+		answered <- a
+	}()
 	<-server.Reached("third")
 
 	last, _ := q.board.Get("last_signal").(map[string]any)

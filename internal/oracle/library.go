@@ -13,7 +13,9 @@ import (
 
 // library is what a tree's nodes can be made of. The names are those that trees use,
 // whatever they put before them.
-func (q *query) library() bt.Library {
+func (q *query) library() bt.Library { return restored(q.leaves()) }
+
+func (q *query) leaves() bt.Library {
 	library := q.turns.Library()
 	maps.Copy(library.Functions, q.functions())
 	maps.Copy(library.Keys, bt.Schema{

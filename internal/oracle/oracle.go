@@ -33,6 +33,11 @@ type Settings struct {
 	Subscribe func(Event)
 	// Trace, if there is one, gets the text of each tick of the tree.
 	Trace func(text []byte)
+	// Record, if there is one, has the question's run written to it: one that is empty from
+	// the beginning, any other is gone on with.
+	Record bt.RecordingFile
+	// AskedWith is kept in the recording: what whoever goes on with it needs to know.
+	AskedWith map[string]any
 	// Clock tells the time; time.Now if nil.
 	Clock func() time.Time
 }
@@ -68,6 +73,7 @@ type query struct {
 	messages []model.Message
 	reply    model.Reply // this turn's
 	turns    signals.Turns
+	under    []model.Call // tool calls that are under way
 	turn     int
 	replies  int // how many were had
 	budget   budget
@@ -103,7 +109,7 @@ func (o *Oracle) Ask(ctx context.Context, question string, sink func(Chunk)) (An
 	if err != nil {
 		return Answer{}, err
 	}
-	return q.run(ctx), nil
+	return q.run(ctx)
 }
 
 // CheckQuestion says what is wrong with a question that can't be asked.
@@ -130,22 +136,37 @@ func (o *Oracle) begin(text string, sink func(Chunk)) (*query, error) {
 	if q.program, err = bt.Compile(q.Tree, q.library()); err != nil {
 		return nil, err
 	}
-	q.board, err = bt.NewBlackboard(map[string]any{keyQuestion: text})
+	values := map[string]any{keyQuestion: text}
+	if q.Record != nil {
+		values[keyAskedWith] = q.AskedWith
+	}
+	q.board, err = bt.NewBlackboard(values)
 	return q, err
 }
 
 // run ticks the tree until there is an answer.
-func (q *query) run(ctx context.Context) Answer {
+func (q *query) run(ctx context.Context) (Answer, error) {
 	options := bt.Options{Blackboard: q.board, Clock: q.Clock, Warn: func(warning string) { q.emit(Chunk{Type: System, Text: warning}) }}
 	options.Trace = q.traced
 	q.ledger = record(ctx, q.Ledger)
-	q.record(Asked{Question: q.question, Class: string(q.class), Model: q.Model})
-	run := q.program.Start(options)
+	run, err := q.start(options)
+	if err != nil {
+		return Answer{}, errors.Join(err, q.ledger.close())
+	}
 	_, failure := run.Drive(ctx)
 	run.Close()
 	answer := q.answer(failure)
 	q.end(answer)
-	return answer
+	return answer, nil
+}
+
+// start begins the question, or goes on with the one that is recorded.
+func (q *query) start(options bt.Options) (*bt.Run, error) {
+	q.record(Asked{Question: q.question, Class: string(q.class), Model: q.Model})
+	if q.Record == nil {
+		return q.program.Start(options), nil
+	}
+	return q.program.Resume(q.Record, options)
 }
 
 // traced keeps what a tick says of failures, and hands its trace on.

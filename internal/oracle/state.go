@@ -9,6 +9,7 @@ import (
 // them. Those of signals are package signals' own.
 const (
 	keyQuestion    = "question"
+	keyAskedWith   = "_asked_with" // of a question that is recorded
 	keyClass       = "question_class"
 	keyPrompt      = "system_prompt"
 	keyResponse    = signals.KeyResponse // with tool_calls beside the content

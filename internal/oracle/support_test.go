@@ -264,7 +264,10 @@ func answered(ctx context.Context, t testing.TB, s Settings, question string) (*
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := q.run(ctx)
+	a, err := q.run(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if last := told.chunks[len(told.chunks)-1]; last.Type != Done || last.Answer.Outcome != a.Outcome {
 		t.Errorf("the last chunk is %+v", last)
 	}

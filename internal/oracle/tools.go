@@ -34,20 +34,32 @@ func (q *query) hasToolCalls(*bt.Context) bt.Status { return status(len(q.reply.
 // runTools makes the leaf that runs what this turn's reply calls. A tool that fails is a
 // result like any other.
 func (q *query) runTools() bt.Leaf {
-	return bt.Async(func(c *bt.Context) bt.Work {
-		calls, alive := q.reply.Calls, c.Alive()
-		q.reply.Calls = nil // they are run once
-		for _, call := range calls {
-			q.begun(call)
-		}
+	leaf := bt.Async(func(c *bt.Context) bt.Work {
+		q.takeCalls()
+		calls, lost, alive := q.under, c.Interrupted(), c.Alive()
 		return func(ctx context.Context) func(*bt.Context) bt.Status {
-			results := q.call(ctx, calls, alive)
+			results := q.callAll(ctx, calls, lost, alive)
 			return func(c *bt.Context) bt.Status {
+				save(c, results)
 				q.keep(c, calls, results)
 				return bt.Success
 			}
 		}
 	})
+	leaf.Halt = q.giveUpTools
+	leaf.Restore = q.restoreTools
+	return leaf
+}
+
+// takeCalls takes this turn's calls, which are run once.
+func (q *query) takeCalls() {
+	if len(q.reply.Calls) == 0 {
+		return
+	}
+	q.under, q.reply.Calls = q.reply.Calls, nil
+	for _, call := range q.under {
+		q.begun(call)
+	}
 }
 
 // call runs calls, some at the same time, and returns their results in order.
@@ -107,6 +119,7 @@ func (q *query) callOne(ctx context.Context, call model.Call) (result toolbox.Re
 
 // keep gives results to the model. A model that calls the same again and again is told so.
 func (q *query) keep(c *bt.Context, calls []model.Call, results []toolbox.Result) {
+	q.under = nil
 	message := model.Message{Role: model.ToolResults}
 	var looping []string
 	for i, r := range results {
@@ -203,7 +216,7 @@ func cut(text string, most int) string {
 
 // callTool makes the leaf of a tool node.
 func (q *query) callTool(call bt.ToolCall) (bt.Leaf, error) {
-	return bt.Async(func(c *bt.Context) bt.Work {
+	leaf := bt.Async(func(c *bt.Context) bt.Work {
 		arguments := map[string]any{}
 		for name, value := range call.Args {
 			arguments[name] = value
@@ -216,11 +229,12 @@ func (q *query) callTool(call bt.ToolCall) (bt.Leaf, error) {
 			c.Note("the arguments: %v", err)
 			return nil
 		}
-		calls, alive := []model.Call{{Name: call.Tool, Arguments: encoded}}, c.Alive()
+		calls, lost, alive := []model.Call{{Name: call.Tool, Arguments: encoded}}, c.Interrupted(), c.Alive()
 		q.begun(calls[0])
 		return func(ctx context.Context) func(*bt.Context) bt.Status {
-			r := q.call(ctx, calls, alive)[0]
+			r := q.callAll(ctx, calls, lost, alive)[0]
 			return func(c *bt.Context) bt.Status {
+				save(c, nodeCall{calls[0], r})
 				if r.Failed {
 					c.Note("%s", r.Text)
 				}
@@ -231,5 +245,13 @@ func (q *query) callTool(call bt.ToolCall) (bt.Leaf, error) {
 				return status(!r.Failed)
 			}
 		}
-	}).Using(nil, []string{keyToolResults}), nil
+	}).Using(nil, []string{keyToolResults})
+	leaf.Restore = func(c *bt.Context, _ bt.Status, saved any) {
+		var n nodeCall
+		if load(saved, &n) {
+			q.begun(n.Call)
+			q.note(c, n.Call, n.Result)
+		}
+	}
+	return leaf, nil
 }

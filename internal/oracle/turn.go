@@ -118,19 +118,13 @@ func (q *query) askModel(call bt.LLMCall) (bt.Leaf, error) {
 		turn, alive := q.turn, c.Alive()
 		q.begin()
 		return func(ctx context.Context) func(*bt.Context) bt.Status {
-			var clean strings.Builder
-			var tried, can bool
-			scanner := agentsig.NewScanner(agentsig.Options{}, agentsig.Sink{Text: func(text []byte) {
-				clean.Write(text)
+			said := listen(func(text string) {
 				if ctx.Err() == nil { // of an attempt that was given up nothing more is shown
-					q.show(turn, string(text))
+					q.show(turn, text)
 				}
-			}, Finding: func(f agentsig.Finding) {
-				tried = tried || f.Dialect == agentsig.DialectXML
-				can = can || f.Dialect == agentsig.DialectXML && f.Outcome == agentsig.Accepted
-			}})
+			})
 			reply, err := q.Client.Reply(ctx, request, model.Sink{
-				Text: func(text string) { _, _ = scanner.Write([]byte(text)) }, // it fails only when closed
+				Text: said.write,
 				Reasoning: func(text string) {
 					if ctx.Err() == nil {
 						q.emit(Chunk{Type: Reasoning, Turn: turn, Text: text})
@@ -138,13 +132,13 @@ func (q *query) askModel(call bt.LLMCall) (bt.Leaf, error) {
 				},
 				Alive: alive,
 			})
-			scanner.Close()
+			said.close()
 			return func(c *bt.Context) bt.Status {
+				saveReply(c, reply, err)
 				if err != nil {
 					return q.noReply(c, err)
 				}
-				q.clean, q.tried, q.can = strings.TrimSpace(clean.String()), q.tried || tried, q.can || can
-				q.heard(c, call, reply)
+				q.heard(c, call, reply, said)
 				return bt.Success
 			}
 		}
@@ -155,8 +149,33 @@ func (q *query) askModel(call bt.LLMCall) (bt.Leaf, error) {
 			q.noReply(c, errLate)
 		}
 	}
+	leaf.Restore = func(c *bt.Context, returned bt.Status, saved any) { q.restoreReply(c, call, returned, saved) }
 	return leaf, nil
 }
+
+// heardText is what a reply says, as it comes: without signals, and whether it has them.
+type heardText struct {
+	scanner    *agentsig.Scanner
+	clean      strings.Builder
+	tried, can bool
+}
+
+// listen returns a listener that shows what is no signal.
+func listen(show func(text string)) *heardText {
+	h := &heardText{}
+	h.scanner = agentsig.NewScanner(agentsig.Options{}, agentsig.Sink{Text: func(text []byte) {
+		h.clean.Write(text)
+		show(string(text))
+	}, Finding: func(f agentsig.Finding) {
+		h.tried = h.tried || f.Dialect == agentsig.DialectXML
+		h.can = h.can || f.Dialect == agentsig.DialectXML && f.Outcome == agentsig.Accepted
+	}})
+	return h
+}
+
+func (h *heardText) write(text string) { _, _ = h.scanner.Write([]byte(text)) } // it fails only when closed
+
+func (h *heardText) close() { h.scanner.Close() }
 
 // errLate is why an attempt at a reply is given up.
 var errLate = errors.New("the model's reply has not come to its end in time")
@@ -193,8 +212,9 @@ func (q *query) noReply(c *bt.Context, err error) bt.Status {
 }
 
 // heard takes in a reply. The signal phase of the turn begins anew.
-func (q *query) heard(c *bt.Context, call bt.LLMCall, reply model.Reply) {
+func (q *query) heard(c *bt.Context, call bt.LLMCall, reply model.Reply, said *heardText) {
 	q.trouble = nil
+	q.clean, q.tried, q.can = strings.TrimSpace(said.clean.String()), q.tried || said.tried, q.can || said.can
 	q.reply = reply
 	q.replies++
 	q.used.In += reply.Usage.In
