@@ -62,7 +62,7 @@ func TestMutants(t *testing.T) {
 	mutant.All(t, mutant.By("^(TestPorts|TestSpend|TestConflictThroughPorts|TestFaultWhileRunning)$", []mutant.Mutant{
 		{Name: "the type of the key behind a port is not looked at", File: "run.go", Old: "\tfor {\n\t\tif !r.typed(c, in, key, value) {", New: "\tfor first := true; ; first = false {\n\t\tif first && !r.typed(c, in, key, value) {"},
 		{Name: "outputs are visible", File: "run.go", Old: "\t\t\tif p.port.reads() {\n\t\t\t\tinside", New: "\t\t\tif true {\n\t\t\t\tinside"},
-		{Name: "what is given up can spend", File: "budget.go", Old: "\tif c.halted {\n\t\treturn\n\t}\n\tc.spent", New: "\tc.spent"},
+		{Name: "what is given up can spend", File: "budget.go", Old: "\tif c.halted || c.restoring {\n\t\treturn\n\t}\n\tc.spent", New: "\tc.spent"},
 		{Name: "what is less than 0 counts", File: "budget.go", Old: "max(more.Tokens, 0), max(more.Money, 0)", New: "more.Tokens, more.Money"},
 		{Name: "a fault is forgotten with the halt", File: "tick.go", Old: "\t*c = before\n", New: "\t_ = before\n"},
 	}))

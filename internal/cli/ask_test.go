@@ -1,9 +1,11 @@
 package cli_test
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -103,5 +105,85 @@ says:
 	code, out, errs := run(t, command.Env{In: strings.NewReader("")}, "ask", "--dir", "./box", "--json", "--base-url", model.URL()+"/v1", "--model", "m", "hello")
 	if code != 0 || strings.Count(out, "not for a model") != 2 || strings.Count(out, "Nothing was found") != 2 {
 		t.Errorf("exit %d\n%s\n%s", code, out, errs)
+	}
+}
+
+// A question that is recorded is replayed without a model, and gone on with: what it has had it
+// does not ask for again.
+func TestAskRecord(t *testing.T) {
+	t.Chdir(t.TempDir())
+	script, err := modeltest.Parse("script", `
+== hello
+asked: ^hello
+says:
+  Hello!
+  <signal type="context_sufficient"><sources_found>0</sources_found></signal>
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := modeltest.Start(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer model.Close()
+	nothing := command.Env{In: strings.NewReader("")}
+	code, said, errs := run(t, nothing, "ask", "--base-url", model.URL()+"/v1", "--model", "m", "--record", "q.rec", "hello")
+	if code != 0 || !strings.Contains(said, "Hello!") {
+		t.Fatalf("exit %d\n%s\n%s", code, said, errs)
+	}
+	whole, err := os.ReadFile("q.rec")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat("q.rec"); err != nil || info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+		t.Error(info.Mode(), err)
+	}
+	asked := len(model.Requests())
+	cut := bytes.LastIndexByte(whole[:len(whole)-1], '\n') // without its last line, and with a piece of it
+	for what, c := range map[string]struct {
+		recording       []byte
+		replays, remark string
+	}{
+		"whole": {whole, "SUCCESS", ""},
+		"torn":  {whole[:cut+10], "tick 1 at 0s", "the recording ends here"},
+	} {
+		if err := os.WriteFile("q.rec", c.recording, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		code, out, errs := run(t, nothing, "tree", "replay", "q.rec")
+		if code != 0 || !strings.Contains(out, c.replays) || !strings.Contains(errs, c.remark) {
+			t.Errorf("%s: replay: exit %d\n%s\n%s", what, code, out, errs)
+		}
+		code, out, errs = run(t, nothing, "tree", "resume", "q.rec")
+		if code != 0 || out != said {
+			t.Errorf("%s: resume: exit %d\n%s\n%s", what, code, out, errs)
+		}
+		if again, err := os.ReadFile("q.rec"); err != nil || bytes.Count(again, []byte("\n")) != bytes.Count(whole, []byte("\n")) {
+			t.Errorf("%s: %v\n%s", what, err, again)
+		}
+	}
+	if again := len(model.Requests()); again != asked {
+		t.Errorf("the model was asked %d times, and %d before", again, asked)
+	}
+	damaged := bytes.Replace(whole, []byte("Hello"), []byte("Hullo"), 1)
+	if err := os.WriteFile("q.rec", damaged, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"tree", "resume", "q.rec"}, {"tree", "replay", "q.rec"}} {
+		if code, _, errs := run(t, nothing, args...); code != 1 || !strings.Contains(errs, "of the recording: its sum") {
+			t.Errorf("%v of what is damaged: exit %d\n%s", args, code, errs)
+		}
+	}
+	if code, _, errs := run(t, nothing, "ask", "--base-url", model.URL()+"/v1", "--model", "m", "--record", "q.rec", "hello"); code != 1 || !strings.Contains(errs, "q.rec is there already") {
+		t.Errorf("a file that is there: exit %d\n%s", code, errs)
+	}
+	if runtime.GOOS != "windows" {
+		if err := os.Chmod("q.rec", 0o622); err != nil {
+			t.Fatal(err)
+		}
+		if code, _, errs := run(t, nothing, "tree", "resume", "q.rec"); code != 1 || !strings.Contains(errs, "others can write to q.rec") {
+			t.Errorf("a file of others: exit %d\n%s", code, errs)
+		}
 	}
 }

@@ -15,7 +15,7 @@ func TestMutants(t *testing.T) {
 		{Name: "stuck is an answer in part", File: "fallback.go", Old: `s.content != "" && s.stuck:`, New: `s.content != "" && s.stuck && false:`},
 		{Name: "refused calls have failed", File: "turn.go", Old: `if result["refused"] == true {`, New: "if false {"},
 		{Name: "the last word is the answer", File: "turn.go", Old: "d.verdict == takeAnswer && len(q.asked) > len(q.said):", New: "false:"},
-		{Name: "what is no valid signal is none", File: "turn.go", Old: "tried = tried || f.Dialect == agentsig.DialectXML\n", New: "\n"},
+		{Name: "what is no valid signal is none", File: "turn.go", Old: "h.tried = h.tried || f.Dialect == agentsig.DialectXML\n", New: "\n"},
 		{Name: "unsignalled is not said", File: "oracle.go", Old: "a.Unsignalled = a.Outcome == Answered && q.board.Get(keyLastSignal) == nil", New: "a.Unsignalled = false"},
 		{Name: "signals are always taught", File: "prompt.go", Old: "if name != without {", New: "if name != without || true {"},
 		{Name: "the last turn asks everybody for a signal", File: "turn.go", Old: "if q.taught {", New: "if true {"},
