@@ -14,7 +14,8 @@ import (
 // maxHappened is how many of a task's events are shown, the last ones.
 const maxHappened = 200
 
-// taskView is a task: what was asked, claimed and found, what is to be reviewed, and what happened.
+// taskView is a task: what was asked, claimed and found, what is to be reviewed, and what happened. Of the run it shows what the
+// run's board has of it.
 type taskView struct {
 	frame
 	Task     boardTask
