@@ -4,6 +4,8 @@
 // # What stands for what
 //
 //	Sequence, Fallback            sequence, selector
+//	ReactiveSequence, ReactiveFallback
+//	Switch2 to Switch6            switch, with a child for all other values
 //	Parallel                      parallel; failure_count has to be what is left when
 //	                              success_count can't be reached any more
 //	RetryUntilSuccessful          retry, with one retry less than attempts
@@ -11,7 +13,7 @@
 //	Timeout                       timeout
 //	Inverter, ForceSuccess, ForceFailure
 //	AlwaysSuccess, AlwaysFailure  an empty sequence, an empty selector
-//	SubTree                       subtree
+//	SubTree                       subtree, with its ports
 //	Action, Condition, and names  functions with bound arguments
 //
 // An attribute of an action or a condition is an argument: a number, true or false, a

@@ -107,7 +107,7 @@ func (m *maker) node(depth int) *bt.Node {
 	kinds := []bt.Kind{bt.KindAction, bt.KindCondition, bt.KindLLMCall, bt.KindTool, bt.KindScript, bt.KindSubtree}
 	if m.left > 0 && depth < 8 {
 		kinds = append(kinds, bt.KindSequence, bt.KindSelector, bt.KindParallel, bt.KindGuard, bt.KindForEach, bt.KindTimeout, bt.KindRetry,
-			bt.KindCooldown, bt.KindInverter, bt.KindAlwaysSucceed, bt.KindAlwaysFail, bt.KindRepeat)
+			bt.KindReactiveSequence, bt.KindReactiveSelector, bt.KindSwitch, bt.KindBudget, bt.KindCooldown, bt.KindInverter, bt.KindAlwaysSucceed, bt.KindAlwaysFail, bt.KindRepeat)
 	}
 	n := &bt.Node{Kind: pick(m, kinds...), Name: m.text(), Description: m.text()}
 	children := 1
@@ -123,6 +123,17 @@ func (m *maker) node(depth int) *bt.Node {
 		n.Script, children = &bt.Script{Source: "return 1 < 2 -- \"é\"\n", Timeout: pick(m, 0, m.duration())}, 0
 	case bt.KindSubtree:
 		n.Subtree, children = "part", 0
+		n.Ports = pick(m, nil, map[string]string{"goal": "a key", "x": "y"})
+	case bt.KindSwitch:
+		n.Key = "a key"
+		for range 1 + m.IntN(8) {
+			n.Cases = append(n.Cases, m.value(0))
+		}
+		children = len(n.Cases) + m.IntN(2)
+	case bt.KindBudget:
+		n.Budget = bt.Budget{Spent: bt.Spent{Tokens: m.IntN(3), Money: m.Int64N(1 << 40)}, Time: pick(m, 0, m.duration())}
+	case bt.KindReactiveSequence, bt.KindReactiveSelector:
+		children = m.IntN(4)
 	case bt.KindSequence, bt.KindSelector:
 		children = m.IntN(4)
 	case bt.KindParallel:
@@ -148,7 +159,7 @@ func (m *maker) node(depth int) *bt.Node {
 func (m *maker) tree() bt.Tree {
 	keys := func() bt.Schema { return pick(m, nil, bt.Schema{"list": "list", "an <item>": "any"}) }
 	return bt.Tree{Name: pick(m, "main", "a tree"), Description: m.text(), Blackboard: keys(), Root: m.node(0),
-		Subtrees: []bt.Subtree{{Name: "part", Description: m.text(), Blackboard: keys(), Root: m.node(0)}, {Name: "unused", Root: m.node(0)}}}
+		Subtrees: []bt.Subtree{{Name: "part", Description: m.text(), Blackboard: bt.Schema{"goal": "string", "x": "any"}, Ports: map[string]bt.Port{"goal": bt.In, "x": pick(m, bt.Out, bt.InOut)}, Root: m.node(0)}, {Name: "unused", Root: m.node(0)}}}
 }
 
 // TestRoundTrip writes random trees and reads them again.

@@ -12,8 +12,9 @@ import (
 
 // reader makes a tree of elements.
 type reader struct {
-	models   map[string]string // the class of a node, by its name
-	keys     bt.Schema         // that the present tree names
+	models   map[string]string             // the class of a node, by its name
+	ports    map[string]map[string]bt.Port // of subtrees
+	keys     bt.Schema                     // that the present tree names
 	problems []error
 }
 
@@ -24,7 +25,7 @@ func Parse(file string, source []byte) (bt.Tree, error) {
 	if err != nil {
 		return bt.Tree{}, err
 	}
-	r := &reader{models: map[string]string{}}
+	r := &reader{models: map[string]string{}, ports: map[string]map[string]bt.Port{}}
 	t := r.file(root)
 	if len(r.problems) > 0 {
 		return bt.Tree{}, errors.Join(r.problems...)
@@ -56,6 +57,7 @@ func (r *reader) file(root *element) bt.Tree {
 			for _, model := range e.children {
 				if id, ok := model.take("ID"); ok {
 					r.models[id] = model.name
+					r.port(id, model)
 				}
 			}
 		}
@@ -109,8 +111,30 @@ func (r *reader) tree(e *element) bt.Subtree {
 			r.problem(e, "%s: %v", blackboardAttribute, err)
 		}
 	}
+	for name := range r.ports[t.Name] {
+		t.Ports = r.ports[t.Name]
+		if t.Blackboard == nil {
+			t.Blackboard = bt.Schema{}
+		}
+		if t.Blackboard[name] == "" {
+			t.Blackboard[name] = "any"
+		}
+	}
 	r.leftOver(e)
 	return t
+}
+
+// port reads the ports of a subtree's model.
+func (r *reader) port(id string, model *element) {
+	kinds := map[string]bt.Port{"input_port": bt.In, "output_port": bt.Out, "inout_port": bt.InOut}
+	for _, p := range model.children {
+		if name, ok := p.take("name"); ok && model.name == subtree && kinds[p.name] != "" {
+			if r.ports[id] == nil {
+				r.ports[id] = map[string]bt.Port{}
+			}
+			r.ports[id][name] = kinds[p.name]
+		}
+	}
 }
 
 // node reads a node and what is below it.
@@ -144,7 +168,16 @@ func (r *reader) node(e *element) *bt.Node {
 		if remap, _ := e.take("_autoremap"); remap == "true" || remap == "1" {
 			r.problem(e, "_autoremap has no counterpart here: name the subtree's ports one by one")
 		}
-		r.leftOver(e)
+		for _, a := range e.attributes {
+			key, ok := Key(a.value)
+			if !ok || strings.HasPrefix(a.name, "_") {
+				r.problem(e, "%.80s of <SubTree> has no counterpart here: a port stands for a key in braces", a.name)
+			}
+			if n.Ports == nil {
+				n.Ports = map[string]string{}
+			}
+			n.Ports[a.name] = key
+		}
 		return n
 	}
 	if i := slices.IndexFunc(shapes, func(s shape) bool { return s.element == name }); i >= 0 {

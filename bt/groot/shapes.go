@@ -1,6 +1,7 @@
 package groot
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/signalbox-dev/signalbox/bt"
@@ -30,6 +31,20 @@ var shapes = []shape{
 	{element: "Sequence", kind: bt.KindSequence},
 	{element: "AlwaysFailure", kind: bt.KindSelector, fits: childless},
 	{element: "Fallback", kind: bt.KindSelector},
+	{element: "ReactiveSequence", kind: bt.KindReactiveSequence},
+	{element: "ReactiveFallback", kind: bt.KindReactiveSelector},
+	switches(2), switches(3), switches(4), switches(5), switches(6),
+	{element: "SwitchOn", kind: bt.KindSwitch, model: control, fields: func(f *fields, n *bt.Node) {
+		f.key("variable", &n.Key)
+		f.values("cases", &n.Cases)
+	}},
+	{element: "Budget", kind: bt.KindBudget, model: decorator, fields: func(f *fields, n *bt.Node) {
+		money := int(n.Budget.Money)
+		f.number("tokens", &n.Budget.Tokens)
+		f.number("money", &money)
+		f.duration("time", &n.Budget.Time)
+		n.Budget.Money = int64(money)
+	}},
 	{element: "Parallel", kind: bt.KindParallel, fields: parallel},
 	{element: "Inverter", kind: bt.KindInverter},
 	{element: "ForceSuccess", kind: bt.KindAlwaysSucceed},
@@ -67,6 +82,24 @@ var absent = []string{"AsyncFallback", "AsyncSequence", "ConsumeQueue", "Delay",
 	"LoopBool", "LoopDouble", "LoopInt", "LoopString", "ManualSelector", "ParallelAll", "Precondition", "RunOnce", "Script", "ScriptCondition",
 	"SequenceStar", "SequenceWithMemory", "SetBlackboard", "SkipUnlessUpdated", "Sleep", "SubTreePlus", "TestNode", "TryCatch", "UnsetBlackboard",
 	"WaitValueUpdate", "WasEntryUpdated", "WhileDoElse"}
+
+// switches is BehaviorTree.CPP's switch of so many cases, which has one child more.
+func switches(cases int) shape {
+	return shape{element: fmt.Sprintf("Switch%d", cases), kind: bt.KindSwitch,
+		fits: func(n *bt.Node) bool { return len(n.Cases) == cases && len(n.Children) == cases+1 },
+		fields: func(f *fields, n *bt.Node) {
+			f.key("variable", &n.Key)
+			if f.reads {
+				n.Cases = make([]any, cases)
+			}
+			for i := range n.Cases {
+				f.value(fmt.Sprintf("case_%d", i+1), &n.Cases[i])
+			}
+			if len(n.Children) != cases+1 {
+				f.fail("children", "there are %d, and not %d", len(n.Children), cases+1)
+			}
+		}}
+}
 
 func childless(n *bt.Node) bool { return len(n.Children) == 0 }
 

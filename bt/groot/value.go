@@ -179,6 +179,34 @@ func (f *fields) json(name string, value any, empty bool) {
 // noUTF8 is what JSON has in place of bytes that are no UTF-8.
 const noUTF8 = `\ufffd`
 
+// value is a field with a value of a blackboard.
+func (f *fields) value(name string, v *any) {
+	text, err := "", error(nil)
+	if !f.reads {
+		text, err = textOf(*v)
+		f.element.set(name, text)
+	} else {
+		text, _ = f.element.take(name)
+		*v, err = valueOf(text)
+	}
+	if err != nil {
+		f.fail(name, "%v", err)
+	}
+}
+
+// values is a field with several of them, in JSON.
+func (f *fields) values(name string, values *[]any) {
+	all := any(*values)
+	if f.value(name, &all); f.reads {
+		list, ok := all.([]any)
+		if !ok {
+			f.fail(name, "it is no list in JSON")
+		}
+		*values = list
+	}
+	f.declared = append(f.declared, name)
+}
+
 // args is a field with bound arguments.
 func (f *fields) args(name string, args *bt.Args) {
 	text := ""

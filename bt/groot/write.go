@@ -25,7 +25,8 @@ type writer struct {
 
 // Write writes a tree as [Parse] reads it. Nodes that BehaviorTree.CPP does not have are
 // declared in the TreeNodesModel: Guard, Cooldown, ForEach, RetryWithBackoff, RepeatUntil,
-// PreciseTimeout (one that is not of whole milliseconds), LLMCall, ToolCall and RunScript. A
+// PreciseTimeout (one that is not of whole milliseconds), SwitchOn (one of more or fewer
+// cases than theirs), Budget, LLMCall, ToolCall and RunScript. A
 // function of such a name, or of one that BehaviorTree.CPP has, is an error.
 func Write(to io.Writer, t bt.Tree) error {
 	w := &writer{models: map[[2]string]map[string]bool{}}
@@ -45,7 +46,13 @@ func Write(to io.Writer, t bt.Tree) error {
 		}
 		root.children = append(root.children, e)
 	}
-	root.children = append(root.children, w.model())
+	model := w.model()
+	for _, s := range t.Subtrees {
+		if len(s.Ports) > 0 {
+			model.children = append(model.children, ports(s))
+		}
+	}
+	root.children = append(root.children, model)
 	var out bytes.Buffer
 	out.WriteString(`<?xml version="1.0" encoding="UTF-8"?>` + "\n")
 	if err := root.print(&out, 0); err != nil {
@@ -92,6 +99,12 @@ func (w *writer) node(n *bt.Node, above string, depth int) (*element, error) {
 	case bt.KindSubtree:
 		e.name = subtree
 		e.set("ID", n.Subtree)
+		for _, name := range slices.Sorted(maps.Keys(n.Ports)) {
+			if !portable(name) {
+				err = fmt.Errorf("a port can't be called %.80q in a file", name)
+			}
+			e.set(name, "{"+n.Ports[name]+"}")
+		}
 	default:
 		err = w.shaped(e, n)
 	}
@@ -148,7 +161,7 @@ func (w *writer) function(e *element, n *bt.Node) error {
 	}
 	e.set("ID", n.Fn)
 	names := slices.Sorted(maps.Keys(n.Args))
-	if slices.ContainsFunc(names, func(name string) bool { return !port.MatchString(name) || name == "ID" || name == "name" }) {
+	if slices.ContainsFunc(names, func(name string) bool { return !portable(name) }) {
 		f := &fields{element: e}
 		f.args(argsAttribute, &n.Args)
 		w.declare(e.name, n.Fn, nil)
@@ -163,6 +176,21 @@ func (w *writer) function(e *element, n *bt.Node) error {
 	}
 	w.declare(e.name, n.Fn, names)
 	return nil
+}
+
+// portable reports whether an attribute can have a name.
+func portable(name string) bool { return port.MatchString(name) && name != "ID" && name != "name" }
+
+// ports declares those of a subtree.
+func ports(s bt.Subtree) *element {
+	e := &element{name: subtree, at: s.Name}
+	e.set("ID", s.Name)
+	for _, name := range slices.Sorted(maps.Keys(s.Ports)) {
+		p := &element{name: map[bt.Port]string{bt.In: "input_port", bt.Out: "output_port", bt.InOut: "inout_port"}[s.Ports[name]]}
+		p.set("name", name)
+		e.children = append(e.children, p)
+	}
+	return e
 }
 
 // declare adds a node to the model.
