@@ -204,7 +204,7 @@ func ExampleProgram_Resume() {
 		fmt.Println(err)
 		return
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	for range 2 {
 		ctx, cancel := context.WithCancel(context.Background())
 		stop = cancel
@@ -221,7 +221,7 @@ func ExampleProgram_Resume() {
 		_, err = run.Drive(ctx)
 		fmt.Println(err)
 		run.Close()
-		file.Close()
+		_ = file.Close()
 	}
 	// Output:
 	// fetch

@@ -34,7 +34,7 @@ func valueOf(text string) (any, error) {
 		return bt.ParseValue([]byte(text[len(inJSON):]))
 	case text == "true" || text == "false":
 		return text == "true", nil
-	case text != "" && strings.Contains("-0123456789", text[:1]):
+	case text != "" && (text[0] == '-' || '0' <= text[0] && text[0] <= '9'):
 		if v, err := bt.ParseValue([]byte(text)); err == nil {
 			return v, nil
 		}

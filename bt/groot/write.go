@@ -72,8 +72,11 @@ func (w *writer) tree(s bt.Subtree) (*element, error) {
 		e.set("_description", s.Description)
 	}
 	keys, err := json.Marshal(s.Blackboard)
-	if err != nil || bytes.Contains(keys, []byte(noUTF8)) {
-		return nil, fmt.Errorf("the keys of the tree %.80q can't be written: %v", s.Name, err)
+	if err != nil {
+		return nil, fmt.Errorf("the keys of the tree %.80q can't be written: %w", s.Name, err)
+	}
+	if bytes.Contains(keys, []byte(noUTF8)) {
+		return nil, fmt.Errorf("the keys of the tree %.80q can't be written: they are no UTF-8 text", s.Name)
 	}
 	e.set(blackboardAttribute, string(keys))
 	if s.Root == nil {
