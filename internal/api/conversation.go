@@ -47,6 +47,25 @@ func NewSignalled(turn int, r agentsig.Reflection) Signalled {
 	return s
 }
 
+// CallDecided says whether a call that changes something is made, before it is.
+type CallDecided struct {
+	Call      int                    `json:"call"` // its number in the conversation, from 1
+	Turn      int                    `json:"turn"`
+	Tool      string                 `json:"tool"`
+	Server    string                 `json:"server,omitempty"`
+	Arguments string                 `json:"arguments"` // JSON
+	Allowed   bool                   `json:"allowed"`
+	By        conversation.DecidedBy `json:"by"`
+	Reason    string                 `json:"reason,omitempty"` // of a refusal
+}
+
+// CallEnded says what came of a call that was allowed.
+type CallEnded struct {
+	Call    int                      `json:"call"`
+	Outcome conversation.CallOutcome `json:"outcome"`
+	Bytes   int                      `json:"bytes"` // of its result
+}
+
 // Answered says how a conversation ended.
 type Answered struct {
 	Outcome   conversation.Outcome `json:"outcome"`
@@ -66,6 +85,16 @@ func (c *Client) Ask(ctx context.Context, key string, a Ask) (Conversation, erro
 // Signalled records what the model signalled.
 func (c *Client) Signalled(ctx context.Context, key, id string, s Signalled) (Recorded, error) {
 	return post[Recorded](ctx, c, conversationPath(id)+"/signals", key, s)
+}
+
+// CallDecided records whether a call is made.
+func (c *Client) CallDecided(ctx context.Context, key, id string, d CallDecided) (Recorded, error) {
+	return post[Recorded](ctx, c, conversationPath(id)+"/calls", key, d)
+}
+
+// CallEnded records what came of a call.
+func (c *Client) CallEnded(ctx context.Context, key, id string, r CallEnded) (Recorded, error) {
+	return post[Recorded](ctx, c, conversationPath(id)+"/results", key, r)
 }
 
 // Answered records how a conversation ended.

@@ -48,6 +48,11 @@ func TestConversation(t *testing.T) {
 	if want := (api.Recorded{Event: "e", Work: "Q-00001", Sequence: 7}); recorded != want {
 		t.Errorf("%+v", recorded)
 	}
+	_, err = c.CallDecided(t.Context(), api.NewKey(), "Q-00001", api.CallDecided{Call: 1, Turn: 2, Tool: "write", Server: "notes", Arguments: "{}", Allowed: true, By: conversation.ByPerson})
+	check("POST /v1/conversations/Q-00001/calls", map[string]any{
+		"call": 1.0, "turn": 2.0, "tool": "write", "server": "notes", "arguments": "{}", "allowed": true, "by": "person"}, err)
+	_, err = c.CallEnded(t.Context(), api.NewKey(), "Q-00001", api.CallEnded{Call: 1, Outcome: conversation.CallDone, Bytes: 5})
+	check("POST /v1/conversations/Q-00001/results", map[string]any{"call": 1.0, "outcome": "done", "bytes": 5.0}, err)
 	_, err = c.Answered(t.Context(), api.NewKey(), "Q-00001", api.Answered{Outcome: conversation.OutcomePartial, Turns: 3, Signals: 1, TokensIn: 10, TokensOut: 20, Missing: "tests"})
 	check("POST /v1/conversations/Q-00001/end", map[string]any{
 		"outcome": "partial", "turns": 3.0, "signals": 1.0, "tokens_in": 10.0, "tokens_out": 20.0, "missing": "tests",

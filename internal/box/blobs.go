@@ -138,7 +138,7 @@ func outputsOf(e ledger.Event) (all []ledger.Blob, err error) {
 	case work.AgentSessionCompleted, work.LateResultRecorded, work.SignalRecorded:
 		err = json.Unmarshal(e.Payload, &p)
 		refs = []*ledger.Blob{p.Transcript.Blob, p.Evidence.Blob}
-	case conversation.TypeSignalled:
+	case conversation.TypeSignalled, conversation.TypeCallDecided:
 		err = json.Unmarshal(e.Payload, &p)
 		refs = []*ledger.Blob{p.Stored}
 	}

@@ -312,6 +312,7 @@ func TestOutputsOf(t *testing.T) {
 		{delivery.RunStarted, delivery.Started{Plan: blob}, nil},
 		{conversation.TypeStarted, conversation.Asked{Stored: &blob}, nil},
 		{conversation.TypeSignalled, conversation.Signalled{Stored: &blob}, []ledger.Blob{blob}},
+		{conversation.TypeCallDecided, conversation.Decided{Stored: &blob}, []ledger.Blob{blob}},
 		{work.AgentSessionCompleted, work.Result{Said: work.Said{Transcript: work.Transcript{Blob: &blob}}}, []ledger.Blob{blob}},
 		{work.LateResultRecorded, work.Result{Said: work.Said{Transcript: work.Transcript{Blob: &blob}}}, []ledger.Blob{blob}},
 		{work.SignalRecorded, work.Signalled{Said: work.Said{Transcript: work.Transcript{Blob: &blob}, Fields: []work.Field{{Name: "x", Value: other}}}}, []ledger.Blob{blob}},

@@ -78,6 +78,41 @@ func (b *Box) Signalled(id string, s api.Signalled, key string) (api.Recorded, e
 	return inConversation(c, r), err
 }
 
+// CallDecided records whether a call that changes something is made.
+func (b *Box) CallDecided(actor, id string, d api.CallDecided, key string) (api.Recorded, error) {
+	c, err := b.state.conversationNamed(id)
+	if err != nil {
+		return api.Recorded{}, err
+	}
+	do := conversation.DecideCall{Actor: actor, Key: orNewKey(key), Decided: conversation.Decided{
+		Call: d.Call, Turn: d.Turn, Tool: b.redact.Text(d.Tool), Server: b.redact.Text(d.Server), Allowed: d.Allowed, By: d.By, Reason: b.short(d.Reason),
+	}}
+	if r, ok, err := ofConversations.find(b, c, do.Key, do.Events()); ok || err != nil {
+		return inConversation(c, r), err
+	}
+	if _, err := conversation.Decide(c, do); err != nil {
+		return api.Recorded{}, err // before anything of it is stored
+	}
+	arguments, err := b.keep(b.redact.Bytes([]byte(d.Arguments)))
+	if err != nil {
+		return api.Recorded{}, err
+	}
+	do.Arguments, do.Stored = arguments.Text, arguments.Blob
+	r, err := ofConversations.record(b, c.Subject, do.Key, do)
+	return inConversation(c, r), err
+}
+
+// CallEnded records what came of a call that was allowed.
+func (b *Box) CallEnded(id string, r api.CallEnded, key string) (api.Recorded, error) {
+	c, err := b.state.conversationNamed(id)
+	if err != nil {
+		return api.Recorded{}, err
+	}
+	key = orNewKey(key)
+	ended, err := ofConversations.record(b, c.Subject, key, conversation.EndCall{Key: key, CallResult: conversation.CallResult{Call: r.Call, Outcome: r.Outcome, Bytes: r.Bytes}})
+	return inConversation(c, ended), err
+}
+
 // Answered records how a conversation ended.
 func (b *Box) Answered(id string, a api.Answered, key string) (api.Recorded, error) {
 	c, err := b.state.conversationNamed(id)

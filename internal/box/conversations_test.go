@@ -439,3 +439,63 @@ func TestConversationSecrets(t *testing.T) {
 		t.Errorf("%d redactions, %v: the secret was not there to begin with", marks, err)
 	}
 }
+
+// A call is recorded before it is made, without its secrets, and once for each key; what came of it
+// is recorded after it, also by a box that was started in between.
+func TestConversationCalls(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	u := up(t, dir)
+	ctx := t.Context()
+	c := u.ask(t)
+	secret := "ghp_" + strings.Repeat("a1B2", 9)
+	call := api.CallDecided{Call: 1, Turn: 2, Tool: "write_note", Server: "notes", Arguments: `{"text":"` + secret + `"}`, Allowed: true, By: conversation.ByPerson}
+	first, err := u.CallDecided(work.OperatorActor, c.ID, call, "call")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := u.CallDecided(work.OperatorActor, c.ID, call, "call"); err != nil || again != first {
+		t.Errorf("decided twice: %+v, then %+v, %v", first, again, err)
+	}
+	if _, err := u.client.CallDecided(ctx, api.NewKey(), c.ID, call); code(err) != api.CodeConflict {
+		t.Errorf("the same call again: %v", err)
+	}
+	refused := api.CallDecided{Call: 2, Turn: 2, Tool: "write_note", Arguments: `{"text":"` + strings.Repeat("x", 60<<10) + `"}`, By: "model"}
+	if _, err := u.client.CallDecided(ctx, api.NewKey(), c.ID, refused); code(err) != api.CodeInvalid {
+		t.Errorf("decided by the model: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(string(u.dir), "archive", "blob")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what was refused is stored: %v", err)
+	}
+	u.down(t)
+	u = up(t, dir)
+	if _, err := u.client.CallEnded(ctx, api.NewKey(), c.ID, api.CallEnded{Call: 1, Outcome: conversation.CallUnknown, Bytes: 4}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := u.client.CallEnded(ctx, api.NewKey(), c.ID, api.CallEnded{Call: 1, Outcome: conversation.CallDone}); code(err) != api.CodeConflict {
+		t.Errorf("an end after the end: %v", err)
+	}
+	refused.By, refused.Reason = conversation.ByNobody, "there is no terminal"
+	if _, err := u.client.CallDecided(ctx, api.NewKey(), c.ID, refused); err != nil {
+		t.Fatal(err)
+	}
+	events, _ := u.history(t, c.ID)
+	if len(events) != 4 {
+		t.Fatalf("%d events", len(events))
+	}
+	for n, want := range []struct{ kind, actor, payload string }{
+		{conversation.TypeCallDecided, "operator", `{"call":1,"turn":2,"tool":"write_note","server":"notes","arguments":"{\"text\":\"[redacted:github-token]\"}","allowed":true,"by":"person"}`},
+		{conversation.TypeCallEnded, "oracle", `{"call":1,"outcome":"unknown","bytes":4}`},
+		{conversation.TypeCallDecided, "oracle", ""},
+	} {
+		e := events[n+1]
+		if e.Type != want.kind || e.Actor != want.actor || want.payload != "" && !sameJSON(t, string(e.Payload), want.payload) {
+			t.Errorf("event %d: %+v\n%s", n, e, e.Payload)
+		}
+	}
+	var long conversation.Decided
+	if err := json.Unmarshal(events[3].Payload, &long); err != nil || long.Stored == nil || long.Stored.Size != int64(len(refused.Arguments)) || long.Arguments != "" || long.Allowed {
+		t.Errorf("%+v, %v", long, err)
+	}
+	u.verify(t)
+}

@@ -46,7 +46,7 @@ type snapshotHead struct {
 
 // snapshotFormat rises with every change of what is in a snapshot: gob would read an
 // old one without a word, and leave out what it does not find.
-const snapshotFormat = 17
+const snapshotFormat = 18
 
 // snapshotMAC keeps anybody else from writing a snapshot that the box believes.
 func snapshotMAC(signer, checkpoint string, body []byte) []byte {

@@ -24,6 +24,7 @@ import (
 type asking struct {
 	provider, model, baseURL string
 	tools, tree, prompts     string
+	allow                    []string // tools that may change something
 	trace                    bool
 	record, resume           string // files: one to be written, and one to go on with
 }
@@ -45,7 +46,9 @@ SIGNALBOX_MODEL, SIGNALBOX_BASE_URL and SIGNALBOX_TOOLS stand for the flags that
 
 Tools: --tools names a JSON file with MCP servers as other MCP clients have it
 ({"mcpServers": {…}}). Without it the model can search and read the files of the repository
-that you are in, and nothing else.
+that you are in, and nothing else. Before a tool is called that changes something, you are asked:
+every tool but those whose server says that they only read. Without a terminal such a call is
+refused unless --allow names the tool. Each decision is recorded before the call is made.
 
 Every signal is recorded in the ledger: of the box that runs here, or of one that is opened
 for the question (see --dir).
@@ -83,6 +86,7 @@ only in part, 2 for wrong usage, 130 if interrupted.`,
 	f.StringVar(&q.baseURL, "base-url", "", "the `URL` of the model's server (default: the provider's own)")
 	f.StringVar(&q.provider, "provider", "", "whose form of request the server takes, a `NAME`: openai or anthropic (default: the one there is a key for, or openai)")
 	f.StringVar(&q.tools, "tools", "", "a JSON `FILE` that names MCP servers")
+	f.StringArrayVar(&q.allow, "allow", nil, "let the model call the `TOOL`, which changes something, without asking (again for each tool)")
 	f.StringVar(&q.tree, "tree", "", "a behaviour tree in a Lua `FILE`, in place of the built-in one (signalbox tree show); or react: tools until no tool is called")
 	f.StringVar(&q.prompts, "prompts", "", "a `DIRECTORY` with texts in place of the built-in prompts (base.md, code.md …)")
 	f.StringVar(&q.record, "record", "", "write the question's run to this new `FILE`, so that it can be gone on with (signalbox tree resume)")
@@ -141,7 +145,13 @@ func (a *app) ask(outer context.Context, q asking, question string) error {
 	for _, warning := range tools.Warnings() {
 		a.remark(command.Yellow, warning)
 	}
+	for _, name := range q.allow {
+		if err := tools.Has(name); err != nil {
+			return a.UsageError("--allow: %w", err)
+		}
+	}
 	settings.Tools = tools
+	settings.Approve = oracle.AllowListed(q.allow, v.approve(tools.Tools()))
 	book, closeBook, err := a.openBook(ctx, q)
 	if err != nil {
 		return err

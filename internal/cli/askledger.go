@@ -94,6 +94,30 @@ func (b *ledgerBook) Signalled(ctx context.Context, s oracle.Signalled) error {
 	})
 }
 
+func (b *ledgerBook) CallDecided(ctx context.Context, d oracle.CallDecided) error {
+	return b.keep(ctx, func(key string) error {
+		_, err := b.client.CallDecided(ctx, key, b.id, api.CallDecided{
+			Call: d.Call, Turn: max(d.Turn, 1), Tool: d.Tool, Server: d.Server, Arguments: d.Arguments,
+			Allowed: d.Allowed, By: conversation.DecidedBy(d.By), Reason: d.Reason,
+		})
+		return err
+	})
+}
+
+func (b *ledgerBook) CallEnded(ctx context.Context, e oracle.CallEnded) error {
+	outcome := conversation.CallDone
+	switch {
+	case e.Unknown:
+		outcome = conversation.CallUnknown
+	case e.Failed:
+		outcome = conversation.CallFailed
+	}
+	return b.keep(ctx, func(key string) error {
+		_, err := b.client.CallEnded(ctx, key, b.id, api.CallEnded{Call: e.Call, Outcome: outcome, Bytes: e.Bytes})
+		return err
+	})
+}
+
 func (b *ledgerBook) Answered(ctx context.Context, a oracle.Answer) error {
 	if b.id == "" {
 		return nil // it ended before it was asked

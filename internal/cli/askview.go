@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/oracle"
+	"github.com/signalbox-dev/signalbox/internal/oracle/person"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -23,8 +25,10 @@ type askView struct {
 	trouble string     // the last error that was shown
 	tracing bool       // what happens inside is shown too
 	book    *ledgerBook
-	stop    func() // nobody reads what is written
+	lines   *person.Lines // what is typed; nil while nobody reads it
+	stop    func()        // nobody reads what is written
 	err     error
+	mu      sync.Mutex // held by whoever writes
 }
 
 func (v *askView) note(err error) {
@@ -48,6 +52,8 @@ type eventJSON struct {
 
 // event shows what the oracle tells its subscribers: always to programs, to people with the trace.
 func (v *askView) event(e oracle.Event) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	switch {
 	case v.JSON:
 		v.note(command.WriteJSON(v.Out, eventJSON{"event", e}))
@@ -59,6 +65,8 @@ func (v *askView) event(e oracle.Event) {
 }
 
 func (v *askView) chunk(c oracle.Chunk) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	if v.JSON {
 		j := chunkJSON{Chunk: c}
 		if c.Type == oracle.Done {
@@ -80,7 +88,7 @@ func (v *askView) chunk(c oracle.Chunk) {
 		if c.Refused {
 			word = "refused"
 		}
-		v.line(colour, "  < "+safetext.Escape(c.Tool)+" "+word+": "+shorten(strings.TrimSpace(c.Text)))
+		v.line(colour, "  < "+safetext.Escape(c.Tool)+" "+word+": "+shorten(strings.TrimPrefix(strings.TrimSpace(c.Text), "refused: ")))
 	case oracle.Signal:
 		if v.tracing {
 			v.line(command.Faint, fmt.Sprintf("  * consecutive_same_reason %d, turns_without_signal %d", c.SameReason, c.Silent))
@@ -140,6 +148,8 @@ func (v *askView) write(text string) {
 
 // trace shows what a tick did.
 func (v *askView) trace(text []byte) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	v.freshLine()
 	fmt.Fprint(v.Err, v.Paint(command.Faint, safetext.EscapeLines(string(text))))
 }

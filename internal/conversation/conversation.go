@@ -21,7 +21,7 @@ import (
 // Limits of what is said, in bytes.
 const (
 	maxQuestion = 128 << 10
-	maxName     = 256 // of a class, a provider, a model
+	maxName     = 256 // of a class, a provider, a model, a tool, a server
 )
 
 // Actors of the events, besides the operator or a client, who asks.
@@ -43,6 +43,9 @@ var (
 	ErrBadTime        = errors.New("a signal has the time at which it was said")
 	ErrBadOutcome     = errors.New("a conversation ends answered, partial, stuck, failed or cancelled")
 	ErrBadCount       = errors.New("a count is not negative")
+	ErrBadCall        = errors.New("calls are decided one after the other, and end once, if they were allowed")
+	ErrBadDecision    = errors.New("a call is allowed or refused by person, earlier or list, and refused by nobody")
+	ErrBadCallOutcome = errors.New("a call ends done, failed or unknown")
 )
 
 // Conversation is the fold of its events. The zero Conversation is one that was not
@@ -51,6 +54,8 @@ type Conversation struct {
 	work.Chain
 	ID      string // its name for people
 	Signals int    // that were recorded
+	Calls   int    // that were decided
+	Running int    // of them, allowed and not ended yet
 	Outcome Outcome
 }
 
@@ -60,11 +65,12 @@ func (c Conversation) Exists() bool { return c.ID != "" }
 // Ended reports whether the conversation is over.
 func (c Conversation) Ended() bool { return c.Outcome != "" }
 
-// Command is what happened as the model's side tells it: Ask, Signal or Answer.
+// Command is what happened as the model's side tells it: Ask, Signal, DecideCall, EndCall or
+// Answer.
 type Command interface {
 	// Events returns the types of events that it can lead to.
 	Events() []string
-	decide() (work.Event, error)
+	decide(Conversation) (work.Event, error)
 }
 
 // Decide says which event a command leads to, or why it is refused. The event holds
@@ -79,7 +85,7 @@ func Decide(c Conversation, do Command) (work.Event, error) {
 	case c.Ended():
 		return work.Event{}, fmt.Errorf("%s: %w (%s)", c.ID, ErrEnded, c.Outcome)
 	}
-	return do.decide()
+	return do.decide(c)
 }
 
 // Ask begins the conversation.
@@ -92,7 +98,7 @@ type Ask struct {
 // Events implements [Command].
 func (Ask) Events() []string { return []string{TypeStarted} }
 
-func (c Ask) decide() (work.Event, error) {
+func (c Ask) decide(Conversation) (work.Event, error) {
 	switch {
 	case !agentsig.ValidID(c.ID):
 		return work.Event{}, work.ErrBadID
@@ -118,7 +124,7 @@ type Signal struct {
 // Events implements [Command].
 func (Signal) Events() []string { return []string{TypeSignalled} }
 
-func (c Signal) decide() (work.Event, error) {
+func (c Signal) decide(Conversation) (work.Event, error) {
 	entry, known := agentsig.Lookup(c.Type)
 	year := c.At.Year()
 	switch {
@@ -141,6 +147,68 @@ func (c Signal) decide() (work.Event, error) {
 	return work.Event{Type: TypeSignalled, Actor: ModelActor, Key: c.Key, Payload: c.Signalled}, nil
 }
 
+// DecideCall records whether a call that changes something is made. It comes before the call.
+type DecideCall struct {
+	Decided
+	Actor string // who tells it, and whose word it is unless nobody was asked
+	Key   string
+}
+
+// Events implements [Command].
+func (DecideCall) Events() []string { return []string{TypeCallDecided} }
+
+func (c DecideCall) decide(now Conversation) (work.Event, error) {
+	switch {
+	case c.Call != now.Calls+1:
+		return work.Event{}, fmt.Errorf("call %d, after %d: %w", c.Call, now.Calls, ErrBadCall)
+	case c.Turn < 1:
+		return work.Event{}, ErrBadTurn
+	case c.Tool == "":
+		return work.Event{}, fmt.Errorf("a call without a tool: %w", ErrBadCall)
+	}
+	actor := c.Actor
+	switch c.By {
+	case ByPerson, ByEarlier, ByList:
+	case ByNobody:
+		if c.Allowed {
+			return work.Event{}, ErrBadDecision
+		}
+		actor = OracleActor
+	default:
+		return work.Event{}, fmt.Errorf("%w, not by %.40q", ErrBadDecision, c.By)
+	}
+	for _, name := range []string{c.Tool, c.Server} {
+		if len(name) > maxName {
+			return work.Event{}, fmt.Errorf("the name %.40q has %d bytes of %d: %w", name, len(name), maxName, work.ErrTooLong)
+		}
+	}
+	return work.Event{Type: TypeCallDecided, Actor: actor, Key: c.Key, Payload: c.Decided}, nil
+}
+
+// EndCall records what came of a call that was allowed.
+type EndCall struct {
+	CallResult
+	Key string
+}
+
+// Events implements [Command].
+func (EndCall) Events() []string { return []string{TypeCallEnded} }
+
+func (c EndCall) decide(now Conversation) (work.Event, error) {
+	switch c.Outcome {
+	case CallDone, CallFailed, CallUnknown:
+	default:
+		return work.Event{}, fmt.Errorf("%w, not %.40q", ErrBadCallOutcome, c.Outcome)
+	}
+	switch {
+	case c.Call < 1 || c.Call > now.Calls || now.Running == 0:
+		return work.Event{}, fmt.Errorf("call %d of %d, of which %d are under way: %w", c.Call, now.Calls, now.Running, ErrBadCall)
+	case c.Bytes < 0:
+		return work.Event{}, ErrBadCount
+	}
+	return work.Event{Type: TypeCallEnded, Actor: OracleActor, Key: c.Key, Payload: c.CallResult}, nil
+}
+
 // Answer ends the conversation, with an answer or without one.
 type Answer struct {
 	Answered
@@ -150,7 +218,7 @@ type Answer struct {
 // Events implements [Command].
 func (Answer) Events() []string { return []string{TypeEnded} }
 
-func (c Answer) decide() (work.Event, error) {
+func (c Answer) decide(Conversation) (work.Event, error) {
 	switch c.Outcome {
 	case OutcomeAnswered, OutcomePartial, OutcomeStuck, OutcomeFailed, OutcomeCancelled:
 	default:
@@ -190,6 +258,15 @@ func Evolve(c Conversation, seq uint64, e ledger.Event) (Conversation, error) {
 		c.Subject, c.ID = e.Subject, p.ID
 	case TypeSignalled:
 		c.Signals++
+	case TypeCallDecided:
+		var p Decided
+		err = json.Unmarshal(e.Payload, &p)
+		c.Calls++
+		if p.Allowed {
+			c.Running++
+		}
+	case TypeCallEnded:
+		c.Running--
 	case TypeEnded:
 		var p Answered
 		err = json.Unmarshal(e.Payload, &p)

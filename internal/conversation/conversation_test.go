@@ -73,6 +73,21 @@ func signal(change func(*conversation.Signal)) conversation.Signal {
 	return s
 }
 
+// decided is the first call, allowed by a person, changed.
+func decided(change func(*conversation.DecideCall)) conversation.DecideCall {
+	d := conversation.DecideCall{Actor: work.OperatorActor, Decided: conversation.Decided{
+		Call: 1, Turn: 1, Tool: "write_note", Server: "notes", Arguments: `{"text":"x"}`, Allowed: true, By: conversation.ByPerson,
+	}}
+	if change != nil {
+		change(&d)
+	}
+	return d
+}
+
+func ended(call int, outcome conversation.CallOutcome) conversation.EndCall {
+	return conversation.EndCall{CallResult: conversation.CallResult{Call: call, Outcome: outcome, Bytes: 3}}
+}
+
 func answer(change func(*conversation.Answer)) conversation.Answer {
 	a := conversation.Answer{Answered: conversation.Answered{Outcome: conversation.OutcomeAnswered, Turns: 2, Signals: 1, TokensIn: 100, TokensOut: 20}}
 	if change != nil {
@@ -94,14 +109,42 @@ func TestConversation(t *testing.T) {
 	for _, outcome := range []conversation.Outcome{
 		conversation.OutcomeAnswered, conversation.OutcomePartial, conversation.OutcomeStuck, conversation.OutcomeFailed, conversation.OutcomeCancelled,
 	} {
-		ended := do(t, c, answer(func(a *conversation.Answer) { a.Outcome = outcome }))
-		if !ended.Ended() || ended.Outcome != outcome || ended.Signals != 2 {
-			t.Errorf("ended: %+v", ended)
+		over := do(t, c, answer(func(a *conversation.Answer) { a.Outcome = outcome }))
+		if !over.Ended() || over.Outcome != outcome || over.Signals != 2 {
+			t.Errorf("ended: %+v", over)
 		}
-		for _, late := range []conversation.Command{signal(nil), answer(nil)} {
-			if e, err := conversation.Decide(ended, late); !errors.Is(err, conversation.ErrEnded) || e.Type != "" {
+		for _, late := range []conversation.Command{signal(nil), decided(nil), ended(1, conversation.CallDone), answer(nil)} {
+			if e, err := conversation.Decide(over, late); !errors.Is(err, conversation.ErrEnded) || e.Type != "" {
 				t.Errorf("%s, then %T: %+v, %v", outcome, late, e, err)
 			}
+		}
+	}
+}
+
+// Calls are decided in their order; those that were allowed end, each once.
+func TestCalls(t *testing.T) {
+	c := do(t, conversation.Conversation{}, ask("why?"))
+	c = do(t, c, decided(nil))
+	c = do(t, c, decided(func(d *conversation.DecideCall) { d.Call, d.Allowed, d.By = 2, false, conversation.ByNobody }))
+	c = do(t, c, decided(func(d *conversation.DecideCall) { d.Call, d.By = 3, conversation.ByEarlier }))
+	c = do(t, c, decided(func(d *conversation.DecideCall) { d.Call, d.Allowed, d.By = 4, false, conversation.ByPerson }))
+	c = do(t, c, decided(func(d *conversation.DecideCall) { d.Call, d.By = 5, conversation.ByList }))
+	if c.Calls != 5 || c.Running != 3 {
+		t.Fatalf("decided: %+v", c)
+	}
+	c = do(t, c, ended(5, conversation.CallUnknown))
+	c = do(t, c, ended(1, conversation.CallDone))
+	c = do(t, c, ended(3, conversation.CallFailed))
+	if c.Running != 0 {
+		t.Fatalf("ended: %+v", c)
+	}
+	if e, err := conversation.Decide(c, ended(5, conversation.CallDone)); !errors.Is(err, conversation.ErrBadCall) {
+		t.Errorf("%+v, %v", e, err)
+	}
+	for by, actor := range map[conversation.DecidedBy]string{conversation.ByPerson: work.OperatorActor, conversation.ByNobody: conversation.OracleActor} {
+		e, err := conversation.Decide(c, decided(func(d *conversation.DecideCall) { d.Call, d.Allowed, d.By = 6, false, by }))
+		if err != nil || e.Actor != actor {
+			t.Errorf("refused by %s: %+v, %v", by, e, err)
 		}
 	}
 }
@@ -109,6 +152,7 @@ func TestConversation(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	var none conversation.Conversation
 	open := do(t, none, ask("why?"))
+	allowed := do(t, open, decided(nil))
 	named := func(change func(*conversation.Ask)) conversation.Ask {
 		a := ask("why?")
 		change(&a)
@@ -142,6 +186,21 @@ func TestRefusals(t *testing.T) {
 		{"a fraction", open, signal(func(s *conversation.Signal) { s.Fields[0].Value = 0.5 }), conversation.ErrBadField},
 		{"no outcome", open, answer(func(a *conversation.Answer) { a.Outcome = "" }), conversation.ErrBadOutcome},
 		{"unknown outcome", open, answer(func(a *conversation.Answer) { a.Outcome = "won" }), conversation.ErrBadOutcome},
+		{"a call of nothing", none, decided(nil), conversation.ErrNoConversation},
+		{"a call out of order", open, decided(func(d *conversation.DecideCall) { d.Call = 2 }), conversation.ErrBadCall},
+		{"a call again", allowed, decided(nil), conversation.ErrBadCall},
+		{"a call in no turn", open, decided(func(d *conversation.DecideCall) { d.Turn = 0 }), conversation.ErrBadTurn},
+		{"a call of no tool", open, decided(func(d *conversation.DecideCall) { d.Tool = "" }), conversation.ErrBadCall},
+		{"a call of a long tool", open, decided(func(d *conversation.DecideCall) { d.Tool = strings.Repeat("a", 257) }), work.ErrTooLong},
+		{"a call of a long server", open, decided(func(d *conversation.DecideCall) { d.Server = strings.Repeat("a", 257) }), work.ErrTooLong},
+		{"allowed by nobody", open, decided(func(d *conversation.DecideCall) { d.By = conversation.ByNobody }), conversation.ErrBadDecision},
+		{"allowed by the model", open, decided(func(d *conversation.DecideCall) { d.By = "model" }), conversation.ErrBadDecision},
+		{"an end of a call of nothing", none, ended(1, conversation.CallDone), conversation.ErrNoConversation},
+		{"an end of no call", open, ended(1, conversation.CallDone), conversation.ErrBadCall},
+		{"an end of the call 0", allowed, ended(0, conversation.CallDone), conversation.ErrBadCall},
+		{"an end of the next call", allowed, ended(2, conversation.CallDone), conversation.ErrBadCall},
+		{"a call that ends well", allowed, ended(1, "well"), conversation.ErrBadCallOutcome},
+		{"a result of less than nothing", allowed, conversation.EndCall{CallResult: conversation.CallResult{Call: 1, Outcome: conversation.CallDone, Bytes: -1}}, conversation.ErrBadCount},
 		{"turns", open, answer(func(a *conversation.Answer) { a.Turns = -1 }), conversation.ErrBadCount},
 		{"signals", open, answer(func(a *conversation.Answer) { a.Signals = -1 }), conversation.ErrBadCount},
 		{"tokens in", open, answer(func(a *conversation.Answer) { a.TokensIn = -1 }), conversation.ErrBadCount},
@@ -158,7 +217,7 @@ func TestRefusals(t *testing.T) {
 // What the ledger has is folded only in its order, and only if it can be read.
 func TestFoldRefuses(t *testing.T) {
 	c := do(t, conversation.Conversation{}, ask("why?"))
-	decided, err := conversation.Decide(c, signal(nil))
+	next, err := conversation.Decide(c, signal(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,10 +227,11 @@ func TestFoldRefuses(t *testing.T) {
 			e.Type, e.Payload = conversation.TypeEnded, 1
 		},
 		"a beginning that can't be read":    func(e *work.Event, _ *conversation.Conversation) { e.Type, e.Payload = conversation.TypeStarted, 1 },
+		"a decision that can't be read":     func(e *work.Event, _ *conversation.Conversation) { e.Type, e.Payload = conversation.TypeCallDecided, 1 },
 		"an event that follows another":     func(_ *work.Event, c *conversation.Conversation) { c.Tip.Sum[0] ^= 1 },
 		"an event that is not next to come": func(_ *work.Event, c *conversation.Conversation) { c.Tip.ItemSeq++ },
 	} {
-		e, before := decided, c
+		e, before := next, c
 		change(&e, &before)
 		event, stored := record(t, before, e)
 		if after, err := conversation.Fold(c, 2, event, stored); err == nil || after != c {
@@ -192,6 +252,13 @@ func TestWords(t *testing.T) {
 		{conversation.TypeSignalled, conversation.Signalled{Type: agentsig.KindStuck, Confidence: 0.25, Fields: []work.Field{{Name: "blocker", Value: "no files"}}}, "Q-00001: signalled stuck (0.25): no files"},
 		{conversation.TypeSignalled, conversation.Signalled{Type: agentsig.KindContextSufficient, Confidence: 1}, "Q-00001: signalled context_sufficient (1)"},
 		{conversation.TypeSignalled, conversation.Signalled{Type: agentsig.KindNeedCapability, Confidence: 0.5, Fields: []work.Field{{Name: "capability", Value: "the web"}, {Name: "reason", Value: "old"}}}, "Q-00001: signalled need_capability (0.5): the web"},
+		{conversation.TypeCallDecided, decided(nil).Decided, "Q-00001: call 1, write_note of notes, was allowed by a person"},
+		{conversation.TypeCallDecided, conversation.Decided{Call: 2, Tool: "rm\u202e", By: conversation.ByNobody, Reason: "there is no terminal"}, `Q-00001: call 2, rm\u202e, was refused since nobody could be asked: there is no terminal`},
+		{conversation.TypeCallDecided, conversation.Decided{Call: 3, Tool: "a", Allowed: true, By: conversation.ByEarlier}, "Q-00001: call 3, a, was allowed by a person earlier"},
+		{conversation.TypeCallDecided, conversation.Decided{Call: 4, Tool: "a", Allowed: true, By: conversation.ByList}, "Q-00001: call 4, a, was allowed by the list of allowed tools"},
+		{conversation.TypeCallEnded, ended(1, conversation.CallDone).CallResult, "Q-00001: call 1 was carried out"},
+		{conversation.TypeCallEnded, ended(1, conversation.CallFailed).CallResult, "Q-00001: call 1 failed"},
+		{conversation.TypeCallEnded, ended(1, conversation.CallUnknown).CallResult, "Q-00001: call 1 was not answered, and may have been carried out"},
 		{conversation.TypeEnded, answer(nil).Answered, "Q-00001: answered after 2 turns"},
 		{conversation.TypeEnded, conversation.Answered{Outcome: conversation.OutcomePartial, Turns: 1, Missing: "the rest"}, "Q-00001: answered in part after 1 turn: the rest"},
 		{conversation.TypeEnded, conversation.Answered{Outcome: conversation.OutcomeCancelled}, "Q-00001: cancelled after 0 turns"},

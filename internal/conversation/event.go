@@ -15,13 +15,17 @@ import (
 
 // The types of events on a conversation.
 const (
-	TypeStarted   = "ConversationStarted"
-	TypeSignalled = "ConversationSignalled"
-	TypeEnded     = "ConversationEnded" // or given up, as its outcome says
+	TypeStarted     = "ConversationStarted"
+	TypeSignalled   = "ConversationSignalled"
+	TypeCallDecided = "ConversationCallDecided" // a call that changes something, before it is made
+	TypeCallEnded   = "ConversationCallEnded"   // one that was allowed
+	TypeEnded       = "ConversationEnded"       // or given up, as its outcome says
 )
 
 // Types lists every type of event on a conversation.
-func Types() []string { return []string{TypeStarted, TypeSignalled, TypeEnded} }
+func Types() []string {
+	return []string{TypeStarted, TypeSignalled, TypeCallDecided, TypeCallEnded, TypeEnded}
+}
 
 // Outcome is how a conversation ended.
 type Outcome string
@@ -55,6 +59,47 @@ type Signalled struct {
 	RawXML     string        `json:"raw_xml,omitempty"`
 	Stored     *ledger.Blob  `json:"stored,omitempty"` // the XML, if it is too long for an event
 	At         time.Time     `json:"at"`
+}
+
+// DecidedBy is whose word allowed or refused a call.
+type DecidedBy string
+
+// Whose word it can be.
+const (
+	ByPerson  DecidedBy = "person"  // who was asked
+	ByEarlier DecidedBy = "earlier" // a person, who has allowed the tool for the whole question
+	ByList    DecidedBy = "list"    // the tools that were allowed before the question
+	ByNobody  DecidedBy = "nobody"  // there was none to ask, so it was refused
+)
+
+// Decided is the payload of TypeCallDecided.
+type Decided struct {
+	Call      int          `json:"call"` // its number in the conversation, from 1
+	Turn      int          `json:"turn"`
+	Tool      string       `json:"tool"`
+	Server    string       `json:"server,omitempty"`
+	Arguments string       `json:"arguments"`        // JSON; empty if it is stored
+	Stored    *ledger.Blob `json:"stored,omitempty"` // the arguments, if they are too long for an event
+	Allowed   bool         `json:"allowed"`
+	By        DecidedBy    `json:"by"`
+	Reason    string       `json:"reason,omitempty"` // of a refusal
+}
+
+// CallOutcome is what came of a call that was allowed.
+type CallOutcome string
+
+// The outcomes of a call.
+const (
+	CallDone    CallOutcome = "done"
+	CallFailed  CallOutcome = "failed"
+	CallUnknown CallOutcome = "unknown" // it was not answered, and may have been carried out
+)
+
+// CallResult is the payload of TypeCallEnded.
+type CallResult struct {
+	Call    int         `json:"call"` // the number that it was allowed by
+	Outcome CallOutcome `json:"outcome"`
+	Bytes   int         `json:"bytes"` // of its result
 }
 
 // Answered is the payload of TypeEnded.
@@ -94,6 +139,14 @@ func sentence(e ledger.Event) (string, error) {
 		var p Signalled
 		err := json.Unmarshal(e.Payload, &p)
 		return because(fmt.Sprintf("signalled %s (%.2g)", p.Type, p.Confidence), p.reason()), err
+	case TypeCallDecided:
+		var p Decided
+		err := json.Unmarshal(e.Payload, &p)
+		return because(p.words(), p.Reason), err
+	case TypeCallEnded:
+		var p CallResult
+		err := json.Unmarshal(e.Payload, &p)
+		return fmt.Sprintf("call %d %s", p.Call, cmp.Or(callEnds[p.Outcome], string(p.Outcome))), err
 	case TypeEnded:
 		var p Answered
 		err := json.Unmarshal(e.Payload, &p)
@@ -108,6 +161,23 @@ func sentence(e ledger.Event) (string, error) {
 
 // ends are the outcomes that say too little by themselves.
 var ends = map[Outcome]Outcome{OutcomePartial: "answered in part", OutcomeFailed: "failed without an answer"}
+
+// callEnds are the outcomes of calls in words.
+var callEnds = map[CallOutcome]string{CallDone: "was carried out", CallUnknown: "was not answered, and may have been carried out"}
+
+// words says what was decided, and by whom.
+func (d Decided) words() string {
+	verdict := "refused"
+	if d.Allowed {
+		verdict = "allowed"
+	}
+	tool := d.Tool
+	if d.Server != "" {
+		tool += " of " + d.Server
+	}
+	by := map[DecidedBy]string{ByPerson: "by a person", ByEarlier: "by a person earlier", ByList: "by the list of allowed tools", ByNobody: "since nobody could be asked"}[d.By]
+	return fmt.Sprintf("call %d, %s, was %s %s", d.Call, tool, verdict, cmp.Or(by, string(d.By)))
+}
 
 // reason is the field that says most about the signal.
 func (s Signalled) reason() string {

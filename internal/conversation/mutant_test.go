@@ -9,7 +9,7 @@ import (
 // Each rule of a conversation, dropped, is noticed.
 func TestMutants(t *testing.T) {
 	const file = "conversation.go"
-	mutant.All(t, mutant.By("TestConversation|TestRefusals|TestFoldRefuses", []mutant.Mutant{
+	mutant.All(t, mutant.By("TestConversation|TestCalls|TestRefusals|TestFoldRefuses", []mutant.Mutant{
 		{Name: "a conversation is begun twice", File: file, Old: "case isAsk && c.Exists():", New: "case false:"},
 		{Name: "what was not begun goes on", File: file, Old: "case !isAsk && !c.Exists():", New: "case false:"},
 		{Name: "what has ended goes on", File: file, Old: "case c.Ended():", New: "case false:"},
@@ -19,5 +19,11 @@ func TestMutants(t *testing.T) {
 		{Name: "a confidence that is no number counts", File: file, Old: "!(c.Confidence >= 0 && c.Confidence <= 1)", New: "c.Confidence < 0 || c.Confidence > 1"},
 		{Name: "an agent's signals are a model's", File: file, Old: " || entry.Dialect != agentsig.DialectXML", New: " || entry.Dialect == \"\""},
 		{Name: "the chain is not followed", File: file, Old: "tip, err := c.Tip.Next(e, stored)", New: "tip, err := c.Tip, error(nil)"},
+		{Name: "a call is decided twice", File: file, Old: "case c.Call != now.Calls+1:", New: "case c.Call < now.Calls:"},
+		{Name: "nobody allows a call", File: file, Old: "if c.Allowed {\n\t\t\treturn work.Event{}, ErrBadDecision", New: "if false {\n\t\t\treturn work.Event{}, ErrBadDecision"},
+		{Name: "anybody allows a call", File: file, Old: "return work.Event{}, fmt.Errorf(\"%w, not by %.40q\", ErrBadDecision, c.By)", New: ""},
+		{Name: "a call ends that nobody allowed", File: file, Old: " || now.Running == 0:", New: ":"},
+		{Name: "what was refused is under way", File: file, Old: "if p.Allowed {", New: "if true {"},
+		{Name: "nobody's refusal is the operator's", File: file, Old: "actor = OracleActor", New: "actor = c.Actor"},
 	}))
 }

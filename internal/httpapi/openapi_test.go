@@ -168,7 +168,7 @@ func TestOpenAPISchemas(t *testing.T) {
 	d := describe(t)
 	requests := []any{
 		api.AddWork{}, api.Claim{}, api.Report{}, api.Override{}, api.StartRun{}, api.Answer{}, api.Message{},
-		api.Ask{}, api.Signalled{}, api.Answered{}, api.NewToken{}, api.NewPage{},
+		api.Ask{}, api.Signalled{}, api.CallDecided{}, api.CallEnded{}, api.Answered{}, api.NewToken{}, api.NewPage{},
 	}
 	sessions := []any{api.SessionReport{}, api.SaidSignal{}}
 	answers := []any{
@@ -294,6 +294,8 @@ func TestOpenAPIEnums(t *testing.T) {
 		"Phase": texts(agentsig.Phases()), "Role": texts(agentsig.Roles()), "ExitReason": texts(agentsig.ExitReasons()),
 		"EventType": work.Types(), "RunEventType": delivery.Types(), "ConversationEventType": conversation.Types(), "TokenEventType": access.Types(), "Scope": texts(access.Scopes()),
 		"ConversationOutcome": constants(t, "../conversation/event.go", "Outcome"), "Reflection": reflections(),
+		"DecidedBy":   constants(t, "../conversation/event.go", "DecidedBy"),
+		"CallOutcome": constants(t, "../conversation/event.go", "CallOutcome"),
 		"RunState":    constants(t, "../api/run.go", "RunState"),
 		"ReportKind":  constants(t, "../api/session.go", "Report"),
 		"Ending":      constants(t, "../api/session.go", "How"),

@@ -117,6 +117,12 @@ func (s *Server) routes() []route {
 		{"POST /v1/conversations/{id}/signals", access.ToOperate, api.MaxConversation, post(func(r *http.Request, p access.Principal, q api.Signalled, key string) (api.Recorded, error) {
 			return b.Signalled(r.PathValue("id"), q, key)
 		})},
+		{"POST /v1/conversations/{id}/calls", access.ToOperate, api.MaxConversation, post(func(r *http.Request, p access.Principal, q api.CallDecided, key string) (api.Recorded, error) {
+			return b.CallDecided(p.Actor(), r.PathValue("id"), q, key)
+		})},
+		{"POST /v1/conversations/{id}/results", access.ToOperate, 0, post(func(r *http.Request, p access.Principal, q api.CallEnded, key string) (api.Recorded, error) {
+			return b.CallEnded(r.PathValue("id"), q, key)
+		})},
 		{"POST /v1/conversations/{id}/end", access.ToOperate, 0, post(func(r *http.Request, p access.Principal, q api.Answered, key string) (api.Recorded, error) {
 			return b.Answered(r.PathValue("id"), q, key)
 		})},

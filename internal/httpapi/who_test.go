@@ -36,6 +36,8 @@ var whoMay = map[string]string{
 	"GET /v1/sessions/{session}/commands":  "os",
 	"POST /v1/conversations":               "o",
 	"POST /v1/conversations/{id}/signals":  "o",
+	"POST /v1/conversations/{id}/calls":    "o",
+	"POST /v1/conversations/{id}/results":  "o",
 	"POST /v1/conversations/{id}/end":      "o",
 	"GET /v1/events":                       "rao",
 	"GET /v1/runs":                         "rao",

@@ -68,7 +68,8 @@ type Answer struct {
 
 // An Event is told to subscribers. Its name is one of agent.signal.<type>,
 // budget.warning, budget.exceeded, agent.loop.detected, fallback.triggered,
-// tool.call.started, tool.call.succeeded and tool.call.failed.
+// tool.approval.asked, tool.approval.allowed, tool.approval.refused, tool.call.started,
+// tool.call.succeeded and tool.call.failed.
 type Event struct {
 	Name   string         `json:"event"`
 	Time   time.Time      `json:"time"`

@@ -16,7 +16,7 @@ import (
 type waitingTools struct{ running chan struct{} }
 
 func (w waitingTools) Tools() []toolbox.Tool {
-	return []toolbox.Tool{{Name: "wait", Schema: json.RawMessage(`{"type":"object"}`)}}
+	return []toolbox.Tool{{Name: "wait", Schema: json.RawMessage(`{"type":"object"}`), ReadOnly: true}}
 }
 
 func (w waitingTools) Call(ctx context.Context, _ string, _ json.RawMessage) toolbox.Result {

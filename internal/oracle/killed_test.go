@@ -95,6 +95,7 @@ func TestAskMortal(t *testing.T) {
 	defer http.DefaultClient.CloseIdleConnections()
 	s := settingsAt(t, os.Getenv("SIGNALBOX_TEST_MODEL"), model.OpenAI)
 	s.Tools = distant(os.Getenv("SIGNALBOX_TEST_TOOLS"))
+	s.Approve = AllowListed([]string{"look", "order"}, nil)
 	s.Record, s.AskedWith = &mortal{file, lines}, map[string]any{"model": "scripted"}
 	o, err := New(s)
 	if err != nil {
@@ -288,6 +289,7 @@ func TestToolsGivenUp(t *testing.T) {
 	defer server.Close()
 	s := settingsAt(t, server.URL, model.OpenAI)
 	s.Tools = patient{}
+	s.Approve = AllowListed([]string{"look", "order"}, nil)
 	s.Tree = giveUp(s.Tree)
 	o, err := New(s)
 	if err != nil {

@@ -36,6 +36,7 @@ func (q *query) functions() map[string]bt.Leaf {
 		"oracle.build_llm_request": bt.Func(q.buildRequest, "max_turns", "max_tokens").Using(nil, []string{keyTurn, keyLastTurn, keyMissing}).Checked(numbers("max_turns", "max_tokens")),
 		"oracle.is_last_turn":      bt.Func(isLastTurn).Using([]string{keyLastTurn}, nil),
 		"oracle.has_tool_calls":    bt.Func(q.hasToolCalls),
+		"oracle.await_approval":    q.awaitApproval(),
 		"oracle.run_tools":         q.runTools().Using(nil, []string{keyToolResults}),
 		"oracle.first_time":        bt.Func(q.firstTime, "what"),
 		"oracle.tell":              bt.Func(q.tell, "text"),

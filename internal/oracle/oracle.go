@@ -22,9 +22,12 @@ const MaxQuestion = 64 << 10
 
 // Settings are what an oracle works with.
 type Settings struct {
-	Client  model.Client
-	Model   string
-	Tools   Tools // nil for none
+	Client model.Client
+	Model  string
+	Tools  Tools // nil for none
+	// Approve, if there is one, is asked before a tool is called that changes something. Without
+	// it no such call is made.
+	Approve Approve
 	Tree    bt.Tree
 	Prompts Prompts
 	// Ledger, if there is one, keeps what was asked, signalled and answered.
@@ -93,6 +96,11 @@ type query struct {
 	trouble  error           // the model's last
 	fault    bt.Entry        // what failed in the last tick, if it says why
 
+	rulings   []ruling   // on this turn's calls; nil if they are not decided yet
+	asking    sync.Mutex // held while a call is decided
+	decisions int        // how many there were
+	always    map[string]bool
+
 	mu       sync.Mutex
 	sink     func(Chunk)
 	streamed bool // content was shown
@@ -128,7 +136,7 @@ func CheckQuestion(text string) error {
 // begin makes a question ready to be answered.
 func (o *Oracle) begin(text string, sink func(Chunk)) (*query, error) {
 	q := &query{
-		Settings: o.settings, budget: budget{defaultTurns, defaultTokens}, question: text, class: question.Classify(text).Class, sink: sink, done: map[string]bool{},
+		Settings: o.settings, budget: budget{defaultTurns, defaultTokens}, question: text, class: question.Classify(text).Class, sink: sink, done: map[string]bool{}, always: map[string]bool{},
 		messages: []model.Message{{Role: model.User, Text: text}},
 	}
 	q.turns.Told = q.toldTurn
@@ -289,11 +297,14 @@ func (q *query) begin() {
 }
 
 // event tells subscribers.
-func (q *query) event(name string, fields map[string]any) {
+func (q *query) event(name string, fields map[string]any) { q.eventIn(q.turn, name, fields) }
+
+// eventIn tells subscribers of something in a turn, also from beside the tree.
+func (q *query) eventIn(turn int, name string, fields map[string]any) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.Subscribe != nil {
-		q.Subscribe(Event{Name: name, Time: q.Clock().UTC(), Turn: q.turn, Fields: fields})
+		q.Subscribe(Event{Name: name, Time: q.Clock().UTC(), Turn: turn, Fields: fields})
 	}
 }
 

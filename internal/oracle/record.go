@@ -20,11 +20,28 @@ type Signalled struct {
 	Signal agentsig.Reflection
 }
 
+// CallDecided is a decision about a call that changes something, as the ledger gets it before the
+// call is made.
+type CallDecided struct {
+	Call, Turn              int // Call counts the decisions of a question, from 1
+	Tool, Server, Arguments string
+	Decision
+}
+
+// CallEnded is what came of a call that was allowed, as the ledger gets it.
+type CallEnded struct {
+	Call            int
+	Failed, Unknown bool // Unknown: it may have been carried out
+	Bytes           int  // of its result
+}
+
 // A Ledger keeps what happened to a question. Its methods are called one at a time, in
 // order.
 type Ledger interface {
 	Asked(context.Context, Asked) error
 	Signalled(context.Context, Signalled) error
+	CallDecided(context.Context, CallDecided) error
+	CallEnded(context.Context, CallEnded) error
 	Answered(context.Context, Answer) error
 }
 
@@ -51,6 +68,8 @@ func record(ctx context.Context, ledger Ledger) *recording {
 		for entry := range r.queue {
 			if r.err == nil {
 				r.err = r.write(ctx, entry)
+			} else if e, ok := entry.(awaitedEntry); ok {
+				e.written <- r.err
 			}
 		}
 	})
@@ -61,17 +80,42 @@ func (r *recording) write(ctx context.Context, entry any) error {
 	ctx, cancel := context.WithTimeout(ctx, recordPatience)
 	defer cancel()
 	switch e := entry.(type) {
+	case awaitedEntry:
+		err := r.write(ctx, e.entry)
+		e.written <- err
+		return err
 	case Asked:
 		return r.ledger.Asked(ctx, e)
 	case Signalled:
 		return r.ledger.Signalled(ctx, e)
+	case CallDecided:
+		return r.ledger.CallDecided(ctx, e)
+	case CallEnded:
+		return r.ledger.CallEnded(ctx, e)
 	case Answer:
 		return r.ledger.Answered(ctx, e)
 	}
 	return fmt.Errorf("the ledger has no place for a %T", entry)
 }
 
-// record has something written: Asked, Signalled or an Answer.
+// awaitedEntry is something that is waited for until it is written.
+type awaitedEntry struct {
+	entry   any
+	written chan error // has room for one
+}
+
+// recordNow has something written, and returns when it is. Without a ledger there is nothing to
+// wait for.
+func (q *query) recordNow(entry any) error {
+	if q.ledger.ledger == nil {
+		return nil
+	}
+	written := make(chan error, 1)
+	q.record(awaitedEntry{entry, written})
+	return <-written
+}
+
+// record has something written, in the order of the calls: what a Ledger keeps.
 func (q *query) record(entry any) {
 	if q.ledger.ledger != nil {
 		q.ledger.queue <- entry

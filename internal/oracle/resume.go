@@ -112,9 +112,9 @@ func (q *query) repeatable(name string) bool {
 
 // callAll runs calls. If they were under way when the program was stopped, those that may
 // have changed something are not made again.
-func (q *query) callAll(ctx context.Context, calls []model.Call, lost bool, alive func()) []toolbox.Result {
+func (q *query) callAll(ctx context.Context, turn int, calls []model.Call, rulings []ruling, lost bool, alive func()) []toolbox.Result {
 	if !lost {
-		return q.call(ctx, calls, alive)
+		return q.call(ctx, turn, calls, rulings, alive)
 	}
 	results := make([]toolbox.Result, len(calls))
 	var again []model.Call
@@ -125,7 +125,7 @@ func (q *query) callAll(ctx context.Context, calls []model.Call, lost bool, aliv
 			results[i] = toolbox.Result{Text: fmt.Sprintf(tellLost, call.Name), Failed: true}
 		}
 	}
-	had := q.call(ctx, again, alive)
+	had := q.call(ctx, turn, again, nil, alive)
 	for i, call := range calls {
 		if q.repeatable(call.Name) {
 			results[i], had = had[0], had[1:]

@@ -128,7 +128,7 @@ type tools map[string]func(arguments string) (string, error)
 func (ts tools) Tools() []toolbox.Tool {
 	var all []toolbox.Tool
 	for _, name := range slices.Sorted(maps.Keys(ts)) {
-		all = append(all, toolbox.Tool{Name: name, Description: name, Schema: json.RawMessage(`{"type":"object"}`)})
+		all = append(all, toolbox.Tool{Name: name, Description: name, Schema: json.RawMessage(`{"type":"object"}`), ReadOnly: true})
 	}
 	return all
 }
@@ -176,6 +176,14 @@ func (l *ledger) Asked(ctx context.Context, a Asked) error {
 
 func (l *ledger) Signalled(ctx context.Context, s Signalled) error {
 	return l.write(ctx, "signalled: %d %s", s.Turn, s.Signal.Type)
+}
+
+func (l *ledger) CallDecided(ctx context.Context, d CallDecided) error {
+	return l.write(ctx, "decided: %d %s allowed=%t by %s", d.Call, d.Tool, d.Allowed, d.By)
+}
+
+func (l *ledger) CallEnded(ctx context.Context, e CallEnded) error {
+	return l.write(ctx, "ended: %d failed=%t unknown=%t", e.Call, e.Failed, e.Unknown)
 }
 
 func (l *ledger) Answered(ctx context.Context, a Answer) error {

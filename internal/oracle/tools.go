@@ -37,8 +37,10 @@ func (q *query) runTools() bt.Leaf {
 	leaf := bt.Async(func(c *bt.Context) bt.Work {
 		q.takeCalls()
 		calls, lost, alive := q.under, c.Interrupted(), c.Alive()
+		rulings, turn := q.rulings, q.turn
+		q.rulings = nil
 		return func(ctx context.Context) func(*bt.Context) bt.Status {
-			results := q.callAll(ctx, calls, lost, alive)
+			results := q.callAll(ctx, turn, calls, rulings, lost, alive)
 			return func(c *bt.Context) bt.Status {
 				save(c, results)
 				q.keep(c, calls, results)
@@ -62,8 +64,12 @@ func (q *query) takeCalls() {
 	}
 }
 
-// call runs calls, some at the same time, and returns their results in order.
-func (q *query) call(ctx context.Context, calls []model.Call, alive func()) []toolbox.Result {
+// call runs calls, some at the same time, and returns their results in order. Those that were not
+// decided yet are decided first.
+func (q *query) call(ctx context.Context, turn int, calls []model.Call, rulings []ruling, alive func()) []toolbox.Result {
+	if rulings == nil {
+		rulings = q.decide(ctx, turn, calls, alive)
+	}
 	defer keepAlive(alive)()
 	results := make([]toolbox.Result, len(calls))
 	places := make(chan struct{}, toolsAtOnce)
@@ -72,7 +78,7 @@ func (q *query) call(ctx context.Context, calls []model.Call, alive func()) []to
 		places <- struct{}{}
 		running.Go(func() {
 			defer func() { <-places }()
-			results[i] = q.callOne(ctx, call)
+			results[i] = q.ended(rulings[i], call, q.callOne(ctx, call, rulings[i]))
 		})
 	}
 	running.Wait()
@@ -98,10 +104,10 @@ func keepAlive(alive func()) (stop func()) {
 }
 
 // callOne runs a call. One that can't be run has a result that says so.
-func (q *query) callOne(ctx context.Context, call model.Call) (result toolbox.Result) {
+func (q *query) callOne(ctx context.Context, call model.Call, v ruling) (result toolbox.Result) {
 	defer func() {
 		if p := recover(); p != nil {
-			result = toolbox.Result{Text: fmt.Sprintf("the tool broke down: %.200v", p), Failed: true}
+			result = toolbox.Result{Text: fmt.Sprintf("the tool broke down: %.200v", p), Failed: true, Unknown: true}
 		}
 	}()
 	failed := func(text string) toolbox.Result { return toolbox.Result{Text: text, Failed: true} }
@@ -109,6 +115,8 @@ func (q *query) callOne(ctx context.Context, call model.Call) (result toolbox.Re
 	switch {
 	case q.Tools == nil:
 		return failed("there are no tools")
+	case v.refused != "":
+		return toolbox.Result{Text: v.refused, Failed: true, Refused: v.call > 0} // by somebody, or for what it is
 	case unreadable:
 		return failed(fmt.Sprintf("the arguments are no JSON object, but %.200q: call it again with one", raw))
 	case ctx.Err() != nil:
@@ -229,10 +237,10 @@ func (q *query) callTool(call bt.ToolCall) (bt.Leaf, error) {
 			c.Note("the arguments: %v", err)
 			return nil
 		}
-		calls, lost, alive := []model.Call{{Name: call.Tool, Arguments: encoded}}, c.Interrupted(), c.Alive()
+		calls, turn, lost, alive := []model.Call{{Name: call.Tool, Arguments: encoded}}, q.turn, c.Interrupted(), c.Alive()
 		q.begun(calls[0])
 		return func(ctx context.Context) func(*bt.Context) bt.Status {
-			r := q.callAll(ctx, calls, lost, alive)[0]
+			r := q.callAll(ctx, turn, calls, nil, lost, alive)[0]
 			return func(c *bt.Context) bt.Status {
 				save(c, nodeCall{calls[0], r})
 				if r.Failed {

@@ -215,7 +215,7 @@ func (q *query) noReply(c *bt.Context, err error) bt.Status {
 func (q *query) heard(c *bt.Context, call bt.LLMCall, reply model.Reply, said *heardText) {
 	q.trouble = nil
 	q.clean, q.tried, q.can = strings.TrimSpace(said.clean.String()), q.tried || said.tried, q.can || said.can
-	q.reply = reply
+	q.reply, q.rulings = reply, nil
 	q.replies++
 	q.used.In += reply.Usage.In
 	q.used.Out += reply.Usage.Out

@@ -65,6 +65,7 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, s Settings) error {
 	settings.Client, settings.Subscribe = client, a.event
 	if settings.Tools != nil {
 		settings.Tools = &tools{to: settings.Tools, adviser: a, allow: request.Allow}
+		settings.Approve = byTools
 	}
 	o, err := oracle.New(settings)
 	if err != nil {

@@ -10,8 +10,13 @@ import (
 
 // Each rule of what a model may see, dropped, is noticed.
 func TestMutants(t *testing.T) {
+	const asked = "^TestArguments$|^TestReadOnly$|^TestUnknown$"
 	const all = "^TestHidden|^TestRootIsHidden$|^TestDeep$"
 	mutant.All(t, []mutant.Noticed{
+		{By: asked, Mutant: mutant.Mutant{Name: "a tool of which its server says nothing changes nothing", File: "server.go", Old: "return hints != nil && hints.ReadOnlyHint &&", New: "return hints == nil || hints.ReadOnlyHint &&"}},
+		{By: asked, Mutant: mutant.Mutant{Name: "a server's contradiction is believed", File: "server.go", Old: " && (hints.DestructiveHint == nil || !*hints.DestructiveHint)", New: ""}},
+		{By: asked, Mutant: mutant.Mutant{Name: "a name may be there twice", File: "arguments.go", Old: "if names[t] {", New: "if false {"}},
+		{By: asked, Mutant: mutant.Mutant{Name: "a call that was not answered has a known end", File: "server.go", Old: "r.Unknown = true", New: ""}},
 		{By: all, Mutant: mutant.Mutant{Name: "only names hide a directory", File: "code.go", Old: "case hide.have(info) || isBox(dir):", New: "case isBox(dir):"}},
 		{By: all, Mutant: mutant.Mutant{Name: "another box's directory is read", File: "code.go", Old: "case hide.have(info) || isBox(dir):", New: "case hide.have(info):"}},
 		{By: all, Mutant: mutant.Mutant{Name: "a second name of a hidden file is read", File: "code.go", Old: "case hide.have(info):", New: "case false:"}},

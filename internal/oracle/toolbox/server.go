@@ -364,7 +364,7 @@ func (s *server) call(ctx context.Context, tool string, arguments json.RawMessag
 		case err == nil:
 			return Result{Text: textOf(answer), Sources: []string{s.name}}
 		case ctx.Err() != nil:
-			return s.failure(ctx, tool, err)
+			return unknown(s.failure(ctx, tool, err))
 		case isAnswer:
 			return failed("%s", refused.Message)
 		}
@@ -373,11 +373,17 @@ func (s *server) call(ctx context.Context, tool string, arguments json.RawMessag
 		case errors.Is(err, mcp.ErrSessionMissing) && !again:
 			// The server has forgotten the session, so it has not looked at the call.
 		case !over && s.config.URL == "":
-			return failed("the MCP server %s answered what can't be understood: %s", quote(s.name), s.safe(err.Error()))
+			return unknown(failed("the MCP server %s answered what can't be understood: %s", quote(s.name), s.safe(err.Error())))
 		default:
-			return s.failure(ctx, tool, s.explain(ctx, c, err, "during the call, so it is not known whether the tool has done its work"))
+			return unknown(s.failure(ctx, tool, s.explain(ctx, c, err, "during the call, so it is not known whether the tool has done its work")))
 		}
 	}
+}
+
+// unknown marks the result of a call that was sent and not answered.
+func unknown(r Result) Result {
+	r.Unknown = true
+	return r
 }
 
 // failure says why a tool did not answer.

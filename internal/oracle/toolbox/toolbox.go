@@ -47,6 +47,7 @@ type Result struct {
 	Failed  bool
 	Refused bool     // it failed, since a person or a rule does not allow it: nothing was tried
 	Sources []string // the files, URLs or servers that the text came from; none of a failure
+	Unknown bool     // it failed, and may have done its work all the same
 }
 
 func failed(format string, args ...any) Result {
@@ -71,7 +72,7 @@ type Toolbox struct {
 	closed bool
 }
 
-// entry is a tool and what runs it. The arguments are a JSON object.
+// entry is a tool and what runs it. The arguments are as [Arguments] returns them.
 type entry struct {
 	Tool
 	call func(ctx context.Context, arguments json.RawMessage) Result
@@ -153,22 +154,24 @@ func (t *Toolbox) Call(ctx context.Context, name string, arguments json.RawMessa
 	if !ok {
 		return failed("%s", t.unknown(name))
 	}
-	if len(arguments) > maxArguments {
-		return failed("the arguments of %s have %d bytes of at most %d: call it with less", name, len(arguments), maxArguments)
-	}
-	object := strings.TrimSpace(string(arguments))
-	if object == "" || object == "null" {
-		object = "{}"
-	}
-	if object[0] != '{' || !json.Valid([]byte(object)) {
-		return failed("the arguments of %s are a JSON object, not %s", name, quote(object))
+	object, err := Arguments(name, arguments)
+	if err != nil {
+		return failed("%s", err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(t.life, func() { cancel(errClosed) })()
-	result := tool.call(ctx, json.RawMessage(object))
+	result := tool.call(ctx, object)
 	result.Text = bound(clean(result.Text))
 	return result
+}
+
+// Has returns an error if there is no tool with this name, which says what was perhaps meant.
+func (t *Toolbox) Has(name string) error {
+	if _, ok := t.tools[name]; !ok {
+		return errors.New(t.unknown(name))
+	}
+	return nil
 }
 
 // unknown says that there is no such tool, and which ones were perhaps meant.

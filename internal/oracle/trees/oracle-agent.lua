@@ -81,6 +81,7 @@ BT.subtree("agent-turn", {
 
             BT.sequence("use-tools", {
                 condition("has-tool-calls", "oracle.has_tool_calls"),
+                action("await-approval", "oracle.await_approval"), -- by a person, if a call changes something
                 action("run-tools", "oracle.run_tools"),
             }),
 

@@ -38,6 +38,7 @@ BT.tree("react", {
                             BT.sequence("last-turn", { condition("is-last-turn", "oracle.is_last_turn"), finish("partial") }),
                             BT.sequence("use-tools", {
                                 condition("has-tool-calls", "oracle.has_tool_calls"),
+                                action("await-approval", "oracle.await_approval"), -- by a person, if a call changes something
                                 action("run-tools", "oracle.run_tools"),
                             }),
                             finish("answered"),
