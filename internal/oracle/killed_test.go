@@ -223,7 +223,7 @@ func TestAskKilled(t *testing.T) {
 	lines := strings.SplitAfter(contentOf(t, whole), "\n")
 	told := 0
 	for at := range len(lines) - 1 {
-		if !*kills && at%30 != 0 && !(strings.Contains(lines[at], "run-tools") && strings.Contains(lines[at], "RUNNING")) {
+		if !*kills && at%30 != 0 && (!strings.Contains(lines[at], "run-tools") || !strings.Contains(lines[at], "RUNNING")) {
 			continue
 		}
 		file := filepath.Join(t.TempDir(), "recording")

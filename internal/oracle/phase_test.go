@@ -174,7 +174,9 @@ func TestParsedBeforeDone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q.run(context.Background())
+		if _, err := q.run(context.Background()); err != nil {
+			t.Error(err)
+		}
 		want := []string{sEnough, "asked: " + longQuestion, "signalled: 1 context_sufficient", "answered: answered", "done"}
 		if diff := cmp.Diff(want, order); diff != "" {
 			t.Error(diff)
