@@ -96,10 +96,10 @@ type query struct {
 	trouble  error           // the model's last
 	fault    bt.Entry        // what failed in the last tick, if it says why
 
-	rulings   []ruling   // on this turn's calls; nil if they are not decided yet
-	asking    sync.Mutex // held while a call is decided
-	decisions int        // how many there were
-	always    map[string]bool
+	rulings   []ruling        // on this turn's calls; nil if they are not decided yet
+	asking    sync.Mutex      // held while a call is decided
+	decisions int             // how many there were
+	always    map[string]bool // the tools that a person has allowed for the whole question
 
 	mu       sync.Mutex
 	sink     func(Chunk)
