@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
@@ -86,12 +87,17 @@ only in part, 2 for wrong usage, 130 if interrupted.`,
 	f.StringVar(&q.baseURL, "base-url", "", "the `URL` of the model's server (default: the provider's own)")
 	f.StringVar(&q.provider, "provider", "", "whose form of request the server takes, a `NAME`: openai or anthropic (default: the one there is a key for, or openai)")
 	f.StringVar(&q.tools, "tools", "", "a JSON `FILE` that names MCP servers")
-	f.StringArrayVar(&q.allow, "allow", nil, "let the model call the `TOOL`, which changes something, without asking (again for each tool)")
 	f.StringVar(&q.tree, "tree", "", "a behaviour tree in a Lua `FILE`, in place of the built-in one (signalbox tree show); or react: tools until no tool is called")
 	f.StringVar(&q.prompts, "prompts", "", "a `DIRECTORY` with texts in place of the built-in prompts (base.md, code.md …)")
 	f.StringVar(&q.record, "record", "", "write the question's run to this new `FILE`, so that it can be gone on with (signalbox tree resume)")
-	f.BoolVar(&q.trace, "trace", false, "show the tree's run on standard error, tick by tick, with signals and events")
+	q.liveFlags(f)
 	return cmd
+}
+
+// liveFlags are those of a question that goes on as well as of one that begins.
+func (q *asking) liveFlags(f *pflag.FlagSet) {
+	f.StringArrayVar(&q.allow, "allow", nil, "let the model call the `TOOL`, which changes something, without asking (again for each tool)")
+	f.BoolVar(&q.trace, "trace", false, "show the tree's run on standard error, tick by tick, with signals and events")
 }
 
 // complete fills in what the flags leave out.

@@ -34,16 +34,16 @@ whether the recording comes to an end of its own.`,
 }
 
 func (a *app) treeResumeCommand() *cobra.Command {
-	var trace bool
+	var q asking
 	cmd := &cobra.Command{
 		Use:   "resume FILE",
 		Short: "Go on with a question whose process was stopped",
 		Long: `Resume goes on with a question from the recording that ask --record has written, wherever its
 process was stopped. What the model said and what tools returned comes from the recording; nothing
-of it is asked or called again. A tool that was being called may have done its work: one that is
-built in only reads, and is called again; of any other the model is told that the call may have been
-carried out. The question is asked with the settings that it was asked with, in the same directory;
-keys are read from the environment. The output is that of ask, from the beginning, and the exit
+of it is asked or called again. A tool that was being called may have done its work: one that only
+reads is called again; of any other the model is told that the call may have been carried out. The
+question is asked with the settings that it was asked with, in the same directory; keys are read
+from the environment, and --allow has to be given again. The output is that of ask, from the beginning, and the exit
 codes are those of ask. A question that had its answer has the same again.
 
 In the ledger the question that is gone on with is a conversation of its own.`,
@@ -58,14 +58,14 @@ In the ledger the question that is gone on with is a conversation of its own.`,
 			if err = errors.Join(err, file.Close()); err != nil {
 				return fmt.Errorf("%s: %w", safetext.Escape(args[0]), err)
 			}
-			q := asking{resume: args[0], trace: trace}
+			q.resume = args[0]
 			if err := q.from(with); err != nil {
 				return err
 			}
 			return a.ask(cmd.Context(), q, question)
 		},
 	}
-	cmd.Flags().BoolVar(&trace, "trace", false, "show the tree's run on standard error, tick by tick, with signals and events")
+	q.liveFlags(cmd.Flags())
 	return cmd
 }
 

@@ -35,6 +35,7 @@ type situation struct {
 	stuck       bool    // it says that the model can't go on
 	can         bool    // the model has said a valid signal in this question
 	tried       bool    // it has, or what was nearly one
+	garbled     bool    // this turn's reply has what was nearly one, and none
 	asked       bool    // it was asked for a signal that a reply lacked
 	hinted      bool    // a hint was given already
 }
@@ -69,6 +70,8 @@ func fallback(s situation) decision {
 	switch {
 	case s.toolResults >= 3 && 10*s.toolsFailed > 7*s.toolResults:
 		return decision{verdict: escalate, missing: fmt.Sprintf("%d of %d tool calls failed", s.toolsFailed, s.toolResults)}
+	case s.plain() && s.garbled && s.asked: // it may have said that there is more to come
+		return decision{verdict: takePart, missing: "what the model signals about its reply can't be read"}
 	case s.plain() && (!s.tried || s.asked):
 		return decision{verdict: takeAnswer}
 	case !longer(s.question, shortQuestion) && s.toolResults == 0 && s.content != "" && s.signal == "":

@@ -25,6 +25,7 @@ func TestFallback(t *testing.T) {
 		{"a plain reply, after tools", situation{question: long, content: "Hello!", reply: "Hello!", silent: 4, toolResults: 3}, takeAnswer},
 		{"a plain reply, nearly a signal", situation{question: long, content: "Hello!", reply: "Hello!", silent: 1, tried: true}, giveHint},
 		{"a plain reply of one that signals", situation{question: long, content: "Hello!", reply: "Hello!", silent: 1, tried: true, can: true}, justContinue},
+		{"a plain reply, nearly a signal once more", situation{question: long, content: "Hello!", reply: "Hello!", silent: 2, tried: true, garbled: true, asked: true}, takePart},
 		{"a plain reply, asked", situation{question: long, content: "Hello!", reply: "Hello!", silent: 2, tried: true, can: true, asked: true}, takeAnswer},
 		{"a plain reply of one that signals, short question", situation{question: short, content: "Hello!", reply: "Hello!", silent: 1, tried: true, can: true}, takeAnswer},
 		{"failing tools come before a plain reply", situation{question: long, content: "Well", reply: "Well", toolResults: 3, toolsFailed: 3}, escalate},

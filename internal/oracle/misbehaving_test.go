@@ -142,7 +142,7 @@ func TestModelThatDoesNotAnswer(t *testing.T) {
 			requests: 2, outcome: Stuck, missing: "the model is stuck: the index is gone",
 		}, {
 			name: "returns malformed signals", script: "asked: .\nsays: A <signal type=\"need_turn\"><reason></reason></signal> <signal type=done> <signal",
-			requests: 4, outcome: Partial, text: "A", missing: "did not say in 4 turns",
+			requests: 2, outcome: Partial, text: "A", missing: "what the model signals about its reply can't be read",
 		}, {
 			name: "returns nothing but malformed signals", script: "asked: .\nsays: <signal type=\"need_turn\"><reason>never closed",
 			requests: 4, outcome: Failed, missing: "the model said nothing in 4 turns",

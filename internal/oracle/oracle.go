@@ -84,6 +84,7 @@ type query struct {
 	taught   bool   // the prompt says what signals are
 	can      bool   // the model has said a valid signal
 	tried    bool   // it has, or what was nearly one
+	garbled  bool   // this turn's reply has what was nearly one, and none
 	asked    string // the reply that it was asked about, since it lacked a signal
 	clean    string // this turn's reply, without signals
 	said     string // the last reply that said something, without signals

@@ -107,7 +107,7 @@ const (
 
 // repeatable reports whether a tool changes nothing, so that it can be called again.
 func (q *query) repeatable(name string) bool {
-	return q.Tools == nil || slices.ContainsFunc(q.Tools.Tools(), func(t toolbox.Tool) bool { return t.Name == name && t.Server == "" })
+	return q.Tools == nil || slices.ContainsFunc(q.Tools.Tools(), func(t toolbox.Tool) bool { return t.Name == name && t.ReadOnly })
 }
 
 // callAll runs calls. If they were under way when the program was stopped, those that may

@@ -214,7 +214,8 @@ func (q *query) noReply(c *bt.Context, err error) bt.Status {
 // heard takes in a reply. The signal phase of the turn begins anew.
 func (q *query) heard(c *bt.Context, call bt.LLMCall, reply model.Reply, said *heardText) {
 	q.trouble = nil
-	q.clean, q.tried, q.can = strings.TrimSpace(said.clean.String()), q.tried || said.tried, q.can || said.can
+	q.clean = strings.TrimSpace(said.clean.String())
+	q.tried, q.can, q.garbled = q.tried || said.tried, q.can || said.can, said.tried && !said.can
 	q.reply, q.rulings = reply, nil
 	q.replies++
 	q.used.In += reply.Usage.In
@@ -267,7 +268,7 @@ func (q *query) loopDetected(c *bt.Context) bt.Status {
 func (q *query) chooseFallback(c *bt.Context) bt.Status {
 	s := situation{
 		question: q.question, content: q.all, reply: q.clean,
-		can: q.can, tried: q.tried, asked: q.asked != "" || q.done[hinted], hinted: q.done[hinted],
+		can: q.can, tried: q.tried, garbled: q.garbled, asked: q.asked != "" || q.done[hinted], hinted: q.done[hinted],
 	}
 	s.silent, _ = c.Get(signals.KeySilent).(int)
 	results, _ := c.Get(keyToolResults).([]any)
