@@ -31,7 +31,7 @@ type distant string
 
 func (d distant) Tools() []toolbox.Tool {
 	schema := json.RawMessage(`{"type":"object"}`)
-	return []toolbox.Tool{{Name: "look", Schema: schema}, {Name: "order", Schema: schema, Server: "shop"}}
+	return []toolbox.Tool{{Name: "look", Schema: schema, ReadOnly: true}, {Name: "order", Schema: schema, Server: "shop"}}
 }
 
 func (d distant) Call(ctx context.Context, name string, arguments json.RawMessage) toolbox.Result {
@@ -95,7 +95,7 @@ func TestAskMortal(t *testing.T) {
 	defer http.DefaultClient.CloseIdleConnections()
 	s := settingsAt(t, os.Getenv("SIGNALBOX_TEST_MODEL"), model.OpenAI)
 	s.Tools = distant(os.Getenv("SIGNALBOX_TEST_TOOLS"))
-	s.Approve = AllowListed([]string{"look", "order"}, nil)
+	s.Approve = AllowListed([]string{"order"}, nil)
 	s.Record, s.AskedWith = &mortal{file, lines}, map[string]any{"model": "scripted"}
 	o, err := New(s)
 	if err != nil {
@@ -289,7 +289,7 @@ func TestToolsGivenUp(t *testing.T) {
 	defer server.Close()
 	s := settingsAt(t, server.URL, model.OpenAI)
 	s.Tools = patient{}
-	s.Approve = AllowListed([]string{"look", "order"}, nil)
+	s.Approve = AllowListed([]string{"look"}, nil)
 	s.Tree = giveUp(s.Tree)
 	o, err := New(s)
 	if err != nil {

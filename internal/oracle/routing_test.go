@@ -273,7 +273,7 @@ func TestRoutingWithoutSignal(t *testing.T) {
 		}, {
 			name:   "what is no valid signal: a hint, and it does not help",
 			script: asksWhat + "says: A <signal type=\"done\"></signal>\n" + hints + "says: B B <signal type=\"done\"></signal>",
-			asks:   "question hint", events: falls + " " + falls, outcome: Answered, text: "B B",
+			asks:   "question hint", events: falls + " " + falls, outcome: Partial, text: "B B", missing: "can't be read",
 		}, {
 			name:   "much said beside tool calls, and nothing in the end: all of it",
 			script: asksWhat + "says: " + much + "\ncalls: search {\"q\": \"a\"}\nresult:\nsays: And " + much + "\ncalls: search {\"q\": \"b\"}\nresult:\nthinks: Hm.",
