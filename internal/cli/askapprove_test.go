@@ -116,11 +116,11 @@ func TestAskApproval(t *testing.T) {
 	if err := os.WriteFile("tools.json", []byte(tools), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	model := scripted(t, `
+	model := scripted(t, strings.ReplaceAll(`
 == cancel
 asked: ^cancel the run
 says: I cancel it.
-calls: cancel {"id": "R9‮"}
+calls: cancel {"id": "R9BIDI"}
 result: refused: the person does not allow this call of cancel, and says: R8
 says: I cancel the other.
 calls: cancel {"id": "R8"}
@@ -128,7 +128,7 @@ result: R8
 says:
   There is none.
   <signal type="context_sufficient"><sources_found>0</sources_found></signal>
-`)
+`, "BIDI", "\u202e"))
 	c, code := sit(t, "ask", "--base-url", model.URL()+"/v1", "--model", "m", "--tools", "tools.json", "cancel the run")
 	c.await("The model wants to call cancel of the MCP server box, which may change something:\n  id: \"R9\\u202e\"\n")
 	c.await("Allow cancel? [y]es, [N]o, [a]lways in this question: ")
