@@ -281,6 +281,9 @@ func (w *world) workHonestly(p *process) {
 		}
 		w.say(p, kind, "", "disk full")
 	case agentsig.RoleExpert:
+		if w.chance(40) {
+			w.consult(p)
+		}
 		w.say(p, agentsig.KindExpertAdvice, p.request, "Use an index.")
 	}
 }
@@ -336,6 +339,18 @@ func (w *world) nothing(p *process, m manner) {
 		}
 	}
 	p.send(t)
+}
+
+// consult has an expert ask a model, which calls a tool.
+func (w *world) consult(p *process) {
+	for _, step := range []delivery.Step{
+		{Signal: &delivery.ModelSignal{Turn: 1, Signal: agentsig.KindNeedTurn, Confidence: 0.8, Text: "reason: to look it up"}},
+		{Call: &delivery.ToolCall{Call: 1, Turn: 1, Tool: "search", Arguments: `{"q":"index"}`, Changes: w.chance(20)}},
+		{Result: &delivery.ToolResult{Call: 1, Tool: "search", Failed: w.chance(20), Bytes: 12}},
+	} {
+		p.reports++
+		p.send(delivery.Stepped{Session: p.id, Report: p.reports, Step: step})
+	}
 }
 
 // deny refuses an agent something.

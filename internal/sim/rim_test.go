@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -161,6 +162,17 @@ func (w *world) prepare(in delivery.Input) (message, error) {
 func (w *world) hand(m *message) (done bool, err error) {
 	if w.run.Finished != nil {
 		return true, nil // nobody is there to take it
+	}
+	if _, err := w.run.Decide(m.in, now()); errors.Is(err, delivery.ErrSessionOver) {
+		w.reached.add("world", "call refused")
+		err := w.conductor.HandIn(background, w.subject, m.in)
+		if settled := w.wait(); settled != nil {
+			return false, settled
+		}
+		if !errors.Is(err, delivery.ErrSessionOver) {
+			return false, breaks("a call of a session that is over: %v", err)
+		}
+		return true, nil // it is not made
 	}
 	if m.taken {
 		w.reached.add("world", "message doubled")
