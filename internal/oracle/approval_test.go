@@ -185,6 +185,26 @@ says:
 	}
 }
 
+// Leave for one call is leave for that call: the next one of the same tool is asked about.
+func TestAllowedOnce(t *testing.T) {
+	s, _, file := noted(t, model.OpenAI, `
+== note
+asked: ^note it
+calls: write_note {"text": "milk"}
+result: ^written
+calls: write_note {"text": "eggs"}
+result: refused: no
+says:
+  Noted.
+  `+enough+"\n")
+	person := &asked{answers: []Decision{{Allowed: true, By: ByPerson}, {By: ByPerson, Reason: "no"}}}
+	s.Approve = person.approve
+	answerTo(t, s, "note it")
+	if len(person.about) != 2 || content(t, file) != "milk\n" {
+		t.Errorf("asked about %q, notes %q", person.about, content(t, file))
+	}
+}
+
 // What can't be recorded is not done.
 func TestApprovalIsRecorded(t *testing.T) {
 	s, book, file := noted(t, model.OpenAI, `
