@@ -20,6 +20,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/conductor"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/internal/plan"
 	"github.com/signalbox-dev/signalbox/internal/redact"
 	"github.com/signalbox-dev/signalbox/internal/regular"
@@ -472,7 +473,7 @@ func ceiling(c config.Config) string {
 		parts = append(parts, fmt.Sprintf("%d tokens", c.Budget.Tokens))
 	}
 	if len(parts) == 0 {
-		return fmt.Sprintf("no budget is set; a developer has %s at most, and after %d failed reviews, audits or gates you are asked", length(c.Role(agentsig.RoleDeveloper).WallClock), c.Limits.Reviews)
+		return fmt.Sprintf("no budget is set; a developer has %s at most, and after %d failed reviews, audits or gates you are asked", evidence.Length(c.Role(agentsig.RoleDeveloper).WallClock), c.Limits.Reviews)
 	}
 	return strings.Join(parts, " or ") + "; then agents are ended, and you are asked"
 }

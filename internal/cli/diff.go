@@ -18,6 +18,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
@@ -288,8 +289,8 @@ type taskState struct {
 	failed string // the commit that a critic or auditor sent back last; empty if none did
 
 	handoff api.Handoff
-	gate    happened // what the gate said last, if it has
-	merge   bool     // what is looked at is its merge, before that is made
+	gate    evidence.Happened // what the gate said last, if it has
+	merge   bool              // what is looked at is its merge, before that is made
 }
 
 // taskOf asks a box for a task.
@@ -341,7 +342,7 @@ func (t *taskState) take(seq uint64, e ledger.Event) (err error) {
 		return err
 	}
 	if e.Type == work.GatePassed || e.Type == work.GateFailed {
-		t.gate = happened{seq, e}
+		t.gate = evidence.Happened{Sequence: seq, Event: e}
 	}
 	judged := before.Lease != nil && delivery.Reviewer(before.Lease.Role)
 	if e.Type == work.AgentSessionCompleted && judged && t.item.Phase == agentsig.PhaseImplementation {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
+	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -103,16 +104,16 @@ func newLogs(ctx context.Context, a *app, c *api.Client, name string, errs bool)
 		return nil, err
 	}
 	if run != nil {
-		l.about = story{subject: run.Subject, run: true}
+		l.about = story{About: evidence.About{Subject: run.Subject, Run: true}}
 		l.sources = []*source{{name: run.ID}}
 		return l, l.take(ctx, c)
 	}
-	l.about = story{subject: item.Subject, questions: map[string]bool{}}
+	l.about = story{About: evidence.NewAbout(item.Subject, "")}
 	if run, err = runWith(ctx, c, item.ID); err != nil {
 		return nil, err
 	}
 	if run != nil {
-		l.about.task = strings.TrimPrefix(item.ID, run.ID+".")
+		l.about.Task = strings.TrimPrefix(item.ID, run.ID+".")
 		l.sources = append(l.sources, &source{name: run.ID})
 	}
 	l.sources = append(l.sources, &source{name: item.ID})

@@ -16,6 +16,8 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/internal/session"
 	"github.com/signalbox-dev/signalbox/ledger"
 )
@@ -58,8 +60,9 @@ func TestStory(t *testing.T) {
 		{"PromptDelivered", "box", "ITEM-1.1", `{}`, false, false},
 		{"MessageTold", "operator", "", `"no object"`, false, true},
 	} {
-		task := story{subject: "ITEM", task: "T-1", questions: map[string]bool{"Q1": true}}
-		run := story{subject: "RUN", run: true}
+		task := story{About: evidence.NewAbout("ITEM", "T-1")}
+		task.Has(ledger.Event{Type: delivery.QuestionAsked}, evidence.Concerns{ID: "Q1", Task: "T-1"})
+		run := story{About: evidence.About{Subject: "RUN", Run: true}}
 		for _, s := range []*story{&task, &run} {
 			if err := s.take(stored(t, 1, 0, "RUN", c.kind, c.actor, c.session, c.payload)); err != nil {
 				t.Fatal(err)
@@ -77,7 +80,7 @@ func TestStory(t *testing.T) {
 
 // What is followed is over when the task is, or the run; and goes on if it is tried again.
 func TestStoryIsOver(t *testing.T) {
-	s := story{subject: "ITEM", task: "T-1", questions: map[string]bool{}}
+	s := story{About: evidence.NewAbout("ITEM", "T-1")}
 	for i, c := range []struct {
 		subject, kind, payload string
 		over                   bool
@@ -98,7 +101,7 @@ func TestStoryIsOver(t *testing.T) {
 			t.Errorf("after %s it is over: %v", c.kind, s.over)
 		}
 	}
-	cancelled := story{subject: "ITEM", task: "T-1", questions: map[string]bool{}} // the run's events come first
+	cancelled := story{About: evidence.NewAbout("ITEM", "T-1")} // the run's events come first
 	for _, e := range []api.Event{
 		stored(t, 2, 0, "RUN", "TaskCancelled", "box", "", `{"task":"T-1"}`), stored(t, 1, 0, "ITEM", "AgentSessionCompleted", "box", "", `{"next_phase":"CI_PENDING"}`),
 	} {
@@ -106,7 +109,7 @@ func TestStoryIsOver(t *testing.T) {
 			t.Errorf("what was cancelled goes on: %v", err)
 		}
 	}
-	run := story{subject: "RUN", run: true}
+	run := story{About: evidence.About{Subject: "RUN", Run: true}}
 	if err := run.take(stored(t, 1, 0, "RUN", "RunFinished", "box", "", `{}`)); err != nil || !run.over {
 		t.Errorf("the run is not over: %v", err)
 	}
@@ -114,7 +117,7 @@ func TestStoryIsOver(t *testing.T) {
 
 // Events of two subjects come in the ledger's order, also if the clock was set back.
 func TestStoryOrder(t *testing.T) {
-	s := story{subject: "ITEM", task: "T-1", questions: map[string]bool{}}
+	s := story{About: evidence.NewAbout("ITEM", "T-1")}
 	for _, e := range []api.Event{
 		stored(t, 1, 10, "ITEM", "LeaseReleased", "box", "", `{}`), stored(t, 4, 3, "ITEM", "LeaseReleased", "box", "", `{}`),
 		stored(t, 2, 20, "RUN", "RunPaused", "operator", "", `{}`), stored(t, 3, 2, "RUN", "RunResumed", "operator", "", `{}`),
@@ -125,7 +128,7 @@ func TestStoryOrder(t *testing.T) {
 	}
 	var got []string
 	for _, e := range s.takeAway() {
-		got = append(got, fmt.Sprint(e.sequence, " ", e.Time.Second()))
+		got = append(got, fmt.Sprint(e.Sequence, " ", e.Time.Second()))
 	}
 	if want := []string{"1 10", "2 20", "3 20", "4 20"}; !slices.Equal(got, want) || len(s.takeAway()) > 0 {
 		t.Errorf("%q; want %q, and once", got, want)
@@ -167,7 +170,7 @@ func logOf(t *testing.T, events ...api.Event) (*logs, *bytes.Buffer) {
 	var out bytes.Buffer
 	l := &logs{
 		app:   &app{Program: command.Program{Env: command.Env{Out: &out, Err: &out}}, dir: t.TempDir()},
-		about: story{subject: "ITEM", task: "T-1", questions: map[string]bool{}}, sources: []*source{{name: "R1.T-1"}},
+		about: story{About: evidence.NewAbout("ITEM", "T-1")}, sources: []*source{{name: "R1.T-1"}},
 		read: map[string]int64{}, granted: map[string]speech{}, ended: map[string]time.Time{}, headed: map[string]bool{},
 	}
 	for _, e := range events {

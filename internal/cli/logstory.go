@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/ledger"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -26,28 +27,11 @@ const (
 
 // story is what the ledger has on an item, or on a run less what concerns its tasks.
 type story struct {
-	subject   string          // of the item or the run
-	run       bool            // it is a run's
-	task      string          // the item's id in its run; empty if it is in none
-	questions map[string]bool // that were asked about it
+	evidence.About
 
-	events  []happened // that were not taken away yet
-	over    bool       // it has ended
-	settled uint64     // by which event: they come subject by subject
-}
-
-// happened is an event, and where it is in the ledger.
-type happened struct {
-	sequence uint64
-	ledger.Event
-}
-
-// concerns are parts of payloads by which events are told apart.
-type concerns struct {
-	ID        string         `json:"id"`
-	Task      string         `json:"task"`
-	TaskID    string         `json:"task_id"`
-	NextPhase agentsig.Phase `json:"next_phase"`
+	events  []evidence.Happened // that were not taken away yet
+	over    bool                // it has ended
+	settled uint64              // by which event: they come subject by subject
 }
 
 // dull are the types of events that say nothing besides what was said, or is printed otherwise.
@@ -55,36 +39,31 @@ var dull = []string{
 	work.WorkAdded, work.SignalRecorded, work.WorkShown, work.MergeAllowed, delivery.PromptDelivered, delivery.SignalNoted, delivery.RunStarted,
 }
 
-// ofAll are the types of events on a run that concern all its tasks.
-var ofAll = []string{delivery.RunPaused, delivery.RunResumed, delivery.RunCancelled, delivery.RunFinished}
-
 // take takes the next event of one of the subjects.
 func (s *story) take(stored api.Event) error {
 	e, err := ledger.Decode(stored.Event)
 	if err != nil {
 		return fmt.Errorf("event %d: %w", stored.Sequence, err)
 	}
-	var c concerns
-	_ = json.Unmarshal(e.Payload, &c) // of one that can't be read nothing is known
-	if e.Subject != s.subject || s.run {
-		if !s.concerned(e, c) {
-			return nil
-		}
+	c := evidence.ConcernsOf(e)
+	if (e.Subject != s.Subject || s.Run) && !s.Has(e, c) {
+		return nil
 	}
-	s.settle(happened{stored.Sequence, e}, c)
+	happened := evidence.Happened{Sequence: stored.Sequence, Event: e}
+	s.settle(happened, c)
 	if slices.Contains(dull, e.Type) {
 		return nil
 	}
-	s.events = append(s.events, happened{stored.Sequence, e})
+	s.events = append(s.events, happened)
 	return nil
 }
 
 // takeAway returns the events in the ledger's order, and forgets them. Their times are in that order too, although a
 // clock may have been set back.
-func (s *story) takeAway() []happened {
+func (s *story) takeAway() []evidence.Happened {
 	all := s.events
 	s.events = nil
-	slices.SortFunc(all, func(a, b happened) int { return cmp.Compare(a.sequence, b.sequence) })
+	slices.SortFunc(all, func(a, b evidence.Happened) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	for i := 1; i < len(all); i++ {
 		if all[i].Time.Before(all[i-1].Time) {
 			all[i].Time = all[i-1].Time
@@ -93,25 +72,9 @@ func (s *story) takeAway() []happened {
 	return all
 }
 
-// concerned reports whether an event on a run is about the item, or else about no single task.
-func (s *story) concerned(e ledger.Event, c concerns) bool {
-	session, _, err := work.ParseSession(e.Session)
-	own := err == nil && session == s.subject
-	task := cmp.Or(c.Task, c.TaskID)
-	switch {
-	case s.run:
-		return own || task == ""
-	case e.Type == delivery.QuestionAsked && task == s.task:
-		s.questions[c.ID] = true
-	case e.Type == delivery.QuestionAnswered:
-		return s.questions[c.ID]
-	}
-	return own || task != "" && task == s.task || slices.Contains(ofAll, e.Type)
-}
-
 // settle notes whether it is over after the last of the events that decide it.
-func (s *story) settle(e happened, c concerns) {
-	if e.sequence < s.settled {
+func (s *story) settle(e evidence.Happened, c evidence.Concerns) {
+	if e.Sequence < s.settled {
 		return
 	}
 	switch {
@@ -119,12 +82,12 @@ func (s *story) settle(e happened, c concerns) {
 		s.over = true
 	case e.Type == delivery.TaskRetried:
 		s.over = false
-	case !s.run && e.Subject == s.subject && c.NextPhase != "":
+	case !s.Run && e.Subject == s.Subject && c.NextPhase != "":
 		s.over = c.NextPhase == agentsig.PhaseCompleted
 	default:
 		return
 	}
-	s.settled = e.sequence
+	s.settled = e.Sequence
 }
 
 // whoOf says who speaks by an event.
@@ -159,7 +122,7 @@ func started(e ledger.Event) (role, agent string, ok bool) {
 // merged, it is all of it.
 func (s *story) textOf(e ledger.Event) string {
 	short := delivery.Words(e, func(string) string { return "" })
-	short = strings.TrimPrefix(short, s.task+": ")
+	short = strings.TrimPrefix(short, s.Task+": ")
 	var text string
 	switch e.Type {
 	case delivery.QuestionAsked:

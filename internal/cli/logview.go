@@ -43,7 +43,7 @@ const (
 	roleEvent    = "event"
 )
 
-// entry is a part of a log: what happened, or a part of a file.
+// entry is a part of a log: what evidence.Happened, or a part of a file.
 type entry struct {
 	speech
 	heading  string // that comes first, where it was not printed yet
@@ -74,7 +74,7 @@ func (l *logs) print() error {
 func (l *logs) fresh() ([]entry, error) {
 	var all []entry
 	for _, e := range l.about.takeAway() {
-		if session, _, err := work.ParseSession(e.Session); err == nil && session == l.about.subject && (e.Type == work.AgentSessionCompleted || e.Type == delivery.SessionEnded) {
+		if session, _, err := work.ParseSession(e.Session); err == nil && session == l.about.Subject && (e.Type == work.AgentSessionCompleted || e.Type == delivery.SessionEnded) {
 			l.ended[e.Session] = e.Time
 		}
 		all = append(all, l.event(e.Event))
@@ -83,10 +83,10 @@ func (l *logs) fresh() ([]entry, error) {
 		all = nil
 	}
 	role := roleGate // on work that nobody worked on before
-	if l.about.run {
+	if l.about.Run {
 		role = roleBaseline
 	}
-	begun, err := l.checks(speech{Role: role, Transcript: l.gateFile(l.about.subject), Who: whoGate})
+	begun, err := l.checks(speech{Role: role, Transcript: l.gateFile(l.about.Subject), Who: whoGate})
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (l *logs) sessionDir(name string) string {
 // gateFile is where what checks printed is kept.
 func (l *logs) gateFile(name string) string {
 	dir := "log"
-	if !l.about.run && l.about.task == "" {
+	if !l.about.Run && l.about.Task == "" {
 		dir = runner.HandLogs
 	}
 	return filepath.Join(l.app.dir, "gates", dir, name+".log")
@@ -148,12 +148,12 @@ func (l *logs) sessions() (names []string, err error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		if subject, _, err := work.ParseSession(e.Name()); err == nil && subject == l.about.subject {
+		if subject, _, err := work.ParseSession(e.Name()); err == nil && subject == l.about.Subject {
 			names = append(names, e.Name())
 		}
 	}
 	for name := range l.granted {
-		if subject, _, err := work.ParseSession(name); err == nil && subject == l.about.subject && !slices.Contains(names, name) {
+		if subject, _, err := work.ParseSession(name); err == nil && subject == l.about.Subject && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

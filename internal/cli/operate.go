@@ -14,6 +14,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/internal/process"
 	"github.com/signalbox-dev/signalbox/internal/sandbox"
 	"github.com/signalbox-dev/signalbox/internal/session"
@@ -175,7 +176,7 @@ func sentBack(ctx context.Context, c *api.Client, id string) (string, error) {
 // sentBackWords is why work was sent back, in short; what the checks printed is below it, its last lines as they are.
 func sentBackWords(f work.Statement, id string) string {
 	const enough = 300 // columns
-	says, printed := findingWords(f)
+	says, printed := evidence.FindingWords(f)
 	text := fmt.Sprintf("sent back by %s: %s (`signalbox show %s --all` has all of it)",
 		safetext.Escape(f.By), safetext.Cut(oneLine(strings.ReplaceAll(says, "\n", "; ")), enough), safetext.ShellWord(id))
 	for _, line := range lastPrinted(printed) {

@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/internal/httpapi"
 	"github.com/signalbox-dev/signalbox/internal/service"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -103,7 +104,7 @@ func (o *ownBox) parting(run string) string {
 		return fmt.Sprintf("%s goes on in the box; `signalbox run` watches it again", run)
 	}
 	if o.left > 0 {
-		return fmt.Sprintf("stopped; %s on, and without a box they end after %s; `signalbox run` goes on with %s", goOn(o.left), length(o.limits.Orphan), run)
+		return fmt.Sprintf("stopped; %s on, and without a box they end after %s; `signalbox run` goes on with %s", goOn(o.left), evidence.Length(o.limits.Orphan), run)
 	}
 	return fmt.Sprintf("stopped; agents are ended, their work is kept, and `signalbox run` goes on with %s", run)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/internal/process"
 	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -85,7 +86,7 @@ func (a *app) planDraft(ctx context.Context, goal string, f draftFlags) error {
 	}
 	if !a.JSON {
 		a.noteDirty(ctx)
-		fmt.Fprintf(a.Err, "%s reads the repository and writes a plan, for %s at most; Ctrl-C ends it\n", safetext.Escape(f.agent), length(role.WallClock))
+		fmt.Fprintf(a.Err, "%s reads the repository and writes a plan, for %s at most; Ctrl-C ends it\n", safetext.Escape(f.agent), evidence.Length(role.WallClock))
 	}
 	if err := process.AdoptOrphans(); err != nil { // they are still found by their marker
 		a.logger().Warn("what an agent leaves can't be adopted", "error", err)

@@ -20,6 +20,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/internal/regular"
 	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
@@ -280,13 +281,13 @@ func (a *app) sayTask(t taskState) {
 	}
 	claim := t.handoff.Claim
 	if f := t.handoff.Findings; f != nil {
-		fmt.Fprintf(a.Out, "sent back before by %s:\n%s", safetext.Escape(f.By), a.Paint(command.Faint, indented(statementWords(*f))))
+		fmt.Fprintf(a.Out, "sent back before by %s:\n%s", safetext.Escape(f.By), a.Paint(command.Faint, indented(evidence.StatementWords(*f))))
 	}
 	if claim != nil {
-		fmt.Fprintf(a.Out, "claimed by %s:\n%s", safetext.Escape(claim.By), a.Paint(command.Faint, indented(statementWords(*claim))))
+		fmt.Fprintf(a.Out, "claimed by %s:\n%s", safetext.Escape(claim.By), a.Paint(command.Faint, indented(evidence.StatementWords(*claim))))
 	}
 	gate := "the gate has not run"
-	if said := t.gate.sequence; said > 0 && (claim == nil || said > claim.Sequence) {
+	if said := t.gate.Sequence; said > 0 && (claim == nil || said > claim.Sequence) {
 		gate = strings.TrimPrefix(delivery.Words(t.gate.Event, func(string) string { return "" }), ": ")
 	}
 	fmt.Fprintln(a.Out, gate)

@@ -1,26 +1,15 @@
 package cli
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
-	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/command"
-	"github.com/signalbox-dev/signalbox/internal/delivery"
-	"github.com/signalbox-dev/signalbox/internal/trailer"
-	"github.com/signalbox-dev/signalbox/ledger"
-	"github.com/signalbox-dev/signalbox/safetext"
+	"github.com/signalbox-dev/signalbox/internal/evidence"
 )
 
 func (a *app) showCommand() *cobra.Command {
@@ -71,7 +60,7 @@ none), usage and proof. If something of the proof is wrong, the exit code is 1.
 
 // show prints the evidence on a task.
 func (a *app) show(ctx context.Context, name string, markdown, all bool) error {
-	c, err := look(ctx, a, func(c *api.Client) (card, error) { return askCard(ctx, c, name) })
+	c, err := look(ctx, a, func(c *api.Client) (evidence.Card, error) { return askCard(ctx, c, name) })
 	if err != nil {
 		return err
 	}
@@ -83,141 +72,44 @@ func (a *app) show(ctx context.Context, name string, markdown, all bool) error {
 	case a.JSON:
 		err = command.WriteJSON(a.Out, c)
 	case markdown:
-		_, err = fmt.Fprint(a.Out, c.markdown(all))
+		_, err = fmt.Fprint(a.Out, markdownOf(c, all))
 	default:
-		_, err = fmt.Fprint(a.Out, c.text(a.Columns(), rows, all))
+		_, err = fmt.Fprint(a.Out, cardText(c, a.Columns(), rows, all))
 	}
-	if err == nil && c.Proof.wrong() {
+	if err == nil && c.Proof.Wrong() {
 		return errQuiet
 	}
 	return err
 }
 
 // askCard asks a box for the evidence on a task.
-func askCard(ctx context.Context, c *api.Client, name string) (card, error) {
+func askCard(ctx context.Context, c *api.Client, name string) (evidence.Card, error) {
 	w, err := workNamed(ctx, c, name)
 	if err != nil {
-		return card{}, err
+		return evidence.Card{}, err
 	}
 	r, err := runWith(ctx, c, w.ID)
 	if err != nil {
-		return card{}, err
+		return evidence.Card{}, err
 	}
-	names, task := []string{w.ID}, ""
-	if r != nil {
-		names = append(names, r.ID)
-		task = strings.TrimPrefix(w.ID, r.ID+".")
-	}
-	var events []happened
-	for _, name := range names {
-		err := c.Events(ctx, name, 0, false, func(stored api.Event) error {
-			e, err := ledger.Decode(stored.Event)
-			events = append(events, happened{stored.Sequence, e})
-			return err
-		})
-		if err != nil {
-			return card{}, err
-		}
-	}
-	slices.SortFunc(events, func(a, b happened) int { return cmp.Compare(a.sequence, b.sequence) })
-	made, err := cardOf(w, task, events)
-	if r != nil && slices.ContainsFunc(r.Tasks, func(t api.Task) bool { return t.Work == w.ID && isCancelled(*r, t) }) {
-		made.State = "cancelled"
-	}
-	made.BoxChecks = w.BoxChecks
-	return made, err
+	return evidence.Ask(ctx, c, w, r)
 }
 
-// isCancelled reports whether a run's task will not be worked on any more because somebody wants that.
-func isCancelled(r api.Run, t api.Task) bool {
-	return t.Phase != agentsig.PhaseCompleted && (t.Why == delivery.WaitCancelled || r.Outcome == delivery.Cancelled)
-}
-
-// cardProof is what is proven of a card.
-type cardProof struct {
-	Checkpoint string         `json:"checkpoint"` // as it was signed
-	Origin     string         `json:"origin"`
-	Size       int64          `json:"size"`
-	Events     []provenEvent  `json:"events"`          // that the card rests on
-	Merge      map[string]any `json:"merge,omitempty"` // what verify says of the merge, if there is one
-	fault      bool           // the merge commit says something else than the ledger
-}
-
-// provenEvent says whether an event is in the tree that was signed.
-type provenEvent struct {
-	Sequence uint64 `json:"sequence"`
-	Index    int64  `json:"index"`
-	Holds    bool   `json:"holds"`
-	Pending  bool   `json:"pending,omitempty"` // it was recorded after the checkpoint was signed
-	Problem  string `json:"problem,omitempty"`
-}
-
-func (p cardProof) wrong() bool {
-	return p.fault || slices.ContainsFunc(p.Events, func(e provenEvent) bool { return !e.Holds && !e.Pending })
-}
-
-// prove holds a card against the ledger's files. A box may seal meanwhile, and remove what only the older checkpoint
-// needs: then they are looked at again.
-func (a *app) prove(ctx context.Context, c card) (cardProof, error) {
+// prove holds a card against the ledger's files, and its merge against the repository that the user is in.
+func (a *app) prove(ctx context.Context, c evidence.Card) (evidence.Proof, error) {
 	dir, key, err := a.resolve(ctx, place{})
 	if err != nil {
-		return cardProof{}, err
+		return evidence.Proof{}, err
 	}
-	var p cardProof
-	for range 5 {
-		var f *ledger.Files
-		if f, err = ledger.OpenFiles(archive.Readable(archive.Dir(dir)), key); err != nil {
-			return cardProof{}, fmt.Errorf("the ledger in %s: %w", safetext.Escape(dir), err)
-		}
-		if p, err = proofOf(c.rests, f, key); !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
+	p, err := evidence.Prove(c.Rests, dir, key)
+	if err != nil || c.Merge == nil {
+		return p, err
 	}
-	if c.Merge == nil {
-		return p, nil
-	}
-	v, err := a.verifyCommit(ctx, c.Merge.Commit, evidence{key: key, archive: dir})
-	if err == nil {
-		p.Merge = v.json()
-		return p, nil
-	}
-	kind, isFault := trailer.IsFault(err)
-	p.Merge = map[string]any{"ok": false, "fault": kind, "error": err.Error()}
-	p.fault = isFault && kind != trailer.None // somebody else may have made the merge
-	return p, ctx.Err()
-}
-
-// proofOf proves each event. If a file was not there, that is the error too.
-func proofOf(events []happened, f *ledger.Files, key string) (cardProof, error) {
-	p := cardProof{Checkpoint: string(f.Signed()), Origin: f.Checkpoint.Origin, Size: f.Checkpoint.Size, Events: []provenEvent{}}
-	var gone error
-	for _, e := range events {
-		shown := provenEvent{Sequence: e.sequence, Index: int64(e.sequence) - 1}
-		if shown.Pending = shown.Index >= f.Checkpoint.Size; !shown.Pending {
-			err := holds(e, f, key)
-			if shown.Holds = err == nil; err != nil {
-				shown.Problem = err.Error()
-			}
-			if errors.Is(err, fs.ErrNotExist) {
-				gone = err
-			}
-		}
-		p.Events = append(p.Events, shown)
-	}
-	return p, gone
-}
-
-// holds says what is wrong with the proof of an event: that it is in the ledger, as it was shown.
-func holds(e happened, f *ledger.Files, key string) error {
-	proof, err := f.Prove(int64(e.sequence) - 1)
+	v, err := a.verifyCommit(ctx, c.Merge.Commit, against{key: key, archive: dir})
 	if err != nil {
-		return err
+		p.MergeFails(err)
+		return p, ctx.Err()
 	}
-	if _, _, err := proof.Verify(key); err != nil {
-		return err
-	}
-	if shown, err := e.Encode(); err != nil || !bytes.Equal(shown, proof.Event) {
-		return errors.Join(errors.New("the ledger's files have another event there"), err)
-	}
-	return nil
+	p.Merge = v.json()
+	return p, nil
 }

@@ -1,16 +1,14 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/command"
-	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -36,10 +34,10 @@ const (
 	printedLines = 8  // how many of what a program printed are shown
 )
 
-// text is the card for a terminal of so many columns and rows, which it fits unless it is to be all; elsewhere, with 0
+// cardText is a card for a terminal of so many columns and rows, which it fits unless it is to be all; elsewhere, with 0
 // columns, it is not wrapped. Where there is no room for all entries, older ones are left out before any is cut.
-func (c card) text(columns, rows int, all bool) string {
-	parts := c.parts(all)
+func cardText(c evidence.Card, columns, rows int, all bool) string {
+	parts := cardParts(c, all)
 	if !all {
 		lay(parts, columns, max(cardLines, rows-2))
 	}
@@ -174,45 +172,36 @@ func oneLine(s string) string {
 	return line
 }
 
-// parts is the card in words. On a screen the last claim alone is shown, in four lines if it has to be.
-func (c card) parts(all bool) []cardPart {
+// cardParts is a card in words. On a screen the last claim alone is shown, in four lines if it has to be.
+func cardParts(c evidence.Card, all bool) []cardPart {
 	one := func(label, text string, tall int) cardPart {
 		return cardPart{label: label, entries: entries(nonEmpty(text)), most: 1, least: 1, tall: tall, sure: 1}
 	}
 	parts := []cardPart{
 		one("task", c.Task+": "+oneLine(c.Title), 2),
-		one("state", c.stateWords(), 2),
+		one("state", c.StateWords(), 2),
 		one("asked", c.Asked, 4),
-		{label: "tried", entries: entries(each(c.Attempts, func(a attempt) string { return stamp(a.Began) + " " + a.words() })), most: 4, least: 1, tall: 3, sure: 2},
-		{label: "claimed", entries: entries(c.claimed(all)), most: 4, least: 4, tall: 4, sure: 1},
-		{label: "gate", entries: entries(each(c.Gates, func(g gateRun) string { return stamp(g.At) + " " + g.words() })), most: 3, least: 1, tall: 3, sure: 1},
-		{label: "found", entries: c.found(), most: 3, least: 1, tall: 16, sure: 3},
-		{label: "question", entries: entries(each(c.Questions, func(q asked) string { return q.words(all) })), most: 2, least: 1, tall: 4, sure: 1},
+		{label: "tried", entries: entries(each(c.Attempts, func(a evidence.Attempt) string { return stamp(a.Began) + " " + a.Words() })), most: 4, least: 1, tall: 3, sure: 2},
+		{label: "claimed", entries: entries(claimedWords(c, all)), most: 4, least: 4, tall: 4, sure: 1},
+		{label: "gate", entries: entries(each(c.Gates, func(g evidence.Gate) string { return stamp(g.At) + " " + g.Words() })), most: 3, least: 1, tall: 3, sure: 1},
+		{label: "found", entries: foundEntries(c), most: 3, least: 1, tall: 16, sure: 3},
+		{label: "question", entries: entries(each(c.Questions, func(q evidence.Question) string { return questionWords(q, all) })), most: 2, least: 1, tall: 4, sure: 1},
 	}
 	if m := c.Merge; m != nil {
-		parts = append(parts, one("merged", stamp(m.At)+" "+m.words(), 3))
+		parts = append(parts, one("merged", stamp(m.At)+" "+m.Words(), 3))
 	}
-	parts = append(parts, one("used", c.usedWords(), 1))
-	return append(parts, cardPart{label: "proof", entries: entries(c.Proof.entries(all)), most: 1, least: 1, tall: 3, sure: 1})
+	parts = append(parts, one("used", c.UsedWords(), 1))
+	return append(parts, cardPart{label: "proof", entries: entries(proofEntries(c.Proof, all)), most: 1, least: 1, tall: 3, sure: 1})
 }
 
-// found is what was found. What the checks printed stays as it is.
-func (c card) found() []cardEntry {
+// foundEntries is what was found. What the checks printed stays as it is.
+func foundEntries(c evidence.Card) []cardEntry {
 	found := make([]cardEntry, len(c.Findings))
 	for i, f := range c.Findings {
-		says, printed := findingWords(f.Statement)
-		found[i] = cardEntry{fmt.Sprintf("%s %s: %s", stamp(f.At), f.words(), says), printed}
+		says, printed := evidence.FindingWords(f.Statement)
+		found[i] = cardEntry{fmt.Sprintf("%s %s: %s", stamp(f.At), f.Words(), says), printed}
 	}
 	return found
-}
-
-// findingWords is what was found in words, and apart from it what the checks printed, if it is the gate's.
-func findingWords(s work.Statement) (says, printed string) {
-	says = statementWords(s)
-	if s.By == work.GateActor {
-		says, printed, _ = strings.Cut(says, "\n")
-	}
-	return says, printed
 }
 
 func entries(texts []string) []cardEntry {
@@ -236,83 +225,10 @@ func nonEmpty(s string) []string {
 
 func stamp(at time.Time) string { return at.Local().Format("2006-01-02 15:04:05") }
 
-func (c card) stateWords() string {
-	switch {
-	case c.State == string(agentsig.PhaseCompleted) && c.Merge != nil:
-		state := fmt.Sprintf("%s, merged as %.7s", c.State, c.Merge.Commit)
-		if c.Merge.Unaudited {
-			state += ", not audited"
-		}
-		return state
-	case c.State == string(agentsig.PhaseCompleted) && len(c.Gates) > 0 && c.Gates[len(c.Gates)-1].NoChange != "":
-		return c.State + ", nothing had to be changed"
-	case c.BoxChecks:
-		return fmt.Sprintf("%s, the box runs the checks on the branch %s", c.State, safetext.Escape(c.Branch))
-	}
-	return c.State
-}
-
-func (a attempt) words() string {
-	if a.How == doneByHand {
-		return fmt.Sprintf("%s set it from %s", a.Who, a.Detail)
-	}
-	who := cmp.Or(a.Program, a.Who)
-	if a.Role != "" {
-		who = fmt.Sprintf("%s (%s)", a.Role, who)
-	}
-	parts := []string{who}
-	switch {
-	case a.Resumes != "":
-		parts = append(parts, "in the same conversation")
-	case a.Fresh != "":
-		parts = append(parts, "afresh: "+a.Fresh)
-	}
-	if a.How != "" {
-		parts = append(parts, length(time.Duration(a.Seconds)*time.Second))
-	}
-	if a.Usage != nil {
-		parts = append(parts, usageWords(*a.Usage))
-	}
-	how := cmp.Or(a.How, "at work")
-	switch {
-	case a.Said == "" || a.Said == agentsig.KindExit || a.Detail != "":
-	case a.Said == agentsig.KindDivineClarification:
-		how = "asks you"
-	default:
-		how = string(a.Said)
-	}
-	how = strings.ReplaceAll(how, "_", " ")
-	text := strings.Join(append(parts, how), ", ")
-	if a.Detail != "" {
-		text += ": " + a.Detail
-	}
-	return text
-}
-
-func usageWords(u delivery.Usage) string {
-	text := count(int(u.Tokens()), "token")
-	if u.CostUSD > 0 {
-		text += fmt.Sprintf(", %.2f USD", u.CostUSD)
-	}
-	return text
-}
-
-func (c card) usedWords() string {
-	var took float64
-	sessions := 0
-	for _, a := range c.Attempts {
-		if a.How != doneByHand {
-			took += a.Seconds
-			sessions++
-		}
-	}
-	return fmt.Sprintf("%s, %s, %s", count(sessions, "session"), length(time.Duration(took)*time.Second), usageWords(c.Usage))
-}
-
-// claimed is what was claimed, and by whom.
-func (c card) claimed(all bool) []string {
+// claimedWords is what was claimed, and by whom.
+func claimedWords(c evidence.Card, all bool) []string {
 	if all {
-		return each(c.Claims, func(s work.Statement) string { return claimWords(s) + "\n" + statementWords(s) })
+		return each(c.Claims, func(s work.Statement) string { return claimWords(s) + "\n" + evidence.StatementWords(s) })
 	}
 	if len(c.Claims) == 0 {
 		return nil
@@ -323,7 +239,7 @@ func (c card) claimed(all bool) []string {
 		entries = append(entries, "pull request: "+s.PRURL)
 	}
 	if s.Evidence != nil {
-		entries = append(entries, evidenceWords(*s.Evidence))
+		entries = append(entries, evidence.EvidenceWords(*s.Evidence))
 	}
 	return entries
 }
@@ -332,57 +248,7 @@ func claimWords(s work.Statement) string {
 	return fmt.Sprintf("%s by %s (nobody has checked it)", stamp(s.At), s.By)
 }
 
-func (g gateRun) words() string {
-	verdict := "failed"
-	if g.Passed {
-		verdict = "passed"
-	}
-	var checks, tolerated []string
-	for _, c := range g.Checks {
-		if c.Tolerated {
-			tolerated = append(tolerated, c.Name)
-			continue
-		}
-		how := c.Name
-		if !c.Passed {
-			how += " failed"
-		}
-		if c.Exit != nil {
-			how += fmt.Sprintf(" (exit %d)", *c.Exit)
-		}
-		if c.Flaky {
-			how += ", flaky"
-		}
-		checks = append(checks, how)
-	}
-	what := cmp.Or(strings.Join(checks, ", "), "no check ran here")
-	switch {
-	case g.Since != "":
-		what = "nothing was changed"
-	case g.Unchanged:
-		what += "; nothing was changed"
-	}
-	if len(tolerated) > 0 { // it is not called passed, and comes first: the rest of a long line is cut
-		return fmt.Sprintf("%.7s %s", g.Commit, strings.Join(append([]string{strings.Join(tolerated, ", ") + " failed, " + delivery.FailsAnyway}, checks...), "; "))
-	}
-	return fmt.Sprintf("%.7s %s: %s", g.Commit, verdict, what)
-}
-
-func (f finding) words() string {
-	by := f.By
-	if f.Role != "" {
-		by = fmt.Sprintf("%s (%s)", f.Role, f.By)
-	}
-	if f.Commit != "" {
-		by += fmt.Sprintf(" on %.7s", f.Commit)
-	}
-	if f.AnsweredBy == "" {
-		return by + ", not answered"
-	}
-	return fmt.Sprintf("%s, answered by %.7s", by, f.AnsweredBy)
-}
-
-func (q asked) words(all bool) string {
+func questionWords(q evidence.Question, all bool) string {
 	answer := "not answered"
 	if q.By != "" {
 		answer = fmt.Sprintf("%s: %s", q.By, q.Answer)
@@ -393,98 +259,36 @@ func (q asked) words(all bool) string {
 	return fmt.Sprintf("%s %s (%s): %s", stamp(q.At), q.ID, safetext.Cut(oneLine(answer), 24), q.Text)
 }
 
-func (m mergeMade) words() string {
-	text := fmt.Sprintf("%.7s by %s", m.Commit, m.By)
-	if m.Approved != nil {
-		text += ", approved by " + m.Approved.By
-	}
-	if m.Merges != m.Commit {
-		text += fmt.Sprintf(", the merge of %.7s", m.Merges)
-	}
-	if m.Unaudited {
-		text += ", not audited: the run has no auditor"
-	}
-	for _, r := range m.Unseen {
-		text += fmt.Sprintf(", which no %s has seen", r)
-	}
-	return text
-}
-
-// entries is the proof in words, and if it is to be all, what was signed and each event.
-func (p cardProof) entries(all bool) []string {
-	entries := []string{p.words()}
+// proofEntries is the proof in words, and if it is to be all, what was signed and each event.
+func proofEntries(p evidence.Proof, all bool) []string {
+	entries := []string{p.Words()}
 	if all {
-		entries = append(entries, "checkpoint\n"+strings.TrimSpace(p.Checkpoint), p.events())
+		entries = append(entries, "checkpoint\n"+strings.TrimSpace(p.Checkpoint), p.EventWords())
 	}
 	return entries
 }
 
-// events names the events, and says what is wrong with them.
-func (p cardProof) events() string {
-	var b strings.Builder
-	b.WriteString("events")
-	for _, e := range p.Events {
-		fmt.Fprintf(&b, " %d", e.Sequence)
-		if e.Problem != "" {
-			fmt.Fprintf(&b, " (%s)", e.Problem)
-		}
-	}
-	return b.String() + " (signalbox ledger prove proves each)"
-}
-
-func (p cardProof) words() string {
-	held, pending := 0, 0
-	for _, e := range p.Events {
-		if e.Holds {
-			held++
-		}
-		if e.Pending {
-			pending++
-		}
-	}
-	text := fmt.Sprintf("%d of %s in the signed ledger", held, count(len(p.Events), "event"))
-	if held == len(p.Events) {
-		text = fmt.Sprintf("%s, all in the signed ledger", count(held, "event"))
-	}
-	if pending > 0 {
-		text += fmt.Sprintf(", %d not signed yet", pending)
-	}
-	if wrong := len(p.Events) - held - pending; wrong > 0 {
-		text = fmt.Sprintf("WRONG: %d of %s can't be proven; `signalbox ledger verify` says more", wrong, count(len(p.Events), "event"))
-	}
-	switch {
-	case p.Merge == nil:
-	case p.Merge["ok"] == true:
-		text += "; the merge proves itself"
-	case p.fault:
-		text = fmt.Sprintf("WRONG: the merge: %v; %s", p.Merge["error"], text)
-	default:
-		text += fmt.Sprintf("; merge not checked: %v", p.Merge["error"])
-	}
-	return text
-}
-
-// markdown is the card as the text of a pull request. Whatever somebody wrote is in code, where it mentions, shows and
+// markdownOf is a card as the text of a pull request. Whatever somebody wrote is in code, where it mentions, shows and
 // closes nothing.
-func (c card) markdown(all bool) string {
+func markdownOf(c evidence.Card, all bool) string {
 	m := &markdown{all: all}
 	fmt.Fprintf(m, "## Evidence on %s\n\n", span(c.Task))
 	m.block(strings.TrimSpace(c.Title + "\n\n" + c.Asked))
-	fmt.Fprintf(m, "- State: %s\n- Used: %s\n- Proof: %s\n", span(c.stateWords()), c.usedWords(), span(c.Proof.words()))
+	fmt.Fprintf(m, "- State: %s\n- Used: %s\n- Proof: %s\n", span(c.StateWords()), c.UsedWords(), span(c.Proof.Words()))
 	if c.Merge != nil {
-		fmt.Fprintf(m, "- Merged: %s, %s\n", utc(c.Merge.At), span(c.Merge.words()))
+		fmt.Fprintf(m, "- Merged: %s, %s\n", utc(c.Merge.At), span(c.Merge.Words()))
 	}
-	m.list("Attempts", each(c.Attempts, func(a attempt) string { return utc(a.Began) + ": " + span(a.words()) }))
+	m.list("Attempts", each(c.Attempts, func(a evidence.Attempt) string { return utc(a.Began) + ": " + span(a.Words()) }))
 	m.heading("Claims, which nobody has checked", len(c.Claims))
 	for _, s := range last(m, c.Claims) {
 		fmt.Fprintf(m, "By %s, %s:\n\n", span(s.By), utc(s.At))
-		m.block(statementWords(s))
+		m.block(evidence.StatementWords(s))
 	}
-	m.list("Gate", each(c.Gates, func(g gateRun) string { return utc(g.At) + ": " + span(g.words()) }))
+	m.list("Gate", each(c.Gates, func(g evidence.Gate) string { return utc(g.At) + ": " + span(g.Words()) }))
 	m.heading("Findings", len(c.Findings))
 	for _, f := range last(m, c.Findings) {
-		fmt.Fprintf(m, "By %s, %s:\n\n", span(f.words()), utc(f.At))
-		m.block(statementWords(f.Statement))
+		fmt.Fprintf(m, "By %s, %s:\n\n", span(f.Words()), utc(f.At))
+		m.block(evidence.StatementWords(f.Statement))
 	}
 	m.heading("Questions", len(c.Questions))
 	for _, q := range last(m, c.Questions) {
@@ -496,7 +300,7 @@ func (c card) markdown(all bool) string {
 		}
 	}
 	m.heading("What it rests on", len(c.Proof.Events))
-	m.block(strings.TrimSpace(c.Proof.Checkpoint) + "\n\n" + c.Proof.events())
+	m.block(strings.TrimSpace(c.Proof.Checkpoint) + "\n\n" + c.Proof.EventWords())
 	return m.String()
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/internal/tui"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -148,7 +149,7 @@ func (a *app) showClaims(all []claimed) {
 		fmt.Fprintln(a.Out, "\nclaimed, and nobody has checked it")
 	}
 	for _, c := range all {
-		first, _, _ := strings.Cut(statementWords(c.Statement), "\n")
+		first, _, _ := strings.Cut(evidence.StatementWords(c.Statement), "\n")
 		fmt.Fprintf(a.Out, "  %s  %s: %s\n", c.Work, safetext.Escape(c.By), safetext.Escape(first))
 	}
 }

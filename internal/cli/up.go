@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +16,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/internal/httpapi"
 	"github.com/signalbox-dev/signalbox/internal/service"
 	"github.com/signalbox-dev/signalbox/safetext"
@@ -104,7 +104,7 @@ func (a *app) up(cmd *cobra.Command, c config.Config, verify bool) error {
 	}
 	fmt.Fprintln(a.Err, "stopped; everything that was acknowledged is in the archive")
 	if agents > 0 {
-		fmt.Fprintf(a.Err, "%s on; the next box takes them over, and without one they end after %s\n", goOn(agents), length(c.Limits.Orphan))
+		fmt.Fprintf(a.Err, "%s on; the next box takes them over, and without one they end after %s\n", goOn(agents), evidence.Length(c.Limits.Orphan))
 	}
 	return nil
 }
@@ -114,18 +114,6 @@ func goOn(agents int) string {
 		return "1 agent goes"
 	}
 	return count(agents, "agent") + " go"
-}
-
-// length writes a time as people do: 30m, and not 30m0s.
-func length(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }
 
 // logger writes to standard error.

@@ -3,26 +3,24 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/spf13/cobra"
 
-	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/internal/trailer"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
 	"github.com/signalbox-dev/signalbox/ledger"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
-// evidence is what a commit is held against.
-type evidence struct{ key, archive, proof string }
+// against is what a commit is held against.
+type against struct{ key, archive, proof string }
 
 func (a *app) verifyCommitCommand() *cobra.Command {
-	var with evidence
+	var with against
 	cmd := &cobra.Command{
 		Use:   "verify COMMIT",
 		Short: "Check what a merge commit proves about itself",
@@ -80,7 +78,7 @@ type verified struct {
 }
 
 // verifyCommit holds a commit against all the evidence that there is.
-func (a *app) verifyCommit(ctx context.Context, rev string, with evidence) (verified, error) {
+func (a *app) verifyCommit(ctx context.Context, rev string, with against) (verified, error) {
 	name, object, err := worktree.ReadCommit(ctx, ".", rev)
 	if err != nil {
 		return verified{}, err
@@ -108,7 +106,7 @@ func (a *app) verifyCommit(ctx context.Context, rev string, with evidence) (veri
 		v.add(r)
 	}
 	if with.archive != "" {
-		r, err := withArchive(v.Proven, with.archive, key)
+		r, err := evidence.Against(v.Proven, with.archive, key)
 		if err != nil {
 			return verified{}, err
 		}
@@ -151,21 +149,6 @@ func withProof(ctx context.Context, p trailer.Proven, file, key string) (trailer
 		return trailer.Recorded{}, fmt.Errorf("%s is not a proof: %w", safetext.Escape(file), err)
 	}
 	return p.With(proof, key)
-}
-
-// withArchive holds a commit against a ledger. A box may seal meanwhile, and remove
-// what only the older checkpoint needs: then it is looked at again.
-func withArchive(p trailer.Proven, dir, key string) (r trailer.Recorded, err error) {
-	for range 5 {
-		var f *ledger.Files
-		if f, err = ledger.OpenFiles(archive.Readable(archive.Dir(dir)), key); err != nil {
-			return r, fmt.Errorf("the ledger in %s: %w", safetext.Escape(dir), err)
-		}
-		if r, err = p.Against(f); !errors.Is(err, fs.ErrNotExist) {
-			return r, err
-		}
-	}
-	return r, fmt.Errorf("the ledger in %s: %w", safetext.Escape(dir), err)
 }
 
 // unproven says what is not proven.

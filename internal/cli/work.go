@@ -13,6 +13,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
@@ -197,7 +198,7 @@ func (left abandoned) note(ctx context.Context, c *api.Client, items []api.Work)
 		}
 		for _, t := range r.Tasks {
 			switch {
-			case isCancelled(*r, t):
+			case evidence.Cancelled(*r, t):
 				left[t.Work] = "cancelled"
 			case t.Phase != agentsig.PhaseCompleted && r.State == api.RunFinished:
 				left[t.Work] = "its run has ended"
@@ -273,42 +274,14 @@ func (a *app) sayHandoff(h api.Handoff) {
 		fmt.Fprintf(a.Out, "\nasked for\n%s", indented(h.Asked))
 	}
 	if c := h.Claim; c != nil {
-		fmt.Fprintf(a.Out, "\nclaimed by %s, %s (nobody has checked it)\n%s", safetext.Escape(c.By), stamp(c.At), indented(statementWords(*c)))
+		fmt.Fprintf(a.Out, "\nclaimed by %s, %s (nobody has checked it)\n%s", safetext.Escape(c.By), stamp(c.At), indented(evidence.StatementWords(*c)))
 	}
 	if f := h.Findings; f != nil {
-		fmt.Fprintf(a.Out, "\nsent back by %s, %s\n%s", safetext.Escape(f.By), stamp(f.At), indented(statementWords(*f)))
+		fmt.Fprintf(a.Out, "\nsent back by %s, %s\n%s", safetext.Escape(f.By), stamp(f.At), indented(evidence.StatementWords(*f)))
 	}
 	if h.PRURL != "" {
 		fmt.Fprintf(a.Out, "\npull request, as an agent says: %s\n", safetext.Escape(h.PRURL))
 	}
-}
-
-// statementWords is all that a statement says, in lines.
-func statementWords(s work.Statement) string {
-	text := s.Text
-	if s.Cut {
-		text += "\n… (there was more: signalbox logs has it)"
-	}
-	if s.PRURL != "" {
-		text += "\npull request: " + s.PRURL
-	}
-	if s.LeftOut != "" {
-		text += "\nleft out: " + s.LeftOut
-	}
-	if s.Evidence != nil {
-		text += "\n" + evidenceWords(*s.Evidence)
-	}
-	if text = strings.TrimSpace(text); text == "" {
-		return "says no more than that"
-	}
-	return text
-}
-
-func evidenceWords(e work.Evidence) string {
-	if e.Problem != "" {
-		return fmt.Sprintf("names evidence that nobody can see, %s: %s", e.Ref, e.Problem)
-	}
-	return fmt.Sprintf("evidence: %s, %d bytes kept as blob %s", e.Ref, e.Bytes, e.SHA256)
 }
 
 // indented is a text of a stranger's, safe to print, below a heading.

@@ -1,4 +1,4 @@
-package cli
+package evidence
 
 import (
 	"cmp"
@@ -13,28 +13,28 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
-// card is the evidence on a task: why somebody should believe that it is done, or see that it is not.
-type card struct {
+// Card is the evidence on a task: why somebody should believe that it is done, or see that it is not.
+type Card struct {
 	Task      string           `json:"task"` // its item's id
 	Title     string           `json:"title"`
 	State     string           `json:"state"`                // its phase, or cancelled
 	Branch    string           `json:"branch,omitempty"`     // that work by hand is done on
 	BoxChecks bool             `json:"box_checks,omitempty"` // the box runs the checks on it now, or will
 	Asked     string           `json:"asked"`
-	Attempts  []attempt        `json:"attempts"`
+	Attempts  []Attempt        `json:"attempts"`
 	Claims    []work.Statement `json:"claims"` // of those who worked on it: nobody has checked them
-	Gates     []gateRun        `json:"gates"`
-	Findings  []finding        `json:"findings"`
-	Questions []asked          `json:"questions"`
-	Merge     *mergeMade       `json:"merge"` // null if there is none
+	Gates     []Gate           `json:"gates"`
+	Findings  []Finding        `json:"findings"`
+	Questions []Question       `json:"questions"`
+	Merge     *Merge           `json:"merge"` // null if there is none
 	Usage     delivery.Usage   `json:"usage"` // of all attempts
-	Proof     cardProof        `json:"proof"`
+	Proof     Proof            `json:"proof"`
 
-	rests []happened // the events that all this is from
+	Rests []Happened `json:"-"` // the events that all this is from
 }
 
-// attempt is a session on the task, or a phase that the operator has set.
-type attempt struct {
+// Attempt is a session on the task, or a phase that the operator has set.
+type Attempt struct {
 	Sequence uint64          `json:"sequence"` // of the event that it began with
 	Session  string          `json:"session,omitempty"`
 	Who      string          `json:"who"`
@@ -61,21 +61,22 @@ const (
 	doneByHand    = "override"
 )
 
-// gateRun is what the gate said of a commit.
-type gateRun struct {
-	Sequence uint64       `json:"sequence"`
-	At       time.Time    `json:"at"`
-	By       string       `json:"by"`
-	Commit   string       `json:"commit"`
-	Passed   bool         `json:"passed"`
-	Checks   []shownCheck `json:"checks"`              // that the box ran; none if the report came from outside, or nothing was checked
-	Since    work.Since   `json:"since,omitempty"`     // nothing was changed since then, so no check ran
-	NoChange string       `json:"no_change,omitempty"` // why nothing was changed, as the developer claims
+// Gate is what the gate said of a commit.
+type Gate struct {
+	Sequence uint64     `json:"sequence"`
+	At       time.Time  `json:"at"`
+	By       string     `json:"by"`
+	Commit   string     `json:"commit"`
+	Passed   bool       `json:"passed"`
+	Checks   []Check    `json:"checks"`              // that the box ran; none if the report came from outside, or nothing was checked
+	Since    work.Since `json:"since,omitempty"`     // nothing was changed since then, so no check ran
+	NoChange string     `json:"no_change,omitempty"` // why nothing was changed, as the developer claims
 
 	Unchanged bool `json:"unchanged,omitempty"` // the checks ran, and nothing was changed
 }
 
-type shownCheck struct {
+// Check is one of the gate's checks.
+type Check struct {
 	Name      string `json:"name"`
 	Passed    bool   `json:"passed"`
 	Flaky     bool   `json:"flaky,omitempty"`
@@ -83,14 +84,15 @@ type shownCheck struct {
 	Exit      *int   `json:"exit,omitempty"`      // none if it failed with 0, or before exit codes were recorded
 }
 
-// finding is why the task was sent back: by a reviewer, the gate or its merge.
-type finding struct {
+// Finding is why the task was sent back: by a reviewer, the gate or its merge.
+type Finding struct {
 	work.Statement
 	Role       string `json:"role,omitempty"`
 	AnsweredBy string `json:"answered_by,omitempty"` // the next commit that the gate looked at
 }
 
-type asked struct {
+// Question is what somebody was asked about the task.
+type Question struct {
 	Sequence   uint64         `json:"sequence"`
 	ID         string         `json:"id"`
 	Cause      delivery.Cause `json:"cause"`
@@ -101,55 +103,67 @@ type asked struct {
 	AnsweredAt time.Time      `json:"answered_at,omitzero"`
 }
 
-// approval is a person's word for a merge before it was made.
-type approval struct {
+// Approval is a person's word for a merge before it was made.
+type Approval struct {
 	Sequence uint64    `json:"sequence"`
 	At       time.Time `json:"at"`
 	By       string    `json:"by"`
 }
 
-type mergeMade struct {
+// Merge is that the task was merged.
+type Merge struct {
 	Sequence uint64          `json:"sequence"`
 	At       time.Time       `json:"at"`
 	By       string          `json:"by"`
 	Commit   string          `json:"commit"`           // the merge
 	Merges   string          `json:"merges"`           // what was judged
 	Unseen   []agentsig.Role `json:"unseen,omitempty"` // the reviewers that the operator took it past
-	Approved *approval       `json:"approved,omitempty"`
+	Approved *Approval       `json:"approved,omitempty"`
 
 	Unaudited bool `json:"unaudited,omitempty"` // no auditor has looked at it: its run was started without one
 }
 
-// cardFold is a card in the making.
-type cardFold struct {
-	card
-	about story     // which of its run's events are about the task
+// Fold is a card in the making.
+type Fold struct {
+	card  Card
+	about About     // which of its run's events are about the task
 	item  work.Item // as it is after the events so far
-	last  *approval // of a merge
+	last  *Approval // of a merge
 }
 
-// cardOf makes a card of an item, which says what is asked now, and of the events of it and of its run, in the ledger's order.
-// The task is its id in the run, and empty if it is in none.
-func cardOf(w api.Work, task string, events []happened) (card, error) {
-	f := cardFold{about: story{subject: w.Subject, task: task, questions: map[string]bool{}}}
-	f.Attempts, f.Claims, f.Gates, f.Findings, f.Questions = []attempt{}, []work.Statement{}, []gateRun{}, []finding{}, []asked{}
-	for _, e := range events {
-		take := f.takeRun
-		if e.Subject == w.Subject {
-			take = f.takeItem
-		}
-		if err := take(e); err != nil {
-			return card{}, fmt.Errorf("event %d: %w", e.sequence, err)
-		}
+// NewFold returns the card of an item, by its subject, before anything has happened. The task is its id in its run, and empty if it is
+// in none.
+func NewFold(subject, task string) *Fold {
+	f := &Fold{about: NewAbout(subject, task)}
+	f.card.Attempts, f.card.Claims, f.card.Gates, f.card.Findings, f.card.Questions = []Attempt{}, []work.Statement{}, []Gate{}, []Finding{}, []Question{}
+	return f
+}
+
+// Take takes the next event of the item and of its run, in the ledger's order.
+func (f *Fold) Take(e Happened) error {
+	take := f.takeRun
+	if e.Subject == f.about.Subject {
+		take = f.takeItem
 	}
-	f.Task, f.Title, f.Asked, f.State, f.Branch = f.item.ID, w.Title, w.Asked, string(f.item.Phase), f.item.Branch
-	return f.card, nil
+	if err := take(e); err != nil {
+		return fmt.Errorf("event %d: %w", e.Sequence, err)
+	}
+	return nil
+}
+
+// Card returns the card as it is now, of an item that says what is asked now. What is taken later does not change it.
+func (f *Fold) Card(w api.Work) Card {
+	c := f.card
+	c.Attempts, c.Claims, c.Gates = slices.Clone(c.Attempts), slices.Clone(c.Claims), slices.Clone(c.Gates)
+	c.Findings, c.Questions, c.Rests = slices.Clone(c.Findings), slices.Clone(c.Questions), slices.Clone(c.Rests)
+	c.Task, c.Title, c.Asked, c.State, c.Branch, c.BoxChecks = f.item.ID, w.Title, w.Asked, string(f.item.Phase), f.item.Branch, w.BoxChecks
+	return c
 }
 
 // takeItem takes an event of the task's own.
-func (f *cardFold) takeItem(e happened) (err error) {
+func (f *Fold) takeItem(e Happened) (err error) {
 	before := f.item
-	if f.item, err = work.Evolve(before, e.sequence, e.Event); err != nil {
+	if f.item, err = work.Evolve(before, e.Sequence, e.Event); err != nil {
 		return err
 	}
 	rests := true
@@ -175,19 +189,19 @@ func (f *cardFold) takeItem(e happened) (err error) {
 	case work.WorkOverridden:
 		f.end(before, e, endOverridden)
 		err = read(e, func(p work.Overridden) {
-			f.Attempts = append(f.Attempts, attempt{
-				Sequence: e.sequence, Who: e.Actor, Began: e.Time, Ended: e.Time, How: doneByHand, Detail: fmt.Sprintf("%s to %s: %s", p.From, p.NextPhase, p.Reason),
+			f.card.Attempts = append(f.card.Attempts, Attempt{
+				Sequence: e.Sequence, Who: e.Actor, Began: e.Time, Ended: e.Time, How: doneByHand, Detail: fmt.Sprintf("%s to %s: %s", p.From, p.NextPhase, p.Reason),
 			})
 		})
 	case work.WorkMerged:
 		err = read(e, func(p work.Merge) {
-			f.Merge = &mergeMade{e.sequence, e.Time, e.Actor, cmp.Or(p.Result, p.Commit), p.Commit, p.Unseen, nil, p.Unaudited}
+			f.card.Merge = &Merge{e.Sequence, e.Time, e.Actor, cmp.Or(p.Result, p.Commit), p.Commit, p.Unseen, nil, p.Unaudited}
 			if a := before.Allowed; a != nil && f.last != nil && a.Approval == f.last.Sequence {
-				f.Merge.Approved = f.last
+				f.card.Merge.Approved = f.last
 			}
 		})
 	case work.MergeApproved:
-		f.last = &approval{e.sequence, e.Time, e.Actor}
+		f.last = &Approval{e.Sequence, e.Time, e.Actor}
 	case work.WorkAdded, work.MergeProposed, work.MergeFailed, work.MergeAllowed, work.WorkUnchanged, work.AuditWaived, work.QuestionAnswered:
 	default:
 		rests = false
@@ -197,21 +211,21 @@ func (f *cardFold) takeItem(e happened) (err error) {
 		err = f.state(before, e)
 	}
 	if rests {
-		f.rests = append(f.rests, e)
+		f.card.Rests = append(f.card.Rests, e)
 	}
 	return err
 }
 
 // state notes what an event says of the work: a claim, or what was found. Who asks claims nothing, and who answers has
 // found nothing.
-func (f *cardFold) state(before work.Item, e happened) error {
-	claim, found := f.item.Said.Claim == e.sequence, f.item.Said.Findings == e.sequence && before.Wait == nil
+func (f *Fold) state(before work.Item, e Happened) error {
+	claim, found := f.item.Said.Claim == e.Sequence, f.item.Said.Findings == e.Sequence && before.Wait == nil
 	if !claim && !found {
 		return nil
 	}
-	s, err := work.StatementOf(e.sequence, e.Event)
+	s, err := work.StatementOf(e.Sequence, e.Event)
 	if claim && (f.item.Phase != agentsig.PhaseBlocked || s.Signal == agentsig.KindExit) {
-		f.Claims = append(f.Claims, s)
+		f.card.Claims = append(f.card.Claims, s)
 	}
 	if found {
 		s.Commit = cmp.Or(s.Commit, before.Commit)
@@ -222,16 +236,16 @@ func (f *cardFold) state(before work.Item, e happened) error {
 		if e.Type == work.MergeFailed && work.ByOperator(e.Actor) {
 			role = string(delivery.RoleMerge)
 		}
-		f.Findings = append(f.Findings, finding{Statement: s, Role: role})
+		f.card.Findings = append(f.card.Findings, Finding{Statement: s, Role: role})
 	}
 	return err
 }
 
 // waits notes what an item that is in no run waits for, and what came of that: the answer of a person, or of who helped.
-func (f *cardFold) waits(before work.Item, e happened) {
+func (f *Fold) waits(before work.Item, e Happened) {
 	was, is := before.Wait, f.item.Wait
-	if is != nil && is.Seq == e.sequence && (was == nil || was.ID != is.ID) {
-		f.Questions = append(f.Questions, asked{Sequence: e.sequence, ID: is.ID, Cause: is.Cause, At: e.Time, Text: is.Text})
+	if is != nil && is.Seq == e.Sequence && (was == nil || was.ID != is.ID) {
+		f.card.Questions = append(f.card.Questions, Question{Sequence: e.Sequence, ID: is.ID, Cause: is.Cause, At: e.Time, Text: is.Text})
 	}
 	if n := len(f.item.Replies); was != nil && is == nil && n > 0 && f.item.Replies[n-1].ID == was.ID {
 		f.answer(e, was.ID, f.item.Replies[n-1].Text)
@@ -239,22 +253,22 @@ func (f *cardFold) waits(before work.Item, e happened) {
 }
 
 // begin notes that somebody begins to work.
-func (f *cardFold) begin(e happened, role agentsig.Role, program string) *attempt {
-	f.Attempts = append(f.Attempts, attempt{Sequence: e.sequence, Session: e.Session, Who: e.Actor, Role: string(role), Program: program, Began: e.Time})
-	return &f.Attempts[len(f.Attempts)-1]
+func (f *Fold) begin(e Happened, role agentsig.Role, program string) *Attempt {
+	f.card.Attempts = append(f.card.Attempts, Attempt{Sequence: e.Sequence, Session: e.Session, Who: e.Actor, Role: string(role), Program: program, Began: e.Time})
+	return &f.card.Attempts[len(f.card.Attempts)-1]
 }
 
 // session returns a session's attempt; nil if it has none.
-func (f *cardFold) session(id string) *attempt {
-	i := slices.IndexFunc(f.Attempts, func(a attempt) bool { return a.Session == id && id != "" })
+func (f *Fold) session(id string) *Attempt {
+	i := slices.IndexFunc(f.card.Attempts, func(a Attempt) bool { return a.Session == id && id != "" })
 	if i < 0 {
 		return nil
 	}
-	return &f.Attempts[i]
+	return &f.card.Attempts[i]
 }
 
 // end notes how the work of who held the item ended.
-func (f *cardFold) end(before work.Item, e happened, how string) {
+func (f *Fold) end(before work.Item, e Happened, how string) {
 	if before.Lease == nil {
 		return
 	}
@@ -263,12 +277,12 @@ func (f *cardFold) end(before work.Item, e happened, how string) {
 	}
 }
 
-func (a *attempt) ended(at time.Time, how string) {
+func (a *Attempt) ended(at time.Time, how string) {
 	a.Ended, a.How, a.Seconds = at, how, max(0, at.Sub(a.Began).Seconds())
 }
 
 // said notes a session's last word.
-func (f *cardFold) said(e happened, p work.Result) {
+func (f *Fold) said(e Happened, p work.Result) {
 	if a := f.session(e.Session); a != nil {
 		a.Said = p.Signal
 		a.ended(e.Time, string(p.ExitReason))
@@ -276,37 +290,35 @@ func (f *cardFold) said(e happened, p work.Result) {
 }
 
 // gate notes what the gate says. What was found before is answered by the commit, if that is another one.
-func (f *cardFold) gate(e happened, p work.Gate) {
-	g := gateRun{
-		Sequence: e.sequence, At: e.Time, By: e.Actor, Commit: p.Commit, Passed: e.Type == work.GatePassed, Checks: []shownCheck{}, Since: p.Since, NoChange: p.NoChange,
+func (f *Fold) gate(e Happened, p work.Gate) {
+	g := Gate{
+		Sequence: e.Sequence, At: e.Time, By: e.Actor, Commit: p.Commit, Passed: e.Type == work.GatePassed, Checks: []Check{}, Since: p.Since, NoChange: p.NoChange,
 		Unchanged: p.Since == "" && p.Files != nil && *p.Files == 0,
 	}
 	for _, c := range p.Checks {
-		shown := shownCheck{Name: c.Name, Passed: c.Passed, Flaky: c.Flaky, Tolerated: g.Passed && !c.Passed}
+		shown := Check{Name: c.Name, Passed: c.Passed, Flaky: c.Flaky, Tolerated: g.Passed && !c.Passed}
 		if c.Passed || c.Exit != 0 {
 			shown.Exit = &c.Exit
 		}
 		g.Checks = append(g.Checks, shown)
 	}
-	f.Gates = append(f.Gates, g)
-	for i := range f.Findings {
-		if was := &f.Findings[i]; was.AnsweredBy == "" && was.Commit != p.Commit && p.Since == "" {
+	f.card.Gates = append(f.card.Gates, g)
+	for i := range f.card.Findings {
+		if was := &f.card.Findings[i]; was.AnsweredBy == "" && was.Commit != p.Commit && p.Since == "" {
 			was.AnsweredBy = p.Commit
 		}
 	}
 }
 
 // takeRun takes an event of the task's run.
-func (f *cardFold) takeRun(e happened) (err error) {
-	var c concerns
-	_ = json.Unmarshal(e.Payload, &c) // of one that can't be read nothing is known
-	if !f.about.concerned(e.Event, c) && f.session(e.Session) == nil && e.Type != delivery.PlanAmended {
+func (f *Fold) takeRun(e Happened) (err error) {
+	if !f.about.Has(e.Event, ConcernsOf(e.Event)) && f.session(e.Session) == nil && e.Type != delivery.PlanAmended {
 		return nil
 	}
 	switch e.Type {
 	case delivery.PlanAmended:
 		asks := false
-		err = read(e, func(p delivery.Amended) { asks = slices.Contains(append(p.Changed, p.Added...), f.about.task) })
+		err = read(e, func(p delivery.Amended) { asks = slices.Contains(append(p.Changed, p.Added...), f.about.Task) })
 		if !asks {
 			return err
 		}
@@ -322,20 +334,20 @@ func (f *cardFold) takeRun(e happened) (err error) {
 		err = read(e, func(p delivery.Ended) { f.process(e, p) })
 	case delivery.QuestionAsked:
 		err = read(e, func(p delivery.Question) {
-			f.Questions = append(f.Questions, asked{Sequence: e.sequence, ID: p.ID, Cause: p.Cause, At: e.Time, Text: p.Text})
+			f.card.Questions = append(f.card.Questions, Question{Sequence: e.Sequence, ID: p.ID, Cause: p.Cause, At: e.Time, Text: p.Text})
 		})
 	case delivery.QuestionAnswered:
 		err = read(e, func(p delivery.Answered) { f.answer(e, p.ID, cmp.Or(p.Text, p.Choice)) })
 	default:
 		return nil
 	}
-	f.rests = append(f.rests, e)
+	f.card.Rests = append(f.card.Rests, e)
 	return err
 }
 
 // process notes that an agent's process has ended, and what it used.
-func (f *cardFold) process(e happened, p delivery.Ended) {
-	f.Usage.Add(p.Usage)
+func (f *Fold) process(e Happened, p delivery.Ended) {
+	f.card.Usage.Add(p.Usage)
 	a := f.session(e.Session)
 	if a == nil {
 		return
@@ -347,16 +359,16 @@ func (f *cardFold) process(e happened, p delivery.Ended) {
 	}
 }
 
-func (f *cardFold) answer(e happened, id, text string) {
-	for i := range f.Questions {
-		if q := &f.Questions[i]; q.ID == id {
+func (f *Fold) answer(e Happened, id, text string) {
+	for i := range f.card.Questions {
+		if q := &f.card.Questions[i]; q.ID == id {
 			q.Answer, q.By, q.AnsweredAt = text, e.Actor, e.Time
 		}
 	}
 }
 
 // read reads an event's payload.
-func read[P any](e happened, take func(P)) error {
+func read[P any](e Happened, take func(P)) error {
 	var p P
 	err := json.Unmarshal(e.Payload, &p)
 	if err == nil {

@@ -1,0 +1,265 @@
+package evidence
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/safetext"
+)
+
+// What is foreign in these words is as it was said: who shows them escapes them.
+
+// FindingWords are what was found in words, and apart from it what the checks printed, if it is the gate's.
+func FindingWords(s work.Statement) (says, printed string) {
+	says = StatementWords(s)
+	if s.By == work.GateActor {
+		says, printed, _ = strings.Cut(says, "\n")
+	}
+	return says, printed
+}
+
+// StateWords say how the task is.
+func (c Card) StateWords() string {
+	switch {
+	case c.State == string(agentsig.PhaseCompleted) && c.Merge != nil:
+		state := fmt.Sprintf("%s, merged as %.7s", c.State, c.Merge.Commit)
+		if c.Merge.Unaudited {
+			state += ", not audited"
+		}
+		return state
+	case c.State == string(agentsig.PhaseCompleted) && len(c.Gates) > 0 && c.Gates[len(c.Gates)-1].NoChange != "":
+		return c.State + ", nothing had to be changed"
+	case c.BoxChecks:
+		return fmt.Sprintf("%s, the box runs the checks on the branch %s", c.State, safetext.Escape(c.Branch))
+	}
+	return c.State
+}
+
+// Words say who tried it, for how long, and how that ended.
+func (a Attempt) Words() string {
+	if a.How == doneByHand {
+		return fmt.Sprintf("%s set it from %s", a.Who, a.Detail)
+	}
+	who := cmp.Or(a.Program, a.Who)
+	if a.Role != "" {
+		who = fmt.Sprintf("%s (%s)", a.Role, who)
+	}
+	parts := []string{who}
+	switch {
+	case a.Resumes != "":
+		parts = append(parts, "in the same conversation")
+	case a.Fresh != "":
+		parts = append(parts, "afresh: "+a.Fresh)
+	}
+	if a.How != "" {
+		parts = append(parts, Length(time.Duration(a.Seconds)*time.Second))
+	}
+	if a.Usage != nil {
+		parts = append(parts, UsageWords(*a.Usage))
+	}
+	how := cmp.Or(a.How, "at work")
+	switch {
+	case a.Said == "" || a.Said == agentsig.KindExit || a.Detail != "":
+	case a.Said == agentsig.KindDivineClarification:
+		how = "asks you"
+	default:
+		how = string(a.Said)
+	}
+	how = strings.ReplaceAll(how, "_", " ")
+	text := strings.Join(append(parts, how), ", ")
+	if a.Detail != "" {
+		text += ": " + a.Detail
+	}
+	return text
+}
+
+// UsageWords say what was used.
+func UsageWords(u delivery.Usage) string {
+	text := count(int(u.Tokens()), "token")
+	if u.CostUSD > 0 {
+		text += fmt.Sprintf(", %.2f USD", u.CostUSD)
+	}
+	return text
+}
+
+// UsedWords say what all attempts took.
+func (c Card) UsedWords() string {
+	var took float64
+	sessions := 0
+	for _, a := range c.Attempts {
+		if a.How != doneByHand {
+			took += a.Seconds
+			sessions++
+		}
+	}
+	return fmt.Sprintf("%s, %s, %s", count(sessions, "session"), Length(time.Duration(took)*time.Second), UsageWords(c.Usage))
+}
+
+// Words say what the gate said of the commit.
+func (g Gate) Words() string {
+	verdict := "failed"
+	if g.Passed {
+		verdict = "passed"
+	}
+	var checks, tolerated []string
+	for _, c := range g.Checks {
+		if c.Tolerated {
+			tolerated = append(tolerated, c.Name)
+			continue
+		}
+		how := c.Name
+		if !c.Passed {
+			how += " failed"
+		}
+		if c.Exit != nil {
+			how += fmt.Sprintf(" (exit %d)", *c.Exit)
+		}
+		if c.Flaky {
+			how += ", flaky"
+		}
+		checks = append(checks, how)
+	}
+	what := cmp.Or(strings.Join(checks, ", "), "no check ran here")
+	switch {
+	case g.Since != "":
+		what = "nothing was changed"
+	case g.Unchanged:
+		what += "; nothing was changed"
+	}
+	if len(tolerated) > 0 { // it is not called passed, and comes first: the rest of a long line is cut
+		return fmt.Sprintf("%.7s %s", g.Commit, strings.Join(append([]string{strings.Join(tolerated, ", ") + " failed, " + delivery.FailsAnyway}, checks...), "; "))
+	}
+	return fmt.Sprintf("%.7s %s: %s", g.Commit, verdict, what)
+}
+
+// Words say who found it, and what became of it.
+func (f Finding) Words() string {
+	by := f.By
+	if f.Role != "" {
+		by = fmt.Sprintf("%s (%s)", f.Role, f.By)
+	}
+	if f.Commit != "" {
+		by += fmt.Sprintf(" on %.7s", f.Commit)
+	}
+	if f.AnsweredBy == "" {
+		return by + ", not answered"
+	}
+	return fmt.Sprintf("%s, answered by %.7s", by, f.AnsweredBy)
+}
+
+// Words say who merged and approved what.
+func (m Merge) Words() string {
+	text := fmt.Sprintf("%.7s by %s", m.Commit, m.By)
+	if m.Approved != nil {
+		text += ", approved by " + m.Approved.By
+	}
+	if m.Merges != m.Commit {
+		text += fmt.Sprintf(", the merge of %.7s", m.Merges)
+	}
+	if m.Unaudited {
+		text += ", not audited: the run has no auditor"
+	}
+	for _, r := range m.Unseen {
+		text += fmt.Sprintf(", which no %s has seen", r)
+	}
+	return text
+}
+
+// EventWords name the events, and says what is wrong with them.
+func (p Proof) EventWords() string {
+	var b strings.Builder
+	b.WriteString("events")
+	for _, e := range p.Events {
+		fmt.Fprintf(&b, " %d", e.Sequence)
+		if e.Problem != "" {
+			fmt.Fprintf(&b, " (%s)", e.Problem)
+		}
+	}
+	return b.String() + " (signalbox ledger prove proves each)"
+}
+
+// Words say what is proven, and what is not.
+func (p Proof) Words() string {
+	held, pending := 0, 0
+	for _, e := range p.Events {
+		if e.Holds {
+			held++
+		}
+		if e.Pending {
+			pending++
+		}
+	}
+	text := fmt.Sprintf("%d of %s in the signed ledger", held, count(len(p.Events), "event"))
+	if held == len(p.Events) {
+		text = fmt.Sprintf("%s, all in the signed ledger", count(held, "event"))
+	}
+	if pending > 0 {
+		text += fmt.Sprintf(", %d not signed yet", pending)
+	}
+	if wrong := len(p.Events) - held - pending; wrong > 0 {
+		text = fmt.Sprintf("WRONG: %d of %s can't be proven; `signalbox ledger verify` says more", wrong, count(len(p.Events), "event"))
+	}
+	switch {
+	case p.Merge == nil:
+	case p.Merge["ok"] == true:
+		text += "; the merge proves itself"
+	case p.wrongMerge:
+		text = fmt.Sprintf("WRONG: the merge: %v; %s", p.Merge["error"], text)
+	default:
+		text += fmt.Sprintf("; merge not checked: %v", p.Merge["error"])
+	}
+	return text
+}
+
+// StatementWords are all that a statement says, in lines.
+func StatementWords(s work.Statement) string {
+	text := s.Text
+	if s.Cut {
+		text += "\n… (there was more: signalbox logs has it)"
+	}
+	if s.PRURL != "" {
+		text += "\npull request: " + s.PRURL
+	}
+	if s.LeftOut != "" {
+		text += "\nleft out: " + s.LeftOut
+	}
+	if s.Evidence != nil {
+		text += "\n" + EvidenceWords(*s.Evidence)
+	}
+	if text = strings.TrimSpace(text); text == "" {
+		return "says no more than that"
+	}
+	return text
+}
+
+// EvidenceWords say what a statement names as its evidence.
+func EvidenceWords(e work.Evidence) string {
+	if e.Problem != "" {
+		return fmt.Sprintf("names evidence that nobody can see, %s: %s", e.Ref, e.Problem)
+	}
+	return fmt.Sprintf("evidence: %s, %d bytes kept as blob %s", e.Ref, e.Bytes, e.SHA256)
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Length writes a time as people do: 30m, and not 30m0s.
+func Length(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
