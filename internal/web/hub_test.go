@@ -6,6 +6,9 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
 )
 
 // followed is a box that the hub follows.
@@ -15,10 +18,11 @@ type followed struct {
 	ended  int
 	events chan []string
 	stops  chan struct{}
+	waits  []api.Question
 }
 
 func (f *followed) hub() *hub {
-	return &hub{upTo: func() uint64 { return f.upTo }, follow: func(ctx context.Context, _ uint64, tell func(uint64, []string) error) error {
+	return &hub{upTo: func() uint64 { return f.upTo }, waiting: func() []api.Question { return f.waits }, follow: func(ctx context.Context, _ uint64, tell func(uint64, []string) error) error {
 		f.begun++
 		defer func() { f.ended++ }()
 		for {
@@ -80,6 +84,7 @@ func TestHubGathers(t *testing.T) {
 		for range 1000 {
 			f.events <- []string{"R1.T-1", "R11", "R2x"}
 		}
+		time.Sleep(pause)
 		synctest.Wait()
 		if len(slow.more) != 1 || len(other.more) != 0 {
 			t.Errorf("%d and %d wait to be told", len(slow.more), len(other.more))
@@ -89,6 +94,60 @@ func TestHubGathers(t *testing.T) {
 		}
 		if topics, _ := h.next(slow); len(topics) != 0 {
 			t.Errorf("it is told again: %q", topics)
+		}
+	})
+}
+
+// The inbox is different when something waits, or does not any more, or something happens to what waits; the runs when something
+// happens to one. Work that stands alone goes on without anybody being told.
+func TestHubTellsWhatDiffers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFollowed()
+		h := f.hub()
+		inbox, _ := h.join([]string{"inbox"}, f.upTo)
+		runs, _ := h.join([]string{"runs"}, f.upTo)
+		defer h.leave(inbox)
+		defer h.leave(runs)
+		for _, c := range []struct {
+			name        string
+			about       string
+			waits       []api.Question
+			inbox, runs bool
+		}{
+			{"the first event after somebody came", "W-1", nil, true, false},
+			{"work that stands alone", "W-1", nil, false, false},
+			{"a task", "R1.T-1", nil, false, true},
+			{"a run", "R12", nil, false, true},
+			{"what is called almost like a run", "R12x", nil, false, false},
+			{"a question", "W-2", []api.Question{{ID: "Q-1", Work: "W-2"}}, true, false},
+			{"something else", "W-1", []api.Question{{ID: "Q-1", Work: "W-2"}}, false, false},
+			{"what waits", "W-2", []api.Question{{ID: "Q-1", Work: "W-2"}}, true, false},
+			{"another question instead", "W-3", []api.Question{{ID: "Q-2", Work: "W-2"}}, true, false},
+			{"nothing waits", "W-2", nil, true, false},
+		} {
+			f.waits = c.waits
+			f.events <- []string{c.about}
+			time.Sleep(pause)
+			synctest.Wait()
+			told, upTo := h.next(inbox)
+			if len(told) > 0 != c.inbox || upTo != f.upTo {
+				t.Errorf("%s: the inbox's readers are told %q, up to %d of %d", c.name, told, upTo, f.upTo)
+			}
+			if told, _ := h.next(runs); len(told) > 0 != c.runs {
+				t.Errorf("%s: the runs' readers are told %q", c.name, told)
+			}
+		}
+		// A question is asked, somebody comes who sees it, and it is answered, before anybody is told.
+		f.events <- []string{"W-1"}
+		synctest.Wait()
+		f.events <- []string{"W-2"}
+		late, _ := h.join([]string{"inbox"}, f.upTo)
+		defer h.leave(late)
+		f.events <- []string{"W-2"}
+		time.Sleep(pause)
+		synctest.Wait()
+		if told, _ := h.next(late); len(told) != 1 {
+			t.Errorf("who came in between is told %q", told)
 		}
 	})
 }

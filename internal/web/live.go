@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -13,13 +14,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/httpserver"
 )
 
 // How many browsers may have the stream open, how many topics one may name, and how long is waited between two pieces: many changes
 // are one.
 const (
-	maxReaders = 64
+	maxReaders = 256
 	maxTopics  = 8
 	pause      = 150 * time.Millisecond
 	lookPause  = time.Second // if nothing was recorded: agents print much
@@ -33,8 +35,9 @@ const (
 
 // hub tells who has the stream open what has changed. It follows the box while somebody has, and is at rest otherwise.
 type hub struct {
-	follow func(ctx context.Context, after uint64, f func(uint64, []string) error) error
-	upTo   func() uint64
+	follow  func(ctx context.Context, after uint64, f func(uint64, []string) error) error
+	upTo    func() uint64
+	waiting func() []api.Question // for a person
 
 	mu      sync.Mutex
 	readers map[*reader]bool
@@ -45,6 +48,14 @@ type hub struct {
 type source struct {
 	cancel context.CancelFunc
 	ended  chan struct{}
+	more   chan struct{} // gets something when an event has come
+
+	// What the readers have not been told of yet, and what they know of the inbox.
+	about  map[string]bool // the names of what events were about, and of their runs
+	runs   bool            // a run is among them
+	upTo   uint64
+	inbox  map[string]bool // what waits for a person, and the names of what that is about
+	joined bool            // a reader has come since, and may know more of the inbox
 }
 
 // reader is a browser that has the stream open. What it has not been told yet is a part of its topics, so it never grows.
@@ -73,9 +84,10 @@ func (h *hub) join(topics []string, since uint64) (*reader, error) {
 	r.upTo = h.upTo()
 	if h.source == nil {
 		ctx, cancel := context.WithCancel(context.Background())
-		h.source = &source{cancel, make(chan struct{})}
+		h.source = &source{cancel: cancel, ended: make(chan struct{}), more: make(chan struct{}, 1), about: map[string]bool{}}
 		go h.run(ctx, h.source, r.upTo)
 	}
+	h.source.joined = true
 	if since < r.upTo {
 		r.note(topics)
 	}
@@ -100,14 +112,22 @@ func (h *hub) leave(r *reader) {
 // run follows the box for a source. If that ends by itself, the box stops: then all who read are told so.
 func (h *hub) run(ctx context.Context, s *source, after uint64) {
 	defer close(s.ended)
+	var telling sync.WaitGroup
+	defer telling.Wait()
+	defer s.cancel()
+	telling.Go(func() { h.tell(ctx, s) })
 	_ = h.follow(ctx, after, func(upTo uint64, names []string) error {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if h.source == s {
-			for r := range h.readers {
-				r.upTo = upTo
-				r.note(concerned(r.topics, names))
-			}
+		s.upTo = upTo
+		for _, name := range names {
+			run, _, _ := strings.Cut(name, ".")
+			s.about[name], s.about[run] = true, true
+			s.runs = s.runs || isRun(run)
+		}
+		select {
+		case s.more <- struct{}{}:
+		default:
 		}
 		return nil
 	})
@@ -120,6 +140,76 @@ func (h *hub) run(ctx context.Context, s *source, after uint64) {
 		close(r.over)
 	}
 	h.readers, h.source = nil, nil
+}
+
+// tell has the readers told what events concern, at once and then at most once in a pause, until ctx ends: however many events
+// there are, what is looked up for them is looked up a few times a second, once for all readers.
+func (h *hub) tell(ctx context.Context, s *source) {
+	for {
+		select {
+		case <-s.more:
+		case <-ctx.Done():
+			return
+		}
+		h.mu.Lock()
+		upTo := s.upTo // what comes from here on may be in what waits, or not: it is told the next time
+		h.mu.Unlock()
+		now := h.inboxNow()
+		h.mu.Lock()
+		if h.source == s {
+			inbox := s.concernsInbox(now)
+			for r := range h.readers {
+				r.upTo = upTo
+				r.note(s.concerned(r.topics, inbox))
+			}
+			clear(s.about)
+			s.runs, s.inbox, s.joined = false, now, false
+		}
+		h.mu.Unlock()
+		if rest(ctx, pause) != nil {
+			return
+		}
+	}
+}
+
+// inboxNow returns what waits for a person, and the names of what that is about.
+func (h *hub) inboxNow() map[string]bool {
+	all := map[string]bool{}
+	for _, q := range h.waiting() {
+		all["waits "+q.ID] = true // no name has a space
+		all[q.Work] = q.Work != ""
+	}
+	return all
+}
+
+// concernsInbox reports whether the inbox may be different from what the readers know: something waits, or does not any more, or
+// something happened to what waits.
+func (s *source) concernsInbox(now map[string]bool) bool {
+	if s.joined || !maps.Equal(s.inbox, now) {
+		return true
+	}
+	for name := range s.about {
+		if now[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// concerned returns the topics that the events concern.
+func (s *source) concerned(topics []string, inbox bool) (all []string) {
+	for _, t := range topics {
+		if t == topicInbox && inbox || t == topicRuns && s.runs || t != topicInbox && t != topicRuns && s.about[t] {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// isRun reports whether a name may be a run's.
+func isRun(name string) bool {
+	number, is := strings.CutPrefix(name, "R")
+	return is && number != "" && strings.Trim(number, "0123456789") == ""
 }
 
 // note keeps what a reader is to be told. The caller holds the lock.
@@ -154,16 +244,6 @@ func (h *hub) next(r *reader) (topics []string, upTo uint64) {
 	}
 	clear(r.changed)
 	return topics, r.upTo
-}
-
-// concerned returns the topics that events about these names concern. A task's name begins with its run's.
-func concerned(topics, names []string) (all []string) {
-	for _, t := range topics {
-		if t == topicInbox || t == topicRuns || slices.ContainsFunc(names, func(n string) bool { return n == t || strings.HasPrefix(n, t+".") }) {
-			all = append(all, t)
-		}
-	}
-	return all
 }
 
 // stream tells a browser which of its topics have changed. It comes back with the last event that it was told of.

@@ -71,6 +71,7 @@ func (p *played) CreateToken(api.NewToken, string) (api.CreatedToken, error) {
 	return api.CreatedToken{Secret: "answer"}, nil
 }
 func (p *played) RevokeToken(string, string) (api.ClientToken, error) { return api.ClientToken{}, nil }
+func (p *played) Questions() []api.Question                           { return nil }
 func (p *played) UpTo() uint64                                        { return 7 }
 func (p *played) Follow(ctx context.Context, _ uint64, f func(uint64, []string) error) error {
 	for {

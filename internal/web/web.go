@@ -27,6 +27,8 @@ type Box interface {
 	// CreateToken and RevokeToken begin and end a browser's session.
 	CreateToken(api.NewToken, string) (api.CreatedToken, error)
 	RevokeToken(which, key string) (api.ClientToken, error)
+	// Questions lists what waits for a person.
+	Questions() []api.Question
 	// UpTo is the sequence of the last event.
 	UpTo() uint64
 	// Follow calls f with the names of the items and runs that events after this sequence are about, and with those that
@@ -67,7 +69,7 @@ var assets embed.FS
 // New makes a page. It costs nothing until it is asked for.
 func New(o Options) *Page {
 	p := &Page{o: o, cross: http.NewCrossOriginProtection()}
-	p.hub.follow, p.hub.upTo = o.Box.Follow, o.Box.UpTo
+	p.hub.follow, p.hub.upTo, p.hub.waiting = o.Box.Follow, o.Box.UpTo, o.Box.Questions
 	p.views = sync.OnceValues(func() (*template.Template, error) {
 		return template.New("").Funcs(p.words()).ParseFS(templateFiles, "templates/*.html")
 	})
