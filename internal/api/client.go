@@ -199,6 +199,12 @@ func (c *Client) EventsUpTo(ctx context.Context, id string, after uint64, limit 
 	return c.events(ctx, url.Values{"limit": {strconv.Itoa(limit)}}, id, after, func() {}, f)
 }
 
+// RunEvents calls f for the events of a run and its tasks after a sequence, so many at most, in the ledger's order. It returns the
+// sequence to go on after if there are more, and 0 at the end.
+func (c *Client) RunEvents(ctx context.Context, run string, after uint64, limit int, f func(Event) error) (next uint64, err error) {
+	return c.events(ctx, url.Values{"limit": {strconv.Itoa(limit)}, "tasks": {"true"}}, run, after, func() {}, f)
+}
+
 // events calls answered once the box has answered, and f for each event.
 func (c *Client) events(ctx context.Context, q url.Values, id string, after uint64, answered func(), f func(Event) error) (next uint64, err error) {
 	q.Set("after", strconv.FormatUint(after, 10))

@@ -1,6 +1,7 @@
 package box
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -22,22 +23,51 @@ func (b *Box) Watch(ctx context.Context, from uint64, f func([]engine.Record) er
 	return b.log.Watch(ctx, from, f)
 }
 
-// EventsOf calls f with the events of a subject after a sequence, up to another one, some at a time. Those of others are not read.
-func (b *Box) EventsOf(subject string, after, upto uint64, f func([]engine.Record) error) error {
-	seqs, err := b.state.sequences(subject)
-	if err != nil {
-		return err
+// SubjectsOfRun returns the subject of a run, and those of its tasks.
+func (b *Box) SubjectsOfRun(id string) ([]string, error) {
+	subject, err := b.state.runNamed(id)
+	if err == nil {
+		err = b.state.bring(subject)
 	}
-	from, _ := slices.BinarySearch(seqs, after+1)
-	to, _ := slices.BinarySearch(seqs, upto+1)
-	for some := range slices.Chunk(seqs[from:to], 100) {
+	if err != nil {
+		return nil, err
+	}
+	b.state.mu.Lock()
+	defer b.state.mu.Unlock()
+	r := b.state.runs[subject]
+	if r == nil {
+		return nil, errNoRun // it has just left
+	}
+	return append(subjectsOf(r), subject), nil
+}
+
+// EventsOf calls f with the events of subjects after a sequence, up to another one, some at a time. Those of others are not read.
+func (b *Box) EventsOf(subjects []string, after, upto uint64, f func([]engine.Record) error) error {
+	type place struct {
+		seq     uint64
+		subject string
+	}
+	var all []place
+	for _, subject := range subjects {
+		seqs, err := b.state.sequences(subject)
+		if err != nil {
+			return err
+		}
+		from, _ := slices.BinarySearch(seqs, after+1)
+		to, _ := slices.BinarySearch(seqs, upto+1)
+		for _, seq := range seqs[from:max(from, to)] {
+			all = append(all, place{seq, subject})
+		}
+	}
+	slices.SortFunc(all, func(a, b place) int { return cmp.Compare(a.seq, b.seq) })
+	for some := range slices.Chunk(all, 100) {
 		records := make([]engine.Record, len(some))
-		for i, seq := range some {
-			stored, err := b.archive.Event(int64(seq) - 1)
+		for i, at := range some {
+			stored, err := b.archive.Event(int64(at.seq) - 1)
 			if err != nil {
 				return err
 			}
-			records[i] = engine.Record{Seq: seq, Subject: subject, Data: stored}
+			records[i] = engine.Record{Seq: at.seq, Subject: at.subject, Data: stored}
 		}
 		if err := f(records); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/archive"
 	"github.com/signalbox-dev/signalbox/internal/conversation"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/engine"
 	"github.com/signalbox-dev/signalbox/internal/index"
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
@@ -277,6 +279,26 @@ func TestRunLeaves(t *testing.T) {
 		return heard(b, v, err)
 	}
 	one, two := show(first), show(second)
+	told := func(id string) (all []uint64) {
+		t.Helper()
+		subjects, err := b.SubjectsOfRun(id)
+		if err == nil {
+			err = b.EventsOf(subjects, 0, b.UpTo(), func(records []engine.Record) error {
+				for _, r := range records {
+					if !slices.Contains(subjects, r.Subject) || len(all) > 0 && all[len(all)-1] >= r.Seq {
+						t.Errorf("event %d of %s comes after %d", r.Seq, r.Subject, all)
+					}
+					all = append(all, r.Seq)
+				}
+				return nil
+			})
+		}
+		if err != nil || len(subjects) != 3 {
+			t.Fatalf("%s has %d subjects, %v", id, len(subjects), err)
+		}
+		return all
+	}
+	happened := told("R1")
 	gone := func() {
 		t.Helper()
 		finishedRun(t, b, fmt.Sprint("R", b.state.lastRun()+1)) // so that there is more to seal
@@ -288,6 +310,12 @@ func TestRunLeaves(t *testing.T) {
 	gone()
 	if got := show(first); got != one {
 		t.Errorf("the run was\n%s\nand is\n%s", one, got)
+	}
+	if got := told("R1"); len(got) < 5 || !slices.Equal(got, happened) {
+		t.Errorf("of the run and its tasks there were %d, and are %d", happened, got)
+	}
+	if _, err := b.SubjectsOfRun("R9"); err == nil {
+		t.Error("there is no run R9")
 	}
 	gone()
 	for task, want := range map[string]string{"T-1": "R1.T-1", "T-2": "R2.T-2", "T-3": "R2.T-3", "R1.T-2": "R1.T-2"} {

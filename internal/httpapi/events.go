@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/signalbox-dev/signalbox/internal/access"
@@ -18,6 +20,7 @@ import (
 var (
 	errBadAfter    = errors.New("after (or the header Last-Event-ID) is the sequence of an event that there is, or 0")
 	errBadFollow   = errors.New("follow is true or false")
+	errBadTasks    = errors.New("tasks is true or false; true goes with a run in work, and without follow")
 	errLimitFollow = errors.New("limit and follow exclude each other: a page ends, and what is followed does not")
 )
 
@@ -26,11 +29,11 @@ var errStop = errors.New("enough")
 
 // wanted is which events a request asks for.
 type wanted struct {
-	after   uint64
-	upto    uint64 // the last one that there was when it came
-	subject string // only of this one, if it is not empty
-	limit   int    // so many at most, if it is not 0
-	follow  bool
+	after  uint64
+	upto   uint64   // the last one that there was when it came
+	of     []string // only of these subjects, if there are any
+	limit  int      // so many at most, if it is not 0
+	follow bool
 }
 
 func (s *Server) wanted(r *http.Request) (w wanted, err error) {
@@ -43,10 +46,8 @@ func (s *Server) wanted(r *http.Request) (w wanted, err error) {
 			return w, errBadAfter
 		}
 	}
-	if id := q.Get("work"); id != "" {
-		if w.subject, err = s.box.SubjectNamed(id); err != nil {
-			return w, err
-		}
+	if w.of, err = s.subjects(q); err != nil {
+		return w, err
 	}
 	if w.upto = s.box.UpTo(); w.after > w.upto {
 		return w, errBadAfter
@@ -57,10 +58,29 @@ func (s *Server) wanted(r *http.Request) (w wanted, err error) {
 	if w.follow, err = strconv.ParseBool(cmp.Or(q.Get("follow"), "false")); err != nil {
 		return w, errBadFollow
 	}
-	if w.follow && w.limit > 0 {
+	switch {
+	case w.follow && w.limit > 0:
 		return w, errLimitFollow
+	case w.follow && len(w.of) > 1:
+		return w, errBadTasks // which tasks there are may change
 	}
 	return w, nil
+}
+
+// subjects returns those whose events a request asks for; none for all.
+func (s *Server) subjects(q url.Values) ([]string, error) {
+	id := q.Get("work")
+	tasks, err := strconv.ParseBool(cmp.Or(q.Get("tasks"), "false"))
+	switch {
+	case err != nil || tasks && id == "":
+		return nil, errBadTasks
+	case tasks:
+		return s.box.SubjectsOfRun(id)
+	case id == "":
+		return nil, nil
+	}
+	subject, err := s.box.SubjectNamed(id)
+	return []string{subject}, err
 }
 
 // events sends the events after a sequence as server-sent events; the id of each
@@ -89,7 +109,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, _ access.Princip
 	send := func(records []engine.Record) error {
 		return out.Send(func(w io.Writer) error {
 			for _, rec := range records {
-				if want.subject == "" || want.subject == rec.Subject {
+				if len(want.of) == 0 || !want.follow || slices.Contains(want.of, rec.Subject) {
 					if want.limit > 0 && sent == want.limit {
 						return errors.Join(sendNext(w, last), errStop)
 					}
@@ -116,10 +136,10 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, _ access.Princip
 	panic(http.ErrAbortHandler) // what was sent must not look whole
 }
 
-// read calls f with events among which those are that are wanted. Of one subject, no others are read.
+// read calls f with events among which those are that are wanted. Of some subjects, no others are read.
 func (s *Server) read(ctx context.Context, want wanted, f func([]engine.Record) error) error {
-	if want.subject != "" && !want.follow {
-		return s.box.EventsOf(want.subject, want.after, want.upto, f)
+	if len(want.of) > 0 && !want.follow {
+		return s.box.EventsOf(want.of, want.after, want.upto, f)
 	}
 	return s.box.Watch(ctx, want.after+1, func(records []engine.Record) error {
 		if err := f(records); err != nil || records[len(records)-1].Seq < s.box.UpTo() {

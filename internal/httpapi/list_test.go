@@ -193,6 +193,8 @@ func TestListRefusals(t *testing.T) {
 		{"/v1/events?limit=0", "limit is how many"},
 		{"/v1/events?after=2", "after (or the header Last-Event-ID) is the sequence of an event"},
 		{"/v1/events?after=-1", "after (or the header Last-Event-ID) is the sequence of an event"},
+		{"/v1/events?tasks=true", "tasks is true or false; true goes with a run in work"},
+		{"/v1/events?work=T-0&tasks=some", "tasks is true or false"},
 		{"/v1/events?limit=1&follow=true", "limit and follow exclude each other"},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, s.path, nil)

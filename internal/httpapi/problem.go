@@ -34,6 +34,7 @@ var problems = []struct {
 	{errBadKey, http.StatusBadRequest, api.CodeInvalid},
 	{errBadAfter, http.StatusBadRequest, api.CodeInvalid},
 	{errBadFollow, http.StatusBadRequest, api.CodeInvalid},
+	{errBadTasks, http.StatusBadRequest, api.CodeInvalid},
 	{errBadLimit, http.StatusBadRequest, api.CodeInvalid},
 	{errBadLive, http.StatusBadRequest, api.CodeInvalid},
 	{errLimitFollow, http.StatusBadRequest, api.CodeInvalid},

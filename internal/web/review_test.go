@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +60,8 @@ type played struct {
 	verdict []api.Verdict
 	run     api.Run
 	words   []string // on runs and tasks
+	events  []api.Event
+	asked   []string // for which events
 	changes chan uint64
 	looks   chan struct{} // gets something when the run looks different
 }
@@ -110,6 +113,13 @@ func (p *played) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "GET /v1/work/R1.T-1/review":
 		reply(p.sight)
 	case "GET /v1/events":
+		p.asked = append(p.asked, r.URL.RawQuery)
+		after, _ := strconv.ParseUint(r.URL.Query().Get("after"), 10, 64)
+		for _, e := range p.events {
+			if data, _ := json.Marshal(e); e.Sequence > after {
+				_, _ = fmt.Fprintf(w, "id: %d\ndata: %s\n\n", e.Sequence, data)
+			}
+		}
 	case "POST /v1/work/R1.T-1/review":
 		var v api.Verdict
 		if err := json.NewDecoder(r.Body).Decode(&v); err != nil || v.Commit != p.sight.Commit {

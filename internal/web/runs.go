@@ -105,6 +105,7 @@ type runView struct {
 	frame
 	runRow
 	Board   []column
+	View    string       // none: the board
 	Notices []api.Notice // what happened last, the latest first
 	Pauses  bool         // it can be paused
 	Resumes bool
@@ -138,7 +139,7 @@ func columns(r api.Run, steers bool) (all []column) {
 	needs, dropped := column{Title: "Needs you", Needs: true}, column{Title: "Given up", Done: true}
 	phases := map[agentsig.Phase]*column{}
 	for _, phase := range agentsig.Phases() {
-		phases[phase] = &column{Title: strings.ReplaceAll(strings.ToLower(string(phase)), "_", " "), Done: phase == agentsig.PhaseCompleted}
+		phases[phase] = &column{Title: phaseWords(phase), Done: phase == agentsig.PhaseCompleted}
 	}
 	for _, t := range r.Tasks {
 		task := boardOf(r, t, steers)
@@ -158,6 +159,11 @@ func columns(r api.Run, steers bool) (all []column) {
 	return slices.DeleteFunc(append(all, dropped), func(c column) bool { return len(c.Tasks) == 0 })
 }
 
+// phaseWords is a phase as people write it.
+func phaseWords(p agentsig.Phase) string {
+	return strings.ReplaceAll(strings.ToLower(string(p)), "_", " ")
+}
+
 func (p *Page) run(w http.ResponseWriter, a asked) {
 	p.showRun(w, a, a.URL.Query().Get("id"), http.StatusOK, refused{})
 }
@@ -167,6 +173,10 @@ func (p *Page) showRun(w http.ResponseWriter, a asked, id string, status int, wh
 	r, err := a.client.Run(a.Context(), id)
 	if err != nil {
 		p.fail(w, a.Request, statusOf(err), err)
+		return
+	}
+	if view := a.URL.Query().Get("view"); a.Method == http.MethodGet && slices.Contains(viewsOfRun, view) {
+		p.showPictures(w, a, f, r, view)
 		return
 	}
 	v := runView{frame: f, runRow: p.row(r), Board: columns(r, f.Steers), Notices: slices.Clone(r.Notices)}

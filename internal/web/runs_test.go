@@ -121,7 +121,8 @@ func TestSteer(t *testing.T) {
 func TestHostileRun(t *testing.T) {
 	p, page := play(hostile, textDiff)
 	p.run = aRun(hostile)
-	for _, path := range []string{"run?id=R1", "run?id=R1&part=run", "run?id=R1&part=notices", "task?id=R1.T-1", "task?id=R1.T-1&part=task", "runs", "runs?part=runs"} {
+	p.happens(t, `{"role":"developer","agent":`+quote(hostile)+`}`, `{"id":`+quote(hostile)+`,"task":`+quote(hostile)+`}`)
+	for _, path := range []string{"run?id=R1", "run?id=R1&part=run", "run?id=R1&part=notices", "run?id=R1&view=plan", "run?id=R1&view=time", "run?id=R1&view=cost", "task?id=R1.T-1", "task?id=R1.T-1&part=task", "runs", "runs?part=runs"} {
 		status, text := p.look(page, "GET", path, access.Operate)
 		if status != http.StatusOK || !strings.Contains(text, "alert(1)") {
 			t.Errorf("%s: %d\n%s", path, status, text)

@@ -18,6 +18,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/httpserver"
+	"github.com/signalbox-dev/signalbox/internal/picture"
 )
 
 // Box is what the page needs of a box besides its API.
@@ -51,13 +52,14 @@ type Options struct {
 
 // Page answers a browser's requests.
 type Page struct {
-	o      Options
-	links  links
-	hub    hub
-	cross  *http.CrossOriginProtection
-	diffs  diffs
-	views  func() (*template.Template, error)
-	routes func() http.Handler
+	o         Options
+	links     links
+	hub       hub
+	cross     *http.CrossOriginProtection
+	diffs     diffs
+	histories histories
+	views     func() (*template.Template, error)
+	routes    func() http.Handler
 }
 
 //go:embed templates
@@ -71,7 +73,11 @@ func New(o Options) *Page {
 	p := &Page{o: o, cross: http.NewCrossOriginProtection()}
 	p.hub.follow, p.hub.upTo, p.hub.waiting = o.Box.Follow, o.Box.UpTo, o.Box.Questions
 	p.views = sync.OnceValues(func() (*template.Template, error) {
-		return template.New("").Funcs(p.words()).ParseFS(templateFiles, "templates/*.html")
+		pages, err := template.New("").Funcs(p.words()).ParseFS(templateFiles, "templates/*.html")
+		if err != nil {
+			return nil, err
+		}
+		return pages.ParseFS(picture.Templates, "picture.html")
 	})
 	p.routes = sync.OnceValue(p.mux)
 	return p
@@ -120,6 +126,9 @@ func (p *Page) mux() http.Handler {
 			http.ServeFileFS(w, r, assets, "assets/"+file)
 		})
 	}
+	m.HandleFunc("GET /picture.css", func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "picture.css", time.Time{}, bytes.NewReader(picture.Style))
+	})
 	m.HandleFunc("GET /login", p.askLogin)
 	m.HandleFunc("POST /login", p.login)
 	m.HandleFunc("POST /logout", p.in(p.logout))
