@@ -119,3 +119,16 @@ func Against(p trailer.Proven, dir, key string) (r trailer.Recorded, err error) 
 	}
 	return r, fmt.Errorf("the ledger in %s: %w", safetext.Escape(dir), err)
 }
+
+// CheckMerge holds a merge commit, as git has it, against its own trailers, the key, and the ledger in a directory.
+func CheckMerge(name string, object []byte, dir, key string) error {
+	c, err := trailer.ParseCommit(name, object)
+	if err != nil {
+		return err
+	}
+	p, err := trailer.Check(c, key)
+	if err == nil {
+		_, err = Against(p, dir, key)
+	}
+	return err
+}

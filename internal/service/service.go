@@ -60,7 +60,10 @@ func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
 		o.Box.Logger = slog.New(slog.DiscardHandler)
 	}
 	var site runner.Site
-	var err error
+	dir, err := filepath.Abs(string(o.Box.Dir))
+	if err != nil {
+		return nil, box.Found{}, err
+	}
 	o.Box.Checks = o.Config.Gate.Checks == config.On
 	delivers, checks := len(o.Config.Agents) > 0, o.Box.Checks && !o.Draining
 	patience := cmp.Or(o.patience, startPatience)
@@ -89,7 +92,7 @@ func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
 	if err != nil {
 		return nil, box.Found{}, err
 	}
-	s := &Service{Box: b, site: site, logger: o.Box.Logger, tools: o.Tools, paged: !o.Box.Unlisted, metrics: metrics, group: background.New(context.WithoutCancel(ctx)), Conductor: conductor.New(b.Ledger(), conductor.Options{
+	s := &Service{Box: b, dir: dir, site: site, logger: o.Box.Logger, tools: o.Tools, paged: !o.Box.Unlisted, metrics: metrics, group: background.New(context.WithoutCancel(ctx)), Conductor: conductor.New(b.Ledger(), conductor.Options{
 		Config: o.Config, Settings: o.Box.Settings, Exit: o.Box.ExitEnabled, Draining: o.Draining, Logger: o.Box.Logger,
 	})}
 	s.follow()
@@ -130,9 +133,6 @@ func settings(c config.Config) (*api.Settings, error) {
 // makeRunner makes who carries out orders here.
 func (s *Service) makeRunner(ctx context.Context, o Options, site runner.Site, patience time.Duration) error {
 	var err error
-	if s.dir, err = filepath.Abs(string(o.Box.Dir)); err != nil {
-		return err
-	}
 	opening, cancel := patient(ctx, patience)
 	defer cancel()
 	s.runner, err = runner.New(opening, runner.Options{

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -11,8 +10,6 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
-	"github.com/signalbox-dev/signalbox/internal/work"
-	"github.com/signalbox-dev/signalbox/ledger"
 )
 
 // inboxView is what waits for a person, oldest first.
@@ -107,26 +104,15 @@ func (p *Page) evidence(a asked, name string) *reviewView {
 		e.Work = name
 		return fail(err)
 	}
-	if e.Gate, err = gateWords(a.Context(), a.client, name, item.Claim); err != nil {
+	happened, err := p.pastOf(a.Context(), a.client, name, p.o.Box.UpTo())
+	if err != nil {
 		return fail(err)
 	}
+	e.Gate = happened.gateWords(item.Claim)
 	if e.Diff, err = p.diffs.of(a.Context(), e.Sight, p.o.Box.Diff); err != nil {
 		return fail(err)
 	}
 	return e
-}
-
-// gateWords say what the gate said last of a task, if that was after its claim.
-func gateWords(ctx context.Context, c *api.Client, name string, claim *work.Statement) (string, error) {
-	words := "the gate has not run"
-	err := c.Events(ctx, name, 0, false, func(stored api.Event) error {
-		e, err := ledger.Decode(stored.Event)
-		if err == nil && (e.Type == work.GatePassed || e.Type == work.GateFailed) && (claim == nil || stored.Sequence > claim.Sequence) {
-			words = strings.TrimPrefix(delivery.Words(e, func(string) string { return "" }), ": ")
-		}
-		return err
-	})
-	return words, err
 }
 
 // answer answers the question that a form names.

@@ -39,6 +39,7 @@ type Box interface {
 	Looks(run string) (different <-chan struct{}, end func(), err error)
 	// Diff writes what a person is shown of a task that waits for their review, in git's format.
 	Diff(ctx context.Context, s api.Sight, to io.Writer) error
+	TaskBox
 }
 
 // Options say what a page is of.
@@ -58,6 +59,7 @@ type Page struct {
 	cross     *http.CrossOriginProtection
 	diffs     diffs
 	histories histories
+	tasks     tasks
 	views     func() (*template.Template, error)
 	routes    func() http.Handler
 }
