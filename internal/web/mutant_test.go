@@ -59,6 +59,12 @@ func TestMutants(t *testing.T) {
 			Old: "if now[name] {", New: "if now[name] && false {"}},
 		{By: "TestHubTellsWhatDiffers", Mutant: mutant.Mutant{Name: "any event is about the runs", File: "live.go",
 			Old: "s.runs = s.runs || isRun(run)", New: "s.runs = true"}},
+		{By: "TestChangesAreAll", Mutant: mutant.Mutant{Name: "what stands apart is taken for a row", File: "parts.go",
+			Old: "|| old.after != last {", New: "{"}},
+		{By: "TestChangesAreAll", Mutant: mutant.Mutant{Name: "what has changed is not sent", File: "parts.go",
+			Old: "same := was && old.sum == now[a.id].sum", New: "same := was"}},
+		{By: "TestChangesAreSmall", Mutant: mutant.Mutant{Name: "versions are remembered for ever", File: "parts.go",
+			Old: "len(p.order) > maxVersions", New: "len(p.order) > 1000*maxVersions"}},
 		{By: "TestStream", Mutant: mutant.Mutant{Name: "who comes back has missed nothing", File: "live.go",
 			Old: "if since < r.upTo {", New: "if since < r.upTo && false {"}},
 	})

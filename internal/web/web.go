@@ -58,6 +58,7 @@ type Page struct {
 	hub       hub
 	cross     *http.CrossOriginProtection
 	diffs     diffs
+	parts     parts
 	histories histories
 	tasks     tasks
 	views     func() (*template.Template, error)
@@ -200,12 +201,15 @@ func (p *Page) fail(w http.ResponseWriter, r *http.Request, status int, err erro
 	p.show(w, r, status, "plain.html", plain{Title: "That did not work", Text: []string{err.Error()}, Back: true})
 }
 
-// show sends a page, or a part of one, once all of it is made.
+// show sends a page, or a part of one, once all of it is made. Who asks for a part may have a version of it: then it is sent what
+// differs.
 func (p *Page) show(w http.ResponseWriter, r *http.Request, status int, name string, data any) {
-	views, err := p.views()
-	var page bytes.Buffer
-	if err == nil {
-		err = views.ExecuteTemplate(&page, name, data)
+	var page []byte
+	var err error
+	if strings.HasSuffix(name, ".html") {
+		page, err = p.whole(name, data)
+	} else if page, err = p.changes(name, data, r.URL.Query().Get("have")); err == nil && page == nil {
+		status = http.StatusNoContent
 	}
 	if err != nil {
 		p.o.Logger.Error("a page could not be made", "page", name, "error", err)
@@ -215,7 +219,18 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request, status int, name str
 	httpserver.Answering(w)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(page.Bytes()) // a browser that has gone misses it
+	_, _ = w.Write(page) // a browser that has gone misses it
+}
+
+// whole makes a page.
+func (p *Page) whole(name string, data any) ([]byte, error) {
+	views, err := p.views()
+	if err != nil {
+		return nil, err
+	}
+	var page bytes.Buffer
+	err = views.ExecuteTemplate(&page, name, data)
+	return page.Bytes(), err
 }
 
 // frame is what is around every view.

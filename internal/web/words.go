@@ -18,6 +18,7 @@ func (p *Page) words() template.FuncMap {
 		"stamp":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"clock":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
 		"ago":    func(t time.Time) string { return ago(p.o.Now().Sub(t)) },
+		"part":   p.part,
 		"count":  count,
 		"usage":  usageWords,
 		"second": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },

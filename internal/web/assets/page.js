@@ -16,7 +16,7 @@
       [node, ...node.querySelectorAll('textarea, input')].some(dirty));
 
   const callbacks = {
-    beforeNodeMorphed: (old) => !dirty(old),
+    beforeNodeMorphed: (old, now) => !dirty(old) && !(now instanceof Element && now.hasAttribute('data-same')),
     // What a person is writing in does not vanish below them. When they send it, they are told what became of it.
     beforeNodeRemoved: (old) => {
       if (!held(old)) return true;
@@ -33,6 +33,23 @@
     document.title = n > 0 ? `(${n}) ${title}` : title;
   };
 
+  // What was sent of a part leaves out articles that are the same here: an empty one stands for some beside each other. Each gets one
+  // with its id, which is not changed then. It returns nothing if they are not here.
+  const completed = (text) => {
+    const sent = new DOMParser().parseFromString(text, 'text/html').body.firstElementChild;
+    for (const gap of sent.querySelectorAll('[data-same]')) {
+      const same = [];
+      for (let node = document.getElementById(gap.dataset.same); node && same.at(-1)?.id !== gap.dataset.to; node = node.nextElementSibling) {
+        if (node.classList.contains('gone') && !held(node)) continue; // it was kept for what was typed in it
+        same.push(node.cloneNode(false));
+        same.at(-1).dataset.same = '';
+      }
+      if (same.at(-1)?.id !== gap.dataset.to) return null;
+      gap.replaceWith(...same);
+    }
+    return sent;
+  };
+
   const fetching = new Map(); // a part's id, and whether it has to be fetched once more
   const refresh = async (id) => {
     if (fetching.has(id)) {
@@ -42,16 +59,22 @@
     fetching.set(id, false);
     try {
       const at = new URL(location.href);
+      const part = document.getElementById(id);
       at.searchParams.set('part', id);
       at.searchParams.delete('did');
+      if (part.dataset.version) at.searchParams.set('have', part.dataset.version);
       const answer = await fetch(at, { cache: 'no-store', credentials: 'same-origin', redirect: 'error' });
-      const part = document.getElementById(id);
       if (answer.status === 401) {
         say('Logged out: load the page again');
-      } else if (answer.ok && part) {
-        Idiomorph.morph(part, await answer.text(), { morphStyle: 'outerHTML', ignoreActiveValue: true, callbacks });
-        const now = document.getElementById(id);
-        if (now) counted(now);
+      } else if (answer.status === 200 && part.isConnected) {
+        const now = completed(await answer.text());
+        if (now) {
+          Idiomorph.morph(part, now, { morphStyle: 'outerHTML', ignoreActiveValue: true, callbacks });
+          counted(document.getElementById(id) || part);
+        } else {
+          delete part.dataset.version; // all of it, then
+          fetching.set(id, true);
+        }
       }
     } catch {
       say('Not live: the box does not answer');
