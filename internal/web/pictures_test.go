@@ -65,7 +65,7 @@ func TestPictures(t *testing.T) {
 		if regexp.MustCompile(`<style|\sstyle=|<script>`).MatchString(text) {
 			t.Errorf("%s has a style or a script of its own", c.view)
 		}
-		if status, text := p.look(page, "GET", "run?id=R1&part=pictures&view="+c.view, access.Read); status != http.StatusOK || !strings.HasPrefix(text, `<div id="pictures" data-live="R1">`) {
+		if status, text := p.look(page, "GET", "run?id=R1&part=pictures&view="+c.view, access.Read); status != http.StatusOK || !strings.HasPrefix(text, `<div id="pictures" data-live="R1" data-version="`) {
 			t.Errorf("a part of %s: %d\n%s", c.view, status, text)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,10 +25,12 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/service"
 )
 
-// agent plays the developer: it writes a file, and says so. All other roles are a person's.
+// agent plays the developer: it does what there is for its task in a directory; if there is nothing, it writes a file, and says so.
+// All other roles are a person's.
 const agent = `#!/bin/sh
 prompt=$(cat)
-run=$(printf '%s\n' "$prompt" | sed -n 's/^\(run=[^ ]*\) belongs to this session.*/\1/p' | tail -n 1)
+run=$(printf '%%s\n' "$prompt" | sed -n 's/^\(run=[^ ]*\) belongs to this session.*/\1/p' | tail -n 1)
+if [ -e "%[1]s/$SIGNALBOX_TASK" ]; then . "%[1]s/$SIGNALBOX_TASK"; exit; fi
 echo "a line" >done.txt
 git add -A && git commit -qm "$SIGNALBOX_TASK"
 echo "READY_FOR_REVIEW: $SIGNALBOX_TASK $run"
@@ -36,29 +39,53 @@ echo "Summary: <b>done</b>"
 
 const plan = "# A plan\n\n#### Task T-1: The task\n\n**Work**: Do it.\n\n**Blocked By**: none\n"
 
-// world is a box in a repository, whose only agent is that.
-type world struct {
-	t      *testing.T
-	client *api.Client
+// program is the signalbox program, which is built once.
+var program = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "signalbox-webtest-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "signalbox")
+	out, err := exec.Command("go", "run", "-exec", "cp", "../../cmd/signalbox", path).CombinedOutput() //nolint:noctx // all tests have it
+	if err != nil {
+		err = fmt.Errorf("%w\n%s", err, out)
+	}
+	return path, err
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if path, err := program(); err == nil && path != "" {
+		_ = os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
 }
 
-func newWorld(t *testing.T) *world {
+// world is a box in a repository, whose only agent is that.
+type world struct {
+	t       *testing.T
+	client  *api.Client
+	scripts string // what its agent does, in a file for each task
+}
+
+// newWorld makes one. The settings are besides those of the agent and its roles.
+func newWorld(t *testing.T, settings ...string) *world {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "signalbox")
-	if out, err := exec.CommandContext(t.Context(), "go", "run", "-exec", "cp", "../../cmd/signalbox", program).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
 	}
-	repo, script := gittest.New(t), filepath.Join(t.TempDir(), "agent")
-	if err := os.WriteFile(script, []byte(agent), 0o700); err != nil {
+	repo, script, scripts := gittest.New(t), filepath.Join(t.TempDir(), "agent"), t.TempDir()
+	if err := os.WriteFile(script, fmt.Appendf(nil, agent, scripts), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	gittest.Git(t, repo, "config", "user.name", "Ann")
 	gittest.Git(t, repo, "config", "user.email", "ann@example.org")
-	settings, err := config.Parse(filepath.Join(repo, config.File), fmt.Appendf(nil, "agents: {scripted: {command: [%s], commands: exec}}\nroles: {critic: {agent: person}, auditor: {agent: person}}\n", script))
+	set, err := config.Parse(filepath.Join(repo, config.File), fmt.Appendf(nil, "agents: {scripted: {command: [%s], commands: exec}}\nroles: {critic: {agent: person}, auditor: {agent: person}}\n%s", script, strings.Join(settings, "\n")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, _, err := service.Open(t.Context(), service.Options{Box: box.Options{Dir: box.Dir(filepath.Join(repo, ".signalbox"))}, Config: settings, Program: program})
+	s, _, err := service.Open(t.Context(), service.Options{Box: box.Options{Dir: box.Dir(filepath.Join(repo, ".signalbox"))}, Config: set, Program: path})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +97,7 @@ func newWorld(t *testing.T) *world {
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ctx, l) }()
 	token, _ := s.Box.Tokens()
-	w := &world{t, api.NewClient(l.Addr().String(), token)}
+	w := &world{t, api.NewClient(l.Addr().String(), token), scripts}
 	t.Cleanup(func() {
 		w.client.Close()
 		ending, cancel := context.WithTimeout(ctx, patience)
@@ -82,6 +109,48 @@ func newWorld(t *testing.T) *world {
 		}
 	})
 	return w
+}
+
+// script has the agent on a task do something. $run is what belongs to its session.
+func (w *world) script(task, does string) {
+	w.t.Helper()
+	if err := os.WriteFile(filepath.Join(w.scripts, task), []byte(does), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// deliver delivers a plan of tasks: each is its id, a colon and its title; those after the first one wait for the tasks in brackets.
+func (w *world) deliver(title string, tasks ...string) api.Run {
+	w.t.Helper()
+	var text strings.Builder
+	fmt.Fprintf(&text, "# %s\n", title)
+	for _, task := range tasks {
+		task, after, waits := strings.Cut(task, " [")
+		if after = strings.TrimSuffix(after, "]"); !waits {
+			after = "none"
+		}
+		fmt.Fprintf(&text, "\n#### Task %s\n\n**Work**: Do it, and say how.\n\n**Blocked By**: %s\n", task, after)
+	}
+	r, err := w.client.Deliver(w.t.Context(), api.StartRun{Plan: text.String()})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+// in has a browser log in.
+func (w *world) in(b *browser) (root string) {
+	w.t.Helper()
+	link, err := w.client.Page(w.t.Context(), api.NewPage{Scope: access.Operate})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	b.visit(link.URL)
+	b.until("!!document.querySelector('button.primary')")
+	b.must("document.querySelector('button.primary').click()")
+	b.until("document.title.includes('Inbox') && document.getElementById('live').textContent === 'Live'")
+	root, _, _ = strings.Cut(link.URL, "login")
+	return root
 }
 
 // until waits until the box says what a test waits for.
