@@ -18,6 +18,10 @@ type Ask struct {
 	Class    string `json:"class,omitempty"` // of the question
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
+
+	Continues string `json:"continues,omitempty"` // the conversation that it goes on from, which has ended
+	UserID    string `json:"user_id,omitempty"`   // who asks; what it continues is of the same user and project
+	ProjectID string `json:"project_id,omitempty"`
 }
 
 // Conversation is a question to a model, and what the model signals until it is
@@ -74,7 +78,13 @@ type Answered struct {
 	TokensIn  int64                `json:"tokens_in"`
 	TokensOut int64                `json:"tokens_out"`
 	Missing   string               `json:"missing,omitempty"` // from the answer
+
+	Text *string `json:"text,omitempty"` // the answer, at most 128 KiB; what has none can't be continued
+	Cut  bool    `json:"cut,omitempty"`  // it was longer
 }
+
+// LatestConversation stands for the name of the newest conversation.
+const LatestConversation = "latest"
 
 // Ask records that a question is put to a model. The same key again is the same question: for
 // one whose answer was lost with its box.
@@ -100,6 +110,11 @@ func (c *Client) CallEnded(ctx context.Context, key, id string, r CallEnded) (Re
 // Answered records how a conversation ended.
 func (c *Client) Answered(ctx context.Context, key, id string, a Answered) (Recorded, error) {
 	return post[Recorded](ctx, c, conversationPath(id)+"/end", key, a)
+}
+
+// Exchange returns what was asked in a conversation, and what was answered.
+func (c *Client) Exchange(ctx context.Context, id string) (conversation.Exchange, error) {
+	return get[conversation.Exchange](ctx, c, conversationPath(id))
 }
 
 func conversationPath(id string) string { return "/v1/conversations/" + escapePath(id) }

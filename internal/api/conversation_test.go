@@ -31,8 +31,10 @@ func TestConversation(t *testing.T) {
 			t.Errorf("%s with the key %q: %v %s", path, key, err, diff)
 		}
 	}
-	begun, err := c.Ask(t.Context(), api.NewKey(), api.Ask{Question: "why?", Class: "code", Provider: "p", Model: "m"})
-	check("POST /v1/conversations", map[string]any{"question": "why?", "class": "code", "provider": "p", "model": "m"}, err)
+	begun, err := c.Ask(t.Context(), api.NewKey(), api.Ask{Question: "why?", Class: "code", Provider: "p", Model: "m", Continues: "Q-00000", UserID: "ann", ProjectID: "silver"})
+	check("POST /v1/conversations", map[string]any{
+		"question": "why?", "class": "code", "provider": "p", "model": "m", "continues": "Q-00000", "user_id": "ann", "project_id": "silver",
+	}, err)
 	if want := (api.Conversation{ID: "Q-00001", Subject: "S"}); begun != want {
 		t.Errorf("%+v", begun)
 	}
@@ -53,8 +55,9 @@ func TestConversation(t *testing.T) {
 		"call": 1.0, "turn": 2.0, "tool": "write", "server": "notes", "arguments": "{}", "allowed": true, "by": "person"}, err)
 	_, err = c.CallEnded(t.Context(), api.NewKey(), "Q-00001", api.CallEnded{Call: 1, Outcome: conversation.CallDone, Bytes: 5})
 	check("POST /v1/conversations/Q-00001/results", map[string]any{"call": 1.0, "outcome": "done", "bytes": 5.0}, err)
-	_, err = c.Answered(t.Context(), api.NewKey(), "Q-00001", api.Answered{Outcome: conversation.OutcomePartial, Turns: 3, Signals: 1, TokensIn: 10, TokensOut: 20, Missing: "tests"})
+	text := ""
+	_, err = c.Answered(t.Context(), api.NewKey(), "Q-00001", api.Answered{Outcome: conversation.OutcomePartial, Turns: 3, Signals: 1, TokensIn: 10, TokensOut: 20, Missing: "tests", Text: &text})
 	check("POST /v1/conversations/Q-00001/end", map[string]any{
-		"outcome": "partial", "turns": 3.0, "signals": 1.0, "tokens_in": 10.0, "tokens_out": 20.0, "missing": "tests",
+		"outcome": "partial", "turns": 3.0, "signals": 1.0, "tokens_in": 10.0, "tokens_out": 20.0, "missing": "tests", "text": "",
 	}, err)
 }

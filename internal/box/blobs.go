@@ -18,7 +18,7 @@ import (
 // Outputs that are too long for an event are blobs, and a box can be told for how long to keep them
 // ([Options.Keep]). These are removed, and nothing else:
 //
-//   - transcripts of sessions, the evidence that agents named and what models said, never plans or
+//   - transcripts of sessions, the evidence that agents named and what models said and answered, never plans or
 //     questions: those are what people handed in;
 //   - that an event older than that refers to, and that were not stored again since;
 //   - of what is over and has left memory: to whatever is still to be done, or was done within a day,
@@ -138,7 +138,7 @@ func outputsOf(e ledger.Event) (all []ledger.Blob, err error) {
 	case work.AgentSessionCompleted, work.LateResultRecorded, work.SignalRecorded:
 		err = json.Unmarshal(e.Payload, &p)
 		refs = []*ledger.Blob{p.Transcript.Blob, p.Evidence.Blob}
-	case conversation.TypeSignalled, conversation.TypeCallDecided:
+	case conversation.TypeSignalled, conversation.TypeCallDecided, conversation.TypeEnded:
 		err = json.Unmarshal(e.Payload, &p)
 		refs = []*ledger.Blob{p.Stored}
 	}

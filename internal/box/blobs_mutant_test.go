@@ -17,7 +17,7 @@ func TestKeepMutants(t *testing.T) {
 		{"young outputs are removed", "blobs.go",
 			"if err != nil || !e.Time.Before(since) {", "if err != nil {", removed},
 		{"questions are removed", "blobs.go",
-			"case conversation.TypeSignalled, conversation.TypeCallDecided:", "case conversation.TypeSignalled, conversation.TypeCallDecided, conversation.TypeStarted:", "TestOutputsOf$|" + removed},
+			"case conversation.TypeSignalled, conversation.TypeCallDecided, conversation.TypeEnded:", "case conversation.TypeSignalled, conversation.TypeCallDecided, conversation.TypeEnded, conversation.TypeStarted:", "TestOutputsOf$|" + removed},
 		{"evidence is kept for ever", "blobs.go",
 			"p.Transcript.Blob, p.Evidence.Blob}", "p.Transcript.Blob}", "TestOutputsOf$"},
 		{"outputs are unlinked before the event is sealed", "blobs.go",

@@ -2,6 +2,7 @@ package box
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -36,9 +37,25 @@ func (b *Box) Ask(ctx context.Context, actor string, a api.Ask, key string) (api
 	defer b.state.unreserve(id, subject)
 	asked := conversation.Asked{
 		ID: id, Question: b.redact.Text(a.Question), Class: b.redact.Text(a.Class), Provider: b.redact.Text(a.Provider), Model: b.redact.Text(a.Model),
+		Continues: a.Continues, UserID: a.UserID, ProjectID: a.ProjectID,
+	}
+	for _, name := range []string{a.UserID, a.ProjectID} {
+		if b.redact.Text(name) != name { // without it, nobody could ask as the same user again
+			return api.Conversation{}, errSecretID
+		}
 	}
 	if _, err := conversation.Decide(conversation.Conversation{}, conversation.Ask{Asked: asked, Actor: actor}); err != nil {
 		return api.Conversation{}, err // before anything of it is stored
+	}
+	if a.Continues != "" {
+		before, err := b.Exchange(a.Continues)
+		if err == nil {
+			err = before.Continuable(a.UserID, a.ProjectID)
+		}
+		if err != nil {
+			return api.Conversation{}, err
+		}
+		asked.Continues = before.ID
 	}
 	whole, err := b.keep([]byte(asked.Question))
 	if err != nil {
@@ -119,11 +136,109 @@ func (b *Box) Answered(id string, a api.Answered, key string) (api.Recorded, err
 	if err != nil {
 		return api.Recorded{}, err
 	}
-	key = orNewKey(key)
-	r, err := ofConversations.record(b, c.Subject, key, conversation.Answer{Key: key, Answered: conversation.Answered{
+	do := conversation.Answer{Key: orNewKey(key), Answered: conversation.Answered{
 		Outcome: a.Outcome, Turns: a.Turns, Signals: a.Signals, TokensIn: a.TokensIn, TokensOut: a.TokensOut, Missing: b.short(a.Missing),
-	}})
+		Text: a.Text, Cut: a.Cut,
+	}}
+	if r, ok, err := ofConversations.find(b, c, do.Key, do.Events()); ok || err != nil {
+		return inConversation(c, r), err
+	}
+	if _, err := conversation.Decide(c, do); err != nil {
+		return api.Recorded{}, err // before anything of it is stored
+	}
+	if a.Text != nil {
+		text := b.redact.Text(*a.Text)
+		whole, err := b.keep([]byte(text))
+		if err != nil {
+			return api.Recorded{}, err
+		}
+		if do.Stored = whole.Blob; do.Stored != nil {
+			text = b.short(text)
+		}
+		do.Text = &text
+	}
+	r, err := ofConversations.record(b, c.Subject, do.Key, do)
 	return inConversation(c, r), err
+}
+
+// Exchange returns what was asked in a conversation, and what was answered: in the one with this
+// name, or in the newest ([api.LatestConversation]). However much was recorded of it, two events are
+// read.
+func (b *Box) Exchange(id string) (conversation.Exchange, error) {
+	if id == api.LatestConversation {
+		if id = b.state.latestConversation(); id == "" {
+			return conversation.Exchange{}, fmt.Errorf("%w: nothing was asked yet", conversation.ErrNoConversation)
+		}
+	}
+	c, err := b.state.conversationNamed(id)
+	if err != nil {
+		return conversation.Exchange{}, err
+	}
+	seqs, err := b.state.sequences(c.Subject)
+	if err != nil {
+		return conversation.Exchange{}, err
+	}
+	asked, err := payloadAt[conversation.Asked](b, seqs[0])
+	if err != nil {
+		return conversation.Exchange{}, err
+	}
+	x := conversation.Exchange{ID: c.ID, Question: asked.Question, Continues: asked.Continues, UserID: asked.UserID, ProjectID: asked.ProjectID}
+	if asked.Stored != nil {
+		whole, err := b.archive.Blob(asked.Stored.SHA256)
+		if err != nil {
+			return conversation.Exchange{}, err
+		}
+		x.Question = string(whole)
+	}
+	if !c.Ended() {
+		return x, nil
+	}
+	end := seqs[len(seqs)-1]
+	ended, err := payloadAt[conversation.Answered](b, end)
+	if err != nil {
+		return conversation.Exchange{}, err
+	}
+	x.Outcome, x.Answer, x.Cut = ended.Outcome, ended.Text, ended.Cut
+	if ended.Stored == nil {
+		return x, nil
+	}
+	whole, err := b.archive.Blob(ended.Stored.SHA256)
+	if err != nil {
+		removed, unsure := b.state.removedAfter(ended.Stored.SHA256, int64(end)-1)
+		if unsure != nil || !removed {
+			return conversation.Exchange{}, errors.Join(err, unsure)
+		}
+		x.Answer, x.Removed = nil, true
+		return x, nil
+	}
+	text := string(whole)
+	x.Answer = &text
+	return x, nil
+}
+
+// payloadAt returns what the event of a sequence says.
+func payloadAt[T any](b *Box, seq uint64) (T, error) {
+	var payload T
+	stored, err := b.archive.Event(int64(seq) - 1)
+	if err != nil {
+		return payload, err
+	}
+	e, err := ledger.Decode(stored)
+	if err == nil {
+		err = json.Unmarshal(e.Payload, &payload)
+	}
+	return payload, err
+}
+
+// latestConversation returns the name of the newest conversation, or nothing if there is none: names
+// are made up for all of them, one after the other.
+func (s *state) latestConversation() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.madeUp[conversationName] == 0 {
+		return ""
+	}
+	return fmt.Sprintf(conversationName, s.madeUp[conversationName])
 }
 
 func inConversation(c conversation.Conversation, r recorded[conversation.Conversation]) api.Recorded {

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/command"
 	"github.com/signalbox-dev/signalbox/internal/oracle"
@@ -28,12 +28,15 @@ type asking struct {
 	allow                    []string // tools that may change something
 	trace                    bool
 	record, resume           string // files: one to be written, and one to go on with
+	user, project            string
+	continues                string // the question to go on from, or latest; empty for none
+	talk                     oracle.Talk
 }
 
 func (a *app) askCommand() *cobra.Command {
 	var q asking
 	cmd := &cobra.Command{
-		Use:   "ask [flags] QUESTION",
+		Use:   "ask [flags] [--continue [ID]] QUESTION",
 		Short: "Ask a model, with tools; a behaviour tree owns the loop",
 		Long: `Ask answers a question with a model and tools. A behaviour tree decides after each of the
 model's turns what is next: run the tools that it called, another turn, the end; the model
@@ -51,8 +54,14 @@ that you are in, and nothing else. Before a tool is called that changes somethin
 every tool but those whose server says that they only read. Without a terminal such a call is
 refused unless --allow names the tool. Each decision is recorded before the call is made.
 
-Every signal is recorded in the ledger: of the box that runs here, or of one that is opened
-for the question (see --dir).
+The question, every signal and the answer are recorded in the ledger: of the box that runs here,
+or of one that is opened for the question (see --dir). With --continue the model is given what was
+asked and answered before: in the conversation that the latest question belongs to, or in that of
+the question ID (Q-00001; the last line of ask names it). It gets the latest part if that is long,
+and both of you are told so. What tools have given is not part of it. --user and --project are
+recorded with a question, and what it continues has to have the same.
+
+If the question is -, it is read from standard input.
 
 With --record FILE the run is recorded: the question, what the model said, what tools were called with
 and returned. The file is yours alone (mode 0600) and has all of it, secrets too. If the process ends
@@ -65,21 +74,26 @@ turn, an event what happened inside: signals, budgets, loops, fallbacks, tool ca
 only in part, 2 for wrong usage, 130 if interrupted.`,
 		Example: `  signalbox ask --provider anthropic --model MODEL "where are leases renewed?"
   signalbox ask --base-url http://localhost:11434/v1 --model llama3.1 "what does the README promise?"
-  signalbox ask --tools tools.json --trace "should I sell any of my silver?"`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("ask takes one question: put it in quotes")
-			}
-			return nil
-		},
+  signalbox ask --tools tools.json --trace "should I sell any of my silver?"
+  signalbox ask --continue "and what would it mean in tax?"
+  git diff | signalbox ask --continue Q-00007 -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			question, err := q.questionIn(args)
+			if err != nil {
+				return a.UsageError("%w", err)
+			}
 			if err := a.complete(&q); err != nil {
 				return err
 			}
-			if err := oracle.CheckQuestion(args[0]); err != nil {
+			if question == "-" {
+				if question, err = awaited(cmd.Context(), func() (string, error) { return readQuestion(a.In) }); err != nil {
+					return err
+				}
+			}
+			if err := oracle.CheckQuestion(question); err != nil {
 				return a.UsageError("%w", err)
 			}
-			return a.ask(cmd.Context(), q, args[0])
+			return a.ask(cmd.Context(), q, question)
 		},
 	}
 	f := cmd.Flags()
@@ -90,6 +104,10 @@ only in part, 2 for wrong usage, 130 if interrupted.`,
 	f.StringVar(&q.tree, "tree", "", "a behaviour tree in a Lua `FILE`, in place of the built-in one (signalbox tree show); or react: tools until no tool is called")
 	f.StringVar(&q.prompts, "prompts", "", "a `DIRECTORY` with texts in place of the built-in prompts (base.md, code.md …)")
 	f.StringVar(&q.record, "record", "", "write the question's run to this new `FILE`, so that it can be gone on with (signalbox tree resume)")
+	f.StringVar(&q.continues, "continue", "", "go on from the question `ID`, or from the latest")
+	f.Lookup("continue").NoOptDefVal = api.LatestConversation
+	f.StringVar(&q.user, "user", "", "who asks: an `ID` that is recorded with the question")
+	f.StringVar(&q.project, "project", "", "what it is about: an `ID` that is recorded with the question")
 	q.liveFlags(f)
 	return cmd
 }
@@ -164,6 +182,9 @@ func (a *app) ask(outer context.Context, q asking, question string) error {
 	}
 	defer closeBook()
 	settings.Ledger = book
+	if settings.Talk, err = book.talk(ctx, q); err != nil {
+		return err
+	}
 	if q.record != "" || q.resume != "" {
 		record, closeRecord, err := q.openRecord()
 		if err != nil {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/conversation"
@@ -81,7 +82,9 @@ func (b *ledgerBook) closeBoxes() {
 
 func (b *ledgerBook) Asked(ctx context.Context, q oracle.Asked) error {
 	return b.keep(ctx, func(key string) error {
-		c, err := b.client.Ask(ctx, key, api.Ask{Question: q.Question, Class: q.Class, Provider: b.provider, Model: q.Model})
+		c, err := b.client.Ask(ctx, key, api.Ask{
+			Question: q.Question, Class: q.Class, Provider: b.provider, Model: q.Model, Continues: q.Continues, UserID: q.User, ProjectID: q.Project,
+		})
 		b.id = c.ID
 		return err
 	})
@@ -122,10 +125,12 @@ func (b *ledgerBook) Answered(ctx context.Context, a oracle.Answer) error {
 	if b.id == "" {
 		return nil // it ended before it was asked
 	}
+	text := strings.ToValidUTF8(a.Text[:min(len(a.Text), conversation.MaxAnswer)], "")
 	return b.keep(ctx, func(key string) error {
 		_, err := b.client.Answered(ctx, key, b.id, api.Answered{
 			Outcome: conversation.Outcome(a.Outcome), Turns: a.Turns, Signals: a.Signals,
 			TokensIn: int64(a.TokensIn), TokensOut: int64(a.TokensOut), Missing: a.Missing,
+			Text: &text, Cut: len(a.Text) > conversation.MaxAnswer,
 		})
 		return err
 	})

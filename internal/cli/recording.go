@@ -54,11 +54,11 @@ In the ledger the question that is gone on with is a conversation of its own.`,
 			if err != nil {
 				return err
 			}
-			question, with, err := oracle.Recorded(file)
+			question, talk, with, err := oracle.Recorded(file)
 			if err = errors.Join(err, file.Close()); err != nil {
 				return fmt.Errorf("%s: %w", safetext.Escape(args[0]), err)
 			}
-			q.resume = args[0]
+			q.resume, q.talk = args[0], talk
 			if err := q.from(with); err != nil {
 				return err
 			}
@@ -147,7 +147,7 @@ func (a *app) replay(ctx context.Context, name string) error {
 		return err
 	}
 	defer func() { _ = file.Close() }() // it is only read
-	question, with, err := oracle.Recorded(file)
+	question, _, with, err := oracle.Recorded(file)
 	if err != nil {
 		return fmt.Errorf("%s: %w", safetext.Escape(name), err)
 	}

@@ -21,7 +21,8 @@ import (
 // Limits of what is said, in bytes.
 const (
 	maxQuestion = 128 << 10
-	maxName     = 256 // of a class, a provider, a model, a tool, a server
+	MaxAnswer   = 128 << 10
+	maxName     = 256 // of a class, a provider, a model, a user, a project, a tool, a server
 )
 
 // Actors of the events, besides the operator or a client, who asks.
@@ -46,6 +47,9 @@ var (
 	ErrBadCall        = errors.New("calls are decided one after the other, and end once, if they were allowed")
 	ErrBadDecision    = errors.New("a call is allowed or refused by person, earlier or list, and refused by nobody")
 	ErrBadCallOutcome = errors.New("a call ends done, failed or unknown")
+	ErrOpen           = errors.New("it has not ended")
+	ErrNoAnswer       = errors.New("its answer is not in the ledger")
+	ErrOthers         = errors.New("it is another user's, or of another project")
 )
 
 // Conversation is the fold of its events. The zero Conversation is one that was not
@@ -107,7 +111,7 @@ func (c Ask) decide(Conversation) (work.Event, error) {
 	case len(c.Question) > maxQuestion:
 		return work.Event{}, fmt.Errorf("the question has %d bytes of %d: %w", len(c.Question), maxQuestion, work.ErrTooLong)
 	}
-	for _, name := range []string{c.Class, c.Provider, c.Model} {
+	for _, name := range []string{c.Class, c.Provider, c.Model, c.UserID, c.ProjectID} {
 		if len(name) > maxName {
 			return work.Event{}, fmt.Errorf("the name %.40q has %d bytes of %d: %w", name, len(name), maxName, work.ErrTooLong)
 		}
@@ -223,6 +227,9 @@ func (c Answer) decide(Conversation) (work.Event, error) {
 	case OutcomeAnswered, OutcomePartial, OutcomeStuck, OutcomeFailed, OutcomeCancelled:
 	default:
 		return work.Event{}, fmt.Errorf("%w, not %.40q", ErrBadOutcome, c.Outcome)
+	}
+	if c.Text != nil && len(*c.Text) > MaxAnswer {
+		return work.Event{}, fmt.Errorf("the answer has %d bytes of %d: %w", len(*c.Text), MaxAnswer, work.ErrTooLong)
 	}
 	if c.Turns < 0 || c.Signals < 0 || c.TokensIn < 0 || c.TokensOut < 0 {
 		return work.Event{}, ErrBadCount

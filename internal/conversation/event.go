@@ -47,6 +47,10 @@ type Asked struct {
 	Class    string       `json:"class"`
 	Provider string       `json:"provider"`
 	Model    string       `json:"model"`
+
+	Continues string `json:"continues,omitempty"`  // the conversation that it goes on from
+	UserID    string `json:"user_id,omitempty"`    // who asks, as they call themselves
+	ProjectID string `json:"project_id,omitempty"` // what it is about, as they call it
 }
 
 // Signalled is the payload of TypeSignalled.
@@ -110,6 +114,10 @@ type Answered struct {
 	TokensIn  int64   `json:"tokens_in"`
 	TokensOut int64   `json:"tokens_out"`
 	Missing   string  `json:"missing,omitempty"` // from the answer
+
+	Text   *string      `json:"text,omitempty"`   // the answer, or its beginning if it is stored; nil if it was not told
+	Stored *ledger.Blob `json:"stored,omitempty"` // the answer, if it is too long for an event
+	Cut    bool         `json:"cut,omitempty"`    // it was longer
 }
 
 // maxWords bounds a sentence, in characters.

@@ -9,7 +9,7 @@ import (
 // Each rule of a conversation, dropped, is noticed.
 func TestMutants(t *testing.T) {
 	const file = "conversation.go"
-	mutant.All(t, mutant.By("TestConversation|TestCalls|TestRefusals|TestFoldRefuses", []mutant.Mutant{
+	mutant.All(t, mutant.By("TestConversation|TestCalls|TestRefusals|TestFoldRefuses|TestContinuable|TestBounds", []mutant.Mutant{
 		{Name: "a conversation is begun twice", File: file, Old: "case isAsk && c.Exists():", New: "case false:"},
 		{Name: "what was not begun goes on", File: file, Old: "case !isAsk && !c.Exists():", New: "case false:"},
 		{Name: "what has ended goes on", File: file, Old: "case c.Ended():", New: "case false:"},
@@ -24,6 +24,11 @@ func TestMutants(t *testing.T) {
 		{Name: "anybody allows a call", File: file, Old: "return work.Event{}, fmt.Errorf(\"%w, not by %.40q\", ErrBadDecision, c.By)", New: ""},
 		{Name: "a call ends that nobody allowed", File: file, Old: " || now.Running == 0:", New: ":"},
 		{Name: "what was refused is under way", File: file, Old: "if p.Allowed {", New: "if true {"},
+		{Name: "another user's is gone on from", File: "exchange.go", Old: "x.UserID != user || ", New: ""},
+		{Name: "another project's is gone on from", File: "exchange.go", Old: " || x.ProjectID != project", New: ""},
+		{Name: "what is open is gone on from", File: "exchange.go", Old: "case x.Outcome == \"\":", New: "case false:"},
+		{Name: "what has no answer is gone on from", File: "exchange.go", Old: "case x.Answer == nil:", New: "case false:"},
+		{Name: "an answer has no bound", File: file, Old: "c.Text != nil && len(*c.Text) > MaxAnswer", New: "false"},
 		{Name: "nobody's refusal is the operator's", File: file, Old: "actor = OracleActor", New: "actor = c.Actor"},
 	}))
 }

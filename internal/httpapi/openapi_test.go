@@ -174,7 +174,7 @@ func TestOpenAPISchemas(t *testing.T) {
 	answers := []any{
 		api.Work{}, work.Statement{}, work.Evidence{}, api.Holder{}, api.Grant{}, api.Emitted{}, api.NearMiss{}, api.Recorded{}, api.Event{}, api.NextEvents{}, api.Status{}, api.BoxStatus{}, api.LedgerStatus{},
 		api.Run{}, api.Task{}, api.Agent{}, api.Repair{}, api.Provider{}, api.Question{}, api.Notice{}, api.Told{}, api.SessionCommand{}, delivery.Usage{},
-		api.Conversation{}, api.ClientToken{}, api.CreatedToken{}, api.PageLink{},
+		api.Conversation{}, conversation.Exchange{}, api.ClientToken{}, api.CreatedToken{}, api.PageLink{},
 	}
 	for _, v := range slices.Concat(requests, sessions, answers) {
 		d.compare(t, reflect.TypeOf(v).Name(), v)

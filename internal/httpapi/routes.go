@@ -114,6 +114,10 @@ func (s *Server) routes() []route {
 		{"POST /v1/conversations", access.ToOperate, api.MaxConversation, post(func(r *http.Request, p access.Principal, q api.Ask, key string) (api.Conversation, error) {
 			return b.Ask(r.Context(), p.Actor(), q, key)
 		})},
+		{"GET /v1/conversations/{id}", access.ToRead, 0, func(w http.ResponseWriter, r *http.Request, _ access.Principal) error {
+			v, err := b.Exchange(r.PathValue("id"))
+			return reply(w, v, err)
+		}},
 		{"POST /v1/conversations/{id}/signals", access.ToOperate, api.MaxConversation, post(func(r *http.Request, p access.Principal, q api.Signalled, key string) (api.Recorded, error) {
 			return b.Signalled(r.PathValue("id"), q, key)
 		})},
@@ -123,7 +127,7 @@ func (s *Server) routes() []route {
 		{"POST /v1/conversations/{id}/results", access.ToOperate, 0, post(func(r *http.Request, p access.Principal, q api.CallEnded, key string) (api.Recorded, error) {
 			return b.CallEnded(r.PathValue("id"), q, key)
 		})},
-		{"POST /v1/conversations/{id}/end", access.ToOperate, 0, post(func(r *http.Request, p access.Principal, q api.Answered, key string) (api.Recorded, error) {
+		{"POST /v1/conversations/{id}/end", access.ToOperate, api.MaxConversation, post(func(r *http.Request, p access.Principal, q api.Answered, key string) (api.Recorded, error) {
 			return b.Answered(r.PathValue("id"), q, key)
 		})},
 		{"GET /v1/events", access.ToRead, 0, s.events},

@@ -35,6 +35,7 @@ var whoMay = map[string]string{
 	"POST /v1/sessions/{session}/activity": "os",
 	"GET /v1/sessions/{session}/commands":  "os",
 	"POST /v1/conversations":               "o",
+	"GET /v1/conversations/{id}":           "rao",
 	"POST /v1/conversations/{id}/signals":  "o",
 	"POST /v1/conversations/{id}/calls":    "o",
 	"POST /v1/conversations/{id}/results":  "o",

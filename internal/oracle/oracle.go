@@ -30,6 +30,8 @@ type Settings struct {
 	Approve Approve
 	Tree    bt.Tree
 	Prompts Prompts
+	// Talk is what questions are part of.
+	Talk Talk
 	// Ledger, if there is one, keeps what was asked, signalled and answered.
 	Ledger Ledger
 	// Subscribe, if there is one, is told of events.
@@ -138,7 +140,7 @@ func CheckQuestion(text string) error {
 func (o *Oracle) begin(text string, sink func(Chunk)) (*query, error) {
 	q := &query{
 		Settings: o.settings, budget: budget{defaultTurns, defaultTokens}, question: text, class: question.Classify(text).Class, sink: sink, done: map[string]bool{}, always: map[string]bool{},
-		messages: []model.Message{{Role: model.User, Text: text}},
+		messages: o.settings.Talk.messages(text),
 	}
 	q.turns.Told = q.toldTurn
 	var err error
@@ -146,6 +148,7 @@ func (o *Oracle) begin(text string, sink func(Chunk)) (*query, error) {
 		return nil, err
 	}
 	values := map[string]any{keyQuestion: text}
+	q.Talk.put(values)
 	if q.Record != nil {
 		values[keyAskedWith] = q.AskedWith
 	}
@@ -171,7 +174,13 @@ func (q *query) run(ctx context.Context) (Answer, error) {
 
 // start begins the question, or goes on with the one that is recorded.
 func (q *query) start(options bt.Options) (*bt.Run, error) {
-	q.record(Asked{Question: q.question, Class: string(q.class), Model: q.Model})
+	q.record(Asked{
+		Question: q.question, Class: string(q.class), Model: q.Model,
+		Continues: q.Talk.Continues, User: q.Talk.User, Project: q.Talk.Project,
+	})
+	if left := q.Talk.left(); left != "" {
+		q.emit(Chunk{Type: System, Text: left})
+	}
 	if q.Record == nil {
 		return q.program.Start(options), nil
 	}

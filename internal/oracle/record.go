@@ -11,7 +11,8 @@ import (
 
 // Asked is a question as the ledger gets it.
 type Asked struct {
-	Question, Class, Model string
+	Question, Class, Model   string
+	Continues, User, Project string // as the question's [Talk] has them
 }
 
 // Signalled is a signal as the ledger gets it.

@@ -18,18 +18,18 @@ import (
 // replies and the tools' results come from the recording, and everything that follows from
 // them is done anew, so that the question's own state is what it was.
 
-// Recorded returns the question that a recording is of, and what it was asked with.
-func Recorded(recording io.Reader) (question string, with map[string]any, err error) {
+// Recorded returns the question that a recording is of, what it is part of, and what it was asked with.
+func Recorded(recording io.Reader) (question string, talk Talk, with map[string]any, err error) {
 	_, values, err := bt.Recorded(recording)
 	if err != nil {
-		return "", nil, err
+		return "", Talk{}, nil, err
 	}
 	question, _ = values[keyQuestion].(string)
 	with, ok := values[keyAskedWith].(map[string]any)
 	if question == "" || !ok {
-		return "", nil, errors.New("this is a recording of a tree's run, but of no question")
+		return "", Talk{}, nil, errors.New("this is a recording of a tree's run, but of no question")
 	}
-	return question, with, nil
+	return question, talkOf(values), with, nil
 }
 
 // restored has every function called again where the recording has a call of it, but for

@@ -9,7 +9,12 @@ import (
 // them. Those of signals are package signals' own.
 const (
 	keyQuestion    = "question"
-	keyAskedWith   = "_asked_with" // of a question that is recorded
+	keyUser        = "user_id"      // these are there if they are known
+	keyProject     = "project_id"   //
+	keyContinues   = "continues"    //
+	keyHistory     = "history"      // question, answer and cut of each that came before
+	keyHistoryLeft = "history_left" // there is more than these
+	keyAskedWith   = "_asked_with"  // of a question that is recorded
 	keyClass       = "question_class"
 	keyPrompt      = "system_prompt"
 	keyResponse    = signals.KeyResponse // with tool_calls beside the content

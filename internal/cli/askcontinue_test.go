@@ -1,0 +1,90 @@
+package cli_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/command"
+	"github.com/signalbox-dev/signalbox/internal/oracle"
+)
+
+// A question goes on from the latest or from one that is named, over both wire formats; the ledger has
+// who asked, about what and what it continues, and the recording what was said before.
+func TestAskContinue(t *testing.T) {
+	for _, provider := range []string{"openai", "anthropic"} {
+		t.Run(provider, func(t *testing.T) { askContinue(t, provider) })
+	}
+}
+
+func askContinue(t *testing.T, provider string) {
+	t.Chdir(t.TempDir())
+	model := scripted(t, `
+== parser
+asked: ^where is the parser
+says:
+  It is in a.go.
+  <signal type="context_sufficient"><sources_found>0</sources_found></signal>
+
+asked: ^and the printer
+says:
+  It is in b.go.
+  <signal type="context_sufficient"><sources_found>0</sources_found></signal>
+
+asked: ^which is longer
+says:
+  The printer.
+  <signal type="context_sufficient"><sources_found>0</sources_found></signal>
+`)
+	base := model.URL()
+	if provider == "openai" {
+		base += "/v1"
+	}
+	in := ""
+	ask := func(args ...string) (code int, out, errs string) {
+		t.Helper()
+		return run(t, command.Env{In: strings.NewReader(in)}, append([]string{"ask", "--provider", provider, "--base-url", base, "--model", "m"}, args...)...)
+	}
+	answers := func(want string, args ...string) {
+		t.Helper()
+		if code, out, errs := ask(args...); code != 0 || strings.TrimSpace(out) != want {
+			t.Errorf("%q: exit %d\n%s\n%s", args, code, out, errs)
+		}
+	}
+	fails := func(want int, says string, args ...string) {
+		t.Helper()
+		if code, _, errs := ask(args...); code != want || !strings.Contains(errs, says) {
+			t.Errorf("%q: exit %d\n%s", args, code, errs)
+		}
+	}
+	fails(1, "nothing was asked yet", "--continue", "and the printer?")
+	answers("It is in a.go.", "--user", "ann", "--project", "silver", "where is the parser?")
+	fails(1, "Q-00001 can't be continued: it is another user's, or of another project. Ask with --user ann and with --project silver", "--continue", "and the printer?")
+	fails(1, "no such conversation: Q-00009", "--continue", "Q-00009", "and the printer?")
+	answers("It is in b.go.", "--user", "ann", "--project", "silver", "--continue", "and the printer?")
+	in = "which is longer?\n"
+	answers("The printer.", "--user", "ann", "--project", "silver", "--continue", "--record", "q.rec", "-")
+	answers("It is in b.go.", "--user", "ann", "--project", "silver", "--continue", "Q-00001", "and the printer?")
+	answers("It is in b.go.", "--user", "ann", "--project", "silver", "--continue=Q-00001", "and the printer?")
+	asked := len(model.Requests())
+	if last := model.Requests()[asked-1]; last.Messages != 3 {
+		t.Errorf("the model was given %d messages, and not 3", last.Messages)
+	}
+	if code, out, errs := run(t, command.Env{In: strings.NewReader("")}, "tree", "resume", "q.rec"); code != 0 || strings.TrimSpace(out) != "The printer." || len(model.Requests()) != asked {
+		t.Errorf("resume: exit %d, %d requests of %d\n%s\n%s", code, len(model.Requests()), asked, out, errs)
+	}
+	_, out, _ := run(t, command.Env{In: strings.NewReader("")}, "events", "--json")
+	for _, want := range []string{`"user_id":"ann","project_id":"silver"`, `"continues":"Q-00001"`, `"continues":"Q-00002"`, `"text":"It is in b.go."`} {
+		if !strings.Contains(strings.ReplaceAll(out, `": `, `":`), want) {
+			t.Errorf("the events lack %s:\n%s", want, out)
+		}
+	}
+	fails(2, "ask takes a question", "--continue", "Q-00001")
+	fails(2, "ask takes one question", "--continue", "why", "Q-00001")
+	fails(2, "ask takes one question", "Q-00001", "why")
+	in = strings.Repeat("a", oracle.MaxQuestion+1)
+	fails(2, "the question has 64 KiB", "-")
+	in = " \n"
+	fails(2, "the question is empty", "-")
+	in = "\xff"
+	fails(2, "no UTF-8", "-")
+}
