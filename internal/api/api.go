@@ -203,6 +203,7 @@ type BoxStatus struct {
 // LedgerStatus says how much is in the ledger, and how much of it was verified.
 type LedgerStatus struct {
 	Events        uint64    `json:"events"`
+	Signed        uint64    `json:"signed"`                  // events that the latest checkpoint covers
 	Scrubbed      uint64    `json:"scrubbed"`                // events that were verified since the latest round began
 	ScrubbedSince time.Time `json:"scrubbed_since,omitzero"` // when that was
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/signalbox-dev/signalbox/internal/access"
+	"github.com/signalbox-dev/signalbox/ledger"
 )
 
 // Client talks to a box. Requests that change something carry a key, and are
@@ -205,9 +206,23 @@ func (c *Client) RunEvents(ctx context.Context, run string, after uint64, limit 
 	return c.events(ctx, url.Values{"limit": {strconv.Itoa(limit)}, "tasks": {"true"}}, run, after, func() {}, f)
 }
 
+// EventsBefore calls f for the last events before a sequence, of one item or of all, with tasks of a run and its tasks: so many at most,
+// the latest first. It returns the sequence to go on before if there are more, and 0 at the beginning.
+func (c *Client) EventsBefore(ctx context.Context, id string, tasks bool, before uint64, limit int, f func(Event) error) (next uint64, err error) {
+	q := url.Values{"limit": {strconv.Itoa(limit)}, "tasks": {strconv.FormatBool(tasks)}, "before": {strconv.FormatUint(before, 10)}}
+	return c.events(ctx, q, id, 0, func() {}, f)
+}
+
+// Prove proves that an event is in the ledger as its latest checkpoint has it.
+func (c *Client) Prove(ctx context.Context, sequence uint64) (ledger.Proof, error) {
+	return get[ledger.Proof](ctx, c, "/v1/events/"+strconv.FormatUint(sequence, 10)+"/proof")
+}
+
 // events calls answered once the box has answered, and f for each event.
 func (c *Client) events(ctx context.Context, q url.Values, id string, after uint64, answered func(), f func(Event) error) (next uint64, err error) {
-	q.Set("after", strconv.FormatUint(after, 10))
+	if !q.Has("before") {
+		q.Set("after", strconv.FormatUint(after, 10))
+	}
 	if id != "" {
 		q.Set("work", id)
 	}

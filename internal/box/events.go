@@ -3,10 +3,16 @@ package box
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/signalbox-dev/signalbox/internal/engine"
+	"github.com/signalbox-dev/signalbox/ledger"
 )
+
+// errNoEvent is returned for an event that there is not.
+var errNoEvent = errors.New("there is no event")
 
 // UpTo returns the sequence of the last event.
 func (b *Box) UpTo() uint64 { return b.state.upTo() }
@@ -74,6 +80,49 @@ func (b *Box) EventsOf(subjects []string, after, upto uint64, f func([]engine.Re
 		}
 	}
 	return nil
+}
+
+// EventsBefore returns the last events of subjects, or of all if there are none, before a sequence: so many at most, the latest first.
+// It reports whether there are more.
+func (b *Box) EventsBefore(subjects []string, before uint64, limit int) (last []engine.Record, more bool, err error) {
+	before = min(before, b.UpTo()+1)
+	var seqs []uint64 // the latest last
+	if len(subjects) == 0 {
+		for seq := before - min(before, uint64(limit)+1); seq < before; seq++ {
+			seqs = append(seqs, seq)
+		}
+		seqs = slices.DeleteFunc(seqs, func(seq uint64) bool { return seq == 0 })
+	}
+	for _, subject := range subjects {
+		own, err := b.state.sequences(subject)
+		if err != nil {
+			return nil, false, err
+		}
+		to, _ := slices.BinarySearch(own, before)
+		seqs = append(seqs, own[max(0, to-limit-1):to]...)
+	}
+	slices.Sort(seqs)
+	more = len(seqs) > limit
+	for _, seq := range slices.Backward(seqs[max(0, len(seqs)-limit):]) {
+		stored, err := b.archive.Event(int64(seq) - 1)
+		if err != nil {
+			return nil, false, err
+		}
+		e, err := ledger.Decode(stored)
+		if err != nil {
+			return nil, false, err
+		}
+		last = append(last, engine.Record{Seq: seq, Subject: e.Subject, Data: stored})
+	}
+	return last, more, nil
+}
+
+// Prove proves that an event is in the ledger as the latest checkpoint has it.
+func (b *Box) Prove(seq uint64) (ledger.Proof, error) {
+	if seq == 0 || seq > b.UpTo() {
+		return ledger.Proof{}, fmt.Errorf("%w %d", errNoEvent, seq)
+	}
+	return b.archive.Prove(int64(seq) - 1)
 }
 
 // sequences returns those of a subject's events.

@@ -48,7 +48,7 @@ func (b *Box) Status() api.Status {
 	if b.checks {
 		s.ToCheck = b.state.toCheck()
 	}
-	s.Ledger.Events = s.Events
+	s.Ledger.Events, s.Ledger.Signed = s.Events, uint64(b.archive.Sealed())
 	s.Ledger.Scrubbed, s.Ledger.ScrubbedSince = b.scrubbed()
 	err := b.Writable()
 	if s.Box.Writable = err == nil; err != nil {

@@ -39,6 +39,8 @@ var problems = []struct {
 	{archive.ErrFailed, api.CodeStopping},
 	{context.Canceled, api.CodeStopping},
 	{work.ErrNoItem, api.CodeNotFound},
+	{errNoEvent, api.CodeNotFound},
+	{archive.ErrNotSealed, api.CodeConflict},
 	{work.ErrNoSession, api.CodeNotFound},
 	{work.ErrExists, api.CodeConflict},
 	{work.ErrCompleted, api.CodeConflict},

@@ -90,6 +90,10 @@ func TestEntries(t *testing.T) {
 	if diff := cmp.Diff(want, told(t, tale(t, theTale...)).Entries()); diff != "" {
 		t.Error(diff)
 	}
+	late := told(t, tale(t, append(theTale[:6:6], `RUN SessionEnded box A {"how":"crashed","usage":{}}`)...)).Entries()
+	if late[0].How != "crashed" || !late[0].Bad {
+		t.Errorf("a session that crashed after its last word is %+v", late[0])
+	}
 	for _, e := range told(t, tale(t, theTale[:4]...)).Entries() {
 		if !e.Ended.IsZero() {
 			t.Errorf("%+v goes on", e)

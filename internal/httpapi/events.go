@@ -15,12 +15,15 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/engine"
+	"github.com/signalbox-dev/signalbox/internal/httpserver"
 )
 
 var (
 	errBadAfter    = errors.New("after (or the header Last-Event-ID) is the sequence of an event that there is, or 0")
 	errBadFollow   = errors.New("follow is true or false")
 	errBadTasks    = errors.New("tasks is true or false; true goes with a run in work, and without follow")
+	errBadBefore   = errors.New("before is the sequence of an event, from 1 on; it goes with limit, and without after and follow")
+	errBadEvent    = errors.New("an event is named by its sequence, which is a whole number from 1 on")
 	errLimitFollow = errors.New("limit and follow exclude each other: a page ends, and what is followed does not")
 )
 
@@ -30,6 +33,7 @@ var errStop = errors.New("enough")
 // wanted is which events a request asks for.
 type wanted struct {
 	after  uint64
+	before uint64   // the last ones before it, the latest first, if it is not 0
 	upto   uint64   // the last one that there was when it came
 	of     []string // only of these subjects, if there are any
 	limit  int      // so many at most, if it is not 0
@@ -57,6 +61,12 @@ func (s *Server) wanted(r *http.Request) (w wanted, err error) {
 	}
 	if w.follow, err = strconv.ParseBool(cmp.Or(q.Get("follow"), "false")); err != nil {
 		return w, errBadFollow
+	}
+	if q.Has("before") {
+		w.before, err = strconv.ParseUint(q.Get("before"), 10, 64)
+		if err != nil || w.before == 0 || w.limit == 0 || w.follow || q.Has("after") || r.Header.Get("Last-Event-ID") != "" {
+			return w, errBadBefore
+		}
 	}
 	switch {
 	case w.follow && w.limit > 0:
@@ -99,6 +109,9 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, _ access.Princip
 		return err
 	}
 	defer end()
+	if want.before > 0 {
+		return s.sendBefore(out, want)
+	}
 	if want.after >= want.upto && !want.follow {
 		return nil
 	}
@@ -134,6 +147,36 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, _ access.Princip
 		s.logger.Warn("an events request broke off", "error", err)
 	}
 	panic(http.ErrAbortHandler) // what was sent must not look whole
+}
+
+// sendBefore sends the last events before a sequence.
+func (s *Server) sendBefore(out *httpserver.Stream, want wanted) error {
+	last, more, err := s.box.EventsBefore(want.of, want.before, want.limit)
+	if err != nil {
+		return err
+	}
+	_ = out.Send(func(w io.Writer) error { // a client that has gone misses it
+		for _, rec := range last {
+			if err := sendEvent(w, api.Event{Sequence: rec.Seq, Work: s.box.NameOf(rec.Subject), Event: rec.Data}); err != nil {
+				return err
+			}
+		}
+		if more {
+			return sendNext(w, last[len(last)-1].Seq)
+		}
+		return nil
+	})
+	return nil
+}
+
+// prove answers with the proof of an event.
+func (s *Server) prove(w http.ResponseWriter, r *http.Request, _ access.Principal) error {
+	seq, err := strconv.ParseUint(r.PathValue("sequence"), 10, 64)
+	if err != nil || seq == 0 {
+		return errBadEvent
+	}
+	proof, err := s.box.Prove(seq)
+	return reply(w, proof, err)
 }
 
 // read calls f with events among which those are that are wanted. Of some subjects, no others are read.

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -174,6 +175,44 @@ func TestEventPages(t *testing.T) {
 	}
 }
 
+// The last events before a sequence come the latest first, and say where to go on.
+func TestEventsBefore(t *testing.T) {
+	b, c := listing(t, 6)
+	if _, err := b.Override(work.OperatorActor, "T-1", api.Override{Phase: agentsig.PhaseBlocked, Reason: "why not"}, ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []struct {
+		work   string
+		before uint64
+		limit  int
+		want   []uint64
+		next   uint64
+	}{
+		{"", math.MaxUint64, 3, []uint64{7, 6, 5}, 5},
+		{"", 5, 3, []uint64{4, 3, 2}, 2},
+		{"", 5, 4, []uint64{4, 3, 2, 1}, 0},
+		{"", 2, 4, []uint64{1}, 0},
+		{"", 1, 4, nil, 0},
+		{"T-1", math.MaxUint64, 1, []uint64{7}, 7},
+		{"T-1", math.MaxUint64, 2, []uint64{7, 2}, 0},
+		{"T-1", 7, 5, []uint64{2}, 0},
+		{"T-1", 2, 5, nil, 0},
+	} {
+		var got []uint64
+		next, err := c.EventsBefore(t.Context(), s.work, false, s.before, s.limit, func(e api.Event) error {
+			got = append(got, e.Sequence)
+			return nil
+		})
+		if err != nil || !slices.Equal(got, s.want) || next != s.next {
+			t.Errorf("%q before %d, %d at most: %d, next %d, %v", s.work, s.before, s.limit, got, next, err)
+		}
+	}
+	var p *api.Problem
+	if _, err := c.Prove(t.Context(), 8); !errors.As(err, &p) || p.Code != api.CodeNotFound {
+		t.Errorf("the proof of an event that there is not: %v", err)
+	}
+}
+
 // Wrong values are refused as problems that say what is right.
 func TestListRefusals(t *testing.T) {
 	b, _ := listing(t, 1)
@@ -195,6 +234,12 @@ func TestListRefusals(t *testing.T) {
 		{"/v1/events?after=-1", "after (or the header Last-Event-ID) is the sequence of an event"},
 		{"/v1/events?tasks=true", "tasks is true or false; true goes with a run in work"},
 		{"/v1/events?work=T-0&tasks=some", "tasks is true or false"},
+		{"/v1/events?before=1", "before is the sequence of an event, from 1 on; it goes with limit"},
+		{"/v1/events?before=0&limit=1", "before is the sequence"},
+		{"/v1/events?before=x&limit=1", "before is the sequence"},
+		{"/v1/events?before=1&limit=1&after=1", "before is the sequence"},
+		{"/v1/events/0/proof", "an event is named by its sequence"},
+		{"/v1/events/x/proof", "an event is named by its sequence"},
 		{"/v1/events?limit=1&follow=true", "limit and follow exclude each other"},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, s.path, nil)

@@ -180,6 +180,7 @@ func TestOpenAPISchemas(t *testing.T) {
 		d.compare(t, reflect.TypeOf(v).Name(), v)
 	}
 	d.compare(t, "LedgerEvent", ledger.Event{})
+	d.compare(t, "Proof", ledger.Proof{})
 	d.compare(t, "AgentConversation", delivery.Conversation{})
 	d.compare(t, "Problem", api.ProblemDetails{})
 	for _, v := range requests {
@@ -262,6 +263,9 @@ func jsonType(t reflect.Type) string {
 	case reflect.Float64:
 		return "number"
 	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return "string" // base64
+		}
 		return "array"
 	case reflect.Pointer:
 		return jsonType(t.Elem())

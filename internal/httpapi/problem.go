@@ -34,6 +34,8 @@ var problems = []struct {
 	{errBadKey, http.StatusBadRequest, api.CodeInvalid},
 	{errBadAfter, http.StatusBadRequest, api.CodeInvalid},
 	{errBadFollow, http.StatusBadRequest, api.CodeInvalid},
+	{errBadBefore, http.StatusBadRequest, api.CodeInvalid},
+	{errBadEvent, http.StatusBadRequest, api.CodeInvalid},
 	{errBadTasks, http.StatusBadRequest, api.CodeInvalid},
 	{errBadLimit, http.StatusBadRequest, api.CodeInvalid},
 	{errBadLive, http.StatusBadRequest, api.CodeInvalid},

@@ -131,6 +131,7 @@ func (s *Server) routes() []route {
 			return b.Answered(r.PathValue("id"), q, key)
 		})},
 		{"GET /v1/events", access.ToRead, 0, s.events},
+		{"GET /v1/events/{sequence}/proof", access.ToRead, 0, s.prove},
 		{"GET /v1/runs", access.ToRead, 0, func(w http.ResponseWriter, r *http.Request, _ access.Principal) error {
 			q, err := queryOf(r)
 			if err != nil {

@@ -41,6 +41,7 @@ var whoMay = map[string]string{
 	"POST /v1/conversations/{id}/results":  "o",
 	"POST /v1/conversations/{id}/end":      "o",
 	"GET /v1/events":                       "rao",
+	"GET /v1/events/{sequence}/proof":      "rao",
 	"GET /v1/runs":                         "rao",
 	"POST /v1/runs":                        "o",
 	"GET /v1/runs/{run}":                   "rao",

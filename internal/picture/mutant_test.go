@@ -11,7 +11,7 @@ func TestMutants(t *testing.T) {
 	mutant.All(t, mutant.By("TestDraw|TestDrawOrder|TestCritical|TestDrawMany|TestLay|TestMeasure", []mutant.Mutant{
 		{Name: "a circle is followed", File: "graph.go", Old: "!ok || state[on] == 1 ||", New: "!ok ||"},
 		{Name: "what is over is on the chain", File: "graph.go", Old: "\t\tif tasks[i].Over {\n\t\t\tcontinue\n\t\t}\n", New: ""},
-		{Name: "lines that follow are drawn", File: "graph.go", Old: "if !implied {", New: "if true {"},
+		{Name: "lines that follow are drawn", File: "graph.go", Old: "if !implied {", New: "if !implied || true {"},
 		{Name: "a column takes any number", File: "graph.go", Old: "top, nodes, x = margin, 0, x+nodeWidth+nodeGap", New: "top, nodes = margin, 0"},
 		{Name: "any number of tasks is drawn", File: "graph.go", Old: "if len(drawn) > maxNodes || len(drawn) == 0 {", New: "if len(drawn) == 0 {"},
 		{Name: "tasks stand where they begin", File: "graph.go", Old: "layer[i] = max(layer[i], layer[w]+1)", New: "layer[i] = max(layer[i], layer[w])"},

@@ -22,6 +22,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/web"
 	"github.com/signalbox-dev/signalbox/internal/work"
+	"github.com/signalbox-dev/signalbox/ledger"
 )
 
 // hostile has what a browser, a terminal or a template would act upon.
@@ -62,8 +63,12 @@ type played struct {
 	words   []string // on runs and tasks
 	events  []api.Event
 	asked   []string // for which events
-	changes chan uint64
-	looks   chan struct{} // gets something when the run looks different
+	endless bool     // there are always more events
+
+	proof    *ledger.Proof // of any event; nil if it is not signed yet
+	verifier string
+	changes  chan uint64
+	looks    chan struct{} // gets something when the run looks different
 }
 
 func (p *played) Principal(secret string) (access.Principal, error) {
@@ -120,6 +125,18 @@ func (p *played) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				_, _ = fmt.Fprintf(w, "id: %d\ndata: %s\n\n", e.Sequence, data)
 			}
 		}
+		if p.endless {
+			_, _ = fmt.Fprint(w, "event: next\ndata: {\"next\":42}\n\n")
+		}
+	case "GET /v1/status":
+		reply(api.Status{Verifier: p.verifier, Ledger: api.LedgerStatus{Events: 7}})
+	case "GET /v1/events/1/proof":
+		if p.proof == nil {
+			w.WriteHeader(http.StatusConflict)
+			reply(api.Problem{Code: api.CodeConflict, Message: "no checkpoint covers the event yet"})
+			return
+		}
+		reply(p.proof)
 	case "POST /v1/work/R1.T-1/review":
 		var v api.Verdict
 		if err := json.NewDecoder(r.Body).Decode(&v); err != nil || v.Commit != p.sight.Commit {

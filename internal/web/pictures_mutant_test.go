@@ -1,0 +1,25 @@
+package web
+
+import (
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/mutant"
+)
+
+// Each of these faults in the pictures of a run and in the ledger's view is noticed by the test beside it.
+func TestMutantsOfPictures(t *testing.T) {
+	mutant.All(t, []mutant.Noticed{
+		{By: "TestHistoryIsHeld", Mutant: mutant.Mutant{Name: "a run's events are read again", File: "pictures.go",
+			Old: "one.upTo = stored.Sequence", New: "one.upTo = 0"}},
+		{By: "TestPictures", Mutant: mutant.Mutant{Name: "what needs a person looks like the rest", File: "pictures.go",
+			Old: "case asks:", New: "case asks && false:"}},
+		{By: "TestHugePictures", Mutant: mutant.Mutant{Name: "a table has any number of rows", File: "pictures.go",
+			Old: "if i < maxValues {", New: "if i >= 0 {"}},
+		{By: "TestUnproven", Mutant: mutant.Mutant{Name: "a proof that does not hold is shown as one", File: "ledger.go",
+			Old: "	_, head, err := proof.Verify(key)\n", New: "	_, head, err := proof.Verify(key)\n	err = nil\n	stored = proof.Event\n"}},
+		{By: "TestRareEvents", Mutant: mutant.Mutant{Name: "the whole ledger is looked through", File: "ledger.go",
+			Old: "for range maxLooked / lookedAt {", New: "for range 1000 {"}},
+		{By: "TestLedger", Mutant: mutant.Mutant{Name: "an actor's filter shows others", File: "ledger.go",
+			Old: "f.Actor == \"\" || f.Actor == e.Actor", New: "true || f.Actor == e.Actor"}},
+	})
+}
