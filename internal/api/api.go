@@ -178,6 +178,15 @@ type Status struct {
 	Ledger   LedgerStatus `json:"ledger"`
 	ToCheck  *ToCheck     `json:"to_check,omitempty"` // work that nobody reports the checks of: the box runs them
 	Settings *Settings    `json:"settings,omitempty"` // that the box goes by
+	Messages *Messages    `json:"messages,omitempty"` // to people; left out if nobody is told
+}
+
+// Messages says what the people whom the settings name were not told yet.
+type Messages struct {
+	Undelivered int       `json:"undelivered"`     // messages that are still to be told, in one way or another
+	Since       time.Time `json:"since,omitzero"`  // when what the oldest of them tells of happened
+	Error       string    `json:"error,omitempty"` // why a try to tell the oldest failed
+	Dropped     int       `json:"dropped"`         // messages that were given up, of all the box's life
 }
 
 // Settings are those that a box was started with. It goes by them until it stops, whatever becomes of the file.

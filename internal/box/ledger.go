@@ -20,7 +20,6 @@ import (
 // Conductor is who brings the runs on. The box folds them, tells it what has moved, and asks it what no event says.
 type Conductor interface {
 	Moved(run string) // called while the state is locked: it must not wait
-	AskedByHand()     // likewise, when there is a new question about work that stands alone
 	ToCheckByHand()   // likewise, when something happened to an item that waits for checks ([work.Item.ToCheck]), or did
 	Seen(session string) (says string, quiet time.Time, away bool)
 	Draining() bool
@@ -63,13 +62,6 @@ func (l Ledger) RunOf(subject string) string { return cmp.Or(l.box.state.item(su
 
 // ItemNamed returns the item with this name.
 func (l Ledger) ItemNamed(id string) (work.Item, error) { return l.box.state.exact(id) }
-
-// QuestionsByHand lists what is asked about work that stands alone, oldest first.
-func (l Ledger) QuestionsByHand() []api.Question {
-	l.box.state.mu.Lock()
-	defer l.box.state.mu.Unlock()
-	return oldestFirst(l.box.state.byHand())
-}
 
 // FirstToCheck returns, of the items that wait for checks which the box can run, the one that has waited longest.
 func (l Ledger) FirstToCheck() (work.Item, bool) {

@@ -155,9 +155,6 @@ func (s *state) foldItem(seq uint64, e ledger.Event, stored []byte) error {
 	s.put(before, &after)
 	run := s.runs[after.Run]
 	if run == nil {
-		if s.conductor != nil && before.Wait == nil && after.Wait != nil {
-			s.conductor.AskedByHand()
-		}
 		if s.conductor != nil && (before.ToCheck() || after.ToCheck()) {
 			s.conductor.ToCheckByHand()
 		}

@@ -22,8 +22,9 @@ type app struct {
 	dir  string // the box's
 	home string // where its settings are
 
-	noted bool // it was said that the settings can't be read
-	inBox bool // it is asked by others, in the box's own process: what the environment has is not theirs
+	noted  bool   // it was said that the settings can't be read
+	secret string // that signs messages to people, once the settings have said where it is
+	inBox  bool   // it is asked by others, in the box's own process: what the environment has is not theirs
 
 	less   string          // options of the pager, for a live view that comes back after it; empty elsewhere
 	typist typist          // at the terminal, once the live view takes keys

@@ -147,7 +147,7 @@ func (a *app) start(ctx context.Context, c config.Config, o service.Options) (*s
 	if err != nil {
 		return nil, box.Found{}, err
 	}
-	o.Config, o.Program, o.Tools = c, program, a.toolsHandler(o.Box.Logger)
+	o.Config, o.Program, o.Secret, o.Tools = c, program, a.secret, a.toolsHandler(o.Box.Logger)
 	b := &o.Box
 	b.Dir, b.Archive, b.Segments, b.Mirror = box.Dir(a.dir), c.Archive.Dir, c.Archive.Segments, c.Archive.Mirror
 	b.Keep, b.ExitEnabled = c.Archive.Keep, agentsig.ExitProtocolEnabled(os.LookupEnv, c.ExitProtocol)

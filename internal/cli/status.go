@@ -26,6 +26,7 @@ type status struct {
 	Ledger   api.LedgerStatus `json:"ledger"`
 	ToCheck  *api.ToCheck     `json:"to_check,omitempty"` // work by hand that the box checks
 	Settings *settingsStatus  `json:"settings,omitempty"` // that the box goes by
+	Messages *api.Messages    `json:"messages,omitempty"` // that people were not told yet
 	Claims   []claimed        `json:"claims,omitempty"`
 	inbox    []api.Question   // of all runs
 }
@@ -52,7 +53,8 @@ func (a *app) statusCommand() *cobra.Command {
   signalbox status --format agent`,
 		Long: `Status shows a run as it is now: the latest, or the one that is named. Below it stands how many questions of
 other runs, and about work by hand, wait for you, which work by hand the box runs the checks on, whether a box runs and can write, how many events are in the ledger, and how far the box, which
-looks through them again and again, is with that; and if the settings were changed since the box started. It does not need a box to be running.
+looks through them again and again, is with that; and if the settings were changed since the box started, or somebody whom
+they name (notify) could not be told of something. It does not need a box to be running.
 
 Of each task that is checked, reviewed or about to be merged, status shows the first line of what who worked on it
 claims; signalbox show has all of it.
@@ -60,7 +62,8 @@ claims; signalbox show has all of it.
 With --json it prints the run, if there is one: unprotected says in words which of its verdicts could be
 forged, and each task has a protection, held or none. Beside it are box (writable, and the reason if it is
 not), ledger (events, scrubbed, scrubbed_since), to_check (work by hand that the box runs the checks on: work, branch, more),
-settings (those that a box that runs goes by: file, digest, since, and changed if the file has others now) and claims (work, by, at, text and more, as in work show).
+settings (those that a box that runs goes by: file, digest, since, and changed if the file has others now), messages (what people
+were not told yet, if the settings have somebody told: undelivered, since, error, dropped) and claims (work, by, at, text and more, as in work show).
 
 ` + agentHelp,
 		Args: cobra.MaximumNArgs(1),
@@ -95,6 +98,7 @@ settings (those that a box that runs goes by: file, digest, since, and changed i
 			a.showElsewhere(s)
 			a.showToCheck(s.ToCheck, running)
 			a.showBox(s.Box, s.Ledger, running)
+			a.showMessages(s.Messages)
 			if s.Settings != nil && s.Settings.Changed != "" {
 				fmt.Fprintln(a.Out, a.Paint(command.Yellow, s.Settings.Changed))
 			}
@@ -118,7 +122,7 @@ func statusOf(ctx context.Context, c *api.Client, args []string) (status, error)
 	if err != nil {
 		return s, err
 	}
-	s.Box, s.Ledger, s.ToCheck = b.Box, b.Ledger, b.ToCheck
+	s.Box, s.Ledger, s.ToCheck, s.Messages = b.Box, b.Ledger, b.ToCheck, b.Messages
 	if b.Settings != nil {
 		s.Settings = &settingsStatus{Settings: *b.Settings}
 	}
@@ -211,6 +215,19 @@ func (a *app) showToCheck(c *api.ToCheck, running bool) {
 		does = "when a box runs (signalbox up), it runs the checks"
 	}
 	fmt.Fprintf(a.Out, "\n%s on %s (branch %s)%s\n", does, safetext.Escape(c.Work), safetext.Escape(c.Branch), more)
+}
+
+// showMessages says what people could not be told.
+func (a *app) showMessages(m *api.Messages) {
+	if m == nil {
+		return
+	}
+	if m.Error != "" {
+		fmt.Fprintln(a.Out, a.Paint(command.Yellow, fmt.Sprintf("%s could not be delivered, since %s: %s", count(m.Undelivered, "message"), stamp(m.Since), safetext.Escape(m.Error))))
+	}
+	if m.Dropped > 0 {
+		fmt.Fprintf(a.Out, "%s given up\n", were(m.Dropped, "message"))
+	}
 }
 
 func (a *app) showBox(b api.BoxStatus, l api.LedgerStatus, running bool) {

@@ -74,11 +74,26 @@ func upwards(name string) (string, bool) {
 }
 
 // settings reads the settings: a file's, or those beside the box.
-func (a *app) settings(file string) (config.Config, error) {
+func (a *app) settings(file string) (c config.Config, err error) {
 	if file != "" {
-		return config.Load(file)
+		c, err = config.Load(file)
+	} else {
+		c, err = config.LoadIn(a.home)
 	}
-	return config.LoadIn(a.home)
+	if err != nil || a.inBox { // a box has its own, and leaves its environment as it is, whatever becomes of the file
+		return c, err
+	}
+	return c, a.takeSecret(c.Notify.SecretEnv)
+}
+
+// takeSecret takes the secret that signs messages to people out of the environment: no program that this one starts shall have
+// it, and no agent's least of all.
+func (a *app) takeSecret(variable string) error {
+	if value, set := os.LookupEnv(variable); set && variable != "" {
+		a.secret = value
+		return os.Unsetenv(variable)
+	}
+	return nil
 }
 
 // settingsToLook returns the settings for a command that only looks. Those that can't be read don't keep it from that: it

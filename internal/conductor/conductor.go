@@ -49,7 +49,6 @@ type Conductor struct {
 	mu       sync.Mutex
 	deciders map[string]*decider // by the run's subject
 
-	askedByHand   chan struct{} // there is a new question about work that stands alone
 	toCheckByHand chan struct{} // something happened to work that stands alone and waits for checks
 
 	drain      atomic.Bool   // no agent is started any more
@@ -62,7 +61,7 @@ type Conductor struct {
 func New(l Ledger, o Options) *Conductor {
 	c := &Conductor{
 		ledger: l, config: o.Config, settings: o.Settings, exit: o.Exit, mail: mailbox.New(), now: o.Now, logger: o.Logger,
-		deciders: map[string]*decider{}, drainBegun: make(chan struct{}), askedByHand: make(chan struct{}, 1), toCheckByHand: make(chan struct{}, 1),
+		deciders: map[string]*decider{}, drainBegun: make(chan struct{}), toCheckByHand: make(chan struct{}, 1),
 	}
 	if c.now == nil {
 		c.now = time.Now

@@ -132,11 +132,11 @@ func TestTidy(t *testing.T) {
 	}
 }
 
-// Stop ends all that waits: orders, messages, reports, and what people are told.
+// Stop ends all that waits: orders, messages and reports.
 func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := started(t, Options{Config: settings(t, "notify: {command: tell}\nlimits: {crashes: 1}")})
-		s.fails["Notify command"], s.look = errBroken, make(chan struct{})
+		s := started(t, Options{Config: settings(t, "limits: {crashes: 1}")})
+		s.look = make(chan struct{})
 		run, session := s.developing(t)
 		if err := s.SessionReport(t.Context(), session, api.SessionReport{Kind: api.ReportEnded, How: api.HowCrashed}); err != nil {
 			t.Fatal(err)
@@ -180,11 +180,10 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// A drain waits until a run that has ended is tidied up after, and until who is being told has been, but not for longer
-// than it may.
+// A drain waits until a run that has ended is tidied up after, but not for longer than it may.
 func TestDrainWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := started(t, Options{Config: settings(t, "notify: {command: tell}\nlimits: {crashes: 1}")})
+		s := started(t, Options{Config: settings(t, "limits: {crashes: 1}")})
 		s.tidied = make(chan struct{})
 		s.deliver(t)
 		if _, err := s.OnRun(t.Context(), work.OperatorActor, "R1", "cancel", api.Message{}); err != nil {
@@ -204,22 +203,6 @@ func TestDrainWaits(t *testing.T) {
 		time.AfterFunc(time.Second, func() { close(s.tidied) })
 		drain(time.Second)
 		drain(0)
-		s.Stop()
-	})
-	synctest.Test(t, func(t *testing.T) {
-		s := started(t, Options{Config: settings(t, "notify: {command: tell}\nlimits: {crashes: 1}")})
-		s.hangs["Notify"] = true
-		_, session := s.developing(t)
-		if err := s.SessionReport(t.Context(), session, api.SessionReport{Kind: api.ReportEnded, How: api.HowCrashed}); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		before := time.Now()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if left := s.Drain(ctx); left != 0 || time.Since(before) != time.Minute {
-			t.Errorf("%d are left, after %v", left, time.Since(before))
-		}
 		s.Stop()
 	})
 }

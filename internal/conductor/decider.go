@@ -11,7 +11,6 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/order"
 
-	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/engine"
 	"github.com/signalbox-dev/signalbox/internal/plan"
@@ -34,12 +33,9 @@ type decider struct {
 	over     chan struct{}      // closed when it has ended
 	exposed  bool               // it is recorded what the settings do not protect
 	inFlight inFlight
-	asked    map[string]bool // questions that somebody was told of
-	telling  sync.WaitGroup  // of them
-	ended    chan struct{}   // closed when the run has: nobody has to be told any more
-	planning sync.Mutex      // guards plan
-	plan     *plan.Plan      // nil until it was read
-	planned  string          // the digest of its text
+	planning sync.Mutex // guards plan
+	plan     *plan.Plan // nil until it was read
+	planned  string     // the digest of its text
 }
 
 // input is something that happened, and where its outcome goes.
@@ -53,14 +49,12 @@ func (c *Conductor) begin(subject string) *decider {
 	d := &decider{
 		all: c, ledger: c.ledger, runner: c.runner, now: c.now, logger: c.logger, subject: subject,
 		inputs: make(chan input), moved: make(chan struct{}, 1), halts: make(chan chan struct{}), over: make(chan struct{}),
-		inFlight: inFlight{due: map[string]*flight{}}, asked: map[string]bool{}, ended: make(chan struct{}),
+		inFlight: inFlight{due: map[string]*flight{}},
 	}
 	begun := c.group.Go(func(ctx context.Context) {
 		defer close(d.over)
 		c.fail(subject, d.run(ctx))
 		d.inFlight.end()
-		close(d.ended)
-		d.telling.Wait()
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.deciders, subject)
@@ -114,7 +108,6 @@ func (d *decider) halt(ctx context.Context) {
 		return
 	}
 	within(ctx, d.inFlight.running.Wait)
-	within(ctx, d.telling.Wait)
 }
 
 func (d *decider) run(ctx context.Context) error {
@@ -204,27 +197,7 @@ func (d *decider) goOn(ctx context.Context) (wake time.Time, live bool, err erro
 		}
 	})
 	d.inFlight.update(ctx, d, commands)
-	d.pass(ctx)
 	return wake, live, nil
-}
-
-// pass passes new questions on to whoever the user wants to be told.
-func (d *decider) pass(ctx context.Context) {
-	if d.all.Draining() {
-		return
-	}
-	var fresh []api.Question
-	d.ledger.WithRun(d.subject, func(r *delivery.Run) {
-		for _, q := range box.Waiting(r) {
-			if !d.asked[q.ID] && q.Kind != string(delivery.PartGive) { // who has taken a task knows
-				d.asked[q.ID] = true
-				fresh = append(fresh, q)
-			}
-		}
-	})
-	for _, q := range fresh {
-		d.telling.Go(func() { d.tellOf(ctx, q) })
-	}
 }
 
 // take records what an input leads to. If something else happens to a subject

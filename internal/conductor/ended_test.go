@@ -165,24 +165,3 @@ func TestSaidAfterTheEnd(t *testing.T) {
 		}
 	})
 }
-
-// A run that has ended does not wait until it would be tried again to tell somebody of its questions.
-func TestEndedRunTellsNobody(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := started(t, Options{Config: settings(t, "notify: {command: tell}\nlimits: {crashes: 1}")})
-		defer s.Stop()
-		s.fails["Notify command"] = errBroken
-		_, session := s.developing(t)
-		if err := s.SessionReport(t.Context(), session, api.SessionReport{Kind: api.ReportEnded, How: api.HowCrashed}); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		if _, err := s.OnRun(t.Context(), work.OperatorActor, "R1", "cancel", api.Message{}); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		if len(s.deciders) > 0 {
-			t.Errorf("deciders %v", s.deciders)
-		}
-	})
-}

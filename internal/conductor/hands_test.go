@@ -297,13 +297,6 @@ func (h *hands) AcceptFollowed() error {
 
 func (h *hands) LeaveFollowed(run string) { _ = h.note("", "left: what programs of %s follow", run) }
 
-func (h *hands) Notify(ctx context.Context, by order.Way, q api.Question) error {
-	if h.hangs["Notify"] {
-		<-ctx.Done()
-	}
-	return h.note("Notify "+string(by), "told of %s by %s: %s", q.ID, by, time.Now().Format(time.TimeOnly))
-}
-
 const onePlan = "# A plan\n\n#### Task T-1: The task\n\n**Work**: Do it.\n\n**Blocked By**: none\n"
 
 // settings are those of a box with one agent, and what else is given, as the file has it.

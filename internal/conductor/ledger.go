@@ -31,8 +31,6 @@ type Ledger interface {
 	TaskNamed(id string) (run, task string, err error)
 	RunOf(subject string) (run string)
 	Question(id string) (q api.Question, run string, ok bool)
-	// QuestionsByHand lists what is asked about work that stands alone, oldest first.
-	QuestionsByHand() []api.Question
 	// FirstToCheck returns, of the items that wait for checks which the box can run ([work.Item.ToCheck]), the one that has
 	// waited longest.
 	FirstToCheck() (work.Item, bool)

@@ -35,16 +35,6 @@ func TestMutants(t *testing.T) {
 		{By: "^TestScenarios$/^analyst$", Mutant: mutant.Mutant{Name: "tasks begin as if there were no analyst", File: "examine.go",
 			Old: "\tif c.Analyst {\n", New: "\tif false {\n"}},
 
-		// Questions by hand.
-		{By: "^TestTellByHand$", Mutant: mutant.Mutant{Name: "somebody is told of the same question again and again", File: "byhand.go",
-			Old: "if told[q.ID][by] = err == nil; err != nil {", New: "if err != nil {"}},
-		{By: "^TestTellByHand$", Mutant: mutant.Mutant{Name: "nobody tries again to tell of a question by hand", File: "byhand.go",
-			Old: "\t\t\tagain = time.After(pause)\n", New: ""}},
-		{By: "^TestTellByHand$", Mutant: mutant.Mutant{Name: "what was open before is not told", File: "byhand.go",
-			Old: "\tc.AskedByHand() // what is open already\n", New: ""}},
-		{By: "^TestTellByHandDraining$", Mutant: mutant.Mutant{Name: "a box that starts nothing tells of questions", File: "byhand.go",
-			Old: "if told[q.ID][by] || ctx.Err() != nil || c.Draining() {", New: "if told[q.ID][by] || ctx.Err() != nil {"}},
-
 		// Checks by hand.
 		{By: "^TestCheckByHandLeaves$", Mutant: mutant.Mutant{Name: "checks go on when the item has left", File: "checkbyhand.go",
 			Old: "(!now.ToCheck() || now.Entered != item.Entered) {", New: "now.ID == \"\" {"}},
@@ -102,10 +92,6 @@ func TestMutants(t *testing.T) {
 			Old: "return len(alive)\n", New: "return 0\n"}},
 		{By: "^TestDrainWaits$", Mutant: mutant.Mutant{Name: "a drain waits for a decider that has ended", File: "decider.go",
 			Old: "\tcase <-d.over:\n\tcase <-ctx.Done():\n\t\treturn\n", New: "\tcase <-ctx.Done():\n\t\treturn\n"}},
-		{By: "^TestScenarios$/^questions$", Mutant: mutant.Mutant{Name: "a drain waits for the next try to tell somebody", File: "notify.go",
-			Old: "\t\tcase <-d.all.drainBegun:\n\t\t\treturn\n", New: ""}},
-		{By: "^TestDrainWaits$", Mutant: mutant.Mutant{Name: "a drain does not wait for who is being told", File: "decider.go",
-			Old: "\twithin(ctx, d.telling.Wait)\n", New: ""}},
 		{By: "^TestDrainWaits$", Mutant: mutant.Mutant{Name: "a drain waits for as long as it takes", File: "decider.go",
 			Old: "\tcase <-done:\n\tcase <-ctx.Done():\n\t}\n}", New: "\tcase <-done:\n\t}\n}"}},
 		{By: "^TestLookHangs$", Mutant: mutant.Mutant{Name: "a look takes as long as it takes", File: "conductor.go",
@@ -201,18 +187,6 @@ func TestMutants(t *testing.T) {
 			Old: "\t\tApprove: c.Merge.Approve,\n", New: ""}},
 		{By: "^TestApproval$", Mutant: mutant.Mutant{Name: "a person sees a merge as an audit", File: "person.go",
 			Old: "v.Commit, v.Tree, v.Base, v.Merge = p.Commit, p.Tree, p.Onto, p.Checked", New: "_ = p"}},
-
-		// Questions.
-		{By: "^TestScenarios$/^questions$", Mutant: mutant.Mutant{Name: "a question is told of at every step", File: "decider.go",
-			Old: "d.asked[q.ID] = true\n", New: ""}},
-		{By: "^TestScenarios$/^questions$", Mutant: mutant.Mutant{Name: "an answered question is told of", File: "notify.go",
-			Old: "!d.all.Draining() && d.open(q.ID);", New: "!d.all.Draining();"}},
-		{By: "^TestScenarios$/^questions$", Mutant: mutant.Mutant{Name: "somebody is told in a drain", File: "notify.go",
-			Old: "!d.all.Draining() && d.open(q.ID);", New: "d.open(q.ID);"}},
-		{By: "^TestScenarios$/^questions$", Mutant: mutant.Mutant{Name: "the pauses between tries do not grow", File: "notify.go",
-			Old: "pause = min(2*pause, notifySlowest)", New: "pause = min(pause, notifySlowest)"}},
-		{By: "^TestEndedRunTellsNobody$", Mutant: mutant.Mutant{Name: "an ended run waits for who is to be told", File: "notify.go",
-			Old: "\t\tcase <-d.ended:\n\t\t\treturn\n", New: ""}},
 
 		// Starts.
 		{By: "^TestPlanTooLargeForTheLedger$", Mutant: mutant.Mutant{Name: "what has no room in an event is taken", File: "examine.go",

@@ -51,7 +51,7 @@ type Config struct {
 	Limits       Limits            `yaml:"limits"`        // when enough is enough
 	Budget       Budget            `yaml:"budget"`        // what a run may spend, each of its tasks and each turn of an agent; then agents are ended, and you are asked
 	Keep         Keep              `yaml:"keep"`          // how long what runs that have ended leave is kept
-	Notify       Notify            `yaml:"notify"`        // who is told of each new question
+	Notify       Notify            `yaml:"notify"`        // who is told of what waits for a person, and of how runs go
 	Signals      map[string]Signal `yaml:"signals"`       // line signals of your own, by their names, such as DONE_FOR_TODAY
 
 	// Dir is the directory of the file, absolute: relative paths and commands
@@ -415,10 +415,33 @@ func ReadSignals(path string, data []byte) ([]agentsig.Own, error) {
 	return c.Own(), nil
 }
 
-// Notify is who is told of each new question.
+// Notify is who is told of what waits for a person, and of how runs go.
 type Notify struct {
-	Command string `yaml:"command"` // a command line for the shell, run in the file's own directory
-	Webhook string `yaml:"webhook"` // an http or https address that gets a POST
+	Command   string `yaml:"command"`    // a command line for the shell, run in the file's own directory
+	Webhook   string `yaml:"webhook"`    // an http or https address that gets a POST
+	SecretEnv string `yaml:"secret_env"` // the name of an environment variable with the secret that the webhook's messages are signed with; they are not signed if empty
+	Kinds     []Kind `yaml:"kinds"`      // of what somebody is told
+}
+
+// On reports whether anybody is told.
+func (n Notify) On() bool { return n.Command != "" || n.Webhook != "" }
+
+// Kind is what a message to a person is of.
+type Kind string
+
+// The kinds.
+const (
+	KindQuestion Kind = "question" // something is asked, or waits for a person to take it
+	KindReview   Kind = "review"   // a person is to review, to audit or to approve a merge
+	KindFinished Kind = "finished" // a run has completed all its tasks, or was cancelled
+	KindFailed   Kind = "failed"   // a run has ended with less than that
+	KindStalled  Kind = "stalled"  // an agent was ended because nothing was heard of it
+	KindBudget   Kind = "budget"   // what may be used is used up: a question
+)
+
+// Kinds lists what somebody can be told of.
+func Kinds() []Kind {
+	return []Kind{KindQuestion, KindReview, KindFinished, KindFailed, KindStalled, KindBudget}
 }
 
 // Default returns what holds where nothing is set.
@@ -443,6 +466,7 @@ func Default() Config {
 		Worktree: Worktree{SetupTimeout: 10 * minutes},
 		Merge:    Merge{Into: IntoBranch},
 		Branch:   "signalbox/" + runMark,
+		Notify:   Notify{Kinds: Kinds()},
 		Keep:     Keep{Transcripts: 90 * 24 * time.Hour, Megabytes: 4096, Worktrees: 30 * 24 * time.Hour},
 		Limits: Limits{
 			Agents: 5, Silence: 5 * minutes, Answer: 30 * time.Second, Misses: 3,

@@ -80,7 +80,7 @@ merge: pr
 branch: work/{run}/all
 limits: {agents: 7, silence: 1m, conflict_retries: 1}
 budget: {tokens: 1000, cost_usd: 2.5}
-notify: {command: ./notify.sh, webhook: 'https://example.org/hook'}
+notify: {command: ./notify.sh, webhook: 'https://example.org/hook', secret_env: HOOK_SECRET, kinds: [failed, question]}
 signals: {DONE_FOR_TODAY: {kind: ready_for_review, roles: [developer], argument: none, fields: [Summary]}}
 `
 
@@ -146,7 +146,9 @@ func TestEverySetting(t *testing.T) {
 	want.Merge.Into, want.Branch = config.IntoPR, "work/{run}/all"
 	want.Limits.Agents, want.Limits.Silence, want.Limits.ConflictRetries = 7, time.Minute, 1
 	want.Budget = config.Budget{Tokens: 1000, CostUSD: 2.5}
-	want.Notify = config.Notify{Command: "./notify.sh", Webhook: "https://example.org/hook"}
+	want.Notify = config.Notify{
+		Command: "./notify.sh", Webhook: "https://example.org/hook", SecretEnv: "HOOK_SECRET", Kinds: []config.Kind{config.KindFailed, config.KindQuestion},
+	}
 	want.Signals = map[string]config.Signal{"DONE_FOR_TODAY": {
 		Kind: agentsig.KindReadyForReview, Roles: []agentsig.Role{agentsig.RoleDeveloper}, Argument: agentsig.NoOwnArgument, Fields: []string{"Summary"},
 	}}
@@ -289,6 +291,11 @@ var refusedByLoad = []struct{ text, want string }{
 	{"signals: {ALL_DONE: {kind: ready_for_review}, ALL_D0NE: {kind: ready_for_review}}", "signals.ALL_DONE: "},
 	{"signals: {ALL_DONE: {kind: ready_for_review, action: MERGE}}", "signals.ALL_DONE.action"},
 	{"notify: {webhook: 'https:///x'}", "notify.webhook: "},
+	{"notify: {webhook: 'https://x', secret_env: whsec_abc}", "notify.secret_env: it has to be the name of an environment variable"},
+	{"notify: {webhook: 'https://x', secret_env: 's3cret!'}", "notify.secret_env: it has to be the name of an environment variable"},
+	{"notify: {command: x, secret_env: HOOK_SECRET}", "notify.secret_env: there is no notify.webhook"},
+	{"notify: {command: x, kinds: [question, lunch]}", `notify.kinds[2]: "lunch": it has to be question, review, finished, failed, stalled or budget`},
+	{"notify: {command: x, kinds: []}", "notify.kinds: it is empty"},
 }
 
 func TestRefused(t *testing.T) {

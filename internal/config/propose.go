@@ -299,10 +299,12 @@ budget:
   #task: {tokens: 0, cost_usd: 0}	# all agents on one task together
   #turn: {tokens: 0, cost_usd: 0}	# one turn of an agent
 
-# Who is told of each new question.
+# Who is told of what waits for you and of how runs go, by kinds.
 notify:
   #command: ""	# a command line for the shell, run in this file's directory
   #webhook: ""	# an http or https address that gets a POST
+  #secret_env: ""	# the variable with the secret that signs what it gets
+  #kinds: [question, review, finished, failed, stalled, budget]
 
 # Line signals of your own: names for kinds that there are, such as
 # DONE_FOR_TODAY: {kind: ready_for_review, roles: [developer], argument: none, fields: [Summary]}

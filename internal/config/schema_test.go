@@ -134,6 +134,10 @@ func (s *schema) constrain(at string) {
 		}
 	case at == "notify.webhook":
 		s.Pattern = "^(https?://.*)?$"
+	case at == "notify.kinds.*":
+		for _, k := range config.Kinds() {
+			s.Enum = append(s.Enum, string(k))
+		}
 	case strings.HasPrefix(at, "limits.") && s.Type == "integer":
 		least(1)
 	case s.Type == "integer", s.Type == "number":

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -52,10 +53,35 @@ func (c *Config) validate(p *problems) {
 	Spend{c.Budget.Tokens, c.Budget.CostUSD}.validate(p, "budget")
 	c.Budget.Task.validate(p, "budget.task")
 	c.Budget.Turn.validate(p, "budget.turn")
-	if c.Notify.Webhook != "" && !validWebhook(c.Notify.Webhook) {
-		p.add("notify.webhook", "%q: it has to be an http:// or https:// address", c.Notify.Webhook)
+	c.Notify.validate(p)
+}
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+func (n Notify) validate(p *problems) {
+	if n.Webhook != "" && !validWebhook(n.Webhook) {
+		p.add("notify.webhook", "%q: it has to be an http:// or https:// address", n.Webhook)
+	}
+	switch {
+	case n.SecretEnv == "":
+	case strings.HasPrefix(n.SecretEnv, SecretPrefix) || !variableName.MatchString(n.SecretEnv): // it may be the secret, so it is not told
+		p.add("notify.secret_env", "it has to be the name of an environment variable, which has the secret: no secret belongs into a file")
+	case n.Webhook == "":
+		p.add("notify.secret_env", "there is no notify.webhook whose messages could be signed")
+	}
+	if !p.whole("notify.kinds") {
+		return
+	}
+	for i, k := range n.Kinds {
+		oneOf(p, fmt.Sprintf("notify.kinds[%d]", i+1), k, Kinds())
+	}
+	if n.On() && len(n.Kinds) == 0 {
+		p.add("notify.kinds", "it is empty, so nobody would be told of anything: name kinds, or leave it out for all")
 	}
 }
+
+// SecretPrefix begins a secret that is written in base64.
+const SecretPrefix = "whsec_"
 
 func (s Spend) validate(p *problems, at string) {
 	if s.Tokens < 0 {

@@ -3,6 +3,7 @@
 package gate
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -74,6 +75,7 @@ type Options struct {
 	Dir     string
 	Inherit []string  // the environment that is inherited; this process's if nil
 	Env     []string  // besides that
+	Input   []byte    // what a command can read; nothing if empty. A command that is tended can't
 	Log     io.Writer // gets what every run prints, the first 64 MiB of it; may be nil
 	Session string    // marks all processes, so that none that hides is left
 	Shell   []string  // what runs a command line, given as the argument of -c; sh if empty
@@ -132,10 +134,14 @@ func run(ctx context.Context, c Check, o Options) (Result, error) {
 	if o.Tend != "" {
 		shell, grace = slices.Concat([]string{o.Tend, tendCommand, endGrace.String(), "--"}, shell), tendGrace
 	}
+	var input io.Reader
+	if len(o.Input) > 0 {
+		input = bytes.NewReader(o.Input)
+	}
 	group, err := process.Start(process.Command{
 		Path: shell[0], Args: slices.Concat(shell[1:], []string{"-c", c.Command}), Dir: o.Dir,
-		Env:    slices.Concat(process.CleanEnv(inherit), o.Env, variables(c.Environment)),
-		Stdout: out, Stderr: out, Marker: o.Session,
+		Env:   slices.Concat(process.CleanEnv(inherit), o.Env, variables(c.Environment)),
+		Stdin: input, Stdout: out, Stderr: out, Marker: o.Session,
 	})
 	if err != nil {
 		return Result{}, err

@@ -172,7 +172,7 @@ func TestOpenAPISchemas(t *testing.T) {
 	}
 	sessions := []any{api.SessionReport{}, api.SaidSignal{}}
 	answers := []any{
-		api.Work{}, work.Statement{}, work.Evidence{}, api.Holder{}, api.Grant{}, api.Emitted{}, api.NearMiss{}, api.Recorded{}, api.Event{}, api.NextEvents{}, api.Status{}, api.BoxStatus{}, api.LedgerStatus{},
+		api.Work{}, work.Statement{}, work.Evidence{}, api.Holder{}, api.Grant{}, api.Emitted{}, api.NearMiss{}, api.Recorded{}, api.Event{}, api.NextEvents{}, api.Status{}, api.BoxStatus{}, api.LedgerStatus{}, api.Messages{},
 		api.Run{}, api.Task{}, api.Agent{}, api.Repair{}, api.Provider{}, api.Question{}, api.Notice{}, api.Told{}, api.SessionCommand{}, delivery.Usage{},
 		api.Conversation{}, conversation.Exchange{}, api.ClientToken{}, api.CreatedToken{}, api.PageLink{},
 	}

@@ -32,9 +32,7 @@ func (s *Server) routes() []route {
 	b, c := s.box, s.conductor
 	return []route{
 		{"GET /metrics", access.ToMetrics, 0, s.figures},
-		{"GET /v1/status", access.ToRead, 0, func(w http.ResponseWriter, _ *http.Request, _ access.Principal) error {
-			return reply(w, b.Status(), nil)
-		}},
+		{"GET /v1/status", access.ToRead, 0, s.status},
 		{"GET /v1/work", access.ToRead, 0, func(w http.ResponseWriter, r *http.Request, _ access.Principal) error {
 			q, err := queryOf(r)
 			if err != nil {

@@ -31,6 +31,7 @@ type Server struct {
 	tools     http.Handler          // for agents; nil if there are none
 	page      Page                  // for browsers; nil if there is none
 	metrics   func(io.Writer) error // in Prometheus's text format; nil if there are none
+	messages  func() api.Messages   // to people; nil if there are none
 	following crowd                 // clients that follow
 	reading   crowd                 // clients that read the events that there are
 }
@@ -56,6 +57,22 @@ func (s *Server) WithTools(tools http.Handler) *Server {
 func (s *Server) WithMetrics(write func(io.Writer) error) *Server {
 	s.metrics = write
 	return s
+}
+
+// WithMessages has the server's status say what people were not told yet.
+func (s *Server) WithMessages(messages func() api.Messages) *Server {
+	s.messages = messages
+	return s
+}
+
+// status says how the box is.
+func (s *Server) status(w http.ResponseWriter, _ *http.Request, _ access.Principal) error {
+	status := s.box.Status()
+	if s.messages != nil {
+		m := s.messages()
+		status.Messages = &m
+	}
+	return reply(w, status, nil)
 }
 
 // ToolsPath is where a box offers tools to agents.

@@ -101,7 +101,6 @@ type Runner interface {
 	AcceptFollowed() error
 	// LeaveFollowed says that a run does not need to know any more what they follow.
 	LeaveFollowed(run string)
-	Notifier
 }
 
 // Checker is who can run the settings' checks on work that no run brings on.
@@ -109,21 +108,6 @@ type Checker interface {
 	// CheckBranch runs them on the branch of an item. It fails only if ctx ends: what else goes wrong is part of what came of it.
 	CheckBranch(ctx context.Context, i work.Item) (work.Checked, error)
 }
-
-// Notifier is who can tell somebody of a question.
-type Notifier interface {
-	// Notify tells somebody of a question in one of the ways that the settings have.
-	Notify(ctx context.Context, by Way, q api.Question) error
-}
-
-// Way is how somebody is told of a question.
-type Way string
-
-// The ways to tell somebody.
-const (
-	ByCommand Way = "command"
-	ByWebhook Way = "webhook"
-)
 
 // Why a runner refuses a run before it begins.
 var (

@@ -3,10 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -279,55 +276,6 @@ func TestPublishOrder(t *testing.T) {
 	if in, ok := b.carryOut(delivery.Command{ID: "publish", Do: delivery.DoPublish}).(delivery.Published); !ok || in.URL != "" || in.Problem == "" {
 		t.Errorf("told %+v", in)
 	}
-}
-
-// Somebody is told of a question by the user's command, with the question in its environment, and by the webhook; what
-// goes wrong is an error that does not name the webhook's address.
-func TestNotify(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	q := api.Question{ID: "Q-1", Run: "R1", Task: "T-1", Text: "which\x00one?"}
-	file := filepath.Join(t.TempDir(), "asked")
-	b.config.Notify.Command = "printf '%s' \"$QUESTION_ID $QUESTION_TEXT\" >'" + file + "'"
-	if err := b.Notify(t.Context(), order.ByCommand, q); err != nil {
-		t.Fatal(err)
-	}
-	if text, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(text), "Q-1 which") || strings.Contains(string(text), "\x00") {
-		t.Errorf("the command was told %q, %v", text, err)
-	}
-	b.config.Notify.Command = "exit 3"
-	if err := b.Notify(t.Context(), order.ByCommand, q); err == nil || !strings.Contains(err.Error(), "exit code 3") {
-		t.Errorf("a command that fails: %v", err)
-	}
-	status, got := http.StatusOK, ""
-	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		got = r.Header.Get(api.KeyHeader) + " " + string(body)
-		w.WriteHeader(status)
-	}))
-	defer hook.Close()
-	b.config.Notify.Webhook = hook.URL + "/secret"
-	if err := b.Notify(t.Context(), order.ByWebhook, q); err != nil || !strings.HasPrefix(got, `Q-1 {"id":"Q-1"`) {
-		t.Errorf("the webhook was told %q, %v", got, err)
-	}
-	status = http.StatusTeapot
-	if err := b.Notify(t.Context(), order.ByWebhook, q); err == nil || strings.Contains(err.Error(), "secret") {
-		t.Errorf("a webhook that refuses: %v", err)
-	}
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect is followed") }))
-	defer elsewhere.Close()
-	moved := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
-	defer moved.Close()
-	b.config.Notify.Webhook = moved.URL
-	if err := b.Notify(t.Context(), order.ByWebhook, q); err == nil || !strings.Contains(err.Error(), "307") {
-		t.Errorf("a webhook that is elsewhere: %v", err)
-	}
-	b.config.Notify.Webhook = hook.URL + "/secret"
-	hook.Close()
-	if err := b.Notify(t.Context(), order.ByWebhook, q); err == nil || strings.Contains(err.Error(), "secret") {
-		t.Errorf("a webhook that is not there: %v", err)
-	}
-	http.DefaultClient.CloseIdleConnections()
 }
 
 // A trial runs the checks of the settings on the last commit, and leaves nothing behind.

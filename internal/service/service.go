@@ -18,6 +18,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/gate"
 	"github.com/signalbox-dev/signalbox/internal/httpapi"
+	"github.com/signalbox-dev/signalbox/internal/notify"
 	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/telemetry"
 	"github.com/signalbox-dev/signalbox/internal/web"
@@ -29,6 +30,7 @@ type Options struct {
 	Box      box.Options
 	Config   config.Config // plans are delivered if it has agents, and work by hand is checked if it says so, in the checkout that it lies in
 	Program  string        // this program, which sessions are started with
+	Secret   string        // that signs messages to people, if the settings have them signed
 	Draining bool          // requests are taken, and nothing is started
 	Tools    http.Handler  // for agents, as [httpapi.Server.WithTools] has it; nil if there are none
 
@@ -51,6 +53,8 @@ type Service struct {
 	tools   http.Handler
 	paged   bool               // browsers are shown a page
 	metrics *telemetry.Metrics // nil of a box that others do not find
+	teller  *notify.Teller     // nil if nobody is told of anything
+	telling bool               // it has begun
 	group   *background.Group  // what follows the box
 }
 
@@ -82,6 +86,10 @@ func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
 	if o.Box.Settings, err = settings(o.Config); err != nil {
 		return nil, box.Found{}, err
 	}
+	secret, err := o.secret()
+	if err != nil {
+		return nil, box.Found{}, err
+	}
 	o.Box.Limits.ExpertRequests, o.Box.Limits.RemediationRounds = o.Config.Limits.ExpertRequests, o.Config.Limits.RemediationRounds
 	var metrics *telemetry.Metrics
 	if !o.Box.Unlisted {
@@ -96,7 +104,9 @@ func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
 		Config: o.Config, Settings: o.Box.Settings, Exit: o.Box.ExitEnabled, Draining: o.Draining, Logger: o.Box.Logger,
 	})}
 	s.follow()
-	s.Conductor.TellByHand(runner.Notifier{Config: o.Config})
+	if err := s.makeTeller(o, secret); err != nil {
+		return nil, box.Found{}, errors.Join(err, s.Close())
+	}
 	if delivers || checks {
 		if err := s.makeRunner(ctx, o, site, patience); err != nil {
 			return nil, box.Found{}, errors.Join(err, s.Close())
@@ -167,6 +177,10 @@ func (s *Service) Serve(ctx context.Context, l net.Listener) error {
 	if s.metrics != nil {
 		server.WithMetrics(s.metrics.Write)
 	}
+	if s.teller != nil {
+		server.WithMessages(s.teller.Status)
+		s.tell(l.Addr())
+	}
 	return server.Serve(ctx, l)
 }
 
@@ -174,6 +188,7 @@ func (s *Service) Serve(ctx context.Context, l net.Listener) error {
 func (s *Service) Close() error {
 	s.Box.Stop() // ends what waits
 	s.Conductor.Stop()
+	s.settle()
 	s.group.Stop()
 	if s.runner != nil {
 		s.runner.Stop()

@@ -22,7 +22,7 @@ var background = context.Background()
 // open starts a box on a ledger.
 func (w *world) open(l *conductortest.Ledger) error {
 	w.killed, w.draining = false, false
-	w.loose, w.done, w.failed, w.notified = nil, map[string]bool{}, map[string]time.Time{}, map[string]int{}
+	w.loose, w.done, w.failed = nil, map[string]bool{}, map[string]time.Time{}
 	if !w.calm && w.chance(5) { // with other settings
 		w.unprotected = []string{"checks run without a sandbox"}
 	}

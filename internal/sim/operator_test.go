@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing/synctest"
-	"time"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/api"
@@ -209,7 +208,7 @@ func (w *world) unplayed(role agentsig.Role) bool { return w.run.Settings.Roles[
 // epilogue says a few words more, after the end, and looks what is left.
 func (w *world) epilogue() error {
 	if w.run.Finished == nil {
-		return w.notifiedAll()
+		return nil
 	}
 	if w.marked[w.subject] {
 		return breaks("the run has ended, and what it left is not taken away")
@@ -231,20 +230,4 @@ func (w *world) epilogue() error {
 		return err
 	}
 	return w.clean()
-}
-
-// notifiedAll looks whether somebody was told of each open question, since the box began.
-func (w *world) notifiedAll() error {
-	if w.config.Notify.Webhook == "" {
-		return nil
-	}
-	if err := w.pass(time.Minute); err != nil {
-		return err
-	}
-	for _, q := range w.run.Open() {
-		if n := w.notified[q.ID]; n != triesOf(q.ID) {
-			return breaks("somebody was to be told of %s %d times, and was %d times", q.ID, triesOf(q.ID), n)
-		}
-	}
-	return nil
 }

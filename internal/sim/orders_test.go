@@ -477,17 +477,3 @@ func (w *world) AcceptFollowed() error { return nil }
 
 // LeaveFollowed is of no interest.
 func (w *world) LeaveFollowed(string) {}
-
-// Notify tells somebody of a question; of some, after a few tries.
-func (w *world) Notify(_ context.Context, _ order.Way, q api.Question) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.notified[q.ID]++
-	if w.notified[q.ID] < triesOf(q.ID) {
-		return errOrder
-	}
-	return nil
-}
-
-// triesOf is how often somebody has to be told of a question.
-func triesOf(question string) int { return 1 + int(question[len(question)-1])%3 }

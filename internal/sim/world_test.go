@@ -67,14 +67,13 @@ type world struct {
 	loose []delivery.Input // things that were seen, and not handed in yet
 
 	// What the box's goroutines change, until all of them wait.
-	mu       sync.Mutex
-	errands  map[string]*errand   // orders under way
-	done     map[string]bool      // orders that this box gave, and that were carried out
-	failed   map[string]time.Time // when an order of this box's failed last
-	again    map[string]bool      // orders that were given, by any box
-	doubled  string               // an order that was given while it went on
-	marked   map[string]bool      // runs that may have left something
-	notified map[string]int       // how often this box told somebody of a question
+	mu      sync.Mutex
+	errands map[string]*errand   // orders under way
+	done    map[string]bool      // orders that this box gave, and that were carried out
+	failed  map[string]time.Time // when an order of this box's failed last
+	again   map[string]bool      // orders that were given, by any box
+	doubled string               // an order that was given while it went on
+	marked  map[string]bool      // runs that may have left something
 
 	story *[]string // nil unless it is told
 }
@@ -96,7 +95,7 @@ func newWorld(seed uint64, reached counts, story *[]string) *world {
 		rand: rand.New(rand.NewPCG(seed, 11)), reached: reached, story: story, judge: newJudge(), run: &delivery.Run{},
 		processes: map[string]*process{}, branches: map[string]*branch{}, taken: map[string]bool{}, merged: map[string]bool{}, tip: "fedcba8",
 		done: map[string]bool{}, again: map[string]bool{}, failed: map[string]time.Time{}, errands: map[string]*errand{},
-		marked: map[string]bool{}, notified: map[string]int{}, record: newRecord(), left: leftovers{gone: map[string]bool{}},
+		marked: map[string]bool{}, record: newRecord(), left: leftovers{gone: map[string]bool{}},
 	}
 	w.theme = w.chooseTheme()
 	return w
@@ -173,9 +172,6 @@ func (w *world) settings() {
 	}
 	if w.chance(20) {
 		c.Merge.Into = config.IntoPR
-	}
-	if w.chance(30) {
-		c.Notify.Webhook = "https://example.org/hook"
 	}
 	by := func(percent int) config.Role {
 		r := config.Role{Agent: pick(w, []string{"first", "second"}), AtOnce: w.rand.IntN(3)}

@@ -2,7 +2,6 @@
 package conductortest
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -128,9 +127,6 @@ func (l *Ledger) fold(e ledger.Event) error {
 		}
 		l.items[e.Subject] = after
 		if run = after.Run; l.runs[run] == nil {
-			if l.conductor != nil && item.Wait == nil && after.Wait != nil {
-				l.conductor.AskedByHand()
-			}
 			if l.conductor != nil && (item.ToCheck() || after.ToCheck()) {
 				l.conductor.ToCheckByHand()
 			}
@@ -330,24 +326,6 @@ func (l *Ledger) RunOf(subject string) string {
 		return i.Run
 	}
 	return subject
-}
-
-// QuestionsByHand lists what is asked about work that stands alone, oldest first.
-func (l *Ledger) QuestionsByHand() []api.Question {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var items []work.Item
-	for _, i := range l.items {
-		if i.Wait != nil {
-			items = append(items, i)
-		}
-	}
-	slices.SortFunc(items, func(a, b work.Item) int { return cmp.Compare(a.Wait.Seq, b.Wait.Seq) })
-	var all []api.Question
-	for _, i := range items {
-		all = append(all, *box.ShowWait(i))
-	}
-	return all
 }
 
 // FirstToCheck returns the item that has waited longest for checks which the box can run.

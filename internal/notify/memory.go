@@ -1,0 +1,125 @@
+package notify
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/signalbox-dev/signalbox/internal/config"
+	"github.com/signalbox-dev/signalbox/internal/durable"
+	"github.com/signalbox-dev/signalbox/internal/regular"
+)
+
+// memory is what a teller keeps in its file. It has what is not told yet, and no more of the past than how far it was read.
+type memory struct {
+	Version int        `json:"version"`
+	Origin  string     `json:"origin"`         // of the ledger that it is about
+	UpTo    uint64     `json:"up_to"`          // the last event that was made a message of, or that is none
+	Anew    bool       `json:"anew,omitempty"` // nobody was told yet of what waited when it began
+	Parts   []string   `json:"parts"`          // of people in tasks that they were told of, or are being told of, and that still wait
+	Untold  []*pending `json:"untold"`
+	Dropped int        `json:"dropped"`
+}
+
+const (
+	memoryVersion = 1
+	maxMemory     = 16 << 20
+)
+
+// pending is a message, and in which ways it is still to be told.
+type pending struct {
+	Message
+	About string `json:"about,omitempty"` // whose wait it tells of; empty if it tells of an event
+	Ways  []Way  `json:"ways"`
+
+	failed  map[Way]int // how often, by this box
+	trouble string      // why the last try failed
+}
+
+// Forget removes the memory of what was told: who is told of nothing for a while shall not be told of all of it later.
+func Forget(file string) error {
+	if err := os.Remove(file); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// recall reads the memory. What is no memory of this ledger, or of an older state of it, is none.
+func (t *Teller) recall() (m memory, found bool) {
+	data, err := regular.Read(t.o.File, maxMemory)
+	if errors.Is(err, fs.ErrNotExist) {
+		return memory{}, false
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &m)
+	}
+	switch {
+	case err != nil:
+	case m.Version != memoryVersion:
+		err = fmt.Errorf("it has version %d, and this program knows %d", m.Version, memoryVersion)
+	case m.Origin != t.o.Origin || m.UpTo > t.box.UpTo():
+		err = errors.New("it is of another ledger, or of a later state of it")
+	}
+	if err != nil {
+		t.o.Logger.Warn("what was told before is not known: all that waits is told again, and nothing else of the past", "file", t.o.File, "error", err)
+		return memory{}, false
+	}
+	ways := t.ways()
+	m.Untold = slices.DeleteFunc(m.Untold, func(p *pending) bool {
+		if p == nil {
+			return true
+		}
+		p.Ways = slices.DeleteFunc(p.Ways, func(w Way) bool { return !slices.Contains(ways, w) })
+		return len(p.Ways) == 0 || !t.tells(p.Kind) || p.About != "" && p.Question == nil
+	})
+	return m, true
+}
+
+// save writes the memory.
+func (t *Teller) save() {
+	t.saving.Lock()
+	defer t.saving.Unlock()
+	t.mu.Lock()
+	m := memory{Version: memoryVersion, Origin: t.o.Origin, UpTo: t.upTo, Anew: t.anew, Parts: []string{}, Untold: t.untold, Dropped: t.dropped}
+	for _, open := range t.open {
+		for id, part := range open {
+			if part {
+				m.Parts = append(m.Parts, id)
+			}
+		}
+	}
+	slices.Sort(m.Parts)
+	if m.Untold == nil {
+		m.Untold = []*pending{}
+	}
+	data, err := json.Marshal(m)
+	upTo := t.upTo
+	t.mu.Unlock()
+	if err == nil {
+		err = durable.WriteFile(t.o.File, append(data, '\n'))
+	}
+	if err != nil {
+		t.o.Logger.Warn("what was told is not kept: after a restart it may be told again", "file", t.o.File, "error", err)
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.saved = upTo
+}
+
+// ways returns in which ways somebody is told.
+func (t *Teller) ways() (ways []Way) {
+	if t.o.Notify.Command != "" {
+		ways = append(ways, ByCommand)
+	}
+	if t.o.Notify.Webhook != "" {
+		ways = append(ways, ByWebhook)
+	}
+	return ways
+}
+
+// tells reports whether somebody is told of a kind.
+func (t *Teller) tells(kind config.Kind) bool { return slices.Contains(t.o.Notify.Kinds, kind) }

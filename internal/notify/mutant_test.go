@@ -1,0 +1,62 @@
+package notify
+
+import (
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/mutant"
+)
+
+// Each rule of what is told, dropped, is noticed.
+func TestMutants(t *testing.T) {
+	const teller, memory, message, webhook, command = "teller.go", "memory.go", "message.go", "webhook.go", "command.go"
+	mutant.All(t, []mutant.Noticed{
+		{By: "^TestKinds$", Mutant: mutant.Mutant{Name: "who has taken a task is told of it", File: message,
+			Old: "case a.Kind == string(delivery.PartGive):", New: "case false:"}},
+		{By: "^TestKinds$", Mutant: mutant.Mutant{Name: "a budget's question is lost if that is no kind", File: message,
+			Old: " && t.tells(config.KindBudget)", New: ""}},
+		{By: "^TestKinds$", Mutant: mutant.Mutant{Name: "every end of a run is a failure", File: message,
+			Old: "p.Outcome == delivery.Completed || p.Outcome == delivery.Cancelled", New: "false"}},
+		{By: "^TestKinds$", Mutant: mutant.Mutant{Name: "every agent that ends has stalled", File: message,
+			Old: "err != nil || p.How != delivery.Stalled", New: "err != nil"}},
+		{By: "^TestKinds$", Mutant: mutant.Mutant{Name: "kinds that are not set are told", File: message,
+			Old: "if !t.tells(m.Kind) {", New: "if false {"}},
+		{By: "^TestKinds$", Mutant: mutant.Mutant{Name: "what happened before anybody was to be told is told", File: teller,
+			Old: "t.upTo, t.anew = upTo, true", New: "t.upTo, t.anew = min(upTo, 0), true"}},
+		{By: "^TestKilled$", Mutant: mutant.Mutant{Name: "messages have another id in each process", File: message,
+			Old: `sha256.Sum256([]byte(origin + "\n" + of))`, New: `sha256.Sum256([]byte(fmt.Sprint(&origin) + of))`}},
+		{By: "^TestKilled$", Mutant: mutant.Mutant{Name: "what was told is not kept", File: teller,
+			Old: "\tif told {\n\t\tt.save()\n\t}\n", New: ""}},
+		{By: "^TestKilledAtFirst$", Mutant: mutant.Mutant{Name: "what a first box had not told is taken for told", File: teller,
+			Old: "t.upTo, t.anew = upTo, true", New: "t.upTo, t.anew = upTo, false"}},
+		{By: "^TestLatePart$", Mutant: mutant.Mutant{Name: "a part that waits since before was told", File: teller,
+			Old: "return slices.Contains(m.Parts, a.ID)", New: "return a.Seq <= m.UpTo"}},
+		{By: "^TestLatePart$", Mutant: mutant.Mutant{Name: "parts are told again at each start", File: memory,
+			Old: "m.Parts = append(m.Parts, id)", New: "_ = id"}},
+		{By: "^TestAgain$", Mutant: mutant.Mutant{Name: "pauses do not grow", File: teller,
+			Old: "pause = min(2*pause, slowest)", New: "pause = min(pause, slowest)"}},
+		{By: "^TestAgain$", Mutant: mutant.Mutant{Name: "what is new waits for the pause", File: teller,
+			Old: "(!fresh || p.failed[by] == 0)", New: "!fresh"}},
+		{By: "^TestAgain$", Mutant: mutant.Mutant{Name: "what is answered is told", File: teller,
+			Old: "return p.About == about && !slices", New: "return false && !slices"}},
+		{By: "^TestAgain$", Mutant: mutant.Mutant{Name: "what nobody takes is tried for ever", File: teller,
+			Old: "t.o.Now().Sub(p.At) > maxAge", New: "false"}},
+		{By: "^TestAgain$", Mutant: mutant.Mutant{Name: "an error is told as it is", File: teller,
+			Old: `jsontext.Shorten(string(by)+": "+err.Error(), maxText)`, New: `string(by)+": "+err.Error()+jsontext.Shorten("", maxText)`}},
+		{By: "^TestFull$", Mutant: mutant.Mutant{Name: "who is slow loses messages", File: teller,
+			Old: "if i < 0 {\n\t\t\treturn false, t.progress\n\t\t}", New: "i = max(i, 0)"}},
+		{By: "^TestFull$", Mutant: mutant.Mutant{Name: "any number of messages is kept", File: teller,
+			Old: "if len(t.untold) >= maxUntold {", New: "if false {"}},
+		{By: "^TestMemory$", Mutant: mutant.Mutant{Name: "what another ledger had counts", File: memory,
+			Old: "m.Origin != t.o.Origin || ", New: ""}},
+		{By: "^TestSaved$", Mutant: mutant.Mutant{Name: "a start reads all of the ledger", File: teller,
+			Old: "changed = changed || t.upTo-t.saved >= oftenRead\n", New: ""}},
+		{By: "^TestHostileWebhook$", Mutant: mutant.Mutant{Name: "a redirect is followed", File: webhook,
+			Old: "func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }", New: "nil"}},
+		{By: "^TestHostileWebhook$", Mutant: mutant.Mutant{Name: "the webhook's address is told", File: webhook,
+			Old: "req.URL.Hostname(), failed.Err) // without the address", New: "req.URL, failed.Err)"}},
+		{By: "^TestWebhook$", Mutant: mutant.Mutant{Name: "the time is not signed", File: webhook,
+			Old: `fmt.Fprintf(mac, "%s.%s.", id, timestamp)`, New: `fmt.Fprintf(mac, "%s..", id)`}},
+		{By: "^TestCommand$", Mutant: mutant.Mutant{Name: "a command has nothing to read", File: command,
+			Old: "Input: append(data, '\\n')", New: "Input: data[:0]"}},
+	})
+}
