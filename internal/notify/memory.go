@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/durable"
 	"github.com/signalbox-dev/signalbox/internal/regular"
@@ -17,9 +19,9 @@ import (
 type memory struct {
 	Version int        `json:"version"`
 	Origin  string     `json:"origin"`         // of the ledger that it is about
-	UpTo    uint64     `json:"up_to"`          // the last event that was made a message of, or that is none
-	Anew    bool       `json:"anew,omitempty"` // nobody was told yet of what waited when it began
-	Parts   []string   `json:"parts"`          // of people in tasks that they were told of, or are being told of, and that still wait
+	UpTo    uint64     `json:"up_to"`          // the last event that was looked at
+	Anew    bool       `json:"anew,omitempty"` // what waited when it began was not looked at yet
+	Taken   []string   `json:"taken"`          // what waits and was made a message of, where that does not follow from how far the events were looked at
 	Untold  []*pending `json:"untold"`
 	Dropped int        `json:"dropped"`
 }
@@ -37,6 +39,12 @@ type pending struct {
 
 	failed  map[Way]int // how often, by this box
 	trouble string      // why the last try failed
+}
+
+// follows reports whether it follows from how far the events were looked at that something was made a message of: not of a part in a
+// task, which may begin to wait later than its number says.
+func (m memory) follows(a box.Awaited) bool {
+	return a.Kind == api.KindQuestion && a.Seq <= m.UpTo && !m.Anew
 }
 
 // Forget removes the memory of what was told: who is told of nothing for a while shall not be told of all of it later.
@@ -83,15 +91,15 @@ func (t *Teller) save() {
 	t.saving.Lock()
 	defer t.saving.Unlock()
 	t.mu.Lock()
-	m := memory{Version: memoryVersion, Origin: t.o.Origin, UpTo: t.upTo, Anew: t.anew, Parts: []string{}, Untold: t.untold, Dropped: t.dropped}
+	m := memory{Version: memoryVersion, Origin: t.o.Origin, UpTo: t.upTo, Anew: t.anew, Taken: []string{}, Untold: t.untold, Dropped: t.dropped}
 	for _, open := range t.open {
-		for id, part := range open {
-			if part {
-				m.Parts = append(m.Parts, id)
+		for _, a := range open {
+			if !m.follows(a) {
+				m.Taken = append(m.Taken, a.ID)
 			}
 		}
 	}
-	slices.Sort(m.Parts)
+	slices.Sort(m.Taken)
 	if m.Untold == nil {
 		m.Untold = []*pending{}
 	}

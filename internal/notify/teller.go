@@ -69,20 +69,20 @@ type Teller struct {
 	saving  sync.Mutex    // held by who writes the file
 
 	mu       sync.Mutex
-	link     func(Message) string       // to the page; nil if there is none
-	upTo     uint64                     // the last event that was looked at
-	saved    uint64                     // that of the file
-	anew     bool                       // what waited at the beginning is still to be taken
-	open     map[string]map[string]bool // what waits and was told of, or is going to be, by what it is about; whether it is a part in a task
-	untold   []*pending                 // oldest first
-	dropped  int                        // messages that were given up
-	over     bool                       // nothing is told any more
-	progress chan struct{}              // closed when any of this has changed
+	link     func(Message) string              // to the page; nil if there is none
+	upTo     uint64                            // the last event that was looked at
+	saved    uint64                            // that of the file
+	anew     bool                              // what waited at the beginning is still to be taken
+	open     map[string]map[string]box.Awaited // what waits and was made a message of, by what it is about and its id
+	untold   []*pending                        // oldest first
+	dropped  int                               // messages that were given up
+	over     bool                              // nothing is told any more
+	progress chan struct{}                     // closed when any of this has changed
 }
 
 // New makes a teller, which begins with [Teller.Run]. There has to be somebody to tell.
 func New(b Box, o Options) *Teller {
-	t := &Teller{o: o, box: b, patient: patience, open: map[string]map[string]bool{}, progress: make(chan struct{})}
+	t := &Teller{o: o, box: b, patient: patience, open: map[string]map[string]box.Awaited{}, progress: make(chan struct{})}
 	t.senders = map[Way]func(context.Context, Message) error{ByCommand: t.command, ByWebhook: t.webhook}
 	return t
 }
@@ -116,12 +116,6 @@ func (t *Teller) Run(ctx context.Context, link func(Message) string) error {
 func (t *Teller) begin(ctx context.Context) error {
 	upTo := t.box.UpTo()
 	m, found := t.recall()
-	known := func(a box.Awaited) bool {
-		if a.Kind != api.KindQuestion {
-			return slices.Contains(m.Parts, a.ID)
-		}
-		return a.Seq <= m.UpTo && !m.Anew
-	}
 	t.mu.Lock()
 	t.upTo, t.anew, t.untold, t.dropped = m.UpTo, m.Anew, m.Untold, m.Dropped
 	if !found {
@@ -137,7 +131,7 @@ func (t *Teller) begin(ctx context.Context) error {
 	for _, a := range t.box.Awaited() {
 		abouts = append(abouts, a.About)
 		waits[a.About] = append(waits[a.About], a)
-		if known(a) {
+		if m.follows(a) || slices.Contains(m.Taken, a.ID) {
 			t.note(a)
 		}
 	}
@@ -163,45 +157,44 @@ func (t *Teller) begin(ctx context.Context) error {
 	return nil
 }
 
-// note takes down that somebody was told of something that waits, or is going to be. The caller holds the mutex.
+// note takes down that something that waits was made a message of. The caller holds the mutex.
 func (t *Teller) note(a box.Awaited) {
 	if t.open[a.About] == nil {
-		t.open[a.About] = map[string]bool{}
+		t.open[a.About] = map[string]box.Awaited{}
 	}
-	t.open[a.About][a.ID] = a.Kind != api.KindQuestion
+	t.open[a.About][a.ID] = a
 }
 
-// follow makes messages of what has happened.
+// follow makes messages of what has happened. What waits comes before the event itself, with which the event is done.
 func (t *Teller) follow(ctx context.Context, records []engine.Record) error {
 	changed := false
-	seen := map[string]bool{}
+	looked := map[string]bool{} // what waits is as it was after the last of the records, or later
 	for _, r := range records {
 		e, err := ledger.Decode(r.Data)
 		if err != nil {
 			return fmt.Errorf("event %d: %w", r.Seq, err)
 		}
+		about, waits := "", []box.Awaited(nil)
+		if !looked[r.Subject] {
+			looked[r.Subject] = true
+			about, waits = t.box.AwaitedOn(r.Subject)
+		}
+		if about != "" && (about == r.Subject || !looked[about]) {
+			looked[about] = true
+			moved, err := t.look(ctx, about, waits)
+			if err != nil {
+				return err
+			}
+			changed = changed || moved
+		}
 		m, tell, err := t.ofEvent(r.Seq, e)
 		if err == nil && tell {
 			changed = true
-			err = t.add(ctx, &pending{Message: m})
+			err = t.add(ctx, &pending{Message: m}, func() { t.upTo = r.Seq })
 		}
 		if err != nil {
 			return fmt.Errorf("event %d: %w", r.Seq, err)
 		}
-		if seen[r.Subject] {
-			continue
-		}
-		seen[r.Subject] = true
-		about, waits := t.box.AwaitedOn(r.Subject)
-		if seen[about] && about != r.Subject {
-			continue
-		}
-		seen[about] = true
-		moved, err := t.look(ctx, about, waits)
-		if err != nil {
-			return err
-		}
-		changed = changed || moved
 	}
 	t.mu.Lock()
 	t.upTo = records[len(records)-1].Seq
@@ -238,25 +231,26 @@ func (t *Teller) look(ctx context.Context, about string, waits []box.Awaited) (c
 	}
 	t.mu.Unlock()
 	for _, a := range fresh {
-		if m, tell := t.ofWait(a); tell {
-			err = t.add(ctx, &pending{Message: m, About: about})
+		m, tell := t.ofWait(a)
+		if !tell {
+			t.mu.Lock()
+			t.note(a)
+			t.mu.Unlock()
+			continue
 		}
-		if err != nil {
+		if err := t.add(ctx, &pending{Message: m, About: about}, func() { t.note(a) }); err != nil {
 			return changed, err
 		}
-		t.mu.Lock()
-		t.note(a)
-		t.mu.Unlock()
 	}
 	return changed, nil
 }
 
-// add takes a message to be told. If there are too many, one that could not be told is dropped; if all are still to be tried, it
-// waits until one was.
-func (t *Teller) add(ctx context.Context, p *pending) error {
+// add takes a message to be told, and has noted, in the same moment, what it was made of. If there are too many, one that could not
+// be told is dropped; if all are still to be tried, it waits until one was.
+func (t *Teller) add(ctx context.Context, p *pending, note func()) error {
 	p.Ways = t.ways()
 	for {
-		taken, progress := t.take(p)
+		taken, progress := t.take(p, note)
 		if taken {
 			return nil
 		}
@@ -269,10 +263,11 @@ func (t *Teller) add(ctx context.Context, p *pending) error {
 }
 
 // take takes a message if there is room for it, or it is there already, of before a restart.
-func (t *Teller) take(p *pending) (taken bool, progress <-chan struct{}) {
+func (t *Teller) take(p *pending, note func()) (taken bool, progress <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if slices.ContainsFunc(t.untold, func(other *pending) bool { return other.ID == p.ID }) {
+		note()
 		return true, nil
 	}
 	if len(t.untold) >= maxUntold {
@@ -283,6 +278,7 @@ func (t *Teller) take(p *pending) (taken bool, progress <-chan struct{}) {
 		t.drop(i, "too many others wait to be told")
 	}
 	t.untold = append(t.untold, p)
+	note()
 	t.moved()
 	return true, nil
 }

@@ -73,8 +73,8 @@ func (s *Service) pageLink(at net.Addr) func(notify.Message) string {
 	page := url.URL{Scheme: "http", Host: net.JoinHostPort(s.Box.PageHost(), port), Path: "/"}
 	return func(m notify.Message) string {
 		link := page
-		switch {
-		case m.Kind == config.KindFinished, m.Kind == config.KindFailed, m.Kind == config.KindStalled:
+		switch m.Kind {
+		case config.KindFinished, config.KindFailed, config.KindStalled:
 			link.Path, link.RawQuery = "/run", url.Values{"id": {m.Run}}.Encode()
 		}
 		return link.String()
