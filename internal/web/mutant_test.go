@@ -29,6 +29,8 @@ func TestMutants(t *testing.T) {
 			Old: "err != nil || heads != len(files)", New: "err != nil && false"}},
 		{By: "TestHostileQuestion", Mutant: mutant.Mutant{Name: "what nobody sees stays so", File: "words.go",
 			Old: "return safetext.EscapeLines(fmt.Sprint(s))", New: "return fmt.Sprint(s)"}},
+		{By: "TestHostileStrings", Mutant: mutant.Mutant{Name: "what others say is markup", File: "words.go",
+			Old: `func(s any) string { return safetext.EscapeLines(fmt.Sprint(s)) }`, New: `func(s any) template.HTML { return template.HTML(fmt.Sprint(s)) }`}},
 		{By: "TestSteer", Mutant: mutant.Mutant{Name: "who may answer steers runs", File: "runs.go",
 			Old: "case !a.may(access.ToOperate):", New: "case !a.may(access.ToRead):"}},
 		{By: "TestBoard", Mutant: mutant.Mutant{Name: "what needs a person stands among the others", File: "runs.go",

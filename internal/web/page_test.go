@@ -174,6 +174,21 @@ func TestAttacks(t *testing.T) {
 			t.Errorf("%s: sets %q", c.name, set)
 		}
 	}
+	for _, view := range views(t) {
+		if strings.HasPrefix(view, "login") || view == "nowhere" {
+			continue // they are for everybody
+		}
+		for name, r := range map[string]*http.Request{
+			"nobody":       raw(nobody, "GET", view, nil, nil),
+			"another site": raw(in, "GET", view, nil, header("Sec-Fetch-Site", "cross-site")),
+			"another port": raw(in, "GET", view, nil, header("Sec-Fetch-Site", "same-site")),
+		} {
+			by := map[bool]*browser{true: nobody, false: in}[name == "nobody"]
+			if got := by.send(r); got.status != http.StatusUnauthorized || got.header.Get("Set-Cookie") != "" {
+				t.Errorf("%s looks at %q: %d", name, view, got.status)
+			}
+		}
+	}
 	if all, err := w.owner.Questions(t.Context()); err != nil || len(all) != 1 {
 		t.Errorf("the question was answered: %+v, %v", all, err)
 	}
@@ -203,7 +218,7 @@ func TestHeaders(t *testing.T) {
 	w := newWorld(t)
 	w.asks("Which door?")
 	b := w.in(access.Operate)
-	for _, path := range []string{"", "?part=inbox", "runs", "run?id=R1", "login?link=x", "nowhere", "page.css", "page.js", "idiomorph.js", "icon.svg"} {
+	for _, path := range append(views(t), "?part=inbox", "page.css", "page.js", "idiomorph.js", "icon.svg") {
 		got := b.get(path)
 		for name, want := range map[string]string{
 			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",

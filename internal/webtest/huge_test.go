@@ -4,7 +4,6 @@ package webtest_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -38,14 +37,7 @@ func (b *browser) transferred(what string) (bytes, requests int) {
 // and not judged.
 func TestHugeRun(t *testing.T) {
 	b := openBrowser(t)
-	w := newWorld(t, "limits: {agents: 1}")
-	w.script("T-1", "echo SEEKING_DIVINE_CLARIFICATION $run\necho 'Question: May I begin?'\n")
-	tasks := []string{"T-1: The first of all, for which the others wait"}
-	for i := range 999 {
-		tasks = append(tasks, fmt.Sprintf("T-%d: One of many tasks, which has number %d [T-1]", i+2, i+2))
-	}
-	w.deliver("A plan of a thousand tasks", tasks...)
-	w.until("a question", func() (bool, error) { return len(w.waits("question")) == 1, nil })
+	w := hugeWorld(t)
 	root := w.in(b)
 	var first []float64
 	for range 9 {
