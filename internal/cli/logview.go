@@ -128,16 +128,12 @@ func (l *logs) complained(session string) bool {
 }
 
 func (l *logs) sessionDir(name string) string {
-	return filepath.Join(l.app.dir, "sessions", filepath.Base(name))
+	return runner.SessionFiles(l.app.dir, name)
 }
 
 // gateFile is where what checks printed is kept.
 func (l *logs) gateFile(name string) string {
-	dir := "log"
-	if !l.about.Run && l.about.Task == "" {
-		dir = runner.HandLogs
-	}
-	return filepath.Join(l.app.dir, "gates", dir, name+".log")
+	return runner.ChecksLog(l.app.dir, name, !l.about.Run && l.about.Task == "")
 }
 
 // sessions returns the sessions that have a directory, and those that were granted, in order: a person's and those of work by hand have

@@ -31,7 +31,7 @@ const (
 	logSuffix = ".log"
 )
 
-func (x *Runner) gateLogs() string { return filepath.Join(x.gatesDir(), "log") }
+func (x *Runner) gateLogs() string { return filepath.Join(x.gatesDir(), runLogs) }
 
 // Records returns what sessions said and checks printed.
 func (x *Runner) Records(ctx context.Context) ([]order.Record, error) {

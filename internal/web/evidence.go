@@ -16,6 +16,10 @@ import (
 type TaskBox interface {
 	// Prove holds a card against the ledger's files, and its merge against the repository.
 	Prove(ctx context.Context, c evidence.Card) (evidence.Proof, error)
+	// Transcript returns the end of what the agent of a session said, at least so many bytes of it if there are so many; Checks what the
+	// checks printed on its work. The error is an [fs.ErrNotExist] if there is none.
+	Transcript(session string, most int64) (Printed, error)
+	Checks(session string, most int64) (Printed, error)
 }
 
 // How many events of a card are held against the ledger, the last ones; and for how long it is not looked whether one is signed by now.
@@ -33,6 +37,7 @@ type cardView struct {
 	Found    []foundView
 	Before   []work.Statement // claims before the last one
 	Last     *work.Statement  // the last claim
+	Again    bool             // what was asked for and claimed last stands on the page already
 }
 
 // foundView is why the task was sent back.
@@ -65,8 +70,17 @@ type keptCard struct {
 	at     time.Time // when it was made
 }
 
-// card makes the evidence on a task as it is at an event. What was proven before is proven again if the task has gone on, or anew is set.
-func (p *Page) card(ctx context.Context, c *api.Client, w api.Work, r api.Run, upTo uint64, anew bool) cardView {
+// proving is when a card is proven.
+type proving int
+
+const (
+	never  proving = iota
+	gone           // if the task has gone on
+	atOnce         // in any case
+)
+
+// card makes the evidence on a task as it is at an event.
+func (p *Page) card(ctx context.Context, c *api.Client, w api.Work, r api.Run, upTo uint64, when proving) cardView {
 	kept := p.tasks.cards.of(w.Subject, func() *keptCard {
 		return &keptCard{fold: evidence.NewFold(w.Subject, strings.TrimPrefix(w.ID, r.ID+"."))}
 	})
@@ -83,8 +97,10 @@ func (p *Page) card(ctx context.Context, c *api.Client, w api.Work, r api.Run, u
 	v.In(r)
 	v.Earlier = max(0, len(v.Rests)-maxProven)
 	v.Rests = v.Rests[v.Earlier:]
-	if err := p.prove(ctx, kept, v.Card, anew); err != nil {
-		v.Unproven = err.Error()
+	if when != never {
+		if err := p.prove(ctx, kept, v.Card, when == atOnce); err != nil {
+			v.Unproven = err.Error()
+		}
 	}
 	v.Proof = kept.proof
 	for _, f := range v.Findings {

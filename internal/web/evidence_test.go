@@ -76,7 +76,12 @@ func (p *historied) page() *web.Page {
 	if p.now == nil {
 		p.now = time.Now
 	}
-	return web.New(web.Options{Host: "x.localhost", API: p, Box: p, Now: func() time.Time { return p.now() }, Logger: slog.New(slog.DiscardHandler)})
+	return p.pageOf(p, p)
+}
+
+// pageOf makes a page of a box that has it in it.
+func (p *historied) pageOf(api http.Handler, box web.Box) *web.Page {
+	return web.New(web.Options{Host: "x.localhost", API: api, Box: box, Now: func() time.Time { return p.now() }, Logger: slog.New(slog.DiscardHandler)})
 }
 
 // happens adds events: subject, type, actor, session (which may be -) and payload, in which TEXT is what everybody says.

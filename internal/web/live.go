@@ -226,6 +226,13 @@ func (r *reader) note(topics []string) {
 	}
 }
 
+// hint has a reader told of a topic.
+func (h *hub) hint(r *reader, topic string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r.note([]string{topic})
+}
+
 // mark keeps that a reader is to be told of a topic.
 func (h *hub) mark(r *reader, topic string) {
 	h.mu.Lock()
@@ -275,6 +282,9 @@ func (p *Page) stream(w http.ResponseWriter, a asked) {
 		return // the browser has gone
 	}
 	run, different, end := p.looks(topics)
+	if run != "" {
+		p.hub.hint(r, run) // it may have looked different since the page was made, and no event says so
+	}
 	defer end()
 	for {
 		wait := pause

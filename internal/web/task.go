@@ -18,6 +18,7 @@ type taskView struct {
 	Plan     string      // the run's title
 	Review   *reviewView // nil if it waits for none
 	Card     cardView
+	Spoken   saidView
 	Happened []happening // the latest first
 	Earlier  int         // that are not shown
 }
@@ -39,24 +40,50 @@ func (p *Page) task(w http.ResponseWriter, a asked) {
 	v.Task, v.Plan = boardOf(r, r.Tasks[at], v.Steers), r.Title
 	v.Title = name + ": " + r.Tasks[at].Title
 	item, err := a.client.Work(a.Context(), v.Task.Work)
-	var was past
-	if err == nil {
-		was, err = p.pastOf(a.Context(), a.client, item.ID, v.Since)
+	if err != nil {
+		p.fail(w, a.Request, statusOf(err), err)
+		return
+	}
+	switch part := a.URL.Query().Get("part"); part {
+	case "said":
+		v.Card = p.card(a.Context(), a.client, item, r, v.Since, never)
+		p.show(w, a.Request, http.StatusOK, "said-part", p.saidOf(a, v))
+		return
+	case "task":
+		err = p.fill(a, &v, item, r, gone)
+	default:
+		if err = p.fill(a, &v, item, r, atOnce); err == nil {
+			v.Spoken = p.saidOf(a, v)
+		}
 	}
 	if err != nil {
 		p.fail(w, a.Request, statusOf(err), err)
 		return
 	}
-	v.Happened, v.Earlier = was.happened, was.count-len(was.happened)
-	slices.Reverse(v.Happened)
-	if slices.ContainsFunc(r.Questions, func(q api.Question) bool { return q.Kind == string(delivery.PartReview) && q.Task == id }) {
-		v.Review = p.evidence(a, v.Task.Work)
-	}
-	part := a.URL.Query().Get("part")
-	v.Card = p.card(a.Context(), a.client, item, r, v.Since, part == "")
 	view := "task.html"
-	if part == "task" {
+	if a.URL.Query().Get("part") == "task" {
 		view = "task-part"
 	}
 	p.show(w, a.Request, http.StatusOK, view, v)
+}
+
+// fill finds what a task's view shows besides what was said.
+func (p *Page) fill(a asked, v *taskView, item api.Work, r api.Run, when proving) error {
+	was, err := p.pastOf(a.Context(), a.client, item.ID, v.Since)
+	if err != nil {
+		return err
+	}
+	v.Happened, v.Earlier = was.happened, was.count-len(was.happened)
+	slices.Reverse(v.Happened)
+	if slices.ContainsFunc(r.Questions, func(q api.Question) bool { return q.Kind == string(delivery.PartReview) && q.Task == v.Task.ID }) {
+		v.Review = p.evidence(a, v.Task.Work)
+	}
+	v.Card = p.card(a.Context(), a.client, item, r, v.Since, when)
+	v.Card.Again = v.Review != nil
+	return nil
+}
+
+// saidOf finds what was said in the session that a request names, or in the last one.
+func (p *Page) saidOf(a asked, v taskView) saidView {
+	return p.said(v.Card.Card, v.Task.Work, topicOf(v.Run), a.URL.Query().Get("session"), v.Task.Over)
 }

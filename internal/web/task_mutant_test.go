@@ -1,0 +1,31 @@
+package web
+
+import (
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/mutant"
+)
+
+// Each of these faults of the task view, put in on purpose, is noticed by the test beside it.
+func TestTaskMutants(t *testing.T) {
+	mutant.All(t, []mutant.Noticed{
+		{By: "TestProof", Mutant: mutant.Mutant{Name: "what is not signed yet counts as proven", File: "evidence.go",
+			Old: "return !e.Holds })", New: "return !e.Holds && !e.Pending })"}},
+		{By: "TestProof", Mutant: mutant.Mutant{Name: "a merge that was not checked counts as proven", File: "evidence.go",
+			Old: `c.Proof.Merge["ok"] == true)`, New: `len(c.Proof.Merge) > 0)`}},
+		{By: "TestEventsAreReadOnce", Mutant: mutant.Mutant{Name: "all events are read each time", File: "kept.go",
+			Old: "	p.upTo = e.Sequence\n", New: ""}},
+		{By: "TestEventsAreReadOnce", Mutant: mutant.Mutant{Name: "what was proven once is never looked at again", File: "evidence.go",
+			Old: "(!pending || p.o.Now().Sub(kept.at) < provePause)", New: "(!pending || !kept.at.IsZero())"}},
+		{By: "TestStreamLooks", Mutant: mutant.Mutant{Name: "what was printed before the stream was open is missed", File: "live.go",
+			Old: "p.hub.hint(r, run)", New: "_ = run"}},
+		{By: "TestTranscript", Mutant: mutant.Mutant{Name: "another session is shown than is asked for", File: "transcript.go",
+			Old: "a.Session == name) {", New: "a.Session != \"\") {"}},
+		{By: "TestLongTranscript", Mutant: mutant.Mutant{Name: "any number of lines is shown", File: "transcript.go",
+			Old: "for from > 0 && lines < maxLines && bytes < maxPrinted {", New: "for from > 0 && bytes < maxPrinted {"}},
+		{By: "TestTranscriptGrows", Mutant: mutant.Mutant{Name: "an update sends all that was said", File: "transcript.go",
+			Old: "sum%usual == 0 || lines == most", New: "sum%usual == usual || lines == usual"}},
+		{By: "TestColoured", Mutant: mutant.Mutant{Name: "a title that has no end hides what follows", File: "sgr.go",
+			Old: "case text[i] == '\\n' || text[i] == '\\x1b':", New: "case false:"}},
+	})
+}
