@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -36,7 +37,7 @@ type asking struct {
 func (a *app) askCommand() *cobra.Command {
 	var q asking
 	cmd := &cobra.Command{
-		Use:   "ask [flags] [--continue [ID]] QUESTION",
+		Use:   "ask [flags] [--continue [ID]] [QUESTION]",
 		Short: "Ask a model, with tools; a behaviour tree owns the loop",
 		Long: `Ask answers a question with a model and tools. A behaviour tree decides after each of the
 model's turns what is next: run the tools that it called, another turn, the end; the model
@@ -61,7 +62,8 @@ the question ID (Q-00001; the last line of ask names it). It gets the latest par
 and both of you are told so. What tools have given is not part of it. --user and --project are
 recorded with a question, and what it continues has to have the same.
 
-If the question is -, it is read from standard input.
+If the question is -, it is read from standard input. Without a question, at a terminal, you chat: each
+line is a question that goes on from the one before. Ctrl-C ends the answer that is being made, Ctrl-D the chat.
 
 With --record FILE the run is recorded: the question, what the model said, what tools were called with
 and returned. The file is yours alone (mode 0600) and has all of it, secrets too. If the process ends
@@ -76,14 +78,22 @@ only in part, 2 for wrong usage, 130 if interrupted.`,
   signalbox ask --base-url http://localhost:11434/v1 --model llama3.1 "what does the README promise?"
   signalbox ask --tools tools.json --trace "should I sell any of my silver?"
   signalbox ask --continue "and what would it mean in tax?"
-  git diff | signalbox ask --continue Q-00007 -`,
+  git diff | signalbox ask --continue Q-00007 -
+  signalbox ask`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			question, err := q.questionIn(args)
-			if err != nil {
+			chat := errors.Is(err, errNoQuestion) && a.InTTY && a.OutTTY && !a.JSON
+			switch {
+			case chat && q.record != "":
+				return a.UsageError("a recording is of one question: name it, or leave out --record")
+			case err != nil && !chat:
 				return a.UsageError("%w", err)
 			}
 			if err := a.complete(&q); err != nil {
 				return err
+			}
+			if chat {
+				return a.chat(cmd.Context(), q)
 			}
 			if question == "-" {
 				if question, err = awaited(cmd.Context(), func() (string, error) { return readQuestion(a.In) }); err != nil {
@@ -142,20 +152,27 @@ func (a *app) complete(q *asking) error {
 // keyVariables are where the providers' keys are.
 var keyVariables = map[model.Provider]string{model.OpenAI: "OPENAI_API_KEY", model.Anthropic: "ANTHROPIC_API_KEY"}
 
-// ask answers a question.
-func (a *app) ask(outer context.Context, q asking, question string) error {
+// asker is what questions are asked with, one after the other.
+type asker struct {
+	*app
+	with     asking
+	settings oracle.Settings
+	book     *ledgerBook
+	view     *askView
+}
+
+// openAsker opens what questions need. It is open until it is closed.
+func (a *app) openAsker(ctx context.Context, q asking) (_ *asker, closeIt func(), err error) {
 	// Who reads the answer may go away; what happened is recorded all the same.
 	signal.Ignore(syscall.SIGPIPE)
-	ctx, cancel := context.WithCancel(outer)
-	defer cancel()
-	v := &askView{app: a, text: a.Out, stop: cancel, tracing: q.trace}
+	v := &askView{app: a, text: a.Out, tracing: q.trace, stop: func() {}}
 	if a.OutTTY {
 		v.inert = &inertText{to: a.Out}
 		v.text = v.inert
 	}
 	settings, err := a.oracleSettings(ctx, q)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	settings.Subscribe = v.event
 	if q.trace {
@@ -163,26 +180,37 @@ func (a *app) ask(outer context.Context, q asking, question string) error {
 	}
 	tools, err := a.openTools(ctx, q.tools)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	defer func() { _ = tools.Close() }() // its processes are ended in any case
+	closeTools := func() { _ = tools.Close() } // its processes are ended in any case
 	for _, warning := range tools.Warnings() {
 		a.remark(command.Yellow, warning)
 	}
 	for _, name := range q.allow {
 		if err := tools.Has(name); err != nil {
-			return a.UsageError("--allow: %w", err)
+			closeTools()
+			return nil, nil, a.UsageError("--allow: %w", err)
 		}
 	}
 	settings.Tools = tools
 	settings.Approve = oracle.AllowListed(q.allow, v.approve(tools.Tools()))
 	book, closeBook, err := a.openBook(ctx, q)
 	if err != nil {
+		closeTools()
+		return nil, nil, err
+	}
+	settings.Ledger, v.book = book, book
+	return &asker{app: a, with: q, settings: settings, book: book, view: v}, func() { closeBook(); closeTools() }, nil
+}
+
+// ask answers a question.
+func (a *app) ask(ctx context.Context, q asking, question string) error {
+	x, closeIt, err := a.openAsker(ctx, q)
+	if err != nil {
 		return err
 	}
-	defer closeBook()
-	settings.Ledger = book
-	if settings.Talk, err = book.talk(ctx, q); err != nil {
+	defer closeIt()
+	if x.settings.Talk, err = x.book.talk(ctx, q); err != nil {
 		return err
 	}
 	if q.record != "" || q.resume != "" {
@@ -191,31 +219,42 @@ func (a *app) ask(outer context.Context, q asking, question string) error {
 			return err
 		}
 		defer closeRecord()
-		settings.Record = record
-		if settings.AskedWith, err = q.with(); err != nil {
+		x.settings.Record = record
+		if x.settings.AskedWith, err = q.with(); err != nil {
 			return err
 		}
 	}
-	o, err := oracle.New(settings)
-	if err != nil {
-		return err
-	}
-	v.book = book
-	answer, err := o.Ask(ctx, question, v.chunk)
-	if err != nil {
-		return err
-	}
-	if v.err != nil {
-		return v.err
-	}
-	v.end(answer)
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answer, err := x.answer(within, cancel, question)
 	switch {
-	case outer.Err() != nil:
-		return outer.Err()
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
 	case answer.Outcome != oracle.Answered:
 		return errQuiet
 	}
 	return nil
+}
+
+// answer has a question answered and shown. If nobody reads what is shown, it is cancelled.
+func (x *asker) answer(ctx context.Context, cancel func(), question string) (oracle.Answer, error) {
+	o, err := oracle.New(x.settings)
+	if err != nil {
+		return oracle.Answer{}, err
+	}
+	x.book.begin()
+	x.view.begin(cancel)
+	answer, err := o.Ask(ctx, question, x.view.chunk)
+	if err == nil {
+		err = x.view.err
+	}
+	if err != nil {
+		return oracle.Answer{}, err
+	}
+	x.view.end(answer)
+	return answer, nil
 }
 
 func (a *app) oracleSettings(ctx context.Context, q asking) (oracle.Settings, error) {

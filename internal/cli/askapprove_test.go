@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"os"
 	"strings"
@@ -72,12 +73,18 @@ func (c *console) enter(line string) {
 // sit runs a command at a terminal.
 func sit(t *testing.T, args ...string) (*console, <-chan int) {
 	t.Helper()
+	return sitUntil(t.Context(), t, command.Signals{}, args...)
+}
+
+// sitUntil runs a command at a terminal until a context ends.
+func sitUntil(ctx context.Context, t *testing.T, signals command.Signals, args ...string) (*console, <-chan int) {
+	t.Helper()
 	r, w := io.Pipe()
 	c := &console{t: t, in: w, more: make(chan struct{}, 1)}
 	t.Cleanup(func() { _ = w.Close() })
 	code := make(chan int, 1)
 	go func() {
-		code <- cli.Run(t.Context(), args, command.Env{In: r, Out: c, Err: c, InTTY: true, OutTTY: true})
+		code <- cli.Run(ctx, args, command.Env{In: r, Out: c, Err: c, InTTY: true, OutTTY: true, Signals: signals})
 	}()
 	return c, code
 }

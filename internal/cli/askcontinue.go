@@ -15,6 +15,8 @@ import (
 // questionID is how the ledger names questions.
 var questionID = regexp.MustCompile(`^Q-[0-9]{5,}$`)
 
+var errNoQuestion = errors.New("ask takes a question: put it in quotes, or give - and it is read from standard input. At a terminal, without --json, ask alone is a chat")
+
 // questionIn returns the question in the arguments. Before it may stand the name of the one to go on
 // from, if --continue has no value of its own.
 func (q *asking) questionIn(args []string) (string, error) {
@@ -23,7 +25,7 @@ func (q *asking) questionIn(args []string) (string, error) {
 	}
 	switch len(args) {
 	case 0:
-		return "", errors.New("ask takes a question: put it in quotes, or give - and it is read from standard input")
+		return "", errNoQuestion
 	case 1:
 		return args[0], nil
 	}

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -71,6 +72,20 @@ says:
 	}
 	if code, out, errs := run(t, command.Env{In: strings.NewReader("")}, "tree", "resume", "q.rec"); code != 0 || strings.TrimSpace(out) != "The printer." || len(model.Requests()) != asked {
 		t.Errorf("resume: exit %d, %d requests of %d\n%s\n%s", code, len(model.Requests()), asked, out, errs)
+	}
+	whole, err := os.ReadFile("q.rec")
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, _, _ := strings.Cut(string(whole), "\n")
+	if err := os.WriteFile("q.rec", []byte(begun+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := run(t, command.Env{In: strings.NewReader("")}, "tree", "resume", "q.rec"); code != 0 || strings.TrimSpace(out) != "The printer." {
+		t.Errorf("resume from the beginning: exit %d\n%s\n%s", code, out, errs)
+	}
+	if again := model.Requests(); len(again) != asked+1 || again[asked].Messages != 5 {
+		t.Errorf("resumed, the model was asked %+v", again[asked:])
 	}
 	_, out, _ := run(t, command.Env{In: strings.NewReader("")}, "events", "--json")
 	for _, want := range []string{`"user_id":"ann","project_id":"silver"`, `"continues":"Q-00001"`, `"continues":"Q-00002"`, `"text":"It is in b.go."`} {

@@ -39,6 +39,9 @@ type ledgerBook struct {
 	boxes    []*ownBox // that were opened for it
 }
 
+// begin makes the book ready for the next question.
+func (b *ledgerBook) begin() { b.id, b.lost = "", false }
+
 // keep makes a request. The box can be another command's and end with it: then one is opened
 // here, and asked by the same key, since the one that ended may have carried it out.
 func (b *ledgerBook) keep(ctx context.Context, ask func(key string) error) error {

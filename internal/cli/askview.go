@@ -31,6 +31,9 @@ type askView struct {
 	mu      sync.Mutex // held by whoever writes
 }
 
+// begin makes the view ready for a question, which stop ends if nobody reads what is written.
+func (v *askView) begin(stop func()) { v.trouble, v.stop = "", stop }
+
 func (v *askView) note(err error) {
 	v.err = cmp.Or(v.err, err)
 	if err != nil {

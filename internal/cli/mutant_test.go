@@ -32,6 +32,9 @@ func TestMutants(t *testing.T) {
 		{By: "^TestCardText$", Mutant: mutant.Mutant{Name: "an agent's line looks like an entry", File: "showview.go", Old: "\"\\n\", \"\\n  \")", New: "\"\\n\", \"\\n\")"}},
 		{By: "^TestCardShowsOutcomes$", Mutant: mutant.Mutant{Name: "how an attempt ended is cut", File: "showview.go", Old: "tall: 3, sure: 2}", New: "tall: 1, sure: 1}"}},
 		{By: "^TestCardMarkdown$", Mutant: mutant.Mutant{Name: "an agent's backticks end its quotation", File: "showview.go", Old: "max(3, longestTicks(text)+1)", New: "max(3, longestTicks(text[:0])+1)"}},
+		{By: "^TestAskContinue$", Mutant: mutant.Mutant{Name: "what is resumed has no history", File: "askcontinue.go", Old: "return q.talk, nil", New: "return oracle.Talk{}, nil"}},
+		{By: "^TestAskContinue$", Mutant: mutant.Mutant{Name: "standard input is read without an end", File: "askcontinue.go", Old: "io.LimitReader(from, oracle.MaxQuestion+1)", New: "io.LimitReader(from, oracle.MaxQuestion)"}},
+		{By: "^TestChat$", Mutant: mutant.Mutant{Name: "each line of a chat begins anew", File: "askchat.go", Old: "x.with.continues = x.book.id", New: "_ = x"}},
 		{By: export, Mutant: mutant.Mutant{Name: "an export that failed stays", File: "ledger.go", Old: "err = errors.Join(err, s.Close())", New: "_ = s"}},
 	})
 }

@@ -25,12 +25,16 @@ func (e Env) Keys() (restore func(), err error) {
 type Signals struct {
 	// Hold has interrupts be another program's, until release is called.
 	Hold func() (release func())
+	// Catch has the next interrupt do something in place of ending the program, until release is called.
+	Catch func(do func()) (release func())
 	// Guard has no second signal end the program, until release is called: the terminal is given back first.
 	Guard func() (release func())
 }
 
 // noSignals is for a program that none of them reaches.
-var noSignals = Signals{Hold: func() func() { return func() {} }, Guard: func() func() { return func() {} }}
+var noSignals = Signals{
+	Hold: func() func() { return func() {} }, Catch: func(func()) func() { return func() {} }, Guard: func() func() { return func() {} },
+}
 
 // WithSignals returns a context that ends with the first of these signals; a second one ends the program as it is.
 func WithSignals(ctx context.Context, signals ...os.Signal) (_ context.Context, ask Signals, stop func()) {
@@ -38,6 +42,7 @@ func WithSignals(ctx context.Context, signals ...os.Signal) (_ context.Context, 
 	got := make(chan os.Signal, 1+len(signals)) // one that is held must not keep another out
 	signal.Notify(got, signals...)
 	var held atomic.Int32
+	var caught atomic.Pointer[func()]
 	var g guards
 	go func() {
 		defer g.open(func() { signal.Stop(got) })
@@ -45,7 +50,12 @@ func WithSignals(ctx context.Context, signals ...os.Signal) (_ context.Context, 
 		for {
 			select {
 			case s := <-got:
-				if s != os.Interrupt || held.Load() == 0 {
+				if s != os.Interrupt {
+					return
+				}
+				if do := caught.Swap(nil); do != nil {
+					(*do)()
+				} else if held.Load() == 0 {
 					return
 				}
 			case <-ctx.Done():
@@ -57,7 +67,11 @@ func WithSignals(ctx context.Context, signals ...os.Signal) (_ context.Context, 
 		held.Add(1)
 		return func() { held.Add(-1) }
 	}
-	return ctx, Signals{hold, g.take}, cancel
+	catch := func(do func()) func() {
+		caught.Store(&do)
+		return func() { caught.CompareAndSwap(&do, nil) }
+	}
+	return ctx, Signals{hold, catch, g.take}, cancel
 }
 
 // guards put something off until nobody guards it.

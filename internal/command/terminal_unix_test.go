@@ -57,6 +57,30 @@ func TestSignalsReleased(t *testing.T) {
 	<-ctx.Done()
 }
 
+// An interrupt that is caught does what it is caught for, once; the next one, or one after the release, ends
+// the context.
+func TestSignalsCaught(t *testing.T) {
+	ctx, ask, stop := command.WithSignals(t.Context(), os.Interrupt)
+	defer stop()
+	interrupt := func() {
+		if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+	}
+	caught := make(chan error, 10)
+	release := ask.Catch(func() { caught <- ctx.Err() })
+	interrupt()
+	if err := <-caught; err != nil {
+		t.Fatalf("what is caught ends the context: %v", err)
+	}
+	release()
+	ask.Catch(func() { caught <- nil })()
+	interrupt()
+	if <-ctx.Done(); len(caught) != 0 {
+		t.Error("what is released is done")
+	}
+}
+
 // endless is set for a test's own process, which ends by a signal.
 const endless = "SIGNALBOX_TEST_ENDLESS"
 
