@@ -3,8 +3,10 @@
 package e2e_test
 
 import (
+	"html"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -58,6 +60,36 @@ func TestApproveMerge(t *testing.T) {
 	if shown := w.must("show", "T-1", "--all"); !strings.Contains(shown, "approved by operator") || !strings.Contains(shown, "say more than done") || !strings.Contains(shown, "the merge proves itself") {
 		t.Errorf("the card does not name who approved it:\n%s", shown)
 	}
+	w.reports()
+}
+
+// reports has the run's report say who approved the merge, with a proof that can be checked; it is the same each time.
+func (w *world) reports() {
+	w.t.Helper()
+	file := filepath.Join(w.t.TempDir(), "run.html")
+	if said := w.must("report", "R1", "-o", file); !strings.Contains(said, "all in the signed ledger") {
+		w.t.Errorf("the report is written with %q", said)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, want := range []string{"approved the merge", "operator", "say more than done", "each of them, as it is told here, is in the tree that was signed"} {
+		if !strings.Contains(string(data), want) {
+			w.t.Errorf("the report has no %q", want)
+		}
+	}
+	if again := w.must("report", "latest", "-o", "-"); again != strings.TrimSpace(string(data)) && again != string(data) {
+		w.t.Error("the same run gives another report")
+	}
+	proof := regexp.MustCompile(`(?s)ledger check</code></summary><pre>(.*?)</pre>`).FindSubmatch(data)
+	if proof == nil {
+		w.t.Fatal("the report has no proof of the merge")
+	}
+	if err := os.WriteFile(file, []byte(html.UnescapeString(string(proof[1]))), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	w.must("ledger", "check", file)
 }
 
 // accepted is what a person has accepted.

@@ -13,6 +13,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
+	"github.com/signalbox-dev/signalbox/internal/runview"
 )
 
 // maxRuns is how many runs are on one page.
@@ -48,7 +49,7 @@ func (p *Page) row(r api.Run) runRow {
 }
 
 // Took says for how long it has gone on, or went on.
-func (r runRow) Took() string { return lasted(r.took) }
+func (r runRow) Took() string { return runview.Lasted(r.took) }
 
 // Word is the state in which a run is, or how it ended.
 func (r runRow) Word() string { return cmp.Or(string(r.Outcome), string(r.State)) }
@@ -139,7 +140,7 @@ func columns(r api.Run, steers bool) (all []column) {
 	needs, dropped := column{Title: "Needs you", Needs: true}, column{Title: "Given up", Done: true}
 	phases := map[agentsig.Phase]*column{}
 	for _, phase := range agentsig.Phases() {
-		phases[phase] = &column{Title: phaseWords(phase), Done: phase == agentsig.PhaseCompleted}
+		phases[phase] = &column{Title: runview.PhaseWords(phase), Done: phase == agentsig.PhaseCompleted}
 	}
 	for _, t := range r.Tasks {
 		task := boardOf(r, t, steers)
@@ -157,11 +158,6 @@ func columns(r api.Run, steers bool) (all []column) {
 		all = append(all, *phases[phase])
 	}
 	return slices.DeleteFunc(append(all, dropped), func(c column) bool { return len(c.Tasks) == 0 })
-}
-
-// phaseWords is a phase as people write it.
-func phaseWords(p agentsig.Phase) string {
-	return strings.ReplaceAll(strings.ToLower(string(p)), "_", " ")
 }
 
 func (p *Page) run(w http.ResponseWriter, a asked) {
@@ -239,19 +235,6 @@ func (p *Page) carry(w http.ResponseWriter, a asked, run, what, text, verb strin
 		return
 	}
 	done(w, a.Request, "run?id="+template.URLQueryEscaper(run), verb, what)
-}
-
-// lasted says how long something takes.
-func lasted(d time.Duration) string {
-	switch d = max(0, d).Round(time.Second); {
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
-	}
-	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
 // usageWords say what was used; nothing if nobody has said it.

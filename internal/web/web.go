@@ -19,6 +19,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/httpserver"
 	"github.com/signalbox-dev/signalbox/internal/picture"
+	"github.com/signalbox-dev/signalbox/internal/runview"
 )
 
 // Box is what the page needs of a box besides its API.
@@ -76,11 +77,11 @@ func New(o Options) *Page {
 	p := &Page{o: o, cross: http.NewCrossOriginProtection()}
 	p.hub.follow, p.hub.upTo, p.hub.waiting = o.Box.Follow, o.Box.UpTo, o.Box.Questions
 	p.views = sync.OnceValues(func() (*template.Template, error) {
-		pages, err := template.New("").Funcs(p.words()).ParseFS(templateFiles, "templates/*.html")
+		pages, err := runview.Parse(template.New(""))
 		if err != nil {
 			return nil, err
 		}
-		return pages.ParseFS(picture.Templates, "picture.html")
+		return pages.Funcs(p.words()).ParseFS(templateFiles, "templates/*.html")
 	})
 	p.routes = sync.OnceValue(p.mux)
 	return p
