@@ -90,6 +90,7 @@ func TestMutants(t *testing.T) {
 		{Name: "the last leaf is not told", File: "record.go", Old: "\t\t\tr.interrupted[c.node] = true\n\t\t\tr.goLive()\n", New: "\t\t\tdelete(r.interrupted, c.node)\n\t\t\tr.goLive()\n"},
 		{Name: "leaves that were RUNNING are not told", File: "resume.go", Old: "\t\tif r.states[i].asked {\n", New: "\t\tif false {\n"},
 		{Name: "what is saved is not put back", File: "resume.go", Old: "\tn.leaf.Restore(c, l.Status, l.Saved.v)\n", New: ""},
+		{Name: "nobody wakes what was under way", File: "run.go", Old: " || ticks == carried+1 && len(r.interrupted) > 0 {", New: " {"},
 		{Name: "the end of the context stays", File: "resume.go", Old: "\t\t\tcontinue // it is cut off\n", New: ""},
 	}))
 	mutant.All(t, mutant.By("^(TestDrawFits|FuzzDraw)$", []mutant.Mutant{

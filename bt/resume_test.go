@@ -482,3 +482,46 @@ func TestResumeBeside(t *testing.T) {
 		}
 	})
 }
+
+// TestResumeWaiting resumes a run whose process was killed while it waited for work beside the tree: the
+// work begins at once, and not when the run is found to stand still.
+func TestResumeWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := 0
+		program, err := Compile(Tree{Name: "tree", Root: Sequence(do("ask"), do("ask"))}, Library{Functions: map[string]Leaf{
+			"ask": Async(func(*Context) Work {
+				begun++
+				return func(context.Context) func(*Context) Status {
+					time.Sleep(2 * time.Second)
+					return func(*Context) Status { return Success }
+				}
+			}),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := &memory{}
+		run := program.Start(Options{Record: NewRecorder(whole)})
+		if status, err := run.Drive(t.Context()); status != Success || err != nil {
+			t.Fatal(status, err)
+		}
+		run.Close()
+		lines := bytes.SplitAfter(whole.data, []byte("\n"))
+		for n := range lines {
+			if !bytes.Contains(lines[n], []byte(`"RUNNING"`)) {
+				continue
+			}
+			begun = 0
+			began, warned := time.Now(), 0
+			run, err := program.Resume(&memory{data: bytes.Join(lines[:n+1], nil)}, Options{Warn: func(string) { warned++ }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			status, err := run.Drive(t.Context())
+			run.Close()
+			if took := time.Since(began); status != Success || err != nil || took != time.Duration(begun)*2*time.Second || begun == 0 || warned != 0 {
+				t.Errorf("killed after line %d: %v, %v, took %v for %d calls, %d warnings", n+1, status, err, took, begun, warned)
+			}
+		}
+	})
+}

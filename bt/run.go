@@ -265,7 +265,7 @@ func (r *Run) Drive(ctx context.Context) (Status, error) {
 		if ticks >= r.limits.Ticks {
 			break
 		}
-		if r.again {
+		if r.again || ticks == carried+1 && len(r.interrupted) > 0 { // what was under way went with its process: nothing wakes it
 			continue
 		}
 		at, _ := r.Due() // a run that is RUNNING is watched, so there is a time
