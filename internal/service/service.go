@@ -49,6 +49,7 @@ type Service struct {
 	runner  *runner.Runner // nil if no plans are delivered and no work is checked
 	site    runner.Site    // where work is looked at, if there is a runner
 	dir     string         // the box's
+	config  config.Config
 	logger  *slog.Logger
 	tools   http.Handler
 	paged   bool               // browsers are shown a page
@@ -100,7 +101,7 @@ func Open(ctx context.Context, o Options) (*Service, box.Found, error) {
 	if err != nil {
 		return nil, box.Found{}, err
 	}
-	s := &Service{Box: b, dir: dir, site: site, logger: o.Box.Logger, tools: o.Tools, paged: !o.Box.Unlisted, metrics: metrics, group: background.New(context.WithoutCancel(ctx)), Conductor: conductor.New(b.Ledger(), conductor.Options{
+	s := &Service{Box: b, dir: dir, config: o.Config, site: site, logger: o.Box.Logger, tools: o.Tools, paged: !o.Box.Unlisted, metrics: metrics, group: background.New(context.WithoutCancel(ctx)), Conductor: conductor.New(b.Ledger(), conductor.Options{
 		Config: o.Config, Settings: o.Box.Settings, Exit: o.Box.ExitEnabled, Draining: o.Draining, Logger: o.Box.Logger,
 	})}
 	s.follow()
@@ -171,7 +172,7 @@ func (s *Service) Serve(ctx context.Context, l net.Listener) error {
 	server := httpapi.New(s.Box, s.Conductor, s.logger).WithTools(s.tools)
 	if s.paged {
 		server.WithPage(func(api http.Handler) httpapi.Page {
-			return web.New(web.Options{Host: s.Box.PageHost(), API: api, Box: pageBox{s.Box, s}, Now: time.Now, Logger: s.logger})
+			return web.New(web.Options{Host: s.Box.PageHost(), API: api, Box: pageBox{s.Box, s}, Settings: s.config.Shown, Now: time.Now, Logger: s.logger})
 		})
 	}
 	if s.metrics != nil {

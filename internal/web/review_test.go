@@ -19,6 +19,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/delivery"
 	"github.com/signalbox-dev/signalbox/internal/web"
 	"github.com/signalbox-dev/signalbox/internal/work"
@@ -178,7 +179,8 @@ func (p *played) look(page *web.Page, method, path string, scope access.Scope, f
 
 func play(text, diff string) (*played, *web.Page) {
 	p := &played{text: text, diff: diff, sight: api.Sight{Work: "R1.T-1", Task: "T-1", Role: "critic", Commit: strings.Repeat("c", 40), Tree: "t", Base: "b"}}
-	return p, web.New(web.Options{Host: "x.localhost", API: p, Box: p, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	settings := func() ([]config.Setting, error) { return []config.Setting{{Name: "agents." + text, Value: text}}, nil }
+	return p, web.New(web.Options{Host: "x.localhost", API: p, Box: p, Settings: settings, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
 }
 
 const textDiff = `diff --git a/f.go b/f.go

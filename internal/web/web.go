@@ -17,6 +17,7 @@ import (
 
 	"github.com/signalbox-dev/signalbox/internal/access"
 	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/config"
 	"github.com/signalbox-dev/signalbox/internal/httpserver"
 	"github.com/signalbox-dev/signalbox/internal/picture"
 	"github.com/signalbox-dev/signalbox/internal/runview"
@@ -50,6 +51,8 @@ type Options struct {
 	Box    Box
 	Now    func() time.Time
 	Logger *slog.Logger
+
+	Settings func() ([]config.Setting, error) // that the box goes by, without secrets
 }
 
 // Page answers a browser's requests.
@@ -145,6 +148,7 @@ func (p *Page) mux() http.Handler {
 	m.HandleFunc("GET /ledger", p.in(p.ledger))
 	m.HandleFunc("GET /event", p.in(p.event))
 	m.HandleFunc("GET /proof", p.in(p.proof))
+	m.HandleFunc("GET /settings", p.in(p.settings))
 	m.HandleFunc("POST /steer", p.in(p.steer))
 	m.HandleFunc("POST /task", p.in(p.onTask))
 	m.HandleFunc("GET /stream", p.in(p.stream))

@@ -35,7 +35,13 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	s, _, err := service.Open(t.Context(), service.Options{Box: box.Options{Dir: box.Dir(t.TempDir())}})
+	return worldOf(t, service.Options{Box: box.Options{Dir: box.Dir(t.TempDir())}})
+}
+
+// worldOf returns one whose box is opened like this.
+func worldOf(t *testing.T, o service.Options) *world {
+	t.Helper()
+	s, _, err := service.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,47 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/config"
+)
+
+// settingsView is what the box goes by.
+type settingsView struct {
+	frame
+	From     *api.Settings
+	Sections []section
+}
+
+// section is the settings that begin with the same word.
+type section struct {
+	Name     string
+	Settings []config.Setting
+}
+
+func (p *Page) settings(w http.ResponseWriter, a asked) {
+	v := settingsView{frame: p.framed(a, "Settings", "settings", "")}
+	status, err := a.client.Status(a.Context())
+	if err != nil {
+		p.fail(w, a.Request, statusOf(err), err)
+		return
+	}
+	v.From = status.Settings
+	all, err := p.o.Settings()
+	if err != nil {
+		p.fail(w, a.Request, http.StatusInternalServerError, err)
+		return
+	}
+	for _, s := range all {
+		name, _, _ := strings.Cut(s.Name, ".")
+		name, _, _ = strings.Cut(name, "[")
+		if len(v.Sections) == 0 || v.Sections[len(v.Sections)-1].Name != name {
+			v.Sections = append(v.Sections, section{Name: name})
+		}
+		last := &v.Sections[len(v.Sections)-1]
+		last.Settings = append(last.Settings, s)
+	}
+	p.show(w, a.Request, http.StatusOK, "settings.html", v)
+}

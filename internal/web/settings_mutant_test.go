@@ -1,0 +1,17 @@
+package web
+
+import (
+	"testing"
+
+	"github.com/signalbox-dev/signalbox/internal/mutant"
+)
+
+// Each of these faults of the settings, put in on purpose, is noticed.
+func TestSettingsMutants(t *testing.T) {
+	mutant.All(t, mutant.By("^TestSettings$", []mutant.Mutant{
+		{Name: "who is not logged in sees the settings", File: "web.go",
+			Old: `m.HandleFunc("GET /settings", p.in(p.settings))`, New: `m.HandleFunc("GET /settings", func(w http.ResponseWriter, r *http.Request) { p.settings(w, asked{Request: r, client: api.ClientOver(direct{p.o.API}, "")}) })`},
+		{Name: "a default looks as if it was set", File: "templates/settings.html", Old: "{{if .Default}}", New: "{{if not .Default}}"},
+		{Name: "the address of a webhook is shown", File: "../config/shown.go", Old: `u.Scheme + "://" + u.Hostname() + "/…"`, New: "u.String()"},
+	}))
+}
