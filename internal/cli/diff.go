@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -75,7 +74,7 @@ func (a *app) diff(ctx context.Context, name string, o diffOptions) error {
 		return err
 	}
 	if o.sinceReview && t.failed == "" {
-		return fmt.Errorf("no critic or auditor has sent %s back: there is no review to compare with", safetext.Escape(t.item.ID))
+		return fmt.Errorf("no critic or auditor has sent %s back: there is no review to compare with", safetext.Escape(t.Item.ID))
 	}
 	if o.sinceReview {
 		t.work.Since = t.failed
@@ -99,7 +98,7 @@ func (a *app) withWork(ctx context.Context, t taskState, look func(runner.Site, 
 	}
 	changes, err := site.Changes(ctx, dir, t.work)
 	if err != nil {
-		return fmt.Errorf("%s: %w", safetext.Escape(t.item.ID), err)
+		return fmt.Errorf("%s: %w", safetext.Escape(t.Item.ID), err)
 	}
 	defer func() { err = errors.Join(err, changes.Close()) }()
 	return look(site, changes)
@@ -209,7 +208,7 @@ func (a *app) diffJSON(ctx context.Context, t taskState, changes *runner.Changes
 		return err
 	}
 	return command.WriteJSON(a.Out, shownDiff{
-		Task: t.item.Task, Work: t.item.ID, Base: changes.Base, Commit: changes.Commit, Uncommitted: changes.Uncommitted,
+		Task: t.Item.Task, Work: t.Item.ID, Base: changes.Base, Commit: changes.Commit, Uncommitted: changes.Uncommitted,
 		Diff: text.text.String(), Cut: text.over,
 	})
 }
@@ -255,9 +254,9 @@ func shownWords(t taskState, c *runner.Changes) string {
 		what = fmt.Sprintf("its worktree as it is now: %.7s, and changes that are not committed", c.Commit)
 	case c.Live:
 		what = fmt.Sprintf("its worktree as it is now, all of it committed as %.7s", c.Commit)
-	case t.item.Unchanged():
+	case t.Item.Unchanged():
 		what = fmt.Sprintf("%.7s, which changes nothing, and the critic agrees", c.Commit)
-	case t.item.Phase == agentsig.PhaseCompleted:
+	case t.Item.Phase == agentsig.PhaseCompleted:
 		what = fmt.Sprintf("%.7s, which was merged", c.Commit)
 	case t.merge:
 		what = fmt.Sprintf("%.7s, its merge, which is not made yet", c.Commit)
@@ -265,7 +264,7 @@ func shownWords(t taskState, c *runner.Changes) string {
 	case t.work.Settled:
 		what = fmt.Sprintf("%.7s, which passed the gate", c.Commit)
 	}
-	return fmt.Sprintf("%s: %s; %s", safetext.Escape(t.item.ID), what, from)
+	return fmt.Sprintf("%s: %s; %s", safetext.Escape(t.Item.ID), what, from)
 }
 
 func nothingWords(o diffOptions, settled bool) string {
@@ -284,7 +283,7 @@ func nothingWords(o diffOptions, settled bool) string {
 
 // taskState is a task of a run, by the ledger.
 type taskState struct {
-	item   work.Item
+	evidence.Work
 	work   runner.TaskWork
 	failed string // the commit that a critic or auditor sent back last; empty if none did
 
@@ -310,15 +309,15 @@ func taskOf(ctx context.Context, c *api.Client, name string) (taskState, error) 
 	if err != nil {
 		return taskState{}, err
 	}
-	if t.item.Run == "" {
+	if t.Item.Run == "" {
 		return taskState{}, fmt.Errorf("%s is no task of a run: its work is where whoever claims it does it", safetext.Escape(w.ID))
 	}
 	run, err := c.Run(ctx, runOf(w.ID))
 	if err != nil {
 		return taskState{}, err
 	}
-	t.work.Run, t.work.Task, t.work.Branch, t.work.Start = run.ID, t.item.Task, run.Branch, run.Base
-	t.work.Commit, t.work.Base, t.work.Settled = t.item.Commit, t.item.Base(), settled(t.item)
+	t.work.Run, t.work.Task, t.work.Branch, t.work.Start = run.ID, t.Item.Task, run.Branch, run.Base
+	t.work.Commit, t.work.Base, t.work.Settled, t.work.Onto = t.Item.Commit, t.Item.Base(), t.Settled(), t.Onto
 	return t, nil
 }
 
@@ -337,37 +336,19 @@ func exampleTask(r api.Run) string {
 
 // take takes the task's next event.
 func (t *taskState) take(seq uint64, e ledger.Event) (err error) {
-	before := t.item
-	if t.item, err = work.Evolve(before, seq, e); err != nil {
+	before := t.Item
+	if err = t.Work.Take(evidence.Happened{Sequence: seq, Event: e}); err != nil {
 		return err
 	}
 	if e.Type == work.GatePassed || e.Type == work.GateFailed {
 		t.gate = evidence.Happened{Sequence: seq, Event: e}
 	}
 	judged := before.Lease != nil && delivery.Reviewer(before.Lease.Role)
-	if e.Type == work.AgentSessionCompleted && judged && t.item.Phase == agentsig.PhaseImplementation {
+	if e.Type == work.AgentSessionCompleted && judged && t.Item.Phase == agentsig.PhaseImplementation {
 		t.failed = before.Commit
 	}
 	if e.Type == work.MergeFailed && work.ByOperator(e.Actor) {
 		t.failed = before.Commit
 	}
-	if t.item.Allowed != nil {
-		t.work.Onto = t.item.Allowed.Onto
-	}
-	if t.item.Phase == agentsig.PhaseImplementation {
-		t.work.Onto = "" // that merge was not made
-	}
 	return nil
-}
-
-// settled reports whether what counts of an item's work is its commit, which the gate has passed, and not what lies
-// in its worktree.
-func settled(i work.Item) bool {
-	phase := i.Phase
-	if phase == agentsig.PhaseBlocked {
-		phase = i.BlockedFrom
-	}
-	return slices.Contains([]agentsig.Phase{
-		agentsig.PhaseReadyForReview, agentsig.PhaseReview, agentsig.PhaseReadyForMerge, agentsig.PhaseCompleted,
-	}, phase)
 }

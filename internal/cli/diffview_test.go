@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/internal/runner"
 	"github.com/signalbox-dev/signalbox/internal/work"
 	"github.com/signalbox-dev/signalbox/internal/worktree"
@@ -112,15 +113,15 @@ func TestTaskState(t *testing.T) {
 				t.Fatalf("%s, event %d: %v", name, i, err)
 			}
 		}
-		if s.item.Commit != c.commit || s.failed != c.failed || s.work.Onto != c.onto || settled(s.item) != c.settled {
-			t.Errorf("%s: commit %q, sent back %q, onto %q, settled %v in %s", name, s.item.Commit, s.failed, s.work.Onto, settled(s.item), s.item.Phase)
+		if s.Item.Commit != c.commit || s.failed != c.failed || s.Onto != c.onto || s.Settled() != c.settled {
+			t.Errorf("%s: commit %q, sent back %q, onto %q, settled %v in %s", name, s.Item.Commit, s.failed, s.Onto, s.Settled(), s.Item.Phase)
 		}
 	}
 	var s taskState
 	if err := s.take(1, ledger.Event{Type: "FromTheFuture"}); err == nil {
 		t.Error("an event that nobody knows is passed over")
 	}
-	if s.item = (work.Item{Phase: agentsig.PhaseBlocked, BlockedFrom: agentsig.PhaseReview}); !settled(s.item) {
+	if s.Item = (work.Item{Phase: agentsig.PhaseBlocked, BlockedFrom: agentsig.PhaseReview}); !s.Settled() {
 		t.Error("what was blocked in a review is not settled")
 	}
 }
@@ -156,7 +157,7 @@ func TestShownWords(t *testing.T) {
 		"it is there": "R1.T-1: 0123abc, which changes nothing, and the critic agrees; compared with 0123abc, where its work began",
 	} {
 		item := work.Item{ID: "R1.T-1", Phase: agentsig.PhaseCompleted, NoChange: noChange}
-		if got := shownWords(taskState{item: item, work: runner.TaskWork{Settled: true}}, c); got != want {
+		if got := shownWords(taskState{Work: evidence.Work{Item: item}, work: runner.TaskWork{Settled: true}}, c); got != want {
 			t.Errorf("%s", got)
 		}
 	}

@@ -275,7 +275,7 @@ func (a *app) reviewOne(ctx context.Context, name string) error {
 
 // sayTask shows what is known of work that is to be reviewed.
 func (a *app) sayTask(t taskState) {
-	fmt.Fprintf(a.Out, "%s  %s\n", a.Paint(command.Bold, safetext.Escape(t.item.ID)), safetext.Escape(t.item.Title))
+	fmt.Fprintf(a.Out, "%s  %s\n", a.Paint(command.Bold, safetext.Escape(t.Item.ID)), safetext.Escape(t.Item.Title))
 	if asked := t.handoff.Asked; asked != "" {
 		fmt.Fprintf(a.Out, "asked for:\n%s", indented(asked))
 	}

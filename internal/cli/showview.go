@@ -239,7 +239,7 @@ func claimedWords(c evidence.Card, all bool) []string {
 		entries = append(entries, "pull request: "+s.PRURL)
 	}
 	if s.Evidence != nil {
-		entries = append(entries, evidence.EvidenceWords(*s.Evidence))
+		entries = append(entries, evidence.NamedWords(*s.Evidence))
 	}
 	return entries
 }

@@ -127,7 +127,7 @@ type Merge struct {
 type Fold struct {
 	card  Card
 	about About     // which of its run's events are about the task
-	item  work.Item // as it is after the events so far
+	work  Work      // as it is after the events so far
 	last  *Approval // of a merge
 }
 
@@ -156,14 +156,14 @@ func (f *Fold) Card(w api.Work) Card {
 	c := f.card
 	c.Attempts, c.Claims, c.Gates = slices.Clone(c.Attempts), slices.Clone(c.Claims), slices.Clone(c.Gates)
 	c.Findings, c.Questions, c.Rests = slices.Clone(c.Findings), slices.Clone(c.Questions), slices.Clone(c.Rests)
-	c.Task, c.Title, c.Asked, c.State, c.Branch, c.BoxChecks = f.item.ID, w.Title, w.Asked, string(f.item.Phase), f.item.Branch, w.BoxChecks
+	c.Task, c.Title, c.Asked, c.State, c.Branch, c.BoxChecks = f.work.Item.ID, w.Title, w.Asked, string(f.work.Item.Phase), f.work.Item.Branch, w.BoxChecks
 	return c
 }
 
 // takeItem takes an event of the task's own.
 func (f *Fold) takeItem(e Happened) (err error) {
-	before := f.item
-	if f.item, err = work.Evolve(before, e.Sequence, e.Event); err != nil {
+	before := f.work.Item
+	if err = f.work.Take(e); err != nil {
 		return err
 	}
 	rests := true
@@ -219,12 +219,12 @@ func (f *Fold) takeItem(e Happened) (err error) {
 // state notes what an event says of the work: a claim, or what was found. Who asks claims nothing, and who answers has
 // found nothing.
 func (f *Fold) state(before work.Item, e Happened) error {
-	claim, found := f.item.Said.Claim == e.Sequence, f.item.Said.Findings == e.Sequence && before.Wait == nil
+	claim, found := f.work.Item.Said.Claim == e.Sequence, f.work.Item.Said.Findings == e.Sequence && before.Wait == nil
 	if !claim && !found {
 		return nil
 	}
 	s, err := work.StatementOf(e.Sequence, e.Event)
-	if claim && (f.item.Phase != agentsig.PhaseBlocked || s.Signal == agentsig.KindExit) {
+	if claim && (f.work.Item.Phase != agentsig.PhaseBlocked || s.Signal == agentsig.KindExit) {
 		f.card.Claims = append(f.card.Claims, s)
 	}
 	if found {
@@ -243,12 +243,12 @@ func (f *Fold) state(before work.Item, e Happened) error {
 
 // waits notes what an item that is in no run waits for, and what came of that: the answer of a person, or of who helped.
 func (f *Fold) waits(before work.Item, e Happened) {
-	was, is := before.Wait, f.item.Wait
+	was, is := before.Wait, f.work.Item.Wait
 	if is != nil && is.Seq == e.Sequence && (was == nil || was.ID != is.ID) {
 		f.card.Questions = append(f.card.Questions, Question{Sequence: e.Sequence, ID: is.ID, Cause: is.Cause, At: e.Time, Text: is.Text})
 	}
-	if n := len(f.item.Replies); was != nil && is == nil && n > 0 && f.item.Replies[n-1].ID == was.ID {
-		f.answer(e, was.ID, f.item.Replies[n-1].Text)
+	if n := len(f.work.Item.Replies); was != nil && is == nil && n > 0 && f.work.Item.Replies[n-1].ID == was.ID {
+		f.answer(e, was.ID, f.work.Item.Replies[n-1].Text)
 	}
 }
 

@@ -229,7 +229,7 @@ func StatementWords(s work.Statement) string {
 		text += "\nleft out: " + s.LeftOut
 	}
 	if s.Evidence != nil {
-		text += "\n" + EvidenceWords(*s.Evidence)
+		text += "\n" + NamedWords(*s.Evidence)
 	}
 	if text = strings.TrimSpace(text); text == "" {
 		return "says no more than that"
@@ -237,8 +237,8 @@ func StatementWords(s work.Statement) string {
 	return text
 }
 
-// EvidenceWords say what a statement names as its evidence.
-func EvidenceWords(e work.Evidence) string {
+// NamedWords say what a statement names as its evidence.
+func NamedWords(e work.Evidence) string {
 	if e.Problem != "" {
 		return fmt.Sprintf("names evidence that nobody can see, %s: %s", e.Ref, e.Problem)
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/signalbox-dev/signalbox/agentsig"
+	"github.com/signalbox-dev/signalbox/internal/api"
 	"github.com/signalbox-dev/signalbox/internal/box"
 	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/internal/regular"
@@ -42,6 +43,25 @@ func (p pageBox) Prove(ctx context.Context, c evidence.Card) (evidence.Proof, er
 		proof.Merge = map[string]any{"ok": true}
 	}
 	return proof, ctx.Err()
+}
+
+// Changes implements [web.TaskBox].
+func (p pageBox) Changes(ctx context.Context, w evidence.Work, r api.Run, to io.Writer) (out web.Changed, err error) {
+	if p.service.runner == nil {
+		return out, errNoCheckout
+	}
+	changes, err := p.service.site.Changes(ctx, p.service.dir, runner.TaskWork{
+		Run: r.ID, Task: w.Item.Task, Branch: r.Branch, Start: r.Base, Commit: w.Item.Commit, Base: w.Item.Base(), Onto: w.Onto, Settled: w.Settled(),
+	})
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, changes.Close()) }()
+	out = web.Changed{Base: changes.Base, Commit: changes.Commit, Live: changes.Live, Uncommitted: changes.Uncommitted}
+	if changes.Unread != nil {
+		out.Unread = changes.Unread.Error()
+	}
+	return out, changes.Diff(ctx, worktree.Diff{}, to)
 }
 
 // secretMargin is how much more of a file is read than is shown, in bytes: of a secret whose beginning is not read the rest looks like none.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +21,8 @@ type TaskBox interface {
 	// checks printed on its work. The error is an [fs.ErrNotExist] if there is none.
 	Transcript(session string, most int64) (Printed, error)
 	Checks(session string, most int64) (Printed, error)
+	// Changes writes what a task's work is now, in git's format.
+	Changes(ctx context.Context, w evidence.Work, r api.Run, to io.Writer) (Changed, error)
 }
 
 // How many events of a card are held against the ledger, the last ones; and for how long it is not looked whether one is signed by now.
@@ -37,13 +40,15 @@ type cardView struct {
 	Found    []foundView
 	Before   []work.Statement // claims before the last one
 	Last     *work.Statement  // the last claim
-	Again    bool             // what was asked for and claimed last stands on the page already
+	work     evidence.Work
+	Again    bool // what was asked for and claimed last stands on the page already
 }
 
 // foundView is why the task was sent back.
 type foundView struct {
 	evidence.Finding
-	Says, Printed string
+	Says    string
+	Printed []shade // by the checks
 }
 
 // LastGate is what the gate said last; nil if it has not.
@@ -93,7 +98,7 @@ func (p *Page) card(ctx context.Context, c *api.Client, w api.Work, r api.Run, u
 		}
 		kept.upTo = upTo
 	}
-	v := cardView{Card: kept.fold.Card(w)}
+	v := cardView{Card: kept.fold.Card(w), work: kept.fold.Work()}
 	v.In(r)
 	v.Earlier = max(0, len(v.Rests)-maxProven)
 	v.Rests = v.Rests[v.Earlier:]
@@ -105,7 +110,8 @@ func (p *Page) card(ctx context.Context, c *api.Client, w api.Work, r api.Run, u
 	v.Proof = kept.proof
 	for _, f := range v.Findings {
 		says, printed := evidence.FindingWords(f.Statement)
-		v.Found = append(v.Found, foundView{f, says, printed})
+		// The ledger has escapes as text; colours are made of those again.
+		v.Found = append(v.Found, foundView{f, says, coloured(strings.ReplaceAll(printed, `\x1b[`, "\x1b["))})
 	}
 	if n := len(v.Claims); n > 0 {
 		v.Before, v.Last = v.Claims[:n-1], &v.Claims[n-1]

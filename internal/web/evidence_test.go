@@ -52,10 +52,10 @@ func all(c evidence.Card, pending int) evidence.Proof {
 }
 
 func (p *historied) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch {
-	case r.URL.Path == "/v1/work/R1.T-1":
+	switch r.URL.Path {
+	case "/v1/work/R1.T-1":
 		_ = json.NewEncoder(w).Encode(api.Work{ID: "R1.T-1", Subject: "ITEM", Title: p.text, Handoff: api.Handoff{Asked: p.text}})
-	case r.URL.Path == "/v1/events":
+	case "/v1/events":
 		p.asked = append(p.asked, r.FormValue("work")+" after "+r.FormValue("after"))
 		after, _ := strconv.ParseUint(r.FormValue("after"), 10, 64)
 		for _, e := range p.events {
@@ -73,9 +73,6 @@ func (p *historied) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // page makes a page of it.
 func (p *historied) page() *web.Page {
-	if p.now == nil {
-		p.now = time.Now
-	}
 	return p.pageOf(p, p)
 }
 
@@ -110,7 +107,7 @@ var theTale = []string{
 	`RUN QuestionAnswered client:page-9 - {"id":"R1-Q1","text":"The first. TEXT"}`,
 	`ITEM AgentSessionCompleted claude ITEM-1.1 {"phase_completed":"IMPLEMENTATION","exit_reason":"completed","next_phase":"CI_PENDING","signal":"ready_for_review","fields":[{"name":"Summary","value":"All done. TEXT"}]}`,
 	`RUN SessionEnded box ITEM-1.1 {"how":"done","task":"T-1","usage":{"input_tokens":10,"output_tokens":5,"cost_usd":0.25}}`,
-	`ITEM GateFailed gate - {"commit":"aaaaaaa1","checks":[{"name":"test TEXT","exit":3},{"name":"lint","passed":true}],"output":"boom TEXT","next_phase":"IMPLEMENTATION"}`,
+	`ITEM GateFailed gate - {"commit":"aaaaaaa1","checks":[{"name":"test TEXT","exit":3},{"name":"lint","passed":true}],"output":"\\x1b[31mboom\\x1b[0m TEXT","next_phase":"IMPLEMENTATION"}`,
 	`ITEM LeaseGranted box ITEM-1.2 {"phase":"IMPLEMENTATION","role":"developer","ttl_ms":1000,"agent":"claude"}`,
 	`ITEM AgentSessionCompleted claude ITEM-1.2 {"phase_completed":"IMPLEMENTATION","exit_reason":"completed","next_phase":"CI_PENDING","signal":"ready_for_review","fields":[{"name":"Summary","value":"Better. TEXT"}]}`,
 	`ITEM GatePassed gate - {"commit":"bbbbbbb2","checks":[{"name":"test","passed":true}],"next_phase":"READY_FOR_REVIEW"}`,
@@ -123,7 +120,7 @@ func tell(text string, lines ...string) *historied {
 	p, _ := play(text, textDiff)
 	p.run = aRun(text)
 	p.run.Questions = nil
-	tale := &historied{played: p}
+	tale := &historied{played: p, now: time.Now}
 	tale.prove = func(c evidence.Card) (evidence.Proof, error) { return all(c, 0), nil }
 	tale.happens(lines...)
 	return tale
@@ -151,7 +148,10 @@ func TestEvidence(t *testing.T) {
 	has(t, status, text, "State IMPLEMENTATION", "Gate", "passed bbbbbbb passed: test (exit 0)", "Merged It is not merged.", "Used 3 sessions", "15 tokens, 0.25 USD",
 		"Proof proven 12 events, all in the signed ledger.", "Nothing proves that what agents say is true.", "What was asked for words", "claims, which nobody has checked Summary: Better.", "1 claim before",
 		"Who worked on it", "developer (claude words)", "critic (codex)", "review failed", "What the gate said", "failed aaaaaaa failed: test words failed (exit 3), lint (exit 0)",
-		"What was found", "gate on aaaaaaa, answered by bbbbbbb", "boom words", "critic (codex) on bbbbbbb, not answered", "a test words", "Questions", "R1-Q1 Which one?", "client:page-9 The first.")
+		"What was found", "gate on aaaaaaa, answered by bbbbbbb", "boom", "critic (codex) on bbbbbbb, not answered", "a test words", "Questions", "R1-Q1 Which one?", "client:page-9 The first.")
+	if !strings.Contains(text, `<span class="f1">boom</span> words`) {
+		t.Errorf("what the checks printed has no colours:\n%s", text)
+	}
 	if strings.Contains(text, "somebody else") {
 		t.Error("a question about another task is there")
 	}

@@ -58,6 +58,9 @@ type refused struct {
 
 func (p *Page) showInbox(w http.ResponseWriter, a asked, status int, why refused) {
 	v := inboxView{frame: p.framed(a, "Inbox", "inbox", topicInbox)}
+	if a.Method == http.MethodPost {
+		v.Here = "./"
+	}
 	questions, err := a.client.Questions(a.Context())
 	if err != nil {
 		p.fail(w, a.Request, http.StatusServiceUnavailable, err)

@@ -29,6 +29,8 @@ type keptOne[T any] struct {
 type tasks struct {
 	pasts kept[keptPast]
 	cards kept[keptCard]
+
+	looking sync.Mutex // held by who looks into a worktree
 }
 
 // maxTasks is for how many tasks something is kept.

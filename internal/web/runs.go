@@ -166,6 +166,9 @@ func (p *Page) run(w http.ResponseWriter, a asked) {
 
 func (p *Page) showRun(w http.ResponseWriter, a asked, id string, status int, why refused) {
 	f := p.framed(a, id, "runs", topicOf(id))
+	if a.Method == http.MethodPost {
+		f.Here = "run?id=" + template.URLQueryEscaper(id)
+	}
 	r, err := a.client.Run(a.Context(), id)
 	if err != nil {
 		p.fail(w, a.Request, statusOf(err), err)
@@ -205,10 +208,14 @@ func (p *Page) steer(w http.ResponseWriter, a asked) {
 	p.carry(w, a, id, id, text, a.PostForm.Get("do"), do)
 }
 
-// onTask carries out a word on a task that a form names: tell, retry or cancel.
+// onTask carries out a word on a task that a form names: tell, retry, cancel or take.
 func (p *Page) onTask(w http.ResponseWriter, a asked) {
 	work, text := a.PostForm.Get("work"), strings.TrimSpace(a.PostForm.Get("text"))
 	run, _, _ := strings.Cut(work, ".")
+	if a.PostForm.Get("do") == "take" && a.may(access.ToOperate) {
+		p.take(w, a, run, work, text)
+		return
+	}
 	do := map[string]func() (api.Run, error){
 		"tell": func() (api.Run, error) {
 			_, err := a.client.Tell(a.Context(), work, api.Message{Text: text})

@@ -55,8 +55,8 @@ func escape(text string) (n int, sgr string) {
 		return 0, ""
 	}
 	text = text[:min(len(text), maxEscape)]
-	switch c := text[1]; {
-	case c == '[':
+	switch text[1] {
+	case '[':
 		i := 2
 		for i < len(text) && text[i] >= 0x20 && text[i] < 0x40 {
 			i++
@@ -68,7 +68,7 @@ func escape(text string) (n int, sgr string) {
 			return i + 1, text[2 : i+1]
 		}
 		return i + 1, ""
-	case c == ']' || c == 'P' || c == '_' || c == '^' || c == 'X': // a string, up to a bell or ESC \
+	case ']', 'P', '_', '^', 'X': // a string, up to a bell or ESC \
 		for i := 2; i < len(text); i++ {
 			switch {
 			case text[i] == '\a':
@@ -80,11 +80,11 @@ func escape(text string) (n int, sgr string) {
 			}
 		}
 		return 0, ""
-	case c == '(' || c == ')':
+	case '(', ')':
 		if len(text) > 2 && text[2] > 0x20 && text[2] < utf8.RuneSelf {
 			return 3, ""
 		}
-	case c == '=' || c == '>' || c == '7' || c == '8' || c == 'M' || c == 'c':
+	case '=', '>', '7', '8', 'M', 'c':
 		return 2, ""
 	}
 	return 0, ""

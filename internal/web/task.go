@@ -18,6 +18,7 @@ type taskView struct {
 	Plan     string      // the run's title
 	Review   *reviewView // nil if it waits for none
 	Card     cardView
+	Changes  changesView
 	Spoken   saidView
 	Happened []happening // the latest first
 	Earlier  int         // that are not shown
@@ -54,6 +55,10 @@ func (p *Page) task(w http.ResponseWriter, a asked) {
 	default:
 		if err = p.fill(a, &v, item, r, atOnce); err == nil {
 			v.Spoken = p.saidOf(a, v)
+			v.Changes.Work = v.Task.Work
+			if a.URL.Query().Get("show") == "changes" && v.Card.Problem == "" {
+				v.Changes = p.changesOf(a.Context(), v.Task.Work, v.Card.work, r)
+			}
 		}
 	}
 	if err != nil {

@@ -9,6 +9,12 @@ import (
 // Each of these faults of the task view, put in on purpose, is noticed by the test beside it.
 func TestTaskMutants(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
+		{By: "TestTake", Mutant: mutant.Mutant{Name: "who may not operate takes a task", File: "runs.go",
+			Old: `a.PostForm.Get("do") == "take" && a.may(access.ToOperate)`, New: `a.PostForm.Get("do") == "take"`}},
+		{By: "TestChanges", Mutant: mutant.Mutant{Name: "a worktree is looked into for everybody", File: "task.go",
+			Old: `a.URL.Query().Get("show") == "changes" && `, New: ``}},
+		{By: "TestRefusedIsLive", Mutant: mutant.Mutant{Name: "after a refused form nothing is live", File: "inbox.go",
+			Old: `v.Here = "./"`, New: `v.Here = ""`}},
 		{By: "TestProof", Mutant: mutant.Mutant{Name: "what is not signed yet counts as proven", File: "evidence.go",
 			Old: "return !e.Holds })", New: "return !e.Holds && !e.Pending })"}},
 		{By: "TestProof", Mutant: mutant.Mutant{Name: "a merge that was not checked counts as proven", File: "evidence.go",

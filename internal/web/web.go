@@ -249,6 +249,7 @@ type frame struct {
 	Answers bool   // it may answer and review
 	Steers  bool   // it may operate
 	Topics  string // that the view shows
+	Here    string // its address, if the browser has another one: a form was refused
 	Since   uint64 // the last event that it can know of
 	Said    string // what was done by the form before
 	Problem string // why it was not

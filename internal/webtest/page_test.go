@@ -278,6 +278,7 @@ func TestPage(t *testing.T) {
 		t.Fatalf("recorded is %q", all)
 	}
 
+	b.until("!!document.querySelector('nav a[href=runs]')") // the page is being loaded
 	b.must("document.querySelector('nav a[href=runs]').click()")
 	b.until("document.title.startsWith('Runs') && !!document.querySelector('li a')")
 	b.must("document.querySelector('li a').click()")

@@ -51,6 +51,14 @@ func TestTaskView(t *testing.T) {
 	b.until("document.getElementById('live').textContent === 'Live'")
 	b.until("[...document.querySelectorAll('#said .voice.agent .bo.f1')].some((e) => e.textContent === 'look' && getComputedStyle(e).fontWeight === '700')")
 	b.until("document.querySelector('#evidence').textContent.includes('these checks failed: test')")
+	address := strings.TrimSuffix(root, "login") + "task?id=R1.T-1"
+	w.until("what is not committed is shown", func() (bool, error) {
+		b.visit(address + "&show=changes")
+		text, _ := b.must("document.getElementById('changes').innerText").(string)
+		return strings.Contains(text, "changes that are not committed") && strings.Contains(text, "good"), nil
+	})
+	b.visit(address)
+	b.until("document.getElementById('live').textContent === 'Live'")
 	if err := os.Mkdir(door, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +76,7 @@ func TestTaskView(t *testing.T) {
 		t.Errorf("the page says:\n%s", text)
 	}
 	w.until("all is signed", func() (bool, error) {
-		b.visit(strings.TrimSuffix(root, "login") + "task?id=R1.T-1")
+		b.visit(address)
 		text, _ := b.must("document.querySelector('.facts').innerText").(string)
 		return strings.Contains(text, "all in the signed ledger"), nil
 	})

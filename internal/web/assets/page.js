@@ -58,7 +58,7 @@
     }
     fetching.set(id, false);
     try {
-      const at = new URL(location.href);
+      const at = new URL(document.body.dataset.here || location.href, location.href); // after a refused form the browser is elsewhere
       const part = document.getElementById(id);
       at.searchParams.set('part', id);
       at.searchParams.delete('did');
