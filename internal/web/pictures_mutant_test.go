@@ -9,6 +9,10 @@ import (
 // Each of these faults in the pictures of a run and in the ledger's view is noticed by the test beside it.
 func TestMutantsOfPictures(t *testing.T) {
 	mutant.All(t, []mutant.Noticed{
+		{By: "TestStats", Mutant: mutant.Mutant{Name: "what was counted is counted again", File: "stats.go",
+			Old: "			c.upTo = stored.Sequence\n", New: ""}},
+		{By: "TestStats", Mutant: mutant.Mutant{Name: "one request reads the whole ledger", File: "stats.go",
+			Old: "for range maxCounted / api.PageSize {", New: "for range 100 {"}},
 		{By: "TestHistoryIsHeld", Mutant: mutant.Mutant{Name: "a run's events are read again", File: "pictures.go",
 			Old: "one.upTo = stored.Sequence", New: "one.upTo = 0"}},
 		{By: "TestUnproven", Mutant: mutant.Mutant{Name: "a proof that does not hold is shown as one", File: "ledger.go",

@@ -64,6 +64,7 @@ type Page struct {
 	diffs     diffs
 	parts     parts
 	histories histories
+	counted   counted
 	tasks     tasks
 	views     func() (*template.Template, error)
 	routes    func() http.Handler
@@ -145,6 +146,7 @@ func (p *Page) mux() http.Handler {
 	m.HandleFunc("GET /runs", p.in(p.runs))
 	m.HandleFunc("GET /run", p.in(p.run))
 	m.HandleFunc("GET /task", p.in(p.task))
+	m.HandleFunc("GET /stats", p.in(p.stats))
 	m.HandleFunc("GET /ledger", p.in(p.ledger))
 	m.HandleFunc("GET /event", p.in(p.event))
 	m.HandleFunc("GET /proof", p.in(p.proof))

@@ -1,0 +1,90 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/signalbox-dev/signalbox/internal/api"
+	"github.com/signalbox-dev/signalbox/internal/picture"
+	"github.com/signalbox-dev/signalbox/internal/stats"
+	"github.com/signalbox-dev/signalbox/ledger"
+)
+
+// maxCounted is how many events are counted for one request. The next one goes on.
+const maxCounted = 50_000
+
+// counted is what the ledger says of agents, as far as it was read.
+type counted struct {
+	mu    sync.Mutex
+	fold  stats.Fold
+	table stats.Table
+	upTo  uint64
+}
+
+// rows counts what is new, with the rights of who asks. It returns the rows, and the event up to which they are counted if there are more.
+func (c *counted) rows(a asked) (rows []stats.Row, upTo uint64, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for range maxCounted / api.PageSize {
+		next, err := a.client.EventsUpTo(a.Context(), "", c.upTo, api.PageSize, func(stored api.Event) error {
+			e, err := ledger.Decode(stored.Event)
+			if err == nil {
+				err = c.fold.Next(e, func(f stats.Fact) { c.table.See(e.Time, f) })
+			}
+			if err != nil {
+				return fmt.Errorf("event %d: %w", stored.Sequence, err)
+			}
+			c.upTo = stored.Sequence
+			return nil
+		})
+		if err != nil || next == 0 {
+			return c.table.Rows(), 0, err
+		}
+	}
+	return c.table.Rows(), c.upTo, nil
+}
+
+// statsView is how agents do.
+type statsView struct {
+	frame
+	Rows     []stats.Row
+	UpTo     uint64 // the last event that is counted, if there are more
+	Uncosted bool   // some sessions did not say what they cost
+	Cost     picture.Bars
+	Rework   picture.Bars
+}
+
+// stats answers with what `signalbox stats` prints.
+func (p *Page) stats(w http.ResponseWriter, a asked) {
+	v := statsView{frame: p.framed(a, "Agents", "stats", "")}
+	var err error
+	if v.Rows, v.UpTo, err = p.counted.rows(a); err != nil {
+		p.fail(w, a.Request, statusOf(err), err)
+		return
+	}
+	var cost, rework []picture.Amount
+	for _, r := range v.Rows {
+		label := r.Agent + ", model " + r.Model
+		v.Uncosted = v.Uncosted || r.Uncosted > 0
+		c := picture.Amount{Label: label, Words: statCost(r) + " USD"}
+		if r.CostUSD != nil {
+			c.Value = *r.CostUSD
+		}
+		cost = append(cost, c)
+		rework = append(rework, picture.Amount{Label: label, Value: float64(r.Rework), Words: fmt.Sprintf("%d in %s", r.Rework, count(int(r.Turns), "turn"))})
+	}
+	v.Cost, v.Rework = picture.Measure(cost), picture.Measure(rework)
+	p.show(w, a.Request, http.StatusOK, "stats.html", v)
+}
+
+// statCost says what a row cost, as the command line does.
+func statCost(r stats.Row) string {
+	switch {
+	case r.CostUSD == nil:
+		return "unknown"
+	case r.Uncosted > 0:
+		return fmt.Sprintf("%.2f+", *r.CostUSD)
+	}
+	return fmt.Sprintf("%.2f", *r.CostUSD)
+}
