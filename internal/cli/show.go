@@ -16,8 +16,8 @@ func (a *app) showCommand() *cobra.Command {
 	var markdown, all bool
 	var format string
 	cmd := &cobra.Command{
-		Use:   "show TASK",
-		Short: "Show why to believe that a task is done",
+		Use:   "show TASK|QUESTION",
+		Short: "Show why to believe that a task is done, or what was asked and answered",
 		Long: `Show prints the evidence on a task, on one screen: what was asked, who tried it, for how long and at what cost; what
 the last one who worked on it claims, which nobody has checked; what the gate said of which commit, with the exit codes of its
 checks; what was found, and the commit that answered it; questions and who answered them; the merge. All of it is from the
@@ -31,11 +31,15 @@ blocks in which they name and close nothing. It does not need a box to be runnin
 With --json it prints task, title, state, branch and box_checks (of work by hand, if it has a branch and the box checks that), asked, attempts, claims, gates, findings, questions, merge (null if there is
 none), usage and proof. If something of the proof is wrong, the exit code is 1.
 
+Of a question to a model (Q-00001) it prints what was asked, what happened until it was answered (signals, calls that change
+something and who decided them), and the answer. With --json that is the conversation, and its events as the ledger has them.
+
 ` + agentHelp + ` It has how the task is and what to do next, and not the proof.`,
 		Example: `  signalbox show T-2
   signalbox show R1.T-2 --all
+  signalbox show Q-00001
   signalbox show T-2 --markdown | gh pr create --title T-2 --body-file -`,
-		Args: one("a task or work item"),
+		Args: one("a task, a work item or a question"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			agent, err := a.forAgent(format)
 			switch {
@@ -45,6 +49,11 @@ none), usage and proof. If something of the proof is wrong, the exit code is 1.
 				return a.UsageError("--markdown goes without --json")
 			case agent && (markdown || all):
 				return a.UsageError("--format agent goes without --markdown and --all")
+			case questionID.MatchString(args[0]) && !agent && !markdown:
+				done, err := a.showQuestion(cmd.Context(), args[0])
+				if done || err != nil {
+					return err
+				}
 			case agent:
 				reply, err := a.showForAgent(cmd.Context(), args[0], time.Now())
 				return a.tellAgent(reply, err)
