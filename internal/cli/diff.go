@@ -337,7 +337,7 @@ func exampleTask(r api.Run) string {
 // take takes the task's next event.
 func (t *taskState) take(seq uint64, e ledger.Event) (err error) {
 	before := t.Item
-	if err = t.Work.Take(evidence.Happened{Sequence: seq, Event: e}); err != nil {
+	if err = t.Take(evidence.Happened{Sequence: seq, Event: e}); err != nil {
 		return err
 	}
 	if e.Type == work.GatePassed || e.Type == work.GateFailed {
