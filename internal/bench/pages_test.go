@@ -100,6 +100,7 @@ func openPages(t *testing.T, client *api.Client, n int) *opened {
 	login := url.Values{"link": {at.Query().Get("link")}}.Encode()
 	in := p.dial()
 	resp := p.ask(in, bufio.NewReader(in), "POST /login HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\nSec-Fetch-Site: same-origin\r\nContent-Length: "+fmt.Sprint(len(login)), login)
+	_ = resp.Body.Close() // the cookie is in the head
 	if cookies := resp.Cookies(); len(cookies) == 1 {
 		p.cookie = "Cookie: " + cookies[0].Name + "=" + cookies[0].Value + "\r\n"
 	} else {
@@ -112,7 +113,7 @@ func openPages(t *testing.T, client *api.Client, n int) *opened {
 		view := []string{"inbox", "runs"}[i%2]
 		stream := p.dial()
 		from := bufio.NewReader(stream)
-		if resp := p.ask(stream, from, "GET /stream?on="+view+"&since="+fmt.Sprint(1<<40)+" HTTP/1.1", ""); resp.StatusCode != http.StatusOK {
+		if resp := p.ask(stream, from, "GET /stream?on="+view+"&since="+fmt.Sprint(1<<40)+" HTTP/1.1", ""); resp.StatusCode != http.StatusOK { //nolint:bodyclose // it goes on until its connection is closed
 			t.Fatalf("page %d of %d: %s", i+1, n, resp.Status)
 		}
 		context.AfterFunc(ctx, func() { _ = stream.Close() })
@@ -164,6 +165,7 @@ func (p *opened) show(ctx context.Context, view string, lines *bufio.Scanner, fe
 		}
 		resp := p.ask(fetches, from, "GET "+path+" HTTP/1.1", "")
 		text, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close() // it was read
 		if ctx.Err() == nil && (resp.StatusCode != http.StatusOK || err != nil) {
 			p.t.Errorf("%s: %s, %v", path, resp.Status, err)
 			return

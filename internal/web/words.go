@@ -5,7 +5,9 @@ import (
 	"html/template"
 	"time"
 
+	"github.com/signalbox-dev/signalbox/agentsig"
 	"github.com/signalbox-dev/signalbox/internal/access"
+	"github.com/signalbox-dev/signalbox/internal/runview"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -22,6 +24,7 @@ func (p *Page) words() template.FuncMap {
 		"count":    count,
 		"usage":    usageWords,
 		"statcost": statCost,
+		"phase":    func(p agentsig.Phase) string { return safetext.Escape(runview.PhaseWords(p)) },
 	}
 }
 

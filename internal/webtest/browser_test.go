@@ -16,7 +16,7 @@ import (
 )
 
 // patience is for how long a condition is waited for.
-const patience = 60 * time.Second
+const patience = 2 * time.Minute
 
 // browser is a Chromium with one tab.
 type browser struct {

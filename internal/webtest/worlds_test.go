@@ -65,12 +65,18 @@ var shop = []string{
 	"T-13: Warn when stock is low [T-6]", "T-14: Export orders for the accountant", "T-15: Mend the menu on small screens", "T-16: Write down how to release [T-14]",
 }
 
+// saying is what agents print while they work.
+var saying = []string{
+	"Reading cart.go, and who calls Sum", "go test ./... : 41 passed", "Two rows have no price: looking how the others are read", "Writing TestCancelAfterPayment",
+	"The template has no place for the tax", "Searching for where the address is kept", "go vet ./... : clean", "Committing: refunds are written down before they are paid",
+}
+
 // busyWorld has twelve agents at work.
 func busyWorld(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t, "limits: {agents: 12}")
 	for i := range shop {
-		w.script(fmt.Sprintf("T-%d", i+1), works)
+		w.script(fmt.Sprintf("T-%d", i+1), "echo '"+saying[i%len(saying)]+"'\nwhile :; do sleep 1; done\n")
 	}
 	w.deliver("A shop that counts right", shop...)
 	w.agents(12)
