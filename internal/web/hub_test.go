@@ -141,6 +141,7 @@ func TestHubTellsWhatDiffers(t *testing.T) {
 		f.events <- []string{"W-1"}
 		synctest.Wait()
 		f.events <- []string{"W-2"}
+		synctest.Wait()
 		late, _ := h.join([]string{"inbox"}, f.upTo)
 		defer h.leave(late)
 		f.events <- []string{"W-2"}
