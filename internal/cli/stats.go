@@ -107,14 +107,8 @@ func (a *app) statsTable(rows []stats.Row) {
 	t := command.NewTable("AGENT", "MODEL", ">TURNS", ">NEAR MISS", ">FALSE CLAIM", ">REWORK", ">COST USD")
 	partly := false
 	for _, r := range rows {
-		cost := "unknown"
-		if r.CostUSD != nil {
-			cost = fmt.Sprintf("%.2f", *r.CostUSD)
-			if r.Uncosted > 0 {
-				cost, partly = cost+"+", true
-			}
-		}
-		t.Add(safetext.Escape(r.Agent), safetext.Escape(r.Model), fmt.Sprint(r.Turns), fmt.Sprint(r.NearMisses), fmt.Sprint(r.FalseClaims), fmt.Sprint(r.Rework), cost)
+		partly = partly || r.CostUSD != nil && r.Uncosted > 0
+		t.Add(safetext.Escape(r.Agent), safetext.Escape(r.Model), fmt.Sprint(r.Turns), fmt.Sprint(r.NearMisses), fmt.Sprint(r.FalseClaims), fmt.Sprint(r.Rework), r.CostWords())
 	}
 	t.Write(a.Out, a.Columns())
 	if partly {

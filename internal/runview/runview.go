@@ -15,6 +15,7 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/evidence"
 	"github.com/signalbox-dev/signalbox/internal/history"
 	"github.com/signalbox-dev/signalbox/internal/picture"
+	"github.com/signalbox-dev/signalbox/internal/stats"
 	"github.com/signalbox-dev/signalbox/safetext"
 )
 
@@ -252,11 +253,9 @@ func CostOf(h *history.Fold) *Cost {
 
 // costWords say what was paid, as `signalbox stats` does.
 func costWords(usd float64, uncosted int) string {
-	switch {
-	case usd <= 0:
-		return "unknown"
-	case uncosted > 0:
-		return fmt.Sprintf("%.2f+", usd)
+	r := stats.Row{Uncosted: int64(uncosted)}
+	if usd > 0 {
+		r.CostUSD = &usd
 	}
-	return fmt.Sprintf("%.2f", usd)
+	return r.CostWords()
 }

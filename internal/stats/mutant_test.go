@@ -9,7 +9,7 @@ import (
 // Each rule of what is counted, dropped, is noticed.
 func TestMutants(t *testing.T) {
 	const fold, table = "fold.go", "table.go"
-	mutant.All(t, mutant.By("TestTable|TestRework|TestTurns|TestBounded|TestAnyOrder|TestHostileCost", []mutant.Mutant{
+	mutant.All(t, mutant.By("TestTable|TestCostWords|TestRework|TestTurns|TestBounded|TestAnyOrder|TestHostileCost", []mutant.Mutant{
 		{Name: "what was refused counts twice", File: fold, Old: "\t\t\ts.refused = nil\n\t\t\tfor _, m", New: "\t\t\tfor _, m"},
 		{Name: "near misses are repeated with the next request", File: fold, Old: "\ts.refused = nil\n\ttook :=", New: "\ttook :="},
 		{Name: "a person's work is an agent's", File: fold, Old: "t != nil && p.Agent != work.PersonAgent", New: "t != nil"},
@@ -28,6 +28,7 @@ func TestMutants(t *testing.T) {
 		{Name: "other runs are counted", File: table, Old: "t.Run != \"\" && t.Run != by.Run", New: "false"},
 		{Name: "a cost that nobody said is 0", File: table, Old: "if n.used.CostUSD > 0 {", New: "if true {"},
 		{Name: "a cost that is not whole looks whole", File: table, Old: "n.Uncosted++", New: "_ = n"},
+		{Name: "a cost that is not whole is written as a whole one", File: table, Old: "case r.Uncosted > 0:", New: "case r.Uncosted > 9:"},
 		{Name: "any number of rows", File: table, Old: "n == nil && len(t.rows) >= maxRows", New: "false"},
 		{Name: "what is said of a session after its end is held", File: table, Old: "if by.Over {", New: "if false {"},
 	}))

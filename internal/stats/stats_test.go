@@ -105,6 +105,24 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// What is not known is no number, and what is not whole is marked.
+func TestCostWords(t *testing.T) {
+	usd := 1.5
+	for _, c := range []struct {
+		row  stats.Row
+		want string
+	}{
+		{stats.Row{}, "unknown"},
+		{stats.Row{Uncosted: 2}, "unknown"},
+		{stats.Row{CostUSD: &usd}, "1.50"},
+		{stats.Row{CostUSD: &usd, Uncosted: 2}, "1.50+"},
+	} {
+		if got := c.row.CostWords(); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.row, got, c.want)
+		}
+	}
+}
+
 // A session that goes on is in it, with what it has used so far and a model that nobody knows yet.
 func TestTableWhileItRuns(t *testing.T) {
 	got := told(t, stats.Table{}, tale(t, theTale[:13]...))

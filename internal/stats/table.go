@@ -2,6 +2,7 @@ package stats
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -31,6 +32,17 @@ type Row struct {
 	CostUSD *float64 `json:"cost_usd"`
 	// Uncosted is how many sessions are not in it: their programs did not say.
 	Uncosted int64 `json:"sessions_without_cost"`
+}
+
+// CostWords say what was paid: a + says that some sessions are not in it.
+func (r Row) CostWords() string {
+	switch {
+	case r.CostUSD == nil:
+		return "unknown"
+	case r.Uncosted > 0:
+		return fmt.Sprintf("%.2f+", *r.CostUSD)
+	}
+	return fmt.Sprintf("%.2f", *r.CostUSD)
 }
 
 // Table counts facts by agent and model. The zero Table counts all.

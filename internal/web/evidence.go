@@ -86,7 +86,7 @@ const (
 
 // card makes the evidence on a task as it is at an event.
 func (p *Page) card(ctx context.Context, c *api.Client, w api.Work, r api.Run, upTo uint64, when proving) cardView {
-	kept := p.tasks.cards.of(w.Subject, func() *keptCard {
+	kept := p.tasks.cards.of(w.Subject, maxTasks, func() *keptCard {
 		return &keptCard{fold: evidence.NewFold(w.Subject, strings.TrimPrefix(w.ID, r.ID+"."))}
 	})
 	kept.mu.Lock()

@@ -13,8 +13,8 @@ import (
 	"github.com/signalbox-dev/signalbox/internal/work"
 )
 
-// kept keeps what was made of the events of the tasks that were looked at last, so that each event is read once and not each time
-// that somebody looks. Everybody who may look may read everything, and who asks is asked for the events that are new in any case.
+// kept keeps what was made of the events of the tasks or runs that were looked at last, so that each event is read once and not each
+// time that somebody looks. Everybody who may look may read everything, and who asks is asked for the events that are new in any case.
 type kept[T any] struct {
 	mu  sync.Mutex
 	all []keptOne[T] // the latest last
@@ -36,14 +36,14 @@ type tasks struct {
 // maxTasks is for how many tasks something is kept.
 const maxTasks = 32
 
-// of returns what is kept for a name. If nothing is, it is made.
-func (k *kept[T]) of(name string, anew func() *T) *T {
+// of returns what is kept for a name, for so many names at most. If nothing is, it is made.
+func (k *kept[T]) of(name string, most int, anew func() *T) *T {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	i := slices.IndexFunc(k.all, func(o keptOne[T]) bool { return o.name == name })
 	if i < 0 {
 		k.all = append(k.all, keptOne[T]{name, anew()})
-		k.all = slices.Delete(k.all, 0, max(0, len(k.all)-maxTasks))
+		k.all = slices.Delete(k.all, 0, max(0, len(k.all)-most))
 		return k.all[len(k.all)-1].of
 	}
 	found := k.all[i]
@@ -85,7 +85,7 @@ type happening struct {
 
 // pastOf returns what has happened to a task up to an event.
 func (p *Page) pastOf(ctx context.Context, c *api.Client, name string, upTo uint64) (past, error) {
-	kept := p.tasks.pasts.of(name, func() *keptPast { return &keptPast{} })
+	kept := p.tasks.pasts.of(name, maxTasks, func() *keptPast { return &keptPast{} })
 	kept.mu.Lock()
 	defer kept.mu.Unlock()
 	_, id, _ := strings.Cut(name, ".")

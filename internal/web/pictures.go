@@ -3,7 +3,6 @@ package web
 import (
 	"html/template"
 	"net/http"
-	"slices"
 	"sync"
 
 	"github.com/signalbox-dev/signalbox/internal/api"
@@ -34,9 +33,9 @@ func (p *Page) showPictures(w http.ResponseWriter, a asked, f frame, r api.Run, 
 	case "plan":
 		v.Plan = runview.PlanOf(r, func(t api.Task) string { return "task?id=" + template.URLQueryEscaper(t.Work) })
 	case "time":
-		err = p.histories.of(a, r, func(h *history.Fold) { v.Time = runview.TimeOf(r, h, p.o.Now()) })
+		err = p.historyOf(a, r, func(h *history.Fold) { v.Time = runview.TimeOf(r, h, p.o.Now()) })
 	case "cost":
-		err = p.histories.of(a, r, func(h *history.Fold) { v.Costs = runview.CostOf(h) })
+		err = p.historyOf(a, r, func(h *history.Fold) { v.Costs = runview.CostOf(h) })
 	}
 	if err != nil {
 		p.fail(w, a.Request, statusOf(err), err)
@@ -49,26 +48,19 @@ func (p *Page) showPictures(w http.ResponseWriter, a asked, f frame, r api.Run, 
 	p.show(w, a.Request, http.StatusOK, name, v)
 }
 
-// histories hold what happened in the runs that were looked at last, so that only what is new is read.
-type histories struct {
-	mu  sync.Mutex
-	all []*runHistory // the one that was looked at last is the last
-}
-
 // runHistory is what happened in a run up to an event.
 type runHistory struct {
-	run  string // its subject
 	mu   sync.Mutex
 	fold history.Fold
 	upTo uint64
 }
 
-// maxHistories is how many runs' histories are held.
+// maxHistories is for how many runs that is kept.
 const maxHistories = 8
 
-// of calls see with what happened in a run. What is new since the last time is asked for, with the rights of who asks.
-func (h *histories) of(a asked, r api.Run, see func(*history.Fold)) error {
-	one := h.one(r.Subject)
+// historyOf calls see with what happened in a run. What is new since the last time is asked for, with the rights of who asks.
+func (p *Page) historyOf(a asked, r api.Run, see func(*history.Fold)) error {
+	one := p.histories.of(r.Subject, maxHistories, func() *runHistory { return &runHistory{} })
 	one.mu.Lock()
 	defer one.mu.Unlock()
 	for {
@@ -90,18 +82,4 @@ func (h *histories) of(a asked, r api.Run, see func(*history.Fold)) error {
 			return nil
 		}
 	}
-}
-
-func (h *histories) one(run string) *runHistory {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	one := &runHistory{run: run}
-	if at := slices.IndexFunc(h.all, func(x *runHistory) bool { return x.run == run }); at >= 0 {
-		one = h.all[at]
-		h.all = slices.Delete(h.all, at, at+1)
-	} else if len(h.all) == maxHistories {
-		h.all = slices.Delete(h.all, 0, 1)
-	}
-	h.all = append(h.all, one)
-	return one
 }

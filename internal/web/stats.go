@@ -67,7 +67,7 @@ func (p *Page) stats(w http.ResponseWriter, a asked) {
 	for _, r := range v.Rows {
 		label := r.Agent + ", model " + r.Model
 		v.Uncosted = v.Uncosted || r.Uncosted > 0
-		c := picture.Amount{Label: label, Words: statCost(r) + " USD"}
+		c := picture.Amount{Label: label, Words: r.CostWords() + " USD"}
 		if r.CostUSD != nil {
 			c.Value = *r.CostUSD
 		}
@@ -76,15 +76,4 @@ func (p *Page) stats(w http.ResponseWriter, a asked) {
 	}
 	v.Cost, v.Rework = picture.Measure(cost), picture.Measure(rework)
 	p.show(w, a.Request, http.StatusOK, "stats.html", v)
-}
-
-// statCost says what a row cost, as the command line does.
-func statCost(r stats.Row) string {
-	switch {
-	case r.CostUSD == nil:
-		return "unknown"
-	case r.Uncosted > 0:
-		return fmt.Sprintf("%.2f+", *r.CostUSD)
-	}
-	return fmt.Sprintf("%.2f", *r.CostUSD)
 }

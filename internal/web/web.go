@@ -63,7 +63,7 @@ type Page struct {
 	cross     *http.CrossOriginProtection
 	diffs     diffs
 	parts     parts
-	histories histories
+	histories kept[runHistory]
 	counted   counted
 	tasks     tasks
 	views     func() (*template.Template, error)

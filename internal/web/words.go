@@ -14,17 +14,16 @@ import (
 // words are what templates call. Whatever others have said goes through safe, or through lines if it may have several.
 func (p *Page) words() template.FuncMap {
 	return template.FuncMap{
-		"safe":     func(s any) string { return safetext.Escape(fmt.Sprint(s)) },
-		"lines":    func(s any) string { return safetext.EscapeLines(fmt.Sprint(s)) },
-		"short":    func(commit string) string { return safetext.Escape(fmt.Sprintf("%.7s", commit)) },
-		"stamp":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"clock":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
-		"ago":      func(t time.Time) string { return ago(p.o.Now().Sub(t)) },
-		"part":     p.part,
-		"count":    count,
-		"usage":    usageWords,
-		"statcost": statCost,
-		"phase":    func(p agentsig.Phase) string { return safetext.Escape(runview.PhaseWords(p)) },
+		"safe":  func(s any) string { return safetext.Escape(fmt.Sprint(s)) },
+		"lines": func(s any) string { return safetext.EscapeLines(fmt.Sprint(s)) },
+		"short": func(commit string) string { return safetext.Escape(fmt.Sprintf("%.7s", commit)) },
+		"stamp": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"clock": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
+		"ago":   func(t time.Time) string { return ago(p.o.Now().Sub(t)) },
+		"part":  p.part,
+		"count": count,
+		"usage": usageWords,
+		"phase": func(p agentsig.Phase) string { return safetext.Escape(runview.PhaseWords(p)) },
 	}
 }
 
