@@ -43,7 +43,7 @@ const (
 	roleEvent    = "event"
 )
 
-// entry is a part of a log: what evidence.Happened, or a part of a file.
+// entry is a part of a log: what happened, or a part of a file.
 type entry struct {
 	speech
 	heading  string // that comes first, where it was not printed yet
